@@ -1,0 +1,236 @@
+# portolan. `make help` lists the targets. One file for the whole project; the sanitizer and fuzz builds are
+# this same file run once more with other flags into a folder of their own.
+
+VERSION := 0.1.0
+SOVERSION := 0
+
+BUILD ?= build
+PREFIX ?= /usr/local
+DESTDIR ?=
+FUZZ_SECONDS ?= 30
+JOBS ?= 2
+MPICC ?= mpicc
+CXX ?= c++
+# DEPS=DIR: where Debian packages are unpacked (dpkg -x) for users without root.
+DEPS ?=
+# V=1: print whole commands.
+V ?=
+# EXTRA: further flags for compiling and linking; the sanitizer and fuzz builds use it.
+EXTRA ?=
+
+.DEFAULT_GOAL := build
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+comma := ,
+hash := \#
+Q := $(if $(V),,@)
+say = $(if $(V),,@echo "  $(1)  $@")
+
+# --- flags ---------------------------------------------------------------------------------------------------
+
+WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror
+DEPS_CPPFLAGS := $(if $(DEPS),-isystem $(DEPS)/usr/include)
+DEPS_LDFLAGS := $(if $(DEPS),-L$(DEPS)/usr/lib/x86_64-linux-gnu -Wl$(comma)-rpath$(comma)$(DEPS)/usr/lib/x86_64-linux-gnu)
+
+INCLUDES := -Imodel/include -Imodel/src -Imodel/tool -Itests
+DEFINES := -D_POSIX_C_SOURCE=200809L -DPORTOLAN_VERSION='"$(VERSION)"'
+CFLAGS ?= -O2 -g
+ALL_CFLAGS = -std=c11 $(DEFINES) $(INCLUDES) $(DEPS_CPPFLAGS) $(WARNINGS) -fPIC $(CFLAGS) $(EXTRA)
+LINK_FLAGS = $(EXTRA) $(DEPS_LDFLAGS) $(LDFLAGS)
+MPI_CPPFLAGS = $(shell $(MPICC) --showme:compile 2>/dev/null)
+
+# --- sources: whatever is in the folders; absent folders are empty lists -------------------------------------
+
+LIB_SRC := $(wildcard model/src/*.c model/strategies/*.c model/algorithms/*.c)
+TOOL_SRC := $(wildcard model/tool/*.c)
+FIT_SRC := $(wildcard model/fit/*.c)
+CALIBRATE_SRC := $(wildcard calibrate/*.c)
+IMPL_SRC := $(wildcard impl/*.c)
+VALIDATE_SRC := $(wildcard validate/*.c)
+UNIT_SRC := $(wildcard tests/unit/test_*.c)
+UNIT_HELP_SRC := $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c))
+FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
+BENCH_SRC := $(wildcard tests/bench/bench_*.c)
+# fit.h belongs to libportolan-fit, which is not installed.
+INSTALLED_HEADERS := $(filter-out %/fit.h,$(wildcard model/include/portolan/*.h))
+
+MPI_SRC := $(CALIBRATE_SRC) $(IMPL_SRC) $(VALIDATE_SRC)
+PLAIN_SRC := $(LIB_SRC) $(TOOL_SRC) $(FIT_SRC) $(UNIT_SRC) $(UNIT_HELP_SRC) $(FUZZ_SRC) $(BENCH_SRC)
+ALL_C := $(PLAIN_SRC) $(MPI_SRC)
+FORMATTED := $(ALL_C) $(wildcard model/*/*.h model/include/portolan/*.h tests/*.h tests/*/*.h calibrate/*.h \
+	impl/*.h validate/*.h)
+
+object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
+LIB := $(BUILD)/libportolan.a
+SHARED := $(BUILD)/libportolan.so.$(VERSION)
+FIT_LIB := $(if $(FIT_SRC),$(BUILD)/libportolan-fit.a)
+FIT_LDLIBS := $(if $(FIT_SRC),-lgsl -lgslcblas)
+TOOL := $(if $(TOOL_SRC),$(BUILD)/portolan)
+# The tool's commands without its main, for the tests.
+TOOL_PARTS := $(filter-out $(BUILD)/obj/model/tool/portolan.o,$(call object,$(TOOL_SRC)))
+# The MPI programs are built where MPI and hwloc are.
+HAVE_MPI := $(if $(MPI_SRC),$(shell echo '$(hash)include <hwloc.h>' | $(MPICC) $(DEPS_CPPFLAGS) -E - >/dev/null 2>&1 && echo yes))
+MPI_PROGRAMS := $(if $(HAVE_MPI),$(if $(CALIBRATE_SRC),$(BUILD)/portolan-calibrate) \
+	$(if $(VALIDATE_SRC),$(BUILD)/portolan-validate))
+UNIT := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(UNIT_SRC))
+FUZZ := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzzers/%,$(FUZZ_SRC))
+BENCH := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(BENCH_SRC))
+LDLIBS := -lyaml -lm
+
+# --- build ---------------------------------------------------------------------------------------------------
+
+.PHONY: build
+build: $(LIB) $(SHARED) $(FIT_LIB) $(TOOL) $(MPI_PROGRAMS) ## build the library and the programs (default)
+
+$(call object,$(PLAIN_SRC)): $(BUILD)/obj/%.o: %.c Makefile
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+
+$(call object,$(MPI_SRC)): $(BUILD)/obj/%.o: %.c Makefile
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(MPICC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+
+$(LIB): $(call object,$(LIB_SRC))
+	$(call say,AR)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(SHARED): $(call object,$(LIB_SRC))
+	$(call say,LD)
+	$(Q)$(CC) -shared -Wl,-soname,libportolan.so.$(SOVERSION) $(LINK_FLAGS) $^ $(LDLIBS) -o $@
+
+$(FIT_LIB): $(call object,$(FIT_SRC))
+	$(call say,AR)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(BUILD)/portolan: $(call object,$(TOOL_SRC)) $(FIT_LIB) $(LIB)
+	$(call say,LD)
+	$(Q)$(CC) $(LINK_FLAGS) $^ $(FIT_LDLIBS) $(LDLIBS) -o $@
+
+$(BUILD)/portolan-calibrate: $(call object,$(CALIBRATE_SRC)) $(LIB)
+	$(call say,LD)
+	$(Q)$(MPICC) $(LINK_FLAGS) $^ -lhwloc $(LDLIBS) -o $@
+
+$(BUILD)/portolan-validate: $(call object,$(VALIDATE_SRC) $(IMPL_SRC)) $(LIB)
+	$(call say,LD)
+	$(Q)$(MPICC) $(LINK_FLAGS) $^ -lhwloc $(LDLIBS) -o $@
+
+$(UNIT): $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(call object,$(UNIT_HELP_SRC)) $(TOOL_PARTS) $(FIT_LIB) $(LIB)
+	@mkdir -p $(@D)
+	$(call say,LD)
+	$(Q)$(CC) $(LINK_FLAGS) $^ -lcmocka $(FIT_LDLIBS) $(LDLIBS) -o $@
+
+$(FUZZ): $(BUILD)/fuzzers/%: $(BUILD)/obj/tests/fuzz/%.o $(LIB)
+	@mkdir -p $(@D)
+	$(call say,LD)
+	$(Q)$(CC) $(LINK_FLAGS) -fsanitize=fuzzer $^ $(LDLIBS) -o $@
+
+$(BENCH): $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(TOOL_PARTS) $(FIT_LIB) $(LIB)
+	@mkdir -p $(@D)
+	$(call say,LD)
+	$(Q)$(CC) $(LINK_FLAGS) $^ $(FIT_LDLIBS) $(LDLIBS) -o $@
+
+-include $(patsubst %.c,$(BUILD)/obj/%.d,$(ALL_C))
+
+# --- what a newcomer runs ------------------------------------------------------------------------------------
+
+.PHONY: demo
+demo: ## install what is missing, build, and show what strategies cost on Summit and Lassen
+	@tools/deps.sh "$(DEPS)" build
+	@$(MAKE) --no-print-directory build
+	$(BUILD)/portolan predict scenarios/problems/alltoall-summit.yaml
+	$(BUILD)/portolan pick scenarios/problems/alltoall-summit.yaml
+	$(BUILD)/portolan predict scenarios/problems/alltoall-lassen.yaml
+	$(BUILD)/portolan pick scenarios/problems/alltoall-lassen.yaml
+
+.PHONY: test
+test: ## install what is missing, build, and run the unit, golden and header tests
+	@tools/deps.sh "$(DEPS)" build test
+	@$(MAKE) --no-print-directory build unit-programs
+	@BUILD=$(BUILD) CXX=$(CXX) tools/test.sh unit golden headers
+
+.PHONY: deps
+deps: ## install everything that any target needs (apt-get as root or through sudo)
+	@tools/deps.sh "$(DEPS)" build test check mpi
+
+# --- single checks -------------------------------------------------------------------------------------------
+
+.PHONY: unit-programs check-unit check-golden check-headers golden-update
+unit-programs: $(UNIT)
+
+check-unit: $(UNIT) $(TOOL) ## run the unit tests only
+	@BUILD=$(BUILD) tools/test.sh unit
+
+check-golden: $(TOOL) ## compare the output of commands with tests/golden and the documents
+	@BUILD=$(BUILD) tools/test.sh golden
+
+check-headers: ## compile every public header alone, as C11 and as C++17
+	@BUILD=$(BUILD) CXX=$(CXX) tools/test.sh headers
+
+golden-update: $(TOOL) ## write tests/golden/*.out anew from what the commands print; read the diff
+	@BUILD=$(BUILD) tools/test.sh golden-update
+
+.PHONY: bench
+bench: $(TOOL) $(BENCH) ## run the benchmarks
+	@for program in $(BENCH); do PORTOLAN=$(BUILD)/portolan "$$program" || exit 1; done
+
+.PHONY: sanitize
+sanitize: ## run the unit tests under AddressSanitizer and UBSan
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/sanitize CC=clang CFLAGS='-O1 -g -fno-omit-frame-pointer' \
+		EXTRA='-fsanitize=address$(comma)undefined -fno-sanitize-recover=all' check-unit
+
+.PHONY: fuzz fuzz-run
+fuzz: ## run each libFuzzer target for FUZZ_SECONDS (30)
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/fuzz CC=clang CFLAGS='-O1 -g' \
+		EXTRA='-fsanitize=fuzzer-no-link$(comma)address$(comma)undefined -fno-sanitize-recover=all' fuzz-run
+
+# What fuzz_X finds new goes to the build folder; it starts from tests/fuzz/corpus/X.
+fuzz-run: $(FUZZ)
+	@tools/each.sh fuzz 2 'name=$${1##*/fuzz_}; corpus=$(BUILD)/corpus/$$name; seeds=tests/fuzz/corpus/$$name; \
+		mkdir -p "$$corpus"; [ -d "$$seeds" ] || seeds=; \
+		"$$1" -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -verbosity=0 -close_fd_mask=1 \
+		-artifact_prefix=$(BUILD)/ "$$corpus" $$seeds' $(FUZZ)
+
+.PHONY: format
+format: ## format every C file in place
+	clang-format -i $(FORMATTED)
+
+.PHONY: format-check
+format-check: ## fail where clang-format would change a file
+	@tools/each.sh format $(JOBS) 'clang-format --dry-run --Werror "$$1"' $(FORMATTED)
+
+# cppcheck 2.10 cannot parse a compound literal in a conditional: internalAstError is its own fault.
+.PHONY: lint
+lint: ## clang-tidy and cppcheck; both must be clean
+	@tools/each.sh lint $(JOBS) 'clang-tidy --quiet "$$1" -- -std=c11 $(subst ','\'',$(DEFINES)) $(INCLUDES) \
+		$(DEPS_CPPFLAGS) $(if $(MPI_SRC),$(MPI_CPPFLAGS)) 2>/dev/null && \
+		cppcheck --quiet --std=c11 --enable=warning$(comma)performance$(comma)portability --inline-suppr \
+		--suppress=internalAstError \
+		--error-exitcode=1 -Imodel/include -Imodel/src -Imodel/tool "$$1"' $(ALL_C)
+
+# --- install, clean, help ------------------------------------------------------------------------------------
+
+.PHONY: install
+install: build ## install library, headers, pkg-config file, program and man page (PREFIX, DESTDIR)
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig \
+		$(DESTDIR)$(PREFIX)/include/portolan $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 755 $(TOOL) $(MPI_PROGRAMS) $(DESTDIR)$(PREFIX)/bin
+	install -m 644 $(LIB) $(DESTDIR)$(PREFIX)/lib
+	install -m 755 $(SHARED) $(DESTDIR)$(PREFIX)/lib
+	ln -sf libportolan.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/libportolan.so.$(SOVERSION)
+	ln -sf libportolan.so.$(SOVERSION) $(DESTDIR)$(PREFIX)/lib/libportolan.so
+	install -m 644 $(INSTALLED_HEADERS) $(DESTDIR)$(PREFIX)/include/portolan
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' portolan.pc.in \
+		> $(DESTDIR)$(PREFIX)/lib/pkgconfig/portolan.pc
+	install -m 644 docs/man/portolan.1 $(DESTDIR)$(PREFIX)/share/man/man1
+
+.PHONY: clean
+clean: ## remove everything that was built
+	rm -rf $(BUILD)
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@echo
+	@echo "  variables: PREFIX DESTDIR BUILD CC CFLAGS DEPS=DIR FUZZ_SECONDS JOBS V=1"

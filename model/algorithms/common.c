@@ -1,0 +1,82 @@
+/* Pieces that several algorithms are made of. */
+#include "algorithms.h"
+
+void pto_build_own_block(pto_builder_t *builder, const pto_exchange_t *exchange) {
+    pto_build_stage(builder, "own block", PTO_ORDER_SEQUENCE);
+    pto_step_t copy = pto_step_of(PTO_STEP_COPY, exchange);
+    copy.source = pto_slice_block(exchange->in, PTO_ANCHOR_ME);
+    copy.target = pto_slice_block(exchange->out, PTO_ANCHOR_ME);
+    pto_build_step(builder, copy);
+}
+
+int pto_build_temporary(pto_builder_t *builder, int buffer, const char *name) {
+    return pto_build_mirror(builder, buffer, name, pto_builder_buffer(builder, buffer)->space);
+}
+
+int64_t pto_log2_ceil(int64_t n) {
+    int64_t log2 = 0;
+    while (((int64_t)1 << log2) < n)
+        log2++;
+    return log2;
+}
+
+void pto_build_reduce(pto_builder_t *builder, pto_step_t who, pto_slice_t slice, int received, int out) {
+    pto_build_stage(builder, "reduce", PTO_ORDER_SEQUENCE);
+    pto_step_t reduce = who;
+    reduce.kind = PTO_STEP_REDUCE;
+    reduce.peers = (pto_peers_t){.kind = PTO_PEERS_NONE};
+    reduce.source = slice;
+    reduce.source.buffer = received;
+    reduce.target = slice;
+    reduce.target.buffer = out;
+    pto_build_step(builder, reduce);
+}
+
+/* The even (parity 0) or odd (parity 1) ones of the first 2r members. */
+static pto_step_t one_of_pair(pto_step_kind_t kind, const pto_exchange_t *exchange, int64_t parity, int64_t r) {
+    pto_step_t step = pto_step_of(kind, exchange);
+    step.who_first = pto_constant(parity);
+    step.who_stride = pto_constant(2);
+    step.who_until = pto_constant(2 * r);
+    step.peers = pto_peers_at(pto_constant(1), parity ? -1 : 1);
+    return step;
+}
+
+static int64_t folded_away(int64_t n) {
+    int64_t power = 1;
+    while (2 * power <= n)
+        power *= 2;
+    return n - power;
+}
+
+pto_exchange_t pto_build_fold(pto_builder_t *builder, const pto_exchange_t *exchange, int received) {
+    pto_exchange_t folded = *exchange;
+    int64_t r = folded_away(exchange->n);
+    if (r == 0)
+        return folded;
+    pto_build_stage(builder, "fold", PTO_ORDER_AT_ONCE);
+    pto_step_t send = one_of_pair(PTO_STEP_SEND, exchange, 0, r);
+    send.source = pto_slice_all(builder, exchange->out);
+    pto_build_step(builder, send);
+    pto_step_t recv = one_of_pair(PTO_STEP_RECV, exchange, 1, r);
+    recv.target = pto_slice_all(builder, received);
+    pto_build_step(builder, recv);
+    pto_build_reduce(builder, recv, pto_slice_all(builder, received), received, exchange->out);
+
+    folded.group = pto_build_group(builder, pto_builder_group(builder, exchange->group)->kind, r);
+    folded.n = exchange->n - r;
+    return folded;
+}
+
+void pto_build_unfold(pto_builder_t *builder, const pto_exchange_t *exchange) {
+    int64_t r = folded_away(exchange->n);
+    if (r == 0)
+        return;
+    pto_build_stage(builder, "unfold", PTO_ORDER_AT_ONCE);
+    pto_step_t send = one_of_pair(PTO_STEP_SEND, exchange, 1, r);
+    send.source = pto_slice_all(builder, exchange->out);
+    pto_build_step(builder, send);
+    pto_step_t recv = one_of_pair(PTO_STEP_RECV, exchange, 0, r);
+    recv.target = pto_slice_all(builder, exchange->out);
+    pto_build_step(builder, recv);
+}

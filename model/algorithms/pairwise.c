@@ -1,0 +1,28 @@
+/* Pairwise exchange: n - 1 rounds; in round k every process sends to the one k places on and receives from the
+ * one k places back (Thakur, Rabenseifner, Gropp 2005, section 3.4; MPICH and Open MPI for long messages). */
+#include "algorithms.h"
+
+static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
+    pto_build_own_block(builder, exchange);
+    pto_build_loop(builder, 1, exchange->n, false);
+    pto_build_stage(builder, "round", PTO_ORDER_AT_ONCE);
+    pto_step_t send = pto_step_of(PTO_STEP_SEND, exchange);
+    send.peers = pto_peers_at(pto_loop_index(1, 0), 1);
+    send.source = pto_slice_block(exchange->in, PTO_ANCHOR_PEER);
+    /* A round is one MPI_Sendrecv, which goes out even where alltoallv has nothing to say. */
+    send.even_empty = pto_builder_request(builder)->collective == PTO_COLLECTIVE_ALLTOALLV;
+    pto_build_step(builder, send);
+    pto_step_t recv = pto_step_of(PTO_STEP_RECV, exchange);
+    recv.peers = pto_peers_at(pto_loop_index(1, 0), -1);
+    recv.target = pto_slice_block(exchange->out, PTO_ANCHOR_PEER);
+    recv.even_empty = send.even_empty;
+    pto_build_step(builder, recv);
+    pto_build_end(builder);
+}
+
+const pto_algorithm_t pto_algorithm_pairwise = {
+    .name = "pairwise",
+    .summary = "n-1 rounds, each with one partner to send to and one to receive from",
+    .collectives = 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV,
+    .build = build,
+};

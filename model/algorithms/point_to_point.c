@@ -1,0 +1,34 @@
+/* Point to point: every GPU sends its messages to GPUs of the next node, all in flight at once; message j goes
+ * to the GPU j places on from the sender's own place (the paper's section V). With more messages than a node
+ * has GPUs the places come round again. Where messages are dealt out over the processes of a GPU, each sends
+ * those whose number is its core modulo `deal`. */
+#include "algorithms.h"
+
+static pto_peers_t next_node(const pto_builder_t *builder, const pto_exchange_t *exchange, int64_t sign) {
+    bool dealt = exchange->deal > 1;
+    return (pto_peers_t){.kind = PTO_PEERS_TORUS,
+                         .first = dealt ? (pto_expr_t){.core = 1} : pto_constant(0),
+                         .stride = pto_constant(dealt ? exchange->deal : 1),
+                         .until = pto_constant(pto_builder_request(builder)->messages),
+                         .node_shift = sign,
+                         .sign = sign};
+}
+
+static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
+    pto_build_stage(builder, "all messages", PTO_ORDER_AT_ONCE);
+    pto_step_t send = pto_step_of(PTO_STEP_SEND, exchange);
+    send.peers = next_node(builder, exchange, 1);
+    send.source = pto_slice_block(exchange->in, PTO_ANCHOR_ORDINAL);
+    pto_build_step(builder, send);
+    pto_step_t recv = pto_step_of(PTO_STEP_RECV, exchange);
+    recv.peers = next_node(builder, exchange, -1);
+    recv.target = pto_slice_block(exchange->out, PTO_ANCHOR_ORDINAL);
+    pto_build_step(builder, recv);
+}
+
+const pto_algorithm_t pto_algorithm_point_to_point = {
+    .name = "point_to_point",
+    .summary = "messages to GPUs of the next node, all in flight at once",
+    .collectives = 1u << PTO_COLLECTIVE_MESSAGES,
+    .build = build,
+};

@@ -1,0 +1,62 @@
+/* Rabenseifner's algorithm: a reduce-scatter by recursive halving, then an allgather by recursive doubling
+ * (Rabenseifner 2004; Thakur, Rabenseifner, Gropp 2005, section 4.5). Partners are near first, so that the long
+ * messages stay near; a process therefore ends its halving with the part of its bit-reversed index. */
+#include "algorithms.h"
+
+/* The aligned run of `parts_kept` parts around the anchor's bit-reversed index. */
+static pto_slice_t half(int buffer, int64_t parts, pto_anchor_t anchor, pto_expr_t parts_kept) {
+    pto_slice_t slice = pto_slice_part(buffer, parts, anchor, pto_constant(0));
+    slice.reverse_bits = pto_log2_ceil(parts);
+    slice.align = parts_kept;
+    slice.run = parts_kept;
+    slice.stride = parts_kept;
+    slice.until = parts_kept;
+    return slice;
+}
+
+static void build_halving(pto_builder_t *builder, const pto_exchange_t *folded, int received) {
+    int64_t n = folded->n;
+    pto_expr_t kept = pto_inverse_power(n / 2);
+    pto_build_loop(builder, 0, pto_log2_ceil(n), true);
+    pto_build_stage(builder, "halve", PTO_ORDER_AT_ONCE);
+    pto_step_t send = pto_step_of(PTO_STEP_SEND, folded);
+    send.peers = (pto_peers_t){.kind = PTO_PEERS_XOR, .first = pto_power(1), .sign = 1};
+    send.source = half(folded->out, n, PTO_ANCHOR_PEER, kept);
+    pto_build_step(builder, send);
+    pto_step_t recv = pto_step_of(PTO_STEP_RECV, folded);
+    recv.peers = send.peers;
+    recv.target = half(received, n, PTO_ANCHOR_ME, kept);
+    pto_build_step(builder, recv);
+    pto_build_reduce(builder, pto_step_of(PTO_STEP_REDUCE, folded), recv.target, received, folded->out);
+    pto_build_end(builder);
+}
+
+static void build_doubling(pto_builder_t *builder, const pto_exchange_t *folded) {
+    int64_t n = folded->n;
+    pto_build_loop(builder, 0, pto_log2_ceil(n), true);
+    pto_build_stage(builder, "double", PTO_ORDER_AT_ONCE);
+    pto_step_t send = pto_step_of(PTO_STEP_SEND, folded);
+    send.peers = (pto_peers_t){.kind = PTO_PEERS_XOR, .first = pto_inverse_power(n / 2), .sign = 1};
+    send.source = half(folded->out, n, PTO_ANCHOR_ME, pto_power(1));
+    pto_build_step(builder, send);
+    pto_step_t recv = pto_step_of(PTO_STEP_RECV, folded);
+    recv.peers = send.peers;
+    recv.target = half(folded->out, n, PTO_ANCHOR_PEER, pto_power(1));
+    pto_build_step(builder, recv);
+    pto_build_end(builder);
+}
+
+static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
+    int received = pto_build_temporary(builder, exchange->out, "received");
+    pto_exchange_t folded = pto_build_fold(builder, exchange, received);
+    build_halving(builder, &folded, received);
+    build_doubling(builder, &folded);
+    pto_build_unfold(builder, exchange);
+}
+
+const pto_algorithm_t pto_algorithm_rabenseifner = {
+    .name = "rabenseifner",
+    .summary = "reduce-scatter by recursive halving, then allgather by recursive doubling",
+    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE,
+    .build = build,
+};

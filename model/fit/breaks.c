@@ -1,0 +1,283 @@
+/* Where protocols change: the pieces whose lines leave the least residual, and as many as Schwarz's Bayesian
+ * information criterion allows. The search is exact over the sizes in the data: dynamic programming over all
+ * (first, last) sizes of a piece (Bellman 1961, "On the approximation of curves by line segments"). Where the
+ * data have very many sizes, it runs on some of them, and each break is then moved to its place among all.
+ *
+ * Residuals are relative and capped, so that neither large messages nor outliers choose the limits. */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include <gsl/gsl_fit.h>
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
+
+#include "fit_internal.h"
+
+enum {
+    GRID_MAX = 96,        /* sizes that one search looks at */
+    REPRESENTATIVES = 16, /* quantiles that stand for the samples of a size */
+    PIECE_SIZES_MIN = 2,  /* a line takes two */
+    MOVES = 3,            /* passes over the breaks; the second hardly moves any */
+    REWEIGHTS = 5,        /* of a piece's line; enough to let go of an outlying size */
+};
+
+/* A sample that is this far off says only that it is off. */
+static const double residual_cap = 0.3;
+
+/* Residuals below this are as good as none; it also keeps exact data's logarithm finite. */
+static const double residual_floor = 1e-4;
+
+/* The samples of one size. */
+typedef struct {
+    int64_t bytes;
+    double count;
+    double median;
+    double time[REPRESENTATIVES];
+    int times;
+} size_group_t;
+
+/* Groups that a search looks at, and the piece costs between them. */
+typedef struct {
+    int count;
+    const size_group_t *group[GRID_MAX];
+    double cost[GRID_MAX][GRID_MAX]; /* of the piece first..last */
+} grid_t;
+
+static void make_group(const fit_point_t *point, size_t count, double *scratch, size_group_t *group) {
+    for (size_t i = 0; i < count; i++) {
+        scratch[i] = point[i].seconds;
+    }
+    group->bytes = point[0].bytes;
+    group->count = (double)count;
+    group->median = fit_median(scratch, count);
+    group->times = count < REPRESENTATIVES ? (int)count : REPRESENTATIVES;
+    for (int i = 0; i < group->times; i++) {
+        group->time[i] = gsl_stats_quantile_from_sorted_data(scratch, 1, count, (i + 0.5) / group->times);
+    }
+}
+
+static size_t make_groups(const fit_points_t *points, double *scratch, size_group_t *groups) {
+    size_t made = 0;
+    for (size_t first = 0, past; first < points->count; first = past) {
+        int64_t bytes = points->point[first].bytes;
+        past = first;
+        while (past < points->count && points->point[past].bytes == bytes) {
+            past++;
+        }
+        make_group(points->point + first, past - first, scratch, &groups[made++]);
+    }
+    return made;
+}
+
+typedef struct {
+    double alpha_s;
+    double beta_s_per_byte;
+} line_t;
+
+/* A line with neither coefficient negative. */
+static line_t weighted_line(const double *x, const double *w, const double *y, size_t count) {
+    line_t line;
+    double unused;
+    gsl_fit_wlinear(x, 1, w, 1, y, 1, count, &line.alpha_s, &line.beta_s_per_byte, &unused, &unused, &unused,
+                    &unused);
+    if (line.alpha_s < 0) {
+        line.alpha_s = 0;
+        gsl_fit_wmul(x, 1, w, 1, y, 1, count, &line.beta_s_per_byte, &unused, &unused);
+    } else if (!(line.beta_s_per_byte >= 0)) {
+        line.alpha_s = gsl_stats_wmean(w, 1, y, 1, count);
+        line.beta_s_per_byte = 0;
+    }
+    return line;
+}
+
+/* Bisquare weights of relative errors, over the squared times that make the errors relative. */
+static void reweigh(const size_group_t *const *group, size_t count, line_t line, double *w) {
+    for (size_t i = 0; i < count; i++) {
+        double fitted =
+            fmax(line.alpha_s + line.beta_s_per_byte * (double)group[i]->bytes, group[i]->median * 1e-3);
+        double error = fabs(group[i]->median / fitted - 1) / (2 * residual_cap);
+        double bisquare = error < 1 ? (1 - error * error) * (1 - error * error) : 0;
+        w[i] = group[i]->count * fmax(bisquare, 1e-6) / (fitted * fitted);
+    }
+}
+
+/* The best line through some groups, at most GRID_MAX. */
+static line_t fit_line(const size_group_t *const *group, size_t count) {
+    double x[GRID_MAX] = {0};
+    double y[GRID_MAX] = {0};
+    double w[GRID_MAX] = {0};
+    for (size_t i = 0; i < count; i++) {
+        x[i] = (double)group[i]->bytes;
+        y[i] = group[i]->median;
+        w[i] = group[i]->count / (y[i] * y[i]);
+    }
+    line_t line = weighted_line(x, w, y, count);
+    for (int round = 0; round < REWEIGHTS && count > 2; round++) {
+        reweigh(group, count, line, w);
+        line = weighted_line(x, w, y, count);
+    }
+    return line;
+}
+
+/* Sum of capped squared relative errors of a group's samples. */
+static double group_cost(const size_group_t *group, line_t line) {
+    double fitted = fmax(line.alpha_s + line.beta_s_per_byte * (double)group->bytes, DBL_MIN);
+    double sum = 0;
+    for (int k = 0; k < group->times; k++) {
+        double error = fmin(fabs(group->time[k] / fitted - 1), residual_cap);
+        sum += error * error;
+    }
+    return group->count * (sum / group->times + residual_floor * residual_floor);
+}
+
+static double piece_cost(const size_group_t *const *group, size_t count) {
+    line_t line = fit_line(group, count);
+    double cost = 0;
+    for (size_t i = 0; i < count; i++) {
+        cost += group_cost(group[i], line);
+    }
+    return cost;
+}
+
+static void fill_costs(grid_t *grid) {
+    for (int first = 0; first < grid->count; first++) {
+        for (int last = first + PIECE_SIZES_MIN - 1; last < grid->count; last++) {
+            grid->cost[first][last] = piece_cost(grid->group + first, (size_t)(last - first + 1));
+        }
+    }
+}
+
+/* Bellman's recursion: best[k][j] is the least cost of groups 0..j in k + 1 pieces, from[k][j] the first
+ * group of the last of them. */
+typedef struct {
+    double best[PTO_PIECE_MAX][GRID_MAX];
+    int from[PTO_PIECE_MAX][GRID_MAX];
+} table_t;
+
+static void fill_table(const grid_t *grid, int most, table_t *table) {
+    for (int j = 0; j < grid->count; j++) {
+        table->best[0][j] = j + 1 >= PIECE_SIZES_MIN ? grid->cost[0][j] : HUGE_VAL;
+        table->from[0][j] = 0;
+    }
+    for (int k = 1; k < most; k++) {
+        for (int j = 0; j < grid->count; j++) {
+            table->best[k][j] = HUGE_VAL;
+            table->from[k][j] = 0;
+            for (int first = k * PIECE_SIZES_MIN; first + PIECE_SIZES_MIN - 1 <= j; first++) {
+                double cost = table->best[k - 1][first - 1] + grid->cost[first][j];
+                if (cost < table->best[k][j]) {
+                    table->best[k][j] = cost;
+                    table->from[k][j] = first;
+                }
+            }
+        }
+    }
+}
+
+/* Schwarz: N ln(residual / N) + (parameters) ln N; a piece has two coefficients, and each further one a
+ * limit. */
+static int choose_pieces(const grid_t *grid, const table_t *table, int most) {
+    double samples = 0;
+    for (int i = 0; i < grid->count; i++) {
+        samples += grid->group[i]->count;
+    }
+    int chosen = 1;
+    double least = HUGE_VAL;
+    for (int k = 0; k < most; k++) {
+        double cost = table->best[k][grid->count - 1];
+        double criterion = samples * log(cost / samples) + (3 * k + 2) * log(samples);
+        if (isfinite(cost) && criterion < least) {
+            least = criterion;
+            chosen = k + 1;
+        }
+    }
+    return chosen;
+}
+
+/* First groups of the pieces after the first. Returns how many pieces. */
+static int search(grid_t *grid, int most, int *first) {
+    table_t table;
+    fill_costs(grid);
+    fill_table(grid, most, &table);
+    int pieces = choose_pieces(grid, &table, most);
+    int last = grid->count - 1;
+    for (int k = pieces - 1; k > 0; k--) {
+        first[k - 1] = table.from[k][last];
+        last = table.from[k][last] - 1;
+    }
+    return pieces;
+}
+
+/* Up to GRID_MAX groups, evenly from `from` to before `past`. Returns how many. */
+static size_t spread(const size_group_t *groups, size_t from, size_t past, const size_group_t **spread_out) {
+    size_t count = past - from < GRID_MAX ? past - from : GRID_MAX;
+    for (size_t i = 0; i < count; i++) {
+        spread_out[i] = &groups[from + (count > 1 ? i * (past - from - 1) / (count - 1) : 0)];
+    }
+    return count;
+}
+
+/* Move the break between two pieces, from..middle..past, to where their lines leave the least cost over all
+ * groups: that is where the sum of what the left line costs more than the right one is least. */
+static size_t move_break(const size_group_t *groups, size_t from, size_t middle, size_t past) {
+    const size_group_t *some[GRID_MAX];
+    line_t left = fit_line(some, spread(groups, from, middle, some));
+    line_t right = fit_line(some, spread(groups, middle, past, some));
+    double sum = 0;
+    double least = HUGE_VAL;
+    size_t best = middle;
+    for (size_t i = from; i + PIECE_SIZES_MIN < past; i++) {
+        sum += group_cost(&groups[i], left) - group_cost(&groups[i], right);
+        if (i + 1 >= from + PIECE_SIZES_MIN && sum < least) {
+            least = sum;
+            best = i + 1;
+        }
+    }
+    return best;
+}
+
+/* Search on a grid; where that passes over sizes, move each break to its place among all of them. Returns the
+ * count of breaks. */
+static int search_all(grid_t *grid, const size_group_t *groups, size_t count, int most,
+                      int64_t *below_bytes) {
+    int first[PTO_PIECE_MAX];
+    size_t edge[PTO_PIECE_MAX + 1] = {0};
+    grid->count = (int)spread(groups, 0, count, grid->group);
+    int pieces = search(grid, most, first);
+    for (int b = 1; b < pieces; b++) {
+        edge[b] = (size_t)(grid->group[first[b - 1]] - groups);
+    }
+    edge[pieces] = count;
+    for (int pass = 0; pass < MOVES && count > GRID_MAX; pass++) {
+        for (int b = 1; b < pieces; b++) {
+            edge[b] = move_break(groups, edge[b - 1], edge[b], edge[b + 1]);
+        }
+    }
+    for (int b = 1; b < pieces; b++) {
+        below_bytes[b - 1] = groups[edge[b]].bytes;
+    }
+    return pieces - 1;
+}
+
+pto_status_t fit_find_breaks(const fit_points_t *points, int most, int *count, int64_t *below_bytes,
+                             pto_error_t *err) {
+    *count = 0;
+    if (fit_size_count(points) < 2 * PIECE_SIZES_MIN) {
+        return PTO_OK;
+    }
+    size_group_t *groups = malloc(fit_size_count(points) * sizeof *groups);
+    double *scratch = malloc(points->count * sizeof *scratch);
+    grid_t *grid = malloc(sizeof *grid);
+    pto_status_t status = PTO_OK;
+    if (groups == NULL || scratch == NULL || grid == NULL) {
+        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for the search for protocol limits");
+    } else {
+        size_t group_count = make_groups(points, scratch, groups);
+        *count = search_all(grid, groups, group_count, most, below_bytes);
+    }
+    free(groups);
+    free(scratch);
+    free(grid);
+    return status;
+}

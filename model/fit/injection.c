@@ -1,0 +1,272 @@
+/* The injection limit of a node: T = alpha + max(beta s, ppn s / R_N), kept as 1/R_N in seconds per byte
+ * (Gropp, Olson, Samfass 2016).
+ *
+ * alpha and beta are those of one process (messages.*.off_node). A row is limited when ppn / R_N is clearly
+ * above beta; on limited rows T is a line in ppn s whose slope is 1/R_N. Its intercept is fitted too and not
+ * used: many processes that start at once pay more than alpha, and that must not go into the rate. Which rows
+ * are limited depends on R_N, so the two are found in turn.
+ *
+ * In minima mode it is done as the paper's Table III comes out: least squares through alpha, over rows whose
+ * processes share one message's bytes, at least one process for each GPU. */
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "fit_internal.h"
+
+/* "Clearly above": more than noise and the error of beta make. */
+static const double limited_ratio = 1.2;
+
+enum { TURNS_MAX = 10, LIMITED_ROWS_MIN = 4 };
+
+/* What one process does, and the rows that may show a limit. */
+typedef struct {
+    fit_work_t *work;
+    pto_space_t space;
+    const char *name;
+    double alpha_s;
+    double beta_s_per_byte;
+    fit_points_t rows; /* of the last protocol */
+} injection_t;
+
+static double total_of(const fit_point_t *point) { return (double)point->procs * (double)point->bytes; }
+
+/* Whether a row's processes share one of the single messages' sizes, each an equal part in whole floats, as
+ * the samples behind the paper's Figure 4 and Table III do. */
+static bool shares_one_message(const fit_point_t *point, const fit_points_t *alone) {
+    int64_t least = point->procs * point->bytes;
+    int64_t past = point->procs * (point->bytes + (int64_t)sizeof(float));
+    for (size_t i = 0; i < alone->count; i++) {
+        if (alone->point[i].bytes >= least && alone->point[i].bytes < past) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool keep_row(const injection_t *injection, const fit_point_t *point, int64_t from_bytes,
+                     const fit_points_t *alone) {
+    return point->bytes >= from_bytes &&
+           (!injection->work->options->minima || (point->procs >= injection->work->fit->machine.node.gpus &&
+                                                  (alone->count == 0 || shares_one_message(point, alone))));
+}
+
+static pto_status_t select_rows(injection_t *injection, int64_t from_bytes) {
+    pto_sample_space_t space = injection->space == PTO_SPACE_GPU ? PTO_IN_GPU : PTO_IN_CPU;
+    fit_points_t alone;
+    pto_status_t status = fit_select(
+        injection->work, &(fit_filter_t){PTO_BENCHMARK_PING_PONG, space, PTO_AT_OFF_NODE, 0, 0}, &alone);
+    if (status != PTO_OK) {
+        return status;
+    }
+    status =
+        fit_select(injection->work, &(fit_filter_t){PTO_BENCHMARK_INJECTION, space, PTO_AT_OFF_NODE, 0, 0},
+                   &injection->rows);
+    size_t kept = 0;
+    for (size_t i = 0; status == PTO_OK && i < injection->rows.count; i++) {
+        if (keep_row(injection, &injection->rows.point[i], from_bytes, &alone)) {
+            injection->rows.point[kept++] = injection->rows.point[i];
+        }
+    }
+    injection->rows.count = kept;
+    free(alone.point);
+    return status;
+}
+
+static int32_t most_procs(const fit_points_t *rows) {
+    int32_t most = 0;
+    for (size_t i = 0; i < rows->count; i++) {
+        most = rows->point[i].procs > most ? rows->point[i].procs : most;
+    }
+    return most;
+}
+
+/* A first rate, from the rows that load the node most. */
+static pto_status_t first_rate(const injection_t *injection, double *rate) {
+    double *value = malloc((injection->rows.count + 1) * sizeof *value);
+    if (value == NULL) {
+        return pto_error_set(injection->work->err, PTO_ERR_MEMORY, "out of memory for injection limits");
+    }
+    double largest = 0;
+    for (size_t i = 0; i < injection->rows.count; i++) {
+        largest = fmax(largest, total_of(&injection->rows.point[i]));
+    }
+    size_t count = 0;
+    for (size_t i = 0; i < injection->rows.count; i++) {
+        const fit_point_t *point = &injection->rows.point[i];
+        if (total_of(point) >= largest / 4) {
+            value[count++] = (point->seconds - injection->alpha_s) / total_of(point);
+        }
+    }
+    *rate = fit_median(value, count);
+    free(value);
+    return PTO_OK;
+}
+
+static bool is_limited(const injection_t *injection, const fit_point_t *point, double rate) {
+    return injection->work->options->minima ||
+           point->procs * rate > limited_ratio * injection->beta_s_per_byte;
+}
+
+static size_t count_limited(const injection_t *injection, double rate) {
+    size_t count = 0;
+    for (size_t i = 0; i < injection->rows.count; i++) {
+        count += is_limited(injection, &injection->rows.point[i], rate);
+    }
+    return count;
+}
+
+/* One turn: the line through the rows that `rate` says are limited. */
+static pto_status_t regress_limited(const injection_t *injection, double rate, fit_regression_t *result) {
+    bool minima = injection->work->options->minima;
+    size_t columns = minima ? 1 : 2;
+    fit_design_t design;
+    pto_status_t status =
+        fit_design_init(count_limited(injection, rate), (int)columns, &design, injection->work->err);
+    if (status != PTO_OK) {
+        return status;
+    }
+    size_t filled = 0;
+    for (size_t i = 0; i < injection->rows.count; i++) {
+        const fit_point_t *point = &injection->rows.point[i];
+        if (is_limited(injection, point, rate)) {
+            design.column[columns * filled] = total_of(point);
+            if (!minima) {
+                design.column[2 * filled + 1] = 1;
+            }
+            design.seconds[filled++] = point->seconds - (minima ? injection->alpha_s : 0);
+        }
+    }
+    status = fit_regress(&design, minima, result, injection->work->err);
+    fit_design_fini(&design);
+    return status;
+}
+
+static pto_status_t find_rate(const injection_t *injection, double *rate, fit_regression_t *result) {
+    pto_status_t status = first_rate(injection, rate);
+    for (int turn = 0; status == PTO_OK && turn < TURNS_MAX; turn++) {
+        size_t limited = count_limited(injection, *rate);
+        if (limited < LIMITED_ROWS_MIN) {
+            return PTO_OK;
+        }
+        status = regress_limited(injection, *rate, result);
+        if (status != PTO_OK) {
+            break;
+        }
+        *rate = result->value[0];
+        if (count_limited(injection, *rate) == limited) {
+            break;
+        }
+    }
+    return status;
+}
+
+static double residual_of(const injection_t *injection, double rate, double *scratch) {
+    for (size_t i = 0; i < injection->rows.count; i++) {
+        const fit_point_t *point = &injection->rows.point[i];
+        double per_byte = fmax(injection->beta_s_per_byte, point->procs * rate);
+        double fitted = injection->alpha_s + per_byte * (double)point->bytes;
+        scratch[i] = fabs(fitted / point->seconds - 1);
+    }
+    return fit_median(scratch, injection->rows.count);
+}
+
+static pto_status_t not_reached(const injection_t *injection, double rate) {
+    pto_fit_entry_t *entry = fit_entry_add(injection->work, PTO_FIT_ABSENT, "%s", injection->name);
+    if (entry == NULL) {
+        return PTO_ERR_MEMORY;
+    }
+    entry->sample_count = (int64_t)injection->rows.count;
+    int32_t most = most_procs(&injection->rows);
+    snprintf(entry->note, sizeof entry->note,
+             "not reached: a byte of each of %d processes takes %.2f times as long as of one alone",
+             (int)most, fmax(1, most * rate / injection->beta_s_per_byte));
+    return PTO_OK;
+}
+
+static pto_status_t keep_rate(const injection_t *injection, const fit_regression_t *result) {
+    fit_work_t *work = injection->work;
+    double *scratch = malloc((injection->rows.count + 1) * sizeof *scratch);
+    pto_fit_entry_t *entry = fit_entry_add(work, PTO_FIT_RATE, "%s", injection->name);
+    if (scratch == NULL || entry == NULL) {
+        free(scratch);
+        return pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for injection limits");
+    }
+    double rate = result->value[0];
+    entry->beta_s_per_byte = fit_param(result, 0);
+    entry->from_bytes = injection->rows.point[0].bytes;
+    entry->below_bytes = INT64_MAX;
+    entry->sample_count = (int64_t)count_limited(injection, rate);
+    entry->residual = residual_of(injection, rate, scratch);
+    free(scratch);
+    double knee = injection->beta_s_per_byte / rate;
+    if (knee <= limited_ratio) {
+        snprintf(entry->note, sizeof entry->note, "one process reaches the limit");
+    } else {
+        snprintf(entry->note, sizeof entry->note, "reached by %.1f processes", knee);
+    }
+    work->fit->machine.injection_s_per_byte[injection->space] = entry->beta_s_per_byte;
+    return PTO_OK;
+}
+
+/* Whether the limit shows: clearly, and beyond what chance explains. */
+static bool is_significant(const injection_t *injection, const fit_regression_t *result) {
+    int32_t most = most_procs(&injection->rows);
+    return most * result->value[0] > limited_ratio * injection->beta_s_per_byte &&
+           most * result->low[0] > injection->beta_s_per_byte;
+}
+
+static pto_status_t fit_rows(injection_t *injection) {
+    if (most_procs(&injection->rows) < 2) {
+        return fit_give_up(injection->work, injection->name,
+                           "no rows of two or more processes in the last protocol's sizes");
+    }
+    double rate = 0;
+    fit_regression_t result = {0};
+    pto_status_t status = find_rate(injection, &rate, &result);
+    if (status != PTO_OK) {
+        return status == PTO_ERR_NOT_FOUND
+                   ? fit_give_up(injection->work, injection->name, "its samples allow no regression")
+                   : status;
+    }
+    if (count_limited(injection, rate) < LIMITED_ROWS_MIN || !is_significant(injection, &result)) {
+        return not_reached(injection, rate);
+    }
+    return keep_rate(injection, &result);
+}
+
+pto_status_t fit_injection(fit_work_t *work, pto_space_t space) {
+    const pto_message_cost_t *cost = &work->fit->machine.messages[space][PTO_LEVEL_OFF_NODE];
+    char name[PTO_FIT_NAME_MAX];
+    snprintf(name, sizeof name, "injection.%s", pto_space_name(space));
+    injection_t injection = {.work = work, .space = space, .name = name};
+    int64_t from_bytes = 0;
+    if (cost->count > 0) {
+        const pto_piece_t *last = &cost->piece[cost->count - 1];
+        injection.alpha_s = last->postal.alpha_s.value;
+        injection.beta_s_per_byte = last->postal.beta_s_per_byte.value;
+        from_bytes = last->from_bytes;
+    }
+    fit_filter_t any = {PTO_BENCHMARK_INJECTION, space == PTO_SPACE_GPU ? PTO_IN_GPU : PTO_IN_CPU,
+                        PTO_AT_OFF_NODE, 0, 0};
+    fit_points_t all;
+    pto_status_t status = fit_select(work, &any, &all);
+    if (status != PTO_OK) {
+        return status;
+    }
+    size_t count = all.count;
+    free(all.point);
+    if (count == 0) {
+        return PTO_OK;
+    }
+    if (cost->count == 0) {
+        return fit_give_up(work, name, "needs the cost of one process (ping_pong off_node, or procs 1)");
+    }
+    status = select_rows(&injection, from_bytes);
+    if (status == PTO_OK) {
+        status = fit_rows(&injection);
+        free(injection.rows.point);
+    }
+    return status;
+}

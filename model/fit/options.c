@@ -1,0 +1,140 @@
+/* Options of a fit that come as text. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fit_internal.h"
+
+/* Copy text up to (not including) `stop`; false where it does not fit. */
+static bool copy_part(const char *text, const char *stop, char *part, size_t part_size) {
+    size_t size = (size_t)(stop - text);
+    if (size >= part_size) {
+        return false;
+    }
+    memcpy(part, text, size);
+    part[size] = '\0';
+    return true;
+}
+
+/* A whole number of 1 or more that ends at `stop`. */
+static bool read_number(const char *text, const char *stop, int64_t *value) {
+    char *end = NULL;
+    errno = 0;
+    long long parsed = text[0] >= '0' && text[0] <= '9' ? strtoll(text, &end, 10) : 0;
+    if (end != stop || errno != 0 || parsed < 1) {
+        return false;
+    }
+    *value = parsed;
+    return true;
+}
+
+static pto_status_t read_limits(const char *text, pto_fit_breaks_t *breaks, pto_error_t *err) {
+    *breaks = (pto_fit_breaks_t){.given = true};
+    if (strcmp(text, "none") == 0) {
+        return PTO_OK;
+    }
+    for (const char *at = text; at != NULL;) {
+        const char *comma = strchr(at, ',');
+        const char *stop = comma != NULL ? comma : at + strlen(at);
+        int64_t bytes = 0;
+        if (!read_number(at, stop, &bytes)) {
+            return pto_error_set(err, PTO_ERR_SYNTAX,
+                                 "limits '%s': expected sizes in bytes with commas between, or none", text);
+        }
+        if (breaks->count == PTO_PIECE_MAX - 1) {
+            return pto_error_set(err, PTO_ERR_RANGE, "limits '%s': more than %d", text, PTO_PIECE_MAX - 1);
+        }
+        if (breaks->count > 0 && bytes <= breaks->below_bytes[breaks->count - 1]) {
+            return pto_error_set(err, PTO_ERR_RANGE, "limits '%s': must rise", text);
+        }
+        breaks->below_bytes[breaks->count++] = bytes;
+        at = comma != NULL ? comma + 1 : NULL;
+    }
+    return PTO_OK;
+}
+
+/* `cpu`, `gpu.off_node` or nothing (everything) into a range of spaces and levels. */
+static pto_status_t read_scope(const char *scope, int space[2], int level[2], pto_error_t *err) {
+    char part[32];
+    space[0] = 0;
+    space[1] = PTO_SPACE_COUNT;
+    level[0] = 0;
+    level[1] = PTO_LEVEL_COUNT;
+    if (scope[0] == '\0') {
+        return PTO_OK;
+    }
+    const char *dot = strchr(scope, '.');
+    bool known = false;
+    if (copy_part(scope, dot != NULL ? dot : scope + strlen(scope), part, sizeof part)) {
+        for (int s = 0; s < PTO_SPACE_COUNT && !known; s++) {
+            known = strcmp(part, pto_space_name((pto_space_t)s)) == 0;
+            space[0] = s;
+            space[1] = s + 1;
+        }
+    }
+    if (known && dot != NULL) {
+        known = false;
+        for (int l = 0; l < PTO_LEVEL_COUNT && !known; l++) {
+            known = strcmp(dot + 1, pto_level_name((pto_level_t)l)) == 0;
+            level[0] = l;
+            level[1] = l + 1;
+        }
+    }
+    return known ? PTO_OK
+                 : pto_error_set(err, PTO_ERR_NOT_FOUND,
+                                 "'%s': expected cpu or gpu, or one of them with a level, as in cpu.off_node",
+                                 scope);
+}
+
+pto_status_t pto_fit_breaks_parse(const char *text, pto_fit_options_t *options, pto_error_t *err) {
+    char scope[64] = "";
+    const char *equals = strchr(text, '=');
+    if (equals != NULL && !copy_part(text, equals, scope, sizeof scope)) {
+        return pto_error_set(err, PTO_ERR_NOT_FOUND, "'%s': no such space or level", text);
+    }
+    int space[2];
+    int level[2];
+    pto_fit_breaks_t breaks;
+    pto_status_t status = read_scope(scope, space, level, err);
+    if (status == PTO_OK) {
+        status = read_limits(equals != NULL ? equals + 1 : text, &breaks, err);
+    }
+    if (status != PTO_OK) {
+        return status;
+    }
+    for (int s = space[0]; s < space[1]; s++) {
+        for (int l = level[0]; l < level[1]; l++) {
+            options->breaks[s][l] = breaks;
+        }
+    }
+    return PTO_OK;
+}
+
+pto_status_t pto_fit_node_parse(const char *text, pto_fit_options_t *options, pto_error_t *err) {
+    const char *const names[] = {"sockets", "gpus", "cores"};
+    pto_fit_options_t made = *options;
+    int64_t *const fields[] = {&made.node.sockets, &made.node.gpus, &made.node.cores};
+    for (const char *at = text; at != NULL;) {
+        const char *comma = strchr(at, ',');
+        const char *stop = comma != NULL ? comma : at + strlen(at);
+        const char *equals = strchr(at, '=');
+        char key[16];
+        int found = -1;
+        if (equals != NULL && equals < stop && copy_part(at, equals, key, sizeof key)) {
+            for (int i = 0; i < 3; i++) {
+                found = strcmp(key, names[i]) == 0 ? i : found;
+            }
+        }
+        if (found < 0) {
+            return pto_error_set(err, PTO_ERR_NOT_FOUND,
+                                 "node '%s': expected sockets=, gpus= or cores=", text);
+        }
+        if (!read_number(equals + 1, stop, fields[found])) {
+            return pto_error_set(err, PTO_ERR_RANGE, "node '%s': %s must be a whole number of 1 or more",
+                                 text, names[found]);
+        }
+        at = comma != NULL ? comma + 1 : NULL;
+    }
+    *options = made;
+    return PTO_OK;
+}

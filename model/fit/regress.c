@@ -1,0 +1,373 @@
+/* Regression on relative errors, so that 4 B and 64 MiB count alike: each row is divided by its fitted time,
+ * and the rows are weighed by Tukey's bisquare (GSL's gsl_multifit_robust), so that hiccups don't steer. The
+ * fitted times come from the round before, the first from plain least squares over the measured times, which
+ * bounds what a slow outlier can do. A coefficient that would be negative is held at 0 and the others are
+ * fitted again.
+ *
+ * The intervals are Student's. Where several samples share a row, the lack of fit is tested against their own
+ * scatter (the F test of Draper and Smith, Applied Regression Analysis, section 1.5); a model that
+ * does not hold widens the intervals by the ratio. */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <gsl/gsl_cdf.h>
+#include <gsl/gsl_errno.h>
+#include <gsl/gsl_multifit.h>
+#include <gsl/gsl_sort.h>
+
+#include "fit_internal.h"
+
+/* Rounds of dividing by fitted times, until those stand still: an error of theirs only shifts weights. */
+enum { ROUNDS_MAX = 8 };
+static const double round_tolerance = 1e-3;
+
+/* Below this spread the data are exact and a robust scale would be 0 / 0. */
+static const double exact_spread = 1e-9;
+
+static const double confidence = 0.95;
+static const double lack_of_fit_level = 0.01;
+
+/* GSL's side of a regression on the columns that are not held at 0. */
+typedef struct {
+    const fit_design_t *design;
+    bool plain;
+    int active_count;
+    int active[FIT_COLUMN_MAX];
+    double scale[FIT_COLUMN_MAX]; /* columns are divided by their largest */
+    gsl_matrix *x;
+    gsl_vector *y;
+    gsl_vector *c;
+    gsl_matrix *covariance;
+    double *fitted;
+    double *weight;
+    bool has_interval;
+    double interval_factor; /* of a standard error */
+    double sigma;           /* of the relative errors, as the covariance has it */
+} solver_t;
+
+double fit_median(double *value, size_t count) {
+    if (count == 0) {
+        return 0;
+    }
+    gsl_sort(value, 1, count);
+    return count % 2 == 1 ? value[count / 2] : (value[count / 2 - 1] + value[count / 2]) / 2;
+}
+
+pto_status_t fit_design_init(size_t count, int columns, fit_design_t *design, pto_error_t *err) {
+    double *memory = calloc(count * ((size_t)columns + 1) + 1, sizeof *memory);
+    if (memory == NULL) {
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a regression");
+    }
+    *design = (fit_design_t){count, columns, memory + count, memory};
+    return PTO_OK;
+}
+
+void fit_design_fini(fit_design_t *design) {
+    free(design->seconds);
+    *design = (fit_design_t){0};
+}
+
+static void solver_fini(solver_t *solver) {
+    gsl_matrix_free(solver->x);
+    gsl_vector_free(solver->y);
+    gsl_vector_free(solver->c);
+    gsl_matrix_free(solver->covariance);
+    free(solver->fitted);
+    free(solver->weight);
+}
+
+static pto_status_t solver_init(solver_t *solver, const fit_design_t *design, pto_error_t *err) {
+    size_t columns = (size_t)solver->active_count;
+    solver->design = design;
+    solver->x = gsl_matrix_alloc(design->count, columns);
+    solver->y = gsl_vector_alloc(design->count);
+    solver->c = gsl_vector_alloc(columns);
+    solver->covariance = gsl_matrix_alloc(columns, columns);
+    solver->fitted = malloc(design->count * sizeof *solver->fitted);
+    solver->weight = malloc(design->count * sizeof *solver->weight);
+    if (solver->x == NULL || solver->y == NULL || solver->c == NULL || solver->covariance == NULL ||
+        solver->fitted == NULL || solver->weight == NULL) {
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a regression");
+    }
+    for (int k = 0; k < solver->active_count; k++) {
+        double largest = DBL_MIN;
+        for (size_t i = 0; i < design->count; i++) {
+            largest = fmax(largest, design->column[i * (size_t)design->columns + (size_t)solver->active[k]]);
+        }
+        solver->scale[k] = largest;
+    }
+    return PTO_OK;
+}
+
+static double column_at(const solver_t *solver, size_t i, int k) {
+    return solver->design->column[i * (size_t)solver->design->columns + (size_t)solver->active[k]] /
+           solver->scale[k];
+}
+
+/* Rows over the fitted times, or as they are. */
+static void fill(solver_t *solver) {
+    for (size_t i = 0; i < solver->design->count; i++) {
+        double divisor = solver->plain ? 1 : solver->fitted[i];
+        for (int k = 0; k < solver->active_count; k++) {
+            gsl_matrix_set(solver->x, i, (size_t)k, column_at(solver, i, k) / divisor);
+        }
+        gsl_vector_set(solver->y, i, solver->design->seconds[i] / divisor);
+    }
+}
+
+/* Fitted times of the present coefficients; positive, since rows are divided by them. Returns the largest
+ * relative change. */
+static double refresh_fitted(solver_t *solver) {
+    double change = 0;
+    for (size_t i = 0; i < solver->design->count; i++) {
+        double fitted = 0;
+        for (int k = 0; k < solver->active_count; k++) {
+            fitted += column_at(solver, i, k) * gsl_vector_get(solver->c, (size_t)k);
+        }
+        if (!solver->plain) {
+            fitted = fmax(fitted, solver->design->seconds[i] * 1e-3);
+        }
+        change = fmax(change, fabs(fitted / solver->fitted[i] - 1));
+        solver->fitted[i] = fitted;
+    }
+    return change;
+}
+
+static int solve_linear(solver_t *solver) {
+    double chi_square;
+    gsl_multifit_linear_workspace *space =
+        gsl_multifit_linear_alloc(solver->design->count, (size_t)solver->active_count);
+    if (space == NULL) {
+        return GSL_ENOMEM;
+    }
+    int status = gsl_multifit_linear(solver->x, solver->y, solver->c, solver->covariance, &chi_square, space);
+    gsl_multifit_linear_free(space);
+    for (size_t i = 0; i < solver->design->count; i++) {
+        solver->weight[i] = 1;
+    }
+    return status;
+}
+
+static double largest_residual(const solver_t *solver) {
+    double largest = 0;
+    for (size_t i = 0; i < solver->design->count; i++) {
+        double y = 0;
+        for (int k = 0; k < solver->active_count; k++) {
+            y += gsl_matrix_get(solver->x, i, (size_t)k) * gsl_vector_get(solver->c, (size_t)k);
+        }
+        largest = fmax(largest, fabs(y - gsl_vector_get(solver->y, i)));
+    }
+    return largest;
+}
+
+static int solve_robust(solver_t *solver) {
+    gsl_multifit_robust_workspace *space = gsl_multifit_robust_alloc(
+        gsl_multifit_robust_bisquare, solver->design->count, (size_t)solver->active_count);
+    if (space == NULL) {
+        return GSL_ENOMEM;
+    }
+    int status = gsl_multifit_robust(solver->x, solver->y, solver->c, solver->covariance, space);
+    /* Weights that still flicker between a few samples leave coefficients that are good enough. */
+    if (status == GSL_EMAXITER) {
+        status = GSL_SUCCESS;
+    }
+    gsl_multifit_robust_stats statistics = gsl_multifit_robust_statistics(space);
+    /* GSL's covariance mixes in the scatter of plain least squares (DuMouchel and O'Brien 1989), which one
+     * hiccup of a hundred times inflates beyond use; the robust scatter alone is what the weights go by. */
+    if (statistics.sigma > 0 && statistics.sigma_rob > 0) {
+        gsl_matrix_scale(solver->covariance, pow(statistics.sigma_rob / statistics.sigma, 2));
+        solver->sigma = statistics.sigma_rob;
+    }
+    for (size_t i = 0; i < solver->design->count; i++) {
+        solver->weight[i] = gsl_vector_get(statistics.weights, i);
+    }
+    gsl_multifit_robust_free(space);
+    return status;
+}
+
+static int solve(solver_t *solver) {
+    size_t count = solver->design->count;
+    memcpy(solver->fitted, solver->design->seconds, count * sizeof *solver->fitted);
+    fill(solver);
+    int status = solve_linear(solver);
+    bool robust = !solver->plain && count > (size_t)solver->active_count + 1;
+    if (status != GSL_SUCCESS || !robust || largest_residual(solver) < exact_spread) {
+        refresh_fitted(solver);
+        return status;
+    }
+    refresh_fitted(solver);
+    for (int round = 0; status == GSL_SUCCESS && round < ROUNDS_MAX; round++) {
+        fill(solver);
+        status = solve_robust(solver);
+        if (status == GSL_SUCCESS && refresh_fitted(solver) < round_tolerance) {
+            break;
+        }
+    }
+    return status;
+}
+
+static bool same_row(const fit_design_t *design, size_t a, size_t b) {
+    size_t columns = (size_t)design->columns;
+    return memcmp(design->column + a * columns, design->column + b * columns,
+                  columns * sizeof *design->column) == 0;
+}
+
+/* Weighed sums of squares: of rows' means about the model, and of samples about their row's mean. */
+typedef struct {
+    double between;
+    double within;
+    double weight;
+    size_t rows;
+} scatter_t;
+
+static scatter_t scatter_of(const solver_t *solver) {
+    scatter_t scatter = {0};
+    size_t count = solver->design->count;
+    for (size_t first = 0, past; first < count; first = past) {
+        double sum = 0;
+        double weight = 0;
+        double square = 0;
+        for (past = first; past < count && same_row(solver->design, first, past); past++) {
+            double error = solver->design->seconds[past] / solver->fitted[past] - 1;
+            sum += solver->weight[past] * error;
+            square += solver->weight[past] * error * error;
+            weight += solver->weight[past];
+        }
+        if (weight > 0) {
+            scatter.between += sum * sum / weight;
+            scatter.within += square - sum * sum / weight;
+            scatter.weight += weight;
+            scatter.rows++;
+        }
+    }
+    return scatter;
+}
+
+/* Student's factor, widened where the model visibly does not hold. */
+static void set_interval_factor(solver_t *solver) {
+    double freedom = (double)solver->design->count - solver->active_count;
+    solver->has_interval = freedom > 0;
+    if (!solver->has_interval) {
+        return;
+    }
+    solver->interval_factor = gsl_cdf_tdist_Pinv((1 + confidence) / 2, freedom);
+    scatter_t scatter = scatter_of(solver);
+    double between_freedom = (double)scatter.rows - solver->active_count;
+    double within_freedom = scatter.weight - (double)scatter.rows;
+    if (solver->sigma <= 0 || between_freedom < 1 || within_freedom < 1 || scatter.within <= 0) {
+        return;
+    }
+    double between = scatter.between / between_freedom;
+    double ratio = between / (scatter.within / within_freedom);
+    if (ratio > gsl_cdf_fdist_Qinv(lack_of_fit_level, between_freedom, within_freedom)) {
+        solver->interval_factor = fmax(1, sqrt(between) / solver->sigma) *
+                                  gsl_cdf_tdist_Pinv((1 + confidence) / 2, between_freedom);
+    }
+}
+
+static double median_residual(const solver_t *solver) {
+    size_t count = solver->design->count;
+    for (size_t i = 0; i < count; i++) {
+        solver->weight[i] = fabs(solver->fitted[i] / solver->design->seconds[i] - 1);
+    }
+    return fit_median(solver->weight, count);
+}
+
+/* The coefficient that is most surely negative, as an index into `active`; -1: none. */
+static int most_negative(const solver_t *solver) {
+    int worst = -1;
+    double worst_value = 0;
+    for (int k = 0; k < solver->active_count; k++) {
+        double error = sqrt(fmax(gsl_matrix_get(solver->covariance, (size_t)k, (size_t)k), DBL_MIN));
+        double value = gsl_vector_get(solver->c, (size_t)k) / error;
+        if (value < worst_value) {
+            worst = k;
+            worst_value = value;
+        }
+    }
+    return worst;
+}
+
+static void take(const solver_t *solver, int k, fit_regression_t *result) {
+    int j = solver->active[k];
+    double value = gsl_vector_get(solver->c, (size_t)k) / solver->scale[k];
+    double half = 0;
+    if (solver->has_interval) {
+        half = solver->interval_factor * sqrt(gsl_matrix_get(solver->covariance, (size_t)k, (size_t)k)) /
+               solver->scale[k];
+    }
+    result->held[j] = value < 0;
+    result->value[j] = fmax(value, 0);
+    result->low[j] = fmax(value - half, 0);
+    result->high[j] = fmax(value + half, 0);
+}
+
+/* Solve on the active columns; drop one that comes out negative, and tell whether one was. */
+static pto_status_t regress_active(solver_t *solver, const fit_design_t *design, fit_regression_t *result,
+                                   bool *dropped, pto_error_t *err) {
+    pto_status_t status = solver_init(solver, design, err);
+    if (status != PTO_OK) {
+        return status;
+    }
+    if (solve(solver) != GSL_SUCCESS) {
+        return pto_error_set(err, PTO_ERR_NOT_FOUND, "the regression does not converge");
+    }
+    set_interval_factor(solver);
+    result->has_interval = solver->has_interval;
+    int worst = most_negative(solver);
+    *dropped = worst >= 0;
+    if (*dropped) {
+        take(solver, worst, result);
+        for (int k = worst; k + 1 < solver->active_count; k++) {
+            solver->active[k] = solver->active[k + 1];
+        }
+        solver->active_count--;
+        return PTO_OK;
+    }
+    for (int k = 0; k < solver->active_count; k++) {
+        take(solver, k, result);
+    }
+    result->residual = median_residual(solver);
+    return PTO_OK;
+}
+
+pto_status_t fit_regress(const fit_design_t *design, bool plain, fit_regression_t *result, pto_error_t *err) {
+    int active_count = design->columns;
+    int active[FIT_COLUMN_MAX] = {0, 1, 2, 3};
+    *result = (fit_regression_t){0};
+    if (design->count < (size_t)design->columns) {
+        return pto_error_set(err, PTO_ERR_NOT_FOUND, "%zu samples for %d parameters", design->count,
+                             design->columns);
+    }
+    gsl_error_handler_t *handler = gsl_set_error_handler_off();
+    pto_status_t status = PTO_OK;
+    bool dropped = true;
+    while (status == PTO_OK && dropped && active_count > 0) {
+        solver_t solver = {.plain = plain, .active_count = active_count};
+        memcpy(solver.active, active, sizeof active);
+        status = regress_active(&solver, design, result, &dropped, err);
+        active_count = solver.active_count;
+        memcpy(active, solver.active, sizeof active);
+        solver_fini(&solver);
+    }
+    gsl_set_error_handler(handler);
+    return status;
+}
+
+pto_status_t fit_postal(const fit_points_t *points, bool plain, fit_regression_t *result, pto_error_t *err) {
+    fit_design_t design;
+    pto_status_t status = fit_design_init(points->count, 2, &design, err);
+    if (status != PTO_OK) {
+        return status;
+    }
+    for (size_t i = 0; i < points->count; i++) {
+        design.column[2 * i] = 1;
+        design.column[2 * i + 1] = (double)points->point[i].bytes;
+        design.seconds[i] = points->point[i].seconds;
+    }
+    status = fit_regress(&design, plain, result, err);
+    fit_design_fini(&design);
+    return status;
+}

@@ -1,0 +1,110 @@
+/* Fit: turn samples into the parameters of a machine, with the interval, the sample count and the residual of
+ * each (docs/fitting.md). Part of libportolan-fit, which needs GSL.
+ *
+ * Sources: the postal model T = alpha + beta s (Bar-Noy and Kipnis 1992); the max-rate model
+ * T = alpha + max(beta s, ppn s / R_N) (Gropp, Olson, Samfass 2016); robust regression with Tukey's bisquare
+ * (Holland and Welsch 1977, as in GSL); the number of protocols by the Bayesian information criterion
+ * (Schwarz 1978). */
+#ifndef PORTOLAN_FIT_H
+#define PORTOLAN_FIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "portolan/machine.h"
+#include "portolan/samples.h"
+#include "portolan/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Protocol limits that the user forces: below_bytes of all pieces but the last, rising. */
+typedef struct {
+    bool given;
+    int count;
+    int64_t below_bytes[PTO_PIECE_MAX - 1];
+} pto_fit_breaks_t;
+
+/* Zeroed: everything found in the data, robustly, and every parameter that was measured must be fitted. */
+typedef struct {
+    pto_fit_breaks_t breaks[PTO_SPACE_COUNT][PTO_LEVEL_COUNT];
+    bool minima;  /* plain least squares on the minima over runs and pairs, as the paper did it */
+    bool partial; /* leave out what cannot be fitted instead of failing */
+    struct {      /* 0: from the samples' provenance */
+        int64_t sockets;
+        int64_t gpus;
+        int64_t cores;
+    } node;
+} pto_fit_options_t;
+
+/* What a line of the fit says. */
+typedef enum {
+    PTO_FIT_POSTAL,  /* alpha_s and beta_s_per_byte */
+    PTO_FIT_RATE,    /* seconds per byte, in beta_s_per_byte */
+    PTO_FIT_TIME,    /* seconds, in alpha_s */
+    PTO_FIT_MESSAGE, /* alpha_s per further message, queue_s per message already waiting */
+    PTO_FIT_ABSENT,  /* nothing: `note` says why */
+    PTO_FIT_KIND_COUNT
+} pto_fit_kind_t;
+
+enum { PTO_FIT_NAME_MAX = 64, PTO_FIT_NOTE_MAX = 160 };
+
+/* One fitted parameter set, for a report. */
+typedef struct {
+    char name[PTO_FIT_NAME_MAX]; /* as the keys of a machine file: messages.cpu.off_node.eager */
+    pto_fit_kind_t kind;
+    pto_param_t alpha_s;
+    pto_param_t beta_s_per_byte;
+    pto_param_t queue_s;
+    int64_t from_bytes;  /* the sizes that the samples had */
+    int64_t below_bytes; /* of a piece; INT64_MAX for the last and for what has no pieces */
+    int64_t sample_count;
+    double residual; /* median of |T fitted / T measured - 1| over those samples */
+    char note[PTO_FIT_NOTE_MAX];
+} pto_fit_entry_t;
+
+/* Cost of a process's further messages in flight (Bienz, Gropp, Olson, EuroMPI 2018, for the queue):
+ * T = T(1 message) + alpha_s (n - 1) + queue_s n (n - 1) / 2 + (bytes, as the postal model has them). */
+typedef struct {
+    pto_param_t alpha_s;
+    pto_param_t queue_s;
+    int64_t sample_count;
+    double residual;
+} pto_per_message_t;
+
+typedef struct {
+    pto_machine_t machine;
+    pto_per_message_t per_message[PTO_SPACE_COUNT]; /* not yet part of a machine */
+    int entry_count;
+    pto_fit_entry_t *entry;
+} pto_fit_t;
+
+/* Fit every parameter that the samples speak of. On success `*fit` owns its memory; free it with
+ * pto_fit_fini. Fitted parameters have line 1. Neither prints nor touches GSL's error handler for longer
+ * than the call. Errors:
+ * PTO_ERR_NOT_FOUND: a parameter has too little or useless data (the message names it), or node shape;
+ * PTO_ERR_RANGE: forced limits leave a piece too little; PTO_ERR_MEMORY. */
+pto_status_t pto_fit_samples(const pto_samples_t *samples, const char *name, const char *source,
+                             const pto_fit_options_t *options, pto_fit_t *fit, pto_error_t *err);
+void pto_fit_fini(pto_fit_t *fit);
+
+/* Read `cpu.off_node=256,16384`, `gpu=none` or `4096` (every space and level) into `options`.
+ * Errors: PTO_ERR_SYNTAX, _NOT_FOUND (no such space or level), _RANGE (not rising, or too many). */
+pto_status_t pto_fit_breaks_parse(const char *text, pto_fit_options_t *options, pto_error_t *err);
+
+/* Read `sockets=2,gpus=6,cores=40`, any of them. Errors: PTO_ERR_SYNTAX, _NOT_FOUND, _RANGE. */
+pto_status_t pto_fit_node_parse(const char *text, pto_fit_options_t *options, pto_error_t *err);
+
+/* Samples as a fit sees them, for plots: the median time of each size. Both arrays are the caller's, with
+ * room for `capacity`; returns how many sizes there are (more than `capacity` is possible). */
+size_t pto_fit_medians(const pto_samples_t *samples, pto_benchmark_t benchmark, pto_sample_space_t where,
+                       pto_sample_level_t place, int32_t procs, size_t capacity, int64_t *bytes,
+                       double *seconds);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,50 @@
+/* A layout: how many processes a job has and where they sit. A logical rank is (node, gpu, core): of each
+ * GPU's cores_per_gpu processes the first owners_per_gpu hold user data (owners), the others help. Pure
+ * arithmetic: a layout of a million GPUs is as small as any. */
+#ifndef PORTOLAN_LAYOUT_H
+#define PORTOLAN_LAYOUT_H
+
+#include <stdint.h>
+
+#include "portolan/machine.h"
+#include "portolan/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+    int64_t nodes;
+    int64_t gpus_per_node;
+    int64_t owners_per_gpu;  /* 1 where a scenario is silent */
+    int64_t cores_per_gpu;   /* processes of one GPU, owners and helpers */
+    int64_t gpus_per_socket; /* of the machine, which may have more GPUs than the job uses; at least 1 */
+} pto_layout_t;
+
+typedef struct {
+    int64_t node;
+    int64_t gpu;
+    int64_t core;
+} pto_rank_t;
+
+/* Refuse a layout with a count below 1, more owners than cores, or more ranks than an int64_t can number. */
+pto_status_t pto_layout_check(const pto_layout_t *layout, pto_error_t *err);
+
+/* All processes: nodes * gpus_per_node * cores_per_gpu. */
+int64_t pto_layout_rank_count(const pto_layout_t *layout);
+
+/* Processes that hold user data: nodes * gpus_per_node * owners_per_gpu. */
+int64_t pto_layout_owner_count(const pto_layout_t *layout);
+
+/* Ranks are numbered node by node, within a node GPU by GPU, within a GPU core by core. */
+pto_rank_t pto_layout_rank(const pto_layout_t *layout, int64_t number);
+int64_t pto_layout_number(const pto_layout_t *layout, pto_rank_t rank);
+
+/* How near two ranks are; PTO_LEVEL_ON_GPU where they share a GPU. */
+pto_level_t pto_layout_level(const pto_layout_t *layout, pto_rank_t a, pto_rank_t b);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,29 @@
+/* Write a machine as a machine file (docs/formats.md) that pto_machine_read reads back as it was. */
+#ifndef PORTOLAN_MACHINE_WRITE_H
+#define PORTOLAN_MACHINE_WRITE_H
+
+#include <stdbool.h>
+
+#include "portolan/machine.h"
+#include "portolan/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The file's text, the caller's to free. `comment` (may be NULL) stands before the machine, each of its lines
+ * after a '#'. Numbers have as few digits as bring back the very same number. Errors: PTO_ERR_MEMORY. */
+pto_status_t pto_machine_format(const pto_machine_t *machine, const char *comment, char **text,
+                                pto_error_t *err);
+
+/* Write the file as a whole: beside `path` first, then in its place, so that nobody ever reads half of it and
+ * a failure leaves what was there. Without `force` an existing file is refused.
+ * Errors: PTO_ERR_IO, with the file; PTO_ERR_MEMORY. */
+pto_status_t pto_machine_write(const pto_machine_t *machine, const char *comment, const char *path,
+                               bool force, pto_error_t *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

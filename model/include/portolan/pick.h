@@ -1,0 +1,78 @@
+/* Predicting a whole scenario and picking from it: the price of every strategy at every point of the sweep,
+ * and the ranges in which each is the cheapest. */
+#ifndef PORTOLAN_PICK_H
+#define PORTOLAN_PICK_H
+
+#include "portolan/price.h"
+#include "portolan/scenario.h"
+#include "portolan/strategy.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One strategy at one point. Where it does not apply, `reason` says why and the rest is unset. */
+typedef struct {
+    bool applicable;
+    const pto_algorithm_t *algorithm;
+    pto_price_t price;
+    pto_explanation_t explanation; /* only where pto_predict was asked to explain */
+    char reason[PTO_ERROR_MESSAGE_MAX];
+} pto_prediction_t;
+
+/* What was predicted: point by point, strategy by strategy. The scenario and the machine are borrowed. */
+typedef struct {
+    const pto_scenario_t *scenario;
+    const pto_machine_t *machine;
+    pto_sweep_kind_t sweep;
+    int64_t point_count;
+    const int64_t *point; /* the swept values; borrowed from the scenario */
+    int strategy_count;
+    const pto_strategy_t **strategy;
+    pto_prediction_t *prediction; /* point_count * strategy_count */
+} pto_predictions_t;
+
+/* Price all strategies of a bound scenario at all points. `explain` keeps the terms of every price.
+ * Errors: PTO_ERR_NOT_FOUND (an unknown strategy or algorithm), PTO_ERR_NOT_APPLICABLE where none applies
+ * anywhere, PTO_ERR_TOO_LARGE, PTO_ERR_MEMORY. A strategy that does not apply is no error. */
+pto_status_t pto_predict(const pto_scenario_t *scenario, const pto_machine_t *machine, bool explain,
+                         pto_predictions_t *predictions, pto_error_t *err);
+void pto_predictions_fini(pto_predictions_t *predictions);
+
+const pto_prediction_t *pto_prediction_at(const pto_predictions_t *predictions, int64_t point, int strategy);
+
+/* The request for a plan at a point of a bound scenario; `algorithm` may be NULL until one is chosen. */
+pto_request_t pto_scenario_request(const pto_scenario_t *scenario, int64_t point,
+                                   const pto_strategy_t *strategy, const pto_algorithm_t *algorithm);
+
+/* The plan in force at a point: that of the algorithm which the scenario or the machine file names, else of
+ * the cheapest. The caller owns `*plan`. Errors as for pto_plan_create and pto_price, and
+ * PTO_ERR_NOT_APPLICABLE where a GPU's or a node's memory is too small for the plan's buffers. */
+pto_status_t pto_plan_choose(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t point,
+                             const pto_strategy_t *strategy, pto_plan_t **plan, pto_price_t *price,
+                             pto_explanation_t *explanation, pto_error_t *err);
+
+/* Consecutive points with the same cheapest strategy: [from, below) of the swept quantity, where `below` is
+ * the first point at which another one wins, or INT64_MAX. */
+typedef struct {
+    int64_t from;
+    int64_t below;
+    int64_t point_first;
+    int64_t point_count;
+    int winner;        /* index of a strategy; -1 where none applies */
+    int runner_up;     /* the second cheapest at most of the range's points; -1 where there is none */
+    double margin_low; /* how much longer the second cheapest takes, as a fraction: least and most over the
+                          points */
+    double margin_high;
+    bool toss_up; /* at some point the margin lies inside the prices' intervals */
+} pto_range_t;
+
+/* `*range` is the caller's to free(). */
+pto_status_t pto_pick(const pto_predictions_t *predictions, pto_range_t **range, int64_t *range_count,
+                      pto_error_t *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

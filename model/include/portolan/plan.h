@@ -1,0 +1,313 @@
+/* A plan: what every process does for one collective, described once and never changed.
+ *
+ * A plan is a sequence of stages. A stage holds steps; a step says which ranks act (a range of cores and a
+ * range of group indices), with which peers (a set, as arithmetic) and on which bytes (slices of buffers). No
+ * list in a plan grows with the number of ranks, so a plan of a million GPUs is as small as any. Matching
+ * sends and receives stand in the same stage.
+ *
+ * The interpreters (price, check, print, later simulate and execute) read plans through the arithmetic at the
+ * end of this header; none of them knows a strategy's name. */
+#ifndef PORTOLAN_PLAN_H
+#define PORTOLAN_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "portolan/layout.h"
+#include "portolan/machine.h"
+#include "portolan/scenario.h"
+#include "portolan/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* constant + loop k + power 2^k + inverse / 2^k + core c + peer p: k counts the iterations of the enclosing
+ * loop, c is the acting rank's core on its GPU, p is the peer's index in the step's group. */
+typedef struct {
+    int64_t constant;
+    int64_t loop;
+    int64_t power;
+    int64_t inverse;
+    int64_t core;
+    int64_t peer;
+} pto_expr_t;
+
+/* --- groups ------------------------------------------------------------------------------------------- */
+
+/* A partition of the ranks. Members are numbered from 0 in rank order. */
+typedef enum {
+    PTO_GROUP_OWNERS, /* one group: every process that holds user data */
+    PTO_GROUP_CORES,  /* the k-th processes of all GPUs, one group for each k */
+    PTO_GROUP_GPU,    /* the processes of one GPU */
+    PTO_GROUP_COUNT
+} pto_group_kind_t;
+
+/* Folding makes a group a power of two: of its first 2 * fold members only the odd ones stay. Indices of a
+ * folded group count those who stay. */
+typedef struct {
+    pto_group_kind_t kind;
+    int64_t fold;
+    int64_t size;             /* members, after folding */
+    int64_t members_per_node; /* before folding; consecutive indices */
+} pto_group_t;
+
+/* --- buffers and slices ------------------------------------------------------------------------------- */
+
+typedef enum { PTO_ROLE_IN, PTO_ROLE_OUT, PTO_ROLE_TEMPORARY, PTO_ROLE_COUNT } pto_role_t;
+
+/* How many bytes a block has. */
+typedef enum {
+    PTO_BLOCKS_EQUAL,  /* block_bytes each */
+    PTO_BLOCKS_ROW,    /* block j: what the holder sends to owner j */
+    PTO_BLOCKS_COLUMN, /* block i: what owner i sends to the holder */
+    PTO_BLOCKS_COUNT
+} pto_blocks_t;
+
+/* Which blocks a process holds where destinations are dealt out: those whose distance from its own index is
+ * its core modulo `deal`, counted forwards for what is sent and backwards for what is received. Stored one
+ * after another by rising distance. */
+typedef enum {
+    PTO_DEAL_NONE,
+    PTO_DEAL_FORWARD,
+    PTO_DEAL_BACKWARD,
+    PTO_DEAL_ORDINAL, /* by the block's own number */
+    PTO_DEAL_COUNT
+} pto_deal_t;
+
+typedef struct {
+    const char *name;
+    pto_role_t role;
+    pto_space_t space;
+    int64_t core_first; /* the cores of each GPU that hold one */
+    int64_t core_count;
+    pto_group_kind_t group; /* whose indices number the blocks and the holder */
+    pto_blocks_t blocks;
+    int64_t block_count;
+    int64_t block_bytes; /* PTO_BLOCKS_EQUAL */
+    int64_t grain_bytes; /* the smallest piece that a split may make */
+    int64_t split;       /* > 1: of every block only the core-th of `split` shares */
+    pto_deal_t dealt;
+    int64_t deal; /* processes that share the destinations */
+} pto_buffer_t;
+
+typedef enum {
+    PTO_ANCHOR_ABSOLUTE, /* block 0 */
+    PTO_ANCHOR_ME,       /* the acting rank's index in the step's group */
+    PTO_ANCHOR_PEER,     /* the peer's */
+    PTO_ANCHOR_HOLDER,   /* the index, in the buffer's group, of the rank that holds it */
+    PTO_ANCHOR_ORDINAL,  /* the message's number in its peer set */
+    PTO_ANCHOR_COUNT
+} pto_anchor_t;
+
+/* Which share of every block is meant, of `share_count` equal shares. */
+typedef enum { PTO_SHARE_ALL, PTO_SHARE_MINE, PTO_SHARE_PEERS, PTO_SHARE_KIND_COUNT } pto_share_t;
+
+/* Blocks base + w, or base - w where reversed, modulo the block count: w = first .. first + run - 1, then
+ * from first + stride on, and so on, below `until`; base = anchor + offset, rounded down to a multiple of
+ * `align`. With parts > 0 the buffer's only block is cut into that many, and these count as the blocks. */
+typedef struct {
+    int buffer;
+    bool
+        of_owner; /* the buffer of core 0 of the acting rank's GPU, reached through a shared device pointer */
+    pto_anchor_t anchor;
+    pto_expr_t offset;
+    pto_expr_t align; /* 0: none */
+    pto_expr_t first;
+    pto_expr_t run;
+    pto_expr_t stride;
+    pto_expr_t until;
+    bool reversed;
+    int64_t reverse_bits; /* > 0: the anchor's lowest bits are reversed first, as in Rabenseifner's halving */
+    int64_t parts;
+    pto_share_t share;
+    int64_t share_count;
+} pto_slice_t;
+
+/* --- steps -------------------------------------------------------------------------------------------- */
+
+typedef enum {
+    PTO_PEERS_NONE,
+    PTO_PEERS_SHIFT, /* me + sign d modulo size, for d = first, first + stride, ... below until; never oneself
+                      */
+    PTO_PEERS_XOR,   /* me xor first */
+    PTO_PEERS_INDEX, /* indices first, first + stride, ... below until; never oneself */
+    PTO_PEERS_TORUS, /* message j = first, first + stride, ... below until goes `node_shift` nodes on, to the
+                        member `sign` * j places on among the node's members */
+    PTO_PEERS_COUNT
+} pto_peers_kind_t;
+
+typedef struct {
+    pto_peers_kind_t kind;
+    pto_expr_t first;
+    pto_expr_t stride;
+    pto_expr_t until;
+    int64_t node_shift;
+    int64_t sign; /* 1 or -1 */
+} pto_peers_t;
+
+typedef enum {
+    PTO_STEP_SEND,
+    PTO_STEP_RECV,
+    PTO_STEP_COPY,
+    PTO_STEP_REDUCE, /* target = target op source */
+    PTO_STEP_SIGNAL,
+    PTO_STEP_WAIT,
+    PTO_STEP_COUNT
+} pto_step_kind_t;
+
+typedef struct {
+    pto_step_kind_t kind;
+    int64_t core_first; /* the cores of each GPU that act ... */
+    int64_t core_count;
+    int group;            /* ... as members of this group ... */
+    pto_expr_t who_first; /* ... whose index is who_first, who_first + who_stride, ... below who_until */
+    pto_expr_t who_stride;
+    pto_expr_t who_until;
+    pto_peers_t peers;
+    pto_slice_t source; /* send, copy, reduce */
+    pto_slice_t target; /* recv, copy, reduce */
+    bool even_empty;    /* messages of no bytes are sent too, as MPI's pairwise exchange does */
+    int flag;           /* signal, wait */
+} pto_step_t;
+
+typedef enum { PTO_ORDER_SEQUENCE, PTO_ORDER_AT_ONCE, PTO_ORDER_COUNT } pto_order_t;
+
+typedef struct {
+    const char *name;
+    pto_order_t order;
+    int step_first;
+    int step_count;
+} pto_stage_t;
+
+/* A plan's body is a list of nodes; a loop or a collective holds the `span` nodes that follow it. */
+typedef enum {
+    PTO_NODE_STAGE,
+    PTO_NODE_LOOP,       /* k = from .. to - 1 */
+    PTO_NODE_COLLECTIVE, /* these stages stand for one collective of the MPI library or of ours */
+    PTO_NODE_COUNT
+} pto_node_kind_t;
+
+typedef struct {
+    pto_node_kind_t kind;
+    int span;
+    int stage;    /* PTO_NODE_STAGE: its index */
+    int64_t from; /* PTO_NODE_LOOP */
+    int64_t to;
+    bool power;      /* PTO_NODE_LOOP: its body uses 2^k, so `to` is at most 62 */
+    bool by_library; /* PTO_NODE_COLLECTIVE: the MPI library's own, else ours */
+    int group;
+} pto_node_t;
+
+/* --- asking for a plan --------------------------------------------------------------------------------- */
+
+typedef struct pto_algorithm pto_algorithm_t;
+typedef struct pto_strategy pto_strategy_t;
+typedef struct pto_plan pto_plan_t;
+
+/* Everything that determines a plan. Pointers are borrowed and must outlive the plan. */
+typedef struct {
+    pto_layout_t layout;
+    pto_collective_t collective;
+    pto_implementation_t implementation;
+    pto_split_t split;
+    pto_datatype_t datatype;
+    int64_t bytes;              /* per destination, per message, or of allreduce's vector */
+    int64_t messages;           /* `messages` only */
+    int64_t unique_bytes;       /* `messages` only; 0: all */
+    const pto_counts_t *counts; /* alltoallv; NULL: equal */
+    const pto_strategy_t *strategy;
+    const pto_algorithm_t *algorithm;
+    bool by_library;
+} pto_request_t;
+
+/* Build and seal a plan; destroy it with pto_plan_destroy (NULL is legal).
+ * Errors: PTO_ERR_NOT_APPLICABLE with the reason, PTO_ERR_RANGE, PTO_ERR_MEMORY. */
+pto_status_t pto_plan_create(const pto_request_t *request, pto_plan_t **plan, pto_error_t *err);
+void pto_plan_destroy(pto_plan_t *plan);
+
+/* --- reading a plan ------------------------------------------------------------------------------------ */
+
+const pto_request_t *pto_plan_request(const pto_plan_t *plan);
+int pto_plan_node_count(const pto_plan_t *plan);
+const pto_node_t *pto_plan_node(const pto_plan_t *plan, int index);
+const pto_stage_t *pto_plan_stage(const pto_plan_t *plan, int index);
+const pto_step_t *pto_plan_step(const pto_plan_t *plan, int index);
+int pto_plan_buffer_count(const pto_plan_t *plan);
+const pto_buffer_t *pto_plan_buffer(const pto_plan_t *plan, int index);
+const pto_group_t *pto_plan_group(const pto_plan_t *plan, int index);
+int pto_plan_flag_count(const pto_plan_t *plan);
+const char *pto_plan_flag_name(const pto_plan_t *plan, int flag);
+
+/* A number that is equal for equal inputs and stages, and in practice for no others (64-bit FNV-1a). */
+uint64_t pto_plan_digest(const pto_plan_t *plan);
+
+/* Where the walk over a plan's stages stands: one stage of one iteration at a time, in order. */
+typedef struct {
+    const pto_plan_t *plan;
+    const pto_stage_t *stage;
+    int64_t k;        /* of the enclosing loop; 0 outside */
+    int64_t instance; /* counts the stages met so far, from 0 */
+    int collective;   /* index of the enclosing PTO_NODE_COLLECTIVE, or -1 */
+    int next;         /* the walk's own */
+    int loop;
+    int loop_end;
+    int collective_end;
+} pto_walk_t;
+
+void pto_walk_begin(pto_walk_t *walk, const pto_plan_t *plan);
+bool pto_walk_next(pto_walk_t *walk);
+
+/* One message, copy, reduction, signal or wait of one rank: a step, and which peer of its set. */
+typedef struct {
+    const pto_step_t *step;
+    int64_t rank; /* number of the acting rank */
+    int64_t core; /* its core */
+    int64_t me;   /* its index in the step's group */
+    int64_t k;
+    int64_t ordinal; /* number of the peer in its set (the j of a torus) */
+    int64_t peer;    /* the peer's index in the group; -1 where the step has none */
+    int64_t peer_rank;
+} pto_action_t;
+
+/* Whether the rank acts in a step; fills everything of `action` but the peer. */
+bool pto_step_acts(const pto_plan_t *plan, const pto_step_t *step, int64_t rank, int64_t k,
+                   pto_action_t *action);
+
+/* Peers of an action's rank: call with j from 0 to the count - 1; false where that member is oneself. */
+int64_t pto_step_peer_count(const pto_plan_t *plan, const pto_action_t *action);
+bool pto_step_peer(const pto_plan_t *plan, int64_t j, pto_action_t *action);
+
+/* Rank number of a member, given the rank that asks (which picks one group of the partition). */
+int64_t pto_group_rank(const pto_plan_t *plan, const pto_group_t *group, int64_t asking_rank, int64_t index);
+/* Index of a rank in its group; -1 where it has none. */
+int64_t pto_group_index(const pto_plan_t *plan, const pto_group_t *group, int64_t rank);
+
+int64_t pto_expr_value(pto_expr_t expr, int64_t k, int64_t core, int64_t peer);
+
+/* The rank whose memory a slice names. */
+int64_t pto_slice_holder(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action);
+
+/* Visit a slice's byte ranges in order, adjacent ones merged; `visit` returns false to stop.
+ * Offsets start at the beginning of the holder's buffer. */
+typedef bool (*pto_range_visit_t)(void *context, int64_t offset_bytes, int64_t bytes);
+void pto_slice_visit(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action,
+                     pto_range_visit_t visit, void *context);
+int64_t pto_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action);
+
+/* Bytes of a whole buffer on a rank that holds it; 0 on others. */
+int64_t pto_buffer_bytes(const pto_plan_t *plan, int buffer, int64_t rank);
+
+/* Most bytes that the plan's buffers need on any one GPU, and in host memory on any one node. */
+void pto_plan_memory(const pto_plan_t *plan, int64_t *gpu_bytes, int64_t *host_bytes);
+
+/* The k-th of `shares` near-equal shares of `bytes`, in whole grains: its offset, and its size. Earlier
+ * shares are the larger ones; bytes that make no whole grain go to the last. */
+int64_t pto_share_offset(int64_t bytes, int64_t grain_bytes, int64_t shares, int64_t k);
+int64_t pto_share_bytes(int64_t bytes, int64_t grain_bytes, int64_t shares, int64_t k);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,83 @@
+/* price: what a plan costs, in closed form, from a machine's parameters.
+ *
+ * A rank's stage costs the sum of its copies, reductions and waits, and the larger of what it sends and what
+ * it receives. With B the off-node bytes that all ranks of a node send in that stage (the max-rate model,
+ * Gropp, Olson, Samfass 2016),
+ *
+ *     T = sum alpha + sum on-node beta s + max(sum off-node beta s, B_cpu / R_cpu + B_gpu / R_gpu).
+ *
+ * The plan's time is the longest path over (class, stage): a class starts a stage after its own previous one,
+ * and not before those it receives from or waits for have finished theirs. docs/model.md derives every term.
+ */
+#ifndef PORTOLAN_PRICE_H
+#define PORTOLAN_PRICE_H
+
+#include "portolan/plan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* name, text */
+#define PTO_TERM_TABLE(X)                                                                                    \
+    X(MESSAGE_ALPHA, "message latency")                                                                      \
+    X(MESSAGE_BETA, "message bytes")                                                                         \
+    X(INJECTION, "node injection")                                                                           \
+    X(COPY_ALPHA, "copy latency")                                                                            \
+    X(COPY_BETA, "copy bytes")                                                                               \
+    X(REDUCE_ALPHA, "reduction start")                                                                       \
+    X(REDUCE_BETA, "reduction bytes")                                                                        \
+    X(SIGNAL, "flag between processes")
+
+typedef enum {
+#define PTO_TERM_ENUM(name, text) PTO_TERM_##name,
+    PTO_TERM_TABLE(PTO_TERM_ENUM)
+#undef PTO_TERM_ENUM
+        PTO_TERM_COUNT
+} pto_term_kind_t;
+
+const char *pto_term_text(pto_term_kind_t kind);
+
+/* One addend of a price: `count` (of messages, bytes, ...) times a parameter. */
+typedef struct {
+    const char *stage;
+    pto_term_kind_t kind;
+    const pto_param_t *param; /* NULL: the machine file has none, and the term is not priced */
+    char key[64];             /* the machine file's key, as messages.cpu.off_node.eager.alpha_s */
+    double count;
+    double seconds;
+} pto_term_t;
+
+/* The addends along the longest path, in the order of the stages; free with pto_explanation_fini. */
+typedef struct {
+    int count;
+    int capacity;
+    pto_term_t *term;
+} pto_explanation_t;
+
+void pto_explanation_fini(pto_explanation_t *explanation);
+
+typedef struct {
+    double seconds;
+    bool has_interval; /* only with an explanation, where the machine's parameters have intervals */
+    double low_s; /* 95 percent: the parameters' intervals, taken as independent, carried through the sum */
+    double high_s;
+} pto_price_t;
+
+/* Price a plan. `explanation` may be NULL; else it must be zeroed or hold an earlier one, which is replaced,
+ * and points into the plan and the machine. Errors: PTO_ERR_NOT_APPLICABLE where the machine has no cost for
+ * messages or copies that the plan makes, PTO_ERR_TOO_LARGE for tables of byte counts above 65,536 ranks,
+ * PTO_ERR_MEMORY. */
+pto_status_t pto_price(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,
+                       pto_explanation_t *explanation, pto_error_t *err);
+
+/* The same, rank by rank instead of class by class: exact where ranks of a class differ, slower by their
+ * number. Plans whose byte counts are a table are always priced so. Errors as above. */
+pto_status_t pto_price_walk(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,
+                            pto_explanation_t *explanation, pto_error_t *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,110 @@
+/* Samples: timings that portolan-calibrate (or another benchmark) wrote, one row each, with the provenance
+ * lines that say where they come from. Format: docs/formats.md.
+ *
+ * Several files may be read into one pto_samples_t as long as they name the same machine and MPI library. */
+#ifndef PORTOLAN_SAMPLES_H
+#define PORTOLAN_SAMPLES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "portolan/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What was timed. PTO_BENCHMARK_OTHER: a name that nothing is fitted from; its rows are kept and counted. */
+typedef enum {
+    PTO_BENCHMARK_PING_PONG,
+    PTO_BENCHMARK_INJECTION,
+    PTO_BENCHMARK_MULTI_MESSAGE,
+    PTO_BENCHMARK_MEMCPY_H2D,
+    PTO_BENCHMARK_MEMCPY_D2H,
+    PTO_BENCHMARK_MEMCPY_D2D,
+    PTO_BENCHMARK_MEMCPY_SHARED_H2D,
+    PTO_BENCHMARK_MEMCPY_SHARED_D2H,
+    PTO_BENCHMARK_MEMCPY_PEER,
+    PTO_BENCHMARK_REDUCE,
+    PTO_BENCHMARK_SIGNAL_FLAG,
+    PTO_BENCHMARK_SIGNAL_EVENT,
+    PTO_BENCHMARK_KERNEL_LAUNCH,
+    PTO_BENCHMARK_OTHER,
+    PTO_BENCHMARK_COUNT
+} pto_benchmark_t;
+
+/* The column `level`: processes to each other, or a copy to its GPU's socket. */
+typedef enum {
+    PTO_AT_NONE, /* "-" */
+    PTO_AT_ON_GPU,
+    PTO_AT_ON_SOCKET,
+    PTO_AT_ON_NODE,
+    PTO_AT_OFF_NODE,
+    PTO_AT_OFF_SOCKET,
+    PTO_AT_COUNT
+} pto_sample_level_t;
+
+/* The column `space`. */
+typedef enum { PTO_IN_NONE, PTO_IN_CPU, PTO_IN_GPU, PTO_IN_COUNT } pto_sample_space_t;
+
+const char *pto_benchmark_name(pto_benchmark_t benchmark);
+const char *pto_sample_level_name(pto_sample_level_t place);
+const char *pto_sample_space_name(pto_sample_space_t where);
+
+/* What a pair is known by: who took part matters only as same or different. FNV-1a, 64 bits. */
+uint64_t pto_sample_pair_hash(const char *pair);
+
+/* One timing. `seconds` is finite and positive; procs and messages are 1 or more, bytes 0 or more. */
+typedef struct {
+    double seconds;
+    int64_t bytes;      /* of each message or copy, never a total */
+    uint64_t pair_hash; /* of the column `pair` */
+    int32_t procs;
+    int32_t messages;
+    int32_t run; /* the job, within a benchmark and a file */
+    int32_t file;
+    uint8_t benchmark;
+    uint8_t where;
+    uint8_t place;
+} pto_sample_t;
+
+/* A `# key=value` line. */
+typedef struct {
+    char *key;
+    char *value;
+    int file;
+    int line;
+} pto_provenance_t;
+
+/* Zero it before the first read. Owns everything; free with pto_samples_fini. */
+typedef struct {
+    size_t count;
+    size_t capacity;
+    pto_sample_t *sample;
+    int provenance_count;
+    pto_provenance_t *provenance;
+    int file_count;
+    char **path;
+} pto_samples_t;
+
+/* Add a file's rows. On failure `samples` is as it was before.
+ * Errors: PTO_ERR_IO; _SYNTAX (a line with too few or too many columns, no header); _KEY (an unknown, missing
+ * or duplicate column); _TYPE (text where a number belongs, an unknown space or level); _RANGE (a time that
+ * is not finite and positive, a count below its least); _NOT_APPLICABLE (another machine or MPI library than
+ * before); _MEMORY. All but the first and last with file, line and column. */
+pto_status_t pto_samples_read(const char *path, pto_samples_t *samples, pto_error_t *err);
+
+/* The same from memory; `path` only names the text. */
+pto_status_t pto_samples_parse(const char *text, size_t text_size, const char *path, pto_samples_t *samples,
+                               pto_error_t *err);
+
+void pto_samples_fini(pto_samples_t *samples);
+
+/* The first file's value of a provenance key; NULL where no file has it. */
+const char *pto_samples_provenance(const pto_samples_t *samples, const char *key);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,65 @@
+/* Strategies and algorithms: the registries, and what a new one must provide.
+ *
+ * A strategy is the route that data takes; an algorithm is the pattern of the collective inside it. Each is
+ * one file that holds one descriptor, and one line in its registry's list. */
+#ifndef PORTOLAN_STRATEGY_H
+#define PORTOLAN_STRATEGY_H
+
+#include "portolan/plan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct pto_builder pto_builder_t;
+
+/* What an algorithm works on: a group of n members that all run it on buffers of their own. Algorithms see
+ * only the index (as PTO_ANCHOR_ME) and n, so they nest in any group. */
+typedef struct {
+    int group;
+    int64_t n;
+    int64_t core_first; /* the cores that run it, each k-th core in its own group where these are
+                           PTO_GROUP_CORES */
+    int64_t core_count;
+    int in;  /* alltoall(v): n blocks, block j goes to member j */
+    int out; /* alltoall(v): n blocks, block i came from member i; allreduce: the vector, reduced in place */
+    int64_t deal; /* > 1: only the shifts that are the core modulo `deal` carry bytes */
+} pto_exchange_t;
+
+struct pto_algorithm {
+    const char *name;
+    const char *summary;
+    unsigned collectives; /* bits 1 << pto_collective_t */
+    bool relays;          /* members pass on blocks that are not their own */
+    void (*build)(pto_builder_t *builder, const pto_exchange_t *exchange);
+};
+
+struct pto_strategy {
+    const char *name;
+    const char *summary;
+    unsigned collectives;
+    bool splits; /* several processes of a GPU take part, so owners_per_gpu must be 1 and cores_per_gpu 2 or
+                    more */
+    pto_space_t collective_space; /* where the data lies during the inner collective */
+    void (*build)(pto_builder_t *builder, const pto_request_t *request);
+};
+
+int pto_strategy_count(void);
+const pto_strategy_t *pto_strategy_at(int index);
+/* Errors: PTO_ERR_NOT_FOUND, with the nearest known name. */
+pto_status_t pto_strategy_find(const char *name, const pto_strategy_t **strategy, pto_error_t *err);
+
+int pto_algorithm_count(void);
+const pto_algorithm_t *pto_algorithm_at(int index);
+pto_status_t pto_algorithm_find(const char *name, pto_collective_t collective,
+                                const pto_algorithm_t **algorithm, pto_error_t *err);
+
+/* Whether the strategy and the algorithm can serve the request at all (memory apart).
+ * Errors: PTO_ERR_NOT_APPLICABLE with a reason for the user. */
+pto_status_t pto_strategy_applicable(const pto_request_t *request, pto_error_t *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

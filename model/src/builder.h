@@ -1,0 +1,54 @@
+/* Building plans: what strategies and algorithms call. Internal to libportolan.
+ *
+ * Calls never fail in place: a builder that runs out of memory remembers it, and pto_plan_create reports it.
+ */
+#ifndef PTO_BUILDER_H
+#define PTO_BUILDER_H
+
+#include "portolan/plan.h"
+#include "portolan/strategy.h"
+
+/* Each returns the index by which steps and slices name what was made. */
+int pto_build_group(pto_builder_t *builder, pto_group_kind_t kind, int64_t fold);
+int pto_build_buffer(pto_builder_t *builder, pto_buffer_t buffer);
+int pto_build_flag(pto_builder_t *builder, const char *name);
+
+/* A copy of a buffer's shape, for staging: another name and space, role temporary. */
+int pto_build_mirror(pto_builder_t *builder, int buffer, const char *name, pto_space_t space);
+
+const pto_buffer_t *pto_builder_buffer(const pto_builder_t *builder, int buffer);
+const pto_group_t *pto_builder_group(const pto_builder_t *builder, int group);
+
+/* Open a stage; steps belong to it until the next of these calls. */
+void pto_build_stage(pto_builder_t *builder, const char *name, pto_order_t order);
+void pto_build_step(pto_builder_t *builder, pto_step_t step);
+
+/* Everything up to the matching pto_build_end is the body. Loops don't nest. */
+void pto_build_loop(pto_builder_t *builder, int64_t from, int64_t to, bool power);
+void pto_build_collective(pto_builder_t *builder, int group, bool by_library);
+void pto_build_end(pto_builder_t *builder);
+
+/* The request's algorithm among `exchange`'s members, wrapped as one collective. */
+void pto_build_exchange(pto_builder_t *builder, const pto_request_t *request, const pto_exchange_t *exchange);
+const pto_request_t *pto_builder_request(const pto_builder_t *builder);
+
+/* Expressions. */
+static inline pto_expr_t pto_constant(int64_t value) { return (pto_expr_t){.constant = value}; }
+static inline pto_expr_t pto_loop_index(int64_t coefficient, int64_t constant) {
+    return (pto_expr_t){.loop = coefficient, .constant = constant};
+}
+static inline pto_expr_t pto_power(int64_t coefficient) { return (pto_expr_t){.power = coefficient}; }
+static inline pto_expr_t pto_inverse_power(int64_t numerator) { return (pto_expr_t){.inverse = numerator}; }
+
+/* Slices: everything, in order; one block; one part of a vector cut into `parts`. */
+pto_slice_t pto_slice_all(const pto_builder_t *builder, int buffer);
+pto_slice_t pto_slice_block(int buffer, pto_anchor_t anchor);
+pto_slice_t pto_slice_part(int buffer, int64_t parts, pto_anchor_t anchor, pto_expr_t offset);
+
+/* Peers: the one that is `distance` on (sign 1) or back (sign -1). */
+pto_peers_t pto_peers_at(pto_expr_t distance, int64_t sign);
+
+/* A step of all members of a group on a range of cores, to be completed by the caller. */
+pto_step_t pto_step_of(pto_step_kind_t kind, const pto_exchange_t *exchange);
+
+#endif

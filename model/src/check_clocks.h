@@ -1,0 +1,59 @@
+/* Happens-before while a plan is checked: vector clocks over ranks, and traces of who used the bytes of a
+ * shared buffer last. Internal to libportolan.
+ *
+ * A rank's own entry counts its releases (what it sent or signalled); an access bears the number of the
+ * release that will follow it, so another rank is ordered after the access once it has seen that release. */
+#ifndef PTO_CHECK_CLOCKS_H
+#define PTO_CHECK_CLOCKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct {
+    int64_t ranks;
+    uint32_t *now;  /* ranks x ranks */
+    uint32_t *next; /* what a stage's messages make of them, when it has ended */
+    bool *joined;   /* whose row of `next` differs */
+    struct pto_trace_read *read;
+    int32_t read_count;
+    int32_t read_capacity;
+    bool out_of_memory;
+} pto_clocks_t;
+
+/* `needed` false: nothing is shared, and every call does nothing. */
+void pto_clocks_init(pto_clocks_t *clocks, int64_t ranks, bool needed);
+void pto_clocks_fini(pto_clocks_t *clocks);
+
+void pto_clocks_release(pto_clocks_t *clocks, int64_t rank);
+
+/* A message: at the end of the stage (pto_clocks_settle) the receiver is ordered after all that the sender
+ * had released at its start. */
+void pto_clocks_deliver(pto_clocks_t *clocks, int64_t from, int64_t to);
+void pto_clocks_settle(pto_clocks_t *clocks);
+
+/* A copy of the rank's clock, to be joined by others later; free it with free. NULL where none is needed. */
+uint32_t *pto_clocks_snapshot(pto_clocks_t *clocks, int64_t rank);
+void pto_clocks_join(pto_clocks_t *clocks, int64_t rank, const uint32_t *snapshot);
+
+/* Who used a shared buffer's bytes: the last write, and the reads since then. */
+typedef struct {
+    struct pto_trace_span *span;
+    int count;
+    int capacity;
+} pto_trace_t;
+
+typedef struct {
+    int64_t rank;
+    int64_t begin;
+    int64_t end;
+    bool wrote;
+} pto_conflict_t;
+
+void pto_trace_init(pto_trace_t *trace, int64_t bytes, pto_clocks_t *clocks);
+void pto_trace_fini(pto_trace_t *trace);
+
+/* Note an access; false where it conflicts with an earlier one that it is not ordered after. */
+bool pto_trace_access(pto_trace_t *trace, pto_clocks_t *clocks, int64_t rank, int64_t begin, int64_t end,
+                      bool write, pto_conflict_t *conflict);
+
+#endif

@@ -1,0 +1,68 @@
+/* What buffers hold while a plan is checked: for each range of bytes, which owners contributed to it and from
+ * which place of their inputs. Internal to libportolan.
+ *
+ * Running out of memory is remembered in the sets' flag; contents then stay as they were. */
+#ifndef PTO_CHECK_MEMORY_H
+#define PTO_CHECK_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* --- sets of owners ------------------------------------------------------------------------------------ */
+
+/* Each distinct set is kept once, as its rising runs [first, until), so that equal sets have equal numbers.
+ * Collectives unite neighbours: a few runs say what a bitset would need a bit per owner for. */
+typedef struct {
+    int32_t *bound; /* the runs of all sets, one after another */
+    size_t bound_count;
+    size_t bound_capacity;
+    struct pto_set_place *set;
+    int32_t set_count;
+    int32_t set_capacity;
+    int32_t *slot; /* open-addressed table of set numbers; 0 is free */
+    size_t slot_count;
+    bool out_of_memory;
+} pto_sets_t;
+
+enum { PTO_SET_NONE = 0 }; /* of bytes that nobody has written */
+
+void pto_sets_init(pto_sets_t *sets);
+void pto_sets_fini(pto_sets_t *sets);
+
+/* The owners first .. until - 1. */
+int32_t pto_sets_run(pto_sets_t *sets, int32_t first, int32_t until);
+bool pto_sets_disjoint(const pto_sets_t *sets, int32_t a, int32_t b);
+int32_t pto_sets_unite(pto_sets_t *sets, int32_t a, int32_t b);
+
+int32_t pto_sets_size(const pto_sets_t *sets, int32_t set);
+int32_t pto_sets_first(const pto_sets_t *sets, int32_t set);
+/* The least owner that is in both; -1 where there is none. */
+int32_t pto_sets_common(const pto_sets_t *sets, int32_t a, int32_t b);
+
+/* --- contents ------------------------------------------------------------------------------------------ */
+
+/* The byte at `offset` of the buffer comes from the byte at offset + delta of each contributor's input. */
+typedef struct {
+    int64_t begin;
+    int64_t end;
+    int64_t delta;
+    int32_t set;
+} pto_span_t;
+
+typedef struct {
+    pto_span_t *span;
+    int count;
+    int capacity;
+} pto_spans_t;
+
+/* Spans cover a buffer from 0 to its end without gaps. */
+void pto_contents_init(pto_spans_t *contents, int64_t bytes, pto_sets_t *sets);
+void pto_contents_fini(pto_spans_t *contents);
+
+/* Replaces what `found` held by what the range holds, cut to it. */
+void pto_contents_read(const pto_spans_t *contents, int64_t begin, int64_t end, pto_spans_t *found,
+                       pto_sets_t *sets);
+void pto_contents_write(pto_spans_t *contents, pto_span_t written, pto_sets_t *sets);
+
+#endif

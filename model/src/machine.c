@@ -1,0 +1,106 @@
+/* What a machine knows, and looking it up. Reading it is machine_read.c's. */
+#include "portolan/machine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "library_rules.h"
+
+const char *pto_level_name(pto_level_t level) {
+    static const char *const name[] = {"on_gpu", "on_socket", "on_node", "off_node"};
+    return level < PTO_LEVEL_COUNT ? name[level] : "no level";
+}
+
+const char *pto_space_name(pto_space_t space) {
+    static const char *const name[] = {"cpu", "gpu"};
+    return space < PTO_SPACE_COUNT ? name[space] : "no space";
+}
+
+const char *pto_protocol_name(pto_protocol_t protocol) {
+    static const char *const name[] = {"short", "eager", "rendezvous"};
+    return protocol < PTO_PROTOCOL_COUNT ? name[protocol] : "no protocol";
+}
+
+const char *pto_copy_kind_name(pto_copy_kind_t kind) {
+    static const char *const name[] = {"h2d", "d2h", "d2d", "h2h"};
+    return kind < PTO_COPY_COUNT ? name[kind] : "no copy";
+}
+
+const char *pto_reach_name(pto_reach_t reach) {
+    static const char *const name[] = {"on_socket", "off_socket"};
+    return reach < PTO_REACH_COUNT ? name[reach] : "no reach";
+}
+
+const pto_piece_t *pto_machine_message(const pto_machine_t *machine, pto_space_t space, pto_level_t level,
+                                       int64_t bytes) {
+    const pto_message_cost_t *cost = &machine->messages[space][level];
+    if (cost->count == 0 && level == PTO_LEVEL_ON_GPU)
+        cost = &machine->messages[space][PTO_LEVEL_ON_SOCKET];
+    for (int i = 0; i + 1 < cost->count; i++)
+        if (bytes < cost->piece[i].below_bytes)
+            return &cost->piece[i];
+    return cost->count > 0 ? &cost->piece[cost->count - 1] : NULL;
+}
+
+static const pto_library_table_t *find_table(const pto_machine_t *machine, const char *collective,
+                                             pto_space_t space) {
+    for (int i = 0; i < machine->library_count; i++)
+        if (machine->library[i].space == space && strcmp(machine->library[i].collective, collective) == 0)
+            return &machine->library[i];
+    return NULL;
+}
+
+const pto_library_rule_t *pto_machine_library(const pto_machine_t *machine, const char *collective,
+                                              pto_space_t space, int64_t procs, int64_t bytes) {
+    const pto_library_table_t *table = find_table(machine, collective, space);
+    const pto_library_rule_t *last = NULL, *found = NULL;
+    int64_t largest = -1;
+    for (int i = 0; table && i < table->rule_count; i++)
+        if (table->rule[i].procs <= procs && table->rule[i].procs > largest)
+            largest = table->rule[i].procs;
+    for (int i = 0; table && i < table->rule_count && !found; i++) {
+        if (table->rule[i].procs != largest)
+            continue;
+        last = &table->rule[i];
+        if (bytes < last->below_bytes)
+            found = last;
+    }
+    return found ? found : last;
+}
+
+static void free_postal(pto_postal_t *postal) { free(postal->flagged); }
+
+static void free_messages(pto_machine_t *machine) {
+    for (int space = 0; space < PTO_SPACE_COUNT; space++)
+        for (int level = 0; level < PTO_LEVEL_COUNT; level++)
+            for (int i = 0; i < PTO_PIECE_MAX; i++)
+                free_postal(&machine->messages[space][level].piece[i].postal);
+}
+
+static void free_copies(pto_machine_t *machine) {
+    for (int kind = 0; kind < PTO_COPY_COUNT; kind++) {
+        for (int reach = 0; reach < PTO_REACH_COUNT; reach++)
+            free_postal(&machine->copies[kind][reach]);
+        for (int i = 0; i < machine->shared_copy_count[kind]; i++)
+            free_postal(&machine->shared_copies[kind][i].postal);
+        free(machine->shared_copies[kind]);
+    }
+}
+
+void pto_machine_fini(pto_machine_t *machine) {
+    free(machine->name);
+    free(machine->source);
+    free(machine->path);
+    free_messages(machine);
+    free_copies(machine);
+    for (int space = 0; space < PTO_SPACE_COUNT; space++)
+        free_postal(&machine->reduce[space]);
+    for (int reach = 0; reach < PTO_REACH_COUNT; reach++)
+        free_postal(&machine->peer[reach]);
+    for (int i = 0; i < machine->library_count; i++) {
+        free(machine->library[i].collective);
+        pto_library_rules_free(machine->library[i].rule, machine->library[i].rule_count);
+    }
+    free(machine->library);
+    memset(machine, 0, sizeof *machine);
+}

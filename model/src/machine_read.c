@@ -1,0 +1,428 @@
+/* Reading machine files (docs/formats.md): the tables of their keys, and what rows must satisfy together. */
+#include "portolan/machine.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "library_rules.h"
+#include "text_file.h"
+#include "yaml_read.h"
+#include "yaml_tree.h"
+
+enum { FILE_BYTES_MAX = 4 << 20, SHARED_COPIES_MAX = 256 };
+
+#define FIELDS(list) .field = (list), .field_count = sizeof(list) / sizeof *(list)
+
+/* --- the postal model, alone and in rows ---------------------------------------------------------------- */
+
+#define POSTAL_FIELDS(base)                                                                                  \
+    {.key = "alpha_s",                                                                                       \
+     .read = pto_read_param,                                                                                 \
+     .offset = (base) + offsetof(pto_postal_t, alpha_s),                                                     \
+     .required = true},                                                                                      \
+        {.key = "beta_s_per_byte",                                                                           \
+         .read = pto_read_param,                                                                             \
+         .offset = (base) + offsetof(pto_postal_t, beta_s_per_byte),                                         \
+         .required = true},                                                                                  \
+        {.key = "alpha_s_95",                                                                                \
+         .read = pto_read_interval,                                                                          \
+         .offset = (base) + offsetof(pto_postal_t, alpha_s)},                                                \
+        {.key = "beta_s_per_byte_95",                                                                        \
+         .read = pto_read_interval,                                                                          \
+         .offset = (base) + offsetof(pto_postal_t, beta_s_per_byte)},                                        \
+        {.key = "samples",                                                                                   \
+         .read = pto_read_count,                                                                             \
+         .offset = (base) + offsetof(pto_postal_t, sample_count),                                            \
+         .argument = 1},                                                                                     \
+        {.key = "residual", .read = pto_read_number, .offset = (base) + offsetof(pto_postal_t, residual)}, { \
+        .key = "flagged", .read = pto_read_text, .offset = (base) + offsetof(pto_postal_t, flagged)          \
+    }
+
+static pto_status_t settle_postal(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                                  pto_postal_t *postal) {
+    if (postal->alpha_s.value <= 0 && postal->beta_s_per_byte.value <= 0)
+        return pto_read_fail(reader, node, PTO_ERR_RANGE,
+                             "alpha_s and beta_s_per_byte are both 0: nothing is free");
+    pto_status_t status = pto_settle_param(reader, node, "alpha_s_95", &postal->alpha_s);
+    if (status != PTO_OK)
+        return status;
+    return pto_settle_param(reader, node, "beta_s_per_byte_95", &postal->beta_s_per_byte);
+}
+
+static pto_status_t finish_postal(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target) {
+    return settle_postal(reader, node, target);
+}
+
+static const pto_yaml_field_t postal_fields[] = {POSTAL_FIELDS(0)};
+static const pto_yaml_table_t postal_table = {
+    .what = "a cost", FIELDS(postal_fields), .finish = finish_postal};
+
+/* --- messages ------------------------------------------------------------------------------------------- */
+
+static const char *protocol_at(int index) { return pto_protocol_name((pto_protocol_t)index); }
+
+static pto_status_t read_protocol(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                                  int argument) {
+    (void)argument;
+    int index = 0;
+    pto_status_t status = pto_read_name(reader, node, protocol_at, PTO_PROTOCOL_COUNT, &index);
+    if (status == PTO_OK)
+        *(pto_protocol_t *)slot = (pto_protocol_t)index;
+    return status;
+}
+
+static pto_status_t finish_piece(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target) {
+    return settle_postal(reader, node, &((pto_piece_t *)target)->postal);
+}
+
+static const pto_yaml_field_t piece_fields[] = {
+    {.key = "protocol", .read = read_protocol, .offset = offsetof(pto_piece_t, protocol), .required = true},
+    {.key = "below_bytes",
+     .read = pto_read_bytes,
+     .offset = offsetof(pto_piece_t, below_bytes),
+     .argument = 1},
+    POSTAL_FIELDS(offsetof(pto_piece_t, postal)),
+};
+static const pto_yaml_table_t piece_table = {
+    .what = "a row of messages", FIELDS(piece_fields), .finish = finish_piece};
+
+/* Pieces must follow each other without overlap or gap, and protocols in their order. */
+static pto_status_t join_piece(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                               const pto_piece_t *before, pto_piece_t *piece) {
+    const pto_yaml_node_t *below = pto_yaml_find(node, "below_bytes");
+    if (before && before->protocol >= piece->protocol)
+        return pto_read_fail(reader, pto_yaml_find(node, "protocol"), PTO_ERR_RANGE,
+                             "'%s' cannot follow '%s': each protocol stands once, in the order short, eager, "
+                             "rendezvous",
+                             pto_protocol_name(piece->protocol), pto_protocol_name(before->protocol));
+    if (below && !node->next)
+        return pto_read_fail(
+            reader, below, PTO_ERR_RANGE,
+            "ranges leave a gap: no protocol holds from %lld bytes up; leave below_bytes out "
+            "of the last row",
+            (long long)piece->below_bytes);
+    if (!below && node->next)
+        return pto_read_fail(reader, node, PTO_ERR_RANGE,
+                             "ranges overlap: without below_bytes '%s' holds for every size, and more rows "
+                             "follow",
+                             pto_protocol_name(piece->protocol));
+    if (before && below && piece->below_bytes <= before->below_bytes)
+        return pto_read_fail(reader, below, PTO_ERR_RANGE,
+                             "ranges overlap: below_bytes must rise above the %lld of '%s'",
+                             (long long)before->below_bytes, pto_protocol_name(before->protocol));
+    piece->from_bytes = before ? before->below_bytes : 0;
+    if (!below)
+        piece->below_bytes = INT64_MAX;
+    return PTO_OK;
+}
+
+static pto_status_t read_pieces(const pto_reader_t *reader, const pto_yaml_node_t *list, void *slot,
+                                int argument) {
+    (void)argument;
+    pto_message_cost_t *cost = slot;
+    pto_status_t status = pto_read_expect(reader, list, PTO_YAML_LIST, "a list of rows");
+    if (status != PTO_OK)
+        return status;
+    if (list->child_count < 1)
+        return pto_read_fail(reader, list, PTO_ERR_RANGE, "%s: expected at least one row", list->key);
+    for (const pto_yaml_node_t *node = list->child; node; node = node->next) {
+        if (cost->count == PTO_PIECE_MAX)
+            return pto_read_fail(reader, node, PTO_ERR_RANGE, "%s: expected at most %d rows", list->key,
+                                 PTO_PIECE_MAX);
+        pto_piece_t *piece = &cost->piece[cost->count];
+        status = pto_read_mapping(reader, node, &piece_table, piece);
+        if (status == PTO_OK)
+            status = join_piece(reader, node, cost->count > 0 ? piece - 1 : NULL, piece);
+        if (status != PTO_OK)
+            return status;
+        cost->count++;
+    }
+    return PTO_OK;
+}
+
+#define LEVEL_FIELD(name, level)                                                                             \
+    { .key = (name), .read = read_pieces, .offset = sizeof(pto_message_cost_t) * (level) }
+
+static const pto_yaml_field_t level_fields[] = {
+    LEVEL_FIELD("on_gpu", PTO_LEVEL_ON_GPU),
+    LEVEL_FIELD("on_socket", PTO_LEVEL_ON_SOCKET),
+    LEVEL_FIELD("on_node", PTO_LEVEL_ON_NODE),
+    LEVEL_FIELD("off_node", PTO_LEVEL_OFF_NODE),
+};
+static const pto_yaml_table_t level_table = {
+    .what = "the messages of a space", FIELDS(level_fields), .nonempty = true};
+
+static const pto_yaml_field_t message_fields[] = {
+    {.key = "cpu",
+     .table = &level_table,
+     .offset = sizeof(pto_message_cost_t) * PTO_LEVEL_COUNT * PTO_SPACE_CPU},
+    {.key = "gpu",
+     .table = &level_table,
+     .offset = sizeof(pto_message_cost_t) * PTO_LEVEL_COUNT * PTO_SPACE_GPU},
+};
+static const pto_yaml_table_t message_table = {
+    .what = "'messages'", FIELDS(message_fields), .nonempty = true};
+
+/* --- copies --------------------------------------------------------------------------------------------- */
+
+static const pto_yaml_field_t reach_fields[] = {
+    {.key = "on_socket", .table = &postal_table, .offset = sizeof(pto_postal_t) * PTO_REACH_ON_SOCKET},
+    {.key = "off_socket", .table = &postal_table, .offset = sizeof(pto_postal_t) * PTO_REACH_OFF_SOCKET},
+};
+static const pto_yaml_table_t reach_table = {
+    .what = "copies by reach", FIELDS(reach_fields), .nonempty = true};
+
+typedef struct {
+    int64_t procs;
+    pto_postal_t postal;
+} shared_row_t;
+
+static pto_status_t finish_shared(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target) {
+    shared_row_t *row = target;
+    if (row->procs > INT_MAX)
+        return pto_read_fail(reader, pto_yaml_find(node, "procs"), PTO_ERR_RANGE, "procs: at most %d",
+                             INT_MAX);
+    return settle_postal(reader, node, &row->postal);
+}
+
+static const pto_yaml_field_t shared_row_fields[] = {
+    {.key = "procs",
+     .read = pto_read_count,
+     .offset = offsetof(shared_row_t, procs),
+     .argument = 2,
+     .required = true},
+    POSTAL_FIELDS(offsetof(shared_row_t, postal)),
+};
+static const pto_yaml_table_t shared_row_table = {
+    .what = "a row of shared copies", FIELDS(shared_row_fields), .finish = finish_shared};
+
+static pto_status_t append_shared(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                                  pto_shared_copy_t *copy, int *count) {
+    shared_row_t row = {0};
+    pto_status_t status = pto_read_mapping(reader, node, &shared_row_table, &row);
+    if (status == PTO_OK && *count > 0 && row.procs <= copy[*count - 1].procs)
+        status = pto_read_fail(reader, pto_yaml_find(node, "procs"), PTO_ERR_RANGE,
+                               "procs must rise above the %d of the row before", copy[*count - 1].procs);
+    if (status != PTO_OK) {
+        free(row.postal.flagged);
+        return status;
+    }
+    copy[*count] = (pto_shared_copy_t){.procs = (int)row.procs, .postal = row.postal};
+    (*count)++;
+    return PTO_OK;
+}
+
+static pto_status_t read_shared(const pto_reader_t *reader, const pto_yaml_node_t *list, void *slot,
+                                int argument) {
+    pto_machine_t *machine = slot;
+    pto_status_t status = pto_read_expect(reader, list, PTO_YAML_LIST, "a list of rows");
+    if (status != PTO_OK)
+        return status;
+    if (list->child_count < 1 || list->child_count > SHARED_COPIES_MAX)
+        return pto_read_fail(reader, list, PTO_ERR_RANGE, "%s: expected 1 to %d rows, not %d", list->key,
+                             SHARED_COPIES_MAX, list->child_count);
+    pto_shared_copy_t *copy = calloc((size_t)list->child_count, sizeof *copy);
+    if (!copy)
+        return pto_read_fail(reader, list, PTO_ERR_MEMORY, "out of memory");
+    machine->shared_copies[argument] = copy;
+    for (const pto_yaml_node_t *node = list->child; node && status == PTO_OK; node = node->next)
+        status = append_shared(reader, node, copy, &machine->shared_copy_count[argument]);
+    return status;
+}
+
+/* Both sit in arrays of the machine by kind, so the target of `copies` and `shared` is the machine itself. */
+static const pto_yaml_field_t shared_fields[] = {
+    {.key = "h2d", .read = read_shared, .argument = PTO_COPY_H2D},
+    {.key = "d2h", .read = read_shared, .argument = PTO_COPY_D2H},
+};
+static const pto_yaml_table_t shared_table = {.what = "'shared'", FIELDS(shared_fields), .nonempty = true};
+
+#define COPY_FIELD(name, kind)                                                                               \
+    { .key = (name), .table = &reach_table, .offset = offsetof(pto_machine_t, copies[kind]) }
+
+static const pto_yaml_field_t copy_fields[] = {
+    COPY_FIELD("h2d", PTO_COPY_H2D),           COPY_FIELD("d2h", PTO_COPY_D2H),
+    COPY_FIELD("d2d", PTO_COPY_D2D),           COPY_FIELD("h2h", PTO_COPY_H2H),
+    {.key = "shared", .table = &shared_table},
+};
+static const pto_yaml_table_t copy_table = {.what = "'copies'", FIELDS(copy_fields), .nonempty = true};
+
+/* --- the library's own algorithms ------------------------------------------------------------------------
+ */
+
+static const char *const library_collective[] = {"allreduce", "alltoall", "alltoallv"};
+enum { LIBRARY_COLLECTIVE_COUNT = sizeof library_collective / sizeof *library_collective };
+
+typedef struct {
+    pto_machine_t *machine;
+    const char *collective;
+} library_slot_t;
+
+static pto_status_t read_library_space(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                                       int argument) {
+    const library_slot_t *library = slot;
+    pto_machine_t *machine = library->machine;
+    pto_library_table_t *table = &machine->library[machine->library_count];
+    table->space = (pto_space_t)argument;
+    table->collective = pto_text_copy(library->collective);
+    if (!table->collective)
+        return pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
+    machine->library_count++;
+    return pto_read_library_rules(reader, node, &table->rule, &table->rule_count);
+}
+
+static const pto_yaml_field_t library_space_fields[] = {
+    {.key = "cpu", .read = read_library_space, .argument = PTO_SPACE_CPU},
+    {.key = "gpu", .read = read_library_space, .argument = PTO_SPACE_GPU},
+};
+static const pto_yaml_table_t library_space_table = {
+    .what = "a collective of 'library'", FIELDS(library_space_fields), .nonempty = true};
+
+static pto_status_t read_library_collective(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                                            void *slot, int argument) {
+    library_slot_t library = {.machine = slot, .collective = library_collective[argument]};
+    if (!library.machine->library) /* once, with room for all that can be named */
+        library.machine->library =
+            calloc(LIBRARY_COLLECTIVE_COUNT * PTO_SPACE_COUNT, sizeof *library.machine->library);
+    if (!library.machine->library)
+        return pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
+    return pto_read_mapping(reader, node, &library_space_table, &library);
+}
+
+static const pto_yaml_field_t library_fields[] = {
+    {.key = "allreduce", .read = read_library_collective, .argument = 0},
+    {.key = "alltoall", .read = read_library_collective, .argument = 1},
+    {.key = "alltoallv", .read = read_library_collective, .argument = 2},
+};
+static const pto_yaml_table_t library_table = {.what = "'library'", FIELDS(library_fields), .nonempty = true};
+
+/* --- the rest ---------------------------------------------------------------------------------------------
+ */
+
+static const pto_yaml_field_t node_fields[] = {
+    {.key = "sockets",
+     .read = pto_read_count,
+     .offset = offsetof(pto_machine_t, node.sockets),
+     .argument = 1,
+     .required = true},
+    {.key = "gpus",
+     .read = pto_read_count,
+     .offset = offsetof(pto_machine_t, node.gpus),
+     .argument = 1,
+     .required = true},
+    {.key = "cores",
+     .read = pto_read_count,
+     .offset = offsetof(pto_machine_t, node.cores),
+     .argument = 1,
+     .required = true},
+};
+static const pto_yaml_table_t node_table = {.what = "'node'", FIELDS(node_fields)};
+
+static pto_status_t finish_injection(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target) {
+    return pto_settle_param(reader, node, "s_per_byte_95", target);
+}
+
+static const pto_yaml_field_t injection_fields[] = {
+    {.key = "s_per_byte", .read = pto_read_param, .argument = 1, .required = true},
+    {.key = "s_per_byte_95", .read = pto_read_interval},
+};
+static const pto_yaml_table_t injection_table = {
+    .what = "an injection limit", FIELDS(injection_fields), .finish = finish_injection};
+
+#define AT(member) .offset = offsetof(pto_machine_t, member)
+
+static const pto_yaml_field_t injection_space_fields[] = {
+    {.key = "cpu", .table = &injection_table, AT(injection_s_per_byte[PTO_SPACE_CPU])},
+    {.key = "gpu", .table = &injection_table, AT(injection_s_per_byte[PTO_SPACE_GPU])},
+};
+static const pto_yaml_table_t injection_space_table = {
+    .what = "'injection'", FIELDS(injection_space_fields), .nonempty = true};
+
+static const pto_yaml_field_t reduce_fields[] = {
+    {.key = "cpu", .table = &postal_table, AT(reduce[PTO_SPACE_CPU])},
+    {.key = "gpu", .table = &postal_table, AT(reduce[PTO_SPACE_GPU])},
+};
+static const pto_yaml_table_t reduce_table = {.what = "'reduce'", FIELDS(reduce_fields), .nonempty = true};
+
+static pto_status_t finish_signals(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target) {
+    pto_machine_t *machine = target;
+    pto_status_t status = pto_settle_param(reader, node, "flag_s_95", &machine->signal_s);
+    return status != PTO_OK ? status : pto_settle_param(reader, node, "event_s_95", &machine->event_s);
+}
+
+static const pto_yaml_field_t signal_fields[] = {
+    {.key = "flag_s", .read = pto_read_param, AT(signal_s)},
+    {.key = "flag_s_95", .read = pto_read_interval, AT(signal_s)},
+    {.key = "event_s", .read = pto_read_param, AT(event_s)},
+    {.key = "event_s_95", .read = pto_read_interval, AT(event_s)},
+};
+static const pto_yaml_table_t signal_table = {
+    .what = "'signals'", FIELDS(signal_fields), .nonempty = true, .finish = finish_signals};
+
+static pto_status_t finish_launch(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target) {
+    return pto_settle_param(reader, node, "kernel_s_95", &((pto_machine_t *)target)->kernel_launch_s);
+}
+
+static const pto_yaml_field_t launch_fields[] = {
+    {.key = "kernel_s", .read = pto_read_param, AT(kernel_launch_s), .required = true},
+    {.key = "kernel_s_95", .read = pto_read_interval, AT(kernel_launch_s)},
+};
+static const pto_yaml_table_t launch_table = {
+    .what = "'launch'", FIELDS(launch_fields), .finish = finish_launch};
+
+static const pto_yaml_field_t memory_fields[] = {
+    {.key = "gpu_bytes", .read = pto_read_param_bytes, AT(gpu_memory_bytes)},
+    {.key = "host_bytes", .read = pto_read_param_bytes, AT(host_memory_bytes)},
+};
+static const pto_yaml_table_t memory_table = {.what = "'memory'", FIELDS(memory_fields), .nonempty = true};
+
+static const pto_yaml_field_t machine_fields[] = {
+    {.key = "machine", .read = pto_read_text, AT(name), .required = true},
+    {.key = "source", .read = pto_read_text, AT(source), .required = true},
+    {.key = "node", .table = &node_table, .required = true},
+    {.key = "messages", .table = &message_table, AT(messages), .required = true},
+    {.key = "injection", .table = &injection_space_table},
+    {.key = "copies", .table = &copy_table},
+    {.key = "reduce", .table = &reduce_table},
+    {.key = "peer", .table = &reach_table, AT(peer)},
+    {.key = "signals", .table = &signal_table},
+    {.key = "launch", .table = &launch_table},
+    {.key = "memory", .table = &memory_table},
+    {.key = "library", .table = &library_table},
+    {.key = "energy", .reserved = true},
+    {.key = "per_message", .reserved = true},
+};
+static const pto_yaml_table_t machine_table = {.what = "a machine file", FIELDS(machine_fields)};
+
+pto_status_t pto_machine_parse(const char *text, size_t text_size, const char *path, pto_machine_t *machine,
+                               pto_error_t *err) {
+    const pto_reader_t reader = {.path = path, .err = err};
+    pto_yaml_node_t *root = NULL;
+    pto_status_t status = pto_yaml_parse(text, text_size, path, &root, err);
+    if (status != PTO_OK)
+        return status;
+    pto_machine_t made = {.path = pto_text_copy(path)};
+    if (made.path)
+        status = pto_read_mapping(&reader, root, &machine_table, &made);
+    else
+        status = pto_read_fail(&reader, root, PTO_ERR_MEMORY, "out of memory");
+    pto_yaml_destroy(root);
+    if (status != PTO_OK) {
+        pto_machine_fini(&made);
+        return status;
+    }
+    *machine = made;
+    return PTO_OK;
+}
+
+pto_status_t pto_machine_read(const char *path, pto_machine_t *machine, pto_error_t *err) {
+    char *text = NULL;
+    size_t size = 0;
+    pto_status_t status = pto_text_read(path, FILE_BYTES_MAX, &text, &size, err);
+    if (status != PTO_OK)
+        return status;
+    status = pto_machine_parse(text, size, path, machine, err);
+    free(text);
+    return status;
+}

@@ -1,0 +1,459 @@
+/* Machine files, written: the mirror of machine_read.c. Text is made in memory, so that a file is written at
+ * once or not at all. */
+#include "portolan/machine_write.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { NUMBER_MAX = 32, PLACE_MAX = 64, SUFFIX_MAX = 40, ATTEMPTS_MAX = 100 };
+
+/* Text that grows; `failed` once memory is out, and then nothing more is added. */
+typedef struct {
+    char *text;
+    size_t size;
+    size_t capacity;
+    bool failed;
+} writer_t;
+
+static bool writer_reserve(writer_t *writer, size_t more) {
+    if (writer->failed || writer->size + more + 1 <= writer->capacity) {
+        return !writer->failed;
+    }
+    size_t capacity = 2 * (writer->size + more + 1);
+    char *grown = realloc(writer->text, capacity);
+    if (grown == NULL) {
+        writer->failed = true;
+        return false;
+    }
+    writer->text = grown;
+    writer->capacity = capacity;
+    return true;
+}
+
+static void put(writer_t *writer, const char *text) {
+    size_t size = strlen(text);
+    if (writer_reserve(writer, size)) {
+        memcpy(writer->text + writer->size, text, size + 1);
+        writer->size += size;
+    }
+}
+
+/* Short pieces only: keys and numbers. */
+static void putf(writer_t *writer, const char *format, ...) PTO_PRINTF_LIKE(2, 3);
+
+static void putf(writer_t *writer, const char *format, ...) {
+    char piece[256];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(piece, sizeof piece, format, arguments);
+    va_end(arguments);
+    put(writer, piece);
+}
+
+/* The fewest digits that read back as the same double. */
+static const char *number(double value, char *text) {
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(text, NUMBER_MAX, "%.*g", digits, value);
+        if (strtod(text, NULL) == value) {
+            break;
+        }
+    }
+    return text;
+}
+
+/* Bytes of the character at `text` that YAML takes as it is: printable ASCII, or well-formed UTF-8 from
+ * U+00A0 up, without surrogates and U+FFFE and U+FFFF. 0: none such. */
+static size_t plain_character(const unsigned char *text) {
+    if (text[0] < 0x80) {
+        return text[0] >= 0x20 && text[0] < 0x7f;
+    }
+    size_t size = text[0] >= 0xf0 && text[0] < 0xf5 ? 4 : text[0] >= 0xe0 ? 3 : text[0] >= 0xc2 ? 2 : 0;
+    if (size == 0 || text[0] >= 0xf5) {
+        return 0;
+    }
+    uint32_t code = text[0] & (0x7fU >> size);
+    for (size_t i = 1; i < size; i++) {
+        if ((text[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+        code = code << 6 | (text[i] & 0x3fU);
+    }
+    static const uint32_t least[] = {0, 0, 0xa0, 0x800, 0x10000};
+    bool refused =
+        code < least[size] || (code >= 0xd800 && code < 0xe000) || code == 0xfffe || code == 0xffff;
+    return refused || code > 0x10ffff ? 0 : size;
+}
+
+static void put_bytes(writer_t *writer, const char *text, size_t size) {
+    if (writer_reserve(writer, size)) {
+        memcpy(writer->text + writer->size, text, size);
+        writer->size += size;
+        writer->text[writer->size] = '\0';
+    }
+}
+
+/* A double-quoted scalar. A byte that is no character is written as the one of its number. */
+static void put_quoted(writer_t *writer, const char *text) {
+    put(writer, "\"");
+    while (*text != '\0') {
+        size_t size = plain_character((const unsigned char *)text);
+        if (*text == '"' || *text == '\\') {
+            putf(writer, "\\%c", *text);
+        } else if (size > 0) {
+            put_bytes(writer, text, size);
+        } else {
+            putf(writer, "\\x%02x", (unsigned char)*text);
+        }
+        text += size > 0 ? size : 1;
+    }
+    put(writer, "\"");
+}
+
+/* `key: value`, and `key_95: [low, high]` where there is an interval. */
+static void put_param(writer_t *writer, const char *key, const pto_param_t *param) {
+    char value[NUMBER_MAX];
+    char high[NUMBER_MAX];
+    putf(writer, "%s: %s", key, number(param->value, value));
+    if (param->has_interval) {
+        putf(writer, ", %s_95: [%s, %s]", key, number(param->low, value), number(param->high, high));
+    }
+}
+
+/* The inside of a flow mapping. */
+static void put_postal(writer_t *writer, const pto_postal_t *postal) {
+    char value[NUMBER_MAX];
+    put_param(writer, "alpha_s", &postal->alpha_s);
+    put(writer, ", ");
+    put_param(writer, "beta_s_per_byte", &postal->beta_s_per_byte);
+    if (postal->sample_count > 0) {
+        putf(writer, ", samples: %" PRId64, postal->sample_count);
+    }
+    if (postal->residual > 0) {
+        putf(writer, ", residual: %s", number(postal->residual, value));
+    }
+    if (postal->flagged != NULL) {
+        put(writer, ", flagged: ");
+        put_quoted(writer, postal->flagged);
+    }
+}
+
+static void put_pieces(writer_t *writer, const char *level, const pto_message_cost_t *cost) {
+    putf(writer, "    %s:\n", level);
+    for (int i = 0; i < cost->count; i++) {
+        const pto_piece_t *piece = &cost->piece[i];
+        putf(writer, "      - {protocol: %s, ", pto_protocol_name(piece->protocol));
+        if (piece->below_bytes != INT64_MAX) {
+            putf(writer, "below_bytes: %" PRId64 ", ", piece->below_bytes);
+        }
+        put_postal(writer, &piece->postal);
+        put(writer, "}\n");
+    }
+}
+
+/* Write a heading before the first thing that stands under it. */
+static void put_heading(writer_t *writer, bool *written, const char *heading) {
+    if (!*written) {
+        put(writer, heading);
+        *written = true;
+    }
+}
+
+static void put_messages(writer_t *writer, const pto_machine_t *machine) {
+    bool heading = false;
+    for (int space = 0; space < PTO_SPACE_COUNT; space++) {
+        bool space_heading = false;
+        char space_line[PLACE_MAX];
+        snprintf(space_line, sizeof space_line, "  %s:\n", pto_space_name((pto_space_t)space));
+        for (int level = 0; level < PTO_LEVEL_COUNT; level++) {
+            if (machine->messages[space][level].count > 0) {
+                put_heading(writer, &heading, "\nmessages:\n");
+                put_heading(writer, &space_heading, space_line);
+                put_pieces(writer, pto_level_name((pto_level_t)level), &machine->messages[space][level]);
+            }
+        }
+    }
+}
+
+static void put_injection(writer_t *writer, const pto_machine_t *machine) {
+    bool heading = false;
+    for (int space = 0; space < PTO_SPACE_COUNT; space++) {
+        const pto_param_t *param = &machine->injection_s_per_byte[space];
+        if (pto_param_known(param)) {
+            put_heading(writer, &heading, "\ninjection: # 1/R_N\n");
+            putf(writer, "  %s: {", pto_space_name((pto_space_t)space));
+            put_param(writer, "s_per_byte", param);
+            put(writer, "}\n");
+        }
+    }
+}
+
+/* `on_socket: {...}` and `off_socket: {...}`, as far as known, under a heading of their own. */
+static void put_reaches(writer_t *writer, const pto_postal_t *postal, const char *heading,
+                        const char *indent) {
+    bool written = false;
+    for (int reach = 0; reach < PTO_REACH_COUNT; reach++) {
+        if (pto_postal_known(&postal[reach])) {
+            put_heading(writer, &written, heading);
+            putf(writer, "%s%s: {", indent, pto_reach_name((pto_reach_t)reach));
+            put_postal(writer, &postal[reach]);
+            put(writer, "}\n");
+        }
+    }
+}
+
+static bool knows_copies(const pto_machine_t *machine, pto_copy_kind_t kind) {
+    return pto_postal_known(&machine->copies[kind][PTO_REACH_ON_SOCKET]) ||
+           pto_postal_known(&machine->copies[kind][PTO_REACH_OFF_SOCKET]);
+}
+
+static void put_shared(writer_t *writer, const pto_machine_t *machine, bool *copies_heading) {
+    bool heading = false;
+    for (int kind = 0; kind < PTO_COPY_COUNT; kind++) {
+        for (int i = 0; i < machine->shared_copy_count[kind]; i++) {
+            const pto_shared_copy_t *shared = &machine->shared_copies[kind][i];
+            put_heading(writer, copies_heading, "\ncopies:\n");
+            put_heading(writer, &heading, "  shared:\n");
+            if (i == 0) {
+                putf(writer, "    %s:\n", pto_copy_kind_name((pto_copy_kind_t)kind));
+            }
+            putf(writer, "      - {procs: %d, ", shared->procs);
+            put_postal(writer, &shared->postal);
+            put(writer, "}\n");
+        }
+    }
+}
+
+static void put_copies(writer_t *writer, const pto_machine_t *machine) {
+    bool heading = false;
+    for (int kind = 0; kind < PTO_COPY_COUNT; kind++) {
+        if (knows_copies(machine, (pto_copy_kind_t)kind)) {
+            char kind_line[PLACE_MAX];
+            put_heading(writer, &heading, "\ncopies:\n");
+            snprintf(kind_line, sizeof kind_line, "  %s:\n", pto_copy_kind_name((pto_copy_kind_t)kind));
+            put_reaches(writer, machine->copies[kind], kind_line, "    ");
+        }
+    }
+    put_shared(writer, machine, &heading);
+}
+
+static void put_reduce(writer_t *writer, const pto_machine_t *machine) {
+    bool heading = false;
+    for (int space = 0; space < PTO_SPACE_COUNT; space++) {
+        if (pto_postal_known(&machine->reduce[space])) {
+            put_heading(writer, &heading, "\nreduce:\n");
+            putf(writer, "  %s: {", pto_space_name((pto_space_t)space));
+            put_postal(writer, &machine->reduce[space]);
+            put(writer, "}\n");
+        }
+    }
+}
+
+/* A mapping of single parameters on one line; absent ones are left out. */
+typedef struct {
+    const char *key;
+    const pto_param_t *param;
+    bool whole; /* bytes, which have no exponent */
+} named_param_t;
+
+static void put_params(writer_t *writer, const char *section, const named_param_t *params, int count) {
+    bool opened = false;
+    for (int i = 0; i < count; i++) {
+        if (pto_param_known(params[i].param)) {
+            if (opened) {
+                put(writer, ", ");
+            } else {
+                putf(writer, "\n%s: {", section);
+            }
+            opened = true;
+            if (params[i].whole) {
+                putf(writer, "%s: %.0f", params[i].key, params[i].param->value);
+            } else {
+                put_param(writer, params[i].key, params[i].param);
+            }
+        }
+    }
+    put(writer, opened ? "}\n" : "");
+}
+
+static void put_rest(writer_t *writer, const pto_machine_t *machine) {
+    const named_param_t signals[] = {{"flag_s", &machine->signal_s, false},
+                                     {"event_s", &machine->event_s, false}};
+    const named_param_t launch[] = {{"kernel_s", &machine->kernel_launch_s, false}};
+    const named_param_t memory[] = {{"gpu_bytes", &machine->gpu_memory_bytes, true},
+                                    {"host_bytes", &machine->host_memory_bytes, true}};
+    put_reduce(writer, machine);
+    put_reaches(writer, machine->peer, "\npeer:\n", "  ");
+    put_params(writer, "signals", signals, 2);
+    put_params(writer, "launch", launch, 1);
+    put_params(writer, "memory", memory, 2);
+}
+
+static void put_rule(writer_t *writer, const pto_library_rule_t *rule) {
+    put(writer, "      - {");
+    if (rule->below_bytes != INT64_MAX) {
+        putf(writer, "below_bytes: %" PRId64 ", ", rule->below_bytes);
+    }
+    if (rule->procs > 0) {
+        putf(writer, "procs: %" PRId64 ", ", rule->procs);
+    }
+    put(writer, "algorithm: ");
+    put(writer, rule->algorithm);
+    put(writer, rule->staged ? ", staged: true}\n" : "}\n");
+}
+
+/* Both spaces of a collective are one mapping, wherever their tables lie. */
+static void put_library(writer_t *writer, const pto_machine_t *machine) {
+    for (int i = 0; i < machine->library_count; i++) {
+        const char *collective = machine->library[i].collective;
+        bool first = true;
+        for (int j = 0; j < i; j++) {
+            first = first && strcmp(machine->library[j].collective, collective) != 0;
+        }
+        put(writer, i == 0 ? "\nlibrary:\n" : "");
+        if (!first) {
+            continue;
+        }
+        putf(writer, "  %s:\n", collective);
+        for (int j = i; j < machine->library_count; j++) {
+            const pto_library_table_t *table = &machine->library[j];
+            if (strcmp(table->collective, collective) == 0) {
+                putf(writer, "    %s:\n", pto_space_name(table->space));
+                for (int r = 0; r < table->rule_count; r++) {
+                    put_rule(writer, &table->rule[r]);
+                }
+            }
+        }
+    }
+}
+
+/* Comments have no escapes: what YAML would refuse in them becomes a question mark. */
+static void put_comment(writer_t *writer, const char *comment) {
+    bool fresh = true;
+    for (const char *at = comment; *at != '\0';) {
+        size_t size = plain_character((const unsigned char *)at);
+        bool end = *at == '\n';
+        put(writer, !fresh ? "" : end ? "#" : "# ");
+        if (size > 0) {
+            put_bytes(writer, at, size);
+        } else {
+            put(writer, end ? "\n" : "?");
+        }
+        fresh = end;
+        at += size > 0 ? size : 1;
+    }
+    put(writer, fresh ? "" : "\n");
+}
+
+pto_status_t pto_machine_format(const pto_machine_t *machine, const char *comment, char **text,
+                                pto_error_t *err) {
+    writer_t writer = {0};
+    put_comment(&writer, comment != NULL ? comment : "");
+    put(&writer, "machine: ");
+    put_quoted(&writer, machine->name != NULL ? machine->name : "");
+    put(&writer, "\nsource: ");
+    put_quoted(&writer, machine->source != NULL ? machine->source : "");
+    putf(&writer, "\nnode: {sockets: %" PRId64 ", gpus: %" PRId64 ", cores: %" PRId64 "}\n",
+         machine->node.sockets, machine->node.gpus, machine->node.cores);
+    put_messages(&writer, machine);
+    put_injection(&writer, machine);
+    put_copies(&writer, machine);
+    put_rest(&writer, machine);
+    put_library(&writer, machine);
+    if (writer.failed) {
+        free(writer.text);
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a machine file");
+    }
+    *text = writer.text;
+    return PTO_OK;
+}
+
+static pto_status_t io_error(pto_error_t *err, const char *path, const char *what) {
+    return pto_error_set_at(err, PTO_ERR_IO, path, 1, 1, "cannot %s: %s", what, strerror(errno));
+}
+
+static bool write_all(int file, const char *text, size_t size) {
+    while (size > 0) {
+        ssize_t written = write(file, text, size);
+        if (written < 0 && errno == EINTR) {
+            continue;
+        }
+        if (written <= 0) {
+            return false;
+        }
+        text += written;
+        size -= (size_t)written;
+    }
+    return true;
+}
+
+/* Without `force` link() makes the name only where there is none, which no check beforehand can promise; file
+ * systems without links get the check. */
+static pto_status_t put_in_place(const char *beside, const char *path, bool force, pto_error_t *err) {
+    if (!force && link(beside, path) == 0) {
+        unlink(beside);
+        return PTO_OK;
+    }
+    if (!force && (errno == EEXIST || access(path, F_OK) == 0)) {
+        return pto_error_set_at(err, PTO_ERR_IO, path, 1, 1, "exists already (--force replaces it)");
+    }
+    return rename(beside, path) == 0 ? PTO_OK : io_error(err, path, "write");
+}
+
+/* A new file in the folder of `path`, with the rights that any new file gets (mkstemp would make it private).
+ */
+static int open_beside(const char *path, char *beside, size_t beside_size) {
+    int file = -1;
+    for (int attempt = 0; file < 0 && attempt < ATTEMPTS_MAX; attempt++) {
+        snprintf(beside, beside_size, "%s.%ld-%d", path, (long)getpid(), attempt);
+        file = open(beside, O_WRONLY | O_CREAT | O_EXCL, 0666);
+        if (file < 0 && errno != EEXIST) {
+            break;
+        }
+    }
+    return file;
+}
+
+static pto_status_t write_text(const char *text, char *beside, size_t beside_size, const char *path,
+                               bool force, pto_error_t *err) {
+    int file = open_beside(path, beside, beside_size);
+    if (file < 0) {
+        return io_error(err, path, "write");
+    }
+    bool written = write_all(file, text, strlen(text)) && fsync(file) == 0;
+    pto_status_t status = written ? PTO_OK : io_error(err, path, "write");
+    if (close(file) != 0 && status == PTO_OK) {
+        status = io_error(err, path, "write");
+    }
+    if (status == PTO_OK) {
+        status = put_in_place(beside, path, force, err);
+    }
+    if (status != PTO_OK) {
+        unlink(beside);
+    }
+    return status;
+}
+
+pto_status_t pto_machine_write(const pto_machine_t *machine, const char *comment, const char *path,
+                               bool force, pto_error_t *err) {
+    char *text = NULL;
+    pto_status_t status = pto_machine_format(machine, comment, &text, err);
+    if (status != PTO_OK) {
+        return status;
+    }
+    size_t beside_size = strlen(path) + SUFFIX_MAX;
+    char *beside = malloc(beside_size);
+    if (beside == NULL) {
+        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a machine file");
+    } else {
+        status = write_text(text, beside, beside_size, path, force, err);
+    }
+    free(beside);
+    free(text);
+    return status;
+}

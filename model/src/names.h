@@ -1,0 +1,16 @@
+/* Looking up names, and suggesting the nearest known one where there is none. Internal to libportolan. */
+#ifndef PTO_NAMES_H
+#define PTO_NAMES_H
+
+#include "portolan/status.h"
+
+typedef const char *(*pto_name_at_t)(int index);
+
+/* Index of `name` among `count` names, or -1. */
+int pto_name_find(const char *name, int count, pto_name_at_t name_at);
+
+/* PTO_ERR_NOT_FOUND: "unknown <what> 'name'; did you mean 'x'?" or, where none is near, the known names. */
+pto_status_t pto_name_unknown(pto_error_t *err, const char *what, const char *name, int count,
+                              pto_name_at_t name_at);
+
+#endif

@@ -1,0 +1,42 @@
+/* The inside of a plan, shared by the builder that fills it and the interpreters that live in this library.
+ */
+#ifndef PTO_PLAN_INTERNAL_H
+#define PTO_PLAN_INTERNAL_H
+
+#include "portolan/plan.h"
+
+typedef struct {
+    void *item;
+    int count;
+    int capacity;
+} pto_list_t;
+
+struct pto_plan {
+    pto_request_t request;
+    pto_list_t nodes;   /* pto_node_t */
+    pto_list_t stages;  /* pto_stage_t */
+    pto_list_t steps;   /* pto_step_t */
+    pto_list_t buffers; /* pto_buffer_t */
+    pto_list_t groups;  /* pto_group_t */
+    pto_list_t flags;   /* const char * */
+};
+
+/* Block bytes and offset of one block in the buffer of a rank. */
+typedef struct {
+    int64_t offset_bytes;
+    int64_t bytes;
+} pto_extent_t;
+
+int64_t pto_floor_mod(int64_t value, int64_t modulus);
+
+/* Index arithmetic of folded groups: the member before folding, and back (-1 for one who was folded away). */
+int64_t pto_fold_out(int64_t fold, int64_t index);
+int64_t pto_fold_in(int64_t fold, int64_t base_index);
+
+/* Whether the plan's byte counts come from a table, so that every rank differs. */
+bool pto_plan_has_tables(const pto_plan_t *plan);
+
+/* How many w a slice's walk meets. */
+int64_t pto_slice_block_count(const pto_slice_t *slice, int64_t k, int64_t core, int64_t peer);
+
+#endif

@@ -1,0 +1,473 @@
+/* Pricing by class: ranks that act alike are priced once, whatever their number.
+ *
+ * A class is a range of cores that every step and every split treats alike. Within a class a stage costs what
+ * it costs the dearest member; docs/decisions/0001 says where that is exact and where it is an upper bound. A
+ * loop over shifts is a closed sum: all rounds in which every message leaves the node cost the same. */
+#include "portolan/price.h"
+
+#include <stdlib.h>
+
+#include "price_ledger.h"
+#include "traffic.h"
+
+typedef struct {
+    const pto_plan_t *plan;
+    const pto_machine_t *machine;
+    bool explain;
+    int class_count;
+    int64_t *class_first;   /* class_count + 1 cores */
+    pto_ledger_t *ledger;   /* one a class */
+    pto_ledger_t *before;   /* where they stood before the stage, or before a loop's measured iterations */
+    pto_ledger_t *snapshot; /* one a class, for loops */
+    pto_ledger_t *raised;   /* one a flag: when it was last raised */
+    pto_traffic_cache_t *traffic;
+    bool out_of_memory;
+    pto_error_t *err;
+} pricing_t;
+
+/* --- classes ------------------------------------------------------------------------------------------ */
+
+static bool depends_on_core(const pto_step_t *step) {
+    const pto_expr_t expr[] = {step->peers.first,  step->peers.until,   step->source.first,
+                               step->target.first, step->source.offset, step->target.offset};
+    for (size_t i = 0; i < sizeof expr / sizeof *expr; i++)
+        if (expr[i].core)
+            return true;
+    return false;
+}
+
+/* Mark the cores at which shares change size: the larger ones end, and the last may take what makes no grain.
+ */
+static void cut_shares(bool *cut, int64_t cores, int64_t bytes, int64_t grain_bytes, int64_t shares) {
+    if (shares != cores)
+        return;
+    cut[bytes / grain_bytes % shares] = true;
+    if (bytes % grain_bytes)
+        cut[shares - 1] = true;
+}
+
+static void find_cuts(const pto_plan_t *plan, bool *cut) {
+    int64_t cores = plan->request.layout.cores_per_gpu;
+    cut[0] = true;
+    for (int i = 0; i < plan->steps.count; i++) {
+        const pto_step_t *step = pto_plan_step(plan, i);
+        cut[step->core_first] = true;
+        if (step->core_first + step->core_count < cores)
+            cut[step->core_first + step->core_count] = true;
+        if (depends_on_core(step))
+            for (int64_t core = 0; core < cores; core++)
+                cut[core] = true;
+    }
+    for (int i = 0; i < plan->buffers.count; i++) {
+        const pto_buffer_t *buffer = pto_plan_buffer(plan, i);
+        if (buffer->split > 1)
+            cut_shares(cut, cores, buffer->block_bytes, buffer->grain_bytes, buffer->split);
+    }
+}
+
+static bool find_classes(pricing_t *pricing) {
+    int64_t cores = pricing->plan->request.layout.cores_per_gpu;
+    bool *cut = calloc((size_t)cores + 1, sizeof *cut);
+    pricing->class_first = malloc(((size_t)cores + 1) * sizeof *pricing->class_first);
+    if (cut && pricing->class_first) {
+        find_cuts(pricing->plan, cut);
+        for (int64_t core = 0; core < cores; core++)
+            if (cut[core])
+                pricing->class_first[pricing->class_count++] = core;
+        pricing->class_first[pricing->class_count] = cores;
+    }
+    free(cut);
+    return pricing->class_count > 0;
+}
+
+static int class_of(const pricing_t *pricing, int64_t core) {
+    int class = pricing->class_count - 1;
+    while (pricing->class_first[class] > core)
+        class --;
+    return class;
+}
+
+static bool class_acts(const pricing_t *pricing, const pto_step_t *step, int class) {
+    int64_t core = pricing->class_first[class];
+    return core >= step->core_first && core < step->core_first + step->core_count;
+}
+
+/* --- bytes -------------------------------------------------------------------------------------------- */
+
+/* Bytes of a slice for a class, the largest that any member's may be; `peer` is the peer's index where the
+ * set has one, and `distance` the shift's. */
+static int64_t slice_bytes(const pricing_t *pricing, const pto_slice_t *slice, int64_t k, int64_t core,
+                           int64_t peer, int64_t distance) {
+    const pto_buffer_t *buffer = pto_plan_buffer(pricing->plan, slice->buffer);
+    int64_t blocks = pto_slice_block_count(slice, k, core, peer);
+    int64_t bytes = buffer->block_bytes;
+    if (buffer->split > 1)
+        bytes = pto_share_bytes(bytes, buffer->grain_bytes, buffer->split, core);
+    if (slice->parts > 0)
+        return pto_share_offset(bytes, buffer->grain_bytes, slice->parts, blocks);
+    bool one_block = slice->anchor == PTO_ANCHOR_PEER || slice->anchor == PTO_ANCHOR_ME;
+    if (buffer->dealt != PTO_DEAL_NONE && one_block && distance % buffer->deal != core)
+        return 0;
+    if (slice->share != PTO_SHARE_ALL)
+        bytes = pto_share_bytes(bytes, buffer->grain_bytes, slice->share_count,
+                                slice->share == PTO_SHARE_MINE ? core : peer);
+    return blocks * bytes;
+}
+
+static const pto_slice_t *message_slice(const pto_step_t *step) {
+    return step->kind == PTO_STEP_SEND ? &step->source : &step->target;
+}
+
+/* --- messages ----------------------------------------------------------------------------------------- */
+
+static pto_status_t charge_mix(const pricing_t *pricing, const pto_mix_t *mix, pto_space_t space,
+                               int64_t bytes, pto_charge_t *charge) {
+    for (int level = 0; level < PTO_LEVEL_COUNT; level++) {
+        if (mix->messages[level] == 0)
+            continue;
+        pto_status_t status = pto_charge_messages(charge, pricing->machine, space, (pto_level_t)level, bytes,
+                                                  mix->messages[level], pricing->err);
+        if (status != PTO_OK)
+            return status;
+    }
+    return PTO_OK;
+}
+
+/* Messages whose sizes differ by peer, as the shares that one process hands to the others of its GPU. */
+static pto_status_t charge_by_peer(const pricing_t *pricing, const pto_step_t *step, int64_t k, int64_t core,
+                                   pto_space_t space, pto_charge_t *charge) {
+    int64_t until = pto_expr_value(step->peers.until, k, core, 0);
+    int64_t stride = pto_expr_value(step->peers.stride, k, core, 0);
+    for (int64_t peer = pto_expr_value(step->peers.first, k, core, 0); peer < until; peer += stride) {
+        int64_t bytes = slice_bytes(pricing, message_slice(step), k, core, peer, 0);
+        if (peer == core || (bytes == 0 && !step->even_empty))
+            continue;
+        pto_status_t status =
+            pto_charge_messages(charge, pricing->machine, space, PTO_LEVEL_ON_GPU, bytes, 1, pricing->err);
+        if (status != PTO_OK)
+            return status;
+    }
+    return PTO_OK;
+}
+
+/* The dearest mix of a step's members, added to `charge`. */
+static pto_status_t charge_messages(const pricing_t *pricing, const pto_step_t *step, int64_t k, int64_t core,
+                                    const pto_outflow_t *outflow, pto_charge_t *charge) {
+    pto_space_t space = pto_plan_buffer(pricing->plan, message_slice(step)->buffer)->space;
+    if (step->peers.kind == PTO_PEERS_INDEX)
+        return charge_by_peer(pricing, step, k, core, space, charge);
+    int64_t distance = pto_expr_value(step->peers.first, k, core, 0);
+    int64_t bytes = slice_bytes(pricing, message_slice(step), k, core, 0, distance);
+    if (bytes == 0 && !step->even_empty)
+        return PTO_OK;
+    const pto_traffic_t *traffic = pto_traffic_count(pricing->plan, step, k, core, pricing->traffic);
+    const pto_mix_t *dearest = NULL;
+    double dearest_s = -1;
+    for (int i = 0; i < traffic->mix_count; i++) {
+        pto_charge_t mix;
+        pto_charge_begin(&mix, charge->stage, false);
+        pto_status_t status = charge_mix(pricing, &traffic->mix[i], space, bytes, &mix);
+        if (status != PTO_OK)
+            return status;
+        double mix_s = pto_charge_seconds(&mix, pricing->machine, outflow);
+        if (mix_s > dearest_s) {
+            dearest_s = mix_s;
+            dearest = &traffic->mix[i];
+        }
+    }
+    return dearest ? charge_mix(pricing, dearest, space, bytes, charge) : PTO_OK;
+}
+
+/* How many groups of a step's partition lie on one node for a class: each k-th core has its own. */
+static int64_t groups_per_node(const pricing_t *pricing, const pto_step_t *step, int class) {
+    if (pto_plan_group(pricing->plan, step->group)->kind == PTO_GROUP_CORES)
+        return pricing->class_first[class + 1] - pricing->class_first[class];
+    return pricing->class_first[class] == step->core_first ? 1 : 0;
+}
+
+static void count_outflow(const pricing_t *pricing, const pto_stage_t *stage, int64_t k,
+                          pto_outflow_t *outflow) {
+    *outflow = (pto_outflow_t){{0}};
+    for (int i = 0; i < stage->step_count; i++) {
+        const pto_step_t *step = pto_plan_step(pricing->plan, stage->step_first + i);
+        if (step->kind != PTO_STEP_SEND || step->peers.kind == PTO_PEERS_INDEX)
+            continue;
+        for (int class = 0; class < pricing->class_count; class ++) {
+            if (!class_acts(pricing, step, class))
+                continue;
+            int64_t core = pricing->class_first[class];
+            int64_t distance = pto_expr_value(step->peers.first, k, core, 0);
+            int64_t bytes = slice_bytes(pricing, &step->source, k, core, 0, distance);
+            if (bytes == 0)
+                continue;
+            const pto_traffic_t *traffic = pto_traffic_count(pricing->plan, step, k, core, pricing->traffic);
+            outflow->bytes[pto_plan_buffer(pricing->plan, step->source.buffer)->space] +=
+                (double)traffic->off_per_node * (double)bytes * (double)groups_per_node(pricing, step, class);
+        }
+    }
+}
+
+/* --- the other steps ---------------------------------------------------------------------------------- */
+
+static pto_copy_kind_t copy_kind(const pto_plan_t *plan, const pto_step_t *step) {
+    return pto_copy_kind_between(pto_plan_buffer(plan, step->source.buffer)->space,
+                                 pto_plan_buffer(plan, step->target.buffer)->space);
+}
+
+/* All processes of a GPU that copy in the same stage and direction share its engine. */
+static pto_status_t charge_copy(const pricing_t *pricing, const pto_stage_t *stage, const pto_step_t *step,
+                                int64_t k, int64_t core, pto_charge_t *charge) {
+    pto_copy_kind_t kind = copy_kind(pricing->plan, step);
+    int64_t procs = 0;
+    int64_t total_bytes = 0;
+    for (int i = 0; i < stage->step_count; i++) {
+        const pto_step_t *other = pto_plan_step(pricing->plan, stage->step_first + i);
+        if (other->kind != PTO_STEP_COPY || copy_kind(pricing->plan, other) != kind)
+            continue;
+        for (int class = 0; class < pricing->class_count; class ++) {
+            int64_t cores = pricing->class_first[class + 1] - pricing->class_first[class];
+            if (!class_acts(pricing, other, class))
+                continue;
+            int64_t bytes = slice_bytes(pricing, &other->source, k, pricing->class_first[class], 0, 0);
+            procs += bytes > 0 ? cores : 0;
+            total_bytes += cores * bytes;
+        }
+    }
+    return pto_charge_copy(charge, pricing->machine, kind, procs,
+                           slice_bytes(pricing, &step->source, k, core, 0, 0), total_bytes, pricing->err);
+}
+
+/* The classes that a receive or a wait depends on: those of the peers' cores. */
+static void peer_classes(const pricing_t *pricing, const pto_step_t *step, int class, int64_t k, int *first,
+                         int *last) {
+    pto_group_kind_t group = pto_plan_group(pricing->plan, step->group)->kind;
+    *first = class;
+    *last = class;
+    if (group == PTO_GROUP_OWNERS) {
+        *first = class_of(pricing, step->core_first);
+        *last = class_of(pricing, step->core_first + step->core_count - 1);
+    } else if (group == PTO_GROUP_GPU) {
+        *first = class_of(pricing, pto_expr_value(step->peers.first, k, 0, 0));
+        *last = class_of(pricing, pto_expr_value(step->peers.until, k, 0, 0) - 1);
+    }
+}
+
+/* --- stages ------------------------------------------------------------------------------------------- */
+
+/* What the stage costs one class, added to its ledger. */
+static pto_status_t price_class(pricing_t *pricing, const pto_stage_t *stage, int class, int64_t k,
+                                const pto_outflow_t *outflow) {
+    int64_t core = pricing->class_first[class];
+    pto_ledger_t *mine = &pricing->ledger[class];
+    pto_charge_t out, in, other;
+    pto_charge_begin(&out, stage->name, pricing->explain);
+    pto_charge_begin(&in, stage->name, pricing->explain);
+    pto_charge_begin(&other, stage->name, pricing->explain);
+    for (int i = 0; i < stage->step_count; i++) {
+        const pto_step_t *step = pto_plan_step(pricing->plan, stage->step_first + i);
+        pto_status_t status = PTO_OK;
+        if (!class_acts(pricing, step, class))
+            continue;
+        int first, last;
+        switch (step->kind) {
+        case PTO_STEP_SEND:
+            status = charge_messages(pricing, step, k, core, outflow, &out);
+            break;
+        case PTO_STEP_RECV:
+            status = charge_messages(pricing, step, k, core, outflow, &in);
+            peer_classes(pricing, step, class, k, &first, &last);
+            for (int peer = first; peer <= last; peer++)
+                if (!pto_ledger_follow(mine, &pricing->before[peer], pricing->explain))
+                    pricing->out_of_memory = true;
+            break;
+        case PTO_STEP_COPY:
+            status = charge_copy(pricing, stage, step, k, core, &other);
+            break;
+        case PTO_STEP_REDUCE:
+            pto_charge_reduce(&other, pricing->machine,
+                              pto_plan_buffer(pricing->plan, step->target.buffer)->space,
+                              slice_bytes(pricing, &step->target, k, core, 0, 0));
+            break;
+        case PTO_STEP_SIGNAL:
+            if (!pto_ledger_follow(&pricing->raised[step->flag], mine, pricing->explain))
+                pricing->out_of_memory = true;
+            break;
+        case PTO_STEP_WAIT:
+            if (!pto_ledger_follow(mine, &pricing->raised[step->flag], pricing->explain))
+                pricing->out_of_memory = true;
+            pto_charge_signal(&other, pricing->machine);
+            break;
+        case PTO_STEP_COUNT:
+            break;
+        }
+        if (status != PTO_OK)
+            return status;
+    }
+    double out_s = pto_charge_seconds(&out, pricing->machine, outflow);
+    double in_s = pto_charge_seconds(&in, pricing->machine, outflow);
+    pto_charge_t *messages = out_s >= in_s ? &out : &in;
+    pto_charge_settle(messages, pricing->machine, outflow);
+    if (!pto_ledger_add(mine, messages, out_s >= in_s ? out_s : in_s) ||
+        !pto_ledger_add(mine, &other, pto_charge_seconds(&other, pricing->machine, outflow)))
+        pricing->out_of_memory = true;
+    return PTO_OK;
+}
+
+static bool class_waits(const pricing_t *pricing, const pto_stage_t *stage, int class) {
+    for (int i = 0; i < stage->step_count; i++) {
+        const pto_step_t *step = pto_plan_step(pricing->plan, stage->step_first + i);
+        if (step->kind == PTO_STEP_WAIT && class_acts(pricing, step, class))
+            return true;
+    }
+    return false;
+}
+
+static void remember(pricing_t *pricing, pto_ledger_t *copies) {
+    for (int class = 0; class < pricing->class_count; class ++) {
+        copies[class].seconds = -1;
+        if (!pto_ledger_follow(&copies[class], &pricing->ledger[class], pricing->explain))
+            pricing->out_of_memory = true;
+    }
+}
+
+/* Those who only signal go first, so that those who wait find the flag raised. */
+static pto_status_t price_stage(pricing_t *pricing, const pto_stage_t *stage, int64_t k) {
+    pto_outflow_t outflow;
+    count_outflow(pricing, stage, k, &outflow);
+    remember(pricing, pricing->before);
+    for (int pass = 0; pass < 2; pass++)
+        for (int class = 0; class < pricing->class_count; class ++) {
+            if (class_waits(pricing, stage, class) != (pass == 1))
+                continue;
+            pto_status_t status = price_class(pricing, stage, class, k, &outflow);
+            if (status != PTO_OK)
+                return status;
+        }
+    return PTO_OK;
+}
+
+/* --- loops -------------------------------------------------------------------------------------------- */
+
+static pto_status_t price_body(pricing_t *pricing, int first, int count, int64_t k);
+
+/* Iterations [uniform_from, uniform_to) of a loop that cost the same, taken `period` at a time. */
+typedef struct {
+    int64_t uniform_from;
+    int64_t uniform_to;
+    int64_t period;
+} repeat_t;
+
+/* Rounds in which a shift of k takes every message off the node; with no such shift all rounds are alike. */
+static repeat_t find_repeat(const pto_plan_t *plan, const pto_node_t *loop, int body) {
+    repeat_t repeat = {loop->from, loop->power ? loop->from : loop->to, 1};
+    for (int i = body; i < body + loop->span; i++) {
+        const pto_node_t *node = pto_plan_node(plan, i);
+        const pto_stage_t *stage = pto_plan_stage(plan, node->stage);
+        for (int s = 0; s < stage->step_count; s++) {
+            const pto_step_t *step = pto_plan_step(plan, stage->step_first + s);
+            const pto_group_t *group = pto_plan_group(plan, step->group);
+            if (step->peers.kind != PTO_PEERS_SHIFT || step->peers.first.loop == 0)
+                continue;
+            const pto_buffer_t *buffer = pto_plan_buffer(plan, message_slice(step)->buffer);
+            if (buffer->dealt != PTO_DEAL_NONE)
+                repeat.period = buffer->deal;
+            if (repeat.uniform_from < group->members_per_node)
+                repeat.uniform_from = group->members_per_node;
+            if (repeat.uniform_to > group->size - group->members_per_node + 1)
+                repeat.uniform_to = group->size - group->members_per_node + 1;
+        }
+    }
+    return repeat;
+}
+
+static pto_status_t price_rounds(pricing_t *pricing, int body, int count, int64_t from, int64_t to) {
+    pto_status_t status = PTO_OK;
+    for (int64_t k = from; k < to && status == PTO_OK; k++)
+        status = price_body(pricing, body, count, k);
+    return status;
+}
+
+/* Two periods one by one, the second measured; then as many more as there are, at once. */
+static pto_status_t price_loop(pricing_t *pricing, int index) {
+    const pto_node_t *loop = pto_plan_node(pricing->plan, index);
+    int body = index + 1;
+    repeat_t repeat = find_repeat(pricing->plan, loop, body);
+    int64_t measured = repeat.uniform_from + 2 * repeat.period;
+    int64_t more = (repeat.uniform_to - measured) / repeat.period;
+    if (more <= 0)
+        return price_rounds(pricing, body, loop->span, loop->from, loop->to);
+    pto_status_t status =
+        price_rounds(pricing, body, loop->span, loop->from, repeat.uniform_from + repeat.period);
+    remember(pricing, pricing->snapshot);
+    if (status == PTO_OK)
+        status = price_rounds(pricing, body, loop->span, repeat.uniform_from + repeat.period, measured);
+    for (int class = 0; class < pricing->class_count; class ++)
+        pto_ledger_repeat(&pricing->ledger[class], &pricing->snapshot[class], (double)more);
+    if (status == PTO_OK)
+        status = price_rounds(pricing, body, loop->span, measured + more * repeat.period, loop->to);
+    return status;
+}
+
+static pto_status_t price_body(pricing_t *pricing, int first, int count, int64_t k) {
+    pto_status_t status = PTO_OK;
+    for (int i = first; i < first + count && status == PTO_OK; i++) {
+        const pto_node_t *node = pto_plan_node(pricing->plan, i);
+        if (node->kind == PTO_NODE_STAGE) {
+            status = price_stage(pricing, pto_plan_stage(pricing->plan, node->stage), k);
+        } else if (node->kind == PTO_NODE_LOOP) {
+            status = price_loop(pricing, i);
+            i += node->span;
+        }
+    }
+    return status;
+}
+
+/* --- the price ---------------------------------------------------------------------------------------- */
+
+static bool allocate(pricing_t *pricing) {
+    if (!find_classes(pricing))
+        return false;
+    size_t classes = (size_t)pricing->class_count;
+    size_t ledgers = 3 * classes + (size_t)pricing->plan->flags.count;
+    pricing->ledger = calloc(ledgers, sizeof *pricing->ledger);
+    if (!pricing->ledger)
+        return false;
+    pricing->before = pricing->ledger + classes;
+    pricing->snapshot = pricing->before + classes;
+    pricing->raised = pricing->snapshot + classes;
+    return true;
+}
+
+static void release(pricing_t *pricing) {
+    size_t ledgers = 3 * (size_t)pricing->class_count + (size_t)pricing->plan->flags.count;
+    for (size_t i = 0; pricing->ledger && i < ledgers; i++)
+        pto_ledger_fini(&pricing->ledger[i]);
+    free(pricing->ledger);
+    free(pricing->class_first);
+}
+
+pto_status_t pto_price(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,
+                       pto_explanation_t *explanation, pto_error_t *err) {
+    if (pto_plan_has_tables(plan))
+        return pto_price_walk(plan, machine, price, explanation, err);
+    pto_traffic_cache_t traffic;
+    traffic.count = 0;
+    traffic.next = 0;
+    pricing_t pricing = {
+        .plan = plan, .machine = machine, .explain = explanation != NULL, .traffic = &traffic, .err = err};
+    pricing.out_of_memory = !allocate(&pricing);
+    pto_status_t status = PTO_OK;
+    if (!pricing.out_of_memory)
+        status = price_body(&pricing, 0, pto_plan_node_count(plan), 0);
+    if (pricing.out_of_memory)
+        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory while pricing");
+    if (status == PTO_OK) {
+        int slowest = 0;
+        for (int class = 1; class < pricing.class_count; class ++)
+            if (pricing.ledger[class].seconds > pricing.ledger[slowest].seconds)
+                slowest = class;
+        status = pto_ledger_report(&pricing.ledger[slowest], price, explanation, err);
+    }
+    release(&pricing);
+    return status;
+}

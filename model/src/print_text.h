@@ -1,0 +1,34 @@
+/* Growing text, and the phrases for a plan's arithmetic. Internal to libportolan. */
+#ifndef PTO_PRINT_TEXT_H
+#define PTO_PRINT_TEXT_H
+
+#include <stddef.h>
+
+#include "portolan/plan.h"
+
+typedef struct {
+    char *text;
+    size_t length;
+    size_t capacity;
+    bool out_of_memory;
+} pto_text_t;
+
+void pto_text_add(pto_text_t *text, const char *format, ...) PTO_PRINTF_LIKE(2, 3);
+
+/* "48 KiB" or "97 B". */
+void pto_text_bytes(pto_text_t *text, int64_t bytes);
+
+/* What the members of a group are called: "owner", "GPU", "core", and those that folding has left. */
+const char *pto_text_member(const pto_group_t *group);
+
+/* "GPU (me + k) mod 12": the peers of the rank that acts, whose core is known. */
+void pto_text_peers(pto_text_t *text, const pto_plan_t *plan, const pto_action_t *action);
+
+/* "in[block of peer]". */
+void pto_text_slice(pto_text_t *text, const pto_plan_t *plan, const pto_slice_t *slice,
+                    const pto_action_t *action);
+
+/* "rank 14 (node 1, GPU 0, core 2)" */
+void pto_text_rank(pto_text_t *text, const pto_plan_t *plan, int64_t rank);
+
+#endif

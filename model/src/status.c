@@ -1,0 +1,79 @@
+/* Status codes and the error record: one table makes the texts, one function fills the record. */
+#include "portolan/status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *pto_status_text(pto_status_t status) {
+    switch (status) {
+#define STATUS_CASE(name, value, text)                                                                       \
+    case PTO_##name:                                                                                         \
+        return text;
+        PTO_STATUS_TABLE(STATUS_CASE)
+#undef STATUS_CASE
+    }
+    return "unknown status";
+}
+
+/* A message is one line and safe to print, whatever stood in the file that it quotes. */
+static void flatten(char *text) {
+    for (unsigned char *c = (unsigned char *)text; *c; c++)
+        if (*c < 0x20 || *c == 0x7f)
+            *c = ' ';
+}
+
+/* Of a name too long for the record its end is kept: that is the part that tells files apart. */
+static void copy_file(char *to, const char *file) {
+    size_t length = strlen(file);
+    if (length < PTO_ERROR_FILE_MAX) {
+        memcpy(to, file, length + 1);
+        return;
+    }
+    size_t kept = PTO_ERROR_FILE_MAX - sizeof "...";
+    memcpy(to, "...", 3);
+    memcpy(to + 3, file + length - kept, kept + 1);
+}
+
+/* Built aside first: `file` and the arguments may lie in the record that is overwritten. */
+static pto_status_t fill(pto_error_t *err, pto_status_t status, const char *file, int line, int column,
+                         const char *format, va_list arguments) {
+    if (!err)
+        return status;
+    pto_error_t made = {.status = status, .line = line, .column = column};
+    if (file)
+        copy_file(made.file, file);
+    vsnprintf(made.message, sizeof made.message, format, arguments);
+    flatten(made.message);
+    flatten(made.file);
+    *err = made;
+    return status;
+}
+
+pto_status_t pto_error_set(pto_error_t *err, pto_status_t status, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    fill(err, status, NULL, 0, 0, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+pto_status_t pto_error_set_at(pto_error_t *err, pto_status_t status, const char *file, int line, int column,
+                              const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    fill(err, status, file, line, column, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+void pto_error_format(const pto_error_t *err, char *text, size_t text_size) {
+    if (text_size == 0)
+        return;
+    if (err->file[0] == '\0')
+        snprintf(text, text_size, "%s", err->message);
+    else if (err->line == 0)
+        snprintf(text, text_size, "%s: %s", err->file, err->message);
+    else
+        snprintf(text, text_size, "%s:%d:%d: %s", err->file, err->line, err->column, err->message);
+}

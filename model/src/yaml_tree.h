@@ -1,0 +1,36 @@
+/* A YAML document as a small tree in which everything knows its place. */
+#ifndef PORTOLAN_YAML_TREE_H
+#define PORTOLAN_YAML_TREE_H
+
+#include <stddef.h>
+
+#include "portolan/status.h"
+
+typedef enum { PTO_YAML_SCALAR, PTO_YAML_LIST, PTO_YAML_MAPPING } pto_yaml_kind_t;
+
+enum { PTO_YAML_DEPTH_MAX = 16 };
+
+/* Lines and columns count from 1. */
+typedef struct pto_yaml_node {
+    pto_yaml_kind_t kind;
+    int line;
+    int column;
+    char *text; /* of a scalar, as written, without quotes; no NULs within */
+    char *key;  /* where the node is a value of a mapping */
+    int key_line;
+    int key_column;
+    int child_count;
+    struct pto_yaml_node *child; /* the first of a list or mapping */
+    struct pto_yaml_node *next;  /* of the same parent, in the file's order */
+} pto_yaml_node_t;
+
+/* Parse exactly one document, nested at most PTO_YAML_DEPTH_MAX deep, without anchors, aliases or tags.
+ * Duplicate keys are kept. Errors: PTO_ERR_SYNTAX, PTO_ERR_MEMORY, with file (`path`), line and column. */
+pto_status_t pto_yaml_parse(const char *text, size_t text_size, const char *path, pto_yaml_node_t **root,
+                            pto_error_t *err);
+void pto_yaml_destroy(pto_yaml_node_t *root);
+
+/* The value of a mapping's key, the first where several; NULL where there is none. */
+const pto_yaml_node_t *pto_yaml_find(const pto_yaml_node_t *mapping, const char *key);
+
+#endif

@@ -1,0 +1,132 @@
+/* Pieces that the strategies are made of. */
+#include "route.h"
+
+static int64_t grain(const pto_request_t *request) {
+    int64_t element = pto_datatype_bytes(request->datatype);
+    bool tables = request->counts && request->counts->kind != PTO_COUNTS_EQUAL;
+    return tables || request->bytes % element ? 1 : element;
+}
+
+/* Blocks of `messages` that hold data of their own: with unique_bytes, message j carries block j modulo these. */
+static int64_t distinct_messages(const pto_request_t *request) {
+    if (request->unique_bytes == 0 || request->bytes == 0)
+        return request->messages;
+    int64_t distinct = (request->unique_bytes - 1) / request->bytes + 1;
+    return distinct < request->messages ? distinct : request->messages;
+}
+
+pto_user_t pto_route_user(pto_builder_t *builder, const pto_request_t *request) {
+    pto_user_t user = {.owners = pto_build_group(builder, PTO_GROUP_OWNERS, 0)};
+    pto_buffer_t in = {.name = "in",
+                       .role = PTO_ROLE_IN,
+                       .space = PTO_SPACE_GPU,
+                       .core_count = request->layout.owners_per_gpu,
+                       .group = PTO_GROUP_OWNERS,
+                       .block_count = pto_layout_owner_count(&request->layout),
+                       .block_bytes = request->bytes,
+                       .grain_bytes = grain(request)};
+    pto_buffer_t out = in;
+    out.name = "out";
+    out.role = PTO_ROLE_OUT;
+    if (request->collective == PTO_COLLECTIVE_ALLREDUCE) {
+        in.block_count = 1;
+        out.block_count = 1;
+    } else if (request->collective == PTO_COLLECTIVE_MESSAGES) {
+        in.block_count = distinct_messages(request);
+        out.block_count = request->messages;
+    } else if (request->counts && request->counts->kind != PTO_COUNTS_EQUAL) {
+        in.blocks = PTO_BLOCKS_ROW;
+        out.blocks = PTO_BLOCKS_COLUMN;
+    }
+    user.in = pto_build_buffer(builder, in);
+    user.out = pto_build_buffer(builder, out);
+    return user;
+}
+
+void pto_route_copy(pto_builder_t *builder, const char *name, int group, int64_t core_first, int64_t core_count,
+                    pto_slice_t source, pto_slice_t target) {
+    pto_exchange_t who = {.group = group,
+                          .n = pto_builder_group(builder, group)->size,
+                          .core_first = core_first,
+                          .core_count = core_count};
+    pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
+    pto_step_t copy = pto_step_of(PTO_STEP_COPY, &who);
+    copy.source = source;
+    copy.target = target;
+    pto_build_step(builder, copy);
+}
+
+/* A share buffer for what `whole` holds. */
+static int build_share(pto_builder_t *builder, const pto_shares_t *shares, int whole, const char *name,
+                       pto_deal_t dealt) {
+    pto_buffer_t share = *pto_builder_buffer(builder, whole);
+    share.name = name;
+    share.role = PTO_ROLE_TEMPORARY;
+    share.space = PTO_SPACE_CPU;
+    share.core_count = shares->count;
+    share.group = PTO_GROUP_CORES;
+    if (shares->dealt) {
+        share.dealt = dealt;
+        share.deal = shares->count;
+    } else {
+        share.split = shares->count;
+    }
+    return pto_build_buffer(builder, share);
+}
+
+pto_shares_t pto_route_shares(pto_builder_t *builder, const pto_request_t *request, const pto_user_t *user) {
+    pto_shares_t shares = {.cores = pto_build_group(builder, PTO_GROUP_CORES, 0),
+                           .gpu = pto_build_group(builder, PTO_GROUP_GPU, 0),
+                           .count = request->layout.cores_per_gpu,
+                           .dealt = request->split == PTO_SPLIT_DESTINATIONS};
+    bool messages = request->collective == PTO_COLLECTIVE_MESSAGES;
+    shares.in = build_share(builder, &shares, user->in, "share", messages ? PTO_DEAL_ORDINAL : PTO_DEAL_FORWARD);
+    shares.out = shares.in;
+    if (request->collective != PTO_COLLECTIVE_ALLREDUCE)
+        shares.out = build_share(builder, &shares, user->out, "share out",
+                                 messages ? PTO_DEAL_ORDINAL : PTO_DEAL_BACKWARD);
+    return shares;
+}
+
+/* All blocks dealt to a core, by rising distance. */
+static pto_slice_t dealt_blocks(const pto_builder_t *builder, const pto_shares_t *shares, int buffer, int shared,
+                                pto_expr_t core) {
+    pto_deal_t dealt = pto_builder_buffer(builder, shared)->dealt;
+    return (pto_slice_t){.buffer = buffer,
+                         .anchor = dealt == PTO_DEAL_ORDINAL ? PTO_ANCHOR_ABSOLUTE : PTO_ANCHOR_HOLDER,
+                         .first = core,
+                         .run = pto_constant(1),
+                         .stride = pto_constant(shares->count),
+                         .until = pto_constant(pto_builder_buffer(builder, shared)->block_count),
+                         .reversed = dealt == PTO_DEAL_BACKWARD};
+}
+
+pto_slice_t pto_route_share_in_whole(const pto_builder_t *builder, const pto_shares_t *shares, int whole, int shared,
+                                     pto_share_t whose) {
+    pto_slice_t slice;
+    if (shares->dealt) {
+        pto_expr_t core = whose == PTO_SHARE_MINE ? (pto_expr_t){.core = 1} : (pto_expr_t){.peer = 1};
+        slice = dealt_blocks(builder, shares, whole, shared, core);
+    } else {
+        slice = pto_slice_all(builder, whole);
+        slice.share = whose;
+        slice.share_count = shares->count;
+    }
+    return slice;
+}
+
+pto_slice_t pto_route_share(const pto_builder_t *builder, const pto_shares_t *shares, int shared) {
+    if (shares->dealt)
+        return dealt_blocks(builder, shares, shared, shared, (pto_expr_t){.core = 1});
+    return pto_slice_all(builder, shared);
+}
+
+void pto_route_share_exchange(pto_builder_t *builder, const pto_request_t *request, const pto_shares_t *shares) {
+    pto_exchange_t exchange = {.group = shares->cores,
+                               .n = pto_builder_group(builder, shares->cores)->size,
+                               .core_count = shares->count,
+                               .in = shares->in,
+                               .out = shares->out,
+                               .deal = shares->dealt ? shares->count : 0};
+    pto_build_exchange(builder, request, &exchange);
+}

@@ -1,0 +1,128 @@
+/* portolan check: prove plans right, for all processes, without running them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "options.h"
+#include "portolan/check.h"
+#include "routes.h"
+
+static const char usage[] =
+    "usage: portolan check [SCENARIO.yaml] [OPTIONS]\n"
+    "\n"
+    "Proves the plan of every strategy with every algorithm at every point of the scenario: sends match\n"
+    "receives, nothing deadlocks, nothing leaves its buffer, every block is delivered and every "
+    "contribution\n"
+    "reduced exactly once, and accesses to shared buffers are ordered. For up to 4096 processes.\n"
+    "\n"
+    "  portolan check scenarios/problems/alltoall-summit.yaml --nodes 4\n"
+    "  portolan check --machine summit-spectrum --collective allreduce --nodes 3 --bytes 1:1MiB:7 --library "
+    "ring\n";
+
+typedef struct {
+    const pto_options_t *options;
+    int64_t proved;
+} run_t;
+
+/* Whether the scenario leaves the choice to us, or names this algorithm. */
+static bool is_asked(const pto_scenario_t *scenario, const pto_algorithm_t *algorithm) {
+    if (!(algorithm->collectives & 1u << scenario->collective))
+        return false;
+    if (scenario->implementation == PTO_IMPLEMENTATION_ISEND_IRECV)
+        return strcmp(algorithm->name, "linear") == 0;
+    const char *name = scenario->library.name;
+    return !name || scenario->collective == PTO_COLLECTIVE_MESSAGES || strcmp(algorithm->name, name) == 0;
+}
+
+static pto_status_t prove(run_t *run, const pto_request_t *request, int64_t point, pto_error_t *err) {
+    pto_plan_t *plan = NULL;
+    pto_error_t reason = {0};
+    pto_check_report_t report;
+    pto_status_t status = pto_plan_create(request, &plan, &reason);
+    if (status == PTO_ERR_NOT_APPLICABLE) {
+        if (point == 0)
+            printf("# %s with %s does not apply: %s\n", request->strategy->name, request->algorithm->name,
+                   reason.message);
+        return PTO_OK;
+    }
+    if (status == PTO_OK)
+        status = pto_check(plan, &report, &reason);
+    pto_plan_destroy(plan);
+    if (status != PTO_OK)
+        return pto_error_set(err, status, "%s by %s with %s, %lld bytes: %.380s",
+                             pto_collective_name(request->collective), request->strategy->name,
+                             request->algorithm->name, (long long)request->bytes, reason.message);
+    printf("%-12lld %-14s %-19s %7lld %7lld %10lld %14lld %10lld\n", (long long)request->bytes,
+           request->strategy->name, request->algorithm->name, (long long)report.ranks,
+           (long long)report.stages, (long long)report.messages, (long long)report.moved_bytes,
+           (long long)report.accesses);
+    run->proved++;
+    return PTO_OK;
+}
+
+static pto_status_t prove_strategy(run_t *run, const pto_strategy_t *strategy, pto_error_t *err) {
+    const pto_scenario_t *scenario = &run->options->scenario;
+    for (int64_t point = 0; point < pto_scenario_points(scenario); point++)
+        for (int i = 0; i < pto_algorithm_count(); i++) {
+            const pto_algorithm_t *algorithm = pto_algorithm_at(i);
+            if (!is_asked(scenario, algorithm))
+                continue;
+            pto_request_t request = pto_scenario_request(scenario, point, strategy, algorithm);
+            pto_status_t status = prove(run, &request, point, err);
+            if (status != PTO_OK)
+                return status;
+        }
+    return PTO_OK;
+}
+
+/* What can't be checked is said before anything is printed. */
+static pto_status_t refuse_early(const pto_scenario_t *scenario, const pto_strategy_t *strategy,
+                                 pto_error_t *err) {
+    const pto_algorithm_t *named;
+    if (scenario->library.name && scenario->collective != PTO_COLLECTIVE_MESSAGES) {
+        pto_status_t status = pto_algorithm_find(scenario->library.name, scenario->collective, &named, err);
+        if (status != PTO_OK)
+            return status;
+    }
+    for (int64_t point = 0; point < pto_scenario_points(scenario); point++) {
+        pto_request_t request = pto_scenario_request(scenario, point, strategy, NULL);
+        int64_t ranks = pto_layout_rank_count(&request.layout);
+        if (ranks > PTO_CHECK_RANKS_MAX)
+            return pto_error_set(
+                err, PTO_ERR_TOO_LARGE,
+                "check walks every process, so it takes at most %d of them; %lld nodes have %lld",
+                PTO_CHECK_RANKS_MAX, (long long)request.layout.nodes, (long long)ranks);
+    }
+    return PTO_OK;
+}
+
+static int run_check(int argc, char **argv) {
+    pto_options_t options;
+    int exit_code = pto_options_parse(argc, argv, 0, usage, &options);
+    if (exit_code >= 0)
+        return exit_code;
+    pto_error_t err = {0};
+    run_t run = {.options = &options};
+    const pto_strategy_t **strategy = NULL;
+    int count = 0;
+    pto_status_t status = pto_scenario_strategies(&options.scenario, &strategy, &count, &err);
+    if (status == PTO_OK && count > 0)
+        status = refuse_early(&options.scenario, strategy[0], &err);
+    if (status == PTO_OK)
+        printf("# portolan check: %s\n# %-10s %-14s %-19s %7s %7s %10s %14s %10s\n",
+               options.scenario.name ? options.scenario.name
+                                     : pto_collective_name(options.scenario.collective),
+               "Bytes", "Strategy", "Algorithm", "Ranks", "Stages", "Messages", "Bytes moved", "Shared use");
+    for (int i = 0; i < count && status == PTO_OK; i++)
+        status = prove_strategy(&run, strategy[i], &err);
+    if (status == PTO_OK)
+        printf("# %lld plans proved right\n", (long long)run.proved);
+    free(strategy);
+    exit_code = status == PTO_OK ? pto_flush_output() : pto_report_error(&err);
+    pto_options_fini(&options);
+    return exit_code;
+}
+
+const pto_command_t pto_command_check = {
+    .name = "check", .summary = "prove that the plans of a scenario are right", .run = run_check};

@@ -1,0 +1,290 @@
+/* portolan fit: samples in, a machine file out. */
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "fit_plot.h"
+#include "options.h"
+#include "portolan/fit.h"
+#include "portolan/machine_write.h"
+
+static const char usage[] =
+    "usage: portolan fit SAMPLES.csv [MORE.csv ...] --name NAME --out MACHINE.yaml [OPTIONS]\n"
+    "\n"
+    "Fits the parameters of a machine to samples that portolan-calibrate took (docs/fitting.md).\n"
+    "Every parameter comes with its 95 percent confidence interval, the number of samples behind it\n"
+    "and the median of their relative residuals. Protocol limits are found in the data.\n"
+    "\n"
+    "  --name NAME        the machine's name in the file\n"
+    "  --out FILE         the machine file to write; one that exists is replaced only with --force\n"
+    "  --force            replace FILE, as a whole\n"
+    "  --report           print the fitted parameters with intervals and residuals\n"
+    "  --plot FILE.svg    draw samples and fitted lines (needs gnuplot)\n"
+    "  --partial          leave out parameters that the samples don't suffice for, instead of failing\n"
+    "  --breaks LIMITS    force protocol limits, for example cpu.off_node=256,16384 or gpu=none;\n"
+    "                     may be given several times, later ones override\n"
+    "  --minima           plain least squares on the minima over runs and pairs (the paper's way),\n"
+    "                     not robust regression on relative errors\n"
+    "  --source TEXT      where the samples come from (default: their source= line)\n"
+    "  --node SHAPE       sockets=2,gpus=6,cores=40, or what of it the samples' node= line lacks\n"
+    "  --help             this text\n"
+    "\n"
+    "example:\n"
+    "  portolan fit samples.csv --name mycluster --out mycluster.yaml --report\n";
+
+typedef struct {
+    const char *name;
+    const char *out;
+    const char *plot;
+    const char *source;
+    bool force;
+    bool report;
+    pto_fit_options_t fit;
+} arguments_t;
+
+enum {
+    OPTION_NAME = 256,
+    OPTION_OUT,
+    OPTION_FORCE,
+    OPTION_REPORT,
+    OPTION_PLOT,
+    OPTION_PARTIAL,
+    OPTION_BREAKS,
+    OPTION_MINIMA,
+    OPTION_SOURCE,
+    OPTION_NODE,
+    OPTION_HELP
+};
+
+static const struct option long_options[] = {
+    {"name", required_argument, NULL, OPTION_NAME},     {"out", required_argument, NULL, OPTION_OUT},
+    {"force", no_argument, NULL, OPTION_FORCE},         {"report", no_argument, NULL, OPTION_REPORT},
+    {"plot", required_argument, NULL, OPTION_PLOT},     {"partial", no_argument, NULL, OPTION_PARTIAL},
+    {"breaks", required_argument, NULL, OPTION_BREAKS}, {"minima", no_argument, NULL, OPTION_MINIMA},
+    {"source", required_argument, NULL, OPTION_SOURCE}, {"node", required_argument, NULL, OPTION_NODE},
+    {"help", no_argument, NULL, OPTION_HELP},           {NULL, 0, NULL, 0},
+};
+
+static int usage_error(const char *format, ...) PTO_PRINTF_LIKE(1, 2);
+
+static int usage_error(const char *format, ...) {
+    va_list arguments;
+    fputs("portolan fit: ", stderr);
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputs("; `portolan fit --help` explains\n", stderr);
+    return PTO_EXIT_USAGE;
+}
+
+/* Options whose text has a form of its own. -1: go on. */
+static int parse_text(pto_status_t (*parse)(const char *, pto_fit_options_t *, pto_error_t *),
+                      const char *option, const char *text, pto_fit_options_t *options) {
+    pto_error_t err = {0};
+    return parse(text, options, &err) == PTO_OK ? -1 : usage_error("%s: %s", option, err.message);
+}
+
+static int apply(int option, arguments_t *arguments) {
+    switch (option) {
+    case OPTION_NAME:
+        arguments->name = optarg;
+        return -1;
+    case OPTION_OUT:
+        arguments->out = optarg;
+        return -1;
+    case OPTION_FORCE:
+        arguments->force = true;
+        return -1;
+    case OPTION_REPORT:
+        arguments->report = true;
+        return -1;
+    case OPTION_PLOT:
+        arguments->plot = optarg;
+        return -1;
+    case OPTION_PARTIAL:
+        arguments->fit.partial = true;
+        return -1;
+    case OPTION_MINIMA:
+        arguments->fit.minima = true;
+        return -1;
+    case OPTION_SOURCE:
+        arguments->source = optarg;
+        return -1;
+    case OPTION_BREAKS:
+        return parse_text(pto_fit_breaks_parse, "--breaks", optarg, &arguments->fit);
+    case OPTION_NODE:
+        return parse_text(pto_fit_node_parse, "--node", optarg, &arguments->fit);
+    default: /* OPTION_HELP: the others are told apart before */
+        fputs(usage, stdout);
+        return PTO_EXIT_OK;
+    }
+}
+
+/* -1 to go on, else the exit code. */
+static int parse_arguments(int argc, char **argv, arguments_t *arguments) {
+    int option;
+    opterr = 0;
+    optind = 1;
+    while ((option = getopt_long(argc, argv, ":", long_options, NULL)) != -1) {
+        if (option == ':' || option == '?') {
+            return usage_error("%s: %s", argv[optind - 1],
+                               option == ':' ? "needs a value" : "unknown option");
+        }
+        int code = apply(option, arguments);
+        if (code >= 0) {
+            return code;
+        }
+    }
+    if (optind >= argc) {
+        return usage_error("no samples given");
+    }
+    if (arguments->out == NULL && arguments->plot == NULL && !arguments->report) {
+        return usage_error("nothing to do: give --out, --report or --plot");
+    }
+    if (arguments->out != NULL && arguments->name == NULL) {
+        return usage_error("--out needs --name");
+    }
+    return -1;
+}
+
+static pto_status_t read_samples(int count, char **paths, pto_samples_t *samples, pto_error_t *err) {
+    for (int i = 0; i < count; i++) {
+        pto_status_t status = pto_samples_read(paths[i], samples, err);
+        if (status != PTO_OK) {
+            return status;
+        }
+    }
+    return PTO_OK;
+}
+
+static const char *base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* Text of one parameter: "1.2340e-06 [1.1e-06, 1.3e-06]", or a dash. */
+static const char *param_text(const pto_param_t *param, char *text, size_t text_size) {
+    if (!pto_param_known(param)) {
+        snprintf(text, text_size, "-");
+    } else if (param->has_interval) {
+        snprintf(text, text_size, "%.4g [%.4g, %.4g]", param->value, param->low, param->high);
+    } else {
+        snprintf(text, text_size, "%.4g", param->value);
+    }
+    return text;
+}
+
+static void print_entry(const pto_fit_entry_t *entry) {
+    char first[80];
+    char second[80];
+    if (entry->kind == PTO_FIT_ABSENT) {
+        printf("%-34s %s\n", entry->name, entry->note);
+        return;
+    }
+    printf("%-34s %-36s %-36s %8lld %8.2f%%%s%s\n", entry->name,
+           param_text(&entry->alpha_s, first, sizeof first),
+           param_text(entry->kind == PTO_FIT_MESSAGE ? &entry->queue_s : &entry->beta_s_per_byte, second,
+                      sizeof second),
+           (long long)entry->sample_count, 100 * entry->residual, entry->note[0] != '\0' ? "  " : "",
+           entry->note);
+}
+
+static void print_report(const pto_fit_t *fit) {
+    printf("%-34s %-36s %-36s %8s %9s\n", "parameter", "alpha_s [95% interval]",
+           "beta_s_per_byte [95% interval]", "samples", "residual");
+    for (int i = 0; i < fit->entry_count; i++) {
+        print_entry(&fit->entry[i]);
+    }
+    puts("residual: median of |fitted / measured - 1|. per_message: alpha_s per further message, then\n"
+         "queue_s per message already waiting.");
+}
+
+/* Where the samples come from and what they don't hold, as the machine file's comment. */
+static void write_comment(FILE *stream, const pto_samples_t *samples, const pto_fit_t *fit,
+                          const arguments_t *arguments) {
+    static const char *const keys[] = {"machine", "mpi", "measured", "date", "device", "source"};
+    char first[80];
+    char second[80];
+    fprintf(stream, "Fitted by portolan fit%s from %zu samples (docs/fitting.md).\n",
+            arguments->fit.minima ? " --minima" : "", samples->count);
+    for (int i = 0; i < samples->file_count; i++) {
+        fprintf(stream, "file: %s\n", base_name(samples->path[i]));
+    }
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const char *value = pto_samples_provenance(samples, keys[i]);
+        if (value != NULL) {
+            fprintf(stream, "%s: %s\n", keys[i], value);
+        }
+    }
+    for (int i = 0; i < fit->entry_count; i++) {
+        const pto_fit_entry_t *entry = &fit->entry[i];
+        if (entry->kind == PTO_FIT_ABSENT || entry->kind == PTO_FIT_RATE) {
+            fprintf(stream, "%s: %s\n", entry->name, entry->note);
+        } else if (entry->kind == PTO_FIT_MESSAGE) {
+            fprintf(stream, "%s: alpha_s %s, queue_s %s\n", entry->name,
+                    param_text(&entry->alpha_s, first, sizeof first),
+                    param_text(&entry->queue_s, second, sizeof second));
+        }
+    }
+}
+
+static pto_status_t write_machine(const pto_samples_t *samples, const pto_fit_t *fit,
+                                  const arguments_t *arguments, pto_error_t *err) {
+    char *comment = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&comment, &size);
+    if (stream == NULL) {
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a machine file");
+    }
+    write_comment(stream, samples, fit, arguments);
+    pto_status_t status =
+        fclose(stream) == 0 ? pto_machine_write(&fit->machine, comment, arguments->out, arguments->force, err)
+                            : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a machine file");
+    free(comment);
+    return status;
+}
+
+static pto_status_t fit_and_write(const pto_samples_t *samples, const arguments_t *arguments,
+                                  pto_error_t *err) {
+    const char *source =
+        arguments->source != NULL ? arguments->source : pto_samples_provenance(samples, "source");
+    pto_fit_t fit;
+    pto_status_t status =
+        pto_fit_samples(samples, arguments->name != NULL ? arguments->name : "unnamed",
+                        source != NULL ? source : "portolan fit", &arguments->fit, &fit, err);
+    if (status != PTO_OK) {
+        return status;
+    }
+    if (arguments->plot != NULL) {
+        status = pto_fit_plot(samples, &fit, arguments->plot, err);
+    }
+    if (status == PTO_OK && arguments->out != NULL) {
+        status = write_machine(samples, &fit, arguments, err);
+    }
+    if (status == PTO_OK && arguments->report) {
+        print_report(&fit);
+    }
+    pto_fit_fini(&fit);
+    return status;
+}
+
+static int run(int argc, char **argv) {
+    arguments_t arguments = {0};
+    int code = parse_arguments(argc, argv, &arguments);
+    if (code >= 0) {
+        return code;
+    }
+    pto_samples_t samples = {0};
+    pto_error_t err = {0};
+    pto_status_t status = read_samples(argc - optind, argv + optind, &samples, &err);
+    if (status == PTO_OK) {
+        status = fit_and_write(&samples, &arguments, &err);
+    }
+    pto_samples_fini(&samples);
+    return status == PTO_OK ? PTO_EXIT_OK : pto_report_error(&err);
+}
+
+const pto_command_t pto_command_fit = {"fit", "fit a machine's parameters to samples", run};

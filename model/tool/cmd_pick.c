@@ -1,0 +1,111 @@
+/* portolan pick: the cheapest strategy of every range. */
+#include <stdlib.h>
+
+#include "command.h"
+#include "options.h"
+#include "table.h"
+
+static const char usage[] =
+    "usage: portolan pick [SCENARIO.yaml] [OPTIONS]\n"
+    "\n"
+    "Prints, for half-open ranges [from, below) of the scenario's sizes (or nodes, or messages), which "
+    "strategy\n"
+    "is predicted to be the cheapest, which comes second, and how much longer that one takes.\n"
+    "\n"
+    "  portolan pick scenarios/problems/alltoall-summit.yaml\n"
+    "  portolan pick scenarios/problems/alltoall-summit.yaml --nodes 2:1024 --bytes 4096\n";
+
+static const char *strategy_name(const pto_predictions_t *predictions, int strategy) {
+    return strategy < 0 ? "-" : predictions->strategy[strategy]->name;
+}
+
+static void print_below(const pto_range_t *range) {
+    if (range->below == INT64_MAX)
+        printf(" %14s", "...");
+    else
+        printf(" %14lld", (long long)range->below);
+}
+
+static void print_table(const pto_predictions_t *predictions, const pto_range_t *range, int64_t count) {
+    pto_print_header(stdout, "pick", predictions);
+    printf("# ranges of %s, half open\n", pto_sweep_kind_name(predictions->sweep));
+    printf("# %10s %14s   %-14s %-14s  Margin\n", "From", "Below", "Winner", "Runner-up");
+    for (int64_t i = 0; i < count; i++) {
+        printf("%12lld", (long long)range[i].from);
+        print_below(&range[i]);
+        printf("   %-14s %-14s", strategy_name(predictions, range[i].winner),
+               strategy_name(predictions, range[i].runner_up));
+        if (range[i].runner_up >= 0)
+            printf("  %.1f%% to %.1f%%%s", 100 * range[i].margin_low, 100 * range[i].margin_high,
+                   range[i].toss_up ? "  toss-up" : "");
+        putchar('\n');
+    }
+    pto_print_footer(stdout, predictions);
+}
+
+static void print_csv(const pto_predictions_t *predictions, const pto_range_t *range, int64_t count) {
+    printf("from,below,winner,runner_up,margin_low,margin_high,toss_up\n");
+    for (int64_t i = 0; i < count; i++) {
+        printf("%lld,", (long long)range[i].from);
+        if (range[i].below != INT64_MAX)
+            printf("%lld", (long long)range[i].below);
+        printf(",%s,%s,%.6g,%.6g,%d\n",
+               range[i].winner < 0 ? "" : strategy_name(predictions, range[i].winner),
+               range[i].runner_up < 0 ? "" : strategy_name(predictions, range[i].runner_up),
+               range[i].margin_low, range[i].margin_high, range[i].toss_up);
+    }
+}
+
+static void print_json_name(const char *key, const pto_predictions_t *predictions, int strategy) {
+    if (strategy < 0)
+        printf("\"%s\": null, ", key);
+    else
+        printf("\"%s\": \"%s\", ", key, strategy_name(predictions, strategy));
+}
+
+static void print_json(const pto_predictions_t *predictions, const pto_range_t *range, int64_t count) {
+    printf("{\"machine\": ");
+    pto_print_json_string(stdout, predictions->machine->name);
+    printf(", \"swept\": \"%s\", \"ranges\": [", pto_sweep_kind_name(predictions->sweep));
+    for (int64_t i = 0; i < count; i++) {
+        printf("%s\n  {\"from\": %lld, \"below\": ", i ? "," : "", (long long)range[i].from);
+        if (range[i].below == INT64_MAX)
+            printf("null, ");
+        else
+            printf("%lld, ", (long long)range[i].below);
+        print_json_name("winner", predictions, range[i].winner);
+        print_json_name("runner_up", predictions, range[i].runner_up);
+        printf("\"margin_low\": %.6g, \"margin_high\": %.6g, \"toss_up\": %s}", range[i].margin_low,
+               range[i].margin_high, range[i].toss_up ? "true" : "false");
+    }
+    printf("\n]}\n");
+}
+
+static int run(int argc, char **argv) {
+    pto_options_t options;
+    int exit_code = pto_options_parse(argc, argv, PTO_OPTION_FORMAT, usage, &options);
+    if (exit_code >= 0)
+        return exit_code;
+    pto_error_t err = {0};
+    pto_predictions_t predictions;
+    pto_range_t *range = NULL;
+    int64_t count = 0;
+    pto_status_t status = pto_predict(&options.scenario, &options.machine, true, &predictions, &err);
+    if (status == PTO_OK) {
+        status = pto_pick(&predictions, &range, &count, &err);
+        if (status == PTO_OK && options.format == PTO_FORMAT_CSV)
+            print_csv(&predictions, range, count);
+        else if (status == PTO_OK && options.format == PTO_FORMAT_JSON)
+            print_json(&predictions, range, count);
+        else if (status == PTO_OK)
+            print_table(&predictions, range, count);
+        free(range);
+        pto_predictions_fini(&predictions);
+    }
+    exit_code = status == PTO_OK ? pto_flush_output() : pto_report_error(&err);
+    pto_options_fini(&options);
+    return exit_code;
+}
+
+const pto_command_t pto_command_pick = {
+    .name = "pick", .summary = "print the cheapest strategy of every range, and its margin", .run = run};

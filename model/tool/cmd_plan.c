@@ -1,0 +1,78 @@
+/* portolan plan: what one rank does, stage by stage. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "command.h"
+#include "options.h"
+#include "portolan/print.h"
+#include "routes.h"
+
+static const char usage[] =
+    "usage: portolan plan [SCENARIO.yaml] [OPTIONS]\n"
+    "\n"
+    "Prints what one process does by each strategy, at the scenario's first point: its buffers, and its\n"
+    "copies, messages and reductions, with the algorithm that `predict` would price. Loops are printed "
+    "once,\n"
+    "with peers and blocks as arithmetic in k, or iteration by iteration with --unroll.\n"
+    "\n"
+    "  portolan plan scenarios/problems/alltoall-summit.yaml --strategy three_step --bytes 4KiB\n"
+    "  portolan plan --machine summit-spectrum --collective allreduce --nodes 2 --bytes 1MiB --rank 7 "
+    "--unroll\n";
+
+/* One strategy's plan; a strategy that does not apply is said to be so. */
+static pto_status_t print_plan(const pto_options_t *options, const pto_strategy_t *strategy, bool first,
+                               pto_error_t *err) {
+    pto_plan_t *plan = NULL;
+    pto_price_t price;
+    pto_error_t reason = {0};
+    pto_status_t status =
+        pto_plan_choose(&options->scenario, &options->machine, 0, strategy, &plan, &price, NULL, &reason);
+    const char *gap = first ? "" : "\n";
+    if (status == PTO_ERR_NOT_APPLICABLE) {
+        printf("%s%s does not apply: %s\n", gap, strategy->name, reason.message);
+        return PTO_OK;
+    }
+    char *text = NULL;
+    if (status == PTO_OK)
+        status = pto_print(plan, options->rank, options->unroll, &text, &reason);
+    if (status == PTO_OK)
+        printf("%s%s", gap, text);
+    else if (err)
+        *err = reason;
+    free(text);
+    pto_plan_destroy(plan);
+    return status;
+}
+
+/* The rank is looked at before anything is printed. */
+static pto_status_t check_rank(const pto_options_t *options, pto_error_t *err) {
+    pto_layout_t layout = options->scenario.layout;
+    if (options->scenario.nodes.count > 0)
+        layout.nodes = options->scenario.nodes.value[0];
+    if (options->rank < pto_layout_rank_count(&layout))
+        return PTO_OK;
+    return pto_error_set(err, PTO_ERR_RANGE, "--rank: there is no rank %" PRId64 ", only 0 to %" PRId64,
+                         options->rank, pto_layout_rank_count(&layout) - 1);
+}
+
+static int run(int argc, char **argv) {
+    pto_options_t options;
+    int exit_code = pto_options_parse(argc, argv, PTO_OPTION_RANK, usage, &options);
+    if (exit_code >= 0)
+        return exit_code;
+    pto_error_t err = {0};
+    const pto_strategy_t **strategy = NULL;
+    int count = 0;
+    pto_status_t status = check_rank(&options, &err);
+    if (status == PTO_OK)
+        status = pto_scenario_strategies(&options.scenario, &strategy, &count, &err);
+    for (int i = 0; i < count && status == PTO_OK; i++)
+        status = print_plan(&options, strategy[i], i == 0, &err);
+    free(strategy);
+    pto_options_fini(&options);
+    return status == PTO_OK ? pto_flush_output() : pto_report_error(&err);
+}
+
+const pto_command_t pto_command_plan = {
+    .name = "plan", .summary = "print what one process does by each strategy", .run = run};

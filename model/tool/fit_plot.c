@@ -1,0 +1,230 @@
+/* Samples beside the fitted lines, one panel for each kind, drawn by gnuplot from a script on its input. The
+ * lines go through every size of the data, so that the step at a protocol's limit is seen. */
+#include "fit_plot.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { SIZES_MAX = 4096, SERIES_MAX = 12, PANELS_MAX = 6, TITLE_MAX = 48 };
+
+/* Points of one kind, and the model that goes with them. */
+typedef struct {
+    char title[TITLE_MAX];
+    pto_benchmark_t benchmark;
+    pto_sample_space_t where;
+    pto_sample_level_t place;
+    int32_t procs;
+    const pto_message_cost_t *cost; /* messages, or */
+    const pto_postal_t *postal;     /* copies */
+    double injection_s_per_byte;    /* 0: no limit */
+} series_t;
+
+typedef struct {
+    const char *title;
+    int count;
+    series_t series[SERIES_MAX];
+} panel_t;
+
+/* Room for one series' medians. */
+typedef struct {
+    int64_t bytes[SIZES_MAX];
+    double seconds[SIZES_MAX];
+    size_t count;
+} medians_t;
+
+static void take_medians(const pto_samples_t *samples, const series_t *series, medians_t *medians) {
+    medians->count = pto_fit_medians(samples, series->benchmark, series->where, series->place, series->procs,
+                                     SIZES_MAX, medians->bytes, medians->seconds);
+    if (medians->count > SIZES_MAX) {
+        medians->count = SIZES_MAX;
+    }
+}
+
+static void add_series(panel_t *panel, const pto_samples_t *samples, const series_t *series,
+                       medians_t *scratch) {
+    take_medians(samples, series, scratch);
+    if (scratch->count > 0 && panel->count < SERIES_MAX) {
+        panel->series[panel->count++] = *series;
+    }
+}
+
+static void add_messages(panel_t *panel, const pto_samples_t *samples, const pto_fit_t *fit,
+                         pto_space_t space, medians_t *scratch) {
+    static const pto_sample_level_t places[PTO_LEVEL_COUNT] = {PTO_AT_ON_GPU, PTO_AT_ON_SOCKET,
+                                                               PTO_AT_ON_NODE, PTO_AT_OFF_NODE};
+    for (int level = 0; level < PTO_LEVEL_COUNT; level++) {
+        series_t series = {.benchmark = PTO_BENCHMARK_PING_PONG,
+                           .where = space == PTO_SPACE_GPU ? PTO_IN_GPU : PTO_IN_CPU,
+                           .place = places[level],
+                           .procs = 1,
+                           .cost = &fit->machine.messages[space][level]};
+        snprintf(series.title, sizeof series.title, "%s", pto_level_name((pto_level_t)level));
+        add_series(panel, samples, &series, scratch);
+    }
+}
+
+static void add_injection(panel_t *panel, const pto_samples_t *samples, const pto_fit_t *fit,
+                          pto_space_t space, medians_t *scratch) {
+    static const int32_t procs[] = {1, 2, 4, 6, 8, 16, 20, 40};
+    for (size_t i = 0; i < sizeof procs / sizeof *procs; i++) {
+        series_t series = {.benchmark = PTO_BENCHMARK_INJECTION,
+                           .where = space == PTO_SPACE_GPU ? PTO_IN_GPU : PTO_IN_CPU,
+                           .place = PTO_AT_OFF_NODE,
+                           .procs = procs[i],
+                           .cost = &fit->machine.messages[space][PTO_LEVEL_OFF_NODE],
+                           .injection_s_per_byte = fit->machine.injection_s_per_byte[space].value};
+        snprintf(series.title, sizeof series.title, "%d processes", (int)procs[i]);
+        add_series(panel, samples, &series, scratch);
+    }
+}
+
+static void add_copies(panel_t *panel, const pto_samples_t *samples, const pto_fit_t *fit,
+                       medians_t *scratch) {
+    static const pto_benchmark_t benchmarks[PTO_COPY_COUNT] = {
+        [PTO_COPY_H2D] = PTO_BENCHMARK_MEMCPY_H2D,
+        [PTO_COPY_D2H] = PTO_BENCHMARK_MEMCPY_D2H,
+        [PTO_COPY_D2D] = PTO_BENCHMARK_MEMCPY_D2D,
+        [PTO_COPY_H2H] = PTO_BENCHMARK_OTHER,
+    };
+    for (int kind = 0; kind <= PTO_COPY_D2D; kind++) {
+        for (int reach = 0; reach < PTO_REACH_COUNT; reach++) {
+            series_t series = {.benchmark = benchmarks[kind],
+                               .where = PTO_IN_COUNT,
+                               .place = reach == PTO_REACH_ON_SOCKET ? PTO_AT_ON_SOCKET : PTO_AT_OFF_SOCKET,
+                               .postal = &fit->machine.copies[kind][reach]};
+            snprintf(series.title, sizeof series.title, "%s %s", pto_copy_kind_name((pto_copy_kind_t)kind),
+                     pto_reach_name((pto_reach_t)reach));
+            add_series(panel, samples, &series, scratch);
+        }
+    }
+}
+
+static int make_panels(const pto_samples_t *samples, const pto_fit_t *fit, panel_t *panels,
+                       medians_t *scratch) {
+    panel_t *all[] = {&panels[0], &panels[1], &panels[2], &panels[3], &panels[4]};
+    static const char *const titles[] = {"messages, cpu", "messages, gpu", "injection, cpu", "injection, gpu",
+                                         "copies"};
+    int kept = 0;
+    for (int i = 0; i < 5; i++) {
+        *all[i] = (panel_t){.title = titles[i]};
+    }
+    add_messages(all[0], samples, fit, PTO_SPACE_CPU, scratch);
+    add_messages(all[1], samples, fit, PTO_SPACE_GPU, scratch);
+    add_injection(all[2], samples, fit, PTO_SPACE_CPU, scratch);
+    add_injection(all[3], samples, fit, PTO_SPACE_GPU, scratch);
+    add_copies(all[4], samples, fit, scratch);
+    for (int i = 0; i < 5; i++) {
+        if (all[i]->count > 0) {
+            panels[kept++] = *all[i];
+        }
+    }
+    return kept;
+}
+
+static const pto_piece_t *piece_of(const pto_message_cost_t *cost, int64_t bytes) {
+    for (int i = 0; i < cost->count; i++) {
+        if (bytes < cost->piece[i].below_bytes) {
+            return &cost->piece[i];
+        }
+    }
+    return NULL;
+}
+
+/* Seconds of the fitted model; 0 where it has none. */
+static double fitted_seconds(const series_t *series, int64_t bytes) {
+    const pto_postal_t *postal = series->postal;
+    if (series->cost != NULL) {
+        const pto_piece_t *piece = piece_of(series->cost, bytes);
+        postal = piece != NULL ? &piece->postal : NULL;
+    }
+    if (postal == NULL || !pto_postal_known(postal)) {
+        return 0;
+    }
+    double per_byte = postal->beta_s_per_byte.value;
+    double limited = series->procs * series->injection_s_per_byte;
+    return postal->alpha_s.value + (limited > per_byte ? limited : per_byte) * (double)bytes;
+}
+
+static void write_data(FILE *script, const pto_samples_t *samples, const panel_t *panel, int index,
+                       medians_t *scratch) {
+    for (int s = 0; s < panel->count; s++) {
+        take_medians(samples, &panel->series[s], scratch);
+        fprintf(script, "$data_%d_%d << EOD\n", index, s);
+        for (size_t i = 0; i < scratch->count; i++) {
+            double fitted = fitted_seconds(&panel->series[s], scratch->bytes[i]);
+            fprintf(script, "%lld %.6g ", (long long)scratch->bytes[i], scratch->seconds[i]);
+            fprintf(script, fitted > 0 ? "%.6g\n" : "NaN\n", fitted);
+        }
+        fputs("EOD\n", script);
+    }
+}
+
+static void write_panel(FILE *script, const panel_t *panel, int index) {
+    fprintf(script, "set title '%s'\nplot ", panel->title);
+    for (int s = 0; s < panel->count; s++) {
+        fprintf(script,
+                "%s$data_%d_%d using 1:2 with points pt 7 ps 0.4 lc %d notitle, "
+                "$data_%d_%d using 1:3 with lines lc %d title '%s'",
+                s > 0 ? ", " : "", index, s, s + 1, index, s, s + 1, panel->series[s].title);
+    }
+    fputs("\n", script);
+}
+
+static void write_script(FILE *script, const pto_samples_t *samples, const panel_t *panels, int count,
+                         const char *path, medians_t *scratch) {
+    int rows = (count + 1) / 2;
+    fprintf(script, "set terminal svg size %d,%d background rgb 'white' noenhanced\nset output '",
+            count > 1 ? 1200 : 600, 450 * rows);
+    for (const char *c = path; *c != '\0'; c++) {
+        fputs(*c == '\'' ? "''" : "", script);
+        if (*c != '\'') {
+            fputc(*c, script);
+        }
+    }
+    fputs("'\nset logscale x 2\nset logscale y 10\nset format x '%.0f'\nset format y '%.0e'\n"
+          "set xtics rotate by -45\nset key left top\nset xlabel 'bytes'\nset ylabel 'seconds'\n",
+          script);
+    for (int i = 0; i < count; i++) {
+        write_data(script, samples, &panels[i], i, scratch);
+    }
+    fprintf(script, "set multiplot layout %d,%d\n", rows, count > 1 ? 2 : 1);
+    for (int i = 0; i < count; i++) {
+        write_panel(script, &panels[i], i);
+    }
+    fputs("unset multiplot\nset output\n", script);
+}
+
+/* Without a reader on the pipe (no gnuplot) writing would end the process; the exit code tells it instead. */
+static pto_status_t run_gnuplot(const pto_samples_t *samples, const panel_t *panels, int count,
+                                const char *path, medians_t *scratch, pto_error_t *err) {
+    void (*before)(int) = signal(SIGPIPE, SIG_IGN);
+    fflush(NULL);
+    FILE *script = popen("gnuplot >/dev/null", "w");
+    int result = -1;
+    if (script != NULL) {
+        write_script(script, samples, panels, count, path, scratch);
+        result = pclose(script);
+    }
+    signal(SIGPIPE, before == SIG_ERR ? SIG_DFL : before);
+    return result == 0 ? PTO_OK
+                       : pto_error_set_at(err, PTO_ERR_IO, path, 1, 1,
+                                          "gnuplot did not draw it (is gnuplot installed?)");
+}
+
+pto_status_t pto_fit_plot(const pto_samples_t *samples, const pto_fit_t *fit, const char *path,
+                          pto_error_t *err) {
+    panel_t *panels = calloc(PANELS_MAX, sizeof *panels);
+    medians_t *scratch = malloc(sizeof *scratch);
+    pto_status_t status = PTO_OK;
+    if (panels == NULL || scratch == NULL) {
+        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a plot");
+    } else {
+        int count = make_panels(samples, fit, panels, scratch);
+        status = count > 0 ? run_gnuplot(samples, panels, count, path, scratch, err)
+                           : pto_error_set(err, PTO_ERR_NOT_FOUND, "no samples that a plot could show");
+    }
+    free(panels);
+    free(scratch);
+    return status;
+}

@@ -1,0 +1,12 @@
+/* Draw samples and fitted lines, with gnuplot. */
+#ifndef PTO_FIT_PLOT_H
+#define PTO_FIT_PLOT_H
+
+#include "portolan/fit.h"
+
+/* One SVG with a panel for each kind of sample there is: the median of each size as a point, the fitted model
+ * as a line. Errors: PTO_ERR_IO (no gnuplot, or it cannot write), PTO_ERR_MEMORY. */
+pto_status_t pto_fit_plot(const pto_samples_t *samples, const pto_fit_t *fit, const char *path,
+                          pto_error_t *err);
+
+#endif

@@ -1,0 +1,506 @@
+/* Command-line options on scenarios: read the file, override its fields, check and bind the result. */
+#include "options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "portolan/units.h"
+
+int pto_report_error(const pto_error_t *err) {
+    char text[PTO_ERROR_FILE_MAX + PTO_ERROR_MESSAGE_MAX + 64];
+    pto_error_format(err, text, sizeof text);
+    fprintf(stderr, "portolan: %s\n", text);
+    return PTO_EXIT_ERROR;
+}
+
+int pto_flush_output(void) {
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return PTO_EXIT_OK;
+    fprintf(stderr, "portolan: cannot write standard output: %s\n", strerror(errno));
+    return PTO_EXIT_ERROR;
+}
+
+/* --- one option at a time ------------------------------------------------------------------------------ */
+
+typedef pto_status_t (*apply_t)(pto_options_t *options, const char *text, pto_error_t *err);
+
+static pto_status_t replace_text(char **target, const char *text, pto_error_t *err) {
+    char *copy = strdup(text);
+    if (!copy)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    free(*target);
+    *target = copy;
+    return PTO_OK;
+}
+
+/* A name from a list; `name_at` gives the known ones. */
+static pto_status_t parse_name(const char *text, const char *what, int count, const char *(*name_at)(int),
+                               int *found, pto_error_t *err) {
+    for (int i = 0; i < count; i++)
+        if (strcmp(text, name_at(i)) == 0) {
+            *found = i;
+            return PTO_OK;
+        }
+    char known[256] = "";
+    for (int i = 0; i < count; i++) {
+        strncat(known, i ? ", " : "", sizeof known - strlen(known) - 1);
+        strncat(known, name_at(i), sizeof known - strlen(known) - 1);
+    }
+    return pto_error_set(err, PTO_ERR_NOT_FOUND, "unknown %s '%s'; known: %s", what, text, known);
+}
+
+static const char *collective_at(int i) { return pto_collective_name((pto_collective_t)i); }
+
+static const char *implementation_at(int i) { return pto_implementation_name((pto_implementation_t)i); }
+
+static const char *split_at(int i) { return pto_split_name((pto_split_t)i); }
+
+static const char *datatype_at(int i) { return pto_datatype_name((pto_datatype_t)i); }
+
+static const char *format_at(int i) {
+    static const char *const names[] = {"table", "csv", "json"};
+    return names[i];
+}
+
+/* N, FROM:TO or FROM:TO:FACTOR, each a number of bytes (or of nodes, or messages). */
+static pto_status_t parse_series(const char *text, pto_series_t *series, pto_error_t *err) {
+    char copy[128];
+    int64_t number[3] = {0, 0, 2};
+    int count = 0;
+    if (strlen(text) >= sizeof copy)
+        return pto_error_set(err, PTO_ERR_TYPE, "'%.40s...' is not N, FROM:TO or FROM:TO:FACTOR", text);
+    memcpy(copy, text, strlen(text) + 1);
+    for (char *part = copy; part && count < 3; count++) {
+        char *colon = strchr(part, ':');
+        if (colon)
+            *colon = '\0';
+        pto_status_t status = pto_bytes_parse(part, &number[count], err);
+        if (status != PTO_OK)
+            return status;
+        part = colon ? colon + 1 : NULL;
+        if (part && count == 2)
+            return pto_error_set(err, PTO_ERR_TYPE, "'%s' is not N, FROM:TO or FROM:TO:FACTOR", text);
+    }
+    pto_series_t made = {0};
+    if (count > 1) {
+        pto_status_t status = pto_series_range(number[0], number[1], number[2], &made, err);
+        if (status != PTO_OK)
+            return status;
+    } else {
+        made.value = malloc(sizeof *made.value);
+        if (!made.value)
+            return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+        made.value[0] = number[0];
+        made.count = 1;
+    }
+    pto_series_fini(series);
+    *series = made;
+    return PTO_OK;
+}
+
+static pto_status_t parse_count(const char *text, int64_t *count, pto_error_t *err) {
+    pto_status_t status = pto_int64_parse(text, count, err);
+    if (status == PTO_OK && *count < 1)
+        return pto_error_set(err, PTO_ERR_RANGE, "%s is not a number of 1 or more", text);
+    return status;
+}
+
+/* A path as it is, else the name of a machine in the scenarios of this folder or of the installation. */
+static pto_status_t apply_machine(pto_options_t *options, const char *text, pto_error_t *err) {
+    static const char *const folder[] = {NULL, "scenarios/machines", PORTOLAN_DATADIR "/machines"};
+    char path[1024];
+    for (size_t i = 0; i < sizeof folder / sizeof *folder; i++) {
+        int length = folder[i] ? snprintf(path, sizeof path, "%s/%s.yaml", folder[i], text)
+                               : snprintf(path, sizeof path, "%s", text);
+        FILE *file = length > 0 && (size_t)length < sizeof path ? fopen(path, "r") : NULL;
+        if (file) {
+            fclose(file);
+            return replace_text(&options->scenario.machine_path, path, err);
+        }
+    }
+    return pto_error_set(err, PTO_ERR_IO,
+                         "no machine file '%s', nor a machine of that name; `portolan list` shows them",
+                         text);
+}
+
+/* What the file says of the old collective alone does not hold for the new one. */
+static void change_collective(pto_scenario_t *scenario, pto_collective_t collective) {
+    const pto_scenario_field_t own[] = {PTO_FIELD_IMPLEMENTATION, PTO_FIELD_SPLIT, PTO_FIELD_MESSAGES,
+                                        PTO_FIELD_UNIQUE_BYTES, PTO_FIELD_COUNTS};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        scenario->place[own[i]] = (pto_place_t){0};
+    scenario->collective = collective;
+    scenario->implementation = PTO_IMPLEMENTATION_LIBRARY;
+    scenario->has_split = false;
+    pto_series_fini(&scenario->messages);
+    scenario->unique_bytes = 0;
+    pto_counts_fini(&scenario->counts);
+    scenario->counts = (pto_counts_t){.kind = PTO_COUNTS_EQUAL};
+}
+
+static pto_status_t apply_collective(pto_options_t *options, const char *text, pto_error_t *err) {
+    int found = 0;
+    pto_status_t status = parse_name(text, "collective", PTO_COLLECTIVE_COUNT, collective_at, &found, err);
+    if (status == PTO_OK && options->scenario.collective != (pto_collective_t)found)
+        change_collective(&options->scenario, (pto_collective_t)found);
+    return status;
+}
+
+static pto_status_t apply_implementation(pto_options_t *options, const char *text, pto_error_t *err) {
+    int found = 0;
+    pto_status_t status =
+        parse_name(text, "implementation", PTO_IMPLEMENTATION_COUNT, implementation_at, &found, err);
+    options->scenario.implementation = (pto_implementation_t)found;
+    return status;
+}
+
+static pto_status_t apply_split(pto_options_t *options, const char *text, pto_error_t *err) {
+    int found = 0;
+    pto_status_t status = parse_name(text, "split", PTO_SPLIT_COUNT, split_at, &found, err);
+    options->scenario.split = (pto_split_t)found;
+    options->scenario.has_split = true;
+    return status;
+}
+
+static pto_status_t apply_datatype(pto_options_t *options, const char *text, pto_error_t *err) {
+    int found = 0;
+    pto_status_t status = parse_name(text, "datatype", PTO_DATATYPE_COUNT, datatype_at, &found, err);
+    options->scenario.datatype = (pto_datatype_t)found;
+    return status;
+}
+
+static pto_status_t apply_format(pto_options_t *options, const char *text, pto_error_t *err) {
+    int found = 0;
+    pto_status_t status = parse_name(text, "format", PTO_FORMAT_COUNT, format_at, &found, err);
+    options->format = (pto_format_t)found;
+    return status;
+}
+
+static pto_status_t apply_nodes(pto_options_t *options, const char *text, pto_error_t *err) {
+    pto_status_t status = parse_series(text, &options->scenario.nodes, err);
+    if (status == PTO_OK)
+        options->scenario.layout.nodes = options->scenario.nodes.value[0];
+    return status;
+}
+
+static pto_status_t apply_bytes(pto_options_t *options, const char *text, pto_error_t *err) {
+    return parse_series(text, &options->scenario.bytes, err);
+}
+
+static pto_status_t apply_messages(pto_options_t *options, const char *text, pto_error_t *err) {
+    return parse_series(text, &options->scenario.messages, err);
+}
+
+static pto_status_t apply_unique_bytes(pto_options_t *options, const char *text, pto_error_t *err) {
+    return pto_bytes_parse(text, &options->scenario.unique_bytes, err);
+}
+
+static pto_status_t apply_gpus(pto_options_t *options, const char *text, pto_error_t *err) {
+    return parse_count(text, &options->scenario.layout.gpus_per_node, err);
+}
+
+static pto_status_t apply_cores(pto_options_t *options, const char *text, pto_error_t *err) {
+    return parse_count(text, &options->scenario.layout.cores_per_gpu, err);
+}
+
+static pto_status_t apply_owners(pto_options_t *options, const char *text, pto_error_t *err) {
+    return parse_count(text, &options->scenario.layout.owners_per_gpu, err);
+}
+
+/* One name or several between commas; the first --strategy replaces the scenario's list. */
+static pto_status_t apply_strategy(pto_options_t *options, const char *text, pto_error_t *err) {
+    pto_scenario_t *scenario = &options->scenario;
+    while (*text) {
+        size_t length = strcspn(text, ",");
+        char **grown = realloc(scenario->strategy, ((size_t)scenario->strategy_count + 1) * sizeof *grown);
+        char *name = strndup(text, length);
+        if (grown)
+            scenario->strategy = grown;
+        if (!grown || !name) {
+            free(name);
+            return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+        }
+        scenario->strategy[scenario->strategy_count++] = name;
+        const pto_strategy_t *found;
+        pto_status_t status = pto_strategy_find(name, &found, err);
+        if (status != PTO_OK)
+            return status;
+        text += length + (text[length] == ',');
+    }
+    return PTO_OK;
+}
+
+static pto_status_t apply_library(pto_options_t *options, const char *text, pto_error_t *err) {
+    pto_library_choice_t *library = &options->scenario.library;
+    library->best = strcmp(text, "best") == 0;
+    if (!library->best)
+        return replace_text(&library->name, text, err);
+    free(library->name);
+    library->name = NULL;
+    return PTO_OK;
+}
+
+/* equal, or skew:FRACTION:SEED, or a CSV file. */
+static pto_status_t apply_counts(pto_options_t *options, const char *text, pto_error_t *err) {
+    pto_counts_t made = {.kind = PTO_COUNTS_EQUAL};
+    double skew;
+    int64_t seed;
+    char fraction[32];
+    pto_status_t status = PTO_OK;
+    if (strncmp(text, "skew:", 5) == 0) {
+        const char *colon = strchr(text + 5, ':');
+        if (!colon || (size_t)(colon - text - 5) >= sizeof fraction)
+            return pto_error_set(err, PTO_ERR_TYPE, "'%s' is not skew:FRACTION:SEED", text);
+        snprintf(fraction, sizeof fraction, "%.*s", (int)(colon - text - 5), text + 5);
+        status = pto_double_parse(fraction, &skew, err);
+        if (status == PTO_OK)
+            status = pto_int64_parse(colon + 1, &seed, err);
+        if (status == PTO_OK && seed < 0)
+            status = pto_error_set(err, PTO_ERR_RANGE, "seed %s is negative", colon + 1);
+        if (status == PTO_OK && !(skew >= 0 && skew <= 1))
+            status = pto_error_set(err, PTO_ERR_RANGE, "skew %s is not between 0 and 1", fraction);
+        if (status == PTO_OK)
+            made = (pto_counts_t){.kind = PTO_COUNTS_SKEW, .skew = skew, .seed = (uint64_t)seed};
+    } else if (strcmp(text, "equal") != 0) {
+        status = pto_counts_read_matrix(text, &made, err);
+        pto_series_fini(&options->scenario.bytes);
+    }
+    if (status != PTO_OK)
+        return status;
+    pto_counts_fini(&options->scenario.counts);
+    options->scenario.counts = made;
+    return PTO_OK;
+}
+
+static pto_status_t apply_explain(pto_options_t *options, const char *text, pto_error_t *err) {
+    (void)text;
+    (void)err;
+    options->explain = true;
+    return PTO_OK;
+}
+
+static pto_status_t apply_unroll(pto_options_t *options, const char *text, pto_error_t *err) {
+    (void)text;
+    (void)err;
+    options->unroll = true;
+    return PTO_OK;
+}
+
+static pto_status_t apply_rank(pto_options_t *options, const char *text, pto_error_t *err) {
+    pto_status_t status = pto_int64_parse(text, &options->rank, err);
+    return status == PTO_OK && options->rank < 0
+               ? pto_error_set(err, PTO_ERR_RANGE, "rank %s is negative", text)
+               : status;
+}
+
+/* --- the table of options ------------------------------------------------------------------------------- */
+
+typedef struct {
+    const char *name;
+    const char *argument; /* NULL: none */
+    const char *help;
+    unsigned own; /* 0: shared by all commands */
+    apply_t apply;
+    pto_scenario_field_t field; /* what it overrides; PTO_FIELD_COUNT: nothing of the scenario's */
+} option_t;
+
+static const option_t option_table[] = {
+    {"machine", "FILE|NAME", "the machine file, or the name of one that `portolan list` shows", 0,
+     apply_machine, PTO_FIELD_MACHINE},
+    {"collective", "NAME", "allreduce, alltoall, alltoallv or messages", 0, apply_collective,
+     PTO_FIELD_COLLECTIVE},
+    {"implementation", "NAME", "alltoallv: library (MPI's own) or isend_irecv", 0, apply_implementation,
+     PTO_FIELD_IMPLEMENTATION},
+    {"nodes", "N|FROM:TO", "nodes; a range sweeps over them by factors of 2 (FROM:TO:FACTOR for others)", 0,
+     apply_nodes, PTO_FIELD_NODES},
+    {"gpus-per-node", "N", "GPUs of a node that take part (default: the machine's)", 0, apply_gpus,
+     PTO_FIELD_LAYOUT},
+    {"cores-per-gpu", "N", "processes of a GPU (default: the machine's cores shared out)", 0, apply_cores,
+     PTO_FIELD_LAYOUT},
+    {"owners-per-gpu", "N", "processes of a GPU that hold user data (default 1)", 0, apply_owners,
+     PTO_FIELD_LAYOUT},
+    {"bytes", "N|FROM:TO", "bytes per destination, per message, or of allreduce's vector; 64KiB is read too",
+     0, apply_bytes, PTO_FIELD_BYTES},
+    {"messages", "N|FROM:TO", "messages: how many each GPU sends", 0, apply_messages, PTO_FIELD_MESSAGES},
+    {"unique-bytes", "N", "messages: bytes of a GPU's messages that differ, the rest are duplicates", 0,
+     apply_unique_bytes, PTO_FIELD_UNIQUE_BYTES},
+    {"counts", "equal|skew:X:SEED|FILE.csv", "alltoallv: equal, random within +-X, or a matrix of bytes", 0,
+     apply_counts, PTO_FIELD_COUNTS},
+    {"datatype", "NAME", "byte, int32, int64, float (default) or double", 0, apply_datatype,
+     PTO_FIELD_DATATYPE},
+    {"split", "bytes|destinations", "what split strategies share out among a GPU's processes", 0, apply_split,
+     PTO_FIELD_SPLIT},
+    {"strategy", "NAME[,NAME]", "only these strategies (repeatable)", 0, apply_strategy,
+     PTO_FIELD_STRATEGIES},
+    {"library", "best|ALGORITHM", "the algorithm that stands for the MPI library's own", 0, apply_library,
+     PTO_FIELD_LIBRARY},
+    {"format", "table|csv|json", "how to print (default table)", PTO_OPTION_FORMAT, apply_format,
+     PTO_FIELD_COUNT},
+    {"explain", NULL, "break every price into its terms: stage, parameter, line of the machine file",
+     PTO_OPTION_EXPLAIN, apply_explain, PTO_FIELD_COUNT},
+    {"rank", "R", "whose part to print (default 0)", PTO_OPTION_RANK, apply_rank, PTO_FIELD_COUNT},
+    {"unroll", NULL, "print every iteration of loops", PTO_OPTION_RANK, apply_unroll, PTO_FIELD_COUNT},
+};
+
+enum { OPTION_COUNT = (int)(sizeof option_table / sizeof *option_table), OPTION_HELP = 1000 };
+
+static void print_help(const char *usage, unsigned own) {
+    fputs(usage, stdout);
+    for (int pass = 0; pass < 2; pass++) {
+        fputs(pass == 0 ? "\noptions:\n" : "\noverriding the scenario, or instead of one:\n", stdout);
+        for (int i = 0; i < OPTION_COUNT; i++) {
+            const option_t *option = &option_table[i];
+            if (pass == 0 ? !(option->own & own) : option->own != 0)
+                continue;
+            char left[64];
+            snprintf(left, sizeof left, "--%s %s", option->name, option->argument ? option->argument : "");
+            printf("  %-36s %s\n", left, option->help);
+        }
+        if (pass == 0)
+            printf("  %-36s %s\n", "--help", "this text");
+    }
+}
+
+/* getopt_long's table of the options that a command takes. */
+static void fill_long_options(unsigned own, struct option *list) {
+    int count = 0;
+    for (int i = 0; i < OPTION_COUNT; i++)
+        if (option_table[i].own == 0 || (option_table[i].own & own))
+            list[count++] = (struct option){
+                option_table[i].name, option_table[i].argument ? required_argument : no_argument, NULL, i};
+    list[count++] = (struct option){"help", no_argument, NULL, OPTION_HELP};
+    list[count] = (struct option){0};
+}
+
+/* --- putting it together ----------------------------------------------------------------------------------
+ */
+
+/* What the arguments ask for, in their order. */
+typedef struct {
+    int index;
+    const char *text;
+} asked_t;
+
+static pto_status_t read_scenario(pto_options_t *options, const char *path, pto_error_t *err) {
+    if (path)
+        return pto_scenario_read(path, &options->scenario, err);
+    pto_scenario_init(&options->scenario);
+    return PTO_OK;
+}
+
+static void drop_strategies(pto_scenario_t *scenario) {
+    for (int i = 0; i < scenario->strategy_count; i++)
+        free(scenario->strategy[i]);
+    scenario->strategy_count = 0;
+}
+
+static pto_status_t apply_all(pto_options_t *options, const asked_t *asked, int count, pto_error_t *err) {
+    bool strategies_dropped = false;
+    for (int i = 0; i < count; i++) {
+        const option_t *option = &option_table[asked[i].index];
+        if (option->apply == apply_strategy && !strategies_dropped) {
+            drop_strategies(&options->scenario);
+            strategies_dropped = true;
+        }
+        /* What is overridden no longer stands at its place in the file. */
+        if (option->field != PTO_FIELD_COUNT)
+            options->scenario.place[option->field] = (pto_place_t){0};
+        pto_error_t cause = {0};
+        pto_status_t status = option->apply(options, asked[i].text, &cause);
+        if (status != PTO_OK && cause.line > 0) {
+            *err = cause;
+            return status;
+        }
+        if (status != PTO_OK)
+            return pto_error_set(err, status, "--%s: %s", option->name, cause.message);
+    }
+    return PTO_OK;
+}
+
+/* What a scenario made of flags alone must be given. */
+static pto_status_t check_complete(const pto_scenario_t *scenario, pto_error_t *err) {
+    const char *missing = NULL;
+    if (!scenario->machine_path)
+        missing = "--machine";
+    else if (scenario->collective == PTO_COLLECTIVE_COUNT)
+        missing = "--collective";
+    else if (scenario->nodes.count == 0)
+        missing = "--nodes";
+    else if (scenario->bytes.count == 0 && scenario->counts.kind != PTO_COUNTS_MATRIX)
+        missing = "--bytes";
+    else if (scenario->collective == PTO_COLLECTIVE_MESSAGES && scenario->messages.count == 0)
+        missing = "--messages";
+    if (!missing)
+        return PTO_OK;
+    return pto_error_set(err, PTO_ERR_KEY, "without a scenario file, %s is needed", missing);
+}
+
+/* Options that make no sense are wrong usage; files that can't be read are errors. */
+static int exit_code_of(const pto_error_t *err) {
+    pto_report_error(err);
+    return err->line > 0 || err->status == PTO_ERR_IO || err->status == PTO_ERR_MEMORY ? PTO_EXIT_ERROR
+                                                                                       : PTO_EXIT_USAGE;
+}
+
+static pto_status_t bind(pto_options_t *options, pto_error_t *err) {
+    pto_status_t status = pto_scenario_check(&options->scenario, err);
+    if (status == PTO_OK)
+        status = pto_scenario_read_machine(&options->scenario, &options->machine, err);
+    if (status == PTO_OK)
+        status = pto_scenario_bind(&options->scenario, &options->machine, err);
+    return status;
+}
+
+/* -1, or the exit code with the error said. */
+static int prepare(pto_options_t *options, const char *path, const asked_t *asked, int count) {
+    pto_error_t err = {0};
+    if (read_scenario(options, path, &err) != PTO_OK)
+        return pto_report_error(&err);
+    if (apply_all(options, asked, count, &err) != PTO_OK ||
+        (!path && check_complete(&options->scenario, &err) != PTO_OK))
+        return exit_code_of(&err);
+    return bind(options, &err) == PTO_OK ? -1 : pto_report_error(&err);
+}
+
+int pto_options_parse(int argc, char **argv, unsigned own_options, const char *usage,
+                      pto_options_t *options) {
+    struct option list[OPTION_COUNT + 2];
+    asked_t *asked = calloc((size_t)argc, sizeof *asked);
+    int asked_count = 0;
+    int exit_code = -1;
+    memset(options, 0, sizeof *options);
+    if (!asked)
+        return PTO_EXIT_ERROR;
+    fill_long_options(own_options, list);
+    optind = 1;
+    for (int index; exit_code < 0 && (index = getopt_long(argc, argv, "h", list, NULL)) != -1;) {
+        if (index == OPTION_HELP || index == 'h') {
+            print_help(usage, own_options);
+            exit_code = PTO_EXIT_OK;
+        } else if (index == '?') {
+            fprintf(stderr, "`portolan %s --help` lists the options\n", argv[0]);
+            exit_code = PTO_EXIT_USAGE;
+        } else {
+            asked[asked_count++] = (asked_t){index, optarg};
+        }
+    }
+    if (exit_code < 0 && (argc - optind > 1 || (argc == optind && asked_count == 0))) {
+        fputs(usage, stderr);
+        exit_code = PTO_EXIT_USAGE;
+    }
+    if (exit_code < 0)
+        exit_code = prepare(options, optind < argc ? argv[optind] : NULL, asked, asked_count);
+    free(asked);
+    if (exit_code >= 0)
+        pto_options_fini(options);
+    return exit_code;
+}
+
+void pto_options_fini(pto_options_t *options) {
+    pto_scenario_fini(&options->scenario);
+    pto_machine_fini(&options->machine);
+}

@@ -1,0 +1,41 @@
+/* The options that all commands on scenarios share: which scenario, and what to override in it. */
+#ifndef PTO_OPTIONS_H
+#define PTO_OPTIONS_H
+
+#include "portolan/pick.h"
+
+typedef enum { PTO_FORMAT_TABLE, PTO_FORMAT_CSV, PTO_FORMAT_JSON, PTO_FORMAT_COUNT } pto_format_t;
+
+/* A command's own options, beyond the shared ones. */
+enum {
+    PTO_OPTION_FORMAT = 1 << 0,  /* --format table|csv|json */
+    PTO_OPTION_EXPLAIN = 1 << 1, /* --explain */
+    PTO_OPTION_RANK = 1 << 2,    /* --rank R, --unroll */
+};
+
+typedef struct {
+    pto_scenario_t scenario; /* checked, and bound to the machine */
+    pto_machine_t machine;
+    pto_format_t format;
+    bool explain;
+    bool unroll;
+    int64_t rank;
+} pto_options_t;
+
+/* Parse a command's arguments, read and bind what they name. `usage` is printed for --help, followed by the
+ * shared options. Returns -1 to go on; otherwise the exit code, everything having been said. */
+int pto_options_parse(int argc, char **argv, unsigned own_options, const char *usage, pto_options_t *options);
+void pto_options_fini(pto_options_t *options);
+
+/* Where installed machine files lie. */
+#ifndef PORTOLAN_DATADIR
+#define PORTOLAN_DATADIR "/usr/local/share/portolan"
+#endif
+
+/* Flush standard output; an exit code, with the error said where it could not all be written. */
+int pto_flush_output(void);
+
+/* Print "portolan: file:line:column: message" to standard error; returns PTO_EXIT_ERROR. */
+int pto_report_error(const pto_error_t *err);
+
+#endif

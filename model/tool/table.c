@@ -1,0 +1,106 @@
+/* What the tables of predict and pick have in common. */
+#include "table.h"
+
+#include <string.h>
+
+static void print_library(FILE *stream, const pto_scenario_t *scenario) {
+    const pto_library_choice_t *library = &scenario->library;
+    if (scenario->collective == PTO_COLLECTIVE_MESSAGES)
+        return;
+    if (scenario->implementation == PTO_IMPLEMENTATION_ISEND_IRECV)
+        fputs("# algorithm  nonblocking sends and receives, all in flight\n", stream);
+    else if (library->name)
+        fprintf(stream, "# library    %s\n", library->name);
+    else if (library->rule_count > 0)
+        fputs("# library    the scenario's table\n", stream);
+    else if (library->best)
+        fputs("# library    best: the cheapest algorithm at each point\n", stream);
+    else
+        fputs("# library    the machine file's table, else the cheapest algorithm\n", stream);
+}
+
+static void print_size(FILE *stream, const pto_predictions_t *predictions) {
+    const pto_scenario_t *scenario = predictions->scenario;
+    if (predictions->sweep != PTO_SWEEP_BYTES && scenario->bytes.count > 0)
+        fprintf(stream, "# bytes      %lld\n", (long long)scenario->bytes.value[0]);
+    if (predictions->sweep != PTO_SWEEP_MESSAGES && scenario->messages.count > 0)
+        fprintf(stream, "# messages   %lld from each GPU\n", (long long)scenario->messages.value[0]);
+}
+
+void pto_print_header(FILE *stream, const char *command, const pto_predictions_t *predictions) {
+    const pto_scenario_t *scenario = predictions->scenario;
+    const pto_layout_t *layout = &scenario->layout;
+    fprintf(stream, "# portolan %s: %s\n", command,
+            scenario->name ? scenario->name : pto_collective_name(scenario->collective));
+    fprintf(stream, "# machine    %s (%s)\n", predictions->machine->name, predictions->machine->path);
+    if (predictions->sweep == PTO_SWEEP_NODES)
+        fprintf(stream, "# layout     %lld GPUs a node, %lld processes a GPU\n",
+                (long long)layout->gpus_per_node, (long long)layout->cores_per_gpu);
+    else
+        fprintf(stream, "# layout     %lld nodes x %lld GPUs = %lld GPUs, %lld processes a GPU\n",
+                (long long)layout->nodes, (long long)layout->gpus_per_node,
+                (long long)(layout->nodes * layout->gpus_per_node), (long long)layout->cores_per_gpu);
+    print_size(stream, predictions);
+    print_library(stream, scenario);
+}
+
+/* Each reason once, with the points at which it holds. */
+static void print_reasons(FILE *stream, const pto_predictions_t *predictions, int strategy) {
+    const char *said = NULL;
+    for (int64_t point = 0; point < predictions->point_count; point++) {
+        const pto_prediction_t *prediction = pto_prediction_at(predictions, point, strategy);
+        if (prediction->applicable) {
+            said = NULL;
+            continue;
+        }
+        if (!said)
+            fprintf(stream, "# from %lld: %s\n", (long long)predictions->point[point], prediction->reason);
+        said = prediction->reason;
+    }
+}
+
+enum { UNPRICED_MAX = 32 };
+
+/* Keys that plans asked for and the machine file lacks. */
+static void print_unpriced(FILE *stream, const pto_predictions_t *predictions) {
+    const char *key[UNPRICED_MAX];
+    int count = 0;
+    int64_t cells = predictions->point_count * predictions->strategy_count;
+    for (int64_t cell = 0; cell < cells; cell++) {
+        const pto_explanation_t *explanation = &predictions->prediction[cell].explanation;
+        for (int t = 0; t < explanation->count; t++) {
+            const pto_term_t *term = &explanation->term[t];
+            int known = 0;
+            while (known < count && strcmp(key[known], term->key) != 0)
+                known++;
+            if (!term->param && known == count && count < UNPRICED_MAX)
+                key[count++] = term->key;
+        }
+    }
+    if (count == 0)
+        return;
+    fputs("# not in the machine file, so not priced:", stream);
+    for (int i = 0; i < count; i++)
+        fprintf(stream, "%s %s", i ? "," : "", key[i]);
+    fputc('\n', stream);
+}
+
+void pto_print_footer(FILE *stream, const pto_predictions_t *predictions) {
+    for (int i = 0; i < predictions->strategy_count; i++)
+        print_reasons(stream, predictions, i);
+    print_unpriced(stream, predictions);
+}
+
+void pto_print_json_string(FILE *stream, const char *text) {
+    fputc('"', stream);
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c == '"' || c == '\\')
+            fprintf(stream, "\\%c", c);
+        else if (c < 0x20)
+            fprintf(stream, "\\u%04x", c);
+        else
+            fputc(c, stream);
+    }
+    fputc('"', stream);
+}

@@ -1,0 +1,495 @@
+/* Checking plans: each kind of fault is found and named. test_mutations.c looks for what goes unfound. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "builder.h"
+#include "plan_internal.h"
+#include "portolan/check.h"
+
+/* --- good plans, and how to break them -------------------------------------------------------------------
+ */
+
+static pto_request_t ask(pto_collective_t collective, const char *strategy, const char *algorithm) {
+    pto_request_t request = {.layout = {2, 2, 1, 1, 2},
+                             .collective = collective,
+                             .datatype = PTO_DATATYPE_FLOAT,
+                             .bytes = 32,
+                             .messages = 3};
+    assert_int_equal(pto_strategy_find(strategy, &request.strategy, NULL), PTO_OK);
+    assert_int_equal(pto_algorithm_find(algorithm, collective, &request.algorithm, NULL), PTO_OK);
+    if (request.strategy->splits)
+        request.layout.cores_per_gpu = 3;
+    return request;
+}
+
+static pto_plan_t *made(pto_request_t request) {
+    pto_plan_t *plan = NULL;
+    pto_error_t err = {0};
+    if (pto_plan_create(&request, &plan, &err) != PTO_OK)
+        fail_msg("%s", err.message);
+    return plan;
+}
+
+static pto_plan_t *good(pto_collective_t collective, const char *strategy, const char *algorithm) {
+    return made(ask(collective, strategy, algorithm));
+}
+
+static pto_stage_t *stage_named(const pto_plan_t *plan, const char *name) {
+    pto_stage_t *stage = plan->stages.item;
+    for (int i = 0; i < plan->stages.count; i++)
+        if (strcmp(stage[i].name, name) == 0)
+            return &stage[i];
+    fail_msg("no stage '%s'", name);
+    return NULL;
+}
+
+/* The first step of a kind in the first stage of a name. */
+static pto_step_t *step_in(const pto_plan_t *plan, const char *stage_name, pto_step_kind_t kind) {
+    const pto_stage_t *stage = stage_named(plan, stage_name);
+    pto_step_t *step = plan->steps.item;
+    for (int i = stage->step_first; i < stage->step_first + stage->step_count; i++)
+        if (step[i].kind == kind)
+            return &step[i];
+    fail_msg("no such step in stage '%s'", stage_name);
+    return NULL;
+}
+
+static int buffer_named(const pto_plan_t *plan, const char *name) {
+    for (int i = 0; i < pto_plan_buffer_count(plan); i++)
+        if (strcmp(pto_plan_buffer(plan, i)->name, name) == 0)
+            return i;
+    fail_msg("no buffer '%s'", name);
+    return -1;
+}
+
+/* Check that the plan is refused for `cause`; destroys it. */
+static void refused_for(pto_plan_t *plan, const char *cause) {
+    pto_error_t err = {0};
+    pto_check_report_t report = {.ranks = -1};
+    pto_status_t status = pto_check(plan, &report, &err);
+    pto_plan_destroy(plan);
+    if (status != PTO_ERR_INVALID_PLAN || err.status != status || !strstr(err.message, cause))
+        fail_msg("wanted '%s', got %d '%s'", cause, (int)status, err.message);
+    assert_int_equal(report.ranks, -1);
+}
+
+/* --- faults of messages ----------------------------------------------------------------------------------
+ */
+
+static void a_send_to_the_wrong_peer_is_named(void **state) {
+    (void)state;
+    pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "ring");
+    step_in(plan, "round", PTO_STEP_SEND)->peers = pto_peers_at(pto_constant(2), 1);
+    refused_for(plan, "rank 2, stage 'round', k=0: sends 8 bytes to rank 0, which does not receive them");
+}
+
+static void a_receive_without_a_send_is_named(void **state) {
+    (void)state;
+    pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "pairwise");
+    step_in(plan, "round", PTO_STEP_SEND)->core_count = 0;
+    refused_for(plan, "rank 0, stage 'round', k=1: receives 32 bytes from rank 3, which does not send them");
+}
+
+static void a_receive_that_is_too_small_is_named(void **state) {
+    (void)state;
+    pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "recursive_doubling");
+    pto_step_t *recv = step_in(plan, "exchange", PTO_STEP_RECV);
+    recv->target = pto_slice_part(recv->target.buffer, 2, PTO_ANCHOR_ABSOLUTE, pto_constant(0));
+    refused_for(plan, "rank 1, stage 'exchange', k=0: sends 32 bytes to rank 0, which receives 16");
+}
+
+static void messages_between_two_ranks_match_in_order(void **state) {
+    (void)state;
+    pto_request_t request = ask(PTO_COLLECTIVE_MESSAGES, "cuda_aware", "point_to_point");
+    request.layout.gpus_per_node = 1;
+    request.messages = 2;
+    pto_plan_t *plan = made(request);
+    step_in(plan, "all messages", PTO_STEP_RECV)->target.offset.constant = 1;
+    refused_for(plan, "rank 0, the end: bytes 0..31 of 'out' hold owner 1's bytes from 32 on, "
+                      "not owner 1's bytes from 0 on");
+}
+
+static void messages_in_a_sequence_are_refused(void **state) {
+    (void)state;
+    pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise");
+    stage_named(plan, "round")->order = PTO_ORDER_SEQUENCE;
+    refused_for(plan, "stage 'round': messages stand in a stage whose steps run in sequence");
+}
+
+static void an_empty_message_that_only_one_side_sends_is_named(void **state) {
+    (void)state;
+    pto_counts_t counts = {.kind = PTO_COUNTS_EQUAL};
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALLV, "cuda_aware", "pairwise");
+    request.bytes = 0;
+    request.counts = &counts;
+    pto_plan_t *plan = made(request);
+    pto_check_report_t report;
+    assert_int_equal(pto_check(plan, &report, NULL), PTO_OK);
+    assert_int_equal(report.messages, 12);
+    step_in(plan, "round", PTO_STEP_RECV)->even_empty = false;
+    refused_for(plan, "sends 0 bytes to rank 0, which does not receive them");
+}
+
+static void a_peer_outside_the_group_is_named(void **state) {
+    (void)state;
+    pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "recursive_doubling");
+    step_in(plan, "exchange", PTO_STEP_SEND)->peers.first = pto_power(4);
+    refused_for(plan, "names member 4 of a group of 4");
+}
+
+/* --- faults of contents ----------------------------------------------------------------------------------
+ */
+
+static void reducing_a_contribution_twice_is_named(void **state) {
+    (void)state;
+    pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "recursive_doubling");
+    step_in(plan, "exchange", PTO_STEP_SEND)->peers.first = pto_constant(1);
+    step_in(plan, "exchange", PTO_STEP_RECV)->peers.first = pto_constant(1);
+    refused_for(plan,
+                "rank 0, stage 'reduce', k=1: reduces owner 0's contribution to bytes 0..31 of 'out' twice");
+}
+
+static void reducing_different_places_is_named(void **state) {
+    (void)state;
+    pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "recursive_doubling");
+    pto_step_t *reduce = step_in(plan, "reduce", PTO_STEP_REDUCE);
+    reduce->source = pto_slice_part(reduce->source.buffer, 2, PTO_ANCHOR_ABSOLUTE, pto_constant(1));
+    reduce->target = pto_slice_part(reduce->target.buffer, 2, PTO_ANCHOR_ABSOLUTE, pto_constant(0));
+    refused_for(plan, "reduces inputs' bytes from 16 on into those from 0 on");
+}
+
+static void reducing_into_nothing_is_named(void **state) {
+    (void)state;
+    pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "ring");
+    step_in(plan, "place input", PTO_STEP_COPY)->target.buffer = buffer_named(plan, "received");
+    refused_for(plan, "stage 'round', k=0: reads bytes 24..31 of 'out', which nobody has written");
+    plan = good(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "recursive_doubling");
+    step_in(plan, "place input", PTO_STEP_COPY)->target.buffer = buffer_named(plan, "received");
+    pto_step_t *send = step_in(plan, "exchange", PTO_STEP_SEND);
+    send->source.buffer = buffer_named(plan, "in");
+    refused_for(plan, "reduces into bytes 0..31 of 'out', which nobody has written");
+}
+
+static void stages_in_the_wrong_order_are_found(void **state) {
+    (void)state;
+    pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear");
+    pto_stage_t *first = stage_named(plan, "copy to host"), *second = stage_named(plan, "own block");
+    pto_stage_t swapped = *first;
+    *first = *second;
+    *second = swapped;
+    refused_for(plan, "rank 0, stage 'own block': reads bytes 0..31 of 'host in', which nobody has written");
+}
+
+static void a_block_in_the_wrong_place_is_named(void **state) {
+    (void)state;
+    pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear");
+    step_in(plan, "own block", PTO_STEP_COPY)->source.offset.constant = 1;
+    refused_for(plan, "rank 0, the end: bytes 0..31 of 'out' hold owner 0's bytes from 32 on, "
+                      "not owner 0's bytes from 0 on");
+    plan = good(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear");
+    step_in(plan, "own block", PTO_STEP_COPY)->core_count = 0;
+    refused_for(plan, "rank 0, the end: bytes 0..31 of 'out' hold nothing, not owner 0's bytes from 0 on");
+}
+
+static void writing_output_a_second_time_is_named(void **state) {
+    (void)state;
+    pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear");
+    step_in(plan, "own block", PTO_STEP_COPY)->target.offset.constant = 1;
+    refused_for(plan, "rank 0, stage 'all messages': writes bytes 32..63 of 'out' a second time");
+}
+
+static void writing_the_users_input_is_refused(void **state) {
+    (void)state;
+    pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "recursive_doubling");
+    step_in(plan, "exchange", PTO_STEP_RECV)->target.buffer = buffer_named(plan, "in");
+    refused_for(plan, "writes the user's input");
+}
+
+static void an_unfinished_reduction_is_named(void **state) {
+    (void)state;
+    pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "recursive_doubling");
+    pto_node_t *node = plan->nodes.item;
+    for (int i = 0; i < plan->nodes.count; i++)
+        node[i].to -= node[i].kind == PTO_NODE_LOOP;
+    refused_for(plan, "hold the sum of 2 owners' bytes from 0 on, not the sum of 4 owners' bytes from 0 on");
+}
+
+/* --- faults of slices and buffers ------------------------------------------------------------------------
+ */
+
+static void writing_what_another_step_reads_at_once_is_named(void **state) {
+    (void)state;
+    pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "ring");
+    pto_step_t *recv = step_in(plan, "round", PTO_STEP_RECV);
+    recv->target = step_in(plan, "round", PTO_STEP_SEND)->source;
+    refused_for(plan, "rank 0, stage 'round', k=0: uses bytes 0..7 of 'out' twice at once, writing them");
+}
+
+static void receiving_twice_into_the_same_place_is_named(void **state) {
+    (void)state;
+    pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear");
+    step_in(plan, "all messages", PTO_STEP_RECV)->target.anchor = PTO_ANCHOR_ME;
+    refused_for(plan, "rank 0, stage 'all messages': uses bytes 0..31 of 'out' twice at once, writing them");
+}
+
+static void a_copy_onto_itself_is_named(void **state) {
+    (void)state;
+    pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "three_step", "bruck");
+    pto_step_t *unpack = step_in(plan, "unpack", PTO_STEP_COPY);
+    unpack->source = unpack->target;
+    refused_for(plan, "uses bytes 32..63 of 'travelling' twice at once, writing them");
+}
+
+static void a_copy_between_unequal_slices_is_named(void **state) {
+    (void)state;
+    pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear");
+    step_in(plan, "copy to device", PTO_STEP_COPY)->source.until.constant--;
+    refused_for(plan, "rank 0, stage 'copy to device': copies 96 bytes of 'host out' into 128 of 'out'");
+}
+
+static void using_a_buffer_that_one_does_not_hold_is_named(void **state) {
+    (void)state;
+    pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "extra_message", "linear");
+    step_in(plan, "keep own share", PTO_STEP_COPY)->core_count = 2;
+    refused_for(plan, "rank 1, stage 'keep own share': uses buffer 'host in', which rank 1 does not hold");
+}
+
+static void leaving_a_buffer_is_named(void **state) {
+    (void)state;
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "dup_devptr", "linear");
+    request.split = PTO_SPLIT_DESTINATIONS;
+    pto_plan_t *plan = made(request);
+    pto_buffer_t *buffer = plan->buffers.item;
+    int share = buffer_named(plan, "share");
+    buffer[share].block_count = 3;
+    pto_step_t *copy = step_in(plan, "copy shares to host", PTO_STEP_COPY);
+    copy->who_first = pto_constant(1);
+    copy->target = pto_slice_block(share, PTO_ANCHOR_ABSOLUTE);
+    refused_for(plan, "rank 3, stage 'copy shares to host': names bytes 32..63 of 'share', which has 32");
+}
+
+static void arithmetic_that_cannot_be_done_is_refused(void **state) {
+    (void)state;
+    pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear");
+    step_in(plan, "all messages", PTO_STEP_SEND)->who_stride = pto_constant(0);
+    refused_for(plan, "a step's members are 0 apart");
+    plan = good(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear");
+    step_in(plan, "all messages", PTO_STEP_SEND)->peers.stride = pto_constant(0);
+    refused_for(plan, "a step's peers are 0 apart");
+    plan = good(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear");
+    step_in(plan, "all messages", PTO_STEP_SEND)->peers.until = pto_constant((int64_t)1 << 40);
+    refused_for(plan, "a step has 1099511627775 peers");
+    plan = good(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear");
+    step_in(plan, "own block", PTO_STEP_COPY)->source.stride = pto_constant(0);
+    refused_for(plan, "a slice of 'in' takes runs of 1 blocks, 0 apart");
+    plan = good(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear");
+    step_in(plan, "own block", PTO_STEP_COPY)->source.until = pto_constant(5);
+    refused_for(plan, "a slice of 'in' names 5 blocks of 4");
+    plan = good(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear");
+    step_in(plan, "own block", PTO_STEP_COPY)->source.buffer = 7;
+    refused_for(plan, "names buffer 7, which does not exist");
+    plan = good(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear");
+    step_in(plan, "own block", PTO_STEP_COPY)->group = -1;
+    refused_for(plan, "names group -1, which does not exist");
+}
+
+/* --- faults of signals -----------------------------------------------------------------------------------
+ */
+
+static void a_dropped_signal_is_a_deadlock(void **state) {
+    (void)state;
+    pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "dup_devptr", "ring");
+    step_in(plan, "input ready", PTO_STEP_SIGNAL)->core_count = 0;
+    refused_for(plan, "stage 'input ready': deadlock: waits for 'input ready' of rank 9, which never comes");
+}
+
+static void a_signal_that_nobody_waits_for_is_named(void **state) {
+    (void)state;
+    pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "dup_devptr", "ring");
+    step_in(plan, "output written", PTO_STEP_WAIT)->core_count = 0;
+    refused_for(plan, "rank 0, the end: never waits for 'output written' that rank 1 signals");
+}
+
+/* Nobody signals and nobody waits. */
+static pto_plan_t *without_signals(const char *stage_name) {
+    pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "dup_devptr", "recursive_doubling");
+    step_in(plan, stage_name, PTO_STEP_SIGNAL)->core_count = 0;
+    step_in(plan, stage_name, PTO_STEP_WAIT)->core_count = 0;
+    return plan;
+}
+
+static void unordered_accesses_are_named(void **state) {
+    (void)state;
+    refused_for(without_signals("input ready"),
+                "rank 1, stage 'copy shares to host': reads bytes 12..23 of 'in' "
+                "of rank 0, unordered with rank 0's write");
+    refused_for(without_signals("output written"), "rank 0, the end: reads bytes 12..23 of 'out' of rank 0, "
+                                                   "unordered with rank 1's write");
+}
+
+/* --- plans made for the test -----------------------------------------------------------------------------
+ */
+
+/* A strategy whose first process of each GPU copies `in` to `out`, and whose two processes then signal and
+ * wait as the test at hand says: right for an allreduce of one GPU. */
+typedef enum { SIGNAL_FIRST, WAIT_FIRST, WAIT_FIRST_AT_ONE, TWICE, BOTH_WRITE } handshake_t;
+static handshake_t handshake;
+
+static pto_step_t signalling(pto_step_kind_t kind, int group, int64_t core, int flag) {
+    pto_exchange_t one = {.group = group, .n = 2, .core_first = core, .core_count = 1};
+    pto_step_t step = pto_step_of(kind, &one);
+    step.flag = flag;
+    step.peers = (pto_peers_t){.kind = PTO_PEERS_INDEX,
+                               .first = pto_constant(1 - core),
+                               .stride = pto_constant(1),
+                               .until = pto_constant(2 - core)};
+    return step;
+}
+
+static pto_buffer_t vector(const pto_request_t *request, const char *name, pto_role_t role, int64_t cores) {
+    return (pto_buffer_t){.name = name,
+                          .role = role,
+                          .core_count = cores,
+                          .group = PTO_GROUP_CORES,
+                          .block_count = 1,
+                          .block_bytes = request->bytes,
+                          .grain_bytes = 4};
+}
+
+/* Core `core` copies in to out, both of the owner. */
+static void build_owner_copy(pto_builder_t *builder, int64_t core, int in, int out) {
+    int cores = pto_build_group(builder, PTO_GROUP_CORES, 0);
+    pto_exchange_t one = {.group = cores, .n = 1, .core_first = core, .core_count = 1};
+    pto_step_t copy = pto_step_of(PTO_STEP_COPY, &one);
+    copy.source = pto_slice_all(builder, in);
+    copy.target = pto_slice_all(builder, out);
+    copy.source.of_owner = copy.target.of_owner = true;
+    pto_build_stage(builder, "copy", PTO_ORDER_SEQUENCE);
+    pto_build_step(builder, copy);
+}
+
+static void build_handshake(pto_builder_t *builder, const pto_request_t *request) {
+    int in = pto_build_buffer(builder, vector(request, "in", PTO_ROLE_IN, 1));
+    int out = pto_build_buffer(builder, vector(request, "out", PTO_ROLE_OUT, 1));
+    int gpu = pto_build_group(builder, PTO_GROUP_GPU, 0);
+    int flag = pto_build_flag(builder, "flag");
+    build_owner_copy(builder, 0, in, out);
+    if (handshake == BOTH_WRITE)
+        build_owner_copy(builder, 1, in, out);
+    pto_build_stage(builder, "handshake", PTO_ORDER_SEQUENCE);
+    for (int64_t core = 0; core < 2; core++) {
+        bool waits = handshake == WAIT_FIRST || (handshake == WAIT_FIRST_AT_ONE && core == 0);
+        pto_build_step(builder, signalling(waits ? PTO_STEP_WAIT : PTO_STEP_SIGNAL, gpu, core, flag));
+        pto_build_step(builder, signalling(waits ? PTO_STEP_SIGNAL : PTO_STEP_WAIT, gpu, core, flag));
+        if (handshake == TWICE)
+            pto_build_step(builder, signalling(PTO_STEP_WAIT, gpu, core, flag));
+    }
+}
+
+static pto_plan_t *with_handshake(handshake_t which) {
+    static const pto_strategy_t strategy = {
+        .name = "handshake", .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE, .build = build_handshake};
+    handshake = which;
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "ring");
+    request.strategy = &strategy;
+    request.layout = (pto_layout_t){1, 1, 1, 2, 1};
+    return made(request);
+}
+
+static void processes_that_both_wait_first_are_a_deadlock(void **state) {
+    (void)state;
+    pto_plan_t *plan = with_handshake(SIGNAL_FIRST);
+    pto_check_report_t report;
+    assert_int_equal(pto_check(plan, &report, NULL), PTO_OK);
+    pto_plan_destroy(plan);
+    plan = with_handshake(WAIT_FIRST_AT_ONE);
+    assert_int_equal(pto_check(plan, &report, NULL), PTO_OK);
+    pto_plan_destroy(plan);
+    refused_for(with_handshake(WAIT_FIRST), "stage 'handshake': deadlock: waits for 'flag'");
+}
+
+static void a_signal_serves_one_wait(void **state) {
+    (void)state;
+    refused_for(with_handshake(TWICE), "stage 'handshake': deadlock: waits for 'flag'");
+}
+
+static void writes_by_two_processes_are_unordered_without_signals(void **state) {
+    (void)state;
+    refused_for(with_handshake(BOTH_WRITE),
+                "rank 1, stage 'copy': reads bytes 0..31 of 'in' of rank 0, unordered");
+}
+
+/* --- what is not a fault ---------------------------------------------------------------------------------
+ */
+
+static void the_report_counts_what_was_checked(void **state) {
+    (void)state;
+    pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "pairwise");
+    pto_check_report_t report;
+    assert_int_equal(pto_check(plan, &report, NULL), PTO_OK);
+    pto_plan_destroy(plan);
+    assert_int_equal(report.ranks, 4);
+    assert_int_equal(report.stages, 4);
+    assert_int_equal(report.messages, 12);
+    assert_int_equal(report.moved_bytes, 16 * 32);
+    assert_int_equal(report.accesses, 0);
+    plan = good(PTO_COLLECTIVE_ALLREDUCE, "dup_devptr", "ring");
+    assert_int_equal(pto_check(plan, &report, NULL), PTO_OK);
+    pto_plan_destroy(plan);
+    /* Of each GPU: the user's three, and a read and a write by each of three processes. */
+    assert_int_equal(report.accesses, 4 * (3 + 2 * 3));
+}
+
+static void more_processes_than_check_can_walk_are_refused(void **state) {
+    (void)state;
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "pairwise");
+    request.layout.nodes = PTO_CHECK_RANKS_MAX / 2 + 1;
+    pto_plan_t *plan = made(request);
+    pto_error_t err = {0};
+    pto_check_report_t report;
+    assert_int_equal(pto_check(plan, &report, &err), PTO_ERR_TOO_LARGE);
+    assert_non_null(strstr(err.message, "at most 4096"));
+    pto_plan_destroy(plan);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_send_to_the_wrong_peer_is_named),
+        cmocka_unit_test(a_receive_without_a_send_is_named),
+        cmocka_unit_test(a_receive_that_is_too_small_is_named),
+        cmocka_unit_test(messages_between_two_ranks_match_in_order),
+        cmocka_unit_test(messages_in_a_sequence_are_refused),
+        cmocka_unit_test(an_empty_message_that_only_one_side_sends_is_named),
+        cmocka_unit_test(a_peer_outside_the_group_is_named),
+        cmocka_unit_test(reducing_a_contribution_twice_is_named),
+        cmocka_unit_test(reducing_different_places_is_named),
+        cmocka_unit_test(reducing_into_nothing_is_named),
+        cmocka_unit_test(stages_in_the_wrong_order_are_found),
+        cmocka_unit_test(a_block_in_the_wrong_place_is_named),
+        cmocka_unit_test(writing_output_a_second_time_is_named),
+        cmocka_unit_test(writing_the_users_input_is_refused),
+        cmocka_unit_test(an_unfinished_reduction_is_named),
+        cmocka_unit_test(writing_what_another_step_reads_at_once_is_named),
+        cmocka_unit_test(receiving_twice_into_the_same_place_is_named),
+        cmocka_unit_test(a_copy_onto_itself_is_named),
+        cmocka_unit_test(a_copy_between_unequal_slices_is_named),
+        cmocka_unit_test(using_a_buffer_that_one_does_not_hold_is_named),
+        cmocka_unit_test(leaving_a_buffer_is_named),
+        cmocka_unit_test(arithmetic_that_cannot_be_done_is_refused),
+        cmocka_unit_test(a_dropped_signal_is_a_deadlock),
+        cmocka_unit_test(a_signal_that_nobody_waits_for_is_named),
+        cmocka_unit_test(unordered_accesses_are_named),
+        cmocka_unit_test(processes_that_both_wait_first_are_a_deadlock),
+        cmocka_unit_test(a_signal_serves_one_wait),
+        cmocka_unit_test(writes_by_two_processes_are_unordered_without_signals),
+        cmocka_unit_test(the_report_counts_what_was_checked),
+        cmocka_unit_test(more_processes_than_check_can_walk_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,175 @@
+/* Byte counts between owners. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+
+#include "bad_input.h"
+#include "portolan/scenario.h"
+
+static void equal_counts_are_the_size(void **state) {
+    (void)state;
+    const pto_counts_t counts = {.kind = PTO_COUNTS_EQUAL};
+    assert_int_equal(pto_counts_bytes(&counts, 12345, 3, 4), 12345);
+}
+
+static void skewed_counts_stay_within_their_bounds_and_reach_them(void **state) {
+    (void)state;
+    const pto_counts_t counts = {.kind = PTO_COUNTS_SKEW, .skew = 0.3, .seed = 5};
+    int seen[21] = {0};
+    for (int64_t i = 0; i < 40; i++)
+        for (int64_t j = 0; j < 40; j++) {
+            int64_t bytes = pto_counts_bytes(&counts, 10, i, j);
+            assert_in_range(bytes, 7, 13);
+            seen[bytes]++;
+        }
+    for (int bytes = 7; bytes <= 13; bytes++) /* 1600 draws among 7: 229 each, give or take 5 deviations */
+        assert_in_range(seen[bytes], 159, 299);
+}
+
+static void skewed_counts_are_the_same_everywhere(void **state) {
+    (void)state;
+    const pto_counts_t counts = {.kind = PTO_COUNTS_SKEW, .skew = 0.5, .seed = 42};
+    assert_int_equal(pto_counts_bytes(&counts, 1000000, 0, 0), 1220450);
+    assert_int_equal(pto_counts_bytes(&counts, 1000000, 0, 1), 883626);
+    assert_int_equal(pto_counts_bytes(&counts, 1000000, 1, 0), 598901);
+    assert_int_equal(pto_counts_bytes(&counts, 1000000, 1048577, 3), 596287);
+}
+
+static void the_seed_and_the_direction_matter(void **state) {
+    (void)state;
+    const pto_counts_t one = {.kind = PTO_COUNTS_SKEW, .skew = 1, .seed = 1};
+    const pto_counts_t two = {.kind = PTO_COUNTS_SKEW, .skew = 1, .seed = 2};
+    int same_seed = 0, same_direction = 0;
+    for (int64_t i = 1; i <= 100; i++) {
+        same_seed += pto_counts_bytes(&one, 1 << 20, 0, i) == pto_counts_bytes(&two, 1 << 20, 0, i);
+        same_direction += pto_counts_bytes(&one, 1 << 20, 0, i) == pto_counts_bytes(&one, 1 << 20, i, 0);
+    }
+    assert_true(same_seed <= 1);
+    assert_true(same_direction <= 1);
+}
+
+static void no_skew_and_no_bytes_leave_nothing_to_chance(void **state) {
+    (void)state;
+    const pto_counts_t none = {.kind = PTO_COUNTS_SKEW, .skew = 0, .seed = 1};
+    const pto_counts_t full = {.kind = PTO_COUNTS_SKEW, .skew = 1, .seed = 1};
+    for (int64_t i = 0; i < 50; i++) {
+        assert_int_equal(pto_counts_bytes(&none, 77, i, 2), 77);
+        assert_int_equal(pto_counts_bytes(&full, 0, i, 2), 0);
+        assert_in_range(pto_counts_bytes(&full, INT64_MAX, i, 2), 0, INT64_MAX);
+    }
+}
+
+static void a_square_matrix_is_read_row_by_row(void **state) {
+    (void)state;
+    const char text[] = "# bytes from row to column\n\n1, 2,3\r\n 4,5,\t6\n# more\n7,8,0";
+    pto_counts_t counts;
+    assert_int_equal(pto_counts_parse_matrix(text, sizeof text - 1, "m.csv", &counts, NULL), PTO_OK);
+    assert_int_equal(counts.kind, PTO_COUNTS_MATRIX);
+    assert_int_equal(counts.order, 3);
+    assert_string_equal(counts.matrix_path, "m.csv");
+    assert_int_equal(pto_counts_bytes(&counts, 99, 0, 1), 2);
+    assert_int_equal(pto_counts_bytes(&counts, 99, 1, 0), 4);
+    assert_int_equal(pto_counts_bytes(&counts, 99, 2, 2), 0);
+    pto_counts_fini(&counts);
+    assert_null(counts.matrix);
+}
+
+static void a_large_matrix_is_read_whole(void **state) {
+    (void)state;
+    enum { ORDER = 100, ROW_BYTES = 2 * ORDER };
+    char *text = malloc(ORDER * ROW_BYTES);
+    assert_non_null(text);
+    for (int i = 0; i < ORDER * ROW_BYTES; i += 2) {
+        text[i] = (char)('0' + i / 2 % 7);
+        text[i + 1] = (i + 2) % ROW_BYTES == 0 ? '\n' : ',';
+    }
+    pto_counts_t counts;
+    assert_int_equal(pto_counts_parse_matrix(text, ORDER * ROW_BYTES, "m.csv", &counts, NULL), PTO_OK);
+    free(text);
+    assert_int_equal(counts.order, ORDER);
+    assert_int_equal(pto_counts_bytes(&counts, 0, 99, 98), (99 * 100 + 98) % 7);
+    pto_counts_fini(&counts);
+}
+
+static void bad_matrices_are_refused_where_they_are_bad(void **state) {
+    (void)state;
+    const bad_input_t bad[] = {
+        {"", PTO_ERR_SYNTAX, 1, 1, {"no numbers"}},
+        {"# nothing\n\n", PTO_ERR_SYNTAX, 1, 1, {"no numbers"}},
+        {"1,2\n3,4,5\n", PTO_ERR_SYNTAX, 2, 5, {"not square", "row 2", "at least 3 columns"}},
+        {"1,2,3\n4,5\n", PTO_ERR_SYNTAX, 2, 3, {"not square", "row 2", "only 2 columns"}},
+        {"1,2\n3,4\n5,6\n", PTO_ERR_SYNTAX, 3, 1, {"not square", "2 columns", "3 rows"}},
+        {"1,2\n", PTO_ERR_SYNTAX, 1, 1, {"not square", "2 columns", "only 1 row"}},
+        {"1,2,3\n4,5,6\n# end\n", PTO_ERR_SYNTAX, 3, 1, {"not square", "3 columns", "only 2 rows"}},
+        {"1,2\n3,-4\n", PTO_ERR_RANGE, 2, 3, {"negative"}},
+        {"1,2\n3, four\n", PTO_ERR_TYPE, 2, 4, {"'four'", "not a whole number"}},
+        {"1,2\n3,\n", PTO_ERR_TYPE, 2, 3, {"nothing"}},
+        {"1,,2\n", PTO_ERR_TYPE, 1, 3, {"nothing"}},
+        {"1.5\n", PTO_ERR_TYPE, 1, 1, {"'1.5'"}},
+        {"1e3\n", PTO_ERR_TYPE, 1, 1, {"'1e3'"}},
+        {"0x10\n", PTO_ERR_TYPE, 1, 1, {"hexadecimal"}},
+        {"nan\n", PTO_ERR_RANGE, 1, 1, {"not finite"}},
+        {"-inf\n", PTO_ERR_RANGE, 1, 1, {"not finite"}},
+        {"9223372036854775808\n", PTO_ERR_RANGE, 1, 1, {"too large"}},
+        {"9223372036854775807,1\n", PTO_ERR_RANGE, 1, 21, {"sums to more"}},
+        {"1;2\n", PTO_ERR_TYPE, 1, 1, {"'1;2'"}},
+        {"1111111111111111111111111111111111111111111111111111111111111111111111\n",
+         PTO_ERR_TYPE,
+         1,
+         1,
+         {"not a whole number"}},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        pto_counts_t counts = {.order = 99};
+        pto_error_t err = {.status = PTO_OK};
+        pto_status_t status =
+            pto_counts_parse_matrix(bad[i].text, strlen(bad[i].text), "m.csv", &counts, &err);
+        assert_refused(&bad[i], status, &err);
+        assert_string_equal(err.file, "m.csv");
+        assert_int_equal(counts.order, 99);
+    }
+}
+
+static void a_nul_in_a_matrix_is_refused(void **state) {
+    (void)state;
+    const char text[] = "1\0\n";
+    pto_counts_t counts;
+    pto_error_t err;
+    assert_int_equal(pto_counts_parse_matrix(text, sizeof text - 1, "m.csv", &counts, &err), PTO_ERR_TYPE);
+    assert_int_equal(err.line, 1);
+}
+
+static void a_matrix_file_is_read(void **state) {
+    (void)state;
+    pto_counts_t counts;
+    pto_error_t err;
+    assert_int_equal(pto_counts_read_matrix("tests/fixtures/square.csv", &counts, &err), PTO_OK);
+    assert_int_equal(counts.order, 2);
+    assert_int_equal(pto_counts_bytes(&counts, 0, 1, 0), 4096);
+    pto_counts_fini(&counts);
+    assert_int_equal(pto_counts_read_matrix("tests/fixtures/none.csv", &counts, &err), PTO_ERR_IO);
+    assert_string_equal(err.file, "tests/fixtures/none.csv");
+    assert_non_null(strstr(err.message, "No such file"));
+    assert_int_equal(pto_counts_read_matrix("tests/fixtures", &counts, &err), PTO_ERR_IO);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equal_counts_are_the_size),
+        cmocka_unit_test(skewed_counts_stay_within_their_bounds_and_reach_them),
+        cmocka_unit_test(skewed_counts_are_the_same_everywhere),
+        cmocka_unit_test(the_seed_and_the_direction_matter),
+        cmocka_unit_test(no_skew_and_no_bytes_leave_nothing_to_chance),
+        cmocka_unit_test(a_square_matrix_is_read_row_by_row),
+        cmocka_unit_test(a_large_matrix_is_read_whole),
+        cmocka_unit_test(bad_matrices_are_refused_where_they_are_bad),
+        cmocka_unit_test(a_nul_in_a_matrix_is_refused),
+        cmocka_unit_test(a_matrix_file_is_read),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

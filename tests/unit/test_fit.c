@@ -1,0 +1,513 @@
+/* Fits of samples made from a known truth; test_fit_paper.c has those of measured samples. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "portolan/fit.h"
+
+/* --- made-up samples ------------------------------------------------------------------------------------ */
+
+static const double noise = 0.05;
+static const double hiccup_share = 0.01;
+static const double hiccup_factor = 100;
+
+enum { COVERAGE_TRIALS = 500, TRUTH_REPEATS = 120, COVERAGE_REPEATS = 12 };
+
+/* Three protocols and a limit; each coefficient matters in its range, or no sample could tell it. */
+static const struct {
+    int64_t from_bytes;
+    int64_t below_bytes;
+    double alpha_s;
+    double beta_s_per_byte;
+} truth[] = {
+    {0, 512, 1.4e-6, 8e-9},
+    {512, 16384, 6e-6, 9e-10},
+    {16384, INT64_MAX, 3e-5, 8.5e-11},
+};
+static const double truth_limit = 3e-11;
+
+static const pto_sample_t ping_pong_row = {.benchmark = PTO_BENCHMARK_PING_PONG,
+                                           .where = PTO_IN_CPU,
+                                           .place = PTO_AT_OFF_NODE,
+                                           .procs = 1,
+                                           .messages = 1};
+static const pto_sample_t h2d_row = {
+    .benchmark = PTO_BENCHMARK_MEMCPY_H2D, .place = PTO_AT_ON_SOCKET, .procs = 1, .messages = 1};
+static const pto_sample_t flag_row = {.benchmark = PTO_BENCHMARK_SIGNAL_FLAG, .procs = 2, .messages = 1};
+
+/* splitmix64 (Steele, Lea, Flood 2014): the same stream everywhere. */
+static double uniform(uint64_t *state) {
+    uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return ((double)((z ^ (z >> 31)) >> 11) + 0.5) / 9007199254740992.0;
+}
+
+/* Box and Muller. */
+static double gaussian(uint64_t *state) {
+    double radius = sqrt(-2 * log(uniform(state)));
+    return radius * cos(6.283185307179586 * uniform(state));
+}
+
+static void add(pto_samples_t *samples, pto_sample_t sample) {
+    if (samples->count == samples->capacity) {
+        samples->capacity = samples->capacity > 0 ? 2 * samples->capacity : 1024;
+        samples->sample = realloc(samples->sample, samples->capacity * sizeof *samples->sample);
+        assert_non_null(samples->sample);
+    }
+    samples->sample[samples->count++] = sample;
+}
+
+/* A time with noise and now and then a hiccup. */
+static double shaken(double seconds, uint64_t *state) {
+    double factor = 1 + noise * gaussian(state);
+    return seconds * factor * (uniform(state) < hiccup_share ? hiccup_factor : 1);
+}
+
+static double true_seconds(int64_t bytes, int32_t procs, double limit) {
+    int k = 0;
+    while (bytes >= truth[k].below_bytes) {
+        k++;
+    }
+    return truth[k].alpha_s + fmax(truth[k].beta_s_per_byte, procs * limit) * (double)bytes;
+}
+
+static void add_messages(pto_samples_t *samples, int repeats, uint64_t *state) {
+    for (int64_t bytes = 1; bytes <= 1 << 26; bytes *= 2) {
+        for (int i = 0; i < repeats; i++) {
+            pto_sample_t sample = ping_pong_row;
+            sample.seconds = shaken(true_seconds(bytes, 1, 0), state);
+            sample.bytes = bytes;
+            sample.run = i % 3;
+            add(samples, sample);
+        }
+    }
+}
+
+static void add_injection(pto_samples_t *samples, int repeats, double limit, uint64_t *state) {
+    for (int32_t procs = 1; procs <= 16; procs *= 2) {
+        for (int64_t bytes = 16384; bytes <= 1 << 24; bytes *= 2) {
+            for (int i = 0; i < repeats; i++) {
+                pto_sample_t sample = ping_pong_row;
+                sample.benchmark = PTO_BENCHMARK_INJECTION;
+                sample.seconds = shaken(true_seconds(bytes, procs, limit), state);
+                sample.bytes = bytes;
+                sample.procs = procs;
+                sample.run = i % 3;
+                add(samples, sample);
+            }
+        }
+    }
+}
+
+/* Rows of a line, for what has no protocols. */
+static void add_line(pto_samples_t *samples, pto_sample_t like, double alpha_s, double beta_s_per_byte,
+                     int repeats, uint64_t *state) {
+    for (int64_t bytes = 8; bytes <= 1 << 24; bytes *= 4) {
+        for (int i = 0; i < repeats; i++) {
+            pto_sample_t sample = like;
+            sample.bytes = bytes;
+            sample.messages = 1;
+            sample.seconds = shaken(alpha_s + beta_s_per_byte * (double)bytes, state);
+            add(samples, sample);
+        }
+    }
+}
+
+static const pto_fit_options_t any_node = {.node = {.sockets = 2, .gpus = 4, .cores = 16}};
+
+static pto_fit_t must_fit(const pto_samples_t *samples, const pto_fit_options_t *options) {
+    pto_fit_t fit;
+    pto_error_t err = {0};
+    pto_status_t status = pto_fit_samples(samples, "made-up", "a test", options, &fit, &err);
+    if (status != PTO_OK) {
+        fail_msg("%s", err.message);
+    }
+    return fit;
+}
+
+static void assert_within(double value, double expected, double relative) {
+    if (!(fabs(value / expected - 1) <= relative)) {
+        fail_msg("%.6g is not within %g percent of %.6g", value, 100 * relative, expected);
+    }
+}
+
+/* --- known truth ---------------------------------------------------------------------------------------- */
+
+static void known_truth_is_found_through_noise_and_hiccups(void **unused) {
+    (void)unused;
+    uint64_t state = 1;
+    pto_samples_t samples = {0};
+    add_messages(&samples, TRUTH_REPEATS, &state);
+    add_injection(&samples, TRUTH_REPEATS, truth_limit, &state);
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    const pto_message_cost_t *cost = &fit.machine.messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
+    assert_int_equal(cost->count, 3);
+    for (int k = 0; k < 3; k++) {
+        assert_int_equal(cost->piece[k].from_bytes, truth[k].from_bytes);
+        assert_int_equal(cost->piece[k].below_bytes, truth[k].below_bytes);
+        assert_int_equal(cost->piece[k].protocol, k);
+        assert_within(cost->piece[k].postal.alpha_s.value, truth[k].alpha_s, 0.02);
+        assert_within(cost->piece[k].postal.beta_s_per_byte.value, truth[k].beta_s_per_byte, 0.02);
+        assert_true(cost->piece[k].postal.residual < noise);
+    }
+    assert_within(fit.machine.injection_s_per_byte[PTO_SPACE_CPU].value, truth_limit, 0.02);
+    pto_fit_fini(&fit);
+    pto_samples_fini(&samples);
+}
+
+static bool holds(const pto_param_t *param, double value) {
+    assert_true(param->has_interval);
+    return param->low <= value && value <= param->high;
+}
+
+enum { COVERED = 10 };
+
+static const double copy_alpha_s = 1.1e-5;
+static const double copy_beta_s_per_byte = 2.4e-11;
+static const double flag_s = 2.5e-7;
+
+static void count_held(const pto_machine_t *machine, int held[COVERED]) {
+    const pto_message_cost_t *cost = &machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
+    const pto_postal_t *copy = &machine->copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET];
+    assert_int_equal(cost->count, 3);
+    for (int k = 0; k < 3; k++) {
+        held[2 * k] += holds(&cost->piece[k].postal.alpha_s, truth[k].alpha_s);
+        held[2 * k + 1] += holds(&cost->piece[k].postal.beta_s_per_byte, truth[k].beta_s_per_byte);
+    }
+    held[6] += holds(&machine->injection_s_per_byte[PTO_SPACE_CPU], truth_limit);
+    held[7] += holds(&copy->alpha_s, copy_alpha_s);
+    held[8] += holds(&copy->beta_s_per_byte, copy_beta_s_per_byte);
+    held[9] += holds(&machine->signal_s, flag_s);
+}
+
+static void intervals_hold_the_truth_as_often_as_they_say(void **unused) {
+    (void)unused;
+    int held[COVERED] = {0};
+    for (int trial = 0; trial < COVERAGE_TRIALS; trial++) {
+        uint64_t state = 1000 + (uint64_t)trial;
+        pto_samples_t samples = {0};
+        add_messages(&samples, COVERAGE_REPEATS, &state);
+        add_injection(&samples, COVERAGE_REPEATS, truth_limit, &state);
+        add_line(&samples, h2d_row, copy_alpha_s, copy_beta_s_per_byte, COVERAGE_REPEATS, &state);
+        add_line(&samples, flag_row, flag_s, 0, COVERAGE_REPEATS, &state);
+        pto_fit_t fit = must_fit(&samples, &any_node);
+        count_held(&fit.machine, held);
+        pto_fit_fini(&fit);
+        pto_samples_fini(&samples);
+    }
+    for (int i = 0; i < COVERED; i++) {
+        double share = (double)held[i] / COVERAGE_TRIALS;
+        if (!(share >= 0.90 && share <= 0.99)) {
+            fail_msg("parameter %d: the interval holds the truth in %.1f percent of trials", i, 100 * share);
+        }
+    }
+}
+
+static void a_limit_that_no_process_count_reaches_is_absent(void **unused) {
+    (void)unused;
+    uint64_t state = 2;
+    pto_samples_t samples = {0};
+    add_messages(&samples, 20, &state);
+    add_injection(&samples, 20, truth[2].beta_s_per_byte / 20, &state);
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    assert_false(pto_param_known(&fit.machine.injection_s_per_byte[PTO_SPACE_CPU]));
+    const pto_fit_entry_t *entry = &fit.entry[fit.entry_count - 1];
+    assert_string_equal(entry->name, "injection.cpu");
+    assert_non_null(strstr(entry->note, "not reached"));
+    pto_fit_fini(&fit);
+    pto_samples_fini(&samples);
+}
+
+static void a_limit_that_one_process_reaches_is_fitted_as_such(void **unused) {
+    (void)unused;
+    uint64_t state = 3;
+    pto_samples_t samples = {0};
+    add_messages(&samples, 20, &state);
+    add_injection(&samples, 20, truth[2].beta_s_per_byte, &state);
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    assert_within(fit.machine.injection_s_per_byte[PTO_SPACE_CPU].value, truth[2].beta_s_per_byte, 0.02);
+    assert_string_equal(fit.entry[fit.entry_count - 1].note, "one process reaches the limit");
+    pto_fit_fini(&fit);
+    pto_samples_fini(&samples);
+}
+
+static void injection_rows_of_one_process_stand_in_for_ping_pong(void **unused) {
+    (void)unused;
+    uint64_t state = 4;
+    pto_samples_t samples = {0};
+    add_injection(&samples, 40, truth_limit, &state);
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    const pto_message_cost_t *cost = &fit.machine.messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
+    assert_int_equal(cost->count, 1);
+    assert_int_equal(cost->piece[0].protocol, PTO_PROTOCOL_RENDEZVOUS);
+    assert_within(cost->piece[0].postal.beta_s_per_byte.value, truth[2].beta_s_per_byte, 0.02);
+    assert_within(fit.machine.injection_s_per_byte[PTO_SPACE_CPU].value, truth_limit, 0.02);
+    pto_fit_fini(&fit);
+    pto_samples_fini(&samples);
+}
+
+static void limits_are_found_among_a_hundred_thousand_different_sizes(void **unused) {
+    (void)unused;
+    uint64_t state = 5;
+    pto_samples_t samples = {0};
+    for (int i = 0; i < 100000; i++) {
+        int64_t bytes = (int64_t)exp2(26 * uniform(&state));
+        pto_sample_t sample = ping_pong_row;
+        sample.place = PTO_AT_ON_NODE;
+        sample.bytes = bytes;
+        sample.seconds = shaken(true_seconds(bytes, 1, 0), &state);
+        add(&samples, sample);
+    }
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    const pto_message_cost_t *cost = &fit.machine.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_NODE];
+    assert_int_equal(cost->count, 3);
+    for (int k = 0; k < 3; k++) {
+        assert_within((double)cost->piece[k].below_bytes, (double)truth[k].below_bytes, 0.05);
+        assert_within(cost->piece[k].postal.beta_s_per_byte.value, truth[k].beta_s_per_byte, 0.02);
+    }
+    pto_fit_fini(&fit);
+    pto_samples_fini(&samples);
+}
+
+static void samples_without_noise_give_the_truth_itself(void **unused) {
+    (void)unused;
+    pto_samples_t samples = {0};
+    for (int64_t bytes = 1; bytes <= 1 << 26; bytes *= 2) {
+        pto_sample_t sample = ping_pong_row;
+        sample.where = PTO_IN_GPU;
+        sample.place = PTO_AT_ON_SOCKET;
+        sample.bytes = bytes;
+        sample.seconds = true_seconds(bytes, 1, 0);
+        add(&samples, sample);
+    }
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    const pto_message_cost_t *cost = &fit.machine.messages[PTO_SPACE_GPU][PTO_LEVEL_ON_SOCKET];
+    assert_int_equal(cost->count, 3);
+    for (int k = 0; k < 3; k++) {
+        assert_int_equal(cost->piece[k].below_bytes, truth[k].below_bytes);
+        assert_within(cost->piece[k].postal.alpha_s.value, truth[k].alpha_s, 1e-4);
+        assert_within(cost->piece[k].postal.beta_s_per_byte.value, truth[k].beta_s_per_byte, 1e-4);
+    }
+    pto_fit_fini(&fit);
+    pto_samples_fini(&samples);
+}
+
+static void coefficients_are_never_negative(void **unused) {
+    (void)unused;
+    pto_samples_t samples = {0};
+    for (int i = 0; i < 8; i++) {
+        pto_sample_t sample = ping_pong_row;
+        sample.bytes = 1000 * (1 + i);
+        sample.seconds = 1e-5 * (1 - 0.05 * i);
+        add(&samples, sample);
+    }
+    pto_fit_options_t options = any_node;
+    assert_int_equal(pto_fit_breaks_parse("none", &options, NULL), PTO_OK);
+    pto_fit_t fit = must_fit(&samples, &options);
+    const pto_postal_t *postal = &fit.machine.messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].piece[0].postal;
+    assert_true(postal->beta_s_per_byte.value == 0 && postal->beta_s_per_byte.low == 0);
+    assert_within(postal->alpha_s.value, 0.825e-5, 0.05);
+    assert_non_null(strstr(postal->flagged, "held at 0"));
+    pto_fit_fini(&fit);
+    pto_samples_fini(&samples);
+}
+
+/* --- other parameters ------------------------------------------------------------------------------------
+ */
+
+static void a_slow_job_is_left_out_whole(void **unused) {
+    (void)unused;
+    uint64_t state = 6;
+    pto_samples_t samples = {0};
+    add_messages(&samples, 30, &state);
+    for (size_t i = 0; i < samples.count; i++) {
+        samples.sample[i].seconds *= samples.sample[i].run == 2 ? 1.5 : 1;
+    }
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    assert_string_equal(fit.entry[0].name, "job ping_pong.cpu.2");
+    const pto_message_cost_t *cost = &fit.machine.messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
+    assert_within(cost->piece[2].postal.beta_s_per_byte.value, truth[2].beta_s_per_byte, 0.02);
+    assert_int_equal(cost->piece[0].postal.sample_count, 9 * 20);
+    pto_fit_fini(&fit);
+    pto_samples_fini(&samples);
+}
+
+static void copies_reductions_and_times_are_fitted(void **unused) {
+    (void)unused;
+    uint64_t state = 7;
+    pto_samples_t samples = {0};
+    pto_sample_t shared = {
+        .benchmark = PTO_BENCHMARK_MEMCPY_SHARED_D2H, .place = PTO_AT_ON_SOCKET, .procs = 3};
+    pto_sample_t reduce = {.benchmark = PTO_BENCHMARK_REDUCE, .where = PTO_IN_GPU, .procs = 1};
+    pto_sample_t peer = {.benchmark = PTO_BENCHMARK_MEMCPY_PEER, .place = PTO_AT_OFF_SOCKET, .procs = 1};
+    add_messages(&samples, 20, &state);
+    add_line(&samples, h2d_row, copy_alpha_s, copy_beta_s_per_byte, 200, &state);
+    add_line(&samples, shared, 3e-5, 1.3e-10, 200, &state);
+    add_line(&samples, reduce, 6e-6, 2e-12, 200, &state);
+    add_line(&samples, peer, 9e-6, 5e-12, 200, &state);
+    add_line(&samples, flag_row, flag_s, 0, 200, &state);
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    const pto_machine_t *machine = &fit.machine;
+    assert_within(machine->copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET].alpha_s.value, copy_alpha_s, 0.02);
+    assert_false(pto_postal_known(&machine->copies[PTO_COPY_H2D][PTO_REACH_OFF_SOCKET]));
+    assert_int_equal(machine->shared_copy_count[PTO_COPY_D2H], 1);
+    assert_int_equal(machine->shared_copies[PTO_COPY_D2H][0].procs, 3);
+    assert_within(machine->shared_copies[PTO_COPY_D2H][0].postal.beta_s_per_byte.value, 1.3e-10, 0.02);
+    assert_within(machine->reduce[PTO_SPACE_GPU].beta_s_per_byte.value, 2e-12, 0.02);
+    assert_within(machine->peer[PTO_REACH_OFF_SOCKET].beta_s_per_byte.value, 5e-12, 0.02);
+    assert_within(machine->signal_s.value, flag_s, 0.02);
+    pto_fit_fini(&fit);
+    pto_samples_fini(&samples);
+}
+
+static void further_messages_and_the_queue_are_told_apart(void **unused) {
+    (void)unused;
+    uint64_t state = 8;
+    pto_samples_t samples = {0};
+    add_messages(&samples, 20, &state);
+    for (int32_t n = 1; n <= 40; n++) {
+        for (int64_t bytes = 8; bytes <= 8192; bytes *= 4) {
+            pto_sample_t sample = ping_pong_row;
+            sample.benchmark = PTO_BENCHMARK_MULTI_MESSAGE;
+            sample.messages = n;
+            sample.bytes = bytes;
+            for (int i = 0; i < 40; i++) {
+                double seconds = 1.5e-6 + 4e-7 * (n - 1) + 3e-8 * n * (n - 1) / 2 + 9e-10 * n * (double)bytes;
+                sample.seconds = shaken(seconds, &state);
+                add(&samples, sample);
+            }
+        }
+    }
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    assert_within(fit.per_message[PTO_SPACE_CPU].alpha_s.value, 4e-7, 0.03);
+    assert_within(fit.per_message[PTO_SPACE_CPU].queue_s.value, 3e-8, 0.02);
+    pto_fit_fini(&fit);
+    pto_samples_fini(&samples);
+}
+
+/* --- what cannot be fitted -------------------------------------------------------------------------------
+ */
+
+static void too_little_data_is_an_error_that_names_the_parameter(void **unused) {
+    (void)unused;
+    uint64_t state = 9;
+    pto_samples_t samples = {0};
+    pto_error_t err;
+    pto_fit_t fit;
+    add_messages(&samples, 5, &state);
+    pto_sample_t lone = h2d_row;
+    lone.bytes = 8;
+    lone.seconds = 1e-5;
+    add(&samples, lone);
+    assert_int_equal(pto_fit_samples(&samples, "m", "s", &any_node, &fit, &err), PTO_ERR_NOT_FOUND);
+    assert_non_null(strstr(err.message, "copies.h2d.on_socket"));
+    pto_fit_options_t partial = any_node;
+    partial.partial = true;
+    fit = must_fit(&samples, &partial);
+    assert_false(pto_postal_known(&fit.machine.copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET]));
+    assert_int_equal(fit.machine.messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].count, 3);
+    pto_fit_fini(&fit);
+    pto_samples_fini(&samples);
+}
+
+static void useless_data_is_an_error_that_names_the_parameter(void **unused) {
+    (void)unused;
+    uint64_t state = 10;
+    pto_samples_t samples = {0};
+    pto_error_t err;
+    pto_fit_t fit;
+    add_messages(&samples, 5, &state);
+    for (int i = 0; i < 200; i++) {
+        pto_sample_t sample = h2d_row;
+        sample.bytes = 1 << (i % 20);
+        sample.seconds = 1e-6 * exp(6 * uniform(&state));
+        add(&samples, sample);
+    }
+    assert_int_equal(pto_fit_samples(&samples, "m", "s", &any_node, &fit, &err), PTO_ERR_NOT_FOUND);
+    assert_non_null(strstr(err.message, "copies.h2d.on_socket: useless samples"));
+    pto_samples_fini(&samples);
+}
+
+static void no_messages_and_no_node_shape_are_errors(void **unused) {
+    (void)unused;
+    uint64_t state = 11;
+    pto_samples_t samples = {0};
+    pto_error_t err;
+    pto_fit_t fit;
+    pto_fit_options_t nothing = {0};
+    assert_int_equal(pto_fit_samples(&samples, "m", "s", &any_node, &fit, &err), PTO_ERR_NOT_FOUND);
+    assert_non_null(strstr(err.message, "messages"));
+    add_messages(&samples, 5, &state);
+    assert_int_equal(pto_fit_samples(&samples, "m", "s", &nothing, &fit, &err), PTO_ERR_NOT_FOUND);
+    assert_non_null(strstr(err.message, "--node sockets="));
+    pto_samples_fini(&samples);
+}
+
+static void forced_limits_that_leave_a_piece_empty_are_an_error(void **unused) {
+    (void)unused;
+    uint64_t state = 12;
+    pto_samples_t samples = {0};
+    pto_error_t err;
+    pto_fit_t fit;
+    pto_fit_options_t options = any_node;
+    add_messages(&samples, 5, &state);
+    assert_int_equal(pto_fit_breaks_parse("cpu.off_node=600,700", &options, NULL), PTO_OK);
+    assert_int_equal(pto_fit_samples(&samples, "m", "s", &options, &fit, &err), PTO_ERR_NOT_FOUND);
+    assert_non_null(strstr(err.message, "messages.cpu.off_node.eager"));
+    pto_samples_fini(&samples);
+}
+
+static void options_are_read_and_nonsense_is_refused(void **unused) {
+    (void)unused;
+    pto_fit_options_t options = {0};
+    assert_int_equal(pto_fit_breaks_parse("cpu.off_node=256,16384", &options, NULL), PTO_OK);
+    assert_int_equal(options.breaks[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].count, 2);
+    assert_int_equal(options.breaks[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].below_bytes[1], 16384);
+    assert_false(options.breaks[PTO_SPACE_GPU][PTO_LEVEL_OFF_NODE].given);
+    assert_int_equal(pto_fit_breaks_parse("gpu=none", &options, NULL), PTO_OK);
+    assert_true(options.breaks[PTO_SPACE_GPU][PTO_LEVEL_ON_NODE].given);
+    static const char *const bad_breaks[] = {"tpu=4",   "cpu.far=4",  "cpu=",   "cpu=4,",       "cpu=-4",
+                                             "cpu=8,4", "cpu=4,8,16", "cpu=4k", "cpu.off_node", ""};
+    for (size_t i = 0; i < sizeof bad_breaks / sizeof *bad_breaks; i++) {
+        assert_int_not_equal(pto_fit_breaks_parse(bad_breaks[i], &options, NULL), PTO_OK);
+    }
+    assert_int_equal(pto_fit_node_parse("sockets=2,cores=40", &options, NULL), PTO_OK);
+    assert_int_equal(options.node.cores, 40);
+    assert_int_equal(options.node.gpus, 0);
+    static const char *const bad_nodes[] = {"",        "sockets", "sockets=0", "gpus=x",
+                                            "disks=2", "gpus=1,", "gpus=-1"};
+    for (size_t i = 0; i < sizeof bad_nodes / sizeof *bad_nodes; i++) {
+        assert_int_not_equal(pto_fit_node_parse(bad_nodes[i], &options, NULL), PTO_OK);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(known_truth_is_found_through_noise_and_hiccups),
+        cmocka_unit_test(intervals_hold_the_truth_as_often_as_they_say),
+        cmocka_unit_test(a_limit_that_no_process_count_reaches_is_absent),
+        cmocka_unit_test(a_limit_that_one_process_reaches_is_fitted_as_such),
+        cmocka_unit_test(injection_rows_of_one_process_stand_in_for_ping_pong),
+        cmocka_unit_test(limits_are_found_among_a_hundred_thousand_different_sizes),
+        cmocka_unit_test(samples_without_noise_give_the_truth_itself),
+        cmocka_unit_test(coefficients_are_never_negative),
+        cmocka_unit_test(a_slow_job_is_left_out_whole),
+        cmocka_unit_test(copies_reductions_and_times_are_fitted),
+        cmocka_unit_test(further_messages_and_the_queue_are_told_apart),
+        cmocka_unit_test(too_little_data_is_an_error_that_names_the_parameter),
+        cmocka_unit_test(useless_data_is_an_error_that_names_the_parameter),
+        cmocka_unit_test(no_messages_and_no_node_shape_are_errors),
+        cmocka_unit_test(forced_limits_that_leave_a_piece_empty_are_an_error),
+        cmocka_unit_test(options_are_read_and_nonsense_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,554 @@
+/* Machine files: what they hold, and what is refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+
+#include "bad_input.h"
+#include "portolan/machine.h"
+
+/* Three lines, a fourth, and what a test adds from the fifth on. */
+#define HEAD "machine: m\nsource: s\nnode: {sockets: 2, gpus: 6, cores: 8}\n"
+#define MESSAGES "messages: {cpu: {off_node: [{protocol: eager, alpha_s: 1e-6, beta_s_per_byte: 1e-10}]}}\n"
+#define BODY HEAD MESSAGES
+#define COST "alpha_s: 1e-6, beta_s_per_byte: 1e-10"
+#define ROWS(rows) HEAD "messages:\n  cpu:\n    off_node:\n" rows
+
+static pto_status_t parse(const char *text, pto_machine_t *machine, pto_error_t *err) {
+    return pto_machine_parse(text, strlen(text), "m.yaml", machine, err);
+}
+
+static void assert_all_refused(const bad_input_t *bad, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        pto_machine_t machine = {.library_count = 99};
+        pto_error_t err = {.status = PTO_OK};
+        pto_status_t status = parse(bad[i].text, &machine, &err);
+        assert_refused(&bad[i], status, &err);
+        assert_string_equal(err.file, "m.yaml");
+        assert_int_equal(machine.library_count, 99); /* outputs are set only on success */
+        assert_int_equal(parse(bad[i].text, &machine, NULL), status);
+    }
+}
+
+#define ASSERT_ALL_REFUSED(bad) assert_all_refused((bad), sizeof(bad) / sizeof *(bad))
+
+/* --- what is read ------------------------------------------------------------------------------------------
+ */
+
+static void a_whole_machine_is_read(void **state) {
+    (void)state;
+    pto_machine_t m;
+    pto_error_t err = {.status = PTO_OK};
+    pto_status_t status = pto_machine_read("tests/fixtures/machine.yaml", &m, &err);
+    if (status != PTO_OK)
+        print_error("%d:%d: %s\n", err.line, err.column, err.message);
+    assert_int_equal(status, PTO_OK);
+    assert_string_equal(m.name, "everything");
+    assert_string_equal(m.source, "made up for the tests");
+    assert_string_equal(m.path, "tests/fixtures/machine.yaml");
+    assert_int_equal(m.node.sockets, 2);
+    assert_int_equal(m.node.gpus, 6);
+    assert_int_equal(m.node.cores, 40);
+    assert_true(m.injection_s_per_byte[PTO_SPACE_CPU].value == 3e-11);
+    assert_true(m.injection_s_per_byte[PTO_SPACE_CPU].low == 2e-11);
+    assert_true(m.injection_s_per_byte[PTO_SPACE_CPU].high == 4e-11);
+    assert_false(pto_param_known(&m.injection_s_per_byte[PTO_SPACE_GPU]));
+    assert_true(m.copies[PTO_COPY_H2D][PTO_REACH_OFF_SOCKET].alpha_s.value == 2e-5);
+    assert_false(pto_postal_known(&m.copies[PTO_COPY_D2H][PTO_REACH_OFF_SOCKET]));
+    assert_int_equal(m.shared_copy_count[PTO_COPY_H2D], 2);
+    assert_int_equal(m.shared_copies[PTO_COPY_H2D][1].procs, 4);
+    assert_true(m.shared_copies[PTO_COPY_H2D][1].postal.beta_s_per_byte.value == 8e-11);
+    assert_true(m.reduce[PTO_SPACE_CPU].alpha_s.value == 0);
+    assert_true(pto_postal_known(&m.reduce[PTO_SPACE_CPU]));
+    assert_true(m.peer[PTO_REACH_ON_SOCKET].alpha_s.value == 1.5e-5);
+    assert_true(m.signal_s.value == 1e-7 && m.signal_s.high == 2e-7);
+    assert_true(m.event_s.value == 2e-6 && !m.event_s.has_interval);
+    assert_true(m.kernel_launch_s.value == 5e-6);
+    assert_true(m.gpu_memory_bytes.value == 17179869184.0);
+    assert_true(m.host_memory_bytes.value == 549755813888.0);
+    pto_machine_fini(&m);
+    pto_machine_fini(&m); /* legal on a zeroed machine */
+}
+
+static void pieces_join_without_gaps(void **state) {
+    (void)state;
+    pto_machine_t m;
+    assert_int_equal(pto_machine_read("tests/fixtures/machine.yaml", &m, NULL), PTO_OK);
+    const pto_message_cost_t *cost = &m.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET];
+    assert_int_equal(cost->count, 3);
+    assert_int_equal(cost->piece[0].from_bytes, 0);
+    for (int i = 1; i < cost->count; i++)
+        assert_int_equal(cost->piece[i].from_bytes, cost->piece[i - 1].below_bytes);
+    assert_true(cost->piece[2].below_bytes == INT64_MAX);
+    assert_int_equal(cost->piece[1].below_bytes, 16384);
+    pto_machine_fini(&m);
+}
+
+static void a_parameter_knows_its_line_and_interval(void **state) {
+    (void)state;
+    pto_machine_t m;
+    assert_int_equal(pto_machine_read("tests/fixtures/machine.yaml", &m, NULL), PTO_OK);
+    const pto_postal_t *eager = &m.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET].piece[1].postal;
+    assert_int_equal(eager->alpha_s.line, 11);
+    assert_int_equal(eager->beta_s_per_byte.line, 12);
+    assert_true(eager->alpha_s.has_interval);
+    assert_true(eager->alpha_s.low == 1e-7 && eager->alpha_s.high == 3e-7);
+    assert_false(eager->beta_s_per_byte.has_interval);
+    assert_true(eager->beta_s_per_byte.low == 2e-10 && eager->beta_s_per_byte.high == 2e-10);
+    assert_int_equal(eager->sample_count, 12);
+    assert_true(eager->residual == 0.05);
+    assert_string_equal(eager->flagged, "made up");
+    assert_null(m.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET].piece[0].postal.flagged);
+    pto_machine_fini(&m);
+}
+
+static void messages_go_by_the_piece_of_their_size(void **state) {
+    (void)state;
+    pto_machine_t m;
+    assert_int_equal(pto_machine_read("tests/fixtures/machine.yaml", &m, NULL), PTO_OK);
+    const struct {
+        int64_t bytes;
+        pto_protocol_t protocol;
+    } winner[] = {{0, PTO_PROTOCOL_SHORT},          {255, PTO_PROTOCOL_SHORT},
+                  {256, PTO_PROTOCOL_EAGER},        {16383, PTO_PROTOCOL_EAGER},
+                  {16384, PTO_PROTOCOL_RENDEZVOUS}, {INT64_MAX, PTO_PROTOCOL_RENDEZVOUS}};
+    for (size_t i = 0; i < sizeof winner / sizeof *winner; i++) {
+        const pto_piece_t *piece =
+            pto_machine_message(&m, PTO_SPACE_CPU, PTO_LEVEL_ON_SOCKET, winner[i].bytes);
+        assert_int_equal(piece->protocol, winner[i].protocol);
+    }
+    assert_ptr_equal(pto_machine_message(&m, PTO_SPACE_CPU, PTO_LEVEL_ON_GPU, 1),
+                     pto_machine_message(&m, PTO_SPACE_CPU, PTO_LEVEL_ON_SOCKET, 1));
+    assert_true(pto_machine_message(&m, PTO_SPACE_GPU, PTO_LEVEL_ON_GPU, 1)->postal.alpha_s.value == 4e-6);
+    assert_null(pto_machine_message(&m, PTO_SPACE_CPU, PTO_LEVEL_ON_NODE, 1));
+    assert_null(pto_machine_message(&m, PTO_SPACE_GPU, PTO_LEVEL_ON_SOCKET, 1));
+    pto_machine_fini(&m);
+}
+
+static void the_library_rows_go_by_processes_then_bytes(void **state) {
+    (void)state;
+    pto_machine_t m;
+    assert_int_equal(pto_machine_read("tests/fixtures/machine.yaml", &m, NULL), PTO_OK);
+    const struct {
+        int64_t procs;
+        int64_t bytes;
+        const char *algorithm;
+    } winner[] = {
+        {2, 0, "bruck"},     {63, 255, "bruck"},   {63, 256, "pairwise"}, {63, INT64_MAX, "pairwise"},
+        {64, 255, "linear"}, {999, 1024, "bruck"}, {64, 512, "bruck"}};
+    for (size_t i = 0; i < sizeof winner / sizeof *winner; i++) {
+        const pto_library_rule_t *rule =
+            pto_machine_library(&m, "alltoall", PTO_SPACE_CPU, winner[i].procs, winner[i].bytes);
+        assert_string_equal(rule->algorithm, winner[i].algorithm);
+    }
+    assert_true(pto_machine_library(&m, "alltoall", PTO_SPACE_GPU, 8, 1)->staged);
+    assert_null(pto_machine_library(&m, "alltoall", PTO_SPACE_GPU, 7, 1)); /* its only row is from 8 on */
+    assert_null(pto_machine_library(&m, "alltoallv", PTO_SPACE_CPU, 8, 1));
+    assert_int_equal(m.library_count, 2);
+    pto_machine_fini(&m);
+}
+
+static void the_recorded_machines_are_read(void **state) {
+    (void)state;
+    static const char *const path[] = {"scenarios/machines/summit-spectrum.yaml",
+                                       "scenarios/machines/lassen-mvapich2.yaml"};
+    for (size_t i = 0; i < sizeof path / sizeof *path; i++) {
+        pto_machine_t m;
+        pto_error_t err = {.status = PTO_OK};
+        pto_status_t status = pto_machine_read(path[i], &m, &err);
+        if (status != PTO_OK)
+            print_error("%s:%d:%d: %s\n", err.file, err.line, err.column, err.message);
+        assert_int_equal(status, PTO_OK);
+        for (int space = 0; space < PTO_SPACE_COUNT; space++)
+            for (int level = 0; level < PTO_LEVEL_COUNT; level++)
+                assert_non_null(pto_machine_message(&m, (pto_space_t)space, (pto_level_t)level, 1));
+        pto_machine_fini(&m);
+    }
+}
+
+/* --- what is refused ---------------------------------------------------------------------------------------
+ */
+
+static void malformed_yaml_is_refused(void **state) {
+    (void)state;
+    const bad_input_t bad[] = {
+        {"", PTO_ERR_SYNTAX, 1, 1, {"empty"}},
+        {"# only a remark\n", PTO_ERR_SYNTAX, 2, 1, {"empty"}},
+        {"machine: [1, 2\n", PTO_ERR_SYNTAX, 2, 1, {"malformed YAML"}},
+        {"machine: m\n\tsource: s\n", PTO_ERR_SYNTAX, 2, 1, {"malformed YAML"}},
+        {"machine: \"m\n", PTO_ERR_SYNTAX, 2, 1, {"malformed YAML"}},
+        {"machine: m\nsource: a: b\n", PTO_ERR_SYNTAX, 2, 10, {"mapping values are not allowed"}},
+        {"machine: m\nsource: \xff\n", PTO_ERR_SYNTAX, 2, 9, {"malformed YAML", "UTF-8"}},
+        {"machine: \"a\\0b\"\n", PTO_ERR_SYNTAX, 1, 10, {"NUL"}},
+        {"machine: &a m\nsource: *a\n", PTO_ERR_SYNTAX, 1, 10, {"anchors"}},
+        {"machine: *a\n", PTO_ERR_SYNTAX, 1, 10, {"aliases"}},
+        {"machine: !!str m\n", PTO_ERR_SYNTAX, 1, 10, {"tags"}},
+        {"[a]: b\n", PTO_ERR_SYNTAX, 1, 1, {"a key must be a plain word"}},
+        {BODY "---\nmachine: n\n", PTO_ERR_SYNTAX, 6, 1, {"second document"}},
+        {"a: [[[[[[[[[[[[[[[[[[[[\n", PTO_ERR_SYNTAX, 1, 19, {"nested too deeply"}},
+        {"- machine\n", PTO_ERR_TYPE, 1, 1, {"a machine file must be a mapping"}},
+        {"machine\n", PTO_ERR_TYPE, 1, 1, {"a machine file must be a mapping"}},
+    };
+    ASSERT_ALL_REFUSED(bad);
+}
+
+static void bad_keys_are_refused(void **state) {
+    (void)state;
+    const bad_input_t bad[] = {
+        {BODY "machne: x\n", PTO_ERR_KEY, 5, 1, {"unknown key 'machne'", "did you mean 'machine'?"}},
+        {BODY "lunch: {kernel_s: 1}\n", PTO_ERR_KEY, 5, 1, {"did you mean 'launch'?"}},
+        {BODY "inejction: 1\n", PTO_ERR_KEY, 5, 1, {"did you mean 'injection'?"}},
+        {BODY "quux: 1\n", PTO_ERR_KEY, 5, 1, {"unknown key 'quux'", "known are: machine, source"}},
+        {BODY "a very long key that nobody ever could have meant to write here: 1\n",
+         PTO_ERR_KEY,
+         5,
+         1,
+         {"unknown key 'a very long"}},
+        {BODY "\"\\e[31m\": 1\n", PTO_ERR_KEY, 5, 1, {"unknown key ' [31m'"}},
+        {BODY "<<: {a: b}\n", PTO_ERR_KEY, 5, 1, {"unknown key '<<'"}},
+        {BODY "source: again\n", PTO_ERR_KEY, 5, 1, {"duplicate key 'source'", "line 2"}},
+        {BODY "energy: {cpu: 1}\n", PTO_ERR_KEY, 5, 1, {"'energy'", "not supported yet"}},
+        {BODY "per_message: 1\n", PTO_ERR_KEY, 5, 1, {"'per_message'", "not supported yet"}},
+        {"source: s\nnode: {sockets: 1, gpus: 1, cores: 1}\n" MESSAGES,
+         PTO_ERR_KEY,
+         1,
+         1,
+         {"missing key 'machine'"}},
+        {"machine: m\n" MESSAGES, PTO_ERR_KEY, 1, 1, {"missing key 'source'"}},
+        {"machine: m\nsource: s\n" MESSAGES, PTO_ERR_KEY, 1, 1, {"missing key 'node'"}},
+        {HEAD, PTO_ERR_KEY, 1, 1, {"missing key 'messages'"}},
+        {"machine: m\nsource: s\nnode: {sockets: 1, cores: 1}\n" MESSAGES,
+         PTO_ERR_KEY,
+         3,
+         7,
+         {"missing key 'gpus' in 'node'"}},
+        {"machine: m\nsource: s\nnode: {sockets: 1, gpus: 1, core: 1}\n" MESSAGES,
+         PTO_ERR_KEY,
+         3,
+         29,
+         {"unknown key 'core' in 'node'", "did you mean 'cores'?"}},
+        {HEAD "messages: {}\n", PTO_ERR_KEY, 4, 11, {"'messages' is empty"}},
+        {HEAD "messages: {cpu: {}}\n", PTO_ERR_KEY, 4, 17, {"is empty"}},
+        {HEAD "messages: {gpus: {}}\n", PTO_ERR_KEY, 4, 12, {"did you mean 'gpu'?"}},
+        {HEAD "messages: {cpu: {offnode: []}}\n", PTO_ERR_KEY, 4, 18, {"did you mean 'off_node'?"}},
+        {ROWS("      - {protocol: eager, alpha_s: 1}\n"),
+         PTO_ERR_KEY,
+         7,
+         9,
+         {"missing key 'beta_s_per_byte'"}},
+        {ROWS("      - {protocol: eager, alpha: 1, beta_s_per_byte: 1}\n"),
+         PTO_ERR_KEY,
+         7,
+         27,
+         {"unknown key 'alpha'", "did you mean 'alpha_s'?"}},
+        {ROWS("      - {protocol: eager, alpha_s: 1, beta: 1}\n"),
+         PTO_ERR_KEY,
+         7,
+         39,
+         {"did you mean 'beta_s_per_byte'?"}},
+        {ROWS("      - {" COST "}\n"), PTO_ERR_KEY, 7, 9, {"missing key 'protocol'"}},
+        {BODY "signals: {flag_s_95: [1, 2]}\n", PTO_ERR_KEY, 5, 22, {"flag_s_95 has no value"}},
+        {BODY "library: {alltoal: {}}\n", PTO_ERR_KEY, 5, 11, {"did you mean 'alltoall'?"}},
+        {BODY "library: {alltoall: {cpu: [{below_bytes: 1}]}}\n",
+         PTO_ERR_KEY,
+         5,
+         28,
+         {"missing key 'algorithm'"}},
+        {BODY "copies: {shared: {d2d: []}}\n", PTO_ERR_KEY, 5, 19, {"unknown key 'd2d' in 'shared'"}},
+    };
+    ASSERT_ALL_REFUSED(bad);
+}
+
+static void wrong_types_are_refused(void **state) {
+    (void)state;
+    const bad_input_t bad[] = {
+        {"machine: [m]\nsource: s\nnode: 1\n" MESSAGES,
+         PTO_ERR_TYPE,
+         1,
+         10,
+         {"machine: expected a text", "a list"}},
+        {"machine:\nsource: s\nnode: 1\n" MESSAGES, PTO_ERR_TYPE, 1, 9, {"machine:", "nothing is here"}},
+        {"machine: m\nsource: s\nnode: 1\n" MESSAGES, PTO_ERR_TYPE, 3, 7, {"'node' must be a mapping"}},
+        {"machine: m\nsource: s\nnode: {sockets: two, gpus: 1, cores: 1}\n" MESSAGES,
+         PTO_ERR_TYPE,
+         3,
+         17,
+         {"sockets: 'two' is not a whole number"}},
+        {"machine: m\nsource: s\nnode: {sockets: 1.5, gpus: 1, cores: 1}\n" MESSAGES,
+         PTO_ERR_TYPE,
+         3,
+         17,
+         {"'1.5' is not a whole number"}},
+        {"machine: m\nsource: s\nnode: {sockets: 0x2, gpus: 1, cores: 1}\n" MESSAGES,
+         PTO_ERR_TYPE,
+         3,
+         17,
+         {"hexadecimal"}},
+        {HEAD "messages: {cpu: {off_node: {}}}\n",
+         PTO_ERR_TYPE,
+         4,
+         28,
+         {"expected a list of rows, not a mapping"}},
+        {HEAD "messages: {cpu: {off_node: [1]}}\n",
+         PTO_ERR_TYPE,
+         4,
+         29,
+         {"a row of messages must be a mapping"}},
+        {BODY "injection: {cpu: 3e-11}\n", PTO_ERR_TYPE, 5, 18, {"an injection limit must be a mapping"}},
+        {BODY "injection: {cpu: {s_per_byte: fast}}\n", PTO_ERR_TYPE, 5, 31, {"s_per_byte: 'fast'"}},
+        {BODY "injection: {cpu: {s_per_byte: [1]}}\n",
+         PTO_ERR_TYPE,
+         5,
+         31,
+         {"expected a number, not a list"}},
+        {BODY "injection: {cpu: {s_per_byte: 2, s_per_byte_95: [1]}}\n",
+         PTO_ERR_TYPE,
+         5,
+         49,
+         {"two numbers", "not 1"}},
+        {BODY "injection: {cpu: {s_per_byte: 2, s_per_byte_95: 1}}\n",
+         PTO_ERR_TYPE,
+         5,
+         49,
+         {"expected a list [low, high]"}},
+        {BODY "memory: {gpu_bytes: 16GB}\n", PTO_ERR_TYPE, 5, 21, {"write KiB"}},
+        {BODY "library: {alltoall: {cpu: [{algorithm: bruck, staged: maybe}]}}\n",
+         PTO_ERR_TYPE,
+         5,
+         55,
+         {"'maybe' is neither true nor false"}},
+        {BODY "library: {alltoall: {cpu: bruck}}\n", PTO_ERR_TYPE, 5, 27, {"expected a list of rows"}},
+    };
+    ASSERT_ALL_REFUSED(bad);
+}
+
+static void impossible_numbers_are_refused(void **state) {
+    (void)state;
+    const bad_input_t bad[] = {
+        {"machine: m\nsource: s\nnode: {sockets: 0, gpus: 1, cores: 1}\n" MESSAGES,
+         PTO_ERR_RANGE,
+         3,
+         17,
+         {"sockets: must be 1 or more, not 0"}},
+        {"machine: m\nsource: s\nnode: {sockets: 1, gpus: -6, cores: 1}\n" MESSAGES,
+         PTO_ERR_RANGE,
+         3,
+         26,
+         {"gpus: must be 1 or more, not -6"}},
+        {"machine: m\nsource: s\nnode: {sockets: 1, gpus: 1, cores: 9223372036854775808}\n" MESSAGES,
+         PTO_ERR_RANGE,
+         3,
+         36,
+         {"cores:", "too large"}},
+        {ROWS("      - {protocol: eager, alpha_s: -1, beta_s_per_byte: 1}\n"),
+         PTO_ERR_RANGE,
+         7,
+         36,
+         {"alpha_s: must be 0 or more, not -1"}},
+        {ROWS("      - {protocol: eager, alpha_s: .nan, beta_s_per_byte: 1}\n"),
+         PTO_ERR_RANGE,
+         7,
+         36,
+         {"alpha_s: '.nan' is not finite"}},
+        {ROWS("      - {protocol: eager, alpha_s: 1, beta_s_per_byte: .inf}\n"),
+         PTO_ERR_RANGE,
+         7,
+         56,
+         {"beta_s_per_byte: '.inf' is not finite"}},
+        {ROWS("      - {protocol: eager, alpha_s: 1, beta_s_per_byte: 1e999}\n"),
+         PTO_ERR_RANGE,
+         7,
+         56,
+         {"too large"}},
+        {ROWS("      - {protocol: eager, alpha_s: 1e-999, beta_s_per_byte: 1}\n"),
+         PTO_ERR_RANGE,
+         7,
+         36,
+         {"too small"}},
+        {ROWS("      - {protocol: eager, alpha_s: 0, beta_s_per_byte: 0.0}\n"),
+         PTO_ERR_RANGE,
+         7,
+         9,
+         {"both 0"}},
+        {ROWS("      - {protocol: eager, below_bytes: 0, " COST "}\n"),
+         PTO_ERR_RANGE,
+         7,
+         40,
+         {"below_bytes: must be 1 or more"}},
+        {ROWS("      - {protocol: eager, below_bytes: -1, " COST "}\n"), PTO_ERR_RANGE, 7, 40, {"negative"}},
+        {ROWS("      - {protocol: eager, below_bytes: 8EiB, " COST "}\n"),
+         PTO_ERR_RANGE,
+         7,
+         40,
+         {"too large"}},
+        {ROWS("      - {protocol: eager, " COST ", samples: 0}\n"),
+         PTO_ERR_RANGE,
+         7,
+         75,
+         {"samples: must be 1"}},
+        {ROWS("      - {protocol: eager, " COST ", residual: -1}\n"),
+         PTO_ERR_RANGE,
+         7,
+         76,
+         {"residual: must be 0"}},
+        {ROWS("      - {protocol: eager, " COST ", alpha_s_95: [2e-6, 3e-6]}\n"),
+         PTO_ERR_RANGE,
+         7,
+         78,
+         {"alpha_s_95: [2e-06, 3e-06] does not contain the value 1e-06"}},
+        {ROWS("      - {protocol: eager, " COST ", beta_s_per_byte_95: [3e-10, 1e-11]}\n"),
+         PTO_ERR_RANGE,
+         7,
+         86,
+         {"beta_s_per_byte_95", "does not contain"}},
+        {ROWS("      - {protocol: eager, " COST ", alpha_s_95: [-1, 3e-6]}\n"),
+         PTO_ERR_RANGE,
+         7,
+         79,
+         {"must be 0 or more"}},
+        {BODY "injection: {cpu: {s_per_byte: 0}}\n", PTO_ERR_RANGE, 5, 31, {"must be above 0"}},
+        {BODY "memory: {gpu_bytes: 0}\n", PTO_ERR_RANGE, 5, 21, {"must be 1 or more"}},
+        {BODY "copies: {shared: {h2d: []}}\n", PTO_ERR_RANGE, 5, 24, {"h2d: expected 1 to 256 rows"}},
+        {BODY "copies: {shared: {h2d: [{procs: 1, " COST "}]}}\n",
+         PTO_ERR_RANGE,
+         5,
+         33,
+         {"procs: must be 2 or more"}},
+        {BODY "copies: {shared: {h2d: [{procs: 2147483648, " COST "}]}}\n",
+         PTO_ERR_RANGE,
+         5,
+         33,
+         {"at most 2147483647"}},
+        {BODY "copies:\n  shared:\n    h2d:\n      - {procs: 2, " COST
+              ", flagged: f}\n      - {procs: 2, " COST ", flagged: g}\n",
+         PTO_ERR_RANGE,
+         9,
+         17,
+         {"procs must rise above the 2"}},
+        {BODY "library: {alltoall: {cpu: []}}\n", PTO_ERR_RANGE, 5, 27, {"expected 1 to 256 rows"}},
+        {BODY "library: {alltoall: {cpu: [{algorithm: a, procs: 0}]}}\n",
+         PTO_ERR_RANGE,
+         5,
+         50,
+         {"procs: must be 1 or more"}},
+    };
+    ASSERT_ALL_REFUSED(bad);
+}
+
+#define EAGER(more) "      - {protocol: eager, " COST more "}\n"
+#define SHORT(more) "      - {protocol: short, " COST more "}\n"
+#define LIBRARY(rows) BODY "library:\n  alltoall:\n    cpu:\n" rows
+
+static void ranges_that_overlap_or_leave_a_gap_are_refused(void **state) {
+    (void)state;
+    const bad_input_t bad[] = {
+        {ROWS("      []\n"), PTO_ERR_RANGE, 7, 7, {"off_node: expected at least one row"}},
+        {ROWS(EAGER(", below_bytes: 9")), PTO_ERR_RANGE, 7, 79, {"leave a gap", "from 9 bytes up"}},
+        {ROWS(SHORT("") EAGER("")), PTO_ERR_RANGE, 7, 9, {"overlap", "'short' holds for every size"}},
+        {ROWS(SHORT(", below_bytes: 9") EAGER(", below_bytes: 9") "      - {protocol: rendezvous, " COST
+                                                                  "}\n"),
+         PTO_ERR_RANGE,
+         8,
+         79,
+         {"overlap", "must rise above the 9 of 'short'"}},
+        {ROWS(SHORT(", below_bytes: 9") EAGER(", below_bytes: 8") "      - {protocol: rendezvous, " COST
+                                                                  "}\n"),
+         PTO_ERR_RANGE,
+         8,
+         79,
+         {"overlap", "must rise above the 9"}},
+        {ROWS(EAGER(", below_bytes: 9") SHORT("")), PTO_ERR_RANGE, 8, 20, {"'short' cannot follow 'eager'"}},
+        {ROWS(EAGER(", below_bytes: 9") EAGER("")), PTO_ERR_RANGE, 8, 20, {"'eager' cannot follow 'eager'"}},
+        {ROWS("      - {protocol: egaer, " COST "}\n"),
+         PTO_ERR_NOT_FOUND,
+         7,
+         20,
+         {"unknown protocol 'egaer'", "did you mean 'eager'?"}},
+        {LIBRARY("      - {algorithm: bruck, below_bytes: 9}\n"),
+         PTO_ERR_RANGE,
+         8,
+         41,
+         {"leave a gap", "from 9 bytes up"}},
+        {LIBRARY("      - {algorithm: a}\n      - {algorithm: b}\n"),
+         PTO_ERR_RANGE,
+         9,
+         9,
+         {"overlap", "line 8"}},
+        {LIBRARY("      - {algorithm: a, below_bytes: 9}\n      - {algorithm: b, below_bytes: 9}\n"
+                 "      - {algorithm: c}\n"),
+         PTO_ERR_RANGE,
+         9,
+         37,
+         {"overlap", "above the 9 of line 8"}},
+        {LIBRARY("      - {algorithm: a, below_bytes: 9}\n      - {algorithm: b, procs: 4}\n"),
+         PTO_ERR_RANGE,
+         8,
+         37,
+         {"leave a gap"}},
+    };
+    ASSERT_ALL_REFUSED(bad);
+}
+
+static void a_missing_file_is_refused(void **state) {
+    (void)state;
+    pto_machine_t machine;
+    pto_error_t err;
+    char text[256];
+    assert_int_equal(pto_machine_read("tests/fixtures/none.yaml", &machine, &err), PTO_ERR_IO);
+    pto_error_format(&err, text, sizeof text);
+    assert_string_equal(text, "tests/fixtures/none.yaml:1:1: cannot open: No such file or directory");
+    assert_int_equal(pto_machine_read("tests/fixtures", &machine, &err), PTO_ERR_IO);
+}
+
+static void an_endless_file_is_refused(void **state) {
+    (void)state;
+    pto_machine_t machine;
+    pto_error_t err;
+    assert_int_equal(pto_machine_read("/dev/zero", &machine, &err), PTO_ERR_TOO_LARGE);
+    assert_string_equal(err.file, "/dev/zero");
+    assert_non_null(strstr(err.message, "larger than"));
+}
+
+static void every_beginning_of_a_file_is_read_or_refused(void **state) {
+    (void)state;
+    static const char text[] = BODY "injection: {cpu: {s_per_byte: 2, s_per_byte_95: [1, 3]}}\n"
+                                    "copies: {shared: {h2d: [{procs: 2, flagged: f, " COST "}]}}\n"
+                                    "library: {alltoall: {cpu: [{algorithm: bruck}]}}\n";
+    for (size_t size = 0; size < sizeof text; size++) {
+        char *cut = malloc(size + 1); /* of its own size, so that the sanitizer sees a read past its end */
+        assert_non_null(cut);
+        memcpy(cut, text, size);
+        pto_machine_t machine;
+        pto_error_t err = {.status = PTO_OK};
+        pto_status_t status = pto_machine_parse(cut, size, "cut.yaml", &machine, &err);
+        free(cut);
+        if (status == PTO_OK)
+            pto_machine_fini(&machine);
+        else
+            assert_true(err.status == status && err.line >= 1 && err.column >= 1);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_whole_machine_is_read),
+        cmocka_unit_test(pieces_join_without_gaps),
+        cmocka_unit_test(a_parameter_knows_its_line_and_interval),
+        cmocka_unit_test(messages_go_by_the_piece_of_their_size),
+        cmocka_unit_test(the_library_rows_go_by_processes_then_bytes),
+        cmocka_unit_test(the_recorded_machines_are_read),
+        cmocka_unit_test(malformed_yaml_is_refused),
+        cmocka_unit_test(bad_keys_are_refused),
+        cmocka_unit_test(wrong_types_are_refused),
+        cmocka_unit_test(impossible_numbers_are_refused),
+        cmocka_unit_test(ranges_that_overlap_or_leave_a_gap_are_refused),
+        cmocka_unit_test(a_missing_file_is_refused),
+        cmocka_unit_test(an_endless_file_is_refused),
+        cmocka_unit_test(every_beginning_of_a_file_is_read_or_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,257 @@
+/* Machines written and read back; files replaced as a whole or not at all. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "portolan/machine_write.h"
+
+static pto_machine_t read_machine(const char *path) {
+    pto_machine_t machine;
+    pto_error_t err;
+    if (pto_machine_read(path, &machine, &err) != PTO_OK) {
+        fail_msg("%s:%d:%d: %s", err.file, err.line, err.column, err.message);
+    }
+    return machine;
+}
+
+static char *format(const pto_machine_t *machine, const char *comment) {
+    char *text = NULL;
+    assert_int_equal(pto_machine_format(machine, comment, &text, NULL), PTO_OK);
+    return text;
+}
+
+static pto_machine_t parse(const char *text) {
+    pto_machine_t machine;
+    pto_error_t err;
+    if (pto_machine_parse(text, strlen(text), "written.yaml", &machine, &err) != PTO_OK) {
+        fail_msg("%d:%d: %s in\n%s", err.line, err.column, err.message, text);
+    }
+    return machine;
+}
+
+/* What is written, read and written again is the same text, byte for byte. */
+static void assert_round_trip(const pto_machine_t *machine) {
+    char *first = format(machine, NULL);
+    pto_machine_t again = parse(first);
+    char *second = format(&again, NULL);
+    assert_string_equal(first, second);
+    pto_machine_fini(&again);
+    free(first);
+    free(second);
+}
+
+static void assert_same_param(const pto_param_t *a, const pto_param_t *b) {
+    assert_int_equal(pto_param_known(a), pto_param_known(b));
+    assert_true(a->value == b->value && a->low == b->low && a->high == b->high);
+    assert_int_equal(a->has_interval, b->has_interval);
+}
+
+static void assert_same_postal(const pto_postal_t *a, const pto_postal_t *b) {
+    assert_same_param(&a->alpha_s, &b->alpha_s);
+    assert_same_param(&a->beta_s_per_byte, &b->beta_s_per_byte);
+    assert_int_equal(a->sample_count, b->sample_count);
+    assert_true(a->residual == b->residual);
+    assert_string_equal(a->flagged != NULL ? a->flagged : "", b->flagged != NULL ? b->flagged : "");
+}
+
+static void assert_same_messages(const pto_machine_t *a, const pto_machine_t *b) {
+    for (int space = 0; space < PTO_SPACE_COUNT; space++) {
+        for (int level = 0; level < PTO_LEVEL_COUNT; level++) {
+            const pto_message_cost_t *left = &a->messages[space][level];
+            const pto_message_cost_t *right = &b->messages[space][level];
+            assert_int_equal(left->count, right->count);
+            for (int k = 0; k < left->count; k++) {
+                assert_int_equal(left->piece[k].protocol, right->piece[k].protocol);
+                assert_int_equal(left->piece[k].from_bytes, right->piece[k].from_bytes);
+                assert_int_equal(left->piece[k].below_bytes, right->piece[k].below_bytes);
+                assert_same_postal(&left->piece[k].postal, &right->piece[k].postal);
+            }
+        }
+    }
+}
+
+static void assert_same_copies(const pto_machine_t *a, const pto_machine_t *b) {
+    for (int kind = 0; kind < PTO_COPY_COUNT; kind++) {
+        assert_int_equal(a->shared_copy_count[kind], b->shared_copy_count[kind]);
+        for (int i = 0; i < a->shared_copy_count[kind]; i++) {
+            assert_int_equal(a->shared_copies[kind][i].procs, b->shared_copies[kind][i].procs);
+            assert_same_postal(&a->shared_copies[kind][i].postal, &b->shared_copies[kind][i].postal);
+        }
+        for (int reach = 0; reach < PTO_REACH_COUNT; reach++) {
+            assert_same_postal(&a->copies[kind][reach], &b->copies[kind][reach]);
+        }
+    }
+}
+
+static void assert_same_rest(const pto_machine_t *a, const pto_machine_t *b) {
+    for (int i = 0; i < PTO_SPACE_COUNT; i++) {
+        assert_same_param(&a->injection_s_per_byte[i], &b->injection_s_per_byte[i]);
+        assert_same_postal(&a->reduce[i], &b->reduce[i]);
+    }
+    for (int reach = 0; reach < PTO_REACH_COUNT; reach++) {
+        assert_same_postal(&a->peer[reach], &b->peer[reach]);
+    }
+    assert_same_param(&a->signal_s, &b->signal_s);
+    assert_same_param(&a->event_s, &b->event_s);
+    assert_same_param(&a->kernel_launch_s, &b->kernel_launch_s);
+    assert_same_param(&a->gpu_memory_bytes, &b->gpu_memory_bytes);
+    assert_same_param(&a->host_memory_bytes, &b->host_memory_bytes);
+    assert_int_equal(a->library_count, b->library_count);
+}
+
+static void every_machine_comes_back_as_it_was(void **unused) {
+    (void)unused;
+    static const char *const paths[] = {"tests/fixtures/machine.yaml",
+                                        "scenarios/machines/summit-spectrum.yaml",
+                                        "scenarios/machines/lassen-mvapich2.yaml"};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        pto_machine_t machine = read_machine(paths[i]);
+        char *text = format(&machine, "made by a test\n\nof two lines");
+        pto_machine_t again = parse(text);
+        assert_string_equal(machine.name, again.name);
+        assert_string_equal(machine.source, again.source);
+        assert_int_equal(machine.node.cores, again.node.cores);
+        assert_same_messages(&machine, &again);
+        assert_same_copies(&machine, &again);
+        assert_same_rest(&machine, &again);
+        assert_round_trip(&machine);
+        pto_machine_fini(&machine);
+        pto_machine_fini(&again);
+        free(text);
+    }
+}
+
+static pto_machine_t small_machine(double alpha_s) {
+    pto_machine_t machine = {.node = {1, 1, 1}};
+    machine.name = strdup("m: \"odd\" \\ name\twith # marks\x01");
+    machine.source = strdup("caf\xc3\xa9, 2 lines\nhere");
+    assert_non_null(machine.name);
+    assert_non_null(machine.source);
+    pto_message_cost_t *cost = &machine.messages[PTO_SPACE_GPU][PTO_LEVEL_ON_GPU];
+    cost->count = 1;
+    cost->piece[0].protocol = PTO_PROTOCOL_RENDEZVOUS;
+    cost->piece[0].below_bytes = INT64_MAX;
+    cost->piece[0].postal.alpha_s = (pto_param_t){alpha_s, alpha_s / 3, alpha_s * 3, true, 1};
+    cost->piece[0].postal.beta_s_per_byte = (pto_param_t){1.0 / 3e10, 0, 1, false, 1};
+    return machine;
+}
+
+static void numbers_and_names_survive_exactly(void **unused) {
+    (void)unused;
+    pto_machine_t machine = small_machine(0.1 + 0.2);
+    char *text = format(&machine, "# of a comment\n");
+    pto_machine_t again = parse(text);
+    const pto_postal_t *postal = &again.messages[PTO_SPACE_GPU][PTO_LEVEL_ON_GPU].piece[0].postal;
+    assert_true(postal->alpha_s.value == 0.1 + 0.2);
+    assert_true(postal->alpha_s.low == (0.1 + 0.2) / 3);
+    assert_true(postal->beta_s_per_byte.value == 1.0 / 3e10);
+    assert_false(postal->beta_s_per_byte.has_interval);
+    assert_string_equal(again.name, machine.name);
+    assert_string_equal(again.source, machine.source);
+    pto_machine_fini(&machine);
+    pto_machine_fini(&again);
+    free(text);
+}
+
+static void bytes_that_are_no_text_do_not_spoil_the_file(void **unused) {
+    (void)unused;
+    static const char *const odd[] = {"\xff",     "a\xc3",        "\xed\xa0\x80",
+                                      "\xc2\x85", "\xef\xbf\xbe", "\xf5\x80\x80\x80",
+                                      "\xe2\x82", "\x7f\r"};
+    pto_machine_t machine = small_machine(1e-6);
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        free(machine.name);
+        machine.name = strdup(odd[i]);
+        assert_non_null(machine.name);
+        char *text = format(&machine, odd[i]);
+        pto_machine_t again = parse(text);
+        assert_true(strlen(again.name) > 0);
+        pto_machine_fini(&again);
+        free(text);
+    }
+    pto_machine_fini(&machine);
+}
+
+/* --- files ------------------------------------------------------------------------------------------------
+ */
+
+static char folder[64];
+
+static int make_folder(void **unused) {
+    (void)unused;
+    snprintf(folder, sizeof folder, "/tmp/portolan-test-XXXXXX");
+    return mkdtemp(folder) != NULL ? 0 : -1;
+}
+
+static int remove_folder(void **unused) {
+    (void)unused;
+    char path[96];
+    snprintf(path, sizeof path, "%s/m.yaml", folder);
+    unlink(path);
+    return rmdir(folder);
+}
+
+static int count_files(void) {
+    int count = 0;
+    DIR *listing = opendir(folder);
+    assert_non_null(listing);
+    for (const struct dirent *entry = readdir(listing); entry != NULL; entry = readdir(listing)) {
+        count += entry->d_name[0] != '.';
+    }
+    closedir(listing);
+    return count;
+}
+
+static void a_file_is_replaced_whole_and_only_by_force(void **unused) {
+    (void)unused;
+    char path[96];
+    pto_error_t err;
+    pto_machine_t before = small_machine(1e-6);
+    pto_machine_t after = small_machine(2e-6);
+    snprintf(path, sizeof path, "%s/m.yaml", folder);
+    assert_int_equal(pto_machine_write(&before, NULL, path, false, &err), PTO_OK);
+    assert_int_equal(pto_machine_write(&after, NULL, path, false, &err), PTO_ERR_IO);
+    assert_string_equal(err.file, path);
+    assert_non_null(strstr(err.message, "--force"));
+    pto_machine_t read = read_machine(path);
+    assert_true(read.messages[PTO_SPACE_GPU][PTO_LEVEL_ON_GPU].piece[0].postal.alpha_s.value == 1e-6);
+    pto_machine_fini(&read);
+    assert_int_equal(pto_machine_write(&after, NULL, path, true, &err), PTO_OK);
+    read = read_machine(path);
+    assert_true(read.messages[PTO_SPACE_GPU][PTO_LEVEL_ON_GPU].piece[0].postal.alpha_s.value == 2e-6);
+    assert_int_equal(count_files(), 1);
+    pto_machine_fini(&read);
+    pto_machine_fini(&before);
+    pto_machine_fini(&after);
+}
+
+static void a_folder_that_is_not_there_is_an_error(void **unused) {
+    (void)unused;
+    char path[96];
+    pto_error_t err;
+    pto_machine_t machine = small_machine(1e-6);
+    snprintf(path, sizeof path, "%s/none/m.yaml", folder);
+    assert_int_equal(pto_machine_write(&machine, NULL, path, true, &err), PTO_ERR_IO);
+    assert_string_equal(err.file, path);
+    pto_machine_fini(&machine);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_machine_comes_back_as_it_was),
+        cmocka_unit_test(numbers_and_names_survive_exactly),
+        cmocka_unit_test(bytes_that_are_no_text_do_not_spoil_the_file),
+        cmocka_unit_test(a_file_is_replaced_whole_and_only_by_force),
+        cmocka_unit_test(a_folder_that_is_not_there_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

@@ -1,0 +1,266 @@
+/* Whether check finds what is wrong: plans of every strategy and algorithm, each field of each step changed a
+ * little, are caught, or do what they did before. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "plan_internal.h"
+#include "portolan/check.h"
+#include "portolan/strategy.h"
+
+/* --- changing one thing ----------------------------------------------------------------------------------
+ */
+
+typedef struct {
+    const char *field;
+    size_t offset;
+    size_t size;
+    int64_t delta;
+} mutation_t;
+
+#define CHANGE(field, delta)                                                                                 \
+    { #field, offsetof(pto_step_t, field), sizeof(((pto_step_t *)NULL)->field), (delta) }
+#define BOTH_WAYS(field) CHANGE(field, 1), CHANGE(field, -1)
+#define EXPR(field)                                                                                          \
+    BOTH_WAYS(field.constant), CHANGE(field.loop, 1), CHANGE(field.power, 1), CHANGE(field.core, 1)
+#define SLICE(field)                                                                                         \
+    BOTH_WAYS(field.buffer), CHANGE(field.buffer, 2), CHANGE(field.of_owner, 1), BOTH_WAYS(field.anchor),    \
+        CHANGE(field.anchor, 2), CHANGE(field.reversed, 1), BOTH_WAYS(field.parts),                          \
+        CHANGE(field.reverse_bits, 1), BOTH_WAYS(field.share), BOTH_WAYS(field.share_count),                 \
+        EXPR(field.offset), EXPR(field.align), EXPR(field.first), EXPR(field.run), EXPR(field.stride),       \
+        EXPR(field.until)
+
+static const mutation_t mutations[] = {
+    BOTH_WAYS(kind),       BOTH_WAYS(core_first),  BOTH_WAYS(core_count),
+    BOTH_WAYS(group),      EXPR(who_first),        EXPR(who_stride),
+    EXPR(who_until),       BOTH_WAYS(peers.kind),  CHANGE(peers.kind, 2),
+    EXPR(peers.first),     EXPR(peers.stride),     EXPR(peers.until),
+    BOTH_WAYS(peers.sign), CHANGE(peers.sign, -2), BOTH_WAYS(peers.node_shift),
+    CHANGE(even_empty, 1), BOTH_WAYS(flag),        SLICE(source),
+    SLICE(target),
+};
+
+/* Change one field; a bool is toggled. */
+static void mutate(pto_step_t *step, const mutation_t *mutation) {
+    char *place = (char *)step + mutation->offset;
+    if (mutation->size == sizeof(int64_t)) {
+        int64_t value;
+        memcpy(&value, place, sizeof value);
+        value += mutation->delta;
+        memcpy(place, &value, sizeof value);
+    } else if (mutation->size == sizeof(int)) {
+        int value;
+        memcpy(&value, place, sizeof value);
+        value += (int)mutation->delta;
+        memcpy(place, &value, sizeof value);
+    } else {
+        bool value;
+        memcpy(&value, place, sizeof value);
+        value = !value;
+        memcpy(place, &value, sizeof value);
+    }
+}
+
+/* Everything that a plan does as one number: who, with whom, which bytes of whose buffers. Within a stage of
+ * one rank it does not count in which order things are done at once. */
+typedef struct {
+    const pto_plan_t *plan;
+    uint64_t hash;
+} deeds_t;
+
+static void add_deed(deeds_t *deeds, int64_t value) {
+    deeds->hash = (deeds->hash ^ (uint64_t)value) * 0x100000001b3u;
+    deeds->hash ^= deeds->hash >> 31;
+}
+
+static bool add_range(void *context, int64_t offset_bytes, int64_t bytes) {
+    add_deed(context, offset_bytes);
+    add_deed(context, bytes);
+    return true;
+}
+
+static bool is_local(const pto_step_t *step) {
+    return step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE;
+}
+
+static bool is_signal(const pto_step_t *step) {
+    return step->kind == PTO_STEP_SIGNAL || step->kind == PTO_STEP_WAIT;
+}
+
+/* One action's number; 0 where it comes to nothing. */
+static uint64_t deed_of(const pto_plan_t *plan, const pto_action_t *action) {
+    const pto_step_t *step = action->step;
+    const pto_slice_t *slice[] = {is_signal(step) || step->kind == PTO_STEP_RECV ? NULL : &step->source,
+                                  is_signal(step) || step->kind == PTO_STEP_SEND ? NULL : &step->target};
+    deeds_t deed = {.plan = plan, .hash = 0xcbf29ce484222325u};
+    add_deed(&deed, step->kind);
+    add_deed(&deed, is_local(step) ? -1 : action->peer_rank);
+    add_deed(&deed, is_signal(step) ? step->flag : -1);
+    int64_t bytes = 0;
+    for (int i = 0; i < 2; i++) {
+        if (!slice[i])
+            continue;
+        add_deed(&deed, slice[i]->buffer);
+        add_deed(&deed, pto_slice_holder(plan, slice[i], action));
+        pto_slice_visit(plan, slice[i], action, add_range, &deed);
+        bytes += pto_slice_bytes(plan, slice[i], action);
+    }
+    bool counts = bytes > 0 || is_signal(step) || (step->even_empty && !is_local(step));
+    return counts ? deed.hash : 0;
+}
+
+static uint64_t deeds_in_step(const pto_plan_t *plan, const pto_step_t *step, int64_t rank, int64_t k) {
+    pto_action_t action;
+    if (!pto_step_acts(plan, step, rank, k, &action))
+        return 0;
+    if (step->peers.kind == PTO_PEERS_NONE)
+        return deed_of(plan, &action);
+    uint64_t sum = 0;
+    int64_t count = pto_step_peer_count(plan, &action);
+    for (int64_t j = 0; j < count; j++)
+        if (pto_step_peer(plan, j, &action))
+            sum += deed_of(plan, &action);
+    return sum;
+}
+
+static void add_stage(deeds_t *deeds, const pto_walk_t *walk, int64_t rank) {
+    uint64_t sum = 0;
+    for (int i = 0; i < walk->stage->step_count; i++) {
+        uint64_t step = deeds_in_step(deeds->plan, pto_plan_step(deeds->plan, walk->stage->step_first + i),
+                                      rank, walk->k);
+        if (walk->stage->order == PTO_ORDER_SEQUENCE && step)
+            add_deed(deeds, (int64_t)step);
+        else
+            sum += step;
+    }
+    if (sum)
+        add_deed(deeds, (int64_t)sum);
+}
+
+static uint64_t deeds_of(const pto_plan_t *plan) {
+    deeds_t deeds = {.plan = plan, .hash = 0xcbf29ce484222325u};
+    pto_walk_t walk;
+    pto_walk_begin(&walk, plan);
+    while (pto_walk_next(&walk))
+        for (int64_t rank = 0; rank < pto_layout_rank_count(&plan->request.layout); rank++)
+            add_stage(&deeds, &walk, rank);
+    return deeds.hash;
+}
+
+static struct {
+    int64_t made;
+    int64_t caught;
+    int64_t as_right; /* every rank does the same as before, or a known twin of it */
+    int64_t survived;
+} campaign;
+
+/* Plans that differ and are as right. cuda_aware copies `in` to `out` before anything else, so what its first
+ * stage sends it may send from either. A ring that goes round once more brings everybody what he has already.
+ */
+static bool is_known_twin(const pto_plan_t *plan, const mutation_t *mutation) {
+    const pto_request_t *request = &plan->request;
+    if (request->collective != PTO_COLLECTIVE_ALLREDUCE)
+        return false;
+    bool other_source = strcmp(request->strategy->name, "cuda_aware") == 0 &&
+                        strcmp(mutation->field, "source.buffer") == 0 && mutation->delta == -1;
+    bool once_more = strcmp(request->algorithm->name, "ring") == 0 && strcmp(mutation->field, "to") == 0 &&
+                     mutation->delta == 1;
+    return other_source || once_more;
+}
+
+/* Check a plan that was changed in one place. */
+static void judge(const pto_plan_t *plan, int index, const mutation_t *mutation, uint64_t deeds) {
+    pto_check_report_t report;
+    pto_error_t err = {0};
+    pto_status_t status = pto_check(plan, &report, &err);
+    campaign.made++;
+    if (status == PTO_ERR_INVALID_PLAN) {
+        campaign.caught++;
+        assert_true(err.message[0] != '\0');
+        return;
+    }
+    assert_int_equal(status, PTO_OK);
+    if (deeds_of(plan) == deeds || is_known_twin(plan, mutation)) {
+        campaign.as_right++;
+        return;
+    }
+    campaign.survived++;
+    print_message("survived: %s by %s with %s, %d, %s %+lld\n", pto_collective_name(plan->request.collective),
+                  plan->request.strategy->name, plan->request.algorithm->name, index, mutation->field,
+                  (long long)mutation->delta);
+}
+
+static void mutate_steps(pto_plan_t *plan, uint64_t deeds) {
+    static const mutation_t dropping = {"dropped", 0, 0, 0};
+    for (int index = 0; index < plan->steps.count; index++) {
+        pto_step_t *step = (pto_step_t *)plan->steps.item + index;
+        pto_step_t kept = *step;
+        for (size_t i = 0; i < sizeof mutations / sizeof *mutations; i++) {
+            mutate(step, &mutations[i]);
+            judge(plan, index, &mutations[i], deeds);
+            *step = kept;
+        }
+        step->core_count = 0;
+        judge(plan, index, &dropping, deeds);
+        *step = kept;
+    }
+}
+
+/* Loops that begin or end one too early or too late. */
+static void mutate_loops(pto_plan_t *plan, uint64_t deeds) {
+    static const mutation_t bound[] = {
+        {"from", 0, 0, 1}, {"from", 0, 0, -1}, {"to", 0, 0, 1}, {"to", 0, 0, -1}};
+    for (int index = 0; index < plan->nodes.count; index++) {
+        pto_node_t *node = (pto_node_t *)plan->nodes.item + index;
+        pto_node_t kept = *node;
+        for (size_t i = 0; i < sizeof bound / sizeof *bound && node->kind == PTO_NODE_LOOP; i++) {
+            *(i < 2 ? &node->from : &node->to) += bound[i].delta;
+            judge(plan, index, &bound[i], deeds);
+            *node = kept;
+        }
+    }
+}
+
+static void mutate_plan(pto_request_t request) {
+    pto_plan_t *plan = NULL;
+    if (pto_plan_create(&request, &plan, NULL) != PTO_OK)
+        return;
+    uint64_t deeds = deeds_of(plan);
+    mutate_steps(plan, deeds);
+    mutate_loops(plan, deeds);
+    pto_plan_destroy(plan);
+}
+
+static void every_mutation_is_caught_or_changes_nothing(void **state) {
+    (void)state;
+    for (int s = 0; s < pto_strategy_count(); s++)
+        for (int a = 0; a < pto_algorithm_count(); a++)
+            for (int collective = 0; collective < PTO_COLLECTIVE_COUNT; collective++) {
+                pto_request_t request = {.layout = {3, 2, 1, 3, 2},
+                                         .collective = (pto_collective_t)collective,
+                                         .datatype = PTO_DATATYPE_FLOAT,
+                                         .bytes = 4 * 29,
+                                         .messages = 5,
+                                         .strategy = pto_strategy_at(s),
+                                         .algorithm = pto_algorithm_at(a)};
+                mutate_plan(request);
+                request.split = PTO_SPLIT_DESTINATIONS;
+                if (request.strategy->splits)
+                    mutate_plan(request);
+            }
+    print_message("%lld mutants: %lld caught, %lld as right, %lld survived\n", (long long)campaign.made,
+                  (long long)campaign.caught, (long long)campaign.as_right, (long long)campaign.survived);
+    assert_int_equal(campaign.survived, 0);
+    assert_true(campaign.caught > 10000);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_mutation_is_caught_or_changes_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,256 @@
+/* Predicting and picking, on made-up machines whose winners can be worked out by hand. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "portolan/pick.h"
+
+/* A GPU message starts in 2 us and moves 1 GB/s, a CPU message starts in 1 us and moves 10 GB/s, a copy
+ * starts in 5 us and moves 10 GB/s. One message of s bytes: direct 2 + s/1000 us, staged 11 + 3 s/10000 us.
+ */
+static const char simple_machine[] =
+    "machine: simple\n"
+    "source: made up\n"
+    "node: {sockets: 1, gpus: 2, cores: 8}\n"
+    "messages:\n"
+    "  cpu:\n"
+    "    on_socket: [{protocol: eager, alpha_s: 1.0e-6, beta_s_per_byte: 1.0e-10}]\n"
+    "    off_node: [{protocol: eager, alpha_s: 1.0e-6, beta_s_per_byte: 1.0e-10}]\n"
+    "  gpu:\n"
+    "    on_socket: [{protocol: eager, alpha_s: 2.0e-6, beta_s_per_byte: 1.0e-9}]\n"
+    "    off_node: [{protocol: eager, alpha_s: 2.0e-6, beta_s_per_byte: 1.0e-9}]\n"
+    "copies:\n"
+    "  h2d: {on_socket: {alpha_s: 5.0e-6, beta_s_per_byte: 1.0e-10}}\n"
+    "  d2h: {on_socket: {alpha_s: 5.0e-6, beta_s_per_byte: 1.0e-10}}\n"
+    "memory: {gpu_bytes: 1000000, host_bytes: 100000000}\n";
+
+typedef struct {
+    pto_machine_t machine;
+    pto_scenario_t scenario;
+    pto_predictions_t predictions;
+} asked_t;
+
+static void ask(asked_t *asked, const char *machine, const char *scenario) {
+    pto_error_t err = {0};
+    char text[2048];
+    pto_error_format(&err, text, sizeof text);
+    if (pto_machine_parse(machine, strlen(machine), "machine.yaml", &asked->machine, &err) != PTO_OK ||
+        pto_scenario_parse(scenario, strlen(scenario), "scenario.yaml", &asked->scenario, &err) != PTO_OK ||
+        pto_scenario_bind(&asked->scenario, &asked->machine, &err) != PTO_OK ||
+        pto_predict(&asked->scenario, &asked->machine, true, &asked->predictions, &err) != PTO_OK)
+        fail_msg("%s:%d: %s", err.file, err.line, err.message);
+}
+
+static void drop(asked_t *asked) {
+    pto_predictions_fini(&asked->predictions);
+    pto_scenario_fini(&asked->scenario);
+    pto_machine_fini(&asked->machine);
+}
+
+typedef struct {
+    int64_t from, below;
+    const char *winner, *runner_up;
+} expected_t;
+
+static void expect_ranges(const asked_t *asked, const expected_t *expected, int64_t expected_count) {
+    pto_range_t *range = NULL;
+    int64_t count = 0;
+    assert_int_equal(pto_pick(&asked->predictions, &range, &count, NULL), PTO_OK);
+    assert_int_equal(count, expected_count);
+    for (int64_t i = 0; i < count; i++) {
+        assert_int_equal(range[i].from, expected[i].from);
+        assert_int_equal(range[i].below, expected[i].below);
+        assert_string_equal(asked->predictions.strategy[range[i].winner]->name, expected[i].winner);
+        assert_string_equal(asked->predictions.strategy[range[i].runner_up]->name, expected[i].runner_up);
+    }
+    free(range);
+}
+
+static void the_winner_changes_where_the_lines_cross(void **state) {
+    (void)state;
+    asked_t asked;
+    ask(&asked, simple_machine,
+        "scenario: one message\nmachine: m.yaml\ncollective: messages\nmessages: 1\n"
+        "layout: {nodes: 2, gpus_per_node: 1, cores_per_gpu: 1}\n"
+        "bytes: [1000, 12000, 13000, 50000]\nstrategies: [cuda_aware, three_step]\n");
+    /* 2 + s/1000 = 11 + 3 s/10000 at s = 12857. */
+    const expected_t expected[] = {{1000, 13000, "cuda_aware", "three_step"},
+                                   {13000, INT64_MAX, "three_step", "cuda_aware"}};
+    expect_ranges(&asked, expected, 2);
+    drop(&asked);
+}
+
+static void many_messages_share_one_copy(void **state) {
+    (void)state;
+    asked_t asked;
+    ask(&asked, simple_machine,
+        "scenario: many messages\nmachine: m.yaml\ncollective: messages\nmessages: [1, 8, 12, 20]\n"
+        "layout: {nodes: 2, gpus_per_node: 1, cores_per_gpu: 1}\nbytes: 0\n"
+        "strategies: [cuda_aware, three_step]\n");
+    assert_int_equal(asked.predictions.sweep, PTO_SWEEP_MESSAGES);
+    /* No bytes: nothing is sent or copied at all, so both cost nothing and the first named wins. */
+    const expected_t nothing[] = {{1, INT64_MAX, "cuda_aware", "three_step"}};
+    expect_ranges(&asked, nothing, 1);
+    drop(&asked);
+    ask(&asked, simple_machine,
+        "scenario: many messages\nmachine: m.yaml\ncollective: messages\nmessages: [1, 8, 12, 20]\n"
+        "layout: {nodes: 2, gpus_per_node: 1, cores_per_gpu: 1}\nbytes: 1\n"
+        "strategies: [cuda_aware, three_step]\n");
+    /* 2 n against 10 + n. */
+    const expected_t expected[] = {{1, 12, "cuda_aware", "three_step"},
+                                   {12, INT64_MAX, "three_step", "cuda_aware"}};
+    expect_ranges(&asked, expected, 2);
+    drop(&asked);
+}
+
+static void equal_prices_are_a_toss_up(void **state) {
+    (void)state;
+    asked_t asked;
+    ask(&asked, simple_machine,
+        "scenario: one element has one share\nmachine: m.yaml\ncollective: alltoall\n"
+        "layout: {nodes: 2, gpus_per_node: 1, cores_per_gpu: 2}\nbytes: 4\n"
+        "strategies: [three_step, dup_devptr]\n");
+    pto_range_t *range = NULL;
+    int64_t count = 0;
+    assert_int_equal(pto_pick(&asked.predictions, &range, &count, NULL), PTO_OK);
+    assert_int_equal(count, 1);
+    assert_true(range[0].toss_up);
+    assert_true(range[0].margin_high < 1e-12);
+    free(range);
+    drop(&asked);
+}
+
+static void buffers_too_large_for_a_gpu_are_the_reason(void **state) {
+    (void)state;
+    asked_t asked;
+    ask(&asked, simple_machine,
+        "scenario: memory\nmachine: m.yaml\ncollective: allreduce\n"
+        "layout: {nodes: 2, gpus_per_node: 1, cores_per_gpu: 1}\nbytes: [250000, 600000]\n"
+        "strategies: [three_step, cuda_aware]\n");
+    assert_true(pto_prediction_at(&asked.predictions, 0, 0)->applicable);
+    const pto_prediction_t *large = pto_prediction_at(&asked.predictions, 1, 0);
+    assert_false(large->applicable);
+    assert_non_null(strstr(large->reason, "memory.gpu_bytes"));
+    pto_range_t *range = NULL;
+    int64_t count = 0;
+    assert_int_equal(pto_pick(&asked.predictions, &range, &count, NULL), PTO_OK);
+    assert_int_equal(count, 2);
+    assert_int_equal(range[1].winner, -1);
+    free(range);
+    drop(&asked);
+}
+
+static void best_takes_the_cheapest_algorithm(void **state) {
+    (void)state;
+    const char *const library[] = {"best", "pairwise", "bruck", "linear"};
+    double seconds[4][2];
+    for (int i = 0; i < 4; i++) {
+        char scenario[512];
+        asked_t asked;
+        snprintf(scenario, sizeof scenario,
+                 "scenario: algorithms\nmachine: m.yaml\ncollective: alltoall\n"
+                 "layout: {nodes: 16, gpus_per_node: 1, cores_per_gpu: 1}\nbytes: [4, 20000]\n"
+                 "strategies: [three_step]\nlibrary: %s\n",
+                 library[i]);
+        ask(&asked, simple_machine, scenario);
+        for (int point = 0; point < 2; point++)
+            seconds[i][point] = pto_prediction_at(&asked.predictions, point, 0)->price.seconds;
+        if (i == 0) {
+            assert_string_equal(pto_prediction_at(&asked.predictions, 0, 0)->algorithm->name, "bruck");
+            assert_string_equal(pto_prediction_at(&asked.predictions, 1, 0)->algorithm->name, "pairwise");
+        }
+        drop(&asked);
+    }
+    for (int point = 0; point < 2; point++)
+        assert_true(seconds[0][point] == fmin(seconds[1][point], fmin(seconds[2][point], seconds[3][point])));
+}
+
+static void a_table_of_byte_ranges_names_the_algorithm(void **state) {
+    (void)state;
+    asked_t asked;
+    ask(&asked, simple_machine,
+        "scenario: table\nmachine: m.yaml\ncollective: alltoall\n"
+        "layout: {nodes: 16, gpus_per_node: 1, cores_per_gpu: 1}\nbytes: [4, 1000, 1024, 20000]\n"
+        "strategies: [three_step]\n"
+        "library: [{below_bytes: 1024, algorithm: linear}, {algorithm: bruck}]\n");
+    const char *const expected[] = {"linear", "linear", "bruck", "bruck"};
+    for (int point = 0; point < 4; point++)
+        assert_string_equal(pto_prediction_at(&asked.predictions, point, 0)->algorithm->name,
+                            expected[point]);
+    drop(&asked);
+}
+
+/* What a machine file says of its library holds unless the scenario asks for the best. */
+static void the_machines_library_table_is_followed(void **state) {
+    (void)state;
+    char machine[4096];
+    snprintf(machine, sizeof machine, "%s%s", simple_machine,
+             "library:\n  alltoall:\n    cpu: [{algorithm: linear}]\n    gpu: [{algorithm: pairwise}]\n");
+    asked_t asked;
+    ask(&asked, machine,
+        "scenario: library\nmachine: m.yaml\ncollective: alltoall\n"
+        "layout: {nodes: 16, gpus_per_node: 1, cores_per_gpu: 1}\nbytes: 4\nstrategies: [three_step, "
+        "cuda_aware]\n");
+    assert_string_equal(pto_prediction_at(&asked.predictions, 0, 0)->algorithm->name, "linear");
+    assert_string_equal(pto_prediction_at(&asked.predictions, 0, 1)->algorithm->name, "pairwise");
+    drop(&asked);
+}
+
+/* Two prices 10 percent apart: a toss-up once the interval of their difference reaches that far. */
+static void a_margin_inside_the_intervals_is_a_toss_up(void **state) {
+    (void)state;
+    const char *const wide[] = {"alpha_s_95: [1.99e-6, 2.01e-6]", "alpha_s_95: [1.0e-6, 3.0e-6]"};
+    for (int i = 0; i < 2; i++) {
+        char machine[2048];
+        snprintf(machine, sizeof machine,
+                 "machine: wide\nsource: made up\nnode: {sockets: 1, gpus: 2, cores: 8}\nmessages:\n"
+                 "  cpu: {off_node: [{protocol: eager, alpha_s: 1.0e-6, beta_s_per_byte: 1.0e-10}]}\n"
+                 "  gpu: {off_node: [{protocol: eager, alpha_s: 2.0e-6, %s, beta_s_per_byte: 1.0e-9}]}\n"
+                 "copies:\n  h2d: {on_socket: {alpha_s: 0.6e-6, beta_s_per_byte: 1.0e-10}}\n"
+                 "  d2h: {on_socket: {alpha_s: 0.6e-6, beta_s_per_byte: 1.0e-10}}\n",
+                 wide[i]);
+        asked_t asked;
+        ask(&asked, machine,
+            "scenario: close\nmachine: m.yaml\ncollective: messages\nmessages: 1\n"
+            "layout: {nodes: 2, gpus_per_node: 1, cores_per_gpu: 1}\nbytes: 1\n"
+            "strategies: [cuda_aware, three_step]\n");
+        pto_range_t *range = NULL;
+        int64_t count = 0;
+        assert_int_equal(pto_pick(&asked.predictions, &range, &count, NULL), PTO_OK);
+        assert_int_equal(range[0].toss_up, i == 1);
+        free(range);
+        drop(&asked);
+    }
+}
+
+static void an_unknown_strategy_suggests_the_nearest(void **state) {
+    (void)state;
+    const pto_strategy_t *strategy;
+    pto_error_t err;
+    assert_int_equal(pto_strategy_find("three_stpe", &strategy, &err), PTO_ERR_NOT_FOUND);
+    assert_non_null(strstr(err.message, "'three_step'"));
+    const pto_algorithm_t *algorithm;
+    assert_int_equal(pto_algorithm_find("bruck", PTO_COLLECTIVE_ALLREDUCE, &algorithm, &err),
+                     PTO_ERR_NOT_APPLICABLE);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_winner_changes_where_the_lines_cross),
+        cmocka_unit_test(many_messages_share_one_copy),
+        cmocka_unit_test(equal_prices_are_a_toss_up),
+        cmocka_unit_test(buffers_too_large_for_a_gpu_are_the_reason),
+        cmocka_unit_test(best_takes_the_cheapest_algorithm),
+        cmocka_unit_test(a_table_of_byte_ranges_names_the_algorithm),
+        cmocka_unit_test(the_machines_library_table_is_followed),
+        cmocka_unit_test(a_margin_inside_the_intervals_is_a_toss_up),
+        cmocka_unit_test(an_unknown_strategy_suggests_the_nearest),
+    };
+    return cmocka_run_group_tests_name("pick", tests, NULL, NULL);
+}

@@ -1,0 +1,380 @@
+/* Plans: every strategy with every algorithm is proved right on every small layout, and the arithmetic that
+ * all interpreters rely on. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "portolan/check.h"
+#include "portolan/plan.h"
+#include "portolan/strategy.h"
+
+/* How many plans were proved, by strategy, algorithm and collective. */
+enum { KNOWN_MAX = 32 };
+static int64_t proved[KNOWN_MAX][KNOWN_MAX][PTO_COLLECTIVE_COUNT];
+static int64_t proved_count;
+
+static void note_proved(const pto_request_t *request) {
+    int strategy = 0, algorithm = 0;
+    while (pto_strategy_at(strategy) != request->strategy)
+        strategy++;
+    while (pto_algorithm_at(algorithm) != request->algorithm)
+        algorithm++;
+    proved[strategy][algorithm][request->collective]++;
+    proved_count++;
+}
+
+static const char *describe(const pto_request_t *request, const pto_error_t *err) {
+    static char text[1024];
+    const pto_layout_t *layout = &request->layout;
+    snprintf(text, sizeof text,
+             "%s by %s and %s, split %s, %lld nodes x %lld GPUs x %lld owners of %lld cores, %lld bytes, "
+             "%lld messages, unique %lld, counts %d: %s",
+             pto_collective_name(request->collective), request->strategy->name, request->algorithm->name,
+             pto_split_name(request->split), (long long)layout->nodes, (long long)layout->gpus_per_node,
+             (long long)layout->owners_per_gpu, (long long)layout->cores_per_gpu, (long long)request->bytes,
+             (long long)request->messages, (long long)request->unique_bytes,
+             request->counts ? (int)request->counts->kind : -1, err->message);
+    return text;
+}
+
+/* Build and check a plan; one that does not apply must say why. */
+static void prove(const pto_request_t *request) {
+    pto_error_t err = {0};
+    pto_plan_t *plan = NULL;
+    pto_status_t status = pto_plan_create(request, &plan, &err);
+    if (status == PTO_ERR_NOT_APPLICABLE) {
+        assert_true(err.message[0] != '\0');
+        return;
+    }
+    if (status != PTO_OK)
+        fail_msg("%s", describe(request, &err));
+    pto_check_report_t report;
+    status = pto_check(plan, &report, &err);
+    pto_plan_destroy(plan);
+    if (status != PTO_OK)
+        fail_msg("%s", describe(request, &err));
+    assert_int_equal(report.ranks, pto_layout_rank_count(&request->layout));
+    note_proved(request);
+}
+
+typedef void (*with_request_t)(pto_request_t request);
+
+/* Every pair of a strategy and an algorithm that know the collective, with both splits where one splits. */
+static void with_every_route(pto_request_t request, with_request_t visit) {
+    for (int s = 0; s < pto_strategy_count(); s++)
+        for (int a = 0; a < pto_algorithm_count(); a++) {
+            request.strategy = pto_strategy_at(s);
+            request.algorithm = pto_algorithm_at(a);
+            if (!(request.strategy->collectives & request.algorithm->collectives & 1u << request.collective))
+                continue;
+            for (int split = 0; split < (request.strategy->splits ? PTO_SPLIT_COUNT : 1); split++) {
+                request.split = (pto_split_t)split;
+                visit(request);
+            }
+        }
+}
+
+/* Layouts up to 4 x 4 x 4, each with one owner per GPU and with as many as cores. */
+static void with_every_layout(pto_request_t request, with_request_t visit) {
+    for (int64_t shape = 0; shape < 64; shape++)
+        for (int many = 0; many < 2; many++) {
+            pto_layout_t layout = {.nodes = 1 + shape / 16,
+                                   .gpus_per_node = 1 + shape / 4 % 4,
+                                   .cores_per_gpu = 1 + shape % 4,
+                                   .owners_per_gpu = 1,
+                                   .gpus_per_socket = 2};
+            if (many && layout.cores_per_gpu == 1)
+                continue;
+            if (many)
+                layout.owners_per_gpu = layout.cores_per_gpu;
+            request.layout = layout;
+            visit(request);
+        }
+}
+
+static void with_sizes(pto_request_t request, const int64_t *bytes, size_t count, with_request_t visit) {
+    for (size_t i = 0; i < count; i++) {
+        request.bytes = bytes[i];
+        visit(request);
+    }
+}
+
+static void prove_request(pto_request_t request) { prove(&request); }
+static void prove_routes(pto_request_t request) { with_every_route(request, prove_request); }
+
+/* --- conformance ---------------------------------------------------------------------------------------- */
+
+/* Nothing, less than an element, one element, fewer and more elements than processes, a ragged number of
+ * bytes. */
+static void allreduce_sizes(pto_request_t request) {
+    static const int64_t bytes[] = {0, 1, 4, 28, 97, 1024};
+    with_sizes(request, bytes, sizeof bytes / sizeof *bytes, prove_routes);
+}
+
+static void allreduce_is_right_on_every_small_layout(void **state) {
+    (void)state;
+    pto_request_t request = {.collective = PTO_COLLECTIVE_ALLREDUCE, .datatype = PTO_DATATYPE_FLOAT};
+    with_every_layout(request, allreduce_sizes);
+}
+
+static void alltoall_sizes(pto_request_t request) {
+    static const int64_t bytes[] = {0, 1, 7, 12, 131072};
+    with_sizes(request, bytes, sizeof bytes / sizeof *bytes, prove_routes);
+}
+
+static void alltoall_is_right_on_every_small_layout(void **state) {
+    (void)state;
+    pto_request_t request = {.collective = PTO_COLLECTIVE_ALLTOALL, .datatype = PTO_DATATYPE_FLOAT};
+    with_every_layout(request, alltoall_sizes);
+}
+
+static void alltoallv_sizes(pto_request_t request) {
+    static const int64_t bytes[] = {0, 1, 23, 64};
+    with_sizes(request, bytes, sizeof bytes / sizeof *bytes, prove_routes);
+}
+
+static void alltoallv_is_right_with_equal_counts(void **state) {
+    (void)state;
+    pto_counts_t counts = {.kind = PTO_COUNTS_EQUAL};
+    pto_request_t request = {
+        .collective = PTO_COLLECTIVE_ALLTOALLV, .datatype = PTO_DATATYPE_DOUBLE, .counts = &counts};
+    with_every_layout(request, alltoallv_sizes);
+    request.implementation = PTO_IMPLEMENTATION_ISEND_IRECV;
+    request.counts = NULL;
+    request.layout = (pto_layout_t){3, 2, 1, 4, 2};
+    alltoallv_sizes(request);
+}
+
+static void alltoallv_is_right_with_skewed_counts(void **state) {
+    (void)state;
+    pto_counts_t counts = {.kind = PTO_COUNTS_SKEW, .skew = 1.0, .seed = 20240229};
+    pto_request_t request = {
+        .collective = PTO_COLLECTIVE_ALLTOALLV, .datatype = PTO_DATATYPE_BYTE, .counts = &counts};
+    with_every_layout(request, alltoallv_sizes);
+    counts.skew = 0.25;
+    request.implementation = PTO_IMPLEMENTATION_ISEND_IRECV;
+    request.layout = (pto_layout_t){3, 3, 1, 3, 3};
+    alltoallv_sizes(request);
+}
+
+/* Many pairs say nothing, some a lot. */
+static void alltoallv_is_right_with_a_sparse_matrix(void **state) {
+    (void)state;
+    int64_t matrix[144];
+    for (int64_t i = 0; i < 144; i++)
+        matrix[i] = i % 5 == 0 ? 1 + i * i % 89 : 0;
+    pto_counts_t counts = {.kind = PTO_COUNTS_MATRIX, .order = 12, .matrix = matrix};
+    pto_request_t request = {.collective = PTO_COLLECTIVE_ALLTOALLV, .bytes = 1, .counts = &counts};
+    static const pto_layout_t layout[] = {{3, 4, 1, 1, 2}, {4, 3, 1, 4, 1}, {2, 6, 1, 3, 3}, {2, 2, 3, 3, 2}};
+    for (size_t i = 0; i < sizeof layout / sizeof *layout; i++) {
+        request.layout = layout[i];
+        prove_routes(request);
+    }
+}
+
+static void message_sizes(pto_request_t request) {
+    static const int64_t bytes[] = {0, 1, 7, 4096};
+    static const int64_t messages[] = {1, 3, 9};
+    for (size_t i = 0; i < sizeof messages / sizeof *messages; i++) {
+        request.messages = messages[i];
+        with_sizes(request, bytes, sizeof bytes / sizeof *bytes, prove_routes);
+    }
+}
+
+static void messages_are_right_on_every_small_layout(void **state) {
+    (void)state;
+    pto_request_t request = {.collective = PTO_COLLECTIVE_MESSAGES};
+    static const int64_t unique_bytes[] = {0, 1, 10};
+    for (size_t i = 0; i < sizeof unique_bytes / sizeof *unique_bytes; i++) {
+        request.unique_bytes = unique_bytes[i];
+        with_every_layout(request, message_sizes);
+    }
+}
+
+static void larger_and_prime_groups_are_right(void **state) {
+    (void)state;
+    pto_request_t request = {.datatype = PTO_DATATYPE_DOUBLE, .bytes = 8 * 101};
+    static const pto_layout_t layout[] = {
+        {31, 1, 1, 1, 1}, {11, 3, 1, 2, 2}, {8, 8, 1, 1, 4}, {1, 127, 1, 2, 7}};
+    for (size_t i = 0; i < sizeof layout / sizeof *layout; i++)
+        for (int collective = 0; collective < PTO_COLLECTIVE_MESSAGES; collective++) {
+            request.layout = layout[i];
+            request.collective = (pto_collective_t)collective;
+            prove_routes(request);
+        }
+}
+
+static void conformance_covers_every_strategy_and_algorithm(void **state) {
+    (void)state;
+    print_message("%lld plans proved right\n", (long long)proved_count);
+    for (int s = 0; s < pto_strategy_count(); s++)
+        for (int a = 0; a < pto_algorithm_count(); a++)
+            for (int collective = 0; collective < PTO_COLLECTIVE_COUNT; collective++) {
+                unsigned both = pto_strategy_at(s)->collectives & pto_algorithm_at(a)->collectives;
+                if (both & 1u << collective && proved[s][a][collective] < 100)
+                    fail_msg("%s by %s and %s was hardly proved",
+                             pto_collective_name((pto_collective_t)collective), pto_strategy_at(s)->name,
+                             pto_algorithm_at(a)->name);
+            }
+}
+
+/* --- arithmetic ----------------------------------------------------------------------------------------- */
+
+static pto_plan_t *plan_of(pto_collective_t collective, const char *strategy, const char *algorithm,
+                           pto_layout_t layout) {
+    pto_request_t request = {.layout = layout,
+                             .collective = collective,
+                             .datatype = PTO_DATATYPE_FLOAT,
+                             .bytes = 100,
+                             .messages = 2};
+    pto_plan_t *plan = NULL;
+    assert_int_equal(pto_strategy_find(strategy, &request.strategy, NULL), PTO_OK);
+    assert_int_equal(pto_algorithm_find(algorithm, collective, &request.algorithm, NULL), PTO_OK);
+    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+    return plan;
+}
+
+static void shares_cover_every_byte_once(void **state) {
+    (void)state;
+    for (int64_t bytes = 0; bytes < 70; bytes++)
+        for (int64_t shares = 1; shares < 9; shares++)
+            for (int64_t grain = 1; grain <= 8; grain *= 2) {
+                int64_t offset = 0;
+                for (int64_t k = 0; k < shares; k++) {
+                    int64_t share = pto_share_bytes(bytes, grain, shares, k);
+                    assert_int_equal(pto_share_offset(bytes, grain, shares, k), offset);
+                    assert_true(share >= 0 && (k + 1 == shares || share % grain == 0));
+                    if (k > 0 && k + 1 < shares)
+                        assert_true(share <= pto_share_bytes(bytes, grain, shares, k - 1));
+                    offset += share;
+                }
+                assert_int_equal(offset, bytes);
+            }
+}
+
+static void group_indices_and_ranks_are_inverse(void **state) {
+    (void)state;
+    pto_layout_t layout = {3, 2, 2, 3, 2};
+    pto_plan_t *plan = plan_of(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", layout);
+    for (int kind = 0; kind < PTO_GROUP_COUNT; kind++)
+        for (int64_t fold = 0; fold < 2; fold++) {
+            pto_group_t group = {.kind = (pto_group_kind_t)kind, .fold = fold};
+            for (int64_t rank = 0; rank < pto_layout_rank_count(&layout); rank++) {
+                int64_t index = pto_group_index(plan, &group, rank);
+                if (index >= 0)
+                    assert_int_equal(pto_group_rank(plan, &group, rank, index), rank);
+                else
+                    assert_true(fold > 0 || (kind == PTO_GROUP_OWNERS && rank % 3 == 2));
+            }
+        }
+    pto_plan_destroy(plan);
+}
+
+static void a_walk_meets_every_iteration_in_order(void **state) {
+    (void)state;
+    pto_plan_t *plan = plan_of(PTO_COLLECTIVE_ALLREDUCE, "three_step", "ring", (pto_layout_t){1, 3, 1, 1, 3});
+    static const struct {
+        const char *stage;
+        int64_t k;
+        bool inside; /* the collective */
+    } wanted[] = {{"copy to host", 0, false}, {"round", 0, true},          {"reduce", 0, true},
+                  {"round", 1, true},         {"reduce", 1, true},         {"round", 0, true},
+                  {"round", 1, true},         {"copy to device", 0, false}};
+    pto_walk_t walk;
+    pto_walk_begin(&walk, plan);
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        assert_true(pto_walk_next(&walk));
+        assert_string_equal(walk.stage->name, wanted[i].stage);
+        assert_int_equal(walk.k, wanted[i].k);
+        assert_int_equal(walk.instance, i);
+        assert_int_equal(walk.collective >= 0, wanted[i].inside);
+    }
+    assert_false(pto_walk_next(&walk));
+    pto_plan_destroy(plan);
+}
+
+static void digests_tell_plans_apart(void **state) {
+    (void)state;
+    pto_layout_t layout = {2, 2, 1, 3, 2};
+    static const char *const strategy[] = {"cuda_aware", "three_step", "extra_message", "dup_devptr"};
+    static const char *const algorithm[] = {"pairwise", "linear", "bruck"};
+    uint64_t digest[12];
+    for (int i = 0; i < 12; i++) {
+        pto_plan_t *plan = plan_of(PTO_COLLECTIVE_ALLTOALL, strategy[i / 3], algorithm[i % 3], layout);
+        pto_plan_t *again = plan_of(PTO_COLLECTIVE_ALLTOALL, strategy[i / 3], algorithm[i % 3], layout);
+        digest[i] = pto_plan_digest(plan);
+        assert_true(digest[i] == pto_plan_digest(again));
+        for (int j = 0; j < i; j++)
+            assert_true(digest[i] != digest[j]);
+        pto_plan_destroy(plan);
+        pto_plan_destroy(again);
+    }
+}
+
+static void a_plan_of_a_million_gpus_is_as_small_as_any(void **state) {
+    (void)state;
+    pto_plan_t *small =
+        plan_of(PTO_COLLECTIVE_ALLTOALL, "dup_devptr", "bruck", (pto_layout_t){2, 6, 1, 6, 3});
+    pto_plan_t *large =
+        plan_of(PTO_COLLECTIVE_ALLTOALL, "dup_devptr", "bruck", (pto_layout_t){174763, 6, 1, 6, 3});
+    assert_int_equal(pto_plan_node_count(small), pto_plan_node_count(large));
+    assert_int_equal(pto_plan_buffer_count(small), pto_plan_buffer_count(large));
+    pto_plan_destroy(small);
+    pto_plan_destroy(large);
+}
+
+static void buffers_need_the_memory_that_they_hold(void **state) {
+    (void)state;
+    int64_t gpu_bytes, host_bytes;
+    pto_plan_t *plan =
+        plan_of(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear", (pto_layout_t){2, 3, 1, 1, 3});
+    pto_plan_memory(plan, &gpu_bytes, &host_bytes);
+    assert_int_equal(gpu_bytes, 2 * 6 * 100);      /* in and out, six blocks each */
+    assert_int_equal(host_bytes, 3 * 2 * 6 * 100); /* the same on the host, of three GPUs */
+    pto_plan_destroy(plan);
+}
+
+static void routes_that_do_not_apply_say_why(void **state) {
+    (void)state;
+    pto_request_t request = {.layout = {2, 2, 1, 1, 2}, .collective = PTO_COLLECTIVE_ALLTOALL, .bytes = 8};
+    pto_plan_t *plan = NULL;
+    pto_error_t err;
+    assert_int_equal(pto_strategy_find("dup_devptr", &request.strategy, NULL), PTO_OK);
+    assert_int_equal(pto_algorithm_find("bruck", PTO_COLLECTIVE_ALLTOALL, &request.algorithm, NULL), PTO_OK);
+    assert_int_equal(pto_plan_create(&request, &plan, &err), PTO_ERR_NOT_APPLICABLE);
+    assert_string_equal(err.message,
+                        "dup_devptr shares the work with other processes of the GPU, but cores_per_gpu is 1");
+    request.layout.cores_per_gpu = 2;
+    request.split = PTO_SPLIT_DESTINATIONS;
+    assert_int_equal(pto_plan_create(&request, &plan, &err), PTO_ERR_NOT_APPLICABLE);
+    assert_string_equal(err.message, "bruck passes on others' blocks, so destinations can't be split");
+    request.collective = PTO_COLLECTIVE_ALLREDUCE;
+    assert_int_equal(pto_plan_create(&request, &plan, &err), PTO_ERR_NOT_APPLICABLE);
+    assert_string_equal(err.message, "algorithm bruck is not for allreduce");
+    assert_null(plan);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(allreduce_is_right_on_every_small_layout),
+        cmocka_unit_test(alltoall_is_right_on_every_small_layout),
+        cmocka_unit_test(alltoallv_is_right_with_equal_counts),
+        cmocka_unit_test(alltoallv_is_right_with_skewed_counts),
+        cmocka_unit_test(alltoallv_is_right_with_a_sparse_matrix),
+        cmocka_unit_test(messages_are_right_on_every_small_layout),
+        cmocka_unit_test(larger_and_prime_groups_are_right),
+        cmocka_unit_test(conformance_covers_every_strategy_and_algorithm),
+        cmocka_unit_test(shares_cover_every_byte_once),
+        cmocka_unit_test(group_indices_and_ranks_are_inverse),
+        cmocka_unit_test(a_walk_meets_every_iteration_in_order),
+        cmocka_unit_test(digests_tell_plans_apart),
+        cmocka_unit_test(a_plan_of_a_million_gpus_is_as_small_as_any),
+        cmocka_unit_test(buffers_need_the_memory_that_they_hold),
+        cmocka_unit_test(routes_that_do_not_apply_say_why),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

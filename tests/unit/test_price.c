@@ -1,0 +1,491 @@
+/* Prices: the closed formulas and the conclusions of "Modeling Data Movement Performance on Heterogeneous
+ * Architectures" ("the paper"), and properties that hold for every plan. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "portolan/pick.h"
+
+static pto_machine_t summit;
+static pto_machine_t lassen;
+
+static int read_machines(void **state) {
+    (void)state;
+    pto_error_t err;
+    if (pto_machine_read("scenarios/machines/summit-spectrum.yaml", &summit, &err) != PTO_OK)
+        return -1;
+    return pto_machine_read("scenarios/machines/lassen-mvapich2.yaml", &lassen, &err) == PTO_OK ? 0 : -1;
+}
+
+static int free_machines(void **state) {
+    (void)state;
+    pto_machine_fini(&summit);
+    pto_machine_fini(&lassen);
+    return 0;
+}
+
+/* --- helpers -------------------------------------------------------------------------------------------- */
+
+static pto_request_t request_for(pto_collective_t collective, const char *strategy, const char *algorithm,
+                                 int64_t nodes, int64_t gpus, int64_t cores, int64_t bytes) {
+    pto_request_t request = {.layout = {.nodes = nodes,
+                                        .gpus_per_node = gpus,
+                                        .owners_per_gpu = 1,
+                                        .cores_per_gpu = cores,
+                                        .gpus_per_socket = 3},
+                             .collective = collective,
+                             .split = collective == PTO_COLLECTIVE_ALLTOALLV ? PTO_SPLIT_DESTINATIONS
+                                                                             : PTO_SPLIT_BYTES,
+                             .datatype = PTO_DATATYPE_FLOAT,
+                             .bytes = bytes,
+                             .by_library = true};
+    pto_error_t err;
+    assert_int_equal(pto_strategy_find(strategy, &request.strategy, &err), PTO_OK);
+    assert_int_equal(pto_algorithm_find(algorithm, collective, &request.algorithm, &err), PTO_OK);
+    return request;
+}
+
+static double seconds_of(const pto_request_t *request, const pto_machine_t *machine) {
+    pto_plan_t *plan = NULL;
+    pto_price_t price;
+    pto_error_t err;
+    assert_int_equal(pto_plan_create(request, &plan, &err), PTO_OK);
+    assert_int_equal(pto_price(plan, machine, &price, NULL, &err), PTO_OK);
+    pto_plan_destroy(plan);
+    return price.seconds;
+}
+
+static double seconds(const pto_machine_t *machine, pto_collective_t collective, const char *strategy,
+                      const char *algorithm, int64_t nodes, int64_t gpus, int64_t cores, int64_t bytes) {
+    pto_request_t request = request_for(collective, strategy, algorithm, nodes, gpus, cores, bytes);
+    return seconds_of(&request, machine);
+}
+
+/* n messages of s bytes from each of `gpus` GPUs of a node to the next. */
+static double messages_s(const pto_machine_t *machine, const char *strategy, int64_t gpus, int64_t cores,
+                         int64_t n, int64_t bytes, int64_t unique_bytes) {
+    pto_request_t request =
+        request_for(PTO_COLLECTIVE_MESSAGES, strategy, "point_to_point", 2, gpus, cores, bytes);
+    request.messages = n;
+    request.unique_bytes = unique_bytes;
+    return seconds_of(&request, machine);
+}
+
+static void assert_close(double got, double expected) {
+    if (fabs(got - expected) > 1e-9 * fabs(expected))
+        fail_msg("got %.12g, expected %.12g", got, expected);
+}
+
+static double postal_s(const pto_postal_t *postal, double bytes) {
+    return postal->alpha_s.value + postal->beta_s_per_byte.value * bytes;
+}
+
+/* Equation 3, n messages of s bytes from each of ppn processes, as docs/model.md corrects it. */
+static double max_rate_s(const pto_machine_t *machine, pto_space_t space, double n, int64_t bytes,
+                         double ppn) {
+    const pto_postal_t *postal = &pto_machine_message(machine, space, PTO_LEVEL_OFF_NODE, bytes)->postal;
+    double s = (double)bytes;
+    return postal->alpha_s.value * n + fmax(postal->beta_s_per_byte.value * n * s,
+                                            ppn * n * s * machine->injection_s_per_byte[space].value);
+}
+
+static double copies_s(const pto_machine_t *machine, double out_bytes, double in_bytes) {
+    return postal_s(&machine->copies[PTO_COPY_D2H][PTO_REACH_ON_SOCKET], out_bytes) +
+           postal_s(&machine->copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET], in_bytes);
+}
+
+/* --- the paper's formulas ---------------------------------------------------------------------------------
+ */
+
+static void one_gpu_message_costs_the_postal_model(void **state) {
+    (void)state;
+    for (int64_t bytes = 1; bytes <= 16777216; bytes *= 2) {
+        const pto_postal_t *gpu =
+            &pto_machine_message(&summit, PTO_SPACE_GPU, PTO_LEVEL_OFF_NODE, bytes)->postal;
+        assert_close(messages_s(&summit, "cuda_aware", 1, 1, 1, bytes, 0), postal_s(gpu, (double)bytes));
+    }
+}
+
+static void many_messages_cost_the_max_rate_model(void **state) {
+    (void)state;
+    for (int64_t n = 1; n <= 100; n += 33)
+        for (int64_t gpus = 1; gpus <= 6; gpus++)
+            for (int64_t bytes = 4; bytes <= 1048576; bytes *= 8) {
+                double sent = (double)(n * bytes);
+                assert_close(messages_s(&summit, "cuda_aware", gpus, 1, n, bytes, 0),
+                             max_rate_s(&summit, PTO_SPACE_GPU, (double)n, bytes, (double)gpus));
+                assert_close(messages_s(&summit, "three_step", gpus, 1, n, bytes, 0),
+                             max_rate_s(&summit, PTO_SPACE_CPU, (double)n, bytes, (double)gpus) +
+                                 copies_s(&summit, sent, sent));
+            }
+}
+
+static void duplicate_data_is_copied_out_once(void **state) {
+    (void)state;
+    int64_t bytes = 4096;
+    assert_close(messages_s(&summit, "three_step", 1, 1, 10, bytes, 3 * bytes),
+                 max_rate_s(&summit, PTO_SPACE_CPU, 10, bytes, 1) +
+                     copies_s(&summit, 3.0 * 4096, 10.0 * 4096));
+    /* A part of a message can't be a duplicate: unique bytes round up to whole messages. */
+    assert_close(messages_s(&summit, "three_step", 1, 1, 10, bytes, 2 * bytes + 1),
+                 messages_s(&summit, "three_step", 1, 1, 10, bytes, 3 * bytes));
+}
+
+/* Pairwise off the node: n - 1 rounds; with one GPU a node no round stays near. */
+static void pairwise_costs_a_message_a_round(void **state) {
+    (void)state;
+    for (int64_t bytes = 4; bytes <= 131072; bytes *= 4) {
+        double round_s = max_rate_s(&summit, PTO_SPACE_CPU, 1, bytes, 1);
+        assert_close(seconds(&summit, PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", 12, 1, 1, bytes),
+                     11 * round_s + copies_s(&summit, 12.0 * (double)bytes, 12.0 * (double)bytes));
+    }
+}
+
+/* T = log2 n (alpha + beta s), Thakur, Rabenseifner, Gropp 2005, without the reduction, which is not in the
+ * tables. */
+static void recursive_doubling_costs_log_n_messages(void **state) {
+    (void)state;
+    double message_s =
+        postal_s(&pto_machine_message(&summit, PTO_SPACE_CPU, PTO_LEVEL_OFF_NODE, 8192)->postal, 8192);
+    assert_close(
+        seconds(&summit, PTO_COLLECTIVE_ALLREDUCE, "three_step", "recursive_doubling", 16, 1, 1, 8192),
+        4 * message_s + copies_s(&summit, 8192, 8192));
+}
+
+/* 2 log2 n alpha + 2 (n-1)/n beta s where one protocol holds; here each round by its own. */
+static void rabenseifner_halves_and_doubles(void **state) {
+    (void)state;
+    double expected = copies_s(&summit, 1048576, 1048576);
+    for (int64_t part = 524288; part >= 1048576 / 16; part /= 2)
+        expected += 2 * max_rate_s(&summit, PTO_SPACE_CPU, 1, part, 1);
+    assert_close(seconds(&summit, PTO_COLLECTIVE_ALLREDUCE, "three_step", "rabenseifner", 16, 1, 1, 1048576),
+                 expected);
+}
+
+static void ring_sends_an_nth_each_round(void **state) {
+    (void)state;
+    double round_s = max_rate_s(&summit, PTO_SPACE_CPU, 1, 120000, 1);
+    assert_close(seconds(&summit, PTO_COLLECTIVE_ALLREDUCE, "three_step", "ring", 10, 1, 1, 1200000),
+                 18 * round_s + copies_s(&summit, 1200000, 1200000));
+}
+
+static void binomial_goes_up_and_down_the_tree(void **state) {
+    (void)state;
+    double message_s = max_rate_s(&summit, PTO_SPACE_CPU, 1, 65536, 1);
+    assert_close(seconds(&summit, PTO_COLLECTIVE_ALLREDUCE, "three_step", "binomial", 32, 1, 1, 65536),
+                 10 * message_s + copies_s(&summit, 65536, 65536));
+}
+
+/* Bruck: round k moves the blocks whose number has bit k set; of 12 those are 6, 6, 4 and 4. */
+static void bruck_moves_the_blocks_of_each_bit(void **state) {
+    (void)state;
+    double expected = copies_s(&summit, 12 * 64, 12 * 64);
+    const int64_t blocks[] = {6, 6, 4, 4};
+    for (int k = 0; k < 4; k++)
+        expected += max_rate_s(&summit, PTO_SPACE_CPU, 1, blocks[k] * 64, 1);
+    assert_close(seconds(&summit, PTO_COLLECTIVE_ALLTOALL, "three_step", "bruck", 12, 1, 1, 64), expected);
+}
+
+/* dup_devptr: one latency each way and the bytes of all shares; the network carries shares from every
+ * process. */
+static void shares_split_the_message_and_sum_the_copies(void **state) {
+    (void)state;
+    for (int64_t cores = 2; cores <= 40; cores++) {
+        int64_t bytes = 4 * 40 * 27720; /* divisible by any count of cores */
+        int64_t share = pto_share_bytes(bytes, 4, cores, 0);
+        const pto_postal_t *cpu =
+            &pto_machine_message(&summit, PTO_SPACE_CPU, PTO_LEVEL_OFF_NODE, share)->postal;
+        double network_s =
+            cpu->alpha_s.value + fmax(cpu->beta_s_per_byte.value * (double)share,
+                                      (double)bytes * summit.injection_s_per_byte[PTO_SPACE_CPU].value);
+        assert_close(messages_s(&summit, "dup_devptr", 1, cores, 1, bytes, 0),
+                     network_s + copies_s(&summit, (double)bytes, (double)bytes));
+        const pto_postal_t *near =
+            &pto_machine_message(&summit, PTO_SPACE_CPU, PTO_LEVEL_ON_GPU, share)->postal;
+        double sharing_s = 0;
+        for (int64_t core = 1; core < cores; core++)
+            sharing_s += postal_s(near, (double)pto_share_bytes(bytes, 4, cores, core));
+        assert_close(messages_s(&summit, "extra_message", 1, cores, 1, bytes, 0),
+                     network_s + 2 * sharing_s + copies_s(&summit, (double)bytes, (double)bytes));
+    }
+}
+
+/* --- the paper's conclusions, as its printed numbers give them
+ * ---------------------------------------------- */
+
+static void one_gpudirect_message_beats_three_step_below_640_kb(void **state) {
+    (void)state;
+    for (int64_t bytes = 1; bytes <= 640000;
+         bytes = bytes * 2 < 640000 || bytes == 640000 ? bytes * 2 : 640000)
+        assert_true(messages_s(&summit, "cuda_aware", 1, 1, 1, bytes, 0) <
+                    messages_s(&summit, "three_step", 1, 1, 1, bytes, 0));
+    assert_true(messages_s(&summit, "cuda_aware", 1, 1, 1, 642000, 0) >
+                messages_s(&summit, "three_step", 1, 1, 1, 642000, 0));
+    for (int64_t bytes = 1048576; bytes <= 1 << 26; bytes *= 2)
+        assert_true(messages_s(&summit, "cuda_aware", 1, 1, 1, bytes, 0) >
+                    messages_s(&summit, "three_step", 1, 1, 1, bytes, 0));
+}
+
+static void ten_messages_favour_three_step_but_at_8_to_64_kib(void **state) {
+    (void)state;
+    for (int64_t bytes = 1; bytes <= 1 << 24; bytes *= 2) {
+        bool direct_wins = bytes >= 8192 && bytes <= 65536;
+        bool direct_cheaper = messages_s(&summit, "cuda_aware", 1, 1, 10, bytes, 0) <
+                              messages_s(&summit, "three_step", 1, 1, 10, bytes, 0);
+        assert_int_equal(direct_cheaper, direct_wins);
+    }
+}
+
+static void lassen_needs_47_tiny_messages(void **state) {
+    (void)state;
+    for (int64_t n = 1; n <= 100; n++) {
+        bool staged_cheaper = messages_s(&lassen, "three_step", 1, 1, n, 1, 0) <
+                              messages_s(&lassen, "cuda_aware", 1, 1, n, 1, 0);
+        assert_int_equal(staged_cheaper, n >= 47);
+    }
+}
+
+static void lassen_never_stages_from_8_kib_up(void **state) {
+    (void)state;
+    for (int64_t bytes = 8192; bytes <= 1 << 24; bytes *= 2)
+        for (int64_t n = 1; n <= 1000; n *= 10)
+            assert_true(messages_s(&lassen, "cuda_aware", 1, 1, n, bytes, 0) <
+                        messages_s(&lassen, "three_step", 1, 1, n, bytes, 0));
+}
+
+/* Figure 4: 1 MiB between two nodes, split over the processes; the network's part of dup_devptr. */
+static double network_s(int64_t cores, int64_t bytes) {
+    const char *strategy = cores > 1 ? "dup_devptr" : "three_step";
+    return messages_s(&summit, strategy, 1, cores, 1, bytes, 0) -
+           copies_s(&summit, (double)bytes, (double)bytes);
+}
+
+static void splitting_1_mib_over_cores_pays_and_never_hurts(void **state) {
+    (void)state;
+    double before_s = network_s(1, 1048576);
+    for (int64_t cores = 2; cores <= 40; cores++) {
+        double now_s = network_s(cores, 1048576);
+        assert_true(now_s <= before_s * (1 + 1e-12));
+        before_s = now_s;
+    }
+    assert_true(network_s(1, 1048576) >= 2.5 * before_s);
+}
+
+/* --- properties
+ * --------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    int64_t nodes, gpus, cores, bytes;
+} shape_t;
+
+/* Calls `visit` for every strategy, collective and algorithm that applies to the shape. */
+static void for_all_plans(shape_t shape, void (*visit)(const pto_request_t *request)) {
+    for (int s = 0; s < pto_strategy_count(); s++)
+        for (int a = 0; a < pto_algorithm_count(); a++)
+            for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++)
+                for (int split = 0; split < PTO_SPLIT_COUNT; split++) {
+                    pto_request_t request = {.layout = {.nodes = shape.nodes,
+                                                        .gpus_per_node = shape.gpus,
+                                                        .owners_per_gpu = 1,
+                                                        .cores_per_gpu = shape.cores,
+                                                        .gpus_per_socket = 2},
+                                             .collective = (pto_collective_t)c,
+                                             .split = (pto_split_t)split,
+                                             .datatype = PTO_DATATYPE_FLOAT,
+                                             .bytes = shape.bytes,
+                                             .messages = 3,
+                                             .strategy = pto_strategy_at(s),
+                                             .algorithm = pto_algorithm_at(a),
+                                             .by_library = true};
+                    if (pto_strategy_applicable(&request, NULL) == PTO_OK)
+                        visit(&request);
+                }
+}
+
+static double walked_s(const pto_plan_t *plan) {
+    pto_price_t price;
+    assert_int_equal(pto_price_walk(plan, &summit, &price, NULL, NULL), PTO_OK);
+    return price.seconds;
+}
+
+static int compared;
+static int exact;
+static double worst_excess;
+
+static void compare_with_walk(const pto_request_t *request) {
+    pto_plan_t *plan = NULL;
+    pto_price_t price;
+    assert_int_equal(pto_plan_create(request, &plan, NULL), PTO_OK);
+    assert_int_equal(pto_price(plan, &summit, &price, NULL, NULL), PTO_OK);
+    double walk_s = walked_s(plan);
+    if (price.seconds < walk_s * (1 - 1e-9))
+        fail_msg("%s %s %s, %lld nodes x %lld x %lld, %lld B: by class %.9g, rank by rank %.9g",
+                 pto_collective_name(request->collective), request->strategy->name, request->algorithm->name,
+                 (long long)request->layout.nodes, (long long)request->layout.gpus_per_node,
+                 (long long)request->layout.cores_per_gpu, (long long)request->bytes, price.seconds, walk_s);
+    compared++;
+    exact += price.seconds <= walk_s * (1 + 1e-9);
+    if (walk_s > 0)
+        worst_excess = fmax(worst_excess, price.seconds / walk_s - 1);
+    pto_plan_destroy(plan);
+}
+
+static void the_price_by_class_bounds_the_price_rank_by_rank(void **state) {
+    (void)state;
+    const shape_t shapes[] = {{1, 1, 2, 4},   {1, 4, 3, 1000},   {2, 3, 2, 40},    {3, 4, 4, 65536},
+                              {4, 2, 3, 0},   {5, 3, 1, 262144}, {8, 6, 2, 12344}, {7, 5, 6, 4096},
+                              {16, 1, 2, 52}, {33, 2, 1, 2048},  {50, 6, 1, 512},  {64, 4, 2, 20000}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for_all_plans(shapes[i], compare_with_walk);
+    print_message("%d plans, %d exact, the dearest %.1f percent above\n", compared, exact,
+                  100 * worst_excess);
+    assert_true(compared > 200);
+    assert_true(exact > compared / 2);
+}
+
+static void expect_exact(const pto_request_t *request) {
+    pto_plan_t *plan = NULL;
+    pto_price_t price;
+    assert_int_equal(pto_plan_create(request, &plan, NULL), PTO_OK);
+    assert_int_equal(pto_price(plan, &summit, &price, NULL, NULL), PTO_OK);
+    assert_close(price.seconds, walked_s(plan));
+    pto_plan_destroy(plan);
+}
+
+/* Where all members of a node are alike and counts are powers of two, no class hides a difference. */
+static void symmetric_layouts_are_priced_exactly(void **state) {
+    (void)state;
+    const shape_t shapes[] = {{4, 1, 4, 4096}, {8, 2, 2, 65536}, {2, 4, 4, 1024}, {16, 4, 1, 262144}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for_all_plans(shapes[i], expect_exact);
+}
+
+static void more_nodes_never_cost_less(void **state) {
+    (void)state;
+    const char *const algorithm[] = {"pairwise", "bruck", "linear"};
+    for (size_t a = 0; a < 3; a++) {
+        double before_s = 0;
+        for (int64_t nodes = 2; nodes <= 1 << 18; nodes *= 2) {
+            double now_s =
+                seconds(&summit, PTO_COLLECTIVE_ALLTOALL, "three_step", algorithm[a], nodes, 6, 6, 64);
+            assert_true(now_s > before_s);
+            before_s = now_s;
+        }
+    }
+}
+
+static void an_explanation_adds_up_to_its_price(void **state) {
+    (void)state;
+    pto_request_t request =
+        request_for(PTO_COLLECTIVE_ALLTOALL, "extra_message", "pairwise", 1000, 6, 6, 65536);
+    pto_plan_t *plan = NULL;
+    pto_price_t price;
+    pto_explanation_t explanation = {0};
+    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+    assert_int_equal(pto_price(plan, &summit, &price, &explanation, NULL), PTO_OK);
+    double sum_s = 0;
+    for (int i = 0; i < explanation.count; i++)
+        sum_s += explanation.term[i].seconds;
+    assert_true(explanation.count > 8);
+    assert_close(sum_s, price.seconds);
+    pto_explanation_fini(&explanation);
+    pto_plan_destroy(plan);
+}
+
+static void intervals_are_carried_into_the_price(void **state) {
+    (void)state;
+    pto_machine_t machine = summit;
+    pto_piece_t *piece = &machine.messages[PTO_SPACE_GPU][PTO_LEVEL_OFF_NODE].piece[0];
+    pto_param_t *alpha = &piece->postal.alpha_s;
+    alpha->has_interval = true;
+    alpha->low = alpha->value * 0.9;
+    alpha->high = alpha->value * 1.2;
+    pto_request_t request = request_for(PTO_COLLECTIVE_MESSAGES, "cuda_aware", "point_to_point", 2, 1, 1, 64);
+    request.messages = 5;
+    pto_plan_t *plan = NULL;
+    pto_price_t price;
+    pto_explanation_t explanation = {0};
+    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+    assert_int_equal(pto_price(plan, &machine, &price, &explanation, NULL), PTO_OK);
+    assert_true(price.has_interval);
+    assert_close(price.seconds - price.low_s, 5 * 0.1 * alpha->value);
+    assert_close(price.high_s - price.seconds, 5 * 0.2 * alpha->value);
+    pto_explanation_fini(&explanation);
+    pto_plan_destroy(plan);
+}
+
+static void a_machine_without_gpu_messages_says_so(void **state) {
+    (void)state;
+    pto_machine_t machine = summit;
+    for (int level = 0; level < PTO_LEVEL_COUNT; level++)
+        machine.messages[PTO_SPACE_GPU][level].count = 0;
+    pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear", 2, 6, 6, 64);
+    pto_plan_t *plan = NULL;
+    pto_price_t price;
+    pto_error_t err;
+    assert_int_equal(pto_plan_create(&request, &plan, &err), PTO_OK);
+    assert_int_equal(pto_price(plan, &machine, &price, NULL, &err), PTO_ERR_NOT_APPLICABLE);
+    assert_non_null(strstr(err.message, "messages.gpu."));
+    pto_plan_destroy(plan);
+}
+
+static void tables_above_65536_ranks_are_refused(void **state) {
+    (void)state;
+    pto_counts_t counts = {.kind = PTO_COUNTS_SKEW, .skew = 0.5, .seed = 1};
+    pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALLV, "three_step", "pairwise", 10923, 6, 1, 64);
+    request.counts = &counts;
+    pto_plan_t *plan = NULL;
+    pto_price_t price;
+    pto_error_t err;
+    assert_int_equal(pto_plan_create(&request, &plan, &err), PTO_OK);
+    assert_int_equal(pto_price(plan, &summit, &price, NULL, &err), PTO_ERR_TOO_LARGE);
+    assert_non_null(strstr(err.message, "65536"));
+    pto_plan_destroy(plan);
+}
+
+/* A table of equal counts must cost what equal counts cost. */
+static void a_flat_table_costs_what_equal_counts_cost(void **state) {
+    (void)state;
+    pto_counts_t flat = {.kind = PTO_COUNTS_SKEW, .skew = 0, .seed = 7};
+    const char *const strategy[] = {"cuda_aware", "three_step", "extra_message", "dup_devptr"};
+    for (size_t s = 0; s < 4; s++) {
+        pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALLV, strategy[s], "linear", 4, 4, 4, 8192);
+        double equal_s = seconds_of(&request, &summit);
+        request.counts = &flat;
+        assert_close(seconds_of(&request, &summit), equal_s);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_gpu_message_costs_the_postal_model),
+        cmocka_unit_test(many_messages_cost_the_max_rate_model),
+        cmocka_unit_test(duplicate_data_is_copied_out_once),
+        cmocka_unit_test(pairwise_costs_a_message_a_round),
+        cmocka_unit_test(recursive_doubling_costs_log_n_messages),
+        cmocka_unit_test(rabenseifner_halves_and_doubles),
+        cmocka_unit_test(ring_sends_an_nth_each_round),
+        cmocka_unit_test(binomial_goes_up_and_down_the_tree),
+        cmocka_unit_test(bruck_moves_the_blocks_of_each_bit),
+        cmocka_unit_test(shares_split_the_message_and_sum_the_copies),
+        cmocka_unit_test(one_gpudirect_message_beats_three_step_below_640_kb),
+        cmocka_unit_test(ten_messages_favour_three_step_but_at_8_to_64_kib),
+        cmocka_unit_test(lassen_needs_47_tiny_messages),
+        cmocka_unit_test(lassen_never_stages_from_8_kib_up),
+        cmocka_unit_test(splitting_1_mib_over_cores_pays_and_never_hurts),
+        cmocka_unit_test(the_price_by_class_bounds_the_price_rank_by_rank),
+        cmocka_unit_test(symmetric_layouts_are_priced_exactly),
+        cmocka_unit_test(more_nodes_never_cost_less),
+        cmocka_unit_test(an_explanation_adds_up_to_its_price),
+        cmocka_unit_test(intervals_are_carried_into_the_price),
+        cmocka_unit_test(a_machine_without_gpu_messages_says_so),
+        cmocka_unit_test(tables_above_65536_ranks_are_refused),
+        cmocka_unit_test(a_flat_table_costs_what_equal_counts_cost),
+    };
+    return cmocka_run_group_tests_name("price", tests, read_machines, free_machines);
+}

@@ -1,0 +1,153 @@
+/* samples.csv: what is read, and what is refused where. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+
+#include "bad_input.h"
+#include "portolan/samples.h"
+
+#define HEADER "benchmark,space,level,pair,procs,messages,bytes,run,seconds\n"
+#define ROW "ping_pong,cpu,off_node,0-4,1,1,1024,1,2.5e-06\n"
+
+static pto_status_t parse(const char *text, const char *path, pto_samples_t *samples, pto_error_t *err) {
+    return pto_samples_parse(text, strlen(text), path, samples, err);
+}
+
+static void rows_and_provenance_are_read(void **unused) {
+    (void)unused;
+    pto_samples_t samples = {0};
+    pto_error_t err;
+    const char *text = "# machine = Summit (Oak Ridge) \n# a remark\n#empty=\n" HEADER ROW
+                       "\nmemcpy_d2d,-,off_socket,0:1-2,1,1,4096,3,0.001\n"
+                       "reduce_by_hand,gpu,-,-,2,7,0,0,1\n";
+    assert_int_equal(parse(text, "a.csv", &samples, &err), PTO_OK);
+    assert_int_equal(samples.count, 3);
+    assert_string_equal(pto_samples_provenance(&samples, "machine"), "Summit (Oak Ridge)");
+    assert_string_equal(pto_samples_provenance(&samples, "empty"), "");
+    assert_null(pto_samples_provenance(&samples, "mpi"));
+    const pto_sample_t *first = &samples.sample[0];
+    assert_int_equal(first->benchmark, PTO_BENCHMARK_PING_PONG);
+    assert_int_equal(first->where, PTO_IN_CPU);
+    assert_int_equal(first->place, PTO_AT_OFF_NODE);
+    assert_true(first->pair_hash == pto_sample_pair_hash("0-4"));
+    assert_int_equal(first->bytes, 1024);
+    assert_true(first->seconds == 2.5e-6);
+    assert_int_equal(samples.sample[1].benchmark, PTO_BENCHMARK_MEMCPY_D2D);
+    assert_int_equal(samples.sample[1].run, 3);
+    assert_true(samples.sample[1].pair_hash != first->pair_hash);
+    assert_int_equal(samples.sample[2].benchmark, PTO_BENCHMARK_OTHER);
+    assert_int_equal(samples.sample[2].procs, 2);
+    assert_int_equal(samples.sample[2].messages, 7);
+    pto_samples_fini(&samples);
+}
+
+static void columns_may_stand_in_any_order_and_lines_end_as_on_windows(void **unused) {
+    (void)unused;
+    pto_samples_t samples = {0};
+    const char *text = "seconds,run,bytes,messages,procs,pair,level,space,benchmark\r\n"
+                       "3e-06, 2 ,16,1,4,-,off_node,gpu,injection\r\n";
+    assert_int_equal(parse(text, "a.csv", &samples, NULL), PTO_OK);
+    assert_int_equal(samples.count, 1);
+    assert_int_equal(samples.sample[0].run, 2);
+    assert_int_equal(samples.sample[0].procs, 4);
+    assert_int_equal(samples.sample[0].where, PTO_IN_GPU);
+    assert_true(samples.sample[0].seconds == 3e-6);
+    pto_samples_fini(&samples);
+}
+
+static void bad_input_is_refused_where_it_stands_and_adds_nothing(void **unused) {
+    (void)unused;
+    static const bad_input_t bad[] = {
+        {"", PTO_ERR_SYNTAX, 1, 1, {"column names"}},
+        {"# machine=x\n", PTO_ERR_SYNTAX, 1, 1, {"column names"}},
+        {"benchmark,space,level,pair,procs,messages,bytes,run\n", PTO_ERR_KEY, 1, 1, {"seconds", "missing"}},
+        {"benchmark,colour\n", PTO_ERR_KEY, 1, 11, {"unknown column", "colour"}},
+        {"benchmark,space,space\n", PTO_ERR_KEY, 1, 17, {"twice", "space"}},
+        {HEADER ROW "ping_pong,cpu,off_node,0-4,1,1,10", PTO_ERR_SYNTAX, 3, 34, {"ends before", "run"}},
+        {HEADER "ping_pong,cpu,off_node,0-4,1,1,1024,1,2e-6,9\n", PTO_ERR_SYNTAX, 2, 44, {"more than 9"}},
+        {HEADER "ping_pong,cpu,off_node,0-4,1,1,1024,1,fast\n", PTO_ERR_TYPE, 2, 39, {"seconds", "fast"}},
+        {HEADER "ping_pong,cpu,off_node,0-4,1,1,1024,1,\n", PTO_ERR_TYPE, 2, 39, {"seconds"}},
+        {HEADER "ping_pong,cpu,off_node,0-4,1,1,1024,1,-2e-6\n", PTO_ERR_RANGE, 2, 39, {"positive"}},
+        {HEADER "ping_pong,cpu,off_node,0-4,1,1,1024,1,0\n", PTO_ERR_RANGE, 2, 39, {"positive"}},
+        {HEADER "ping_pong,cpu,off_node,0-4,1,1,1024,1,1e999\n", PTO_ERR_RANGE, 2, 39, {"finite"}},
+        {HEADER "ping_pong,cpu,off_node,0-4,1,1,1024,1,nan\n", PTO_ERR_TYPE, 2, 39, {"nan"}},
+        {HEADER "ping_pong,cpu,off_node,0-4,1,1,1024,1,0x1p-3\n", PTO_ERR_TYPE, 2, 39, {"a number"}},
+        {HEADER "ping_pong,cpu,off_node,0-4,1,1,1k,1,1\n", PTO_ERR_TYPE, 2, 32, {"bytes", "1k"}},
+        {HEADER "ping_pong,cpu,off_node,0-4,1,1,-1,1,1\n", PTO_ERR_RANGE, 2, 32, {"bytes"}},
+        {HEADER "ping_pong,cpu,off_node,0-4,0,1,1,1,1\n", PTO_ERR_RANGE, 2, 28, {"procs"}},
+        {HEADER "ping_pong,cpu,off_node,0-4,1,3000000000,1,1,1\n", PTO_ERR_RANGE, 2, 30, {"messages"}},
+        {HEADER "ping_pong,cpu,off_node,0-4,1,1,9999999999999999999,1,1\n", PTO_ERR_RANGE, 2, 32, {"bytes"}},
+        {HEADER "ping_pong,tpu,off_node,0-4,1,1,1,1,1\n", PTO_ERR_TYPE, 2, 11, {"space", "tpu"}},
+        {HEADER "ping_pong,cpu,far,0-4,1,1,1,1,1\n", PTO_ERR_TYPE, 2, 15, {"level", "far"}},
+        {HEADER ",cpu,off_node,0-4,1,1,1,1,1\n", PTO_ERR_TYPE, 2, 1, {"benchmark"}},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        pto_samples_t samples = {0};
+        pto_error_t err = {.status = PTO_OK};
+        pto_status_t status = parse(bad[i].text, "bad.csv", &samples, &err);
+        assert_refused(&bad[i], status, &err);
+        assert_string_equal(err.file, "bad.csv");
+        assert_int_equal(samples.count, 0);
+        assert_int_equal(samples.provenance_count, 0);
+        assert_int_equal(parse(bad[i].text, "bad.csv", &samples, NULL), status);
+        pto_samples_fini(&samples);
+    }
+}
+
+static void a_zero_byte_is_refused(void **unused) {
+    (void)unused;
+    static const char text[] = HEADER "ping_pong,c\0u,off_node,0-4,1,1,1,1,1\n";
+    pto_samples_t samples = {0};
+    pto_error_t err;
+    assert_int_equal(pto_samples_parse(text, sizeof text - 1, "zero.csv", &samples, &err), PTO_ERR_SYNTAX);
+    assert_int_equal(err.line, 2);
+    assert_int_equal(err.column, 12);
+    pto_samples_fini(&samples);
+}
+
+static void files_of_one_machine_add_up_and_others_are_refused(void **unused) {
+    (void)unused;
+    pto_samples_t samples = {0};
+    pto_error_t err;
+    assert_int_equal(parse("# machine=A\n# mpi=M\n" HEADER ROW, "1.csv", &samples, &err), PTO_OK);
+    assert_int_equal(parse("# machine=A\n" HEADER ROW ROW, "2.csv", &samples, &err), PTO_OK);
+    assert_int_equal(samples.count, 3);
+    assert_int_equal(samples.sample[2].file, 1);
+    assert_int_equal(parse("# date=today\n# machine=B\n" HEADER ROW, "3.csv", &samples, &err),
+                     PTO_ERR_NOT_APPLICABLE);
+    assert_string_equal(err.file, "3.csv");
+    assert_int_equal(err.line, 2);
+    assert_non_null(strstr(err.message, "'B'"));
+    assert_int_equal(parse("# machine=A\n# mpi=N\n" HEADER ROW, "4.csv", &samples, &err),
+                     PTO_ERR_NOT_APPLICABLE);
+    assert_int_equal(samples.count, 3);
+    assert_int_equal(samples.file_count, 2);
+    assert_string_equal(samples.path[1], "2.csv");
+    pto_samples_fini(&samples);
+}
+
+static void a_file_that_is_not_there_is_an_error_with_its_name(void **unused) {
+    (void)unused;
+    pto_samples_t samples = {0};
+    pto_error_t err;
+    assert_int_equal(pto_samples_read("tests/fixtures/no-such.csv", &samples, &err), PTO_ERR_IO);
+    assert_string_equal(err.file, "tests/fixtures/no-such.csv");
+    pto_samples_fini(&samples);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_and_provenance_are_read),
+        cmocka_unit_test(columns_may_stand_in_any_order_and_lines_end_as_on_windows),
+        cmocka_unit_test(bad_input_is_refused_where_it_stands_and_adds_nothing),
+        cmocka_unit_test(a_zero_byte_is_refused),
+        cmocka_unit_test(files_of_one_machine_add_up_and_others_are_refused),
+        cmocka_unit_test(a_file_that_is_not_there_is_an_error_with_its_name),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

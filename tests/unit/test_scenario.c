@@ -1,0 +1,506 @@
+/* Scenario files: what they hold, and what is refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+
+#include "bad_input.h"
+#include "portolan/scenario.h"
+
+/* Lines 1 and 2; the collective is line 3. */
+#define TOP "scenario: s\nmachine: m.yaml\n"
+#define ALLTOALL TOP "collective: alltoall\n"
+#define ALLTOALLV TOP "collective: alltoallv\n"
+#define ALLREDUCE TOP "collective: allreduce\n"
+#define MESSAGES TOP "collective: messages\n"
+/* Lines 4 and 5. */
+#define REST "layout: {nodes: 2}\nbytes: 1024\n"
+
+static pto_status_t parse(const char *text, pto_scenario_t *scenario, pto_error_t *err) {
+    return pto_scenario_parse(text, strlen(text), "tests/fixtures/s.yaml", scenario, err);
+}
+
+static void must_parse(const char *text, pto_scenario_t *scenario) {
+    pto_error_t err = {.status = PTO_OK};
+    if (parse(text, scenario, &err) != PTO_OK)
+        print_error("%d:%d: %s\n", err.line, err.column, err.message);
+    assert_int_equal(err.status, PTO_OK);
+}
+
+static void assert_all_refused(const bad_input_t *bad, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        pto_scenario_t scenario = {.strategy_count = 99};
+        pto_error_t err = {.status = PTO_OK};
+        pto_status_t status = parse(bad[i].text, &scenario, &err);
+        assert_refused(&bad[i], status, &err);
+        assert_string_equal(err.file, "tests/fixtures/s.yaml");
+        assert_int_equal(scenario.strategy_count, 99); /* outputs are set only on success */
+        assert_int_equal(parse(bad[i].text, &scenario, NULL), status);
+    }
+}
+
+#define ASSERT_ALL_REFUSED(bad) assert_all_refused((bad), sizeof(bad) / sizeof *(bad))
+
+/* A node of 6 GPUs on 2 sockets and 40 cores. */
+static const pto_machine_t six_gpus = {.name = "six", .node = {.sockets = 2, .gpus = 6, .cores = 40}};
+
+/* --- what is read ------------------------------------------------------------------------------------------
+ */
+
+static void a_whole_scenario_is_read(void **state) {
+    (void)state;
+    pto_scenario_t s;
+    assert_int_equal(pto_scenario_read("tests/fixtures/scenario.yaml", &s, NULL), PTO_OK);
+    assert_string_equal(s.name, "everything");
+    assert_string_equal(s.path, "tests/fixtures/scenario.yaml");
+    assert_string_equal(s.machine_path, "tests/fixtures/machine.yaml");
+    assert_int_equal(s.collective, PTO_COLLECTIVE_ALLTOALLV);
+    assert_int_equal(s.implementation, PTO_IMPLEMENTATION_ISEND_IRECV);
+    assert_int_equal(pto_scenario_split(&s), PTO_SPLIT_BYTES);
+    assert_int_equal(s.datatype, PTO_DATATYPE_DOUBLE);
+    assert_int_equal(s.layout.nodes, 4);
+    assert_int_equal(s.layout.gpus_per_node, 5);
+    assert_int_equal(s.layout.owners_per_gpu, 2);
+    assert_int_equal(s.layout.cores_per_gpu, 8);
+    assert_int_equal(s.bytes.count, 10);
+    assert_int_equal(s.bytes.value[9], 1048576);
+    assert_int_equal(s.nodes.count, 1);
+    assert_int_equal(pto_scenario_sweep(&s), PTO_SWEEP_BYTES);
+    assert_int_equal(s.counts.kind, PTO_COUNTS_SKEW);
+    assert_true(s.counts.skew == 0.25 && s.counts.seed == 7);
+    assert_int_equal(s.strategy_count, 2);
+    assert_string_equal(s.strategy[1], "cuda_aware");
+    assert_false(s.library.best);
+    assert_null(s.library.name);
+    assert_int_equal(s.library.rule_count, 2);
+    assert_int_equal(s.library.rule[0].below_bytes, 1024);
+    assert_true(s.library.rule[1].below_bytes == INT64_MAX);
+    assert_int_equal(s.place[PTO_FIELD_LAYOUT].line, 7);
+    assert_int_equal(s.place[PTO_FIELD_LAYOUT].column, 9);
+    assert_int_equal(s.place[PTO_FIELD_STRATEGIES].line, 10);
+    assert_int_equal(s.place[PTO_FIELD_MESSAGES].line, 0);
+    pto_scenario_fini(&s);
+}
+
+static void what_a_scenario_leaves_out_has_defaults(void **state) {
+    (void)state;
+    pto_scenario_t s;
+    must_parse(ALLTOALL REST, &s);
+    assert_int_equal(s.implementation, PTO_IMPLEMENTATION_LIBRARY);
+    assert_int_equal(s.datatype, PTO_DATATYPE_FLOAT);
+    assert_int_equal(s.counts.kind, PTO_COUNTS_EQUAL);
+    assert_int_equal(s.layout.owners_per_gpu, 1);
+    assert_int_equal(s.layout.gpus_per_node, 0);
+    assert_int_equal(s.layout.cores_per_gpu, 0);
+    assert_int_equal(s.strategy_count, 0);
+    assert_false(s.has_split);
+    assert_int_equal(pto_scenario_split(&s), PTO_SPLIT_BYTES);
+    assert_false(s.library.best);
+    pto_scenario_fini(&s);
+    must_parse(ALLTOALLV REST, &s);
+    assert_int_equal(pto_scenario_split(&s), PTO_SPLIT_DESTINATIONS);
+    pto_scenario_fini(&s);
+}
+
+static void assert_bytes(const char *text, int64_t count, int64_t first, int64_t last) {
+    char whole[512];
+    pto_scenario_t s;
+    snprintf(whole, sizeof whole, ALLTOALL "layout: {nodes: 2}\nbytes: %s\n", text);
+    must_parse(whole, &s);
+    assert_int_equal(s.bytes.count, count);
+    assert_int_equal(s.bytes.value[0], first);
+    assert_int_equal(s.bytes.value[count - 1], last);
+    pto_scenario_fini(&s);
+}
+
+static void sizes_come_alone_in_ranges_and_in_lists(void **state) {
+    (void)state;
+    assert_bytes("0", 1, 0, 0);
+    assert_bytes("64KiB", 1, 65536, 65536);
+    assert_bytes("[0, 1, 1KiB]", 3, 0, 1024);
+    assert_bytes("{from: 4, to: 131072}", 16, 4, 131072);
+    assert_bytes("{from: 3, to: 100, factor: 3}", 4, 3, 81);
+    assert_bytes("{from: 5, to: 5}", 1, 5, 5);
+}
+
+static void a_range_ends_where_numbers_do(void **state) {
+    (void)state;
+    pto_series_t series;
+    assert_int_equal(pto_series_range(1, INT64_MAX, 2, &series, NULL), PTO_OK);
+    assert_int_equal(series.count, 63);
+    assert_true(series.value[62] == INT64_C(1) << 62);
+    pto_series_fini(&series);
+    assert_int_equal(pto_series_range(1, INT64_MAX, INT64_MAX, &series, NULL), PTO_OK);
+    assert_int_equal(series.count, 2);
+    pto_series_fini(&series);
+    pto_error_t err;
+    assert_int_equal(pto_series_range(1, 10, 1, &series, &err), PTO_ERR_RANGE);
+    assert_non_null(strstr(err.message, "factor must be 2 or more"));
+    assert_int_equal(pto_series_range(0, 10, 2, &series, &err), PTO_ERR_RANGE);
+    assert_non_null(strstr(err.message, "starts at 1 or more"));
+    assert_int_equal(pto_series_range(10, 9, 2, &series, &err), PTO_ERR_RANGE);
+    assert_non_null(strstr(err.message, "before its start"));
+}
+
+static void the_library_is_best_a_name_or_a_table(void **state) {
+    (void)state;
+    pto_scenario_t s;
+    must_parse(ALLTOALL REST "library: best\n", &s);
+    assert_true(s.library.best && !s.library.name && s.library.rule_count == 0);
+    pto_scenario_fini(&s);
+    must_parse(ALLTOALL REST "library: bruck\n", &s);
+    assert_false(s.library.best);
+    assert_string_equal(s.library.name, "bruck");
+    pto_scenario_fini(&s);
+}
+
+static void nodes_and_messages_can_be_swept(void **state) {
+    (void)state;
+    pto_scenario_t s;
+    must_parse(ALLTOALL "layout: {nodes: {from: 2, to: 32}}\nbytes: 8\n", &s);
+    assert_int_equal(pto_scenario_sweep(&s), PTO_SWEEP_NODES);
+    assert_int_equal(s.layout.nodes, 2);
+    pto_scenario_fini(&s);
+    must_parse(MESSAGES REST "messages: [1, 10, 100]\nunique_bytes: 1KiB\n", &s);
+    assert_int_equal(pto_scenario_sweep(&s), PTO_SWEEP_MESSAGES);
+    assert_int_equal(s.unique_bytes, 1024);
+    pto_scenario_fini(&s);
+    must_parse(MESSAGES REST, &s);
+    assert_int_equal(s.messages.count, 0);
+    assert_int_equal(pto_scenario_bind(&s, &six_gpus, NULL), PTO_OK);
+    assert_int_equal(s.messages.count, 1);
+    assert_int_equal(s.messages.value[0], 1);
+    pto_scenario_fini(&s);
+}
+
+static void a_matrix_gives_the_size(void **state) {
+    (void)state;
+    pto_scenario_t s;
+    assert_int_equal(pto_scenario_read("tests/fixtures/scenario_matrix.yaml", &s, NULL), PTO_OK);
+    assert_int_equal(s.counts.kind, PTO_COUNTS_MATRIX);
+    assert_string_equal(s.counts.matrix_path, "tests/fixtures/square.csv");
+    assert_int_equal(s.bytes.count, 1);
+    assert_int_equal(s.bytes.value[0], 4096);
+    assert_int_equal(pto_scenario_bind(&s, &six_gpus, NULL), PTO_OK);
+    pto_scenario_fini(&s);
+}
+
+static void the_recorded_problems_are_read_and_fit_their_machines(void **state) {
+    (void)state;
+    static const char *const name[] = {"allreduce-summit", "alltoall-lassen", "alltoallv-summit",
+                                       "messages-one-summit"};
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
+        char path[128];
+        snprintf(path, sizeof path, "scenarios/problems/%s.yaml", name[i]);
+        pto_scenario_t s;
+        pto_machine_t machine;
+        pto_error_t err = {.status = PTO_OK};
+        assert_int_equal(pto_scenario_read(path, &s, &err), PTO_OK);
+        assert_int_equal(pto_scenario_read_machine(&s, &machine, &err), PTO_OK);
+        assert_int_equal(pto_scenario_bind(&s, &machine, &err), PTO_OK);
+        pto_machine_fini(&machine);
+        pto_scenario_fini(&s);
+    }
+}
+
+/* --- what is refused ---------------------------------------------------------------------------------------
+ */
+
+static void bad_keys_are_refused(void **state) {
+    (void)state;
+    const bad_input_t bad[] = {
+        {ALLTOALL REST "stratgies: [a]\n", PTO_ERR_KEY, 6, 1, {"'stratgies'", "did you mean 'strategies'?"}},
+        {ALLTOALL REST "byets: 1\n", PTO_ERR_KEY, 6, 1, {"did you mean 'bytes'?"}},
+        {ALLTOALL REST "bytes: 1\n", PTO_ERR_KEY, 6, 1, {"duplicate key 'bytes'", "line 5"}},
+        {ALLTOALL "layout: {node: 2}\nbytes: 1\n",
+         PTO_ERR_KEY,
+         4,
+         10,
+         {"unknown key 'node' in 'layout'", "did you mean 'nodes'?"}},
+        {ALLTOALL "layout: {gpus_per_node: 2}\nbytes: 1\n", PTO_ERR_KEY, 4, 9, {"missing key 'nodes'"}},
+        {"machine: m.yaml\ncollective: alltoall\n" REST, PTO_ERR_KEY, 1, 1, {"missing key 'scenario'"}},
+        {"scenario: s\ncollective: alltoall\n" REST, PTO_ERR_KEY, 1, 1, {"missing key 'machine'"}},
+        {TOP REST, PTO_ERR_KEY, 1, 1, {"missing key 'collective'"}},
+        {ALLTOALL "bytes: 1\n", PTO_ERR_KEY, 1, 1, {"missing key 'layout'"}},
+        {ALLTOALL "layout: {nodes: 2}\n", PTO_ERR_KEY, 1, 1, {"missing key 'bytes'"}},
+        {ALLTOALL "layout: {nodes: 2}\nbytes: {from: 1}\n", PTO_ERR_KEY, 5, 8, {"missing key 'to'"}},
+        {ALLTOALL "layout: {nodes: 2}\nbytes: {from: 1, to: 2, step: 1}\n",
+         PTO_ERR_KEY,
+         5,
+         25,
+         {"unknown key 'step'", "known are: from, to, factor"}},
+        {ALLTOALLV REST "counts: {}\n", PTO_ERR_KEY, 6, 9, {"missing key 'skew' or 'matrix'"}},
+        {ALLTOALLV REST "counts: {skw: 1}\n", PTO_ERR_KEY, 6, 10, {"did you mean 'skew'?"}},
+        {ALLTOALLV "layout: {nodes: 2}\ncounts: {matrix: square.csv, skew: 0.5}\n",
+         PTO_ERR_KEY,
+         5,
+         18,
+         {"a matrix says all"}},
+        {ALLTOALLV REST "counts: {matrix: square.csv}\n",
+         PTO_ERR_KEY,
+         5,
+         8,
+         {"bytes and a matrix", "line 6"}},
+        {ALLTOALL REST "strategies: [a, b, a]\n", PTO_ERR_KEY, 6, 20, {"'a' stands here twice"}},
+    };
+    ASSERT_ALL_REFUSED(bad);
+}
+
+static void fields_that_the_collective_does_not_use_are_refused(void **state) {
+    (void)state;
+    const bad_input_t bad[] = {
+        {ALLTOALL REST "implementation: isend_irecv\n",
+         PTO_ERR_KEY,
+         6,
+         17,
+         {"implementation is for alltoallv only, not for alltoall"}},
+        {ALLREDUCE REST "counts: equal\n", PTO_ERR_KEY, 6, 9, {"counts is for alltoallv only"}},
+        {ALLTOALL REST "counts: {skew: 0.1}\n", PTO_ERR_KEY, 6, 9, {"counts is for alltoallv only"}},
+        {ALLTOALL REST "messages: 3\n", PTO_ERR_KEY, 6, 11, {"messages is for messages only"}},
+        {ALLTOALLV REST "unique_bytes: 3\n", PTO_ERR_KEY, 6, 15, {"unique_bytes is for messages only"}},
+        {ALLREDUCE REST "split: destinations\n", PTO_ERR_KEY, 6, 8, {"no destinations to split"}},
+    };
+    ASSERT_ALL_REFUSED(bad);
+}
+
+static void wrong_types_and_names_are_refused(void **state) {
+    (void)state;
+    const bad_input_t bad[] = {
+        {"- s\n", PTO_ERR_TYPE, 1, 1, {"a scenario file must be a mapping"}},
+        {"scenario: [\n", PTO_ERR_SYNTAX, 2, 1, {"malformed YAML"}},
+        {ALLTOALL "layout: 4\nbytes: 1\n", PTO_ERR_TYPE, 4, 9, {"'layout' must be a mapping"}},
+        {ALLTOALL "layout: {nodes: [a]}\nbytes: 1\n", PTO_ERR_TYPE, 4, 18, {"'a' is not a whole number"}},
+        {ALLTOALL "layout: {nodes: 1K}\nbytes: 1\n",
+         PTO_ERR_TYPE,
+         4,
+         17,
+         {"nodes: '1K' is not a whole number"}},
+        {ALLTOALL "layout: {nodes: 2}\nbytes: 1.5\n", PTO_ERR_TYPE, 5, 8, {"bytes: '1.5'"}},
+        {ALLTOALL "layout: {nodes: 2}\nbytes: 64KB\n", PTO_ERR_TYPE, 5, 8, {"write KiB"}},
+        {ALLTOALL "layout: {nodes: 2}\nbytes:\n", PTO_ERR_TYPE, 5, 7, {"bytes:", "nothing is here"}},
+        {ALLTOALL REST "strategies: three_step\n", PTO_ERR_TYPE, 6, 13, {"a list of strategies"}},
+        {ALLTOALL REST "strategies: [[a]]\n", PTO_ERR_TYPE, 6, 14, {"the name of a strategy"}},
+        {ALLTOALL REST "library: {a: b}\n", PTO_ERR_TYPE, 6, 10, {"best, a name or a list"}},
+        {ALLTOALLV REST "counts: random\n", PTO_ERR_TYPE, 6, 9, {"expected equal", "'random'"}},
+        {ALLTOALLV REST "counts: [1]\n", PTO_ERR_TYPE, 6, 9, {"'counts' must be a mapping"}},
+        {TOP "collective: altoall\n" REST,
+         PTO_ERR_NOT_FOUND,
+         3,
+         13,
+         {"unknown collective 'altoall'", "did you mean 'alltoall'?"}},
+        {TOP "collective: broadcast\n" REST,
+         PTO_ERR_NOT_FOUND,
+         3,
+         13,
+         {"unknown collective 'broadcast'", "known are: allreduce, alltoall, alltoallv, messages"}},
+        {ALLTOALLV REST "implementation: libary\n", PTO_ERR_NOT_FOUND, 6, 17, {"did you mean 'library'?"}},
+        {ALLTOALL REST "split: byte\n", PTO_ERR_NOT_FOUND, 6, 8, {"did you mean 'bytes'?"}},
+        {ALLREDUCE REST "datatype: flaot\n", PTO_ERR_NOT_FOUND, 6, 11, {"did you mean 'float'?"}},
+    };
+    ASSERT_ALL_REFUSED(bad);
+}
+
+static void impossible_numbers_are_refused(void **state) {
+    (void)state;
+    const bad_input_t bad[] = {
+        {ALLTOALL "layout: {nodes: 0}\nbytes: 1\n",
+         PTO_ERR_RANGE,
+         4,
+         17,
+         {"nodes: must be 1 or more, not 0"}},
+        {ALLTOALL "layout: {nodes: -2}\nbytes: 1\n", PTO_ERR_RANGE, 4, 17, {"not -2"}},
+        {ALLTOALL "layout: {nodes: 9223372036854775808}\nbytes: 1\n", PTO_ERR_RANGE, 4, 17, {"too large"}},
+        {ALLTOALL "layout: {nodes: 2, gpus_per_node: 0}\nbytes: 1\n",
+         PTO_ERR_RANGE,
+         4,
+         35,
+         {"gpus_per_node"}},
+        {ALLTOALL "layout: {nodes: 2, cores_per_gpu: 0}\nbytes: 1\n",
+         PTO_ERR_RANGE,
+         4,
+         35,
+         {"cores_per_gpu"}},
+        {ALLTOALL "layout: {nodes: 2, owners_per_gpu: 0}\nbytes: 1\n",
+         PTO_ERR_RANGE,
+         4,
+         36,
+         {"owners_per_gpu"}},
+        {ALLTOALL "layout: {nodes: 2, owners_per_gpu: 3, cores_per_gpu: 2}\nbytes: 1\n",
+         PTO_ERR_RANGE,
+         4,
+         9,
+         {"layout: owners_per_gpu 3 is more than cores_per_gpu 2"}},
+        {ALLTOALL "layout: {nodes: 9223372036854775807, gpus_per_node: 2}\nbytes: 1\n",
+         PTO_ERR_RANGE,
+         4,
+         9,
+         {"more processes than can be numbered"}},
+        {ALLTOALL "layout: {nodes: 2}\nbytes: -1\n", PTO_ERR_RANGE, 5, 8, {"bytes: '-1' is negative"}},
+        {ALLTOALL "layout: {nodes: 2}\nbytes: .nan\n", PTO_ERR_RANGE, 5, 8, {"not finite"}},
+        {ALLTOALL "layout: {nodes: 2}\nbytes: .inf\n", PTO_ERR_RANGE, 5, 8, {"not finite"}},
+        {ALLTOALL "layout: {nodes: 2}\nbytes: 9223372036854775808\n", PTO_ERR_RANGE, 5, 8, {"too large"}},
+        {ALLTOALL "layout: {nodes: 2}\nbytes: 8EiB\n", PTO_ERR_RANGE, 5, 8, {"too large"}},
+        {ALLTOALL "layout: {nodes: 2}\nbytes: 4EiB\n", PTO_ERR_RANGE, 5, 8, {"than can be counted"}},
+        {ALLTOALL "layout: {nodes: 1048576, gpus_per_node: 6}\nbytes: [1, 1PiB]\n",
+         PTO_ERR_RANGE,
+         5,
+         8,
+         {"1125899906842624 on 1048576 nodes", "than can be counted"}},
+        {ALLTOALL "layout: {nodes: 2}\nbytes: []\n",
+         PTO_ERR_RANGE,
+         5,
+         8,
+         {"expected 1 to 4096 values, not 0"}},
+        {ALLTOALL "layout: {nodes: 2}\nbytes: [4, 4]\n", PTO_ERR_RANGE, 5, 12, {"must rise", "4 follows 4"}},
+        {ALLTOALL "layout: {nodes: 2}\nbytes: {from: 0, to: 4}\n", PTO_ERR_RANGE, 5, 15, {"from: must be 1"}},
+        {ALLTOALL "layout: {nodes: 2}\nbytes: {from: 8, to: 4}\n",
+         PTO_ERR_RANGE,
+         5,
+         22,
+         {"ends at 4, before its start 8"}},
+        {ALLTOALL "layout: {nodes: 2}\nbytes: {from: 1, to: 4, factor: 1}\n",
+         PTO_ERR_RANGE,
+         5,
+         33,
+         {"factor: must be 2 or more"}},
+        {ALLTOALL "layout: {nodes: 2}\nbytes: {from: 1, to: 9223372036854775808}\n",
+         PTO_ERR_RANGE,
+         5,
+         22,
+         {"to:", "too large"}},
+        {ALLTOALL "layout: {nodes: [1, 2]}\nbytes: [1, 2]\n",
+         PTO_ERR_RANGE,
+         4,
+         17,
+         {"bytes and nodes both have several values"}},
+        {MESSAGES "layout: {nodes: 2}\nbytes: [1, 2]\nmessages: {from: 1, to: 8}\n",
+         PTO_ERR_RANGE,
+         6,
+         11,
+         {"bytes and messages both"}},
+        {MESSAGES "layout: {nodes: [2, 4]}\nbytes: 1\nmessages: {from: 1, to: 8}\n",
+         PTO_ERR_RANGE,
+         6,
+         11,
+         {"nodes and messages both"}},
+        {MESSAGES REST "messages: 0\n", PTO_ERR_RANGE, 6, 11, {"messages: must be 1 or more"}},
+        {MESSAGES "layout: {nodes: 1}\nbytes: 1\n", PTO_ERR_RANGE, 4, 17, {"another node", "2 or more"}},
+        {MESSAGES REST "messages: 2\nunique_bytes: 2049\n",
+         PTO_ERR_RANGE,
+         7,
+         15,
+         {"unique_bytes 2049 is more than the 2048"}},
+        {MESSAGES REST "unique_bytes: 0\n", PTO_ERR_RANGE, 6, 15, {"must be 1 or more"}},
+        {ALLREDUCE "layout: {nodes: 2}\nbytes: [4, 6]\n",
+         PTO_ERR_RANGE,
+         5,
+         8,
+         {"6 is no multiple of the 4 bytes of a float"}},
+        {ALLREDUCE "layout: {nodes: 2}\nbytes: 4\ndatatype: double\n",
+         PTO_ERR_RANGE,
+         5,
+         8,
+         {"4 is no multiple of the 8 bytes of a double"}},
+        {ALLTOALLV REST "counts: {skew: 1.5}\n", PTO_ERR_RANGE, 6, 16, {"skew must be in [0, 1]"}},
+        {ALLTOALLV REST "counts: {skew: -0.5}\n", PTO_ERR_RANGE, 6, 16, {"must be 0 or more"}},
+        {ALLTOALLV REST "counts: {skew: .nan}\n", PTO_ERR_RANGE, 6, 16, {"not finite"}},
+        {ALLTOALLV REST "counts: {skew: 0.5, seed: -1}\n", PTO_ERR_RANGE, 6, 27, {"seed: must be 0 or more"}},
+        {ALLTOALL REST "strategies: []\n", PTO_ERR_RANGE, 6, 13, {"expected 1 to 256 names"}},
+        {ALLTOALL REST "library: [{algorithm: a, below_bytes: 4}]\n", PTO_ERR_RANGE, 6, 39, {"leave a gap"}},
+    };
+    ASSERT_ALL_REFUSED(bad);
+}
+
+static void a_matrix_file_that_is_missing_is_reported_where_it_is_named(void **state) {
+    (void)state;
+    const bad_input_t bad[] = {
+        {ALLTOALLV "layout: {nodes: 2}\ncounts: {matrix: none.csv}\n",
+         PTO_ERR_IO,
+         5,
+         18,
+         {"tests/fixtures/none.csv", "No such file"}},
+    };
+    ASSERT_ALL_REFUSED(bad);
+}
+
+static void a_matrix_that_is_not_square_is_reported_in_its_own_file(void **state) {
+    (void)state;
+    pto_scenario_t s;
+    pto_error_t err;
+    char text[256];
+    assert_int_equal(pto_scenario_read("tests/fixtures/scenario_ragged.yaml", &s, &err), PTO_ERR_SYNTAX);
+    pto_error_format(&err, text, sizeof text);
+    assert_string_equal(text, "tests/fixtures/ragged.csv:2:5: the matrix is not square: row 2 has at least 3 "
+                              "columns, the first 2");
+}
+
+static void a_missing_scenario_is_refused(void **state) {
+    (void)state;
+    pto_scenario_t s;
+    pto_error_t err;
+    assert_int_equal(pto_scenario_read("tests/fixtures/none.yaml", &s, &err), PTO_ERR_IO);
+    assert_string_equal(err.file, "tests/fixtures/none.yaml");
+    assert_int_equal(err.line, 1);
+}
+
+static void a_missing_machine_is_reported_where_it_is_named(void **state) {
+    (void)state;
+    pto_scenario_t s;
+    pto_machine_t machine;
+    pto_error_t err;
+    must_parse(ALLTOALL REST, &s);
+    assert_int_equal(pto_scenario_read_machine(&s, &machine, &err), PTO_ERR_IO);
+    assert_string_equal(err.file, "tests/fixtures/s.yaml");
+    assert_int_equal(err.line, 2);
+    assert_int_equal(err.column, 10);
+    assert_non_null(strstr(err.message, "tests/fixtures/m.yaml"));
+    assert_non_null(strstr(err.message, "No such file"));
+    pto_scenario_fini(&s);
+}
+
+static void every_beginning_of_a_file_is_read_or_refused(void **state) {
+    (void)state;
+    static const char text[] = ALLTOALLV REST "counts: {skew: 0.5, seed: 3}\nsplit: bytes\n"
+                                              "strategies: [three_step, cuda_aware]\n"
+                                              "library: [{below_bytes: 4, algorithm: a}, {algorithm: b}]\n";
+    for (size_t size = 0; size < sizeof text; size++) {
+        char *cut = malloc(size + 1); /* of its own size, so that the sanitizer sees a read past its end */
+        assert_non_null(cut);
+        memcpy(cut, text, size);
+        pto_scenario_t s;
+        pto_error_t err = {.status = PTO_OK};
+        pto_status_t status = pto_scenario_parse(cut, size, "cut.yaml", &s, &err);
+        free(cut);
+        if (status == PTO_OK)
+            pto_scenario_fini(&s);
+        else
+            assert_true(err.status == status && err.line >= 1 && err.column >= 1);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_whole_scenario_is_read),
+        cmocka_unit_test(what_a_scenario_leaves_out_has_defaults),
+        cmocka_unit_test(sizes_come_alone_in_ranges_and_in_lists),
+        cmocka_unit_test(a_range_ends_where_numbers_do),
+        cmocka_unit_test(the_library_is_best_a_name_or_a_table),
+        cmocka_unit_test(nodes_and_messages_can_be_swept),
+        cmocka_unit_test(a_matrix_gives_the_size),
+        cmocka_unit_test(the_recorded_problems_are_read_and_fit_their_machines),
+        cmocka_unit_test(bad_keys_are_refused),
+        cmocka_unit_test(fields_that_the_collective_does_not_use_are_refused),
+        cmocka_unit_test(wrong_types_and_names_are_refused),
+        cmocka_unit_test(impossible_numbers_are_refused),
+        cmocka_unit_test(a_matrix_file_that_is_missing_is_reported_where_it_is_named),
+        cmocka_unit_test(a_matrix_that_is_not_square_is_reported_in_its_own_file),
+        cmocka_unit_test(a_missing_scenario_is_refused),
+        cmocka_unit_test(a_missing_machine_is_reported_where_it_is_named),
+        cmocka_unit_test(every_beginning_of_a_file_is_read_or_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,169 @@
+/* Fitting scenarios to machines, and scenarios from flags. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "portolan/scenario.h"
+
+/* Lines 1 and 2; the collective is line 3. */
+#define TOP "scenario: s\nmachine: m.yaml\n"
+#define ALLTOALL TOP "collective: alltoall\n"
+#define ALLTOALLV TOP "collective: alltoallv\n"
+/* Lines 4 and 5. */
+#define REST "layout: {nodes: 2}\nbytes: 1024\n"
+
+static pto_status_t parse(const char *text, pto_scenario_t *scenario, pto_error_t *err) {
+    return pto_scenario_parse(text, strlen(text), "tests/fixtures/s.yaml", scenario, err);
+}
+
+static void must_parse(const char *text, pto_scenario_t *scenario) {
+    pto_error_t err = {.status = PTO_OK};
+    if (parse(text, scenario, &err) != PTO_OK)
+        print_error("%d:%d: %s\n", err.line, err.column, err.message);
+    assert_int_equal(err.status, PTO_OK);
+}
+
+/* A node of 6 GPUs on 2 sockets and 40 cores. */
+static const pto_machine_t six_gpus = {.name = "six", .node = {.sockets = 2, .gpus = 6, .cores = 40}};
+
+/* --- binding -------------------------------------------------------------------------------------------- */
+
+static void binding_fills_what_a_layout_leaves_open(void **state) {
+    (void)state;
+    pto_scenario_t s;
+    must_parse(ALLTOALL REST, &s);
+    assert_int_equal(pto_scenario_bind(&s, &six_gpus, NULL), PTO_OK);
+    assert_int_equal(s.layout.nodes, 2);
+    assert_int_equal(s.layout.gpus_per_node, 6);
+    assert_int_equal(s.layout.cores_per_gpu, 6); /* 40 / 6, rounded down */
+    assert_int_equal(s.layout.gpus_per_socket, 3);
+    pto_scenario_fini(&s);
+    const pto_machine_t odd = {.name = "odd", .node = {.sockets = 2, .gpus = 5, .cores = 5}};
+    must_parse(ALLTOALL REST, &s);
+    assert_int_equal(pto_scenario_bind(&s, &odd, NULL), PTO_OK);
+    assert_int_equal(s.layout.cores_per_gpu, 1);
+    assert_int_equal(s.layout.gpus_per_socket, 3);
+    pto_scenario_fini(&s);
+}
+
+static void a_node_count_is_never_limited(void **state) {
+    (void)state;
+    pto_scenario_t s;
+    must_parse(ALLTOALL "layout: {nodes: 174763}\nbytes: 1MiB\n", &s);
+    assert_int_equal(pto_scenario_bind(&s, &six_gpus, NULL), PTO_OK);
+    pto_scenario_fini(&s);
+}
+
+static void asking_more_than_a_node_has_is_refused(void **state) {
+    (void)state;
+    const struct {
+        const char *text;
+        pto_machine_t machine;
+        int line;
+        int column;
+        const char *words;
+    } bad[] = {
+        {ALLTOALL "layout: {nodes: 2, gpus_per_node: 7}\nbytes: 1\n", six_gpus, 4, 9,
+         "gpus_per_node 7 is more than the 6 GPUs of a node of six"},
+        {ALLTOALL "layout: {nodes: 2, cores_per_gpu: 7}\nbytes: 1\n", six_gpus, 4, 9,
+         "6 GPUs of 7 cores each (cores_per_gpu) are more than the 40 cores"},
+        {ALLTOALL "layout: {nodes: 2, cores_per_gpu: 1000000000}\nbytes: 1\n", six_gpus, 4, 9,
+         "more than the 40 cores"},
+        {ALLTOALL REST,
+         {.name = "few", .node = {.sockets = 1, .gpus = 4, .cores = 2}},
+         4,
+         9,
+         "more than the 2 cores of a node of few"},
+        {ALLTOALL "layout: {nodes: 2, owners_per_gpu: 7}\nbytes: 1\n", six_gpus, 4, 9,
+         "owners_per_gpu 7 is more than cores_per_gpu 6"},
+        {ALLTOALL "layout: {nodes: 1}\nbytes: 16PiB\n", six_gpus, 5, 8, "than can be counted"},
+        {ALLTOALLV "layout: {nodes: 1}\ncounts: {matrix: square.csv}\n", six_gpus, 5, 9,
+         "square.csv has 2 rows, but 6 processes hold data"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        pto_scenario_t s;
+        pto_error_t err = {.status = PTO_OK};
+        must_parse(bad[i].text, &s);
+        pto_layout_t before = s.layout;
+        assert_int_equal(pto_scenario_bind(&s, &bad[i].machine, &err), PTO_ERR_RANGE);
+        if (!strstr(err.message, bad[i].words))
+            print_error("'%s' does not say '%s'\n", err.message, bad[i].words);
+        assert_non_null(strstr(err.message, bad[i].words));
+        assert_int_equal(err.line, bad[i].line);
+        assert_int_equal(err.column, bad[i].column);
+        assert_memory_equal(&before, &s.layout, sizeof before);
+        pto_scenario_fini(&s);
+    }
+}
+
+/* --- from flags ----------------------------------------------------------------------------------------- */
+
+static void a_scenario_from_flags_is_checked_without_a_place(void **state) {
+    (void)state;
+    pto_scenario_t s;
+    pto_error_t err;
+    pto_scenario_init(&s);
+    assert_int_equal(pto_scenario_check(&s, &err), PTO_ERR_KEY);
+    assert_non_null(strstr(err.message, "no collective"));
+    s.collective = PTO_COLLECTIVE_ALLREDUCE;
+    assert_int_equal(pto_scenario_check(&s, &err), PTO_ERR_KEY);
+    assert_non_null(strstr(err.message, "no bytes"));
+    assert_int_equal(pto_series_range(6, 6, 2, &s.bytes, NULL), PTO_OK);
+    assert_int_equal(pto_scenario_check(&s, &err), PTO_ERR_KEY);
+    assert_non_null(strstr(err.message, "no number of nodes"));
+    assert_int_equal(pto_series_range(4, 4, 2, &s.nodes, NULL), PTO_OK);
+    assert_int_equal(pto_scenario_check(&s, &err), PTO_ERR_RANGE);
+    assert_non_null(strstr(err.message, "no multiple"));
+    assert_string_equal(err.file, "");
+    assert_int_equal(err.line, 0);
+    s.datatype = PTO_DATATYPE_BYTE;
+    assert_int_equal(pto_scenario_check(&s, &err), PTO_OK);
+    s.bytes.value[0] = -6;
+    assert_int_equal(pto_scenario_check(&s, &err), PTO_ERR_RANGE);
+    assert_int_equal(pto_scenario_read_machine(&s, &(pto_machine_t){.name = NULL}, &err), PTO_ERR_KEY);
+    pto_scenario_fini(&s);
+}
+
+static void flags_cannot_resize_a_matrix(void **state) {
+    (void)state;
+    pto_scenario_t s;
+    pto_error_t err;
+    assert_int_equal(pto_scenario_read("tests/fixtures/scenario_matrix.yaml", &s, NULL), PTO_OK);
+    s.bytes.value[0] = 8;
+    assert_int_equal(pto_scenario_check(&s, &err), PTO_ERR_KEY);
+    assert_non_null(strstr(err.message, "bytes and a matrix"));
+    pto_scenario_fini(&s);
+}
+
+static void a_matrix_from_flags_gives_the_size_when_bound(void **state) {
+    (void)state;
+    pto_scenario_t s;
+    pto_scenario_init(&s);
+    s.collective = PTO_COLLECTIVE_ALLTOALLV;
+    s.layout.gpus_per_node = 2;
+    assert_int_equal(pto_series_range(1, 1, 2, &s.nodes, NULL), PTO_OK);
+    assert_int_equal(pto_counts_read_matrix("tests/fixtures/square.csv", &s.counts, NULL), PTO_OK);
+    assert_int_equal(pto_scenario_check(&s, NULL), PTO_OK);
+    assert_int_equal(pto_scenario_bind(&s, &six_gpus, NULL), PTO_OK);
+    assert_int_equal(s.bytes.count, 1);
+    assert_int_equal(s.bytes.value[0], 4096);
+    pto_scenario_fini(&s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(binding_fills_what_a_layout_leaves_open),
+        cmocka_unit_test(a_node_count_is_never_limited),
+        cmocka_unit_test(asking_more_than_a_node_has_is_refused),
+        cmocka_unit_test(a_scenario_from_flags_is_checked_without_a_place),
+        cmocka_unit_test(flags_cannot_resize_a_matrix),
+        cmocka_unit_test(a_matrix_from_flags_gives_the_size_when_bound),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

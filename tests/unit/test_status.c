@@ -1,0 +1,108 @@
+/* The error record. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "portolan/status.h"
+
+static void every_status_has_its_own_text(void **state) {
+    (void)state;
+    for (int a = 0; a >= PTO_ERR_TOO_LARGE; a--) {
+        assert_true(strlen(pto_status_text((pto_status_t)a)) > 0);
+        for (int b = a - 1; b >= PTO_ERR_TOO_LARGE; b--)
+            assert_string_not_equal(pto_status_text((pto_status_t)a), pto_status_text((pto_status_t)b));
+    }
+    assert_string_equal(pto_status_text((pto_status_t)-99), "unknown status");
+}
+
+static void an_error_may_be_dropped(void **state) {
+    (void)state;
+    assert_int_equal(pto_error_set(NULL, PTO_ERR_IO, "%d", 1), PTO_ERR_IO);
+    assert_int_equal(pto_error_set_at(NULL, PTO_ERR_KEY, "f", 1, 2, "x"), PTO_ERR_KEY);
+}
+
+static void an_error_with_a_place_prints_it(void **state) {
+    (void)state;
+    pto_error_t err;
+    char text[64];
+    pto_error_set_at(&err, PTO_ERR_TYPE, "a.yaml", 3, 7, "no %s", "good");
+    pto_error_format(&err, text, sizeof text);
+    assert_string_equal(text, "a.yaml:3:7: no good");
+    pto_error_set_at(&err, PTO_ERR_TYPE, "a.yaml", 0, 0, "no good");
+    pto_error_format(&err, text, sizeof text);
+    assert_string_equal(text, "a.yaml: no good");
+    pto_error_set_at(&err, PTO_ERR_TYPE, NULL, 3, 7, "no good");
+    pto_error_format(&err, text, sizeof text);
+    assert_string_equal(text, "no good");
+}
+
+static void setting_an_error_forgets_the_place_of_the_last(void **state) {
+    (void)state;
+    pto_error_t err;
+    pto_error_set_at(&err, PTO_ERR_TYPE, "a.yaml", 3, 7, "old");
+    pto_error_set(&err, PTO_ERR_RANGE, "new");
+    assert_int_equal(err.status, PTO_ERR_RANGE);
+    assert_int_equal(err.line, 0);
+    assert_int_equal(err.column, 0);
+    assert_string_equal(err.file, "");
+}
+
+static void an_error_can_be_built_from_itself(void **state) {
+    (void)state;
+    pto_error_t err;
+    pto_error_set_at(&err, PTO_ERR_TYPE, "a.yaml", 3, 7, "inner");
+    pto_error_set_at(&err, PTO_ERR_TYPE, err.file, err.line, err.column, "outer: %s", err.message);
+    assert_string_equal(err.message, "outer: inner");
+    assert_string_equal(err.file, "a.yaml");
+}
+
+static void a_message_is_one_printable_line(void **state) {
+    (void)state;
+    pto_error_t err;
+    pto_error_set(&err, PTO_ERR_KEY, "a\nb\x1b[31mc\x7f");
+    assert_string_equal(err.message, "a b [31mc ");
+}
+
+static void long_messages_and_files_are_cut(void **state) {
+    (void)state;
+    char name[1000];
+    pto_error_t err;
+    memset(name, 'x', sizeof name);
+    memcpy(name + sizeof name - 6, ".yaml", 6);
+    pto_error_set_at(&err, PTO_ERR_IO, name, 1, 1, "%s", name);
+    assert_int_equal(strlen(err.message), PTO_ERROR_MESSAGE_MAX - 1);
+    assert_int_equal(strlen(err.file), PTO_ERROR_FILE_MAX - 1);
+    assert_memory_equal(err.file, "...x", 4);
+    assert_string_equal(err.file + PTO_ERROR_FILE_MAX - 6, ".yaml");
+}
+
+static void formatting_never_writes_past_the_end(void **state) {
+    (void)state;
+    pto_error_t err;
+    char text[8] = "1234567";
+    pto_error_set(&err, PTO_ERR_IO, "longer than that");
+    pto_error_format(&err, text, 4);
+    assert_memory_equal(text, "lon\0", 4);
+    assert_memory_equal(text + 4, "567", 3);
+    pto_error_format(&err, text, 0);
+    assert_int_equal(text[0], 'l');
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_status_has_its_own_text),
+        cmocka_unit_test(an_error_may_be_dropped),
+        cmocka_unit_test(an_error_with_a_place_prints_it),
+        cmocka_unit_test(setting_an_error_forgets_the_place_of_the_last),
+        cmocka_unit_test(an_error_can_be_built_from_itself),
+        cmocka_unit_test(a_message_is_one_printable_line),
+        cmocka_unit_test(long_messages_and_files_are_cut),
+        cmocka_unit_test(formatting_never_writes_past_the_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

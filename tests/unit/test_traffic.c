@@ -1,0 +1,144 @@
+/* Counting messages per level: the counts without walking must equal those of walking every rank. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "portolan/strategy.h"
+#include "traffic.h"
+
+/* What walking finds: the mixes that occur, and the messages that leave the busiest node. */
+static void walk_step(const pto_plan_t *plan, const pto_step_t *step, int64_t k, int64_t core,
+                      pto_traffic_t *found, bool *too_many) {
+    const pto_layout_t *layout = &plan->request.layout;
+    int64_t *leaving = calloc((size_t)layout->nodes, sizeof *leaving);
+    found->mix_count = 0;
+    found->off_per_node = 0;
+    for (int64_t rank = 0; rank < pto_layout_rank_count(layout); rank++) {
+        pto_action_t action;
+        if (rank % layout->cores_per_gpu != core || !pto_step_acts(plan, step, rank, k, &action))
+            continue;
+        pto_mix_t mix = {{0}};
+        for (int64_t j = 0; j < pto_step_peer_count(plan, &action); j++)
+            if (pto_step_peer(plan, j, &action))
+                mix.messages[pto_layout_level(layout, pto_layout_rank(layout, rank),
+                                              pto_layout_rank(layout, action.peer_rank))]++;
+        int64_t node = pto_layout_rank(layout, rank).node;
+        leaving[node] += mix.messages[PTO_LEVEL_OFF_NODE];
+        if (leaving[node] > found->off_per_node)
+            found->off_per_node = leaving[node];
+        bool known = false;
+        for (int i = 0; i < found->mix_count; i++)
+            known = known || memcmp(&found->mix[i], &mix, sizeof mix) == 0;
+        *too_many = *too_many || (!known && found->mix_count == PTO_MIX_MAX);
+        if (!known && found->mix_count < PTO_MIX_MAX)
+            found->mix[found->mix_count++] = mix;
+    }
+    free(leaving);
+}
+
+static bool has_mix(const pto_traffic_t *traffic, const pto_mix_t *mix) {
+    for (int i = 0; i < traffic->mix_count; i++)
+        if (memcmp(&traffic->mix[i], mix, sizeof *mix) == 0)
+            return true;
+    return false;
+}
+
+static int64_t messages_of(const pto_mix_t *mix) {
+    return mix->messages[0] + mix->messages[1] + mix->messages[2] + mix->messages[3];
+}
+
+static int compared;
+
+static void compare_step(const pto_plan_t *plan, const pto_step_t *step, int64_t k, int64_t core) {
+    pto_traffic_t walked;
+    bool too_many = false;
+    pto_traffic_cache_t cache;
+    cache.count = 0;
+    cache.next = 0;
+    walk_step(plan, step, k, core, &walked, &too_many);
+    const pto_traffic_t *counted = pto_traffic_count(plan, step, k, core, &cache);
+    if (too_many || walked.mix_count == 0)
+        return;
+    assert_int_equal(counted->off_per_node, walked.off_per_node);
+    for (int i = 0; i < walked.mix_count; i++)
+        if (messages_of(&walked.mix[i]) > 0)
+            assert_true(has_mix(counted, &walked.mix[i]));
+    for (int i = 0; i < counted->mix_count; i++)
+        assert_true(messages_of(&counted->mix[i]) == 0 || has_mix(&walked, &counted->mix[i]));
+    compared++;
+}
+
+static void compare_plan(const pto_request_t *request) {
+    pto_plan_t *plan = NULL;
+    if (pto_plan_create(request, &plan, NULL) != PTO_OK)
+        return;
+    pto_walk_t walk;
+    pto_walk_begin(&walk, plan);
+    while (pto_walk_next(&walk))
+        for (int i = 0; i < walk.stage->step_count; i++) {
+            const pto_step_t *step = pto_plan_step(plan, walk.stage->step_first + i);
+            if (step->kind == PTO_STEP_SEND || step->kind == PTO_STEP_RECV)
+                for (int64_t core = step->core_first; core < step->core_first + step->core_count; core++)
+                    compare_step(plan, step, walk.k, core);
+        }
+    pto_plan_destroy(plan);
+}
+
+static void compare_layout(int64_t nodes, int64_t gpus, int64_t cores, int64_t gpus_per_socket,
+                           pto_split_t split) {
+    for (int s = 0; s < pto_strategy_count(); s++)
+        for (int a = 0; a < pto_algorithm_count(); a++)
+            for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++) {
+                pto_request_t request = {.layout = {nodes, gpus, 1, cores, gpus_per_socket},
+                                         .collective = (pto_collective_t)c,
+                                         .split = split,
+                                         .datatype = PTO_DATATYPE_FLOAT,
+                                         .bytes = 4096,
+                                         .messages = 5,
+                                         .strategy = pto_strategy_at(s),
+                                         .algorithm = pto_algorithm_at(a)};
+                if (pto_strategy_applicable(&request, NULL) == PTO_OK)
+                    compare_plan(&request);
+            }
+}
+
+static void counting_equals_walking(void **state) {
+    (void)state;
+    for (int64_t nodes = 1; nodes <= 5; nodes++)
+        for (int64_t gpus = 1; gpus <= 6; gpus++) {
+            compare_layout(nodes, gpus, 1, 2, PTO_SPLIT_BYTES);
+            compare_layout(nodes, gpus, 3, 3, PTO_SPLIT_DESTINATIONS);
+        }
+    assert_true(compared > 5000);
+}
+
+/* Beyond the size that is counted member by member: windows must find all that walking finds. */
+static void large_groups_are_counted_by_windows(void **state) {
+    (void)state;
+    const int64_t shape[][2] = {{51, 6}, {300, 1}, {67, 5}, {100, 3}, {43, 7}, {33, 12}, {128, 4}, {87, 6}};
+    for (size_t i = 0; i < sizeof shape / sizeof *shape; i++)
+        for (int a = 0; a < pto_algorithm_count(); a++) {
+            const pto_algorithm_t *algorithm = pto_algorithm_at(a);
+            if (!(algorithm->collectives & 1u << PTO_COLLECTIVE_ALLREDUCE))
+                continue;
+            pto_request_t request = {.layout = {shape[i][0], shape[i][1], 1, 1, 3},
+                                     .collective = PTO_COLLECTIVE_ALLREDUCE,
+                                     .datatype = PTO_DATATYPE_FLOAT,
+                                     .bytes = 65536,
+                                     .strategy = pto_strategy_at(0),
+                                     .algorithm = algorithm};
+            compare_plan(&request);
+        }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counting_equals_walking),
+        cmocka_unit_test(large_groups_are_counted_by_windows),
+    };
+    return cmocka_run_group_tests_name("traffic", tests, NULL, NULL);
+}

@@ -1,0 +1,248 @@
+/* Numbers as people write and read them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <locale.h>
+#include <string.h>
+
+#include "portolan/units.h"
+
+typedef struct {
+    const char *text;
+    pto_status_t status;
+    const char *words;
+} refused_t;
+
+static void assert_says(const refused_t *expected, pto_status_t status, const pto_error_t *err) {
+    if (status != expected->status)
+        print_error("'%s' gives %d: %s\n", expected->text, status, err->message);
+    assert_int_equal(status, expected->status);
+    if (!strstr(err->message, expected->words))
+        print_error("'%s' does not say '%s'\n", err->message, expected->words);
+    assert_non_null(strstr(err->message, expected->words));
+}
+
+static void whole_numbers_are_read(void **state) {
+    (void)state;
+    const struct {
+        const char *text;
+        int64_t value;
+    } good[] = {{"0", 0},
+                {"-0", 0},
+                {"7", 7},
+                {"-12", -12},
+                {"9223372036854775807", INT64_MAX},
+                {"-9223372036854775807", -INT64_MAX},
+                {"-9223372036854775808", INT64_MIN}};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        int64_t value = 99;
+        assert_int_equal(pto_int64_parse(good[i].text, &value, NULL), PTO_OK);
+        assert_true(value == good[i].value);
+    }
+}
+
+static void what_is_no_whole_number_is_refused(void **state) {
+    (void)state;
+    const refused_t bad[] = {
+        {"", PTO_ERR_TYPE, "nothing"},
+        {"-", PTO_ERR_TYPE, "not a whole number"},
+        {" 1", PTO_ERR_TYPE, "not a whole number"},
+        {"1 ", PTO_ERR_TYPE, "not a whole number"},
+        {"+1", PTO_ERR_TYPE, "not a whole number"},
+        {"1.0", PTO_ERR_TYPE, "not a whole number"},
+        {"1e3", PTO_ERR_TYPE, "not a whole number"},
+        {"1_000", PTO_ERR_TYPE, "not a whole number"},
+        {"many", PTO_ERR_TYPE, "not a whole number"},
+        {"0x10", PTO_ERR_TYPE, "hexadecimal"},
+        {"-0x10", PTO_ERR_TYPE, "hexadecimal"},
+        {"010", PTO_ERR_TYPE, "leading zero"},
+        {"-010", PTO_ERR_TYPE, "leading zero"},
+        {".nan", PTO_ERR_RANGE, "not finite"},
+        {"inf", PTO_ERR_RANGE, "not finite"},
+        {"9223372036854775808", PTO_ERR_RANGE, "too large"},
+        {"-9223372036854775809", PTO_ERR_RANGE, "too large"},
+        {"99999999999999999999999999", PTO_ERR_RANGE, "too large"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        int64_t value = 99;
+        pto_error_t err;
+        assert_says(&bad[i], pto_int64_parse(bad[i].text, &value, &err), &err);
+        assert_int_equal(value, 99);
+    }
+}
+
+static void numbers_are_read(void **state) {
+    (void)state;
+    const struct {
+        const char *text;
+        double value;
+    } good[] = {{"0", 0},          {"2", 2},     {"-0.5", -0.5},        {".5", .5},
+                {"5.", 5},         {"1e3", 1e3}, {"1.38e-06", 1.38e-6}, {"1E+2", 100},
+                {"0.0e-999", 0.0}, {"007", 7},   {"4.59e-13", 4.59e-13}};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        double value = 99;
+        assert_int_equal(pto_double_parse(good[i].text, &value, NULL), PTO_OK);
+        assert_true(value == good[i].value);
+    }
+}
+
+static void what_is_no_number_is_refused(void **state) {
+    (void)state;
+    const refused_t bad[] = {
+        {"", PTO_ERR_TYPE, "nothing"},          {".", PTO_ERR_TYPE, "not a number"},
+        {"e5", PTO_ERR_TYPE, "not a number"},   {"1e", PTO_ERR_TYPE, "not a number"},
+        {"1e+", PTO_ERR_TYPE, "not a number"},  {"1.2.3", PTO_ERR_TYPE, "not a number"},
+        {"1,5", PTO_ERR_TYPE, "not a number"},  {" 1", PTO_ERR_TYPE, "not a number"},
+        {"1 s", PTO_ERR_TYPE, "not a number"},  {"fast", PTO_ERR_TYPE, "not a number"},
+        {"0x1p3", PTO_ERR_TYPE, "hexadecimal"}, {"nan", PTO_ERR_RANGE, "not finite"},
+        {".NaN", PTO_ERR_RANGE, "not finite"},  {"-.inf", PTO_ERR_RANGE, "not finite"},
+        {"+inf", PTO_ERR_RANGE, "not finite"},  {"Infinity", PTO_ERR_RANGE, "not finite"},
+        {"1e999", PTO_ERR_RANGE, "too large"},  {"-1e999", PTO_ERR_RANGE, "too large"},
+        {"1e-999", PTO_ERR_RANGE, "too small"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        double value = 99;
+        pto_error_t err;
+        assert_says(&bad[i], pto_double_parse(bad[i].text, &value, &err), &err);
+        assert_true(value == 99);
+    }
+}
+
+static void numbers_do_not_follow_the_locale(void **state) {
+    (void)state;
+    if (!setlocale(LC_NUMERIC, "de_DE.UTF-8") && !setlocale(LC_NUMERIC, "fr_FR.UTF-8")) {
+        print_message("no locale with a decimal comma is installed\n");
+        skip();
+    }
+    double value = 0;
+    pto_status_t status = pto_double_parse("1.5", &value, NULL);
+    setlocale(LC_NUMERIC, "C");
+    assert_int_equal(status, PTO_OK);
+    assert_true(value == 1.5);
+}
+
+static void bytes_take_binary_suffixes(void **state) {
+    (void)state;
+    const struct {
+        const char *text;
+        int64_t bytes;
+    } good[] = {{"0", 0},
+                {"65536", 65536},
+                {"64KiB", 65536},
+                {"64K", 65536},
+                {"64 KiB", 65536},
+                {"1MiB", 1048576},
+                {"2GiB", INT64_C(2147483648)},
+                {"1T", INT64_C(1) << 40},
+                {"1PiB", INT64_C(1) << 50},
+                {"7EiB", INT64_C(7) << 60},
+                {"0E", 0},
+                {"9223372036854775807", INT64_MAX}};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        int64_t bytes = 99;
+        assert_int_equal(pto_bytes_parse(good[i].text, &bytes, NULL), PTO_OK);
+        assert_true(bytes == good[i].bytes);
+    }
+}
+
+static void what_is_no_number_of_bytes_is_refused(void **state) {
+    (void)state;
+    const refused_t bad[] = {
+        {"", PTO_ERR_TYPE, "nothing"},
+        {"KiB", PTO_ERR_TYPE, "not a number of bytes"},
+        {"1.5KiB", PTO_ERR_TYPE, "not a number of bytes"},
+        {"1e6", PTO_ERR_TYPE, "not a number of bytes"},
+        {"64kib", PTO_ERR_TYPE, "not a number of bytes"},
+        {"64  KiB", PTO_ERR_TYPE, "not a number of bytes"},
+        {"64 ", PTO_ERR_TYPE, "not a number of bytes"},
+        {"64KiBs", PTO_ERR_TYPE, "not a number of bytes"},
+        {"0x40", PTO_ERR_TYPE, "hexadecimal"},
+        {"64KB", PTO_ERR_TYPE, "write KiB"},
+        {"64kb", PTO_ERR_TYPE, "write KiB"},
+        {"064", PTO_ERR_TYPE, "leading zero"},
+        {"-1", PTO_ERR_RANGE, "negative"},
+        {"nan", PTO_ERR_RANGE, "not finite"},
+        {"9223372036854775808", PTO_ERR_RANGE, "too large"},
+        {"8EiB", PTO_ERR_RANGE, "too large"},
+        {"9007199254740992K", PTO_ERR_RANGE, "too large"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        int64_t bytes = 99;
+        pto_error_t err;
+        assert_says(&bad[i], pto_bytes_parse(bad[i].text, &bytes, &err), &err);
+        assert_int_equal(bytes, 99);
+    }
+}
+
+static void bytes_print_with_their_largest_exact_suffix(void **state) {
+    (void)state;
+    const struct {
+        int64_t bytes;
+        const char *text;
+    } good[] = {{0, "0"},
+                {1, "1"},
+                {1023, "1023"},
+                {1024, "1 KiB"},
+                {1536, "1536"},
+                {65536, "64 KiB"},
+                {1048576, "1 MiB"},
+                {1049600, "1025 KiB"},
+                {INT64_C(3) << 30, "3 GiB"},
+                {INT64_C(1) << 62, "4 EiB"},
+                {INT64_MAX, "9223372036854775807"}};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        char text[PTO_BYTES_TEXT_MAX];
+        int64_t again = -1;
+        pto_bytes_format(good[i].bytes, text, sizeof text);
+        assert_string_equal(text, good[i].text);
+        assert_int_equal(pto_bytes_parse(text, &again, NULL), PTO_OK);
+        assert_true(again == good[i].bytes);
+    }
+}
+
+static void seconds_print_with_three_digits(void **state) {
+    (void)state;
+    const struct {
+        double seconds;
+        const char *text;
+    } good[] = {{0, "0 s"},
+                {1, "1.00 s"},
+                {12.34, "12.3 s"},
+                {123.4, "123 s"},
+                {0.999, "999 ms"},
+                {0.9996, "1.00 s"},
+                {1.2345e-5, "12.3 us"},
+                {9.9996e-4, "1.00 ms"},
+                {9.999e-5, "100 us"},
+                {1.38e-6, "1.38 us"},
+                {5e-9, "5.00 ns"},
+                {1.5e-10, "0.150 ns"},
+                {2e-12, "0.00200 ns"},
+                {2.5e-20, "2.5e-20 s"},
+                {1234, "1.23e+03 s"},
+                {-0.5, "-0.5 s"}};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        char text[PTO_SECONDS_TEXT_MAX];
+        pto_seconds_format(good[i].seconds, text, sizeof text);
+        assert_string_equal(text, good[i].text);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whole_numbers_are_read),
+        cmocka_unit_test(what_is_no_whole_number_is_refused),
+        cmocka_unit_test(numbers_are_read),
+        cmocka_unit_test(what_is_no_number_is_refused),
+        cmocka_unit_test(numbers_do_not_follow_the_locale),
+        cmocka_unit_test(bytes_take_binary_suffixes),
+        cmocka_unit_test(what_is_no_number_of_bytes_is_refused),
+        cmocka_unit_test(bytes_print_with_their_largest_exact_suffix),
+        cmocka_unit_test(seconds_print_with_three_digits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

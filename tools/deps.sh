@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# deps.sh DIR SET... : see that what the sets need is there, and install what is missing with apt-get, as root
+# or through sudo. DIR, if not empty, holds unpacked Debian packages. Sets: build, test, check, mpi.
+set -euo pipefail
+
+unpacked=$1
+shift
+
+include=()
+[[ -n $unpacked ]] && include=(-isystem "$unpacked/usr/include")
+
+has_program() { command -v "$1" >/dev/null 2>&1; }
+has_header() { echo "#include <$1>" | cc -E "${include[@]}" -o /dev/null - >/dev/null 2>&1; }
+# cmocka.h does not include what it needs.
+has_cmocka() {
+    printf '#include <stdarg.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <setjmp.h>\n#include <cmocka.h>\n' |
+        cc -E "${include[@]}" -o /dev/null - >/dev/null 2>&1
+}
+
+missing=()
+need() { # PACKAGE TEST...
+    local package=$1
+    shift
+    "$@" || missing+=("$package")
+}
+
+need_set() {
+    case $1 in
+    build)
+        need gcc has_program cc
+        need libc6-dev has_header stdlib.h
+        need libyaml-dev has_header yaml.h
+        need libgsl-dev has_header gsl/gsl_version.h
+        ;;
+    test)
+        need g++ has_program "${CXX:-c++}"
+        need libcmocka-dev has_cmocka
+        ;;
+    check)
+        need clang has_program clang
+        need clang-format has_program clang-format
+        need clang-tidy has_program clang-tidy
+        need cppcheck has_program cppcheck
+        ;;
+    mpi)
+        need libopenmpi-dev has_program mpicc
+        need openmpi-bin has_program mpirun
+        need libhwloc-dev has_header hwloc.h
+        ;;
+    *)
+        echo "deps.sh: no such set: $1" >&2
+        exit 2
+        ;;
+    esac
+}
+
+for set in "$@"; do need_set "$set"; done
+((${#missing[@]} == 0)) && exit 0
+
+as_root=()
+if [[ $(id -u) -ne 0 ]]; then
+    if has_program sudo; then as_root=(sudo); fi
+fi
+
+if ! has_program apt-get || [[ $(id -u) -ne 0 && ${#as_root[@]} -eq 0 ]]; then
+    {
+        echo "These Debian packages (or what your system calls them) are missing; please install them:"
+        printf '    %s\n' "${missing[@]}"
+        echo "Without root: unpack them into a folder (apt-get download, dpkg -x) and give it as DEPS=DIR."
+    } >&2
+    exit 1
+fi
+
+echo "Installing what is missing: ${missing[*]}"
+echo "    ${as_root[*]:+${as_root[*]} }apt-get install --yes --no-install-recommends ${missing[*]}"
+"${as_root[@]}" apt-get update --quiet=2
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install --yes --quiet=2 --no-install-recommends "${missing[@]}" >/dev/null

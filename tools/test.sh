@@ -1,0 +1,153 @@
+#!/usr/bin/env bash
+# test.sh KIND... : run tests from the project's root and print "N passed, N failed" last, from what really ran.
+#
+#   unit     the program of every tests/unit/test_*.c, a crash or a missing result being a failure
+#   golden   every tests/golden/NAME.cmd against NAME.out, and every `$ build/portolan ...` line of a ```console
+#            block in README.md and docs/ against the lines that follow it there
+#   headers  every public header alone, as C11 and as C++17
+#   golden-update  write the NAME.out files anew
+set -euo pipefail
+
+BUILD=${BUILD:-build}
+CXX=${CXX:-c++}
+CC=${CC:-cc}
+passed=0 failed=0 skipped=0
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+pass() { passed=$((passed + 1)); }
+fail() {
+    failed=$((failed + 1))
+    echo "FAILED: $1"
+}
+
+# One cmocka program. Its TAP lines are counted; what it promised in "1..N" and did not report has failed.
+run_unit() {
+    local program=$1 status=0 log=$scratch/unit
+    CMOCKA_MESSAGE_OUTPUT=TAP timeout 300 "$program" >"$log" 2>&1 || status=$?
+    local ok not_ok skip promised
+    read -r ok not_ok skip promised < <(awk '
+        /^(not )?ok [0-9]+ .*# SKIP/ { skip++; next }
+        /^ok [0-9]+/ { ok++ }
+        /^not ok [0-9]+/ { not_ok++ }
+        /^1\.\.[0-9]+$/ { promised += substr($0, 4) }
+        END { print ok + 0, not_ok + 0, skip + 0, promised + 0 }' "$log")
+    local lost=$((promised - ok - not_ok - skip))
+    if ((lost > 0)); then not_ok=$((not_ok + lost)); fi
+    if (((status != 0 || promised == 0) && not_ok == 0)); then not_ok=1; fi
+    passed=$((passed + ok)) failed=$((failed + not_ok)) skipped=$((skipped + skip))
+    sed -n "s|^.*# SKIP|skipped: ${program##*/}:|p" "$log"
+    if ((not_ok > 0)); then
+        echo "FAILED: $program (exit $status, $not_ok of $promised)"
+        grep -Ev '^ok ' "$log" | tail -n 60 | sed 's/^/    /'
+    fi
+}
+
+# Only what the sources have: a program whose source is gone is no test.
+run_units() {
+    local source
+    for source in tests/unit/test_*.c; do
+        [[ -e $source ]] || continue
+        run_unit "$BUILD/tests/$(basename "$source" .c)"
+    done
+}
+
+# What a command prints on both streams, and its exit status where it is not 0.
+transcript() {
+    local status=0
+    PATH="$(realpath -m "$BUILD"):$PATH" bash -c "$1" 2>&1 || status=$?
+    ((status == 0)) || echo "exit: $status"
+}
+
+compare() { # NAME EXPECTED ACTUAL
+    if diff -u "$2" "$3" >"$scratch/diff"; then
+        pass
+    else
+        fail "$1"
+        tail -n +3 "$scratch/diff" | head -n 60 | sed 's/^/    /'
+    fi
+}
+
+run_golden() {
+    local command
+    for command in tests/golden/*.cmd; do
+        [[ -e $command ]] || continue
+        transcript "$(cat "$command")" >"$scratch/actual"
+        compare "$command" "${command%.cmd}.out" "$scratch/actual"
+    done
+    local document
+    for document in README.md docs/*.md; do
+        if [[ -e $document ]]; then run_document "$document"; fi
+    done
+}
+
+# Split a document's ```console blocks into N.cmd and N.out, then compare each.
+run_document() {
+    local document=$1 parts=$scratch/parts
+    rm -rf "$parts"
+    mkdir "$parts"
+    awk -v parts="$parts" '
+        /^```console/ { inside = 1; out = ""; next }
+        /^```/ { inside = 0; out = ""; next }
+        inside && /^\$ / {
+            out = ""
+            if ($0 ~ /^\$ build\/portolan/) {
+                out = parts "/" ++n
+                print substr($0, 3) > (out ".cmd")
+                printf "" > (out ".out")
+            }
+            next
+        }
+        inside && out != "" { print > (out ".out") }' "$document"
+    local command
+    for command in "$parts"/*.cmd; do
+        [[ -e $command ]] || continue
+        transcript "$(sed "s|^build/portolan|$BUILD/portolan|" "$command")" >"$scratch/actual"
+        compare "$document: $(cat "$command")" "${command%.cmd}.out" "$scratch/actual"
+    done
+}
+
+update_golden() {
+    local command
+    for command in tests/golden/*.cmd; do
+        [[ -e $command ]] || continue
+        transcript "$(cat "$command")" >"${command%.cmd}.out"
+    done
+}
+
+run_headers() {
+    local header
+    for header in model/include/portolan/*.h; do
+        check_header "$header as C11" "$CC" -std=c11 -x c "$header"
+        check_header "$header as C++17" "$CXX" -std=c++17 -x c++ "$header"
+    done
+}
+
+check_header() { # NAME COMPILER STANDARD -x LANGUAGE HEADER
+    local name=$1 compiler=$2 standard=$3 language=$5 header=$6
+    printf '#include "%s"\n' "${header#model/include/}" >"$scratch/header"
+    if "$compiler" "$standard" -Wall -Wextra -Wpedantic -Wshadow -Werror -fsyntax-only -Imodel/include \
+        -x "$language" "$scratch/header" >"$scratch/log" 2>&1; then
+        pass
+    else
+        fail "$name"
+        sed 's/^/    /' "$scratch/log"
+    fi
+}
+
+for kind in "$@"; do
+    case $kind in
+    unit) run_units ;;
+    golden) run_golden ;;
+    golden-update) update_golden ;;
+    headers) run_headers ;;
+    *)
+        echo "test.sh: no such kind: $kind" >&2
+        exit 2
+        ;;
+    esac
+done
+
+((skipped == 0)) || echo "$skipped skipped"
+echo "$passed passed, $failed failed"
+((failed == 0))
