@@ -33,7 +33,8 @@ DEPS_CPPFLAGS := $(if $(DEPS),-isystem $(DEPS)/usr/include)
 DEPS_LDFLAGS := $(if $(DEPS),-L$(DEPS)/usr/lib/x86_64-linux-gnu -Wl$(comma)-rpath$(comma)$(DEPS)/usr/lib/x86_64-linux-gnu)
 
 INCLUDES := -Imodel/include -Imodel/src -Imodel/tool -Itests
-DEFINES := -D_POSIX_C_SOURCE=200809L -DPORTOLAN_VERSION='"$(VERSION)"'
+DEFINES := -D_POSIX_C_SOURCE=200809L -DPORTOLAN_VERSION='"$(VERSION)"' \
+	-DPORTOLAN_DATADIR='"$(PREFIX)/share/portolan"'
 CFLAGS ?= -O2 -g
 ALL_CFLAGS = -std=c11 $(DEFINES) $(INCLUDES) $(DEPS_CPPFLAGS) $(WARNINGS) -fPIC $(CFLAGS) $(EXTRA)
 LINK_FLAGS = $(EXTRA) $(DEPS_LDFLAGS) $(LDFLAGS)
@@ -212,7 +213,7 @@ lint: ## clang-tidy and cppcheck; both must be clean
 # --- install, clean, help ------------------------------------------------------------------------------------
 
 .PHONY: install
-install: build ## install library, headers, pkg-config file, program and man page (PREFIX, DESTDIR)
+install: build ## install library, headers, pkg-config file, programs, man pages, machines (PREFIX, DESTDIR)
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig \
 		$(DESTDIR)$(PREFIX)/include/portolan $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 755 $(TOOL) $(MPI_PROGRAMS) $(DESTDIR)$(PREFIX)/bin
@@ -223,7 +224,9 @@ install: build ## install library, headers, pkg-config file, program and man pag
 	install -m 644 $(INSTALLED_HEADERS) $(DESTDIR)$(PREFIX)/include/portolan
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' portolan.pc.in \
 		> $(DESTDIR)$(PREFIX)/lib/pkgconfig/portolan.pc
-	install -m 644 docs/man/portolan.1 $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 644 docs/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
+	install -d $(DESTDIR)$(PREFIX)/share/portolan/machines
+	install -m 644 scenarios/machines/*.yaml $(DESTDIR)$(PREFIX)/share/portolan/machines
 
 .PHONY: clean
 clean: ## remove everything that was built

@@ -2,9 +2,10 @@
  * Gropp 2005, sections 4.1 and 4.4). */
 #include "algorithms.h"
 
-/* Members whose lowest set bit is `distance` (the lower ends of the round's edges, which send when reducing), or
- * those `distance` below them (the upper ends). */
-static pto_step_t ends(pto_step_kind_t kind, const pto_exchange_t *exchange, bool lower, pto_expr_t distance) {
+/* Members whose lowest set bit is `distance` (the lower ends of the round's edges, which send when reducing),
+ * or those `distance` below them (the upper ends). */
+static pto_step_t ends(pto_step_kind_t kind, const pto_exchange_t *exchange, bool lower,
+                       pto_expr_t distance) {
     pto_step_t step = pto_step_of(kind, exchange);
     pto_expr_t twice = {.power = 2 * distance.power, .inverse = 2 * distance.inverse};
     step.who_stride = twice;
@@ -17,8 +18,8 @@ static pto_step_t ends(pto_step_kind_t kind, const pto_exchange_t *exchange, boo
     return step;
 }
 
-static void build_edges(pto_builder_t *builder, const pto_exchange_t *exchange, const char *name, bool up, int target,
-                        pto_expr_t distance) {
+static void build_edges(pto_builder_t *builder, const pto_exchange_t *exchange, const char *name, bool up,
+                        int target, pto_expr_t distance) {
     pto_build_stage(builder, name, PTO_ORDER_AT_ONCE);
     pto_step_t send = ends(PTO_STEP_SEND, exchange, up, distance);
     send.source = pto_slice_all(builder, exchange->out);

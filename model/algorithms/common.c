@@ -33,7 +33,8 @@ void pto_build_reduce(pto_builder_t *builder, pto_step_t who, pto_slice_t slice,
 }
 
 /* The even (parity 0) or odd (parity 1) ones of the first 2r members. */
-static pto_step_t one_of_pair(pto_step_kind_t kind, const pto_exchange_t *exchange, int64_t parity, int64_t r) {
+static pto_step_t one_of_pair(pto_step_kind_t kind, const pto_exchange_t *exchange, int64_t parity,
+                              int64_t r) {
     pto_step_t step = pto_step_of(kind, exchange);
     step.who_first = pto_constant(parity);
     step.who_stride = pto_constant(2);

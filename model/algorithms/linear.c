@@ -1,6 +1,6 @@
 /* Linear exchange: every message posted at once, nonblocking, then one wait for all (Open MPI's basic linear;
- * MPI_Isend and MPI_Irecv by hand look the same). Empty messages are left out. Where the destinations are dealt
- * out over the processes of a GPU, each posts its own only. */
+ * MPI_Isend and MPI_Irecv by hand look the same). Empty messages are left out. Where the destinations are
+ * dealt out over the processes of a GPU, each posts its own only. */
 #include "algorithms.h"
 
 /* All other members, or those at distances of one's core modulo `deal`. */

@@ -1,5 +1,6 @@
-/* Pairwise exchange: n - 1 rounds; in round k every process sends to the one k places on and receives from the
- * one k places back (Thakur, Rabenseifner, Gropp 2005, section 3.4; MPICH and Open MPI for long messages). */
+/* Pairwise exchange: n - 1 rounds; in round k every process sends to the one k places on and receives from
+ * the one k places back (Thakur, Rabenseifner, Gropp 2005, section 3.4; MPICH and Open MPI for long
+ * messages). */
 #include "algorithms.h"
 
 static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {

@@ -17,8 +17,8 @@ static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
     recv.peers = partner;
     recv.target = pto_slice_all(builder, received);
     pto_build_step(builder, recv);
-    pto_build_reduce(builder, pto_step_of(PTO_STEP_REDUCE, &folded), pto_slice_all(builder, received), received,
-                     exchange->out);
+    pto_build_reduce(builder, pto_step_of(PTO_STEP_REDUCE, &folded), pto_slice_all(builder, received),
+                     received, exchange->out);
     pto_build_end(builder);
     pto_build_unfold(builder, exchange);
 }

@@ -1,5 +1,5 @@
-/* Ring: the vector in n parts; n - 1 rounds pass partial sums round the ring until each process holds one part
- * reduced, n - 1 more pass the reduced parts round (Patarasuk and Yuan 2009). */
+/* Ring: the vector in n parts; n - 1 rounds pass partial sums round the ring until each process holds one
+ * part reduced, n - 1 more pass the reduced parts round (Patarasuk and Yuan 2009). */
 #include "algorithms.h"
 
 /* One round: send the part `send_offset` from one's own to the next, receive the one before it. */

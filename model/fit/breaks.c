@@ -197,12 +197,12 @@ static int choose_pieces(const grid_t *grid, const table_t *table, int most) {
 
 /* First groups of the pieces after the first. Returns how many pieces. */
 static int search(grid_t *grid, int most, int *first) {
-    table_t table;
+    table_t table = {0};
     fill_costs(grid);
     fill_table(grid, most, &table);
     int pieces = choose_pieces(grid, &table, most);
     int last = grid->count - 1;
-    for (int k = pieces - 1; k > 0; k--) {
+    for (int k = pieces - 1; k > 0 && last >= 0; k--) {
         first[k - 1] = table.from[k][last];
         last = table.from[k][last] - 1;
     }
@@ -210,10 +210,10 @@ static int search(grid_t *grid, int most, int *first) {
 }
 
 /* Up to GRID_MAX groups, evenly from `from` to before `past`. Returns how many. */
-static size_t spread(const size_group_t *groups, size_t from, size_t past, const size_group_t **spread_out) {
+static size_t spread(const size_group_t *groups, size_t from, size_t past, const size_group_t **chosen) {
     size_t count = past - from < GRID_MAX ? past - from : GRID_MAX;
     for (size_t i = 0; i < count; i++) {
-        spread_out[i] = &groups[from + (count > 1 ? i * (past - from - 1) / (count - 1) : 0)];
+        chosen[i] = &groups[from + (count > 1 ? i * (past - from - 1) / (count - 1) : 0)];
     }
     return count;
 }
@@ -221,9 +221,11 @@ static size_t spread(const size_group_t *groups, size_t from, size_t past, const
 /* Move the break between two pieces, from..middle..past, to where their lines leave the least cost over all
  * groups: that is where the sum of what the left line costs more than the right one is least. */
 static size_t move_break(const size_group_t *groups, size_t from, size_t middle, size_t past) {
-    const size_group_t *some[GRID_MAX];
-    line_t left = fit_line(some, spread(groups, from, middle, some));
-    line_t right = fit_line(some, spread(groups, middle, past, some));
+    const size_group_t *some[GRID_MAX] = {NULL};
+    size_t count = spread(groups, from, middle, some);
+    line_t left = fit_line(some, count);
+    count = spread(groups, middle, past, some);
+    line_t right = fit_line(some, count);
     double sum = 0;
     double least = HUGE_VAL;
     size_t best = middle;
@@ -241,7 +243,7 @@ static size_t move_break(const size_group_t *groups, size_t from, size_t middle,
  * count of breaks. */
 static int search_all(grid_t *grid, const size_group_t *groups, size_t count, int most,
                       int64_t *below_bytes) {
-    int first[PTO_PIECE_MAX];
+    int first[PTO_PIECE_MAX] = {0};
     size_t edge[PTO_PIECE_MAX + 1] = {0};
     grid->count = (int)spread(groups, 0, count, grid->group);
     int pieces = search(grid, most, first);
@@ -266,9 +268,9 @@ pto_status_t fit_find_breaks(const fit_points_t *points, int most, int *count, i
     if (fit_size_count(points) < 2 * PIECE_SIZES_MIN) {
         return PTO_OK;
     }
-    size_group_t *groups = malloc(fit_size_count(points) * sizeof *groups);
+    size_group_t *groups = calloc(fit_size_count(points), sizeof *groups);
     double *scratch = malloc(points->count * sizeof *scratch);
-    grid_t *grid = malloc(sizeof *grid);
+    grid_t *grid = calloc(1, sizeof *grid);
     pto_status_t status = PTO_OK;
     if (groups == NULL || scratch == NULL || grid == NULL) {
         status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for the search for protocol limits");

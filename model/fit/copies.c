@@ -130,13 +130,15 @@ pto_status_t fit_shared_copies(fit_work_t *work, pto_copy_kind_t kind, pto_bench
         return status;
     }
     pto_machine_t *machine = &work->fit->machine;
-    machine->shared_copies[kind] = calloc(points.count + 1, sizeof *machine->shared_copies[kind]);
-    if (machine->shared_copies[kind] == NULL) {
-        status = pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for shared copies");
+    pto_shared_copy_t *rows = calloc(points.count + 1, sizeof *rows);
+    if (rows == NULL) {
+        free(points.point);
+        return pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for shared copies");
     }
+    machine->shared_copies[kind] = rows;
     for (size_t first = 0; status == PTO_OK && first < points.count; first += run_of_procs(&points, first)) {
         fit_points_t own = {run_of_procs(&points, first), points.point + first};
-        pto_shared_copy_t *shared = &machine->shared_copies[kind][machine->shared_copy_count[kind]];
+        pto_shared_copy_t *shared = &rows[machine->shared_copy_count[kind]];
         if (own.point[0].procs < 2) {
             continue; /* a process alone shares nothing */
         }

@@ -18,6 +18,9 @@ static const double useless_residual = 0.5;
 /* More than this is worth a remark in the machine file. */
 static const double doubtful_residual = 0.15;
 
+/* A size that is further off than this is worth one too. */
+static const double missed_ratio = 1.25;
+
 /* Digits that a parameter carries: more than its interval ever justifies, few enough to read. */
 static const char *const digits_format = "%.4e";
 
@@ -64,18 +67,54 @@ pto_status_t fit_give_up(fit_work_t *work, const char *name, const char *why) {
     return PTO_OK;
 }
 
+/* The size whose middle sample is furthest from the line, as measured over fitted. */
+static pto_status_t furthest_size(const fit_points_t *points, const fit_regression_t *line, int64_t *bytes,
+                                  double *ratio, pto_error_t *err) {
+    double *scratch = malloc((points->count + 1) * sizeof *scratch);
+    if (scratch == NULL) {
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for fitted parameters");
+    }
+    *bytes = 0;
+    *ratio = 1;
+    for (size_t first = 0, past; first < points->count; first = past) {
+        for (past = first; past < points->count && points->point[past].bytes == points->point[first].bytes;
+             past++) {
+            scratch[past - first] = points->point[past].seconds;
+        }
+        double fitted = line->value[0] + line->value[1] * (double)points->point[first].bytes;
+        double here = fit_median(scratch, past - first) / fitted;
+        if (fabs(log(here)) > fabs(log(*ratio))) {
+            *bytes = points->point[first].bytes;
+            *ratio = here;
+        }
+    }
+    free(scratch);
+    return PTO_OK;
+}
+
+/* Whether a size may be told of as one that the line misses: with a sample or two it may just be a hiccup. */
+static bool has_many_each(const fit_points_t *points) { return points->count >= 5 * fit_size_count(points); }
+
 /* Why to doubt a line; empty where there is no reason. */
-static void remark(const fit_points_t *points, const fit_regression_t *line, char *note, size_t note_size) {
+static pto_status_t remark(const fit_points_t *points, const fit_regression_t *line, char *note,
+                           size_t note_size, pto_error_t *err) {
+    int64_t bytes = 0;
+    double ratio = 1;
+    pto_status_t status = furthest_size(points, line, &bytes, &ratio, err);
     note[0] = '\0';
     if (line->residual > doubtful_residual) {
         snprintf(note, note_size, "half of the samples lie more than %.0f percent off the line",
                  100 * line->residual);
+    } else if (has_many_each(points) && (ratio > missed_ratio || ratio < 1 / missed_ratio)) {
+        snprintf(note, note_size, "misses its samples of %lld bytes, which took %.2f times as long",
+                 (long long)bytes, ratio);
     } else if (fit_size_count(points) < 3) {
         snprintf(note, note_size, "rests on %zu sizes", fit_size_count(points));
     } else if (line->held[0] || line->held[1]) {
         snprintf(note, note_size, "%s held at 0: the samples would have it negative",
                  line->held[0] ? "alpha_s" : "beta_s_per_byte");
     }
+    return status;
 }
 
 static pto_status_t keep_postal(fit_work_t *work, const char *name, const fit_points_t *points,
@@ -89,7 +128,10 @@ static pto_status_t keep_postal(fit_work_t *work, const char *name, const fit_po
     entry->from_bytes = points->point[0].bytes;
     entry->sample_count = (int64_t)points->count;
     entry->residual = round_digits(line->residual);
-    remark(points, line, entry->note, sizeof entry->note);
+    pto_status_t status = remark(points, line, entry->note, sizeof entry->note, work->err);
+    if (status != PTO_OK) {
+        return status;
+    }
     char *flagged = entry->note[0] != '\0' ? pto_text_copy(entry->note) : NULL;
     if (entry->note[0] != '\0' && flagged == NULL) {
         return pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for fitted parameters");

@@ -69,9 +69,10 @@ typedef struct {
 pto_status_t fit_design_init(size_t count, int columns, fit_design_t *design, pto_error_t *err);
 void fit_design_fini(fit_design_t *design);
 
-/* `plain`: least squares as they are; else robust regression on relative errors.
+/* `plain`: least squares as they are; else robust regression on relative errors, which leaves hiccups out of
+ * the design. Equal rows must stand together.
  * Errors: PTO_ERR_MEMORY; PTO_ERR_NOT_FOUND where the columns cannot be told apart. */
-pto_status_t fit_regress(const fit_design_t *design, bool plain, fit_regression_t *result, pto_error_t *err);
+pto_status_t fit_regress(fit_design_t *design, bool plain, fit_regression_t *result, pto_error_t *err);
 
 /* alpha and beta of points. The same errors. */
 pto_status_t fit_postal(const fit_points_t *points, bool plain, fit_regression_t *result, pto_error_t *err);

@@ -90,7 +90,7 @@ pto_status_t fit_messages(fit_work_t *work, pto_space_t space, pto_level_t level
     if (points.count > 0) {
         const pto_fit_breaks_t *forced = &work->options->breaks[space][level];
         int count = forced->count;
-        int64_t below_bytes[PTO_PIECE_MAX];
+        int64_t below_bytes[PTO_PIECE_MAX] = {0};
         for (int i = 0; i < count; i++) {
             below_bytes[i] = forced->below_bytes[i];
         }

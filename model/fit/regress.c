@@ -1,8 +1,12 @@
 /* Regression on relative errors, so that 4 B and 64 MiB count alike: each row is divided by its fitted time,
- * and the rows are weighed by Tukey's bisquare (GSL's gsl_multifit_robust), so that hiccups don't steer. The
- * fitted times come from the round before, the first from plain least squares over the measured times, which
- * bounds what a slow outlier can do. A coefficient that would be negative is held at 0 and the others are
- * fitted again.
+ * from the round before, the first from plain least squares over the measured times, which bounds what a slow
+ * outlier can do. A coefficient that would be negative is held at 0 and the others are fitted again.
+ *
+ * A sample far from the others of its row (the same size, processes and messages) is a hiccup and is left
+ * out. A whole row far from the line is none: there the model is wrong, and a regression that let go of it
+ * would say nothing of the largest messages where 15 of 18 sizes cost the same. So between rows the weights
+ * are Huber's, which bound a row's pull and never drop it. Where rows have too few samples to tell hiccups
+ * by, Tukey's bisquare, which drops, stands for both (GSL's gsl_multifit_robust).
  *
  * The intervals are Student's. Where several samples share a row, the lack of fit is tested against their own
  * scatter (the F test of Draper and Smith, Applied Regression Analysis, section 1.5); a model that
@@ -26,6 +30,16 @@ static const double round_tolerance = 1e-3;
 /* Below this spread the data are exact and a robust scale would be 0 / 0. */
 static const double exact_spread = 1e-9;
 
+/* Samples of a row that are enough to tell its hiccups by. */
+enum { ROW_SAMPLES_MIN = 5 };
+
+/* A hiccup is this many robust standard deviations (1.4826 times the median absolute deviation) from the
+ * middle of its row, which normal noise is once in five hundred million samples; and never within a tenth of
+ * it. */
+static const double hiccup_deviations = 6;
+static const double mad_to_deviation = 1.4826;
+static const double hiccup_least = 0.1;
+
 static const double confidence = 0.95;
 static const double lack_of_fit_level = 0.01;
 
@@ -33,6 +47,7 @@ static const double lack_of_fit_level = 0.01;
 typedef struct {
     const fit_design_t *design;
     bool plain;
+    bool cleaned; /* of hiccups; else the weights must see to them */
     int active_count;
     int active[FIT_COLUMN_MAX];
     double scale[FIT_COLUMN_MAX]; /* columns are divided by their largest */
@@ -58,9 +73,13 @@ double fit_median(double *value, size_t count) {
 pto_status_t fit_design_init(size_t count, int columns, fit_design_t *design, pto_error_t *err) {
     double *memory = calloc(count * ((size_t)columns + 1) + 1, sizeof *memory);
     if (memory == NULL) {
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a regression");
+        pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a regression");
+        return PTO_ERR_MEMORY;
     }
-    *design = (fit_design_t){count, columns, memory + count, memory};
+    design->count = count;
+    design->columns = columns;
+    design->seconds = memory;
+    design->column = memory + count;
     return PTO_OK;
 }
 
@@ -163,8 +182,9 @@ static double largest_residual(const solver_t *solver) {
 }
 
 static int solve_robust(solver_t *solver) {
-    gsl_multifit_robust_workspace *space = gsl_multifit_robust_alloc(
-        gsl_multifit_robust_bisquare, solver->design->count, (size_t)solver->active_count);
+    gsl_multifit_robust_workspace *space =
+        gsl_multifit_robust_alloc(solver->cleaned ? gsl_multifit_robust_huber : gsl_multifit_robust_bisquare,
+                                  solver->design->count, (size_t)solver->active_count);
     if (space == NULL) {
         return GSL_ENOMEM;
     }
@@ -333,26 +353,90 @@ static pto_status_t regress_active(solver_t *solver, const fit_design_t *design,
     return PTO_OK;
 }
 
-pto_status_t fit_regress(const fit_design_t *design, bool plain, fit_regression_t *result, pto_error_t *err) {
+static size_t row_samples(const fit_design_t *design, size_t first) {
+    size_t past = first;
+    while (past < design->count && same_row(design, first, past)) {
+        past++;
+    }
+    return past - first;
+}
+
+/* Whether most samples are in rows that have enough of them. */
+static bool has_full_rows(const fit_design_t *design) {
+    size_t inside = 0;
+    for (size_t first = 0; first < design->count; first += row_samples(design, first)) {
+        size_t samples = row_samples(design, first);
+        inside += samples >= ROW_SAMPLES_MIN ? samples : 0;
+    }
+    return 2 * inside > design->count;
+}
+
+/* How far from its row's middle a sample may be. */
+static double allowed_distance(const double *seconds, size_t count, double *scratch, double *middle) {
+    memcpy(scratch, seconds, count * sizeof *scratch);
+    *middle = fit_median(scratch, count);
+    for (size_t i = 0; i < count; i++) {
+        scratch[i] = fabs(seconds[i] - *middle);
+    }
+    return fmax(hiccup_deviations * mad_to_deviation * fit_median(scratch, count), hiccup_least * *middle);
+}
+
+/* Keep the samples that are no hiccups, in their order, at the front of a design. */
+static pto_status_t drop_hiccups(fit_design_t *design, pto_error_t *err) {
+    double *scratch = malloc(design->count * sizeof *scratch);
+    if (scratch == NULL) {
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a regression");
+    }
+    size_t columns = (size_t)design->columns;
+    size_t kept = 0;
+    for (size_t first = 0, samples; first < design->count; first += samples) {
+        double middle;
+        samples = row_samples(design, first);
+        double allowed = allowed_distance(design->seconds + first, samples, scratch, &middle);
+        for (size_t i = first; i < first + samples; i++) {
+            if (samples < ROW_SAMPLES_MIN || fabs(design->seconds[i] - middle) <= allowed) {
+                memmove(design->column + kept * columns, design->column + i * columns,
+                        columns * sizeof *design->column);
+                design->seconds[kept++] = design->seconds[i];
+            }
+        }
+    }
+    design->count = kept;
+    free(scratch);
+    return PTO_OK;
+}
+
+/* Fit on ever fewer columns, until none comes out negative. */
+static pto_status_t regress_columns(const fit_design_t *design, bool plain, bool cleaned,
+                                    fit_regression_t *result, pto_error_t *err) {
     int active_count = design->columns;
     int active[FIT_COLUMN_MAX] = {0, 1, 2, 3};
-    *result = (fit_regression_t){0};
-    if (design->count < (size_t)design->columns) {
-        return pto_error_set(err, PTO_ERR_NOT_FOUND, "%zu samples for %d parameters", design->count,
-                             design->columns);
-    }
-    gsl_error_handler_t *handler = gsl_set_error_handler_off();
     pto_status_t status = PTO_OK;
     bool dropped = true;
     while (status == PTO_OK && dropped && active_count > 0) {
-        solver_t solver = {.plain = plain, .active_count = active_count};
+        solver_t solver = {.plain = plain, .cleaned = cleaned, .active_count = active_count};
         memcpy(solver.active, active, sizeof active);
         status = regress_active(&solver, design, result, &dropped, err);
         active_count = solver.active_count;
         memcpy(active, solver.active, sizeof active);
         solver_fini(&solver);
     }
-    gsl_set_error_handler(handler);
+    return status;
+}
+
+pto_status_t fit_regress(fit_design_t *design, bool plain, fit_regression_t *result, pto_error_t *err) {
+    *result = (fit_regression_t){0};
+    if (design->count < (size_t)design->columns) {
+        return pto_error_set(err, PTO_ERR_NOT_FOUND, "%zu samples for %d parameters", design->count,
+                             design->columns);
+    }
+    bool cleaned = !plain && has_full_rows(design);
+    pto_status_t status = cleaned ? drop_hiccups(design, err) : PTO_OK;
+    if (status == PTO_OK) {
+        gsl_error_handler_t *handler = gsl_set_error_handler_off();
+        status = regress_columns(design, plain, cleaned, result, err);
+        gsl_set_error_handler(handler);
+    }
     return status;
 }
 

@@ -482,25 +482,22 @@ static bool deliver(pto_checker_t *checker, const pto_end_t *send, const pto_end
            move(checker, &sender, &receiver);
 }
 
-/* Which of two ends comes first by receiver, then by sender; 0 where they are one message. None comes last.
- */
-static int compare_ends(const pto_end_t *send, const pto_end_t *receive) {
-    if (!send || !receive)
-        return send ? -1 : 1;
-    if (send->to != receive->to)
-        return send->to < receive->to ? -1 : 1;
-    return (send->from > receive->from) - (send->from < receive->from);
+static bool not_received(pto_checker_t *checker, const pto_end_t *send) {
+    return pto_check_fail(checker, send->from, "sends %lld bytes to rank %d, which does not receive them",
+                          (long long)send->bytes, (int)send->to);
 }
 
+static bool not_sent(pto_checker_t *checker, const pto_end_t *receive) {
+    return pto_check_fail(checker, receive->to, "receives %lld bytes from rank %d, which does not send them",
+                          (long long)receive->bytes, (int)receive->from);
+}
+
+/* Both lists are in order of receivers, then senders: where two differ, the lesser one has no counterpart. */
 static bool match(pto_checker_t *checker, const pto_end_t *send, const pto_end_t *receive) {
-    int order = compare_ends(send, receive);
-    if (order < 0)
-        return pto_check_fail(checker, send->from, "sends %lld bytes to rank %d, which does not receive them",
-                              (long long)send->bytes, (int)send->to);
-    if (order > 0)
-        return pto_check_fail(checker, receive->to,
-                              "receives %lld bytes from rank %d, which does not send them",
-                              (long long)receive->bytes, (int)receive->from);
+    if (send->to < receive->to || (send->to == receive->to && send->from < receive->from))
+        return not_received(checker, send);
+    if (send->to > receive->to || send->from > receive->from)
+        return not_sent(checker, receive);
     return deliver(checker, send, receive);
 }
 
@@ -509,11 +506,13 @@ static bool match_messages(pto_checker_t *checker) {
     if (!sort_ends(checker, sends, false) || !sort_ends(checker, sends, true) ||
         !sort_ends(checker, receives, false) || !sort_ends(checker, receives, true))
         return false;
-    for (int64_t i = 0; i < sends->count || i < receives->count; i++)
-        if (!match(checker, i < sends->count ? &sends->item[i] : NULL,
-                   i < receives->count ? &receives->item[i] : NULL))
+    int64_t both = sends->count < receives->count ? sends->count : receives->count;
+    for (int64_t i = 0; i < both; i++)
+        if (!match(checker, sends->item + i, receives->item + i))
             return false;
-    return true;
+    if (both < sends->count)
+        return not_received(checker, sends->item + both);
+    return both == receives->count || not_sent(checker, receives->item + both);
 }
 
 /* --- stages at once ------------------------------------------------------------------------------------- */

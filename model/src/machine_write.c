@@ -118,16 +118,15 @@ static void put_quoted(writer_t *writer, const char *text) {
 /* `key: value`, and `key_95: [low, high]` where there is an interval. */
 static void put_param(writer_t *writer, const char *key, const pto_param_t *param) {
     char value[NUMBER_MAX];
-    char high[NUMBER_MAX];
     putf(writer, "%s: %s", key, number(param->value, value));
     if (param->has_interval) {
+        char high[NUMBER_MAX];
         putf(writer, ", %s_95: [%s, %s]", key, number(param->low, value), number(param->high, high));
     }
 }
 
 /* The inside of a flow mapping. */
 static void put_postal(writer_t *writer, const pto_postal_t *postal) {
-    char value[NUMBER_MAX];
     put_param(writer, "alpha_s", &postal->alpha_s);
     put(writer, ", ");
     put_param(writer, "beta_s_per_byte", &postal->beta_s_per_byte);
@@ -135,6 +134,7 @@ static void put_postal(writer_t *writer, const pto_postal_t *postal) {
         putf(writer, ", samples: %" PRId64, postal->sample_count);
     }
     if (postal->residual > 0) {
+        char value[NUMBER_MAX];
         putf(writer, ", residual: %s", number(postal->residual, value));
     }
     if (postal->flagged != NULL) {

@@ -26,6 +26,8 @@ static const pto_series_t *swept_series(const pto_scenario_t *scenario) {
     return &scenario->bytes;
 }
 
+int64_t pto_scenario_points(const pto_scenario_t *scenario) { return swept_series(scenario)->count; }
+
 static int64_t series_at(const pto_series_t *series, int64_t point) {
     if (series->count == 0)
         return 0;
@@ -138,29 +140,29 @@ static pto_status_t price_one(const pto_request_t *request, const pto_machine_t 
 static pto_status_t price_cheapest(pto_request_t *request, const pto_machine_t *machine, pto_plan_t **plan,
                                    pto_price_t *price, pto_error_t *err) {
     pto_plan_t *best = NULL;
+    pto_price_t best_price = {0};
     pto_status_t refused = PTO_OK;
     for (int i = 0; i < pto_algorithm_count(); i++) {
         request->algorithm = pto_algorithm_at(i);
         if (!(request->algorithm->collectives & 1u << request->collective))
             continue;
         pto_plan_t *made = NULL;
-        pto_price_t made_price;
+        pto_price_t made_price = {0};
         pto_error_t reason;
         pto_status_t status = price_one(request, machine, &made, &made_price, NULL, &reason);
-        if (status != PTO_OK && status != PTO_ERR_NOT_APPLICABLE) {
+        bool refusal = status == PTO_ERR_NOT_APPLICABLE;
+        if (status != PTO_OK && err && !(refusal && refused != PTO_OK))
+            *err = reason;
+        if (status != PTO_OK && !refusal) {
             pto_plan_destroy(best);
-            if (err)
-                *err = reason;
             return status;
         }
-        if (status != PTO_OK) {
-            if (refused == PTO_OK && err)
-                *err = reason;
+        if (refusal) {
             refused = status;
-        } else if (!best || made_price.seconds < price->seconds) {
+        } else if (!best || made_price.seconds < best_price.seconds) {
             pto_plan_destroy(best);
             best = made;
-            *price = made_price;
+            best_price = made_price;
         } else {
             pto_plan_destroy(made);
         }
@@ -168,6 +170,7 @@ static pto_status_t price_cheapest(pto_request_t *request, const pto_machine_t *
     if (!best)
         return refused;
     *plan = best;
+    *price = best_price;
     return PTO_OK;
 }
 
@@ -178,8 +181,7 @@ pto_status_t pto_plan_choose(const pto_scenario_t *scenario, const pto_machine_t
     const char *name = named_algorithm(scenario, machine, &request);
     if (name) {
         pto_error_t cause;
-        pto_status_t status = pto_algorithm_find(name, request.collective, &request.algorithm, &cause);
-        if (status != PTO_OK)
+        if (pto_algorithm_find(name, request.collective, &request.algorithm, &cause) != PTO_OK)
             return pto_scenario_refuse(scenario, PTO_FIELD_LIBRARY, PTO_ERR_NOT_FOUND, err, "%s",
                                        cause.message);
         return price_one(&request, machine, plan, price, explanation, err);
@@ -220,17 +222,31 @@ static pto_status_t predict_one(const pto_scenario_t *scenario, const pto_machin
     return PTO_OK;
 }
 
-static pto_status_t find_strategies(const pto_scenario_t *scenario, pto_predictions_t *made,
-                                    pto_error_t *err) {
+pto_status_t pto_scenario_strategies(const pto_scenario_t *scenario, const pto_strategy_t ***strategy,
+                                     int *strategy_count, pto_error_t *err) {
+    int room = scenario->strategy_count > 0 ? scenario->strategy_count : pto_strategy_count();
+    const pto_strategy_t **list = calloc((size_t)room, sizeof *list);
+    if (!list)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for strategies");
+    int found = 0;
     for (int i = 0; i < scenario->strategy_count; i++) {
-        pto_status_t status =
-            pto_strategy_find(scenario->strategy[i], &made->strategy[made->strategy_count++], err);
-        if (status != PTO_OK)
-            return status;
+        pto_error_t cause;
+        pto_status_t status = pto_strategy_find(scenario->strategy[i], &list[found++], &cause);
+        if (status != PTO_OK) {
+            free(list);
+            return pto_scenario_refuse(scenario, PTO_FIELD_STRATEGIES, status, err, "%s", cause.message);
+        }
     }
     for (int i = 0; i < pto_strategy_count() && scenario->strategy_count == 0; i++)
         if (pto_strategy_at(i)->collectives & 1u << scenario->collective)
-            made->strategy[made->strategy_count++] = pto_strategy_at(i);
+            list[found++] = pto_strategy_at(i);
+    if (found == 0) {
+        free(list);
+        return pto_error_set(err, PTO_ERR_NOT_FOUND, "no strategy is for %s",
+                             pto_collective_name(scenario->collective));
+    }
+    *strategy = list;
+    *strategy_count = found;
     return PTO_OK;
 }
 
@@ -252,22 +268,17 @@ static pto_status_t predict_all(pto_predictions_t *made, bool explain, pto_error
 
 pto_status_t pto_predict(const pto_scenario_t *scenario, const pto_machine_t *machine, bool explain,
                          pto_predictions_t *predictions, pto_error_t *err) {
-    const pto_series_t *series = swept_series(scenario);
     pto_predictions_t made = {.scenario = scenario,
                               .machine = machine,
                               .sweep = pto_scenario_sweep(scenario),
-                              .point_count = series->count,
-                              .point = series->value};
-    size_t known = (size_t)pto_strategy_count();
-    size_t strategies = scenario->strategy_count > 0 ? (size_t)scenario->strategy_count : known;
-    made.strategy = calloc(strategies, sizeof *made.strategy);
-    made.prediction =
-        calloc(strategies * (size_t)(series->count > 0 ? series->count : 1), sizeof *made.prediction);
-    pto_status_t status = made.strategy && made.prediction ? PTO_OK : PTO_ERR_MEMORY;
+                              .point_count = pto_scenario_points(scenario),
+                              .point = swept_series(scenario)->value};
+    pto_status_t status = pto_scenario_strategies(scenario, &made.strategy, &made.strategy_count, err);
     if (status != PTO_OK)
-        pto_error_set(err, status, "out of memory for predictions");
-    if (status == PTO_OK)
-        status = find_strategies(scenario, &made, err);
+        return status;
+    made.prediction = calloc((size_t)made.strategy_count * (size_t)made.point_count, sizeof *made.prediction);
+    if (!made.prediction)
+        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for predictions");
     if (status == PTO_OK)
         status = predict_all(&made, explain, err);
     if (status != PTO_OK) {

@@ -26,14 +26,16 @@ static void print_sizes(printer_t *printer) {
     const pto_request_t *request = printer->request;
     static const char *const meaning[] = {"the vector", "to each destination", "to each destination",
                                           "each message"};
+    if (request->counts && request->counts->kind == PTO_COUNTS_MATRIX) {
+        pto_text_add(&printer->text, "  bytes     by a matrix of counts\n");
+        return;
+    }
     pto_text_add(&printer->text, "  bytes     ");
     pto_text_bytes(&printer->text, request->bytes);
     pto_text_add(&printer->text, ", %s", meaning[request->collective]);
     if (request->counts && request->counts->kind == PTO_COUNTS_SKEW)
         pto_text_add(&printer->text, ", within %g percent (seed %llu)", 100 * request->counts->skew,
                      (unsigned long long)request->counts->seed);
-    else if (request->counts && request->counts->kind == PTO_COUNTS_MATRIX)
-        pto_text_add(&printer->text, " times the counts of a matrix");
     if (request->collective == PTO_COLLECTIVE_MESSAGES)
         pto_text_add(&printer->text, ", %lld from each owner", (long long)request->messages);
     if (request->unique_bytes > 0) {
@@ -97,7 +99,8 @@ static void print_buffer(printer_t *printer, int index) {
     else if (buffer->block_count > 1)
         pto_text_add(&printer->text, " in");
     if (buffer->split > 1 && buffer->block_count == 1)
-        pto_text_add(&printer->text, " the vector");
+        pto_text_add(&printer->text,
+                     printer->request->collective == PTO_COLLECTIVE_ALLREDUCE ? " the vector" : " the block");
     else if (buffer->block_count > 1)
         pto_text_add(&printer->text, " %lld blocks", (long long)buffer->block_count);
     pto_text_add(&printer->text, "\n");

@@ -1,5 +1,5 @@
-/* cuda_aware: GPU buffers go straight to the collective; messages travel from GPU to GPU (GPUDirect; the paper's
- * section III and option 1 of section VI). */
+/* cuda_aware: GPU buffers go straight to the collective; messages travel from GPU to GPU (GPUDirect; the
+ * paper's section III and option 1 of section VI). */
 #include "route.h"
 
 static void build(pto_builder_t *builder, const pto_request_t *request) {
@@ -18,8 +18,8 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
 const pto_strategy_t pto_strategy_cuda_aware = {
     .name = "cuda_aware",
     .summary = "GPU buffers go to the collective; messages travel GPU to GPU",
-    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV |
-                   1u << PTO_COLLECTIVE_MESSAGES,
+    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLTOALL |
+                   1u << PTO_COLLECTIVE_ALLTOALLV | 1u << PTO_COLLECTIVE_MESSAGES,
     .collective_space = PTO_SPACE_GPU,
     .build = build,
 };

@@ -1,10 +1,11 @@
-/* dup_devptr: every process of a GPU copies its own share from the owner's device memory, through a shared device
- * pointer; the k-th processes of all GPUs run the collective on their shares; each copies its share back (the
- * paper's section IV and option 4 of section VI). The owner signals that its input may be read, and ends once
- * all have signalled that its output is written. */
+/* dup_devptr: every process of a GPU copies its own share from the owner's device memory, through a shared
+ * device pointer; the k-th processes of all GPUs run the collective on their shares; each copies its share
+ * back (the paper's section IV and option 4 of section VI). The owner signals that its input may be read, and
+ * ends once all have signalled that its output is written. */
 #include "route.h"
 
-static void build_signal(pto_builder_t *builder, const pto_shares_t *shares, const char *name, bool to_owner) {
+static void build_signal(pto_builder_t *builder, const pto_shares_t *shares, const char *name,
+                         bool to_owner) {
     pto_exchange_t owner = {.group = shares->gpu, .n = shares->count, .core_count = 1};
     pto_exchange_t others = {
         .group = shares->gpu, .n = shares->count, .core_first = 1, .core_count = shares->count - 1};
@@ -45,8 +46,8 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
 const pto_strategy_t pto_strategy_dup_devptr = {
     .name = "dup_devptr",
     .summary = "every process of a GPU copies its own share through a shared device pointer",
-    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV |
-                   1u << PTO_COLLECTIVE_MESSAGES,
+    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLTOALL |
+                   1u << PTO_COLLECTIVE_ALLTOALLV | 1u << PTO_COLLECTIVE_MESSAGES,
     .splits = true,
     .collective_space = PTO_SPACE_CPU,
     .build = build,

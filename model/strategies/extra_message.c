@@ -3,9 +3,10 @@
  * device (the paper's section IV and option 3 of section VI). */
 #include "route.h"
 
-/* The first process exchanges shares with the others of its GPU: out to them or, gathering, back from them. */
-static void build_sharing(pto_builder_t *builder, const pto_shares_t *shares, const char *name, int whole, int shared,
-                          bool gathering) {
+/* The first process exchanges shares with the others of its GPU: out to them or, gathering, back from them.
+ */
+static void build_sharing(pto_builder_t *builder, const pto_shares_t *shares, const char *name, int whole,
+                          int shared, bool gathering) {
     pto_exchange_t first = {.group = shares->gpu, .n = shares->count, .core_count = 1};
     pto_exchange_t others = {
         .group = shares->gpu, .n = shares->count, .core_first = 1, .core_count = shares->count - 1};
@@ -40,7 +41,8 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
                    pto_route_share(builder, &shares, shares.in));
     pto_route_share_exchange(builder, request, &shares);
     build_sharing(builder, &shares, "gather shares", out, shares.out, true);
-    pto_route_copy(builder, "return own share", shares.cores, 0, 1, pto_route_share(builder, &shares, shares.out),
+    pto_route_copy(builder, "return own share", shares.cores, 0, 1,
+                   pto_route_share(builder, &shares, shares.out),
                    pto_route_share_in_whole(builder, &shares, out, shares.out, PTO_SHARE_MINE));
     pto_route_copy(builder, "copy to device", user.owners, 0, 1, pto_slice_all(builder, out),
                    pto_slice_all(builder, user.out));
@@ -48,9 +50,10 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
 
 const pto_strategy_t pto_strategy_extra_message = {
     .name = "extra_message",
-    .summary = "one process copies to the host and shares the data with the GPU's other processes by messages",
-    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV |
-                   1u << PTO_COLLECTIVE_MESSAGES,
+    .summary =
+        "one process copies to the host and shares the data with the GPU's other processes by messages",
+    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLTOALL |
+                   1u << PTO_COLLECTIVE_ALLTOALLV | 1u << PTO_COLLECTIVE_MESSAGES,
     .splits = true,
     .collective_space = PTO_SPACE_CPU,
     .build = build,

@@ -12,17 +12,11 @@ static const pto_strategy_t *const strategies[] = {
     &pto_strategy_dup_devptr,
 };
 
-int pto_strategy_count(void) {
-    return (int)(sizeof strategies / sizeof *strategies);
-}
+int pto_strategy_count(void) { return (int)(sizeof strategies / sizeof *strategies); }
 
-const pto_strategy_t *pto_strategy_at(int index) {
-    return strategies[index];
-}
+const pto_strategy_t *pto_strategy_at(int index) { return strategies[index]; }
 
-static const char *name_at(int index) {
-    return strategies[index]->name;
-}
+static const char *name_at(int index) { return strategies[index]->name; }
 
 pto_status_t pto_strategy_find(const char *name, const pto_strategy_t **strategy, pto_error_t *err) {
     int found = pto_name_find(name, pto_strategy_count(), name_at);
@@ -35,18 +29,20 @@ pto_status_t pto_strategy_find(const char *name, const pto_strategy_t **strategy
 static pto_status_t split_applicable(const pto_request_t *request, pto_error_t *err) {
     const char *name = request->strategy->name;
     if (request->layout.owners_per_gpu != 1)
-        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "%s needs owners_per_gpu: 1, the layout has %lld", name,
-                             (long long)request->layout.owners_per_gpu);
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "%s needs owners_per_gpu: 1, the layout has %lld",
+                             name, (long long)request->layout.owners_per_gpu);
     if (request->layout.cores_per_gpu < 2)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                             "%s shares the work with other processes of the GPU, but cores_per_gpu is 1", name);
+                             "%s shares the work with other processes of the GPU, but cores_per_gpu is 1",
+                             name);
     if (request->split == PTO_SPLIT_BYTES)
         return PTO_OK;
     if (request->collective == PTO_COLLECTIVE_ALLREDUCE)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "allreduce has no destinations to split");
     if (request->algorithm->relays)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                             "%s passes on others' blocks, so destinations can't be split", request->algorithm->name);
+                             "%s passes on others' blocks, so destinations can't be split",
+                             request->algorithm->name);
     if (request->collective == PTO_COLLECTIVE_MESSAGES && request->unique_bytes > 0)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                              "split: destinations would copy shared data (unique_bytes) more than once");
@@ -59,9 +55,10 @@ pto_status_t pto_strategy_applicable(const pto_request_t *request, pto_error_t *
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "%s is not for %s", strategy->name,
                              pto_collective_name(request->collective));
     if (!(request->algorithm->collectives & 1u << request->collective))
-        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "algorithm %s is not for %s", request->algorithm->name,
-                             pto_collective_name(request->collective));
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "algorithm %s is not for %s",
+                             request->algorithm->name, pto_collective_name(request->collective));
     if (request->collective == PTO_COLLECTIVE_MESSAGES && request->layout.nodes < 2)
-        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "messages go to another node, and there is only one");
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "messages go to another node, and there is only one");
     return strategy->splits ? split_applicable(request, err) : PTO_OK;
 }

@@ -7,7 +7,8 @@ static int64_t grain(const pto_request_t *request) {
     return tables || request->bytes % element ? 1 : element;
 }
 
-/* Blocks of `messages` that hold data of their own: with unique_bytes, message j carries block j modulo these. */
+/* Blocks of `messages` that hold data of their own: with unique_bytes, message j carries block j modulo
+ * these. */
 static int64_t distinct_messages(const pto_request_t *request) {
     if (request->unique_bytes == 0 || request->bytes == 0)
         return request->messages;
@@ -43,8 +44,8 @@ pto_user_t pto_route_user(pto_builder_t *builder, const pto_request_t *request) 
     return user;
 }
 
-void pto_route_copy(pto_builder_t *builder, const char *name, int group, int64_t core_first, int64_t core_count,
-                    pto_slice_t source, pto_slice_t target) {
+void pto_route_copy(pto_builder_t *builder, const char *name, int group, int64_t core_first,
+                    int64_t core_count, pto_slice_t source, pto_slice_t target) {
     pto_exchange_t who = {.group = group,
                           .n = pto_builder_group(builder, group)->size,
                           .core_first = core_first,
@@ -80,7 +81,8 @@ pto_shares_t pto_route_shares(pto_builder_t *builder, const pto_request_t *reque
                            .count = request->layout.cores_per_gpu,
                            .dealt = request->split == PTO_SPLIT_DESTINATIONS};
     bool messages = request->collective == PTO_COLLECTIVE_MESSAGES;
-    shares.in = build_share(builder, &shares, user->in, "share", messages ? PTO_DEAL_ORDINAL : PTO_DEAL_FORWARD);
+    shares.in =
+        build_share(builder, &shares, user->in, "share", messages ? PTO_DEAL_ORDINAL : PTO_DEAL_FORWARD);
     shares.out = shares.in;
     if (request->collective != PTO_COLLECTIVE_ALLREDUCE)
         shares.out = build_share(builder, &shares, user->out, "share out",
@@ -89,8 +91,8 @@ pto_shares_t pto_route_shares(pto_builder_t *builder, const pto_request_t *reque
 }
 
 /* All blocks dealt to a core, by rising distance. */
-static pto_slice_t dealt_blocks(const pto_builder_t *builder, const pto_shares_t *shares, int buffer, int shared,
-                                pto_expr_t core) {
+static pto_slice_t dealt_blocks(const pto_builder_t *builder, const pto_shares_t *shares, int buffer,
+                                int shared, pto_expr_t core) {
     pto_deal_t dealt = pto_builder_buffer(builder, shared)->dealt;
     return (pto_slice_t){.buffer = buffer,
                          .anchor = dealt == PTO_DEAL_ORDINAL ? PTO_ANCHOR_ABSOLUTE : PTO_ANCHOR_HOLDER,
@@ -101,8 +103,8 @@ static pto_slice_t dealt_blocks(const pto_builder_t *builder, const pto_shares_t
                          .reversed = dealt == PTO_DEAL_BACKWARD};
 }
 
-pto_slice_t pto_route_share_in_whole(const pto_builder_t *builder, const pto_shares_t *shares, int whole, int shared,
-                                     pto_share_t whose) {
+pto_slice_t pto_route_share_in_whole(const pto_builder_t *builder, const pto_shares_t *shares, int whole,
+                                     int shared, pto_share_t whose) {
     pto_slice_t slice;
     if (shares->dealt) {
         pto_expr_t core = whose == PTO_SHARE_MINE ? (pto_expr_t){.core = 1} : (pto_expr_t){.peer = 1};
@@ -121,7 +123,8 @@ pto_slice_t pto_route_share(const pto_builder_t *builder, const pto_shares_t *sh
     return pto_slice_all(builder, shared);
 }
 
-void pto_route_share_exchange(pto_builder_t *builder, const pto_request_t *request, const pto_shares_t *shares) {
+void pto_route_share_exchange(pto_builder_t *builder, const pto_request_t *request,
+                              const pto_shares_t *shares) {
     pto_exchange_t exchange = {.group = shares->cores,
                                .n = pto_builder_group(builder, shares->cores)->size,
                                .core_count = shares->count,

@@ -15,8 +15,8 @@ typedef struct {
 pto_user_t pto_route_user(pto_builder_t *builder, const pto_request_t *request);
 
 /* A stage in which the processes of [core_first, core_first + core_count) each copy `source` to `target`. */
-void pto_route_copy(pto_builder_t *builder, const char *name, int group, int64_t core_first, int64_t core_count,
-                    pto_slice_t source, pto_slice_t target);
+void pto_route_copy(pto_builder_t *builder, const char *name, int group, int64_t core_first,
+                    int64_t core_count, pto_slice_t source, pto_slice_t target);
 
 /* How a split strategy shares out the work of one GPU among its processes. */
 typedef struct {
@@ -30,15 +30,16 @@ typedef struct {
 
 pto_shares_t pto_route_shares(pto_builder_t *builder, const pto_request_t *request, const pto_user_t *user);
 
-/* In a buffer that holds every block: the bytes that belong to the acting process (PTO_SHARE_MINE) or its peer
- * (PTO_SHARE_PEERS). `shared` is the share buffer in which they go or come. */
-pto_slice_t pto_route_share_in_whole(const pto_builder_t *builder, const pto_shares_t *shares, int whole, int shared,
-                                     pto_share_t whose);
+/* In a buffer that holds every block: the bytes that belong to the acting process (PTO_SHARE_MINE) or its
+ * peer (PTO_SHARE_PEERS). `shared` is the share buffer in which they go or come. */
+pto_slice_t pto_route_share_in_whole(const pto_builder_t *builder, const pto_shares_t *shares, int whole,
+                                     int shared, pto_share_t whose);
 
 /* Those bytes in the share buffer itself, in the same order. */
 pto_slice_t pto_route_share(const pto_builder_t *builder, const pto_shares_t *shares, int shared);
 
 /* The inner collective among the k-th processes of all GPUs, on their shares. */
-void pto_route_share_exchange(pto_builder_t *builder, const pto_request_t *request, const pto_shares_t *shares);
+void pto_route_share_exchange(pto_builder_t *builder, const pto_request_t *request,
+                              const pto_shares_t *shares);
 
 #endif

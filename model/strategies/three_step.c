@@ -25,8 +25,8 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
 const pto_strategy_t pto_strategy_three_step = {
     .name = "three_step",
     .summary = "copy to the host, collective among one process per GPU, copy back",
-    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV |
-                   1u << PTO_COLLECTIVE_MESSAGES,
+    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLTOALL |
+                   1u << PTO_COLLECTIVE_ALLTOALLV | 1u << PTO_COLLECTIVE_MESSAGES,
     .collective_space = PTO_SPACE_CPU,
     .build = build,
 };

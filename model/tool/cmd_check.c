@@ -6,7 +6,6 @@
 #include "command.h"
 #include "options.h"
 #include "portolan/check.h"
-#include "routes.h"
 
 static const char usage[] =
     "usage: portolan check [SCENARIO.yaml] [OPTIONS]\n"

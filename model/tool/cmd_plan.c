@@ -6,7 +6,6 @@
 #include "command.h"
 #include "options.h"
 #include "portolan/print.h"
-#include "routes.h"
 
 static const char usage[] =
     "usage: portolan plan [SCENARIO.yaml] [OPTIONS]\n"

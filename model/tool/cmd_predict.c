@@ -119,14 +119,19 @@ static void print_json(const pto_predictions_t *predictions, bool explain) {
     printf("\n]}\n");
 }
 
-static void explain_term(const pto_term_t *term, double total_s, const char *path) {
+static const char *file_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static void explain_term(const pto_term_t *term, double total_s, const char *file) {
     if (!term->param) {
         printf("  %12s         %-20s %12.6g x %s: not in the machine file, not priced\n", "-", term->stage,
                term->count, term->key);
         return;
     }
     printf("  %12.3f  %5.1f%% %-20s %12.6g x %s = %.4g  (%s:%d)\n", term->seconds * 1e6,
-           100 * term->seconds / total_s, term->stage, term->count, term->key, term->param->value, path,
+           100 * term->seconds / total_s, term->stage, term->count, term->key, term->param->value, file,
            term->param->line);
 }
 
@@ -147,7 +152,7 @@ static void print_explanations(const pto_predictions_t *predictions) {
             printf(" (%s), %.3f us\n", prediction->algorithm->name, prediction->price.seconds * 1e6);
             for (int t = 0; t < prediction->explanation.count; t++)
                 explain_term(&prediction->explanation.term[t], prediction->price.seconds,
-                             predictions->machine->path);
+                             file_name(predictions->machine->path));
         }
 }
 

@@ -13,7 +13,7 @@
 int pto_report_error(const pto_error_t *err) {
     char text[PTO_ERROR_FILE_MAX + PTO_ERROR_MESSAGE_MAX + 64];
     pto_error_format(err, text, sizeof text);
-    fprintf(stderr, "portolan: %s\n", text);
+    fprintf(stderr, "%s%s\n", err->line > 0 ? "" : "portolan: ", text);
     return PTO_EXIT_ERROR;
 }
 
@@ -303,47 +303,47 @@ typedef struct {
     const char *name;
     const char *argument; /* NULL: none */
     const char *help;
-    unsigned own; /* 0: shared by all commands */
     apply_t apply;
+    unsigned own;               /* 0: shared by all commands */
     pto_scenario_field_t field; /* what it overrides; PTO_FIELD_COUNT: nothing of the scenario's */
 } option_t;
 
 static const option_t option_table[] = {
-    {"machine", "FILE|NAME", "the machine file, or the name of one that `portolan list` shows", 0,
-     apply_machine, PTO_FIELD_MACHINE},
-    {"collective", "NAME", "allreduce, alltoall, alltoallv or messages", 0, apply_collective,
+    {"machine", "FILE|NAME", "the machine file, or the name of one that `portolan list` shows", apply_machine,
+     0, PTO_FIELD_MACHINE},
+    {"collective", "NAME", "allreduce, alltoall, alltoallv or messages", apply_collective, 0,
      PTO_FIELD_COLLECTIVE},
-    {"implementation", "NAME", "alltoallv: library (MPI's own) or isend_irecv", 0, apply_implementation,
+    {"implementation", "NAME", "alltoallv: library (MPI's own) or isend_irecv", apply_implementation, 0,
      PTO_FIELD_IMPLEMENTATION},
-    {"nodes", "N|FROM:TO", "nodes; a range sweeps over them by factors of 2 (FROM:TO:FACTOR for others)", 0,
-     apply_nodes, PTO_FIELD_NODES},
-    {"gpus-per-node", "N", "GPUs of a node that take part (default: the machine's)", 0, apply_gpus,
+    {"nodes", "N|FROM:TO", "nodes; a range sweeps over them by factors of 2 (FROM:TO:FACTOR for others)",
+     apply_nodes, 0, PTO_FIELD_NODES},
+    {"gpus-per-node", "N", "GPUs of a node that take part (default: the machine's)", apply_gpus, 0,
      PTO_FIELD_LAYOUT},
-    {"cores-per-gpu", "N", "processes of a GPU (default: the machine's cores shared out)", 0, apply_cores,
+    {"cores-per-gpu", "N", "processes of a GPU (default: the machine's cores shared out)", apply_cores, 0,
      PTO_FIELD_LAYOUT},
-    {"owners-per-gpu", "N", "processes of a GPU that hold user data (default 1)", 0, apply_owners,
+    {"owners-per-gpu", "N", "processes of a GPU that hold user data (default 1)", apply_owners, 0,
      PTO_FIELD_LAYOUT},
     {"bytes", "N|FROM:TO", "bytes per destination, per message, or of allreduce's vector; 64KiB is read too",
-     0, apply_bytes, PTO_FIELD_BYTES},
-    {"messages", "N|FROM:TO", "messages: how many each GPU sends", 0, apply_messages, PTO_FIELD_MESSAGES},
-    {"unique-bytes", "N", "messages: bytes of a GPU's messages that differ, the rest are duplicates", 0,
-     apply_unique_bytes, PTO_FIELD_UNIQUE_BYTES},
-    {"counts", "equal|skew:X:SEED|FILE.csv", "alltoallv: equal, random within +-X, or a matrix of bytes", 0,
-     apply_counts, PTO_FIELD_COUNTS},
-    {"datatype", "NAME", "byte, int32, int64, float (default) or double", 0, apply_datatype,
+     apply_bytes, 0, PTO_FIELD_BYTES},
+    {"messages", "N|FROM:TO", "messages: how many each GPU sends", apply_messages, 0, PTO_FIELD_MESSAGES},
+    {"unique-bytes", "N", "messages: bytes of a GPU's messages that differ, the rest are duplicates",
+     apply_unique_bytes, 0, PTO_FIELD_UNIQUE_BYTES},
+    {"counts", "equal|skew:X:SEED|FILE.csv", "alltoallv: equal, random within +-X, or a matrix of bytes",
+     apply_counts, 0, PTO_FIELD_COUNTS},
+    {"datatype", "NAME", "byte, int32, int64, float (default) or double", apply_datatype, 0,
      PTO_FIELD_DATATYPE},
-    {"split", "bytes|destinations", "what split strategies share out among a GPU's processes", 0, apply_split,
+    {"split", "bytes|destinations", "what split strategies share out among a GPU's processes", apply_split, 0,
      PTO_FIELD_SPLIT},
-    {"strategy", "NAME[,NAME]", "only these strategies (repeatable)", 0, apply_strategy,
+    {"strategy", "NAME[,NAME]", "only these strategies (repeatable)", apply_strategy, 0,
      PTO_FIELD_STRATEGIES},
-    {"library", "best|ALGORITHM", "the algorithm that stands for the MPI library's own", 0, apply_library,
+    {"library", "best|ALGORITHM", "the algorithm that stands for the MPI library's own", apply_library, 0,
      PTO_FIELD_LIBRARY},
-    {"format", "table|csv|json", "how to print (default table)", PTO_OPTION_FORMAT, apply_format,
+    {"format", "table|csv|json", "how to print (default table)", apply_format, PTO_OPTION_FORMAT,
      PTO_FIELD_COUNT},
     {"explain", NULL, "break every price into its terms: stage, parameter, line of the machine file",
-     PTO_OPTION_EXPLAIN, apply_explain, PTO_FIELD_COUNT},
-    {"rank", "R", "whose part to print (default 0)", PTO_OPTION_RANK, apply_rank, PTO_FIELD_COUNT},
-    {"unroll", NULL, "print every iteration of loops", PTO_OPTION_RANK, apply_unroll, PTO_FIELD_COUNT},
+     apply_explain, PTO_OPTION_EXPLAIN, PTO_FIELD_COUNT},
+    {"rank", "R", "whose part to print (default 0)", apply_rank, PTO_OPTION_RANK, PTO_FIELD_COUNT},
+    {"unroll", NULL, "print every iteration of loops", apply_unroll, PTO_OPTION_RANK, PTO_FIELD_COUNT},
 };
 
 enum { OPTION_COUNT = (int)(sizeof option_table / sizeof *option_table), OPTION_HELP = 1000 };

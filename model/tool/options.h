@@ -35,7 +35,7 @@ void pto_options_fini(pto_options_t *options);
 /* Flush standard output; an exit code, with the error said where it could not all be written. */
 int pto_flush_output(void);
 
-/* Print "portolan: file:line:column: message" to standard error; returns PTO_EXIT_ERROR. */
+/* Print "file:line:column: message" (or "portolan: message") to standard error; returns PTO_EXIT_ERROR. */
 int pto_report_error(const pto_error_t *err);
 
 #endif

@@ -22,6 +22,7 @@ typedef struct {
     int64_t delta;
 } mutation_t;
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): the names of fields can't stand in parentheses. */
 #define CHANGE(field, delta)                                                                                 \
     { #field, offsetof(pto_step_t, field), sizeof(((pto_step_t *)NULL)->field), (delta) }
 #define BOTH_WAYS(field) CHANGE(field, 1), CHANGE(field, -1)
@@ -33,6 +34,8 @@ typedef struct {
         CHANGE(field.reverse_bits, 1), BOTH_WAYS(field.share), BOTH_WAYS(field.share_count),                 \
         EXPR(field.offset), EXPR(field.align), EXPR(field.first), EXPR(field.run), EXPR(field.stride),       \
         EXPR(field.until)
+
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 static const mutation_t mutations[] = {
     BOTH_WAYS(kind),       BOTH_WAYS(core_first),  BOTH_WAYS(core_count),

@@ -38,8 +38,6 @@ typedef struct {
 
 static void ask(asked_t *asked, const char *machine, const char *scenario) {
     pto_error_t err = {0};
-    char text[2048];
-    pto_error_format(&err, text, sizeof text);
     if (pto_machine_parse(machine, strlen(machine), "machine.yaml", &asked->machine, &err) != PTO_OK ||
         pto_scenario_parse(scenario, strlen(scenario), "scenario.yaml", &asked->scenario, &err) != PTO_OK ||
         pto_scenario_bind(&asked->scenario, &asked->machine, &err) != PTO_OK ||

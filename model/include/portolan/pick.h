@@ -41,6 +41,14 @@ void pto_predictions_fini(pto_predictions_t *predictions);
 
 const pto_prediction_t *pto_prediction_at(const pto_predictions_t *predictions, int64_t point, int strategy);
 
+/* How many points a bound scenario's sweep has. */
+int64_t pto_scenario_points(const pto_scenario_t *scenario);
+
+/* The strategies that a scenario names, else all that know its collective; `*strategy` is the caller's to
+ * free(). Errors: PTO_ERR_NOT_FOUND, at the scenario's place, PTO_ERR_MEMORY. */
+pto_status_t pto_scenario_strategies(const pto_scenario_t *scenario, const pto_strategy_t ***strategy,
+                                     int *strategy_count, pto_error_t *err);
+
 /* The request for a plan at a point of a bound scenario; `algorithm` may be NULL until one is chosen. */
 pto_request_t pto_scenario_request(const pto_scenario_t *scenario, int64_t point,
                                    const pto_strategy_t *strategy, const pto_algorithm_t *algorithm);

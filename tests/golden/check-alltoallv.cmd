@@ -1,0 +1,1 @@
+portolan check --machine summit-spectrum --collective alltoallv --counts skew:0.5:7 --nodes 2 --cores-per-gpu 3 --bytes 13

@@ -1,0 +1,1 @@
+portolan pick scenarios/problems/alltoall-lassen.yaml --format csv

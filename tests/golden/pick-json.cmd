@@ -1,0 +1,1 @@
+portolan pick scenarios/problems/messages-many-summit.yaml --format json

@@ -1,0 +1,1 @@
+portolan predict scenarios/problems/alltoall-lassen.yaml

@@ -1,0 +1,1 @@
+portolan predict scenarios/problems/alltoall-summit.yaml

@@ -1,0 +1,1 @@
+portolan predict scenarios/problems/alltoallv-summit.yaml --implementation isend_irecv

@@ -1,0 +1,1 @@
+portolan predict scenarios/problems/alltoall-summit.yaml --bytes 1KiB --format json --explain

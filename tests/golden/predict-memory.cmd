@@ -1,0 +1,1 @@
+portolan predict --machine summit-spectrum --collective alltoall --nodes 174763 --bytes 2KiB:16KiB

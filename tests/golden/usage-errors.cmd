@@ -1,0 +1,25 @@
+# Each line: the error alone on standard error, nothing on standard output, and the exit code.
+try() { local out status=0; out=$("$@" 2>&3) || status=$?; echo "  exit $status, ${#out} bytes on standard output"; }
+exec 3>&1
+try portolan
+try portolan frobnicate
+try portolan predict
+try portolan predict --no-such-option
+try portolan predict a.yaml b.yaml
+try portolan predict scenarios/problems/alltoall-summit.yaml --format xml
+try portolan predict scenarios/problems/alltoall-summit.yaml --nodes 0
+try portolan predict scenarios/problems/alltoall-summit.yaml --nodes -3
+try portolan predict scenarios/problems/alltoall-summit.yaml --bytes 16:4
+try portolan predict scenarios/problems/alltoall-summit.yaml --bytes 9223372036854775808
+try portolan predict scenarios/problems/alltoall-summit.yaml --bytes 4611686018427387904
+try portolan predict scenarios/problems/alltoall-summit.yaml --strategy three_stpe
+try portolan predict scenarios/problems/alltoall-summit.yaml --library brucks
+try portolan predict scenarios/problems/alltoall-summit.yaml --library ring
+try portolan predict scenarios/problems/alltoall-summit.yaml --gpus-per-node 7
+try portolan predict scenarios/problems/alltoall-summit.yaml --cores-per-gpu 7
+try portolan predict scenarios/problems/alltoall-summit.yaml --machine no-such-machine
+try portolan predict --collective alltoall --nodes 2 --bytes 4
+try portolan predict --machine summit-spectrum --collective allreduce --nodes 2 --bytes 6
+try portolan predict --machine summit-spectrum --collective alltoallv --nodes 1 --gpus-per-node 4 --counts tests/fixtures/ragged.csv
+try portolan predict no/such/scenario.yaml
+try portolan predict tests/fixtures
