@@ -1,6 +1,6 @@
 /* Predicting a scenario: which algorithm stands for the library's collective at each size, whether the
  * buffers fit, and the price of every strategy. */
-#include <math.h>
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,7 +141,7 @@ static pto_status_t price_cheapest(pto_request_t *request, const pto_machine_t *
                                    pto_price_t *price, pto_error_t *err) {
     pto_plan_t *best = NULL;
     pto_price_t best_price = {0};
-    pto_status_t refused = PTO_OK;
+    bool refused = false;
     for (int i = 0; i < pto_algorithm_count(); i++) {
         request->algorithm = pto_algorithm_at(i);
         if (!(request->algorithm->collectives & 1u << request->collective))
@@ -150,25 +150,24 @@ static pto_status_t price_cheapest(pto_request_t *request, const pto_machine_t *
         pto_price_t made_price = {0};
         pto_error_t reason;
         pto_status_t status = price_one(request, machine, &made, &made_price, NULL, &reason);
-        bool refusal = status == PTO_ERR_NOT_APPLICABLE;
-        if (status != PTO_OK && err && !(refusal && refused != PTO_OK))
-            *err = reason;
-        if (status != PTO_OK && !refusal) {
+        if (status != PTO_OK && status != PTO_ERR_NOT_APPLICABLE) {
             pto_plan_destroy(best);
+            if (err)
+                *err = reason;
             return status;
         }
-        if (refusal) {
-            refused = status;
-        } else if (!best || made_price.seconds < best_price.seconds) {
-            pto_plan_destroy(best);
+        if (status != PTO_OK && !refused && err)
+            *err = reason;
+        refused = refused || status != PTO_OK;
+        bool cheaper = status == PTO_OK && (!best || made_price.seconds < best_price.seconds);
+        pto_plan_destroy(cheaper ? best : made);
+        if (cheaper) {
             best = made;
             best_price = made_price;
-        } else {
-            pto_plan_destroy(made);
         }
     }
     if (!best)
-        return refused;
+        return PTO_ERR_NOT_APPLICABLE;
     *plan = best;
     *price = best_price;
     return PTO_OK;
@@ -181,9 +180,10 @@ pto_status_t pto_plan_choose(const pto_scenario_t *scenario, const pto_machine_t
     const char *name = named_algorithm(scenario, machine, &request);
     if (name) {
         pto_error_t cause;
-        if (pto_algorithm_find(name, request.collective, &request.algorithm, &cause) != PTO_OK)
-            return pto_scenario_refuse(scenario, PTO_FIELD_LIBRARY, PTO_ERR_NOT_FOUND, err, "%s",
-                                       cause.message);
+        if (pto_algorithm_find(name, request.collective, &request.algorithm, &cause) != PTO_OK) {
+            pto_scenario_refuse(scenario, PTO_FIELD_LIBRARY, PTO_ERR_NOT_FOUND, err, "%s", cause.message);
+            return PTO_ERR_NOT_FOUND;
+        }
         return price_one(&request, machine, plan, price, explanation, err);
     }
     pto_plan_t *best = NULL;
@@ -216,6 +216,7 @@ static pto_status_t predict_one(const pto_scenario_t *scenario, const pto_machin
             *err = reason;
         return status;
     }
+    assert(plan);
     prediction->applicable = true;
     prediction->algorithm = plan->request.algorithm;
     pto_plan_destroy(plan);
@@ -276,11 +277,13 @@ pto_status_t pto_predict(const pto_scenario_t *scenario, const pto_machine_t *ma
     pto_status_t status = pto_scenario_strategies(scenario, &made.strategy, &made.strategy_count, err);
     if (status != PTO_OK)
         return status;
+    assert(made.strategy_count > 0 && made.point_count > 0);
     made.prediction = calloc((size_t)made.strategy_count * (size_t)made.point_count, sizeof *made.prediction);
-    if (!made.prediction)
-        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for predictions");
-    if (status == PTO_OK)
-        status = predict_all(&made, explain, err);
+    if (!made.prediction) {
+        pto_predictions_fini(&made);
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for predictions");
+    }
+    status = predict_all(&made, explain, err);
     if (status != PTO_OK) {
         pto_predictions_fini(&made);
         return status;

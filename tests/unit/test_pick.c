@@ -38,6 +38,7 @@ typedef struct {
 
 static void ask(asked_t *asked, const char *machine, const char *scenario) {
     pto_error_t err = {0};
+    memset(asked, 0, sizeof *asked);
     if (pto_machine_parse(machine, strlen(machine), "machine.yaml", &asked->machine, &err) != PTO_OK ||
         pto_scenario_parse(scenario, strlen(scenario), "scenario.yaml", &asked->scenario, &err) != PTO_OK ||
         pto_scenario_bind(&asked->scenario, &asked->machine, &err) != PTO_OK ||
@@ -61,7 +62,7 @@ static void expect_ranges(const asked_t *asked, const expected_t *expected, int6
     int64_t count = 0;
     assert_int_equal(pto_pick(&asked->predictions, &range, &count, NULL), PTO_OK);
     assert_int_equal(count, expected_count);
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = 0; i < expected_count; i++) {
         assert_int_equal(range[i].from, expected[i].from);
         assert_int_equal(range[i].below, expected[i].below);
         assert_string_equal(asked->predictions.strategy[range[i].winner]->name, expected[i].winner);
