@@ -42,12 +42,12 @@ pto_status_t fit_copies(fit_work_t *work) {
     for (int reach = 0; status == PTO_OK && reach < PTO_REACH_COUNT; reach++) {
         const char *reach_name = pto_reach_name((pto_reach_t)reach);
         for (size_t k = 0; status == PTO_OK && k < sizeof kinds / sizeof *kinds; k++) {
-            fit_filter_t filter = {kinds[k].benchmark, PTO_IN_COUNT, place_of_reach[reach], 0, 0};
+            fit_filter_t filter = {kinds[k].benchmark, PTO_IN_COUNT, place_of_reach[reach], 1, 0};
             snprintf(name, sizeof name, "copies.%s.%s", pto_copy_kind_name(kinds[k].kind), reach_name);
             status = fit_filtered(work, name, &filter, &machine->copies[kinds[k].kind][reach]);
         }
         if (status == PTO_OK) {
-            fit_filter_t filter = {PTO_BENCHMARK_MEMCPY_PEER, PTO_IN_COUNT, place_of_reach[reach], 0, 0};
+            fit_filter_t filter = {PTO_BENCHMARK_MEMCPY_PEER, PTO_IN_COUNT, place_of_reach[reach], 1, 0};
             snprintf(name, sizeof name, "peer.%s", reach_name);
             status = fit_filtered(work, name, &filter, &machine->peer[reach]);
         }

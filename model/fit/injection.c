@@ -45,14 +45,14 @@ static bool shares_one_message(const fit_point_t *point, const fit_points_t *alo
     return false;
 }
 
-static bool keep_row(const injection_t *injection, const fit_point_t *point, int64_t from_bytes,
+static bool keep_row(const injection_t *injection, const fit_point_t *point, const pto_piece_t *piece,
                      const fit_points_t *alone) {
-    return point->bytes >= from_bytes &&
+    return point->bytes >= piece->from_bytes && point->bytes < piece->below_bytes &&
            (!injection->work->options->minima || (point->procs >= injection->work->fit->machine.node.gpus &&
                                                   (alone->count == 0 || shares_one_message(point, alone))));
 }
 
-static pto_status_t select_rows(injection_t *injection, int64_t from_bytes) {
+static pto_status_t select_rows(injection_t *injection, const pto_piece_t *piece) {
     pto_sample_space_t space = injection->space == PTO_SPACE_GPU ? PTO_IN_GPU : PTO_IN_CPU;
     fit_points_t alone;
     pto_status_t status = fit_select(
@@ -65,7 +65,7 @@ static pto_status_t select_rows(injection_t *injection, int64_t from_bytes) {
                    &injection->rows);
     size_t kept = 0;
     for (size_t i = 0; status == PTO_OK && i < injection->rows.count; i++) {
-        if (keep_row(injection, &injection->rows.point[i], from_bytes, &alone)) {
+        if (keep_row(injection, &injection->rows.point[i], piece, &alone)) {
             injection->rows.point[kept++] = injection->rows.point[i];
         }
     }
@@ -218,10 +218,6 @@ static bool is_significant(const injection_t *injection, const fit_regression_t 
 }
 
 static pto_status_t fit_rows(injection_t *injection) {
-    if (most_procs(&injection->rows) < 2) {
-        return fit_give_up(injection->work, injection->name,
-                           "no rows of two or more processes in the last protocol's sizes");
-    }
     double rate = 0;
     fit_regression_t result = {0};
     pto_status_t status = find_rate(injection, &rate, &result);
@@ -236,18 +232,42 @@ static pto_status_t fit_rows(injection_t *injection) {
     return keep_rate(injection, &result);
 }
 
+static size_t count_together(const fit_points_t *rows) {
+    size_t count = 0;
+    for (size_t i = 0; i < rows->count; i++) {
+        count += rows->point[i].procs > 1;
+    }
+    return count;
+}
+
+/* By the largest messages that several processes were seen to send: small ones never reach a limit. */
+static pto_status_t fit_last_piece(injection_t *injection, const pto_message_cost_t *cost) {
+    for (int k = cost->count - 1; k >= 0; k--) {
+        const pto_piece_t *piece = &cost->piece[k];
+        pto_status_t status = select_rows(injection, piece);
+        if (status != PTO_OK) {
+            return status;
+        }
+        bool enough = count_together(&injection->rows) >= LIMITED_ROWS_MIN;
+        if (enough) {
+            injection->alpha_s = piece->postal.alpha_s.value;
+            injection->beta_s_per_byte = piece->postal.beta_s_per_byte.value;
+            status = fit_rows(injection);
+        }
+        free(injection->rows.point);
+        injection->rows = (fit_points_t){0};
+        if (enough) {
+            return status;
+        }
+    }
+    return fit_give_up(injection->work, injection->name, "too few rows of two or more processes");
+}
+
 pto_status_t fit_injection(fit_work_t *work, pto_space_t space) {
     const pto_message_cost_t *cost = &work->fit->machine.messages[space][PTO_LEVEL_OFF_NODE];
     char name[PTO_FIT_NAME_MAX];
     snprintf(name, sizeof name, "injection.%s", pto_space_name(space));
     injection_t injection = {.work = work, .space = space, .name = name};
-    int64_t from_bytes = 0;
-    if (cost->count > 0) {
-        const pto_piece_t *last = &cost->piece[cost->count - 1];
-        injection.alpha_s = last->postal.alpha_s.value;
-        injection.beta_s_per_byte = last->postal.beta_s_per_byte.value;
-        from_bytes = last->from_bytes;
-    }
     fit_filter_t any = {PTO_BENCHMARK_INJECTION, space == PTO_SPACE_GPU ? PTO_IN_GPU : PTO_IN_CPU,
                         PTO_AT_OFF_NODE, 0, 0};
     fit_points_t all;
@@ -263,10 +283,5 @@ pto_status_t fit_injection(fit_work_t *work, pto_space_t space) {
     if (cost->count == 0) {
         return fit_give_up(work, name, "needs the cost of one process (ping_pong off_node, or procs 1)");
     }
-    status = select_rows(&injection, from_bytes);
-    if (status == PTO_OK) {
-        status = fit_rows(&injection);
-        free(injection.rows.point);
-    }
-    return status;
+    return fit_last_piece(&injection, cost);
 }

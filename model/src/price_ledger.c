@@ -261,8 +261,12 @@ static void name_entry(const pto_entry_t *entry, char *key, size_t key_size) {
         return;
     case PTO_TERM_COPY_ALPHA:
     case PTO_TERM_COPY_BETA:
-        snprintf(key, key_size, "copies.%s%s.%s", entry->where[2] ? "shared." : "",
-                 pto_copy_kind_name((pto_copy_kind_t)entry->where[0]), parameter);
+        if (entry->where[2])
+            snprintf(key, key_size, "copies.shared.%s.%s",
+                     pto_copy_kind_name((pto_copy_kind_t)entry->where[0]), parameter);
+        else
+            snprintf(key, key_size, "copies.%s.%s.%s", pto_copy_kind_name((pto_copy_kind_t)entry->where[0]),
+                     pto_reach_name((pto_reach_t)entry->where[1]), parameter);
         return;
     case PTO_TERM_REDUCE_ALPHA:
     case PTO_TERM_REDUCE_BETA:

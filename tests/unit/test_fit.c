@@ -255,6 +255,21 @@ static void injection_rows_of_one_process_stand_in_for_ping_pong(void **unused) 
     pto_samples_fini(&samples);
 }
 
+static void without_large_injection_rows_the_protocol_before_serves(void **unused) {
+    (void)unused;
+    uint64_t state = 13;
+    pto_samples_t samples = {0};
+    pto_fit_options_t options = any_node;
+    add_messages(&samples, 40, &state);
+    add_injection(&samples, 40, truth_limit, &state);
+    /* A last piece that begins above every injection row, on the same line as the one before. */
+    assert_int_equal(pto_fit_breaks_parse("cpu.off_node=16384,33554432", &options, NULL), PTO_OK);
+    pto_fit_t fit = must_fit(&samples, &options);
+    assert_within(fit.machine.injection_s_per_byte[PTO_SPACE_CPU].value, truth_limit, 0.02);
+    pto_fit_fini(&fit);
+    pto_samples_fini(&samples);
+}
+
 static void limits_are_found_among_a_hundred_thousand_different_sizes(void **unused) {
     (void)unused;
     uint64_t state = 5;
@@ -497,6 +512,7 @@ int main(void) {
         cmocka_unit_test(a_limit_that_no_process_count_reaches_is_absent),
         cmocka_unit_test(a_limit_that_one_process_reaches_is_fitted_as_such),
         cmocka_unit_test(injection_rows_of_one_process_stand_in_for_ping_pong),
+        cmocka_unit_test(without_large_injection_rows_the_protocol_before_serves),
         cmocka_unit_test(limits_are_found_among_a_hundred_thousand_different_sizes),
         cmocka_unit_test(samples_without_noise_give_the_truth_itself),
         cmocka_unit_test(coefficients_are_never_negative),
