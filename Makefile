@@ -73,6 +73,15 @@ TOOL_PARTS := $(filter-out $(BUILD)/obj/model/tool/portolan.o,$(call object,$(TO
 HAVE_MPI := $(if $(MPI_SRC),$(shell echo '$(hash)include <hwloc.h>' | $(MPICC) $(DEPS_CPPFLAGS) -E - >/dev/null 2>&1 && echo yes))
 MPI_PROGRAMS := $(if $(HAVE_MPI),$(if $(CALIBRATE_SRC),$(BUILD)/portolan-calibrate) \
 	$(if $(VALIDATE_SRC),$(BUILD)/portolan-validate))
+# CUDA where nvcc is; without it the programs say so at run time.
+NVCC ?= nvcc
+CUDA_ARCH ?= 90
+CUDA_SRC := $(wildcard calibrate/*.cu impl/*.cu)
+HAVE_NVCC := $(if $(CUDA_SRC),$(shell command -v $(NVCC) 2>/dev/null))
+cuda_object = $(if $(HAVE_NVCC),$(patsubst %.cu,$(BUILD)/obj/%.cu.o,$(wildcard $(1)/*.cu)))
+CUDA_DEFINE := $(if $(HAVE_NVCC),-DPORTOLAN_CUDA)
+CUDA_HOME := $(if $(HAVE_NVCC),$(abspath $(dir $(realpath $(HAVE_NVCC)))..))
+CUDA_LDLIBS := $(if $(HAVE_NVCC),-L$(CUDA_HOME)/lib64 -L$(CUDA_HOME)/lib -lcudart_static -lrt -lpthread -ldl -lstdc++)
 UNIT := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(UNIT_SRC))
 FUZZ := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzzers/%,$(FUZZ_SRC))
 BENCH := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(BENCH_SRC))
@@ -91,7 +100,7 @@ $(call object,$(PLAIN_SRC)): $(BUILD)/obj/%.o: %.c Makefile
 $(call object,$(MPI_SRC)): $(BUILD)/obj/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(call say,CC)
-	$(Q)$(MPICC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+	$(Q)$(MPICC) $(ALL_CFLAGS) $(CUDA_DEFINE) -MMD -MP -c $< -o $@
 
 $(LIB): $(call object,$(LIB_SRC))
 	$(call say,AR)
@@ -109,9 +118,15 @@ $(BUILD)/portolan: $(call object,$(TOOL_SRC)) $(FIT_LIB) $(LIB)
 	$(call say,LD)
 	$(Q)$(CC) $(LINK_FLAGS) $^ $(FIT_LDLIBS) $(LDLIBS) -o $@
 
-$(BUILD)/portolan-calibrate: $(call object,$(CALIBRATE_SRC)) $(LIB)
+$(BUILD)/obj/%.cu.o: %.cu Makefile
+	@mkdir -p $(@D)
+	$(call say,NVCC)
+	$(Q)$(NVCC) -std=c++17 -O3 -Imodel/include -Iimpl/include -gencode arch=compute_$(CUDA_ARCH),code=sm_$(CUDA_ARCH) \
+		-gencode arch=compute_$(CUDA_ARCH),code=compute_$(CUDA_ARCH) -Xcompiler -Wall,-Wextra,-fPIC -c $< -o $@
+
+$(BUILD)/portolan-calibrate: $(call object,$(CALIBRATE_SRC)) $(call cuda_object,calibrate) $(LIB)
 	$(call say,LD)
-	$(Q)$(MPICC) $(LINK_FLAGS) $^ -lhwloc $(LDLIBS) -o $@
+	$(Q)$(MPICC) $(LINK_FLAGS) $^ $(CUDA_LDLIBS) -lhwloc -ldl $(LDLIBS) -o $@
 
 $(BUILD)/portolan-validate: $(call object,$(VALIDATE_SRC) $(IMPL_SRC)) $(LIB)
 	$(call say,LD)
@@ -171,6 +186,13 @@ check-headers: ## compile every public header alone, as C11 and as C++17
 
 golden-update: $(TOOL) ## write tests/golden/*.out anew from what the commands print; read the diff
 	@BUILD=$(BUILD) tools/test.sh golden-update
+
+.PHONY: check-mpi check-cluster
+check-mpi: $(MPI_PROGRAMS) $(TOOL) ## run the MPI programs' tests under mpirun on this machine
+	@for test in tests/mpi/test_*.sh; do BUILD=$(BUILD) "$$test" || exit 1; done
+
+check-cluster: $(MPI_PROGRAMS) $(TOOL) ## the same on a cluster of network namespaces (root, iproute2; else 77)
+	@for test in tests/cluster/test_*.sh; do BUILD=$(BUILD) "$$test" || exit $$?; done
 
 .PHONY: bench
 bench: $(TOOL) $(BENCH) ## run the benchmarks

@@ -84,8 +84,8 @@ typedef struct {
 /* Fit every parameter that the samples speak of. On success `*fit` owns its memory; free it with
  * pto_fit_fini. Fitted parameters have line 1. Neither prints nor touches GSL's error handler for longer
  * than the call. Errors:
- * PTO_ERR_NOT_FOUND: a parameter has too little or useless data (the message names it), or node shape;
- * PTO_ERR_RANGE: forced limits leave a piece too little; PTO_ERR_MEMORY. */
+ * PTO_ERR_NOT_FOUND: a parameter has too little or useless data, forced limits leave a piece too little (the
+ * message names it), or the node's shape is not known; PTO_ERR_MEMORY. */
 pto_status_t pto_fit_samples(const pto_samples_t *samples, const char *name, const char *source,
                              const pto_fit_options_t *options, pto_fit_t *fit, pto_error_t *err);
 void pto_fit_fini(pto_fit_t *fit);

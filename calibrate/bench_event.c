@@ -1,0 +1,77 @@
+/* Events: the call that records one, the call that asks for one that has happened, and both together until
+ * the host sees it (signal_event), which is what a wait for the GPU costs when the GPU is done. */
+#include <stdlib.h>
+
+#include "benchmark.h"
+#include "check.h"
+
+typedef enum { RECORD, QUERY, SIGNAL, KIND_COUNT } kind_t;
+
+static const char *const kind_names[] = {"event_record", "event_query", "signal_event"};
+
+typedef struct {
+    kind_t kind;
+    void *event;
+} state_t;
+
+static void list_cases(const job_t *job, case_list_t *list) {
+    if (job->no_gpu[0] != '\0') {
+        case_skip(list, "event", job->no_gpu);
+        return;
+    }
+    for (int kind = 0; kind < KIND_COUNT; kind++) {
+        case_t *added = case_add(list, kind_names[kind], 1);
+        added->space = pto_space_name(PTO_SPACE_GPU);
+        added->sized = false;
+        added->detail[0] = kind;
+        added->member[0] = 0;
+    }
+}
+
+static void *open_case(const work_t *work) {
+    state_t *state = must_allocate(1, sizeof *state);
+    state->kind = (kind_t)work->what->detail[0];
+    GPU_DO(gpu_event_create(&state->event));
+    GPU_DO(gpu_event_record(state->event));
+    GPU_DO(gpu_synchronize());
+    return state;
+}
+
+static void once(const state_t *state) {
+    if (state->kind != QUERY) {
+        GPU_DO(gpu_event_record(state->event));
+    }
+    bool happened = state->kind == RECORD;
+    while (!happened) {
+        GPU_DO(gpu_event_query(state->event, &happened));
+    }
+}
+
+static double trial(void *opaque, int64_t bytes, int iterations) {
+    (void)bytes;
+    const state_t *state = opaque;
+    double start = now_s();
+    for (int i = 0; i < iterations; i++) {
+        once(state);
+    }
+    double elapsed = now_s() - start;
+    GPU_DO(gpu_synchronize());
+    return elapsed;
+}
+
+static void close_case(void *opaque) {
+    state_t *state = opaque;
+    GPU_DO(gpu_event_destroy(state->event));
+    free(state);
+}
+
+const benchmark_t bench_event = {
+    .name = "event",
+    .group = "signals",
+    .rows = "event_record, event_query, signal_event",
+    .summary = "recording an event, asking for it, and both until the host sees it",
+    .list = list_cases,
+    .open = open_case,
+    .trial = trial,
+    .close = close_case,
+};

@@ -1,0 +1,143 @@
+/* Copies of one process: host to device and back, from pinned and from pageable memory, on the GPU's socket
+ * and off it; device to device. One process copies, all others rest. Pairs are process-GPU, or
+ * process:GPU-GPU. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "benchmark.h"
+#include "check.h"
+#include "copying.h"
+#include "pairs.h"
+
+enum { DETAIL_KIND, DETAIL_DEVICE, DETAIL_PEER_OR_PAGEABLE };
+
+static const char *level_name(bool on_socket) { return on_socket ? "on_socket" : "off_socket"; }
+
+static case_t *add_case(case_list_t *list, const char *prefix, gpu_copy_t kind, int rank, bool on_socket) {
+    char name[CASE_NAME_MAX];
+    snprintf(name, sizeof name, "%s_%s", prefix, copying_name(kind));
+    case_t *added = case_add(list, name, 1);
+    added->level = level_name(on_socket);
+    added->buffers = PTO_SPACE_GPU;
+    added->detail[DETAIL_KIND] = (int)kind;
+    added->member[0] = rank;
+    return added;
+}
+
+/* The first process of node 0 that is on a device's socket, or off it; -1: none. */
+static int process_near(const job_t *job, int device, bool on_socket) {
+    for (int rank = 0; rank < job->size; rank++) {
+        bool same_node = job->process[rank].node == job->process[0].node;
+        if (same_node && job_on_socket(job, rank, device) == on_socket) {
+            return rank;
+        }
+    }
+    return -1;
+}
+
+/* The process that drives the device, where it is as near as wanted. */
+static int process_for(const job_t *job, int device, bool on_socket) {
+    for (int rank = 0; rank < job->size; rank++) {
+        const process_t *process = &job->process[rank];
+        if (process->node == job->process[0].node && process->device == device &&
+            job_on_socket(job, rank, device) == on_socket) {
+            return rank;
+        }
+    }
+    return process_near(job, device, on_socket);
+}
+
+static void list_host(const job_t *job, gpu_copy_t kind, bool pageable, bool on_socket, case_list_t *list) {
+    int count = 0;
+    for (int device = 0; device < job->device_count && count < PAIRS_MAX; device++) {
+        int rank = process_for(job, device, on_socket);
+        if (rank < 0) {
+            continue;
+        }
+        case_t *added = add_case(list, pageable ? "memcpy_pageable" : "memcpy", kind, rank, on_socket);
+        added->detail[DETAIL_DEVICE] = device;
+        added->detail[DETAIL_PEER_OR_PAGEABLE] = pageable;
+        snprintf(added->pair, sizeof added->pair, "%d-%d", rank, device);
+        count++;
+    }
+}
+
+static bool devices_share_socket(const job_t *job, int device, int peer) {
+    int one = job->device_socket[device];
+    int other = job->device_socket[peer];
+    return one < 0 || other < 0 || one == other;
+}
+
+static void list_device(const job_t *job, bool on_socket, case_list_t *list) {
+    int count = 0;
+    for (int device = 0; device < job->device_count; device++) {
+        for (int peer = device + 1; peer < job->device_count && count < PAIRS_MAX; peer++) {
+            if (devices_share_socket(job, device, peer) != on_socket) {
+                continue;
+            }
+            int rank = process_for(job, device, true);
+            rank = rank >= 0 ? rank : 0;
+            case_t *added = add_case(list, "memcpy", GPU_D2D, rank, on_socket);
+            added->detail[DETAIL_DEVICE] = device;
+            added->detail[DETAIL_PEER_OR_PAGEABLE] = peer;
+            snprintf(added->pair, sizeof added->pair, "%d:%d-%d", rank, device, peer);
+            count++;
+        }
+    }
+}
+
+static void list_cases(const job_t *job, case_list_t *list) {
+    if (job->no_gpu[0] != '\0') {
+        case_skip(list, "memcpy", job->no_gpu);
+        return;
+    }
+    for (int on_socket = 1; on_socket >= 0; on_socket--) {
+        int before = list->case_count;
+        for (int pageable = 0; pageable <= 1; pageable++) {
+            list_host(job, GPU_H2D, pageable, on_socket, list);
+            list_host(job, GPU_D2H, pageable, on_socket, list);
+        }
+        if (list->case_count == before) {
+            case_skip(list, on_socket ? "memcpy_on_socket" : "memcpy_off_socket",
+                      on_socket ? "no process sits on a GPU's socket" : "no process sits off a GPU's socket");
+        }
+        before = list->case_count;
+        list_device(job, on_socket, list);
+        if (list->case_count == before) {
+            case_skip(list, on_socket ? "memcpy_d2d_on_socket" : "memcpy_d2d_off_socket",
+                      on_socket ? "no two GPUs share a socket" : "no two GPUs sit on different sockets");
+        }
+    }
+}
+
+static void *open_case(const work_t *work) {
+    copying_t *copying = must_allocate(1, sizeof *copying);
+    const int *detail = work->what->detail;
+    copying->kind = (gpu_copy_t)detail[DETAIL_KIND];
+    copying->device = detail[DETAIL_DEVICE];
+    copying->peer = detail[DETAIL_PEER_OR_PAGEABLE];
+    copying->pageable = copying->kind != GPU_D2D && detail[DETAIL_PEER_OR_PAGEABLE] != 0;
+    copying->home = work->job->process[work->job->rank].device;
+    copying_open(copying, work->most_bytes);
+    return copying;
+}
+
+static double trial(void *state, int64_t bytes, int iterations) {
+    return copying_time(state, bytes, iterations);
+}
+
+static void close_case(void *state) {
+    copying_close(state);
+    free(state);
+}
+
+const benchmark_t bench_memcpy = {
+    .name = "memcpy",
+    .group = "copies",
+    .rows = "memcpy_h2d, memcpy_d2h, memcpy_d2d, memcpy_pageable_h2d, memcpy_pageable_d2h",
+    .summary = "one process copying between host and GPU, or between two GPUs",
+    .list = list_cases,
+    .open = open_case,
+    .trial = trial,
+    .close = close_case,
+};

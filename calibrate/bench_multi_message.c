@@ -1,0 +1,191 @@
+/* Multi-message: one process with n messages in flight, to n partners or all to one; then as many back. With
+ * one partner the messages come in the order in which their receives were posted, or in the reverse order, so
+ * that each of them is found at the end of the queue: the difference is the queue search (Bienz, Gropp,
+ * Olson, EuroMPI 2018). Half of the whole is one way for all the messages together. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "benchmark.h"
+#include "check.h"
+#include "memory.h"
+#include "pairs.h"
+
+enum { MESSAGES_TO_ONE_MAX = 64, TAG_READY = MESSAGES_TO_ONE_MAX };
+
+/* Sender's or receiver's memory for all messages of one direction. */
+static const int64_t room_bytes = INT64_C(128) << 20;
+
+typedef enum { TO_MANY, TO_ONE, TO_ONE_REVERSED } kind_t;
+
+static const char *const kind_names[] = {"multi_message", "multi_message_one", "multi_message_one_reversed"};
+
+typedef struct {
+    const work_t *work;
+    char *outgoing;
+    char *incoming;
+    int messages; /* at this process */
+    MPI_Request *requests;
+    MPI_Comm side; /* the sender alone, or those who answer, who may sit on its node */
+    together_t *answering;
+} state_t;
+
+/* --- cases ---------------------------------------------------------------------------------------------- */
+
+static void add_case(case_list_t *list, pto_space_t space, pto_level_t level, kind_t kind, int messages,
+                     int sender, const int *partners) {
+    int partner_count = kind == TO_MANY ? messages : 1;
+    case_t *added = case_add(list, kind_names[kind], 1 + partner_count);
+    added->space = pto_space_name(space);
+    added->level = pto_level_name(level);
+    added->buffers = space;
+    added->messages = messages;
+    added->most_bytes = room_bytes / messages;
+    added->detail[0] = (int)kind;
+    added->member[0] = sender;
+    memcpy(added->member + 1, partners, (size_t)partner_count * sizeof *partners);
+}
+
+static void list_level(const job_t *job, pto_space_t space, pto_level_t level, case_list_t *list) {
+    int *partners = must_allocate((size_t)job->size, sizeof *partners);
+    int most = pairs_partners(job, space, level, 0, partners);
+    if (most == 0) {
+        char what[CASE_NAME_MAX];
+        snprintf(what, sizeof what, "multi_message_%s_%s", pto_space_name(space), pto_level_name(level));
+        case_skip(list, what, pairs_missing(level));
+        free(partners);
+        return;
+    }
+    for (int messages = 1; messages != 0; messages = next_count(messages, most)) {
+        add_case(list, space, level, TO_MANY, messages, 0, partners);
+    }
+    for (int messages = 1; messages <= MESSAGES_TO_ONE_MAX; messages *= 4) {
+        add_case(list, space, level, TO_ONE, messages, 0, partners);
+        if (messages > 1) {
+            add_case(list, space, level, TO_ONE_REVERSED, messages, 0, partners);
+        }
+    }
+    free(partners);
+}
+
+static void list_cases(const job_t *job, case_list_t *list) {
+    for (pto_space_t space = 0; space < PTO_SPACE_COUNT; space++) {
+        const char *why = job_no_messages(job, space);
+        if (why != NULL) {
+            char what[CASE_NAME_MAX];
+            snprintf(what, sizeof what, "multi_message_%s", pto_space_name(space));
+            case_skip(list, what, why);
+            continue;
+        }
+        for (pto_level_t level = PTO_LEVEL_ON_SOCKET; level < PTO_LEVEL_COUNT; level++) {
+            list_level(job, space, level, list);
+        }
+    }
+}
+
+/* --- one case ------------------------------------------------------------------------------------------- */
+
+static kind_t kind_of(const state_t *state) { return (kind_t)state->work->what->detail[0]; }
+
+static void *open_case(const work_t *work) {
+    state_t *state = must_allocate(1, sizeof *state);
+    state->work = work;
+    state->messages = work->me > 0 && work->what->detail[0] == TO_MANY ? 1 : work->what->messages;
+    state->outgoing = buffer_allocate(work->what->buffers, state->messages * work->most_bytes);
+    state->incoming = buffer_allocate(work->what->buffers, state->messages * work->most_bytes);
+    state->requests = must_allocate((size_t)state->messages * 2, sizeof *state->requests);
+    MPI_DO(MPI_Comm_split(work->comm, work->me == 0, work->me, &state->side));
+    MPI_DO(MPI_Comm_set_errhandler(state->side, MPI_ERRORS_RETURN));
+    state->answering = together_create(state->side);
+    return state;
+}
+
+/* Message i of the sender goes to, and comes from, this member. */
+static int partner_of(const state_t *state, int i) {
+    if (state->work->me > 0) {
+        return 0;
+    }
+    return kind_of(state) == TO_MANY ? 1 + i : 1;
+}
+
+static void post_receives(state_t *state, int count) {
+    bool reversed = kind_of(state) == TO_ONE_REVERSED;
+    for (int i = 0; i < state->messages; i++) {
+        int tag = reversed ? state->messages - 1 - i : i;
+        int from = partner_of(state, tag);
+        MPI_DO(MPI_Irecv(state->incoming + (int64_t)tag * count, count, MPI_BYTE, from,
+                         kind_of(state) == TO_MANY ? 0 : tag, state->work->comm, &state->requests[i]));
+    }
+}
+
+static void start_sends(state_t *state, int count) {
+    for (int i = 0; i < state->messages; i++) {
+        MPI_DO(MPI_Isend(state->outgoing + (int64_t)i * count, count, MPI_BYTE, partner_of(state, i),
+                         kind_of(state) == TO_MANY ? 0 : i, state->work->comm,
+                         &state->requests[state->messages + i]));
+    }
+}
+
+static double send_first(state_t *state, int count, int iterations) {
+    double start = now_s();
+    for (int i = 0; i < iterations; i++) {
+        post_receives(state, count);
+        start_sends(state, count);
+        MPI_DO(MPI_Waitall(2 * state->messages, state->requests, MPI_STATUSES_IGNORE));
+    }
+    return (now_s() - start) / 2.0;
+}
+
+/* The receives of a round are posted before the answers of the one before, thus before its messages come. */
+static void answer(state_t *state, int count, int iterations) {
+    for (int i = 0; i < iterations; i++) {
+        MPI_DO(MPI_Waitall(state->messages, state->requests, MPI_STATUSES_IGNORE));
+        together_wait(state->answering); /* nobody answers while others still receive */
+        if (i + 1 < iterations) {
+            post_receives(state, count);
+        }
+        start_sends(state, count);
+        MPI_DO(MPI_Waitall(state->messages, state->requests + state->messages, MPI_STATUSES_IGNORE));
+    }
+}
+
+static void tell_ready(const work_t *work) { MPI_DO(MPI_Send(NULL, 0, MPI_BYTE, 0, TAG_READY, work->comm)); }
+
+static void await_ready(const work_t *work) {
+    for (int i = 1; i < work->what->member_count; i++) {
+        MPI_DO(MPI_Recv(NULL, 0, MPI_BYTE, i, TAG_READY, work->comm, MPI_STATUS_IGNORE));
+    }
+}
+
+static double trial(void *opaque, int64_t bytes, int iterations) {
+    state_t *state = opaque;
+    if (state->work->me == 0) {
+        await_ready(state->work);
+        return send_first(state, (int)bytes, iterations);
+    }
+    post_receives(state, (int)bytes);
+    tell_ready(state->work);
+    answer(state, (int)bytes, iterations);
+    return 0.0;
+}
+
+static void close_case(void *opaque) {
+    state_t *state = opaque;
+    together_destroy(state->answering);
+    MPI_DO(MPI_Comm_free(&state->side));
+    buffer_free(state->work->what->buffers, state->outgoing);
+    buffer_free(state->work->what->buffers, state->incoming);
+    free(state->requests);
+    free(state);
+}
+
+const benchmark_t bench_multi_message = {
+    .name = "multi_message",
+    .group = "multi_message",
+    .rows = "multi_message, multi_message_one, multi_message_one_reversed",
+    .summary = "one process with n messages in flight, to n partners and to one",
+    .list = list_cases,
+    .open = open_case,
+    .trial = trial,
+    .close = close_case,
+};

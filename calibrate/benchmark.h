@@ -1,0 +1,84 @@
+/* What a benchmark is: a descriptor that lists its cases and measures one of them. A case is a series of
+ * points that differ in their bytes only; all processes make the same list. */
+#ifndef PORTOLAN_CALIBRATE_BENCHMARK_H
+#define PORTOLAN_CALIBRATE_BENCHMARK_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "job.h"
+#include "together.h"
+
+enum { CASE_NAME_MAX = 48, CASE_PAIR_MAX = 48, CASE_DETAIL_COUNT = 3, SKIP_REASON_MAX = 256 };
+
+typedef struct {
+    char benchmark[CASE_NAME_MAX]; /* the columns of the samples file */
+    const char *space;
+    const char *level;
+    char pair[CASE_PAIR_MAX];
+    int procs;
+    int messages;
+    bool sized;          /* false: one point, of 0 bytes */
+    int64_t least_bytes; /* smaller points don't exist */
+    int64_t most_bytes;  /* larger ones would need too much memory */
+    pto_space_t buffers;
+    int detail[CASE_DETAIL_COUNT]; /* the benchmark's own */
+    int member_count;              /* the processes that take part; the first leads */
+    int *member;                   /* their ranks */
+} case_t;
+
+typedef struct {
+    char what[CASE_NAME_MAX];
+    char reason[SKIP_REASON_MAX];
+} skip_t;
+
+typedef struct {
+    int case_count;
+    case_t *cases;
+    int skip_count;
+    skip_t *skips;
+} case_list_t;
+
+/* A case at work, as one of its members sees it. */
+typedef struct {
+    const job_t *job;
+    const case_t *what;
+    MPI_Comm comm; /* the members, in the case's order */
+    int me;        /* place among them */
+    int64_t most_bytes;
+    together_t *together; /* starts the members of this node at one moment */
+} work_t;
+
+typedef struct {
+    const char *name;
+    const char *group; /* also understood by --only; may equal the name */
+    const char *rows;  /* what it writes into the column `benchmark` */
+    const char *summary;
+    void (*list)(const job_t *job, case_list_t *list);
+    void *(*open)(const work_t *work);
+    /* Do it `iterations` times; the seconds of this process for all of them, 0 for one that only helps. */
+    double (*trial)(void *state, int64_t bytes, int iterations);
+    void (*close)(void *state);
+} benchmark_t;
+
+extern const benchmark_t *const benchmark_registry[];
+extern const int benchmark_count;
+
+/* A new case in the list: sized, without a limit, one process, one message, all texts "-". The pointer holds
+ * until the next call. */
+case_t *case_add(case_list_t *list, const char *benchmark, int member_count);
+void case_list_fini(case_list_t *list);
+
+/* Note what can't be measured, and why. */
+void case_skip(case_list_t *list, const char *what, const char *reason);
+
+/* 1, 2, 3, 4, 6, 8, 12, ... and `most`: the counts of processes or messages that are worth a case. Returns
+ * the next after `count`, or 0 after `most`. */
+int next_count(int count, int most);
+
+/* Seconds of the clock that all timings use; its name. */
+double now_s(void);
+const char *clock_name(void);
+
+#endif

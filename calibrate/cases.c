@@ -1,0 +1,70 @@
+/* Lists of cases, and the clock. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "benchmark.h"
+#include "check.h"
+
+static void *grown(void *array, int count, size_t size) {
+    void *larger = realloc(array, ((size_t)count + 1) * size);
+    if (larger == NULL) {
+        die("out of memory for the list of cases");
+    }
+    return larger;
+}
+
+case_t *case_add(case_list_t *list, const char *benchmark, int member_count) {
+    list->cases = grown(list->cases, list->case_count, sizeof *list->cases);
+    case_t *added = &list->cases[list->case_count++];
+    memset(added, 0, sizeof *added);
+    snprintf(added->benchmark, sizeof added->benchmark, "%s", benchmark);
+    snprintf(added->pair, sizeof added->pair, "-");
+    added->space = "-";
+    added->level = "-";
+    added->procs = 1;
+    added->messages = 1;
+    added->sized = true;
+    added->least_bytes = 1;
+    added->most_bytes = INT64_MAX;
+    added->member_count = member_count;
+    added->member = must_allocate((size_t)member_count, sizeof *added->member);
+    return added;
+}
+
+void case_skip(case_list_t *list, const char *what, const char *reason) {
+    list->skips = grown(list->skips, list->skip_count, sizeof *list->skips);
+    skip_t *skip = &list->skips[list->skip_count++];
+    snprintf(skip->what, sizeof skip->what, "%s", what);
+    snprintf(skip->reason, sizeof skip->reason, "%s", reason);
+}
+
+void case_list_fini(case_list_t *list) {
+    for (int i = 0; i < list->case_count; i++) {
+        free(list->cases[i].member);
+    }
+    free(list->cases);
+    free(list->skips);
+    memset(list, 0, sizeof *list);
+}
+
+int next_count(int count, int most) {
+    if (count >= most) {
+        return 0;
+    }
+    int next = count + 1;
+    if (count >= 4) { /* powers of two and what lies half-way between them */
+        bool power = (count & (count - 1)) == 0;
+        next = power ? count + count / 2 : count + count / 3;
+    }
+    return next < most ? next : most;
+}
+
+double now_s(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+const char *clock_name(void) { return "CLOCK_MONOTONIC"; }

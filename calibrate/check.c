@@ -1,0 +1,48 @@
+/* Failed calls end the job with a message: a measurement has nothing to fall back on. */
+#include "check.h"
+
+#include <mpi.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static _Noreturn void end_job(void) {
+    MPI_Abort(MPI_COMM_WORLD, 1);
+    abort();
+}
+
+void check_mpi(int code, const char *call, const char *file, int line) {
+    if (code == MPI_SUCCESS) {
+        return;
+    }
+    char text[MPI_MAX_ERROR_STRING] = "unknown error";
+    int length = 0;
+    MPI_Error_string(code, text, &length);
+    fprintf(stderr, "portolan-calibrate: %s:%d: %s: %s\n", file, line, call, text);
+    end_job();
+}
+
+void check_gpu(const char *error, const char *call, const char *file, int line) {
+    if (error != NULL) {
+        fprintf(stderr, "portolan-calibrate: %s:%d: %s: %s\n", file, line, call, error);
+        end_job();
+    }
+}
+
+void die(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("portolan-calibrate: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    end_job();
+}
+
+void *must_allocate(size_t count, size_t size) {
+    void *memory = calloc(count > 0 ? count : 1, size);
+    if (memory == NULL) {
+        die("out of memory (%zu bytes)", count * size);
+    }
+    return memory;
+}

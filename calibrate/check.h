@@ -1,0 +1,23 @@
+/* Every MPI and GPU call goes through these: a failed call says where and why, and ends the job. The finished
+ * points are in the file by then. */
+#ifndef PORTOLAN_CALIBRATE_CHECK_H
+#define PORTOLAN_CALIBRATE_CHECK_H
+
+#include <stddef.h>
+
+#define MPI_DO(call) check_mpi((call), #call, __FILE__, __LINE__)
+#define GPU_DO(call) check_gpu((call), #call, __FILE__, __LINE__)
+
+/* `code` is what the MPI call returned. */
+void check_mpi(int code, const char *call, const char *file, int line);
+
+/* `error` is NULL or what the GPU says is wrong (gpu.h). */
+void check_gpu(const char *error, const char *call, const char *file, int line);
+
+/* Print a message and end the job. */
+_Noreturn void die(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* malloc that ends the job where memory is out; `count` of 0 gives a valid pointer. */
+void *must_allocate(size_t count, size_t size);
+
+#endif

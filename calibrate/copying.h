@@ -1,0 +1,28 @@
+/* What the copy benchmarks share: a host and a device buffer of one process and the copy between them. */
+#ifndef PORTOLAN_CALIBRATE_COPYING_H
+#define PORTOLAN_CALIBRATE_COPYING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "gpu.h"
+
+typedef struct {
+    int device; /* the one that copies, and holds `source` of a GPU_D2D */
+    int peer;   /* GPU_D2D: holds `target` */
+    int home;   /* the process's own, selected again when done */
+    bool pageable;
+    gpu_copy_t kind;
+    void *source;
+    void *target;
+} copying_t;
+
+void copying_open(copying_t *copying, int64_t bytes);
+void copying_close(copying_t *copying);
+
+/* Seconds for `iterations` copies, each waited for. */
+double copying_time(const copying_t *copying, int64_t bytes, int iterations);
+
+const char *copying_name(gpu_copy_t kind);
+
+#endif

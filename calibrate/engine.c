@@ -1,0 +1,297 @@
+/* The measuring loop. Those who take no part in a case sleep, so that they leave the cores alone; the lead of
+ * a case decides when a point is settled and hands its samples to rank 0, which writes.
+ *
+ * A budget is dealt out as it goes: each case gets an equal share of what is left, each point of a case
+ * likewise, so what cheap points leave over goes to the dear ones. */
+#include "engine.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "check.h"
+#include "progress.h"
+#include "statistics.h"
+
+enum { TAG_POINT = 1, ITERATIONS_MAX = 1000, REPEATS_WORTH_HAVING = 3 };
+
+/* A repetition lasts at least this long, so that the clock's own cost and resolution don't show. */
+static const double repetition_s = 200e-6;
+static const double settled_fraction = 0.02;
+static const double nap_s = 300e-6;
+
+/* What a lead tells rank 0 after each point. */
+typedef struct {
+    int64_t bytes;
+    int count; /* samples that follow; 0: the case is over */
+} report_t;
+
+typedef struct {
+    const options_t *options;
+    const benchmark_t *benchmark;
+    samples_t *samples; /* rank 0's */
+    work_t work;        /* .what is the case at hand, also for those who take no part */
+    void *state;
+    bool shows; /* the progress bar; rank 0's */
+    int point_count;
+    int points_done;
+    double end_s;
+    double case_end_s;
+    double last_trial_s; /* of one iteration of the previous size; 0: none yet */
+    double *seconds;     /* room for options->repeats */
+    double *sorted;
+} run_t;
+
+/* --- waiting without a core ----------------------------------------------------------------------------- */
+
+static void nap_until_done(MPI_Request request) {
+    const struct timespec nap = {0, (long)(nap_s * 1e9)};
+    int done = 0;
+    MPI_DO(MPI_Request_get_status(request, &done, MPI_STATUS_IGNORE));
+    while (!done) {
+        nanosleep(&nap, NULL);
+        MPI_DO(MPI_Request_get_status(request, &done, MPI_STATUS_IGNORE));
+    }
+}
+
+static void gather_quietly(const job_t *job) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_DO(MPI_Ibarrier(job->world, &request));
+    nap_until_done(request);
+    /* clang's checker knows no MPI_Ibarrier. NOLINTNEXTLINE(clang-analyzer-optin.mpi.MPI-Checker) */
+    MPI_DO(MPI_Wait(&request, MPI_STATUS_IGNORE));
+}
+
+static void receive_quietly(const job_t *job, void *buffer, int bytes, int from) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_DO(MPI_Irecv(buffer, bytes, MPI_BYTE, from, TAG_POINT, job->world, &request));
+    nap_until_done(request);
+    MPI_DO(MPI_Wait(&request, MPI_STATUS_IGNORE));
+}
+
+/* --- one point ------------------------------------------------------------------------------------------ */
+
+static bool leads(const run_t *run) { return run->work.me == 0; }
+
+/* One repetition: the seconds of one iteration, of the slowest member, told to the lead; 0 to the others. */
+static double repeat(run_t *run, int64_t bytes, int iterations) {
+    MPI_DO(MPI_Barrier(run->work.comm));
+    together_wait(run->work.together);
+    double own = run->benchmark->trial(run->state, bytes, iterations);
+    double slowest = 0.0;
+    MPI_DO(MPI_Reduce(&own, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, run->work.comm));
+    return slowest / iterations;
+}
+
+static int agree_on(run_t *run, int value) {
+    MPI_DO(MPI_Bcast(&value, 1, MPI_INT, 0, run->work.comm));
+    return value;
+}
+
+/* Warm up, and find how many iterations make a repetition long enough. */
+static int warm_up(run_t *run, int64_t bytes) {
+    int iterations = 1;
+    for (;;) {
+        double once = repeat(run, bytes, iterations);
+        int wanted = iterations;
+        if (leads(run)) {
+            run->last_trial_s = once;
+            double needed = once > 0.0 ? repetition_s / once : ITERATIONS_MAX;
+            wanted = needed >= ITERATIONS_MAX ? ITERATIONS_MAX : needed > 1.0 ? (int)needed + 1 : 1;
+        }
+        wanted = agree_on(run, wanted);
+        /* The first iterations are slow: go on until the estimate stands, at ten times the last at most. */
+        if (wanted <= 2 * iterations) {
+            return wanted;
+        }
+        iterations = wanted < 10 * iterations ? wanted : 10 * iterations;
+    }
+}
+
+static bool more_needed(run_t *run, int count, double point_end_s) {
+    if (count >= run->options->repeats) {
+        return false;
+    }
+    double now = now_s();
+    if (now >= run->case_end_s || (now >= point_end_s && count >= REPEATS_WORTH_HAVING)) {
+        return false;
+    }
+    memcpy(run->sorted, run->seconds, (size_t)count * sizeof *run->sorted);
+    return !median_is_settled(run->sorted, count, settled_fraction);
+}
+
+/* Fills run->seconds of the lead; returns how many samples there are. */
+static int measure_point(run_t *run, int64_t bytes, int points_left) {
+    double now = now_s();
+    double point_end_s = now + (run->case_end_s - now) / points_left;
+    int iterations = warm_up(run, bytes);
+    int count = 0;
+    int more = 1;
+    while (more) {
+        double seconds = repeat(run, bytes, iterations);
+        if (leads(run)) {
+            run->seconds[count] = seconds;
+            run->last_trial_s = seconds;
+            more = more_needed(run, count + 1, point_end_s);
+        }
+        count++;
+        more = agree_on(run, more);
+    }
+    return count;
+}
+
+/* --- one case ------------------------------------------------------------------------------------------- */
+
+static int64_t first_size(const options_t *options, const case_t *what) {
+    if (!what->sized) {
+        return 0;
+    }
+    int64_t bytes = 1;
+    while (bytes < options->from_bytes || bytes < what->least_bytes) {
+        bytes *= 2;
+    }
+    return bytes;
+}
+
+static int64_t last_size(const options_t *options, const case_t *what) {
+    return what->most_bytes < options->to_bytes ? what->most_bytes : options->to_bytes;
+}
+
+static int points_of(const options_t *options, const case_t *what) {
+    if (!what->sized) {
+        return 1;
+    }
+    int count = 0;
+    for (int64_t bytes = first_size(options, what); bytes <= last_size(options, what); bytes *= 2) {
+        count++;
+    }
+    return count;
+}
+
+/* Twice the bytes may take twice the time, once to warm up and once to measure: is there room? */
+static bool room_for_point(const run_t *run) { return now_s() + 4.0 * run->last_trial_s < run->case_end_s; }
+
+static void member_point(run_t *run, int64_t bytes, int points_left, report_t *report) {
+    report->bytes = bytes;
+    report->count = 0;
+    if (agree_on(run, leads(run) && room_for_point(run))) {
+        report->count = measure_point(run, bytes, points_left);
+    }
+}
+
+/* The lead's samples reach rank 0, which writes them. */
+static void hand_over(run_t *run, report_t *report) {
+    const job_t *job = run->work.job;
+    int lead = run->work.what->member[0];
+    if (job->rank == lead && lead != 0) {
+        MPI_DO(MPI_Send(report, (int)sizeof *report, MPI_BYTE, 0, TAG_POINT, job->world));
+        MPI_DO(
+            MPI_Send(run->seconds, report->count * (int)sizeof(double), MPI_BYTE, 0, TAG_POINT, job->world));
+    }
+    if (job->rank != 0) {
+        return;
+    }
+    if (lead != 0) {
+        receive_quietly(job, report, (int)sizeof *report, lead);
+        receive_quietly(job, run->seconds, report->count * (int)sizeof(double), lead);
+    }
+    if (report->count > 0) {
+        samples_point(run->samples, run->work.what, report->bytes, run->seconds, report->count);
+    }
+}
+
+static void show(const run_t *run) {
+    if (run->shows) {
+        progress_show(run->benchmark->name, run->points_done, run->point_count, run->end_s - now_s());
+    }
+}
+
+/* Returns how many points were measured. */
+static int run_points(run_t *run, int point_count) {
+    bool takes_part = run->work.comm != MPI_COMM_NULL;
+    if (!takes_part && run->work.job->rank != 0) {
+        return 0;
+    }
+    int64_t bytes = first_size(run->options, run->work.what);
+    for (int done = 0; done < point_count; done++, bytes *= 2) {
+        report_t report = {bytes, 0};
+        if (takes_part) {
+            member_point(run, bytes, point_count - done, &report);
+        }
+        hand_over(run, &report);
+        if (report.count == 0) {
+            return done;
+        }
+        run->points_done++;
+        show(run);
+    }
+    return point_count;
+}
+
+static int place_among_members(const case_t *what, int rank) {
+    for (int i = 0; i < what->member_count; i++) {
+        if (what->member[i] == rank) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static int run_case(run_t *run, int point_count) {
+    work_t *work = &run->work;
+    const job_t *job = work->job;
+    gather_quietly(job);
+    int place = place_among_members(work->what, job->rank);
+    MPI_DO(MPI_Comm_split(job->world, place >= 0 ? 0 : MPI_UNDEFINED, place, &work->comm));
+    work->me = place;
+    work->most_bytes = work->what->sized ? last_size(run->options, work->what) : 0;
+    run->last_trial_s = 0.0;
+    if (place >= 0) {
+        MPI_DO(MPI_Comm_set_errhandler(work->comm, MPI_ERRORS_RETURN));
+        work->together = together_create(work->comm);
+        run->state = run->benchmark->open(work);
+    }
+    int measured = run_points(run, point_count);
+    if (place >= 0) {
+        run->benchmark->close(run->state);
+        together_destroy(work->together);
+        MPI_DO(MPI_Comm_free(&work->comm));
+    }
+    return measured;
+}
+
+/* Returns how many points had no room. */
+static int run_cases(run_t *run, const case_list_t *list) {
+    int left_out = 0;
+    for (int i = 0; i < list->case_count; i++) {
+        run->work.what = &list->cases[i];
+        run->work.comm = MPI_COMM_NULL;
+        double now = now_s();
+        run->case_end_s = now + (run->end_s - now) / (list->case_count - i);
+        int points = points_of(run->options, run->work.what);
+        int missed = points - run_case(run, points);
+        run->points_done += missed;
+        left_out += missed;
+    }
+    return left_out;
+}
+
+int engine_run(const job_t *job, const options_t *options, const benchmark_t *benchmark,
+               const case_list_t *list, samples_t *samples) {
+    run_t run = {.options = options, .benchmark = benchmark, .samples = samples, .work = {.job = job}};
+    run.seconds = must_allocate((size_t)options->repeats, sizeof *run.seconds);
+    run.sorted = must_allocate((size_t)options->repeats, sizeof *run.sorted);
+    run.shows = job->rank == 0 && list->case_count > 0 && (options->progress || progress_wanted());
+    run.end_s = now_s() + options->budget_s;
+    for (int i = 0; i < list->case_count; i++) {
+        run.point_count += points_of(options, &list->cases[i]);
+    }
+    show(&run);
+    int left_out = run_cases(&run, list);
+    if (run.shows) {
+        progress_clear();
+    }
+    free(run.seconds);
+    free(run.sorted);
+    return job->rank == 0 ? left_out : 0;
+}

@@ -1,0 +1,190 @@
+/* Each process finds out about itself, and all tell all. */
+#include "job.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "topology.h"
+
+#if defined(OPEN_MPI) && OPEN_MPI
+#include <mpi-ext.h>
+#endif
+
+static bool library_is_cuda_aware(void) {
+#if defined(MPIX_CUDA_AWARE_SUPPORT)
+    return MPIX_Query_cuda_support() == 1;
+#else
+    return false;
+#endif
+}
+
+/* Number nodes by their lowest rank. */
+static void find_node(job_t *job, process_t *own) {
+    MPI_Comm node = MPI_COMM_NULL;
+    MPI_DO(MPI_Comm_split_type(job->world, MPI_COMM_TYPE_SHARED, job->rank, MPI_INFO_NULL, &node));
+    MPI_DO(MPI_Comm_rank(node, &own->node_rank));
+    int first = job->rank;
+    MPI_DO(MPI_Bcast(&first, 1, MPI_INT, 0, node));
+    MPI_DO(MPI_Comm_free(&node));
+    int *firsts = must_allocate((size_t)job->size, sizeof *firsts);
+    MPI_DO(MPI_Allgather(&first, 1, MPI_INT, firsts, 1, MPI_INT, job->world));
+    for (int rank = 0; rank < job->size; rank++) {
+        if (firsts[rank] == rank) {
+            own->node = rank <= first ? job->node_count : own->node;
+            job->node_count++;
+        }
+    }
+    free(firsts);
+}
+
+/* The node's processes, this one among them. */
+static int processes_beside(job_t *job, const process_t *own) {
+    int *nodes = must_allocate((size_t)job->size, sizeof *nodes);
+    MPI_DO(MPI_Allgather(&own->node, 1, MPI_INT, nodes, 1, MPI_INT, job->world));
+    int count = 1;
+    for (int rank = 0; rank < job->size; rank++) {
+        count += rank != job->rank && nodes[rank] == own->node;
+    }
+    free(nodes);
+    return count;
+}
+
+static void describe_devices(job_t *job, const topology_t *topology) {
+    char name[GPU_NAME_MAX] = "";
+    char bus[GPU_BUS_MAX] = "";
+    for (int device = 0; device < job->device_count; device++) {
+        GPU_DO(gpu_describe(device, name, bus));
+        job->device_socket[device] = topology_gpu_socket(topology, bus, job->driver, sizeof job->driver);
+        for (int peer = 0; peer < job->device_count; peer++) {
+            if (peer != device) {
+                GPU_DO(gpu_can_reach(device, peer, &job->reach[device][peer]));
+            }
+        }
+    }
+    int driver = 0;
+    int runtime = 0;
+    GPU_DO(gpu_versions(&driver, &runtime));
+    snprintf(job->gpu, sizeof job->gpu, "%s", name);
+    snprintf(job->cuda, sizeof job->cuda, "run-time library %d.%d, driver %d.%d", runtime / 1000,
+             runtime % 1000 / 10, driver / 1000, driver % 1000 / 10);
+}
+
+static void find_gpu(job_t *job, process_t *own, const topology_t *topology) {
+    own->device = -1;
+    own->gpu_socket = -1;
+    const char *error = gpu_count(&job->device_count);
+    if (error != NULL) {
+        snprintf(job->no_gpu, sizeof job->no_gpu, "%s", error);
+        return;
+    }
+    job->device_count = job->device_count < JOB_DEVICE_MAX ? job->device_count : JOB_DEVICE_MAX;
+    describe_devices(job, topology);
+    own->device = own->node_rank % job->device_count;
+    own->gpu_socket = job->device_socket[own->device];
+    char name[GPU_NAME_MAX] = "";
+    GPU_DO(gpu_describe(own->device, name, own->bus));
+    GPU_DO(gpu_select(own->device));
+}
+
+/* What rank 0 sees counts for all, so that every process makes the same list of cases; a process without a
+ * GPU keeps all from GPU benchmarks. */
+static void agree(job_t *job, const process_t *own) {
+    job_t seen = *job;
+    MPI_DO(MPI_Bcast(&seen, (int)sizeof seen, MPI_BYTE, 0, job->world));
+    seen.world = job->world;
+    seen.rank = job->rank;
+    seen.process = job->process;
+    int state[2] = {own->device >= 0, !job->bound_here};
+    MPI_DO(MPI_Allreduce(MPI_IN_PLACE, state, 2, MPI_INT, MPI_MIN, job->world));
+    seen.bound_here = state[1] == 0;
+    if (state[0] == 0 && seen.no_gpu[0] == '\0') {
+        snprintf(seen.no_gpu, sizeof seen.no_gpu, "some processes of the job see no GPU");
+    }
+    *job = seen;
+    MPI_DO(
+        MPI_Allgather(own, (int)sizeof *own, MPI_BYTE, job->process, (int)sizeof *own, MPI_BYTE, job->world));
+}
+
+void job_init(job_t *job) {
+    memset(job, 0, sizeof *job);
+    MPI_DO(MPI_Comm_dup(MPI_COMM_WORLD, &job->world));
+    MPI_DO(MPI_Comm_set_errhandler(job->world, MPI_ERRORS_RETURN));
+    MPI_DO(MPI_Comm_rank(job->world, &job->rank));
+    MPI_DO(MPI_Comm_size(job->world, &job->size));
+    job->process = must_allocate((size_t)job->size, sizeof *job->process);
+    process_t own;
+    memset(&own, 0, sizeof own);
+    find_node(job, &own);
+    topology_t *topology = topology_create();
+    job->sockets = topology_sockets(topology);
+    job->cores = topology_cores(topology);
+    topology_cpu_name(topology, job->cpu, sizeof job->cpu);
+    find_gpu(job, &own, topology);
+    int turns = processes_beside(job, &own);
+    int preferred = own.gpu_socket >= 0 ? own.gpu_socket : own.node_rank * job->sockets / turns;
+    own.socket = topology_own_socket(topology, preferred, &job->bound_here);
+    topology_destroy(topology);
+    job->cuda_aware = library_is_cuda_aware();
+    agree(job, &own);
+}
+
+void job_fini(job_t *job) {
+    free(job->process);
+    job->process = NULL;
+    MPI_DO(MPI_Comm_free(&job->world));
+}
+
+int job_processes_on(const job_t *job, int node) {
+    int count = 0;
+    for (int rank = 0; rank < job->size; rank++) {
+        count += job->process[rank].node == node;
+    }
+    return count;
+}
+
+int job_rank_at(const job_t *job, int node, int node_rank) {
+    for (int rank = 0; rank < job->size; rank++) {
+        if (job->process[rank].node == node && job->process[rank].node_rank == node_rank) {
+            return rank;
+        }
+    }
+    return -1;
+}
+
+pto_level_t job_level(const job_t *job, pto_space_t space, int a, int b) {
+    const process_t *one = &job->process[a];
+    const process_t *other = &job->process[b];
+    if (one->node != other->node) {
+        return PTO_LEVEL_OFF_NODE;
+    }
+    if (space == PTO_SPACE_GPU) {
+        if (strcmp(one->bus, other->bus) == 0) {
+            return PTO_LEVEL_ON_GPU;
+        }
+        return one->gpu_socket == other->gpu_socket ? PTO_LEVEL_ON_SOCKET : PTO_LEVEL_ON_NODE;
+    }
+    return one->socket == other->socket ? PTO_LEVEL_ON_SOCKET : PTO_LEVEL_ON_NODE;
+}
+
+bool job_on_socket(const job_t *job, int rank, int device) {
+    int socket = job->process[rank].socket;
+    int gpu_socket = job->device_socket[device];
+    return socket < 0 || gpu_socket < 0 || socket == gpu_socket;
+}
+
+const char *job_no_messages(const job_t *job, pto_space_t space) {
+    if (job->size < 2) {
+        return "the job has one process";
+    }
+    if (space == PTO_SPACE_GPU) {
+        if (job->no_gpu[0] != '\0') {
+            return job->no_gpu;
+        }
+        if (!job->cuda_aware) {
+            return "the MPI library is not CUDA-aware";
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,63 @@
+/* The job as every process sees it: who sits on which node, socket and GPU. Nodes come from
+ * MPI_COMM_TYPE_SHARED, sockets from hwloc, a GPU's socket from NVML. */
+#ifndef PORTOLAN_CALIBRATE_JOB_H
+#define PORTOLAN_CALIBRATE_JOB_H
+
+#include <mpi.h>
+#include <stdbool.h>
+
+#include "gpu.h"
+#include "portolan/machine.h"
+
+enum { JOB_DEVICE_MAX = 16, JOB_TEXT_MAX = 256 };
+
+typedef struct {
+    int node;
+    int node_rank;         /* among the processes of the node */
+    int socket;            /* hwloc's package; -1: unknown */
+    int device;            /* the GPU that it drives; -1: none */
+    int gpu_socket;        /* that GPU's; -1: unknown */
+    char bus[GPU_BUS_MAX]; /* which GPU of the node it is, whatever number it has here */
+} process_t;
+
+typedef struct {
+    MPI_Comm world; /* of calibrate's own, so that no other message meets its */
+    int rank;
+    int size;
+    process_t *process; /* by rank */
+    int node_count;
+
+    /* What rank 0 sees of its own node, told to all. */
+    int sockets;
+    int cores;
+    int device_count;
+    int device_socket[JOB_DEVICE_MAX];
+    bool reach[JOB_DEVICE_MAX][JOB_DEVICE_MAX]; /* peer access between devices */
+    bool bound_here; /* calibrate bound processes to their GPUs' sockets, because nobody else had */
+    bool cuda_aware;
+    char no_gpu[JOB_TEXT_MAX]; /* why no GPU benchmark can run; empty where they can */
+    char cpu[JOB_TEXT_MAX];
+    char gpu[JOB_TEXT_MAX];
+    char driver[JOB_TEXT_MAX];
+    char cuda[JOB_TEXT_MAX];
+} job_t;
+
+/* Collective. Selects each process's GPU: its rank on the node modulo the number of devices. */
+void job_init(job_t *job);
+void job_fini(job_t *job);
+
+int job_processes_on(const job_t *job, int node);
+
+/* The rank of the node's `node_rank`-th process; -1: there is none. */
+int job_rank_at(const job_t *job, int node, int node_rank);
+
+/* How near two processes are: cpu by their sockets, gpu by their GPUs. */
+pto_level_t job_level(const job_t *job, pto_space_t space, int a, int b);
+
+/* Whether a process and a device of its node share a socket; what is unknown counts as shared. */
+bool job_on_socket(const job_t *job, int rank, int device);
+
+/* NULL, or why messages between buffers of `space` can't be measured. */
+const char *job_no_messages(const job_t *job, pto_space_t space);
+
+#endif

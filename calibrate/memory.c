@@ -1,0 +1,37 @@
+/* Host buffers start on a page, as large allocations do anyway; small ones shall not differ. */
+#include "memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "gpu.h"
+
+enum { PAGE_BYTES = 4096 };
+
+void *buffer_allocate(pto_space_t space, int64_t bytes) {
+    size_t size = ((size_t)bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+    void *buffer = NULL;
+    if (space == PTO_SPACE_GPU) {
+        GPU_DO(gpu_allocate(size > 0 ? size : PAGE_BYTES, &buffer));
+        GPU_DO(gpu_fill(buffer, 1, size));
+        return buffer;
+    }
+    buffer = aligned_alloc(PAGE_BYTES, size > 0 ? size : PAGE_BYTES);
+    if (buffer != NULL) {
+        memset(buffer, 1, size);
+        return buffer;
+    }
+    die("out of memory for a buffer of %zu bytes", size);
+}
+
+void buffer_free(pto_space_t space, void *buffer) {
+    if (buffer == NULL) {
+        return;
+    }
+    if (space == PTO_SPACE_GPU) {
+        GPU_DO(gpu_free(buffer));
+    } else {
+        free(buffer);
+    }
+}

@@ -1,0 +1,14 @@
+/* Buffers of a case, in the memory that its space names. */
+#ifndef PORTOLAN_CALIBRATE_MEMORY_H
+#define PORTOLAN_CALIBRATE_MEMORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "portolan/machine.h"
+
+/* Touched, so that no page is missing when the clock runs. */
+void *buffer_allocate(pto_space_t space, int64_t bytes);
+void buffer_free(pto_space_t space, void *buffer);
+
+#endif

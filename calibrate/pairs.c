@@ -1,0 +1,62 @@
+/* Pairs by level, lowest ranks first. */
+#include "pairs.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+static bool used(const pair_t *pairs, int count, int rank) {
+    for (int i = 0; i < count; i++) {
+        if (pairs[i].a == rank || pairs[i].b == rank) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int pairs_find(const job_t *job, pto_space_t space, pto_level_t level, pair_t pairs[PAIRS_MAX]) {
+    int count = 0;
+    for (int a = 0; a < job->size && count < PAIRS_MAX; a++) {
+        for (int b = a + 1; b < job->size && !used(pairs, count, a); b++) {
+            if (!used(pairs, count, b) && job_level(job, space, a, b) == level) {
+                pairs[count++] = (pair_t){a, b};
+                break;
+            }
+        }
+    }
+    return count;
+}
+
+const char *pairs_missing(pto_level_t level) {
+    switch (level) {
+    case PTO_LEVEL_ON_GPU:
+        return "no two processes of the job share a GPU";
+    case PTO_LEVEL_ON_SOCKET:
+        return "no two processes of the job share a socket";
+    case PTO_LEVEL_ON_NODE:
+        return "no two processes of a node sit on different sockets";
+    default:
+        return "the job has one node";
+    }
+}
+
+static bool same_gpu(const job_t *job, int a, int b) {
+    return job->process[a].node == job->process[b].node &&
+           strcmp(job->process[a].bus, job->process[b].bus) == 0;
+}
+
+int pairs_partners(const job_t *job, pto_space_t space, pto_level_t level, int rank, int *found) {
+    int count = 0;
+    for (int other = 0; other < job->size; other++) {
+        if (other == rank || job_level(job, space, rank, other) != level) {
+            continue;
+        }
+        bool taken = false;
+        for (int i = 0; i < count && space == PTO_SPACE_GPU; i++) {
+            taken = taken || same_gpu(job, found[i], other);
+        }
+        if (!taken) {
+            found[count++] = other;
+        }
+    }
+    return count;
+}

@@ -1,0 +1,24 @@
+/* Which processes stand for a level. */
+#ifndef PORTOLAN_CALIBRATE_PAIRS_H
+#define PORTOLAN_CALIBRATE_PAIRS_H
+
+#include "job.h"
+
+enum { PAIRS_MAX = 2 };
+
+typedef struct {
+    int a;
+    int b;
+} pair_t;
+
+/* At most PAIRS_MAX pairs at a level, no process in two of them. Returns how many. */
+int pairs_find(const job_t *job, pto_space_t space, pto_level_t level, pair_t pairs[PAIRS_MAX]);
+
+/* Why there is none. */
+const char *pairs_missing(pto_level_t level);
+
+/* The processes at a level to `rank`, rising, `rank` itself not among them. `found` has room for all of the
+ * job; returns how many. On gpu no two of them drive the same GPU. */
+int pairs_partners(const job_t *job, pto_space_t space, pto_level_t level, int rank, int *found);
+
+#endif

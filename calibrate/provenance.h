@@ -1,0 +1,11 @@
+/* Where samples come from: the `# key=value` lines that open their file. */
+#ifndef PORTOLAN_CALIBRATE_PROVENANCE_H
+#define PORTOLAN_CALIBRATE_PROVENANCE_H
+
+#include "job.h"
+#include "options.h"
+#include "samples.h"
+
+void provenance_write(samples_t *samples, const job_t *job, const options_t *options, int argc, char **argv);
+
+#endif

@@ -1,0 +1,27 @@
+/* The samples file: provenance, then rows, each finished point written at once. */
+#ifndef PORTOLAN_CALIBRATE_SAMPLES_H
+#define PORTOLAN_CALIBRATE_SAMPLES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "benchmark.h"
+
+typedef struct samples samples_t;
+
+/* "-" is standard output. NULL where the file can't be made, or exists and `force` isn't given; said on
+ * standard error. From then on SIGINT and SIGTERM end this process with what is written kept. */
+samples_t *samples_create(const char *path, bool force);
+
+/* Line breaks in `value` become blanks. */
+void samples_provenance(samples_t *samples, const char *key, const char *value);
+
+/* Ends the provenance: the line that says whether the file is complete, and the names of the columns. */
+void samples_begin(samples_t *samples);
+
+void samples_point(samples_t *samples, const case_t *what, int64_t bytes, const double *seconds, int count);
+
+/* `left_out` points were beyond the budget. Returns false where the file could not be written whole. */
+bool samples_close(samples_t *samples, int left_out);
+
+#endif

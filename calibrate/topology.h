@@ -1,0 +1,29 @@
+/* Sockets, by hwloc and NVML. */
+#ifndef PORTOLAN_CALIBRATE_TOPOLOGY_H
+#define PORTOLAN_CALIBRATE_TOPOLOGY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct topology topology_t;
+
+/* Ends the job where hwloc can't tell. */
+topology_t *topology_create(void);
+void topology_destroy(topology_t *topology);
+
+int topology_sockets(const topology_t *topology);
+int topology_cores(const topology_t *topology);
+void topology_cpu_name(const topology_t *topology, char *name, size_t name_size);
+
+/* The socket that this process is bound to. One that may run on several is bound to `preferred`, so that
+ * levels mean something; `*bound_here` says so. */
+int topology_own_socket(topology_t *topology, int preferred, bool *bound_here);
+
+/* The socket that holds the processor with this number of the operating system; -1: none does. */
+int topology_socket_of_processor(const topology_t *topology, unsigned processor);
+
+/* The socket of the GPU at a PCI address: -1 where NVML is absent or names processors of several. `driver`
+ * gets the driver's version, or stays as it is. */
+int topology_gpu_socket(const topology_t *topology, const char *bus, char *driver, size_t driver_size);
+
+#endif

@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# Calibration against the truth: two namespace nodes whose limits are known. portolan-calibrate and
+# `portolan fit` must recover the bucket's rate within 10 percent, with one process reaching it alone, and with
+# a cap on each flow so that a knee exists. Exits 77 where namespaces or the programs can't be had.
+# BUILD: where the programs were built (default build).
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+build=${BUILD:-build}
+calibrate=$(readlink -f "$build/portolan-calibrate")
+cluster=tests/cluster/cluster
+command -v mpirun >/dev/null || { echo "test_calibrate: skipped: no mpirun"; exit 77; }
+$cluster check || exit 77
+[ -x "$calibrate" ] || { echo "test_calibrate: $calibrate is not built" >&2; exit 1; }
+export PORTOLAN_CLUSTER="portolan$$"
+work=$(mktemp -d)
+trap '$cluster down; rm -rf "$work"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+failures=0
+
+check() { # WHAT COMMAND...
+    local what=$1
+    shift
+    if "$@"; then echo "ok   $what"; else
+        echo "FAIL $what"
+        failures=$((failures + 1))
+    fi
+}
+
+# near VALUE TRUTH: within 10 percent
+near() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a > 0.9 * b && a < 1.1 * b) }'; }
+
+# injected FILE PROCS: bytes per second that these processes get out together, by the median of the largest size
+injected() {
+    awk -F, -v p="$2" '$1 == "injection" && $5 == p { print $7, $9 }' "$1" | sort -k1,1n -k2,2g |
+        awk -v p="$2" '{ if ($1 != size) { n = 0; size = $1 } v[++n] = $2 }
+            END { if (n) printf "%.0f\n", p * size / v[int((n + 1) / 2)]; else print 0 }'
+}
+
+# Bytes per second of the node's limit and of one process's longest messages, as a machine file has them.
+fitted_limit() { sed -n '/^injection/,$ s/.*cpu: {s_per_byte: \([^,}]*\).*/\1/p' "$1" | rate; }
+fitted_process() { sed -n '/off_node:/,/^[a-z]/ s/.*beta_s_per_byte: \([^,}]*\).*/\1/p' "$1" | tail -n 1 | rate; }
+rate() { awk '{ if ($1 > 0) printf "%.0f\n", 1 / $1; else print 0 } END { if (NR == 0) print 0 }'; }
+
+measure() { # NAME PPN
+    timeout 120 $cluster run -n $((2 * $2)) --ppn "$2" -- "$calibrate" --only ping_pong,injection \
+        --bytes 1:2MiB --budget 16 --repeats 20 --machine "$1" --out "$work/$1.csv" 2>"$work/stderr" ||
+        { cat "$work/stderr" >&2; return 1; }
+}
+
+fit() { # NAME: makes NAME.yaml; a machine file wants a GPU, which these nodes may lack
+    timeout 60 "$build/portolan" fit "$work/$1.csv" --node gpus=1 --name "$1" --out "$work/$1.yaml"
+}
+
+can_fit=yes
+if ! "$build/portolan" fit --help >/dev/null 2>&1; then
+    can_fit=no
+    echo "skipped: what is fitted ($build/portolan has no fit)"
+fi
+
+# --- the cluster itself
+
+$cluster up 2 --rate 200mbit
+check "nodes have names of their own" test "$($cluster enter 1 -- hostname)" = "$PORTOLAN_CLUSTER-node1"
+check "a second cluster of this name is refused" test "$($cluster up 2 --rate 1mbit >/dev/null 2>&1 && echo up)" = ""
+
+# --- one process reaches the bucket's rate: 200 Mbit/s are 25e6 bytes/s
+
+measure bucket 2
+check "two hosts" grep -q '^# hosts=2$' "$work/bucket.csv"
+check "two processes on each" grep -q '^# layout=4 processes, 2 a node$' "$work/bucket.csv"
+check "messages on the node are faster" awk -F, '$1 == "ping_pong" && $7 == 1048576 { t[$3] = $9 }
+    END { exit !(t["on_socket"] > 0 && 10 * t["on_socket"] < t["off_node"]) }' "$work/bucket.csv"
+check "one process reaches the bucket's rate" near "$(injected "$work/bucket.csv" 1)" 25e6
+check "two share it" near "$(injected "$work/bucket.csv" 2)" 25e6
+if [ $can_fit = yes ]; then
+    check "the samples are fitted" fit bucket
+    check "R_N is the bucket's rate" near "$(fitted_limit "$work/bucket.yaml")" 25e6
+    check "so is one process's" near "$(fitted_process "$work/bucket.yaml")" 25e6
+fi
+$cluster down
+check "nothing is left behind" test "$(ip netns list | grep -c "^$PORTOLAN_CLUSTER")" = 0
+
+# --- a cap of 120 Mbit/s on each flow under 250 Mbit/s: two processes stay below the limit, three would not
+
+$cluster up 2 --rate 250mbit --flow 120mbit
+measure capped 3
+check "one process reaches its cap" near "$(injected "$work/capped.csv" 1)" 15e6
+check "two reach twice the cap" near "$(injected "$work/capped.csv" 2)" 30e6
+check "three reach the bucket's rate" near "$(injected "$work/capped.csv" 3)" 31.25e6
+if [ $can_fit = yes ]; then
+    check "the capped samples are fitted" fit capped
+    check "R_N is the bucket's rate" near "$(fitted_limit "$work/capped.yaml")" 31.25e6
+    check "R_p is the cap" near "$(fitted_process "$work/capped.yaml")" 15e6
+fi
+
+[ "$failures" -eq 0 ] || { echo "test_calibrate: $failures failures" >&2; exit 1; }

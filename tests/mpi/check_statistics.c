@@ -1,0 +1,72 @@
+/* The confidence interval that ends a point's repetitions, against exact binomial values, and the counts that
+ * get a case. Prints the first failure and exits 1. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../../calibrate/benchmark.h"
+#include "../../calibrate/statistics.h"
+
+static int failures;
+
+static void check(int holds, const char *what) {
+    if (!holds) {
+        fprintf(stderr, "check_statistics: fails: %s\n", what);
+        failures++;
+    }
+}
+
+static void five_values_have_no_95_percent_interval(void) {
+    double same[5] = {1, 1, 1, 1, 1};
+    check(!median_is_settled(same, 5, 0.02), "five equal values are not settled");
+}
+
+/* For 6 values the interval is smallest to largest: 1 - 2 / 64 = 96.9 percent. */
+static void six_values_need_all_within_two_percent(void) {
+    double close[6] = {1.00, 1.01, 0.99, 1.019, 1.0, 0.981};
+    double wide[6] = {1.00, 1.01, 0.99, 1.03, 1.0, 0.98};
+    check(median_is_settled(close, 6, 0.02), "six values within 2 percent are settled");
+    check(!median_is_settled(wide, 6, 0.02), "one of six at 3 percent unsettles");
+}
+
+/* For 9 values it is second smallest to second largest: 1 - 2 * 10 / 512 = 96.1 percent. */
+static void nine_values_bear_one_outlier_on_each_side(void) {
+    double one[9] = {1, 1, 1, 1, 100, 1, 1, 1, 0.01};
+    double two[9] = {1, 1, 1, 1, 100, 1, 1, 100, 1};
+    check(median_is_settled(one, 9, 0.02), "one outlier on each side of nine is borne");
+    check(!median_is_settled(two, 9, 0.02), "two outliers on one side of nine are not");
+}
+
+/* Of many values from one distribution, the interval shrinks until it settles. */
+static void many_noisy_values_settle(void) {
+    enum { MANY = 4000 };
+    static double value[MANY];
+    unsigned long state = 1;
+    for (int i = 0; i < MANY; i++) {
+        state = (state * 1103515245UL + 12345UL) & 0x7fffffffUL;
+        value[i] = 1.0 + 0.2 * ((double)state / 0x7fffffffUL - 0.5);
+    }
+    check(!median_is_settled(value, 20, 0.02), "20 values of 10 percent noise are not settled");
+    check(median_is_settled(value, MANY, 0.02), "4000 are");
+}
+
+static void counts_rise_and_end_with_the_most(void) {
+    for (int most = 1; most <= 200; most++) {
+        int last = 0;
+        for (int count = 1; count != 0; count = next_count(count, most)) {
+            check(count > last && count <= most, "counts rise");
+            last = count;
+        }
+        check(last == most, "the last count is the most");
+    }
+    check(next_count(4, 100) == 6 && next_count(6, 100) == 8 && next_count(8, 100) == 12, "4, 6, 8, 12");
+}
+
+int main(void) {
+    five_values_have_no_95_percent_interval();
+    six_values_need_all_within_two_percent();
+    nine_values_bear_one_outlier_on_each_side();
+    many_noisy_values_settle();
+    counts_rise_and_end_with_the_most();
+    return failures == 0 ? 0 : 1;
+}

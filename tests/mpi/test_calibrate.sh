@@ -1,0 +1,148 @@
+#!/usr/bin/env bash
+# portolan-calibrate under mpirun on this machine: options, provenance, rows, skips, an interrupted run.
+# BUILD: where portolan-calibrate was built (default build). Exits 77 where there is no mpirun.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+calibrate=$(readlink -f "${BUILD:-build}/portolan-calibrate")
+command -v mpirun >/dev/null || { echo "test_calibrate: skipped: no mpirun"; exit 77; }
+[ -x "$calibrate" ] || { echo "test_calibrate: $calibrate is not built" >&2; exit 1; }
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+check() { # WHAT COMMAND...
+    local what=$1
+    shift
+    if "$@"; then echo "ok   $what"; else
+        echo "FAIL $what"
+        failures=$((failures + 1))
+    fi
+}
+
+run() { # PROCESSES ARGUMENTS...
+    local processes=$1
+    shift
+    timeout 120 mpirun -n "$processes" --oversubscribe --mca mpi_yield_when_idle 1 "$calibrate" "$@" \
+        2>"$work/stderr"
+}
+
+has() { grep -q -- "$1" "$2"; }
+lacks() { ! grep -q -- "$1" "$2"; }
+exits() { # STATUS COMMAND...
+    local wanted=$1 status=0
+    shift
+    "$@" >"$work/stdout" 2>"$work/stderr" || status=$?
+    [ "$status" -eq "$wanted" ]
+}
+
+# Every line below the provenance is a row of nine fields with a positive time.
+readable() {
+    [ "$(tail -c 1 "$1" | od -An -c | tr -d ' ')" = '\n' ] && awk -F, '
+        /^#/ { if (rows) bad = 1; next }
+        !head { head = 1; if ($0 != "benchmark,space,level,pair,procs,messages,bytes,run,seconds") bad = 1; next }
+        { rows++; if (NF != 9 || !($9 > 0) || $7 < 0 || $8 < 1) bad = 1 }
+        END { exit !(rows > 0 && !bad) }' "$1"
+}
+
+# rows FILE BENCHMARK: how many
+rows() { awk -F, -v name="$2" '$1 == name { n++ } END { print n + 0 }' "$1"; }
+
+# median FILE BENCHMARK LEVEL MESSAGES BYTES: seconds
+median() {
+    awk -F, -v b="$2" -v l="$3" -v m="$4" -v s="$5" '$1 == b && $3 == l && $6 == m && $7 == s { print $9 }' "$1" |
+        sort -g | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
+}
+below() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a > 0 && a < b) }'; }
+
+# --- command line
+
+for name in ping_pong memcpy memcpy_shared memcpy_peer injection multi_message reduce signal_flag \
+    kernel_launch event; do
+    check "--list names $name" has "^$name " <("$calibrate" --list)
+done
+check "--help exits 0" exits 0 "$calibrate" --help
+for wrong in "--no-such" "--only nothing" "--bytes 5" "--bytes 9:3" "--bytes 0:1" "--budget -1" "--repeats 0" \
+    "--out"; do
+    # shellcheck disable=SC2086
+    check "'$wrong' is wrong usage" exits 2 "$calibrate" $wrong
+    check "'$wrong' is explained" has "^portolan-calibrate: " "$work/stderr"
+done
+
+# --- a short run
+
+check "a run on two processes ends well" run 2 --bytes 1:64KiB --budget 2 --repeats 20 --out "$work/two.csv"
+check "its file is readable" readable "$work/two.csv"
+for key in date machine node cpu gpu driver cuda hosts layout binding mpi cuda_aware clock portolan command; do
+    check "provenance tells $key" has "^# $key=." "$work/two.csv"
+done
+check "it tells the hosts" has "^# hosts=1$" "$work/two.csv"
+check "it tells the layout" has "^# layout=2 processes, 2 a node$" "$work/two.csv"
+check "one node: no off-node messages, with the reason" \
+    has "^# skipped_ping_pong_cpu_off_node=the job has one node" "$work/two.csv"
+check "one node: no injection" has "^# skipped_injection_cpu=the job has one node" "$work/two.csv"
+check "17 sizes of ping_pong" test "$(awk -F, '$1 == "ping_pong" { print $7 }' "$work/two.csv" | sort -u | wc -l)" = 17
+check "at most 20 samples of a point" \
+    test "$(awk -F, '/^ping_pong/ { if ($8 > most) most = $8 } END { print most }' "$work/two.csv")" -le 20
+check "64 KiB take longer than 1 byte" \
+    below "$(median "$work/two.csv" ping_pong on_socket 1 1)" "$(median "$work/two.csv" ping_pong on_socket 1 65536)"
+for benchmark in ping_pong multi_message multi_message_one multi_message_one_reversed reduce signal_flag; do
+    check "$benchmark has rows" test "$(rows "$work/two.csv" "$benchmark")" -gt 0
+done
+check "64 messages take longer than 1" below "$(median "$work/two.csv" multi_message_one on_socket 1 1)" \
+    "$(median "$work/two.csv" multi_message_one on_socket 64 1)"
+check "a reduction's rows name operation and type" has "^reduce,cpu,-,sum-double,1,1,64,1," "$work/two.csv"
+check "what is left out is told" has "^# complete=" "$work/two.csv"
+
+check "an existing file is kept" exits 1 run 1 --only signals --out "$work/two.csv"
+check "and still readable" readable "$work/two.csv"
+check "--force replaces it" run 2 --only signal_flag --force --out "$work/two.csv"
+check "--only runs nothing else" test "$(rows "$work/two.csv" ping_pong)" = 0
+check "that was complete" has "^# complete=yes" "$work/two.csv"
+check "standard output takes the rows" has "^signal_flag,cpu,on_socket,0-1,1,1,0,1," <(run 2 --only signals)
+check "one process: ping_pong is skipped with its reason" \
+    has "^# skipped_ping_pong_cpu=the job has one process" <(run 1 --only ping_pong)
+check "more processes than cores stay sane" \
+    run 5 --only ping_pong,multi_message --bytes 8:4KiB --budget 4 --repeats 10 --out "$work/five.csv"
+check "their file is readable" readable "$work/five.csv"
+check "four partners get a message each" has "^multi_message,cpu,on_socket,-,1,4," "$work/five.csv"
+check "--progress draws a bar" has "ping_pong  *\[.*points, at most" <(
+    run 2 --only ping_pong --bytes 1:2 --progress >/dev/null
+    tr '\r' '\n' <"$work/stderr"
+)
+if ! command -v nvidia-smi >/dev/null; then
+    check "no GPU: copies are skipped with a reason" has "^# skipped_memcpy=." <(run 1 --only copies)
+fi
+
+# --- two sockets, as hwloc is told
+
+if [ "$(nproc)" -ge 2 ]; then
+    timeout 60 mpirun -n 4 --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 \
+        env HWLOC_SYNTHETIC="package:2 core:1 pu:1" HWLOC_THISSYSTEM=1 "$calibrate" \
+        --only ping_pong,signals --bytes 8:16 --budget 4 --repeats 6 --out "$work/sockets.csv" 2>"$work/stderr"
+    check "unbound processes are bound to sockets" has "^# binding=to sockets" "$work/sockets.csv"
+    check "neighbours share one" has "^ping_pong,cpu,on_socket,0-1,1,1,8,1," "$work/sockets.csv"
+    check "others are on the node" has "^ping_pong,cpu,on_node,0-2,1,1,8,1," "$work/sockets.csv"
+    check "flags too" has "^signal_flag,cpu,on_node,0-2,1,1,0,1," "$work/sockets.csv"
+fi
+
+# --- interrupted
+
+timeout 60 mpirun -n 2 --mca mpi_yield_when_idle 1 "$calibrate" --budget 50 --out "$work/cut.csv" 2>/dev/null &
+launcher=$!
+for _ in $(seq 100); do
+    [ "$(rows "$work/cut.csv" ping_pong 2>/dev/null || echo 0)" -gt 100 ] && break
+    sleep 0.1
+done
+kill -TERM "$launcher"
+wait "$launcher" || true
+check "an interrupted run leaves a readable file" readable "$work/cut.csv"
+check "which says so" has "^# complete=no" "$work/cut.csv"
+
+# --- arithmetic
+
+mpicc -std=c11 -D_POSIX_C_SOURCE=200809L -Imodel/include tests/mpi/check_statistics.c calibrate/statistics.c \
+    calibrate/cases.c calibrate/check.c -lm -o "$work/check_statistics"
+check "intervals and counts are right" "$work/check_statistics"
+
+[ "$failures" -eq 0 ] || { echo "test_calibrate: $failures failures" >&2; exit 1; }
