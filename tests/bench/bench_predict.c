@@ -1,6 +1,7 @@
 /* How long predicting takes, and how that grows with the machine: 16 sizes x all strategies on 32 Summit
  * nodes and on 174,763 (a million GPUs), the whole process and the call alone, and one price. Ratios within
  * one run count; the times depend on the machine that ran it. */
+#define _DEFAULT_SOURCE /* wait4 */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
