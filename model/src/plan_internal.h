@@ -36,6 +36,12 @@ int64_t pto_fold_in(int64_t fold, int64_t base_index);
 /* Whether the plan's byte counts come from a table, so that every rank differs. */
 bool pto_plan_has_tables(const pto_plan_t *plan);
 
+/* What a send sends or a receive receives. */
+const pto_slice_t *pto_message_slice(const pto_step_t *step);
+
+/* The kind of a copy step, by the spaces of its buffers. */
+pto_copy_kind_t pto_step_copy_kind(const pto_plan_t *plan, const pto_step_t *step);
+
 /* How many w a slice's walk meets. */
 int64_t pto_slice_block_count(const pto_slice_t *slice, int64_t k, int64_t core, int64_t peer);
 

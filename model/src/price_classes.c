@@ -114,10 +114,6 @@ static int64_t slice_bytes(const pricing_t *pricing, const pto_slice_t *slice, i
     return blocks * bytes;
 }
 
-static const pto_slice_t *message_slice(const pto_step_t *step) {
-    return step->kind == PTO_STEP_SEND ? &step->source : &step->target;
-}
-
 /* --- messages ----------------------------------------------------------------------------------------- */
 
 static pto_status_t charge_mix(const pricing_t *pricing, const pto_mix_t *mix, pto_space_t space,
@@ -139,7 +135,7 @@ static pto_status_t charge_by_peer(const pricing_t *pricing, const pto_step_t *s
     int64_t until = pto_expr_value(step->peers.until, k, core, 0);
     int64_t stride = pto_expr_value(step->peers.stride, k, core, 0);
     for (int64_t peer = pto_expr_value(step->peers.first, k, core, 0); peer < until; peer += stride) {
-        int64_t bytes = slice_bytes(pricing, message_slice(step), k, core, peer, 0);
+        int64_t bytes = slice_bytes(pricing, pto_message_slice(step), k, core, peer, 0);
         if (peer == core || (bytes == 0 && !step->even_empty))
             continue;
         pto_status_t status =
@@ -153,11 +149,11 @@ static pto_status_t charge_by_peer(const pricing_t *pricing, const pto_step_t *s
 /* The dearest mix of a step's members, added to `charge`. */
 static pto_status_t charge_messages(const pricing_t *pricing, const pto_step_t *step, int64_t k, int64_t core,
                                     const pto_outflow_t *outflow, pto_charge_t *charge) {
-    pto_space_t space = pto_plan_buffer(pricing->plan, message_slice(step)->buffer)->space;
+    pto_space_t space = pto_plan_buffer(pricing->plan, pto_message_slice(step)->buffer)->space;
     if (step->peers.kind == PTO_PEERS_INDEX)
         return charge_by_peer(pricing, step, k, core, space, charge);
     int64_t distance = pto_expr_value(step->peers.first, k, core, 0);
-    int64_t bytes = slice_bytes(pricing, message_slice(step), k, core, 0, distance);
+    int64_t bytes = slice_bytes(pricing, pto_message_slice(step), k, core, 0, distance);
     if (bytes == 0 && !step->even_empty)
         return PTO_OK;
     const pto_traffic_t *traffic = pto_traffic_count(pricing->plan, step, k, core, pricing->traffic);
@@ -209,20 +205,15 @@ static void count_outflow(const pricing_t *pricing, const pto_stage_t *stage, in
 
 /* --- the other steps ---------------------------------------------------------------------------------- */
 
-static pto_copy_kind_t copy_kind(const pto_plan_t *plan, const pto_step_t *step) {
-    return pto_copy_kind_between(pto_plan_buffer(plan, step->source.buffer)->space,
-                                 pto_plan_buffer(plan, step->target.buffer)->space);
-}
-
 /* All processes of a GPU that copy in the same stage and direction share its engine. */
 static pto_status_t charge_copy(const pricing_t *pricing, const pto_stage_t *stage, const pto_step_t *step,
                                 int64_t k, int64_t core, pto_charge_t *charge) {
-    pto_copy_kind_t kind = copy_kind(pricing->plan, step);
+    pto_copy_kind_t kind = pto_step_copy_kind(pricing->plan, step);
     int64_t procs = 0;
     int64_t total_bytes = 0;
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *other = pto_plan_step(pricing->plan, stage->step_first + i);
-        if (other->kind != PTO_STEP_COPY || copy_kind(pricing->plan, other) != kind)
+        if (other->kind != PTO_STEP_COPY || pto_step_copy_kind(pricing->plan, other) != kind)
             continue;
         for (int class = 0; class < pricing->class_count; class ++) {
             int64_t cores = pricing->class_first[class + 1] - pricing->class_first[class];
@@ -368,7 +359,7 @@ static repeat_t find_repeat(const pto_plan_t *plan, const pto_node_t *loop, int 
             const pto_group_t *group = pto_plan_group(plan, step->group);
             if (step->peers.kind != PTO_PEERS_SHIFT || step->peers.first.loop == 0)
                 continue;
-            const pto_buffer_t *buffer = pto_plan_buffer(plan, message_slice(step)->buffer);
+            const pto_buffer_t *buffer = pto_plan_buffer(plan, pto_message_slice(step)->buffer);
             if (buffer->dealt != PTO_DEAL_NONE)
                 repeat.period = buffer->deal;
             if (repeat.uniform_from < group->members_per_node)

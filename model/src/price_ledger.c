@@ -90,12 +90,6 @@ static void charge_postal(pto_charge_t *charge, const pto_postal_t *postal, pto_
     enter(charge, entry);
 }
 
-pto_copy_kind_t pto_copy_kind_between(pto_space_t source, pto_space_t target) {
-    if (source == PTO_SPACE_GPU)
-        return target == PTO_SPACE_GPU ? PTO_COPY_D2D : PTO_COPY_D2H;
-    return target == PTO_SPACE_GPU ? PTO_COPY_H2D : PTO_COPY_H2H;
-}
-
 /* The measured sharing by `procs` processes: the row of as many, else the next larger, else the largest. */
 static const pto_postal_t *shared_copy(const pto_machine_t *machine, pto_copy_kind_t kind, int64_t procs) {
     int count = machine->shared_copy_count[kind];

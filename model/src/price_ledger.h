@@ -54,9 +54,6 @@ double pto_charge_seconds(const pto_charge_t *charge, const pto_machine_t *machi
 /* Where that limit holds, make its parameters the addends instead of the off-node bytes' own. */
 void pto_charge_settle(pto_charge_t *charge, const pto_machine_t *machine, const pto_outflow_t *outflow);
 
-/* The copy kind between two spaces. */
-pto_copy_kind_t pto_copy_kind_between(pto_space_t source, pto_space_t target);
-
 /* How far one actor has come, and by which addends. */
 typedef struct {
     double seconds;

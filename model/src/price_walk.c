@@ -39,15 +39,6 @@ static pto_level_t level_between(const walk_t *walk, int64_t a, int64_t b) {
     return pto_layout_level(layout, pto_layout_rank(layout, a), pto_layout_rank(layout, b));
 }
 
-static const pto_slice_t *message_slice(const pto_step_t *step) {
-    return step->kind == PTO_STEP_SEND ? &step->source : &step->target;
-}
-
-static pto_copy_kind_t copy_kind(const pto_plan_t *plan, const pto_step_t *step) {
-    return pto_copy_kind_between(pto_plan_buffer(plan, step->source.buffer)->space,
-                                 pto_plan_buffer(plan, step->target.buffer)->space);
-}
-
 /* --- what a stage asks of nodes and copy engines ------------------------------------------------------- */
 
 static void count_sends(walk_t *walk, pto_action_t *action, pto_outflow_t *outflow) {
@@ -77,8 +68,8 @@ static void count_demand(walk_t *walk, const pto_stage_t *stage, int64_t k) {
                 continue;
             int64_t bytes = pto_slice_bytes(walk->plan, &step->source, &action);
             engine_t *engine = &walk->engine[gpu_of(walk, rank)];
-            engine->procs[copy_kind(walk->plan, step)] += bytes > 0 ? 1 : 0;
-            engine->bytes[copy_kind(walk->plan, step)] += bytes;
+            engine->procs[pto_step_copy_kind(walk->plan, step)] += bytes > 0 ? 1 : 0;
+            engine->bytes[pto_step_copy_kind(walk->plan, step)] += bytes;
         }
     }
 }
@@ -86,7 +77,7 @@ static void count_demand(walk_t *walk, const pto_stage_t *stage, int64_t k) {
 /* --- one rank's stage --------------------------------------------------------------------------------- */
 
 static pto_status_t charge_messages(walk_t *walk, pto_action_t *action, pto_charge_t *charge) {
-    const pto_slice_t *slice = message_slice(action->step);
+    const pto_slice_t *slice = pto_message_slice(action->step);
     pto_space_t space = pto_plan_buffer(walk->plan, slice->buffer)->space;
     int64_t peers = pto_step_peer_count(walk->plan, action);
     for (int64_t j = 0; j < peers; j++) {
@@ -118,7 +109,7 @@ static pto_status_t charge_step(walk_t *walk, pto_action_t *action, pto_charge_t
     case PTO_STEP_RECV:
         return charge_messages(walk, action, in);
     case PTO_STEP_COPY: {
-        pto_copy_kind_t kind = copy_kind(walk->plan, step);
+        pto_copy_kind_t kind = pto_step_copy_kind(walk->plan, step);
         return pto_charge_copy(other, walk->machine, kind, walk->engine[gpu].procs[kind],
                                pto_slice_bytes(walk->plan, &step->source, action),
                                walk->engine[gpu].bytes[kind], walk->err);
