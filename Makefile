@@ -189,7 +189,7 @@ golden-update: $(TOOL) ## write tests/golden/*.out anew from what the commands p
 
 .PHONY: check-mpi check-cluster
 check-mpi: $(MPI_PROGRAMS) $(TOOL) ## run the MPI programs' tests under mpirun on this machine
-	@for test in tests/mpi/test_*.sh; do BUILD=$(BUILD) "$$test" || exit 1; done
+	@tools/each.sh mpi 1 'BUILD=$(BUILD) "$$1" || [ $$? = 77 ]' $(wildcard tests/mpi/test_*.sh)
 
 check-cluster: $(MPI_PROGRAMS) $(TOOL) ## the same on a cluster of network namespaces (root, iproute2; else 77)
 	@for test in tests/cluster/test_*.sh; do BUILD=$(BUILD) "$$test" || exit $$?; done
