@@ -32,7 +32,7 @@ WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -
 DEPS_CPPFLAGS := $(if $(DEPS),-isystem $(DEPS)/usr/include)
 DEPS_LDFLAGS := $(if $(DEPS),-L$(DEPS)/usr/lib/x86_64-linux-gnu -Wl$(comma)-rpath$(comma)$(DEPS)/usr/lib/x86_64-linux-gnu)
 
-INCLUDES := -Imodel/include -Imodel/src -Imodel/tool -Itests
+INCLUDES := -Imodel/include -Imodel/src -Imodel/tool -Itests -Iimpl/include -Iimpl -Ivalidate
 DEFINES := -D_POSIX_C_SOURCE=200809L -DPORTOLAN_VERSION='"$(VERSION)"' \
 	-DPORTOLAN_DATADIR='"$(PREFIX)/share/portolan"'
 CFLAGS ?= -O2 -g
@@ -55,11 +55,14 @@ BENCH_SRC := $(wildcard tests/bench/bench_*.c)
 # fit.h belongs to libportolan-fit, which is not installed.
 INSTALLED_HEADERS := $(filter-out %/fit.h,$(wildcard model/include/portolan/*.h))
 
-MPI_SRC := $(CALIBRATE_SRC) $(IMPL_SRC) $(VALIDATE_SRC)
+MPI_TEST_SRC := $(wildcard tests/mpi/test_*.c)
+EXAMPLE_SRC := $(wildcard docs/examples/*.c)
+
+MPI_SRC := $(CALIBRATE_SRC) $(IMPL_SRC) $(VALIDATE_SRC) $(MPI_TEST_SRC) $(EXAMPLE_SRC)
 PLAIN_SRC := $(LIB_SRC) $(TOOL_SRC) $(FIT_SRC) $(UNIT_SRC) $(UNIT_HELP_SRC) $(FUZZ_SRC) $(BENCH_SRC)
 ALL_C := $(PLAIN_SRC) $(MPI_SRC)
 FORMATTED := $(ALL_C) $(wildcard model/*/*.h model/include/portolan/*.h tests/*.h tests/*/*.h calibrate/*.h \
-	impl/*.h validate/*.h)
+	impl/*.h impl/include/portolan/*.h validate/*.h)
 
 object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 LIB := $(BUILD)/libportolan.a
@@ -73,6 +76,9 @@ TOOL_PARTS := $(filter-out $(BUILD)/obj/model/tool/portolan.o,$(call object,$(TO
 HAVE_MPI := $(if $(MPI_SRC),$(shell echo '$(hash)include <hwloc.h>' | $(MPICC) $(DEPS_CPPFLAGS) -E - >/dev/null 2>&1 && echo yes))
 MPI_PROGRAMS := $(if $(HAVE_MPI),$(if $(CALIBRATE_SRC),$(BUILD)/portolan-calibrate) \
 	$(if $(VALIDATE_SRC),$(BUILD)/portolan-validate))
+MPI_TESTS := $(if $(HAVE_MPI),$(patsubst tests/mpi/%.c,$(BUILD)/tests/%,$(MPI_TEST_SRC)) \
+	$(patsubst docs/examples/%.c,$(BUILD)/tests/example_%,$(EXAMPLE_SRC)))
+EXEC_LIB := $(if $(HAVE_MPI),$(if $(IMPL_SRC),$(BUILD)/libportolan-exec.a))
 # CUDA where nvcc is; without it the programs say so at run time.
 NVCC ?= nvcc
 CUDA_ARCH ?= 90
@@ -90,7 +96,7 @@ LDLIBS := -lyaml -lm
 # --- build ---------------------------------------------------------------------------------------------------
 
 .PHONY: build
-build: $(LIB) $(SHARED) $(FIT_LIB) $(TOOL) $(MPI_PROGRAMS) ## build the library and the programs (default)
+build: $(LIB) $(SHARED) $(FIT_LIB) $(EXEC_LIB) $(TOOL) $(MPI_PROGRAMS) ## build the library and the programs (default)
 
 $(call object,$(PLAIN_SRC)): $(BUILD)/obj/%.o: %.c Makefile
 	@mkdir -p $(@D)
@@ -121,16 +127,31 @@ $(BUILD)/portolan: $(call object,$(TOOL_SRC)) $(FIT_LIB) $(LIB)
 $(BUILD)/obj/%.cu.o: %.cu Makefile
 	@mkdir -p $(@D)
 	$(call say,NVCC)
-	$(Q)$(NVCC) -std=c++17 -O3 -Imodel/include -Iimpl/include -gencode arch=compute_$(CUDA_ARCH),code=sm_$(CUDA_ARCH) \
+	$(Q)$(NVCC) -std=c++17 -O3 -Imodel/include -Iimpl/include $(filter -I%,$(MPI_CPPFLAGS)) -DOMPI_SKIP_MPICXX \
+		-gencode arch=compute_$(CUDA_ARCH),code=sm_$(CUDA_ARCH) \
 		-gencode arch=compute_$(CUDA_ARCH),code=compute_$(CUDA_ARCH) -Xcompiler -Wall,-Wextra,-fPIC -c $< -o $@
 
 $(BUILD)/portolan-calibrate: $(call object,$(CALIBRATE_SRC)) $(call cuda_object,calibrate) $(LIB)
 	$(call say,LD)
 	$(Q)$(MPICC) $(LINK_FLAGS) $^ $(CUDA_LDLIBS) -lhwloc -ldl $(LDLIBS) -o $@
 
-$(BUILD)/portolan-validate: $(call object,$(VALIDATE_SRC) $(IMPL_SRC)) $(LIB)
+$(BUILD)/libportolan-exec.a: $(call object,$(IMPL_SRC)) $(call cuda_object,impl)
+	$(call say,AR)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(BUILD)/portolan-validate: $(call object,$(VALIDATE_SRC) model/tool/options.c) $(EXEC_LIB) $(LIB)
 	$(call say,LD)
-	$(Q)$(MPICC) $(LINK_FLAGS) $^ -lhwloc $(LDLIBS) -o $@
+	$(Q)$(MPICC) $(LINK_FLAGS) $^ $(CUDA_LDLIBS) -lpthread -lrt -ldl $(LDLIBS) -o $@
+
+$(BUILD)/tests/test_exec: $(call object,tests/mpi/test_exec.c) $(call object,validate/reference.c) $(EXEC_LIB) $(LIB)
+	@mkdir -p $(@D)
+	$(call say,LD)
+	$(Q)$(MPICC) $(LINK_FLAGS) $^ $(CUDA_LDLIBS) -lpthread -lrt -ldl $(LDLIBS) -o $@
+
+$(BUILD)/tests/example_%: $(BUILD)/obj/docs/examples/%.o $(EXEC_LIB) $(LIB)
+	@mkdir -p $(@D)
+	$(call say,LD)
+	$(Q)$(MPICC) $(LINK_FLAGS) $^ $(CUDA_LDLIBS) -lpthread -lrt -ldl $(LDLIBS) -o $@
 
 $(UNIT): $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(call object,$(UNIT_HELP_SRC)) $(TOOL_PARTS) $(FIT_LIB) $(LIB)
 	@mkdir -p $(@D)
@@ -188,7 +209,7 @@ golden-update: $(TOOL) ## write tests/golden/*.out anew from what the commands p
 	@BUILD=$(BUILD) tools/test.sh golden-update
 
 .PHONY: check-mpi check-cluster
-check-mpi: $(MPI_PROGRAMS) $(TOOL) ## run the MPI programs' tests under mpirun on this machine
+check-mpi: $(MPI_PROGRAMS) $(MPI_TESTS) $(TOOL) ## run the MPI programs' tests under mpirun on this machine
 	@tools/each.sh mpi 1 'BUILD=$(BUILD) "$$1" || [ $$? = 77 ]' $(wildcard tests/mpi/test_*.sh)
 
 check-cluster: $(MPI_PROGRAMS) $(TOOL) ## the same on a cluster of network namespaces (root, iproute2; else 77)
@@ -244,6 +265,7 @@ install: build ## install library, headers, pkg-config file, programs, man pages
 	ln -sf libportolan.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/libportolan.so.$(SOVERSION)
 	ln -sf libportolan.so.$(SOVERSION) $(DESTDIR)$(PREFIX)/lib/libportolan.so
 	install -m 644 $(INSTALLED_HEADERS) $(DESTDIR)$(PREFIX)/include/portolan
+	$(if $(EXEC_LIB),install -m 644 $(EXEC_LIB) $(DESTDIR)$(PREFIX)/lib)
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' portolan.pc.in \
 		> $(DESTDIR)$(PREFIX)/lib/pkgconfig/portolan.pc
 	install -m 644 docs/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1

@@ -3,7 +3,9 @@
  * (first, last) sizes of a piece (Bellman 1961, "On the approximation of curves by line segments"). Where the
  * data have very many sizes, it runs on some of them, and each break is then moved to its place among all.
  *
- * Residuals are relative and capped, so that neither large messages nor outliers choose the limits. */
+ * Residuals are relative and capped, so that neither large messages nor outliers choose the limits. Sizes
+ * that take less than the grain of timing choose none: what they take is the loop's time as much as theirs.
+ */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -57,6 +59,7 @@ static void make_group(const fit_point_t *point, size_t count, double *scratch, 
     }
 }
 
+/* Groups of the sizes above the grain; returns how many. */
 static size_t make_groups(const fit_points_t *points, double *scratch, size_group_t *groups) {
     size_t made = 0;
     for (size_t first = 0, past; first < points->count; first = past) {
@@ -65,7 +68,8 @@ static size_t make_groups(const fit_points_t *points, double *scratch, size_grou
         while (past < points->count && points->point[past].bytes == bytes) {
             past++;
         }
-        make_group(points->point + first, past - first, scratch, &groups[made++]);
+        make_group(points->point + first, past - first, scratch, &groups[made]);
+        made += groups[made].median > fit_grain_s;
     }
     return made;
 }
@@ -151,8 +155,8 @@ static void fill_costs(grid_t *grid) {
 /* Bellman's recursion: best[k][j] is the least cost of groups 0..j in k + 1 pieces, from[k][j] the first
  * group of the last of them. */
 typedef struct {
-    double best[PTO_PIECE_MAX][GRID_MAX];
-    int from[PTO_PIECE_MAX][GRID_MAX];
+    double best[FIT_PIECE_MAX][GRID_MAX];
+    int from[FIT_PIECE_MAX][GRID_MAX];
 } table_t;
 
 static void fill_table(const grid_t *grid, int most, table_t *table) {
@@ -243,8 +247,8 @@ static size_t move_break(const size_group_t *groups, size_t from, size_t middle,
  * count of breaks. */
 static int search_all(grid_t *grid, const size_group_t *groups, size_t count, int most,
                       int64_t *below_bytes) {
-    int first[PTO_PIECE_MAX] = {0};
-    size_t edge[PTO_PIECE_MAX + 1] = {0};
+    int first[FIT_PIECE_MAX] = {0};
+    size_t edge[FIT_PIECE_MAX + 1] = {0};
     grid->count = (int)spread(groups, 0, count, grid->group);
     int pieces = search(grid, most, first);
     for (int b = 1; b < pieces; b++) {
@@ -276,7 +280,8 @@ pto_status_t fit_find_breaks(const fit_points_t *points, int most, int *count, i
         status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for the search for protocol limits");
     } else {
         size_t group_count = make_groups(points, scratch, groups);
-        *count = search_all(grid, groups, group_count, most, below_bytes);
+        *count =
+            group_count < 2 * PIECE_SIZES_MIN ? 0 : search_all(grid, groups, group_count, most, below_bytes);
     }
     free(groups);
     free(scratch);

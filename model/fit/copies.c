@@ -1,4 +1,4 @@
-/* Copies, alone and shared, reductions, and the costs that are a single time. */
+/* Copies, alone and shared, and the costs that are a single time. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,11 +55,11 @@ pto_status_t fit_copies(fit_work_t *work) {
     return status;
 }
 
-/* Median of |line / measured - 1| of points under another regression's line. */
+/* Median of |line - measured| / fit_error_scale(measured) of points under another regression's line. */
 static double residual_under(const fit_points_t *points, const fit_regression_t *line, double *scratch) {
     for (size_t i = 0; i < points->count; i++) {
         double fitted = line->value[0] + line->value[1] * (double)points->point[i].bytes;
-        scratch[i] = fabs(fitted / points->point[i].seconds - 1);
+        scratch[i] = fabs(fitted - points->point[i].seconds) / fit_error_scale(points->point[i].seconds);
     }
     return fit_median(scratch, points->count);
 }
@@ -187,34 +187,9 @@ static pto_status_t fit_time(fit_work_t *work, pto_benchmark_t benchmark, const 
     return PTO_OK;
 }
 
-/* A machine has one reduction for each space; where operations and types were told apart, it is the sum of
- * floats, the commonest. */
-static pto_status_t fit_reduce(fit_work_t *work, pto_space_t space) {
-    char name[PTO_FIT_NAME_MAX];
-    fit_filter_t filter = {PTO_BENCHMARK_REDUCE, space == PTO_SPACE_GPU ? PTO_IN_GPU : PTO_IN_CPU,
-                           PTO_AT_COUNT, 0, pto_sample_pair_hash("sum-float")};
-    fit_points_t points;
-    pto_status_t status = fit_select(work, &filter, &points);
-    if (status != PTO_OK) {
-        return status;
-    }
-    if (points.count == 0) {
-        filter.pair_hash = 0;
-    }
-    free(points.point);
-    snprintf(name, sizeof name, "reduce.%s", pto_space_name(space));
-    return fit_filtered(work, name, &filter, &work->fit->machine.reduce[space]);
-}
-
 pto_status_t fit_times(fit_work_t *work) {
     pto_machine_t *machine = &work->fit->machine;
-    pto_status_t status = fit_reduce(work, PTO_SPACE_CPU);
-    if (status == PTO_OK) {
-        status = fit_reduce(work, PTO_SPACE_GPU);
-    }
-    if (status == PTO_OK) {
-        status = fit_time(work, PTO_BENCHMARK_SIGNAL_FLAG, "signals.flag_s", &machine->signal_s);
-    }
+    pto_status_t status = fit_time(work, PTO_BENCHMARK_SIGNAL_FLAG, "signals.flag_s", &machine->signal_s);
     if (status == PTO_OK) {
         status = fit_time(work, PTO_BENCHMARK_SIGNAL_EVENT, "signals.event_s", &machine->event_s);
     }

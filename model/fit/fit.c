@@ -15,26 +15,23 @@
 /* A line that misses the middle of its samples by more than this says nothing. */
 static const double useless_residual = 0.5;
 
-/* More than this is worth a remark in the machine file. */
-static const double doubtful_residual = 0.15;
-
 /* A size that is further off than this is worth one too. */
 static const double missed_ratio = 1.25;
 
 /* Digits that a parameter carries: more than its interval ever justifies, few enough to read. */
 static const char *const digits_format = "%.4e";
 
-static double round_digits(double value) {
+double fit_round(double value) {
     char text[32];
     snprintf(text, sizeof text, digits_format, value);
     return strtod(text, NULL);
 }
 
 pto_param_t fit_param(const fit_regression_t *regression, int j) {
-    pto_param_t param = {.value = round_digits(regression->value[j]), .line = 1};
+    pto_param_t param = {.value = fit_round(regression->value[j]), .line = 1};
     param.has_interval = regression->has_interval;
-    param.low = param.has_interval ? fmin(round_digits(regression->low[j]), param.value) : param.value;
-    param.high = param.has_interval ? fmax(round_digits(regression->high[j]), param.value) : param.value;
+    param.low = param.has_interval ? fmin(fit_round(regression->low[j]), param.value) : param.value;
+    param.high = param.has_interval ? fmax(fit_round(regression->high[j]), param.value) : param.value;
     return param;
 }
 
@@ -83,7 +80,7 @@ static pto_status_t furthest_size(const fit_points_t *points, const fit_regressi
         }
         double fitted = line->value[0] + line->value[1] * (double)points->point[first].bytes;
         double here = fit_median(scratch, past - first) / fitted;
-        if (fabs(log(here)) > fabs(log(*ratio))) {
+        if (fmax(fitted, here * fitted) > fit_grain_s && fabs(log(here)) > fabs(log(*ratio))) {
             *bytes = points->point[first].bytes;
             *ratio = here;
         }
@@ -102,7 +99,7 @@ static pto_status_t remark(const fit_points_t *points, const fit_regression_t *l
     double ratio = 1;
     pto_status_t status = furthest_size(points, line, &bytes, &ratio, err);
     note[0] = '\0';
-    if (line->residual > doubtful_residual) {
+    if (line->residual > fit_doubtful_residual) {
         snprintf(note, note_size, "half of the samples lie more than %.0f percent off the line",
                  100 * line->residual);
     } else if (has_many_each(points) && (ratio > missed_ratio || ratio < 1 / missed_ratio)) {
@@ -127,7 +124,7 @@ static pto_status_t keep_postal(fit_work_t *work, const char *name, const fit_po
     entry->beta_s_per_byte = fit_param(line, 1);
     entry->from_bytes = points->point[0].bytes;
     entry->sample_count = (int64_t)points->count;
-    entry->residual = round_digits(line->residual);
+    entry->residual = fit_round(line->residual);
     pto_status_t status = remark(points, line, entry->note, sizeof entry->note, work->err);
     if (status != PTO_OK) {
         return status;
@@ -203,9 +200,12 @@ static pto_status_t set_node(fit_work_t *work) {
                           : machine->node.cores < 1 ? "cores"
                                                     : NULL;
     if (missing != NULL) {
-        return pto_error_set(work->err, PTO_ERR_NOT_FOUND,
-                             "the samples' node= line does not give a node 1 or more %s; give --node %s=N",
-                             missing, missing);
+        return pto_error_set(
+            work->err, PTO_ERR_NOT_FOUND,
+            "the samples' node= line does not give a node 1 or more %s; give --node %s", missing,
+            strcmp(missing, "gpus") == 0    ? "gpus=N (for a machine without GPUs pass --node gpus=1)"
+            : strcmp(missing, "cores") == 0 ? "cores=N"
+                                            : "sockets=N");
     }
     return PTO_OK;
 }
@@ -257,6 +257,9 @@ static pto_status_t fit_all(fit_work_t *work) {
     }
     if (status == PTO_OK) {
         status = fit_shared_copies(work, PTO_COPY_D2H, PTO_BENCHMARK_MEMCPY_SHARED_D2H);
+    }
+    for (int space = 0; status == PTO_OK && space < PTO_SPACE_COUNT; space++) {
+        status = fit_reduce(work, (pto_space_t)space);
     }
     if (status == PTO_OK) {
         status = fit_times(work);

@@ -2,9 +2,22 @@
 #ifndef PORTOLAN_FIT_INTERNAL_H
 #define PORTOLAN_FIT_INTERNAL_H
 
+#include <math.h>
+
 #include "portolan/fit.h"
 
-enum { FIT_COLUMN_MAX = 4 };
+/* FIT_PIECE_MAX: of anything that has pieces. */
+enum { FIT_COLUMN_MAX = 4, FIT_PIECE_MAX = PTO_REDUCE_PIECE_MAX };
+
+/* A residual above this is worth a remark in the machine file. */
+static const double fit_doubtful_residual = 0.15;
+
+/* Two readings of a clock take about this long, and so do the call and the loop around what is timed. */
+static const double fit_grain_s = 5e-8;
+
+/* What an error in a time is relative to: the time itself, but never less than the grain, below which a mean
+ * over a loop says more about the loop than about its body. */
+static inline double fit_error_scale(double seconds) { return fmax(seconds, fit_grain_s); }
 
 /* One timing, or in minima mode one minimum. */
 typedef struct {
@@ -48,6 +61,9 @@ pto_status_t fit_select(const fit_work_t *work, const fit_filter_t *filter, fit_
 /* Sizes that differ, of points that rise in bytes. */
 size_t fit_size_count(const fit_points_t *points);
 
+/* The part of points that rise in bytes with from_bytes <= bytes < below_bytes; not owned. */
+fit_points_t fit_slice(const fit_points_t *points, int64_t from_bytes, int64_t below_bytes);
+
 /* times[i] = sum over j of coefficient[j] * column[i * columns + j], all coefficients 0 or more. */
 typedef struct {
     size_t count;
@@ -62,7 +78,7 @@ typedef struct {
     double high[FIT_COLUMN_MAX];
     bool has_interval;         /* else there were no more points than coefficients */
     bool held[FIT_COLUMN_MAX]; /* at 0: the data wanted it negative */
-    double residual;           /* median of |fitted / measured - 1| */
+    double residual;           /* median of |fitted - measured| / fit_error_scale(measured) */
 } fit_regression_t;
 
 /* Room for `count` rows; both arrays in one allocation. Errors: PTO_ERR_MEMORY. */
@@ -81,7 +97,7 @@ pto_status_t fit_postal(const fit_points_t *points, bool plain, fit_regression_t
 double fit_median(double *value, size_t count);
 
 /* Where protocols change, of points that rise in bytes: how many breaks, at the first sizes of the next
- * pieces. `most` pieces at the most. Errors: PTO_ERR_MEMORY. */
+ * pieces. `most` pieces at the most, no more than FIT_PIECE_MAX. Errors: PTO_ERR_MEMORY. */
 pto_status_t fit_find_breaks(const fit_points_t *points, int most, int *count, int64_t *below_bytes,
                              pto_error_t *err);
 
@@ -91,6 +107,7 @@ pto_status_t fit_injection(fit_work_t *work, pto_space_t space);
 pto_status_t fit_copies(fit_work_t *work);
 pto_status_t fit_shared_copies(fit_work_t *work, pto_copy_kind_t kind, pto_benchmark_t benchmark);
 pto_status_t fit_per_message(fit_work_t *work, pto_space_t space);
+pto_status_t fit_reduce(fit_work_t *work, pto_space_t space);
 pto_status_t fit_times(fit_work_t *work);
 
 /* A new entry, zeroed but for its name, at the end; NULL where memory is out (the error is set). */
@@ -104,6 +121,9 @@ pto_status_t fit_postal_entry(fit_work_t *work, const char *name, const fit_poin
 
 /* PTO_ERR_NOT_FOUND with the parameter's name, or with --partial an absent entry. */
 pto_status_t fit_give_up(fit_work_t *work, const char *name, const char *why);
+
+/* As many digits as a file carries. */
+double fit_round(double value);
 
 /* A parameter from column `j` of a regression, rounded to as many digits as a file carries. */
 pto_param_t fit_param(const fit_regression_t *regression, int j);

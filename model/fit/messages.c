@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "fit_internal.h"
+#include "text_file.h"
 
 static const pto_benchmark_t alone_benchmarks[] = {PTO_BENCHMARK_PING_PONG, PTO_BENCHMARK_INJECTION};
 
@@ -34,23 +35,11 @@ static pto_status_t select_alone(const fit_work_t *work, pto_space_t space, pto_
     return PTO_OK;
 }
 
-static fit_points_t slice(const fit_points_t *points, int64_t from_bytes, int64_t below_bytes) {
-    size_t first = 0;
-    while (first < points->count && points->point[first].bytes < from_bytes) {
-        first++;
-    }
-    size_t past = first;
-    while (past < points->count && points->point[past].bytes < below_bytes) {
-        past++;
-    }
-    return (fit_points_t){past - first, points->point + first};
-}
-
 static pto_status_t fit_piece(fit_work_t *work, const char *level_name, const fit_points_t *points,
                               pto_piece_t *piece) {
     char name[PTO_FIT_NAME_MAX + 16];
     snprintf(name, sizeof name, "%s.%s", level_name, pto_protocol_name(piece->protocol));
-    fit_points_t own = slice(points, piece->from_bytes, piece->below_bytes);
+    fit_points_t own = fit_slice(points, piece->from_bytes, piece->below_bytes);
     pto_status_t status = fit_postal_entry(work, name, &own, &piece->postal);
     if (status == PTO_OK) {
         work->fit->entry[work->fit->entry_count - 1].below_bytes = piece->below_bytes;
@@ -150,6 +139,18 @@ static void keep_small(const fit_work_t *work, pto_space_t space, fit_points_t *
     points->count = kept;
 }
 
+/* Why to doubt the costs of further messages; empty where there is no reason. */
+static void remark(const fit_regression_t *result, char *note, size_t note_size) {
+    note[0] = '\0';
+    if (result->residual > fit_doubtful_residual) {
+        snprintf(note, note_size, "half of the samples lie more than %.0f percent off the model",
+                 100 * result->residual);
+    } else if (result->held[1] || result->held[2]) {
+        snprintf(note, note_size, "%s held at 0: the samples would have it negative",
+                 result->held[1] ? "alpha_s" : "queue_s");
+    }
+}
+
 static pto_status_t keep_per_message(fit_work_t *work, pto_space_t space, const char *name,
                                      const fit_points_t *points) {
     fit_regression_t result;
@@ -168,9 +169,14 @@ static pto_status_t keep_per_message(fit_work_t *work, pto_space_t space, const 
     entry->queue_s = fit_param(&result, 2);
     entry->sample_count = (int64_t)points->count;
     entry->below_bytes = INT64_MAX;
-    entry->residual = result.residual;
-    work->fit->per_message[space] =
-        (pto_per_message_t){entry->alpha_s, entry->queue_s, entry->sample_count, entry->residual};
+    entry->residual = fit_round(result.residual);
+    remark(&result, entry->note, sizeof entry->note);
+    char *flagged = entry->note[0] != '\0' ? pto_text_copy(entry->note) : NULL;
+    if (entry->note[0] != '\0' && flagged == NULL) {
+        return pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for fitted parameters");
+    }
+    work->fit->machine.per_message[space] =
+        (pto_per_message_t){entry->alpha_s, entry->queue_s, entry->sample_count, entry->residual, flagged};
     return PTO_OK;
 }
 

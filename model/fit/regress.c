@@ -1,6 +1,7 @@
-/* Regression on relative errors, so that 4 B and 64 MiB count alike: each row is divided by its fitted time,
- * from the round before, the first from plain least squares over the measured times, which bounds what a slow
- * outlier can do. A coefficient that would be negative is held at 0 and the others are fitted again.
+/* Regression on relative errors, so that 4 B and 64 MiB count alike: each row is divided by its fitted time
+ * (by the grain of timing where that is longer), from the round before, the first from plain least squares
+ * over the measured times, which bounds what a slow outlier can do. A coefficient that would be negative is
+ * held at 0 and the others are fitted again.
  *
  * A sample far from the others of its row (the same size, processes and messages) is a hiccup and is left
  * out. A whole row far from the line is none: there the model is wrong, and a regression that let go of it
@@ -125,10 +126,10 @@ static double column_at(const solver_t *solver, size_t i, int k) {
            solver->scale[k];
 }
 
-/* Rows over the fitted times, or as they are. */
+/* Rows over the scale of their errors, or as they are. */
 static void fill(solver_t *solver) {
     for (size_t i = 0; i < solver->design->count; i++) {
-        double divisor = solver->plain ? 1 : solver->fitted[i];
+        double divisor = solver->plain ? 1 : fit_error_scale(solver->fitted[i]);
         for (int k = 0; k < solver->active_count; k++) {
             gsl_matrix_set(solver->x, i, (size_t)k, column_at(solver, i, k) / divisor);
         }
@@ -250,7 +251,8 @@ static scatter_t scatter_of(const solver_t *solver) {
         double weight = 0;
         double square = 0;
         for (past = first; past < count && same_row(solver->design, first, past); past++) {
-            double error = solver->design->seconds[past] / solver->fitted[past] - 1;
+            double error = (solver->design->seconds[past] - solver->fitted[past]) /
+                           fit_error_scale(solver->fitted[past]);
             sum += solver->weight[past] * error;
             square += solver->weight[past] * error * error;
             weight += solver->weight[past];
@@ -290,7 +292,8 @@ static void set_interval_factor(solver_t *solver) {
 static double median_residual(const solver_t *solver) {
     size_t count = solver->design->count;
     for (size_t i = 0; i < count; i++) {
-        solver->weight[i] = fabs(solver->fitted[i] / solver->design->seconds[i] - 1);
+        solver->weight[i] = fabs(solver->fitted[i] - solver->design->seconds[i]) /
+                            fit_error_scale(solver->design->seconds[i]);
     }
     return fit_median(solver->weight, count);
 }
@@ -378,7 +381,8 @@ static double allowed_distance(const double *seconds, size_t count, double *scra
     for (size_t i = 0; i < count; i++) {
         scratch[i] = fabs(seconds[i] - *middle);
     }
-    return fmax(hiccup_deviations * mad_to_deviation * fit_median(scratch, count), hiccup_least * *middle);
+    return fmax(hiccup_deviations * mad_to_deviation * fit_median(scratch, count),
+                hiccup_least * fit_error_scale(*middle));
 }
 
 /* Keep the samples that are no hiccups, in their order, at the front of a design. */

@@ -42,6 +42,14 @@ const pto_piece_t *pto_machine_message(const pto_machine_t *machine, pto_space_t
     return cost->count > 0 ? &cost->piece[cost->count - 1] : NULL;
 }
 
+const pto_postal_t *pto_machine_reduce(const pto_machine_t *machine, pto_space_t space, int64_t bytes) {
+    const pto_reduce_cost_t *cost = &machine->reduce[space];
+    int at = 0;
+    while (at < cost->count - 1 && bytes >= cost->piece[at].below_bytes)
+        at++;
+    return cost->count > 0 ? &cost->piece[at].postal : NULL;
+}
+
 static const pto_library_table_t *find_table(const pto_machine_t *machine, const char *collective,
                                              pto_space_t space) {
     for (int i = 0; i < machine->library_count; i++)
@@ -93,8 +101,11 @@ void pto_machine_fini(pto_machine_t *machine) {
     free(machine->path);
     free_messages(machine);
     free_copies(machine);
-    for (int space = 0; space < PTO_SPACE_COUNT; space++)
-        free_postal(&machine->reduce[space]);
+    for (int space = 0; space < PTO_SPACE_COUNT; space++) {
+        for (int i = 0; i < PTO_REDUCE_PIECE_MAX; i++)
+            free_postal(&machine->reduce[space].piece[i].postal);
+        free(machine->per_message[space].flagged);
+    }
     for (int reach = 0; reach < PTO_REACH_COUNT; reach++)
         free_postal(&machine->peer[reach]);
     for (int i = 0; i < machine->library_count; i++) {

@@ -2,6 +2,7 @@
 #include "portolan/machine.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,7 @@
 #include "yaml_read.h"
 #include "yaml_tree.h"
 
-enum { FILE_BYTES_MAX = 4 << 20, SHARED_COPIES_MAX = 256 };
+enum { FILE_BYTES_MAX = 4 << 20, SHARED_COPIES_MAX = 256, WORD_MAX = 24 };
 
 #define FIELDS(list) .field = (list), .field_count = sizeof(list) / sizeof *(list)
 
@@ -87,34 +88,52 @@ static const pto_yaml_field_t piece_fields[] = {
 static const pto_yaml_table_t piece_table = {
     .what = "a row of messages", FIELDS(piece_fields), .finish = finish_piece};
 
-/* Pieces must follow each other without overlap or gap, and protocols in their order. */
+/* How a row of byte ranges and the one before it are called in messages. */
+typedef struct {
+    const char *kind;
+    const char *own;
+    const char *before;
+} range_words_t;
+
+/* Ranges must follow each other without overlap or gap; `from_bytes` is where the row before ends, 0 for the
+ * first. Only the last row has no below_bytes. */
+static pto_status_t join_range(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                               const range_words_t *words, int64_t from_bytes, int64_t *below_bytes) {
+    const pto_yaml_node_t *below = pto_yaml_find(node, "below_bytes");
+    if (below && !node->next)
+        return pto_read_fail(reader, below, PTO_ERR_RANGE,
+                             "ranges leave a gap: no %s holds from %lld bytes up; leave below_bytes out "
+                             "of the last row",
+                             words->kind, (long long)*below_bytes);
+    if (!below && node->next)
+        return pto_read_fail(reader, node, PTO_ERR_RANGE,
+                             "ranges overlap: without below_bytes %s holds for every size, and more rows "
+                             "follow",
+                             words->own);
+    if (below && *below_bytes <= from_bytes)
+        return pto_read_fail(reader, below, PTO_ERR_RANGE,
+                             "ranges overlap: below_bytes must rise above the %lld of %s",
+                             (long long)from_bytes, words->before);
+    if (!below)
+        *below_bytes = INT64_MAX;
+    return PTO_OK;
+}
+
+/* Protocols come in their order. */
 static pto_status_t join_piece(const pto_reader_t *reader, const pto_yaml_node_t *node,
                                const pto_piece_t *before, pto_piece_t *piece) {
-    const pto_yaml_node_t *below = pto_yaml_find(node, "below_bytes");
     if (before && before->protocol >= piece->protocol)
         return pto_read_fail(reader, pto_yaml_find(node, "protocol"), PTO_ERR_RANGE,
                              "'%s' cannot follow '%s': each protocol stands once, in the order short, eager, "
                              "rendezvous",
                              pto_protocol_name(piece->protocol), pto_protocol_name(before->protocol));
-    if (below && !node->next)
-        return pto_read_fail(
-            reader, below, PTO_ERR_RANGE,
-            "ranges leave a gap: no protocol holds from %lld bytes up; leave below_bytes out "
-            "of the last row",
-            (long long)piece->below_bytes);
-    if (!below && node->next)
-        return pto_read_fail(reader, node, PTO_ERR_RANGE,
-                             "ranges overlap: without below_bytes '%s' holds for every size, and more rows "
-                             "follow",
-                             pto_protocol_name(piece->protocol));
-    if (before && below && piece->below_bytes <= before->below_bytes)
-        return pto_read_fail(reader, below, PTO_ERR_RANGE,
-                             "ranges overlap: below_bytes must rise above the %lld of '%s'",
-                             (long long)before->below_bytes, pto_protocol_name(before->protocol));
+    char own[WORD_MAX], last[WORD_MAX] = "";
+    snprintf(own, sizeof own, "'%s'", pto_protocol_name(piece->protocol));
+    if (before)
+        snprintf(last, sizeof last, "'%s'", pto_protocol_name(before->protocol));
     piece->from_bytes = before ? before->below_bytes : 0;
-    if (!below)
-        piece->below_bytes = INT64_MAX;
-    return PTO_OK;
+    return join_range(reader, node, &(range_words_t){"protocol", own, last}, piece->from_bytes,
+                      &piece->below_bytes);
 }
 
 static pto_status_t read_pieces(const pto_reader_t *reader, const pto_yaml_node_t *list, void *slot,
@@ -339,11 +358,93 @@ static const pto_yaml_field_t injection_space_fields[] = {
 static const pto_yaml_table_t injection_space_table = {
     .what = "'injection'", FIELDS(injection_space_fields), .nonempty = true};
 
+static pto_status_t finish_reduce_row(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target) {
+    return settle_postal(reader, node, &((pto_reduce_piece_t *)target)->postal);
+}
+
+static const pto_yaml_field_t reduce_row_fields[] = {
+    {.key = "below_bytes",
+     .read = pto_read_bytes,
+     .offset = offsetof(pto_reduce_piece_t, below_bytes),
+     .argument = 1},
+    POSTAL_FIELDS(offsetof(pto_reduce_piece_t, postal)),
+};
+static const pto_yaml_table_t reduce_row_table = {
+    .what = "a row of reductions", FIELDS(reduce_row_fields), .finish = finish_reduce_row};
+
+static pto_status_t read_reduce_row(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                                    pto_reduce_cost_t *cost) {
+    static const range_words_t words = {"row", "this row", "the row before"};
+    if (cost->count == PTO_REDUCE_PIECE_MAX)
+        return pto_read_fail(reader, node, PTO_ERR_RANGE, "expected at most %d rows", PTO_REDUCE_PIECE_MAX);
+    pto_reduce_piece_t *piece = &cost->piece[cost->count];
+    pto_status_t status = pto_read_mapping(reader, node, &reduce_row_table, piece);
+    piece->from_bytes = cost->count > 0 ? piece[-1].below_bytes : 0;
+    if (status == PTO_OK)
+        status = join_range(reader, node, &words, piece->from_bytes, &piece->below_bytes);
+    cost->count += status == PTO_OK;
+    return status;
+}
+
+/* One cost for every size, or a list of rows. */
+static pto_status_t read_reduce(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                                int argument) {
+    (void)argument;
+    pto_reduce_cost_t *cost = slot;
+    if (node->kind == PTO_YAML_MAPPING) {
+        cost->count = 1;
+        cost->piece[0].below_bytes = INT64_MAX;
+        return pto_read_mapping(reader, node, &postal_table, &cost->piece[0].postal);
+    }
+    pto_status_t status = pto_read_expect(reader, node, PTO_YAML_LIST, "a cost or a list of rows");
+    if (status == PTO_OK && node->child_count < 1)
+        status = pto_read_fail(reader, node, PTO_ERR_RANGE, "%s: expected at least one row", node->key);
+    for (const pto_yaml_node_t *row = node->child; status == PTO_OK && row; row = row->next)
+        status = read_reduce_row(reader, row, cost);
+    return status;
+}
+
 static const pto_yaml_field_t reduce_fields[] = {
-    {.key = "cpu", .table = &postal_table, AT(reduce[PTO_SPACE_CPU])},
-    {.key = "gpu", .table = &postal_table, AT(reduce[PTO_SPACE_GPU])},
+    {.key = "cpu", .read = read_reduce, AT(reduce[PTO_SPACE_CPU])},
+    {.key = "gpu", .read = read_reduce, AT(reduce[PTO_SPACE_GPU])},
 };
 static const pto_yaml_table_t reduce_table = {.what = "'reduce'", FIELDS(reduce_fields), .nonempty = true};
+
+/* Both times may be 0: that further messages cost nothing but their bytes is a finding too. */
+static pto_status_t finish_per_message(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                                       void *target) {
+    pto_per_message_t *cost = target;
+    pto_status_t status = pto_settle_param(reader, node, "alpha_s_95", &cost->alpha_s);
+    return status != PTO_OK ? status : pto_settle_param(reader, node, "queue_s_95", &cost->queue_s);
+}
+
+static const pto_yaml_field_t per_message_fields[] = {
+    {.key = "alpha_s",
+     .read = pto_read_param,
+     .offset = offsetof(pto_per_message_t, alpha_s),
+     .required = true},
+    {.key = "alpha_s_95", .read = pto_read_interval, .offset = offsetof(pto_per_message_t, alpha_s)},
+    {.key = "queue_s",
+     .read = pto_read_param,
+     .offset = offsetof(pto_per_message_t, queue_s),
+     .required = true},
+    {.key = "queue_s_95", .read = pto_read_interval, .offset = offsetof(pto_per_message_t, queue_s)},
+    {.key = "samples",
+     .read = pto_read_count,
+     .offset = offsetof(pto_per_message_t, sample_count),
+     .argument = 1},
+    {.key = "residual", .read = pto_read_number, .offset = offsetof(pto_per_message_t, residual)},
+    {.key = "flagged", .read = pto_read_text, .offset = offsetof(pto_per_message_t, flagged)},
+};
+static const pto_yaml_table_t per_message_table = {
+    .what = "the cost of further messages", FIELDS(per_message_fields), .finish = finish_per_message};
+
+static const pto_yaml_field_t per_message_space_fields[] = {
+    {.key = "cpu", .table = &per_message_table, AT(per_message[PTO_SPACE_CPU])},
+    {.key = "gpu", .table = &per_message_table, AT(per_message[PTO_SPACE_GPU])},
+};
+static const pto_yaml_table_t per_message_space_table = {
+    .what = "'per_message'", FIELDS(per_message_space_fields), .nonempty = true};
 
 static pto_status_t finish_signals(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target) {
     pto_machine_t *machine = target;
@@ -383,6 +484,7 @@ static const pto_yaml_field_t machine_fields[] = {
     {.key = "node", .table = &node_table, .required = true},
     {.key = "messages", .table = &message_table, AT(messages), .required = true},
     {.key = "injection", .table = &injection_space_table},
+    {.key = "per_message", .table = &per_message_space_table},
     {.key = "copies", .table = &copy_table},
     {.key = "reduce", .table = &reduce_table},
     {.key = "peer", .table = &reach_table, AT(peer)},
@@ -391,7 +493,6 @@ static const pto_yaml_field_t machine_fields[] = {
     {.key = "memory", .table = &memory_table},
     {.key = "library", .table = &library_table},
     {.key = "energy", .reserved = true},
-    {.key = "per_message", .reserved = true},
 };
 static const pto_yaml_table_t machine_table = {.what = "a machine file", FIELDS(machine_fields)};
 

@@ -125,21 +125,32 @@ static void put_param(writer_t *writer, const char *key, const pto_param_t *para
     }
 }
 
+/* How far a fit can be trusted, as far as it is known. */
+static void put_grounds(writer_t *writer, int64_t sample_count, double residual, const char *flagged) {
+    if (sample_count > 0) {
+        putf(writer, ", samples: %" PRId64, sample_count);
+    }
+    if (residual > 0) {
+        char value[NUMBER_MAX];
+        putf(writer, ", residual: %s", number(residual, value));
+    }
+    if (flagged != NULL) {
+        put(writer, ", flagged: ");
+        put_quoted(writer, flagged);
+    }
+}
+
 /* The inside of a flow mapping. */
 static void put_postal(writer_t *writer, const pto_postal_t *postal) {
     put_param(writer, "alpha_s", &postal->alpha_s);
     put(writer, ", ");
     put_param(writer, "beta_s_per_byte", &postal->beta_s_per_byte);
-    if (postal->sample_count > 0) {
-        putf(writer, ", samples: %" PRId64, postal->sample_count);
-    }
-    if (postal->residual > 0) {
-        char value[NUMBER_MAX];
-        putf(writer, ", residual: %s", number(postal->residual, value));
-    }
-    if (postal->flagged != NULL) {
-        put(writer, ", flagged: ");
-        put_quoted(writer, postal->flagged);
+    put_grounds(writer, postal->sample_count, postal->residual, postal->flagged);
+}
+
+static void put_below(writer_t *writer, int64_t below_bytes) {
+    if (below_bytes != INT64_MAX) {
+        putf(writer, "below_bytes: %" PRId64 ", ", below_bytes);
     }
 }
 
@@ -148,9 +159,7 @@ static void put_pieces(writer_t *writer, const char *level, const pto_message_co
     for (int i = 0; i < cost->count; i++) {
         const pto_piece_t *piece = &cost->piece[i];
         putf(writer, "      - {protocol: %s, ", pto_protocol_name(piece->protocol));
-        if (piece->below_bytes != INT64_MAX) {
-            putf(writer, "below_bytes: %" PRId64 ", ", piece->below_bytes);
-        }
+        put_below(writer, piece->below_bytes);
         put_postal(writer, &piece->postal);
         put(writer, "}\n");
     }
@@ -242,13 +251,37 @@ static void put_copies(writer_t *writer, const pto_machine_t *machine) {
     put_shared(writer, machine, &heading);
 }
 
+/* One piece is a mapping, several are a list. */
 static void put_reduce(writer_t *writer, const pto_machine_t *machine) {
     bool heading = false;
     for (int space = 0; space < PTO_SPACE_COUNT; space++) {
-        if (pto_postal_known(&machine->reduce[space])) {
-            put_heading(writer, &heading, "\nreduce:\n");
+        const pto_reduce_cost_t *cost = &machine->reduce[space];
+        if (cost->count == 0) {
+            continue;
+        }
+        put_heading(writer, &heading, "\nreduce:\n");
+        putf(writer, cost->count == 1 ? "  %s: " : "  %s:\n", pto_space_name((pto_space_t)space));
+        for (int i = 0; i < cost->count; i++) {
+            put(writer, cost->count == 1 ? "{" : "    - {");
+            put_below(writer, cost->piece[i].below_bytes);
+            put_postal(writer, &cost->piece[i].postal);
+            put(writer, "}\n");
+        }
+    }
+}
+
+static void put_per_message(writer_t *writer, const pto_machine_t *machine) {
+    bool heading = false;
+    for (int space = 0; space < PTO_SPACE_COUNT; space++) {
+        const pto_per_message_t *cost = &machine->per_message[space];
+        if (pto_param_known(&cost->alpha_s)) {
+            put_heading(writer, &heading,
+                        "\nper_message: # of a process with several in flight; no price uses it\n");
             putf(writer, "  %s: {", pto_space_name((pto_space_t)space));
-            put_postal(writer, &machine->reduce[space]);
+            put_param(writer, "alpha_s", &cost->alpha_s);
+            put(writer, ", ");
+            put_param(writer, "queue_s", &cost->queue_s);
+            put_grounds(writer, cost->sample_count, cost->residual, cost->flagged);
             put(writer, "}\n");
         }
     }
@@ -296,9 +329,7 @@ static void put_rest(writer_t *writer, const pto_machine_t *machine) {
 
 static void put_rule(writer_t *writer, const pto_library_rule_t *rule) {
     put(writer, "      - {");
-    if (rule->below_bytes != INT64_MAX) {
-        putf(writer, "below_bytes: %" PRId64 ", ", rule->below_bytes);
-    }
+    put_below(writer, rule->below_bytes);
     if (rule->procs > 0) {
         putf(writer, "procs: %" PRId64 ", ", rule->procs);
     }
@@ -362,6 +393,7 @@ pto_status_t pto_machine_format(const pto_machine_t *machine, const char *commen
          machine->node.sockets, machine->node.gpus, machine->node.cores);
     put_messages(&writer, machine);
     put_injection(&writer, machine);
+    put_per_message(&writer, machine);
     put_copies(&writer, machine);
     put_rest(&writer, machine);
     put_library(&writer, machine);

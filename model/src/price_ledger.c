@@ -75,10 +75,10 @@ pto_status_t pto_charge_messages(pto_charge_t *charge, const pto_machine_t *mach
     return PTO_OK;
 }
 
-/* One start and some bytes; a postal that the machine lacks is entered but costs nothing. */
+/* One start and some bytes; a postal that the machine lacks (or NULL) is entered but costs nothing. */
 static void charge_postal(pto_charge_t *charge, const pto_postal_t *postal, pto_term_kind_t alpha_kind,
                           int where0, int where2, double bytes) {
-    bool known = pto_postal_known(postal);
+    bool known = postal && pto_postal_known(postal);
     if (known)
         charge->other_s += postal->alpha_s.value + bytes * postal->beta_s_per_byte.value;
     pto_entry_t entry = {.kind = alpha_kind, .where = {where0, PTO_REACH_ON_SOCKET, where2}, .count = 1};
@@ -123,7 +123,8 @@ pto_status_t pto_charge_copy(pto_charge_t *charge, const pto_machine_t *machine,
 
 void pto_charge_reduce(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space, int64_t bytes) {
     if (bytes > 0)
-        charge_postal(charge, &machine->reduce[space], PTO_TERM_REDUCE_ALPHA, (int)space, 0, (double)bytes);
+        charge_postal(charge, pto_machine_reduce(machine, space, bytes), PTO_TERM_REDUCE_ALPHA, (int)space, 0,
+                      (double)bytes);
 }
 
 void pto_charge_signal(pto_charge_t *charge, const pto_machine_t *machine) {

@@ -198,16 +198,15 @@ static void print_report(const pto_fit_t *fit) {
     for (int i = 0; i < fit->entry_count; i++) {
         print_entry(&fit->entry[i]);
     }
-    puts("residual: median of |fitted / measured - 1|. per_message: alpha_s per further message, then\n"
-         "queue_s per message already waiting.");
+    puts(
+        "residual: median of |fitted - measured| / measured. per_message: alpha_s per further message, then\n"
+        "queue_s per message already waiting; no price uses them.");
 }
 
 /* Where the samples come from and what they don't hold, as the machine file's comment. */
 static void write_comment(FILE *stream, const pto_samples_t *samples, const pto_fit_t *fit,
                           const arguments_t *arguments) {
     static const char *const keys[] = {"machine", "mpi", "measured", "date", "device", "source"};
-    char first[80];
-    char second[80];
     fprintf(stream, "Fitted by portolan fit%s from %zu samples (docs/fitting.md).\n",
             arguments->fit.minima ? " --minima" : "", samples->count);
     for (int i = 0; i < samples->file_count; i++) {
@@ -223,10 +222,6 @@ static void write_comment(FILE *stream, const pto_samples_t *samples, const pto_
         const pto_fit_entry_t *entry = &fit->entry[i];
         if (entry->kind == PTO_FIT_ABSENT || entry->kind == PTO_FIT_RATE) {
             fprintf(stream, "%s: %s\n", entry->name, entry->note);
-        } else if (entry->kind == PTO_FIT_MESSAGE) {
-            fprintf(stream, "%s: alpha_s %s, queue_s %s\n", entry->name,
-                    param_text(&entry->alpha_s, first, sizeof first),
-                    param_text(&entry->queue_s, second, sizeof second));
         }
     }
 }
@@ -271,6 +266,15 @@ static pto_status_t fit_and_write(const pto_samples_t *samples, const arguments_
     return status;
 }
 
+/* What samples do not suffice for stands on no line of theirs; where they are one file it is named all the
+ * same. */
+static void name_file(const pto_samples_t *samples, pto_error_t *err) {
+    if (err->status == PTO_ERR_NOT_FOUND && err->file[0] == '\0' && samples->file_count == 1) {
+        pto_error_t bare = *err;
+        pto_error_set_at(err, bare.status, samples->path[0], 1, 1, "%s", bare.message);
+    }
+}
+
 static int run(int argc, char **argv) {
     arguments_t arguments = {0};
     int code = parse_arguments(argc, argv, &arguments);
@@ -283,6 +287,7 @@ static int run(int argc, char **argv) {
     if (status == PTO_OK) {
         status = fit_and_write(&samples, &arguments, &err);
     }
+    name_file(&samples, &err);
     pto_samples_fini(&samples);
     return status == PTO_OK ? PTO_EXIT_OK : pto_report_error(&err);
 }

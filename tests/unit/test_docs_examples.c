@@ -67,7 +67,8 @@ static void check_machine(const char *text, size_t text_size) {
     assert_string_equal(machine.name, "example");
     for (int space = 0; space < PTO_SPACE_COUNT; space++) {
         assert_true(pto_param_known(&machine.injection_s_per_byte[space]));
-        assert_true(pto_postal_known(&machine.reduce[space]));
+        assert_true(machine.reduce[space].count > 0);
+        assert_true(pto_param_known(&machine.per_message[space].queue_s));
     }
     assert_int_equal(machine.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET].count, 3);
     assert_true(machine.messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].piece[0].postal.alpha_s.has_interval);

@@ -377,7 +377,7 @@ static void copies_reductions_and_times_are_fitted(void **unused) {
     assert_int_equal(machine->shared_copy_count[PTO_COPY_D2H], 1);
     assert_int_equal(machine->shared_copies[PTO_COPY_D2H][0].procs, 3);
     assert_within(machine->shared_copies[PTO_COPY_D2H][0].postal.beta_s_per_byte.value, 1.3e-10, 0.02);
-    assert_within(machine->reduce[PTO_SPACE_GPU].beta_s_per_byte.value, 2e-12, 0.02);
+    assert_within(machine->reduce[PTO_SPACE_GPU].piece[0].postal.beta_s_per_byte.value, 2e-12, 0.02);
     assert_within(machine->peer[PTO_REACH_OFF_SOCKET].beta_s_per_byte.value, 5e-12, 0.02);
     assert_within(machine->signal_s.value, flag_s, 0.02);
     pto_fit_fini(&fit);
@@ -403,8 +403,8 @@ static void further_messages_and_the_queue_are_told_apart(void **unused) {
         }
     }
     pto_fit_t fit = must_fit(&samples, &any_node);
-    assert_within(fit.per_message[PTO_SPACE_CPU].alpha_s.value, 4e-7, 0.03);
-    assert_within(fit.per_message[PTO_SPACE_CPU].queue_s.value, 3e-8, 0.02);
+    assert_within(fit.machine.per_message[PTO_SPACE_CPU].alpha_s.value, 4e-7, 0.03);
+    assert_within(fit.machine.per_message[PTO_SPACE_CPU].queue_s.value, 3e-8, 0.02);
     pto_fit_fini(&fit);
     pto_samples_fini(&samples);
 }
@@ -463,7 +463,10 @@ static void no_messages_and_no_node_shape_are_errors(void **unused) {
     assert_non_null(strstr(err.message, "messages"));
     add_messages(&samples, 5, &state);
     assert_int_equal(pto_fit_samples(&samples, "m", "s", &nothing, &fit, &err), PTO_ERR_NOT_FOUND);
-    assert_non_null(strstr(err.message, "--node sockets="));
+    assert_non_null(strstr(err.message, "--node sockets=N"));
+    pto_fit_options_t no_gpus = {.node = {.sockets = 2, .cores = 16}};
+    assert_int_equal(pto_fit_samples(&samples, "m", "s", &no_gpus, &fit, &err), PTO_ERR_NOT_FOUND);
+    assert_non_null(strstr(err.message, "--node gpus=1"));
     pto_samples_fini(&samples);
 }
 

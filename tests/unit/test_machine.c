@@ -62,8 +62,11 @@ static void a_whole_machine_is_read(void **state) {
     assert_int_equal(m.shared_copy_count[PTO_COPY_H2D], 2);
     assert_int_equal(m.shared_copies[PTO_COPY_H2D][1].procs, 4);
     assert_true(m.shared_copies[PTO_COPY_H2D][1].postal.beta_s_per_byte.value == 8e-11);
-    assert_true(m.reduce[PTO_SPACE_CPU].alpha_s.value == 0);
-    assert_true(pto_postal_known(&m.reduce[PTO_SPACE_CPU]));
+    assert_int_equal(m.reduce[PTO_SPACE_CPU].count, 1);
+    assert_true(m.reduce[PTO_SPACE_CPU].piece[0].postal.alpha_s.value == 0);
+    assert_int_equal(m.reduce[PTO_SPACE_GPU].count, 2);
+    assert_true(m.per_message[PTO_SPACE_CPU].queue_s.high == 3e-9);
+    assert_false(pto_param_known(&m.per_message[PTO_SPACE_GPU].alpha_s));
     assert_true(m.peer[PTO_REACH_ON_SOCKET].alpha_s.value == 1.5e-5);
     assert_true(m.signal_s.value == 1e-7 && m.signal_s.high == 2e-7);
     assert_true(m.event_s.value == 2e-6 && !m.event_s.has_interval);
@@ -212,7 +215,6 @@ static void bad_keys_are_refused(void **state) {
         {BODY "<<: {a: b}\n", PTO_ERR_KEY, 5, 1, {"unknown key '<<'"}},
         {BODY "source: again\n", PTO_ERR_KEY, 5, 1, {"duplicate key 'source'", "line 2"}},
         {BODY "energy: {cpu: 1}\n", PTO_ERR_KEY, 5, 1, {"'energy'", "not supported yet"}},
-        {BODY "per_message: 1\n", PTO_ERR_KEY, 5, 1, {"'per_message'", "not supported yet"}},
         {"source: s\nnode: {sockets: 1, gpus: 1, cores: 1}\n" MESSAGES,
          PTO_ERR_KEY,
          1,

@@ -92,10 +92,28 @@ static void assert_same_copies(const pto_machine_t *a, const pto_machine_t *b) {
     }
 }
 
+static void assert_same_reduce(const pto_reduce_cost_t *a, const pto_reduce_cost_t *b) {
+    assert_int_equal(a->count, b->count);
+    for (int k = 0; k < a->count; k++) {
+        assert_int_equal(a->piece[k].from_bytes, b->piece[k].from_bytes);
+        assert_int_equal(a->piece[k].below_bytes, b->piece[k].below_bytes);
+        assert_same_postal(&a->piece[k].postal, &b->piece[k].postal);
+    }
+}
+
+static void assert_same_per_message(const pto_per_message_t *a, const pto_per_message_t *b) {
+    assert_same_param(&a->alpha_s, &b->alpha_s);
+    assert_same_param(&a->queue_s, &b->queue_s);
+    assert_int_equal(a->sample_count, b->sample_count);
+    assert_true(a->residual == b->residual);
+    assert_string_equal(a->flagged != NULL ? a->flagged : "", b->flagged != NULL ? b->flagged : "");
+}
+
 static void assert_same_rest(const pto_machine_t *a, const pto_machine_t *b) {
     for (int i = 0; i < PTO_SPACE_COUNT; i++) {
         assert_same_param(&a->injection_s_per_byte[i], &b->injection_s_per_byte[i]);
-        assert_same_postal(&a->reduce[i], &b->reduce[i]);
+        assert_same_reduce(&a->reduce[i], &b->reduce[i]);
+        assert_same_per_message(&a->per_message[i], &b->per_message[i]);
     }
     for (int reach = 0; reach < PTO_REACH_COUNT; reach++) {
         assert_same_postal(&a->peer[reach], &b->peer[reach]);

@@ -61,22 +61,12 @@ typedef struct {
     int64_t from_bytes;  /* the sizes that the samples had */
     int64_t below_bytes; /* of a piece; INT64_MAX for the last and for what has no pieces */
     int64_t sample_count;
-    double residual; /* median of |T fitted / T measured - 1| over those samples */
+    double residual; /* median of |T fitted - T measured| / max(T measured, 50 ns) over those samples */
     char note[PTO_FIT_NOTE_MAX];
 } pto_fit_entry_t;
 
-/* Cost of a process's further messages in flight (Bienz, Gropp, Olson, EuroMPI 2018, for the queue):
- * T = T(1 message) + alpha_s (n - 1) + queue_s n (n - 1) / 2 + (bytes, as the postal model has them). */
-typedef struct {
-    pto_param_t alpha_s;
-    pto_param_t queue_s;
-    int64_t sample_count;
-    double residual;
-} pto_per_message_t;
-
 typedef struct {
     pto_machine_t machine;
-    pto_per_message_t per_message[PTO_SPACE_COUNT]; /* not yet part of a machine */
     int entry_count;
     pto_fit_entry_t *entry;
 } pto_fit_t;

@@ -87,6 +87,33 @@ typedef struct {
     pto_piece_t piece[PTO_PIECE_MAX];
 } pto_message_cost_t;
 
+/* The cost of combining two buffers of [from_bytes, below_bytes) each. */
+typedef struct {
+    int64_t from_bytes;
+    int64_t below_bytes; /* INT64_MAX for the last piece */
+    pto_postal_t postal;
+} pto_reduce_piece_t;
+
+enum { PTO_REDUCE_PIECE_MAX = 4 };
+
+/* Reduction cost by the bytes of one input, since caches make pieces: in rising order, without gaps, the
+ * first from 0 bytes. count 0: unknown. */
+typedef struct {
+    int count;
+    pto_reduce_piece_t piece[PTO_REDUCE_PIECE_MAX];
+} pto_reduce_cost_t;
+
+/* Cost of one process's further messages in flight (Bienz, Gropp, Olson, EuroMPI 2018, for the queue):
+ * T = T(1 message) + alpha_s (n - 1) + queue_s n (n - 1) / 2 + (bytes, as the postal model has them).
+ * No price uses it. */
+typedef struct {
+    pto_param_t alpha_s;
+    pto_param_t queue_s;
+    int64_t sample_count; /* 0: not said */
+    double residual;      /* 0: not said */
+    char *flagged;        /* or NULL */
+} pto_per_message_t;
+
 /* Copies that `procs` processes make from or to one GPU at once: each process's time for bytes of its own. */
 typedef struct {
     int procs;
@@ -123,9 +150,10 @@ typedef struct {
     pto_postal_t copies[PTO_COPY_COUNT][PTO_REACH_COUNT];
     int shared_copy_count[PTO_COPY_COUNT];
     pto_shared_copy_t *shared_copies[PTO_COPY_COUNT]; /* rising in procs */
-    pto_postal_t reduce[PTO_SPACE_COUNT];             /* bytes of one input */
-    pto_postal_t peer[PTO_REACH_COUNT];               /* GPU to GPU copies of one node */
-    pto_param_t signal_s;                             /* a flag set by one process seen by another */
+    pto_reduce_cost_t reduce[PTO_SPACE_COUNT];
+    pto_per_message_t per_message[PTO_SPACE_COUNT]; /* alpha_s.line == 0: absent */
+    pto_postal_t peer[PTO_REACH_COUNT];             /* GPU to GPU copies of one node */
+    pto_param_t signal_s;                           /* a flag set by one process seen by another */
     pto_param_t kernel_launch_s;
     pto_param_t event_s;
     pto_param_t gpu_memory_bytes;  /* of one GPU */
@@ -150,6 +178,9 @@ void pto_machine_fini(pto_machine_t *machine);
  * such messages. */
 const pto_piece_t *pto_machine_message(const pto_machine_t *machine, pto_space_t space, pto_level_t level,
                                        int64_t bytes);
+
+/* What combining two buffers of `bytes` each costs; NULL where the machine does not know. */
+const pto_postal_t *pto_machine_reduce(const pto_machine_t *machine, pto_space_t space, int64_t bytes);
 
 /* The library's row for a call of `bytes` among `procs` processes; NULL where the machine does not say. */
 const pto_library_rule_t *pto_machine_library(const pto_machine_t *machine, const char *collective,

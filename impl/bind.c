@@ -1,0 +1,285 @@
+/* Binding a plan's buffers to memory: temporaries in two arenas, the user's own where they can be used as
+ * they are, the owner's of the same GPU through the device's handles, and the flags in one segment a node. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec_internal.h"
+
+enum { ALIGN_BYTES = 256 };
+
+static size_t aligned(int64_t bytes) { return ((size_t)bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES; }
+
+static bool holds(const pto_exec_t *exec, int buffer) {
+    const pto_buffer_t *held = pto_plan_buffer(exec->plan, buffer);
+    int64_t core = exec->job.logical % pto_plan_request(exec->plan)->layout.cores_per_gpu;
+    return core >= held->core_first && core < held->core_first + held->core_count;
+}
+
+/* --- what the steps do with the buffers ------------------------------------------------------------------
+ */
+
+static bool reads(const pto_step_t *step) {
+    return step->kind == PTO_STEP_SEND || step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE;
+}
+
+static bool writes(const pto_step_t *step) {
+    return step->kind == PTO_STEP_RECV || step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE;
+}
+
+static void note_shared(pto_exec_t *exec, const pto_stage_t *stage) {
+    for (int i = 0; i < stage->step_count; i++) {
+        const pto_step_t *step = pto_plan_step(exec->plan, stage->step_first + i);
+        if (reads(step) && step->source.of_owner)
+            exec->bound[step->source.buffer].of_owner = true;
+        if (writes(step) && step->target.of_owner)
+            exec->bound[step->target.buffer].of_owner = true;
+    }
+}
+
+/* Whether some stage reads the user's input after another began to write the output: then they can't be the
+ * same memory. One that does both copies a process's own bytes onto themselves. */
+static bool keeps_reading(const pto_plan_t *plan) {
+    int written_at = pto_plan_node_count(plan);
+    for (int n = 0; n < pto_plan_node_count(plan); n++) {
+        const pto_node_t *node = pto_plan_node(plan, n);
+        if (node->kind != PTO_NODE_STAGE)
+            continue;
+        const pto_stage_t *stage = pto_plan_stage(plan, node->stage);
+        for (int i = 0; i < stage->step_count; i++) {
+            const pto_step_t *step = pto_plan_step(plan, stage->step_first + i);
+            if (n > written_at && reads(step) &&
+                pto_plan_buffer(plan, step->source.buffer)->role == PTO_ROLE_IN)
+                return true;
+            if (n < written_at && writes(step) &&
+                pto_plan_buffer(plan, step->target.buffer)->role == PTO_ROLE_OUT)
+                written_at = n;
+        }
+    }
+    return false;
+}
+
+/* --- this process's own memory ---------------------------------------------------------------------------
+ */
+
+/* Lay the temporaries of one space out from `arena` on (NULL: only count); the bytes of all. */
+static size_t lay_out(pto_exec_t *exec, pto_space_t space, char *arena) {
+    size_t total = 0;
+    for (int b = 0; b < pto_plan_buffer_count(exec->plan); b++) {
+        const pto_buffer_t *buffer = pto_plan_buffer(exec->plan, b);
+        if (buffer->role != PTO_ROLE_TEMPORARY || buffer->space != space || !holds(exec, b))
+            continue;
+        if (arena)
+            exec->bound[b].memory = arena + total;
+        total += aligned(pto_buffer_bytes(exec->plan, b, exec->job.logical));
+    }
+    return total;
+}
+
+static pto_status_t allocate_arenas(pto_exec_t *exec, pto_error_t *err) {
+    size_t device_bytes = lay_out(exec, PTO_SPACE_GPU, NULL);
+    size_t staging_bytes = lay_out(exec, PTO_SPACE_CPU, NULL);
+    pto_status_t status = PTO_OK;
+    if (device_bytes > 0)
+        status = exec->device->allocate(device_bytes, &exec->device_arena, err);
+    if (status == PTO_OK && staging_bytes > 0)
+        status = exec->device->allocate_staging(staging_bytes, &exec->staging_arena, err);
+    if (status != PTO_OK)
+        return status;
+    lay_out(exec, PTO_SPACE_GPU, exec->device_arena);
+    lay_out(exec, PTO_SPACE_CPU, exec->staging_arena);
+    return PTO_OK;
+}
+
+static pto_status_t bind_user(pto_exec_t *exec, int b, const void *user, bool shadow, void **shadowed,
+                              pto_error_t *err) {
+    const pto_buffer_t *buffer = pto_plan_buffer(exec->plan, b);
+    int64_t bytes = pto_buffer_bytes(exec->plan, b, exec->job.logical);
+    memcpy(&exec->bound[b].memory, &user, sizeof user); /* a plan never writes the input */
+    if (bytes == 0)
+        return PTO_OK;
+    if (!user)
+        return pto_error_set(err, PTO_ERR_RANGE, "rank %lld holds user data, but its '%s' buffer is NULL",
+                             (long long)exec->job.logical, buffer->name);
+    if (exec->bound[b].of_owner && !shadow) {
+        pto_memory_handle_t handle;
+        pto_error_t reason;
+        pto_status_t status = exec->device->export_memory(user, &handle, &reason);
+        shadow = status == PTO_ERR_NOT_APPLICABLE;
+        if (status != PTO_OK && !shadow) {
+            if (err)
+                *err = reason;
+            return status;
+        }
+    }
+    if (!shadow)
+        return PTO_OK;
+    pto_status_t status = exec->device->allocate((size_t)bytes, shadowed, err);
+    exec->bound[b].memory = *shadowed;
+    return status;
+}
+
+static pto_status_t bind_own(pto_exec_t *exec, const void *in, void *out, pto_error_t *err) {
+    bool in_place = in == out;
+    bool shadow = in_place && (pto_plan_request(exec->plan)->collective != PTO_COLLECTIVE_ALLREDUCE ||
+                               keeps_reading(exec->plan));
+    exec->user_in = in;
+    exec->user_out = out;
+    pto_status_t status = allocate_arenas(exec, err);
+    for (int b = 0; b < pto_plan_buffer_count(exec->plan) && status == PTO_OK; b++) {
+        pto_role_t role = pto_plan_buffer(exec->plan, b)->role;
+        if (role == PTO_ROLE_TEMPORARY || !holds(exec, b))
+            continue;
+        if (role == PTO_ROLE_IN)
+            status = bind_user(exec, b, in, shadow, &exec->shadow_in, err);
+        else
+            status = bind_user(exec, b, out, false, &exec->shadow_out, err);
+    }
+    return status;
+}
+
+/* --- the owner's memory ----------------------------------------------------------------------------------
+ */
+
+typedef struct {
+    pto_memory_handle_t handle;
+    bool empty; /* nothing to reach */
+} offer_t;
+
+static pto_status_t make_offers(const pto_exec_t *exec, offer_t *offers, pto_error_t *err) {
+    for (int b = 0; b < pto_plan_buffer_count(exec->plan); b++) {
+        const pto_bound_t *bound = &exec->bound[b];
+        offers[b].empty = !bound->of_owner || pto_buffer_bytes(exec->plan, b, exec->job.logical) == 0;
+        if (offers[b].empty)
+            continue;
+        pto_status_t status = exec->device->export_memory(bound->memory, &offers[b].handle, err);
+        if (status != PTO_OK)
+            return status;
+    }
+    return PTO_OK;
+}
+
+static pto_status_t take_offers(pto_exec_t *exec, const offer_t *offers, pto_error_t *err) {
+    int64_t cores = pto_plan_request(exec->plan)->layout.cores_per_gpu;
+    int64_t owner = exec->job.logical - exec->job.logical % cores;
+    if (exec->job.node_of[owner] != exec->job.node_of[exec->job.logical])
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "ranks %lld and %lld share a GPU in the plan, but not a node", (long long)owner,
+                             (long long)exec->job.logical);
+    for (int b = 0; b < pto_plan_buffer_count(exec->plan); b++) {
+        pto_bound_t *bound = &exec->bound[b];
+        if (offers[b].empty)
+            continue;
+        void *opened = NULL;
+        pto_status_t status = exec->device->open_memory(&offers[b].handle, &opened, err);
+        if (status != PTO_OK)
+            return status;
+        bound->owner = opened;
+        bound->opened = true;
+    }
+    return PTO_OK;
+}
+
+/* Collective among a GPU's processes, and in its errors among all. */
+static pto_status_t reach_owner(pto_exec_t *exec, offer_t *offers, pto_error_t *err) {
+    int64_t cores = pto_plan_request(exec->plan)->layout.cores_per_gpu;
+    int core = (int)(exec->job.logical % cores);
+    int buffers = pto_plan_buffer_count(exec->plan);
+    MPI_Comm gpu = MPI_COMM_NULL;
+    pto_status_t status = core == 0 ? make_offers(exec, offers, err) : PTO_OK;
+    status = pto_agree(exec->job.comm, status, err);
+    if (status == PTO_OK)
+        status = PTO_MPI(MPI_Comm_split(exec->job.comm, (int)(exec->job.logical / cores), core, &gpu), err);
+    if (status == PTO_OK)
+        status = PTO_MPI(MPI_Bcast(offers, buffers * (int)sizeof *offers, MPI_BYTE, 0, gpu), err);
+    if (status == PTO_OK && core > 0)
+        status = take_offers(exec, offers, err);
+    for (int b = 0; b < buffers && core == 0; b++)
+        exec->bound[b].owner = exec->bound[b].memory;
+    if (gpu != MPI_COMM_NULL)
+        MPI_Comm_free(&gpu);
+    return pto_agree(exec->job.comm, status, err);
+}
+
+static pto_status_t share(pto_exec_t *exec, pto_error_t *err) {
+    bool any = false;
+    int buffers = pto_plan_buffer_count(exec->plan);
+    for (int b = 0; b < buffers; b++)
+        any = any || exec->bound[b].of_owner;
+    if (!any)
+        return PTO_OK;
+    offer_t *offers = calloc((size_t)buffers, sizeof *offers);
+    pto_status_t status =
+        pto_agree(exec->job.comm, offers ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory"), err);
+    if (status == PTO_OK && offers)
+        status = reach_owner(exec, offers, err);
+    free(offers);
+    return status;
+}
+
+/* --- flags -----------------------------------------------------------------------------------------------
+ */
+
+/* A row of counters for each sending process of the node, by flag and receiver; no two rows share a cache
+ * line. */
+atomic_uint_fast64_t *pto_exec_counter(const pto_exec_t *exec, int64_t from, int64_t to, int flag) {
+    int sender = exec->job.place_in_node[from], receiver = exec->job.place_in_node[to];
+    char *row = (char *)exec->flags + (size_t)sender * exec->flag_row_bytes;
+    return (atomic_uint_fast64_t *)(void *)row + (size_t)flag * (size_t)exec->flag_rows + receiver;
+}
+
+static pto_status_t make_flags(pto_exec_t *exec, pto_error_t *err) {
+    int flags = pto_plan_flag_count(exec->plan), place = 0;
+    if (flags == 0)
+        return PTO_OK;
+    pto_status_t status = PTO_MPI(MPI_Comm_size(exec->job.node, &exec->flag_rows), err);
+    if (status == PTO_OK)
+        status = PTO_MPI(MPI_Comm_rank(exec->job.node, &place), err);
+    exec->flag_row_bytes = aligned((int64_t)sizeof(atomic_uint_fast64_t) * flags * exec->flag_rows);
+    if (status == PTO_OK && place == 0) {
+        status = pto_shared_create((size_t)exec->flag_rows * exec->flag_row_bytes, &exec->flags,
+                                   &exec->flags_handle, err);
+        exec->flags_own = status == PTO_OK;
+    }
+    status = pto_agree(exec->job.comm, status, err);
+    if (status == PTO_OK)
+        status = PTO_MPI(
+            MPI_Bcast(&exec->flags_handle, (int)sizeof exec->flags_handle, MPI_BYTE, 0, exec->job.node), err);
+    if (status == PTO_OK && place > 0)
+        status = pto_shared_open(&exec->flags_handle, &exec->flags, err);
+    return pto_agree(exec->job.comm, status, err);
+}
+
+/* --- all of it -------------------------------------------------------------------------------------------
+ */
+
+pto_status_t pto_exec_bind(pto_exec_t *exec, const void *in, void *out, pto_error_t *err) {
+    for (int n = 0; n < pto_plan_node_count(exec->plan); n++) {
+        const pto_node_t *node = pto_plan_node(exec->plan, n);
+        if (node->kind == PTO_NODE_STAGE)
+            note_shared(exec, pto_plan_stage(exec->plan, node->stage));
+    }
+    pto_status_t status = pto_agree(exec->job.comm, bind_own(exec, in, out, err), err);
+    if (status == PTO_OK)
+        status = share(exec, err);
+    return status == PTO_OK ? make_flags(exec, err) : status;
+}
+
+void pto_exec_unbind(pto_exec_t *exec) {
+    int buffers = exec->bound ? pto_plan_buffer_count(exec->plan) : 0;
+    bool shared = false;
+    for (int b = 0; b < buffers; b++) {
+        shared = shared || exec->bound[b].of_owner;
+        if (exec->bound[b].opened)
+            exec->device->close_memory(exec->bound[b].owner, NULL);
+    }
+    /* Nobody may free what another process still has open. */
+    if (shared && !exec->failed)
+        MPI_Barrier(exec->job.comm);
+    if (exec->flags)
+        (exec->flags_own ? pto_shared_destroy : pto_shared_close)(exec->flags, &exec->flags_handle);
+    exec->device->release(exec->shadow_in, NULL);
+    exec->device->release(exec->shadow_out, NULL);
+    exec->device->release(exec->device_arena, NULL);
+    exec->device->release_staging(exec->staging_arena, NULL);
+    free(exec->bound);
+}

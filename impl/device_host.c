@@ -1,0 +1,186 @@
+/* The device that every machine has: host memory stands in for a GPU's, and POSIX shared memory for CUDA IPC.
+ * Everything is done at once, by the calling process; streams hold nothing. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "portolan/device.h"
+#include "reduce.h"
+#include "shared.h"
+
+/* A piece of memory: allocated here, or another process's opened here. */
+typedef struct piece {
+    struct piece *next;
+    char *memory;
+    bool own;
+    pto_shared_handle_t handle;
+} piece_t;
+
+typedef struct {
+    pto_shared_handle_t shared;
+    uint64_t offset_bytes;
+} place_t;
+
+_Static_assert(sizeof(place_t) <= PTO_HANDLE_BYTES, "a place must fit into a handle");
+
+static piece_t *pieces;
+static pthread_mutex_t pieces_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static pto_status_t keep(char *memory, bool own, const pto_shared_handle_t *handle, pto_error_t *err) {
+    piece_t *piece = malloc(sizeof *piece);
+    if (!piece)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    pthread_mutex_lock(&pieces_lock);
+    *piece = (piece_t){pieces, memory, own, *handle};
+    pieces = piece;
+    pthread_mutex_unlock(&pieces_lock);
+    return PTO_OK;
+}
+
+/* The link to the piece that holds an address. Needs the lock. */
+static piece_t **find(const void *memory) {
+    const char *at = memory;
+    piece_t **link = &pieces;
+    while (*link && (at < (*link)->memory || at >= (*link)->memory + (*link)->handle.bytes))
+        link = &(*link)->next;
+    return link;
+}
+
+static pto_status_t host_select(int64_t gpu, pto_error_t *err) {
+    (void)gpu;
+    (void)err;
+    return PTO_OK;
+}
+
+static bool host_mpi_reaches(void) { return true; }
+
+static pto_status_t host_allocate(size_t bytes, void **memory, pto_error_t *err) {
+    void *made = NULL;
+    pto_shared_handle_t handle;
+    pto_status_t status = pto_shared_create(bytes, &made, &handle, err);
+    if (status != PTO_OK)
+        return status;
+    status = keep(made, true, &handle, err);
+    if (status != PTO_OK) {
+        pto_shared_destroy(made, &handle);
+        return status;
+    }
+    *memory = made;
+    return PTO_OK;
+}
+
+static pto_status_t drop(void *memory, pto_error_t *err) {
+    if (!memory)
+        return PTO_OK;
+    pthread_mutex_lock(&pieces_lock);
+    piece_t **link = find(memory);
+    piece_t *piece = *link;
+    if (piece)
+        *link = piece->next;
+    pthread_mutex_unlock(&pieces_lock);
+    if (!piece)
+        return pto_error_set(err, PTO_ERR_RANGE, "memory that the host device did not allocate or open");
+    (piece->own ? pto_shared_destroy : pto_shared_close)(piece->memory, &piece->handle);
+    free(piece);
+    return PTO_OK;
+}
+
+static pto_status_t host_allocate_staging(size_t bytes, void **memory, pto_error_t *err) {
+    void *made = malloc(bytes > 0 ? bytes : 1);
+    if (!made)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for %zu bytes", bytes);
+    *memory = made;
+    return PTO_OK;
+}
+
+static pto_status_t host_release_staging(void *memory, pto_error_t *err) {
+    (void)err;
+    free(memory);
+    return PTO_OK;
+}
+
+static pto_status_t host_stream_create(void **stream, pto_error_t *err) {
+    (void)err;
+    *stream = NULL;
+    return PTO_OK;
+}
+
+static pto_status_t host_stream_wait(void *stream, pto_error_t *err) {
+    (void)stream;
+    (void)err;
+    return PTO_OK;
+}
+
+static pto_status_t host_poll(void *stream, bool *finished, pto_error_t *err) {
+    *finished = true;
+    return host_stream_wait(stream, err);
+}
+
+static pto_status_t host_copy(const pto_move_t *move, void *stream, pto_error_t *err) {
+    (void)stream;
+    (void)err;
+    for (size_t row = 0; row < move->rows; row++)
+        memmove((char *)move->target + row * move->target_pitch_bytes,
+                (const char *)move->source + row * move->source_pitch_bytes, move->bytes);
+    return PTO_OK;
+}
+
+static pto_status_t host_reduce(void *target, const void *source, size_t count, pto_datatype_t datatype,
+                                pto_op_t op, void *stream, pto_error_t *err) {
+    (void)stream;
+    (void)err;
+    pto_reduce_host(target, source, count, datatype, op);
+    return PTO_OK;
+}
+
+static pto_status_t host_export(const void *memory, pto_memory_handle_t *handle, pto_error_t *err) {
+    place_t place = {0};
+    pthread_mutex_lock(&pieces_lock);
+    const piece_t *piece = *find(memory);
+    if (piece) {
+        place.shared = piece->handle;
+        place.offset_bytes = (uint64_t)((const char *)memory - piece->memory);
+    }
+    pthread_mutex_unlock(&pieces_lock);
+    if (!piece)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "memory that the host device did not allocate");
+    memcpy(handle->byte, &place, sizeof place);
+    return PTO_OK;
+}
+
+static pto_status_t host_open(const pto_memory_handle_t *handle, void **memory, pto_error_t *err) {
+    place_t place;
+    void *opened = NULL;
+    memcpy(&place, handle->byte, sizeof place);
+    pto_status_t status = pto_shared_open(&place.shared, &opened, err);
+    if (status != PTO_OK)
+        return status;
+    status = keep(opened, false, &place.shared, err);
+    if (status != PTO_OK) {
+        pto_shared_close(opened, &place.shared);
+        return status;
+    }
+    *memory = (char *)opened + place.offset_bytes;
+    return PTO_OK;
+}
+
+extern const pto_device_t pto_device_host;
+const pto_device_t pto_device_host = {
+    .name = "host",
+    .summary = "host memory in the place of a GPU's; its times are no GPU's",
+    .select = host_select,
+    .mpi_reaches = host_mpi_reaches,
+    .allocate = host_allocate,
+    .release = drop,
+    .allocate_staging = host_allocate_staging,
+    .release_staging = host_release_staging,
+    .stream_create = host_stream_create,
+    .stream_destroy = host_stream_wait,
+    .copy = host_copy,
+    .reduce = host_reduce,
+    .finish = host_stream_wait,
+    .poll = host_poll,
+    .export_memory = host_export,
+    .open_memory = host_open,
+    .close_memory = drop,
+};

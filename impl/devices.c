@@ -1,0 +1,38 @@
+/* The devices that this library was built with: one line each. */
+#include <string.h>
+
+#include "portolan/device.h"
+
+extern const pto_device_t pto_device_host;
+#ifdef PORTOLAN_CUDA
+extern const pto_device_t pto_device_cuda;
+#endif
+
+static const pto_device_t *const devices[] = {
+    &pto_device_host,
+#ifdef PORTOLAN_CUDA
+    &pto_device_cuda,
+#endif
+};
+
+int pto_device_count(void) { return (int)(sizeof devices / sizeof *devices); }
+
+const pto_device_t *pto_device_at(int index) { return devices[index]; }
+
+pto_status_t pto_device_find(const char *name, const pto_device_t **device, pto_error_t *err) {
+    char known[128] = "";
+    for (int i = 0; i < pto_device_count(); i++) {
+        if (strcmp(name, devices[i]->name) == 0) {
+            *device = devices[i];
+            return PTO_OK;
+        }
+        strncat(known, i ? ", " : "", sizeof known - strlen(known) - 1);
+        strncat(known, devices[i]->name, sizeof known - strlen(known) - 1);
+    }
+    return pto_error_set(err, PTO_ERR_NOT_FOUND, "unknown device '%s'; this build knows: %s", name, known);
+}
+
+const char *pto_op_name(pto_op_t op) {
+    static const char *const name[PTO_OP_COUNT] = {"sum", "prod", "min", "max"};
+    return name[op];
+}

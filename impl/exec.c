@@ -1,0 +1,368 @@
+/* Making, running and freeing an executor: the interpreter of the flat schedule. */
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "exec_internal.h"
+#include "portolan/strategy.h"
+#include "reduce.h"
+
+enum { SPINS_BEFORE_YIELD = 200 };
+
+/* --- doing one entry -------------------------------------------------------------------------------------
+ */
+
+/* What the stream holds must have happened before the processor or MPI looks. */
+static pto_status_t settle(pto_exec_t *exec, bool wait, bool *finished, pto_error_t *err) {
+    *finished = true;
+    if (!exec->pending)
+        return PTO_OK;
+    pto_status_t status =
+        wait ? exec->device->finish(exec->stream, err) : exec->device->poll(exec->stream, finished, err);
+    exec->pending = status == PTO_OK && !*finished;
+    return status;
+}
+
+static pto_status_t message_error(const pto_exec_t *exec, const pto_do_t *todo, int code, pto_error_t *err) {
+    const pto_exec_end_t *end = (const pto_exec_end_t *)exec->ends.item + todo->first;
+    for (int i = 0; code == MPI_ERR_IN_STATUS && i < todo->count; i++) {
+        int cause = exec->statuses[i].MPI_ERROR;
+        if (cause == MPI_SUCCESS || cause == MPI_ERR_PENDING)
+            continue;
+        pto_error_t why;
+        pto_mpi(cause, end[i].sends ? "send to" : "receive from", &why);
+        return pto_error_set(err, PTO_ERR_IO, "message with MPI rank %d: %s", end[i].peer, why.message);
+    }
+    return pto_mpi(code, "MPI_Waitall", err);
+}
+
+static pto_status_t do_finish(pto_exec_t *exec, const pto_do_t *todo, bool wait, bool *finished,
+                              pto_error_t *err) {
+    MPI_Request *request = (MPI_Request *)exec->requests.item + todo->first;
+    int flag = 1;
+    int code = wait ? MPI_Waitall(todo->count, request, exec->statuses)
+                    : MPI_Testall(todo->count, request, &flag, exec->statuses);
+    *finished = flag != 0;
+    return code == MPI_SUCCESS ? PTO_OK : message_error(exec, todo, code, err);
+}
+
+static pto_status_t do_moves(pto_exec_t *exec, const pto_do_t *todo, pto_error_t *err) {
+    const pto_exec_move_t *item = (const pto_exec_move_t *)exec->moves.item + todo->first;
+    pto_status_t status = PTO_OK;
+    bool finished;
+    for (int i = 0; i < todo->count && status == PTO_OK; i++) {
+        const pto_move_t *move = &item[i].move;
+        if (item[i].on_device) {
+            status = exec->device->copy(move, exec->stream, err);
+            exec->pending = true;
+            continue;
+        }
+        status = settle(exec, true, &finished, err);
+        for (size_t row = 0; row < move->rows; row++)
+            memcpy((char *)move->target + row * move->target_pitch_bytes,
+                   (const char *)move->source + row * move->source_pitch_bytes, move->bytes);
+    }
+    return status;
+}
+
+static pto_status_t do_reductions(pto_exec_t *exec, const pto_do_t *todo, pto_error_t *err) {
+    const pto_exec_reduction_t *item = (const pto_exec_reduction_t *)exec->reductions.item + todo->first;
+    pto_datatype_t datatype = pto_plan_request(exec->plan)->datatype;
+    pto_status_t status = PTO_OK;
+    bool finished;
+    for (int i = 0; i < todo->count && status == PTO_OK; i++) {
+        if (item[i].on_device) {
+            status = exec->device->reduce(item[i].target, item[i].source, item[i].count, datatype, exec->op,
+                                          exec->stream, err);
+            exec->pending = true;
+            continue;
+        }
+        status = settle(exec, true, &finished, err);
+        if (status == PTO_OK)
+            pto_reduce_host(item[i].target, item[i].source, item[i].count, datatype, exec->op);
+    }
+    return status;
+}
+
+static void do_signals(pto_exec_t *exec, const pto_do_t *todo) {
+    const pto_exec_signal_t *signal = (const pto_exec_signal_t *)exec->signals.item + todo->first;
+    for (int i = 0; i < todo->count; i++)
+        atomic_fetch_add_explicit(signal[i].counter, 1, memory_order_release);
+}
+
+/* While it waits, a process must let MPI move on what others need of it. */
+static pto_status_t await(pto_exec_t *exec, const pto_exec_signal_t *signal, bool wait, bool *finished,
+                          pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    int spins = 0, flag = 0;
+    while (atomic_load_explicit(signal->counter, memory_order_acquire) < signal->seen + 1) {
+        *finished = false;
+        if (!wait || status != PTO_OK)
+            return status;
+        if (++spins < SPINS_BEFORE_YIELD)
+            continue;
+        status =
+            PTO_MPI(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, exec->job.comm, &flag, MPI_STATUS_IGNORE), err);
+        sched_yield();
+    }
+    *finished = true;
+    return PTO_OK;
+}
+
+/* A later signal of the same origin is awaited by an entry of its own, so each keeps its own tally: `stride`
+ * signals a run come along its counter. */
+static pto_status_t do_waits(pto_exec_t *exec, const pto_do_t *todo, bool wait, bool *finished,
+                             pto_error_t *err) {
+    pto_exec_signal_t *signal = (pto_exec_signal_t *)exec->signals.item + todo->first;
+    pto_status_t status = PTO_OK;
+    *finished = true;
+    for (int i = 0; i < todo->count && status == PTO_OK && *finished; i++)
+        status = await(exec, &signal[i], wait, finished, err);
+    for (int i = 0; i < todo->count && status == PTO_OK && *finished; i++)
+        signal[i].seen += signal[i].stride;
+    return status;
+}
+
+static pto_status_t do_post(pto_exec_t *exec, const pto_do_t *todo, pto_error_t *err) {
+    return PTO_MPI(MPI_Startall(todo->count, (MPI_Request *)exec->requests.item + todo->first), err);
+}
+
+static pto_status_t do_one(pto_exec_t *exec, const pto_do_t *todo, bool wait, bool *finished,
+                           pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    *finished = true;
+    if (todo->kind == PTO_DO_MOVE)
+        return do_moves(exec, todo, err);
+    if (todo->kind == PTO_DO_REDUCE)
+        return do_reductions(exec, todo, err);
+    if (todo->kind == PTO_DO_FINISH)
+        return do_finish(exec, todo, wait, finished, err);
+    if (todo->kind == PTO_DO_WAIT)
+        return do_waits(exec, todo, wait, finished, err);
+    status = settle(exec, wait, finished, err);
+    if (status != PTO_OK || !*finished)
+        return status;
+    if (todo->kind == PTO_DO_POST)
+        return do_post(exec, todo, err);
+    if (todo->kind == PTO_DO_SIGNAL) {
+        do_signals(exec, todo);
+        return PTO_OK;
+    }
+    *finished = wait;
+    return wait ? pto_library_call(exec, (pto_library_call_t *)exec->calls.item + todo->first, err) : PTO_OK;
+}
+
+/* --- running ---------------------------------------------------------------------------------------------
+ */
+
+/* Tests make the processes drift apart. */
+static void delay(pto_exec_t *exec) {
+    exec->random = exec->random * 6364136223846793005u + 1442695040888963407u;
+    double seconds = exec->options.delay_max_s * (double)(exec->random >> 33) / 2147483648.0;
+    struct timespec pause = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    nanosleep(&pause, NULL);
+}
+
+static pto_status_t fail(pto_exec_t *exec, pto_status_t status, pto_error_t *err) {
+    char where[256];
+    pto_exec_where(exec, where, sizeof where);
+    exec->failed = true;
+    exec->under_way = false;
+    if (!err)
+        return status;
+    pto_error_t why = *err;
+    return pto_error_set(err, status, "%s: %s", where, why.message);
+}
+
+static pto_status_t advance(pto_exec_t *exec, bool wait, bool *finished, pto_error_t *err) {
+    const pto_do_t *todo = exec->todo.item;
+    int next = atomic_load_explicit(&exec->next, memory_order_relaxed);
+    *finished = true;
+    for (; next < exec->todo.count; next++) {
+        atomic_store_explicit(&exec->next, next, memory_order_relaxed);
+        if (exec->options.delay_max_s > 0)
+            delay(exec);
+        pto_status_t status = do_one(exec, &todo[next], wait, finished, err);
+        if (status != PTO_OK)
+            return fail(exec, status, err);
+        if (!*finished)
+            return PTO_OK;
+    }
+    atomic_store_explicit(&exec->next, next, memory_order_relaxed);
+    pto_status_t status = settle(exec, wait, finished, err);
+    if (status != PTO_OK)
+        return fail(exec, status, err);
+    if (*finished) {
+        exec->under_way = false;
+        atomic_store_explicit(&exec->watchdog.began_ns, 0, memory_order_relaxed);
+    }
+    return PTO_OK;
+}
+
+static pto_status_t begin(pto_exec_t *exec, pto_error_t *err) {
+    if (exec->under_way || exec->failed)
+        return pto_error_set(err, PTO_ERR_RANGE,
+                             exec->failed ? "an earlier run failed" : "a run is under way already");
+    exec->under_way = true;
+    atomic_store_explicit(&exec->next, 0, memory_order_relaxed);
+    atomic_store_explicit(&exec->watchdog.began_ns, pto_now_ns(), memory_order_relaxed);
+    return PTO_OK;
+}
+
+pto_status_t pto_exec_start(pto_exec_t *exec, pto_error_t *err) {
+    bool finished;
+    pto_status_t status = begin(exec, err);
+    return status == PTO_OK ? advance(exec, false, &finished, err) : status;
+}
+
+pto_status_t pto_exec_test(pto_exec_t *exec, bool *finished, pto_error_t *err) {
+    *finished = !exec->under_way;
+    return exec->under_way ? advance(exec, false, finished, err) : PTO_OK;
+}
+
+pto_status_t pto_exec_wait(pto_exec_t *exec, pto_error_t *err) {
+    bool finished;
+    return exec->under_way ? advance(exec, true, &finished, err) : PTO_OK;
+}
+
+pto_status_t pto_exec_run(pto_exec_t *exec, pto_error_t *err) {
+    pto_status_t status = begin(exec, err);
+    return status == PTO_OK ? pto_exec_wait(exec, err) : status;
+}
+
+/* --- making ----------------------------------------------------------------------------------------------
+ */
+
+int64_t pto_exec_user_bytes(const pto_plan_t *plan, int64_t logical_rank, pto_role_t role) {
+    for (int b = 0; b < pto_plan_buffer_count(plan); b++)
+        if (pto_plan_buffer(plan, b)->role == role)
+            return pto_buffer_bytes(plan, b, logical_rank);
+    return 0;
+}
+
+static bool messages_from_device(const pto_plan_t *plan, const pto_stage_t *stage) {
+    for (int i = 0; i < stage->step_count; i++) {
+        const pto_step_t *step = pto_plan_step(plan, stage->step_first + i);
+        if (step->kind == PTO_STEP_SEND && pto_plan_buffer(plan, step->source.buffer)->space == PTO_SPACE_GPU)
+            return true;
+    }
+    return false;
+}
+
+static pto_status_t applicable(const pto_exec_t *exec, pto_error_t *err) {
+    const pto_request_t *request = pto_plan_request(exec->plan);
+    int64_t element = pto_datatype_bytes(request->datatype);
+    if (request->collective == PTO_COLLECTIVE_ALLREDUCE && request->datatype == PTO_DATATYPE_BYTE)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "bytes can't be reduced; name another datatype");
+    if (request->collective == PTO_COLLECTIVE_ALLREDUCE && request->bytes % element)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "allreduce of %lld bytes is no whole number of %s elements",
+                             (long long)request->bytes, pto_datatype_name(request->datatype));
+    if (exec->device->mpi_reaches())
+        return PTO_OK;
+    for (int n = 0; n < pto_plan_node_count(exec->plan); n++) {
+        const pto_node_t *node = pto_plan_node(exec->plan, n);
+        if (node->kind == PTO_NODE_STAGE &&
+            messages_from_device(exec->plan, pto_plan_stage(exec->plan, node->stage)))
+            return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                                 "%s sends from GPU memory, and this MPI library takes no pointers there "
+                                 "(MPIX_Query_cuda_support() says no)",
+                                 request->strategy->name);
+    }
+    return PTO_OK;
+}
+
+/* What must be equal on all processes, as one number. */
+static uint64_t digest(const pto_exec_t *exec) {
+    uint64_t all = pto_plan_digest(exec->plan);
+    const uint64_t more[] = {exec->op, exec->options.placement, exec->options.own_algorithms,
+                             (uint64_t)(exec->device->name[0])};
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+        all = (all ^ (more[i] + 1)) * 0x100000001b3u;
+    return all;
+}
+
+/* Waits along one counter take its signals in turn: the i-th of a run's m waits for number i, i + m, ... */
+static void number_waits(pto_exec_t *exec) {
+    pto_exec_signal_t *signal = exec->signals.item;
+    for (int i = 0; i < exec->signals.count; i++) {
+        signal[i].stride = 0;
+        for (int j = 0; j < exec->signals.count; j++) {
+            bool same = signal[j].counter == signal[i].counter;
+            signal[i].stride += same;
+            signal[i].seen += same && j < i;
+        }
+    }
+}
+
+static pto_status_t prepare(pto_exec_t *exec, const void *in, void *out, pto_error_t *err) {
+    pto_status_t status = pto_watchdog_begin(exec, exec->options.timeout_s, err);
+    atomic_store(&exec->watchdog.began_ns, pto_now_ns());
+    status = pto_agree(exec->job.comm, status, err);
+    if (status == PTO_OK)
+        status = pto_same_everywhere(exec->job.comm, digest(exec), err);
+    if (status == PTO_OK)
+        status = pto_agree(exec->job.comm, applicable(exec, err), err);
+    if (status == PTO_OK)
+        status = pto_agree(exec->job.comm, exec->device->stream_create(&exec->stream, err), err);
+    exec->bound = calloc((size_t)pto_plan_buffer_count(exec->plan), sizeof *exec->bound);
+    if (status == PTO_OK)
+        status = pto_agree(
+            exec->job.comm,
+            exec->bound ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for buffers"), err);
+    if (status == PTO_OK)
+        status = pto_exec_bind(exec, in, out, err);
+    if (status == PTO_OK)
+        status = pto_library_prepare(exec, err);
+    if (status == PTO_OK)
+        status = pto_agree(exec->job.comm, pto_schedule_build(exec, err), err);
+    if (status == PTO_OK)
+        number_waits(exec);
+    atomic_store(&exec->watchdog.began_ns, 0);
+    return status;
+}
+
+pto_status_t pto_exec_create(const pto_plan_t *plan, MPI_Comm comm, const pto_device_t *device,
+                             const void *in, void *out, pto_op_t op, const pto_exec_options_t *options,
+                             pto_exec_t **exec, pto_error_t *err) {
+    pto_error_t ignored;
+    pto_exec_t *made = calloc(1, sizeof *made);
+    if (!err)
+        err = &ignored;
+    if (!made)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for an executor");
+    made->plan = plan;
+    made->device = device;
+    made->op = op;
+    made->options = options ? *options : (pto_exec_options_t){0};
+    made->random = made->options.delay_seed;
+    atomic_init(&made->next, -1);
+    pto_status_t status =
+        pto_job_create(&pto_plan_request(plan)->layout, comm, &made->options, &made->job, err);
+    if (status != PTO_OK) {
+        free(made);
+        return status;
+    }
+    status = prepare(made, in, out, err);
+    if (status != PTO_OK) {
+        pto_exec_destroy(made);
+        return status;
+    }
+    *exec = made;
+    return PTO_OK;
+}
+
+void pto_exec_destroy(pto_exec_t *exec) {
+    if (!exec)
+        return;
+    pto_watchdog_end(exec);
+    pto_schedule_free(exec);
+    pto_library_free(exec);
+    pto_exec_unbind(exec);
+    if (exec->stream)
+        exec->device->stream_destroy(exec->stream, NULL);
+    pto_job_free(&exec->job);
+    free(exec);
+}

@@ -1,0 +1,205 @@
+/* What the executor's files share: the flat schedule of one process, and what it is bound to. */
+#ifndef PTO_EXEC_INTERNAL_H
+#define PTO_EXEC_INTERNAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "portolan/exec.h"
+#include "shared.h"
+
+/* --- lists that grow while a schedule is built ---------------------------------------------------------- */
+
+typedef struct {
+    void *item;
+    int count;
+    int capacity;
+} pto_growing_t;
+
+/* NULL where memory is out; else the new item, zeroed. */
+void *pto_growing_add(pto_growing_t *list, size_t item_size);
+
+/* --- the schedule --------------------------------------------------------------------------------------- */
+
+typedef enum {
+    PTO_DO_POST,   /* start requests */
+    PTO_DO_FINISH, /* wait for them */
+    PTO_DO_MOVE,
+    PTO_DO_REDUCE,
+    PTO_DO_SIGNAL,
+    PTO_DO_WAIT,
+    PTO_DO_LIBRARY,
+    PTO_DO_COUNT
+} pto_do_kind_t;
+
+/* One thing after another: `count` items from `first` on, in the list of its kind. */
+typedef struct {
+    pto_do_kind_t kind;
+    int first;
+    int count;
+    const char *stage;
+    int64_t k;
+} pto_do_t;
+
+typedef struct {
+    pto_move_t move;
+    bool on_device; /* one of its ends lies there */
+} pto_exec_move_t;
+
+typedef struct {
+    void *target;
+    const void *source;
+    size_t count;
+    bool on_device;
+} pto_exec_reduction_t;
+
+/* A signal or a wait. The counter counts the signals sent along one (sender, flag, receiver), over all runs.
+ */
+typedef struct {
+    atomic_uint_fast64_t *counter;
+    uint64_t seen;   /* signals of the counter that earlier waits have taken */
+    uint64_t stride; /* signals that a run sends along it */
+    int peer;        /* MPI rank */
+} pto_exec_signal_t;
+
+typedef struct {
+    bool sends;
+    int peer; /* MPI rank */
+} pto_exec_end_t;
+
+/* A collective of the MPI library's own, with this process's arguments. */
+typedef struct {
+    MPI_Comm comm; /* MPI_COMM_NULL: this process takes no part */
+    pto_collective_t collective;
+    bool equal; /* blocks of one size, in order: no tables */
+    const void *in;
+    void *out;
+    int count; /* equal blocks: of each; allreduce: of all */
+    int *send_counts;
+    int *send_places;
+    int *receive_counts;
+    int *receive_places;
+} pto_library_call_t;
+
+/* --- the executor --------------------------------------------------------------------------------------- */
+
+typedef struct {
+    char *memory;  /* in this process; NULL: none here */
+    char *owner;   /* the same buffer of the GPU's first process, where slices name it */
+    bool opened;   /* `owner` came from open_memory */
+    bool of_owner; /* some slice names the owner's */
+} pto_bound_t;
+
+/* Who is who; valid on every process. */
+typedef struct {
+    MPI_Comm comm; /* our own */
+    MPI_Comm node; /* the processes that share memory with this one */
+    int size;
+    int rank;           /* in comm */
+    int64_t logical;    /* the plan's number of this process */
+    int *mpi_of;        /* by logical rank */
+    int *node_of;       /* by logical rank: the least MPI rank of its real node */
+    int *place_in_node; /* by logical rank: rank in its `node` */
+} pto_job_t;
+
+typedef struct {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    bool running;
+    bool stop;
+    double timeout_s;
+    atomic_int_fast64_t began_ns; /* 0: nothing under way */
+} pto_watchdog_t;
+
+struct pto_exec {
+    const pto_plan_t *plan;
+    const pto_device_t *device;
+    pto_op_t op;
+    pto_exec_options_t options;
+    pto_job_t job;
+    pto_bound_t *bound; /* by buffer */
+    void *device_arena; /* temporaries */
+    void *staging_arena;
+    void *shadow_in; /* stands in for the user's input where that can't be used itself */
+    void *shadow_out;
+    const void *user_in;
+    void *user_out;
+    void *flags; /* one segment a node */
+    pto_shared_handle_t flags_handle;
+    bool flags_own;
+    int flag_rows; /* processes of the node */
+    size_t flag_row_bytes;
+    void *stream;
+    pto_growing_t todo;       /* pto_do_t */
+    pto_growing_t requests;   /* MPI_Request */
+    pto_growing_t ends;       /* pto_exec_end_t, by request */
+    pto_growing_t moves;      /* pto_exec_move_t */
+    pto_growing_t reductions; /* pto_exec_reduction_t */
+    pto_growing_t signals;    /* pto_exec_signal_t */
+    pto_growing_t calls;      /* pto_library_call_t */
+    MPI_Status *statuses;     /* room for the largest batch of requests */
+    atomic_int next;          /* the item of `todo` at work */
+    bool pending;             /* the stream holds work that was not waited for */
+    bool under_way;
+    bool failed;
+    uint64_t random;
+    pto_watchdog_t watchdog;
+};
+
+/* --- comm.c ----------------------------------------------------------------------------------------------
+ */
+
+/* PTO_OK, or PTO_ERR_IO with the call and MPI's reason. */
+pto_status_t pto_mpi(int code, const char *call, pto_error_t *err);
+#define PTO_MPI(call, err) pto_mpi((call), #call, (err))
+
+/* Collective: PTO_OK where every process has it, else everywhere the first failing process's error. */
+pto_status_t pto_agree(MPI_Comm comm, pto_status_t status, pto_error_t *err);
+
+/* Collective. On success the job is the caller's to free. */
+pto_status_t pto_job_create(const pto_layout_t *layout, MPI_Comm comm, const pto_exec_options_t *options,
+                            pto_job_t *job, pto_error_t *err);
+void pto_job_free(pto_job_t *job);
+
+/* Collective: refuse where processes were given different numbers. */
+pto_status_t pto_same_everywhere(MPI_Comm comm, uint64_t number, pto_error_t *err);
+
+/* --- bind.c ----------------------------------------------------------------------------------------------
+ */
+
+/* Collective: give every buffer of the plan its memory, reach the owners' buffers, make the flags. */
+pto_status_t pto_exec_bind(pto_exec_t *exec, const void *in, void *out, pto_error_t *err);
+void pto_exec_unbind(pto_exec_t *exec);
+
+/* The counter of a flag from one logical rank to another; both share this process's node. */
+atomic_uint_fast64_t *pto_exec_counter(const pto_exec_t *exec, int64_t from, int64_t to, int flag);
+
+/* --- library.c, schedule.c -------------------------------------------------------------------------------
+ */
+
+/* Collective: make the library's calls, one for each collective node that MPI is to run. */
+pto_status_t pto_library_prepare(pto_exec_t *exec, pto_error_t *err);
+pto_status_t pto_library_call(const pto_exec_t *exec, const pto_library_call_t *call, pto_error_t *err);
+void pto_library_free(pto_exec_t *exec);
+
+/* Whether MPI itself runs this PTO_NODE_COLLECTIVE. */
+bool pto_runs_by_library(const pto_exec_t *exec, const pto_node_t *node);
+
+/* Resolve this process's part of the plan. Local. */
+pto_status_t pto_schedule_build(pto_exec_t *exec, pto_error_t *err);
+void pto_schedule_free(pto_exec_t *exec);
+
+/* --- watchdog.c ------------------------------------------------------------------------------------------
+ */
+
+int64_t pto_now_ns(void);
+
+/* From now on, a run (or create) under way for longer than the timeout ends the job. */
+pto_status_t pto_watchdog_begin(pto_exec_t *exec, double timeout_s, pto_error_t *err);
+void pto_watchdog_end(pto_exec_t *exec);
+
+/* What the executor is at, as "rank 3 (node 0, GPU 1, core 1), stage 'round', k 2". */
+void pto_exec_where(const pto_exec_t *exec, char *text, size_t text_size);
+
+#endif

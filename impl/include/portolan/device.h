@@ -1,0 +1,75 @@
+/* Devices: where `gpu` buffers lie, and what can be done there. One table per backend; device_host.c stands
+ * in for a GPU on host memory, device_cuda.cu is the real one. Nothing else in the executor knows either. */
+#ifndef PORTOLAN_DEVICE_H
+#define PORTOLAN_DEVICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "portolan/scenario.h"
+#include "portolan/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How a reduction combines two values. Integers wrap round. */
+typedef enum { PTO_OP_SUM, PTO_OP_PROD, PTO_OP_MIN, PTO_OP_MAX, PTO_OP_COUNT } pto_op_t;
+
+const char *pto_op_name(pto_op_t op);
+
+/* `rows` pieces of `bytes` each, the next one `pitch` bytes after the last. */
+typedef struct {
+    void *target;
+    const void *source;
+    size_t bytes;
+    size_t rows;
+    size_t target_pitch_bytes;
+    size_t source_pitch_bytes;
+} pto_move_t;
+
+enum { PTO_HANDLE_BYTES = 96 };
+
+/* What another process of the node needs to reach a piece of device memory. */
+typedef struct {
+    unsigned char byte[PTO_HANDLE_BYTES];
+} pto_memory_handle_t;
+
+/* All functions but these two return PTO_ERR_IO with the call and its cause where the device fails. */
+typedef struct {
+    const char *name;
+    const char *summary;
+    /* Use the GPU of this number on the node, modulo those there are. */
+    pto_status_t (*select)(int64_t gpu, pto_error_t *err);
+    bool (*mpi_reaches)(void); /* whether MPI takes pointers to this device's memory */
+    pto_status_t (*allocate)(size_t bytes, void **memory, pto_error_t *err);
+    pto_status_t (*release)(void *memory, pto_error_t *err);
+    /* Host memory that the device copies from and to at full speed. */
+    pto_status_t (*allocate_staging)(size_t bytes, void **memory, pto_error_t *err);
+    pto_status_t (*release_staging)(void *memory, pto_error_t *err);
+    /* What is queued in a stream happens in order, and has happened once `finish` returns. */
+    pto_status_t (*stream_create)(void **stream, pto_error_t *err);
+    pto_status_t (*stream_destroy)(void *stream, pto_error_t *err);
+    pto_status_t (*copy)(const pto_move_t *move, void *stream, pto_error_t *err);
+    pto_status_t (*reduce)(void *target, const void *source, size_t count, pto_datatype_t datatype,
+                           pto_op_t op, void *stream, pto_error_t *err);
+    pto_status_t (*finish)(void *stream, pto_error_t *err);
+    pto_status_t (*poll)(void *stream, bool *finished, pto_error_t *err);
+    /* `export_memory` takes any place inside an allocation; PTO_ERR_NOT_APPLICABLE where the memory is not
+     * the device's own. What `open_memory` gives is the same place, and goes back through `close_memory`. */
+    pto_status_t (*export_memory)(const void *memory, pto_memory_handle_t *handle, pto_error_t *err);
+    pto_status_t (*open_memory)(const pto_memory_handle_t *handle, void **memory, pto_error_t *err);
+    pto_status_t (*close_memory)(void *memory, pto_error_t *err);
+} pto_device_t;
+
+/* The devices that this library was built with. Errors: PTO_ERR_NOT_FOUND with the known names. */
+int pto_device_count(void);
+const pto_device_t *pto_device_at(int index);
+pto_status_t pto_device_find(const char *name, const pto_device_t **device, pto_error_t *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

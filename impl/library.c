@@ -1,0 +1,267 @@
+/* Collectives that the plan leaves to the MPI library: one call in the place of the stages that stand for it,
+ * on a communicator of the group's members. What the call reads and writes is seen from those stages: the
+ * buffers that they share with the rest of the plan or that are the user's own. */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec_internal.h"
+
+bool pto_runs_by_library(const pto_exec_t *exec, const pto_node_t *node) {
+    return node->kind == PTO_NODE_COLLECTIVE && node->by_library && !exec->options.own_algorithms;
+}
+
+/* --- which buffers, which cores --------------------------------------------------------------------------
+ */
+
+typedef struct {
+    int in; /* -1: none found */
+    int out;
+    int64_t core_first;
+    int64_t core_end;
+} faces_t;
+
+/* How a stage list uses a buffer. */
+typedef struct {
+    bool read;
+    bool written;
+} use_t;
+
+static use_t use_of(const pto_plan_t *plan, int buffer, int node_first, int node_end) {
+    use_t use = {false, false};
+    for (int n = node_first; n < node_end; n++) {
+        const pto_node_t *node = pto_plan_node(plan, n);
+        if (node->kind != PTO_NODE_STAGE)
+            continue;
+        const pto_stage_t *stage = pto_plan_stage(plan, node->stage);
+        for (int i = 0; i < stage->step_count; i++) {
+            const pto_step_t *step = pto_plan_step(plan, stage->step_first + i);
+            bool local = step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE;
+            use.read |= (local || step->kind == PTO_STEP_SEND) && step->source.buffer == buffer;
+            use.written |= (local || step->kind == PTO_STEP_RECV) && step->target.buffer == buffer;
+        }
+    }
+    return use;
+}
+
+static faces_t find_faces(const pto_plan_t *plan, int at) {
+    faces_t faces = {.in = -1, .out = -1, .core_first = INT64_MAX};
+    int end = at + 1 + pto_plan_node(plan, at)->span;
+    for (int b = 0; b < pto_plan_buffer_count(plan); b++) {
+        use_t inside = use_of(plan, b, at + 1, end);
+        use_t before = use_of(plan, b, 0, at), after = use_of(plan, b, end, pto_plan_node_count(plan));
+        bool outside = before.read || before.written || after.read || after.written ||
+                       pto_plan_buffer(plan, b)->role != PTO_ROLE_TEMPORARY;
+        if (!outside || !(inside.read || inside.written))
+            continue;
+        *(inside.written ? &faces.out : &faces.in) = b;
+    }
+    for (int n = at + 1; n < end; n++) {
+        const pto_node_t *node = pto_plan_node(plan, n);
+        if (node->kind != PTO_NODE_STAGE)
+            continue;
+        const pto_stage_t *stage = pto_plan_stage(plan, node->stage);
+        for (int i = 0; i < stage->step_count; i++) {
+            const pto_step_t *step = pto_plan_step(plan, stage->step_first + i);
+            if (step->core_first < faces.core_first)
+                faces.core_first = step->core_first;
+            if (step->core_first + step->core_count > faces.core_end)
+                faces.core_end = step->core_first + step->core_count;
+        }
+    }
+    return faces;
+}
+
+/* --- arguments -------------------------------------------------------------------------------------------
+ */
+
+typedef struct {
+    int64_t offset_bytes;
+    int64_t bytes;
+} block_t;
+
+static bool note_block(void *context, int64_t offset_bytes, int64_t bytes) {
+    *(block_t *)context = (block_t){offset_bytes, bytes};
+    return true;
+}
+
+static block_t block_at(const pto_exec_t *exec, int buffer, int64_t index) {
+    const pto_expr_t one = {.constant = 1};
+    pto_slice_t slice = {.buffer = buffer,
+                         .anchor = PTO_ANCHOR_ABSOLUTE,
+                         .offset = {.constant = index},
+                         .run = one,
+                         .stride = one,
+                         .until = one};
+    pto_action_t action = {.rank = exec->job.logical};
+    action.core = action.rank % pto_plan_request(exec->plan)->layout.cores_per_gpu;
+    block_t block = {0};
+    pto_slice_visit(exec->plan, &slice, &action, note_block, &block);
+    return block;
+}
+
+static pto_status_t too_long(int64_t bytes, pto_error_t *err) {
+    return pto_error_set(err, PTO_ERR_TOO_LARGE,
+                         "MPI's own collective counts no more than %d, and a buffer has %lld bytes", INT_MAX,
+                         (long long)bytes);
+}
+
+static pto_status_t fill_counts(const pto_exec_t *exec, int buffer, int64_t n, int *counts, int *places,
+                                pto_error_t *err) {
+    for (int64_t j = 0; j < n; j++) {
+        block_t block = block_at(exec, buffer, j);
+        if (block.offset_bytes + block.bytes > INT_MAX)
+            return too_long(block.offset_bytes + block.bytes, err);
+        counts[j] = (int)block.bytes;
+        places[j] = (int)block.offset_bytes;
+    }
+    return PTO_OK;
+}
+
+static bool is_table(const pto_buffer_t *buffer) {
+    return buffer->blocks != PTO_BLOCKS_EQUAL || buffer->dealt != PTO_DEAL_NONE;
+}
+
+static pto_status_t fill_alltoall(const pto_exec_t *exec, const faces_t *faces, int64_t n,
+                                  pto_library_call_t *call, pto_error_t *err) {
+    call->equal = !is_table(pto_plan_buffer(exec->plan, faces->in)) &&
+                  !is_table(pto_plan_buffer(exec->plan, faces->out)) &&
+                  call->collective == PTO_COLLECTIVE_ALLTOALL;
+    if (call->equal) {
+        int64_t bytes = block_at(exec, faces->in, 0).bytes;
+        call->count = (int)bytes;
+        return bytes <= INT_MAX ? PTO_OK : too_long(bytes, err);
+    }
+    int *numbers = calloc(4 * (size_t)n, sizeof *numbers);
+    if (!numbers)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for the counts of alltoallv");
+    call->send_counts = numbers;
+    call->send_places = numbers + n;
+    call->receive_counts = numbers + 2 * n;
+    call->receive_places = numbers + 3 * n;
+    pto_status_t status = fill_counts(exec, faces->in, n, call->send_counts, call->send_places, err);
+    if (status == PTO_OK)
+        status = fill_counts(exec, faces->out, n, call->receive_counts, call->receive_places, err);
+    return status;
+}
+
+static pto_status_t fill_call(const pto_exec_t *exec, const faces_t *faces, int64_t n,
+                              pto_library_call_t *call, pto_error_t *err) {
+    const pto_request_t *request = pto_plan_request(exec->plan);
+    if (request->collective == PTO_COLLECTIVE_MESSAGES)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "MPI has no collective for messages");
+    call->collective = request->collective;
+    call->out = exec->bound[faces->out].memory;
+    if (request->collective != PTO_COLLECTIVE_ALLREDUCE) {
+        call->in = exec->bound[faces->in].memory;
+        return fill_alltoall(exec, faces, n, call, err);
+    }
+    int64_t bytes = pto_buffer_bytes(exec->plan, faces->out, exec->job.logical);
+    int64_t count = bytes / pto_datatype_bytes(request->datatype);
+    call->count = (int)count;
+    return count <= INT_MAX ? PTO_OK : too_long(bytes, err);
+}
+
+/* --- making and calling ----------------------------------------------------------------------------------
+ */
+
+static int color_of(const pto_exec_t *exec, const pto_group_t *group) {
+    int64_t cores = pto_plan_request(exec->plan)->layout.cores_per_gpu;
+    switch (group->kind) {
+    case PTO_GROUP_CORES:
+        return (int)(exec->job.logical % cores);
+    case PTO_GROUP_GPU:
+        return (int)(exec->job.logical / cores);
+    case PTO_GROUP_OWNERS:
+    case PTO_GROUP_COUNT:
+        break;
+    }
+    return 0;
+}
+
+static pto_status_t prepare_one(pto_exec_t *exec, int at, pto_error_t *err) {
+    const pto_group_t *group = pto_plan_group(exec->plan, pto_plan_node(exec->plan, at)->group);
+    faces_t faces = find_faces(exec->plan, at);
+    int64_t core = exec->job.logical % pto_plan_request(exec->plan)->layout.cores_per_gpu;
+    int64_t index = pto_group_index(exec->plan, group, exec->job.logical);
+    bool acts = index >= 0 && core >= faces.core_first && core < faces.core_end;
+    pto_library_call_t *call = pto_growing_add(&exec->calls, sizeof *call);
+    pto_status_t status = PTO_OK;
+    if (!call) {
+        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    } else {
+        call->comm = MPI_COMM_NULL;
+        if (acts)
+            status = fill_call(exec, &faces, group->size, call, err);
+    }
+    status = pto_agree(exec->job.comm, status, err);
+    if (status != PTO_OK)
+        return status;
+    return PTO_MPI(MPI_Comm_split(exec->job.comm, acts ? color_of(exec, group) : MPI_UNDEFINED,
+                                  acts ? (int)index : 0, &call->comm),
+                   err);
+}
+
+pto_status_t pto_library_prepare(pto_exec_t *exec, pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    for (int n = 0; n < pto_plan_node_count(exec->plan) && status == PTO_OK; n++)
+        if (pto_runs_by_library(exec, pto_plan_node(exec->plan, n)))
+            status = prepare_one(exec, n, err);
+    return pto_agree(exec->job.comm, status, err);
+}
+
+static MPI_Datatype mpi_datatype(pto_datatype_t datatype) {
+    switch (datatype) {
+    case PTO_DATATYPE_INT32:
+        return MPI_INT32_T;
+    case PTO_DATATYPE_INT64:
+        return MPI_INT64_T;
+    case PTO_DATATYPE_FLOAT:
+        return MPI_FLOAT;
+    case PTO_DATATYPE_DOUBLE:
+        return MPI_DOUBLE;
+    case PTO_DATATYPE_BYTE:
+    case PTO_DATATYPE_COUNT:
+        break;
+    }
+    return MPI_BYTE;
+}
+
+static MPI_Op mpi_op(pto_op_t op) {
+    switch (op) {
+    case PTO_OP_PROD:
+        return MPI_PROD;
+    case PTO_OP_MIN:
+        return MPI_MIN;
+    case PTO_OP_MAX:
+        return MPI_MAX;
+    case PTO_OP_SUM:
+    case PTO_OP_COUNT:
+        break;
+    }
+    return MPI_SUM;
+}
+
+pto_status_t pto_library_call(const pto_exec_t *exec, const pto_library_call_t *call, pto_error_t *err) {
+    if (call->collective == PTO_COLLECTIVE_ALLREDUCE)
+        return PTO_MPI(MPI_Allreduce(MPI_IN_PLACE, call->out, call->count,
+                                     mpi_datatype(pto_plan_request(exec->plan)->datatype), mpi_op(exec->op),
+                                     call->comm),
+                       err);
+    if (call->equal)
+        return PTO_MPI(
+            MPI_Alltoall(call->in, call->count, MPI_BYTE, call->out, call->count, MPI_BYTE, call->comm), err);
+    return PTO_MPI(MPI_Alltoallv(call->in, call->send_counts, call->send_places, MPI_BYTE, call->out,
+                                 call->receive_counts, call->receive_places, MPI_BYTE, call->comm),
+                   err);
+}
+
+void pto_library_free(pto_exec_t *exec) {
+    pto_library_call_t *call = exec->calls.item;
+    for (int i = 0; i < exec->calls.count; i++) {
+        if (call[i].comm != MPI_COMM_NULL)
+            MPI_Comm_free(&call[i].comm);
+        free(call[i].send_counts);
+    }
+    free(exec->calls.item);
+}

@@ -1,0 +1,40 @@
+/* Reductions by the processor, one loop for each type and operation that the compiler can vectorise. Sums and
+ * products of integers are those of their unsigned twins, so that they wrap round instead of being undefined.
+ */
+#include "reduce.h"
+
+/* A type takes no parentheses. NOLINTBEGIN(bugprone-macro-parentheses) */
+#define LOOP(name, type, expression)                                                                         \
+    static void name(void *restrict into, const void *restrict from, size_t count) {                         \
+        type *target = into;                                                                                 \
+        const type *source = from;                                                                           \
+        for (size_t i = 0; i < count; i++) {                                                                 \
+            const type a = target[i], b = source[i];                                                         \
+            target[i] = expression;                                                                          \
+        }                                                                                                    \
+    }
+/* NOLINTEND(bugprone-macro-parentheses) */
+
+#define LOOPS(suffix, type, arithmetic)                                                                      \
+    LOOP(sum_##suffix, arithmetic, a + b)                                                                    \
+    LOOP(prod_##suffix, arithmetic, a *b)                                                                    \
+    LOOP(min_##suffix, type, b < a ? b : a)                                                                  \
+    LOOP(max_##suffix, type, a < b ? b : a)
+
+LOOPS(int32, int32_t, uint32_t)
+LOOPS(int64, int64_t, uint64_t)
+LOOPS(float, float, float)
+LOOPS(double, double, double)
+
+#define ROW(suffix)                                                                                          \
+    { sum_##suffix, prod_##suffix, min_##suffix, max_##suffix }
+
+void pto_reduce_host(void *target, const void *source, size_t count, pto_datatype_t datatype, pto_op_t op) {
+    static void (*const loop[PTO_DATATYPE_COUNT][PTO_OP_COUNT])(void *, const void *, size_t) = {
+        [PTO_DATATYPE_INT32] = ROW(int32),
+        [PTO_DATATYPE_INT64] = ROW(int64),
+        [PTO_DATATYPE_FLOAT] = ROW(float),
+        [PTO_DATATYPE_DOUBLE] = ROW(double),
+    };
+    loop[datatype][op](target, source, count);
+}

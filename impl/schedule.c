@@ -1,0 +1,404 @@
+/* The flat schedule: what one process does, in order, with every address, size and peer worked out. */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec_internal.h"
+
+/* One MPI count is an int; longer ranges become several. */
+#define PIECE_BYTES_MAX ((int64_t)1 << 30)
+
+void *pto_growing_add(pto_growing_t *list, size_t item_size) {
+    if (list->count == list->capacity) {
+        int capacity = list->capacity ? 2 * list->capacity : 16;
+        void *grown = realloc(list->item, (size_t)capacity * item_size);
+        if (!grown)
+            return NULL;
+        list->item = grown;
+        list->capacity = capacity;
+    }
+    assert(list->item);
+    void *item = (char *)list->item + (size_t)list->count++ * item_size;
+    memset(item, 0, item_size);
+    return item;
+}
+
+static pto_status_t out_of_memory(pto_error_t *err) {
+    return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a schedule");
+}
+
+/* --- byte ranges -----------------------------------------------------------------------------------------
+ */
+
+typedef struct {
+    char *at;
+    int64_t bytes;
+} range_t;
+
+typedef struct {
+    pto_growing_t list; /* range_t */
+    char *base;
+    int64_t bytes; /* of all */
+    bool failed;
+} ranges_t;
+
+static bool note_range(void *context, int64_t offset_bytes, int64_t bytes) {
+    ranges_t *ranges = context;
+    range_t *range = pto_growing_add(&ranges->list, sizeof *range);
+    ranges->failed = !range;
+    if (range)
+        *range = (range_t){ranges->base + offset_bytes, bytes};
+    ranges->bytes += bytes;
+    return range != NULL;
+}
+
+/* What the schedule is built with. */
+typedef struct {
+    pto_exec_t *exec;
+    const pto_walk_t *walk;
+    pto_error_t *err;
+    ranges_t source;
+    ranges_t target;
+    int collective; /* whose call stands in the schedule; -1: none */
+    int calls;
+    int most_requests;
+} builder_t;
+
+static pto_status_t collect(builder_t *builder, const pto_slice_t *slice, const pto_action_t *action,
+                            ranges_t *ranges) {
+    const pto_bound_t *bound = &builder->exec->bound[slice->buffer];
+    ranges->list.count = 0;
+    ranges->bytes = 0;
+    ranges->failed = false;
+    ranges->base = slice->of_owner ? bound->owner : bound->memory;
+    pto_slice_visit(builder->exec->plan, slice, action, note_range, ranges);
+    return ranges->failed ? out_of_memory(builder->err) : PTO_OK;
+}
+
+static bool in_device(const builder_t *builder, const pto_slice_t *slice) {
+    return pto_plan_buffer(builder->exec->plan, slice->buffer)->space == PTO_SPACE_GPU;
+}
+
+/* --- entries ---------------------------------------------------------------------------------------------
+ */
+
+/* Extend the last entry by one item where it is of the same kind and stage, else begin one at `first`. */
+static pto_status_t add_todo(builder_t *builder, pto_do_kind_t kind, int first, int count) {
+    pto_growing_t *todo = &builder->exec->todo;
+    pto_do_t *last = todo->count ? (pto_do_t *)todo->item + todo->count - 1 : NULL;
+    if (last && last->kind == kind && last->first + last->count == first && kind != PTO_DO_LIBRARY &&
+        last->stage == builder->walk->stage->name && last->k == builder->walk->k) {
+        last->count += count;
+        return PTO_OK;
+    }
+    pto_do_t *entry = pto_growing_add(todo, sizeof *entry);
+    if (!entry)
+        return out_of_memory(builder->err);
+    *entry = (pto_do_t){kind, first, count, builder->walk->stage->name, builder->walk->k};
+    return PTO_OK;
+}
+
+/* --- copies and reductions -------------------------------------------------------------------------------
+ */
+
+/* Make the move one row longer if `piece` goes on at the same stride. */
+static bool extend_move(pto_exec_move_t *last, const pto_move_t *piece, bool on_device) {
+    pto_move_t *move = &last->move;
+    if (last->on_device != on_device || move->bytes != piece->bytes)
+        return false;
+    ptrdiff_t target_step = (char *)piece->target - (char *)move->target;
+    ptrdiff_t source_step = (const char *)piece->source - (const char *)move->source;
+    ptrdiff_t rows = (ptrdiff_t)move->rows;
+    ptrdiff_t least = (ptrdiff_t)(move->bytes) * rows;
+    if (target_step < least || source_step < least || target_step % rows || source_step % rows)
+        return false;
+    if (rows > 1 && (target_step / rows != (ptrdiff_t)move->target_pitch_bytes ||
+                     source_step / rows != (ptrdiff_t)move->source_pitch_bytes))
+        return false;
+    move->target_pitch_bytes = (size_t)(target_step / rows);
+    move->source_pitch_bytes = (size_t)(source_step / rows);
+    move->rows++;
+    return true;
+}
+
+static pto_status_t add_move(builder_t *builder, char *target, const char *source, int64_t bytes,
+                             bool on_device, int *own_first) {
+    pto_growing_t *moves = &builder->exec->moves;
+    if (target == source)
+        return PTO_OK; /* in place */
+    pto_move_t piece = {target, source, (size_t)bytes, 1, (size_t)bytes, (size_t)bytes};
+    if (moves->count > *own_first &&
+        extend_move((pto_exec_move_t *)moves->item + moves->count - 1, &piece, on_device))
+        return PTO_OK;
+    pto_exec_move_t *move = pto_growing_add(moves, sizeof *move);
+    if (!move)
+        return out_of_memory(builder->err);
+    *move = (pto_exec_move_t){piece, on_device};
+    return add_todo(builder, PTO_DO_MOVE, moves->count - 1, 1);
+}
+
+static pto_status_t add_reduction(builder_t *builder, char *target, const char *source, int64_t bytes,
+                                  bool on_device) {
+    pto_growing_t *reductions = &builder->exec->reductions;
+    int64_t element = pto_datatype_bytes(pto_plan_request(builder->exec->plan)->datatype);
+    pto_exec_reduction_t *reduction = pto_growing_add(reductions, sizeof *reduction);
+    if (!reduction)
+        return out_of_memory(builder->err);
+    *reduction = (pto_exec_reduction_t){target, source, (size_t)(bytes / element), on_device};
+    return add_todo(builder, PTO_DO_REDUCE, reductions->count - 1, 1);
+}
+
+/* Pair the ranges of both sides, which have equally many bytes, piece by piece. */
+static pto_status_t build_local(builder_t *builder, const pto_action_t *action) {
+    const pto_step_t *step = action->step;
+    bool on_device = in_device(builder, &step->source) || in_device(builder, &step->target);
+    int own_first = builder->exec->moves.count;
+    pto_status_t status = collect(builder, &step->source, action, &builder->source);
+    if (status == PTO_OK)
+        status = collect(builder, &step->target, action, &builder->target);
+    range_t *source = builder->source.list.item, *target = builder->target.list.item;
+    int s = 0, t = 0;
+    while (status == PTO_OK && s < builder->source.list.count && t < builder->target.list.count) {
+        int64_t bytes = source[s].bytes < target[t].bytes ? source[s].bytes : target[t].bytes;
+        status = step->kind == PTO_STEP_COPY
+                     ? add_move(builder, target[t].at, source[s].at, bytes, on_device, &own_first)
+                     : add_reduction(builder, target[t].at, source[s].at, bytes, on_device);
+        source[s] = (range_t){source[s].at + bytes, source[s].bytes - bytes};
+        target[t] = (range_t){target[t].at + bytes, target[t].bytes - bytes};
+        s += source[s].bytes == 0;
+        t += target[t].bytes == 0;
+    }
+    return status;
+}
+
+/* --- messages --------------------------------------------------------------------------------------------
+ */
+
+static int piece_count(const ranges_t *ranges) {
+    const range_t *range = ranges->list.item;
+    int count = 0;
+    for (int i = 0; i < ranges->list.count; i++)
+        count += (int)((range[i].bytes - 1) / PIECE_BYTES_MAX + 1);
+    return count;
+}
+
+/* A datatype for ranges that are no single run of bytes; committed. */
+static pto_status_t make_type(builder_t *builder, const ranges_t *ranges, int pieces, MPI_Datatype *type) {
+    int *lengths = calloc((size_t)pieces, sizeof *lengths);
+    MPI_Aint *places = calloc((size_t)pieces, sizeof *places);
+    pto_status_t status = lengths && places ? PTO_OK : out_of_memory(builder->err);
+    const range_t *range = ranges->list.item;
+    int made = 0;
+    for (int i = 0; i < ranges->list.count && lengths && places; i++)
+        for (int64_t done = 0; done < range[i].bytes; done += PIECE_BYTES_MAX) {
+            int64_t left = range[i].bytes - done;
+            lengths[made] = (int)(left < PIECE_BYTES_MAX ? left : PIECE_BYTES_MAX);
+            places[made++] = (MPI_Aint)(range[i].at - ranges->base + done);
+        }
+    if (status == PTO_OK)
+        status = PTO_MPI(MPI_Type_create_hindexed(pieces, lengths, places, MPI_BYTE, type), builder->err);
+    if (status == PTO_OK)
+        status = PTO_MPI(MPI_Type_commit(type), builder->err);
+    free(lengths);
+    free(places);
+    return status;
+}
+
+static pto_status_t add_request(builder_t *builder, bool sends, void *at, int count, MPI_Datatype type,
+                                int peer) {
+    pto_exec_t *exec = builder->exec;
+    int tag = (int)(builder->walk->instance % 32768); /* the least that every MPI allows */
+    pto_exec_end_t *end = pto_growing_add(&exec->ends, sizeof *end);
+    MPI_Request *request = end ? pto_growing_add(&exec->requests, sizeof *request) : NULL;
+    if (!request)
+        return out_of_memory(builder->err);
+    *end = (pto_exec_end_t){sends, peer};
+    *request = MPI_REQUEST_NULL;
+    if (sends)
+        return PTO_MPI(MPI_Send_init(at, count, type, peer, tag, exec->job.comm, request), builder->err);
+    return PTO_MPI(MPI_Recv_init(at, count, type, peer, tag, exec->job.comm, request), builder->err);
+}
+
+static pto_status_t build_message(builder_t *builder, const pto_action_t *action) {
+    const pto_step_t *step = action->step;
+    bool sends = step->kind == PTO_STEP_SEND;
+    ranges_t *ranges = &builder->source;
+    int peer = builder->exec->job.mpi_of[action->peer_rank];
+    pto_status_t status = collect(builder, sends ? &step->source : &step->target, action, ranges);
+    if (status != PTO_OK || (ranges->bytes == 0 && !step->even_empty))
+        return status;
+    int pieces = piece_count(ranges);
+    const range_t *range = ranges->list.item;
+    if (pieces == 0)
+        return add_request(builder, sends, ranges->base, 0, MPI_BYTE, peer);
+    if (pieces == 1)
+        return add_request(builder, sends, range->at, (int)range->bytes, MPI_BYTE, peer);
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    status = make_type(builder, ranges, pieces, &type);
+    if (status == PTO_OK)
+        status = add_request(builder, sends, ranges->base, 1, type, peer);
+    if (type != MPI_DATATYPE_NULL)
+        MPI_Type_free(&type); /* the request keeps it */
+    return status;
+}
+
+/* --- signals ---------------------------------------------------------------------------------------------
+ */
+
+static pto_status_t build_signal(builder_t *builder, const pto_action_t *action) {
+    pto_exec_t *exec = builder->exec;
+    bool sends = action->step->kind == PTO_STEP_SIGNAL;
+    if (exec->job.node_of[action->rank] != exec->job.node_of[action->peer_rank])
+        return pto_error_set(builder->err, PTO_ERR_NOT_APPLICABLE,
+                             "ranks %lld and %lld signal through shared memory, but are on different nodes",
+                             (long long)action->rank, (long long)action->peer_rank);
+    atomic_uint_fast64_t *counter =
+        sends ? pto_exec_counter(exec, action->rank, action->peer_rank, action->step->flag)
+              : pto_exec_counter(exec, action->peer_rank, action->rank, action->step->flag);
+    pto_exec_signal_t *signal = pto_growing_add(&exec->signals, sizeof *signal);
+    if (!signal)
+        return out_of_memory(builder->err);
+    signal->counter = counter;
+    signal->peer = exec->job.mpi_of[action->peer_rank];
+    return add_todo(builder, sends ? PTO_DO_SIGNAL : PTO_DO_WAIT, exec->signals.count - 1, 1);
+}
+
+/* --- stages ----------------------------------------------------------------------------------------------
+ */
+
+typedef pto_status_t (*build_t)(builder_t *builder, const pto_action_t *action);
+
+static pto_status_t each_action(builder_t *builder, const pto_step_t *step, build_t build) {
+    const pto_plan_t *plan = builder->exec->plan;
+    pto_action_t action;
+    if (!pto_step_acts(plan, step, builder->exec->job.logical, builder->walk->k, &action))
+        return PTO_OK;
+    if (step->peers.kind == PTO_PEERS_NONE)
+        return build(builder, &action);
+    pto_status_t status = PTO_OK;
+    int64_t count = pto_step_peer_count(plan, &action);
+    for (int64_t j = 0; j < count && status == PTO_OK; j++)
+        if (pto_step_peer(plan, j, &action))
+            status = build(builder, &action);
+    return status;
+}
+
+/* All steps of one kind in the stage at hand. */
+static pto_status_t each_of_kind(builder_t *builder, pto_step_kind_t kind, build_t build) {
+    const pto_stage_t *stage = builder->walk->stage;
+    pto_status_t status = PTO_OK;
+    for (int i = 0; i < stage->step_count && status == PTO_OK; i++) {
+        const pto_step_t *step = pto_plan_step(builder->exec->plan, stage->step_first + i);
+        if (step->kind == kind)
+            status = each_action(builder, step, build);
+    }
+    return status;
+}
+
+/* Receives are posted first, so that what arrives finds its place; then sends, signals and what is local go
+ * on together, and last come the waits. */
+static pto_status_t build_at_once(builder_t *builder) {
+    int first = builder->exec->requests.count;
+    pto_status_t status = each_of_kind(builder, PTO_STEP_RECV, build_message);
+    if (status == PTO_OK)
+        status = each_of_kind(builder, PTO_STEP_SEND, build_message);
+    int count = builder->exec->requests.count - first;
+    if (count > builder->most_requests)
+        builder->most_requests = count;
+    if (status == PTO_OK && count > 0)
+        status = add_todo(builder, PTO_DO_POST, first, count);
+    if (status == PTO_OK)
+        status = each_of_kind(builder, PTO_STEP_SIGNAL, build_signal);
+    if (status == PTO_OK)
+        status = each_of_kind(builder, PTO_STEP_COPY, build_local);
+    if (status == PTO_OK)
+        status = each_of_kind(builder, PTO_STEP_REDUCE, build_local);
+    if (status == PTO_OK && count > 0)
+        status = add_todo(builder, PTO_DO_FINISH, first, count);
+    return status == PTO_OK ? each_of_kind(builder, PTO_STEP_WAIT, build_signal) : status;
+}
+
+static pto_status_t build_sequence(builder_t *builder) {
+    static const build_t build[PTO_STEP_COUNT] = {
+        [PTO_STEP_COPY] = build_local,
+        [PTO_STEP_REDUCE] = build_local,
+        [PTO_STEP_SIGNAL] = build_signal,
+        [PTO_STEP_WAIT] = build_signal,
+    };
+    const pto_stage_t *stage = builder->walk->stage;
+    pto_status_t status = PTO_OK;
+    for (int i = 0; i < stage->step_count && status == PTO_OK; i++) {
+        const pto_step_t *step = pto_plan_step(builder->exec->plan, stage->step_first + i);
+        if (!build[step->kind])
+            return pto_error_set(builder->err, PTO_ERR_INVALID_PLAN,
+                                 "stage '%s' has messages in a sequence, where they can block each other",
+                                 stage->name);
+        status = each_action(builder, step, build[step->kind]);
+    }
+    return status;
+}
+
+/* The library's call stands for all stages of its node. */
+static pto_status_t build_call(builder_t *builder) {
+    if (builder->collective == builder->walk->collective)
+        return PTO_OK;
+    const pto_library_call_t *calls = builder->exec->calls.item;
+    builder->collective = builder->walk->collective;
+    /* Calls stand in the order of their nodes; a node whose stages all fall away (n = 1) is passed over. */
+    int index = 0;
+    for (int n = 0; n < builder->collective; n++)
+        index += pto_runs_by_library(builder->exec, pto_plan_node(builder->exec->plan, n));
+    return calls[index].comm == MPI_COMM_NULL ? PTO_OK : add_todo(builder, PTO_DO_LIBRARY, index, 1);
+}
+
+static pto_status_t build_stage(builder_t *builder) {
+    int collective = builder->walk->collective;
+    if (collective >= 0 && pto_runs_by_library(builder->exec, pto_plan_node(builder->exec->plan, collective)))
+        return build_call(builder);
+    return builder->walk->stage->order == PTO_ORDER_AT_ONCE ? build_at_once(builder)
+                                                            : build_sequence(builder);
+}
+
+/* The whole of a user buffer to or from what stands in for it. */
+static pto_status_t build_shadow(builder_t *builder, pto_role_t role, void *target, const void *source) {
+    static const pto_stage_t stage = {.name = "user's buffer"};
+    pto_walk_t around = {.stage = &stage};
+    if (!target || !source)
+        return PTO_OK;
+    builder->walk = &around;
+    int first = builder->exec->moves.count;
+    int64_t bytes = pto_exec_user_bytes(builder->exec->plan, builder->exec->job.logical, role);
+    pto_status_t status = bytes > 0 ? add_move(builder, target, source, bytes, true, &first) : PTO_OK;
+    builder->walk = NULL;
+    return status;
+}
+
+pto_status_t pto_schedule_build(pto_exec_t *exec, pto_error_t *err) {
+    builder_t builder = {.exec = exec, .err = err, .collective = -1};
+    pto_walk_t walk;
+    pto_status_t status = build_shadow(&builder, PTO_ROLE_IN, exec->shadow_in, exec->user_in);
+    builder.walk = &walk;
+    pto_walk_begin(&walk, exec->plan);
+    while (status == PTO_OK && pto_walk_next(&walk))
+        status = build_stage(&builder);
+    if (status == PTO_OK)
+        status = build_shadow(&builder, PTO_ROLE_OUT, exec->user_out, exec->shadow_out);
+    free(builder.source.list.item);
+    free(builder.target.list.item);
+    exec->statuses = calloc((size_t)builder.most_requests + 1, sizeof *exec->statuses);
+    return status == PTO_OK && !exec->statuses ? out_of_memory(err) : status;
+}
+
+void pto_schedule_free(pto_exec_t *exec) {
+    MPI_Request *request = exec->requests.item;
+    for (int i = 0; i < exec->requests.count; i++)
+        if (request[i] != MPI_REQUEST_NULL)
+            MPI_Request_free(&request[i]);
+    free(exec->todo.item);
+    free(exec->requests.item);
+    free(exec->ends.item);
+    free(exec->moves.item);
+    free(exec->reductions.item);
+    free(exec->signals.item);
+    free(exec->statuses);
+}

@@ -1,0 +1,62 @@
+/* Shared memory without a name: shm_open, shm_unlink at once, and /proc/PID/fd for the others. */
+#include "shared.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static pto_status_t failed(pto_error_t *err, const char *call, int cause, size_t bytes) {
+    return pto_error_set(err, PTO_ERR_IO, "%s: %s (%zu bytes of shared memory)", call, strerror(cause),
+                         bytes);
+}
+
+static pto_status_t map(int descriptor, size_t bytes, void **memory, pto_error_t *err) {
+    void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+    if (mapped == MAP_FAILED)
+        return failed(err, "mmap", errno, bytes);
+    *memory = mapped;
+    return PTO_OK;
+}
+
+pto_status_t pto_shared_create(size_t bytes, void **memory, pto_shared_handle_t *handle, pto_error_t *err) {
+    static atomic_uint made;
+    char name[64];
+    size_t size = bytes > 0 ? bytes : 1;
+    snprintf(name, sizeof name, "/portolan-%ld-%u", (long)getpid(), atomic_fetch_add(&made, 1));
+    int descriptor = shm_open(name, O_CREAT | O_EXCL | O_RDWR, 0600);
+    if (descriptor < 0)
+        return failed(err, "shm_open", errno, size);
+    shm_unlink(name);
+    int cause = posix_fallocate(descriptor, 0, (off_t)size);
+    pto_status_t status =
+        cause ? failed(err, "posix_fallocate in /dev/shm", cause, size) : map(descriptor, size, memory, err);
+    if (status != PTO_OK) {
+        close(descriptor);
+        return status;
+    }
+    *handle = (pto_shared_handle_t){.pid = getpid(), .descriptor = descriptor, .bytes = size};
+    return PTO_OK;
+}
+
+pto_status_t pto_shared_open(const pto_shared_handle_t *handle, void **memory, pto_error_t *err) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%lld/fd/%lld", (long long)handle->pid, (long long)handle->descriptor);
+    int descriptor = open(path, O_RDWR);
+    if (descriptor < 0)
+        return pto_error_set(err, PTO_ERR_IO, "open %s, another process's shared memory: %s", path,
+                             strerror(errno));
+    pto_status_t status = map(descriptor, handle->bytes, memory, err);
+    close(descriptor);
+    return status;
+}
+
+void pto_shared_close(void *memory, const pto_shared_handle_t *handle) { munmap(memory, handle->bytes); }
+
+void pto_shared_destroy(void *memory, const pto_shared_handle_t *handle) {
+    pto_shared_close(memory, handle);
+    close((int)handle->descriptor);
+}

@@ -1,0 +1,98 @@
+/* A thread that ends the job where a run takes too long: some process has failed, or waits for ever. */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "exec_internal.h"
+
+enum { ABORT_GRACE_S = 5 };
+
+int64_t pto_now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static const char *doing(const pto_do_t *todo) {
+    static const char *const text[PTO_DO_COUNT] = {
+        "starts messages",    "waits for messages",        "copies", "reduces", "signals",
+        "waits for a signal", "is in MPI's own collective"};
+    return text[todo->kind];
+}
+
+void pto_exec_where(const pto_exec_t *exec, char *text, size_t text_size) {
+    pto_rank_t place = pto_layout_rank(&pto_plan_request(exec->plan)->layout, exec->job.logical);
+    int used = snprintf(text, text_size, "rank %lld (MPI rank %d; node %lld, GPU %lld, core %lld)",
+                        (long long)exec->job.logical, exec->job.rank, (long long)place.node,
+                        (long long)place.gpu, (long long)place.core);
+    int next = atomic_load(&exec->next);
+    if (next < 0 || next >= exec->todo.count || used < 0 || (size_t)used >= text_size)
+        return;
+    const pto_do_t *todo = (const pto_do_t *)exec->todo.item + next;
+    snprintf(text + used, text_size - (size_t)used, " in stage '%s', k %lld", todo->stage,
+             (long long)todo->k);
+}
+
+static void end_job(const pto_exec_t *exec) {
+    char where[256];
+    int next = atomic_load(&exec->next);
+    const char *what = "joins the others";
+    if (next >= 0 && next < exec->todo.count)
+        what = doing((const pto_do_t *)exec->todo.item + next);
+    pto_exec_where(exec, where, sizeof where);
+    fprintf(stderr, "portolan: %s: %s, and nothing came of it for %g s; ending the job\n", where, what,
+            exec->watchdog.timeout_s);
+    /* The main thread may hold the MPI library's locks: the alarm's default ends the process then. */
+    alarm(ABORT_GRACE_S);
+    MPI_Abort(exec->job.comm, 1);
+}
+
+static void *watch(void *argument) {
+    pto_exec_t *exec = argument;
+    pto_watchdog_t *dog = &exec->watchdog;
+    int64_t timeout_ns = (int64_t)(dog->timeout_s * 1e9);
+    int64_t nap_ns = timeout_ns / 8 + 1000000;
+    pthread_mutex_lock(&dog->lock);
+    while (!dog->stop) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        int64_t ns = until.tv_nsec + nap_ns;
+        until.tv_sec += (time_t)(ns / 1000000000);
+        until.tv_nsec = (long)(ns % 1000000000);
+        pthread_cond_timedwait(&dog->wake, &dog->lock, &until);
+        int64_t began = atomic_load(&dog->began_ns);
+        if (!dog->stop && began != 0 && pto_now_ns() - began > timeout_ns)
+            end_job(exec);
+    }
+    pthread_mutex_unlock(&dog->lock);
+    return NULL;
+}
+
+pto_status_t pto_watchdog_begin(pto_exec_t *exec, double timeout_s, pto_error_t *err) {
+    pto_watchdog_t *dog = &exec->watchdog;
+    if (timeout_s < 0)
+        return PTO_OK;
+    dog->timeout_s = timeout_s > 0 ? timeout_s : 20;
+    pthread_mutex_init(&dog->lock, NULL);
+    pthread_cond_init(&dog->wake, NULL);
+    int cause = pthread_create(&dog->thread, NULL, watch, exec);
+    if (cause)
+        return pto_error_set(err, PTO_ERR_IO, "pthread_create for the watchdog: %s", strerror(cause));
+    dog->running = true;
+    return PTO_OK;
+}
+
+void pto_watchdog_end(pto_exec_t *exec) {
+    pto_watchdog_t *dog = &exec->watchdog;
+    if (!dog->running)
+        return;
+    pthread_mutex_lock(&dog->lock);
+    dog->stop = true;
+    pthread_cond_signal(&dog->wake);
+    pthread_mutex_unlock(&dog->lock);
+    pthread_join(dog->thread, NULL);
+    pthread_cond_destroy(&dog->wake);
+    pthread_mutex_destroy(&dog->lock);
+    dog->running = false;
+}

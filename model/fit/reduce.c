@@ -1,0 +1,218 @@
+/* Reductions: a core's rate falls where the data leave a cache, so their cost has pieces, found like those of
+ * messages. Operations and types are pooled, since a machine has one cost for all of them; how far they lie
+ * apart is reported. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "fit_internal.h"
+
+static const char *const operations[] = {"sum", "prod", "min", "max"};
+static const char *const types[] = {"int32", "int64", "float", "double"};
+
+enum {
+    OPERATION_COUNT = sizeof operations / sizeof *operations,
+    TYPE_COUNT = sizeof types / sizeof *types,
+    PAIR_TEXT_MAX = 16,
+};
+
+/* The commonest: what is fitted where all together lie too far apart. */
+static const char *const usual_pair = "sum-float";
+
+/* How far one operation and type is from the fitted cost, as measured over fitted. */
+typedef struct {
+    int count;
+    double least;
+    double most;
+    char least_pair[PAIR_TEXT_MAX];
+    char most_pair[PAIR_TEXT_MAX];
+} spread_t;
+
+static fit_filter_t filter_of(pto_space_t space, const char *pair) {
+    return (fit_filter_t){PTO_BENCHMARK_REDUCE, space == PTO_SPACE_GPU ? PTO_IN_GPU : PTO_IN_CPU,
+                          PTO_AT_COUNT, 0, pair != NULL ? pto_sample_pair_hash(pair) : 0};
+}
+
+static void drop_cost(pto_reduce_cost_t *cost) {
+    for (int i = 0; i < PTO_REDUCE_PIECE_MAX; i++) {
+        free(cost->piece[i].postal.flagged);
+    }
+    *cost = (pto_reduce_cost_t){0};
+}
+
+static pto_status_t fit_piece(fit_work_t *work, pto_space_t space, const fit_points_t *points,
+                              pto_reduce_piece_t *piece) {
+    char name[PTO_FIT_NAME_MAX];
+    const char *of = pto_space_name(space);
+    if (piece->below_bytes != INT64_MAX) {
+        snprintf(name, sizeof name, "reduce.%s below %lld", of, (long long)piece->below_bytes);
+    } else if (piece->from_bytes > 0) {
+        snprintf(name, sizeof name, "reduce.%s from %lld", of, (long long)piece->from_bytes);
+    } else {
+        snprintf(name, sizeof name, "reduce.%s", of);
+    }
+    fit_points_t own = fit_slice(points, piece->from_bytes, piece->below_bytes);
+    pto_status_t status = fit_postal_entry(work, name, &own, &piece->postal);
+    if (status == PTO_OK) {
+        work->fit->entry[work->fit->entry_count - 1].below_bytes = piece->below_bytes;
+    }
+    return status;
+}
+
+/* All pieces or none, as with messages. */
+static pto_status_t fit_pieces(fit_work_t *work, pto_space_t space, const fit_points_t *points) {
+    pto_reduce_cost_t *cost = &work->fit->machine.reduce[space];
+    int breaks = 0;
+    int64_t below_bytes[FIT_PIECE_MAX] = {0};
+    pto_status_t status = fit_find_breaks(points, PTO_REDUCE_PIECE_MAX, &breaks, below_bytes, work->err);
+    for (int k = 0; status == PTO_OK && k <= breaks; k++) {
+        pto_reduce_piece_t *piece = &cost->piece[k];
+        piece->from_bytes = k > 0 ? below_bytes[k - 1] : 0;
+        piece->below_bytes = k < breaks ? below_bytes[k] : INT64_MAX;
+        cost->count = k + 1;
+        status = fit_piece(work, space, points, piece);
+        if (status != PTO_OK || !pto_postal_known(&piece->postal)) {
+            drop_cost(cost);
+            return status;
+        }
+    }
+    return status;
+}
+
+static double fitted_seconds(const fit_work_t *work, pto_space_t space, int64_t bytes) {
+    const pto_postal_t *postal = pto_machine_reduce(&work->fit->machine, space, bytes);
+    return postal->alpha_s.value + postal->beta_s_per_byte.value * (double)bytes;
+}
+
+/* Median of the residuals over all pieces. */
+static pto_status_t whole_residual(const fit_work_t *work, pto_space_t space, const fit_points_t *points,
+                                   double *residual) {
+    double *scratch = malloc((points->count + 1) * sizeof *scratch);
+    if (scratch == NULL) {
+        return pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for reductions");
+    }
+    for (size_t i = 0; i < points->count; i++) {
+        double seconds = points->point[i].seconds;
+        scratch[i] =
+            fabs(fitted_seconds(work, space, points->point[i].bytes) - seconds) / fit_error_scale(seconds);
+    }
+    *residual = fit_median(scratch, points->count);
+    free(scratch);
+    return PTO_OK;
+}
+
+/* Samples of one operation and type above the grain: their middle measured over fitted time. */
+static pto_status_t add_to_spread(const fit_work_t *work, pto_space_t space, const char *pair,
+                                  spread_t *spread) {
+    fit_points_t points;
+    fit_filter_t filter = filter_of(space, pair);
+    pto_status_t status = fit_select(work, &filter, &points);
+    if (status != PTO_OK) {
+        return status;
+    }
+    double *ratio = malloc((points.count + 1) * sizeof *ratio);
+    size_t count = 0;
+    for (size_t i = 0; ratio != NULL && i < points.count; i++) {
+        double fitted = fitted_seconds(work, space, points.point[i].bytes);
+        if (fmax(points.point[i].seconds, fitted) > fit_grain_s) {
+            ratio[count++] = points.point[i].seconds / fitted;
+        }
+    }
+    if (ratio == NULL) {
+        status = pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for reductions");
+    } else if (count > 0) {
+        double middle = fit_median(ratio, count);
+        if (spread->count == 0 || middle < spread->least) {
+            spread->least = middle;
+            snprintf(spread->least_pair, sizeof spread->least_pair, "%s", pair);
+        }
+        if (spread->count == 0 || middle > spread->most) {
+            spread->most = middle;
+            snprintf(spread->most_pair, sizeof spread->most_pair, "%s", pair);
+        }
+        spread->count++;
+    }
+    free(ratio);
+    free(points.point);
+    return status;
+}
+
+/* Tell how far operations and types lie apart, and whether one stands for all. */
+static pto_status_t report_spread(fit_work_t *work, pto_space_t space, bool alone) {
+    spread_t spread = {0};
+    for (int i = 0; i < OPERATION_COUNT * TYPE_COUNT; i++) {
+        char pair[PAIR_TEXT_MAX];
+        snprintf(pair, sizeof pair, "%s-%s", operations[i / TYPE_COUNT], types[i % TYPE_COUNT]);
+        pto_status_t status = add_to_spread(work, space, pair, &spread);
+        if (status != PTO_OK) {
+            return status;
+        }
+    }
+    if (spread.count < 2) {
+        return PTO_OK;
+    }
+    pto_fit_entry_t *entry =
+        fit_entry_add(work, PTO_FIT_ABSENT, "reduce.%s by operation", pto_space_name(space));
+    if (entry == NULL) {
+        return PTO_ERR_MEMORY;
+    }
+    snprintf(entry->note, sizeof entry->note,
+             "%s; %d operations and types took %.2f (%s) to %.2f (%s) times the fitted cost",
+             alone ? "fitted to sum-float alone" : "pooled", spread.count, spread.least, spread.least_pair,
+             spread.most, spread.most_pair);
+    return PTO_OK;
+}
+
+/* Whether the pooled fit describes what it was fitted to. */
+static pto_status_t judge_pooled(const fit_work_t *work, pto_space_t space, const fit_points_t *points,
+                                 pto_status_t fitted, bool *good) {
+    double residual = HUGE_VAL;
+    pto_status_t status = PTO_OK;
+    if (fitted == PTO_OK && work->fit->machine.reduce[space].count > 0) {
+        status = whole_residual(work, space, points, &residual);
+    }
+    *good = residual <= fit_doubtful_residual;
+    return status;
+}
+
+/* The pooled fit; where that lies far off and the usual operation was measured among others, its own. */
+static pto_status_t fit_pooled_or_usual(fit_work_t *work, pto_space_t space, const fit_points_t *pooled,
+                                        const fit_points_t *usual, bool *alone) {
+    int entry_count = work->fit->entry_count;
+    pto_status_t status = fit_pieces(work, space, pooled);
+    *alone = false;
+    if ((status != PTO_OK && status != PTO_ERR_NOT_FOUND) || usual->count == 0 ||
+        usual->count == pooled->count) {
+        return status;
+    }
+    bool good;
+    pto_status_t judged = judge_pooled(work, space, pooled, status, &good);
+    if (judged != PTO_OK || good) {
+        return judged;
+    }
+    drop_cost(&work->fit->machine.reduce[space]);
+    work->fit->entry_count = entry_count;
+    *alone = true;
+    return fit_pieces(work, space, usual);
+}
+
+pto_status_t fit_reduce(fit_work_t *work, pto_space_t space) {
+    fit_points_t pooled = {0};
+    fit_points_t usual = {0};
+    fit_filter_t all = filter_of(space, NULL);
+    fit_filter_t one = filter_of(space, usual_pair);
+    bool alone = false;
+    pto_status_t status = fit_select(work, &all, &pooled);
+    if (status == PTO_OK) {
+        status = fit_select(work, &one, &usual);
+    }
+    if (status == PTO_OK && pooled.count > 0) {
+        status = fit_pooled_or_usual(work, space, &pooled, &usual, &alone);
+        if (status == PTO_OK && work->fit->machine.reduce[space].count > 0) {
+            status = report_spread(work, space, alone);
+        }
+    }
+    free(pooled.point);
+    free(usual.point);
+    return status;
+}

@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# The executor and portolan-validate under mpirun on this machine, on the host device.
+# BUILD: where the programs were built (default build). SEED: of the random cases (default: the time).
+# CASES: how many (default 1000). REPEATS: of one plan with random delays (default 1000).
+# Exits 77 where there is no mpirun.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+build=$(readlink -f "${BUILD:-build}")
+command -v mpirun >/dev/null || { echo "test_exec: skipped: no mpirun"; exit 77; }
+test_exec=$build/tests/test_exec
+validate=$build/portolan-validate
+example=$build/tests/example_allreduce
+for program in "$test_exec" "$validate" "$example"; do
+    [ -x "$program" ] || { echo "test_exec: $program is not built" >&2; exit 1; }
+done
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+check() { # WHAT COMMAND...
+    local what=$1
+    shift
+    if "$@"; then echo "ok   $what"; else
+        echo "FAIL $what"
+        head -20 "$work/stderr"
+        failures=$((failures + 1))
+    fi
+}
+run() { # PROCESSES PROGRAM ARGUMENTS...
+    local processes=$1
+    shift
+    timeout 300 mpirun -n "$processes" --oversubscribe --mca mpi_yield_when_idle 1 "$@" \
+        >"$work/stdout" 2>"$work/stderr"
+}
+fails() { ! "$@"; }
+# Under SECONDS, and not with success: within LIMIT COMMAND...
+fails_within() {
+    local limit=$1 began=$SECONDS
+    shift
+    ! "$@" && [ $((SECONDS - began)) -le "$limit" ]
+}
+has() { grep -q -- "$1" "$2"; }
+segments() { find /dev/shm -name 'portolan-*' | wc -l; }
+
+# --- the executor
+
+seed=${SEED:-$(date +%s)}
+echo "     seed $seed"
+check "${CASES:-1000} random cases on up to 9 processes are right" run 9 "$test_exec" cases "${CASES:-1000}" "$seed"
+check "one plan runs ${REPEATS:-1000} times under random delays" run 4 "$test_exec" repeats "${REPEATS:-1000}" "$seed"
+check "different plans are noticed before data moves" run 2 "$test_exec" different
+check "a process that never runs ends the job" fails_within 30 run 3 "$test_exec" absent
+check "the watchdog names rank and stage" has "portolan: rank .* in stage 'round'.* ending the job" "$work/stderr"
+
+kill_one() {
+    local status=0
+    run 3 bash -c "if [ \"\$OMPI_COMM_WORLD_RANK\" = 1 ]; then (sleep 1; kill -9 \$\$) & fi; exec \"$test_exec\" repeats 1000000 1" ||
+        status=$?
+    [ "$status" -ne 0 ] && [ "$status" -ne 124 ]
+}
+check "a killed process ends the job" kill_one
+check "no shared memory is left over" test "$(segments)" -eq 0
+check "the example runs" run 3 "$example"
+check "the example is right" test "$(grep -c ': 6$' "$work/stdout")" -eq 3
+
+# --- portolan-validate
+
+two_by_two=(--placement identity --nodes 2 --gpus-per-node 2 --cores-per-gpu 2)
+for collective in allreduce alltoall alltoallv; do
+    for how in "" --own-algorithms; do
+        # shellcheck disable=SC2086
+        check "validate $collective $how: results" run 8 "$validate" --machine summit-spectrum --collective \
+            "$collective" "${two_by_two[@]}" --bytes 4:64KiB:16 --check-only $how
+    done
+done
+check "validate skewed counts" run 8 "$validate" scenarios/problems/alltoallv-skewed-summit.yaml "${two_by_two[@]}" \
+    --bytes 100:10000:10 --check-only
+check "validate messages" run 8 "$validate" scenarios/problems/messages-duplicate-summit.yaml "${two_by_two[@]}" \
+    --check-only
+check "validate times" run 8 "$validate" --machine summit-spectrum --collective allreduce "${two_by_two[@]}" \
+    --bytes 4:4KiB:32 --repeats 5 --out "$work/collectives.csv"
+check "its table tells picked, won and regret" has "picked .*, won .*, regret " "$work/stdout"
+check "its table says that the device is no GPU" has "no GPU's times" "$work/stdout"
+check "its file names the device" has "^# device=host$" "$work/collectives.csv"
+check "its file is readable" awk -F, '/^#/ { next } !head { head = 1; next }
+    { rows++; if (NF != 9 || !($9 > 0)) bad = 1 } END { exit !(rows == 60 && !bad) }' "$work/collectives.csv"
+check "a job that does not fit the layout is refused" fails run 3 "$validate" --machine summit-spectrum \
+    --collective allreduce "${two_by_two[@]}" --bytes 4
+check "and told why" has "the layout has 8 processes, the job 3" "$work/stderr"
+check "an unknown device is wrong usage" fails run 1 "$validate" --device tpu
+check "and explained" has "unknown device 'tpu'" "$work/stderr"
+
+[ "$failures" -eq 0 ] && echo "test_exec: all right" || { echo "test_exec: $failures failed"; exit 1; }

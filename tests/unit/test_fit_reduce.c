@@ -1,0 +1,196 @@
+/* Fits of reductions: pieces where the caches end, operations together or apart, times below the grain. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "portolan/fit.h"
+
+enum { REPEATS = 12, SAMPLES_MAX = 16384 };
+
+static const double noise = 0.03;
+
+/* What a core does in two caches and in memory. */
+static const struct {
+    int64_t from_bytes;
+    int64_t below_bytes;
+    double alpha_s;
+    double beta_s_per_byte;
+} truth[] = {
+    {0, 32768, 1e-7, 1e-11},
+    {32768, 4 << 20, 6e-7, 2e-11},
+    {4 << 20, INT64_MAX, 1e-4, 6e-11},
+};
+enum { TRUTH_COUNT = sizeof truth / sizeof *truth };
+
+static const pto_fit_options_t any_node = {.node = {.sockets = 2, .gpus = 4, .cores = 16}};
+
+/* A linear congruential generator (Knuth's MMIX), -1 to 1. */
+static double shake(uint64_t *state) {
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (double)(*state >> 11) / 4503599627370496.0 - 1;
+}
+
+static double true_seconds(int64_t bytes) {
+    int k = 0;
+    while (bytes >= truth[k].below_bytes) {
+        k++;
+    }
+    return truth[k].alpha_s + truth[k].beta_s_per_byte * (double)bytes;
+}
+
+static void add(pto_samples_t *samples, pto_sample_t sample) {
+    if (samples->sample == NULL) {
+        samples->sample = calloc(SAMPLES_MAX, sizeof *samples->sample);
+        samples->capacity = SAMPLES_MAX;
+    }
+    assert_true(samples->sample != NULL && samples->count < samples->capacity);
+    samples->sample[samples->count++] = sample;
+}
+
+/* A fit needs some messages. */
+static pto_samples_t new_samples(void) {
+    pto_samples_t samples = {0};
+    pto_sample_t sample = {.benchmark = PTO_BENCHMARK_PING_PONG,
+                           .where = PTO_IN_CPU,
+                           .place = PTO_AT_OFF_NODE,
+                           .procs = 1,
+                           .messages = 1};
+    for (sample.bytes = 8; sample.bytes <= 4096; sample.bytes *= 8) {
+        sample.seconds = 1e-6 + 1e-10 * (double)sample.bytes;
+        add(&samples, sample);
+    }
+    return samples;
+}
+
+/* Reductions of one operation and type on the CPU, `factor` times as slow as the truth. */
+static void add_reductions(pto_samples_t *samples, const char *pair, double factor, uint64_t *state) {
+    pto_sample_t sample = {.benchmark = PTO_BENCHMARK_REDUCE,
+                           .where = PTO_IN_CPU,
+                           .pair_hash = pto_sample_pair_hash(pair),
+                           .procs = 1,
+                           .messages = 1};
+    for (sample.bytes = 8; sample.bytes <= 1 << 26; sample.bytes *= 2) {
+        for (int i = 0; i < REPEATS; i++) {
+            sample.seconds = factor * true_seconds(sample.bytes) * (1 + noise * shake(state));
+            add(samples, sample);
+        }
+    }
+}
+
+static pto_fit_t must_fit(const pto_samples_t *samples) {
+    pto_fit_t fit;
+    pto_error_t err = {0};
+    if (pto_fit_samples(samples, "made-up", "a test", &any_node, &fit, &err) != PTO_OK) {
+        fail_msg("%s", err.message);
+    }
+    return fit;
+}
+
+static void assert_within(double got, double wanted, double tolerance) {
+    if (!(fabs(got / wanted - 1) <= tolerance)) {
+        fail_msg("%.6g is not within %g of %.6g", got, tolerance, wanted);
+    }
+}
+
+static void assert_truth(const pto_reduce_cost_t *cost, double tolerance) {
+    assert_int_equal(cost->count, TRUTH_COUNT);
+    for (int k = 0; k < TRUTH_COUNT; k++) {
+        assert_int_equal(cost->piece[k].from_bytes, truth[k].from_bytes);
+        assert_int_equal(cost->piece[k].below_bytes, truth[k].below_bytes);
+        assert_within(cost->piece[k].postal.beta_s_per_byte.value, truth[k].beta_s_per_byte, tolerance);
+        assert_within(cost->piece[k].postal.alpha_s.value, truth[k].alpha_s, 3 * tolerance);
+    }
+}
+
+static const pto_fit_entry_t *entry_named(const pto_fit_t *fit, const char *name) {
+    int at = 0;
+    while (at < fit->entry_count && strcmp(fit->entry[at].name, name) != 0) {
+        at++;
+    }
+    assert_true(at < fit->entry_count);
+    return &fit->entry[at];
+}
+
+static void pieces_end_where_the_caches_do(void **unused) {
+    (void)unused;
+    uint64_t state = 1;
+    pto_samples_t samples = new_samples();
+    add_reductions(&samples, "sum-float", 1, &state);
+    pto_fit_t fit = must_fit(&samples);
+    assert_truth(&fit.machine.reduce[PTO_SPACE_CPU], 0.02);
+    assert_int_equal(entry_named(&fit, "reduce.cpu below 32768")->below_bytes, 32768);
+    assert_int_equal(entry_named(&fit, "reduce.cpu from 4194304")->from_bytes, 4 << 20);
+    assert_int_equal(fit.machine.reduce[PTO_SPACE_GPU].count, 0);
+    pto_fit_fini(&fit);
+    pto_samples_fini(&samples);
+}
+
+static void operations_that_hardly_differ_are_pooled(void **unused) {
+    (void)unused;
+    uint64_t state = 2;
+    pto_samples_t samples = new_samples();
+    add_reductions(&samples, "sum-float", 0.95, &state);
+    add_reductions(&samples, "max-int64", 1, &state);
+    add_reductions(&samples, "prod-double", 1.05, &state);
+    pto_fit_t fit = must_fit(&samples);
+    assert_truth(&fit.machine.reduce[PTO_SPACE_CPU], 0.02);
+    const char *note = entry_named(&fit, "reduce.cpu by operation")->note;
+    assert_non_null(strstr(note, "pooled; 3 operations and types"));
+    assert_non_null(strstr(note, "0.95 (sum-float) to 1.05 (prod-double)"));
+    pto_fit_fini(&fit);
+    pto_samples_fini(&samples);
+}
+
+static void operations_that_differ_much_leave_the_usual_one(void **unused) {
+    (void)unused;
+    uint64_t state = 3;
+    pto_samples_t samples = new_samples();
+    add_reductions(&samples, "sum-float", 1, &state);
+    add_reductions(&samples, "max-int64", 3, &state);
+    pto_fit_t fit = must_fit(&samples);
+    assert_truth(&fit.machine.reduce[PTO_SPACE_CPU], 0.02);
+    const char *note = entry_named(&fit, "reduce.cpu by operation")->note;
+    assert_non_null(strstr(note, "fitted to sum-float alone"));
+    pto_fit_fini(&fit);
+    pto_samples_fini(&samples);
+}
+
+/* Times of a few ns that are three times what they should be make no piece of their own and move no line. */
+static void times_below_the_grain_do_not_steer(void **unused) {
+    (void)unused;
+    uint64_t state = 4;
+    pto_samples_t samples = new_samples();
+    pto_sample_t sample = {.benchmark = PTO_BENCHMARK_REDUCE, .where = PTO_IN_CPU, .procs = 1, .messages = 1};
+    for (sample.bytes = 8; sample.bytes <= 1 << 26; sample.bytes *= 2) {
+        for (int i = 0; i < REPEATS; i++) {
+            double odd = sample.bytes < 256 ? 3 : 1;
+            sample.seconds = odd * (2e-9 + 2e-11 * (double)sample.bytes) * (1 + noise * shake(&state));
+            add(&samples, sample);
+        }
+    }
+    pto_fit_t fit = must_fit(&samples);
+    const pto_reduce_cost_t *cost = &fit.machine.reduce[PTO_SPACE_CPU];
+    assert_int_equal(cost->count, 1);
+    assert_within(cost->piece[0].postal.beta_s_per_byte.value, 2e-11, 0.02);
+    assert_true(cost->piece[0].postal.alpha_s.value < 1e-8);
+    pto_fit_fini(&fit);
+    pto_samples_fini(&samples);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pieces_end_where_the_caches_do),
+        cmocka_unit_test(operations_that_hardly_differ_are_pooled),
+        cmocka_unit_test(operations_that_differ_much_leave_the_usual_one),
+        cmocka_unit_test(times_below_the_grain_do_not_steer),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

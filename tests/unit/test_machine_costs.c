@@ -1,0 +1,181 @@
+/* Reductions in pieces, and what further messages cost: read, refused and priced. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "bad_input.h"
+#include "portolan/pick.h"
+
+/* Four lines, and what a test adds from the fifth on. */
+#define BODY                                                                                                 \
+    "machine: m\nsource: s\nnode: {sockets: 1, gpus: 2, cores: 2}\n"                                         \
+    "messages: {cpu: {off_node: [{protocol: eager, alpha_s: 1e-6, beta_s_per_byte: 1e-10}]}}\n"
+#define COST "alpha_s: 1e-6, beta_s_per_byte: 1e-10"
+#define CACHES                                                                                               \
+    "reduce:\n  cpu:\n"                                                                                      \
+    "    - {below_bytes: 32KiB, alpha_s: 1e-8, beta_s_per_byte: 1e-11}\n"                                    \
+    "    - {below_bytes: 2MiB, alpha_s: 0, beta_s_per_byte: 2e-11}\n"                                        \
+    "    - {alpha_s: 2e-5, beta_s_per_byte: 6e-11}\n"                                                        \
+    "copies: {h2d: {on_socket: {" COST "}}, d2h: {on_socket: {" COST "}}}\n"
+
+static pto_status_t parse(const char *text, pto_machine_t *machine, pto_error_t *err) {
+    return pto_machine_parse(text, strlen(text), "m.yaml", machine, err);
+}
+
+static pto_machine_t must_parse(const char *text) {
+    pto_machine_t machine;
+    pto_error_t err;
+    if (parse(text, &machine, &err) != PTO_OK)
+        fail_msg("%d:%d: %s", err.line, err.column, err.message);
+    return machine;
+}
+
+static void a_reduction_takes_the_piece_of_its_bytes(void **state) {
+    (void)state;
+    pto_machine_t m = must_parse(BODY CACHES);
+    assert_int_equal(m.reduce[PTO_SPACE_CPU].count, 3);
+    assert_true(pto_machine_reduce(&m, PTO_SPACE_CPU, 0)->beta_s_per_byte.value == 1e-11);
+    assert_true(pto_machine_reduce(&m, PTO_SPACE_CPU, 32767)->beta_s_per_byte.value == 1e-11);
+    assert_true(pto_machine_reduce(&m, PTO_SPACE_CPU, 32768)->beta_s_per_byte.value == 2e-11);
+    assert_true(pto_machine_reduce(&m, PTO_SPACE_CPU, 2 << 20)->alpha_s.value == 2e-5);
+    assert_true(pto_machine_reduce(&m, PTO_SPACE_CPU, INT64_MAX)->alpha_s.value == 2e-5);
+    assert_null(pto_machine_reduce(&m, PTO_SPACE_GPU, 8));
+    pto_machine_fini(&m);
+}
+
+static void one_cost_holds_for_every_size(void **state) {
+    (void)state;
+    pto_machine_t m = must_parse(BODY "reduce: {gpu: {" COST "}}\n");
+    assert_int_equal(m.reduce[PTO_SPACE_GPU].count, 1);
+    assert_true(pto_machine_reduce(&m, PTO_SPACE_GPU, 0) == pto_machine_reduce(&m, PTO_SPACE_GPU, INT64_MAX));
+    pto_machine_fini(&m);
+}
+
+/* An allreduce of two nodes by recursive doubling: the vector crosses once and is added once. */
+static double price_s(const pto_machine_t *machine, int64_t bytes) {
+    pto_request_t request = {.layout = {.nodes = 2,
+                                        .gpus_per_node = 1,
+                                        .owners_per_gpu = 1,
+                                        .cores_per_gpu = 1,
+                                        .gpus_per_socket = 2},
+                             .collective = PTO_COLLECTIVE_ALLREDUCE,
+                             .split = PTO_SPLIT_BYTES,
+                             .datatype = PTO_DATATYPE_FLOAT,
+                             .bytes = bytes,
+                             .by_library = true};
+    pto_plan_t *plan = NULL;
+    pto_price_t price;
+    assert_int_equal(pto_strategy_find("three_step", &request.strategy, NULL), PTO_OK);
+    assert_int_equal(pto_algorithm_find("recursive_doubling", request.collective, &request.algorithm, NULL),
+                     PTO_OK);
+    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+    assert_int_equal(pto_price(plan, machine, &price, NULL, NULL), PTO_OK);
+    pto_plan_destroy(plan);
+    return price.seconds;
+}
+
+static void a_price_takes_the_piece_of_one_inputs_bytes(void **state) {
+    (void)state;
+    pto_machine_t with = must_parse(BODY CACHES);
+    pto_machine_t without = must_parse(BODY CACHES);
+    without.reduce[PTO_SPACE_CPU].count = 0;
+    static const int64_t bytes[] = {8, 16384, 32764, 32768, 1 << 20, 2 << 20, 64 << 20};
+    for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
+        const pto_postal_t *piece = pto_machine_reduce(&with, PTO_SPACE_CPU, bytes[i]);
+        double expected = piece->alpha_s.value + piece->beta_s_per_byte.value * (double)bytes[i];
+        double got = price_s(&with, bytes[i]) - price_s(&without, bytes[i]);
+        assert_true(fabs(got - expected) <= 1e-9 * price_s(&with, bytes[i]));
+    }
+    without.reduce[PTO_SPACE_CPU].count = 3; /* whose texts it still owns */
+    pto_machine_fini(&with);
+    pto_machine_fini(&without);
+}
+
+static void costs_of_further_messages_are_read(void **state) {
+    (void)state;
+    pto_machine_t m =
+        must_parse(BODY "per_message: {gpu: {alpha_s: 0, queue_s: 0, samples: 3, flagged: odd}}\n");
+    const pto_per_message_t *cost = &m.per_message[PTO_SPACE_GPU];
+    assert_true(pto_param_known(&cost->alpha_s) && cost->alpha_s.value == 0);
+    assert_true(cost->queue_s.value == 0 && !cost->queue_s.has_interval);
+    assert_int_equal(cost->sample_count, 3);
+    assert_string_equal(cost->flagged, "odd");
+    assert_false(pto_param_known(&m.per_message[PTO_SPACE_CPU].alpha_s));
+    pto_machine_fini(&m);
+}
+
+static void what_makes_no_sense_is_refused(void **state) {
+    (void)state;
+    static const bad_input_t bad[] = {
+        {BODY "reduce: {}\n", PTO_ERR_KEY, 5, 9, {"'reduce' is empty"}},
+        {BODY "reduce: {cpu: 1}\n", PTO_ERR_TYPE, 5, 15, {"cpu: expected a cost or a list of rows"}},
+        {BODY "reduce: {cpu: []}\n", PTO_ERR_RANGE, 5, 15, {"cpu: expected at least one row"}},
+        {BODY "reduce: {cpu: [1]}\n", PTO_ERR_TYPE, 5, 16, {"a row of reductions must be a mapping"}},
+        {BODY "reduce: {cpu: [{below_bytes: 8, " COST "}]}\n",
+         PTO_ERR_RANGE,
+         5,
+         30,
+         {"ranges leave a gap: no row holds from 8 bytes up"}},
+        {BODY "reduce: {cpu: [{" COST "}, {" COST "}]}\n",
+         PTO_ERR_RANGE,
+         5,
+         16,
+         {"ranges overlap: without below_bytes this row holds for every size"}},
+        {BODY "reduce:\n  cpu:\n    - {below_bytes: 8, " COST "}\n    - {below_bytes: 8, " COST
+              "}\n    - {" COST "}\n",
+         PTO_ERR_RANGE,
+         8,
+         21,
+         {"below_bytes must rise above the 8 of the row before"}},
+        {BODY "reduce:\n  cpu:\n    - {below_bytes: 1, " COST "}\n    - {below_bytes: 2, " COST
+              "}\n    - {below_bytes: 3, " COST "}\n    - {below_bytes: 4, " COST "}\n    - {" COST "}\n",
+         PTO_ERR_RANGE,
+         11,
+         7,
+         {"expected at most 4 rows"}},
+        {BODY "reduce: {cpu: {below_bytes: 8, " COST "}}\n", PTO_ERR_KEY, 5, 16, {"'below_bytes' in a cost"}},
+        {BODY "reduce: {cpu: [{protocol: eager, " COST "}]}\n", PTO_ERR_KEY, 5, 17, {"'protocol'"}},
+        {BODY "reduce: {cpu: [{alpha_s: 0, beta_s_per_byte: 0}]}\n",
+         PTO_ERR_RANGE,
+         5,
+         16,
+         {"nothing is free"}},
+        {BODY "per_message: 1\n", PTO_ERR_TYPE, 5, 14, {"'per_message' must be a mapping"}},
+        {BODY "per_message: {}\n", PTO_ERR_KEY, 5, 14, {"'per_message' is empty"}},
+        {BODY "per_message: {cpu: {alpha_s: 1e-7}}\n", PTO_ERR_KEY, 5, 20, {"missing key 'queue_s'"}},
+        {BODY "per_message: {cpu: {alpha_s: -1, queue_s: 0}}\n", PTO_ERR_RANGE, 5, 30, {"0 or more"}},
+        {BODY "per_message: {cpu: {alpha_s: 1, queue_s: 2, queue_s_95: [3, 4]}}\n",
+         PTO_ERR_RANGE,
+         5,
+         57,
+         {"queue_s_95: [3, 4] does not contain the value 2"}},
+        {BODY "per_message: {cpu: {alpha_s: 1, queue_s: 2, beta_s_per_byte: 3}}\n",
+         PTO_ERR_KEY,
+         5,
+         45,
+         {"unknown key 'beta_s_per_byte'"}},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        pto_machine_t machine = {.library_count = 99};
+        pto_error_t err = {.status = PTO_OK};
+        pto_status_t status = parse(bad[i].text, &machine, &err);
+        assert_refused(&bad[i], status, &err);
+        assert_int_equal(machine.library_count, 99);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_reduction_takes_the_piece_of_its_bytes),
+        cmocka_unit_test(one_cost_holds_for_every_size),
+        cmocka_unit_test(a_price_takes_the_piece_of_one_inputs_bytes),
+        cmocka_unit_test(costs_of_further_messages_are_read),
+        cmocka_unit_test(what_makes_no_sense_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,168 @@
+/* One plan, run: first that its results are right, then how long it takes. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "portolan/strategy.h"
+#include "reference.h"
+#include "validate.h"
+
+enum { CHECKED_RUNS = 3, WARM_RUNS = 3, POISON = 0xa5 };
+
+/* A process's buffers on the device, and host memory to fill and look at them. */
+typedef struct {
+    void *in;
+    void *out;
+    void *host;
+    int64_t in_bytes;
+    int64_t out_bytes;
+    int64_t owner; /* number among the owners; -1: a helper */
+} user_t;
+
+static pto_status_t make_user(const settings_t *settings, const pto_plan_t *plan, int64_t rank, user_t *user,
+                              pto_error_t *err) {
+    const pto_layout_t *layout = &pto_plan_request(plan)->layout;
+    pto_rank_t place = pto_layout_rank(layout, rank);
+    *user = (user_t){.owner = -1};
+    pto_status_t status = settings->device->select(place.gpu, err);
+    if (status != PTO_OK || place.core >= layout->owners_per_gpu)
+        return status;
+    user->owner = rank / layout->cores_per_gpu * layout->owners_per_gpu + place.core;
+    user->in_bytes = pto_exec_user_bytes(plan, rank, PTO_ROLE_IN);
+    user->out_bytes = pto_exec_user_bytes(plan, rank, PTO_ROLE_OUT);
+    int64_t most = user->in_bytes > user->out_bytes ? user->in_bytes : user->out_bytes;
+    status = settings->device->allocate((size_t)user->in_bytes, &user->in, err);
+    if (status == PTO_OK)
+        status = settings->device->allocate((size_t)user->out_bytes, &user->out, err);
+    if (status == PTO_OK)
+        status = settings->device->allocate_staging((size_t)most, &user->host, err);
+    return status;
+}
+
+static void free_user(const settings_t *settings, user_t *user) {
+    settings->device->release(user->in, NULL);
+    settings->device->release(user->out, NULL);
+    settings->device->release_staging(user->host, NULL);
+}
+
+static pto_status_t copy(const settings_t *settings, void *target, const void *source, int64_t bytes,
+                         pto_error_t *err) {
+    pto_move_t move = {target, source, (size_t)bytes, 1, (size_t)bytes, (size_t)bytes};
+    void *stream = NULL;
+    pto_status_t status = bytes > 0 ? settings->device->stream_create(&stream, err) : PTO_OK;
+    if (status != PTO_OK || bytes == 0)
+        return status;
+    status = settings->device->copy(&move, stream, err);
+    if (status == PTO_OK)
+        status = settings->device->finish(stream, err);
+    settings->device->stream_destroy(stream, NULL);
+    return status;
+}
+
+/* Fresh input, poisoned output. */
+static pto_status_t refresh(const settings_t *settings, const pto_plan_t *plan, const user_t *user,
+                            uint64_t seed, pto_error_t *err) {
+    if (user->owner < 0)
+        return PTO_OK;
+    memset(user->host, POISON, (size_t)user->out_bytes);
+    pto_status_t status = copy(settings, user->out, user->host, user->out_bytes, err);
+    reference_fill(pto_plan_request(plan), settings->op, seed, user->owner, user->host, user->in_bytes);
+    return status == PTO_OK ? copy(settings, user->in, user->host, user->in_bytes, err) : status;
+}
+
+static pto_status_t look(const settings_t *settings, const pto_plan_t *plan, const user_t *user,
+                         uint64_t seed, pto_error_t *err) {
+    if (user->owner < 0)
+        return PTO_OK;
+    pto_status_t status = copy(settings, user->host, user->out, user->out_bytes, err);
+    if (status != PTO_OK)
+        return status;
+    return reference_compare(pto_plan_request(plan), settings->op, seed, user->owner, user->host,
+                             user->out_bytes, err);
+}
+
+static pto_status_t check_runs(const settings_t *settings, const pto_plan_t *plan, const user_t *user,
+                               pto_exec_t *exec, uint64_t seed, pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    for (uint64_t run = 0; run < CHECKED_RUNS && status == PTO_OK; run++) {
+        status = refresh(settings, plan, user, seed + run, err);
+        if (status == PTO_OK)
+            status = pto_exec_run(exec, err);
+        if (status == PTO_OK)
+            status = look(settings, plan, user, seed + run, err);
+    }
+    return status;
+}
+
+/* Every repeat begins at a barrier and lasts as long as its slowest process. */
+static pto_status_t time_runs(int repeats, pto_exec_t *exec, double *sample_s, pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    for (int i = -WARM_RUNS; i < repeats && status == PTO_OK; i++) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        double began_s = MPI_Wtime();
+        status = pto_exec_run(exec, err);
+        double mine_s = MPI_Wtime() - began_s, slowest_s = 0;
+        if (status == PTO_OK)
+            MPI_Allreduce(&mine_s, &slowest_s, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+        if (i >= 0)
+            sample_s[i] = slowest_s;
+    }
+    return status;
+}
+
+static int by_value(const void *left, const void *right) {
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+/* The interval of the median by order statistics (normal approximation of the binomial): it assumes nothing
+ * about how times are distributed. */
+static pto_status_t summarise(cell_t *cell, pto_error_t *err) {
+    int n = cell->sample_count;
+    double *sorted = calloc((size_t)n, sizeof *sorted);
+    if (!sorted)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for %d times", n);
+    memcpy(sorted, cell->sample_s, (size_t)n * sizeof *sorted);
+    qsort(sorted, (size_t)n, sizeof *sorted, by_value);
+    double half = 1.96 * sqrt(n) / 2;
+    int low = (int)floor((n - 1) / 2.0 - half), high = (int)ceil((n - 1) / 2.0 + half);
+    cell->least_s = sorted[0];
+    cell->median_s = (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
+    cell->low_s = sorted[low < 0 ? 0 : low];
+    cell->high_s = sorted[high >= n ? n - 1 : high];
+    free(sorted);
+    return PTO_OK;
+}
+
+static pto_status_t check_and_time(const settings_t *settings, const pto_plan_t *plan, const user_t *user,
+                                   pto_exec_t *exec, uint64_t seed, cell_t *cell, pto_error_t *err) {
+    pto_status_t status = check_runs(settings, plan, user, exec, seed, err);
+    if (status != PTO_OK || settings->check_only)
+        return status;
+    cell->sample_s = calloc((size_t)settings->repeats, sizeof *cell->sample_s);
+    cell->sample_count = settings->repeats;
+    if (!cell->sample_s)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for %d times", settings->repeats);
+    status = time_runs(settings->repeats, exec, cell->sample_s, err);
+    return status == PTO_OK ? summarise(cell, err) : status;
+}
+
+pto_status_t measure_cell(const settings_t *settings, const pto_plan_t *plan, int64_t point, cell_t *cell,
+                          pto_error_t *err) {
+    int64_t rank = 0;
+    user_t user;
+    pto_exec_t *exec = NULL;
+    pto_status_t status =
+        pto_exec_place(&pto_plan_request(plan)->layout, MPI_COMM_WORLD, &settings->exec, &rank, err);
+    if (status != PTO_OK)
+        return status;
+    status = make_user(settings, plan, rank, &user, err);
+    if (status == PTO_OK)
+        status = pto_exec_create(plan, MPI_COMM_WORLD, settings->device, user.in, user.out, settings->op,
+                                 &settings->exec, &exec, err);
+    if (status == PTO_OK)
+        status = check_and_time(settings, plan, &user, exec, 1000003 * (uint64_t)(point + 1), cell, err);
+    pto_exec_destroy(exec);
+    free_user(settings, &user);
+    return status;
+}

@@ -1,0 +1,20 @@
+/* What a collective must give, by other code than any plan: every process makes all inputs anew from a seed
+ * with plain loops and combines them itself. */
+#ifndef PTO_REFERENCE_H
+#define PTO_REFERENCE_H
+
+#include "portolan/device.h"
+#include "portolan/plan.h"
+
+/* Fill the input of an owner (its number among the owners) with values that only the seed determines. */
+void reference_fill(const pto_request_t *request, pto_op_t op, uint64_t seed, int64_t owner, void *in,
+                    int64_t bytes);
+
+/* Compare an owner's output with what it must be. Integers, alltoall(v), messages, min and max must be exact.
+ * For floating point, n values summed in any order are right within (n - 1) eps / (1 - n eps) times the sum
+ * of their magnitudes, and products within that share of the product (Higham 2002, section 4.2). Errors:
+ * PTO_ERR_RANGE with the first wrong place, PTO_ERR_MEMORY. */
+pto_status_t reference_compare(const pto_request_t *request, pto_op_t op, uint64_t seed, int64_t owner,
+                               const void *out, int64_t bytes, pto_error_t *err);
+
+#endif

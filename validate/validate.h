@@ -1,0 +1,45 @@
+/* What portolan-validate's files share: its options, one cell of its table, and how these are shown. */
+#ifndef PTO_VALIDATE_H
+#define PTO_VALIDATE_H
+
+#include <stdio.h>
+
+#include "options.h"
+#include "portolan/exec.h"
+
+typedef struct {
+    const pto_device_t *device;
+    const char *out_path; /* NULL: no file */
+    int repeats;
+    bool check_only;
+    pto_op_t op;
+    pto_exec_options_t exec;
+} settings_t;
+
+/* One strategy at one point. The samples are rank 0's. */
+typedef struct {
+    const pto_strategy_t *strategy;
+    const pto_algorithm_t *algorithm;
+    bool by_library;
+    char reason[PTO_ERROR_MESSAGE_MAX]; /* why it does not apply; empty: it does */
+    double predicted_s;
+    double *sample_s; /* one a repeat, the slowest process's, in the order measured */
+    int sample_count;
+    double least_s;
+    double median_s;
+    double low_s; /* 95 percent interval of the median */
+    double high_s;
+} cell_t;
+
+/* measure.c: run the cell's plan, correctness first. Collective. `point` seeds the inputs. */
+pto_status_t measure_cell(const settings_t *settings, const pto_plan_t *plan, int64_t point, cell_t *cell,
+                          pto_error_t *err);
+
+/* report.c, on rank 0. */
+void report_header(FILE *file, const pto_options_t *options, const settings_t *settings);
+void report_point(FILE *file, const pto_request_t *request, const cell_t *cells, int count, bool check_only);
+/* `# key=value` lines and the columns' names, then one row a sample. */
+void csv_header(FILE *file, const pto_options_t *options, const settings_t *settings, int argc, char **argv);
+void csv_cell(FILE *file, const pto_request_t *request, const cell_t *cell);
+
+#endif
