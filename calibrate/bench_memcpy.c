@@ -2,7 +2,6 @@
  * and off it; device to device. One process copies, all others rest. Pairs are process-GPU, or
  * process:GPU-GPU. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "benchmark.h"
 #include "check.h"
@@ -122,15 +121,6 @@ static void *open_case(const work_t *work) {
     return copying;
 }
 
-static double trial(void *state, int64_t bytes, int iterations) {
-    return copying_time(state, bytes, iterations);
-}
-
-static void close_case(void *state) {
-    copying_close(state);
-    free(state);
-}
-
 const benchmark_t bench_memcpy = {
     .name = "memcpy",
     .group = "copies",
@@ -138,6 +128,6 @@ const benchmark_t bench_memcpy = {
     .summary = "one process copying between host and GPU, or between two GPUs",
     .list = list_cases,
     .open = open_case,
-    .trial = trial,
-    .close = close_case,
+    .trial = copying_trial,
+    .close = copying_close,
 };

@@ -1,7 +1,6 @@
 /* Shared copies: 1 .. cores_per_gpu processes of every GPU of a node copy at once, each the full size between
  * pinned memory and a buffer of its own. `procs` counts the processes of one GPU. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "benchmark.h"
 #include "check.h"
@@ -74,15 +73,6 @@ static void *open_case(const work_t *work) {
     return copying;
 }
 
-static double trial(void *state, int64_t bytes, int iterations) {
-    return copying_time(state, bytes, iterations);
-}
-
-static void close_case(void *state) {
-    copying_close(state);
-    free(state);
-}
-
 const benchmark_t bench_memcpy_shared = {
     .name = "memcpy_shared",
     .group = "copies",
@@ -90,6 +80,6 @@ const benchmark_t bench_memcpy_shared = {
     .summary = "1 .. n processes of each GPU of a node copying at once",
     .list = list_cases,
     .open = open_case,
-    .trial = trial,
-    .close = close_case,
+    .trial = copying_trial,
+    .close = copying_close,
 };

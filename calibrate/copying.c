@@ -1,6 +1,8 @@
 /* One copy and its end: cudaMemcpyAsync and a synchronise, as the programs do that the models describe. */
 #include "copying.h"
 
+#include <stdlib.h>
+
 #include "benchmark.h"
 #include "check.h"
 #include "memory.h"
@@ -44,7 +46,8 @@ void copying_open(copying_t *copying, int64_t bytes) {
     copying->target = copying->kind == GPU_H2D ? device : host;
 }
 
-void copying_close(copying_t *copying) {
+void copying_close(void *state) {
+    copying_t *copying = state;
     if (copying->kind == GPU_D2D) {
         buffer_free(PTO_SPACE_GPU, copying->source);
         GPU_DO(gpu_select(copying->peer));
@@ -55,9 +58,11 @@ void copying_close(copying_t *copying) {
         host_free(copying->pageable, to_device ? copying->source : copying->target);
     }
     GPU_DO(gpu_select(copying->home));
+    free(copying);
 }
 
-double copying_time(const copying_t *copying, int64_t bytes, int iterations) {
+double copying_trial(void *state, int64_t bytes, int iterations) {
+    const copying_t *copying = state;
     double start = now_s();
     for (int i = 0; i < iterations; i++) {
         GPU_DO(gpu_copy(copying->target, copying->source, (size_t)bytes, copying->kind));

@@ -18,10 +18,12 @@ typedef struct {
 } copying_t;
 
 void copying_open(copying_t *copying, int64_t bytes);
-void copying_close(copying_t *copying);
 
-/* Seconds for `iterations` copies, each waited for. */
-double copying_time(const copying_t *copying, int64_t bytes, int iterations);
+/* A benchmark's `close`: frees the buffers and the copying_t itself, which malloc made. */
+void copying_close(void *state);
+
+/* A benchmark's `trial`: seconds for `iterations` copies, each waited for. */
+double copying_trial(void *state, int64_t bytes, int iterations);
 
 const char *copying_name(gpu_copy_t kind);
 
