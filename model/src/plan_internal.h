@@ -42,6 +42,15 @@ const pto_slice_t *pto_message_slice(const pto_step_t *step);
 /* The kind of a copy step, by the spaces of its buffers. */
 pto_copy_kind_t pto_step_copy_kind(const pto_plan_t *plan, const pto_step_t *step);
 
+/* Whether a copy's bytes lie apart on either side, for every process: shares of several blocks do. */
+bool pto_step_is_strided(const pto_step_t *step, int64_t k, int64_t core);
+
+/* How many pieces a copy takes whose blocks lie apart, as those that are dealt out. */
+int64_t pto_step_pieces(const pto_step_t *step, int64_t k, int64_t core);
+
+/* Whether a copy's host side is pageable memory. */
+bool pto_step_is_pageable(const pto_plan_t *plan, const pto_step_t *step);
+
 /* How many w a slice's walk meets. */
 int64_t pto_slice_block_count(const pto_slice_t *slice, int64_t k, int64_t core, int64_t peer);
 

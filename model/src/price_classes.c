@@ -15,11 +15,13 @@ typedef struct {
     const pto_machine_t *machine;
     bool explain;
     int class_count;
-    int64_t *class_first;   /* class_count + 1 cores */
-    pto_ledger_t *ledger;   /* one a class */
-    pto_ledger_t *before;   /* where they stood before the stage, or before a loop's measured iterations */
-    pto_ledger_t *snapshot; /* one a class, for loops */
-    pto_ledger_t *raised;   /* one a flag: when it was last raised */
+    int64_t *class_first;    /* class_count + 1 cores */
+    int *order;              /* class_count classes */
+    pto_ledger_t *ledger;    /* one a class */
+    pto_ledger_t *before;    /* where they stood before the stage, or before a loop's measured iterations */
+    pto_ledger_t *snapshot;  /* one a class, for loops */
+    pto_ledger_t *raised;    /* one a flag: when it was last raised */
+    pto_copy_queue_t engine; /* of any one GPU: all are alike */
     pto_traffic_cache_t *traffic;
     bool out_of_memory;
     pto_error_t *err;
@@ -46,7 +48,13 @@ static void cut_shares(bool *cut, int64_t cores, int64_t bytes, int64_t grain_by
         cut[shares - 1] = true;
 }
 
-static void find_cuts(const pto_plan_t *plan, bool *cut) {
+/* Copies that queue end one after another, so that no two of a GPU's processes are alike. */
+static bool queues(const pto_plan_t *plan, const pto_machine_t *machine, const pto_step_t *step) {
+    return step->kind == PTO_STEP_COPY && pto_copy_is_queued(machine, pto_step_copy_kind(plan, step)) &&
+           !pto_step_is_pageable(plan, step);
+}
+
+static void find_cuts(const pto_plan_t *plan, const pto_machine_t *machine, bool *cut) {
     int64_t cores = plan->request.layout.cores_per_gpu;
     cut[0] = true;
     for (int i = 0; i < plan->steps.count; i++) {
@@ -54,9 +62,9 @@ static void find_cuts(const pto_plan_t *plan, bool *cut) {
         cut[step->core_first] = true;
         if (step->core_first + step->core_count < cores)
             cut[step->core_first + step->core_count] = true;
-        if (depends_on_core(step))
-            for (int64_t core = 0; core < cores; core++)
-                cut[core] = true;
+        bool queued = step->core_count > 1 && queues(plan, machine, step);
+        for (int64_t core = 0; core < cores && (queued || depends_on_core(step)); core++)
+            cut[core] = true;
     }
     for (int i = 0; i < plan->buffers.count; i++) {
         const pto_buffer_t *buffer = pto_plan_buffer(plan, i);
@@ -70,7 +78,7 @@ static bool find_classes(pricing_t *pricing) {
     bool *cut = calloc((size_t)cores + 1, sizeof *cut);
     pricing->class_first = malloc(((size_t)cores + 1) * sizeof *pricing->class_first);
     if (cut && pricing->class_first) {
-        find_cuts(pricing->plan, cut);
+        find_cuts(pricing->plan, pricing->machine, cut);
         for (int64_t core = 0; core < cores; core++)
             if (cut[core])
                 pricing->class_first[pricing->class_count++] = core;
@@ -160,8 +168,8 @@ static pto_status_t charge_messages(const pricing_t *pricing, const pto_step_t *
     const pto_mix_t *dearest = NULL;
     double dearest_s = -1;
     for (int i = 0; i < traffic->mix_count; i++) {
-        pto_charge_t mix;
-        pto_charge_begin(&mix, charge->stage, false);
+        pto_charge_t mix = *charge;
+        mix.explain = false;
         pto_status_t status = charge_mix(pricing, &traffic->mix[i], space, bytes, &mix);
         if (status != PTO_OK)
             return status;
@@ -183,7 +191,7 @@ static int64_t groups_per_node(const pricing_t *pricing, const pto_step_t *step,
 
 static void count_outflow(const pricing_t *pricing, const pto_stage_t *stage, int64_t k,
                           pto_outflow_t *outflow) {
-    *outflow = (pto_outflow_t){{0}};
+    *outflow = (pto_outflow_t){0};
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(pricing->plan, stage->step_first + i);
         if (step->kind != PTO_STEP_SEND || step->peers.kind == PTO_PEERS_INDEX)
@@ -194,11 +202,12 @@ static void count_outflow(const pricing_t *pricing, const pto_stage_t *stage, in
             int64_t core = pricing->class_first[class];
             int64_t distance = pto_expr_value(step->peers.first, k, core, 0);
             int64_t bytes = slice_bytes(pricing, &step->source, k, core, 0, distance);
-            if (bytes == 0)
+            if (bytes == 0 && !step->even_empty)
                 continue;
             const pto_traffic_t *traffic = pto_traffic_count(pricing->plan, step, k, core, pricing->traffic);
-            outflow->bytes[pto_plan_buffer(pricing->plan, step->source.buffer)->space] +=
-                (double)traffic->off_per_node * (double)bytes * (double)groups_per_node(pricing, step, class);
+            pto_outflow_add(outflow, pricing->plan, step,
+                            (double)(traffic->off_per_node * groups_per_node(pricing, step, class)),
+                            (double)bytes);
         }
     }
 }
@@ -206,10 +215,8 @@ static void count_outflow(const pricing_t *pricing, const pto_stage_t *stage, in
 /* --- the other steps ---------------------------------------------------------------------------------- */
 
 /* All processes of a GPU that copy in the same stage and direction share its engine. */
-static pto_status_t charge_copy(const pricing_t *pricing, const pto_stage_t *stage, const pto_step_t *step,
-                                int64_t k, int64_t core, pto_charge_t *charge) {
-    pto_copy_kind_t kind = pto_step_copy_kind(pricing->plan, step);
-    int64_t procs = 0;
+static int64_t engine_bytes(const pricing_t *pricing, const pto_stage_t *stage, pto_copy_kind_t kind,
+                            int64_t k) {
     int64_t total_bytes = 0;
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *other = pto_plan_step(pricing->plan, stage->step_first + i);
@@ -217,15 +224,28 @@ static pto_status_t charge_copy(const pricing_t *pricing, const pto_stage_t *sta
             continue;
         for (int class = 0; class < pricing->class_count; class ++) {
             int64_t cores = pricing->class_first[class + 1] - pricing->class_first[class];
-            if (!class_acts(pricing, other, class))
-                continue;
-            int64_t bytes = slice_bytes(pricing, &other->source, k, pricing->class_first[class], 0, 0);
-            procs += bytes > 0 ? cores : 0;
-            total_bytes += cores * bytes;
+            if (class_acts(pricing, other, class))
+                total_bytes +=
+                    cores * slice_bytes(pricing, &other->source, k, pricing->class_first[class], 0, 0);
         }
     }
-    return pto_charge_copy(charge, pricing->machine, kind, procs,
-                           slice_bytes(pricing, &step->source, k, core, 0, 0), total_bytes, pricing->err);
+    return total_bytes;
+}
+
+/* `*queued` where the copy stands in its GPU's queue, which it leaves when the stage has ended. */
+static pto_status_t charge_copy(pricing_t *pricing, const pto_stage_t *stage, const pto_step_t *step,
+                                int64_t k, int class, pto_charge_t *charge, bool *queued) {
+    pto_copy_kind_t kind = pto_step_copy_kind(pricing->plan, step);
+    int64_t bytes = slice_bytes(pricing, &step->source, k, pricing->class_first[class], 0, 0);
+    if (bytes == 0 || !queues(pricing->plan, pricing->machine, step))
+        return pto_charge_one_copy(charge, pricing->machine, kind, pto_step_is_pageable(pricing->plan, step),
+                                   bytes, engine_bytes(pricing, stage, kind, k), pricing->err);
+    *queued = true;
+    pto_queued_copy_t copy = {kind, pto_step_is_strided(step, k, pricing->class_first[class]), bytes,
+                              bytes / pto_step_pieces(step, k, pricing->class_first[class])};
+    if (!pto_copy_queue_enter(&pricing->engine, pricing->machine, copy, &pricing->ledger[class], charge))
+        pricing->out_of_memory = true;
+    return PTO_OK;
 }
 
 /* The classes that a receive or a wait depends on: those of the peers' cores. */
@@ -251,9 +271,12 @@ static pto_status_t price_class(pricing_t *pricing, const pto_stage_t *stage, in
     int64_t core = pricing->class_first[class];
     pto_ledger_t *mine = &pricing->ledger[class];
     pto_charge_t out, in, other;
+    bool queued = false;
     pto_charge_begin(&out, stage->name, pricing->explain);
     pto_charge_begin(&in, stage->name, pricing->explain);
     pto_charge_begin(&other, stage->name, pricing->explain);
+    out.at_once = stage->order == PTO_ORDER_AT_ONCE;
+    in.at_once = out.at_once;
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(pricing->plan, stage->step_first + i);
         pto_status_t status = PTO_OK;
@@ -272,7 +295,7 @@ static pto_status_t price_class(pricing_t *pricing, const pto_stage_t *stage, in
                     pricing->out_of_memory = true;
             break;
         case PTO_STEP_COPY:
-            status = charge_copy(pricing, stage, step, k, core, &other);
+            status = charge_copy(pricing, stage, step, k, class, &other, &queued);
             break;
         case PTO_STEP_REDUCE:
             pto_charge_reduce(&other, pricing->machine,
@@ -299,7 +322,8 @@ static pto_status_t price_class(pricing_t *pricing, const pto_stage_t *stage, in
     pto_charge_t *messages = out_s >= in_s ? &out : &in;
     pto_charge_settle(messages, pricing->machine, outflow);
     if (!pto_ledger_add(mine, messages, out_s >= in_s ? out_s : in_s) ||
-        !pto_ledger_add(mine, &other, pto_charge_seconds(&other, pricing->machine, outflow)))
+        !pto_ledger_add(mine, &other, pto_charge_seconds(&other, pricing->machine, outflow)) ||
+        (queued && !pto_copy_queue_leave(&pricing->engine, mine, pricing->explain)))
         pricing->out_of_memory = true;
     return PTO_OK;
 }
@@ -321,13 +345,28 @@ static void remember(pricing_t *pricing, pto_ledger_t *copies) {
     }
 }
 
+/* The classes in the order in which they come to a stage, which is that of their copies. */
+static void sort_by_arrival(pricing_t *pricing) {
+    for (int i = 0; i < pricing->class_count; i++) {
+        int at = i;
+        for (; at > 0; at--) {
+            if (pricing->before[pricing->order[at - 1]].seconds <= pricing->before[i].seconds)
+                break;
+            pricing->order[at] = pricing->order[at - 1];
+        }
+        pricing->order[at] = i;
+    }
+}
+
 /* Those who only signal go first, so that those who wait find the flag raised. */
 static pto_status_t price_stage(pricing_t *pricing, const pto_stage_t *stage, int64_t k) {
     pto_outflow_t outflow;
     count_outflow(pricing, stage, k, &outflow);
     remember(pricing, pricing->before);
+    sort_by_arrival(pricing);
     for (int pass = 0; pass < 2; pass++)
-        for (int class = 0; class < pricing->class_count; class ++) {
+        for (int i = 0; i < pricing->class_count; i++) {
+            int class = pricing->order[i];
             if (class_waits(pricing, stage, class) != (pass == 1))
                 continue;
             pto_status_t status = price_class(pricing, stage, class, k, &outflow);
@@ -421,7 +460,8 @@ static bool allocate(pricing_t *pricing) {
     size_t classes = (size_t)pricing->class_count;
     size_t ledgers = 3 * classes + (size_t)pricing->plan->flags.count;
     pricing->ledger = calloc(ledgers, sizeof *pricing->ledger);
-    if (!pricing->ledger)
+    pricing->order = calloc(classes, sizeof *pricing->order);
+    if (!pricing->ledger || !pricing->order)
         return false;
     pricing->before = pricing->ledger + classes;
     pricing->snapshot = pricing->before + classes;
@@ -433,7 +473,9 @@ static void release(pricing_t *pricing) {
     size_t ledgers = 3 * (size_t)pricing->class_count + (size_t)pricing->plan->flags.count;
     for (size_t i = 0; pricing->ledger && i < ledgers; i++)
         pto_ledger_fini(&pricing->ledger[i]);
+    pto_copy_queue_fini(&pricing->engine);
     free(pricing->ledger);
+    free(pricing->order);
     free(pricing->class_first);
 }
 

@@ -9,10 +9,10 @@
 
 enum { WALK_RANKS_MAX = 65536 };
 
-/* What the processes of one GPU copy in one stage, by kind. */
+/* What the processes of one GPU copy: bytes of one stage by kind, and the queue of shared copies. */
 typedef struct {
-    int64_t procs[PTO_COPY_COUNT];
     int64_t bytes[PTO_COPY_COUNT];
+    pto_copy_queue_t queue;
 } engine_t;
 
 typedef struct {
@@ -26,6 +26,7 @@ typedef struct {
     int64_t gpu_count;
     pto_outflow_t *outflow; /* one a node */
     engine_t *engine;       /* one a GPU */
+    int64_t *order;         /* ranks as they come to a stage */
     bool out_of_memory;
     pto_error_t *err;
 } walk_t;
@@ -42,20 +43,24 @@ static pto_level_t level_between(const walk_t *walk, int64_t a, int64_t b) {
 /* --- what a stage asks of nodes and copy engines ------------------------------------------------------- */
 
 static void count_sends(walk_t *walk, pto_action_t *action, pto_outflow_t *outflow) {
-    pto_space_t space = pto_plan_buffer(walk->plan, action->step->source.buffer)->space;
     int64_t peers = pto_step_peer_count(walk->plan, action);
-    for (int64_t j = 0; j < peers; j++)
-        if (pto_step_peer(walk->plan, j, action) &&
-            level_between(walk, action->rank, action->peer_rank) == PTO_LEVEL_OFF_NODE)
-            outflow->bytes[space] += (double)pto_slice_bytes(walk->plan, &action->step->source, action);
+    for (int64_t j = 0; j < peers; j++) {
+        if (!pto_step_peer(walk->plan, j, action) ||
+            level_between(walk, action->rank, action->peer_rank) != PTO_LEVEL_OFF_NODE)
+            continue;
+        int64_t bytes = pto_slice_bytes(walk->plan, &action->step->source, action);
+        if (bytes > 0 || action->step->even_empty)
+            pto_outflow_add(outflow, walk->plan, action->step, 1, (double)bytes);
+    }
 }
 
 static void count_demand(walk_t *walk, const pto_stage_t *stage, int64_t k) {
     const pto_layout_t *layout = &walk->plan->request.layout;
     for (int64_t node = 0; node < layout->nodes; node++)
-        walk->outflow[node] = (pto_outflow_t){{0}};
+        walk->outflow[node] = (pto_outflow_t){0};
     for (int64_t gpu = 0; gpu < walk->gpu_count; gpu++)
-        walk->engine[gpu] = (engine_t){{0}, {0}};
+        for (int kind = 0; kind < PTO_COPY_COUNT; kind++)
+            walk->engine[gpu].bytes[kind] = 0;
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(walk->plan, stage->step_first + i);
         for (int64_t rank = 0; rank < walk->rank_count; rank++) {
@@ -66,10 +71,8 @@ static void count_demand(walk_t *walk, const pto_stage_t *stage, int64_t k) {
                 count_sends(walk, &action, &walk->outflow[pto_layout_rank(layout, rank).node]);
             if (step->kind != PTO_STEP_COPY)
                 continue;
-            int64_t bytes = pto_slice_bytes(walk->plan, &step->source, &action);
-            engine_t *engine = &walk->engine[gpu_of(walk, rank)];
-            engine->procs[pto_step_copy_kind(walk->plan, step)] += bytes > 0 ? 1 : 0;
-            engine->bytes[pto_step_copy_kind(walk->plan, step)] += bytes;
+            walk->engine[gpu_of(walk, rank)].bytes[pto_step_copy_kind(walk->plan, step)] +=
+                pto_slice_bytes(walk->plan, &step->source, &action);
         }
     }
 }
@@ -98,8 +101,25 @@ static pto_status_t charge_messages(walk_t *walk, pto_action_t *action, pto_char
     return PTO_OK;
 }
 
+static pto_status_t charge_copy(walk_t *walk, pto_action_t *action, pto_charge_t *charge, bool *queued) {
+    const pto_step_t *step = action->step;
+    pto_copy_kind_t kind = pto_step_copy_kind(walk->plan, step);
+    bool pageable = pto_step_is_pageable(walk->plan, step);
+    engine_t *engine = &walk->engine[gpu_of(walk, action->rank)];
+    int64_t bytes = pto_slice_bytes(walk->plan, &step->source, action);
+    if (bytes == 0 || pageable || !pto_copy_is_queued(walk->machine, kind))
+        return pto_charge_one_copy(charge, walk->machine, kind, pageable, bytes, engine->bytes[kind],
+                                   walk->err);
+    *queued = true;
+    pto_queued_copy_t copy = {kind, pto_step_is_strided(step, action->k, action->core), bytes,
+                              bytes / pto_step_pieces(step, action->k, action->core)};
+    if (!pto_copy_queue_enter(&engine->queue, walk->machine, copy, &walk->ledger[action->rank], charge))
+        walk->out_of_memory = true;
+    return PTO_OK;
+}
+
 static pto_status_t charge_step(walk_t *walk, pto_action_t *action, pto_charge_t *out, pto_charge_t *in,
-                                pto_charge_t *other) {
+                                pto_charge_t *other, bool *queued) {
     const pto_step_t *step = action->step;
     pto_ledger_t *mine = &walk->ledger[action->rank];
     int64_t gpu = gpu_of(walk, action->rank);
@@ -108,12 +128,8 @@ static pto_status_t charge_step(walk_t *walk, pto_action_t *action, pto_charge_t
         return charge_messages(walk, action, out);
     case PTO_STEP_RECV:
         return charge_messages(walk, action, in);
-    case PTO_STEP_COPY: {
-        pto_copy_kind_t kind = pto_step_copy_kind(walk->plan, step);
-        return pto_charge_copy(other, walk->machine, kind, walk->engine[gpu].procs[kind],
-                               pto_slice_bytes(walk->plan, &step->source, action),
-                               walk->engine[gpu].bytes[kind], walk->err);
-    }
+    case PTO_STEP_COPY:
+        return charge_copy(walk, action, other, queued);
     case PTO_STEP_REDUCE:
         pto_charge_reduce(other, walk->machine, pto_plan_buffer(walk->plan, step->target.buffer)->space,
                           pto_slice_bytes(walk->plan, &step->target, action));
@@ -135,14 +151,17 @@ static pto_status_t charge_step(walk_t *walk, pto_action_t *action, pto_charge_t
 
 static pto_status_t price_rank(walk_t *walk, const pto_stage_t *stage, int64_t rank, int64_t k) {
     pto_charge_t out, in, other;
+    bool queued = false;
     pto_charge_begin(&out, stage->name, walk->explain);
     pto_charge_begin(&in, stage->name, walk->explain);
     pto_charge_begin(&other, stage->name, walk->explain);
+    out.at_once = stage->order == PTO_ORDER_AT_ONCE;
+    in.at_once = out.at_once;
     for (int i = 0; i < stage->step_count; i++) {
         pto_action_t action;
         if (!pto_step_acts(walk->plan, pto_plan_step(walk->plan, stage->step_first + i), rank, k, &action))
             continue;
-        pto_status_t status = charge_step(walk, &action, &out, &in, &other);
+        pto_status_t status = charge_step(walk, &action, &out, &in, &other, &queued);
         if (status != PTO_OK)
             return status;
     }
@@ -152,7 +171,9 @@ static pto_status_t price_rank(walk_t *walk, const pto_stage_t *stage, int64_t r
     pto_charge_t *messages = out_s >= in_s ? &out : &in;
     pto_charge_settle(messages, walk->machine, outflow);
     if (!pto_ledger_add(&walk->ledger[rank], messages, out_s >= in_s ? out_s : in_s) ||
-        !pto_ledger_add(&walk->ledger[rank], &other, pto_charge_seconds(&other, walk->machine, outflow)))
+        !pto_ledger_add(&walk->ledger[rank], &other, pto_charge_seconds(&other, walk->machine, outflow)) ||
+        (queued &&
+         !pto_copy_queue_leave(&walk->engine[gpu_of(walk, rank)].queue, &walk->ledger[rank], walk->explain)))
         walk->out_of_memory = true;
     return PTO_OK;
 }
@@ -167,6 +188,20 @@ static bool rank_waits(const walk_t *walk, const pto_stage_t *stage, int64_t ran
     return false;
 }
 
+/* The ranks of each GPU in the order in which they come to a stage, which is that of their copies. */
+static void sort_by_arrival(walk_t *walk) {
+    int64_t cores = walk->plan->request.layout.cores_per_gpu;
+    for (int64_t i = 0; i < walk->rank_count; i++) {
+        int64_t at = i;
+        for (; at % cores > 0; at--) {
+            if (walk->before[walk->order[at - 1]].seconds <= walk->before[i].seconds)
+                break;
+            walk->order[at] = walk->order[at - 1];
+        }
+        walk->order[at] = i;
+    }
+}
+
 static pto_status_t price_stage(walk_t *walk, const pto_stage_t *stage, int64_t k) {
     count_demand(walk, stage, k);
     for (int64_t rank = 0; rank < walk->rank_count; rank++) {
@@ -175,10 +210,11 @@ static pto_status_t price_stage(walk_t *walk, const pto_stage_t *stage, int64_t 
             walk->out_of_memory = true;
     }
     pto_status_t status = PTO_OK;
+    sort_by_arrival(walk);
     for (int pass = 0; pass < 2; pass++)
-        for (int64_t rank = 0; rank < walk->rank_count && status == PTO_OK; rank++)
-            if (rank_waits(walk, stage, rank, k) == (pass == 1))
-                status = price_rank(walk, stage, rank, k);
+        for (int64_t i = 0; i < walk->rank_count && status == PTO_OK; i++)
+            if (rank_waits(walk, stage, walk->order[i], k) == (pass == 1))
+                status = price_rank(walk, stage, walk->order[i], k);
     return status;
 }
 
@@ -193,8 +229,9 @@ static bool allocate(walk_t *walk) {
     walk->gpu_count = layout->nodes * layout->gpus_per_node;
     walk->ledger = calloc(ledger_count(walk), sizeof *walk->ledger);
     walk->outflow = malloc((size_t)layout->nodes * sizeof *walk->outflow);
-    walk->engine = malloc((size_t)walk->gpu_count * sizeof *walk->engine);
-    if (!walk->ledger || !walk->outflow || !walk->engine)
+    walk->engine = calloc((size_t)walk->gpu_count, sizeof *walk->engine);
+    walk->order = malloc((size_t)walk->rank_count * sizeof *walk->order);
+    if (!walk->ledger || !walk->outflow || !walk->engine || !walk->order)
         return false;
     walk->before = walk->ledger + walk->rank_count;
     walk->raised = walk->before + walk->rank_count;
@@ -205,8 +242,11 @@ static void release(walk_t *walk) {
     for (size_t i = 0; walk->ledger && i < ledger_count(walk); i++)
         pto_ledger_fini(&walk->ledger[i]);
     free(walk->ledger);
+    for (int64_t gpu = 0; walk->engine && gpu < walk->gpu_count; gpu++)
+        pto_copy_queue_fini(&walk->engine[gpu].queue);
     free(walk->outflow);
     free(walk->engine);
+    free(walk->order);
 }
 
 pto_status_t pto_price_walk(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,
