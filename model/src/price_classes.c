@@ -243,7 +243,8 @@ static pto_status_t charge_copy(pricing_t *pricing, const pto_stage_t *stage, co
     *queued = true;
     pto_queued_copy_t copy = {kind, pto_step_is_strided(step, k, pricing->class_first[class]), bytes,
                               bytes / pto_step_pieces(step, k, pricing->class_first[class])};
-    if (!pto_copy_queue_enter(&pricing->engine, pricing->machine, copy, &pricing->ledger[class], charge))
+    if (!pto_copy_queue_enter(&pricing->engine, pricing->machine, copy, class, &pricing->ledger[class],
+                              charge))
         pricing->out_of_memory = true;
     return PTO_OK;
 }
@@ -323,7 +324,7 @@ static pto_status_t price_class(pricing_t *pricing, const pto_stage_t *stage, in
     pto_charge_settle(messages, pricing->machine, outflow);
     if (!pto_ledger_add(mine, messages, out_s >= in_s ? out_s : in_s) ||
         !pto_ledger_add(mine, &other, pto_charge_seconds(&other, pricing->machine, outflow)) ||
-        (queued && !pto_copy_queue_leave(&pricing->engine, mine, pricing->explain)))
+        (queued && !pto_copy_queue_leave(&pricing->engine, class, mine, pricing->explain)))
         pricing->out_of_memory = true;
     return PTO_OK;
 }

@@ -113,7 +113,8 @@ static pto_status_t charge_copy(walk_t *walk, pto_action_t *action, pto_charge_t
     *queued = true;
     pto_queued_copy_t copy = {kind, pto_step_is_strided(step, action->k, action->core), bytes,
                               bytes / pto_step_pieces(step, action->k, action->core)};
-    if (!pto_copy_queue_enter(&engine->queue, walk->machine, copy, &walk->ledger[action->rank], charge))
+    if (!pto_copy_queue_enter(&engine->queue, walk->machine, copy, action->rank, &walk->ledger[action->rank],
+                              charge))
         walk->out_of_memory = true;
     return PTO_OK;
 }
@@ -172,8 +173,8 @@ static pto_status_t price_rank(walk_t *walk, const pto_stage_t *stage, int64_t r
     pto_charge_settle(messages, walk->machine, outflow);
     if (!pto_ledger_add(&walk->ledger[rank], messages, out_s >= in_s ? out_s : in_s) ||
         !pto_ledger_add(&walk->ledger[rank], &other, pto_charge_seconds(&other, walk->machine, outflow)) ||
-        (queued &&
-         !pto_copy_queue_leave(&walk->engine[gpu_of(walk, rank)].queue, &walk->ledger[rank], walk->explain)))
+        (queued && !pto_copy_queue_leave(&walk->engine[gpu_of(walk, rank)].queue, rank, &walk->ledger[rank],
+                                         walk->explain)))
         walk->out_of_memory = true;
     return PTO_OK;
 }
