@@ -174,9 +174,6 @@ static pto_status_t fit_sharing(fit_work_t *work, pto_copy_kind_t kind, pto_benc
     machine->shared_copies[kind] = rows;
     for (size_t first = 0; status == PTO_OK && first < points.count; first += run_of_procs(&points, first)) {
         fit_points_t own = {run_of_procs(&points, first), points.point + first};
-        if (own.point[0].procs < 2) {
-            continue; /* a process alone shares nothing */
-        }
         status = fit_shared(work, &own, kind, strided);
     }
     free(points.point);

@@ -219,6 +219,9 @@ static pto_status_t fit_space(fit_work_t *work, pto_space_t space) {
         status = fit_injection(work, space);
     }
     if (status == PTO_OK) {
+        status = fit_message_rate(work, space);
+    }
+    if (status == PTO_OK) {
         status = fit_per_message(work, space);
     }
     return status;

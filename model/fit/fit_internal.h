@@ -104,6 +104,7 @@ pto_status_t fit_find_breaks(const fit_points_t *points, int most, int *count, i
 /* The parts of a machine. Each adds its entries; too little data is an error or, with --partial, an entry. */
 pto_status_t fit_messages(fit_work_t *work, pto_space_t space, pto_level_t level);
 pto_status_t fit_injection(fit_work_t *work, pto_space_t space);
+pto_status_t fit_message_rate(fit_work_t *work, pto_space_t space);
 pto_status_t fit_copies(fit_work_t *work);
 pto_status_t fit_shared_copies(fit_work_t *work, pto_copy_kind_t kind);
 pto_status_t fit_per_message(fit_work_t *work, pto_space_t space);

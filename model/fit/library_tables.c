@@ -121,8 +121,18 @@ static choice_t better(const trials_t *trials, choice_t best, choice_t other) {
     return other.badness < best.badness ? other : best;
 }
 
-/* A second algorithm and the size at which it starts are two parameters more. */
-static choice_t choose(const trials_t *trials, bool may_switch) {
+/* What is known beforehand: MPICH and MVAPICH2 post all messages of an alltoallv, in batches, and so does
+ * Open MPI below 64 processes. -1: nothing is. */
+static int usual_algorithm(const trials_t *trials, pto_collective_t collective) {
+    for (int a = 0; a < trials->algorithm_count && collective == PTO_COLLECTIVE_ALLTOALLV; a++)
+        if (strcmp(trials->algorithm[a]->name, "linear") == 0)
+            return a;
+    return -1;
+}
+
+/* A second algorithm and the size at which it starts are two parameters more. What is usual gives way to
+ * what is clearly better. */
+static choice_t choose(const trials_t *trials, pto_collective_t collective, bool may_switch) {
     double n = 0;
     for (int64_t i = 0; i < trials->cell_count; i++)
         n += trials->cell[i]->candidate_count;
@@ -135,6 +145,9 @@ static choice_t choose(const trials_t *trials, bool may_switch) {
                 two = better(trials, two,
                              (choice_t){.below = below, .above = above, .switch_bytes = trials->size[s]});
     }
+    int usual = usual_algorithm(trials, collective);
+    if (usual >= 0)
+        return (choice_t){.below = -1, .above = usual};
     return two.badness < one.badness * exp(-2 * log(n) / n) ? two : one;
 }
 
@@ -229,7 +242,7 @@ pto_status_t collective_fit_library(collective_fit_t *fit, int room, collective_
         trials_t trials;
         status = run_trials(fit, collective, true, &trials);
         if (status == PTO_OK && trials.cell_count > 0) {
-            choice_t choice = choose(&trials, *switch_count < room);
+            choice_t choice = choose(&trials, collective, *switch_count < room);
             if (choice.below >= 0)
                 switches[(*switch_count)++] = (collective_switch_t){collective, choice.switch_bytes};
             status = add_table(&fit->machine, collective, PTO_SPACE_CPU, false, &trials, choice, fit->err);

@@ -211,7 +211,7 @@ static const pto_yaml_field_t shared_row_fields[] = {
     {.key = "procs",
      .read = pto_read_count,
      .offset = offsetof(shared_row_t, procs),
-     .argument = 2,
+     .argument = 1,
      .required = true},
     {.key = "strided", .read = pto_read_bool, .offset = offsetof(shared_row_t, strided)},
     {.key = "below_bytes",

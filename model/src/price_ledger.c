@@ -180,6 +180,10 @@ static void charge_shared(pto_charge_t *charge, const pto_machine_t *machine, pt
         charge_row(charge, machine, copy.kind, below, times * share, copy.bytes);
         return;
     }
+    if (above->procs == procs) {
+        charge_row(charge, machine, copy.kind, above, times, copy.bytes);
+        return;
+    }
     int64_t below_procs = below ? below->procs : 1;
     double share = (double)(procs - below_procs) / (double)(above->procs - below_procs);
     charge_row(charge, machine, copy.kind, below, times * (1 - share), copy.bytes);

@@ -415,6 +415,36 @@ static void gaps_of_further_messages_are_found(void **unused) {
     pto_samples_fini(&samples);
 }
 
+/* 64 processes of small messages take 64 times 60 ns and what their bytes take at the limit. */
+static void a_message_rate_is_found_where_many_processes_are_slower(void **unused) {
+    (void)unused;
+    uint64_t state = 9;
+    pto_samples_t samples = {0};
+    add_messages(&samples, 20, &state);
+    add_injection(&samples, 20, truth_limit, &state);
+    for (int32_t procs = 1; procs <= 64; procs *= 64) {
+        for (int64_t bytes = 8; bytes <= 512; bytes *= 2) {
+            pto_sample_t sample = ping_pong_row;
+            sample.benchmark = PTO_BENCHMARK_INJECTION;
+            sample.procs = procs;
+            sample.bytes = bytes;
+            for (int i = 0; i < 10; i++) {
+                double alone_s = true_seconds(bytes, 1, 0);
+                double node_s = procs * (6e-8 + truth_limit * (double)bytes);
+                sample.seconds = shaken(procs > 1 && node_s > alone_s ? node_s : alone_s, &state);
+                sample.run = i % 3;
+                add(&samples, sample);
+            }
+        }
+    }
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    const pto_param_t *rate = &fit.machine.injection_s_per_message[PTO_SPACE_CPU];
+    assert_within(rate->value, 6e-8, 0.05);
+    assert_true(rate->has_interval && rate->low <= rate->value && rate->value <= rate->high);
+    pto_fit_fini(&fit);
+    pto_samples_fini(&samples);
+}
+
 /* --- what cannot be fitted -------------------------------------------------------------------------------
  */
 
@@ -528,6 +558,7 @@ int main(void) {
         cmocka_unit_test(a_slow_job_is_left_out_whole),
         cmocka_unit_test(copies_reductions_and_times_are_fitted),
         cmocka_unit_test(gaps_of_further_messages_are_found),
+        cmocka_unit_test(a_message_rate_is_found_where_many_processes_are_slower),
         cmocka_unit_test(too_little_data_is_an_error_that_names_the_parameter),
         cmocka_unit_test(useless_data_is_an_error_that_names_the_parameter),
         cmocka_unit_test(no_messages_and_no_node_shape_are_errors),

@@ -145,6 +145,22 @@ static void copies_at_once_end_as_their_number_was_measured(void **state) {
     pto_machine_fini(&machine);
 }
 
+/* The benchmark's own time of one process, with all GPUs of the node at work, stands for one alone. */
+static void one_process_may_have_a_row(void **state) {
+    (void)state;
+    pto_machine_t machine = machine_with("  shared:\n"
+                                         "    h2d:\n"
+                                         "      - {procs: 1, alpha_s: 12e-6, beta_s_per_byte: 1e-9}\n"
+                                         "      - {procs: 3, alpha_s: 18e-6, beta_s_per_byte: 1e-9}\n",
+                                         "");
+    pto_copy_queue_t queue = {0};
+    const double end_us[] = {12, 15, 18, 24};
+    for (size_t i = 0; i < sizeof end_us / sizeof *end_us; i++)
+        assert_close(copy_after(&queue, &machine, PTO_COPY_H2D, 0, 0), end_us[i] * 1e-6);
+    pto_copy_queue_fini(&queue);
+    pto_machine_fini(&machine);
+}
+
 static void who_comes_later_waits_for_fewer(void **state) {
     (void)state;
     pto_machine_t machine = machine_with(sharing, "");
@@ -336,6 +352,7 @@ int main(void) {
         cmocka_unit_test(rounds_know_no_gaps),
         cmocka_unit_test(a_library_posts_empty_messages_too),
         cmocka_unit_test(copies_at_once_end_as_their_number_was_measured),
+        cmocka_unit_test(one_process_may_have_a_row),
         cmocka_unit_test(who_comes_later_waits_for_fewer),
         cmocka_unit_test(a_turn_lasts_whether_it_is_used_or_not),
         cmocka_unit_test(both_directions_share_the_queue),
