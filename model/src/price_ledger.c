@@ -76,18 +76,23 @@ pto_status_t pto_charge_messages(pto_charge_t *charge, const pto_machine_t *mach
 }
 
 /* One start and some bytes; a postal that the machine lacks (or NULL) is entered but costs nothing. */
-static void charge_postal(pto_charge_t *charge, const pto_postal_t *postal, pto_term_kind_t alpha_kind,
-                          int where0, int where2, double bytes) {
+static void charge_postal_at(pto_charge_t *charge, const pto_postal_t *postal, pto_term_kind_t alpha_kind,
+                             int where0, int where1, int where2, double bytes) {
     bool known = postal && pto_postal_known(postal);
     if (known)
         charge->other_s += postal->alpha_s.value + bytes * postal->beta_s_per_byte.value;
-    pto_entry_t entry = {.kind = alpha_kind, .where = {where0, PTO_REACH_ON_SOCKET, where2}, .count = 1};
+    pto_entry_t entry = {.kind = alpha_kind, .where = {where0, where1, where2}, .count = 1};
     entry.param = known ? &postal->alpha_s : NULL;
     enter(charge, entry);
     entry.kind = alpha_kind == PTO_TERM_COPY_ALPHA ? PTO_TERM_COPY_BETA : PTO_TERM_REDUCE_BETA;
     entry.param = known ? &postal->beta_s_per_byte : NULL;
     entry.count = bytes;
     enter(charge, entry);
+}
+
+static void charge_postal(pto_charge_t *charge, const pto_postal_t *postal, pto_term_kind_t alpha_kind,
+                          int where0, int where2, double bytes) {
+    charge_postal_at(charge, postal, alpha_kind, where0, PTO_REACH_ON_SOCKET, where2, bytes);
 }
 
 /* The measured sharing by `procs` processes: the row of as many, else the next larger, else the largest. */
@@ -119,6 +124,16 @@ pto_status_t pto_charge_copy(pto_charge_t *charge, const pto_machine_t *machine,
     charge_postal(charge, postal, PTO_TERM_COPY_ALPHA, (int)kind, 0,
                   (double)(over_the_link ? total_bytes : own_bytes));
     return PTO_OK;
+}
+
+void pto_charge_peer_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_reach_t reach,
+                          int64_t own_bytes, int64_t total_bytes) {
+    if (own_bytes == 0)
+        return;
+    if (!pto_postal_known(&machine->peer[reach]))
+        reach = PTO_REACH_ON_SOCKET;
+    charge_postal_at(charge, &machine->peer[reach], PTO_TERM_COPY_ALPHA, PTO_COPY_D2D, (int)reach, 2,
+                     (double)total_bytes);
 }
 
 void pto_charge_reduce(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space, int64_t bytes) {
@@ -256,7 +271,9 @@ static void name_entry(const pto_entry_t *entry, char *key, size_t key_size) {
         return;
     case PTO_TERM_COPY_ALPHA:
     case PTO_TERM_COPY_BETA:
-        if (entry->where[2])
+        if (entry->where[2] == 2)
+            snprintf(key, key_size, "peer.%s.%s", pto_reach_name((pto_reach_t)entry->where[1]), parameter);
+        else if (entry->where[2])
             snprintf(key, key_size, "copies.shared.%s.%s",
                      pto_copy_kind_name((pto_copy_kind_t)entry->where[0]), parameter);
         else

@@ -12,7 +12,8 @@ typedef struct {
     const char *stage;
     pto_term_kind_t kind;
     const pto_param_t *param;
-    int where[3]; /* space or copy kind; level or reach; protocol, or 1 for a copy by several processes */
+    int where[3]; /* space or copy kind; level or reach; protocol, or 1 for a copy by several processes, 2 for
+                     one between GPUs */
     double count;
 } pto_entry_t;
 
@@ -44,6 +45,10 @@ pto_status_t pto_charge_messages(pto_charge_t *charge, const pto_machine_t *mach
  * `own_bytes` of them. */
 pto_status_t pto_charge_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind,
                              int64_t procs, int64_t own_bytes, int64_t total_bytes, pto_error_t *err);
+/* The same for a copy between two GPUs, of whose links it shares the busier one's `total_bytes`. */
+void pto_charge_peer_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_reach_t reach,
+                          int64_t own_bytes, int64_t total_bytes);
+/* `bytes` of one input for two inputs, more of them for more. */
 void pto_charge_reduce(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space, int64_t bytes);
 void pto_charge_signal(pto_charge_t *charge, const pto_machine_t *machine);
 

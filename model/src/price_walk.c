@@ -5,15 +5,9 @@
 #include <stdlib.h>
 
 #include "plan_internal.h"
-#include "price_ledger.h"
+#include "price_copies.h"
 
 enum { WALK_RANKS_MAX = 65536 };
-
-/* What the processes of one GPU copy in one stage, by kind. */
-typedef struct {
-    int64_t procs[PTO_COPY_COUNT];
-    int64_t bytes[PTO_COPY_COUNT];
-} engine_t;
 
 typedef struct {
     const pto_plan_t *plan;
@@ -22,17 +16,13 @@ typedef struct {
     int64_t rank_count;
     pto_ledger_t *ledger; /* one a rank, and where they stood before the stage */
     pto_ledger_t *before;
-    pto_ledger_t *raised; /* one a flag and GPU */
+    pto_ledger_t *raised; /* one a flag and rank that waits for it */
     int64_t gpu_count;
     pto_outflow_t *outflow; /* one a node */
-    engine_t *engine;       /* one a GPU */
+    pto_engine_t *engine;   /* one a GPU */
     bool out_of_memory;
     pto_error_t *err;
 } walk_t;
-
-static int64_t gpu_of(const walk_t *walk, int64_t rank) {
-    return rank / walk->plan->request.layout.cores_per_gpu;
-}
 
 static pto_level_t level_between(const walk_t *walk, int64_t a, int64_t b) {
     const pto_layout_t *layout = &walk->plan->request.layout;
@@ -55,7 +45,7 @@ static void count_demand(walk_t *walk, const pto_stage_t *stage, int64_t k) {
     for (int64_t node = 0; node < layout->nodes; node++)
         walk->outflow[node] = (pto_outflow_t){{0}};
     for (int64_t gpu = 0; gpu < walk->gpu_count; gpu++)
-        walk->engine[gpu] = (engine_t){{0}, {0}};
+        walk->engine[gpu] = (pto_engine_t){{0}, {0}, 0, 0};
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(walk->plan, stage->step_first + i);
         for (int64_t rank = 0; rank < walk->rank_count; rank++) {
@@ -64,12 +54,8 @@ static void count_demand(walk_t *walk, const pto_stage_t *stage, int64_t k) {
                 continue;
             if (step->kind == PTO_STEP_SEND)
                 count_sends(walk, &action, &walk->outflow[pto_layout_rank(layout, rank).node]);
-            if (step->kind != PTO_STEP_COPY)
-                continue;
-            int64_t bytes = pto_slice_bytes(walk->plan, &step->source, &action);
-            engine_t *engine = &walk->engine[gpu_of(walk, rank)];
-            engine->procs[pto_step_copy_kind(walk->plan, step)] += bytes > 0 ? 1 : 0;
-            engine->bytes[pto_step_copy_kind(walk->plan, step)] += bytes;
+            if (step->kind == PTO_STEP_COPY)
+                pto_engine_count(walk->plan, &action, walk->engine);
         }
     }
 }
@@ -98,32 +84,38 @@ static pto_status_t charge_messages(walk_t *walk, pto_action_t *action, pto_char
     return PTO_OK;
 }
 
+/* Raise the flag at all its peers, at the time where the rank stands. */
+static void raise_flags(walk_t *walk, pto_action_t *action) {
+    int64_t peers = pto_step_peer_count(walk->plan, action);
+    for (int64_t j = 0; j < peers; j++)
+        if (pto_step_peer(walk->plan, j, action) &&
+            !pto_ledger_follow(&walk->raised[action->step->flag * walk->rank_count + action->peer_rank],
+                               &walk->ledger[action->rank], walk->explain))
+            walk->out_of_memory = true;
+}
+
 static pto_status_t charge_step(walk_t *walk, pto_action_t *action, pto_charge_t *out, pto_charge_t *in,
                                 pto_charge_t *other) {
     const pto_step_t *step = action->step;
     pto_ledger_t *mine = &walk->ledger[action->rank];
-    int64_t gpu = gpu_of(walk, action->rank);
     switch (step->kind) {
     case PTO_STEP_SEND:
         return charge_messages(walk, action, out);
     case PTO_STEP_RECV:
         return charge_messages(walk, action, in);
-    case PTO_STEP_COPY: {
-        pto_copy_kind_t kind = pto_step_copy_kind(walk->plan, step);
-        return pto_charge_copy(other, walk->machine, kind, walk->engine[gpu].procs[kind],
-                               pto_slice_bytes(walk->plan, &step->source, action),
-                               walk->engine[gpu].bytes[kind], walk->err);
-    }
+    case PTO_STEP_COPY:
+        return pto_engine_charge(walk->plan, walk->machine, action, walk->engine, other, walk->err);
     case PTO_STEP_REDUCE:
-        pto_charge_reduce(other, walk->machine, pto_plan_buffer(walk->plan, step->target.buffer)->space,
-                          pto_slice_bytes(walk->plan, &step->target, action));
+        pto_reduction_charge(walk->plan, walk->machine, action, other);
         return PTO_OK;
     case PTO_STEP_SIGNAL:
-        if (!pto_ledger_follow(&walk->raised[step->flag * walk->gpu_count + gpu], mine, walk->explain))
-            walk->out_of_memory = true;
+        raise_flags(walk, action);
         return PTO_OK;
     case PTO_STEP_WAIT:
-        if (!pto_ledger_follow(mine, &walk->raised[step->flag * walk->gpu_count + gpu], walk->explain))
+        if (pto_step_peer_count(walk->plan, action) == 0)
+            return PTO_OK;
+        if (!pto_ledger_follow(mine, &walk->raised[step->flag * walk->rank_count + action->rank],
+                               walk->explain))
             walk->out_of_memory = true;
         pto_charge_signal(other, walk->machine);
         return PTO_OK;
@@ -185,7 +177,7 @@ static pto_status_t price_stage(walk_t *walk, const pto_stage_t *stage, int64_t 
 /* --- the price ---------------------------------------------------------------------------------------- */
 
 static size_t ledger_count(const walk_t *walk) {
-    return 2 * (size_t)walk->rank_count + (size_t)walk->plan->flags.count * (size_t)walk->gpu_count;
+    return 2 * (size_t)walk->rank_count + (size_t)walk->plan->flags.count * (size_t)walk->rank_count;
 }
 
 static bool allocate(walk_t *walk) {

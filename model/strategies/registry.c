@@ -37,8 +37,9 @@ static pto_status_t split_applicable(const pto_request_t *request, pto_error_t *
                              name);
     if (request->split == PTO_SPLIT_BYTES)
         return PTO_OK;
-    if (request->collective == PTO_COLLECTIVE_ALLREDUCE)
-        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "allreduce has no destinations to split");
+    if (pto_collective_is_vector(request->collective))
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "%s has no destinations to split",
+                             pto_collective_name(request->collective));
     if (request->algorithm->relays)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                              "%s passes on others' blocks, so destinations can't be split",

@@ -103,7 +103,7 @@ static void random_request(case_t *test, int size) {
     request->datatype = (pto_datatype_t)(PTO_DATATYPE_INT32 + below(4));
     request->bytes = random_bytes();
     request->by_library = request->collective != PTO_COLLECTIVE_MESSAGES && below(2);
-    if (request->collective == PTO_COLLECTIVE_ALLREDUCE)
+    if (pto_collective_reduces(request->collective))
         request->bytes *= pto_datatype_bytes(request->datatype);
     if (request->collective == PTO_COLLECTIVE_ALLTOALLV && below(4))
         random_counts(test);

@@ -21,8 +21,9 @@ typedef struct {
     int64_t core_first; /* the cores that run it, each k-th core in its own group where these are
                            PTO_GROUP_CORES */
     int64_t core_count;
-    int in;  /* alltoall(v): n blocks, block j goes to member j */
-    int out; /* alltoall(v): n blocks, block i came from member i; allreduce: the vector, reduced in place */
+    int in;       /* alltoall(v): n blocks, block j goes to member j */
+    int out;      /* alltoall(v): n blocks, block i came from member i; else the vector, in place: allreduced,
+                     reduced      to member 0 (the others' are then anything) or broadcast from it */
     int64_t deal; /* > 1: only the shifts that are the core modulo `deal` carry bytes */
 } pto_exchange_t;
 
