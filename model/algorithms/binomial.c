@@ -2,29 +2,13 @@
  * rounds each (Thakur, Rabenseifner, Gropp 2005, sections 4.1 and 4.4). */
 #include "algorithms.h"
 
-/* Members whose lowest set bit is `distance` (the lower ends of the round's edges, which send when reducing),
- * or those `distance` below them (the upper ends). */
-static pto_step_t ends(pto_step_kind_t kind, const pto_exchange_t *exchange, bool lower,
-                       pto_expr_t distance) {
-    pto_step_t step = pto_step_of(kind, exchange);
-    pto_expr_t twice = {.power = 2 * distance.power, .inverse = 2 * distance.inverse};
-    step.who_stride = twice;
-    if (lower)
-        step.who_first = distance;
-    else
-        step.who_until =
-            (pto_expr_t){.constant = exchange->n, .power = -distance.power, .inverse = -distance.inverse};
-    step.peers = pto_peers_at(distance, lower ? -1 : 1);
-    return step;
-}
-
 static void build_edges(pto_builder_t *builder, const pto_exchange_t *exchange, const char *name, bool up,
                         int target, pto_expr_t distance) {
     pto_build_stage(builder, name, PTO_ORDER_AT_ONCE);
-    pto_step_t send = ends(PTO_STEP_SEND, exchange, up, distance);
+    pto_step_t send = pto_build_tree_ends(PTO_STEP_SEND, exchange, up, distance);
     send.source = pto_slice_all(builder, exchange->out);
     pto_build_step(builder, send);
-    pto_step_t recv = ends(PTO_STEP_RECV, exchange, !up, distance);
+    pto_step_t recv = pto_build_tree_ends(PTO_STEP_RECV, exchange, !up, distance);
     recv.target = pto_slice_all(builder, target);
     pto_build_step(builder, recv);
 }
@@ -33,7 +17,7 @@ static void build_up(pto_builder_t *builder, const pto_exchange_t *exchange) {
     int received = pto_build_temporary(builder, exchange->out, "received");
     pto_build_loop(builder, 0, pto_log2_ceil(exchange->n), true);
     build_edges(builder, exchange, "up the tree", true, received, pto_power(1));
-    pto_build_reduce(builder, ends(PTO_STEP_REDUCE, exchange, false, pto_power(1)),
+    pto_build_reduce(builder, pto_build_tree_ends(PTO_STEP_REDUCE, exchange, false, pto_power(1)),
                      pto_slice_all(builder, received), received, exchange->out);
     pto_build_end(builder);
 }

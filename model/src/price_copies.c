@@ -50,22 +50,41 @@ void pto_engine_count(const pto_plan_t *plan, pto_action_t *action, pto_engine_t
             count_one(plan, action, engine);
 }
 
+/* Between processes that share memory the copy is all there is, so its price must be known. */
+static pto_status_t refuse_unpriced(const pto_machine_t *machine, const char *key, pto_error_t *err) {
+    return pto_error_set_at(err, PTO_ERR_NOT_APPLICABLE, machine->path, 0, 0,
+                            "machine %s has no %s, which the plan needs", machine->name, key);
+}
+
+static pto_status_t charge_between(const pto_plan_t *plan, const pto_machine_t *machine, const copy_t *copy,
+                                   const pto_engine_t *engine, pto_charge_t *charge, pto_error_t *err) {
+    const pto_layout_t *layout = &plan->request.layout;
+    pto_level_t level =
+        pto_layout_level(layout, pto_layout_rank(layout, copy->source_gpu * layout->cores_per_gpu),
+                         pto_layout_rank(layout, copy->target_gpu * layout->cores_per_gpu));
+    pto_reach_t reach = level == PTO_LEVEL_ON_SOCKET ? PTO_REACH_ON_SOCKET : PTO_REACH_OFF_SOCKET;
+    if (!pto_postal_known(&machine->peer[reach]))
+        reach = PTO_REACH_ON_SOCKET;
+    if (!pto_postal_known(&machine->peer[reach]))
+        return refuse_unpriced(machine, "peer.on_socket", err);
+    int64_t out_bytes = engine[copy->source_gpu].out_bytes, in_bytes = engine[copy->target_gpu].in_bytes;
+    pto_charge_peer_copy(charge, machine, reach, copy->bytes, out_bytes > in_bytes ? out_bytes : in_bytes);
+    return PTO_OK;
+}
+
 static pto_status_t charge_one(const pto_plan_t *plan, const pto_machine_t *machine,
                                const pto_action_t *action, const pto_engine_t *engine, pto_charge_t *charge,
                                pto_error_t *err) {
     copy_t copy = copy_of(plan, action);
-    if (!copy.between_gpus)
-        return pto_charge_copy(charge, machine, copy.kind, engine[engine_of(&copy)].procs[copy.kind],
-                               copy.bytes, engine[engine_of(&copy)].bytes[copy.kind], err);
-    const pto_layout_t *layout = &plan->request.layout;
-    pto_level_t level =
-        pto_layout_level(layout, pto_layout_rank(layout, copy.source_gpu * layout->cores_per_gpu),
-                         pto_layout_rank(layout, copy.target_gpu * layout->cores_per_gpu));
-    int64_t out_bytes = engine[copy.source_gpu].out_bytes, in_bytes = engine[copy.target_gpu].in_bytes;
-    pto_charge_peer_copy(charge, machine,
-                         level == PTO_LEVEL_ON_SOCKET ? PTO_REACH_ON_SOCKET : PTO_REACH_OFF_SOCKET,
-                         copy.bytes, out_bytes > in_bytes ? out_bytes : in_bytes);
-    return PTO_OK;
+    if (copy.between_gpus)
+        return charge_between(plan, machine, &copy, engine, charge, err);
+    bool shared =
+        action->step->source.holder == PTO_HOLDER_PEER || action->step->target.holder == PTO_HOLDER_PEER;
+    if (shared && copy.kind == PTO_COPY_D2D &&
+        !pto_postal_known(&machine->copies[PTO_COPY_D2D][PTO_REACH_ON_SOCKET]))
+        return refuse_unpriced(machine, "copies.d2d.on_socket", err);
+    return pto_charge_copy(charge, machine, copy.kind, engine[engine_of(&copy)].procs[copy.kind], copy.bytes,
+                           engine[engine_of(&copy)].bytes[copy.kind], err);
 }
 
 pto_status_t pto_engine_charge(const pto_plan_t *plan, const pto_machine_t *machine, pto_action_t *action,

@@ -122,7 +122,7 @@ pto_status_t pto_charge_copy(pto_charge_t *charge, const pto_machine_t *machine,
         return PTO_OK;
     }
     charge_postal(charge, postal, PTO_TERM_COPY_ALPHA, (int)kind, 0,
-                  (double)(over_the_link ? total_bytes : own_bytes));
+                  (double)(kind == PTO_COPY_H2H ? own_bytes : total_bytes));
     return PTO_OK;
 }
 
@@ -130,8 +130,6 @@ void pto_charge_peer_copy(pto_charge_t *charge, const pto_machine_t *machine, pt
                           int64_t own_bytes, int64_t total_bytes) {
     if (own_bytes == 0)
         return;
-    if (!pto_postal_known(&machine->peer[reach]))
-        reach = PTO_REACH_ON_SOCKET;
     charge_postal_at(charge, &machine->peer[reach], PTO_TERM_COPY_ALPHA, PTO_COPY_D2D, (int)reach, 2,
                      (double)total_bytes);
 }

@@ -3,13 +3,11 @@
 #include "portolan/strategy.h"
 
 extern const pto_strategy_t pto_strategy_cuda_aware, pto_strategy_three_step, pto_strategy_extra_message,
-    pto_strategy_dup_devptr;
+    pto_strategy_dup_devptr, pto_strategy_gsb, pto_strategy_btb;
 
 static const pto_strategy_t *const strategies[] = {
-    &pto_strategy_cuda_aware,
-    &pto_strategy_three_step,
-    &pto_strategy_extra_message,
-    &pto_strategy_dup_devptr,
+    &pto_strategy_cuda_aware, &pto_strategy_three_step, &pto_strategy_extra_message,
+    &pto_strategy_dup_devptr, &pto_strategy_gsb,        &pto_strategy_btb,
 };
 
 int pto_strategy_count(void) { return (int)(sizeof strategies / sizeof *strategies); }
@@ -61,5 +59,12 @@ pto_status_t pto_strategy_applicable(const pto_request_t *request, pto_error_t *
     if (request->collective == PTO_COLLECTIVE_MESSAGES && request->layout.nodes < 2)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                              "messages go to another node, and there is only one");
+    if (!pto_strategy_with(strategy, request->algorithm))
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             strategy->direct ? "%s has no collective inside that %s could do"
+                                              : "%s needs an algorithm for the collective inside, not %s",
+                             strategy->name, request->algorithm->name);
+    if (strategy->applicable)
+        return strategy->applicable(request, err);
     return strategy->splits ? split_applicable(request, err) : PTO_OK;
 }

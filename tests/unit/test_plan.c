@@ -69,7 +69,7 @@ static void with_every_route(pto_request_t request, with_request_t visit) {
         for (int a = 0; a < pto_algorithm_count(); a++) {
             request.strategy = pto_strategy_at(s);
             request.algorithm = pto_algorithm_at(a);
-            if (!(request.strategy->collectives & request.algorithm->collectives & 1u << request.collective))
+            if (!(pto_strategy_with(request.strategy, request.algorithm) & 1u << request.collective))
                 continue;
             for (int split = 0; split < (request.strategy->splits ? PTO_SPLIT_COUNT : 1); split++) {
                 request.split = (pto_split_t)split;
@@ -224,7 +224,7 @@ static void conformance_covers_every_strategy_and_algorithm(void **state) {
     for (int s = 0; s < pto_strategy_count(); s++)
         for (int a = 0; a < pto_algorithm_count(); a++)
             for (int collective = 0; collective < PTO_COLLECTIVE_COUNT; collective++) {
-                unsigned both = pto_strategy_at(s)->collectives & pto_algorithm_at(a)->collectives;
+                unsigned both = pto_strategy_with(pto_strategy_at(s), pto_algorithm_at(a));
                 if (both & 1u << collective && proved[s][a][collective] < 100)
                     fail_msg("%s by %s and %s was hardly proved",
                              pto_collective_name((pto_collective_t)collective), pto_strategy_at(s)->name,

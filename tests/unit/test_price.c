@@ -22,6 +22,19 @@ static int read_machines(void **state) {
     return pto_machine_read("scenarios/machines/lassen-mvapich2.yaml", &lassen, &err) == PTO_OK ? 0 : -1;
 }
 
+/* Summit with the costs that its tables lack, made up, so that every plan has a price. */
+static pto_machine_t completed(void) {
+    pto_machine_t machine = summit;
+    const pto_postal_t copy = machine.copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET];
+    machine.peer[PTO_REACH_ON_SOCKET] = machine.peer[PTO_REACH_OFF_SOCKET] = copy;
+    machine.peer[PTO_REACH_OFF_SOCKET].alpha_s.value *= 1.5;
+    machine.copies[PTO_COPY_D2D][PTO_REACH_ON_SOCKET] = copy;
+    machine.copies[PTO_COPY_D2D][PTO_REACH_ON_SOCKET].beta_s_per_byte.value /= 10;
+    machine.reduce[PTO_SPACE_GPU] = (pto_reduce_cost_t){1, {{0, INT64_MAX, copy}}};
+    machine.signal_s = (pto_param_t){.value = 2e-7, .line = 1};
+    return machine;
+}
+
 static int free_machines(void **state) {
     (void)state;
     pto_machine_fini(&summit);
@@ -309,7 +322,8 @@ static void for_all_plans(shape_t shape, void (*visit)(const pto_request_t *requ
 
 static double walked_s(const pto_plan_t *plan) {
     pto_price_t price;
-    assert_int_equal(pto_price_walk(plan, &summit, &price, NULL, NULL), PTO_OK);
+    const pto_machine_t machine = completed();
+    assert_int_equal(pto_price_walk(plan, &machine, &price, NULL, NULL), PTO_OK);
     return price.seconds;
 }
 
@@ -320,8 +334,9 @@ static double worst_excess;
 static void compare_with_walk(const pto_request_t *request) {
     pto_plan_t *plan = NULL;
     pto_price_t price;
+    const pto_machine_t machine = completed();
     assert_int_equal(pto_plan_create(request, &plan, NULL), PTO_OK);
-    assert_int_equal(pto_price(plan, &summit, &price, NULL, NULL), PTO_OK);
+    assert_int_equal(pto_price(plan, &machine, &price, NULL, NULL), PTO_OK);
     double walk_s = walked_s(plan);
     if (price.seconds < walk_s * (1 - 1e-9))
         fail_msg("%s %s %s, %lld nodes x %lld x %lld, %lld B: by class %.9g, rank by rank %.9g",
@@ -351,8 +366,9 @@ static void the_price_by_class_bounds_the_price_rank_by_rank(void **state) {
 static void expect_exact(const pto_request_t *request) {
     pto_plan_t *plan = NULL;
     pto_price_t price;
+    const pto_machine_t machine = completed();
     assert_int_equal(pto_plan_create(request, &plan, NULL), PTO_OK);
-    assert_int_equal(pto_price(plan, &summit, &price, NULL, NULL), PTO_OK);
+    assert_int_equal(pto_price(plan, &machine, &price, NULL, NULL), PTO_OK);
     assert_close(price.seconds, walked_s(plan));
     pto_plan_destroy(plan);
 }
