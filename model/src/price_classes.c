@@ -116,17 +116,28 @@ static int class_of(const pricing_t *pricing, int64_t core) {
     return class;
 }
 
-/* In groups of one node a place's index is known, in others its cores decide. */
+static bool is_within_node(const pricing_t *pricing, const pto_group_t *group) {
+    return pricing->plan->request.layout.nodes == 1 || group->kind == PTO_GROUP_GPU ||
+           group->kind == PTO_GROUP_NODE;
+}
+
+/* Whether a class is a place whose part in the step is known: in groups of one node. */
+static bool place_acts(const pricing_t *pricing, const pto_step_t *step, int class, int64_t k,
+                       pto_action_t *action) {
+    return pricing->places && is_within_node(pricing, pto_plan_group(pricing->plan, step->group)) &&
+           pto_step_acts(pricing->plan, step, class, k, action);
+}
+
+/* In other groups the cores decide, and for a place whether it is a member before folding. */
 static bool class_acts(const pricing_t *pricing, const pto_step_t *step, int class, int64_t k) {
-    const pto_group_t *group = pto_plan_group(pricing->plan, step->group);
-    bool within_node = pricing->plan->request.layout.nodes == 1 || group->kind == PTO_GROUP_GPU ||
-                       group->kind == PTO_GROUP_NODE;
+    pto_group_t group = *pto_plan_group(pricing->plan, step->group);
     pto_action_t action;
-    if (pricing->places && within_node)
+    if (pricing->places && is_within_node(pricing, &group))
         return pto_step_acts(pricing->plan, step, class, k, &action);
     int64_t core = class_core(pricing, class);
+    group.fold = 0;
     return core >= step->core_first && core < step->core_first + step->core_count &&
-           (!pricing->places || pto_group_index(pricing->plan, group, class) >= 0);
+           (!pricing->places || pto_group_index(pricing->plan, &group, class) >= 0);
 }
 
 /* --- bytes -------------------------------------------------------------------------------------------- */
@@ -332,7 +343,7 @@ static pto_status_t price_class(pricing_t *pricing, const pto_stage_t *stage, in
         if (!class_acts(pricing, step, class, k))
             continue;
         pto_action_t action;
-        bool at_place = pricing->places && pto_step_acts(pricing->plan, step, class, k, &action);
+        bool at_place = place_acts(pricing, step, class, k, &action);
         int first, last;
         switch (step->kind) {
         case PTO_STEP_SEND:
@@ -406,7 +417,7 @@ static void count_copies(pricing_t *pricing, const pto_stage_t *stage, int64_t k
         const pto_step_t *step = pto_plan_step(pricing->plan, stage->step_first + i);
         pto_action_t action;
         for (int class = 0; class < pricing->class_count && step->kind == PTO_STEP_COPY; class ++)
-            if (pto_step_acts(pricing->plan, step, class, k, &action))
+            if (place_acts(pricing, step, class, k, &action))
                 pto_engine_count(pricing->plan, &action, pricing->engine);
     }
 }

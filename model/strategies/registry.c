@@ -3,11 +3,13 @@
 #include "portolan/strategy.h"
 
 extern const pto_strategy_t pto_strategy_cuda_aware, pto_strategy_three_step, pto_strategy_extra_message,
-    pto_strategy_dup_devptr, pto_strategy_gsb, pto_strategy_btb;
+    pto_strategy_dup_devptr, pto_strategy_gsb, pto_strategy_btb, pto_strategy_gsb_gsb, pto_strategy_gsb_btb,
+    pto_strategy_btb_gsb, pto_strategy_btb_btb;
 
 static const pto_strategy_t *const strategies[] = {
-    &pto_strategy_cuda_aware, &pto_strategy_three_step, &pto_strategy_extra_message,
-    &pto_strategy_dup_devptr, &pto_strategy_gsb,        &pto_strategy_btb,
+    &pto_strategy_cuda_aware, &pto_strategy_three_step, &pto_strategy_extra_message, &pto_strategy_dup_devptr,
+    &pto_strategy_gsb,        &pto_strategy_btb,        &pto_strategy_gsb_gsb,       &pto_strategy_gsb_btb,
+    &pto_strategy_btb_gsb,    &pto_strategy_btb_btb,
 };
 
 int pto_strategy_count(void) { return (int)(sizeof strategies / sizeof *strategies); }

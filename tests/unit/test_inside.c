@@ -219,6 +219,37 @@ static void what_does_not_apply_says_why(void **state) {
     refused_because(request, "three_step needs an algorithm for the collective inside, not direct");
 }
 
+static void hierarchies_apply_where_their_levels_are(void **state) {
+    (void)state;
+    refused_because(ask(PTO_COLLECTIVE_ALLREDUCE, "gsb_gsb", (pto_layout_t){8, 1, 1, 4, 1}),
+                    "gsb_gsb shares memory inside nodes, and each has one process that holds data");
+    refused_because(ask(PTO_COLLECTIVE_ALLREDUCE, "btb_gsb", (pto_layout_t){2, 4, 1, 4, 4}),
+                    "btb_gsb uses a tree inside each GPU, where one process holds data (owners_per_gpu: 1)");
+    refused_because(ask(PTO_COLLECTIVE_ALLREDUCE, "gsb_btb", (pto_layout_t){2, 1, 4, 4, 1}),
+                    "gsb_btb uses a tree between the GPUs of a node, which has one (gpus_per_node: 1)");
+    static const char *const name[] = {"gsb_gsb", "gsb_btb", "btb_gsb", "btb_btb"};
+    for (size_t i = 0; i < 4; i++)
+        pto_plan_destroy(made(PTO_COLLECTIVE_ALLREDUCE, name[i], (pto_layout_t){2, 2, 2, 3, 2}));
+}
+
+static void only_the_leaders_of_nodes_send_messages(void **state) {
+    (void)state;
+    pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "gsb_btb", (pto_layout_t){3, 2, 2, 3, 2});
+    int messages = 0;
+    for (int i = 0; i < plan->steps.count; i++) {
+        const pto_step_t *step = pto_plan_step(plan, i);
+        if (step->kind != PTO_STEP_SEND && step->kind != PTO_STEP_RECV)
+            continue;
+        messages++;
+        for (int64_t rank = 0; rank < pto_layout_rank_count(&plan->request.layout); rank++) {
+            pto_action_t action;
+            assert_int_equal(pto_step_acts(plan, step, rank, 0, &action), rank % 6 == 0);
+        }
+    }
+    assert_int_equal(messages, 4); /* the ring's two rounds, each a send and a receive */
+    pto_plan_destroy(plan);
+}
+
 /* --- prices ------------------------------------------------------------------------------------------------
  */
 
@@ -306,6 +337,19 @@ static void btb_costs_a_copy_and_a_reduction_a_level(void **state) {
     assert_close(priced_s(&request, pto_price), flag_s + up_s);
 }
 
+/* Two nodes of two GPUs of two: each level as on its own, a ring between the leaders, and one copy more than
+ * gsb, as the result comes down over the GPUs' leaders. */
+static void hierarchical_costs_its_levels_one_after_the_other(void **state) {
+    (void)state;
+    const double s = 1000, flag_s = 5e-7, reduce_s = 3e-6 + s * 2e-10;
+    double inner_s = 1e-6 + 2 * s * 1e-10, outer_s = 2e-6 + s * 1e-9;
+    double ring_s = 2 * (7e-6 + s / 2 * 3e-9) + 3e-6 + s / 2 * 2e-10;
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "gsb_gsb", (pto_layout_t){2, 2, 2, 2, 2});
+    assert_close(priced_s(&request, pto_price), (inner_s + flag_s + reduce_s) +
+                                                    (outer_s + flag_s + reduce_s) + ring_s +
+                                                    (flag_s + outer_s) + (flag_s + inner_s));
+}
+
 static void copies_between_sockets_cost_theirs(void **state) {
     (void)state;
     pto_request_t request = ask(PTO_COLLECTIVE_BROADCAST, "gsb", (pto_layout_t){1, 2, 1, 1, 1});
@@ -325,6 +369,7 @@ static void pricing_by_place_is_pricing_rank_by_rank(void **state) {
                 if (!strategy->applicable || !(strategy->collectives & 1u << c))
                     continue;
                 pto_request_t request = ask((pto_collective_t)c, strategy->name, layout);
+                request.bytes = 1200; /* in equal parts for up to three nodes */
                 if (pto_strategy_applicable(&request, NULL) != PTO_OK)
                     continue;
                 assert_close(priced_s(&request, pto_price), priced_s(&request, pto_price_walk));
@@ -380,6 +425,9 @@ int main(void) {
         cmocka_unit_test(the_root_holds_the_shared_buffers),
         cmocka_unit_test(only_the_root_has_a_reductions_output),
         cmocka_unit_test(what_does_not_apply_says_why),
+        cmocka_unit_test(hierarchies_apply_where_their_levels_are),
+        cmocka_unit_test(only_the_leaders_of_nodes_send_messages),
+        cmocka_unit_test(hierarchical_costs_its_levels_one_after_the_other),
         cmocka_unit_test(gsb_costs_two_shared_copies_and_one_reduction),
         cmocka_unit_test(btb_costs_a_copy_and_a_reduction_a_level),
         cmocka_unit_test(copies_between_sockets_cost_theirs),

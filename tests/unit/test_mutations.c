@@ -272,7 +272,7 @@ static void every_mutation_is_caught_or_changes_nothing(void **state) {
                 if (request.strategy->splits)
                     mutate_plan(request);
                 request.split = PTO_SPLIT_BYTES;
-                request.layout = (pto_layout_t){1, 3, 2, 3, 2};
+                request.layout = (pto_layout_t){1, 4, 2, 3, 2};
                 if (request.strategy->applicable)
                     mutate_plan(request);
             }
