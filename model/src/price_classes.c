@@ -7,6 +7,7 @@
  * every message leaves the node cost the same. */
 #include "portolan/price.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "price_copies.h"
@@ -560,6 +561,7 @@ pto_status_t pto_price(const pto_plan_t *plan, const pto_machine_t *machine, pto
     if (pricing.out_of_memory)
         status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory while pricing");
     if (status == PTO_OK) {
+        assert(pricing.ledger); /* else memory was out */
         int slowest = 0;
         for (int class = 1; class < pricing.class_count; class ++)
             if (pricing.ledger[class].seconds > pricing.ledger[slowest].seconds)

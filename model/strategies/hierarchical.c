@@ -21,10 +21,10 @@ static void build(pto_builder_t *builder, const pto_request_t *request, const pt
         .group = pto_build_group(builder, PTO_GROUP_NODE, 0), .n = layout->gpus_per_node, .core_count = 1};
     pto_exchange_t leaders = {
         .group = pto_build_group(builder, PTO_GROUP_LEADERS, 0), .n = layout->nodes, .core_count = 1};
-    int of_gpu = user.in, of_node = user.in;
+    int of_gpu = user.in;
     if (is_level(&gpu))
         of_gpu = inside_gpu->reduce(builder, &gpu, user.in, -1, PTO_RUNS_ORDERED);
-    of_node = of_gpu;
+    int of_node = of_gpu;
     if (is_level(&node))
         of_node = between_gpus->reduce(builder, &node, of_gpu, -1, PTO_RUNS_ORDERED);
     leaders.in = leaders.out = of_node;
