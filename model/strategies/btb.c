@@ -139,7 +139,7 @@ static void build_down(pto_builder_t *builder, const pto_exchange_t *who, int pa
 static void broadcast(pto_builder_t *builder, const pto_exchange_t *who, int source, int target,
                       pto_runs_t runs) {
     const pto_buffer_t *held = pto_builder_buffer(builder, source);
-    bool in_tree = held->role == PTO_ROLE_TEMPORARY && held->held_stride == 2 &&
+    bool in_tree = runs == PTO_RUNS_ORDERED && held->role == PTO_ROLE_TEMPORARY && held->held_stride == 2 &&
                    held->group == pto_builder_group(builder, who->group)->kind;
     if (runs == PTO_RUNS_LOOSE)
         build_release(builder, who);

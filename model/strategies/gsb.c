@@ -40,8 +40,8 @@ static int reduce(pto_builder_t *builder, const pto_exchange_t *who, int source,
     return into;
 }
 
-/* A result that lies in the root's shared memory already is read there; the user's own is copied there first.
- */
+/* A result that lies in the root's shared memory already is read there. The user's own is copied there first,
+ * and so is what the next run may write before all have read it. */
 static void broadcast(pto_builder_t *builder, const pto_exchange_t *who, int source, int target,
                       pto_runs_t runs) {
     pto_step_t root = pto_inside_root(PTO_STEP_COPY, who);
@@ -50,7 +50,7 @@ static void broadcast(pto_builder_t *builder, const pto_exchange_t *who, int sou
     if (runs == PTO_RUNS_LOOSE)
         pto_inside_flag(builder, "result free", pto_inside_others(PTO_STEP_SIGNAL, who),
                         pto_inside_root(PTO_STEP_WAIT, who));
-    if (pto_builder_buffer(builder, source)->role != PTO_ROLE_TEMPORARY) {
+    if (runs == PTO_RUNS_LOOSE || pto_builder_buffer(builder, source)->role != PTO_ROLE_TEMPORARY) {
         int result = pto_inside_buffer(builder, who, source, "result", 1, who->n);
         root.target = pto_slice_all(builder, result);
         pto_build_stage(builder, "share", PTO_ORDER_SEQUENCE);

@@ -27,6 +27,8 @@ static const plan_t plans[] = {
     {"btb", "direct", PTO_COLLECTIVE_BROADCAST, 1},
     {"gsb_btb", "ring", PTO_COLLECTIVE_ALLREDUCE, 2},
     {"btb_gsb", "recursive_doubling", PTO_COLLECTIVE_ALLREDUCE, 2},
+    {"btb_btb", "binomial", PTO_COLLECTIVE_REDUCE, 2},
+    {"gsb_gsb", "linear", PTO_COLLECTIVE_BROADCAST, 2},
 };
 
 _Noreturn static void die(const plan_t *plan, int64_t run, const char *what) {

@@ -21,7 +21,9 @@ static pto_request_t ask(pto_collective_t collective, const char *strategy, pto_
     pto_request_t request = {
         .layout = layout, .collective = collective, .datatype = PTO_DATATYPE_FLOAT, .bytes = 1000};
     assert_int_equal(pto_strategy_find(strategy, &request.strategy, NULL), PTO_OK);
-    const char *algorithm = request.strategy->direct ? "direct" : "ring";
+    const char *algorithm = request.strategy->direct                 ? "direct"
+                            : collective == PTO_COLLECTIVE_ALLREDUCE ? "ring"
+                                                                     : "binomial";
     assert_int_equal(pto_algorithm_find(algorithm, collective, &request.algorithm, NULL), PTO_OK);
     return request;
 }
@@ -372,7 +374,12 @@ static void pricing_by_place_is_pricing_rank_by_rank(void **state) {
                 request.bytes = 1200; /* in equal parts for up to three nodes */
                 if (pto_strategy_applicable(&request, NULL) != PTO_OK)
                     continue;
-                assert_close(priced_s(&request, pto_price), priced_s(&request, pto_price_walk));
+                double place_s = priced_s(&request, pto_price), rank_s = priced_s(&request, pto_price_walk);
+                /* Up and down a tree of leaders no node is like another: then the dearest counts. */
+                if (layout.nodes > 1 && c != PTO_COLLECTIVE_ALLREDUCE)
+                    assert_true(place_s >= rank_s * (1 - 1e-9) && place_s < 1.3 * rank_s);
+                else
+                    assert_close(place_s, rank_s);
                 assert_non_null(strstr(all, pto_collective_name(request.collective)));
                 compared++;
             }

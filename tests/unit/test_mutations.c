@@ -179,14 +179,15 @@ static bool is_other_order(const pto_plan_t *plan, int index, const mutation_t *
 }
 
 /* Plans that differ and are as right. cuda_aware copies `in` to `out` before anything else, so what its first
- * stage sends it may send from either. A ring that goes round once more brings everybody what he has already.
- */
+ * stage sends it may send from either; what the leader of a node shares it has beside that. A ring that goes
+ * round once more brings everybody what he has already. */
 static bool is_known_twin(const pto_plan_t *plan, int index, const mutation_t *mutation) {
     const pto_request_t *request = &plan->request;
     if (!pto_collective_is_vector(request->collective))
         return false;
-    bool other_source = strcmp(request->strategy->name, "cuda_aware") == 0 &&
-                        strcmp(mutation->field, "source.buffer") == 0 && mutation->delta == -1;
+    bool has_both = strcmp(request->strategy->name, "cuda_aware") == 0 ||
+                    (request->strategy->leaders && request->collective == PTO_COLLECTIVE_BROADCAST);
+    bool other_source = has_both && strcmp(mutation->field, "source.buffer") == 0 && mutation->delta == -1;
     bool once_more = strcmp(request->algorithm->name, "ring") == 0 && strcmp(mutation->field, "to") == 0 &&
                      mutation->delta == 1;
     return other_source || once_more || is_other_order(plan, index, mutation);
