@@ -51,14 +51,17 @@ VALIDATE_SRC := $(wildcard validate/*.c)
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 UNIT_HELP_SRC := $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c))
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
-BENCH_SRC := $(wildcard tests/bench/bench_*.c)
+MPI_BENCH_SRC := $(wildcard tests/bench/bench_exec.c)
+BENCH_SRC := $(filter-out $(MPI_BENCH_SRC),$(wildcard tests/bench/bench_*.c))
 # fit.h belongs to libportolan-fit, which is not installed.
 INSTALLED_HEADERS := $(filter-out %/fit.h,$(wildcard model/include/portolan/*.h))
 
 MPI_TEST_SRC := $(wildcard tests/mpi/test_*.c)
+EXEC_CASE_SRC := $(wildcard tests/mpi/exec_*.c)
 EXAMPLE_SRC := $(wildcard docs/examples/*.c)
 
-MPI_SRC := $(CALIBRATE_SRC) $(IMPL_SRC) $(VALIDATE_SRC) $(MPI_TEST_SRC) $(EXAMPLE_SRC)
+MPI_SRC := $(CALIBRATE_SRC) $(IMPL_SRC) $(VALIDATE_SRC) $(MPI_TEST_SRC) $(EXEC_CASE_SRC) $(EXAMPLE_SRC) \
+	$(MPI_BENCH_SRC)
 PLAIN_SRC := $(LIB_SRC) $(TOOL_SRC) $(FIT_SRC) $(UNIT_SRC) $(UNIT_HELP_SRC) $(FUZZ_SRC) $(BENCH_SRC)
 ALL_C := $(PLAIN_SRC) $(MPI_SRC)
 FORMATTED := $(ALL_C) $(wildcard model/*/*.h model/include/portolan/*.h tests/*.h tests/*/*.h calibrate/*.h \
@@ -92,6 +95,9 @@ CUDA_LDLIBS := $(if $(HAVE_NVCC),$(CUDA_LIBRARIES) -lcudart_static -lrt -lpthrea
 UNIT := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(UNIT_SRC))
 FUZZ := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzzers/%,$(FUZZ_SRC))
 BENCH := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(BENCH_SRC))
+# SimGrid's SMPI, to be compared with, where it is installed.
+SMPI_BENCH := $(if $(shell command -v smpicc 2>/dev/null),$(BUILD)/bench/smpi_alltoall)
+MPI_BENCH := $(if $(HAVE_MPI),$(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(MPI_BENCH_SRC)))
 LDLIBS := -lyaml -lm
 
 # --- build ---------------------------------------------------------------------------------------------------
@@ -144,7 +150,7 @@ $(BUILD)/portolan-validate: $(call object,$(VALIDATE_SRC) model/tool/options.c) 
 	$(call say,LD)
 	$(Q)$(MPICC) $(LINK_FLAGS) $^ $(CUDA_LDLIBS) -lpthread -lrt -ldl $(LDLIBS) -o $@
 
-$(BUILD)/tests/test_exec: $(call object,tests/mpi/test_exec.c) $(call object,validate/reference.c) $(EXEC_LIB) $(LIB)
+$(BUILD)/tests/test_exec: $(call object,tests/mpi/test_exec.c $(EXEC_CASE_SRC) validate/reference.c) $(EXEC_LIB) $(LIB)
 	@mkdir -p $(@D)
 	$(call say,LD)
 	$(Q)$(MPICC) $(LINK_FLAGS) $^ $(CUDA_LDLIBS) -lpthread -lrt -ldl $(LDLIBS) -o $@
@@ -173,6 +179,16 @@ $(BENCH): $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(TOOL_PARTS) $(FIT_LIB
 	@mkdir -p $(@D)
 	$(call say,LD)
 	$(Q)$(CC) $(LINK_FLAGS) $^ $(FIT_LDLIBS) $(LDLIBS) -o $@
+
+$(MPI_BENCH): $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(EXEC_LIB) $(LIB)
+	@mkdir -p $(@D)
+	$(call say,LD)
+	$(Q)$(MPICC) $(LINK_FLAGS) $^ $(CUDA_LDLIBS) -lpthread -lrt -ldl $(LDLIBS) -o $@
+
+$(BUILD)/bench/smpi_alltoall: tests/bench/smpi_alltoall.c
+	@mkdir -p $(@D)
+	$(call say,SMPICC)
+	$(Q)smpicc -O2 $< -o $@
 
 -include $(patsubst %.c,$(BUILD)/obj/%.d,$(ALL_C))
 
@@ -214,16 +230,34 @@ check-headers: ## compile every public header alone, as C11 and as C++17
 golden-update: $(TOOL) ## write tests/golden/*.out anew from what the commands print; read the diff
 	@BUILD=$(BUILD) tools/test.sh golden-update
 
-.PHONY: check-mpi check-cluster
+.PHONY: check-mpi check-cluster check-gpu
 check-mpi: $(MPI_PROGRAMS) $(MPI_TESTS) $(TOOL) ## run the MPI programs' tests under mpirun on this machine
 	@tools/each.sh mpi 1 'BUILD=$(BUILD) "$$1" || [ $$? = 77 ]' $(wildcard tests/mpi/test_*.sh)
 
-check-cluster: $(MPI_PROGRAMS) $(TOOL) ## the same on a cluster of network namespaces (root, iproute2; else 77)
-	@for test in tests/cluster/test_*.sh; do BUILD=$(BUILD) "$$test" || exit $$?; done
+# Each says itself why it was skipped.
+CLUSTER_TESTS := $(wildcard tests/cluster/test_*.sh)
+check-cluster: $(MPI_PROGRAMS) $(MPI_TESTS) $(TOOL) ## the same on a cluster of network namespaces (root, iproute2; else skipped)
+	@passed=0; failed=0; for test in $(CLUSTER_TESTS); do \
+		BUILD=$(BUILD) "$$test"; \
+		case $$? in 0) passed=$$((passed + 1)) ;; 77) ;; *) failed=$$((failed + 1)) ;; esac; \
+	done; echo "cluster: $$passed passed, $$failed failed"; [ $$failed = 0 ]
 
+check-gpu: ## the same and more on this machine's GPUs (without one: skipped, exit 77)
+	@BUILD=$(BUILD) tests/gpu/check_gpu.sh
+
+# The executor's bench runs on the host device unless told otherwise: make bench BENCH_DEVICE=cuda.
+BENCH_DEVICE ?= host
+BENCH_MPIRUN ?= mpirun -n 2 --oversubscribe
 .PHONY: bench
-bench: $(TOOL) $(BENCH) ## run the benchmarks
-	@for program in $(BENCH); do PORTOLAN=$(BUILD)/portolan "$$program" || exit 1; done
+bench: $(TOOL) $(BENCH) $(MPI_BENCH) $(SMPI_BENCH) ## run the benchmarks
+	@for program in $(BENCH); do \
+		PORTOLAN=$(BUILD)/portolan SMPI_ALLTOALL=$(SMPI_BENCH) "$$program" || exit 1; done
+	@for program in $(MPI_BENCH); do OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+		$(BENCH_MPIRUN) "$$program" $(BENCH_DEVICE) || exit 1; done
+
+.PHONY: figures
+figures: $(TOOL) ## draw docs/figures anew (needs gnuplot)
+	@BUILD=$(BUILD) tools/figures.sh docs/figures
 
 .PHONY: sanitize
 sanitize: ## run the unit tests under AddressSanitizer and UBSan

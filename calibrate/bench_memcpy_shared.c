@@ -1,10 +1,16 @@
 /* Shared copies: 1 .. cores_per_gpu processes of every GPU of a node copy at once, each the full size between
- * pinned memory and a buffer of its own. `procs` counts the processes of one GPU. */
+ * pinned memory and a buffer of its own. `procs` counts the processes of one GPU. All meet before and after
+ * every copy: without MPS a GPU serves its processes in turns of tens of microseconds, into which a process
+ * that copies again and again fits many small copies, while one that copies once waits for its turn. Strided
+ * copies, eight rows at twice their length, go another way through the GPU and have rows of their own. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "benchmark.h"
 #include "check.h"
 #include "copying.h"
+
+enum { STRIDED_LEAST_BYTES = 8 };
 
 /* The index-th process of node 0 that drives a device; -1: none. */
 static int process_of_device(const job_t *job, int device, int index) {
@@ -28,13 +34,15 @@ static int fewest_of_a_device(const job_t *job) {
     }
 }
 
-static void add_case(const job_t *job, gpu_copy_t kind, int procs, case_list_t *list) {
+static void add_case(const job_t *job, gpu_copy_t kind, bool strided, int procs, case_list_t *list) {
     char name[CASE_NAME_MAX];
-    snprintf(name, sizeof name, "memcpy_shared_%s", copying_name(kind));
+    snprintf(name, sizeof name, "memcpy_shared_%s%s", strided ? "strided_" : "", copying_name(kind));
     case_t *added = case_add(list, name, procs * job->device_count);
     added->procs = procs;
     added->buffers = PTO_SPACE_GPU;
     added->detail[0] = (int)kind;
+    added->detail[1] = strided;
+    added->least_bytes = strided ? STRIDED_LEAST_BYTES : 1;
     bool on_socket = true;
     for (int i = 0; i < added->member_count; i++) {
         int device = i % job->device_count;
@@ -54,9 +62,11 @@ static void list_cases(const job_t *job, case_list_t *list) {
         case_skip(list, "memcpy_shared", "fewer processes than GPUs on the node");
         return;
     }
-    for (gpu_copy_t kind = GPU_H2D; kind <= GPU_D2H; kind++) {
-        for (int procs = 1; procs != 0; procs = next_count(procs, most)) {
-            add_case(job, kind, procs, list);
+    for (int strided = 0; strided < 2; strided++) {
+        for (gpu_copy_t kind = GPU_H2D; kind <= GPU_D2H; kind++) {
+            for (int procs = 1; procs != 0; procs = next_count(procs, most)) {
+                add_case(job, kind, strided, procs, list);
+            }
         }
     }
     if (most == 1) {
@@ -64,22 +74,49 @@ static void list_cases(const job_t *job, case_list_t *list) {
     }
 }
 
+typedef struct {
+    copying_t *copying;
+    together_t *together;
+} shared_t;
+
 static void *open_case(const work_t *work) {
     copying_t *copying = must_allocate(1, sizeof *copying);
     copying->kind = (gpu_copy_t)work->what->detail[0];
+    copying->strided = work->what->detail[1];
     copying->device = work->job->process[work->job->rank].device;
     copying->home = copying->device;
     copying_open(copying, work->most_bytes);
-    return copying;
+    shared_t *shared = must_allocate(1, sizeof *shared);
+    *shared = (shared_t){copying, work->together};
+    return shared;
+}
+
+static double trial(void *state, int64_t bytes, int iterations) {
+    const shared_t *shared = state;
+    double seconds = 0;
+    for (int i = 0; i < iterations; i++) {
+        together_wait(shared->together);
+        seconds -= now_s();
+        copying_trial(shared->copying, bytes, 1);
+        together_wait(shared->together);
+        seconds += now_s();
+    }
+    return seconds;
+}
+
+static void close_case(void *state) {
+    shared_t *shared = state;
+    copying_close(shared->copying);
+    free(shared);
 }
 
 const benchmark_t bench_memcpy_shared = {
     .name = "memcpy_shared",
     .group = "copies",
-    .rows = "memcpy_shared_h2d, memcpy_shared_d2h",
+    .rows = "memcpy_shared_h2d, memcpy_shared_d2h, memcpy_shared_strided_h2d, memcpy_shared_strided_d2h",
     .summary = "1 .. n processes of each GPU of a node copying at once",
     .list = list_cases,
     .open = open_case,
-    .trial = copying_trial,
-    .close = copying_close,
+    .trial = trial,
+    .close = close_case,
 };

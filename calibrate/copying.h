@@ -12,6 +12,7 @@ typedef struct {
     int peer;   /* GPU_D2D: holds `target` */
     int home;   /* the process's own, selected again when done */
     bool pageable;
+    bool strided; /* the device's buffer is a share of several blocks */
     gpu_copy_t kind;
     void *source;
     void *target;

@@ -47,6 +47,9 @@ const char *gpu_fill(void *memory, int byte, size_t bytes);
 
 /* Start a copy, wait for all that was started. */
 const char *gpu_copy(void *target, const void *source, size_t bytes, gpu_copy_t kind);
+/* `rows` pieces of `bytes` each, `pitch` apart on the device and one after another in host memory. */
+const char *gpu_copy_rows(void *target, const void *source, size_t bytes, size_t rows, size_t pitch,
+                          gpu_copy_t kind);
 const char *gpu_synchronize(void);
 
 /* CUDA IPC: memory of one process, opened by another of the same node. */

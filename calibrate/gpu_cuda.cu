@@ -101,6 +101,18 @@ const char *gpu_copy(void *target, const void *source, size_t bytes, gpu_copy_t 
     return text(error);
 }
 
+const char *gpu_copy_rows(void *target, const void *source, size_t bytes, size_t rows, size_t pitch,
+                          gpu_copy_t kind) {
+    bool to_device = kind == GPU_H2D;
+    cudaStream_t on = nullptr;
+    cudaError_t error = stream(&on);
+    if (error == cudaSuccess) {
+        error = cudaMemcpy2DAsync(target, to_device ? pitch : bytes, source, to_device ? bytes : pitch, bytes,
+                                  rows, to_device ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost, on);
+    }
+    return text(error);
+}
+
 const char *gpu_synchronize(void) {
     cudaStream_t on = nullptr;
     cudaError_t error = stream(&on);

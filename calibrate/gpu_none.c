@@ -79,6 +79,17 @@ const char *gpu_copy(void *target, const void *source, size_t bytes, gpu_copy_t 
     return reason;
 }
 
+const char *gpu_copy_rows(void *target, const void *source, size_t bytes, size_t rows, size_t pitch,
+                          gpu_copy_t kind) {
+    (void)target;
+    (void)source;
+    (void)bytes;
+    (void)rows;
+    (void)pitch;
+    (void)kind;
+    return reason;
+}
+
 const char *gpu_synchronize(void) { return reason; }
 
 const char *gpu_export(void *memory, gpu_handle_t *handle) {

@@ -15,6 +15,14 @@ pto_status_t pto_mpi(int code, const char *call, pto_error_t *err) {
     return pto_error_set(err, PTO_ERR_IO, "%.*s: %s", name, call, text);
 }
 
+/* Where a call failed, the others must hear whose; what is wrong with a plan is wrong everywhere. */
+static pto_error_t own_error(pto_status_t status, int rank, const pto_error_t *err) {
+    pto_error_t named = *err;
+    if (status == PTO_ERR_IO || status == PTO_ERR_MEMORY)
+        pto_error_set(&named, status, "MPI rank %d: %s", rank, err->message);
+    return named;
+}
+
 pto_status_t pto_agree(MPI_Comm comm, pto_status_t status, pto_error_t *err) {
     int rank = 0;
     pto_error_t shared = {0};
@@ -27,9 +35,9 @@ pto_status_t pto_agree(MPI_Comm comm, pto_status_t status, pto_error_t *err) {
     if (failed != PTO_OK || least.status == PTO_OK)
         return failed;
     if (rank == least.rank && err)
-        shared = *err;
+        shared = own_error((pto_status_t)least.status, rank, err);
     failed = PTO_MPI(MPI_Bcast(&shared, (int)sizeof shared, MPI_BYTE, least.rank, comm), err);
-    if (failed == PTO_OK && rank != least.rank && err)
+    if (failed == PTO_OK && err)
         *err = shared;
     return failed == PTO_OK ? (pto_status_t)least.status : failed;
 }

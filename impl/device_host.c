@@ -8,6 +8,8 @@
 #include "reduce.h"
 #include "shared.h"
 
+enum { PAGE_BYTES = 4096 };
+
 /* A piece of memory: allocated here, or another process's opened here. */
 typedef struct piece {
     struct piece *next;
@@ -85,9 +87,10 @@ static pto_status_t drop(void *memory, pto_error_t *err) {
     return PTO_OK;
 }
 
+/* Whole pages, as pinned memory would be: copies and reductions then start aligned. */
 static pto_status_t host_allocate_staging(size_t bytes, void **memory, pto_error_t *err) {
-    void *made = malloc(bytes > 0 ? bytes : 1);
-    if (!made)
+    void *made = NULL;
+    if (posix_memalign(&made, PAGE_BYTES, bytes > 0 ? bytes : 1))
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for %zu bytes", bytes);
     *memory = made;
     return PTO_OK;

@@ -1,4 +1,4 @@
-/* The devices that this library was built with: one line each. */
+/* The devices that this library was built with, one line each, and what is the same for all. */
 #include <string.h>
 
 #include "portolan/device.h"
@@ -30,6 +30,20 @@ pto_status_t pto_device_find(const char *name, const pto_device_t **device, pto_
         strncat(known, devices[i]->name, sizeof known - strlen(known) - 1);
     }
     return pto_error_set(err, PTO_ERR_NOT_FOUND, "unknown device '%s'; this build knows: %s", name, known);
+}
+
+pto_status_t pto_device_copy(const pto_device_t *device, void *target, const void *source, size_t bytes,
+                             pto_error_t *err) {
+    pto_move_t move = {target, source, bytes, 1, bytes, bytes};
+    void *stream = NULL;
+    pto_status_t status = bytes > 0 ? device->stream_create(&stream, err) : PTO_OK;
+    if (status != PTO_OK || bytes == 0)
+        return status;
+    status = device->copy(&move, stream, err);
+    if (status == PTO_OK)
+        status = device->finish(stream, err);
+    device->stream_destroy(stream, NULL);
+    return status;
 }
 
 const char *pto_op_name(pto_op_t op) {

@@ -202,9 +202,10 @@ static pto_status_t prepare_one(pto_exec_t *exec, int at, pto_error_t *err) {
     status = pto_agree(exec->job.comm, status, err);
     if (status != PTO_OK)
         return status;
-    return PTO_MPI(MPI_Comm_split(exec->job.comm, acts ? color_of(exec, group) : MPI_UNDEFINED,
-                                  acts ? (int)index : 0, &call->comm),
-                   err);
+    status = PTO_MPI(MPI_Comm_split(exec->job.comm, acts ? color_of(exec, group) : MPI_UNDEFINED,
+                                    acts ? (int)index : 0, &call->comm),
+                     err);
+    return pto_agree(exec->job.comm, status, err);
 }
 
 pto_status_t pto_library_prepare(pto_exec_t *exec, pto_error_t *err) {
@@ -212,7 +213,7 @@ pto_status_t pto_library_prepare(pto_exec_t *exec, pto_error_t *err) {
     for (int n = 0; n < pto_plan_node_count(exec->plan) && status == PTO_OK; n++)
         if (pto_runs_by_library(exec, pto_plan_node(exec->plan, n)))
             status = prepare_one(exec, n, err);
-    return pto_agree(exec->job.comm, status, err);
+    return status;
 }
 
 static MPI_Datatype mpi_datatype(pto_datatype_t datatype) {

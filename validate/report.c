@@ -1,9 +1,10 @@
 /* The table that people read, and the file that `portolan score` reads. */
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <time.h>
 
-#include "portolan/strategy.h"
+#include "portolan/score.h"
 #include "validate.h"
 
 void report_header(FILE *file, const pto_options_t *options, const settings_t *settings) {
@@ -43,20 +44,48 @@ static void report_cell(FILE *file, const pto_request_t *request, const cell_t *
             cell->predicted_s / cell->median_s);
 }
 
-void report_point(FILE *file, const pto_request_t *request, const cell_t *cells, int count, bool check_only) {
-    int picked = -1, won = -1;
+/* Pick, winner and regret are what `portolan score` would say of these medians. */
+static pto_status_t score_point(const pto_request_t *request, const cell_t *cells, int count,
+                                pto_score_cell_t *score, pto_error_t *err) {
     for (int i = 0; i < count; i++) {
-        report_cell(file, request, &cells[i], check_only);
         if (cells[i].reason[0])
             continue;
-        if (picked < 0 || cells[i].predicted_s < cells[picked].predicted_s)
-            picked = i;
-        if (won < 0 || cells[i].median_s < cells[won].median_s)
-            won = i;
+        int at = score->candidate_count++;
+        score->candidate[at].strategy = cells[i].strategy;
+        score->candidate[at].measured_s = cells[i].median_s;
+        score->prediction[at].applicable = true;
+        score->prediction[at].price.seconds = cells[i].predicted_s;
     }
-    if (!check_only && picked >= 0)
-        fprintf(file, "%-12s picked %s, won %s, regret %.3f\n", "", cells[picked].strategy->name,
-                cells[won].strategy->name, cells[picked].median_s / cells[won].median_s);
+    score->bytes = request->bytes;
+    if (score->candidate_count == 0)
+        return PTO_OK;
+    pto_score_rank(score, 0);
+    return pto_score_pick(score, err);
+}
+
+static void report_pick(FILE *file, const pto_request_t *request, const cell_t *cells, int count) {
+    pto_score_cell_t score = {.candidate = calloc((size_t)count, sizeof *score.candidate),
+                              .prediction = calloc((size_t)count, sizeof *score.prediction),
+                              .picked = -1};
+    pto_error_t err = {0};
+    pto_status_t status = PTO_ERR_MEMORY;
+    if (score.candidate && score.prediction)
+        status = score_point(request, cells, count, &score, &err);
+    if (status != PTO_OK)
+        fprintf(file, "%-12s no pick: %s\n", "", pto_status_text(status));
+    else if (score.picked >= 0)
+        fprintf(file, "%-12s picked %s, won %s, regret %.1f%%\n", "",
+                score.candidate[score.picked].strategy->name, score.candidate[score.best].strategy->name,
+                100 * score.regret);
+    free(score.candidate);
+    free(score.prediction);
+}
+
+void report_point(FILE *file, const pto_request_t *request, const cell_t *cells, int count, bool check_only) {
+    for (int i = 0; i < count; i++)
+        report_cell(file, request, &cells[i], check_only);
+    if (!check_only)
+        report_pick(file, request, cells, count);
     fflush(file);
 }
 
@@ -78,28 +107,25 @@ void csv_header(FILE *file, const pto_options_t *options, const settings_t *sett
     for (int i = 0; i < argc; i++)
         fprintf(file, "%s%s", i ? " " : "", argv[i]);
     fprintf(file,
-            "\ncollective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu%s,bytes,run,seconds\n",
-            options->scenario.layout.owners_per_gpu != 1 ? ",owners_per_gpu" : "");
+            "\ncollective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu%s,bytes,run,seconds%s\n",
+            options->scenario.layout.owners_per_gpu != 1 ? ",owners_per_gpu" : "",
+            settings->exec.own_algorithms ? ",algorithm" : "");
 }
 
-static const char *implementation(const pto_request_t *request, const cell_t *cell) {
-    if (cell->by_library)
-        return pto_implementation_name(PTO_IMPLEMENTATION_LIBRARY);
+void csv_cell(FILE *file, const settings_t *settings, const pto_request_t *request, const cell_t *cell) {
+    const pto_layout_t *layout = &request->layout;
     bool posted = request->implementation == PTO_IMPLEMENTATION_ISEND_IRECV ||
                   request->collective == PTO_COLLECTIVE_MESSAGES;
-    return posted ? pto_implementation_name(PTO_IMPLEMENTATION_ISEND_IRECV) : cell->algorithm->name;
-}
-
-void csv_cell(FILE *file, const pto_request_t *request, const cell_t *cell) {
-    const pto_layout_t *layout = &request->layout;
-    char owners[24] = "";
+    char owners[24] = "", algorithm[64] = "";
     if (layout->owners_per_gpu != 1)
         snprintf(owners, sizeof owners, ",%lld", (long long)layout->owners_per_gpu);
+    if (settings->exec.own_algorithms && cell->sample_count > 0)
+        snprintf(algorithm, sizeof algorithm, ",%s", posted ? "" : cell->algorithm->name);
     for (int i = 0; i < cell->sample_count; i++)
-        fprintf(file, "%s,%s,%s,%lld,%lld,%lld%s,%lld,%d,%.9g\n", pto_collective_name(request->collective),
-                implementation(request, cell), cell->strategy->name, (long long)layout->nodes,
-                (long long)layout->gpus_per_node,
+        fprintf(file, "%s,%s,%s,%lld,%lld,%lld%s,%lld,%d,%.9g%s\n", pto_collective_name(request->collective),
+                pto_implementation_name(posted ? PTO_IMPLEMENTATION_ISEND_IRECV : PTO_IMPLEMENTATION_LIBRARY),
+                cell->strategy->name, (long long)layout->nodes, (long long)layout->gpus_per_node,
                 (long long)(cell->strategy->splits ? layout->cores_per_gpu : layout->owners_per_gpu), owners,
-                (long long)request->bytes, i + 1, cell->sample_s[i]);
+                (long long)request->bytes, i + 1, cell->sample_s[i], algorithm);
     fflush(file);
 }

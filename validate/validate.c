@@ -166,7 +166,7 @@ static void run_point(const pto_options_t *options, const settings_t *settings, 
         run_cell(options, settings, point, &cells[i]);
         pto_request_t request = pto_scenario_request(&options->scenario, point, strategy[i], NULL);
         if (csv)
-            csv_cell(csv, &request, &cells[i]);
+            csv_cell(csv, settings, &request, &cells[i]);
     }
     pto_request_t request = pto_scenario_request(&options->scenario, point, strategy[0], NULL);
     if (rank == 0)

@@ -40,6 +40,6 @@ void report_header(FILE *file, const pto_options_t *options, const settings_t *s
 void report_point(FILE *file, const pto_request_t *request, const cell_t *cells, int count, bool check_only);
 /* `# key=value` lines and the columns' names, then one row a sample. */
 void csv_header(FILE *file, const pto_options_t *options, const settings_t *settings, int argc, char **argv);
-void csv_cell(FILE *file, const pto_request_t *request, const cell_t *cell);
+void csv_cell(FILE *file, const settings_t *settings, const pto_request_t *request, const cell_t *cell);
 
 #endif

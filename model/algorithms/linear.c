@@ -1,17 +1,29 @@
 /* Linear exchange: every message posted at once, nonblocking, then one wait for all (Open MPI's basic linear;
- * MPI_Isend and MPI_Irecv by hand look the same). Empty messages are left out. Where the destinations are
- * dealt out over the processes of a GPU, each posts its own only. To or from one process: all messages at its
+ * MPI_Isend and MPI_Irecv by hand look the same). Where the destinations are dealt out over the processes of
+ * a GPU, each has bytes for its own only: by hand it posts no others, but a library's alltoallv, which knows
+ * nothing of dealing, posts the empty ones too. To or from one process: all messages at its
  * end at once; a reduction then combines all that came in one step. */
 #include "algorithms.h"
 
-/* All other members, or those at distances of one's core modulo `deal`. */
-static pto_peers_t everyone(const pto_exchange_t *exchange, int64_t sign) {
-    bool dealt = exchange->deal > 1;
-    return (pto_peers_t){.kind = PTO_PEERS_SHIFT,
-                         .first = dealt ? (pto_expr_t){.core = 1} : pto_constant(1),
-                         .stride = pto_constant(dealt ? exchange->deal : 1),
+/* Messages to the members at distances first, first + stride, ... */
+static void build_messages(pto_builder_t *builder, const pto_exchange_t *exchange, pto_expr_t first,
+                           int64_t stride, bool even_empty) {
+    pto_peers_t peers = {.kind = PTO_PEERS_SHIFT,
+                         .first = first,
+                         .stride = pto_constant(stride),
                          .until = pto_constant(exchange->n),
-                         .sign = sign};
+                         .sign = 1};
+    pto_step_t send = pto_step_of(PTO_STEP_SEND, exchange);
+    send.peers = peers;
+    send.source = pto_slice_block(exchange->in, PTO_ANCHOR_PEER);
+    send.even_empty = even_empty;
+    pto_build_step(builder, send);
+    pto_step_t recv = pto_step_of(PTO_STEP_RECV, exchange);
+    recv.peers = peers;
+    recv.peers.sign = -1;
+    recv.target = pto_slice_block(exchange->out, PTO_ANCHOR_PEER);
+    recv.even_empty = even_empty;
+    pto_build_step(builder, recv);
 }
 
 static pto_peers_t indices(int64_t first, int64_t until) {
@@ -66,16 +78,17 @@ static void build_broadcast(pto_builder_t *builder, const pto_exchange_t *exchan
 }
 
 static void build_alltoall(pto_builder_t *builder, const pto_exchange_t *exchange) {
+    const pto_request_t *request = pto_builder_request(builder);
+    bool even_empty = request->by_library && request->collective == PTO_COLLECTIVE_ALLTOALLV;
+    int64_t deal = exchange->deal > 1 ? exchange->deal : 1;
     pto_build_own_block(builder, exchange);
     pto_build_stage(builder, "all messages", PTO_ORDER_AT_ONCE);
-    pto_step_t send = pto_step_of(PTO_STEP_SEND, exchange);
-    send.peers = everyone(exchange, 1);
-    send.source = pto_slice_block(exchange->in, PTO_ANCHOR_PEER);
-    pto_build_step(builder, send);
-    pto_step_t recv = pto_step_of(PTO_STEP_RECV, exchange);
-    recv.peers = everyone(exchange, -1);
-    recv.target = pto_slice_block(exchange->out, PTO_ANCHOR_PEER);
-    pto_build_step(builder, recv);
+    if (deal == 1)
+        build_messages(builder, exchange, pto_constant(1), 1, even_empty);
+    else if (!even_empty)
+        build_messages(builder, exchange, (pto_expr_t){.core = 1}, deal, false);
+    for (int64_t first = 1; first <= deal && deal > 1 && even_empty; first++)
+        build_messages(builder, exchange, pto_constant(first), deal, true);
 }
 
 static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {

@@ -52,6 +52,16 @@ pto_status_t fit_copies(fit_work_t *work) {
             status = fit_filtered(work, name, &filter, &machine->peer[reach]);
         }
     }
+    static const struct {
+        pto_benchmark_t benchmark;
+        pto_copy_kind_t kind;
+    } pageable[] = {{PTO_BENCHMARK_MEMCPY_PAGEABLE_H2D, PTO_COPY_H2D},
+                    {PTO_BENCHMARK_MEMCPY_PAGEABLE_D2H, PTO_COPY_D2H}};
+    for (size_t k = 0; status == PTO_OK && k < sizeof pageable / sizeof *pageable; k++) {
+        fit_filter_t filter = {pageable[k].benchmark, PTO_IN_COUNT, PTO_AT_ON_SOCKET, 1, 0};
+        snprintf(name, sizeof name, "copies.pageable.%s", pto_copy_kind_name(pageable[k].kind));
+        status = fit_filtered(work, name, &filter, &machine->pageable[pageable[k].kind]);
+    }
     return status;
 }
 
@@ -65,13 +75,11 @@ static double residual_under(const fit_points_t *points, const fit_regression_t 
 }
 
 /* Without MPS processes take turns on a GPU, and small copies wait for a turn of tens of microseconds that
- * large ones never see. One line cannot be both; the large ones are kept, since they are why copies are
- * shared. `large` is the part of `points` that one line describes, from `from_bytes` on (0: all of it). */
-static pto_status_t find_large(const fit_work_t *work, const fit_points_t *points, fit_points_t *large,
-                               int64_t *from_bytes) {
+ * large ones never see. One line cannot be both. `*from_bytes` is where the large ones start; 0 where one
+ * line describes all. */
+static pto_status_t find_large(const fit_work_t *work, const fit_points_t *points, int64_t *from_bytes) {
     int count = 0;
     int64_t below_bytes[PTO_PIECE_MAX] = {0};
-    *large = *points;
     *from_bytes = 0;
     pto_status_t status = fit_find_breaks(points, 2, &count, below_bytes, work->err);
     fit_regression_t whole;
@@ -82,36 +90,61 @@ static pto_status_t find_large(const fit_work_t *work, const fit_points_t *point
     if (scratch == NULL) {
         return pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for shared copies");
     }
-    size_t first = 0;
-    while (points->point[first].bytes < below_bytes[0]) {
-        first++;
-    }
-    fit_points_t upper = {points->count - first, points->point + first};
-    if (residual_under(&upper, &whole, scratch) > bent_residual) {
-        *large = upper;
+    fit_points_t small = fit_slice(points, 0, below_bytes[0]);
+    fit_points_t large = fit_slice(points, below_bytes[0], INT64_MAX);
+    if (residual_under(&small, &whole, scratch) > bent_residual ||
+        residual_under(&large, &whole, scratch) > bent_residual) {
         *from_bytes = below_bytes[0];
     }
     free(scratch);
     return PTO_OK;
 }
 
-static pto_status_t fit_shared(fit_work_t *work, const char *name, const fit_points_t *points,
-                               pto_postal_t *postal) {
-    fit_points_t large;
-    int64_t from_bytes;
-    pto_status_t status = find_large(work, points, &large, &from_bytes);
-    if (status == PTO_OK) {
-        status = fit_postal_entry(work, name, &large, postal);
+/* One row, kept where it is known. */
+static pto_status_t fit_row(fit_work_t *work, const fit_points_t *points, const pto_shared_copy_t *row,
+                            pto_copy_kind_t kind) {
+    pto_machine_t *machine = &work->fit->machine;
+    char name[PTO_FIT_NAME_MAX];
+    int end = snprintf(name, sizeof name, "copies.shared.%s.%d%s", pto_copy_kind_name(kind), row->procs,
+                       row->strided ? ".strided" : "");
+    if (row->from_bytes > 0 || row->below_bytes != INT64_MAX) {
+        snprintf(name + end, sizeof name - (size_t)end, ".from_%lld", (long long)row->from_bytes);
     }
-    if (status != PTO_OK || from_bytes == 0 || !pto_postal_known(postal)) {
+    pto_shared_copy_t *shared = &machine->shared_copies[kind][machine->shared_copy_count[kind]];
+    *shared = *row;
+    pto_status_t status = fit_postal_entry(work, name, points, &shared->postal);
+    if (status == PTO_OK && pto_postal_known(&shared->postal)) {
+        work->fit->entry[work->fit->entry_count - 1].below_bytes = row->below_bytes;
+        machine->shared_copy_count[kind]++;
+    }
+    return status;
+}
+
+/* One row or two; the large ones alone where the small ones allow no line. */
+static pto_status_t fit_shared(fit_work_t *work, const fit_points_t *points, pto_copy_kind_t kind,
+                               bool strided) {
+    int64_t from_bytes;
+    pto_shared_copy_t row = {
+        .procs = (int)points->point[0].procs, .strided = strided, .below_bytes = INT64_MAX};
+    int before = work->fit->machine.shared_copy_count[kind];
+    pto_status_t status = find_large(work, points, &from_bytes);
+    if (status == PTO_OK && from_bytes > 0) {
+        fit_points_t small = fit_slice(points, 0, from_bytes);
+        row.below_bytes = from_bytes;
+        status = fit_row(work, &small, &row, kind);
+        row.from_bytes = work->fit->machine.shared_copy_count[kind] > before ? from_bytes : 0;
+        row.below_bytes = INT64_MAX;
+    }
+    if (status != PTO_OK) {
         return status;
     }
-    pto_fit_entry_t *entry = &work->fit->entry[work->fit->entry_count - 1];
-    snprintf(entry->note, sizeof entry->note, "of %lld bytes and more; smaller copies take another line",
-             (long long)from_bytes);
-    free(postal->flagged);
-    postal->flagged = pto_text_copy(entry->note);
-    return postal->flagged != NULL ? PTO_OK : pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory");
+    fit_points_t large = fit_slice(points, from_bytes, INT64_MAX);
+    status = fit_row(work, &large, &row, kind);
+    if (status == PTO_OK && row.from_bytes > 0 && work->fit->machine.shared_copy_count[kind] == before + 1) {
+        free(work->fit->machine.shared_copies[kind][before].postal.flagged);
+        work->fit->machine.shared_copy_count[kind] = before; /* small ones alone would be priced for all */
+    }
+    return status;
 }
 
 static size_t run_of_procs(const fit_points_t *points, size_t first) {
@@ -122,15 +155,18 @@ static size_t run_of_procs(const fit_points_t *points, size_t first) {
     return past - first;
 }
 
-pto_status_t fit_shared_copies(fit_work_t *work, pto_copy_kind_t kind, pto_benchmark_t benchmark) {
+/* The rows of one benchmark, after those that are there. */
+static pto_status_t fit_sharing(fit_work_t *work, pto_copy_kind_t kind, pto_benchmark_t benchmark,
+                                bool strided) {
+    pto_machine_t *machine = &work->fit->machine;
     fit_points_t points;
     pto_status_t status =
         fit_select(work, &(fit_filter_t){benchmark, PTO_IN_COUNT, PTO_AT_COUNT, 0, 0}, &points);
     if (status != PTO_OK) {
         return status;
     }
-    pto_machine_t *machine = &work->fit->machine;
-    pto_shared_copy_t *rows = calloc(points.count + 1, sizeof *rows);
+    size_t room = (size_t)machine->shared_copy_count[kind] + 2 * points.count + 1;
+    pto_shared_copy_t *rows = realloc(machine->shared_copies[kind], room * sizeof *rows);
     if (rows == NULL) {
         free(points.point);
         return pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for shared copies");
@@ -138,18 +174,25 @@ pto_status_t fit_shared_copies(fit_work_t *work, pto_copy_kind_t kind, pto_bench
     machine->shared_copies[kind] = rows;
     for (size_t first = 0; status == PTO_OK && first < points.count; first += run_of_procs(&points, first)) {
         fit_points_t own = {run_of_procs(&points, first), points.point + first};
-        pto_shared_copy_t *shared = &rows[machine->shared_copy_count[kind]];
         if (own.point[0].procs < 2) {
             continue; /* a process alone shares nothing */
         }
-        char name[PTO_FIT_NAME_MAX];
-        shared->procs = (int)own.point[0].procs;
-        snprintf(name, sizeof name, "copies.shared.%s.%d", pto_copy_kind_name(kind), shared->procs);
-        status = fit_shared(work, name, &own, &shared->postal);
-        machine->shared_copy_count[kind] += status == PTO_OK && pto_postal_known(&shared->postal);
+        status = fit_shared(work, &own, kind, strided);
     }
     free(points.point);
     return status;
+}
+
+pto_status_t fit_shared_copies(fit_work_t *work, pto_copy_kind_t kind) {
+    bool to_device = kind == PTO_COPY_H2D;
+    pto_status_t status = fit_sharing(
+        work, kind, to_device ? PTO_BENCHMARK_MEMCPY_SHARED_H2D : PTO_BENCHMARK_MEMCPY_SHARED_D2H, false);
+    if (status != PTO_OK) {
+        return status;
+    }
+    return fit_sharing(
+        work, kind,
+        to_device ? PTO_BENCHMARK_MEMCPY_SHARED_STRIDED_H2D : PTO_BENCHMARK_MEMCPY_SHARED_STRIDED_D2H, true);
 }
 
 /* A cost that has no size: its robust centre. */

@@ -8,6 +8,9 @@
 #include "fit_internal.h"
 #include "text_file.h"
 
+/* About as many pairs of samples of one size have their slopes looked at. */
+enum { PAIRS_MAX = 65536 };
+
 static const pto_benchmark_t alone_benchmarks[] = {PTO_BENCHMARK_PING_PONG, PTO_BENCHMARK_INJECTION};
 
 static const pto_sample_level_t place_of_level[PTO_LEVEL_COUNT] = {
@@ -95,88 +98,67 @@ pto_status_t fit_messages(fit_work_t *work, pto_space_t space, pto_level_t level
     return status;
 }
 
-/* Rows of 1, n - 1, n (n - 1) / 2 and n s. */
-static pto_status_t regress_messages(const fit_work_t *work, const fit_points_t *points,
-                                     fit_regression_t *result) {
-    fit_design_t design;
-    pto_status_t status = fit_design_init(points->count, 4, &design, work->err);
-    if (status != PTO_OK) {
-        return status;
-    }
+/* The least size of `from_bytes` and more; INT64_MAX: none. */
+static int64_t next_bytes(const fit_points_t *points, int64_t from_bytes) {
+    int64_t next = INT64_MAX;
     for (size_t i = 0; i < points->count; i++) {
-        double n = points->point[i].messages;
-        double *row = design.column + 4 * i;
-        row[0] = 1;
-        row[1] = n - 1;
-        row[2] = n * (n - 1) / 2;
-        row[3] = n * (double)points->point[i].bytes;
-        design.seconds[i] = points->point[i].seconds;
+        int64_t bytes = points->point[i].bytes;
+        next = bytes >= from_bytes && bytes < next ? bytes : next;
     }
-    status = fit_regress(&design, work->options->minima, result, work->err);
-    fit_design_fini(&design);
-    return status;
+    return next;
 }
 
-static int32_t most_messages(const fit_points_t *points) {
-    int32_t most = 0;
+/* Points rise in messages. */
+static int distinct_messages(const fit_points_t *points, int64_t bytes) {
+    int count = 0;
+    int32_t last = 0;
     for (size_t i = 0; i < points->count; i++) {
-        most = points->point[i].messages > most ? points->point[i].messages : most;
-    }
-    return most;
-}
-
-/* Messages below the last protocol: above it a send waits for its receiver, and n messages are n times one.
- */
-static void keep_small(const fit_work_t *work, pto_space_t space, fit_points_t *points) {
-    const pto_message_cost_t *cost = &work->fit->machine.messages[space][PTO_LEVEL_OFF_NODE];
-    int64_t below = cost->count > 1 ? cost->piece[cost->count - 1].from_bytes : INT64_MAX;
-    size_t kept = 0;
-    for (size_t i = 0; i < points->count; i++) {
-        if (points->point[i].bytes < below) {
-            points->point[kept++] = points->point[i];
+        if (points->point[i].bytes == bytes && points->point[i].messages != last) {
+            last = points->point[i].messages;
+            count++;
         }
     }
-    points->count = kept;
+    return count;
 }
 
-/* Why to doubt the costs of further messages; empty where there is no reason. */
-static void remark(const fit_regression_t *result, char *note, size_t note_size) {
-    note[0] = '\0';
-    if (result->residual > fit_doubtful_residual) {
-        snprintf(note, note_size, "half of the samples lie more than %.0f percent off the model",
-                 100 * result->residual);
-    } else if (result->held[1] || result->held[2]) {
-        snprintf(note, note_size, "%s held at 0: the samples would have it negative",
-                 result->held[1] ? "alpha_s" : "queue_s");
+/* What a further message of one size costs: the median slope of times over messages in flight between all
+ * pairs of samples (Theil 1950, Sen 1968), which hiccups don't move. 0 where all have as many messages. */
+static double further_message_s(const fit_points_t *points, int64_t bytes, double *slopes) {
+    size_t count = 0, pairs = 0;
+    size_t stride = 1 + points->count * points->count / 2 / PAIRS_MAX;
+    for (size_t i = 0; i < points->count; i++) {
+        const fit_point_t *a = &points->point[i];
+        for (size_t j = 0; j < i && a->bytes == bytes; j++) {
+            const fit_point_t *b = &points->point[j];
+            if (b->bytes == bytes && b->messages != a->messages && pairs++ % stride == 0) {
+                slopes[count++] = (a->seconds - b->seconds) / (double)(a->messages - b->messages);
+            }
+        }
     }
+    double slope = fit_median(slopes, count);
+    return slope > 0 ? slope : 0;
 }
 
-static pto_status_t keep_per_message(fit_work_t *work, pto_space_t space, const char *name,
-                                     const fit_points_t *points) {
-    fit_regression_t result;
-    pto_status_t status = regress_messages(work, points, &result);
-    if (status == PTO_ERR_NOT_FOUND) {
-        return fit_give_up(work, name, "its samples allow no regression");
+/* One point a size: what a further message of it costs. Sizes with fewer than three numbers of messages are
+ * left out. */
+static pto_status_t select_gaps(const fit_work_t *work, const fit_points_t *points, fit_points_t *gaps) {
+    fit_points_t made = {.point = calloc(points->count + 1, sizeof *made.point)};
+    double *slopes = malloc((PAIRS_MAX + 1) * sizeof *slopes);
+    if (made.point == NULL || slopes == NULL) {
+        free(made.point);
+        free(slopes);
+        return pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for messages in flight");
     }
-    if (status != PTO_OK) {
-        return status;
+    for (int64_t bytes = next_bytes(points, 0); bytes < INT64_MAX; bytes = next_bytes(points, bytes + 1)) {
+        bool enough = distinct_messages(points, bytes) >= 3;
+        double seconds = enough ? further_message_s(points, bytes, slopes) : 0;
+        if (seconds > 0) {
+            made.point[made.count++] =
+                (fit_point_t){.seconds = seconds, .bytes = bytes, .procs = 1, .messages = 1};
+        }
     }
-    pto_fit_entry_t *entry = fit_entry_add(work, PTO_FIT_MESSAGE, "%s", name);
-    if (entry == NULL) {
-        return PTO_ERR_MEMORY;
-    }
-    entry->alpha_s = fit_param(&result, 1);
-    entry->queue_s = fit_param(&result, 2);
-    entry->sample_count = (int64_t)points->count;
-    entry->below_bytes = INT64_MAX;
-    entry->residual = fit_round(result.residual);
-    remark(&result, entry->note, sizeof entry->note);
-    char *flagged = entry->note[0] != '\0' ? pto_text_copy(entry->note) : NULL;
-    if (entry->note[0] != '\0' && flagged == NULL) {
-        return pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for fitted parameters");
-    }
-    work->fit->machine.per_message[space] =
-        (pto_per_message_t){entry->alpha_s, entry->queue_s, entry->sample_count, entry->residual, flagged};
+    free(slopes);
+    *gaps = made;
     return PTO_OK;
 }
 
@@ -189,13 +171,22 @@ pto_status_t fit_per_message(fit_work_t *work, pto_space_t space) {
     if (status != PTO_OK) {
         return status;
     }
+    fit_points_t gaps = {0};
     bool measured = points.count > 0;
-    keep_small(work, space, &points);
-    if (measured && most_messages(&points) < 3) {
-        status = fit_give_up(work, name, "needs rows of three or more small messages");
-    } else if (measured) {
-        status = keep_per_message(work, space, name, &points);
+    if (measured) {
+        status = select_gaps(work, &points, &gaps);
     }
+    int count = 0;
+    int64_t below_bytes[PTO_PIECE_MAX] = {0};
+    if (status == PTO_OK && gaps.count > 0) {
+        status = fit_find_breaks(&gaps, PTO_PIECE_MAX, &count, below_bytes, work->err);
+    }
+    if (status == PTO_OK && gaps.count > 0) {
+        status = fit_pieces(work, name, &gaps, count, below_bytes, &work->fit->machine.per_message[space]);
+    } else if (status == PTO_OK && measured) {
+        status = fit_give_up(work, name, "needs rows of three or more numbers of messages in flight");
+    }
+    free(gaps.point);
     free(points.point);
     return status;
 }

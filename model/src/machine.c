@@ -31,15 +31,28 @@ const char *pto_reach_name(pto_reach_t reach) {
     return reach < PTO_REACH_COUNT ? name[reach] : "no reach";
 }
 
+static const pto_piece_t *piece_for(const pto_message_cost_t *cost, int64_t bytes) {
+    for (int i = 0; i + 1 < cost->count; i++)
+        if (bytes < cost->piece[i].below_bytes)
+            return &cost->piece[i];
+    return cost->count > 0 ? &cost->piece[cost->count - 1] : NULL;
+}
+
 const pto_piece_t *pto_machine_message(const pto_machine_t *machine, pto_space_t space, pto_level_t level,
                                        int64_t bytes) {
     const pto_message_cost_t *cost = &machine->messages[space][level];
     if (cost->count == 0 && level == PTO_LEVEL_ON_GPU)
         cost = &machine->messages[space][PTO_LEVEL_ON_SOCKET];
-    for (int i = 0; i + 1 < cost->count; i++)
-        if (bytes < cost->piece[i].below_bytes)
-            return &cost->piece[i];
-    return cost->count > 0 ? &cost->piece[cost->count - 1] : NULL;
+    return piece_for(cost, bytes);
+}
+
+const pto_piece_t *pto_machine_gap(const pto_machine_t *machine, pto_space_t space, int64_t bytes) {
+    return piece_for(&machine->per_message[space], bytes);
+}
+
+const pto_postal_t *pto_machine_copy(const pto_machine_t *machine, pto_copy_kind_t kind, bool pageable) {
+    bool known = pageable && pto_postal_known(&machine->pageable[kind]);
+    return known ? &machine->pageable[kind] : &machine->copies[kind][PTO_REACH_ON_SOCKET];
 }
 
 const pto_postal_t *pto_machine_reduce(const pto_machine_t *machine, pto_space_t space, int64_t bytes) {
@@ -78,17 +91,24 @@ const pto_library_rule_t *pto_machine_library(const pto_machine_t *machine, cons
 
 static void free_postal(pto_postal_t *postal) { free(postal->flagged); }
 
+static void free_pieces(pto_message_cost_t *cost) {
+    for (int i = 0; i < PTO_PIECE_MAX; i++)
+        free_postal(&cost->piece[i].postal);
+}
+
 static void free_messages(pto_machine_t *machine) {
-    for (int space = 0; space < PTO_SPACE_COUNT; space++)
+    for (int space = 0; space < PTO_SPACE_COUNT; space++) {
         for (int level = 0; level < PTO_LEVEL_COUNT; level++)
-            for (int i = 0; i < PTO_PIECE_MAX; i++)
-                free_postal(&machine->messages[space][level].piece[i].postal);
+            free_pieces(&machine->messages[space][level]);
+        free_pieces(&machine->per_message[space]);
+    }
 }
 
 static void free_copies(pto_machine_t *machine) {
     for (int kind = 0; kind < PTO_COPY_COUNT; kind++) {
         for (int reach = 0; reach < PTO_REACH_COUNT; reach++)
             free_postal(&machine->copies[kind][reach]);
+        free_postal(&machine->pageable[kind]);
         for (int i = 0; i < machine->shared_copy_count[kind]; i++)
             free_postal(&machine->shared_copies[kind][i].postal);
         free(machine->shared_copies[kind]);
@@ -99,13 +119,13 @@ void pto_machine_fini(pto_machine_t *machine) {
     free(machine->name);
     free(machine->source);
     free(machine->path);
+    free(machine->model);
+    free(machine->what_if);
     free_messages(machine);
     free_copies(machine);
-    for (int space = 0; space < PTO_SPACE_COUNT; space++) {
+    for (int space = 0; space < PTO_SPACE_COUNT; space++)
         for (int i = 0; i < PTO_REDUCE_PIECE_MAX; i++)
             free_postal(&machine->reduce[space].piece[i].postal);
-        free(machine->per_message[space].flagged);
-    }
     for (int reach = 0; reach < PTO_REACH_COUNT; reach++)
         free_postal(&machine->peer[reach]);
     for (int i = 0; i < machine->library_count; i++) {

@@ -194,6 +194,8 @@ static const pto_yaml_table_t reach_table = {
 
 typedef struct {
     int64_t procs;
+    bool strided;
+    int64_t below_bytes;
     pto_postal_t postal;
 } shared_row_t;
 
@@ -211,23 +213,63 @@ static const pto_yaml_field_t shared_row_fields[] = {
      .offset = offsetof(shared_row_t, procs),
      .argument = 2,
      .required = true},
+    {.key = "strided", .read = pto_read_bool, .offset = offsetof(shared_row_t, strided)},
+    {.key = "below_bytes",
+     .read = pto_read_bytes,
+     .offset = offsetof(shared_row_t, below_bytes),
+     .argument = 1},
     POSTAL_FIELDS(offsetof(shared_row_t, postal)),
 };
 static const pto_yaml_table_t shared_row_table = {
     .what = "a row of shared copies", FIELDS(shared_row_fields), .finish = finish_shared};
 
+/* Rows rise in procs; those of as many processes rise in bytes, and the last of them has no limit. */
+static pto_status_t join_shared(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                                const pto_shared_copy_t *before, shared_row_t *row) {
+    bool open = before && before->below_bytes != INT64_MAX;
+    const pto_yaml_node_t *below = pto_yaml_find(node, "below_bytes");
+    if (before && before->strided && !row->strided)
+        return pto_read_fail(reader, pto_yaml_find(node, "procs"), PTO_ERR_RANGE,
+                             "strided rows come after the others");
+    if (!open && before && before->strided != row->strided)
+        return PTO_OK;
+    if (before && (row->procs < before->procs || (row->procs == before->procs && !open)))
+        return pto_read_fail(reader, pto_yaml_find(node, "procs"), PTO_ERR_RANGE,
+                             "procs must rise above the %d of the row before", before->procs);
+    if (open && (row->procs != before->procs || row->strided != before->strided))
+        return pto_read_fail(reader, node, PTO_ERR_RANGE,
+                             "ranges leave a gap: no row of %d processes holds from %lld bytes up",
+                             before->procs, (long long)before->below_bytes);
+    if (open && below && row->below_bytes <= before->below_bytes)
+        return pto_read_fail(reader, below, PTO_ERR_RANGE,
+                             "ranges overlap: below_bytes must rise above the %lld of the row before",
+                             (long long)before->below_bytes);
+    if (below && !node->next)
+        return pto_read_fail(
+            reader, below, PTO_ERR_RANGE,
+            "ranges leave a gap: no row holds from %lld bytes up; leave below_bytes out of the "
+            "last row",
+            (long long)row->below_bytes);
+    return PTO_OK;
+}
+
 static pto_status_t append_shared(const pto_reader_t *reader, const pto_yaml_node_t *node,
                                   pto_shared_copy_t *copy, int *count) {
     shared_row_t row = {0};
+    const pto_shared_copy_t *before = *count > 0 ? &copy[*count - 1] : NULL;
     pto_status_t status = pto_read_mapping(reader, node, &shared_row_table, &row);
-    if (status == PTO_OK && *count > 0 && row.procs <= copy[*count - 1].procs)
-        status = pto_read_fail(reader, pto_yaml_find(node, "procs"), PTO_ERR_RANGE,
-                               "procs must rise above the %d of the row before", copy[*count - 1].procs);
+    if (status == PTO_OK)
+        status = join_shared(reader, node, before, &row);
     if (status != PTO_OK) {
         free(row.postal.flagged);
         return status;
     }
-    copy[*count] = (pto_shared_copy_t){.procs = (int)row.procs, .postal = row.postal};
+    bool goes_on = before && before->procs == row.procs && before->strided == row.strided;
+    copy[*count] = (pto_shared_copy_t){.procs = (int)row.procs,
+                                       .strided = row.strided,
+                                       .from_bytes = goes_on ? before->below_bytes : 0,
+                                       .below_bytes = row.below_bytes > 0 ? row.below_bytes : INT64_MAX,
+                                       .postal = row.postal};
     (*count)++;
     return PTO_OK;
 }
@@ -257,13 +299,20 @@ static const pto_yaml_field_t shared_fields[] = {
 };
 static const pto_yaml_table_t shared_table = {.what = "'shared'", FIELDS(shared_fields), .nonempty = true};
 
+static const pto_yaml_field_t pageable_fields[] = {
+    {.key = "h2d", .table = &postal_table, .offset = offsetof(pto_machine_t, pageable[PTO_COPY_H2D])},
+    {.key = "d2h", .table = &postal_table, .offset = offsetof(pto_machine_t, pageable[PTO_COPY_D2H])},
+};
+static const pto_yaml_table_t pageable_table = {
+    .what = "'pageable'", FIELDS(pageable_fields), .nonempty = true};
+
 #define COPY_FIELD(name, kind)                                                                               \
     { .key = (name), .table = &reach_table, .offset = offsetof(pto_machine_t, copies[kind]) }
 
 static const pto_yaml_field_t copy_fields[] = {
     COPY_FIELD("h2d", PTO_COPY_H2D),           COPY_FIELD("d2h", PTO_COPY_D2H),
     COPY_FIELD("d2d", PTO_COPY_D2D),           COPY_FIELD("h2h", PTO_COPY_H2H),
-    {.key = "shared", .table = &shared_table},
+    {.key = "shared", .table = &shared_table}, {.key = "pageable", .table = &pageable_table},
 };
 static const pto_yaml_table_t copy_table = {.what = "'copies'", FIELDS(copy_fields), .nonempty = true};
 
@@ -340,22 +389,50 @@ static const pto_yaml_field_t node_fields[] = {
 };
 static const pto_yaml_table_t node_table = {.what = "'node'", FIELDS(node_fields)};
 
-static pto_status_t finish_injection(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target) {
-    return pto_settle_param(reader, node, "s_per_byte_95", target);
-}
-
-static const pto_yaml_field_t injection_fields[] = {
-    {.key = "s_per_byte", .read = pto_read_param, .argument = 1, .required = true},
-    {.key = "s_per_byte_95", .read = pto_read_interval},
-};
-static const pto_yaml_table_t injection_table = {
-    .what = "an injection limit", FIELDS(injection_fields), .finish = finish_injection};
-
 #define AT(member) .offset = offsetof(pto_machine_t, member)
 
+static pto_status_t settle_injection(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                                     pto_machine_t *machine, pto_space_t space) {
+    pto_status_t status =
+        pto_settle_param(reader, node, "s_per_byte_95", &machine->injection_s_per_byte[space]);
+    if (status != PTO_OK)
+        return status;
+    return pto_settle_param(reader, node, "s_per_message_95", &machine->injection_s_per_message[space]);
+}
+
+static pto_status_t finish_injection_cpu(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                                         void *target) {
+    return settle_injection(reader, node, target, PTO_SPACE_CPU);
+}
+
+static pto_status_t finish_injection_gpu(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                                         void *target) {
+    return settle_injection(reader, node, target, PTO_SPACE_GPU);
+}
+
+#define INJECTION_FIELDS(space)                                                                              \
+    {                                                                                                        \
+        {.key = "s_per_byte",                                                                                \
+         .read = pto_read_param,                                                                             \
+         AT(injection_s_per_byte[space]),                                                                    \
+         .argument = 1,                                                                                      \
+         .required = true},                                                                                  \
+            {.key = "s_per_byte_95", .read = pto_read_interval, AT(injection_s_per_byte[space])},            \
+            {.key = "s_per_message", .read = pto_read_param, AT(injection_s_per_message[space])}, {          \
+            .key = "s_per_message_95", .read = pto_read_interval, AT(injection_s_per_message[space])         \
+        }                                                                                                    \
+    }
+
+static const pto_yaml_field_t injection_cpu_fields[] = INJECTION_FIELDS(PTO_SPACE_CPU);
+static const pto_yaml_field_t injection_gpu_fields[] = INJECTION_FIELDS(PTO_SPACE_GPU);
+static const pto_yaml_table_t injection_cpu_table = {
+    .what = "an injection limit", FIELDS(injection_cpu_fields), .finish = finish_injection_cpu};
+static const pto_yaml_table_t injection_gpu_table = {
+    .what = "an injection limit", FIELDS(injection_gpu_fields), .finish = finish_injection_gpu};
+
 static const pto_yaml_field_t injection_space_fields[] = {
-    {.key = "cpu", .table = &injection_table, AT(injection_s_per_byte[PTO_SPACE_CPU])},
-    {.key = "gpu", .table = &injection_table, AT(injection_s_per_byte[PTO_SPACE_GPU])},
+    {.key = "cpu", .table = &injection_cpu_table},
+    {.key = "gpu", .table = &injection_gpu_table},
 };
 static const pto_yaml_table_t injection_space_table = {
     .what = "'injection'", FIELDS(injection_space_fields), .nonempty = true};
@@ -412,41 +489,12 @@ static const pto_yaml_field_t reduce_fields[] = {
 };
 static const pto_yaml_table_t reduce_table = {.what = "'reduce'", FIELDS(reduce_fields), .nonempty = true};
 
-/* Both times may be 0: that further messages cost nothing but their bytes is a finding too. */
-static pto_status_t finish_per_message(const pto_reader_t *reader, const pto_yaml_node_t *node,
-                                       void *target) {
-    pto_per_message_t *cost = target;
-    pto_status_t status = pto_settle_param(reader, node, "alpha_s_95", &cost->alpha_s);
-    return status != PTO_OK ? status : pto_settle_param(reader, node, "queue_s_95", &cost->queue_s);
-}
-
 static const pto_yaml_field_t per_message_fields[] = {
-    {.key = "alpha_s",
-     .read = pto_read_param,
-     .offset = offsetof(pto_per_message_t, alpha_s),
-     .required = true},
-    {.key = "alpha_s_95", .read = pto_read_interval, .offset = offsetof(pto_per_message_t, alpha_s)},
-    {.key = "queue_s",
-     .read = pto_read_param,
-     .offset = offsetof(pto_per_message_t, queue_s),
-     .required = true},
-    {.key = "queue_s_95", .read = pto_read_interval, .offset = offsetof(pto_per_message_t, queue_s)},
-    {.key = "samples",
-     .read = pto_read_count,
-     .offset = offsetof(pto_per_message_t, sample_count),
-     .argument = 1},
-    {.key = "residual", .read = pto_read_number, .offset = offsetof(pto_per_message_t, residual)},
-    {.key = "flagged", .read = pto_read_text, .offset = offsetof(pto_per_message_t, flagged)},
+    {.key = "cpu", .read = read_pieces, AT(per_message[PTO_SPACE_CPU])},
+    {.key = "gpu", .read = read_pieces, AT(per_message[PTO_SPACE_GPU])},
 };
 static const pto_yaml_table_t per_message_table = {
-    .what = "the cost of further messages", FIELDS(per_message_fields), .finish = finish_per_message};
-
-static const pto_yaml_field_t per_message_space_fields[] = {
-    {.key = "cpu", .table = &per_message_table, AT(per_message[PTO_SPACE_CPU])},
-    {.key = "gpu", .table = &per_message_table, AT(per_message[PTO_SPACE_GPU])},
-};
-static const pto_yaml_table_t per_message_space_table = {
-    .what = "'per_message'", FIELDS(per_message_space_fields), .nonempty = true};
+    .what = "'per_message'", FIELDS(per_message_fields), .nonempty = true};
 
 static pto_status_t finish_signals(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target) {
     pto_machine_t *machine = target;
@@ -474,6 +522,17 @@ static const pto_yaml_field_t launch_fields[] = {
 static const pto_yaml_table_t launch_table = {
     .what = "'launch'", FIELDS(launch_fields), .finish = finish_launch};
 
+static pto_status_t finish_network(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target) {
+    return pto_settle_param(reader, node, "contention_95", &((pto_machine_t *)target)->contention);
+}
+
+static const pto_yaml_field_t network_fields[] = {
+    {.key = "contention", .read = pto_read_param, AT(contention), .required = true},
+    {.key = "contention_95", .read = pto_read_interval, AT(contention)},
+};
+static const pto_yaml_table_t network_table = {
+    .what = "'network'", FIELDS(network_fields), .finish = finish_network};
+
 static const pto_yaml_field_t memory_fields[] = {
     {.key = "gpu_bytes", .read = pto_read_param_bytes, AT(gpu_memory_bytes)},
     {.key = "host_bytes", .read = pto_read_param_bytes, AT(host_memory_bytes)},
@@ -486,7 +545,8 @@ static const pto_yaml_field_t machine_fields[] = {
     {.key = "node", .table = &node_table, .required = true},
     {.key = "messages", .table = &message_table, AT(messages), .required = true},
     {.key = "injection", .table = &injection_space_table},
-    {.key = "per_message", .table = &per_message_space_table},
+    {.key = "network", .table = &network_table},
+    {.key = "per_message", .table = &per_message_table},
     {.key = "copies", .table = &copy_table},
     {.key = "reduce", .table = &reduce_table},
     {.key = "peer", .table = &reach_table, AT(peer)},

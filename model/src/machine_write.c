@@ -154,11 +154,12 @@ static void put_below(writer_t *writer, int64_t below_bytes) {
     }
 }
 
-static void put_pieces(writer_t *writer, const char *level, const pto_message_cost_t *cost) {
-    putf(writer, "    %s:\n", level);
+static void put_pieces(writer_t *writer, const char *indent, const char *name,
+                       const pto_message_cost_t *cost) {
+    putf(writer, "%s%s:\n", indent, name);
     for (int i = 0; i < cost->count; i++) {
         const pto_piece_t *piece = &cost->piece[i];
-        putf(writer, "      - {protocol: %s, ", pto_protocol_name(piece->protocol));
+        putf(writer, "%s  - {protocol: %s, ", indent, pto_protocol_name(piece->protocol));
         put_below(writer, piece->below_bytes);
         put_postal(writer, &piece->postal);
         put(writer, "}\n");
@@ -183,7 +184,8 @@ static void put_messages(writer_t *writer, const pto_machine_t *machine) {
             if (machine->messages[space][level].count > 0) {
                 put_heading(writer, &heading, "\nmessages:\n");
                 put_heading(writer, &space_heading, space_line);
-                put_pieces(writer, pto_level_name((pto_level_t)level), &machine->messages[space][level]);
+                put_pieces(writer, "    ", pto_level_name((pto_level_t)level),
+                           &machine->messages[space][level]);
             }
         }
     }
@@ -197,6 +199,10 @@ static void put_injection(writer_t *writer, const pto_machine_t *machine) {
             put_heading(writer, &heading, "\ninjection: # 1/R_N\n");
             putf(writer, "  %s: {", pto_space_name((pto_space_t)space));
             put_param(writer, "s_per_byte", param);
+            if (pto_param_known(&machine->injection_s_per_message[space])) {
+                put(writer, ", ");
+                put_param(writer, "s_per_message", &machine->injection_s_per_message[space]);
+            }
             put(writer, "}\n");
         }
     }
@@ -232,6 +238,8 @@ static void put_shared(writer_t *writer, const pto_machine_t *machine, bool *cop
                 putf(writer, "    %s:\n", pto_copy_kind_name((pto_copy_kind_t)kind));
             }
             putf(writer, "      - {procs: %d, ", shared->procs);
+            put(writer, shared->strided ? "strided: true, " : "");
+            put_below(writer, shared->below_bytes);
             put_postal(writer, &shared->postal);
             put(writer, "}\n");
         }
@@ -249,6 +257,15 @@ static void put_copies(writer_t *writer, const pto_machine_t *machine) {
         }
     }
     put_shared(writer, machine, &heading);
+    bool pageable = false;
+    for (int kind = 0; kind < PTO_COPY_COUNT; kind++)
+        if (pto_postal_known(&machine->pageable[kind])) {
+            put_heading(writer, &heading, "\ncopies:\n");
+            put_heading(writer, &pageable, "  pageable:\n");
+            putf(writer, "    %s: {", pto_copy_kind_name((pto_copy_kind_t)kind));
+            put_postal(writer, &machine->pageable[kind]);
+            put(writer, "}\n");
+        }
 }
 
 /* One piece is a mapping, several are a list. */
@@ -272,19 +289,13 @@ static void put_reduce(writer_t *writer, const pto_machine_t *machine) {
 
 static void put_per_message(writer_t *writer, const pto_machine_t *machine) {
     bool heading = false;
-    for (int space = 0; space < PTO_SPACE_COUNT; space++) {
-        const pto_per_message_t *cost = &machine->per_message[space];
-        if (pto_param_known(&cost->alpha_s)) {
-            put_heading(writer, &heading,
-                        "\nper_message: # of a process with several in flight; no price uses it\n");
-            putf(writer, "  %s: {", pto_space_name((pto_space_t)space));
-            put_param(writer, "alpha_s", &cost->alpha_s);
-            put(writer, ", ");
-            put_param(writer, "queue_s", &cost->queue_s);
-            put_grounds(writer, cost->sample_count, cost->residual, cost->flagged);
-            put(writer, "}\n");
+    for (int space = 0; space < PTO_SPACE_COUNT; space++)
+        if (machine->per_message[space].count > 0) {
+            put_heading(
+                writer, &heading,
+                "\nper_message: # each further message of a process that has one in flight, off the node\n");
+            put_pieces(writer, "  ", pto_space_name((pto_space_t)space), &machine->per_message[space]);
         }
-    }
 }
 
 /* A mapping of single parameters on one line; absent ones are left out. */
@@ -393,6 +404,8 @@ pto_status_t pto_machine_format(const pto_machine_t *machine, const char *commen
          machine->node.sockets, machine->node.gpus, machine->node.cores);
     put_messages(&writer, machine);
     put_injection(&writer, machine);
+    const named_param_t network[] = {{"contention", &machine->contention, false}};
+    put_params(&writer, "network", network, 1);
     put_per_message(&writer, machine);
     put_copies(&writer, machine);
     put_rest(&writer, machine);

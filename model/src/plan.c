@@ -102,10 +102,47 @@ void pto_build_end(pto_builder_t *builder) {
     node[opened].span = builder->plan->nodes.count - 1 - opened;
 }
 
+/* A library's own host memory for one of the user's GPU buffers. */
+static int build_staging(pto_builder_t *builder, int buffer, const char *name) {
+    pto_buffer_t staging = *pto_builder_buffer(builder, buffer);
+    staging.name = name;
+    staging.role = PTO_ROLE_TEMPORARY;
+    staging.space = PTO_SPACE_CPU;
+    staging.pageable = true;
+    return pto_build_buffer(builder, staging);
+}
+
+static void build_staging_copy(pto_builder_t *builder, const char *name, const pto_exchange_t *exchange,
+                               int source, int target) {
+    pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
+    pto_step_t copy = pto_step_of(PTO_STEP_COPY, exchange);
+    copy.source = pto_slice_all(builder, source);
+    copy.target = pto_slice_all(builder, target);
+    pto_build_step(builder, copy);
+}
+
+/* What a library does that stages GPU buffers: copy to host memory of its own, the algorithm there, and back.
+ * Collectives of one vector work in place, on what the exchange calls its output. */
+static void build_staged(pto_builder_t *builder, const pto_request_t *request,
+                         const pto_exchange_t *exchange) {
+    bool in_place = pto_collective_is_vector(request->collective);
+    pto_exchange_t host = *exchange;
+    host.out = build_staging(builder, exchange->out, "library out");
+    host.in = in_place ? host.out : build_staging(builder, exchange->in, "library in");
+    build_staging_copy(builder, "library copies to host", exchange, in_place ? exchange->out : exchange->in,
+                       host.in);
+    request->algorithm->build(builder, &host);
+    build_staging_copy(builder, "library copies to device", exchange, host.out, exchange->out);
+}
+
 void pto_build_exchange(pto_builder_t *builder, const pto_request_t *request,
                         const pto_exchange_t *exchange) {
+    bool on_gpu = pto_builder_buffer(builder, exchange->out)->space == PTO_SPACE_GPU;
     pto_build_collective(builder, exchange->group, request->by_library);
-    request->algorithm->build(builder, exchange);
+    if (request->staged && on_gpu)
+        build_staged(builder, request, exchange);
+    else
+        request->algorithm->build(builder, exchange);
     pto_build_end(builder);
 }
 

@@ -36,11 +36,23 @@ int64_t pto_fold_in(int64_t fold, int64_t base_index);
 /* Whether the plan's byte counts come from a table, so that every rank differs. */
 bool pto_plan_has_tables(const pto_plan_t *plan);
 
+/* Whether processes copy into or out of their peers' memory. */
+bool pto_plan_uses_peers_memory(const pto_plan_t *plan);
+
 /* What a send sends or a receive receives. */
 const pto_slice_t *pto_message_slice(const pto_step_t *step);
 
 /* The kind of a copy step, by the spaces of its buffers. */
 pto_copy_kind_t pto_step_copy_kind(const pto_plan_t *plan, const pto_step_t *step);
+
+/* Whether a copy's bytes lie apart on either side, for every process: shares of several blocks do. */
+bool pto_step_is_strided(const pto_step_t *step, int64_t k, int64_t core);
+
+/* How many pieces a copy takes whose blocks lie apart, as those that are dealt out. */
+int64_t pto_step_pieces(const pto_step_t *step, int64_t k, int64_t core);
+
+/* Whether a copy's host side is pageable memory. */
+bool pto_step_is_pageable(const pto_plan_t *plan, const pto_step_t *step);
 
 /* How many w a slice's walk meets. */
 int64_t pto_slice_block_count(const pto_slice_t *slice, int64_t k, int64_t core, int64_t peer);

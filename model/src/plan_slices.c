@@ -298,10 +298,46 @@ pto_copy_kind_t pto_step_copy_kind(const pto_plan_t *plan, const pto_step_t *ste
     return target == PTO_SPACE_GPU ? PTO_COPY_H2D : PTO_COPY_H2H;
 }
 
+/* Blocks that are dealt out by distance wrap around the end of the buffer, so that some process always copies
+ * them one by one: only shares of several blocks are strided for all. */
+static bool is_strided(const pto_slice_t *slice, int64_t k, int64_t core) {
+    return slice->share != PTO_SHARE_ALL && pto_slice_block_count(slice, k, core, 0) > 1;
+}
+
+bool pto_step_is_strided(const pto_step_t *step, int64_t k, int64_t core) {
+    return is_strided(&step->source, k, core) || is_strided(&step->target, k, core);
+}
+
+static int64_t piece_count(const pto_slice_t *slice, int64_t k, int64_t core) {
+    bool apart = pto_expr_value(slice->stride, k, core, 0) > pto_expr_value(slice->run, k, core, 0);
+    int64_t blocks = pto_slice_block_count(slice, k, core, 0);
+    return apart && blocks > 1 ? blocks : 1;
+}
+
+int64_t pto_step_pieces(const pto_step_t *step, int64_t k, int64_t core) {
+    int64_t source = piece_count(&step->source, k, core);
+    int64_t target = piece_count(&step->target, k, core);
+    return source > target ? source : target;
+}
+
+bool pto_step_is_pageable(const pto_plan_t *plan, const pto_step_t *step) {
+    return pto_plan_buffer(plan, step->source.buffer)->pageable ||
+           pto_plan_buffer(plan, step->target.buffer)->pageable;
+}
+
 /* --- memory ------------------------------------------------------------------------------------------- */
 
 bool pto_plan_has_tables(const pto_plan_t *plan) {
     return plan->request.counts && plan->request.counts->kind != PTO_COUNTS_EQUAL;
+}
+
+bool pto_plan_uses_peers_memory(const pto_plan_t *plan) {
+    for (int i = 0; i < plan->steps.count; i++) {
+        const pto_step_t *step = pto_plan_step(plan, i);
+        if (step->source.holder == PTO_HOLDER_PEER || step->target.holder == PTO_HOLDER_PEER)
+            return true;
+    }
+    return false;
 }
 
 /* With tables every GPU may differ, else the first stands for all. */

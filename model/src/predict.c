@@ -55,8 +55,8 @@ pto_request_t pto_scenario_request(const pto_scenario_t *scenario, int64_t point
 
 /* --- which algorithm ---------------------------------------------------------------------------------- */
 
-/* Bytes as the library's own call sees them: a split strategy passes a share. */
-static int64_t call_bytes(const pto_request_t *request) {
+/* A split strategy passes a share. */
+int64_t pto_request_call_bytes(const pto_request_t *request) {
     if (!request->strategy->splits || request->split == PTO_SPLIT_DESTINATIONS)
         return request->bytes;
     return pto_share_bytes(request->bytes, pto_datatype_bytes(request->datatype),
@@ -72,7 +72,8 @@ static int64_t call_procs(const pto_request_t *request) {
 
 /* The scenario's own table: the rows of the largest `procs` up to the call's, then the first above its bytes.
  */
-static const char *rule_algorithm(const pto_library_choice_t *library, int64_t procs, int64_t bytes) {
+static const pto_library_rule_t *scenario_rule(const pto_library_choice_t *library, int64_t procs,
+                                               int64_t bytes) {
     const pto_library_rule_t *found = NULL;
     for (int i = 0; i < library->rule_count; i++) {
         const pto_library_rule_t *rule = &library->rule[i];
@@ -81,12 +82,13 @@ static const char *rule_algorithm(const pto_library_choice_t *library, int64_t p
         if (!found || rule->procs > found->procs)
             found = rule;
     }
-    return found ? found->algorithm : NULL;
+    return found;
 }
 
-/* The name that the scenario or the machine gives; NULL: the cheapest. */
+/* The algorithm that the scenario or the machine names, and whether the library stages; NULL: the cheapest.
+ */
 static const char *named_algorithm(const pto_scenario_t *scenario, const pto_machine_t *machine,
-                                   const pto_request_t *request) {
+                                   const pto_request_t *request, bool *staged) {
     if (request->strategy->direct)
         return "direct";
     if (request->implementation == PTO_IMPLEMENTATION_ISEND_IRECV)
@@ -96,13 +98,14 @@ static const char *named_algorithm(const pto_scenario_t *scenario, const pto_mac
     const pto_library_choice_t *library = &scenario->library;
     if (library->name)
         return library->name;
-    if (library->rule_count > 0)
-        return rule_algorithm(library, call_procs(request), call_bytes(request));
     if (library->best)
         return NULL;
     const pto_library_rule_t *rule =
-        pto_machine_library(machine, pto_collective_name(request->collective),
-                            request->strategy->collective_space, call_procs(request), call_bytes(request));
+        library->rule_count > 0 ? scenario_rule(library, call_procs(request), pto_request_call_bytes(request))
+                                : pto_machine_library(machine, pto_collective_name(request->collective),
+                                                      request->strategy->collective_space,
+                                                      call_procs(request), pto_request_call_bytes(request));
+    *staged = rule && rule->staged;
     return rule ? rule->algorithm : NULL;
 }
 
@@ -181,7 +184,7 @@ pto_status_t pto_plan_choose(const pto_scenario_t *scenario, const pto_machine_t
                              const pto_strategy_t *strategy, pto_plan_t **plan, pto_price_t *price,
                              pto_explanation_t *explanation, pto_error_t *err) {
     pto_request_t request = pto_scenario_request(scenario, point, strategy, NULL);
-    const char *name = named_algorithm(scenario, machine, &request);
+    const char *name = named_algorithm(scenario, machine, &request, &request.staged);
     if (name) {
         pto_error_t cause;
         if (pto_algorithm_find(name, request.collective, &request.algorithm, &cause) != PTO_OK) {

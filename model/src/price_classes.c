@@ -20,11 +20,13 @@ typedef struct {
     bool places; /* classes are the ranks of the first node, else ranges of cores */
     int class_count;
     int64_t *class_first;   /* class_count + 1 cores; NULL for places */
-    pto_engine_t *engine;   /* places: one a GPU of the node */
+    int *order;             /* class_count classes */
     pto_ledger_t *ledger;   /* one a class */
     pto_ledger_t *before;   /* where they stood before the stage, or before a loop's measured iterations */
     pto_ledger_t *snapshot; /* one a class, for loops */
     pto_ledger_t *raised;   /* one a flag, and for places one a flag and class: when it was last raised */
+    int engine_count;
+    pto_copies_t *engine; /* one for any GPU, since all are alike; for places one a GPU */
     pto_traffic_cache_t *traffic;
     bool out_of_memory;
     pto_error_t *err;
@@ -41,73 +43,23 @@ static int64_t class_cores(const pricing_t *pricing, int class) {
     return pricing->places ? 1 : pricing->class_first[class + 1] - pricing->class_first[class];
 }
 
-static bool uses_peers_memory(const pto_plan_t *plan) {
-    for (int i = 0; i < plan->steps.count; i++) {
-        const pto_step_t *step = pto_plan_step(plan, i);
-        if (step->source.holder == PTO_HOLDER_PEER || step->target.holder == PTO_HOLDER_PEER)
-            return true;
-    }
-    return false;
-}
-
-static bool depends_on_core(const pto_step_t *step) {
-    const pto_expr_t expr[] = {step->peers.first,  step->peers.until,   step->source.first,
-                               step->target.first, step->source.offset, step->target.offset};
-    for (size_t i = 0; i < sizeof expr / sizeof *expr; i++)
-        if (expr[i].core)
-            return true;
-    return false;
-}
-
-/* Mark the cores at which shares change size: the larger ones end, and the last may take what makes no grain.
- */
-static void cut_shares(bool *cut, int64_t cores, int64_t bytes, int64_t grain_bytes, int64_t shares) {
-    if (shares != cores)
-        return;
-    cut[bytes / grain_bytes % shares] = true;
-    if (bytes % grain_bytes)
-        cut[shares - 1] = true;
-}
-
-static void find_cuts(const pto_plan_t *plan, bool *cut) {
-    int64_t cores = plan->request.layout.cores_per_gpu;
-    cut[0] = true;
-    for (int i = 0; i < plan->steps.count; i++) {
-        const pto_step_t *step = pto_plan_step(plan, i);
-        cut[step->core_first] = true;
-        if (step->core_first + step->core_count < cores)
-            cut[step->core_first + step->core_count] = true;
-        if (depends_on_core(step))
-            for (int64_t core = 0; core < cores; core++)
-                cut[core] = true;
-    }
-    for (int i = 0; i < plan->buffers.count; i++) {
-        const pto_buffer_t *buffer = pto_plan_buffer(plan, i);
-        if (buffer->split > 1)
-            cut_shares(cut, cores, buffer->block_bytes, buffer->grain_bytes, buffer->split);
-    }
+static pto_copies_t *class_engine(const pricing_t *pricing, int class) {
+    return &pricing->engine[pricing->places ? class / pricing->plan->request.layout.cores_per_gpu : 0];
 }
 
 static bool find_classes(pricing_t *pricing) {
     const pto_layout_t *layout = &pricing->plan->request.layout;
-    int64_t cores = layout->cores_per_gpu;
-    pricing->places = uses_peers_memory(pricing->plan);
+    pricing->places = pto_plan_uses_peers_memory(pricing->plan);
+    pricing->engine_count = pricing->places ? (int)layout->gpus_per_node : 1;
+    pricing->engine = calloc((size_t)pricing->engine_count, sizeof *pricing->engine);
+    if (!pricing->engine)
+        return false;
     if (pricing->places) {
-        pricing->class_count = (int)(layout->gpus_per_node * cores);
-        pricing->engine = calloc((size_t)layout->gpus_per_node, sizeof *pricing->engine);
-        return pricing->engine != NULL;
+        pricing->class_count = (int)(layout->gpus_per_node * layout->cores_per_gpu);
+        return true;
     }
-    bool *cut = calloc((size_t)cores + 1, sizeof *cut);
-    pricing->class_first = malloc(((size_t)cores + 1) * sizeof *pricing->class_first);
-    if (cut && pricing->class_first) {
-        find_cuts(pricing->plan, cut);
-        for (int64_t core = 0; core < cores; core++)
-            if (cut[core])
-                pricing->class_first[pricing->class_count++] = core;
-        pricing->class_first[pricing->class_count] = cores;
-    }
-    free(cut);
-    return pricing->class_count > 0;
+    pricing->class_first = pto_core_classes(pricing->plan, pricing->machine, &pricing->class_count);
+    return pricing->class_first != NULL;
 }
 
 static int class_of(const pricing_t *pricing, int64_t core) {
@@ -214,8 +166,8 @@ static pto_status_t charge_messages(const pricing_t *pricing, const pto_step_t *
     const pto_mix_t *dearest = NULL;
     double dearest_s = -1;
     for (int i = 0; i < traffic->mix_count; i++) {
-        pto_charge_t mix;
-        pto_charge_begin(&mix, charge->stage, false);
+        pto_charge_t mix = *charge;
+        mix.explain = false;
         pto_status_t status = charge_mix(pricing, &traffic->mix[i], space, bytes, &mix);
         if (status != PTO_OK)
             return status;
@@ -240,7 +192,7 @@ static int64_t groups_per_node(const pricing_t *pricing, const pto_step_t *step,
 
 static void count_outflow(const pricing_t *pricing, const pto_stage_t *stage, int64_t k,
                           pto_outflow_t *outflow) {
-    *outflow = (pto_outflow_t){{0}};
+    *outflow = (pto_outflow_t){0};
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(pricing->plan, stage->step_first + i);
         if (step->kind != PTO_STEP_SEND || by_peer(pricing, step))
@@ -251,11 +203,12 @@ static void count_outflow(const pricing_t *pricing, const pto_stage_t *stage, in
             int64_t core = class_core(pricing, class);
             int64_t distance = pto_expr_value(step->peers.first, k, core, 0);
             int64_t bytes = slice_bytes(pricing, &step->source, k, core, 0, distance);
-            if (bytes == 0)
+            if (bytes == 0 && !step->even_empty)
                 continue;
             const pto_traffic_t *traffic = pto_traffic_count(pricing->plan, step, k, core, pricing->traffic);
-            outflow->bytes[pto_plan_buffer(pricing->plan, step->source.buffer)->space] +=
-                (double)traffic->off_per_node * (double)bytes * (double)groups_per_node(pricing, step, class);
+            pto_outflow_add(outflow, pricing->plan, step,
+                            (double)(traffic->off_per_node * groups_per_node(pricing, step, class)),
+                            (double)bytes);
         }
     }
 }
@@ -263,26 +216,39 @@ static void count_outflow(const pricing_t *pricing, const pto_stage_t *stage, in
 /* --- the other steps ---------------------------------------------------------------------------------- */
 
 /* All processes of a GPU that copy in the same stage and direction share its engine. */
-static pto_status_t charge_copy(const pricing_t *pricing, const pto_stage_t *stage, const pto_step_t *step,
-                                int64_t k, int64_t core, pto_charge_t *charge) {
-    pto_copy_kind_t kind = pto_step_copy_kind(pricing->plan, step);
-    int64_t procs = 0;
+static int64_t engine_bytes(const pricing_t *pricing, const pto_stage_t *stage, pto_copy_kind_t kind,
+                            int64_t k) {
     int64_t total_bytes = 0;
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *other = pto_plan_step(pricing->plan, stage->step_first + i);
         if (other->kind != PTO_STEP_COPY || pto_step_copy_kind(pricing->plan, other) != kind)
             continue;
         for (int class = 0; class < pricing->class_count; class ++) {
-            int64_t cores = class_cores(pricing, class);
-            if (!class_acts(pricing, other, class, k))
-                continue;
-            int64_t bytes = slice_bytes(pricing, &other->source, k, class_core(pricing, class), 0, 0);
-            procs += bytes > 0 ? cores : 0;
-            total_bytes += cores * bytes;
+            int64_t core = class_core(pricing, class);
+            if (class_acts(pricing, other, class, k))
+                total_bytes +=
+                    class_cores(pricing, class) * slice_bytes(pricing, &other->source, k, core, 0, 0);
         }
     }
-    return pto_charge_copy(charge, pricing->machine, kind, procs,
-                           slice_bytes(pricing, &step->source, k, core, 0, 0), total_bytes, pricing->err);
+    return total_bytes;
+}
+
+/* `*queued` where the copy stands in its GPU's queue, which it leaves when the stage has ended. */
+static pto_status_t charge_copy(pricing_t *pricing, const pto_stage_t *stage, const pto_step_t *step,
+                                int64_t k, int class, pto_charge_t *charge, bool *queued) {
+    pto_copy_kind_t kind = pto_step_copy_kind(pricing->plan, step);
+    int64_t bytes = slice_bytes(pricing, &step->source, k, class_core(pricing, class), 0, 0);
+    if (bytes == 0 || !pto_step_queues(pricing->plan, pricing->machine, step))
+        return pto_charge_one_copy(charge, pricing->machine, kind, pto_step_is_pageable(pricing->plan, step),
+                                   bytes, engine_bytes(pricing, stage, kind, k), pricing->err);
+    *queued = true;
+    int64_t core = class_core(pricing, class);
+    pto_queued_copy_t copy = {kind, pto_step_is_strided(step, k, core), bytes,
+                              bytes / pto_step_pieces(step, k, core)};
+    if (!pto_copy_queue_enter(&class_engine(pricing, class)->queue, pricing->machine, copy,
+                              &pricing->ledger[class], charge))
+        pricing->out_of_memory = true;
+    return PTO_OK;
 }
 
 /* The classes that a receive or a wait depends on: those of the peers' cores. */
@@ -335,9 +301,12 @@ static pto_status_t price_class(pricing_t *pricing, const pto_stage_t *stage, in
     int64_t core = class_core(pricing, class);
     pto_ledger_t *mine = &pricing->ledger[class];
     pto_charge_t out, in, other;
+    bool queued = false;
     pto_charge_begin(&out, stage->name, pricing->explain);
     pto_charge_begin(&in, stage->name, pricing->explain);
     pto_charge_begin(&other, stage->name, pricing->explain);
+    out.at_once = stage->order == PTO_ORDER_AT_ONCE;
+    in.at_once = out.at_once;
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(pricing->plan, stage->step_first + i);
         pto_status_t status = PTO_OK;
@@ -358,9 +327,9 @@ static pto_status_t price_class(pricing_t *pricing, const pto_stage_t *stage, in
                     pricing->out_of_memory = true;
             break;
         case PTO_STEP_COPY:
-            status = at_place ? pto_engine_charge(pricing->plan, pricing->machine, &action, pricing->engine,
-                                                  &other, pricing->err)
-                              : charge_copy(pricing, stage, step, k, core, &other);
+            status = at_place ? pto_copies_charge(pricing->plan, pricing->machine, &action, pricing->engine,
+                                                  mine, &other, &queued, pricing->err)
+                              : charge_copy(pricing, stage, step, k, class, &other, &queued);
             break;
         case PTO_STEP_REDUCE:
             if (at_place)
@@ -389,7 +358,8 @@ static pto_status_t price_class(pricing_t *pricing, const pto_stage_t *stage, in
     pto_charge_t *messages = out_s >= in_s ? &out : &in;
     pto_charge_settle(messages, pricing->machine, outflow);
     if (!pto_ledger_add(mine, messages, out_s >= in_s ? out_s : in_s) ||
-        !pto_ledger_add(mine, &other, pto_charge_seconds(&other, pricing->machine, outflow)))
+        !pto_ledger_add(mine, &other, pto_charge_seconds(&other, pricing->machine, outflow)) ||
+        (queued && !pto_copy_queue_leave(&class_engine(pricing, class)->queue, mine, pricing->explain)))
         pricing->out_of_memory = true;
     return PTO_OK;
 }
@@ -411,15 +381,28 @@ static void remember(pricing_t *pricing, pto_ledger_t *copies) {
     }
 }
 
+/* The classes in the order in which they come to a stage, which is that of their copies. */
+static void sort_by_arrival(pricing_t *pricing) {
+    for (int i = 0; i < pricing->class_count; i++) {
+        int at = i;
+        for (; at > 0; at--) {
+            if (pricing->before[pricing->order[at - 1]].seconds <= pricing->before[i].seconds)
+                break;
+            pricing->order[at] = pricing->order[at - 1];
+        }
+        pricing->order[at] = i;
+    }
+}
+
 static void count_copies(pricing_t *pricing, const pto_stage_t *stage, int64_t k) {
-    for (int64_t gpu = 0; gpu < pricing->plan->request.layout.gpus_per_node; gpu++)
-        pricing->engine[gpu] = (pto_engine_t){{0}, {0}, 0, 0};
+    for (int gpu = 0; gpu < pricing->engine_count; gpu++)
+        pto_copies_begin(&pricing->engine[gpu]);
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(pricing->plan, stage->step_first + i);
         pto_action_t action;
         for (int class = 0; class < pricing->class_count && step->kind == PTO_STEP_COPY; class ++)
             if (place_acts(pricing, step, class, k, &action))
-                pto_engine_count(pricing->plan, &action, pricing->engine);
+                pto_copies_count(pricing->plan, &action, pricing->engine);
     }
 }
 
@@ -427,11 +410,12 @@ static void count_copies(pricing_t *pricing, const pto_stage_t *stage, int64_t k
 static pto_status_t price_stage(pricing_t *pricing, const pto_stage_t *stage, int64_t k) {
     pto_outflow_t outflow;
     count_outflow(pricing, stage, k, &outflow);
-    if (pricing->places)
-        count_copies(pricing, stage, k);
+    count_copies(pricing, stage, k);
     remember(pricing, pricing->before);
+    sort_by_arrival(pricing);
     for (int pass = 0; pass < 2; pass++)
-        for (int class = 0; class < pricing->class_count; class ++) {
+        for (int i = 0; i < pricing->class_count; i++) {
+            int class = pricing->order[i];
             if (class_waits(pricing, stage, class, k) != (pass == 1))
                 continue;
             pto_status_t status = price_class(pricing, stage, class, k, &outflow);
@@ -529,7 +513,8 @@ static bool allocate(pricing_t *pricing) {
         return false;
     size_t classes = (size_t)pricing->class_count;
     pricing->ledger = calloc(ledger_count(pricing), sizeof *pricing->ledger);
-    if (!pricing->ledger)
+    pricing->order = calloc(classes, sizeof *pricing->order);
+    if (!pricing->ledger || !pricing->order)
         return false;
     pricing->before = pricing->ledger + classes;
     pricing->snapshot = pricing->before + classes;
@@ -540,9 +525,12 @@ static bool allocate(pricing_t *pricing) {
 static void release(pricing_t *pricing) {
     for (size_t i = 0; pricing->ledger && i < ledger_count(pricing); i++)
         pto_ledger_fini(&pricing->ledger[i]);
-    free(pricing->ledger);
-    free(pricing->class_first);
+    for (int gpu = 0; pricing->engine && gpu < pricing->engine_count; gpu++)
+        pto_copy_queue_fini(&pricing->engine[gpu].queue);
     free(pricing->engine);
+    free(pricing->ledger);
+    free(pricing->order);
+    free(pricing->class_first);
 }
 
 pto_status_t pto_price(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,

@@ -18,8 +18,10 @@ const char *pto_term_text(pto_term_kind_t kind) { return term_text[kind]; }
 void pto_charge_begin(pto_charge_t *charge, const char *stage, bool explain) {
     charge->stage = stage;
     charge->explain = explain;
+    charge->at_once = false;
     charge->alpha_s = 0;
     charge->on_node_s = 0;
+    charge->off_node_alpha_s = 0;
     charge->off_node_s = 0;
     charge->off_node = false;
     charge->other_s = 0;
@@ -44,6 +46,32 @@ static void enter(pto_charge_t *charge, pto_entry_t entry) {
         charge->entry[charge->entry_count++] = entry;
 }
 
+/* `count` messages at one piece's cost. */
+static void charge_pieces(pto_charge_t *charge, const pto_piece_t *piece, pto_space_t space, int level,
+                          int64_t bytes, double count, pto_term_kind_t alpha_kind) {
+    double total_bytes = count * (double)bytes;
+    double beta_s = total_bytes * piece->postal.beta_s_per_byte.value;
+    double alpha_s = count * piece->postal.alpha_s.value;
+    charge->alpha_s += alpha_s;
+    if (level == PTO_LEVEL_OFF_NODE) {
+        charge->off_node_alpha_s += alpha_s;
+        charge->off_node_s += beta_s;
+    } else {
+        charge->on_node_s += beta_s;
+    }
+    if (!charge->explain)
+        return;
+    pto_entry_t entry = {.kind = alpha_kind,
+                         .param = &piece->postal.alpha_s,
+                         .where = {(int)space, level, (int)piece->protocol},
+                         .count = count};
+    enter(charge, entry);
+    entry.kind = alpha_kind == PTO_TERM_GAP_ALPHA ? PTO_TERM_GAP_BETA : PTO_TERM_MESSAGE_BETA;
+    entry.param = &piece->postal.beta_s_per_byte;
+    entry.count = total_bytes;
+    enter(charge, entry);
+}
+
 pto_status_t pto_charge_messages(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,
                                  pto_level_t level, int64_t bytes, int64_t count, pto_error_t *err) {
     const pto_piece_t *piece = pto_machine_message(machine, space, level, bytes);
@@ -51,27 +79,15 @@ pto_status_t pto_charge_messages(pto_charge_t *charge, const pto_machine_t *mach
         return pto_error_set_at(err, PTO_ERR_NOT_APPLICABLE, machine->path, 0, 0,
                                 "machine %s has no messages.%s.%s, which the plan needs", machine->name,
                                 pto_space_name(space), pto_level_name(level));
-    double messages = (double)count;
-    double total_bytes = messages * (double)bytes;
-    charge->alpha_s += messages * piece->postal.alpha_s.value;
-    double beta_s = total_bytes * piece->postal.beta_s_per_byte.value;
-    if (level == PTO_LEVEL_OFF_NODE) {
-        charge->off_node_s += beta_s;
-        charge->off_node = true;
-    } else {
-        charge->on_node_s += beta_s;
-    }
-    if (charge->explain) {
-        pto_entry_t entry = {.kind = PTO_TERM_MESSAGE_ALPHA,
-                             .param = &piece->postal.alpha_s,
-                             .where = {(int)space, (int)level, (int)piece->protocol},
-                             .count = messages};
-        enter(charge, entry);
-        entry.kind = PTO_TERM_MESSAGE_BETA;
-        entry.param = &piece->postal.beta_s_per_byte;
-        entry.count = total_bytes;
-        enter(charge, entry);
-    }
+    bool off_node = level == PTO_LEVEL_OFF_NODE;
+    const pto_piece_t *gap = off_node && charge->at_once ? pto_machine_gap(machine, space, bytes) : NULL;
+    int64_t further = gap ? count - (charge->off_node ? 0 : 1) : 0;
+    if (count > further)
+        charge_pieces(charge, piece, space, (int)level, bytes, (double)(count - further),
+                      PTO_TERM_MESSAGE_ALPHA);
+    if (further > 0)
+        charge_pieces(charge, gap, space, (int)level, bytes, (double)further, PTO_TERM_GAP_ALPHA);
+    charge->off_node = charge->off_node || off_node;
     return PTO_OK;
 }
 
@@ -95,43 +111,101 @@ static void charge_postal(pto_charge_t *charge, const pto_postal_t *postal, pto_
     charge_postal_at(charge, postal, alpha_kind, where0, PTO_REACH_ON_SOCKET, where2, bytes);
 }
 
-/* The measured sharing by `procs` processes: the row of as many, else the next larger, else the largest. */
-static const pto_postal_t *shared_copy(const pto_machine_t *machine, pto_copy_kind_t kind, int64_t procs) {
-    int count = machine->shared_copy_count[kind];
-    if (procs < 2 || count == 0)
-        return NULL;
-    int row = 0;
-    while (row < count - 1 && machine->shared_copies[kind][row].procs < procs)
-        row++;
-    return &machine->shared_copies[kind][row].postal;
+void pto_charge_peer_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_reach_t reach,
+                          int64_t own_bytes, int64_t link_bytes) {
+    if (own_bytes > 0)
+        charge_postal_at(charge, &machine->peer[reach], PTO_TERM_COPY_ALPHA, PTO_COPY_D2D, (int)reach,
+                         PTO_COPY_PEER, (double)link_bytes);
 }
 
-pto_status_t pto_charge_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind,
-                             int64_t procs, int64_t own_bytes, int64_t total_bytes, pto_error_t *err) {
+pto_status_t pto_charge_one_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind,
+                                 bool pageable, int64_t own_bytes, int64_t engine_bytes, pto_error_t *err) {
     if (own_bytes == 0)
         return PTO_OK;
-    const pto_postal_t *postal = &machine->copies[kind][PTO_REACH_ON_SOCKET];
+    const pto_postal_t *postal = pto_machine_copy(machine, kind, pageable);
     bool over_the_link = kind == PTO_COPY_H2D || kind == PTO_COPY_D2H;
     if (over_the_link && !pto_postal_known(postal))
         return pto_error_set_at(err, PTO_ERR_NOT_APPLICABLE, machine->path, 0, 0,
                                 "machine %s has no copies.%s.on_socket, which the plan needs", machine->name,
                                 pto_copy_kind_name(kind));
-    const pto_postal_t *shared = shared_copy(machine, kind, procs);
-    if (shared) {
-        charge_postal(charge, shared, PTO_TERM_COPY_ALPHA, (int)kind, 1, (double)own_bytes);
-        return PTO_OK;
-    }
-    charge_postal(charge, postal, PTO_TERM_COPY_ALPHA, (int)kind, 0,
-                  (double)(kind == PTO_COPY_H2H ? own_bytes : total_bytes));
+    bool own_cost = postal == &machine->pageable[kind];
+    charge_postal(charge, postal, PTO_TERM_COPY_ALPHA, (int)kind, own_cost ? PTO_COPY_PAGEABLE : 0,
+                  (double)(kind == PTO_COPY_H2H ? own_bytes : engine_bytes));
     return PTO_OK;
 }
 
-void pto_charge_peer_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_reach_t reach,
-                          int64_t own_bytes, int64_t total_bytes) {
-    if (own_bytes == 0)
+/* --- copies of several processes of one GPU --------------------------------------------------------------
+ */
+
+bool pto_copy_is_queued(const pto_machine_t *machine, pto_copy_kind_t kind) {
+    return machine->shared_copy_count[kind] > 0;
+}
+
+/* `times` times one row of the table; NULL: a process's own cost, alone. */
+static void charge_row(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind,
+                       const pto_shared_copy_t *row, double times, int64_t bytes) {
+    if (times == 0)
         return;
-    charge_postal_at(charge, &machine->peer[reach], PTO_TERM_COPY_ALPHA, PTO_COPY_D2D, (int)reach, 2,
-                     (double)total_bytes);
+    const pto_postal_t *postal = row ? &row->postal : pto_machine_copy(machine, kind, false);
+    bool only = !row || (row->from_bytes == 0 && row->below_bytes == INT64_MAX);
+    charge->other_s += times * (postal->alpha_s.value + (double)bytes * postal->beta_s_per_byte.value);
+    pto_entry_t entry = {.kind = PTO_TERM_COPY_ALPHA,
+                         .param = &postal->alpha_s,
+                         .where = {(int)kind, PTO_REACH_ON_SOCKET, row ? row->procs : 0},
+                         .count = times};
+    if (row && row->strided)
+        entry.where[2] += PTO_COPY_STRIDED;
+    if (!only)
+        entry.where[1] =
+            PTO_REACH_COUNT + (int)(row->from_bytes < INT32_MAX / 2 ? row->from_bytes : INT32_MAX / 2);
+    enter(charge, entry);
+    entry.kind = PTO_TERM_COPY_BETA;
+    entry.param = &postal->beta_s_per_byte;
+    entry.count = times * (double)bytes;
+    enter(charge, entry);
+}
+
+/* Strided copies have rows of their own where they were measured. */
+static bool has_strided_rows(const pto_machine_t *machine, pto_copy_kind_t kind) {
+    int count = machine->shared_copy_count[kind];
+    return count > 0 && machine->shared_copies[kind][count - 1].strided;
+}
+
+/* `times` times what `procs` copies at once take: between the measured numbers of processes, and from one
+ * alone to the first of them, by a straight line; above the last in proportion. */
+static void charge_shared(pto_charge_t *charge, const pto_machine_t *machine, pto_queued_copy_t copy,
+                          int64_t procs, double times) {
+    bool strided = copy.strided && has_strided_rows(machine, copy.kind);
+    const pto_shared_copy_t *below = NULL, *above = NULL;
+    for (int i = 0; i < machine->shared_copy_count[copy.kind] && !above; i++) {
+        const pto_shared_copy_t *row = &machine->shared_copies[copy.kind][i];
+        if (row->strided != strided || copy.piece_bytes < row->from_bytes ||
+            copy.piece_bytes >= row->below_bytes)
+            continue;
+        if (row->procs >= procs)
+            above = row;
+        else
+            below = row;
+    }
+    if (!above) {
+        double share = below ? (double)procs / below->procs : 1;
+        charge_row(charge, machine, copy.kind, below, times * share, copy.bytes);
+        return;
+    }
+    int64_t below_procs = below ? below->procs : 1;
+    double share = (double)(procs - below_procs) / (double)(above->procs - below_procs);
+    charge_row(charge, machine, copy.kind, below, times * (1 - share), copy.bytes);
+    charge_row(charge, machine, copy.kind, above, times * share, copy.bytes);
+}
+
+void pto_charge_queued(pto_charge_t *charge, const pto_machine_t *machine, pto_queued_copy_t copy,
+                       int64_t waiting) {
+    charge_shared(charge, machine, copy, waiting + 1, 1);
+    if (waiting > 0)
+        charge_shared(charge, machine, copy, waiting, -1);
+    /* Fits of neighbouring rows may cross; a copy more never takes time away. */
+    if (charge->other_s < 0)
+        charge->other_s = 0;
 }
 
 void pto_charge_reduce(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space, int64_t bytes) {
@@ -148,45 +222,100 @@ void pto_charge_signal(pto_charge_t *charge, const pto_machine_t *machine) {
           (pto_entry_t){.kind = PTO_TERM_SIGNAL, .param = known ? &machine->signal_s : NULL, .count = 1});
 }
 
-/* The injection limit holds instead of the off-node bytes' own cost: swap the entries. */
-static void enter_injection(pto_charge_t *charge, const pto_machine_t *machine,
-                            const pto_outflow_t *outflow) {
-    int kept = 0;
-    for (int i = 0; i < charge->entry_count; i++) {
-        const pto_entry_t *entry = &charge->entry[i];
-        if (entry->kind != PTO_TERM_MESSAGE_BETA || entry->where[1] != PTO_LEVEL_OFF_NODE)
-            charge->entry[kept++] = *entry;
-    }
-    charge->entry_count = kept;
-    for (int space = 0; space < PTO_SPACE_COUNT; space++)
-        if (pto_param_known(&machine->injection_s_per_byte[space]))
-            enter(charge, (pto_entry_t){.kind = PTO_TERM_INJECTION,
-                                        .param = &machine->injection_s_per_byte[space],
-                                        .where = {space, 0, 0},
-                                        .count = outflow->bytes[space]});
+void pto_outflow_add(pto_outflow_t *outflow, const pto_plan_t *plan, const pto_step_t *step, double messages,
+                     double bytes_each) {
+    pto_space_t space = pto_plan_buffer(plan, step->source.buffer)->space;
+    int64_t nodes = pto_plan_request(plan)->layout.nodes;
+    outflow->messages[space] += messages;
+    outflow->bytes[space] += messages * bytes_each;
+    if (nodes > 2 && step->peers.kind != PTO_PEERS_XOR)
+        outflow->contended[space] += messages * bytes_each * (double)(nodes - 2) / (double)(nodes - 1);
 }
 
-static double injection_s(const pto_machine_t *machine, const pto_outflow_t *outflow) {
-    double seconds = 0;
-    for (int space = 0; space < PTO_SPACE_COUNT; space++)
-        if (pto_param_known(&machine->injection_s_per_byte[space]))
-            seconds += outflow->bytes[space] * machine->injection_s_per_byte[space].value;
-    return seconds;
+/* Seconds that a node's messages need, each of three ways; a limit that the machine does not know is 0. */
+typedef struct {
+    double bytes_s;
+    double contended_s; /* of the bytes that others contend for, without the contention's own factor */
+    double messages_s;
+} limits_t;
+
+static limits_t limits_of(const pto_machine_t *machine, const pto_outflow_t *outflow) {
+    limits_t limits = {0, 0, 0};
+    for (int space = 0; space < PTO_SPACE_COUNT; space++) {
+        limits.bytes_s += outflow->bytes[space] * machine->injection_s_per_byte[space].value;
+        limits.contended_s += outflow->contended[space] * machine->injection_s_per_byte[space].value;
+        limits.messages_s += outflow->messages[space] * machine->injection_s_per_message[space].value;
+    }
+    return limits;
+}
+
+/* What bounds the off-node messages of one actor: its own, its node's bytes, or its node's message rate. */
+typedef enum { BOUND_OWN, BOUND_BYTES, BOUND_RATE } bound_t;
+
+static bound_t find_bound(const pto_charge_t *charge, const pto_machine_t *machine,
+                          const pto_outflow_t *outflow, double *seconds) {
+    *seconds = charge->off_node_alpha_s + charge->off_node_s;
+    if (!charge->off_node)
+        return BOUND_OWN;
+    limits_t limits = limits_of(machine, outflow);
+    double bytes_s = limits.bytes_s + limits.contended_s * machine->contention.value;
+    bound_t bound = BOUND_OWN;
+    if (bytes_s > charge->off_node_s) {
+        bound = BOUND_BYTES;
+        *seconds = charge->off_node_alpha_s + bytes_s;
+    }
+    if (limits.messages_s + bytes_s > *seconds && limits.messages_s > charge->off_node_alpha_s) {
+        bound = BOUND_RATE;
+        *seconds = limits.messages_s + bytes_s;
+    }
+    return bound;
+}
+
+/* Whether a limit stands for this addend: for an off-node message's bytes, by the message rate its start too.
+ */
+static bool is_replaced(const pto_entry_t *entry, bound_t bound) {
+    bool bytes = entry->kind == PTO_TERM_MESSAGE_BETA || entry->kind == PTO_TERM_GAP_BETA;
+    bool start = entry->kind == PTO_TERM_MESSAGE_ALPHA || entry->kind == PTO_TERM_GAP_ALPHA;
+    return entry->where[1] == PTO_LEVEL_OFF_NODE && (bytes || (start && bound == BOUND_RATE));
+}
+
+static void enter_limit(pto_charge_t *charge, pto_term_kind_t kind, const pto_param_t *param, int space,
+                        double count) {
+    if (pto_param_known(param))
+        enter(charge, (pto_entry_t){.kind = kind, .param = param, .where = {space, 0, 0}, .count = count});
+}
+
+/* A limit of the node holds instead of the off-node messages' own cost: swap the entries. */
+static void enter_limits(pto_charge_t *charge, const pto_machine_t *machine, const pto_outflow_t *outflow,
+                         bound_t bound) {
+    int kept = 0;
+    for (int i = 0; i < charge->entry_count; i++)
+        if (!is_replaced(&charge->entry[i], bound))
+            charge->entry[kept++] = charge->entry[i];
+    charge->entry_count = kept;
+    for (int space = 0; space < PTO_SPACE_COUNT; space++) {
+        enter_limit(charge, PTO_TERM_INJECTION, &machine->injection_s_per_byte[space], space,
+                    outflow->bytes[space]);
+        if (bound == BOUND_RATE)
+            enter_limit(charge, PTO_TERM_INJECTION_RATE, &machine->injection_s_per_message[space], space,
+                        outflow->messages[space]);
+    }
+    enter_limit(charge, PTO_TERM_CONTENTION, &machine->contention, 0,
+                limits_of(machine, outflow).contended_s);
 }
 
 double pto_charge_seconds(const pto_charge_t *charge, const pto_machine_t *machine,
                           const pto_outflow_t *outflow) {
-    double off_node_s = charge->off_node_s;
-    if (charge->off_node) {
-        double limit_s = injection_s(machine, outflow);
-        off_node_s = off_node_s > limit_s ? off_node_s : limit_s;
-    }
-    return charge->alpha_s + charge->on_node_s + off_node_s + charge->other_s;
+    double off_node_s;
+    find_bound(charge, machine, outflow, &off_node_s);
+    return charge->alpha_s - charge->off_node_alpha_s + charge->on_node_s + off_node_s + charge->other_s;
 }
 
 void pto_charge_settle(pto_charge_t *charge, const pto_machine_t *machine, const pto_outflow_t *outflow) {
-    if (charge->explain && charge->off_node && injection_s(machine, outflow) > charge->off_node_s)
-        enter_injection(charge, machine, outflow);
+    double off_node_s;
+    bound_t bound = find_bound(charge, machine, outflow, &off_node_s);
+    if (charge->explain && bound != BOUND_OWN)
+        enter_limits(charge, machine, outflow, bound);
 }
 
 /* --- how far an actor has come ------------------------------------------------------------------------- */
@@ -250,37 +379,107 @@ void pto_ledger_repeat(pto_ledger_t *ledger, const pto_ledger_t *before, double 
     }
 }
 
+/* --- the copies of a GPU ------------------------------------------------------------------------------- */
+
+void pto_copy_queue_fini(pto_copy_queue_t *engine) {
+    free(engine->end_s);
+    pto_ledger_fini(&engine->last);
+    *engine = (pto_copy_queue_t){0};
+}
+
+bool pto_copy_queue_enter(pto_copy_queue_t *queue, const pto_machine_t *machine, pto_queued_copy_t copy,
+                          pto_ledger_t *mine, pto_charge_t *charge) {
+    pto_charge_t alone = *charge;
+    int64_t waiting = 0;
+    for (int i = 0; i < queue->count; i++)
+        waiting += queue->end_s[i] > mine->seconds;
+    pto_charge_queued(&alone, machine, copy, 0);
+    if (waiting > 0) {
+        pto_charge_t queued = *charge;
+        pto_charge_queued(&queued, machine, copy, waiting);
+        if (queue->last.seconds + queued.other_s > mine->seconds + alone.other_s) {
+            *charge = queued;
+            return pto_ledger_follow(mine, &queue->last, charge->explain);
+        }
+    }
+    *charge = alone;
+    return true;
+}
+
+bool pto_copy_queue_leave(pto_copy_queue_t *engine, const pto_ledger_t *mine, bool explain) {
+    if (engine->count == engine->capacity) {
+        int capacity = engine->capacity > 0 ? 2 * engine->capacity : 16;
+        double *grown = realloc(engine->end_s, (size_t)capacity * sizeof *grown);
+        if (!grown)
+            return false;
+        engine->end_s = grown;
+        engine->capacity = capacity;
+    }
+    engine->end_s[engine->count++] = mine->seconds;
+    return pto_ledger_follow(&engine->last, mine, explain);
+}
+
 /* --- reporting ---------------------------------------------------------------------------------------- */
 
+static const char *leaf_name(pto_term_kind_t kind) {
+    bool alpha = kind == PTO_TERM_MESSAGE_ALPHA || kind == PTO_TERM_GAP_ALPHA ||
+                 kind == PTO_TERM_COPY_ALPHA || kind == PTO_TERM_REDUCE_ALPHA;
+    return alpha ? "alpha_s" : "beta_s_per_byte";
+}
+
+static void name_shared_copy(const pto_entry_t *entry, char *key, size_t key_size) {
+    bool strided = entry->where[2] >= PTO_COPY_STRIDED;
+    int end =
+        snprintf(key, key_size, "copies.shared.%s.%d%s", pto_copy_kind_name((pto_copy_kind_t)entry->where[0]),
+                 entry->where[2] - (strided ? PTO_COPY_STRIDED : 0), strided ? ".strided" : "");
+    if (entry->where[1] >= PTO_REACH_COUNT)
+        end += snprintf(key + end, key_size - (size_t)end, ".from_%d", entry->where[1] - PTO_REACH_COUNT);
+    snprintf(key + end, key_size - (size_t)end, ".%s", leaf_name(entry->kind));
+}
+
+static void name_copy(const pto_entry_t *entry, char *key, size_t key_size) {
+    const char *kind = pto_copy_kind_name((pto_copy_kind_t)entry->where[0]);
+    const char *leaf = leaf_name(entry->kind);
+    if (entry->where[2] == PTO_COPY_PEER)
+        snprintf(key, key_size, "peer.%s.%s", pto_reach_name((pto_reach_t)entry->where[1]), leaf);
+    else if (entry->where[2] == PTO_COPY_PAGEABLE)
+        snprintf(key, key_size, "copies.pageable.%s.%s", kind, leaf);
+    else if (entry->where[2] > 0)
+        name_shared_copy(entry, key, key_size);
+    else
+        snprintf(key, key_size, "copies.%s.%s.%s", kind, pto_reach_name((pto_reach_t)entry->where[1]), leaf);
+}
+
 static void name_entry(const pto_entry_t *entry, char *key, size_t key_size) {
-    const char *parameter = entry->kind == PTO_TERM_MESSAGE_ALPHA || entry->kind == PTO_TERM_COPY_ALPHA ||
-                                    entry->kind == PTO_TERM_REDUCE_ALPHA
-                                ? "alpha_s"
-                                : "beta_s_per_byte";
+    const char *space = pto_space_name((pto_space_t)entry->where[0]);
+    const char *protocol = pto_protocol_name((pto_protocol_t)entry->where[2]);
+    const char *leaf = leaf_name(entry->kind);
     switch (entry->kind) {
     case PTO_TERM_MESSAGE_ALPHA:
     case PTO_TERM_MESSAGE_BETA:
-        snprintf(key, key_size, "messages.%s.%s.%s.%s", pto_space_name((pto_space_t)entry->where[0]),
-                 pto_level_name((pto_level_t)entry->where[1]),
-                 pto_protocol_name((pto_protocol_t)entry->where[2]), parameter);
+        snprintf(key, key_size, "messages.%s.%s.%s.%s", space, pto_level_name((pto_level_t)entry->where[1]),
+                 protocol, leaf);
+        return;
+    case PTO_TERM_GAP_ALPHA:
+    case PTO_TERM_GAP_BETA:
+        snprintf(key, key_size, "per_message.%s.%s.%s", space, protocol, leaf);
         return;
     case PTO_TERM_INJECTION:
-        snprintf(key, key_size, "injection.%s.s_per_byte", pto_space_name((pto_space_t)entry->where[0]));
+        snprintf(key, key_size, "injection.%s.s_per_byte", space);
+        return;
+    case PTO_TERM_INJECTION_RATE:
+        snprintf(key, key_size, "injection.%s.s_per_message", space);
+        return;
+    case PTO_TERM_CONTENTION:
+        snprintf(key, key_size, "network.contention");
         return;
     case PTO_TERM_COPY_ALPHA:
     case PTO_TERM_COPY_BETA:
-        if (entry->where[2] == 2)
-            snprintf(key, key_size, "peer.%s.%s", pto_reach_name((pto_reach_t)entry->where[1]), parameter);
-        else if (entry->where[2])
-            snprintf(key, key_size, "copies.shared.%s.%s",
-                     pto_copy_kind_name((pto_copy_kind_t)entry->where[0]), parameter);
-        else
-            snprintf(key, key_size, "copies.%s.%s.%s", pto_copy_kind_name((pto_copy_kind_t)entry->where[0]),
-                     pto_reach_name((pto_reach_t)entry->where[1]), parameter);
+        name_copy(entry, key, key_size);
         return;
     case PTO_TERM_REDUCE_ALPHA:
     case PTO_TERM_REDUCE_BETA:
-        snprintf(key, key_size, "reduce.%s.%s", pto_space_name((pto_space_t)entry->where[0]), parameter);
+        snprintf(key, key_size, "reduce.%s.%s", space, leaf);
         return;
     case PTO_TERM_SIGNAL:
     case PTO_TERM_COUNT:

@@ -5,15 +5,17 @@
 
 #include "portolan/price.h"
 
-enum { PTO_CHARGE_TERMS_MAX = 40 };
+enum { PTO_CHARGE_TERMS_MAX = 40, PTO_COPY_PAGEABLE = -1, PTO_COPY_PEER = -2, PTO_COPY_STRIDED = 1 << 20 };
 
 /* An addend before it has a name: enough to make one. */
 typedef struct {
     const char *stage;
     pto_term_kind_t kind;
     const pto_param_t *param;
-    int where[3]; /* space or copy kind; level or reach; protocol, or 1 for a copy by several processes, 2 for
-                     one between GPUs */
+    int where[3]; /* space or copy kind; level or reach, or from PTO_REACH_COUNT on the least bytes of a
+                     shared copy's row; protocol, or a shared copy's processes, plus
+                     PTO_COPY_STRIDED where it is, or PTO_COPY_PAGEABLE, or PTO_COPY_PEER for one
+                     between GPUs */
     double count;
 } pto_entry_t;
 
@@ -21,7 +23,9 @@ typedef struct {
 typedef struct {
     const char *stage;
     bool explain;
+    bool at_once; /* whether messages are in flight together; not at first */
     double alpha_s;
+    double off_node_alpha_s; /* of these, the off-node messages' */
     double on_node_s;
     double off_node_s;
     bool off_node; /* whether any message leaves the node */
@@ -30,10 +34,17 @@ typedef struct {
     pto_entry_t entry[PTO_CHARGE_TERMS_MAX];
 } pto_charge_t;
 
-/* Bytes that a node sends off itself in one stage, by space. */
+/* What a node sends off itself in one stage, by space: messages, their bytes, and how many of these go where
+ * other nodes' bytes may be going too: of n nodes that send to all others, (n - 2) / (n - 1). */
 typedef struct {
+    double messages[PTO_SPACE_COUNT];
     double bytes[PTO_SPACE_COUNT];
+    double contended[PTO_SPACE_COUNT];
 } pto_outflow_t;
+
+/* Add what a node sends in one step. Partners in pairs (xor) have each other to themselves. */
+void pto_outflow_add(pto_outflow_t *outflow, const pto_plan_t *plan, const pto_step_t *step, double messages,
+                     double bytes_each);
 
 void pto_charge_begin(pto_charge_t *charge, const char *stage, bool explain);
 
@@ -41,13 +52,31 @@ void pto_charge_begin(pto_charge_t *charge, const char *stage, bool explain);
 pto_status_t pto_charge_messages(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,
                                  pto_level_t level, int64_t bytes, int64_t count, pto_error_t *err);
 
-/* One process's part in the copies of its GPU: `procs` processes copy `total_bytes` at once, this one
- * `own_bytes` of them. */
-pto_status_t pto_charge_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind,
-                             int64_t procs, int64_t own_bytes, int64_t total_bytes, pto_error_t *err);
-/* The same for a copy between two GPUs, of whose links it shares the busier one's `total_bytes`. */
+/* One process's copy, alone. `engine_bytes`: what all processes of the GPU copy in that direction, which its
+ * engine carries one after another; a machine with measured sharing has pto_charge_queued instead. */
+pto_status_t pto_charge_one_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind,
+                                 bool pageable, int64_t own_bytes, int64_t engine_bytes, pto_error_t *err);
+
+/* A copy that may have to queue with those of other processes of its GPU. */
+typedef struct {
+    pto_copy_kind_t kind;
+    bool strided; /* its bytes don't lie together on the GPU */
+    int64_t bytes;
+    int64_t piece_bytes; /* of each of its pieces, where it is made one by one */
+} pto_queued_copy_t;
+
+/* What one more copy adds while `waiting` others have not ended: the difference between the measured times of
+ * waiting + 1 and of waiting copies at once. */
+void pto_charge_queued(pto_charge_t *charge, const pto_machine_t *machine, pto_queued_copy_t copy,
+                       int64_t waiting);
+
+/* Whether the machine knows how processes share a GPU's copies of this kind. */
+bool pto_copy_is_queued(const pto_machine_t *machine, pto_copy_kind_t kind);
+
+/* A copy between two GPUs, of whose links the busier one carries `link_bytes`. */
 void pto_charge_peer_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_reach_t reach,
-                          int64_t own_bytes, int64_t total_bytes);
+                          int64_t own_bytes, int64_t link_bytes);
+
 /* `bytes` of one input for two inputs, more of them for more. */
 void pto_charge_reduce(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space, int64_t bytes);
 void pto_charge_signal(pto_charge_t *charge, const pto_machine_t *machine);
@@ -77,6 +106,25 @@ bool pto_ledger_follow(pto_ledger_t *ledger, const pto_ledger_t *from, bool expl
 
 /* `ledger` stood at `before` some iterations ago: add what has come since `times` times more. */
 void pto_ledger_repeat(pto_ledger_t *ledger, const pto_ledger_t *before, double times);
+
+/* The copies of one GPU's processes, in the order in which they were asked for: each takes what the machine's
+ * sharing says it adds to those that have not ended (docs/model.md, 'Shared copies'). */
+typedef struct {
+    int count;
+    int capacity;
+    double *end_s;     /* of every copy so far */
+    pto_ledger_t last; /* where the last one's process stood at its end */
+} pto_copy_queue_t;
+
+void pto_copy_queue_fini(pto_copy_queue_t *engine);
+
+/* Whoever stands at `mine` copies: charge it, after the copies before it where these hold it up. Returns
+ * false when out of memory. */
+bool pto_copy_queue_enter(pto_copy_queue_t *queue, const pto_machine_t *machine, pto_queued_copy_t copy,
+                          pto_ledger_t *mine, pto_charge_t *charge);
+
+/* It has ended at `mine`. Returns false when out of memory. */
+bool pto_copy_queue_leave(pto_copy_queue_t *engine, const pto_ledger_t *mine, bool explain);
 
 /* Turn the slowest actor's ledger into a price and, if wanted, an explanation. */
 pto_status_t pto_ledger_report(const pto_ledger_t *slowest, pto_price_t *price,

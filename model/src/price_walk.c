@@ -19,10 +19,15 @@ typedef struct {
     pto_ledger_t *raised; /* one a flag and rank that waits for it */
     int64_t gpu_count;
     pto_outflow_t *outflow; /* one a node */
-    pto_engine_t *engine;   /* one a GPU */
+    pto_copies_t *engine;   /* one a GPU */
+    int64_t *order;         /* ranks as they come to a stage */
     bool out_of_memory;
     pto_error_t *err;
 } walk_t;
+
+static int64_t gpu_of(const walk_t *walk, int64_t rank) {
+    return rank / walk->plan->request.layout.cores_per_gpu;
+}
 
 static pto_level_t level_between(const walk_t *walk, int64_t a, int64_t b) {
     const pto_layout_t *layout = &walk->plan->request.layout;
@@ -32,20 +37,23 @@ static pto_level_t level_between(const walk_t *walk, int64_t a, int64_t b) {
 /* --- what a stage asks of nodes and copy engines ------------------------------------------------------- */
 
 static void count_sends(walk_t *walk, pto_action_t *action, pto_outflow_t *outflow) {
-    pto_space_t space = pto_plan_buffer(walk->plan, action->step->source.buffer)->space;
     int64_t peers = pto_step_peer_count(walk->plan, action);
-    for (int64_t j = 0; j < peers; j++)
-        if (pto_step_peer(walk->plan, j, action) &&
-            level_between(walk, action->rank, action->peer_rank) == PTO_LEVEL_OFF_NODE)
-            outflow->bytes[space] += (double)pto_slice_bytes(walk->plan, &action->step->source, action);
+    for (int64_t j = 0; j < peers; j++) {
+        if (!pto_step_peer(walk->plan, j, action) ||
+            level_between(walk, action->rank, action->peer_rank) != PTO_LEVEL_OFF_NODE)
+            continue;
+        int64_t bytes = pto_slice_bytes(walk->plan, &action->step->source, action);
+        if (bytes > 0 || action->step->even_empty)
+            pto_outflow_add(outflow, walk->plan, action->step, 1, (double)bytes);
+    }
 }
 
 static void count_demand(walk_t *walk, const pto_stage_t *stage, int64_t k) {
     const pto_layout_t *layout = &walk->plan->request.layout;
     for (int64_t node = 0; node < layout->nodes; node++)
-        walk->outflow[node] = (pto_outflow_t){{0}};
+        walk->outflow[node] = (pto_outflow_t){0};
     for (int64_t gpu = 0; gpu < walk->gpu_count; gpu++)
-        walk->engine[gpu] = (pto_engine_t){{0}, {0}, 0, 0};
+        pto_copies_begin(&walk->engine[gpu]);
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(walk->plan, stage->step_first + i);
         for (int64_t rank = 0; rank < walk->rank_count; rank++) {
@@ -55,7 +63,7 @@ static void count_demand(walk_t *walk, const pto_stage_t *stage, int64_t k) {
             if (step->kind == PTO_STEP_SEND)
                 count_sends(walk, &action, &walk->outflow[pto_layout_rank(layout, rank).node]);
             if (step->kind == PTO_STEP_COPY)
-                pto_engine_count(walk->plan, &action, walk->engine);
+                pto_copies_count(walk->plan, &action, walk->engine);
         }
     }
 }
@@ -95,7 +103,7 @@ static void raise_flags(walk_t *walk, pto_action_t *action) {
 }
 
 static pto_status_t charge_step(walk_t *walk, pto_action_t *action, pto_charge_t *out, pto_charge_t *in,
-                                pto_charge_t *other) {
+                                pto_charge_t *other, bool *queued) {
     const pto_step_t *step = action->step;
     pto_ledger_t *mine = &walk->ledger[action->rank];
     switch (step->kind) {
@@ -104,7 +112,8 @@ static pto_status_t charge_step(walk_t *walk, pto_action_t *action, pto_charge_t
     case PTO_STEP_RECV:
         return charge_messages(walk, action, in);
     case PTO_STEP_COPY:
-        return pto_engine_charge(walk->plan, walk->machine, action, walk->engine, other, walk->err);
+        return pto_copies_charge(walk->plan, walk->machine, action, walk->engine, mine, other, queued,
+                                 walk->err);
     case PTO_STEP_REDUCE:
         pto_reduction_charge(walk->plan, walk->machine, action, other);
         return PTO_OK;
@@ -127,14 +136,17 @@ static pto_status_t charge_step(walk_t *walk, pto_action_t *action, pto_charge_t
 
 static pto_status_t price_rank(walk_t *walk, const pto_stage_t *stage, int64_t rank, int64_t k) {
     pto_charge_t out, in, other;
+    bool queued = false;
     pto_charge_begin(&out, stage->name, walk->explain);
     pto_charge_begin(&in, stage->name, walk->explain);
     pto_charge_begin(&other, stage->name, walk->explain);
+    out.at_once = stage->order == PTO_ORDER_AT_ONCE;
+    in.at_once = out.at_once;
     for (int i = 0; i < stage->step_count; i++) {
         pto_action_t action;
         if (!pto_step_acts(walk->plan, pto_plan_step(walk->plan, stage->step_first + i), rank, k, &action))
             continue;
-        pto_status_t status = charge_step(walk, &action, &out, &in, &other);
+        pto_status_t status = charge_step(walk, &action, &out, &in, &other, &queued);
         if (status != PTO_OK)
             return status;
     }
@@ -144,7 +156,9 @@ static pto_status_t price_rank(walk_t *walk, const pto_stage_t *stage, int64_t r
     pto_charge_t *messages = out_s >= in_s ? &out : &in;
     pto_charge_settle(messages, walk->machine, outflow);
     if (!pto_ledger_add(&walk->ledger[rank], messages, out_s >= in_s ? out_s : in_s) ||
-        !pto_ledger_add(&walk->ledger[rank], &other, pto_charge_seconds(&other, walk->machine, outflow)))
+        !pto_ledger_add(&walk->ledger[rank], &other, pto_charge_seconds(&other, walk->machine, outflow)) ||
+        (queued &&
+         !pto_copy_queue_leave(&walk->engine[gpu_of(walk, rank)].queue, &walk->ledger[rank], walk->explain)))
         walk->out_of_memory = true;
     return PTO_OK;
 }
@@ -159,6 +173,20 @@ static bool rank_waits(const walk_t *walk, const pto_stage_t *stage, int64_t ran
     return false;
 }
 
+/* The ranks of each GPU in the order in which they come to a stage, which is that of their copies. */
+static void sort_by_arrival(walk_t *walk) {
+    int64_t cores = walk->plan->request.layout.cores_per_gpu;
+    for (int64_t i = 0; i < walk->rank_count; i++) {
+        int64_t at = i;
+        for (; at % cores > 0; at--) {
+            if (walk->before[walk->order[at - 1]].seconds <= walk->before[i].seconds)
+                break;
+            walk->order[at] = walk->order[at - 1];
+        }
+        walk->order[at] = i;
+    }
+}
+
 static pto_status_t price_stage(walk_t *walk, const pto_stage_t *stage, int64_t k) {
     count_demand(walk, stage, k);
     for (int64_t rank = 0; rank < walk->rank_count; rank++) {
@@ -167,10 +195,11 @@ static pto_status_t price_stage(walk_t *walk, const pto_stage_t *stage, int64_t 
             walk->out_of_memory = true;
     }
     pto_status_t status = PTO_OK;
+    sort_by_arrival(walk);
     for (int pass = 0; pass < 2; pass++)
-        for (int64_t rank = 0; rank < walk->rank_count && status == PTO_OK; rank++)
-            if (rank_waits(walk, stage, rank, k) == (pass == 1))
-                status = price_rank(walk, stage, rank, k);
+        for (int64_t i = 0; i < walk->rank_count && status == PTO_OK; i++)
+            if (rank_waits(walk, stage, walk->order[i], k) == (pass == 1))
+                status = price_rank(walk, stage, walk->order[i], k);
     return status;
 }
 
@@ -185,8 +214,9 @@ static bool allocate(walk_t *walk) {
     walk->gpu_count = layout->nodes * layout->gpus_per_node;
     walk->ledger = calloc(ledger_count(walk), sizeof *walk->ledger);
     walk->outflow = malloc((size_t)layout->nodes * sizeof *walk->outflow);
-    walk->engine = malloc((size_t)walk->gpu_count * sizeof *walk->engine);
-    if (!walk->ledger || !walk->outflow || !walk->engine)
+    walk->engine = calloc((size_t)walk->gpu_count, sizeof *walk->engine);
+    walk->order = malloc((size_t)walk->rank_count * sizeof *walk->order);
+    if (!walk->ledger || !walk->outflow || !walk->engine || !walk->order)
         return false;
     walk->before = walk->ledger + walk->rank_count;
     walk->raised = walk->before + walk->rank_count;
@@ -197,8 +227,11 @@ static void release(walk_t *walk) {
     for (size_t i = 0; walk->ledger && i < ledger_count(walk); i++)
         pto_ledger_fini(&walk->ledger[i]);
     free(walk->ledger);
+    for (int64_t gpu = 0; walk->engine && gpu < walk->gpu_count; gpu++)
+        pto_copy_queue_fini(&walk->engine[gpu].queue);
     free(walk->outflow);
     free(walk->engine);
+    free(walk->order);
 }
 
 pto_status_t pto_price_walk(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,

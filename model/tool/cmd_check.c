@@ -6,6 +6,7 @@
 #include "command.h"
 #include "options.h"
 #include "portolan/check.h"
+#include "table.h"
 
 static const char usage[] =
     "usage: portolan check [SCENARIO.yaml] [OPTIONS]\n"
@@ -99,6 +100,15 @@ static pto_status_t refuse_early(const pto_scenario_t *scenario, const pto_strat
     return PTO_OK;
 }
 
+static void print_heading(const pto_options_t *options) {
+    const pto_scenario_t *scenario = &options->scenario;
+    printf("# portolan check: %s\n",
+           scenario->name ? scenario->name : pto_collective_name(scenario->collective));
+    pto_print_changes(stdout, &options->machine);
+    printf("# %-10s %-14s %-19s %7s %7s %10s %14s %10s\n", "Bytes", "Strategy", "Algorithm", "Ranks",
+           "Stages", "Messages", "Bytes moved", "Shared use");
+}
+
 static int run_check(int argc, char **argv) {
     pto_options_t options;
     int exit_code = pto_options_parse(argc, argv, 0, usage, &options);
@@ -112,10 +122,7 @@ static int run_check(int argc, char **argv) {
     if (status == PTO_OK && count > 0)
         status = refuse_early(&options.scenario, strategy[0], &err);
     if (status == PTO_OK)
-        printf("# portolan check: %s\n# %-10s %-14s %-19s %7s %7s %10s %14s %10s\n",
-               options.scenario.name ? options.scenario.name
-                                     : pto_collective_name(options.scenario.collective),
-               "Bytes", "Strategy", "Algorithm", "Ranks", "Stages", "Messages", "Bytes moved", "Shared use");
+        print_heading(&options);
     for (int i = 0; i < count && status == PTO_OK; i++)
         status = prove_strategy(&run, strategy[i], &err);
     if (status == PTO_OK)

@@ -1,5 +1,6 @@
 /* portolan fit: samples in, a machine file out. */
 #include <getopt.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,17 +30,25 @@ static const char usage[] =
     "  --minima           plain least squares on the minima over runs and pairs (the paper's way),\n"
     "                     not robust regression on relative errors\n"
     "  --source TEXT      where the samples come from (default: their source= line)\n"
+    "  --collectives FILE fit what only collectives show as well (docs/validation.md): the library's "
+    "algorithms,\n"
+    "                     staging, contention; may be given several times\n"
     "  --node SHAPE       sockets=2,gpus=6,cores=40, or what of it the samples' node= line lacks\n"
     "  --help             this text\n"
     "\n"
     "example:\n"
-    "  portolan fit samples.csv --name mycluster --out mycluster.yaml --report\n";
+    "  portolan fit samples.csv --name mycluster --out mycluster.yaml --report\n"
+    "  portolan fit samples.csv --collectives collectives.csv --name mycluster --out mycluster.yaml\n";
+
+enum { COLLECTIVES_MAX = 16 };
 
 typedef struct {
     const char *name;
     const char *out;
     const char *plot;
     const char *source;
+    const char *collectives[COLLECTIVES_MAX];
+    int collectives_count;
     bool force;
     bool report;
     pto_fit_options_t fit;
@@ -56,16 +65,24 @@ enum {
     OPTION_MINIMA,
     OPTION_SOURCE,
     OPTION_NODE,
+    OPTION_COLLECTIVES,
     OPTION_HELP
 };
 
 static const struct option long_options[] = {
-    {"name", required_argument, NULL, OPTION_NAME},     {"out", required_argument, NULL, OPTION_OUT},
-    {"force", no_argument, NULL, OPTION_FORCE},         {"report", no_argument, NULL, OPTION_REPORT},
-    {"plot", required_argument, NULL, OPTION_PLOT},     {"partial", no_argument, NULL, OPTION_PARTIAL},
-    {"breaks", required_argument, NULL, OPTION_BREAKS}, {"minima", no_argument, NULL, OPTION_MINIMA},
-    {"source", required_argument, NULL, OPTION_SOURCE}, {"node", required_argument, NULL, OPTION_NODE},
-    {"help", no_argument, NULL, OPTION_HELP},           {NULL, 0, NULL, 0},
+    {"name", required_argument, NULL, OPTION_NAME},
+    {"out", required_argument, NULL, OPTION_OUT},
+    {"force", no_argument, NULL, OPTION_FORCE},
+    {"report", no_argument, NULL, OPTION_REPORT},
+    {"plot", required_argument, NULL, OPTION_PLOT},
+    {"partial", no_argument, NULL, OPTION_PARTIAL},
+    {"breaks", required_argument, NULL, OPTION_BREAKS},
+    {"minima", no_argument, NULL, OPTION_MINIMA},
+    {"source", required_argument, NULL, OPTION_SOURCE},
+    {"node", required_argument, NULL, OPTION_NODE},
+    {"collectives", required_argument, NULL, OPTION_COLLECTIVES},
+    {"help", no_argument, NULL, OPTION_HELP},
+    {NULL, 0, NULL, 0},
 };
 
 static int usage_error(const char *format, ...) PTO_PRINTF_LIKE(1, 2);
@@ -115,6 +132,12 @@ static int apply(int option, arguments_t *arguments) {
         return -1;
     case OPTION_BREAKS:
         return parse_text(pto_fit_breaks_parse, "--breaks", optarg, &arguments->fit);
+    case OPTION_COLLECTIVES:
+        if (arguments->collectives_count == COLLECTIVES_MAX) {
+            return usage_error("--collectives: at most %d files", COLLECTIVES_MAX);
+        }
+        arguments->collectives[arguments->collectives_count++] = optarg;
+        return -1;
     case OPTION_NODE:
         return parse_text(pto_fit_node_parse, "--node", optarg, &arguments->fit);
     default: /* OPTION_HELP: the others are told apart before */
@@ -186,10 +209,26 @@ static void print_entry(const pto_fit_entry_t *entry) {
     }
     printf("%-34s %-36s %-36s %8lld %8.2f%%%s%s\n", entry->name,
            param_text(&entry->alpha_s, first, sizeof first),
-           param_text(entry->kind == PTO_FIT_MESSAGE ? &entry->queue_s : &entry->beta_s_per_byte, second,
-                      sizeof second),
-           (long long)entry->sample_count, 100 * entry->residual, entry->note[0] != '\0' ? "  " : "",
-           entry->note);
+           param_text(&entry->beta_s_per_byte, second, sizeof second), (long long)entry->sample_count,
+           100 * entry->residual, entry->note[0] != '\0' ? "  " : "", entry->note);
+}
+
+/* "reduce.cpu.beta_s_per_byte: 3.6e-10; without it the fit is worse by 12 percent" */
+static const char *collective_text(const pto_fit_collective_t *parameter, char *text, size_t text_size) {
+    int end = snprintf(text, text_size, "%s: %.5g", parameter->name, parameter->value);
+    if (isfinite(parameter->gain) && end > 0 && (size_t)end < text_size) {
+        snprintf(text + end, text_size - (size_t)end, "; without it the fit is worse by %.3g percent",
+                 100 * parameter->gain);
+    }
+    return text;
+}
+
+static void print_collectives(const pto_fit_collectives_t *fit) {
+    char text[160];
+    for (int i = 0; i < fit->parameter_count; i++) {
+        printf("from collectives: %s\n", collective_text(&fit->parameter[i], text, sizeof text));
+    }
+    printf("from collectives: mean |ln(predicted/measured)| plus regret: %.3f\n", fit->badness);
 }
 
 static void print_report(const pto_fit_t *fit) {
@@ -198,14 +237,13 @@ static void print_report(const pto_fit_t *fit) {
     for (int i = 0; i < fit->entry_count; i++) {
         print_entry(&fit->entry[i]);
     }
-    puts(
-        "residual: median of |fitted - measured| / measured. per_message: alpha_s per further message, then\n"
-        "queue_s per message already waiting; no price uses them.");
+    puts("residual: median of |fitted - measured| / measured. per_message: of each further message in "
+         "flight.");
 }
 
 /* Where the samples come from and what they don't hold, as the machine file's comment. */
 static void write_comment(FILE *stream, const pto_samples_t *samples, const pto_fit_t *fit,
-                          const arguments_t *arguments) {
+                          const pto_fit_collectives_t *collectives, const arguments_t *arguments) {
     static const char *const keys[] = {"machine", "mpi", "measured", "date", "device", "source"};
     fprintf(stream, "Fitted by portolan fit%s from %zu samples (docs/fitting.md).\n",
             arguments->fit.minima ? " --minima" : "", samples->count);
@@ -224,21 +262,50 @@ static void write_comment(FILE *stream, const pto_samples_t *samples, const pto_
             fprintf(stream, "%s: %s\n", entry->name, entry->note);
         }
     }
+    for (int i = 0; i < arguments->collectives_count; i++) {
+        fprintf(stream, "collectives: %s\n", base_name(arguments->collectives[i]));
+    }
+    for (int i = 0; i < collectives->parameter_count; i++) {
+        char text[160];
+        fprintf(stream, "fitted to collectives: %s\n",
+                collective_text(&collectives->parameter[i], text, sizeof text));
+    }
 }
 
 static pto_status_t write_machine(const pto_samples_t *samples, const pto_fit_t *fit,
-                                  const arguments_t *arguments, pto_error_t *err) {
+                                  const pto_fit_collectives_t *collectives, const arguments_t *arguments,
+                                  pto_error_t *err) {
     char *comment = NULL;
     size_t size = 0;
     FILE *stream = open_memstream(&comment, &size);
     if (stream == NULL) {
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a machine file");
     }
-    write_comment(stream, samples, fit, arguments);
+    write_comment(stream, samples, fit, collectives, arguments);
     pto_status_t status =
         fclose(stream) == 0 ? pto_machine_write(&fit->machine, comment, arguments->out, arguments->force, err)
                             : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a machine file");
     free(comment);
+    return status;
+}
+
+/* Fit to collectives on top of the samples' machine, whose place the result takes. */
+static pto_status_t add_collectives(const arguments_t *arguments, pto_fit_t *fit, pto_fit_collectives_t *made,
+                                    pto_error_t *err) {
+    pto_collectives_t collectives = {0};
+    pto_status_t status = PTO_OK;
+    for (int i = 0; i < arguments->collectives_count && status == PTO_OK; i++) {
+        status = pto_collectives_read(arguments->collectives[i], &collectives, err);
+    }
+    if (status == PTO_OK && arguments->collectives_count > 0) {
+        status = pto_fit_collectives(&fit->machine, &collectives, 0, made, err);
+    }
+    if (status == PTO_OK && arguments->collectives_count > 0) {
+        pto_machine_fini(&fit->machine);
+        fit->machine = made->machine;
+        made->machine = (pto_machine_t){0};
+    }
+    pto_collectives_fini(&collectives);
     return status;
 }
 
@@ -253,14 +320,19 @@ static pto_status_t fit_and_write(const pto_samples_t *samples, const arguments_
     if (status != PTO_OK) {
         return status;
     }
-    if (arguments->plot != NULL) {
+    pto_fit_collectives_t collectives = {0};
+    status = add_collectives(arguments, &fit, &collectives, err);
+    if (status == PTO_OK && arguments->plot != NULL) {
         status = pto_fit_plot(samples, &fit, arguments->plot, err);
     }
     if (status == PTO_OK && arguments->out != NULL) {
-        status = write_machine(samples, &fit, arguments, err);
+        status = write_machine(samples, &fit, &collectives, arguments, err);
     }
     if (status == PTO_OK && arguments->report) {
         print_report(&fit);
+        if (arguments->collectives_count > 0) {
+            print_collectives(&collectives);
+        }
     }
     pto_fit_fini(&fit);
     return status;

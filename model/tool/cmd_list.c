@@ -6,9 +6,10 @@
 #include "command.h"
 #include "options.h"
 
-static const char usage[] = "usage: portolan list [collectives|strategies|algorithms|machines]\n"
+static const char usage[] = "usage: portolan list [collectives|strategies|algorithms|terms|machines]\n"
                             "\n"
-                            "Lists what portolan knows: all of it, or one kind.\n";
+                            "Lists what portolan knows: all of it, or one kind. Terms are those that\n"
+                            "--model published+TERM adds to the papers' messages, injection and copies.\n";
 
 static void print_collectives_of(unsigned collectives) {
     const char *separator = "";
@@ -40,6 +41,11 @@ static void list_algorithms(void) {
     }
 }
 
+static void list_terms(void) {
+    for (int i = 0; i < pto_model_term_count(); i++)
+        printf("  %-20s %s\n", pto_model_term_at(i)->name, pto_model_term_at(i)->summary);
+}
+
 static void list_machines_in(const char *pattern) {
     glob_t found;
     if (glob(pattern, 0, NULL, &found) != 0)
@@ -66,9 +72,8 @@ static const struct {
     const char *name;
     void (*print)(void);
 } kinds[] = {
-    {"collectives", list_collectives},
-    {"strategies", list_strategies},
-    {"algorithms", list_algorithms},
+    {"collectives", list_collectives}, {"strategies", list_strategies},
+    {"algorithms", list_algorithms},   {"terms", list_terms},
     {"machines", list_machines},
 };
 
@@ -93,4 +98,6 @@ static int run(int argc, char **argv) {
 }
 
 const pto_command_t pto_command_list = {
-    .name = "list", .summary = "list collectives, strategies, algorithms and machines", .run = run};
+    .name = "list",
+    .summary = "list collectives, strategies, algorithms, model terms and machines",
+    .run = run};

@@ -44,6 +44,7 @@ static void print_table(const pto_predictions_t *predictions, const pto_range_t 
 }
 
 static void print_csv(const pto_predictions_t *predictions, const pto_range_t *range, int64_t count) {
+    pto_print_changes(stdout, predictions->machine);
     printf("from,below,winner,runner_up,margin_low,margin_high,toss_up\n");
     for (int64_t i = 0; i < count; i++) {
         printf("%lld,", (long long)range[i].from);
@@ -66,6 +67,7 @@ static void print_json_name(const char *key, const pto_predictions_t *prediction
 static void print_json(const pto_predictions_t *predictions, const pto_range_t *range, int64_t count) {
     printf("{\"machine\": ");
     pto_print_json_string(stdout, predictions->machine->name);
+    pto_print_changes_json(stdout, predictions->machine);
     printf(", \"swept\": \"%s\", \"ranges\": [", pto_sweep_kind_name(predictions->sweep));
     for (int64_t i = 0; i < count; i++) {
         printf("%s\n  {\"from\": %lld, \"below\": ", i ? "," : "", (long long)range[i].from);

@@ -6,6 +6,7 @@
 #include "command.h"
 #include "options.h"
 #include "portolan/print.h"
+#include "table.h"
 
 static const char usage[] =
     "usage: portolan plan [SCENARIO.yaml] [OPTIONS]\n"
@@ -66,6 +67,8 @@ static int run(int argc, char **argv) {
     pto_status_t status = check_rank(&options, &err);
     if (status == PTO_OK)
         status = pto_scenario_strategies(&options.scenario, &strategy, &count, &err);
+    if (status == PTO_OK)
+        pto_print_changes(stdout, &options.machine);
     for (int i = 0; i < count && status == PTO_OK; i++)
         status = print_plan(&options, strategy[i], i == 0, &err);
     free(strategy);

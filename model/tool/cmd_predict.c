@@ -1,8 +1,11 @@
 /* portolan predict: the price of every strategy at every point. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "command.h"
 #include "options.h"
+#include "plot_points.h"
+#include "predict_plot.h"
 #include "table.h"
 
 static const char usage[] =
@@ -16,49 +19,18 @@ static const char usage[] =
     "  portolan predict scenarios/problems/alltoall-summit.yaml --bytes 64KiB --strategy three_step "
     "--explain\n"
     "\n"
+    "--plot draws each strategy as a line with its interval, the measurements of a collectives.csv with the\n"
+    "scenario's layout (--measured) as points, and the picks as a band below:\n"
+    "\n"
+    "  portolan predict scenarios/problems/alltoall-summit.yaml --plot alltoall.svg\n"
+    "\n"
     "csv: one row a strategy and point, `bytes,strategy,algorithm,seconds,low_s,high_s`; the first column is "
     "nodes or messages\n"
     "where these are swept; the interval is empty where the machine file has none, and all of it\n"
     "where a strategy does not apply.\n";
 
-static int winner_at(const pto_predictions_t *predictions, int64_t point) {
-    int winner = -1;
-    for (int i = 0; i < predictions->strategy_count; i++) {
-        const pto_prediction_t *prediction = pto_prediction_at(predictions, point, i);
-        if (prediction->applicable &&
-            (winner < 0 ||
-             prediction->price.seconds < pto_prediction_at(predictions, point, winner)->price.seconds))
-            winner = i;
-    }
-    return winner;
-}
-
-static void print_table(const pto_predictions_t *predictions) {
-    static const char *const heading[] = {"Bytes", "Nodes", "Messages"};
-    pto_print_header(stdout, "predict", predictions);
-    printf("# %-10s", heading[predictions->sweep]);
-    for (int i = 0; i < predictions->strategy_count; i++)
-        printf(" %14s", predictions->strategy[i]->name);
-    printf("   Cheapest (times in us)\n");
-    for (int64_t point = 0; point < predictions->point_count; point++) {
-        printf("%-12lld", (long long)predictions->point[point]);
-        for (int i = 0; i < predictions->strategy_count; i++) {
-            const pto_prediction_t *prediction = pto_prediction_at(predictions, point, i);
-            if (prediction->applicable)
-                printf(" %14.2f", prediction->price.seconds * 1e6);
-            else
-                printf(" %14s", "-");
-        }
-        int winner = winner_at(predictions, point);
-        if (winner >= 0)
-            printf("   %s (%s)", predictions->strategy[winner]->name,
-                   pto_prediction_at(predictions, point, winner)->algorithm->name);
-        putchar('\n');
-    }
-    pto_print_footer(stdout, predictions);
-}
-
 static void print_csv(const pto_predictions_t *predictions) {
+    pto_print_changes(stdout, predictions->machine);
     printf("%s,strategy,algorithm,seconds,low_s,high_s\n", pto_sweep_kind_name(predictions->sweep));
     for (int64_t point = 0; point < predictions->point_count; point++)
         for (int i = 0; i < predictions->strategy_count; i++) {
@@ -74,7 +46,16 @@ static void print_csv(const pto_predictions_t *predictions) {
         }
 }
 
+/* A what-if stands in no line. */
+static const char *line_text(const pto_param_t *param, char *text, size_t text_size) {
+    if (param->line == PTO_LINE_WHAT_IF)
+        return "null";
+    snprintf(text, text_size, "%d", param->line);
+    return text;
+}
+
 static void print_json_terms(const pto_explanation_t *explanation) {
+    char line[16];
     printf(", \"terms\": [");
     for (int t = 0; t < explanation->count; t++) {
         const pto_term_t *term = &explanation->term[t];
@@ -82,8 +63,8 @@ static void print_json_terms(const pto_explanation_t *explanation) {
         pto_print_json_string(stdout, term->stage);
         printf(", \"parameter\": \"%s\", \"count\": %.17g, ", term->key, term->count);
         if (term->param)
-            printf("\"value\": %.9g, \"line\": %d, \"seconds\": %.9g}", term->param->value, term->param->line,
-                   term->seconds);
+            printf("\"value\": %.9g, \"line\": %s, \"seconds\": %.9g}", term->param->value,
+                   line_text(term->param, line, sizeof line), term->seconds);
         else
             printf("\"value\": null, \"line\": null, \"seconds\": 0}");
     }
@@ -93,6 +74,7 @@ static void print_json_terms(const pto_explanation_t *explanation) {
 static void print_json(const pto_predictions_t *predictions, bool explain) {
     printf("{\"machine\": ");
     pto_print_json_string(stdout, predictions->machine->name);
+    pto_print_changes_json(stdout, predictions->machine);
     printf(", \"collective\": \"%s\", \"predictions\": [",
            pto_collective_name(predictions->scenario->collective));
     int64_t cells = predictions->point_count * predictions->strategy_count;
@@ -130,9 +112,12 @@ static void explain_term(const pto_term_t *term, double total_s, const char *fil
                term->count, term->key);
         return;
     }
-    printf("  %12.3f  %5.1f%% %-20s %12.6g x %s = %.4g  (%s:%d)\n", term->seconds * 1e6,
-           100 * term->seconds / total_s, term->stage, term->count, term->key, term->param->value, file,
-           term->param->line);
+    printf("  %12.3f  %5.1f%% %-20s %12.6g x %s = %.4g  ", term->seconds * 1e6, 100 * term->seconds / total_s,
+           term->stage, term->count, term->key, term->param->value);
+    if (term->param->line == PTO_LINE_WHAT_IF)
+        printf("(what if)\n");
+    else
+        printf("(%s:%d)\n", file, term->param->line);
 }
 
 static void print_explanations(const pto_predictions_t *predictions) {
@@ -156,27 +141,60 @@ static void print_explanations(const pto_predictions_t *predictions) {
         }
 }
 
+static pto_status_t draw(const pto_options_t *options, const pto_predictions_t *predictions,
+                         pto_error_t *err) {
+    pto_predict_plot_t drawn = {.predictions = predictions, .measured = options->measured};
+    pto_range_t *range = NULL;
+    pto_plot_point_t *point = NULL;
+    pto_status_t status = pto_pick(predictions, &range, &drawn.range_count, err);
+    if (status == PTO_OK && options->measured)
+        status = pto_plot_points_read(options->measured, predictions, &point, &drawn.point_count, err);
+    if (status == PTO_OK) {
+        drawn.range = range;
+        drawn.point = point;
+        pto_plot_t plot = pto_predict_plot(&drawn);
+        status = pto_plot_draw(&plot, options->plot, err);
+    }
+    free(range);
+    free(point);
+    return status;
+}
+
+static void print(const pto_options_t *options, const pto_predictions_t *predictions) {
+    if (options->format == PTO_FORMAT_CSV)
+        print_csv(predictions);
+    else if (options->format == PTO_FORMAT_JSON)
+        print_json(predictions, options->explain);
+    else if (options->explain)
+        print_explanations(predictions);
+    else
+        pto_print_table(stdout, "predict", predictions);
+}
+
 static int run(int argc, char **argv) {
     pto_options_t options;
-    int exit_code = pto_options_parse(argc, argv, PTO_OPTION_FORMAT | PTO_OPTION_EXPLAIN, usage, &options);
+    int exit_code = pto_options_parse(argc, argv, PTO_OPTION_FORMAT | PTO_OPTION_EXPLAIN | PTO_OPTION_PLOT,
+                                      usage, &options);
     if (exit_code >= 0)
         return exit_code;
+    if (options.measured && !options.plot) {
+        fputs("portolan: --measured is drawn by --plot, which is not given\n", stderr);
+        pto_options_fini(&options);
+        return PTO_EXIT_USAGE;
+    }
     pto_error_t err = {0};
     pto_predictions_t predictions;
-    if (pto_predict(&options.scenario, &options.machine, true, &predictions, &err) != PTO_OK) {
-        exit_code = pto_report_error(&err);
-    } else {
-        if (options.format == PTO_FORMAT_CSV)
-            print_csv(&predictions);
-        else if (options.format == PTO_FORMAT_JSON)
-            print_json(&predictions, options.explain);
-        else if (options.explain)
-            print_explanations(&predictions);
-        else
-            print_table(&predictions);
+    pto_status_t status = pto_predict(&options.scenario, &options.machine, true, &predictions, &err);
+    if (status == PTO_OK) {
+        if (options.plot)
+            status = draw(&options, &predictions, &err);
+        if (status == PTO_OK)
+            print(&options, &predictions);
         pto_predictions_fini(&predictions);
-        exit_code = pto_flush_output();
     }
+    exit_code = status == PTO_OK ? pto_flush_output() : pto_report_error(&err);
+    if (status == PTO_ERR_TYPE && err.line == 0)
+        exit_code = PTO_EXIT_USAGE; /* --plot names no kind of file that can be drawn */
     pto_options_fini(&options);
     return exit_code;
 }

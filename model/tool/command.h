@@ -12,6 +12,6 @@ typedef struct {
 enum { PTO_EXIT_OK = 0, PTO_EXIT_ERROR = 1, PTO_EXIT_USAGE = 2 };
 
 extern const pto_command_t pto_command_list, pto_command_predict, pto_command_pick, pto_command_plan,
-    pto_command_check, pto_command_fit;
+    pto_command_check, pto_command_fit, pto_command_sensitivity, pto_command_score, pto_command_simulate;
 
 #endif

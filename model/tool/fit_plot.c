@@ -1,10 +1,11 @@
-/* Samples beside the fitted lines, one panel for each kind, drawn by gnuplot from a script on its input. The
- * lines go through every size of the data, so that the step at a protocol's limit is seen. */
+/* Samples beside the fitted lines, one panel for each kind, drawn by gnuplot. The lines go through every size
+ * of the data, so that the step at a protocol's limit is seen. */
 #include "fit_plot.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "plot.h"
 
 enum { SIZES_MAX = 4096, SERIES_MAX = 12, PANELS_MAX = 6, TITLE_MAX = 48 };
 
@@ -171,45 +172,27 @@ static void write_panel(FILE *script, const panel_t *panel, int index) {
     fputs("\n", script);
 }
 
-static void write_script(FILE *script, const pto_samples_t *samples, const panel_t *panels, int count,
-                         const char *path, medians_t *scratch) {
-    int rows = (count + 1) / 2;
-    fprintf(script, "set terminal svg size %d,%d background rgb 'white' noenhanced\nset output '",
-            count > 1 ? 1200 : 600, 450 * rows);
-    for (const char *c = path; *c != '\0'; c++) {
-        fputs(*c == '\'' ? "''" : "", script);
-        if (*c != '\'') {
-            fputc(*c, script);
-        }
-    }
-    fputs("'\nset logscale x 2\nset logscale y 10\nset format x '%.0f'\nset format y '%.0e'\n"
+typedef struct {
+    const pto_samples_t *samples;
+    const panel_t *panels;
+    int count;
+    medians_t *scratch;
+} drawing_t;
+
+static void write_script(FILE *script, const void *context) {
+    const drawing_t *drawing = context;
+    int count = drawing->count;
+    fputs("set logscale x 2\nset logscale y 10\nset format x '%.0f'\nset format y '%.0e'\n"
           "set xtics rotate by -45\nset key left top\nset xlabel 'bytes'\nset ylabel 'seconds'\n",
           script);
     for (int i = 0; i < count; i++) {
-        write_data(script, samples, &panels[i], i, scratch);
+        write_data(script, drawing->samples, &drawing->panels[i], i, drawing->scratch);
     }
-    fprintf(script, "set multiplot layout %d,%d\n", rows, count > 1 ? 2 : 1);
+    fprintf(script, "set multiplot layout %d,%d\n", (count + 1) / 2, count > 1 ? 2 : 1);
     for (int i = 0; i < count; i++) {
-        write_panel(script, &panels[i], i);
+        write_panel(script, &drawing->panels[i], i);
     }
-    fputs("unset multiplot\nset output\n", script);
-}
-
-/* Without a reader on the pipe (no gnuplot) writing would end the process; the exit code tells it instead. */
-static pto_status_t run_gnuplot(const pto_samples_t *samples, const panel_t *panels, int count,
-                                const char *path, medians_t *scratch, pto_error_t *err) {
-    void (*before)(int) = signal(SIGPIPE, SIG_IGN);
-    fflush(NULL);
-    FILE *script = popen("gnuplot >/dev/null", "w");
-    int result = -1;
-    if (script != NULL) {
-        write_script(script, samples, panels, count, path, scratch);
-        result = pclose(script);
-    }
-    signal(SIGPIPE, before == SIG_ERR ? SIG_DFL : before);
-    return result == 0 ? PTO_OK
-                       : pto_error_set_at(err, PTO_ERR_IO, path, 1, 1,
-                                          "gnuplot did not draw it (is gnuplot installed?)");
+    fputs("unset multiplot\n", script);
 }
 
 pto_status_t pto_fit_plot(const pto_samples_t *samples, const pto_fit_t *fit, const char *path,
@@ -221,7 +204,9 @@ pto_status_t pto_fit_plot(const pto_samples_t *samples, const pto_fit_t *fit, co
         status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a plot");
     } else {
         int count = make_panels(samples, fit, panels, scratch);
-        status = count > 0 ? run_gnuplot(samples, panels, count, path, scratch, err)
+        drawing_t drawing = {samples, panels, count, scratch};
+        pto_plot_t plot = {count > 1 ? 1200 : 600, 450 * ((count + 1) / 2), write_script, &drawing};
+        status = count > 0 ? pto_plot_draw(&plot, path, err)
                            : pto_error_set(err, PTO_ERR_NOT_FOUND, "no samples that a plot could show");
     }
     free(panels);

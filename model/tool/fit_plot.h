@@ -4,8 +4,8 @@
 
 #include "portolan/fit.h"
 
-/* One SVG with a panel for each kind of sample there is: the median of each size as a point, the fitted model
- * as a line. Errors: PTO_ERR_IO (no gnuplot, or it cannot write), PTO_ERR_MEMORY. */
+/* One drawing with a panel for each kind of sample there is: the median of each size as a point, the fitted
+ * model as a line. Errors: as for pto_plot_draw, PTO_ERR_MEMORY. */
 pto_status_t pto_fit_plot(const pto_samples_t *samples, const pto_fit_t *fit, const char *path,
                           pto_error_t *err);
 

@@ -9,6 +9,7 @@
 
 #include "command.h"
 #include "portolan/units.h"
+#include "portolan/what_if.h"
 
 int pto_report_error(const pto_error_t *err) {
     char text[PTO_ERROR_FILE_MAX + PTO_ERROR_MESSAGE_MAX + 64];
@@ -276,6 +277,23 @@ static pto_status_t apply_counts(pto_options_t *options, const char *text, pto_e
     return PTO_OK;
 }
 
+static pto_status_t apply_model(pto_options_t *options, const char *text, pto_error_t *err) {
+    (void)err;
+    options->model = text;
+    return PTO_OK;
+}
+
+/* Kept till the machine is read: only that knows its parameters. */
+static pto_status_t apply_what_if(pto_options_t *options, const char *text, pto_error_t *err) {
+    const char **grown =
+        realloc(options->what_if, ((size_t)options->what_if_count + 1) * sizeof *options->what_if);
+    if (!grown)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    options->what_if = grown;
+    options->what_if[options->what_if_count++] = text;
+    return PTO_OK;
+}
+
 static pto_status_t apply_explain(pto_options_t *options, const char *text, pto_error_t *err) {
     (void)text;
     (void)err;
@@ -290,11 +308,37 @@ static pto_status_t apply_unroll(pto_options_t *options, const char *text, pto_e
     return PTO_OK;
 }
 
+static pto_status_t apply_plot(pto_options_t *options, const char *text, pto_error_t *err) {
+    (void)err;
+    options->plot = text;
+    return PTO_OK;
+}
+
+static pto_status_t apply_measured(pto_options_t *options, const char *text, pto_error_t *err) {
+    (void)err;
+    options->measured = text;
+    return PTO_OK;
+}
+
 static pto_status_t apply_rank(pto_options_t *options, const char *text, pto_error_t *err) {
     pto_status_t status = pto_int64_parse(text, &options->rank, err);
     return status == PTO_OK && options->rank < 0
                ? pto_error_set(err, PTO_ERR_RANGE, "rank %s is negative", text)
                : status;
+}
+
+static pto_status_t apply_trace(pto_options_t *options, const char *text, pto_error_t *err) {
+    (void)err;
+    options->trace = text;
+    return PTO_OK;
+}
+
+static pto_status_t apply_trace_events(pto_options_t *options, const char *text, pto_error_t *err) {
+    return parse_count(text, &options->trace_events, err);
+}
+
+static pto_status_t apply_limit(pto_options_t *options, const char *text, pto_error_t *err) {
+    return parse_count(text, &options->limit, err);
 }
 
 /* --- the table of options ------------------------------------------------------------------------------- */
@@ -338,10 +382,24 @@ static const option_t option_table[] = {
      PTO_FIELD_STRATEGIES},
     {"library", "best|ALGORITHM", "the algorithm that stands for the MPI library's own", apply_library, 0,
      PTO_FIELD_LIBRARY},
+    {"model", "full|published[+TERM]", "only the papers' terms, and those added to them: `portolan list`",
+     apply_model, 0, PTO_FIELD_COUNT},
+    {"what-if", "PARAMETER=VALUE", "change a parameter (repeatable); *2 and /10 are relative", apply_what_if,
+     0, PTO_FIELD_COUNT},
     {"format", "table|csv|json", "how to print (default table)", apply_format, PTO_OPTION_FORMAT,
      PTO_FIELD_COUNT},
     {"explain", NULL, "break every price into its terms: stage, parameter, line of the machine file",
      apply_explain, PTO_OPTION_EXPLAIN, PTO_FIELD_COUNT},
+    {"plot", "FILE.svg|png", "draw the prediction (needs gnuplot)", apply_plot, PTO_OPTION_PLOT,
+     PTO_FIELD_COUNT},
+    {"measured", "FILE.csv", "measured collectives, drawn as points of --plot", apply_measured,
+     PTO_OPTION_PLOT, PTO_FIELD_COUNT},
+    {"trace", "FILE.json", "write the simulation's events in the Chrome trace format", apply_trace,
+     PTO_OPTION_TRACE, PTO_FIELD_COUNT},
+    {"trace-events", "N", "write at most so many (default 1000000)", apply_trace_events, PTO_OPTION_TRACE,
+     PTO_FIELD_COUNT},
+    {"limit", "N", "simulate plans of up to so many messages (default 100000000)", apply_limit,
+     PTO_OPTION_TRACE, PTO_FIELD_COUNT},
     {"rank", "R", "whose part to print (default 0)", apply_rank, PTO_OPTION_RANK, PTO_FIELD_COUNT},
     {"unroll", NULL, "print every iteration of loops", apply_unroll, PTO_OPTION_RANK, PTO_FIELD_COUNT},
 };
@@ -446,10 +504,26 @@ static int exit_code_of(const pto_error_t *err) {
                                                                                        : PTO_EXIT_USAGE;
 }
 
-static pto_status_t bind(pto_options_t *options, pto_error_t *err) {
+static pto_status_t read_machine(pto_options_t *options, pto_error_t *err) {
     pto_status_t status = pto_scenario_check(&options->scenario, err);
     if (status == PTO_OK)
         status = pto_scenario_read_machine(&options->scenario, &options->machine, err);
+    return status;
+}
+
+/* What the flags change in the machine (and the layout) once it is read. */
+static pto_status_t change(pto_options_t *options, pto_error_t *err) {
+    pto_error_t cause = {0};
+    if (options->model && pto_machine_restrict(&options->machine, options->model, &cause) != PTO_OK)
+        return pto_error_set(err, cause.status, "--model: %s", cause.message);
+    for (int i = 0; i < options->what_if_count; i++)
+        if (pto_what_if(options->what_if[i], &options->scenario, &options->machine, &cause) != PTO_OK)
+            return pto_error_set(err, cause.status, "--what-if: %s", cause.message);
+    return PTO_OK;
+}
+
+static pto_status_t bind(pto_options_t *options, pto_error_t *err) {
+    pto_status_t status = pto_scenario_check(&options->scenario, err);
     if (status == PTO_OK)
         status = pto_scenario_bind(&options->scenario, &options->machine, err);
     return status;
@@ -462,6 +536,10 @@ static int prepare(pto_options_t *options, const char *path, const asked_t *aske
         return pto_report_error(&err);
     if (apply_all(options, asked, count, &err) != PTO_OK ||
         (!path && check_complete(&options->scenario, &err) != PTO_OK))
+        return exit_code_of(&err);
+    if (read_machine(options, &err) != PTO_OK)
+        return pto_report_error(&err);
+    if (change(options, &err) != PTO_OK)
         return exit_code_of(&err);
     return bind(options, &err) == PTO_OK ? -1 : pto_report_error(&err);
 }
@@ -503,4 +581,5 @@ int pto_options_parse(int argc, char **argv, unsigned own_options, const char *u
 void pto_options_fini(pto_options_t *options) {
     pto_scenario_fini(&options->scenario);
     pto_machine_fini(&options->machine);
+    free(options->what_if);
 }

@@ -11,11 +11,21 @@ enum {
     PTO_OPTION_FORMAT = 1 << 0,  /* --format table|csv|json */
     PTO_OPTION_EXPLAIN = 1 << 1, /* --explain */
     PTO_OPTION_RANK = 1 << 2,    /* --rank R, --unroll */
+    PTO_OPTION_PLOT = 1 << 3,    /* --plot FILE, --measured FILE */
+    PTO_OPTION_TRACE = 1 << 4,   /* --trace FILE, --trace-events N, --limit N */
 };
 
 typedef struct {
     pto_scenario_t scenario; /* checked, and bound to the machine */
-    pto_machine_t machine;
+    pto_machine_t machine;   /* as read, then changed as `model` and `what_if` ask */
+    const char *model;       /* --model, borrowed from argv; NULL: full */
+    const char **what_if;    /* --what-if, each borrowed from argv */
+    int what_if_count;
+    const char *plot; /* NULL: none asked for; both borrowed from argv */
+    const char *measured;
+    const char *trace;    /* NULL: none; borrowed from argv */
+    int64_t trace_events; /* 0: not said, and so for limit */
+    int64_t limit;
     pto_format_t format;
     bool explain;
     bool unroll;

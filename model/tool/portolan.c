@@ -9,8 +9,9 @@
 #endif
 
 static const pto_command_t *const commands[] = {
-    &pto_command_predict, &pto_command_pick, &pto_command_plan,
-    &pto_command_check,   &pto_command_list, &pto_command_fit,
+    &pto_command_predict, &pto_command_pick,        &pto_command_plan,
+    &pto_command_check,   &pto_command_simulate,    &pto_command_list,
+    &pto_command_fit,     &pto_command_sensitivity, &pto_command_score,
 };
 
 enum { COMMAND_COUNT = (int)(sizeof commands / sizeof *commands) };
@@ -24,7 +25,7 @@ static void print_usage(FILE *stream) {
           "commands:\n",
           stream);
     for (int i = 0; i < COMMAND_COUNT; i++)
-        fprintf(stream, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
+        fprintf(stream, "  %-11s %s\n", commands[i]->name, commands[i]->summary);
     fputs("\n"
           "`portolan COMMAND --help` explains each.\n"
           "\n"

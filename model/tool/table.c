@@ -27,12 +27,46 @@ static void print_size(FILE *stream, const pto_predictions_t *predictions) {
         fprintf(stream, "# messages   %lld from each GPU\n", (long long)scenario->messages.value[0]);
 }
 
+/* The next of the notes that a machine keeps one a line; NULL after the last. */
+static const char *next_note(const char *notes, int *length) {
+    if (!notes || *notes == '\0')
+        return NULL;
+    *length = (int)strcspn(notes, "\n");
+    return notes + *length + (notes[*length] == '\n');
+}
+
+void pto_print_changes(FILE *stream, const pto_machine_t *machine) {
+    int length;
+    if (machine->model)
+        fprintf(stream, "# model      %s\n", machine->model);
+    const char *notes = machine->what_if;
+    for (const char *next; (next = next_note(notes, &length)); notes = next)
+        fprintf(stream, "# what if    %.*s\n", length, notes);
+}
+
+void pto_print_changes_json(FILE *stream, const pto_machine_t *machine) {
+    int length;
+    if (machine->model) {
+        fputs(", \"model\": ", stream);
+        pto_print_json_string(stream, machine->model);
+    }
+    const char *notes = machine->what_if;
+    for (const char *next; (next = next_note(notes, &length)); notes = next) {
+        char text[512];
+        snprintf(text, sizeof text, "%.*s", length, notes);
+        fputs(notes == machine->what_if ? ", \"what_if\": [" : ", ", stream);
+        pto_print_json_string(stream, text);
+    }
+    fputs(machine->what_if ? "]" : "", stream);
+}
+
 void pto_print_header(FILE *stream, const char *command, const pto_predictions_t *predictions) {
     const pto_scenario_t *scenario = predictions->scenario;
     const pto_layout_t *layout = &scenario->layout;
     fprintf(stream, "# portolan %s: %s\n", command,
             scenario->name ? scenario->name : pto_collective_name(scenario->collective));
     fprintf(stream, "# machine    %s (%s)\n", predictions->machine->name, predictions->machine->path);
+    pto_print_changes(stream, predictions->machine);
     if (predictions->sweep == PTO_SWEEP_NODES)
         fprintf(stream, "# layout     %lld GPUs a node, %lld processes a GPU\n",
                 (long long)layout->gpus_per_node, (long long)layout->cores_per_gpu);
@@ -89,6 +123,47 @@ void pto_print_footer(FILE *stream, const pto_predictions_t *predictions) {
     for (int i = 0; i < predictions->strategy_count; i++)
         print_reasons(stream, predictions, i);
     print_unpriced(stream, predictions);
+}
+
+static int winner_at(const pto_predictions_t *predictions, int64_t point) {
+    int winner = -1;
+    for (int i = 0; i < predictions->strategy_count; i++) {
+        const pto_prediction_t *prediction = pto_prediction_at(predictions, point, i);
+        if (prediction->applicable &&
+            (winner < 0 ||
+             prediction->price.seconds < pto_prediction_at(predictions, point, winner)->price.seconds))
+            winner = i;
+    }
+    return winner;
+}
+
+const char *pto_sweep_heading(pto_sweep_kind_t sweep) {
+    static const char *const heading[] = {"Bytes", "Nodes", "Messages"};
+    return heading[sweep];
+}
+
+void pto_print_table(FILE *stream, const char *command, const pto_predictions_t *predictions) {
+    pto_print_header(stream, command, predictions);
+    fprintf(stream, "# %-10s", pto_sweep_heading(predictions->sweep));
+    for (int i = 0; i < predictions->strategy_count; i++)
+        fprintf(stream, " %14s", predictions->strategy[i]->name);
+    fprintf(stream, "   Cheapest (times in us)\n");
+    for (int64_t point = 0; point < predictions->point_count; point++) {
+        fprintf(stream, "%-12lld", (long long)predictions->point[point]);
+        for (int i = 0; i < predictions->strategy_count; i++) {
+            const pto_prediction_t *prediction = pto_prediction_at(predictions, point, i);
+            if (prediction->applicable)
+                fprintf(stream, " %14.2f", prediction->price.seconds * 1e6);
+            else
+                fprintf(stream, " %14s", "-");
+        }
+        int winner = winner_at(predictions, point);
+        if (winner >= 0)
+            fprintf(stream, "   %s (%s)", predictions->strategy[winner]->name,
+                    pto_prediction_at(predictions, point, winner)->algorithm->name);
+        fputc('\n', stream);
+    }
+    pto_print_footer(stream, predictions);
 }
 
 void pto_print_json_string(FILE *stream, const char *text) {

@@ -9,8 +9,22 @@
 /* The comment lines above a table: what was asked, on which machine and layout. */
 void pto_print_header(FILE *stream, const char *command, const pto_predictions_t *predictions);
 
+/* Comment lines that say which model and what-ifs are in force; nothing where the machine is as its file has
+ * it. */
+void pto_print_changes(FILE *stream, const pto_machine_t *machine);
+
+/* The same as fields of a JSON object, each with a comma before it. */
+void pto_print_changes_json(FILE *stream, const pto_machine_t *machine);
+
 /* The comment lines below: strategies that don't apply, and what could not be priced. */
 void pto_print_footer(FILE *stream, const pto_predictions_t *predictions);
+
+/* The whole table: the header, a row a point with every strategy's microseconds and the cheapest, the footer.
+ */
+void pto_print_table(FILE *stream, const char *command, const pto_predictions_t *predictions);
+
+/* What the first column of a table is called. */
+const char *pto_sweep_heading(pto_sweep_kind_t sweep);
 
 /* A string in JSON's quotes. */
 void pto_print_json_string(FILE *stream, const char *text);

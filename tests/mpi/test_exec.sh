@@ -55,11 +55,12 @@ check "the watchdog names rank and stage" has "portolan: rank .* in stage 'round
 
 kill_one() {
     local status=0
-    run 3 bash -c "if [ \"\$OMPI_COMM_WORLD_RANK\" = 1 ]; then (sleep 1; kill -9 \$\$) & fi; exec \"$test_exec\" repeats 1000000 1" ||
+    run 4 bash -c "if [ \"\$OMPI_COMM_WORLD_RANK\" = 1 ]; then (sleep 1; kill -9 \$\$) & fi; exec \"$test_exec\" repeats 1000000000 1" ||
         status=$?
     [ "$status" -ne 0 ] && [ "$status" -ne 124 ]
 }
 check "a killed process ends the job" kill_one
+check "and mpirun says which" has "exited on signal 9" "$work/stderr"
 check "no shared memory is left over" test "$(segments)" -eq 0
 check "the example runs" run 3 "$example"
 check "the example is right" test "$(grep -c ': 6$' "$work/stdout")" -eq 3

@@ -99,13 +99,30 @@ static void a_price_takes_the_piece_of_one_inputs_bytes(void **state) {
 static void costs_of_further_messages_are_read(void **state) {
     (void)state;
     pto_machine_t m =
-        must_parse(BODY "per_message: {gpu: {alpha_s: 0, queue_s: 0, samples: 3, flagged: odd}}\n");
-    const pto_per_message_t *cost = &m.per_message[PTO_SPACE_GPU];
-    assert_true(pto_param_known(&cost->alpha_s) && cost->alpha_s.value == 0);
-    assert_true(cost->queue_s.value == 0 && !cost->queue_s.has_interval);
-    assert_int_equal(cost->sample_count, 3);
-    assert_string_equal(cost->flagged, "odd");
-    assert_false(pto_param_known(&m.per_message[PTO_SPACE_CPU].alpha_s));
+        must_parse(BODY "per_message:\n"
+                        "  gpu:\n"
+                        "    - {protocol: eager, below_bytes: 64, alpha_s: 1e-6, beta_s_per_byte: 0, "
+                        "samples: 3, flagged: odd}\n"
+                        "    - {protocol: rendezvous, alpha_s: 2e-6, beta_s_per_byte: 1e-9}\n");
+    const pto_piece_t *small = pto_machine_gap(&m, PTO_SPACE_GPU, 63);
+    assert_true(small->postal.alpha_s.value == 1e-6);
+    assert_int_equal(small->postal.sample_count, 3);
+    assert_string_equal(small->postal.flagged, "odd");
+    assert_true(pto_machine_gap(&m, PTO_SPACE_GPU, 64)->postal.beta_s_per_byte.value == 1e-9);
+    assert_null(pto_machine_gap(&m, PTO_SPACE_CPU, 64));
+    pto_machine_fini(&m);
+}
+
+static void limits_beyond_bytes_are_read(void **state) {
+    (void)state;
+    pto_machine_t m = must_parse(
+        BODY "injection: {gpu: {s_per_byte: 1e-11, s_per_message: 4e-8, s_per_message_95: [3e-8, 5e-8]}}\n"
+             "network: {contention: 0}\n"
+             "copies: {pageable: {h2d: {alpha_s: 2e-5, beta_s_per_byte: 1e-10}}}\n");
+    assert_true(m.injection_s_per_message[PTO_SPACE_GPU].high == 5e-8);
+    assert_true(pto_param_known(&m.contention) && m.contention.value == 0);
+    assert_true(pto_machine_copy(&m, PTO_COPY_H2D, true)->alpha_s.value == 2e-5);
+    assert_ptr_equal(pto_machine_copy(&m, PTO_COPY_D2H, true), &m.copies[PTO_COPY_D2H][PTO_REACH_ON_SOCKET]);
     pto_machine_fini(&m);
 }
 
@@ -147,18 +164,15 @@ static void what_makes_no_sense_is_refused(void **state) {
          {"nothing is free"}},
         {BODY "per_message: 1\n", PTO_ERR_TYPE, 5, 14, {"'per_message' must be a mapping"}},
         {BODY "per_message: {}\n", PTO_ERR_KEY, 5, 14, {"'per_message' is empty"}},
-        {BODY "per_message: {cpu: {alpha_s: 1e-7}}\n", PTO_ERR_KEY, 5, 20, {"missing key 'queue_s'"}},
-        {BODY "per_message: {cpu: {alpha_s: -1, queue_s: 0}}\n", PTO_ERR_RANGE, 5, 30, {"0 or more"}},
-        {BODY "per_message: {cpu: {alpha_s: 1, queue_s: 2, queue_s_95: [3, 4]}}\n",
-         PTO_ERR_RANGE,
-         5,
-         57,
-         {"queue_s_95: [3, 4] does not contain the value 2"}},
-        {BODY "per_message: {cpu: {alpha_s: 1, queue_s: 2, beta_s_per_byte: 3}}\n",
+        {BODY "per_message: {cpu: {alpha_s: 1e-7}}\n", PTO_ERR_TYPE, 5, 20, {"list of rows"}},
+        {BODY "per_message: {cpu: [{protocol: eager, alpha_s: 1e-7}]}\n",
          PTO_ERR_KEY,
          5,
-         45,
-         {"unknown key 'beta_s_per_byte'"}},
+         21,
+         {"missing key 'beta_s_per_byte'"}},
+        {BODY "network: {}\n", PTO_ERR_KEY, 5, 10, {"missing key 'contention'"}},
+        {BODY "network: {contention: -1}\n", PTO_ERR_RANGE, 5, 23, {"0 or more"}},
+        {BODY "injection: {cpu: {s_per_message: 1e-8}}\n", PTO_ERR_KEY, 5, 18, {"missing key 's_per_byte'"}},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         pto_machine_t machine = {.library_count = 99};
@@ -175,6 +189,7 @@ int main(void) {
         cmocka_unit_test(one_cost_holds_for_every_size),
         cmocka_unit_test(a_price_takes_the_piece_of_one_inputs_bytes),
         cmocka_unit_test(costs_of_further_messages_are_read),
+        cmocka_unit_test(limits_beyond_bytes_are_read),
         cmocka_unit_test(what_makes_no_sense_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

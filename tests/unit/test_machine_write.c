@@ -63,19 +63,22 @@ static void assert_same_postal(const pto_postal_t *a, const pto_postal_t *b) {
     assert_string_equal(a->flagged != NULL ? a->flagged : "", b->flagged != NULL ? b->flagged : "");
 }
 
+static void assert_same_pieces(const pto_message_cost_t *left, const pto_message_cost_t *right) {
+    assert_int_equal(left->count, right->count);
+    for (int k = 0; k < left->count; k++) {
+        assert_int_equal(left->piece[k].protocol, right->piece[k].protocol);
+        assert_int_equal(left->piece[k].from_bytes, right->piece[k].from_bytes);
+        assert_int_equal(left->piece[k].below_bytes, right->piece[k].below_bytes);
+        assert_same_postal(&left->piece[k].postal, &right->piece[k].postal);
+    }
+}
+
 static void assert_same_messages(const pto_machine_t *a, const pto_machine_t *b) {
     for (int space = 0; space < PTO_SPACE_COUNT; space++) {
         for (int level = 0; level < PTO_LEVEL_COUNT; level++) {
-            const pto_message_cost_t *left = &a->messages[space][level];
-            const pto_message_cost_t *right = &b->messages[space][level];
-            assert_int_equal(left->count, right->count);
-            for (int k = 0; k < left->count; k++) {
-                assert_int_equal(left->piece[k].protocol, right->piece[k].protocol);
-                assert_int_equal(left->piece[k].from_bytes, right->piece[k].from_bytes);
-                assert_int_equal(left->piece[k].below_bytes, right->piece[k].below_bytes);
-                assert_same_postal(&left->piece[k].postal, &right->piece[k].postal);
-            }
+            assert_same_pieces(&a->messages[space][level], &b->messages[space][level]);
         }
+        assert_same_pieces(&a->per_message[space], &b->per_message[space]);
     }
 }
 
@@ -84,11 +87,15 @@ static void assert_same_copies(const pto_machine_t *a, const pto_machine_t *b) {
         assert_int_equal(a->shared_copy_count[kind], b->shared_copy_count[kind]);
         for (int i = 0; i < a->shared_copy_count[kind]; i++) {
             assert_int_equal(a->shared_copies[kind][i].procs, b->shared_copies[kind][i].procs);
+            assert_int_equal(a->shared_copies[kind][i].strided, b->shared_copies[kind][i].strided);
+            assert_int_equal(a->shared_copies[kind][i].from_bytes, b->shared_copies[kind][i].from_bytes);
+            assert_int_equal(a->shared_copies[kind][i].below_bytes, b->shared_copies[kind][i].below_bytes);
             assert_same_postal(&a->shared_copies[kind][i].postal, &b->shared_copies[kind][i].postal);
         }
         for (int reach = 0; reach < PTO_REACH_COUNT; reach++) {
             assert_same_postal(&a->copies[kind][reach], &b->copies[kind][reach]);
         }
+        assert_same_postal(&a->pageable[kind], &b->pageable[kind]);
     }
 }
 
@@ -101,23 +108,16 @@ static void assert_same_reduce(const pto_reduce_cost_t *a, const pto_reduce_cost
     }
 }
 
-static void assert_same_per_message(const pto_per_message_t *a, const pto_per_message_t *b) {
-    assert_same_param(&a->alpha_s, &b->alpha_s);
-    assert_same_param(&a->queue_s, &b->queue_s);
-    assert_int_equal(a->sample_count, b->sample_count);
-    assert_true(a->residual == b->residual);
-    assert_string_equal(a->flagged != NULL ? a->flagged : "", b->flagged != NULL ? b->flagged : "");
-}
-
 static void assert_same_rest(const pto_machine_t *a, const pto_machine_t *b) {
     for (int i = 0; i < PTO_SPACE_COUNT; i++) {
         assert_same_param(&a->injection_s_per_byte[i], &b->injection_s_per_byte[i]);
         assert_same_reduce(&a->reduce[i], &b->reduce[i]);
-        assert_same_per_message(&a->per_message[i], &b->per_message[i]);
+        assert_same_param(&a->injection_s_per_message[i], &b->injection_s_per_message[i]);
     }
     for (int reach = 0; reach < PTO_REACH_COUNT; reach++) {
         assert_same_postal(&a->peer[reach], &b->peer[reach]);
     }
+    assert_same_param(&a->contention, &b->contention);
     assert_same_param(&a->signal_s, &b->signal_s);
     assert_same_param(&a->event_s, &b->event_s);
     assert_same_param(&a->kernel_launch_s, &b->kernel_launch_s);

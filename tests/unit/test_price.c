@@ -13,18 +13,21 @@
 
 static pto_machine_t summit;
 static pto_machine_t lassen;
+static pto_machine_t refit; /* of all terms that the model has */
 
 static int read_machines(void **state) {
     (void)state;
     pto_error_t err;
     if (pto_machine_read("scenarios/machines/summit-spectrum.yaml", &summit, &err) != PTO_OK)
         return -1;
+    if (pto_machine_read("scenarios/machines/summit-spectrum-refit.yaml", &refit, &err) != PTO_OK)
+        return -1;
     return pto_machine_read("scenarios/machines/lassen-mvapich2.yaml", &lassen, &err) == PTO_OK ? 0 : -1;
 }
 
-/* Summit with the costs that its tables lack, made up, so that every plan has a price. */
-static pto_machine_t completed(void) {
-    pto_machine_t machine = summit;
+/* A machine with the costs that Summit's tables lack, made up, so that every plan has a price. */
+static pto_machine_t completed(const pto_machine_t *from) {
+    pto_machine_t machine = *from;
     const pto_postal_t copy = machine.copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET];
     machine.peer[PTO_REACH_ON_SOCKET] = machine.peer[PTO_REACH_OFF_SOCKET] = copy;
     machine.peer[PTO_REACH_OFF_SOCKET].alpha_s.value *= 1.5;
@@ -39,6 +42,7 @@ static int free_machines(void **state) {
     (void)state;
     pto_machine_fini(&summit);
     pto_machine_fini(&lassen);
+    pto_machine_fini(&refit);
     return 0;
 }
 
@@ -320,25 +324,29 @@ static void for_all_plans(shape_t shape, void (*visit)(const pto_request_t *requ
                 }
 }
 
+static pto_machine_t compared_on;
+
 static double walked_s(const pto_plan_t *plan) {
     pto_price_t price;
-    const pto_machine_t machine = completed();
-    assert_int_equal(pto_price_walk(plan, &machine, &price, NULL, NULL), PTO_OK);
+    assert_int_equal(pto_price_walk(plan, &compared_on, &price, NULL, NULL), PTO_OK);
     return price.seconds;
 }
 
 static int compared;
 static int exact;
 static double worst_excess;
+static double worst_deficit;
+static bool queues; /* whether copies queue, which the price by class may put in another order */
 
 static void compare_with_walk(const pto_request_t *request) {
     pto_plan_t *plan = NULL;
     pto_price_t price;
-    const pto_machine_t machine = completed();
     assert_int_equal(pto_plan_create(request, &plan, NULL), PTO_OK);
-    assert_int_equal(pto_price(plan, &machine, &price, NULL, NULL), PTO_OK);
+    assert_int_equal(pto_price(plan, &compared_on, &price, NULL, NULL), PTO_OK);
     double walk_s = walked_s(plan);
-    if (price.seconds < walk_s * (1 - 1e-9))
+    if (walk_s > 0)
+        worst_deficit = fmax(worst_deficit, 1 - price.seconds / walk_s);
+    if (price.seconds < walk_s * (1 - 1e-9) && !queues)
         fail_msg("%s %s %s, %lld nodes x %lld x %lld, %lld B: by class %.9g, rank by rank %.9g",
                  pto_collective_name(request->collective), request->strategy->name, request->algorithm->name,
                  (long long)request->layout.nodes, (long long)request->layout.gpus_per_node,
@@ -350,25 +358,44 @@ static void compare_with_walk(const pto_request_t *request) {
     pto_plan_destroy(plan);
 }
 
-static void the_price_by_class_bounds_the_price_rank_by_rank(void **state) {
-    (void)state;
+static void bound_on(const pto_machine_t *machine) {
+    compared_on = completed(machine);
+    compared = exact = 0;
+    worst_excess = 0;
+    worst_deficit = 0;
+    queues = machine->shared_copy_count[PTO_COPY_D2H] > 0;
     const shape_t shapes[] = {{1, 1, 2, 4},   {1, 4, 3, 1000},   {2, 3, 2, 40},    {3, 4, 4, 65536},
                               {4, 2, 3, 0},   {5, 3, 1, 262144}, {8, 6, 2, 12344}, {7, 5, 6, 4096},
                               {16, 1, 2, 52}, {33, 2, 1, 2048},  {50, 6, 1, 512},  {64, 4, 2, 20000}};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for_all_plans(shapes[i], compare_with_walk);
-    print_message("%d plans, %d exact, the dearest %.1f percent above\n", compared, exact,
-                  100 * worst_excess);
+    print_message("%s: %d plans, %d exact, the dearest %.1f percent above, the cheapest %.1f below\n",
+                  machine->name, compared, exact, 100 * worst_excess, 100 * worst_deficit);
     assert_true(compared > 200);
+    assert_true(worst_deficit < 0.2);
     assert_true(exact > compared / 2);
 }
 
+static void the_price_by_class_bounds_the_price_rank_by_rank(void **state) {
+    (void)state;
+    bound_on(&summit);
+    bound_on(&refit);
+}
+
+/* A library's linear alltoallv of dealt-out destinations takes a step for each of a GPU's processes, of which
+ * each may have another dearest member. */
+static bool is_bounded_only(const pto_request_t *request) {
+    return request->collective == PTO_COLLECTIVE_ALLTOALLV && request->by_library &&
+           request->strategy->splits && strcmp(request->algorithm->name, "linear") == 0;
+}
+
 static void expect_exact(const pto_request_t *request) {
+    if (is_bounded_only(request))
+        return;
     pto_plan_t *plan = NULL;
     pto_price_t price;
-    const pto_machine_t machine = completed();
     assert_int_equal(pto_plan_create(request, &plan, NULL), PTO_OK);
-    assert_int_equal(pto_price(plan, &machine, &price, NULL, NULL), PTO_OK);
+    assert_int_equal(pto_price(plan, &compared_on, &price, NULL, NULL), PTO_OK);
     assert_close(price.seconds, walked_s(plan));
     pto_plan_destroy(plan);
 }
@@ -376,6 +403,7 @@ static void expect_exact(const pto_request_t *request) {
 /* Where all members of a node are alike and counts are powers of two, no class hides a difference. */
 static void symmetric_layouts_are_priced_exactly(void **state) {
     (void)state;
+    compared_on = completed(&summit);
     const shape_t shapes[] = {{4, 1, 4, 4096}, {8, 2, 2, 65536}, {2, 4, 4, 1024}, {16, 4, 1, 262144}};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for_all_plans(shapes[i], expect_exact);

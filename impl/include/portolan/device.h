@@ -73,6 +73,10 @@ int pto_device_count(void);
 const pto_device_t *pto_device_at(int index);
 pto_status_t pto_device_find(const char *name, const pto_device_t **device, pto_error_t *err);
 
+/* Copy one run of bytes from or to the device, and wait for it. */
+pto_status_t pto_device_copy(const pto_device_t *device, void *target, const void *source, size_t bytes,
+                             pto_error_t *err);
+
 #ifdef __cplusplus
 }
 #endif

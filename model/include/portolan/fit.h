@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "portolan/collectives.h"
 #include "portolan/machine.h"
 #include "portolan/samples.h"
 #include "portolan/status.h"
@@ -41,11 +42,10 @@ typedef struct {
 
 /* What a line of the fit says. */
 typedef enum {
-    PTO_FIT_POSTAL,  /* alpha_s and beta_s_per_byte */
-    PTO_FIT_RATE,    /* seconds per byte, in beta_s_per_byte */
-    PTO_FIT_TIME,    /* seconds, in alpha_s */
-    PTO_FIT_MESSAGE, /* alpha_s per further message, queue_s per message already waiting */
-    PTO_FIT_ABSENT,  /* nothing: `note` says why */
+    PTO_FIT_POSTAL, /* alpha_s and beta_s_per_byte */
+    PTO_FIT_RATE,   /* seconds per byte, in beta_s_per_byte */
+    PTO_FIT_TIME,   /* seconds, in alpha_s */
+    PTO_FIT_ABSENT, /* nothing: `note` says why */
     PTO_FIT_KIND_COUNT
 } pto_fit_kind_t;
 
@@ -57,7 +57,6 @@ typedef struct {
     pto_fit_kind_t kind;
     pto_param_t alpha_s;
     pto_param_t beta_s_per_byte;
-    pto_param_t queue_s;
     int64_t from_bytes;  /* the sizes that the samples had */
     int64_t below_bytes; /* of a piece; INT64_MAX for the last and for what has no pieces */
     int64_t sample_count;
@@ -92,6 +91,33 @@ pto_status_t pto_fit_node_parse(const char *text, pto_fit_options_t *options, pt
 size_t pto_fit_medians(const pto_samples_t *samples, pto_benchmark_t benchmark, pto_sample_space_t where,
                        pto_sample_level_t place, int32_t procs, size_t capacity, int64_t *bytes,
                        double *seconds);
+
+/* --- what only collectives show ------------------------------------------------------------------------ */
+
+/* At most so many numbers are fitted to collectives: four costs and two switch points. */
+enum { PTO_FIT_COLLECTIVE_MAX = 6 };
+
+typedef struct {
+    char name[PTO_FIT_NAME_MAX]; /* as the keys of a machine file */
+    double value;
+    double gain; /* by what share `badness` rises without it; NaN: not asked */
+} pto_fit_collective_t;
+
+typedef struct {
+    pto_machine_t machine;
+    int parameter_count;
+    pto_fit_collective_t parameter[PTO_FIT_COLLECTIVE_MAX];
+    double
+        badness; /* mean of |ln(predicted / measured)| plus the regret of the picks, all collectives alike */
+} pto_fit_collectives_t;
+
+/* Add to a machine what its samples can't show but collectives do: which algorithms the library uses and from
+ * which size on, whether it stages GPU buffers, and those of these costs that no samples gave: the CPU's
+ * copy rate, the start of a copy from pageable memory, a node's message rate, contention.
+ * Collectives of `without_nodes` nodes are not looked at (0: all are). Free `fit->machine` with
+ * pto_machine_fini. Errors: PTO_ERR_NOT_FOUND where no collective is left to fit to; PTO_ERR_MEMORY. */
+pto_status_t pto_fit_collectives(const pto_machine_t *machine, const pto_collectives_t *collectives,
+                                 int64_t without_nodes, pto_fit_collectives_t *fit, pto_error_t *err);
 
 #ifdef __cplusplus
 }

@@ -58,6 +58,9 @@ typedef struct {
     int line;
 } pto_param_t;
 
+/* The line of a number that stands in no file: a what-if put it there. */
+enum { PTO_LINE_WHAT_IF = INT32_MAX };
+
 static inline bool pto_param_known(const pto_param_t *param) { return param->line > 0; }
 
 /* T = alpha + beta * bytes. `flagged` is NULL or the file's remark on why to doubt the values. */
@@ -103,20 +106,13 @@ typedef struct {
     pto_reduce_piece_t piece[PTO_REDUCE_PIECE_MAX];
 } pto_reduce_cost_t;
 
-/* Cost of one process's further messages in flight (Bienz, Gropp, Olson, EuroMPI 2018, for the queue):
- * T = T(1 message) + alpha_s (n - 1) + queue_s n (n - 1) / 2 + (bytes, as the postal model has them).
- * No price uses it. */
-typedef struct {
-    pto_param_t alpha_s;
-    pto_param_t queue_s;
-    int64_t sample_count; /* 0: not said */
-    double residual;      /* 0: not said */
-    char *flagged;        /* or NULL */
-} pto_per_message_t;
-
-/* Copies that `procs` processes make from or to one GPU at once: each process's time for bytes of its own. */
+/* Copies of [from_bytes, below_bytes) that `procs` processes make from or to one GPU at once: each process's
+ * time for bytes of its own. */
 typedef struct {
     int procs;
+    bool strided; /* of bytes that do not lie together on the GPU */
+    int64_t from_bytes;
+    int64_t below_bytes; /* INT64_MAX for the last row of as many processes */
     pto_postal_t postal;
 } pto_shared_copy_t;
 
@@ -139,21 +135,28 @@ typedef struct {
 typedef struct {
     char *name;
     char *source;
-    char *path; /* the file it was read from */
+    char *path;    /* the file it was read from */
+    char *model;   /* as pto_machine_restrict was asked; NULL: full */
+    char *what_if; /* the changes that pto_what_if made, one a line; NULL: none */
     struct {
         int64_t sockets;
         int64_t gpus;
         int64_t cores;
     } node;
     pto_message_cost_t messages[PTO_SPACE_COUNT][PTO_LEVEL_COUNT];
-    pto_param_t injection_s_per_byte[PTO_SPACE_COUNT]; /* 1/R_N */
+    pto_param_t injection_s_per_byte[PTO_SPACE_COUNT];    /* 1/R_N */
+    pto_param_t injection_s_per_message[PTO_SPACE_COUNT]; /* of a node: one over its message rate */
+    pto_param_t contention; /* by what share bytes take longer where other nodes may send to the same one */
     pto_postal_t copies[PTO_COPY_COUNT][PTO_REACH_COUNT];
+    pto_postal_t pageable[PTO_COPY_COUNT]; /* h2d and d2h where the host's memory is not pinned */
     int shared_copy_count[PTO_COPY_COUNT];
-    pto_shared_copy_t *shared_copies[PTO_COPY_COUNT]; /* rising in procs */
+    pto_shared_copy_t
+        *shared_copies[PTO_COPY_COUNT]; /* rising in procs, then bytes without gaps; strided last */
     pto_reduce_cost_t reduce[PTO_SPACE_COUNT];
-    pto_per_message_t per_message[PTO_SPACE_COUNT]; /* alpha_s.line == 0: absent */
-    pto_postal_t peer[PTO_REACH_COUNT];             /* GPU to GPU copies of one node */
-    pto_param_t signal_s;                           /* a flag set by one process seen by another */
+    pto_message_cost_t
+        per_message[PTO_SPACE_COUNT];   /* LogGP's gaps: further messages in flight, off the node */
+    pto_postal_t peer[PTO_REACH_COUNT]; /* GPU to GPU copies of one node */
+    pto_param_t signal_s;               /* a flag set by one process seen by another */
     pto_param_t kernel_launch_s;
     pto_param_t event_s;
     pto_param_t gpu_memory_bytes;  /* of one GPU */
@@ -174,10 +177,51 @@ pto_status_t pto_machine_parse(const char *text, size_t text_size, const char *p
 /* Legal on a zeroed machine. */
 void pto_machine_fini(pto_machine_t *machine);
 
+enum { PTO_PARAM_KEY_MAX = 64 };
+
+/* One number of a machine by its key, which is the one that prices are explained with. Where a table has
+ * rows, the row stands in the key (copies.shared.h2d.6.alpha_s: 6 processes; reduce.cpu.from_4096.alpha_s:
+ * from 4096 bytes) and `group` lacks it, naming all rows at once; else both are the same. */
+typedef struct {
+    char key[PTO_PARAM_KEY_MAX];
+    char group[PTO_PARAM_KEY_MAX];
+    pto_param_t *param;   /* NULL: a whole number */
+    pto_param_t *partner; /* what is known or absent together with it; or NULL */
+    int64_t *number;      /* node.*, and the below_bytes of a row that is not the last; else NULL */
+} pto_machine_param_t;
+
+/* All numbers that a machine has or could have beyond rows; those it lacks have line 0. `*param` is the
+ * caller's to free() and points into the machine. Errors: PTO_ERR_MEMORY. */
+pto_status_t pto_machine_params(pto_machine_t *machine, pto_machine_param_t **param, int *param_count,
+                                pto_error_t *err);
+
+/* A part of a machine file that a model may leave out. */
+typedef struct {
+    const char *name; /* its key in the file */
+    const char *summary;
+    void (*drop)(pto_machine_t *machine);
+} pto_model_term_t;
+
+int pto_model_term_count(void);
+const pto_model_term_t *pto_model_term_at(int index);
+
+/* Drop what a model has no terms for: "full" drops nothing, "published" all terms of the table (what remains
+ * are messages, injection and copies: the postal and the max-rate model of the papers), "published+TERM+TERM"
+ * all but those. Errors: PTO_ERR_NOT_FOUND, with the nearest known name, PTO_ERR_MEMORY. */
+pto_status_t pto_machine_restrict(pto_machine_t *machine, const char *model, pto_error_t *err);
+
 /* The piece that carries a message of `bytes`, with the on_gpu fallback; NULL where the machine knows no
  * such messages. */
 const pto_piece_t *pto_machine_message(const pto_machine_t *machine, pto_space_t space, pto_level_t level,
                                        int64_t bytes);
+
+/* What each further message of `bytes` costs a process that already has one in flight to another node: the
+ * gap g and the gap per byte G of LogGP (Alexandrov et al. 1995), as alpha_s and beta_s_per_byte. NULL where
+ * the machine does not know; such messages cost what one alone does. */
+const pto_piece_t *pto_machine_gap(const pto_machine_t *machine, pto_space_t space, int64_t bytes);
+
+/* A copy's own cost, alone on its engine: that of pageable memory where the machine knows it. */
+const pto_postal_t *pto_machine_copy(const pto_machine_t *machine, pto_copy_kind_t kind, bool pageable);
 
 /* What combining two buffers of `bytes` each costs; NULL where the machine does not know. */
 const pto_postal_t *pto_machine_reduce(const pto_machine_t *machine, pto_space_t space, int64_t bytes);

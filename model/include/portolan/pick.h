@@ -53,6 +53,9 @@ pto_status_t pto_scenario_strategies(const pto_scenario_t *scenario, const pto_s
 pto_request_t pto_scenario_request(const pto_scenario_t *scenario, int64_t point,
                                    const pto_strategy_t *strategy, const pto_algorithm_t *algorithm);
 
+/* Bytes as an MPI library's own call inside the plan sees them. */
+int64_t pto_request_call_bytes(const pto_request_t *request);
+
 /* The plan in force at a point: that of the algorithm which the scenario or the machine file names, else of
  * the cheapest. The caller owns `*plan`. Errors as for pto_plan_create and pto_price, and
  * PTO_ERR_NOT_APPLICABLE where a GPU's or a node's memory is too small for the plan's buffers. */

@@ -81,6 +81,7 @@ typedef struct {
     const char *name;
     pto_role_t role;
     pto_space_t space;
+    bool pageable;      /* host memory that is not pinned, as a library's own */
     int64_t core_first; /* the cores of each GPU that hold one ... */
     int64_t core_count;
     pto_group_kind_t group; /* whose indices number the blocks and the holder */
@@ -232,6 +233,7 @@ typedef struct {
     const pto_strategy_t *strategy;
     const pto_algorithm_t *algorithm;
     bool by_library;
+    bool staged; /* the library itself moves GPU buffers through host memory of its own */
 } pto_request_t;
 
 /* Build and seal a plan; destroy it with pto_plan_destroy (NULL is legal).

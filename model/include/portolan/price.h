@@ -22,7 +22,11 @@ extern "C" {
 #define PTO_TERM_TABLE(X)                                                                                    \
     X(MESSAGE_ALPHA, "message latency")                                                                      \
     X(MESSAGE_BETA, "message bytes")                                                                         \
+    X(GAP_ALPHA, "further message")                                                                          \
+    X(GAP_BETA, "further message's bytes")                                                                   \
     X(INJECTION, "node injection")                                                                           \
+    X(INJECTION_RATE, "node message rate")                                                                   \
+    X(CONTENTION, "contention for receivers")                                                                \
     X(COPY_ALPHA, "copy latency")                                                                            \
     X(COPY_BETA, "copy bytes")                                                                               \
     X(REDUCE_ALPHA, "reduction start")                                                                       \

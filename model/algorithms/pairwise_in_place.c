@@ -1,0 +1,23 @@
+/* Pairwise exchange of data that lie where the results will: they are set aside first, as MPI libraries do
+ * for an alltoall with MPI_IN_PLACE (Open MPI and MPICH route it away from their tuned algorithms). */
+#include "algorithms.h"
+
+extern const pto_algorithm_t pto_algorithm_pairwise;
+
+static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
+    pto_exchange_t moved = *exchange;
+    moved.in = pto_build_temporary(builder, exchange->in, "set aside");
+    pto_build_stage(builder, "set aside", PTO_ORDER_SEQUENCE);
+    pto_step_t copy = pto_step_of(PTO_STEP_COPY, exchange);
+    copy.source = pto_slice_all(builder, exchange->in);
+    copy.target = pto_slice_all(builder, moved.in);
+    pto_build_step(builder, copy);
+    pto_algorithm_pairwise.build(builder, &moved);
+}
+
+const pto_algorithm_t pto_algorithm_pairwise_in_place = {
+    .name = "pairwise_in_place",
+    .summary = "the data are set aside, then exchanged pairwise, as libraries do where input is output",
+    .collectives = 1u << PTO_COLLECTIVE_ALLTOALL,
+    .build = build,
+};

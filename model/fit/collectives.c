@@ -1,0 +1,359 @@
+/* Fitting to collectives: what only they show of a machine. Few numbers, found by the simplex method of
+ * Nelder and Mead (1965, as in GSL) on the mean of |ln(predicted / measured)|
+ * plus the regret of what would be picked, in turn with the library's
+ * tables; what does not make that smaller is left out. */
+#include "collectives.h"
+
+#include <gsl/gsl_errno.h>
+#include <gsl/gsl_multimin.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fit_internal.h"
+#include "portolan/machine_write.h"
+#include "text_file.h"
+
+enum {
+    ROUNDS_MAX = 4,
+    ITERATIONS_MAX = 120,
+    SPREADS_MAX = 4,
+    GROUP_COUNT = PTO_COLLECTIVE_COUNT * PTO_IMPLEMENTATION_COUNT
+};
+
+/* A number whose absence makes the fit by less than this share is not worth having. */
+static const double worthless_gain = 0.005;
+
+/* --- the numbers -----------------------------------------------------------------------------------------
+ */
+
+typedef struct {
+    const char *name;
+    double start; /* a usual value; of pageable copies, times that of pinned ones */
+    bool (*measured)(const pto_machine_t *machine);
+    void (*set)(pto_machine_t *machine, double value); /* 0: absent */
+} number_t;
+
+static pto_param_t param_of(double value) {
+    return (pto_param_t){.value = value, .low = value, .high = value, .line = value > 0 ? 1 : 0};
+}
+
+static bool from_samples(const pto_postal_t *postal) { return postal->sample_count > 0; }
+
+/* A rate without a start. */
+static void set_rate(pto_postal_t *postal, double value) {
+    free(postal->flagged);
+    *postal = (pto_postal_t){.alpha_s = param_of(value), .beta_s_per_byte = param_of(value)};
+    postal->alpha_s.value = postal->alpha_s.low = postal->alpha_s.high = 0;
+}
+
+static bool host_copy_measured(const pto_machine_t *machine) {
+    return from_samples(&machine->copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET]);
+}
+
+static void set_host_copy(pto_machine_t *machine, double value) {
+    set_rate(&machine->copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET], value);
+}
+
+static bool pageable_measured(const pto_machine_t *machine) {
+    return from_samples(&machine->pageable[PTO_COPY_D2H]);
+}
+
+/* The start of a copy is dearer, its bytes cost what pinned ones do. */
+static void set_pageable(pto_machine_t *machine, double value) {
+    for (int kind = 0; kind < PTO_COPY_COUNT; kind++) {
+        const pto_postal_t *pinned = &machine->copies[kind][PTO_REACH_ON_SOCKET];
+        bool over_the_link = kind == PTO_COPY_H2D || kind == PTO_COPY_D2H;
+        free(machine->pageable[kind].flagged);
+        machine->pageable[kind] = (pto_postal_t){0};
+        if (value > 0 && over_the_link && pto_postal_known(pinned)) {
+            machine->pageable[kind].alpha_s = param_of(value);
+            machine->pageable[kind].beta_s_per_byte = param_of(pinned->beta_s_per_byte.value);
+            machine->pageable[kind].beta_s_per_byte.line = 1;
+        }
+    }
+}
+
+static bool rate_measured(const pto_machine_t *machine) {
+    return machine->injection_s_per_message[PTO_SPACE_CPU].has_interval;
+}
+
+static void set_message_rate(pto_machine_t *machine, double value) {
+    machine->injection_s_per_message[PTO_SPACE_CPU] = param_of(value);
+}
+
+static bool contention_measured(const pto_machine_t *machine) { return machine->contention.has_interval; }
+
+static void set_contention(pto_machine_t *machine, double value) { machine->contention = param_of(value); }
+
+static const number_t numbers[] = {
+    {"copies.h2h.on_socket.beta_s_per_byte", 1e-10, host_copy_measured, set_host_copy},
+    {"copies.pageable.alpha_s", 1.5e-5, pageable_measured, set_pageable},
+    {"injection.cpu.s_per_message", 3e-8, rate_measured, set_message_rate},
+    {"network.contention", 0.5, contention_measured, set_contention},
+};
+enum {
+    NUMBER_COUNT = sizeof numbers / sizeof *numbers,
+    SWITCHES_MAX = PTO_FIT_COLLECTIVE_MAX - NUMBER_COUNT
+};
+
+/* --- the error -------------------------------------------------------------------------------------------
+ */
+
+double collective_fit_miss(collective_fit_t *fit, const pto_score_cell_t *cell, int candidate,
+                           const pto_library_rule_t *rule, pto_request_t *request) {
+    double seconds = 0;
+    if (fit->status == PTO_OK)
+        fit->status = pto_score_price(cell, candidate, &fit->machine, rule, request, &seconds, fit->err);
+    return seconds > 0 ? log(seconds / cell->candidate[candidate].measured_s) : 1;
+}
+
+double collective_fit_badness(const pto_score_cell_t *cell, const double *miss) {
+    double sum = 0;
+    int pick = 0;
+    for (int c = 0; c < cell->candidate_count; c++) {
+        sum += fabs(miss[c]);
+        if (exp(miss[c]) * cell->candidate[c].measured_s < exp(miss[pick]) * cell->candidate[pick].measured_s)
+            pick = c;
+    }
+    return sum / cell->candidate_count + pto_score_regret(cell, pick);
+}
+
+/* Of all cells; all collectives count alike, however many cells they have. */
+static double mean_badness(collective_fit_t *fit) {
+    double sum[GROUP_COUNT] = {0};
+    int64_t count[GROUP_COUNT] = {0};
+    for (int64_t i = 0; i < fit->score.cell_count; i++) {
+        const pto_score_cell_t *cell = &fit->score.cell[i];
+        double miss[COLLECTIVE_CANDIDATES_MAX];
+        if (!collective_fit_has(fit, cell))
+            continue;
+        int group = (int)cell->collective * PTO_IMPLEMENTATION_COUNT + (int)cell->implementation;
+        for (int c = 0; c < cell->candidate_count; c++)
+            miss[c] = collective_fit_miss(fit, cell, c, NULL, NULL);
+        sum[group] += collective_fit_badness(cell, miss);
+        count[group]++;
+    }
+    double total = 0;
+    int groups = 0;
+    for (int group = 0; group < GROUP_COUNT; group++)
+        if (count[group] > 0) {
+            total += sum[group] / (double)count[group];
+            groups++;
+        }
+    return groups > 0 ? total / groups : 0;
+}
+
+/* --- the search ------------------------------------------------------------------------------------------
+ */
+
+typedef struct {
+    collective_fit_t *fit;
+    int count;
+    int number[NUMBER_COUNT];
+    double value[NUMBER_COUNT];
+} search_t;
+
+static double badness_at(const gsl_vector *at, void *context) {
+    search_t *search = context;
+    for (int i = 0; i < search->count; i++)
+        numbers[search->number[i]].set(&search->fit->machine, exp(gsl_vector_get(at, (size_t)i)));
+    return mean_badness(search->fit);
+}
+
+static void set_all(search_t *search) {
+    for (int i = 0; i < search->count; i++)
+        numbers[search->number[i]].set(&search->fit->machine, search->value[i]);
+}
+
+/* Drop the numbers that the collectives say nothing of. */
+static void keep_visible(search_t *search) {
+    int kept = 0;
+    for (int i = 0; i < search->count; i++) {
+        const number_t *number = &numbers[search->number[i]];
+        number->set(&search->fit->machine, search->value[i] / 4);
+        double less = mean_badness(search->fit);
+        number->set(&search->fit->machine, search->value[i] * 4);
+        double more = mean_badness(search->fit);
+        bool visible = fabs(more - less) > 1e-6;
+        number->set(&search->fit->machine, visible ? search->value[i] : 0);
+        if (visible) {
+            search->number[kept] = search->number[i];
+            search->value[kept++] = search->value[i];
+        }
+    }
+    search->count = kept;
+}
+
+static void shrink(gsl_multimin_fminimizer *simplex) {
+    for (int i = 0; i < ITERATIONS_MAX && gsl_multimin_fminimizer_size(simplex) > 0.002; i++)
+        if (gsl_multimin_fminimizer_iterate(simplex) != GSL_SUCCESS)
+            return;
+}
+
+static pto_status_t minimise(search_t *search) {
+    size_t count = (size_t)search->count;
+    if (count == 0)
+        return PTO_OK;
+    gsl_vector *at = gsl_vector_alloc(count), *step = gsl_vector_alloc(count);
+    gsl_multimin_fminimizer *simplex =
+        gsl_multimin_fminimizer_alloc(gsl_multimin_fminimizer_nmsimplex2, count);
+    gsl_multimin_function function = {badness_at, count, search};
+    bool made = at && step && simplex;
+    if (made) {
+        for (size_t i = 0; i < count; i++)
+            gsl_vector_set(at, i, log(search->value[i]));
+        gsl_vector_set_all(step, 0.5);
+        /* A simplex that has shrunk onto a kink of the sizes' sum is spread out anew. */
+        double before = INFINITY;
+        for (int spread = 0; spread < SPREADS_MAX; spread++) {
+            gsl_multimin_fminimizer_set(simplex, &function, at, step);
+            shrink(simplex);
+            gsl_vector_memcpy(at, gsl_multimin_fminimizer_x(simplex));
+            if (gsl_multimin_fminimizer_minimum(simplex) > before * 0.999)
+                break;
+            before = gsl_multimin_fminimizer_minimum(simplex);
+        }
+        for (int i = 0; i < search->count; i++)
+            search->value[i] = exp(gsl_vector_get(at, (size_t)i));
+        set_all(search);
+    }
+    gsl_vector_free(at);
+    gsl_vector_free(step);
+    gsl_multimin_fminimizer_free(simplex);
+    return made ? search->fit->status
+                : pto_error_set(search->fit->err, PTO_ERR_MEMORY, "out of memory for a fit to collectives");
+}
+
+/* Note what each number is worth, and leave out those that are worth nothing. */
+static void keep_worthy(search_t *search, pto_fit_collectives_t *made) {
+    double badness = mean_badness(search->fit);
+    for (int i = 0; i < search->count; i++) {
+        const number_t *number = &numbers[search->number[i]];
+        number->set(&search->fit->machine, 0);
+        double gain = mean_badness(search->fit) / badness - 1;
+        if (gain < worthless_gain)
+            continue;
+        double value = fit_round(search->value[i]);
+        number->set(&search->fit->machine, value);
+        pto_fit_collective_t *parameter = &made->parameter[made->parameter_count++];
+        snprintf(parameter->name, sizeof parameter->name, "%s", number->name);
+        parameter->value = value;
+        parameter->gain = gain;
+    }
+}
+
+/* Costs say in the file where they come from; single numbers have no place for it. */
+static pto_status_t flag_fitted(collective_fit_t *fit) {
+    pto_postal_t *const fitted[] = {&fit->machine.copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET],
+                                    &fit->machine.pageable[PTO_COPY_H2D],
+                                    &fit->machine.pageable[PTO_COPY_D2H]};
+    for (size_t i = 0; i < sizeof fitted / sizeof *fitted; i++) {
+        if (!pto_postal_known(fitted[i]) || from_samples(fitted[i]) || fitted[i]->flagged)
+            continue;
+        fitted[i]->flagged = pto_text_copy("fitted to collectives");
+        if (!fitted[i]->flagged)
+            return pto_error_set(fit->err, PTO_ERR_MEMORY, "out of memory for a fit to collectives");
+    }
+    return PTO_OK;
+}
+
+static void note_switch(pto_fit_collectives_t *made, const collective_switch_t *at) {
+    pto_fit_collective_t *parameter = &made->parameter[made->parameter_count++];
+    snprintf(parameter->name, sizeof parameter->name, "library.%s.cpu.below_bytes",
+             pto_collective_name(at->collective));
+    parameter->value = (double)at->bytes;
+    parameter->gain = NAN;
+}
+
+/* From usual values times `factor`: tables and numbers are found in turn, which may end in a place that is
+ * best only nearby. */
+static pto_status_t search_from(collective_fit_t *fit, double factor, pto_fit_collectives_t *made) {
+    search_t search = {.fit = fit};
+    collective_switch_t switches[SWITCHES_MAX];
+    int switch_count = 0;
+    pto_status_t status = PTO_OK;
+    for (int i = 0; i < NUMBER_COUNT; i++)
+        if (!numbers[i].measured(&fit->machine)) {
+            search.number[search.count] = i;
+            search.value[search.count++] = numbers[i].start * factor;
+        }
+    set_all(&search);
+    for (int round = 0; round < ROUNDS_MAX && status == PTO_OK; round++) {
+        status = collective_fit_library(fit, SWITCHES_MAX, switches, &switch_count);
+        if (status == PTO_OK && round == 0)
+            keep_visible(&search);
+        if (status == PTO_OK)
+            status = minimise(&search);
+    }
+    if (status == PTO_OK) {
+        keep_worthy(&search, made);
+        for (int i = 0; i < switch_count; i++)
+            note_switch(made, &switches[i]);
+        made->badness = mean_badness(fit);
+        status = fit->status != PTO_OK ? fit->status : flag_fitted(fit);
+    }
+    return status;
+}
+
+/* --- the whole -------------------------------------------------------------------------------------------
+ */
+
+/* By way of its text, which is what a file of it would be. */
+static pto_status_t copy_machine(const pto_machine_t *machine, pto_machine_t *copy, pto_error_t *err) {
+    char *text = NULL;
+    pto_status_t status = pto_machine_format(machine, NULL, &text, err);
+    if (status == PTO_OK)
+        status =
+            pto_machine_parse(text, strlen(text), machine->path ? machine->path : machine->name, copy, err);
+    free(text);
+    return status;
+}
+
+static bool any_cell(const collective_fit_t *fit) {
+    for (int64_t i = 0; i < fit->score.cell_count; i++)
+        if (collective_fit_has(fit, &fit->score.cell[i]))
+            return true;
+    return false;
+}
+
+/* One search, kept in `best` if it is better or the first. */
+static pto_status_t try_from(collective_fit_t *work, const pto_machine_t *machine, double factor, bool first,
+                             pto_fit_collectives_t *best) {
+    pto_fit_collectives_t made = {0};
+    pto_status_t status = copy_machine(machine, &work->machine, work->err);
+    if (status != PTO_OK)
+        return status;
+    status = search_from(work, factor, &made);
+    if (status == PTO_OK && (first || made.badness < best->badness)) {
+        pto_machine_fini(&best->machine);
+        made.machine = work->machine;
+        *best = made;
+    } else {
+        pto_machine_fini(&work->machine);
+    }
+    return status;
+}
+
+pto_status_t pto_fit_collectives(const pto_machine_t *machine, const pto_collectives_t *collectives,
+                                 int64_t without_nodes, pto_fit_collectives_t *fit, pto_error_t *err) {
+    static const double factors[] = {1, 0.25, 4};
+    pto_score_options_t options = pto_score_defaults(collectives);
+    collective_fit_t work = {.without_nodes = without_nodes, .err = err};
+    pto_fit_collectives_t best = {0};
+    pto_status_t status = pto_score_collect(collectives, &options, &work.score, err);
+    if (status == PTO_OK && !any_cell(&work))
+        status = pto_error_set(err, PTO_ERR_NOT_FOUND, "no collective is left to fit to");
+    gsl_error_handler_t *handler = gsl_set_error_handler_off();
+    for (size_t i = 0; i < sizeof factors / sizeof *factors && status == PTO_OK; i++)
+        status = try_from(&work, machine, factors[i], i == 0, &best);
+    gsl_set_error_handler(handler);
+    pto_score_fini(&work.score);
+    if (status != PTO_OK) {
+        pto_machine_fini(&best.machine);
+        return status;
+    }
+    *fit = best;
+    return PTO_OK;
+}

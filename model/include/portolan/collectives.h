@@ -1,0 +1,72 @@
+/* Measured collectives: the rows of collectives.csv (docs/formats.md), which portolan-validate or another
+ * benchmark wrote. Several files may be read into one table as long as they name the same machine and MPI
+ * library. */
+#ifndef PORTOLAN_COLLECTIVES_H
+#define PORTOLAN_COLLECTIVES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "portolan/samples.h"
+#include "portolan/scenario.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One timing of one strategy. Counts are 1 or more, `run` and `bytes` 0 or more, `seconds` finite and
+ * positive. */
+typedef struct {
+    double seconds;
+    int64_t bytes; /* per destination for alltoall(v), of the vector for allreduce */
+    pto_collective_t collective;
+    pto_implementation_t implementation;
+    pto_datatype_t datatype; /* of the file's `datatype` line, else float */
+    int32_t nodes;
+    int32_t gpus_per_node;
+    int32_t procs_per_gpu;  /* all processes of a GPU that take part */
+    int32_t owners_per_gpu; /* 1 where the file has no such column */
+    int32_t run;            /* within its file */
+    int32_t file;
+    int16_t strategy; /* a name */
+    int16_t
+        algorithm; /* a name: one of our algorithms ran in the place of the library's; -1: the library's */
+} pto_collective_row_t;
+
+enum { PTO_COLLECTIVES_NAME_MAX = 256 };
+
+/* Zero it before the first read. Owns everything; free with pto_collectives_fini. */
+typedef struct {
+    size_t count;
+    size_t capacity;
+    pto_collective_row_t *row;
+    int name_count;
+    char **name; /* of strategies and algorithms, known to the registries or not */
+    int provenance_count;
+    pto_provenance_t *provenance;
+    int file_count;
+    char **path;
+} pto_collectives_t;
+
+/* Add a file's rows. On failure `collectives` is as it was before.
+ * Errors: PTO_ERR_IO; _SYNTAX (a line with too few or too many columns, no header); _KEY (an unknown, missing
+ * or duplicate column); _TYPE (text where a number belongs, an unknown collective, implementation or
+ * datatype, a strategy without a name); _RANGE (a time that is not finite and positive, a count below its
+ * least); _TOO_LARGE (more than 256 names); _NOT_APPLICABLE (another machine or MPI library than before);
+ * _MEMORY. All but the first and last with file, line and column. */
+pto_status_t pto_collectives_read(const char *path, pto_collectives_t *collectives, pto_error_t *err);
+
+/* The same from memory; `path` only names the text. */
+pto_status_t pto_collectives_parse(const char *text, size_t text_size, const char *path,
+                                   pto_collectives_t *collectives, pto_error_t *err);
+
+void pto_collectives_fini(pto_collectives_t *collectives);
+
+/* The first file's value of a provenance key; NULL where no file has it. */
+const char *pto_collectives_provenance(const pto_collectives_t *collectives, const char *key);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

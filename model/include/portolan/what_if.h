@@ -1,0 +1,29 @@
+/* What if: one parameter of a machine or of a scenario's layout changed for one run. */
+#ifndef PORTOLAN_WHAT_IF_H
+#define PORTOLAN_WHAT_IF_H
+
+#include "portolan/machine.h"
+#include "portolan/scenario.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Apply the change of `text`, PARAMETER=VALUE, *FACTOR or /FACTOR in the place of VALUE being relative. A
+ * parameter is a key or a group of pto_machine_params, or nodes, gpus_per_node, cores_per_gpu or
+ * owners_per_gpu of the layout; values ending in bytes take suffixes (64KiB). What changes loses its
+ * interval, gets the line PTO_LINE_WHAT_IF and is noted in machine->what_if. A parameter that the machine
+ * lacks is put there by a VALUE.
+ *
+ * The scenario need not be bound, and must be checked and bound afterwards. On an error both stay as they
+ * were. Errors: PTO_ERR_TYPE (no PARAMETER=VALUE, no number), PTO_ERR_NOT_FOUND (no such parameter, with the
+ * nearest known one), PTO_ERR_RANGE (negative, not finite, no whole number where one is needed, ranges that
+ * would overlap), PTO_ERR_MEMORY, and those of pto_scenario_bind. */
+pto_status_t pto_what_if(const char *text, pto_scenario_t *scenario, pto_machine_t *machine,
+                         pto_error_t *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

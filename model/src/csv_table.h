@@ -1,0 +1,89 @@
+/* Tables of measurements in text: `# key=value` lines of provenance, a line of column names, then a row a
+ * line. What a table's columns mean is its own file's; how text is cut up, and how a fault is told with its
+ * place, is here. */
+#ifndef PORTOLAN_CSV_TABLE_H
+#define PORTOLAN_CSV_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "portolan/samples.h"
+
+/* A stretch of the text that is being read. */
+typedef struct {
+    const char *text;
+    size_t size;
+} pto_span_t;
+
+typedef struct pto_csv pto_csv_t;
+
+enum { PTO_CSV_COLUMN_MAX = 16 };
+
+/* One kind of table. The columns of a file may stand in any order. */
+typedef struct {
+    const char *what;          /* "samples", in messages */
+    const char *advice;        /* what to do with files of different machines: "fit them apart" */
+    const char *const *column; /* the required ones first */
+    int column_count;          /* at most PTO_CSV_COLUMN_MAX */
+    int required_count;        /* the others may be missing */
+    pto_status_t (*begin_row)(void *table, int file, pto_error_t *err); /* add one, with every default */
+    pto_status_t (*read_field)(const pto_csv_t *csv, int column, pto_span_t field, void *table);
+} pto_csv_format_t;
+
+/* Where a table's rows come from. */
+typedef struct {
+    int provenance_count;
+    pto_provenance_t *provenance;
+    int file_count;
+    char **path;
+} pto_csv_origin_t;
+
+/* A file that is being read. `line` and `place` (a column of text, from 1) are of the field at hand. */
+struct pto_csv {
+    const pto_csv_format_t *format;
+    const char *path;
+    const char *next;
+    const char *end;
+    int line;
+    int place;
+    int order[PTO_CSV_COLUMN_MAX]; /* of the file's columns */
+    int order_count;               /* 0: no line of column names yet */
+    pto_csv_origin_t *origin;
+    void *table;
+    pto_error_t *err;
+};
+
+/* Read a text; `path` only names it. On failure `origin` is as it was before; rows are the table's to drop.
+ * Errors: PTO_ERR_SYNTAX (too few or too many columns, no header, a zero byte), _KEY (an unknown, missing or
+ * duplicate column), _NOT_APPLICABLE (another `machine` or `mpi` than before), _MEMORY, and those of
+ * read_field. */
+pto_status_t pto_csv_parse(const pto_csv_format_t *format, const char *text, size_t text_size,
+                           const char *path, pto_csv_origin_t *origin, void *table, pto_error_t *err);
+/* Give back what was added since there were `provenance` lines and `files` files. */
+void pto_csv_roll_back(pto_csv_origin_t *origin, int provenance, int files);
+void pto_csv_origin_fini(pto_csv_origin_t *origin);
+
+/* The largest file that is read. */
+enum { PTO_CSV_BYTES_MAX = 1 << 30 };
+
+/* For read_field: the field's value, or the fault at its place. PTO_ERR_TYPE, PTO_ERR_RANGE. */
+pto_status_t pto_csv_bad_field(const pto_csv_t *csv, int column, pto_span_t field, pto_status_t status,
+                               const char *wanted);
+pto_status_t pto_csv_whole(const pto_csv_t *csv, int column, pto_span_t field, int64_t least, int64_t *value);
+/* The same for what an int32_t holds. */
+pto_status_t pto_csv_count(const pto_csv_t *csv, int column, pto_span_t field, int64_t least, int32_t *value);
+pto_status_t pto_csv_seconds(const pto_csv_t *csv, int column, pto_span_t field, double *value);
+/* The index of one of `names`; `wanted` is what the message says should be there. */
+pto_status_t pto_csv_name(const pto_csv_t *csv, int column, pto_span_t field, const char *const *names,
+                          int count, const char *wanted, uint8_t *value);
+
+/* Index of `span` among `names`, or -1. */
+int pto_span_find(pto_span_t span, const char *const *names, int count);
+/* NULL where memory is out. */
+char *pto_span_copy(pto_span_t span);
+
+/* The first file's value of a provenance key; NULL where no file has it. */
+const char *pto_csv_provenance(const pto_provenance_t *provenance, int count, const char *key);
+
+#endif

@@ -1,0 +1,167 @@
+/* A machine's numbers by key, for changing one of them and for asking what would change with it. The keys are
+ * those of the machine file, dots between their levels. */
+#include "portolan/machine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct {
+    pto_machine_param_t *param;
+    int count;
+    int capacity;
+    bool failed;
+} list_t;
+
+/* Where in the file a number stands: `row` is empty where a table has no rows. */
+typedef struct {
+    const char *base;
+    const char *row;
+} place_t;
+
+enum { BASE_MAX = 40, ROW_MAX = 32 };
+
+static pto_machine_param_t *add(list_t *list, place_t place, const char *leaf) {
+    static pto_machine_param_t nowhere;
+    if (list->count == list->capacity && !list->failed) {
+        int capacity = list->capacity > 0 ? 2 * list->capacity : 64;
+        pto_machine_param_t *grown = realloc(list->param, (size_t)capacity * sizeof *grown);
+        list->failed = !grown;
+        if (grown) {
+            list->param = grown;
+            list->capacity = capacity;
+        }
+    }
+    if (list->failed)
+        return &nowhere;
+    pto_machine_param_t *param = &list->param[list->count++];
+    *param = (pto_machine_param_t){0};
+    snprintf(param->key, sizeof param->key, "%s%s%s.%s", place.base, *place.row ? "." : "", place.row, leaf);
+    snprintf(param->group, sizeof param->group, "%s.%s", place.base, leaf);
+    return param;
+}
+
+static void add_pair(list_t *list, place_t place, const char *second_leaf, pto_param_t *alpha_s,
+                     pto_param_t *second) {
+    pto_machine_param_t *param = add(list, place, "alpha_s");
+    param->param = alpha_s;
+    param->partner = second;
+    param = add(list, place, second_leaf);
+    param->param = second;
+    param->partner = alpha_s;
+}
+
+static void add_postal(list_t *list, place_t place, pto_postal_t *postal) {
+    add_pair(list, place, "beta_s_per_byte", &postal->alpha_s, &postal->beta_s_per_byte);
+}
+
+static void add_pieces(list_t *list, const char *what, pto_message_cost_t *cost) {
+    char base[BASE_MAX];
+    for (int i = 0; i < cost->count; i++) {
+        snprintf(base, sizeof base, "%s.%s", what, pto_protocol_name(cost->piece[i].protocol));
+        add_postal(list, (place_t){base, ""}, &cost->piece[i].postal);
+        if (i + 1 < cost->count)
+            add(list, (place_t){base, ""}, "below_bytes")->number = &cost->piece[i].below_bytes;
+    }
+}
+
+static void add_messages(list_t *list, pto_machine_t *machine) {
+    char base[BASE_MAX];
+    for (int space = 0; space < PTO_SPACE_COUNT; space++)
+        for (int level = 0; level < PTO_LEVEL_COUNT; level++) {
+            snprintf(base, sizeof base, "messages.%s.%s", pto_space_name((pto_space_t)space),
+                     pto_level_name((pto_level_t)level));
+            add_pieces(list, base, &machine->messages[space][level]);
+        }
+}
+
+static void add_reaches(list_t *list, const char *what, pto_postal_t *postal) {
+    char base[BASE_MAX];
+    for (int reach = 0; reach < PTO_REACH_COUNT; reach++) {
+        snprintf(base, sizeof base, "%s.%s", what, pto_reach_name((pto_reach_t)reach));
+        add_postal(list, (place_t){base, ""}, &postal[reach]);
+    }
+}
+
+static void add_copies(list_t *list, pto_machine_t *machine) {
+    char base[BASE_MAX], row[ROW_MAX];
+    for (int kind = 0; kind < PTO_COPY_COUNT; kind++) {
+        snprintf(base, sizeof base, "copies.%s", pto_copy_kind_name((pto_copy_kind_t)kind));
+        add_reaches(list, base, machine->copies[kind]);
+    }
+    for (int kind = 0; kind < PTO_COPY_COUNT; kind++) {
+        snprintf(base, sizeof base, "copies.shared.%s", pto_copy_kind_name((pto_copy_kind_t)kind));
+        for (int i = 0; i < machine->shared_copy_count[kind]; i++) {
+            pto_shared_copy_t *shared = &machine->shared_copies[kind][i];
+            int end = snprintf(row, sizeof row, "%d%s", shared->procs, shared->strided ? ".strided" : "");
+            if (shared->from_bytes > 0 || shared->below_bytes != INT64_MAX)
+                snprintf(row + end, sizeof row - (size_t)end, ".from_%lld", (long long)shared->from_bytes);
+            add_postal(list, (place_t){base, row}, &shared->postal);
+        }
+        snprintf(base, sizeof base, "copies.pageable.%s", pto_copy_kind_name((pto_copy_kind_t)kind));
+        add_postal(list, (place_t){base, ""}, &machine->pageable[kind]);
+    }
+}
+
+/* One piece without limits is how a file writes a cost for all sizes; a machine without one could have it. */
+static void add_reduce(list_t *list, const char *space, pto_reduce_cost_t *cost) {
+    char base[BASE_MAX], row[ROW_MAX];
+    snprintf(base, sizeof base, "reduce.%s", space);
+    if (cost->count <= 1)
+        add_postal(list, (place_t){base, ""}, &cost->piece[0].postal);
+    for (int i = 0; i < cost->count && cost->count > 1; i++) {
+        snprintf(row, sizeof row, "from_%lld", (long long)cost->piece[i].from_bytes);
+        add_postal(list, (place_t){base, row}, &cost->piece[i].postal);
+        if (i + 1 < cost->count)
+            add(list, (place_t){base, row}, "below_bytes")->number = &cost->piece[i].below_bytes;
+    }
+}
+
+static void add_spaces(list_t *list, pto_machine_t *machine) {
+    char base[BASE_MAX];
+    for (int space = 0; space < PTO_SPACE_COUNT; space++) {
+        const char *name = pto_space_name((pto_space_t)space);
+        snprintf(base, sizeof base, "injection.%s", name);
+        add(list, (place_t){base, ""}, "s_per_byte")->param = &machine->injection_s_per_byte[space];
+        add(list, (place_t){base, ""}, "s_per_message")->param = &machine->injection_s_per_message[space];
+        add_reduce(list, name, &machine->reduce[space]);
+        snprintf(base, sizeof base, "per_message.%s", name);
+        add_pieces(list, base, &machine->per_message[space]);
+    }
+}
+
+static void add_single(list_t *list, pto_machine_t *machine) {
+    const struct {
+        const char *base;
+        const char *leaf;
+        pto_param_t *param;
+    } single[] = {
+        {"network", "contention", &machine->contention},
+        {"signals", "flag_s", &machine->signal_s},
+        {"signals", "event_s", &machine->event_s},
+        {"launch", "kernel_s", &machine->kernel_launch_s},
+        {"memory", "gpu_bytes", &machine->gpu_memory_bytes},
+        {"memory", "host_bytes", &machine->host_memory_bytes},
+    };
+    for (size_t i = 0; i < sizeof single / sizeof *single; i++)
+        add(list, (place_t){single[i].base, ""}, single[i].leaf)->param = single[i].param;
+    add(list, (place_t){"node", ""}, "sockets")->number = &machine->node.sockets;
+    add(list, (place_t){"node", ""}, "gpus")->number = &machine->node.gpus;
+    add(list, (place_t){"node", ""}, "cores")->number = &machine->node.cores;
+}
+
+pto_status_t pto_machine_params(pto_machine_t *machine, pto_machine_param_t **param, int *param_count,
+                                pto_error_t *err) {
+    list_t list = {0};
+    add_messages(&list, machine);
+    add_spaces(&list, machine);
+    add_copies(&list, machine);
+    add_reaches(&list, "peer", machine->peer);
+    add_single(&list, machine);
+    if (list.failed) {
+        free(list.param);
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a machine's parameters");
+    }
+    *param = list.param;
+    *param_count = list.count;
+    return PTO_OK;
+}

@@ -1,0 +1,379 @@
+/* From rows of measured collectives to cells: which rows are compared, which stand together, and what each
+ * strategy's time is. score_metrics.c says what the cells come to. */
+#include "portolan/score.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *pto_statistic_name(pto_statistic_t statistic) {
+    return statistic == PTO_STATISTIC_MIN ? "min" : "median";
+}
+
+pto_score_options_t pto_score_defaults(const pto_collectives_t *collectives) {
+    int by_validate = 0, last = -1;
+    for (int i = 0; i < collectives->provenance_count; i++) {
+        const pto_provenance_t *said = &collectives->provenance[i];
+        if (strcmp(said->key, "portolan") == 0 && said->file != last) {
+            by_validate++;
+            last = said->file;
+        }
+    }
+    bool repeats = by_validate > 0 && by_validate == collectives->file_count;
+    return (pto_score_options_t){.statistic = repeats ? PTO_STATISTIC_MEDIAN : PTO_STATISTIC_MIN,
+                                 .min_bytes = 64,
+                                 .clear_margin = 0.1};
+}
+
+/* --- which rows are compared ---------------------------------------------------------------------------- */
+
+/* A row that is. */
+typedef struct {
+    const pto_collective_row_t *row;
+    const pto_strategy_t *strategy;
+    const char *algorithm;
+} entry_t;
+
+typedef struct {
+    const pto_collectives_t *collectives;
+    pto_score_t *score;
+    entry_t *entry;
+    int64_t entry_count;
+    int64_t cell_capacity;
+    pto_error_t *err;
+} work_t;
+
+static pto_status_t out_of_memory(pto_error_t *err) {
+    return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for cells");
+}
+
+static pto_status_t note(work_t *work, int64_t count, const char *text) {
+    pto_score_t *score = work->score;
+    for (int i = 0; i < score->note_count; i++)
+        if (strcmp(score->note[i].text, text) == 0) {
+            score->note[i].count += count;
+            return PTO_OK;
+        }
+    pto_score_note_t *grown = realloc(score->note, ((size_t)score->note_count + 1) * sizeof *grown);
+    if (!grown)
+        return out_of_memory(work->err);
+    score->note = grown;
+    pto_score_note_t *added = &grown[score->note_count++];
+    added->count = count;
+    snprintf(added->text, sizeof added->text, "%s", text);
+    return PTO_OK;
+}
+
+/* The provenance line that says that the split strategies of the row's implementation did something else. */
+static const pto_provenance_t *caveat_on(const pto_collectives_t *collectives,
+                                         const pto_collective_row_t *row) {
+    char key[64];
+    snprintf(key, sizeof key, "caveat_%s_split", pto_implementation_name(row->implementation));
+    for (int i = 0; i < collectives->provenance_count; i++)
+        if (collectives->provenance[i].file == row->file && strcmp(collectives->provenance[i].key, key) == 0)
+            return &collectives->provenance[i];
+    return NULL;
+}
+
+static bool is_skipped(const pto_score_options_t *options, const pto_collective_row_t *row,
+                       const pto_strategy_t *strategy) {
+    for (int i = 0; i < options->skip_count; i++)
+        if (options->skip[i].implementation == row->implementation && options->skip[i].strategy == strategy)
+            return true;
+    return false;
+}
+
+/* Why a row is not compared; false: it is. */
+static bool left_out(const work_t *work, const pto_collective_row_t *row, const pto_strategy_t *strategy,
+                     char *why, size_t why_size) {
+    const pto_collectives_t *collectives = work->collectives;
+    const char *name = collectives->name[row->strategy];
+    const char *implementation = pto_implementation_name(row->implementation);
+    const pto_provenance_t *caveat = strategy && strategy->splits ? caveat_on(collectives, row) : NULL;
+    if (!strategy)
+        snprintf(why, why_size, "%s: no strategy of that name is known", name);
+    else if (row->collective == PTO_COLLECTIVE_MESSAGES)
+        snprintf(why, why_size, "messages: the format does not say how many each GPU sent");
+    else if (caveat)
+        snprintf(why, why_size, "%s with %s: %s:%d says that they did something else", implementation, name,
+                 collectives->path[caveat->file], caveat->line);
+    else if (is_skipped(&work->score->options, row, strategy))
+        snprintf(why, why_size, "%s with %s: as asked", implementation, name);
+    else if (!strategy->splits && row->procs_per_gpu != row->owners_per_gpu)
+        snprintf(why, why_size, "%s: it does not split, so procs_per_gpu should be owners_per_gpu", name);
+    else
+        return false;
+    return true;
+}
+
+static pto_status_t take_entries(work_t *work) {
+    const pto_collectives_t *collectives = work->collectives;
+    const pto_strategy_t *known[PTO_COLLECTIVES_NAME_MAX] = {0};
+    for (int i = 0; i < collectives->name_count; i++)
+        if (pto_strategy_find(collectives->name[i], &known[i], NULL) != PTO_OK)
+            known[i] = NULL;
+    work->entry = calloc(collectives->count + 1, sizeof *work->entry);
+    if (!work->entry)
+        return out_of_memory(work->err);
+    pto_status_t status = PTO_OK;
+    for (size_t i = 0; i < collectives->count && status == PTO_OK; i++) {
+        const pto_collective_row_t *row = &collectives->row[i];
+        char why[PTO_ERROR_MESSAGE_MAX];
+        if (row->bytes < work->score->options.min_bytes)
+            continue;
+        if (left_out(work, row, known[row->strategy], why, sizeof why))
+            status = note(work, 1, why);
+        else
+            work->entry[work->entry_count++] = (entry_t){
+                row, known[row->strategy], row->algorithm >= 0 ? collectives->name[row->algorithm] : NULL};
+    }
+    return status;
+}
+
+/* --- which rows stand together -------------------------------------------------------------------------- */
+
+static int order_of(int64_t a, int64_t b) { return (a > b) - (a < b); }
+
+/* All but the strategy and its processes. */
+static int compare_places(const entry_t *a, const entry_t *b) {
+    const pto_collective_row_t *x = a->row, *y = b->row;
+    const int order[] = {order_of(x->collective, y->collective),
+                         order_of(x->implementation, y->implementation),
+                         order_of(a->algorithm != NULL, b->algorithm != NULL),
+                         order_of(x->datatype, y->datatype),
+                         order_of(x->nodes, y->nodes),
+                         order_of(x->gpus_per_node, y->gpus_per_node),
+                         order_of(x->owners_per_gpu, y->owners_per_gpu),
+                         order_of(x->bytes, y->bytes)};
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+        if (order[i] != 0)
+            return order[i];
+    return 0;
+}
+
+static int registry_index(const pto_strategy_t *strategy) {
+    int index = 0;
+    while (pto_strategy_at(index) != strategy)
+        index++;
+    return index;
+}
+
+static int compare_candidates(const entry_t *a, const entry_t *b) {
+    int order = order_of(registry_index(a->strategy), registry_index(b->strategy));
+    if (order == 0 && a->algorithm && b->algorithm)
+        order = strcmp(a->algorithm, b->algorithm);
+    return order;
+}
+
+static int compare_runs(const entry_t *a, const entry_t *b) {
+    int order = order_of(a->row->file, b->row->file);
+    return order != 0 ? order : order_of(a->row->run, b->row->run);
+}
+
+/* By cell, then candidate, then run. */
+static int compare_entries(const void *left, const void *right) {
+    const entry_t *a = left, *b = right;
+    int order = compare_places(a, b);
+    if (order == 0)
+        order = compare_candidates(a, b);
+    if (order == 0)
+        order = order_of(a->row->procs_per_gpu, b->row->procs_per_gpu);
+    return order != 0 ? order : compare_runs(a, b);
+}
+
+static double statistic_of(pto_statistic_t statistic, const entry_t *entry, int64_t count, double *scratch) {
+    for (int64_t i = 0; i < count; i++)
+        scratch[i] = entry[i].row->seconds;
+    return pto_quantile(scratch, count, statistic == PTO_STATISTIC_MIN ? 0 : 0.5);
+}
+
+/* One candidate's entries, run by run. */
+typedef struct {
+    const entry_t *entry;
+    int64_t count;
+} stretch_t;
+
+/* A run's entries of a candidate. Runs are asked for in their order, and what lies before is dropped. */
+static stretch_t run_of(stretch_t *candidate, const entry_t *run) {
+    while (candidate->count > 0 && compare_runs(candidate->entry, run) < 0) {
+        candidate->entry++;
+        candidate->count--;
+    }
+    stretch_t found = {candidate->entry, 0};
+    while (found.count < candidate->count && compare_runs(&candidate->entry[found.count], run) == 0)
+        found.count++;
+    return found;
+}
+
+/* The fastest candidate of a run, or -1 where one is missing. Files joined from several jobs may hold a run
+ * several times: its times are one by the same statistic. */
+static int fastest_of_run(pto_statistic_t statistic, stretch_t *candidate, int count, const entry_t *run,
+                          double *scratch) {
+    int fastest = -1;
+    double least_s = 0;
+    for (int c = 0; c < count; c++) {
+        stretch_t found = run_of(&candidate[c], run);
+        if (found.count == 0)
+            return -1;
+        double seconds = statistic_of(statistic, found.entry, found.count, scratch);
+        if (fastest < 0 || seconds < least_s) {
+            fastest = c;
+            least_s = seconds;
+        }
+    }
+    return fastest;
+}
+
+/* Uses up the candidates. */
+static pto_status_t fill_floor(pto_score_cell_t *cell, pto_statistic_t statistic, stretch_t *candidate,
+                               double *scratch, pto_error_t *err) {
+    const stretch_t first = candidate[0];
+    cell->floor_pick = calloc((size_t)first.count, sizeof *cell->floor_pick);
+    if (!cell->floor_pick)
+        return out_of_memory(err);
+    for (int64_t i = 0; i < first.count; i++) {
+        if (i > 0 && compare_runs(&first.entry[i - 1], &first.entry[i]) == 0)
+            continue;
+        int fastest = fastest_of_run(statistic, candidate, cell->candidate_count, &first.entry[i], scratch);
+        if (fastest >= 0)
+            cell->floor_pick[cell->floor_count++] = fastest;
+    }
+    if (cell->floor_count < 2) /* against itself one run is always right */
+        cell->floor_count = 0;
+    return PTO_OK;
+}
+
+static void cell_fini(pto_score_cell_t *cell) {
+    free(cell->candidate);
+    free(cell->prediction);
+    free(cell->floor_pick);
+}
+
+static pto_status_t fill_cell(work_t *work, stretch_t *candidate, int count, int64_t entry_max,
+                              pto_score_cell_t *cell) {
+    pto_statistic_t statistic = work->score->options.statistic;
+    double *scratch = calloc((size_t)entry_max, sizeof *scratch);
+    cell->candidate = calloc((size_t)count, sizeof *cell->candidate);
+    cell->prediction = calloc((size_t)count, sizeof *cell->prediction);
+    cell->candidate_count = count;
+    if (!scratch || !cell->candidate || !cell->prediction) {
+        free(scratch);
+        return out_of_memory(work->err);
+    }
+    for (int c = 0; c < count; c++)
+        cell->candidate[c] =
+            (pto_score_candidate_t){candidate[c].entry->strategy, candidate[c].entry->algorithm,
+                                    statistic_of(statistic, candidate[c].entry, candidate[c].count, scratch)};
+    pto_status_t status = fill_floor(cell, statistic, candidate, scratch, work->err);
+    free(scratch);
+    if (status == PTO_OK)
+        pto_score_rank(cell, work->score->options.clear_margin);
+    return status;
+}
+
+/* A further cell of the score; NULL where memory is out. */
+static pto_score_cell_t *add_cell(work_t *work) {
+    pto_score_t *score = work->score;
+    if (score->cell_count == work->cell_capacity) {
+        int64_t capacity = work->cell_capacity > 0 ? 2 * work->cell_capacity : 64;
+        pto_score_cell_t *grown = realloc(score->cell, (size_t)capacity * sizeof *grown);
+        if (!grown)
+            return NULL;
+        score->cell = grown;
+        work->cell_capacity = capacity;
+    }
+    return &score->cell[score->cell_count++];
+}
+
+/* The cell of a group of rows with `procs` processes per GPU of the strategies that split. `stretch` has room
+ * for all candidates. */
+static pto_status_t make_cell(work_t *work, const entry_t *group, int64_t group_count, int64_t procs,
+                              stretch_t *stretch) {
+    int count = 0;
+    int64_t rows = 0;
+    for (int64_t i = 0; i < group_count; i++) {
+        if (group[i].strategy->splits && group[i].row->procs_per_gpu != procs)
+            continue;
+        if (count == 0 || compare_candidates(stretch[count - 1].entry, &group[i]) != 0)
+            stretch[count++] = (stretch_t){&group[i], 0};
+        stretch[count - 1].count++;
+        rows++;
+    }
+    if (count < 2)
+        return note(work, rows, "one strategy alone: nothing to compare it with");
+    const pto_collective_row_t *row = group->row;
+    pto_score_cell_t *cell = add_cell(work);
+    if (!cell)
+        return out_of_memory(work->err);
+    *cell = (pto_score_cell_t){.collective = row->collective,
+                               .implementation = row->implementation,
+                               .datatype = row->datatype,
+                               .own_algorithms = group->algorithm != NULL,
+                               .nodes = row->nodes,
+                               .gpus_per_node = row->gpus_per_node,
+                               .owners_per_gpu = row->owners_per_gpu,
+                               .procs_per_gpu = procs,
+                               .bytes = row->bytes,
+                               .picked = -1};
+    return fill_cell(work, stretch, count, rows, cell);
+}
+
+/* The least number of processes of a split strategy above `above`; 0 where there is none. */
+static int64_t next_procs(const entry_t *group, int64_t group_count, int64_t above) {
+    int64_t next = 0;
+    for (int64_t i = 0; i < group_count; i++) {
+        int64_t procs = group[i].row->procs_per_gpu;
+        if (group[i].strategy->splits && procs > above && (next == 0 || procs < next))
+            next = procs;
+    }
+    return next;
+}
+
+static pto_status_t make_group(work_t *work, const entry_t *group, int64_t group_count) {
+    stretch_t *stretch = calloc((size_t)group_count, sizeof *stretch);
+    if (!stretch)
+        return out_of_memory(work->err);
+    int64_t procs = next_procs(group, group_count, 0);
+    pto_status_t status =
+        procs > 0 ? PTO_OK : make_cell(work, group, group_count, group->row->owners_per_gpu, stretch);
+    for (; procs > 0 && status == PTO_OK; procs = next_procs(group, group_count, procs))
+        status = make_cell(work, group, group_count, procs, stretch);
+    free(stretch);
+    return status;
+}
+
+static pto_status_t make_cells(work_t *work) {
+    pto_status_t status = PTO_OK;
+    qsort(work->entry, (size_t)work->entry_count, sizeof *work->entry, compare_entries);
+    for (int64_t from = 0, to; from < work->entry_count && status == PTO_OK; from = to) {
+        to = from + 1;
+        while (to < work->entry_count && compare_places(&work->entry[from], &work->entry[to]) == 0)
+            to++;
+        status = make_group(work, &work->entry[from], to - from);
+    }
+    return status;
+}
+
+pto_status_t pto_score_collect(const pto_collectives_t *collectives, const pto_score_options_t *options,
+                               pto_score_t *score, pto_error_t *err) {
+    pto_score_t made = {.options = *options};
+    work_t work = {.collectives = collectives, .score = &made, .err = err};
+    pto_status_t status = take_entries(&work);
+    if (status == PTO_OK)
+        status = make_cells(&work);
+    free(work.entry);
+    if (status == PTO_OK)
+        *score = made;
+    else
+        pto_score_fini(&made);
+    return status;
+}
+
+void pto_score_fini(pto_score_t *score) {
+    for (int64_t i = 0; i < score->cell_count; i++)
+        cell_fini(&score->cell[i]);
+    free(score->cell);
+    free(score->note);
+    free(score->unpriced);
+    *score = (pto_score_t){0};
+}

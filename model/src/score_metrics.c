@@ -1,0 +1,141 @@
+/* What the cells come to: how often the best strategy is picked, what a wrong pick costs, and how far
+ * predictions are from what was measured. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "portolan/score.h"
+
+const char *pto_picker_name(pto_picker_t picker) {
+    static const char *const name[] = {"model", "floor", "always"};
+    return picker < PTO_PICKER_COUNT ? name[picker] : "nobody";
+}
+
+static int by_value(const void *left, const void *right) {
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+double pto_quantile(double *value, int64_t count, double fraction) {
+    if (count == 0)
+        return 0;
+    qsort(value, (size_t)count, sizeof *value, by_value);
+    double place = fraction * (double)(count - 1);
+    int64_t below = (int64_t)floor(place);
+    if (below >= count - 1)
+        return value[count - 1];
+    return value[below] + (place - (double)below) * (value[below + 1] - value[below]);
+}
+
+/* Values in the making. */
+typedef struct {
+    double *value;
+    int64_t count;
+} values_t;
+
+typedef struct {
+    values_t regret;
+    values_t error;
+    double regret_sum;
+} tally_t;
+
+static bool is_in(const pto_score_filter_t *filter, const pto_score_cell_t *cell) {
+    return cell->picked >= 0 &&
+           (filter->collective == PTO_COLLECTIVE_COUNT || filter->collective == cell->collective) &&
+           (filter->implementation == PTO_IMPLEMENTATION_COUNT ||
+            filter->implementation == cell->implementation) &&
+           (filter->nodes == 0 || filter->nodes == cell->nodes);
+}
+
+static int find_candidate(const pto_score_cell_t *cell, const pto_strategy_t *strategy) {
+    for (int c = 0; c < cell->candidate_count; c++)
+        if (cell->candidate[c].strategy == strategy)
+            return c;
+    return -1;
+}
+
+/* The picks of a picker in a cell; one unless it is the floor. */
+static int picks_of(const pto_score_cell_t *cell, pto_picker_t picker, const pto_strategy_t *strategy,
+                    int *single, const int **pick) {
+    *pick = single;
+    if (picker == PTO_PICKER_FLOOR) {
+        *pick = cell->floor_pick;
+        return cell->floor_count;
+    }
+    *single = picker == PTO_PICKER_MODEL ? cell->picked : find_candidate(cell, strategy);
+    return *single >= 0 ? 1 : 0;
+}
+
+static void add_picks(const pto_score_cell_t *cell, const int *pick, int count, tally_t *tally,
+                      pto_score_summary_t *summary) {
+    double right = 0, regret_sum = 0;
+    for (int i = 0; i < count; i++) {
+        double regret = pto_score_regret(cell, pick[i]);
+        right += regret <= 0;
+        regret_sum += regret;
+        tally->regret.value[tally->regret.count++] = regret;
+        summary->regret_max = fmax(summary->regret_max, regret);
+    }
+    summary->cells++;
+    summary->right += right / count;
+    summary->clear_cells += cell->clear;
+    summary->clear_right += cell->clear ? right / count : 0;
+    tally->regret_sum += regret_sum / count;
+}
+
+static void add_errors(const pto_score_cell_t *cell, const pto_strategy_t *strategy, tally_t *tally) {
+    for (int c = 0; c < cell->candidate_count; c++) {
+        const pto_prediction_t *prediction = &cell->prediction[c];
+        if (prediction->applicable && (!strategy || cell->candidate[c].strategy == strategy))
+            tally->error.value[tally->error.count++] =
+                fabs(prediction->price.seconds / cell->candidate[c].measured_s - 1);
+    }
+}
+
+static pto_status_t make_room(const pto_score_t *score, tally_t *tally, pto_error_t *err) {
+    size_t picks = 1, pairs = 1;
+    for (int64_t i = 0; i < score->cell_count; i++) {
+        picks += (size_t)score->cell[i].floor_count + 1;
+        pairs += (size_t)score->cell[i].candidate_count;
+    }
+    tally->regret.value = calloc(picks, sizeof *tally->regret.value);
+    tally->error.value = calloc(pairs, sizeof *tally->error.value);
+    if (!tally->regret.value || !tally->error.value)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a summary");
+    return PTO_OK;
+}
+
+static void close_tally(tally_t *tally, pto_score_summary_t *summary) {
+    summary->regret_mean = summary->cells > 0 ? tally->regret_sum / (double)summary->cells : 0;
+    summary->regret_95 = pto_quantile(tally->regret.value, tally->regret.count, 0.95);
+    summary->pairs = tally->error.count;
+    summary->error_median = pto_quantile(tally->error.value, tally->error.count, 0.5);
+    summary->error_90 = pto_quantile(tally->error.value, tally->error.count, 0.9);
+}
+
+pto_status_t pto_score_summarise(const pto_score_t *score, const pto_score_filter_t *filter,
+                                 pto_picker_t picker, const pto_strategy_t *strategy,
+                                 pto_score_summary_t *summary, pto_error_t *err) {
+    tally_t tally = {0};
+    pto_score_summary_t made = {0};
+    pto_status_t status = make_room(score, &tally, err);
+    for (int64_t i = 0; i < score->cell_count && status == PTO_OK; i++) {
+        const pto_score_cell_t *cell = &score->cell[i];
+        int single = -1;
+        const int *pick = NULL;
+        if (!is_in(filter, cell))
+            continue;
+        int count = picks_of(cell, picker, strategy, &single, &pick);
+        if (count > 0)
+            add_picks(cell, pick, count, &tally, &made);
+        made.toss_ups += picker == PTO_PICKER_MODEL && cell->toss_up;
+        if (picker != PTO_PICKER_FLOOR)
+            add_errors(cell, picker == PTO_PICKER_ALWAYS ? strategy : NULL, &tally);
+    }
+    if (status == PTO_OK) {
+        close_tally(&tally, &made);
+        *summary = made;
+    }
+    free(tally.regret.value);
+    free(tally.error.value);
+    return status;
+}

@@ -1,0 +1,216 @@
+/* portolan simulate: what each strategy takes at every point by simulation, and where the time went. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "options.h"
+#include "portolan/simulate.h"
+#include "table.h"
+#include "trace.h"
+
+static const char usage[] =
+    "usage: portolan simulate [SCENARIO.yaml] [OPTIONS]\n"
+    "\n"
+    "Prints what `portolan predict` prints, from a simulation of the same plans in which every rank "
+    "competes\n"
+    "for the resources that it uses, and below it where the time went:\n"
+    "\n"
+    "  portolan simulate scenarios/problems/alltoall-summit.yaml\n"
+    "  portolan simulate --machine summit-spectrum --collective alltoall --nodes 4 --bytes 1KiB "
+    "--strategy three_step --trace trace.json\n"
+    "\n"
+    "A trace is of one simulation: chrome://tracing and ui.perfetto.dev show it, a process a node, and in it "
+    "a\n"
+    "thread for each side of a rank and for each shared resource.\n"
+    "\n"
+    "csv: the columns of predict's (the interval stays empty), then for each kind of resource the seconds "
+    "in\n"
+    "which the busiest one was busy, and in which the one that waited longest did.\n";
+
+static bool is_used(const pto_predictions_t *predictions, const pto_simulation_t *simulation, int resource) {
+    for (int64_t cell = 0; cell < predictions->point_count * predictions->strategy_count; cell++)
+        if (predictions->prediction[cell].applicable && simulation[cell].use[resource].busy_s > 0)
+            return true;
+    return false;
+}
+
+/* --- for people ---------------------------------------------------------------------------------------- */
+
+static void print_use(const pto_resource_use_t *use, double seconds) {
+    char text[32];
+    double busy = seconds > 0 ? 100 * use->most_busy_s / seconds : 0;
+    double waiting = seconds > 0 ? 100 * use->most_waiting_s / seconds : 0;
+    snprintf(text, sizeof text, "%.0f/%.0f", busy, waiting);
+    printf(" %8s", text);
+}
+
+static void print_where(const pto_predictions_t *predictions, const pto_simulation_t *simulation) {
+    bool used[PTO_RESOURCE_COUNT];
+    printf(
+        "#\n# Where the time went, in percent of it: the busiest of a kind was busy / the one that waited\n"
+        "# longest waited. send, receive, local: of a rank; inject, eject: of a node; the others: of a "
+        "GPU.\n");
+    printf("# %-10s %-14s", pto_sweep_heading(predictions->sweep), "Strategy");
+    for (int i = 0; i < PTO_RESOURCE_COUNT; i++) {
+        used[i] = is_used(predictions, simulation, i);
+        if (used[i])
+            printf(" %8s", pto_resource_short_name((pto_resource_t)i));
+    }
+    printf("   Messages\n");
+    for (int64_t cell = 0; cell < predictions->point_count * predictions->strategy_count; cell++) {
+        if (!predictions->prediction[cell].applicable)
+            continue;
+        printf("# %-10lld %-14s", (long long)predictions->point[cell / predictions->strategy_count],
+               predictions->strategy[cell % predictions->strategy_count]->name);
+        for (int i = 0; i < PTO_RESOURCE_COUNT; i++)
+            if (used[i])
+                print_use(&simulation[cell].use[i], simulation[cell].seconds);
+        printf("   %lld\n", (long long)simulation[cell].messages);
+    }
+}
+
+/* --- for programs -------------------------------------------------------------------------------------- */
+
+static void print_csv(const pto_predictions_t *predictions, const pto_simulation_t *simulation) {
+    pto_print_changes(stdout, predictions->machine);
+    printf("%s,strategy,algorithm,seconds,low_s,high_s,messages", pto_sweep_kind_name(predictions->sweep));
+    for (int i = 0; i < PTO_RESOURCE_COUNT; i++)
+        printf(",%s_busy_s,%s_waiting_s", pto_resource_name((pto_resource_t)i),
+               pto_resource_name((pto_resource_t)i));
+    putchar('\n');
+    for (int64_t cell = 0; cell < predictions->point_count * predictions->strategy_count; cell++) {
+        const pto_prediction_t *prediction = &predictions->prediction[cell];
+        printf("%lld,%s,", (long long)predictions->point[cell / predictions->strategy_count],
+               predictions->strategy[cell % predictions->strategy_count]->name);
+        if (prediction->applicable)
+            printf("%s,%.9g,,,%lld", prediction->algorithm->name, prediction->price.seconds,
+                   (long long)simulation[cell].messages);
+        else
+            printf(",,,,");
+        for (int i = 0; i < PTO_RESOURCE_COUNT; i++)
+            if (prediction->applicable)
+                printf(",%.9g,%.9g", simulation[cell].use[i].most_busy_s,
+                       simulation[cell].use[i].most_waiting_s);
+            else
+                printf(",,");
+        putchar('\n');
+    }
+}
+
+static void print_json_use(pto_resource_t resource, const pto_resource_use_t *use) {
+    printf("\n    {\"resource\": \"%s\", \"of\": \"%s\", \"count\": %lld, \"busy_s\": %.9g, \"waiting_s\": "
+           "%.9g, "
+           "\"most_busy_s\": %.9g, \"busiest\": %lld, \"most_waiting_s\": %.9g, \"most_waiting\": %lld}",
+           pto_resource_name(resource), pto_resource_owner(resource), (long long)use->count, use->busy_s,
+           use->waiting_s, use->most_busy_s, (long long)use->busiest, use->most_waiting_s,
+           (long long)use->most_waiting);
+}
+
+static void print_json(const pto_predictions_t *predictions, const pto_simulation_t *simulation) {
+    printf("{\"machine\": ");
+    pto_print_json_string(stdout, predictions->machine->name);
+    pto_print_changes_json(stdout, predictions->machine);
+    printf(", \"collective\": \"%s\", \"simulations\": [",
+           pto_collective_name(predictions->scenario->collective));
+    for (int64_t cell = 0; cell < predictions->point_count * predictions->strategy_count; cell++) {
+        const pto_prediction_t *prediction = &predictions->prediction[cell];
+        printf("%s\n  {\"%s\": %lld, \"strategy\": \"%s\", ", cell ? "," : "",
+               pto_sweep_kind_name(predictions->sweep),
+               (long long)predictions->point[cell / predictions->strategy_count],
+               predictions->strategy[cell % predictions->strategy_count]->name);
+        if (!prediction->applicable) {
+            printf("\"reason\": ");
+            pto_print_json_string(stdout, prediction->reason);
+            putchar('}');
+            continue;
+        }
+        printf("\"algorithm\": \"%s\", \"seconds\": %.9g, \"slowest_rank\": %lld, \"messages\": %lld, "
+               "\"most_in_flight\": %lld, \"resources\": [",
+               prediction->algorithm->name, prediction->price.seconds,
+               (long long)simulation[cell].slowest_rank, (long long)simulation[cell].messages,
+               (long long)simulation[cell].most_in_flight);
+        for (int i = 0, printed = 0; i < PTO_RESOURCE_COUNT; i++) {
+            if (simulation[cell].use[i].busy_s <= 0)
+                continue;
+            printf("%s", printed++ ? "," : "");
+            print_json_use((pto_resource_t)i, &simulation[cell].use[i]);
+        }
+        printf("]}");
+    }
+    printf("\n]}\n");
+}
+
+/* --- the command --------------------------------------------------------------------------------------- */
+
+/* A trace holds one simulation: PTO_EXIT_USAGE, with what to do, where the scenario asks for more. */
+static int check_trace(const pto_options_t *options) {
+    const pto_strategy_t **strategy;
+    int strategies;
+    pto_error_t err = {0};
+    if (!options->trace)
+        return -1;
+    if (pto_scenario_strategies(&options->scenario, &strategy, &strategies, &err) != PTO_OK)
+        return pto_report_error(&err);
+    free(strategy);
+    int64_t points = pto_scenario_points(&options->scenario);
+    if (points * strategies == 1)
+        return -1;
+    fprintf(stderr,
+            "portolan: --trace: a trace is of one simulation, and this scenario has %d strategies at %lld "
+            "points; --strategy NAME and a single --%s choose\n",
+            strategies, (long long)points, pto_sweep_kind_name(pto_scenario_sweep(&options->scenario)));
+    return PTO_EXIT_USAGE;
+}
+
+static int print_all(const pto_options_t *options, const pto_predictions_t *predictions,
+                     const pto_simulation_t *simulation) {
+    if (options->format == PTO_FORMAT_CSV) {
+        print_csv(predictions, simulation);
+    } else if (options->format == PTO_FORMAT_JSON) {
+        print_json(predictions, simulation);
+    } else {
+        pto_print_table(stdout, "simulate", predictions);
+        print_where(predictions, simulation);
+    }
+    return pto_flush_output();
+}
+
+static int simulate(const pto_options_t *options) {
+    pto_error_t err = {0};
+    pto_predictions_t predictions;
+    pto_simulation_t *simulation;
+    pto_trace_t *trace = NULL;
+    pto_simulate_options_t how = {.limit = options->limit};
+    if (options->trace) {
+        if (pto_trace_create(options->trace, &options->scenario.layout, options->trace_events, &trace,
+                             &err) != PTO_OK)
+            return pto_report_error(&err);
+        how.visit = pto_trace_visit;
+        how.context = trace;
+    }
+    pto_status_t status =
+        pto_simulate_scenario(&options->scenario, &options->machine, &how, &predictions, &simulation, &err);
+    pto_error_t *trace_err = status == PTO_OK ? &err : NULL;
+    bool traced = !trace || pto_trace_close(trace, trace_err) == PTO_OK;
+    if (status != PTO_OK)
+        return pto_report_error(&err);
+    int exit_code = traced ? print_all(options, &predictions, simulation) : pto_report_error(&err);
+    pto_predictions_fini(&predictions);
+    free(simulation);
+    return exit_code;
+}
+
+static int run(int argc, char **argv) {
+    pto_options_t options;
+    int exit_code = pto_options_parse(argc, argv, PTO_OPTION_FORMAT | PTO_OPTION_TRACE, usage, &options);
+    if (exit_code >= 0)
+        return exit_code;
+    exit_code = check_trace(&options);
+    if (exit_code < 0)
+        exit_code = simulate(&options);
+    pto_options_fini(&options);
+    return exit_code;
+}
+
+const pto_command_t pto_command_simulate = {
+    .name = "simulate", .summary = "print what each strategy takes by simulation, and where", .run = run};

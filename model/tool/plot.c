@@ -1,0 +1,87 @@
+/* Running gnuplot. The script goes through a pipe, so that nothing but the drawing is written. */
+#include "plot.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { NOT_FOUND = 127 };
+
+void pto_plot_quote(FILE *script, const char *text) {
+    fputc('\'', script);
+    for (; *text != '\0'; text++) {
+        fputs(*text == '\'' ? "'" : "", script);
+        fputc(*text == '\n' ? ' ' : *text, script);
+    }
+    fputc('\'', script);
+}
+
+/* gnuplot's terminal for a file name; NULL: none. */
+static const char *terminal_of(const char *path) {
+    const char *dot = strrchr(path, '.');
+    if (dot != NULL && strcmp(dot, ".svg") == 0) {
+        return "svg";
+    }
+    return dot != NULL && strcmp(dot, ".png") == 0 ? "pngcairo" : NULL;
+}
+
+static pto_status_t no_terminal(const char *path, pto_error_t *err) {
+    return pto_error_set(err, PTO_ERR_TYPE, "'%s' is no name for a drawing: it must end in .svg or .png",
+                         path);
+}
+
+pto_status_t pto_plot_script(const pto_plot_t *plot, const char *path, FILE *script, pto_error_t *err) {
+    const char *terminal = terminal_of(path);
+    if (terminal == NULL) {
+        return no_terminal(path, err);
+    }
+    fprintf(script, "set terminal %s size %d,%d background rgb 'white' noenhanced\nset output ", terminal,
+            plot->width_px, plot->height_px);
+    pto_plot_quote(script, path);
+    fputc('\n', script);
+    plot->write(script, plot->context);
+    fputs("set output\n", script);
+    return PTO_OK;
+}
+
+/* Without a reader on the pipe (no gnuplot) writing would end the process; the exit code tells it instead. */
+static pto_status_t run_gnuplot(const pto_plot_t *plot, const char *path, pto_error_t *err) {
+    void (*before)(int) = signal(SIGPIPE, SIG_IGN);
+    fflush(NULL);
+    FILE *script = popen("command -v gnuplot >/dev/null || exit 127; exec gnuplot >/dev/null", "w");
+    int result = -1;
+    pto_status_t status = PTO_OK;
+    if (script != NULL) {
+        status = pto_plot_script(plot, path, script, err);
+        result = pclose(script);
+    }
+    signal(SIGPIPE, before == SIG_ERR ? SIG_DFL : before);
+    if (status != PTO_OK || result == 0) {
+        return status;
+    }
+    if (WIFEXITED(result) && WEXITSTATUS(result) == NOT_FOUND) {
+        return pto_error_set_at(err, PTO_ERR_IO, path, 1, 1,
+                                "cannot draw it without gnuplot (Debian package gnuplot-nox)");
+    }
+    return pto_error_set_at(err, PTO_ERR_IO, path, 1, 1, "gnuplot could not draw it");
+}
+
+pto_status_t pto_plot_draw(const pto_plot_t *plot, const char *path, pto_error_t *err) {
+    if (terminal_of(path) == NULL) {
+        return no_terminal(path, err);
+    }
+    bool existed = access(path, F_OK) == 0;
+    FILE *file = fopen(path, "a"); /* gnuplot would only say that it failed */
+    if (file == NULL) {
+        return pto_error_set_at(err, PTO_ERR_IO, path, 1, 1, "cannot write: %s", strerror(errno));
+    }
+    fclose(file);
+    pto_status_t status = run_gnuplot(plot, path, err);
+    if (status != PTO_OK && !existed) {
+        unlink(path);
+    }
+    return status;
+}

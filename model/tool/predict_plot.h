@@ -1,0 +1,31 @@
+/* Drawing a prediction: each strategy a line with its interval, measurements as points, the picks below. */
+#ifndef PTO_PREDICT_PLOT_H
+#define PTO_PREDICT_PLOT_H
+
+#include <stddef.h>
+
+#include "plot.h"
+#include "portolan/pick.h"
+
+/* A measurement of one of the prediction's strategies at a value of the swept quantity. */
+typedef struct {
+    int strategy;
+    int64_t at;
+    double seconds;
+} pto_plot_point_t;
+
+/* What is drawn; all of it borrowed. */
+typedef struct {
+    const pto_predictions_t *predictions;
+    const pto_range_t *range;
+    int64_t range_count;
+    const pto_plot_point_t *point;
+    size_t point_count;
+    const char *measured; /* what the points are, for the title; or NULL */
+} pto_predict_plot_t;
+
+/* The drawing of a prediction; `predict_plot` must outlive it. Both axes are logarithmic, so points at 0 are
+ * left out; measurements stand a little left or right of their size, strategy by strategy. */
+pto_plot_t pto_predict_plot(const pto_predict_plot_t *predict_plot);
+
+#endif

@@ -1,0 +1,19 @@
+/* How `portolan score` prints. */
+#ifndef PTO_SCORE_TABLE_H
+#define PTO_SCORE_TABLE_H
+
+#include "options.h"
+#include "portolan/score.h"
+
+typedef struct {
+    pto_format_t format;
+    bool by_nodes;
+    bool cells;
+    bool leave_one_out;
+} score_print_t;
+
+/* Print a predicted score on standard output. Errors: PTO_ERR_MEMORY. */
+pto_status_t score_print(const pto_score_t *score, const pto_collectives_t *collectives,
+                         const pto_machine_t *machine, const score_print_t *how, pto_error_t *err);
+
+#endif

@@ -1,0 +1,124 @@
+/* The Chrome trace format ("Trace Event Format", the JSON object form): complete events (ph X) in
+ * microseconds; a process is a node, and in it a thread is a side of a rank or a shared resource, so that
+ * what lies on one thread never overlaps. */
+#include "trace.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "table.h"
+
+enum { EVENTS_DEFAULT = 1000000, RANK_THREADS = 3, COPY_KINDS = 4, LINKS = 3 };
+
+struct pto_trace {
+    FILE *file;
+    const char *path;
+    pto_layout_t layout;
+    int64_t events_max;
+    int64_t written;
+    int64_t seen;
+    int64_t threads_per_node;
+    bool *named; /* threads that have been given their names, and after those of a node the node itself */
+};
+
+pto_status_t pto_trace_create(const char *path, const pto_layout_t *layout, int64_t events_max,
+                              pto_trace_t **trace, pto_error_t *err) {
+    pto_trace_t *made = calloc(1, sizeof *made);
+    if (!made)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a trace");
+    made->path = path;
+    made->layout = *layout;
+    made->events_max = events_max > 0 ? events_max : EVENTS_DEFAULT;
+    made->threads_per_node =
+        layout->gpus_per_node * (layout->cores_per_gpu * RANK_THREADS + COPY_KINDS) + LINKS;
+    made->named = calloc((size_t)((made->threads_per_node + 1) * layout->nodes), sizeof *made->named);
+    made->file = made->named ? fopen(path, "w") : NULL;
+    if (!made->file) {
+        pto_status_t status = made->named ? pto_error_set(err, PTO_ERR_IO, "cannot write the trace '%s': %s",
+                                                          path, strerror(errno))
+                                          : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a trace");
+        free(made->named);
+        free(made);
+        return status;
+    }
+    fputs("{\"displayTimeUnit\": \"ns\", \"traceEvents\": [", made->file);
+    *trace = made;
+    return PTO_OK;
+}
+
+/* A span's thread within its node, and what it is called. */
+static int64_t thread_of(const pto_trace_t *trace, const pto_span_t *span, char *name, size_t name_size) {
+    int64_t ranks = trace->layout.gpus_per_node * trace->layout.cores_per_gpu;
+    const char *text = pto_resource_name(span->resource);
+    if (span->resource <= PTO_RESOURCE_LOCAL) {
+        snprintf(name, name_size, "rank %lld %s", (long long)span->index, text);
+        return span->index % ranks * RANK_THREADS + (int64_t)span->resource;
+    }
+    snprintf(name, name_size, "%s", text);
+    if (span->resource < PTO_RESOURCE_COPY_H2D)
+        return ranks * RANK_THREADS + (int64_t)(span->resource - PTO_RESOURCE_INJECTION);
+    int64_t gpu = span->index % trace->layout.gpus_per_node;
+    snprintf(name, name_size, "GPU %lld %s", (long long)gpu, text);
+    return ranks * RANK_THREADS + LINKS + gpu * COPY_KINDS +
+           (int64_t)(span->resource - PTO_RESOURCE_COPY_H2D);
+}
+
+static void begin_event(pto_trace_t *trace) { fputs(trace->written++ ? ",\n" : "\n", trace->file); }
+
+/* Give a node, or one of its threads, a name when it is first met. */
+static void name_once(pto_trace_t *trace, bool *named, const char *what, int64_t node, int64_t thread,
+                      const char *name) {
+    if (*named)
+        return;
+    *named = true;
+    begin_event(trace);
+    fprintf(trace->file,
+            "{\"ph\": \"M\", \"name\": \"%s\", \"pid\": %lld, \"tid\": %lld, \"args\": {\"name\": \"%s\"}}",
+            what, (long long)node, (long long)thread, name);
+}
+
+static void name_thread(pto_trace_t *trace, int64_t node, int64_t thread, const char *name) {
+    char node_name[32];
+    snprintf(node_name, sizeof node_name, "node %lld", (long long)node);
+    bool *named = trace->named + node * (trace->threads_per_node + 1);
+    name_once(trace, named + trace->threads_per_node, "process_name", node, 0, node_name);
+    name_once(trace, named + thread, "thread_name", node, thread, name);
+}
+
+void pto_trace_visit(void *context, const pto_span_t *span) {
+    pto_trace_t *trace = context;
+    if (++trace->seen > trace->events_max)
+        return;
+    char name[64];
+    int64_t thread = thread_of(trace, span, name, sizeof name);
+    name_thread(trace, span->node, thread, name);
+    begin_event(trace);
+    fputs("{\"ph\": \"X\", \"name\": ", trace->file);
+    pto_print_json_string(trace->file, span->name ? span->name : "busy");
+    fprintf(trace->file, ", \"pid\": %lld, \"tid\": %lld, \"ts\": %.6f, \"dur\": %.6f, \"args\": {",
+            (long long)span->node, (long long)thread, span->start_s * 1e6,
+            (span->end_s - span->start_s) * 1e6);
+    if (span->peer_rank >= 0)
+        fprintf(trace->file, "\"peer\": %lld, ", (long long)span->peer_rank);
+    fprintf(trace->file, "\"bytes\": %lld}}", (long long)span->bytes);
+}
+
+pto_status_t pto_trace_close(pto_trace_t *trace, pto_error_t *err) {
+    int64_t cut = trace->seen > trace->events_max ? trace->seen - trace->events_max : 0;
+    fprintf(trace->file, "\n], \"otherData\": {\"events\": %lld, \"left_out\": %lld}}\n",
+            (long long)(trace->seen - cut), (long long)cut);
+    bool failed = ferror(trace->file) != 0;
+    failed = fclose(trace->file) != 0 || failed;
+    pto_status_t status = PTO_OK;
+    if (failed)
+        status =
+            pto_error_set(err, PTO_ERR_IO, "cannot write the trace '%s': %s", trace->path, strerror(errno));
+    else if (cut > 0)
+        fprintf(stderr, "portolan: the trace '%s' lacks the last %lld of %lld events (--trace-events)\n",
+                trace->path, (long long)cut, (long long)trace->seen);
+    free(trace->named);
+    free(trace);
+    return status;
+}

@@ -1,0 +1,1 @@
+portolan score --machine summit-spectrum tests/fixtures/collectives.csv --by nodes

@@ -1,0 +1,1 @@
+portolan simulate --help

@@ -1,0 +1,20 @@
+# Each line: the error alone on standard error, nothing on standard output, and the exit code.
+try() { local out status=0; out=$(portolan predict scenarios/problems/alltoall-summit.yaml "$@" 2>&3) || status=$?; echo "  exit $status, ${#out} bytes on standard output"; }
+exec 3>&1
+try --what-if injection.cpu
+try --what-if injection.cpu.s_per_bytes=1e-11
+try --what-if frobnicate=1
+try --what-if injection.cpu.s_per_byte=-1e-11
+try --what-if injection.cpu.s_per_byte=inf
+try --what-if 'injection.cpu.s_per_byte=*-2'
+try --what-if 'signals.flag_s=*2'
+try --what-if signals.flag_s=1us
+try --what-if messages.cpu.off_node.eager.below_bytes=100
+try --what-if nodes=/3
+try --what-if gpus_per_node=12
+try --what-if node.gpus=1
+try --model publised
+try --model published+reduces
+try --measured collectives.csv
+try --plot prediction.pdf
+try --plot /no/such/folder/prediction.svg

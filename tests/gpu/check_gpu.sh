@@ -1,0 +1,168 @@
+#!/usr/bin/env bash
+# The executor on this machine's GPUs: random cases on every number of GPUs and processes, our own algorithms,
+# CUDA-aware MPI, failures, compute-sanitizer. Exits 77 with a reason where there is no GPU or no CUDA compiler;
+# prints "N passed, N failed" last. Takes about a minute and a half on four GPUs, the build included.
+#
+# BUILD: where to build (default build). JOBS: of make (default: the processors, at most 16).
+# SEED: of the random cases (default: the time). CASES: how many of each shape (default 6).
+# DEVICE=host GPUS=N: a dry run of this script, on the host device and as if there were N GPUs.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+: "${BUILD:=build}" "${DEVICE:=cuda}" "${SEED:=$(date +%s)}" "${CASES:=6}"
+processors=$(nproc)
+: "${JOBS:=$((processors < 16 ? processors : 16))}"
+processes_per_gpu=8
+
+skip() {
+    echo "check_gpu: skipped: $*"
+    exit 77
+}
+command -v mpirun >/dev/null || skip "no mpirun"
+if [ "$DEVICE" = cuda ]; then
+    command -v nvidia-smi >/dev/null || skip "no GPU: there is no nvidia-smi"
+    : "${GPUS:=$(nvidia-smi --list-gpus 2>/dev/null | grep -c '^GPU')}"
+    [ "$GPUS" -gt 0 ] || skip "no GPU: nvidia-smi lists none"
+    command -v nvcc >/dev/null || skip "$GPUS GPUs, but no nvcc to build for them"
+fi
+: "${GPUS:=1}"
+[ "$GPUS" -le 4 ] || GPUS=4
+
+test_exec=$BUILD/tests/test_exec
+validate=$BUILD/portolan-validate
+make --no-print-directory -j"$JOBS" BUILD="$BUILD" "$test_exec" "$validate" || exit 1
+test_exec=$(readlink -f "$test_exec")
+validate=$(readlink -f "$validate")
+
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0
+
+# An Open MPI that takes GPU pointers moves them between processes through smcuda.
+aware=no
+transport=()
+if [ "$DEVICE" = host ]; then
+    aware=yes
+elif ompi_info --parsable --all 2>/dev/null | grep -q 'mpi_built_with_cuda_support:value:true'; then
+    aware=yes
+    transport=(--mca btl "self,smcuda")
+fi
+
+# --- running: what does not need the whole machine runs beside other checks, for results don't depend on time
+
+# run SECONDS PROCESSES PROGRAM ARGUMENTS...
+run() {
+    local limit=$1 processes=$2
+    shift 2
+    timeout -k 5 "$limit" mpirun -n "$processes" --oversubscribe --bind-to none --mca pml ob1 "${transport[@]}" \
+        --mca mpi_yield_when_idle 1 "$@"
+}
+
+names=() # of the checks under way, in order
+
+# spawn NAME COMMAND...
+spawn() {
+    local at=${#names[@]} name=$1
+    shift
+    names+=("$name")
+    (
+        began=$SECONDS status=0
+        "$@" >"$work/$at.log" 2>&1 || status=$?
+        echo "$status $((SECONDS - began))" >"$work/$at.status"
+    ) &
+}
+
+collect() {
+    local at status seconds
+    wait
+    for at in "${!names[@]}"; do
+        read -r status seconds <"$work/$at.status"
+        case $status in
+        0) passed=$((passed + 1)) && echo "ok   ${names[at]} ($seconds s)" ;;
+        77) echo "skip ${names[at]}: $(tail -n 1 "$work/$at.log")" ;;
+        *)
+            failed=$((failed + 1))
+            echo "FAIL ${names[at]} (exit $status, $seconds s)"
+            { grep '^portolan\|^test_exec' "$work/$at.log" | sort -u | head -n 8; tail -n 15 "$work/$at.log"; } |
+                sed 's/^/     /'
+            ;;
+        esac
+    done
+    names=()
+}
+
+# --- checks
+
+own_algorithms() { # COLLECTIVE
+    run 40 $((GPUS * processes_per_gpu)) "$validate" --device "$DEVICE" --machine h200-x4 --collective "$1" --nodes 1 \
+        --gpus-per-node "$GPUS" --cores-per-gpu $processes_per_gpu --bytes 4:64KiB:128 --check-only --own-algorithms
+}
+
+# A strategy that does not apply is left out by validate, so the answer must be looked for.
+cuda_aware() {
+    [ $aware = yes ] || { echo "this MPI library takes no GPU pointers" && return 77; }
+    local gpus collective
+    for gpus in 1 2 4; do
+        [ "$gpus" -le "$GPUS" ] || continue
+        for collective in allreduce alltoall alltoallv; do
+            echo "cuda_aware, $collective on $gpus GPUs"
+            run 20 "$gpus" "$validate" --device "$DEVICE" --machine h200-x4 --collective "$collective" --nodes 1 \
+                --gpus-per-node "$gpus" --cores-per-gpu 1 --bytes 4:4MiB:32 --check-only --strategy cuda_aware \
+                >"$work/aware" 2>&1 || { cat "$work/aware" && return 1; }
+            [ "$(grep -c ' right$' "$work/aware")" -eq 5 ] || { cat "$work/aware" && return 1; }
+        done
+    done
+}
+
+# A process is killed while plans run: the job must end within 30 s, and by no success.
+killed() {
+    local status=0
+    run 35 4 bash -c "if [ \$OMPI_COMM_WORLD_RANK = 1 ]; then (sleep 5; kill -9 \$\$) & fi
+        exec '$test_exec' repeats 1000000000 1 '$DEVICE' 1x1x4" >"$work/killed" 2>&1 || status=$?
+    cat "$work/killed"
+    [ $status -ne 0 ] && [ $status -ne 124 ] && grep -q "exited on signal 9" "$work/killed"
+}
+
+absent() {
+    local status=0
+    run 40 3 "$test_exec" absent 1 1 "$DEVICE" >"$work/absent" 2>&1 || status=$?
+    cat "$work/absent"
+    [ $status -ne 0 ] && [ $status -ne 124 ] && grep -q "portolan: rank .* ending the job" "$work/absent"
+}
+
+# What MPI itself asks of CUDA in vain at start is no fault of ours: only memory accesses and races count.
+sanitizer() { # TOOL
+    command -v compute-sanitizer >/dev/null || { echo "no compute-sanitizer" && return 77; }
+    local gpus=$((GPUS < 2 ? GPUS : 2))
+    run 60 $((2 * gpus)) compute-sanitizer --tool "$1" --report-api-errors no --error-exitcode 99 \
+        "$test_exec" shapes 2 "$SEED" "$DEVICE" "1x${gpus}x2" >"$work/$1" 2>&1 || { cat "$work/$1" && return 1; }
+    cat "$work/$1"
+    [ "$(grep -c 'ERROR SUMMARY: 0 errors\|RACECHECK SUMMARY: 0 hazards' "$work/$1")" -eq $((2 * gpus)) ]
+}
+
+nothing_left() {
+    sleep 1
+    ps -eo pid,args | grep -F "$test_exec" | grep -v grep && return 1
+    [ "$(find /dev/shm -name 'portolan-*' | wc -l)" -eq 0 ]
+}
+
+echo "check_gpu: $GPUS GPUs, device $DEVICE, MPI takes GPU pointers: $aware, seed $SEED"
+spawn "random cases on 1 to $GPUS GPUs x 1 to $processes_per_gpu processes: owners, helpers, all algorithms" \
+    run 90 $((GPUS * processes_per_gpu)) "$test_exec" shapes "$CASES" "$SEED" "$DEVICE" "1x${GPUS}x$processes_per_gpu"
+spawn "one plan runs 300 times under random delays" run 60 4 "$test_exec" repeats 300 "$SEED" "$DEVICE" 1x1x4
+spawn "cuda_aware" cuda_aware
+collect
+for collective in allreduce alltoall alltoallv; do
+    spawn "own algorithms on $GPUS GPUs x $processes_per_gpu processes: $collective" own_algorithms $collective
+done
+collect
+spawn "compute-sanitizer memcheck" sanitizer memcheck
+spawn "compute-sanitizer racecheck" sanitizer racecheck
+spawn "a killed process ends the job" killed
+spawn "a process that never runs ends the job" absent
+collect
+spawn "nothing is left over" nothing_left
+collect
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,267 @@
+#!/usr/bin/env bash
+# What a short visit to a bare machine with GPUs does: unpack what it needs, build, and then the parts that are
+# asked for. Every step has a time limit of its own, and all together stay within LIMIT seconds; a step that
+# fails is told in the log and the next one runs.
+#
+# Usage: OUT=FOLDER visit.sh DEPS OPENMPI.tar.xz PART...
+#   DEPS     folder of Debian packages, as files or unpacked (dpkg -x), or "" where the machine has them:
+#            libhwloc-dev libhwloc15 libyaml-dev libyaml-0-2 libgsl-dev libgsl27 libgslcblas0
+#            iproute2 libbpf1 libbsd0 libcap2 libelf1 libmd0 libmnl0 libxtables12
+#   OPENMPI  Open MPI with CUDA support, a tarball that holds ompi-cuda/, or "" for the machine's own
+#   PART     look          what the machine is
+#            build         everything, with CUDA (30 s on 16 processors)
+#            check         make check-gpu (90 s)
+#            bench         executed plans against the same calls by hand (20 s)
+#            validate-x4   collectives of LARGE bytes on four GPUs, 1 to 8 processes each (up to 6 minutes)
+#            validate-2x2  two namespace nodes of two GPUs, 8 Gbit/s of TCP between them: 8 processes a GPU, and
+#                          longer messages for fewer; needs root (up to 4 minutes)
+#            calibrate     samples of the host and of the namespace nodes, fitted; needs root (7 minutes)
+# Environment: AT, where to unpack (default /opt); BUILD (default AT/build-visit); LIMIT (default 500); LARGE, a
+# range of bytes (default 128MiB:256MiB:2; per destination for alltoall(v), so that each buffer has four times
+# as many: a GiB at most, of 3 GiB pinned host memory a process); REPEATS of these (default 7); BUDGET, seconds
+# for each benchmark of calibrate (default 10); NAME, what machine files' names begin with (default h200).
+# DEVICE=host GPUS=4 makes a dry run.
+#
+# Leaves under OUT: log.txt; tables.txt, collectives-x4.csv, collectives-2x2-tcp.csv; fits.txt, samples-*.csv.
+set -uo pipefail
+self=$(readlink -f "${BASH_SOURCE[0]}")
+start=$PWD
+cd "$(dirname "$self")/../.." || exit 1
+: "${AT:=/opt}" "${BUILD:=$AT/build-visit}" "${LIMIT:=500}" "${BUDGET:=10}" "${NAME:=h200}" "${DEPS:=}"
+: "${DEVICE:=cuda}" "${LARGE:=128MiB:256MiB:2}" "${REPEATS:=7}"
+# A newer compiler's warnings are no matter here.
+: "${CFLAGS:=-O2 -g -Wno-error}"
+export AT BUILD LIMIT BUDGET DEPS DEVICE CFLAGS
+cluster=tests/cluster/cluster
+calibrate=$BUILD/portolan-calibrate
+validate=$BUILD/portolan-validate
+within=smcuda
+[ "$DEVICE" = cuda ] || within=vader
+
+# --- steps: each runs as `visit.sh --do STEP ARGUMENTS`, under a time limit
+
+look() {
+    uname -a
+    nvidia-smi
+    nvidia-smi topo -m
+    lscpu | grep -v Vulnerability
+    command -v nvcc mpirun ip tc make cc nvidia-cuda-mps-control compute-sanitizer
+    "$cluster" check
+}
+
+# Samples can be fitted elsewhere: only what measures and checks must build.
+compile() {
+    local processors
+    processors=$(nproc)
+    make -k -j$((processors < 16 ? processors : 16)) build "$BUILD/tests/test_exec" "$BUILD/bench/bench_exec"
+    "$calibrate" --version | tee "$BUILD/version"
+    [ "$DEVICE" != cuda ] || grep -q 'with CUDA' "$BUILD/version" || return
+    [ -x "$validate" ] && [ -x "$BUILD/tests/test_exec" ]
+}
+
+check() { tests/gpu/check_gpu.sh; }
+
+host_run() { # PROCESSES PROGRAM...
+    local processes=$1
+    shift
+    mpirun -n "$processes" --oversubscribe --bind-to none --mca pml ob1 --mca btl "self,$within" "$@"
+}
+
+bench() { host_run 2 "$BUILD/bench/bench_exec" "$DEVICE"; }
+
+# validate_row FILE NODES GPUS CORES COLLECTIVE BYTES REPEATS: the arguments that both kinds of cluster share. With
+# helpers, what needs none was measured without them.
+validate_row() {
+    arguments=(--nodes "$2" --gpus-per-node "$3" --cores-per-gpu "$4" --collective "$5" --bytes "$6" --repeats "$7"
+        --device "$DEVICE" --timeout 60 --out "$BUILD/rows/$1.csv")
+    [ "$4" -eq 1 ] || arguments+=(--strategy "extra_message,dup_devptr")
+}
+
+validate_x4() { # CORES COLLECTIVE
+    validate_row "x4-$2-$1" 1 4 "$1" "$2" "$LARGE" "$REPEATS"
+    host_run $((4 * $1)) "$validate" --machine h200-x4 "${arguments[@]}" >>"$OUT/tables.txt"
+}
+
+validate_2x2() { # CORES COLLECTIVE BYTES REPEATS
+    validate_row "2x2-$2-$1-${3%%:*}" 2 2 "$1" "$2" "$3" "$4"
+    "$cluster" run -n $((4 * $1)) --ppn $((2 * $1)) --gpus-per-node 2 --oversubscribe --bind-to none \
+        --mca btl "tcp,self,$within" -- "$validate" --machine h200-2x2-tcp "${arguments[@]}" >>"$OUT/tables.txt"
+}
+
+# merge NAME: all rows of NAME-*.csv below the provenance of the first of them
+merge() {
+    local rows=("$BUILD/rows/$1"-*.csv)
+    [ -e "${rows[0]}" ] || return
+    awk 'FNR == 1 { file++; head = 0 }
+        /^#/ { if (file == 1) print; next }
+        !head { head = 1; if (file == 1) print; next }
+        { print }' "${rows[@]}" >"$OUT/$2"
+}
+
+up() { # RATE
+    "$cluster" down
+    "$cluster" up 2 --rate "$1"
+}
+
+on_host() { # PROCESSES FILE ARGUMENTS...
+    local processes=$1 file=$2
+    shift 2
+    host_run "$processes" "$calibrate" --force --repeats 20 --out "$OUT/$file" "$@"
+}
+
+on_cluster() { # RATE FILE ARGUMENTS...
+    local rate=$1 file=$2 status=0
+    shift 2
+    up "$rate" || return
+    "$cluster" run -n 4 --ppn 2 --gpus-per-node 2 --bind-to none --mca btl "tcp,self,$within" -- \
+        "$calibrate" --force --repeats 20 --out "$OUT/$file" "$@" || status=$?
+    "$cluster" down
+    return $status
+}
+
+under_mps() { # PROCESSES FILE ARGUMENTS...
+    command -v nvidia-cuda-mps-control || return 77
+    local status=0
+    nvidia-cuda-mps-control -d || return
+    on_host "$@" || status=$?
+    echo quit | nvidia-cuda-mps-control
+    return $status
+}
+
+fit() { # NAME SAMPLES...
+    local name=$1 status=0
+    shift
+    echo "=== $name" >>"$OUT/fits.txt"
+    (cd "$OUT" && "$BUILD/portolan" fit "$@" --partial --name "$name" --out "$BUILD/$name.yaml" --force --report) \
+        >>"$OUT/fits.txt" 2>&1 || status=$?
+    [ ! -s "$BUILD/$name.yaml" ] || cat "$BUILD/$name.yaml" >>"$OUT/fits.txt"
+    return $status
+}
+
+if [ "${1:-}" = --do ]; then
+    shift
+    "$@"
+    exit
+fi
+
+# --- the visit
+
+wrong_usage() {
+    echo "visit.sh: $*" >&2
+    sed -n '/^# Usage/,/^# Leaves/s/^# \{0,1\}//p' "$self" >&2
+    exit 2
+}
+[ $# -ge 3 ] && [ -n "${OUT:-}" ] || wrong_usage "OUT, DEPS, OPENMPI and a part are needed"
+for part in "${@:3}"; do
+    case $part in
+    look | build | check | bench | validate-x4 | validate-2x2 | calibrate) ;;
+    *) wrong_usage "no such part: $part" ;;
+    esac
+done
+cd "$start" || exit 1
+mkdir -p "$OUT" "$AT" "$BUILD/rows" "$BUILD/mps"
+OUT=$(readlink -f "$OUT")
+AT=$(readlink -f "$AT")
+BUILD=$(readlink -f "$BUILD")
+DEPS=${1:+$(readlink -f "$1")}
+openmpi=${2:+$(readlink -f "$2")}
+cd "$OLDPWD" || exit 1
+log=$OUT/log.txt
+if [ -n "$DEPS" ] && compgen -G "$DEPS/*.deb" >/dev/null; then
+    for package in "$DEPS"/*.deb; do dpkg -x "$package" "$AT/deps"; done
+    DEPS=$AT/deps
+fi
+if [ -n "$openmpi" ]; then
+    tar -xf "$openmpi" -C "$AT" || exit 1
+    export OPAL_PREFIX=$AT/ompi-cuda
+    export PATH=$OPAL_PREFIX/bin:$PATH LD_LIBRARY_PATH=$OPAL_PREFIX/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+fi
+export OUT LARGE REPEATS OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export PATH=/usr/local/cuda/bin:$PATH${DEPS:+:$DEPS/usr/bin:$DEPS/usr/sbin:$DEPS/bin:$DEPS/sbin}
+[ -z "$DEPS" ] || LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$DEPS/usr/lib/x86_64-linux-gnu:$DEPS/lib/x86_64-linux-gnu
+[ -z "${LD_LIBRARY_PATH:-}" ] || export LD_LIBRARY_PATH
+export CUDA_MPS_PIPE_DIRECTORY=$BUILD/mps CUDA_MPS_LOG_DIRECTORY=$BUILD/mps
+
+# A daemon that a cut-short step left behind, and nodes.
+finish() {
+    "$cluster" down >>"$log" 2>&1
+    if [ -S "$BUILD/mps/control" ]; then echo quit | timeout 10 nvidia-cuda-mps-control >>"$log" 2>&1; fi
+}
+trap finish EXIT
+
+ends=$((SECONDS + LIMIT))
+failed=0
+
+# step SECONDS STEP ARGUMENTS...: at most that long, and never past the end of the visit
+step() {
+    local limit=$1 started=$SECONDS status=0
+    shift
+    [ "$limit" -le $((ends - SECONDS)) ] || limit=$((ends - SECONDS))
+    echo "=== $*" >>"$log"
+    if [ "$limit" -ge 5 ]; then
+        timeout -k 5 "$limit" "$self" --do "$@" >>"$log" 2>&1 || status=$?
+    else
+        status=124
+    fi
+    [ "$status" -eq 0 ] || failed=$((failed + 1))
+    echo "=== $*: exit $status after $((SECONDS - started)) s" | tee -a "$log"
+    return "$status"
+}
+
+# As far as the limit allows: what was measured by then is in the files.
+as_far_as() { # SECONDS STEP ARGUMENTS...
+    step "$@"
+    [ $? -ne 124 ] || failed=$((failed - 1))
+}
+
+part_validate_x4() {
+    local collective cores
+    rm -f "$BUILD"/rows/x4-*
+    for collective in allreduce alltoall alltoallv; do
+        for cores in 1 2 4 8; do as_far_as 60 validate_x4 $cores $collective; done
+    done
+    step 10 merge x4 collectives-x4.csv
+}
+
+part_validate_2x2() {
+    local collective cores
+    rm -f "$BUILD"/rows/2x2-*
+    step 20 up 8gbit || return
+    for collective in allreduce alltoall alltoallv; do as_far_as 30 validate_2x2 8 $collective 4:4MiB:4 15; done
+    for collective in allreduce alltoall alltoallv; do
+        for cores in 1 2 4 8; do as_far_as 15 validate_2x2 $cores $collective 16MiB:64MiB:4 "$REPEATS"; done
+    done
+    "$cluster" down
+    step 10 merge 2x2 collectives-2x2-tcp.csv
+}
+
+part_calibrate() {
+    local tcp=ping_pong,injection,multi_message,copies,signals
+    step 130 on_host 4 samples-x4.csv --budget "$BUDGET" --machine "$NAME-x4"
+    step 110 on_cluster 8gbit samples-2x2-8gbit.csv --only $tcp --budget "$BUDGET" --machine "$NAME-2x2-tcp-8gbit"
+    step 110 on_cluster 16gbit samples-2x2-16gbit.csv --only $tcp --budget "$BUDGET" --machine "$NAME-2x2-tcp-16gbit"
+    step 45 on_host 32 samples-x4-shared.csv --only memcpy_shared --budget $((2 * BUDGET)) --machine "$NAME-x4"
+    step 45 under_mps 32 samples-x4-shared-mps.csv --only memcpy_shared --budget $((2 * BUDGET)) --machine "$NAME-x4"
+    ends=$((ends + 20)) # fits are short, and what was measured shall not go unfitted
+    step 10 fit "$NAME-x4" samples-x4.csv samples-x4-shared.csv
+    step 10 fit "$NAME-x4-mps" samples-x4.csv samples-x4-shared-mps.csv
+    step 10 fit "$NAME-2x2-tcp-8gbit" samples-2x2-8gbit.csv
+    step 10 fit "$NAME-2x2-tcp-16gbit" samples-2x2-16gbit.csv
+    tail -n 60 "$OUT/fits.txt"
+}
+
+for part in "${@:3}"; do
+    case $part in
+    look) step 30 look ;;
+    build) step 150 compile || break ;;
+    check) step 120 check ;;
+    bench) step 60 bench ;;
+    validate-x4) part_validate_x4 ;;
+    validate-2x2) part_validate_2x2 ;;
+    calibrate) part_calibrate ;;
+    esac
+done
+grep '^[0-9]* passed, [0-9]* failed$\|^FAIL\|^skip\|rows keep the promise' "$log"
+echo "=== $failed steps failed"
+ls -l "$OUT"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,224 @@
+/* Making a random case and running it. */
+#include "exec_case.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../validate/reference.h"
+#include "portolan/strategy.h"
+
+enum { TRIES_PER_PAIR = 200, POISON = 0xa5 };
+
+uint64_t case_random_state;
+
+int64_t case_random_below(int64_t bound) {
+    case_random_state += 0x9e3779b97f4a7c15u;
+    uint64_t x = case_random_state;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return (int64_t)((x ^ (x >> 31)) % (uint64_t)bound);
+}
+
+void case_random_order(int *item, int count) {
+    for (int i = 0; i < count; i++)
+        item[i] = i;
+    for (int i = count - 1; i > 0; i--) {
+        int j = (int)case_random_below(i + 1), kept = item[i];
+        item[i] = item[j];
+        item[j] = kept;
+    }
+}
+
+_Noreturn void case_die(const case_t *test, const pto_error_t *err) {
+    const pto_request_t *request = &test->request;
+    const pto_layout_t *layout = &request->layout;
+    fprintf(stderr,
+            "test_exec: %s by %s, %s: %lld nodes x %lld GPUs x %lld of %lld, %lld bytes, %s %s, split %s, "
+            "in place %d, plain %d, own %d: %s\n",
+            pto_collective_name(request->collective), request->strategy->name, request->algorithm->name,
+            (long long)layout->nodes, (long long)layout->gpus_per_node, (long long)layout->owners_per_gpu,
+            (long long)layout->cores_per_gpu, (long long)request->bytes, pto_datatype_name(request->datatype),
+            pto_op_name(test->op), pto_split_name(request->split), test->in_place, test->plain_memory,
+            test->options.own_algorithms, err->message);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+    abort();
+}
+
+/* --- making a case ---------------------------------------------------------------------------------------
+ */
+
+/* A random way to write `size` as nodes x GPUs x cores, with at most 4 cores. */
+static pto_layout_t random_layout(int size) {
+    for (;;) {
+        int64_t cores = 1 + case_random_below(4), gpus = 1 + case_random_below(size);
+        if (size % cores || size / cores % gpus)
+            continue;
+        return (pto_layout_t){.nodes = size / cores / gpus,
+                              .gpus_per_node = gpus,
+                              .cores_per_gpu = cores,
+                              .gpus_per_socket = 1};
+    }
+}
+
+static int64_t random_bytes(void) {
+    static const int64_t prime[] = {2, 3, 7, 13, 31, 127, 1009, 8191, 65537};
+    int64_t kind = case_random_below(8);
+    if (kind == 0)
+        return 0;
+    return kind < 3 ? prime[case_random_below((int64_t)(sizeof prime / sizeof *prime))]
+                    : 1 + case_random_below(3000);
+}
+
+static void random_table(case_t *test, int size) {
+    int order[CASE_PROCESSES_MAX];
+    case_random_order(order, size);
+    for (int i = 0; i < size; i++)
+        test->table[i] = order[i];
+    test->options.placement = case_random_below(3) ? PTO_PLACEMENT_TABLE : PTO_PLACEMENT_IDENTITY;
+    test->options.table = test->table;
+}
+
+static void random_counts(case_t *test) {
+    test->counts =
+        (pto_counts_t){.kind = PTO_COUNTS_SKEW, .skew = (double)case_random_below(101) / 100, .seed = 7};
+    test->request.counts = &test->counts;
+}
+
+static void random_request(case_t *test, const pto_layout_t *layout, int size) {
+    pto_request_t *request = &test->request;
+    request->layout = layout ? *layout : random_layout(size);
+    int64_t cores = request->layout.cores_per_gpu;
+    request->layout.owners_per_gpu = case_random_below(2) ? 1 : 1 + case_random_below(cores);
+    request->collective = (pto_collective_t)case_random_below(PTO_COLLECTIVE_COUNT);
+    request->split = (pto_split_t)case_random_below(PTO_SPLIT_COUNT);
+    request->datatype = (pto_datatype_t)(PTO_DATATYPE_INT32 + case_random_below(4));
+    request->bytes = random_bytes();
+    request->by_library = request->collective != PTO_COLLECTIVE_MESSAGES && case_random_below(2);
+    if (pto_collective_reduces(request->collective))
+        request->bytes *= pto_datatype_bytes(request->datatype);
+    if (request->collective == PTO_COLLECTIVE_ALLTOALLV && case_random_below(4))
+        random_counts(test);
+    if (request->collective == PTO_COLLECTIVE_MESSAGES) {
+        request->messages = 1 + case_random_below(5);
+        request->unique_bytes = case_random_below(2) ? 0 : 1 + case_random_below(request->bytes + 1);
+    }
+}
+
+/* A strategy and an algorithm first, so that all pairs are equally likely; then the rest, drawn until they
+ * apply. Where none is found, as for two processes a GPU on three processes, another pair. */
+pto_plan_t *case_random(case_t *test, const pto_layout_t *layout, int size) {
+    for (;;) {
+        const pto_strategy_t *strategy = pto_strategy_at((int)case_random_below(pto_strategy_count()));
+        const pto_algorithm_t *algorithm = pto_algorithm_at((int)case_random_below(pto_algorithm_count()));
+        for (int tries = 0; tries < TRIES_PER_PAIR; tries++) {
+            memset(test, 0, sizeof *test);
+            test->request.strategy = strategy;
+            test->request.algorithm = algorithm;
+            random_request(test, layout, size);
+            test->op = (pto_op_t)case_random_below(PTO_OP_COUNT);
+            test->in_place = case_random_below(4) == 0;
+            test->plain_memory = case_random_below(4) == 0;
+            test->asynchronous = case_random_below(3) == 0;
+            test->options.own_algorithms = case_random_below(2);
+            random_table(test, size);
+            pto_plan_t *plan = NULL;
+            if (pto_plan_create(&test->request, &plan, NULL) == PTO_OK)
+                return plan;
+        }
+    }
+}
+
+/* --- running it ------------------------------------------------------------------------------------------
+ */
+
+/* Staging memory is no device's own: the executor must put its own in that memory's place. */
+static void *new_memory(const case_t *test, const pto_device_t *device, bool staging, int64_t bytes) {
+    void *memory = NULL;
+    pto_error_t err = {0};
+    if ((staging ? device->allocate_staging : device->allocate)((size_t)bytes, &memory, &err) != PTO_OK)
+        case_die(test, &err);
+    return memory;
+}
+
+case_user_t case_user(const case_t *test, const pto_plan_t *plan, const pto_device_t *device, int64_t rank) {
+    const pto_layout_t *layout = &test->request.layout;
+    case_user_t user = {.owner = -1};
+    int64_t core = rank % layout->cores_per_gpu;
+    if (core >= layout->owners_per_gpu)
+        return user;
+    user.owner = rank / layout->cores_per_gpu * layout->owners_per_gpu + core;
+    user.in_bytes = pto_exec_user_bytes(plan, rank, PTO_ROLE_IN);
+    user.out_bytes = pto_exec_user_bytes(plan, rank, PTO_ROLE_OUT);
+    int64_t most = user.in_bytes > user.out_bytes ? user.in_bytes : user.out_bytes;
+    user.in = new_memory(test, device, test->plain_memory, most);
+    user.out = test->in_place ? user.in : new_memory(test, device, test->plain_memory, user.out_bytes);
+    user.host = new_memory(test, device, true, most);
+    return user;
+}
+
+void case_user_free(const case_t *test, const pto_device_t *device, case_user_t *user) {
+    pto_status_t (*release)(void *, pto_error_t *) =
+        test->plain_memory ? device->release_staging : device->release;
+    release(user->in, NULL);
+    if (!test->in_place)
+        release(user->out, NULL);
+    device->release_staging(user->host, NULL);
+}
+
+static pto_status_t run_once(const case_t *test, pto_exec_t *exec, pto_error_t *err) {
+    if (!test->asynchronous)
+        return pto_exec_run(exec, err);
+    bool finished = false;
+    pto_status_t status = pto_exec_start(exec, err);
+    for (int i = 0; i < 20 && status == PTO_OK && !finished; i++)
+        status = pto_exec_test(exec, &finished, err);
+    return status == PTO_OK ? pto_exec_wait(exec, err) : status;
+}
+
+/* Poisoned output, fresh input: in this order, as they may be the same. */
+static pto_status_t refresh(const case_t *test, const pto_device_t *device, const case_user_t *user,
+                            uint64_t seed, pto_error_t *err) {
+    memset(user->host, POISON, (size_t)user->out_bytes);
+    pto_status_t status = pto_device_copy(device, user->out, user->host, (size_t)user->out_bytes, err);
+    reference_fill(&test->request, test->op, seed, user->owner, user->host, user->in_bytes);
+    if (status == PTO_OK)
+        status = pto_device_copy(device, user->in, user->host, (size_t)user->in_bytes, err);
+    return status;
+}
+
+static void run_checked(const case_t *test, const pto_device_t *device, pto_exec_t *exec,
+                        const case_user_t *user, uint64_t seed) {
+    pto_error_t err = {0};
+    bool owns = user->owner >= 0;
+    pto_status_t status = owns ? refresh(test, device, user, seed, &err) : PTO_OK;
+    if (status == PTO_OK)
+        status = run_once(test, exec, &err);
+    if (status == PTO_OK && owns)
+        status = pto_device_copy(device, user->host, user->out, (size_t)user->out_bytes, &err);
+    if (status == PTO_OK && owns)
+        status =
+            reference_compare(&test->request, test->op, seed, user->owner, user->host, user->out_bytes, &err);
+    if (status != PTO_OK)
+        case_die(test, &err);
+}
+
+bool case_run(const case_t *test, const pto_plan_t *plan, MPI_Comm comm, const pto_device_t *device,
+              int64_t runs) {
+    pto_error_t err = {0};
+    int64_t rank = 0;
+    pto_exec_t *exec = NULL;
+    if (pto_exec_place(&test->request.layout, comm, &test->options, &rank, &err) != PTO_OK)
+        case_die(test, &err);
+    case_user_t user = case_user(test, plan, device, rank);
+    pto_status_t status =
+        pto_exec_create(plan, comm, device, user.in, user.out, test->op, &test->options, &exec, &err);
+    bool applies = status == PTO_OK;
+    if (!applies && !(status == PTO_ERR_NOT_APPLICABLE && strstr(err.message, "takes no pointers there")))
+        case_die(test, &err);
+    for (int64_t run = 0; applies && run < runs; run++)
+        run_checked(test, device, exec, &user, (uint64_t)run + 1);
+    pto_exec_destroy(exec);
+    case_user_free(test, device, &user);
+    return applies;
+}

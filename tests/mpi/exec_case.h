@@ -1,0 +1,51 @@
+/* A case of the executor's tests: a plan, how it is run, and its runs compared with the reference. */
+#ifndef PTO_EXEC_CASE_H
+#define PTO_EXEC_CASE_H
+
+#include "portolan/exec.h"
+
+enum { CASE_PROCESSES_MAX = 64 };
+
+typedef struct {
+    pto_request_t request;
+    pto_counts_t counts;
+    pto_op_t op;
+    bool in_place;
+    bool plain_memory; /* the user's buffers are not the device's */
+    bool asynchronous;
+    pto_exec_options_t options;
+    int64_t table[CASE_PROCESSES_MAX];
+} case_t;
+
+/* Say which case failed, and end the job. */
+_Noreturn void case_die(const case_t *test, const pto_error_t *err);
+
+/* A number from 0 to bound - 1. All draws come from this state, so equal states draw equally. */
+extern uint64_t case_random_state;
+int64_t case_random_below(int64_t bound);
+/* The numbers from 0 to count - 1 in any order. */
+void case_random_order(int *item, int count);
+
+/* A random plan on `layout`, or on a random layout of `size` processes where that is NULL (then placed at
+ * random too); any number of owners. */
+pto_plan_t *case_random(case_t *test, const pto_layout_t *layout, int size);
+
+/* The user's buffers on the device, and host memory to fill them from and look at them in. */
+typedef struct {
+    void *in;
+    void *out;
+    void *host;
+    int64_t in_bytes;
+    int64_t out_bytes;
+    int64_t owner; /* number among the owners; -1: a helper */
+} case_user_t;
+
+case_user_t case_user(const case_t *test, const pto_plan_t *plan, const pto_device_t *device, int64_t rank);
+void case_user_free(const case_t *test, const pto_device_t *device, case_user_t *user);
+
+/* Run the plan `runs` times, each with fresh inputs, and compare. Collective. False: it does not apply to
+ * this device's memory (an MPI library that does not reach it). */
+bool case_run(const case_t *test, const pto_plan_t *plan, MPI_Comm comm, const pto_device_t *device,
+              int64_t runs);
+
+#endif

@@ -1,0 +1,189 @@
+/* Fitting to collectives: what was put into made-up collectives must come out again. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "portolan/fit.h"
+#include "portolan/score.h"
+
+static const char known[] = "machine: made up\n"
+                            "source: for these tests\n"
+                            "node: {sockets: 1, gpus: 4, cores: 16}\n"
+                            "messages:\n"
+                            "  cpu:\n"
+                            "    on_socket: [{protocol: eager, alpha_s: 1e-6, beta_s_per_byte: 1e-10}]\n"
+                            "    off_node: [{protocol: eager, alpha_s: 5e-6, beta_s_per_byte: 2e-10}]\n"
+                            "  gpu:\n"
+                            "    on_socket: [{protocol: eager, alpha_s: 2e-5, beta_s_per_byte: 1e-10}]\n"
+                            "    off_node: [{protocol: eager, alpha_s: 9e-6, beta_s_per_byte: 2e-10}]\n"
+                            "per_message: {cpu: [{protocol: eager, alpha_s: 5e-7, beta_s_per_byte: 2e-10}]}\n"
+                            "injection: {cpu: {s_per_byte: 1e-10@}}\n"
+                            "copies:\n"
+                            "  h2d: {on_socket: {alpha_s: 1e-5, beta_s_per_byte: 2e-11}}\n"
+                            "  d2h: {on_socket: {alpha_s: 1e-5, beta_s_per_byte: 2e-11}}\n";
+
+/* What the fit is to find. */
+static const char hidden[] =
+    "  h2h: {on_socket: {alpha_s: 0, beta_s_per_byte: 4e-10}}\n"
+    "  pageable:\n"
+    "    h2d: {alpha_s: 3e-5, beta_s_per_byte: 2e-11}\n"
+    "    d2h: {alpha_s: 3e-5, beta_s_per_byte: 2e-11}\n"
+    "network: {contention: 0.8}\n"
+    "library:\n"
+    "  alltoall:\n"
+    "    cpu: [{below_bytes: 4096, algorithm: bruck}, {algorithm: pairwise_in_place}]\n"
+    "    gpu: [{below_bytes: 4096, algorithm: bruck, staged: true},\n"
+    "          {algorithm: pairwise_in_place, staged: true}]\n"
+    "  alltoallv: {cpu: [{algorithm: linear}], gpu: [{algorithm: linear}]}\n";
+
+static pto_machine_t parse(const char *rate, const char *more) {
+    char text[4096];
+    pto_machine_t machine;
+    pto_error_t err;
+    const char *at = strchr(known, '@');
+    snprintf(text, sizeof text, "%.*s%s%s%s", (int)(at - known), known, rate, at + 1, more);
+    if (pto_machine_parse(text, strlen(text), "made-up.yaml", &machine, &err) != PTO_OK)
+        fail_msg("%d:%d: %s", err.line, err.column, err.message);
+    return machine;
+}
+
+/* Rows of every strategy without helpers, timed as the machine prices them. */
+static pto_collectives_t collectives_of(const pto_machine_t *machine, const int *nodes, int node_counts) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    fprintf(stream,
+            "collective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu,bytes,run,seconds\n");
+    static const char *const collective[] = {"alltoall", "alltoallv"};
+    static const char *const strategy[] = {"cuda_aware", "three_step"};
+    for (int c = 0; c < 2; c++)
+        for (int n = 0; n < node_counts; n++)
+            for (int64_t bytes = 64; bytes <= 262144; bytes *= 4)
+                for (int s = 0; s < 2; s++) {
+                    pto_score_candidate_t candidate = {.measured_s = 1};
+                    assert_int_equal(pto_strategy_find(strategy[s], &candidate.strategy, NULL), PTO_OK);
+                    pto_score_cell_t cell = {.collective =
+                                                 c ? PTO_COLLECTIVE_ALLTOALLV : PTO_COLLECTIVE_ALLTOALL,
+                                             .datatype = PTO_DATATYPE_FLOAT,
+                                             .nodes = nodes[n],
+                                             .gpus_per_node = 4,
+                                             .owners_per_gpu = 1,
+                                             .procs_per_gpu = 1,
+                                             .bytes = bytes,
+                                             .candidate_count = 1,
+                                             .candidate = &candidate};
+                    double seconds = 0;
+                    assert_int_equal(pto_score_price(&cell, 0, machine, NULL, NULL, &seconds, NULL), PTO_OK);
+                    fprintf(stream, "%s,library,%s,%d,4,1,%lld,1,%.9g\n", collective[c], strategy[s],
+                            nodes[n], (long long)bytes, seconds);
+                }
+    fclose(stream);
+    pto_collectives_t made = {0};
+    assert_int_equal(pto_collectives_parse(text, size, "made-up.csv", &made, NULL), PTO_OK);
+    free(text);
+    return made;
+}
+
+static void assert_within(double got, double expected, double fraction) {
+    if (fabs(got - expected) > fraction * fabs(expected))
+        fail_msg("got %g, expected %g", got, expected);
+}
+
+static void what_was_hidden_is_found(void **state) {
+    (void)state;
+    const int nodes[] = {2, 4, 8};
+    pto_machine_t truth = parse("", hidden), machine = parse("", "");
+    pto_collectives_t collectives = collectives_of(&truth, nodes, 3);
+    pto_fit_collectives_t fit;
+    assert_int_equal(pto_fit_collectives(&machine, &collectives, 0, &fit, NULL), PTO_OK);
+    assert_true(fit.badness < 0.02);
+    assert_within(fit.machine.copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET].beta_s_per_byte.value, 4e-10, 0.05);
+    assert_within(fit.machine.pageable[PTO_COPY_D2H].alpha_s.value, 3e-5, 0.05);
+    assert_within(fit.machine.contention.value, 0.8, 0.05);
+    assert_false(pto_param_known(&fit.machine.injection_s_per_message[PTO_SPACE_CPU])); /* not put in */
+    const pto_library_rule_t *rule = pto_machine_library(&fit.machine, "alltoall", PTO_SPACE_GPU, 8, 1024);
+    assert_string_equal(rule->algorithm, "bruck");
+    assert_true(rule->staged);
+    assert_int_equal(rule->below_bytes, 4096);
+    rule = pto_machine_library(&fit.machine, "alltoallv", PTO_SPACE_GPU, 8, 1024);
+    assert_string_equal(rule->algorithm, "linear");
+    assert_false(rule->staged);
+    assert_true(fit.parameter_count <= PTO_FIT_COLLECTIVE_MAX);
+    assert_string_equal(fit.machine.pageable[PTO_COPY_H2D].flagged, "fitted to collectives");
+    pto_machine_fini(&fit.machine);
+    pto_collectives_fini(&collectives);
+    pto_machine_fini(&truth);
+    pto_machine_fini(&machine);
+}
+
+/* Two nodes alone know nothing of contention: a fit without the others leaves it out. */
+static void what_is_left_out_is_not_looked_at(void **state) {
+    (void)state;
+    const int nodes[] = {2, 8};
+    pto_machine_t truth = parse("", hidden), machine = parse("", "");
+    pto_collectives_t collectives = collectives_of(&truth, nodes, 2);
+    pto_fit_collectives_t fit;
+    assert_int_equal(pto_fit_collectives(&machine, &collectives, 8, &fit, NULL), PTO_OK);
+    assert_false(pto_param_known(&fit.machine.contention));
+    assert_within(fit.machine.pageable[PTO_COPY_D2H].alpha_s.value, 3e-5, 0.05);
+    pto_machine_fini(&fit.machine);
+    pto_collectives_fini(&collectives);
+    const int more_nodes[] = {2, 4, 8};
+    collectives = collectives_of(&truth, more_nodes, 3);
+    assert_int_equal(pto_fit_collectives(&machine, &collectives, 2, &fit, NULL), PTO_OK);
+    /* Tables and numbers are found in turn, which may end near the best place. */
+    assert_within(fit.machine.contention.value, 0.8, 0.1);
+    pto_machine_fini(&fit.machine);
+    pto_collectives_fini(&collectives);
+    pto_machine_fini(&truth);
+    pto_machine_fini(&machine);
+}
+
+/* What samples measured stays as it is, what an earlier fit to collectives found does not. */
+static void measured_numbers_are_not_fitted(void **state) {
+    (void)state;
+    const int nodes[] = {2, 8};
+    pto_machine_t truth = parse("", hidden);
+    pto_machine_t machine = parse(", s_per_message: 1e-9, s_per_message_95: [1e-9, 1e-9]",
+                                  "  h2h: {on_socket: {alpha_s: 0, beta_s_per_byte: 4e-10, samples: 9}}\n"
+                                  "network: {contention: 5}\n");
+    pto_collectives_t collectives = collectives_of(&truth, nodes, 2);
+    pto_fit_collectives_t fit;
+    assert_int_equal(pto_fit_collectives(&machine, &collectives, 0, &fit, NULL), PTO_OK);
+    assert_true(fit.machine.copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET].beta_s_per_byte.value == 4e-10);
+    assert_true(fit.machine.injection_s_per_message[PTO_SPACE_CPU].value == 1e-9);
+    assert_within(fit.machine.contention.value, 0.8, 0.05);
+    pto_machine_fini(&fit.machine);
+    pto_collectives_fini(&collectives);
+    pto_machine_fini(&truth);
+    pto_machine_fini(&machine);
+}
+
+static void nothing_to_fit_to_is_an_error(void **state) {
+    (void)state;
+    const int nodes[] = {2};
+    pto_machine_t machine = parse("", hidden);
+    pto_collectives_t collectives = collectives_of(&machine, nodes, 1);
+    pto_fit_collectives_t fit;
+    pto_error_t err;
+    assert_int_equal(pto_fit_collectives(&machine, &collectives, 2, &fit, &err), PTO_ERR_NOT_FOUND);
+    assert_non_null(strstr(err.message, "no collective is left"));
+    pto_collectives_fini(&collectives);
+    pto_machine_fini(&machine);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_hidden_is_found),
+        cmocka_unit_test(what_is_left_out_is_not_looked_at),
+        cmocka_unit_test(measured_numbers_are_not_fitted),
+        cmocka_unit_test(nothing_to_fit_to_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

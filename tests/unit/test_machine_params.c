@@ -1,0 +1,252 @@
+/* A machine's parameters by key, and what-ifs: changing one of them for a run. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "bad_input.h"
+#include "portolan/pick.h"
+#include "portolan/what_if.h"
+
+static const char machine_text[] =
+    "machine: made\n"
+    "source: made up\n"
+    "node: {sockets: 1, gpus: 2, cores: 8}\n"
+    "messages:\n"
+    "  cpu:\n"
+    "    on_socket:\n"
+    "      - {protocol: short, below_bytes: 256, alpha_s: 1.0e-6, beta_s_per_byte: 1.0e-10}\n"
+    "      - {protocol: eager, below_bytes: 8192, alpha_s: 2.0e-6, beta_s_per_byte: 2.0e-10}\n"
+    "      - {protocol: rendezvous, alpha_s: 3.0e-6, beta_s_per_byte: 3.0e-10}\n"
+    "    off_node: [{protocol: eager, alpha_s: 4.0e-6, alpha_s_95: [3.0e-6, 5.0e-6], beta_s_per_byte: "
+    "4.0e-10}]\n"
+    "  gpu:\n"
+    "    on_socket: [{protocol: eager, alpha_s: 2.0e-6, beta_s_per_byte: 1.0e-9}]\n"
+    "    off_node: [{protocol: eager, alpha_s: 2.0e-6, beta_s_per_byte: 1.0e-9}]\n"
+    "copies:\n"
+    "  h2d: {on_socket: {alpha_s: 5.0e-6, beta_s_per_byte: 1.0e-10}}\n"
+    "  d2h: {on_socket: {alpha_s: 5.0e-6, beta_s_per_byte: 1.0e-10}}\n"
+    "  shared: {h2d: [{procs: 2, alpha_s: 6.0e-6, beta_s_per_byte: 2.0e-10},\n"
+    "                 {procs: 4, alpha_s: 7.0e-6, beta_s_per_byte: 4.0e-10}]}\n"
+    "reduce:\n"
+    "  gpu: [{below_bytes: 4096, alpha_s: 1.0e-6, beta_s_per_byte: 1.0e-12},\n"
+    "        {alpha_s: 2.0e-6, beta_s_per_byte: 2.0e-12}]\n";
+
+static const char scenario_text[] = "scenario: asked\n"
+                                    "machine: made.yaml\n"
+                                    "collective: allreduce\n"
+                                    "layout: {nodes: 4, gpus_per_node: 2}\n"
+                                    "bytes: {from: 4, to: 4096, factor: 4}\n";
+
+typedef struct {
+    pto_machine_t machine;
+    pto_scenario_t scenario;
+} given_t;
+
+static int set_up(void **state) {
+    given_t *given = calloc(1, sizeof *given);
+    pto_error_t err = {0};
+    assert_non_null(given);
+    if (pto_machine_parse(machine_text, strlen(machine_text), "made.yaml", &given->machine, &err) != PTO_OK ||
+        pto_scenario_parse(scenario_text, strlen(scenario_text), "asked.yaml", &given->scenario, &err) !=
+            PTO_OK)
+        fail_msg("%s:%d: %s", err.file, err.line, err.message);
+    *state = given;
+    return 0;
+}
+
+static int tear_down(void **state) {
+    given_t *given = *state;
+    pto_scenario_fini(&given->scenario);
+    pto_machine_fini(&given->machine);
+    free(given);
+    return 0;
+}
+
+static void what_if(given_t *given, const char *change) {
+    pto_error_t err = {0};
+    if (pto_what_if(change, &given->scenario, &given->machine, &err) != PTO_OK)
+        fail_msg("%s: %s", change, err.message);
+}
+
+/* --- keys --------------------------------------------------------------------------------------------------
+ */
+
+static void keys_are_unique_and_groups_hold_their_rows(void **state) {
+    given_t *given = *state;
+    pto_machine_param_t *param = NULL;
+    int count = 0, rows = 0;
+    assert_int_equal(pto_machine_params(&given->machine, &param, &count, NULL), PTO_OK);
+    assert_true(count > 20);
+    for (int i = 0; i < count; i++) {
+        assert_true((param[i].param == NULL) != (param[i].number == NULL));
+        for (int j = 0; j < i; j++)
+            assert_string_not_equal(param[i].key, param[j].key);
+        rows += strcmp(param[i].group, "copies.shared.h2d.alpha_s") == 0;
+    }
+    assert_int_equal(rows, 2);
+    free(param);
+}
+
+/* The pointer that a price is explained with is a parameter's, and the key names it. */
+static bool is_named(const pto_machine_param_t *param, int count, const pto_term_t *term) {
+    for (int i = 0; i < count; i++)
+        if (param[i].param == term->param)
+            return strcmp(param[i].key, term->key) == 0 || strcmp(param[i].group, term->key) == 0 ||
+                   strstr(term->key, ".on_gpu.") != NULL;
+    return false;
+}
+
+static void explanations_name_parameters(void **state) {
+    given_t *given = *state;
+    pto_machine_param_t *param = NULL;
+    int count = 0, seen = 0;
+    pto_predictions_t predictions;
+    assert_int_equal(pto_scenario_bind(&given->scenario, &given->machine, NULL), PTO_OK);
+    assert_int_equal(pto_predict(&given->scenario, &given->machine, true, &predictions, NULL), PTO_OK);
+    assert_int_equal(pto_machine_params(&given->machine, &param, &count, NULL), PTO_OK);
+    for (int64_t cell = 0; cell < predictions.point_count * predictions.strategy_count; cell++) {
+        const pto_explanation_t *explanation = &predictions.prediction[cell].explanation;
+        for (int t = 0; t < explanation->count; t++, seen++)
+            if (explanation->term[t].param && !is_named(param, count, &explanation->term[t]))
+                fail_msg("%s is no parameter", explanation->term[t].key);
+    }
+    assert_true(seen > 20);
+    free(param);
+    pto_predictions_fini(&predictions);
+}
+
+/* --- changes -----------------------------------------------------------------------------------------------
+ */
+
+static void a_value_replaces_the_parameter_and_its_interval(void **state) {
+    given_t *given = *state;
+    const pto_param_t *alpha_s =
+        &given->machine.messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].piece[0].postal.alpha_s;
+    assert_true(alpha_s->has_interval);
+    what_if(given, "messages.cpu.off_node.eager.alpha_s=9e-6");
+    assert_true(alpha_s->value == 9e-6 && alpha_s->low == 9e-6 && alpha_s->high == 9e-6);
+    assert_false(alpha_s->has_interval);
+    assert_int_equal(alpha_s->line, PTO_LINE_WHAT_IF);
+    assert_string_equal(given->machine.what_if, "messages.cpu.off_node.eager.alpha_s=9e-6 (4e-06 before)");
+}
+
+static void a_factor_scales_and_changes_add_up(void **state) {
+    given_t *given = *state;
+    const pto_param_t *alpha_s = &given->machine.copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET].alpha_s;
+    what_if(given, "copies.h2d.on_socket.alpha_s=*4");
+    what_if(given, "copies.h2d.on_socket.alpha_s=/2");
+    assert_true(fabs(alpha_s->value - 1e-5) < 1e-18);
+    assert_string_equal(given->machine.what_if, "copies.h2d.on_socket.alpha_s=*4 (5e-06 before)\n"
+                                                "copies.h2d.on_socket.alpha_s=/2 (2e-05 before)");
+}
+
+static void a_group_changes_all_rows_and_a_key_one(void **state) {
+    given_t *given = *state;
+    const pto_shared_copy_t *row = given->machine.shared_copies[PTO_COPY_H2D];
+    what_if(given, "copies.shared.h2d.alpha_s=*2");
+    assert_true(row[0].postal.alpha_s.value == 12e-6 && row[1].postal.alpha_s.value == 14e-6);
+    what_if(given, "copies.shared.h2d.4.alpha_s=1e-6");
+    assert_true(row[0].postal.alpha_s.value == 12e-6 && row[1].postal.alpha_s.value == 1e-6);
+    what_if(given, "reduce.gpu.from_4096.beta_s_per_byte=5e-12");
+    assert_true(given->machine.reduce[PTO_SPACE_GPU].piece[1].postal.beta_s_per_byte.value == 5e-12);
+}
+
+static void a_limit_moves_both_ranges(void **state) {
+    given_t *given = *state;
+    const pto_message_cost_t *cost = &given->machine.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET];
+    what_if(given, "messages.cpu.on_socket.eager.below_bytes=64KiB");
+    assert_int_equal(cost->piece[1].below_bytes, 65536);
+    assert_int_equal(cost->piece[2].from_bytes, 65536);
+    assert_int_equal(
+        pto_machine_message(&given->machine, PTO_SPACE_CPU, PTO_LEVEL_ON_SOCKET, 65535)->protocol,
+        PTO_PROTOCOL_EAGER);
+}
+
+static void what_a_machine_lacks_can_be_put_there(void **state) {
+    given_t *given = *state;
+    what_if(given, "injection.cpu.s_per_byte=3e-11");
+    assert_true(given->machine.injection_s_per_byte[PTO_SPACE_CPU].value == 3e-11);
+    what_if(given, "reduce.cpu.beta_s_per_byte=1e-10");
+    const pto_postal_t *reduce = pto_machine_reduce(&given->machine, PTO_SPACE_CPU, 4096);
+    assert_non_null(reduce);
+    assert_true(pto_postal_known(reduce) && reduce->alpha_s.value == 0);
+    assert_true(reduce->beta_s_per_byte.value == 1e-10);
+}
+
+/* Explanations name the level at which processes are, though on_socket's numbers stand in for it. */
+static void on_gpu_means_on_socket_where_that_stands_in(void **state) {
+    given_t *given = *state;
+    what_if(given, "messages.cpu.on_gpu.short.alpha_s=*3");
+    assert_true(
+        fabs(given->machine.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET].piece[0].postal.alpha_s.value -
+             3e-6) < 1e-18);
+}
+
+static void the_layout_changes_too(void **state) {
+    given_t *given = *state;
+    what_if(given, "nodes=*8");
+    what_if(given, "cores_per_gpu=/2"); /* open in the scenario: 8 cores of 2 GPUs */
+    what_if(given, "gpus_per_node=1");
+    assert_int_equal(given->scenario.nodes.value[0], 32);
+    assert_int_equal(given->scenario.layout.nodes, 32);
+    assert_int_equal(given->scenario.layout.cores_per_gpu, 2);
+    assert_int_equal(given->scenario.layout.gpus_per_node, 1);
+    assert_int_equal(pto_scenario_bind(&given->scenario, &given->machine, NULL), PTO_OK);
+    assert_string_equal(given->machine.what_if, "nodes=*8\ncores_per_gpu=/2\ngpus_per_node=1");
+}
+
+static void what_cannot_be_meant_is_refused_and_changes_nothing(void **state) {
+    static const bad_input_t bad[] = {
+        {"alpha", PTO_ERR_TYPE, 0, 0, {"PARAMETER=VALUE"}},
+        {"=3", PTO_ERR_TYPE, 0, 0, {"PARAMETER=VALUE"}},
+        {"nodes=", PTO_ERR_TYPE, 0, 0, {"PARAMETER=VALUE"}},
+        {"copies.h2d.on_sokcet.alpha_s=1", PTO_ERR_NOT_FOUND, 0, 0, {"'copies.h2d.on_socket.alpha_s'"}},
+        {"frobnicate=1", PTO_ERR_NOT_FOUND, 0, 0, {"frobnicate", "--explain"}},
+        {"copies.h2d.on_socket.alpha_s=-1e-6", PTO_ERR_RANGE, 0, 0, {"0 or more"}},
+        {"copies.h2d.on_socket.alpha_s=nan", PTO_ERR_RANGE, 0, 0, {"not finite"}},
+        {"copies.h2d.on_socket.alpha_s=inf", PTO_ERR_RANGE, 0, 0, {"not finite"}},
+        {"copies.h2d.on_socket.alpha_s=*-2", PTO_ERR_RANGE, 0, 0, {"factor"}},
+        {"copies.h2d.on_socket.alpha_s=/0", PTO_ERR_RANGE, 0, 0, {"factor"}},
+        {"node.cores=*1e300", PTO_ERR_RANGE, 0, 0, {"8e+300", "whole"}},
+        {"copies.h2d.on_socket.alpha_s=1us", PTO_ERR_TYPE, 0, 0, {"1us"}},
+        {"signals.flag_s=*2", PTO_ERR_RANGE, 0, 0, {"no signals.flag_s"}},
+        {"nodes=0", PTO_ERR_RANGE, 0, 0, {"1 or more"}},
+        {"nodes=/3", PTO_ERR_RANGE, 0, 0, {"1.33333", "whole"}},
+        {"messages.cpu.on_socket.eager.below_bytes=256", PTO_ERR_RANGE, 0, 0, {"rows before and after"}},
+        {"messages.cpu.on_socket.short.below_bytes=8KiB", PTO_ERR_RANGE, 0, 0, {"rows before and after"}},
+        {"messages.cpu.on_socket.eager.below_bytes=64KB", PTO_ERR_TYPE, 0, 0, {"64KB"}},
+    };
+    given_t *given = *state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        pto_error_t err = {0};
+        assert_refused(&bad[i], pto_what_if(bad[i].text, &given->scenario, &given->machine, &err), &err);
+    }
+    assert_null(given->machine.what_if);
+    assert_int_equal(given->machine.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET].piece[1].below_bytes, 8192);
+    assert_int_equal(given->machine.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET].piece[2].from_bytes, 8192);
+    assert_int_equal(given->scenario.nodes.value[0], 4);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        CASE(keys_are_unique_and_groups_hold_their_rows),
+        CASE(explanations_name_parameters),
+        CASE(a_value_replaces_the_parameter_and_its_interval),
+        CASE(a_factor_scales_and_changes_add_up),
+        CASE(a_group_changes_all_rows_and_a_key_one),
+        CASE(a_limit_moves_both_ranges),
+        CASE(what_a_machine_lacks_can_be_put_there),
+        CASE(on_gpu_means_on_socket_where_that_stands_in),
+        CASE(the_layout_changes_too),
+        CASE(what_cannot_be_meant_is_refused_and_changes_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

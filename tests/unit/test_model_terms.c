@@ -1,0 +1,127 @@
+/* Models as parts of a machine: what the published one keeps, and the terms that are added to it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "bad_input.h"
+#include "portolan/machine.h"
+#include "portolan/machine_write.h"
+
+/* A machine file with every key. */
+static const char everything[] = "tests/fuzz/corpus/machine/everything.yaml";
+
+static void read_machine(pto_machine_t *machine) {
+    pto_error_t err = {0};
+    if (pto_machine_read(everything, machine, &err) != PTO_OK)
+        fail_msg("%s:%d: %s", err.file, err.line, err.message);
+}
+
+/* The machine file's text under a model; the caller frees it. */
+static char *text_under(const char *model) {
+    pto_machine_t machine;
+    char *text = NULL;
+    read_machine(&machine);
+    assert_int_equal(pto_machine_restrict(&machine, model, NULL), PTO_OK);
+    assert_int_equal(pto_machine_format(&machine, NULL, &text, NULL), PTO_OK);
+    pto_machine_fini(&machine);
+    return text;
+}
+
+static void full_drops_nothing(void **state) {
+    (void)state;
+    pto_machine_t machine;
+    read_machine(&machine);
+    assert_int_equal(pto_machine_restrict(&machine, "full", NULL), PTO_OK);
+    assert_null(machine.model);
+    assert_true(machine.shared_copy_count[PTO_COPY_H2D] > 0 && machine.library_count > 0);
+    assert_true(pto_param_known(&machine.signal_s));
+    pto_machine_fini(&machine);
+}
+
+static void published_keeps_messages_injection_and_copies(void **state) {
+    (void)state;
+    pto_machine_t machine;
+    read_machine(&machine);
+    assert_int_equal(pto_machine_restrict(&machine, "published", NULL), PTO_OK);
+    assert_string_equal(machine.model, "published");
+    assert_int_equal(machine.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET].count, 3);
+    assert_true(pto_param_known(&machine.injection_s_per_byte[PTO_SPACE_CPU]));
+    assert_true(pto_postal_known(&machine.copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET]));
+    for (int kind = 0; kind < PTO_COPY_COUNT; kind++)
+        assert_int_equal(machine.shared_copy_count[kind], 0);
+    assert_null(pto_machine_reduce(&machine, PTO_SPACE_CPU, 1024));
+    assert_false(pto_postal_known(&machine.peer[PTO_REACH_ON_SOCKET]));
+    assert_false(pto_param_known(&machine.signal_s) || pto_param_known(&machine.event_s));
+    assert_false(pto_param_known(&machine.kernel_launch_s));
+    assert_int_equal(machine.library_count, 0);
+    pto_machine_fini(&machine);
+}
+
+static void each_term_adds_what_it_names(void **state) {
+    (void)state;
+    char model[512] = "published";
+    char *published = text_under(model);
+    for (int i = 0; i < pto_model_term_count(); i++) {
+        char one[128];
+        snprintf(one, sizeof one, "published+%s", pto_model_term_at(i)->name);
+        char *text = text_under(one);
+        assert_true(strlen(text) >= strlen(published));
+        free(text);
+        size_t length = strlen(model);
+        snprintf(model + length, sizeof model - length, "+%s", pto_model_term_at(i)->name);
+    }
+    char *all = text_under(model), *full = text_under("full");
+    assert_string_equal(all, full);
+    assert_true(strlen(full) > strlen(published));
+    free(all);
+    free(full);
+    free(published);
+}
+
+static void terms_are_added_one_by_one(void **state) {
+    (void)state;
+    pto_machine_t machine;
+    read_machine(&machine);
+    assert_int_equal(pto_machine_restrict(&machine, "published+copies.shared+signals", NULL), PTO_OK);
+    assert_true(machine.shared_copy_count[PTO_COPY_H2D] > 0 && pto_param_known(&machine.signal_s));
+    assert_int_equal(machine.library_count, 0);
+    pto_machine_fini(&machine);
+}
+
+static void unknown_names_are_refused_with_the_nearest(void **state) {
+    (void)state;
+    static const bad_input_t bad[] = {
+        {"publishd", PTO_ERR_NOT_FOUND, 0, 0, {"publishd", "'published'"}},
+        {"fulll", PTO_ERR_NOT_FOUND, 0, 0, {"'full'"}},
+        {"full+reduce", PTO_ERR_NOT_FOUND, 0, 0, {"full+reduce"}},
+        {"", PTO_ERR_NOT_FOUND, 0, 0, {"unknown model"}},
+        {"published+", PTO_ERR_NOT_FOUND, 0, 0, {"unknown model term"}},
+        {"published+reduces", PTO_ERR_NOT_FOUND, 0, 0, {"'reduce'"}},
+        {"published+reduce+libary", PTO_ERR_NOT_FOUND, 0, 0, {"'library'"}},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        pto_machine_t machine;
+        pto_error_t err = {0};
+        read_machine(&machine);
+        assert_refused(&bad[i], pto_machine_restrict(&machine, bad[i].text, &err), &err);
+        assert_null(machine.model);
+        assert_true(machine.library_count > 0);
+        pto_machine_fini(&machine);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(full_drops_nothing),
+        cmocka_unit_test(published_keeps_messages_injection_and_copies),
+        cmocka_unit_test(each_term_adds_what_it_names),
+        cmocka_unit_test(terms_are_added_one_by_one),
+        cmocka_unit_test(unknown_names_are_refused_with_the_nearest),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,263 @@
+/* Drawings of predictions: the script for gnuplot, which need not be there, and the measurements chosen. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "plot_points.h"
+#include "predict_plot.h"
+
+static const char machine_text[] =
+    "machine: it's made\n"
+    "source: made up\n"
+    "node: {sockets: 1, gpus: 2, cores: 8}\n"
+    "messages:\n"
+    "  cpu:\n"
+    "    on_socket: [{protocol: eager, alpha_s: 1.0e-6, beta_s_per_byte: 1.0e-10}]\n"
+    "    off_node: [{protocol: eager, alpha_s: 1.0e-6, beta_s_per_byte: 1.0e-10}]\n"
+    "  gpu:\n"
+    "    on_socket: [{protocol: eager, alpha_s: 2.0e-6, beta_s_per_byte: 1.0e-9}]\n"
+    "    off_node: [{protocol: eager, alpha_s: 2.0e-6, alpha_s_95: [1.0e-6, 3.0e-6], beta_s_per_byte: "
+    "1.0e-9}]\n"
+    "copies:\n"
+    "  h2d: {on_socket: {alpha_s: 5.0e-6, beta_s_per_byte: 1.0e-10}}\n"
+    "  d2h: {on_socket: {alpha_s: 5.0e-6, beta_s_per_byte: 1.0e-10}}\n";
+
+static const char scenario_text[] = "scenario: asked\n"
+                                    "machine: made.yaml\n"
+                                    "collective: alltoall\n"
+                                    "layout: {nodes: 2, gpus_per_node: 1, cores_per_gpu: 4}\n"
+                                    "bytes: [0, 16, 65536]\n"
+                                    "strategies: [cuda_aware, three_step, dup_devptr]\n";
+
+static const char measured_text[] =
+    "# machine=made\n"
+    "collective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu,bytes,run,seconds\n"
+    "alltoall,library,cuda_aware,2,1,1,16,1,1e-5\n"
+    "alltoall,library,cuda_aware,2,1,1,16,2,3e-5\n"
+    "alltoall,library,cuda_aware,4,1,1,16,1,9e-5\n" /* other nodes */
+    "alltoall,library,cuda_aware,2,2,1,16,1,9e-5\n" /* other GPUs */
+    "alltoall,library,cuda_aware,2,1,1,1048576,1,9e-5\n"
+    "alltoallv,library,cuda_aware,2,1,1,16,1,9e-5\n"
+    "alltoall,library,extra_message,2,1,4,16,1,9e-5\n" /* a strategy that is not asked for */
+    "alltoall,library,dup_devptr,2,1,2,16,1,9e-5\n"    /* another number of processes */
+    "alltoall,library,dup_devptr,2,1,4,65536,1,2e-4\n";
+
+typedef struct {
+    pto_machine_t machine;
+    pto_scenario_t scenario;
+    pto_predictions_t predictions;
+    pto_range_t *range;
+    int64_t range_count;
+} asked_t;
+
+static int set_up(void **state) {
+    asked_t *asked = calloc(1, sizeof *asked);
+    pto_error_t err = {0};
+    assert_non_null(asked);
+    if (pto_machine_parse(machine_text, strlen(machine_text), "made.yaml", &asked->machine, &err) != PTO_OK ||
+        pto_scenario_parse(scenario_text, strlen(scenario_text), "asked.yaml", &asked->scenario, &err) !=
+            PTO_OK ||
+        pto_scenario_bind(&asked->scenario, &asked->machine, &err) != PTO_OK ||
+        pto_predict(&asked->scenario, &asked->machine, true, &asked->predictions, &err) != PTO_OK ||
+        pto_pick(&asked->predictions, &asked->range, &asked->range_count, &err) != PTO_OK)
+        fail_msg("%s:%d: %s", err.file, err.line, err.message);
+    *state = asked;
+    return 0;
+}
+
+static int tear_down(void **state) {
+    asked_t *asked = *state;
+    free(asked->range);
+    pto_predictions_fini(&asked->predictions);
+    pto_scenario_fini(&asked->scenario);
+    pto_machine_fini(&asked->machine);
+    free(asked);
+    return 0;
+}
+
+/* The script for some points; the caller frees it. */
+static char *script_of(const asked_t *asked, const pto_plot_point_t *point, size_t point_count) {
+    pto_predict_plot_t drawn = {.predictions = &asked->predictions,
+                                .range = asked->range,
+                                .range_count = asked->range_count,
+                                .point = point,
+                                .point_count = point_count,
+                                .measured = point_count > 0 ? "measured.csv" : NULL};
+    pto_plot_t plot = pto_predict_plot(&drawn);
+    char *text = NULL;
+    size_t size = 0;
+    FILE *script = open_memstream(&text, &size);
+    assert_non_null(script);
+    assert_int_equal(pto_plot_script(&plot, "a'b.svg", script, NULL), PTO_OK);
+    fclose(script);
+    return text;
+}
+
+static int occurrences(const char *text, const char *word) {
+    int count = 0;
+    for (const char *at = text; (at = strstr(at, word)); at += strlen(word))
+        count++;
+    return count;
+}
+
+static void each_strategy_is_a_line_and_intervals_are_bands(void **state) {
+    const asked_t *asked = *state;
+    char *script = script_of(asked, NULL, 0);
+    assert_non_null(strstr(script, "set terminal svg"));
+    assert_non_null(strstr(script, "set output 'a''b.svg'"));
+    assert_non_null(strstr(script, "set title 'asked'"));
+    assert_non_null(strstr(script, "'machine '.'it''s made, 2 nodes of 1 GPUs, 4 processes a GPU'"));
+    assert_int_equal(occurrences(script, "with lines"), 3);
+    assert_int_equal(occurrences(script, "title 'three_step'"), 1);
+    assert_int_equal(occurrences(script, "filledcurves"), 1); /* cuda_aware's alone */
+    assert_int_equal(occurrences(script, "$measured"), 0);
+    free(script);
+}
+
+static void picks_are_bands_below(void **state) {
+    const asked_t *asked = *state;
+    char *script = script_of(asked, NULL, 0);
+    assert_true(asked->range_count >= 2);
+    assert_non_null(strstr(script, "rectangle from first 1, graph 0"));
+    assert_int_equal(occurrences(script, "set object"), (int)asked->range_count);
+    free(script);
+}
+
+/* No logarithm shows 0 bytes. */
+static void zero_is_left_out(void **state) {
+    const asked_t *asked = *state;
+    char *script = script_of(asked, NULL, 0);
+    assert_int_equal(occurrences(script, "\n0 "), 0);
+    assert_int_equal(occurrences(script, "\n16 "), 3);
+    assert_non_null(strstr(script, "set xrange [10.6666667:98304]"));
+    assert_non_null(strstr(script, "'64 KiB' 65536"));
+    free(script);
+}
+
+static void measurements_are_points_once_where_they_coincide(void **state) {
+    const asked_t *asked = *state;
+    static const pto_plot_point_t point[] = {
+        {0, 16, 1e-5}, {0, 16, 1.0001e-5}, {0, 16, 2e-5}, {2, 16, 1e-5}, {2, 0, 1e-5}};
+    char *script = script_of(asked, point, sizeof point / sizeof *point);
+    assert_int_equal(occurrences(script, "$measured_0 << EOD"), 1);
+    assert_int_equal(occurrences(script, "$measured_1"), 0);
+    assert_int_equal(occurrences(script, "\n14.8148 1e-05\n"), 1); /* 16 / 1.08: left of the size */
+    assert_int_equal(occurrences(script, "\n14.8148 "), 2);
+    assert_int_equal(occurrences(script, "\n17.28 1e-05\n"), 1);
+    assert_non_null(strstr(script, "'points: '.'measured.csv'"));
+    free(script);
+}
+
+static void only_drawings_have_a_terminal(void **state) {
+    const asked_t *asked = *state;
+    pto_predict_plot_t drawn = {.predictions = &asked->predictions};
+    pto_plot_t plot = pto_predict_plot(&drawn);
+    static const char *const bad[] = {"a.pdf", "svg", "a.svg.gz", ""};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        pto_error_t err = {0};
+        assert_int_equal(pto_plot_draw(&plot, bad[i], &err), PTO_ERR_TYPE);
+        assert_non_null(strstr(err.message, ".svg or .png"));
+    }
+}
+
+static void a_file_that_cannot_be_written_is_named(void **state) {
+    const asked_t *asked = *state;
+    pto_predict_plot_t drawn = {.predictions = &asked->predictions};
+    pto_plot_t plot = pto_predict_plot(&drawn);
+    pto_error_t err = {0};
+    assert_int_equal(pto_plot_draw(&plot, "/no/such/folder/a.svg", &err), PTO_ERR_IO);
+    assert_string_equal(err.file, "/no/such/folder/a.svg");
+    assert_non_null(strstr(err.message, "No such file"));
+}
+
+static void without_gnuplot_the_package_is_named_and_no_file_is_left(void **state) {
+    const asked_t *asked = *state;
+    pto_predict_plot_t drawn = {.predictions = &asked->predictions};
+    pto_plot_t plot = pto_predict_plot(&drawn);
+    pto_error_t err = {0};
+    char folder[] = "/tmp/portolan-plot-XXXXXX", path[64];
+    const char *before = getenv("PATH");
+    char *kept = strdup(before ? before : "");
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/a.svg", folder);
+    setenv("PATH", "/no/such/folder", 1);
+    assert_int_equal(pto_plot_draw(&plot, path, &err), PTO_ERR_IO);
+    setenv("PATH", kept, 1);
+    free(kept);
+    assert_non_null(strstr(err.message, "gnuplot-nox"));
+    assert_int_not_equal(access(path, F_OK), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
+/* --- measurements ------------------------------------------------------------------------------------------
+ */
+
+static pto_status_t read_points(const asked_t *asked, const char *text, pto_plot_point_t **point,
+                                size_t *count, pto_error_t *err) {
+    char path[] = "/tmp/portolan-measured-XXXXXX";
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    assert_int_equal(write(file, text, strlen(text)), (ssize_t)strlen(text));
+    close(file);
+    pto_status_t status = pto_plot_points_read(path, &asked->predictions, point, count, err);
+    unlink(path);
+    return status;
+}
+
+static void only_measurements_of_the_same_question_are_taken(void **state) {
+    const asked_t *asked = *state;
+    pto_plot_point_t *point = NULL;
+    size_t count = 0;
+    assert_int_equal(read_points(asked, measured_text, &point, &count, NULL), PTO_OK);
+    assert_int_equal(count, 3);
+    assert_true(point[0].strategy == 0 && point[0].at == 16 && point[0].seconds == 1e-5);
+    assert_true(point[1].strategy == 0 && point[1].at == 16 && point[1].seconds == 3e-5);
+    assert_true(point[2].strategy == 2 && point[2].at == 65536 && point[2].seconds == 2e-4);
+    free(point);
+}
+
+static void split_rows_that_a_file_warns_of_are_left_out(void **state) {
+    const asked_t *asked = *state;
+    char text[sizeof measured_text + 64];
+    snprintf(text, sizeof text, "# caveat_library_split=no such collective\n%s", measured_text);
+    pto_plot_point_t *point = NULL;
+    size_t count = 0;
+    assert_int_equal(read_points(asked, text, &point, &count, NULL), PTO_OK);
+    assert_int_equal(count, 2);
+    free(point);
+}
+
+static void a_file_without_such_measurements_is_an_error(void **state) {
+    asked_t *asked = *state;
+    pto_plot_point_t *point = NULL;
+    size_t count = 0;
+    pto_error_t err = {0};
+    asked->scenario.layout.nodes = 3;
+    assert_int_equal(read_points(asked, measured_text, &point, &count, &err), PTO_ERR_NOT_FOUND);
+    assert_non_null(strstr(err.message, "3 nodes x 1 GPUs"));
+    assert_null(point);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        CASE(each_strategy_is_a_line_and_intervals_are_bands),
+        CASE(picks_are_bands_below),
+        CASE(zero_is_left_out),
+        CASE(measurements_are_points_once_where_they_coincide),
+        CASE(only_drawings_have_a_terminal),
+        CASE(a_file_that_cannot_be_written_is_named),
+        CASE(without_gnuplot_the_package_is_named_and_no_file_is_left),
+        CASE(only_measurements_of_the_same_question_are_taken),
+        CASE(split_rows_that_a_file_warns_of_are_left_out),
+        CASE(a_file_without_such_measurements_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

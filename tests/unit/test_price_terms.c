@@ -1,0 +1,347 @@
+/* The terms that the papers' models lack (docs/model.md, 'Further terms'): gaps between messages in flight,
+ * queues at a GPU's copy engine, a node's message rate, contention, staging. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "portolan/pick.h"
+#include "price_ledger.h"
+
+/* Every cost is a round number: a message 10 us + 1 ns/B, a copy 10 us + 1 ns/B; of two at once 16 us, of
+ * four 32. */
+static const char base[] = "machine: made up\n"
+                           "source: for these tests\n"
+                           "node: {sockets: 1, gpus: 8, cores: 64}\n"
+                           "messages:\n"
+                           "  cpu:\n"
+                           "    on_socket: [{protocol: eager, alpha_s: 1e-6, beta_s_per_byte: 1e-9}]\n"
+                           "    off_node: [{protocol: eager, alpha_s: 1e-5, beta_s_per_byte: 1e-9}]\n"
+                           "  gpu:\n"
+                           "    on_socket: [{protocol: eager, alpha_s: 2e-5, beta_s_per_byte: 1e-9}]\n"
+                           "    off_node: [{protocol: eager, alpha_s: 3e-5, beta_s_per_byte: 1e-9}]\n";
+
+static const char copies[] = "copies:\n"
+                             "  h2d: {on_socket: {alpha_s: 1e-5, beta_s_per_byte: 1e-9}}\n"
+                             "  d2h: {on_socket: {alpha_s: 1e-5, beta_s_per_byte: 1e-9}}\n";
+
+static const char sharing[] =
+    "  shared:\n"
+    "    h2d:\n"
+    "      - {procs: 2, alpha_s: 16e-6, beta_s_per_byte: 1e-9}\n"
+    "      - {procs: 4, alpha_s: 32e-6, beta_s_per_byte: 1e-9}\n"
+    "    d2h:\n"
+    "      - {procs: 2, below_bytes: 1024, alpha_s: 100e-6, beta_s_per_byte: 1e-9}\n"
+    "      - {procs: 2, alpha_s: 16e-6, beta_s_per_byte: 1e-9}\n";
+
+static pto_machine_t machine_with(const char *more, const char *yet_more) {
+    char text[4096];
+    pto_machine_t machine;
+    pto_error_t err;
+    snprintf(text, sizeof text, "%s%s%s%s", base, copies, more, yet_more);
+    if (pto_machine_parse(text, strlen(text), "made-up.yaml", &machine, &err) != PTO_OK)
+        fail_msg("%d:%d: %s", err.line, err.column, err.message);
+    return machine;
+}
+
+static void assert_close(double got, double expected) {
+    if (fabs(got - expected) > 1e-9 * fabs(expected))
+        fail_msg("got %.12g, expected %.12g", got, expected);
+}
+
+static pto_request_t request_for(pto_collective_t collective, const char *strategy, const char *algorithm,
+                                 int64_t nodes, int64_t gpus, int64_t cores, int64_t bytes) {
+    pto_request_t request = {.layout = {.nodes = nodes,
+                                        .gpus_per_node = gpus,
+                                        .owners_per_gpu = 1,
+                                        .cores_per_gpu = cores,
+                                        .gpus_per_socket = 8},
+                             .collective = collective,
+                             .split = collective == PTO_COLLECTIVE_ALLTOALLV ? PTO_SPLIT_DESTINATIONS
+                                                                             : PTO_SPLIT_BYTES,
+                             .datatype = PTO_DATATYPE_FLOAT,
+                             .bytes = bytes,
+                             .by_library = true};
+    assert_int_equal(pto_strategy_find(strategy, &request.strategy, NULL), PTO_OK);
+    assert_int_equal(pto_algorithm_find(algorithm, collective, &request.algorithm, NULL), PTO_OK);
+    return request;
+}
+
+static double seconds_of(const pto_request_t *request, const pto_machine_t *machine) {
+    pto_plan_t *plan = NULL;
+    pto_price_t price, walked;
+    assert_int_equal(pto_plan_create(request, &plan, NULL), PTO_OK);
+    assert_int_equal(pto_price(plan, machine, &price, NULL, NULL), PTO_OK);
+    assert_int_equal(pto_price_walk(plan, machine, &walked, NULL, NULL), PTO_OK);
+    assert_close(price.seconds, walked.seconds);
+    pto_plan_destroy(plan);
+    return price.seconds;
+}
+
+/* --- gaps ----------------------------------------------------------------------------------------------- */
+
+static void messages_in_flight_cost_a_start_and_gaps(void **state) {
+    (void)state;
+    pto_machine_t machine =
+        machine_with("per_message:\n"
+                     "  cpu:\n"
+                     "    - {protocol: eager, below_bytes: 512, alpha_s: 2e-6, beta_s_per_byte: 0}\n"
+                     "    - {protocol: rendezvous, alpha_s: 3e-6, beta_s_per_byte: 1e-10}\n",
+                     "");
+    for (int64_t nodes = 2; nodes <= 5; nodes++)
+        for (int64_t bytes = 256; bytes <= 4096; bytes *= 4) {
+            pto_request_t linear =
+                request_for(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear", nodes, 1, 1, bytes);
+            double s = (double)bytes;
+            double gap = bytes < 512 ? 2e-6 : 3e-6 + 1e-10 * s;
+            double copying = 2 * (1e-5 + 1e-9 * (double)nodes * s);
+            assert_close(seconds_of(&linear, &machine),
+                         copying + 1e-5 + 1e-9 * s + (double)(nodes - 2) * gap);
+        }
+    pto_machine_fini(&machine);
+}
+
+/* Rounds wait for each other, so that none of their messages is a further one. */
+static void rounds_know_no_gaps(void **state) {
+    (void)state;
+    pto_machine_t with =
+        machine_with("per_message: {cpu: [{protocol: eager, alpha_s: 1e-7, beta_s_per_byte: 0}]}\n", "");
+    pto_machine_t without = machine_with("", "");
+    pto_request_t rounds = request_for(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", 4, 1, 1, 64);
+    assert_close(seconds_of(&rounds, &with), seconds_of(&rounds, &without));
+    pto_machine_fini(&with);
+    pto_machine_fini(&without);
+}
+
+/* Destinations are dealt out over 2 processes: by hand each sends to every other one only, a library's
+ * alltoallv also posts the empty ones. */
+static void a_library_posts_empty_messages_too(void **state) {
+    (void)state;
+    pto_machine_t machine = machine_with("", "");
+    pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALLV, "dup_devptr", "linear", 5, 1, 2, 1000);
+    double by_library = seconds_of(&request, &machine);
+    request.by_library = false;
+    request.implementation = PTO_IMPLEMENTATION_ISEND_IRECV;
+    assert_close(by_library - seconds_of(&request, &machine), 2 * 1e-5);
+    pto_machine_fini(&machine);
+}
+
+/* --- copies ----------------------------------------------------------------------------------------------
+ */
+
+/* One process after another asks for a copy; where it stood, and where it stands at the end. */
+static double copy_after(pto_copy_queue_t *queue, const pto_machine_t *machine, pto_copy_kind_t kind,
+                         double arrival_s, int64_t bytes) {
+    pto_queued_copy_t copy = {.kind = kind, .bytes = bytes, .piece_bytes = bytes};
+    pto_ledger_t mine = {.seconds = arrival_s};
+    pto_charge_t charge;
+    pto_charge_begin(&charge, "copy", false);
+    assert_true(pto_copy_queue_enter(queue, machine, copy, &mine, &charge));
+    assert_true(pto_ledger_add(&mine, &charge, charge.other_s));
+    assert_true(pto_copy_queue_leave(queue, &mine, false));
+    double end_s = mine.seconds;
+    pto_ledger_fini(&mine);
+    return end_s;
+}
+
+static void copies_at_once_end_as_their_number_was_measured(void **state) {
+    (void)state;
+    pto_machine_t machine = machine_with(sharing, "");
+    pto_copy_queue_t queue = {0};
+    /* 10 alone; 16 and 32 of two and four; 24 in between; from four on 8 more for each. */
+    const double end_us[] = {10, 16, 24, 32, 40, 48};
+    for (size_t i = 0; i < sizeof end_us / sizeof *end_us; i++)
+        assert_close(copy_after(&queue, &machine, PTO_COPY_H2D, 0, 0), end_us[i] * 1e-6);
+    pto_copy_queue_fini(&queue);
+    pto_machine_fini(&machine);
+}
+
+static void who_comes_later_waits_for_fewer(void **state) {
+    (void)state;
+    pto_machine_t machine = machine_with(sharing, "");
+    pto_copy_queue_t queue = {0};
+    assert_close(copy_after(&queue, &machine, PTO_COPY_H2D, 0, 0), 10e-6);
+    assert_close(copy_after(&queue, &machine, PTO_COPY_H2D, 2e-6, 0), 16e-6);
+    assert_close(copy_after(&queue, &machine, PTO_COPY_H2D, 12e-6, 0), 22e-6); /* alone would end at 22 too */
+    assert_close(copy_after(&queue, &machine, PTO_COPY_H2D, 50e-6, 0), 60e-6); /* nobody is left */
+    pto_copy_queue_fini(&queue);
+    pto_machine_fini(&machine);
+}
+
+/* The other direction's copies are waited for as well, and small ones may have a row of their own. */
+static void both_directions_share_the_queue(void **state) {
+    (void)state;
+    pto_machine_t machine = machine_with(sharing, "");
+    pto_copy_queue_t queue = {0};
+    assert_close(copy_after(&queue, &machine, PTO_COPY_H2D, 0, 2000), 12e-6);
+    assert_close(copy_after(&queue, &machine, PTO_COPY_D2H, 0, 2000), 12e-6 + 6e-6);
+    assert_close(copy_after(&queue, &machine, PTO_COPY_D2H, 15e-6, 0), 18e-6 + 90e-6);
+    pto_copy_queue_fini(&queue);
+    pto_machine_fini(&machine);
+}
+
+/* Shares of several blocks lie apart on the GPU, those of one block don't. */
+static void strided_copies_have_rows_of_their_own(void **state) {
+    (void)state;
+    const char *rows = "  shared:\n"
+                       "    h2d:\n"
+                       "      - {procs: 2, alpha_s: 500e-6, beta_s_per_byte: 0}\n"
+                       "      - {procs: 2, strided: true, alpha_s: 16e-6, beta_s_per_byte: 0}\n"
+                       "    d2h: [{procs: 2, alpha_s: 16e-6, beta_s_per_byte: 0}]\n";
+    pto_machine_t machine = machine_with(rows, "");
+    pto_request_t apart = request_for(PTO_COLLECTIVE_ALLTOALL, "dup_devptr", "pairwise", 2, 1, 2, 8);
+    pto_request_t together =
+        request_for(PTO_COLLECTIVE_ALLREDUCE, "dup_devptr", "recursive_doubling", 2, 1, 2, 8);
+    assert_true(seconds_of(&apart, &machine) < 60e-6);
+    together.layout.cores_per_gpu = 8;
+    apart.layout.cores_per_gpu = 8;
+    apart.bytes = together.bytes = 32;
+    assert_true(seconds_of(&apart, &machine) < 150e-6);
+    assert_true(seconds_of(&together, &machine) > 500e-6);
+    pto_machine_fini(&machine);
+}
+
+/* Two processes of a GPU: the second's copy out ends 6 us after the first's, its allreduce takes as long, and
+ * when it comes back the engine is free. */
+static void a_queue_overlaps_with_the_collective(void **state) {
+    (void)state;
+    pto_machine_t machine = machine_with("  shared:\n"
+                                         "    h2d: [{procs: 2, alpha_s: 16e-6, beta_s_per_byte: 1e-9}]\n"
+                                         "    d2h: [{procs: 2, alpha_s: 16e-6, beta_s_per_byte: 1e-9}]\n",
+                                         "");
+    pto_request_t request =
+        request_for(PTO_COLLECTIVE_ALLREDUCE, "dup_devptr", "recursive_doubling", 2, 1, 2, 8);
+    double exchange_s = 1e-5 + 4e-9;
+    assert_close(seconds_of(&request, &machine), 16e-6 + 4e-9 + exchange_s + 10e-6 + 4e-9);
+    pto_machine_fini(&machine);
+}
+
+/* --- limits of a node --------------------------------------------------------------------------------------
+ */
+
+static void receivers_are_contended_for_from_three_nodes_on(void **state) {
+    (void)state;
+    pto_machine_t plain = machine_with("injection: {cpu: {s_per_byte: 1e-9}}\n", "");
+    pto_machine_t contended =
+        machine_with("injection: {cpu: {s_per_byte: 1e-9}}\n", "network: {contention: 0.5}\n");
+    for (int64_t nodes = 2; nodes <= 9; nodes++) {
+        pto_request_t request =
+            request_for(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear", nodes, 4, 1, 100000);
+        double bytes = 4 * 4 * (double)(nodes - 1) * 100000;
+        double more = 0.5 * (double)(nodes - 2) / (double)(nodes - 1) * bytes * 1e-9;
+        assert_close(seconds_of(&request, &contended), seconds_of(&request, &plain) + more);
+    }
+    pto_machine_fini(&plain);
+    pto_machine_fini(&contended);
+}
+
+static void partners_in_pairs_contend_with_nobody(void **state) {
+    (void)state;
+    pto_machine_t plain = machine_with("injection: {cpu: {s_per_byte: 1e-9}}\n", "");
+    pto_machine_t contended =
+        machine_with("injection: {cpu: {s_per_byte: 1e-9}}\n", "network: {contention: 0.5}\n");
+    pto_request_t request =
+        request_for(PTO_COLLECTIVE_ALLREDUCE, "three_step", "recursive_doubling", 8, 4, 1, 100000);
+    assert_close(seconds_of(&request, &contended), seconds_of(&request, &plain));
+    pto_machine_fini(&plain);
+    pto_machine_fini(&contended);
+}
+
+/* 8 GPUs of a node send 8 messages each: 64 at 5 us are more than any process's own 8 at 10 us. */
+static void a_node_sends_so_many_messages_a_second(void **state) {
+    (void)state;
+    pto_machine_t machine = machine_with("injection: {cpu: {s_per_byte: 1e-10, s_per_message: 5e-6}}\n", "");
+    pto_request_t request =
+        request_for(PTO_COLLECTIVE_MESSAGES, "three_step", "point_to_point", 2, 8, 1, 1000);
+    request.messages = 8;
+    double copying = 2 * (1e-5 + 8e-6);
+    assert_close(seconds_of(&request, &machine), copying + 64 * 5e-6 + 64000 * 1e-10);
+    request.layout.gpus_per_node = 1;
+    assert_close(seconds_of(&request, &machine), copying + 8 * (1e-5 + 1e-6));
+    pto_machine_fini(&machine);
+}
+
+/* --- staging
+ * ------------------------------------------------------------------------------------------------ */
+
+/* A library that stages GPU buffers is three_step inside: dearer by its pageable memory only. */
+static void a_staging_library_is_three_step_with_pageable_memory(void **state) {
+    (void)state;
+    pto_machine_t pinned = machine_with("", "");
+    pto_machine_t pageable = machine_with("  pageable:\n"
+                                          "    h2d: {alpha_s: 15e-6, beta_s_per_byte: 3e-9}\n"
+                                          "    d2h: {alpha_s: 12e-6, beta_s_per_byte: 3e-9}\n",
+                                          "");
+    pto_request_t staged = request_for(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "pairwise", 2, 2, 1, 100);
+    pto_request_t three_step = request_for(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", 2, 2, 1, 100);
+    staged.staged = true;
+    double expected = seconds_of(&three_step, &pinned);
+    assert_close(seconds_of(&staged, &pinned), expected);
+    assert_close(seconds_of(&three_step, &pageable), expected);
+    assert_close(seconds_of(&staged, &pageable), expected + 7e-6 + 2 * 400 * 2e-9);
+    staged.staged = false;
+    assert_true(fabs(seconds_of(&staged, &pinned) - expected) > 1e-5);
+    pto_machine_fini(&pinned);
+    pto_machine_fini(&pageable);
+}
+
+/* The machine's table says who stages; a scenario that asks for `best` overrides it. */
+static void the_machine_says_that_its_library_stages(void **state) {
+    (void)state;
+    pto_machine_t machine = machine_with(
+        "", "library: {alltoall: {gpu: [{algorithm: linear, staged: true}], cpu: [{algorithm: linear}]}}\n");
+    int64_t nodes = 2, bytes = 64;
+    pto_scenario_t scenario;
+    pto_scenario_init(&scenario);
+    scenario.collective = PTO_COLLECTIVE_ALLTOALL;
+    scenario.layout = (pto_layout_t){.nodes = 2, .gpus_per_node = 2, .owners_per_gpu = 1, .cores_per_gpu = 1};
+    scenario.nodes = (pto_series_t){&nodes, 1};
+    scenario.bytes = (pto_series_t){&bytes, 1};
+    assert_int_equal(pto_scenario_bind(&scenario, &machine, NULL), PTO_OK);
+    pto_predictions_t said, best;
+    assert_int_equal(pto_predict(&scenario, &machine, true, &said, NULL), PTO_OK);
+    scenario.library.best = true;
+    assert_int_equal(pto_predict(&scenario, &machine, true, &best, NULL), PTO_OK);
+    assert_string_equal(said.strategy[0]->name, "cuda_aware");
+    assert_string_equal(said.strategy[1]->name, "three_step");
+    assert_close(said.prediction[0].price.seconds, said.prediction[1].price.seconds);
+    assert_true(best.prediction[0].price.seconds > said.prediction[0].price.seconds + 1e-5);
+    pto_predictions_fini(&said);
+    pto_predictions_fini(&best);
+    pto_machine_fini(&machine);
+}
+
+/* Data that lie where the results go are set aside first: one copy in host memory more. */
+static void in_place_sets_the_data_aside(void **state) {
+    (void)state;
+    pto_machine_t machine = machine_with("  h2h: {on_socket: {alpha_s: 0, beta_s_per_byte: 2e-10}}\n", "");
+    pto_request_t plain = request_for(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", 2, 2, 1, 1000);
+    pto_request_t in_place =
+        request_for(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise_in_place", 2, 2, 1, 1000);
+    assert_close(seconds_of(&in_place, &machine), seconds_of(&plain, &machine) + 4000 * 2e-10);
+    pto_machine_fini(&machine);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(messages_in_flight_cost_a_start_and_gaps),
+        cmocka_unit_test(rounds_know_no_gaps),
+        cmocka_unit_test(a_library_posts_empty_messages_too),
+        cmocka_unit_test(copies_at_once_end_as_their_number_was_measured),
+        cmocka_unit_test(who_comes_later_waits_for_fewer),
+        cmocka_unit_test(both_directions_share_the_queue),
+        cmocka_unit_test(strided_copies_have_rows_of_their_own),
+        cmocka_unit_test(a_queue_overlaps_with_the_collective),
+        cmocka_unit_test(receivers_are_contended_for_from_three_nodes_on),
+        cmocka_unit_test(partners_in_pairs_contend_with_nobody),
+        cmocka_unit_test(a_node_sends_so_many_messages_a_second),
+        cmocka_unit_test(a_staging_library_is_three_step_with_pageable_memory),
+        cmocka_unit_test(the_machine_says_that_its_library_stages),
+        cmocka_unit_test(in_place_sets_the_data_aside),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

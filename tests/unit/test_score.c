@@ -1,0 +1,599 @@
+/* Scores of small made-up measurements, worked out by hand. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "portolan/score.h"
+
+#define HEADER "collective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu,bytes,run,seconds\n"
+
+static void assert_near(double value, double expected) {
+    if (!(value >= expected - 1e-9 && value <= expected + 1e-9))
+        fail_msg("%.17g is not %.17g", value, expected);
+}
+
+static const pto_strategy_t *strategy(const char *name) {
+    const pto_strategy_t *found = NULL;
+    assert_int_equal(pto_strategy_find(name, &found, NULL), PTO_OK);
+    return found;
+}
+
+typedef struct {
+    pto_collectives_t collectives;
+    pto_score_t score;
+} scored_t;
+
+static void read_text(scored_t *scored, const char *text) {
+    pto_error_t err = {0};
+    if (pto_collectives_parse(text, strlen(text), "c.csv", &scored->collectives, &err) != PTO_OK)
+        fail_msg("%d:%d: %s", err.line, err.column, err.message);
+}
+
+static void collect(scored_t *scored, const char *text, const pto_score_options_t *options) {
+    memset(scored, 0, sizeof *scored);
+    read_text(scored, text);
+    pto_score_options_t by_default = pto_score_defaults(&scored->collectives);
+    assert_int_equal(
+        pto_score_collect(&scored->collectives, options ? options : &by_default, &scored->score, NULL),
+        PTO_OK);
+}
+
+static void drop(scored_t *scored) {
+    pto_score_fini(&scored->score);
+    pto_collectives_fini(&scored->collectives);
+}
+
+/* As if a machine had predicted these seconds for a cell of two; negative: does not apply. */
+static void predict(pto_score_cell_t *cell, const double seconds[2]) {
+    assert_int_equal(cell->candidate_count, 2);
+    for (int c = 0; c < 2; c++) {
+        cell->prediction[c].applicable = seconds[c] >= 0;
+        cell->prediction[c].price.seconds = seconds[c];
+    }
+    assert_int_equal(pto_score_pick(cell, NULL), PTO_OK);
+}
+
+static pto_score_summary_t summary_of(const pto_score_t *score, pto_picker_t picker, const char *name) {
+    static const pto_score_filter_t all = {PTO_COLLECTIVE_COUNT, PTO_IMPLEMENTATION_COUNT, 0};
+    pto_score_summary_t summary;
+    assert_int_equal(pto_score_summarise(score, &all, picker, name ? strategy(name) : NULL, &summary, NULL),
+                     PTO_OK);
+    return summary;
+}
+
+/* --- cells ---------------------------------------------------------------------------------------------- */
+
+static void each_number_of_processes_makes_a_cell_with_the_unsplit_in_it(void **state) {
+    (void)state;
+    scored_t scored;
+    collect(&scored,
+            HEADER "alltoall,library,dup_devptr,2,2,4,64,1,3\n"
+                   "alltoall,library,dup_devptr,2,2,2,64,1,2\n"
+                   "alltoall,library,three_step,2,2,1,64,1,1\n"
+                   "alltoall,library,extra_message,2,2,2,64,1,4\n"
+                   "alltoall,library,three_step,2,2,1,32,1,1\n"
+                   "alltoall,library,cuda_aware,2,2,1,32,1,1\n"
+                   "allreduce,library,cuda_aware,2,2,1,128,1,1\n"
+                   "allreduce,library,three_step,2,2,1,128,1,2\n",
+            NULL);
+    const pto_score_t *score = &scored.score;
+    assert_int_equal(score->cell_count, 3);
+    assert_int_equal(score->cell[0].collective, PTO_COLLECTIVE_ALLREDUCE);
+    assert_int_equal(score->cell[0].procs_per_gpu, 1);
+    assert_int_equal(score->cell[0].candidate_count, 2);
+    assert_int_equal(score->cell[1].procs_per_gpu, 2);
+    assert_int_equal(score->cell[1].candidate_count, 3);
+    assert_int_equal(score->cell[2].procs_per_gpu, 4);
+    assert_int_equal(score->cell[2].candidate_count, 2);
+    for (int i = 1; i < 3; i++) {
+        const pto_score_cell_t *cell = &score->cell[i];
+        assert_ptr_equal(cell->candidate[cell->best].strategy, strategy("three_step"));
+        assert_near(cell->margin, i == 1 ? 1 : 2);
+        assert_int_equal(cell->floor_count, 0);
+        assert_int_equal(cell->picked, -1);
+    }
+    drop(&scored);
+}
+
+static void datatypes_owners_and_own_algorithms_keep_cells_apart(void **state) {
+    (void)state;
+    scored_t scored;
+    collect(&scored,
+            "collective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu,owners_per_gpu,bytes,run,"
+            "seconds,algorithm\n"
+            "alltoall,library,cuda_aware,2,2,1,1,64,1,1,\n"
+            "alltoall,library,three_step,2,2,1,1,64,1,2,\n"
+            "alltoall,library,cuda_aware,2,2,2,2,64,1,1,\n"
+            "alltoall,library,three_step,2,2,2,2,64,1,2,\n"
+            "alltoall,library,cuda_aware,2,2,1,1,64,1,1,bruck\n"
+            "alltoall,library,three_step,2,2,1,1,64,1,2,pairwise\n",
+            NULL);
+    assert_int_equal(scored.score.cell_count, 3);
+    assert_int_equal(scored.score.cell[1].owners_per_gpu, 2);
+    assert_true(scored.score.cell[2].own_algorithms);
+    assert_null(scored.score.cell[0].candidate[0].algorithm);
+    assert_string_equal(scored.score.cell[2].candidate[0].algorithm, "bruck");
+    assert_string_equal(scored.score.cell[2].candidate[1].algorithm, "pairwise");
+    drop(&scored);
+    memset(&scored, 0, sizeof scored);
+    read_text(&scored, HEADER "allreduce,library,cuda_aware,2,2,1,64,1,1\n");
+    read_text(&scored, "# datatype=double\n" HEADER "allreduce,library,three_step,2,2,1,64,1,2\n");
+    pto_score_options_t options = pto_score_defaults(&scored.collectives);
+    assert_int_equal(pto_score_collect(&scored.collectives, &options, &scored.score, NULL), PTO_OK);
+    assert_int_equal(scored.score.cell_count, 0);
+    assert_int_equal(scored.score.note[0].count, 2);
+    drop(&scored);
+}
+
+#define THREE_RUNS                                                                                           \
+    HEADER "alltoall,library,cuda_aware,2,2,1,64,1,3\nalltoall,library,cuda_aware,2,2,1,64,2,1\n"            \
+           "alltoall,library,cuda_aware,2,2,1,64,3,9\nalltoall,library,three_step,2,2,1,64,1,4\n"            \
+           "alltoall,library,three_step,2,2,1,64,2,2\nalltoall,library,three_step,2,2,1,64,3,2\n"
+
+static void a_time_is_the_minimum_of_jobs_and_the_median_of_repeats(void **state) {
+    (void)state;
+    scored_t scored;
+    collect(&scored, THREE_RUNS, NULL);
+    assert_int_equal(scored.score.options.statistic, PTO_STATISTIC_MIN);
+    assert_near(scored.score.cell[0].candidate[0].measured_s, 1);
+    assert_near(scored.score.cell[0].candidate[1].measured_s, 2);
+    drop(&scored);
+    collect(&scored, "# portolan=0.1.0\n" THREE_RUNS, NULL);
+    assert_int_equal(scored.score.options.statistic, PTO_STATISTIC_MEDIAN);
+    assert_near(scored.score.cell[0].candidate[0].measured_s, 3);
+    assert_near(scored.score.cell[0].candidate[1].measured_s, 2);
+    drop(&scored);
+    memset(&scored, 0, sizeof scored);
+    read_text(&scored, "# portolan=0.1.0\n" THREE_RUNS);
+    read_text(&scored, THREE_RUNS);
+    assert_int_equal(pto_score_defaults(&scored.collectives).statistic, PTO_STATISTIC_MIN);
+    drop(&scored);
+}
+
+typedef struct {
+    int64_t count;
+    const char *words;
+} expected_note_t;
+
+static void assert_notes(const pto_score_t *score, const expected_note_t *expected, int count) {
+    assert_int_equal(score->note_count, count);
+    for (int i = 0; i < count; i++) {
+        assert_int_equal(score->note[i].count, expected[i].count);
+        if (!strstr(score->note[i].text, expected[i].words))
+            fail_msg("'%s' does not say '%s'", score->note[i].text, expected[i].words);
+    }
+}
+
+static void rows_that_compare_nothing_are_left_out_and_told(void **state) {
+    (void)state;
+    const pto_score_skip_t skip = {PTO_IMPLEMENTATION_LIBRARY, strategy("cuda_aware")};
+    const pto_score_options_t options = {.min_bytes = 0, .clear_margin = 0.1, .skip_count = 1, .skip = &skip};
+    scored_t scored;
+    collect(&scored,
+            "# machine=x\n# caveat_isend_irecv_split=no all-to-all\n" HEADER
+            "alltoallv,isend_irecv,cuda_aware,2,2,1,0,1,1\n"
+            "alltoallv,isend_irecv,three_step,2,2,1,0,1,1\n"
+            "alltoallv,isend_irecv,extra_message,2,2,4,0,1,1\n"
+            "alltoallv,isend_irecv,extra_message,2,2,4,0,2,1\n"
+            "alltoallv,library,extra_message,2,2,4,0,1,1\n"
+            "alltoallv,library,cuda_aware,2,2,1,0,1,1\n"
+            "alltoallv,library,teleport,2,2,1,0,1,1\n"
+            "messages,isend_irecv,three_step,2,2,1,0,1,1\n"
+            "alltoallv,library,three_step,2,2,4,0,1,1\n",
+            &options);
+    static const expected_note_t expected[] = {
+        {2, "isend_irecv with extra_message: c.csv:2 says"},
+        {1, "library with cuda_aware: as asked"},
+        {1, "teleport: no strategy of that name"},
+        {1, "messages: the format does not say how many"},
+        {1, "three_step: it does not split"},
+        {1, "one strategy alone"},
+    };
+    assert_notes(&scored.score, expected, 6);
+    assert_int_equal(scored.score.cell_count, 1);
+    assert_int_equal(scored.score.cell[0].implementation, PTO_IMPLEMENTATION_ISEND_IRECV);
+    drop(&scored);
+}
+
+static void a_caveat_holds_for_its_own_file_alone(void **state) {
+    (void)state;
+    static const char rows[] = HEADER "alltoallv,isend_irecv,three_step,2,2,1,64,1,1\n"
+                                      "alltoallv,isend_irecv,extra_message,2,2,4,64,1,2\n";
+    static const char caveat[] = "# caveat_isend_irecv_split=no all-to-all\n" HEADER
+                                 "alltoallv,isend_irecv,extra_message,2,2,4,64,1,0.5\n";
+    scored_t scored = {0};
+    read_text(&scored, rows);
+    read_text(&scored, caveat);
+    pto_score_options_t options = pto_score_defaults(&scored.collectives);
+    assert_int_equal(pto_score_collect(&scored.collectives, &options, &scored.score, NULL), PTO_OK);
+    assert_int_equal(scored.score.note_count, 1);
+    assert_int_equal(scored.score.cell_count, 1);
+    assert_near(scored.score.cell[0].candidate[1].measured_s, 2);
+    drop(&scored);
+}
+
+/* --- metrics -------------------------------------------------------------------------------------------- */
+
+#define TWO(bytes, cuda_aware_s, three_step_s)                                                               \
+    "alltoall,library,cuda_aware,2,2,1," bytes ",1," cuda_aware_s "\n"                                       \
+    "alltoall,library,three_step,2,2,1," bytes ",1," three_step_s "\n"
+
+/* Regrets 0, 0, 0.5 and 1; the first cell is not clear; a fifth cell can't be predicted. */
+static void collect_five(scored_t *scored) {
+    static const double predicted[][2] = {{8, 12}, {1, 3}, {3, 2}, {4, 5}, {-1, -1}};
+    collect(scored,
+            HEADER TWO("64", "10", "10.5") TWO("128", "2", "4") TWO("256", "2", "3") TWO("512", "8", "4")
+                TWO("1024", "8", "4"),
+            NULL);
+    assert_int_equal(scored->score.cell_count, 5);
+    for (int i = 0; i < 5; i++)
+        predict(&scored->score.cell[i], predicted[i]);
+}
+
+static void picks_and_errors_are_summed_up(void **state) {
+    (void)state;
+    scored_t scored;
+    collect_five(&scored);
+    pto_score_summary_t summary = summary_of(&scored.score, PTO_PICKER_MODEL, NULL);
+    assert_int_equal(summary.cells, 4);
+    assert_near(summary.right, 2);
+    assert_int_equal(summary.clear_cells, 3);
+    assert_near(summary.clear_right, 1);
+    assert_int_equal(summary.toss_ups, 0);
+    assert_near(summary.regret_mean, 0.375);
+    assert_near(summary.regret_95, 0.5 + 0.85 * 0.5); /* place 0.95 * 3 = 2.85 of 0, 0, 0.5, 1 */
+    assert_near(summary.regret_max, 1);
+    /* Errors 0.2, 12 / 10.5 - 1, 0.5, 0.25, 0.5, 1 / 3, 0.5, 0.25: the middle two are 0.25 and 1 / 3, and the
+     * place 0.9 * 7 = 6.3 lies between 0.5 and 0.5. */
+    assert_int_equal(summary.pairs, 8);
+    assert_near(summary.error_median, (0.25 + 1.0 / 3) / 2);
+    assert_near(summary.error_90, 0.5);
+    drop(&scored);
+}
+
+static void always_one_strategy_needs_no_model(void **state) {
+    (void)state;
+    scored_t scored;
+    collect_five(&scored);
+    pto_score_summary_t summary = summary_of(&scored.score, PTO_PICKER_ALWAYS, "three_step");
+    assert_int_equal(summary.cells, 4);
+    assert_near(summary.right, 1);
+    assert_near(summary.regret_mean, (0.05 + 1 + 0.5 + 0) / 4);
+    assert_near(summary.regret_max, 1);
+    assert_int_equal(summary.pairs, 4);
+    assert_near(summary.error_median, 0.25); /* of 1/7, 1/4, 1/3 and 1/4 */
+    summary = summary_of(&scored.score, PTO_PICKER_ALWAYS, "dup_devptr");
+    assert_int_equal(summary.cells, 0);
+    assert_int_equal(summary.pairs, 0);
+    drop(&scored);
+}
+
+static void a_measured_tie_is_right_either_way(void **state) {
+    (void)state;
+    static const double predicted[] = {2, 1};
+    scored_t scored;
+    collect(&scored, HEADER TWO("64", "3", "3"), NULL);
+    predict(&scored.score.cell[0], predicted);
+    pto_score_summary_t summary = summary_of(&scored.score, PTO_PICKER_MODEL, NULL);
+    assert_near(summary.right, 1);
+    assert_int_equal(summary.clear_cells, 0);
+    drop(&scored);
+}
+
+static void clear_begins_where_the_second_takes_a_tenth_longer(void **state) {
+    (void)state;
+    scored_t scored;
+    collect(&scored, HEADER TWO("64", "10", "11") TWO("128", "10.99", "10"), NULL);
+    assert_true(scored.score.cell[0].clear);
+    assert_false(scored.score.cell[1].clear);
+    assert_int_equal(scored.score.cell[1].best, 1);
+    drop(&scored);
+}
+
+static void what_can_not_be_predicted_can_not_be_picked_but_counts(void **state) {
+    (void)state;
+    static const double predicted[] = {-1, 5};
+    scored_t scored;
+    collect(&scored, HEADER TWO("64", "1", "4"), NULL);
+    predict(&scored.score.cell[0], predicted);
+    assert_int_equal(scored.score.cell[0].picked, 1);
+    assert_near(scored.score.cell[0].regret, 3);
+    pto_score_summary_t summary = summary_of(&scored.score, PTO_PICKER_MODEL, NULL);
+    assert_int_equal(summary.pairs, 1);
+    assert_near(summary.right, 0);
+    drop(&scored);
+}
+
+static void a_margin_inside_the_intervals_is_a_toss_up(void **state) {
+    (void)state;
+    static const double predicted[] = {1.0, 1.2};
+    scored_t scored;
+    collect(&scored, HEADER TWO("64", "1", "4") TWO("128", "1", "4"), NULL);
+    for (int i = 0; i < 2; i++) {
+        pto_score_cell_t *cell = &scored.score.cell[i];
+        predict(cell, predicted);
+        cell->prediction[0].price = (pto_price_t){1.0, true, 0.9, i == 0 ? 1.1 : 1.3};
+        assert_int_equal(pto_score_pick(cell, NULL), PTO_OK);
+        assert_int_equal(cell->toss_up, i == 1);
+    }
+    assert_int_equal(summary_of(&scored.score, PTO_PICKER_MODEL, NULL).toss_ups, 1);
+    assert_int_equal(summary_of(&scored.score, PTO_PICKER_FLOOR, NULL).toss_ups, 0);
+    drop(&scored);
+}
+
+/* Minima 1 and 2. Run 1 picks cuda_aware (3 against 4), run 2 too (1 against 2), run 3 three_step: its regret
+ * is 1. In the other cell run 2 lacks a strategy, which leaves two runs: right and a regret of 1. */
+static void the_floor_is_what_single_runs_would_have_picked(void **state) {
+    (void)state;
+    static const double predicted[] = {1, 2};
+    scored_t scored;
+    collect(&scored,
+            THREE_RUNS
+            "alltoall,library,cuda_aware,2,2,1,128,1,1\nalltoall,library,cuda_aware,2,2,1,128,2,1\n"
+            "alltoall,library,cuda_aware,2,2,1,128,3,5\nalltoall,library,three_step,2,2,1,128,1,2\n"
+            "alltoall,library,three_step,2,2,1,128,3,4\n",
+            NULL);
+    for (int i = 0; i < 2; i++)
+        predict(&scored.score.cell[i], predicted);
+    assert_int_equal(scored.score.cell[0].floor_count, 3);
+    assert_int_equal(scored.score.cell[1].floor_count, 2);
+    pto_score_summary_t summary = summary_of(&scored.score, PTO_PICKER_FLOOR, NULL);
+    assert_int_equal(summary.cells, 2);
+    assert_near(summary.right, 2.0 / 3 + 1.0 / 2);
+    assert_near(summary.clear_right, 2.0 / 3 + 1.0 / 2);
+    assert_near(summary.regret_mean, (1.0 / 3 + 1.0 / 2) / 2);
+    assert_near(summary.regret_max, 1);
+    assert_int_equal(summary.pairs, 0);
+    drop(&scored);
+}
+
+static void the_same_run_of_joined_files_is_one(void **state) {
+    (void)state;
+    scored_t scored = {0};
+    collect(&scored,
+            "# portolan=1\n" HEADER
+            "alltoall,library,three_step,2,2,1,64,1,1\nalltoall,library,three_step,2,2,1,64,1,9\n"
+            "alltoall,library,three_step,2,2,1,64,1,3\nalltoall,library,three_step,2,2,1,64,2,1\n"
+            "alltoall,library,dup_devptr,2,2,2,64,1,2\nalltoall,library,dup_devptr,2,2,2,64,2,2\n",
+            NULL);
+    const pto_score_cell_t *cell = &scored.score.cell[0];
+    assert_near(cell->candidate[0].measured_s, 2); /* of 1, 1, 3, 9 */
+    assert_int_equal(cell->floor_count, 2);
+    assert_int_equal(cell->floor_pick[0], 1); /* 3 against 2 */
+    assert_int_equal(cell->floor_pick[1], 0);
+    drop(&scored);
+}
+
+static void filters_choose_cells(void **state) {
+    (void)state;
+    static const double predicted[] = {1, 2};
+    scored_t scored;
+    collect(&scored,
+            HEADER TWO("64", "1", "2") "allreduce,library,cuda_aware,4,2,1,64,1,1\n"
+                                       "allreduce,library,three_step,4,2,1,64,1,2\n",
+            NULL);
+    static const struct {
+        pto_score_filter_t filter;
+        int64_t cells;
+    } expected[] = {{{PTO_COLLECTIVE_ALLREDUCE, PTO_IMPLEMENTATION_LIBRARY, 0}, 1},
+                    {{PTO_COLLECTIVE_ALLREDUCE, PTO_IMPLEMENTATION_LIBRARY, 2}, 0},
+                    {{PTO_COLLECTIVE_COUNT, PTO_IMPLEMENTATION_ISEND_IRECV, 0}, 0},
+                    {{PTO_COLLECTIVE_COUNT, PTO_IMPLEMENTATION_COUNT, 2}, 1}};
+    for (int i = 0; i < 2; i++)
+        predict(&scored.score.cell[i], predicted);
+    for (int i = 0; i < 4; i++) {
+        pto_score_summary_t summary;
+        assert_int_equal(
+            pto_score_summarise(&scored.score, &expected[i].filter, PTO_PICKER_MODEL, NULL, &summary, NULL),
+            PTO_OK);
+        assert_int_equal(summary.cells, expected[i].cells);
+    }
+    drop(&scored);
+}
+
+static void quantiles_are_linear_between_values(void **state) {
+    (void)state;
+    double value[] = {4, 1, 3, 2};
+    assert_near(pto_quantile(value, 4, 0), 1);
+    assert_near(pto_quantile(value, 4, 0.5), 2.5);
+    assert_near(pto_quantile(value, 4, 0.9), 3.7);
+    assert_near(pto_quantile(value, 4, 1), 4);
+    assert_near(pto_quantile(value, 1, 0.95), 1);
+    assert_near(pto_quantile(value, 0, 0.95), 0);
+}
+
+/* --- predicting ----------------------------------------------------------------------------------------- */
+
+/* A GPU message starts in 2 us and moves 1 GB/s, a CPU message in 1 us, a copy in 5 us, both 10 GB/s. */
+#define MACHINE(gpu_alpha)                                                                                   \
+    "machine: simple\nsource: made up\nnode: {sockets: 1, gpus: 1, cores: 2}\nmessages:\n"                   \
+    "  cpu:\n    off_node: [{protocol: eager, alpha_s: 1.0e-6, beta_s_per_byte: 1.0e-10}]\n"                 \
+    "  gpu:\n    off_node: [{protocol: eager, alpha_s: " gpu_alpha ", beta_s_per_byte: 1.0e-9}]\n"           \
+    "copies:\n  h2d: {on_socket: {alpha_s: 5.0e-6, beta_s_per_byte: 1.0e-10}}\n"                             \
+    "  d2h: {on_socket: {alpha_s: 5.0e-6, beta_s_per_byte: 1.0e-10}}\n"                                      \
+    "library: {alltoall: {cpu: [{algorithm: pairwise}], gpu: [{algorithm: pairwise}]}}\n"
+
+static pto_machine_t machine_of(const char *text) {
+    pto_machine_t machine = {0};
+    pto_error_t err = {0};
+    if (pto_machine_parse(text, strlen(text), "m.yaml", &machine, &err) != PTO_OK)
+        fail_msg("%d: %s", err.line, err.message);
+    return machine;
+}
+
+/* On two nodes with one GPU each an alltoall is one message each way. */
+static void cells_are_predicted_as_predict_does(void **state) {
+    (void)state;
+    pto_machine_t machine = machine_of(MACHINE("2.0e-6"));
+    scored_t scored;
+    collect(&scored,
+            HEADER
+            "alltoall,library,cuda_aware,2,1,1,1000,1,3e-6\nalltoall,library,three_step,2,1,1,1000,1,1e-6\n"
+            "alltoall,library,cuda_aware,4,1,1,1000,1,1\nalltoall,library,three_step,4,1,1,1000,1,1\n",
+            NULL);
+    assert_int_equal(pto_score_predict(&scored.score, &machine, 2, NULL), PTO_OK);
+    const pto_score_cell_t *cell = &scored.score.cell[0];
+    pto_scenario_t scenario;
+    pto_scenario_init(&scenario);
+    int64_t nodes = 2, bytes = 1000;
+    scenario.collective = PTO_COLLECTIVE_ALLTOALL;
+    scenario.layout.cores_per_gpu = 1;
+    scenario.nodes = (pto_series_t){&nodes, 1};
+    scenario.bytes = (pto_series_t){&bytes, 1};
+    pto_predictions_t predictions;
+    assert_int_equal(pto_scenario_bind(&scenario, &machine, NULL), PTO_OK);
+    assert_int_equal(pto_predict(&scenario, &machine, true, &predictions, NULL), PTO_OK);
+    for (int c = 0; c < 2; c++)
+        for (int i = 0; i < predictions.strategy_count; i++)
+            if (predictions.strategy[i] == cell->candidate[c].strategy)
+                assert_near(cell->prediction[c].price.seconds * 1e6,
+                            pto_prediction_at(&predictions, 0, i)->price.seconds * 1e6);
+    assert_true(cell->prediction[0].price.seconds > 0);
+    assert_string_equal(cell->prediction[0].algorithm->name, "pairwise");
+    assert_int_equal(cell->picked, 0);
+    assert_near(cell->regret, 2);
+    assert_int_equal(scored.score.cell[1].picked, -1); /* not among the nodes asked for */
+    pto_predictions_fini(&predictions);
+    pto_machine_fini(&machine);
+    drop(&scored);
+}
+
+static void a_layout_the_machine_lacks_is_a_reason(void **state) {
+    (void)state;
+    pto_machine_t machine = machine_of(MACHINE("2.0e-6"));
+    scored_t scored;
+    collect(
+        &scored,
+        "collective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu,bytes,run,seconds,algorithm\n"
+        "alltoall,library,cuda_aware,2,3,1,1000,1,3e-6,\nalltoall,library,three_step,2,3,1,1000,1,1e-6,\n"
+        "allreduce,library,cuda_aware,2,1,1,999,1,3e-6,\nallreduce,library,three_step,2,1,1,999,1,1e-6,\n"
+        "alltoall,library,cuda_aware,2,1,1,1000,1,3e-6,magic\n"
+        "alltoall,library,three_step,2,1,1,1000,1,1e-6,pairwise\n",
+        NULL);
+    assert_int_equal(pto_score_predict(&scored.score, &machine, 0, NULL), PTO_OK);
+    const pto_score_cell_t *cell = scored.score.cell;
+    assert_non_null(strstr(cell[0].prediction[0].reason, "no multiple"));
+    assert_non_null(strstr(cell[1].prediction[1].reason, "more than the 1 GPUs"));
+    assert_int_equal(cell[1].picked, -1);
+    assert_non_null(strstr(cell[2].prediction[0].reason, "magic"));
+    assert_int_equal(cell[2].picked, 1);
+    assert_int_equal(summary_of(&scored.score, PTO_PICKER_MODEL, NULL).cells, 1);
+    pto_machine_fini(&machine);
+    drop(&scored);
+}
+
+static void what_a_machine_lacks_is_listed(void **state) {
+    (void)state;
+    pto_machine_t machine = machine_of(MACHINE("2.0e-6"));
+    scored_t scored;
+    collect(&scored,
+            HEADER
+            "allreduce,library,cuda_aware,2,1,1,64,1,3e-6\nallreduce,library,three_step,2,1,1,64,1,1e-6\n",
+            NULL);
+    assert_int_equal(pto_score_predict(&scored.score, &machine, 0, NULL), PTO_OK);
+    int found = 0;
+    for (int i = 0; i < scored.score.unpriced_count; i++)
+        found += strcmp(scored.score.unpriced[i], "reduce.cpu.alpha_s") == 0;
+    assert_int_equal(found, 1);
+    pto_machine_fini(&machine);
+    drop(&scored);
+}
+
+/* A fit that knows only which nodes it must not see: it makes GPU messages cost as many seconds. */
+static pto_status_t refit(const pto_machine_t *machine, const pto_collectives_t *collectives, int64_t nodes,
+                          void *context, pto_machine_t *fitted, pto_error_t *err) {
+    int64_t *calls = context;
+    (void)err;
+    assert_non_null(machine);
+    assert_int_equal(collectives->count, 4);
+    calls[(*calls < 2) + 1] = nodes;
+    (*calls)++;
+    *fitted = machine_of(nodes == 2 ? MACHINE("2") : MACHINE("4"));
+    return PTO_OK;
+}
+
+static void each_node_count_is_scored_by_a_fit_without_it(void **state) {
+    (void)state;
+    pto_machine_t machine = machine_of(MACHINE("2.0e-6"));
+    scored_t scored;
+    int64_t calls[3] = {0};
+    collect(&scored,
+            HEADER "alltoall,library,cuda_aware,2,1,1,64,1,1\nalltoall,library,three_step,2,1,1,64,1,1\n"
+                   "alltoall,library,cuda_aware,4,1,1,64,1,1\nalltoall,library,three_step,4,1,1,64,1,1\n",
+            NULL);
+    assert_int_equal(
+        pto_score_leave_one_out(&scored.score, &scored.collectives, &machine, refit, calls, NULL), PTO_OK);
+    assert_int_equal(calls[0], 2);
+    assert_true(scored.score.cell[0].prediction[0].price.seconds > 1.9);
+    assert_true(scored.score.cell[0].prediction[0].price.seconds < 3.9);
+    assert_true(scored.score.cell[1].prediction[0].price.seconds > 3.9);
+    drop(&scored);
+    collect(&scored, HEADER TWO("64", "1", "2"), NULL);
+    pto_error_t err;
+    assert_int_equal(
+        pto_score_leave_one_out(&scored.score, &scored.collectives, &machine, refit, calls, &err),
+        PTO_ERR_NOT_APPLICABLE);
+    assert_non_null(strstr(err.message, "one node count"));
+    pto_machine_fini(&machine);
+    drop(&scored);
+}
+
+/* What needs no model is known of the measurements of Summit. */
+static void summit_has_its_known_cells_and_floor(void **state) {
+    (void)state;
+    scored_t scored = {0};
+    pto_machine_t machine;
+    char path[512];
+    const char *shared = getenv("PORTOLAN_SHARED");
+    snprintf(path, sizeof path, "%s/data/summit-spectrum/collectives.csv", shared ? shared : "../shared");
+    if (pto_collectives_read(path, &scored.collectives, NULL) != PTO_OK) {
+        print_message("skipped: no measured collectives at %s\n", path);
+        skip();
+    }
+    pto_score_options_t options = pto_score_defaults(&scored.collectives);
+    assert_int_equal(pto_score_collect(&scored.collectives, &options, &scored.score, NULL), PTO_OK);
+    assert_int_equal(pto_machine_read("scenarios/machines/summit-spectrum.yaml", &machine, NULL), PTO_OK);
+    assert_int_equal(pto_score_predict(&scored.score, &machine, 0, NULL), PTO_OK);
+    assert_int_equal(summary_of(&scored.score, PTO_PICKER_MODEL, NULL).clear_cells, 74);
+    pto_score_summary_t floor = summary_of(&scored.score, PTO_PICKER_FLOOR, NULL);
+    assert_int_equal(floor.cells, 104);
+    assert_int_equal(1000 * floor.regret_mean + 0.5, 12);
+    assert_int_equal(100 * floor.clear_right / (double)floor.clear_cells + 0.5, 94);
+    assert_int_equal(100 * summary_of(&scored.score, PTO_PICKER_ALWAYS, "three_step").regret_mean + 0.5, 31);
+    assert_int_equal(100 * summary_of(&scored.score, PTO_PICKER_ALWAYS, "extra_message").regret_mean + 0.5,
+                     29);
+    pto_machine_fini(&machine);
+    drop(&scored);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_number_of_processes_makes_a_cell_with_the_unsplit_in_it),
+        cmocka_unit_test(datatypes_owners_and_own_algorithms_keep_cells_apart),
+        cmocka_unit_test(a_time_is_the_minimum_of_jobs_and_the_median_of_repeats),
+        cmocka_unit_test(rows_that_compare_nothing_are_left_out_and_told),
+        cmocka_unit_test(a_caveat_holds_for_its_own_file_alone),
+        cmocka_unit_test(picks_and_errors_are_summed_up),
+        cmocka_unit_test(always_one_strategy_needs_no_model),
+        cmocka_unit_test(a_measured_tie_is_right_either_way),
+        cmocka_unit_test(clear_begins_where_the_second_takes_a_tenth_longer),
+        cmocka_unit_test(what_can_not_be_predicted_can_not_be_picked_but_counts),
+        cmocka_unit_test(a_margin_inside_the_intervals_is_a_toss_up),
+        cmocka_unit_test(the_floor_is_what_single_runs_would_have_picked),
+        cmocka_unit_test(the_same_run_of_joined_files_is_one),
+        cmocka_unit_test(filters_choose_cells),
+        cmocka_unit_test(quantiles_are_linear_between_values),
+        cmocka_unit_test(cells_are_predicted_as_predict_does),
+        cmocka_unit_test(a_layout_the_machine_lacks_is_a_reason),
+        cmocka_unit_test(what_a_machine_lacks_is_listed),
+        cmocka_unit_test(each_node_count_is_scored_by_a_fit_without_it),
+        cmocka_unit_test(summit_has_its_known_cells_and_floor),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,598 @@
+/* The simulator: where nothing contends it says what price says; what only it can show; what it refuses. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "builder.h"
+#include "plan_internal.h"
+#include "portolan/simulate.h"
+
+static pto_machine_t summit;
+static pto_machine_t refit; /* with copies.shared and per_message */
+
+static int read_machines(void **state) {
+    (void)state;
+    pto_error_t err;
+    if (pto_machine_read("scenarios/machines/summit-spectrum.yaml", &summit, &err) != PTO_OK)
+        return -1;
+    return pto_machine_read("scenarios/machines/summit-spectrum-refit.yaml", &refit, &err) == PTO_OK ? 0 : -1;
+}
+
+static int free_machines(void **state) {
+    (void)state;
+    pto_machine_fini(&summit);
+    pto_machine_fini(&refit);
+    return 0;
+}
+
+/* --- helpers ------------------------------------------------------------------------------------------- */
+
+/* A machine whose nodes limit nothing; it borrows the other's strings. */
+static pto_machine_t unlimited(const pto_machine_t *machine) {
+    pto_machine_t free_nodes = *machine;
+    memset(free_nodes.injection_s_per_byte, 0, sizeof free_nodes.injection_s_per_byte);
+    memset(free_nodes.injection_s_per_message, 0, sizeof free_nodes.injection_s_per_message);
+    free_nodes.contention = (pto_param_t){0};
+    return free_nodes;
+}
+
+static pto_request_t ask(pto_collective_t collective, const char *strategy, const char *algorithm,
+                         int64_t nodes, int64_t gpus, int64_t cores, int64_t bytes) {
+    pto_request_t request = {.layout = {nodes, gpus, 1, cores, 2},
+                             .collective = collective,
+                             .datatype = PTO_DATATYPE_FLOAT,
+                             .bytes = bytes,
+                             .messages = 5,
+                             .by_library = true};
+    assert_int_equal(pto_strategy_find(strategy, &request.strategy, NULL), PTO_OK);
+    assert_int_equal(pto_algorithm_find(algorithm, collective, &request.algorithm, NULL), PTO_OK);
+    return request;
+}
+
+static pto_plan_t *made(const pto_request_t *request) {
+    pto_plan_t *plan = NULL;
+    pto_error_t err = {0};
+    if (pto_plan_create(request, &plan, &err) != PTO_OK)
+        fail_msg("%s", err.message);
+    return plan;
+}
+
+static pto_simulation_t simulated(const pto_plan_t *plan, const pto_machine_t *machine) {
+    pto_simulation_t simulation;
+    pto_error_t err = {0};
+    if (pto_simulate(plan, machine, NULL, &simulation, &err) != PTO_OK)
+        fail_msg("%s", err.message);
+    return simulation;
+}
+
+static double simulated_s(const pto_request_t *request, const pto_machine_t *machine) {
+    pto_plan_t *plan = made(request);
+    double seconds = simulated(plan, machine).seconds;
+    pto_plan_destroy(plan);
+    return seconds;
+}
+
+static void assert_near(double got, double expected, double tolerance, const char *what) {
+    if (!(fabs(got - expected) <= tolerance * fabs(expected)))
+        fail_msg("%s: got %.9g, expected %.9g", what, got, expected);
+}
+
+/* --- agreement with price ------------------------------------------------------------------------------ */
+
+/* Every plan of a set of layouts: the callback gets it with its price rank by rank. */
+typedef void (*each_plan_t)(const pto_plan_t *plan, const pto_machine_t *machine, double price_s,
+                            const char *what);
+
+/* What is priced alone: copies into other processes' memory, which are not simulated; and messages all from
+ * or all to one process, which come in one after another, where price takes both ends as one. */
+static bool is_priced_alone(const pto_request_t *request) {
+    bool star =
+        strcmp(request->algorithm->name, "linear") == 0 && pto_collective_is_vector(request->collective);
+    return request->strategy->applicable || star;
+}
+
+static void visit_request(pto_request_t *request, const pto_machine_t *machine, each_plan_t visit) {
+    pto_plan_t *plan;
+    pto_price_t price;
+    if (is_priced_alone(request) || pto_plan_create(request, &plan, NULL) != PTO_OK)
+        return;
+    char what[160];
+    snprintf(what, sizeof what, "%s by %s, %s, %lldx%lldx%lld, %lld bytes",
+             pto_collective_name(request->collective), request->strategy->name, request->algorithm->name,
+             (long long)request->layout.nodes, (long long)request->layout.gpus_per_node,
+             (long long)request->layout.cores_per_gpu, (long long)request->bytes);
+    if (pto_price_walk(plan, machine, &price, NULL, NULL) == PTO_OK)
+        visit(plan, machine, price.seconds, what);
+    pto_plan_destroy(plan);
+}
+
+static void visit_layout(const pto_machine_t *machine, pto_layout_t layout, pto_split_t split,
+                         each_plan_t visit) {
+    const int64_t sizes[] = {4, 1024, 65536, 1048576};
+    for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++)
+        for (int s = 0; s < pto_strategy_count(); s++)
+            for (int a = 0; a < pto_algorithm_count(); a++)
+                for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+                    pto_request_t request = {.layout = layout,
+                                             .collective = (pto_collective_t)c,
+                                             .split = split,
+                                             .datatype = PTO_DATATYPE_FLOAT,
+                                             .bytes = sizes[i],
+                                             .messages = 5,
+                                             .strategy = pto_strategy_at(s),
+                                             .algorithm = pto_algorithm_at(a),
+                                             .by_library = true};
+                    visit_request(&request, machine, visit);
+                }
+}
+
+static void visit_all(const pto_machine_t *machine, pto_split_t split, each_plan_t visit) {
+    const pto_layout_t layouts[] = {{1, 1, 1, 1, 2}, {2, 1, 1, 1, 2}, {4, 1, 1, 1, 2}, {5, 1, 1, 2, 2},
+                                    {1, 4, 1, 1, 2}, {2, 2, 1, 2, 2}, {3, 3, 1, 1, 2}, {2, 3, 1, 2, 2},
+                                    {4, 2, 1, 3, 2}, {4, 4, 1, 4, 2}};
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
+        visit_layout(machine, layouts[i], split, visit);
+}
+
+static bool mixes_levels(const pto_plan_t *plan) {
+    return strcmp(plan->request.algorithm->name, "linear") == 0 && plan->request.layout.gpus_per_node > 1;
+}
+
+static int visited;
+
+static void agrees(const pto_plan_t *plan, const pto_machine_t *machine, double price_s, const char *what) {
+    if (mixes_levels(plan))
+        return; /* a_mixed_stage_waits_for_its_dearest_messages_at_most */
+    assert_near(simulated(plan, machine).seconds, price_s, 0.01, what);
+    visited++;
+}
+
+static void what_does_not_contend_takes_its_price(void **state) {
+    (void)state;
+    pto_machine_t machine = unlimited(&summit);
+    visited = 0;
+    visit_all(&machine, PTO_SPLIT_BYTES, agrees);
+    machine = unlimited(&refit);
+    visit_all(&machine, PTO_SPLIT_BYTES, agrees);
+    assert_true(visited > 1000);
+}
+
+/* A machine on which every level costs what the dearest does for these bytes. */
+static pto_machine_t flattened(const pto_machine_t *machine, int64_t bytes) {
+    pto_machine_t flat = *machine;
+    for (int space = 0; space < PTO_SPACE_COUNT; space++) {
+        int dearest = PTO_LEVEL_ON_SOCKET;
+        double dearest_s = 0;
+        for (int level = PTO_LEVEL_ON_SOCKET; level < PTO_LEVEL_COUNT; level++) {
+            const pto_postal_t *postal =
+                &pto_machine_message(machine, (pto_space_t)space, (pto_level_t)level, bytes)->postal;
+            double seconds = postal->alpha_s.value + (double)bytes * postal->beta_s_per_byte.value;
+            dearest = seconds > dearest_s ? level : dearest;
+            dearest_s = seconds > dearest_s ? seconds : dearest_s;
+        }
+        for (int level = 0; level < PTO_LEVEL_COUNT; level++)
+            flat.messages[space][level] = machine->messages[space][dearest];
+    }
+    return flat;
+}
+
+/* Ranks of a node send near and far messages in different orders, so a receiver may find that what it could
+ * receive next has not been sent yet: it idles, never longer than if all messages were the dearest. */
+static void bounded(const pto_plan_t *plan, const pto_machine_t *machine, double price_s, const char *what) {
+    if (!mixes_levels(plan) || plan->request.strategy->splits)
+        return;
+    pto_machine_t flat = flattened(machine, plan->request.bytes);
+    pto_price_t dearest;
+    assert_int_equal(pto_price_walk(plan, &flat, &dearest, NULL, NULL), PTO_OK);
+    double seconds = simulated(plan, machine).seconds;
+    if (seconds < price_s * (1 - 1e-9) || seconds > dearest.seconds * (1 + 1e-9))
+        fail_msg("%s: %.9g is not between %.9g and %.9g", what, seconds, price_s, dearest.seconds);
+    visited++;
+}
+
+static void a_mixed_stage_waits_for_its_dearest_messages_at_most(void **state) {
+    (void)state;
+    pto_machine_t machine = unlimited(&summit);
+    visited = 0;
+    visit_all(&machine, PTO_SPLIT_BYTES, bounded);
+    assert_true(visited > 50);
+}
+
+/* Ranks with shares of different size end at different times; what overlaps then, price adds up. */
+static void no_more(const pto_plan_t *plan, const pto_machine_t *machine, double price_s, const char *what) {
+    if (mixes_levels(plan))
+        return;
+    double seconds = simulated(plan, machine).seconds;
+    if (seconds > price_s * 1.001 || seconds < price_s * 0.8)
+        fail_msg("%s: %.9g, priced %.9g", what, seconds, price_s);
+    visited++;
+}
+
+static void unequal_shares_take_their_price_at_most(void **state) {
+    (void)state;
+    pto_machine_t machine = unlimited(&summit);
+    visited = 0;
+    visit_all(&machine, PTO_SPLIT_DESTINATIONS, no_more);
+    assert_true(visited > 500);
+}
+
+/* Where all processes of the nodes send off them at once, the max-rate model holds in both. */
+static void symmetric_stages_obey_the_injection_limit(void **state) {
+    (void)state;
+    const pto_machine_t *machines[] = {&summit, &refit};
+    for (int m = 0; m < 2; m++)
+        for (int64_t gpus = 1; gpus <= 6; gpus++)
+            for (int64_t bytes = 16; bytes <= 4194304; bytes *= 64) {
+                pto_request_t request = ask(PTO_COLLECTIVE_MESSAGES, m ? "three_step" : "cuda_aware",
+                                            "point_to_point", 2, gpus, 1, bytes);
+                request.messages = 1;
+                pto_plan_t *plan = made(&request);
+                pto_price_t price;
+                assert_int_equal(pto_price(plan, machines[m], &price, NULL, NULL), PTO_OK);
+                assert_near(simulated(plan, machines[m]).seconds, price.seconds, 0.01, "messages");
+                pto_plan_destroy(plan);
+            }
+}
+
+static void processes_of_a_gpu_share_injection_as_priced(void **state) {
+    (void)state;
+    for (int64_t cores = 2; cores <= 8; cores *= 2)
+        for (int64_t bytes = 1024; bytes <= 4194304; bytes *= 16) {
+            pto_request_t request =
+                ask(PTO_COLLECTIVE_ALLTOALL, "dup_devptr", "pairwise", 4, 1, cores, bytes);
+            pto_plan_t *plan = made(&request);
+            pto_price_t price;
+            assert_int_equal(pto_price(plan, &summit, &price, NULL, NULL), PTO_OK);
+            assert_near(simulated(plan, &summit).seconds, price.seconds, 0.01, "dup_devptr");
+            pto_plan_destroy(plan);
+        }
+}
+
+/* --- what only a simulation shows ---------------------------------------------------------------------- */
+
+/* Everybody sends to the members below `until` (0: all), member 0 first, and they receive from everybody. */
+static void build_from_the_first(pto_builder_t *builder, const pto_request_t *request, int64_t until) {
+    int64_t n = pto_layout_owner_count(&request->layout);
+    pto_exchange_t all = {.group = pto_build_group(builder, PTO_GROUP_OWNERS, 0), .n = n, .core_count = 1};
+    pto_buffer_t buffer = {.name = "in",
+                           .role = PTO_ROLE_IN,
+                           .core_count = 1,
+                           .group = PTO_GROUP_OWNERS,
+                           .block_count = n,
+                           .block_bytes = request->bytes,
+                           .grain_bytes = 1};
+    pto_peers_t peers = {.kind = PTO_PEERS_INDEX, .stride = pto_constant(1), .until = pto_constant(n)};
+    int in = pto_build_buffer(builder, buffer);
+    pto_build_stage(builder, "from the first", PTO_ORDER_AT_ONCE);
+    pto_step_t send = pto_step_of(PTO_STEP_SEND, &all);
+    send.peers = peers;
+    send.peers.until = pto_constant(until);
+    send.source = pto_slice_block(in, PTO_ANCHOR_PEER);
+    pto_build_step(builder, send);
+    pto_step_t recv = pto_step_of(PTO_STEP_RECV, &all);
+    recv.who_until = pto_constant(until);
+    recv.peers = peers;
+    recv.target = pto_slice_block(in, PTO_ANCHOR_PEER);
+    pto_build_step(builder, recv);
+}
+
+static void build_incast(pto_builder_t *builder, const pto_request_t *request) {
+    build_from_the_first(builder, request, 1);
+}
+
+static void build_same_order(pto_builder_t *builder, const pto_request_t *request) {
+    build_from_the_first(builder, request, pto_layout_owner_count(&request->layout));
+}
+
+static const pto_strategy_t incast = {.name = "incast",
+                                      .summary = "everybody sends to the first",
+                                      .collectives = 1u << PTO_COLLECTIVE_ALLTOALL,
+                                      .build = build_incast};
+static const pto_strategy_t same_order = {.name = "same_order",
+                                          .summary = "everybody sends to all, to the first one first",
+                                          .collectives = 1u << PTO_COLLECTIVE_ALLTOALL,
+                                          .build = build_same_order};
+
+static void who_is_sent_all_messages_receives_them_one_after_another(void **state) {
+    (void)state;
+    pto_machine_t machine = unlimited(&summit);
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear", 9, 1, 1, 65536);
+    request.strategy = &incast;
+    const pto_postal_t *postal =
+        &pto_machine_message(&machine, PTO_SPACE_CPU, PTO_LEVEL_OFF_NODE, 65536)->postal;
+    pto_plan_t *plan = made(&request);
+    pto_simulation_t simulation = simulated(plan, &machine);
+    double one_s = postal->alpha_s.value + 65536 * postal->beta_s_per_byte.value;
+    assert_near(simulation.seconds, 8 * one_s, 1e-9, "incast");
+    assert_int_equal(simulation.use[PTO_RESOURCE_RECV].busiest, 0);
+    assert_near(simulation.use[PTO_RESOURCE_RECV].most_busy_s, 8 * one_s, 1e-9, "receiving");
+    /* Senders are done long before. */
+    assert_near(simulation.use[PTO_RESOURCE_SEND].most_busy_s, one_s, 1e-9, "sending");
+    pto_plan_destroy(plan);
+}
+
+/* All messages meet at one rank after the other: the last one's begin to come when the first one's are done.
+ */
+static void an_exchange_that_starts_at_the_same_rank_takes_almost_twice_as_long(void **state) {
+    (void)state;
+    enum { RANKS = 64 };
+    pto_machine_t machine = unlimited(&summit);
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear", RANKS, 1, 1, 1024);
+    request.strategy = &same_order;
+    const pto_postal_t *postal =
+        &pto_machine_message(&machine, PTO_SPACE_CPU, PTO_LEVEL_OFF_NODE, 1024)->postal;
+    double one_s = postal->alpha_s.value + 1024 * postal->beta_s_per_byte.value;
+    pto_plan_t *plan = made(&request);
+    pto_price_t price;
+    assert_int_equal(pto_price_walk(plan, &machine, &price, NULL, NULL), PTO_OK);
+    assert_near(price.seconds, (RANKS - 1) * one_s, 1e-9, "price");
+    assert_near(simulated(plan, &machine).seconds, (2 * RANKS - 3) * one_s, 0.02, "simulation");
+    pto_plan_destroy(plan);
+}
+
+static void messages_that_meet_at_a_node_share_its_ejection(void **state) {
+    (void)state;
+    int64_t bytes = 4194304;
+    pto_request_t request = ask(PTO_COLLECTIVE_MESSAGES, "cuda_aware", "point_to_point", 2, 4, 1, bytes);
+    request.messages = 1;
+    pto_plan_t *plan = made(&request);
+    pto_simulation_t simulation = simulated(plan, &summit);
+    double node_s = 4 * (double)bytes * summit.injection_s_per_byte[PTO_SPACE_GPU].value;
+    assert_near(simulation.use[PTO_RESOURCE_EJECTION].most_busy_s, node_s, 1e-9, "ejection");
+    assert_near(simulation.use[PTO_RESOURCE_INJECTION].most_busy_s, node_s, 1e-9, "injection");
+    assert_true(simulation.use[PTO_RESOURCE_INJECTION].most_waiting_s > 0);
+    pto_plan_destroy(plan);
+}
+
+static void a_receiver_waits_for_a_sender_that_comes_late(void **state) {
+    (void)state;
+    pto_machine_t machine = unlimited(&summit);
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "extra_message", "ring", 2, 1, 4, 1048576);
+    pto_plan_t *plan = made(&request);
+    pto_simulation_t simulation = simulated(plan, &machine);
+    const pto_resource_use_t *receive = &simulation.use[PTO_RESOURCE_RECV];
+    assert_true(receive->most_waiting_s > 0);
+    assert_int_not_equal(receive->most_waiting % 4, 0); /* a helper waits for its share */
+    pto_plan_destroy(plan);
+}
+
+/* --- the simulation itself ----------------------------------------------------------------------------- */
+
+static void every_message_is_sent_once(void **state) {
+    (void)state;
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", 4, 3, 1, 64);
+    pto_plan_t *plan = made(&request);
+    int64_t messages, stages;
+    pto_simulate_size(plan, &messages, &stages);
+    assert_int_equal(messages, 12 * 11);
+    assert_int_equal(stages, 12 * 14); /* two copies, the own block, eleven rounds */
+    pto_simulation_t simulation = simulated(plan, &summit);
+    assert_int_equal(simulation.messages, messages);
+    assert_true(simulation.most_in_flight <= 24);
+    pto_plan_destroy(plan);
+}
+
+static void a_linear_exchange_does_not_store_its_messages(void **state) {
+    (void)state;
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear", 64, 1, 1, 65536);
+    pto_plan_t *plan = made(&request);
+    pto_simulation_t simulation = simulated(plan, &summit);
+    assert_int_equal(simulation.messages, 64 * 63);
+    assert_true(simulation.most_in_flight <= 2 * 64);
+    pto_plan_destroy(plan);
+}
+
+static void the_same_plan_takes_the_same_time(void **state) {
+    (void)state;
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALLV, "dup_devptr", "linear", 3, 3, 4, 65536);
+    pto_counts_t counts = {.kind = PTO_COUNTS_SKEW, .skew = 0.9, .seed = 7};
+    request.split = PTO_SPLIT_DESTINATIONS;
+    request.counts = &counts;
+    pto_plan_t *plan = made(&request);
+    pto_simulation_t first = simulated(plan, &refit);
+    pto_simulation_t second = simulated(plan, &refit);
+    assert_memory_equal(&first.seconds, &second.seconds, sizeof first.seconds);
+    assert_int_equal(first.events, second.events);
+    assert_int_equal(first.slowest_rank, second.slowest_rank);
+    pto_plan_destroy(plan);
+}
+
+static void more_bytes_never_take_less_time_on_one_protocol(void **state) {
+    (void)state;
+    double before_s = 0;
+    for (int64_t bytes = 16384; bytes <= 4194304; bytes *= 4) {
+        pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear", 3, 4, 1, bytes);
+        double seconds = simulated_s(&request, &summit);
+        assert_true(seconds > before_s);
+        before_s = seconds;
+    }
+}
+
+/* --- spans --------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    double busy_s[PTO_RESOURCE_COUNT];
+    double side_end_s[2][64]; /* of the last span of each rank's sending and receiving side */
+    double last_end_s;
+    int64_t spans;
+} seen_t;
+
+static void see(void *context, const pto_span_t *span) {
+    seen_t *seen = context;
+    assert_true(span->end_s >= span->start_s);
+    seen->busy_s[span->resource] += span->end_s - span->start_s;
+    seen->last_end_s = span->end_s;
+    seen->spans++;
+    if (span->resource > PTO_RESOURCE_RECV)
+        return;
+    double *end_s = &seen->side_end_s[span->resource][span->index];
+    assert_true(span->start_s >= *end_s); /* a side moves one message at a time */
+    *end_s = span->end_s;
+    assert_true(span->peer_rank >= 0 && span->bytes > 0 && span->name);
+}
+
+static void spans_add_up_to_the_busy_times(void **state) {
+    (void)state;
+    seen_t seen = {0};
+    pto_simulate_options_t options = {.visit = see, .context = &seen};
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "dup_devptr", "pairwise", 2, 3, 4, 262144);
+    pto_plan_t *plan = made(&request);
+    pto_simulation_t simulation;
+    assert_int_equal(pto_simulate(plan, &summit, &options, &simulation, NULL), PTO_OK);
+    assert_true(seen.spans > 2 * simulation.messages);
+    for (int i = 0; i < PTO_RESOURCE_COUNT; i++)
+        assert_near(seen.busy_s[i], simulation.use[i].busy_s, 1e-9, pto_resource_name((pto_resource_t)i));
+    assert_near(seen.last_end_s, simulation.seconds, 1e-9, "the last end");
+    pto_plan_destroy(plan);
+}
+
+/* --- refusals ------------------------------------------------------------------------------------------ */
+
+static void refused(const pto_plan_t *plan, const pto_simulate_options_t *options, pto_status_t status,
+                    const char *cause) {
+    pto_error_t err = {0};
+    pto_simulation_t simulation = {.ranks = -1};
+    if (pto_simulate(plan, &summit, options, &simulation, &err) != status || !strstr(err.message, cause))
+        fail_msg("wanted '%s', got %d '%s'", cause, (int)err.status, err.message);
+    assert_int_equal(simulation.ranks, -1);
+}
+
+static pto_step_t *step_of_kind(const pto_plan_t *plan, pto_step_kind_t kind) {
+    pto_step_t *step = plan->steps.item;
+    while (step->kind != kind)
+        step++;
+    return step;
+}
+
+static void a_receive_without_a_send_is_a_named_deadlock(void **state) {
+    (void)state;
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "pairwise", 2, 2, 1, 32);
+    pto_plan_t *plan = made(&request);
+    step_of_kind(plan, PTO_STEP_SEND)->core_count = 0;
+    refused(plan, NULL, PTO_ERR_INVALID_PLAN, "rank 0 waits for a message that never comes (stage 'round'");
+    pto_plan_destroy(plan);
+}
+
+static void a_send_without_a_receive_is_named(void **state) {
+    (void)state;
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "pairwise", 2, 2, 1, 32);
+    pto_plan_t *plan = made(&request);
+    step_of_kind(plan, PTO_STEP_RECV)->core_count = 0;
+    refused(plan, NULL, PTO_ERR_INVALID_PLAN, "a message that it does not receive (stage 'round'");
+    pto_plan_destroy(plan);
+}
+
+static void a_message_from_another_rank_is_named(void **state) {
+    (void)state;
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "ring", 2, 2, 1, 32);
+    pto_plan_t *plan = made(&request);
+    step_of_kind(plan, PTO_STEP_SEND)->peers = pto_peers_at(pto_constant(2), 1);
+    refused(plan, NULL, PTO_ERR_INVALID_PLAN, "is sent messages of other ranks or sizes than it receives");
+    pto_plan_destroy(plan);
+}
+
+static void a_signal_that_never_comes_is_named(void **state) {
+    (void)state;
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "dup_devptr", "pairwise", 2, 1, 2, 32);
+    pto_plan_t *plan = made(&request);
+    step_of_kind(plan, PTO_STEP_SIGNAL)->core_count = 0;
+    refused(plan, NULL, PTO_ERR_INVALID_PLAN, "rank 1 waits for a signal that never comes");
+    pto_plan_destroy(plan);
+}
+
+static void what_would_take_too_long_is_refused(void **state) {
+    (void)state;
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear", 16, 4, 1, 32);
+    pto_plan_t *plan = made(&request);
+    pto_simulate_options_t options = {.limit = 4031};
+    refused(plan, &options, PTO_ERR_TOO_LARGE, "sends 4032 messages");
+    options.limit = 4032;
+    pto_simulation_t simulation;
+    assert_int_equal(pto_simulate(plan, &summit, &options, &simulation, NULL), PTO_OK);
+    pto_plan_destroy(plan);
+    request.layout.nodes = 1 << 20;
+    plan = made(&request);
+    refused(plan, NULL, PTO_ERR_TOO_LARGE, "ranks are too many to simulate");
+    pto_plan_destroy(plan);
+}
+
+static void a_machine_without_the_messages_is_named(void **state) {
+    (void)state;
+    pto_machine_t machine = summit;
+    pto_error_t err = {0};
+    pto_simulation_t simulation;
+    machine.messages[PTO_SPACE_GPU][PTO_LEVEL_OFF_NODE].count = 0;
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "pairwise", 2, 2, 1, 32);
+    pto_plan_t *plan = made(&request);
+    assert_int_equal(pto_simulate(plan, &machine, NULL, &simulation, &err), PTO_ERR_NOT_APPLICABLE);
+    assert_non_null(strstr(err.message, "no messages.gpu.off_node"));
+    pto_plan_destroy(plan);
+}
+
+/* --- scenarios ----------------------------------------------------------------------------------------- */
+
+static void a_scenario_is_simulated_by_the_fastest_algorithm(void **state) {
+    (void)state;
+    pto_scenario_t scenario;
+    pto_scenario_init(&scenario);
+    scenario.collective = PTO_COLLECTIVE_ALLTOALL;
+    scenario.library.best = true;
+    assert_int_equal(pto_series_range(16, 1048576, 65536, &scenario.bytes, NULL), PTO_OK);
+    assert_int_equal(pto_series_range(4, 4, 2, &scenario.nodes, NULL), PTO_OK);
+    scenario.layout.gpus_per_node = 1;
+    scenario.layout.cores_per_gpu = 1;
+    assert_int_equal(pto_scenario_bind(&scenario, &summit, NULL), PTO_OK);
+    pto_predictions_t predictions;
+    pto_simulation_t *simulation;
+    pto_error_t err = {0};
+    assert_int_equal(pto_simulate_scenario(&scenario, &summit, NULL, &predictions, &simulation, &err),
+                     PTO_OK);
+    for (int64_t cell = 0; cell < predictions.point_count * predictions.strategy_count; cell++) {
+        const pto_prediction_t *prediction = &predictions.prediction[cell];
+        if (!prediction->applicable)
+            continue;
+        assert_true(prediction->price.seconds == simulation[cell].seconds);
+        pto_request_t request = pto_scenario_request(&scenario, cell / predictions.strategy_count,
+                                                     predictions.strategy[cell % predictions.strategy_count],
+                                                     prediction->algorithm);
+        assert_true(simulated_s(&request, &summit) == simulation[cell].seconds);
+    }
+    assert_string_equal(pto_prediction_at(&predictions, 0, 0)->algorithm->name, "bruck");
+    assert_string_not_equal(pto_prediction_at(&predictions, 1, 0)->algorithm->name, "bruck");
+    free(simulation);
+    pto_predictions_fini(&predictions);
+    pto_scenario_fini(&scenario);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_does_not_contend_takes_its_price),
+        cmocka_unit_test(a_mixed_stage_waits_for_its_dearest_messages_at_most),
+        cmocka_unit_test(unequal_shares_take_their_price_at_most),
+        cmocka_unit_test(symmetric_stages_obey_the_injection_limit),
+        cmocka_unit_test(processes_of_a_gpu_share_injection_as_priced),
+        cmocka_unit_test(who_is_sent_all_messages_receives_them_one_after_another),
+        cmocka_unit_test(an_exchange_that_starts_at_the_same_rank_takes_almost_twice_as_long),
+        cmocka_unit_test(messages_that_meet_at_a_node_share_its_ejection),
+        cmocka_unit_test(a_receiver_waits_for_a_sender_that_comes_late),
+        cmocka_unit_test(every_message_is_sent_once),
+        cmocka_unit_test(a_linear_exchange_does_not_store_its_messages),
+        cmocka_unit_test(the_same_plan_takes_the_same_time),
+        cmocka_unit_test(more_bytes_never_take_less_time_on_one_protocol),
+        cmocka_unit_test(spans_add_up_to_the_busy_times),
+        cmocka_unit_test(a_receive_without_a_send_is_a_named_deadlock),
+        cmocka_unit_test(a_send_without_a_receive_is_named),
+        cmocka_unit_test(a_message_from_another_rank_is_named),
+        cmocka_unit_test(a_signal_that_never_comes_is_named),
+        cmocka_unit_test(what_would_take_too_long_is_refused),
+        cmocka_unit_test(a_machine_without_the_messages_is_named),
+        cmocka_unit_test(a_scenario_is_simulated_by_the_fastest_algorithm),
+    };
+    return cmocka_run_group_tests(tests, read_machines, free_machines);
+}

@@ -1,0 +1,62 @@
+/* The simulator's agenda: what fires when, and what of equal times comes first. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "simulate_events.h"
+
+static void events_come_in_the_order_of_their_times(void **state) {
+    (void)state;
+    enum { SLOTS = 1000 };
+    pto_agenda_t agenda;
+    assert_true(pto_agenda_init(&agenda, SLOTS));
+    for (uint32_t slot = 0; slot < SLOTS; slot++)
+        pto_agenda_set(&agenda, slot, (double)(slot * 7919 % 101), false);
+    for (uint32_t slot = 0; slot < SLOTS; slot += 3) /* another time, which holds */
+        pto_agenda_set(&agenda, slot, (double)(slot * 31 % 97), slot % 2 == 0);
+    for (uint32_t slot = 0; slot < SLOTS; slot += 10)
+        pto_agenda_set(&agenda, slot, INFINITY, false);
+    uint32_t slot;
+    double time_s, before_s = -1;
+    int taken = 0;
+    for (; pto_agenda_take(&agenda, &slot, &time_s); taken++) {
+        assert_true(slot % 10 != 0 && time_s >= before_s);
+        assert_true(time_s == (double)(slot % 3 ? slot * 7919 % 101 : slot * 31 % 97));
+        before_s = time_s;
+    }
+    assert_int_equal(taken, SLOTS - SLOTS / 10);
+    pto_agenda_fini(&agenda);
+}
+
+static void equal_times_come_as_they_were_set_and_late_ones_last(void **state) {
+    (void)state;
+    pto_agenda_t agenda;
+    assert_true(pto_agenda_init(&agenda, 8));
+    pto_agenda_set(&agenda, 0, 1, true);
+    pto_agenda_set(&agenda, 5, 1, false);
+    pto_agenda_set(&agenda, 2, 1, false);
+    pto_agenda_set(&agenda, 7, 2, false);
+    const uint32_t expected[] = {5, 2, 3, 0, 7};
+    uint32_t slot;
+    double time_s;
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        assert_true(pto_agenda_take(&agenda, &slot, &time_s));
+        assert_int_equal(slot, expected[i]);
+        if (slot == 5)
+            pto_agenda_set(&agenda, 3, 1, false); /* while that time is being gone through */
+    }
+    assert_false(pto_agenda_take(&agenda, &slot, &time_s));
+    pto_agenda_fini(&agenda);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(events_come_in_the_order_of_their_times),
+        cmocka_unit_test(equal_times_come_as_they_were_set_and_late_ones_last),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

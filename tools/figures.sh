@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# figures.sh FOLDER : draw the figures of docs/figures/README.md into FOLDER, from the project's root.
+#
+# Each is `portolan predict --plot` of a scenario, but for Figures 4 and 5 of the paper, which lay several
+# predictions over one another: those are drawn from `portolan predict --format csv`. The files hold no dates, so
+# the same gnuplot draws the same bytes.
+set -euo pipefail
+
+BUILD=${BUILD:-build}
+portolan=$BUILD/portolan
+problems=scenarios/problems
+folder=${1:?figures.sh FOLDER}
+mkdir -p "$folder"
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+command -v gnuplot >/dev/null || {
+    echo "figures.sh: gnuplot is needed (Debian package gnuplot-nox)" >&2
+    exit 1
+}
+
+draw() { # NAME SCENARIO [OPTIONS]
+    local name=$1 scenario=$2
+    shift 2
+    "$portolan" predict "$problems/$scenario.yaml" --plot "$folder/$name.svg" "$@" >/dev/null
+    echo "  $folder/$name.svg"
+}
+
+# Rows "bytes seconds" of one strategy.
+rows() { # STRATEGY SCENARIO [OPTIONS]
+    local strategy=$1 scenario=$2
+    shift 2
+    "$portolan" predict "$problems/$scenario.yaml" --strategy "$strategy" --format csv "$@" |
+        awk -F, '/^[0-9]/ && $4 != "" { print $1, $4 }'
+}
+
+# gnuplot's settings for several predictions over sizes; the lines to plot follow on standard input.
+overlay() { # NAME TITLE KEY-TITLE
+    {
+        cat <<END
+set terminal svg size 800,560 background rgb 'white' noenhanced
+set output '$folder/$1.svg'
+set title '$2'
+set logscale x 2
+set logscale y 10
+set xtics ('1' 1, '4' 4, '16' 16, '64' 64, '256' 256, '1 KiB' 1024, '4 KiB' 4096, '16 KiB' 16384, '64 KiB' 65536, \\
+  '256 KiB' 262144, '1 MiB' 1048576, '4 MiB' 4194304, '16 MiB' 16777216)
+set format y '%.0s %cs'
+set grid
+set key left top title '$3'
+set xlabel 'bytes'
+set ylabel 'time'
+END
+        cat
+        echo 'set output'
+    } >"$scratch/script"
+    gnuplot "$scratch/script"
+    echo "  $folder/$1.svg"
+}
+
+colours=('#0072B2' '#D55E00' '#009E73' '#CC79A7' '#E69F00' '#56B4E9' '#000000')
+
+# The copies cost nothing, since the paper's figure has none; a single process does not split.
+figure_4() {
+    local free=() copy procs strategy line=0 comma='plot'
+    for copy in h2d d2h; do
+        free+=(--what-if "copies.$copy.on_socket.alpha_s=0" --what-if "copies.$copy.on_socket.beta_s_per_byte=0")
+    done
+    for procs in 1 2 4 10 20 40; do
+        strategy=dup_devptr
+        if ((procs == 1)); then strategy=three_step; fi
+        rows "$strategy" messages-split-summit --cores-per-gpu "$procs" "${free[@]}" >"$scratch/split-$procs"
+        printf "%s '%s' with lines lw 2 lc rgb '%s' title '%d'" "$comma" "$scratch/split-$procs" \
+            "${colours[line]}" "$procs"
+        comma=', '
+        line=$((line + 1))
+    done
+    echo
+}
+
+figure_5() { # MACHINE
+    local messages strategy data dash line=0 comma='plot'
+    for messages in 1 2 5 10 20 50 100; do
+        for strategy in cuda_aware three_step; do
+            data=$scratch/$1-$messages-$strategy
+            rows "$strategy" "messages-one-$1" --messages "$messages" >"$data"
+            dash="dt 1 title '$messages'"
+            if [[ $strategy == three_step ]]; then dash='dt 3 notitle'; fi
+            printf "%s '%s' with lines lw 2 lc rgb '%s' %s" "$comma" "$data" "${colours[line]}" "$dash"
+            comma=', '
+        done
+        line=$((line + 1))
+    done
+    echo
+}
+
+draw figure-3a-summit messages-one-summit
+draw figure-3b-lassen messages-one-lassen
+figure_4 | overlay figure-4-summit 'one message between two Summit nodes, split over processes, without copies' processes
+figure_5 summit | overlay figure-5a-summit 'messages between two Summit nodes: cuda_aware (solid), three_step (dotted)' messages
+figure_5 lassen | overlay figure-5b-lassen 'messages between two Lassen nodes: cuda_aware (solid), three_step (dotted)' messages
+for collective in alltoall alltoallv; do
+    draw "figure-6a-summit-$collective" "$collective-summit"
+    draw "figure-6b-lassen-$collective" "$collective-lassen"
+done
+for machine in h200-x4 h200-2x2-tcp; do
+    for collective in allreduce alltoall; do
+        draw "$machine-$collective" "$collective-$machine" --measured "validate/results/$machine/collectives.csv"
+    done
+done
