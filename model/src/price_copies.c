@@ -64,30 +64,19 @@ typedef struct {
     pto_error_t *err;
 } charging_t;
 
-/* Between processes that share memory the copy is all there is, so its price must be known. */
-static pto_status_t refuse_unpriced(const charging_t *to, const char *key) {
-    return pto_error_set_at(to->err, PTO_ERR_NOT_APPLICABLE, to->machine->path, 0, 0,
-                            "machine %s has no %s, which the plan needs", to->machine->name, key);
-}
-
 static pto_status_t charge_between(const charging_t *to, const copy_t *copy) {
     const pto_layout_t *layout = &to->plan->request.layout;
-    const pto_postal_t *peer = to->machine->peer;
     pto_level_t level =
         pto_layout_level(layout, pto_layout_rank(layout, copy->source_gpu * layout->cores_per_gpu),
                          pto_layout_rank(layout, copy->target_gpu * layout->cores_per_gpu));
     pto_reach_t reach = level == PTO_LEVEL_ON_SOCKET ? PTO_REACH_ON_SOCKET : PTO_REACH_OFF_SOCKET;
-    if (!pto_postal_known(&peer[reach]))
-        reach = PTO_REACH_ON_SOCKET;
-    if (!pto_postal_known(&peer[reach]))
-        return refuse_unpriced(to, "peer.on_socket");
     int64_t out_bytes = to->engine[copy->source_gpu].out_bytes;
     int64_t in_bytes = to->engine[copy->target_gpu].in_bytes;
-    pto_charge_peer_copy(to->charge, to->machine, reach, copy->bytes,
-                         out_bytes > in_bytes ? out_bytes : in_bytes);
-    return PTO_OK;
+    return pto_charge_peer_copy(to->charge, to->machine, reach, copy->bytes,
+                                out_bytes > in_bytes ? out_bytes : in_bytes, to->err);
 }
 
+/* Between processes that share memory the copy is all there is, so its price must be known. */
 static pto_status_t charge_one(charging_t *to, const pto_action_t *action) {
     const pto_step_t *step = action->step;
     copy_t copy = copy_of(to->plan, action);
@@ -97,7 +86,9 @@ static pto_status_t charge_one(charging_t *to, const pto_action_t *action) {
         return charge_between(to, &copy);
     if (shared && copy.kind == PTO_COPY_D2D &&
         !pto_postal_known(&to->machine->copies[PTO_COPY_D2D][PTO_REACH_ON_SOCKET]))
-        return refuse_unpriced(to, "copies.d2d.on_socket");
+        return pto_error_set_at(to->err, PTO_ERR_NOT_APPLICABLE, to->machine->path, 0, 0,
+                                "machine %s has no copies.d2d.on_socket, which the plan needs",
+                                to->machine->name);
     if (copy.bytes == 0 || pageable || !pto_copy_is_queued(to->machine, copy.kind))
         return pto_charge_one_copy(to->charge, to->machine, copy.kind, pageable, copy.bytes,
                                    to->engine[copy.gpu].bytes[copy.kind], to->err);

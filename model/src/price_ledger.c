@@ -111,11 +111,18 @@ static void charge_postal(pto_charge_t *charge, const pto_postal_t *postal, pto_
     charge_postal_at(charge, postal, alpha_kind, where0, PTO_REACH_ON_SOCKET, where2, bytes);
 }
 
-void pto_charge_peer_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_reach_t reach,
-                          int64_t own_bytes, int64_t link_bytes) {
-    if (own_bytes > 0)
-        charge_postal_at(charge, &machine->peer[reach], PTO_TERM_COPY_ALPHA, PTO_COPY_D2D, (int)reach,
-                         PTO_COPY_PEER, (double)link_bytes);
+pto_status_t pto_charge_peer_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_reach_t reach,
+                                  int64_t own_bytes, int64_t link_bytes, pto_error_t *err) {
+    if (own_bytes == 0)
+        return PTO_OK;
+    if (!pto_postal_known(&machine->peer[reach]))
+        reach = PTO_REACH_ON_SOCKET;
+    if (!pto_postal_known(&machine->peer[reach]))
+        return pto_error_set_at(err, PTO_ERR_NOT_APPLICABLE, machine->path, 0, 0,
+                                "machine %s has no peer.on_socket, which the plan needs", machine->name);
+    charge_postal_at(charge, &machine->peer[reach], PTO_TERM_COPY_ALPHA, PTO_COPY_D2D, (int)reach,
+                     PTO_COPY_PEER, (double)link_bytes);
+    return PTO_OK;
 }
 
 pto_status_t pto_charge_one_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind,

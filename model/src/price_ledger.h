@@ -73,9 +73,10 @@ void pto_charge_queued(pto_charge_t *charge, const pto_machine_t *machine, pto_q
 /* Whether the machine knows how processes share a GPU's copies of this kind. */
 bool pto_copy_is_queued(const pto_machine_t *machine, pto_copy_kind_t kind);
 
-/* A copy between two GPUs, of whose links the busier one carries `link_bytes`. */
-void pto_charge_peer_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_reach_t reach,
-                          int64_t own_bytes, int64_t link_bytes);
+/* A copy between two GPUs, of whose links the busier one carries `link_bytes`. Errors: PTO_ERR_NOT_APPLICABLE
+ * where the machine has no cost for it. */
+pto_status_t pto_charge_peer_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_reach_t reach,
+                                  int64_t own_bytes, int64_t link_bytes, pto_error_t *err);
 
 /* `bytes` of one input for two inputs, more of them for more. */
 void pto_charge_reduce(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space, int64_t bytes);

@@ -12,6 +12,7 @@
 #include "portolan/check.h"
 #include "portolan/pick.h"
 #include "portolan/price.h"
+#include "portolan/simulate.h"
 #include "portolan/strategy.h"
 
 /* --- plans, and how to break them -------------------------------------------------------------------------
@@ -387,6 +388,47 @@ static void pricing_by_place_is_pricing_rank_by_rank(void **state) {
     assert_true(compared > 100);
 }
 
+static double simulated_s(const pto_request_t *request) {
+    pto_plan_t *plan = NULL;
+    pto_simulation_t simulation;
+    pto_error_t err = {0};
+    if (pto_plan_create(request, &plan, &err) != PTO_OK ||
+        pto_simulate(plan, &machine, NULL, &simulation, &err) != PTO_OK)
+        fail_msg("%s: %s", request->strategy->name, err.message);
+    pto_plan_destroy(plan);
+    return simulation.seconds;
+}
+
+/* With one process a GPU nothing contends across stages; but on btb's way down the root's children read from
+ * it at two levels at once, which price, stage by stage, does not see. */
+static void simulated_copies_between_gpus_take_their_price(void **state) {
+    (void)state;
+    static const pto_collective_t collective[] = {PTO_COLLECTIVE_ALLREDUCE, PTO_COLLECTIVE_REDUCE,
+                                                  PTO_COLLECTIVE_BROADCAST};
+    static const char *const strategy[] = {"gsb", "btb"};
+    for (int64_t gpus = 2; gpus < 9; gpus++)
+        for (int c = 0; c < 3; c++)
+            for (int s = 0; s < 2; s++) {
+                pto_request_t request = ask(collective[c], strategy[s], (pto_layout_t){1, gpus, 1, 1, gpus});
+                double price_s = priced_s(&request, pto_price), sim_s = simulated_s(&request);
+                bool overlaps = s == 1 && collective[c] != PTO_COLLECTIVE_REDUCE;
+                if (sim_s < 0.99 * price_s || sim_s > (overlaps ? 1.35 : 1.01) * price_s)
+                    fail_msg("%s by %s on %d GPUs: simulated %.9g, priced %.9g",
+                             pto_collective_name(collective[c]), strategy[s], (int)gpus, sim_s, price_s);
+            }
+}
+
+static void simulated_hierarchies_come_near_their_price(void **state) {
+    (void)state;
+    static const char *const strategy[] = {"gsb_gsb", "gsb_btb", "btb_gsb", "btb_btb"};
+    for (int s = 0; s < 4; s++) {
+        pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, strategy[s], (pto_layout_t){2, 4, 4, 4, 4});
+        double price_s = priced_s(&request, pto_price), sim_s = simulated_s(&request);
+        if (sim_s < 0.9 * price_s || sim_s > 1.1 * price_s)
+            fail_msg("%s: simulated %.9g, priced %.9g", strategy[s], sim_s, price_s);
+    }
+}
+
 static void a_machine_without_peer_copies_does_not_price_them(void **state) {
     (void)state;
     pto_machine_t without = machine;
@@ -439,6 +481,8 @@ int main(void) {
         cmocka_unit_test(btb_costs_a_copy_and_a_reduction_a_level),
         cmocka_unit_test(copies_between_sockets_cost_theirs),
         cmocka_unit_test(pricing_by_place_is_pricing_rank_by_rank),
+        cmocka_unit_test(simulated_copies_between_gpus_take_their_price),
+        cmocka_unit_test(simulated_hierarchies_come_near_their_price),
         cmocka_unit_test(a_machine_without_peer_copies_does_not_price_them),
         cmocka_unit_test(a_named_algorithm_is_for_those_that_have_one_inside),
     };

@@ -89,12 +89,12 @@ static void assert_near(double got, double expected, double tolerance, const cha
 typedef void (*each_plan_t)(const pto_plan_t *plan, const pto_machine_t *machine, double price_s,
                             const char *what);
 
-/* What is priced alone: copies into other processes' memory, which are not simulated; and messages all from
- * or all to one process, which come in one after another, where price takes both ends as one. */
+/* What is priced alone: messages all from or all to one process, which come in one after another, where price
+ * takes both ends as one. */
 static bool is_priced_alone(const pto_request_t *request) {
     bool star =
         strcmp(request->algorithm->name, "linear") == 0 && pto_collective_is_vector(request->collective);
-    return request->strategy->applicable || star;
+    return star;
 }
 
 static void visit_request(pto_request_t *request, const pto_machine_t *machine, each_plan_t visit) {
