@@ -245,7 +245,7 @@ static pto_status_t charge_copy(pricing_t *pricing, const pto_stage_t *stage, co
     int64_t core = class_core(pricing, class);
     pto_queued_copy_t copy = {kind, pto_step_is_strided(step, k, core), bytes,
                               bytes / pto_step_pieces(step, k, core)};
-    if (!pto_copy_queue_enter(&class_engine(pricing, class)->queue, pricing->machine, copy,
+    if (!pto_copy_queue_enter(&class_engine(pricing, class)->queue, pricing->machine, copy, class,
                               &pricing->ledger[class], charge))
         pricing->out_of_memory = true;
     return PTO_OK;
@@ -359,7 +359,8 @@ static pto_status_t price_class(pricing_t *pricing, const pto_stage_t *stage, in
     pto_charge_settle(messages, pricing->machine, outflow);
     if (!pto_ledger_add(mine, messages, out_s >= in_s ? out_s : in_s) ||
         !pto_ledger_add(mine, &other, pto_charge_seconds(&other, pricing->machine, outflow)) ||
-        (queued && !pto_copy_queue_leave(&class_engine(pricing, class)->queue, mine, pricing->explain)))
+        (queued &&
+         !pto_copy_queue_leave(&class_engine(pricing, class)->queue, class, mine, pricing->explain)))
         pricing->out_of_memory = true;
     return PTO_OK;
 }

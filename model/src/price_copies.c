@@ -95,7 +95,8 @@ static pto_status_t charge_one(charging_t *to, const pto_action_t *action) {
     to->queued = true;
     pto_queued_copy_t queued = {copy.kind, pto_step_is_strided(step, action->k, action->core), copy.bytes,
                                 copy.bytes / pto_step_pieces(step, action->k, action->core)};
-    if (!pto_copy_queue_enter(&to->engine[copy.gpu].queue, to->machine, queued, to->mine, to->charge))
+    if (!pto_copy_queue_enter(&to->engine[copy.gpu].queue, to->machine, queued, action->rank, to->mine,
+                              to->charge))
         return pto_error_set(to->err, PTO_ERR_MEMORY, "out of memory while pricing");
     return PTO_OK;
 }

@@ -215,6 +215,15 @@ void pto_charge_queued(pto_charge_t *charge, const pto_machine_t *machine, pto_q
         charge->other_s = 0;
 }
 
+double pto_copy_hold_s(const pto_machine_t *machine, pto_queued_copy_t copy) {
+    pto_charge_t alone, second;
+    pto_charge_begin(&alone, "", false);
+    pto_charge_begin(&second, "", false);
+    pto_charge_queued(&alone, machine, copy, 0);
+    pto_charge_queued(&second, machine, copy, 1);
+    return second.other_s > alone.other_s ? second.other_s - alone.other_s : 0;
+}
+
 void pto_charge_reduce(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space, int64_t bytes) {
     if (bytes > 0)
         charge_postal(charge, pto_machine_reduce(machine, space, bytes), PTO_TERM_REDUCE_ALPHA, (int)space, 0,
@@ -388,24 +397,26 @@ void pto_ledger_repeat(pto_ledger_t *ledger, const pto_ledger_t *before, double 
 
 /* --- the copies of a GPU ------------------------------------------------------------------------------- */
 
-void pto_copy_queue_fini(pto_copy_queue_t *engine) {
-    free(engine->end_s);
-    pto_ledger_fini(&engine->last);
-    *engine = (pto_copy_queue_t){0};
+void pto_copy_queue_fini(pto_copy_queue_t *queue) {
+    free(queue->held);
+    pto_ledger_fini(&queue->last);
+    *queue = (pto_copy_queue_t){0};
 }
 
 bool pto_copy_queue_enter(pto_copy_queue_t *queue, const pto_machine_t *machine, pto_queued_copy_t copy,
-                          pto_ledger_t *mine, pto_charge_t *charge) {
+                          int64_t who, pto_ledger_t *mine, pto_charge_t *charge) {
     pto_charge_t alone = *charge;
     int64_t waiting = 0;
     for (int i = 0; i < queue->count; i++)
-        waiting += queue->end_s[i] > mine->seconds;
+        waiting += queue->held[i].who != who && queue->held[i].until_s > mine->seconds;
+    queue->hold_s = pto_copy_hold_s(machine, copy);
     pto_charge_queued(&alone, machine, copy, 0);
     if (waiting > 0) {
         pto_charge_t queued = *charge;
         pto_charge_queued(&queued, machine, copy, waiting);
         if (queue->last.seconds + queued.other_s > mine->seconds + alone.other_s) {
             *charge = queued;
+            mine->seconds = -1; /* the path goes through the one before, who may have ended earlier */
             return pto_ledger_follow(mine, &queue->last, charge->explain);
         }
     }
@@ -413,17 +424,17 @@ bool pto_copy_queue_enter(pto_copy_queue_t *queue, const pto_machine_t *machine,
     return true;
 }
 
-bool pto_copy_queue_leave(pto_copy_queue_t *engine, const pto_ledger_t *mine, bool explain) {
-    if (engine->count == engine->capacity) {
-        int capacity = engine->capacity > 0 ? 2 * engine->capacity : 16;
-        double *grown = realloc(engine->end_s, (size_t)capacity * sizeof *grown);
+bool pto_copy_queue_leave(pto_copy_queue_t *queue, int64_t who, const pto_ledger_t *mine, bool explain) {
+    if (queue->count == queue->capacity) {
+        int capacity = queue->capacity > 0 ? 2 * queue->capacity : 16;
+        pto_held_copy_t *grown = realloc(queue->held, (size_t)capacity * sizeof *grown);
         if (!grown)
             return false;
-        engine->end_s = grown;
-        engine->capacity = capacity;
+        queue->held = grown;
+        queue->capacity = capacity;
     }
-    engine->end_s[engine->count++] = mine->seconds;
-    return pto_ledger_follow(&engine->last, mine, explain);
+    queue->held[queue->count++] = (pto_held_copy_t){who, mine->seconds + queue->hold_s};
+    return pto_ledger_follow(&queue->last, mine, explain);
 }
 
 /* --- reporting ---------------------------------------------------------------------------------------- */

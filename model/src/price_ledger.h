@@ -70,6 +70,10 @@ typedef struct {
 void pto_charge_queued(pto_charge_t *charge, const pto_machine_t *machine, pto_queued_copy_t copy,
                        int64_t waiting);
 
+/* How long after its end a copy still counts as not ended. Where a second copy takes longer than one alone,
+ * processes take turns on the GPU, and a turn lasts whether it is used or not. */
+double pto_copy_hold_s(const pto_machine_t *machine, pto_queued_copy_t copy);
+
 /* Whether the machine knows how processes share a GPU's copies of this kind. */
 bool pto_copy_is_queued(const pto_machine_t *machine, pto_copy_kind_t kind);
 
@@ -108,24 +112,31 @@ bool pto_ledger_follow(pto_ledger_t *ledger, const pto_ledger_t *from, bool expl
 /* `ledger` stood at `before` some iterations ago: add what has come since `times` times more. */
 void pto_ledger_repeat(pto_ledger_t *ledger, const pto_ledger_t *before, double times);
 
+/* A copy that others count as not ended until then. */
+typedef struct {
+    int64_t who;
+    double until_s;
+} pto_held_copy_t;
+
 /* The copies of one GPU's processes, in the order in which they were asked for: each takes what the machine's
  * sharing says it adds to those that have not ended (docs/model.md, 'Shared copies'). */
 typedef struct {
     int count;
     int capacity;
-    double *end_s;     /* of every copy so far */
-    pto_ledger_t last; /* where the last one's process stood at its end */
+    pto_held_copy_t *held; /* every copy so far */
+    double hold_s;         /* of the one that has entered last */
+    pto_ledger_t last;     /* where the last one's process stood at its end */
 } pto_copy_queue_t;
 
-void pto_copy_queue_fini(pto_copy_queue_t *engine);
+void pto_copy_queue_fini(pto_copy_queue_t *queue);
 
-/* Whoever stands at `mine` copies: charge it, after the copies before it where these hold it up. Returns
- * false when out of memory. */
+/* `who` stands at `mine` and copies: charge it, after others' copies where these hold it up. Returns false
+ * when out of memory. */
 bool pto_copy_queue_enter(pto_copy_queue_t *queue, const pto_machine_t *machine, pto_queued_copy_t copy,
-                          pto_ledger_t *mine, pto_charge_t *charge);
+                          int64_t who, pto_ledger_t *mine, pto_charge_t *charge);
 
 /* It has ended at `mine`. Returns false when out of memory. */
-bool pto_copy_queue_leave(pto_copy_queue_t *engine, const pto_ledger_t *mine, bool explain);
+bool pto_copy_queue_leave(pto_copy_queue_t *queue, int64_t who, const pto_ledger_t *mine, bool explain);
 
 /* Turn the slowest actor's ledger into a price and, if wanted, an explanation. */
 pto_status_t pto_ledger_report(const pto_ledger_t *slowest, pto_price_t *price,

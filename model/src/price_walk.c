@@ -157,8 +157,8 @@ static pto_status_t price_rank(walk_t *walk, const pto_stage_t *stage, int64_t r
     pto_charge_settle(messages, walk->machine, outflow);
     if (!pto_ledger_add(&walk->ledger[rank], messages, out_s >= in_s ? out_s : in_s) ||
         !pto_ledger_add(&walk->ledger[rank], &other, pto_charge_seconds(&other, walk->machine, outflow)) ||
-        (queued &&
-         !pto_copy_queue_leave(&walk->engine[gpu_of(walk, rank)].queue, &walk->ledger[rank], walk->explain)))
+        (queued && !pto_copy_queue_leave(&walk->engine[gpu_of(walk, rank)].queue, rank, &walk->ledger[rank],
+                                         walk->explain)))
         walk->out_of_memory = true;
     return PTO_OK;
 }

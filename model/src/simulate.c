@@ -430,12 +430,12 @@ static bool allocate(pto_sim_t *sim) {
     sim->link_size = sizeof(pto_link_t) + sim->ranks_per_node * sizeof(pto_job_t);
     sim->links = calloc(links, sim->link_size);
     sim->engine = calloc(engines, sizeof *sim->engine);
-    sim->line = calloc((size_t)sim->gpus, sizeof *sim->line);
+    sim->line_s = calloc((size_t)sim->gpus, sizeof *sim->line_s);
     sim->view = calloc((size_t)sim->plan->steps.count + 1, sizeof *sim->view);
     sim->stage = calloc((size_t)sim->plan->stages.count + 1, sizeof *sim->stage);
     sim->raised = calloc(flags + 1, sizeof *sim->raised);
     return pto_agenda_init(&sim->agenda, sim->first_look_slot + sim->ranks) && sim->proc && sim->links &&
-           sim->engine && sim->line && sim->view && sim->stage && sim->raised;
+           sim->engine && sim->line_s && sim->view && sim->stage && sim->raised;
 }
 
 static void release(pto_sim_t *sim) {
@@ -444,7 +444,7 @@ static void release(pto_sim_t *sim) {
     free(sim->proc);
     free(sim->links);
     free(sim->engine);
-    free(sim->line);
+    free(sim->line_s);
     free(sim->view);
     free(sim->stage);
     free(sim->raised);

@@ -62,14 +62,20 @@ bool pto_sim_copy_is_queued(const pto_sim_t *sim, pto_copy_kind_t kind, bool pag
     return !pageable && pto_copy_is_queued(sim->machine, kind);
 }
 
+static pto_queued_copy_t queued_copy(const pto_proc_t *proc) {
+    return (pto_queued_copy_t){proc->copy_kind, proc->copy_strided, proc->copy_bytes,
+                               proc->copy_bytes / proc->copy_pieces};
+}
+
 double pto_sim_queued_copy_s(const pto_sim_t *sim, const pto_proc_t *proc, int64_t waiting) {
     pto_charge_t charge;
     pto_charge_begin(&charge, "", false);
-    pto_charge_queued(&charge, sim->machine,
-                      (pto_queued_copy_t){proc->copy_kind, proc->copy_strided, proc->copy_bytes,
-                                          proc->copy_bytes / proc->copy_pieces},
-                      waiting);
+    pto_charge_queued(&charge, sim->machine, queued_copy(proc), waiting);
     return charge.other_s;
+}
+
+double pto_sim_copy_hold_s(const pto_sim_t *sim, const pto_proc_t *proc) {
+    return pto_copy_hold_s(sim->machine, queued_copy(proc));
 }
 
 double pto_sim_reduce_s(const pto_sim_t *sim, pto_space_t space, int64_t bytes) {

@@ -47,15 +47,26 @@ static void share(pto_sim_t *sim, pto_engine_t *engine, uint32_t rank) {
     set_next(sim, engine, sim->now_s);
 }
 
+/* Copies of the GPU's other processes that still count. */
+static int64_t copies_waited_for(const pto_sim_t *sim, uint32_t rank) {
+    int64_t cores = pto_plan_request(sim->plan)->layout.cores_per_gpu;
+    int64_t first = (int64_t)rank / cores * cores;
+    int64_t waiting = 0;
+    for (int64_t other = first; other < first + cores; other++)
+        waiting += other != (int64_t)rank && pto_sim_before(sim->now_s, sim->proc[other].copy_held_s);
+    return waiting;
+}
+
 /* Stand in the GPU's line, as pto_copy_queue_enter has it: the end is known at once. */
 static void stand_in_line(pto_sim_t *sim, uint32_t rank) {
-    const pto_proc_t *proc = &sim->proc[rank];
-    pto_copy_line_t *line = &sim->line[proc->gpu];
+    pto_proc_t *proc = &sim->proc[rank];
+    double *last_s = &sim->line_s[proc->gpu];
+    int64_t waiting = copies_waited_for(sim, rank);
     double end_s = sim->now_s + proc->copy_alone_s;
-    if (line->waiting > 0)
-        end_s = fmax(end_s, line->last_s + pto_sim_queued_copy_s(sim, proc, line->waiting));
-    line->waiting++;
-    line->last_s = end_s;
+    if (waiting > 0)
+        end_s = fmax(end_s, *last_s + pto_sim_queued_copy_s(sim, proc, waiting));
+    *last_s = end_s;
+    proc->copy_held_s = end_s + pto_sim_copy_hold_s(sim, proc);
     pto_sim_set(sim, rank, PTO_SLOT_RUN, end_s);
 }
 
@@ -113,8 +124,6 @@ void pto_engine_join(pto_sim_t *sim, const pto_action_t *action, int64_t bytes) 
 void pto_engine_leave(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
     pto_engine_t *engine = engine_of(sim, proc);
-    if (proc->copy_queued)
-        sim->line[proc->gpu].waiting--;
     proc->copy_bytes = 0;
     engine->waiting_s += pto_sim_excess(sim->now_s, proc->stage_s + proc->copy_alone_s);
     if (--engine->active > 0)

@@ -142,7 +142,8 @@ typedef struct {
     bool copy_queued;
     bool copy_strided;
     int64_t copy_pieces;
-    double copy_left; /* of its copy, from 1 to 0 */
+    double copy_held_s; /* until when others count its last copy as not ended */
+    double copy_left;   /* of its copy, from 1 to 0 */
     double copy_alone_s;
     pto_copy_kind_t copy_kind;
     bool copy_between_gpus;
@@ -194,11 +195,6 @@ typedef struct {
     double waiting_s;
 } pto_engine_t;
 
-typedef struct {
-    int64_t waiting; /* copies that have not ended */
-    double last_s;   /* when the last of them will */
-} pto_copy_line_t;
-
 /* --- all of it ----------------------------------------------------------------------------------------- */
 
 /* Slots of the agenda: three for each rank, then one for each link, one for each GPU, and for each rank the
@@ -225,7 +221,7 @@ typedef struct {
     char *links; /* PTO_LINKS_PER_NODE a node, link_size bytes each */
     size_t link_size;
     pto_engine_t *engine;    /* PTO_ENGINES_PER_GPU a GPU */
-    pto_copy_line_t *line;   /* one a GPU */
+    double *line_s;          /* when the last copy of a GPU's line ends; one a GPU */
     pto_step_view_t *view;   /* one a step */
     pto_stage_view_t *stage; /* one a stage */
     int32_t *raised;         /* signals not waited for yet: [flag][rank][place in node of who raised it] */
@@ -271,6 +267,7 @@ double pto_sim_ejection_s_per_byte(const pto_sim_t *sim, pto_space_t space);
 double pto_sim_copy_s(pto_sim_t *sim, const pto_proc_t *proc, int64_t engine_bytes);
 /* Whether copies of this kind queue, and what one more adds to those waiting. */
 bool pto_sim_copy_is_queued(const pto_sim_t *sim, pto_copy_kind_t kind, bool pageable);
+double pto_sim_copy_hold_s(const pto_sim_t *sim, const pto_proc_t *proc);
 double pto_sim_queued_copy_s(const pto_sim_t *sim, const pto_proc_t *proc, int64_t waiting);
 double pto_sim_reduce_s(const pto_sim_t *sim, pto_space_t space, int64_t bytes);
 double pto_sim_signal_s(const pto_sim_t *sim);

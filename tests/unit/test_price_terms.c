@@ -140,9 +140,9 @@ static double copy_after(pto_copy_queue_t *queue, const pto_machine_t *machine, 
     pto_ledger_t mine = {.seconds = arrival_s};
     pto_charge_t charge;
     pto_charge_begin(&charge, "copy", false);
-    assert_true(pto_copy_queue_enter(queue, machine, copy, &mine, &charge));
+    assert_true(pto_copy_queue_enter(queue, machine, copy, queue->count, &mine, &charge));
     assert_true(pto_ledger_add(&mine, &charge, charge.other_s));
-    assert_true(pto_copy_queue_leave(queue, &mine, false));
+    assert_true(pto_copy_queue_leave(queue, queue->count, &mine, false));
     double end_s = mine.seconds;
     pto_ledger_fini(&mine);
     return end_s;
@@ -168,6 +168,25 @@ static void who_comes_later_waits_for_fewer(void **state) {
     assert_close(copy_after(&queue, &machine, PTO_COPY_H2D, 2e-6, 0), 16e-6);
     assert_close(copy_after(&queue, &machine, PTO_COPY_H2D, 12e-6, 0), 22e-6); /* alone would end at 22 too */
     assert_close(copy_after(&queue, &machine, PTO_COPY_H2D, 50e-6, 0), 60e-6); /* nobody is left */
+    pto_copy_queue_fini(&queue);
+    pto_machine_fini(&machine);
+}
+
+/* Where a second copy takes longer than one alone, turns are taken: one that comes 30 us after the first has
+ * ended still waits, until 90 us after that, but not for a copy of its own. */
+static void a_turn_lasts_whether_it_is_used_or_not(void **state) {
+    (void)state;
+    pto_machine_t machine = machine_with(sharing, "");
+    pto_copy_queue_t queue = {0};
+    assert_close(copy_after(&queue, &machine, PTO_COPY_D2H, 0, 0), 10e-6);
+    assert_close(copy_after(&queue, &machine, PTO_COPY_D2H, 40e-6, 0), 10e-6 + 90e-6);
+    assert_close(copy_after(&queue, &machine, PTO_COPY_D2H, 200e-6, 0), 210e-6);
+    pto_ledger_t mine = {.seconds = 230e-6};
+    pto_charge_t charge;
+    pto_charge_begin(&charge, "copy", false);
+    pto_queued_copy_t copy = {.kind = PTO_COPY_D2H};
+    assert_true(pto_copy_queue_enter(&queue, &machine, copy, 2, &mine, &charge));
+    assert_close(charge.other_s, 10e-6);
     pto_copy_queue_fini(&queue);
     pto_machine_fini(&machine);
 }
@@ -333,6 +352,7 @@ int main(void) {
         cmocka_unit_test(a_library_posts_empty_messages_too),
         cmocka_unit_test(copies_at_once_end_as_their_number_was_measured),
         cmocka_unit_test(who_comes_later_waits_for_fewer),
+        cmocka_unit_test(a_turn_lasts_whether_it_is_used_or_not),
         cmocka_unit_test(both_directions_share_the_queue),
         cmocka_unit_test(strided_copies_have_rows_of_their_own),
         cmocka_unit_test(a_queue_overlaps_with_the_collective),
