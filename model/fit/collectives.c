@@ -1,7 +1,6 @@
 /* Fitting to collectives: what only they show of a machine. Few numbers, found by the simplex method of
- * Nelder and Mead (1965, as in GSL) on the mean of |ln(predicted / measured)|
- * plus the regret of what would be picked, in turn with the library's
- * tables; what does not make that smaller is left out. */
+ * Nelder and Mead (1965, as in GSL), in turn with the library's tables: those that make the mean of
+ * |ln(predicted / measured)| plus the regret of what would be picked least. What does not is left out. */
 #include "collectives.h"
 
 #include <gsl/gsl_errno.h>
@@ -22,7 +21,7 @@ enum {
     GROUP_COUNT = PTO_COLLECTIVE_COUNT * PTO_IMPLEMENTATION_COUNT
 };
 
-/* A number whose absence makes the fit by less than this share is not worth having. */
+/* A number without which the fit is worse by less than this share is not worth having. */
 static const double worthless_gain = 0.005;
 
 /* --- the numbers -----------------------------------------------------------------------------------------
@@ -30,7 +29,7 @@ static const double worthless_gain = 0.005;
 
 typedef struct {
     const char *name;
-    double start; /* a usual value; of pageable copies, times that of pinned ones */
+    double start; /* a usual value */
     bool (*measured)(const pto_machine_t *machine);
     void (*set)(pto_machine_t *machine, double value); /* 0: absent */
 } number_t;

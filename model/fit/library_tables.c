@@ -190,11 +190,7 @@ static pto_status_t add_table(pto_machine_t *machine, pto_collective_t collectiv
 }
 
 static void drop_tables(pto_machine_t *machine) {
-    for (int i = 0; i < machine->library_count; i++) {
-        free(machine->library[i].collective);
-        pto_library_rules_free(machine->library[i].rule, machine->library[i].rule_count);
-    }
-    free(machine->library);
+    pto_library_tables_free(machine->library, machine->library_count);
     machine->library = NULL;
     machine->library_count = 0;
 }

@@ -104,3 +104,11 @@ void pto_library_rules_free(pto_library_rule_t *rule, int rule_count) {
         free(rule[i].algorithm);
     free(rule);
 }
+
+void pto_library_tables_free(pto_library_table_t *table, int count) {
+    for (int i = 0; i < count; i++) {
+        free(table[i].collective);
+        pto_library_rules_free(table[i].rule, table[i].rule_count);
+    }
+    free(table);
+}

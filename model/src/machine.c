@@ -128,10 +128,6 @@ void pto_machine_fini(pto_machine_t *machine) {
             free_postal(&machine->reduce[space].piece[i].postal);
     for (int reach = 0; reach < PTO_REACH_COUNT; reach++)
         free_postal(&machine->peer[reach]);
-    for (int i = 0; i < machine->library_count; i++) {
-        free(machine->library[i].collective);
-        pto_library_rules_free(machine->library[i].rule, machine->library[i].rule_count);
-    }
-    free(machine->library);
+    pto_library_tables_free(machine->library, machine->library_count);
     memset(machine, 0, sizeof *machine);
 }

@@ -56,11 +56,7 @@ static void drop_signals(pto_machine_t *machine) {
 static void drop_launch(pto_machine_t *machine) { machine->kernel_launch_s = (pto_param_t){0}; }
 
 static void drop_library(pto_machine_t *machine) {
-    for (int i = 0; i < machine->library_count; i++) {
-        free(machine->library[i].collective);
-        pto_library_rules_free(machine->library[i].rule, machine->library[i].rule_count);
-    }
-    free(machine->library);
+    pto_library_tables_free(machine->library, machine->library_count);
     machine->library = NULL;
     machine->library_count = 0;
 }

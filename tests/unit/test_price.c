@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "plan_request.h"
 #include "portolan/pick.h"
 
 static pto_machine_t summit;
@@ -47,25 +48,6 @@ static int free_machines(void **state) {
 }
 
 /* --- helpers -------------------------------------------------------------------------------------------- */
-
-static pto_request_t request_for(pto_collective_t collective, const char *strategy, const char *algorithm,
-                                 int64_t nodes, int64_t gpus, int64_t cores, int64_t bytes) {
-    pto_request_t request = {.layout = {.nodes = nodes,
-                                        .gpus_per_node = gpus,
-                                        .owners_per_gpu = 1,
-                                        .cores_per_gpu = cores,
-                                        .gpus_per_socket = 3},
-                             .collective = collective,
-                             .split = collective == PTO_COLLECTIVE_ALLTOALLV ? PTO_SPLIT_DESTINATIONS
-                                                                             : PTO_SPLIT_BYTES,
-                             .datatype = PTO_DATATYPE_FLOAT,
-                             .bytes = bytes,
-                             .by_library = true};
-    pto_error_t err;
-    assert_int_equal(pto_strategy_find(strategy, &request.strategy, &err), PTO_OK);
-    assert_int_equal(pto_algorithm_find(algorithm, collective, &request.algorithm, &err), PTO_OK);
-    return request;
-}
 
 static double seconds_of(const pto_request_t *request, const pto_machine_t *machine) {
     pto_plan_t *plan = NULL;

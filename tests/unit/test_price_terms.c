@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "plan_request.h"
 #include "portolan/pick.h"
 #include "price_ledger.h"
 
@@ -20,9 +21,11 @@ static const char base[] = "machine: made up\n"
                            "messages:\n"
                            "  cpu:\n"
                            "    on_socket: [{protocol: eager, alpha_s: 1e-6, beta_s_per_byte: 1e-9}]\n"
+                           "    on_node: [{protocol: eager, alpha_s: 1e-6, beta_s_per_byte: 1e-9}]\n"
                            "    off_node: [{protocol: eager, alpha_s: 1e-5, beta_s_per_byte: 1e-9}]\n"
                            "  gpu:\n"
                            "    on_socket: [{protocol: eager, alpha_s: 2e-5, beta_s_per_byte: 1e-9}]\n"
+                           "    on_node: [{protocol: eager, alpha_s: 2e-5, beta_s_per_byte: 1e-9}]\n"
                            "    off_node: [{protocol: eager, alpha_s: 3e-5, beta_s_per_byte: 1e-9}]\n";
 
 static const char copies[] = "copies:\n"
@@ -51,24 +54,6 @@ static pto_machine_t machine_with(const char *more, const char *yet_more) {
 static void assert_close(double got, double expected) {
     if (fabs(got - expected) > 1e-9 * fabs(expected))
         fail_msg("got %.12g, expected %.12g", got, expected);
-}
-
-static pto_request_t request_for(pto_collective_t collective, const char *strategy, const char *algorithm,
-                                 int64_t nodes, int64_t gpus, int64_t cores, int64_t bytes) {
-    pto_request_t request = {.layout = {.nodes = nodes,
-                                        .gpus_per_node = gpus,
-                                        .owners_per_gpu = 1,
-                                        .cores_per_gpu = cores,
-                                        .gpus_per_socket = 8},
-                             .collective = collective,
-                             .split = collective == PTO_COLLECTIVE_ALLTOALLV ? PTO_SPLIT_DESTINATIONS
-                                                                             : PTO_SPLIT_BYTES,
-                             .datatype = PTO_DATATYPE_FLOAT,
-                             .bytes = bytes,
-                             .by_library = true};
-    assert_int_equal(pto_strategy_find(strategy, &request.strategy, NULL), PTO_OK);
-    assert_int_equal(pto_algorithm_find(algorithm, collective, &request.algorithm, NULL), PTO_OK);
-    return request;
 }
 
 static double seconds_of(const pto_request_t *request, const pto_machine_t *machine) {

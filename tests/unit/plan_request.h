@@ -1,0 +1,27 @@
+/* A request for a plan by the names of its parts. */
+#ifndef PTO_TEST_PLAN_REQUEST_H
+#define PTO_TEST_PLAN_REQUEST_H
+
+#include "portolan/strategy.h"
+
+/* One owner a GPU, floats, the library's collective. Include cmocka.h first. */
+static inline pto_request_t request_for(pto_collective_t collective, const char *strategy,
+                                        const char *algorithm, int64_t nodes, int64_t gpus, int64_t cores,
+                                        int64_t bytes) {
+    pto_request_t request = {.layout = {.nodes = nodes,
+                                        .gpus_per_node = gpus,
+                                        .owners_per_gpu = 1,
+                                        .cores_per_gpu = cores,
+                                        .gpus_per_socket = 3},
+                             .collective = collective,
+                             .split = collective == PTO_COLLECTIVE_ALLTOALLV ? PTO_SPLIT_DESTINATIONS
+                                                                             : PTO_SPLIT_BYTES,
+                             .datatype = PTO_DATATYPE_FLOAT,
+                             .bytes = bytes,
+                             .by_library = true};
+    assert_int_equal(pto_strategy_find(strategy, &request.strategy, NULL), PTO_OK);
+    assert_int_equal(pto_algorithm_find(algorithm, collective, &request.algorithm, NULL), PTO_OK);
+    return request;
+}
+
+#endif
