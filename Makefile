@@ -155,6 +155,11 @@ $(BUILD)/tests/test_exec: $(call object,tests/mpi/test_exec.c $(EXEC_CASE_SRC) v
 	$(call say,LD)
 	$(Q)$(MPICC) $(LINK_FLAGS) $^ $(CUDA_LDLIBS) -lpthread -lrt -ldl $(LDLIBS) -o $@
 
+$(BUILD)/tests/test_stale: $(call object,tests/mpi/test_stale.c) $(EXEC_LIB) $(LIB)
+	@mkdir -p $(@D)
+	$(call say,LD)
+	$(Q)$(MPICC) $(LINK_FLAGS) $^ $(CUDA_LDLIBS) -lpthread -lrt -ldl $(LDLIBS) -o $@
+
 $(BUILD)/tests/example_%: $(BUILD)/obj/docs/examples/%.o $(EXEC_LIB) $(LIB)
 	@mkdir -p $(@D)
 	$(call say,LD)

@@ -1,5 +1,6 @@
 /* Binding a plan's buffers to memory: temporaries in two arenas, the user's own where they can be used as
- * they are, the owner's of the same GPU through the device's handles, and the flags in one segment a node. */
+ * they are, those of other processes of the node through the device's
+ * handles, and the flags in one segment a node. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,13 +11,8 @@ enum { ALIGN_BYTES = 256 };
 static size_t aligned(int64_t bytes) { return ((size_t)bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES; }
 
 static bool holds(const pto_exec_t *exec, int buffer) {
-    const pto_buffer_t *held = pto_plan_buffer(exec->plan, buffer);
-    int64_t core = exec->job.logical % pto_plan_request(exec->plan)->layout.cores_per_gpu;
-    return core >= held->core_first && core < held->core_first + held->core_count;
+    return pto_buffer_holds(exec->plan, buffer, exec->job.logical);
 }
-
-/* --- what the steps do with the buffers ------------------------------------------------------------------
- */
 
 static bool reads(const pto_step_t *step) {
     return step->kind == PTO_STEP_SEND || step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE;
@@ -26,13 +22,19 @@ static bool writes(const pto_step_t *step) {
     return step->kind == PTO_STEP_RECV || step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE;
 }
 
-static void note_shared(pto_exec_t *exec, const pto_stage_t *stage) {
+static void note_shared(pto_exec_t *exec, const pto_slice_t *slice) {
+    pto_bound_t *bound = &exec->bound[slice->buffer];
+    if (slice->holder != PTO_HOLDER_SELF && bound->shared < 0)
+        bound->shared = exec->shared_count++;
+}
+
+static void note_shared_in(pto_exec_t *exec, const pto_stage_t *stage) {
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(exec->plan, stage->step_first + i);
-        if (reads(step) && step->source.of_owner)
-            exec->bound[step->source.buffer].of_owner = true;
-        if (writes(step) && step->target.of_owner)
-            exec->bound[step->target.buffer].of_owner = true;
+        if (reads(step))
+            note_shared(exec, &step->source);
+        if (writes(step))
+            note_shared(exec, &step->target);
     }
 }
 
@@ -66,7 +68,8 @@ static size_t lay_out(pto_exec_t *exec, pto_space_t space, char *arena) {
     size_t total = 0;
     for (int b = 0; b < pto_plan_buffer_count(exec->plan); b++) {
         const pto_buffer_t *buffer = pto_plan_buffer(exec->plan, b);
-        if (buffer->role != PTO_ROLE_TEMPORARY || buffer->space != space || !holds(exec, b))
+        if (pto_buffer_is_users(exec->plan, b, exec->job.logical) || buffer->space != space ||
+            !holds(exec, b))
             continue;
         if (arena)
             exec->bound[b].memory = arena + total;
@@ -100,7 +103,7 @@ static pto_status_t bind_user(pto_exec_t *exec, int b, const void *user, bool sh
     if (!user)
         return pto_error_set(err, PTO_ERR_RANGE, "rank %lld holds user data, but its '%s' buffer is NULL",
                              (long long)exec->job.logical, buffer->name);
-    if (exec->bound[b].of_owner && !shadow) {
+    if (exec->bound[b].shared >= 0 && !shadow) {
         pto_memory_handle_t handle;
         pto_error_t reason;
         pto_status_t status = exec->device->export_memory(user, &handle, &reason);
@@ -120,14 +123,14 @@ static pto_status_t bind_user(pto_exec_t *exec, int b, const void *user, bool sh
 
 static pto_status_t bind_own(pto_exec_t *exec, const void *in, void *out, pto_error_t *err) {
     bool in_place = in == out;
-    bool shadow = in_place && (pto_plan_request(exec->plan)->collective != PTO_COLLECTIVE_ALLREDUCE ||
+    bool shadow = in_place && (!pto_collective_is_vector(pto_plan_request(exec->plan)->collective) ||
                                keeps_reading(exec->plan));
     exec->user_in = in;
     exec->user_out = out;
     pto_status_t status = allocate_arenas(exec, err);
     for (int b = 0; b < pto_plan_buffer_count(exec->plan) && status == PTO_OK; b++) {
         pto_role_t role = pto_plan_buffer(exec->plan, b)->role;
-        if (role == PTO_ROLE_TEMPORARY || !holds(exec, b))
+        if (!pto_buffer_is_users(exec->plan, b, exec->job.logical))
             continue;
         if (role == PTO_ROLE_IN)
             status = bind_user(exec, b, in, shadow, &exec->shadow_in, err);
@@ -137,7 +140,7 @@ static pto_status_t bind_own(pto_exec_t *exec, const void *in, void *out, pto_er
     return status;
 }
 
-/* --- the owner's memory ----------------------------------------------------------------------------------
+/* --- others' memory --------------------------------------------------------------------------------------
  */
 
 typedef struct {
@@ -148,70 +151,108 @@ typedef struct {
 static pto_status_t make_offers(const pto_exec_t *exec, offer_t *offers, pto_error_t *err) {
     for (int b = 0; b < pto_plan_buffer_count(exec->plan); b++) {
         const pto_bound_t *bound = &exec->bound[b];
-        offers[b].empty = !bound->of_owner || pto_buffer_bytes(exec->plan, b, exec->job.logical) == 0;
-        if (offers[b].empty)
+        if (bound->shared < 0)
             continue;
-        pto_status_t status = exec->device->export_memory(bound->memory, &offers[b].handle, err);
+        offer_t *offer = &offers[bound->shared];
+        offer->empty = pto_buffer_bytes(exec->plan, b, exec->job.logical) == 0;
+        pto_status_t status =
+            offer->empty ? PTO_OK : exec->device->export_memory(bound->memory, &offer->handle, err);
         if (status != PTO_OK)
             return status;
     }
     return PTO_OK;
+}
+
+char *pto_exec_memory(const pto_exec_t *exec, int buffer, int64_t rank) {
+    if (rank == exec->job.logical)
+        return exec->bound[buffer].memory;
+    const pto_reached_t *reached = exec->reached.item;
+    for (int i = 0; i < exec->reached.count; i++)
+        if (reached[i].buffer == buffer && reached[i].rank == rank)
+            return reached[i].memory;
+    return NULL;
+}
+
+/* Open the buffer that a slice names, unless it is one's own or open. */
+static pto_status_t take_offer(pto_exec_t *exec, const offer_t *offers, const pto_slice_t *slice,
+                               const pto_action_t *action, pto_error_t *err) {
+    int64_t rank = pto_slice_holder(exec->plan, slice, action);
+    if (rank == exec->job.logical || pto_exec_memory(exec, slice->buffer, rank))
+        return PTO_OK;
+    if (exec->job.node_of[rank] != exec->job.node_of[exec->job.logical])
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "ranks %lld and %lld share memory in the plan, but are on different nodes",
+                             (long long)rank, (long long)exec->job.logical);
+    const offer_t *offer =
+        &offers[exec->job.place_in_node[rank] * exec->shared_count + exec->bound[slice->buffer].shared];
+    if (offer->empty)
+        return PTO_OK;
+    void *opened = NULL;
+    pto_status_t status = exec->device->open_memory(&offer->handle, &opened, err);
+    if (status != PTO_OK)
+        return status;
+    pto_reached_t *reached = pto_growing_add(&exec->reached, sizeof *reached);
+    if (!reached) {
+        exec->device->close_memory(opened, NULL);
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    }
+    *reached = (pto_reached_t){slice->buffer, rank, opened};
+    return PTO_OK;
+}
+
+static pto_status_t take_offers_of_step(pto_exec_t *exec, const offer_t *offers, const pto_step_t *step,
+                                        int64_t k, pto_error_t *err) {
+    pto_action_t action;
+    pto_status_t status = PTO_OK;
+    if (!pto_step_acts(exec->plan, step, exec->job.logical, k, &action))
+        return PTO_OK;
+    int64_t peers = step->peers.kind == PTO_PEERS_NONE ? 1 : pto_step_peer_count(exec->plan, &action);
+    for (int64_t j = 0; j < peers && status == PTO_OK; j++) {
+        if (step->peers.kind != PTO_PEERS_NONE && !pto_step_peer(exec->plan, j, &action))
+            continue;
+        if (reads(step))
+            status = take_offer(exec, offers, &step->source, &action, err);
+        if (writes(step) && status == PTO_OK)
+            status = take_offer(exec, offers, &step->target, &action, err);
+    }
+    return status;
 }
 
 static pto_status_t take_offers(pto_exec_t *exec, const offer_t *offers, pto_error_t *err) {
-    int64_t cores = pto_plan_request(exec->plan)->layout.cores_per_gpu;
-    int64_t owner = exec->job.logical - exec->job.logical % cores;
-    if (exec->job.node_of[owner] != exec->job.node_of[exec->job.logical])
-        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                             "ranks %lld and %lld share a GPU in the plan, but not a node", (long long)owner,
-                             (long long)exec->job.logical);
-    for (int b = 0; b < pto_plan_buffer_count(exec->plan); b++) {
-        pto_bound_t *bound = &exec->bound[b];
-        if (offers[b].empty)
-            continue;
-        void *opened = NULL;
-        pto_status_t status = exec->device->open_memory(&offers[b].handle, &opened, err);
-        if (status != PTO_OK)
-            return status;
-        bound->owner = opened;
-        bound->opened = true;
-    }
-    return PTO_OK;
+    pto_status_t status = PTO_OK;
+    pto_walk_t walk;
+    pto_walk_begin(&walk, exec->plan);
+    while (status == PTO_OK && pto_walk_next(&walk))
+        for (int i = 0; i < walk.stage->step_count && status == PTO_OK; i++) {
+            const pto_step_t *step = pto_plan_step(exec->plan, walk.stage->step_first + i);
+            status = take_offers_of_step(exec, offers, step, walk.k, err);
+        }
+    return status;
 }
 
-/* Collective among a GPU's processes, and in its errors among all. */
-static pto_status_t reach_owner(pto_exec_t *exec, offer_t *offers, pto_error_t *err) {
-    int64_t cores = pto_plan_request(exec->plan)->layout.cores_per_gpu;
-    int core = (int)(exec->job.logical % cores);
-    int buffers = pto_plan_buffer_count(exec->plan);
-    MPI_Comm gpu = MPI_COMM_NULL;
-    pto_status_t status = core == 0 ? make_offers(exec, offers, err) : PTO_OK;
-    status = pto_agree(exec->job.comm, status, err);
+/* Every process of the node learns what every other one offers. Collective, in its errors among all. */
+static pto_status_t exchange_offers(pto_exec_t *exec, offer_t *mine, offer_t *offers, pto_error_t *err) {
+    pto_status_t status = pto_agree(exec->job.comm, make_offers(exec, mine, err), err);
+    int bytes = exec->shared_count * (int)sizeof *offers;
     if (status == PTO_OK)
-        status = PTO_MPI(MPI_Comm_split(exec->job.comm, (int)(exec->job.logical / cores), core, &gpu), err);
+        status = PTO_MPI(MPI_Allgather(mine, bytes, MPI_BYTE, offers, bytes, MPI_BYTE, exec->job.node), err);
     if (status == PTO_OK)
-        status = PTO_MPI(MPI_Bcast(offers, buffers * (int)sizeof *offers, MPI_BYTE, 0, gpu), err);
-    if (status == PTO_OK && core > 0)
         status = take_offers(exec, offers, err);
-    for (int b = 0; b < buffers && core == 0; b++)
-        exec->bound[b].owner = exec->bound[b].memory;
-    if (gpu != MPI_COMM_NULL)
-        MPI_Comm_free(&gpu);
     return pto_agree(exec->job.comm, status, err);
 }
 
 static pto_status_t share(pto_exec_t *exec, pto_error_t *err) {
-    bool any = false;
-    int buffers = pto_plan_buffer_count(exec->plan);
-    for (int b = 0; b < buffers; b++)
-        any = any || exec->bound[b].of_owner;
-    if (!any)
+    int processes = 0;
+    if (exec->shared_count == 0)
         return PTO_OK;
-    offer_t *offers = calloc((size_t)buffers, sizeof *offers);
-    pto_status_t status =
-        pto_agree(exec->job.comm, offers ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory"), err);
+    pto_status_t status = PTO_MPI(MPI_Comm_size(exec->job.node, &processes), err);
+    size_t count = ((size_t)processes + 1) * (size_t)exec->shared_count;
+    offer_t *offers = status == PTO_OK ? calloc(count, sizeof *offers) : NULL;
+    if (status == PTO_OK && !offers)
+        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    status = pto_agree(exec->job.comm, status, err);
     if (status == PTO_OK && offers)
-        status = reach_owner(exec, offers, err);
+        status = exchange_offers(exec, offers + (size_t)processes * (size_t)exec->shared_count, offers, err);
     free(offers);
     return status;
 }
@@ -253,10 +294,12 @@ static pto_status_t make_flags(pto_exec_t *exec, pto_error_t *err) {
  */
 
 pto_status_t pto_exec_bind(pto_exec_t *exec, const void *in, void *out, pto_error_t *err) {
+    for (int b = 0; b < pto_plan_buffer_count(exec->plan); b++)
+        exec->bound[b].shared = -1;
     for (int n = 0; n < pto_plan_node_count(exec->plan); n++) {
         const pto_node_t *node = pto_plan_node(exec->plan, n);
         if (node->kind == PTO_NODE_STAGE)
-            note_shared(exec, pto_plan_stage(exec->plan, node->stage));
+            note_shared_in(exec, pto_plan_stage(exec->plan, node->stage));
     }
     pto_status_t status = pto_agree(exec->job.comm, bind_own(exec, in, out, err), err);
     if (status == PTO_OK)
@@ -265,15 +308,12 @@ pto_status_t pto_exec_bind(pto_exec_t *exec, const void *in, void *out, pto_erro
 }
 
 void pto_exec_unbind(pto_exec_t *exec) {
-    int buffers = exec->bound ? pto_plan_buffer_count(exec->plan) : 0;
-    bool shared = false;
-    for (int b = 0; b < buffers; b++) {
-        shared = shared || exec->bound[b].of_owner;
-        if (exec->bound[b].opened)
-            exec->device->close_memory(exec->bound[b].owner, NULL);
-    }
+    const pto_reached_t *reached = exec->reached.item;
+    for (int i = 0; i < exec->reached.count; i++)
+        exec->device->close_memory(reached[i].memory, NULL);
+    free(exec->reached.item);
     /* Nobody may free what another process still has open. */
-    if (shared && !exec->failed)
+    if (exec->shared_count > 0 && !exec->failed)
         MPI_Barrier(exec->job.comm);
     if (exec->flags)
         (exec->flags_own ? pto_shared_destroy : pto_shared_close)(exec->flags, &exec->flags_handle);

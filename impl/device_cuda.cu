@@ -215,6 +215,26 @@ __global__ void combine(T *__restrict__ target, const T *__restrict__ source, si
         target[i] = op(target[i], source[i]);
 }
 
+/* As many sources as a kernel's parameters hold; more take several kernels. */
+enum { SOURCES_MAX = 32 };
+
+template <typename T> struct sources {
+    const T *at[SOURCES_MAX];
+};
+
+/* One pass over all sources. No source may be the target, but at the same place. */
+template <typename T, typename Op>
+__global__ void combine_many(T *target, sources<T> source, int source_count, size_t count, Op op) {
+    const size_t step = static_cast<size_t>(gridDim.x) * blockDim.x;
+    for (size_t i = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += step) {
+        T value = source.at[0][i];
+#pragma unroll 4
+        for (int j = 1; j < source_count; j++)
+            value = op(value, source.at[j][i]);
+        target[i] = value;
+    }
+}
+
 static pto_status_t blocks_for(size_t count, unsigned *blocks, pto_error_t *err) {
     int device = 0, processors = 0;
     pto_status_t status = CUDA_DO(cudaGetDevice(&device), err);
@@ -238,6 +258,35 @@ static pto_status_t launch(void *target, const void *source, size_t count, cudaS
     combine<<<blocks, THREADS, 0, stream>>>(static_cast<T *>(target), static_cast<const T *>(source), count,
                                             op);
     return check(cudaGetLastError(), "launch of a reduction", err);
+}
+
+/* What one reduction combines, whatever its type. */
+struct reduction {
+    void *target;
+    bool fresh;
+    const void *const *source;
+    int source_count;
+    size_t count;
+};
+
+template <typename T, typename Op>
+static pto_status_t launch_many(const reduction &all, cudaStream_t stream, Op op, pto_error_t *err) {
+    unsigned blocks = 0;
+    if (all.count == 0)
+        return PTO_OK;
+    pto_status_t status = blocks_for(all.count, &blocks, err);
+    bool fresh = all.fresh;
+    for (int done = 0; done < all.source_count && status == PTO_OK; fresh = false) {
+        sources<T> some;
+        int count = 0;
+        if (!fresh)
+            some.at[count++] = static_cast<const T *>(all.target);
+        while (count < SOURCES_MAX && done < all.source_count)
+            some.at[count++] = static_cast<const T *>(all.source[done++]);
+        combine_many<<<blocks, THREADS, 0, stream>>>(static_cast<T *>(all.target), some, count, all.count, op);
+        status = check(cudaGetLastError(), "launch of a reduction", err);
+    }
+    return status;
 }
 
 /* Sums and products of integers are those of their unsigned twins (`Wraps`), so that they wrap round. */
@@ -278,6 +327,44 @@ static pto_status_t cuda_reduce(void *target, const void *source, size_t count, 
     return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "bytes can't be reduced");
 }
 
+template <typename T, typename Wraps>
+static pto_status_t reduce_many_as(const reduction &all, pto_op_t op, cudaStream_t stream, pto_error_t *err) {
+    switch (op) {
+    case PTO_OP_SUM:
+        return launch_many<Wraps>(all, stream, sum(), err);
+    case PTO_OP_PROD:
+        return launch_many<Wraps>(all, stream, product(), err);
+    case PTO_OP_MIN:
+        return launch_many<T>(all, stream, minimum(), err);
+    case PTO_OP_MAX:
+        return launch_many<T>(all, stream, maximum(), err);
+    case PTO_OP_COUNT:
+        break;
+    }
+    return pto_error_set(err, PTO_ERR_RANGE, "no such operation");
+}
+
+static pto_status_t cuda_reduce_many(void *target, bool fresh, const void *const *source, int source_count,
+                                     size_t count, pto_datatype_t datatype, pto_op_t op, void *stream,
+                                     pto_error_t *err) {
+    cudaStream_t on = static_cast<cudaStream_t>(stream);
+    const reduction all = {target, fresh, source, source_count, count};
+    switch (datatype) {
+    case PTO_DATATYPE_INT32:
+        return reduce_many_as<int32_t, uint32_t>(all, op, on, err);
+    case PTO_DATATYPE_INT64:
+        return reduce_many_as<int64_t, uint64_t>(all, op, on, err);
+    case PTO_DATATYPE_FLOAT:
+        return reduce_many_as<float, float>(all, op, on, err);
+    case PTO_DATATYPE_DOUBLE:
+        return reduce_many_as<double, double>(all, op, on, err);
+    case PTO_DATATYPE_BYTE:
+    case PTO_DATATYPE_COUNT:
+        break;
+    }
+    return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "bytes can't be reduced");
+}
+
 /* In device.h's order: C++17 has no designators. */
 extern "C" {
 extern const pto_device_t pto_device_cuda;
@@ -294,6 +381,7 @@ const pto_device_t pto_device_cuda = {
     cuda_stream_destroy,
     cuda_copy,
     cuda_reduce,
+    cuda_reduce_many,
     cuda_finish,
     cuda_poll,
     cuda_export,

@@ -136,6 +136,15 @@ static pto_status_t host_reduce(void *target, const void *source, size_t count, 
     return PTO_OK;
 }
 
+static pto_status_t host_reduce_many(void *target, bool fresh, const void *const *source, int source_count,
+                                     size_t count, pto_datatype_t datatype, pto_op_t op, void *stream,
+                                     pto_error_t *err) {
+    (void)stream;
+    (void)err;
+    pto_reduce_many_host(target, fresh, source, source_count, count, datatype, op);
+    return PTO_OK;
+}
+
 static pto_status_t host_export(const void *memory, pto_memory_handle_t *handle, pto_error_t *err) {
     place_t place = {0};
     pthread_mutex_lock(&pieces_lock);
@@ -181,6 +190,7 @@ const pto_device_t pto_device_host = {
     .stream_destroy = host_stream_wait,
     .copy = host_copy,
     .reduce = host_reduce,
+    .reduce_many = host_reduce_many,
     .finish = host_stream_wait,
     .poll = host_poll,
     .export_memory = host_export,

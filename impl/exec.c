@@ -73,15 +73,21 @@ static pto_status_t do_reductions(pto_exec_t *exec, const pto_do_t *todo, pto_er
     pto_status_t status = PTO_OK;
     bool finished;
     for (int i = 0; i < todo->count && status == PTO_OK; i++) {
-        if (item[i].on_device) {
-            status = exec->device->reduce(item[i].target, item[i].source, item[i].count, datatype, exec->op,
-                                          exec->stream, err);
-            exec->pending = true;
+        const void *const *source = (const void *const *)exec->sources.item + item[i].source_first;
+        bool several = item[i].fresh || item[i].source_count > 1;
+        if (!item[i].on_device) {
+            status = settle(exec, true, &finished, err);
+            if (status == PTO_OK)
+                pto_reduce_many_host(item[i].target, item[i].fresh, source, item[i].source_count,
+                                     item[i].count, datatype, exec->op);
             continue;
         }
-        status = settle(exec, true, &finished, err);
-        if (status == PTO_OK)
-            pto_reduce_host(item[i].target, item[i].source, item[i].count, datatype, exec->op);
+        status = several
+                     ? exec->device->reduce_many(item[i].target, item[i].fresh, source, item[i].source_count,
+                                                 item[i].count, datatype, exec->op, exec->stream, err)
+                     : exec->device->reduce(item[i].target, source[0], item[i].count, datatype, exec->op,
+                                            exec->stream, err);
+        exec->pending = true;
     }
     return status;
 }
@@ -237,7 +243,7 @@ pto_status_t pto_exec_run(pto_exec_t *exec, pto_error_t *err) {
 
 int64_t pto_exec_user_bytes(const pto_plan_t *plan, int64_t logical_rank, pto_role_t role) {
     for (int b = 0; b < pto_plan_buffer_count(plan); b++)
-        if (pto_plan_buffer(plan, b)->role == role)
+        if (pto_plan_buffer(plan, b)->role == role && pto_buffer_is_users(plan, b, logical_rank))
             return pto_buffer_bytes(plan, b, logical_rank);
     return 0;
 }
@@ -254,12 +260,13 @@ static bool messages_from_device(const pto_plan_t *plan, const pto_stage_t *stag
 static pto_status_t applicable(const pto_exec_t *exec, pto_error_t *err) {
     const pto_request_t *request = pto_plan_request(exec->plan);
     int64_t element = pto_datatype_bytes(request->datatype);
-    if (request->collective == PTO_COLLECTIVE_ALLREDUCE && request->datatype == PTO_DATATYPE_BYTE)
+    if (pto_collective_reduces(request->collective) && request->datatype == PTO_DATATYPE_BYTE)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "bytes can't be reduced; name another datatype");
-    if (request->collective == PTO_COLLECTIVE_ALLREDUCE && request->bytes % element)
+    if (pto_collective_reduces(request->collective) && request->bytes % element)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                             "allreduce of %lld bytes is no whole number of %s elements",
-                             (long long)request->bytes, pto_datatype_name(request->datatype));
+                             "%s of %lld bytes is no whole number of %s elements",
+                             pto_collective_name(request->collective), (long long)request->bytes,
+                             pto_datatype_name(request->datatype));
     if (exec->device->mpi_reaches())
         return PTO_OK;
     for (int n = 0; n < pto_plan_node_count(exec->plan); n++) {

@@ -48,7 +48,9 @@ typedef struct {
 
 typedef struct {
     void *target;
-    const void *source;
+    int source_first; /* in `sources` */
+    int source_count;
+    bool fresh; /* the target's own values don't count */
     size_t count;
     bool on_device;
 } pto_exec_reduction_t;
@@ -84,11 +86,16 @@ typedef struct {
 /* --- the executor --------------------------------------------------------------------------------------- */
 
 typedef struct {
-    char *memory;  /* in this process; NULL: none here */
-    char *owner;   /* the same buffer of the GPU's first process, where slices name it */
-    bool opened;   /* `owner` came from open_memory */
-    bool of_owner; /* some slice names the owner's */
+    char *memory; /* in this process; NULL: none here */
+    int shared;   /* others use it: its number among such buffers; -1: nobody does */
 } pto_bound_t;
+
+/* Another process's buffer, opened here. */
+typedef struct {
+    int buffer;
+    int64_t rank; /* logical */
+    char *memory;
+} pto_reached_t;
 
 /* Who is who; valid on every process. */
 typedef struct {
@@ -119,7 +126,9 @@ struct pto_exec {
     pto_exec_options_t options;
     pto_job_t job;
     pto_bound_t *bound; /* by buffer */
-    void *device_arena; /* temporaries */
+    int shared_count;
+    pto_growing_t reached; /* pto_reached_t */
+    void *device_arena;    /* temporaries */
     void *staging_arena;
     void *shadow_in; /* stands in for the user's input where that can't be used itself */
     void *shadow_out;
@@ -136,6 +145,7 @@ struct pto_exec {
     pto_growing_t ends;       /* pto_exec_end_t, by request */
     pto_growing_t moves;      /* pto_exec_move_t */
     pto_growing_t reductions; /* pto_exec_reduction_t */
+    pto_growing_t sources;    /* const void *, of reductions */
     pto_growing_t signals;    /* pto_exec_signal_t */
     pto_growing_t calls;      /* pto_library_call_t */
     MPI_Status *statuses;     /* room for the largest batch of requests */
@@ -168,9 +178,12 @@ pto_status_t pto_same_everywhere(MPI_Comm comm, uint64_t number, pto_error_t *er
 /* --- bind.c ----------------------------------------------------------------------------------------------
  */
 
-/* Collective: give every buffer of the plan its memory, reach the owners' buffers, make the flags. */
+/* Collective: give every buffer of the plan its memory, reach others' buffers, make the flags. */
 pto_status_t pto_exec_bind(pto_exec_t *exec, const void *in, void *out, pto_error_t *err);
 void pto_exec_unbind(pto_exec_t *exec);
+
+/* Where a logical rank's buffer lies in this process; NULL where it is not within reach. */
+char *pto_exec_memory(const pto_exec_t *exec, int buffer, int64_t rank);
 
 /* The counter of a flag from one logical rank to another; both share this process's node. */
 atomic_uint_fast64_t *pto_exec_counter(const pto_exec_t *exec, int64_t from, int64_t to, int flag);

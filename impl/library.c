@@ -152,12 +152,13 @@ static pto_status_t fill_call(const pto_exec_t *exec, const faces_t *faces, int6
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "MPI has no collective for messages");
     call->collective = request->collective;
     call->out = exec->bound[faces->out].memory;
-    if (request->collective != PTO_COLLECTIVE_ALLREDUCE) {
+    if (!pto_collective_is_vector(request->collective)) {
         call->in = exec->bound[faces->in].memory;
         return fill_alltoall(exec, faces, n, call, err);
     }
     int64_t bytes = pto_buffer_bytes(exec->plan, faces->out, exec->job.logical);
-    int64_t count = bytes / pto_datatype_bytes(request->datatype);
+    bool moves = request->collective == PTO_COLLECTIVE_BROADCAST; /* bytes, of whatever type */
+    int64_t count = moves ? bytes : bytes / pto_datatype_bytes(request->datatype);
     call->count = (int)count;
     return count <= INT_MAX ? PTO_OK : too_long(bytes, err);
 }
@@ -172,7 +173,11 @@ static int color_of(const pto_exec_t *exec, const pto_group_t *group) {
         return (int)(exec->job.logical % cores);
     case PTO_GROUP_GPU:
         return (int)(exec->job.logical / cores);
+    case PTO_GROUP_NODE:
+        return (int)(exec->job.logical / cores / pto_plan_request(exec->plan)->layout.gpus_per_node * cores +
+                     exec->job.logical % cores);
     case PTO_GROUP_OWNERS:
+    case PTO_GROUP_LEADERS:
     case PTO_GROUP_COUNT:
         break;
     }
@@ -243,7 +248,23 @@ static MPI_Op mpi_op(pto_op_t op) {
     return MPI_SUM;
 }
 
+/* In place at the root, which is the group's member 0. */
+static pto_status_t call_reduce(const pto_exec_t *exec, const pto_library_call_t *call, pto_error_t *err) {
+    int rank = 0;
+    pto_status_t status = PTO_MPI(MPI_Comm_rank(call->comm, &rank), err);
+    if (status != PTO_OK)
+        return status;
+    return PTO_MPI(MPI_Reduce(rank == 0 ? MPI_IN_PLACE : call->out, rank == 0 ? call->out : NULL, call->count,
+                              mpi_datatype(pto_plan_request(exec->plan)->datatype), mpi_op(exec->op), 0,
+                              call->comm),
+                   err);
+}
+
 pto_status_t pto_library_call(const pto_exec_t *exec, const pto_library_call_t *call, pto_error_t *err) {
+    if (call->collective == PTO_COLLECTIVE_REDUCE)
+        return call_reduce(exec, call, err);
+    if (call->collective == PTO_COLLECTIVE_BROADCAST)
+        return PTO_MPI(MPI_Bcast(call->out, call->count, MPI_BYTE, 0, call->comm), err);
     if (call->collective == PTO_COLLECTIVE_ALLREDUCE)
         return PTO_MPI(MPI_Allreduce(MPI_IN_PLACE, call->out, call->count,
                                      mpi_datatype(pto_plan_request(exec->plan)->datatype), mpi_op(exec->op),

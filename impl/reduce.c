@@ -3,6 +3,8 @@
  */
 #include "reduce.h"
 
+#include <string.h>
+
 /* A type takes no parentheses. NOLINTBEGIN(bugprone-macro-parentheses) */
 #define LOOP(name, type, expression)                                                                         \
     static void name(void *restrict into, const void *restrict from, size_t count) {                         \
@@ -37,4 +39,21 @@ void pto_reduce_host(void *target, const void *source, size_t count, pto_datatyp
         [PTO_DATATYPE_DOUBLE] = ROW(double),
     };
     loop[datatype][op](target, source, count);
+}
+
+/* Pieces that a core's first cache holds, so that the target is not read from memory again for each source.
+ */
+enum { PIECE_BYTES = 16384 };
+
+void pto_reduce_many_host(void *target, bool fresh, const void *const *source, int source_count, size_t count,
+                          pto_datatype_t datatype, pto_op_t op) {
+    size_t element = (size_t)pto_datatype_bytes(datatype), piece = PIECE_BYTES / element;
+    for (size_t done = 0; done < count; done += piece) {
+        size_t here = count - done < piece ? count - done : piece;
+        char *into = (char *)target + done * element;
+        if (fresh)
+            memcpy(into, (const char *)source[0] + done * element, here * element);
+        for (int i = fresh ? 1 : 0; i < source_count; i++)
+            pto_reduce_host(into, (const char *)source[i] + done * element, here, datatype, op);
+    }
 }

@@ -1,9 +1,13 @@
-/* Reductions by the processor: target[i] = target[i] op source[i]. */
+/* Reductions by the processor: target[i] = target[i] op source[i], and the same for several sources. */
 #ifndef PTO_REDUCE_H
 #define PTO_REDUCE_H
 
 #include "portolan/device.h"
 
 void pto_reduce_host(void *target, const void *source, size_t count, pto_datatype_t datatype, pto_op_t op);
+
+/* `fresh`: the target's own values don't count. */
+void pto_reduce_many_host(void *target, bool fresh, const void *const *source, int source_count, size_t count,
+                          pto_datatype_t datatype, pto_op_t op);
 
 #endif

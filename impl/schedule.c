@@ -66,12 +66,12 @@ typedef struct {
 
 static pto_status_t collect(builder_t *builder, const pto_slice_t *slice, const pto_action_t *action,
                             ranges_t *ranges) {
-    const pto_bound_t *bound = &builder->exec->bound[slice->buffer];
+    const pto_exec_t *exec = builder->exec;
     ranges->list.count = 0;
     ranges->bytes = 0;
     ranges->failed = false;
-    ranges->base = slice->of_owner ? bound->owner : bound->memory;
-    pto_slice_visit(builder->exec->plan, slice, action, note_range, ranges);
+    ranges->base = pto_exec_memory(exec, slice->buffer, pto_slice_holder(exec->plan, slice, action));
+    pto_slice_visit(exec->plan, slice, action, note_range, ranges);
     return ranges->failed ? out_of_memory(builder->err) : PTO_OK;
 }
 
@@ -137,38 +137,74 @@ static pto_status_t add_move(builder_t *builder, char *target, const char *sourc
     return add_todo(builder, PTO_DO_MOVE, moves->count - 1, 1);
 }
 
-static pto_status_t add_reduction(builder_t *builder, char *target, const char *source, int64_t bytes,
-                                  bool on_device) {
-    pto_growing_t *reductions = &builder->exec->reductions;
-    int64_t element = pto_datatype_bytes(pto_plan_request(builder->exec->plan)->datatype);
-    pto_exec_reduction_t *reduction = pto_growing_add(reductions, sizeof *reduction);
+/* The byte at `offset` of ranges that lie one after another, and how many follow it in its range. */
+static range_t range_at(const ranges_t *ranges, int64_t offset) {
+    const range_t *range = ranges->list.item;
+    for (; offset >= range->bytes; range++)
+        offset -= range->bytes;
+    return (range_t){range->at + offset, range->bytes - offset};
+}
+
+/* A reduction into `target`, `done` bytes on in the whole target, of as much as lies in one run everywhere.
+ */
+static pto_status_t add_reduction(builder_t *builder, const pto_step_t *step, range_t target, int64_t done,
+                                  bool on_device, int64_t *bytes) {
+    pto_exec_t *exec = builder->exec;
+    int64_t element = pto_datatype_bytes(pto_plan_request(exec->plan)->datatype);
+    int64_t whole = builder->target.bytes, count = builder->source.bytes / whole;
+    pto_exec_reduction_t *reduction = pto_growing_add(&exec->reductions, sizeof *reduction);
     if (!reduction)
         return out_of_memory(builder->err);
-    *reduction = (pto_exec_reduction_t){target, source, (size_t)(bytes / element), on_device};
-    return add_todo(builder, PTO_DO_REDUCE, reductions->count - 1, 1);
+    int first = exec->sources.count;
+    *bytes = target.bytes;
+    for (int64_t i = 0; i < count; i++) {
+        range_t source = range_at(&builder->source, i * whole + done);
+        const void **place = pto_growing_add(&exec->sources, sizeof *place);
+        if (!place)
+            return out_of_memory(builder->err);
+        *place = source.at;
+        *bytes = source.bytes < *bytes ? source.bytes : *bytes;
+    }
+    *reduction = (pto_exec_reduction_t){target.at, first, (int)count, step->fresh, (size_t)(*bytes / element),
+                                        on_device};
+    return add_todo(builder, PTO_DO_REDUCE, exec->reductions.count - 1, 1);
+}
+
+/* The source may be several times as long as the target: its pieces are combined. */
+static pto_status_t build_reduction(builder_t *builder, const pto_step_t *step, bool on_device) {
+    pto_status_t status = PTO_OK;
+    for (int64_t done = 0, bytes = 0; done < builder->target.bytes && status == PTO_OK; done += bytes)
+        status = add_reduction(builder, step, range_at(&builder->target, done), done, on_device, &bytes);
+    return status;
 }
 
 /* Pair the ranges of both sides, which have equally many bytes, piece by piece. */
-static pto_status_t build_local(builder_t *builder, const pto_action_t *action) {
-    const pto_step_t *step = action->step;
-    bool on_device = in_device(builder, &step->source) || in_device(builder, &step->target);
+static pto_status_t build_copy(builder_t *builder, bool on_device) {
     int own_first = builder->exec->moves.count;
-    pto_status_t status = collect(builder, &step->source, action, &builder->source);
-    if (status == PTO_OK)
-        status = collect(builder, &step->target, action, &builder->target);
+    pto_status_t status = PTO_OK;
     range_t *source = builder->source.list.item, *target = builder->target.list.item;
     int s = 0, t = 0;
     while (status == PTO_OK && s < builder->source.list.count && t < builder->target.list.count) {
         int64_t bytes = source[s].bytes < target[t].bytes ? source[s].bytes : target[t].bytes;
-        status = step->kind == PTO_STEP_COPY
-                     ? add_move(builder, target[t].at, source[s].at, bytes, on_device, &own_first)
-                     : add_reduction(builder, target[t].at, source[s].at, bytes, on_device);
+        status = add_move(builder, target[t].at, source[s].at, bytes, on_device, &own_first);
         source[s] = (range_t){source[s].at + bytes, source[s].bytes - bytes};
         target[t] = (range_t){target[t].at + bytes, target[t].bytes - bytes};
         s += source[s].bytes == 0;
         t += target[t].bytes == 0;
     }
     return status;
+}
+
+static pto_status_t build_local(builder_t *builder, const pto_action_t *action) {
+    const pto_step_t *step = action->step;
+    bool on_device = in_device(builder, &step->source) || in_device(builder, &step->target);
+    pto_status_t status = collect(builder, &step->source, action, &builder->source);
+    if (status == PTO_OK)
+        status = collect(builder, &step->target, action, &builder->target);
+    if (status != PTO_OK)
+        return status;
+    return step->kind == PTO_STEP_COPY ? build_copy(builder, on_device)
+                                       : build_reduction(builder, step, on_device);
 }
 
 /* --- messages --------------------------------------------------------------------------------------------
@@ -399,6 +435,7 @@ void pto_schedule_free(pto_exec_t *exec) {
     free(exec->ends.item);
     free(exec->moves.item);
     free(exec->reductions.item);
+    free(exec->sources.item);
     free(exec->signals.item);
     free(exec->statuses);
 }

@@ -49,7 +49,7 @@ static void fill_values(const pto_request_t *request, pto_op_t op, uint64_t seed
 
 void reference_fill(const pto_request_t *request, pto_op_t op, uint64_t seed, int64_t owner, void *in,
                     int64_t bytes) {
-    if (request->collective == PTO_COLLECTIVE_ALLREDUCE) {
+    if (pto_collective_reduces(request->collective)) {
         fill_values(request, op, seed, owner, in, bytes / pto_datatype_bytes(request->datatype));
         return;
     }
@@ -185,7 +185,11 @@ pto_status_t reference_compare(const pto_request_t *request, pto_op_t op, uint64
                                const void *out, int64_t bytes, pto_error_t *err) {
     if (request->collective == PTO_COLLECTIVE_MESSAGES)
         return compare_messages(request, seed, owner, out, err);
-    if (request->collective != PTO_COLLECTIVE_ALLREDUCE)
+    if (request->collective == PTO_COLLECTIVE_BROADCAST)
+        return compare_block(seed, 0, 0, owner, out, bytes, err);
+    if (request->collective == PTO_COLLECTIVE_REDUCE && owner > 0)
+        return PTO_OK;
+    if (!pto_collective_reduces(request->collective))
         return compare_alltoall(request, seed, owner, out, err);
     int64_t count = bytes / pto_datatype_bytes(request->datatype);
     bool real = request->datatype == PTO_DATATYPE_FLOAT || request->datatype == PTO_DATATYPE_DOUBLE;

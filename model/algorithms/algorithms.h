@@ -20,7 +20,4 @@ void pto_build_unfold(pto_builder_t *builder, const pto_exchange_t *exchange);
  * the bytes, its buffer is set here. */
 void pto_build_reduce(pto_builder_t *builder, pto_step_t who, pto_slice_t slice, int received, int out);
 
-/* Smallest L with 2^L >= n. */
-int64_t pto_log2_ceil(int64_t n);
-
 #endif

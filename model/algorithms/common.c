@@ -13,6 +13,21 @@ int pto_build_temporary(pto_builder_t *builder, int buffer, const char *name) {
     return pto_build_mirror(builder, buffer, name, pto_builder_buffer(builder, buffer)->space);
 }
 
+pto_step_t pto_build_tree_ends(pto_step_kind_t kind, const pto_exchange_t *exchange, bool lower,
+                               pto_expr_t distance) {
+    pto_step_t step = pto_step_of(kind, exchange);
+    step.who_stride = (pto_expr_t){
+        .constant = 2 * distance.constant, .power = 2 * distance.power, .inverse = 2 * distance.inverse};
+    if (lower)
+        step.who_first = distance;
+    else
+        step.who_until = (pto_expr_t){.constant = exchange->n - distance.constant,
+                                      .power = -distance.power,
+                                      .inverse = -distance.inverse};
+    step.peers = pto_peers_at(distance, lower ? -1 : 1);
+    return step;
+}
+
 int64_t pto_log2_ceil(int64_t n) {
     int64_t log2 = 0;
     while (((int64_t)1 << log2) < n)

@@ -1,7 +1,8 @@
 /* Linear exchange: every message posted at once, nonblocking, then one wait for all (Open MPI's basic linear;
  * MPI_Isend and MPI_Irecv by hand look the same). Where the destinations are dealt out over the processes of
  * a GPU, each has bytes for its own only: by hand it posts no others, but a library's alltoallv, which knows
- * nothing of dealing, posts the empty ones too. */
+ * nothing of dealing, posts the empty ones too. To or from one process: all messages at its
+ * end at once; a reduction then combines all that came in one step. */
 #include "algorithms.h"
 
 /* Messages to the members at distances first, first + stride, ... */
@@ -25,7 +26,58 @@ static void build_messages(pto_builder_t *builder, const pto_exchange_t *exchang
     pto_build_step(builder, recv);
 }
 
-static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
+static pto_peers_t indices(int64_t first, int64_t until) {
+    return (pto_peers_t){.kind = PTO_PEERS_INDEX,
+                         .first = pto_constant(first),
+                         .stride = pto_constant(1),
+                         .until = pto_constant(until)};
+}
+
+/* Member 0 has room for everybody's vector. */
+static void build_reduce(pto_builder_t *builder, const pto_exchange_t *exchange) {
+    pto_buffer_t room = *pto_builder_buffer(builder, exchange->out);
+    room.name = "received";
+    room.role = PTO_ROLE_TEMPORARY;
+    room.group = pto_builder_group(builder, exchange->group)->kind;
+    room.held_stride = exchange->n;
+    room.user_stride = 0;
+    room.block_count = exchange->n - 1;
+    int received = pto_build_buffer(builder, room);
+    pto_build_stage(builder, "to process 0", PTO_ORDER_AT_ONCE);
+    pto_step_t send = pto_step_of(PTO_STEP_SEND, exchange);
+    send.who_first = pto_constant(1);
+    send.peers = indices(0, 1);
+    send.source = pto_slice_all(builder, exchange->out);
+    pto_build_step(builder, send);
+    pto_step_t recv = pto_step_of(PTO_STEP_RECV, exchange);
+    recv.who_until = pto_constant(1);
+    recv.peers = indices(1, exchange->n);
+    recv.target = pto_slice_block(received, PTO_ANCHOR_PEER);
+    recv.target.offset = pto_constant(-1);
+    pto_build_step(builder, recv);
+    pto_build_stage(builder, "reduce", PTO_ORDER_SEQUENCE);
+    pto_step_t reduce = pto_step_of(PTO_STEP_REDUCE, exchange);
+    reduce.who_until = pto_constant(1);
+    reduce.source = pto_slice_all(builder, received);
+    reduce.target = pto_slice_all(builder, exchange->out);
+    pto_build_step(builder, reduce);
+}
+
+static void build_broadcast(pto_builder_t *builder, const pto_exchange_t *exchange) {
+    pto_build_stage(builder, "from process 0", PTO_ORDER_AT_ONCE);
+    pto_step_t send = pto_step_of(PTO_STEP_SEND, exchange);
+    send.who_until = pto_constant(1);
+    send.peers = indices(1, exchange->n);
+    send.source = pto_slice_all(builder, exchange->out);
+    pto_build_step(builder, send);
+    pto_step_t recv = pto_step_of(PTO_STEP_RECV, exchange);
+    recv.who_first = pto_constant(1);
+    recv.peers = indices(0, 1);
+    recv.target = pto_slice_all(builder, exchange->out);
+    pto_build_step(builder, recv);
+}
+
+static void build_alltoall(pto_builder_t *builder, const pto_exchange_t *exchange) {
     const pto_request_t *request = pto_builder_request(builder);
     bool even_empty = request->by_library && request->collective == PTO_COLLECTIVE_ALLTOALLV;
     int64_t deal = exchange->deal > 1 ? exchange->deal : 1;
@@ -39,9 +91,20 @@ static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
         build_messages(builder, exchange, pto_constant(first), deal, true);
 }
 
+static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
+    pto_collective_t collective = pto_builder_request(builder)->collective;
+    if (!pto_collective_is_vector(collective))
+        build_alltoall(builder, exchange);
+    else if (exchange->n > 1 && collective == PTO_COLLECTIVE_REDUCE)
+        build_reduce(builder, exchange);
+    else if (exchange->n > 1)
+        build_broadcast(builder, exchange);
+}
+
 const pto_algorithm_t pto_algorithm_linear = {
     .name = "linear",
-    .summary = "all n-1 sends and receives in flight at once",
-    .collectives = 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV,
+    .summary = "all n-1 sends and receives of a process in flight at once",
+    .collectives = 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV |
+                   1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST,
     .build = build,
 };

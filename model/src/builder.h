@@ -48,6 +48,14 @@ pto_slice_t pto_slice_part(int buffer, int64_t parts, pto_anchor_t anchor, pto_e
 /* Peers: the one that is `distance` on (sign 1) or back (sign -1). */
 pto_peers_t pto_peers_at(pto_expr_t distance, int64_t sign);
 
+/* A step of the ends of a binomial tree's edges at a distance (a power of two): the lower ends, whose lowest
+ * set bit is the distance, with the upper ones as peers; or the upper ends with the lower ones. */
+pto_step_t pto_build_tree_ends(pto_step_kind_t kind, const pto_exchange_t *exchange, bool lower,
+                               pto_expr_t distance);
+
+/* Smallest L with 2^L >= n. */
+int64_t pto_log2_ceil(int64_t n);
+
 /* A step of all members of a group on a range of cores, to be completed by the caller. */
 pto_step_t pto_step_of(pto_step_kind_t kind, const pto_exchange_t *exchange);
 

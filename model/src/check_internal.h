@@ -59,7 +59,7 @@ typedef struct {
     pto_spans_t *contents; /* ranks x buffers */
     int64_t *bytes;        /* ranks x buffers; -1 where the rank holds none */
     pto_trace_t *trace;    /* ranks x buffers */
-    bool *shared;          /* buffers that slices of the owner name */
+    bool *shared;          /* buffers that others than their holders use */
     pto_signal_t **signal; /* by the rank that shall wait */
     pto_progress_t *progress;
     int64_t *tally; /* ranks + 1, for sorting */
@@ -73,6 +73,7 @@ typedef struct {
     pto_ends_t sends;
     pto_ends_t receives;
     pto_ends_t sorted;
+    int run; /* 0, or 1 where the plan is walked a second time */
     pto_check_report_t report;
     pto_status_t status;
     pto_error_t *err;

@@ -15,9 +15,8 @@ static bool buffer_right(pto_checker_t *checker, const pto_buffer_t *buffer) {
         return pto_check_fail(checker, 0, "buffer '%s' has no sensible shape", buffer->name);
     if (buffer->blocks != PTO_BLOCKS_EQUAL && !checker->request->counts)
         return pto_check_fail(checker, 0, "buffer '%s' needs byte counts", buffer->name);
-    if (buffer->group >= PTO_GROUP_GPU)
-        return pto_check_fail(checker, 0, "buffer '%s' numbers its blocks by a group of one GPU",
-                              buffer->name);
+    if (buffer->group >= PTO_GROUP_COUNT)
+        return pto_check_fail(checker, 0, "buffer '%s' numbers its blocks by no known group", buffer->name);
     return true;
 }
 
@@ -31,7 +30,7 @@ static bool slice_named(pto_checker_t *checker, const pto_slice_t *slice) {
         return pto_check_fail(checker, 0, "a slice of '%s' reverses %lld bits",
                               pto_plan_buffer(checker->plan, slice->buffer)->name,
                               (long long)slice->reverse_bits);
-    if (slice->of_owner)
+    if (slice->holder != PTO_HOLDER_SELF)
         checker->shared[slice->buffer] = true;
     return true;
 }
@@ -48,6 +47,17 @@ static bool writes_slice(const pto_step_t *step) {
     return step->kind == PTO_STEP_RECV || step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE;
 }
 
+/* A slice may name its holder by the step's peers only where there are any, and messages use one's own. */
+static bool holder_right(pto_checker_t *checker, const pto_step_t *step, const pto_slice_t *slice) {
+    if (slice->holder < PTO_HOLDER_SELF || slice->holder >= PTO_HOLDER_COUNT)
+        return pto_check_fail(checker, 0, "a slice names no known holder");
+    if (slice->holder == PTO_HOLDER_PEER && (step->peers.kind == PTO_PEERS_NONE || is_message(step)))
+        return pto_check_fail(checker, 0,
+                              "a slice of '%s' names a peer's, but the step has none that it uses",
+                              pto_plan_buffer(checker->plan, slice->buffer)->name);
+    return true;
+}
+
 static bool step_right(pto_checker_t *checker, const pto_step_t *step, pto_order_t order) {
     bool signals = step->kind == PTO_STEP_SIGNAL || step->kind == PTO_STEP_WAIT;
     if (step->group < 0 || step->group >= checker->plan->groups.count)
@@ -62,8 +72,10 @@ static bool step_right(pto_checker_t *checker, const pto_step_t *step, pto_order
                               "block each other");
     if (signals && (step->flag < 0 || step->flag >= pto_plan_flag_count(checker->plan)))
         return pto_check_fail(checker, 0, "a step names flag %d, which does not exist", step->flag);
-    return (!reads_slice(step) || slice_named(checker, &step->source)) &&
-           (!writes_slice(step) || slice_named(checker, &step->target));
+    return (!reads_slice(step) ||
+            (slice_named(checker, &step->source) && holder_right(checker, step, &step->source))) &&
+           (!writes_slice(step) ||
+            (slice_named(checker, &step->target) && holder_right(checker, step, &step->target)));
 }
 
 bool pto_check_parts(pto_checker_t *checker) {

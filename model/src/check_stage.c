@@ -45,6 +45,11 @@ static bool collect_range(void *context, int64_t offset_bytes, int64_t bytes) {
     return collector->right;
 }
 
+static bool on_one_node(const pto_checker_t *checker, int64_t a, int64_t b) {
+    const pto_layout_t *layout = &checker->request->layout;
+    return pto_layout_rank(layout, a).node == pto_layout_rank(layout, b).node;
+}
+
 /* Add a slice's ranges to `touches`. */
 static bool collect(pto_checker_t *checker, const pto_slice_t *slice, const pto_action_t *action, bool write,
                     pto_touches_t *touches) {
@@ -58,10 +63,13 @@ static bool collect(pto_checker_t *checker, const pto_slice_t *slice, const pto_
                              .right = true};
     if (!pto_check_slice(checker, slice, action))
         return false;
+    if (!on_one_node(checker, holder, action->rank))
+        return pto_check_fail(checker, action->rank, "uses '%s' of rank %lld, which is on another node",
+                              buffer->name, (long long)holder);
     if (collector.held_bytes < 0)
         return pto_check_fail(checker, action->rank, "uses buffer '%s', which rank %lld does not hold",
                               buffer->name, (long long)holder);
-    if (write && buffer->role == PTO_ROLE_IN)
+    if (write && buffer->role == PTO_ROLE_IN && pto_buffer_is_users(checker->plan, slice->buffer, holder))
         return pto_check_fail(checker, action->rank, "writes the user's input");
     pto_slice_visit(checker->plan, slice, action, collect_range, &collector);
     return collector.right;
@@ -109,7 +117,7 @@ static bool apart(pto_checker_t *checker, int64_t rank) {
 }
 
 bool pto_check_access(pto_checker_t *checker, int64_t rank, const pto_touch_t *touch) {
-    if (!checker->shared[touch->buffer] || touch->holder % checker->request->layout.cores_per_gpu != 0)
+    if (!checker->shared[touch->buffer])
         return true;
     checker->report.accesses++;
     pto_conflict_t conflict;
@@ -136,7 +144,7 @@ static bool access_all(pto_checker_t *checker, int64_t rank, const pto_touches_t
 static bool put(pto_checker_t *checker, int64_t rank, const pto_touch_t *target, pto_span_t span) {
     pto_spans_t *contents = pto_check_contents(checker, target->holder, target->buffer);
     const pto_buffer_t *buffer = pto_plan_buffer(checker->plan, target->buffer);
-    if (buffer->role == PTO_ROLE_OUT && checker->request->collective != PTO_COLLECTIVE_ALLREDUCE) {
+    if (buffer->role == PTO_ROLE_OUT && !pto_collective_reduces(checker->request->collective)) {
         pto_contents_read(contents, span.begin, span.end, &checker->present, &checker->sets);
         for (int i = 0; i < checker->present.count; i++)
             if (checker->present.span[i].set != PTO_SET_NONE)
@@ -185,7 +193,7 @@ static bool put_or_combine(pto_checker_t *checker, int64_t rank, const pto_touch
 /* Move `bytes` from a place in `source` to a place in `target`. */
 static bool move_piece(pto_checker_t *checker, const pto_action_t *reader, const pto_action_t *writer,
                        const pto_touch_t *source, int64_t from, const pto_touch_t *target, int64_t to,
-                       int64_t bytes) {
+                       int64_t bytes, bool reduce) {
     pto_contents_read(pto_check_contents(checker, source->holder, source->buffer), from, from + bytes,
                       &checker->moved, &checker->sets);
     for (int i = 0; i < checker->moved.count; i++) {
@@ -198,23 +206,26 @@ static bool move_piece(pto_checker_t *checker, const pto_action_t *reader, const
         span.begin += to - from;
         span.end += to - from;
         span.delta -= to - from;
-        if (!put_or_combine(checker, writer->rank, target, span, writer->step->kind == PTO_STEP_REDUCE))
+        if (!put_or_combine(checker, writer->rank, target, span, reduce))
             return false;
     }
     return true;
 }
 
-/* Move the bytes of checker->source, in order, to those of checker->target, which are as many. */
+/* Move the bytes of checker->source, in order, to those of checker->target, which are as many; in a reduction
+ * the source may be several times as long, and its pieces come one upon the other. */
 static bool move(pto_checker_t *checker, const pto_action_t *reader, const pto_action_t *writer) {
     const pto_touches_t *source = &checker->source, *target = &checker->target;
     checker->report.moved_bytes += touched_bytes(source);
     int s = 0, t = 0;
     int64_t read = 0, written = 0;
-    while (s < source->count && t < target->count) {
+    bool reduces = writer->step->kind == PTO_STEP_REDUCE, first = true;
+    while (s < source->count && target->count > 0) {
         const pto_touch_t *from = &source->item[s], *to = &target->item[t];
         int64_t left = from->end - from->begin - read, room = to->end - to->begin - written;
         int64_t bytes = left < room ? left : room;
-        if (!move_piece(checker, reader, writer, from, from->begin + read, to, to->begin + written, bytes))
+        if (!move_piece(checker, reader, writer, from, from->begin + read, to, to->begin + written, bytes,
+                        reduces && !(first && writer->step->fresh)))
             return false;
         read += bytes;
         written += bytes;
@@ -224,7 +235,10 @@ static bool move(pto_checker_t *checker, const pto_action_t *reader, const pto_a
         }
         if (written == to->end - to->begin) {
             written = 0;
-            t++;
+            if (++t == target->count) {
+                t = 0;
+                first = false;
+            }
         }
     }
     return access_all(checker, reader->rank, source) && access_all(checker, writer->rank, target);
@@ -268,12 +282,13 @@ static bool collect_both(pto_checker_t *checker, const pto_action_t *action) {
         !collect(checker, &action->step->target, action, true, &checker->target))
         return false;
     int64_t source_bytes = touched_bytes(&checker->source), target_bytes = touched_bytes(&checker->target);
-    if (source_bytes != target_bytes)
+    bool reduces = action->step->kind == PTO_STEP_REDUCE;
+    bool several = reduces && target_bytes > 0 && source_bytes > 0 && source_bytes % target_bytes == 0;
+    if (source_bytes != target_bytes && !several)
         return pto_check_fail(
-            checker, action->rank, "%s %lld bytes of '%s' into %lld of '%s'",
-            action->step->kind == PTO_STEP_COPY ? "copies" : "reduces", (long long)source_bytes,
-            pto_plan_buffer(checker->plan, action->step->source.buffer)->name, (long long)target_bytes,
-            pto_plan_buffer(checker->plan, action->step->target.buffer)->name);
+            checker, action->rank, "%s %lld bytes of '%s' into %lld of '%s'", reduces ? "reduces" : "copies",
+            (long long)source_bytes, pto_plan_buffer(checker->plan, action->step->source.buffer)->name,
+            (long long)target_bytes, pto_plan_buffer(checker->plan, action->step->target.buffer)->name);
     return true;
 }
 
@@ -302,6 +317,9 @@ static bool do_alone(pto_checker_t *checker, const pto_action_t *action) {
 /* --- signals -------------------------------------------------------------------------------------------- */
 
 static bool do_signal(pto_checker_t *checker, const pto_action_t *action) {
+    if (!on_one_node(checker, action->rank, action->peer_rank))
+        return pto_check_fail(checker, action->rank, "signals rank %lld, which is on another node",
+                              (long long)action->peer_rank);
     pto_signal_t *signal = calloc(1, sizeof *signal);
     if (!signal)
         return pto_check_out_of_memory(checker);

@@ -319,7 +319,7 @@ static const pto_yaml_table_t copy_table = {.what = "'copies'", FIELDS(copy_fiel
 /* --- the library's own algorithms ------------------------------------------------------------------------
  */
 
-static const char *const library_collective[] = {"allreduce", "alltoall", "alltoallv"};
+static const char *const library_collective[] = {"allreduce", "alltoall", "alltoallv", "reduce", "broadcast"};
 enum { LIBRARY_COLLECTIVE_COUNT = sizeof library_collective / sizeof *library_collective };
 
 typedef struct {
@@ -362,6 +362,8 @@ static const pto_yaml_field_t library_fields[] = {
     {.key = "allreduce", .read = read_library_collective, .argument = 0},
     {.key = "alltoall", .read = read_library_collective, .argument = 1},
     {.key = "alltoallv", .read = read_library_collective, .argument = 2},
+    {.key = "reduce", .read = read_library_collective, .argument = 3},
+    {.key = "broadcast", .read = read_library_collective, .argument = 4},
 };
 static const pto_yaml_table_t library_table = {.what = "'library'", FIELDS(library_fields), .nonempty = true};
 

@@ -31,28 +31,8 @@ static int list_add(pto_builder_t *builder, pto_list_t *list, const void *item, 
     return list->count++;
 }
 
-static pto_group_t group_shape(const pto_layout_t *layout, pto_group_kind_t kind) {
-    pto_group_t group = {.kind = kind};
-    switch (kind) {
-    case PTO_GROUP_OWNERS:
-        group.members_per_node = layout->gpus_per_node * layout->owners_per_gpu;
-        group.size = layout->nodes * group.members_per_node;
-        break;
-    case PTO_GROUP_CORES:
-        group.members_per_node = layout->gpus_per_node;
-        group.size = layout->nodes * group.members_per_node;
-        break;
-    case PTO_GROUP_GPU:
-    case PTO_GROUP_COUNT:
-        group.members_per_node = layout->cores_per_gpu;
-        group.size = layout->cores_per_gpu;
-        break;
-    }
-    return group;
-}
-
 int pto_build_group(pto_builder_t *builder, pto_group_kind_t kind, int64_t fold) {
-    pto_group_t group = group_shape(&builder->plan->request.layout, kind);
+    pto_group_t group = pto_group_shape(&builder->plan->request.layout, kind);
     group.fold = fold;
     group.size -= fold;
     return list_add(builder, &builder->plan->groups, &group, sizeof group);
@@ -66,6 +46,7 @@ int pto_build_mirror(pto_builder_t *builder, int buffer, const char *name, pto_s
     pto_buffer_t mirror = *pto_builder_buffer(builder, buffer);
     mirror.name = name;
     mirror.role = PTO_ROLE_TEMPORARY;
+    mirror.user_stride = 0;
     mirror.space = space;
     return pto_build_buffer(builder, mirror);
 }
@@ -141,10 +122,10 @@ static void build_staging_copy(pto_builder_t *builder, const char *name, const p
 }
 
 /* What a library does that stages GPU buffers: copy to host memory of its own, the algorithm there, and back.
- * An allreduce works in place, on what the exchange calls its output. */
+ * Collectives of one vector work in place, on what the exchange calls its output. */
 static void build_staged(pto_builder_t *builder, const pto_request_t *request,
                          const pto_exchange_t *exchange) {
-    bool in_place = request->collective == PTO_COLLECTIVE_ALLREDUCE;
+    bool in_place = pto_collective_is_vector(request->collective);
     pto_exchange_t host = *exchange;
     host.out = build_staging(builder, exchange->out, "library out");
     host.in = in_place ? host.out : build_staging(builder, exchange->in, "library in");
@@ -228,7 +209,7 @@ static uint64_t digest_expr(uint64_t hash, pto_expr_t expr) {
 }
 
 static uint64_t digest_slice(uint64_t hash, const pto_slice_t *slice) {
-    const int64_t number[] = {slice->buffer, slice->of_owner,     slice->anchor, slice->reversed,
+    const int64_t number[] = {slice->buffer, slice->holder,       slice->anchor, slice->reversed,
                               slice->parts,  slice->reverse_bits, slice->share,  slice->share_count};
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
         hash = fnv1a(hash, (uint64_t)number[i]);
@@ -242,7 +223,8 @@ static uint64_t digest_slice(uint64_t hash, const pto_slice_t *slice) {
 static uint64_t digest_step(uint64_t hash, const pto_step_t *step) {
     const int64_t number[] = {step->kind,       step->core_first, step->core_count,
                               step->group,      step->peers.kind, step->peers.node_shift,
-                              step->peers.sign, step->even_empty, step->flag};
+                              step->peers.sign, step->even_empty, step->fresh,
+                              step->flag};
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
         hash = fnv1a(hash, (uint64_t)number[i]);
     const pto_expr_t expr[] = {step->who_first,   step->who_stride,   step->who_until,
@@ -253,9 +235,10 @@ static uint64_t digest_step(uint64_t hash, const pto_step_t *step) {
 }
 
 static uint64_t digest_buffer(uint64_t hash, const pto_buffer_t *buffer) {
-    const int64_t number[] = {buffer->role,        buffer->space,  buffer->core_first,  buffer->core_count,
-                              buffer->group,       buffer->blocks, buffer->block_count, buffer->block_bytes,
-                              buffer->grain_bytes, buffer->split,  buffer->dealt,       buffer->deal};
+    const int64_t number[] = {
+        buffer->role,   buffer->space,       buffer->core_first,  buffer->core_count,  buffer->group,
+        buffer->blocks, buffer->block_count, buffer->block_bytes, buffer->grain_bytes, buffer->split,
+        buffer->dealt,  buffer->deal,        buffer->held_stride, buffer->user_stride};
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
         hash = fnv1a(hash, (uint64_t)number[i]);
     return hash;

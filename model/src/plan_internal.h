@@ -36,6 +36,9 @@ int64_t pto_fold_in(int64_t fold, int64_t base_index);
 /* Whether the plan's byte counts come from a table, so that every rank differs. */
 bool pto_plan_has_tables(const pto_plan_t *plan);
 
+/* Whether processes copy into or out of their peers' memory. */
+bool pto_plan_uses_peers_memory(const pto_plan_t *plan);
+
 /* What a send sends or a receive receives. */
 const pto_slice_t *pto_message_slice(const pto_step_t *step);
 

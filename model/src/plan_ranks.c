@@ -25,6 +25,34 @@ int64_t pto_fold_in(int64_t fold, int64_t base_index) {
     return base_index % 2 ? base_index / 2 : -1;
 }
 
+pto_group_t pto_group_shape(const pto_layout_t *layout, pto_group_kind_t kind) {
+    pto_group_t group = {.kind = kind};
+    switch (kind) {
+    case PTO_GROUP_OWNERS:
+        group.members_per_node = layout->gpus_per_node * layout->owners_per_gpu;
+        group.size = layout->nodes * group.members_per_node;
+        break;
+    case PTO_GROUP_CORES:
+        group.members_per_node = layout->gpus_per_node;
+        group.size = layout->nodes * group.members_per_node;
+        break;
+    case PTO_GROUP_LEADERS:
+        group.members_per_node = 1;
+        group.size = layout->nodes;
+        break;
+    case PTO_GROUP_NODE:
+        group.members_per_node = layout->gpus_per_node;
+        group.size = layout->gpus_per_node;
+        break;
+    case PTO_GROUP_GPU:
+    case PTO_GROUP_COUNT:
+        group.members_per_node = layout->cores_per_gpu;
+        group.size = layout->cores_per_gpu;
+        break;
+    }
+    return group;
+}
+
 int64_t pto_group_index(const pto_plan_t *plan, const pto_group_t *group, int64_t rank) {
     const pto_layout_t *layout = &plan->request.layout;
     pto_rank_t place = pto_layout_rank(layout, rank);
@@ -36,6 +64,10 @@ int64_t pto_group_index(const pto_plan_t *plan, const pto_group_t *group, int64_
         return pto_fold_in(group->fold, gpu * layout->owners_per_gpu + place.core);
     case PTO_GROUP_CORES:
         return pto_fold_in(group->fold, gpu);
+    case PTO_GROUP_NODE:
+        return pto_fold_in(group->fold, place.gpu);
+    case PTO_GROUP_LEADERS:
+        return place.gpu == 0 && place.core == 0 ? pto_fold_in(group->fold, place.node) : -1;
     case PTO_GROUP_GPU:
     case PTO_GROUP_COUNT:
         break;
@@ -52,6 +84,11 @@ int64_t pto_group_rank(const pto_plan_t *plan, const pto_group_t *group, int64_t
         return base / layout->owners_per_gpu * cores + base % layout->owners_per_gpu;
     case PTO_GROUP_CORES:
         return base * cores + asking_rank % cores;
+    case PTO_GROUP_NODE:
+        return (asking_rank / cores / layout->gpus_per_node * layout->gpus_per_node + base) * cores +
+               asking_rank % cores;
+    case PTO_GROUP_LEADERS:
+        return base * layout->gpus_per_node * cores;
     case PTO_GROUP_GPU:
     case PTO_GROUP_COUNT:
         break;

@@ -35,8 +35,7 @@ static holder_t holder_of(const pto_plan_t *plan, int buffer_index, int64_t rank
     pto_group_t group = {.kind = buffer->group};
     holder_t holder = {.plan = plan, .buffer = buffer, .core = rank % layout->cores_per_gpu};
     holder.index = pto_group_index(plan, &group, rank);
-    holder.members = buffer->group == PTO_GROUP_OWNERS ? pto_layout_owner_count(layout)
-                                                       : layout->nodes * layout->gpus_per_node;
+    holder.members = pto_group_shape(layout, buffer->group).size;
     return holder;
 }
 
@@ -102,10 +101,29 @@ static pto_extent_t block_extent(const holder_t *holder, int64_t block) {
     return extent;
 }
 
+static bool is_held(const holder_t *holder) {
+    const pto_buffer_t *buffer = holder->buffer;
+    return holder->index >= 0 && holder->core >= buffer->core_first &&
+           holder->core < buffer->core_first + buffer->core_count &&
+           (buffer->held_stride <= 1 || holder->index % buffer->held_stride == 0);
+}
+
+bool pto_buffer_holds(const pto_plan_t *plan, int buffer, int64_t rank) {
+    holder_t holder = holder_of(plan, buffer, rank);
+    return is_held(&holder);
+}
+
+bool pto_buffer_is_users(const pto_plan_t *plan, int buffer, int64_t rank) {
+    holder_t holder = holder_of(plan, buffer, rank);
+    int64_t stride = holder.buffer->user_stride;
+    return holder.buffer->role != PTO_ROLE_TEMPORARY && is_held(&holder) &&
+           (stride <= 1 || holder.index % stride == 0);
+}
+
 int64_t pto_buffer_bytes(const pto_plan_t *plan, int buffer_index, int64_t rank) {
     const pto_buffer_t *buffer = pto_plan_buffer(plan, buffer_index);
     holder_t holder = holder_of(plan, buffer_index, rank);
-    if (holder.core < buffer->core_first || holder.core >= buffer->core_first + buffer->core_count)
+    if (!is_held(&holder))
         return 0;
     if (buffer->blocks == PTO_BLOCKS_EQUAL) {
         int64_t mine = buffer->block_bytes;
@@ -126,7 +144,16 @@ int64_t pto_buffer_bytes(const pto_plan_t *plan, int buffer_index, int64_t rank)
 
 int64_t pto_slice_holder(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action) {
     (void)plan;
-    return slice->of_owner ? action->rank - action->core : action->rank;
+    switch (slice->holder) {
+    case PTO_HOLDER_OWNER:
+        return action->rank - action->core;
+    case PTO_HOLDER_PEER:
+        return action->peer_rank;
+    case PTO_HOLDER_SELF:
+    case PTO_HOLDER_COUNT:
+        break;
+    }
+    return action->rank;
 }
 
 static int64_t reversed_bits(int64_t value, int64_t bits) {
@@ -302,6 +329,15 @@ bool pto_step_is_pageable(const pto_plan_t *plan, const pto_step_t *step) {
 
 bool pto_plan_has_tables(const pto_plan_t *plan) {
     return plan->request.counts && plan->request.counts->kind != PTO_COUNTS_EQUAL;
+}
+
+bool pto_plan_uses_peers_memory(const pto_plan_t *plan) {
+    for (int i = 0; i < plan->steps.count; i++) {
+        const pto_step_t *step = pto_plan_step(plan, i);
+        if (step->source.holder == PTO_HOLDER_PEER || step->target.holder == PTO_HOLDER_PEER)
+            return true;
+    }
+    return false;
 }
 
 /* With tables every GPU may differ, else the first stands for all. */

@@ -64,6 +64,8 @@ int64_t pto_request_call_bytes(const pto_request_t *request) {
 }
 
 static int64_t call_procs(const pto_request_t *request) {
+    if (request->strategy->leaders)
+        return request->layout.nodes;
     return request->strategy->splits ? request->layout.nodes * request->layout.gpus_per_node
                                      : pto_layout_owner_count(&request->layout);
 }
@@ -87,6 +89,8 @@ static const pto_library_rule_t *scenario_rule(const pto_library_choice_t *libra
  */
 static const char *named_algorithm(const pto_scenario_t *scenario, const pto_machine_t *machine,
                                    const pto_request_t *request, bool *staged) {
+    if (request->strategy->direct)
+        return "direct";
     if (request->implementation == PTO_IMPLEMENTATION_ISEND_IRECV)
         return "linear";
     if (request->collective == PTO_COLLECTIVE_MESSAGES)

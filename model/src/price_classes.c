@@ -1,27 +1,32 @@
 /* Pricing by class: ranks that act alike are priced once, whatever their number.
  *
  * A class is a range of cores that every step and every split treats alike. Within a class a stage costs what
- * it costs the dearest member; docs/decisions/0001 says where that is exact and where it is an upper bound. A
- * loop over shifts is a closed sum: all rounds in which every message leaves the node cost the same. */
+ * it costs the dearest member; docs/decisions/0001 says where that is exact and where it is an upper bound.
+ * Where processes use their peers' memory, a class is a place of a node instead: the processes of the first
+ * node stand for those of all (docs/decisions/0003). A loop over shifts is a closed sum: all rounds in which
+ * every message leaves the node cost the same. */
 #include "portolan/price.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
-#include "price_ledger.h"
+#include "price_copies.h"
 #include "traffic.h"
 
 typedef struct {
     const pto_plan_t *plan;
     const pto_machine_t *machine;
     bool explain;
+    bool places; /* classes are the ranks of the first node, else ranges of cores */
     int class_count;
-    int64_t *class_first;    /* class_count + 1 cores */
-    int *order;              /* class_count classes */
-    pto_ledger_t *ledger;    /* one a class */
-    pto_ledger_t *before;    /* where they stood before the stage, or before a loop's measured iterations */
-    pto_ledger_t *snapshot;  /* one a class, for loops */
-    pto_ledger_t *raised;    /* one a flag: when it was last raised */
-    pto_copy_queue_t engine; /* of any one GPU: all are alike */
+    int64_t *class_first;   /* class_count + 1 cores; NULL for places */
+    int *order;             /* class_count classes */
+    pto_ledger_t *ledger;   /* one a class */
+    pto_ledger_t *before;   /* where they stood before the stage, or before a loop's measured iterations */
+    pto_ledger_t *snapshot; /* one a class, for loops */
+    pto_ledger_t *raised;   /* one a flag, and for places one a flag and class: when it was last raised */
+    int engine_count;
+    pto_copies_t *engine; /* one for any GPU, since all are alike; for places one a GPU */
     pto_traffic_cache_t *traffic;
     bool out_of_memory;
     pto_error_t *err;
@@ -29,63 +34,32 @@ typedef struct {
 
 /* --- classes ------------------------------------------------------------------------------------------ */
 
-static bool depends_on_core(const pto_step_t *step) {
-    const pto_expr_t expr[] = {step->peers.first,  step->peers.until,   step->source.first,
-                               step->target.first, step->source.offset, step->target.offset};
-    for (size_t i = 0; i < sizeof expr / sizeof *expr; i++)
-        if (expr[i].core)
-            return true;
-    return false;
+static int64_t class_core(const pricing_t *pricing, int class) {
+    return pricing->places ? class % pricing->plan->request.layout.cores_per_gpu
+                           : pricing->class_first[class];
 }
 
-/* Mark the cores at which shares change size: the larger ones end, and the last may take what makes no grain.
- */
-static void cut_shares(bool *cut, int64_t cores, int64_t bytes, int64_t grain_bytes, int64_t shares) {
-    if (shares != cores)
-        return;
-    cut[bytes / grain_bytes % shares] = true;
-    if (bytes % grain_bytes)
-        cut[shares - 1] = true;
+static int64_t class_cores(const pricing_t *pricing, int class) {
+    return pricing->places ? 1 : pricing->class_first[class + 1] - pricing->class_first[class];
 }
 
-/* Copies that queue end one after another, so that no two of a GPU's processes are alike. */
-static bool queues(const pto_plan_t *plan, const pto_machine_t *machine, const pto_step_t *step) {
-    return step->kind == PTO_STEP_COPY && pto_copy_is_queued(machine, pto_step_copy_kind(plan, step)) &&
-           !pto_step_is_pageable(plan, step);
-}
-
-static void find_cuts(const pto_plan_t *plan, const pto_machine_t *machine, bool *cut) {
-    int64_t cores = plan->request.layout.cores_per_gpu;
-    cut[0] = true;
-    for (int i = 0; i < plan->steps.count; i++) {
-        const pto_step_t *step = pto_plan_step(plan, i);
-        cut[step->core_first] = true;
-        if (step->core_first + step->core_count < cores)
-            cut[step->core_first + step->core_count] = true;
-        bool queued = step->core_count > 1 && queues(plan, machine, step);
-        for (int64_t core = 0; core < cores && (queued || depends_on_core(step)); core++)
-            cut[core] = true;
-    }
-    for (int i = 0; i < plan->buffers.count; i++) {
-        const pto_buffer_t *buffer = pto_plan_buffer(plan, i);
-        if (buffer->split > 1)
-            cut_shares(cut, cores, buffer->block_bytes, buffer->grain_bytes, buffer->split);
-    }
+static pto_copies_t *class_engine(const pricing_t *pricing, int class) {
+    return &pricing->engine[pricing->places ? class / pricing->plan->request.layout.cores_per_gpu : 0];
 }
 
 static bool find_classes(pricing_t *pricing) {
-    int64_t cores = pricing->plan->request.layout.cores_per_gpu;
-    bool *cut = calloc((size_t)cores + 1, sizeof *cut);
-    pricing->class_first = malloc(((size_t)cores + 1) * sizeof *pricing->class_first);
-    if (cut && pricing->class_first) {
-        find_cuts(pricing->plan, pricing->machine, cut);
-        for (int64_t core = 0; core < cores; core++)
-            if (cut[core])
-                pricing->class_first[pricing->class_count++] = core;
-        pricing->class_first[pricing->class_count] = cores;
+    const pto_layout_t *layout = &pricing->plan->request.layout;
+    pricing->places = pto_plan_uses_peers_memory(pricing->plan);
+    pricing->engine_count = pricing->places ? (int)layout->gpus_per_node : 1;
+    pricing->engine = calloc((size_t)pricing->engine_count, sizeof *pricing->engine);
+    if (!pricing->engine)
+        return false;
+    if (pricing->places) {
+        pricing->class_count = (int)(layout->gpus_per_node * layout->cores_per_gpu);
+        return true;
     }
-    free(cut);
-    return pricing->class_count > 0;
+    pricing->class_first = pto_core_classes(pricing->plan, pricing->machine, &pricing->class_count);
+    return pricing->class_first != NULL;
 }
 
 static int class_of(const pricing_t *pricing, int64_t core) {
@@ -95,9 +69,28 @@ static int class_of(const pricing_t *pricing, int64_t core) {
     return class;
 }
 
-static bool class_acts(const pricing_t *pricing, const pto_step_t *step, int class) {
-    int64_t core = pricing->class_first[class];
-    return core >= step->core_first && core < step->core_first + step->core_count;
+static bool is_within_node(const pricing_t *pricing, const pto_group_t *group) {
+    return pricing->plan->request.layout.nodes == 1 || group->kind == PTO_GROUP_GPU ||
+           group->kind == PTO_GROUP_NODE;
+}
+
+/* Whether a class is a place whose part in the step is known: in groups of one node. */
+static bool place_acts(const pricing_t *pricing, const pto_step_t *step, int class, int64_t k,
+                       pto_action_t *action) {
+    return pricing->places && is_within_node(pricing, pto_plan_group(pricing->plan, step->group)) &&
+           pto_step_acts(pricing->plan, step, class, k, action);
+}
+
+/* In other groups the cores decide, and for a place whether it is a member before folding. */
+static bool class_acts(const pricing_t *pricing, const pto_step_t *step, int class, int64_t k) {
+    pto_group_t group = *pto_plan_group(pricing->plan, step->group);
+    pto_action_t action;
+    if (pricing->places && is_within_node(pricing, &group))
+        return pto_step_acts(pricing->plan, step, class, k, &action);
+    int64_t core = class_core(pricing, class);
+    group.fold = 0;
+    return core >= step->core_first && core < step->core_first + step->core_count &&
+           (!pricing->places || pto_group_index(pricing->plan, &group, class) >= 0);
 }
 
 /* --- bytes -------------------------------------------------------------------------------------------- */
@@ -137,6 +130,11 @@ static pto_status_t charge_mix(const pricing_t *pricing, const pto_mix_t *mix, p
     return PTO_OK;
 }
 
+static bool by_peer(const pricing_t *pricing, const pto_step_t *step) {
+    return step->peers.kind == PTO_PEERS_INDEX &&
+           pto_plan_group(pricing->plan, step->group)->kind == PTO_GROUP_GPU;
+}
+
 /* Messages whose sizes differ by peer, as the shares that one process hands to the others of its GPU. */
 static pto_status_t charge_by_peer(const pricing_t *pricing, const pto_step_t *step, int64_t k, int64_t core,
                                    pto_space_t space, pto_charge_t *charge) {
@@ -158,7 +156,7 @@ static pto_status_t charge_by_peer(const pricing_t *pricing, const pto_step_t *s
 static pto_status_t charge_messages(const pricing_t *pricing, const pto_step_t *step, int64_t k, int64_t core,
                                     const pto_outflow_t *outflow, pto_charge_t *charge) {
     pto_space_t space = pto_plan_buffer(pricing->plan, pto_message_slice(step)->buffer)->space;
-    if (step->peers.kind == PTO_PEERS_INDEX)
+    if (by_peer(pricing, step))
         return charge_by_peer(pricing, step, k, core, space, charge);
     int64_t distance = pto_expr_value(step->peers.first, k, core, 0);
     int64_t bytes = slice_bytes(pricing, pto_message_slice(step), k, core, 0, distance);
@@ -184,9 +182,12 @@ static pto_status_t charge_messages(const pricing_t *pricing, const pto_step_t *
 
 /* How many groups of a step's partition lie on one node for a class: each k-th core has its own. */
 static int64_t groups_per_node(const pricing_t *pricing, const pto_step_t *step, int class) {
+    int64_t cores = pricing->plan->request.layout.cores_per_gpu;
+    if (pricing->places && class >= cores)
+        return 0; /* the first GPU's places stand for the group */
     if (pto_plan_group(pricing->plan, step->group)->kind == PTO_GROUP_CORES)
-        return pricing->class_first[class + 1] - pricing->class_first[class];
-    return pricing->class_first[class] == step->core_first ? 1 : 0;
+        return class_cores(pricing, class);
+    return class_core(pricing, class) == step->core_first ? 1 : 0;
 }
 
 static void count_outflow(const pricing_t *pricing, const pto_stage_t *stage, int64_t k,
@@ -194,12 +195,12 @@ static void count_outflow(const pricing_t *pricing, const pto_stage_t *stage, in
     *outflow = (pto_outflow_t){0};
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(pricing->plan, stage->step_first + i);
-        if (step->kind != PTO_STEP_SEND || step->peers.kind == PTO_PEERS_INDEX)
+        if (step->kind != PTO_STEP_SEND || by_peer(pricing, step))
             continue;
         for (int class = 0; class < pricing->class_count; class ++) {
-            if (!class_acts(pricing, step, class))
+            if (!class_acts(pricing, step, class, k))
                 continue;
-            int64_t core = pricing->class_first[class];
+            int64_t core = class_core(pricing, class);
             int64_t distance = pto_expr_value(step->peers.first, k, core, 0);
             int64_t bytes = slice_bytes(pricing, &step->source, k, core, 0, distance);
             if (bytes == 0 && !step->even_empty)
@@ -223,10 +224,10 @@ static int64_t engine_bytes(const pricing_t *pricing, const pto_stage_t *stage, 
         if (other->kind != PTO_STEP_COPY || pto_step_copy_kind(pricing->plan, other) != kind)
             continue;
         for (int class = 0; class < pricing->class_count; class ++) {
-            int64_t cores = pricing->class_first[class + 1] - pricing->class_first[class];
-            if (class_acts(pricing, other, class))
+            int64_t core = class_core(pricing, class);
+            if (class_acts(pricing, other, class, k))
                 total_bytes +=
-                    cores * slice_bytes(pricing, &other->source, k, pricing->class_first[class], 0, 0);
+                    class_cores(pricing, class) * slice_bytes(pricing, &other->source, k, core, 0, 0);
         }
     }
     return total_bytes;
@@ -236,15 +237,16 @@ static int64_t engine_bytes(const pricing_t *pricing, const pto_stage_t *stage, 
 static pto_status_t charge_copy(pricing_t *pricing, const pto_stage_t *stage, const pto_step_t *step,
                                 int64_t k, int class, pto_charge_t *charge, bool *queued) {
     pto_copy_kind_t kind = pto_step_copy_kind(pricing->plan, step);
-    int64_t bytes = slice_bytes(pricing, &step->source, k, pricing->class_first[class], 0, 0);
-    if (bytes == 0 || !queues(pricing->plan, pricing->machine, step))
+    int64_t bytes = slice_bytes(pricing, &step->source, k, class_core(pricing, class), 0, 0);
+    if (bytes == 0 || !pto_step_queues(pricing->plan, pricing->machine, step))
         return pto_charge_one_copy(charge, pricing->machine, kind, pto_step_is_pageable(pricing->plan, step),
                                    bytes, engine_bytes(pricing, stage, kind, k), pricing->err);
     *queued = true;
-    pto_queued_copy_t copy = {kind, pto_step_is_strided(step, k, pricing->class_first[class]), bytes,
-                              bytes / pto_step_pieces(step, k, pricing->class_first[class])};
-    if (!pto_copy_queue_enter(&pricing->engine, pricing->machine, copy, class, &pricing->ledger[class],
-                              charge))
+    int64_t core = class_core(pricing, class);
+    pto_queued_copy_t copy = {kind, pto_step_is_strided(step, k, core), bytes,
+                              bytes / pto_step_pieces(step, k, core)};
+    if (!pto_copy_queue_enter(&class_engine(pricing, class)->queue, pricing->machine, copy, class,
+                              &pricing->ledger[class], charge))
         pricing->out_of_memory = true;
     return PTO_OK;
 }
@@ -255,7 +257,10 @@ static void peer_classes(const pricing_t *pricing, const pto_step_t *step, int c
     pto_group_kind_t group = pto_plan_group(pricing->plan, step->group)->kind;
     *first = class;
     *last = class;
-    if (group == PTO_GROUP_OWNERS) {
+    if (pricing->places) {
+        *first = group == PTO_GROUP_LEADERS ? class : 0;
+        *last = group == PTO_GROUP_LEADERS ? class : pricing->class_count - 1;
+    } else if (group == PTO_GROUP_OWNERS) {
         *first = class_of(pricing, step->core_first);
         *last = class_of(pricing, step->core_first + step->core_count - 1);
     } else if (group == PTO_GROUP_GPU) {
@@ -266,10 +271,34 @@ static void peer_classes(const pricing_t *pricing, const pto_step_t *step, int c
 
 /* --- stages ------------------------------------------------------------------------------------------- */
 
+static int64_t reduced_bytes(const pricing_t *pricing, const pto_step_t *step, int64_t k, int64_t core) {
+    int64_t bytes = slice_bytes(pricing, &step->source, k, core, 0, 0);
+    return step->fresh ? bytes - slice_bytes(pricing, &step->target, k, core, 0, 0) : bytes;
+}
+
+static pto_ledger_t *raised_at(const pricing_t *pricing, int flag, int64_t class) {
+    return &pricing->raised[pricing->places ? flag * pricing->class_count + class : flag];
+}
+
+/* At a place a flag is raised for each peer. */
+static void raise_flag(pricing_t *pricing, const pto_step_t *step, pto_action_t *action,
+                       const pto_ledger_t *mine) {
+    if (!action) {
+        if (!pto_ledger_follow(raised_at(pricing, step->flag, 0), mine, pricing->explain))
+            pricing->out_of_memory = true;
+        return;
+    }
+    int64_t peers = pto_step_peer_count(pricing->plan, action);
+    for (int64_t j = 0; j < peers; j++)
+        if (pto_step_peer(pricing->plan, j, action) && action->peer_rank < pricing->class_count &&
+            !pto_ledger_follow(raised_at(pricing, step->flag, action->peer_rank), mine, pricing->explain))
+            pricing->out_of_memory = true;
+}
+
 /* What the stage costs one class, added to its ledger. */
 static pto_status_t price_class(pricing_t *pricing, const pto_stage_t *stage, int class, int64_t k,
                                 const pto_outflow_t *outflow) {
-    int64_t core = pricing->class_first[class];
+    int64_t core = class_core(pricing, class);
     pto_ledger_t *mine = &pricing->ledger[class];
     pto_charge_t out, in, other;
     bool queued = false;
@@ -281,8 +310,10 @@ static pto_status_t price_class(pricing_t *pricing, const pto_stage_t *stage, in
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(pricing->plan, stage->step_first + i);
         pto_status_t status = PTO_OK;
-        if (!class_acts(pricing, step, class))
+        if (!class_acts(pricing, step, class, k))
             continue;
+        pto_action_t action;
+        bool at_place = place_acts(pricing, step, class, k, &action);
         int first, last;
         switch (step->kind) {
         case PTO_STEP_SEND:
@@ -296,19 +327,23 @@ static pto_status_t price_class(pricing_t *pricing, const pto_stage_t *stage, in
                     pricing->out_of_memory = true;
             break;
         case PTO_STEP_COPY:
-            status = charge_copy(pricing, stage, step, k, class, &other, &queued);
+            status = at_place ? pto_copies_charge(pricing->plan, pricing->machine, &action, pricing->engine,
+                                                  mine, &other, &queued, pricing->err)
+                              : charge_copy(pricing, stage, step, k, class, &other, &queued);
             break;
         case PTO_STEP_REDUCE:
-            pto_charge_reduce(&other, pricing->machine,
-                              pto_plan_buffer(pricing->plan, step->target.buffer)->space,
-                              slice_bytes(pricing, &step->target, k, core, 0, 0));
+            if (at_place)
+                pto_reduction_charge(pricing->plan, pricing->machine, &action, &other);
+            else
+                pto_charge_reduce(&other, pricing->machine,
+                                  pto_plan_buffer(pricing->plan, step->target.buffer)->space,
+                                  reduced_bytes(pricing, step, k, core));
             break;
         case PTO_STEP_SIGNAL:
-            if (!pto_ledger_follow(&pricing->raised[step->flag], mine, pricing->explain))
-                pricing->out_of_memory = true;
+            raise_flag(pricing, step, at_place ? &action : NULL, mine);
             break;
         case PTO_STEP_WAIT:
-            if (!pto_ledger_follow(mine, &pricing->raised[step->flag], pricing->explain))
+            if (!pto_ledger_follow(mine, raised_at(pricing, step->flag, class), pricing->explain))
                 pricing->out_of_memory = true;
             pto_charge_signal(&other, pricing->machine);
             break;
@@ -324,15 +359,16 @@ static pto_status_t price_class(pricing_t *pricing, const pto_stage_t *stage, in
     pto_charge_settle(messages, pricing->machine, outflow);
     if (!pto_ledger_add(mine, messages, out_s >= in_s ? out_s : in_s) ||
         !pto_ledger_add(mine, &other, pto_charge_seconds(&other, pricing->machine, outflow)) ||
-        (queued && !pto_copy_queue_leave(&pricing->engine, class, mine, pricing->explain)))
+        (queued &&
+         !pto_copy_queue_leave(&class_engine(pricing, class)->queue, class, mine, pricing->explain)))
         pricing->out_of_memory = true;
     return PTO_OK;
 }
 
-static bool class_waits(const pricing_t *pricing, const pto_stage_t *stage, int class) {
+static bool class_waits(const pricing_t *pricing, const pto_stage_t *stage, int class, int64_t k) {
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(pricing->plan, stage->step_first + i);
-        if (step->kind == PTO_STEP_WAIT && class_acts(pricing, step, class))
+        if (step->kind == PTO_STEP_WAIT && class_acts(pricing, step, class, k))
             return true;
     }
     return false;
@@ -359,16 +395,29 @@ static void sort_by_arrival(pricing_t *pricing) {
     }
 }
 
+static void count_copies(pricing_t *pricing, const pto_stage_t *stage, int64_t k) {
+    for (int gpu = 0; gpu < pricing->engine_count; gpu++)
+        pto_copies_begin(&pricing->engine[gpu]);
+    for (int i = 0; i < stage->step_count; i++) {
+        const pto_step_t *step = pto_plan_step(pricing->plan, stage->step_first + i);
+        pto_action_t action;
+        for (int class = 0; class < pricing->class_count && step->kind == PTO_STEP_COPY; class ++)
+            if (place_acts(pricing, step, class, k, &action))
+                pto_copies_count(pricing->plan, &action, pricing->engine);
+    }
+}
+
 /* Those who only signal go first, so that those who wait find the flag raised. */
 static pto_status_t price_stage(pricing_t *pricing, const pto_stage_t *stage, int64_t k) {
     pto_outflow_t outflow;
     count_outflow(pricing, stage, k, &outflow);
+    count_copies(pricing, stage, k);
     remember(pricing, pricing->before);
     sort_by_arrival(pricing);
     for (int pass = 0; pass < 2; pass++)
         for (int i = 0; i < pricing->class_count; i++) {
             int class = pricing->order[i];
-            if (class_waits(pricing, stage, class) != (pass == 1))
+            if (class_waits(pricing, stage, class, k) != (pass == 1))
                 continue;
             pto_status_t status = price_class(pricing, stage, class, k, &outflow);
             if (status != PTO_OK)
@@ -455,12 +504,16 @@ static pto_status_t price_body(pricing_t *pricing, int first, int count, int64_t
 
 /* --- the price ---------------------------------------------------------------------------------------- */
 
+static size_t ledger_count(const pricing_t *pricing) {
+    size_t classes = (size_t)pricing->class_count;
+    return 3 * classes + (size_t)pricing->plan->flags.count * (pricing->places ? classes : 1);
+}
+
 static bool allocate(pricing_t *pricing) {
     if (!find_classes(pricing))
         return false;
     size_t classes = (size_t)pricing->class_count;
-    size_t ledgers = 3 * classes + (size_t)pricing->plan->flags.count;
-    pricing->ledger = calloc(ledgers, sizeof *pricing->ledger);
+    pricing->ledger = calloc(ledger_count(pricing), sizeof *pricing->ledger);
     pricing->order = calloc(classes, sizeof *pricing->order);
     if (!pricing->ledger || !pricing->order)
         return false;
@@ -471,10 +524,11 @@ static bool allocate(pricing_t *pricing) {
 }
 
 static void release(pricing_t *pricing) {
-    size_t ledgers = 3 * (size_t)pricing->class_count + (size_t)pricing->plan->flags.count;
-    for (size_t i = 0; pricing->ledger && i < ledgers; i++)
+    for (size_t i = 0; pricing->ledger && i < ledger_count(pricing); i++)
         pto_ledger_fini(&pricing->ledger[i]);
-    pto_copy_queue_fini(&pricing->engine);
+    for (int gpu = 0; pricing->engine && gpu < pricing->engine_count; gpu++)
+        pto_copy_queue_fini(&pricing->engine[gpu].queue);
+    free(pricing->engine);
     free(pricing->ledger);
     free(pricing->order);
     free(pricing->class_first);
@@ -496,6 +550,7 @@ pto_status_t pto_price(const pto_plan_t *plan, const pto_machine_t *machine, pto
     if (pricing.out_of_memory)
         status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory while pricing");
     if (status == PTO_OK) {
+        assert(pricing.ledger); /* else memory was out */
         int slowest = 0;
         for (int class = 1; class < pricing.class_count; class ++)
             if (pricing.ledger[class].seconds > pricing.ledger[slowest].seconds)

@@ -92,18 +92,37 @@ pto_status_t pto_charge_messages(pto_charge_t *charge, const pto_machine_t *mach
 }
 
 /* One start and some bytes; a postal that the machine lacks (or NULL) is entered but costs nothing. */
-static void charge_postal(pto_charge_t *charge, const pto_postal_t *postal, pto_term_kind_t alpha_kind,
-                          int where0, int where2, double bytes) {
+static void charge_postal_at(pto_charge_t *charge, const pto_postal_t *postal, pto_term_kind_t alpha_kind,
+                             int where0, int where1, int where2, double bytes) {
     bool known = postal && pto_postal_known(postal);
     if (known)
         charge->other_s += postal->alpha_s.value + bytes * postal->beta_s_per_byte.value;
-    pto_entry_t entry = {.kind = alpha_kind, .where = {where0, PTO_REACH_ON_SOCKET, where2}, .count = 1};
+    pto_entry_t entry = {.kind = alpha_kind, .where = {where0, where1, where2}, .count = 1};
     entry.param = known ? &postal->alpha_s : NULL;
     enter(charge, entry);
     entry.kind = alpha_kind == PTO_TERM_COPY_ALPHA ? PTO_TERM_COPY_BETA : PTO_TERM_REDUCE_BETA;
     entry.param = known ? &postal->beta_s_per_byte : NULL;
     entry.count = bytes;
     enter(charge, entry);
+}
+
+static void charge_postal(pto_charge_t *charge, const pto_postal_t *postal, pto_term_kind_t alpha_kind,
+                          int where0, int where2, double bytes) {
+    charge_postal_at(charge, postal, alpha_kind, where0, PTO_REACH_ON_SOCKET, where2, bytes);
+}
+
+pto_status_t pto_charge_peer_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_reach_t reach,
+                                  int64_t own_bytes, int64_t link_bytes, pto_error_t *err) {
+    if (own_bytes == 0)
+        return PTO_OK;
+    if (!pto_postal_known(&machine->peer[reach]))
+        reach = PTO_REACH_ON_SOCKET;
+    if (!pto_postal_known(&machine->peer[reach]))
+        return pto_error_set_at(err, PTO_ERR_NOT_APPLICABLE, machine->path, 0, 0,
+                                "machine %s has no peer.on_socket, which the plan needs", machine->name);
+    charge_postal_at(charge, &machine->peer[reach], PTO_TERM_COPY_ALPHA, PTO_COPY_D2D, (int)reach,
+                     PTO_COPY_PEER, (double)link_bytes);
+    return PTO_OK;
 }
 
 pto_status_t pto_charge_one_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind,
@@ -118,7 +137,7 @@ pto_status_t pto_charge_one_copy(pto_charge_t *charge, const pto_machine_t *mach
                                 pto_copy_kind_name(kind));
     bool own_cost = postal == &machine->pageable[kind];
     charge_postal(charge, postal, PTO_TERM_COPY_ALPHA, (int)kind, own_cost ? PTO_COPY_PAGEABLE : 0,
-                  (double)(over_the_link ? engine_bytes : own_bytes));
+                  (double)(kind == PTO_COPY_H2H ? own_bytes : engine_bytes));
     return PTO_OK;
 }
 
@@ -443,7 +462,9 @@ static void name_shared_copy(const pto_entry_t *entry, char *key, size_t key_siz
 static void name_copy(const pto_entry_t *entry, char *key, size_t key_size) {
     const char *kind = pto_copy_kind_name((pto_copy_kind_t)entry->where[0]);
     const char *leaf = leaf_name(entry->kind);
-    if (entry->where[2] == PTO_COPY_PAGEABLE)
+    if (entry->where[2] == PTO_COPY_PEER)
+        snprintf(key, key_size, "peer.%s.%s", pto_reach_name((pto_reach_t)entry->where[1]), leaf);
+    else if (entry->where[2] == PTO_COPY_PAGEABLE)
         snprintf(key, key_size, "copies.pageable.%s.%s", kind, leaf);
     else if (entry->where[2] > 0)
         name_shared_copy(entry, key, key_size);

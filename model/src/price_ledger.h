@@ -5,7 +5,7 @@
 
 #include "portolan/price.h"
 
-enum { PTO_CHARGE_TERMS_MAX = 40, PTO_COPY_PAGEABLE = -1, PTO_COPY_STRIDED = 1 << 20 };
+enum { PTO_CHARGE_TERMS_MAX = 40, PTO_COPY_PAGEABLE = -1, PTO_COPY_PEER = -2, PTO_COPY_STRIDED = 1 << 20 };
 
 /* An addend before it has a name: enough to make one. */
 typedef struct {
@@ -14,7 +14,8 @@ typedef struct {
     const pto_param_t *param;
     int where[3]; /* space or copy kind; level or reach, or from PTO_REACH_COUNT on the least bytes of a
                      shared copy's row; protocol, or a shared copy's processes, plus
-                     PTO_COPY_STRIDED where it is, or PTO_COPY_PAGEABLE */
+                     PTO_COPY_STRIDED where it is, or PTO_COPY_PAGEABLE, or PTO_COPY_PEER for one
+                     between GPUs */
     double count;
 } pto_entry_t;
 
@@ -75,6 +76,13 @@ double pto_copy_hold_s(const pto_machine_t *machine, pto_queued_copy_t copy);
 
 /* Whether the machine knows how processes share a GPU's copies of this kind. */
 bool pto_copy_is_queued(const pto_machine_t *machine, pto_copy_kind_t kind);
+
+/* A copy between two GPUs, of whose links the busier one carries `link_bytes`. Errors: PTO_ERR_NOT_APPLICABLE
+ * where the machine has no cost for it. */
+pto_status_t pto_charge_peer_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_reach_t reach,
+                                  int64_t own_bytes, int64_t link_bytes, pto_error_t *err);
+
+/* `bytes` of one input for two inputs, more of them for more. */
 void pto_charge_reduce(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space, int64_t bytes);
 void pto_charge_signal(pto_charge_t *charge, const pto_machine_t *machine);
 

@@ -5,15 +5,9 @@
 #include <stdlib.h>
 
 #include "plan_internal.h"
-#include "price_ledger.h"
+#include "price_copies.h"
 
 enum { WALK_RANKS_MAX = 65536 };
-
-/* What the processes of one GPU copy: bytes of one stage by kind, and the queue of shared copies. */
-typedef struct {
-    int64_t bytes[PTO_COPY_COUNT];
-    pto_copy_queue_t queue;
-} engine_t;
 
 typedef struct {
     const pto_plan_t *plan;
@@ -22,10 +16,10 @@ typedef struct {
     int64_t rank_count;
     pto_ledger_t *ledger; /* one a rank, and where they stood before the stage */
     pto_ledger_t *before;
-    pto_ledger_t *raised; /* one a flag and GPU */
+    pto_ledger_t *raised; /* one a flag and rank that waits for it */
     int64_t gpu_count;
     pto_outflow_t *outflow; /* one a node */
-    engine_t *engine;       /* one a GPU */
+    pto_copies_t *engine;   /* one a GPU */
     int64_t *order;         /* ranks as they come to a stage */
     bool out_of_memory;
     pto_error_t *err;
@@ -59,8 +53,7 @@ static void count_demand(walk_t *walk, const pto_stage_t *stage, int64_t k) {
     for (int64_t node = 0; node < layout->nodes; node++)
         walk->outflow[node] = (pto_outflow_t){0};
     for (int64_t gpu = 0; gpu < walk->gpu_count; gpu++)
-        for (int kind = 0; kind < PTO_COPY_COUNT; kind++)
-            walk->engine[gpu].bytes[kind] = 0;
+        pto_copies_begin(&walk->engine[gpu]);
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(walk->plan, stage->step_first + i);
         for (int64_t rank = 0; rank < walk->rank_count; rank++) {
@@ -69,10 +62,8 @@ static void count_demand(walk_t *walk, const pto_stage_t *stage, int64_t k) {
                 continue;
             if (step->kind == PTO_STEP_SEND)
                 count_sends(walk, &action, &walk->outflow[pto_layout_rank(layout, rank).node]);
-            if (step->kind != PTO_STEP_COPY)
-                continue;
-            walk->engine[gpu_of(walk, rank)].bytes[pto_step_copy_kind(walk->plan, step)] +=
-                pto_slice_bytes(walk->plan, &step->source, &action);
+            if (step->kind == PTO_STEP_COPY)
+                pto_copies_count(walk->plan, &action, walk->engine);
         }
     }
 }
@@ -101,46 +92,39 @@ static pto_status_t charge_messages(walk_t *walk, pto_action_t *action, pto_char
     return PTO_OK;
 }
 
-static pto_status_t charge_copy(walk_t *walk, pto_action_t *action, pto_charge_t *charge, bool *queued) {
-    const pto_step_t *step = action->step;
-    pto_copy_kind_t kind = pto_step_copy_kind(walk->plan, step);
-    bool pageable = pto_step_is_pageable(walk->plan, step);
-    engine_t *engine = &walk->engine[gpu_of(walk, action->rank)];
-    int64_t bytes = pto_slice_bytes(walk->plan, &step->source, action);
-    if (bytes == 0 || pageable || !pto_copy_is_queued(walk->machine, kind))
-        return pto_charge_one_copy(charge, walk->machine, kind, pageable, bytes, engine->bytes[kind],
-                                   walk->err);
-    *queued = true;
-    pto_queued_copy_t copy = {kind, pto_step_is_strided(step, action->k, action->core), bytes,
-                              bytes / pto_step_pieces(step, action->k, action->core)};
-    if (!pto_copy_queue_enter(&engine->queue, walk->machine, copy, action->rank, &walk->ledger[action->rank],
-                              charge))
-        walk->out_of_memory = true;
-    return PTO_OK;
+/* Raise the flag at all its peers, at the time where the rank stands. */
+static void raise_flags(walk_t *walk, pto_action_t *action) {
+    int64_t peers = pto_step_peer_count(walk->plan, action);
+    for (int64_t j = 0; j < peers; j++)
+        if (pto_step_peer(walk->plan, j, action) &&
+            !pto_ledger_follow(&walk->raised[action->step->flag * walk->rank_count + action->peer_rank],
+                               &walk->ledger[action->rank], walk->explain))
+            walk->out_of_memory = true;
 }
 
 static pto_status_t charge_step(walk_t *walk, pto_action_t *action, pto_charge_t *out, pto_charge_t *in,
                                 pto_charge_t *other, bool *queued) {
     const pto_step_t *step = action->step;
     pto_ledger_t *mine = &walk->ledger[action->rank];
-    int64_t gpu = gpu_of(walk, action->rank);
     switch (step->kind) {
     case PTO_STEP_SEND:
         return charge_messages(walk, action, out);
     case PTO_STEP_RECV:
         return charge_messages(walk, action, in);
     case PTO_STEP_COPY:
-        return charge_copy(walk, action, other, queued);
+        return pto_copies_charge(walk->plan, walk->machine, action, walk->engine, mine, other, queued,
+                                 walk->err);
     case PTO_STEP_REDUCE:
-        pto_charge_reduce(other, walk->machine, pto_plan_buffer(walk->plan, step->target.buffer)->space,
-                          pto_slice_bytes(walk->plan, &step->target, action));
+        pto_reduction_charge(walk->plan, walk->machine, action, other);
         return PTO_OK;
     case PTO_STEP_SIGNAL:
-        if (!pto_ledger_follow(&walk->raised[step->flag * walk->gpu_count + gpu], mine, walk->explain))
-            walk->out_of_memory = true;
+        raise_flags(walk, action);
         return PTO_OK;
     case PTO_STEP_WAIT:
-        if (!pto_ledger_follow(mine, &walk->raised[step->flag * walk->gpu_count + gpu], walk->explain))
+        if (pto_step_peer_count(walk->plan, action) == 0)
+            return PTO_OK;
+        if (!pto_ledger_follow(mine, &walk->raised[step->flag * walk->rank_count + action->rank],
+                               walk->explain))
             walk->out_of_memory = true;
         pto_charge_signal(other, walk->machine);
         return PTO_OK;
@@ -222,7 +206,7 @@ static pto_status_t price_stage(walk_t *walk, const pto_stage_t *stage, int64_t 
 /* --- the price ---------------------------------------------------------------------------------------- */
 
 static size_t ledger_count(const walk_t *walk) {
-    return 2 * (size_t)walk->rank_count + (size_t)walk->plan->flags.count * (size_t)walk->gpu_count;
+    return 2 * (size_t)walk->rank_count + (size_t)walk->plan->flags.count * (size_t)walk->rank_count;
 }
 
 static bool allocate(walk_t *walk) {

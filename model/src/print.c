@@ -24,8 +24,8 @@ static void print_indent(printer_t *printer, int further) {
 
 static void print_sizes(printer_t *printer) {
     const pto_request_t *request = printer->request;
-    static const char *const meaning[] = {"the vector", "to each destination", "to each destination",
-                                          "each message"};
+    static const char *const meaning[] = {"the vector",   "to each destination", "to each destination",
+                                          "each message", "the vector",          "the vector"};
     if (request->counts && request->counts->kind == PTO_COUNTS_MATRIX) {
         pto_text_add(&printer->text, "  bytes     by a matrix of counts\n");
         return;
@@ -88,7 +88,7 @@ static void print_place(printer_t *printer) {
 static void print_buffer(printer_t *printer, int index) {
     const pto_buffer_t *buffer = pto_plan_buffer(printer->plan, index);
     int64_t core = printer->rank % printer->request->layout.cores_per_gpu;
-    if (core < buffer->core_first || core >= buffer->core_first + buffer->core_count)
+    if (!pto_buffer_holds(printer->plan, index, printer->rank))
         return;
     pto_text_add(&printer->text, "  %-13s %s, ", buffer->name, pto_space_name(buffer->space));
     pto_text_bytes(&printer->text, pto_buffer_bytes(printer->plan, index, printer->rank));
@@ -100,7 +100,7 @@ static void print_buffer(printer_t *printer, int index) {
         pto_text_add(&printer->text, " in");
     if (buffer->split > 1 && buffer->block_count == 1)
         pto_text_add(&printer->text,
-                     printer->request->collective == PTO_COLLECTIVE_ALLREDUCE ? " the vector" : " the block");
+                     pto_collective_is_vector(printer->request->collective) ? " the vector" : " the block");
     else if (buffer->block_count > 1)
         pto_text_add(&printer->text, " %lld blocks", (long long)buffer->block_count);
     pto_text_add(&printer->text, "\n");
@@ -237,7 +237,11 @@ static bool print_range(void *context, int64_t offset_bytes, int64_t bytes) {
 
 static void print_ranges(printer_t *printer, const pto_slice_t *slice, const pto_action_t *action) {
     ranges_t ranges = {.text = &printer->text};
-    pto_text_add(&printer->text, "%s%s[", slice->of_owner ? "the owner's " : "",
+    if (slice->holder == PTO_HOLDER_PEER) {
+        pto_text_rank(&printer->text, printer->plan, action->peer_rank);
+        pto_text_add(&printer->text, "'s ");
+    }
+    pto_text_add(&printer->text, "%s%s[", slice->holder == PTO_HOLDER_OWNER ? "the owner's " : "",
                  pto_plan_buffer(printer->plan, slice->buffer)->name);
     pto_slice_visit(printer->plan, slice, action, print_range, &ranges);
     if (ranges.count > PTO_PRINT_RANGES_MAX)

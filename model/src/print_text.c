@@ -119,8 +119,9 @@ static void add_every(pto_text_t *text, pto_expr_t stride, int64_t core) {
 /* --- peers ---------------------------------------------------------------------------------------------- */
 
 const char *pto_text_member(const pto_group_t *group) {
-    static const char *const name[][2] = {
-        {"owner", "owner left"}, {"GPU", "GPU left"}, {"core", "core left"}, {"member", "member left"}};
+    static const char *const name[][2] = {{"owner", "owner left"}, {"GPU", "GPU left"},
+                                          {"core", "core left"},   {"GPU", "GPU left"},
+                                          {"node", "node left"},   {"member", "member left"}};
     return name[group->kind][group->fold > 0];
 }
 
@@ -246,7 +247,11 @@ void pto_text_slice(pto_text_t *text, const pto_plan_t *plan, const pto_slice_t 
     const pto_buffer_t *buffer = pto_plan_buffer(plan, slice->buffer);
     const char *noun = slice->parts > 0 ? "part" : "block";
     int64_t available = slice->parts > 0 ? slice->parts : buffer->block_count;
-    pto_text_add(text, "%s%s[", slice->of_owner ? "the owner's " : "", buffer->name);
+    if (slice->holder == PTO_HOLDER_PEER) {
+        pto_text_peers(text, plan, action);
+        pto_text_add(text, "'s ");
+    }
+    pto_text_add(text, "%s%s[", slice->holder == PTO_HOLDER_OWNER ? "the owner's " : "", buffer->name);
     bool all = is_number(slice->first, 0) && is_number(slice->run, available) &&
                is_number(slice->until, available) && slice->anchor == PTO_ANCHOR_ABSOLUTE &&
                is_number(slice->offset, 0);

@@ -10,7 +10,8 @@
 #include "scenario_check.h"
 
 const char *pto_collective_name(pto_collective_t collective) {
-    static const char *const name[] = {"allreduce", "alltoall", "alltoallv", "messages"};
+    static const char *const name[] = {"allreduce", "alltoall", "alltoallv",
+                                       "messages",  "reduce",   "broadcast"};
     return collective < PTO_COLLECTIVE_COUNT ? name[collective] : "no collective";
 }
 

@@ -54,9 +54,10 @@ static pto_status_t check_uses(const pto_scenario_t *scenario, pto_error_t *err)
         if (status != PTO_OK)
             return status;
     }
-    if (scenario->collective == PTO_COLLECTIVE_ALLREDUCE && pto_scenario_split(scenario) != PTO_SPLIT_BYTES)
+    if (pto_collective_is_vector(scenario->collective) && pto_scenario_split(scenario) != PTO_SPLIT_BYTES)
         return pto_scenario_refuse(scenario, PTO_FIELD_SPLIT, PTO_ERR_KEY, err,
-                                   "an allreduce has no destinations to split: use split: bytes");
+                                   "%s has no destinations to split: use split: bytes",
+                                   pto_collective_name(scenario->collective));
     return PTO_OK;
 }
 
@@ -121,7 +122,7 @@ static pto_status_t check_sweeps(const pto_scenario_t *scenario, pto_error_t *er
 
 static pto_status_t check_vectors(const pto_scenario_t *scenario, pto_error_t *err) {
     int64_t element = pto_datatype_bytes(scenario->datatype);
-    if (scenario->collective != PTO_COLLECTIVE_ALLREDUCE)
+    if (!pto_collective_reduces(scenario->collective))
         return PTO_OK;
     for (int64_t i = 0; i < scenario->bytes.count; i++)
         if (scenario->bytes.value[i] % element != 0)
@@ -185,7 +186,7 @@ static bool node_bytes(const pto_scenario_t *scenario, const pto_layout_t *layou
     int64_t peers = 1;
     if (scenario->collective == PTO_COLLECTIVE_MESSAGES)
         peers = largest_of(&scenario->messages);
-    else if (scenario->collective != PTO_COLLECTIVE_ALLREDUCE)
+    else if (!pto_collective_is_vector(scenario->collective))
         peers = pto_layout_owner_count(layout);
     int64_t skewed = scenario->counts.kind == PTO_COUNTS_SKEW ? 2 : 1;
     return pto_multiply(largest_size(scenario), peers, bytes) && pto_multiply(*bytes, skewed, bytes) &&

@@ -89,10 +89,12 @@ static bool begin_local(pto_sim_t *sim, uint32_t rank, pto_action_t *action) {
     case PTO_STEP_COPY:
         bytes = pto_slice_bytes(sim->plan, &step->source, action);
         if (bytes > 0)
-            pto_engine_join(sim, rank, step, bytes);
+            pto_engine_join(sim, action, bytes);
         return bytes > 0;
     case PTO_STEP_REDUCE:
-        bytes = pto_slice_bytes(sim->plan, &step->target, action);
+        bytes = pto_slice_bytes(sim->plan, &step->source, action);
+        if (step->fresh)
+            bytes -= pto_slice_bytes(sim->plan, &step->target, action);
         return spend(sim, rank,
                      pto_sim_reduce_s(sim, pto_plan_buffer(sim->plan, step->target.buffer)->space, bytes));
     case PTO_STEP_SIGNAL:
@@ -114,6 +116,25 @@ static bool begin_local(pto_sim_t *sim, uint32_t rank, pto_action_t *action) {
     return false;
 }
 
+/* Copies and reductions with peers are done for each of them, one after another. */
+static bool is_for_each_peer(const pto_step_t *step) {
+    return (step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE) &&
+           step->peers.kind != PTO_PEERS_NONE;
+}
+
+/* Begin a step, or its part for the next peers; false if none is left that takes time. */
+static bool begin_next(pto_sim_t *sim, uint32_t rank, pto_action_t *action) {
+    pto_proc_t *proc = &sim->proc[rank];
+    proc->stage_s = sim->now_s;
+    if (!is_for_each_peer(action->step))
+        return begin_local(sim, rank, action);
+    int64_t peers = pto_step_peer_count(sim->plan, action);
+    while (proc->local_peer < peers)
+        if (pto_step_peer(sim->plan, proc->local_peer++, action) && begin_local(sim, rank, action))
+            return true;
+    return false;
+}
+
 /* Go on with a rank's local steps; true when the stage's last one has ended. */
 static bool run_local(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
@@ -124,9 +145,9 @@ static bool run_local(pto_sim_t *sim, uint32_t rank) {
         pto_action_t action;
         if (!step || !pto_step_acts(sim->plan, step, rank, proc->walk.k, &action))
             continue;
-        proc->stage_s = sim->now_s;
-        if (begin_local(sim, rank, &action))
+        if (begin_next(sim, rank, &action))
             return false;
+        proc->local_peer = 0;
     }
     return sim->status == PTO_OK;
 }
@@ -144,6 +165,7 @@ static void open_stage(pto_sim_t *sim, uint32_t rank) {
             raise_flags(sim, &action);
     }
     proc->local_step = 0;
+    proc->local_peer = 0;
     proc->state = view->messages ? PTO_PROC_MESSAGES : PTO_PROC_LOCAL;
     if (view->messages || proc->early)
         pto_sim_post(sim, rank);
@@ -200,7 +222,9 @@ static void run_event(pto_sim_t *sim, uint32_t rank) {
             pto_sim_span(sim, PTO_RESOURCE_LOCAL, rank, -1, proc->copy_bytes, proc->stage_s);
         if (proc->copy_bytes > 0)
             pto_engine_leave(sim, rank);
-        proc->local_step++;
+        const pto_step_t *step = local_step(sim, proc->walk.stage, proc->local_step);
+        if (step && !is_for_each_peer(step)) /* else run_local goes on with the next peer */
+            proc->local_step++;
     }
     pass(sim, rank);
 }
@@ -397,7 +421,7 @@ static void view_plan(pto_sim_t *sim) {
 static bool allocate(pto_sim_t *sim) {
     size_t nodes = (size_t)sim->layout->nodes;
     size_t links = nodes * PTO_LINKS_PER_NODE;
-    size_t engines = (size_t)sim->gpus * PTO_COPY_COUNT;
+    size_t engines = (size_t)sim->gpus * PTO_ENGINES_PER_GPU;
     size_t flags = (size_t)pto_plan_flag_count(sim->plan) * sim->ranks * sim->ranks_per_node;
     sim->first_link_slot = sim->ranks * PTO_SLOTS_PER_RANK;
     sim->first_gpu_slot = sim->first_link_slot + (uint32_t)links;

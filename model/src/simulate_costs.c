@@ -47,8 +47,12 @@ double pto_sim_ejection_s_per_byte(const pto_sim_t *sim, pto_space_t space) {
 double pto_sim_copy_s(pto_sim_t *sim, const pto_proc_t *proc, int64_t engine_bytes) {
     pto_charge_t charge;
     pto_charge_begin(&charge, "", false);
-    pto_status_t status = pto_charge_one_copy(&charge, sim->machine, proc->copy_kind, proc->copy_pageable,
-                                              proc->copy_bytes, engine_bytes, sim->err);
+    pto_status_t status =
+        proc->copy_between_gpus
+            ? pto_charge_peer_copy(&charge, sim->machine, proc->copy_reach, proc->copy_bytes, engine_bytes,
+                                   sim->err)
+            : pto_charge_one_copy(&charge, sim->machine, proc->copy_kind, proc->copy_pageable,
+                                  proc->copy_bytes, engine_bytes, sim->err);
     if (status != PTO_OK)
         sim->status = status;
     return charge.other_s;

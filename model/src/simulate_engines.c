@@ -11,11 +11,11 @@
 
 /* A GPU's event is that of the engine whose next copy ends first. */
 static void set_next(pto_sim_t *sim, pto_engine_t *engine, double next_s) {
-    uint32_t gpu = (uint32_t)(engine - sim->engine) / PTO_COPY_COUNT;
-    const pto_engine_t *engines = &sim->engine[gpu * PTO_COPY_COUNT];
+    uint32_t gpu = (uint32_t)(engine - sim->engine) / PTO_ENGINES_PER_GPU;
+    const pto_engine_t *engines = &sim->engine[gpu * PTO_ENGINES_PER_GPU];
     engine->next_s = next_s;
     double first_s = INFINITY;
-    for (int kind = 0; kind < PTO_COPY_COUNT; kind++)
+    for (int kind = 0; kind < PTO_ENGINES_PER_GPU; kind++)
         if (engines[kind].first)
             first_s = fmin(first_s, engines[kind].next_s);
     pto_agenda_set(&sim->agenda, sim->first_gpu_slot + gpu, first_s, false);
@@ -71,17 +71,41 @@ static void stand_in_line(pto_sim_t *sim, uint32_t rank) {
 }
 
 static pto_engine_t *engine_of(const pto_sim_t *sim, const pto_proc_t *proc) {
-    return &sim->engine[proc->gpu * PTO_COPY_COUNT + (int64_t)proc->copy_kind];
+    return &sim->engine[proc->copy_gpu * PTO_ENGINES_PER_GPU + (int64_t)proc->copy_engine];
 }
 
-void pto_engine_join(pto_sim_t *sim, uint32_t rank, const pto_step_t *step, int64_t bytes) {
-    pto_proc_t *proc = &sim->proc[rank];
+/* A copy between two GPUs is on the link of the one that is not the rank's own, which others may use too. */
+static void find_engine(pto_sim_t *sim, const pto_action_t *action, pto_proc_t *proc) {
+    const pto_layout_t *layout = sim->layout;
+    const pto_step_t *step = action->step;
+    int64_t source = pto_slice_holder(sim->plan, &step->source, action);
+    int64_t target = pto_slice_holder(sim->plan, &step->target, action);
+    bool pushes = target / layout->cores_per_gpu != proc->gpu;
     proc->copy_kind = pto_step_copy_kind(sim->plan, step);
+    proc->copy_between_gpus =
+        proc->copy_kind == PTO_COPY_D2D && source / layout->cores_per_gpu != target / layout->cores_per_gpu;
+    proc->copy_gpu = proc->gpu;
+    proc->copy_engine = (uint32_t)proc->copy_kind;
+    if (!proc->copy_between_gpus)
+        return;
+    pto_level_t level =
+        pto_layout_level(layout, pto_layout_rank(layout, source), pto_layout_rank(layout, target));
+    proc->copy_reach = level == PTO_LEVEL_ON_SOCKET ? PTO_REACH_ON_SOCKET : PTO_REACH_OFF_SOCKET;
+    proc->copy_gpu = (pushes ? target : source) / layout->cores_per_gpu;
+    proc->copy_engine = pushes ? PTO_ENGINE_IN : PTO_ENGINE_OUT;
+}
+
+void pto_engine_join(pto_sim_t *sim, const pto_action_t *action, int64_t bytes) {
+    uint32_t rank = (uint32_t)action->rank;
+    const pto_step_t *step = action->step;
+    pto_proc_t *proc = &sim->proc[rank];
+    find_engine(sim, action, proc);
     proc->copy_pageable = pto_step_is_pageable(sim->plan, step);
     int64_t core = (int64_t)rank % pto_plan_request(sim->plan)->layout.cores_per_gpu;
     proc->copy_strided = pto_step_is_strided(step, 0, core);
     proc->copy_pieces = pto_step_pieces(step, 0, core);
-    proc->copy_queued = pto_sim_copy_is_queued(sim, proc->copy_kind, proc->copy_pageable);
+    proc->copy_queued =
+        !proc->copy_between_gpus && pto_sim_copy_is_queued(sim, proc->copy_kind, proc->copy_pageable);
     proc->copy_bytes = bytes;
     pto_engine_t *engine = engine_of(sim, proc);
     if (engine->active++ == 0) {
@@ -105,8 +129,8 @@ void pto_engine_leave(pto_sim_t *sim, uint32_t rank) {
     if (--engine->active > 0)
         return;
     engine->busy_s += sim->now_s - engine->busy_since_s;
-    pto_sim_shared_span(sim, (pto_resource_t)((int)PTO_RESOURCE_COPY_H2D + (int)proc->copy_kind), proc->gpu,
-                        engine->busy_bytes, engine->busy_since_s, sim->now_s);
+    pto_sim_shared_span(sim, (pto_resource_t)((int)PTO_RESOURCE_COPY_H2D + (int)proc->copy_engine),
+                        proc->copy_gpu, engine->busy_bytes, engine->busy_since_s, sim->now_s);
 }
 
 static double left_s(pto_sim_t *sim, const pto_engine_t *engine, const pto_proc_t *proc) {
@@ -139,8 +163,8 @@ static void engine_event(pto_sim_t *sim, pto_engine_t *engine) {
 }
 
 void pto_gpu_event(pto_sim_t *sim, uint32_t gpu) {
-    for (uint32_t kind = 0; kind < PTO_COPY_COUNT; kind++) {
-        pto_engine_t *engine = &sim->engine[gpu * PTO_COPY_COUNT + kind];
+    for (uint32_t kind = 0; kind < PTO_ENGINES_PER_GPU; kind++) {
+        pto_engine_t *engine = &sim->engine[gpu * PTO_ENGINES_PER_GPU + kind];
         if (engine->first && engine->next_s <= sim->now_s)
             engine_event(sim, engine);
     }

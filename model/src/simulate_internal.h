@@ -136,6 +136,7 @@ typedef struct {
     double ejected_s; /* when the ejection has let that message through; INFINITY: not known yet */
     /* Local steps of the stage at hand. */
     int local_step;
+    int64_t local_peer; /* of a copy or reduction that is done for each peer: the next one's number */
     int64_t copy_bytes;
     bool copy_pageable;
     bool copy_queued;
@@ -145,7 +146,11 @@ typedef struct {
     double copy_left;   /* of its copy, from 1 to 0 */
     double copy_alone_s;
     pto_copy_kind_t copy_kind;
-    uint32_t copy_next; /* rank + 1 in its engine's list */
+    bool copy_between_gpus;
+    pto_reach_t copy_reach; /* between GPUs */
+    int64_t copy_gpu;       /* whose engine or link it takes */
+    uint32_t copy_engine;   /* which of its engines */
+    uint32_t copy_next;     /* rank + 1 in its engine's list */
     double local_busy_s;
     double local_waiting_s;
 } pto_proc_t;
@@ -171,6 +176,9 @@ typedef struct {
     bool held_up;    /* the last job, longer than it would have taken alone */
     pto_job_t job[]; /* a heap, with room for the ranks of a node */
 } pto_link_t;
+
+/* A GPU's engines: one for each kind of copy, and its link to the other GPUs, inwards and outwards. */
+enum { PTO_ENGINE_IN = PTO_COPY_COUNT, PTO_ENGINE_OUT, PTO_ENGINES_PER_GPU };
 
 /* What one GPU copies in one direction. Copies that the machine's sharing queues are counted here, but timed
  * by their GPU's queue. */
@@ -212,7 +220,7 @@ typedef struct {
     pto_proc_t *proc;
     char *links; /* PTO_LINKS_PER_NODE a node, link_size bytes each */
     size_t link_size;
-    pto_engine_t *engine;    /* PTO_COPY_COUNT a GPU */
+    pto_engine_t *engine;    /* PTO_ENGINES_PER_GPU a GPU */
     double *line_s;          /* when the last copy of a GPU's line ends; one a GPU */
     pto_step_view_t *view;   /* one a step */
     pto_stage_view_t *stage; /* one a stage */
@@ -289,7 +297,7 @@ void pto_sim_through(pto_sim_t *sim, pto_link_kind_t kind, uint32_t rank, double
 
 /* --- simulate_engines.c -------------------------------------------------------------------------------- */
 
-void pto_engine_join(pto_sim_t *sim, uint32_t rank, const pto_step_t *step, int64_t bytes);
+void pto_engine_join(pto_sim_t *sim, const pto_action_t *action, int64_t bytes);
 /* A rank's copy has ended: whatever kind it is, it no longer counts. */
 void pto_engine_leave(pto_sim_t *sim, uint32_t rank);
 void pto_gpu_event(pto_sim_t *sim, uint32_t gpu);

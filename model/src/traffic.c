@@ -188,6 +188,64 @@ static void scan_members(scan_t *scan) {
     }
 }
 
+/* One member's messages to the members of a set; those that are no node-mates are off the node. */
+static void count_to_set(const pto_layout_t *layout, const pto_group_t *group, int64_t me, set_t set,
+                         pto_traffic_t *traffic) {
+    int64_t per_node = group->members_per_node;
+    int64_t node_start = me - me % per_node;
+    pto_mix_t mix = {{0}};
+    mix.messages[PTO_LEVEL_OFF_NODE] = set_size(set);
+    for (int64_t other = node_start; other < node_start + per_node; other++) {
+        if (!in_set(set, other))
+            continue;
+        mix.messages[PTO_LEVEL_OFF_NODE]--;
+        if (other != me)
+            mix.messages[position_level(layout, group, me - node_start, other - node_start)]++;
+    }
+    traffic->off_per_node += mix.messages[PTO_LEVEL_OFF_NODE];
+    add_mix(traffic, &mix);
+}
+
+/* How many of a set lie in [from, until). */
+static int64_t set_within(set_t set, int64_t from, int64_t until) {
+    set_t head = set, tail = set;
+    head.until = until < set.until ? until : set.until;
+    tail.until = from < set.until ? from : set.until;
+    return set_size(head) - set_size(tail);
+}
+
+/* Everybody's message to one member. Of the other nodes, one of the first or last that take part is the
+ * busiest: those between are full. */
+static void count_to_one(const pto_layout_t *layout, const pto_group_t *group, set_t who, int64_t target,
+                         pto_traffic_t *traffic) {
+    int64_t per_node = group->members_per_node;
+    int64_t home = target / per_node;
+    for (int64_t me = home * per_node; me < (home + 1) * per_node; me++)
+        if (me != target && in_set(who, me))
+            add_one_message(traffic, position_level(layout, group, me % per_node, target % per_node));
+    int64_t first = who.first / per_node, last = (who.until - 1) / per_node;
+    for (int64_t i = 0; i < 6; i++) {
+        int64_t node = i < 3 ? first + i : last - (i - 3);
+        if (node < first || node > last || node == home)
+            continue;
+        int64_t leaving = set_within(who, node * per_node, (node + 1) * per_node);
+        traffic->off_per_node = leaving > traffic->off_per_node ? leaving : traffic->off_per_node;
+    }
+    if (traffic->off_per_node > 0)
+        add_one_message(traffic, PTO_LEVEL_OFF_NODE);
+}
+
+/* Members named by their index: from or to one of them. */
+static void count_indices(const pto_layout_t *layout, const pto_group_t *group, set_t who, set_t set,
+                          pto_traffic_t *traffic) {
+    if (set_size(set) == 1) {
+        count_to_one(layout, group, who, set.first, traffic);
+        return;
+    }
+    for (int64_t me = who.first; me < who.until; me += who.stride)
+        count_to_set(layout, group, me, set, traffic);
+}
+
 /* Messages within one GPU's processes. */
 static void count_on_gpu(const pto_step_t *step, set_t set, int64_t core, pto_traffic_t *traffic) {
     pto_mix_t mix = {{0}};
@@ -228,6 +286,8 @@ static void count(const pto_plan_t *plan, const pto_step_t *step, const pto_traf
         return;
     if (group->kind == PTO_GROUP_GPU) {
         count_on_gpu(step, set, core, traffic);
+    } else if (peers->kind == PTO_PEERS_INDEX) {
+        count_indices(layout, group, who, set, traffic);
     } else if (peers->kind == PTO_PEERS_TORUS) {
         pto_mix_t mix = {{0}};
         mix.messages[PTO_LEVEL_OFF_NODE] = set_size(set);

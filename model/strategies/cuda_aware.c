@@ -3,15 +3,18 @@
 #include "route.h"
 
 static void build(pto_builder_t *builder, const pto_request_t *request) {
-    pto_user_t user = pto_route_user(builder, request);
-    if (request->collective == PTO_COLLECTIVE_ALLREDUCE)
-        pto_route_copy(builder, "place input", user.owners, 0, request->layout.owners_per_gpu,
-                       pto_slice_all(builder, user.in), pto_slice_all(builder, user.out));
+    pto_user_t user = pto_route_user_in_place(builder, request);
     pto_exchange_t exchange = {.group = user.owners,
                                .n = pto_layout_owner_count(&request->layout),
                                .core_count = request->layout.owners_per_gpu,
                                .in = user.in,
                                .out = user.out};
+    pto_exchange_t givers = exchange;
+    if (request->collective == PTO_COLLECTIVE_BROADCAST)
+        givers.n = 1;
+    if (pto_collective_is_vector(request->collective))
+        pto_route_copy_of(builder, "place input", &givers, pto_slice_all(builder, user.in),
+                          pto_slice_all(builder, user.out));
     pto_build_exchange(builder, request, &exchange);
 }
 
@@ -19,7 +22,8 @@ const pto_strategy_t pto_strategy_cuda_aware = {
     .name = "cuda_aware",
     .summary = "GPU buffers go to the collective; messages travel GPU to GPU",
     .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLTOALL |
-                   1u << PTO_COLLECTIVE_ALLTOALLV | 1u << PTO_COLLECTIVE_MESSAGES,
+                   1u << PTO_COLLECTIVE_ALLTOALLV | 1u << PTO_COLLECTIVE_MESSAGES |
+                   1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST,
     .collective_space = PTO_SPACE_GPU,
     .build = build,
 };

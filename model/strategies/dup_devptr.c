@@ -31,8 +31,8 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
     pto_shares_t shares = pto_route_shares(builder, request, &user);
     pto_slice_t in = pto_route_share_in_whole(builder, &shares, user.in, shares.in, PTO_SHARE_MINE);
     pto_slice_t out = pto_route_share_in_whole(builder, &shares, user.out, shares.out, PTO_SHARE_MINE);
-    in.of_owner = true;
-    out.of_owner = true;
+    in.holder = PTO_HOLDER_OWNER;
+    out.holder = PTO_HOLDER_OWNER;
 
     build_signal(builder, &shares, "input ready", false);
     pto_route_copy(builder, "copy shares to host", shares.cores, 0, shares.count, in,

@@ -3,13 +3,13 @@
 #include "portolan/strategy.h"
 
 extern const pto_strategy_t pto_strategy_cuda_aware, pto_strategy_three_step, pto_strategy_extra_message,
-    pto_strategy_dup_devptr;
+    pto_strategy_dup_devptr, pto_strategy_gsb, pto_strategy_btb, pto_strategy_gsb_gsb, pto_strategy_gsb_btb,
+    pto_strategy_btb_gsb, pto_strategy_btb_btb;
 
 static const pto_strategy_t *const strategies[] = {
-    &pto_strategy_cuda_aware,
-    &pto_strategy_three_step,
-    &pto_strategy_extra_message,
-    &pto_strategy_dup_devptr,
+    &pto_strategy_cuda_aware, &pto_strategy_three_step, &pto_strategy_extra_message, &pto_strategy_dup_devptr,
+    &pto_strategy_gsb,        &pto_strategy_btb,        &pto_strategy_gsb_gsb,       &pto_strategy_gsb_btb,
+    &pto_strategy_btb_gsb,    &pto_strategy_btb_btb,
 };
 
 int pto_strategy_count(void) { return (int)(sizeof strategies / sizeof *strategies); }
@@ -37,8 +37,9 @@ static pto_status_t split_applicable(const pto_request_t *request, pto_error_t *
                              name);
     if (request->split == PTO_SPLIT_BYTES)
         return PTO_OK;
-    if (request->collective == PTO_COLLECTIVE_ALLREDUCE)
-        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "allreduce has no destinations to split");
+    if (pto_collective_is_vector(request->collective))
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "%s has no destinations to split",
+                             pto_collective_name(request->collective));
     if (request->algorithm->relays)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                              "%s passes on others' blocks, so destinations can't be split",
@@ -60,5 +61,12 @@ pto_status_t pto_strategy_applicable(const pto_request_t *request, pto_error_t *
     if (request->collective == PTO_COLLECTIVE_MESSAGES && request->layout.nodes < 2)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                              "messages go to another node, and there is only one");
+    if (!pto_strategy_with(strategy, request->algorithm))
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             strategy->direct ? "%s has no collective inside that %s could do"
+                                              : "%s needs an algorithm for the collective inside, not %s",
+                             strategy->name, request->algorithm->name);
+    if (strategy->applicable)
+        return strategy->applicable(request, err);
     return strategy->splits ? split_applicable(request, err) : PTO_OK;
 }

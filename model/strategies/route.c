@@ -16,7 +16,7 @@ static int64_t distinct_messages(const pto_request_t *request) {
     return distinct < request->messages ? distinct : request->messages;
 }
 
-pto_user_t pto_route_user(pto_builder_t *builder, const pto_request_t *request) {
+static pto_user_t build_user(pto_builder_t *builder, const pto_request_t *request, bool in_place) {
     pto_user_t user = {.owners = pto_build_group(builder, PTO_GROUP_OWNERS, 0)};
     pto_buffer_t in = {.name = "in",
                        .role = PTO_ROLE_IN,
@@ -29,9 +29,13 @@ pto_user_t pto_route_user(pto_builder_t *builder, const pto_request_t *request) 
     pto_buffer_t out = in;
     out.name = "out";
     out.role = PTO_ROLE_OUT;
-    if (request->collective == PTO_COLLECTIVE_ALLREDUCE) {
+    if (pto_collective_is_vector(request->collective)) {
         in.block_count = 1;
         out.block_count = 1;
+        if (request->collective == PTO_COLLECTIVE_BROADCAST)
+            in.held_stride = pto_layout_owner_count(&request->layout);
+        if (request->collective == PTO_COLLECTIVE_REDUCE)
+            *(in_place ? &out.user_stride : &out.held_stride) = pto_layout_owner_count(&request->layout);
     } else if (request->collective == PTO_COLLECTIVE_MESSAGES) {
         in.block_count = distinct_messages(request);
         out.block_count = request->messages;
@@ -44,17 +48,30 @@ pto_user_t pto_route_user(pto_builder_t *builder, const pto_request_t *request) 
     return user;
 }
 
+pto_user_t pto_route_user(pto_builder_t *builder, const pto_request_t *request) {
+    return build_user(builder, request, false);
+}
+
+pto_user_t pto_route_user_in_place(pto_builder_t *builder, const pto_request_t *request) {
+    return build_user(builder, request, true);
+}
+
+void pto_route_copy_of(pto_builder_t *builder, const char *name, const pto_exchange_t *who,
+                       pto_slice_t source, pto_slice_t target) {
+    pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
+    pto_step_t copy = pto_step_of(PTO_STEP_COPY, who);
+    copy.source = source;
+    copy.target = target;
+    pto_build_step(builder, copy);
+}
+
 void pto_route_copy(pto_builder_t *builder, const char *name, int group, int64_t core_first,
                     int64_t core_count, pto_slice_t source, pto_slice_t target) {
     pto_exchange_t who = {.group = group,
                           .n = pto_builder_group(builder, group)->size,
                           .core_first = core_first,
                           .core_count = core_count};
-    pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
-    pto_step_t copy = pto_step_of(PTO_STEP_COPY, &who);
-    copy.source = source;
-    copy.target = target;
-    pto_build_step(builder, copy);
+    pto_route_copy_of(builder, name, &who, source, target);
 }
 
 /* A share buffer for what `whole` holds. */

@@ -13,10 +13,18 @@ typedef struct {
 } pto_user_t;
 
 pto_user_t pto_route_user(pto_builder_t *builder, const pto_request_t *request);
+/* For collectives that work in the vector `out`: a reduction to one owner takes a temporary for it at the
+ * others.
+ */
+pto_user_t pto_route_user_in_place(pto_builder_t *builder, const pto_request_t *request);
 
 /* A stage in which the processes of [core_first, core_first + core_count) each copy `source` to `target`. */
 void pto_route_copy(pto_builder_t *builder, const char *name, int group, int64_t core_first,
                     int64_t core_count, pto_slice_t source, pto_slice_t target);
+
+/* The same for the members of `who` below its n. */
+void pto_route_copy_of(pto_builder_t *builder, const char *name, const pto_exchange_t *who,
+                       pto_slice_t source, pto_slice_t target);
 
 /* How a split strategy shares out the work of one GPU among its processes. */
 typedef struct {

@@ -3,30 +3,36 @@
 #include "route.h"
 
 static void build(pto_builder_t *builder, const pto_request_t *request) {
-    int64_t owners = request->layout.owners_per_gpu;
+    bool vector = pto_collective_is_vector(request->collective);
+    bool broadcast = request->collective == PTO_COLLECTIVE_BROADCAST;
     pto_user_t user = pto_route_user(builder, request);
-    int in = pto_build_mirror(builder, user.in, "host in", PTO_SPACE_CPU);
+    int in = pto_build_mirror(builder, broadcast ? user.out : user.in, "host in", PTO_SPACE_CPU);
     int out = in;
-    if (request->collective != PTO_COLLECTIVE_ALLREDUCE)
+    if (!vector)
         out = pto_build_mirror(builder, user.out, "host out", PTO_SPACE_CPU);
-
-    pto_route_copy(builder, "copy to host", user.owners, 0, owners, pto_slice_all(builder, user.in),
-                   pto_slice_all(builder, in));
     pto_exchange_t exchange = {.group = user.owners,
                                .n = pto_layout_owner_count(&request->layout),
-                               .core_count = owners,
+                               .core_count = request->layout.owners_per_gpu,
                                .in = in,
                                .out = out};
+    pto_exchange_t givers = exchange, takers = exchange;
+    if (broadcast)
+        givers.n = 1;
+    if (request->collective == PTO_COLLECTIVE_REDUCE)
+        takers.n = 1;
+    pto_route_copy_of(builder, "copy to host", &givers, pto_slice_all(builder, user.in),
+                      pto_slice_all(builder, in));
     pto_build_exchange(builder, request, &exchange);
-    pto_route_copy(builder, "copy to device", user.owners, 0, owners, pto_slice_all(builder, out),
-                   pto_slice_all(builder, user.out));
+    pto_route_copy_of(builder, "copy to device", &takers, pto_slice_all(builder, out),
+                      pto_slice_all(builder, user.out));
 }
 
 const pto_strategy_t pto_strategy_three_step = {
     .name = "three_step",
     .summary = "copy to the host, collective among one process per GPU, copy back",
     .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLTOALL |
-                   1u << PTO_COLLECTIVE_ALLTOALLV | 1u << PTO_COLLECTIVE_MESSAGES,
+                   1u << PTO_COLLECTIVE_ALLTOALLV | 1u << PTO_COLLECTIVE_MESSAGES |
+                   1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST,
     .collective_space = PTO_SPACE_CPU,
     .build = build,
 };

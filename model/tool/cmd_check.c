@@ -26,9 +26,12 @@ typedef struct {
 } run_t;
 
 /* Whether the scenario leaves the choice to us, or names this algorithm. */
-static bool is_asked(const pto_scenario_t *scenario, const pto_algorithm_t *algorithm) {
-    if (!(algorithm->collectives & 1u << scenario->collective))
+static bool is_asked(const pto_scenario_t *scenario, const pto_strategy_t *strategy,
+                     const pto_algorithm_t *algorithm) {
+    if (!(pto_strategy_with(strategy, algorithm) & 1u << scenario->collective))
         return false;
+    if (algorithm->direct)
+        return true;
     if (scenario->implementation == PTO_IMPLEMENTATION_ISEND_IRECV)
         return strcmp(algorithm->name, "linear") == 0;
     const char *name = scenario->library.name;
@@ -66,7 +69,7 @@ static pto_status_t prove_strategy(run_t *run, const pto_strategy_t *strategy, p
     for (int64_t point = 0; point < pto_scenario_points(scenario); point++)
         for (int i = 0; i < pto_algorithm_count(); i++) {
             const pto_algorithm_t *algorithm = pto_algorithm_at(i);
-            if (!is_asked(scenario, algorithm))
+            if (!is_asked(scenario, strategy, algorithm))
                 continue;
             pto_request_t request = pto_scenario_request(scenario, point, strategy, algorithm);
             pto_status_t status = prove(run, &request, point, err);

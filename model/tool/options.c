@@ -355,8 +355,8 @@ typedef struct {
 static const option_t option_table[] = {
     {"machine", "FILE|NAME", "the machine file, or the name of one that `portolan list` shows", apply_machine,
      0, PTO_FIELD_MACHINE},
-    {"collective", "NAME", "allreduce, alltoall, alltoallv or messages", apply_collective, 0,
-     PTO_FIELD_COLLECTIVE},
+    {"collective", "NAME", "allreduce, reduce, broadcast, alltoall, alltoallv or messages", apply_collective,
+     0, PTO_FIELD_COLLECTIVE},
     {"implementation", "NAME", "alltoallv: library (MPI's own) or isend_irecv", apply_implementation, 0,
      PTO_FIELD_IMPLEMENTATION},
     {"nodes", "N|FROM:TO", "nodes; a range sweeps over them by factors of 2 (FROM:TO:FACTOR for others)",

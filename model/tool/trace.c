@@ -10,7 +10,7 @@
 
 #include "table.h"
 
-enum { EVENTS_DEFAULT = 1000000, RANK_THREADS = 3, COPY_KINDS = 4, LINKS = 3 };
+enum { EVENTS_DEFAULT = 1000000, RANK_THREADS = 3, GPU_THREADS = 6, LINKS = 3 };
 
 struct pto_trace {
     FILE *file;
@@ -32,7 +32,7 @@ pto_status_t pto_trace_create(const char *path, const pto_layout_t *layout, int6
     made->layout = *layout;
     made->events_max = events_max > 0 ? events_max : EVENTS_DEFAULT;
     made->threads_per_node =
-        layout->gpus_per_node * (layout->cores_per_gpu * RANK_THREADS + COPY_KINDS) + LINKS;
+        layout->gpus_per_node * (layout->cores_per_gpu * RANK_THREADS + GPU_THREADS) + LINKS;
     made->named = calloc((size_t)((made->threads_per_node + 1) * layout->nodes), sizeof *made->named);
     made->file = made->named ? fopen(path, "w") : NULL;
     if (!made->file) {
@@ -61,7 +61,7 @@ static int64_t thread_of(const pto_trace_t *trace, const pto_span_t *span, char 
         return ranks * RANK_THREADS + (int64_t)(span->resource - PTO_RESOURCE_INJECTION);
     int64_t gpu = span->index % trace->layout.gpus_per_node;
     snprintf(name, name_size, "GPU %lld %s", (long long)gpu, text);
-    return ranks * RANK_THREADS + LINKS + gpu * COPY_KINDS +
+    return ranks * RANK_THREADS + LINKS + gpu * GPU_THREADS +
            (int64_t)(span->resource - PTO_RESOURCE_COPY_H2D);
 }
 

@@ -28,9 +28,11 @@ fi
 [ "$GPUS" -le 4 ] || GPUS=4
 
 test_exec=$BUILD/tests/test_exec
+test_stale=$BUILD/tests/test_stale
 validate=$BUILD/portolan-validate
-make --no-print-directory -j"$JOBS" BUILD="$BUILD" "$test_exec" "$validate" || exit 1
+make --no-print-directory -j"$JOBS" BUILD="$BUILD" "$test_exec" "$test_stale" "$validate" || exit 1
 test_exec=$(readlink -f "$test_exec")
+test_stale=$(readlink -f "$test_stale")
 validate=$(readlink -f "$validate")
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -151,8 +153,9 @@ spawn "random cases on 1 to $GPUS GPUs x 1 to $processes_per_gpu processes: owne
     run 90 $((GPUS * processes_per_gpu)) "$test_exec" shapes "$CASES" "$SEED" "$DEVICE" "1x${GPUS}x$processes_per_gpu"
 spawn "one plan runs 300 times under random delays" run 60 4 "$test_exec" repeats 300 "$SEED" "$DEVICE" 1x1x4
 spawn "cuda_aware" cuda_aware
+spawn "runs back to back on changing data never read stale results" run 60 8 "$test_stale" 300 "$DEVICE"
 collect
-for collective in allreduce alltoall alltoallv; do
+for collective in allreduce reduce broadcast alltoall alltoallv; do
     spawn "own algorithms on $GPUS GPUs x $processes_per_gpu processes: $collective" own_algorithms $collective
 done
 collect

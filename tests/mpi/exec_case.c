@@ -95,7 +95,7 @@ static void random_request(case_t *test, const pto_layout_t *layout, int size) {
     request->datatype = (pto_datatype_t)(PTO_DATATYPE_INT32 + case_random_below(4));
     request->bytes = random_bytes();
     request->by_library = request->collective != PTO_COLLECTIVE_MESSAGES && case_random_below(2);
-    if (request->collective == PTO_COLLECTIVE_ALLREDUCE)
+    if (pto_collective_reduces(request->collective))
         request->bytes *= pto_datatype_bytes(request->datatype);
     if (request->collective == PTO_COLLECTIVE_ALLTOALLV && case_random_below(4))
         random_counts(test);

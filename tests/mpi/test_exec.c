@@ -61,7 +61,7 @@ static void check_coverage(int64_t count) {
         for (int a = 0; a < pto_algorithm_count(); a++) {
             const pto_strategy_t *strategy = pto_strategy_at(s);
             const pto_algorithm_t *algorithm = pto_algorithm_at(a);
-            if (!(strategy->collectives & algorithm->collectives) || met[s][a])
+            if (!pto_strategy_with(strategy, algorithm) || met[s][a])
                 continue;
             fprintf(stderr, "test_exec: %s with %s never had its turn\n", strategy->name, algorithm->name);
             MPI_Abort(MPI_COMM_WORLD, 1);

@@ -369,7 +369,7 @@ static void build_owner_copy(pto_builder_t *builder, int64_t core, int in, int o
     pto_step_t copy = pto_step_of(PTO_STEP_COPY, &one);
     copy.source = pto_slice_all(builder, in);
     copy.target = pto_slice_all(builder, out);
-    copy.source.of_owner = copy.target.of_owner = true;
+    copy.source.holder = copy.target.holder = PTO_HOLDER_OWNER;
     pto_build_stage(builder, "copy", PTO_ORDER_SEQUENCE);
     pto_build_step(builder, copy);
 }

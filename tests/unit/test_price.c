@@ -26,6 +26,19 @@ static int read_machines(void **state) {
     return pto_machine_read("scenarios/machines/lassen-mvapich2.yaml", &lassen, &err) == PTO_OK ? 0 : -1;
 }
 
+/* A machine with the costs that Summit's tables lack, made up, so that every plan has a price. */
+static pto_machine_t completed(const pto_machine_t *from) {
+    pto_machine_t machine = *from;
+    const pto_postal_t copy = machine.copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET];
+    machine.peer[PTO_REACH_ON_SOCKET] = machine.peer[PTO_REACH_OFF_SOCKET] = copy;
+    machine.peer[PTO_REACH_OFF_SOCKET].alpha_s.value *= 1.5;
+    machine.copies[PTO_COPY_D2D][PTO_REACH_ON_SOCKET] = copy;
+    machine.copies[PTO_COPY_D2D][PTO_REACH_ON_SOCKET].beta_s_per_byte.value /= 10;
+    machine.reduce[PTO_SPACE_GPU] = (pto_reduce_cost_t){1, {{0, INT64_MAX, copy}}};
+    machine.signal_s = (pto_param_t){.value = 2e-7, .line = 1};
+    return machine;
+}
+
 static int free_machines(void **state) {
     (void)state;
     pto_machine_fini(&summit);
@@ -293,11 +306,11 @@ static void for_all_plans(shape_t shape, void (*visit)(const pto_request_t *requ
                 }
 }
 
-static const pto_machine_t *compared_on;
+static pto_machine_t compared_on;
 
 static double walked_s(const pto_plan_t *plan) {
     pto_price_t price;
-    assert_int_equal(pto_price_walk(plan, compared_on, &price, NULL, NULL), PTO_OK);
+    assert_int_equal(pto_price_walk(plan, &compared_on, &price, NULL, NULL), PTO_OK);
     return price.seconds;
 }
 
@@ -311,7 +324,7 @@ static void compare_with_walk(const pto_request_t *request) {
     pto_plan_t *plan = NULL;
     pto_price_t price;
     assert_int_equal(pto_plan_create(request, &plan, NULL), PTO_OK);
-    assert_int_equal(pto_price(plan, compared_on, &price, NULL, NULL), PTO_OK);
+    assert_int_equal(pto_price(plan, &compared_on, &price, NULL, NULL), PTO_OK);
     double walk_s = walked_s(plan);
     if (walk_s > 0)
         worst_deficit = fmax(worst_deficit, 1 - price.seconds / walk_s);
@@ -328,7 +341,7 @@ static void compare_with_walk(const pto_request_t *request) {
 }
 
 static void bound_on(const pto_machine_t *machine) {
-    compared_on = machine;
+    compared_on = completed(machine);
     compared = exact = 0;
     worst_excess = 0;
     worst_deficit = 0;
@@ -364,7 +377,7 @@ static void expect_exact(const pto_request_t *request) {
     pto_plan_t *plan = NULL;
     pto_price_t price;
     assert_int_equal(pto_plan_create(request, &plan, NULL), PTO_OK);
-    assert_int_equal(pto_price(plan, compared_on, &price, NULL, NULL), PTO_OK);
+    assert_int_equal(pto_price(plan, &compared_on, &price, NULL, NULL), PTO_OK);
     assert_close(price.seconds, walked_s(plan));
     pto_plan_destroy(plan);
 }
@@ -372,7 +385,7 @@ static void expect_exact(const pto_request_t *request) {
 /* Where all members of a node are alike and counts are powers of two, no class hides a difference. */
 static void symmetric_layouts_are_priced_exactly(void **state) {
     (void)state;
-    compared_on = &summit;
+    compared_on = completed(&summit);
     const shape_t shapes[] = {{4, 1, 4, 4096}, {8, 2, 2, 65536}, {2, 4, 4, 1024}, {16, 4, 1, 262144}};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for_all_plans(shapes[i], expect_exact);

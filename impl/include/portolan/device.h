@@ -54,6 +54,11 @@ typedef struct {
     pto_status_t (*copy)(const pto_move_t *move, void *stream, pto_error_t *err);
     pto_status_t (*reduce)(void *target, const void *source, size_t count, pto_datatype_t datatype,
                            pto_op_t op, void *stream, pto_error_t *err);
+    /* All sources into the target, in their order, in one go; `fresh`: the target's own values don't count.
+     */
+    pto_status_t (*reduce_many)(void *target, bool fresh, const void *const *source, int source_count,
+                                size_t count, pto_datatype_t datatype, pto_op_t op, void *stream,
+                                pto_error_t *err);
     pto_status_t (*finish)(void *stream, pto_error_t *err);
     pto_status_t (*poll)(void *stream, bool *finished, pto_error_t *err);
     /* `export_memory` takes any place inside an allocation; PTO_ERR_NOT_APPLICABLE where the memory is not

@@ -13,10 +13,12 @@
  * twice.
  * - Every wait ends: its signals were sent in the same stage or an earlier one. No signal is left over.
  * - Every output holds what the collective promises; but for allreduce, each of its bytes is written once.
- * - Where ranks use another's buffer (slices of the owner), any two accesses to the same bytes of which one
- * is a write are ordered, by vector clocks joined along messages and signals. The user counts: an owner's
- * input is written before its first stage, and after its last one its output is read and its input
- * overwritten. What a stage reads and writes counts as unordered with all that its own messages cause. */
+ * - Where ranks use another's buffer (slices of the owner or a peer), any two accesses to the same bytes of
+ * which one is a write are ordered, by vector clocks joined along messages and signals. The user counts: an
+ * owner's input is written before its first stage, and after its last one its output is read and its input
+ * overwritten. Runs follow each other without a barrier, so such a plan is walked twice, and accesses of the
+ * two runs must be ordered as well. What a stage reads and writes counts as unordered with all that its own
+ * messages cause. */
 #ifndef PORTOLAN_CHECK_H
 #define PORTOLAN_CHECK_H
 

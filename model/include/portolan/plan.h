@@ -37,9 +37,11 @@ typedef struct {
 
 /* A partition of the ranks. Members are numbered from 0 in rank order. */
 typedef enum {
-    PTO_GROUP_OWNERS, /* one group: every process that holds user data */
-    PTO_GROUP_CORES,  /* the k-th processes of all GPUs, one group for each k */
-    PTO_GROUP_GPU,    /* the processes of one GPU */
+    PTO_GROUP_OWNERS,  /* one group: every process that holds user data */
+    PTO_GROUP_CORES,   /* the k-th processes of all GPUs, one group for each k */
+    PTO_GROUP_GPU,     /* the processes of one GPU */
+    PTO_GROUP_NODE,    /* the k-th processes of the GPUs of one node, one group for each node and k */
+    PTO_GROUP_LEADERS, /* one group: the first process of the first GPU of every node */
     PTO_GROUP_COUNT
 } pto_group_kind_t;
 
@@ -80,9 +82,11 @@ typedef struct {
     pto_role_t role;
     pto_space_t space;
     bool pageable;      /* host memory that is not pinned, as a library's own */
-    int64_t core_first; /* the cores of each GPU that hold one */
+    int64_t core_first; /* the cores of each GPU that hold one ... */
     int64_t core_count;
     pto_group_kind_t group; /* whose indices number the blocks and the holder */
+    int64_t held_stride;    /* > 1: ... if their index is a multiple of it */
+    int64_t user_stride; /* > 1: the user's own only where the index is a multiple of it, else a temporary */
     pto_blocks_t blocks;
     int64_t block_count;
     int64_t block_bytes; /* PTO_BLOCKS_EQUAL */
@@ -104,13 +108,20 @@ typedef enum {
 /* Which share of every block is meant, of `share_count` equal shares. */
 typedef enum { PTO_SHARE_ALL, PTO_SHARE_MINE, PTO_SHARE_PEERS, PTO_SHARE_KIND_COUNT } pto_share_t;
 
+/* Whose buffer a slice names. Others' buffers lie on the same node and are reached through shared memory. */
+typedef enum {
+    PTO_HOLDER_SELF,
+    PTO_HOLDER_OWNER, /* core 0 of the acting rank's GPU */
+    PTO_HOLDER_PEER,  /* the step's peer; a copy or reduction with peers is done for each of them */
+    PTO_HOLDER_COUNT
+} pto_holder_t;
+
 /* Blocks base + w, or base - w where reversed, modulo the block count: w = first .. first + run - 1, then
  * from first + stride on, and so on, below `until`; base = anchor + offset, rounded down to a multiple of
  * `align`. With parts > 0 the buffer's only block is cut into that many, and these count as the blocks. */
 typedef struct {
     int buffer;
-    bool
-        of_owner; /* the buffer of core 0 of the acting rank's GPU, reached through a shared device pointer */
+    pto_holder_t holder;
     pto_anchor_t anchor;
     pto_expr_t offset;
     pto_expr_t align; /* 0: none */
@@ -151,7 +162,8 @@ typedef enum {
     PTO_STEP_SEND,
     PTO_STEP_RECV,
     PTO_STEP_COPY,
-    PTO_STEP_REDUCE, /* target = target op source */
+    PTO_STEP_REDUCE, /* target = target op source; with a source of k times the target's bytes, all k pieces
+                      */
     PTO_STEP_SIGNAL,
     PTO_STEP_WAIT,
     PTO_STEP_COUNT
@@ -168,8 +180,9 @@ typedef struct {
     pto_peers_t peers;
     pto_slice_t source; /* send, copy, reduce */
     pto_slice_t target; /* recv, copy, reduce */
-    bool even_empty;    /* messages of no bytes are sent too, as MPI's pairwise exchange does */
-    int flag;           /* signal, wait */
+    bool fresh;      /* reduce: the target's own bytes don't count: target = the source's pieces combined */
+    bool even_empty; /* messages of no bytes are sent too, as MPI's pairwise exchange does */
+    int flag;        /* signal, wait */
 } pto_step_t;
 
 typedef enum { PTO_ORDER_SEQUENCE, PTO_ORDER_AT_ONCE, PTO_ORDER_COUNT } pto_order_t;
@@ -213,7 +226,7 @@ typedef struct {
     pto_implementation_t implementation;
     pto_split_t split;
     pto_datatype_t datatype;
-    int64_t bytes;              /* per destination, per message, or of allreduce's vector */
+    int64_t bytes;              /* per destination, per message, or of the vector */
     int64_t messages;           /* `messages` only */
     int64_t unique_bytes;       /* `messages` only; 0: all */
     const pto_counts_t *counts; /* alltoallv; NULL: equal */
@@ -285,6 +298,9 @@ int64_t pto_group_rank(const pto_plan_t *plan, const pto_group_t *group, int64_t
 /* Index of a rank in its group; -1 where it has none. */
 int64_t pto_group_index(const pto_plan_t *plan, const pto_group_t *group, int64_t rank);
 
+/* Members of a whole group of this kind. */
+pto_group_t pto_group_shape(const pto_layout_t *layout, pto_group_kind_t kind);
+
 int64_t pto_expr_value(pto_expr_t expr, int64_t k, int64_t core, int64_t peer);
 
 /* The rank whose memory a slice names. */
@@ -296,6 +312,10 @@ typedef bool (*pto_range_visit_t)(void *context, int64_t offset_bytes, int64_t b
 void pto_slice_visit(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action,
                      pto_range_visit_t visit, void *context);
 int64_t pto_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action);
+
+/* Whether a rank has the buffer, and whether what it has is the user's own rather than a temporary. */
+bool pto_buffer_holds(const pto_plan_t *plan, int buffer, int64_t rank);
+bool pto_buffer_is_users(const pto_plan_t *plan, int buffer, int64_t rank);
 
 /* Bytes of a whole buffer on a rank that holds it; 0 on others. */
 int64_t pto_buffer_bytes(const pto_plan_t *plan, int buffer, int64_t rank);

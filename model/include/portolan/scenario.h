@@ -18,7 +18,9 @@ typedef enum {
     PTO_COLLECTIVE_ALLREDUCE,
     PTO_COLLECTIVE_ALLTOALL,
     PTO_COLLECTIVE_ALLTOALLV,
-    PTO_COLLECTIVE_MESSAGES, /* n messages from each GPU to distinct GPUs of the next node */
+    PTO_COLLECTIVE_MESSAGES,  /* n messages from each GPU to distinct GPUs of the next node */
+    PTO_COLLECTIVE_REDUCE,    /* to owner 0 */
+    PTO_COLLECTIVE_BROADCAST, /* from owner 0 */
     PTO_COLLECTIVE_COUNT
 } pto_collective_t;
 
@@ -51,6 +53,14 @@ typedef enum {
     PTO_COUNTS_MATRIX, /* a CSV file of bytes, row i to column j */
     PTO_COUNTS_KIND_COUNT
 } pto_counts_kind_t;
+
+/* Whether the collective combines values, and whether it is of one vector: allreduce, reduce, broadcast. */
+static inline bool pto_collective_reduces(pto_collective_t collective) {
+    return collective == PTO_COLLECTIVE_ALLREDUCE || collective == PTO_COLLECTIVE_REDUCE;
+}
+static inline bool pto_collective_is_vector(pto_collective_t collective) {
+    return pto_collective_reduces(collective) || collective == PTO_COLLECTIVE_BROADCAST;
+}
 
 const char *pto_collective_name(pto_collective_t collective);
 const char *pto_implementation_name(pto_implementation_t implementation);

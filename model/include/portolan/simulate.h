@@ -28,10 +28,12 @@ extern "C" {
     X(COPY_H2D, "copy_h2d", "h2d", "GPU")                                                                    \
     X(COPY_D2H, "copy_d2h", "d2h", "GPU")                                                                    \
     X(COPY_D2D, "copy_d2d", "d2d", "GPU")                                                                    \
-    X(COPY_H2H, "copy_h2h", "h2h", "GPU")
+    X(COPY_H2H, "copy_h2h", "h2h", "GPU")                                                                    \
+    X(PEER_IN, "peer_in", "in", "GPU")                                                                       \
+    X(PEER_OUT, "peer_out", "out", "GPU")
 
-/* In the order of pto_copy_kind_t where they are copies. A rank's local work is its copies, reductions and
- * the flags it waits for. */
+/* In the order of pto_copy_kind_t where they are copies; copies between two GPUs are on the link of the one
+ * whose memory others use. A rank's local work is its copies, reductions and the flags it waits for. */
 typedef enum {
 #define PTO_RESOURCE_ENUM(name, text, short_text, owner) PTO_RESOURCE_##name,
     PTO_RESOURCE_TABLE(PTO_RESOURCE_ENUM)

@@ -21,8 +21,9 @@ typedef struct {
     int64_t core_first; /* the cores that run it, each k-th core in its own group where these are
                            PTO_GROUP_CORES */
     int64_t core_count;
-    int in;  /* alltoall(v): n blocks, block j goes to member j */
-    int out; /* alltoall(v): n blocks, block i came from member i; allreduce: the vector, reduced in place */
+    int in;       /* alltoall(v): n blocks, block j goes to member j */
+    int out;      /* alltoall(v): n blocks, block i came from member i; else the vector, in place: allreduced,
+                     reduced      to member 0 (the others' are then anything) or broadcast from it */
     int64_t deal; /* > 1: only the shifts that are the core modulo `deal` carry bytes */
 } pto_exchange_t;
 
@@ -31,6 +32,7 @@ struct pto_algorithm {
     const char *summary;
     unsigned collectives; /* bits 1 << pto_collective_t */
     bool relays;          /* members pass on blocks that are not their own */
+    bool direct;          /* stands for none, in strategies that have no collective inside; `build` is NULL */
     void (*build)(pto_builder_t *builder, const pto_exchange_t *exchange);
 };
 
@@ -38,11 +40,20 @@ struct pto_strategy {
     const char *name;
     const char *summary;
     unsigned collectives;
-    bool splits; /* several processes of a GPU take part, so owners_per_gpu must be 1 and cores_per_gpu 2 or
-                    more */
+    bool splits;  /* several processes of a GPU take part, so owners_per_gpu must be 1 and cores_per_gpu 2 or
+                     more */
+    bool direct;  /* has no collective inside, so goes with the algorithm `direct` alone */
+    bool leaders; /* the collective inside is among one process a node */
     pto_space_t collective_space; /* where the data lies during the inner collective */
+    pto_status_t (*applicable)(const pto_request_t *request,
+                               pto_error_t *err); /* what else it needs; or NULL */
     void (*build)(pto_builder_t *builder, const pto_request_t *request);
 };
+
+/* The collectives, as bits, that a strategy and an algorithm serve together. */
+static inline unsigned pto_strategy_with(const pto_strategy_t *strategy, const pto_algorithm_t *algorithm) {
+    return strategy->direct == algorithm->direct ? strategy->collectives & algorithm->collectives : 0;
+}
 
 int pto_strategy_count(void);
 const pto_strategy_t *pto_strategy_at(int index);

@@ -1,0 +1,10 @@
+/* No algorithm: what goes with strategies that move the data themselves, without a collective inside. */
+#include "algorithms.h"
+
+const pto_algorithm_t pto_algorithm_direct = {
+    .name = "direct",
+    .summary = "none: the strategy does it all itself, as gsb and btb do",
+    .collectives =
+        1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST,
+    .direct = true,
+};

@@ -1,0 +1,174 @@
+/* btb, the binomial tree over GPU shared buffers: every second process has a buffer in its device memory into
+ * which its children in the tree copy by CUDA IPC, and from which they read on the way back; flags in host
+ * memory say which level of the tree a buffer is at (Faraji and Afsahi, "GPU-Aware Intranode MPI_Allreduce",
+ * EuroMPI/ASIA 2014, section 3.2; Faraji's thesis, section 3.2.2).
+ *
+ * A buffer has two places: what its process has reduced so far, and what the child of the level at hand
+ * brings. What is passed down has a buffer of its own, for the reason that gsb's result has. */
+#include "inside.h"
+
+typedef struct {
+    pto_builder_t *builder;
+    const pto_exchange_t *who;
+    int tree; /* two vectors: one's own and the child's */
+    int into;
+    int64_t rounds;
+} up_t;
+
+static pto_slice_t place(int buffer, int64_t index) {
+    pto_slice_t slice = pto_slice_block(buffer, PTO_ANCHOR_ABSOLUTE);
+    slice.offset = pto_constant(index);
+    return slice;
+}
+
+static pto_step_t lower(const pto_exchange_t *who, pto_expr_t distance) {
+    return pto_build_tree_ends(PTO_STEP_COPY, who, true, distance);
+}
+
+static pto_step_t upper(const pto_exchange_t *who, pto_expr_t distance) {
+    return pto_build_tree_ends(PTO_STEP_COPY, who, false, distance);
+}
+
+/* The upper ends of a level combine both places; the root at the last level into where the result shall be.
+ */
+static void build_reduce(const up_t *up, pto_expr_t distance, bool last) {
+    pto_build_stage(up->builder, "reduce", PTO_ORDER_SEQUENCE);
+    pto_step_t step = upper(up->who, distance);
+    step.kind = PTO_STEP_REDUCE;
+    step.peers.kind = PTO_PEERS_NONE;
+    step.fresh = last;
+    step.source = last ? pto_slice_all(up->builder, up->tree) : place(up->tree, 1);
+    step.target = last ? pto_slice_all(up->builder, up->into) : place(up->tree, 0);
+    pto_build_step(up->builder, step);
+}
+
+/* The lowest level: children copy their input up, while those with a buffer place theirs in it. */
+static void build_entry(const up_t *up, int source) {
+    pto_expr_t one = pto_constant(1);
+    pto_build_stage(up->builder, "enter the tree", PTO_ORDER_SEQUENCE);
+    pto_step_t own = pto_step_of(PTO_STEP_COPY, up->who);
+    own.who_stride = pto_constant(2);
+    own.source = pto_slice_all(up->builder, source);
+    own.target = place(up->tree, 0);
+    pto_build_step(up->builder, own);
+    pto_step_t child = lower(up->who, one);
+    child.source = own.source;
+    child.target = place(up->tree, 1);
+    child.target.holder = PTO_HOLDER_PEER;
+    pto_build_step(up->builder, child);
+    pto_inside_flag(up->builder, "copied", lower(up->who, one), upper(up->who, one));
+    build_reduce(up, one, up->rounds == 1);
+}
+
+/* A child waits until its parent has come to this level. */
+static void build_level(const up_t *up, pto_expr_t distance, bool last) {
+    pto_inside_flag(up->builder, "at this level", upper(up->who, distance), lower(up->who, distance));
+    pto_build_stage(up->builder, "up the tree", PTO_ORDER_SEQUENCE);
+    pto_step_t child = lower(up->who, distance);
+    child.source = place(up->tree, 0);
+    child.target = place(up->tree, 1);
+    child.target.holder = PTO_HOLDER_PEER;
+    pto_build_step(up->builder, child);
+    pto_inside_flag(up->builder, "copied", lower(up->who, distance), upper(up->who, distance));
+    build_reduce(up, distance, last);
+}
+
+static int reduce(pto_builder_t *builder, const pto_exchange_t *who, int source, int into, pto_runs_t runs) {
+    up_t up = {.builder = builder, .who = who, .into = into, .rounds = pto_log2_ceil(who->n)};
+    up.tree = pto_inside_buffer(builder, who, source, "tree", 2, 2);
+    if (into < 0)
+        up.into = pto_inside_buffer(builder, who, source, "passed", 1, 2);
+    pto_expr_t one = pto_constant(1);
+    if (runs == PTO_RUNS_LOOSE)
+        pto_inside_flag(builder, "tree free", upper(who, one), lower(who, one));
+    build_entry(&up, source);
+    if (up.rounds > 2) {
+        pto_build_loop(builder, 1, up.rounds - 1, true);
+        build_level(&up, pto_power(1), false);
+        pto_build_end(builder);
+    }
+    if (up.rounds > 1)
+        build_level(&up, pto_constant((int64_t)1 << (up.rounds - 1)), true);
+    return up.into;
+}
+
+/* Children tell all their parents first, and only then do these wait: no chain of flags. */
+static void build_release(pto_builder_t *builder, const pto_exchange_t *who) {
+    int flag = pto_build_flag(builder, "passed free");
+    pto_step_t signal = lower(who, pto_power(1)), wait = upper(who, pto_power(1));
+    signal.kind = PTO_STEP_SIGNAL;
+    wait.kind = PTO_STEP_WAIT;
+    signal.flag = wait.flag = flag;
+    for (int i = 0; i < 2; i++) {
+        pto_build_loop(builder, 0, pto_log2_ceil(who->n), true);
+        pto_build_stage(builder, "passed free", PTO_ORDER_SEQUENCE);
+        pto_build_step(builder, i ? wait : signal);
+        pto_build_end(builder);
+    }
+}
+
+/* Processes with children read what they pass on into their own buffer, the others into the target. */
+static void build_down(pto_builder_t *builder, const pto_exchange_t *who, int passed, int target) {
+    int64_t rounds = pto_log2_ceil(who->n);
+    if (rounds > 1) {
+        pto_expr_t halving = pto_inverse_power((int64_t)1 << (rounds - 1));
+        pto_build_loop(builder, 0, rounds - 1, true);
+        pto_inside_flag(builder, "complete", upper(who, halving), lower(who, halving));
+        pto_build_stage(builder, "down the tree", PTO_ORDER_SEQUENCE);
+        pto_step_t child = lower(who, halving);
+        child.source = child.target = pto_slice_all(builder, passed);
+        child.source.holder = PTO_HOLDER_PEER;
+        pto_build_step(builder, child);
+        pto_build_end(builder);
+    }
+    pto_expr_t one = pto_constant(1);
+    pto_inside_flag(builder, "complete", upper(who, one), lower(who, one));
+    pto_build_stage(builder, "copy out", PTO_ORDER_SEQUENCE);
+    pto_step_t own = pto_step_of(PTO_STEP_COPY, who);
+    own.who_stride = pto_constant(2);
+    own.source = pto_slice_all(builder, passed);
+    own.target = pto_slice_all(builder, target);
+    pto_build_step(builder, own);
+    pto_step_t leaf = lower(who, one);
+    leaf.source = own.source;
+    leaf.source.holder = PTO_HOLDER_PEER;
+    leaf.target = own.target;
+    pto_build_step(builder, leaf);
+}
+
+static void broadcast(pto_builder_t *builder, const pto_exchange_t *who, int source, int target,
+                      pto_runs_t runs) {
+    const pto_buffer_t *held = pto_builder_buffer(builder, source);
+    bool in_tree = runs == PTO_RUNS_ORDERED && held->role == PTO_ROLE_TEMPORARY && held->held_stride == 2 &&
+                   held->group == pto_builder_group(builder, who->group)->kind;
+    if (runs == PTO_RUNS_LOOSE)
+        build_release(builder, who);
+    int passed = source;
+    if (!in_tree) {
+        passed = pto_inside_buffer(builder, who, source, "passed", 1, 2);
+        pto_step_t root = pto_step_of(PTO_STEP_COPY, who);
+        root.who_until = pto_constant(1);
+        root.source = pto_slice_all(builder, source);
+        root.target = pto_slice_all(builder, passed);
+        pto_build_stage(builder, "share", PTO_ORDER_SEQUENCE);
+        pto_build_step(builder, root);
+    }
+    build_down(builder, who, passed, target);
+}
+
+const pto_inside_t pto_inside_btb = {.reduce = reduce, .broadcast = broadcast};
+
+static void build(pto_builder_t *builder, const pto_request_t *request) {
+    pto_inside_build(builder, request, &pto_inside_btb);
+}
+
+const pto_strategy_t pto_strategy_btb = {
+    .name = "btb",
+    .summary = "a node's processes copy up and down a binomial tree of buffers on every second one's GPU",
+    .collectives =
+        1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST,
+    .direct = true,
+    .collective_space = PTO_SPACE_GPU,
+    .applicable = pto_inside_applicable,
+    .build = build,
+};

@@ -1,0 +1,87 @@
+/* gsb, the GPU shared buffer: all processes copy by CUDA IPC into one buffer in the root's device memory and
+ * say so by flags in host memory; the root reduces what it has got in one kernel and raises the completion
+ * flag; all copy the result out (Faraji and Afsahi, "GPU-Aware Intranode MPI_Allreduce", EuroMPI/ASIA 2014,
+ * section 3.1; Faraji's thesis, section 3.2.1).
+ *
+ * The result has a place of its own, apart from the inputs': whoever writes it in the next run has by then
+ * heard from everybody that read it in this one. The flags count runs (docs/executing.md), so none is ever
+ * stale. */
+#include "inside.h"
+
+static int reduce(pto_builder_t *builder, const pto_exchange_t *who, int source, int into, pto_runs_t runs) {
+    int gathered = pto_inside_buffer(builder, who, source, "gathered", who->n, who->n);
+    if (into < 0)
+        into = pto_inside_buffer(builder, who, source, "result", 1, who->n);
+    if (runs == PTO_RUNS_LOOSE)
+        pto_inside_flag(builder, "inputs free", pto_inside_root(PTO_STEP_SIGNAL, who),
+                        pto_inside_others(PTO_STEP_WAIT, who));
+
+    pto_build_stage(builder, "gather", PTO_ORDER_SEQUENCE);
+    pto_step_t own = pto_inside_root(PTO_STEP_COPY, who);
+    own.peers.kind = PTO_PEERS_NONE;
+    own.source = pto_slice_all(builder, source);
+    own.target = pto_slice_block(gathered, PTO_ANCHOR_ME);
+    pto_build_step(builder, own);
+    pto_step_t others = pto_inside_others(PTO_STEP_COPY, who);
+    others.source = own.source;
+    others.target = own.target;
+    others.target.holder = PTO_HOLDER_PEER;
+    pto_build_step(builder, others);
+    pto_inside_flag(builder, "copied", pto_inside_others(PTO_STEP_SIGNAL, who),
+                    pto_inside_root(PTO_STEP_WAIT, who));
+
+    pto_build_stage(builder, "reduce", PTO_ORDER_SEQUENCE);
+    pto_step_t combine = own;
+    combine.kind = PTO_STEP_REDUCE;
+    combine.fresh = true;
+    combine.source = pto_slice_all(builder, gathered);
+    combine.target = pto_slice_all(builder, into);
+    pto_build_step(builder, combine);
+    return into;
+}
+
+/* A result that lies in the root's shared memory already is read there. The user's own is copied there first,
+ * and so is what the next run may write before all have read it. */
+static void broadcast(pto_builder_t *builder, const pto_exchange_t *who, int source, int target,
+                      pto_runs_t runs) {
+    pto_step_t root = pto_inside_root(PTO_STEP_COPY, who);
+    root.peers.kind = PTO_PEERS_NONE;
+    root.source = pto_slice_all(builder, source);
+    if (runs == PTO_RUNS_LOOSE)
+        pto_inside_flag(builder, "result free", pto_inside_others(PTO_STEP_SIGNAL, who),
+                        pto_inside_root(PTO_STEP_WAIT, who));
+    if (runs == PTO_RUNS_LOOSE || pto_builder_buffer(builder, source)->role != PTO_ROLE_TEMPORARY) {
+        int result = pto_inside_buffer(builder, who, source, "result", 1, who->n);
+        root.target = pto_slice_all(builder, result);
+        pto_build_stage(builder, "share", PTO_ORDER_SEQUENCE);
+        pto_build_step(builder, root);
+        root.source = root.target;
+    }
+    pto_inside_flag(builder, "complete", pto_inside_root(PTO_STEP_SIGNAL, who),
+                    pto_inside_others(PTO_STEP_WAIT, who));
+    pto_build_stage(builder, "copy out", PTO_ORDER_SEQUENCE);
+    root.target = pto_slice_all(builder, target);
+    pto_build_step(builder, root);
+    pto_step_t others = pto_inside_others(PTO_STEP_COPY, who);
+    others.source = root.source;
+    others.source.holder = PTO_HOLDER_PEER;
+    others.target = root.target;
+    pto_build_step(builder, others);
+}
+
+const pto_inside_t pto_inside_gsb = {.reduce = reduce, .broadcast = broadcast};
+
+static void build(pto_builder_t *builder, const pto_request_t *request) {
+    pto_inside_build(builder, request, &pto_inside_gsb);
+}
+
+const pto_strategy_t pto_strategy_gsb = {
+    .name = "gsb",
+    .summary = "a node's processes copy into a buffer on the root's GPU, which reduces; all copy out",
+    .collectives =
+        1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST,
+    .direct = true,
+    .collective_space = PTO_SPACE_GPU,
+    .applicable = pto_inside_applicable,
+    .build = build,
+};

@@ -1,0 +1,215 @@
+/* Hierarchical collectives (Faraji's thesis, chapter 4): the processes of each GPU reduce to their first one,
+ * these leaders of the GPUs reduce to the node's, the nodes' leaders run the collective among themselves, and
+ * the result is broadcast back the same way. A reduce ends at the leaders' collective, a broadcast begins
+ * with it. Inside the GPU and between the node's GPUs it goes by gsb or btb, which gives four strategies,
+ * named by the one and then the other.
+ *
+ * A level with one member falls away. Of strategies that would then be the same, only the one with gsb in its
+ * place applies, so that no route is listed twice. */
+#include "inside.h"
+
+typedef struct {
+    pto_builder_t *builder;
+    const pto_request_t *request;
+    const pto_inside_t *inside_gpu;
+    const pto_inside_t *between_gpus;
+    pto_user_t user;
+    pto_exchange_t gpu;
+    pto_exchange_t node;
+    pto_exchange_t leaders;
+    pto_runs_t runs;
+} levels_t;
+
+/* Whether the level has anybody to work with. */
+static bool is_level(const pto_exchange_t *who) { return who->n > 1; }
+
+static levels_t make_levels(pto_builder_t *builder, const pto_request_t *request) {
+    const pto_layout_t *layout = &request->layout;
+    bool ordered = request->collective == PTO_COLLECTIVE_ALLREDUCE;
+    return (levels_t){.builder = builder,
+                      .request = request,
+                      .user = pto_route_user(builder, request),
+                      .gpu = {.group = pto_build_group(builder, PTO_GROUP_GPU, 0),
+                              .n = layout->owners_per_gpu,
+                              .core_count = layout->owners_per_gpu},
+                      .node = {.group = pto_build_group(builder, PTO_GROUP_NODE, 0),
+                               .n = layout->gpus_per_node,
+                               .core_count = 1},
+                      .leaders = {.group = pto_build_group(builder, PTO_GROUP_LEADERS, 0),
+                                  .n = layout->nodes,
+                                  .core_count = 1},
+                      .runs = ordered ? PTO_RUNS_ORDERED : PTO_RUNS_LOOSE};
+}
+
+/* A copy by the leaders below `n`. */
+static void copy_at_leaders(const levels_t *levels, const char *name, int64_t n, int source, int target) {
+    pto_exchange_t who = levels->leaders;
+    who.n = n;
+    pto_route_copy_of(levels->builder, name, &who, pto_slice_all(levels->builder, source),
+                      pto_slice_all(levels->builder, target));
+}
+
+static void build_among_leaders(const levels_t *levels, int vector) {
+    pto_exchange_t exchange = levels->leaders;
+    exchange.in = exchange.out = vector;
+    pto_build_exchange(levels->builder, levels->request, &exchange);
+}
+
+/* Up to the nodes' leaders; where each GPU's result is, and each node's. With one node a reduce is done then.
+ */
+static void build_up(const levels_t *levels, int *of_gpu, int *of_node) {
+    int last = levels->request->collective == PTO_COLLECTIVE_REDUCE && !is_level(&levels->leaders)
+                   ? levels->user.out
+                   : -1;
+    *of_gpu = levels->user.in;
+    if (is_level(&levels->gpu))
+        *of_gpu = levels->inside_gpu->reduce(levels->builder, &levels->gpu, levels->user.in,
+                                             is_level(&levels->node) ? -1 : last, levels->runs);
+    *of_node = *of_gpu;
+    if (is_level(&levels->node))
+        *of_node = levels->between_gpus->reduce(levels->builder, &levels->node, *of_gpu, last, levels->runs);
+}
+
+/* Down from the nodes' leaders, over a vector at each GPU's. */
+static void build_down(const levels_t *levels, int of_gpu, int of_node) {
+    if (is_level(&levels->node))
+        levels->between_gpus->broadcast(levels->builder, &levels->node, of_node,
+                                        is_level(&levels->gpu) ? of_gpu : levels->user.out, levels->runs);
+    if (is_level(&levels->gpu))
+        levels->inside_gpu->broadcast(levels->builder, &levels->gpu,
+                                      is_level(&levels->node) ? of_gpu : of_node, levels->user.out,
+                                      levels->runs);
+}
+
+static void build_reduce(const levels_t *levels) {
+    int of_gpu, of_node;
+    build_up(levels, &of_gpu, &of_node);
+    if (!is_level(&levels->leaders))
+        return;
+    build_among_leaders(levels, of_node);
+    copy_at_leaders(levels, "copy out", 1, of_node, levels->user.out);
+}
+
+static void build_broadcast(const levels_t *levels) {
+    int of_node = levels->user.in, of_gpu = -1;
+    if (is_level(&levels->leaders)) {
+        of_node = pto_inside_buffer(levels->builder, &levels->leaders, levels->user.in, "of node", 1, 1);
+        copy_at_leaders(levels, "place input", 1, levels->user.in, of_node);
+        build_among_leaders(levels, of_node);
+    }
+    if (is_level(&levels->node) && is_level(&levels->gpu))
+        of_gpu = pto_inside_buffer(levels->builder, &levels->node, levels->user.in, "of GPU", 1, 1);
+    build_down(levels, of_gpu, of_node);
+}
+
+static void build_allreduce(const levels_t *levels) {
+    int of_gpu, of_node;
+    build_up(levels, &of_gpu, &of_node);
+    if (is_level(&levels->leaders))
+        build_among_leaders(levels, of_node);
+    build_down(levels, of_gpu, of_node);
+}
+
+static void build(pto_builder_t *builder, const pto_request_t *request, const pto_inside_t *inside_gpu,
+                  const pto_inside_t *between_gpus) {
+    levels_t levels = make_levels(builder, request);
+    levels.inside_gpu = inside_gpu;
+    levels.between_gpus = between_gpus;
+    if (request->collective == PTO_COLLECTIVE_REDUCE)
+        build_reduce(&levels);
+    else if (request->collective == PTO_COLLECTIVE_BROADCAST)
+        build_broadcast(&levels);
+    else
+        build_allreduce(&levels);
+}
+
+static void build_gsb_gsb(pto_builder_t *builder, const pto_request_t *request) {
+    build(builder, request, &pto_inside_gsb, &pto_inside_gsb);
+}
+
+static void build_gsb_btb(pto_builder_t *builder, const pto_request_t *request) {
+    build(builder, request, &pto_inside_gsb, &pto_inside_btb);
+}
+
+static void build_btb_gsb(pto_builder_t *builder, const pto_request_t *request) {
+    build(builder, request, &pto_inside_btb, &pto_inside_gsb);
+}
+
+static void build_btb_btb(pto_builder_t *builder, const pto_request_t *request) {
+    build(builder, request, &pto_inside_btb, &pto_inside_btb);
+}
+
+static pto_status_t any_applicable(const pto_request_t *request, pto_error_t *err) {
+    if (request->layout.owners_per_gpu > 1 || request->layout.gpus_per_node > 1)
+        return PTO_OK;
+    return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                         "%s shares memory inside nodes, and each has one process that holds data",
+                         request->strategy->name);
+}
+
+/* With one process a GPU there is nothing inside it that btb could do differently. */
+static pto_status_t needs_owners(const pto_request_t *request, pto_error_t *err) {
+    if (request->layout.owners_per_gpu > 1)
+        return any_applicable(request, err);
+    return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                         "%s uses a tree inside each GPU, where one process holds data (owners_per_gpu: 1)",
+                         request->strategy->name);
+}
+
+static pto_status_t needs_gpus(const pto_request_t *request, pto_error_t *err) {
+    if (request->layout.gpus_per_node > 1)
+        return any_applicable(request, err);
+    return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                         "%s uses a tree between the GPUs of a node, which has one (gpus_per_node: 1)",
+                         request->strategy->name);
+}
+
+static pto_status_t needs_both(const pto_request_t *request, pto_error_t *err) {
+    pto_status_t status = needs_owners(request, err);
+    return status == PTO_OK ? needs_gpus(request, err) : status;
+}
+
+const pto_strategy_t pto_strategy_gsb_gsb = {
+    .name = "gsb_gsb",
+    .summary =
+        "hierarchical: shared buffers inside each GPU and between a node's; leaders of nodes in between",
+    .collectives =
+        1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST,
+    .leaders = true,
+    .collective_space = PTO_SPACE_GPU,
+    .applicable = any_applicable,
+    .build = build_gsb_gsb,
+};
+
+const pto_strategy_t pto_strategy_gsb_btb = {
+    .name = "gsb_btb",
+    .summary = "hierarchical: a shared buffer inside each GPU, a tree between a node's",
+    .collectives =
+        1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST,
+    .leaders = true,
+    .collective_space = PTO_SPACE_GPU,
+    .applicable = needs_gpus,
+    .build = build_gsb_btb,
+};
+
+const pto_strategy_t pto_strategy_btb_gsb = {
+    .name = "btb_gsb",
+    .summary = "hierarchical: a tree inside each GPU, a shared buffer between a node's",
+    .collectives =
+        1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST,
+    .leaders = true,
+    .collective_space = PTO_SPACE_GPU,
+    .applicable = needs_owners,
+    .build = build_btb_gsb,
+};
+
+const pto_strategy_t pto_strategy_btb_btb = {
+    .name = "btb_btb",
+    .summary = "hierarchical: trees inside each GPU and between a node's",
+    .collectives =
+        1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST,
+    .leaders = true,
+    .collective_space = PTO_SPACE_GPU,
+    .applicable = needs_both,
+    .build = build_btb_btb,
+};

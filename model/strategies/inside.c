@@ -1,0 +1,76 @@
+/* Pieces of what processes of one node do by memory that they share. */
+#include "inside.h"
+
+int pto_inside_buffer(pto_builder_t *builder, const pto_exchange_t *who, int like, const char *name,
+                      int64_t blocks, int64_t stride) {
+    pto_buffer_t buffer = *pto_builder_buffer(builder, like);
+    buffer.name = name;
+    buffer.role = PTO_ROLE_TEMPORARY;
+    buffer.core_first = who->core_first;
+    buffer.core_count = who->core_count;
+    buffer.group = pto_builder_group(builder, who->group)->kind;
+    buffer.held_stride = stride;
+    buffer.user_stride = 0;
+    buffer.block_count = blocks;
+    return pto_build_buffer(builder, buffer);
+}
+
+void pto_inside_flag(pto_builder_t *builder, const char *name, pto_step_t signal, pto_step_t wait) {
+    int flag = pto_build_flag(builder, name);
+    signal.kind = PTO_STEP_SIGNAL;
+    signal.flag = flag;
+    wait.kind = PTO_STEP_WAIT;
+    wait.flag = flag;
+    pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
+    pto_build_step(builder, signal);
+    pto_build_step(builder, wait);
+}
+
+static pto_peers_t indices(int64_t first, int64_t until) {
+    return (pto_peers_t){.kind = PTO_PEERS_INDEX,
+                         .first = pto_constant(first),
+                         .stride = pto_constant(1),
+                         .until = pto_constant(until)};
+}
+
+pto_step_t pto_inside_root(pto_step_kind_t kind, const pto_exchange_t *who) {
+    pto_step_t step = pto_step_of(kind, who);
+    step.who_until = pto_constant(1);
+    step.peers = indices(1, who->n);
+    return step;
+}
+
+pto_step_t pto_inside_others(pto_step_kind_t kind, const pto_exchange_t *who) {
+    pto_step_t step = pto_step_of(kind, who);
+    step.who_first = pto_constant(1);
+    step.peers = indices(0, 1);
+    return step;
+}
+
+void pto_inside_build(pto_builder_t *builder, const pto_request_t *request, const pto_inside_t *inside) {
+    pto_user_t user = pto_route_user(builder, request);
+    pto_exchange_t who = {.group = user.owners,
+                          .n = pto_layout_owner_count(&request->layout),
+                          .core_count = request->layout.owners_per_gpu};
+    if (request->collective == PTO_COLLECTIVE_REDUCE) {
+        inside->reduce(builder, &who, user.in, user.out, PTO_RUNS_LOOSE);
+    } else if (request->collective == PTO_COLLECTIVE_BROADCAST) {
+        inside->broadcast(builder, &who, user.in, user.out, PTO_RUNS_LOOSE);
+    } else {
+        int reduced = inside->reduce(builder, &who, user.in, -1, PTO_RUNS_ORDERED);
+        inside->broadcast(builder, &who, reduced, user.out, PTO_RUNS_ORDERED);
+    }
+}
+
+pto_status_t pto_inside_applicable(const pto_request_t *request, pto_error_t *err) {
+    const pto_layout_t *layout = &request->layout;
+    if (layout->nodes > 1)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "%s shares GPU memory, which ends at the node, and the layout has %lld nodes",
+                             request->strategy->name, (long long)layout->nodes);
+    if (pto_layout_owner_count(layout) == 1)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "%s needs several processes that hold data, and there is only one",
+                             request->strategy->name);
+    return PTO_OK;
+}

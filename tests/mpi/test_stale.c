@@ -1,0 +1,140 @@
+/* Runs back to back on data that change in each: nobody may ever read what an earlier run left behind in
+ * memory that processes share. No barrier and no delay stands between runs, so processes drift as far apart
+ * as the plan lets them.
+ *
+ *   mpirun -n 8 test_stale COUNT [DEVICE]     COUNT runs of each plan; the processes are a multiple of 4 */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "portolan/exec.h"
+#include "portolan/strategy.h"
+
+enum { ELEMENTS = 5 };
+
+typedef struct {
+    const char *strategy;
+    const char *algorithm;
+    pto_collective_t collective;
+    int64_t nodes;
+} plan_t;
+
+static const plan_t plans[] = {
+    {"gsb", "direct", PTO_COLLECTIVE_ALLREDUCE, 1},
+    {"gsb", "direct", PTO_COLLECTIVE_REDUCE, 1},
+    {"gsb", "direct", PTO_COLLECTIVE_BROADCAST, 1},
+    {"btb", "direct", PTO_COLLECTIVE_ALLREDUCE, 1},
+    {"btb", "direct", PTO_COLLECTIVE_REDUCE, 1},
+    {"btb", "direct", PTO_COLLECTIVE_BROADCAST, 1},
+    {"gsb_btb", "ring", PTO_COLLECTIVE_ALLREDUCE, 2},
+    {"btb_gsb", "recursive_doubling", PTO_COLLECTIVE_ALLREDUCE, 2},
+    {"btb_btb", "binomial", PTO_COLLECTIVE_REDUCE, 2},
+    {"gsb_gsb", "linear", PTO_COLLECTIVE_BROADCAST, 2},
+};
+
+_Noreturn static void die(const plan_t *plan, int64_t run, const char *what) {
+    fprintf(stderr, "test_stale: %s, %s, run %lld: %s\n", plan->strategy,
+            pto_collective_name(plan->collective), (long long)run, what);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+    abort();
+}
+
+static int32_t value(int64_t run, int64_t owner, int64_t i) {
+    return (int32_t)(run % 1000003 * 97 + owner * 13 + i);
+}
+
+static int32_t wanted(const plan_t *plan, int64_t run, int64_t owners, int64_t i) {
+    uint32_t sum = 0;
+    int64_t from = plan->collective == PTO_COLLECTIVE_BROADCAST ? 1 : owners;
+    for (int64_t owner = 0; owner < from; owner++)
+        sum += (uint32_t)value(run, owner, i);
+    return (int32_t)sum;
+}
+
+/* What the process holds: on the device, and in host memory to fill and look at. */
+typedef struct {
+    const pto_device_t *device;
+    pto_exec_t *exec;
+    void *stream;
+    void *in;
+    void *out;
+    int64_t owner;
+    int64_t owners;
+} process_t;
+
+static void copy(const plan_t *plan, const process_t *process, void *target, const void *source) {
+    pto_error_t err = {0};
+    size_t bytes = ELEMENTS * sizeof(int32_t);
+    pto_move_t move = {target, source, bytes, 1, bytes, bytes};
+    if (process->device->copy(&move, process->stream, &err) != PTO_OK ||
+        process->device->finish(process->stream, &err) != PTO_OK)
+        die(plan, -1, err.message);
+}
+
+static void run_once(const plan_t *plan, const process_t *process, int64_t run) {
+    int32_t host[ELEMENTS];
+    pto_error_t err = {0};
+    for (int64_t i = 0; i < ELEMENTS; i++)
+        host[i] = value(run, process->owner, i);
+    copy(plan, process, process->in, host);
+    if (pto_exec_run(process->exec, &err) != PTO_OK)
+        die(plan, run, err.message);
+    if (plan->collective == PTO_COLLECTIVE_REDUCE && process->owner > 0)
+        return;
+    copy(plan, process, host, process->out);
+    for (int64_t i = 0; i < ELEMENTS; i++)
+        if (host[i] != wanted(plan, run, process->owners, i))
+            die(plan, run,
+                host[i] == wanted(plan, run - 1, process->owners, i) ? "the result of the run before"
+                                                                     : "a wrong result");
+}
+
+static void run_plan(const plan_t *plan, const pto_device_t *device, int size, int64_t count) {
+    pto_request_t request = {.layout = {plan->nodes, size / 2 / plan->nodes, 2, 2, 1},
+                             .collective = plan->collective,
+                             .datatype = PTO_DATATYPE_INT32,
+                             .bytes = ELEMENTS * sizeof(int32_t)};
+    pto_exec_options_t options = {
+        .placement = PTO_PLACEMENT_IDENTITY, .own_algorithms = true, .timeout_s = 60};
+    process_t process = {.device = device, .owners = size};
+    pto_plan_t *made = NULL;
+    pto_error_t err = {0};
+    if (pto_strategy_find(plan->strategy, &request.strategy, &err) != PTO_OK ||
+        pto_algorithm_find(plan->algorithm, plan->collective, &request.algorithm, &err) != PTO_OK ||
+        pto_plan_create(&request, &made, &err) != PTO_OK ||
+        pto_exec_place(&request.layout, MPI_COMM_WORLD, &options, &process.owner, &err) != PTO_OK ||
+        device->select(process.owner / 2, &err) != PTO_OK ||
+        device->stream_create(&process.stream, &err) != PTO_OK ||
+        device->allocate((size_t)request.bytes, &process.in, &err) != PTO_OK ||
+        device->allocate((size_t)request.bytes, &process.out, &err) != PTO_OK ||
+        pto_exec_create(made, MPI_COMM_WORLD, device, process.in, process.out, PTO_OP_SUM, &options,
+                        &process.exec, &err) != PTO_OK)
+        die(plan, -1, err.message);
+    for (int64_t run = 1; run <= count; run++)
+        run_once(plan, &process, run);
+    pto_exec_destroy(process.exec);
+    device->release(process.in, NULL);
+    device->release(process.out, NULL);
+    device->stream_destroy(process.stream, NULL);
+    pto_plan_destroy(made);
+}
+
+int main(int argc, char **argv) {
+    int given, rank, size;
+    const pto_device_t *device = NULL;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &given);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    int64_t count = argc > 1 ? atoll(argv[1]) : 100;
+    if (size % 4 || pto_device_find(argc > 2 ? argv[2] : "host", &device, NULL) != PTO_OK)
+        return 2;
+    for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
+        if (plans[i].nodes > 1 && !device->mpi_reaches())
+            continue; /* their leaders send from the device's memory */
+        run_plan(&plans[i], device, size, count);
+        if (rank == 0)
+            printf("test_stale: %s by %s: %lld runs, none stale\n", pto_collective_name(plans[i].collective),
+                   plans[i].strategy, (long long)count);
+    }
+    MPI_Finalize();
+    return 0;
+}

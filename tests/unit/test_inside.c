@@ -1,0 +1,490 @@
+/* Strategies inside the node: what keeps their runs apart is proved necessary, and their prices are those of
+ * the formulas that their steps add up to. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "plan_internal.h"
+#include "portolan/check.h"
+#include "portolan/pick.h"
+#include "portolan/price.h"
+#include "portolan/simulate.h"
+#include "portolan/strategy.h"
+
+/* --- plans, and how to break them -------------------------------------------------------------------------
+ */
+
+static pto_request_t ask(pto_collective_t collective, const char *strategy, pto_layout_t layout) {
+    pto_request_t request = {
+        .layout = layout, .collective = collective, .datatype = PTO_DATATYPE_FLOAT, .bytes = 1000};
+    assert_int_equal(pto_strategy_find(strategy, &request.strategy, NULL), PTO_OK);
+    const char *algorithm = request.strategy->direct                 ? "direct"
+                            : collective == PTO_COLLECTIVE_ALLREDUCE ? "ring"
+                                                                     : "binomial";
+    assert_int_equal(pto_algorithm_find(algorithm, collective, &request.algorithm, NULL), PTO_OK);
+    return request;
+}
+
+static pto_plan_t *made(pto_collective_t collective, const char *strategy, pto_layout_t layout) {
+    pto_request_t request = ask(collective, strategy, layout);
+    pto_plan_t *plan = NULL;
+    pto_error_t err = {0};
+    if (pto_plan_create(&request, &plan, &err) != PTO_OK)
+        fail_msg("%s", err.message);
+    return plan;
+}
+
+static const pto_layout_t four_gpus = {1, 4, 1, 1, 4}, one_gpu = {1, 1, 4, 4, 1},
+                          two_by_two = {1, 2, 2, 2, 1};
+
+static pto_step_t *step_in(const pto_plan_t *plan, const char *stage_name, pto_step_kind_t kind) {
+    const pto_stage_t *stage = plan->stages.item;
+    pto_step_t *step = plan->steps.item;
+    for (int i = 0; i < plan->stages.count; i++)
+        for (int s = stage[i].step_first; s < stage[i].step_first + stage[i].step_count; s++)
+            if (strcmp(stage[i].name, stage_name) == 0 && step[s].kind == kind)
+                return &step[s];
+    fail_msg("no such step in stage '%s'", stage_name);
+    return NULL;
+}
+
+static void drop_flag(const pto_plan_t *plan, const char *stage_name) {
+    step_in(plan, stage_name, PTO_STEP_SIGNAL)->core_count = 0;
+    step_in(plan, stage_name, PTO_STEP_WAIT)->core_count = 0;
+}
+
+static int buffer_named(const pto_plan_t *plan, const char *name) {
+    for (int i = 0; i < pto_plan_buffer_count(plan); i++)
+        if (strcmp(pto_plan_buffer(plan, i)->name, name) == 0)
+            return i;
+    fail_msg("no buffer '%s'", name);
+    return -1;
+}
+
+/* Check that the plan is refused for `cause`; destroys it. */
+static void refused_for(pto_plan_t *plan, const char *cause) {
+    pto_error_t err = {0};
+    pto_check_report_t report;
+    pto_status_t status = pto_check(plan, &report, &err);
+    pto_plan_destroy(plan);
+    if (status != PTO_ERR_INVALID_PLAN || !strstr(err.message, cause))
+        fail_msg("wanted '%s', got %d '%s'", cause, (int)status, err.message);
+}
+
+/* --- what orders a run, and what two ----------------------------------------------------------------------
+ */
+
+static void reducing_before_all_have_copied_is_found(void **state) {
+    (void)state;
+    pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "gsb", four_gpus);
+    drop_flag(plan, "copied");
+    refused_for(plan,
+                "rank 0, stage 'reduce': reads bytes 1000..1999 of 'gathered' of rank 0, unordered with "
+                "rank 1's write");
+}
+
+static void copying_out_before_completion_is_found(void **state) {
+    (void)state;
+    pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "gsb", one_gpu);
+    drop_flag(plan, "complete");
+    refused_for(plan,
+                "rank 1, stage 'copy out': reads bytes 0..999 of 'result' of rank 0, unordered with rank "
+                "0's write");
+}
+
+/* The very case of the toggling completion flag: a result that lies where the next run's input comes. */
+static void a_result_in_the_place_of_an_input_is_found_by_the_second_run(void **state) {
+    (void)state;
+    pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "gsb", four_gpus);
+    int gathered = buffer_named(plan, "gathered");
+    pto_slice_t first = step_in(plan, "gather", PTO_STEP_COPY)->target;
+    first.anchor = PTO_ANCHOR_ABSOLUTE;
+    pto_step_t *reduce = step_in(plan, "reduce", PTO_STEP_REDUCE),
+               *out = step_in(plan, "copy out", PTO_STEP_COPY);
+    assert_int_equal(first.buffer, gathered);
+    reduce->fresh = false;
+    reduce->source.until.constant--;
+    reduce->source.run.constant--;
+    reduce->source.offset.constant++;
+    reduce->target = first;
+    out[0].source = first;
+    out[1].source = first;
+    out[1].source.holder = PTO_HOLDER_PEER;
+    refused_for(plan, "rank 0, stage 'gather', second run: writes bytes 0..999 of 'gathered' of rank 0, "
+                      "unordered with rank 3's read");
+}
+
+static void runs_that_nothing_orders_need_a_flag_before(void **state) {
+    (void)state;
+    pto_plan_t *plan = made(PTO_COLLECTIVE_REDUCE, "gsb", two_by_two);
+    drop_flag(plan, "inputs free");
+    refused_for(plan,
+                "stage 'gather', second run: writes bytes 1000..1999 of 'gathered' of rank 0, unordered "
+                "with rank 0's read");
+    plan = made(PTO_COLLECTIVE_BROADCAST, "gsb", two_by_two);
+    drop_flag(plan, "result free");
+    refused_for(plan, "stage 'share', second run: writes bytes 0..999 of 'result' of rank 0, unordered with "
+                      "rank 3's read");
+    plan = made(PTO_COLLECTIVE_REDUCE, "btb", two_by_two);
+    drop_flag(plan, "tree free");
+    refused_for(plan, "stage 'enter the tree', second run: writes bytes 1000..1999 of 'tree' of rank 0, "
+                      "unordered with rank 2's write");
+}
+
+static void levels_of_the_tree_need_their_flags(void **state) {
+    (void)state;
+    pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "btb", four_gpus);
+    drop_flag(plan, "at this level");
+    refused_for(plan,
+                "rank 2, stage 'up the tree': writes bytes 1000..1999 of 'tree' of rank 0, unordered with "
+                "rank 1's write");
+}
+
+static void memory_and_flags_end_at_the_node(void **state) {
+    (void)state;
+    pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "gsb", two_by_two);
+    plan->request.layout.nodes = 2;
+    plan->request.layout.gpus_per_node = 1;
+    refused_for(plan, "stage 'gather': uses 'gathered' of rank 0, which is on another node");
+    plan = made(PTO_COLLECTIVE_ALLREDUCE, "gsb", two_by_two);
+    plan->request.layout.nodes = 2;
+    plan->request.layout.gpus_per_node = 1;
+    for (int i = 0; i < plan->steps.count; i++)
+        ((pto_step_t *)plan->steps.item)[i].core_count *=
+            ((pto_step_t *)plan->steps.item)[i].kind == PTO_STEP_SIGNAL;
+    refused_for(plan, "stage 'copied': signals rank 0, which is on another node");
+}
+
+static void a_peers_slice_needs_a_peer(void **state) {
+    (void)state;
+    pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "gsb", two_by_two);
+    step_in(plan, "gather", PTO_STEP_COPY)->target.holder = PTO_HOLDER_PEER;
+    refused_for(plan, "a slice of 'gathered' names a peer's, but the step has none");
+}
+
+/* --- memory and applicability ------------------------------------------------------------------------------
+ */
+
+static void the_root_holds_the_shared_buffers(void **state) {
+    (void)state;
+    int64_t gpu_bytes, host_bytes;
+    pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "gsb", four_gpus);
+    pto_plan_memory(plan, &gpu_bytes, &host_bytes);
+    assert_int_equal(gpu_bytes, (2 + 4 + 1) * 1000); /* in, out, four inputs, the result */
+    assert_int_equal(host_bytes, 0);
+    assert_int_equal(pto_buffer_bytes(plan, buffer_named(plan, "gathered"), 1), 0);
+    pto_plan_destroy(plan);
+    plan = made(PTO_COLLECTIVE_ALLREDUCE, "btb", four_gpus);
+    pto_plan_memory(plan, &gpu_bytes, &host_bytes);
+    assert_int_equal(gpu_bytes, (2 + 2 + 1) * 1000); /* in, out, two places of the tree, what is passed */
+    for (int64_t rank = 0; rank < 4; rank++)
+        assert_int_equal(pto_buffer_bytes(plan, buffer_named(plan, "tree"), rank), rank % 2 ? 0 : 2000);
+    pto_plan_destroy(plan);
+}
+
+static void only_the_root_has_a_reductions_output(void **state) {
+    (void)state;
+    pto_plan_t *plan = made(PTO_COLLECTIVE_REDUCE, "gsb", four_gpus);
+    int out = buffer_named(plan, "out");
+    assert_true(pto_buffer_is_users(plan, out, 0));
+    assert_false(pto_buffer_holds(plan, out, 1));
+    pto_plan_destroy(plan);
+    plan = made(PTO_COLLECTIVE_BROADCAST, "btb", four_gpus);
+    int in = buffer_named(plan, "in");
+    assert_true(pto_buffer_is_users(plan, in, 0));
+    assert_false(pto_buffer_holds(plan, in, 3));
+    pto_plan_destroy(plan);
+}
+
+static void refused_because(pto_request_t request, const char *reason) {
+    pto_plan_t *plan = NULL;
+    pto_error_t err = {0};
+    assert_int_equal(pto_plan_create(&request, &plan, &err), PTO_ERR_NOT_APPLICABLE);
+    assert_string_equal(err.message, reason);
+}
+
+static void what_does_not_apply_says_why(void **state) {
+    (void)state;
+    refused_because(ask(PTO_COLLECTIVE_ALLREDUCE, "gsb", (pto_layout_t){3, 4, 1, 1, 4}),
+                    "gsb shares GPU memory, which ends at the node, and the layout has 3 nodes");
+    refused_because(ask(PTO_COLLECTIVE_BROADCAST, "btb", (pto_layout_t){1, 1, 1, 4, 1}),
+                    "btb needs several processes that hold data, and there is only one");
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "btb", four_gpus);
+    assert_int_equal(pto_algorithm_find("ring", PTO_COLLECTIVE_ALLREDUCE, &request.algorithm, NULL), PTO_OK);
+    refused_because(request, "btb has no collective inside that ring could do");
+    request = ask(PTO_COLLECTIVE_ALLREDUCE, "three_step", four_gpus);
+    assert_int_equal(pto_algorithm_find("direct", PTO_COLLECTIVE_ALLREDUCE, &request.algorithm, NULL),
+                     PTO_OK);
+    refused_because(request, "three_step needs an algorithm for the collective inside, not direct");
+}
+
+static void hierarchies_apply_where_their_levels_are(void **state) {
+    (void)state;
+    refused_because(ask(PTO_COLLECTIVE_ALLREDUCE, "gsb_gsb", (pto_layout_t){8, 1, 1, 4, 1}),
+                    "gsb_gsb shares memory inside nodes, and each has one process that holds data");
+    refused_because(ask(PTO_COLLECTIVE_ALLREDUCE, "btb_gsb", (pto_layout_t){2, 4, 1, 4, 4}),
+                    "btb_gsb uses a tree inside each GPU, where one process holds data (owners_per_gpu: 1)");
+    refused_because(ask(PTO_COLLECTIVE_ALLREDUCE, "gsb_btb", (pto_layout_t){2, 1, 4, 4, 1}),
+                    "gsb_btb uses a tree between the GPUs of a node, which has one (gpus_per_node: 1)");
+    static const char *const name[] = {"gsb_gsb", "gsb_btb", "btb_gsb", "btb_btb"};
+    for (size_t i = 0; i < 4; i++)
+        pto_plan_destroy(made(PTO_COLLECTIVE_ALLREDUCE, name[i], (pto_layout_t){2, 2, 2, 3, 2}));
+}
+
+static void only_the_leaders_of_nodes_send_messages(void **state) {
+    (void)state;
+    pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "gsb_btb", (pto_layout_t){3, 2, 2, 3, 2});
+    int messages = 0;
+    for (int i = 0; i < plan->steps.count; i++) {
+        const pto_step_t *step = pto_plan_step(plan, i);
+        if (step->kind != PTO_STEP_SEND && step->kind != PTO_STEP_RECV)
+            continue;
+        messages++;
+        for (int64_t rank = 0; rank < pto_layout_rank_count(&plan->request.layout); rank++) {
+            pto_action_t action;
+            assert_int_equal(pto_step_acts(plan, step, rank, 0, &action), rank % 6 == 0);
+        }
+    }
+    assert_int_equal(messages, 4); /* the ring's two rounds, each a send and a receive */
+    pto_plan_destroy(plan);
+}
+
+/* --- prices ------------------------------------------------------------------------------------------------
+ */
+
+/* Made up: copies between GPUs 2 us and 1 ns a byte, within one 1 us and 0.1 ns, flags 0.5 us, reductions 3
+ * us and 0.2 ns a byte. */
+static const char machine_text[] =
+    "machine: simple\n"
+    "source: made up\n"
+    "node: {sockets: 2, gpus: 8, cores: 64}\n"
+    "messages:\n"
+    "  gpu:\n"
+    "    on_socket: [{protocol: eager, alpha_s: 9.0e-6, beta_s_per_byte: 2.0e-9}]\n"
+    "    on_node: [{protocol: eager, alpha_s: 9.0e-6, beta_s_per_byte: 2.0e-9}]\n"
+    "    off_node: [{protocol: eager, alpha_s: 7.0e-6, beta_s_per_byte: 3.0e-9}]\n"
+    "copies:\n"
+    "  d2d: {on_socket: {alpha_s: 1.0e-6, beta_s_per_byte: 1.0e-10}}\n"
+    "peer:\n"
+    "  on_socket: {alpha_s: 2.0e-6, beta_s_per_byte: 1.0e-9}\n"
+    "  off_socket: {alpha_s: 4.0e-6, beta_s_per_byte: 1.5e-9}\n"
+    "reduce:\n"
+    "  gpu: {alpha_s: 3.0e-6, beta_s_per_byte: 2.0e-10}\n"
+    "signals: {flag_s: 5.0e-7}\n";
+
+static pto_machine_t machine;
+
+static int read_machine(void **state) {
+    (void)state;
+    return pto_machine_parse(machine_text, strlen(machine_text), "simple.yaml", &machine, NULL) == PTO_OK
+               ? 0
+               : -1;
+}
+
+static int free_machine(void **state) {
+    (void)state;
+    pto_machine_fini(&machine);
+    return 0;
+}
+
+typedef pto_status_t (*pricing_t)(const pto_plan_t *, const pto_machine_t *, pto_price_t *,
+                                  pto_explanation_t *, pto_error_t *);
+
+static double priced_s(const pto_request_t *request, pricing_t how) {
+    pto_plan_t *plan = NULL;
+    pto_price_t price = {0};
+    pto_error_t err = {0};
+    if (pto_plan_create(request, &plan, &err) != PTO_OK || how(plan, &machine, &price, NULL, &err) != PTO_OK)
+        fail_msg("%s: %s", request->strategy->name, err.message);
+    pto_plan_destroy(plan);
+    return price.seconds;
+}
+
+static void assert_close(double got, double wanted) {
+    double difference = got > wanted ? got - wanted : wanted - got;
+    if (difference > 1e-9 * wanted)
+        fail_msg("%.12g, not %.12g", got, wanted);
+}
+
+/* All copies into and out of the root's GPU share its link. */
+static void gsb_costs_two_shared_copies_and_one_reduction(void **state) {
+    (void)state;
+    const double s = 1000, flag_s = 5e-7;
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "gsb", four_gpus);
+    double copy_s = 2e-6 + 3 * s * 1e-9, reduce_s = 3e-6 + 3 * s * 2e-10;
+    assert_close(priced_s(&request, pto_price), copy_s + flag_s + reduce_s + flag_s + copy_s);
+    request = ask(PTO_COLLECTIVE_ALLREDUCE, "gsb", one_gpu);
+    copy_s = 1e-6 + 4 * s * 1e-10;
+    assert_close(priced_s(&request, pto_price), copy_s + flag_s + reduce_s + flag_s + copy_s);
+    request = ask(PTO_COLLECTIVE_REDUCE, "gsb", four_gpus);
+    copy_s = 2e-6 + 3 * s * 1e-9;
+    assert_close(priced_s(&request, pto_price), flag_s + copy_s + flag_s + reduce_s);
+    request = ask(PTO_COLLECTIVE_BROADCAST, "gsb", four_gpus);
+    assert_close(priced_s(&request, pto_price), flag_s + (1e-6 + s * 1e-10) + flag_s + copy_s);
+}
+
+/* Four members: two levels up, two down. At the first level a flag, at the second one before and one after.
+ */
+static void btb_costs_a_copy_and_a_reduction_a_level(void **state) {
+    (void)state;
+    const double s = 1000, flag_s = 5e-7, copy_s = 2e-6 + s * 1e-9, reduce_s = 3e-6 + s * 2e-10;
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "btb", four_gpus);
+    double up_s = copy_s + flag_s + reduce_s + flag_s + copy_s + flag_s + reduce_s;
+    double down_s = flag_s + copy_s + flag_s + copy_s;
+    assert_close(priced_s(&request, pto_price), up_s + down_s);
+    request = ask(PTO_COLLECTIVE_REDUCE, "btb", four_gpus);
+    assert_close(priced_s(&request, pto_price), flag_s + up_s);
+}
+
+/* Two nodes of two GPUs of two: each level as on its own, a ring between the leaders, and one copy more than
+ * gsb, as the result comes down over the GPUs' leaders. */
+static void hierarchical_costs_its_levels_one_after_the_other(void **state) {
+    (void)state;
+    const double s = 1000, flag_s = 5e-7, reduce_s = 3e-6 + s * 2e-10;
+    double inner_s = 1e-6 + 2 * s * 1e-10, outer_s = 2e-6 + s * 1e-9;
+    double ring_s = 2 * (7e-6 + s / 2 * 3e-9) + 3e-6 + s / 2 * 2e-10;
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "gsb_gsb", (pto_layout_t){2, 2, 2, 2, 2});
+    assert_close(priced_s(&request, pto_price), (inner_s + flag_s + reduce_s) +
+                                                    (outer_s + flag_s + reduce_s) + ring_s +
+                                                    (flag_s + outer_s) + (flag_s + inner_s));
+}
+
+static void copies_between_sockets_cost_theirs(void **state) {
+    (void)state;
+    pto_request_t request = ask(PTO_COLLECTIVE_BROADCAST, "gsb", (pto_layout_t){1, 2, 1, 1, 1});
+    assert_close(priced_s(&request, pto_price), 5e-7 + (1e-6 + 1000 * 1e-10) + 5e-7 + (4e-6 + 1000 * 1.5e-9));
+}
+
+/* Places of the first node stand for those of all: the price is the one rank by rank. */
+static void pricing_by_place_is_pricing_rank_by_rank(void **state) {
+    (void)state;
+    static const char *const all = "allreduce, reduce, broadcast";
+    int compared = 0;
+    for (int64_t shape = 0; shape < 3 * 5 * 4; shape++) {
+        pto_layout_t layout = {1 + shape / 20, 1 + shape / 4 % 5, 1 + shape % 4, 4, 2};
+        for (int s = 0; s < pto_strategy_count(); s++)
+            for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++) {
+                const pto_strategy_t *strategy = pto_strategy_at(s);
+                if (!strategy->applicable || !(strategy->collectives & 1u << c))
+                    continue;
+                pto_request_t request = ask((pto_collective_t)c, strategy->name, layout);
+                request.bytes = 1200; /* in equal parts for up to three nodes */
+                if (pto_strategy_applicable(&request, NULL) != PTO_OK)
+                    continue;
+                double place_s = priced_s(&request, pto_price), rank_s = priced_s(&request, pto_price_walk);
+                /* Up and down a tree of leaders no node is like another: then the dearest counts. */
+                if (layout.nodes > 1 && c != PTO_COLLECTIVE_ALLREDUCE)
+                    assert_true(place_s >= rank_s * (1 - 1e-9) && place_s < 1.3 * rank_s);
+                else
+                    assert_close(place_s, rank_s);
+                assert_non_null(strstr(all, pto_collective_name(request.collective)));
+                compared++;
+            }
+    }
+    assert_true(compared > 100);
+}
+
+static double simulated_s(const pto_request_t *request) {
+    pto_plan_t *plan = NULL;
+    pto_simulation_t simulation;
+    pto_error_t err = {0};
+    if (pto_plan_create(request, &plan, &err) != PTO_OK ||
+        pto_simulate(plan, &machine, NULL, &simulation, &err) != PTO_OK)
+        fail_msg("%s: %s", request->strategy->name, err.message);
+    pto_plan_destroy(plan);
+    return simulation.seconds;
+}
+
+/* With one process a GPU nothing contends across stages; but on btb's way down the root's children read from
+ * it at two levels at once, which price, stage by stage, does not see. */
+static void simulated_copies_between_gpus_take_their_price(void **state) {
+    (void)state;
+    static const pto_collective_t collective[] = {PTO_COLLECTIVE_ALLREDUCE, PTO_COLLECTIVE_REDUCE,
+                                                  PTO_COLLECTIVE_BROADCAST};
+    static const char *const strategy[] = {"gsb", "btb"};
+    for (int64_t gpus = 2; gpus < 9; gpus++)
+        for (int c = 0; c < 3; c++)
+            for (int s = 0; s < 2; s++) {
+                pto_request_t request = ask(collective[c], strategy[s], (pto_layout_t){1, gpus, 1, 1, gpus});
+                double price_s = priced_s(&request, pto_price), sim_s = simulated_s(&request);
+                bool overlaps = s == 1 && collective[c] != PTO_COLLECTIVE_REDUCE;
+                if (sim_s < 0.99 * price_s || sim_s > (overlaps ? 1.35 : 1.01) * price_s)
+                    fail_msg("%s by %s on %d GPUs: simulated %.9g, priced %.9g",
+                             pto_collective_name(collective[c]), strategy[s], (int)gpus, sim_s, price_s);
+            }
+}
+
+static void simulated_hierarchies_come_near_their_price(void **state) {
+    (void)state;
+    static const char *const strategy[] = {"gsb_gsb", "gsb_btb", "btb_gsb", "btb_btb"};
+    for (int s = 0; s < 4; s++) {
+        pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, strategy[s], (pto_layout_t){2, 4, 4, 4, 4});
+        double price_s = priced_s(&request, pto_price), sim_s = simulated_s(&request);
+        if (sim_s < 0.9 * price_s || sim_s > 1.1 * price_s)
+            fail_msg("%s: simulated %.9g, priced %.9g", strategy[s], sim_s, price_s);
+    }
+}
+
+static void a_machine_without_peer_copies_does_not_price_them(void **state) {
+    (void)state;
+    pto_machine_t without = machine;
+    memset(without.peer, 0, sizeof without.peer);
+    pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "btb", four_gpus);
+    pto_price_t price;
+    pto_error_t err = {0};
+    assert_int_equal(pto_price(plan, &without, &price, NULL, &err), PTO_ERR_NOT_APPLICABLE);
+    assert_string_equal(err.message, "machine simple has no peer.on_socket, which the plan needs");
+    pto_plan_destroy(plan);
+    memset(without.copies, 0, sizeof without.copies);
+    plan = made(PTO_COLLECTIVE_ALLREDUCE, "gsb", one_gpu);
+    assert_int_equal(pto_price(plan, &without, &price, NULL, &err), PTO_ERR_NOT_APPLICABLE);
+    assert_string_equal(err.message, "machine simple has no copies.d2d.on_socket, which the plan needs");
+    pto_plan_destroy(plan);
+}
+
+static void a_named_algorithm_is_for_those_that_have_one_inside(void **state) {
+    (void)state;
+    static const char text[] = "scenario: one\nmachine: simple.yaml\ncollective: allreduce\n"
+                               "layout: {nodes: 1, gpus_per_node: 4, cores_per_gpu: 1}\nbytes: 1024\n"
+                               "strategies: [cuda_aware, gsb]\nlibrary: ring\n";
+    pto_scenario_t scenario;
+    pto_predictions_t predictions;
+    assert_int_equal(pto_scenario_parse(text, strlen(text), "one.yaml", &scenario, NULL), PTO_OK);
+    assert_int_equal(pto_scenario_bind(&scenario, &machine, NULL), PTO_OK);
+    assert_int_equal(pto_predict(&scenario, &machine, false, &predictions, NULL), PTO_OK);
+    assert_string_equal(pto_prediction_at(&predictions, 0, 0)->algorithm->name, "ring");
+    assert_string_equal(pto_prediction_at(&predictions, 0, 1)->algorithm->name, "direct");
+    pto_predictions_fini(&predictions);
+    pto_scenario_fini(&scenario);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reducing_before_all_have_copied_is_found),
+        cmocka_unit_test(copying_out_before_completion_is_found),
+        cmocka_unit_test(a_result_in_the_place_of_an_input_is_found_by_the_second_run),
+        cmocka_unit_test(runs_that_nothing_orders_need_a_flag_before),
+        cmocka_unit_test(levels_of_the_tree_need_their_flags),
+        cmocka_unit_test(memory_and_flags_end_at_the_node),
+        cmocka_unit_test(a_peers_slice_needs_a_peer),
+        cmocka_unit_test(the_root_holds_the_shared_buffers),
+        cmocka_unit_test(only_the_root_has_a_reductions_output),
+        cmocka_unit_test(what_does_not_apply_says_why),
+        cmocka_unit_test(hierarchies_apply_where_their_levels_are),
+        cmocka_unit_test(only_the_leaders_of_nodes_send_messages),
+        cmocka_unit_test(hierarchical_costs_its_levels_one_after_the_other),
+        cmocka_unit_test(gsb_costs_two_shared_copies_and_one_reduction),
+        cmocka_unit_test(btb_costs_a_copy_and_a_reduction_a_level),
+        cmocka_unit_test(copies_between_sockets_cost_theirs),
+        cmocka_unit_test(pricing_by_place_is_pricing_rank_by_rank),
+        cmocka_unit_test(simulated_copies_between_gpus_take_their_price),
+        cmocka_unit_test(simulated_hierarchies_come_near_their_price),
+        cmocka_unit_test(a_machine_without_peer_copies_does_not_price_them),
+        cmocka_unit_test(a_named_algorithm_is_for_those_that_have_one_inside),
+    };
+    return cmocka_run_group_tests_name("inside", tests, read_machine, free_machine);
+}
