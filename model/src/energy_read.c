@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #define FIELDS(list) .field = (list), .field_count = sizeof(list) / sizeof *(list)
-#define POWER(power) .offset = sizeof(pto_param_t) * (power)
+#define AT(power) (sizeof(pto_param_t) * (power))
 
 /* A power's key without the mapping that it stands in. */
 static const char *leaf_of(pto_power_t power) { return pto_power_key(power) + sizeof "gpu"; }
@@ -41,21 +41,29 @@ static pto_status_t finish_cpu(const pto_reader_t *reader, const pto_yaml_node_t
 }
 
 static const pto_yaml_field_t gpu_fields[] = {
-    {.key = "idle_w", .read = pto_read_param, POWER(PTO_POWER_GPU_IDLE), .argument = 1, .required = true},
-    {.key = "idle_w_95", .read = pto_read_interval, POWER(PTO_POWER_GPU_IDLE)},
-    {.key = "copy_w", .read = pto_read_param, POWER(PTO_POWER_GPU_COPY), .argument = 1},
-    {.key = "copy_w_95", .read = pto_read_interval, POWER(PTO_POWER_GPU_COPY)},
-    {.key = "kernel_w", .read = pto_read_param, POWER(PTO_POWER_GPU_KERNEL), .argument = 1},
-    {.key = "kernel_w_95", .read = pto_read_interval, POWER(PTO_POWER_GPU_KERNEL)},
+    {.key = "idle_w",
+     .read = pto_read_param,
+     .offset = AT(PTO_POWER_GPU_IDLE),
+     .argument = 1,
+     .required = true},
+    {.key = "idle_w_95", .read = pto_read_interval, .offset = AT(PTO_POWER_GPU_IDLE)},
+    {.key = "copy_w", .read = pto_read_param, .offset = AT(PTO_POWER_GPU_COPY), .argument = 1},
+    {.key = "copy_w_95", .read = pto_read_interval, .offset = AT(PTO_POWER_GPU_COPY)},
+    {.key = "kernel_w", .read = pto_read_param, .offset = AT(PTO_POWER_GPU_KERNEL), .argument = 1},
+    {.key = "kernel_w_95", .read = pto_read_interval, .offset = AT(PTO_POWER_GPU_KERNEL)},
 };
 static const pto_yaml_table_t gpu_table = {
     .what = "the powers of a GPU", FIELDS(gpu_fields), .finish = finish_gpu};
 
 static const pto_yaml_field_t cpu_fields[] = {
-    {.key = "idle_w", .read = pto_read_param, POWER(PTO_POWER_CPU_IDLE), .argument = 1, .required = true},
-    {.key = "idle_w_95", .read = pto_read_interval, POWER(PTO_POWER_CPU_IDLE)},
-    {.key = "core_w", .read = pto_read_param, POWER(PTO_POWER_CPU_CORE), .required = true},
-    {.key = "core_w_95", .read = pto_read_interval, POWER(PTO_POWER_CPU_CORE)},
+    {.key = "idle_w",
+     .read = pto_read_param,
+     .offset = AT(PTO_POWER_CPU_IDLE),
+     .argument = 1,
+     .required = true},
+    {.key = "idle_w_95", .read = pto_read_interval, .offset = AT(PTO_POWER_CPU_IDLE)},
+    {.key = "core_w", .read = pto_read_param, .offset = AT(PTO_POWER_CPU_CORE), .required = true},
+    {.key = "core_w_95", .read = pto_read_interval, .offset = AT(PTO_POWER_CPU_CORE)},
 };
 static const pto_yaml_table_t cpu_table = {
     .what = "the powers of a node's CPUs", FIELDS(cpu_fields), .finish = finish_cpu};

@@ -80,7 +80,8 @@ check "and what was not" has "# energy: GPUs not measured: host memory stands in
 check "the csv has a column of joules" has ",seconds,joules$" "$work/energy.csv"
 check "above 0" between 1e-9 1 "$(tail -1 "$work/energy.csv" | cut -d, -f10)"
 check "and says whose they are" has "^# energy=rapl$" "$work/energy.csv"
-check "score reads the file" "$build/portolan" score "$work/energy.csv" --machine tests/fixtures/energy.yaml
+score() { "$build/portolan" score "$work/energy.csv" --machine tests/fixtures/energy.yaml >"$work/stdout" 2>"$work/stderr"; }
+check "score reads the file" score
 check "powers are measured" run --powers --powercap "$work/powercap"
 check "as a machine file has them" has "^  cpu: {idle_w: .*, idle_w_95: .*, core_w: .*, core_w_95: .*}$" "$work/stdout"
 # 110 W; a machine that is busy otherwise feeds late.

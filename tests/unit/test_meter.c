@@ -16,7 +16,7 @@
 /* --- RAPL -------------------------------------------------------------------------------------------------
  */
 
-enum { FOLDER_MAX = 64, FILE_MAX = 256 };
+enum { FILE_MAX = 256 };
 
 static void put_text(const char *folder, const char *zone, const char *file, const char *text) {
     char path[FILE_MAX];
@@ -36,9 +36,8 @@ static void put_zone(const char *folder, const char *zone, const char *name, con
 }
 
 static int make_folder(void **state) {
-    char *folder = malloc(FOLDER_MAX);
+    char *folder = strdup("/tmp/portolan-meter-XXXXXX");
     assert_non_null(folder);
-    strcpy(folder, "/tmp/portolan-meter-XXXXXX");
     assert_non_null(mkdtemp(folder));
     *state = folder;
     return 0;

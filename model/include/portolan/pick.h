@@ -17,7 +17,7 @@ typedef struct {
     const pto_algorithm_t *algorithm;
     pto_price_t price;
     pto_explanation_t explanation; /* only where pto_predict was asked to explain */
-    bool has_energy;               /* only then, and where the machine has the powers; else `reason` says why */
+    bool has_energy; /* only then, and where the machine has the powers; else `reason` says why */
     pto_energy_t energy;
     char reason[PTO_ERROR_MESSAGE_MAX];
 } pto_prediction_t;
