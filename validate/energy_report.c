@@ -44,7 +44,7 @@ void report_sources(FILE *file, const settings_t *settings) {
 
 void report_energy_heading(FILE *file, const settings_t *settings) {
     if (settings->energy)
-        fprintf(file, " %12s %12s %12s", "GPUs mJ", "CPUs mJ", "Predicted mJ");
+        fprintf(file, " %12s %12s %10s %12s", "GPUs mJ", "CPUs mJ", "Watts", "Predicted mJ");
 }
 
 void report_energy(FILE *file, const settings_t *settings, const cell_t *cell) {
@@ -54,6 +54,8 @@ void report_energy(FILE *file, const settings_t *settings, const cell_t *cell) {
         else
             fprintf(file, " %12s", "-");
     }
+    if (settings->energy)
+        fprintf(file, " %10.1f", energy_total(settings, cell) / cell->energy_run_s);
     if (settings->energy && cell->has_predicted_joules)
         fprintf(file, " %12.3f", cell->predicted_joules * 1e3);
     else if (settings->energy)

@@ -160,6 +160,7 @@ static pto_status_t measure_energy(const settings_t *settings, pto_exec_t *exec,
         if (status == PTO_OK)
             more = runs_more(job->window_s, MPI_Wtime() - began_s, cell->energy_runs);
     }
+    cell->energy_run_s = (MPI_Wtime() - began_s) / cell->energy_runs;
     if (status == PTO_OK)
         status = energy_since(job, before, cell->joules, err);
     for (int i = 0; i < ENERGY_COUNT; i++)

@@ -37,6 +37,7 @@ typedef struct {
     double high_s;
     int energy_runs;             /* 0: the energy was not measured */
     double joules[ENERGY_COUNT]; /* of one run, of the sources that can be read */
+    double energy_run_s;         /* how long each of these runs took, with its barrier */
     bool has_predicted_joules;
     double predicted_joules; /* of the same sources */
 } cell_t;
