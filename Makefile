@@ -47,7 +47,9 @@ TOOL_SRC := $(wildcard model/tool/*.c)
 FIT_SRC := $(wildcard model/fit/*.c)
 CALIBRATE_SRC := $(wildcard calibrate/*.c)
 IMPL_SRC := $(wildcard impl/*.c)
-VALIDATE_SRC := $(wildcard validate/*.c)
+# The counters know no MPI, so that the unit tests have them where there is none.
+METER_SRC := $(wildcard validate/meter*.c)
+VALIDATE_SRC := $(filter-out $(METER_SRC),$(wildcard validate/*.c))
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 UNIT_HELP_SRC := $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c))
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
@@ -62,7 +64,7 @@ EXAMPLE_SRC := $(wildcard docs/examples/*.c)
 
 MPI_SRC := $(CALIBRATE_SRC) $(IMPL_SRC) $(VALIDATE_SRC) $(MPI_TEST_SRC) $(EXEC_CASE_SRC) $(EXAMPLE_SRC) \
 	$(MPI_BENCH_SRC)
-PLAIN_SRC := $(LIB_SRC) $(TOOL_SRC) $(FIT_SRC) $(UNIT_SRC) $(UNIT_HELP_SRC) $(FUZZ_SRC) $(BENCH_SRC)
+PLAIN_SRC := $(LIB_SRC) $(TOOL_SRC) $(FIT_SRC) $(METER_SRC) $(UNIT_SRC) $(UNIT_HELP_SRC) $(FUZZ_SRC) $(BENCH_SRC)
 ALL_C := $(PLAIN_SRC) $(MPI_SRC)
 FORMATTED := $(ALL_C) $(wildcard model/*/*.h model/include/portolan/*.h tests/*.h tests/*/*.h calibrate/*.h \
 	impl/*.h impl/include/portolan/*.h validate/*.h)
@@ -146,7 +148,7 @@ $(BUILD)/libportolan-exec.a: $(call object,$(IMPL_SRC)) $(call cuda_object,impl)
 	$(call say,AR)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-$(BUILD)/portolan-validate: $(call object,$(VALIDATE_SRC) model/tool/options.c) $(EXEC_LIB) $(LIB)
+$(BUILD)/portolan-validate: $(call object,$(VALIDATE_SRC) $(METER_SRC) model/tool/options.c) $(EXEC_LIB) $(LIB)
 	$(call say,LD)
 	$(Q)$(MPICC) $(LINK_FLAGS) $^ $(CUDA_LDLIBS) -lpthread -lrt -ldl $(LDLIBS) -o $@
 
@@ -165,10 +167,10 @@ $(BUILD)/tests/example_%: $(BUILD)/obj/docs/examples/%.o $(EXEC_LIB) $(LIB)
 	$(call say,LD)
 	$(Q)$(MPICC) $(LINK_FLAGS) $^ $(CUDA_LDLIBS) -lpthread -lrt -ldl $(LDLIBS) -o $@
 
-$(UNIT): $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(call object,$(UNIT_HELP_SRC)) $(TOOL_PARTS) $(FIT_LIB) $(LIB)
+$(UNIT): $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(call object,$(UNIT_HELP_SRC) $(METER_SRC)) $(TOOL_PARTS) $(FIT_LIB) $(LIB)
 	@mkdir -p $(@D)
 	$(call say,LD)
-	$(Q)$(CC) $(LINK_FLAGS) $^ -lcmocka $(FIT_LDLIBS) $(LDLIBS) -o $@
+	$(Q)$(CC) $(LINK_FLAGS) $^ -lcmocka $(FIT_LDLIBS) -ldl $(LDLIBS) -o $@
 
 $(FUZZ): $(BUILD)/fuzzers/%: $(BUILD)/obj/tests/fuzz/%.o $(LIB)
 	@mkdir -p $(@D)

@@ -134,6 +134,40 @@ static pto_status_t summarise(cell_t *cell, pto_error_t *err) {
     return PTO_OK;
 }
 
+/* How many runs more fill the window: at most twice as many as before, till it is known how long one takes.
+ */
+static int runs_more(double window_s, double elapsed_s, int runs) {
+    double left = ceil((window_s - elapsed_s) / elapsed_s * runs);
+    int more = left > 0 ? (int)fmin(left, 2.0 * runs) : 0;
+    MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    return more;
+}
+
+/* As the times are measured: every run begins at a barrier, whose energy is counted with it. */
+static pto_status_t measure_energy(const settings_t *settings, pto_exec_t *exec, cell_t *cell,
+                                   pto_error_t *err) {
+    const energy_job_t *job = &settings->job;
+    double before[ENERGY_COUNT] = {0};
+    MPI_Barrier(MPI_COMM_WORLD);
+    pto_status_t status = energy_read(job, before, err);
+    double began_s = MPI_Wtime();
+    for (int more = 1; more > 0 && status == PTO_OK;) {
+        for (int i = 0; i < more && status == PTO_OK; i++) {
+            MPI_Barrier(MPI_COMM_WORLD);
+            status = pto_exec_run(exec, err);
+        }
+        cell->energy_runs += more;
+        if (status == PTO_OK)
+            more = runs_more(job->window_s, MPI_Wtime() - began_s, cell->energy_runs);
+    }
+    cell->energy_run_s = (MPI_Wtime() - began_s) / cell->energy_runs;
+    if (status == PTO_OK)
+        status = energy_since(job, before, cell->joules, err);
+    for (int i = 0; i < ENERGY_COUNT; i++)
+        cell->joules[i] /= cell->energy_runs;
+    return status;
+}
+
 static pto_status_t check_and_time(const settings_t *settings, const pto_plan_t *plan, const user_t *user,
                                    pto_exec_t *exec, uint64_t seed, cell_t *cell, pto_error_t *err) {
     pto_status_t status = check_runs(settings, plan, user, exec, seed, err);
@@ -144,7 +178,9 @@ static pto_status_t check_and_time(const settings_t *settings, const pto_plan_t 
     if (!cell->sample_s)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for %d times", settings->repeats);
     status = time_runs(settings->repeats, exec, cell->sample_s, err);
-    return status == PTO_OK ? summarise(cell, err) : status;
+    if (status == PTO_OK)
+        status = summarise(cell, err);
+    return status == PTO_OK && settings->energy ? measure_energy(settings, exec, cell, err) : status;
 }
 
 pto_status_t measure_cell(const settings_t *settings, const pto_plan_t *plan, int64_t point, cell_t *cell,

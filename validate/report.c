@@ -17,17 +17,22 @@ void report_header(FILE *file, const pto_options_t *options, const settings_t *s
             (long long)layout->owners_per_gpu);
     if (strcmp(settings->device->name, "host") == 0)
         fprintf(file, "# host memory stands in for the GPU: these are no GPU's times\n");
-    if (settings->check_only)
+    if (settings->check_only) {
         fprintf(file, "# results only, no times\n");
-    else
-        fprintf(file,
-                "# measured: median of %d runs, each its slowest process; [95%% interval]; times in us\n"
-                "# %-10s %-14s %-28s %12s %12s %25s %12s %10s\n",
-                settings->repeats, "Bytes", "Strategy", "Algorithm", "Least", "Median", "Interval",
-                "Predicted", "Pred/meas");
+        return;
+    }
+    report_sources(file, settings);
+    fprintf(file,
+            "# measured: median of %d runs, each its slowest process; [95%% interval]; times in us\n"
+            "# %-10s %-14s %-28s %12s %12s %25s %12s %10s",
+            settings->repeats, "Bytes", "Strategy", "Algorithm", "Least", "Median", "Interval", "Predicted",
+            "Pred/meas");
+    report_energy_heading(file, settings);
+    fputc('\n', file);
 }
 
-static void report_cell(FILE *file, const pto_request_t *request, const cell_t *cell, bool check_only) {
+static void report_cell(FILE *file, const settings_t *settings, const pto_request_t *request,
+                        const cell_t *cell) {
     fprintf(file, "%-12lld %-14s ", (long long)request->bytes, cell->strategy->name);
     if (cell->reason[0]) {
         fprintf(file, "does not apply: %s\n", cell->reason);
@@ -35,13 +40,15 @@ static void report_cell(FILE *file, const pto_request_t *request, const cell_t *
     }
     char name[64];
     snprintf(name, sizeof name, "%s%s", cell->algorithm->name, cell->by_library ? " (library)" : "");
-    if (check_only) {
+    if (settings->check_only) {
         fprintf(file, "%-28s right\n", name);
         return;
     }
-    fprintf(file, "%-28s %12.2f %12.2f [%11.2f,%11.2f] %12.2f %10.3f\n", name, cell->least_s * 1e6,
+    fprintf(file, "%-28s %12.2f %12.2f [%11.2f,%11.2f] %12.2f %10.3f", name, cell->least_s * 1e6,
             cell->median_s * 1e6, cell->low_s * 1e6, cell->high_s * 1e6, cell->predicted_s * 1e6,
             cell->predicted_s / cell->median_s);
+    report_energy(file, settings, cell);
+    fputc('\n', file);
 }
 
 /* Pick, winner and regret are what `portolan score` would say of these medians. */
@@ -81,10 +88,11 @@ static void report_pick(FILE *file, const pto_request_t *request, const cell_t *
     free(score.prediction);
 }
 
-void report_point(FILE *file, const pto_request_t *request, const cell_t *cells, int count, bool check_only) {
+void report_point(FILE *file, const settings_t *settings, const pto_request_t *request, const cell_t *cells,
+                  int count) {
     for (int i = 0; i < count; i++)
-        report_cell(file, request, &cells[i], check_only);
-    if (!check_only)
+        report_cell(file, settings, request, &cells[i]);
+    if (!settings->check_only)
         report_pick(file, request, cells, count);
     fflush(file);
 }
@@ -101,31 +109,37 @@ void csv_header(FILE *file, const pto_options_t *options, const settings_t *sett
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     fprintf(file, "# date=%s\n# machine=%s\n# device=%s\n# host=%s %s %s\n# mpi=%s\n", date,
             options->machine.name, settings->device->name, name.sysname, name.release, name.machine, library);
+    csv_energy_header(file, settings);
     fprintf(file,
             "# processes=%d\n# datatype=%s\n# op=%s\n# clock=MPI_Wtime\n# portolan=%s\n# command=", size,
             pto_datatype_name(options->scenario.datatype), pto_op_name(settings->op), PORTOLAN_VERSION);
     for (int i = 0; i < argc; i++)
         fprintf(file, "%s%s", i ? " " : "", argv[i]);
-    fprintf(file,
-            "\ncollective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu%s,bytes,run,seconds%s\n",
-            options->scenario.layout.owners_per_gpu != 1 ? ",owners_per_gpu" : "",
-            settings->exec.own_algorithms ? ",algorithm" : "");
+    fprintf(
+        file,
+        "\ncollective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu%s,bytes,run,seconds%s%s\n",
+        options->scenario.layout.owners_per_gpu != 1 ? ",owners_per_gpu" : "",
+        settings->exec.own_algorithms ? ",algorithm" : "", settings->energy ? ",joules" : "");
 }
 
 void csv_cell(FILE *file, const settings_t *settings, const pto_request_t *request, const cell_t *cell) {
     const pto_layout_t *layout = &request->layout;
     bool posted = request->implementation == PTO_IMPLEMENTATION_ISEND_IRECV ||
                   request->collective == PTO_COLLECTIVE_MESSAGES;
-    char owners[24] = "", algorithm[64] = "";
+    char owners[24] = "", algorithm[64] = "", joules[32] = "";
     if (layout->owners_per_gpu != 1)
         snprintf(owners, sizeof owners, ",%lld", (long long)layout->owners_per_gpu);
     if (settings->exec.own_algorithms && cell->sample_count > 0)
         snprintf(algorithm, sizeof algorithm, ",%s", posted ? "" : cell->algorithm->name);
+    double total_joules = energy_total(settings, cell);
+    if (settings->energy)
+        snprintf(joules, sizeof joules, total_joules > 0 ? ",%.6g" : ",", total_joules);
     for (int i = 0; i < cell->sample_count; i++)
-        fprintf(file, "%s,%s,%s,%lld,%lld,%lld%s,%lld,%d,%.9g%s\n", pto_collective_name(request->collective),
+        fprintf(file, "%s,%s,%s,%lld,%lld,%lld%s,%lld,%d,%.9g%s%s\n",
+                pto_collective_name(request->collective),
                 pto_implementation_name(posted ? PTO_IMPLEMENTATION_ISEND_IRECV : PTO_IMPLEMENTATION_LIBRARY),
                 cell->strategy->name, (long long)layout->nodes, (long long)layout->gpus_per_node,
                 (long long)(cell->strategy->splits ? layout->cores_per_gpu : layout->owners_per_gpu), owners,
-                (long long)request->bytes, i + 1, cell->sample_s[i], algorithm);
+                (long long)request->bytes, i + 1, cell->sample_s[i], algorithm, joules);
     fflush(file);
 }

@@ -26,6 +26,11 @@ static const char usage[] =
     "  --own-algorithms                     run our algorithms in the place of the MPI library's "
     "collectives\n"
     "  --placement nodes|identity           logical ranks by real nodes (default), or by MPI rank\n"
+    "  --energy                             joules of a run beside its time: NVML's and RAPL's counters\n"
+    "  --powers                             measure the powers for a machine file's `energy`, run nothing\n"
+    "  --energy-seconds S                   measure energy at least so long (default 1, and 20 steps of the\n"
+    "                                       counters)\n"
+    "  --powercap FOLDER                    where the kernel shows RAPL (default /sys/class/powercap)\n"
     "  --timeout SECONDS                    end the job where a run takes longer (default 20)\n";
 
 /* --- options ---------------------------------------------------------------------------------------------
@@ -64,6 +69,10 @@ static pto_status_t apply(settings_t *settings, const char *name, const char *te
     } else if (strcmp(name, "--repeats") == 0) {
         status = parse_number(text, 1, 1000000, &number, err);
         settings->repeats = (int)number;
+    } else if (strcmp(name, "--energy-seconds") == 0) {
+        status = parse_number(text, 0.001, 600, &settings->energy_window_s, err);
+    } else if (strcmp(name, "--powercap") == 0) {
+        settings->powercap = text;
     } else if (strcmp(name, "--timeout") == 0) {
         status = parse_number(text, 0.1, 1e6, &settings->exec.timeout_s, err);
     } else if (strcmp(name, "--placement") == 0) {
@@ -78,6 +87,23 @@ static pto_status_t apply(settings_t *settings, const char *name, const char *te
     return status;
 }
 
+/* Options without a value. Returns whether `name` is one of ours. */
+static bool set_flag(settings_t *settings, const char *name) {
+    const struct {
+        const char *name;
+        bool *flag;
+    } known[] = {{"--check-only", &settings->check_only},
+                 {"--own-algorithms", &settings->exec.own_algorithms},
+                 {"--energy", &settings->energy},
+                 {"--powers", &settings->powers}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(name, known[i].name) == 0) {
+            *known[i].flag = true;
+            return true;
+        }
+    return false;
+}
+
 /* Take our own options out of the arguments; what is left goes to the options that all commands share. */
 static pto_status_t take_own(int *argc, char **argv, settings_t *settings, pto_error_t *err) {
     int kept = 1;
@@ -85,14 +111,8 @@ static pto_status_t take_own(int *argc, char **argv, settings_t *settings, pto_e
         bool known = false;
         pto_error_t cause = {0};
         pto_status_t status = PTO_OK;
-        if (strcmp(argv[i], "--check-only") == 0) {
-            settings->check_only = true;
+        if (set_flag(settings, argv[i]))
             continue;
-        }
-        if (strcmp(argv[i], "--own-algorithms") == 0) {
-            settings->exec.own_algorithms = true;
-            continue;
-        }
         if (i + 1 < *argc)
             status = apply(settings, argv[i], argv[i + 1], &known, &cause);
         if (status != PTO_OK)
@@ -133,13 +153,30 @@ static void end_job(const pto_error_t *err) {
     MPI_Abort(MPI_COMM_WORLD, PTO_EXIT_ERROR);
 }
 
+/* As far as the machine file has powers of what is read. */
+static void predict_energy(const pto_options_t *options, const settings_t *settings, const pto_plan_t *plan,
+                           const pto_price_t *price, const pto_explanation_t *explanation, cell_t *cell) {
+    pto_energy_t energy;
+    const energy_source_t *source = settings->job.source;
+    bool cpus = pto_param_known(&options->machine.power_w[PTO_POWER_CPU_IDLE]);
+    if (!settings->energy || (source[ENERGY_CPUS].counter_count > 0 && !cpus) ||
+        pto_energy(plan, &options->machine, price, explanation, &energy, NULL) != PTO_OK)
+        return;
+    cell->has_predicted_joules = true;
+    for (int power = 0; power < PTO_POWER_COUNT; power++)
+        if (source[power <= PTO_POWER_GPU_KERNEL ? ENERGY_GPUS : ENERGY_CPUS].counter_count > 0)
+            cell->predicted_joules += energy.part[power].joules;
+}
+
 static void run_cell(const pto_options_t *options, const settings_t *settings, int64_t point, cell_t *cell) {
     pto_error_t err = {0};
     pto_plan_t *plan = NULL;
     pto_price_t price = {0};
+    pto_explanation_t explanation = {0};
     pto_status_t status = pto_plan_choose(&options->scenario, &options->machine, point, cell->strategy, &plan,
-                                          &price, NULL, &err);
+                                          &price, &explanation, &err);
     if (status == PTO_OK) {
+        predict_energy(options, settings, plan, &price, &explanation, cell);
         cell->predicted_s = price.seconds;
         cell->algorithm = pto_plan_request(plan)->algorithm;
         cell->by_library = pto_plan_request(plan)->by_library && !settings->exec.own_algorithms;
@@ -149,6 +186,7 @@ static void run_cell(const pto_options_t *options, const settings_t *settings, i
         memcpy(cell->reason, err.message, sizeof cell->reason);
     else if (status != PTO_OK)
         end_job(&err);
+    pto_explanation_fini(&explanation);
     pto_plan_destroy(plan);
 }
 
@@ -170,7 +208,7 @@ static void run_point(const pto_options_t *options, const settings_t *settings, 
     }
     pto_request_t request = pto_scenario_request(&options->scenario, point, strategy[0], NULL);
     if (rank == 0)
-        report_point(stdout, &request, cells, count, settings->check_only);
+        report_point(stdout, settings, &request, cells, count);
     for (int i = 0; i < count; i++)
         free(cells[i].sample_s);
     free(cells);
@@ -185,6 +223,13 @@ static int run_all(const pto_options_t *options, const settings_t *settings, FIL
     for (int64_t point = 0; point < pto_scenario_points(&options->scenario); point++)
         run_point(options, settings, point, strategy, count, csv);
     free(strategy);
+    return PTO_EXIT_OK;
+}
+
+static int run_powers(const pto_options_t *options, const settings_t *settings) {
+    pto_error_t err = {0};
+    if (measure_powers(settings, options, stdout, &err) != PTO_OK)
+        end_job(&err);
     return PTO_EXIT_OK;
 }
 
@@ -204,7 +249,8 @@ int main(int argc, char **argv) {
     int given = 0, rank = 0;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &given);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    settings_t settings = {.device = pto_device_at(0), .repeats = 30};
+    settings_t settings = {
+        .device = pto_device_at(0), .repeats = 30, .energy_window_s = 1, .powercap = "/sys/class/powercap"};
     char **all = calloc((size_t)argc + 1, sizeof *all);
     if (!all)
         return MPI_Abort(MPI_COMM_WORLD, PTO_EXIT_ERROR);
@@ -212,7 +258,13 @@ int main(int argc, char **argv) {
     int all_count = argc;
     pto_options_t options;
     int code = parse(argc, argv, rank, &settings, &options);
-    if (code < 0) {
+    if (code < 0 && !energy_begin(&settings, &options)) {
+        pto_options_fini(&options);
+        code = PTO_EXIT_ERROR;
+    } else if (code < 0 && settings.powers) {
+        code = run_powers(&options, &settings);
+        pto_options_fini(&options);
+    } else if (code < 0) {
         FILE *csv = rank == 0 ? open_csv(&settings) : NULL;
         if (csv)
             csv_header(csv, &options, &settings, all_count, all);
@@ -223,6 +275,7 @@ int main(int argc, char **argv) {
             code = PTO_EXIT_ERROR;
         pto_options_fini(&options);
     }
+    energy_close(&settings.job);
     free(all);
     MPI_Finalize();
     return code;

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "energy.h"
 #include "options.h"
 #include "portolan/exec.h"
 
@@ -12,6 +13,11 @@ typedef struct {
     const char *out_path; /* NULL: no file */
     int repeats;
     bool check_only;
+    bool energy;
+    bool powers;
+    double energy_window_s; /* the least to measure energy for */
+    const char *powercap;   /* where the kernel shows RAPL */
+    energy_job_t job;       /* where `energy` or `powers`: what can be read */
     pto_op_t op;
     pto_exec_options_t exec;
 } settings_t;
@@ -29,15 +35,38 @@ typedef struct {
     double median_s;
     double low_s; /* 95 percent interval of the median */
     double high_s;
+    int energy_runs;             /* 0: the energy was not measured */
+    double joules[ENERGY_COUNT]; /* of one run, of the sources that can be read */
+    double energy_run_s;         /* how long each of these runs took, with its barrier */
+    bool has_predicted_joules;
+    double predicted_joules; /* of the same sources */
 } cell_t;
 
 /* measure.c: run the cell's plan, correctness first. Collective. `point` seeds the inputs. */
 pto_status_t measure_cell(const settings_t *settings, const pto_plan_t *plan, int64_t point, cell_t *cell,
                           pto_error_t *err);
 
+/* energy_report.c: whether the settings ask for counters, open them and say what can be read. Collective.
+ * False where they are asked for and nothing can be read, which rank 0 has said. */
+bool energy_begin(settings_t *settings, const pto_options_t *options);
+/* A comment line for each source, and the columns' names and values in the table. */
+void report_sources(FILE *file, const settings_t *settings);
+void report_energy_heading(FILE *file, const settings_t *settings);
+void report_energy(FILE *file, const settings_t *settings, const cell_t *cell);
+/* `# key=value` lines. */
+void csv_energy_header(FILE *file, const settings_t *settings);
+/* Joules of one run, of all that can be read. */
+double energy_total(const settings_t *settings, const cell_t *cell);
+
+/* powers.c: measure the powers that machine files hold, and print them as such a file has them. Collective.
+ */
+pto_status_t measure_powers(const settings_t *settings, const pto_options_t *options, FILE *file,
+                            pto_error_t *err);
+
 /* report.c, on rank 0. */
 void report_header(FILE *file, const pto_options_t *options, const settings_t *settings);
-void report_point(FILE *file, const pto_request_t *request, const cell_t *cells, int count, bool check_only);
+void report_point(FILE *file, const settings_t *settings, const pto_request_t *request, const cell_t *cells,
+                  int count);
 /* `# key=value` lines and the columns' names, then one row a sample. */
 void csv_header(FILE *file, const pto_options_t *options, const settings_t *settings, int argc, char **argv);
 void csv_cell(FILE *file, const settings_t *settings, const pto_request_t *request, const cell_t *cell);

@@ -19,12 +19,13 @@ typedef enum {
     COLUMN_SECONDS,
     COLUMN_OWNERS_PER_GPU,
     COLUMN_ALGORITHM,
+    COLUMN_JOULES,
     COLUMN_COUNT
 } column_t;
 
 static const char *const column_names[COLUMN_COUNT] = {
     "collective", "implementation", "strategy",       "nodes",     "gpus_per_node", "procs_per_gpu", "bytes",
-    "run",        "seconds",        "owners_per_gpu", "algorithm",
+    "run",        "seconds",        "owners_per_gpu", "algorithm", "joules",
 };
 
 static int name_of(pto_collectives_t *collectives, pto_span_t field) {
@@ -98,6 +99,8 @@ static pto_status_t read_field(const pto_csv_t *csv, int column, pto_span_t fiel
         return pto_csv_count(csv, column, field, 0, &row->run);
     case COLUMN_SECONDS:
         return pto_csv_seconds(csv, column, field, &row->seconds);
+    case COLUMN_JOULES: /* empty where they were not measured */
+        return field.size > 0 ? pto_csv_joules(csv, column, field, &row->joules) : PTO_OK;
     default: /* COLUMN_ALGORITHM: empty where the library's own ran */
         return field.size > 0 ? read_name(csv, column, field, &row->algorithm) : PTO_OK;
     }

@@ -97,7 +97,8 @@ pto_status_t pto_csv_count(const pto_csv_t *csv, int column, pto_span_t field, i
     return status;
 }
 
-pto_status_t pto_csv_seconds(const pto_csv_t *csv, int column, pto_span_t field, double *value) {
+static pto_status_t read_above(const pto_csv_t *csv, int column, pto_span_t field, const char *wanted,
+                               double *value) {
     char text[64];
     if (!number_text(field, "+-.0123456789eE", text, sizeof text))
         return pto_csv_bad_field(csv, column, field, PTO_ERR_TYPE, "a number");
@@ -106,9 +107,17 @@ pto_status_t pto_csv_seconds(const pto_csv_t *csv, int column, pto_span_t field,
     if (*end != '\0' || end == text)
         return pto_csv_bad_field(csv, column, field, PTO_ERR_TYPE, "a number");
     if (!isfinite(parsed) || parsed <= 0)
-        return pto_csv_bad_field(csv, column, field, PTO_ERR_RANGE, "a finite, positive time");
+        return pto_csv_bad_field(csv, column, field, PTO_ERR_RANGE, wanted);
     *value = parsed;
     return PTO_OK;
+}
+
+pto_status_t pto_csv_seconds(const pto_csv_t *csv, int column, pto_span_t field, double *value) {
+    return read_above(csv, column, field, "a finite, positive time", value);
+}
+
+pto_status_t pto_csv_joules(const pto_csv_t *csv, int column, pto_span_t field, double *value) {
+    return read_above(csv, column, field, "a finite, positive energy", value);
 }
 
 pto_status_t pto_csv_name(const pto_csv_t *csv, int column, pto_span_t field, const char *const *names,

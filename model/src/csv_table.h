@@ -73,7 +73,9 @@ pto_status_t pto_csv_bad_field(const pto_csv_t *csv, int column, pto_span_t fiel
 pto_status_t pto_csv_whole(const pto_csv_t *csv, int column, pto_span_t field, int64_t least, int64_t *value);
 /* The same for what an int32_t holds. */
 pto_status_t pto_csv_count(const pto_csv_t *csv, int column, pto_span_t field, int64_t least, int32_t *value);
+/* Above 0. */
 pto_status_t pto_csv_seconds(const pto_csv_t *csv, int column, pto_span_t field, double *value);
+pto_status_t pto_csv_joules(const pto_csv_t *csv, int column, pto_span_t field, double *value);
 /* The index of one of `names`; `wanted` is what the message says should be there. */
 pto_status_t pto_csv_name(const pto_csv_t *csv, int column, pto_span_t field, const char *const *names,
                           int count, const char *wanted, uint8_t *value);

@@ -31,6 +31,11 @@ const char *pto_reach_name(pto_reach_t reach) {
     return reach < PTO_REACH_COUNT ? name[reach] : "no reach";
 }
 
+const char *pto_power_key(pto_power_t power) {
+    static const char *const key[] = {"gpu.idle_w", "gpu.copy_w", "gpu.kernel_w", "cpu.idle_w", "cpu.core_w"};
+    return power < PTO_POWER_COUNT ? key[power] : "no power";
+}
+
 static const pto_piece_t *piece_for(const pto_message_cost_t *cost, int64_t bytes) {
     for (int i = 0; i + 1 < cost->count; i++)
         if (bytes < cost->piece[i].below_bytes)

@@ -129,6 +129,12 @@ static void add_spaces(list_t *list, pto_machine_t *machine) {
     }
 }
 
+static void add_powers(list_t *list, pto_machine_t *machine) {
+    for (int power = 0; power < PTO_POWER_COUNT; power++)
+        add(list, (place_t){"energy", ""}, pto_power_key((pto_power_t)power))->param =
+            &machine->power_w[power];
+}
+
 static void add_single(list_t *list, pto_machine_t *machine) {
     const struct {
         const char *base;
@@ -157,6 +163,7 @@ pto_status_t pto_machine_params(pto_machine_t *machine, pto_machine_param_t **pa
     add_copies(&list, machine);
     add_reaches(&list, "peer", machine->peer);
     add_single(&list, machine);
+    add_powers(&list, machine);
     if (list.failed) {
         free(list.param);
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a machine's parameters");

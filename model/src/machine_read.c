@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "energy_read.h"
 #include "library_rules.h"
 #include "text_file.h"
 #include "yaml_read.h"
@@ -554,7 +555,7 @@ static const pto_yaml_field_t machine_fields[] = {
     {.key = "launch", .table = &launch_table},
     {.key = "memory", .table = &memory_table},
     {.key = "library", .table = &library_table},
-    {.key = "energy", .reserved = true},
+    {.key = "energy", .table = &pto_energy_table, AT(power_w)},
 };
 static const pto_yaml_table_t machine_table = {.what = "a machine file", FIELDS(machine_fields)};
 

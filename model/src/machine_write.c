@@ -305,15 +305,11 @@ typedef struct {
     bool whole; /* bytes, which have no exponent */
 } named_param_t;
 
-static void put_params(writer_t *writer, const char *section, const named_param_t *params, int count) {
+static void put_params(writer_t *writer, const char *opening, const named_param_t *params, int count) {
     bool opened = false;
     for (int i = 0; i < count; i++) {
         if (pto_param_known(params[i].param)) {
-            if (opened) {
-                put(writer, ", ");
-            } else {
-                putf(writer, "\n%s: {", section);
-            }
+            put(writer, opened ? ", " : opening);
             opened = true;
             if (params[i].whole) {
                 putf(writer, "%s: %.0f", params[i].key, params[i].param->value);
@@ -333,9 +329,22 @@ static void put_rest(writer_t *writer, const pto_machine_t *machine) {
                                     {"host_bytes", &machine->host_memory_bytes, true}};
     put_reduce(writer, machine);
     put_reaches(writer, machine->peer, "\npeer:\n", "  ");
-    put_params(writer, "signals", signals, 2);
-    put_params(writer, "launch", launch, 1);
-    put_params(writer, "memory", memory, 2);
+    put_params(writer, "\nsignals: {", signals, 2);
+    put_params(writer, "\nlaunch: {", launch, 1);
+    put_params(writer, "\nmemory: {", memory, 2);
+}
+
+static void put_powers(writer_t *writer, const pto_machine_t *machine) {
+    const pto_param_t *power_w = machine->power_w;
+    const named_param_t gpu[] = {{"idle_w", &power_w[PTO_POWER_GPU_IDLE], false},
+                                 {"copy_w", &power_w[PTO_POWER_GPU_COPY], false},
+                                 {"kernel_w", &power_w[PTO_POWER_GPU_KERNEL], false}};
+    const named_param_t cpu[] = {{"idle_w", &power_w[PTO_POWER_CPU_IDLE], false},
+                                 {"core_w", &power_w[PTO_POWER_CPU_CORE], false}};
+    bool any = pto_param_known(gpu[0].param) || pto_param_known(cpu[0].param);
+    put(writer, any ? "\nenergy:\n" : "");
+    put_params(writer, "  gpu: {", gpu, 3);
+    put_params(writer, "  cpu: {", cpu, 2);
 }
 
 static void put_rule(writer_t *writer, const pto_library_rule_t *rule) {
@@ -405,11 +414,12 @@ pto_status_t pto_machine_format(const pto_machine_t *machine, const char *commen
     put_messages(&writer, machine);
     put_injection(&writer, machine);
     const named_param_t network[] = {{"contention", &machine->contention, false}};
-    put_params(&writer, "network", network, 1);
+    put_params(&writer, "\nnetwork: {", network, 1);
     put_per_message(&writer, machine);
     put_copies(&writer, machine);
     put_rest(&writer, machine);
     put_library(&writer, machine);
+    put_powers(&writer, machine);
     if (writer.failed) {
         free(writer.text);
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a machine file");

@@ -12,36 +12,53 @@ typedef struct {
     bool toss_up;
 } place_t;
 
-static double half_width_s(const pto_price_t *price, bool above) {
-    if (!price->has_interval)
-        return 0;
-    return above ? price->high_s - price->seconds : price->seconds - price->low_s;
+const char *pto_by_name(pto_by_t by) {
+    static const char *const name[] = {"time", "energy", "product"};
+    return by < PTO_BY_COUNT ? name[by] : "nothing";
+}
+
+/* Time and energy rise and fall together, so the product's bounds are those of both. */
+bool pto_prediction_cost(const pto_prediction_t *prediction, pto_by_t by, pto_cost_t *cost) {
+    const pto_price_t *price = &prediction->price;
+    const pto_energy_t *energy = &prediction->energy;
+    if (!prediction->applicable || (by != PTO_BY_TIME && !prediction->has_energy))
+        return false;
+    pto_cost_t seconds = {price->seconds, price->seconds, price->seconds};
+    pto_cost_t joules = {energy->joules, energy->joules, energy->joules};
+    if (price->has_interval)
+        seconds = (pto_cost_t){price->seconds, price->low_s, price->high_s};
+    if (energy->has_interval)
+        joules = (pto_cost_t){energy->joules, energy->low_joules, energy->high_joules};
+    *cost = by == PTO_BY_TIME ? seconds : joules;
+    if (by == PTO_BY_PRODUCT)
+        *cost =
+            (pto_cost_t){seconds.value * joules.value, seconds.low * joules.low, seconds.high * joules.high};
+    return true;
 }
 
 static place_t place_at(const pto_predictions_t *predictions, int64_t point) {
     place_t place = {-1, -1, 0, false};
+    pto_cost_t best = {0, 0, 0}, second = {0, 0, 0};
     for (int i = 0; i < predictions->strategy_count; i++) {
-        const pto_prediction_t *prediction = pto_prediction_at(predictions, point, i);
-        if (!prediction->applicable)
+        pto_cost_t cost;
+        if (!pto_prediction_cost(pto_prediction_at(predictions, point, i), predictions->by, &cost))
             continue;
-        double seconds = prediction->price.seconds;
-        if (place.winner < 0 ||
-            seconds < pto_prediction_at(predictions, point, place.winner)->price.seconds) {
+        if (place.winner < 0 || cost.value < best.value) {
             place.runner_up = place.winner;
+            second = best;
             place.winner = i;
-        } else if (place.runner_up < 0 ||
-                   seconds < pto_prediction_at(predictions, point, place.runner_up)->price.seconds) {
+            best = cost;
+        } else if (place.runner_up < 0 || cost.value < second.value) {
             place.runner_up = i;
+            second = cost;
         }
     }
     if (place.runner_up < 0)
         return place;
-    const pto_price_t *best = &pto_prediction_at(predictions, point, place.winner)->price;
-    const pto_price_t *second = &pto_prediction_at(predictions, point, place.runner_up)->price;
-    place.margin = best->seconds > 0 ? second->seconds / best->seconds - 1 : 0;
-    /* The difference's own interval, the two prices taken as independent. */
-    double noise_s = hypot(half_width_s(best, true), half_width_s(second, false));
-    place.toss_up = second->seconds - best->seconds <= noise_s;
+    place.margin = best.value > 0 ? second.value / best.value - 1 : 0;
+    /* The difference's own interval, the two costs taken as independent. */
+    double noise = hypot(best.high - best.value, second.value - second.low);
+    place.toss_up = second.value - best.value <= noise;
     return place;
 }
 

@@ -226,6 +226,12 @@ static pto_status_t predict_one(const pto_scenario_t *scenario, const pto_machin
     assert(plan);
     prediction->applicable = true;
     prediction->algorithm = plan->request.algorithm;
+    if (explain) {
+        prediction->has_energy = pto_energy(plan, machine, &prediction->price, &prediction->explanation,
+                                            &prediction->energy, &reason) == PTO_OK;
+        if (!prediction->has_energy)
+            memcpy(prediction->reason, reason.message, sizeof prediction->reason);
+    }
     pto_plan_destroy(plan);
     return PTO_OK;
 }

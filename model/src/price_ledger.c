@@ -319,9 +319,9 @@ static void enter_limits(pto_charge_t *charge, const pto_machine_t *machine, con
         if (bound == BOUND_RATE)
             enter_limit(charge, PTO_TERM_INJECTION_RATE, &machine->injection_s_per_message[space], space,
                         outflow->messages[space]);
+        enter_limit(charge, PTO_TERM_CONTENTION, &machine->contention, space,
+                    outflow->contended[space] * machine->injection_s_per_byte[space].value);
     }
-    enter_limit(charge, PTO_TERM_CONTENTION, &machine->contention, 0,
-                limits_of(machine, outflow).contended_s);
 }
 
 double pto_charge_seconds(const pto_charge_t *charge, const pto_machine_t *machine,
@@ -515,6 +515,12 @@ void pto_explanation_fini(pto_explanation_t *explanation) {
     *explanation = (pto_explanation_t){0};
 }
 
+static pto_space_t space_of(const pto_entry_t *entry) {
+    if (entry->kind == PTO_TERM_COPY_ALPHA || entry->kind == PTO_TERM_COPY_BETA)
+        return entry->where[0] == PTO_COPY_H2H ? PTO_SPACE_CPU : PTO_SPACE_GPU;
+    return (pto_space_t)entry->where[0];
+}
+
 static pto_status_t explain(const pto_ledger_t *ledger, pto_explanation_t *explanation, pto_error_t *err) {
     if (explanation->capacity < ledger->entry_count) {
         pto_term_t *grown = realloc(explanation->term, (size_t)ledger->entry_count * sizeof *grown);
@@ -529,6 +535,7 @@ static pto_status_t explain(const pto_ledger_t *ledger, pto_explanation_t *expla
         pto_term_t *term = &explanation->term[i];
         *term = (pto_term_t){
             .stage = entry->stage, .kind = entry->kind, .param = entry->param, .count = entry->count};
+        term->space = space_of(entry);
         term->seconds = entry->param ? entry->count * entry->param->value : 0;
         name_entry(entry, term->key, sizeof term->key);
     }

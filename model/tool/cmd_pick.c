@@ -10,13 +10,18 @@ static const char usage[] =
     "\n"
     "Prints, for half-open ranges [from, below) of the scenario's sizes (or nodes, or messages), which "
     "strategy\n"
-    "is predicted to be the cheapest, which comes second, and how much longer that one takes.\n"
+    "is predicted to be the cheapest, which comes second, and how much longer that one takes (or how much\n"
+    "more energy, or energy times time, it needs: --by).\n"
     "\n"
     "  portolan pick scenarios/problems/alltoall-summit.yaml\n"
     "  portolan pick scenarios/problems/alltoall-summit.yaml --nodes 2:1024 --bytes 4096\n";
 
 static const char *strategy_name(const pto_predictions_t *predictions, int strategy) {
     return strategy < 0 ? "-" : predictions->strategy[strategy]->name;
+}
+
+static const char *by_text(pto_by_t by) {
+    return by == PTO_BY_PRODUCT ? "energy times time" : pto_by_name(by);
 }
 
 static void print_below(const pto_range_t *range) {
@@ -28,7 +33,8 @@ static void print_below(const pto_range_t *range) {
 
 static void print_table(const pto_predictions_t *predictions, const pto_range_t *range, int64_t count) {
     pto_print_header(stdout, "pick", predictions);
-    printf("# ranges of %s, half open\n", pto_sweep_kind_name(predictions->sweep));
+    printf("# ranges of %s, half open", pto_sweep_kind_name(predictions->sweep));
+    printf(predictions->by == PTO_BY_TIME ? "\n" : ", by %s\n", by_text(predictions->by));
     printf("# %10s %14s   %-14s %-14s  Margin\n", "From", "Below", "Winner", "Runner-up");
     for (int64_t i = 0; i < count; i++) {
         printf("%12lld", (long long)range[i].from);
@@ -45,6 +51,7 @@ static void print_table(const pto_predictions_t *predictions, const pto_range_t 
 
 static void print_csv(const pto_predictions_t *predictions, const pto_range_t *range, int64_t count) {
     pto_print_changes(stdout, predictions->machine);
+    pto_print_energy_note(stdout, predictions);
     printf("from,below,winner,runner_up,margin_low,margin_high,toss_up\n");
     for (int64_t i = 0; i < count; i++) {
         printf("%lld,", (long long)range[i].from);
@@ -68,7 +75,10 @@ static void print_json(const pto_predictions_t *predictions, const pto_range_t *
     printf("{\"machine\": ");
     pto_print_json_string(stdout, predictions->machine->name);
     pto_print_changes_json(stdout, predictions->machine);
-    printf(", \"swept\": \"%s\", \"ranges\": [", pto_sweep_kind_name(predictions->sweep));
+    printf(", \"swept\": \"%s\", ", pto_sweep_kind_name(predictions->sweep));
+    if (predictions->by != PTO_BY_TIME)
+        printf("\"by\": \"%s\", ", pto_by_name(predictions->by));
+    printf("\"ranges\": [");
     for (int64_t i = 0; i < count; i++) {
         printf("%s\n  {\"from\": %lld, \"below\": ", i ? "," : "", (long long)range[i].from);
         if (range[i].below == INT64_MAX)
@@ -85,15 +95,18 @@ static void print_json(const pto_predictions_t *predictions, const pto_range_t *
 
 static int run(int argc, char **argv) {
     pto_options_t options;
-    int exit_code = pto_options_parse(argc, argv, PTO_OPTION_FORMAT, usage, &options);
+    int exit_code = pto_options_parse(argc, argv, PTO_OPTION_FORMAT | PTO_OPTION_BY, usage, &options);
     if (exit_code >= 0)
         return exit_code;
     pto_error_t err = {0};
     pto_predictions_t predictions;
     pto_range_t *range = NULL;
     int64_t count = 0;
-    pto_status_t status = pto_predict(&options.scenario, &options.machine, true, &predictions, &err);
+    pto_status_t status = options.by == PTO_BY_TIME ? PTO_OK : pto_need_powers(&options.machine, &err);
+    if (status == PTO_OK)
+        status = pto_predict(&options.scenario, &options.machine, true, &predictions, &err);
     if (status == PTO_OK) {
+        predictions.by = options.by;
         status = pto_pick(&predictions, &range, &count, &err);
         if (status == PTO_OK && options.format == PTO_FORMAT_CSV)
             print_csv(&predictions, range, count);

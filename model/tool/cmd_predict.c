@@ -24,25 +24,45 @@ static const char usage[] =
     "\n"
     "  portolan predict scenarios/problems/alltoall-summit.yaml --plot alltoall.svg\n"
     "\n"
+    "--energy prints millijoules, priced with the powers of the machine file, and the strategy with the "
+    "least; csv\n"
+    "and json have them beside the times (`joules,low_joules,high_joules`), --explain where they go.\n"
+    "\n"
     "csv: one row a strategy and point, `bytes,strategy,algorithm,seconds,low_s,high_s`; the first column is "
     "nodes or messages\n"
     "where these are swept; the interval is empty where the machine file has none, and all of it\n"
     "where a strategy does not apply.\n";
 
+static void print_csv_energy(const pto_prediction_t *prediction) {
+    const pto_energy_t *energy = &prediction->energy;
+    if (!prediction->applicable || !prediction->has_energy)
+        printf(",,,");
+    else if (energy->has_interval)
+        printf(",%.9g,%.9g,%.9g", energy->joules, energy->low_joules, energy->high_joules);
+    else
+        printf(",%.9g,,", energy->joules);
+}
+
 static void print_csv(const pto_predictions_t *predictions) {
+    bool energy = predictions->by == PTO_BY_ENERGY;
     pto_print_changes(stdout, predictions->machine);
-    printf("%s,strategy,algorithm,seconds,low_s,high_s\n", pto_sweep_kind_name(predictions->sweep));
+    pto_print_energy_note(stdout, predictions);
+    printf("%s,strategy,algorithm,seconds,low_s,high_s%s\n", pto_sweep_kind_name(predictions->sweep),
+           energy ? ",joules,low_joules,high_joules" : "");
     for (int64_t point = 0; point < predictions->point_count; point++)
         for (int i = 0; i < predictions->strategy_count; i++) {
             const pto_prediction_t *prediction = pto_prediction_at(predictions, point, i);
             printf("%lld,%s,", (long long)predictions->point[point], predictions->strategy[i]->name);
             if (!prediction->applicable)
-                printf(",,,\n");
+                printf(",,,");
             else if (prediction->price.has_interval)
-                printf("%s,%.9g,%.9g,%.9g\n", prediction->algorithm->name, prediction->price.seconds,
+                printf("%s,%.9g,%.9g,%.9g", prediction->algorithm->name, prediction->price.seconds,
                        prediction->price.low_s, prediction->price.high_s);
             else
-                printf("%s,%.9g,,\n", prediction->algorithm->name, prediction->price.seconds);
+                printf("%s,%.9g,,", prediction->algorithm->name, prediction->price.seconds);
+            if (energy)
+                print_csv_energy(prediction);
+            putchar('\n');
         }
 }
 
@@ -71,6 +91,12 @@ static void print_json_terms(const pto_explanation_t *explanation) {
     putchar(']');
 }
 
+static void print_json_energy(const pto_energy_t *energy) {
+    printf(", \"joules\": %.9g", energy->joules);
+    if (energy->has_interval)
+        printf(", \"low_joules\": %.9g, \"high_joules\": %.9g", energy->low_joules, energy->high_joules);
+}
+
 static void print_json(const pto_predictions_t *predictions, bool explain) {
     printf("{\"machine\": ");
     pto_print_json_string(stdout, predictions->machine->name);
@@ -94,6 +120,8 @@ static void print_json(const pto_predictions_t *predictions, bool explain) {
                prediction->price.seconds);
         if (prediction->price.has_interval)
             printf(", \"low_s\": %.9g, \"high_s\": %.9g", prediction->price.low_s, prediction->price.high_s);
+        if (predictions->by == PTO_BY_ENERGY && prediction->has_energy)
+            print_json_energy(&prediction->energy);
         if (explain)
             print_json_terms(&prediction->explanation);
         putchar('}');
@@ -106,6 +134,13 @@ static const char *file_name(const char *path) {
     return slash ? slash + 1 : path;
 }
 
+static void print_place(const pto_param_t *param, const char *file) {
+    if (param->line == PTO_LINE_WHAT_IF)
+        printf("(what if)\n");
+    else
+        printf("(%s:%d)\n", file, param->line);
+}
+
 static void explain_term(const pto_term_t *term, double total_s, const char *file) {
     if (!term->param) {
         printf("  %12s         %-20s %12.6g x %s: not in the machine file, not priced\n", "-", term->stage,
@@ -114,10 +149,29 @@ static void explain_term(const pto_term_t *term, double total_s, const char *fil
     }
     printf("  %12.3f  %5.1f%% %-20s %12.6g x %s = %.4g  ", term->seconds * 1e6, 100 * term->seconds / total_s,
            term->stage, term->count, term->key, term->param->value);
-    if (term->param->line == PTO_LINE_WHAT_IF)
-        printf("(what if)\n");
-    else
-        printf("(%s:%d)\n", file, term->param->line);
+    print_place(term->param, file);
+}
+
+static void explain_energy(const pto_prediction_t *prediction, const char *file) {
+    const pto_energy_t *energy = &prediction->energy;
+    if (!prediction->has_energy) {
+        printf("  energy not known: %s\n", prediction->reason);
+        return;
+    }
+    printf("  energy %.3f mJ\n", energy->joules * 1e3);
+    for (int power = 0; power < PTO_POWER_COUNT; power++) {
+        const pto_energy_part_t *part = &energy->part[power];
+        const char *key = pto_power_key((pto_power_t)power);
+        if (!part->param && part->device_s > 0)
+            printf("  %12s         %-20s %12.6g x energy.%s: not in the machine file, not counted\n", "-",
+                   "device seconds", part->device_s, key);
+        if (!part->param || part->device_s == 0)
+            continue;
+        printf("  %12.3f  %5.1f%% %-20s %12.6g x energy.%s = %.4g  ", part->joules * 1e3,
+               100 * part->joules / energy->joules, "device seconds", part->device_s, key,
+               part->param->value);
+        print_place(part->param, file);
+    }
 }
 
 static void print_explanations(const pto_predictions_t *predictions) {
@@ -138,6 +192,8 @@ static void print_explanations(const pto_predictions_t *predictions) {
             for (int t = 0; t < prediction->explanation.count; t++)
                 explain_term(&prediction->explanation.term[t], prediction->price.seconds,
                              file_name(predictions->machine->path));
+            if (predictions->by == PTO_BY_ENERGY)
+                explain_energy(prediction, file_name(predictions->machine->path));
         }
 }
 
@@ -173,8 +229,9 @@ static void print(const pto_options_t *options, const pto_predictions_t *predict
 
 static int run(int argc, char **argv) {
     pto_options_t options;
-    int exit_code = pto_options_parse(argc, argv, PTO_OPTION_FORMAT | PTO_OPTION_EXPLAIN | PTO_OPTION_PLOT,
-                                      usage, &options);
+    int exit_code = pto_options_parse(
+        argc, argv, PTO_OPTION_FORMAT | PTO_OPTION_EXPLAIN | PTO_OPTION_ENERGY | PTO_OPTION_PLOT, usage,
+        &options);
     if (exit_code >= 0)
         return exit_code;
     if (options.measured && !options.plot) {
@@ -184,10 +241,13 @@ static int run(int argc, char **argv) {
     }
     pto_error_t err = {0};
     pto_predictions_t predictions;
-    pto_status_t status = pto_predict(&options.scenario, &options.machine, true, &predictions, &err);
+    pto_status_t status = options.by == PTO_BY_TIME ? PTO_OK : pto_need_powers(&options.machine, &err);
+    if (status == PTO_OK)
+        status = pto_predict(&options.scenario, &options.machine, true, &predictions, &err);
     if (status == PTO_OK) {
-        if (options.plot)
+        if (options.plot) /* times, whatever is printed */
             status = draw(&options, &predictions, &err);
+        predictions.by = options.by;
         if (status == PTO_OK)
             print(&options, &predictions);
         pto_predictions_fini(&predictions);

@@ -301,6 +301,22 @@ static pto_status_t apply_explain(pto_options_t *options, const char *text, pto_
     return PTO_OK;
 }
 
+static pto_status_t apply_energy(pto_options_t *options, const char *text, pto_error_t *err) {
+    (void)text;
+    (void)err;
+    options->by = PTO_BY_ENERGY;
+    return PTO_OK;
+}
+
+static const char *by_at(int i) { return pto_by_name((pto_by_t)i); }
+
+static pto_status_t apply_by(pto_options_t *options, const char *text, pto_error_t *err) {
+    int found = 0;
+    pto_status_t status = parse_name(text, "measure", PTO_BY_COUNT, by_at, &found, err);
+    options->by = (pto_by_t)found;
+    return status;
+}
+
 static pto_status_t apply_unroll(pto_options_t *options, const char *text, pto_error_t *err) {
     (void)text;
     (void)err;
@@ -390,6 +406,10 @@ static const option_t option_table[] = {
      PTO_FIELD_COUNT},
     {"explain", NULL, "break every price into its terms: stage, parameter, line of the machine file",
      apply_explain, PTO_OPTION_EXPLAIN, PTO_FIELD_COUNT},
+    {"energy", NULL, "joules, by the machine file's powers, beside or instead of times", apply_energy,
+     PTO_OPTION_ENERGY, PTO_FIELD_COUNT},
+    {"by", "time|energy|product", "what the cheapest has the least of (default time; product: of both)",
+     apply_by, PTO_OPTION_BY, PTO_FIELD_COUNT},
     {"plot", "FILE.svg|png", "draw the prediction (needs gnuplot)", apply_plot, PTO_OPTION_PLOT,
      PTO_FIELD_COUNT},
     {"measured", "FILE.csv", "measured collectives, drawn as points of --plot", apply_measured,

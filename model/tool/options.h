@@ -13,6 +13,8 @@ enum {
     PTO_OPTION_RANK = 1 << 2,    /* --rank R, --unroll */
     PTO_OPTION_PLOT = 1 << 3,    /* --plot FILE, --measured FILE */
     PTO_OPTION_TRACE = 1 << 4,   /* --trace FILE, --trace-events N, --limit N */
+    PTO_OPTION_ENERGY = 1 << 5,  /* --energy */
+    PTO_OPTION_BY = 1 << 6,      /* --by time|energy|product */
 };
 
 typedef struct {
@@ -27,6 +29,7 @@ typedef struct {
     int64_t trace_events; /* 0: not said, and so for limit */
     int64_t limit;
     pto_format_t format;
+    pto_by_t by; /* --by; --energy sets it to energy */
     bool explain;
     bool unroll;
     int64_t rank;

@@ -83,7 +83,8 @@ static void print_reasons(FILE *stream, const pto_predictions_t *predictions, in
     const char *said = NULL;
     for (int64_t point = 0; point < predictions->point_count; point++) {
         const pto_prediction_t *prediction = pto_prediction_at(predictions, point, strategy);
-        if (prediction->applicable) {
+        pto_cost_t cost;
+        if (pto_prediction_cost(prediction, predictions->by, &cost)) {
             said = NULL;
             continue;
         }
@@ -119,7 +120,26 @@ static void print_unpriced(FILE *stream, const pto_predictions_t *predictions) {
     fputc('\n', stream);
 }
 
+static bool is_known(const pto_machine_t *machine, pto_power_t power) {
+    return pto_param_known(&machine->power_w[power]);
+}
+
+pto_status_t pto_need_powers(const pto_machine_t *machine, pto_error_t *err) {
+    if (is_known(machine, PTO_POWER_GPU_IDLE))
+        return PTO_OK;
+    return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                         "machine %s (%s) has no `energy`, without which no joules are known; "
+                         "`portolan-validate --powers` measures it",
+                         machine->name, machine->path);
+}
+
+void pto_print_energy_note(FILE *stream, const pto_predictions_t *predictions) {
+    if (predictions->by != PTO_BY_TIME && !is_known(predictions->machine, PTO_POWER_CPU_IDLE))
+        fputs("# energy     of the GPUs alone: the machine file has no energy.cpu\n", stream);
+}
+
 void pto_print_footer(FILE *stream, const pto_predictions_t *predictions) {
+    pto_print_energy_note(stream, predictions);
     for (int i = 0; i < predictions->strategy_count; i++)
         print_reasons(stream, predictions, i);
     print_unpriced(stream, predictions);
@@ -127,12 +147,14 @@ void pto_print_footer(FILE *stream, const pto_predictions_t *predictions) {
 
 static int winner_at(const pto_predictions_t *predictions, int64_t point) {
     int winner = -1;
+    pto_cost_t least = {0, 0, 0};
     for (int i = 0; i < predictions->strategy_count; i++) {
-        const pto_prediction_t *prediction = pto_prediction_at(predictions, point, i);
-        if (prediction->applicable &&
-            (winner < 0 ||
-             prediction->price.seconds < pto_prediction_at(predictions, point, winner)->price.seconds))
+        pto_cost_t cost;
+        if (pto_prediction_cost(pto_prediction_at(predictions, point, i), predictions->by, &cost) &&
+            (winner < 0 || cost.value < least.value)) {
             winner = i;
+            least = cost;
+        }
     }
     return winner;
 }
@@ -143,17 +165,18 @@ const char *pto_sweep_heading(pto_sweep_kind_t sweep) {
 }
 
 void pto_print_table(FILE *stream, const char *command, const pto_predictions_t *predictions) {
+    bool energy = predictions->by == PTO_BY_ENERGY;
     pto_print_header(stream, command, predictions);
     fprintf(stream, "# %-10s", pto_sweep_heading(predictions->sweep));
     for (int i = 0; i < predictions->strategy_count; i++)
         fprintf(stream, " %14s", predictions->strategy[i]->name);
-    fprintf(stream, "   Cheapest (times in us)\n");
+    fputs(energy ? "   Cheapest (energies in mJ)\n" : "   Cheapest (times in us)\n", stream);
     for (int64_t point = 0; point < predictions->point_count; point++) {
         fprintf(stream, "%-12lld", (long long)predictions->point[point]);
         for (int i = 0; i < predictions->strategy_count; i++) {
-            const pto_prediction_t *prediction = pto_prediction_at(predictions, point, i);
-            if (prediction->applicable)
-                fprintf(stream, " %14.2f", prediction->price.seconds * 1e6);
+            pto_cost_t cost;
+            if (pto_prediction_cost(pto_prediction_at(predictions, point, i), predictions->by, &cost))
+                fprintf(stream, " %14.2f", cost.value * (energy ? 1e3 : 1e6));
             else
                 fprintf(stream, " %14s", "-");
         }

@@ -19,9 +19,16 @@ void pto_print_changes_json(FILE *stream, const pto_machine_t *machine);
 /* The comment lines below: strategies that don't apply, and what could not be priced. */
 void pto_print_footer(FILE *stream, const pto_predictions_t *predictions);
 
-/* The whole table: the header, a row a point with every strategy's microseconds and the cheapest, the footer.
- */
+/* The whole table: the header, a row a point with every strategy's microseconds (or millijoules, where these
+ * are judged by) and the cheapest, the footer. */
 void pto_print_table(FILE *stream, const char *command, const pto_predictions_t *predictions);
+
+/* Errors: PTO_ERR_NOT_APPLICABLE where the machine file has no powers, so that nothing can be judged by
+ * energy. */
+pto_status_t pto_need_powers(const pto_machine_t *machine, pto_error_t *err);
+
+/* A comment line, where energies are judged by, that says whose they are if not everybody's. */
+void pto_print_energy_note(FILE *stream, const pto_predictions_t *predictions);
 
 /* What the first column of a table is called. */
 const char *pto_sweep_heading(pto_sweep_kind_t sweep);

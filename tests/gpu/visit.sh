@@ -15,6 +15,8 @@
 #            validate-x4   collectives of LARGE bytes on four GPUs, 1 to 8 processes each (up to 6 minutes)
 #            validate-2x2  two namespace nodes of two GPUs, 8 Gbit/s of TCP between them: 8 processes a GPU, and
 #                          longer messages for fewer; needs root (up to 4 minutes)
+#            energy        joules of allreduces of 64 KiB to 64 MiB on four GPUs, 4 processes each, and the
+#                          powers of the machine (up to a minute)
 #            calibrate     samples of the host and of the namespace nodes, fitted; needs root (7 minutes)
 # Environment: AT, where to unpack (default /opt); BUILD (default AT/build-visit); LIMIT (default 500); LARGE, a
 # range of bytes (default 128MiB:256MiB:2; per destination for alltoall(v), so that each buffer has four times
@@ -22,7 +24,8 @@
 # for each benchmark of calibrate (default 10); NAME, what machine files' names begin with (default h200).
 # DEVICE=host GPUS=4 makes a dry run.
 #
-# Leaves under OUT: log.txt; tables.txt, collectives-x4.csv, collectives-2x2-tcp.csv; fits.txt, samples-*.csv.
+# Leaves under OUT: log.txt; tables.txt, collectives-x4.csv, collectives-2x2-tcp.csv; powers.yaml,
+# energy-x4.csv; fits.txt, samples-*.csv.
 set -uo pipefail
 self=$(readlink -f "${BASH_SOURCE[0]}")
 start=$PWD
@@ -86,6 +89,34 @@ validate_2x2() { # CORES COLLECTIVE BYTES REPEATS
     validate_row "2x2-$2-$1-${3%%:*}" 2 2 "$1" "$2" "$3" "$4"
     "$cluster" run -n $((4 * $1)) --ppn $((2 * $1)) --gpus-per-node 2 --oversubscribe --bind-to none \
         --mca btl "tcp,self,$within" -- "$validate" --machine h200-2x2-tcp "${arguments[@]}" >>"$OUT/tables.txt"
+}
+
+# That nothing can be read is no failure; the log says why.
+if_measurable() { # COMMAND...
+    local status=0
+    "$@" 2>"$BUILD/said" || status=$?
+    cat "$BUILD/said" >&2
+    [ $status -eq 0 ] || grep -q "no energy can be measured here" "$BUILD/said"
+}
+
+energy_run() { # ARGUMENTS...
+    host_run 16 "$validate" --nodes 1 --gpus-per-node 4 --cores-per-gpu 4 --collective allreduce --device "$DEVICE" \
+        --timeout 60 "$@"
+}
+
+energy_powers() {
+    local status=0
+    if_measurable energy_run --machine h200-x4 --bytes 4 --powers >"$OUT/powers.yaml" || status=$?
+    cat "$OUT/powers.yaml"
+    return $status
+}
+
+# Predictions stand beside the joules where the powers of the GPUs are known.
+energy_row() { # BYTES
+    cp scenarios/machines/h200-x4.yaml "$BUILD/energy-x4.yaml"
+    ! grep -q '^  gpu: ' "$OUT/powers.yaml" || cat "$OUT/powers.yaml" >>"$BUILD/energy-x4.yaml"
+    if_measurable energy_run --machine "$BUILD/energy-x4.yaml" --bytes "$1" --repeats "$REPEATS" --energy \
+        --strategy cuda_aware,three_step,dup_devptr --out "$BUILD/rows/energy-${1%%:*}.csv" >>"$OUT/tables.txt"
 }
 
 # merge NAME: all rows of NAME-*.csv below the provenance of the first of them
@@ -154,7 +185,7 @@ wrong_usage() {
 [ $# -ge 3 ] && [ -n "${OUT:-}" ] || wrong_usage "OUT, DEPS, OPENMPI and a part are needed"
 for part in "${@:3}"; do
     case $part in
-    look | build | check | bench | validate-x4 | validate-2x2 | calibrate) ;;
+    look | build | check | bench | validate-x4 | validate-2x2 | energy | calibrate) ;;
     *) wrong_usage "no such part: $part" ;;
     esac
 done
@@ -235,6 +266,14 @@ part_validate_2x2() {
     step 10 merge 2x2 collectives-2x2-tcp.csv
 }
 
+part_energy() {
+    rm -f "$BUILD"/rows/energy-*
+    step 24 energy_powers
+    as_far_as 14 energy_row 64KiB:4MiB:64
+    as_far_as 22 energy_row 64MiB
+    ! compgen -G "$BUILD/rows/energy-*" >/dev/null || step 10 merge energy energy-x4.csv
+}
+
 part_calibrate() {
     local tcp=ping_pong,injection,multi_message,copies,signals
     step 130 on_host 4 samples-x4.csv --budget "$BUDGET" --machine "$NAME-x4"
@@ -258,6 +297,7 @@ for part in "${@:3}"; do
     bench) step 60 bench ;;
     validate-x4) part_validate_x4 ;;
     validate-2x2) part_validate_2x2 ;;
+    energy) part_energy ;;
     calibrate) part_calibrate ;;
     esac
 done

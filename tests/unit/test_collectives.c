@@ -42,6 +42,25 @@ static void rows_and_provenance_are_read(void **unused) {
     pto_collectives_fini(&collectives);
 }
 
+static void joules_may_stand_beside_seconds(void **unused) {
+    (void)unused;
+    const char *text = "collective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu,bytes,run,"
+                       "seconds,joules\n"
+                       "alltoall,library,three_step,2,4,1,8,1,1e-5,0.25\n"
+                       "alltoall,library,three_step,2,4,1,8,2,1e-5,\n";
+    pto_collectives_t collectives = {0};
+    assert_int_equal(pto_collectives_parse(text, strlen(text), "joules.csv", &collectives, NULL), PTO_OK);
+    assert_true(collectives.row[0].joules == 0.25 && collectives.row[1].joules == 0);
+    pto_collectives_fini(&collectives);
+    const char *bad = "collective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu,bytes,run,"
+                      "seconds,joules\nalltoall,library,three_step,2,4,1,8,1,1e-5,-1\n";
+    pto_error_t err = {0};
+    assert_int_equal(pto_collectives_parse(bad, strlen(bad), "joules.csv", &collectives, &err),
+                     PTO_ERR_RANGE);
+    assert_non_null(strstr(err.message, "a finite, positive energy"));
+    pto_collectives_fini(&collectives);
+}
+
 static void further_columns_say_owners_and_algorithm(void **unused) {
     (void)unused;
     pto_collectives_t collectives = {0};
@@ -132,6 +151,7 @@ static void a_file_that_is_not_there_is_an_error_with_its_name(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_and_provenance_are_read),
+        cmocka_unit_test(joules_may_stand_beside_seconds),
         cmocka_unit_test(further_columns_say_owners_and_algorithm),
         cmocka_unit_test(bad_input_is_refused_where_it_stands_and_adds_nothing),
         cmocka_unit_test(files_of_one_machine_add_up_and_others_are_refused),

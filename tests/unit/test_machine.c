@@ -221,7 +221,7 @@ static void bad_keys_are_refused(void **state) {
         {BODY "\"\\e[31m\": 1\n", PTO_ERR_KEY, 5, 1, {"unknown key ' [31m'"}},
         {BODY "<<: {a: b}\n", PTO_ERR_KEY, 5, 1, {"unknown key '<<'"}},
         {BODY "source: again\n", PTO_ERR_KEY, 5, 1, {"duplicate key 'source'", "line 2"}},
-        {BODY "energy: {cpu: 1}\n", PTO_ERR_KEY, 5, 1, {"'energy'", "not supported yet"}},
+        {BODY "energy: {cpu: 1}\n", PTO_ERR_KEY, 5, 9, {"missing key 'gpu'", "'energy'"}},
         {"source: s\nnode: {sockets: 1, gpus: 1, cores: 1}\n" MESSAGES,
          PTO_ERR_KEY,
          1,

@@ -15,9 +15,10 @@ extern "C" {
 #endif
 
 /* One timing of one strategy. Counts are 1 or more, `run` and `bytes` 0 or more, `seconds` finite and
- * positive. */
+ * positive, `joules` finite. */
 typedef struct {
     double seconds;
+    double joules; /* of all that was read; 0: not measured */
     int64_t bytes; /* per destination for alltoall(v), of the vector for allreduce */
     pto_collective_t collective;
     pto_implementation_t implementation;

@@ -132,6 +132,19 @@ typedef struct {
     pto_library_rule_t *rule;
 } pto_library_table_t;
 
+/* Powers in watts. A GPU's are each the whole of what one GPU draws in that state. */
+typedef enum {
+    PTO_POWER_GPU_IDLE,   /* it waits, a process holding it */
+    PTO_POWER_GPU_COPY,   /* bytes move into or out of its memory */
+    PTO_POWER_GPU_KERNEL, /* a kernel works */
+    PTO_POWER_CPU_IDLE,   /* all CPUs of a node, while no process runs */
+    PTO_POWER_CPU_CORE,   /* what each core that works or polls adds to that */
+    PTO_POWER_COUNT
+} pto_power_t;
+
+/* The machine file's key below `energy`: gpu.idle_w. */
+const char *pto_power_key(pto_power_t power);
+
 typedef struct {
     char *name;
     char *source;
@@ -161,6 +174,7 @@ typedef struct {
     pto_param_t event_s;
     pto_param_t gpu_memory_bytes;  /* of one GPU */
     pto_param_t host_memory_bytes; /* of one node */
+    pto_param_t power_w[PTO_POWER_COUNT];
     int library_count;
     pto_library_table_t *library;
 } pto_machine_t;

@@ -3,7 +3,7 @@
 #ifndef PORTOLAN_PICK_H
 #define PORTOLAN_PICK_H
 
-#include "portolan/price.h"
+#include "portolan/energy.h"
 #include "portolan/scenario.h"
 #include "portolan/strategy.h"
 
@@ -17,14 +17,38 @@ typedef struct {
     const pto_algorithm_t *algorithm;
     pto_price_t price;
     pto_explanation_t explanation; /* only where pto_predict was asked to explain */
+    bool has_energy; /* only then, and where the machine has the powers; else `reason` says why */
+    pto_energy_t energy;
     char reason[PTO_ERROR_MESSAGE_MAX];
 } pto_prediction_t;
+
+/* What makes a strategy the cheapest. */
+typedef enum {
+    PTO_BY_TIME,
+    PTO_BY_ENERGY,
+    PTO_BY_PRODUCT, /* of both, the energy-delay product: joule seconds */
+    PTO_BY_COUNT
+} pto_by_t;
+
+const char *pto_by_name(pto_by_t by);
+
+/* A prediction as what it is judged by: seconds, joules or joule seconds, with their interval, which is the
+ * value itself where there is none. */
+typedef struct {
+    double value;
+    double low;
+    double high;
+} pto_cost_t;
+
+/* False where the strategy does not apply, or its energy is wanted and not known. */
+bool pto_prediction_cost(const pto_prediction_t *prediction, pto_by_t by, pto_cost_t *cost);
 
 /* What was predicted: point by point, strategy by strategy. The scenario and the machine are borrowed. */
 typedef struct {
     const pto_scenario_t *scenario;
     const pto_machine_t *machine;
     pto_sweep_kind_t sweep;
+    pto_by_t by; /* PTO_BY_TIME, unless the caller changes it: what pto_pick and the tables judge by */
     int64_t point_count;
     const int64_t *point; /* the swept values; borrowed from the scenario */
     int strategy_count;
@@ -32,7 +56,8 @@ typedef struct {
     pto_prediction_t *prediction; /* point_count * strategy_count */
 } pto_predictions_t;
 
-/* Price all strategies of a bound scenario at all points. `explain` keeps the terms of every price.
+/* Price all strategies of a bound scenario at all points. `explain` keeps the terms of every price, and its
+ * energy.
  * Errors: PTO_ERR_NOT_FOUND (an unknown strategy or algorithm), PTO_ERR_NOT_APPLICABLE where none applies
  * anywhere, PTO_ERR_TOO_LARGE, PTO_ERR_MEMORY. A strategy that does not apply is no error. */
 pto_status_t pto_predict(const pto_scenario_t *scenario, const pto_machine_t *machine, bool explain,
@@ -72,10 +97,10 @@ typedef struct {
     int64_t point_count;
     int winner;        /* index of a strategy; -1 where none applies */
     int runner_up;     /* the second cheapest at most of the range's points; -1 where there is none */
-    double margin_low; /* how much longer the second cheapest takes, as a fraction: least and most over the
+    double margin_low; /* how much more the second cheapest costs, as a fraction: least and most over the
                           points */
     double margin_high;
-    bool toss_up; /* at some point the margin lies inside the prices' intervals */
+    bool toss_up; /* at some point the margin lies inside the costs' intervals */
 } pto_range_t;
 
 /* `*range` is the caller's to free(). */

@@ -46,6 +46,7 @@ const char *pto_term_text(pto_term_kind_t kind);
 typedef struct {
     const char *stage;
     pto_term_kind_t kind;
+    pto_space_t space;        /* gpu: a GPU's memory is at one end of it, or the GPU reduces */
     const pto_param_t *param; /* NULL: the machine file has none, and the term is not priced */
     char key[64];             /* the machine file's key, as messages.cpu.off_node.eager.alpha_s */
     double count;

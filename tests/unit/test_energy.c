@@ -1,0 +1,273 @@
+/* Joules of plans, worked out by hand on a machine of round numbers, and picking by them. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "bad_input.h"
+#include "portolan/machine_write.h"
+#include "portolan/pick.h"
+
+/* A GPU message starts in 2 us and moves 1 GB/s, a CPU message starts in 1 us and moves 10 GB/s, a copy
+ * starts in 5 us and moves 10 GB/s, combining two buffers 1 us and 10 GB/s. */
+#define COSTS                                                                                                \
+    "machine: powers\n"                                                                                      \
+    "source: made up\n"                                                                                      \
+    "node: {sockets: 1, gpus: 2, cores: 8}\n"                                                                \
+    "messages:\n"                                                                                            \
+    "  cpu: {off_node: [{protocol: eager, alpha_s: 1.0e-6, beta_s_per_byte: 1.0e-10}]}\n"                    \
+    "  gpu: {off_node: [{protocol: eager, alpha_s: 2.0e-6, beta_s_per_byte: 1.0e-9}]}\n"                     \
+    "copies:\n"                                                                                              \
+    "  h2d: {on_socket: {alpha_s: 5.0e-6, beta_s_per_byte: 1.0e-10}}\n"                                      \
+    "  d2h: {on_socket: {alpha_s: 5.0e-6, beta_s_per_byte: 1.0e-10}}\n"                                      \
+    "reduce:\n"                                                                                              \
+    "  cpu: {alpha_s: 1.0e-6, beta_s_per_byte: 1.0e-10}\n"                                                   \
+    "  gpu: {alpha_s: 1.0e-6, beta_s_per_byte: 1.0e-10}\n"
+#define POWERS                                                                                               \
+    "energy:\n"                                                                                              \
+    "  gpu: {idle_w: 100, copy_w: 150, kernel_w: 300}\n"                                                     \
+    "  cpu: {idle_w: 200, core_w: 5}\n"
+
+#define ONE_MESSAGE(bytes)                                                                                   \
+    "scenario: one message\nmachine: m.yaml\ncollective: messages\nmessages: 1\n"                            \
+    "layout: {nodes: 2, gpus_per_node: 1, cores_per_gpu: 1}\n"                                               \
+    "bytes: " bytes "\nstrategies: [cuda_aware, three_step]\n"
+
+typedef struct {
+    pto_machine_t machine;
+    pto_scenario_t scenario;
+    pto_predictions_t predictions;
+} asked_t;
+
+static void ask(asked_t *asked, const char *machine, const char *scenario) {
+    pto_error_t err = {0};
+    memset(asked, 0, sizeof *asked);
+    if (pto_machine_parse(machine, strlen(machine), "machine.yaml", &asked->machine, &err) != PTO_OK ||
+        pto_scenario_parse(scenario, strlen(scenario), "scenario.yaml", &asked->scenario, &err) != PTO_OK ||
+        pto_scenario_bind(&asked->scenario, &asked->machine, &err) != PTO_OK ||
+        pto_predict(&asked->scenario, &asked->machine, true, &asked->predictions, &err) != PTO_OK)
+        fail_msg("%s:%d: %s", err.file, err.line, err.message);
+}
+
+static void drop(asked_t *asked) {
+    pto_predictions_fini(&asked->predictions);
+    pto_scenario_fini(&asked->scenario);
+    pto_machine_fini(&asked->machine);
+}
+
+static void assert_near(double value, double wanted, double slack) {
+    if (!(fabs(value - wanted) <= slack))
+        fail_msg("%.12g instead of %.12g", value, wanted);
+}
+
+/* Part by part, in the order of pto_power_t: device microseconds. */
+static void expect_energy(const asked_t *asked, int strategy, const double *device_us, double microjoules) {
+    const pto_prediction_t *prediction = pto_prediction_at(&asked->predictions, 0, strategy);
+    assert_true(prediction->has_energy);
+    for (int i = 0; i < PTO_POWER_COUNT; i++)
+        assert_near(prediction->energy.part[i].device_s * 1e6, device_us[i], 1e-9);
+    assert_near(prediction->energy.joules * 1e6, microjoules, 1e-6);
+}
+
+static void a_message_from_a_gpu_keeps_both_gpus_busy_while_its_bytes_move(void **state) {
+    (void)state;
+    asked_t asked;
+    ask(&asked, COSTS POWERS, ONE_MESSAGE("10000"));
+    /* 2 us of start and 10 us of bytes: 2 GPUs x (2 x 100 + 10 x 150) + 2 nodes x 12 x (200 + 5). */
+    expect_energy(&asked, 0, (const double[]){4, 20, 0, 24, 24}, 3400 + 4920);
+    drop(&asked);
+}
+
+static void staging_keeps_a_gpu_busy_only_for_the_copies_bytes(void **state) {
+    (void)state;
+    asked_t asked;
+    ask(&asked, COSTS POWERS, ONE_MESSAGE("10000"));
+    /* 6 us out, 2 us message, 6 us in, of which 1 us each way are a copy's bytes. */
+    expect_energy(&asked, 1, (const double[]){24, 4, 0, 28, 28}, 3000 + 5740);
+    drop(&asked);
+}
+
+static void reductions_count_where_they_are_made(void **state) {
+    (void)state;
+    asked_t asked;
+    ask(&asked, COSTS POWERS,
+        "scenario: two GPUs\nmachine: m.yaml\ncollective: allreduce\nlibrary: recursive_doubling\n"
+        "layout: {nodes: 2, gpus_per_node: 1, cores_per_gpu: 1}\n"
+        "bytes: 20000\nstrategies: [cuda_aware, three_step]\n");
+    /* On the GPU: 2 + 20 us message, 1 + 2 us reduction. */
+    expect_energy(&asked, 0, (const double[]){6, 40, 4, 50, 50}, 600 + 6000 + 1200 + 50 * 205);
+    /* On the host: 7 us out, 1 + 2 us message, 1 + 2 us reduction, 7 us in; of the copies 2 us each are
+     * bytes. */
+    expect_energy(&asked, 1, (const double[]){32, 8, 0, 40, 40}, 3200 + 1200 + 40 * 205);
+    drop(&asked);
+}
+
+static void every_process_that_takes_part_polls_and_no_other(void **state) {
+    (void)state;
+    asked_t asked;
+    ask(&asked, COSTS POWERS,
+        "scenario: helpers\nmachine: m.yaml\ncollective: allreduce\nlibrary: recursive_doubling\n"
+        "layout: {nodes: 2, gpus_per_node: 1, cores_per_gpu: 4}\n"
+        "bytes: 4000\nstrategies: [cuda_aware, dup_devptr]\n");
+    const pto_prediction_t *alone = pto_prediction_at(&asked.predictions, 0, 0);
+    const pto_prediction_t *helped = pto_prediction_at(&asked.predictions, 0, 1);
+    assert_near(alone->energy.part[PTO_POWER_CPU_CORE].device_s, 2 * alone->price.seconds, 1e-15);
+    assert_near(helped->energy.part[PTO_POWER_CPU_CORE].device_s, 8 * helped->price.seconds, 1e-15);
+    drop(&asked);
+}
+
+static void time_energy_and_their_product_may_pick_differently(void **state) {
+    (void)state;
+    asked_t asked;
+    /* At 11000 bytes: 13 us and 9030 uJ against 14.3 us and 8943.5 uJ; at 12000: 14 and 9740, 14.6 and 9146.
+     */
+    ask(&asked, COSTS POWERS, ONE_MESSAGE("[11000, 12000]"));
+    const int winner[PTO_BY_COUNT][2] = {
+        [PTO_BY_TIME] = {0, 0}, [PTO_BY_ENERGY] = {1, 1}, [PTO_BY_PRODUCT] = {0, 1}};
+    for (int by = 0; by < PTO_BY_COUNT; by++) {
+        pto_range_t *range = NULL;
+        int64_t count = 0;
+        asked.predictions.by = (pto_by_t)by;
+        assert_int_equal(pto_pick(&asked.predictions, &range, &count, NULL), PTO_OK);
+        assert_int_equal(range[0].winner, winner[by][0]);
+        assert_int_equal(range[count - 1].winner, winner[by][1]);
+        free(range);
+    }
+    drop(&asked);
+}
+
+static void intervals_of_powers_and_times_add_as_independent(void **state) {
+    (void)state;
+    asked_t asked;
+    /* 20 GPU microseconds of copies x +-10 W, +-0.5 us of 12 at the mean of 8320 uJ / 12 us. */
+    ask(&asked,
+        "machine: intervals\nsource: made up\nnode: {sockets: 1, gpus: 1, cores: 1}\n"
+        "messages: {gpu: {off_node: [{protocol: eager, alpha_s: 2.0e-6, alpha_s_95: [1.5e-6, 2.5e-6], "
+        "beta_s_per_byte: 1.0e-9}]}}\n"
+        "energy: {gpu: {idle_w: 100, copy_w: 150, copy_w_95: [140, 160]}, cpu: {idle_w: 200, core_w: 5}}\n",
+        "scenario: one message\nmachine: m.yaml\ncollective: messages\nmessages: 1\n"
+        "layout: {nodes: 2, gpus_per_node: 1, cores_per_gpu: 1}\nbytes: 10000\nstrategies: [cuda_aware]\n");
+    const pto_energy_t *energy = &pto_prediction_at(&asked.predictions, 0, 0)->energy;
+    double half = hypot(20 * 10, 0.5 * 8320 / 12);
+    assert_true(energy->has_interval);
+    assert_near(energy->joules * 1e6, 8320, 1e-6);
+    assert_near((energy->high_joules - energy->joules) * 1e6, half, 1e-3);
+    assert_near((energy->joules - energy->low_joules) * 1e6, half, 1e-3);
+    drop(&asked);
+}
+
+static void without_powers_no_energy_is_known_and_none_is_guessed(void **state) {
+    (void)state;
+    asked_t asked;
+    ask(&asked, COSTS, ONE_MESSAGE("10000"));
+    const pto_prediction_t *prediction = pto_prediction_at(&asked.predictions, 0, 0);
+    pto_cost_t cost;
+    assert_false(prediction->has_energy);
+    assert_non_null(strstr(prediction->reason, "no energy.gpu.idle_w"));
+    assert_true(pto_prediction_cost(prediction, PTO_BY_TIME, &cost));
+    assert_false(pto_prediction_cost(prediction, PTO_BY_ENERGY, &cost));
+    assert_false(pto_prediction_cost(prediction, PTO_BY_PRODUCT, &cost));
+    drop(&asked);
+}
+
+static void a_power_that_the_plan_needs_not_is_not_asked_for(void **state) {
+    (void)state;
+    asked_t asked;
+    ask(&asked, COSTS "energy: {gpu: {idle_w: 100, copy_w: 150}}\n",
+        "scenario: two GPUs\nmachine: m.yaml\ncollective: allreduce\nlibrary: recursive_doubling\n"
+        "layout: {nodes: 2, gpus_per_node: 1, cores_per_gpu: 1}\n"
+        "bytes: 20000\nstrategies: [cuda_aware, three_step]\n");
+    const pto_prediction_t *on_gpu = pto_prediction_at(&asked.predictions, 0, 0);
+    assert_false(on_gpu->has_energy);
+    assert_non_null(strstr(on_gpu->reason, "no energy.gpu.kernel_w"));
+    /* The GPUs alone: the file says nothing of CPUs. */
+    expect_energy(&asked, 1, (const double[]){32, 8, 0, 40, 40}, 3200 + 1200);
+    assert_null(pto_prediction_at(&asked.predictions, 0, 1)->energy.part[PTO_POWER_CPU_IDLE].param);
+    drop(&asked);
+}
+
+/* --- the machine file -------------------------------------------------------------------------------------
+ */
+
+static void powers_come_back_as_they_were_written(void **state) {
+    (void)state;
+    const char *const energy[] = {
+        "energy:\n  gpu: {idle_w: 100.5, idle_w_95: [99, 102], copy_w: 150, kernel_w: 300}\n"
+        "  cpu: {idle_w: 200, core_w: 5, core_w_95: [4, 6]}\n",
+        "energy:\n  gpu: {idle_w: 100}\n"};
+    for (size_t i = 0; i < sizeof energy / sizeof *energy; i++) {
+        char text[2048], *first = NULL, *second = NULL;
+        pto_machine_t machine, again;
+        snprintf(text, sizeof text, "%s%s", COSTS, energy[i]);
+        assert_int_equal(pto_machine_parse(text, strlen(text), "m.yaml", &machine, NULL), PTO_OK);
+        assert_int_equal(pto_machine_format(&machine, NULL, &first, NULL), PTO_OK);
+        assert_int_equal(pto_machine_parse(first, strlen(first), "again.yaml", &again, NULL), PTO_OK);
+        assert_int_equal(pto_machine_format(&again, NULL, &second, NULL), PTO_OK);
+        assert_string_equal(first, second);
+        for (int power = 0; power < PTO_POWER_COUNT; power++) {
+            const pto_param_t *a = &machine.power_w[power], *b = &again.power_w[power];
+            assert_int_equal(pto_param_known(a), pto_param_known(b));
+            assert_true(a->value == b->value && a->low == b->low && a->high == b->high);
+        }
+        pto_machine_fini(&machine);
+        pto_machine_fini(&again);
+        free(first);
+        free(second);
+    }
+}
+
+static void bad_powers_are_refused_where_they_stand(void **state) {
+    (void)state;
+    const bad_input_t bad[] = {
+        {COSTS "energy: {cpu: {idle_w: 1, core_w: 1}}\n", PTO_ERR_KEY, 13, 9, {"missing key 'gpu'"}},
+        {COSTS "energy: {gpu: {copy_w: 1}}\n", PTO_ERR_KEY, 13, 15, {"missing key 'idle_w'"}},
+        {COSTS "energy: {gpu: {idle_w: 0}}\n", PTO_ERR_RANGE, 13, 24, {"idle_w"}},
+        {COSTS "energy: {gpu: {idle_w: 100, copy_w: 50}}\n",
+         PTO_ERR_RANGE,
+         13,
+         37,
+         {"copy_w: 50 is below idle_w, 100", "whole power"}},
+        {COSTS "energy: {gpu: {idle_w: 100, kernel_w_95: [1, 2]}}\n",
+         PTO_ERR_KEY,
+         13,
+         42,
+         {"kernel_w_95 has no value"}},
+        {COSTS "energy: {gpu: {idle_w: 100}, cpu: {idle_w: 10}}\n",
+         PTO_ERR_KEY,
+         13,
+         35,
+         {"missing key 'core_w'"}},
+        {COSTS "energy: {gpu: {idle_w: 100, idle_w_95: [1, 2]}}\n",
+         PTO_ERR_RANGE,
+         13,
+         40,
+         {"does not contain the value 100"}},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        pto_machine_t machine = {0};
+        pto_error_t err = {0};
+        pto_status_t status = pto_machine_parse(bad[i].text, strlen(bad[i].text), "m.yaml", &machine, &err);
+        assert_refused(&bad[i], status, &err);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_message_from_a_gpu_keeps_both_gpus_busy_while_its_bytes_move),
+        cmocka_unit_test(staging_keeps_a_gpu_busy_only_for_the_copies_bytes),
+        cmocka_unit_test(reductions_count_where_they_are_made),
+        cmocka_unit_test(every_process_that_takes_part_polls_and_no_other),
+        cmocka_unit_test(time_energy_and_their_product_may_pick_differently),
+        cmocka_unit_test(intervals_of_powers_and_times_add_as_independent),
+        cmocka_unit_test(without_powers_no_energy_is_known_and_none_is_guessed),
+        cmocka_unit_test(a_power_that_the_plan_needs_not_is_not_asked_for),
+        cmocka_unit_test(powers_come_back_as_they_were_written),
+        cmocka_unit_test(bad_powers_are_refused_where_they_stand),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,207 @@
+/* Energy counters: RAPL from a folder in the place of the kernel's, NVML from functions in its place. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "meter.h"
+
+/* --- RAPL -------------------------------------------------------------------------------------------------
+ */
+
+enum { FILE_MAX = 256 };
+
+static void put_text(const char *folder, const char *zone, const char *file, const char *text) {
+    char path[FILE_MAX];
+    snprintf(path, sizeof path, "%s/%s", folder, zone);
+    mkdir(path, 0777);
+    snprintf(path, sizeof path, "%s/%s/%s", folder, zone, file);
+    FILE *stream = fopen(path, "w");
+    assert_non_null(stream);
+    fprintf(stream, "%s\n", text);
+    assert_int_equal(fclose(stream), 0);
+}
+
+static void put_zone(const char *folder, const char *zone, const char *name, const char *energy_uj) {
+    put_text(folder, zone, "name", name);
+    put_text(folder, zone, "max_energy_range_uj", "1000000000");
+    put_text(folder, zone, "energy_uj", energy_uj);
+}
+
+static int make_folder(void **state) {
+    char *folder = strdup("/tmp/portolan-meter-XXXXXX");
+    assert_non_null(folder);
+    assert_non_null(mkdtemp(folder));
+    *state = folder;
+    return 0;
+}
+
+static int remove_folder(void **state) {
+    static const char *const zone[] = {"intel-rapl:0", "intel-rapl:0:0", "intel-rapl:0:1",
+                                       "intel-rapl:1", "intel-rapl:2",   "intel-rapl-mmio:0"};
+    static const char *const file[] = {"/name", "/max_energy_range_uj", "/energy_uj", ""};
+    for (size_t i = 0; i < sizeof zone / sizeof *zone; i++)
+        for (size_t j = 0; j < sizeof file / sizeof *file; j++) {
+            char path[FILE_MAX];
+            snprintf(path, sizeof path, "%s/%s%s", (char *)*state, zone[i], file[j]);
+            remove(path);
+        }
+    rmdir(*state);
+    free(*state);
+    return 0;
+}
+
+static double joules_of(const meter_source_t *source, void *meter) {
+    double joules = -1;
+    assert_int_equal(source->read(meter, &joules, NULL), PTO_OK);
+    return joules;
+}
+
+static void assert_joules(double joules, double wanted) { assert_true(fabs(joules - wanted) < 1e-9); }
+
+static void rapl_adds_packages_and_memory_and_nothing_twice(void **state) {
+    const char *folder = *state;
+    const meter_place_t place = {.gpu = -1, .powercap = folder};
+    void *meter = NULL;
+    put_zone(folder, "intel-rapl:0", "package-0", "1000000");
+    put_zone(folder, "intel-rapl:0:0", "core", "1000000");
+    put_zone(folder, "intel-rapl:0:1", "dram", "1000000");
+    put_zone(folder, "intel-rapl:1", "package-1", "1000000");
+    put_zone(folder, "intel-rapl:2", "psys", "1000000");
+    put_zone(folder, "intel-rapl-mmio:0", "package-0", "1000000");
+    assert_int_equal(meter_rapl.open(&place, &meter, NULL), PTO_OK);
+    assert_joules(joules_of(&meter_rapl, meter), 0);
+    put_text(folder, "intel-rapl:0", "energy_uj", "3000000");
+    put_text(folder, "intel-rapl:0:0", "energy_uj", "2500000");
+    put_text(folder, "intel-rapl:0:1", "energy_uj", "1500000");
+    put_text(folder, "intel-rapl:1", "energy_uj", "1250000");
+    put_text(folder, "intel-rapl:2", "energy_uj", "9000000");
+    put_text(folder, "intel-rapl-mmio:0", "energy_uj", "3000000");
+    assert_joules(joules_of(&meter_rapl, meter), 2 + 0.5 + 0.25);
+    meter_rapl.close(meter);
+}
+
+static void a_counter_that_wraps_round_goes_on(void **state) {
+    const meter_place_t place = {.gpu = -1, .powercap = *state};
+    void *meter = NULL;
+    put_zone(*state, "intel-rapl:0", "package-0", "999000000");
+    assert_int_equal(meter_rapl.open(&place, &meter, NULL), PTO_OK);
+    put_text(*state, "intel-rapl:0", "energy_uj", "500000");
+    assert_joules(joules_of(&meter_rapl, meter), 1.5);
+    meter_rapl.close(meter);
+}
+
+static void rapl_that_is_not_there_is_the_reason(void **state) {
+    const meter_place_t place = {.gpu = -1, .powercap = *state};
+    void *meter = NULL;
+    pto_error_t err = {0};
+    assert_int_equal(meter_rapl.open(&place, &meter, &err), PTO_ERR_NOT_APPLICABLE);
+    assert_non_null(strstr(err.message, "shows no RAPL counters"));
+    put_zone(*state, "intel-rapl:0", "package-0", "none");
+    assert_int_equal(meter_rapl.open(&place, &meter, &err), PTO_ERR_NOT_APPLICABLE);
+    assert_non_null(strstr(err.message, "intel-rapl:0/energy_uj can't be read"));
+    assert_null(meter);
+}
+
+/* --- NVML -------------------------------------------------------------------------------------------------
+ */
+
+static struct {
+    int gpu_count;
+    int asked; /* for the GPU of this number */
+    int result;
+    unsigned long long millijoules;
+} fake;
+
+static int fake_init(unsigned flags) { return flags == 0 ? 0 : 1; }
+
+static int fake_count(int *count) {
+    *count = fake.gpu_count;
+    return 0;
+}
+
+static int fake_get(int *device, int gpu) {
+    fake.asked = gpu;
+    *device = 10 + gpu;
+    return 0;
+}
+
+static int fake_bus(char *bus, int bus_size, int device) {
+    snprintf(bus, (size_t)bus_size, "0000:%02d:00.0", device);
+    return 0;
+}
+
+static int fake_nvml_init(void) { return 0; }
+
+static int fake_by_bus(const char *bus, void **device) {
+    *device = &fake;
+    return strncmp(bus, "0000:1", 6) == 0 ? 0 : 6;
+}
+
+static int fake_energy(void *device, unsigned long long *millijoules) {
+    assert_ptr_equal(device, &fake);
+    *millijoules = fake.millijoules;
+    return fake.result;
+}
+
+static const char *fake_text(int result) { return result == 3 ? "Not Supported" : "?"; }
+
+static const meter_nvml_calls_t fake_calls = {fake_init,      fake_count,  fake_get,    fake_bus,
+                                              fake_nvml_init, fake_by_bus, fake_energy, fake_text};
+
+static void nvml_reads_the_gpu_that_cuda_means(void **state) {
+    (void)state;
+    const meter_place_t place = {.gpu = 5, .powercap = ""};
+    void *meter = NULL;
+    memset(&fake, 0, sizeof fake);
+    fake.gpu_count = 4;
+    fake.millijoules = 1500;
+    assert_int_equal(meter_nvml_open(&fake_calls, &place, &meter, NULL), PTO_OK);
+    assert_int_equal(fake.asked, 1); /* 5 modulo the 4 there are */
+    assert_non_null(strstr(meter_nvml.id(meter), "0000:11:00.0"));
+    assert_joules(joules_of(&meter_nvml, meter), 1.5);
+    fake.result = 3;
+    double joules;
+    pto_error_t err = {0};
+    assert_int_equal(meter_nvml.read(meter, &joules, &err), PTO_ERR_IO);
+    assert_non_null(strstr(err.message, "Not Supported"));
+    meter_nvml.close(meter);
+}
+
+static void nvml_that_can_not_be_read_is_the_reason(void **state) {
+    (void)state;
+    const meter_place_t place = {.gpu = 0, .powercap = ""}, none = {.gpu = -1, .powercap = ""};
+    void *meter = NULL;
+    pto_error_t err = {0};
+    memset(&fake, 0, sizeof fake);
+    assert_int_equal(meter_nvml_open(&fake_calls, &place, &meter, &err), PTO_ERR_NOT_APPLICABLE);
+    assert_non_null(strstr(err.message, "shows no GPU"));
+    fake.gpu_count = 1;
+    fake.result = 3;
+    assert_int_equal(meter_nvml_open(&fake_calls, &place, &meter, &err), PTO_ERR_NOT_APPLICABLE);
+    assert_non_null(strstr(err.message, "GPU 0000:10:00.0: NVML: Not Supported"));
+    assert_int_equal(meter_nvml_open(NULL, &place, &meter, &err), PTO_ERR_NOT_APPLICABLE);
+    assert_non_null(strstr(err.message, "libnvidia-ml.so.1"));
+    assert_int_equal(meter_nvml.open(&none, &meter, &err), PTO_ERR_NOT_APPLICABLE);
+    assert_non_null(strstr(err.message, "stands in for the GPU"));
+    assert_null(meter);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(rapl_adds_packages_and_memory_and_nothing_twice, make_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(a_counter_that_wraps_round_goes_on, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(rapl_that_is_not_there_is_the_reason, make_folder, remove_folder),
+        cmocka_unit_test(nvml_reads_the_gpu_that_cuda_means),
+        cmocka_unit_test(nvml_that_can_not_be_read_is_the_reason),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

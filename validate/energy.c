@@ -1,0 +1,146 @@
+/* Counters of a job: who reads which, how coarse they are, and what they say together. */
+#include "energy.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STEPS_LEAST = 20 };
+
+/* A counter that stands still for this long is none. */
+static const double still_s = 1.0;
+
+/* Whether all processes could open theirs; where not, all get the reason of the first that could not. */
+static bool all_opened(MPI_Comm comm, bool opened, char *reason) {
+    int rank = 0, size = 0, first = 0;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    int mine = opened ? size : rank;
+    MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, comm);
+    if (first < size)
+        MPI_Bcast(reason, PTO_ERROR_MESSAGE_MAX, MPI_CHAR, first, comm);
+    return first == size;
+}
+
+/* Of those that opened the same counter the first keeps it. Returns how many there are. */
+static pto_status_t share_out(MPI_Comm comm, energy_source_t *source, pto_error_t *err) {
+    int rank = 0, size = 0;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    char mine[METER_ID_MAX] = "", (*id)[METER_ID_MAX] = calloc((size_t)size, sizeof *id);
+    strncpy(mine, source->source->id(source->meter), sizeof mine - 1);
+    int failed = !id, any_failed = 0;
+    MPI_Allreduce(&failed, &any_failed, 1, MPI_INT, MPI_MAX, comm);
+    if (any_failed || !id) {
+        free(id);
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for energy counters");
+    }
+    MPI_Allgather(mine, METER_ID_MAX, MPI_CHAR, id, METER_ID_MAX, MPI_CHAR, comm);
+    for (int i = 0; i < size; i++) {
+        bool seen = false;
+        for (int j = 0; j < i && !seen; j++)
+            seen = strcmp(id[i], id[j]) == 0;
+        source->counter_count += !seen;
+        if (i == rank && seen) {
+            source->source->close(source->meter);
+            source->meter = NULL;
+        }
+    }
+    free(id);
+    return PTO_OK;
+}
+
+/* Seconds from one change of the counter to the next. */
+static pto_status_t find_step(const energy_source_t *source, double *step_s, pto_error_t *err) {
+    double last = 0, now = 0, changed_s = MPI_Wtime();
+    pto_status_t status = source->source->read(source->meter, &last, err);
+    for (int changes = 0; changes < 2 && status == PTO_OK;) {
+        status = source->source->read(source->meter, &now, err);
+        *step_s = MPI_Wtime() - changed_s;
+        if (now > last) {
+            changes++;
+            changed_s = MPI_Wtime();
+            last = now;
+        } else if (*step_s > still_s) {
+            return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "a counter stood still for %g s", still_s);
+        }
+    }
+    return status;
+}
+
+static void drop(energy_source_t *source) {
+    if (source->meter)
+        source->source->close(source->meter);
+    source->meter = NULL;
+    source->counter_count = 0;
+}
+
+static pto_status_t open_source(MPI_Comm comm, const meter_place_t *place, energy_source_t *source,
+                                pto_error_t *err) {
+    pto_error_t cause = {0};
+    bool opened = source->source->open(place, &source->meter, &cause) == PTO_OK;
+    memcpy(source->reason, cause.message, sizeof source->reason);
+    if (!all_opened(comm, opened, source->reason)) {
+        drop(source);
+        return PTO_OK;
+    }
+    pto_status_t status = share_out(comm, source, err);
+    if (status != PTO_OK)
+        return status;
+    double mine_s = 0;
+    bool moves = !source->meter || find_step(source, &mine_s, &cause) == PTO_OK;
+    memcpy(source->reason, cause.message, sizeof source->reason);
+    if (!all_opened(comm, moves, source->reason))
+        drop(source);
+    else
+        MPI_Allreduce(&mine_s, &source->step_s, 1, MPI_DOUBLE, MPI_MAX, comm);
+    return PTO_OK;
+}
+
+pto_status_t energy_open(MPI_Comm comm, const meter_source_t *const source[ENERGY_COUNT],
+                         const meter_place_t *place, double window_s, energy_job_t *job, pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    *job = (energy_job_t){.comm = comm, .window_s = window_s};
+    for (int i = 0; i < ENERGY_COUNT && status == PTO_OK; i++) {
+        job->source[i].source = source[i];
+        status = open_source(comm, place, &job->source[i], err);
+        job->window_s = fmax(job->window_s, STEPS_LEAST * job->source[i].step_s);
+    }
+    if (status != PTO_OK)
+        energy_close(job);
+    return status;
+}
+
+void energy_close(energy_job_t *job) {
+    for (int i = 0; i < ENERGY_COUNT; i++)
+        if (job->source[i].source)
+            drop(&job->source[i]);
+}
+
+bool energy_any(const energy_job_t *job) {
+    bool any = false;
+    for (int i = 0; i < ENERGY_COUNT; i++)
+        any = any || job->source[i].counter_count > 0;
+    return any;
+}
+
+pto_status_t energy_read(const energy_job_t *job, double joules[ENERGY_COUNT], pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    for (int i = 0; i < ENERGY_COUNT && status == PTO_OK; i++) {
+        const energy_source_t *source = &job->source[i];
+        joules[i] = 0;
+        if (source->meter)
+            status = source->source->read(source->meter, &joules[i], err);
+    }
+    return status;
+}
+
+pto_status_t energy_since(const energy_job_t *job, const double before[ENERGY_COUNT],
+                          double joules[ENERGY_COUNT], pto_error_t *err) {
+    double mine[ENERGY_COUNT] = {0};
+    pto_status_t status = energy_read(job, mine, err);
+    for (int i = 0; i < ENERGY_COUNT; i++)
+        mine[i] -= before[i];
+    MPI_Allreduce(mine, joules, ENERGY_COUNT, MPI_DOUBLE, MPI_SUM, job->comm);
+    return status;
+}

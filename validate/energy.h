@@ -1,0 +1,45 @@
+/* The energy of a whole job: every counter of every host that its processes run on, each read by one of them.
+ */
+#ifndef PTO_ENERGY_JOB_H
+#define PTO_ENERGY_JOB_H
+
+#include <mpi.h>
+#include <stdbool.h>
+
+#include "meter.h"
+
+typedef enum { ENERGY_GPUS, ENERGY_CPUS, ENERGY_COUNT } energy_kind_t;
+
+/* One source of the job; all but `meter` are equal on all processes. */
+typedef struct {
+    const meter_source_t *source;
+    void *meter;       /* NULL: nothing is read, or another process reads the same counter */
+    int counter_count; /* different counters; 0: it can't be read everywhere, so nowhere, and `reason` says
+                          why */
+    double step_s;     /* how long the slowest counter stands still while energy is used */
+    char reason[PTO_ERROR_MESSAGE_MAX];
+} energy_source_t;
+
+typedef struct {
+    MPI_Comm comm;
+    energy_source_t source[ENERGY_COUNT];
+    double window_s; /* long enough for the counters' steps */
+} energy_job_t;
+
+/* Open the sources, GPUs' and CPUs'. Collective. `window_s`: the least to measure for. A source that can't be
+ * read is no error. Free with energy_close. */
+pto_status_t energy_open(MPI_Comm comm, const meter_source_t *const source[ENERGY_COUNT],
+                         const meter_place_t *place, double window_s, energy_job_t *job, pto_error_t *err);
+void energy_close(energy_job_t *job);
+
+/* Whether anything can be read. */
+bool energy_any(const energy_job_t *job);
+
+/* The process's own counters now. */
+pto_status_t energy_read(const energy_job_t *job, double joules[ENERGY_COUNT], pto_error_t *err);
+
+/* What the job used since every process read `before`. Collective; ends with all processes' joules. */
+pto_status_t energy_since(const energy_job_t *job, const double before[ENERGY_COUNT],
+                          double joules[ENERGY_COUNT], pto_error_t *err);
+
+#endif
