@@ -155,10 +155,11 @@ spawn "one plan runs 300 times under random delays" run 60 4 "$test_exec" repeat
 spawn "cuda_aware" cuda_aware
 spawn "runs back to back on changing data never read stale results" run 60 8 "$test_stale" 300 "$DEVICE"
 collect
+# One after another: every process has a context on its GPU, and those of five jobs take turns for minutes.
 for collective in allreduce reduce broadcast alltoall alltoallv; do
     spawn "own algorithms on $GPUS GPUs x $processes_per_gpu processes: $collective" own_algorithms $collective
+    collect
 done
-collect
 spawn "compute-sanitizer memcheck" sanitizer memcheck
 spawn "compute-sanitizer racecheck" sanitizer racecheck
 spawn "a killed process ends the job" killed

@@ -16,7 +16,7 @@
 #            validate-2x2  two namespace nodes of two GPUs, 8 Gbit/s of TCP between them: 8 processes a GPU, and
 #                          longer messages for fewer; needs root (up to 4 minutes)
 #            energy        joules of allreduces of 64 KiB to 64 MiB on four GPUs, 4 processes each, and the
-#                          powers of the machine (up to a minute)
+#                          powers of the machine (up to three minutes)
 #            calibrate     samples of the host and of the namespace nodes, fitted; needs root (7 minutes)
 # Environment: AT, where to unpack (default /opt); BUILD (default AT/build-visit); LIMIT (default 500); LARGE, a
 # range of bytes (default 128MiB:256MiB:2; per destination for alltoall(v), so that each buffer has four times
@@ -268,9 +268,9 @@ part_validate_2x2() {
 
 part_energy() {
     rm -f "$BUILD"/rows/energy-*
-    step 24 energy_powers
-    as_far_as 14 energy_row 64KiB:4MiB:64
-    as_far_as 22 energy_row 64MiB
+    step 80 energy_powers # 25 windows of 20 steps of the counters, which take 0.1 s on an H200
+    as_far_as 40 energy_row 64KiB:4MiB:64
+    as_far_as 40 energy_row 64MiB
     ! compgen -G "$BUILD/rows/energy-*" >/dev/null || step 10 merge energy energy-x4.csv
 }
 

@@ -390,7 +390,7 @@ static void pricing_by_place_is_pricing_rank_by_rank(void **state) {
 
 static double simulated_s(const pto_request_t *request) {
     pto_plan_t *plan = NULL;
-    pto_simulation_t simulation;
+    pto_simulation_t simulation = {0};
     pto_error_t err = {0};
     if (pto_plan_create(request, &plan, &err) != PTO_OK ||
         pto_simulate(plan, &machine, NULL, &simulation, &err) != PTO_OK)
