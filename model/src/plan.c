@@ -107,15 +107,19 @@ static int build_staging(pto_builder_t *builder, int buffer, const char *name) {
     pto_buffer_t staging = *pto_builder_buffer(builder, buffer);
     staging.name = name;
     staging.role = PTO_ROLE_TEMPORARY;
+    staging.user_stride = 0;
     staging.space = PTO_SPACE_CPU;
     staging.pageable = true;
     return pto_build_buffer(builder, staging);
 }
 
+/* A copy by all members, or by member 0 alone. */
 static void build_staging_copy(pto_builder_t *builder, const char *name, const pto_exchange_t *exchange,
-                               int source, int target) {
+                               bool by_one, int source, int target) {
     pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
     pto_step_t copy = pto_step_of(PTO_STEP_COPY, exchange);
+    if (by_one)
+        copy.who_until = pto_constant(1);
     copy.source = pto_slice_all(builder, source);
     copy.target = pto_slice_all(builder, target);
     pto_build_step(builder, copy);
@@ -129,10 +133,12 @@ static void build_staged(pto_builder_t *builder, const pto_request_t *request,
     pto_exchange_t host = *exchange;
     host.out = build_staging(builder, exchange->out, "library out");
     host.in = in_place ? host.out : build_staging(builder, exchange->in, "library in");
-    build_staging_copy(builder, "library copies to host", exchange, in_place ? exchange->out : exchange->in,
-                       host.in);
+    build_staging_copy(builder, "library copies to host", exchange,
+                       request->collective == PTO_COLLECTIVE_BROADCAST,
+                       in_place ? exchange->out : exchange->in, host.in);
     request->algorithm->build(builder, &host);
-    build_staging_copy(builder, "library copies to device", exchange, host.out, exchange->out);
+    build_staging_copy(builder, "library copies to device", exchange,
+                       request->collective == PTO_COLLECTIVE_REDUCE, host.out, exchange->out);
 }
 
 void pto_build_exchange(pto_builder_t *builder, const pto_request_t *request,

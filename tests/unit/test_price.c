@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "made_up.h"
 #include "plan_request.h"
 #include "portolan/pick.h"
 
@@ -24,19 +25,6 @@ static int read_machines(void **state) {
     if (pto_machine_read("scenarios/machines/summit-spectrum-refit.yaml", &refit, &err) != PTO_OK)
         return -1;
     return pto_machine_read("scenarios/machines/lassen-mvapich2.yaml", &lassen, &err) == PTO_OK ? 0 : -1;
-}
-
-/* A machine with the costs that Summit's tables lack, made up, so that every plan has a price. */
-static pto_machine_t completed(const pto_machine_t *from) {
-    pto_machine_t machine = *from;
-    const pto_postal_t copy = machine.copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET];
-    machine.peer[PTO_REACH_ON_SOCKET] = machine.peer[PTO_REACH_OFF_SOCKET] = copy;
-    machine.peer[PTO_REACH_OFF_SOCKET].alpha_s.value *= 1.5;
-    machine.copies[PTO_COPY_D2D][PTO_REACH_ON_SOCKET] = copy;
-    machine.copies[PTO_COPY_D2D][PTO_REACH_ON_SOCKET].beta_s_per_byte.value /= 10;
-    machine.reduce[PTO_SPACE_GPU] = (pto_reduce_cost_t){1, {{0, INT64_MAX, copy}}};
-    machine.signal_s = (pto_param_t){.value = 2e-7, .line = 1};
-    return machine;
 }
 
 static int free_machines(void **state) {

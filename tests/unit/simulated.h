@@ -1,0 +1,83 @@
+/* What the tests of the simulator share. Include cmocka.h first. */
+#ifndef PTO_TEST_SIMULATED_H
+#define PTO_TEST_SIMULATED_H
+
+#include <math.h>
+#include <string.h>
+
+#include "made_up.h"
+#include "portolan/simulate.h"
+
+static pto_machine_t summit;
+static pto_machine_t refit; /* with copies.shared and per_message */
+
+static inline int read_machines(void **state) {
+    (void)state;
+    pto_error_t err;
+    if (pto_machine_read("scenarios/machines/summit-spectrum.yaml", &summit, &err) != PTO_OK)
+        return -1;
+    return pto_machine_read("scenarios/machines/summit-spectrum-refit.yaml", &refit, &err) == PTO_OK ? 0 : -1;
+}
+
+static inline int free_machines(void **state) {
+    (void)state;
+    pto_machine_fini(&summit);
+    pto_machine_fini(&refit);
+    return 0;
+}
+
+/* A machine whose nodes limit nothing and whose GPUs share nothing, with a cost for everything; it borrows
+ * the other's strings. */
+static inline pto_machine_t unlimited(const pto_machine_t *machine) {
+    pto_machine_t free_nodes = completed(machine);
+    free_nodes.copies[PTO_COPY_D2D][PTO_REACH_ON_SOCKET].beta_s_per_byte.value = 0;
+    for (int reach = 0; reach < PTO_REACH_COUNT; reach++)
+        free_nodes.peer[reach].beta_s_per_byte.value = 0;
+    memset(free_nodes.injection_s_per_byte, 0, sizeof free_nodes.injection_s_per_byte);
+    memset(free_nodes.injection_s_per_message, 0, sizeof free_nodes.injection_s_per_message);
+    free_nodes.contention = (pto_param_t){0};
+    return free_nodes;
+}
+
+static inline pto_request_t ask(pto_collective_t collective, const char *strategy, const char *algorithm,
+                                int64_t nodes, int64_t gpus, int64_t cores, int64_t bytes) {
+    pto_request_t request = {.layout = {nodes, gpus, 1, cores, 2},
+                             .collective = collective,
+                             .datatype = PTO_DATATYPE_FLOAT,
+                             .bytes = bytes,
+                             .messages = 5,
+                             .by_library = true};
+    assert_int_equal(pto_strategy_find(strategy, &request.strategy, NULL), PTO_OK);
+    assert_int_equal(pto_algorithm_find(algorithm, collective, &request.algorithm, NULL), PTO_OK);
+    return request;
+}
+
+static inline pto_plan_t *made(const pto_request_t *request) {
+    pto_plan_t *plan = NULL;
+    pto_error_t err = {0};
+    if (pto_plan_create(request, &plan, &err) != PTO_OK)
+        fail_msg("%s", err.message);
+    return plan;
+}
+
+static inline pto_simulation_t simulated(const pto_plan_t *plan, const pto_machine_t *machine) {
+    pto_simulation_t simulation;
+    pto_error_t err = {0};
+    if (pto_simulate(plan, machine, NULL, &simulation, &err) != PTO_OK)
+        fail_msg("%s", err.message);
+    return simulation;
+}
+
+static inline double simulated_s(const pto_request_t *request, const pto_machine_t *machine) {
+    pto_plan_t *plan = made(request);
+    double seconds = simulated(plan, machine).seconds;
+    pto_plan_destroy(plan);
+    return seconds;
+}
+
+static inline void assert_near(double got, double expected, double tolerance, const char *what) {
+    if (!(fabs(got - expected) <= tolerance * fabs(expected)))
+        fail_msg("%s: got %.9g, expected %.9g", what, got, expected);
+}
+
+#endif

@@ -1,0 +1,266 @@
+/* The simulator where nothing contends says what price says; where it does not, and by how much. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "plan_internal.h"
+#include "simulated.h"
+
+/* Every plan of a set of layouts: the callback gets it with its price rank by rank. */
+typedef void (*each_plan_t)(const pto_plan_t *plan, const pto_machine_t *machine, double price_s,
+                            const char *what);
+
+static void visit_request(pto_request_t *request, const pto_machine_t *machine, each_plan_t visit) {
+    pto_plan_t *plan;
+    pto_price_t price;
+    if (pto_plan_create(request, &plan, NULL) != PTO_OK)
+        return;
+    char what[160];
+    snprintf(what, sizeof what, "%s by %s, %s, %lldx%lldx%lld, %lld bytes",
+             pto_collective_name(request->collective), request->strategy->name, request->algorithm->name,
+             (long long)request->layout.nodes, (long long)request->layout.gpus_per_node,
+             (long long)request->layout.cores_per_gpu, (long long)request->bytes);
+    if (pto_price_walk(plan, machine, &price, NULL, NULL) == PTO_OK)
+        visit(plan, machine, price.seconds, what);
+    pto_plan_destroy(plan);
+}
+
+static void visit_layout(const pto_machine_t *machine, pto_layout_t layout, pto_split_t split,
+                         each_plan_t visit) {
+    const int64_t sizes[] = {4, 1024, 65536, 1048576};
+    for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++)
+        for (int s = 0; s < pto_strategy_count(); s++)
+            for (int a = 0; a < pto_algorithm_count(); a++)
+                for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+                    pto_request_t request = {.layout = layout,
+                                             .collective = (pto_collective_t)c,
+                                             .split = split,
+                                             .datatype = PTO_DATATYPE_FLOAT,
+                                             .bytes = sizes[i],
+                                             .messages = 5,
+                                             .strategy = pto_strategy_at(s),
+                                             .algorithm = pto_algorithm_at(a),
+                                             .by_library = true};
+                    visit_request(&request, machine, visit);
+                }
+}
+
+static void visit_all(const pto_machine_t *machine, pto_split_t split, each_plan_t visit) {
+    const pto_layout_t layouts[] = {{1, 1, 1, 1, 2}, {2, 1, 1, 1, 2}, {4, 1, 1, 1, 2}, {5, 1, 1, 2, 2},
+                                    {1, 4, 1, 1, 2}, {2, 2, 1, 2, 2}, {3, 3, 1, 1, 2}, {2, 3, 1, 2, 2},
+                                    {4, 2, 1, 3, 2}, {4, 4, 1, 4, 2}};
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
+        visit_layout(machine, layouts[i], split, visit);
+}
+
+static bool mixes_levels(const pto_plan_t *plan) {
+    return strcmp(plan->request.algorithm->name, "linear") == 0 && plan->request.layout.gpus_per_node > 1;
+}
+
+/* A process that sends to all others begins a message when the one before has left, by the gap sooner than
+ * that has come; each receiver's is its first and takes a whole start. */
+static bool comes_from_one(const pto_plan_t *plan) {
+    return plan->request.collective == PTO_COLLECTIVE_BROADCAST &&
+           strcmp(plan->request.algorithm->name, "linear") == 0;
+}
+
+static int visited;
+
+static void agrees(const pto_plan_t *plan, const pto_machine_t *machine, double price_s, const char *what) {
+    if (mixes_levels(plan) || comes_from_one(plan))
+        return; /* a_mixed_stage_..., what_comes_from_one_... */
+    assert_near(simulated(plan, machine).seconds, price_s, 0.01, what);
+    visited++;
+}
+
+static void what_does_not_contend_takes_its_price(void **state) {
+    (void)state;
+    pto_machine_t machine = unlimited(&summit);
+    visited = 0;
+    visit_all(&machine, PTO_SPLIT_BYTES, agrees);
+    machine = unlimited(&refit);
+    visit_all(&machine, PTO_SPLIT_BYTES, agrees);
+    assert_true(visited > 1000);
+}
+
+static void starts_late(const pto_plan_t *plan, const pto_machine_t *machine, double price_s,
+                        const char *what) {
+    if (!comes_from_one(plan) || mixes_levels(plan))
+        return;
+    pto_space_t space = plan->request.strategy->collective_space;
+    const pto_piece_t *piece = pto_machine_message(machine, space, PTO_LEVEL_OFF_NODE, plan->request.bytes);
+    double seconds = simulated(plan, machine).seconds;
+    if (seconds < price_s * (1 - 1e-9) || seconds > price_s + piece->postal.alpha_s.value)
+        fail_msg("%s: %.9g, priced %.9g", what, seconds, price_s);
+    visited++;
+}
+
+static void what_comes_from_one_takes_a_start_more_at_most(void **state) {
+    (void)state;
+    const pto_machine_t machines[] = {unlimited(&summit), unlimited(&refit)};
+    visited = 0;
+    for (int m = 0; m < 2; m++)
+        visit_all(&machines[m], PTO_SPLIT_BYTES, starts_late);
+    assert_true(visited > 20);
+}
+
+/* Strategies that share memory, with several processes a GPU: the callback gets no other plans. */
+static void visit_sharing(const pto_machine_t *machine, each_plan_t visit) {
+    const pto_layout_t layouts[] = {{1, 4, 1, 1, 2}, {1, 1, 5, 5, 2}, {1, 2, 3, 4, 2}, {2, 4, 2, 2, 2},
+                                    {3, 3, 3, 3, 2}, {4, 1, 4, 4, 2}, {5, 6, 1, 1, 3}, {1, 8, 1, 2, 4}};
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
+        visit_layout(machine, layouts[i], PTO_SPLIT_BYTES, visit);
+}
+
+static void sharing_agrees(const pto_plan_t *plan, const pto_machine_t *machine, double price_s,
+                           const char *what) {
+    if (!pto_plan_uses_peers_memory(plan) || comes_from_one(plan))
+        return;
+    assert_near(simulated(plan, machine).seconds, price_s, 1e-9, what);
+    visited++;
+}
+
+static void shared_memory_takes_its_price_where_no_link_is_shared(void **state) {
+    (void)state;
+    const pto_machine_t machines[] = {unlimited(&summit), unlimited(&refit)};
+    visited = 0;
+    for (int m = 0; m < 2; m++)
+        visit_sharing(&machines[m], sharing_agrees);
+    assert_true(visited > 500);
+}
+
+static double lowest, highest;
+
+static void note_ratio(const pto_plan_t *plan, const pto_machine_t *machine, double price_s,
+                       const char *what) {
+    (void)what;
+    if (!pto_plan_uses_peers_memory(plan))
+        return;
+    double ratio = simulated(plan, machine).seconds / price_s;
+    lowest = fmin(lowest, ratio);
+    highest = fmax(highest, ratio);
+}
+
+/* Where links are shared, the price has all copies of a stage share them to the end, and none of another
+ * stage. The first is too much where some end sooner, the second too little where a parent serves two levels
+ * of a tree at once. */
+static void shared_links_tell_the_price_from_the_simulation(void **state) {
+    (void)state;
+    lowest = highest = 1;
+    const pto_machine_t machine = completed(&summit);
+    visit_sharing(&machine, note_ratio);
+    print_message("between %.3f and %.3f of the price\n", lowest, highest);
+    assert_true(lowest < 0.99 && lowest > 0.9);
+    assert_true(highest > 1.1 && highest < 1.6);
+}
+
+/* A machine on which every level costs what the dearest does for these bytes. */
+static pto_machine_t flattened(const pto_machine_t *machine, int64_t bytes) {
+    pto_machine_t flat = *machine;
+    for (int space = 0; space < PTO_SPACE_COUNT; space++) {
+        int dearest = PTO_LEVEL_ON_SOCKET;
+        double dearest_s = 0;
+        for (int level = PTO_LEVEL_ON_SOCKET; level < PTO_LEVEL_COUNT; level++) {
+            const pto_postal_t *postal =
+                &pto_machine_message(machine, (pto_space_t)space, (pto_level_t)level, bytes)->postal;
+            double seconds = postal->alpha_s.value + (double)bytes * postal->beta_s_per_byte.value;
+            dearest = seconds > dearest_s ? level : dearest;
+            dearest_s = seconds > dearest_s ? seconds : dearest_s;
+        }
+        for (int level = 0; level < PTO_LEVEL_COUNT; level++)
+            flat.messages[space][level] = machine->messages[space][dearest];
+    }
+    return flat;
+}
+
+/* Ranks of a node send near and far messages in different orders, so a receiver may find that what it could
+ * receive next has not been sent yet: it idles, never longer than if all messages were the dearest. */
+static void bounded(const pto_plan_t *plan, const pto_machine_t *machine, double price_s, const char *what) {
+    if (!mixes_levels(plan) || plan->request.strategy->splits)
+        return;
+    pto_machine_t flat = flattened(machine, plan->request.bytes);
+    pto_price_t dearest;
+    assert_int_equal(pto_price_walk(plan, &flat, &dearest, NULL, NULL), PTO_OK);
+    double seconds = simulated(plan, machine).seconds;
+    if (seconds < price_s * (1 - 1e-9) || seconds > dearest.seconds * (1 + 1e-9))
+        fail_msg("%s: %.9g is not between %.9g and %.9g", what, seconds, price_s, dearest.seconds);
+    visited++;
+}
+
+static void a_mixed_stage_waits_for_its_dearest_messages_at_most(void **state) {
+    (void)state;
+    pto_machine_t machine = unlimited(&summit);
+    visited = 0;
+    visit_all(&machine, PTO_SPLIT_BYTES, bounded);
+    assert_true(visited > 50);
+}
+
+/* Ranks with shares of different size end at different times; what overlaps then, price adds up. */
+static void no_more(const pto_plan_t *plan, const pto_machine_t *machine, double price_s, const char *what) {
+    if (mixes_levels(plan))
+        return;
+    double seconds = simulated(plan, machine).seconds;
+    if (seconds > price_s * 1.001 || seconds < price_s * 0.8)
+        fail_msg("%s: %.9g, priced %.9g", what, seconds, price_s);
+    visited++;
+}
+
+static void unequal_shares_take_their_price_at_most(void **state) {
+    (void)state;
+    pto_machine_t machine = unlimited(&summit);
+    visited = 0;
+    visit_all(&machine, PTO_SPLIT_DESTINATIONS, no_more);
+    assert_true(visited > 500);
+}
+
+/* Where all processes of the nodes send off them at once, the max-rate model holds in both. */
+static void symmetric_stages_obey_the_injection_limit(void **state) {
+    (void)state;
+    const pto_machine_t *machines[] = {&summit, &refit};
+    for (int m = 0; m < 2; m++)
+        for (int64_t gpus = 1; gpus <= 6; gpus++)
+            for (int64_t bytes = 16; bytes <= 4194304; bytes *= 64) {
+                pto_request_t request = ask(PTO_COLLECTIVE_MESSAGES, m ? "three_step" : "cuda_aware",
+                                            "point_to_point", 2, gpus, 1, bytes);
+                request.messages = 1;
+                pto_plan_t *plan = made(&request);
+                pto_price_t price;
+                assert_int_equal(pto_price(plan, machines[m], &price, NULL, NULL), PTO_OK);
+                assert_near(simulated(plan, machines[m]).seconds, price.seconds, 0.01, "messages");
+                pto_plan_destroy(plan);
+            }
+}
+
+static void processes_of_a_gpu_share_injection_as_priced(void **state) {
+    (void)state;
+    for (int64_t cores = 2; cores <= 8; cores *= 2)
+        for (int64_t bytes = 1024; bytes <= 4194304; bytes *= 16) {
+            pto_request_t request =
+                ask(PTO_COLLECTIVE_ALLTOALL, "dup_devptr", "pairwise", 4, 1, cores, bytes);
+            pto_plan_t *plan = made(&request);
+            pto_price_t price;
+            assert_int_equal(pto_price(plan, &summit, &price, NULL, NULL), PTO_OK);
+            assert_near(simulated(plan, &summit).seconds, price.seconds, 0.01, "dup_devptr");
+            pto_plan_destroy(plan);
+        }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_does_not_contend_takes_its_price),
+        cmocka_unit_test(what_comes_from_one_takes_a_start_more_at_most),
+        cmocka_unit_test(shared_memory_takes_its_price_where_no_link_is_shared),
+        cmocka_unit_test(shared_links_tell_the_price_from_the_simulation),
+        cmocka_unit_test(a_mixed_stage_waits_for_its_dearest_messages_at_most),
+        cmocka_unit_test(unequal_shares_take_their_price_at_most),
+        cmocka_unit_test(symmetric_stages_obey_the_injection_limit),
+        cmocka_unit_test(processes_of_a_gpu_share_injection_as_priced),
+    };
+    return cmocka_run_group_tests(tests, read_machines, free_machines);
+}
