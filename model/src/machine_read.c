@@ -297,6 +297,7 @@ static pto_status_t read_shared(const pto_reader_t *reader, const pto_yaml_node_
 static const pto_yaml_field_t shared_fields[] = {
     {.key = "h2d", .read = read_shared, .argument = PTO_COPY_H2D},
     {.key = "d2h", .read = read_shared, .argument = PTO_COPY_D2H},
+    {.key = "d2d", .read = read_shared, .argument = PTO_COPY_D2D},
 };
 static const pto_yaml_table_t shared_table = {.what = "'shared'", FIELDS(shared_fields), .nonempty = true};
 

@@ -141,6 +141,12 @@ pto_status_t pto_charge_one_copy(pto_charge_t *charge, const pto_machine_t *mach
     return PTO_OK;
 }
 
+void pto_charge_unshared(pto_charge_t *charge, pto_copy_kind_t kind) {
+    enter(charge, (pto_entry_t){.kind = PTO_TERM_COPY_ALPHA,
+                                .where = {(int)kind, PTO_REACH_ON_SOCKET, PTO_COPY_UNSHARED},
+                                .count = 1});
+}
+
 /* --- copies of several processes of one GPU --------------------------------------------------------------
  */
 
@@ -466,6 +472,8 @@ static void name_copy(const pto_entry_t *entry, char *key, size_t key_size) {
         snprintf(key, key_size, "peer.%s.%s", pto_reach_name((pto_reach_t)entry->where[1]), leaf);
     else if (entry->where[2] == PTO_COPY_PAGEABLE)
         snprintf(key, key_size, "copies.pageable.%s.%s", kind, leaf);
+    else if (entry->where[2] == PTO_COPY_UNSHARED)
+        snprintf(key, key_size, "copies.shared.%s", kind);
     else if (entry->where[2] > 0)
         name_shared_copy(entry, key, key_size);
     else

@@ -5,7 +5,13 @@
 
 #include "portolan/price.h"
 
-enum { PTO_CHARGE_TERMS_MAX = 40, PTO_COPY_PAGEABLE = -1, PTO_COPY_PEER = -2, PTO_COPY_STRIDED = 1 << 20 };
+enum {
+    PTO_CHARGE_TERMS_MAX = 40,
+    PTO_COPY_PAGEABLE = -1,
+    PTO_COPY_PEER = -2,
+    PTO_COPY_UNSHARED = -3,
+    PTO_COPY_STRIDED = 1 << 20
+};
 
 /* An addend before it has a name: enough to make one. */
 typedef struct {
@@ -15,7 +21,7 @@ typedef struct {
     int where[3]; /* space or copy kind; level or reach, or from PTO_REACH_COUNT on the least bytes of a
                      shared copy's row; protocol, or a shared copy's processes, plus
                      PTO_COPY_STRIDED where it is, or PTO_COPY_PAGEABLE, or PTO_COPY_PEER for one
-                     between GPUs */
+                     between GPUs, or PTO_COPY_UNSHARED where the cost of sharing is unknown */
     double count;
 } pto_entry_t;
 
@@ -81,6 +87,10 @@ bool pto_copy_is_queued(const pto_machine_t *machine, pto_copy_kind_t kind);
  * where the machine has no cost for it. */
 pto_status_t pto_charge_peer_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_reach_t reach,
                                   int64_t own_bytes, int64_t link_bytes, pto_error_t *err);
+
+/* Note that several processes of one GPU make such copies at once, of which the machine has no measurement.
+ */
+void pto_charge_unshared(pto_charge_t *charge, pto_copy_kind_t kind);
 
 /* `bytes` of one input for two inputs, more of them for more. */
 void pto_charge_reduce(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space, int64_t bytes);

@@ -327,6 +327,49 @@ static void gsb_costs_two_shared_copies_and_one_reduction(void **state) {
     assert_close(priced_s(&request, pto_price), flag_s + (1e-6 + s * 1e-10) + flag_s + copy_s);
 }
 
+static bool names_term(const pto_explanation_t *explanation, const char *key) {
+    for (int i = 0; i < explanation->count; i++)
+        if (strcmp(explanation->term[i].key, key) == 0)
+            return true;
+    return false;
+}
+
+/* Whether an explanation of gsb among four processes of one GPU names `key`; all ways of pricing must agree.
+ */
+static bool gsb_on_one_gpu(const pto_machine_t *on, const char *key, double *seconds) {
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "gsb", one_gpu);
+    pto_plan_t *plan = NULL;
+    pto_price_t price, walked;
+    pto_explanation_t explanation = {0};
+    pto_error_t err = {0};
+    if (pto_plan_create(&request, &plan, &err) != PTO_OK ||
+        pto_price(plan, on, &price, &explanation, &err) != PTO_OK ||
+        pto_price_walk(plan, on, &walked, NULL, &err) != PTO_OK)
+        fail_msg("%s", err.message);
+    assert_close(walked.seconds, price.seconds);
+    *seconds = price.seconds;
+    bool named = names_term(&explanation, key);
+    pto_explanation_fini(&explanation);
+    pto_plan_destroy(plan);
+    return named;
+}
+
+static void copies_within_a_gpu_queue_where_that_is_known(void **state) {
+    (void)state;
+    const double s = 1000;
+    double seconds;
+    assert_true(gsb_on_one_gpu(&machine, "copies.shared.d2d", &seconds));
+    pto_shared_copy_t row = {.procs = 4,
+                             .below_bytes = INT64_MAX,
+                             .postal = {.alpha_s = {.value = 4e-4}, .beta_s_per_byte = {.value = 5e-10}}};
+    pto_machine_t with = machine;
+    with.shared_copies[PTO_COPY_D2D] = &row;
+    with.shared_copy_count[PTO_COPY_D2D] = 1;
+    assert_false(gsb_on_one_gpu(&with, "copies.shared.d2d", &seconds));
+    double all_s = 4e-4 + s * 5e-10, turn_s = (all_s - (1e-6 + s * 1e-10)) / 3;
+    assert_close(seconds, all_s + 4 * turn_s); /* flags and the reduction pass within the fourth turn */
+}
+
 /* Four members: two levels up, two down. At the first level a flag, at the second one before and one after.
  */
 static void btb_costs_a_copy_and_a_reduction_a_level(void **state) {
@@ -478,6 +521,7 @@ int main(void) {
         cmocka_unit_test(only_the_leaders_of_nodes_send_messages),
         cmocka_unit_test(hierarchical_costs_its_levels_one_after_the_other),
         cmocka_unit_test(gsb_costs_two_shared_copies_and_one_reduction),
+        cmocka_unit_test(copies_within_a_gpu_queue_where_that_is_known),
         cmocka_unit_test(btb_costs_a_copy_and_a_reduction_a_level),
         cmocka_unit_test(copies_between_sockets_cost_theirs),
         cmocka_unit_test(pricing_by_place_is_pricing_rank_by_rank),

@@ -267,7 +267,7 @@ static void bad_keys_are_refused(void **state) {
          5,
          28,
          {"missing key 'algorithm'"}},
-        {BODY "copies: {shared: {d2d: []}}\n", PTO_ERR_KEY, 5, 19, {"unknown key 'd2d' in 'shared'"}},
+        {BODY "copies: {shared: {h2h: []}}\n", PTO_ERR_KEY, 5, 19, {"unknown key 'h2h' in 'shared'"}},
     };
     ASSERT_ALL_REFUSED(bad);
 }
