@@ -339,7 +339,7 @@ static bool names_term(const pto_explanation_t *explanation, const char *key) {
 static bool gsb_on_one_gpu(const pto_machine_t *on, const char *key, double *seconds) {
     pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "gsb", one_gpu);
     pto_plan_t *plan = NULL;
-    pto_price_t price, walked;
+    pto_price_t price = {0}, walked = {0};
     pto_explanation_t explanation = {0};
     pto_error_t err = {0};
     if (pto_plan_create(&request, &plan, &err) != PTO_OK ||
