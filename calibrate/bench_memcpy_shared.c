@@ -1,8 +1,9 @@
 /* Shared copies: 1 .. cores_per_gpu processes of every GPU of a node copy at once, each the full size between
- * pinned memory and a buffer of its own. `procs` counts the processes of one GPU. All meet before and after
- * every copy: without MPS a GPU serves its processes in turns of tens of microseconds, into which a process
- * that copies again and again fits many small copies, while one that copies once waits for its turn. Strided
- * copies, eight rows at twice their length, go another way through the GPU and have rows of their own. */
+ * pinned memory and a buffer of its own on the GPU, or between two such buffers. `procs` counts the processes
+ * of one GPU. All meet before and after every copy: without MPS a GPU serves its processes in turns of tens
+ * of microseconds, into which a process that copies again and again fits many small copies, while one that
+ * copies once waits for its turn. Strided copies, eight rows at twice their length, go another way through
+ * the GPU and have rows of their own. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -63,7 +64,7 @@ static void list_cases(const job_t *job, case_list_t *list) {
         return;
     }
     for (int strided = 0; strided < 2; strided++) {
-        for (gpu_copy_t kind = GPU_H2D; kind <= GPU_D2H; kind++) {
+        for (gpu_copy_t kind = GPU_H2D; kind <= (strided ? GPU_D2H : GPU_D2D); kind++) {
             for (int procs = 1; procs != 0; procs = next_count(procs, most)) {
                 add_case(job, kind, strided, procs, list);
             }
@@ -84,6 +85,7 @@ static void *open_case(const work_t *work) {
     copying->kind = (gpu_copy_t)work->what->detail[0];
     copying->strided = work->what->detail[1];
     copying->device = work->job->process[work->job->rank].device;
+    copying->peer = copying->device;
     copying->home = copying->device;
     copying_open(copying, work->most_bytes);
     shared_t *shared = must_allocate(1, sizeof *shared);
@@ -113,7 +115,8 @@ static void close_case(void *state) {
 const benchmark_t bench_memcpy_shared = {
     .name = "memcpy_shared",
     .group = "copies",
-    .rows = "memcpy_shared_h2d, memcpy_shared_d2h, memcpy_shared_strided_h2d, memcpy_shared_strided_d2h",
+    .rows = "memcpy_shared_h2d, memcpy_shared_d2h, memcpy_shared_d2d, memcpy_shared_strided_h2d, "
+            "memcpy_shared_strided_d2h",
     .summary = "1 .. n processes of each GPU of a node copying at once",
     .list = list_cases,
     .open = open_case,

@@ -33,10 +33,14 @@ void copying_open(copying_t *copying, int64_t bytes) {
     if (copying->kind == GPU_D2D) {
         GPU_DO(gpu_select(copying->peer));
         copying->target = buffer_allocate(PTO_SPACE_GPU, bytes);
-        GPU_DO(gpu_reach(copying->device));
+        if (copying->peer != copying->device) {
+            GPU_DO(gpu_reach(copying->device));
+        }
         GPU_DO(gpu_select(copying->device));
         copying->source = buffer_allocate(PTO_SPACE_GPU, bytes);
-        GPU_DO(gpu_reach(copying->peer));
+        if (copying->peer != copying->device) {
+            GPU_DO(gpu_reach(copying->peer));
+        }
         return;
     }
     GPU_DO(gpu_select(copying->device));

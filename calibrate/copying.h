@@ -9,7 +9,7 @@
 
 typedef struct {
     int device; /* the one that copies, and holds `source` of a GPU_D2D */
-    int peer;   /* GPU_D2D: holds `target` */
+    int peer;   /* GPU_D2D: holds `target`; `device` for a copy within a GPU */
     int home;   /* the process's own, selected again when done */
     bool pageable;
     bool strided; /* the device's buffer is a share of several blocks */

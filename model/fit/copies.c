@@ -180,16 +180,23 @@ static pto_status_t fit_sharing(fit_work_t *work, pto_copy_kind_t kind, pto_benc
     return status;
 }
 
-pto_status_t fit_shared_copies(fit_work_t *work, pto_copy_kind_t kind) {
-    bool to_device = kind == PTO_COPY_H2D;
-    pto_status_t status = fit_sharing(
-        work, kind, to_device ? PTO_BENCHMARK_MEMCPY_SHARED_H2D : PTO_BENCHMARK_MEMCPY_SHARED_D2H, false);
-    if (status != PTO_OK) {
-        return status;
+pto_status_t fit_shared_copies(fit_work_t *work) {
+    static const struct {
+        pto_copy_kind_t kind;
+        pto_benchmark_t benchmark;
+        bool strided; /* after the others of its kind */
+    } sharing[] = {
+        {PTO_COPY_H2D, PTO_BENCHMARK_MEMCPY_SHARED_H2D, false},
+        {PTO_COPY_H2D, PTO_BENCHMARK_MEMCPY_SHARED_STRIDED_H2D, true},
+        {PTO_COPY_D2H, PTO_BENCHMARK_MEMCPY_SHARED_D2H, false},
+        {PTO_COPY_D2H, PTO_BENCHMARK_MEMCPY_SHARED_STRIDED_D2H, true},
+        {PTO_COPY_D2D, PTO_BENCHMARK_MEMCPY_SHARED_D2D, false},
+    };
+    pto_status_t status = PTO_OK;
+    for (size_t i = 0; status == PTO_OK && i < sizeof sharing / sizeof *sharing; i++) {
+        status = fit_sharing(work, sharing[i].kind, sharing[i].benchmark, sharing[i].strided);
     }
-    return fit_sharing(
-        work, kind,
-        to_device ? PTO_BENCHMARK_MEMCPY_SHARED_STRIDED_H2D : PTO_BENCHMARK_MEMCPY_SHARED_STRIDED_D2H, true);
+    return status;
 }
 
 /* A cost that has no size: its robust centre. */

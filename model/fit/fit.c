@@ -256,10 +256,7 @@ static pto_status_t fit_all(fit_work_t *work) {
         status = fit_copies(work);
     }
     if (status == PTO_OK) {
-        status = fit_shared_copies(work, PTO_COPY_H2D);
-    }
-    if (status == PTO_OK) {
-        status = fit_shared_copies(work, PTO_COPY_D2H);
+        status = fit_shared_copies(work);
     }
     for (int space = 0; status == PTO_OK && space < PTO_SPACE_COUNT; space++) {
         status = fit_reduce(work, (pto_space_t)space);

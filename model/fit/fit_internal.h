@@ -106,7 +106,7 @@ pto_status_t fit_messages(fit_work_t *work, pto_space_t space, pto_level_t level
 pto_status_t fit_injection(fit_work_t *work, pto_space_t space);
 pto_status_t fit_message_rate(fit_work_t *work, pto_space_t space);
 pto_status_t fit_copies(fit_work_t *work);
-pto_status_t fit_shared_copies(fit_work_t *work, pto_copy_kind_t kind);
+pto_status_t fit_shared_copies(fit_work_t *work);
 pto_status_t fit_per_message(fit_work_t *work, pto_space_t space);
 pto_status_t fit_reduce(fit_work_t *work, pto_space_t space);
 pto_status_t fit_times(fit_work_t *work);

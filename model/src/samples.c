@@ -16,6 +16,7 @@ static const char *const benchmark_names[PTO_BENCHMARK_COUNT] = {
     [PTO_BENCHMARK_MEMCPY_D2D] = "memcpy_d2d",
     [PTO_BENCHMARK_MEMCPY_SHARED_H2D] = "memcpy_shared_h2d",
     [PTO_BENCHMARK_MEMCPY_SHARED_D2H] = "memcpy_shared_d2h",
+    [PTO_BENCHMARK_MEMCPY_SHARED_D2D] = "memcpy_shared_d2d",
     [PTO_BENCHMARK_MEMCPY_SHARED_STRIDED_H2D] = "memcpy_shared_strided_h2d",
     [PTO_BENCHMARK_MEMCPY_SHARED_STRIDED_D2H] = "memcpy_shared_strided_d2h",
     [PTO_BENCHMARK_MEMCPY_PAGEABLE_H2D] = "memcpy_pageable_h2d",

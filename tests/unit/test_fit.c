@@ -367,6 +367,8 @@ static void copies_reductions_and_times_are_fitted(void **unused) {
     add_messages(&samples, 20, &state);
     add_line(&samples, h2d_row, copy_alpha_s, copy_beta_s_per_byte, 200, &state);
     add_line(&samples, shared, 3e-5, 1.3e-10, 200, &state);
+    shared.benchmark = PTO_BENCHMARK_MEMCPY_SHARED_D2D;
+    add_line(&samples, shared, 4e-4, 6e-12, 200, &state);
     add_line(&samples, reduce, 6e-6, 2e-12, 200, &state);
     add_line(&samples, peer, 9e-6, 5e-12, 200, &state);
     add_line(&samples, flag_row, flag_s, 0, 200, &state);
@@ -377,6 +379,8 @@ static void copies_reductions_and_times_are_fitted(void **unused) {
     assert_int_equal(machine->shared_copy_count[PTO_COPY_D2H], 1);
     assert_int_equal(machine->shared_copies[PTO_COPY_D2H][0].procs, 3);
     assert_within(machine->shared_copies[PTO_COPY_D2H][0].postal.beta_s_per_byte.value, 1.3e-10, 0.02);
+    assert_int_equal(machine->shared_copy_count[PTO_COPY_D2D], 1);
+    assert_within(machine->shared_copies[PTO_COPY_D2D][0].postal.alpha_s.value, 4e-4, 0.02);
     assert_within(machine->reduce[PTO_SPACE_GPU].piece[0].postal.beta_s_per_byte.value, 2e-12, 0.02);
     assert_within(machine->peer[PTO_REACH_OFF_SOCKET].beta_s_per_byte.value, 5e-12, 0.02);
     assert_within(machine->signal_s.value, flag_s, 0.02);
