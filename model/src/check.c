@@ -17,7 +17,8 @@ bool pto_check_fail(pto_checker_t *checker, int64_t rank, const char *format, ..
     va_end(arguments);
     char place[128] = "the end";
     const pto_walk_t *walk = &checker->walk;
-    const char *run = checker->run > 0 ? ", second run" : "";
+    static const char *const run_text[] = {"", ", second run", ", third run"};
+    const char *run = run_text[checker->run];
     if (walk->stage && walk->loop >= 0)
         snprintf(place, sizeof place, "stage '%.80s', k=%lld%s", walk->stage->name, (long long)walk->k, run);
     else if (walk->stage)
@@ -268,13 +269,14 @@ static bool no_signals_left(pto_checker_t *checker) {
 static bool allocate(pto_checker_t *checker) {
     size_t places = (size_t)checker->ranks * (size_t)checker->buffers;
     checker->contents = calloc(places, sizeof *checker->contents);
-    checker->trace = calloc(places, sizeof *checker->trace);
+    checker->trace = calloc(2 * places, sizeof *checker->trace);
+    checker->piece = calloc(places, sizeof(pto_piece_use_t *));
     checker->bytes = calloc(places, sizeof *checker->bytes);
     checker->signal = calloc((size_t)checker->ranks, sizeof *checker->signal);
     checker->progress = calloc((size_t)checker->ranks, sizeof *checker->progress);
     checker->tally = calloc((size_t)checker->ranks + 1, sizeof *checker->tally);
-    return checker->contents && checker->trace && checker->bytes && checker->signal && checker->progress &&
-           checker->tally;
+    return checker->contents && checker->trace && checker->piece && checker->bytes && checker->signal &&
+           checker->progress && checker->tally;
 }
 
 static bool lay_out(pto_checker_t *checker) {
@@ -291,8 +293,12 @@ static bool lay_out(pto_checker_t *checker) {
                                         ? pto_buffer_bytes(checker->plan, buffer, rank)
                                         : -1;
             pto_contents_init(&checker->contents[place], checker->bytes[place], &checker->sets);
-            if (checker->shared[buffer])
-                pto_trace_init(&checker->trace[place], checker->bytes[place], &checker->clocks);
+            if (!checker->shared[buffer])
+                continue;
+            pto_trace_init(&checker->trace[place], checker->bytes[place], &checker->clocks);
+            if (pto_plan_buffer(checker->plan, buffer)->alternates)
+                pto_trace_init(&checker->trace[checker->ranks * checker->buffers + place],
+                               checker->bytes[place], &checker->clocks);
         }
     return true;
 }
@@ -318,11 +324,6 @@ static bool run(pto_checker_t *checker) {
  * any buffer but with all accesses of the first run remembered. What is ordered between two runs that follow
  * each other is ordered between any two, as all runs are alike. */
 static bool run_again(pto_checker_t *checker) {
-    bool shared = false;
-    for (int buffer = 0; buffer < checker->buffers; buffer++)
-        shared = shared || checker->shared[buffer];
-    if (!shared)
-        return true;
     pto_check_report_t report = checker->report;
     for (int64_t place = 0; place < checker->ranks * checker->buffers; place++) {
         pto_contents_fini(&checker->contents[place]);
@@ -335,8 +336,19 @@ static bool run_again(pto_checker_t *checker) {
     return right;
 }
 
+/* A buffer that alternates is met again in the run after the next. */
+static int runs_to_walk(const pto_checker_t *checker) {
+    int runs = 1;
+    for (int buffer = 0; buffer < checker->buffers; buffer++)
+        if (checker->shared[buffer] && runs < 3)
+            runs = pto_plan_buffer(checker->plan, buffer)->alternates ? 3 : 2;
+    return runs;
+}
+
 static void check(pto_checker_t *checker) {
-    bool right = pto_check_parts(checker) && lay_out(checker) && run(checker) && run_again(checker);
+    bool right = pto_check_parts(checker) && pto_check_kernels(checker) && lay_out(checker) && run(checker);
+    for (int runs = runs_to_walk(checker); right && checker->run + 1 < runs;)
+        right = run_again(checker);
     if (checker->sets.out_of_memory || checker->clocks.out_of_memory || (!right && checker->status == PTO_OK))
         pto_check_out_of_memory(checker);
 }
@@ -354,15 +366,16 @@ static void checker_fini(pto_checker_t *checker) {
     int64_t places = checker->ranks * checker->buffers;
     for (int64_t place = 0; place < places && checker->contents; place++)
         pto_contents_fini(&checker->contents[place]);
-    for (int64_t place = 0; place < places && checker->trace; place++)
+    for (int64_t place = 0; place < 2 * places && checker->trace; place++)
         pto_trace_fini(&checker->trace[place]);
     for (int64_t rank = 0; rank < checker->ranks && checker->signal; rank++)
         free_signals(checker->signal[rank]);
-    void *const owned[] = {checker->contents,     checker->trace,         checker->bytes,
-                           checker->signal,       checker->progress,      checker->tally,
-                           checker->shared,       checker->source.item,   checker->target.item,
-                           checker->touched.item, checker->moved.span,    checker->present.span,
-                           checker->sends.item,   checker->receives.item, checker->sorted.item};
+    pto_check_forget_pieces(checker);
+    void *const owned[] = {
+        checker->contents,     checker->trace,       checker->bytes,         checker->signal,
+        checker->progress,     checker->tally,       checker->shared,        checker->piece,
+        checker->source.item,  checker->target.item, checker->touched.item,  checker->moved.span,
+        checker->present.span, checker->sends.item,  checker->receives.item, checker->sorted.item};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
     pto_sets_fini(&checker->sets);
@@ -377,8 +390,12 @@ pto_status_t pto_check(const pto_plan_t *plan, pto_check_report_t *report, pto_e
                              "check walks every process and keeps what each has seen of each other, "
                              "so it takes at most %d of them; this layout has %lld",
                              PTO_CHECK_RANKS_MAX, (long long)ranks);
-    pto_checker_t checker = {
-        .plan = plan, .request = request, .ranks = ranks, .buffers = pto_plan_buffer_count(plan), .err = err};
+    pto_checker_t checker = {.plan = plan,
+                             .request = request,
+                             .ranks = ranks,
+                             .buffers = pto_plan_buffer_count(plan),
+                             .kernel = -1,
+                             .err = err};
     pto_sets_init(&checker.sets);
     checker.shared = calloc((size_t)checker.buffers + 1, sizeof *checker.shared);
     pto_walk_begin(&checker.walk, plan);

@@ -45,6 +45,9 @@ typedef struct pto_signal {
     uint32_t *clock;
 } pto_signal_t;
 
+/* A piece into which a kernel's steps cut a buffer: check_kernel.c. */
+typedef struct pto_piece_use pto_piece_use_t;
+
 typedef struct {
     int step; /* of the stage's, the one to do next */
     int64_t peer;
@@ -58,9 +61,11 @@ typedef struct {
     pto_walk_t walk;
     pto_spans_t *contents; /* ranks x buffers */
     int64_t *bytes;        /* ranks x buffers; -1 where the rank holds none */
-    pto_trace_t *trace;    /* ranks x buffers */
-    bool *shared;          /* buffers that others than their holders use */
-    pto_signal_t **signal; /* by the rank that shall wait */
+    pto_trace_t *trace;    /* ranks x buffers, and as many again for the other ones of those that alternate */
+    pto_piece_use_t **piece; /* ranks x buffers, of the kernel at hand */
+    int kernel;              /* the node that these are of */
+    bool *shared;            /* buffers that others than their holders use */
+    pto_signal_t **signal;   /* by the rank that shall wait */
     pto_progress_t *progress;
     int64_t *tally; /* ranks + 1, for sorting */
     pto_sets_t sets;
@@ -73,7 +78,7 @@ typedef struct {
     pto_ends_t sends;
     pto_ends_t receives;
     pto_ends_t sorted;
-    int run; /* 0, or 1 where the plan is walked a second time */
+    int run; /* from 0; where memory is shared the plan is walked again */
     pto_check_report_t report;
     pto_status_t status;
     pto_error_t *err;
@@ -94,6 +99,12 @@ bool pto_check_slice(pto_checker_t *checker, const pto_slice_t *slice, const pto
 
 /* Walk the stage at hand for all ranks. */
 bool pto_check_stage(pto_checker_t *checker);
+
+/* What stands in kernels, once for a plan; then whether the copy or reduction whose ranges are in
+ * checker->source and checker->target cuts buffers as all others of its kernel do. */
+bool pto_check_kernels(pto_checker_t *checker);
+bool pto_check_pieces(pto_checker_t *checker, const pto_action_t *action);
+void pto_check_forget_pieces(pto_checker_t *checker);
 
 /* Note an access to a shared buffer. */
 bool pto_check_access(pto_checker_t *checker, int64_t rank, const pto_touch_t *touch);

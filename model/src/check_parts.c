@@ -13,7 +13,7 @@ static bool buffer_right(pto_checker_t *checker, const pto_buffer_t *buffer) {
     if (buffer->block_count < 0 || buffer->block_bytes < 0 || buffer->grain_bytes < 1 ||
         (buffer->dealt != PTO_DEAL_NONE && buffer->deal < 1))
         return pto_check_fail(checker, 0, "buffer '%s' has no sensible shape", buffer->name);
-    if (buffer->blocks != PTO_BLOCKS_EQUAL && !checker->request->counts)
+    if (pto_blocks_are_table(buffer) && !checker->request->counts)
         return pto_check_fail(checker, 0, "buffer '%s' needs byte counts", buffer->name);
     if (buffer->group >= PTO_GROUP_COUNT)
         return pto_check_fail(checker, 0, "buffer '%s' numbers its blocks by no known group", buffer->name);

@@ -121,7 +121,10 @@ bool pto_check_access(pto_checker_t *checker, int64_t rank, const pto_touch_t *t
         return true;
     checker->report.accesses++;
     pto_conflict_t conflict;
-    pto_trace_t *trace = &checker->trace[touch->holder * checker->buffers + touch->buffer];
+    int64_t place = touch->holder * checker->buffers + touch->buffer;
+    if (pto_plan_buffer(checker->plan, touch->buffer)->alternates && checker->run % 2 > 0)
+        place += checker->ranks * checker->buffers;
+    pto_trace_t *trace = &checker->trace[place];
     if (pto_trace_access(trace, &checker->clocks, rank, touch->begin, touch->end, touch->write, &conflict))
         return true;
     return pto_check_fail(
@@ -311,7 +314,8 @@ static bool note_local(pto_checker_t *checker, const pto_action_t *action) {
 /* A copy or reduction on its own: it must not overlap itself. */
 static bool do_alone(pto_checker_t *checker, const pto_action_t *action) {
     checker->touched.count = 0;
-    return note_local(checker, action) && apart(checker, action->rank) && move(checker, action, action);
+    return note_local(checker, action) && apart(checker, action->rank) &&
+           (!action->step->in_kernel || pto_check_pieces(checker, action)) && move(checker, action, action);
 }
 
 /* --- signals -------------------------------------------------------------------------------------------- */
@@ -387,7 +391,7 @@ static void advance(pto_checker_t *checker, int64_t rank, pto_action_t *stuck) {
         } else if (step->kind == PTO_STEP_SIGNAL) {
             pto_clocks_release(&checker->clocks, rank);
             done = each_action(checker, step, rank, do_signal);
-        } else {
+        } else if (step->kind != PTO_STEP_LAUNCH) {
             done = each_action(checker, step, rank, do_alone);
         }
         if (!done)
@@ -587,5 +591,8 @@ static bool check_at_once(pto_checker_t *checker) {
 }
 
 bool pto_check_stage(pto_checker_t *checker) {
+    if (checker->walk.kernel != checker->kernel)
+        pto_check_forget_pieces(checker);
+    checker->kernel = checker->walk.kernel;
     return checker->walk.stage->order == PTO_ORDER_AT_ONCE ? check_at_once(checker) : check_sequence(checker);
 }

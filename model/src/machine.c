@@ -31,6 +31,11 @@ const char *pto_reach_name(pto_reach_t reach) {
     return reach < PTO_REACH_COUNT ? name[reach] : "no reach";
 }
 
+const char *pto_remote_name(pto_remote_t remote) {
+    static const char *const name[] = {"load", "store"};
+    return remote < PTO_REMOTE_COUNT ? name[remote] : "no access";
+}
+
 const char *pto_power_key(pto_power_t power) {
     static const char *const key[] = {"gpu.idle_w", "gpu.copy_w", "gpu.kernel_w", "cpu.idle_w", "cpu.core_w"};
     return power < PTO_POWER_COUNT ? key[power] : "no power";

@@ -11,6 +11,7 @@ struct pto_builder {
     pto_plan_t *plan;
     int open[4]; /* nodes whose body is being built */
     int open_count;
+    bool in_kernel;
     bool out_of_memory;
 };
 
@@ -77,6 +78,7 @@ void pto_build_stage(pto_builder_t *builder, const char *name, pto_order_t order
 void pto_build_step(pto_builder_t *builder, pto_step_t step) {
     if (builder->out_of_memory)
         return;
+    step.in_kernel = builder->in_kernel && step.kind != PTO_STEP_LAUNCH;
     list_add(builder, &builder->plan->steps, &step, sizeof step);
     pto_stage_t *stage = builder->plan->stages.item;
     stage[builder->plan->stages.count - 1].step_count++;
@@ -94,12 +96,21 @@ void pto_build_collective(pto_builder_t *builder, int group, bool by_library) {
     open_node(builder, (pto_node_t){.kind = PTO_NODE_COLLECTIVE, .group = group, .by_library = by_library});
 }
 
+void pto_build_kernel(pto_builder_t *builder, const pto_exchange_t *who) {
+    open_node(builder, (pto_node_t){.kind = PTO_NODE_KERNEL, .group = who->group});
+    builder->in_kernel = true;
+    pto_build_stage(builder, "launch", PTO_ORDER_SEQUENCE);
+    pto_build_step(builder, pto_step_of(PTO_STEP_LAUNCH, who));
+}
+
 void pto_build_end(pto_builder_t *builder) {
     int opened = builder->open[--builder->open_count];
     if (builder->out_of_memory)
         return;
     pto_node_t *node = builder->plan->nodes.item;
     node[opened].span = builder->plan->nodes.count - 1 - opened;
+    if (node[opened].kind == PTO_NODE_KERNEL)
+        builder->in_kernel = false;
 }
 
 /* A library's own host memory for one of the user's GPU buffers. */
@@ -244,7 +255,7 @@ static uint64_t digest_buffer(uint64_t hash, const pto_buffer_t *buffer) {
     const int64_t number[] = {
         buffer->role,   buffer->space,       buffer->core_first,  buffer->core_count,  buffer->group,
         buffer->blocks, buffer->block_count, buffer->block_bytes, buffer->grain_bytes, buffer->split,
-        buffer->dealt,  buffer->deal,        buffer->held_stride, buffer->user_stride};
+        buffer->dealt,  buffer->deal,        buffer->held_stride, buffer->user_stride, buffer->alternates};
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
         hash = fnv1a(hash, (uint64_t)number[i]);
     return hash;
@@ -357,7 +368,7 @@ const char *pto_plan_flag_name(const pto_plan_t *plan, int flag) {
 uint64_t pto_plan_digest(const pto_plan_t *plan) { return digest_plan(plan); }
 
 void pto_walk_begin(pto_walk_t *walk, const pto_plan_t *plan) {
-    *walk = (pto_walk_t){.plan = plan, .instance = -1, .collective = -1, .loop = -1};
+    *walk = (pto_walk_t){.plan = plan, .instance = -1, .collective = -1, .kernel = -1, .loop = -1};
 }
 
 /* Step past the end of the loop's body: back to its start, or out of it. */
@@ -379,6 +390,8 @@ bool pto_walk_next(pto_walk_t *walk) {
         }
         if (walk->collective >= 0 && walk->next == walk->collective_end)
             walk->collective = -1;
+        if (walk->kernel >= 0 && walk->next == walk->kernel_end)
+            walk->kernel = -1;
         if (walk->next == walk->plan->nodes.count)
             return false;
         int index = walk->next++;
@@ -392,6 +405,9 @@ bool pto_walk_next(pto_walk_t *walk) {
         if (node->kind == PTO_NODE_COLLECTIVE) {
             walk->collective = index;
             walk->collective_end = end;
+        } else if (node->kind == PTO_NODE_KERNEL) {
+            walk->kernel = index;
+            walk->kernel_end = end;
         } else if (node->from < node->to) {
             walk->loop = index;
             walk->loop_end = end;

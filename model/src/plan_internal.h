@@ -33,6 +33,11 @@ int64_t pto_floor_mod(int64_t value, int64_t modulus);
 int64_t pto_fold_out(int64_t fold, int64_t index);
 int64_t pto_fold_in(int64_t fold, int64_t base_index);
 
+/* Whether a buffer's blocks differ, as the user's byte counts do. */
+static inline bool pto_blocks_are_table(const pto_buffer_t *buffer) {
+    return buffer->blocks == PTO_BLOCKS_ROW || buffer->blocks == PTO_BLOCKS_COLUMN;
+}
+
 /* Whether the plan's byte counts come from a table, so that every rank differs. */
 bool pto_plan_has_tables(const pto_plan_t *plan);
 

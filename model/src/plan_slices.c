@@ -55,6 +55,9 @@ static int64_t whole_block_bytes(const holder_t *holder, int64_t block) {
         return pto_counts_bytes(request->counts, request->bytes, holder->index, block);
     case PTO_BLOCKS_COLUMN:
         return pto_counts_bytes(request->counts, request->bytes, block, holder->index);
+    case PTO_BLOCKS_SHARE:
+        return pto_share_bytes(holder->buffer->block_bytes, holder->buffer->grain_bytes, holder->members,
+                               holder->index);
     case PTO_BLOCKS_EQUAL:
     case PTO_BLOCKS_COUNT:
         break;
@@ -92,7 +95,7 @@ static pto_extent_t block_extent(const holder_t *holder, int64_t block) {
     pto_extent_t extent = {.bytes = block_bytes(holder, block)};
     if (extent.bytes == 0)
         return extent;
-    if (buffer->blocks != PTO_BLOCKS_EQUAL)
+    if (pto_blocks_are_table(buffer))
         extent.offset_bytes = table_offset(holder, block);
     else if (buffer->dealt != PTO_DEAL_NONE)
         extent.offset_bytes = deal_distance(holder, block) / buffer->deal * extent.bytes;
@@ -356,7 +359,7 @@ void pto_plan_memory(const pto_plan_t *plan, int64_t *gpu_bytes, int64_t *host_b
                 int64_t rank = pto_layout_number(layout, (pto_rank_t){node, gpu, core});
                 for (int b = 0; b < pto_plan_buffer_count(plan); b++)
                     *(pto_plan_buffer(plan, b)->space == PTO_SPACE_GPU ? &device : &host) +=
-                        pto_buffer_bytes(plan, b, rank);
+                        pto_buffer_bytes(plan, b, rank) * (pto_plan_buffer(plan, b)->alternates ? 2 : 1);
             }
             if (device > *gpu_bytes)
                 *gpu_bytes = device;

@@ -345,7 +345,10 @@ static pto_status_t price_class(pricing_t *pricing, const pto_stage_t *stage, in
         case PTO_STEP_WAIT:
             if (!pto_ledger_follow(mine, raised_at(pricing, step->flag, class), pricing->explain))
                 pricing->out_of_memory = true;
-            pto_charge_signal(&other, pricing->machine);
+            (step->in_kernel ? pto_charge_device_signal : pto_charge_signal)(&other, pricing->machine);
+            break;
+        case PTO_STEP_LAUNCH:
+            pto_charge_launch(&other, pricing->machine);
             break;
         case PTO_STEP_COUNT:
             break;

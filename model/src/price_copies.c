@@ -108,6 +108,8 @@ static pto_status_t charge_one(charging_t *to, const pto_action_t *action) {
 pto_status_t pto_copies_charge(const pto_plan_t *plan, const pto_machine_t *machine, pto_action_t *action,
                                pto_copies_t *engine, pto_ledger_t *mine, pto_charge_t *charge, bool *queued,
                                pto_error_t *err) {
+    if (action->step->in_kernel)
+        return pto_kernel_copy_charge(plan, machine, action, engine, charge, err);
     charging_t to = {plan, machine, engine, mine, charge, *queued, err};
     pto_status_t status = PTO_OK;
     if (action->step->peers.kind == PTO_PEERS_NONE)
@@ -126,7 +128,10 @@ static void reduce_one(const pto_plan_t *plan, const pto_machine_t *machine, con
     int64_t bytes = pto_slice_bytes(plan, &step->source, action);
     if (step->fresh)
         bytes -= pto_slice_bytes(plan, &step->target, action);
-    pto_charge_reduce(charge, machine, pto_plan_buffer(plan, step->target.buffer)->space, bytes);
+    if (step->in_kernel)
+        pto_charge_kernel_bytes(charge, machine, bytes);
+    else
+        pto_charge_reduce(charge, machine, pto_plan_buffer(plan, step->target.buffer)->space, bytes);
 }
 
 void pto_reduction_charge(const pto_plan_t *plan, const pto_machine_t *machine, pto_action_t *action,

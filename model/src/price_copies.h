@@ -32,6 +32,21 @@ pto_status_t pto_copies_charge(const pto_plan_t *plan, const pto_machine_t *mach
 void pto_reduction_charge(const pto_plan_t *plan, const pto_machine_t *machine, pto_action_t *action,
                           pto_charge_t *charge);
 
+/* What the copies of a kernel's step come to: over links, and in the GPU's own memory. */
+typedef struct {
+    pto_remote_access_t access; /* but for link_bytes */
+    int64_t remote_bytes;       /* of all other GPUs */
+    int64_t local_bytes;
+    int64_t peers;     /* other GPUs */
+    int64_t other_gpu; /* the last of them */
+} pto_kernel_copy_t;
+pto_kernel_copy_t pto_kernel_copy(const pto_plan_t *plan, pto_action_t *action);
+
+/* Charge them, after they were counted. Errors: PTO_ERR_NOT_APPLICABLE where the machine has no cost. */
+pto_status_t pto_kernel_copy_charge(const pto_plan_t *plan, const pto_machine_t *machine,
+                                    pto_action_t *action, const pto_copies_t *engine, pto_charge_t *charge,
+                                    pto_error_t *err);
+
 /* Whether a step's copies stand in their GPU's queue, so that they end one after another. */
 bool pto_step_queues(const pto_plan_t *plan, const pto_machine_t *machine, const pto_step_t *step);
 

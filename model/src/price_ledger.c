@@ -33,7 +33,7 @@ static bool same_entry(const pto_entry_t *a, const pto_entry_t *b) {
            memcmp(a->where, b->where, sizeof a->where) == 0;
 }
 
-static void enter(pto_charge_t *charge, pto_entry_t entry) {
+void pto_charge_enter(pto_charge_t *charge, pto_entry_t entry) {
     if (!charge->explain || entry.count == 0)
         return;
     entry.stage = charge->stage;
@@ -65,11 +65,11 @@ static void charge_pieces(pto_charge_t *charge, const pto_piece_t *piece, pto_sp
                          .param = &piece->postal.alpha_s,
                          .where = {(int)space, level, (int)piece->protocol},
                          .count = count};
-    enter(charge, entry);
+    pto_charge_enter(charge, entry);
     entry.kind = alpha_kind == PTO_TERM_GAP_ALPHA ? PTO_TERM_GAP_BETA : PTO_TERM_MESSAGE_BETA;
     entry.param = &piece->postal.beta_s_per_byte;
     entry.count = total_bytes;
-    enter(charge, entry);
+    pto_charge_enter(charge, entry);
 }
 
 pto_status_t pto_charge_messages(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,
@@ -99,11 +99,11 @@ static void charge_postal_at(pto_charge_t *charge, const pto_postal_t *postal, p
         charge->other_s += postal->alpha_s.value + bytes * postal->beta_s_per_byte.value;
     pto_entry_t entry = {.kind = alpha_kind, .where = {where0, where1, where2}, .count = 1};
     entry.param = known ? &postal->alpha_s : NULL;
-    enter(charge, entry);
+    pto_charge_enter(charge, entry);
     entry.kind = alpha_kind == PTO_TERM_COPY_ALPHA ? PTO_TERM_COPY_BETA : PTO_TERM_REDUCE_BETA;
     entry.param = known ? &postal->beta_s_per_byte : NULL;
     entry.count = bytes;
-    enter(charge, entry);
+    pto_charge_enter(charge, entry);
 }
 
 static void charge_postal(pto_charge_t *charge, const pto_postal_t *postal, pto_term_kind_t alpha_kind,
@@ -142,9 +142,9 @@ pto_status_t pto_charge_one_copy(pto_charge_t *charge, const pto_machine_t *mach
 }
 
 void pto_charge_unshared(pto_charge_t *charge, pto_copy_kind_t kind) {
-    enter(charge, (pto_entry_t){.kind = PTO_TERM_COPY_ALPHA,
-                                .where = {(int)kind, PTO_REACH_ON_SOCKET, PTO_COPY_UNSHARED},
-                                .count = 1});
+    pto_charge_enter(charge, (pto_entry_t){.kind = PTO_TERM_COPY_ALPHA,
+                                           .where = {(int)kind, PTO_REACH_ON_SOCKET, PTO_COPY_UNSHARED},
+                                           .count = 1});
 }
 
 /* --- copies of several processes of one GPU --------------------------------------------------------------
@@ -171,11 +171,11 @@ static void charge_row(pto_charge_t *charge, const pto_machine_t *machine, pto_c
     if (!only)
         entry.where[1] =
             PTO_REACH_COUNT + (int)(row->from_bytes < INT32_MAX / 2 ? row->from_bytes : INT32_MAX / 2);
-    enter(charge, entry);
+    pto_charge_enter(charge, entry);
     entry.kind = PTO_TERM_COPY_BETA;
     entry.param = &postal->beta_s_per_byte;
     entry.count = times * (double)bytes;
-    enter(charge, entry);
+    pto_charge_enter(charge, entry);
 }
 
 /* Strided copies have rows of their own where they were measured. */
@@ -244,8 +244,9 @@ void pto_charge_signal(pto_charge_t *charge, const pto_machine_t *machine) {
     bool known = pto_param_known(&machine->signal_s);
     if (known)
         charge->other_s += machine->signal_s.value;
-    enter(charge,
-          (pto_entry_t){.kind = PTO_TERM_SIGNAL, .param = known ? &machine->signal_s : NULL, .count = 1});
+    pto_charge_enter(
+        charge,
+        (pto_entry_t){.kind = PTO_TERM_SIGNAL, .param = known ? &machine->signal_s : NULL, .count = 1});
 }
 
 void pto_outflow_add(pto_outflow_t *outflow, const pto_plan_t *plan, const pto_step_t *step, double messages,
@@ -308,7 +309,8 @@ static bool is_replaced(const pto_entry_t *entry, bound_t bound) {
 static void enter_limit(pto_charge_t *charge, pto_term_kind_t kind, const pto_param_t *param, int space,
                         double count) {
     if (pto_param_known(param))
-        enter(charge, (pto_entry_t){.kind = kind, .param = param, .where = {space, 0, 0}, .count = count});
+        pto_charge_enter(charge,
+                         (pto_entry_t){.kind = kind, .param = param, .where = {space, 0, 0}, .count = count});
 }
 
 /* A limit of the node holds instead of the off-node messages' own cost: swap the entries. */
@@ -451,7 +453,8 @@ bool pto_copy_queue_leave(pto_copy_queue_t *queue, int64_t who, const pto_ledger
 
 static const char *leaf_name(pto_term_kind_t kind) {
     bool alpha = kind == PTO_TERM_MESSAGE_ALPHA || kind == PTO_TERM_GAP_ALPHA ||
-                 kind == PTO_TERM_COPY_ALPHA || kind == PTO_TERM_REDUCE_ALPHA;
+                 kind == PTO_TERM_COPY_ALPHA || kind == PTO_TERM_REDUCE_ALPHA ||
+                 kind == PTO_TERM_REMOTE_ALPHA;
     return alpha ? "alpha_s" : "beta_s_per_byte";
 }
 
@@ -511,6 +514,20 @@ static void name_entry(const pto_entry_t *entry, char *key, size_t key_size) {
     case PTO_TERM_REDUCE_BETA:
         snprintf(key, key_size, "reduce.%s.%s", space, leaf);
         return;
+    case PTO_TERM_LAUNCH:
+        snprintf(key, key_size, "launch.kernel_s");
+        return;
+    case PTO_TERM_REMOTE_ALPHA:
+    case PTO_TERM_REMOTE_BETA:
+        snprintf(key, key_size, "remote.%s.%s.%s", pto_remote_name((pto_remote_t)entry->where[0]),
+                 pto_reach_name((pto_reach_t)entry->where[1]), leaf);
+        return;
+    case PTO_TERM_REMOTE_ALL:
+        snprintf(key, key_size, "remote.all_s_per_byte");
+        return;
+    case PTO_TERM_DEVICE_SIGNAL:
+        snprintf(key, key_size, "signals.device_s");
+        return;
     case PTO_TERM_SIGNAL:
     case PTO_TERM_COUNT:
         break;
@@ -524,6 +541,8 @@ void pto_explanation_fini(pto_explanation_t *explanation) {
 }
 
 static pto_space_t space_of(const pto_entry_t *entry) {
+    if (entry->kind >= PTO_TERM_LAUNCH)
+        return PTO_SPACE_GPU;
     if (entry->kind == PTO_TERM_COPY_ALPHA || entry->kind == PTO_TERM_COPY_BETA)
         return entry->where[0] == PTO_COPY_H2H ? PTO_SPACE_CPU : PTO_SPACE_GPU;
     return (pto_space_t)entry->where[0];

@@ -96,6 +96,31 @@ void pto_charge_unshared(pto_charge_t *charge, pto_copy_kind_t kind);
 void pto_charge_reduce(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space, int64_t bytes);
 void pto_charge_signal(pto_charge_t *charge, const pto_machine_t *machine);
 
+/* --- price_kernel.c: what a kernel does ------------------------------------------------------------------
+ */
+
+void pto_charge_launch(pto_charge_t *charge, const pto_machine_t *machine);
+void pto_charge_device_signal(pto_charge_t *charge, const pto_machine_t *machine);
+
+/* One step's loads or stores of other GPUs' memory. */
+typedef struct {
+    pto_remote_t how;
+    pto_reach_t reach;
+    int64_t most_bytes; /* of one other GPU */
+    int64_t link_bytes; /* that the busiest link of those used carries in this stage */
+} pto_remote_access_t;
+
+/* Errors: PTO_ERR_NOT_APPLICABLE where the machine has no cost for it. */
+pto_status_t pto_charge_remote(pto_charge_t *charge, const pto_machine_t *machine, pto_remote_access_t access,
+                               pto_error_t *err);
+
+/* `bytes` that a kernel combines with others in its GPU's memory, or copies there: without a start of its
+ * own. */
+void pto_charge_kernel_bytes(pto_charge_t *charge, const pto_machine_t *machine, int64_t bytes);
+
+/* Note an addend, where an explanation is wanted. */
+void pto_charge_enter(pto_charge_t *charge, pto_entry_t entry);
+
 /* The charge's seconds under the node's injection limit. */
 double pto_charge_seconds(const pto_charge_t *charge, const pto_machine_t *machine,
                           const pto_outflow_t *outflow);

@@ -103,13 +103,15 @@ static void print_buffer(printer_t *printer, int index) {
                      pto_collective_is_vector(printer->request->collective) ? " the vector" : " the block");
     else if (buffer->block_count > 1)
         pto_text_add(&printer->text, " %lld blocks", (long long)buffer->block_count);
+    if (buffer->alternates)
+        pto_text_add(&printer->text, ", and another one for every second run");
     pto_text_add(&printer->text, "\n");
 }
 
 /* --- steps ---------------------------------------------------------------------------------------------- */
 
 static const char *step_name(pto_step_kind_t kind) {
-    static const char *const name[] = {"send", "recv", "copy", "reduce", "signal", "wait"};
+    static const char *const name[] = {"send", "recv", "copy", "reduce", "signal", "wait", "launch"};
     return name[kind];
 }
 
@@ -187,6 +189,11 @@ static void print_iterations(printer_t *printer, const pto_step_t *step, int64_t
         pto_text_add(&printer->text, ", ... and %lld more", (long long)(acts - printed));
 }
 
+static void print_launch(printer_t *printer) {
+    print_indent(printer, 1);
+    pto_text_add(&printer->text, "%-6s the kernel\n", step_name(PTO_STEP_LAUNCH));
+}
+
 /* A step in the loop's k, or outside of loops (from .. to being one iteration). */
 static void print_step(printer_t *printer, const pto_step_t *step, int64_t from, int64_t to) {
     sizes_t sizes = {0};
@@ -196,6 +203,10 @@ static void print_step(printer_t *printer, const pto_step_t *step, int64_t from,
         k++;
     if (k == to)
         return;
+    if (step->kind == PTO_STEP_LAUNCH) {
+        print_launch(printer);
+        return;
+    }
     for (int64_t i = from; i < to && !sizes.cut && !is_signal(step); i++) {
         add_sizes(printer, step, i, &sizes);
         sizes.cut = sizes.cut || (i - from >= PTO_PRINT_SIZES_MAX && i + 1 < to);
@@ -281,6 +292,10 @@ static void print_actions(printer_t *printer, const pto_step_t *step, int64_t k)
     pto_action_t action;
     if (!pto_step_acts(printer->plan, step, printer->rank, k, &action))
         return;
+    if (step->kind == PTO_STEP_LAUNCH) {
+        print_launch(printer);
+        return;
+    }
     if (step->peers.kind == PTO_PEERS_NONE && is_shown(printer, &action))
         print_action(printer, &action);
     int64_t peers = pto_step_peer_count(printer->plan, &action), printed = 0, j = 0;
@@ -358,15 +373,25 @@ static void print_collective(printer_t *printer, const pto_node_t *node) {
                  node->by_library ? ", which stands for the MPI library's own" : "");
 }
 
+static void print_kernel(printer_t *printer, const pto_node_t *node) {
+    const pto_group_t *group = pto_plan_group(printer->plan, node->group);
+    print_indent(printer, 0);
+    pto_text_add(&printer->text, "one kernel of each of %lld %ss\n", (long long)group->size,
+                 pto_text_member(group));
+}
+
 static void print_body(printer_t *printer) {
     pto_text_add(&printer->text, "\n");
-    int collective_end = -1;
+    int end = -1; /* of the collective or kernel */
     for (int i = 0; i < pto_plan_node_count(printer->plan); i++) {
         const pto_node_t *node = pto_plan_node(printer->plan, i);
-        printer->depth = i <= collective_end ? 2 : 1;
+        printer->depth = i <= end ? 2 : 1;
         if (node->kind == PTO_NODE_COLLECTIVE) {
             print_collective(printer, node);
-            collective_end = i + node->span;
+            end = i + node->span;
+        } else if (node->kind == PTO_NODE_KERNEL) {
+            print_kernel(printer, node);
+            end = i + node->span;
         } else if (node->kind == PTO_NODE_LOOP) {
             print_loop(printer, i, node);
             i += node->span;

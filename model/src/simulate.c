@@ -86,7 +86,11 @@ static bool begin_local(pto_sim_t *sim, uint32_t rank, pto_action_t *action) {
     const pto_step_t *step = action->step;
     int64_t bytes;
     switch (step->kind) {
+    case PTO_STEP_LAUNCH:
+        return spend(sim, rank, pto_sim_launch_s(sim));
     case PTO_STEP_COPY:
+        if (step->in_kernel)
+            return pto_engine_join_kernel(sim, action);
         bytes = pto_slice_bytes(sim->plan, &step->source, action);
         if (bytes > 0)
             pto_engine_join(sim, action, bytes);
@@ -95,8 +99,7 @@ static bool begin_local(pto_sim_t *sim, uint32_t rank, pto_action_t *action) {
         bytes = pto_slice_bytes(sim->plan, &step->source, action);
         if (step->fresh)
             bytes -= pto_slice_bytes(sim->plan, &step->target, action);
-        return spend(sim, rank,
-                     pto_sim_reduce_s(sim, pto_plan_buffer(sim->plan, step->target.buffer)->space, bytes));
+        return spend(sim, rank, pto_sim_reduce_s(sim, step, bytes));
     case PTO_STEP_SIGNAL:
         raise_flags(sim, action);
         return false;
@@ -107,7 +110,7 @@ static bool begin_local(pto_sim_t *sim, uint32_t rank, pto_action_t *action) {
         }
         take_raised(sim, action);
         proc->state = PTO_PROC_LOCAL;
-        return spend(sim, rank, pto_sim_signal_s(sim));
+        return spend(sim, rank, pto_sim_signal_s(sim, step));
     case PTO_STEP_SEND:
     case PTO_STEP_RECV:
     case PTO_STEP_COUNT:
@@ -116,9 +119,10 @@ static bool begin_local(pto_sim_t *sim, uint32_t rank, pto_action_t *action) {
     return false;
 }
 
-/* Copies and reductions with peers are done for each of them, one after another. */
+/* Copies and reductions with peers are done for each of them, one after another. A kernel's threads do all of
+ * a step's together. */
 static bool is_for_each_peer(const pto_step_t *step) {
-    return (step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE) &&
+    return (step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE) && !step->in_kernel &&
            step->peers.kind != PTO_PEERS_NONE;
 }
 

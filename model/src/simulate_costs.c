@@ -44,15 +44,22 @@ double pto_sim_ejection_s_per_byte(const pto_sim_t *sim, pto_space_t space) {
     return pto_param_known(limit) ? limit->value : 0;
 }
 
+static pto_status_t charge_copy(const pto_sim_t *sim, const pto_proc_t *proc, int64_t engine_bytes,
+                                pto_charge_t *charge) {
+    pto_remote_access_t access = {proc->copy_how, proc->copy_reach, proc->copy_most_bytes, engine_bytes};
+    if (proc->copy_in_kernel)
+        return pto_charge_remote(charge, sim->machine, access, sim->err);
+    if (proc->copy_between_gpus)
+        return pto_charge_peer_copy(charge, sim->machine, proc->copy_reach, proc->copy_bytes, engine_bytes,
+                                    sim->err);
+    return pto_charge_one_copy(charge, sim->machine, proc->copy_kind, proc->copy_pageable, proc->copy_bytes,
+                               engine_bytes, sim->err);
+}
+
 double pto_sim_copy_s(pto_sim_t *sim, const pto_proc_t *proc, int64_t engine_bytes) {
     pto_charge_t charge;
     pto_charge_begin(&charge, "", false);
-    pto_status_t status =
-        proc->copy_between_gpus
-            ? pto_charge_peer_copy(&charge, sim->machine, proc->copy_reach, proc->copy_bytes, engine_bytes,
-                                   sim->err)
-            : pto_charge_one_copy(&charge, sim->machine, proc->copy_kind, proc->copy_pageable,
-                                  proc->copy_bytes, engine_bytes, sim->err);
+    pto_status_t status = charge_copy(sim, proc, engine_bytes, &charge);
     if (status != PTO_OK)
         sim->status = status;
     return charge.other_s;
@@ -78,16 +85,34 @@ double pto_sim_copy_hold_s(const pto_sim_t *sim, const pto_proc_t *proc) {
     return pto_copy_hold_s(sim->machine, queued_copy(proc));
 }
 
-double pto_sim_reduce_s(const pto_sim_t *sim, pto_space_t space, int64_t bytes) {
+double pto_sim_reduce_s(const pto_sim_t *sim, const pto_step_t *step, int64_t bytes) {
     pto_charge_t charge;
     pto_charge_begin(&charge, "", false);
-    pto_charge_reduce(&charge, sim->machine, space, bytes);
+    if (step->in_kernel)
+        pto_charge_kernel_bytes(&charge, sim->machine, bytes);
+    else
+        pto_charge_reduce(&charge, sim->machine, pto_plan_buffer(sim->plan, step->target.buffer)->space,
+                          bytes);
     return charge.other_s;
 }
 
-double pto_sim_signal_s(const pto_sim_t *sim) {
+double pto_sim_kernel_bytes_s(const pto_sim_t *sim, int64_t bytes) {
     pto_charge_t charge;
     pto_charge_begin(&charge, "", false);
-    pto_charge_signal(&charge, sim->machine);
+    pto_charge_kernel_bytes(&charge, sim->machine, bytes);
+    return charge.other_s;
+}
+
+double pto_sim_launch_s(const pto_sim_t *sim) {
+    pto_charge_t charge;
+    pto_charge_begin(&charge, "", false);
+    pto_charge_launch(&charge, sim->machine);
+    return charge.other_s;
+}
+
+double pto_sim_signal_s(const pto_sim_t *sim, const pto_step_t *step) {
+    pto_charge_t charge;
+    pto_charge_begin(&charge, "", false);
+    (step->in_kernel ? pto_charge_device_signal : pto_charge_signal)(&charge, sim->machine);
     return charge.other_s;
 }

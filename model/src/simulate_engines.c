@@ -7,6 +7,7 @@
  * comes after those that were set before it. */
 #include <math.h>
 
+#include "price_copies.h"
 #include "simulate_internal.h"
 
 /* A GPU's event is that of the engine whose next copy ends first. */
@@ -95,11 +96,47 @@ static void find_engine(pto_sim_t *sim, const pto_action_t *action, pto_proc_t *
     proc->copy_engine = pushes ? PTO_ENGINE_IN : PTO_ENGINE_OUT;
 }
 
+static void occupy(const pto_sim_t *sim, pto_engine_t *engine, int64_t bytes) {
+    if (engine->active++ == 0) {
+        engine->busy_since_s = sim->now_s;
+        engine->busy_bytes = 0;
+    }
+    engine->busy_bytes += bytes;
+}
+
+/* Accesses to several GPUs meet on one's own link, those to one GPU on that one's. */
+bool pto_engine_join_kernel(pto_sim_t *sim, pto_action_t *action) {
+    uint32_t rank = (uint32_t)action->rank;
+    pto_proc_t *proc = &sim->proc[rank];
+    pto_kernel_copy_t copy = pto_kernel_copy(sim->plan, action);
+    double local_s = pto_sim_kernel_bytes_s(sim, copy.local_bytes);
+    if (copy.remote_bytes == 0 && local_s > 0)
+        pto_sim_set(sim, rank, PTO_SLOT_RUN, sim->now_s + local_s);
+    if (copy.remote_bytes == 0)
+        return local_s > 0;
+    bool stores = copy.access.how == PTO_REMOTE_STORE, several = copy.peers > 1;
+    proc->copy_kind = PTO_COPY_D2D;
+    proc->copy_between_gpus = true;
+    proc->copy_in_kernel = true;
+    proc->copy_queued = false;
+    proc->copy_how = copy.access.how;
+    proc->copy_reach = copy.access.reach;
+    proc->copy_most_bytes = copy.access.most_bytes;
+    proc->copy_bytes = copy.remote_bytes;
+    proc->copy_gpu = several ? proc->gpu : copy.other_gpu;
+    proc->copy_engine = stores == several ? PTO_ENGINE_OUT : PTO_ENGINE_IN;
+    occupy(sim, engine_of(sim, proc), proc->copy_bytes);
+    proc->copy_alone_s = pto_sim_copy_s(sim, proc, proc->copy_bytes);
+    share(sim, engine_of(sim, proc), rank);
+    return true;
+}
+
 void pto_engine_join(pto_sim_t *sim, const pto_action_t *action, int64_t bytes) {
     uint32_t rank = (uint32_t)action->rank;
     const pto_step_t *step = action->step;
     pto_proc_t *proc = &sim->proc[rank];
     find_engine(sim, action, proc);
+    proc->copy_in_kernel = false;
     proc->copy_pageable = pto_step_is_pageable(sim->plan, step);
     int64_t core = (int64_t)rank % pto_plan_request(sim->plan)->layout.cores_per_gpu;
     proc->copy_strided = pto_step_is_strided(step, 0, core);
@@ -108,11 +145,7 @@ void pto_engine_join(pto_sim_t *sim, const pto_action_t *action, int64_t bytes) 
         !proc->copy_between_gpus && pto_sim_copy_is_queued(sim, proc->copy_kind, proc->copy_pageable);
     proc->copy_bytes = bytes;
     pto_engine_t *engine = engine_of(sim, proc);
-    if (engine->active++ == 0) {
-        engine->busy_since_s = sim->now_s;
-        engine->busy_bytes = 0;
-    }
-    engine->busy_bytes += bytes;
+    occupy(sim, engine, bytes);
     proc->copy_alone_s =
         proc->copy_queued ? pto_sim_queued_copy_s(sim, proc, 0) : pto_sim_copy_s(sim, proc, bytes);
     if (proc->copy_queued)

@@ -148,9 +148,12 @@ typedef struct {
     pto_copy_kind_t copy_kind;
     bool copy_between_gpus;
     pto_reach_t copy_reach; /* between GPUs */
-    int64_t copy_gpu;       /* whose engine or link it takes */
-    uint32_t copy_engine;   /* which of its engines */
-    uint32_t copy_next;     /* rank + 1 in its engine's list */
+    bool copy_in_kernel;    /* by a kernel's threads: which way, and the most that one other GPU has of it */
+    pto_remote_t copy_how;
+    int64_t copy_most_bytes;
+    int64_t copy_gpu;     /* whose engine or link it takes */
+    uint32_t copy_engine; /* which of its engines */
+    uint32_t copy_next;   /* rank + 1 in its engine's list */
     double local_busy_s;
     double local_waiting_s;
 } pto_proc_t;
@@ -269,8 +272,11 @@ double pto_sim_copy_s(pto_sim_t *sim, const pto_proc_t *proc, int64_t engine_byt
 bool pto_sim_copy_is_queued(const pto_sim_t *sim, pto_copy_kind_t kind, bool pageable);
 double pto_sim_copy_hold_s(const pto_sim_t *sim, const pto_proc_t *proc);
 double pto_sim_queued_copy_s(const pto_sim_t *sim, const pto_proc_t *proc, int64_t waiting);
-double pto_sim_reduce_s(const pto_sim_t *sim, pto_space_t space, int64_t bytes);
-double pto_sim_signal_s(const pto_sim_t *sim);
+double pto_sim_reduce_s(const pto_sim_t *sim, const pto_step_t *step, int64_t bytes);
+/* What a kernel copies within its GPU's memory. */
+double pto_sim_kernel_bytes_s(const pto_sim_t *sim, int64_t bytes);
+double pto_sim_launch_s(const pto_sim_t *sim);
+double pto_sim_signal_s(const pto_sim_t *sim, const pto_step_t *step);
 
 /* --- simulate_messages.c ------------------------------------------------------------------------------- */
 
@@ -298,6 +304,8 @@ void pto_sim_through(pto_sim_t *sim, pto_link_kind_t kind, uint32_t rank, double
 /* --- simulate_engines.c -------------------------------------------------------------------------------- */
 
 void pto_engine_join(pto_sim_t *sim, const pto_action_t *action, int64_t bytes);
+/* The copies of a kernel's step, with all its peers; false where they take no time. */
+bool pto_engine_join_kernel(pto_sim_t *sim, pto_action_t *action);
 /* A rank's copy has ended: whatever kind it is, it no longer counts. */
 void pto_engine_leave(pto_sim_t *sim, uint32_t rank);
 void pto_gpu_event(pto_sim_t *sim, uint32_t gpu);

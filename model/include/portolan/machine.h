@@ -42,11 +42,15 @@ typedef enum { PTO_COPY_H2D, PTO_COPY_D2H, PTO_COPY_D2D, PTO_COPY_H2H, PTO_COPY_
 /* Whether a copy stays on the GPU's own socket. */
 typedef enum { PTO_REACH_ON_SOCKET, PTO_REACH_OFF_SOCKET, PTO_REACH_COUNT } pto_reach_t;
 
+/* How a kernel uses another GPU's memory. */
+typedef enum { PTO_REMOTE_LOAD, PTO_REMOTE_STORE, PTO_REMOTE_COUNT } pto_remote_t;
+
 const char *pto_level_name(pto_level_t level);
 const char *pto_space_name(pto_space_t space);
 const char *pto_protocol_name(pto_protocol_t protocol);
 const char *pto_copy_kind_name(pto_copy_kind_t kind);
 const char *pto_reach_name(pto_reach_t reach);
+const char *pto_remote_name(pto_remote_t remote);
 
 /* One number of a machine file. `low` and `high` bound its 95 percent confidence interval and equal `value`
  * where the file gives none (`has_interval` says which). line == 0: absent. */
@@ -169,7 +173,10 @@ typedef struct {
     pto_message_cost_t
         per_message[PTO_SPACE_COUNT];   /* LogGP's gaps: further messages in flight, off the node */
     pto_postal_t peer[PTO_REACH_COUNT]; /* GPU to GPU copies of one node */
-    pto_param_t signal_s;               /* a flag set by one process seen by another */
+    pto_postal_t remote[PTO_REMOTE_COUNT][PTO_REACH_COUNT];
+    pto_param_t remote_all_s_per_byte;
+    pto_param_t device_signal_s;
+    pto_param_t signal_s; /* a flag set by one process seen by another */
     pto_param_t kernel_launch_s;
     pto_param_t event_s;
     pto_param_t gpu_memory_bytes;  /* of one GPU */

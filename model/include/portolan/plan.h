@@ -63,6 +63,7 @@ typedef enum {
     PTO_BLOCKS_EQUAL,  /* block_bytes each */
     PTO_BLOCKS_ROW,    /* block j: what the holder sends to owner j */
     PTO_BLOCKS_COLUMN, /* block i: what owner i sends to the holder */
+    PTO_BLOCKS_SHARE,  /* block_bytes are cut into shares for the group's members: the holder's share each */
     PTO_BLOCKS_COUNT
 } pto_blocks_t;
 
@@ -87,9 +88,10 @@ typedef struct {
     pto_group_kind_t group; /* whose indices number the blocks and the holder */
     int64_t held_stride;    /* > 1: ... if their index is a multiple of it */
     int64_t user_stride; /* > 1: the user's own only where the index is a multiple of it, else a temporary */
+    bool alternates;     /* temporaries: there are two of it, which runs use in turn, each every other one */
     pto_blocks_t blocks;
     int64_t block_count;
-    int64_t block_bytes; /* PTO_BLOCKS_EQUAL */
+    int64_t block_bytes; /* PTO_BLOCKS_EQUAL, PTO_BLOCKS_SHARE: before it is cut */
     int64_t grain_bytes; /* the smallest piece that a split may make */
     int64_t split;       /* > 1: of every block only the core-th of `split` shares */
     pto_deal_t dealt;
@@ -166,6 +168,7 @@ typedef enum {
                       */
     PTO_STEP_SIGNAL,
     PTO_STEP_WAIT,
+    PTO_STEP_LAUNCH, /* of the kernel that does what follows in its node */
     PTO_STEP_COUNT
 } pto_step_kind_t;
 
@@ -183,6 +186,7 @@ typedef struct {
     bool fresh;      /* reduce: the target's own bytes don't count: target = the source's pieces combined */
     bool even_empty; /* messages of no bytes are sent too, as MPI's pairwise exchange does */
     int flag;        /* signal, wait */
+    bool in_kernel;  /* the threads of a kernel do it, not the process; the builder sets it */
 } pto_step_t;
 
 typedef enum { PTO_ORDER_SEQUENCE, PTO_ORDER_AT_ONCE, PTO_ORDER_COUNT } pto_order_t;
@@ -194,11 +198,19 @@ typedef struct {
     int step_count;
 } pto_stage_t;
 
-/* A plan's body is a list of nodes; a loop or a collective holds the `span` nodes that follow it. */
+/* A plan's body is a list of nodes; a loop, a collective or a kernel holds the `span` nodes that follow it.
+ *
+ * What stands in a kernel node is one kernel on each GPU. Its copies are loads and stores, over a link where
+ * the peer's memory is another GPU's, and its signals are flags in GPU memory: no process has a part in it.
+ * Its thread blocks each do their own part of every copy and reduction, and signal and wait for the same part
+ * of their peers' alone. So bytes that one step writes and another uses are cut into the same pieces by both:
+ * ranges of a kernel's steps are the same or don't overlap, and check proves that. Within a run a flag goes
+ * from one process to another at most once. */
 typedef enum {
     PTO_NODE_STAGE,
     PTO_NODE_LOOP,       /* k = from .. to - 1 */
     PTO_NODE_COLLECTIVE, /* these stages stand for one collective of the MPI library or of ours */
+    PTO_NODE_KERNEL,     /* the first stage launches it */
     PTO_NODE_COUNT
 } pto_node_kind_t;
 
@@ -264,10 +276,12 @@ typedef struct {
     int64_t k;        /* of the enclosing loop; 0 outside */
     int64_t instance; /* counts the stages met so far, from 0 */
     int collective;   /* index of the enclosing PTO_NODE_COLLECTIVE, or -1 */
+    int kernel;       /* index of the enclosing PTO_NODE_KERNEL, or -1 */
     int next;         /* the walk's own */
     int loop;
     int loop_end;
     int collective_end;
+    int kernel_end;
 } pto_walk_t;
 
 void pto_walk_begin(pto_walk_t *walk, const pto_plan_t *plan);
@@ -317,7 +331,7 @@ int64_t pto_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, const 
 bool pto_buffer_holds(const pto_plan_t *plan, int buffer, int64_t rank);
 bool pto_buffer_is_users(const pto_plan_t *plan, int buffer, int64_t rank);
 
-/* Bytes of a whole buffer on a rank that holds it; 0 on others. */
+/* Bytes of a whole buffer on a rank that holds it, of one of the two where it alternates; 0 on others. */
 int64_t pto_buffer_bytes(const pto_plan_t *plan, int buffer, int64_t rank);
 
 /* Most bytes that the plan's buffers need on any one GPU, and in host memory on any one node. */

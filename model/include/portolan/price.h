@@ -31,7 +31,12 @@ extern "C" {
     X(COPY_BETA, "copy bytes")                                                                               \
     X(REDUCE_ALPHA, "reduction start")                                                                       \
     X(REDUCE_BETA, "reduction bytes")                                                                        \
-    X(SIGNAL, "flag between processes")
+    X(SIGNAL, "flag between processes")                                                                      \
+    X(LAUNCH, "kernel launch")                                                                               \
+    X(REMOTE_ALPHA, "remote access latency")                                                                 \
+    X(REMOTE_BETA, "remote bytes")                                                                           \
+    X(REMOTE_ALL, "remote bytes of all GPUs")                                                                \
+    X(DEVICE_SIGNAL, "flag between GPUs")
 
 typedef enum {
 #define PTO_TERM_ENUM(name, text) PTO_TERM_##name,

@@ -1,0 +1,73 @@
+/* Pieces of kernels that use each other's memory. */
+#include "gas.h"
+
+pto_exchange_t pto_gas_members(const pto_request_t *request, const pto_user_t *user) {
+    return (pto_exchange_t){
+        .group = user->owners, .n = pto_layout_owner_count(&request->layout), .core_count = 1};
+}
+
+/* Two kernels of one GPU that wait for each other would take turns on it, each for as long as its turn lasts.
+ */
+pto_status_t pto_gas_applicable(const pto_request_t *request, pto_error_t *err) {
+    if (request->layout.owners_per_gpu > 1)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "%s has kernels wait for each other, so a GPU can have one, and %lld processes "
+                             "hold data on each (owners_per_gpu)",
+                             request->strategy->name, (long long)request->layout.owners_per_gpu);
+    return pto_inside_applicable(request, err);
+}
+
+pto_step_t pto_gas_all(pto_step_kind_t kind, const pto_exchange_t *who) {
+    pto_step_t step = pto_step_of(kind, who);
+    step.peers = (pto_peers_t){.kind = PTO_PEERS_SHIFT,
+                               .first = pto_constant(1),
+                               .stride = pto_constant(1),
+                               .until = pto_constant(who->n),
+                               .sign = 1};
+    return step;
+}
+
+int pto_gas_gathered(pto_builder_t *builder, const pto_exchange_t *who, int like, pto_gas_gathered_t how) {
+    pto_buffer_t buffer = *pto_builder_buffer(builder, like);
+    buffer.name = "gathered";
+    buffer.role = PTO_ROLE_TEMPORARY;
+    buffer.block_count = who->n;
+    buffer.blocks = how.blocks;
+    buffer.held_stride = how.stride;
+    buffer.alternates = how.alternates;
+    return pto_build_buffer(builder, buffer);
+}
+
+void pto_gas_flag(pto_builder_t *builder, const char *name, const pto_exchange_t *who, pto_gas_flag_t which) {
+    if (which == PTO_GAS_ALL_TO_ALL)
+        pto_inside_flag(builder, name, pto_gas_all(PTO_STEP_SIGNAL, who), pto_gas_all(PTO_STEP_WAIT, who));
+    else if (which == PTO_GAS_ROOT_TO_OTHERS)
+        pto_inside_flag(builder, name, pto_inside_root(PTO_STEP_SIGNAL, who),
+                        pto_inside_others(PTO_STEP_WAIT, who));
+    else
+        pto_inside_flag(builder, name, pto_inside_others(PTO_STEP_SIGNAL, who),
+                        pto_inside_root(PTO_STEP_WAIT, who));
+}
+
+void pto_gas_copy(pto_builder_t *builder, const char *name, const pto_exchange_t *who, pto_step_t step,
+                  pto_slice_t own_source, pto_slice_t own_target) {
+    pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
+    pto_step_t own = pto_step_of(PTO_STEP_COPY, who);
+    if (pto_builder_buffer(builder, own_target.buffer)->held_stride > 1)
+        own.who_until = pto_constant(1);
+    own.source = own_source;
+    own.target = own_target;
+    pto_build_step(builder, own);
+    pto_build_step(builder, step);
+}
+
+void pto_gas_reduce(pto_builder_t *builder, const pto_exchange_t *who, int64_t until, int gathered,
+                    pto_slice_t target) {
+    pto_build_stage(builder, "reduce", PTO_ORDER_SEQUENCE);
+    pto_step_t step = pto_step_of(PTO_STEP_REDUCE, who);
+    step.who_until = pto_constant(until);
+    step.fresh = true;
+    step.source = pto_slice_all(builder, gathered);
+    step.target = target;
+    pto_build_step(builder, step);
+}

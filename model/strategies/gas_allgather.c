@@ -1,0 +1,57 @@
+/* gas_allgather: every GPU stores its vector in all others' memory, and each reduces all of them (section 4
+ * of the paper that gas.h names, figure 3c): one flag between GPUs, so for small data. In an alltoall each
+ * stores the other's block, who moves it to its place.
+ *
+ * What others write into alternates: whoever writes it two runs later has in the run between heard from its
+ * holder, whose kernel of this run has ended by then. With one buffer there would have to be a second flag.
+ */
+#include "gas.h"
+
+static void build_allreduce(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user,
+                            int gathered) {
+    pto_step_t step = pto_gas_all(PTO_STEP_COPY, who);
+    step.source = pto_slice_all(builder, user->in);
+    step.target = pto_slice_block(gathered, PTO_ANCHOR_ME);
+    pto_slice_t own = step.target;
+    step.target.holder = PTO_HOLDER_PEER;
+    pto_gas_copy(builder, "store to all", who, step, step.source, own);
+    pto_gas_flag(builder, "stored", who, PTO_GAS_ALL_TO_ALL);
+    pto_gas_reduce(builder, who, who->n, gathered, pto_slice_all(builder, user->out));
+}
+
+static void build_alltoall(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user,
+                           int gathered) {
+    pto_step_t step = pto_gas_all(PTO_STEP_COPY, who);
+    step.source = pto_slice_block(user->in, PTO_ANCHOR_PEER);
+    step.target = pto_slice_block(gathered, PTO_ANCHOR_ME);
+    step.target.holder = PTO_HOLDER_PEER;
+    pto_gas_copy(builder, "store to all", who, step, pto_slice_block(user->in, PTO_ANCHOR_ME),
+                 pto_slice_block(user->out, PTO_ANCHOR_ME));
+    pto_gas_flag(builder, "stored", who, PTO_GAS_ALL_TO_ALL);
+    pto_build_stage(builder, "copy out", PTO_ORDER_SEQUENCE);
+    step.source = pto_slice_block(gathered, PTO_ANCHOR_PEER);
+    step.target = pto_slice_block(user->out, PTO_ANCHOR_PEER);
+    pto_build_step(builder, step);
+}
+
+static void build(pto_builder_t *builder, const pto_request_t *request) {
+    pto_user_t user = pto_route_user(builder, request);
+    pto_exchange_t who = pto_gas_members(request, &user);
+    int gathered = pto_gas_gathered(builder, &who, user.in, (pto_gas_gathered_t){.alternates = true});
+    pto_build_kernel(builder, &who);
+    if (request->collective == PTO_COLLECTIVE_ALLREDUCE)
+        build_allreduce(builder, &who, &user, gathered);
+    else
+        build_alltoall(builder, &who, &user, gathered);
+    pto_build_end(builder);
+}
+
+const pto_strategy_t pto_strategy_gas_allgather = {
+    .name = "gas_allgather",
+    .summary = "one kernel a GPU: each stores its data to all others, and each reduces; one flag",
+    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLTOALL,
+    .direct = true,
+    .collective_space = PTO_SPACE_GPU,
+    .applicable = pto_gas_applicable,
+    .build = build,
+};

@@ -1,0 +1,46 @@
+/* gas_gather: every GPU stores its vector in the root's memory; the root reduces and stores the result in all
+ * others' output (section 4 of the paper that gas.h names, figure 3b).
+ *
+ * In an allreduce whoever stores has had the root's result of the run before. In a reduce nobody hears from
+ * the root, so it says first that its buffer is free. */
+#include "gas.h"
+
+static void build_broadcast(pto_builder_t *builder, const pto_exchange_t *who, int out) {
+    pto_build_stage(builder, "store to all", PTO_ORDER_SEQUENCE);
+    pto_step_t step = pto_inside_root(PTO_STEP_COPY, who);
+    step.source = pto_slice_all(builder, out);
+    step.target = step.source;
+    step.target.holder = PTO_HOLDER_PEER;
+    pto_build_step(builder, step);
+    pto_gas_flag(builder, "complete", who, PTO_GAS_ROOT_TO_OTHERS);
+}
+
+static void build(pto_builder_t *builder, const pto_request_t *request) {
+    pto_user_t user = pto_route_user(builder, request);
+    pto_exchange_t who = pto_gas_members(request, &user);
+    int gathered = pto_gas_gathered(builder, &who, user.in, (pto_gas_gathered_t){.stride = who.n});
+    pto_build_kernel(builder, &who);
+    if (request->collective == PTO_COLLECTIVE_REDUCE)
+        pto_gas_flag(builder, "free", &who, PTO_GAS_ROOT_TO_OTHERS);
+    pto_step_t step = pto_inside_others(PTO_STEP_COPY, &who);
+    step.source = pto_slice_all(builder, user.in);
+    step.target = pto_slice_block(gathered, PTO_ANCHOR_ME);
+    pto_slice_t own = step.target;
+    step.target.holder = PTO_HOLDER_PEER;
+    pto_gas_copy(builder, "store to root", &who, step, step.source, own);
+    pto_gas_flag(builder, "stored", &who, PTO_GAS_OTHERS_TO_ROOT);
+    pto_gas_reduce(builder, &who, 1, gathered, pto_slice_all(builder, user.out));
+    if (request->collective == PTO_COLLECTIVE_ALLREDUCE)
+        build_broadcast(builder, &who, user.out);
+    pto_build_end(builder);
+}
+
+const pto_strategy_t pto_strategy_gas_gather = {
+    .name = "gas_gather",
+    .summary = "one kernel a GPU: all store to the root's memory, the root reduces and stores to all",
+    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE,
+    .direct = true,
+    .collective_space = PTO_SPACE_GPU,
+    .applicable = pto_gas_applicable,
+    .build = build,
+};

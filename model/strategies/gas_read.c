@@ -1,0 +1,55 @@
+/* gas_read: every GPU loads the others' data from where they lie (section 4 of the paper that gas.h names,
+ * listing 4). Nobody may read before the data are there, nor write them before all have read: two flags.
+ *
+ * All combine in the order of the members, so that all get the same result to the last bit. */
+#include "gas.h"
+
+static void build_reduction(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user,
+                            bool root_alone) {
+    int gathered =
+        pto_gas_gathered(builder, who, user->in, (pto_gas_gathered_t){.stride = root_alone ? who->n : 1});
+    pto_build_kernel(builder, who);
+    pto_gas_flag(builder, "ready", who, root_alone ? PTO_GAS_OTHERS_TO_ROOT : PTO_GAS_ALL_TO_ALL);
+    pto_step_t step = root_alone ? pto_inside_root(PTO_STEP_COPY, who) : pto_gas_all(PTO_STEP_COPY, who);
+    step.source = pto_slice_all(builder, user->in);
+    pto_slice_t own = step.source;
+    step.source.holder = PTO_HOLDER_PEER;
+    step.target = pto_slice_block(gathered, PTO_ANCHOR_PEER);
+    pto_gas_copy(builder, "load from all", who, step, own, pto_slice_block(gathered, PTO_ANCHOR_ME));
+    pto_gas_flag(builder, "loaded", who, root_alone ? PTO_GAS_ROOT_TO_OTHERS : PTO_GAS_ALL_TO_ALL);
+    pto_gas_reduce(builder, who, root_alone ? 1 : who->n, gathered, pto_slice_all(builder, user->out));
+    pto_build_end(builder);
+}
+
+static void build_alltoall(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user) {
+    pto_build_kernel(builder, who);
+    pto_gas_flag(builder, "ready", who, PTO_GAS_ALL_TO_ALL);
+    pto_step_t step = pto_gas_all(PTO_STEP_COPY, who);
+    step.source = pto_slice_block(user->in, PTO_ANCHOR_ME);
+    pto_slice_t own = step.source;
+    step.source.holder = PTO_HOLDER_PEER;
+    step.target = pto_slice_block(user->out, PTO_ANCHOR_PEER);
+    pto_gas_copy(builder, "load from all", who, step, own, pto_slice_block(user->out, PTO_ANCHOR_ME));
+    pto_gas_flag(builder, "loaded", who, PTO_GAS_ALL_TO_ALL);
+    pto_build_end(builder);
+}
+
+static void build(pto_builder_t *builder, const pto_request_t *request) {
+    pto_user_t user = pto_route_user(builder, request);
+    pto_exchange_t who = pto_gas_members(request, &user);
+    if (request->collective == PTO_COLLECTIVE_ALLTOALL)
+        build_alltoall(builder, &who, &user);
+    else
+        build_reduction(builder, &who, &user, request->collective == PTO_COLLECTIVE_REDUCE);
+}
+
+const pto_strategy_t pto_strategy_gas_read = {
+    .name = "gas_read",
+    .summary = "one kernel a GPU: each loads the others' data and reduces them",
+    .collectives =
+        1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_ALLTOALL,
+    .direct = true,
+    .collective_space = PTO_SPACE_GPU,
+    .applicable = pto_gas_applicable,
+    .build = build,
+};

@@ -1,0 +1,72 @@
+/* gas_split: every GPU stores a share of its vector to each other, reduces the share that is its own, and
+ * stores the result where all want it (section 4 of the paper that gas.h names, "all-to-all/allgather"): two
+ * flags, and of the bytes only what has to cross: for large data. In an alltoall blocks are stored where they
+ * belong, once all have said that they may be.
+ *
+ * Who has got a share from another knows that this one has begun its run, so that its output may be written.
+ * In a reduce nobody hears from the others when they have reduced, so what they get alternates, as in
+ * gas_allgather. */
+#include "gas.h"
+
+static void build_reduction(pto_builder_t *builder, const pto_request_t *request) {
+    bool root_alone = request->collective == PTO_COLLECTIVE_REDUCE;
+    pto_user_t user = pto_route_user_in_place(builder, request);
+    pto_exchange_t who = pto_gas_members(request, &user);
+    int gathered = pto_gas_gathered(
+        builder, &who, user.in, (pto_gas_gathered_t){.blocks = PTO_BLOCKS_SHARE, .alternates = root_alone});
+    pto_build_kernel(builder, &who);
+
+    pto_step_t scatter = pto_gas_all(PTO_STEP_COPY, &who);
+    scatter.source = pto_slice_part(user.in, who.n, PTO_ANCHOR_PEER, pto_constant(0));
+    scatter.target = pto_slice_block(gathered, PTO_ANCHOR_ME);
+    pto_slice_t own = scatter.target;
+    scatter.target.holder = PTO_HOLDER_PEER;
+    pto_slice_t own_part = pto_slice_part(user.in, who.n, PTO_ANCHOR_ME, pto_constant(0));
+    pto_gas_copy(builder, "store shares", &who, scatter, own_part, own);
+    pto_gas_flag(builder, "shares stored", &who, PTO_GAS_ALL_TO_ALL);
+    own_part.buffer = user.out;
+    pto_gas_reduce(builder, &who, who.n, gathered, own_part);
+
+    pto_build_stage(builder, "store results", PTO_ORDER_SEQUENCE);
+    pto_step_t gather =
+        root_alone ? pto_inside_others(PTO_STEP_COPY, &who) : pto_gas_all(PTO_STEP_COPY, &who);
+    gather.source = own_part;
+    gather.target = own_part;
+    gather.target.holder = PTO_HOLDER_PEER;
+    pto_build_step(builder, gather);
+    pto_gas_flag(builder, "results stored", &who, root_alone ? PTO_GAS_OTHERS_TO_ROOT : PTO_GAS_ALL_TO_ALL);
+    pto_build_end(builder);
+}
+
+static void build_alltoall(pto_builder_t *builder, const pto_request_t *request) {
+    pto_user_t user = pto_route_user(builder, request);
+    pto_exchange_t who = pto_gas_members(request, &user);
+    pto_build_kernel(builder, &who);
+    pto_gas_flag(builder, "ready", &who, PTO_GAS_ALL_TO_ALL);
+    pto_step_t step = pto_gas_all(PTO_STEP_COPY, &who);
+    step.source = pto_slice_block(user.in, PTO_ANCHOR_PEER);
+    step.target = pto_slice_block(user.out, PTO_ANCHOR_ME);
+    pto_slice_t own = step.target;
+    step.target.holder = PTO_HOLDER_PEER;
+    pto_gas_copy(builder, "store to all", &who, step, pto_slice_block(user.in, PTO_ANCHOR_ME), own);
+    pto_gas_flag(builder, "stored", &who, PTO_GAS_ALL_TO_ALL);
+    pto_build_end(builder);
+}
+
+static void build(pto_builder_t *builder, const pto_request_t *request) {
+    if (request->collective == PTO_COLLECTIVE_ALLTOALL)
+        build_alltoall(builder, request);
+    else
+        build_reduction(builder, request);
+}
+
+const pto_strategy_t pto_strategy_gas_split = {
+    .name = "gas_split",
+    .summary = "one kernel a GPU: each reduces a share of the vector and stores it to all",
+    .collectives =
+        1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_ALLTOALL,
+    .direct = true,
+    .collective_space = PTO_SPACE_GPU,
+    .applicable = pto_gas_applicable,
+    .build = build,
+};
