@@ -73,6 +73,8 @@ static void see_peer(const pto_plan_t *plan, const pto_action_t *action, pto_ker
     int64_t bytes = pto_slice_bytes(plan, &step->source, action);
     int64_t source = pto_slice_holder(plan, &step->source, action);
     int64_t target = pto_slice_holder(plan, &step->target, action);
+    if (bytes == 0)
+        return;
     if (source / cores == target / cores) {
         copy->local_bytes += bytes;
         return;
