@@ -17,6 +17,7 @@ static pto_power_t gpu_power(const pto_term_t *term) {
     case PTO_TERM_COPY_BETA:
         return PTO_POWER_GPU_COPY;
     case PTO_TERM_REDUCE_BETA:
+    case PTO_TERM_REDUCE_FURTHER:
         return PTO_POWER_GPU_KERNEL;
     case PTO_TERM_MESSAGE_ALPHA:
     case PTO_TERM_GAP_ALPHA:

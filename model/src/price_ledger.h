@@ -92,8 +92,15 @@ pto_status_t pto_charge_peer_copy(pto_charge_t *charge, const pto_machine_t *mac
  */
 void pto_charge_unshared(pto_charge_t *charge, pto_copy_kind_t kind);
 
-/* `bytes` of one input for two inputs, more of them for more. */
-void pto_charge_reduce(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space, int64_t bytes);
+/* One pass over two or more inputs of `input_bytes` each: `bytes` is once that for each input but one. */
+typedef struct {
+    int64_t input_bytes;
+    int64_t bytes;
+} pto_reduction_t;
+
+/* One start, the cost of two inputs, and what the machine says of further ones, else k - 1 times two. */
+void pto_charge_reduce(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,
+                       pto_reduction_t reduction);
 void pto_charge_signal(pto_charge_t *charge, const pto_machine_t *machine);
 
 /* The charge's seconds under the node's injection limit. */
