@@ -1,8 +1,9 @@
 /* Remote memory: a kernel loads from another GPU's memory to its own (remote_load_W), or stores its own there
- * (remote_store_W), W bytes a thread; remote_store_strided stores every second element of 4 bytes, which
- * Oden and Froening found to cost several times as much as elements that lie together. `procs` counts
- * the kernel's thread blocks, the last case of which fills the GPU. Rows of 0 bytes are the same kernel for
- * nothing: what it takes beyond that is what the access costs. The kernel's launch and end are in all. */
+ * (remote_store_W), W bytes a thread; remote_store_strided stores every second element of 4 bytes, of which
+ * Oden, Klenk and Froening (section on GGAS) saw a tenth of the bandwidth of elements that lie together.
+ * `procs` counts the kernel's thread blocks, the last case of which fills the GPU. Rows of 0 bytes are the
+ * same kernel for nothing: what it takes beyond that is what the access costs. The kernel's launch and end
+ * are in all. */
 #include <stdio.h>
 #include <stdlib.h>
 

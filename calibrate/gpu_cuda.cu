@@ -82,7 +82,9 @@ const char *gpu_reach(int peer) {
 
 const char *gpu_allocate(size_t bytes, void **memory) { return gpu_text(cudaMalloc(memory, bytes)); }
 const char *gpu_free(void *memory) { return gpu_text(cudaFree(memory)); }
-const char *gpu_pinned_allocate(size_t bytes, void **memory) { return gpu_text(cudaMallocHost(memory, bytes)); }
+const char *gpu_pinned_allocate(size_t bytes, void **memory) {
+    return gpu_text(cudaMallocHost(memory, bytes));
+}
 const char *gpu_pinned_free(void *memory) { return gpu_text(cudaFreeHost(memory)); }
 
 const char *gpu_fill(void *memory, int byte, size_t bytes) {
@@ -142,7 +144,9 @@ const char *gpu_event_create(void **event) {
     return error;
 }
 
-const char *gpu_event_destroy(void *event) { return gpu_text(cudaEventDestroy(static_cast<cudaEvent_t>(event))); }
+const char *gpu_event_destroy(void *event) {
+    return gpu_text(cudaEventDestroy(static_cast<cudaEvent_t>(event)));
+}
 
 const char *gpu_event_record(void *event) {
     cudaStream_t on = nullptr;
@@ -223,7 +227,8 @@ static cudaError_t start(void *target, const void *source, size_t count, Op op) 
         error = blocks_for(count, &blocks);
     }
     if (error == cudaSuccess) {
-        calibrate::combine<<<blocks, 256, 0, on>>>(static_cast<T *>(target), static_cast<const T *>(source), count, op);
+        calibrate::combine<<<blocks, 256, 0, on>>>(static_cast<T *>(target), static_cast<const T *>(source),
+                                                   count, op);
         error = cudaGetLastError();
     }
     return error;

@@ -7,8 +7,7 @@ enum { THREADS = 256, BLOCKS_PER_PROCESSOR = 8, IN_FLIGHT = 4 };
 
 const char *gpu_blocks(int device, int *blocks) {
     int processors = 0;
-    const char *error =
-        gpu_text(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
+    const char *error = gpu_text(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
     *blocks = processors * BLOCKS_PER_PROCESSOR; /* 2048 threads of each, all that fit */
     return error;
 }
@@ -66,7 +65,8 @@ const char *gpu_move(void *target, const void *source, size_t count, int width, 
     }
 }
 
-/* --- to all others at once ------------------------------------------------------------------------------- */
+/* --- to all others at once -------------------------------------------------------------------------------
+ */
 
 namespace calibrate {
 
@@ -127,9 +127,9 @@ __device__ static bool await(const volatile unsigned *flag, unsigned value, unsi
         if (polls % POLLS_BETWEEN != 0) {
             continue;
         }
-        if (begin_ns == 0) {
-            begin_ns = now_ns();
-        } else if (now_ns() - begin_ns > limit_ns || polls >= POLLS_MAX) {
+        const bool begun = begin_ns != 0;
+        begin_ns = begun ? begin_ns : now_ns();
+        if (polls >= POLLS_MAX || (begun && now_ns() - begin_ns > limit_ns)) {
             return false;
         }
     }
@@ -167,8 +167,8 @@ const char *gpu_ping_pong(uint32_t *own, uint32_t *others, bool first, uint32_t 
     cudaError_t error = gpu_stream(&on);
     *result = gpu_rounds_t{0, 0};
     if (error == cudaSuccess) {
-        calibrate::ping_pong<<<1, 1, 0, on>>>(own, others, first, from, rounds,
-                                   static_cast<unsigned long long>(limit_s * 1e9), result);
+        const unsigned long long limit_ns = static_cast<unsigned long long>(limit_s * 1e9);
+        calibrate::ping_pong<<<1, 1, 0, on>>>(own, others, first, from, rounds, limit_ns, result);
         error = cudaGetLastError();
     }
     return gpu_text(error);

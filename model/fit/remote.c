@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "fit_internal.h"
+#include "text_file.h"
 
 enum { COLUMN_LAUNCH, COLUMN_ALPHA, COLUMN_BETA, COLUMN_COUNT };
 enum { ALL_COLUMN_START, ALL_COLUMN_BYTES, ALL_COLUMN_COUNT };
@@ -70,7 +71,7 @@ static pto_status_t keep_line(fit_work_t *work, const char *name, const fit_poin
         snprintf(entry->note, sizeof entry->note, "%s held at 0: the samples would have it negative",
                  line->held[COLUMN_ALPHA] ? "alpha_s" : "beta_s_per_byte");
     }
-    postal->flagged = entry->note[0] != '\0' ? strdup(entry->note) : NULL;
+    postal->flagged = entry->note[0] != '\0' ? pto_text_copy(entry->note) : NULL;
     if (entry->note[0] != '\0' && postal->flagged == NULL) {
         return pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for fitted parameters");
     }
@@ -110,11 +111,10 @@ static pto_status_t fit_access(fit_work_t *work, const char *name, const fit_poi
 /* --- what other ways reach --------------------------------------------------------------------------------
  */
 
-/* Which rows, and of what size, the ways are compared by. */
+/* Which rows the ways are compared by. */
 typedef struct {
     const fit_work_t *work;
     pto_sample_level_t place;
-    int64_t bytes;
     double *scratch; /* room for all samples */
 } compared_t;
 
@@ -128,7 +128,7 @@ static double median_of(const fit_points_t *points, int64_t bytes, double *scrat
     return fit_median(scratch, count);
 }
 
-/* Bytes per second beyond the launch; 0 where that size was not measured. */
+/* Bytes per second beyond the launch, at the largest size measured; 0 where there is none. */
 static pto_status_t reached(const compared_t *compared, pto_benchmark_t benchmark, int32_t procs,
                             double *bytes_per_s) {
     fit_points_t points;
@@ -138,10 +138,11 @@ static pto_status_t reached(const compared_t *compared, pto_benchmark_t benchmar
     if (status != PTO_OK) {
         return status;
     }
-    double seconds = median_of(&points, compared->bytes, compared->scratch);
+    int64_t bytes = points.count > 0 ? points.point[points.count - 1].bytes : 0;
+    double seconds = median_of(&points, bytes, compared->scratch);
     double launch_s = median_of(&points, 0, compared->scratch);
-    if (seconds > launch_s) {
-        *bytes_per_s = (double)compared->bytes / (seconds - launch_s);
+    if (bytes > 0 && seconds > launch_s) {
+        *bytes_per_s = (double)bytes / (seconds - launch_s);
     }
     free(points.point);
     return PTO_OK;
@@ -183,7 +184,6 @@ static pto_status_t tell_widths(fit_work_t *work, const compared_t *compared, pt
         return PTO_ERR_MEMORY;
     }
     snprintf(entry->note, sizeof entry->note, "%s", note);
-    append(entry->note, sizeof entry->note, " (%lld B)", (long long)compared->bytes);
     return PTO_OK;
 }
 
@@ -215,13 +215,12 @@ static pto_status_t tell_blocks(fit_work_t *work, const compared_t *compared, co
         return PTO_ERR_MEMORY;
     }
     snprintf(entry->note, sizeof entry->note, "%s", note);
-    append(entry->note, sizeof entry->note, " (%lld B)", (long long)compared->bytes);
     return PTO_OK;
 }
 
 static pto_status_t tell_others(fit_work_t *work, pto_remote_t remote, pto_reach_t reach,
                                 const fit_points_t *points, const char *name) {
-    compared_t compared = {work, fit_place_of_reach[reach], points->point[points->count - 1].bytes,
+    compared_t compared = {work, fit_place_of_reach[reach],
                            malloc((work->samples->count + 1) * sizeof(double))};
     if (compared.scratch == NULL) {
         return pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for fitted parameters");

@@ -219,6 +219,26 @@ static void a_what_if_changes_them(void **state) {
     drop(&doubled);
 }
 
+/* Small data may have no cost of further inputs; a factor for all rows is then one for those that have. */
+static void a_factor_passes_over_rows_without_further_inputs(void **state) {
+    (void)state;
+    pto_machine_t m =
+        must_parse(BODY "reduce: {gpu: [{below_bytes: 1KiB, " COST "},\n"
+                        "               {below_bytes: 1MiB, " COST ", further_s_per_byte: 1e-13},\n"
+                        "               {" COST ", further_s_per_byte: 3e-13}]}\n");
+    pto_scenario_t scenario = {0};
+    assert_int_equal(pto_what_if("reduce.gpu.further_s_per_byte=*2", &scenario, &m, NULL), PTO_OK);
+    assert_string_equal(m.what_if, "reduce.gpu.further_s_per_byte=*2 (2 rows)");
+    assert_null(pto_machine_further(&m, PTO_SPACE_GPU, 8));
+    assert_true(fabs(pto_machine_further(&m, PTO_SPACE_GPU, 1024)->value - 2e-13) < 1e-20);
+    assert_true(fabs(pto_machine_further(&m, PTO_SPACE_GPU, 1 << 20)->value - 6e-13) < 1e-20);
+    assert_int_equal(pto_what_if("reduce.gpu.from_0.further_s_per_byte=*2", &scenario, &m, NULL),
+                     PTO_ERR_RANGE);
+    assert_int_equal(pto_what_if("reduce.gpu.further_s_per_byte=5e-13", &scenario, &m, NULL), PTO_OK);
+    assert_true(pto_machine_further(&m, PTO_SPACE_GPU, 8)->value == 5e-13);
+    pto_machine_fini(&m);
+}
+
 /* Also where the machine has none: what-ifs give them. */
 static void every_cost_of_a_kernel_has_its_key(void **state) {
     (void)state;
@@ -253,6 +273,7 @@ int main(void) {
         cmocka_unit_test(their_interval_is_carried),
         cmocka_unit_test(a_kernel_works_while_it_reads_them),
         cmocka_unit_test(a_what_if_changes_them),
+        cmocka_unit_test(a_factor_passes_over_rows_without_further_inputs),
         cmocka_unit_test(every_cost_of_a_kernel_has_its_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
