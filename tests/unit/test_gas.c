@@ -164,7 +164,9 @@ static pto_machine_t machine_for_kernels(void) {
     machine.remote[PTO_REMOTE_STORE][PTO_REACH_ON_SOCKET] =
         (pto_postal_t){.alpha_s = known(store_s), .beta_s_per_byte = known(store_s_per_byte)};
     machine.reduce[PTO_SPACE_GPU] = (pto_reduce_cost_t){
-        1, {{0, INT64_MAX, {.alpha_s = known(1), .beta_s_per_byte = known(own_s_per_byte)}}}};
+        .count = 1,
+        .piece = {{.below_bytes = INT64_MAX,
+                   .postal = {.alpha_s = known(1), .beta_s_per_byte = known(own_s_per_byte)}}}};
     return machine;
 }
 
@@ -209,6 +211,16 @@ static void kernels_cost_their_launch_links_and_flags(void **state) {
                  launch_s + scatter_s + flag_s + 3 * part_s + gather_s + flag_s);
 }
 
+/* Of four inputs that one pass reads two cost what a reduction costs, and each byte of the others less. */
+static void further_inputs_cost_what_they_do_elsewhere(void **state) {
+    (void)state;
+    pto_machine_t machine = machine_for_kernels();
+    machine.reduce[PTO_SPACE_GPU].piece[0].further_s_per_byte = known(own_s_per_byte / 3);
+    double own_s = s * own_s_per_byte;
+    assert_price(&machine, PTO_COLLECTIVE_ALLREDUCE, "gas_allgather",
+                 launch_s + own_s + store_s + 3 * s * store_s_per_byte + flag_s + own_s + 2 * own_s / 3);
+}
+
 /* One pair alone is faster than all at once: the slower of the two holds. */
 static void what_all_gpus_store_at_once_is_limited(void **state) {
     (void)state;
@@ -247,6 +259,7 @@ int main(void) {
         cmocka_unit_test(shares_of_the_vector_are_gathered),
         cmocka_unit_test(what_does_not_apply_says_why),
         cmocka_unit_test(kernels_cost_their_launch_links_and_flags),
+        cmocka_unit_test(further_inputs_cost_what_they_do_elsewhere),
         cmocka_unit_test(what_all_gpus_store_at_once_is_limited),
         cmocka_unit_test(remote_access_must_be_known),
     };

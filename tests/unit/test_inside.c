@@ -248,6 +248,17 @@ static double priced_s(const pto_request_t *request, pricing_t how) {
     return price.seconds;
 }
 
+static double simulated_s(const pto_request_t *request) {
+    pto_plan_t *plan = NULL;
+    pto_simulation_t simulation = {0};
+    pto_error_t err = {0};
+    if (pto_plan_create(request, &plan, &err) != PTO_OK ||
+        pto_simulate(plan, &machine, NULL, &simulation, &err) != PTO_OK)
+        fail_msg("%s: %s", request->strategy->name, err.message);
+    pto_plan_destroy(plan);
+    return simulation.seconds;
+}
+
 /* All copies into and out of the root's GPU share its link. */
 static void gsb_costs_two_shared_copies_and_one_reduction(void **state) {
     (void)state;
@@ -263,6 +274,32 @@ static void gsb_costs_two_shared_copies_and_one_reduction(void **state) {
     assert_close(priced_s(&request, pto_price), flag_s + copy_s + flag_s + reduce_s);
     request = ask(PTO_COLLECTIVE_BROADCAST, "gsb", four_gpus);
     assert_close(priced_s(&request, pto_price), flag_s + (1e-6 + s * 1e-10) + flag_s + copy_s);
+}
+
+/* One pass over k inputs: the cost of two, and gamma for each byte of the others. */
+static void further_inputs_cost_theirs_where_that_is_known(void **state) {
+    (void)state;
+    const double s = 1000, flag_s = 5e-7, gamma = 7e-11;
+    pto_machine_t kept = machine;
+    for (int64_t gpus = 2; gpus < 6; gpus++) {
+        pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "gsb", (pto_layout_t){1, gpus, 1, 1, gpus});
+        double others = (double)(gpus - 1), copy_s = 2e-6 + others * s * 1e-9;
+        double moved_s = copy_s + flag_s + flag_s + copy_s;
+        machine.reduce[PTO_SPACE_GPU].piece[0].further_s_per_byte = (pto_param_t){0};
+        assert_close(priced_s(&request, pto_price), moved_s + 3e-6 + others * s * 2e-10);
+        machine.reduce[PTO_SPACE_GPU].piece[0].further_s_per_byte = (pto_param_t){.value = gamma, .line = 1};
+        double wanted_s = moved_s + 3e-6 + s * 2e-10 + (others - 1) * s * gamma;
+        assert_close(priced_s(&request, pto_price), wanted_s);
+        assert_close(priced_s(&request, pto_price_walk), wanted_s);
+        assert_close(simulated_s(&request), wanted_s);
+        /* Two inputs at a time: there is nothing further. */
+        request.strategy = NULL;
+        assert_int_equal(pto_strategy_find("btb", &request.strategy, NULL), PTO_OK);
+        double tree_s = priced_s(&request, pto_price);
+        machine.reduce[PTO_SPACE_GPU].piece[0].further_s_per_byte.value = 1;
+        assert_close(priced_s(&request, pto_price), tree_s);
+    }
+    machine = kept;
 }
 
 static bool names_term(const pto_explanation_t *explanation, const char *key) {
@@ -369,17 +406,6 @@ static void pricing_by_place_is_pricing_rank_by_rank(void **state) {
     assert_true(compared > 100);
 }
 
-static double simulated_s(const pto_request_t *request) {
-    pto_plan_t *plan = NULL;
-    pto_simulation_t simulation = {0};
-    pto_error_t err = {0};
-    if (pto_plan_create(request, &plan, &err) != PTO_OK ||
-        pto_simulate(plan, &machine, NULL, &simulation, &err) != PTO_OK)
-        fail_msg("%s: %s", request->strategy->name, err.message);
-    pto_plan_destroy(plan);
-    return simulation.seconds;
-}
-
 /* With one process a GPU nothing contends across stages; but on btb's way down the root's children read from
  * it at two levels at once, which price, stage by stage, does not see. */
 static void simulated_copies_between_gpus_take_their_price(void **state) {
@@ -458,6 +484,7 @@ int main(void) {
         cmocka_unit_test(hierarchies_apply_where_their_levels_are),
         cmocka_unit_test(only_the_leaders_of_nodes_send_messages),
         cmocka_unit_test(hierarchical_costs_its_levels_one_after_the_other),
+        cmocka_unit_test(further_inputs_cost_theirs_where_that_is_known),
         cmocka_unit_test(gsb_costs_two_shared_copies_and_one_reduction),
         cmocka_unit_test(copies_within_a_gpu_queue_where_that_is_known),
         cmocka_unit_test(btb_costs_a_copy_and_a_reduction_a_level),
