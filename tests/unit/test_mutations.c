@@ -31,9 +31,9 @@ typedef struct {
 #define SLICE(field)                                                                                         \
     BOTH_WAYS(field.buffer), CHANGE(field.buffer, 2), CHANGE(field.holder, 1), CHANGE(field.holder, 2),      \
         BOTH_WAYS(field.anchor), CHANGE(field.anchor, 2), CHANGE(field.reversed, 1), BOTH_WAYS(field.parts), \
-        CHANGE(field.reverse_bits, 1), BOTH_WAYS(field.share), BOTH_WAYS(field.share_count),                 \
-        EXPR(field.offset), EXPR(field.align), EXPR(field.first), EXPR(field.run), EXPR(field.stride),       \
-        EXPR(field.until)
+        CHANGE(field.reverse_bits, 1), BOTH_WAYS(field.bundle), CHANGE(field.bundle, 2),                     \
+        BOTH_WAYS(field.share), BOTH_WAYS(field.share_count), EXPR(field.offset), EXPR(field.align),         \
+        EXPR(field.first), EXPR(field.run), EXPR(field.stride), EXPR(field.until)
 
 /* NOLINTEND(bugprone-macro-parentheses) */
 
@@ -178,13 +178,46 @@ static bool is_other_order(const pto_plan_t *plan, int index, const mutation_t *
            pto_plan_step(plan, index)->kind == PTO_STEP_RECV;
 }
 
+static bool is_buffer(const pto_plan_t *plan, int buffer, const char *name) {
+    return buffer >= 0 && buffer < pto_plan_buffer_count(plan) &&
+           strcmp(pto_plan_buffer(plan, buffer)->name, name) == 0;
+}
+
+/* What is set aside or rotated is there twice. On one node what arrives is what was gathered. */
+static bool is_from_its_copy(const pto_plan_t *plan, int index, const mutation_t *mutation) {
+    static const struct {
+        const char *name;
+        const char *copy;
+        bool on_one_node;
+    } twin[] = {{"set aside", "handed over", false},
+                {"arrived", "set aside", true},
+                {"arrived", "travelling", true},
+                {"travelling", "handed over", true}};
+    if (strcmp(mutation->field, "source.buffer") != 0)
+        return false;
+    int now = pto_plan_step(plan, index)->source.buffer, before = now - (int)mutation->delta;
+    for (size_t i = 0; i < sizeof twin / sizeof *twin; i++)
+        if (is_buffer(plan, before, twin[i].name) && is_buffer(plan, now, twin[i].copy) &&
+            (!twin[i].on_one_node || plan->request.layout.nodes == 1))
+            return true;
+    return false;
+}
+
+/* node_aware hands over in rounds: with other peers the same copies, in another order or some of them twice.
+ */
+static bool is_handed_over_otherwise(const pto_plan_t *plan, int index, const mutation_t *mutation) {
+    const pto_step_t *step = pto_plan_step(plan, index);
+    return strcmp(plan->request.strategy->name, "node_aware") == 0 && step->kind == PTO_STEP_COPY &&
+           step->target.holder == PTO_HOLDER_PEER && strncmp(mutation->field, "peers.", 6) == 0;
+}
+
 /* Plans that differ and are as right. cuda_aware copies `in` to `out` before anything else, so what its first
  * stage sends it may send from either; what the leader of a node shares it has beside that. A ring that goes
  * round once more brings everybody what he has already. */
 static bool is_known_twin(const pto_plan_t *plan, int index, const mutation_t *mutation) {
     const pto_request_t *request = &plan->request;
     if (!pto_collective_is_vector(request->collective))
-        return false;
+        return is_from_its_copy(plan, index, mutation) || is_handed_over_otherwise(plan, index, mutation);
     bool has_both = strcmp(request->strategy->name, "cuda_aware") == 0 ||
                     (request->strategy->leaders && request->collective == PTO_COLLECTIVE_BROADCAST);
     bool other_source = has_both && strcmp(mutation->field, "source.buffer") == 0 && mutation->delta == -1;
