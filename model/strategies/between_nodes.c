@@ -1,5 +1,6 @@
 /* Hierarchical alltoall and alltoallv: the processes of a node put together what they send to each other
- * node, so that few and larger messages leave it. Whom they hand it to makes two strategies.
+ * node, so that few and larger messages leave it. Whom they hand it to makes two strategies, and whether it
+ * is sent from GPU or host memory two of each.
  *
  * node_leaders: all copy into one buffer on the GPU of the node's first process; these leaders exchange
  * blocks of node to node; all copy their part out (Träff, "Improved MPI all-to-all communication on a Giganet
@@ -9,6 +10,9 @@
  * exchanges that with its counterparts on the other nodes: a transpose within the node, then one between
  * nodes, whose blocks arrive where they belong. All processes of a node send, so none of them, nor the memory
  * of one GPU, is what everything passes through.
+ *
+ * staged_leaders, staged_aware: the same, but what has been put together on the GPU is copied to the host,
+ * sent from there and copied back, as in three_step.
  *
  * Blocks for one's own node take the same way: to handle them apart would cost copies and flags of its own
  * for one share in as many as there are nodes. */
@@ -56,6 +60,24 @@ static pto_slice_t one_in(int buffer, int64_t stride, int64_t until, pto_anchor_
     return slice;
 }
 
+/* The exchange between nodes, in the strategy's space: where that is host memory, over copies there. */
+static void build_exchange(const between_t *between, pto_exchange_t exchange) {
+    pto_builder_t *builder = between->builder;
+    int in = exchange.in, out = exchange.out;
+    bool host = between->request->strategy->collective_space == PTO_SPACE_CPU;
+    exchange.n = between->nodes;
+    if (host) {
+        exchange.in = pto_build_mirror(builder, in, "host in", PTO_SPACE_CPU);
+        exchange.out = pto_build_mirror(builder, out, "host out", PTO_SPACE_CPU);
+        pto_route_copy_of(builder, "copy to host", &exchange, pto_slice_all(builder, in),
+                          pto_slice_all(builder, exchange.in));
+    }
+    pto_build_exchange(builder, between->request, &exchange);
+    if (host)
+        pto_route_copy_of(builder, "copy to device", &exchange, pto_slice_all(builder, exchange.out),
+                          pto_slice_all(builder, out));
+}
+
 /* --- by leaders --------------------------------------------------------------------------------------- */
 
 /* A stage in which the leader and all others copy, `target` or `source` being the leader's. */
@@ -91,12 +113,11 @@ static void build_by_leaders(pto_builder_t *builder, const pto_request_t *reques
     pto_inside_flag(builder, "gathered", pto_inside_others(PTO_STEP_SIGNAL, &between.node),
                     pto_inside_root(PTO_STEP_WAIT, &between.node));
     pto_exchange_t exchange = {.group = pto_build_group(builder, PTO_GROUP_LEADERS, 0),
-                               .n = between.nodes,
                                .core_count = 1,
                                .in = gathered,
                                .out = arrived,
                                .bundle = m * m};
-    pto_build_exchange(builder, request, &exchange);
+    build_exchange(&between, exchange);
     pto_inside_flag(builder, "complete", pto_inside_root(PTO_STEP_SIGNAL, &between.node),
                     pto_inside_others(PTO_STEP_WAIT, &between.node));
     copy_with_leader(&between, "copy out", one_in(arrived, m, bundles * m, PTO_ANCHOR_ME),
@@ -139,12 +160,11 @@ static void build_by_counterparts(pto_builder_t *builder, const pto_request_t *r
     hand_over(&between, handed);
     flag_all(&between, "all handed over");
     pto_exchange_t exchange = {.group = pto_build_group(builder, PTO_GROUP_COUNTERPARTS, 0),
-                               .n = between.nodes,
                                .core_count = between.node.core_count,
                                .in = handed,
                                .out = between.user.out,
                                .bundle = m};
-    pto_build_exchange(builder, request, &exchange);
+    build_exchange(&between, exchange);
 }
 
 /* --- the strategies ----------------------------------------------------------------------------------- */
@@ -173,6 +193,26 @@ const pto_strategy_t pto_strategy_node_aware = {
     .collectives = 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV,
     .counterparts = true,
     .collective_space = PTO_SPACE_GPU,
+    .applicable = applicable,
+    .build = build_by_counterparts,
+};
+
+const pto_strategy_t pto_strategy_staged_leaders = {
+    .name = "staged_leaders",
+    .summary = "node_leaders, whose leaders copy to the host, exchange there and copy back",
+    .collectives = 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV,
+    .leaders = true,
+    .collective_space = PTO_SPACE_CPU,
+    .applicable = applicable,
+    .build = build_by_leaders,
+};
+
+const pto_strategy_t pto_strategy_staged_aware = {
+    .name = "staged_aware",
+    .summary = "node_aware, whose counterparts copy to the host, exchange there and copy back",
+    .collectives = 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV,
+    .counterparts = true,
+    .collective_space = PTO_SPACE_CPU,
     .applicable = applicable,
     .build = build_by_counterparts,
 };

@@ -35,6 +35,8 @@ static const plan_t plans[] = {
     {"node_leaders", "linear", PTO_COLLECTIVE_ALLTOALLV, 2},
     {"node_aware", "bruck", PTO_COLLECTIVE_ALLTOALL, 2},
     {"node_aware", "linear", PTO_COLLECTIVE_ALLTOALLV, 2},
+    {"staged_leaders", "pairwise", PTO_COLLECTIVE_ALLTOALL, 2},
+    {"staged_aware", "pairwise", PTO_COLLECTIVE_ALLTOALL, 2},
 };
 
 _Noreturn static void die(const plan_t *plan, int64_t run, const char *what) {

@@ -15,8 +15,6 @@
 #include "portolan/simulate.h"
 #include "portolan/strategy.h"
 
-static const char *const strategies[] = {"node_leaders", "node_aware"};
-
 static pto_request_t ask(const char *strategy, const char *algorithm, pto_layout_t layout) {
     pto_request_t request = {
         .layout = layout, .collective = PTO_COLLECTIVE_ALLTOALL, .datatype = PTO_DATATYPE_BYTE, .bytes = 100};
@@ -230,10 +228,41 @@ static void bundles_that_do_not_fit_are_refused(void **state) {
     refused_for(plan, "a slice of 'gathered' names 2 blocks of 1");
 }
 
+static void proved(const pto_request_t *request) {
+    pto_error_t err = {0};
+    pto_check_report_t report;
+    pto_plan_t *plan = made(request);
+    if (pto_check(plan, &report, &err) != PTO_OK)
+        fail_msg("%s by %s: %s", request->strategy->name, request->algorithm->name, err.message);
+    pto_plan_destroy(plan);
+}
+
+/* A library that copies GPU buffers to memory of its own does so with bundles, equal or not. */
+static void bundles_go_through_a_library_that_stages(void **state) {
+    (void)state;
+    static const char *const strategy[] = {"node_leaders", "node_aware"};
+    static const char *const algorithm[] = {"pairwise", "linear", "pairwise_in_place", "bruck"};
+    int64_t matrix[16];
+    memcpy(matrix, uneven, sizeof matrix);
+    pto_counts_t counts = {.kind = PTO_COUNTS_MATRIX, .matrix = matrix, .order = 4};
+    for (int s = 0; s < 2; s++)
+        for (int a = 0; a < 4; a++) {
+            pto_request_t request = ask(strategy[s], algorithm[a], (pto_layout_t){3, 2, 2, 3, 2});
+            request.by_library = request.staged = true;
+            proved(&request);
+            request.layout = (pto_layout_t){2, 2, 1, 2, 2};
+            request.collective = PTO_COLLECTIVE_ALLTOALLV;
+            request.counts = &counts;
+            if (pto_strategy_with(request.strategy, request.algorithm) & 1u << request.collective)
+                proved(&request);
+        }
+}
+
 static void one_process_a_node_has_nothing_to_put_together(void **state) {
     (void)state;
-    for (int s = 0; s < 2; s++) {
-        pto_request_t request = ask(strategies[s], "pairwise", (pto_layout_t){8, 1, 1, 4, 1});
+    static const char *const strategy[] = {"node_leaders", "node_aware", "staged_leaders", "staged_aware"};
+    for (int s = 0; s < 4; s++) {
+        pto_request_t request = ask(strategy[s], "pairwise", (pto_layout_t){8, 1, 1, 4, 1});
         pto_plan_t *plan = NULL;
         pto_error_t err = {0};
         assert_int_equal(pto_plan_create(&request, &plan, &err), PTO_ERR_NOT_APPLICABLE);
@@ -244,24 +273,31 @@ static void one_process_a_node_has_nothing_to_put_together(void **state) {
 
 /* --- prices ------------------------------------------------------------------------------------------- */
 
-/* Made up: copies between GPUs 2 us and 1 ns a byte, within one 1 us and 0.1 ns, messages between nodes 7 us
- * and 3 ns, flags 0.5 us. */
+/* Made up: copies between GPUs 2 us and 1 ns a byte, within one 1 us and 0.1 ns, to the host 6 us and 0.4 ns,
+ * from it 5 us and 0.5 ns, messages between nodes 7 us and 3 ns from GPUs, 4 us and 2 ns from hosts, flags
+ * 0.5 us. */
 static const char machine_text[] =
     "machine: simple\n"
     "source: made up\n"
     "node: {sockets: 2, gpus: 8, cores: 64}\n"
     "messages:\n"
+    "  cpu:\n"
+    "    on_socket: [{protocol: eager, alpha_s: 3.0e-6, beta_s_per_byte: 1.0e-9}]\n"
+    "    off_node: [{protocol: eager, alpha_s: 4.0e-6, beta_s_per_byte: 2.0e-9}]\n"
     "  gpu:\n"
     "    on_socket: [{protocol: eager, alpha_s: 9.0e-6, beta_s_per_byte: 2.0e-9}]\n"
     "    off_node: [{protocol: eager, alpha_s: 7.0e-6, beta_s_per_byte: 3.0e-9}]\n"
     "copies:\n"
     "  d2d: {on_socket: {alpha_s: 1.0e-6, beta_s_per_byte: 1.0e-10}}\n"
+    "  d2h: {on_socket: {alpha_s: 6.0e-6, beta_s_per_byte: 4.0e-10}}\n"
+    "  h2d: {on_socket: {alpha_s: 5.0e-6, beta_s_per_byte: 5.0e-10}}\n"
     "peer:\n"
     "  on_socket: {alpha_s: 2.0e-6, beta_s_per_byte: 1.0e-9}\n"
     "signals: {flag_s: 5.0e-7}\n";
 
 static const double within_s = 1e-6, within_s_per_byte = 1e-10, peer_s = 2e-6, peer_s_per_byte = 1e-9,
-                    message_s = 7e-6, message_s_per_byte = 3e-9, flag_s = 5e-7;
+                    message_s = 7e-6, message_s_per_byte = 3e-9, flag_s = 5e-7, staging_s = 6e-6 + 5e-6,
+                    staging_s_per_byte = 4e-10 + 5e-10, host_message_s = 4e-6, host_message_s_per_byte = 2e-9;
 
 static pto_machine_t machine;
 
@@ -300,7 +336,8 @@ static void costs(const pto_request_t *request, double wanted_s) {
     pto_plan_destroy(plan);
 }
 
-/* Into the leader's GPU and out of it everything passes one link; nodes exchange m^2 blocks in N - 1 rounds.
+/* Copies within host memory have no price on this machine. Into the leader's GPU and out of it everything
+ * passes one link; nodes exchange m^2 blocks in N - 1 rounds.
  */
 static void leaders_cost_their_link_twice_and_few_rounds(void **state) {
     (void)state;
@@ -313,6 +350,10 @@ static void leaders_cost_their_link_twice_and_few_rounds(void **state) {
             double bundle = m * m * s;
             costs(&request, link_s + flag_s + (within_s + bundle * within_s_per_byte) +
                                 (n - 1) * (message_s + bundle * message_s_per_byte) + flag_s + link_s);
+            request = ask("staged_leaders", "pairwise", request.layout);
+            costs(&request, link_s + flag_s + (staging_s + n * bundle * staging_s_per_byte) +
+                                (n - 1) * (host_message_s + bundle * host_message_s_per_byte) + flag_s +
+                                link_s);
         }
 }
 
@@ -324,10 +365,13 @@ static void counterparts_cost_a_transpose_and_few_rounds(void **state) {
         for (int64_t gpus = 2; gpus < 5; gpus++) {
             pto_request_t request = ask("node_aware", "pairwise", (pto_layout_t){nodes, gpus, 1, 1, 4});
             double n = (double)nodes, m = (double)gpus;
-            costs(&request, flag_s + (within_s + n * s * within_s_per_byte) +
-                                (m - 1) * (peer_s + n * s * peer_s_per_byte) + flag_s +
-                                (within_s + m * s * within_s_per_byte) +
+            double transpose_s = flag_s + (within_s + n * s * within_s_per_byte) +
+                                 (m - 1) * (peer_s + n * s * peer_s_per_byte) + flag_s;
+            costs(&request, transpose_s + (within_s + m * s * within_s_per_byte) +
                                 (n - 1) * (message_s + m * s * message_s_per_byte));
+            request = ask("staged_aware", "pairwise", request.layout);
+            costs(&request, transpose_s + (staging_s + n * m * s * staging_s_per_byte) +
+                                (n - 1) * (host_message_s + m * s * host_message_s_per_byte));
         }
 }
 
@@ -370,6 +414,7 @@ int main(void) {
         cmocka_unit_test(bundles_are_blocks_that_follow_each_other),
         cmocka_unit_test(every_flag_is_needed),
         cmocka_unit_test(bundles_that_do_not_fit_are_refused),
+        cmocka_unit_test(bundles_go_through_a_library_that_stages),
         cmocka_unit_test(one_process_a_node_has_nothing_to_put_together),
         cmocka_unit_test(leaders_cost_their_link_twice_and_few_rounds),
         cmocka_unit_test(counterparts_cost_a_transpose_and_few_rounds),

@@ -178,36 +178,32 @@ static bool is_other_order(const pto_plan_t *plan, int index, const mutation_t *
            pto_plan_step(plan, index)->kind == PTO_STEP_RECV;
 }
 
-static bool is_buffer(const pto_plan_t *plan, int buffer, const char *name) {
-    return buffer >= 0 && buffer < pto_plan_buffer_count(plan) &&
-           strcmp(pto_plan_buffer(plan, buffer)->name, name) == 0;
+/* Which buffers hold the same: what is to be sent, once more on the host or set aside by the algorithm, and
+ * what has arrived. On one node what arrives is what was to be sent. */
+static int content_of(const pto_plan_t *plan, int buffer) {
+    static const char *const name[] = {"gathered", "handed over", "host in",   "set aside",
+                                       "arrived",  "host out",    "travelling"};
+    if (buffer < 0 || buffer >= pto_plan_buffer_count(plan))
+        return -1;
+    for (int i = 0; i < 7; i++)
+        if (strcmp(pto_plan_buffer(plan, buffer)->name, name[i]) == 0)
+            return plan->request.layout.nodes == 1 || i < 4 ? 0 : i < 6 ? 1 : 2;
+    return -1;
 }
 
-/* What is set aside or rotated is there twice. On one node what arrives is what was gathered. */
 static bool is_from_its_copy(const pto_plan_t *plan, int index, const mutation_t *mutation) {
-    static const struct {
-        const char *name;
-        const char *copy;
-        bool on_one_node;
-    } twin[] = {{"set aside", "handed over", false},
-                {"arrived", "set aside", true},
-                {"arrived", "travelling", true},
-                {"travelling", "handed over", true}};
-    if (strcmp(mutation->field, "source.buffer") != 0)
+    const pto_strategy_t *strategy = plan->request.strategy;
+    if (strcmp(mutation->field, "source.buffer") != 0 || !(strategy->leaders || strategy->counterparts))
         return false;
     int now = pto_plan_step(plan, index)->source.buffer, before = now - (int)mutation->delta;
-    for (size_t i = 0; i < sizeof twin / sizeof *twin; i++)
-        if (is_buffer(plan, before, twin[i].name) && is_buffer(plan, now, twin[i].copy) &&
-            (!twin[i].on_one_node || plan->request.layout.nodes == 1))
-            return true;
-    return false;
+    return content_of(plan, now) >= 0 && content_of(plan, now) == content_of(plan, before);
 }
 
-/* node_aware hands over in rounds: with other peers the same copies, in another order or some of them twice.
+/* Processes hand over in rounds: with other peers the same copies, in another order or some of them twice.
  */
 static bool is_handed_over_otherwise(const pto_plan_t *plan, int index, const mutation_t *mutation) {
     const pto_step_t *step = pto_plan_step(plan, index);
-    return strcmp(plan->request.strategy->name, "node_aware") == 0 && step->kind == PTO_STEP_COPY &&
+    return plan->request.strategy->counterparts && step->kind == PTO_STEP_COPY &&
            step->target.holder == PTO_HOLDER_PEER && strncmp(mutation->field, "peers.", 6) == 0;
 }
 
