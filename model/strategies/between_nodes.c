@@ -177,6 +177,14 @@ static pto_status_t applicable(const pto_request_t *request, pto_error_t *err) {
                          request->strategy->name);
 }
 
+static pto_status_t staged_applicable(const pto_request_t *request, pto_error_t *err) {
+    if (request->layout.nodes > 1)
+        return applicable(request, err);
+    return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                         "%s copies to the host what leaves the node, and there is only one",
+                         request->strategy->name);
+}
+
 const pto_strategy_t pto_strategy_node_leaders = {
     .name = "node_leaders",
     .summary = "a node's processes copy into a buffer on its leader's GPU; leaders exchange; all copy out",
@@ -203,7 +211,7 @@ const pto_strategy_t pto_strategy_staged_leaders = {
     .collectives = 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV,
     .leaders = true,
     .collective_space = PTO_SPACE_CPU,
-    .applicable = applicable,
+    .applicable = staged_applicable,
     .build = build_by_leaders,
 };
 
@@ -213,6 +221,6 @@ const pto_strategy_t pto_strategy_staged_aware = {
     .collectives = 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV,
     .counterparts = true,
     .collective_space = PTO_SPACE_CPU,
-    .applicable = applicable,
+    .applicable = staged_applicable,
     .build = build_by_counterparts,
 };
