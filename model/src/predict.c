@@ -55,16 +55,17 @@ pto_request_t pto_scenario_request(const pto_scenario_t *scenario, int64_t point
 
 /* --- which algorithm ---------------------------------------------------------------------------------- */
 
-/* Between nodes a block holds what all processes of one send to all of the other, or to the one at the
- * sender's place. */
+/* Between nodes a block holds what all processes of one send to all of the other, or to those at one place.
+ */
 static int64_t bundled_bytes(const pto_request_t *request) {
-    int64_t members = request->layout.gpus_per_node * request->layout.owners_per_gpu;
-    bool vector = pto_collective_is_vector(request->collective);
-    int64_t times = vector                            ? 1
-                    : request->strategy->leaders      ? members * members
-                    : request->strategy->counterparts ? members
-                                                      : 1;
-    return request->bytes > INT64_MAX / times ? INT64_MAX : request->bytes * times;
+    int64_t members = request->layout.gpus_per_node * request->layout.owners_per_gpu, pairs = 1;
+    if (pto_collective_is_vector(request->collective))
+        return request->bytes;
+    if (request->strategy->leaders)
+        pairs = members * members;
+    else if (request->strategy->counterparts)
+        pairs = members;
+    return request->bytes > INT64_MAX / pairs ? INT64_MAX : request->bytes * pairs;
 }
 
 /* A split strategy passes a share. */

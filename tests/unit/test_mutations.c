@@ -287,6 +287,7 @@ static void mutate_plan(pto_request_t request) {
 
 static void every_mutation_is_caught_or_changes_nothing(void **state) {
     (void)state;
+    const pto_counts_t skewed = {.kind = PTO_COUNTS_SKEW, .skew = 0.5, .seed = 7};
     for (int s = 0; s < pto_strategy_count(); s++)
         for (int a = 0; a < pto_algorithm_count(); a++)
             for (int collective = 0; collective < PTO_COLLECTIVE_COUNT; collective++) {
@@ -302,6 +303,11 @@ static void every_mutation_is_caught_or_changes_nothing(void **state) {
                 if (request.strategy->splits)
                     mutate_plan(request);
                 request.split = PTO_SPLIT_BYTES;
+                if (collective == PTO_COLLECTIVE_ALLTOALLV && request.strategy->applicable) {
+                    request.counts = &skewed;
+                    mutate_plan(request);
+                    request.counts = NULL;
+                }
                 request.layout = (pto_layout_t){1, 4, 2, 3, 2};
                 if (request.strategy->applicable)
                     mutate_plan(request);
