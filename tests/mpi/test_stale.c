@@ -29,6 +29,14 @@ static const plan_t plans[] = {
     {"btb_gsb", "recursive_doubling", PTO_COLLECTIVE_ALLREDUCE, 2},
     {"btb_btb", "binomial", PTO_COLLECTIVE_REDUCE, 2},
     {"gsb_gsb", "linear", PTO_COLLECTIVE_BROADCAST, 2},
+    {"node_leaders", "pairwise", PTO_COLLECTIVE_ALLTOALL, 1},
+    {"node_aware", "pairwise", PTO_COLLECTIVE_ALLTOALL, 1},
+    {"node_leaders", "pairwise", PTO_COLLECTIVE_ALLTOALL, 2},
+    {"node_leaders", "linear", PTO_COLLECTIVE_ALLTOALLV, 2},
+    {"node_aware", "bruck", PTO_COLLECTIVE_ALLTOALL, 2},
+    {"node_aware", "linear", PTO_COLLECTIVE_ALLTOALLV, 2},
+    {"staged_leaders", "pairwise", PTO_COLLECTIVE_ALLTOALL, 2},
+    {"staged_aware", "pairwise", PTO_COLLECTIVE_ALLTOALL, 2},
 };
 
 _Noreturn static void die(const plan_t *plan, int64_t run, const char *what) {
@@ -42,14 +50,6 @@ static int32_t value(int64_t run, int64_t owner, int64_t i) {
     return (int32_t)(run % 1000003 * 97 + owner * 13 + i);
 }
 
-static int32_t wanted(const plan_t *plan, int64_t run, int64_t owners, int64_t i) {
-    uint32_t sum = 0;
-    int64_t from = plan->collective == PTO_COLLECTIVE_BROADCAST ? 1 : owners;
-    for (int64_t owner = 0; owner < from; owner++)
-        sum += (uint32_t)value(run, owner, i);
-    return (int32_t)sum;
-}
-
 /* What the process holds: on the device, and in host memory to fill and look at. */
 typedef struct {
     const pto_device_t *device;
@@ -57,13 +57,25 @@ typedef struct {
     void *stream;
     void *in;
     void *out;
+    int32_t *host;
+    int64_t count; /* of elements in `in`, `out` and `host` */
     int64_t owner;
     int64_t owners;
 } process_t;
 
+static int32_t wanted(const plan_t *plan, const process_t *process, int64_t run, int64_t i) {
+    if (!pto_collective_is_vector(plan->collective))
+        return value(run, i / ELEMENTS, process->owner * ELEMENTS + i % ELEMENTS);
+    uint32_t sum = 0;
+    int64_t from = plan->collective == PTO_COLLECTIVE_BROADCAST ? 1 : process->owners;
+    for (int64_t owner = 0; owner < from; owner++)
+        sum += (uint32_t)value(run, owner, i);
+    return (int32_t)sum;
+}
+
 static void copy(const plan_t *plan, const process_t *process, void *target, const void *source) {
     pto_error_t err = {0};
-    size_t bytes = ELEMENTS * sizeof(int32_t);
+    size_t bytes = (size_t)process->count * sizeof(int32_t);
     pto_move_t move = {target, source, bytes, 1, bytes, bytes};
     if (process->device->copy(&move, process->stream, &err) != PTO_OK ||
         process->device->finish(process->stream, &err) != PTO_OK)
@@ -71,9 +83,9 @@ static void copy(const plan_t *plan, const process_t *process, void *target, con
 }
 
 static void run_once(const plan_t *plan, const process_t *process, int64_t run) {
-    int32_t host[ELEMENTS];
+    int32_t *host = process->host;
     pto_error_t err = {0};
-    for (int64_t i = 0; i < ELEMENTS; i++)
+    for (int64_t i = 0; i < process->count; i++)
         host[i] = value(run, process->owner, i);
     copy(plan, process, process->in, host);
     if (pto_exec_run(process->exec, &err) != PTO_OK)
@@ -81,11 +93,11 @@ static void run_once(const plan_t *plan, const process_t *process, int64_t run) 
     if (plan->collective == PTO_COLLECTIVE_REDUCE && process->owner > 0)
         return;
     copy(plan, process, host, process->out);
-    for (int64_t i = 0; i < ELEMENTS; i++)
-        if (host[i] != wanted(plan, run, process->owners, i))
+    for (int64_t i = 0; i < process->count; i++)
+        if (host[i] != wanted(plan, process, run, i))
             die(plan, run,
-                host[i] == wanted(plan, run - 1, process->owners, i) ? "the result of the run before"
-                                                                     : "a wrong result");
+                host[i] == wanted(plan, process, run - 1, i) ? "the result of the run before"
+                                                             : "a wrong result");
 }
 
 static void run_plan(const plan_t *plan, const pto_device_t *device, int size, int64_t count) {
@@ -96,16 +108,19 @@ static void run_plan(const plan_t *plan, const pto_device_t *device, int size, i
     pto_exec_options_t options = {
         .placement = PTO_PLACEMENT_IDENTITY, .own_algorithms = true, .timeout_s = 60};
     process_t process = {.device = device, .owners = size};
+    process.count = pto_collective_is_vector(plan->collective) ? ELEMENTS : size * ELEMENTS;
+    size_t bytes = (size_t)process.count * sizeof(int32_t);
+    process.host = malloc(bytes);
     pto_plan_t *made = NULL;
     pto_error_t err = {0};
-    if (pto_strategy_find(plan->strategy, &request.strategy, &err) != PTO_OK ||
+    if (!process.host || pto_strategy_find(plan->strategy, &request.strategy, &err) != PTO_OK ||
         pto_algorithm_find(plan->algorithm, plan->collective, &request.algorithm, &err) != PTO_OK ||
         pto_plan_create(&request, &made, &err) != PTO_OK ||
         pto_exec_place(&request.layout, MPI_COMM_WORLD, &options, &process.owner, &err) != PTO_OK ||
         device->select(process.owner / 2, &err) != PTO_OK ||
         device->stream_create(&process.stream, &err) != PTO_OK ||
-        device->allocate((size_t)request.bytes, &process.in, &err) != PTO_OK ||
-        device->allocate((size_t)request.bytes, &process.out, &err) != PTO_OK ||
+        device->allocate(bytes, &process.in, &err) != PTO_OK ||
+        device->allocate(bytes, &process.out, &err) != PTO_OK ||
         pto_exec_create(made, MPI_COMM_WORLD, device, process.in, process.out, PTO_OP_SUM, &options,
                         &process.exec, &err) != PTO_OK)
         die(plan, -1, err.message);
@@ -114,6 +129,7 @@ static void run_plan(const plan_t *plan, const pto_device_t *device, int size, i
     pto_exec_destroy(process.exec);
     device->release(process.in, NULL);
     device->release(process.out, NULL);
+    free(process.host);
     device->stream_destroy(process.stream, NULL);
     pto_plan_destroy(made);
 }
