@@ -60,12 +60,15 @@ const pto_postal_t *pto_machine_copy(const pto_machine_t *machine, pto_copy_kind
     return known ? &machine->pageable[kind] : &machine->copies[kind][PTO_REACH_ON_SOCKET];
 }
 
-const pto_postal_t *pto_machine_reduce(const pto_machine_t *machine, pto_space_t space, int64_t bytes) {
-    const pto_reduce_cost_t *cost = &machine->reduce[space];
+const pto_postal_t *pto_cost_at(const pto_reduce_cost_t *cost, int64_t bytes) {
     int at = 0;
     while (at < cost->count - 1 && bytes >= cost->piece[at].below_bytes)
         at++;
     return cost->count > 0 ? &cost->piece[at].postal : NULL;
+}
+
+const pto_postal_t *pto_machine_reduce(const pto_machine_t *machine, pto_space_t space, int64_t bytes) {
+    return pto_cost_at(&machine->reduce[space], bytes);
 }
 
 static const pto_library_table_t *find_table(const pto_machine_t *machine, const char *collective,
@@ -120,6 +123,17 @@ static void free_copies(pto_machine_t *machine) {
     }
 }
 
+static void free_cost(pto_reduce_cost_t *cost) {
+    for (int i = 0; i < PTO_REDUCE_PIECE_MAX; i++)
+        free_postal(&cost->piece[i].postal);
+}
+
+static void free_setup(pto_machine_t *machine) {
+    free_cost(&machine->setup.open);
+    for (int space = 0; space < PTO_SPACE_COUNT; space++)
+        free_cost(&machine->setup.allocate[space]);
+}
+
 void pto_machine_fini(pto_machine_t *machine) {
     free(machine->name);
     free(machine->source);
@@ -129,8 +143,8 @@ void pto_machine_fini(pto_machine_t *machine) {
     free_messages(machine);
     free_copies(machine);
     for (int space = 0; space < PTO_SPACE_COUNT; space++)
-        for (int i = 0; i < PTO_REDUCE_PIECE_MAX; i++)
-            free_postal(&machine->reduce[space].piece[i].postal);
+        free_cost(&machine->reduce[space]);
+    free_setup(machine);
     for (int reach = 0; reach < PTO_REACH_COUNT; reach++)
         free_postal(&machine->peer[reach]);
     pto_library_tables_free(machine->library, machine->library_count);

@@ -103,9 +103,8 @@ static void add_copies(list_t *list, pto_machine_t *machine) {
 }
 
 /* One piece without limits is how a file writes a cost for all sizes; a machine without one could have it. */
-static void add_reduce(list_t *list, const char *space, pto_reduce_cost_t *cost) {
-    char base[BASE_MAX], row[ROW_MAX];
-    snprintf(base, sizeof base, "reduce.%s", space);
+static void add_cost(list_t *list, const char *base, pto_reduce_cost_t *cost) {
+    char row[ROW_MAX];
     if (cost->count <= 1)
         add_postal(list, (place_t){base, ""}, &cost->piece[0].postal);
     for (int i = 0; i < cost->count && cost->count > 1; i++) {
@@ -123,10 +122,18 @@ static void add_spaces(list_t *list, pto_machine_t *machine) {
         snprintf(base, sizeof base, "injection.%s", name);
         add(list, (place_t){base, ""}, "s_per_byte")->param = &machine->injection_s_per_byte[space];
         add(list, (place_t){base, ""}, "s_per_message")->param = &machine->injection_s_per_message[space];
-        add_reduce(list, name, &machine->reduce[space]);
+        snprintf(base, sizeof base, "reduce.%s", name);
+        add_cost(list, base, &machine->reduce[space]);
         snprintf(base, sizeof base, "per_message.%s", name);
         add_pieces(list, base, &machine->per_message[space]);
     }
+}
+
+static void add_setup(list_t *list, pto_machine_t *machine) {
+    add_cost(list, "setup.open", &machine->setup.open);
+    add_cost(list, "setup.allocate.gpu", &machine->setup.allocate[PTO_SPACE_GPU]);
+    add_cost(list, "setup.allocate.cpu", &machine->setup.allocate[PTO_SPACE_CPU]);
+    add(list, (place_t){"setup", ""}, "segment_s")->param = &machine->setup.segment_s;
 }
 
 static void add_powers(list_t *list, pto_machine_t *machine) {
@@ -164,6 +171,7 @@ pto_status_t pto_machine_params(pto_machine_t *machine, pto_machine_param_t **pa
     add_reaches(&list, "peer", machine->peer);
     add_single(&list, machine);
     add_powers(&list, machine);
+    add_setup(&list, machine);
     if (list.failed) {
         free(list.param);
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a machine's parameters");

@@ -512,6 +512,7 @@ static void name_entry(const pto_entry_t *entry, char *key, size_t key_size) {
         snprintf(key, key_size, "reduce.%s.%s", space, leaf);
         return;
     case PTO_TERM_SIGNAL:
+    case PTO_TERM_SETUP:
     case PTO_TERM_COUNT:
         break;
     }

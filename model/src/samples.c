@@ -26,6 +26,9 @@ static const char *const benchmark_names[PTO_BENCHMARK_COUNT] = {
     [PTO_BENCHMARK_SIGNAL_FLAG] = "signal_flag",
     [PTO_BENCHMARK_SIGNAL_EVENT] = "signal_event",
     [PTO_BENCHMARK_KERNEL_LAUNCH] = "kernel_launch",
+    [PTO_BENCHMARK_SETUP_OPEN] = "setup_open",
+    [PTO_BENCHMARK_SETUP_ALLOCATE] = "setup_allocate",
+    [PTO_BENCHMARK_SETUP_SEGMENT] = "setup_segment",
     [PTO_BENCHMARK_OTHER] = "other",
 };
 

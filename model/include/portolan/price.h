@@ -31,7 +31,8 @@ extern "C" {
     X(COPY_BETA, "copy bytes")                                                                               \
     X(REDUCE_ALPHA, "reduction start")                                                                       \
     X(REDUCE_BETA, "reduction bytes")                                                                        \
-    X(SIGNAL, "flag between processes")
+    X(SIGNAL, "flag between processes")                                                                      \
+    X(SETUP, "setup before the first run")
 
 typedef enum {
 #define PTO_TERM_ENUM(name, text) PTO_TERM_##name,

@@ -1,0 +1,27 @@
+/* Reading `setup` of a machine file (docs/formats.md): what is done once, before a plan's first run. */
+#include "setup_read.h"
+
+#include "portolan/machine.h"
+
+#define FIELDS(list) .field = (list), .field_count = sizeof(list) / sizeof *(list)
+#define AT(member) .offset = offsetof(pto_setup_cost_t, member)
+
+static pto_status_t finish_setup(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target) {
+    return pto_settle_param(reader, node, "segment_s_95", &((pto_setup_cost_t *)target)->segment_s);
+}
+
+static const pto_yaml_field_t allocate_fields[] = {
+    {.key = "gpu", .read = pto_read_cost, AT(allocate[PTO_SPACE_GPU])},
+    {.key = "cpu", .read = pto_read_cost, AT(allocate[PTO_SPACE_CPU])},
+};
+static const pto_yaml_table_t allocate_table = {
+    .what = "'allocate'", FIELDS(allocate_fields), .nonempty = true};
+
+static const pto_yaml_field_t setup_fields[] = {
+    {.key = "open", .read = pto_read_cost, AT(open)},
+    {.key = "allocate", .table = &allocate_table},
+    {.key = "segment_s", .read = pto_read_param, AT(segment_s)},
+    {.key = "segment_s_95", .read = pto_read_interval, AT(segment_s)},
+};
+const pto_yaml_table_t pto_setup_table = {
+    .what = "'setup'", FIELDS(setup_fields), .nonempty = true, .finish = finish_setup};
