@@ -124,6 +124,7 @@ merge() {
     local rows=("$BUILD/rows/$1"-*.csv)
     [ -e "${rows[0]}" ] || return
     awk 'FNR == 1 { file++; head = 0 }
+        /^# setup_s=/ { print; next }
         /^#/ { if (file == 1) print; next }
         !head { head = 1; if (file == 1) print; next }
         { print }' "${rows[@]}" >"$OUT/$2"
