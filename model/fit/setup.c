@@ -19,13 +19,10 @@ static int32_t most_procs(const fit_work_t *work, const fit_filter_t *filter) {
 static pto_status_t fit_sized(fit_work_t *work, pto_benchmark_t benchmark, pto_space_t space,
                               const char *name, pto_reduce_cost_t *cost) {
     fit_filter_t filter = {benchmark, space == PTO_SPACE_GPU ? PTO_IN_GPU : PTO_IN_CPU, PTO_AT_COUNT, 0, 0};
-    fit_points_t points;
+    fit_points_t points = {0};
     filter.procs = most_procs(work, &filter);
     pto_status_t status = filter.procs > 0 ? fit_select(work, &filter, &points) : PTO_OK;
-    if (filter.procs == 0 || status != PTO_OK) {
-        return status;
-    }
-    if (points.count > 0) {
+    if (status == PTO_OK && points.count > 0) {
         status = fit_cost(work, name, &points, cost);
     }
     free(points.point);
