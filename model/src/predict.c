@@ -244,9 +244,10 @@ static pto_status_t predict_one(const pto_scenario_t *scenario, const pto_machin
                                             &prediction->energy, &reason) == PTO_OK;
         if (!prediction->has_energy)
             memcpy(prediction->reason, reason.message, sizeof prediction->reason);
+        status = pto_setup(plan, machine, &prediction->setup, err);
     }
     pto_plan_destroy(plan);
-    return PTO_OK;
+    return status;
 }
 
 pto_status_t pto_scenario_strategies(const pto_scenario_t *scenario, const pto_strategy_t ***strategy,
