@@ -19,7 +19,7 @@
 #include "exec_case.h"
 #include "portolan/strategy.h"
 
-enum { RUNS_PER_CASE = 2, CASES_THAT_COVER = 1000 };
+enum { RUNS_PER_CASE = 2, CASES_THAT_COVER = 2000 };
 
 typedef struct {
     int64_t nodes;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The executor and portolan-validate under mpirun on this machine, on the host device.
 # BUILD: where the programs were built (default build). SEED: of the random cases (default: the time).
-# CASES: how many (default 1000). REPEATS: of one plan with random delays (default 1000).
+# CASES: how many (default 2000). REPEATS: of one plan with random delays (default 1000).
 # Exits 77 where there is no mpirun.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -47,20 +47,26 @@ segments() { find /dev/shm -name 'portolan-*' | wc -l; }
 
 seed=${SEED:-$(date +%s)}
 echo "     seed $seed"
-check "${CASES:-1000} random cases on up to 9 processes are right" run 9 "$test_exec" cases "${CASES:-1000}" "$seed"
+check "${CASES:-2000} random cases on up to 9 processes are right" run 9 "$test_exec" cases "${CASES:-2000}" "$seed"
 check "one plan runs ${REPEATS:-1000} times under random delays" run 4 "$test_exec" repeats "${REPEATS:-1000}" "$seed"
+check "and so does one whose kernels signal each other" run 4 "$test_exec" repeats:gas_split "${REPEATS:-1000}" "$seed"
 check "different plans are noticed before data moves" run 2 "$test_exec" different
 check "a process that never runs ends the job" fails_within 30 run 3 "$test_exec" absent
 check "the watchdog names rank and stage" has "portolan: rank .* in stage 'round'.* ending the job" "$work/stderr"
+check "a kernel whose peer never runs ends the job" fails_within 30 run 3 "$test_exec" absent:gas_split
+check "the watchdog names the kernel" has "portolan: rank .* in stage 'launch'.* is in a kernel.* ending the job" \
+    "$work/stderr"
 
-kill_one() {
+kill_one() { # WHAT
     local status=0
-    run 4 bash -c "if [ \"\$OMPI_COMM_WORLD_RANK\" = 1 ]; then (sleep 1; kill -9 \$\$) & fi; exec \"$test_exec\" repeats 1000000000 1" ||
+    run 4 bash -c "if [ \"\$OMPI_COMM_WORLD_RANK\" = 1 ]; then (sleep 1; kill -9 \$\$) & fi; exec \"$test_exec\" $1 1000000000 1" ||
         status=$?
     [ "$status" -ne 0 ] && [ "$status" -ne 124 ]
 }
-check "a killed process ends the job" kill_one
-check "and mpirun says which" has "exited on signal 9" "$work/stderr"
+for what in repeats repeats:gas_split; do
+    check "a killed process ends the job ($what)" kill_one $what
+    check "and mpirun says which" has "exited on signal 9" "$work/stderr"
+done
 check "no shared memory is left over" test "$(segments)" -eq 0
 check "the example runs" run 3 "$example"
 check "the example is right" test "$(grep -c ': 6$' "$work/stdout")" -eq 3
