@@ -142,15 +142,16 @@ $(BUILD)/obj/%.cu.o: %.cu Makefile
 		-gencode arch=compute_$(CUDA_ARCH),code=sm_$(CUDA_ARCH) \
 		-gencode arch=compute_$(CUDA_ARCH),code=compute_$(CUDA_ARCH) -Xcompiler -Wall,-Wextra,-fPIC -c $< -o $@
 
-$(BUILD)/portolan-calibrate: $(call object,$(CALIBRATE_SRC)) $(call cuda_object,calibrate) $(LIB)
+# The executor's device, so that what is measured is what runs plans.
+$(BUILD)/portolan-calibrate: $(call object,$(CALIBRATE_SRC)) $(call cuda_object,calibrate) $(EXEC_LIB) $(LIB)
 	$(call say,LD)
-	$(Q)$(MPICC) $(LINK_FLAGS) $^ $(CUDA_LDLIBS) -lhwloc -ldl $(LDLIBS) -o $@
+	$(Q)$(MPICC) $(LINK_FLAGS) $^ $(CUDA_LDLIBS) -lhwloc -lpthread -lrt -ldl $(LDLIBS) -o $@
 
 $(BUILD)/libportolan-exec.a: $(call object,$(IMPL_SRC) $(PROGRAM_SRC)) $(call cuda_object,impl)
 	$(call say,AR)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-$(BUILD)/portolan-validate: $(call object,$(VALIDATE_SRC) $(METER_SRC) model/tool/options.c) $(EXEC_LIB) $(LIB)
+$(BUILD)/portolan-validate: $(call object,$(VALIDATE_SRC) $(METER_SRC) model/tool/options.c model/tool/option_table.c) $(EXEC_LIB) $(LIB)
 	$(call say,LD)
 	$(Q)$(MPICC) $(LINK_FLAGS) $^ $(CUDA_LDLIBS) -lpthread -lrt -ldl $(LDLIBS) -o $@
 

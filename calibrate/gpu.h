@@ -61,6 +61,36 @@ const char *gpu_close(void *memory);
 const char *gpu_launch_empty(void);
 const char *gpu_reduce(void *target, const void *source, size_t count, gpu_type_t type, gpu_op_t op);
 
+/* target[i * stride] = source[i] for `count` elements of `width` bytes (4, 8 or 16), by as many thread blocks
+ * as told, whatever `count` is; either may be another GPU's memory. When it ends the stores are visible to
+ * all. */
+const char *gpu_move(void *target, const void *source, size_t count, int width, int stride, int blocks);
+
+/* Store the j-th `bytes` of `source` in `target[j]`, in all of them at once. A multiple of 16 bytes. */
+enum { GPU_TARGETS_MAX = 15 };
+const char *gpu_store_all(void *const *target, int target_count, const void *source, size_t bytes,
+                          int blocks);
+
+/* Thread blocks of gpu_move that fill the device. */
+const char *gpu_blocks(int device, int *blocks);
+
+/* What one side of a ping-pong saw. */
+typedef struct {
+    uint64_t elapsed_ns;   /* of all rounds but the first, in which the two find each other */
+    uint32_t failed_round; /* the round in which the other's flag did not come in time; 0: none */
+} gpu_rounds_t;
+
+/* Start a kernel of one thread that raises the flag `others` in another GPU's memory and waits for `own`,
+ * 1 + `rounds` times, from the value `from` on; the one that is `first` begins. It gives up a wait after
+ * `limit_s`. `result` is pinned host memory, filled when the kernel has ended. */
+const char *gpu_ping_pong(uint32_t *own, uint32_t *others, bool first, uint32_t from, int rounds,
+                          double limit_s, gpu_rounds_t *result);
+
+/* A captured graph of one kernel that does nothing. */
+const char *gpu_graph_create(void **graph);
+const char *gpu_graph_destroy(void *graph);
+const char *gpu_graph_launch(void *graph);
+
 const char *gpu_event_create(void **event);
 const char *gpu_event_destroy(void *event);
 const char *gpu_event_record(void *event);

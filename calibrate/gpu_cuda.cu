@@ -1,5 +1,5 @@
 /* The GPU of calibrate, by CUDA's run-time library. */
-#include "gpu.h"
+#include "gpu_cuda.h"
 
 #include <cstdio>
 #include <cstring>
@@ -9,7 +9,7 @@ static_assert(sizeof(cudaIpcMemHandle_t) <= GPU_HANDLE_BYTES, "an IPC handle mus
 
 static cudaStream_t stream_of_device[64];
 
-static const char *text(cudaError_t error) {
+const char *gpu_text(cudaError_t error) {
     if (error == cudaSuccess) {
         return nullptr;
     }
@@ -17,8 +17,7 @@ static const char *text(cudaError_t error) {
     return cudaGetErrorString(error);
 }
 
-/* The stream of the selected device, made at its first use. */
-static cudaError_t stream(cudaStream_t *found) {
+cudaError_t gpu_stream(cudaStream_t *found) {
     int device = 0;
     cudaError_t error = cudaGetDevice(&device);
     if (error != cudaSuccess) {
@@ -41,33 +40,33 @@ const char *gpu_build(void) { return VERSION_TEXT(__CUDACC_VER_MAJOR__, __CUDACC
 
 const char *gpu_count(int *count) {
     *count = 0;
-    const char *error = text(cudaGetDeviceCount(count));
+    const char *error = gpu_text(cudaGetDeviceCount(count));
     if (error == nullptr && *count == 0) {
         return "no GPU is visible";
     }
     return error;
 }
 
-const char *gpu_select(int device) { return text(cudaSetDevice(device)); }
+const char *gpu_select(int device) { return gpu_text(cudaSetDevice(device)); }
 
 const char *gpu_describe(int device, char name[GPU_NAME_MAX], char bus[GPU_BUS_MAX]) {
     cudaDeviceProp properties;
-    const char *error = text(cudaGetDeviceProperties(&properties, device));
+    const char *error = gpu_text(cudaGetDeviceProperties(&properties, device));
     if (error != nullptr) {
         return error;
     }
     snprintf(name, GPU_NAME_MAX, "%s", properties.name);
-    return text(cudaDeviceGetPCIBusId(bus, GPU_BUS_MAX, device));
+    return gpu_text(cudaDeviceGetPCIBusId(bus, GPU_BUS_MAX, device));
 }
 
 const char *gpu_versions(int *driver_cuda, int *runtime_cuda) {
-    const char *error = text(cudaDriverGetVersion(driver_cuda));
-    return error != nullptr ? error : text(cudaRuntimeGetVersion(runtime_cuda));
+    const char *error = gpu_text(cudaDriverGetVersion(driver_cuda));
+    return error != nullptr ? error : gpu_text(cudaRuntimeGetVersion(runtime_cuda));
 }
 
 const char *gpu_can_reach(int device, int peer, bool *can) {
     int answer = 0;
-    const char *error = text(cudaDeviceCanAccessPeer(&answer, device, peer));
+    const char *error = gpu_text(cudaDeviceCanAccessPeer(&answer, device, peer));
     *can = answer != 0;
     return error;
 }
@@ -78,50 +77,52 @@ const char *gpu_reach(int peer) {
         (void)cudaGetLastError();
         return nullptr;
     }
-    return text(error);
+    return gpu_text(error);
 }
 
-const char *gpu_allocate(size_t bytes, void **memory) { return text(cudaMalloc(memory, bytes)); }
-const char *gpu_free(void *memory) { return text(cudaFree(memory)); }
-const char *gpu_pinned_allocate(size_t bytes, void **memory) { return text(cudaMallocHost(memory, bytes)); }
-const char *gpu_pinned_free(void *memory) { return text(cudaFreeHost(memory)); }
+const char *gpu_allocate(size_t bytes, void **memory) { return gpu_text(cudaMalloc(memory, bytes)); }
+const char *gpu_free(void *memory) { return gpu_text(cudaFree(memory)); }
+const char *gpu_pinned_allocate(size_t bytes, void **memory) {
+    return gpu_text(cudaMallocHost(memory, bytes));
+}
+const char *gpu_pinned_free(void *memory) { return gpu_text(cudaFreeHost(memory)); }
 
 const char *gpu_fill(void *memory, int byte, size_t bytes) {
-    const char *error = text(cudaMemset(memory, byte, bytes));
-    return error != nullptr ? error : text(cudaDeviceSynchronize());
+    const char *error = gpu_text(cudaMemset(memory, byte, bytes));
+    return error != nullptr ? error : gpu_text(cudaDeviceSynchronize());
 }
 
 const char *gpu_copy(void *target, const void *source, size_t bytes, gpu_copy_t kind) {
     const cudaMemcpyKind kinds[] = {cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice};
     cudaStream_t on = nullptr;
-    cudaError_t error = stream(&on);
+    cudaError_t error = gpu_stream(&on);
     if (error == cudaSuccess) {
         error = cudaMemcpyAsync(target, source, bytes, kinds[kind], on);
     }
-    return text(error);
+    return gpu_text(error);
 }
 
 const char *gpu_copy_rows(void *target, const void *source, size_t bytes, size_t rows, size_t pitch,
                           gpu_copy_t kind) {
     bool to_device = kind == GPU_H2D;
     cudaStream_t on = nullptr;
-    cudaError_t error = stream(&on);
+    cudaError_t error = gpu_stream(&on);
     if (error == cudaSuccess) {
         error = cudaMemcpy2DAsync(target, to_device ? pitch : bytes, source, to_device ? bytes : pitch, bytes,
                                   rows, to_device ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost, on);
     }
-    return text(error);
+    return gpu_text(error);
 }
 
 const char *gpu_synchronize(void) {
     cudaStream_t on = nullptr;
-    cudaError_t error = stream(&on);
-    return text(error == cudaSuccess ? cudaStreamSynchronize(on) : error);
+    cudaError_t error = gpu_stream(&on);
+    return gpu_text(error == cudaSuccess ? cudaStreamSynchronize(on) : error);
 }
 
 const char *gpu_export(void *memory, gpu_handle_t *handle) {
     cudaIpcMemHandle_t exported;
-    const char *error = text(cudaIpcGetMemHandle(&exported, memory));
+    const char *error = gpu_text(cudaIpcGetMemHandle(&exported, memory));
     if (error == nullptr) {
         memcpy(handle->byte, &exported, sizeof exported);
     }
@@ -131,33 +132,39 @@ const char *gpu_export(void *memory, gpu_handle_t *handle) {
 const char *gpu_open(const gpu_handle_t *handle, void **memory) {
     cudaIpcMemHandle_t exported;
     memcpy(&exported, handle->byte, sizeof exported);
-    return text(cudaIpcOpenMemHandle(memory, exported, cudaIpcMemLazyEnablePeerAccess));
+    return gpu_text(cudaIpcOpenMemHandle(memory, exported, cudaIpcMemLazyEnablePeerAccess));
 }
 
-const char *gpu_close(void *memory) { return text(cudaIpcCloseMemHandle(memory)); }
+const char *gpu_close(void *memory) { return gpu_text(cudaIpcCloseMemHandle(memory)); }
 
 const char *gpu_event_create(void **event) {
     cudaEvent_t made = nullptr;
-    const char *error = text(cudaEventCreateWithFlags(&made, cudaEventDisableTiming));
+    const char *error = gpu_text(cudaEventCreateWithFlags(&made, cudaEventDisableTiming));
     *event = made;
     return error;
 }
 
-const char *gpu_event_destroy(void *event) { return text(cudaEventDestroy(static_cast<cudaEvent_t>(event))); }
+const char *gpu_event_destroy(void *event) {
+    return gpu_text(cudaEventDestroy(static_cast<cudaEvent_t>(event)));
+}
 
 const char *gpu_event_record(void *event) {
     cudaStream_t on = nullptr;
-    cudaError_t error = stream(&on);
-    return text(error == cudaSuccess ? cudaEventRecord(static_cast<cudaEvent_t>(event), on) : error);
+    cudaError_t error = gpu_stream(&on);
+    return gpu_text(error == cudaSuccess ? cudaEventRecord(static_cast<cudaEvent_t>(event), on) : error);
 }
 
 const char *gpu_event_query(void *event, bool *happened) {
     cudaError_t error = cudaEventQuery(static_cast<cudaEvent_t>(event));
     *happened = error == cudaSuccess;
-    return error == cudaErrorNotReady ? nullptr : text(error);
+    return error == cudaErrorNotReady ? nullptr : gpu_text(error);
 }
 
 /* --- kernels ------------------------------------------------------------------------------------------ */
+
+/* In a namespace of their own: the executor's kernels, which this program holds too, have the same names, and
+ * instances of templates of one name would be taken for one. */
+namespace calibrate {
 
 __global__ void nothing() {}
 
@@ -191,6 +198,8 @@ __global__ void combine(T *__restrict__ target, const T *__restrict__ source, si
     }
 }
 
+} /* namespace calibrate */
+
 static cudaError_t blocks_for(size_t count, unsigned *blocks) {
     static int processors = 0;
     if (processors == 0) {
@@ -213,12 +222,13 @@ template <typename T, typename Op>
 static cudaError_t start(void *target, const void *source, size_t count, Op op) {
     cudaStream_t on = nullptr;
     unsigned blocks = 0;
-    cudaError_t error = stream(&on);
+    cudaError_t error = gpu_stream(&on);
     if (error == cudaSuccess) {
         error = blocks_for(count, &blocks);
     }
     if (error == cudaSuccess) {
-        combine<<<blocks, 256, 0, on>>>(static_cast<T *>(target), static_cast<const T *>(source), count, op);
+        calibrate::combine<<<blocks, 256, 0, on>>>(static_cast<T *>(target), static_cast<const T *>(source),
+                                                   count, op);
         error = cudaGetLastError();
     }
     return error;
@@ -228,13 +238,13 @@ template <typename T>
 static cudaError_t start_typed(void *target, const void *source, size_t count, gpu_op_t op) {
     switch (op) {
     case GPU_SUM:
-        return start<T>(target, source, count, sum());
+        return start<T>(target, source, count, calibrate::sum());
     case GPU_PROD:
-        return start<T>(target, source, count, prod());
+        return start<T>(target, source, count, calibrate::prod());
     case GPU_MIN:
-        return start<T>(target, source, count, minimum());
+        return start<T>(target, source, count, calibrate::minimum());
     case GPU_MAX:
-        return start<T>(target, source, count, maximum());
+        return start<T>(target, source, count, calibrate::maximum());
     default:
         return cudaErrorInvalidValue;
     }
@@ -243,24 +253,72 @@ static cudaError_t start_typed(void *target, const void *source, size_t count, g
 const char *gpu_reduce(void *target, const void *source, size_t count, gpu_type_t type, gpu_op_t op) {
     switch (type) {
     case GPU_INT32:
-        return text(start_typed<int>(target, source, count, op));
+        return gpu_text(start_typed<int>(target, source, count, op));
     case GPU_INT64:
-        return text(start_typed<long long>(target, source, count, op));
+        return gpu_text(start_typed<long long>(target, source, count, op));
     case GPU_FLOAT:
-        return text(start_typed<float>(target, source, count, op));
+        return gpu_text(start_typed<float>(target, source, count, op));
     case GPU_DOUBLE:
-        return text(start_typed<double>(target, source, count, op));
+        return gpu_text(start_typed<double>(target, source, count, op));
     default:
-        return text(cudaErrorInvalidValue);
+        return gpu_text(cudaErrorInvalidValue);
     }
+}
+
+/* --- graphs ------------------------------------------------------------------------------------------- */
+
+static cudaError_t instantiate(cudaGraphExec_t *made, cudaGraph_t graph) {
+#if CUDART_VERSION >= 12000
+    return cudaGraphInstantiate(made, graph, 0);
+#else
+    return cudaGraphInstantiate(made, graph, nullptr, nullptr, 0);
+#endif
+}
+
+/* A capture that was begun is ended, whatever came between: else the stream would be of no more use. */
+const char *gpu_graph_create(void **graph) {
+    cudaStream_t on = nullptr;
+    cudaGraph_t captured = nullptr;
+    cudaGraphExec_t made = nullptr;
+    cudaError_t error = gpu_stream(&on);
+    if (error == cudaSuccess) {
+        error = cudaStreamBeginCapture(on, cudaStreamCaptureModeThreadLocal);
+    }
+    if (error != cudaSuccess) {
+        return gpu_text(error);
+    }
+    calibrate::nothing<<<1, 1, 0, on>>>();
+    cudaError_t launched = cudaGetLastError();
+    error = cudaStreamEndCapture(on, &captured);
+    if (error == cudaSuccess) {
+        error = launched;
+    }
+    if (error == cudaSuccess) {
+        error = instantiate(&made, captured);
+    }
+    if (captured != nullptr) {
+        (void)cudaGraphDestroy(captured);
+    }
+    *graph = made;
+    return gpu_text(error);
+}
+
+const char *gpu_graph_destroy(void *graph) {
+    return gpu_text(cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(graph)));
+}
+
+const char *gpu_graph_launch(void *graph) {
+    cudaStream_t on = nullptr;
+    cudaError_t error = gpu_stream(&on);
+    return gpu_text(error == cudaSuccess ? cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph), on) : error);
 }
 
 const char *gpu_launch_empty(void) {
     cudaStream_t on = nullptr;
-    cudaError_t error = stream(&on);
+    cudaError_t error = gpu_stream(&on);
     if (error == cudaSuccess) {
-        nothing<<<1, 1, 0, on>>>();
+        calibrate::nothing<<<1, 1, 0, on>>>();
         error = cudaGetLastError();
     }
-    return text(error);
+    return gpu_text(error);
 }

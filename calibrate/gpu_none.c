@@ -120,6 +120,59 @@ const char *gpu_reduce(void *target, const void *source, size_t count, gpu_type_
     return reason;
 }
 
+const char *gpu_move(void *target, const void *source, size_t count, int width, int stride, int blocks) {
+    (void)target;
+    (void)source;
+    (void)count;
+    (void)width;
+    (void)stride;
+    (void)blocks;
+    return reason;
+}
+
+const char *gpu_store_all(void *const *target, int target_count, const void *source, size_t bytes,
+                          int blocks) {
+    (void)target;
+    (void)target_count;
+    (void)source;
+    (void)bytes;
+    (void)blocks;
+    return reason;
+}
+
+const char *gpu_blocks(int device, int *blocks) {
+    (void)device;
+    (void)blocks;
+    return reason;
+}
+
+const char *gpu_ping_pong(uint32_t *own, uint32_t *others, bool first, uint32_t from, int rounds,
+                          double limit_s, gpu_rounds_t *result) {
+    (void)own;
+    (void)others;
+    (void)first;
+    (void)from;
+    (void)rounds;
+    (void)limit_s;
+    (void)result;
+    return reason;
+}
+
+const char *gpu_graph_create(void **graph) {
+    (void)graph;
+    return reason;
+}
+
+const char *gpu_graph_destroy(void *graph) {
+    (void)graph;
+    return reason;
+}
+
+const char *gpu_graph_launch(void *graph) {
+    (void)graph;
+    return reason;
+}
+
 const char *gpu_event_create(void **event) {
     (void)event;
     return reason;

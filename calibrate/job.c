@@ -63,6 +63,7 @@ static void describe_devices(job_t *job, const topology_t *topology) {
             }
         }
     }
+    GPU_DO(gpu_blocks(0, &job->gpu_blocks));
     int driver = 0;
     int runtime = 0;
     GPU_DO(gpu_versions(&driver, &runtime));

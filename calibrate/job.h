@@ -33,6 +33,7 @@ typedef struct {
     int device_count;
     int device_socket[JOB_DEVICE_MAX];
     bool reach[JOB_DEVICE_MAX][JOB_DEVICE_MAX]; /* peer access between devices */
+    int gpu_blocks;                             /* thread blocks that fill a device */
     bool bound_here; /* calibrate bound processes to their GPUs' sockets, because nobody else had */
     bool cuda_aware;
     char no_gpu[JOB_TEXT_MAX]; /* why no GPU benchmark can run; empty where they can */

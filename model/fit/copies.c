@@ -24,11 +24,6 @@ static pto_status_t fit_filtered(fit_work_t *work, const char *name, const fit_f
     return status;
 }
 
-static const pto_sample_level_t place_of_reach[PTO_REACH_COUNT] = {
-    [PTO_REACH_ON_SOCKET] = PTO_AT_ON_SOCKET,
-    [PTO_REACH_OFF_SOCKET] = PTO_AT_OFF_SOCKET,
-};
-
 pto_status_t fit_copies(fit_work_t *work) {
     static const struct {
         pto_benchmark_t benchmark;
@@ -42,12 +37,12 @@ pto_status_t fit_copies(fit_work_t *work) {
     for (int reach = 0; status == PTO_OK && reach < PTO_REACH_COUNT; reach++) {
         const char *reach_name = pto_reach_name((pto_reach_t)reach);
         for (size_t k = 0; status == PTO_OK && k < sizeof kinds / sizeof *kinds; k++) {
-            fit_filter_t filter = {kinds[k].benchmark, PTO_IN_COUNT, place_of_reach[reach], 1, 0};
+            fit_filter_t filter = {kinds[k].benchmark, PTO_IN_COUNT, fit_place_of_reach[reach], 1, 0};
             snprintf(name, sizeof name, "copies.%s.%s", pto_copy_kind_name(kinds[k].kind), reach_name);
             status = fit_filtered(work, name, &filter, &machine->copies[kinds[k].kind][reach]);
         }
         if (status == PTO_OK) {
-            fit_filter_t filter = {PTO_BENCHMARK_MEMCPY_PEER, PTO_IN_COUNT, place_of_reach[reach], 1, 0};
+            fit_filter_t filter = {PTO_BENCHMARK_MEMCPY_PEER, PTO_IN_COUNT, fit_place_of_reach[reach], 1, 0};
             snprintf(name, sizeof name, "peer.%s", reach_name);
             status = fit_filtered(work, name, &filter, &machine->peer[reach]);
         }
@@ -236,12 +231,21 @@ static pto_status_t fit_time(fit_work_t *work, pto_benchmark_t benchmark, const 
 
 pto_status_t fit_times(fit_work_t *work) {
     pto_machine_t *machine = &work->fit->machine;
-    pto_status_t status = fit_time(work, PTO_BENCHMARK_SIGNAL_FLAG, "signals.flag_s", &machine->signal_s);
-    if (status == PTO_OK) {
-        status = fit_time(work, PTO_BENCHMARK_SIGNAL_EVENT, "signals.event_s", &machine->event_s);
-    }
-    if (status == PTO_OK) {
-        status = fit_time(work, PTO_BENCHMARK_KERNEL_LAUNCH, "launch.kernel_s", &machine->kernel_launch_s);
+    const struct {
+        pto_benchmark_t benchmark;
+        const char *name;
+        pto_param_t *param;
+    } times[] = {
+        {PTO_BENCHMARK_SIGNAL_FLAG, "signals.flag_s", &machine->signal_s},
+        {PTO_BENCHMARK_SIGNAL_EVENT, "signals.event_s", &machine->event_s},
+        {PTO_BENCHMARK_SIGNAL_DEVICE, "signals.device_s", &machine->device_signal_s},
+        {PTO_BENCHMARK_KERNEL_LAUNCH, "launch.kernel_s", &machine->kernel_launch_s},
+        {PTO_BENCHMARK_GRAPH_LAUNCH, "launch.graph_s", &machine->graph_launch_s},
+        {PTO_BENCHMARK_KERNEL_QUEUED, "launch.queued_s", &machine->queued_launch_s},
+    };
+    pto_status_t status = PTO_OK;
+    for (size_t i = 0; status == PTO_OK && i < sizeof times / sizeof *times; i++) {
+        status = fit_time(work, times[i].benchmark, times[i].name, times[i].param);
     }
     return status;
 }

@@ -12,9 +12,6 @@
 #include "fit_internal.h"
 #include "text_file.h"
 
-/* A line that misses the middle of its samples by more than this says nothing. */
-static const double useless_residual = 0.5;
-
 /* A size that is further off than this is worth one too. */
 static const double missed_ratio = 1.25;
 
@@ -154,7 +151,7 @@ pto_status_t fit_postal_entry(fit_work_t *work, const char *name, const fit_poin
     if (status != PTO_OK) {
         return status;
     }
-    if (line.residual > useless_residual && !work->options->minima) {
+    if (line.residual > fit_useless_residual && !work->options->minima) {
         snprintf(why, sizeof why, "useless samples: half of them lie more than %.0f percent off any line",
                  100 * line.residual);
         return fit_give_up(work, name, why);
@@ -260,6 +257,12 @@ static pto_status_t fit_all(fit_work_t *work) {
     }
     for (int space = 0; status == PTO_OK && space < PTO_SPACE_COUNT; space++) {
         status = fit_reduce(work, (pto_space_t)space);
+        if (status == PTO_OK) {
+            status = fit_further(work, (pto_space_t)space);
+        }
+    }
+    if (status == PTO_OK) {
+        status = fit_remote(work);
     }
     if (status == PTO_OK) {
         status = fit_times(work);

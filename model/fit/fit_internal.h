@@ -9,6 +9,15 @@
 /* FIT_PIECE_MAX: of anything that has pieces. */
 enum { FIT_COLUMN_MAX = 4, FIT_PIECE_MAX = PTO_REDUCE_PIECE_MAX };
 
+/* The column `level` of copies and kernels by reach. */
+static const pto_sample_level_t fit_place_of_reach[PTO_REACH_COUNT] = {
+    [PTO_REACH_ON_SOCKET] = PTO_AT_ON_SOCKET,
+    [PTO_REACH_OFF_SOCKET] = PTO_AT_OFF_SOCKET,
+};
+
+/* A line that misses the middle of its samples by more than this says nothing. */
+static const double fit_useless_residual = 0.5;
+
 /* A residual above this is worth a remark in the machine file. */
 static const double fit_doubtful_residual = 0.15;
 
@@ -109,6 +118,8 @@ pto_status_t fit_copies(fit_work_t *work);
 pto_status_t fit_shared_copies(fit_work_t *work);
 pto_status_t fit_per_message(fit_work_t *work, pto_space_t space);
 pto_status_t fit_reduce(fit_work_t *work, pto_space_t space);
+pto_status_t fit_further(fit_work_t *work, pto_space_t space);
+pto_status_t fit_remote(fit_work_t *work);
 pto_status_t fit_times(fit_work_t *work);
 
 /* A new entry, zeroed but for its name, at the end; NULL where memory is out (the error is set). */

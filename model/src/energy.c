@@ -21,6 +21,7 @@ static pto_power_t gpu_power(const pto_term_t *term) {
     case PTO_TERM_REMOTE_BETA:
     case PTO_TERM_REMOTE_ALL:
     case PTO_TERM_DEVICE_SIGNAL:
+    case PTO_TERM_REDUCE_FURTHER:
         return PTO_POWER_GPU_KERNEL;
     case PTO_TERM_MESSAGE_ALPHA:
     case PTO_TERM_GAP_ALPHA:

@@ -65,12 +65,28 @@ const pto_postal_t *pto_machine_copy(const pto_machine_t *machine, pto_copy_kind
     return known ? &machine->pageable[kind] : &machine->copies[kind][PTO_REACH_ON_SOCKET];
 }
 
-const pto_postal_t *pto_machine_reduce(const pto_machine_t *machine, pto_space_t space, int64_t bytes) {
-    const pto_reduce_cost_t *cost = &machine->reduce[space];
+static const pto_reduce_piece_t *reduce_piece_for(const pto_reduce_cost_t *cost, int64_t bytes) {
     int at = 0;
     while (at < cost->count - 1 && bytes >= cost->piece[at].below_bytes)
         at++;
-    return cost->count > 0 ? &cost->piece[at].postal : NULL;
+    return cost->count > 0 ? &cost->piece[at] : NULL;
+}
+
+const pto_postal_t *pto_machine_reduce(const pto_machine_t *machine, pto_space_t space, int64_t bytes) {
+    const pto_reduce_piece_t *piece = reduce_piece_for(&machine->reduce[space], bytes);
+    return piece ? &piece->postal : NULL;
+}
+
+const pto_param_t *pto_machine_further(const pto_machine_t *machine, pto_space_t space, int64_t bytes) {
+    const pto_reduce_piece_t *piece = reduce_piece_for(&machine->reduce[space], bytes);
+    return piece && pto_param_known(&piece->further_s_per_byte) ? &piece->further_s_per_byte : NULL;
+}
+
+const pto_postal_t *pto_machine_remote(const pto_machine_t *machine, pto_remote_t remote, pto_reach_t reach) {
+    const pto_postal_t *postal = &machine->remote[remote][reach];
+    if (!pto_postal_known(postal))
+        postal = &machine->remote[remote][PTO_REACH_ON_SOCKET];
+    return pto_postal_known(postal) ? postal : NULL;
 }
 
 static const pto_library_table_t *find_table(const pto_machine_t *machine, const char *collective,
@@ -138,6 +154,9 @@ void pto_machine_fini(pto_machine_t *machine) {
             free_postal(&machine->reduce[space].piece[i].postal);
     for (int reach = 0; reach < PTO_REACH_COUNT; reach++)
         free_postal(&machine->peer[reach]);
+    for (int remote = 0; remote < PTO_REMOTE_COUNT; remote++)
+        for (int reach = 0; reach < PTO_REACH_COUNT; reach++)
+            free_postal(&machine->remote[remote][reach]);
     pto_library_tables_free(machine->library, machine->library_count);
     memset(machine, 0, sizeof *machine);
 }

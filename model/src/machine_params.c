@@ -106,11 +106,12 @@ static void add_copies(list_t *list, pto_machine_t *machine) {
 static void add_reduce(list_t *list, const char *space, pto_reduce_cost_t *cost) {
     char base[BASE_MAX], row[ROW_MAX];
     snprintf(base, sizeof base, "reduce.%s", space);
-    if (cost->count <= 1)
-        add_postal(list, (place_t){base, ""}, &cost->piece[0].postal);
-    for (int i = 0; i < cost->count && cost->count > 1; i++) {
-        snprintf(row, sizeof row, "from_%lld", (long long)cost->piece[i].from_bytes);
+    for (int i = 0; i == 0 || i < cost->count; i++) {
+        row[0] = '\0';
+        if (cost->count > 1)
+            snprintf(row, sizeof row, "from_%lld", (long long)cost->piece[i].from_bytes);
         add_postal(list, (place_t){base, row}, &cost->piece[i].postal);
+        add(list, (place_t){base, row}, "further_s_per_byte")->param = &cost->piece[i].further_s_per_byte;
         if (i + 1 < cost->count)
             add(list, (place_t){base, row}, "below_bytes")->number = &cost->piece[i].below_bytes;
     }
@@ -129,6 +130,15 @@ static void add_spaces(list_t *list, pto_machine_t *machine) {
     }
 }
 
+static void add_remote(list_t *list, pto_machine_t *machine) {
+    char base[BASE_MAX];
+    for (int remote = 0; remote < PTO_REMOTE_COUNT; remote++) {
+        snprintf(base, sizeof base, "remote.%s", pto_remote_name((pto_remote_t)remote));
+        add_reaches(list, base, machine->remote[remote]);
+    }
+    add(list, (place_t){"remote", ""}, "all_s_per_byte")->param = &machine->remote_all_s_per_byte;
+}
+
 static void add_powers(list_t *list, pto_machine_t *machine) {
     for (int power = 0; power < PTO_POWER_COUNT; power++)
         add(list, (place_t){"energy", ""}, pto_power_key((pto_power_t)power))->param =
@@ -144,7 +154,10 @@ static void add_single(list_t *list, pto_machine_t *machine) {
         {"network", "contention", &machine->contention},
         {"signals", "flag_s", &machine->signal_s},
         {"signals", "event_s", &machine->event_s},
+        {"signals", "device_s", &machine->device_signal_s},
         {"launch", "kernel_s", &machine->kernel_launch_s},
+        {"launch", "graph_s", &machine->graph_launch_s},
+        {"launch", "queued_s", &machine->queued_launch_s},
         {"memory", "gpu_bytes", &machine->gpu_memory_bytes},
         {"memory", "host_bytes", &machine->host_memory_bytes},
     };
@@ -162,6 +175,7 @@ pto_status_t pto_machine_params(pto_machine_t *machine, pto_machine_param_t **pa
     add_spaces(&list, machine);
     add_copies(&list, machine);
     add_reaches(&list, "peer", machine->peer);
+    add_remote(&list, machine);
     add_single(&list, machine);
     add_powers(&list, machine);
     if (list.failed) {

@@ -8,6 +8,8 @@
 
 #include "energy_read.h"
 #include "library_rules.h"
+#include "postal_read.h"
+#include "remote_read.h"
 #include "text_file.h"
 #include "yaml_read.h"
 #include "yaml_tree.h"
@@ -15,50 +17,6 @@
 enum { FILE_BYTES_MAX = 4 << 20, SHARED_COPIES_MAX = 256, WORD_MAX = 24 };
 
 #define FIELDS(list) .field = (list), .field_count = sizeof(list) / sizeof *(list)
-
-/* --- the postal model, alone and in rows ---------------------------------------------------------------- */
-
-#define POSTAL_FIELDS(base)                                                                                  \
-    {.key = "alpha_s",                                                                                       \
-     .read = pto_read_param,                                                                                 \
-     .offset = (base) + offsetof(pto_postal_t, alpha_s),                                                     \
-     .required = true},                                                                                      \
-        {.key = "beta_s_per_byte",                                                                           \
-         .read = pto_read_param,                                                                             \
-         .offset = (base) + offsetof(pto_postal_t, beta_s_per_byte),                                         \
-         .required = true},                                                                                  \
-        {.key = "alpha_s_95",                                                                                \
-         .read = pto_read_interval,                                                                          \
-         .offset = (base) + offsetof(pto_postal_t, alpha_s)},                                                \
-        {.key = "beta_s_per_byte_95",                                                                        \
-         .read = pto_read_interval,                                                                          \
-         .offset = (base) + offsetof(pto_postal_t, beta_s_per_byte)},                                        \
-        {.key = "samples",                                                                                   \
-         .read = pto_read_count,                                                                             \
-         .offset = (base) + offsetof(pto_postal_t, sample_count),                                            \
-         .argument = 1},                                                                                     \
-        {.key = "residual", .read = pto_read_number, .offset = (base) + offsetof(pto_postal_t, residual)}, { \
-        .key = "flagged", .read = pto_read_text, .offset = (base) + offsetof(pto_postal_t, flagged)          \
-    }
-
-static pto_status_t settle_postal(const pto_reader_t *reader, const pto_yaml_node_t *node,
-                                  pto_postal_t *postal) {
-    if (postal->alpha_s.value <= 0 && postal->beta_s_per_byte.value <= 0)
-        return pto_read_fail(reader, node, PTO_ERR_RANGE,
-                             "alpha_s and beta_s_per_byte are both 0: nothing is free");
-    pto_status_t status = pto_settle_param(reader, node, "alpha_s_95", &postal->alpha_s);
-    if (status != PTO_OK)
-        return status;
-    return pto_settle_param(reader, node, "beta_s_per_byte_95", &postal->beta_s_per_byte);
-}
-
-static pto_status_t finish_postal(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target) {
-    return settle_postal(reader, node, target);
-}
-
-static const pto_yaml_field_t postal_fields[] = {POSTAL_FIELDS(0)};
-static const pto_yaml_table_t postal_table = {
-    .what = "a cost", FIELDS(postal_fields), .finish = finish_postal};
 
 /* --- messages ------------------------------------------------------------------------------------------- */
 
@@ -75,7 +33,7 @@ static pto_status_t read_protocol(const pto_reader_t *reader, const pto_yaml_nod
 }
 
 static pto_status_t finish_piece(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target) {
-    return settle_postal(reader, node, &((pto_piece_t *)target)->postal);
+    return pto_settle_postal(reader, node, &((pto_piece_t *)target)->postal);
 }
 
 static const pto_yaml_field_t piece_fields[] = {
@@ -186,13 +144,6 @@ static const pto_yaml_table_t message_table = {
 
 /* --- copies --------------------------------------------------------------------------------------------- */
 
-static const pto_yaml_field_t reach_fields[] = {
-    {.key = "on_socket", .table = &postal_table, .offset = sizeof(pto_postal_t) * PTO_REACH_ON_SOCKET},
-    {.key = "off_socket", .table = &postal_table, .offset = sizeof(pto_postal_t) * PTO_REACH_OFF_SOCKET},
-};
-static const pto_yaml_table_t reach_table = {
-    .what = "copies by reach", FIELDS(reach_fields), .nonempty = true};
-
 typedef struct {
     int64_t procs;
     bool strided;
@@ -205,7 +156,7 @@ static pto_status_t finish_shared(const pto_reader_t *reader, const pto_yaml_nod
     if (row->procs > INT_MAX)
         return pto_read_fail(reader, pto_yaml_find(node, "procs"), PTO_ERR_RANGE, "procs: at most %d",
                              INT_MAX);
-    return settle_postal(reader, node, &row->postal);
+    return pto_settle_postal(reader, node, &row->postal);
 }
 
 static const pto_yaml_field_t shared_row_fields[] = {
@@ -302,14 +253,14 @@ static const pto_yaml_field_t shared_fields[] = {
 static const pto_yaml_table_t shared_table = {.what = "'shared'", FIELDS(shared_fields), .nonempty = true};
 
 static const pto_yaml_field_t pageable_fields[] = {
-    {.key = "h2d", .table = &postal_table, .offset = offsetof(pto_machine_t, pageable[PTO_COPY_H2D])},
-    {.key = "d2h", .table = &postal_table, .offset = offsetof(pto_machine_t, pageable[PTO_COPY_D2H])},
+    {.key = "h2d", .table = &pto_postal_table, .offset = offsetof(pto_machine_t, pageable[PTO_COPY_H2D])},
+    {.key = "d2h", .table = &pto_postal_table, .offset = offsetof(pto_machine_t, pageable[PTO_COPY_D2H])},
 };
 static const pto_yaml_table_t pageable_table = {
     .what = "'pageable'", FIELDS(pageable_fields), .nonempty = true};
 
 #define COPY_FIELD(name, kind)                                                                               \
-    { .key = (name), .table = &reach_table, .offset = offsetof(pto_machine_t, copies[kind]) }
+    { .key = (name), .table = &pto_reach_table, .offset = offsetof(pto_machine_t, copies[kind]) }
 
 static const pto_yaml_field_t copy_fields[] = {
     COPY_FIELD("h2d", PTO_COPY_H2D),           COPY_FIELD("d2h", PTO_COPY_D2H),
@@ -439,19 +390,38 @@ static const pto_yaml_field_t injection_space_fields[] = {
 static const pto_yaml_table_t injection_space_table = {
     .what = "'injection'", FIELDS(injection_space_fields), .nonempty = true};
 
-static pto_status_t finish_reduce_row(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target) {
-    return settle_postal(reader, node, &((pto_reduce_piece_t *)target)->postal);
+static pto_status_t finish_reduce(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target) {
+    pto_reduce_piece_t *piece = target;
+    pto_status_t status = pto_settle_postal(reader, node, &piece->postal);
+    if (status != PTO_OK)
+        return status;
+    return pto_settle_param(reader, node, "further_s_per_byte_95", &piece->further_s_per_byte);
 }
+
+#define REDUCE_FIELDS                                                                                        \
+    POSTAL_FIELDS(offsetof(pto_reduce_piece_t, postal)),                                                     \
+        {.key = "further_s_per_byte",                                                                        \
+         .read = pto_read_param,                                                                             \
+         .offset = offsetof(pto_reduce_piece_t, further_s_per_byte),                                         \
+         .argument = 1},                                                                                     \
+    {                                                                                                        \
+        .key = "further_s_per_byte_95", .read = pto_read_interval,                                           \
+        .offset = offsetof(pto_reduce_piece_t, further_s_per_byte)                                           \
+    }
+
+static const pto_yaml_field_t reduce_cost_fields[] = {REDUCE_FIELDS};
+static const pto_yaml_table_t reduce_cost_table = {
+    .what = "a cost", FIELDS(reduce_cost_fields), .finish = finish_reduce};
 
 static const pto_yaml_field_t reduce_row_fields[] = {
     {.key = "below_bytes",
      .read = pto_read_bytes,
      .offset = offsetof(pto_reduce_piece_t, below_bytes),
      .argument = 1},
-    POSTAL_FIELDS(offsetof(pto_reduce_piece_t, postal)),
+    REDUCE_FIELDS,
 };
 static const pto_yaml_table_t reduce_row_table = {
-    .what = "a row of reductions", FIELDS(reduce_row_fields), .finish = finish_reduce_row};
+    .what = "a row of reductions", FIELDS(reduce_row_fields), .finish = finish_reduce};
 
 static pto_status_t read_reduce_row(const pto_reader_t *reader, const pto_yaml_node_t *node,
                                     pto_reduce_cost_t *cost) {
@@ -475,7 +445,7 @@ static pto_status_t read_reduce(const pto_reader_t *reader, const pto_yaml_node_
     if (node->kind == PTO_YAML_MAPPING) {
         cost->count = 1;
         cost->piece[0].below_bytes = INT64_MAX;
-        return pto_read_mapping(reader, node, &postal_table, &cost->piece[0].postal);
+        return pto_read_mapping(reader, node, &reduce_cost_table, &cost->piece[0]);
     }
     pto_status_t status = pto_read_expect(reader, node, PTO_YAML_LIST, "a cost or a list of rows");
     if (status == PTO_OK && node->child_count < 1)
@@ -501,7 +471,10 @@ static const pto_yaml_table_t per_message_table = {
 static pto_status_t finish_signals(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target) {
     pto_machine_t *machine = target;
     pto_status_t status = pto_settle_param(reader, node, "flag_s_95", &machine->signal_s);
-    return status != PTO_OK ? status : pto_settle_param(reader, node, "event_s_95", &machine->event_s);
+    if (status == PTO_OK)
+        status = pto_settle_param(reader, node, "event_s_95", &machine->event_s);
+    return status != PTO_OK ? status
+                            : pto_settle_param(reader, node, "device_s_95", &machine->device_signal_s);
 }
 
 static const pto_yaml_field_t signal_fields[] = {
@@ -509,20 +482,31 @@ static const pto_yaml_field_t signal_fields[] = {
     {.key = "flag_s_95", .read = pto_read_interval, AT(signal_s)},
     {.key = "event_s", .read = pto_read_param, AT(event_s)},
     {.key = "event_s_95", .read = pto_read_interval, AT(event_s)},
+    {.key = "device_s", .read = pto_read_param, AT(device_signal_s)},
+    {.key = "device_s_95", .read = pto_read_interval, AT(device_signal_s)},
 };
 static const pto_yaml_table_t signal_table = {
     .what = "'signals'", FIELDS(signal_fields), .nonempty = true, .finish = finish_signals};
 
 static pto_status_t finish_launch(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target) {
-    return pto_settle_param(reader, node, "kernel_s_95", &((pto_machine_t *)target)->kernel_launch_s);
+    pto_machine_t *machine = target;
+    pto_status_t status = pto_settle_param(reader, node, "kernel_s_95", &machine->kernel_launch_s);
+    if (status == PTO_OK)
+        status = pto_settle_param(reader, node, "graph_s_95", &machine->graph_launch_s);
+    return status != PTO_OK ? status
+                            : pto_settle_param(reader, node, "queued_s_95", &machine->queued_launch_s);
 }
 
 static const pto_yaml_field_t launch_fields[] = {
-    {.key = "kernel_s", .read = pto_read_param, AT(kernel_launch_s), .required = true},
+    {.key = "kernel_s", .read = pto_read_param, AT(kernel_launch_s)},
     {.key = "kernel_s_95", .read = pto_read_interval, AT(kernel_launch_s)},
+    {.key = "graph_s", .read = pto_read_param, AT(graph_launch_s)},
+    {.key = "graph_s_95", .read = pto_read_interval, AT(graph_launch_s)},
+    {.key = "queued_s", .read = pto_read_param, AT(queued_launch_s)},
+    {.key = "queued_s_95", .read = pto_read_interval, AT(queued_launch_s)},
 };
 static const pto_yaml_table_t launch_table = {
-    .what = "'launch'", FIELDS(launch_fields), .finish = finish_launch};
+    .what = "'launch'", FIELDS(launch_fields), .nonempty = true, .finish = finish_launch};
 
 static pto_status_t finish_network(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target) {
     return pto_settle_param(reader, node, "contention_95", &((pto_machine_t *)target)->contention);
@@ -551,7 +535,8 @@ static const pto_yaml_field_t machine_fields[] = {
     {.key = "per_message", .table = &per_message_table},
     {.key = "copies", .table = &copy_table},
     {.key = "reduce", .table = &reduce_table},
-    {.key = "peer", .table = &reach_table, AT(peer)},
+    {.key = "peer", .table = &pto_reach_table, AT(peer)},
+    {.key = "remote", .table = &pto_remote_table},
     {.key = "signals", .table = &signal_table},
     {.key = "launch", .table = &launch_table},
     {.key = "memory", .table = &memory_table},

@@ -282,7 +282,35 @@ static void put_reduce(writer_t *writer, const pto_machine_t *machine) {
             put(writer, cost->count == 1 ? "{" : "    - {");
             put_below(writer, cost->piece[i].below_bytes);
             put_postal(writer, &cost->piece[i].postal);
+            if (pto_param_known(&cost->piece[i].further_s_per_byte)) {
+                put(writer, ", ");
+                put_param(writer, "further_s_per_byte", &cost->piece[i].further_s_per_byte);
+            }
             put(writer, "}\n");
+        }
+    }
+}
+
+static void put_remote(writer_t *writer, const pto_machine_t *machine) {
+    const pto_param_t *all = &machine->remote_all_s_per_byte;
+    bool heading = false;
+    for (int remote = 0; remote < PTO_REMOTE_COUNT; remote++) {
+        const pto_postal_t *postal = machine->remote[remote];
+        if (pto_postal_known(&postal[PTO_REACH_ON_SOCKET]) ||
+            pto_postal_known(&postal[PTO_REACH_OFF_SOCKET])) {
+            char line[PLACE_MAX];
+            put_heading(writer, &heading, "\nremote:\n");
+            snprintf(line, sizeof line, "  %s:\n", pto_remote_name((pto_remote_t)remote));
+            put_reaches(writer, postal, line, "    ");
+        }
+    }
+    if (pto_param_known(all)) {
+        char low[NUMBER_MAX];
+        char high[NUMBER_MAX];
+        put_heading(writer, &heading, "\nremote:\n");
+        putf(writer, "  all_s_per_byte: %s\n", number(all->value, low));
+        if (all->has_interval) {
+            putf(writer, "  all_s_per_byte_95: [%s, %s]\n", number(all->low, low), number(all->high, high));
         }
     }
 }
@@ -323,14 +351,18 @@ static void put_params(writer_t *writer, const char *opening, const named_param_
 
 static void put_rest(writer_t *writer, const pto_machine_t *machine) {
     const named_param_t signals[] = {{"flag_s", &machine->signal_s, false},
-                                     {"event_s", &machine->event_s, false}};
-    const named_param_t launch[] = {{"kernel_s", &machine->kernel_launch_s, false}};
+                                     {"event_s", &machine->event_s, false},
+                                     {"device_s", &machine->device_signal_s, false}};
+    const named_param_t launch[] = {{"kernel_s", &machine->kernel_launch_s, false},
+                                    {"graph_s", &machine->graph_launch_s, false},
+                                    {"queued_s", &machine->queued_launch_s, false}};
     const named_param_t memory[] = {{"gpu_bytes", &machine->gpu_memory_bytes, true},
                                     {"host_bytes", &machine->host_memory_bytes, true}};
     put_reduce(writer, machine);
     put_reaches(writer, machine->peer, "\npeer:\n", "  ");
-    put_params(writer, "\nsignals: {", signals, 2);
-    put_params(writer, "\nlaunch: {", launch, 1);
+    put_remote(writer, machine);
+    put_params(writer, "\nsignals: {", signals, 3);
+    put_params(writer, "\nlaunch: {", launch, 3);
     put_params(writer, "\nmemory: {", memory, 2);
 }
 

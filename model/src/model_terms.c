@@ -48,12 +48,30 @@ static void drop_peer(pto_machine_t *machine) {
         drop_postal(&machine->peer[reach]);
 }
 
+static void drop_further(pto_machine_t *machine) {
+    for (int space = 0; space < PTO_SPACE_COUNT; space++)
+        for (int i = 0; i < PTO_REDUCE_PIECE_MAX; i++)
+            machine->reduce[space].piece[i].further_s_per_byte = (pto_param_t){0};
+}
+
+static void drop_remote(pto_machine_t *machine) {
+    for (int remote = 0; remote < PTO_REMOTE_COUNT; remote++)
+        for (int reach = 0; reach < PTO_REACH_COUNT; reach++)
+            drop_postal(&machine->remote[remote][reach]);
+    machine->remote_all_s_per_byte = (pto_param_t){0};
+}
+
 static void drop_signals(pto_machine_t *machine) {
     machine->signal_s = (pto_param_t){0};
     machine->event_s = (pto_param_t){0};
+    machine->device_signal_s = (pto_param_t){0};
 }
 
-static void drop_launch(pto_machine_t *machine) { machine->kernel_launch_s = (pto_param_t){0}; }
+static void drop_launch(pto_machine_t *machine) {
+    machine->kernel_launch_s = (pto_param_t){0};
+    machine->graph_launch_s = (pto_param_t){0};
+    machine->queued_launch_s = (pto_param_t){0};
+}
 
 static void drop_library(pto_machine_t *machine) {
     pto_library_tables_free(machine->library, machine->library_count);
@@ -86,9 +104,11 @@ static const pto_model_term_t terms[] = {
     {"network", "contention of several nodes for one receiver", drop_network},
     {"per_message", "what further messages in flight cost a process", drop_per_message},
     {"reduce", "combining two buffers", drop_reduce},
+    {"reduce.further", "what further inputs of one reduction cost, with 'reduce'", drop_further},
     {"peer", "copies from GPU to GPU of a node", drop_peer},
-    {"signals", "flags between processes and events of a GPU", drop_signals},
-    {"launch", "starting a kernel", drop_launch},
+    {"remote", "kernels that load from and store to another GPU's memory", drop_remote},
+    {"signals", "flags between processes, events of a GPU, flags between kernels", drop_signals},
+    {"launch", "starting a kernel, a graph, a kernel behind others", drop_launch},
     {"library", "the MPI library's own choice of algorithms", drop_library},
 };
 

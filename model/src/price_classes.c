@@ -271,9 +271,13 @@ static void peer_classes(const pricing_t *pricing, const pto_step_t *step, int c
 
 /* --- stages ------------------------------------------------------------------------------------------- */
 
-static int64_t reduced_bytes(const pricing_t *pricing, const pto_step_t *step, int64_t k, int64_t core) {
-    int64_t bytes = slice_bytes(pricing, &step->source, k, core, 0, 0);
-    return step->fresh ? bytes - slice_bytes(pricing, &step->target, k, core, 0, 0) : bytes;
+static pto_reduction_t reduction_of(const pricing_t *pricing, const pto_step_t *step, int64_t k,
+                                    int64_t core) {
+    pto_reduction_t reduction = {slice_bytes(pricing, &step->target, k, core, 0, 0),
+                                 slice_bytes(pricing, &step->source, k, core, 0, 0)};
+    if (step->fresh)
+        reduction.bytes -= reduction.input_bytes;
+    return reduction;
 }
 
 static pto_ledger_t *raised_at(const pricing_t *pricing, int flag, int64_t class) {
@@ -337,7 +341,7 @@ static pto_status_t price_class(pricing_t *pricing, const pto_stage_t *stage, in
             else
                 pto_charge_reduce(&other, pricing->machine,
                                   pto_plan_buffer(pricing->plan, step->target.buffer)->space,
-                                  reduced_bytes(pricing, step, k, core));
+                                  reduction_of(pricing, step, k, core));
             break;
         case PTO_STEP_SIGNAL:
             raise_flag(pricing, step, at_place ? &action : NULL, mine);

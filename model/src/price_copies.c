@@ -122,24 +122,25 @@ pto_status_t pto_copies_charge(const pto_plan_t *plan, const pto_machine_t *mach
     return status;
 }
 
-static void reduce_one(const pto_plan_t *plan, const pto_machine_t *machine, const pto_action_t *action,
-                       pto_charge_t *charge) {
+void pto_reduction_charge_one(const pto_plan_t *plan, const pto_machine_t *machine,
+                              const pto_action_t *action, pto_charge_t *charge) {
     const pto_step_t *step = action->step;
-    int64_t bytes = pto_slice_bytes(plan, &step->source, action);
+    pto_reduction_t reduction = {pto_slice_bytes(plan, &step->target, action),
+                                 pto_slice_bytes(plan, &step->source, action)};
     if (step->fresh)
-        bytes -= pto_slice_bytes(plan, &step->target, action);
+        reduction.bytes -= reduction.input_bytes;
     if (step->in_kernel)
-        pto_charge_kernel_bytes(charge, machine, bytes);
+        pto_charge_kernel_reduce(charge, machine, reduction);
     else
-        pto_charge_reduce(charge, machine, pto_plan_buffer(plan, step->target.buffer)->space, bytes);
+        pto_charge_reduce(charge, machine, pto_plan_buffer(plan, step->target.buffer)->space, reduction);
 }
 
 void pto_reduction_charge(const pto_plan_t *plan, const pto_machine_t *machine, pto_action_t *action,
                           pto_charge_t *charge) {
     if (action->step->peers.kind == PTO_PEERS_NONE)
-        reduce_one(plan, machine, action, charge);
+        pto_reduction_charge_one(plan, machine, action, charge);
     int64_t peers = pto_step_peer_count(plan, action);
     for (int64_t j = 0; j < peers; j++)
         if (pto_step_peer(plan, j, action))
-            reduce_one(plan, machine, action, charge);
+            pto_reduction_charge_one(plan, machine, action, charge);
 }

@@ -28,7 +28,7 @@ pto_status_t pto_copies_charge(const pto_plan_t *plan, const pto_machine_t *mach
                                pto_copies_t *engine, pto_ledger_t *mine, pto_charge_t *charge, bool *queued,
                                pto_error_t *err);
 
-/* Charge a reduction by its bytes, for each of its peers where it has any: k inputs are k - 1 times two. */
+/* Charge a reduction by its bytes, for each of its peers where it has any. */
 void pto_reduction_charge(const pto_plan_t *plan, const pto_machine_t *machine, pto_action_t *action,
                           pto_charge_t *charge);
 
@@ -46,6 +46,10 @@ pto_kernel_copy_t pto_kernel_copy(const pto_plan_t *plan, pto_action_t *action);
 pto_status_t pto_kernel_copy_charge(const pto_plan_t *plan, const pto_machine_t *machine,
                                     pto_action_t *action, const pto_copies_t *engine, pto_charge_t *charge,
                                     pto_error_t *err);
+
+/* Charge the reduction of one action, as it stands. */
+void pto_reduction_charge_one(const pto_plan_t *plan, const pto_machine_t *machine,
+                              const pto_action_t *action, pto_charge_t *charge);
 
 /* Whether a step's copies stand in their GPU's queue, so that they end one after another. */
 bool pto_step_queues(const pto_plan_t *plan, const pto_machine_t *machine, const pto_step_t *step);

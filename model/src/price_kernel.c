@@ -25,16 +25,16 @@ void pto_charge_device_signal(pto_charge_t *charge, const pto_machine_t *machine
 /* The longer of what one pair of GPUs takes and what the busiest link takes for all. */
 pto_status_t pto_charge_remote(pto_charge_t *charge, const pto_machine_t *machine, pto_remote_access_t access,
                                pto_error_t *err) {
-    const pto_postal_t *postal = &machine->remote[access.how][access.reach];
+    const pto_postal_t *postal = pto_machine_remote(machine, access.how, access.reach);
     const pto_param_t *all = &machine->remote_all_s_per_byte;
     if (access.most_bytes == 0)
         return PTO_OK;
-    if (!pto_postal_known(postal))
-        postal = &machine->remote[access.how][access.reach = PTO_REACH_ON_SOCKET];
-    if (!pto_postal_known(postal))
+    if (!postal)
         return pto_error_set_at(err, PTO_ERR_NOT_APPLICABLE, machine->path, 0, 0,
                                 "machine %s has no remote.%s.on_socket, which the plan needs", machine->name,
                                 pto_remote_name(access.how));
+    if (postal == &machine->remote[access.how][PTO_REACH_ON_SOCKET])
+        access.reach = PTO_REACH_ON_SOCKET;
     bool all_known = pto_param_known(all);
     double pair_bytes = (double)(all_known ? access.most_bytes : access.link_bytes);
     bool by_link =
@@ -57,6 +57,12 @@ void pto_charge_kernel_bytes(pto_charge_t *charge, const pto_machine_t *machine,
             (pto_entry_t){.kind = PTO_TERM_REDUCE_BETA, .where = {PTO_SPACE_GPU}, .count = (double)bytes});
 }
 
+void pto_charge_kernel_reduce(pto_charge_t *charge, const pto_machine_t *machine, pto_reduction_t reduction) {
+    pto_reduction_parts_t parts = pto_reduction_parts(machine, PTO_SPACE_GPU, reduction);
+    pto_charge_kernel_bytes(charge, machine, parts.bytes);
+    pto_charge_further(charge, PTO_SPACE_GPU, parts);
+}
+
 /* --- steps ---------------------------------------------------------------------------------------------- */
 
 static pto_reach_t reach_of(const pto_plan_t *plan, int64_t rank, int64_t other) {
@@ -73,6 +79,8 @@ static void see_peer(const pto_plan_t *plan, const pto_action_t *action, pto_ker
     int64_t bytes = pto_slice_bytes(plan, &step->source, action);
     int64_t source = pto_slice_holder(plan, &step->source, action);
     int64_t target = pto_slice_holder(plan, &step->target, action);
+    if (bytes == 0)
+        return;
     if (source / cores == target / cores) {
         copy->local_bytes += bytes;
         return;

@@ -2,16 +2,8 @@
  * sum for one stage of one actor, and the record of the addends along the longest path. */
 #include "price_ledger.h"
 
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define TERM_TEXT(name, text) text,
-static const char *const term_text[PTO_TERM_COUNT] = {PTO_TERM_TABLE(TERM_TEXT)};
-#undef TERM_TEXT
-
-const char *pto_term_text(pto_term_kind_t kind) { return term_text[kind]; }
 
 /* --- one stage of one actor --------------------------------------------------------------------------- */
 
@@ -234,10 +226,34 @@ double pto_copy_hold_s(const pto_machine_t *machine, pto_queued_copy_t copy) {
     return second.other_s > alone.other_s ? second.other_s - alone.other_s : 0;
 }
 
-void pto_charge_reduce(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space, int64_t bytes) {
-    if (bytes > 0)
-        charge_postal(charge, pto_machine_reduce(machine, space, bytes), PTO_TERM_REDUCE_ALPHA, (int)space, 0,
-                      (double)bytes);
+pto_reduction_parts_t pto_reduction_parts(const pto_machine_t *machine, pto_space_t space,
+                                          pto_reduction_t reduction) {
+    int64_t further_bytes = reduction.bytes - reduction.input_bytes;
+    const pto_param_t *further =
+        further_bytes > 0 ? pto_machine_further(machine, space, reduction.input_bytes) : NULL;
+    if (!further)
+        return (pto_reduction_parts_t){.bytes = reduction.bytes};
+    return (pto_reduction_parts_t){reduction.input_bytes, further_bytes, further};
+}
+
+void pto_charge_further(pto_charge_t *charge, pto_space_t space, pto_reduction_parts_t parts) {
+    if (!parts.further)
+        return;
+    charge->other_s += (double)parts.further_bytes * parts.further->value;
+    pto_charge_enter(charge, (pto_entry_t){.kind = PTO_TERM_REDUCE_FURTHER,
+                                           .param = parts.further,
+                                           .where = {(int)space, PTO_REACH_ON_SOCKET, 0},
+                                           .count = (double)parts.further_bytes});
+}
+
+void pto_charge_reduce(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,
+                       pto_reduction_t reduction) {
+    if (reduction.bytes <= 0)
+        return;
+    pto_reduction_parts_t parts = pto_reduction_parts(machine, space, reduction);
+    charge_postal(charge, pto_machine_reduce(machine, space, parts.bytes), PTO_TERM_REDUCE_ALPHA, (int)space,
+                  0, (double)parts.bytes);
+    pto_charge_further(charge, space, parts);
 }
 
 void pto_charge_signal(pto_charge_t *charge, const pto_machine_t *machine) {
@@ -447,165 +463,4 @@ bool pto_copy_queue_leave(pto_copy_queue_t *queue, int64_t who, const pto_ledger
     }
     queue->held[queue->count++] = (pto_held_copy_t){who, mine->seconds + queue->hold_s};
     return pto_ledger_follow(&queue->last, mine, explain);
-}
-
-/* --- reporting ---------------------------------------------------------------------------------------- */
-
-static const char *leaf_name(pto_term_kind_t kind) {
-    bool alpha = kind == PTO_TERM_MESSAGE_ALPHA || kind == PTO_TERM_GAP_ALPHA ||
-                 kind == PTO_TERM_COPY_ALPHA || kind == PTO_TERM_REDUCE_ALPHA ||
-                 kind == PTO_TERM_REMOTE_ALPHA;
-    return alpha ? "alpha_s" : "beta_s_per_byte";
-}
-
-static void name_shared_copy(const pto_entry_t *entry, char *key, size_t key_size) {
-    bool strided = entry->where[2] >= PTO_COPY_STRIDED;
-    int end =
-        snprintf(key, key_size, "copies.shared.%s.%d%s", pto_copy_kind_name((pto_copy_kind_t)entry->where[0]),
-                 entry->where[2] - (strided ? PTO_COPY_STRIDED : 0), strided ? ".strided" : "");
-    if (entry->where[1] >= PTO_REACH_COUNT)
-        end += snprintf(key + end, key_size - (size_t)end, ".from_%d", entry->where[1] - PTO_REACH_COUNT);
-    snprintf(key + end, key_size - (size_t)end, ".%s", leaf_name(entry->kind));
-}
-
-static void name_copy(const pto_entry_t *entry, char *key, size_t key_size) {
-    const char *kind = pto_copy_kind_name((pto_copy_kind_t)entry->where[0]);
-    const char *leaf = leaf_name(entry->kind);
-    if (entry->where[2] == PTO_COPY_PEER)
-        snprintf(key, key_size, "peer.%s.%s", pto_reach_name((pto_reach_t)entry->where[1]), leaf);
-    else if (entry->where[2] == PTO_COPY_PAGEABLE)
-        snprintf(key, key_size, "copies.pageable.%s.%s", kind, leaf);
-    else if (entry->where[2] == PTO_COPY_UNSHARED)
-        snprintf(key, key_size, "copies.shared.%s", kind);
-    else if (entry->where[2] > 0)
-        name_shared_copy(entry, key, key_size);
-    else
-        snprintf(key, key_size, "copies.%s.%s.%s", kind, pto_reach_name((pto_reach_t)entry->where[1]), leaf);
-}
-
-static void name_entry(const pto_entry_t *entry, char *key, size_t key_size) {
-    const char *space = pto_space_name((pto_space_t)entry->where[0]);
-    const char *protocol = pto_protocol_name((pto_protocol_t)entry->where[2]);
-    const char *leaf = leaf_name(entry->kind);
-    switch (entry->kind) {
-    case PTO_TERM_MESSAGE_ALPHA:
-    case PTO_TERM_MESSAGE_BETA:
-        snprintf(key, key_size, "messages.%s.%s.%s.%s", space, pto_level_name((pto_level_t)entry->where[1]),
-                 protocol, leaf);
-        return;
-    case PTO_TERM_GAP_ALPHA:
-    case PTO_TERM_GAP_BETA:
-        snprintf(key, key_size, "per_message.%s.%s.%s", space, protocol, leaf);
-        return;
-    case PTO_TERM_INJECTION:
-        snprintf(key, key_size, "injection.%s.s_per_byte", space);
-        return;
-    case PTO_TERM_INJECTION_RATE:
-        snprintf(key, key_size, "injection.%s.s_per_message", space);
-        return;
-    case PTO_TERM_CONTENTION:
-        snprintf(key, key_size, "network.contention");
-        return;
-    case PTO_TERM_COPY_ALPHA:
-    case PTO_TERM_COPY_BETA:
-        name_copy(entry, key, key_size);
-        return;
-    case PTO_TERM_REDUCE_ALPHA:
-    case PTO_TERM_REDUCE_BETA:
-        snprintf(key, key_size, "reduce.%s.%s", space, leaf);
-        return;
-    case PTO_TERM_LAUNCH:
-        snprintf(key, key_size, "launch.kernel_s");
-        return;
-    case PTO_TERM_REMOTE_ALPHA:
-    case PTO_TERM_REMOTE_BETA:
-        snprintf(key, key_size, "remote.%s.%s.%s", pto_remote_name((pto_remote_t)entry->where[0]),
-                 pto_reach_name((pto_reach_t)entry->where[1]), leaf);
-        return;
-    case PTO_TERM_REMOTE_ALL:
-        snprintf(key, key_size, "remote.all_s_per_byte");
-        return;
-    case PTO_TERM_DEVICE_SIGNAL:
-        snprintf(key, key_size, "signals.device_s");
-        return;
-    case PTO_TERM_SIGNAL:
-    case PTO_TERM_COUNT:
-        break;
-    }
-    snprintf(key, key_size, "signals.flag_s");
-}
-
-void pto_explanation_fini(pto_explanation_t *explanation) {
-    free(explanation->term);
-    *explanation = (pto_explanation_t){0};
-}
-
-static pto_space_t space_of(const pto_entry_t *entry) {
-    if (entry->kind >= PTO_TERM_LAUNCH)
-        return PTO_SPACE_GPU;
-    if (entry->kind == PTO_TERM_COPY_ALPHA || entry->kind == PTO_TERM_COPY_BETA)
-        return entry->where[0] == PTO_COPY_H2H ? PTO_SPACE_CPU : PTO_SPACE_GPU;
-    return (pto_space_t)entry->where[0];
-}
-
-static pto_status_t explain(const pto_ledger_t *ledger, pto_explanation_t *explanation, pto_error_t *err) {
-    if (explanation->capacity < ledger->entry_count) {
-        pto_term_t *grown = realloc(explanation->term, (size_t)ledger->entry_count * sizeof *grown);
-        if (!grown)
-            return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for an explanation");
-        explanation->term = grown;
-        explanation->capacity = ledger->entry_count;
-    }
-    explanation->count = ledger->entry_count;
-    for (int i = 0; i < ledger->entry_count; i++) {
-        const pto_entry_t *entry = &ledger->entry[i];
-        pto_term_t *term = &explanation->term[i];
-        *term = (pto_term_t){
-            .stage = entry->stage, .kind = entry->kind, .param = entry->param, .count = entry->count};
-        term->space = space_of(entry);
-        term->seconds = entry->param ? entry->count * entry->param->value : 0;
-        name_entry(entry, term->key, sizeof term->key);
-    }
-    return PTO_OK;
-}
-
-/* Each parameter's interval, times how often it is used, summed in quadrature: parameters count as
- * independent, the uses of one parameter as one. */
-static void carry_intervals(const pto_ledger_t *ledger, pto_price_t *price) {
-    double below = 0;
-    double above = 0;
-    for (int i = 0; i < ledger->entry_count; i++) {
-        const pto_param_t *param = ledger->entry[i].param;
-        if (!param || !param->has_interval)
-            continue;
-        double count = 0;
-        bool seen = false;
-        for (int j = 0; j < ledger->entry_count; j++)
-            if (ledger->entry[j].param == param) {
-                seen = seen || j < i;
-                count += ledger->entry[j].count;
-            }
-        if (seen)
-            continue;
-        price->has_interval = true;
-        below += pow(count * (param->value - param->low), 2);
-        above += pow(count * (param->high - param->value), 2);
-    }
-    price->low_s = price->seconds - sqrt(below);
-    price->high_s = price->seconds + sqrt(above);
-}
-
-pto_status_t pto_ledger_report(const pto_ledger_t *slowest, pto_price_t *price,
-                               pto_explanation_t *explanation, pto_error_t *err) {
-    if (!isfinite(slowest->seconds))
-        return pto_error_set(err, PTO_ERR_RANGE, "the price is not a finite number of seconds");
-    pto_price_t made = {.seconds = slowest->seconds, .low_s = slowest->seconds, .high_s = slowest->seconds};
-    if (explanation) {
-        carry_intervals(slowest, &made);
-        pto_status_t status = explain(slowest, explanation, err);
-        if (status != PTO_OK)
-            return status;
-    }
-    *price = made;
-    return PTO_OK;
 }

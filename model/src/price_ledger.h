@@ -92,8 +92,25 @@ pto_status_t pto_charge_peer_copy(pto_charge_t *charge, const pto_machine_t *mac
  */
 void pto_charge_unshared(pto_charge_t *charge, pto_copy_kind_t kind);
 
-/* `bytes` of one input for two inputs, more of them for more. */
-void pto_charge_reduce(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space, int64_t bytes);
+/* One pass over two or more inputs of `input_bytes` each: `bytes` is once that for each input but one. */
+typedef struct {
+    int64_t input_bytes;
+    int64_t bytes;
+} pto_reduction_t;
+
+/* One start, the cost of two inputs, and what the machine says of further ones, else k - 1 times two. */
+void pto_charge_reduce(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,
+                       pto_reduction_t reduction);
+/* The bytes that it takes as two inputs, and of the others those that have a cost of their own. */
+typedef struct {
+    int64_t bytes;
+    int64_t further_bytes;
+    const pto_param_t *further;
+} pto_reduction_parts_t;
+pto_reduction_parts_t pto_reduction_parts(const pto_machine_t *machine, pto_space_t space,
+                                          pto_reduction_t reduction);
+void pto_charge_further(pto_charge_t *charge, pto_space_t space, pto_reduction_parts_t parts);
+
 void pto_charge_signal(pto_charge_t *charge, const pto_machine_t *machine);
 
 /* --- price_kernel.c: what a kernel does ------------------------------------------------------------------
@@ -114,8 +131,8 @@ typedef struct {
 pto_status_t pto_charge_remote(pto_charge_t *charge, const pto_machine_t *machine, pto_remote_access_t access,
                                pto_error_t *err);
 
-/* `bytes` that a kernel combines with others in its GPU's memory, or copies there: without a start of its
- * own. */
+/* A reduction, or a copy of `bytes`, in the memory of a kernel's own GPU: without a start. */
+void pto_charge_kernel_reduce(pto_charge_t *charge, const pto_machine_t *machine, pto_reduction_t reduction);
 void pto_charge_kernel_bytes(pto_charge_t *charge, const pto_machine_t *machine, int64_t bytes);
 
 /* Note an addend, where an explanation is wanted. */

@@ -26,6 +26,18 @@ static const char *const benchmark_names[PTO_BENCHMARK_COUNT] = {
     [PTO_BENCHMARK_SIGNAL_FLAG] = "signal_flag",
     [PTO_BENCHMARK_SIGNAL_EVENT] = "signal_event",
     [PTO_BENCHMARK_KERNEL_LAUNCH] = "kernel_launch",
+    [PTO_BENCHMARK_REDUCE_MANY] = "reduce_many",
+    [PTO_BENCHMARK_REMOTE_LOAD_4] = "remote_load_4",
+    [PTO_BENCHMARK_REMOTE_LOAD_8] = "remote_load_8",
+    [PTO_BENCHMARK_REMOTE_LOAD_16] = "remote_load_16",
+    [PTO_BENCHMARK_REMOTE_STORE_4] = "remote_store_4",
+    [PTO_BENCHMARK_REMOTE_STORE_8] = "remote_store_8",
+    [PTO_BENCHMARK_REMOTE_STORE_16] = "remote_store_16",
+    [PTO_BENCHMARK_REMOTE_STORE_STRIDED] = "remote_store_strided",
+    [PTO_BENCHMARK_REMOTE_STORE_ALL] = "remote_store_all",
+    [PTO_BENCHMARK_SIGNAL_DEVICE] = "signal_device",
+    [PTO_BENCHMARK_GRAPH_LAUNCH] = "graph_launch",
+    [PTO_BENCHMARK_KERNEL_QUEUED] = "kernel_queued",
     [PTO_BENCHMARK_OTHER] = "other",
 };
 

@@ -96,10 +96,7 @@ static bool begin_local(pto_sim_t *sim, uint32_t rank, pto_action_t *action) {
             pto_engine_join(sim, action, bytes);
         return bytes > 0;
     case PTO_STEP_REDUCE:
-        bytes = pto_slice_bytes(sim->plan, &step->source, action);
-        if (step->fresh)
-            bytes -= pto_slice_bytes(sim->plan, &step->target, action);
-        return spend(sim, rank, pto_sim_reduce_s(sim, step, bytes));
+        return spend(sim, rank, pto_sim_reduce_s(sim, action));
     case PTO_STEP_SIGNAL:
         raise_flags(sim, action);
         return false;

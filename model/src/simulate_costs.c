@@ -1,6 +1,6 @@
 /* What one message, copy, reduction or wait costs: asked of the functions that price asks, so that a new term
  * of the model reaches both. */
-#include "price_ledger.h"
+#include "price_copies.h"
 #include "simulate_internal.h"
 
 pto_status_t pto_sim_message_cost(const pto_sim_t *sim, const pto_proc_t *proc, const pto_side_t *side,
@@ -85,14 +85,10 @@ double pto_sim_copy_hold_s(const pto_sim_t *sim, const pto_proc_t *proc) {
     return pto_copy_hold_s(sim->machine, queued_copy(proc));
 }
 
-double pto_sim_reduce_s(const pto_sim_t *sim, const pto_step_t *step, int64_t bytes) {
+double pto_sim_reduce_s(const pto_sim_t *sim, const pto_action_t *action) {
     pto_charge_t charge;
     pto_charge_begin(&charge, "", false);
-    if (step->in_kernel)
-        pto_charge_kernel_bytes(&charge, sim->machine, bytes);
-    else
-        pto_charge_reduce(&charge, sim->machine, pto_plan_buffer(sim->plan, step->target.buffer)->space,
-                          bytes);
+    pto_reduction_charge_one(sim->plan, sim->machine, action, &charge);
     return charge.other_s;
 }
 

@@ -272,7 +272,7 @@ double pto_sim_copy_s(pto_sim_t *sim, const pto_proc_t *proc, int64_t engine_byt
 bool pto_sim_copy_is_queued(const pto_sim_t *sim, pto_copy_kind_t kind, bool pageable);
 double pto_sim_copy_hold_s(const pto_sim_t *sim, const pto_proc_t *proc);
 double pto_sim_queued_copy_s(const pto_sim_t *sim, const pto_proc_t *proc, int64_t waiting);
-double pto_sim_reduce_s(const pto_sim_t *sim, const pto_step_t *step, int64_t bytes);
+double pto_sim_reduce_s(const pto_sim_t *sim, const pto_action_t *action);
 /* What a kernel copies within its GPU's memory. */
 double pto_sim_kernel_bytes_s(const pto_sim_t *sim, int64_t bytes);
 double pto_sim_launch_s(const pto_sim_t *sim);

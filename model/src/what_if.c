@@ -262,6 +262,20 @@ static pto_status_t check_rows(const change_t *change, const pto_machine_param_t
                          param->key);
 }
 
+/* Whether a key names a number that a factor finds. */
+static bool any_known(const pto_machine_param_t *param, int count, const char *key) {
+    for (int i = 0; i < count; i++)
+        if (names(&param[i], key) && param[i].param && pto_param_known(param[i].param))
+            return true;
+    return false;
+}
+
+/* A factor passes over rows that lack a number (reduce.gpu.further_s_per_byte) where another has it. */
+static bool is_meant(const change_t *change, const pto_machine_param_t *param, bool some_known) {
+    bool lacks = param->param && !pto_param_known(param->param);
+    return names(param, change->key) && !(change->relative && some_known && lacks);
+}
+
 static pto_status_t change_machine(change_t *change, pto_machine_t *machine, pto_error_t *err) {
     pto_machine_param_t *param = NULL;
     int count = 0;
@@ -269,9 +283,10 @@ static pto_status_t change_machine(change_t *change, pto_machine_t *machine, pto
     if (status != PTO_OK)
         return status;
     resolve(machine, change->key);
+    bool some_known = any_known(param, count, change->key);
     int first = count, rows = 0;
     for (int i = count - 1; i >= 0; i--)
-        if (names(&param[i], change->key)) {
+        if (is_meant(change, &param[i], some_known)) {
             first = i;
             rows++;
         }
@@ -284,11 +299,11 @@ static pto_status_t change_machine(change_t *change, pto_machine_t *machine, pto
     }
     for (int i = first; i < count && status == PTO_OK; i++) {
         double value; /* all are looked at before the first is changed */
-        if (names(&param[i], change->key) && param[i].param)
+        if (is_meant(change, &param[i], some_known) && param[i].param)
             status = new_value(change, param[i].param, &value, err);
     }
     for (int i = first; i < count && status == PTO_OK; i++)
-        if (names(&param[i], change->key))
+        if (is_meant(change, &param[i], some_known))
             status = change_param(change, machine, &param[i], err);
     free(param);
     if (status != PTO_OK)

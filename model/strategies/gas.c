@@ -38,9 +38,20 @@ int pto_gas_gathered(pto_builder_t *builder, const pto_exchange_t *who, int like
     return pto_build_buffer(builder, buffer);
 }
 
+/* In two stages, since price goes through a stage process by process: in one, the first would wait for
+ * nothing. */
+static void build_barrier(pto_builder_t *builder, const char *name, const pto_exchange_t *who) {
+    pto_step_t signal = pto_gas_all(PTO_STEP_SIGNAL, who), wait = pto_gas_all(PTO_STEP_WAIT, who);
+    signal.flag = wait.flag = pto_build_flag(builder, name);
+    pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
+    pto_build_step(builder, signal);
+    pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
+    pto_build_step(builder, wait);
+}
+
 void pto_gas_flag(pto_builder_t *builder, const char *name, const pto_exchange_t *who, pto_gas_flag_t which) {
     if (which == PTO_GAS_ALL_TO_ALL)
-        pto_inside_flag(builder, name, pto_gas_all(PTO_STEP_SIGNAL, who), pto_gas_all(PTO_STEP_WAIT, who));
+        build_barrier(builder, name, who);
     else if (which == PTO_GAS_ROOT_TO_OTHERS)
         pto_inside_flag(builder, name, pto_inside_root(PTO_STEP_SIGNAL, who),
                         pto_inside_others(PTO_STEP_WAIT, who));

@@ -138,10 +138,55 @@ void pto_print_energy_note(FILE *stream, const pto_predictions_t *predictions) {
         fputs("# energy     of the GPUs alone: the machine file has no energy.cpu\n", stream);
 }
 
+/* A reason without the strategy's name at its beginning, so that strategies can share it. */
+static const char *shared_reason(const pto_predictions_t *predictions, int64_t point, int strategy) {
+    const char *name = predictions->strategy[strategy]->name;
+    const char *reason = pto_prediction_at(predictions, point, strategy)->reason;
+    size_t length = strlen(name);
+    return strncmp(reason, name, length) == 0 && reason[length] == ' ' ? reason + length + 1 : reason;
+}
+
+/* Why a strategy that nobody asked for applies at no point; NULL where it does at some, where the reasons
+ * differ or where the scenario names its strategies. */
+static const char *reason_to_hide(const pto_predictions_t *predictions, int strategy) {
+    const char *hidden = NULL;
+    for (int64_t point = 0; point < predictions->point_count; point++) {
+        pto_cost_t cost;
+        if (predictions->scenario->strategy_count > 0 ||
+            pto_prediction_cost(pto_prediction_at(predictions, point, strategy), predictions->by, &cost))
+            return NULL;
+        const char *reason = shared_reason(predictions, point, strategy);
+        if (hidden && strcmp(reason, hidden) != 0)
+            return NULL;
+        hidden = reason;
+    }
+    return hidden;
+}
+
+/* Strategies that are hidden for the same reason share a line. */
+static void print_hidden(FILE *stream, const pto_predictions_t *predictions) {
+    for (int i = 0; i < predictions->strategy_count; i++) {
+        const char *reason = reason_to_hide(predictions, i), *other = NULL;
+        int first = 0;
+        while (reason && first < i &&
+               !((other = reason_to_hide(predictions, first)) && strcmp(other, reason) == 0))
+            first++;
+        if (!reason || first < i)
+            continue;
+        fprintf(stream, "# without a column: %s", predictions->strategy[i]->name);
+        for (int j = i + 1; j < predictions->strategy_count; j++)
+            if ((other = reason_to_hide(predictions, j)) && strcmp(other, reason) == 0)
+                fprintf(stream, ", %s", predictions->strategy[j]->name);
+        fprintf(stream, ": %s\n", reason);
+    }
+}
+
 void pto_print_footer(FILE *stream, const pto_predictions_t *predictions) {
     pto_print_energy_note(stream, predictions);
     for (int i = 0; i < predictions->strategy_count; i++)
-        print_reasons(stream, predictions, i);
+        if (!reason_to_hide(predictions, i))
+            print_reasons(stream, predictions, i);
+    print_hidden(stream, predictions);
     print_unpriced(stream, predictions);
 }
 
@@ -169,7 +214,8 @@ void pto_print_table(FILE *stream, const char *command, const pto_predictions_t 
     pto_print_header(stream, command, predictions);
     fprintf(stream, "# %-10s", pto_sweep_heading(predictions->sweep));
     for (int i = 0; i < predictions->strategy_count; i++)
-        fprintf(stream, " %14s", predictions->strategy[i]->name);
+        if (!reason_to_hide(predictions, i))
+            fprintf(stream, " %14s", predictions->strategy[i]->name);
     fputs(energy ? "   Cheapest (energies in mJ)\n" : "   Cheapest (times in us)\n", stream);
     for (int64_t point = 0; point < predictions->point_count; point++) {
         fprintf(stream, "%-12lld", (long long)predictions->point[point]);
@@ -177,7 +223,7 @@ void pto_print_table(FILE *stream, const char *command, const pto_predictions_t 
             pto_cost_t cost;
             if (pto_prediction_cost(pto_prediction_at(predictions, point, i), predictions->by, &cost))
                 fprintf(stream, " %14.2f", cost.value * (energy ? 1e3 : 1e6));
-            else
+            else if (!reason_to_hide(predictions, i))
                 fprintf(stream, " %14s", "-");
         }
         int winner = winner_at(predictions, point);

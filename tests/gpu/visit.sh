@@ -276,7 +276,7 @@ part_energy() {
 
 part_calibrate() {
     local tcp=ping_pong,injection,multi_message,copies,signals
-    step 130 on_host 4 samples-x4.csv --budget "$BUDGET" --machine "$NAME-x4"
+    step 165 on_host 4 samples-x4.csv --budget "$BUDGET" --machine "$NAME-x4"
     step 110 on_cluster 8gbit samples-2x2-8gbit.csv --only $tcp --budget "$BUDGET" --machine "$NAME-2x2-tcp-8gbit"
     step 110 on_cluster 16gbit samples-2x2-16gbit.csv --only $tcp --budget "$BUDGET" --machine "$NAME-2x2-tcp-16gbit"
     step 45 on_host 32 samples-x4-shared.csv --only memcpy_shared --budget $((2 * BUDGET)) --machine "$NAME-x4"

@@ -52,8 +52,8 @@ rows() { awk -F, -v name="$2" '$1 == name { n++ } END { print n + 0 }' "$1"; }
 
 # --- command line
 
-for name in ping_pong memcpy memcpy_shared memcpy_peer injection multi_message reduce signal_flag \
-    kernel_launch event; do
+for name in ping_pong memcpy memcpy_shared memcpy_peer remote remote_all injection multi_message reduce reduce_many \
+    signal_flag signal_device kernel_launch kernel_queued graph_launch event; do
     check "--list names $name" has "^$name " <("$calibrate" --list)
 done
 check "--help exits 0" exits 0 "$calibrate" --help
@@ -103,6 +103,11 @@ check "--progress draws a bar" has "ping_pong  *\[.*points, at most" <(
 )
 if ! command -v nvidia-smi >/dev/null; then
     check "no GPU: copies are skipped with a reason" has "^# skipped_memcpy=." <(run 1 --only copies)
+    check "no GPU: a run of kernels alone ends well" run 2 --only remote,reduce_many,signal_device,kernel_queued,graph_launch \
+        --out "$work/kernels.csv"
+    for name in remote remote_store_all reduce_many signal_device kernel_queued graph_launch; do
+        check "no GPU: $name is skipped with a reason" has "^# skipped_$name=." "$work/kernels.csv"
+    done
 fi
 
 # --- two sockets, as hwloc is told

@@ -12,7 +12,14 @@ static inline pto_machine_t completed(const pto_machine_t *known) {
     machine.peer[PTO_REACH_OFF_SOCKET].alpha_s.value *= 1.5;
     machine.copies[PTO_COPY_D2D][PTO_REACH_ON_SOCKET] = copy;
     machine.copies[PTO_COPY_D2D][PTO_REACH_ON_SOCKET].beta_s_per_byte.value /= 10;
-    machine.reduce[PTO_SPACE_GPU] = (pto_reduce_cost_t){1, {{0, INT64_MAX, copy}}};
+    machine.reduce[PTO_SPACE_GPU] =
+        (pto_reduce_cost_t){.count = 1, .piece = {{.below_bytes = INT64_MAX, .postal = copy}}};
+    machine.remote[PTO_REMOTE_STORE][PTO_REACH_ON_SOCKET] = copy;
+    machine.remote[PTO_REMOTE_STORE][PTO_REACH_ON_SOCKET].alpha_s.value /= 10;
+    machine.remote[PTO_REMOTE_LOAD][PTO_REACH_ON_SOCKET] = copy;
+    machine.remote[PTO_REMOTE_LOAD][PTO_REACH_OFF_SOCKET] = machine.peer[PTO_REACH_OFF_SOCKET];
+    machine.kernel_launch_s = (pto_param_t){.value = 7e-6, .line = 1};
+    machine.device_signal_s = (pto_param_t){.value = 1e-6, .line = 1};
     machine.signal_s = (pto_param_t){.value = 2e-7, .line = 1};
     return machine;
 }

@@ -8,72 +8,13 @@
 
 #include <cmocka.h>
 
-#include "plan_internal.h"
-#include "portolan/check.h"
+#include "broken_plan.h"
 #include "portolan/pick.h"
 #include "portolan/price.h"
 #include "portolan/simulate.h"
-#include "portolan/strategy.h"
-
-/* --- plans, and how to break them -------------------------------------------------------------------------
- */
-
-static pto_request_t ask(pto_collective_t collective, const char *strategy, pto_layout_t layout) {
-    pto_request_t request = {
-        .layout = layout, .collective = collective, .datatype = PTO_DATATYPE_FLOAT, .bytes = 1000};
-    assert_int_equal(pto_strategy_find(strategy, &request.strategy, NULL), PTO_OK);
-    const char *algorithm = request.strategy->direct                 ? "direct"
-                            : collective == PTO_COLLECTIVE_ALLREDUCE ? "ring"
-                                                                     : "binomial";
-    assert_int_equal(pto_algorithm_find(algorithm, collective, &request.algorithm, NULL), PTO_OK);
-    return request;
-}
-
-static pto_plan_t *made(pto_collective_t collective, const char *strategy, pto_layout_t layout) {
-    pto_request_t request = ask(collective, strategy, layout);
-    pto_plan_t *plan = NULL;
-    pto_error_t err = {0};
-    if (pto_plan_create(&request, &plan, &err) != PTO_OK)
-        fail_msg("%s", err.message);
-    return plan;
-}
 
 static const pto_layout_t four_gpus = {1, 4, 1, 1, 4}, one_gpu = {1, 1, 4, 4, 1},
                           two_by_two = {1, 2, 2, 2, 1};
-
-static pto_step_t *step_in(const pto_plan_t *plan, const char *stage_name, pto_step_kind_t kind) {
-    const pto_stage_t *stage = plan->stages.item;
-    pto_step_t *step = plan->steps.item;
-    for (int i = 0; i < plan->stages.count; i++)
-        for (int s = stage[i].step_first; s < stage[i].step_first + stage[i].step_count; s++)
-            if (strcmp(stage[i].name, stage_name) == 0 && step[s].kind == kind)
-                return &step[s];
-    fail_msg("no such step in stage '%s'", stage_name);
-    return NULL;
-}
-
-static void drop_flag(const pto_plan_t *plan, const char *stage_name) {
-    step_in(plan, stage_name, PTO_STEP_SIGNAL)->core_count = 0;
-    step_in(plan, stage_name, PTO_STEP_WAIT)->core_count = 0;
-}
-
-static int buffer_named(const pto_plan_t *plan, const char *name) {
-    for (int i = 0; i < pto_plan_buffer_count(plan); i++)
-        if (strcmp(pto_plan_buffer(plan, i)->name, name) == 0)
-            return i;
-    fail_msg("no buffer '%s'", name);
-    return -1;
-}
-
-/* Check that the plan is refused for `cause`; destroys it. */
-static void refused_for(pto_plan_t *plan, const char *cause) {
-    pto_error_t err = {0};
-    pto_check_report_t report;
-    pto_status_t status = pto_check(plan, &report, &err);
-    pto_plan_destroy(plan);
-    if (status != PTO_ERR_INVALID_PLAN || !strstr(err.message, cause))
-        fail_msg("wanted '%s', got %d '%s'", cause, (int)status, err.message);
-}
 
 /* --- what orders a run, and what two ----------------------------------------------------------------------
  */
@@ -280,9 +221,12 @@ static pto_machine_t machine;
 
 static int read_machine(void **state) {
     (void)state;
-    return pto_machine_parse(machine_text, strlen(machine_text), "simple.yaml", &machine, NULL) == PTO_OK
-               ? 0
-               : -1;
+    if (pto_machine_parse(machine_text, strlen(machine_text), "simple.yaml", &machine, NULL) != PTO_OK)
+        return -1;
+    for (int how = 0; how < PTO_REMOTE_COUNT; how++)
+        for (int reach = 0; reach < PTO_REACH_COUNT; reach++)
+            machine.remote[how][reach] = machine.peer[reach];
+    return 0;
 }
 
 static int free_machine(void **state) {
@@ -304,10 +248,15 @@ static double priced_s(const pto_request_t *request, pricing_t how) {
     return price.seconds;
 }
 
-static void assert_close(double got, double wanted) {
-    double difference = got > wanted ? got - wanted : wanted - got;
-    if (difference > 1e-9 * wanted)
-        fail_msg("%.12g, not %.12g", got, wanted);
+static double simulated_s(const pto_request_t *request) {
+    pto_plan_t *plan = NULL;
+    pto_simulation_t simulation = {0};
+    pto_error_t err = {0};
+    if (pto_plan_create(request, &plan, &err) != PTO_OK ||
+        pto_simulate(plan, &machine, NULL, &simulation, &err) != PTO_OK)
+        fail_msg("%s: %s", request->strategy->name, err.message);
+    pto_plan_destroy(plan);
+    return simulation.seconds;
 }
 
 /* All copies into and out of the root's GPU share its link. */
@@ -325,6 +274,32 @@ static void gsb_costs_two_shared_copies_and_one_reduction(void **state) {
     assert_close(priced_s(&request, pto_price), flag_s + copy_s + flag_s + reduce_s);
     request = ask(PTO_COLLECTIVE_BROADCAST, "gsb", four_gpus);
     assert_close(priced_s(&request, pto_price), flag_s + (1e-6 + s * 1e-10) + flag_s + copy_s);
+}
+
+/* One pass over k inputs: the cost of two, and gamma for each byte of the others. */
+static void further_inputs_cost_theirs_where_that_is_known(void **state) {
+    (void)state;
+    const double s = 1000, flag_s = 5e-7, gamma = 7e-11;
+    pto_machine_t kept = machine;
+    for (int64_t gpus = 2; gpus < 6; gpus++) {
+        pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "gsb", (pto_layout_t){1, gpus, 1, 1, gpus});
+        double others = (double)(gpus - 1), copy_s = 2e-6 + others * s * 1e-9;
+        double moved_s = copy_s + flag_s + flag_s + copy_s;
+        machine.reduce[PTO_SPACE_GPU].piece[0].further_s_per_byte = (pto_param_t){0};
+        assert_close(priced_s(&request, pto_price), moved_s + 3e-6 + others * s * 2e-10);
+        machine.reduce[PTO_SPACE_GPU].piece[0].further_s_per_byte = (pto_param_t){.value = gamma, .line = 1};
+        double wanted_s = moved_s + 3e-6 + s * 2e-10 + (others - 1) * s * gamma;
+        assert_close(priced_s(&request, pto_price), wanted_s);
+        assert_close(priced_s(&request, pto_price_walk), wanted_s);
+        assert_close(simulated_s(&request), wanted_s);
+        /* Two inputs at a time: there is nothing further. */
+        request.strategy = NULL;
+        assert_int_equal(pto_strategy_find("btb", &request.strategy, NULL), PTO_OK);
+        double tree_s = priced_s(&request, pto_price);
+        machine.reduce[PTO_SPACE_GPU].piece[0].further_s_per_byte.value = 1;
+        assert_close(priced_s(&request, pto_price), tree_s);
+    }
+    machine = kept;
 }
 
 static bool names_term(const pto_explanation_t *explanation, const char *key) {
@@ -405,7 +380,7 @@ static void copies_between_sockets_cost_theirs(void **state) {
 /* Places of the first node stand for those of all: the price is the one rank by rank. */
 static void pricing_by_place_is_pricing_rank_by_rank(void **state) {
     (void)state;
-    static const char *const all = "allreduce, reduce, broadcast";
+    static const char *const all = "allreduce, reduce, broadcast, alltoall";
     int compared = 0;
     for (int64_t shape = 0; shape < 3 * 5 * 4; shape++) {
         pto_layout_t layout = {1 + shape / 20, 1 + shape / 4 % 5, 1 + shape % 4, 4, 2};
@@ -429,17 +404,6 @@ static void pricing_by_place_is_pricing_rank_by_rank(void **state) {
             }
     }
     assert_true(compared > 100);
-}
-
-static double simulated_s(const pto_request_t *request) {
-    pto_plan_t *plan = NULL;
-    pto_simulation_t simulation = {0};
-    pto_error_t err = {0};
-    if (pto_plan_create(request, &plan, &err) != PTO_OK ||
-        pto_simulate(plan, &machine, NULL, &simulation, &err) != PTO_OK)
-        fail_msg("%s: %s", request->strategy->name, err.message);
-    pto_plan_destroy(plan);
-    return simulation.seconds;
 }
 
 /* With one process a GPU nothing contends across stages; but on btb's way down the root's children read from
@@ -520,6 +484,7 @@ int main(void) {
         cmocka_unit_test(hierarchies_apply_where_their_levels_are),
         cmocka_unit_test(only_the_leaders_of_nodes_send_messages),
         cmocka_unit_test(hierarchical_costs_its_levels_one_after_the_other),
+        cmocka_unit_test(further_inputs_cost_theirs_where_that_is_known),
         cmocka_unit_test(gsb_costs_two_shared_copies_and_one_reduction),
         cmocka_unit_test(copies_within_a_gpu_queue_where_that_is_known),
         cmocka_unit_test(btb_costs_a_copy_and_a_reduction_a_level),

@@ -105,7 +105,20 @@ static void assert_same_reduce(const pto_reduce_cost_t *a, const pto_reduce_cost
         assert_int_equal(a->piece[k].from_bytes, b->piece[k].from_bytes);
         assert_int_equal(a->piece[k].below_bytes, b->piece[k].below_bytes);
         assert_same_postal(&a->piece[k].postal, &b->piece[k].postal);
+        assert_same_param(&a->piece[k].further_s_per_byte, &b->piece[k].further_s_per_byte);
     }
+}
+
+static void assert_same_kernels(const pto_machine_t *a, const pto_machine_t *b) {
+    for (int remote = 0; remote < PTO_REMOTE_COUNT; remote++) {
+        for (int reach = 0; reach < PTO_REACH_COUNT; reach++) {
+            assert_same_postal(&a->remote[remote][reach], &b->remote[remote][reach]);
+        }
+    }
+    assert_same_param(&a->remote_all_s_per_byte, &b->remote_all_s_per_byte);
+    assert_same_param(&a->device_signal_s, &b->device_signal_s);
+    assert_same_param(&a->graph_launch_s, &b->graph_launch_s);
+    assert_same_param(&a->queued_launch_s, &b->queued_launch_s);
 }
 
 static void assert_same_rest(const pto_machine_t *a, const pto_machine_t *b) {
@@ -141,6 +154,7 @@ static void every_machine_comes_back_as_it_was(void **unused) {
         assert_same_messages(&machine, &again);
         assert_same_copies(&machine, &again);
         assert_same_rest(&machine, &again);
+        assert_same_kernels(&machine, &again);
         assert_round_trip(&machine);
         pto_machine_fini(&machine);
         pto_machine_fini(&again);

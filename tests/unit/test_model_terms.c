@@ -57,7 +57,11 @@ static void published_keeps_messages_injection_and_copies(void **state) {
     assert_null(pto_machine_reduce(&machine, PTO_SPACE_CPU, 1024));
     assert_false(pto_postal_known(&machine.peer[PTO_REACH_ON_SOCKET]));
     assert_false(pto_param_known(&machine.signal_s) || pto_param_known(&machine.event_s));
-    assert_false(pto_param_known(&machine.kernel_launch_s));
+    assert_false(pto_param_known(&machine.device_signal_s));
+    assert_false(pto_param_known(&machine.kernel_launch_s) || pto_param_known(&machine.graph_launch_s) ||
+                 pto_param_known(&machine.queued_launch_s));
+    assert_null(pto_machine_remote(&machine, PTO_REMOTE_STORE, PTO_REACH_OFF_SOCKET));
+    assert_false(pto_param_known(&machine.remote_all_s_per_byte));
     assert_int_equal(machine.library_count, 0);
     pto_machine_fini(&machine);
 }
@@ -93,6 +97,20 @@ static void terms_are_added_one_by_one(void **state) {
     pto_machine_fini(&machine);
 }
 
+static void further_inputs_are_a_term_of_their_own(void **state) {
+    (void)state;
+    pto_machine_t machine;
+    read_machine(&machine);
+    assert_int_equal(pto_machine_restrict(&machine, "published+reduce", NULL), PTO_OK);
+    assert_non_null(pto_machine_reduce(&machine, PTO_SPACE_GPU, 1024));
+    assert_null(pto_machine_further(&machine, PTO_SPACE_GPU, 1024));
+    pto_machine_fini(&machine);
+    read_machine(&machine);
+    assert_int_equal(pto_machine_restrict(&machine, "published+reduce+reduce.further", NULL), PTO_OK);
+    assert_non_null(pto_machine_further(&machine, PTO_SPACE_GPU, 1024));
+    pto_machine_fini(&machine);
+}
+
 static void unknown_names_are_refused_with_the_nearest(void **state) {
     (void)state;
     static const bad_input_t bad[] = {
@@ -121,6 +139,7 @@ int main(void) {
         cmocka_unit_test(published_keeps_messages_injection_and_copies),
         cmocka_unit_test(each_term_adds_what_it_names),
         cmocka_unit_test(terms_are_added_one_by_one),
+        cmocka_unit_test(further_inputs_are_a_term_of_their_own),
         cmocka_unit_test(unknown_names_are_refused_with_the_nearest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

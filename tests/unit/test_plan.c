@@ -78,7 +78,8 @@ static void with_every_route(pto_request_t request, with_request_t visit) {
         }
 }
 
-/* Layouts up to 4 x 4 x 4, each with one owner per GPU and with as many as cores. */
+/* Layouts up to 4 x 4 x 4, each with one owner per GPU and with as many as cores; nodes of up to eight GPUs.
+ */
 static void with_every_layout(pto_request_t request, with_request_t visit) {
     for (int64_t shape = 0; shape < 64; shape++)
         for (int many = 0; many < 2; many++) {
@@ -92,6 +93,12 @@ static void with_every_layout(pto_request_t request, with_request_t visit) {
             if (many)
                 layout.owners_per_gpu = layout.cores_per_gpu;
             request.layout = layout;
+            visit(request);
+        }
+    /* Some strategies end at the node. */
+    for (int64_t gpus = 5; gpus <= 8; gpus++)
+        for (int64_t cores = 1; cores <= 2; cores++) {
+            request.layout = (pto_layout_t){1, gpus, 1, cores, gpus / 2};
             visit(request);
         }
 }

@@ -42,7 +42,7 @@ typedef enum { PTO_COPY_H2D, PTO_COPY_D2H, PTO_COPY_D2D, PTO_COPY_H2H, PTO_COPY_
 /* Whether a copy stays on the GPU's own socket. */
 typedef enum { PTO_REACH_ON_SOCKET, PTO_REACH_OFF_SOCKET, PTO_REACH_COUNT } pto_reach_t;
 
-/* How a kernel uses another GPU's memory. */
+/* What a kernel does with memory of another GPU of its node. */
 typedef enum { PTO_REMOTE_LOAD, PTO_REMOTE_STORE, PTO_REMOTE_COUNT } pto_remote_t;
 
 const char *pto_level_name(pto_level_t level);
@@ -99,6 +99,7 @@ typedef struct {
     int64_t from_bytes;
     int64_t below_bytes; /* INT64_MAX for the last piece */
     pto_postal_t postal;
+    pto_param_t further_s_per_byte; /* of an input beyond two that the same reduction reads */
 } pto_reduce_piece_t;
 
 enum { PTO_REDUCE_PIECE_MAX = 4 };
@@ -173,14 +174,16 @@ typedef struct {
     pto_message_cost_t
         per_message[PTO_SPACE_COUNT];   /* LogGP's gaps: further messages in flight, off the node */
     pto_postal_t peer[PTO_REACH_COUNT]; /* GPU to GPU copies of one node */
-    pto_postal_t remote[PTO_REMOTE_COUNT][PTO_REACH_COUNT];
-    pto_param_t remote_all_s_per_byte;
-    pto_param_t device_signal_s;
-    pto_param_t signal_s; /* a flag set by one process seen by another */
+    pto_param_t signal_s;               /* a flag set by one process seen by another */
     pto_param_t kernel_launch_s;
     pto_param_t event_s;
-    pto_param_t gpu_memory_bytes;  /* of one GPU */
-    pto_param_t host_memory_bytes; /* of one node */
+    pto_param_t device_signal_s; /* a flag that a kernel sets in another GPU's memory, seen by one there */
+    pto_param_t graph_launch_s;  /* a captured graph of one kernel, until the host sees its end */
+    pto_param_t queued_launch_s; /* each further kernel that is queued behind others */
+    pto_postal_t remote[PTO_REMOTE_COUNT][PTO_REACH_COUNT]; /* a kernel's, without its launch */
+    pto_param_t remote_all_s_per_byte; /* that leaves one GPU while each stores to all others of the node */
+    pto_param_t gpu_memory_bytes;      /* of one GPU */
+    pto_param_t host_memory_bytes;     /* of one node */
     pto_param_t power_w[PTO_POWER_COUNT];
     int library_count;
     pto_library_table_t *library;
@@ -246,6 +249,14 @@ const pto_postal_t *pto_machine_copy(const pto_machine_t *machine, pto_copy_kind
 
 /* What combining two buffers of `bytes` each costs; NULL where the machine does not know. */
 const pto_postal_t *pto_machine_reduce(const pto_machine_t *machine, pto_space_t space, int64_t bytes);
+
+/* What each byte of a further input costs a reduction of more than two inputs of `bytes` each, which is one
+ * pass over all of them; NULL where the machine does not know: k inputs then cost k - 1 times two. */
+const pto_param_t *pto_machine_further(const pto_machine_t *machine, pto_space_t space, int64_t bytes);
+
+/* What a kernel takes to load from or store to another GPU's memory, beyond what it takes for nothing, with
+ * the on_socket fallback; NULL where the machine does not know. */
+const pto_postal_t *pto_machine_remote(const pto_machine_t *machine, pto_remote_t remote, pto_reach_t reach);
 
 /* The library's row for a call of `bytes` among `procs` processes; NULL where the machine does not say. */
 const pto_library_rule_t *pto_machine_library(const pto_machine_t *machine, const char *collective,

@@ -31,6 +31,7 @@ extern "C" {
     X(COPY_BETA, "copy bytes")                                                                               \
     X(REDUCE_ALPHA, "reduction start")                                                                       \
     X(REDUCE_BETA, "reduction bytes")                                                                        \
+    X(REDUCE_FURTHER, "further inputs' bytes")                                                               \
     X(SIGNAL, "flag between processes")                                                                      \
     X(LAUNCH, "kernel launch")                                                                               \
     X(REMOTE_ALPHA, "remote access latency")                                                                 \

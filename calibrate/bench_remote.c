@@ -1,0 +1,131 @@
+/* Remote memory: a kernel loads from another GPU's memory to its own (remote_load_W), or stores its own there
+ * (remote_store_W), W bytes a thread; remote_store_strided stores every second element of 4 bytes, of which
+ * Oden, Klenk and Froening (section on GGAS) saw a tenth of the bandwidth of elements that lie together.
+ * `procs` counts the kernel's thread blocks, the last case of which fills the GPU. Rows of 0 bytes are the
+ * same kernel for nothing: what it takes beyond that is what the access costs. The kernel's launch and end
+ * are in all. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "check.h"
+#include "exchange.h"
+#include "memory.h"
+
+enum { DETAIL_STORES, DETAIL_WIDTH, DETAIL_STRIDE };
+enum { LEAST_BYTES = 16, WIDEST = 16, STRIDED_WIDTH = 4 };
+
+typedef struct {
+    const work_t *work;
+    void *source; /* its own; what is loaded is the other's target */
+    void *target;
+    void *opened[2]; /* the members' targets */
+} state_t;
+
+/* One number of thread blocks, one width: the case of all sizes, and that of nothing. */
+static void add_cases(const pair_t *pair, pto_reach_t reach, bool stores, int width, int stride, int blocks,
+                      case_list_t *list) {
+    char name[CASE_NAME_MAX];
+    snprintf(name, sizeof name, "remote_%s_%d", stores ? "store" : "load", width);
+    for (int sized = 0; sized < 2; sized++) {
+        case_t *added = case_add(list, stride > 1 ? "remote_store_strided" : name, 2);
+        added->level = pto_reach_name(reach);
+        added->buffers = PTO_SPACE_GPU;
+        added->procs = blocks;
+        added->sized = sized == 1;
+        added->least_bytes = LEAST_BYTES;
+        added->detail[DETAIL_STORES] = stores;
+        added->detail[DETAIL_WIDTH] = width;
+        added->detail[DETAIL_STRIDE] = stride;
+        snprintf(added->pair, sizeof added->pair, "%d-%d", pair->a, pair->b);
+        added->member[0] = pair->a;
+        added->member[1] = pair->b;
+    }
+}
+
+static void list_blocks(const pair_t *pair, pto_reach_t reach, int blocks, case_list_t *list) {
+    for (int stores = 0; stores < 2; stores++) {
+        for (int width = 4; width <= WIDEST; width *= 2) {
+            add_cases(pair, reach, stores, width, 1, blocks, list);
+        }
+    }
+    add_cases(pair, reach, true, STRIDED_WIDTH, 2, blocks, list);
+}
+
+/* Of pairs beyond the first only what is fitted, so that their rows weigh it against chance. */
+static void list_reach(const job_t *job, pto_reach_t reach, case_list_t *list) {
+    static const int some_blocks[] = {1, 8, 32};
+    pair_t pairs[PAIRS_MAX];
+    const char *missing = NULL;
+    int count = exchange_pairs(job, reach, pairs, &missing);
+    if (count == 0) {
+        char what[CASE_NAME_MAX];
+        snprintf(what, sizeof what, "remote_%s", pto_reach_name(reach));
+        case_skip(list, what, missing);
+        return;
+    }
+    for (size_t i = 0; i < sizeof some_blocks / sizeof *some_blocks; i++) {
+        if (some_blocks[i] < job->gpu_blocks) {
+            list_blocks(&pairs[0], reach, some_blocks[i], list);
+        }
+    }
+    list_blocks(&pairs[0], reach, job->gpu_blocks, list);
+    for (int i = 1; i < count; i++) {
+        add_cases(&pairs[i], reach, false, WIDEST, 1, job->gpu_blocks, list);
+        add_cases(&pairs[i], reach, true, WIDEST, 1, job->gpu_blocks, list);
+    }
+}
+
+static void list_cases(const job_t *job, case_list_t *list) {
+    if (job->no_gpu[0] != '\0') {
+        case_skip(list, "remote", job->no_gpu);
+        return;
+    }
+    list_reach(job, PTO_REACH_ON_SOCKET, list);
+    list_reach(job, PTO_REACH_OFF_SOCKET, list);
+}
+
+static void *open_case(const work_t *work) {
+    state_t *state = must_allocate(1, sizeof *state);
+    state->work = work;
+    state->source = buffer_allocate(PTO_SPACE_GPU, work->most_bytes);
+    state->target = buffer_allocate(PTO_SPACE_GPU, work->most_bytes * work->what->detail[DETAIL_STRIDE]);
+    exchange_open(work, state->target, state->opened);
+    return state;
+}
+
+static double trial(void *opaque, int64_t bytes, int iterations) {
+    const state_t *state = opaque;
+    const int *detail = state->work->what->detail;
+    if (state->work->me != 0) {
+        return 0.0;
+    }
+    void *target = detail[DETAIL_STORES] ? state->opened[1] : state->target;
+    const void *source = detail[DETAIL_STORES] ? state->source : state->opened[1];
+    size_t count = (size_t)bytes / (size_t)detail[DETAIL_WIDTH];
+    double start = now_s();
+    for (int i = 0; i < iterations; i++) {
+        GPU_DO(gpu_move(target, source, count, detail[DETAIL_WIDTH], detail[DETAIL_STRIDE],
+                        state->work->what->procs));
+        GPU_DO(gpu_synchronize());
+    }
+    return now_s() - start;
+}
+
+static void close_case(void *opaque) {
+    state_t *state = opaque;
+    exchange_close(state->work, state->opened);
+    buffer_free(PTO_SPACE_GPU, state->source);
+    buffer_free(PTO_SPACE_GPU, state->target);
+    free(state);
+}
+
+const benchmark_t bench_remote = {
+    .name = "remote",
+    .group = "remote",
+    .rows = "remote_load_4, _8, _16, remote_store_4, _8, _16, remote_store_strided",
+    .summary = "a kernel loading from or storing to another GPU's memory, by width and thread blocks",
+    .list = list_cases,
+    .open = open_case,
+    .trial = trial,
+    .close = close_case,
+};

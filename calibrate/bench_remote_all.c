@@ -1,0 +1,128 @@
+/* Remote memory of all: every GPU of a node stores to all others at once, bytes of its own to each of them,
+ * in one kernel. `procs` counts the GPUs, `bytes` are of one destination. The processes meet before and after
+ * every kernel, so that all are at work together. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "check.h"
+#include "exchange.h"
+#include "memory.h"
+
+enum { LEAST_BYTES = 16 };
+
+typedef struct {
+    const work_t *work;
+    int count;
+    void *source;
+    void *area;                   /* a block for each member that stores here */
+    void *opened[JOB_DEVICE_MAX]; /* the members' areas */
+} state_t;
+
+/* The first process of node 0 that drives a device; -1: none. */
+static int process_of_device(const job_t *job, int device) {
+    for (int rank = 0; rank < job->size; rank++) {
+        if (job->process[rank].node == job->process[0].node && job->process[rank].device == device) {
+            return rank;
+        }
+    }
+    return -1;
+}
+
+/* The devices 0, 1, ... that all have a process and reach each other; at most as many as a kernel can store
+ * to, and itself. */
+static int devices_that_reach(const job_t *job) {
+    for (int count = 0; count < job->device_count; count++) {
+        if (process_of_device(job, count) < 0 || count > GPU_TARGETS_MAX) {
+            return count;
+        }
+        for (int other = 0; other < count; other++) {
+            if (!job->reach[count][other] || !job->reach[other][count]) {
+                return count;
+            }
+        }
+    }
+    return job->device_count;
+}
+
+static void add_case(const job_t *job, int gpus, case_list_t *list) {
+    case_t *added = case_add(list, "remote_store_all", gpus);
+    added->procs = gpus;
+    added->buffers = PTO_SPACE_GPU;
+    added->least_bytes = LEAST_BYTES;
+    bool on_socket = true;
+    for (int i = 0; i < gpus; i++) {
+        added->member[i] = process_of_device(job, i);
+        on_socket = on_socket && job->device_socket[i] == job->device_socket[0];
+    }
+    added->level = pto_reach_name(on_socket ? PTO_REACH_ON_SOCKET : PTO_REACH_OFF_SOCKET);
+}
+
+static void list_cases(const job_t *job, case_list_t *list) {
+    if (job->no_gpu[0] != '\0') {
+        case_skip(list, "remote_store_all", job->no_gpu);
+        return;
+    }
+    int most = devices_that_reach(job);
+    if (most < 2) {
+        case_skip(list, "remote_store_all",
+                  "no two GPUs of the node with a process each reach each other's memory");
+        return;
+    }
+    for (int gpus = 2; gpus != 0; gpus = next_count(gpus, most)) {
+        add_case(job, gpus, list);
+    }
+}
+
+static void *open_case(const work_t *work) {
+    state_t *state = must_allocate(1, sizeof *state);
+    state->work = work;
+    state->count = work->what->member_count;
+    state->source = buffer_allocate(PTO_SPACE_GPU, (state->count - 1) * work->most_bytes);
+    state->area = buffer_allocate(PTO_SPACE_GPU, state->count * work->most_bytes);
+    exchange_open(work, state->area, state->opened);
+    return state;
+}
+
+/* Each begins with the one after it, so that not all store to the same at once. */
+static void find_targets(const state_t *state, int64_t bytes, void *target[GPU_TARGETS_MAX]) {
+    for (int i = 1; i < state->count; i++) {
+        int other = (state->work->me + i) % state->count;
+        target[i - 1] = (char *)state->opened[other] + state->work->me * bytes;
+    }
+}
+
+static double trial(void *opaque, int64_t bytes, int iterations) {
+    const state_t *state = opaque;
+    void *target[GPU_TARGETS_MAX] = {NULL};
+    double seconds = 0;
+    find_targets(state, bytes, target);
+    for (int i = 0; i < iterations; i++) {
+        together_wait(state->work->together);
+        seconds -= now_s();
+        GPU_DO(gpu_store_all(target, state->count - 1, state->source, (size_t)bytes,
+                             state->work->job->gpu_blocks));
+        GPU_DO(gpu_synchronize());
+        together_wait(state->work->together);
+        seconds += now_s();
+    }
+    return seconds;
+}
+
+static void close_case(void *opaque) {
+    state_t *state = opaque;
+    exchange_close(state->work, state->opened);
+    buffer_free(PTO_SPACE_GPU, state->source);
+    buffer_free(PTO_SPACE_GPU, state->area);
+    free(state);
+}
+
+const benchmark_t bench_remote_all = {
+    .name = "remote_all",
+    .group = "remote",
+    .rows = "remote_store_all",
+    .summary = "every GPU of a node storing to all others at once",
+    .list = list_cases,
+    .open = open_case,
+    .trial = trial,
+    .close = close_case,
+};

@@ -1,0 +1,102 @@
+/* Signal between kernels: a flag that a kernel stores in another GPU's memory until the kernel that spins on
+ * it there sees it. A kernel of one thread on each GPU; there and back a thousand times, by the GPU's own
+ * clock, half of a round is one way. The first round, in which the kernels find each other, is not timed. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "check.h"
+#include "exchange.h"
+#include "memory.h"
+
+enum { ROUNDS = 1000 };
+
+/* A kernel that misses its partner ends after this, and the job with it. */
+static const double limit_s = 5.0;
+
+typedef struct {
+    const work_t *work;
+    void *flag;      /* its own, which the other raises */
+    void *opened[2]; /* the members' flags */
+    gpu_rounds_t *result;
+    uint32_t value; /* that both flags have come to */
+} state_t;
+
+static void list_reach(const job_t *job, pto_reach_t reach, case_list_t *list) {
+    pair_t pairs[PAIRS_MAX];
+    const char *missing = NULL;
+    int count = exchange_pairs(job, reach, pairs, &missing);
+    if (count == 0) {
+        char what[CASE_NAME_MAX];
+        snprintf(what, sizeof what, "signal_device_%s", pto_reach_name(reach));
+        case_skip(list, what, missing);
+    }
+    for (int i = 0; i < count; i++) {
+        case_t *added = case_add(list, "signal_device", 2);
+        added->space = pto_space_name(PTO_SPACE_GPU);
+        added->level = pto_reach_name(reach);
+        added->sized = false;
+        snprintf(added->pair, sizeof added->pair, "%d-%d", pairs[i].a, pairs[i].b);
+        added->member[0] = pairs[i].a;
+        added->member[1] = pairs[i].b;
+    }
+}
+
+static void list_cases(const job_t *job, case_list_t *list) {
+    if (job->no_gpu[0] != '\0') {
+        case_skip(list, "signal_device", job->no_gpu);
+        return;
+    }
+    list_reach(job, PTO_REACH_ON_SOCKET, list);
+    list_reach(job, PTO_REACH_OFF_SOCKET, list);
+}
+
+/* Both flags are 0 before anybody opens them. */
+static void *open_case(const work_t *work) {
+    state_t *state = must_allocate(1, sizeof *state);
+    void *result = NULL;
+    state->work = work;
+    state->flag = buffer_allocate(PTO_SPACE_GPU, (int64_t)sizeof(uint32_t));
+    GPU_DO(gpu_fill(state->flag, 0, sizeof(uint32_t)));
+    GPU_DO(gpu_pinned_allocate(sizeof *state->result, &result));
+    state->result = result;
+    exchange_open(work, state->flag, state->opened);
+    return state;
+}
+
+static double trial(void *opaque, int64_t bytes, int iterations) {
+    (void)bytes;
+    state_t *state = opaque;
+    int other = 1 - state->work->me;
+    GPU_DO(gpu_ping_pong(state->flag, state->opened[other], state->work->me == 0, state->value, ROUNDS,
+                         limit_s, state->result));
+    GPU_DO(gpu_synchronize());
+    if (state->result->failed_round != 0) {
+        die("signal_device: the flag of process %d did not reach process %d within %.0f s, in round %u of "
+            "%d; "
+            "leave the benchmark out by --only",
+            state->work->what->member[other], state->work->job->rank, limit_s,
+            (unsigned)state->result->failed_round, 1 + ROUNDS);
+    }
+    state->value += 1 + ROUNDS;
+    double one_way_s = 1e-9 * (double)state->result->elapsed_ns / (2 * ROUNDS);
+    return state->work->me == 0 ? one_way_s * iterations : 0.0;
+}
+
+static void close_case(void *opaque) {
+    state_t *state = opaque;
+    exchange_close(state->work, state->opened);
+    buffer_free(PTO_SPACE_GPU, state->flag);
+    GPU_DO(gpu_pinned_free(state->result));
+    free(state);
+}
+
+const benchmark_t bench_signal_device = {
+    .name = "signal_device",
+    .group = "signals",
+    .rows = "signal_device",
+    .summary = "a flag in GPU memory, set by a kernel on one GPU and seen by one on another",
+    .list = list_cases,
+    .open = open_case,
+    .trial = trial,
+    .close = close_case,
+};

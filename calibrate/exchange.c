@@ -1,0 +1,47 @@
+/* Handles go round by MPI; each opens what the others gave. */
+#include "exchange.h"
+
+#include <stdlib.h>
+
+#include "check.h"
+
+int exchange_pairs(const job_t *job, pto_reach_t reach, pair_t pairs[PAIRS_MAX], const char **missing) {
+    pto_level_t level = reach == PTO_REACH_ON_SOCKET ? PTO_LEVEL_ON_SOCKET : PTO_LEVEL_ON_NODE;
+    pair_t found[PAIRS_MAX];
+    int found_count = pairs_find(job, PTO_SPACE_GPU, level, found);
+    int count = 0;
+    *missing = found_count == 0 ? "no two processes of a node drive different GPUs so placed"
+                                : "the GPUs can't reach each other's memory";
+    for (int i = 0; i < found_count; i++) {
+        int a = job->process[found[i].a].device;
+        int b = job->process[found[i].b].device;
+        if (job->reach[a][b] && job->reach[b][a]) {
+            pairs[count++] = found[i];
+        }
+    }
+    return count;
+}
+
+void exchange_open(const work_t *work, void *own, void **opened) {
+    int count = work->what->member_count;
+    gpu_handle_t mine;
+    GPU_DO(gpu_export(own, &mine));
+    gpu_handle_t *handles = must_allocate((size_t)count, sizeof *handles);
+    MPI_DO(MPI_Allgather(&mine, (int)sizeof mine, MPI_BYTE, handles, (int)sizeof mine, MPI_BYTE, work->comm));
+    for (int i = 0; i < count; i++) {
+        opened[i] = own;
+        if (i != work->me) {
+            GPU_DO(gpu_open(&handles[i], &opened[i]));
+        }
+    }
+    free(handles);
+}
+
+void exchange_close(const work_t *work, void **opened) {
+    for (int i = 0; i < work->what->member_count; i++) {
+        if (i != work->me) {
+            GPU_DO(gpu_close(opened[i]));
+        }
+    }
+    MPI_DO(MPI_Barrier(work->comm));
+}

@@ -1,0 +1,19 @@
+/* GPU memory of a case's other members, opened by CUDA IPC, and the pairs that can have it. */
+#ifndef PORTOLAN_CALIBRATE_EXCHANGE_H
+#define PORTOLAN_CALIBRATE_EXCHANGE_H
+
+#include "benchmark.h"
+#include "pairs.h"
+
+/* Pairs of processes whose GPUs lie so and reach each other's memory; at most PAIRS_MAX. Where there is none,
+ * `*missing` says why. */
+int exchange_pairs(const job_t *job, pto_reach_t reach, pair_t pairs[PAIRS_MAX], const char **missing);
+
+/* Collective over the case's members: `opened[i]` is what the i-th of them gave as `own`, and `own` itself
+ * for this one. The buffers are of buffer_allocate on the GPU. */
+void exchange_open(const work_t *work, void *own, void **opened);
+
+/* Collective: when it returns nobody has anything open any more, so that all may free. */
+void exchange_close(const work_t *work, void **opened);
+
+#endif

@@ -1,0 +1,72 @@
+/* Plans of strategies inside the node, how to break them, and what check then says. Include cmocka.h first.
+ */
+#ifndef PTO_TEST_BROKEN_PLAN_H
+#define PTO_TEST_BROKEN_PLAN_H
+
+#include <string.h>
+
+#include "plan_internal.h"
+#include "portolan/check.h"
+#include "portolan/strategy.h"
+
+static inline pto_request_t ask(pto_collective_t collective, const char *strategy, pto_layout_t layout) {
+    pto_request_t request = {
+        .layout = layout, .collective = collective, .datatype = PTO_DATATYPE_FLOAT, .bytes = 1000};
+    assert_int_equal(pto_strategy_find(strategy, &request.strategy, NULL), PTO_OK);
+    const char *algorithm = request.strategy->direct                 ? "direct"
+                            : collective == PTO_COLLECTIVE_ALLREDUCE ? "ring"
+                                                                     : "binomial";
+    assert_int_equal(pto_algorithm_find(algorithm, collective, &request.algorithm, NULL), PTO_OK);
+    return request;
+}
+
+static inline pto_plan_t *made(pto_collective_t collective, const char *strategy, pto_layout_t layout) {
+    pto_request_t request = ask(collective, strategy, layout);
+    pto_plan_t *plan = NULL;
+    pto_error_t err = {0};
+    if (pto_plan_create(&request, &plan, &err) != PTO_OK)
+        fail_msg("%s", err.message);
+    return plan;
+}
+
+static inline pto_step_t *step_in(const pto_plan_t *plan, const char *stage_name, pto_step_kind_t kind) {
+    const pto_stage_t *stage = plan->stages.item;
+    pto_step_t *step = plan->steps.item;
+    for (int i = 0; i < plan->stages.count; i++)
+        for (int s = stage[i].step_first; s < stage[i].step_first + stage[i].step_count; s++)
+            if (strcmp(stage[i].name, stage_name) == 0 && step[s].kind == kind)
+                return &step[s];
+    fail_msg("no such step in stage '%s'", stage_name);
+    return NULL;
+}
+
+static inline void drop_flag(const pto_plan_t *plan, const char *stage_name) {
+    step_in(plan, stage_name, PTO_STEP_SIGNAL)->core_count = 0;
+    step_in(plan, stage_name, PTO_STEP_WAIT)->core_count = 0;
+}
+
+static inline int buffer_named(const pto_plan_t *plan, const char *name) {
+    for (int i = 0; i < pto_plan_buffer_count(plan); i++)
+        if (strcmp(pto_plan_buffer(plan, i)->name, name) == 0)
+            return i;
+    fail_msg("no buffer '%s'", name);
+    return -1;
+}
+
+/* Check that the plan is refused for `cause`; destroys it. */
+static inline void refused_for(pto_plan_t *plan, const char *cause) {
+    pto_error_t err = {0};
+    pto_check_report_t report;
+    pto_status_t status = pto_check(plan, &report, &err);
+    pto_plan_destroy(plan);
+    if (status != PTO_ERR_INVALID_PLAN || !strstr(err.message, cause))
+        fail_msg("wanted '%s', got %d '%s'", cause, (int)status, err.message);
+}
+
+static inline void assert_close(double got, double wanted) {
+    double difference = got > wanted ? got - wanted : wanted - got;
+    if (difference > 1e-9 * wanted)
+        fail_msg("%.12g, not %.12g", got, wanted);
+}
+
+#endif

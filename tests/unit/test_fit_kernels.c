@@ -1,0 +1,384 @@
+/* Fits of what kernels cost: further inputs of a reduction, another GPU's memory, flags between kernels,
+ * graphs and queues, from made-up samples whose truth is known. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "portolan/fit.h"
+#include "portolan/machine_write.h"
+
+enum { REPEATS = 10, SAMPLES_MAX = 32768 };
+
+static const double noise = 0.03;
+
+/* A launch, and what a reduction of two and each further input cost: a cache's rate, then memory's. */
+static const double launch_s = 8e-6, cached_beta = 1.2e-12, cached_gamma = 4e-13, beta = 6e-12,
+                    gamma_true = 2e-12;
+enum { CACHE_BYTES = 1 << 24 };
+
+static const pto_fit_options_t any_node = {.node = {.sockets = 2, .gpus = 4, .cores = 16}};
+static const pto_fit_options_t what_can_be = {.node = {.sockets = 2, .gpus = 4, .cores = 16},
+                                              .partial = true};
+
+/* A linear congruential generator (Knuth's MMIX), 1 - noise to 1 + noise. */
+static double shaken(uint64_t *state, double seconds) {
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return seconds * (1 + noise * ((double)(*state >> 11) / 4503599627370496.0 - 1));
+}
+
+static void add(pto_samples_t *samples, pto_sample_t sample) {
+    if (samples->sample == NULL) {
+        samples->sample = calloc(SAMPLES_MAX, sizeof *samples->sample);
+        samples->capacity = SAMPLES_MAX;
+    }
+    assert_true(samples->sample != NULL && samples->count < samples->capacity);
+    samples->sample[samples->count++] = sample;
+}
+
+static void add_shaken(pto_samples_t *samples, pto_sample_t sample, double seconds, uint64_t *state) {
+    for (int i = 0; i < REPEATS; i++) {
+        sample.seconds = shaken(state, seconds);
+        sample.run = i + 1;
+        add(samples, sample);
+    }
+}
+
+/* A fit needs some messages. */
+static pto_samples_t new_samples(void) {
+    pto_samples_t samples = {0};
+    pto_sample_t sample = {.benchmark = PTO_BENCHMARK_PING_PONG,
+                           .where = PTO_IN_CPU,
+                           .place = PTO_AT_OFF_NODE,
+                           .procs = 1,
+                           .messages = 1};
+    for (sample.bytes = 8; sample.bytes <= 4096; sample.bytes *= 8) {
+        sample.seconds = 1e-6 + 1e-10 * (double)sample.bytes;
+        add(&samples, sample);
+    }
+    return samples;
+}
+
+static pto_fit_t must_fit(const pto_samples_t *samples, const pto_fit_options_t *options) {
+    pto_fit_t fit;
+    pto_error_t err = {0};
+    if (pto_fit_samples(samples, "made-up", "a test", options, &fit, &err) != PTO_OK) {
+        fail_msg("%s", err.message);
+    }
+    return fit;
+}
+
+static void refused_for(const pto_samples_t *samples, const char *words) {
+    pto_fit_t fit;
+    pto_error_t err = {0};
+    assert_int_equal(pto_fit_samples(samples, "made-up", "a test", &any_node, &fit, &err), PTO_ERR_NOT_FOUND);
+    if (strstr(err.message, words) == NULL) {
+        fail_msg("'%s' does not say '%s'", err.message, words);
+    }
+}
+
+static void assert_within(double got, double wanted, double tolerance) {
+    if (!(fabs(got / wanted - 1) <= tolerance)) {
+        fail_msg("%.6g is not within %g of %.6g", got, tolerance, wanted);
+    }
+}
+
+/* The fit's machine is one that can be written and read again. */
+static void assert_readable(const pto_fit_t *fit) {
+    char *text = NULL;
+    pto_machine_t again;
+    pto_error_t err = {0};
+    assert_int_equal(pto_machine_format(&fit->machine, NULL, &text, &err), PTO_OK);
+    if (pto_machine_parse(text, strlen(text), "fitted.yaml", &again, &err) != PTO_OK) {
+        fail_msg("%s in\n%s", err.message, text);
+    }
+    free(text);
+    pto_machine_fini(&again);
+}
+
+static const pto_fit_entry_t *find_entry(const pto_fit_t *fit, const char *name) {
+    for (int i = 0; i < fit->entry_count; i++) {
+        if (strcmp(fit->entry[i].name, name) == 0) {
+            return &fit->entry[i];
+        }
+    }
+    return NULL;
+}
+
+static const pto_fit_entry_t *entry_named(const pto_fit_t *fit, const char *name) {
+    const pto_fit_entry_t *entry = find_entry(fit, name);
+    assert_non_null(entry);
+    return entry;
+}
+
+/* --- further inputs ---------------------------------------------------------------------------------------
+ */
+
+static double two_s(int64_t bytes) {
+    double s = (double)bytes;
+    return bytes < CACHE_BYTES ? launch_s + cached_beta * s : launch_s + beta * s;
+}
+
+static double further_s(int64_t bytes, int inputs) {
+    return (bytes < CACHE_BYTES ? cached_gamma : gamma_true) * (double)bytes * (inputs - 2);
+}
+
+static void add_reductions(pto_samples_t *samples, uint64_t *state) {
+    pto_sample_t sample = {.benchmark = PTO_BENCHMARK_REDUCE, .where = PTO_IN_GPU, .procs = 1, .messages = 1};
+    for (sample.bytes = 4; sample.bytes <= 1 << 28; sample.bytes *= 2) {
+        add_shaken(samples, sample, two_s(sample.bytes), state);
+    }
+}
+
+static void add_many(pto_samples_t *samples, double factor, uint64_t *state) {
+    pto_sample_t sample = {.benchmark = PTO_BENCHMARK_REDUCE_MANY, .where = PTO_IN_GPU, .procs = 1};
+    for (sample.messages = 2; sample.messages <= 16; sample.messages *= 2) {
+        for (sample.bytes = 4; sample.bytes <= 1 << 28; sample.bytes *= 2) {
+            double seconds = factor * two_s(sample.bytes) + further_s(sample.bytes, sample.messages);
+            add_shaken(samples, sample, seconds, state);
+        }
+    }
+}
+
+static void each_piece_has_its_own_further_inputs(void **unused) {
+    (void)unused;
+    uint64_t state = 1;
+    pto_samples_t samples = new_samples();
+    add_reductions(&samples, &state);
+    add_many(&samples, 1, &state);
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    const pto_param_t *small = pto_machine_further(&fit.machine, PTO_SPACE_GPU, CACHE_BYTES / 2);
+    const pto_param_t *large = pto_machine_further(&fit.machine, PTO_SPACE_GPU, CACHE_BYTES);
+    assert_non_null(small);
+    assert_non_null(large);
+    assert_within(small->value, cached_gamma, 0.03);
+    assert_within(large->value, gamma_true, 0.03);
+    assert_true(large->has_interval && large->low <= gamma_true && gamma_true <= large->high);
+    assert_null(pto_machine_further(&fit.machine, PTO_SPACE_CPU, 8));
+    assert_readable(&fit);
+    pto_fit_fini(&fit);
+    pto_samples_fini(&samples);
+}
+
+/* The kernel of many takes 1.4 times as long for two; gamma is not blamed for it. */
+static void a_kernel_that_differs_for_two_inputs_is_told(void **unused) {
+    (void)unused;
+    uint64_t state = 2;
+    pto_samples_t samples = new_samples();
+    add_reductions(&samples, &state);
+    add_many(&samples, 1.4, &state);
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    assert_within(pto_machine_further(&fit.machine, PTO_SPACE_GPU, CACHE_BYTES)->value, gamma_true, 0.04);
+    bool told = false;
+    for (int i = 0; i < fit.entry_count; i++) {
+        told = told || (strstr(fit.entry[i].name, "further_s_per_byte from") != NULL &&
+                        strstr(fit.entry[i].note, "two take 1.4") != NULL &&
+                        strstr(fit.entry[i].note, "which prices don't know") != NULL);
+    }
+    assert_true(told);
+    pto_fit_fini(&fit);
+    pto_samples_fini(&samples);
+}
+
+static void further_inputs_that_cost_nothing_are_absent(void **unused) {
+    (void)unused;
+    uint64_t state = 3;
+    pto_samples_t samples = new_samples();
+    pto_sample_t sample = {.benchmark = PTO_BENCHMARK_REDUCE, .where = PTO_IN_GPU, .procs = 1, .messages = 1};
+    for (sample.bytes = 4; sample.bytes <= 1 << 20; sample.bytes *= 2) {
+        add_shaken(&samples, sample, launch_s + beta * (double)sample.bytes, &state);
+    }
+    sample.benchmark = PTO_BENCHMARK_REDUCE_MANY;
+    for (sample.messages = 2; sample.messages <= 8; sample.messages *= 2) {
+        for (sample.bytes = 4; sample.bytes <= 1 << 20; sample.bytes *= 2) {
+            double less = 1 - 0.01 * sample.messages;
+            add_shaken(&samples, sample, less * (launch_s + beta * (double)sample.bytes), &state);
+        }
+    }
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    assert_null(pto_machine_further(&fit.machine, PTO_SPACE_GPU, 1 << 20));
+    assert_non_null(strstr(entry_named(&fit, "reduce.gpu.further_s_per_byte")->note, "cost nothing"));
+    assert_readable(&fit);
+    pto_fit_fini(&fit);
+    pto_samples_fini(&samples);
+}
+
+static void further_inputs_need_the_cost_of_two(void **unused) {
+    (void)unused;
+    uint64_t state = 4;
+    pto_samples_t samples = new_samples();
+    add_many(&samples, 1, &state);
+    refused_for(&samples, "reduce.gpu.further_s_per_byte: without samples of `reduce`");
+    pto_fit_t fit = must_fit(&samples, &what_can_be);
+    assert_int_equal(fit.machine.reduce[PTO_SPACE_GPU].count, 0);
+    assert_readable(&fit);
+    pto_fit_fini(&fit);
+    pto_samples_fini(&samples);
+}
+
+/* --- another GPU's memory ---------------------------------------------------------------------------------
+ */
+
+static const double alpha_true = 1.5e-6, store_beta = 3e-12, all_beta = 2.5e-12;
+enum { ALL_BLOCKS = 1056 };
+
+/* Rows of one way: nothing, then sizes. */
+static void add_way(pto_samples_t *samples, pto_benchmark_t benchmark, int32_t blocks, double s_per_byte,
+                    uint64_t *state) {
+    pto_sample_t sample = {
+        .benchmark = (uint8_t)benchmark, .place = PTO_AT_ON_SOCKET, .procs = blocks, .messages = 1};
+    add_shaken(samples, sample, launch_s, state);
+    for (sample.bytes = 16; sample.bytes <= 1 << 26; sample.bytes *= 2) {
+        add_shaken(samples, sample, launch_s + alpha_true + s_per_byte * (double)sample.bytes, state);
+    }
+}
+
+/* The launch, five times as long as alpha, is in neither coefficient; narrow accesses and few blocks are told
+ * of and not fitted. */
+static void stores_are_what_a_kernel_takes_beyond_nothing(void **unused) {
+    (void)unused;
+    uint64_t state = 5;
+    pto_samples_t samples = new_samples();
+    add_way(&samples, PTO_BENCHMARK_REMOTE_STORE_4, ALL_BLOCKS, 2 * store_beta, &state);
+    add_way(&samples, PTO_BENCHMARK_REMOTE_STORE_16, 1, 100 * store_beta, &state);
+    add_way(&samples, PTO_BENCHMARK_REMOTE_STORE_16, ALL_BLOCKS, store_beta, &state);
+    add_way(&samples, PTO_BENCHMARK_REMOTE_STORE_STRIDED, ALL_BLOCKS, 8 * store_beta, &state);
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    const pto_postal_t *store = pto_machine_remote(&fit.machine, PTO_REMOTE_STORE, PTO_REACH_ON_SOCKET);
+    assert_non_null(store);
+    assert_within(store->beta_s_per_byte.value, store_beta, 0.02);
+    assert_within(store->alpha_s.value, alpha_true, 0.1);
+    assert_true(store->alpha_s.low <= alpha_true && alpha_true <= store->alpha_s.high);
+    assert_null(store->flagged);
+    assert_null(pto_machine_remote(&fit.machine, PTO_REMOTE_LOAD, PTO_REACH_ON_SOCKET));
+    const char *widths = entry_named(&fit, "remote.store.on_socket by width")->note;
+    assert_non_null(strstr(widths, "4 B a thread 1"));
+    assert_non_null(strstr(widths, "every second 4 B 4"));
+    assert_null(strstr(widths, "8 B "));
+    const char *blocks = entry_named(&fit, "remote.store.on_socket by blocks")->note;
+    assert_non_null(strstr(blocks, "threads: 1 3."));
+    assert_non_null(strstr(blocks, ", 1056 3"));
+    assert_readable(&fit);
+    pto_fit_fini(&fit);
+    pto_samples_fini(&samples);
+}
+
+static void loads_have_their_own(void **unused) {
+    (void)unused;
+    uint64_t state = 6;
+    pto_samples_t samples = new_samples();
+    add_way(&samples, PTO_BENCHMARK_REMOTE_LOAD_16, ALL_BLOCKS, 4e-12, &state);
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    assert_within(
+        pto_machine_remote(&fit.machine, PTO_REMOTE_LOAD, PTO_REACH_OFF_SOCKET)->beta_s_per_byte.value, 4e-12,
+        0.02);
+    assert_null(find_entry(&fit, "remote.load.on_socket by width"));
+    pto_fit_fini(&fit);
+    pto_samples_fini(&samples);
+}
+
+static void a_kernel_for_nothing_must_be_among_the_samples(void **unused) {
+    (void)unused;
+    pto_samples_t samples = new_samples();
+    pto_sample_t sample = {.benchmark = PTO_BENCHMARK_REMOTE_STORE_16,
+                           .place = PTO_AT_ON_SOCKET,
+                           .procs = ALL_BLOCKS,
+                           .messages = 1};
+    for (sample.bytes = 16; sample.bytes <= 1 << 20; sample.bytes *= 2) {
+        sample.seconds = launch_s + store_beta * (double)sample.bytes;
+        add(&samples, sample);
+    }
+    refused_for(&samples, "remote.store.on_socket: without samples of 0 bytes");
+    pto_fit_t fit = must_fit(&samples, &what_can_be);
+    assert_null(pto_machine_remote(&fit.machine, PTO_REMOTE_STORE, PTO_REACH_ON_SOCKET));
+    pto_fit_fini(&fit);
+    sample.bytes = 0;
+    sample.seconds = launch_s;
+    samples.count = 0; /* one size beside nothing */
+    for (sample.bytes = 8; sample.bytes <= 4096; sample.bytes *= 8) {
+        add(&samples, (pto_sample_t){.benchmark = PTO_BENCHMARK_PING_PONG,
+                                     .where = PTO_IN_CPU,
+                                     .place = PTO_AT_OFF_NODE,
+                                     .procs = 1,
+                                     .messages = 1,
+                                     .bytes = sample.bytes,
+                                     .seconds = 1e-6 + 1e-10 * (double)sample.bytes});
+    }
+    sample.bytes = 0;
+    add(&samples, sample);
+    sample.bytes = 1024;
+    add(&samples, sample);
+    refused_for(&samples, "fewer than two sizes");
+    pto_samples_fini(&samples);
+}
+
+/* Four GPUs: three destinations. Rows of two GPUs, which are faster, do not count. */
+static void all_at_once_have_a_rate_of_their_own(void **unused) {
+    (void)unused;
+    uint64_t state = 7;
+    pto_samples_t samples = new_samples();
+    add_way(&samples, PTO_BENCHMARK_REMOTE_STORE_16, ALL_BLOCKS, store_beta, &state);
+    pto_sample_t sample = {
+        .benchmark = PTO_BENCHMARK_REMOTE_STORE_ALL, .place = PTO_AT_ON_SOCKET, .messages = 1};
+    for (sample.procs = 2; sample.procs <= 4; sample.procs += 2) {
+        for (sample.bytes = 16; sample.bytes <= 1 << 26; sample.bytes *= 2) {
+            double rate = sample.procs == 4 ? all_beta : all_beta / 2;
+            double leaving = (double)sample.bytes * (sample.procs - 1);
+            add_shaken(&samples, sample, 1e-5 + rate * leaving, &state);
+        }
+    }
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    assert_within(fit.machine.remote_all_s_per_byte.value, all_beta, 0.02);
+    const char *note = entry_named(&fit, "remote.all_s_per_byte")->note;
+    assert_non_null(strstr(note, "one of 4 GPUs"));
+    assert_non_null(strstr(note, "0.83 times"));
+    assert_readable(&fit);
+    pto_fit_fini(&fit);
+    pto_samples_fini(&samples);
+}
+
+/* --- times ------------------------------------------------------------------------------------------------
+ */
+
+static void times_of_flags_graphs_and_queues_are_their_middle(void **unused) {
+    (void)unused;
+    uint64_t state = 8;
+    pto_samples_t samples = new_samples();
+    pto_sample_t sample = {.where = PTO_IN_GPU, .procs = 1, .messages = 1};
+    sample.benchmark = PTO_BENCHMARK_SIGNAL_DEVICE;
+    add_shaken(&samples, sample, 9e-7, &state);
+    sample.benchmark = PTO_BENCHMARK_GRAPH_LAUNCH;
+    add_shaken(&samples, sample, 7e-6, &state);
+    sample.benchmark = PTO_BENCHMARK_KERNEL_QUEUED;
+    add_shaken(&samples, sample, 2e-6, &state);
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    assert_within(fit.machine.device_signal_s.value, 9e-7, 0.03);
+    assert_within(fit.machine.graph_launch_s.value, 7e-6, 0.03);
+    assert_within(fit.machine.queued_launch_s.value, 2e-6, 0.03);
+    assert_false(pto_param_known(&fit.machine.kernel_launch_s));
+    assert_readable(&fit);
+    pto_fit_fini(&fit);
+    pto_samples_fini(&samples);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_piece_has_its_own_further_inputs),
+        cmocka_unit_test(a_kernel_that_differs_for_two_inputs_is_told),
+        cmocka_unit_test(further_inputs_that_cost_nothing_are_absent),
+        cmocka_unit_test(further_inputs_need_the_cost_of_two),
+        cmocka_unit_test(stores_are_what_a_kernel_takes_beyond_nothing),
+        cmocka_unit_test(loads_have_their_own),
+        cmocka_unit_test(a_kernel_for_nothing_must_be_among_the_samples),
+        cmocka_unit_test(all_at_once_have_a_rate_of_their_own),
+        cmocka_unit_test(times_of_flags_graphs_and_queues_are_their_middle),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,267 @@
+/* Strategies of a global address space: what keeps a kernel's runs apart is proved necessary, what can't
+ * stand in a kernel is found, and prices are those of the formulas that the steps add up to. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "broken_plan.h"
+#include "builder.h"
+#include "portolan/price.h"
+
+static const pto_layout_t four = {1, 4, 1, 1, 4};
+
+/* --- what orders kernels ---------------------------------------------------------------------------------
+ */
+
+static void reducing_before_all_have_stored_is_found(void **state) {
+    (void)state;
+    pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", four);
+    drop_flag(plan, "stored");
+    refused_for(plan, "stage 'reduce': reads bytes");
+    plan = made(PTO_COLLECTIVE_ALLREDUCE, "gas_split", four);
+    drop_flag(plan, "shares stored");
+    refused_for(plan, "stage 'reduce': reads bytes");
+    plan = made(PTO_COLLECTIVE_ALLREDUCE, "gas_gather", four);
+    drop_flag(plan, "stored");
+    refused_for(plan, "rank 0, stage 'reduce': reads bytes");
+    plan = made(PTO_COLLECTIVE_ALLREDUCE, "gas_read", four);
+    drop_flag(plan, "ready");
+    refused_for(plan, "stage 'load from all': reads bytes 0..999 of 'in' of rank");
+}
+
+/* The user may use a buffer again as soon as its own process's run has ended. */
+static void ending_before_others_have_stored_or_loaded_is_found(void **state) {
+    (void)state;
+    pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "gas_split", four);
+    drop_flag(plan, "results stored");
+    refused_for(plan, "the end: reads bytes");
+    plan = made(PTO_COLLECTIVE_ALLREDUCE, "gas_read", four);
+    drop_flag(plan, "loaded");
+    refused_for(plan, "the end: writes bytes 0..999 of 'in'");
+    plan = made(PTO_COLLECTIVE_ALLTOALL, "gas_split", four);
+    drop_flag(plan, "stored");
+    refused_for(plan, "the end: reads bytes");
+}
+
+/* What makes a second flag needless in gas_allgather, and in a reduce by gas_split. */
+static void one_buffer_for_all_runs_is_found_by_the_second(void **state) {
+    (void)state;
+    static const struct {
+        pto_collective_t collective;
+        const char *strategy;
+    } plans[] = {{PTO_COLLECTIVE_ALLREDUCE, "gas_allgather"},
+                 {PTO_COLLECTIVE_ALLTOALL, "gas_allgather"},
+                 {PTO_COLLECTIVE_REDUCE, "gas_split"}};
+    for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
+        pto_plan_t *plan = made(plans[i].collective, plans[i].strategy, four);
+        pto_buffer_t *buffer = plan->buffers.item;
+        assert_true(buffer[buffer_named(plan, "gathered")].alternates);
+        buffer[buffer_named(plan, "gathered")].alternates = false;
+        refused_for(plan, "second run: writes bytes");
+    }
+}
+
+static void outputs_are_not_written_before_their_owner_is_there(void **state) {
+    (void)state;
+    pto_plan_t *plan = made(PTO_COLLECTIVE_ALLTOALL, "gas_split", four);
+    drop_flag(plan, "ready");
+    refused_for(plan, "second run: writes bytes");
+    plan = made(PTO_COLLECTIVE_REDUCE, "gas_gather", four);
+    drop_flag(plan, "free");
+    refused_for(plan, "second run: writes bytes");
+}
+
+/* --- what can't stand in a kernel ------------------------------------------------------------------------
+ */
+
+/* Each thread block signals for its own part of a piece: another cut needs parts that it hasn't heard of. */
+static void pieces_that_are_cut_otherwise_are_found(void **state) {
+    (void)state;
+    pto_plan_t *plan = made(PTO_COLLECTIVE_ALLTOALL, "gas_allgather", four);
+    pto_step_t *out = step_in(plan, "copy out", PTO_STEP_COPY);
+    out->peers = (pto_peers_t){0};
+    out->source.anchor = out->target.anchor = PTO_ANCHOR_ME;
+    out->source.until = out->target.until = pto_constant(4);
+    refused_for(plan, "a kernel uses bytes");
+}
+
+static void a_kernels_flag_has_one_step_that_raises_it(void **state) {
+    (void)state;
+    pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "gas_split", four);
+    step_in(plan, "results stored", PTO_STEP_SIGNAL)->flag =
+        step_in(plan, "shares stored", PTO_STEP_SIGNAL)->flag;
+    refused_for(plan, "a kernel's flag 'shares stored' has two steps that raise it");
+}
+
+static void threads_use_memory_of_gpus_alone(void **state) {
+    (void)state;
+    pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "gas_split", four);
+    pto_buffer_t *buffer = plan->buffers.item;
+    buffer[buffer_named(plan, "gathered")].space = PTO_SPACE_CPU;
+    refused_for(plan, "a kernel uses memory that is no GPU's");
+    plan = made(PTO_COLLECTIVE_ALLREDUCE, "gas_split", four);
+    step_in(plan, "store shares", PTO_STEP_COPY)->kind = PTO_STEP_LAUNCH;
+    refused_for(plan, "a kernel's launch stands elsewhere than at its beginning");
+}
+
+/* --- shapes ----------------------------------------------------------------------------------------------
+ */
+
+static void alternating_buffers_take_their_bytes_twice(void **state) {
+    (void)state;
+    int64_t gpu_bytes, host_bytes;
+    pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", four);
+    pto_plan_memory(plan, &gpu_bytes, &host_bytes);
+    assert_int_equal(gpu_bytes, (2 + 2 * 4) * 1000);
+    assert_int_equal(host_bytes, 0);
+    pto_plan_destroy(plan);
+}
+
+/* 1000 bytes are 250 floats: for four, two shares of 63 and two of 62; each holds as many from all. */
+static void shares_of_the_vector_are_gathered(void **state) {
+    (void)state;
+    pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "gas_split", four);
+    int gathered = buffer_named(plan, "gathered");
+    for (int64_t rank = 0; rank < 4; rank++)
+        assert_int_equal(pto_buffer_bytes(plan, gathered, rank), 4 * 4 * (rank < 2 ? 63 : 62));
+    pto_plan_destroy(plan);
+}
+
+static void what_does_not_apply_says_why(void **state) {
+    (void)state;
+    pto_error_t err;
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "gas_split", (pto_layout_t){1, 4, 2, 2, 4});
+    assert_int_equal(pto_strategy_applicable(&request, &err), PTO_ERR_NOT_APPLICABLE);
+    assert_string_equal(err.message,
+                        "gas_split has kernels wait for each other, so a GPU can have one, and 2 "
+                        "processes hold data on each (owners_per_gpu)");
+    request.layout = (pto_layout_t){2, 2, 1, 1, 2};
+    assert_int_equal(pto_strategy_applicable(&request, &err), PTO_ERR_NOT_APPLICABLE);
+    assert_non_null(strstr(err.message, "ends at the node"));
+    request.layout = (pto_layout_t){1, 1, 1, 1, 1};
+    assert_int_equal(pto_strategy_applicable(&request, &err), PTO_ERR_NOT_APPLICABLE);
+}
+
+/* --- prices ----------------------------------------------------------------------------------------------
+ */
+
+static const double launch_s = 7e-6, flag_s = 1.5e-6, load_s = 2e-6, load_s_per_byte = 3e-9, store_s = 8e-7,
+                    store_s_per_byte = 2e-9, own_s_per_byte = 1e-10, all_s_per_byte = 2.5e-9, s = 1000;
+
+static pto_param_t known(double value) {
+    return (pto_param_t){.value = value, .low = value, .high = value, .line = 1};
+}
+
+static pto_machine_t machine_for_kernels(void) {
+    pto_machine_t machine = {.name = "simple", .path = "simple.yaml"};
+    machine.kernel_launch_s = known(launch_s);
+    machine.device_signal_s = known(flag_s);
+    machine.remote[PTO_REMOTE_LOAD][PTO_REACH_ON_SOCKET] =
+        (pto_postal_t){.alpha_s = known(load_s), .beta_s_per_byte = known(load_s_per_byte)};
+    machine.remote[PTO_REMOTE_STORE][PTO_REACH_ON_SOCKET] =
+        (pto_postal_t){.alpha_s = known(store_s), .beta_s_per_byte = known(store_s_per_byte)};
+    machine.reduce[PTO_SPACE_GPU] = (pto_reduce_cost_t){
+        .count = 1,
+        .piece = {{.below_bytes = INT64_MAX,
+                   .postal = {.alpha_s = known(1), .beta_s_per_byte = known(own_s_per_byte)}}}};
+    return machine;
+}
+
+static void assert_price(const pto_machine_t *machine, pto_collective_t collective, const char *strategy,
+                         double wanted_s) {
+    pto_plan_t *plan = made(collective, strategy, four);
+    pto_price_t price = {0}, walked = {0};
+    pto_error_t err = {0};
+    if (pto_price(plan, machine, &price, NULL, &err) != PTO_OK ||
+        pto_price_walk(plan, machine, &walked, NULL, &err) != PTO_OK)
+        fail_msg("%s", err.message);
+    pto_plan_destroy(plan);
+    assert_close(price.seconds, wanted_s);
+    assert_close(walked.seconds, wanted_s);
+}
+
+/* A kernel starts once, whatever it does; its reductions have no start of their own. */
+static void kernels_cost_their_launch_links_and_flags(void **state) {
+    (void)state;
+    const double part = 63 * 4; /* the larger shares count */
+    const double store_all_s = store_s + 3 * s * store_s_per_byte,
+                 load_all_s = load_s + 3 * s * load_s_per_byte;
+    const double own_s = s * own_s_per_byte, part_s = part * own_s_per_byte;
+    pto_machine_t machine = machine_for_kernels();
+    assert_price(&machine, PTO_COLLECTIVE_ALLREDUCE, "gas_allgather",
+                 launch_s + own_s + store_all_s + flag_s + 3 * own_s);
+    assert_price(&machine, PTO_COLLECTIVE_ALLTOALL, "gas_allgather",
+                 launch_s + own_s + store_all_s + flag_s + 3 * own_s);
+    assert_price(&machine, PTO_COLLECTIVE_ALLREDUCE, "gas_gather",
+                 launch_s + store_all_s + flag_s + 3 * own_s + store_all_s + flag_s);
+    assert_price(&machine, PTO_COLLECTIVE_REDUCE, "gas_gather",
+                 launch_s + flag_s + store_all_s + flag_s + 3 * own_s);
+    assert_price(&machine, PTO_COLLECTIVE_ALLREDUCE, "gas_read",
+                 launch_s + flag_s + own_s + load_all_s + flag_s + 3 * own_s);
+    assert_price(&machine, PTO_COLLECTIVE_ALLTOALL, "gas_read",
+                 launch_s + flag_s + own_s + load_all_s + flag_s);
+    assert_price(&machine, PTO_COLLECTIVE_ALLTOALL, "gas_split",
+                 launch_s + flag_s + own_s + store_all_s + flag_s);
+    double scatter_s = part_s + store_s + 3 * part * store_s_per_byte;
+    double gather_s = store_s + 3 * part * store_s_per_byte;
+    assert_price(&machine, PTO_COLLECTIVE_ALLREDUCE, "gas_split",
+                 launch_s + scatter_s + flag_s + 3 * part_s + gather_s + flag_s);
+}
+
+/* Of four inputs that one pass reads two cost what a reduction costs, and each byte of the others less. */
+static void further_inputs_cost_what_they_do_elsewhere(void **state) {
+    (void)state;
+    pto_machine_t machine = machine_for_kernels();
+    machine.reduce[PTO_SPACE_GPU].piece[0].further_s_per_byte = known(own_s_per_byte / 3);
+    double own_s = s * own_s_per_byte;
+    assert_price(&machine, PTO_COLLECTIVE_ALLREDUCE, "gas_allgather",
+                 launch_s + own_s + store_s + 3 * s * store_s_per_byte + flag_s + own_s + 2 * own_s / 3);
+}
+
+/* One pair alone is faster than all at once: the slower of the two holds. */
+static void what_all_gpus_store_at_once_is_limited(void **state) {
+    (void)state;
+    pto_machine_t machine = machine_for_kernels();
+    machine.remote_all_s_per_byte = known(all_s_per_byte);
+    double own_s = s * own_s_per_byte;
+    assert_price(&machine, PTO_COLLECTIVE_ALLTOALL, "gas_split",
+                 launch_s + flag_s + own_s + store_s + 3 * s * all_s_per_byte + flag_s);
+    machine.remote_all_s_per_byte = known(store_s_per_byte / 4);
+    assert_price(&machine, PTO_COLLECTIVE_ALLTOALL, "gas_split",
+                 launch_s + flag_s + own_s + store_s + s * store_s_per_byte + flag_s);
+}
+
+static void remote_access_must_be_known(void **state) {
+    (void)state;
+    pto_machine_t machine = machine_for_kernels();
+    machine.remote[PTO_REMOTE_LOAD][PTO_REACH_ON_SOCKET] = (pto_postal_t){0};
+    pto_plan_t *plan = made(PTO_COLLECTIVE_ALLTOALL, "gas_read", four);
+    pto_price_t price;
+    pto_error_t err;
+    assert_int_equal(pto_price(plan, &machine, &price, NULL, &err), PTO_ERR_NOT_APPLICABLE);
+    assert_string_equal(err.message, "machine simple has no remote.load.on_socket, which the plan needs");
+    pto_plan_destroy(plan);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reducing_before_all_have_stored_is_found),
+        cmocka_unit_test(ending_before_others_have_stored_or_loaded_is_found),
+        cmocka_unit_test(one_buffer_for_all_runs_is_found_by_the_second),
+        cmocka_unit_test(outputs_are_not_written_before_their_owner_is_there),
+        cmocka_unit_test(pieces_that_are_cut_otherwise_are_found),
+        cmocka_unit_test(a_kernels_flag_has_one_step_that_raises_it),
+        cmocka_unit_test(threads_use_memory_of_gpus_alone),
+        cmocka_unit_test(alternating_buffers_take_their_bytes_twice),
+        cmocka_unit_test(shares_of_the_vector_are_gathered),
+        cmocka_unit_test(what_does_not_apply_says_why),
+        cmocka_unit_test(kernels_cost_their_launch_links_and_flags),
+        cmocka_unit_test(further_inputs_cost_what_they_do_elsewhere),
+        cmocka_unit_test(what_all_gpus_store_at_once_is_limited),
+        cmocka_unit_test(remote_access_must_be_known),
+    };
+    return cmocka_run_group_tests_name("gas", tests, NULL, NULL);
+}

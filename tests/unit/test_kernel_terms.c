@@ -1,0 +1,280 @@
+/* What kernels that use another GPU's memory cost, flags between them, graphs and queues of kernels, and
+ * further inputs of a reduction: read, refused, looked up, explained, asked what if. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "bad_input.h"
+#include "portolan/energy.h"
+#include "portolan/pick.h"
+#include "portolan/what_if.h"
+
+/* Four lines, and what a test adds from the fifth on. */
+#define BODY                                                                                                 \
+    "machine: m\nsource: s\nnode: {sockets: 1, gpus: 4, cores: 4}\n"                                         \
+    "messages: {gpu: {on_socket: [{protocol: eager, alpha_s: 1e-6, beta_s_per_byte: 1e-10}]}}\n"
+#define COST "alpha_s: 1e-6, beta_s_per_byte: 1e-10"
+
+static pto_status_t parse(const char *text, pto_machine_t *machine, pto_error_t *err) {
+    return pto_machine_parse(text, strlen(text), "m.yaml", machine, err);
+}
+
+static pto_machine_t must_parse(const char *text) {
+    pto_machine_t machine;
+    pto_error_t err;
+    if (parse(text, &machine, &err) != PTO_OK)
+        fail_msg("%d:%d: %s", err.line, err.column, err.message);
+    return machine;
+}
+
+static void costs_of_kernels_are_read(void **state) {
+    (void)state;
+    pto_machine_t m = must_parse(BODY "remote:\n"
+                                      "  load: {on_socket: {alpha_s: 1.2e-6, beta_s_per_byte: 4e-12}}\n"
+                                      "  store: {on_socket: {alpha_s: 0, beta_s_per_byte: 3e-12},\n"
+                                      "          off_socket: {alpha_s: 2e-6, beta_s_per_byte: 5e-12}}\n"
+                                      "  all_s_per_byte: 2.5e-12\n"
+                                      "  all_s_per_byte_95: [2e-12, 3e-12]\n"
+                                      "signals: {device_s: 9e-7}\n"
+                                      "launch: {graph_s: 4e-6, queued_s: 1e-6, queued_s_95: [5e-7, 2e-6]}\n");
+    assert_true(pto_machine_remote(&m, PTO_REMOTE_LOAD, PTO_REACH_ON_SOCKET)->alpha_s.value == 1.2e-6);
+    assert_true(pto_machine_remote(&m, PTO_REMOTE_STORE, PTO_REACH_OFF_SOCKET)->alpha_s.value == 2e-6);
+    assert_true(m.remote_all_s_per_byte.value == 2.5e-12 && m.remote_all_s_per_byte.high == 3e-12);
+    assert_true(m.device_signal_s.value == 9e-7);
+    assert_true(m.graph_launch_s.value == 4e-6 && m.queued_launch_s.low == 5e-7);
+    assert_false(pto_param_known(&m.kernel_launch_s) || pto_param_known(&m.signal_s));
+    pto_machine_fini(&m);
+}
+
+static void another_socket_falls_back_to_ones_own(void **state) {
+    (void)state;
+    pto_machine_t m = must_parse(BODY "remote: {load: {on_socket: {" COST "}}}\n");
+    assert_ptr_equal(pto_machine_remote(&m, PTO_REMOTE_LOAD, PTO_REACH_OFF_SOCKET),
+                     &m.remote[PTO_REMOTE_LOAD][PTO_REACH_ON_SOCKET]);
+    assert_null(pto_machine_remote(&m, PTO_REMOTE_STORE, PTO_REACH_ON_SOCKET));
+    pto_machine_fini(&m);
+    m = must_parse(BODY "remote: {load: {off_socket: {" COST "}}}\n");
+    assert_null(pto_machine_remote(&m, PTO_REMOTE_LOAD, PTO_REACH_ON_SOCKET));
+    pto_machine_fini(&m);
+}
+
+static void further_inputs_take_the_piece_of_one_inputs_bytes(void **state) {
+    (void)state;
+    pto_machine_t m = must_parse(BODY "reduce:\n  gpu:\n"
+                                      "    - {below_bytes: 1KiB, " COST ", further_s_per_byte: 1e-13}\n"
+                                      "    - {below_bytes: 1MiB, " COST "}\n"
+                                      "    - {" COST ", further_s_per_byte: 3e-13}\n"
+                                      "  cpu: {" COST "}\n");
+    assert_true(pto_machine_further(&m, PTO_SPACE_GPU, 1023)->value == 1e-13);
+    assert_null(pto_machine_further(&m, PTO_SPACE_GPU, 1024));
+    assert_true(pto_machine_further(&m, PTO_SPACE_GPU, 1 << 20)->value == 3e-13);
+    assert_null(pto_machine_further(&m, PTO_SPACE_CPU, 8));
+    pto_machine_fini(&m);
+    m = must_parse(BODY);
+    assert_null(pto_machine_further(&m, PTO_SPACE_GPU, 8));
+    pto_machine_fini(&m);
+}
+
+static void what_makes_no_sense_is_refused(void **state) {
+    (void)state;
+    static const bad_input_t bad[] = {
+        {BODY "remote: {}\n", PTO_ERR_KEY, 5, 9, {"'remote' is empty"}},
+        {BODY "remote: {laod: {on_socket: {" COST "}}}\n", PTO_ERR_KEY, 5, 10, {"did you mean 'load'?"}},
+        {BODY "remote: {load: {on_node: {" COST "}}}\n", PTO_ERR_KEY, 5, 17, {"'on_node'"}},
+        {BODY "remote: {store: {on_socket: {alpha_s: 0, beta_s_per_byte: 0}}}\n",
+         PTO_ERR_RANGE,
+         5,
+         29,
+         {"nothing is free"}},
+        {BODY "remote: {all_s_per_byte: 0}\n", PTO_ERR_RANGE, 5, 26, {"all_s_per_byte"}},
+        {BODY "remote: {all_s_per_byte_95: [1, 2]}\n", PTO_ERR_KEY, 5, 29, {"has no value"}},
+        {BODY "remote: {all_s_per_byte: 3, all_s_per_byte_95: [1, 2]}\n",
+         PTO_ERR_RANGE,
+         5,
+         48,
+         {"all_s_per_byte_95"}},
+        {BODY "launch: {}\n", PTO_ERR_KEY, 5, 9, {"'launch' is empty"}},
+        {BODY "launch: {graph_s: -1}\n", PTO_ERR_RANGE, 5, 19, {"0 or more"}},
+        {BODY "signals: {device_s_95: [1, 2]}\n", PTO_ERR_KEY, 5, 24, {"device_s_95 has no value"}},
+        {BODY "reduce: {gpu: {" COST ", further_s_per_byte: 0}}\n", PTO_ERR_RANGE, 5, 75, {"further_s_per"}},
+        {BODY "reduce: {gpu: {further_s_per_byte: 1e-13}}\n", PTO_ERR_KEY, 5, 15, {"missing key 'alpha_s'"}},
+        {BODY "reduce: {gpu: [{" COST ", further_s_per_byte_95: [1, 2]}]}\n",
+         PTO_ERR_KEY,
+         5,
+         79,
+         {"has no value"}},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        pto_machine_t machine = {.library_count = 99};
+        pto_error_t err = {.status = PTO_OK};
+        pto_status_t status = parse(bad[i].text, &machine, &err);
+        assert_refused(&bad[i], status, &err);
+        assert_int_equal(machine.library_count, 99);
+    }
+}
+
+/* --- in a price --------------------------------------------------------------------------------------------
+ */
+
+#define PRICED                                                                                               \
+    BODY "copies: {d2d: {on_socket: {" COST "}}}\n"                                                          \
+         "peer: {on_socket: {" COST "}}\n"                                                                   \
+         "signals: {flag_s: 1e-7}\n"                                                                         \
+         "reduce: {gpu: {alpha_s: 1e-6, beta_s_per_byte: 1e-9, further_s_per_byte: 2e-10,\n"                 \
+         "               further_s_per_byte_95: [1e-10, 4e-10]}}\n"                                          \
+         "energy: {gpu: {idle_w: 10, copy_w: 20, kernel_w: 100}}\n"
+
+static const char question[] = "scenario: asked\nmachine: m.yaml\ncollective: allreduce\n"
+                               "layout: {nodes: 1, gpus_per_node: 4}\nbytes: 1000000\nstrategies: [gsb]\n";
+
+typedef struct {
+    pto_machine_t machine;
+    pto_scenario_t scenario;
+    pto_predictions_t predictions;
+} asked_t;
+
+static void ask(const char *what_if, asked_t *asked) {
+    pto_error_t err = {0};
+    asked->machine = must_parse(PRICED);
+    if (pto_scenario_parse(question, strlen(question), "asked.yaml", &asked->scenario, &err) != PTO_OK ||
+        (what_if && pto_what_if(what_if, &asked->scenario, &asked->machine, &err) != PTO_OK) ||
+        pto_scenario_bind(&asked->scenario, &asked->machine, &err) != PTO_OK ||
+        pto_predict(&asked->scenario, &asked->machine, true, &asked->predictions, &err) != PTO_OK)
+        fail_msg("%s", err.message);
+}
+
+static void drop(asked_t *asked) {
+    pto_predictions_fini(&asked->predictions);
+    pto_scenario_fini(&asked->scenario);
+    pto_machine_fini(&asked->machine);
+}
+
+static const pto_term_t *term_of(const asked_t *asked, const char *key) {
+    const pto_explanation_t *explanation = &asked->predictions.prediction[0].explanation;
+    for (int i = 0; i < explanation->count; i++)
+        if (strcmp(explanation->term[i].key, key) == 0)
+            return &explanation->term[i];
+    return NULL;
+}
+
+/* Four inputs of a million bytes: two of them are further ones. */
+static void explanations_name_further_inputs(void **state) {
+    (void)state;
+    asked_t asked;
+    ask(NULL, &asked);
+    const pto_term_t *further = term_of(&asked, "reduce.gpu.further_s_per_byte");
+    const pto_term_t *bytes = term_of(&asked, "reduce.gpu.beta_s_per_byte");
+    assert_non_null(further);
+    assert_non_null(bytes);
+    assert_true(further->count == 2e6 && bytes->count == 1e6);
+    assert_true(fabs(further->seconds - 4e-4) < 1e-12);
+    assert_string_equal(pto_term_text(further->kind), "further inputs' bytes");
+    assert_int_equal(further->space, PTO_SPACE_GPU);
+    drop(&asked);
+}
+
+static void their_interval_is_carried(void **state) {
+    (void)state;
+    asked_t asked;
+    ask(NULL, &asked);
+    const pto_price_t *price = &asked.predictions.prediction[0].price;
+    assert_true(price->has_interval);
+    assert_true(fabs(price->seconds - price->low_s - 2e-4) < 1e-12);
+    assert_true(fabs(price->high_s - price->seconds - 4e-4) < 1e-12);
+    drop(&asked);
+}
+
+static void a_kernel_works_while_it_reads_them(void **state) {
+    (void)state;
+    asked_t asked;
+    pto_energy_t energy;
+    pto_plan_t *plan = NULL;
+    pto_price_t price;
+    ask(NULL, &asked);
+    assert_int_equal(pto_plan_choose(&asked.scenario, &asked.machine, 0, asked.predictions.strategy[0], &plan,
+                                     &price, NULL, NULL),
+                     PTO_OK);
+    assert_int_equal(pto_energy(plan, &asked.machine, &asked.predictions.prediction[0].price,
+                                &asked.predictions.prediction[0].explanation, &energy, NULL),
+                     PTO_OK);
+    assert_true(fabs(energy.part[PTO_POWER_GPU_KERNEL].device_s - 4 * (1e-3 + 4e-4)) < 1e-11);
+    pto_plan_destroy(plan);
+    drop(&asked);
+}
+
+static void a_what_if_changes_them(void **state) {
+    (void)state;
+    asked_t as_is, doubled;
+    ask(NULL, &as_is);
+    ask("reduce.gpu.further_s_per_byte=*2", &doubled);
+    double more_s =
+        doubled.predictions.prediction[0].price.seconds - as_is.predictions.prediction[0].price.seconds;
+    assert_true(fabs(more_s - 4e-4) < 1e-12);
+    drop(&as_is);
+    drop(&doubled);
+}
+
+/* Small data may have no cost of further inputs; a factor for all rows is then one for those that have. */
+static void a_factor_passes_over_rows_without_further_inputs(void **state) {
+    (void)state;
+    pto_machine_t m =
+        must_parse(BODY "reduce: {gpu: [{below_bytes: 1KiB, " COST "},\n"
+                        "               {below_bytes: 1MiB, " COST ", further_s_per_byte: 1e-13},\n"
+                        "               {" COST ", further_s_per_byte: 3e-13}]}\n");
+    pto_scenario_t scenario = {0};
+    assert_int_equal(pto_what_if("reduce.gpu.further_s_per_byte=*2", &scenario, &m, NULL), PTO_OK);
+    assert_string_equal(m.what_if, "reduce.gpu.further_s_per_byte=*2 (2 rows)");
+    assert_null(pto_machine_further(&m, PTO_SPACE_GPU, 8));
+    assert_true(fabs(pto_machine_further(&m, PTO_SPACE_GPU, 1024)->value - 2e-13) < 1e-20);
+    assert_true(fabs(pto_machine_further(&m, PTO_SPACE_GPU, 1 << 20)->value - 6e-13) < 1e-20);
+    assert_int_equal(pto_what_if("reduce.gpu.from_0.further_s_per_byte=*2", &scenario, &m, NULL),
+                     PTO_ERR_RANGE);
+    assert_int_equal(pto_what_if("reduce.gpu.further_s_per_byte=5e-13", &scenario, &m, NULL), PTO_OK);
+    assert_true(pto_machine_further(&m, PTO_SPACE_GPU, 8)->value == 5e-13);
+    pto_machine_fini(&m);
+}
+
+/* Also where the machine has none: what-ifs give them. */
+static void every_cost_of_a_kernel_has_its_key(void **state) {
+    (void)state;
+    static const char *const changes[] = {"remote.store.on_socket.beta_s_per_byte=3e-12",
+                                          "remote.load.off_socket.alpha_s=1e-6",
+                                          "remote.all_s_per_byte=2e-12",
+                                          "signals.device_s=1e-6",
+                                          "launch.graph_s=4e-6",
+                                          "launch.queued_s=1e-6"};
+    asked_t asked;
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        ask(changes[i], &asked);
+        const pto_param_t *param[] = {
+            &asked.machine.remote[PTO_REMOTE_STORE][PTO_REACH_ON_SOCKET].beta_s_per_byte,
+            &asked.machine.remote[PTO_REMOTE_LOAD][PTO_REACH_OFF_SOCKET].alpha_s,
+            &asked.machine.remote_all_s_per_byte,
+            &asked.machine.device_signal_s,
+            &asked.machine.graph_launch_s,
+            &asked.machine.queued_launch_s};
+        assert_int_equal(param[i]->line, PTO_LINE_WHAT_IF);
+        drop(&asked);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(costs_of_kernels_are_read),
+        cmocka_unit_test(another_socket_falls_back_to_ones_own),
+        cmocka_unit_test(further_inputs_take_the_piece_of_one_inputs_bytes),
+        cmocka_unit_test(what_makes_no_sense_is_refused),
+        cmocka_unit_test(explanations_name_further_inputs),
+        cmocka_unit_test(their_interval_is_carried),
+        cmocka_unit_test(a_kernel_works_while_it_reads_them),
+        cmocka_unit_test(a_what_if_changes_them),
+        cmocka_unit_test(a_factor_passes_over_rows_without_further_inputs),
+        cmocka_unit_test(every_cost_of_a_kernel_has_its_key),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
