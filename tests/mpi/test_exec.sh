@@ -92,6 +92,14 @@ check "its table says that the device is no GPU" has "no GPU's times" "$work/std
 check "its file names the device" has "^# device=host$" "$work/collectives.csv"
 check "its file is readable" awk -F, '/^#/ { next } !head { head = 1; next }
     { rows++; if (NF != 9 || !($9 > 0)) bad = 1 } END { exit !(rows == 60 && !bad) }' "$work/collectives.csv"
+check "validate times queued runs" run 2 "$validate" --machine tests/fixtures/machine.yaml --collective allreduce \
+    --nodes 1 --gpus-per-node 2 --cores-per-gpu 1 --bytes 4:4KiB:32 --repeats 5 --queued 20 --out "$work/queued.csv"
+check "its table says so" has "^# queued: each measured time is that of 20 runs" "$work/stdout"
+check "its table says what can't be queued, and why" has "three_step .*more than one kernel.*none can be queued" \
+    "$work/stdout"
+check "its file says so" has "^# queued=20$" "$work/queued.csv"
+check "its file has kernels' plans alone" awk -F, '/^#/ { next } !head { head = 1; next }
+    { rows++; if ($3 !~ /^gas_/ || !($9 > 0)) bad = 1 } END { exit !(rows == 60 && !bad) }' "$work/queued.csv"
 check "a job that does not fit the layout is refused" fails run 3 "$validate" --machine summit-spectrum \
     --collective allreduce "${two_by_two[@]}" --bytes 4
 check "and told why" has "the layout has 8 processes, the job 3" "$work/stderr"
