@@ -276,7 +276,7 @@ pto_status_t pto_exec_queue(pto_exec_t *exec, pto_error_t *err) {
     bool finished;
     pto_status_t status = queueable(exec, err);
     if (status == PTO_OK && exec->queued)
-        exec->under_way = exec->failed; /* what was queued before does not stand in the way */
+        exec->under_way = false; /* what was queued before does not stand in the way */
     if (status == PTO_OK)
         status = begin(exec, err);
     if (status != PTO_OK)

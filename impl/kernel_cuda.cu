@@ -497,8 +497,10 @@ static pto_status_t cuda_kernel_poll(void *kernel, uint64_t *ended, pto_error_t 
     if (*ended >= made->started || ++made->polls % POLLS_PER_QUERY != 0)
         return PTO_OK;
     cudaError_t error = cudaStreamQuery(made->stream);
-    if (error == cudaErrorNotReady)
+    if (error == cudaErrorNotReady) {
+        (void)cudaGetLastError(); /* no error, but it would be taken for one of the next launch */
         return PTO_OK;
+    }
     pto_status_t status = check(error, "a plan's kernel", err);
     *ended = last_ended(made);
     if (status == PTO_OK && *ended < made->started)
