@@ -46,7 +46,9 @@ LIB_SRC := $(wildcard model/src/*.c model/strategies/*.c model/algorithms/*.c)
 TOOL_SRC := $(wildcard model/tool/*.c)
 FIT_SRC := $(wildcard model/fit/*.c)
 CALIBRATE_SRC := $(wildcard calibrate/*.c)
-IMPL_SRC := $(wildcard impl/*.c)
+# Kernels' programs know no MPI either.
+PROGRAM_SRC := impl/growing.c impl/program.c
+IMPL_SRC := $(filter-out $(PROGRAM_SRC),$(wildcard impl/*.c))
 # The counters know no MPI, so that the unit tests have them where there is none.
 METER_SRC := $(wildcard validate/meter*.c)
 VALIDATE_SRC := $(filter-out $(METER_SRC),$(wildcard validate/*.c))
@@ -64,7 +66,7 @@ EXAMPLE_SRC := $(wildcard docs/examples/*.c)
 
 MPI_SRC := $(CALIBRATE_SRC) $(IMPL_SRC) $(VALIDATE_SRC) $(MPI_TEST_SRC) $(EXEC_CASE_SRC) $(EXAMPLE_SRC) \
 	$(MPI_BENCH_SRC)
-PLAIN_SRC := $(LIB_SRC) $(TOOL_SRC) $(FIT_SRC) $(METER_SRC) $(UNIT_SRC) $(UNIT_HELP_SRC) $(FUZZ_SRC) $(BENCH_SRC)
+PLAIN_SRC := $(LIB_SRC) $(TOOL_SRC) $(FIT_SRC) $(METER_SRC) $(PROGRAM_SRC) $(UNIT_SRC) $(UNIT_HELP_SRC) $(FUZZ_SRC) $(BENCH_SRC)
 ALL_C := $(PLAIN_SRC) $(MPI_SRC)
 FORMATTED := $(ALL_C) $(wildcard model/*/*.h model/include/portolan/*.h tests/*.h tests/*/*.h calibrate/*.h \
 	impl/*.h impl/include/portolan/*.h validate/*.h)
@@ -136,7 +138,7 @@ $(BUILD)/portolan: $(call object,$(TOOL_SRC)) $(FIT_LIB) $(LIB)
 $(BUILD)/obj/%.cu.o: %.cu Makefile
 	@mkdir -p $(@D)
 	$(call say,NVCC)
-	$(Q)$(NVCC) -std=c++17 -O3 -Imodel/include -Iimpl/include $(filter -I%,$(MPI_CPPFLAGS)) -DOMPI_SKIP_MPICXX \
+	$(Q)$(NVCC) -std=c++17 -O3 -Imodel/include -Iimpl/include -Iimpl $(filter -I%,$(MPI_CPPFLAGS)) -DOMPI_SKIP_MPICXX \
 		-gencode arch=compute_$(CUDA_ARCH),code=sm_$(CUDA_ARCH) \
 		-gencode arch=compute_$(CUDA_ARCH),code=compute_$(CUDA_ARCH) -Xcompiler -Wall,-Wextra,-fPIC -c $< -o $@
 
@@ -145,7 +147,7 @@ $(BUILD)/portolan-calibrate: $(call object,$(CALIBRATE_SRC)) $(call cuda_object,
 	$(call say,LD)
 	$(Q)$(MPICC) $(LINK_FLAGS) $^ $(CUDA_LDLIBS) -lhwloc -lpthread -lrt -ldl $(LDLIBS) -o $@
 
-$(BUILD)/libportolan-exec.a: $(call object,$(IMPL_SRC)) $(call cuda_object,impl)
+$(BUILD)/libportolan-exec.a: $(call object,$(IMPL_SRC) $(PROGRAM_SRC)) $(call cuda_object,impl)
 	$(call say,AR)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
@@ -168,7 +170,7 @@ $(BUILD)/tests/example_%: $(BUILD)/obj/docs/examples/%.o $(EXEC_LIB) $(LIB)
 	$(call say,LD)
 	$(Q)$(MPICC) $(LINK_FLAGS) $^ $(CUDA_LDLIBS) -lpthread -lrt -ldl $(LDLIBS) -o $@
 
-$(UNIT): $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(call object,$(UNIT_HELP_SRC) $(METER_SRC)) $(TOOL_PARTS) $(FIT_LIB) $(LIB)
+$(UNIT): $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(call object,$(UNIT_HELP_SRC) $(METER_SRC) $(PROGRAM_SRC)) $(TOOL_PARTS) $(FIT_LIB) $(LIB)
 	@mkdir -p $(@D)
 	$(call say,LD)
 	$(Q)$(CC) $(LINK_FLAGS) $^ -lcmocka $(FIT_LDLIBS) -ldl $(LDLIBS) -o $@

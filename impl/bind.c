@@ -1,12 +1,12 @@
 /* Binding a plan's buffers to memory: temporaries in two arenas, the user's own where they can be used as
- * they are, those of other processes of the node through the device's
- * handles, and the flags in one segment a node. */
+ * they are, those of other processes of the node through the device's handles; the flags of processes in one
+ * segment a node, those of kernels in the memory of the GPU that waits for them. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "exec_internal.h"
 
-enum { ALIGN_BYTES = 256 };
+enum { ALIGN_BYTES = 256, KERNEL_FLAGS = -1 /* in the place of a buffer's number */ };
 
 static size_t aligned(int64_t bytes) { return ((size_t)bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES; }
 
@@ -20,6 +20,22 @@ static bool reads(const pto_step_t *step) {
 
 static bool writes(const pto_step_t *step) {
     return step->kind == PTO_STEP_RECV || step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE;
+}
+
+/* Whether processes signal each other, or threads of their kernels do. */
+static bool signals(const pto_exec_t *exec, bool in_kernel) {
+    for (int n = 0; n < pto_plan_node_count(exec->plan); n++) {
+        const pto_node_t *node = pto_plan_node(exec->plan, n);
+        if (node->kind != PTO_NODE_STAGE)
+            continue;
+        const pto_stage_t *stage = pto_plan_stage(exec->plan, node->stage);
+        for (int i = 0; i < stage->step_count; i++) {
+            const pto_step_t *step = pto_plan_step(exec->plan, stage->step_first + i);
+            if (step->kind == PTO_STEP_SIGNAL && step->in_kernel == in_kernel)
+                return true;
+        }
+    }
+    return false;
 }
 
 static void note_shared(pto_exec_t *exec, const pto_slice_t *slice) {
@@ -63,6 +79,12 @@ static bool keeps_reading(const pto_plan_t *plan) {
 /* --- this process's own memory ---------------------------------------------------------------------------
  */
 
+int64_t pto_exec_apart_bytes(const pto_exec_t *exec, int buffer, int64_t rank) {
+    return pto_plan_buffer(exec->plan, buffer)->alternates
+               ? (int64_t)aligned(pto_buffer_bytes(exec->plan, buffer, rank))
+               : 0;
+}
+
 /* Lay the temporaries of one space out from `arena` on (NULL: only count); the bytes of all. */
 static size_t lay_out(pto_exec_t *exec, pto_space_t space, char *arena) {
     size_t total = 0;
@@ -73,7 +95,8 @@ static size_t lay_out(pto_exec_t *exec, pto_space_t space, char *arena) {
             continue;
         if (arena)
             exec->bound[b].memory = arena + total;
-        total += aligned(pto_buffer_bytes(exec->plan, b, exec->job.logical));
+        total += aligned(pto_buffer_bytes(exec->plan, b, exec->job.logical)) +
+                 (size_t)pto_exec_apart_bytes(exec, b, exec->job.logical);
     }
     return total;
 }
@@ -148,7 +171,23 @@ typedef struct {
     bool empty; /* nothing to reach */
 } offer_t;
 
-static pto_status_t make_offers(const pto_exec_t *exec, offer_t *offers, pto_error_t *err) {
+/* Zero before anybody hears where they are. */
+static pto_status_t make_kernel_flags(pto_exec_t *exec, offer_t *offer, pto_error_t *err) {
+    size_t bytes = (size_t)pto_plan_flag_count(exec->plan) * (size_t)exec->kernel_blocks *
+                   (size_t)pto_exec_flag_pitch_bytes(exec);
+    void *zeros = calloc(1, bytes);
+    if (!zeros)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for %zu bytes of flags", bytes);
+    pto_status_t status = exec->device->allocate(bytes, &exec->kernel_flags, err);
+    if (status == PTO_OK)
+        status = pto_device_copy(exec->device, exec->kernel_flags, zeros, bytes, err);
+    if (status == PTO_OK)
+        status = exec->device->export_memory(exec->kernel_flags, &offer->handle, err);
+    free(zeros);
+    return status;
+}
+
+static pto_status_t make_offers(pto_exec_t *exec, offer_t *offers, pto_error_t *err) {
     for (int b = 0; b < pto_plan_buffer_count(exec->plan); b++) {
         const pto_bound_t *bound = &exec->bound[b];
         if (bound->shared < 0)
@@ -160,12 +199,17 @@ static pto_status_t make_offers(const pto_exec_t *exec, offer_t *offers, pto_err
         if (status != PTO_OK)
             return status;
     }
-    return PTO_OK;
+    return exec->offer_count > exec->shared_count ? make_kernel_flags(exec, &offers[exec->shared_count], err)
+                                                  : PTO_OK;
+}
+
+static char *own_memory(const pto_exec_t *exec, int buffer) {
+    return buffer == KERNEL_FLAGS ? exec->kernel_flags : exec->bound[buffer].memory;
 }
 
 char *pto_exec_memory(const pto_exec_t *exec, int buffer, int64_t rank) {
     if (rank == exec->job.logical)
-        return exec->bound[buffer].memory;
+        return own_memory(exec, buffer);
     const pto_reached_t *reached = exec->reached.item;
     for (int i = 0; i < exec->reached.count; i++)
         if (reached[i].buffer == buffer && reached[i].rank == rank)
@@ -173,18 +217,17 @@ char *pto_exec_memory(const pto_exec_t *exec, int buffer, int64_t rank) {
     return NULL;
 }
 
-/* Open the buffer that a slice names, unless it is one's own or open. */
-static pto_status_t take_offer(pto_exec_t *exec, const offer_t *offers, const pto_slice_t *slice,
-                               const pto_action_t *action, pto_error_t *err) {
-    int64_t rank = pto_slice_holder(exec->plan, slice, action);
-    if (rank == exec->job.logical || pto_exec_memory(exec, slice->buffer, rank))
+/* Open another process's buffer, unless it is open. */
+static pto_status_t take_offer(pto_exec_t *exec, const offer_t *offers, int buffer, int64_t rank,
+                               pto_error_t *err) {
+    if (rank == exec->job.logical || pto_exec_memory(exec, buffer, rank))
         return PTO_OK;
     if (exec->job.node_of[rank] != exec->job.node_of[exec->job.logical])
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                              "ranks %lld and %lld share memory in the plan, but are on different nodes",
                              (long long)rank, (long long)exec->job.logical);
-    const offer_t *offer =
-        &offers[exec->job.place_in_node[rank] * exec->shared_count + exec->bound[slice->buffer].shared];
+    int number = buffer == KERNEL_FLAGS ? exec->shared_count : exec->bound[buffer].shared;
+    const offer_t *offer = &offers[exec->job.place_in_node[rank] * exec->offer_count + number];
     if (offer->empty)
         return PTO_OK;
     void *opened = NULL;
@@ -196,8 +239,24 @@ static pto_status_t take_offer(pto_exec_t *exec, const offer_t *offers, const pt
         exec->device->close_memory(opened, NULL);
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
     }
-    *reached = (pto_reached_t){slice->buffer, rank, opened};
+    *reached = (pto_reached_t){buffer, rank, opened};
     return PTO_OK;
+}
+
+/* All that an action needs of others. */
+static pto_status_t take_offers_of(pto_exec_t *exec, const offer_t *offers, const pto_action_t *action,
+                                   pto_error_t *err) {
+    const pto_step_t *step = action->step;
+    pto_status_t status = PTO_OK;
+    if (step->kind == PTO_STEP_SIGNAL && step->in_kernel)
+        return take_offer(exec, offers, KERNEL_FLAGS, action->peer_rank, err);
+    if (reads(step))
+        status = take_offer(exec, offers, step->source.buffer,
+                            pto_slice_holder(exec->plan, &step->source, action), err);
+    if (writes(step) && status == PTO_OK)
+        status = take_offer(exec, offers, step->target.buffer,
+                            pto_slice_holder(exec->plan, &step->target, action), err);
+    return status;
 }
 
 static pto_status_t take_offers_of_step(pto_exec_t *exec, const offer_t *offers, const pto_step_t *step,
@@ -207,14 +266,9 @@ static pto_status_t take_offers_of_step(pto_exec_t *exec, const offer_t *offers,
     if (!pto_step_acts(exec->plan, step, exec->job.logical, k, &action))
         return PTO_OK;
     int64_t peers = step->peers.kind == PTO_PEERS_NONE ? 1 : pto_step_peer_count(exec->plan, &action);
-    for (int64_t j = 0; j < peers && status == PTO_OK; j++) {
-        if (step->peers.kind != PTO_PEERS_NONE && !pto_step_peer(exec->plan, j, &action))
-            continue;
-        if (reads(step))
-            status = take_offer(exec, offers, &step->source, &action, err);
-        if (writes(step) && status == PTO_OK)
-            status = take_offer(exec, offers, &step->target, &action, err);
-    }
+    for (int64_t j = 0; j < peers && status == PTO_OK; j++)
+        if (step->peers.kind == PTO_PEERS_NONE || pto_step_peer(exec->plan, j, &action))
+            status = take_offers_of(exec, offers, &action, err);
     return status;
 }
 
@@ -233,7 +287,7 @@ static pto_status_t take_offers(pto_exec_t *exec, const offer_t *offers, pto_err
 /* Every process of the node learns what every other one offers. Collective, in its errors among all. */
 static pto_status_t exchange_offers(pto_exec_t *exec, offer_t *mine, offer_t *offers, pto_error_t *err) {
     pto_status_t status = pto_agree(exec->job.comm, make_offers(exec, mine, err), err);
-    int bytes = exec->shared_count * (int)sizeof *offers;
+    int bytes = exec->offer_count * (int)sizeof *offers;
     if (status == PTO_OK)
         status = PTO_MPI(MPI_Allgather(mine, bytes, MPI_BYTE, offers, bytes, MPI_BYTE, exec->job.node), err);
     if (status == PTO_OK)
@@ -242,17 +296,15 @@ static pto_status_t exchange_offers(pto_exec_t *exec, offer_t *mine, offer_t *of
 }
 
 static pto_status_t share(pto_exec_t *exec, pto_error_t *err) {
-    int processes = 0;
-    if (exec->shared_count == 0)
+    exec->offer_count = exec->shared_count + signals(exec, true);
+    if (exec->offer_count == 0)
         return PTO_OK;
-    pto_status_t status = PTO_MPI(MPI_Comm_size(exec->job.node, &processes), err);
-    size_t count = ((size_t)processes + 1) * (size_t)exec->shared_count;
-    offer_t *offers = status == PTO_OK ? calloc(count, sizeof *offers) : NULL;
-    if (status == PTO_OK && !offers)
-        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    size_t processes = (size_t)exec->flag_rows, count = (processes + 1) * (size_t)exec->offer_count;
+    offer_t *offers = calloc(count, sizeof *offers);
+    pto_status_t status = offers ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
     status = pto_agree(exec->job.comm, status, err);
     if (status == PTO_OK && offers)
-        status = exchange_offers(exec, offers + (size_t)processes * (size_t)exec->shared_count, offers, err);
+        status = exchange_offers(exec, offers + processes * (size_t)exec->offer_count, offers, err);
     free(offers);
     return status;
 }
@@ -268,13 +320,24 @@ atomic_uint_fast64_t *pto_exec_counter(const pto_exec_t *exec, int64_t from, int
     return (atomic_uint_fast64_t *)(void *)row + (size_t)flag * (size_t)exec->flag_rows + receiver;
 }
 
+/* A block's flags, one of each sending process, lie together: its threads read them at once. */
+int64_t pto_exec_flag_pitch_bytes(const pto_exec_t *exec) {
+    return (int64_t)sizeof(uint64_t) * exec->flag_rows;
+}
+
+void *pto_exec_kernel_flag(const pto_exec_t *exec, int64_t from, int64_t to, int flag) {
+    char *flags = pto_exec_memory(exec, KERNEL_FLAGS, to);
+    int64_t row = (int64_t)flag * exec->kernel_blocks;
+    return flags ? flags + row * pto_exec_flag_pitch_bytes(exec) +
+                       (int64_t)sizeof(uint64_t) * exec->job.place_in_node[from]
+                 : NULL;
+}
+
 static pto_status_t make_flags(pto_exec_t *exec, pto_error_t *err) {
     int flags = pto_plan_flag_count(exec->plan), place = 0;
-    if (flags == 0)
+    if (!signals(exec, false))
         return PTO_OK;
-    pto_status_t status = PTO_MPI(MPI_Comm_size(exec->job.node, &exec->flag_rows), err);
-    if (status == PTO_OK)
-        status = PTO_MPI(MPI_Comm_rank(exec->job.node, &place), err);
+    pto_status_t status = PTO_MPI(MPI_Comm_rank(exec->job.node, &place), err);
     exec->flag_row_bytes = aligned((int64_t)sizeof(atomic_uint_fast64_t) * flags * exec->flag_rows);
     if (status == PTO_OK && place == 0) {
         status = pto_shared_create((size_t)exec->flag_rows * exec->flag_row_bytes, &exec->flags,
@@ -301,7 +364,10 @@ pto_status_t pto_exec_bind(pto_exec_t *exec, const void *in, void *out, pto_erro
         if (node->kind == PTO_NODE_STAGE)
             note_shared_in(exec, pto_plan_stage(exec->plan, node->stage));
     }
-    pto_status_t status = pto_agree(exec->job.comm, bind_own(exec, in, out, err), err);
+    pto_status_t status = PTO_MPI(MPI_Comm_size(exec->job.node, &exec->flag_rows), err);
+    if (status == PTO_OK)
+        status = bind_own(exec, in, out, err);
+    status = pto_agree(exec->job.comm, status, err);
     if (status == PTO_OK)
         status = share(exec, err);
     return status == PTO_OK ? make_flags(exec, err) : status;
@@ -313,12 +379,13 @@ void pto_exec_unbind(pto_exec_t *exec) {
         exec->device->close_memory(reached[i].memory, NULL);
     free(exec->reached.item);
     /* Nobody may free what another process still has open. */
-    if (exec->shared_count > 0 && !exec->failed)
+    if (exec->offer_count > 0 && !exec->failed)
         MPI_Barrier(exec->job.comm);
     if (exec->flags)
         (exec->flags_own ? pto_shared_destroy : pto_shared_close)(exec->flags, &exec->flags_handle);
     exec->device->release(exec->shadow_in, NULL);
     exec->device->release(exec->shadow_out, NULL);
+    exec->device->release(exec->kernel_flags, NULL);
     exec->device->release(exec->device_arena, NULL);
     exec->device->release_staging(exec->staging_arena, NULL);
     free(exec->bound);

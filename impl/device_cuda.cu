@@ -1,26 +1,17 @@
 /* The device for NVIDIA GPUs: CUDA's run-time library, CUDA IPC between processes, reductions in kernels of
- * our own. Every call is checked; an error is named once, with the call, and cleared. */
+ * our own; kernel_cuda.cu runs the kernels of plans. Every call is checked; an error is named once, with the
+ * call, and cleared. */
 #include <cstdlib>
 #include <cstring>
 #include <cuda.h>
 #include <cuda_runtime.h>
 
-#include "portolan/device.h"
+#include "device_cuda.h"
 #if __has_include(<mpi-ext.h>)
 #include <mpi.h>
 /* Needs what mpi.h defines. */
 #include <mpi-ext.h>
 #endif
-
-#define CUDA_DO(call, err) check((call), #call, (err))
-
-static pto_status_t check(cudaError_t error, const char *call, pto_error_t *err) {
-    if (error == cudaSuccess)
-        return PTO_OK;
-    (void)cudaGetLastError(); /* said once; later calls start clean */
-    pto_status_t status = error == cudaErrorMemoryAllocation ? PTO_ERR_MEMORY : PTO_ERR_IO;
-    return pto_error_set(err, status, "%.*s: %s", (int)strcspn(call, "("), call, cudaGetErrorString(error));
-}
 
 static pto_status_t cuda_select(int64_t gpu, pto_error_t *err) {
     int count = 0;
@@ -181,19 +172,6 @@ static pto_status_t cuda_close(void *memory, pto_error_t *err) {
 
 /* --- reductions ------------------------------------------------------------------------------------------
  */
-
-struct sum {
-    template <typename T> __device__ T operator()(T a, T b) const { return a + b; }
-};
-struct product {
-    template <typename T> __device__ T operator()(T a, T b) const { return a * b; }
-};
-struct minimum {
-    template <typename T> __device__ T operator()(T a, T b) const { return b < a ? b : a; }
-};
-struct maximum {
-    template <typename T> __device__ T operator()(T a, T b) const { return a < b ? b : a; }
-};
 
 enum { THREADS = 256, BLOCKS_PER_PROCESSOR = 8, IN_FLIGHT = 4 };
 
@@ -367,6 +345,7 @@ static pto_status_t cuda_reduce_many(void *target, bool fresh, const void *const
 
 /* In device.h's order: C++17 has no designators. */
 extern "C" {
+extern const pto_kernels_t pto_kernels_cuda;
 extern const pto_device_t pto_device_cuda;
 const pto_device_t pto_device_cuda = {
     "cuda",
@@ -387,5 +366,6 @@ const pto_device_t pto_device_cuda = {
     cuda_export,
     cuda_open,
     cuda_close,
+    &pto_kernels_cuda,
 };
 }

@@ -1,5 +1,6 @@
 /* The device that every machine has: host memory stands in for a GPU's, and POSIX shared memory for CUDA IPC.
- * Everything is done at once, by the calling process; streams hold nothing. */
+ * Everything is done at once, by the calling process, but for kernels (kernel_host.c); streams hold nothing.
+ */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -176,6 +177,7 @@ static pto_status_t host_open(const pto_memory_handle_t *handle, void **memory, 
     return PTO_OK;
 }
 
+extern const pto_kernels_t pto_kernels_host;
 extern const pto_device_t pto_device_host;
 const pto_device_t pto_device_host = {
     .name = "host",
@@ -196,4 +198,5 @@ const pto_device_t pto_device_host = {
     .export_memory = host_export,
     .open_memory = host_open,
     .close_memory = drop,
+    .kernels = &pto_kernels_host,
 };

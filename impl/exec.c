@@ -16,6 +16,8 @@ enum { SPINS_BEFORE_YIELD = 200 };
 
 /* What the stream holds must have happened before the processor or MPI looks. */
 static pto_status_t settle(pto_exec_t *exec, bool wait, bool *finished, pto_error_t *err) {
+    if (exec->kernel)
+        return pto_kernel_settle(exec, wait, finished, err);
     *finished = true;
     if (!exec->pending)
         return PTO_OK;
@@ -99,19 +101,25 @@ static void do_signals(pto_exec_t *exec, const pto_do_t *todo) {
 }
 
 /* While it waits, a process must let MPI move on what others need of it. */
-static pto_status_t await(pto_exec_t *exec, const pto_exec_signal_t *signal, bool wait, bool *finished,
+pto_status_t pto_exec_rest(const pto_exec_t *exec, int *spins, pto_error_t *err) {
+    int flag = 0;
+    if (++*spins < SPINS_BEFORE_YIELD)
+        return PTO_OK;
+    pto_status_t status =
+        PTO_MPI(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, exec->job.comm, &flag, MPI_STATUS_IGNORE), err);
+    sched_yield();
+    return status;
+}
+
+static pto_status_t await(const pto_exec_t *exec, const pto_exec_signal_t *signal, bool wait, bool *finished,
                           pto_error_t *err) {
     pto_status_t status = PTO_OK;
-    int spins = 0, flag = 0;
+    int spins = 0;
     while (atomic_load_explicit(signal->counter, memory_order_acquire) < signal->seen + 1) {
         *finished = false;
         if (!wait || status != PTO_OK)
             return status;
-        if (++spins < SPINS_BEFORE_YIELD)
-            continue;
-        status =
-            PTO_MPI(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, exec->job.comm, &flag, MPI_STATUS_IGNORE), err);
-        sched_yield();
+        status = pto_exec_rest(exec, &spins, err);
     }
     *finished = true;
     return PTO_OK;
@@ -139,6 +147,12 @@ static pto_status_t do_one(pto_exec_t *exec, const pto_do_t *todo, bool wait, bo
                            pto_error_t *err) {
     pto_status_t status = PTO_OK;
     *finished = true;
+    if (todo->kind == PTO_DO_KERNEL)
+        return pto_kernel_start(exec, todo->first, wait, finished, err);
+    if (exec->kernel)
+        status = pto_kernel_settle(exec, wait, finished, err);
+    if (status != PTO_OK || !*finished)
+        return status;
     if (todo->kind == PTO_DO_MOVE)
         return do_moves(exec, todo, err);
     if (todo->kind == PTO_DO_REDUCE)
@@ -202,6 +216,7 @@ static pto_status_t advance(pto_exec_t *exec, bool wait, bool *finished, pto_err
         return fail(exec, status, err);
     if (*finished) {
         exec->under_way = false;
+        exec->queued = false;
         atomic_store_explicit(&exec->watchdog.began_ns, 0, memory_order_relaxed);
     }
     return PTO_OK;
@@ -212,6 +227,7 @@ static pto_status_t begin(pto_exec_t *exec, pto_error_t *err) {
         return pto_error_set(err, PTO_ERR_RANGE,
                              exec->failed ? "an earlier run failed" : "a run is under way already");
     exec->under_way = true;
+    exec->run++;
     atomic_store_explicit(&exec->next, 0, memory_order_relaxed);
     atomic_store_explicit(&exec->watchdog.began_ns, pto_now_ns(), memory_order_relaxed);
     return PTO_OK;
@@ -236,6 +252,42 @@ pto_status_t pto_exec_wait(pto_exec_t *exec, pto_error_t *err) {
 pto_status_t pto_exec_run(pto_exec_t *exec, pto_error_t *err) {
     pto_status_t status = begin(exec, err);
     return status == PTO_OK ? pto_exec_wait(exec, err) : status;
+}
+
+static pto_status_t queueable(const pto_exec_t *exec, pto_error_t *err) {
+    switch (exec->queue) {
+    case PTO_QUEUE_YES:
+        return PTO_OK;
+    case PTO_QUEUE_MORE_THAN_A_KERNEL:
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "%s is more than one kernel, so its processes have a part in every run and none "
+                             "can be queued",
+                             pto_plan_request(exec->plan)->strategy->name);
+    case PTO_QUEUE_STANDS_IN:
+        break;
+    }
+    return pto_error_set(
+        err, PTO_ERR_NOT_APPLICABLE,
+        "a process's buffers are copied before or after each run, as others can't reach them "
+        "or they are in place: none can be queued");
+}
+
+pto_status_t pto_exec_queue(pto_exec_t *exec, pto_error_t *err) {
+    bool finished;
+    pto_status_t status = queueable(exec, err);
+    if (status == PTO_OK && exec->queued)
+        exec->under_way = false; /* what was queued before does not stand in the way */
+    if (status == PTO_OK)
+        status = begin(exec, err);
+    if (status != PTO_OK)
+        return status;
+    exec->queued = true;
+    if (exec->options.delay_max_s > 0)
+        delay(exec);
+    if (exec->todo.count > 0)
+        status = do_one(exec, exec->todo.item, false, &finished, err);
+    atomic_store_explicit(&exec->next, exec->todo.count, memory_order_relaxed);
+    return status == PTO_OK ? PTO_OK : fail(exec, status, err);
 }
 
 /* --- making ----------------------------------------------------------------------------------------------
@@ -320,11 +372,15 @@ static pto_status_t prepare(pto_exec_t *exec, const void *in, void *out, pto_err
             exec->job.comm,
             exec->bound ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for buffers"), err);
     if (status == PTO_OK)
+        status = pto_kernels_agree(exec, err);
+    if (status == PTO_OK)
         status = pto_exec_bind(exec, in, out, err);
     if (status == PTO_OK)
         status = pto_library_prepare(exec, err);
     if (status == PTO_OK)
         status = pto_agree(exec->job.comm, pto_schedule_build(exec, err), err);
+    if (status == PTO_OK)
+        status = pto_kernels_make(exec, err);
     if (status == PTO_OK)
         number_waits(exec);
     atomic_store(&exec->watchdog.began_ns, 0);
@@ -364,12 +420,20 @@ pto_status_t pto_exec_create(const pto_plan_t *plan, MPI_Comm comm, const pto_de
 void pto_exec_destroy(pto_exec_t *exec) {
     if (!exec)
         return;
-    pto_watchdog_end(exec);
+    /* After a failed run a kernel may still wait for others, and freeing its memory for the kernel. */
+    if (exec->failed) {
+        atomic_store(&exec->next, -1);
+        atomic_store(&exec->watchdog.began_ns, pto_now_ns());
+    } else {
+        pto_watchdog_end(exec);
+    }
+    pto_kernels_free(exec);
     pto_schedule_free(exec);
     pto_library_free(exec);
     pto_exec_unbind(exec);
     if (exec->stream)
         exec->device->stream_destroy(exec->stream, NULL);
+    pto_watchdog_end(exec);
     pto_job_free(&exec->job);
     free(exec);
 }

@@ -5,19 +5,11 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "growing.h"
 #include "portolan/exec.h"
+#include "portolan/kernel.h"
+#include "program.h"
 #include "shared.h"
-
-/* --- lists that grow while a schedule is built ---------------------------------------------------------- */
-
-typedef struct {
-    void *item;
-    int count;
-    int capacity;
-} pto_growing_t;
-
-/* NULL where memory is out; else the new item, zeroed. */
-void *pto_growing_add(pto_growing_t *list, size_t item_size);
 
 /* --- the schedule --------------------------------------------------------------------------------------- */
 
@@ -29,6 +21,7 @@ typedef enum {
     PTO_DO_SIGNAL,
     PTO_DO_WAIT,
     PTO_DO_LIBRARY,
+    PTO_DO_KERNEL,
     PTO_DO_COUNT
 } pto_do_kind_t;
 
@@ -82,6 +75,15 @@ typedef struct {
     int *receive_counts;
     int *receive_places;
 } pto_library_call_t;
+
+/* A kernel: what this process's GPU does in it, and what the device made of that. */
+typedef struct {
+    pto_program_t program;
+    void *made;
+} pto_exec_kernel_t;
+
+/* Whether runs can be queued (pto_exec_queue), and why not. */
+typedef enum { PTO_QUEUE_YES, PTO_QUEUE_MORE_THAN_A_KERNEL, PTO_QUEUE_STANDS_IN } pto_queue_t;
 
 /* --- the executor --------------------------------------------------------------------------------------- */
 
@@ -139,6 +141,9 @@ struct pto_exec {
     bool flags_own;
     int flag_rows; /* processes of the node */
     size_t flag_row_bytes;
+    void *kernel_flags; /* those that this process's GPU waits for; NULL: none */
+    int kernel_blocks;  /* of threads, in every kernel; 0: the plan has no kernel */
+    int offer_count;    /* of memory to other processes of the node: shared buffers, kernel flags */
     void *stream;
     pto_growing_t todo;       /* pto_do_t */
     pto_growing_t requests;   /* MPI_Request */
@@ -148,9 +153,15 @@ struct pto_exec {
     pto_growing_t sources;    /* const void *, of reductions */
     pto_growing_t signals;    /* pto_exec_signal_t */
     pto_growing_t calls;      /* pto_library_call_t */
+    pto_growing_t kernels;    /* pto_exec_kernel_t */
     MPI_Status *statuses;     /* room for the largest batch of requests */
     atomic_int next;          /* the item of `todo` at work */
     bool pending;             /* the stream holds work that was not waited for */
+    void *kernel;             /* what it holds last, the device's; NULL: no kernel */
+    uint64_t run;             /* the last that began, counted from 1 */
+    uint64_t ended;           /* the last that the kernel at work has ended */
+    pto_queue_t queue;
+    bool queued; /* what is under way was queued */
     bool under_way;
     bool failed;
     uint64_t random;
@@ -185,6 +196,14 @@ void pto_exec_unbind(pto_exec_t *exec);
 /* Where a logical rank's buffer lies in this process; NULL where it is not within reach. */
 char *pto_exec_memory(const pto_exec_t *exec, int buffer, int64_t rank);
 
+/* How far its two copies are apart; 0 where it has one. */
+int64_t pto_exec_apart_bytes(const pto_exec_t *exec, int buffer, int64_t rank);
+
+/* A kernel's flag from one logical rank to another, one of which is this process; of block 0, and how far it
+ * is to the next block's. NULL where it is not within reach. */
+void *pto_exec_kernel_flag(const pto_exec_t *exec, int64_t from, int64_t to, int flag);
+int64_t pto_exec_flag_pitch_bytes(const pto_exec_t *exec);
+
 /* The counter of a flag from one logical rank to another; both share this process's node. */
 atomic_uint_fast64_t *pto_exec_counter(const pto_exec_t *exec, int64_t from, int64_t to, int flag);
 
@@ -202,6 +221,26 @@ bool pto_runs_by_library(const pto_exec_t *exec, const pto_node_t *node);
 /* Resolve this process's part of the plan. Local. */
 pto_status_t pto_schedule_build(pto_exec_t *exec, pto_error_t *err);
 void pto_schedule_free(pto_exec_t *exec);
+
+/* --- kernel.c --------------------------------------------------------------------------------------------
+ */
+
+/* Collective: agree upon the number of blocks, where the plan has kernels. */
+pto_status_t pto_kernels_agree(pto_exec_t *exec, pto_error_t *err);
+/* Collective: hand the programs to the device, and find out whether runs can be queued. */
+pto_status_t pto_kernels_make(pto_exec_t *exec, pto_error_t *err);
+void pto_kernels_free(pto_exec_t *exec);
+
+/* Start kernel number `index` of this run, once no other one is at work. */
+pto_status_t pto_kernel_start(pto_exec_t *exec, int index, bool wait, bool *finished, pto_error_t *err);
+/* What the kernel at work does must have happened before anything else goes on. */
+pto_status_t pto_kernel_settle(pto_exec_t *exec, bool wait, bool *finished, pto_error_t *err);
+
+/* --- exec.c ----------------------------------------------------------------------------------------------
+ */
+
+/* One turn of waiting: at first spin, later let MPI and other processes go on. */
+pto_status_t pto_exec_rest(const pto_exec_t *exec, int *spins, pto_error_t *err);
 
 /* --- watchdog.c ------------------------------------------------------------------------------------------
  */

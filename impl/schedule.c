@@ -1,5 +1,4 @@
 /* The flat schedule: what one process does, in order, with every address, size and peer worked out. */
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,21 +6,6 @@
 
 /* One MPI count is an int; longer ranges become several. */
 #define PIECE_BYTES_MAX ((int64_t)1 << 30)
-
-void *pto_growing_add(pto_growing_t *list, size_t item_size) {
-    if (list->count == list->capacity) {
-        int capacity = list->capacity ? 2 * list->capacity : 16;
-        void *grown = realloc(list->item, (size_t)capacity * item_size);
-        if (!grown)
-            return NULL;
-        list->item = grown;
-        list->capacity = capacity;
-    }
-    assert(list->item);
-    void *item = (char *)list->item + (size_t)list->count++ * item_size;
-    memset(item, 0, item_size);
-    return item;
-}
 
 static pto_status_t out_of_memory(pto_error_t *err) {
     return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a schedule");
@@ -38,7 +22,8 @@ typedef struct {
 typedef struct {
     pto_growing_t list; /* range_t */
     char *base;
-    int64_t bytes; /* of all */
+    int64_t apart_bytes; /* of what runs use in turn */
+    int64_t bytes;       /* of all */
     bool failed;
 } ranges_t;
 
@@ -60,8 +45,9 @@ typedef struct {
     ranges_t source;
     ranges_t target;
     int collective; /* whose call stands in the schedule; -1: none */
-    int calls;
     int most_requests;
+    pto_program_t *program; /* of the kernel that steps now belong to; NULL: none */
+    pto_do_t launch;        /* that kernel's entry */
 } builder_t;
 
 static pto_status_t collect(builder_t *builder, const pto_slice_t *slice, const pto_action_t *action,
@@ -70,7 +56,13 @@ static pto_status_t collect(builder_t *builder, const pto_slice_t *slice, const 
     ranges->list.count = 0;
     ranges->bytes = 0;
     ranges->failed = false;
-    ranges->base = pto_exec_memory(exec, slice->buffer, pto_slice_holder(exec->plan, slice, action));
+    int64_t holder = pto_slice_holder(exec->plan, slice, action);
+    ranges->base = pto_exec_memory(exec, slice->buffer, holder);
+    ranges->apart_bytes = pto_exec_apart_bytes(exec, slice->buffer, holder);
+    if (ranges->apart_bytes > 0 && !builder->program)
+        return pto_error_set(builder->err, PTO_ERR_INVALID_PLAN,
+                             "stage '%s' uses '%s', which alternates, outside of a kernel",
+                             builder->walk->stage->name, pto_plan_buffer(exec->plan, slice->buffer)->name);
     pto_slice_visit(exec->plan, slice, action, note_range, ranges);
     return ranges->failed ? out_of_memory(builder->err) : PTO_OK;
 }
@@ -97,6 +89,8 @@ static pto_status_t add_todo(builder_t *builder, pto_do_kind_t kind, int first, 
     *entry = (pto_do_t){kind, first, count, builder->walk->stage->name, builder->walk->k};
     return PTO_OK;
 }
+
+static pto_spot_t spot_at(const ranges_t *ranges, char *at) { return (pto_spot_t){at, ranges->apart_bytes}; }
 
 /* --- copies and reductions -------------------------------------------------------------------------------
  */
@@ -145,6 +139,25 @@ static range_t range_at(const ranges_t *ranges, int64_t offset) {
     return (range_t){range->at + offset, range->bytes - offset};
 }
 
+/* As much of a reduction as lies in one run everywhere, `done` bytes on in the whole target. */
+static pto_status_t add_kernel_reduction(builder_t *builder, const pto_step_t *step, range_t target,
+                                         int64_t done, int64_t *bytes) {
+    int64_t whole = builder->target.bytes, count = builder->source.bytes / whole;
+    pto_spot_t into = spot_at(&builder->target, target.at);
+    *bytes = target.bytes;
+    for (int64_t i = 0; i < count; i++) {
+        range_t source = range_at(&builder->source, i * whole + done);
+        *bytes = source.bytes < *bytes ? source.bytes : *bytes;
+    }
+    bool added = pto_program_reduce(builder->program, into, *bytes) &&
+                 (step->fresh || pto_program_source(builder->program, into, *bytes));
+    for (int64_t i = 0; i < count && added; i++) {
+        char *source = range_at(&builder->source, i * whole + done).at;
+        added = pto_program_source(builder->program, spot_at(&builder->source, source), *bytes);
+    }
+    return added ? PTO_OK : out_of_memory(builder->err);
+}
+
 /* A reduction into `target`, `done` bytes on in the whole target, of as much as lies in one run everywhere.
  */
 static pto_status_t add_reduction(builder_t *builder, const pto_step_t *step, range_t target, int64_t done,
@@ -173,9 +186,21 @@ static pto_status_t add_reduction(builder_t *builder, const pto_step_t *step, ra
 /* The source may be several times as long as the target: its pieces are combined. */
 static pto_status_t build_reduction(builder_t *builder, const pto_step_t *step, bool on_device) {
     pto_status_t status = PTO_OK;
-    for (int64_t done = 0, bytes = 0; done < builder->target.bytes && status == PTO_OK; done += bytes)
-        status = add_reduction(builder, step, range_at(&builder->target, done), done, on_device, &bytes);
+    for (int64_t done = 0, bytes = 0; done < builder->target.bytes && status == PTO_OK; done += bytes) {
+        range_t target = range_at(&builder->target, done);
+        status = builder->program ? add_kernel_reduction(builder, step, target, done, &bytes)
+                                  : add_reduction(builder, step, target, done, on_device, &bytes);
+    }
     return status;
+}
+
+static pto_status_t add_kernel_move(builder_t *builder, char *target, char *source, int64_t bytes) {
+    if (target == source)
+        return PTO_OK; /* in place */
+    return pto_program_move(builder->program, spot_at(&builder->target, target),
+                            spot_at(&builder->source, source), bytes)
+               ? PTO_OK
+               : out_of_memory(builder->err);
 }
 
 /* Pair the ranges of both sides, which have equally many bytes, piece by piece. */
@@ -186,7 +211,9 @@ static pto_status_t build_copy(builder_t *builder, bool on_device) {
     int s = 0, t = 0;
     while (status == PTO_OK && s < builder->source.list.count && t < builder->target.list.count) {
         int64_t bytes = source[s].bytes < target[t].bytes ? source[s].bytes : target[t].bytes;
-        status = add_move(builder, target[t].at, source[s].at, bytes, on_device, &own_first);
+        status = builder->program
+                     ? add_kernel_move(builder, target[t].at, source[s].at, bytes)
+                     : add_move(builder, target[t].at, source[s].at, bytes, on_device, &own_first);
         source[s] = (range_t){source[s].at + bytes, source[s].bytes - bytes};
         target[t] = (range_t){target[t].at + bytes, target[t].bytes - bytes};
         s += source[s].bytes == 0;
@@ -281,6 +308,13 @@ static pto_status_t build_message(builder_t *builder, const pto_action_t *action
 /* --- signals ---------------------------------------------------------------------------------------------
  */
 
+static pto_status_t add_kernel_flag(builder_t *builder, const pto_action_t *action, bool sends) {
+    int64_t from = sends ? action->rank : action->peer_rank, to = sends ? action->peer_rank : action->rank;
+    pto_spot_t flag = {pto_exec_kernel_flag(builder->exec, from, to, action->step->flag), 0};
+    bool added = pto_program_flag(builder->program, sends ? PTO_KERNEL_SIGNAL : PTO_KERNEL_WAIT, flag);
+    return added ? PTO_OK : out_of_memory(builder->err);
+}
+
 static pto_status_t build_signal(builder_t *builder, const pto_action_t *action) {
     pto_exec_t *exec = builder->exec;
     bool sends = action->step->kind == PTO_STEP_SIGNAL;
@@ -288,6 +322,8 @@ static pto_status_t build_signal(builder_t *builder, const pto_action_t *action)
         return pto_error_set(builder->err, PTO_ERR_NOT_APPLICABLE,
                              "ranks %lld and %lld signal through shared memory, but are on different nodes",
                              (long long)action->rank, (long long)action->peer_rank);
+    if (builder->program)
+        return add_kernel_flag(builder, action, sends);
     atomic_uint_fast64_t *counter =
         sends ? pto_exec_counter(exec, action->rank, action->peer_rank, action->step->flag)
               : pto_exec_counter(exec, action->peer_rank, action->rank, action->step->flag);
@@ -365,6 +401,8 @@ static pto_status_t build_sequence(builder_t *builder) {
     pto_status_t status = PTO_OK;
     for (int i = 0; i < stage->step_count && status == PTO_OK; i++) {
         const pto_step_t *step = pto_plan_step(builder->exec->plan, stage->step_first + i);
+        if (step->kind == PTO_STEP_LAUNCH)
+            continue;
         if (!build[step->kind])
             return pto_error_set(builder->err, PTO_ERR_INVALID_PLAN,
                                  "stage '%s' has messages in a sequence, where they can block each other",
@@ -387,8 +425,45 @@ static pto_status_t build_call(builder_t *builder) {
     return calls[index].comm == MPI_COMM_NULL ? PTO_OK : add_todo(builder, PTO_DO_LIBRARY, index, 1);
 }
 
+/* What stands in a kernel goes into its program, which is one entry; `end_kernel` makes it, unless the
+ * process has no part in it. */
+static pto_status_t build_in_kernel(builder_t *builder) {
+    const pto_stage_t *stage = builder->walk->stage;
+    if (!builder->program) {
+        pto_exec_kernel_t *kernel = pto_growing_add(&builder->exec->kernels, sizeof *kernel);
+        if (!kernel)
+            return out_of_memory(builder->err);
+        builder->program = &kernel->program;
+        builder->launch =
+            (pto_do_t){PTO_DO_KERNEL, builder->exec->kernels.count - 1, 1, stage->name, builder->walk->k};
+    }
+    return build_sequence(builder);
+}
+
+static pto_status_t end_kernel(builder_t *builder) {
+    bool takes_part = builder->program && builder->program->ops.count > 0;
+    builder->program = NULL;
+    pto_do_t *entry = takes_part ? pto_growing_add(&builder->exec->todo, sizeof *entry) : NULL;
+    if (entry)
+        *entry = builder->launch;
+    return takes_part && !entry ? out_of_memory(builder->err) : PTO_OK;
+}
+
+static bool begins_kernel(const builder_t *builder) {
+    const pto_stage_t *stage = builder->walk->stage;
+    return stage->step_count > 0 &&
+           pto_plan_step(builder->exec->plan, stage->step_first)->kind == PTO_STEP_LAUNCH;
+}
+
 static pto_status_t build_stage(builder_t *builder) {
     int collective = builder->walk->collective;
+    if (builder->walk->kernel < 0 || begins_kernel(builder)) {
+        pto_status_t status = end_kernel(builder);
+        if (status != PTO_OK)
+            return status;
+    }
+    if (builder->walk->kernel >= 0)
+        return build_in_kernel(builder);
     if (collective >= 0 && pto_runs_by_library(builder->exec, pto_plan_node(builder->exec->plan, collective)))
         return build_call(builder);
     return builder->walk->stage->order == PTO_ORDER_AT_ONCE ? build_at_once(builder)
@@ -417,6 +492,8 @@ pto_status_t pto_schedule_build(pto_exec_t *exec, pto_error_t *err) {
     pto_walk_begin(&walk, exec->plan);
     while (status == PTO_OK && pto_walk_next(&walk))
         status = build_stage(&builder);
+    if (status == PTO_OK)
+        status = end_kernel(&builder);
     if (status == PTO_OK)
         status = build_shadow(&builder, PTO_ROLE_OUT, exec->user_out, exec->shadow_out);
     free(builder.source.list.item);

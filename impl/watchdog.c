@@ -16,9 +16,18 @@ int64_t pto_now_ns(void) {
 
 static const char *doing(const pto_do_t *todo) {
     static const char *const text[PTO_DO_COUNT] = {
-        "starts messages",    "waits for messages",        "copies", "reduces", "signals",
-        "waits for a signal", "is in MPI's own collective"};
+        "starts messages",    "waits for messages",         "copies",        "reduces", "signals",
+        "waits for a signal", "is in MPI's own collective", "is in a kernel"};
     return text[todo->kind];
+}
+
+/* What is at work; NULL: nothing. A last kernel is, once it was started. */
+static const pto_do_t *at_work(const pto_exec_t *exec) {
+    const pto_do_t *todo = exec->todo.item;
+    int next = atomic_load(&exec->next), count = exec->todo.count;
+    if (next == count && count > 0 && todo[count - 1].kind == PTO_DO_KERNEL)
+        next--;
+    return next >= 0 && next < count ? &todo[next] : NULL;
 }
 
 void pto_exec_where(const pto_exec_t *exec, char *text, size_t text_size) {
@@ -26,20 +35,17 @@ void pto_exec_where(const pto_exec_t *exec, char *text, size_t text_size) {
     int used = snprintf(text, text_size, "rank %lld (MPI rank %d; node %lld, GPU %lld, core %lld)",
                         (long long)exec->job.logical, exec->job.rank, (long long)place.node,
                         (long long)place.gpu, (long long)place.core);
-    int next = atomic_load(&exec->next);
-    if (next < 0 || next >= exec->todo.count || used < 0 || (size_t)used >= text_size)
+    const pto_do_t *todo = at_work(exec);
+    if (!todo || used < 0 || (size_t)used >= text_size)
         return;
-    const pto_do_t *todo = (const pto_do_t *)exec->todo.item + next;
     snprintf(text + used, text_size - (size_t)used, " in stage '%s', k %lld", todo->stage,
              (long long)todo->k);
 }
 
 static void end_job(const pto_exec_t *exec) {
     char where[256];
-    int next = atomic_load(&exec->next);
-    const char *what = "joins the others";
-    if (next >= 0 && next < exec->todo.count)
-        what = doing((const pto_do_t *)exec->todo.item + next);
+    const pto_do_t *todo = at_work(exec);
+    const char *what = todo ? doing(todo) : "joins the others";
     pto_exec_where(exec, where, sizeof where);
     fprintf(stderr, "portolan: %s: %s, and nothing came of it for %g s; ending the job\n", where, what,
             exec->watchdog.timeout_s);

@@ -81,13 +81,26 @@ static pto_status_t look(const settings_t *settings, const pto_plan_t *plan, con
                              user->out_bytes, err);
 }
 
+/* One run, or as many as are queued; `*runs` says how many these were. On the same input each gives the same.
+ */
+static pto_status_t repeat(const settings_t *settings, pto_exec_t *exec, int *runs, pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    *runs = settings->queued > 0 ? settings->queued : 1;
+    if (settings->queued == 0)
+        return pto_exec_run(exec, err);
+    for (int i = 0; i < settings->queued && status == PTO_OK; i++)
+        status = pto_exec_queue(exec, err);
+    return status == PTO_OK ? pto_exec_wait(exec, err) : status;
+}
+
 static pto_status_t check_runs(const settings_t *settings, const pto_plan_t *plan, const user_t *user,
                                pto_exec_t *exec, uint64_t seed, pto_error_t *err) {
     pto_status_t status = PTO_OK;
+    int runs = 1;
     for (uint64_t run = 0; run < CHECKED_RUNS && status == PTO_OK; run++) {
         status = refresh(settings, plan, user, seed + run, err);
         if (status == PTO_OK)
-            status = pto_exec_run(exec, err);
+            status = repeat(settings, exec, &runs, err);
         if (status == PTO_OK)
             status = look(settings, plan, user, seed + run, err);
     }
@@ -95,17 +108,19 @@ static pto_status_t check_runs(const settings_t *settings, const pto_plan_t *pla
 }
 
 /* Every repeat begins at a barrier and lasts as long as its slowest process. */
-static pto_status_t time_runs(int repeats, pto_exec_t *exec, double *sample_s, pto_error_t *err) {
+static pto_status_t time_runs(const settings_t *settings, pto_exec_t *exec, double *sample_s,
+                              pto_error_t *err) {
     pto_status_t status = PTO_OK;
-    for (int i = -WARM_RUNS; i < repeats && status == PTO_OK; i++) {
+    for (int i = -WARM_RUNS; i < settings->repeats && status == PTO_OK; i++) {
+        int runs = 1;
         MPI_Barrier(MPI_COMM_WORLD);
         double began_s = MPI_Wtime();
-        status = pto_exec_run(exec, err);
+        status = repeat(settings, exec, &runs, err);
         double mine_s = MPI_Wtime() - began_s, slowest_s = 0;
         if (status == PTO_OK)
             MPI_Allreduce(&mine_s, &slowest_s, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
         if (i >= 0)
-            sample_s[i] = slowest_s;
+            sample_s[i] = slowest_s / runs;
     }
     return status;
 }
@@ -134,16 +149,17 @@ static pto_status_t summarise(cell_t *cell, pto_error_t *err) {
     return PTO_OK;
 }
 
-/* How many runs more fill the window: at most twice as many as before, till it is known how long one takes.
+/* How many repeats more fill the window: at most twice as many as before, till it is known how long one
+ * takes.
  */
-static int runs_more(double window_s, double elapsed_s, int runs) {
-    double left = ceil((window_s - elapsed_s) / elapsed_s * runs);
-    int more = left > 0 ? (int)fmin(left, 2.0 * runs) : 0;
+static int repeats_more(double window_s, double elapsed_s, int repeats) {
+    double left = ceil((window_s - elapsed_s) / elapsed_s * repeats);
+    int more = left > 0 ? (int)fmin(left, 2.0 * repeats) : 0;
     MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
     return more;
 }
 
-/* As the times are measured: every run begins at a barrier, whose energy is counted with it. */
+/* As the times are measured: every repeat begins at a barrier, whose energy is counted with it. */
 static pto_status_t measure_energy(const settings_t *settings, pto_exec_t *exec, cell_t *cell,
                                    pto_error_t *err) {
     const energy_job_t *job = &settings->job;
@@ -151,14 +167,16 @@ static pto_status_t measure_energy(const settings_t *settings, pto_exec_t *exec,
     MPI_Barrier(MPI_COMM_WORLD);
     pto_status_t status = energy_read(job, before, err);
     double began_s = MPI_Wtime();
+    int repeats = 0;
     for (int more = 1; more > 0 && status == PTO_OK;) {
-        for (int i = 0; i < more && status == PTO_OK; i++) {
+        for (int i = 0; i < more && status == PTO_OK; i++, repeats++) {
+            int runs = 1;
             MPI_Barrier(MPI_COMM_WORLD);
-            status = pto_exec_run(exec, err);
+            status = repeat(settings, exec, &runs, err);
+            cell->energy_runs += runs;
         }
-        cell->energy_runs += more;
         if (status == PTO_OK)
-            more = runs_more(job->window_s, MPI_Wtime() - began_s, cell->energy_runs);
+            more = repeats_more(job->window_s, MPI_Wtime() - began_s, repeats);
     }
     cell->energy_run_s = (MPI_Wtime() - began_s) / cell->energy_runs;
     if (status == PTO_OK)
@@ -177,7 +195,7 @@ static pto_status_t check_and_time(const settings_t *settings, const pto_plan_t 
     cell->sample_count = settings->repeats;
     if (!cell->sample_s)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for %d times", settings->repeats);
-    status = time_runs(settings->repeats, exec, cell->sample_s, err);
+    status = time_runs(settings, exec, cell->sample_s, err);
     if (status == PTO_OK)
         status = summarise(cell, err);
     return status == PTO_OK && settings->energy ? measure_energy(settings, exec, cell, err) : status;

@@ -22,6 +22,12 @@ void report_header(FILE *file, const pto_options_t *options, const settings_t *s
         return;
     }
     report_sources(file, settings);
+    if (settings->queued > 0)
+        fprintf(file,
+                "# queued: each measured time is that of %d runs, queued one behind another with one wait "
+                "for all, "
+                "over %d;\n#   predictions are of runs that are waited for one by one\n",
+                settings->queued, settings->queued);
     fprintf(
         file,
         "# measured: median of %d runs, each its slowest process; [95%% interval]; times in us\n"
@@ -117,6 +123,8 @@ void csv_header(FILE *file, const pto_options_t *options, const settings_t *sett
     fprintf(file, "# date=%s\n# machine=%s\n# device=%s\n# host=%s %s %s\n# mpi=%s\n", date,
             options->machine.name, settings->device->name, name.sysname, name.release, name.machine, library);
     csv_energy_header(file, settings);
+    if (settings->queued > 0)
+        fprintf(file, "# queued=%d\n", settings->queued);
     fprintf(file,
             "# processes=%d\n# datatype=%s\n# op=%s\n# clock=MPI_Wtime\n# portolan=%s\n# command=", size,
             pto_datatype_name(options->scenario.datatype), pto_op_name(settings->op), PORTOLAN_VERSION);

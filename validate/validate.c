@@ -21,6 +21,8 @@ static const char usage[] =
     "  --device host|cuda                   where `gpu` buffers lie (default host: no GPU's times)\n"
     "  --out FILE.csv                       write every time measured\n"
     "  --repeats N                          timed runs of each plan (default 30)\n"
+    "  --queued N                           time N runs queued one behind another and one wait, over N; for\n"
+    "                                       plans that are one kernel, others are left out\n"
     "  --check-only                         compare results, time nothing\n"
     "  --op sum|prod|min|max                allreduce's operation (default sum)\n"
     "  --own-algorithms                     run our algorithms in the place of the MPI library's "
@@ -69,6 +71,9 @@ static pto_status_t apply(settings_t *settings, const char *name, const char *te
     } else if (strcmp(name, "--repeats") == 0) {
         status = parse_number(text, 1, 1000000, &number, err);
         settings->repeats = (int)number;
+    } else if (strcmp(name, "--queued") == 0) {
+        status = parse_number(text, 1, 100000, &number, err);
+        settings->queued = (int)number;
     } else if (strcmp(name, "--energy-seconds") == 0) {
         status = parse_number(text, 0.001, 600, &settings->energy_window_s, err);
     } else if (strcmp(name, "--powercap") == 0) {

@@ -12,6 +12,7 @@ typedef struct {
     const pto_device_t *device;
     const char *out_path; /* NULL: no file */
     int repeats;
+    int queued; /* > 0: a repeat is so many runs, queued one behind another, and one wait */
     bool check_only;
     bool energy;
     bool powers;
@@ -32,7 +33,7 @@ typedef struct {
     double setup_s; /* making the executor, once: the slowest process */
     bool has_predicted_setup;
     double predicted_setup_s;
-    double *sample_s; /* one a repeat, the slowest process's, in the order measured */
+    double *sample_s; /* one a repeat, the slowest process's, of one run, in the order measured */
     int sample_count;
     double least_s;
     double median_s;

@@ -4,11 +4,12 @@
 # prints "N passed, N failed" last. Takes about a minute and a half on four GPUs, the build included.
 #
 # BUILD: where to build (default build). JOBS: of make (default: the processors, at most 16).
-# SEED: of the random cases (default: the time). CASES: how many of each shape (default 6).
+# SEED: of the random cases (default: the time). CASES: how many of each shape (default 6). STALE_RUNS: back to back
+# of every plan of kernels (default 20000).
 # DEVICE=host GPUS=N: a dry run of this script, on the host device and as if there were N GPUs.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
-: "${BUILD:=build}" "${DEVICE:=cuda}" "${SEED:=$(date +%s)}" "${CASES:=6}"
+: "${BUILD:=build}" "${DEVICE:=cuda}" "${SEED:=$(date +%s)}" "${CASES:=6}" "${STALE_RUNS:=20000}"
 processors=$(nproc)
 : "${JOBS:=$((processors < 16 ? processors : 16))}"
 processes_per_gpu=8
@@ -117,29 +118,41 @@ cuda_aware() {
 }
 
 # A process is killed while plans run: the job must end within 30 s, and by no success.
-killed() {
-    local status=0
-    run 35 4 bash -c "if [ \$OMPI_COMM_WORLD_RANK = 1 ]; then (sleep 5; kill -9 \$\$) & fi
-        exec '$test_exec' repeats 1000000000 1 '$DEVICE' 1x1x4" >"$work/killed" 2>&1 || status=$?
-    cat "$work/killed"
-    [ $status -ne 0 ] && [ $status -ne 124 ] && grep -q "exited on signal 9" "$work/killed"
+killed() { # PROCESSES WHAT SHAPE
+    local status=0 log=$work/killed.$2
+    run 35 "$1" bash -c "if [ \$OMPI_COMM_WORLD_RANK = 1 ]; then (sleep 5; kill -9 \$\$) & fi
+        exec '$test_exec' '$2' 1000000000 1 '$DEVICE' $3" >"$log" 2>&1 || status=$?
+    cat "$log"
+    [ $status -ne 0 ] && [ $status -ne 124 ] && grep -q "exited on signal 9" "$log"
 }
 
-absent() {
-    local status=0
-    run 40 3 "$test_exec" absent 1 1 "$DEVICE" >"$work/absent" 2>&1 || status=$?
-    cat "$work/absent"
-    [ $status -ne 0 ] && [ $status -ne 124 ] && grep -q "portolan: rank .* ending the job" "$work/absent"
+absent() { # PROCESSES WHAT SHAPE SAYS
+    local status=0 log=$work/absent.$2
+    run 40 "$1" "$test_exec" "$2" 1 1 "$DEVICE" "$3" >"$log" 2>&1 || status=$?
+    cat "$log"
+    [ $status -ne 0 ] && [ $status -ne 124 ] && grep -q "portolan: rank .*$4.* ending the job" "$log"
+}
+
+# Kernels that wait for each other need a GPU each; on one they take turns, milliseconds each.
+two_gpus() { # COMMAND...
+    [ "$GPUS" -ge 2 ] || { echo "one GPU" && return 77; }
+    "$@"
 }
 
 # What MPI itself asks of CUDA in vain at start is no fault of ours: only memory accesses and races count.
 sanitizer() { # TOOL
     command -v compute-sanitizer >/dev/null || { echo "no compute-sanitizer" && return 77; }
     local gpus=$((GPUS < 2 ? GPUS : 2))
-    run 60 $((2 * gpus)) compute-sanitizer --tool "$1" --report-api-errors no --error-exitcode 99 \
-        "$test_exec" shapes 2 "$SEED" "$DEVICE" "1x${gpus}x2" >"$work/$1" 2>&1 || { cat "$work/$1" && return 1; }
-    cat "$work/$1"
-    [ "$(grep -c 'ERROR SUMMARY: 0 errors\|RACECHECK SUMMARY: 0 hazards' "$work/$1")" -eq $((2 * gpus)) ]
+    sanitized "$1" $((2 * gpus)) "$test_exec" shapes 2 "$SEED" "$DEVICE" "1x${gpus}x2"
+}
+sanitized() { # TOOL PROCESSES PROGRAM ARGUMENTS...
+    local tool=$1 processes=$2 log=$work/$1.${3##*/}
+    shift 2
+    command -v compute-sanitizer >/dev/null || { echo "no compute-sanitizer" && return 77; }
+    run 60 "$processes" compute-sanitizer --tool "$tool" --report-api-errors no --error-exitcode 99 "$@" \
+        >"$log" 2>&1 || { cat "$log" && return 1; }
+    cat "$log"
+    [ "$(grep -c 'ERROR SUMMARY: 0 errors\|RACECHECK SUMMARY: 0 hazards' "$log")" -eq "$processes" ]
 }
 
 nothing_left() {
@@ -155,6 +168,13 @@ spawn "one plan runs 300 times under random delays" run 60 4 "$test_exec" repeat
 spawn "cuda_aware" cuda_aware
 spawn "runs back to back on changing data never read stale results" run 60 8 "$test_stale" 300 "$DEVICE"
 collect
+# Alone on the GPUs: a kernel that waits keeps its GPU from other jobs for as long as its turn lasts.
+spawn "plans of kernels never read stale results, $STALE_RUNS runs each" two_gpus run 300 "$GPUS" "$test_stale" \
+    "$STALE_RUNS" "$DEVICE" kernels
+collect
+spawn "a plan of one kernel runs 300 times under random delays" two_gpus run 60 "$GPUS" "$test_exec" \
+    repeats:gas_split 300 "$SEED" "$DEVICE" "1x${GPUS}x1"
+collect
 # One after another: every process has a context on its GPU, and those of five jobs take turns for minutes.
 for collective in allreduce reduce broadcast alltoall alltoallv; do
     spawn "own algorithms on $GPUS GPUs x $processes_per_gpu processes: $collective" own_algorithms $collective
@@ -162,8 +182,19 @@ for collective in allreduce reduce broadcast alltoall alltoallv; do
 done
 spawn "compute-sanitizer memcheck" sanitizer memcheck
 spawn "compute-sanitizer racecheck" sanitizer racecheck
-spawn "a killed process ends the job" killed
-spawn "a process that never runs ends the job" absent
+collect
+for tool in memcheck racecheck; do
+    spawn "compute-sanitizer $tool, kernels that signal each other" two_gpus sanitized $tool "$GPUS" "$test_stale" 20 \
+        "$DEVICE" kernels
+    collect
+done
+spawn "a killed process ends the job" killed 4 repeats 1x1x4
+spawn "a process that never runs ends the job" absent 3 absent 1x1x3 ""
+collect
+spawn "a killed process ends the job while kernels wait for it" two_gpus killed "$GPUS" repeats:gas_split "1x${GPUS}x1"
+collect
+spawn "a process that never runs ends the job while kernels wait for it" two_gpus absent "$GPUS" absent:gas_split \
+    "1x${GPUS}x1" "is in a kernel"
 collect
 spawn "nothing is left over" nothing_left
 collect

@@ -13,6 +13,7 @@ typedef struct {
     bool in_place;
     bool plain_memory; /* the user's buffers are not the device's */
     bool asynchronous;
+    int queued; /* > 0: so many runs are queued, where the plan allows it */
     pto_exec_options_t options;
     int64_t table[CASE_PROCESSES_MAX];
 } case_t;

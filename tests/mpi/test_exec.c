@@ -8,7 +8,8 @@
  *   repeats    one plan COUNT times, with random delays between its steps
  *   different  processes with different plans find out
  *   absent     one process never runs; the watchdog ends the job
- *   full       a buffer of COUNT bytes that one node has no room for is refused, on every process */
+ *   repeats:STRATEGY, absent:STRATEGY     the same by a strategy that needs no algorithm, each process with a
+ * GPU full       a buffer of COUNT bytes that one node has no room for is refused, on every process */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,7 @@ typedef struct {
     uint64_t seed;
     const pto_device_t *device;
     shape_t shape;
+    const char *strategy; /* NULL: none was named */
     int rank;
     int size;
 } job_t;
@@ -45,7 +47,7 @@ _Noreturn static void die(const char *what) {
  */
 
 /* Strategies and algorithms that were run together, by any group. */
-static unsigned char met[16][32];
+static unsigned char met[32][32];
 
 static void note_met(const pto_request_t *request) {
     for (int s = 0; s < pto_strategy_count(); s++)
@@ -231,10 +233,25 @@ static long resident_kib(void) {
     return usage.ru_maxrss;
 }
 
+/* The strategy named after WHAT and a colon, all processes with a GPU each, or what suits most. */
+static pto_plan_t *chosen_plan(const job_t *job, case_t *test) {
+    if (!job->strategy)
+        return fixed_plan(test, job->size, job->size % 2 ? "three_step" : "dup_devptr", "ring");
+    pto_error_t err = {0};
+    pto_plan_t *plan = NULL;
+    pto_plan_destroy(fixed_plan(test, job->size, "three_step", "ring"));
+    test->request.layout = (pto_layout_t){1, job->size, 1, 1, job->size};
+    if (pto_strategy_find(job->strategy, &test->request.strategy, &err) != PTO_OK ||
+        pto_algorithm_find("direct", PTO_COLLECTIVE_ALLREDUCE, &test->request.algorithm, &err) != PTO_OK ||
+        pto_plan_create(&test->request, &plan, &err) != PTO_OK)
+        die(err.message);
+    return plan;
+}
+
 /* Nothing may be lost from run to run: after the first tenth, memory must not grow. */
 static void run_repeats(const job_t *job) {
     case_t test;
-    pto_plan_t *plan = fixed_plan(&test, job->size, job->size % 2 ? "three_step" : "dup_devptr", "ring");
+    pto_plan_t *plan = chosen_plan(job, &test);
     test.options.delay_max_s = 20e-6;
     test.options.delay_seed = (uint64_t)job->rank + job->seed;
     case_run(&test, plan, MPI_COMM_WORLD, job->device, job->count / 10);
@@ -277,7 +294,8 @@ static void run_different(const job_t *job) {
 
 static void run_absent(const job_t *job) {
     case_t test;
-    pto_plan_t *plan = fixed_plan(&test, job->size, "three_step", "ring");
+    pto_plan_t *plan =
+        job->strategy ? chosen_plan(job, &test) : fixed_plan(&test, job->size, "three_step", "ring");
     case_user_t user;
     pto_exec_t *exec = NULL;
     pto_error_t err = {0};
@@ -314,17 +332,22 @@ static bool run_full(const job_t *job) {
     return status == PTO_OK;
 }
 
+/* Of WHAT, which a strategy may follow. */
+static bool asks_for(const char *what, const char *name) {
+    return strncmp(what, name, strlen(name)) == 0 && (!what[strlen(name)] || what[strlen(name)] == ':');
+}
+
 static bool run(const char *what, const job_t *job) {
     bool right = true;
     if (strcmp(what, "cases") == 0)
         run_cases(job);
     else if (strcmp(what, "shapes") == 0)
         run_shapes(job);
-    else if (strcmp(what, "repeats") == 0)
+    else if (asks_for(what, "repeats"))
         run_repeats(job);
     else if (strcmp(what, "different") == 0)
         run_different(job);
-    else if (strcmp(what, "absent") == 0)
+    else if (asks_for(what, "absent"))
         run_absent(job);
     else if (strcmp(what, "full") == 0)
         right = run_full(job);
@@ -345,6 +368,8 @@ static void parse(int argc, char **argv, job_t *job) {
     if (nodes * gpus * processes != job->size || job->size > CASE_PROCESSES_MAX)
         die("the job has another number of processes than the shape, or too many");
     job->shape = (shape_t){nodes, gpus, processes};
+    const char *colon = argc > 1 ? strchr(argv[1], ':') : NULL;
+    job->strategy = colon ? colon + 1 : NULL;
     if (job->device->select(job->rank / processes % gpus, &err) != PTO_OK)
         die(err.message);
 }

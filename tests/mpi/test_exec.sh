@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The executor and portolan-validate under mpirun on this machine, on the host device.
 # BUILD: where the programs were built (default build). SEED: of the random cases (default: the time).
-# CASES: how many (default 1000). REPEATS: of one plan with random delays (default 1000).
+# CASES: how many (default 2000). REPEATS: of one plan with random delays (default 1000).
 # Exits 77 where there is no mpirun.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -48,20 +48,26 @@ segments() { find /dev/shm -name 'portolan-*' | wc -l; }
 
 seed=${SEED:-$(date +%s)}
 echo "     seed $seed"
-check "${CASES:-1000} random cases on up to 9 processes are right" run 9 "$test_exec" cases "${CASES:-1000}" "$seed"
+check "${CASES:-2000} random cases on up to 9 processes are right" run 9 "$test_exec" cases "${CASES:-2000}" "$seed"
 check "one plan runs ${REPEATS:-1000} times under random delays" run 4 "$test_exec" repeats "${REPEATS:-1000}" "$seed"
+check "and so does one whose kernels signal each other" run 4 "$test_exec" repeats:gas_split "${REPEATS:-1000}" "$seed"
 check "different plans are noticed before data moves" run 2 "$test_exec" different
 check "a process that never runs ends the job" fails_within 30 run 3 "$test_exec" absent
 check "the watchdog names rank and stage" has "portolan: rank .* in stage 'round'.* ending the job" "$work/stderr"
+check "a kernel whose peer never runs ends the job" fails_within 30 run 3 "$test_exec" absent:gas_split
+check "the watchdog names the kernel" has "portolan: rank .* in stage 'launch'.* is in a kernel.* ending the job" \
+    "$work/stderr"
 
-kill_one() {
+kill_one() { # WHAT
     local status=0
-    run 4 bash -c "if [ \"\$OMPI_COMM_WORLD_RANK\" = 1 ]; then (sleep 1; kill -9 \$\$) & fi; exec \"$test_exec\" repeats 1000000000 1" ||
+    run 4 bash -c "if [ \"\$OMPI_COMM_WORLD_RANK\" = 1 ]; then (sleep 1; kill -9 \$\$) & fi; exec \"$test_exec\" $1 1000000000 1" ||
         status=$?
     [ "$status" -ne 0 ] && [ "$status" -ne 124 ]
 }
-check "a killed process ends the job" kill_one
-check "and mpirun says which" has "exited on signal 9" "$work/stderr"
+for what in repeats repeats:gas_split; do
+    check "a killed process ends the job ($what)" kill_one $what
+    check "and mpirun says which" has "exited on signal 9" "$work/stderr"
+done
 check "no shared memory is left over" test "$(segments)" -eq 0
 check "the example runs" run 3 "$example"
 check "the example is right" test "$(grep -c ': 6$' "$work/stdout")" -eq 3
@@ -90,6 +96,14 @@ check "its file is readable" awk -F, '/^#/ { next } !head { head = 1; next }
 check "its file tells each executor's setup" awk -F'[=,]' '/^# setup_s=/ { n++; if ($3 < 4 || !($4 > 0 && $4 < 20)) bad = 1 }
     END { exit !(n == 12 && !bad) }' "$work/collectives.csv"
 check "and score reads it" scores
+check "validate times queued runs" run 2 "$validate" --machine tests/fixtures/machine.yaml --collective allreduce \
+    --nodes 1 --gpus-per-node 2 --cores-per-gpu 1 --bytes 4:4KiB:32 --repeats 5 --queued 20 --out "$work/queued.csv"
+check "its table says so" has "^# queued: each measured time is that of 20 runs" "$work/stdout"
+check "its table says what can't be queued, and why" has "three_step .*more than one kernel.*none can be queued" \
+    "$work/stdout"
+check "its file says so" has "^# queued=20$" "$work/queued.csv"
+check "its file has kernels' plans alone" awk -F, '/^#/ { next } !head { head = 1; next }
+    { rows++; if ($3 !~ /^gas_/ || !($9 > 0)) bad = 1 } END { exit !(rows == 60 && !bad) }' "$work/queued.csv"
 check "a job that does not fit the layout is refused" fails run 3 "$validate" --machine summit-spectrum \
     --collective allreduce "${two_by_two[@]}" --bytes 4
 check "and told why" has "the layout has 8 processes, the job 3" "$work/stderr"

@@ -2,42 +2,64 @@
  * memory that processes share. No barrier and no delay stands between runs, so processes drift as far apart
  * as the plan lets them.
  *
- *   mpirun -n 8 test_stale COUNT [DEVICE]     COUNT runs of each plan; the processes are a multiple of 4 */
+ *   mpirun -n 8 test_stale COUNT [DEVICE]             COUNT runs of each plan; the processes are a multiple
+ * of 4 mpirun -n N test_stale COUNT DEVICE kernels       the same of plans whose kernels signal each other,
+ * each process with a GPU of its own */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "portolan/exec.h"
 #include "portolan/strategy.h"
 
-enum { ELEMENTS = 5 };
+/* Kernels have several blocks only for some bytes; then not every element is looked at in every run. */
+enum { ELEMENTS = 5, KERNEL_ELEMENTS = 4099, LOOKED_AT_EVERY = 8, QUEUED_MAX = 7 };
 
 typedef struct {
     const char *strategy;
     const char *algorithm;
     pto_collective_t collective;
     int64_t nodes;
+    bool kernels; /* one process a GPU */
+    bool queued;  /* several runs in place before one wait */
 } plan_t;
 
 static const plan_t plans[] = {
-    {"gsb", "direct", PTO_COLLECTIVE_ALLREDUCE, 1},
-    {"gsb", "direct", PTO_COLLECTIVE_REDUCE, 1},
-    {"gsb", "direct", PTO_COLLECTIVE_BROADCAST, 1},
-    {"btb", "direct", PTO_COLLECTIVE_ALLREDUCE, 1},
-    {"btb", "direct", PTO_COLLECTIVE_REDUCE, 1},
-    {"btb", "direct", PTO_COLLECTIVE_BROADCAST, 1},
-    {"gsb_btb", "ring", PTO_COLLECTIVE_ALLREDUCE, 2},
-    {"btb_gsb", "recursive_doubling", PTO_COLLECTIVE_ALLREDUCE, 2},
-    {"btb_btb", "binomial", PTO_COLLECTIVE_REDUCE, 2},
-    {"gsb_gsb", "linear", PTO_COLLECTIVE_BROADCAST, 2},
-    {"node_leaders", "pairwise", PTO_COLLECTIVE_ALLTOALL, 1},
-    {"node_aware", "pairwise", PTO_COLLECTIVE_ALLTOALL, 1},
-    {"node_leaders", "pairwise", PTO_COLLECTIVE_ALLTOALL, 2},
-    {"node_leaders", "linear", PTO_COLLECTIVE_ALLTOALLV, 2},
-    {"node_aware", "bruck", PTO_COLLECTIVE_ALLTOALL, 2},
-    {"node_aware", "linear", PTO_COLLECTIVE_ALLTOALLV, 2},
-    {"staged_leaders", "pairwise", PTO_COLLECTIVE_ALLTOALL, 2},
-    {"staged_aware", "pairwise", PTO_COLLECTIVE_ALLTOALL, 2},
+    {"gsb", "direct", PTO_COLLECTIVE_ALLREDUCE, .nodes = 1},
+    {"gsb", "direct", PTO_COLLECTIVE_REDUCE, .nodes = 1},
+    {"gsb", "direct", PTO_COLLECTIVE_BROADCAST, .nodes = 1},
+    {"btb", "direct", PTO_COLLECTIVE_ALLREDUCE, .nodes = 1},
+    {"btb", "direct", PTO_COLLECTIVE_REDUCE, .nodes = 1},
+    {"btb", "direct", PTO_COLLECTIVE_BROADCAST, .nodes = 1},
+    {"gsb_btb", "ring", PTO_COLLECTIVE_ALLREDUCE, .nodes = 2},
+    {"btb_gsb", "recursive_doubling", PTO_COLLECTIVE_ALLREDUCE, .nodes = 2},
+    {"btb_btb", "binomial", PTO_COLLECTIVE_REDUCE, .nodes = 2},
+    {"gsb_gsb", "linear", PTO_COLLECTIVE_BROADCAST, .nodes = 2},
+    {"node_leaders", "pairwise", PTO_COLLECTIVE_ALLTOALL, .nodes = 1},
+    {"node_aware", "pairwise", PTO_COLLECTIVE_ALLTOALL, .nodes = 1},
+    {"node_leaders", "pairwise", PTO_COLLECTIVE_ALLTOALL, .nodes = 2},
+    {"node_leaders", "linear", PTO_COLLECTIVE_ALLTOALLV, .nodes = 2},
+    {"node_aware", "bruck", PTO_COLLECTIVE_ALLTOALL, .nodes = 2},
+    {"node_aware", "linear", PTO_COLLECTIVE_ALLTOALLV, .nodes = 2},
+    {"staged_leaders", "pairwise", PTO_COLLECTIVE_ALLTOALL, .nodes = 2},
+    {"staged_aware", "pairwise", PTO_COLLECTIVE_ALLTOALL, .nodes = 2},
+    {"gas_read", "direct", PTO_COLLECTIVE_ALLREDUCE, .nodes = 1, .kernels = true},
+    {"gas_read", "direct", PTO_COLLECTIVE_REDUCE, .nodes = 1, .kernels = true},
+    {"gas_gather", "direct", PTO_COLLECTIVE_ALLREDUCE, .nodes = 1, .kernels = true},
+    {"gas_gather", "direct", PTO_COLLECTIVE_REDUCE, .nodes = 1, .kernels = true},
+    {"gas_allgather", "direct", PTO_COLLECTIVE_ALLREDUCE, .nodes = 1, .kernels = true},
+    {"gas_split", "direct", PTO_COLLECTIVE_ALLREDUCE, .nodes = 1, .kernels = true},
+    {"gas_split", "direct", PTO_COLLECTIVE_REDUCE, .nodes = 1, .kernels = true},
+    {"gas_read", "direct", PTO_COLLECTIVE_ALLTOALL, .nodes = 1, .kernels = true},
+    {"gas_allgather", "direct", PTO_COLLECTIVE_ALLTOALL, .nodes = 1, .kernels = true},
+    {"gas_split", "direct", PTO_COLLECTIVE_ALLTOALL, .nodes = 1, .kernels = true},
+    {"gas_read", "direct", PTO_COLLECTIVE_ALLREDUCE, .nodes = 1, .kernels = true, .queued = true},
+    {"gas_gather", "direct", PTO_COLLECTIVE_ALLREDUCE, .nodes = 1, .kernels = true, .queued = true},
+    {"gas_allgather", "direct", PTO_COLLECTIVE_ALLREDUCE, .nodes = 1, .kernels = true, .queued = true},
+    {"gas_split", "direct", PTO_COLLECTIVE_ALLREDUCE, .nodes = 1, .kernels = true, .queued = true},
 };
+
+static int64_t elements(const plan_t *plan) { return plan->kernels ? KERNEL_ELEMENTS : ELEMENTS; }
 
 _Noreturn static void die(const plan_t *plan, int64_t run, const char *what) {
     fprintf(stderr, "test_stale: %s, %s, run %lld: %s\n", plan->strategy,
@@ -48,6 +70,10 @@ _Noreturn static void die(const plan_t *plan, int64_t run, const char *what) {
 
 static int32_t value(int64_t run, int64_t owner, int64_t i) {
     return (int32_t)(run % 1000003 * 97 + owner * 13 + i);
+}
+
+static int64_t runs_queued(const plan_t *plan, int64_t run) {
+    return plan->queued ? 1 + run % QUEUED_MAX : 1;
 }
 
 /* What the process holds: on the device, and in host memory to fill and look at. */
@@ -63,13 +89,17 @@ typedef struct {
     int64_t owners;
 } process_t;
 
+/* In place every run but the first sums the sums of the one before. */
 static int32_t wanted(const plan_t *plan, const process_t *process, int64_t run, int64_t i) {
+    int64_t block = elements(plan);
     if (!pto_collective_is_vector(plan->collective))
-        return value(run, i / ELEMENTS, process->owner * ELEMENTS + i % ELEMENTS);
+        return value(run, i / block, process->owner * block + i % block);
     uint32_t sum = 0;
     int64_t from = plan->collective == PTO_COLLECTIVE_BROADCAST ? 1 : process->owners;
     for (int64_t owner = 0; owner < from; owner++)
         sum += (uint32_t)value(run, owner, i);
+    for (int64_t queued = 1; queued < runs_queued(plan, run); queued++)
+        sum *= (uint32_t)process->owners;
     return (int32_t)sum;
 }
 
@@ -82,18 +112,28 @@ static void copy(const plan_t *plan, const process_t *process, void *target, con
         die(plan, -1, err.message);
 }
 
+static pto_status_t do_runs(const plan_t *plan, const process_t *process, int64_t run, pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    if (!plan->queued)
+        return pto_exec_run(process->exec, err);
+    for (int64_t queued = 0; queued < runs_queued(plan, run) && status == PTO_OK; queued++)
+        status = pto_exec_queue(process->exec, err);
+    return status == PTO_OK ? pto_exec_wait(process->exec, err) : status;
+}
+
 static void run_once(const plan_t *plan, const process_t *process, int64_t run) {
     int32_t *host = process->host;
     pto_error_t err = {0};
     for (int64_t i = 0; i < process->count; i++)
         host[i] = value(run, process->owner, i);
     copy(plan, process, process->in, host);
-    if (pto_exec_run(process->exec, &err) != PTO_OK)
+    if (do_runs(plan, process, run, &err) != PTO_OK)
         die(plan, run, err.message);
     if (plan->collective == PTO_COLLECTIVE_REDUCE && process->owner > 0)
         return;
     copy(plan, process, host, process->out);
-    for (int64_t i = 0; i < process->count; i++)
+    int64_t step = plan->kernels ? LOOKED_AT_EVERY : 1;
+    for (int64_t i = run % step; i < process->count; i += step)
         if (host[i] != wanted(plan, process, run, i))
             die(plan, run,
                 host[i] == wanted(plan, process, run - 1, i) ? "the result of the run before"
@@ -104,11 +144,13 @@ static void run_plan(const plan_t *plan, const pto_device_t *device, int size, i
     pto_request_t request = {.layout = {plan->nodes, size / 2 / plan->nodes, 2, 2, 1},
                              .collective = plan->collective,
                              .datatype = PTO_DATATYPE_INT32,
-                             .bytes = ELEMENTS * sizeof(int32_t)};
+                             .bytes = elements(plan) * (int64_t)sizeof(int32_t)};
+    if (plan->kernels)
+        request.layout = (pto_layout_t){1, size, 1, 1, 1};
     pto_exec_options_t options = {
         .placement = PTO_PLACEMENT_IDENTITY, .own_algorithms = true, .timeout_s = 60};
     process_t process = {.device = device, .owners = size};
-    process.count = pto_collective_is_vector(plan->collective) ? ELEMENTS : size * ELEMENTS;
+    process.count = elements(plan) * (pto_collective_is_vector(plan->collective) ? 1 : size);
     size_t bytes = (size_t)process.count * sizeof(int32_t);
     process.host = malloc(bytes);
     pto_plan_t *made = NULL;
@@ -117,18 +159,22 @@ static void run_plan(const plan_t *plan, const pto_device_t *device, int size, i
         pto_algorithm_find(plan->algorithm, plan->collective, &request.algorithm, &err) != PTO_OK ||
         pto_plan_create(&request, &made, &err) != PTO_OK ||
         pto_exec_place(&request.layout, MPI_COMM_WORLD, &options, &process.owner, &err) != PTO_OK ||
-        device->select(process.owner / 2, &err) != PTO_OK ||
+        device->select(plan->kernels ? process.owner : process.owner / 2, &err) != PTO_OK ||
         device->stream_create(&process.stream, &err) != PTO_OK ||
         device->allocate(bytes, &process.in, &err) != PTO_OK ||
-        device->allocate(bytes, &process.out, &err) != PTO_OK ||
-        pto_exec_create(made, MPI_COMM_WORLD, device, process.in, process.out, PTO_OP_SUM, &options,
+        device->allocate(bytes, &process.out, &err) != PTO_OK)
+        die(plan, -1, err.message);
+    void *out = process.out;
+    if (plan->queued)
+        process.out = process.in;
+    if (pto_exec_create(made, MPI_COMM_WORLD, device, process.in, process.out, PTO_OP_SUM, &options,
                         &process.exec, &err) != PTO_OK)
         die(plan, -1, err.message);
     for (int64_t run = 1; run <= count; run++)
         run_once(plan, &process, run);
     pto_exec_destroy(process.exec);
     device->release(process.in, NULL);
-    device->release(process.out, NULL);
+    device->release(out, NULL);
     free(process.host);
     device->stream_destroy(process.stream, NULL);
     pto_plan_destroy(made);
@@ -141,15 +187,19 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     int64_t count = argc > 1 ? atoll(argv[1]) : 100;
-    if (size % 4 || pto_device_find(argc > 2 ? argv[2] : "host", &device, NULL) != PTO_OK)
+    bool kernels = argc > 3 && strcmp(argv[3], "kernels") == 0;
+    if ((!kernels && size % 4) || pto_device_find(argc > 2 ? argv[2] : "host", &device, NULL) != PTO_OK)
         return 2;
     for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
+        if (plans[i].kernels != kernels)
+            continue;
         if (plans[i].nodes > 1 && !device->mpi_reaches())
             continue; /* their leaders send from the device's memory */
         run_plan(&plans[i], device, size, count);
         if (rank == 0)
-            printf("test_stale: %s by %s: %lld runs, none stale\n", pto_collective_name(plans[i].collective),
-                   plans[i].strategy, (long long)count);
+            printf("test_stale: %s by %s%s: %lld runs, none stale\n",
+                   pto_collective_name(plans[i].collective), plans[i].strategy,
+                   plans[i].queued ? ", queued" : "", (long long)count);
     }
     MPI_Finalize();
     return 0;

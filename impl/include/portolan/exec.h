@@ -64,6 +64,15 @@ pto_status_t pto_exec_wait(pto_exec_t *exec, pto_error_t *err);
 /* Start and wait. */
 pto_status_t pto_exec_run(pto_exec_t *exec, pto_error_t *err);
 
+/* Put one more run behind those that are under way, and wait for none of them; pto_exec_wait waits for all,
+ * and pto_exec_test asks for all. Only what pto_exec_queue began may be under way. All processes queue
+ * equally many runs before they wait. Every run finds what stands in the buffers when it begins, and nobody
+ * may touch them till all have ended.
+ *
+ * Errors: PTO_ERR_NOT_APPLICABLE, on all processes alike and with nothing begun, where a run is more than one
+ * kernel on each GPU, or where the user's buffers must be copied before or after it. */
+pto_status_t pto_exec_queue(pto_exec_t *exec, pto_error_t *err);
+
 /* Collective; NULL is legal. No run may be under way. */
 void pto_exec_destroy(pto_exec_t *exec);
 

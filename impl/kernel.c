@@ -1,0 +1,155 @@
+/* Kernels of a plan: how many blocks they have, handing their programs to the device, and waiting for them.
+ */
+#include <stdlib.h>
+
+#include "exec_internal.h"
+#include "portolan/strategy.h"
+
+/* --- how many blocks -------------------------------------------------------------------------------------
+ */
+
+static bool has_kernels(const pto_plan_t *plan) {
+    for (int n = 0; n < pto_plan_node_count(plan); n++)
+        if (pto_plan_node(plan, n)->kind == PTO_NODE_KERNEL)
+            return true;
+    return false;
+}
+
+static int64_t larger(int64_t one, int64_t other) { return one > other ? one : other; }
+
+/* Bytes of the largest buffer of this process that a kernel's copies or reductions use. */
+static int64_t most_bytes(const pto_exec_t *exec) {
+    const pto_plan_t *plan = exec->plan;
+    int64_t most = 0;
+    pto_walk_t walk;
+    pto_walk_begin(&walk, plan);
+    while (pto_walk_next(&walk))
+        for (int i = 0; i < walk.stage->step_count; i++) {
+            const pto_step_t *step = pto_plan_step(plan, walk.stage->step_first + i);
+            if (!step->in_kernel || (step->kind != PTO_STEP_COPY && step->kind != PTO_STEP_REDUCE))
+                continue;
+            most = larger(most, pto_buffer_bytes(plan, step->source.buffer, exec->job.logical));
+            most = larger(most, pto_buffer_bytes(plan, step->target.buffer, exec->job.logical));
+        }
+    return most;
+}
+
+/* Every GPU must have as many: a block's peers are the same blocks elsewhere. */
+pto_status_t pto_kernels_agree(pto_exec_t *exec, pto_error_t *err) {
+    const pto_request_t *request = pto_plan_request(exec->plan);
+    const pto_kernels_t *kernels = exec->device->kernels;
+    int blocks = 0;
+    if (!has_kernels(exec->plan))
+        return PTO_OK;
+    pto_status_t status =
+        kernels ? kernels->blocks_max(request->datatype, exec->op, &blocks, err)
+                : pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "%s runs kernels, and device %s has none",
+                                request->strategy->name, exec->device->name);
+    if (status == PTO_OK && blocks < 1)
+        status = pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "a GPU has no room for one block of %s's kernel",
+                               request->strategy->name);
+    status = pto_agree(exec->job.comm, status, err);
+    if (status != PTO_OK || !kernels)
+        return status;
+    int64_t mine[2] = {blocks, -most_bytes(exec)}, least[2];
+    status = PTO_MPI(MPI_Allreduce(mine, least, 2, MPI_INT64_T, MPI_MIN, exec->job.comm), err);
+    if (status != PTO_OK)
+        return status;
+    int64_t wanted = (-least[1] + kernels->block_bytes - 1) / kernels->block_bytes;
+    exec->kernel_blocks = (int)(wanted < 1 ? 1 : wanted < least[0] ? wanted : least[0]);
+    return PTO_OK;
+}
+
+/* --- making ----------------------------------------------------------------------------------------------
+ */
+
+static pto_status_t make(const pto_exec_t *exec, pto_exec_kernel_t *kernel, pto_error_t *err) {
+    const pto_program_t *written = &kernel->program;
+    const pto_kernel_program_t program = {
+        .ops = written->ops.item,
+        .op_count = written->ops.count,
+        .operands = written->operands.item,
+        .operand_count = written->operands.count,
+        .blocks = exec->kernel_blocks,
+        .flag_pitch_bytes = pto_exec_flag_pitch_bytes(exec),
+        .datatype = pto_plan_request(exec->plan)->datatype,
+        .op = exec->op,
+    };
+    return program.op_count > 0 ? exec->device->kernels->create(&program, &kernel->made, err) : PTO_OK;
+}
+
+/* A process whose buffers are copied stands in the way of all. */
+static pto_queue_t queue_of(const pto_exec_t *exec) {
+    const pto_node_t *first = pto_plan_node(exec->plan, 0);
+    if (first->kind != PTO_NODE_KERNEL || first->span != pto_plan_node_count(exec->plan) - 1)
+        return PTO_QUEUE_MORE_THAN_A_KERNEL;
+    return exec->shadow_in || exec->shadow_out ? PTO_QUEUE_STANDS_IN : PTO_QUEUE_YES;
+}
+
+pto_status_t pto_kernels_make(pto_exec_t *exec, pto_error_t *err) {
+    exec->queue = PTO_QUEUE_MORE_THAN_A_KERNEL;
+    if (!has_kernels(exec->plan))
+        return PTO_OK;
+    pto_status_t status = PTO_OK;
+    for (int i = 0; i < exec->kernels.count && status == PTO_OK; i++)
+        status = make(exec, (pto_exec_kernel_t *)exec->kernels.item + i, err);
+    status = pto_agree(exec->job.comm, status, err);
+    int mine = (int)queue_of(exec), most = mine;
+    if (status == PTO_OK)
+        status = PTO_MPI(MPI_Allreduce(&mine, &most, 1, MPI_INT, MPI_MAX, exec->job.comm), err);
+    exec->queue = (pto_queue_t)most;
+    return status;
+}
+
+void pto_kernels_free(pto_exec_t *exec) {
+    pto_exec_kernel_t *kernel = exec->kernels.item;
+    for (int i = 0; i < exec->kernels.count; i++) {
+        exec->device->kernels->destroy(kernel[i].made);
+        pto_program_fini(&kernel[i].program);
+    }
+    free(exec->kernels.item);
+}
+
+/* --- running ---------------------------------------------------------------------------------------------
+ */
+
+pto_status_t pto_kernel_start(pto_exec_t *exec, int index, bool wait, bool *finished, pto_error_t *err) {
+    void *kernel = ((pto_exec_kernel_t *)exec->kernels.item)[index].made;
+    pto_status_t status = PTO_OK;
+    *finished = true;
+    if (exec->kernel && exec->kernel != kernel)
+        status = pto_kernel_settle(exec, wait, finished, err);
+    if (status != PTO_OK || !*finished)
+        return status;
+    exec->kernel = kernel;
+    return exec->device->kernels->start(kernel, exec->run, exec->stream, err);
+}
+
+/* Where runs were queued, each that ends gives the watchdog news. */
+static void note_ended(pto_exec_t *exec, uint64_t ended) {
+    if (ended != exec->ended && exec->queued)
+        atomic_store_explicit(&exec->watchdog.began_ns, pto_now_ns(), memory_order_relaxed);
+    exec->ended = ended;
+}
+
+pto_status_t pto_kernel_settle(pto_exec_t *exec, bool wait, bool *finished, pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    int spins = 0;
+    for (;;) {
+        uint64_t ended = 0;
+        status = exec->device->kernels->poll(exec->kernel, &ended, err);
+        *finished = status == PTO_OK && ended >= exec->run;
+        if (status == PTO_OK)
+            note_ended(exec, ended);
+        if (status != PTO_OK || *finished || !wait)
+            break;
+        status = pto_exec_rest(exec, &spins, err);
+        if (status != PTO_OK)
+            break;
+    }
+    if (*finished) {
+        exec->kernel = NULL;
+        exec->pending = false; /* the stream held nothing after it */
+    }
+    return status;
+}

@@ -1,0 +1,26 @@
+/* Writing a kernel's program: what can go on at the same time becomes one op. */
+#ifndef PTO_PROGRAM_H
+#define PTO_PROGRAM_H
+
+#include <stdbool.h>
+
+#include "growing.h"
+#include "portolan/kernel.h"
+
+typedef struct {
+    pto_growing_t ops;      /* pto_kernel_op_t */
+    pto_growing_t operands; /* pto_operand_t */
+} pto_program_t;
+
+/* Add at the end. False: memory is out. */
+bool pto_program_move(pto_program_t *program, pto_spot_t target, pto_spot_t source, int64_t bytes);
+/* `kind` is PTO_KERNEL_SIGNAL or PTO_KERNEL_WAIT. */
+bool pto_program_flag(pto_program_t *program, pto_kernel_kind_t kind, pto_spot_t flag);
+/* A reduction without sources; they are added in their order. A target whose own values count is the first of
+ * them. */
+bool pto_program_reduce(pto_program_t *program, pto_spot_t target, int64_t bytes);
+bool pto_program_source(pto_program_t *program, pto_spot_t source, int64_t bytes);
+
+void pto_program_fini(pto_program_t *program);
+
+#endif

@@ -1,0 +1,229 @@
+/* Programs of kernels: which copies go on at the same time, and how blocks cut pieces. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "parts.h"
+#include "program.h"
+
+enum { PEERS = 4, BYTES = 64 };
+
+static char memory[PEERS][8 * BYTES];
+
+static pto_spot_t at(int owner, int64_t offset_bytes) {
+    return (pto_spot_t){memory[owner] + offset_bytes, 0};
+}
+
+static pto_kernel_op_t op_at(const pto_program_t *program, int index) {
+    assert_true(index < program->ops.count);
+    return ((pto_kernel_op_t *)program->ops.item)[index];
+}
+
+static const char *operand_at(const pto_program_t *program, int index) {
+    assert_true(index < program->operands.count);
+    return ((pto_operand_t *)program->operands.item)[index].spot.at;
+}
+
+/* --- merging ---------------------------------------------------------------------------------------------
+ */
+
+static void copies_of_one_source_to_several_targets_load_it_once(void **state) {
+    (void)state;
+    pto_program_t program = {0};
+    for (int peer = 1; peer < PEERS; peer++)
+        assert_true(pto_program_move(&program, at(peer, 0), at(0, 0), BYTES));
+    assert_int_equal(program.ops.count, 1);
+    assert_int_equal(op_at(&program, 0).kind, PTO_KERNEL_SPREAD);
+    assert_int_equal(op_at(&program, 0).count, PEERS);
+    assert_ptr_equal(operand_at(&program, 0), memory[0]);
+    assert_ptr_equal(operand_at(&program, PEERS - 1), memory[PEERS - 1]);
+    pto_program_fini(&program);
+}
+
+static void copies_of_different_sources_go_on_together_as_pairs(void **state) {
+    (void)state;
+    pto_program_t program = {0};
+    for (int peer = 1; peer < PEERS; peer++)
+        assert_true(pto_program_move(&program, at(0, peer * BYTES), at(peer, 0), BYTES));
+    assert_int_equal(program.ops.count, 1);
+    assert_int_equal(op_at(&program, 0).kind, PTO_KERNEL_MOVE);
+    assert_int_equal(op_at(&program, 0).count, 2 * (PEERS - 1));
+    for (int peer = 1; peer < PEERS; peer++) {
+        assert_ptr_equal(operand_at(&program, 2 * peer - 2), memory[peer]);
+        assert_ptr_equal(operand_at(&program, 2 * peer - 1), memory[0] + peer * BYTES);
+    }
+    pto_program_fini(&program);
+}
+
+static void a_source_and_a_size_that_differ_are_no_spread(void **state) {
+    (void)state;
+    pto_program_t program = {0};
+    assert_true(pto_program_move(&program, at(1, 0), at(0, 0), BYTES));
+    assert_true(pto_program_move(&program, at(2, 0), at(0, 0), BYTES - 4));
+    assert_int_equal(program.ops.count, 1);
+    assert_int_equal(op_at(&program, 0).kind, PTO_KERNEL_MOVE);
+    assert_int_equal(op_at(&program, 0).count, 4);
+    pto_program_fini(&program);
+}
+
+static void what_one_run_in_two_has_elsewhere_is_another_source(void **state) {
+    (void)state;
+    pto_program_t program = {0};
+    pto_spot_t alternates = {memory[0], BYTES};
+    assert_true(pto_program_move(&program, at(1, 0), at(0, 0), BYTES));
+    assert_true(pto_program_move(&program, at(2, 0), alternates, BYTES));
+    assert_int_equal(op_at(&program, 0).kind, PTO_KERNEL_MOVE);
+    pto_program_fini(&program);
+}
+
+static void a_spread_takes_no_other_source(void **state) {
+    (void)state;
+    pto_program_t program = {0};
+    assert_true(pto_program_move(&program, at(1, 0), at(0, 0), BYTES));
+    assert_true(pto_program_move(&program, at(2, 0), at(0, 0), BYTES));
+    assert_true(pto_program_move(&program, at(3, 0), at(0, BYTES), BYTES));
+    assert_int_equal(program.ops.count, 2);
+    assert_int_equal(op_at(&program, 0).kind, PTO_KERNEL_SPREAD);
+    assert_int_equal(op_at(&program, 1).kind, PTO_KERNEL_MOVE);
+    pto_program_fini(&program);
+}
+
+static int ops_of_two_copies(pto_spot_t target, pto_spot_t source, pto_spot_t later_target,
+                             pto_spot_t later_source) {
+    pto_program_t program = {0};
+    assert_true(pto_program_move(&program, target, source, BYTES));
+    assert_true(pto_program_move(&program, later_target, later_source, BYTES));
+    int count = program.ops.count;
+    pto_program_fini(&program);
+    return count;
+}
+
+static void copies_that_need_each_other_stay_apart(void **state) {
+    (void)state;
+    int64_t last = BYTES - 1;
+    assert_int_equal(ops_of_two_copies(at(1, 0), at(0, 0), at(3, 0), at(2, 0)), 1);
+    /* the later one reads what the earlier one wrote, be it one byte of it */
+    assert_int_equal(ops_of_two_copies(at(1, 0), at(0, 0), at(3, 0), at(1, last)), 2);
+    assert_int_equal(ops_of_two_copies(at(1, 0), at(0, 0), at(3, 0), at(1, BYTES)), 1);
+    /* it writes where the earlier one reads */
+    assert_int_equal(ops_of_two_copies(at(1, 0), at(0, last), at(0, 0), at(2, 0)), 2);
+    assert_int_equal(ops_of_two_copies(at(1, 0), at(0, BYTES), at(0, 0), at(2, 0)), 1);
+    /* both write the same */
+    assert_int_equal(ops_of_two_copies(at(1, 0), at(0, 0), at(1, last), at(2, 0)), 2);
+    /* of one source, but the earlier one's target is the later one's */
+    assert_int_equal(ops_of_two_copies(at(1, 0), at(0, 0), at(1, 0), at(0, 0)), 2);
+}
+
+static void a_spreads_targets_are_looked_at_too(void **state) {
+    (void)state;
+    pto_program_t program = {0};
+    for (int peer = 1; peer < PEERS; peer++)
+        assert_true(pto_program_move(&program, at(peer, 0), at(0, 0), BYTES));
+    assert_true(pto_program_move(&program, at(PEERS - 1, 0), at(0, 0), BYTES));
+    assert_int_equal(program.ops.count, 2);
+    pto_program_fini(&program);
+}
+
+static void flags_of_one_kind_in_a_row_are_one_op(void **state) {
+    (void)state;
+    pto_program_t program = {0};
+    for (int peer = 1; peer < PEERS; peer++)
+        assert_true(pto_program_flag(&program, PTO_KERNEL_SIGNAL, at(peer, 0)));
+    for (int peer = 1; peer < PEERS; peer++)
+        assert_true(pto_program_flag(&program, PTO_KERNEL_WAIT, at(0, 8 * peer)));
+    assert_true(pto_program_flag(&program, PTO_KERNEL_SIGNAL, at(1, 8)));
+    assert_int_equal(program.ops.count, 3);
+    assert_int_equal(op_at(&program, 0).count, PEERS - 1);
+    assert_int_equal(op_at(&program, 1).kind, PTO_KERNEL_WAIT);
+    assert_int_equal(op_at(&program, 1).first, PEERS - 1);
+    assert_int_equal(op_at(&program, 2).count, 1);
+    pto_program_fini(&program);
+}
+
+static void copies_on_both_sides_of_a_wait_stay_apart(void **state) {
+    (void)state;
+    pto_program_t program = {0};
+    assert_true(pto_program_move(&program, at(1, 0), at(0, 0), BYTES));
+    assert_true(pto_program_flag(&program, PTO_KERNEL_WAIT, at(0, 2 * BYTES)));
+    assert_true(pto_program_move(&program, at(2, 0), at(0, 0), BYTES));
+    assert_int_equal(program.ops.count, 3);
+    pto_program_fini(&program);
+}
+
+static void each_reduction_is_an_op_with_its_sources_in_order(void **state) {
+    (void)state;
+    pto_program_t program = {0};
+    for (int i = 0; i < 2; i++) {
+        assert_true(pto_program_reduce(&program, at(0, i * BYTES), BYTES));
+        for (int peer = 1; peer < PEERS; peer++)
+            assert_true(pto_program_source(&program, at(peer, i * BYTES), BYTES));
+    }
+    assert_int_equal(program.ops.count, 2);
+    for (int i = 0; i < 2; i++) {
+        pto_kernel_op_t op = op_at(&program, i);
+        assert_int_equal(op.kind, PTO_KERNEL_REDUCE);
+        assert_int_equal(op.count, PEERS);
+        for (int peer = 0; peer < PEERS; peer++)
+            assert_ptr_equal(operand_at(&program, op.first + peer), memory[peer] + i * BYTES);
+    }
+    pto_program_fini(&program);
+}
+
+/* --- parts -----------------------------------------------------------------------------------------------
+ */
+
+static void parts_cover_a_piece_once_in_whole_units(void **state) {
+    (void)state;
+    for (int64_t bytes = 0; bytes < 40 * PTO_UNIT_BYTES; bytes++)
+        for (int blocks = 1; blocks <= 7; blocks++) {
+            int64_t next = 0;
+            for (int block = 0; block < blocks; block++) {
+                pto_part_t part = pto_part(bytes, blocks, block);
+                assert_int_equal(part.offset_bytes, next);
+                assert_int_equal(part.offset_bytes % PTO_UNIT_BYTES, 0);
+                assert_true(part.bytes >= 0);
+                if (block < blocks - 1)
+                    assert_int_equal(part.bytes % PTO_UNIT_BYTES, 0);
+                next += part.bytes;
+            }
+            assert_int_equal(next, bytes);
+        }
+}
+
+static void parts_differ_by_a_unit_and_what_is_over(void **state) {
+    (void)state;
+    for (int blocks = 1; blocks <= 7; blocks++) {
+        int64_t bytes = 1000 * PTO_UNIT_BYTES + 5, least = pto_part(bytes, blocks, blocks - 1).bytes - 5;
+        for (int block = 0; block < blocks; block++) {
+            int64_t over = block == blocks - 1 ? 5 : 0, own = pto_part(bytes, blocks, block).bytes - over;
+            assert_true(own == least || own == least + PTO_UNIT_BYTES);
+        }
+    }
+}
+
+static void a_piece_below_a_unit_is_the_last_blocks(void **state) {
+    (void)state;
+    for (int block = 0; block < 3; block++)
+        assert_int_equal(pto_part(PTO_UNIT_BYTES - 1, 3, block).bytes, block == 2 ? PTO_UNIT_BYTES - 1 : 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(copies_of_one_source_to_several_targets_load_it_once),
+        cmocka_unit_test(copies_of_different_sources_go_on_together_as_pairs),
+        cmocka_unit_test(a_source_and_a_size_that_differ_are_no_spread),
+        cmocka_unit_test(what_one_run_in_two_has_elsewhere_is_another_source),
+        cmocka_unit_test(a_spread_takes_no_other_source),
+        cmocka_unit_test(copies_that_need_each_other_stay_apart),
+        cmocka_unit_test(a_spreads_targets_are_looked_at_too),
+        cmocka_unit_test(flags_of_one_kind_in_a_row_are_one_op),
+        cmocka_unit_test(copies_on_both_sides_of_a_wait_stay_apart),
+        cmocka_unit_test(each_reduction_is_an_op_with_its_sources_in_order),
+        cmocka_unit_test(parts_cover_a_piece_once_in_whole_units),
+        cmocka_unit_test(parts_differ_by_a_unit_and_what_is_over),
+        cmocka_unit_test(a_piece_below_a_unit_is_the_last_blocks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
