@@ -140,7 +140,7 @@ $(BUILD)/obj/%.cu.o: %.cu Makefile
 		-gencode arch=compute_$(CUDA_ARCH),code=sm_$(CUDA_ARCH) \
 		-gencode arch=compute_$(CUDA_ARCH),code=compute_$(CUDA_ARCH) -Xcompiler -Wall,-Wextra,-fPIC -c $< -o $@
 
-$(BUILD)/portolan-calibrate: $(call object,$(CALIBRATE_SRC)) $(call cuda_object,calibrate) $(LIB)
+$(BUILD)/portolan-calibrate: $(call object,$(CALIBRATE_SRC) impl/nccl_library.c) $(call cuda_object,calibrate) $(LIB)
 	$(call say,LD)
 	$(Q)$(MPICC) $(LINK_FLAGS) $^ $(CUDA_LDLIBS) -lhwloc -ldl $(LDLIBS) -o $@
 

@@ -367,6 +367,7 @@ static pto_status_t cuda_reduce_many(void *target, bool fresh, const void *const
 
 /* In device.h's order: C++17 has no designators. */
 extern "C" {
+extern const pto_nccl_t pto_nccl_cuda;
 extern const pto_device_t pto_device_cuda;
 const pto_device_t pto_device_cuda = {
     "cuda",
@@ -387,5 +388,6 @@ const pto_device_t pto_device_cuda = {
     cuda_export,
     cuda_open,
     cuda_close,
+    &pto_nccl_cuda,
 };
 }

@@ -176,6 +176,7 @@ static pto_status_t host_open(const pto_memory_handle_t *handle, void **memory, 
     return PTO_OK;
 }
 
+extern const pto_nccl_t pto_nccl_host;
 extern const pto_device_t pto_device_host;
 const pto_device_t pto_device_host = {
     .name = "host",
@@ -196,4 +197,5 @@ const pto_device_t pto_device_host = {
     .export_memory = host_export,
     .open_memory = host_open,
     .close_memory = drop,
+    .nccl = &pto_nccl_host,
 };

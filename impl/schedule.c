@@ -86,7 +86,7 @@ static bool in_device(const builder_t *builder, const pto_slice_t *slice) {
 static pto_status_t add_todo(builder_t *builder, pto_do_kind_t kind, int first, int count) {
     pto_growing_t *todo = &builder->exec->todo;
     pto_do_t *last = todo->count ? (pto_do_t *)todo->item + todo->count - 1 : NULL;
-    if (last && last->kind == kind && last->first + last->count == first && kind != PTO_DO_LIBRARY &&
+    if (last && last->kind == kind && last->first + last->count == first && kind < PTO_DO_LIBRARY &&
         last->stage == builder->walk->stage->name && last->k == builder->walk->k) {
         last->count += count;
         return PTO_OK;
@@ -387,8 +387,19 @@ static pto_status_t build_call(builder_t *builder) {
     return calls[index].comm == MPI_COMM_NULL ? PTO_OK : add_todo(builder, PTO_DO_LIBRARY, index, 1);
 }
 
+/* So does NCCL's. */
+static pto_status_t build_nccl(builder_t *builder) {
+    if (builder->collective == builder->walk->collective)
+        return PTO_OK;
+    builder->collective = builder->walk->collective;
+    int part = pto_nccl_part(builder->exec, builder->collective);
+    return part < 0 ? PTO_OK : add_todo(builder, PTO_DO_NCCL, part, 1);
+}
+
 static pto_status_t build_stage(builder_t *builder) {
     int collective = builder->walk->collective;
+    if (pto_walk_in_nccl(builder->walk))
+        return build_nccl(builder);
     if (collective >= 0 && pto_runs_by_library(builder->exec, pto_plan_node(builder->exec->plan, collective)))
         return build_call(builder);
     return builder->walk->stage->order == PTO_ORDER_AT_ONCE ? build_at_once(builder)

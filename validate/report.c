@@ -4,6 +4,7 @@
 #include <sys/utsname.h>
 #include <time.h>
 
+#include "portolan/nccl.h"
 #include "portolan/score.h"
 #include "validate.h"
 
@@ -110,6 +111,8 @@ void csv_header(FILE *file, const pto_options_t *options, const settings_t *sett
     fprintf(file, "# date=%s\n# machine=%s\n# device=%s\n# host=%s %s %s\n# mpi=%s\n", date,
             options->machine.name, settings->device->name, name.sysname, name.release, name.machine, library);
     csv_energy_header(file, settings);
+    if (settings->device->nccl && settings->device->nccl->available(NULL) == PTO_OK)
+        fprintf(file, "# nccl=%s\n", settings->device->nccl->version());
     fprintf(file,
             "# processes=%d\n# datatype=%s\n# op=%s\n# clock=MPI_Wtime\n# portolan=%s\n# command=", size,
             pto_datatype_name(options->scenario.datatype), pto_op_name(settings->op), PORTOLAN_VERSION);

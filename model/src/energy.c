@@ -17,6 +17,7 @@ static pto_power_t gpu_power(const pto_term_t *term) {
     case PTO_TERM_COPY_BETA:
         return PTO_POWER_GPU_COPY;
     case PTO_TERM_REDUCE_BETA:
+    case PTO_TERM_NCCL_BETA: /* it moves bytes by a kernel */
         return PTO_POWER_GPU_KERNEL;
     case PTO_TERM_MESSAGE_ALPHA:
     case PTO_TERM_GAP_ALPHA:
@@ -24,6 +25,7 @@ static pto_power_t gpu_power(const pto_term_t *term) {
     case PTO_TERM_COPY_ALPHA:
     case PTO_TERM_REDUCE_ALPHA:
     case PTO_TERM_SIGNAL:
+    case PTO_TERM_NCCL_ALPHA:
     case PTO_TERM_COUNT:
         break;
     }

@@ -8,6 +8,8 @@
 
 #include "energy_read.h"
 #include "library_rules.h"
+#include "nccl_read.h"
+#include "postal_read.h"
 #include "text_file.h"
 #include "yaml_read.h"
 #include "yaml_tree.h"
@@ -18,45 +20,11 @@ enum { FILE_BYTES_MAX = 4 << 20, SHARED_COPIES_MAX = 256, WORD_MAX = 24 };
 
 /* --- the postal model, alone and in rows ---------------------------------------------------------------- */
 
-#define POSTAL_FIELDS(base)                                                                                  \
-    {.key = "alpha_s",                                                                                       \
-     .read = pto_read_param,                                                                                 \
-     .offset = (base) + offsetof(pto_postal_t, alpha_s),                                                     \
-     .required = true},                                                                                      \
-        {.key = "beta_s_per_byte",                                                                           \
-         .read = pto_read_param,                                                                             \
-         .offset = (base) + offsetof(pto_postal_t, beta_s_per_byte),                                         \
-         .required = true},                                                                                  \
-        {.key = "alpha_s_95",                                                                                \
-         .read = pto_read_interval,                                                                          \
-         .offset = (base) + offsetof(pto_postal_t, alpha_s)},                                                \
-        {.key = "beta_s_per_byte_95",                                                                        \
-         .read = pto_read_interval,                                                                          \
-         .offset = (base) + offsetof(pto_postal_t, beta_s_per_byte)},                                        \
-        {.key = "samples",                                                                                   \
-         .read = pto_read_count,                                                                             \
-         .offset = (base) + offsetof(pto_postal_t, sample_count),                                            \
-         .argument = 1},                                                                                     \
-        {.key = "residual", .read = pto_read_number, .offset = (base) + offsetof(pto_postal_t, residual)}, { \
-        .key = "flagged", .read = pto_read_text, .offset = (base) + offsetof(pto_postal_t, flagged)          \
-    }
-
-static pto_status_t settle_postal(const pto_reader_t *reader, const pto_yaml_node_t *node,
-                                  pto_postal_t *postal) {
-    if (postal->alpha_s.value <= 0 && postal->beta_s_per_byte.value <= 0)
-        return pto_read_fail(reader, node, PTO_ERR_RANGE,
-                             "alpha_s and beta_s_per_byte are both 0: nothing is free");
-    pto_status_t status = pto_settle_param(reader, node, "alpha_s_95", &postal->alpha_s);
-    if (status != PTO_OK)
-        return status;
-    return pto_settle_param(reader, node, "beta_s_per_byte_95", &postal->beta_s_per_byte);
-}
-
 static pto_status_t finish_postal(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target) {
-    return settle_postal(reader, node, target);
+    return pto_settle_postal(reader, node, target);
 }
 
-static const pto_yaml_field_t postal_fields[] = {POSTAL_FIELDS(0)};
+static const pto_yaml_field_t postal_fields[] = {PTO_POSTAL_FIELDS(0)};
 static const pto_yaml_table_t postal_table = {
     .what = "a cost", FIELDS(postal_fields), .finish = finish_postal};
 
@@ -75,7 +43,7 @@ static pto_status_t read_protocol(const pto_reader_t *reader, const pto_yaml_nod
 }
 
 static pto_status_t finish_piece(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target) {
-    return settle_postal(reader, node, &((pto_piece_t *)target)->postal);
+    return pto_settle_postal(reader, node, &((pto_piece_t *)target)->postal);
 }
 
 static const pto_yaml_field_t piece_fields[] = {
@@ -84,7 +52,7 @@ static const pto_yaml_field_t piece_fields[] = {
      .read = pto_read_bytes,
      .offset = offsetof(pto_piece_t, below_bytes),
      .argument = 1},
-    POSTAL_FIELDS(offsetof(pto_piece_t, postal)),
+    PTO_POSTAL_FIELDS(offsetof(pto_piece_t, postal)),
 };
 static const pto_yaml_table_t piece_table = {
     .what = "a row of messages", FIELDS(piece_fields), .finish = finish_piece};
@@ -205,7 +173,7 @@ static pto_status_t finish_shared(const pto_reader_t *reader, const pto_yaml_nod
     if (row->procs > INT_MAX)
         return pto_read_fail(reader, pto_yaml_find(node, "procs"), PTO_ERR_RANGE, "procs: at most %d",
                              INT_MAX);
-    return settle_postal(reader, node, &row->postal);
+    return pto_settle_postal(reader, node, &row->postal);
 }
 
 static const pto_yaml_field_t shared_row_fields[] = {
@@ -219,7 +187,7 @@ static const pto_yaml_field_t shared_row_fields[] = {
      .read = pto_read_bytes,
      .offset = offsetof(shared_row_t, below_bytes),
      .argument = 1},
-    POSTAL_FIELDS(offsetof(shared_row_t, postal)),
+    PTO_POSTAL_FIELDS(offsetof(shared_row_t, postal)),
 };
 static const pto_yaml_table_t shared_row_table = {
     .what = "a row of shared copies", FIELDS(shared_row_fields), .finish = finish_shared};
@@ -440,7 +408,7 @@ static const pto_yaml_table_t injection_space_table = {
     .what = "'injection'", FIELDS(injection_space_fields), .nonempty = true};
 
 static pto_status_t finish_reduce_row(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target) {
-    return settle_postal(reader, node, &((pto_reduce_piece_t *)target)->postal);
+    return pto_settle_postal(reader, node, &((pto_reduce_piece_t *)target)->postal);
 }
 
 static const pto_yaml_field_t reduce_row_fields[] = {
@@ -448,7 +416,7 @@ static const pto_yaml_field_t reduce_row_fields[] = {
      .read = pto_read_bytes,
      .offset = offsetof(pto_reduce_piece_t, below_bytes),
      .argument = 1},
-    POSTAL_FIELDS(offsetof(pto_reduce_piece_t, postal)),
+    PTO_POSTAL_FIELDS(offsetof(pto_reduce_piece_t, postal)),
 };
 static const pto_yaml_table_t reduce_row_table = {
     .what = "a row of reductions", FIELDS(reduce_row_fields), .finish = finish_reduce_row};
@@ -556,6 +524,7 @@ static const pto_yaml_field_t machine_fields[] = {
     {.key = "launch", .table = &launch_table},
     {.key = "memory", .table = &memory_table},
     {.key = "library", .table = &library_table},
+    {.key = "nccl", .table = &pto_nccl_table},
     {.key = "energy", .table = &pto_energy_table, AT(power_w)},
 };
 static const pto_yaml_table_t machine_table = {.what = "a machine file", FIELDS(machine_fields)};

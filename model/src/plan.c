@@ -90,8 +90,8 @@ void pto_build_loop(pto_builder_t *builder, int64_t from, int64_t to, bool power
     open_node(builder, (pto_node_t){.kind = PTO_NODE_LOOP, .from = from, .to = to, .power = power});
 }
 
-void pto_build_collective(pto_builder_t *builder, int group, bool by_library) {
-    open_node(builder, (pto_node_t){.kind = PTO_NODE_COLLECTIVE, .group = group, .by_library = by_library});
+void pto_build_collective(pto_builder_t *builder, int group, pto_done_by_t by) {
+    open_node(builder, (pto_node_t){.kind = PTO_NODE_COLLECTIVE, .group = group, .by = by});
 }
 
 void pto_build_end(pto_builder_t *builder) {
@@ -144,7 +144,8 @@ static void build_staged(pto_builder_t *builder, const pto_request_t *request,
 void pto_build_exchange(pto_builder_t *builder, const pto_request_t *request,
                         const pto_exchange_t *exchange) {
     bool on_gpu = pto_builder_buffer(builder, exchange->out)->space == PTO_SPACE_GPU;
-    pto_build_collective(builder, exchange->group, request->by_library);
+    pto_build_collective(builder, exchange->group,
+                         request->by_library ? PTO_DONE_BY_LIBRARY : PTO_DONE_BY_US);
     if (request->staged && on_gpu)
         build_staged(builder, request, exchange);
     else

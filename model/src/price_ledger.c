@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "price_nccl.h"
+
 #define TERM_TEXT(name, text) text,
 static const char *const term_text[PTO_TERM_COUNT] = {PTO_TERM_TABLE(TERM_TEXT)};
 #undef TERM_TEXT
@@ -33,7 +35,7 @@ static bool same_entry(const pto_entry_t *a, const pto_entry_t *b) {
            memcmp(a->where, b->where, sizeof a->where) == 0;
 }
 
-static void enter(pto_charge_t *charge, pto_entry_t entry) {
+void pto_charge_enter(pto_charge_t *charge, pto_entry_t entry) {
     if (!charge->explain || entry.count == 0)
         return;
     entry.stage = charge->stage;
@@ -65,11 +67,11 @@ static void charge_pieces(pto_charge_t *charge, const pto_piece_t *piece, pto_sp
                          .param = &piece->postal.alpha_s,
                          .where = {(int)space, level, (int)piece->protocol},
                          .count = count};
-    enter(charge, entry);
+    pto_charge_enter(charge, entry);
     entry.kind = alpha_kind == PTO_TERM_GAP_ALPHA ? PTO_TERM_GAP_BETA : PTO_TERM_MESSAGE_BETA;
     entry.param = &piece->postal.beta_s_per_byte;
     entry.count = total_bytes;
-    enter(charge, entry);
+    pto_charge_enter(charge, entry);
 }
 
 pto_status_t pto_charge_messages(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,
@@ -99,11 +101,11 @@ static void charge_postal_at(pto_charge_t *charge, const pto_postal_t *postal, p
         charge->other_s += postal->alpha_s.value + bytes * postal->beta_s_per_byte.value;
     pto_entry_t entry = {.kind = alpha_kind, .where = {where0, where1, where2}, .count = 1};
     entry.param = known ? &postal->alpha_s : NULL;
-    enter(charge, entry);
+    pto_charge_enter(charge, entry);
     entry.kind = alpha_kind == PTO_TERM_COPY_ALPHA ? PTO_TERM_COPY_BETA : PTO_TERM_REDUCE_BETA;
     entry.param = known ? &postal->beta_s_per_byte : NULL;
     entry.count = bytes;
-    enter(charge, entry);
+    pto_charge_enter(charge, entry);
 }
 
 static void charge_postal(pto_charge_t *charge, const pto_postal_t *postal, pto_term_kind_t alpha_kind,
@@ -142,9 +144,9 @@ pto_status_t pto_charge_one_copy(pto_charge_t *charge, const pto_machine_t *mach
 }
 
 void pto_charge_unshared(pto_charge_t *charge, pto_copy_kind_t kind) {
-    enter(charge, (pto_entry_t){.kind = PTO_TERM_COPY_ALPHA,
-                                .where = {(int)kind, PTO_REACH_ON_SOCKET, PTO_COPY_UNSHARED},
-                                .count = 1});
+    pto_charge_enter(charge, (pto_entry_t){.kind = PTO_TERM_COPY_ALPHA,
+                                           .where = {(int)kind, PTO_REACH_ON_SOCKET, PTO_COPY_UNSHARED},
+                                           .count = 1});
 }
 
 /* --- copies of several processes of one GPU --------------------------------------------------------------
@@ -171,11 +173,11 @@ static void charge_row(pto_charge_t *charge, const pto_machine_t *machine, pto_c
     if (!only)
         entry.where[1] =
             PTO_REACH_COUNT + (int)(row->from_bytes < INT32_MAX / 2 ? row->from_bytes : INT32_MAX / 2);
-    enter(charge, entry);
+    pto_charge_enter(charge, entry);
     entry.kind = PTO_TERM_COPY_BETA;
     entry.param = &postal->beta_s_per_byte;
     entry.count = times * (double)bytes;
-    enter(charge, entry);
+    pto_charge_enter(charge, entry);
 }
 
 /* Strided copies have rows of their own where they were measured. */
@@ -244,8 +246,9 @@ void pto_charge_signal(pto_charge_t *charge, const pto_machine_t *machine) {
     bool known = pto_param_known(&machine->signal_s);
     if (known)
         charge->other_s += machine->signal_s.value;
-    enter(charge,
-          (pto_entry_t){.kind = PTO_TERM_SIGNAL, .param = known ? &machine->signal_s : NULL, .count = 1});
+    pto_charge_enter(
+        charge,
+        (pto_entry_t){.kind = PTO_TERM_SIGNAL, .param = known ? &machine->signal_s : NULL, .count = 1});
 }
 
 void pto_outflow_add(pto_outflow_t *outflow, const pto_plan_t *plan, const pto_step_t *step, double messages,
@@ -308,7 +311,8 @@ static bool is_replaced(const pto_entry_t *entry, bound_t bound) {
 static void enter_limit(pto_charge_t *charge, pto_term_kind_t kind, const pto_param_t *param, int space,
                         double count) {
     if (pto_param_known(param))
-        enter(charge, (pto_entry_t){.kind = kind, .param = param, .where = {space, 0, 0}, .count = count});
+        pto_charge_enter(charge,
+                         (pto_entry_t){.kind = kind, .param = param, .where = {space, 0, 0}, .count = count});
 }
 
 /* A limit of the node holds instead of the off-node messages' own cost: swap the entries. */
@@ -405,48 +409,6 @@ void pto_ledger_repeat(pto_ledger_t *ledger, const pto_ledger_t *before, double 
     }
 }
 
-/* --- the copies of a GPU ------------------------------------------------------------------------------- */
-
-void pto_copy_queue_fini(pto_copy_queue_t *queue) {
-    free(queue->held);
-    pto_ledger_fini(&queue->last);
-    *queue = (pto_copy_queue_t){0};
-}
-
-bool pto_copy_queue_enter(pto_copy_queue_t *queue, const pto_machine_t *machine, pto_queued_copy_t copy,
-                          int64_t who, pto_ledger_t *mine, pto_charge_t *charge) {
-    pto_charge_t alone = *charge;
-    int64_t waiting = 0;
-    for (int i = 0; i < queue->count; i++)
-        waiting += queue->held[i].who != who && queue->held[i].until_s > mine->seconds;
-    queue->hold_s = pto_copy_hold_s(machine, copy);
-    pto_charge_queued(&alone, machine, copy, 0);
-    if (waiting > 0) {
-        pto_charge_t queued = *charge;
-        pto_charge_queued(&queued, machine, copy, waiting);
-        if (queue->last.seconds + queued.other_s > mine->seconds + alone.other_s) {
-            *charge = queued;
-            mine->seconds = -1; /* the path goes through the one before, who may have ended earlier */
-            return pto_ledger_follow(mine, &queue->last, charge->explain);
-        }
-    }
-    *charge = alone;
-    return true;
-}
-
-bool pto_copy_queue_leave(pto_copy_queue_t *queue, int64_t who, const pto_ledger_t *mine, bool explain) {
-    if (queue->count == queue->capacity) {
-        int capacity = queue->capacity > 0 ? 2 * queue->capacity : 16;
-        pto_held_copy_t *grown = realloc(queue->held, (size_t)capacity * sizeof *grown);
-        if (!grown)
-            return false;
-        queue->held = grown;
-        queue->capacity = capacity;
-    }
-    queue->held[queue->count++] = (pto_held_copy_t){who, mine->seconds + queue->hold_s};
-    return pto_ledger_follow(&queue->last, mine, explain);
-}
-
 /* --- reporting ---------------------------------------------------------------------------------------- */
 
 static const char *leaf_name(pto_term_kind_t kind) {
@@ -511,6 +473,10 @@ static void name_entry(const pto_entry_t *entry, char *key, size_t key_size) {
     case PTO_TERM_REDUCE_BETA:
         snprintf(key, key_size, "reduce.%s.%s", space, leaf);
         return;
+    case PTO_TERM_NCCL_ALPHA:
+    case PTO_TERM_NCCL_BETA:
+        pto_nccl_entry_name(entry, key, key_size);
+        return;
     case PTO_TERM_SIGNAL:
     case PTO_TERM_COUNT:
         break;
@@ -526,7 +492,7 @@ void pto_explanation_fini(pto_explanation_t *explanation) {
 static pto_space_t space_of(const pto_entry_t *entry) {
     if (entry->kind == PTO_TERM_COPY_ALPHA || entry->kind == PTO_TERM_COPY_BETA)
         return entry->where[0] == PTO_COPY_H2H ? PTO_SPACE_CPU : PTO_SPACE_GPU;
-    return (pto_space_t)entry->where[0];
+    return entry->nccl ? PTO_SPACE_GPU : (pto_space_t)entry->where[0];
 }
 
 static pto_status_t explain(const pto_ledger_t *ledger, pto_explanation_t *explanation, pto_error_t *err) {

@@ -36,6 +36,9 @@ typedef struct {
     unsigned char byte[PTO_HANDLE_BYTES];
 } pto_memory_handle_t;
 
+/* NCCL's own collectives (nccl.h). */
+typedef struct pto_nccl pto_nccl_t;
+
 /* All functions but these two return PTO_ERR_IO with the call and its cause where the device fails. */
 typedef struct {
     const char *name;
@@ -66,6 +69,7 @@ typedef struct {
     pto_status_t (*export_memory)(const void *memory, pto_memory_handle_t *handle, pto_error_t *err);
     pto_status_t (*open_memory)(const pto_memory_handle_t *handle, void **memory, pto_error_t *err);
     pto_status_t (*close_memory)(void *memory, pto_error_t *err);
+    const pto_nccl_t *nccl; /* NULL: none */
 } pto_device_t;
 
 /* The devices that this library was built with. Errors: PTO_ERR_NOT_FOUND with the known names. */

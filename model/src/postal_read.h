@@ -1,0 +1,34 @@
+/* Reading the postal model's two parameters, which many tables of a machine file hold. */
+#ifndef PTO_POSTAL_READ_H
+#define PTO_POSTAL_READ_H
+
+#include "yaml_read.h"
+
+/* The fields of a pto_postal_t that lies `base` bytes into a table's target. */
+#define PTO_POSTAL_FIELDS(base)                                                                              \
+    {.key = "alpha_s",                                                                                       \
+     .read = pto_read_param,                                                                                 \
+     .offset = (base) + offsetof(pto_postal_t, alpha_s),                                                     \
+     .required = true},                                                                                      \
+        {.key = "beta_s_per_byte",                                                                           \
+         .read = pto_read_param,                                                                             \
+         .offset = (base) + offsetof(pto_postal_t, beta_s_per_byte),                                         \
+         .required = true},                                                                                  \
+        {.key = "alpha_s_95",                                                                                \
+         .read = pto_read_interval,                                                                          \
+         .offset = (base) + offsetof(pto_postal_t, alpha_s)},                                                \
+        {.key = "beta_s_per_byte_95",                                                                        \
+         .read = pto_read_interval,                                                                          \
+         .offset = (base) + offsetof(pto_postal_t, beta_s_per_byte)},                                        \
+        {.key = "samples",                                                                                   \
+         .read = pto_read_count,                                                                             \
+         .offset = (base) + offsetof(pto_postal_t, sample_count),                                            \
+         .argument = 1},                                                                                     \
+        {.key = "residual", .read = pto_read_number, .offset = (base) + offsetof(pto_postal_t, residual)}, { \
+        .key = "flagged", .read = pto_read_text, .offset = (base) + offsetof(pto_postal_t, flagged)          \
+    }
+
+/* Once they are read. Errors: PTO_ERR_RANGE. */
+pto_status_t pto_settle_postal(const pto_reader_t *reader, const pto_yaml_node_t *node, pto_postal_t *postal);
+
+#endif
