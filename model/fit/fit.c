@@ -264,6 +264,9 @@ static pto_status_t fit_all(fit_work_t *work) {
     if (status == PTO_OK) {
         status = fit_times(work);
     }
+    if (status == PTO_OK) {
+        status = fit_nccl(work);
+    }
     return status == PTO_OK ? note_unknown(work) : status;
 }
 

@@ -110,6 +110,7 @@ pto_status_t fit_shared_copies(fit_work_t *work);
 pto_status_t fit_per_message(fit_work_t *work, pto_space_t space);
 pto_status_t fit_reduce(fit_work_t *work, pto_space_t space);
 pto_status_t fit_times(fit_work_t *work);
+pto_status_t fit_nccl(fit_work_t *work);
 
 /* A new entry, zeroed but for its name, at the end; NULL where memory is out (the error is set). */
 pto_fit_entry_t *fit_entry_add(fit_work_t *work, pto_fit_kind_t kind, const char *format, ...)

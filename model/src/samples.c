@@ -26,6 +26,10 @@ static const char *const benchmark_names[PTO_BENCHMARK_COUNT] = {
     [PTO_BENCHMARK_SIGNAL_FLAG] = "signal_flag",
     [PTO_BENCHMARK_SIGNAL_EVENT] = "signal_event",
     [PTO_BENCHMARK_KERNEL_LAUNCH] = "kernel_launch",
+    [PTO_BENCHMARK_NCCL_ALLREDUCE] = "nccl_allreduce",
+    [PTO_BENCHMARK_NCCL_REDUCE] = "nccl_reduce",
+    [PTO_BENCHMARK_NCCL_BROADCAST] = "nccl_broadcast",
+    [PTO_BENCHMARK_NCCL_ALLTOALL] = "nccl_alltoall",
     [PTO_BENCHMARK_OTHER] = "other",
 };
 
