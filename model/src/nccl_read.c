@@ -51,7 +51,7 @@ static pto_status_t join_ranges(const pto_reader_t *reader, const pto_yaml_node_
     if (open && !same_job(before, row))
         return pto_read_fail(
             reader, node, PTO_ERR_RANGE,
-            "ranges leave a gap: no row of %lld GPUs on %lld nodes holds from %lld bytes up; "
+            "ranges leave a gap: no row of {gpus: %lld, nodes: %lld} holds from %lld bytes up; "
             "leave below_bytes out of the last one",
             (long long)before->gpus, (long long)before->nodes, (long long)before->below_bytes);
     if (open && below && row->below_bytes <= before->below_bytes)
@@ -75,16 +75,16 @@ static pto_status_t join_row(const pto_reader_t *reader, const pto_yaml_node_t *
                              const pto_nccl_cost_t *before, pto_nccl_cost_t *row) {
     bool goes_on = before && same_job(before, row);
     if (before && (row->nodes < before->nodes || (row->nodes == before->nodes && row->gpus < before->gpus)))
-        return pto_read_fail(
-            reader, pto_yaml_find(node, "gpus"), PTO_ERR_RANGE,
-            "rows rise in nodes, then in gpus: %lld GPUs on %lld nodes come before %lld on %lld",
-            (long long)row->gpus, (long long)row->nodes, (long long)before->gpus, (long long)before->nodes);
+        return pto_read_fail(reader, pto_yaml_find(node, "gpus"), PTO_ERR_RANGE,
+                             "rows rise in nodes, then in gpus: {gpus: %lld, nodes: %lld} comes before "
+                             "{gpus: %lld, nodes: %lld}",
+                             (long long)row->gpus, (long long)row->nodes, (long long)before->gpus,
+                             (long long)before->nodes);
     if (goes_on && before->below_bytes == INT64_MAX)
-        return pto_read_fail(
-            reader, node, PTO_ERR_RANGE,
-            "ranges overlap: without below_bytes the row before holds for every size of %lld "
-            "GPUs on %lld nodes",
-            (long long)before->gpus, (long long)before->nodes);
+        return pto_read_fail(reader, node, PTO_ERR_RANGE,
+                             "ranges overlap: without below_bytes the row before holds for every size of "
+                             "{gpus: %lld, nodes: %lld}",
+                             (long long)before->gpus, (long long)before->nodes);
     return join_ranges(reader, node, before, row);
 }
 
