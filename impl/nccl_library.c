@@ -74,9 +74,7 @@ pto_status_t pto_nccl_check(const pto_nccl_library_t *library, int result, const
         return PTO_OK;
     if (result == PTO_NCCL_INVALID_USAGE)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                             "%s: %s; NCCL takes one process a GPU, so every process needs a GPU of its own "
-                             "(NCCL_DEBUG=WARN tells more)",
+                             "%s: %s; NCCL takes one process a GPU, so every process needs a GPU of its own",
                              call, library->get_error_string(result));
-    return pto_error_set(err, PTO_ERR_IO, "%s: %s (NCCL_DEBUG=WARN tells more)", call,
-                         library->get_error_string(result));
+    return pto_error_set(err, PTO_ERR_IO, "%s: %s", call, library->get_error_string(result));
 }
