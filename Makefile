@@ -92,6 +92,7 @@ CUDA_SRC := $(wildcard calibrate/*.cu impl/*.cu)
 HAVE_NVCC := $(if $(CUDA_SRC),$(shell command -v $(NVCC) 2>/dev/null))
 cuda_object = $(if $(HAVE_NVCC),$(patsubst %.cu,$(BUILD)/obj/%.cu.o,$(wildcard $(1)/*.cu)))
 CUDA_DEFINE := $(if $(HAVE_NVCC),-DPORTOLAN_CUDA)
+$(BUILD)/obj/tests/mpi/fake_gpu.o: INCLUDES += -Icalibrate
 # Where the CUDA libraries lie nvcc itself knows best: the one on the path may be a wrapper of another folder's.
 CUDA_LIBRARIES := $(if $(HAVE_NVCC),$(shell $(NVCC) -dryrun -x cu /dev/null 2>&1 | sed -n 's/^\#[$$] LIBRARIES= *//p'))
 CUDA_LDLIBS := $(if $(HAVE_NVCC),$(CUDA_LIBRARIES) -lcudart_static -lrt -lpthread -ldl -lstdc++)
@@ -169,8 +170,15 @@ $(BUILD)/tests/fake/libnccl.so.2: $(call object,tests/mpi/fake_nccl.c)
 	$(call say,LD)
 	$(Q)$(MPICC) -shared -Wl,-soname,libnccl.so.2 $(LINK_FLAGS) $^ -o $@
 
+# calibrate with host memory in a GPU's place.
+$(BUILD)/tests/calibrate_fake: $(call object,$(filter-out calibrate/gpu_none.c,$(CALIBRATE_SRC)) tests/mpi/fake_gpu.c \
+		impl/nccl_library.c) $(LIB)
+	@mkdir -p $(@D)
+	$(call say,LD)
+	$(Q)$(MPICC) $(LINK_FLAGS) $^ -lhwloc -ldl $(LDLIBS) -o $@
+
 $(BUILD)/tests/test_nccl: $(call object,tests/mpi/test_nccl.c $(EXEC_CASE_SRC) validate/reference.c) $(EXEC_LIB) $(LIB) \
-		| $(BUILD)/tests/fake/libnccl.so.2
+		| $(BUILD)/tests/fake/libnccl.so.2 $(BUILD)/tests/calibrate_fake
 	@mkdir -p $(@D)
 	$(call say,LD)
 	$(Q)$(MPICC) $(LINK_FLAGS) $^ $(CUDA_LDLIBS) -lpthread -lrt -ldl $(LDLIBS) -o $@

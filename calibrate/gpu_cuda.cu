@@ -113,6 +113,13 @@ const char *gpu_copy_rows(void *target, const void *source, size_t bytes, size_t
     return text(error);
 }
 
+const char *gpu_stream(void **found) {
+    cudaStream_t on = nullptr;
+    const char *error = text(stream(&on));
+    *found = on;
+    return error;
+}
+
 const char *gpu_synchronize(void) {
     cudaStream_t on = nullptr;
     cudaError_t error = stream(&on);

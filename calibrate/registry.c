@@ -12,10 +12,12 @@ extern const benchmark_t bench_reduce;
 extern const benchmark_t bench_signal_flag;
 extern const benchmark_t bench_kernel_launch;
 extern const benchmark_t bench_event;
+extern const benchmark_t bench_nccl;
 
 const benchmark_t *const benchmark_registry[] = {
-    &bench_ping_pong,     &bench_memcpy, &bench_memcpy_shared, &bench_memcpy_peer,   &bench_injection,
-    &bench_multi_message, &bench_reduce, &bench_signal_flag,   &bench_kernel_launch, &bench_event,
+    &bench_ping_pong,     &bench_memcpy,        &bench_memcpy_shared, &bench_memcpy_peer,
+    &bench_injection,     &bench_multi_message, &bench_reduce,        &bench_signal_flag,
+    &bench_kernel_launch, &bench_event,         &bench_nccl,
 };
 
 const int benchmark_count = (int)(sizeof benchmark_registry / sizeof benchmark_registry[0]);

@@ -53,7 +53,7 @@ rows() { awk -F, -v name="$2" '$1 == name { n++ } END { print n + 0 }' "$1"; }
 # --- command line
 
 for name in ping_pong memcpy memcpy_shared memcpy_peer injection multi_message reduce signal_flag \
-    kernel_launch event; do
+    kernel_launch event nccl; do
     check "--list names $name" has "^$name " <("$calibrate" --list)
 done
 check "--help exits 0" exits 0 "$calibrate" --help
@@ -103,6 +103,7 @@ check "--progress draws a bar" has "ping_pong  *\[.*points, at most" <(
 )
 if ! command -v nvidia-smi >/dev/null; then
     check "no GPU: copies are skipped with a reason" has "^# skipped_memcpy=." <(run 1 --only copies)
+    check "no GPU: NCCL is skipped with a reason" has "^# skipped_nccl=." <(run 2 --only nccl)
 fi
 
 # --- two sockets, as hwloc is told
