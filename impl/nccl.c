@@ -71,7 +71,12 @@ static pto_status_t prepare_one(pto_exec_t *exec, int at, pto_error_t *err) {
     status = pto_agree(exec->job.comm, status, err);
     if (status == PTO_OK && acts)
         status = exec->device->nccl->create(part->comm, &part->group, err);
-    return pto_agree(exec->job.comm, status, err);
+    status = pto_agree(exec->job.comm, status, err);
+    if (status != PTO_OK && part->group) { /* some have none: they would not come to an orderly end */
+        exec->device->nccl->destroy(part->group, true);
+        part->group = NULL;
+    }
+    return status;
 }
 
 pto_status_t pto_nccl_prepare(pto_exec_t *exec, pto_error_t *err) {

@@ -393,7 +393,16 @@ static pto_status_t build_nccl(builder_t *builder) {
         return PTO_OK;
     builder->collective = builder->walk->collective;
     int part = pto_nccl_part(builder->exec, builder->collective);
-    return part < 0 ? PTO_OK : add_todo(builder, PTO_DO_NCCL, part, 1);
+    if (part < 0)
+        return PTO_OK;
+    static const pto_stage_t stage = {.name = "NCCL"};
+    const pto_walk_t *kept = builder->walk;
+    pto_walk_t around = *kept;
+    around.stage = &stage;
+    builder->walk = &around;
+    pto_status_t status = add_todo(builder, PTO_DO_NCCL, part, 1);
+    builder->walk = kept;
+    return status;
 }
 
 static pto_status_t build_stage(builder_t *builder) {

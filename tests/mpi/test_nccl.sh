@@ -37,7 +37,7 @@ check "with the library that was to be loaded" grep -q "right with NCCL 2.20.3" 
 check "processes that share a GPU are refused" fails run "$fake" usage create
 check "as not applicable, with the reason" has "does not apply here: ncclCommInitRank: invalid usage; NCCL takes one process a GPU"
 check "a failing call is an error" fails run "$fake" fail run
-check "with rank, stage, call and cause" has "rank .* in stage 'place input'.*: ncclAllReduce: unhandled system error"
+check "with rank, stage, call and cause" has "rank .* in stage 'NCCL'.*: ncclAllReduce: unhandled system error"
 check "a call that never ends ends the job" fails run "$fake" hang run
 check "and the watchdog says what it waited for" has "is in NCCL's own collective, and nothing came of it for 2 s"
 
