@@ -92,7 +92,6 @@ CUDA_SRC := $(wildcard calibrate/*.cu impl/*.cu)
 HAVE_NVCC := $(if $(CUDA_SRC),$(shell command -v $(NVCC) 2>/dev/null))
 cuda_object = $(if $(HAVE_NVCC),$(patsubst %.cu,$(BUILD)/obj/%.cu.o,$(wildcard $(1)/*.cu)))
 CUDA_DEFINE := $(if $(HAVE_NVCC),-DPORTOLAN_CUDA)
-$(BUILD)/obj/tests/mpi/fake_gpu.o: INCLUDES += -Icalibrate
 # Where the CUDA libraries lie nvcc itself knows best: the one on the path may be a wrapper of another folder's.
 CUDA_LIBRARIES := $(if $(HAVE_NVCC),$(shell $(NVCC) -dryrun -x cu /dev/null 2>&1 | sed -n 's/^\#[$$] LIBRARIES= *//p'))
 CUDA_LDLIBS := $(if $(HAVE_NVCC),$(CUDA_LIBRARIES) -lcudart_static -lrt -lpthread -ldl -lstdc++)

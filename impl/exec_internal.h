@@ -220,7 +220,7 @@ typedef struct {
     int64_t core_end;
 } pto_faces_t;
 
-pto_faces_t pto_find_faces(const pto_plan_t *plan, int node);
+pto_faces_t pto_find_faces(const pto_plan_t *plan, int at);
 
 /* Where block `index` lies in this process's buffer. */
 pto_nccl_block_t pto_exec_block(const pto_exec_t *exec, int buffer, int64_t index);

@@ -1,10 +1,10 @@
 /* What calibrate asks of a GPU, done on host memory: FAKE_GPUS devices (4), so that what needs a GPU can be
  * run where there is none. Its times are no GPU's. */
-#include "gpu.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "../../calibrate/gpu.h"
 
 static int selected;
 
