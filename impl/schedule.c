@@ -86,8 +86,8 @@ static bool in_device(const builder_t *builder, const pto_slice_t *slice) {
 static pto_status_t add_todo(builder_t *builder, pto_do_kind_t kind, int first, int count) {
     pto_growing_t *todo = &builder->exec->todo;
     pto_do_t *last = todo->count ? (pto_do_t *)todo->item + todo->count - 1 : NULL;
-    if (last && last->kind == kind && last->first + last->count == first && kind < PTO_DO_LIBRARY &&
-        last->stage == builder->walk->stage->name && last->k == builder->walk->k) {
+    if (last && last->kind == kind && last->first + last->count == first && kind != PTO_DO_LIBRARY &&
+        kind != PTO_DO_NCCL && last->stage == builder->walk->stage->name && last->k == builder->walk->k) {
         last->count += count;
         return PTO_OK;
     }
