@@ -149,7 +149,7 @@ $(BUILD)/libportolan-exec.a: $(call object,$(IMPL_SRC)) $(call cuda_object,impl)
 	$(call say,AR)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-$(BUILD)/portolan-validate: $(call object,$(VALIDATE_SRC) $(METER_SRC) model/tool/options.c) $(EXEC_LIB) $(LIB)
+$(BUILD)/portolan-validate: $(call object,$(VALIDATE_SRC) $(METER_SRC) model/tool/options.c model/tool/option_table.c) $(EXEC_LIB) $(LIB)
 	$(call say,LD)
 	$(Q)$(MPICC) $(LINK_FLAGS) $^ $(CUDA_LDLIBS) -lpthread -lrt -ldl $(LDLIBS) -o $@
 
