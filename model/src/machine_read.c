@@ -18,16 +18,6 @@ enum { FILE_BYTES_MAX = 4 << 20, SHARED_COPIES_MAX = 256, WORD_MAX = 24 };
 
 #define FIELDS(list) .field = (list), .field_count = sizeof(list) / sizeof *(list)
 
-/* --- the postal model, alone and in rows ---------------------------------------------------------------- */
-
-static pto_status_t finish_postal(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target) {
-    return pto_settle_postal(reader, node, target);
-}
-
-static const pto_yaml_field_t postal_fields[] = {PTO_POSTAL_FIELDS(0)};
-static const pto_yaml_table_t postal_table = {
-    .what = "a cost", FIELDS(postal_fields), .finish = finish_postal};
-
 /* --- messages ------------------------------------------------------------------------------------------- */
 
 static const char *protocol_at(int index) { return pto_protocol_name((pto_protocol_t)index); }
@@ -52,7 +42,7 @@ static const pto_yaml_field_t piece_fields[] = {
      .read = pto_read_bytes,
      .offset = offsetof(pto_piece_t, below_bytes),
      .argument = 1},
-    PTO_POSTAL_FIELDS(offsetof(pto_piece_t, postal)),
+    POSTAL_FIELDS(offsetof(pto_piece_t, postal)),
 };
 static const pto_yaml_table_t piece_table = {
     .what = "a row of messages", FIELDS(piece_fields), .finish = finish_piece};
@@ -154,13 +144,6 @@ static const pto_yaml_table_t message_table = {
 
 /* --- copies --------------------------------------------------------------------------------------------- */
 
-static const pto_yaml_field_t reach_fields[] = {
-    {.key = "on_socket", .table = &postal_table, .offset = sizeof(pto_postal_t) * PTO_REACH_ON_SOCKET},
-    {.key = "off_socket", .table = &postal_table, .offset = sizeof(pto_postal_t) * PTO_REACH_OFF_SOCKET},
-};
-static const pto_yaml_table_t reach_table = {
-    .what = "copies by reach", FIELDS(reach_fields), .nonempty = true};
-
 typedef struct {
     int64_t procs;
     bool strided;
@@ -187,7 +170,7 @@ static const pto_yaml_field_t shared_row_fields[] = {
      .read = pto_read_bytes,
      .offset = offsetof(shared_row_t, below_bytes),
      .argument = 1},
-    PTO_POSTAL_FIELDS(offsetof(shared_row_t, postal)),
+    POSTAL_FIELDS(offsetof(shared_row_t, postal)),
 };
 static const pto_yaml_table_t shared_row_table = {
     .what = "a row of shared copies", FIELDS(shared_row_fields), .finish = finish_shared};
@@ -270,14 +253,14 @@ static const pto_yaml_field_t shared_fields[] = {
 static const pto_yaml_table_t shared_table = {.what = "'shared'", FIELDS(shared_fields), .nonempty = true};
 
 static const pto_yaml_field_t pageable_fields[] = {
-    {.key = "h2d", .table = &postal_table, .offset = offsetof(pto_machine_t, pageable[PTO_COPY_H2D])},
-    {.key = "d2h", .table = &postal_table, .offset = offsetof(pto_machine_t, pageable[PTO_COPY_D2H])},
+    {.key = "h2d", .table = &pto_postal_table, .offset = offsetof(pto_machine_t, pageable[PTO_COPY_H2D])},
+    {.key = "d2h", .table = &pto_postal_table, .offset = offsetof(pto_machine_t, pageable[PTO_COPY_D2H])},
 };
 static const pto_yaml_table_t pageable_table = {
     .what = "'pageable'", FIELDS(pageable_fields), .nonempty = true};
 
 #define COPY_FIELD(name, kind)                                                                               \
-    { .key = (name), .table = &reach_table, .offset = offsetof(pto_machine_t, copies[kind]) }
+    { .key = (name), .table = &pto_reach_table, .offset = offsetof(pto_machine_t, copies[kind]) }
 
 static const pto_yaml_field_t copy_fields[] = {
     COPY_FIELD("h2d", PTO_COPY_H2D),           COPY_FIELD("d2h", PTO_COPY_D2H),
@@ -416,7 +399,7 @@ static const pto_yaml_field_t reduce_row_fields[] = {
      .read = pto_read_bytes,
      .offset = offsetof(pto_reduce_piece_t, below_bytes),
      .argument = 1},
-    PTO_POSTAL_FIELDS(offsetof(pto_reduce_piece_t, postal)),
+    POSTAL_FIELDS(offsetof(pto_reduce_piece_t, postal)),
 };
 static const pto_yaml_table_t reduce_row_table = {
     .what = "a row of reductions", FIELDS(reduce_row_fields), .finish = finish_reduce_row};
@@ -443,7 +426,7 @@ static pto_status_t read_reduce(const pto_reader_t *reader, const pto_yaml_node_
     if (node->kind == PTO_YAML_MAPPING) {
         cost->count = 1;
         cost->piece[0].below_bytes = INT64_MAX;
-        return pto_read_mapping(reader, node, &postal_table, &cost->piece[0].postal);
+        return pto_read_mapping(reader, node, &pto_postal_table, &cost->piece[0].postal);
     }
     pto_status_t status = pto_read_expect(reader, node, PTO_YAML_LIST, "a cost or a list of rows");
     if (status == PTO_OK && node->child_count < 1)
@@ -519,7 +502,7 @@ static const pto_yaml_field_t machine_fields[] = {
     {.key = "per_message", .table = &per_message_table},
     {.key = "copies", .table = &copy_table},
     {.key = "reduce", .table = &reduce_table},
-    {.key = "peer", .table = &reach_table, AT(peer)},
+    {.key = "peer", .table = &pto_reach_table, AT(peer)},
     {.key = "signals", .table = &signal_table},
     {.key = "launch", .table = &launch_table},
     {.key = "memory", .table = &memory_table},

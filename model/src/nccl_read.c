@@ -34,7 +34,7 @@ static const pto_yaml_field_t row_fields[] = {
      .read = pto_read_bytes,
      .offset = offsetof(pto_nccl_cost_t, below_bytes),
      .argument = 1},
-    PTO_POSTAL_FIELDS(offsetof(pto_nccl_cost_t, postal)),
+    POSTAL_FIELDS(offsetof(pto_nccl_cost_t, postal)),
 };
 static const pto_yaml_table_t row_table = {
     .what = "a row of 'nccl'", FIELDS(row_fields), .finish = finish_row};

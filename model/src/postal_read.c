@@ -1,5 +1,7 @@
-/* What the parameters of the postal model must satisfy together. */
+/* The postal model in a machine file (docs/formats.md, 'A postal entry'). */
 #include "postal_read.h"
+
+#define FIELDS(list) .field = (list), .field_count = sizeof(list) / sizeof *(list)
 
 pto_status_t pto_settle_postal(const pto_reader_t *reader, const pto_yaml_node_t *node,
                                pto_postal_t *postal) {
@@ -11,3 +13,16 @@ pto_status_t pto_settle_postal(const pto_reader_t *reader, const pto_yaml_node_t
         return status;
     return pto_settle_param(reader, node, "beta_s_per_byte_95", &postal->beta_s_per_byte);
 }
+
+static pto_status_t finish_postal(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target) {
+    return pto_settle_postal(reader, node, target);
+}
+
+static const pto_yaml_field_t postal_fields[] = {POSTAL_FIELDS(0)};
+const pto_yaml_table_t pto_postal_table = {.what = "a cost", FIELDS(postal_fields), .finish = finish_postal};
+
+static const pto_yaml_field_t reach_fields[] = {
+    {.key = "on_socket", .table = &pto_postal_table, .offset = sizeof(pto_postal_t) * PTO_REACH_ON_SOCKET},
+    {.key = "off_socket", .table = &pto_postal_table, .offset = sizeof(pto_postal_t) * PTO_REACH_OFF_SOCKET},
+};
+const pto_yaml_table_t pto_reach_table = {.what = "copies by reach", FIELDS(reach_fields), .nonempty = true};

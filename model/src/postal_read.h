@@ -1,11 +1,11 @@
-/* Reading the postal model's two parameters, which many tables of a machine file hold. */
+/* Reading what the postal model is made of: one cost, costs by reach, and the fields that rows share. */
 #ifndef PTO_POSTAL_READ_H
 #define PTO_POSTAL_READ_H
 
 #include "yaml_read.h"
 
-/* The fields of a pto_postal_t that lies `base` bytes into a table's target. */
-#define PTO_POSTAL_FIELDS(base)                                                                              \
+/* The fields of a pto_postal_t that lies `base` bytes into the table's target. */
+#define POSTAL_FIELDS(base)                                                                                  \
     {.key = "alpha_s",                                                                                       \
      .read = pto_read_param,                                                                                 \
      .offset = (base) + offsetof(pto_postal_t, alpha_s),                                                     \
@@ -28,7 +28,11 @@
         .key = "flagged", .read = pto_read_text, .offset = (base) + offsetof(pto_postal_t, flagged)          \
     }
 
-/* Once they are read. Errors: PTO_ERR_RANGE. */
+/* What a cost's numbers must satisfy together. */
 pto_status_t pto_settle_postal(const pto_reader_t *reader, const pto_yaml_node_t *node, pto_postal_t *postal);
+
+/* A pto_postal_t; pto_postal_t[PTO_REACH_COUNT]. */
+extern const pto_yaml_table_t pto_postal_table;
+extern const pto_yaml_table_t pto_reach_table;
 
 #endif

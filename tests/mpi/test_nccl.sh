@@ -89,6 +89,27 @@ for collective in allreduce reduce broadcast alltoall alltoallv; do
         if ($4 < 0.99 * wanted || $4 > 1.01 * wanted) bad = 1 } END { exit !(rows == 3 && !bad) }' "$work/predicted.csv"
 done
 
+# --- portolan-validate and portolan score, where MPI stands in
+
+validate() { # MACHINE, FURTHER ARGUMENTS
+    local machine=$1
+    shift
+    timeout 120 mpirun -n 4 --oversubscribe --mca mpi_yield_when_idle 1 "$build/portolan-validate" --machine "$machine" \
+        --placement identity --nodes 1 --gpus-per-node 4 --cores-per-gpu 1 --bytes 64:4KiB:8 "$@" \
+        >"$work/stdout" 2>"$work/stderr"
+}
+for collective in allreduce reduce broadcast alltoall alltoallv; do
+    check "validate $collective" validate "$work/fake.yaml" --collective "$collective" --strategy nccl --check-only
+    check "finds it right" test "$(grep -c '^[0-9]* *nccl *nccl *right$' "$work/stdout")" = 3
+done
+check "validate times it" validate "$work/fake.yaml" --collective allreduce --strategy nccl --repeats 3 --out "$work/collectives.csv"
+check "its file has a row for each run" test "$(grep -c '^allreduce,library,nccl,1,4,1,' "$work/collectives.csv")" = 9
+check "and tells that this was no NCCL" grep -q '^# nccl=none, MPI stands in$' "$work/collectives.csv"
+check "a machine without its cost leaves it out" validate summit-spectrum --collective alltoall --check-only \
+    --strategy nccl,cuda_aware
+check "with what to measure" grep -q 'nccl *does not apply: .*nccl.alltoall for 4 GPUs on 1 node.*portolan-calibrate' "$work/stdout"
+check "and the others stay" test "$(grep -c 'cuda_aware .* right$' "$work/stdout")" = 3
+
 # Our declarations beside NCCL's own, where these are installed.
 nvcc=$(command -v nvcc || true)
 for folder in ${nvcc:+"$(dirname "$nvcc")/../include"} /usr/include /usr/local/cuda/include; do
