@@ -68,7 +68,7 @@ done
 
 check "a run on two processes ends well" run 2 --bytes 1:64KiB --budget 30 --repeats 20 --out "$work/two.csv"
 check "its file is readable" readable "$work/two.csv"
-for key in date machine node cpu gpu driver cuda hosts layout binding mpi cuda_aware clock portolan command; do
+for key in date machine node cpu gpu driver cuda hosts layout binding mpi cuda_aware nccl clock portolan command; do
     check "provenance tells $key" has "^# $key=." "$work/two.csv"
 done
 check "it tells the hosts" has "^# hosts=1$" "$work/two.csv"

@@ -70,6 +70,7 @@ for name in nccl_allreduce:13 nccl_reduce:13 nccl_broadcast:15 nccl_alltoall:15;
             test "$(rows "$work/four.csv" "${name%:*}" $gpus 1)" = "${name#*:}"
     done
 done
+check "the file tells which NCCL it was" grep -q '^# nccl=2.20.3$' "$work/four.csv"
 check "of several processes of a GPU one takes part" calibrate 2 4 "$work/two.csv"
 check "so that there are two GPUs" test "$(rows "$work/two.csv" nccl_allreduce 2 1)" = 13
 check "and no more" test "$(rows "$work/two.csv" nccl_allreduce 3 1)$(rows "$work/two.csv" nccl_allreduce 4 1)" = 00
