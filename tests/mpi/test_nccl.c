@@ -1,9 +1,13 @@
-/* Everything between a plan and NCCL, with fake_nccl.c in NCCL's place: the host device, but its collectives
- * those that a GPU's device has.
+/* The strategy nccl, executed.
  *
- *   mpirun -n N test_nccl cases    every collective, type, operation and placing is right
- *   mpirun -n N test_nccl create   only make an executor, and say why there is none
- *   mpirun -n N test_nccl run      run an allreduce once, with a watchdog of 2 seconds */
+ *   mpirun -n N test_nccl WHAT [DEVICE]
+ *
+ *   cases   every collective, type, operation and placing is right; N is even
+ *   create  only make an executor, or say why there is none
+ *   run     run an allreduce once, with a watchdog of 2 seconds
+ *
+ * Without a device everything between a plan and NCCL is tested, with fake_nccl.c in NCCL's place: the device
+ * is the host, but its collectives are those that a GPU's device has. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,9 +97,10 @@ static void run_cases(const pto_device_t *device, int size) {
                                                   PTO_COLLECTIVE_BROADCAST, PTO_COLLECTIVE_ALLTOALL,
                                                   PTO_COLLECTIVE_ALLTOALLV};
     pto_layout_t layout[] = {{1, size, 1, 1, 1}, {2, size / 2, 1, 1, 1}, {1, size / 2, 1, 2, 1}};
-    if (size < 4 || size % 2)
-        die("an even number of processes is needed, 4 or more");
-    for (size_t i = 0; i < sizeof layout / sizeof *layout; i++)
+    size_t layouts = size < 4 ? 2 : 3; /* the last has half as many GPUs, which are to be several */
+    if (size % 2)
+        die("an even number of processes is needed");
+    for (size_t i = 0; i < layouts; i++)
         for (size_t c = 0; c < sizeof collective / sizeof *collective; c++)
             run_collective(collective[c], &layout[i], device);
     if (world_rank == 0)
@@ -111,12 +116,14 @@ static int run_once(const pto_device_t *device, int size, bool run) {
     pto_exec_t *exec = NULL;
     pto_error_t err = {0};
     ask(&test, PTO_COLLECTIVE_ALLREDUCE, &(pto_layout_t){1, size, 1, 1, 1}, 4096);
-    test.options.timeout_s = 2;
+    test.options.timeout_s = run ? 2 : 60; /* NCCL takes its time to begin */
     pto_plan_t *plan = made(&test);
     case_user_t user = case_user(&test, plan, device, world_rank);
-    memset(user.in, 0, 4096);
-    pto_status_t status = pto_exec_create(plan, MPI_COMM_WORLD, device, user.in, user.out, PTO_OP_SUM,
-                                          &test.options, &exec, &err);
+    memset(user.host, 0, (size_t)user.in_bytes);
+    pto_status_t status = pto_device_copy(device, user.in, user.host, (size_t)user.in_bytes, &err);
+    if (status == PTO_OK)
+        status = pto_exec_create(plan, MPI_COMM_WORLD, device, user.in, user.out, PTO_OP_SUM, &test.options,
+                                 &exec, &err);
     if (status == PTO_OK && run)
         status = pto_exec_run(exec, &err);
     if (status != PTO_OK)
@@ -130,14 +137,17 @@ static int run_once(const pto_device_t *device, int size, bool run) {
 int main(int argc, char **argv) {
     int size = 0, code = 0;
     const char *what = argc > 1 ? argv[1] : "";
-    const pto_device_t *host = NULL;
+    const pto_device_t *found = NULL;
+    pto_error_t err = {0};
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    if (pto_device_find("host", &host, NULL) != PTO_OK)
-        die("no host device");
-    pto_device_t device = *host;
-    device.nccl = &pto_nccl_cuda;
+    if (pto_device_find(argc > 2 ? argv[2] : "host", &found, &err) != PTO_OK ||
+        found->select(world_rank, &err) != PTO_OK)
+        die(err.message);
+    pto_device_t device = *found;
+    if (argc <= 2)
+        device.nccl = &pto_nccl_cuda;
     if (strcmp(what, "cases") == 0)
         run_cases(&device, size);
     else if (strcmp(what, "create") == 0 || strcmp(what, "run") == 0)
