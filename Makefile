@@ -62,10 +62,11 @@ INSTALLED_HEADERS := $(filter-out %/fit.h,$(wildcard model/include/portolan/*.h)
 
 MPI_TEST_SRC := $(wildcard tests/mpi/test_*.c)
 EXEC_CASE_SRC := $(wildcard tests/mpi/exec_*.c)
+FAKE_SRC := $(wildcard tests/mpi/fake_*.c)
 EXAMPLE_SRC := $(wildcard docs/examples/*.c)
 
-MPI_SRC := $(CALIBRATE_SRC) $(IMPL_SRC) $(VALIDATE_SRC) $(MPI_TEST_SRC) $(EXEC_CASE_SRC) $(EXAMPLE_SRC) \
-	$(MPI_BENCH_SRC)
+MPI_SRC := $(CALIBRATE_SRC) $(IMPL_SRC) $(VALIDATE_SRC) $(MPI_TEST_SRC) $(EXEC_CASE_SRC) $(FAKE_SRC) \
+	$(EXAMPLE_SRC) $(MPI_BENCH_SRC)
 PLAIN_SRC := $(LIB_SRC) $(TOOL_SRC) $(FIT_SRC) $(METER_SRC) $(PROGRAM_SRC) $(UNIT_SRC) $(UNIT_HELP_SRC) $(FUZZ_SRC) $(BENCH_SRC)
 ALL_C := $(PLAIN_SRC) $(MPI_SRC)
 FORMATTED := $(ALL_C) $(wildcard model/*/*.h model/include/portolan/*.h tests/*.h tests/*/*.h calibrate/*.h \
@@ -161,6 +162,25 @@ $(BUILD)/tests/test_exec: $(call object,tests/mpi/test_exec.c $(EXEC_CASE_SRC) v
 	$(Q)$(MPICC) $(LINK_FLAGS) $^ $(CUDA_LDLIBS) -lpthread -lrt -ldl $(LDLIBS) -o $@
 
 $(BUILD)/tests/test_stale: $(call object,tests/mpi/test_stale.c) $(EXEC_LIB) $(LIB)
+	@mkdir -p $(@D)
+	$(call say,LD)
+	$(Q)$(MPICC) $(LINK_FLAGS) $^ $(CUDA_LDLIBS) -lpthread -lrt -ldl $(LDLIBS) -o $@
+
+# What the test loads in NCCL's place.
+$(BUILD)/tests/fake/libnccl.so.2: $(call object,tests/mpi/fake_nccl.c)
+	@mkdir -p $(@D)
+	$(call say,LD)
+	$(Q)$(MPICC) -shared -Wl,-soname,libnccl.so.2 $(LINK_FLAGS) $^ -o $@
+
+# calibrate with host memory in a GPU's place.
+$(BUILD)/tests/calibrate_fake: $(call object,$(filter-out calibrate/gpu_none.c,$(CALIBRATE_SRC)) tests/mpi/fake_gpu.c \
+		impl/nccl_library.c) $(LIB)
+	@mkdir -p $(@D)
+	$(call say,LD)
+	$(Q)$(MPICC) $(LINK_FLAGS) $^ -lhwloc -ldl $(LDLIBS) -o $@
+
+$(BUILD)/tests/test_nccl: $(call object,tests/mpi/test_nccl.c $(EXEC_CASE_SRC) validate/reference.c) $(EXEC_LIB) $(LIB) \
+		| $(BUILD)/tests/fake/libnccl.so.2 $(BUILD)/tests/calibrate_fake
 	@mkdir -p $(@D)
 	$(call say,LD)
 	$(Q)$(MPICC) $(LINK_FLAGS) $^ $(CUDA_LDLIBS) -lpthread -lrt -ldl $(LDLIBS) -o $@

@@ -52,6 +52,9 @@ const char *gpu_copy_rows(void *target, const void *source, size_t bytes, size_t
                           gpu_copy_t kind);
 const char *gpu_synchronize(void);
 
+/* The selected device's stream, a cudaStream_t, for what is not of this table. */
+const char *gpu_own_stream(void **stream);
+
 /* CUDA IPC: memory of one process, opened by another of the same node. */
 const char *gpu_export(void *memory, gpu_handle_t *handle);
 const char *gpu_open(const gpu_handle_t *handle, void **memory);

@@ -114,6 +114,13 @@ const char *gpu_copy_rows(void *target, const void *source, size_t bytes, size_t
     return gpu_text(error);
 }
 
+const char *gpu_own_stream(void **found) {
+    cudaStream_t on = nullptr;
+    const char *error = gpu_text(gpu_stream(&on));
+    *found = on;
+    return error;
+}
+
 const char *gpu_synchronize(void) {
     cudaStream_t on = nullptr;
     cudaError_t error = gpu_stream(&on);

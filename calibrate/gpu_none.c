@@ -90,6 +90,11 @@ const char *gpu_copy_rows(void *target, const void *source, size_t bytes, size_t
     return reason;
 }
 
+const char *gpu_own_stream(void **stream) {
+    (void)stream;
+    return reason;
+}
+
 const char *gpu_synchronize(void) { return reason; }
 
 const char *gpu_export(void *memory, gpu_handle_t *handle) {

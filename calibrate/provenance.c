@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "check.h"
+#include "nccl_library.h"
 
 enum { LINE_MAX_BYTES = 1024 };
 
@@ -61,6 +62,12 @@ static void write_mpi(samples_t *samples, const job_t *job) {
     samples_provenance(samples, "cuda_aware", job->cuda_aware ? "yes" : "no");
 }
 
+static void write_nccl(samples_t *samples, const job_t *job) {
+    const pto_nccl_library_t *library = NULL;
+    bool found = job->no_gpu[0] == '\0' && pto_nccl_library(&library, NULL) == PTO_OK;
+    samples_provenance(samples, "nccl", found ? library->version : "none");
+}
+
 static void write_clock(samples_t *samples) {
     struct timespec step = {0, 0};
     clock_getres(CLOCK_MONOTONIC, &step);
@@ -105,6 +112,7 @@ void provenance_write(samples_t *samples, const job_t *job, const options_t *opt
     write_machine(samples, job, options);
     write_layout(samples, job);
     write_mpi(samples, job);
+    write_nccl(samples, job);
     write_clock(samples);
     write_command(samples, options, argc, argv);
     samples_provenance(

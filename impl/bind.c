@@ -91,7 +91,7 @@ static size_t lay_out(pto_exec_t *exec, pto_space_t space, char *arena) {
     for (int b = 0; b < pto_plan_buffer_count(exec->plan); b++) {
         const pto_buffer_t *buffer = pto_plan_buffer(exec->plan, b);
         if (pto_buffer_is_users(exec->plan, b, exec->job.logical) || buffer->space != space ||
-            !holds(exec, b))
+            !holds(exec, b) || pto_buffer_stands_in(exec->plan, b))
             continue;
         if (arena)
             exec->bound[b].memory = arena + total;
@@ -126,11 +126,13 @@ static pto_status_t bind_user(pto_exec_t *exec, int b, const void *user, bool sh
     if (!user)
         return pto_error_set(err, PTO_ERR_RANGE, "rank %lld holds user data, but its '%s' buffer is NULL",
                              (long long)exec->job.logical, buffer->name);
-    if (exec->bound[b].shared >= 0 && !shadow) {
+    bool shared = exec->bound[b].shared >= 0;
+    if ((shared || pto_plan_uses_nccl(exec->plan)) && !shadow) {
         pto_memory_handle_t handle;
         pto_error_t reason;
         pto_status_t status = exec->device->export_memory(user, &handle, &reason);
-        shadow = status == PTO_ERR_NOT_APPLICABLE;
+        /* NCCL takes the device's own memory only; whether others can open it is not its concern. */
+        shadow = status == PTO_ERR_NOT_APPLICABLE || (status != PTO_OK && !shared);
         if (status != PTO_OK && !shadow) {
             if (err)
                 *err = reason;

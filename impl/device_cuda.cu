@@ -346,6 +346,7 @@ static pto_status_t cuda_reduce_many(void *target, bool fresh, const void *const
 /* In device.h's order: C++17 has no designators. */
 extern "C" {
 extern const pto_kernels_t pto_kernels_cuda;
+extern const pto_nccl_t pto_nccl_cuda;
 extern const pto_device_t pto_device_cuda;
 const pto_device_t pto_device_cuda = {
     "cuda",
@@ -367,5 +368,6 @@ const pto_device_t pto_device_cuda = {
     cuda_open,
     cuda_close,
     &pto_kernels_cuda,
+    &pto_nccl_cuda,
 };
 }

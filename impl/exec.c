@@ -161,6 +161,8 @@ static pto_status_t do_one(pto_exec_t *exec, const pto_do_t *todo, bool wait, bo
         return do_finish(exec, todo, wait, finished, err);
     if (todo->kind == PTO_DO_WAIT)
         return do_waits(exec, todo, wait, finished, err);
+    if (todo->kind == PTO_DO_NCCL)
+        return pto_nccl_run(exec, todo->first, wait, finished, err);
     status = settle(exec, wait, finished, err);
     if (status != PTO_OK || !*finished)
         return status;
@@ -323,8 +325,10 @@ static pto_status_t applicable(const pto_exec_t *exec, pto_error_t *err) {
         return PTO_OK;
     for (int n = 0; n < pto_plan_node_count(exec->plan); n++) {
         const pto_node_t *node = pto_plan_node(exec->plan, n);
-        if (node->kind == PTO_NODE_STAGE &&
-            messages_from_device(exec->plan, pto_plan_stage(exec->plan, node->stage)))
+        if (pto_runs_by_nccl(node))
+            n += node->span; /* NCCL needs no MPI to reach it */
+        else if (node->kind == PTO_NODE_STAGE &&
+                 messages_from_device(exec->plan, pto_plan_stage(exec->plan, node->stage)))
             return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                                  "%s sends from GPU memory, and this MPI library takes no pointers there "
                                  "(MPIX_Query_cuda_support() says no)",
@@ -378,6 +382,8 @@ static pto_status_t prepare(pto_exec_t *exec, const void *in, void *out, pto_err
     if (status == PTO_OK)
         status = pto_library_prepare(exec, err);
     if (status == PTO_OK)
+        status = pto_nccl_prepare(exec, err);
+    if (status == PTO_OK)
         status = pto_agree(exec->job.comm, pto_schedule_build(exec, err), err);
     if (status == PTO_OK)
         status = pto_kernels_make(exec, err);
@@ -430,6 +436,7 @@ void pto_exec_destroy(pto_exec_t *exec) {
     pto_kernels_free(exec);
     pto_schedule_free(exec);
     pto_library_free(exec);
+    pto_nccl_free(exec);
     pto_exec_unbind(exec);
     if (exec->stream)
         exec->device->stream_destroy(exec->stream, NULL);

@@ -8,6 +8,7 @@
 #include "growing.h"
 #include "portolan/exec.h"
 #include "portolan/kernel.h"
+#include "portolan/nccl.h"
 #include "program.h"
 #include "shared.h"
 
@@ -22,6 +23,7 @@ typedef enum {
     PTO_DO_WAIT,
     PTO_DO_LIBRARY,
     PTO_DO_KERNEL,
+    PTO_DO_NCCL,
     PTO_DO_COUNT
 } pto_do_kind_t;
 
@@ -84,6 +86,14 @@ typedef struct {
 
 /* Whether runs can be queued (pto_exec_queue), and why not. */
 typedef enum { PTO_QUEUE_YES, PTO_QUEUE_MORE_THAN_A_KERNEL, PTO_QUEUE_STANDS_IN } pto_queue_t;
+/* A collective of NCCL's own, with this process's arguments. */
+typedef struct {
+    int node;      /* of the plan */
+    MPI_Comm comm; /* MPI_COMM_NULL: this process takes no part */
+    void *group;   /* the device's */
+    pto_nccl_call_t call;
+    pto_nccl_block_t *blocks; /* of alltoall(v): those to send, then those to receive */
+} pto_nccl_part_t;
 
 /* --- the executor --------------------------------------------------------------------------------------- */
 
@@ -154,6 +164,7 @@ struct pto_exec {
     pto_growing_t signals;    /* pto_exec_signal_t */
     pto_growing_t calls;      /* pto_library_call_t */
     pto_growing_t kernels;    /* pto_exec_kernel_t */
+    pto_growing_t nccl;       /* pto_nccl_part_t */
     MPI_Status *statuses;     /* room for the largest batch of requests */
     atomic_int next;          /* the item of `todo` at work */
     bool pending;             /* the stream holds work that was not waited for */
@@ -207,7 +218,7 @@ int64_t pto_exec_flag_pitch_bytes(const pto_exec_t *exec);
 /* The counter of a flag from one logical rank to another; both share this process's node. */
 atomic_uint_fast64_t *pto_exec_counter(const pto_exec_t *exec, int64_t from, int64_t to, int flag);
 
-/* --- library.c, schedule.c -------------------------------------------------------------------------------
+/* --- library.c -------------------------------------------------------------------------------------------
  */
 
 /* Collective: make the library's calls, one for each collective node that MPI is to run. */
@@ -217,6 +228,41 @@ void pto_library_free(pto_exec_t *exec);
 
 /* Whether MPI itself runs this PTO_NODE_COLLECTIVE. */
 bool pto_runs_by_library(const pto_exec_t *exec, const pto_node_t *node);
+
+/* The buffers that a collective reads and writes, seen from the stages that stand for it, and the cores that
+ * take part. */
+typedef struct {
+    int in; /* -1: none found */
+    int out;
+    int64_t core_first;
+    int64_t core_end;
+} pto_faces_t;
+
+pto_faces_t pto_find_faces(const pto_plan_t *plan, int at);
+
+/* Where block `index` of a call of n blocks lies in this process's buffer, which may have several of its own
+ * for each. */
+pto_nccl_block_t pto_exec_block(const pto_exec_t *exec, int buffer, int64_t index, int64_t n);
+
+MPI_Datatype pto_mpi_datatype(pto_datatype_t datatype);
+MPI_Op pto_mpi_op(pto_op_t op);
+
+/* --- nccl.c ----------------------------------------------------------------------------------------------
+ */
+
+/* Collective: make NCCL's groups, one for each collective node that is NCCL's. */
+pto_status_t pto_nccl_prepare(pto_exec_t *exec, pto_error_t *err);
+void pto_nccl_free(pto_exec_t *exec);
+
+/* Whether NCCL runs this PTO_NODE_COLLECTIVE; this process's part in it, by number, or -1. */
+bool pto_runs_by_nccl(const pto_node_t *node);
+int pto_nccl_part(const pto_exec_t *exec, int node);
+
+/* Start it, and with `wait` end it. */
+pto_status_t pto_nccl_run(pto_exec_t *exec, int index, bool wait, bool *finished, pto_error_t *err);
+
+/* --- schedule.c ------------------------------------------------------------------------------------------
+ */
 
 /* Resolve this process's part of the plan. Local. */
 pto_status_t pto_schedule_build(pto_exec_t *exec, pto_error_t *err);

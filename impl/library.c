@@ -8,18 +8,12 @@
 #include "exec_internal.h"
 
 bool pto_runs_by_library(const pto_exec_t *exec, const pto_node_t *node) {
-    return node->kind == PTO_NODE_COLLECTIVE && node->by_library && !exec->options.own_algorithms;
+    return node->kind == PTO_NODE_COLLECTIVE && node->by == PTO_DONE_BY_LIBRARY &&
+           !exec->options.own_algorithms;
 }
 
 /* --- which buffers, which cores --------------------------------------------------------------------------
  */
-
-typedef struct {
-    int in; /* -1: none found */
-    int out;
-    int64_t core_first;
-    int64_t core_end;
-} faces_t;
 
 /* How a stage list uses a buffer. */
 typedef struct {
@@ -44,8 +38,8 @@ static use_t use_of(const pto_plan_t *plan, int buffer, int node_first, int node
     return use;
 }
 
-static faces_t find_faces(const pto_plan_t *plan, int at) {
-    faces_t faces = {.in = -1, .out = -1, .core_first = INT64_MAX};
+pto_faces_t pto_find_faces(const pto_plan_t *plan, int at) {
+    pto_faces_t faces = {.in = -1, .out = -1, .core_first = INT64_MAX};
     int end = at + 1 + pto_plan_node(plan, at)->span;
     for (int b = 0; b < pto_plan_buffer_count(plan); b++) {
         use_t inside = use_of(plan, b, at + 1, end);
@@ -75,18 +69,13 @@ static faces_t find_faces(const pto_plan_t *plan, int at) {
 /* --- arguments -------------------------------------------------------------------------------------------
  */
 
-typedef struct {
-    int64_t offset_bytes;
-    int64_t bytes;
-} block_t;
-
 static bool note_block(void *context, int64_t offset_bytes, int64_t bytes) {
-    *(block_t *)context = (block_t){offset_bytes, bytes};
+    *(pto_nccl_block_t *)context = (pto_nccl_block_t){offset_bytes, bytes};
     return true;
 }
 
 /* What the call's n-th block is: a bundle of the buffer's where that has more than n of them. */
-static block_t block_at(const pto_exec_t *exec, int buffer, int64_t index, int64_t n) {
+pto_nccl_block_t pto_exec_block(const pto_exec_t *exec, int buffer, int64_t index, int64_t n) {
     const pto_expr_t one = {.constant = 1};
     pto_slice_t slice = {.buffer = buffer,
                          .anchor = PTO_ANCHOR_ABSOLUTE,
@@ -97,7 +86,7 @@ static block_t block_at(const pto_exec_t *exec, int buffer, int64_t index, int64
                          .bundle = pto_plan_buffer(exec->plan, buffer)->block_count / n};
     pto_action_t action = {.rank = exec->job.logical};
     action.core = action.rank % pto_plan_request(exec->plan)->layout.cores_per_gpu;
-    block_t block = {0};
+    pto_nccl_block_t block = {0};
     pto_slice_visit(exec->plan, &slice, &action, note_block, &block);
     return block;
 }
@@ -111,7 +100,7 @@ static pto_status_t too_long(int64_t bytes, pto_error_t *err) {
 static pto_status_t fill_counts(const pto_exec_t *exec, int buffer, int64_t n, int *counts, int *places,
                                 pto_error_t *err) {
     for (int64_t j = 0; j < n; j++) {
-        block_t block = block_at(exec, buffer, j, n);
+        pto_nccl_block_t block = pto_exec_block(exec, buffer, j, n);
         if (block.offset_bytes + block.bytes > INT_MAX)
             return too_long(block.offset_bytes + block.bytes, err);
         counts[j] = (int)block.bytes;
@@ -124,13 +113,13 @@ static bool is_table(const pto_buffer_t *buffer) {
     return buffer->blocks != PTO_BLOCKS_EQUAL || buffer->dealt != PTO_DEAL_NONE;
 }
 
-static pto_status_t fill_alltoall(const pto_exec_t *exec, const faces_t *faces, int64_t n,
+static pto_status_t fill_alltoall(const pto_exec_t *exec, const pto_faces_t *faces, int64_t n,
                                   pto_library_call_t *call, pto_error_t *err) {
     call->equal = !is_table(pto_plan_buffer(exec->plan, faces->in)) &&
                   !is_table(pto_plan_buffer(exec->plan, faces->out)) &&
                   call->collective == PTO_COLLECTIVE_ALLTOALL;
     if (call->equal) {
-        int64_t bytes = block_at(exec, faces->in, 0, n).bytes;
+        int64_t bytes = pto_exec_block(exec, faces->in, 0, n).bytes;
         call->count = (int)bytes;
         return bytes <= INT_MAX ? PTO_OK : too_long(bytes, err);
     }
@@ -147,7 +136,7 @@ static pto_status_t fill_alltoall(const pto_exec_t *exec, const faces_t *faces, 
     return status;
 }
 
-static pto_status_t fill_call(const pto_exec_t *exec, const faces_t *faces, int64_t n,
+static pto_status_t fill_call(const pto_exec_t *exec, const pto_faces_t *faces, int64_t n,
                               pto_library_call_t *call, pto_error_t *err) {
     const pto_request_t *request = pto_plan_request(exec->plan);
     if (request->collective == PTO_COLLECTIVE_MESSAGES)
@@ -192,7 +181,7 @@ static int color_of(const pto_exec_t *exec, const pto_group_t *group) {
 
 static pto_status_t prepare_one(pto_exec_t *exec, int at, pto_error_t *err) {
     const pto_group_t *group = pto_plan_group(exec->plan, pto_plan_node(exec->plan, at)->group);
-    faces_t faces = find_faces(exec->plan, at);
+    pto_faces_t faces = pto_find_faces(exec->plan, at);
     int64_t core = exec->job.logical % pto_plan_request(exec->plan)->layout.cores_per_gpu;
     int64_t index = pto_group_index(exec->plan, group, exec->job.logical);
     bool acts = index >= 0 && core >= faces.core_first && core < faces.core_end;
@@ -222,7 +211,7 @@ pto_status_t pto_library_prepare(pto_exec_t *exec, pto_error_t *err) {
     return status;
 }
 
-static MPI_Datatype mpi_datatype(pto_datatype_t datatype) {
+MPI_Datatype pto_mpi_datatype(pto_datatype_t datatype) {
     switch (datatype) {
     case PTO_DATATYPE_INT32:
         return MPI_INT32_T;
@@ -239,7 +228,7 @@ static MPI_Datatype mpi_datatype(pto_datatype_t datatype) {
     return MPI_BYTE;
 }
 
-static MPI_Op mpi_op(pto_op_t op) {
+MPI_Op pto_mpi_op(pto_op_t op) {
     switch (op) {
     case PTO_OP_PROD:
         return MPI_PROD;
@@ -261,8 +250,8 @@ static pto_status_t call_reduce(const pto_exec_t *exec, const pto_library_call_t
     if (status != PTO_OK)
         return status;
     return PTO_MPI(MPI_Reduce(rank == 0 ? MPI_IN_PLACE : call->out, rank == 0 ? call->out : NULL, call->count,
-                              mpi_datatype(pto_plan_request(exec->plan)->datatype), mpi_op(exec->op), 0,
-                              call->comm),
+                              pto_mpi_datatype(pto_plan_request(exec->plan)->datatype), pto_mpi_op(exec->op),
+                              0, call->comm),
                    err);
 }
 
@@ -273,8 +262,8 @@ pto_status_t pto_library_call(const pto_exec_t *exec, const pto_library_call_t *
         return PTO_MPI(MPI_Bcast(call->out, call->count, MPI_BYTE, 0, call->comm), err);
     if (call->collective == PTO_COLLECTIVE_ALLREDUCE)
         return PTO_MPI(MPI_Allreduce(MPI_IN_PLACE, call->out, call->count,
-                                     mpi_datatype(pto_plan_request(exec->plan)->datatype), mpi_op(exec->op),
-                                     call->comm),
+                                     pto_mpi_datatype(pto_plan_request(exec->plan)->datatype),
+                                     pto_mpi_op(exec->op), call->comm),
                        err);
     if (call->equal)
         return PTO_MPI(

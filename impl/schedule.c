@@ -79,7 +79,7 @@ static pto_status_t add_todo(builder_t *builder, pto_do_kind_t kind, int first, 
     pto_growing_t *todo = &builder->exec->todo;
     pto_do_t *last = todo->count ? (pto_do_t *)todo->item + todo->count - 1 : NULL;
     if (last && last->kind == kind && last->first + last->count == first && kind != PTO_DO_LIBRARY &&
-        last->stage == builder->walk->stage->name && last->k == builder->walk->k) {
+        kind != PTO_DO_NCCL && last->stage == builder->walk->stage->name && last->k == builder->walk->k) {
         last->count += count;
         return PTO_OK;
     }
@@ -455,6 +455,24 @@ static bool begins_kernel(const builder_t *builder) {
            pto_plan_step(builder->exec->plan, stage->step_first)->kind == PTO_STEP_LAUNCH;
 }
 
+/* So does NCCL's. */
+static pto_status_t build_nccl(builder_t *builder) {
+    if (builder->collective == builder->walk->collective)
+        return PTO_OK;
+    builder->collective = builder->walk->collective;
+    int part = pto_nccl_part(builder->exec, builder->collective);
+    if (part < 0)
+        return PTO_OK;
+    static const pto_stage_t stage = {.name = "NCCL"};
+    const pto_walk_t *kept = builder->walk;
+    pto_walk_t around = *kept;
+    around.stage = &stage;
+    builder->walk = &around;
+    pto_status_t status = add_todo(builder, PTO_DO_NCCL, part, 1);
+    builder->walk = kept;
+    return status;
+}
+
 static pto_status_t build_stage(builder_t *builder) {
     int collective = builder->walk->collective;
     if (builder->walk->kernel < 0 || begins_kernel(builder)) {
@@ -464,6 +482,8 @@ static pto_status_t build_stage(builder_t *builder) {
     }
     if (builder->walk->kernel >= 0)
         return build_in_kernel(builder);
+    if (pto_walk_in_nccl(builder->walk))
+        return build_nccl(builder);
     if (collective >= 0 && pto_runs_by_library(builder->exec, pto_plan_node(builder->exec->plan, collective)))
         return build_call(builder);
     return builder->walk->stage->order == PTO_ORDER_AT_ONCE ? build_at_once(builder)

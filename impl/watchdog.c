@@ -15,9 +15,15 @@ int64_t pto_now_ns(void) {
 }
 
 static const char *doing(const pto_do_t *todo) {
-    static const char *const text[PTO_DO_COUNT] = {
-        "starts messages",    "waits for messages",         "copies",        "reduces", "signals",
-        "waits for a signal", "is in MPI's own collective", "is in a kernel"};
+    static const char *const text[PTO_DO_COUNT] = {"starts messages",
+                                                   "waits for messages",
+                                                   "copies",
+                                                   "reduces",
+                                                   "signals",
+                                                   "waits for a signal",
+                                                   "is in MPI's own collective",
+                                                   "is in a kernel",
+                                                   "is in NCCL's own collective"};
     return text[todo->kind];
 }
 

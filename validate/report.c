@@ -4,6 +4,7 @@
 #include <sys/utsname.h>
 #include <time.h>
 
+#include "portolan/nccl.h"
 #include "portolan/score.h"
 #include "validate.h"
 
@@ -125,6 +126,8 @@ void csv_header(FILE *file, const pto_options_t *options, const settings_t *sett
     csv_energy_header(file, settings);
     if (settings->queued > 0)
         fprintf(file, "# queued=%d\n", settings->queued);
+    if (settings->device->nccl && settings->device->nccl->available(NULL) == PTO_OK)
+        fprintf(file, "# nccl=%s\n", settings->device->nccl->version());
     fprintf(file,
             "# processes=%d\n# datatype=%s\n# op=%s\n# clock=MPI_Wtime\n# portolan=%s\n# command=", size,
             pto_datatype_name(options->scenario.datatype), pto_op_name(settings->op), PORTOLAN_VERSION);

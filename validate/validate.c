@@ -180,6 +180,16 @@ static void predict_setup(const pto_options_t *options, const pto_plan_t *plan, 
     cell->predicted_setup_s = cell->has_predicted_setup ? setup.seconds : 0;
 }
 
+/* Whether the MPI library's own collective is in it. */
+static bool uses_library(const pto_plan_t *plan) {
+    bool uses = false;
+    for (int n = 0; n < pto_plan_node_count(plan); n++) {
+        const pto_node_t *node = pto_plan_node(plan, n);
+        uses = uses || (node->kind == PTO_NODE_COLLECTIVE && node->by == PTO_DONE_BY_LIBRARY);
+    }
+    return uses;
+}
+
 static void run_cell(const pto_options_t *options, const settings_t *settings, int64_t point, cell_t *cell) {
     pto_error_t err = {0};
     pto_plan_t *plan = NULL;
@@ -192,7 +202,7 @@ static void run_cell(const pto_options_t *options, const settings_t *settings, i
         predict_setup(options, plan, cell);
         cell->predicted_s = price.seconds;
         cell->algorithm = pto_plan_request(plan)->algorithm;
-        cell->by_library = pto_plan_request(plan)->by_library && !settings->exec.own_algorithms;
+        cell->by_library = uses_library(plan) && !settings->exec.own_algorithms;
         status = measure_cell(settings, plan, point, cell, &err);
     }
     if (status == PTO_ERR_NOT_APPLICABLE)

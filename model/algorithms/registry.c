@@ -4,13 +4,20 @@
 
 extern const pto_algorithm_t pto_algorithm_pairwise, pto_algorithm_pairwise_in_place, pto_algorithm_bruck,
     pto_algorithm_linear, pto_algorithm_recursive_doubling, pto_algorithm_rabenseifner, pto_algorithm_ring,
-    pto_algorithm_binomial, pto_algorithm_point_to_point, pto_algorithm_direct;
+    pto_algorithm_binomial, pto_algorithm_point_to_point, pto_algorithm_direct, pto_algorithm_nccl;
 
 static const pto_algorithm_t *const algorithms[] = {
-    &pto_algorithm_pairwise, &pto_algorithm_pairwise_in_place,  &pto_algorithm_bruck,
-    &pto_algorithm_linear,   &pto_algorithm_recursive_doubling, &pto_algorithm_rabenseifner,
-    &pto_algorithm_ring,     &pto_algorithm_binomial,           &pto_algorithm_point_to_point,
+    &pto_algorithm_pairwise,
+    &pto_algorithm_pairwise_in_place,
+    &pto_algorithm_bruck,
+    &pto_algorithm_linear,
+    &pto_algorithm_recursive_doubling,
+    &pto_algorithm_rabenseifner,
+    &pto_algorithm_ring,
+    &pto_algorithm_binomial,
+    &pto_algorithm_point_to_point,
     &pto_algorithm_direct,
+    &pto_algorithm_nccl,
 };
 
 int pto_algorithm_count(void) { return (int)(sizeof algorithms / sizeof *algorithms); }

@@ -270,6 +270,9 @@ static pto_status_t fit_all(fit_work_t *work) {
     if (status == PTO_OK) {
         status = fit_setup(work);
     }
+    if (status == PTO_OK) {
+        status = fit_nccl(work);
+    }
     return status == PTO_OK ? note_unknown(work) : status;
 }
 

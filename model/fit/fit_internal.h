@@ -130,6 +130,7 @@ pto_status_t fit_cost(fit_work_t *work, const char *name, const fit_points_t *po
 /* The robust centre of a benchmark's times, which have no size, under an entry's name; nothing without
  * samples. */
 pto_status_t fit_time(fit_work_t *work, pto_benchmark_t benchmark, const char *name, pto_param_t *param);
+pto_status_t fit_nccl(fit_work_t *work);
 
 /* A new entry, zeroed but for its name, at the end; NULL where memory is out (the error is set). */
 pto_fit_entry_t *fit_entry_add(fit_work_t *work, pto_fit_kind_t kind, const char *format, ...)

@@ -60,7 +60,8 @@ static pto_status_t allocate_trials(const collective_fit_t *fit, pto_collective_
     size_t cells = (size_t)fit->score.cell_count + 1;
     *trials = (trials_t){0};
     for (int a = 0; a < pto_algorithm_count() && trials->algorithm_count < ALGORITHMS_MAX; a++)
-        if (!pto_algorithm_at(a)->direct && pto_algorithm_at(a)->collectives & 1u << collective)
+        if (!pto_algorithm_at(a)->direct && !pto_algorithm_at(a)->nccl &&
+            pto_algorithm_at(a)->collectives & 1u << collective)
             trials->algorithm[trials->algorithm_count++] = pto_algorithm_at(a);
     trials->cell = calloc(cells, sizeof *trials->cell);
     trials->bytes = calloc(cells * COLLECTIVE_CANDIDATES_MAX, sizeof *trials->bytes);

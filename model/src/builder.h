@@ -25,7 +25,7 @@ void pto_build_step(pto_builder_t *builder, pto_step_t step);
 
 /* Everything up to the matching pto_build_end is the body. Loops don't nest. */
 void pto_build_loop(pto_builder_t *builder, int64_t from, int64_t to, bool power);
-void pto_build_collective(pto_builder_t *builder, int group, bool by_library);
+void pto_build_collective(pto_builder_t *builder, int group, pto_done_by_t by);
 /* A kernel that `who` launch; its first stage, the launch, is made. Kernels don't nest and hold no loops. */
 void pto_build_kernel(pto_builder_t *builder, const pto_exchange_t *who);
 void pto_build_end(pto_builder_t *builder);

@@ -22,6 +22,7 @@ static pto_power_t gpu_power(const pto_term_t *term) {
     case PTO_TERM_REMOTE_ALL:
     case PTO_TERM_DEVICE_SIGNAL:
     case PTO_TERM_REDUCE_FURTHER:
+    case PTO_TERM_NCCL_BETA: /* it moves bytes by a kernel */
         return PTO_POWER_GPU_KERNEL;
     case PTO_TERM_MESSAGE_ALPHA:
     case PTO_TERM_GAP_ALPHA:
@@ -31,6 +32,7 @@ static pto_power_t gpu_power(const pto_term_t *term) {
     case PTO_TERM_SIGNAL:
     case PTO_TERM_LAUNCH:
     case PTO_TERM_SETUP:
+    case PTO_TERM_NCCL_ALPHA:
     case PTO_TERM_COUNT:
         break;
     }

@@ -1,6 +1,7 @@
 /* What a machine knows, and looking it up. Reading it is machine_read.c's. */
 #include "portolan/machine.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,6 +94,30 @@ const pto_postal_t *pto_machine_reduce(const pto_machine_t *machine, pto_space_t
     return pto_cost_at(&machine->reduce[space], bytes);
 }
 
+const char *pto_nccl_name(pto_nccl_kind_t kind) {
+    static const char *const name[] = {"allreduce", "reduce", "broadcast", "alltoall"};
+    return kind < PTO_NCCL_COUNT ? name[kind] : "no collective";
+}
+
+void pto_nccl_row_name(const pto_nccl_cost_t *row, char *text) {
+    int end = snprintf(text, PTO_NCCL_ROW_MAX, "%lld", (long long)row->gpus);
+    if (row->nodes > 1)
+        end += snprintf(text + end, PTO_NCCL_ROW_MAX - (size_t)end, ".nodes_%lld", (long long)row->nodes);
+    if (row->from_bytes > 0 || row->below_bytes != INT64_MAX)
+        snprintf(text + end, PTO_NCCL_ROW_MAX - (size_t)end, ".from_%lld", (long long)row->from_bytes);
+}
+
+const pto_nccl_cost_t *pto_machine_nccl(const pto_machine_t *machine, pto_nccl_kind_t kind, int64_t gpus,
+                                        int64_t nodes, int64_t bytes) {
+    for (int i = 0; i < machine->nccl_count[kind]; i++) {
+        const pto_nccl_cost_t *row = &machine->nccl[kind][i];
+        bool last = row->below_bytes == INT64_MAX;
+        if (row->gpus == gpus && row->nodes == nodes && (last || bytes < row->below_bytes))
+            return row;
+    }
+    return NULL;
+}
+
 static const pto_library_table_t *find_table(const pto_machine_t *machine, const char *collective,
                                              pto_space_t space) {
     for (int i = 0; i < machine->library_count; i++)
@@ -156,6 +181,14 @@ static void free_setup(pto_machine_t *machine) {
         free_cost(&machine->setup.allocate[space]);
 }
 
+static void free_nccl(pto_machine_t *machine) {
+    for (int kind = 0; kind < PTO_NCCL_COUNT; kind++) {
+        for (int i = 0; i < machine->nccl_count[kind]; i++)
+            free_postal(&machine->nccl[kind][i].postal);
+        free(machine->nccl[kind]);
+    }
+}
+
 void pto_machine_fini(pto_machine_t *machine) {
     free(machine->name);
     free(machine->source);
@@ -164,6 +197,7 @@ void pto_machine_fini(pto_machine_t *machine) {
     free(machine->what_if);
     free_messages(machine);
     free_copies(machine);
+    free_nccl(machine);
     for (int space = 0; space < PTO_SPACE_COUNT; space++)
         free_cost(&machine->reduce[space]);
     free_setup(machine);

@@ -148,6 +148,20 @@ static void add_setup(list_t *list, pto_machine_t *machine) {
     add(list, (place_t){"setup", ""}, "segment_s")->param = &machine->setup.segment_s;
 }
 
+static void add_nccl(list_t *list, pto_machine_t *machine) {
+    char base[BASE_MAX], row[PTO_NCCL_ROW_MAX];
+    for (int kind = 0; kind < PTO_NCCL_COUNT; kind++) {
+        snprintf(base, sizeof base, "nccl.%s", pto_nccl_name((pto_nccl_kind_t)kind));
+        for (int i = 0; i < machine->nccl_count[kind]; i++) {
+            pto_nccl_cost_t *cost = &machine->nccl[kind][i];
+            pto_nccl_row_name(cost, row);
+            add_postal(list, (place_t){base, row}, &cost->postal);
+            if (cost->below_bytes != INT64_MAX)
+                add(list, (place_t){base, row}, "below_bytes")->number = &cost->below_bytes;
+        }
+    }
+}
+
 static void add_powers(list_t *list, pto_machine_t *machine) {
     for (int power = 0; power < PTO_POWER_COUNT; power++)
         add(list, (place_t){"energy", ""}, pto_power_key((pto_power_t)power))->param =
@@ -186,6 +200,7 @@ pto_status_t pto_machine_params(pto_machine_t *machine, pto_machine_param_t **pa
     add_reaches(&list, "peer", machine->peer);
     add_remote(&list, machine);
     add_single(&list, machine);
+    add_nccl(&list, machine);
     add_powers(&list, machine);
     add_setup(&list, machine);
     if (list.failed) {

@@ -8,6 +8,7 @@
 
 #include "energy_read.h"
 #include "library_rules.h"
+#include "nccl_read.h"
 #include "postal_read.h"
 #include "remote_read.h"
 #include "setup_read.h"
@@ -542,6 +543,7 @@ static const pto_yaml_field_t machine_fields[] = {
     {.key = "launch", .table = &launch_table},
     {.key = "memory", .table = &memory_table},
     {.key = "library", .table = &library_table},
+    {.key = "nccl", .table = &pto_nccl_table},
     {.key = "energy", .table = &pto_energy_table, AT(power_w)},
     {.key = "setup", .table = &pto_setup_table, AT(setup)},
 };

@@ -444,6 +444,26 @@ static void put_library(writer_t *writer, const pto_machine_t *machine) {
     }
 }
 
+static void put_nccl(writer_t *writer, const pto_machine_t *machine) {
+    bool heading = false;
+    for (int kind = 0; kind < PTO_NCCL_COUNT; kind++) {
+        for (int i = 0; i < machine->nccl_count[kind]; i++) {
+            const pto_nccl_cost_t *row = &machine->nccl[kind][i];
+            put_heading(writer, &heading, "\nnccl: # gpus: of all nodes\n");
+            if (i == 0) {
+                putf(writer, "  %s:\n", pto_nccl_name((pto_nccl_kind_t)kind));
+            }
+            putf(writer, "    - {gpus: %" PRId64 ", ", row->gpus);
+            if (row->nodes > 1) {
+                putf(writer, "nodes: %" PRId64 ", ", row->nodes);
+            }
+            put_below(writer, row->below_bytes);
+            put_postal(writer, &row->postal);
+            put(writer, "}\n");
+        }
+    }
+}
+
 /* Comments have no escapes: what YAML would refuse in them becomes a question mark. */
 static void put_comment(writer_t *writer, const char *comment) {
     bool fresh = true;
@@ -481,6 +501,7 @@ pto_status_t pto_machine_format(const pto_machine_t *machine, const char *commen
     put_rest(&writer, machine);
     put_setup(&writer, machine);
     put_library(&writer, machine);
+    put_nccl(&writer, machine);
     put_powers(&writer, machine);
     if (writer.failed) {
         free(writer.text);

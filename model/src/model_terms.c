@@ -79,6 +79,16 @@ static void drop_library(pto_machine_t *machine) {
     machine->library_count = 0;
 }
 
+static void drop_nccl(pto_machine_t *machine) {
+    for (int kind = 0; kind < PTO_NCCL_COUNT; kind++) {
+        for (int i = 0; i < machine->nccl_count[kind]; i++)
+            drop_postal(&machine->nccl[kind][i].postal);
+        free(machine->nccl[kind]);
+        machine->nccl[kind] = NULL;
+        machine->nccl_count[kind] = 0;
+    }
+}
+
 static void drop_message_rate(pto_machine_t *machine) {
     for (int space = 0; space < PTO_SPACE_COUNT; space++)
         machine->injection_s_per_message[space] = (pto_param_t){0};
@@ -110,6 +120,7 @@ static const pto_model_term_t terms[] = {
     {"signals", "flags between processes, events of a GPU, flags between kernels", drop_signals},
     {"launch", "starting a kernel, a graph, a kernel behind others", drop_launch},
     {"library", "the MPI library's own choice of algorithms", drop_library},
+    {"nccl", "what NCCL's own collectives take", drop_nccl},
 };
 
 enum { TERM_COUNT = (int)(sizeof terms / sizeof *terms) };

@@ -97,8 +97,8 @@ void pto_build_loop(pto_builder_t *builder, int64_t from, int64_t to, bool power
     open_node(builder, (pto_node_t){.kind = PTO_NODE_LOOP, .from = from, .to = to, .power = power});
 }
 
-void pto_build_collective(pto_builder_t *builder, int group, bool by_library) {
-    open_node(builder, (pto_node_t){.kind = PTO_NODE_COLLECTIVE, .group = group, .by_library = by_library});
+void pto_build_collective(pto_builder_t *builder, int group, pto_done_by_t by) {
+    open_node(builder, (pto_node_t){.kind = PTO_NODE_COLLECTIVE, .group = group, .by = by});
 }
 
 void pto_build_kernel(pto_builder_t *builder, const pto_exchange_t *who) {
@@ -162,7 +162,8 @@ void pto_build_exchange(pto_builder_t *builder, const pto_request_t *request,
                         const pto_exchange_t *exchange) {
     bool on_gpu = pto_builder_buffer(builder, exchange->out)->space == PTO_SPACE_GPU;
     builder->bundle = exchange->bundle;
-    pto_build_collective(builder, exchange->group, request->by_library);
+    pto_build_collective(builder, exchange->group,
+                         request->by_library ? PTO_DONE_BY_LIBRARY : PTO_DONE_BY_US);
     if (request->staged && on_gpu)
         build_staged(builder, request, exchange);
     else

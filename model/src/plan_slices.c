@@ -416,8 +416,9 @@ void pto_plan_memory(const pto_plan_t *plan, int64_t *gpu_bytes, int64_t *host_b
             for (int64_t core = 0; core < layout->cores_per_gpu; core++) {
                 int64_t rank = pto_layout_number(layout, (pto_rank_t){node, gpu, core});
                 for (int b = 0; b < pto_plan_buffer_count(plan); b++)
-                    *(pto_plan_buffer(plan, b)->space == PTO_SPACE_GPU ? &device : &host) +=
-                        pto_buffer_bytes(plan, b, rank) * (pto_plan_buffer(plan, b)->alternates ? 2 : 1);
+                    if (!pto_buffer_stands_in(plan, b))
+                        *(pto_plan_buffer(plan, b)->space == PTO_SPACE_GPU ? &device : &host) +=
+                            pto_buffer_bytes(plan, b, rank) * (pto_plan_buffer(plan, b)->alternates ? 2 : 1);
             }
             if (device > *gpu_bytes)
                 *gpu_bytes = device;

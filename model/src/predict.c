@@ -102,8 +102,8 @@ static const pto_library_rule_t *scenario_rule(const pto_library_choice_t *libra
  */
 static const char *named_algorithm(const pto_scenario_t *scenario, const pto_machine_t *machine,
                                    const pto_request_t *request, bool *staged) {
-    if (request->strategy->direct)
-        return "direct";
+    if (pto_strategy_only_with(request->strategy))
+        return pto_strategy_only_with(request->strategy);
     if (request->implementation == PTO_IMPLEMENTATION_ISEND_IRECV)
         return "linear";
     if (request->collective == PTO_COLLECTIVE_MESSAGES)

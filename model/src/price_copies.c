@@ -3,6 +3,8 @@
  */
 #include "price_copies.h"
 
+#include <stdlib.h>
+
 #include "plan_internal.h"
 
 /* One copy of one rank. */
@@ -143,4 +145,46 @@ void pto_reduction_charge(const pto_plan_t *plan, const pto_machine_t *machine, 
     for (int64_t j = 0; j < peers; j++)
         if (pto_step_peer(plan, j, action))
             pto_reduction_charge_one(plan, machine, action, charge);
+}
+
+/* --- the queue of a GPU --------------------------------------------------------------------------------- */
+
+void pto_copy_queue_fini(pto_copy_queue_t *queue) {
+    free(queue->held);
+    pto_ledger_fini(&queue->last);
+    *queue = (pto_copy_queue_t){0};
+}
+
+bool pto_copy_queue_enter(pto_copy_queue_t *queue, const pto_machine_t *machine, pto_queued_copy_t copy,
+                          int64_t who, pto_ledger_t *mine, pto_charge_t *charge) {
+    pto_charge_t alone = *charge;
+    int64_t waiting = 0;
+    for (int i = 0; i < queue->count; i++)
+        waiting += queue->held[i].who != who && queue->held[i].until_s > mine->seconds;
+    queue->hold_s = pto_copy_hold_s(machine, copy);
+    pto_charge_queued(&alone, machine, copy, 0);
+    if (waiting > 0) {
+        pto_charge_t queued = *charge;
+        pto_charge_queued(&queued, machine, copy, waiting);
+        if (queue->last.seconds + queued.other_s > mine->seconds + alone.other_s) {
+            *charge = queued;
+            mine->seconds = -1; /* the path goes through the one before, who may have ended earlier */
+            return pto_ledger_follow(mine, &queue->last, charge->explain);
+        }
+    }
+    *charge = alone;
+    return true;
+}
+
+bool pto_copy_queue_leave(pto_copy_queue_t *queue, int64_t who, const pto_ledger_t *mine, bool explain) {
+    if (queue->count == queue->capacity) {
+        int capacity = queue->capacity > 0 ? 2 * queue->capacity : 16;
+        pto_held_copy_t *grown = realloc(queue->held, (size_t)capacity * sizeof *grown);
+        if (!grown)
+            return false;
+        queue->held = grown;
+        queue->capacity = capacity;
+    }
+    queue->held[queue->count++] = (pto_held_copy_t){who, mine->seconds + queue->hold_s};
+    return pto_ledger_follow(&queue->last, mine, explain);
 }

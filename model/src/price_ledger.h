@@ -18,10 +18,11 @@ typedef struct {
     const char *stage;
     pto_term_kind_t kind;
     const pto_param_t *param;
-    int where[3]; /* space or copy kind; level or reach, or from PTO_REACH_COUNT on the least bytes of a
-                     shared copy's row; protocol, or a shared copy's processes, plus
+    int where[3]; /* space or copy kind, or NCCL's collective; level or reach, or from PTO_REACH_COUNT on the
+                     least bytes of a shared copy's row; protocol, or a shared copy's processes, plus
                      PTO_COPY_STRIDED where it is, or PTO_COPY_PAGEABLE, or PTO_COPY_PEER for one
                      between GPUs, or PTO_COPY_UNSHARED where the cost of sharing is unknown */
+    const pto_nccl_cost_t *nccl; /* the row that an addend of NCCL's is from */
     double count;
 } pto_entry_t;
 
@@ -53,6 +54,9 @@ void pto_outflow_add(pto_outflow_t *outflow, const pto_plan_t *plan, const pto_s
                      double bytes_each);
 
 void pto_charge_begin(pto_charge_t *charge, const char *stage, bool explain);
+
+/* Add an addend's count under its name, where an explanation is wanted. */
+void pto_charge_enter(pto_charge_t *charge, pto_entry_t entry);
 
 /* `count` messages of `bytes` at a level. Errors: PTO_ERR_NOT_APPLICABLE where the machine has none such. */
 pto_status_t pto_charge_messages(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,

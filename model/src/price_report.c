@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "price_ledger.h"
+#include "price_nccl.h"
 
 #define TERM_TEXT(name, text) text,
 static const char *const term_text[PTO_TERM_COUNT] = {PTO_TERM_TABLE(TERM_TEXT)};
@@ -90,6 +91,10 @@ static void name_entry(const pto_entry_t *entry, char *key, size_t key_size) {
         return;
     case PTO_TERM_DEVICE_SIGNAL:
         snprintf(key, key_size, "signals.device_s");
+        return;
+    case PTO_TERM_NCCL_ALPHA:
+    case PTO_TERM_NCCL_BETA:
+        pto_nccl_entry_name(entry, key, key_size);
         return;
     case PTO_TERM_SIGNAL:
     case PTO_TERM_SETUP:

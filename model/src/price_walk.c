@@ -6,6 +6,7 @@
 
 #include "plan_internal.h"
 #include "price_copies.h"
+#include "price_nccl.h"
 
 enum { WALK_RANKS_MAX = 65536 };
 
@@ -206,6 +207,28 @@ static pto_status_t price_stage(walk_t *walk, const pto_stage_t *stage, int64_t 
     return status;
 }
 
+/* All who take part end at one time, which counts from when the last has come. */
+static pto_status_t price_nccl(walk_t *walk) {
+    int64_t cores = walk->plan->request.layout.cores_per_gpu;
+    pto_charge_t charge;
+    pto_charge_begin(&charge, pto_nccl_stage, walk->explain);
+    pto_status_t status = pto_charge_nccl(&charge, walk->machine, walk->plan, walk->err);
+    const pto_ledger_t *last = NULL;
+    for (int64_t rank = 0; rank < walk->rank_count; rank++)
+        if (pto_nccl_takes_core(walk->plan, rank % cores) &&
+            (!last || walk->ledger[rank].seconds > last->seconds))
+            last = &walk->ledger[rank];
+    walk->before[0].seconds = -1;
+    if (!last || !pto_ledger_follow(&walk->before[0], last, walk->explain))
+        walk->out_of_memory = true;
+    for (int64_t rank = 0; rank < walk->rank_count && status == PTO_OK; rank++)
+        if (pto_nccl_takes_core(walk->plan, rank % cores) &&
+            (!pto_ledger_follow(&walk->ledger[rank], &walk->before[0], walk->explain) ||
+             !pto_ledger_add(&walk->ledger[rank], &charge, charge.other_s)))
+            walk->out_of_memory = true;
+    return status;
+}
+
 /* --- the price ---------------------------------------------------------------------------------------- */
 
 static size_t ledger_count(const walk_t *walk) {
@@ -254,8 +277,12 @@ pto_status_t pto_price_walk(const pto_plan_t *plan, const pto_machine_t *machine
     pto_status_t status = PTO_OK;
     pto_walk_t stages;
     pto_walk_begin(&stages, plan);
-    while (!walk.out_of_memory && status == PTO_OK && pto_walk_next(&stages))
-        status = price_stage(&walk, stages.stage, stages.k);
+    while (!walk.out_of_memory && status == PTO_OK && pto_walk_next(&stages)) {
+        bool nccl = pto_walk_in_nccl(&stages);
+        status = nccl ? price_nccl(&walk) : price_stage(&walk, stages.stage, stages.k);
+        if (nccl)
+            pto_walk_leave_collective(&stages);
+    }
     if (walk.out_of_memory)
         status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory while pricing");
     if (status == PTO_OK) {

@@ -365,12 +365,17 @@ static void print_loop(printer_t *printer, int index, const pto_node_t *loop) {
 }
 
 static void print_collective(printer_t *printer, const pto_node_t *node) {
+    static const char *const stands_for[PTO_DONE_BY_COUNT] = {
+        [PTO_DONE_BY_US] = "",
+        [PTO_DONE_BY_LIBRARY] = ", which stands for the MPI library's own",
+        [PTO_DONE_BY_NCCL] = ": one call, for which these stages stand",
+    };
     const pto_group_t *group = pto_plan_group(printer->plan, node->group);
     const pto_request_t *request = printer->request;
     print_indent(printer, 0);
     pto_text_add(&printer->text, "%s of %lld %ss by %s%s\n", pto_collective_name(request->collective),
                  (long long)group->size, pto_text_member(group), request->algorithm->name,
-                 node->by_library ? ", which stands for the MPI library's own" : "");
+                 stands_for[node->by]);
 }
 
 static void print_kernel(printer_t *printer, const pto_node_t *node) {

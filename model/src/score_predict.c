@@ -59,7 +59,7 @@ static pto_status_t note_unpriced(pto_score_t *score, const pto_explanation_t *e
             known++;
         if (term->param || known < score->unpriced_count)
             continue;
-        char(*grown)[64] = realloc(score->unpriced, ((size_t)known + 1) * sizeof *grown);
+        char(*grown)[PTO_PARAM_KEY_MAX] = realloc(score->unpriced, ((size_t)known + 1) * sizeof *grown);
         if (!grown)
             return out_of_memory(err);
         score->unpriced = grown;

@@ -51,7 +51,7 @@ static pto_status_t find_own_buffers(survey_t *survey, pto_error_t *err) {
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a plan's setup");
     for (int n = 0; n < pto_plan_node_count(survey->plan); n++) {
         const pto_node_t *node = pto_plan_node(survey->plan, n);
-        if (node->kind == PTO_NODE_COLLECTIVE && node->by_library)
+        if (node->kind == PTO_NODE_COLLECTIVE && node->by != PTO_DONE_BY_US)
             library_end = n + 1 + node->span;
         else if (node->kind == PTO_NODE_STAGE && n >= library_end)
             note_buffers(survey, pto_plan_stage(survey->plan, node->stage));
@@ -64,7 +64,8 @@ static int64_t temporary_bytes(const survey_t *survey, pto_space_t space, int64_
     for (int b = 0; b < pto_plan_buffer_count(survey->plan); b++)
         if (survey->is_own[b] && pto_plan_buffer(survey->plan, b)->space == space &&
             !pto_buffer_is_users(survey->plan, b, rank))
-            bytes += pto_buffer_bytes(survey->plan, b, rank);
+            bytes += pto_buffer_bytes(survey->plan, b, rank) *
+                     (pto_plan_buffer(survey->plan, b)->alternates ? 2 : 1);
     return bytes;
 }
 

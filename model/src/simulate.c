@@ -187,8 +187,14 @@ static void pass(pto_sim_t *sim, uint32_t rank) {
                 proc->end_s = sim->now_s;
                 return;
             }
+            if (pto_walk_in_nccl(&proc->walk)) {
+                pto_sim_nccl_enter(sim, rank);
+                continue;
+            }
             open_stage(sim, rank);
         }
+        if (proc->state == PTO_PROC_NCCL)
+            return;
         if (proc->state == PTO_PROC_MESSAGES) {
             if (!pto_sim_messages_ended(proc))
                 return;
@@ -205,6 +211,8 @@ static void pass(pto_sim_t *sim, uint32_t rank) {
 /* The local step that a rank was at has ended, or its flags may all be raised now. */
 static void run_event(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
+    if (proc->state == PTO_PROC_NCCL)
+        pto_sim_nccl_leave(sim, rank);
     if (proc->state == PTO_PROC_FLAGS) {
         double since_s = proc->stage_s;
         const pto_step_t *step = local_step(sim, proc->walk.stage, proc->local_step);
@@ -281,7 +289,9 @@ static void find_stuck(pto_sim_t *sim) {
     if (stuck == sim->ranks)
         return;
     const pto_proc_t *proc = &sim->proc[stuck];
-    if (proc->state == PTO_PROC_FLAGS)
+    if (proc->state == PTO_PROC_NCCL)
+        pto_sim_fail(sim, PTO_ERR_INVALID_PLAN, stuck, "waits in NCCL for one that never comes");
+    else if (proc->state == PTO_PROC_FLAGS)
         pto_sim_fail(sim, PTO_ERR_INVALID_PLAN, stuck, "waits for a signal that never comes");
     else if (proc->recvs_open > 0)
         pto_sim_fail(sim, PTO_ERR_INVALID_PLAN, stuck, "waits for a message that never comes");
@@ -354,6 +364,10 @@ void pto_simulate_size(const pto_plan_t *plan, int64_t *messages, int64_t *stage
     pto_walk_begin(&walk, plan);
     while (pto_walk_next(&walk)) {
         *stages += layout->nodes * layout->gpus_per_node * cores;
+        if (pto_walk_in_nccl(&walk)) {
+            pto_walk_leave_collective(&walk);
+            continue;
+        }
         for (int i = 0; i < walk.stage->step_count; i++) {
             const pto_step_t *step = pto_plan_step(plan, walk.stage->step_first + i);
             if (step->kind == PTO_STEP_SEND)

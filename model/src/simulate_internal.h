@@ -4,6 +4,7 @@
  *   simulate_messages.c  sending, matching, receiving
  *   simulate_links.c     injection and ejection of nodes
  *   simulate_engines.c   copy engines of GPUs
+ *   simulate_nccl.c      NCCL's own collectives, which all enter and leave together
  *   simulate_costs.c     what one thing costs, asked of price's own functions
  *   simulate_report.c    where time went
  *   simulate_scenario.c  all strategies at all points
@@ -89,6 +90,7 @@ typedef enum {
     PTO_PROC_MESSAGES, /* sending and receiving */
     PTO_PROC_LOCAL,    /* at its own copies, reductions, signals */
     PTO_PROC_FLAGS,    /* waiting for signals */
+    PTO_PROC_NCCL,     /* in a collective of NCCL's, or waiting for the others there */
     PTO_PROC_ENDED
 } pto_proc_state_t;
 
@@ -215,6 +217,8 @@ typedef struct {
     uint32_t first_link_slot;
     uint32_t first_gpu_slot;
     uint32_t first_look_slot;
+    uint32_t in_nccl;    /* ranks that have come to the collective of NCCL's at hand */
+    double nccl_began_s; /* when the last of them had */
     int64_t gpus;
     int64_t messages;
     int64_t events;
@@ -309,6 +313,13 @@ bool pto_engine_join_kernel(pto_sim_t *sim, pto_action_t *action);
 /* A rank's copy has ended: whatever kind it is, it no longer counts. */
 void pto_engine_leave(pto_sim_t *sim, uint32_t rank);
 void pto_gpu_event(pto_sim_t *sim, uint32_t gpu);
+
+/* --- simulate_nccl.c ------------------------------------------------------------------------------------ */
+
+/* A rank has come to a collective of NCCL's: the last one starts it for all. */
+void pto_sim_nccl_enter(pto_sim_t *sim, uint32_t rank);
+/* It has ended for a rank. */
+void pto_sim_nccl_leave(pto_sim_t *sim, uint32_t rank);
 
 /* --- simulate_report.c --------------------------------------------------------------------------------- */
 

@@ -95,7 +95,20 @@ static bool join_reduce(pto_reduce_cost_t *cost) {
     return true;
 }
 
+static bool join_nccl(pto_nccl_cost_t *row, int count) {
+    for (int i = 0; i < count; i++) {
+        bool goes_on = i > 0 && row[i].gpus == row[i - 1].gpus && row[i].nodes == row[i - 1].nodes;
+        row[i].from_bytes = goes_on ? row[i - 1].below_bytes : 0;
+        if (row[i].from_bytes >= row[i].below_bytes)
+            return false;
+    }
+    return true;
+}
+
 static bool join_ranges(pto_machine_t *machine) {
+    for (int kind = 0; kind < PTO_NCCL_COUNT; kind++)
+        if (!join_nccl(machine->nccl[kind], machine->nccl_count[kind]))
+            return false;
     for (int space = 0; space < PTO_SPACE_COUNT; space++) {
         for (int level = 0; level < PTO_LEVEL_COUNT; level++)
             if (!join_pieces(&machine->messages[space][level]))

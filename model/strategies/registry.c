@@ -6,7 +6,7 @@ extern const pto_strategy_t pto_strategy_cuda_aware, pto_strategy_three_step, pt
     pto_strategy_dup_devptr, pto_strategy_gsb, pto_strategy_btb, pto_strategy_gsb_gsb, pto_strategy_gsb_btb,
     pto_strategy_btb_gsb, pto_strategy_btb_btb, pto_strategy_gas_read, pto_strategy_gas_gather,
     pto_strategy_gas_allgather, pto_strategy_gas_split, pto_strategy_node_leaders, pto_strategy_node_aware,
-    pto_strategy_staged_leaders, pto_strategy_staged_aware;
+    pto_strategy_staged_leaders, pto_strategy_staged_aware, pto_strategy_nccl;
 
 static const pto_strategy_t *const strategies[] = {
     &pto_strategy_cuda_aware,
@@ -27,6 +27,7 @@ static const pto_strategy_t *const strategies[] = {
     &pto_strategy_node_aware,
     &pto_strategy_staged_leaders,
     &pto_strategy_staged_aware,
+    &pto_strategy_nccl,
 };
 
 int pto_strategy_count(void) { return (int)(sizeof strategies / sizeof *strategies); }
@@ -80,8 +81,9 @@ pto_status_t pto_strategy_applicable(const pto_request_t *request, pto_error_t *
                              "messages go to another node, and there is only one");
     if (!pto_strategy_with(strategy, request->algorithm))
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                             strategy->direct ? "%s has no collective inside that %s could do"
-                                              : "%s needs an algorithm for the collective inside, not %s",
+                             pto_strategy_only_with(strategy)
+                                 ? "%s has no collective inside that %s could do"
+                                 : "%s needs an algorithm for the collective inside, not %s",
                              strategy->name, request->algorithm->name);
     if (strategy->applicable)
         return strategy->applicable(request, err);

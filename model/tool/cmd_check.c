@@ -30,7 +30,7 @@ static bool is_asked(const pto_scenario_t *scenario, const pto_strategy_t *strat
                      const pto_algorithm_t *algorithm) {
     if (!(pto_strategy_with(strategy, algorithm) & 1u << scenario->collective))
         return false;
-    if (algorithm->direct)
+    if (pto_strategy_only_with(strategy))
         return true;
     if (scenario->implementation == PTO_IMPLEMENTATION_ISEND_IRECV)
         return strcmp(algorithm->name, "linear") == 0;

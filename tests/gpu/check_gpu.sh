@@ -30,10 +30,12 @@ fi
 
 test_exec=$BUILD/tests/test_exec
 test_stale=$BUILD/tests/test_stale
+test_nccl=$BUILD/tests/test_nccl
 validate=$BUILD/portolan-validate
-make --no-print-directory -j"$JOBS" BUILD="$BUILD" "$test_exec" "$test_stale" "$validate" || exit 1
+make --no-print-directory -j"$JOBS" BUILD="$BUILD" "$test_exec" "$test_stale" "$test_nccl" "$validate" || exit 1
 test_exec=$(readlink -f "$test_exec")
 test_stale=$(readlink -f "$test_stale")
+test_nccl=$(readlink -f "$test_nccl")
 validate=$(readlink -f "$validate")
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -117,6 +119,18 @@ cuda_aware() {
     done
 }
 
+# NCCL itself on the GPUs, where it is installed; on the host device what stands in for it.
+nccl() {
+    local gpus=$((GPUS / 2 * 2))
+    [ "$gpus" -ge 2 ] || { echo "NCCL takes two GPUs or more" && return 77; }
+    if ! run 60 "$gpus" "$test_nccl" create "$DEVICE" >"$work/nccl" 2>&1; then
+        cat "$work/nccl"
+        grep -q "NCCL is not installed" "$work/nccl" && echo "NCCL is not installed" && return 77
+        return 1
+    fi
+    run 120 "$gpus" "$test_nccl" cases "$DEVICE"
+}
+
 # A process is killed while plans run: the job must end within 30 s, and by no success.
 killed() { # PROCESSES WHAT SHAPE
     local status=0 log=$work/killed.$2
@@ -139,8 +153,12 @@ two_gpus() { # COMMAND...
     "$@"
 }
 
-# What MPI itself asks of CUDA in vain at start is no fault of ours: only memory accesses and races count.
+# What MPI itself asks of CUDA in vain at start is no fault of ours: only memory accesses and races count. NCCL's
+# kernels are not ours either: its library is hidden.
 sanitizer() { # TOOL
+    mkdir -p "$work/no_nccl" && echo "hidden" >"$work/no_nccl/libnccl.so.2"
+    local LD_LIBRARY_PATH="$work/no_nccl${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+    export LD_LIBRARY_PATH
     command -v compute-sanitizer >/dev/null || { echo "no compute-sanitizer" && return 77; }
     local gpus=$((GPUS < 2 ? GPUS : 2))
     sanitized "$1" $((2 * gpus)) "$test_exec" shapes 2 "$SEED" "$DEVICE" "1x${gpus}x2"
@@ -166,6 +184,7 @@ spawn "random cases on 1 to $GPUS GPUs x 1 to $processes_per_gpu processes: owne
     run 90 $((GPUS * processes_per_gpu)) "$test_exec" shapes "$CASES" "$SEED" "$DEVICE" "1x${GPUS}x$processes_per_gpu"
 spawn "one plan runs 300 times under random delays" run 60 4 "$test_exec" repeats 300 "$SEED" "$DEVICE" 1x1x4
 spawn "cuda_aware" cuda_aware
+spawn "NCCL's collectives, every type, operation and placing" nccl
 spawn "runs back to back on changing data never read stale results" run 60 8 "$test_stale" 300 "$DEVICE"
 collect
 # Alone on the GPUs: a kernel that waits keeps its GPU from other jobs for as long as its turn lasts.

@@ -53,7 +53,7 @@ rows() { awk -F, -v name="$2" '$1 == name { n++ } END { print n + 0 }' "$1"; }
 # --- command line
 
 for name in ping_pong memcpy memcpy_shared memcpy_peer remote remote_all injection multi_message reduce reduce_many \
-    signal_flag signal_device kernel_launch kernel_queued graph_launch event; do
+    signal_flag signal_device kernel_launch kernel_queued graph_launch event nccl; do
     check "--list names $name" has "^$name " <("$calibrate" --list)
 done
 check "--help exits 0" exits 0 "$calibrate" --help
@@ -68,7 +68,7 @@ done
 
 check "a run on two processes ends well" run 2 --bytes 1:64KiB --budget 30 --repeats 20 --out "$work/two.csv"
 check "its file is readable" readable "$work/two.csv"
-for key in date machine node cpu gpu driver cuda hosts layout binding mpi cuda_aware clock portolan command; do
+for key in date machine node cpu gpu driver cuda hosts layout binding mpi cuda_aware nccl clock portolan command; do
     check "provenance tells $key" has "^# $key=." "$work/two.csv"
 done
 check "it tells the hosts" has "^# hosts=1$" "$work/two.csv"
@@ -109,6 +109,7 @@ if ! command -v nvidia-smi >/dev/null; then
     for name in remote remote_store_all reduce_many signal_device kernel_queued graph_launch; do
         check "no GPU: $name is skipped with a reason" has "^# skipped_$name=." "$work/kernels.csv"
     done
+    check "no GPU: NCCL is skipped with a reason" has "^# skipped_nccl=." <(run 2 --only nccl)
 fi
 
 # --- two sockets, as hwloc is told

@@ -4,6 +4,24 @@
 
 #include "portolan/machine.h"
 
+enum { MADE_UP_NODES = 64, MADE_UP_GPUS = 6 };
+
+/* NCCL's collectives for up to 64 nodes of up to 6 GPUs. */
+static inline void make_up_nccl(pto_machine_t *machine, const pto_postal_t *like) {
+    static pto_nccl_cost_t row[MADE_UP_NODES * MADE_UP_GPUS];
+    int count = 0;
+    for (int64_t nodes = 1; nodes <= MADE_UP_NODES; nodes++)
+        for (int64_t gpus = 1; gpus <= MADE_UP_GPUS; gpus++)
+            if (nodes * gpus > 1) {
+                row[count] = (pto_nccl_cost_t){nodes * gpus, nodes, 0, INT64_MAX, *like};
+                row[count++].postal.alpha_s.value *= (double)(nodes + gpus);
+            }
+    for (int kind = 0; kind < PTO_NCCL_COUNT; kind++) {
+        machine->nccl[kind] = row;
+        machine->nccl_count[kind] = count;
+    }
+}
+
 /* The machine with costs for what it lacks; it borrows the other's strings and tables. */
 static inline pto_machine_t completed(const pto_machine_t *known) {
     pto_machine_t machine = *known;
@@ -21,6 +39,7 @@ static inline pto_machine_t completed(const pto_machine_t *known) {
     machine.kernel_launch_s = (pto_param_t){.value = 7e-6, .line = 1};
     machine.device_signal_s = (pto_param_t){.value = 1e-6, .line = 1};
     machine.signal_s = (pto_param_t){.value = 2e-7, .line = 1};
+    make_up_nccl(&machine, &copy);
     return machine;
 }
 

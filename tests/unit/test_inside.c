@@ -390,7 +390,7 @@ static void pricing_by_place_is_pricing_rank_by_rank(void **state) {
         for (int s = 0; s < pto_strategy_count(); s++)
             for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++) {
                 const pto_strategy_t *strategy = pto_strategy_at(s);
-                if (!strategy->applicable || !(strategy->collectives & 1u << c))
+                if (!strategy->applicable || strategy->nccl || !(strategy->collectives & 1u << c))
                     continue;
                 pto_request_t request = ask((pto_collective_t)c, strategy->name, layout);
                 request.bytes = 1200; /* in equal parts for up to three nodes */

@@ -121,6 +121,19 @@ static void assert_same_kernels(const pto_machine_t *a, const pto_machine_t *b) 
     assert_same_param(&a->queued_launch_s, &b->queued_launch_s);
 }
 
+static void assert_same_nccl(const pto_machine_t *a, const pto_machine_t *b) {
+    for (int kind = 0; kind < PTO_NCCL_COUNT; kind++) {
+        assert_int_equal(a->nccl_count[kind], b->nccl_count[kind]);
+        for (int i = 0; i < a->nccl_count[kind]; i++) {
+            assert_int_equal(a->nccl[kind][i].gpus, b->nccl[kind][i].gpus);
+            assert_int_equal(a->nccl[kind][i].nodes, b->nccl[kind][i].nodes);
+            assert_int_equal(a->nccl[kind][i].from_bytes, b->nccl[kind][i].from_bytes);
+            assert_int_equal(a->nccl[kind][i].below_bytes, b->nccl[kind][i].below_bytes);
+            assert_same_postal(&a->nccl[kind][i].postal, &b->nccl[kind][i].postal);
+        }
+    }
+}
+
 static void assert_same_rest(const pto_machine_t *a, const pto_machine_t *b) {
     for (int i = 0; i < PTO_SPACE_COUNT; i++) {
         assert_same_param(&a->injection_s_per_byte[i], &b->injection_s_per_byte[i]);
@@ -158,6 +171,7 @@ static void every_machine_comes_back_as_it_was(void **unused) {
         assert_int_equal(machine.node.cores, again.node.cores);
         assert_same_messages(&machine, &again);
         assert_same_copies(&machine, &again);
+        assert_same_nccl(&machine, &again);
         assert_same_rest(&machine, &again);
         assert_same_kernels(&machine, &again);
         assert_round_trip(&machine);

@@ -162,6 +162,15 @@ static struct {
     int64_t survived;
 } campaign;
 
+/* Whether this is the algorithm inside; what stands for NCCL's own is a ring or linear. */
+static bool is_inside(const pto_plan_t *plan, const char *algorithm) {
+    const pto_request_t *request = &plan->request;
+    const char *inside = request->algorithm->name;
+    if (request->algorithm->nccl)
+        inside = request->collective == PTO_COLLECTIVE_ALLREDUCE ? "ring" : "linear";
+    return strcmp(inside, algorithm) == 0;
+}
+
 /* The vectors that one process reduces in one step may come in any order: in the reduction, and where linear
  * receives them. */
 static bool is_other_order(const pto_plan_t *plan, int index, const mutation_t *mutation) {
@@ -174,8 +183,7 @@ static bool is_other_order(const pto_plan_t *plan, int index, const mutation_t *
         return false;
     if (strncmp(mutation->field, "source", 6) == 0)
         return pto_plan_step(plan, index)->kind == PTO_STEP_REDUCE;
-    return strcmp(plan->request.algorithm->name, "linear") == 0 &&
-           pto_plan_step(plan, index)->kind == PTO_STEP_RECV;
+    return is_inside(plan, "linear") && pto_plan_step(plan, index)->kind == PTO_STEP_RECV;
 }
 
 /* Which buffers hold the same: what is to be sent, once more on the host or set aside by the algorithm, and
@@ -208,17 +216,17 @@ static bool is_handed_over_otherwise(const pto_plan_t *plan, int index, const mu
 }
 
 /* Plans that differ and are as right. cuda_aware copies `in` to `out` before anything else, so what its first
- * stage sends it may send from either; what the leader of a node shares it has beside that. A ring that goes
- * round once more brings everybody what he has already. */
+ * stage sends it may send from either; what the leader of a node shares, or the root of NCCL's broadcast
+ * sends, it has beside that. A ring that goes round once more brings everybody what he has already. */
 static bool is_known_twin(const pto_plan_t *plan, int index, const mutation_t *mutation) {
     const pto_request_t *request = &plan->request;
     if (!pto_collective_is_vector(request->collective))
         return is_from_its_copy(plan, index, mutation) || is_handed_over_otherwise(plan, index, mutation);
     bool has_both = strcmp(request->strategy->name, "cuda_aware") == 0 ||
-                    (request->strategy->leaders && request->collective == PTO_COLLECTIVE_BROADCAST);
+                    ((request->strategy->leaders || request->strategy->nccl) &&
+                     request->collective == PTO_COLLECTIVE_BROADCAST);
     bool other_source = has_both && strcmp(mutation->field, "source.buffer") == 0 && mutation->delta == -1;
-    bool once_more = strcmp(request->algorithm->name, "ring") == 0 && strcmp(mutation->field, "to") == 0 &&
-                     mutation->delta == 1;
+    bool once_more = is_inside(plan, "ring") && strcmp(mutation->field, "to") == 0 && mutation->delta == 1;
     return other_source || once_more || is_other_order(plan, index, mutation);
 }
 

@@ -38,6 +38,8 @@ typedef struct {
 
 /* What a device has to run kernels (kernel.h). */
 typedef struct pto_kernels pto_kernels_t;
+/* NCCL's own collectives (nccl.h). */
+typedef struct pto_nccl pto_nccl_t;
 
 /* All functions but these two return PTO_ERR_IO with the call and its cause where the device fails. */
 typedef struct {
@@ -70,6 +72,7 @@ typedef struct {
     pto_status_t (*open_memory)(const pto_memory_handle_t *handle, void **memory, pto_error_t *err);
     pto_status_t (*close_memory)(void *memory, pto_error_t *err);
     const pto_kernels_t *kernels; /* NULL: it runs none */
+    const pto_nccl_t *nccl;       /* NULL: none */
 } pto_device_t;
 
 /* The devices that this library was built with. Errors: PTO_ERR_NOT_FOUND with the known names. */

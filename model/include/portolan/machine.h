@@ -144,6 +144,33 @@ typedef struct {
     pto_library_rule_t *rule;
 } pto_library_table_t;
 
+/* The collectives of NCCL's own that are priced. alltoallv is the same calls as alltoall. */
+typedef enum {
+    PTO_NCCL_ALLREDUCE,
+    PTO_NCCL_REDUCE,
+    PTO_NCCL_BROADCAST,
+    PTO_NCCL_ALLTOALL,
+    PTO_NCCL_COUNT
+} pto_nccl_kind_t;
+
+const char *pto_nccl_name(pto_nccl_kind_t kind);
+
+/* What one call of NCCL's takes among `gpus` GPUs, equally many on each of `nodes` nodes, for [from_bytes,
+ * below_bytes): of the vector, for alltoall to each destination. It holds for these numbers alone. */
+typedef struct {
+    int64_t gpus;
+    int64_t nodes;
+    int64_t from_bytes;
+    int64_t below_bytes; /* INT64_MAX for the last row of as many GPUs and nodes */
+    pto_postal_t postal;
+} pto_nccl_cost_t;
+
+enum { PTO_NCCL_PIECE_MAX = 4, PTO_NCCL_ROW_MAX = 64 };
+
+/* What a row is called in keys: 4, or 8.nodes_2 on several nodes, or 4.from_65536 where there are ranges.
+ * `text` has room for PTO_NCCL_ROW_MAX. */
+void pto_nccl_row_name(const pto_nccl_cost_t *row, char *text);
+
 /* Powers in watts. A GPU's are each the whole of what one GPU draws in that state. */
 typedef enum {
     PTO_POWER_GPU_IDLE,   /* it waits, a process holding it */
@@ -195,6 +222,8 @@ typedef struct {
     pto_param_t power_w[PTO_POWER_COUNT];
     int library_count;
     pto_library_table_t *library;
+    int nccl_count[PTO_NCCL_COUNT];
+    pto_nccl_cost_t *nccl[PTO_NCCL_COUNT]; /* rising in nodes, then GPUs, then bytes without gaps */
 } pto_machine_t;
 
 /* Read a machine file. On success `*machine` owns its strings; free them with pto_machine_fini.
@@ -209,7 +238,7 @@ pto_status_t pto_machine_parse(const char *text, size_t text_size, const char *p
 /* Legal on a zeroed machine. */
 void pto_machine_fini(pto_machine_t *machine);
 
-enum { PTO_PARAM_KEY_MAX = 64 };
+enum { PTO_PARAM_KEY_MAX = 80 };
 
 /* One number of a machine by its key, which is the one that prices are explained with. Where a table has
  * rows, the row stands in the key (copies.shared.h2d.6.alpha_s: 6 processes; reduce.cpu.from_4096.alpha_s:
@@ -268,6 +297,10 @@ const pto_param_t *pto_machine_further(const pto_machine_t *machine, pto_space_t
 /* What a kernel takes to load from or store to another GPU's memory, beyond what it takes for nothing, with
  * the on_socket fallback; NULL where the machine does not know. */
 const pto_postal_t *pto_machine_remote(const pto_machine_t *machine, pto_remote_t remote, pto_reach_t reach);
+
+/* The row of NCCL's own collective; NULL where these numbers of GPUs and nodes were not measured. */
+const pto_nccl_cost_t *pto_machine_nccl(const pto_machine_t *machine, pto_nccl_kind_t kind, int64_t gpus,
+                                        int64_t nodes, int64_t bytes);
 
 /* The library's row for a call of `bytes` among `procs` processes; NULL where the machine does not say. */
 const pto_library_rule_t *pto_machine_library(const pto_machine_t *machine, const char *collective,

@@ -220,10 +220,19 @@ typedef struct {
 typedef enum {
     PTO_NODE_STAGE,
     PTO_NODE_LOOP,       /* k = from .. to - 1 */
-    PTO_NODE_COLLECTIVE, /* these stages stand for one collective of the MPI library or of ours */
+    PTO_NODE_COLLECTIVE, /* these stages stand for one collective of the MPI library, of NCCL or of ours */
     PTO_NODE_KERNEL,     /* the first stage launches it */
     PTO_NODE_COUNT
 } pto_node_kind_t;
+
+/* Who does a collective. `check` walks the stages that stand for it whoever that is; `price` and `simulate`
+ * do so but for NCCL's, whose cost is the machine file's own (`nccl`). */
+typedef enum {
+    PTO_DONE_BY_US, /* one of our algorithms: the stages themselves */
+    PTO_DONE_BY_LIBRARY,
+    PTO_DONE_BY_NCCL,
+    PTO_DONE_BY_COUNT
+} pto_done_by_t;
 
 typedef struct {
     pto_node_kind_t kind;
@@ -231,8 +240,8 @@ typedef struct {
     int stage;    /* PTO_NODE_STAGE: its index */
     int64_t from; /* PTO_NODE_LOOP */
     int64_t to;
-    bool power;      /* PTO_NODE_LOOP: its body uses 2^k, so `to` is at most 62 */
-    bool by_library; /* PTO_NODE_COLLECTIVE: the MPI library's own, else ours */
+    bool power;       /* PTO_NODE_LOOP: its body uses 2^k, so `to` is at most 62 */
+    pto_done_by_t by; /* PTO_NODE_COLLECTIVE */
     int group;
 } pto_node_t;
 
@@ -255,8 +264,9 @@ typedef struct {
     const pto_counts_t *counts; /* alltoallv; NULL: equal */
     const pto_strategy_t *strategy;
     const pto_algorithm_t *algorithm;
-    bool by_library;
-    bool staged; /* the library itself moves GPU buffers through host memory of its own */
+    bool
+        by_library; /* the collective inside is the MPI library's own, where the strategy leaves the choice */
+    bool staged;    /* the library itself moves GPU buffers through host memory of its own */
 } pto_request_t;
 
 /* Build and seal a plan; destroy it with pto_plan_destroy (NULL is legal).
@@ -297,6 +307,10 @@ typedef struct {
 
 void pto_walk_begin(pto_walk_t *walk, const pto_plan_t *plan);
 bool pto_walk_next(pto_walk_t *walk);
+
+/* Whether the stage at hand stands for NCCL's own collective; pass over all others that do. */
+bool pto_walk_in_nccl(const pto_walk_t *walk);
+void pto_walk_leave_collective(pto_walk_t *walk);
 
 /* One message, copy, reduction, signal or wait of one rank: a step, and which peer of its set. */
 typedef struct {
@@ -341,6 +355,11 @@ int64_t pto_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, const 
 /* Whether a rank has the buffer, and whether what it has is the user's own rather than a temporary. */
 bool pto_buffer_holds(const pto_plan_t *plan, int buffer, int64_t rank);
 bool pto_buffer_is_users(const pto_plan_t *plan, int buffer, int64_t rank);
+
+/* Whether the plan has a collective of NCCL's, and whether a temporary is only used by stages that stand for
+ * one: NCCL has memory of its own, so nobody allocates it. */
+bool pto_plan_uses_nccl(const pto_plan_t *plan);
+bool pto_buffer_stands_in(const pto_plan_t *plan, int buffer);
 
 /* Bytes of a whole buffer on a rank that holds it, of one of the two where it alternates; 0 on others. */
 int64_t pto_buffer_bytes(const pto_plan_t *plan, int buffer, int64_t rank);

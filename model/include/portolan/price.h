@@ -38,7 +38,9 @@ extern "C" {
     X(REMOTE_ALPHA, "remote access latency")                                                                 \
     X(REMOTE_BETA, "remote bytes")                                                                           \
     X(REMOTE_ALL, "remote bytes of all GPUs")                                                                \
-    X(DEVICE_SIGNAL, "flag between GPUs")
+    X(DEVICE_SIGNAL, "flag between GPUs")                                                                    \
+    X(NCCL_ALPHA, "NCCL's start")                                                                            \
+    X(NCCL_BETA, "NCCL's bytes")
 
 typedef enum {
 #define PTO_TERM_ENUM(name, text) PTO_TERM_##name,
@@ -53,9 +55,9 @@ const char *pto_term_text(pto_term_kind_t kind);
 typedef struct {
     const char *stage;
     pto_term_kind_t kind;
-    pto_space_t space;        /* gpu: a GPU's memory is at one end of it, or the GPU reduces */
-    const pto_param_t *param; /* NULL: the machine file has none, and the term is not priced */
-    char key[64];             /* the machine file's key, as messages.cpu.off_node.eager.alpha_s */
+    pto_space_t space;           /* gpu: a GPU's memory is at one end of it, or the GPU reduces */
+    const pto_param_t *param;    /* NULL: the machine file has none, and the term is not priced */
+    char key[PTO_PARAM_KEY_MAX]; /* the machine file's key, as messages.cpu.off_node.eager.alpha_s */
     double count;
     double seconds;
 } pto_term_t;

@@ -83,7 +83,7 @@ typedef struct {
     int note_count;
     pto_score_note_t *note;
     int unpriced_count; /* keys that plans asked for and the machine lacks */
-    char (*unpriced)[64];
+    char (*unpriced)[PTO_PARAM_KEY_MAX];
 } pto_score_t;
 
 /* The cells of what was measured, nothing predicted yet. A file's key `caveat_<implementation>_split` says

@@ -34,6 +34,7 @@ struct pto_algorithm {
     unsigned collectives; /* bits 1 << pto_collective_t */
     bool relays;          /* members pass on blocks that are not their own */
     bool direct;          /* stands for none, in strategies that have no collective inside; `build` is NULL */
+    bool nccl;            /* stands for NCCL's own, in strategies that call it; `build` is NULL */
     void (*build)(pto_builder_t *builder, const pto_exchange_t *exchange);
 };
 
@@ -44,6 +45,7 @@ struct pto_strategy {
     bool splits;  /* several processes of a GPU take part, so owners_per_gpu must be 1 and cores_per_gpu 2 or
                      more */
     bool direct;  /* has no collective inside, so goes with the algorithm `direct` alone */
+    bool nccl;    /* its collective is NCCL's own, so it goes with the algorithm `nccl` alone */
     bool leaders; /* the collective inside is among one process a node */
     bool counterparts;            /* ... or among the processes at the same place of every node */
     pto_space_t collective_space; /* where the data lies during the inner collective */
@@ -54,7 +56,13 @@ struct pto_strategy {
 
 /* The collectives, as bits, that a strategy and an algorithm serve together. */
 static inline unsigned pto_strategy_with(const pto_strategy_t *strategy, const pto_algorithm_t *algorithm) {
-    return strategy->direct == algorithm->direct ? strategy->collectives & algorithm->collectives : 0;
+    bool fits = strategy->direct == algorithm->direct && strategy->nccl == algorithm->nccl;
+    return fits ? strategy->collectives & algorithm->collectives : 0;
+}
+
+/* The one algorithm that a strategy goes with; NULL: any that is for its collective. */
+static inline const char *pto_strategy_only_with(const pto_strategy_t *strategy) {
+    return strategy->direct ? "direct" : strategy->nccl ? "nccl" : NULL;
 }
 
 int pto_strategy_count(void);

@@ -1,0 +1,239 @@
+/* NCCL's own collectives, among one process of each GPU, on the GPUs of one node and of several. They are
+ * timed as plans run them: all begin at a barrier, call NCCL once and wait for the GPU; a call lasts until
+ * the last process of the node has its end. `procs` counts the GPUs of all nodes, `messages` the nodes.
+ * alltoall is one group of sends and receives, one's own block among them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "benchmark.h"
+#include "check.h"
+#include "memory.h"
+#include "nccl_library.h"
+
+enum { DETAIL_COLLECTIVE, FLOAT_BYTES = 4 };
+
+/* Of each buffer, in and out: what every GPU has room for. */
+static const int64_t buffer_bytes_max = INT64_C(1) << 30;
+
+/* What is known and done before and after all calls of a case. */
+typedef struct {
+    const work_t *work;
+    const pto_nccl_library_t *library;
+    void *comm;
+    void *stream;
+    void *in;
+    void *out;
+} state_t;
+
+static void check_nccl(const state_t *state, int result, const char *call) {
+    pto_error_t err;
+    if (pto_nccl_check(state->library, result, call, &err) != PTO_OK) {
+        die("%s", err.message);
+    }
+}
+
+/* --- the collectives ------------------------------------------------------------------------------------ */
+
+static void all_reduce(const state_t *state, size_t bytes) {
+    check_nccl(state,
+               state->library->all_reduce(state->in, state->out, bytes / FLOAT_BYTES, PTO_NCCL_FLOAT32,
+                                          PTO_NCCL_SUM, state->comm, state->stream),
+               "ncclAllReduce");
+}
+
+static void reduce(const state_t *state, size_t bytes) {
+    check_nccl(state,
+               state->library->reduce(state->in, state->out, bytes / FLOAT_BYTES, PTO_NCCL_FLOAT32,
+                                      PTO_NCCL_SUM, 0, state->comm, state->stream),
+               "ncclReduce");
+}
+
+static void broadcast(const state_t *state, size_t bytes) {
+    check_nccl(
+        state,
+        state->library->broadcast(state->in, state->out, bytes, PTO_NCCL_INT8, 0, state->comm, state->stream),
+        "ncclBroadcast");
+}
+
+static void all_to_all(const state_t *state, size_t bytes) {
+    check_nccl(state, state->library->group_start(), "ncclGroupStart");
+    for (int peer = 0; peer < state->work->what->member_count; peer++) {
+        size_t place = (size_t)peer * bytes;
+        check_nccl(state,
+                   state->library->send((const char *)state->in + place, bytes, PTO_NCCL_INT8, peer,
+                                        state->comm, state->stream),
+                   "ncclSend");
+        check_nccl(state,
+                   state->library->recv((char *)state->out + place, bytes, PTO_NCCL_INT8, peer, state->comm,
+                                        state->stream),
+                   "ncclRecv");
+    }
+    check_nccl(state, state->library->group_end(), "ncclGroupEnd");
+}
+
+static const struct {
+    const char *name; /* the column `benchmark` */
+    void (*call)(const state_t *state, size_t bytes);
+    bool reduces;
+    bool by_member; /* bytes are to each of them */
+} collectives[] = {
+    {"nccl_allreduce", all_reduce, true, false},
+    {"nccl_reduce", reduce, true, false},
+    {"nccl_broadcast", broadcast, false, false},
+    {"nccl_alltoall", all_to_all, false, true},
+};
+enum { COLLECTIVE_COUNT = sizeof collectives / sizeof *collectives };
+
+/* --- cases ---------------------------------------------------------------------------------------------- */
+
+/* The first process of each of a node's GPUs, in order. Returns how many. */
+static int drivers_of(const job_t *job, int node, int *ranks) {
+    int count = 0;
+    for (int rank = 0; rank < job->size; rank++) {
+        bool taken = job->process[rank].node != node;
+        for (int i = 0; i < count; i++) {
+            taken = taken || strcmp(job->process[ranks[i]].bus, job->process[rank].bus) == 0;
+        }
+        if (!taken) {
+            ranks[count++] = rank;
+        }
+    }
+    return count;
+}
+
+/* GPUs with a process, that every node has. */
+static int fewest_on_a_node(const job_t *job) {
+    int *ranks = must_allocate((size_t)job->size, sizeof *ranks);
+    int fewest = drivers_of(job, 0, ranks);
+    for (int node = 1; node < job->node_count; node++) {
+        int count = drivers_of(job, node, ranks);
+        fewest = count < fewest ? count : fewest;
+    }
+    free(ranks);
+    return fewest;
+}
+
+static void add_case(const job_t *job, int collective, int nodes, int gpus_per_node, case_list_t *list) {
+    int *ranks = must_allocate((size_t)job->size, sizeof *ranks);
+    case_t *added = case_add(list, collectives[collective].name, nodes * gpus_per_node);
+    added->space = pto_space_name(PTO_SPACE_GPU);
+    added->buffers = PTO_SPACE_GPU;
+    added->procs = added->member_count;
+    added->messages = nodes;
+    added->detail[DETAIL_COLLECTIVE] = collective;
+    added->least_bytes = collectives[collective].reduces ? FLOAT_BYTES : 1;
+    added->most_bytes =
+        collectives[collective].by_member ? buffer_bytes_max / added->member_count : buffer_bytes_max;
+    for (int node = 0; node < nodes; node++) {
+        drivers_of(job, node, ranks);
+        memcpy(added->member + (size_t)node * (size_t)gpus_per_node, ranks,
+               (size_t)gpus_per_node * sizeof *ranks);
+    }
+    free(ranks);
+}
+
+/* On one node every number of GPUs that is worth a case; on several one of each node and all of them. */
+static void list_nodes(const job_t *job, int nodes, int most, case_list_t *list) {
+    int gpus = nodes > 1 ? 1 : 2;
+    while (gpus != 0 && gpus <= most) {
+        for (int collective = 0; collective < COLLECTIVE_COUNT; collective++) {
+            add_case(job, collective, nodes, gpus, list);
+        }
+        gpus = gpus == most ? 0 : nodes > 1 ? most : next_count(gpus, most);
+    }
+}
+
+/* NULL where every process finds NCCL, else why not. Collective. */
+static const char *why_no_nccl(const job_t *job) {
+    static char reason[SKIP_REASON_MAX];
+    const pto_nccl_library_t *library = NULL;
+    pto_error_t err = {0};
+    int found = pto_nccl_library(&library, &err) == PTO_OK;
+    int everywhere = 0;
+    MPI_DO(MPI_Allreduce(&found, &everywhere, 1, MPI_INT, MPI_MIN, job->world));
+    snprintf(reason, sizeof reason, "%.*s", SKIP_REASON_MAX - 1,
+             found ? "some processes of the job find no NCCL" : err.message);
+    return everywhere ? NULL : reason;
+}
+
+static void list_cases(const job_t *job, case_list_t *list) {
+    const char *why = job->no_gpu[0] != '\0' ? job->no_gpu : why_no_nccl(job);
+    int most = fewest_on_a_node(job);
+    if (why == NULL && most * job->node_count < 2) {
+        why = "NCCL needs two GPUs or more, each with a process of its own";
+    }
+    if (why != NULL) {
+        case_skip(list, "nccl", why);
+        return;
+    }
+    for (int nodes = 1; nodes != 0; nodes = next_count(nodes, job->node_count)) {
+        list_nodes(job, nodes, most, list);
+    }
+}
+
+/* --- measuring ------------------------------------------------------------------------------------------ */
+
+static void *open_case(const work_t *work) {
+    state_t *state = must_allocate(1, sizeof *state);
+    *state = (state_t){.work = work};
+    pto_error_t err;
+    if (pto_nccl_library(&state->library, &err) != PTO_OK) {
+        die("%s", err.message);
+    }
+    bool by_member = collectives[work->what->detail[DETAIL_COLLECTIVE]].by_member;
+    int64_t bytes = work->most_bytes * (by_member ? work->what->member_count : 1);
+    state->in = buffer_allocate(PTO_SPACE_GPU, bytes);
+    state->out = buffer_allocate(PTO_SPACE_GPU, bytes);
+    GPU_DO(gpu_own_stream(&state->stream));
+    pto_nccl_id_t id = {{0}};
+    if (work->me == 0) {
+        check_nccl(state, state->library->get_unique_id(&id), "ncclGetUniqueId");
+    }
+    MPI_DO(MPI_Bcast(&id, (int)sizeof id, MPI_BYTE, 0, work->comm));
+    check_nccl(state, state->library->comm_init_rank(&state->comm, work->what->member_count, id, work->me),
+               "ncclCommInitRank");
+    return state;
+}
+
+/* Within a node shared memory starts all at one moment; between nodes MPI does what it can. */
+static void meet(const work_t *work) {
+    if (work->what->messages > 1) {
+        MPI_DO(MPI_Barrier(work->comm));
+    }
+    together_wait(work->together);
+}
+
+static double trial(void *opaque, int64_t bytes, int iterations) {
+    const state_t *state = opaque;
+    int collective = state->work->what->detail[DETAIL_COLLECTIVE];
+    double seconds = 0.0;
+    for (int i = 0; i < iterations; i++) {
+        meet(state->work);
+        seconds -= now_s();
+        collectives[collective].call(state, (size_t)bytes);
+        GPU_DO(gpu_synchronize());
+        together_wait(state->work->together);
+        seconds += now_s();
+    }
+    return seconds;
+}
+
+static void close_case(void *opaque) {
+    state_t *state = opaque;
+    check_nccl(state, state->library->comm_destroy(state->comm), "ncclCommDestroy");
+    buffer_free(PTO_SPACE_GPU, state->in);
+    buffer_free(PTO_SPACE_GPU, state->out);
+    free(state);
+}
+
+const benchmark_t bench_nccl = {
+    .name = "nccl",
+    .group = "nccl",
+    .rows = "nccl_allreduce, nccl_reduce, nccl_broadcast, nccl_alltoall",
+    .summary = "NCCL's own collectives among GPUs of one node and of several",
+    .list = list_cases,
+    .open = open_case,
+    .trial = trial,
+    .close = close_case,
+};

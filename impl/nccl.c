@@ -1,0 +1,126 @@
+/* Collectives that the plan leaves to NCCL: one call of the device's table in the place of the stages that
+ * stand for it, on the group's members. What it reads and writes is seen from those stages, as with the MPI
+ * library's own. */
+#include <stdlib.h>
+
+#include "exec_internal.h"
+
+bool pto_runs_by_nccl(const pto_node_t *node) {
+    return node->kind == PTO_NODE_COLLECTIVE && node->by == PTO_DONE_BY_NCCL;
+}
+
+static void fill_blocks(const pto_exec_t *exec, int buffer, int members, pto_nccl_block_t *block) {
+    for (int j = 0; j < members; j++)
+        block[j] = pto_exec_block(exec, buffer, j, members);
+}
+
+static pto_status_t fill(const pto_exec_t *exec, const pto_faces_t *faces, int members, pto_nccl_part_t *part,
+                         pto_error_t *err) {
+    const pto_request_t *request = pto_plan_request(exec->plan);
+    int64_t element = pto_datatype_bytes(request->datatype);
+    part->call = (pto_nccl_call_t){.collective = request->collective,
+                                   .in = exec->bound[faces->in].memory,
+                                   .out = exec->bound[faces->out].memory,
+                                   .datatype = request->datatype,
+                                   .op = exec->op,
+                                   .members = members};
+    if (pto_collective_is_vector(request->collective)) {
+        bool whole = request->bytes % element == 0; /* what is only moved need not be */
+        part->call.datatype = whole ? request->datatype : PTO_DATATYPE_BYTE;
+        part->call.count = whole ? request->bytes / element : request->bytes;
+        return PTO_OK;
+    }
+    part->blocks = calloc(2 * (size_t)members, sizeof *part->blocks);
+    if (!part->blocks)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for the blocks of %s",
+                             pto_collective_name(request->collective));
+    fill_blocks(exec, faces->in, members, part->blocks);
+    fill_blocks(exec, faces->out, members, part->blocks + members);
+    part->call.send = part->blocks;
+    part->call.receive = part->blocks + members;
+    return PTO_OK;
+}
+
+static pto_status_t available(const pto_exec_t *exec, pto_error_t *err) {
+    if (!exec->device->nccl)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "the device '%s' has no NCCL", exec->device->name);
+    return exec->device->nccl->available(err);
+}
+
+/* Collective: the group of node `at`, and this process's arguments. All learn of each step's end before the
+ * next, since NCCL waits for all members for ever. */
+static pto_status_t prepare_one(pto_exec_t *exec, int at, pto_error_t *err) {
+    const pto_group_t *group = pto_plan_group(exec->plan, pto_plan_node(exec->plan, at)->group);
+    pto_faces_t faces = pto_find_faces(exec->plan, at);
+    int64_t core = exec->job.logical % pto_plan_request(exec->plan)->layout.cores_per_gpu;
+    int64_t index = pto_group_index(exec->plan, group, exec->job.logical);
+    bool acts = index >= 0 && core >= faces.core_first && core < faces.core_end;
+    pto_nccl_part_t *part = pto_growing_add(&exec->nccl, sizeof *part);
+    pto_status_t status = part ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    if (part) {
+        part->node = at;
+        part->comm = MPI_COMM_NULL;
+        if (acts)
+            status = fill(exec, &faces, (int)group->size, part, err);
+    }
+    status = pto_agree(exec->job.comm, status, err);
+    if (status != PTO_OK || !part)
+        return status;
+    status = PTO_MPI(
+        MPI_Comm_split(exec->job.comm, acts ? 0 : MPI_UNDEFINED, acts ? (int)index : 0, &part->comm), err);
+    status = pto_agree(exec->job.comm, status, err);
+    if (status == PTO_OK && acts)
+        status = exec->device->nccl->create(part->comm, &part->group, err);
+    status = pto_agree(exec->job.comm, status, err);
+    if (status != PTO_OK && part->group) { /* some have none: they would not come to an orderly end */
+        exec->device->nccl->destroy(part->group, true);
+        part->group = NULL;
+    }
+    return status;
+}
+
+pto_status_t pto_nccl_prepare(pto_exec_t *exec, pto_error_t *err) {
+    if (!pto_plan_uses_nccl(exec->plan))
+        return PTO_OK;
+    pto_status_t status = pto_agree(exec->job.comm, available(exec, err), err);
+    for (int n = 0; n < pto_plan_node_count(exec->plan) && status == PTO_OK; n++)
+        if (pto_runs_by_nccl(pto_plan_node(exec->plan, n)))
+            status = prepare_one(exec, n, err);
+    return status;
+}
+
+int pto_nccl_part(const pto_exec_t *exec, int node) {
+    const pto_nccl_part_t *part = exec->nccl.item;
+    for (int i = 0; i < exec->nccl.count; i++)
+        if (part[i].node == node && part[i].comm != MPI_COMM_NULL)
+            return i;
+    return -1;
+}
+
+pto_status_t pto_nccl_run(pto_exec_t *exec, int index, bool wait, bool *finished, pto_error_t *err) {
+    const pto_nccl_part_t *part = (const pto_nccl_part_t *)exec->nccl.item + index;
+    const pto_nccl_t *nccl = exec->device->nccl;
+    *finished = wait || !nccl->waits;
+    if (!*finished)
+        return PTO_OK;
+    pto_status_t status = nccl->run(part->group, &part->call, exec->stream, err);
+    exec->pending = true;
+    /* Here a member that never comes is noticed, so here its watchdog should find this process. */
+    if (status == PTO_OK && wait) {
+        status = exec->device->finish(exec->stream, err);
+        exec->pending = false;
+    }
+    return status;
+}
+
+void pto_nccl_free(pto_exec_t *exec) {
+    pto_nccl_part_t *part = exec->nccl.item;
+    for (int i = 0; i < exec->nccl.count; i++) {
+        if (part[i].group)
+            exec->device->nccl->destroy(part[i].group, exec->failed);
+        if (part[i].comm != MPI_COMM_NULL)
+            MPI_Comm_free(&part[i].comm);
+        free(part[i].blocks);
+    }
+    free(exec->nccl.item);
+}

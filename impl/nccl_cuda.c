@@ -1,0 +1,148 @@
+/* NCCL's own collectives on CUDA streams. alltoall and alltoallv are one group of sends and receives, one's
+ * own block among them (NCCL's documentation, "Point-to-point communication"): ncclAlltoAll came with 2.28
+ * only. */
+#include <stdlib.h>
+
+#include "exec_internal.h"
+#include "nccl_library.h"
+
+static const char *nccl_version(void) {
+    const pto_nccl_library_t *library = NULL;
+    return pto_nccl_library(&library, NULL) == PTO_OK ? library->version : "none";
+}
+
+static pto_status_t nccl_available(pto_error_t *err) {
+    const pto_nccl_library_t *library = NULL;
+    return pto_nccl_library(&library, err);
+}
+
+/* Member 0 makes the name by which all find each other. */
+static pto_status_t share_id(const pto_nccl_library_t *library, MPI_Comm comm, int rank, pto_nccl_id_t *id,
+                             pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    if (rank == 0)
+        status = pto_nccl_check(library, library->get_unique_id(id), "ncclGetUniqueId", err);
+    status = pto_agree(comm, status, err);
+    return status == PTO_OK ? PTO_MPI(MPI_Bcast(id, (int)sizeof *id, MPI_BYTE, 0, comm), err) : status;
+}
+
+static pto_status_t nccl_create(MPI_Comm comm, void **group, pto_error_t *err) {
+    const pto_nccl_library_t *library = NULL;
+    pto_nccl_id_t id = {{0}};
+    int rank = 0, size = 0;
+    pto_status_t status = pto_nccl_library(&library, err);
+    if (status == PTO_OK)
+        status = PTO_MPI(MPI_Comm_rank(comm, &rank), err);
+    if (status == PTO_OK)
+        status = PTO_MPI(MPI_Comm_size(comm, &size), err);
+    if (status == PTO_OK)
+        status = share_id(library, comm, rank, &id, err);
+    if (status != PTO_OK)
+        return status;
+    void *made = NULL;
+    status = pto_nccl_check(library, library->comm_init_rank(&made, size, id, rank), "ncclCommInitRank", err);
+    if (status == PTO_OK)
+        *group = made;
+    return status;
+}
+
+static void nccl_destroy(void *group, bool failed) {
+    const pto_nccl_library_t *library = NULL;
+    if (group && pto_nccl_library(&library, NULL) == PTO_OK)
+        (failed ? library->comm_abort : library->comm_destroy)(group);
+}
+
+static int datatype_of(pto_datatype_t datatype) {
+    switch (datatype) {
+    case PTO_DATATYPE_INT32:
+        return PTO_NCCL_INT32;
+    case PTO_DATATYPE_INT64:
+        return PTO_NCCL_INT64;
+    case PTO_DATATYPE_FLOAT:
+        return PTO_NCCL_FLOAT32;
+    case PTO_DATATYPE_DOUBLE:
+        return PTO_NCCL_FLOAT64;
+    case PTO_DATATYPE_BYTE:
+    case PTO_DATATYPE_COUNT:
+        break;
+    }
+    return PTO_NCCL_INT8;
+}
+
+static int op_of(pto_op_t op) {
+    switch (op) {
+    case PTO_OP_PROD:
+        return PTO_NCCL_PROD;
+    case PTO_OP_MIN:
+        return PTO_NCCL_MIN;
+    case PTO_OP_MAX:
+        return PTO_NCCL_MAX;
+    case PTO_OP_SUM:
+    case PTO_OP_COUNT:
+        break;
+    }
+    return PTO_NCCL_SUM;
+}
+
+/* An open group must be closed, whatever failed inside; the first failure counts. */
+static pto_status_t exchange(const pto_nccl_library_t *library, void *group, const pto_nccl_call_t *call,
+                             void *stream, pto_error_t *err) {
+    pto_status_t status = pto_nccl_check(library, library->group_start(), "ncclGroupStart", err);
+    if (status != PTO_OK)
+        return status;
+    for (int peer = 0; peer < call->members && status == PTO_OK; peer++) {
+        const pto_nccl_block_t *send = &call->send[peer], *receive = &call->receive[peer];
+        if (send->bytes > 0)
+            status = pto_nccl_check(library,
+                                    library->send((const char *)call->in + send->offset_bytes,
+                                                  (size_t)send->bytes, PTO_NCCL_INT8, peer, group, stream),
+                                    "ncclSend", err);
+        if (receive->bytes > 0 && status == PTO_OK)
+            status = pto_nccl_check(library,
+                                    library->recv((char *)call->out + receive->offset_bytes,
+                                                  (size_t)receive->bytes, PTO_NCCL_INT8, peer, group, stream),
+                                    "ncclRecv", err);
+    }
+    int ended = library->group_end();
+    return status == PTO_OK ? pto_nccl_check(library, ended, "ncclGroupEnd", err) : status;
+}
+
+static pto_status_t nccl_run(void *group, const pto_nccl_call_t *call, void *stream, pto_error_t *err) {
+    const pto_nccl_library_t *library = NULL;
+    pto_status_t status = pto_nccl_library(&library, err);
+    int datatype = datatype_of(call->datatype), op = op_of(call->op);
+    if (status != PTO_OK)
+        return status;
+    switch (call->collective) {
+    case PTO_COLLECTIVE_ALLREDUCE:
+        return pto_nccl_check(
+            library,
+            library->all_reduce(call->in, call->out, (size_t)call->count, datatype, op, group, stream),
+            "ncclAllReduce", err);
+    case PTO_COLLECTIVE_REDUCE:
+        return pto_nccl_check(
+            library,
+            library->reduce(call->in, call->out, (size_t)call->count, datatype, op, 0, group, stream),
+            "ncclReduce", err);
+    case PTO_COLLECTIVE_BROADCAST:
+        return pto_nccl_check(
+            library, library->broadcast(call->in, call->out, (size_t)call->count, datatype, 0, group, stream),
+            "ncclBroadcast", err);
+    case PTO_COLLECTIVE_ALLTOALL:
+    case PTO_COLLECTIVE_ALLTOALLV:
+        return exchange(library, group, call, stream, err);
+    case PTO_COLLECTIVE_MESSAGES:
+    case PTO_COLLECTIVE_COUNT:
+        break;
+    }
+    return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "NCCL has no %s",
+                         pto_collective_name(call->collective));
+}
+
+const pto_nccl_t pto_nccl_cuda = {
+    .version = nccl_version,
+    .available = nccl_available,
+    .create = nccl_create,
+    .destroy = nccl_destroy,
+    .run = nccl_run,
+};

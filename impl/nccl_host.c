@@ -1,0 +1,111 @@
+/* What stands in for NCCL on the host device: MPI's calls on host memory. It shows that plans are right, and
+ * nothing about NCCL's times. */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec_internal.h"
+
+static const char *host_version(void) { return "none, MPI stands in"; }
+
+static pto_status_t host_available(pto_error_t *err) {
+    (void)err;
+    return PTO_OK;
+}
+
+typedef struct {
+    MPI_Comm comm;
+} group_t;
+
+static pto_status_t host_create(MPI_Comm comm, void **group, pto_error_t *err) {
+    group_t *made = calloc(1, sizeof *made);
+    if (!made)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    made->comm = comm;
+    *group = made;
+    return PTO_OK;
+}
+
+static void host_destroy(void *group, bool failed) {
+    (void)failed;
+    free(group);
+}
+
+static pto_status_t as_int(int64_t count, int *number, pto_error_t *err) {
+    if (count > INT_MAX)
+        return pto_error_set(err, PTO_ERR_TOO_LARGE,
+                             "MPI, which stands in for NCCL, counts no more than %d, not %zu", INT_MAX,
+                             count);
+    *number = (int)count;
+    return PTO_OK;
+}
+
+/* In place where input and output are the same: MPI takes no buffer twice. */
+static pto_status_t vector(MPI_Comm comm, const pto_nccl_call_t *call, pto_error_t *err) {
+    const void *in = call->in == call->out ? MPI_IN_PLACE : call->in;
+    MPI_Datatype type = pto_mpi_datatype(call->datatype);
+    MPI_Op op = pto_mpi_op(call->op);
+    int count = 0, rank = 0;
+    pto_status_t status = as_int(call->count, &count, err);
+    if (status == PTO_OK)
+        status = PTO_MPI(MPI_Comm_rank(comm, &rank), err);
+    if (status != PTO_OK)
+        return status;
+    if (call->collective == PTO_COLLECTIVE_ALLREDUCE)
+        return PTO_MPI(MPI_Allreduce(in, call->out, count, type, op, comm), err);
+    if (call->collective == PTO_COLLECTIVE_REDUCE)
+        return PTO_MPI(
+            MPI_Reduce(rank == 0 ? in : call->in, rank == 0 ? call->out : NULL, count, type, op, 0, comm),
+            err);
+    if (rank == 0 && call->in != call->out && count > 0)
+        memcpy(call->out, call->in, (size_t)(call->count * pto_datatype_bytes(call->datatype)));
+    return PTO_MPI(MPI_Bcast(call->out, count, type, 0, comm), err);
+}
+
+static pto_status_t post(MPI_Comm comm, const pto_nccl_call_t *call, int peer, MPI_Request request[2],
+                         pto_error_t *err) {
+    const pto_nccl_block_t *send = &call->send[peer], *receive = &call->receive[peer];
+    int out_bytes = 0, in_bytes = 0;
+    pto_status_t status = as_int(send->bytes, &out_bytes, err);
+    if (status == PTO_OK)
+        status = as_int(receive->bytes, &in_bytes, err);
+    if (status == PTO_OK)
+        status = PTO_MPI(MPI_Irecv((char *)call->out + receive->offset_bytes, in_bytes, MPI_BYTE, peer, 0,
+                                   comm, &request[0]),
+                         err);
+    if (status == PTO_OK)
+        status = PTO_MPI(MPI_Isend((const char *)call->in + send->offset_bytes, out_bytes, MPI_BYTE, peer, 0,
+                                   comm, &request[1]),
+                         err);
+    return status;
+}
+
+static pto_status_t exchange(MPI_Comm comm, const pto_nccl_call_t *call, pto_error_t *err) {
+    MPI_Request *request = malloc(2 * (size_t)call->members * sizeof *request);
+    if (!request)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for requests");
+    for (int i = 0; i < 2 * call->members; i++)
+        request[i] = MPI_REQUEST_NULL;
+    pto_status_t status = PTO_OK;
+    for (int peer = 0; peer < call->members && status == PTO_OK; peer++)
+        status = post(comm, call, peer, request + (ptrdiff_t)2 * peer, err);
+    if (status == PTO_OK)
+        status = PTO_MPI(MPI_Waitall(2 * call->members, request, MPI_STATUSES_IGNORE), err);
+    free(request);
+    return status;
+}
+
+static pto_status_t host_run(void *group, const pto_nccl_call_t *call, void *stream, pto_error_t *err) {
+    (void)stream;
+    MPI_Comm comm = ((const group_t *)group)->comm;
+    return pto_collective_is_vector(call->collective) ? vector(comm, call, err) : exchange(comm, call, err);
+}
+
+const pto_nccl_t pto_nccl_host = {
+    .version = host_version,
+    .waits = true,
+    .available = host_available,
+    .create = host_create,
+    .destroy = host_destroy,
+    .run = host_run,
+};

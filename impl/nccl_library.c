@@ -1,0 +1,80 @@
+/* Finding NCCL, and what it says. */
+#include "nccl_library.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char file_name[] = "libnccl.so.2";
+
+#define CALL(name, member)                                                                                   \
+    { (name), offsetof(pto_nccl_library_t, member) }
+
+static const struct {
+    const char *name;
+    size_t offset;
+} calls[] = {
+    CALL("ncclGetVersion", get_version),
+    CALL("ncclGetUniqueId", get_unique_id),
+    CALL("ncclCommInitRank", comm_init_rank),
+    CALL("ncclCommDestroy", comm_destroy),
+    CALL("ncclCommAbort", comm_abort),
+    CALL("ncclGetErrorString", get_error_string),
+    CALL("ncclAllReduce", all_reduce),
+    CALL("ncclReduce", reduce),
+    CALL("ncclBroadcast", broadcast),
+    CALL("ncclSend", send),
+    CALL("ncclRecv", recv),
+    CALL("ncclGroupStart", group_start),
+    CALL("ncclGroupEnd", group_end),
+};
+
+/* 22803 is 2.28.3; before 2.9 2708 was 2.7.8. */
+static void name_version(int code, char *text, size_t text_size) {
+    int major_unit = code < 10000 ? 1000 : 10000;
+    snprintf(text, text_size, "%d.%d.%d", code / major_unit, code % major_unit / 100, code % 100);
+}
+
+static pto_status_t find_calls(void *handle, pto_nccl_library_t *library, pto_error_t *err) {
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        void *found = dlsym(handle, calls[i].name);
+        if (!found)
+            return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "%s has no %s: NCCL 2.7 or later is needed",
+                                 file_name, calls[i].name);
+        memcpy((char *)library + calls[i].offset, &found, sizeof found);
+    }
+    int code = 0;
+    int result = library->get_version(&code);
+    name_version(code, library->version, sizeof library->version);
+    return pto_nccl_check(library, result, "ncclGetVersion", err);
+}
+
+pto_status_t pto_nccl_library(const pto_nccl_library_t **library, pto_error_t *err) {
+    static pto_nccl_library_t opened;
+    static void *handle;
+    if (!opened.version[0]) {
+        pto_nccl_library_t found = {0};
+        handle = handle ? handle : dlopen(file_name, RTLD_NOW | RTLD_LOCAL);
+        if (!handle)
+            return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                                 "NCCL is not installed, or not where the loader looks (LD_LIBRARY_PATH): %s",
+                                 dlerror());
+        pto_status_t status = find_calls(handle, &found, err);
+        if (status != PTO_OK)
+            return status;
+        opened = found;
+    }
+    *library = &opened;
+    return PTO_OK;
+}
+
+pto_status_t pto_nccl_check(const pto_nccl_library_t *library, int result, const char *call,
+                            pto_error_t *err) {
+    if (result == PTO_NCCL_SUCCESS)
+        return PTO_OK;
+    if (result == PTO_NCCL_INVALID_USAGE)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "%s: %s; NCCL takes one process a GPU, so every process needs a GPU of its own",
+                             call, library->get_error_string(result));
+    return pto_error_set(err, PTO_ERR_IO, "%s: %s", call, library->get_error_string(result));
+}

@@ -1,0 +1,122 @@
+/* NCCL's own collectives: alpha and beta for each number of GPUs and nodes that was measured, in as many
+ * pieces as the data show, since NCCL changes protocol and pattern with size. The search is that of messages.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "fit_internal.h"
+
+static const struct {
+    pto_benchmark_t benchmark;
+    pto_nccl_kind_t kind;
+} collectives[] = {
+    {PTO_BENCHMARK_NCCL_ALLREDUCE, PTO_NCCL_ALLREDUCE},
+    {PTO_BENCHMARK_NCCL_REDUCE, PTO_NCCL_REDUCE},
+    {PTO_BENCHMARK_NCCL_BROADCAST, PTO_NCCL_BROADCAST},
+    {PTO_BENCHMARK_NCCL_ALLTOALL, PTO_NCCL_ALLTOALL},
+};
+
+/* The samples' columns: `procs` are the GPUs of all nodes, `messages` the nodes. */
+static int64_t gpus_of(const fit_point_t *point) { return point->procs; }
+static int64_t nodes_of(const fit_point_t *point) { return point->messages; }
+
+/* As rows stand in a machine file: by nodes, then GPUs, then bytes. */
+static int by_row(const void *a, const void *b) {
+    const fit_point_t *left = a;
+    const fit_point_t *right = b;
+    int order = (nodes_of(left) > nodes_of(right)) - (nodes_of(left) < nodes_of(right));
+    order = order != 0 ? order : (gpus_of(left) > gpus_of(right)) - (gpus_of(left) < gpus_of(right));
+    return order != 0 ? order : (left->bytes > right->bytes) - (left->bytes < right->bytes);
+}
+
+static size_t run_of_job(const fit_points_t *points, size_t first) {
+    size_t past = first;
+    while (past < points->count && gpus_of(&points->point[past]) == gpus_of(&points->point[first]) &&
+           nodes_of(&points->point[past]) == nodes_of(&points->point[first])) {
+        past++;
+    }
+    return past - first;
+}
+
+static void drop_rows(pto_machine_t *machine, pto_nccl_kind_t kind, int from) {
+    for (int i = from; i < machine->nccl_count[kind]; i++) {
+        free(machine->nccl[kind][i].postal.flagged);
+    }
+    machine->nccl_count[kind] = from;
+}
+
+/* One piece's row. */
+static pto_status_t fit_row(fit_work_t *work, pto_nccl_kind_t kind, const fit_points_t *points,
+                            const pto_nccl_cost_t *like) {
+    pto_machine_t *machine = &work->fit->machine;
+    char row_name[PTO_NCCL_ROW_MAX];
+    char name[PTO_FIT_NAME_MAX];
+    pto_nccl_cost_t *row = &machine->nccl[kind][machine->nccl_count[kind]++];
+    *row = *like;
+    pto_nccl_row_name(row, row_name);
+    snprintf(name, sizeof name, "nccl.%s.%.40s", pto_nccl_name(kind), row_name);
+    fit_points_t own = fit_slice(points, row->from_bytes, row->below_bytes);
+    pto_status_t status = fit_postal_entry(work, name, &own, &row->postal);
+    if (status == PTO_OK) {
+        work->fit->entry[work->fit->entry_count - 1].below_bytes = row->below_bytes;
+    }
+    return status;
+}
+
+/* All pieces of one number of GPUs and nodes, or none. */
+static pto_status_t fit_job(fit_work_t *work, pto_nccl_kind_t kind, const fit_points_t *points) {
+    pto_machine_t *machine = &work->fit->machine;
+    pto_nccl_cost_t row = {.gpus = gpus_of(points->point), .nodes = nodes_of(points->point)};
+    if (row.gpus < 2 || row.gpus % row.nodes != 0) {
+        char name[PTO_FIT_NAME_MAX];
+        snprintf(name, sizeof name, "nccl.%s", pto_nccl_name(kind));
+        return fit_give_up(work, name,
+                           "a row must have two GPUs or more (procs), equally many on each node (messages)");
+    }
+    int breaks = 0;
+    int before = machine->nccl_count[kind];
+    int64_t below_bytes[FIT_PIECE_MAX] = {0};
+    pto_status_t status = fit_find_breaks(points, PTO_NCCL_PIECE_MAX, &breaks, below_bytes, work->err);
+    for (int k = 0; status == PTO_OK && k <= breaks; k++) {
+        row.from_bytes = k > 0 ? below_bytes[k - 1] : 0;
+        row.below_bytes = k < breaks ? below_bytes[k] : INT64_MAX;
+        status = fit_row(work, kind, points, &row);
+        if (status != PTO_OK ||
+            !pto_postal_known(&machine->nccl[kind][machine->nccl_count[kind] - 1].postal)) {
+            drop_rows(machine, kind, before);
+            return status;
+        }
+    }
+    return status;
+}
+
+static pto_status_t fit_collective(fit_work_t *work, pto_benchmark_t benchmark, pto_nccl_kind_t kind) {
+    fit_points_t points;
+    pto_machine_t *machine = &work->fit->machine;
+    pto_status_t status =
+        fit_select(work, &(fit_filter_t){benchmark, PTO_IN_COUNT, PTO_AT_COUNT, 0, 0}, &points);
+    if (status != PTO_OK) {
+        return status;
+    }
+    if (points.count > 0) {
+        machine->nccl[kind] = calloc(points.count * PTO_NCCL_PIECE_MAX, sizeof *machine->nccl[kind]);
+        if (machine->nccl[kind] == NULL) {
+            status = pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for NCCL's collectives");
+        }
+        qsort(points.point, points.count, sizeof *points.point, by_row);
+    }
+    for (size_t first = 0; status == PTO_OK && first < points.count; first += run_of_job(&points, first)) {
+        fit_points_t own = {run_of_job(&points, first), points.point + first};
+        status = fit_job(work, kind, &own);
+    }
+    free(points.point);
+    return status;
+}
+
+pto_status_t fit_nccl(fit_work_t *work) {
+    pto_status_t status = PTO_OK;
+    for (size_t i = 0; status == PTO_OK && i < sizeof collectives / sizeof *collectives; i++) {
+        status = fit_collective(work, collectives[i].benchmark, collectives[i].kind);
+    }
+    return status;
+}

@@ -1,0 +1,159 @@
+/* The strategy nccl, executed.
+ *
+ *   mpirun -n N test_nccl WHAT [DEVICE]
+ *
+ *   cases   every collective, type, operation and placing is right; N is even
+ *   create  only make an executor, or say why there is none
+ *   run     run an allreduce once, with a watchdog of 2 seconds
+ *
+ * Without a device everything between a plan and NCCL is tested, with fake_nccl.c in NCCL's place: the device
+ * is the host, but its collectives are those that a GPU's device has. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec_case.h"
+#include "portolan/nccl.h"
+#include "portolan/strategy.h"
+
+extern const pto_nccl_t pto_nccl_cuda;
+
+enum { RUNS = 3 };
+
+static int world_rank;
+
+_Noreturn static void die(const char *what) {
+    fprintf(stderr, "test_nccl: %s\n", what);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+    abort();
+}
+
+static void ask(case_t *test, pto_collective_t collective, const pto_layout_t *layout, int64_t bytes) {
+    pto_error_t err = {0};
+    memset(test, 0, sizeof *test);
+    test->request.layout = *layout;
+    test->request.collective = collective;
+    test->request.datatype = PTO_DATATYPE_FLOAT;
+    test->request.bytes = bytes;
+    test->options.placement = PTO_PLACEMENT_IDENTITY;
+    if (pto_strategy_find("nccl", &test->request.strategy, &err) != PTO_OK ||
+        pto_algorithm_find("nccl", collective, &test->request.algorithm, &err) != PTO_OK)
+        die(err.message);
+}
+
+static pto_plan_t *made(const case_t *test) {
+    pto_plan_t *plan = NULL;
+    pto_error_t err = {0};
+    if (pto_plan_create(&test->request, &plan, &err) != PTO_OK)
+        case_die(test, &err);
+    return plan;
+}
+
+/* --- right results ---------------------------------------------------------------------------------------
+ */
+
+static int cases;
+
+static void run_case(case_t *test, const pto_device_t *device) {
+    for (int how = 0; how < 8; how++) {
+        test->in_place = how & 1;
+        test->plain_memory = how & 2;
+        test->asynchronous = how & 4;
+        pto_plan_t *plan = made(test);
+        if (!case_run(test, plan, MPI_COMM_WORLD, device, RUNS))
+            die("a case does not apply");
+        pto_plan_destroy(plan);
+        cases++;
+    }
+}
+
+/* Types and operations of reductions, and sizes of what is only moved. */
+static void run_collective(pto_collective_t collective, const pto_layout_t *layout,
+                           const pto_device_t *device) {
+    static const int64_t moved_bytes[] = {0, 1, 7, 4096, 65537};
+    case_t test;
+    for (int type = PTO_DATATYPE_INT32; type <= PTO_DATATYPE_DOUBLE && pto_collective_reduces(collective);
+         type++)
+        for (int op = 0; op < PTO_OP_COUNT; op++) {
+            ask(&test, collective, layout, 8 * 41);
+            test.request.datatype = (pto_datatype_t)type;
+            test.op = (pto_op_t)op;
+            run_case(&test, device);
+        }
+    for (size_t i = 0; i < sizeof moved_bytes / sizeof *moved_bytes && !pto_collective_reduces(collective);
+         i++) {
+        ask(&test, collective, layout, moved_bytes[i]);
+        run_case(&test, device);
+        if (collective != PTO_COLLECTIVE_ALLTOALLV)
+            continue;
+        test.counts = (pto_counts_t){.kind = PTO_COUNTS_SKEW, .skew = 1, .seed = 5};
+        test.request.counts = &test.counts;
+        run_case(&test, device);
+    }
+}
+
+static void run_cases(const pto_device_t *device, int size) {
+    static const pto_collective_t collective[] = {PTO_COLLECTIVE_ALLREDUCE, PTO_COLLECTIVE_REDUCE,
+                                                  PTO_COLLECTIVE_BROADCAST, PTO_COLLECTIVE_ALLTOALL,
+                                                  PTO_COLLECTIVE_ALLTOALLV};
+    pto_layout_t layout[] = {{1, size, 1, 1, 1}, {2, size / 2, 1, 1, 1}, {1, size / 2, 1, 2, 1}};
+    size_t layouts = size < 4 ? 2 : 3; /* the last has half as many GPUs, which are to be several */
+    if (size % 2)
+        die("an even number of processes is needed");
+    for (size_t i = 0; i < layouts; i++)
+        for (size_t c = 0; c < sizeof collective / sizeof *collective; c++)
+            run_collective(collective[c], &layout[i], device);
+    if (world_rank == 0)
+        printf("test_nccl: %d cases right with NCCL %s\n", cases, device->nccl->version());
+}
+
+/* --- what fails ------------------------------------------------------------------------------------------
+ */
+
+/* Returns the exit code: 1 where an error was told. */
+static int run_once(const pto_device_t *device, int size, bool run) {
+    case_t test;
+    pto_exec_t *exec = NULL;
+    pto_error_t err = {0};
+    ask(&test, PTO_COLLECTIVE_ALLREDUCE, &(pto_layout_t){1, size, 1, 1, 1}, 4096);
+    test.options.timeout_s = run ? 2 : 60; /* NCCL takes its time to begin */
+    pto_plan_t *plan = made(&test);
+    case_user_t user = case_user(&test, plan, device, world_rank);
+    memset(user.host, 0, (size_t)user.in_bytes);
+    pto_status_t status = pto_device_copy(device, user.in, user.host, (size_t)user.in_bytes, &err);
+    if (status == PTO_OK)
+        status = pto_exec_create(plan, MPI_COMM_WORLD, device, user.in, user.out, PTO_OP_SUM, &test.options,
+                                 &exec, &err);
+    if (status == PTO_OK && run)
+        status = pto_exec_run(exec, &err);
+    if (status != PTO_OK)
+        fprintf(stderr, "test_nccl: %s: %s\n", pto_status_text(status), err.message);
+    pto_exec_destroy(exec);
+    case_user_free(&test, device, &user);
+    pto_plan_destroy(plan);
+    return status == PTO_OK ? 0 : 1;
+}
+
+int main(int argc, char **argv) {
+    int size = 0, code = 0;
+    const char *what = argc > 1 ? argv[1] : "";
+    const pto_device_t *found = NULL;
+    pto_error_t err = {0};
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (pto_device_find(argc > 2 ? argv[2] : "host", &found, &err) != PTO_OK ||
+        found->select(world_rank, &err) != PTO_OK)
+        die(err.message);
+    pto_device_t device = *found;
+    if (argc <= 2)
+        device.nccl = &pto_nccl_cuda;
+    if (strcmp(what, "cases") == 0)
+        run_cases(&device, size);
+    else if (strcmp(what, "create") == 0 || strcmp(what, "run") == 0)
+        code = run_once(&device, size, strcmp(what, "run") == 0);
+    else
+        die("do what? cases, create or run");
+    MPI_Finalize();
+    return code;
+}

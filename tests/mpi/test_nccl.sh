@@ -1,0 +1,123 @@
+#!/usr/bin/env bash
+# The strategy nccl as GPUs run it, with a library of NCCL's interface that works through MPI in NCCL's place
+# (tests/mpi/fake_nccl.c), on the host device. Exits 77 where there is no mpirun.
+# BUILD: where the programs were built (default build).
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+build=$(readlink -f "${BUILD:-build}")
+command -v mpirun >/dev/null || { echo "test_nccl: skipped: no mpirun"; exit 77; }
+program=$build/tests/test_nccl
+for file in "$program" "$build/tests/fake/libnccl.so.2"; do
+    [ -e "$file" ] || { echo "test_nccl: $file is not built" >&2; exit 1; }
+done
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+check() { # WHAT COMMAND...
+    local what=$1
+    shift
+    if "$@"; then echo "ok   $what"; else
+        echo "FAIL $what"
+        head -20 "$work/stderr"
+        failures=$((failures + 1))
+    fi
+}
+run() { # FOLDER OF THE LIBRARY, HOW IT MISBEHAVES, WHAT
+    timeout 120 env LD_LIBRARY_PATH="$1${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" FAKE_NCCL="$2" \
+        mpirun -n 4 --oversubscribe --mca mpi_yield_when_idle 1 "$program" "$3" >"$work/stdout" 2>"$work/stderr"
+}
+fails() { ! "$@"; }
+has() { grep -q -- "$1" "$work/stderr"; }
+fake=$build/tests/fake
+
+check "all collectives, types, operations and placings are right" run "$fake" "" cases
+check "with the library that was to be loaded" grep -q "right with NCCL 2.20.3" "$work/stdout"
+check "processes that share a GPU are refused" fails run "$fake" usage create
+check "as not applicable, with the reason" has "does not apply here: ncclCommInitRank: invalid usage; NCCL takes one process a GPU"
+check "a failing call is an error" fails run "$fake" fail run
+check "with rank, stage, call and cause" has "rank .* in stage 'NCCL'.*: ncclAllReduce: unhandled system error"
+check "a call that never ends ends the job" fails run "$fake" hang run
+check "and the watchdog says what it waited for" has "is in NCCL's own collective, and nothing came of it for 2 s"
+
+# A library that is older than what is needed, and a file that is none. (An absent one can't be had where NCCL is
+# installed; the loader says no in the same place.)
+mkdir "$work/old" "$work/none"
+echo 'int ncclGetVersion(int *version); int ncclGetVersion(int *version) { *version = 2400; return 0; }' >"$work/old.c"
+cc -shared -fPIC "$work/old.c" -o "$work/old/libnccl.so.2"
+echo "no library, but a text that is long enough to be taken for the header of one" >"$work/none/libnccl.so.2"
+check "an old library is refused" fails run "$work/old" "" create
+check "and it says which version is needed" has "does not apply here: libnccl.so.2 has no nccl.*: NCCL 2.7 or later is needed"
+check "without a library there is no executor" fails run "$work/none" "" create
+check "and it says why" has "does not apply here: NCCL is not installed, or not where the loader looks (LD_LIBRARY_PATH): "
+
+# --- from calibrate's rows to a price, with host memory in the GPUs' place
+
+calibrate() { # GPUS PROCESSES FILE
+    timeout 120 env LD_LIBRARY_PATH="$fake${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" FAKE_GPUS="$1" mpirun -n "$2" \
+        --oversubscribe --mca mpi_yield_when_idle 1 "$build/tests/calibrate_fake" --only nccl,ping_pong \
+        --bytes 1:16KiB --budget 60 --repeats 6 --force --out "$3" 2>"$work/stderr"
+}
+rows() { # FILE BENCHMARK PROCS MESSAGES
+    awk -F, -v name="$2" -v procs="$3" -v nodes="$4" '$1 == name && $5 == procs && $6 == nodes { sizes[$7] = 1 }
+        END { for (size in sizes) n++; print n + 0 }' "$1"
+}
+check "calibrate measures NCCL's collectives" calibrate 4 4 "$work/four.csv"
+for name in nccl_allreduce:13 nccl_reduce:13 nccl_broadcast:15 nccl_alltoall:15; do
+    for gpus in 2 3 4; do
+        check "${name%:*} of $gpus GPUs has a row for each size" \
+            test "$(rows "$work/four.csv" "${name%:*}" $gpus 1)" = "${name#*:}"
+    done
+done
+check "the file tells which NCCL it was" grep -q '^# nccl=2.20.3$' "$work/four.csv"
+check "of several processes of a GPU one takes part" calibrate 2 4 "$work/two.csv"
+check "so that there are two GPUs" test "$(rows "$work/two.csv" nccl_allreduce 2 1)" = 13
+check "and no more" test "$(rows "$work/two.csv" nccl_allreduce 3 1)$(rows "$work/two.csv" nccl_allreduce 4 1)" = 00
+check "one GPU is skipped with the reason" calibrate 1 2 "$work/one.csv"
+check "in the file" grep -q "^# skipped_nccl=NCCL needs two GPUs or more" "$work/one.csv"
+# A busy machine's times may allow no line, so they are replaced: what is tested is that the rows are understood.
+awk -F, -v OFS=, '/^[a-z_]*,[a-z-]*,/ && !/^benchmark/ { $9 = 5e-6 * $5 + 1e-10 * $7 } { print }' "$work/four.csv" >"$work/times.csv"
+check "fit makes a machine file of the rows" "$build/portolan" fit "$work/times.csv" --name fake \
+    --node gpus=4,cores=16 --partial --force --out "$work/fake.yaml"
+predict() {
+    "$build/portolan" predict --machine "$work/fake.yaml" --collective "$1" --nodes 1 --gpus-per-node "$2" \
+        --cores-per-gpu 1 --bytes 64:4KiB:8 --strategy nccl --format csv >"$work/predicted.csv" 2>"$work/stderr"
+}
+for collective in allreduce reduce broadcast alltoall alltoallv; do
+    check "and $collective has its price" predict "$collective" 3
+    check "by nccl" awk -F, '$2 == "nccl" && $3 == "nccl" { rows++; wanted = 15e-6 + 1e-10 * $1
+        if ($4 < 0.99 * wanted || $4 > 1.01 * wanted) bad = 1 } END { exit !(rows == 3 && !bad) }' "$work/predicted.csv"
+done
+
+# --- portolan-validate and portolan score, where MPI stands in
+
+validate() { # MACHINE, FURTHER ARGUMENTS
+    local machine=$1
+    shift
+    timeout 120 mpirun -n 4 --oversubscribe --mca mpi_yield_when_idle 1 "$build/portolan-validate" --machine "$machine" \
+        --placement identity --nodes 1 --gpus-per-node 4 --cores-per-gpu 1 --bytes 64:4KiB:8 "$@" \
+        >"$work/stdout" 2>"$work/stderr"
+}
+for collective in allreduce reduce broadcast alltoall alltoallv; do
+    check "validate $collective" validate "$work/fake.yaml" --collective "$collective" --strategy nccl --check-only
+    check "finds it right" test "$(grep -c '^[0-9]* *nccl *nccl *right$' "$work/stdout")" = 3
+done
+check "validate times it" validate "$work/fake.yaml" --collective allreduce --strategy nccl --repeats 3 --out "$work/collectives.csv"
+check "its file has a row for each run" test "$(grep -c '^allreduce,library,nccl,1,4,1,' "$work/collectives.csv")" = 9
+check "and tells that this was no NCCL" grep -q '^# nccl=none, MPI stands in$' "$work/collectives.csv"
+check "a machine without its cost leaves it out" validate summit-spectrum --collective alltoall --check-only \
+    --strategy nccl,cuda_aware
+check "with what to measure" grep -q 'nccl *does not apply: .*nccl.alltoall for 4 GPUs on 1 node.*portolan-calibrate' "$work/stdout"
+check "and the others stay" test "$(grep -c 'cuda_aware .* right$' "$work/stdout")" = 3
+
+# Our declarations beside NCCL's own, where these are installed.
+nvcc=$(command -v nvcc || true)
+for folder in ${nvcc:+"$(dirname "$nvcc")/../include"} /usr/include /usr/local/cuda/include; do
+    [ -e "$folder/nccl.h" ] && [ -e "$folder/cuda_runtime.h" ] || continue
+    check "our declarations are those of $folder/nccl.h" cc -std=c11 -Wall -Werror -fsyntax-only -Iimpl -Imodel/include \
+        -isystem "$folder" tests/mpi/check_nccl_abi.c
+    break
+done
+
+[ "$failures" -eq 0 ] && echo "test_nccl: all right" || { echo "test_nccl: $failures failed"; exit 1; }

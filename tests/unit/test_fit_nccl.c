@@ -1,0 +1,161 @@
+/* Fits of NCCL's own collectives: pieces by size, a row for each number of GPUs and nodes, in the file's
+ * order. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "portolan/fit.h"
+#include "portolan/machine_write.h"
+
+enum { REPEATS = 12, SAMPLES_MAX = 4096, LIMIT_BYTES = 65536 };
+
+static const double noise = 0.02;
+static const pto_fit_options_t any_node = {.node = {.sockets = 2, .gpus = 4, .cores = 16}};
+
+/* A linear congruential generator (Knuth's MMIX), -1 to 1. */
+static double shake(uint64_t *state) {
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (double)(*state >> 11) / 4503599627370496.0 - 1;
+}
+
+/* Two protocols, both dearer with more GPUs. */
+static double true_seconds(int64_t gpus, int64_t bytes) {
+    bool small = bytes < LIMIT_BYTES;
+    return (double)gpus * (small ? 4e-6 + 5e-11 * (double)bytes : 9e-6 + 2e-12 * (double)bytes);
+}
+
+static void add(pto_samples_t *samples, pto_sample_t sample) {
+    if (samples->sample == NULL) {
+        samples->sample = calloc(SAMPLES_MAX, sizeof *samples->sample);
+        samples->capacity = SAMPLES_MAX;
+    }
+    assert_true(samples->sample != NULL && samples->count < samples->capacity);
+    samples->sample[samples->count++] = sample;
+}
+
+/* A fit needs some messages. */
+static pto_samples_t new_samples(void) {
+    pto_samples_t samples = {0};
+    pto_sample_t sample = {.benchmark = PTO_BENCHMARK_PING_PONG,
+                           .where = PTO_IN_CPU,
+                           .place = PTO_AT_OFF_NODE,
+                           .procs = 1,
+                           .messages = 1};
+    for (sample.bytes = 8; sample.bytes <= 4096; sample.bytes *= 8) {
+        sample.seconds = 1e-6 + 1e-10 * (double)sample.bytes;
+        add(&samples, sample);
+    }
+    return samples;
+}
+
+static void add_job(pto_samples_t *samples, pto_benchmark_t benchmark, int32_t gpus, int32_t nodes) {
+    uint64_t state = (uint64_t)gpus * 64 + (uint64_t)nodes;
+    pto_sample_t sample = {
+        .benchmark = (uint8_t)benchmark, .where = PTO_IN_GPU, .procs = gpus, .messages = nodes};
+    for (sample.bytes = 8; sample.bytes <= 1 << 26; sample.bytes *= 4) {
+        for (int i = 0; i < REPEATS; i++) {
+            sample.seconds = true_seconds(gpus, sample.bytes) * (1 + noise * shake(&state));
+            add(samples, sample);
+        }
+    }
+}
+
+static pto_fit_t must_fit(const pto_samples_t *samples) {
+    pto_fit_t fit;
+    pto_error_t err = {0};
+    if (pto_fit_samples(samples, "made-up", "a test", &any_node, &fit, &err) != PTO_OK) {
+        fail_msg("%s", err.message);
+    }
+    return fit;
+}
+
+static void assert_within(double got, double wanted, double tolerance) {
+    if (!(fabs(got / wanted - 1) <= tolerance)) {
+        fail_msg("%.6g is not within %g of %.6g", got, tolerance, wanted);
+    }
+}
+
+static void pieces_and_parameters_come_back(void **state) {
+    (void)state;
+    pto_samples_t samples = new_samples();
+    add_job(&samples, PTO_BENCHMARK_NCCL_ALLREDUCE, 4, 1);
+    pto_fit_t fit = must_fit(&samples);
+    const pto_nccl_cost_t *row = fit.machine.nccl[PTO_NCCL_ALLREDUCE];
+    assert_int_equal(fit.machine.nccl_count[PTO_NCCL_ALLREDUCE], 2);
+    assert_int_equal(row[0].below_bytes, LIMIT_BYTES * 2); /* the first size of the next piece: 8 times 4^n */
+    assert_int_equal(row[1].from_bytes, LIMIT_BYTES * 2);
+    assert_true(row[1].below_bytes == INT64_MAX);
+    assert_within(row[0].postal.alpha_s.value, 16e-6, 0.02);
+    assert_within(row[0].postal.beta_s_per_byte.value, 20e-11, 0.05);
+    assert_within(row[1].postal.alpha_s.value, 36e-6, 0.02);
+    assert_within(row[1].postal.beta_s_per_byte.value, 8e-12, 0.02);
+    assert_true(row[0].postal.alpha_s.has_interval);
+    assert_int_equal(fit.machine.nccl_count[PTO_NCCL_ALLTOALL], 0);
+    pto_fit_fini(&fit);
+    pto_samples_fini(&samples);
+}
+
+/* The samples come in any order; the file that is written of them must be one that can be read. */
+static void rows_stand_in_the_order_of_a_machine_file(void **state) {
+    (void)state;
+    static const int32_t job[][2] = {{8, 2}, {4, 1}, {4, 2}, {2, 1}, {8, 4}};
+    pto_samples_t samples = new_samples();
+    for (size_t i = 0; i < sizeof job / sizeof *job; i++) {
+        add_job(&samples, PTO_BENCHMARK_NCCL_ALLTOALL, job[i][0], job[i][1]);
+    }
+    pto_fit_t fit = must_fit(&samples);
+    char *text = NULL;
+    pto_machine_t read;
+    pto_error_t err = {0};
+    assert_int_equal(pto_machine_format(&fit.machine, NULL, &text, &err), PTO_OK);
+    if (pto_machine_parse(text, strlen(text), "written", &read, &err) != PTO_OK) {
+        fail_msg("%d:%d: %s", err.line, err.column, err.message);
+    }
+    assert_int_equal(read.nccl_count[PTO_NCCL_ALLTOALL], 10);
+    for (size_t i = 0; i < sizeof job / sizeof *job; i++) {
+        const pto_nccl_cost_t *row =
+            pto_machine_nccl(&read, PTO_NCCL_ALLTOALL, job[i][0], job[i][1], 1 << 20);
+        assert_non_null(row);
+        assert_within(row->postal.alpha_s.value + row->postal.beta_s_per_byte.value * (1 << 20),
+                      true_seconds(job[i][0], 1 << 20), 0.03);
+    }
+    free(text);
+    pto_machine_fini(&read);
+    pto_fit_fini(&fit);
+    pto_samples_fini(&samples);
+}
+
+static void unequal_nodes_are_refused_or_left_out(void **state) {
+    (void)state;
+    pto_samples_t samples = new_samples();
+    add_job(&samples, PTO_BENCHMARK_NCCL_REDUCE, 3, 2);
+    add_job(&samples, PTO_BENCHMARK_NCCL_REDUCE, 4, 2);
+    pto_fit_t fit;
+    pto_error_t err = {0};
+    assert_int_equal(pto_fit_samples(&samples, "made-up", "a test", &any_node, &fit, &err),
+                     PTO_ERR_NOT_FOUND);
+    assert_non_null(strstr(err.message, "nccl.reduce: a row must have two GPUs or more"));
+    pto_fit_options_t partial = any_node;
+    partial.partial = true;
+    assert_int_equal(pto_fit_samples(&samples, "made-up", "a test", &partial, &fit, &err), PTO_OK);
+    assert_int_equal(fit.machine.nccl_count[PTO_NCCL_REDUCE], 2);
+    assert_int_equal(fit.machine.nccl[PTO_NCCL_REDUCE][0].gpus, 4);
+    pto_fit_fini(&fit);
+    pto_samples_fini(&samples);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pieces_and_parameters_come_back),
+        cmocka_unit_test(rows_stand_in_the_order_of_a_machine_file),
+        cmocka_unit_test(unequal_nodes_are_refused_or_left_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

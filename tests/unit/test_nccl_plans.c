@@ -1,0 +1,443 @@
+/* NCCL's own collectives: plans that are proved by stages that stand for them, and priced by the machine
+ * file. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "bad_input.h"
+#include "plan_request.h"
+#include "portolan/check.h"
+#include "portolan/energy.h"
+#include "portolan/machine_write.h"
+#include "portolan/pick.h"
+#include "portolan/simulate.h"
+#include "portolan/what_if.h"
+
+/* Four lines, and what a test adds from the fifth on. */
+#define BODY                                                                                                 \
+    "machine: m\nsource: s\nnode: {sockets: 1, gpus: 8, cores: 8}\n"                                         \
+    "messages: {gpu: {off_node: [{protocol: eager, alpha_s: 1e-6, beta_s_per_byte: 1e-10}]}}\n"
+#define COST "alpha_s: 1e-6, beta_s_per_byte: 1e-10"
+#define ROWS                                                                                                 \
+    "nccl:\n"                                                                                                \
+    "  allreduce:\n"                                                                                         \
+    "    - {gpus: 2, alpha_s: 5e-6, beta_s_per_byte: 3e-12}\n"                                               \
+    "    - {gpus: 4, below_bytes: 64KiB, alpha_s: 8e-6, alpha_s_95: [7e-6, 9e-6], beta_s_per_byte: 2e-11}\n" \
+    "    - {gpus: 4, alpha_s: 1.2e-5, beta_s_per_byte: 4e-12}\n"                                             \
+    "    - {gpus: 4, nodes: 2, alpha_s: 3e-5, beta_s_per_byte: 6e-11}\n"                                     \
+    "  reduce:\n"                                                                                            \
+    "    - {gpus: 4, alpha_s: 7e-6, beta_s_per_byte: 5e-12}\n"                                               \
+    "  broadcast:\n"                                                                                         \
+    "    - {gpus: 4, alpha_s: 6e-6, beta_s_per_byte: 5e-12}\n"                                               \
+    "  alltoall:\n"                                                                                          \
+    "    - {gpus: 4, below_bytes: 1KiB, alpha_s: 9e-6, beta_s_per_byte: 1e-10}\n"                            \
+    "    - {gpus: 4, alpha_s: 1e-5, beta_s_per_byte: 2e-11}\n"
+
+static pto_machine_t must_parse(const char *text) {
+    pto_machine_t machine;
+    pto_error_t err;
+    if (pto_machine_parse(text, strlen(text), "m.yaml", &machine, &err) != PTO_OK)
+        fail_msg("%d:%d: %s", err.line, err.column, err.message);
+    return machine;
+}
+
+static pto_request_t ask(pto_collective_t collective, int64_t nodes, int64_t gpus, int64_t bytes) {
+    return request_for(collective, "nccl", "nccl", nodes, gpus, 1, bytes);
+}
+
+static pto_plan_t *made(const pto_request_t *request) {
+    pto_plan_t *plan = NULL;
+    pto_error_t err = {0};
+    if (pto_plan_create(request, &plan, &err) != PTO_OK)
+        fail_msg("%s", err.message);
+    return plan;
+}
+
+static void assert_close(double got, double wanted) {
+    if (!(fabs(got - wanted) <= 1e-12 * fabs(wanted)))
+        fail_msg("%.17g is not %.17g", got, wanted);
+}
+
+static const pto_collective_t collectives[] = {PTO_COLLECTIVE_ALLREDUCE, PTO_COLLECTIVE_REDUCE,
+                                               PTO_COLLECTIVE_BROADCAST, PTO_COLLECTIVE_ALLTOALL,
+                                               PTO_COLLECTIVE_ALLTOALLV};
+enum { COLLECTIVES = sizeof collectives / sizeof *collectives };
+
+/* --- plans -----------------------------------------------------------------------------------------------
+ */
+
+static void the_stages_that_stand_for_it_are_right(void **state) {
+    (void)state;
+    static const int64_t shape[][3] = {{1, 2, 1}, {2, 1, 3}, {1, 5, 2}, {3, 2, 1}, {2, 4, 1}};
+    pto_counts_t skewed = {.kind = PTO_COUNTS_SKEW, .skew = 0.9, .seed = 3};
+    for (int c = 0; c < COLLECTIVES; c++)
+        for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
+            pto_request_t request = ask(collectives[c], shape[i][0], shape[i][1], 4 * 29);
+            request.layout.cores_per_gpu = shape[i][2];
+            request.counts = collectives[c] == PTO_COLLECTIVE_ALLTOALLV ? &skewed : NULL;
+            pto_plan_t *plan = made(&request);
+            pto_check_report_t report;
+            pto_error_t err = {0};
+            if (pto_check(plan, &report, &err) != PTO_OK)
+                fail_msg("%s", err.message);
+            pto_plan_destroy(plan);
+        }
+}
+
+/* Everything lies inside one collective that is NCCL's. */
+static void a_plan_is_one_call(void **state) {
+    (void)state;
+    for (int c = 0; c < COLLECTIVES; c++) {
+        pto_request_t request = ask(collectives[c], 2, 2, 64);
+        pto_plan_t *plan = made(&request);
+        const pto_node_t *node = pto_plan_node(plan, 0);
+        assert_int_equal(node->kind, PTO_NODE_COLLECTIVE);
+        assert_int_equal(node->by, PTO_DONE_BY_NCCL);
+        assert_int_equal(node->span, pto_plan_node_count(plan) - 1);
+        assert_true(pto_plan_uses_nccl(plan));
+        pto_walk_t walk;
+        pto_walk_begin(&walk, plan);
+        assert_true(pto_walk_next(&walk) && pto_walk_in_nccl(&walk));
+        pto_walk_leave_collective(&walk);
+        assert_false(pto_walk_next(&walk));
+        pto_plan_destroy(plan);
+    }
+}
+
+static void other_plans_have_none(void **state) {
+    (void)state;
+    pto_request_t request = request_for(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "ring", 2, 2, 1, 64);
+    pto_plan_t *plan = made(&request);
+    assert_false(pto_plan_uses_nccl(plan));
+    for (int b = 0; b < pto_plan_buffer_count(plan); b++)
+        assert_false(pto_buffer_stands_in(plan, b));
+    pto_plan_destroy(plan);
+}
+
+/* NCCL's own memory is not the plan's: input and output alone count. */
+static void no_temporary_is_allocated(void **state) {
+    (void)state;
+    static const int64_t vectors[COLLECTIVES] = {2, 2, 2, 8, 8};
+    for (int c = 0; c < COLLECTIVES; c++) {
+        pto_request_t request = ask(collectives[c], 1, 4, 1000);
+        pto_plan_t *plan = made(&request);
+        int64_t gpu_bytes, host_bytes;
+        pto_plan_memory(plan, &gpu_bytes, &host_bytes);
+        assert_int_equal(gpu_bytes, vectors[c] * 1000);
+        assert_int_equal(host_bytes, 0);
+        pto_plan_destroy(plan);
+    }
+}
+
+static void refused_because(const pto_request_t *request, const char *why) {
+    pto_plan_t *plan = NULL;
+    pto_error_t err = {0};
+    assert_int_equal(pto_plan_create(request, &plan, &err), PTO_ERR_NOT_APPLICABLE);
+    if (!strstr(err.message, why))
+        fail_msg("'%s' does not say '%s'", err.message, why);
+}
+
+static void what_nccl_can_not_do_is_refused(void **state) {
+    (void)state;
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, 1, 1, 64);
+    refused_because(&request, "nccl is for several GPUs, and there is only one");
+    request = ask(PTO_COLLECTIVE_ALLREDUCE, 1, 4, 64);
+    request.layout.cores_per_gpu = 2;
+    request.layout.owners_per_gpu = 2;
+    refused_because(&request, "NCCL takes one process a GPU, and the layout has 2");
+    request = ask(PTO_COLLECTIVE_ALLREDUCE, 1, 4, 64);
+    request.collective = PTO_COLLECTIVE_MESSAGES;
+    refused_because(&request, "nccl is not for messages");
+    request = request_for(PTO_COLLECTIVE_ALLREDUCE, "nccl", "ring", 1, 4, 1, 64);
+    refused_because(&request, "nccl has no collective inside that ring could do");
+    request = request_for(PTO_COLLECTIVE_ALLREDUCE, "three_step", "nccl", 1, 4, 1, 64);
+    refused_because(&request, "three_step needs an algorithm for the collective inside, not nccl");
+}
+
+/* --- prices ----------------------------------------------------------------------------------------------
+ */
+
+typedef pto_status_t (*price_t)(const pto_plan_t *, const pto_machine_t *, pto_price_t *, pto_explanation_t *,
+                                pto_error_t *);
+
+static double priced_s(const pto_request_t *request, const pto_machine_t *machine, price_t how) {
+    pto_plan_t *plan = made(request);
+    pto_price_t price = {0};
+    pto_error_t err = {0};
+    if (how(plan, machine, &price, NULL, &err) != PTO_OK)
+        fail_msg("%s", err.message);
+    pto_plan_destroy(plan);
+    return price.seconds;
+}
+
+static double simulated_s(const pto_request_t *request, const pto_machine_t *machine) {
+    pto_plan_t *plan = made(request);
+    pto_simulation_t simulation = {0};
+    pto_error_t err = {0};
+    if (pto_simulate(plan, machine, NULL, &simulation, &err) != PTO_OK)
+        fail_msg("%s", err.message);
+    assert_int_equal(simulation.messages, 0);
+    pto_plan_destroy(plan);
+    return simulation.seconds;
+}
+
+static void costs(const pto_machine_t *machine, pto_request_t request, double seconds) {
+    for (request.layout.cores_per_gpu = 1; request.layout.cores_per_gpu <= 2;
+         request.layout.cores_per_gpu++) {
+        assert_close(priced_s(&request, machine, pto_price), seconds);
+        assert_close(priced_s(&request, machine, pto_price_walk), seconds);
+        assert_close(simulated_s(&request, machine), seconds);
+    }
+}
+
+static void the_price_is_the_row_of_its_gpus_nodes_and_bytes(void **state) {
+    (void)state;
+    pto_machine_t m = must_parse(BODY ROWS);
+    costs(&m, ask(PTO_COLLECTIVE_ALLREDUCE, 1, 2, 4096), 5e-6 + 4096 * 3e-12);
+    costs(&m, ask(PTO_COLLECTIVE_ALLREDUCE, 1, 4, 65532), 8e-6 + 65532 * 2e-11);
+    costs(&m, ask(PTO_COLLECTIVE_ALLREDUCE, 1, 4, 65536), 1.2e-5 + 65536 * 4e-12);
+    costs(&m, ask(PTO_COLLECTIVE_ALLREDUCE, 2, 2, 65536), 3e-5 + 65536 * 6e-11);
+    costs(&m, ask(PTO_COLLECTIVE_REDUCE, 1, 4, 400), 7e-6 + 400 * 5e-12);
+    costs(&m, ask(PTO_COLLECTIVE_BROADCAST, 1, 4, 400), 6e-6 + 400 * 5e-12);
+    costs(&m, ask(PTO_COLLECTIVE_ALLTOALL, 1, 4, 1000), 9e-6 + 1000 * 1e-10);
+    costs(&m, ask(PTO_COLLECTIVE_ALLTOALL, 1, 4, 1024), 1e-5 + 1024 * 2e-11);
+    costs(&m, ask(PTO_COLLECTIVE_ALLTOALLV, 1, 4, 1024), 1e-5 + 1024 * 2e-11);
+    pto_machine_fini(&m);
+}
+
+/* Counts that differ are priced as the busiest GPU's, which here is the third: it gets 400 + 4000 + 0 + 396.
+ */
+static void unequal_counts_cost_the_busiest(void **state) {
+    (void)state;
+    static int64_t matrix[] = {1, 2, 400, 4, 5, 6, 4000, 8, 9, 10, 0, 12, 13, 14, 396, 16};
+    pto_counts_t counts = {.kind = PTO_COUNTS_MATRIX, .order = 4, .matrix = matrix};
+    pto_machine_t m = must_parse(BODY ROWS);
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALLV, 1, 4, 0);
+    request.counts = &counts;
+    assert_close(priced_s(&request, &m, pto_price), 1e-5 + 4796.0 / 4 * 2e-11);
+    assert_close(simulated_s(&request, &m), 1e-5 + 4796.0 / 4 * 2e-11);
+    pto_machine_fini(&m);
+}
+
+static void numbers_that_were_not_measured_have_no_price(void **state) {
+    (void)state;
+    static const struct {
+        pto_collective_t collective;
+        int64_t nodes, gpus;
+        const char *why;
+    } refused[] = {
+        {PTO_COLLECTIVE_ALLREDUCE, 1, 3,
+         "needs nccl.allreduce for 3 GPUs on 1 node, and machine m knows GPUs on nodes: "
+         "2 on 1, 4 on 1, 4 on 2;"},
+        {PTO_COLLECTIVE_ALLREDUCE, 4, 1, "needs nccl.allreduce for 4 GPUs on 4 nodes"},
+        {PTO_COLLECTIVE_REDUCE, 2, 2,
+         "needs nccl.reduce for 4 GPUs on 2 nodes, and machine m knows GPUs on nodes: 4 on 1; "
+         "`portolan-calibrate --only nccl`"},
+    };
+    pto_machine_t m = must_parse(BODY ROWS);
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        pto_request_t request = ask(refused[i].collective, refused[i].nodes, refused[i].gpus, 64);
+        pto_plan_t *plan = made(&request);
+        pto_price_t price;
+        pto_simulation_t simulation;
+        pto_error_t err = {0};
+        assert_int_equal(pto_price(plan, &m, &price, NULL, &err), PTO_ERR_NOT_APPLICABLE);
+        if (!strstr(err.message, refused[i].why))
+            fail_msg("'%s' does not say '%s'", err.message, refused[i].why);
+        assert_int_equal(pto_price_walk(plan, &m, &price, NULL, &err), PTO_ERR_NOT_APPLICABLE);
+        assert_int_equal(pto_simulate(plan, &m, NULL, &simulation, &err), PTO_ERR_NOT_APPLICABLE);
+        pto_plan_destroy(plan);
+    }
+    pto_machine_fini(&m);
+}
+
+static void a_price_is_traced_to_its_lines(void **state) {
+    (void)state;
+    pto_machine_t m = must_parse(BODY ROWS);
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, 1, 4, 1000);
+    pto_plan_t *plan = made(&request);
+    pto_price_t price;
+    pto_explanation_t explanation = {0};
+    assert_int_equal(pto_price(plan, &m, &price, &explanation, NULL), PTO_OK);
+    assert_int_equal(explanation.count, 2);
+    const pto_term_t *term = explanation.term;
+    assert_string_equal(term[0].key, "nccl.allreduce.4.from_0.alpha_s");
+    assert_string_equal(term[1].key, "nccl.allreduce.4.from_0.beta_s_per_byte");
+    assert_int_equal(term[0].param->line, 8);
+    assert_close(term[1].count, 1000);
+    assert_close(term[0].seconds + term[1].seconds, price.seconds);
+    assert_true(price.has_interval);
+    assert_close(price.seconds - price.low_s, 1e-6);
+    pto_explanation_fini(&explanation);
+    pto_plan_destroy(plan);
+    pto_machine_fini(&m);
+}
+
+/* While NCCL's kernel moves bytes a GPU draws what a kernel draws; while it starts, what it draws idle. */
+static void its_bytes_draw_a_kernels_power(void **state) {
+    (void)state;
+    pto_machine_t m = must_parse(BODY ROWS "energy: {gpu: {idle_w: 50, copy_w: 80, kernel_w: 200}}\n");
+    pto_request_t request = ask(PTO_COLLECTIVE_REDUCE, 1, 4, 1000000);
+    pto_plan_t *plan = made(&request);
+    pto_price_t price;
+    pto_explanation_t explanation = {0};
+    pto_energy_t energy;
+    assert_int_equal(pto_price(plan, &m, &price, &explanation, NULL), PTO_OK);
+    assert_int_equal(pto_energy(plan, &m, &price, &explanation, &energy, NULL), PTO_OK);
+    assert_close(energy.joules, 4 * (50 * 7e-6 + 200 * 5e-6));
+    pto_explanation_fini(&explanation);
+    pto_plan_destroy(plan);
+    pto_machine_fini(&m);
+}
+
+/* --- the machine file --------------------------------------------------------------------------------------
+ */
+
+static void rows_are_found_by_their_numbers(void **state) {
+    (void)state;
+    pto_machine_t m = must_parse(BODY ROWS);
+    assert_int_equal(m.nccl_count[PTO_NCCL_ALLREDUCE], 4);
+    assert_int_equal(m.nccl_count[PTO_NCCL_ALLTOALL], 2);
+    assert_true(pto_machine_nccl(&m, PTO_NCCL_ALLREDUCE, 4, 1, 65535)->postal.alpha_s.value == 8e-6);
+    assert_true(pto_machine_nccl(&m, PTO_NCCL_ALLREDUCE, 4, 1, INT64_MAX)->postal.alpha_s.value == 1.2e-5);
+    assert_true(pto_machine_nccl(&m, PTO_NCCL_ALLREDUCE, 4, 2, 0)->postal.alpha_s.value == 3e-5);
+    assert_null(pto_machine_nccl(&m, PTO_NCCL_ALLREDUCE, 8, 2, 0));
+    assert_null(pto_machine_nccl(&m, PTO_NCCL_BROADCAST, 2, 1, 0));
+    pto_machine_fini(&m);
+}
+
+static void what_is_written_reads_back(void **state) {
+    (void)state;
+    pto_machine_t m = must_parse(BODY ROWS);
+    char *first = NULL, *second = NULL;
+    assert_int_equal(pto_machine_format(&m, NULL, &first, NULL), PTO_OK);
+    pto_machine_t again = must_parse(first);
+    assert_int_equal(pto_machine_format(&again, NULL, &second, NULL), PTO_OK);
+    assert_string_equal(first, second);
+    assert_non_null(strstr(first, "    - {gpus: 4, nodes: 2, alpha_s: 3e-05, beta_s_per_byte: 6e-11}\n"));
+    assert_non_null(
+        strstr(first, "    - {gpus: 4, below_bytes: 65536, alpha_s: 8e-06, alpha_s_95: [7e-06, 9e-06]"));
+    for (int kind = 0; kind < PTO_NCCL_COUNT; kind++)
+        assert_int_equal(again.nccl_count[kind], m.nccl_count[kind]);
+    free(first);
+    free(second);
+    pto_machine_fini(&again);
+    pto_machine_fini(&m);
+}
+
+static void what_is_wrong_is_told_where_it_stands(void **state) {
+    (void)state;
+    static const bad_input_t bad[] = {
+        {BODY "nccl: {}\n", PTO_ERR_KEY, 5, 7, {"'nccl' is empty"}},
+        {BODY "nccl: {allgather: []}\n", PTO_ERR_KEY, 5, 8, {"unknown key 'allgather'"}},
+        {BODY "nccl: {reduce: []}\n", PTO_ERR_RANGE, 5, 16, {"reduce: expected 1 to 1024 rows, not 0"}},
+        {BODY "nccl: {reduce: {gpus: 4}}\n", PTO_ERR_TYPE, 5, 16, {"a list of rows"}},
+        {BODY "nccl: {reduce: [{" COST "}]}\n", PTO_ERR_KEY, 5, 17, {"'gpus'"}},
+        {BODY "nccl: {reduce: [{gpus: 1, " COST "}]}\n", PTO_ERR_RANGE, 5, 24, {"gpus"}},
+        {BODY "nccl: {reduce: [{gpus: 4, nodes: 0, " COST "}]}\n", PTO_ERR_RANGE, 5, 34, {"nodes"}},
+        {BODY "nccl: {reduce: [{gpus: 4, nodes: 3, " COST "}]}\n",
+         PTO_ERR_RANGE,
+         5,
+         24,
+         {"4 are not equally many on each of 3 nodes"}},
+        {BODY "nccl: {reduce: [{gpus: 4, alpha_s: 0, beta_s_per_byte: 0}]}\n",
+         PTO_ERR_RANGE,
+         5,
+         17,
+         {"nothing is free"}},
+        {BODY "nccl:\n  reduce:\n    - {gpus: 4, " COST "}\n    - {gpus: 2, " COST "}\n",
+         PTO_ERR_RANGE,
+         8,
+         14,
+         {"rows rise in nodes, then in gpus", "{gpus: 2, nodes: 1} comes before {gpus: 4, nodes: 1}"}},
+        {BODY "nccl:\n  reduce:\n    - {gpus: 4, nodes: 2, " COST "}\n    - {gpus: 8, " COST "}\n",
+         PTO_ERR_RANGE,
+         8,
+         14,
+         {"rows rise in nodes"}},
+        {BODY "nccl:\n  reduce:\n    - {gpus: 4, " COST "}\n    - {gpus: 4, " COST "}\n",
+         PTO_ERR_RANGE,
+         8,
+         7,
+         {"ranges overlap", "every size of {gpus: 4, nodes: 1}"}},
+        {BODY "nccl:\n  reduce:\n    - {gpus: 4, below_bytes: 64, " COST "}\n    - {gpus: 8, " COST "}\n",
+         PTO_ERR_RANGE,
+         8,
+         7,
+         {"ranges leave a gap", "no row of {gpus: 4, nodes: 1} holds from 64 bytes up"}},
+        {BODY "nccl:\n  reduce:\n    - {gpus: 4, below_bytes: 64, " COST "}\n"
+              "    - {gpus: 4, below_bytes: 64, " COST "}\n    - {gpus: 4, " COST "}\n",
+         PTO_ERR_RANGE,
+         8,
+         30,
+         {"below_bytes must rise above the 64"}},
+        {BODY "nccl:\n  reduce:\n    - {gpus: 4, below_bytes: 64, " COST "}\n",
+         PTO_ERR_RANGE,
+         7,
+         30,
+         {"leave below_bytes out of the last row"}},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        pto_machine_t machine;
+        pto_error_t err = {0};
+        pto_status_t status = pto_machine_parse(bad[i].text, strlen(bad[i].text), "m.yaml", &machine, &err);
+        assert_refused(&bad[i], status, &err);
+    }
+}
+
+/* Every key that a price is explained with is one that can be changed. */
+static void a_what_if_changes_it(void **state) {
+    (void)state;
+    pto_machine_t m = must_parse(BODY ROWS);
+    pto_scenario_t scenario = {0};
+    pto_error_t err = {0};
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, 1, 4, 1000);
+    assert_int_equal(pto_what_if("nccl.allreduce.4.from_0.alpha_s=1e-6", &scenario, &m, &err), PTO_OK);
+    assert_close(priced_s(&request, &m, pto_price), 1e-6 + 1000 * 2e-11);
+    assert_int_equal(pto_what_if("nccl.allreduce.beta_s_per_byte=*2", &scenario, &m, &err), PTO_OK);
+    assert_close(priced_s(&request, &m, pto_price), 1e-6 + 1000 * 4e-11);
+    request = ask(PTO_COLLECTIVE_ALLREDUCE, 2, 2, 1000);
+    assert_close(priced_s(&request, &m, pto_price), 3e-5 + 1000 * 1.2e-10);
+    assert_int_equal(pto_what_if("nccl.allreduce.4.from_0.below_bytes=1000", &scenario, &m, &err), PTO_OK);
+    request = ask(PTO_COLLECTIVE_ALLREDUCE, 1, 4, 1000);
+    assert_close(priced_s(&request, &m, pto_price), 1.2e-5 + 1000 * 8e-12);
+    assert_int_equal(m.nccl[PTO_NCCL_ALLREDUCE][2].from_bytes, 1000);
+    pto_machine_fini(&m);
+}
+
+static void the_published_model_has_none(void **state) {
+    (void)state;
+    pto_machine_t m = must_parse(BODY ROWS);
+    assert_int_equal(pto_machine_restrict(&m, "published+nccl", NULL), PTO_OK);
+    assert_int_equal(m.nccl_count[PTO_NCCL_ALLREDUCE], 4);
+    assert_int_equal(pto_machine_restrict(&m, "published", NULL), PTO_OK);
+    for (int kind = 0; kind < PTO_NCCL_COUNT; kind++)
+        assert_int_equal(m.nccl_count[kind], 0);
+    pto_machine_fini(&m);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_stages_that_stand_for_it_are_right),
+        cmocka_unit_test(a_plan_is_one_call),
+        cmocka_unit_test(other_plans_have_none),
+        cmocka_unit_test(no_temporary_is_allocated),
+        cmocka_unit_test(what_nccl_can_not_do_is_refused),
+        cmocka_unit_test(the_price_is_the_row_of_its_gpus_nodes_and_bytes),
+        cmocka_unit_test(unequal_counts_cost_the_busiest),
+        cmocka_unit_test(numbers_that_were_not_measured_have_no_price),
+        cmocka_unit_test(a_price_is_traced_to_its_lines),
+        cmocka_unit_test(its_bytes_draw_a_kernels_power),
+        cmocka_unit_test(rows_are_found_by_their_numbers),
+        cmocka_unit_test(what_is_written_reads_back),
+        cmocka_unit_test(what_is_wrong_is_told_where_it_stands),
+        cmocka_unit_test(a_what_if_changes_it),
+        cmocka_unit_test(the_published_model_has_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
