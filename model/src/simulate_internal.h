@@ -140,22 +140,22 @@ typedef struct {
     int local_step;
     int64_t local_peer; /* of a copy or reduction that is done for each peer: the next one's number */
     int64_t copy_bytes;
+    int64_t copy_pieces;
+    int64_t copy_most_bytes; /* of a kernel's accesses: the most that one other GPU has of it */
+    double copy_held_s;      /* until when others count its last copy as not ended */
+    double copy_left;        /* of its copy, from 1 to 0 */
+    double copy_alone_s;
+    int64_t copy_gpu; /* whose engine or link it takes */
+    pto_copy_kind_t copy_kind;
+    pto_reach_t copy_reach; /* between GPUs */
+    pto_remote_t copy_how;  /* a kernel's */
+    uint32_t copy_engine;   /* which of its engines */
+    uint32_t copy_next;     /* rank + 1 in its engine's list */
     bool copy_pageable;
     bool copy_queued;
     bool copy_strided;
-    int64_t copy_pieces;
-    double copy_held_s; /* until when others count its last copy as not ended */
-    double copy_left;   /* of its copy, from 1 to 0 */
-    double copy_alone_s;
-    pto_copy_kind_t copy_kind;
     bool copy_between_gpus;
-    pto_reach_t copy_reach; /* between GPUs */
-    bool copy_in_kernel;    /* by a kernel's threads: which way, and the most that one other GPU has of it */
-    pto_remote_t copy_how;
-    int64_t copy_most_bytes;
-    int64_t copy_gpu;     /* whose engine or link it takes */
-    uint32_t copy_engine; /* which of its engines */
-    uint32_t copy_next;   /* rank + 1 in its engine's list */
+    bool copy_in_kernel; /* by a kernel's threads */
     double local_busy_s;
     double local_waiting_s;
 } pto_proc_t;

@@ -18,45 +18,45 @@ enum { ELEMENTS = 5, KERNEL_ELEMENTS = 4099, LOOKED_AT_EVERY = 8, QUEUED_MAX = 7
 typedef struct {
     const char *strategy;
     const char *algorithm;
-    pto_collective_t collective;
     int64_t nodes;
+    pto_collective_t collective;
     bool kernels; /* one process a GPU */
     bool queued;  /* several runs in place before one wait */
 } plan_t;
 
 static const plan_t plans[] = {
-    {"gsb", "direct", PTO_COLLECTIVE_ALLREDUCE, .nodes = 1},
-    {"gsb", "direct", PTO_COLLECTIVE_REDUCE, .nodes = 1},
-    {"gsb", "direct", PTO_COLLECTIVE_BROADCAST, .nodes = 1},
-    {"btb", "direct", PTO_COLLECTIVE_ALLREDUCE, .nodes = 1},
-    {"btb", "direct", PTO_COLLECTIVE_REDUCE, .nodes = 1},
-    {"btb", "direct", PTO_COLLECTIVE_BROADCAST, .nodes = 1},
-    {"gsb_btb", "ring", PTO_COLLECTIVE_ALLREDUCE, .nodes = 2},
-    {"btb_gsb", "recursive_doubling", PTO_COLLECTIVE_ALLREDUCE, .nodes = 2},
-    {"btb_btb", "binomial", PTO_COLLECTIVE_REDUCE, .nodes = 2},
-    {"gsb_gsb", "linear", PTO_COLLECTIVE_BROADCAST, .nodes = 2},
-    {"node_leaders", "pairwise", PTO_COLLECTIVE_ALLTOALL, .nodes = 1},
-    {"node_aware", "pairwise", PTO_COLLECTIVE_ALLTOALL, .nodes = 1},
-    {"node_leaders", "pairwise", PTO_COLLECTIVE_ALLTOALL, .nodes = 2},
-    {"node_leaders", "linear", PTO_COLLECTIVE_ALLTOALLV, .nodes = 2},
-    {"node_aware", "bruck", PTO_COLLECTIVE_ALLTOALL, .nodes = 2},
-    {"node_aware", "linear", PTO_COLLECTIVE_ALLTOALLV, .nodes = 2},
-    {"staged_leaders", "pairwise", PTO_COLLECTIVE_ALLTOALL, .nodes = 2},
-    {"staged_aware", "pairwise", PTO_COLLECTIVE_ALLTOALL, .nodes = 2},
-    {"gas_read", "direct", PTO_COLLECTIVE_ALLREDUCE, .nodes = 1, .kernels = true},
-    {"gas_read", "direct", PTO_COLLECTIVE_REDUCE, .nodes = 1, .kernels = true},
-    {"gas_gather", "direct", PTO_COLLECTIVE_ALLREDUCE, .nodes = 1, .kernels = true},
-    {"gas_gather", "direct", PTO_COLLECTIVE_REDUCE, .nodes = 1, .kernels = true},
-    {"gas_allgather", "direct", PTO_COLLECTIVE_ALLREDUCE, .nodes = 1, .kernels = true},
-    {"gas_split", "direct", PTO_COLLECTIVE_ALLREDUCE, .nodes = 1, .kernels = true},
-    {"gas_split", "direct", PTO_COLLECTIVE_REDUCE, .nodes = 1, .kernels = true},
-    {"gas_read", "direct", PTO_COLLECTIVE_ALLTOALL, .nodes = 1, .kernels = true},
-    {"gas_allgather", "direct", PTO_COLLECTIVE_ALLTOALL, .nodes = 1, .kernels = true},
-    {"gas_split", "direct", PTO_COLLECTIVE_ALLTOALL, .nodes = 1, .kernels = true},
-    {"gas_read", "direct", PTO_COLLECTIVE_ALLREDUCE, .nodes = 1, .kernels = true, .queued = true},
-    {"gas_gather", "direct", PTO_COLLECTIVE_ALLREDUCE, .nodes = 1, .kernels = true, .queued = true},
-    {"gas_allgather", "direct", PTO_COLLECTIVE_ALLREDUCE, .nodes = 1, .kernels = true, .queued = true},
-    {"gas_split", "direct", PTO_COLLECTIVE_ALLREDUCE, .nodes = 1, .kernels = true, .queued = true},
+    {"gsb", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE},
+    {"gsb", "direct", 1, .collective = PTO_COLLECTIVE_REDUCE},
+    {"gsb", "direct", 1, .collective = PTO_COLLECTIVE_BROADCAST},
+    {"btb", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE},
+    {"btb", "direct", 1, .collective = PTO_COLLECTIVE_REDUCE},
+    {"btb", "direct", 1, .collective = PTO_COLLECTIVE_BROADCAST},
+    {"gsb_btb", "ring", 2, .collective = PTO_COLLECTIVE_ALLREDUCE},
+    {"btb_gsb", "recursive_doubling", 2, .collective = PTO_COLLECTIVE_ALLREDUCE},
+    {"btb_btb", "binomial", 2, .collective = PTO_COLLECTIVE_REDUCE},
+    {"gsb_gsb", "linear", 2, .collective = PTO_COLLECTIVE_BROADCAST},
+    {"node_leaders", "pairwise", 1, .collective = PTO_COLLECTIVE_ALLTOALL},
+    {"node_aware", "pairwise", 1, .collective = PTO_COLLECTIVE_ALLTOALL},
+    {"node_leaders", "pairwise", 2, .collective = PTO_COLLECTIVE_ALLTOALL},
+    {"node_leaders", "linear", 2, .collective = PTO_COLLECTIVE_ALLTOALLV},
+    {"node_aware", "bruck", 2, .collective = PTO_COLLECTIVE_ALLTOALL},
+    {"node_aware", "linear", 2, .collective = PTO_COLLECTIVE_ALLTOALLV},
+    {"staged_leaders", "pairwise", 2, .collective = PTO_COLLECTIVE_ALLTOALL},
+    {"staged_aware", "pairwise", 2, .collective = PTO_COLLECTIVE_ALLTOALL},
+    {"gas_read", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true},
+    {"gas_read", "direct", 1, .collective = PTO_COLLECTIVE_REDUCE, .kernels = true},
+    {"gas_gather", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true},
+    {"gas_gather", "direct", 1, .collective = PTO_COLLECTIVE_REDUCE, .kernels = true},
+    {"gas_allgather", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true},
+    {"gas_split", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true},
+    {"gas_split", "direct", 1, .collective = PTO_COLLECTIVE_REDUCE, .kernels = true},
+    {"gas_read", "direct", 1, .collective = PTO_COLLECTIVE_ALLTOALL, .kernels = true},
+    {"gas_allgather", "direct", 1, .collective = PTO_COLLECTIVE_ALLTOALL, .kernels = true},
+    {"gas_split", "direct", 1, .collective = PTO_COLLECTIVE_ALLTOALL, .kernels = true},
+    {"gas_read", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true, .queued = true},
+    {"gas_gather", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true, .queued = true},
+    {"gas_allgather", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true, .queued = true},
+    {"gas_split", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true, .queued = true},
 };
 
 static int64_t elements(const plan_t *plan) { return plan->kernels ? KERNEL_ELEMENTS : ELEMENTS; }
