@@ -173,11 +173,11 @@ $(BUILD)/tests/fake/libnccl.so.2: $(call object,tests/mpi/fake_nccl.c)
 	$(Q)$(MPICC) -shared -Wl,-soname,libnccl.so.2 $(LINK_FLAGS) $^ -o $@
 
 # calibrate with host memory in a GPU's place.
-$(BUILD)/tests/calibrate_fake: $(call object,$(filter-out calibrate/gpu_none.c,$(CALIBRATE_SRC)) tests/mpi/fake_gpu.c \
-		impl/nccl_library.c) $(LIB)
+$(BUILD)/tests/calibrate_fake: $(call object,$(filter-out calibrate/gpu_none.c,$(CALIBRATE_SRC)) tests/mpi/fake_gpu.c) \
+		$(EXEC_LIB) $(LIB)
 	@mkdir -p $(@D)
 	$(call say,LD)
-	$(Q)$(MPICC) $(LINK_FLAGS) $^ -lhwloc -ldl $(LDLIBS) -o $@
+	$(Q)$(MPICC) $(LINK_FLAGS) $^ $(CUDA_LDLIBS) -lhwloc -lpthread -lrt -ldl $(LDLIBS) -o $@
 
 $(BUILD)/tests/test_nccl: $(call object,tests/mpi/test_nccl.c $(EXEC_CASE_SRC) validate/reference.c) $(EXEC_LIB) $(LIB) \
 		| $(BUILD)/tests/fake/libnccl.so.2 $(BUILD)/tests/calibrate_fake

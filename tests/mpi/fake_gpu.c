@@ -114,6 +114,55 @@ const char *gpu_reduce(void *target, const void *source, size_t count, gpu_type_
     return NULL;
 }
 
+const char *gpu_move(void *target, const void *source, size_t count, int width, int stride, int blocks) {
+    (void)blocks;
+    for (size_t i = 0; i < count; i++)
+        memmove((char *)target + i * (size_t)(stride * width), (const char *)source + i * (size_t)width,
+                (size_t)width);
+    return NULL;
+}
+
+const char *gpu_store_all(void *const *target, int target_count, const void *source, size_t bytes,
+                          int blocks) {
+    (void)blocks;
+    for (int j = 0; j < target_count; j++)
+        memmove(target[j], (const char *)source + (size_t)j * bytes, bytes);
+    return NULL;
+}
+
+const char *gpu_blocks(int device, int *blocks) {
+    (void)device;
+    *blocks = 4;
+    return NULL;
+}
+
+const char *gpu_ping_pong(uint32_t *own, uint32_t *others, bool first, uint32_t from, int rounds,
+                          double limit_s, gpu_rounds_t *result) {
+    (void)own;
+    (void)others;
+    (void)first;
+    (void)from;
+    (void)rounds;
+    (void)limit_s;
+    (void)result;
+    return between_processes;
+}
+
+const char *gpu_graph_create(void **graph) {
+    *graph = &selected;
+    return NULL;
+}
+
+const char *gpu_graph_destroy(void *graph) {
+    (void)graph;
+    return NULL;
+}
+
+const char *gpu_graph_launch(void *graph) {
+    (void)graph;
+    return NULL;
+}
+
 const char *gpu_event_create(void **event) {
     *event = &selected;
     return NULL;
