@@ -250,6 +250,11 @@ check-cluster: $(MPI_PROGRAMS) $(MPI_TESTS) $(TOOL) ## the same on a cluster of 
 check-gpu: ## the same and more on this machine's GPUs (without one: skipped, exit 77)
 	@BUILD=$(BUILD) tests/gpu/check_gpu.sh
 
+# Its variables (OUT, NAME, LIMIT, DEVICE, GPUS and more) are at the head of the script and in docs/calibrating.md.
+.PHONY: gpu-suite
+gpu-suite: ## build, check, calibrate, validate, export results; resumable: OUT= NAME= LIMIT= DEVICE=host
+	@BUILD=$(BUILD) tests/gpu/suite.sh
+
 # The executor's bench runs on the host device unless told otherwise: make bench BENCH_DEVICE=cuda.
 BENCH_DEVICE ?= host
 BENCH_MPIRUN ?= mpirun -n 2 --oversubscribe
@@ -326,3 +331,4 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 	@echo
 	@echo "  variables: PREFIX DESTDIR BUILD CC CFLAGS DEPS=DIR FUZZ_SECONDS JOBS V=1"
+	@echo "  of gpu-suite: OUT NAME LIMIT DEVICE GPUS BUDGET COLLECTIVES BYTES CORES REPEATS CASES MACHINE AT DEPS OPENMPI"

@@ -85,14 +85,16 @@ static bool note_block(void *context, int64_t offset_bytes, int64_t bytes) {
     return true;
 }
 
-static block_t block_at(const pto_exec_t *exec, int buffer, int64_t index) {
+/* What the call's n-th block is: a bundle of the buffer's where that has more than n of them. */
+static block_t block_at(const pto_exec_t *exec, int buffer, int64_t index, int64_t n) {
     const pto_expr_t one = {.constant = 1};
     pto_slice_t slice = {.buffer = buffer,
                          .anchor = PTO_ANCHOR_ABSOLUTE,
                          .offset = {.constant = index},
                          .run = one,
                          .stride = one,
-                         .until = one};
+                         .until = one,
+                         .bundle = pto_plan_buffer(exec->plan, buffer)->block_count / n};
     pto_action_t action = {.rank = exec->job.logical};
     action.core = action.rank % pto_plan_request(exec->plan)->layout.cores_per_gpu;
     block_t block = {0};
@@ -109,7 +111,7 @@ static pto_status_t too_long(int64_t bytes, pto_error_t *err) {
 static pto_status_t fill_counts(const pto_exec_t *exec, int buffer, int64_t n, int *counts, int *places,
                                 pto_error_t *err) {
     for (int64_t j = 0; j < n; j++) {
-        block_t block = block_at(exec, buffer, j);
+        block_t block = block_at(exec, buffer, j, n);
         if (block.offset_bytes + block.bytes > INT_MAX)
             return too_long(block.offset_bytes + block.bytes, err);
         counts[j] = (int)block.bytes;
@@ -128,7 +130,7 @@ static pto_status_t fill_alltoall(const pto_exec_t *exec, const faces_t *faces, 
                   !is_table(pto_plan_buffer(exec->plan, faces->out)) &&
                   call->collective == PTO_COLLECTIVE_ALLTOALL;
     if (call->equal) {
-        int64_t bytes = block_at(exec, faces->in, 0).bytes;
+        int64_t bytes = block_at(exec, faces->in, 0, n).bytes;
         call->count = (int)bytes;
         return bytes <= INT_MAX ? PTO_OK : too_long(bytes, err);
     }
@@ -167,15 +169,19 @@ static pto_status_t fill_call(const pto_exec_t *exec, const faces_t *faces, int6
  */
 
 static int color_of(const pto_exec_t *exec, const pto_group_t *group) {
-    int64_t cores = pto_plan_request(exec->plan)->layout.cores_per_gpu;
+    const pto_layout_t *layout = &pto_plan_request(exec->plan)->layout;
+    int64_t cores = layout->cores_per_gpu, ranks_per_node = layout->gpus_per_node * cores;
     switch (group->kind) {
     case PTO_GROUP_CORES:
         return (int)(exec->job.logical % cores);
     case PTO_GROUP_GPU:
         return (int)(exec->job.logical / cores);
     case PTO_GROUP_NODE:
-        return (int)(exec->job.logical / cores / pto_plan_request(exec->plan)->layout.gpus_per_node * cores +
-                     exec->job.logical % cores);
+        return (int)(exec->job.logical / ranks_per_node * cores + exec->job.logical % cores);
+    case PTO_GROUP_NODE_OWNERS:
+        return (int)(exec->job.logical / ranks_per_node);
+    case PTO_GROUP_COUNTERPARTS:
+        return (int)(exec->job.logical % ranks_per_node);
     case PTO_GROUP_OWNERS:
     case PTO_GROUP_LEADERS:
     case PTO_GROUP_COUNT:

@@ -201,6 +201,19 @@ static pto_status_t check_and_time(const settings_t *settings, const pto_plan_t 
     return status == PTO_OK && settings->energy ? measure_energy(settings, exec, cell, err) : status;
 }
 
+/* Everybody begins at once and the slowest counts, as in a run. Where one fails, all do. */
+static pto_status_t make_executor(const settings_t *settings, const pto_plan_t *plan, const user_t *user,
+                                  pto_exec_t **exec, double *slowest_s, pto_error_t *err) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    double began_s = MPI_Wtime();
+    pto_status_t status = pto_exec_create(plan, MPI_COMM_WORLD, settings->device, user->in, user->out,
+                                          settings->op, &settings->exec, exec, err);
+    double mine_s = MPI_Wtime() - began_s;
+    if (status == PTO_OK)
+        MPI_Allreduce(&mine_s, slowest_s, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return status;
+}
+
 pto_status_t measure_cell(const settings_t *settings, const pto_plan_t *plan, int64_t point, cell_t *cell,
                           pto_error_t *err) {
     int64_t rank = 0;
@@ -212,8 +225,7 @@ pto_status_t measure_cell(const settings_t *settings, const pto_plan_t *plan, in
         return status;
     status = make_user(settings, plan, rank, &user, err);
     if (status == PTO_OK)
-        status = pto_exec_create(plan, MPI_COMM_WORLD, settings->device, user.in, user.out, settings->op,
-                                 &settings->exec, &exec, err);
+        status = make_executor(settings, plan, &user, &exec, &cell->setup_s, err);
     if (status == PTO_OK)
         status = check_and_time(settings, plan, &user, exec, 1000003 * (uint64_t)(point + 1), cell, err);
     pto_exec_destroy(exec);

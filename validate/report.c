@@ -28,11 +28,13 @@ void report_header(FILE *file, const pto_options_t *options, const settings_t *s
                 "for all, "
                 "over %d;\n#   predictions are of runs that are waited for one by one\n",
                 settings->queued, settings->queued);
-    fprintf(file,
-            "# measured: median of %d runs, each its slowest process; [95%% interval]; times in us\n"
-            "# %-10s %-14s %-28s %12s %12s %25s %12s %10s",
-            settings->repeats, "Bytes", "Strategy", "Algorithm", "Least", "Median", "Interval", "Predicted",
-            "Pred/meas");
+    fprintf(
+        file,
+        "# measured: median of %d runs, each its slowest process; [95%% interval]; times in us\n"
+        "# setup: what making the executor took, once, and what of it is priced; '-': not by this machine\n"
+        "# %-10s %-14s %-28s %12s %12s %25s %12s %10s %12s %12s",
+        settings->repeats, "Bytes", "Strategy", "Algorithm", "Least", "Median", "Interval", "Predicted",
+        "Pred/meas", "Setup", "Setup priced");
     report_energy_heading(file, settings);
     fputc('\n', file);
 }
@@ -53,6 +55,11 @@ static void report_cell(FILE *file, const settings_t *settings, const pto_reques
     fprintf(file, "%-28s %12.2f %12.2f [%11.2f,%11.2f] %12.2f %10.3f", name, cell->least_s * 1e6,
             cell->median_s * 1e6, cell->low_s * 1e6, cell->high_s * 1e6, cell->predicted_s * 1e6,
             cell->predicted_s / cell->median_s);
+    fprintf(file, " %12.2f", cell->setup_s * 1e6);
+    if (cell->has_predicted_setup)
+        fprintf(file, " %12.2f", cell->predicted_setup_s * 1e6);
+    else
+        fprintf(file, " %12s", "-");
     report_energy(file, settings, cell);
     fputc('\n', file);
 }
@@ -142,6 +149,9 @@ void csv_cell(FILE *file, const settings_t *settings, const pto_request_t *reque
     double total_joules = energy_total(settings, cell);
     if (settings->energy)
         snprintf(joules, sizeof joules, total_joules > 0 ? ",%.6g" : ",", total_joules);
+    if (cell->sample_count > 0)
+        fprintf(file, "# setup_s=%s,%lld,%.9g\n", cell->strategy->name, (long long)request->bytes,
+                cell->setup_s);
     for (int i = 0; i < cell->sample_count; i++)
         fprintf(file, "%s,%s,%s,%lld,%lld,%lld%s,%lld,%d,%.9g%s%s\n",
                 pto_collective_name(request->collective),

@@ -173,6 +173,13 @@ static void predict_energy(const pto_options_t *options, const settings_t *setti
             cell->predicted_joules += energy.part[power].joules;
 }
 
+/* As far as the machine file knows what the plan's setup costs. */
+static void predict_setup(const pto_options_t *options, const pto_plan_t *plan, cell_t *cell) {
+    pto_setup_t setup;
+    cell->has_predicted_setup = pto_setup(plan, &options->machine, &setup, NULL) == PTO_OK && setup.known;
+    cell->predicted_setup_s = cell->has_predicted_setup ? setup.seconds : 0;
+}
+
 static void run_cell(const pto_options_t *options, const settings_t *settings, int64_t point, cell_t *cell) {
     pto_error_t err = {0};
     pto_plan_t *plan = NULL;
@@ -182,6 +189,7 @@ static void run_cell(const pto_options_t *options, const settings_t *settings, i
                                           &price, &explanation, &err);
     if (status == PTO_OK) {
         predict_energy(options, settings, plan, &price, &explanation, cell);
+        predict_setup(options, plan, cell);
         cell->predicted_s = price.seconds;
         cell->algorithm = pto_plan_request(plan)->algorithm;
         cell->by_library = pto_plan_request(plan)->by_library && !settings->exec.own_algorithms;

@@ -30,6 +30,9 @@ typedef struct {
     bool by_library;
     char reason[PTO_ERROR_MESSAGE_MAX]; /* why it does not apply; empty: it does */
     double predicted_s;
+    double setup_s; /* making the executor, once: the slowest process */
+    bool has_predicted_setup;
+    double predicted_setup_s;
     double *sample_s; /* one a repeat, the slowest process's, of one run, in the order measured */
     int sample_count;
     double least_s;

@@ -195,8 +195,7 @@ pto_status_t fit_shared_copies(fit_work_t *work) {
 }
 
 /* A cost that has no size: its robust centre. */
-static pto_status_t fit_time(fit_work_t *work, pto_benchmark_t benchmark, const char *name,
-                             pto_param_t *param) {
+pto_status_t fit_time(fit_work_t *work, pto_benchmark_t benchmark, const char *name, pto_param_t *param) {
     fit_points_t points;
     fit_design_t design;
     pto_status_t status =

@@ -267,6 +267,9 @@ static pto_status_t fit_all(fit_work_t *work) {
     if (status == PTO_OK) {
         status = fit_times(work);
     }
+    if (status == PTO_OK) {
+        status = fit_setup(work);
+    }
     return status == PTO_OK ? note_unknown(work) : status;
 }
 

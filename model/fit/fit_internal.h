@@ -121,6 +121,15 @@ pto_status_t fit_reduce(fit_work_t *work, pto_space_t space);
 pto_status_t fit_further(fit_work_t *work, pto_space_t space);
 pto_status_t fit_remote(fit_work_t *work);
 pto_status_t fit_times(fit_work_t *work);
+pto_status_t fit_setup(fit_work_t *work);
+
+/* A cost by size in up to PTO_REDUCE_PIECE_MAX pieces, from points that rise in bytes; `name` is its key. */
+pto_status_t fit_cost(fit_work_t *work, const char *name, const fit_points_t *points,
+                      pto_reduce_cost_t *cost);
+
+/* The robust centre of a benchmark's times, which have no size, under an entry's name; nothing without
+ * samples. */
+pto_status_t fit_time(fit_work_t *work, pto_benchmark_t benchmark, const char *name, pto_param_t *param);
 
 /* A new entry, zeroed but for its name, at the end; NULL where memory is out (the error is set). */
 pto_fit_entry_t *fit_entry_add(fit_work_t *work, pto_fit_kind_t kind, const char *format, ...)

@@ -40,16 +40,15 @@ static void drop_cost(pto_reduce_cost_t *cost) {
     *cost = (pto_reduce_cost_t){0};
 }
 
-static pto_status_t fit_piece(fit_work_t *work, pto_space_t space, const fit_points_t *points,
+static pto_status_t fit_piece(fit_work_t *work, const char *what, const fit_points_t *points,
                               pto_reduce_piece_t *piece) {
     char name[PTO_FIT_NAME_MAX];
-    const char *of = pto_space_name(space);
     if (piece->below_bytes != INT64_MAX) {
-        snprintf(name, sizeof name, "reduce.%s below %lld", of, (long long)piece->below_bytes);
+        snprintf(name, sizeof name, "%s below %lld", what, (long long)piece->below_bytes);
     } else if (piece->from_bytes > 0) {
-        snprintf(name, sizeof name, "reduce.%s from %lld", of, (long long)piece->from_bytes);
+        snprintf(name, sizeof name, "%s from %lld", what, (long long)piece->from_bytes);
     } else {
-        snprintf(name, sizeof name, "reduce.%s", of);
+        snprintf(name, sizeof name, "%s", what);
     }
     fit_points_t own = fit_slice(points, piece->from_bytes, piece->below_bytes);
     pto_status_t status = fit_postal_entry(work, name, &own, &piece->postal);
@@ -60,8 +59,8 @@ static pto_status_t fit_piece(fit_work_t *work, pto_space_t space, const fit_poi
 }
 
 /* All pieces or none, as with messages. */
-static pto_status_t fit_pieces(fit_work_t *work, pto_space_t space, const fit_points_t *points) {
-    pto_reduce_cost_t *cost = &work->fit->machine.reduce[space];
+pto_status_t fit_cost(fit_work_t *work, const char *name, const fit_points_t *points,
+                      pto_reduce_cost_t *cost) {
     int breaks = 0;
     int64_t below_bytes[FIT_PIECE_MAX] = {0};
     pto_status_t status = fit_find_breaks(points, PTO_REDUCE_PIECE_MAX, &breaks, below_bytes, work->err);
@@ -70,13 +69,19 @@ static pto_status_t fit_pieces(fit_work_t *work, pto_space_t space, const fit_po
         piece->from_bytes = k > 0 ? below_bytes[k - 1] : 0;
         piece->below_bytes = k < breaks ? below_bytes[k] : INT64_MAX;
         cost->count = k + 1;
-        status = fit_piece(work, space, points, piece);
+        status = fit_piece(work, name, points, piece);
         if (status != PTO_OK || !pto_postal_known(&piece->postal)) {
             drop_cost(cost);
             return status;
         }
     }
     return status;
+}
+
+static pto_status_t fit_pieces(fit_work_t *work, pto_space_t space, const fit_points_t *points) {
+    char name[PTO_FIT_NAME_MAX];
+    snprintf(name, sizeof name, "reduce.%s", pto_space_name(space));
+    return fit_cost(work, name, points, &work->fit->machine.reduce[space]);
 }
 
 static double fitted_seconds(const fit_work_t *work, pto_space_t space, int64_t bytes) {

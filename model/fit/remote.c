@@ -41,7 +41,7 @@ static pto_status_t fit_line(const fit_work_t *work, const fit_points_t *points,
         return status;
     }
     for (size_t i = 0; i < points->count; i++) {
-        double *row = &design.column[i * COLUMN_COUNT];
+        double *row = design.column + i * COLUMN_COUNT;
         row[COLUMN_LAUNCH] = 1;
         row[COLUMN_ALPHA] = points->point[i].bytes > 0;
         row[COLUMN_BETA] = (double)points->point[i].bytes;
@@ -270,7 +270,7 @@ static pto_status_t fit_all_line(const fit_work_t *work, const fit_points_t *poi
         return status;
     }
     for (size_t i = 0; i < points->count; i++) {
-        double *row = &design.column[i * ALL_COLUMN_COUNT];
+        double *row = design.column + i * ALL_COLUMN_COUNT;
         row[ALL_COLUMN_START] = 1;
         row[ALL_COLUMN_BYTES] = (double)points->point[i].bytes * (points->point[i].procs - 1);
         design.seconds[i] = points->point[i].seconds;

@@ -26,6 +26,16 @@ static bool slice_named(pto_checker_t *checker, const pto_slice_t *slice) {
     if (slice->parts < 0 || (slice->share != PTO_SHARE_ALL && slice->share_count < 1))
         return pto_check_fail(checker, 0, "a slice of '%s' has no sensible parts or shares",
                               pto_plan_buffer(checker->plan, slice->buffer)->name);
+    if (slice->bundle > 1) {
+        const pto_buffer_t *buffer = pto_plan_buffer(checker->plan, slice->buffer);
+        if (slice->parts > 0 || slice->share != PTO_SHARE_ALL || buffer->dealt != PTO_DEAL_NONE ||
+            buffer->block_count % slice->bundle != 0)
+            return pto_check_fail(checker, 0, "a slice of '%s' has bundles of %lld blocks that don't fit",
+                                  buffer->name, (long long)slice->bundle);
+    }
+    if (slice->bundle < 0)
+        return pto_check_fail(checker, 0, "a slice of '%s' has bundles of %lld blocks",
+                              pto_plan_buffer(checker->plan, slice->buffer)->name, (long long)slice->bundle);
     if (slice->reverse_bits < 0 || slice->reverse_bits > 62)
         return pto_check_fail(checker, 0, "a slice of '%s' reverses %lld bits",
                               pto_plan_buffer(checker->plan, slice->buffer)->name,
@@ -154,6 +164,8 @@ bool pto_check_slice(pto_checker_t *checker, const pto_slice_t *slice, const pto
                               buffer->name, (long long)run, (long long)stride);
     int64_t blocks = pto_slice_block_count(slice, action->k, action->core, action->peer);
     int64_t available = slice->parts > 0 ? slice->parts : buffer->block_count;
+    if (slice->bundle > 1)
+        available /= slice->bundle;
     if (blocks > available)
         return pto_check_fail(checker, action->rank, "a slice of '%s' names %lld blocks of %lld",
                               buffer->name, (long long)blocks, (long long)available);

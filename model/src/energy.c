@@ -30,6 +30,7 @@ static pto_power_t gpu_power(const pto_term_t *term) {
     case PTO_TERM_REDUCE_ALPHA:
     case PTO_TERM_SIGNAL:
     case PTO_TERM_LAUNCH:
+    case PTO_TERM_SETUP:
     case PTO_TERM_COUNT:
         break;
     }

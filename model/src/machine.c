@@ -72,8 +72,8 @@ static const pto_reduce_piece_t *reduce_piece_for(const pto_reduce_cost_t *cost,
     return cost->count > 0 ? &cost->piece[at] : NULL;
 }
 
-const pto_postal_t *pto_machine_reduce(const pto_machine_t *machine, pto_space_t space, int64_t bytes) {
-    const pto_reduce_piece_t *piece = reduce_piece_for(&machine->reduce[space], bytes);
+const pto_postal_t *pto_cost_at(const pto_reduce_cost_t *cost, int64_t bytes) {
+    const pto_reduce_piece_t *piece = reduce_piece_for(cost, bytes);
     return piece ? &piece->postal : NULL;
 }
 
@@ -87,6 +87,10 @@ const pto_postal_t *pto_machine_remote(const pto_machine_t *machine, pto_remote_
     if (!pto_postal_known(postal))
         postal = &machine->remote[remote][PTO_REACH_ON_SOCKET];
     return pto_postal_known(postal) ? postal : NULL;
+}
+
+const pto_postal_t *pto_machine_reduce(const pto_machine_t *machine, pto_space_t space, int64_t bytes) {
+    return pto_cost_at(&machine->reduce[space], bytes);
 }
 
 static const pto_library_table_t *find_table(const pto_machine_t *machine, const char *collective,
@@ -141,6 +145,17 @@ static void free_copies(pto_machine_t *machine) {
     }
 }
 
+static void free_cost(pto_reduce_cost_t *cost) {
+    for (int i = 0; i < PTO_REDUCE_PIECE_MAX; i++)
+        free_postal(&cost->piece[i].postal);
+}
+
+static void free_setup(pto_machine_t *machine) {
+    free_cost(&machine->setup.open);
+    for (int space = 0; space < PTO_SPACE_COUNT; space++)
+        free_cost(&machine->setup.allocate[space]);
+}
+
 void pto_machine_fini(pto_machine_t *machine) {
     free(machine->name);
     free(machine->source);
@@ -150,8 +165,8 @@ void pto_machine_fini(pto_machine_t *machine) {
     free_messages(machine);
     free_copies(machine);
     for (int space = 0; space < PTO_SPACE_COUNT; space++)
-        for (int i = 0; i < PTO_REDUCE_PIECE_MAX; i++)
-            free_postal(&machine->reduce[space].piece[i].postal);
+        free_cost(&machine->reduce[space]);
+    free_setup(machine);
     for (int reach = 0; reach < PTO_REACH_COUNT; reach++)
         free_postal(&machine->peer[reach]);
     for (int remote = 0; remote < PTO_REMOTE_COUNT; remote++)

@@ -103,15 +103,16 @@ static void add_copies(list_t *list, pto_machine_t *machine) {
 }
 
 /* One piece without limits is how a file writes a cost for all sizes; a machine without one could have it. */
-static void add_reduce(list_t *list, const char *space, pto_reduce_cost_t *cost) {
-    char base[BASE_MAX], row[ROW_MAX];
-    snprintf(base, sizeof base, "reduce.%s", space);
+/* `reduces`: its rows may say what further inputs cost. */
+static void add_cost(list_t *list, const char *base, pto_reduce_cost_t *cost, bool reduces) {
+    char row[ROW_MAX];
     for (int i = 0; i == 0 || i < cost->count; i++) {
         row[0] = '\0';
         if (cost->count > 1)
             snprintf(row, sizeof row, "from_%lld", (long long)cost->piece[i].from_bytes);
         add_postal(list, (place_t){base, row}, &cost->piece[i].postal);
-        add(list, (place_t){base, row}, "further_s_per_byte")->param = &cost->piece[i].further_s_per_byte;
+        if (reduces)
+            add(list, (place_t){base, row}, "further_s_per_byte")->param = &cost->piece[i].further_s_per_byte;
         if (i + 1 < cost->count)
             add(list, (place_t){base, row}, "below_bytes")->number = &cost->piece[i].below_bytes;
     }
@@ -124,7 +125,8 @@ static void add_spaces(list_t *list, pto_machine_t *machine) {
         snprintf(base, sizeof base, "injection.%s", name);
         add(list, (place_t){base, ""}, "s_per_byte")->param = &machine->injection_s_per_byte[space];
         add(list, (place_t){base, ""}, "s_per_message")->param = &machine->injection_s_per_message[space];
-        add_reduce(list, name, &machine->reduce[space]);
+        snprintf(base, sizeof base, "reduce.%s", name);
+        add_cost(list, base, &machine->reduce[space], true);
         snprintf(base, sizeof base, "per_message.%s", name);
         add_pieces(list, base, &machine->per_message[space]);
     }
@@ -137,6 +139,13 @@ static void add_remote(list_t *list, pto_machine_t *machine) {
         add_reaches(list, base, machine->remote[remote]);
     }
     add(list, (place_t){"remote", ""}, "all_s_per_byte")->param = &machine->remote_all_s_per_byte;
+}
+
+static void add_setup(list_t *list, pto_machine_t *machine) {
+    add_cost(list, "setup.open", &machine->setup.open, false);
+    add_cost(list, "setup.allocate.gpu", &machine->setup.allocate[PTO_SPACE_GPU], false);
+    add_cost(list, "setup.allocate.cpu", &machine->setup.allocate[PTO_SPACE_CPU], false);
+    add(list, (place_t){"setup", ""}, "segment_s")->param = &machine->setup.segment_s;
 }
 
 static void add_powers(list_t *list, pto_machine_t *machine) {
@@ -178,6 +187,7 @@ pto_status_t pto_machine_params(pto_machine_t *machine, pto_machine_param_t **pa
     add_remote(&list, machine);
     add_single(&list, machine);
     add_powers(&list, machine);
+    add_setup(&list, machine);
     if (list.failed) {
         free(list.param);
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a machine's parameters");

@@ -10,6 +10,7 @@
 #include "library_rules.h"
 #include "postal_read.h"
 #include "remote_read.h"
+#include "setup_read.h"
 #include "text_file.h"
 #include "yaml_read.h"
 #include "yaml_tree.h"
@@ -421,7 +422,7 @@ static const pto_yaml_field_t reduce_row_fields[] = {
     REDUCE_FIELDS,
 };
 static const pto_yaml_table_t reduce_row_table = {
-    .what = "a row of reductions", FIELDS(reduce_row_fields), .finish = finish_reduce};
+    .what = "a row of costs", FIELDS(reduce_row_fields), .finish = finish_reduce};
 
 static pto_status_t read_reduce_row(const pto_reader_t *reader, const pto_yaml_node_t *node,
                                     pto_reduce_cost_t *cost) {
@@ -438,8 +439,8 @@ static pto_status_t read_reduce_row(const pto_reader_t *reader, const pto_yaml_n
 }
 
 /* One cost for every size, or a list of rows. */
-static pto_status_t read_reduce(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
-                                int argument) {
+pto_status_t pto_read_cost(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                           int argument) {
     (void)argument;
     pto_reduce_cost_t *cost = slot;
     if (node->kind == PTO_YAML_MAPPING) {
@@ -456,8 +457,8 @@ static pto_status_t read_reduce(const pto_reader_t *reader, const pto_yaml_node_
 }
 
 static const pto_yaml_field_t reduce_fields[] = {
-    {.key = "cpu", .read = read_reduce, AT(reduce[PTO_SPACE_CPU])},
-    {.key = "gpu", .read = read_reduce, AT(reduce[PTO_SPACE_GPU])},
+    {.key = "cpu", .read = pto_read_cost, AT(reduce[PTO_SPACE_CPU])},
+    {.key = "gpu", .read = pto_read_cost, AT(reduce[PTO_SPACE_GPU])},
 };
 static const pto_yaml_table_t reduce_table = {.what = "'reduce'", FIELDS(reduce_fields), .nonempty = true};
 
@@ -542,6 +543,7 @@ static const pto_yaml_field_t machine_fields[] = {
     {.key = "memory", .table = &memory_table},
     {.key = "library", .table = &library_table},
     {.key = "energy", .table = &pto_energy_table, AT(power_w)},
+    {.key = "setup", .table = &pto_setup_table, AT(setup)},
 };
 static const pto_yaml_table_t machine_table = {.what = "a machine file", FIELDS(machine_fields)};
 

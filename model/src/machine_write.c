@@ -269,6 +269,21 @@ static void put_copies(writer_t *writer, const pto_machine_t *machine) {
 }
 
 /* One piece is a mapping, several are a list. */
+static void put_cost(writer_t *writer, const char *indent, const char *key, const pto_reduce_cost_t *cost) {
+    putf(writer, cost->count == 1 ? "%s%s: " : "%s%s:\n", indent, key);
+    for (int i = 0; i < cost->count; i++) {
+        put(writer, cost->count == 1 ? "" : indent);
+        put(writer, cost->count == 1 ? "{" : "  - {");
+        put_below(writer, cost->piece[i].below_bytes);
+        put_postal(writer, &cost->piece[i].postal);
+        if (pto_param_known(&cost->piece[i].further_s_per_byte)) {
+            put(writer, ", ");
+            put_param(writer, "further_s_per_byte", &cost->piece[i].further_s_per_byte);
+        }
+        put(writer, "}\n");
+    }
+}
+
 static void put_reduce(writer_t *writer, const pto_machine_t *machine) {
     bool heading = false;
     for (int space = 0; space < PTO_SPACE_COUNT; space++) {
@@ -277,17 +292,7 @@ static void put_reduce(writer_t *writer, const pto_machine_t *machine) {
             continue;
         }
         put_heading(writer, &heading, "\nreduce:\n");
-        putf(writer, cost->count == 1 ? "  %s: " : "  %s:\n", pto_space_name((pto_space_t)space));
-        for (int i = 0; i < cost->count; i++) {
-            put(writer, cost->count == 1 ? "{" : "    - {");
-            put_below(writer, cost->piece[i].below_bytes);
-            put_postal(writer, &cost->piece[i].postal);
-            if (pto_param_known(&cost->piece[i].further_s_per_byte)) {
-                put(writer, ", ");
-                put_param(writer, "further_s_per_byte", &cost->piece[i].further_s_per_byte);
-            }
-            put(writer, "}\n");
-        }
+        put_cost(writer, "  ", pto_space_name((pto_space_t)space), cost);
     }
 }
 
@@ -379,6 +384,30 @@ static void put_powers(writer_t *writer, const pto_machine_t *machine) {
     put_params(writer, "  cpu: {", cpu, 2);
 }
 
+static void put_setup(writer_t *writer, const pto_machine_t *machine) {
+    const pto_setup_cost_t *setup = &machine->setup;
+    bool heading = false, allocate = false;
+    static const char opening[] = "\nsetup: # once, before a plan's first run\n";
+    if (setup->open.count > 0) {
+        put_heading(writer, &heading, opening);
+        put_cost(writer, "  ", "open", &setup->open);
+    }
+    for (int space = PTO_SPACE_COUNT - 1; space >= 0; space--)
+        if (setup->allocate[space].count > 0) {
+            put_heading(writer, &heading, opening);
+            put_heading(writer, &allocate, "  allocate:\n");
+            put_cost(writer, "    ", pto_space_name((pto_space_t)space), &setup->allocate[space]);
+        }
+    if (pto_param_known(&setup->segment_s)) {
+        char low[NUMBER_MAX], high[NUMBER_MAX];
+        put_heading(writer, &heading, opening);
+        putf(writer, "  segment_s: %s\n", number(setup->segment_s.value, low));
+        if (setup->segment_s.has_interval)
+            putf(writer, "  segment_s_95: [%s, %s]\n", number(setup->segment_s.low, low),
+                 number(setup->segment_s.high, high));
+    }
+}
+
 static void put_rule(writer_t *writer, const pto_library_rule_t *rule) {
     put(writer, "      - {");
     put_below(writer, rule->below_bytes);
@@ -450,6 +479,7 @@ pto_status_t pto_machine_format(const pto_machine_t *machine, const char *commen
     put_per_message(&writer, machine);
     put_copies(&writer, machine);
     put_rest(&writer, machine);
+    put_setup(&writer, machine);
     put_library(&writer, machine);
     put_powers(&writer, machine);
     if (writer.failed) {

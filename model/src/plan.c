@@ -12,6 +12,7 @@ struct pto_builder {
     int open[4]; /* nodes whose body is being built */
     int open_count;
     bool in_kernel;
+    int64_t bundle; /* of the exchange that is being built; 0: none */
     bool out_of_memory;
 };
 
@@ -79,6 +80,10 @@ void pto_build_step(pto_builder_t *builder, pto_step_t step) {
     if (builder->out_of_memory)
         return;
     step.in_kernel = builder->in_kernel && step.kind != PTO_STEP_LAUNCH;
+    if (builder->bundle > 1) {
+        step.source.bundle = builder->bundle;
+        step.target.bundle = builder->bundle;
+    }
     list_add(builder, &builder->plan->steps, &step, sizeof step);
     pto_stage_t *stage = builder->plan->stages.item;
     stage[builder->plan->stages.count - 1].step_count++;
@@ -152,19 +157,24 @@ static void build_staged(pto_builder_t *builder, const pto_request_t *request,
                        request->collective == PTO_COLLECTIVE_REDUCE, host.out, exchange->out);
 }
 
+/* Algorithms know nothing of bundles: whatever they build meanwhile counts in them. */
 void pto_build_exchange(pto_builder_t *builder, const pto_request_t *request,
                         const pto_exchange_t *exchange) {
     bool on_gpu = pto_builder_buffer(builder, exchange->out)->space == PTO_SPACE_GPU;
+    builder->bundle = exchange->bundle;
     pto_build_collective(builder, exchange->group, request->by_library);
     if (request->staged && on_gpu)
         build_staged(builder, request, exchange);
     else
         request->algorithm->build(builder, exchange);
     pto_build_end(builder);
+    builder->bundle = 0;
 }
 
 pto_slice_t pto_slice_all(const pto_builder_t *builder, int buffer) {
     int64_t blocks = pto_builder_buffer(builder, buffer)->block_count;
+    if (builder->bundle > 1)
+        blocks /= builder->bundle;
     return (pto_slice_t){.buffer = buffer,
                          .run = pto_constant(blocks),
                          .stride = pto_constant(blocks > 0 ? blocks : 1),
@@ -228,6 +238,8 @@ static uint64_t digest_expr(uint64_t hash, pto_expr_t expr) {
 static uint64_t digest_slice(uint64_t hash, const pto_slice_t *slice) {
     const int64_t number[] = {slice->buffer, slice->holder,       slice->anchor, slice->reversed,
                               slice->parts,  slice->reverse_bits, slice->share,  slice->share_count};
+    if (slice->bundle > 1)
+        hash = fnv1a(hash, (uint64_t)slice->bundle);
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
         hash = fnv1a(hash, (uint64_t)number[i]);
     const pto_expr_t expr[] = {slice->offset, slice->align,  slice->first,

@@ -35,7 +35,7 @@ int64_t pto_fold_in(int64_t fold, int64_t base_index);
 
 /* Whether a buffer's blocks differ, as the user's byte counts do. */
 static inline bool pto_blocks_are_table(const pto_buffer_t *buffer) {
-    return buffer->blocks == PTO_BLOCKS_ROW || buffer->blocks == PTO_BLOCKS_COLUMN;
+    return buffer->blocks != PTO_BLOCKS_EQUAL && buffer->blocks != PTO_BLOCKS_SHARE;
 }
 
 /* Whether the plan's byte counts come from a table, so that every rank differs. */

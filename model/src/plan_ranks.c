@@ -37,12 +37,17 @@ pto_group_t pto_group_shape(const pto_layout_t *layout, pto_group_kind_t kind) {
         group.size = layout->nodes * group.members_per_node;
         break;
     case PTO_GROUP_LEADERS:
+    case PTO_GROUP_COUNTERPARTS:
         group.members_per_node = 1;
         group.size = layout->nodes;
         break;
     case PTO_GROUP_NODE:
         group.members_per_node = layout->gpus_per_node;
         group.size = layout->gpus_per_node;
+        break;
+    case PTO_GROUP_NODE_OWNERS:
+        group.members_per_node = layout->gpus_per_node * layout->owners_per_gpu;
+        group.size = group.members_per_node;
         break;
     case PTO_GROUP_GPU:
     case PTO_GROUP_COUNT:
@@ -66,6 +71,12 @@ int64_t pto_group_index(const pto_plan_t *plan, const pto_group_t *group, int64_
         return pto_fold_in(group->fold, gpu);
     case PTO_GROUP_NODE:
         return pto_fold_in(group->fold, place.gpu);
+    case PTO_GROUP_NODE_OWNERS:
+        if (place.core >= layout->owners_per_gpu)
+            return -1;
+        return pto_fold_in(group->fold, place.gpu * layout->owners_per_gpu + place.core);
+    case PTO_GROUP_COUNTERPARTS:
+        return pto_fold_in(group->fold, place.node);
     case PTO_GROUP_LEADERS:
         return place.gpu == 0 && place.core == 0 ? pto_fold_in(group->fold, place.node) : -1;
     case PTO_GROUP_GPU:
@@ -78,6 +89,7 @@ int64_t pto_group_index(const pto_plan_t *plan, const pto_group_t *group, int64_
 int64_t pto_group_rank(const pto_plan_t *plan, const pto_group_t *group, int64_t asking_rank, int64_t index) {
     const pto_layout_t *layout = &plan->request.layout;
     int64_t cores = layout->cores_per_gpu;
+    int64_t ranks_per_node = layout->gpus_per_node * cores;
     int64_t base = pto_fold_out(group->fold, index);
     switch (group->kind) {
     case PTO_GROUP_OWNERS:
@@ -88,7 +100,12 @@ int64_t pto_group_rank(const pto_plan_t *plan, const pto_group_t *group, int64_t
         return (asking_rank / cores / layout->gpus_per_node * layout->gpus_per_node + base) * cores +
                asking_rank % cores;
     case PTO_GROUP_LEADERS:
-        return base * layout->gpus_per_node * cores;
+        return base * ranks_per_node;
+    case PTO_GROUP_NODE_OWNERS:
+        return asking_rank - asking_rank % ranks_per_node + base / layout->owners_per_gpu * cores +
+               base % layout->owners_per_gpu;
+    case PTO_GROUP_COUNTERPARTS:
+        return base * ranks_per_node + asking_rank % ranks_per_node;
     case PTO_GROUP_GPU:
     case PTO_GROUP_COUNT:
         break;

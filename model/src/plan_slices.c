@@ -24,16 +24,20 @@ int64_t pto_share_bytes(int64_t bytes, int64_t grain_bytes, int64_t shares, int6
 typedef struct {
     const pto_plan_t *plan;
     const pto_buffer_t *buffer;
+    pto_rank_t place;
     int64_t index; /* in the buffer's group */
     int64_t core;
-    int64_t members; /* of that group */
+    int64_t members;      /* of that group */
+    int64_t known_block;  /* of a table whose blocks are not dealt: its offset was summed up last, */
+    int64_t known_offset; /* and further ones go on from there */
 } holder_t;
 
 static holder_t holder_of(const pto_plan_t *plan, int buffer_index, int64_t rank) {
     const pto_buffer_t *buffer = pto_plan_buffer(plan, buffer_index);
     const pto_layout_t *layout = &plan->request.layout;
     pto_group_t group = {.kind = buffer->group};
-    holder_t holder = {.plan = plan, .buffer = buffer, .core = rank % layout->cores_per_gpu};
+    holder_t holder = {.plan = plan, .buffer = buffer, .place = pto_layout_rank(layout, rank)};
+    holder.core = holder.place.core;
     holder.index = pto_group_index(plan, &group, rank);
     holder.members = pto_group_shape(layout, buffer->group).size;
     return holder;
@@ -47,10 +51,32 @@ static int64_t deal_distance(const holder_t *holder, int64_t block) {
     return pto_floor_mod(holder->buffer->dealt == PTO_DEAL_FORWARD ? ahead : -ahead, holder->members);
 }
 
+/* Blocks between the processes of the holder's node and those of others, who are counted by node and place.
+ */
+static int64_t node_block_bytes(const holder_t *holder, int64_t block) {
+    const pto_request_t *request = &holder->plan->request;
+    int64_t owners = request->layout.owners_per_gpu;
+    int64_t members = request->layout.gpus_per_node * owners;
+    int64_t home = holder->place.node * members, place = holder->place.gpu * owners + holder->place.core;
+    pto_blocks_t blocks = holder->buffer->blocks;
+    if (blocks == PTO_BLOCKS_COUNTERPART)
+        return pto_counts_bytes(request->counts, request->bytes, home + block % members,
+                                block / members * members + place);
+    int64_t i = block / members % members, j = block % members;
+    int64_t other = block / (members * members) * members;
+    bool sending = blocks == PTO_BLOCKS_NODE_ROW;
+    return pto_counts_bytes(request->counts, request->bytes, (sending ? home : other) + i,
+                            (sending ? other : home) + j);
+}
+
 /* Bytes of a block before splitting and dealing. */
 static int64_t whole_block_bytes(const holder_t *holder, int64_t block) {
     const pto_request_t *request = &holder->plan->request;
     switch (holder->buffer->blocks) {
+    case PTO_BLOCKS_COUNTERPART:
+    case PTO_BLOCKS_NODE_ROW:
+    case PTO_BLOCKS_NODE_COLUMN:
+        return node_block_bytes(holder, block);
     case PTO_BLOCKS_ROW:
         return pto_counts_bytes(request->counts, request->bytes, holder->index, block);
     case PTO_BLOCKS_COLUMN:
@@ -75,14 +101,16 @@ static int64_t block_bytes(const holder_t *holder, int64_t block) {
 }
 
 /* Blocks of a table lie one after another, so a block's offset is the sum of those before it. */
-static int64_t table_offset(const holder_t *holder, int64_t block) {
+static int64_t table_offset(holder_t *holder, int64_t block) {
     const pto_buffer_t *buffer = holder->buffer;
-    int64_t offset = 0;
     if (buffer->dealt == PTO_DEAL_NONE) {
-        for (int64_t i = 0; i < block; i++)
-            offset += block_bytes(holder, i);
-        return offset;
+        if (block < holder->known_block)
+            holder->known_block = holder->known_offset = 0;
+        for (; holder->known_block < block; holder->known_block++)
+            holder->known_offset += block_bytes(holder, holder->known_block);
+        return holder->known_offset;
     }
+    int64_t offset = 0;
     int64_t sign = buffer->dealt == PTO_DEAL_BACKWARD ? -1 : 1;
     int64_t distance = deal_distance(holder, block);
     for (int64_t d = holder->core; d < distance; d += buffer->deal)
@@ -90,7 +118,7 @@ static int64_t table_offset(const holder_t *holder, int64_t block) {
     return offset;
 }
 
-static pto_extent_t block_extent(const holder_t *holder, int64_t block) {
+static pto_extent_t block_extent(holder_t *holder, int64_t block) {
     const pto_buffer_t *buffer = holder->buffer;
     pto_extent_t extent = {.bytes = block_bytes(holder, block)};
     if (extent.bytes == 0)
@@ -101,6 +129,18 @@ static pto_extent_t block_extent(const holder_t *holder, int64_t block) {
         extent.offset_bytes = deal_distance(holder, block) / buffer->deal * extent.bytes;
     else
         extent.offset_bytes = block * extent.bytes;
+    return extent;
+}
+
+/* Blocks that follow each other, of a buffer that is not dealt. */
+static pto_extent_t bundle_extent(holder_t *holder, int64_t first, int64_t count) {
+    bool equal = !pto_blocks_are_table(holder->buffer);
+    pto_extent_t extent = {.bytes = block_bytes(holder, first)};
+    extent.offset_bytes = equal ? first * extent.bytes : table_offset(holder, first);
+    if (equal)
+        extent.bytes *= count;
+    for (int64_t i = 1; i < count && !equal; i++)
+        extent.bytes += block_bytes(holder, first + i);
     return extent;
 }
 
@@ -239,9 +279,17 @@ static void merger_add(merger_t *merger, pto_extent_t extent) {
     merger->pending = extent;
 }
 
-static pto_extent_t indexed_extent(const pto_slice_t *slice, const holder_t *holder, int64_t index) {
+/* The buffer's first block of those that an index stands for. */
+static int64_t indexed_block(const pto_slice_t *slice, const holder_t *holder, int64_t index) {
+    int64_t bundle = slice->bundle > 1 ? slice->bundle : 1;
+    return pto_floor_mod(index, holder->buffer->block_count / bundle) * bundle;
+}
+
+static pto_extent_t indexed_extent(const pto_slice_t *slice, holder_t *holder, int64_t index) {
+    if (slice->parts == 0 && slice->bundle > 1)
+        return bundle_extent(holder, indexed_block(slice, holder, index), slice->bundle);
     if (slice->parts == 0)
-        return block_extent(holder, pto_floor_mod(index, holder->buffer->block_count));
+        return block_extent(holder, indexed_block(slice, holder, index));
     int64_t part = pto_floor_mod(index, slice->parts);
     int64_t whole = block_bytes(holder, 0);
     int64_t grain = holder->buffer->grain_bytes;
@@ -267,9 +315,19 @@ void pto_slice_visit(const pto_plan_t *plan, const pto_slice_t *slice, const pto
         visit(context, merger.pending.offset_bytes, merger.pending.bytes);
 }
 
+/* Blocks that are all alike need no walk. */
+static bool is_uniform(const pto_slice_t *slice, const pto_buffer_t *buffer) {
+    return buffer->blocks == PTO_BLOCKS_EQUAL && buffer->dealt == PTO_DEAL_NONE && slice->parts == 0 &&
+           slice->share == PTO_SHARE_ALL;
+}
+
 /* Without the offsets, which cost a walk of their own where blocks are a table. */
 int64_t pto_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action) {
     holder_t holder = holder_of(plan, slice->buffer, pto_slice_holder(plan, slice, action));
+    int64_t bundle = slice->bundle > 1 ? slice->bundle : 1;
+    if (is_uniform(slice, holder.buffer))
+        return pto_slice_block_count(slice, action->k, action->core, action->peer) * bundle *
+               block_bytes(&holder, 0);
     int64_t base = slice_base(slice, action, &holder);
     int64_t until = pto_expr_value(slice->until, action->k, action->core, action->peer);
     int64_t run = pto_expr_value(slice->run, action->k, action->core, action->peer);
@@ -282,8 +340,8 @@ int64_t pto_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, const 
             pto_extent_t extent = {0};
             if (slice->parts > 0)
                 extent = indexed_extent(slice, &holder, index);
-            else
-                extent.bytes = block_bytes(&holder, pto_floor_mod(index, holder.buffer->block_count));
+            for (int64_t i = 0; i < bundle && slice->parts == 0; i++)
+                extent.bytes += block_bytes(&holder, indexed_block(slice, &holder, index) + i);
             total += share_of_block(slice, action, &holder, extent).bytes;
         }
     return total;

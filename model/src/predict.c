@@ -55,16 +55,29 @@ pto_request_t pto_scenario_request(const pto_scenario_t *scenario, int64_t point
 
 /* --- which algorithm ---------------------------------------------------------------------------------- */
 
+/* Between nodes a block holds what all processes of one send to all of the other, or to those at one place.
+ */
+static int64_t bundled_bytes(const pto_request_t *request) {
+    int64_t members = request->layout.gpus_per_node * request->layout.owners_per_gpu, pairs = 1;
+    if (pto_collective_is_vector(request->collective))
+        return request->bytes;
+    if (request->strategy->leaders)
+        pairs = members * members;
+    else if (request->strategy->counterparts)
+        pairs = members;
+    return request->bytes > INT64_MAX / pairs ? INT64_MAX : request->bytes * pairs;
+}
+
 /* A split strategy passes a share. */
 int64_t pto_request_call_bytes(const pto_request_t *request) {
     if (!request->strategy->splits || request->split == PTO_SPLIT_DESTINATIONS)
-        return request->bytes;
+        return bundled_bytes(request);
     return pto_share_bytes(request->bytes, pto_datatype_bytes(request->datatype),
                            request->layout.cores_per_gpu, 0);
 }
 
 static int64_t call_procs(const pto_request_t *request) {
-    if (request->strategy->leaders)
+    if (request->strategy->leaders || request->strategy->counterparts)
         return request->layout.nodes;
     return request->strategy->splits ? request->layout.nodes * request->layout.gpus_per_node
                                      : pto_layout_owner_count(&request->layout);
@@ -231,9 +244,10 @@ static pto_status_t predict_one(const pto_scenario_t *scenario, const pto_machin
                                             &prediction->energy, &reason) == PTO_OK;
         if (!prediction->has_energy)
             memcpy(prediction->reason, reason.message, sizeof prediction->reason);
+        status = pto_setup(plan, machine, &prediction->setup, err);
     }
     pto_plan_destroy(plan);
-    return PTO_OK;
+    return status;
 }
 
 pto_status_t pto_scenario_strategies(const pto_scenario_t *scenario, const pto_strategy_t ***strategy,

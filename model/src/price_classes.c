@@ -71,7 +71,7 @@ static int class_of(const pricing_t *pricing, int64_t core) {
 
 static bool is_within_node(const pricing_t *pricing, const pto_group_t *group) {
     return pricing->plan->request.layout.nodes == 1 || group->kind == PTO_GROUP_GPU ||
-           group->kind == PTO_GROUP_NODE;
+           group->kind == PTO_GROUP_NODE || group->kind == PTO_GROUP_NODE_OWNERS;
 }
 
 /* Whether a class is a place whose part in the step is known: in groups of one node. */
@@ -102,6 +102,8 @@ static int64_t slice_bytes(const pricing_t *pricing, const pto_slice_t *slice, i
     const pto_buffer_t *buffer = pto_plan_buffer(pricing->plan, slice->buffer);
     int64_t blocks = pto_slice_block_count(slice, k, core, peer);
     int64_t bytes = buffer->block_bytes;
+    if (slice->bundle > 1)
+        blocks *= slice->bundle;
     if (buffer->split > 1)
         bytes = pto_share_bytes(bytes, buffer->grain_bytes, buffer->split, core);
     if (slice->parts > 0)
@@ -182,10 +184,13 @@ static pto_status_t charge_messages(const pricing_t *pricing, const pto_step_t *
 
 /* How many groups of a step's partition lie on one node for a class: each k-th core has its own. */
 static int64_t groups_per_node(const pricing_t *pricing, const pto_step_t *step, int class) {
-    int64_t cores = pricing->plan->request.layout.cores_per_gpu;
-    if (pricing->places && class >= cores)
+    const pto_layout_t *layout = &pricing->plan->request.layout;
+    pto_group_kind_t kind = pto_plan_group(pricing->plan, step->group)->kind;
+    if (kind == PTO_GROUP_COUNTERPARTS)
+        return pricing->places ? 1 : layout->gpus_per_node * class_cores(pricing, class);
+    if (pricing->places && class >= layout->cores_per_gpu)
         return 0; /* the first GPU's places stand for the group */
-    if (pto_plan_group(pricing->plan, step->group)->kind == PTO_GROUP_CORES)
+    if (kind == PTO_GROUP_CORES)
         return class_cores(pricing, class);
     return class_core(pricing, class) == step->core_first ? 1 : 0;
 }
@@ -215,9 +220,10 @@ static void count_outflow(const pricing_t *pricing, const pto_stage_t *stage, in
 
 /* --- the other steps ---------------------------------------------------------------------------------- */
 
-/* All processes of a GPU that copy in the same stage and direction share its engine. */
+/* All processes of a GPU that copy in the same stage and direction share its engine; `mine` is one of them.
+ */
 static int64_t engine_bytes(const pricing_t *pricing, const pto_stage_t *stage, pto_copy_kind_t kind,
-                            int64_t k) {
+                            int64_t k, int mine) {
     int64_t total_bytes = 0;
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *other = pto_plan_step(pricing->plan, stage->step_first + i);
@@ -225,7 +231,8 @@ static int64_t engine_bytes(const pricing_t *pricing, const pto_stage_t *stage, 
             continue;
         for (int class = 0; class < pricing->class_count; class ++) {
             int64_t core = class_core(pricing, class);
-            if (class_acts(pricing, other, class, k))
+            if (class_engine(pricing, class) == class_engine(pricing, mine) &&
+                class_acts(pricing, other, class, k))
                 total_bytes +=
                     class_cores(pricing, class) * slice_bytes(pricing, &other->source, k, core, 0, 0);
         }
@@ -240,7 +247,7 @@ static pto_status_t charge_copy(pricing_t *pricing, const pto_stage_t *stage, co
     int64_t bytes = slice_bytes(pricing, &step->source, k, class_core(pricing, class), 0, 0);
     if (bytes == 0 || !pto_step_queues(pricing->plan, pricing->machine, step))
         return pto_charge_one_copy(charge, pricing->machine, kind, pto_step_is_pageable(pricing->plan, step),
-                                   bytes, engine_bytes(pricing, stage, kind, k), pricing->err);
+                                   bytes, engine_bytes(pricing, stage, kind, k, class), pricing->err);
     *queued = true;
     int64_t core = class_core(pricing, class);
     pto_queued_copy_t copy = {kind, pto_step_is_strided(step, k, core), bytes,
@@ -258,8 +265,9 @@ static void peer_classes(const pricing_t *pricing, const pto_step_t *step, int c
     *first = class;
     *last = class;
     if (pricing->places) {
-        *first = group == PTO_GROUP_LEADERS ? class : 0;
-        *last = group == PTO_GROUP_LEADERS ? class : pricing->class_count - 1;
+        bool alone = group == PTO_GROUP_LEADERS || group == PTO_GROUP_COUNTERPARTS;
+        *first = alone ? class : 0;
+        *last = alone ? class : pricing->class_count - 1;
     } else if (group == PTO_GROUP_OWNERS) {
         *first = class_of(pricing, step->core_first);
         *last = class_of(pricing, step->core_first + step->core_count - 1);

@@ -92,6 +92,7 @@ static void name_entry(const pto_entry_t *entry, char *key, size_t key_size) {
         snprintf(key, key_size, "signals.device_s");
         return;
     case PTO_TERM_SIGNAL:
+    case PTO_TERM_SETUP:
     case PTO_TERM_COUNT:
         break;
     }

@@ -119,9 +119,9 @@ static void add_every(pto_text_t *text, pto_expr_t stride, int64_t core) {
 /* --- peers ---------------------------------------------------------------------------------------------- */
 
 const char *pto_text_member(const pto_group_t *group) {
-    static const char *const name[][2] = {{"owner", "owner left"}, {"GPU", "GPU left"},
-                                          {"core", "core left"},   {"GPU", "GPU left"},
-                                          {"node", "node left"},   {"member", "member left"}};
+    static const char *const name[][2] = {
+        {"owner", "owner left"}, {"GPU", "GPU left"},     {"core", "core left"}, {"GPU", "GPU left"},
+        {"node", "node left"},   {"place", "place left"}, {"node", "node left"}, {"member", "member left"}};
     return name[group->kind][group->fold > 0];
 }
 
@@ -245,8 +245,11 @@ static void add_share(pto_text_t *text, const pto_slice_t *slice, const pto_acti
 void pto_text_slice(pto_text_t *text, const pto_plan_t *plan, const pto_slice_t *slice,
                     const pto_action_t *action) {
     const pto_buffer_t *buffer = pto_plan_buffer(plan, slice->buffer);
-    const char *noun = slice->parts > 0 ? "part" : "block";
+    bool bundled = slice->bundle > 1;
+    const char *noun = slice->parts > 0 ? "part" : bundled ? "bundle" : "block";
     int64_t available = slice->parts > 0 ? slice->parts : buffer->block_count;
+    if (bundled)
+        available /= slice->bundle;
     if (slice->holder == PTO_HOLDER_PEER) {
         pto_text_peers(text, plan, action);
         pto_text_add(text, "'s ");
@@ -265,6 +268,8 @@ void pto_text_slice(pto_text_t *text, const pto_plan_t *plan, const pto_slice_t 
     }
     if (slice->parts > 0)
         pto_text_add(text, " of %lld", (long long)slice->parts);
+    if (bundled && !all)
+        pto_text_add(text, ", of %lld blocks each", (long long)slice->bundle);
     add_share(text, slice, action);
     pto_text_add(text, "]");
 }

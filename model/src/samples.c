@@ -38,6 +38,9 @@ static const char *const benchmark_names[PTO_BENCHMARK_COUNT] = {
     [PTO_BENCHMARK_SIGNAL_DEVICE] = "signal_device",
     [PTO_BENCHMARK_GRAPH_LAUNCH] = "graph_launch",
     [PTO_BENCHMARK_KERNEL_QUEUED] = "kernel_queued",
+    [PTO_BENCHMARK_SETUP_OPEN] = "setup_open",
+    [PTO_BENCHMARK_SETUP_ALLOCATE] = "setup_allocate",
+    [PTO_BENCHMARK_SETUP_SEGMENT] = "setup_segment",
     [PTO_BENCHMARK_OTHER] = "other",
 };
 

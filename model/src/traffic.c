@@ -11,7 +11,8 @@ enum { COUNT_ALL_MAX = 256 };
 
 static pto_level_t position_level(const pto_layout_t *layout, const pto_group_t *group, int64_t a,
                                   int64_t b) {
-    int64_t owners = group->kind == PTO_GROUP_OWNERS ? layout->owners_per_gpu : 1;
+    bool all_owners = group->kind == PTO_GROUP_OWNERS || group->kind == PTO_GROUP_NODE_OWNERS;
+    int64_t owners = all_owners ? layout->owners_per_gpu : 1;
     int64_t gpu_a = a / owners;
     int64_t gpu_b = b / owners;
     if (gpu_a == gpu_b)

@@ -5,14 +5,28 @@
 extern const pto_strategy_t pto_strategy_cuda_aware, pto_strategy_three_step, pto_strategy_extra_message,
     pto_strategy_dup_devptr, pto_strategy_gsb, pto_strategy_btb, pto_strategy_gsb_gsb, pto_strategy_gsb_btb,
     pto_strategy_btb_gsb, pto_strategy_btb_btb, pto_strategy_gas_read, pto_strategy_gas_gather,
-    pto_strategy_gas_allgather, pto_strategy_gas_split;
+    pto_strategy_gas_allgather, pto_strategy_gas_split, pto_strategy_node_leaders, pto_strategy_node_aware,
+    pto_strategy_staged_leaders, pto_strategy_staged_aware;
 
 static const pto_strategy_t *const strategies[] = {
-    &pto_strategy_cuda_aware,    &pto_strategy_three_step, &pto_strategy_extra_message,
-    &pto_strategy_dup_devptr,    &pto_strategy_gsb,        &pto_strategy_btb,
-    &pto_strategy_gsb_gsb,       &pto_strategy_gsb_btb,    &pto_strategy_btb_gsb,
-    &pto_strategy_btb_btb,       &pto_strategy_gas_read,   &pto_strategy_gas_gather,
-    &pto_strategy_gas_allgather, &pto_strategy_gas_split,
+    &pto_strategy_cuda_aware,
+    &pto_strategy_three_step,
+    &pto_strategy_extra_message,
+    &pto_strategy_dup_devptr,
+    &pto_strategy_gsb,
+    &pto_strategy_btb,
+    &pto_strategy_gsb_gsb,
+    &pto_strategy_gsb_btb,
+    &pto_strategy_btb_gsb,
+    &pto_strategy_btb_btb,
+    &pto_strategy_gas_read,
+    &pto_strategy_gas_gather,
+    &pto_strategy_gas_allgather,
+    &pto_strategy_gas_split,
+    &pto_strategy_node_leaders,
+    &pto_strategy_node_aware,
+    &pto_strategy_staged_leaders,
+    &pto_strategy_staged_aware,
 };
 
 int pto_strategy_count(void) { return (int)(sizeof strategies / sizeof *strategies); }

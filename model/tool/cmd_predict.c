@@ -1,4 +1,5 @@
 /* portolan predict: the price of every strategy at every point. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,11 +75,11 @@ static const char *line_text(const pto_param_t *param, char *text, size_t text_s
     return text;
 }
 
-static void print_json_terms(const pto_explanation_t *explanation) {
+static void print_json_terms(const pto_term_t *terms, int count) {
     char line[16];
     printf(", \"terms\": [");
-    for (int t = 0; t < explanation->count; t++) {
-        const pto_term_t *term = &explanation->term[t];
+    for (int t = 0; t < count; t++) {
+        const pto_term_t *term = &terms[t];
         printf("%s{\"stage\": ", t ? ", " : "");
         pto_print_json_string(stdout, term->stage);
         printf(", \"parameter\": \"%s\", \"count\": %.17g, ", term->key, term->count);
@@ -89,6 +90,27 @@ static void print_json_terms(const pto_explanation_t *explanation) {
             printf("\"value\": null, \"line\": null, \"seconds\": 0}");
     }
     putchar(']');
+}
+
+/* Seconds are null where the machine file lacks what the terms of null value name; so are calls that never
+ * come. */
+static void print_json_setup(const pto_predictions_t *predictions, int64_t cell) {
+    const pto_prediction_t *own = &predictions->prediction[cell];
+    int64_t point = cell / predictions->strategy_count;
+    const char *between = "";
+    double calls;
+    printf(", \"setup\": {\"seconds\": ");
+    printf(own->setup.known ? "%.9g" : "null", own->setup.seconds);
+    print_json_terms(own->setup.term, own->setup.term_count);
+    printf(", \"paid_back\": [");
+    for (int i = 0; i < predictions->strategy_count; i++) {
+        if (!pto_payback(own, pto_prediction_at(predictions, point, i), &calls))
+            continue;
+        printf("%s{\"against\": \"%s\", \"calls\": ", between, predictions->strategy[i]->name);
+        printf(isinf(calls) ? "null}" : "%.9g}", calls);
+        between = ", ";
+    }
+    printf("]}");
 }
 
 static void print_json_energy(const pto_energy_t *energy) {
@@ -122,8 +144,10 @@ static void print_json(const pto_predictions_t *predictions, bool explain) {
             printf(", \"low_s\": %.9g, \"high_s\": %.9g", prediction->price.low_s, prediction->price.high_s);
         if (predictions->by == PTO_BY_ENERGY && prediction->has_energy)
             print_json_energy(&prediction->energy);
-        if (explain)
-            print_json_terms(&prediction->explanation);
+        if (explain) {
+            print_json_terms(prediction->explanation.term, prediction->explanation.count);
+            print_json_setup(predictions, cell);
+        }
         putchar('}');
     }
     printf("\n]}\n");
@@ -174,6 +198,52 @@ static void explain_energy(const pto_prediction_t *prediction, const char *file)
     }
 }
 
+static void explain_missing_setup(const pto_setup_t *setup) {
+    const char *between = "";
+    printf("  setup not priced: not in the machine file: ");
+    for (int t = 0; t < setup->term_count; t++)
+        if (!setup->term[t].param) {
+            printf("%s%s", between, setup->term[t].key);
+            between = ", ";
+        }
+    putchar('\n');
+}
+
+/* Against each strategy that needs less setup. */
+static void explain_payback(const pto_predictions_t *predictions, int64_t point,
+                            const pto_prediction_t *own) {
+    const char *opening = "  paid back ";
+    double calls;
+    for (int i = 0; i < predictions->strategy_count; i++) {
+        if (!pto_payback(own, pto_prediction_at(predictions, point, i), &calls))
+            continue;
+        if (isinf(calls))
+            printf("%snever against %s", opening, predictions->strategy[i]->name);
+        else
+            printf("%sfrom %.0f %s on against %s", opening, calls, calls > 1 ? "calls" : "call",
+                   predictions->strategy[i]->name);
+        opening = ", ";
+    }
+    fputs(*opening == ',' ? "\n" : "", stdout);
+}
+
+static void explain_setup(const pto_predictions_t *predictions, int64_t point, int strategy) {
+    const pto_prediction_t *own = pto_prediction_at(predictions, point, strategy);
+    const pto_setup_t *setup = &own->setup;
+    if (!setup->known) {
+        explain_missing_setup(setup);
+        return;
+    }
+    if (setup->term_count == 0) {
+        printf("  setup none\n");
+        return;
+    }
+    printf("  setup %.3f us, once\n", setup->seconds * 1e6);
+    for (int t = 0; t < setup->term_count; t++)
+        explain_term(&setup->term[t], setup->seconds, file_name(predictions->machine->path));
+    explain_payback(predictions, point, own);
+}
+
 static void print_explanations(const pto_predictions_t *predictions) {
     pto_print_header(stdout, "predict --explain", predictions);
     printf("# each price along its longest path: microseconds, share, stage, how often which parameter, and "
@@ -194,6 +264,7 @@ static void print_explanations(const pto_predictions_t *predictions) {
                              file_name(predictions->machine->path));
             if (predictions->by == PTO_BY_ENERGY)
                 explain_energy(prediction, file_name(predictions->machine->path));
+            explain_setup(predictions, point, i);
         }
 }
 

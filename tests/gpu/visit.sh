@@ -31,15 +31,12 @@ self=$(readlink -f "${BASH_SOURCE[0]}")
 start=$PWD
 cd "$(dirname "$self")/../.." || exit 1
 : "${AT:=/opt}" "${BUILD:=$AT/build-visit}" "${LIMIT:=500}" "${BUDGET:=10}" "${NAME:=h200}" "${DEPS:=}"
-: "${DEVICE:=cuda}" "${LARGE:=128MiB:256MiB:2}" "${REPEATS:=7}"
-# A newer compiler's warnings are no matter here.
-: "${CFLAGS:=-O2 -g -Wno-error}"
-export AT BUILD LIMIT BUDGET DEPS DEVICE CFLAGS
+: "${LARGE:=128MiB:256MiB:2}" "${REPEATS:=7}"
+export AT BUILD LIMIT BUDGET DEPS
+. tests/gpu/environment.sh
 cluster=tests/cluster/cluster
 calibrate=$BUILD/portolan-calibrate
 validate=$BUILD/portolan-validate
-within=smcuda
-[ "$DEVICE" = cuda ] || within=vader
 
 # --- steps: each runs as `visit.sh --do STEP ARGUMENTS`, under a time limit
 
@@ -52,23 +49,7 @@ look() {
     "$cluster" check
 }
 
-# Samples can be fitted elsewhere: only what measures and checks must build.
-compile() {
-    local processors
-    processors=$(nproc)
-    make -k -j$((processors < 16 ? processors : 16)) build "$BUILD/tests/test_exec" "$BUILD/bench/bench_exec"
-    "$calibrate" --version | tee "$BUILD/version"
-    [ "$DEVICE" != cuda ] || grep -q 'with CUDA' "$BUILD/version" || return
-    [ -x "$validate" ] && [ -x "$BUILD/tests/test_exec" ]
-}
-
 check() { tests/gpu/check_gpu.sh; }
-
-host_run() { # PROCESSES PROGRAM...
-    local processes=$1
-    shift
-    mpirun -n "$processes" --oversubscribe --bind-to none --mca pml ob1 --mca btl "self,$within" "$@"
-}
 
 bench() { host_run 2 "$BUILD/bench/bench_exec" "$DEVICE"; }
 
@@ -123,10 +104,7 @@ energy_row() { # BYTES
 merge() {
     local rows=("$BUILD/rows/$1"-*.csv)
     [ -e "${rows[0]}" ] || return
-    awk 'FNR == 1 { file++; head = 0 }
-        /^#/ { if (file == 1) print; next }
-        !head { head = 1; if (file == 1) print; next }
-        { print }' "${rows[@]}" >"$OUT/$2"
+    merge_rows "${rows[@]}" >"$OUT/$2"
 }
 
 up() { # RATE
@@ -198,19 +176,8 @@ DEPS=${1:+$(readlink -f "$1")}
 openmpi=${2:+$(readlink -f "$2")}
 cd "$OLDPWD" || exit 1
 log=$OUT/log.txt
-if [ -n "$DEPS" ] && compgen -G "$DEPS/*.deb" >/dev/null; then
-    for package in "$DEPS"/*.deb; do dpkg -x "$package" "$AT/deps"; done
-    DEPS=$AT/deps
-fi
-if [ -n "$openmpi" ]; then
-    tar -xf "$openmpi" -C "$AT" || exit 1
-    export OPAL_PREFIX=$AT/ompi-cuda
-    export PATH=$OPAL_PREFIX/bin:$PATH LD_LIBRARY_PATH=$OPAL_PREFIX/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-fi
-export OUT LARGE REPEATS OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export PATH=/usr/local/cuda/bin:$PATH${DEPS:+:$DEPS/usr/bin:$DEPS/usr/sbin:$DEPS/bin:$DEPS/sbin}
-[ -z "$DEPS" ] || LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$DEPS/usr/lib/x86_64-linux-gnu:$DEPS/lib/x86_64-linux-gnu
-[ -z "${LD_LIBRARY_PATH:-}" ] || export LD_LIBRARY_PATH
+unpack "$DEPS" "$openmpi" || exit 1
+export OUT LARGE REPEATS
 export CUDA_MPS_PIPE_DIRECTORY=$BUILD/mps CUDA_MPS_LOG_DIRECTORY=$BUILD/mps
 
 # A daemon that a cut-short step left behind, and nodes.
@@ -292,7 +259,7 @@ part_calibrate() {
 for part in "${@:3}"; do
     case $part in
     look) step 30 look ;;
-    build) step 150 compile || break ;;
+    build) step 150 compile "$BUILD/tests/test_exec" "$BUILD/bench/bench_exec" || break ;;
     check) step 120 check ;;
     bench) step 60 bench ;;
     validate-x4) part_validate_x4 ;;

@@ -105,29 +105,37 @@ static void random_request(case_t *test, const pto_layout_t *layout, int size) {
     }
 }
 
+pto_plan_t *case_random_of(case_t *test, const pto_strategy_t *strategy, const pto_algorithm_t *algorithm,
+                           const pto_layout_t *layout, int size) {
+    for (int tries = 0; tries < TRIES_PER_PAIR; tries++) {
+        memset(test, 0, sizeof *test);
+        test->request.strategy = strategy;
+        test->request.algorithm = algorithm;
+        random_request(test, layout, size);
+        test->op = (pto_op_t)case_random_below(PTO_OP_COUNT);
+        test->in_place = case_random_below(4) == 0;
+        test->plain_memory = case_random_below(4) == 0;
+        test->asynchronous = case_random_below(3) == 0;
+        test->queued = case_random_below(3) == 0 ? 1 + (int)case_random_below(4) : 0;
+        test->options.own_algorithms = case_random_below(2);
+        random_table(test, size);
+        pto_plan_t *plan = NULL;
+        if (pto_plan_create(&test->request, &plan, NULL) == PTO_OK)
+            return plan;
+    }
+    return NULL;
+}
+
 /* A strategy and an algorithm first, so that all pairs are equally likely; then the rest, drawn until they
  * apply. Where none is found, as for two processes a GPU on three processes, another pair. */
 pto_plan_t *case_random(case_t *test, const pto_layout_t *layout, int size) {
-    for (;;) {
+    pto_plan_t *plan = NULL;
+    while (!plan) {
         const pto_strategy_t *strategy = pto_strategy_at((int)case_random_below(pto_strategy_count()));
         const pto_algorithm_t *algorithm = pto_algorithm_at((int)case_random_below(pto_algorithm_count()));
-        for (int tries = 0; tries < TRIES_PER_PAIR; tries++) {
-            memset(test, 0, sizeof *test);
-            test->request.strategy = strategy;
-            test->request.algorithm = algorithm;
-            random_request(test, layout, size);
-            test->op = (pto_op_t)case_random_below(PTO_OP_COUNT);
-            test->in_place = case_random_below(4) == 0;
-            test->plain_memory = case_random_below(4) == 0;
-            test->asynchronous = case_random_below(3) == 0;
-            test->queued = case_random_below(3) == 0 ? 1 + (int)case_random_below(4) : 0;
-            test->options.own_algorithms = case_random_below(2);
-            random_table(test, size);
-            pto_plan_t *plan = NULL;
-            if (pto_plan_create(&test->request, &plan, NULL) == PTO_OK)
-                return plan;
-        }
+        plan = case_random_of(test, strategy, algorithm, layout, size);
     }
+    return plan;
 }
 
 /* --- running it ------------------------------------------------------------------------------------------

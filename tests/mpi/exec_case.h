@@ -30,6 +30,9 @@ void case_random_order(int *item, int count);
 /* A random plan on `layout`, or on a random layout of `size` processes where that is NULL (then placed at
  * random too); any number of owners. */
 pto_plan_t *case_random(case_t *test, const pto_layout_t *layout, int size);
+/* The same for a given pair; NULL where nothing was found to which it applies. */
+pto_plan_t *case_random_of(case_t *test, const pto_strategy_t *strategy, const pto_algorithm_t *algorithm,
+                           const pto_layout_t *layout, int size);
 
 /* The user's buffers on the device, and host memory to fill them from and look at them in. */
 typedef struct {

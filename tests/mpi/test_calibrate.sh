@@ -79,9 +79,10 @@ check "one node: no injection" has "^# skipped_injection_cpu=the job has one nod
 check "17 sizes of ping_pong" test "$(awk -F, '$1 == "ping_pong" { print $7 }' "$work/two.csv" | sort -u | wc -l)" = 17
 check "at most 20 samples of a point" \
     test "$(awk -F, '/^ping_pong/ { if ($8 > most) most = $8 } END { print most }' "$work/two.csv")" -le 20
-for benchmark in ping_pong multi_message multi_message_one multi_message_one_reversed reduce signal_flag; do
+for benchmark in ping_pong multi_message multi_message_one multi_message_one_reversed reduce signal_flag setup_segment; do
     check "$benchmark has rows" test "$(rows "$work/two.csv" "$benchmark")" -gt 0
 done
+check "no segment is left over" test "$(find /dev/shm -name 'portolan-calibrate-*' | wc -l)" = 0
 check "a reduction's rows name operation and type" has "^reduce,cpu,-,sum-double,1,1,64,1," "$work/two.csv"
 check "what is left out is told" has "^# complete=" "$work/two.csv"
 

@@ -19,7 +19,7 @@
 #include "exec_case.h"
 #include "portolan/strategy.h"
 
-enum { RUNS_PER_CASE = 2, CASES_THAT_COVER = 2000 };
+enum { RUNS_PER_CASE = 2, CASES_THAT_COVER = 1000, DRAWS_FOR_UNMET = 20 };
 
 typedef struct {
     int64_t nodes;
@@ -56,20 +56,42 @@ static void note_met(const pto_request_t *request) {
                 met[s][a] = 1;
 }
 
+/* Strategies and algorithms that go together and that nobody ran, from a pair on. */
+static bool next_unmet(int *s, int *a) {
+    for (; *s < pto_strategy_count(); (*s)++, *a = 0)
+        for (; *a < pto_algorithm_count(); (*a)++)
+            if (pto_strategy_with(pto_strategy_at(*s), pto_algorithm_at(*a)) && !met[*s][*a])
+                return true;
+    return false;
+}
+
+static void share_met(void) {
+    MPI_Allreduce(MPI_IN_PLACE, met, (int)sizeof met, MPI_UNSIGNED_CHAR, MPI_MAX, MPI_COMM_WORLD);
+}
+
 /* Where there were enough cases, every pair that can serve a collective must have had its turn. */
 static void check_coverage(int64_t count) {
-    if (pto_strategy_count() > 32 || pto_algorithm_count() > 32)
-        die("more strategies or algorithms than there is room to note");
-    MPI_Allreduce(MPI_IN_PLACE, met, (int)sizeof met, MPI_UNSIGNED_CHAR, MPI_MAX, MPI_COMM_WORLD);
-    for (int s = 0; s < pto_strategy_count() && count >= CASES_THAT_COVER; s++)
-        for (int a = 0; a < pto_algorithm_count(); a++) {
-            const pto_strategy_t *strategy = pto_strategy_at(s);
-            const pto_algorithm_t *algorithm = pto_algorithm_at(a);
-            if (!pto_strategy_with(strategy, algorithm) || met[s][a])
-                continue;
-            fprintf(stderr, "test_exec: %s with %s never had its turn\n", strategy->name, algorithm->name);
-            MPI_Abort(MPI_COMM_WORLD, 1);
-        }
+    int s = 0, a = 0;
+    share_met();
+    if (count < CASES_THAT_COVER || !next_unmet(&s, &a))
+        return;
+    fprintf(stderr, "test_exec: %s with %s never had its turn\n", pto_strategy_at(s)->name,
+            pto_algorithm_at(a)->name);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+/* Pairs that chance passed over have their turn with all processes together, who draw alike. */
+static void run_unmet(const job_t *job) {
+    share_met();
+    for (int s = 0, a = 0; next_unmet(&s, &a); a++) {
+        case_t test;
+        pto_plan_t *plan = NULL;
+        for (int i = 0; i < DRAWS_FOR_UNMET && !plan; i++)
+            plan = case_random_of(&test, pto_strategy_at(s), pto_algorithm_at(a), NULL, job->size);
+        if (plan && case_run(&test, plan, MPI_COMM_WORLD, job->device, RUNS_PER_CASE))
+            note_met(&test.request);
+        pto_plan_destroy(plan);
+    }
 }
 
 /* Split the processes into consecutive groups of random sizes; the groups are equal everywhere, as all draw
@@ -101,6 +123,8 @@ static void run_cases(const job_t *job) {
         case_random_state = turn + 1;
         done += groups;
     }
+    if (job->count >= CASES_THAT_COVER)
+        run_unmet(job);
     check_coverage(job->count);
 }
 

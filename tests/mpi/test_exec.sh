@@ -41,6 +41,7 @@ fails_within() {
     ! "$@" && [ $((SECONDS - began)) -le "$limit" ]
 }
 has() { grep -q -- "$1" "$2"; }
+scores() { "$build/portolan" score "$work/collectives.csv" --machine summit-spectrum >"$work/stdout" 2>"$work/stderr"; }
 segments() { find /dev/shm -name 'portolan-*' | wc -l; }
 
 # --- the executor
@@ -92,6 +93,9 @@ check "its table says that the device is no GPU" has "no GPU's times" "$work/std
 check "its file names the device" has "^# device=host$" "$work/collectives.csv"
 check "its file is readable" awk -F, '/^#/ { next } !head { head = 1; next }
     { rows++; if (NF != 9 || !($9 > 0)) bad = 1 } END { exit !(rows == 60 && !bad) }' "$work/collectives.csv"
+check "its file tells each executor's setup" awk -F'[=,]' '/^# setup_s=/ { n++; if ($3 < 4 || !($4 > 0 && $4 < 20)) bad = 1 }
+    END { exit !(n == 12 && !bad) }' "$work/collectives.csv"
+check "and score reads it" scores
 check "validate times queued runs" run 2 "$validate" --machine tests/fixtures/machine.yaml --collective allreduce \
     --nodes 1 --gpus-per-node 2 --cores-per-gpu 1 --bytes 4:4KiB:32 --repeats 5 --queued 20 --out "$work/queued.csv"
 check "its table says so" has "^# queued: each measured time is that of 20 runs" "$work/stdout"

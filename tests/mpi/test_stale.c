@@ -35,6 +35,14 @@ static const plan_t plans[] = {
     {"btb_gsb", "recursive_doubling", 2, .collective = PTO_COLLECTIVE_ALLREDUCE},
     {"btb_btb", "binomial", 2, .collective = PTO_COLLECTIVE_REDUCE},
     {"gsb_gsb", "linear", 2, .collective = PTO_COLLECTIVE_BROADCAST},
+    {"node_leaders", "pairwise", 1, .collective = PTO_COLLECTIVE_ALLTOALL},
+    {"node_aware", "pairwise", 1, .collective = PTO_COLLECTIVE_ALLTOALL},
+    {"node_leaders", "pairwise", 2, .collective = PTO_COLLECTIVE_ALLTOALL},
+    {"node_leaders", "linear", 2, .collective = PTO_COLLECTIVE_ALLTOALLV},
+    {"node_aware", "bruck", 2, .collective = PTO_COLLECTIVE_ALLTOALL},
+    {"node_aware", "linear", 2, .collective = PTO_COLLECTIVE_ALLTOALLV},
+    {"staged_leaders", "pairwise", 2, .collective = PTO_COLLECTIVE_ALLTOALL},
+    {"staged_aware", "pairwise", 2, .collective = PTO_COLLECTIVE_ALLTOALL},
     {"gas_read", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true},
     {"gas_read", "direct", 1, .collective = PTO_COLLECTIVE_REDUCE, .kernels = true},
     {"gas_gather", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true},
@@ -42,6 +50,9 @@ static const plan_t plans[] = {
     {"gas_allgather", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true},
     {"gas_split", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true},
     {"gas_split", "direct", 1, .collective = PTO_COLLECTIVE_REDUCE, .kernels = true},
+    {"gas_read", "direct", 1, .collective = PTO_COLLECTIVE_ALLTOALL, .kernels = true},
+    {"gas_allgather", "direct", 1, .collective = PTO_COLLECTIVE_ALLTOALL, .kernels = true},
+    {"gas_split", "direct", 1, .collective = PTO_COLLECTIVE_ALLTOALL, .kernels = true},
     {"gas_read", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true, .queued = true},
     {"gas_gather", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true, .queued = true},
     {"gas_allgather", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true, .queued = true},
@@ -65,17 +76,6 @@ static int64_t runs_queued(const plan_t *plan, int64_t run) {
     return plan->queued ? 1 + run % QUEUED_MAX : 1;
 }
 
-/* In place every run but the first sums the sums of the one before. */
-static int32_t wanted(const plan_t *plan, int64_t run, int64_t owners, int64_t i) {
-    uint32_t sum = 0;
-    int64_t from = plan->collective == PTO_COLLECTIVE_BROADCAST ? 1 : owners;
-    for (int64_t owner = 0; owner < from; owner++)
-        sum += (uint32_t)value(run, owner, i);
-    for (int64_t queued = 1; queued < runs_queued(plan, run); queued++)
-        sum *= (uint32_t)owners;
-    return (int32_t)sum;
-}
-
 /* What the process holds: on the device, and in host memory to fill and look at. */
 typedef struct {
     const pto_device_t *device;
@@ -83,13 +83,29 @@ typedef struct {
     void *stream;
     void *in;
     void *out;
+    int32_t *host;
+    int64_t count; /* of elements in `in`, `out` and `host` */
     int64_t owner;
     int64_t owners;
 } process_t;
 
+/* In place every run but the first sums the sums of the one before. */
+static int32_t wanted(const plan_t *plan, const process_t *process, int64_t run, int64_t i) {
+    int64_t block = elements(plan);
+    if (!pto_collective_is_vector(plan->collective))
+        return value(run, i / block, process->owner * block + i % block);
+    uint32_t sum = 0;
+    int64_t from = plan->collective == PTO_COLLECTIVE_BROADCAST ? 1 : process->owners;
+    for (int64_t owner = 0; owner < from; owner++)
+        sum += (uint32_t)value(run, owner, i);
+    for (int64_t queued = 1; queued < runs_queued(plan, run); queued++)
+        sum *= (uint32_t)process->owners;
+    return (int32_t)sum;
+}
+
 static void copy(const plan_t *plan, const process_t *process, void *target, const void *source) {
     pto_error_t err = {0};
-    size_t bytes = (size_t)elements(plan) * sizeof(int32_t);
+    size_t bytes = (size_t)process->count * sizeof(int32_t);
     pto_move_t move = {target, source, bytes, 1, bytes, bytes};
     if (process->device->copy(&move, process->stream, &err) != PTO_OK ||
         process->device->finish(process->stream, &err) != PTO_OK)
@@ -106,9 +122,9 @@ static pto_status_t do_runs(const plan_t *plan, const process_t *process, int64_
 }
 
 static void run_once(const plan_t *plan, const process_t *process, int64_t run) {
-    int32_t host[KERNEL_ELEMENTS];
+    int32_t *host = process->host;
     pto_error_t err = {0};
-    for (int64_t i = 0; i < elements(plan); i++)
+    for (int64_t i = 0; i < process->count; i++)
         host[i] = value(run, process->owner, i);
     copy(plan, process, process->in, host);
     if (do_runs(plan, process, run, &err) != PTO_OK)
@@ -117,11 +133,11 @@ static void run_once(const plan_t *plan, const process_t *process, int64_t run) 
         return;
     copy(plan, process, host, process->out);
     int64_t step = plan->kernels ? LOOKED_AT_EVERY : 1;
-    for (int64_t i = run % step; i < elements(plan); i += step)
-        if (host[i] != wanted(plan, run, process->owners, i))
+    for (int64_t i = run % step; i < process->count; i += step)
+        if (host[i] != wanted(plan, process, run, i))
             die(plan, run,
-                host[i] == wanted(plan, run - 1, process->owners, i) ? "the result of the run before"
-                                                                     : "a wrong result");
+                host[i] == wanted(plan, process, run - 1, i) ? "the result of the run before"
+                                                             : "a wrong result");
 }
 
 static void run_plan(const plan_t *plan, const pto_device_t *device, int size, int64_t count) {
@@ -134,16 +150,19 @@ static void run_plan(const plan_t *plan, const pto_device_t *device, int size, i
     pto_exec_options_t options = {
         .placement = PTO_PLACEMENT_IDENTITY, .own_algorithms = true, .timeout_s = 60};
     process_t process = {.device = device, .owners = size};
+    process.count = elements(plan) * (pto_collective_is_vector(plan->collective) ? 1 : size);
+    size_t bytes = (size_t)process.count * sizeof(int32_t);
+    process.host = malloc(bytes);
     pto_plan_t *made = NULL;
     pto_error_t err = {0};
-    if (pto_strategy_find(plan->strategy, &request.strategy, &err) != PTO_OK ||
+    if (!process.host || pto_strategy_find(plan->strategy, &request.strategy, &err) != PTO_OK ||
         pto_algorithm_find(plan->algorithm, plan->collective, &request.algorithm, &err) != PTO_OK ||
         pto_plan_create(&request, &made, &err) != PTO_OK ||
         pto_exec_place(&request.layout, MPI_COMM_WORLD, &options, &process.owner, &err) != PTO_OK ||
         device->select(plan->kernels ? process.owner : process.owner / 2, &err) != PTO_OK ||
         device->stream_create(&process.stream, &err) != PTO_OK ||
-        device->allocate((size_t)request.bytes, &process.in, &err) != PTO_OK ||
-        device->allocate((size_t)request.bytes, &process.out, &err) != PTO_OK)
+        device->allocate(bytes, &process.in, &err) != PTO_OK ||
+        device->allocate(bytes, &process.out, &err) != PTO_OK)
         die(plan, -1, err.message);
     void *out = process.out;
     if (plan->queued)
@@ -156,6 +175,7 @@ static void run_plan(const plan_t *plan, const pto_device_t *device, int size, i
     pto_exec_destroy(process.exec);
     device->release(process.in, NULL);
     device->release(out, NULL);
+    free(process.host);
     device->stream_destroy(process.stream, NULL);
     pto_plan_destroy(made);
 }

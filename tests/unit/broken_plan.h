@@ -15,7 +15,8 @@ static inline pto_request_t ask(pto_collective_t collective, const char *strateg
     assert_int_equal(pto_strategy_find(strategy, &request.strategy, NULL), PTO_OK);
     const char *algorithm = request.strategy->direct                 ? "direct"
                             : collective == PTO_COLLECTIVE_ALLREDUCE ? "ring"
-                                                                     : "binomial";
+                            : pto_collective_is_vector(collective)   ? "binomial"
+                                                                     : "pairwise";
     assert_int_equal(pto_algorithm_find(algorithm, collective, &request.algorithm, NULL), PTO_OK);
     return request;
 }

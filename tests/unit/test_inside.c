@@ -204,12 +204,16 @@ static const char machine_text[] =
     "source: made up\n"
     "node: {sockets: 2, gpus: 8, cores: 64}\n"
     "messages:\n"
+    "  cpu:\n"
+    "    off_node: [{protocol: eager, alpha_s: 5.0e-6, beta_s_per_byte: 2.0e-9}]\n"
     "  gpu:\n"
     "    on_socket: [{protocol: eager, alpha_s: 9.0e-6, beta_s_per_byte: 2.0e-9}]\n"
     "    on_node: [{protocol: eager, alpha_s: 9.0e-6, beta_s_per_byte: 2.0e-9}]\n"
     "    off_node: [{protocol: eager, alpha_s: 7.0e-6, beta_s_per_byte: 3.0e-9}]\n"
     "copies:\n"
     "  d2d: {on_socket: {alpha_s: 1.0e-6, beta_s_per_byte: 1.0e-10}}\n"
+    "  d2h: {on_socket: {alpha_s: 6.0e-6, beta_s_per_byte: 3.0e-10}}\n"
+    "  h2d: {on_socket: {alpha_s: 5.0e-6, beta_s_per_byte: 4.0e-10}}\n"
     "peer:\n"
     "  on_socket: {alpha_s: 2.0e-6, beta_s_per_byte: 1.0e-9}\n"
     "  off_socket: {alpha_s: 4.0e-6, beta_s_per_byte: 1.5e-9}\n"
@@ -380,7 +384,6 @@ static void copies_between_sockets_cost_theirs(void **state) {
 /* Places of the first node stand for those of all: the price is the one rank by rank. */
 static void pricing_by_place_is_pricing_rank_by_rank(void **state) {
     (void)state;
-    static const char *const all = "allreduce, reduce, broadcast, alltoall";
     int compared = 0;
     for (int64_t shape = 0; shape < 3 * 5 * 4; shape++) {
         pto_layout_t layout = {1 + shape / 20, 1 + shape / 4 % 5, 1 + shape % 4, 4, 2};
@@ -395,11 +398,10 @@ static void pricing_by_place_is_pricing_rank_by_rank(void **state) {
                     continue;
                 double place_s = priced_s(&request, pto_price), rank_s = priced_s(&request, pto_price_walk);
                 /* Up and down a tree of leaders no node is like another: then the dearest counts. */
-                if (layout.nodes > 1 && c != PTO_COLLECTIVE_ALLREDUCE)
+                if (layout.nodes > 1 && (c == PTO_COLLECTIVE_REDUCE || c == PTO_COLLECTIVE_BROADCAST))
                     assert_true(place_s >= rank_s * (1 - 1e-9) && place_s < 1.3 * rank_s);
                 else
                     assert_close(place_s, rank_s);
-                assert_non_null(strstr(all, pto_collective_name(request.collective)));
                 compared++;
             }
     }

@@ -132,7 +132,7 @@ static void what_makes_no_sense_is_refused(void **state) {
         {BODY "reduce: {}\n", PTO_ERR_KEY, 5, 9, {"'reduce' is empty"}},
         {BODY "reduce: {cpu: 1}\n", PTO_ERR_TYPE, 5, 15, {"cpu: expected a cost or a list of rows"}},
         {BODY "reduce: {cpu: []}\n", PTO_ERR_RANGE, 5, 15, {"cpu: expected at least one row"}},
-        {BODY "reduce: {cpu: [1]}\n", PTO_ERR_TYPE, 5, 16, {"a row of reductions must be a mapping"}},
+        {BODY "reduce: {cpu: [1]}\n", PTO_ERR_TYPE, 5, 16, {"a row of costs must be a mapping"}},
         {BODY "reduce: {cpu: [{below_bytes: 8, " COST "}]}\n",
          PTO_ERR_RANGE,
          5,

@@ -130,6 +130,11 @@ static void assert_same_rest(const pto_machine_t *a, const pto_machine_t *b) {
     for (int reach = 0; reach < PTO_REACH_COUNT; reach++) {
         assert_same_postal(&a->peer[reach], &b->peer[reach]);
     }
+    for (int i = 0; i < PTO_SPACE_COUNT; i++) {
+        assert_same_reduce(&a->setup.allocate[i], &b->setup.allocate[i]);
+    }
+    assert_same_reduce(&a->setup.open, &b->setup.open);
+    assert_same_param(&a->setup.segment_s, &b->setup.segment_s);
     assert_same_param(&a->contention, &b->contention);
     assert_same_param(&a->signal_s, &b->signal_s);
     assert_same_param(&a->event_s, &b->event_s);

@@ -286,6 +286,7 @@ static void group_indices_and_ranks_are_inverse(void **state) {
                     assert_int_equal(pto_group_rank(plan, &group, rank, index), rank);
                 else
                     assert_true(fold > 0 || (kind == PTO_GROUP_OWNERS && rank % 3 == 2) ||
+                                (kind == PTO_GROUP_NODE_OWNERS && rank % 3 == 2) ||
                                 (kind == PTO_GROUP_LEADERS && rank % 6 > 0));
             }
         }

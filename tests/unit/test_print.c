@@ -170,6 +170,22 @@ static void rotations_runs_and_parts_are_named(void **state) {
     mentions(request, 3, false, "the peer's share of 3] -> cores 1 .. 2");
 }
 
+static void bundles_places_and_their_memory_are_named(void **state) {
+    (void)state;
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "node_leaders", "pairwise");
+    mentions(request, 4, false, "  me            owner 4 of 6, place 1 of 3\n");
+    mentions(request, 4, false,
+             "in[all] -> place 0's gathered[bundles from me, one every 3, of 3 blocks each]");
+    mentions(request, 3, false, "alltoall of 2 nodes by pairwise");
+    mentions(request, 3, false,
+             "send   36 KiB       gathered[bundle peer, of 9 blocks each] -> node (me + k) mod 2");
+    request = ask(PTO_COLLECTIVE_ALLTOALL, "node_aware", "bruck");
+    mentions(request, 4, false,
+             "copy   8 KiB        in[blocks from peer, one every 3] -> place (me + k) mod 3's handed "
+             "over[blocks from me, one every 3]");
+    mentions(request, 4, false, "handed over[2 bundles from me, of 3 blocks each] -> travelling[all]");
+}
+
 static void dealt_destinations_and_messages_are_named(void **state) {
     (void)state;
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "extra_message", "linear");
@@ -238,6 +254,7 @@ int main(void) {
         cmocka_unit_test(a_helper_sees_its_share_and_its_signals),
         cmocka_unit_test(steps_of_some_iterations_say_which),
         cmocka_unit_test(rotations_runs_and_parts_are_named),
+        cmocka_unit_test(bundles_places_and_their_memory_are_named),
         cmocka_unit_test(dealt_destinations_and_messages_are_named),
         cmocka_unit_test(skewed_counts_show_their_range),
         cmocka_unit_test(a_million_gpus_make_a_short_text),

@@ -60,7 +60,9 @@ static void visit_all(const pto_machine_t *machine, pto_split_t split, each_plan
 }
 
 static bool mixes_levels(const pto_plan_t *plan) {
-    return strcmp(plan->request.algorithm->name, "linear") == 0 && plan->request.layout.gpus_per_node > 1;
+    bool between_nodes = plan->request.strategy->leaders || plan->request.strategy->counterparts;
+    return strcmp(plan->request.algorithm->name, "linear") == 0 && plan->request.layout.gpus_per_node > 1 &&
+           !between_nodes;
 }
 
 /* A process that sends to all others begins a message when the one before has left, by the gap sooner than

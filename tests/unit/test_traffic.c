@@ -10,10 +10,11 @@
 #include "portolan/strategy.h"
 #include "traffic.h"
 
-/* What walking finds: the mixes that occur, and the messages that leave the busiest node. */
+/* What walking finds: the mixes that occur, and the messages of one group that leave the busiest node. */
 static void walk_step(const pto_plan_t *plan, const pto_step_t *step, int64_t k, int64_t core,
                       pto_traffic_t *found, bool *too_many) {
     const pto_layout_t *layout = &plan->request.layout;
+    bool a_group_a_gpu = pto_plan_group(plan, step->group)->kind == PTO_GROUP_COUNTERPARTS;
     int64_t *leaving = calloc((size_t)layout->nodes, sizeof *leaving);
     found->mix_count = 0;
     found->off_per_node = 0;
@@ -27,7 +28,8 @@ static void walk_step(const pto_plan_t *plan, const pto_step_t *step, int64_t k,
                 mix.messages[pto_layout_level(layout, pto_layout_rank(layout, rank),
                                               pto_layout_rank(layout, action.peer_rank))]++;
         int64_t node = pto_layout_rank(layout, rank).node;
-        leaving[node] += mix.messages[PTO_LEVEL_OFF_NODE];
+        if (!a_group_a_gpu || pto_layout_rank(layout, rank).gpu == 0)
+            leaving[node] += mix.messages[PTO_LEVEL_OFF_NODE];
         if (leaving[node] > found->off_per_node)
             found->off_per_node = leaving[node];
         bool known = false;

@@ -111,6 +111,13 @@ typedef struct {
     pto_reduce_piece_t piece[PTO_REDUCE_PIECE_MAX];
 } pto_reduce_cost_t;
 
+/* What is done once, before a plan's first run (setup.h), each by the bytes of one allocation. */
+typedef struct {
+    pto_reduce_cost_t open;                      /* another process's GPU memory */
+    pto_reduce_cost_t allocate[PTO_SPACE_COUNT]; /* gpu: and exported; cpu: pinned */
+    pto_param_t segment_s;                       /* a node's shared memory for flags */
+} pto_setup_cost_t;
+
 /* Copies of [from_bytes, below_bytes) that `procs` processes make from or to one GPU at once: each process's
  * time for bytes of its own. */
 typedef struct {
@@ -182,8 +189,9 @@ typedef struct {
     pto_param_t queued_launch_s; /* each further kernel that is queued behind others */
     pto_postal_t remote[PTO_REMOTE_COUNT][PTO_REACH_COUNT]; /* a kernel's, without its launch */
     pto_param_t remote_all_s_per_byte; /* that leaves one GPU while each stores to all others of the node */
-    pto_param_t gpu_memory_bytes;      /* of one GPU */
-    pto_param_t host_memory_bytes;     /* of one node */
+    pto_setup_cost_t setup;
+    pto_param_t gpu_memory_bytes;  /* of one GPU */
+    pto_param_t host_memory_bytes; /* of one node */
     pto_param_t power_w[PTO_POWER_COUNT];
     int library_count;
     pto_library_table_t *library;
@@ -246,6 +254,9 @@ const pto_piece_t *pto_machine_gap(const pto_machine_t *machine, pto_space_t spa
 
 /* A copy's own cost, alone on its engine: that of pageable memory where the machine knows it. */
 const pto_postal_t *pto_machine_copy(const pto_machine_t *machine, pto_copy_kind_t kind, bool pageable);
+
+/* The piece that holds for `bytes`; NULL where nothing is known. */
+const pto_postal_t *pto_cost_at(const pto_reduce_cost_t *cost, int64_t bytes);
 
 /* What combining two buffers of `bytes` each costs; NULL where the machine does not know. */
 const pto_postal_t *pto_machine_reduce(const pto_machine_t *machine, pto_space_t space, int64_t bytes);

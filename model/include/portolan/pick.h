@@ -5,6 +5,7 @@
 
 #include "portolan/energy.h"
 #include "portolan/scenario.h"
+#include "portolan/setup.h"
 #include "portolan/strategy.h"
 
 #ifdef __cplusplus
@@ -19,6 +20,7 @@ typedef struct {
     pto_explanation_t explanation; /* only where pto_predict was asked to explain */
     bool has_energy; /* only then, and where the machine has the powers; else `reason` says why */
     pto_energy_t energy;
+    pto_setup_t setup; /* only then */
     char reason[PTO_ERROR_MESSAGE_MAX];
 } pto_prediction_t;
 
@@ -56,8 +58,8 @@ typedef struct {
     pto_prediction_t *prediction; /* point_count * strategy_count */
 } pto_predictions_t;
 
-/* Price all strategies of a bound scenario at all points. `explain` keeps the terms of every price, and its
- * energy.
+/* Price all strategies of a bound scenario at all points. `explain` keeps the terms of every price, its
+ * energy and its setup.
  * Errors: PTO_ERR_NOT_FOUND (an unknown strategy or algorithm), PTO_ERR_NOT_APPLICABLE where none applies
  * anywhere, PTO_ERR_TOO_LARGE, PTO_ERR_MEMORY. A strategy that does not apply is no error. */
 pto_status_t pto_predict(const pto_scenario_t *scenario, const pto_machine_t *machine, bool explain,
@@ -65,6 +67,12 @@ pto_status_t pto_predict(const pto_scenario_t *scenario, const pto_machine_t *ma
 void pto_predictions_fini(pto_predictions_t *predictions);
 
 const pto_prediction_t *pto_prediction_at(const pto_predictions_t *predictions, int64_t point, int strategy);
+
+/* From how many calls on a strategy costs no more than another one that needs less setup, both setups
+ * included: ceil((S - S_other) / (t_other - t)) with setups S and times t of a call; INFINITY where its calls
+ * cost no less. False where the other doesn't need less, one of both doesn't apply or its setup is not known.
+ * Needs predictions that were explained. */
+bool pto_payback(const pto_prediction_t *own, const pto_prediction_t *other, double *calls);
 
 /* How many points a bound scenario's sweep has. */
 int64_t pto_scenario_points(const pto_scenario_t *scenario);

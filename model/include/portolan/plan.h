@@ -37,11 +37,13 @@ typedef struct {
 
 /* A partition of the ranks. Members are numbered from 0 in rank order. */
 typedef enum {
-    PTO_GROUP_OWNERS,  /* one group: every process that holds user data */
-    PTO_GROUP_CORES,   /* the k-th processes of all GPUs, one group for each k */
-    PTO_GROUP_GPU,     /* the processes of one GPU */
-    PTO_GROUP_NODE,    /* the k-th processes of the GPUs of one node, one group for each node and k */
-    PTO_GROUP_LEADERS, /* one group: the first process of the first GPU of every node */
+    PTO_GROUP_OWNERS,       /* one group: every process that holds user data */
+    PTO_GROUP_CORES,        /* the k-th processes of all GPUs, one group for each k */
+    PTO_GROUP_GPU,          /* the processes of one GPU */
+    PTO_GROUP_NODE,         /* the k-th processes of the GPUs of one node, one group for each node and k */
+    PTO_GROUP_LEADERS,      /* one group: the first process of the first GPU of every node */
+    PTO_GROUP_NODE_OWNERS,  /* every process of one node that holds user data, one group for each node */
+    PTO_GROUP_COUNTERPARTS, /* the processes at the same place of every node, one group for each place */
     PTO_GROUP_COUNT
 } pto_group_kind_t;
 
@@ -64,6 +66,13 @@ typedef enum {
     PTO_BLOCKS_ROW,    /* block j: what the holder sends to owner j */
     PTO_BLOCKS_COLUMN, /* block i: what owner i sends to the holder */
     PTO_BLOCKS_SHARE,  /* block_bytes are cut into shares for the group's members: the holder's share each */
+    /* With m owners on each node, i and j their places on it: */
+    PTO_BLOCKS_COUNTERPART, /* block b m + i: what owner i of the holder's node sends to the holder's place on
+                               node b */
+    PTO_BLOCKS_NODE_ROW,    /* block (b m + i) m + j: what owner i of the holder's node sends to owner j of
+                               node b */
+    PTO_BLOCKS_NODE_COLUMN, /* block (b m + i) m + j: what owner i of node b sends to owner j of the holder's
+                               node */
     PTO_BLOCKS_COUNT
 } pto_blocks_t;
 
@@ -120,7 +129,8 @@ typedef enum {
 
 /* Blocks base + w, or base - w where reversed, modulo the block count: w = first .. first + run - 1, then
  * from first + stride on, and so on, below `until`; base = anchor + offset, rounded down to a multiple of
- * `align`. With parts > 0 the buffer's only block is cut into that many, and these count as the blocks. */
+ * `align`. With parts > 0 the buffer's only block is cut into that many, and these count as the blocks. With
+ * bundle > 1 so many blocks that follow each other count as one. */
 typedef struct {
     int buffer;
     pto_holder_t holder;
@@ -134,6 +144,7 @@ typedef struct {
     bool reversed;
     int64_t reverse_bits; /* > 0: the anchor's lowest bits are reversed first, as in Rabenseifner's halving */
     int64_t parts;
+    int64_t bundle;
     pto_share_t share;
     int64_t share_count;
 } pto_slice_t;

@@ -33,6 +33,7 @@ extern "C" {
     X(REDUCE_BETA, "reduction bytes")                                                                        \
     X(REDUCE_FURTHER, "further inputs' bytes")                                                               \
     X(SIGNAL, "flag between processes")                                                                      \
+    X(SETUP, "setup before the first run")                                                                   \
     X(LAUNCH, "kernel launch")                                                                               \
     X(REMOTE_ALPHA, "remote access latency")                                                                 \
     X(REMOTE_BETA, "remote bytes")                                                                           \

@@ -25,6 +25,7 @@ typedef struct {
     int out;      /* alltoall(v): n blocks, block i came from member i; else the vector, in place: allreduced,
                      reduced      to member 0 (the others' are then anything) or broadcast from it */
     int64_t deal; /* > 1: only the shifts that are the core modulo `deal` carry bytes */
+    int64_t bundle; /* > 1: so many blocks of `in` and `out` that follow each other stand for each of the n */
 } pto_exchange_t;
 
 struct pto_algorithm {
@@ -44,6 +45,7 @@ struct pto_strategy {
                      more */
     bool direct;  /* has no collective inside, so goes with the algorithm `direct` alone */
     bool leaders; /* the collective inside is among one process a node */
+    bool counterparts;            /* ... or among the processes at the same place of every node */
     pto_space_t collective_space; /* where the data lies during the inner collective */
     pto_status_t (*applicable)(const pto_request_t *request,
                                pto_error_t *err); /* what else it needs; or NULL */

@@ -1,0 +1,48 @@
+/* Setup: what is done once before a plan's first run, by the bytes of an allocation. A plan's processes
+ * allocate and open at the same moment, so of several numbers of processes the largest stands. */
+#include <stdlib.h>
+
+#include "fit_internal.h"
+
+static int32_t most_procs(const fit_work_t *work, const fit_filter_t *filter) {
+    int32_t most = 0;
+    for (size_t i = 0; i < work->samples->count; i++) {
+        const pto_sample_t *sample = &work->samples->sample[i];
+        if (sample->benchmark == filter->benchmark && sample->where == filter->where &&
+            sample->procs > most) {
+            most = sample->procs;
+        }
+    }
+    return most;
+}
+
+static pto_status_t fit_sized(fit_work_t *work, pto_benchmark_t benchmark, pto_space_t space,
+                              const char *name, pto_reduce_cost_t *cost) {
+    fit_filter_t filter = {benchmark, space == PTO_SPACE_GPU ? PTO_IN_GPU : PTO_IN_CPU, PTO_AT_COUNT, 0, 0};
+    fit_points_t points = {0};
+    filter.procs = most_procs(work, &filter);
+    pto_status_t status = filter.procs > 0 ? fit_select(work, &filter, &points) : PTO_OK;
+    if (status == PTO_OK && points.count > 0) {
+        status = fit_cost(work, name, &points, cost);
+    }
+    free(points.point);
+    return status;
+}
+
+pto_status_t fit_setup(fit_work_t *work) {
+    pto_setup_cost_t *setup = &work->fit->machine.setup;
+    pto_status_t status =
+        fit_sized(work, PTO_BENCHMARK_SETUP_OPEN, PTO_SPACE_GPU, "setup.open", &setup->open);
+    if (status == PTO_OK) {
+        status = fit_sized(work, PTO_BENCHMARK_SETUP_ALLOCATE, PTO_SPACE_GPU, "setup.allocate.gpu",
+                           &setup->allocate[PTO_SPACE_GPU]);
+    }
+    if (status == PTO_OK) {
+        status = fit_sized(work, PTO_BENCHMARK_SETUP_ALLOCATE, PTO_SPACE_CPU, "setup.allocate.cpu",
+                           &setup->allocate[PTO_SPACE_CPU]);
+    }
+    if (status == PTO_OK) {
+        status = fit_time(work, PTO_BENCHMARK_SETUP_SEGMENT, "setup.segment_s", &setup->segment_s);
+    }
+    return status;
+}

@@ -1,0 +1,16 @@
+/* After how many calls the dearer setup of a strategy has paid back (portolan/pick.h). */
+#include <math.h>
+
+#include "portolan/pick.h"
+
+/* Quotients of seconds that are whole but for rounding shall stay so. */
+static double rounded_up(double quotient) { return fmax(ceil(quotient * (1 - 1e-9)), 1); }
+
+bool pto_payback(const pto_prediction_t *own, const pto_prediction_t *other, double *calls) {
+    if (!own->applicable || !own->setup.known || !other->applicable || !other->setup.known ||
+        other->setup.seconds >= own->setup.seconds)
+        return false;
+    double gain_s = other->price.seconds - own->price.seconds;
+    *calls = gain_s > 0 ? rounded_up((own->setup.seconds - other->setup.seconds) / gain_s) : INFINITY;
+    return true;
+}

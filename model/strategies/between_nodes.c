@@ -1,0 +1,226 @@
+/* Hierarchical alltoall and alltoallv: the processes of a node put together what they send to each other
+ * node, so that few and larger messages leave it. Whom they hand it to makes two strategies, and whether it
+ * is sent from GPU or host memory two of each.
+ *
+ * node_leaders: all copy into one buffer on the GPU of the node's first process; these leaders exchange
+ * blocks of node to node; all copy their part out (Träff, "Improved MPI all-to-all communication on a Giganet
+ * SMP cluster", Euro PVM/MPI 2002; with shared GPU memory as in Faraji's thesis, chapter 4).
+ *
+ * node_aware: each process gets from its node's others what they send to the processes at its own place, and
+ * exchanges that with its counterparts on the other nodes: a transpose within the node, then one between
+ * nodes, whose blocks arrive where they belong. All processes of a node send, so none of them, nor the memory
+ * of one GPU, is what everything passes through.
+ *
+ * staged_leaders, staged_aware: the same, but what has been put together on the GPU is copied to the host,
+ * sent from there and copied back, as in three_step.
+ *
+ * Blocks for one's own node take the same way: to handle them apart would cost copies and flags of its own
+ * for one share in as many as there are nodes. */
+#include "inside.h"
+
+typedef struct {
+    pto_builder_t *builder;
+    const pto_request_t *request;
+    pto_user_t user;
+    pto_exchange_t node; /* the owners of one node */
+    int64_t nodes;
+} between_t;
+
+static between_t make_between(pto_builder_t *builder, const pto_request_t *request) {
+    const pto_layout_t *layout = &request->layout;
+    return (between_t){.builder = builder,
+                       .request = request,
+                       .user = pto_route_user(builder, request),
+                       .node = {.group = pto_build_group(builder, PTO_GROUP_NODE_OWNERS, 0),
+                                .n = layout->gpus_per_node * layout->owners_per_gpu,
+                                .core_count = layout->owners_per_gpu},
+                       .nodes = layout->nodes};
+}
+
+/* A temporary of `count` blocks at the members of `group` on the first `cores` of a GPU; `blocks` says how
+ * large they are where the user's are not equal. */
+static int build_bundles(const between_t *between, const char *name, pto_group_kind_t group, int64_t cores,
+                         pto_blocks_t blocks, int64_t count) {
+    pto_buffer_t buffer = *pto_builder_buffer(between->builder, between->user.in);
+    buffer.name = name;
+    buffer.role = PTO_ROLE_TEMPORARY;
+    buffer.group = group;
+    buffer.core_count = cores;
+    if (buffer.blocks != PTO_BLOCKS_EQUAL)
+        buffer.blocks = blocks;
+    buffer.block_count = count;
+    return pto_build_buffer(between->builder, buffer);
+}
+
+/* Of every `stride` blocks or bundles of a buffer the one at the anchor's place. */
+static pto_slice_t one_in(int buffer, int64_t stride, int64_t until, pto_anchor_t anchor) {
+    pto_slice_t slice = pto_slice_block(buffer, anchor);
+    slice.stride = pto_constant(stride);
+    slice.until = pto_constant(until);
+    return slice;
+}
+
+/* The exchange between nodes, in the strategy's space: where that is host memory, over copies there. */
+static void build_exchange(const between_t *between, pto_exchange_t exchange) {
+    pto_builder_t *builder = between->builder;
+    int in = exchange.in, out = exchange.out;
+    bool host = between->request->strategy->collective_space == PTO_SPACE_CPU;
+    exchange.n = between->nodes;
+    if (host) {
+        exchange.in = pto_build_mirror(builder, in, "host in", PTO_SPACE_CPU);
+        exchange.out = pto_build_mirror(builder, out, "host out", PTO_SPACE_CPU);
+        pto_route_copy_of(builder, "copy to host", &exchange, pto_slice_all(builder, in),
+                          pto_slice_all(builder, exchange.in));
+    }
+    pto_build_exchange(builder, between->request, &exchange);
+    if (host)
+        pto_route_copy_of(builder, "copy to device", &exchange, pto_slice_all(builder, exchange.out),
+                          pto_slice_all(builder, out));
+}
+
+/* --- by leaders --------------------------------------------------------------------------------------- */
+
+/* A stage in which the leader and all others copy, `target` or `source` being the leader's. */
+static void copy_with_leader(const between_t *between, const char *name, pto_slice_t source,
+                             pto_slice_t target, bool into) {
+    pto_build_stage(between->builder, name, PTO_ORDER_SEQUENCE);
+    pto_step_t leader = pto_inside_root(PTO_STEP_COPY, &between->node);
+    leader.peers.kind = PTO_PEERS_NONE;
+    leader.source = source;
+    leader.target = target;
+    pto_build_step(between->builder, leader);
+    pto_step_t others = pto_inside_others(PTO_STEP_COPY, &between->node);
+    others.source = source;
+    others.target = target;
+    (into ? &others.target : &others.source)->holder = PTO_HOLDER_PEER;
+    pto_build_step(between->builder, others);
+}
+
+/* The leader raises "complete" when all it sends has left, and exchanges again when all have raised
+ * "gathered", having copied out: so neither buffer needs a flag that says when the next run may write to it.
+ */
+static void build_by_leaders(pto_builder_t *builder, const pto_request_t *request) {
+    between_t between = make_between(builder, request);
+    int64_t m = between.node.n, bundles = between.nodes * m;
+    int gathered =
+        build_bundles(&between, "gathered", PTO_GROUP_LEADERS, 1, PTO_BLOCKS_NODE_ROW, bundles * m);
+    int arrived =
+        build_bundles(&between, "arrived", PTO_GROUP_LEADERS, 1, PTO_BLOCKS_NODE_COLUMN, bundles * m);
+
+    pto_slice_t place = one_in(gathered, m, bundles, PTO_ANCHOR_ME);
+    place.bundle = m;
+    copy_with_leader(&between, "gather", pto_slice_all(builder, between.user.in), place, true);
+    pto_inside_flag(builder, "gathered", pto_inside_others(PTO_STEP_SIGNAL, &between.node),
+                    pto_inside_root(PTO_STEP_WAIT, &between.node));
+    pto_exchange_t exchange = {.group = pto_build_group(builder, PTO_GROUP_LEADERS, 0),
+                               .core_count = 1,
+                               .in = gathered,
+                               .out = arrived,
+                               .bundle = m * m};
+    build_exchange(&between, exchange);
+    pto_inside_flag(builder, "complete", pto_inside_root(PTO_STEP_SIGNAL, &between.node),
+                    pto_inside_others(PTO_STEP_WAIT, &between.node));
+    copy_with_leader(&between, "copy out", one_in(arrived, m, bundles * m, PTO_ANCHOR_ME),
+                     pto_slice_all(builder, between.user.out), false);
+}
+
+/* --- by counterparts ---------------------------------------------------------------------------------- */
+
+/* Everybody tells all others of the node. */
+static void flag_all(const between_t *between, const char *name) {
+    pto_step_t all = pto_step_of(PTO_STEP_SIGNAL, &between->node);
+    all.peers = pto_peers_at(pto_constant(1), 1);
+    all.peers.until = pto_constant(between->node.n);
+    pto_inside_flag(between->builder, name, all, all);
+}
+
+/* Each to all, in rounds: in round k to the process k places on, so that no two copy to the same one. */
+static void hand_over(const between_t *between, int handed) {
+    int64_t m = between->node.n, blocks = between->nodes * m;
+    pto_step_t copy = pto_step_of(PTO_STEP_COPY, &between->node);
+    copy.source = one_in(between->user.in, m, blocks, PTO_ANCHOR_ME);
+    copy.target = one_in(handed, m, blocks, PTO_ANCHOR_ME);
+    pto_build_stage(between->builder, "keep own", PTO_ORDER_SEQUENCE);
+    pto_build_step(between->builder, copy);
+    pto_build_loop(between->builder, 1, m, false);
+    pto_build_stage(between->builder, "hand over", PTO_ORDER_SEQUENCE);
+    copy.peers = pto_peers_at(pto_loop_index(1, 0), 1);
+    copy.source.anchor = PTO_ANCHOR_PEER;
+    copy.target.holder = PTO_HOLDER_PEER;
+    pto_build_step(between->builder, copy);
+    pto_build_end(between->builder);
+}
+
+static void build_by_counterparts(pto_builder_t *builder, const pto_request_t *request) {
+    between_t between = make_between(builder, request);
+    int64_t m = between.node.n;
+    int handed = build_bundles(&between, "handed over", PTO_GROUP_COUNTERPARTS, between.node.core_count,
+                               PTO_BLOCKS_COUNTERPART, between.nodes * m);
+    flag_all(&between, "buffers free");
+    hand_over(&between, handed);
+    flag_all(&between, "all handed over");
+    pto_exchange_t exchange = {.group = pto_build_group(builder, PTO_GROUP_COUNTERPARTS, 0),
+                               .core_count = between.node.core_count,
+                               .in = handed,
+                               .out = between.user.out,
+                               .bundle = m};
+    build_exchange(&between, exchange);
+}
+
+/* --- the strategies ----------------------------------------------------------------------------------- */
+
+static pto_status_t applicable(const pto_request_t *request, pto_error_t *err) {
+    if (request->layout.owners_per_gpu > 1 || request->layout.gpus_per_node > 1)
+        return PTO_OK;
+    return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                         "%s puts together what a node's processes send, and each has one that holds data",
+                         request->strategy->name);
+}
+
+static pto_status_t staged_applicable(const pto_request_t *request, pto_error_t *err) {
+    if (request->layout.nodes > 1)
+        return applicable(request, err);
+    return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                         "%s copies to the host what leaves the node, and there is only one",
+                         request->strategy->name);
+}
+
+const pto_strategy_t pto_strategy_node_leaders = {
+    .name = "node_leaders",
+    .summary = "a node's processes copy into a buffer on its leader's GPU; leaders exchange; all copy out",
+    .collectives = 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV,
+    .leaders = true,
+    .collective_space = PTO_SPACE_GPU,
+    .applicable = applicable,
+    .build = build_by_leaders,
+};
+
+const pto_strategy_t pto_strategy_node_aware = {
+    .name = "node_aware",
+    .summary = "a node's processes hand each other what goes to their counterparts, who then exchange it",
+    .collectives = 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV,
+    .counterparts = true,
+    .collective_space = PTO_SPACE_GPU,
+    .applicable = applicable,
+    .build = build_by_counterparts,
+};
+
+const pto_strategy_t pto_strategy_staged_leaders = {
+    .name = "staged_leaders",
+    .summary = "node_leaders, whose leaders copy to the host, exchange there and copy back",
+    .collectives = 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV,
+    .leaders = true,
+    .collective_space = PTO_SPACE_CPU,
+    .applicable = staged_applicable,
+    .build = build_by_leaders,
+};
+
+const pto_strategy_t pto_strategy_staged_aware = {
+    .name = "staged_aware",
+    .summary = "node_aware, whose counterparts copy to the host, exchange there and copy back",
+    .collectives = 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV,
+    .counterparts = true,
+    .collective_space = PTO_SPACE_CPU,
+    .applicable = staged_applicable,
+    .build = build_by_counterparts,
+};

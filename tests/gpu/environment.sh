@@ -1,0 +1,62 @@
+# What visit.sh and suite.sh share: unpacking what a bare machine lacks, building, starting jobs. To be sourced,
+# with the repository's root as the current folder.
+# shellcheck shell=bash
+
+: "${DEVICE:=cuda}" "${DEPS:=}"
+# A newer compiler's warnings are no matter here.
+: "${CFLAGS:=-O2 -g -Wno-error}"
+export DEVICE CFLAGS
+# Only an Open MPI that takes GPU pointers has smcuda.
+within=vader
+if [ "$DEVICE" = cuda ] && [ "$(ompi_info --parsable --all 2>/dev/null |
+    grep -c mpi_built_with_cuda_support:value:true)" -gt 0 ]; then within=smcuda; fi
+# A dry run's processes may be more than the cores.
+idle=()
+[ "$DEVICE" = cuda ] || idle=(--mca mpi_yield_when_idle 1)
+
+# unpack DEPS OPENMPI: into AT; sets DEPS and the paths that everything after this needs. Both may be empty: the
+# machine has them.
+unpack() {
+    DEPS=$1
+    local openmpi=$2 package
+    if [ -n "$DEPS" ] && compgen -G "$DEPS/*.deb" >/dev/null; then
+        for package in "$DEPS"/*.deb; do dpkg -x "$package" "$AT/deps" || return; done
+        DEPS=$AT/deps
+    fi
+    if [ -n "$openmpi" ]; then
+        [ -d "$AT/ompi-cuda" ] || tar -xf "$openmpi" -C "$AT" || return
+        export OPAL_PREFIX=$AT/ompi-cuda
+        export PATH=$OPAL_PREFIX/bin:$PATH LD_LIBRARY_PATH=$OPAL_PREFIX/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+    fi
+    export DEPS OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    export PATH=/usr/local/cuda/bin:$PATH${DEPS:+:$DEPS/usr/bin:$DEPS/usr/sbin:$DEPS/bin:$DEPS/sbin}
+    [ -z "$DEPS" ] || LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$DEPS/usr/lib/x86_64-linux-gnu:$DEPS/lib/x86_64-linux-gnu
+    [ -z "${LD_LIBRARY_PATH:-}" ] || export LD_LIBRARY_PATH
+}
+
+# compile TARGET...: all that builds of the programs and these; fails where calibrate has no CUDA but should, or
+# what runs plans isn't there. Samples can be fitted elsewhere: the tool may be missing.
+compile() {
+    local processors
+    processors=$(nproc)
+    env -u MAKEFLAGS -u MAKELEVEL make -k -j$((processors < 16 ? processors : 16)) BUILD="$BUILD" build "$@"
+    "$BUILD/portolan-calibrate" --version | tee "$BUILD/version"
+    [ "$DEVICE" != cuda ] || grep -q 'with CUDA' "$BUILD/version" || return
+    [ -x "$BUILD/portolan-validate" ] && [ -x "$BUILD/tests/test_exec" ]
+}
+
+host_run() { # PROCESSES PROGRAM...
+    local processes=$1
+    shift
+    mpirun -n "$processes" --oversubscribe --bind-to none --mca pml ob1 --mca btl "self,$within" "${idle[@]}" "$@"
+}
+
+# merge_rows FILE...: all rows below the provenance of the first; what each executor's setup took stays where it
+# stands.
+merge_rows() {
+    awk 'FNR == 1 { file++; head = 0 }
+        /^# setup_s=/ { print; next }
+        /^#/ { if (file == 1) print; next }
+        !head { head = 1; if (file == 1) print; next }
+        { print }' "$@"
+}

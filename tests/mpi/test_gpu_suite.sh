@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# `make gpu-suite` on the host device: cut off in the middle, resumed, and that what was finished is not done
+# again and nothing is missing in the end. What its check step runs is small here; make check-gpu is its own.
+# BUILD: where the programs were built (default build). Exits 77 where there is no mpirun.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+command -v mpirun >/dev/null || { echo "test_gpu_suite: skipped: no mpirun"; exit 77; }
+build=$(readlink -f "${BUILD:-build}")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+check() { # WHAT COMMAND...
+    local what=$1
+    shift
+    if "$@"; then echo "ok   $what"; else
+        echo "FAIL $what"
+        tail -n 20 "$work/said"
+        failures=$((failures + 1))
+    fi
+}
+has() { grep -q -- "$1" "$2"; }
+exits() { # STATUS COMMAND...
+    local wanted=$1 status=0
+    shift
+    "$@" >"$work/said" 2>&1 || status=$?
+    [ "$status" -eq "$wanted" ] || { echo "exit $status, not $wanted" >>"$work/said" && false; }
+}
+
+small=(BUILD="$build" OUT="$work/out" DEVICE=host GPUS=1 BUDGET=1 COLLECTIVES="allreduce broadcast" BYTES=64:64KiB:1024
+    CORES=2 REPEATS=3 CASES=1 NAME=dry)
+suite() { env "${small[@]}" "$@" tests/gpu/suite.sh; }
+stamps() { find "$work/out/done" -type f -printf '%f %T@\n' | sort; }
+results() { find "$work/out/results" -type f -name 'samples-*' -printf '%f %T@\n' | sort; }
+
+# --- wrong usage
+
+check "a limit that is no number is refused" exits 2 suite LIMIT=soon
+check "and told why" has "LIMIT='soon' is no whole number" "$work/said"
+check "an unknown device is refused" exits 2 suite DEVICE=abacus
+if ! command -v nvidia-smi >/dev/null; then
+    check "GPUs that are not there are refused" exits 2 suite DEVICE=cuda
+    check "with a way out" has "DEVICE=host makes a dry run" "$work/said"
+fi
+
+# --- no time, cut off, resumed
+
+check "a limit too short for anything ends with 3" exits 3 suite LIMIT=1
+check "and says what to do" has "call again" "$work/said"
+check "nothing counts as done" test -z "$(stamps)"
+
+# Two benchmarks are enough to be cut off behind: the signal must find it at the third.
+env "${small[@]}" LIMIT=100 tests/gpu/suite.sh >"$work/said" 2>&1 & # not the function: the signal is for the script
+call=$!
+for _ in $(seq 600); do
+    [ ! -e "$work/out/done/calibrate-memcpy" ] || break
+    sleep 0.1
+done
+kill -TERM "$call"
+status=0
+wait "$call" || status=$?
+check "an interrupted call ends with 143" test "$status" -eq 143
+check "the build is done" test -e "$work/out/done/build"
+check "the check is done" test -e "$work/out/done/check"
+check "the end is not" test ! -e "$work/out/done/score"
+stamps >"$work/before"
+results >"$work/samples-before"
+
+check "other settings are refused" exits 2 suite REPEATS=4
+check "and told which" has "^> REPEATS=4" "$work/said"
+
+check "the next call goes on and ends well" exits 0 suite LIMIT=100
+cp "$work/said" "$work/second"
+check "what was finished is not done again" test -z "$(comm -23 "$work/before" <(stamps))"
+check "nor are its results touched" test -z "$(comm -23 "$work/samples-before" <(results))"
+check "it says so, step by step" \
+    test "$(grep -c ': done before$' "$work/second")" -eq "$(wc -l <"$work/before")"
+steps=$((2 + $("$build/portolan-calibrate" --list | grep -c '^[a-z]') + 1 + 3 + 1))
+check "every step has its stamp" test "$(stamps | wc -l)" -eq "$steps"
+
+# --- what lies ready
+
+mkdir "$work/tree"
+check "the tarball unpacks" tar -xzf "$work/out/dry.tar.gz" -C "$work/tree"
+at=$work/tree/validate/results/dry
+check "it says that it is complete" has "^complete=yes$" "$at/suite.txt"
+check "it holds the check's outcome" has "^[1-9][0-9]* passed, 0 failed$" "$at/check.txt"
+check "it holds samples with provenance" has "^# machine=dry$" "$at/samples-ping_pong.csv"
+check "it holds the fitted machine" has '^machine: "dry"$' "$work/tree/scenarios/machines/dry.yaml"
+# All strategies of one process a GPU that apply on one GPU, and the two that split; 2 sizes, 3 repeats of each.
+rows() { awk -F, -v collective="$1" -v strategy="$2" '$1 == collective && $3 == strategy' "$at/collectives.csv" | wc -l; }
+for strategy in cuda_aware three_step extra_message dup_devptr; do
+    check "all runs of $strategy are there" test "$(rows allreduce $strategy)" -eq 6
+done
+check "and those of another collective" test "$(rows broadcast three_step)" -eq 6
+check "each executor's setup is told" test "$(grep -c '^# setup_s=' "$at/collectives.csv")" -ge 10
+check "the score is there" has "^allreduce" "$at/score.txt"
+check "no path of this machine is in it" test -z "$(grep -rlE "$work|$build" "$work/tree")"
+
+stamps >"$work/after"
+check "a third call ends well" exits 0 suite LIMIT=20
+check "and does nothing" cmp -s "$work/after" <(stamps)
+check "all steps were done before" test "$(grep -c ': done before$' "$work/said")" -eq "$steps"
+
+[ "$failures" -eq 0 ] || { echo "test_gpu_suite: $failures failures" >&2; exit 1; }
+echo "test_gpu_suite: all right"

@@ -1,0 +1,149 @@
+/* Fits of what a plan's setup costs: pieces, the most processes, and nothing where nothing was measured. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "portolan/fit.h"
+
+enum { REPEATS = 12, SAMPLES_MAX = 4096, PAGE_BYTES = 2 << 20 };
+
+static const double noise = 0.03;
+
+static const pto_fit_options_t any_node = {.node = {.sockets = 2, .gpus = 4, .cores = 16}};
+
+/* A linear congruential generator (Knuth's MMIX), -1 to 1. */
+static double shake(uint64_t *state) {
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (double)(*state >> 11) / 4503599627370496.0 - 1;
+}
+
+static void add(pto_samples_t *samples, pto_sample_t sample) {
+    if (samples->sample == NULL) {
+        samples->sample = calloc(SAMPLES_MAX, sizeof *samples->sample);
+        samples->capacity = SAMPLES_MAX;
+    }
+    assert_true(samples->sample != NULL && samples->count < samples->capacity);
+    samples->sample[samples->count++] = sample;
+}
+
+/* A fit needs some messages. */
+static pto_samples_t new_samples(void) {
+    pto_samples_t samples = {0};
+    pto_sample_t sample = {.benchmark = PTO_BENCHMARK_PING_PONG,
+                           .where = PTO_IN_CPU,
+                           .place = PTO_AT_OFF_NODE,
+                           .procs = 1,
+                           .messages = 1};
+    for (sample.bytes = 8; sample.bytes <= 4096; sample.bytes *= 8)
+        for (int i = 0; i < 3; i++) {
+            sample.seconds = 1e-6 + 1e-10 * (double)sample.bytes;
+            add(&samples, sample);
+        }
+    return samples;
+}
+
+static double small_is_cheap(double bytes) { return bytes < PAGE_BYTES ? 2e-6 : 1e-4 + 1e-11 * bytes; }
+static double one_line(double bytes) { return 2e-5 + 2e-10 * bytes; }
+
+/* Sizes from 4 KiB to 64 MiB, and `procs` times as slow as the truth. */
+static void add_sized(pto_samples_t *samples, pto_benchmark_t benchmark, pto_sample_space_t where, int procs,
+                      double (*truth)(double), uint64_t *state) {
+    pto_sample_t sample = {.benchmark = (uint8_t)benchmark, .where = (uint8_t)where, .procs = procs};
+    sample.messages = 1;
+    for (sample.bytes = 4096; sample.bytes <= 1 << 26; sample.bytes *= 2)
+        for (int i = 0; i < REPEATS; i++) {
+            sample.seconds = procs * truth((double)sample.bytes) * (1 + noise * shake(state));
+            add(samples, sample);
+        }
+}
+
+static pto_fit_t must_fit(pto_samples_t *samples) {
+    pto_fit_t fit;
+    pto_error_t err = {0};
+    if (pto_fit_samples(samples, "made-up", "a test", &any_node, &fit, &err) != PTO_OK)
+        fail_msg("%s", err.message);
+    pto_samples_fini(samples);
+    return fit;
+}
+
+static void assert_within(double got, double wanted, double tolerance) {
+    if (!(fabs(got / wanted - 1) <= tolerance))
+        fail_msg("%.6g is not within %g of %.6g", got, tolerance, wanted);
+}
+
+static void allocations_have_pieces(void **state) {
+    (void)state;
+    uint64_t random = 1;
+    pto_samples_t samples = new_samples();
+    add_sized(&samples, PTO_BENCHMARK_SETUP_ALLOCATE, PTO_IN_GPU, 1, small_is_cheap, &random);
+    add_sized(&samples, PTO_BENCHMARK_SETUP_ALLOCATE, PTO_IN_CPU, 1, one_line, &random);
+    pto_fit_t fit = must_fit(&samples);
+    const pto_reduce_cost_t *gpu = &fit.machine.setup.allocate[PTO_SPACE_GPU];
+    const pto_reduce_cost_t *cpu = &fit.machine.setup.allocate[PTO_SPACE_CPU];
+    assert_int_equal(gpu->count, 2);
+    assert_int_equal(gpu->piece[0].below_bytes, PAGE_BYTES);
+    assert_within(gpu->piece[0].postal.alpha_s.value, 2e-6, noise);
+    assert_within(gpu->piece[1].postal.alpha_s.value, 1e-4, noise);
+    assert_within(gpu->piece[1].postal.beta_s_per_byte.value, 1e-11, 3 * noise);
+    assert_int_equal(cpu->count, 1);
+    assert_within(cpu->piece[0].postal.alpha_s.value, 2e-5, noise);
+    assert_within(cpu->piece[0].postal.beta_s_per_byte.value, 2e-10, noise);
+    pto_fit_fini(&fit);
+}
+
+/* As a plan's processes do it: all at once. */
+static void the_most_processes_at_once_stand(void **state) {
+    (void)state;
+    uint64_t random = 2;
+    pto_samples_t samples = new_samples();
+    for (int procs = 1; procs <= 3; procs++)
+        add_sized(&samples, PTO_BENCHMARK_SETUP_OPEN, PTO_IN_GPU, procs, one_line, &random);
+    pto_fit_t fit = must_fit(&samples);
+    assert_int_equal(fit.machine.setup.open.count, 1);
+    assert_within(fit.machine.setup.open.piece[0].postal.alpha_s.value, 3 * 2e-5, noise);
+    assert_within(fit.machine.setup.open.piece[0].postal.beta_s_per_byte.value, 3 * 2e-10, noise);
+    pto_fit_fini(&fit);
+}
+
+static void a_segment_is_a_time(void **state) {
+    (void)state;
+    uint64_t random = 3;
+    pto_samples_t samples = new_samples();
+    pto_sample_t sample = {
+        .benchmark = PTO_BENCHMARK_SETUP_SEGMENT, .where = PTO_IN_CPU, .procs = 4, .messages = 1};
+    for (int i = 0; i < 3 * REPEATS; i++) {
+        sample.seconds = 5e-5 * (1 + noise * shake(&random));
+        add(&samples, sample);
+    }
+    pto_fit_t fit = must_fit(&samples);
+    assert_within(fit.machine.setup.segment_s.value, 5e-5, noise);
+    assert_true(fit.machine.setup.segment_s.has_interval);
+    pto_fit_fini(&fit);
+}
+
+static void what_was_not_measured_is_absent(void **state) {
+    (void)state;
+    pto_samples_t samples = new_samples();
+    pto_fit_t fit = must_fit(&samples);
+    assert_int_equal(fit.machine.setup.open.count, 0);
+    assert_int_equal(fit.machine.setup.allocate[PTO_SPACE_GPU].count, 0);
+    assert_int_equal(fit.machine.setup.allocate[PTO_SPACE_CPU].count, 0);
+    assert_false(pto_param_known(&fit.machine.setup.segment_s));
+    pto_fit_fini(&fit);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(allocations_have_pieces),
+        cmocka_unit_test(the_most_processes_at_once_stand),
+        cmocka_unit_test(a_segment_is_a_time),
+        cmocka_unit_test(what_was_not_measured_is_absent),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

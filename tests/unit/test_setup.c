@@ -1,0 +1,261 @@
+/* Setup before the first run: closed forms of what plans allocate and open, what is said where costs are
+ * missing, and when a dearer setup has paid back. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+
+#include "bad_input.h"
+#include "plan_request.h"
+#include "portolan/pick.h"
+
+#define FIXTURE "tests/fixtures/setup.yaml"
+
+static pto_machine_t machine;
+
+static int read_fixture(void **state) {
+    (void)state;
+    return pto_machine_read(FIXTURE, &machine, NULL) == PTO_OK ? 0 : -1;
+}
+
+static int drop_fixture(void **state) {
+    (void)state;
+    pto_machine_fini(&machine);
+    return 0;
+}
+
+static void assert_near(double value, double wanted) {
+    if (!(fabs(value - wanted) <= 1e-9 * fabs(wanted)))
+        fail_msg("%.12g instead of %.12g", value, wanted);
+}
+
+static pto_setup_t setup_of(const pto_request_t *request, const pto_machine_t *on) {
+    pto_plan_t *plan = NULL;
+    pto_setup_t setup;
+    pto_error_t err = {0};
+    if (pto_plan_create(request, &plan, &err) != PTO_OK)
+        fail_msg("%s", err.message);
+    assert_int_equal(pto_setup(plan, on, &setup, &err), PTO_OK);
+    pto_plan_destroy(plan);
+    return setup;
+}
+
+/* The fixture's costs, by hand. */
+static double open_s(double bytes) { return 1e-3 + 1e-12 * bytes; }
+static double allocate_gpu_s(double bytes) { return bytes < 2097152 ? 2e-6 : 1e-4 + 1e-11 * bytes; }
+static double allocate_cpu_s(double bytes) { return 2e-5 + 2e-10 * bytes; }
+static const double segment_s = 5e-5;
+
+/* --- closed forms -----------------------------------------------------------------------------------------
+ */
+
+/* The root allocates n inputs and the result in one piece; each other process opens that piece, once. */
+static void gsb_opens_the_roots_buffer_whatever_the_number_of_processes(void **state) {
+    (void)state;
+    static const int64_t bytes[] = {1024, 1048576, 67108864};
+    for (int64_t n = 2; n <= 16; n++)
+        for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
+            pto_request_t request = request_for(PTO_COLLECTIVE_ALLREDUCE, "gsb", "direct", 1, n, 1, bytes[i]);
+            pto_setup_t setup = setup_of(&request, &machine);
+            double shared_bytes = (double)((n + 1) * bytes[i]);
+            assert_true(setup.known);
+            assert_near(setup.seconds, allocate_gpu_s(shared_bytes) + open_s(shared_bytes) + segment_s);
+        }
+}
+
+/* Even processes have two places of the tree and one to pass on; each opens its parent's and nobody else's.
+ */
+static void btb_opens_one_buffer_of_the_tree(void **state) {
+    (void)state;
+    for (int64_t n = 4; n <= 16; n *= 2) {
+        pto_request_t request = request_for(PTO_COLLECTIVE_ALLREDUCE, "btb", "direct", 1, n, 1, 1048576);
+        pto_setup_t setup = setup_of(&request, &machine);
+        assert_near(setup.seconds, allocate_gpu_s(3 * 1048576) + open_s(3 * 1048576) + segment_s);
+    }
+}
+
+/* Helpers open the owner's input and output, which are the user's allocations, and stage their share; nobody
+ * allocates on the GPU. */
+static void dup_devptr_opens_both_of_the_owners_buffers(void **state) {
+    (void)state;
+    pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALL, "dup_devptr", "pairwise", 1, 4, 4, 65536);
+    pto_setup_t setup = setup_of(&request, &machine);
+    double share_bytes = 65536; /* a quarter of what goes to four GPUs */
+    assert_true(setup.known);
+    assert_near(setup.seconds, allocate_cpu_s(2 * share_bytes) + 2 * open_s(4 * 65536) + segment_s);
+}
+
+static void staging_allocates_pinned_memory_and_no_more(void **state) {
+    (void)state;
+    pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", 2, 4, 1, 65536);
+    pto_setup_t setup = setup_of(&request, &machine);
+    assert_near(setup.seconds, allocate_cpu_s(2 * 8 * 65536));
+}
+
+static void what_has_no_buffers_of_its_own_needs_nothing(void **state) {
+    (void)state;
+    pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "pairwise", 2, 4, 1, 65536);
+    pto_machine_t bare = machine;
+    memset(&bare.setup, 0, sizeof bare.setup);
+    pto_setup_t setup = setup_of(&request, &bare);
+    assert_true(setup.known);
+    assert_int_equal(setup.term_count, 0);
+    assert_true(setup.seconds == 0);
+}
+
+/* Rabenseifner's scratch is the library's where the library runs it, and the plan's where we do. */
+static void the_librarys_own_buffers_cost_nothing(void **state) {
+    (void)state;
+    pto_request_t request =
+        request_for(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "rabenseifner", 1, 4, 1, 1048576);
+    pto_setup_t by_library = setup_of(&request, &machine);
+    assert_int_equal(by_library.term_count, 0);
+    request.by_library = false;
+    pto_setup_t by_us = setup_of(&request, &machine);
+    assert_true(by_us.seconds > 0);
+}
+
+static void many_nodes_cost_no_more_than_one(void **state) {
+    (void)state;
+    pto_request_t few =
+        request_for(PTO_COLLECTIVE_ALLREDUCE, "gsb_gsb", "recursive_doubling", 2, 4, 1, 65536);
+    pto_request_t many =
+        request_for(PTO_COLLECTIVE_ALLREDUCE, "gsb_gsb", "recursive_doubling", 262144, 4, 1, 65536);
+    pto_setup_t of_few = setup_of(&few, &machine), of_many = setup_of(&many, &machine);
+    assert_true(of_few.known && of_few.seconds > 0);
+    assert_near(of_many.seconds, of_few.seconds);
+}
+
+/* --- terms -------------------------------------------------------------------------------------------------
+ */
+
+static void terms_add_up_and_point_into_the_machine(void **state) {
+    (void)state;
+    pto_request_t request = request_for(PTO_COLLECTIVE_ALLREDUCE, "gsb", "direct", 1, 4, 1, 1048576);
+    pto_setup_t setup = setup_of(&request, &machine);
+    double sum_s = 0;
+    for (int i = 0; i < setup.term_count; i++) {
+        const pto_term_t *term = &setup.term[i];
+        assert_non_null(term->param);
+        assert_true(term->param->line >= 18 && term->param->line <= 24);
+        sum_s += term->seconds;
+        assert_near(term->seconds, term->count * term->param->value);
+    }
+    assert_int_equal(setup.term_count, 5);
+    assert_near(sum_s, setup.seconds);
+}
+
+static bool lacks(const pto_setup_t *setup, const char *key) {
+    for (int i = 0; i < setup->term_count; i++)
+        if (!setup->term[i].param && strcmp(setup->term[i].key, key) == 0)
+            return true;
+    return false;
+}
+
+static void every_cost_that_is_missing_is_named(void **state) {
+    (void)state;
+    pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALL, "dup_devptr", "pairwise", 1, 4, 4, 65536);
+    pto_machine_t bare = machine;
+    memset(&bare.setup, 0, sizeof bare.setup);
+    pto_setup_t setup = setup_of(&request, &bare);
+    assert_false(setup.known);
+    assert_int_equal(setup.term_count, 3);
+    assert_true(lacks(&setup, "setup.allocate.cpu"));
+    assert_true(lacks(&setup, "setup.open"));
+    assert_true(lacks(&setup, "setup.segment_s"));
+    bare.setup.open = machine.setup.open;
+    setup = setup_of(&request, &bare);
+    assert_false(setup.known || lacks(&setup, "setup.open"));
+    assert_true(lacks(&setup, "setup.segment_s"));
+}
+
+/* --- when it has paid back ---------------------------------------------------------------------------------
+ */
+
+static pto_prediction_t prediction(double setup_s, double seconds) {
+    return (pto_prediction_t){
+        .applicable = true, .price = {.seconds = seconds}, .setup = {.known = true, .seconds = setup_s}};
+}
+
+/* Calls counted one by one give the same. */
+static double counted(double setup_a, double t_a, double setup_b, double t_b) {
+    double calls = 1;
+    while (setup_a + calls * t_a > setup_b + calls * t_b)
+        calls++;
+    return calls;
+}
+
+static void calls_to_pay_back_are_those_that_counting_finds(void **state) {
+    (void)state;
+    static const double t_b[] = {1.0625, 1.5, 3, 40, 2000};
+    for (size_t i = 0; i < sizeof t_b / sizeof *t_b; i++)
+        for (int setup_a = 2; setup_a < 5000; setup_a *= 3) {
+            pto_prediction_t a = prediction(setup_a, 1), b = prediction(0.5, t_b[i]);
+            double calls = 0;
+            assert_true(pto_payback(&a, &b, &calls));
+            assert_true(calls == counted(setup_a, 1, 0.5, t_b[i]));
+            assert_false(pto_payback(&b, &a, &calls));
+        }
+}
+
+static void dearer_calls_never_pay_a_setup_back(void **state) {
+    (void)state;
+    pto_prediction_t a = prediction(1e-3, 2e-6), b = prediction(0, 2e-6), unknown = b;
+    double calls = 0;
+    assert_true(pto_payback(&a, &b, &calls));
+    assert_true(isinf(calls));
+    unknown.setup.known = false;
+    assert_false(pto_payback(&a, &unknown, &calls));
+    assert_false(pto_payback(&unknown, &b, &calls));
+    unknown = b;
+    unknown.applicable = false;
+    assert_false(pto_payback(&a, &unknown, &calls));
+}
+
+/* --- machine files -----------------------------------------------------------------------------------------
+ */
+
+#define BODY                                                                                                 \
+    "machine: m\nsource: s\nnode: {sockets: 1, gpus: 1, cores: 1}\n"                                         \
+    "messages: {cpu: {off_node: [{protocol: eager, alpha_s: 1e-6, beta_s_per_byte: 0}]}}\n"
+
+static void bad_setups_are_refused_where_they_stand(void **state) {
+    (void)state;
+    static const bad_input_t cases[] = {
+        {BODY "setup: {}\n", PTO_ERR_KEY, 5, 8, {"'setup'"}},
+        {BODY "setup: {close: {}}\n", PTO_ERR_KEY, 5, 9, {"close", "open"}},
+        {BODY "setup: {segment_s: -1}\n", PTO_ERR_RANGE, 5, 20, {"segment_s"}},
+        {BODY "setup: {allocate: {disk: {}}}\n", PTO_ERR_KEY, 5, 20, {"disk"}},
+        {BODY "setup: {open: [1]}\n", PTO_ERR_TYPE, 5, 16, {"a row of costs must be a mapping"}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pto_machine_t read = {0};
+        pto_error_t err = {0};
+        pto_status_t status =
+            pto_machine_parse(cases[i].text, strlen(cases[i].text), "machine.yaml", &read, &err);
+        assert_refused(&cases[i], status, &err);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gsb_opens_the_roots_buffer_whatever_the_number_of_processes),
+        cmocka_unit_test(btb_opens_one_buffer_of_the_tree),
+        cmocka_unit_test(dup_devptr_opens_both_of_the_owners_buffers),
+        cmocka_unit_test(staging_allocates_pinned_memory_and_no_more),
+        cmocka_unit_test(what_has_no_buffers_of_its_own_needs_nothing),
+        cmocka_unit_test(the_librarys_own_buffers_cost_nothing),
+        cmocka_unit_test(many_nodes_cost_no_more_than_one),
+        cmocka_unit_test(terms_add_up_and_point_into_the_machine),
+        cmocka_unit_test(every_cost_that_is_missing_is_named),
+        cmocka_unit_test(calls_to_pay_back_are_those_that_counting_finds),
+        cmocka_unit_test(dearer_calls_never_pay_a_setup_back),
+        cmocka_unit_test(bad_setups_are_refused_where_they_stand),
+    };
+    return cmocka_run_group_tests(tests, read_fixture, drop_fixture);
+}
