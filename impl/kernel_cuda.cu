@@ -87,33 +87,37 @@ template <typename W> static __device__ void copy_over(const stretch<W> &source,
 /* What one thread has under way, of all pairs together. */
 enum { IN_FLIGHT = 8 };
 
-/* From this thread's word i on; returns its first word that is no longer within `words`. */
+/* DEEP words of each pair from this thread's word i on; unless `WHOLE`, those that lie below `words`. */
+template <typename W, int PAIRS, int DEEP, bool WHOLE>
+static __device__ void copy_step(W *const (&source)[PAIRS], W *const (&target)[PAIRS], size_t words,
+                                 size_t i) {
+    W value[DEEP][PAIRS] = {}; /* a register that is not always written lives on through all ops */
+#pragma unroll
+    for (int j = 0; j < DEEP; j++)
+#pragma unroll
+        for (int pair = 0; pair < PAIRS; pair++)
+            if (WHOLE || i + j * THREADS < words)
+                value[j][pair] = source[pair][i + j * THREADS];
+#pragma unroll
+    for (int j = 0; j < DEEP; j++)
+#pragma unroll
+        for (int pair = 0; pair < PAIRS; pair++)
+            if (WHOLE || i + j * THREADS < words)
+                target[pair][i + j * THREADS] = value[j][pair];
+}
+
+/* From this thread's word i on; returns its first word that is no longer within `words`. What is left in the
+ * end is under way at once too: a short piece takes one turn. */
 template <typename W, int PAIRS>
 static __device__ size_t copy_words(W *const (&source)[PAIRS], W *const (&target)[PAIRS], size_t words,
                                     size_t i) {
     constexpr int DEEP = IN_FLIGHT / PAIRS;
-    for (; i + (DEEP - 1) * THREADS < words; i += DEEP * THREADS) {
-        W value[DEEP][PAIRS];
-#pragma unroll
-        for (int j = 0; j < DEEP; j++)
-#pragma unroll
-            for (int pair = 0; pair < PAIRS; pair++)
-                value[j][pair] = source[pair][i + j * THREADS];
-#pragma unroll
-        for (int j = 0; j < DEEP; j++)
-#pragma unroll
-            for (int pair = 0; pair < PAIRS; pair++)
-                target[pair][i + j * THREADS] = value[j][pair];
-    }
-    for (; i < words; i += THREADS) {
-        W value[PAIRS];
-#pragma unroll
-        for (int pair = 0; pair < PAIRS; pair++)
-            value[pair] = source[pair][i];
-#pragma unroll
-        for (int pair = 0; pair < PAIRS; pair++)
-            target[pair][i] = value[pair];
-    }
+    for (; i + (DEEP - 1) * THREADS < words; i += DEEP * THREADS)
+        copy_step<W, PAIRS, DEEP, true>(source, target, words, i);
+    if (i < words)
+        copy_step<W, PAIRS, DEEP, false>(source, target, words, i);
+    while (i < words)
+        i += THREADS;
     return i;
 }
 
@@ -151,29 +155,37 @@ template <typename W> static __device__ void move(const program &all, const op &
         move_some<W, 1>(all, pair + (left - left % 2) * 2);
 }
 
+/* What a thread has under way of each source, in a spread or a reduction. */
+enum { DEEP_EACH = 4 };
+
 /* Each word is loaded once and stored to all. */
+template <typename W, bool WHOLE>
+static __device__ void spread_step(const program &all, const op &now, const stretch<W> &source, size_t i) {
+    const operand *operands = all.operands + now.first;
+    W value[DEEP_EACH] = {};
+#pragma unroll
+    for (int j = 0; j < DEEP_EACH; j++)
+        if (WHOLE || i + j * THREADS < source.words)
+            value[j] = source.at[i + j * THREADS];
+#pragma unroll 1
+    for (int k = 1; k < now.count; k++) {
+        W *target = part_of<W>(all, operands[k]).at;
+#pragma unroll
+        for (int j = 0; j < DEEP_EACH; j++)
+            if (WHOLE || i + j * THREADS < source.words)
+                target[i + j * THREADS] = value[j];
+    }
+}
+
 template <typename W> static __device__ void spread(const program &all, const op &now) {
-    constexpr int DEEP = 4;
     const operand *operands = all.operands + now.first;
     const stretch<W> source = part_of<W>(all, operands[0]);
     size_t i = threadIdx.x;
-    for (; i + (DEEP - 1) * THREADS < source.words; i += DEEP * THREADS) {
-        W value[DEEP];
-#pragma unroll
-        for (int j = 0; j < DEEP; j++)
-            value[j] = source.at[i + j * THREADS];
-        for (int k = 1; k < now.count; k++) {
-            W *target = part_of<W>(all, operands[k]).at;
-#pragma unroll
-            for (int j = 0; j < DEEP; j++)
-                target[i + j * THREADS] = value[j];
-        }
-    }
-    for (; i < source.words; i += THREADS) {
-        const W value = source.at[i];
-        for (int k = 1; k < now.count; k++)
-            part_of<W>(all, operands[k]).at[i] = value;
-    }
+    for (; i + (DEEP_EACH - 1) * THREADS < source.words; i += DEEP_EACH * THREADS)
+        spread_step<W, true>(all, now, source, i);
+    if (i < source.words)
+        spread_step<W, false>(all, now, source, i);
+#pragma unroll 1
     for (int k = 1; k < now.count; k++)
         copy_over(source, part_of<W>(all, operands[k]));
 }
@@ -219,42 +231,45 @@ template <typename T> static __device__ void store(vector_of<T> *at, const vecto
 template <typename T> static __device__ T load(const T *at) { return *at; }
 template <typename T> static __device__ void store(T *at, const T &value) { *at = value; }
 
-/* DEEP words of all sources, in the order of the sources: all GPUs get the same to the last bit. `W` is the
- * type or a vector of it. */
-template <typename W, typename T, typename Op, int DEEP>
-static __device__ void reduce_words(const program &all, const operand *operands, int count, size_t i) {
-    W value[DEEP];
+/* Words of all sources, in the order of the sources: all GPUs get the same to the last bit. `W` is the type or
+ * a vector of it. */
+template <typename W, typename T, typename Op, bool WHOLE>
+static __device__ void reduce_step(const program &all, const op &now, size_t words, size_t i) {
+    const operand *operands = all.operands + now.first;
+    W value[DEEP_EACH] = {};
     const W *first = part_of<W>(all, operands[1]).at;
 #pragma unroll
-    for (int j = 0; j < DEEP; j++)
-        value[j] = load(first + i + j * THREADS);
+    for (int j = 0; j < DEEP_EACH; j++)
+        if (WHOLE || i + j * THREADS < words)
+            value[j] = load(first + i + j * THREADS);
 #pragma unroll 2
-    for (int k = 2; k < count; k++) {
+    for (int k = 2; k < now.count; k++) {
         const W *source = part_of<W>(all, operands[k]).at;
-        W other[DEEP];
+        W other[DEEP_EACH] = {};
 #pragma unroll
-        for (int j = 0; j < DEEP; j++)
-            other[j] = load(source + i + j * THREADS);
+        for (int j = 0; j < DEEP_EACH; j++)
+            if (WHOLE || i + j * THREADS < words)
+                other[j] = load(source + i + j * THREADS);
 #pragma unroll
-        for (int j = 0; j < DEEP; j++)
-            combine_into<T, Op>(value[j], other[j]);
+        for (int j = 0; j < DEEP_EACH; j++)
+            if (WHOLE || i + j * THREADS < words)
+                combine_into<T, Op>(value[j], other[j]);
     }
     W *target = part_of<W>(all, operands[0]).at;
 #pragma unroll
-    for (int j = 0; j < DEEP; j++)
-        store(target + i + j * THREADS, value[j]);
+    for (int j = 0; j < DEEP_EACH; j++)
+        if (WHOLE || i + j * THREADS < words)
+            store(target + i + j * THREADS, value[j]);
 }
 
 /* Words from `first` on. */
 template <typename W, typename T, typename Op>
 static __device__ void reduce_from(const program &all, const op &now, size_t first, size_t words) {
-    constexpr int DEEP = 4;
-    const operand *operands = all.operands + now.first;
     size_t i = first + threadIdx.x;
-    for (; i + (DEEP - 1) * THREADS < words; i += DEEP * THREADS)
-        reduce_words<W, T, Op, DEEP>(all, operands, now.count, i);
-    for (; i < words; i += THREADS)
-        reduce_words<W, T, Op, 1>(all, operands, now.count, i);
+    for (; i + (DEEP_EACH - 1) * THREADS < words; i += DEEP_EACH * THREADS)
+        reduce_step<W, T, Op, true>(all, now, words, i);
+    if (i < words)
+        reduce_step<W, T, Op, false>(all, now, words, i);
 }
 
 /* Vectors where addresses allow; what is left of the last block's part by elements. */
