@@ -139,9 +139,6 @@ pto_status_t pto_charge_remote(pto_charge_t *charge, const pto_machine_t *machin
 void pto_charge_kernel_reduce(pto_charge_t *charge, const pto_machine_t *machine, pto_reduction_t reduction);
 void pto_charge_kernel_bytes(pto_charge_t *charge, const pto_machine_t *machine, int64_t bytes);
 
-/* Note an addend, where an explanation is wanted. */
-void pto_charge_enter(pto_charge_t *charge, pto_entry_t entry);
-
 /* The charge's seconds under the node's injection limit. */
 double pto_charge_seconds(const pto_charge_t *charge, const pto_machine_t *machine,
                           const pto_outflow_t *outflow);
