@@ -256,14 +256,31 @@ pto_status_t pto_exec_run(pto_exec_t *exec, pto_error_t *err) {
     return status == PTO_OK ? pto_exec_wait(exec, err) : status;
 }
 
+/* A process whose buffers are copied stands in the way of all. */
+static pto_queue_t queue_of(const pto_exec_t *exec) {
+    const pto_node_t *first = pto_plan_node(exec->plan, 0);
+    if ((first->kind != PTO_NODE_KERNEL && !pto_runs_by_nccl(first)) ||
+        first->span != pto_plan_node_count(exec->plan) - 1)
+        return PTO_QUEUE_BY_PROCESSES;
+    return exec->shadow_in || exec->shadow_out ? PTO_QUEUE_STANDS_IN : PTO_QUEUE_YES;
+}
+
+/* Collective: whether all can queue runs. */
+static pto_status_t agree_on_queueing(pto_exec_t *exec, pto_error_t *err) {
+    int mine = (int)queue_of(exec), most = mine;
+    pto_status_t status = PTO_MPI(MPI_Allreduce(&mine, &most, 1, MPI_INT, MPI_MAX, exec->job.comm), err);
+    exec->queue = (pto_queue_t)most;
+    return status;
+}
+
 static pto_status_t queueable(const pto_exec_t *exec, pto_error_t *err) {
     switch (exec->queue) {
     case PTO_QUEUE_YES:
         return PTO_OK;
-    case PTO_QUEUE_MORE_THAN_A_KERNEL:
+    case PTO_QUEUE_BY_PROCESSES:
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                             "%s is more than one kernel, so its processes have a part in every run and none "
-                             "can be queued",
+                             "%s is more than one kernel or call of NCCL's, so its processes have a part in "
+                             "every run and none can be queued",
                              pto_plan_request(exec->plan)->strategy->name);
     case PTO_QUEUE_STANDS_IN:
         break;
@@ -286,8 +303,10 @@ pto_status_t pto_exec_queue(pto_exec_t *exec, pto_error_t *err) {
     exec->queued = true;
     if (exec->options.delay_max_s > 0)
         delay(exec);
-    if (exec->todo.count > 0)
-        status = do_one(exec, exec->todo.item, false, &finished, err);
+    const pto_do_t *todo = exec->todo.item;
+    if (exec->todo.count > 0) /* NCCL's is put there whether or not it is done when its call returns */
+        status = todo->kind == PTO_DO_NCCL ? pto_nccl_queue(exec, todo->first, err)
+                                           : do_one(exec, todo, false, &finished, err);
     atomic_store_explicit(&exec->next, exec->todo.count, memory_order_relaxed);
     return status == PTO_OK ? PTO_OK : fail(exec, status, err);
 }
@@ -387,6 +406,8 @@ static pto_status_t prepare(pto_exec_t *exec, const void *in, void *out, pto_err
         status = pto_agree(exec->job.comm, pto_schedule_build(exec, err), err);
     if (status == PTO_OK)
         status = pto_kernels_make(exec, err);
+    if (status == PTO_OK)
+        status = agree_on_queueing(exec, err);
     if (status == PTO_OK)
         number_waits(exec);
     atomic_store(&exec->watchdog.began_ns, 0);

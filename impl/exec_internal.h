@@ -85,7 +85,7 @@ typedef struct {
 } pto_exec_kernel_t;
 
 /* Whether runs can be queued (pto_exec_queue), and why not. */
-typedef enum { PTO_QUEUE_YES, PTO_QUEUE_MORE_THAN_A_KERNEL, PTO_QUEUE_STANDS_IN } pto_queue_t;
+typedef enum { PTO_QUEUE_YES, PTO_QUEUE_BY_PROCESSES, PTO_QUEUE_STANDS_IN } pto_queue_t;
 /* A collective of NCCL's own, with this process's arguments. */
 typedef struct {
     int node;      /* of the plan */
@@ -260,6 +260,8 @@ int pto_nccl_part(const pto_exec_t *exec, int node);
 
 /* Start it, and with `wait` end it. */
 pto_status_t pto_nccl_run(pto_exec_t *exec, int index, bool wait, bool *finished, pto_error_t *err);
+/* Put it into the stream, and wait for it only where the device's call does. */
+pto_status_t pto_nccl_queue(pto_exec_t *exec, int index, pto_error_t *err);
 
 /* --- schedule.c ------------------------------------------------------------------------------------------
  */
@@ -273,7 +275,7 @@ void pto_schedule_free(pto_exec_t *exec);
 
 /* Collective: agree upon the number of blocks, where the plan has kernels. */
 pto_status_t pto_kernels_agree(pto_exec_t *exec, pto_error_t *err);
-/* Collective: hand the programs to the device, and find out whether runs can be queued. */
+/* Collective: hand the programs to the device. */
 pto_status_t pto_kernels_make(pto_exec_t *exec, pto_error_t *err);
 void pto_kernels_free(pto_exec_t *exec);
 

@@ -78,27 +78,13 @@ static pto_status_t make(const pto_exec_t *exec, pto_exec_kernel_t *kernel, pto_
     return program.op_count > 0 ? exec->device->kernels->create(&program, &kernel->made, err) : PTO_OK;
 }
 
-/* A process whose buffers are copied stands in the way of all. */
-static pto_queue_t queue_of(const pto_exec_t *exec) {
-    const pto_node_t *first = pto_plan_node(exec->plan, 0);
-    if (first->kind != PTO_NODE_KERNEL || first->span != pto_plan_node_count(exec->plan) - 1)
-        return PTO_QUEUE_MORE_THAN_A_KERNEL;
-    return exec->shadow_in || exec->shadow_out ? PTO_QUEUE_STANDS_IN : PTO_QUEUE_YES;
-}
-
 pto_status_t pto_kernels_make(pto_exec_t *exec, pto_error_t *err) {
-    exec->queue = PTO_QUEUE_MORE_THAN_A_KERNEL;
     if (!has_kernels(exec->plan))
         return PTO_OK;
     pto_status_t status = PTO_OK;
     for (int i = 0; i < exec->kernels.count && status == PTO_OK; i++)
         status = make(exec, (pto_exec_kernel_t *)exec->kernels.item + i, err);
-    status = pto_agree(exec->job.comm, status, err);
-    int mine = (int)queue_of(exec), most = mine;
-    if (status == PTO_OK)
-        status = PTO_MPI(MPI_Allreduce(&mine, &most, 1, MPI_INT, MPI_MAX, exec->job.comm), err);
-    exec->queue = (pto_queue_t)most;
-    return status;
+    return pto_agree(exec->job.comm, status, err);
 }
 
 void pto_kernels_free(pto_exec_t *exec) {

@@ -97,14 +97,17 @@ int pto_nccl_part(const pto_exec_t *exec, int node) {
     return -1;
 }
 
-pto_status_t pto_nccl_run(pto_exec_t *exec, int index, bool wait, bool *finished, pto_error_t *err) {
+pto_status_t pto_nccl_queue(pto_exec_t *exec, int index, pto_error_t *err) {
     const pto_nccl_part_t *part = (const pto_nccl_part_t *)exec->nccl.item + index;
-    const pto_nccl_t *nccl = exec->device->nccl;
-    *finished = wait || !nccl->waits;
+    exec->pending = true;
+    return exec->device->nccl->run(part->group, &part->call, exec->stream, err);
+}
+
+pto_status_t pto_nccl_run(pto_exec_t *exec, int index, bool wait, bool *finished, pto_error_t *err) {
+    *finished = wait || !exec->device->nccl->waits;
     if (!*finished)
         return PTO_OK;
-    pto_status_t status = nccl->run(part->group, &part->call, exec->stream, err);
-    exec->pending = true;
+    pto_status_t status = pto_nccl_queue(exec, index, err);
     /* Here a member that never comes is noticed, so here its watchdog should find this process. */
     if (status == PTO_OK && wait) {
         status = exec->device->finish(exec->stream, err);

@@ -18,6 +18,8 @@
 #   CORES        processes a GPU, of strategies that split (default "2 4 8"; one process always)
 #   REPEATS      of each plan (default 15)
 #   CASES        random cases of each shape in the check (default 6)
+#   RACE         sizes at which kernels and NCCL race, as BYTES (default 64:1GiB:4; on the host device BYTES)
+#   QUEUED       runs behind one another in the race's second way (default 100)
 #   MACHINE      predictions by this machine (default: the fitted one; on the host device h200-x4)
 #   AT, DEPS, OPENMPI   on a bare machine: where to unpack (default /opt) which folder of Debian packages and
 #                which Open MPI tarball, as in visit.sh
@@ -29,6 +31,7 @@ self=$(readlink -f "${BASH_SOURCE[0]}")
 cd "$(dirname "$self")/../.." || exit 1
 : "${BUILD:=build}" "${AT:=/opt}" "${LIMIT:=540}" "${BUDGET:=10}" "${BYTES:=64:64MiB:4}" "${CORES:=2 4 8}"
 : "${COLLECTIVES:=allreduce reduce broadcast alltoall alltoallv}" "${REPEATS:=15}" "${CASES:=6}" "${MACHINE:=}"
+: "${QUEUED:=100}"
 . tests/gpu/environment.sh
 shared_processes_per_gpu=8
 
@@ -76,6 +79,47 @@ validate() { # COLLECTIVE CORES
     mv "$results/part.csv" "$results/rows-$1-$2.csv"
 }
 
+# The machine of the host device knows no kernels.
+race_machine() { if [ "$DEVICE" = host ]; then echo tests/fixtures/machine.yaml; else machine; fi; }
+
+# Kernels against NCCL, one process a GPU: each run waited for, or QUEUED of them with one wait.
+race() { # WAY COLLECTIVE
+    local racers=gas_read,gas_gather,gas_allgather,gas_split,nccl
+    [ "$2" = allreduce ] || racers=gas_read,gas_allgather,gas_split,nccl
+    local arguments=(--machine "$(race_machine)" --device "$DEVICE" --nodes 1 --gpus-per-node "$GPUS" --cores-per-gpu 1
+        --collective "$2" --strategy "$racers" --bytes "$RACE" --repeats "$REPEATS" --timeout 60
+        --out "$results/part.csv")
+    [ "$1" = waited ] || arguments+=(--queued "$QUEUED")
+    host_run "$GPUS" "$BUILD/portolan-validate" "${arguments[@]}" >"$results/part.txt" || return
+    mv "$results/part.txt" "$results/table-race-$1-$2.txt"
+    mv "$results/part.csv" "$results/race-$1-$2.csv"
+}
+
+# The fastest kernel's median beside NCCL's.
+ratios() {
+    local file
+    for file in "$results"/race-*.csv; do
+        grep -v '^#' "$file" | tail -n +2 | sort -t, -k3,3 -k7,7n -k9,9g |
+            awk -F, -v race="$(basename "$file" .csv)" '
+                { place = $7 "," $3; time[place, ++count[place]] = $9; bytes[$7] }
+                END {
+                    for (place in count) {
+                        split(place, part, ",")
+                        median = time[place, int((count[place] + 1) / 2)]
+                        if (part[2] == "nccl") nccl[part[1]] = median
+                        else if (!(part[1] in best) || median < best[part[1]]) {
+                            best[part[1]] = median
+                            who[part[1]] = part[2]
+                        }
+                    }
+                    for (b in bytes)
+                        if (b in nccl && b in best)
+                            printf "%s %d %s %.3g nccl %.3g ratio %.3f\n", race, b, who[b], best[b], nccl[b], best[b] / nccl[b]
+                }' | sort -k1,1 -k2,2n
+    done >"$results/part.txt"
+    mv "$results/part.txt" "$results/race.txt"
+}
+
 score() {
     merge_rows "$results"/rows-*.csv >"$results/part.csv" || return
     mv "$results/part.csv" "$results/collectives.csv"
@@ -93,20 +137,20 @@ fi
 # --- what this call is about
 
 [ $# -eq 0 ] || refuse "no arguments are taken; all is said by variables, which the file's head lists"
-for number in LIMIT BUDGET REPEATS CASES ${GPUS:+GPUS}; do
+for number in LIMIT BUDGET REPEATS CASES QUEUED ${GPUS:+GPUS}; do
     [[ ${!number} =~ ^[1-9][0-9]*$ ]] || refuse "$number='${!number}' is no whole number of 1 or more"
 done
 for number in $CORES; do
     [[ $number =~ ^[1-9][0-9]*$ ]] || refuse "CORES='$CORES' holds '$number', which is no number of processes"
 done
 case $DEVICE in
-host) : "${GPUS:=2}" "${NAME:=host}" "${MACHINE:=h200-x4}" ;;
+host) : "${GPUS:=2}" "${NAME:=host}" "${MACHINE:=h200-x4}" "${RACE:=$BYTES}" ;;
 cuda)
     command -v nvidia-smi >/dev/null || refuse "no GPU: there is no nvidia-smi (DEVICE=host makes a dry run)"
     : "${GPUS:=$(nvidia-smi --list-gpus 2>/dev/null | grep -c '^GPU')}"
     [ "$GPUS" -gt 0 ] || refuse "no GPU: nvidia-smi lists none (DEVICE=host makes a dry run)"
     [ "$GPUS" -le 4 ] || GPUS=4
-    : "${NAME:=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1 | tr 'A-Z ' 'a-z-')-x$GPUS}"
+    : "${RACE:=64:1GiB:4}" "${NAME:=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1 | tr 'A-Z ' 'a-z-')-x$GPUS}"
     ;;
 *) refuse "DEVICE='$DEVICE' is neither cuda nor host" ;;
 esac
@@ -124,7 +168,7 @@ flock -n 9 || refuse "another call is at work in $OUT"
 # Results of other settings must not be mixed into these.
 settings() { # WITH
     local name
-    for name in NAME DEVICE GPUS BUDGET COLLECTIVES BYTES CORES REPEATS CASES MACHINE; do
+    for name in NAME DEVICE GPUS BUDGET COLLECTIVES BYTES CORES REPEATS CASES RACE QUEUED MACHINE; do
         echo "$name=${!name}"
     done
 }
@@ -134,7 +178,7 @@ if [ -e "$OUT/settings" ] && ! settings | cmp -s - "$OUT/settings"; then
 fi
 settings >"$OUT/settings"
 unpack "$DEPS" "${OPENMPI:+$(readlink -f "$OPENMPI")}" || exit 1
-export OUT BUILD NAME GPUS BUDGET BYTES REPEATS CASES MACHINE
+export OUT BUILD NAME GPUS BUDGET BYTES REPEATS CASES RACE QUEUED MACHINE
 
 # --- running them
 
@@ -224,13 +268,30 @@ validate_all() {
     if compgen -G "$results/rows-*.csv" >/dev/null; then step 30 score; fi
 }
 
+race_all() {
+    local way collective
+    [ "$GPUS" -gt 1 ] || return
+    if [ ! -e "$OUT/done/fit" ] && [ -z "$MACHINE" ]; then
+        missing=$((missing + 1))
+        return
+    fi
+    for way in waited queued; do
+        for collective in allreduce alltoall; do
+            [ -e "$OUT/done/race-$way-$collective" ] || rm -f "$OUT/done/ratios"
+            step 240 race $way $collective
+        done
+    done
+    if compgen -G "$results/race-*.csv" >/dev/null; then step 30 ratios; fi
+}
+
 # What can be committed, without this machine's paths: samples and collectives, the fitted machine, what was run.
 export_results() {
     local tree=$OUT/export file folder
     rm -rf "$tree"
     mkdir -p "$tree/validate/results/$NAME" "$tree/scenarios/machines" || return
     folder=$tree/validate/results/$NAME
-    for file in "$results"/samples-*.csv "$results/collectives.csv" "$results"/{fit,score,check}.txt; do
+    for file in "$results"/samples-*.csv "$results/collectives.csv" "$results"/race-*.csv \
+        "$results"/{fit,score,race,check}.txt; do
         [ -e "$file" ] || continue
         [ "${file##*.}" != csv ] || [ "$(grep -vc '^#' "$file")" -gt 1 ] || continue
         sed "s|$results/||g; s|$BUILD/||g" "$file" >"$folder/${file##*/}" || return
@@ -256,6 +317,7 @@ if step 300 build; then
     step 200 check
     calibrate_all
     validate_all
+    race_all
 fi
 export_results >>"$log" 2>&1 || {
     echo "=== export failed: see $log"

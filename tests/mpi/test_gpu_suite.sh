@@ -87,7 +87,7 @@ check "it says that it is complete" has "^complete=yes$" "$at/suite.txt"
 check "it holds the check's outcome" has "^[1-9][0-9]* passed, 0 failed$" "$at/check.txt"
 check "it holds samples with provenance" has "^# machine=dry$" "$at/samples-ping_pong.csv"
 check "it holds the fitted machine" has '^machine: "dry"$' "$work/tree/scenarios/machines/dry.yaml"
-# All strategies of one process a GPU that apply on one GPU, and the two that split; 2 sizes, 3 repeats of each.
+# Strategies of one process a GPU, and the two that split; 2 sizes, 3 repeats of each.
 rows() { awk -F, -v collective="$1" -v strategy="$2" '$1 == collective && $3 == strategy' "$at/collectives.csv" | wc -l; }
 for strategy in cuda_aware three_step extra_message dup_devptr; do
     check "all runs of $strategy are there" test "$(rows allreduce $strategy)" -eq 6
@@ -101,6 +101,19 @@ stamps >"$work/after"
 check "a third call ends well" exits 0 suite LIMIT=20
 check "and does nothing" cmp -s "$work/after" <(stamps)
 check "all steps were done before" test "$(grep -c ': done before$' "$work/said")" -eq "$steps"
+
+# --- the race, which takes two GPUs, by its steps alone
+
+race() { env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OUT="$work/race" BUILD="$build" DEVICE=host GPUS=2 RACE=64:64KiB:1024 REPEATS=3 QUEUED=3 tests/gpu/suite.sh --do "$@"; }
+mkdir -p "$work/race/results"
+for way in waited queued; do
+    for collective in allreduce alltoall; do
+        check "the race is run: $way, $collective" exits 0 race race $way $collective
+    done
+done
+check "its ratios are made" exits 0 race ratios
+check "of both ways, collectives and sizes" test 8 -eq "$(grep -cE \
+    '^race-(waited|queued)-(allreduce|alltoall) [0-9]+ gas_[a-z]+ [0-9.e-]+ nccl [0-9.e-]+ ratio [0-9.]+$' "$work/race/results/race.txt")"
 
 [ "$failures" -eq 0 ] || { echo "test_gpu_suite: $failures failures" >&2; exit 1; }
 echo "test_gpu_suite: all right"

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "portolan/exec.h"
+#include "portolan/nccl.h"
 #include "portolan/strategy.h"
 
 /* Kernels have several blocks only for some bytes; then not every element is looked at in every run. */
@@ -20,7 +21,7 @@ typedef struct {
     const char *algorithm;
     int64_t nodes;
     pto_collective_t collective;
-    bool kernels; /* one process a GPU */
+    bool kernels; /* one process a GPU, whose kernels, or NCCL's, do it */
     bool queued;  /* several runs in place before one wait */
 } plan_t;
 
@@ -57,6 +58,7 @@ static const plan_t plans[] = {
     {"gas_gather", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true, .queued = true},
     {"gas_allgather", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true, .queued = true},
     {"gas_split", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true, .queued = true},
+    {"nccl", "nccl", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true, .queued = true},
 };
 
 static int64_t elements(const plan_t *plan) { return plan->kernels ? KERNEL_ELEMENTS : ELEMENTS; }
@@ -195,6 +197,9 @@ int main(int argc, char **argv) {
             continue;
         if (plans[i].nodes > 1 && !device->mpi_reaches())
             continue; /* their leaders send from the device's memory */
+        if (strcmp(plans[i].strategy, "nccl") == 0 &&
+            (!device->nccl || device->nccl->available(NULL) != PTO_OK))
+            continue;
         run_plan(&plans[i], device, size, count);
         if (rank == 0)
             printf("test_stale: %s by %s%s: %lld runs, none stale\n",

@@ -70,7 +70,7 @@ pto_status_t pto_exec_run(pto_exec_t *exec, pto_error_t *err);
  * may touch them till all have ended.
  *
  * Errors: PTO_ERR_NOT_APPLICABLE, on all processes alike and with nothing begun, where a run is more than one
- * kernel on each GPU, or where the user's buffers must be copied before or after it. */
+ * kernel on each GPU or one call of NCCL's, or where the user's buffers must be copied before or after it. */
 pto_status_t pto_exec_queue(pto_exec_t *exec, pto_error_t *err);
 
 /* Collective; NULL is legal. No run may be under way. */
