@@ -94,30 +94,6 @@ static bool class_acts(const pricing_t *pricing, const pto_step_t *step, int cla
            (!pricing->places || pto_group_index(pricing->plan, &group, class) >= 0);
 }
 
-/* --- bytes -------------------------------------------------------------------------------------------- */
-
-/* Bytes of a slice for a class, the largest that any member's may be; `peer` is the peer's index where the
- * set has one, and `distance` the shift's. */
-static int64_t slice_bytes(const pricing_t *pricing, const pto_slice_t *slice, int64_t k, int64_t core,
-                           int64_t peer, int64_t distance) {
-    const pto_buffer_t *buffer = pto_plan_buffer(pricing->plan, slice->buffer);
-    int64_t blocks = pto_slice_block_count(slice, k, core, peer);
-    int64_t bytes = buffer->block_bytes;
-    if (slice->bundle > 1)
-        blocks *= slice->bundle;
-    if (buffer->split > 1)
-        bytes = pto_share_bytes(bytes, buffer->grain_bytes, buffer->split, core);
-    if (slice->parts > 0)
-        return pto_share_offset(bytes, buffer->grain_bytes, slice->parts, blocks);
-    bool one_block = slice->anchor == PTO_ANCHOR_PEER || slice->anchor == PTO_ANCHOR_ME;
-    if (buffer->dealt != PTO_DEAL_NONE && one_block && distance % buffer->deal != core)
-        return 0;
-    if (slice->share != PTO_SHARE_ALL)
-        bytes = pto_share_bytes(bytes, buffer->grain_bytes, slice->share_count,
-                                slice->share == PTO_SHARE_MINE ? core : peer);
-    return blocks * bytes;
-}
-
 /* --- messages ----------------------------------------------------------------------------------------- */
 
 static pto_status_t charge_mix(const pricing_t *pricing, const pto_mix_t *mix, pto_space_t space,
@@ -144,7 +120,7 @@ static pto_status_t charge_by_peer(const pricing_t *pricing, const pto_step_t *s
     int64_t until = pto_expr_value(step->peers.until, k, core, 0);
     int64_t stride = pto_expr_value(step->peers.stride, k, core, 0);
     for (int64_t peer = pto_expr_value(step->peers.first, k, core, 0); peer < until; peer += stride) {
-        int64_t bytes = slice_bytes(pricing, pto_message_slice(step), k, core, peer, 0);
+        int64_t bytes = pto_class_slice_bytes(pricing->plan, pto_message_slice(step), k, core, peer, 0);
         if (peer == core || (bytes == 0 && !step->even_empty))
             continue;
         pto_status_t status =
@@ -162,7 +138,7 @@ static pto_status_t charge_messages(const pricing_t *pricing, const pto_step_t *
     if (by_peer(pricing, step))
         return charge_by_peer(pricing, step, k, core, space, charge);
     int64_t distance = pto_expr_value(step->peers.first, k, core, 0);
-    int64_t bytes = slice_bytes(pricing, pto_message_slice(step), k, core, 0, distance);
+    int64_t bytes = pto_class_slice_bytes(pricing->plan, pto_message_slice(step), k, core, 0, distance);
     if (bytes == 0 && !step->even_empty)
         return PTO_OK;
     const pto_traffic_t *traffic = pto_traffic_count(pricing->plan, step, k, core, pricing->traffic);
@@ -208,7 +184,7 @@ static void count_outflow(const pricing_t *pricing, const pto_stage_t *stage, in
                 continue;
             int64_t core = class_core(pricing, class);
             int64_t distance = pto_expr_value(step->peers.first, k, core, 0);
-            int64_t bytes = slice_bytes(pricing, &step->source, k, core, 0, distance);
+            int64_t bytes = pto_class_slice_bytes(pricing->plan, &step->source, k, core, 0, distance);
             if (bytes == 0 && !step->even_empty)
                 continue;
             const pto_traffic_t *traffic = pto_traffic_count(pricing->plan, step, k, core, pricing->traffic);
@@ -234,8 +210,8 @@ static int64_t engine_bytes(const pricing_t *pricing, const pto_stage_t *stage, 
             int64_t core = class_core(pricing, class);
             if (class_engine(pricing, class) == class_engine(pricing, mine) &&
                 class_acts(pricing, other, class, k))
-                total_bytes +=
-                    class_cores(pricing, class) * slice_bytes(pricing, &other->source, k, core, 0, 0);
+                total_bytes += class_cores(pricing, class) *
+                               pto_class_slice_bytes(pricing->plan, &other->source, k, core, 0, 0);
         }
     }
     return total_bytes;
@@ -245,7 +221,7 @@ static int64_t engine_bytes(const pricing_t *pricing, const pto_stage_t *stage, 
 static pto_status_t charge_copy(pricing_t *pricing, const pto_stage_t *stage, const pto_step_t *step,
                                 int64_t k, int class, pto_charge_t *charge, bool *queued) {
     pto_copy_kind_t kind = pto_step_copy_kind(pricing->plan, step);
-    int64_t bytes = slice_bytes(pricing, &step->source, k, class_core(pricing, class), 0, 0);
+    int64_t bytes = pto_class_slice_bytes(pricing->plan, &step->source, k, class_core(pricing, class), 0, 0);
     if (bytes == 0 || !pto_step_queues(pricing->plan, pricing->machine, step))
         return pto_charge_one_copy(charge, pricing->machine, kind, pto_step_is_pageable(pricing->plan, step),
                                    bytes, engine_bytes(pricing, stage, kind, k, class), pricing->err);
@@ -282,8 +258,8 @@ static void peer_classes(const pricing_t *pricing, const pto_step_t *step, int c
 
 static pto_reduction_t reduction_of(const pricing_t *pricing, const pto_step_t *step, int64_t k,
                                     int64_t core) {
-    pto_reduction_t reduction = {slice_bytes(pricing, &step->target, k, core, 0, 0),
-                                 slice_bytes(pricing, &step->source, k, core, 0, 0)};
+    pto_reduction_t reduction = {pto_class_slice_bytes(pricing->plan, &step->target, k, core, 0, 0),
+                                 pto_class_slice_bytes(pricing->plan, &step->source, k, core, 0, 0)};
     if (step->fresh)
         reduction.bytes -= reduction.input_bytes;
     return reduction;

@@ -58,4 +58,9 @@ bool pto_step_queues(const pto_plan_t *plan, const pto_machine_t *machine, const
  * and behind them the number of cores. The caller's to free(); NULL where memory is out. */
 int64_t *pto_core_classes(const pto_plan_t *plan, const pto_machine_t *machine, int *class_count);
 
+/* Bytes of a slice for a class, the largest that any member's may be; `peer` is the peer's index where the
+ * set has one, and `distance` the shift's. */
+int64_t pto_class_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, int64_t k, int64_t core,
+                              int64_t peer, int64_t distance);
+
 #endif

@@ -1,4 +1,4 @@
-/* Which cores of a GPU a plan treats alike. */
+/* Which cores of a GPU a plan treats alike, and what a slice comes to for them. */
 #include <stdlib.h>
 
 #include "plan_internal.h"
@@ -66,4 +66,27 @@ int64_t *pto_core_classes(const pto_plan_t *plan, const pto_machine_t *machine, 
     free(cut);
     *class_count = count;
     return first;
+}
+
+int64_t pto_class_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, int64_t k, int64_t core,
+                              int64_t peer, int64_t distance) {
+    const pto_buffer_t *buffer = pto_plan_buffer(plan, slice->buffer);
+    int64_t blocks = pto_slice_block_count(slice, k, core, peer);
+    int64_t bytes = buffer->block_bytes;
+    if (slice->bundle > 1)
+        blocks *= slice->bundle;
+    if (buffer->blocks == PTO_BLOCKS_SHARE)
+        bytes = pto_share_bytes(bytes, buffer->grain_bytes,
+                                pto_group_shape(&plan->request.layout, buffer->group).size, 0);
+    if (buffer->split > 1)
+        bytes = pto_share_bytes(bytes, buffer->grain_bytes, buffer->split, core);
+    if (slice->parts > 0)
+        return pto_share_offset(bytes, buffer->grain_bytes, slice->parts, blocks);
+    bool one_block = slice->anchor == PTO_ANCHOR_PEER || slice->anchor == PTO_ANCHOR_ME;
+    if (buffer->dealt != PTO_DEAL_NONE && one_block && distance % buffer->deal != core)
+        return 0;
+    if (slice->share != PTO_SHARE_ALL)
+        bytes = pto_share_bytes(bytes, buffer->grain_bytes, slice->share_count,
+                                slice->share == PTO_SHARE_MINE ? core : peer);
+    return blocks * bytes;
 }
