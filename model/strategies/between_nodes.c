@@ -126,14 +126,6 @@ static void build_by_leaders(pto_builder_t *builder, const pto_request_t *reques
 
 /* --- by counterparts ---------------------------------------------------------------------------------- */
 
-/* Everybody tells all others of the node. */
-static void flag_all(const between_t *between, const char *name) {
-    pto_step_t all = pto_step_of(PTO_STEP_SIGNAL, &between->node);
-    all.peers = pto_peers_at(pto_constant(1), 1);
-    all.peers.until = pto_constant(between->node.n);
-    pto_inside_flag(between->builder, name, all, all);
-}
-
 /* Each to all, in rounds: in round k to the process k places on, so that no two copy to the same one. */
 static void hand_over(const between_t *between, int handed) {
     int64_t m = between->node.n, blocks = between->nodes * m;
@@ -156,9 +148,9 @@ static void build_by_counterparts(pto_builder_t *builder, const pto_request_t *r
     int64_t m = between.node.n;
     int handed = build_bundles(&between, "handed over", PTO_GROUP_COUNTERPARTS, between.node.core_count,
                                PTO_BLOCKS_COUNTERPART, between.nodes * m);
-    flag_all(&between, "buffers free");
+    pto_inside_barrier(builder, "buffers free", &between.node);
     hand_over(&between, handed);
-    flag_all(&between, "all handed over");
+    pto_inside_barrier(builder, "all handed over", &between.node);
     pto_exchange_t exchange = {.group = pto_build_group(builder, PTO_GROUP_COUNTERPARTS, 0),
                                .core_count = between.node.core_count,
                                .in = handed,

@@ -17,16 +17,6 @@ pto_status_t pto_gas_applicable(const pto_request_t *request, pto_error_t *err) 
     return pto_inside_applicable(request, err);
 }
 
-pto_step_t pto_gas_all(pto_step_kind_t kind, const pto_exchange_t *who) {
-    pto_step_t step = pto_step_of(kind, who);
-    step.peers = (pto_peers_t){.kind = PTO_PEERS_SHIFT,
-                               .first = pto_constant(1),
-                               .stride = pto_constant(1),
-                               .until = pto_constant(who->n),
-                               .sign = 1};
-    return step;
-}
-
 int pto_gas_gathered(pto_builder_t *builder, const pto_exchange_t *who, int like, pto_gas_gathered_t how) {
     pto_buffer_t buffer = *pto_builder_buffer(builder, like);
     buffer.name = "gathered";
@@ -38,20 +28,9 @@ int pto_gas_gathered(pto_builder_t *builder, const pto_exchange_t *who, int like
     return pto_build_buffer(builder, buffer);
 }
 
-/* In two stages, since price goes through a stage process by process: in one, the first would wait for
- * nothing. */
-static void build_barrier(pto_builder_t *builder, const char *name, const pto_exchange_t *who) {
-    pto_step_t signal = pto_gas_all(PTO_STEP_SIGNAL, who), wait = pto_gas_all(PTO_STEP_WAIT, who);
-    signal.flag = wait.flag = pto_build_flag(builder, name);
-    pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
-    pto_build_step(builder, signal);
-    pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
-    pto_build_step(builder, wait);
-}
-
 void pto_gas_flag(pto_builder_t *builder, const char *name, const pto_exchange_t *who, pto_gas_flag_t which) {
     if (which == PTO_GAS_ALL_TO_ALL)
-        build_barrier(builder, name, who);
+        pto_inside_barrier(builder, name, who);
     else if (which == PTO_GAS_ROOT_TO_OTHERS)
         pto_inside_flag(builder, name, pto_inside_root(PTO_STEP_SIGNAL, who),
                         pto_inside_others(PTO_STEP_WAIT, who));

@@ -11,9 +11,6 @@ pto_exchange_t pto_gas_members(const pto_request_t *request, const pto_user_t *u
 /* Errors: PTO_ERR_NOT_APPLICABLE: several nodes, several processes that hold data on a GPU, one GPU. */
 pto_status_t pto_gas_applicable(const pto_request_t *request, pto_error_t *err);
 
-/* A step of every member, with all others as peers, the next one first. */
-pto_step_t pto_gas_all(pto_step_kind_t kind, const pto_exchange_t *who);
-
 /* A temporary for a vector or block of every member, like `like`, at the members whose index is a multiple of
  * `stride`; or for the holder's share of each (PTO_BLOCKS_SHARE). */
 typedef struct {

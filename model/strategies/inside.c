@@ -47,6 +47,27 @@ pto_step_t pto_inside_others(pto_step_kind_t kind, const pto_exchange_t *who) {
     return step;
 }
 
+pto_step_t pto_inside_all(pto_step_kind_t kind, const pto_exchange_t *who) {
+    pto_step_t step = pto_step_of(kind, who);
+    step.peers = (pto_peers_t){.kind = PTO_PEERS_SHIFT,
+                               .first = pto_constant(1),
+                               .stride = pto_constant(1),
+                               .until = pto_constant(who->n),
+                               .sign = 1};
+    return step;
+}
+
+/* In two stages, since price goes through a stage process by process: in one, the first would wait for
+ * nothing. */
+void pto_inside_barrier(pto_builder_t *builder, const char *name, const pto_exchange_t *who) {
+    pto_step_t signal = pto_inside_all(PTO_STEP_SIGNAL, who), wait = pto_inside_all(PTO_STEP_WAIT, who);
+    signal.flag = wait.flag = pto_build_flag(builder, name);
+    pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
+    pto_build_step(builder, signal);
+    pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
+    pto_build_step(builder, wait);
+}
+
 void pto_inside_build(pto_builder_t *builder, const pto_request_t *request, const pto_inside_t *inside) {
     pto_user_t user = pto_route_user(builder, request);
     pto_exchange_t who = {.group = user.owners,

@@ -37,5 +37,10 @@ void pto_inside_flag(pto_builder_t *builder, const char *name, pto_step_t signal
 /* Member 0, with all others as peers; all others, with member 0 as peer. */
 pto_step_t pto_inside_root(pto_step_kind_t kind, const pto_exchange_t *who);
 pto_step_t pto_inside_others(pto_step_kind_t kind, const pto_exchange_t *who);
+/* Every member, with all others as peers, the next one first. */
+pto_step_t pto_inside_all(pto_step_kind_t kind, const pto_exchange_t *who);
+
+/* A flag that everybody raises for all others and waits for from them. */
+void pto_inside_barrier(pto_builder_t *builder, const char *name, const pto_exchange_t *who);
 
 #endif
