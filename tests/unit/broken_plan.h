@@ -1,5 +1,4 @@
-/* Plans of strategies inside the node, how to break them, and what check then says. Include cmocka.h first.
- */
+/* How tests break plans, and what check then says. Include cmocka.h first. */
 #ifndef PTO_TEST_BROKEN_PLAN_H
 #define PTO_TEST_BROKEN_PLAN_H
 
@@ -7,28 +6,6 @@
 
 #include "plan_internal.h"
 #include "portolan/check.h"
-#include "portolan/strategy.h"
-
-static inline pto_request_t ask(pto_collective_t collective, const char *strategy, pto_layout_t layout) {
-    pto_request_t request = {
-        .layout = layout, .collective = collective, .datatype = PTO_DATATYPE_FLOAT, .bytes = 1000};
-    assert_int_equal(pto_strategy_find(strategy, &request.strategy, NULL), PTO_OK);
-    const char *algorithm = request.strategy->direct                 ? "direct"
-                            : collective == PTO_COLLECTIVE_ALLREDUCE ? "ring"
-                            : pto_collective_is_vector(collective)   ? "binomial"
-                                                                     : "pairwise";
-    assert_int_equal(pto_algorithm_find(algorithm, collective, &request.algorithm, NULL), PTO_OK);
-    return request;
-}
-
-static inline pto_plan_t *made(pto_collective_t collective, const char *strategy, pto_layout_t layout) {
-    pto_request_t request = ask(collective, strategy, layout);
-    pto_plan_t *plan = NULL;
-    pto_error_t err = {0};
-    if (pto_plan_create(&request, &plan, &err) != PTO_OK)
-        fail_msg("%s", err.message);
-    return plan;
-}
 
 static inline pto_step_t *step_in(const pto_plan_t *plan, const char *stage_name, pto_step_kind_t kind) {
     const pto_stage_t *stage = plan->stages.item;
@@ -62,12 +39,6 @@ static inline void refused_for(pto_plan_t *plan, const char *cause) {
     pto_plan_destroy(plan);
     if (status != PTO_ERR_INVALID_PLAN || !strstr(err.message, cause))
         fail_msg("wanted '%s', got %d '%s'", cause, (int)status, err.message);
-}
-
-static inline void assert_close(double got, double wanted) {
-    double difference = got > wanted ? got - wanted : wanted - got;
-    if (difference > 1e-9 * wanted)
-        fail_msg("%.12g, not %.12g", got, wanted);
 }
 
 #endif

@@ -8,8 +8,7 @@
 
 #include <cmocka.h>
 
-#include "plan_internal.h"
-#include "portolan/check.h"
+#include "broken_plan.h"
 #include "portolan/pick.h"
 #include "portolan/price.h"
 #include "portolan/simulate.h"
@@ -83,14 +82,6 @@ static void what_a_library_is_called_with_is_a_nodes(void **state) {
     assert_int_equal(pto_request_call_bytes(&request), 16 * 100);
     request = ask("node_aware", "pairwise", (pto_layout_t){3, 2, 2, 3, 2});
     assert_int_equal(pto_request_call_bytes(&request), 4 * 100);
-}
-
-static int buffer_named(const pto_plan_t *plan, const char *name) {
-    for (int i = 0; i < pto_plan_buffer_count(plan); i++)
-        if (strcmp(pto_plan_buffer(plan, i)->name, name) == 0)
-            return i;
-    fail_msg("no buffer '%s'", name);
-    return -1;
 }
 
 /* Two nodes of two owners; owner i sends owner j 10 i + j bytes, and owner 3 nothing. */
@@ -167,32 +158,6 @@ static void bundles_are_blocks_that_follow_each_other(void **state) {
 }
 
 /* --- what is found wrong ------------------------------------------------------------------------------ */
-
-static pto_step_t *step_in(const pto_plan_t *plan, const char *stage_name, pto_step_kind_t kind) {
-    const pto_stage_t *stage = plan->stages.item;
-    pto_step_t *step = plan->steps.item;
-    for (int i = 0; i < plan->stages.count; i++)
-        for (int s = stage[i].step_first; s < stage[i].step_first + stage[i].step_count; s++)
-            if (strcmp(stage[i].name, stage_name) == 0 && step[s].kind == kind)
-                return &step[s];
-    fail_msg("no such step in stage '%s'", stage_name);
-    return NULL;
-}
-
-static void drop_flag(const pto_plan_t *plan, const char *stage_name) {
-    step_in(plan, stage_name, PTO_STEP_SIGNAL)->core_count = 0;
-    step_in(plan, stage_name, PTO_STEP_WAIT)->core_count = 0;
-}
-
-/* Check that the plan is refused for `cause`; destroys it. */
-static void refused_for(pto_plan_t *plan, const char *cause) {
-    pto_error_t err = {0};
-    pto_check_report_t report;
-    pto_status_t status = pto_check(plan, &report, &err);
-    pto_plan_destroy(plan);
-    if (status != PTO_ERR_INVALID_PLAN || !strstr(err.message, cause))
-        fail_msg("wanted '%s', got %d '%s'", cause, (int)status, err.message);
-}
 
 static void every_flag_is_needed(void **state) {
     (void)state;
@@ -397,6 +362,10 @@ static void uneven_counts_cost_what_they_move(void **state) {
     pto_request_t request = ask_uneven("node_leaders", &counts);
     costs(&request, (within_s + s * within_s_per_byte) + flag_s + message + flag_s + peer);
     request = ask_uneven("node_aware", &counts);
+    costs(&request, flag_s + peer + flag_s + message);
+    /* From the second owner of a node by way of the first, who has nothing of its own and must wait. */
+    int64_t by_the_first[16] = {[1 * 4 + 2] = 50};
+    counts.matrix = by_the_first;
     costs(&request, flag_s + peer + flag_s + message);
 }
 

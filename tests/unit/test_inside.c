@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "broken_plan.h"
+#include "inside_plan.h"
 #include "portolan/pick.h"
 #include "portolan/price.h"
 #include "portolan/simulate.h"
