@@ -67,6 +67,7 @@ const pto_strategy_t pto_strategy_gas_split = {
         1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_ALLTOALL,
     .direct = true,
     .collective_space = PTO_SPACE_GPU,
+    .grain_bytes = 16, /* what a thread loads and stores at a time */
     .applicable = pto_gas_applicable,
     .build = build,
 };

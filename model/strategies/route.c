@@ -3,6 +3,8 @@
 
 static int64_t grain(const pto_request_t *request) {
     int64_t element = pto_datatype_bytes(request->datatype);
+    if (request->strategy->grain_bytes > 0)
+        return request->strategy->grain_bytes;
     bool tables = request->counts && request->counts->kind != PTO_COUNTS_EQUAL;
     return tables || request->bytes % element ? 1 : element;
 }

@@ -99,7 +99,7 @@ collect() {
 # --- checks
 
 own_algorithms() { # COLLECTIVE
-    run 40 $((GPUS * processes_per_gpu)) "$validate" --device "$DEVICE" --machine h200-x4 --collective "$1" --nodes 1 \
+    run 90 $((GPUS * processes_per_gpu)) "$validate" --device "$DEVICE" --machine h200-x4 --collective "$1" --nodes 1 \
         --gpus-per-node "$GPUS" --cores-per-gpu $processes_per_gpu --bytes 4:64KiB:128 --check-only --own-algorithms
 }
 

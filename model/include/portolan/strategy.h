@@ -49,6 +49,7 @@ struct pto_strategy {
     bool leaders; /* the collective inside is among one process a node */
     bool counterparts;            /* ... or among the processes at the same place of every node */
     pto_space_t collective_space; /* where the data lies during the inner collective */
+    int64_t grain_bytes; /* shares of a vector are whole multiples of it, but for the last; 0: elements */
     pto_status_t (*applicable)(const pto_request_t *request,
                                pto_error_t *err); /* what else it needs; or NULL */
     void (*build)(pto_builder_t *builder, const pto_request_t *request);

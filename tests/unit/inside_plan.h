@@ -1,0 +1,35 @@
+/* Plans of strategies inside the node, whole and broken. Include cmocka.h first. */
+#ifndef PTO_TEST_INSIDE_PLAN_H
+#define PTO_TEST_INSIDE_PLAN_H
+
+#include "broken_plan.h"
+#include "portolan/strategy.h"
+
+static inline pto_request_t ask(pto_collective_t collective, const char *strategy, pto_layout_t layout) {
+    pto_request_t request = {
+        .layout = layout, .collective = collective, .datatype = PTO_DATATYPE_FLOAT, .bytes = 1000};
+    assert_int_equal(pto_strategy_find(strategy, &request.strategy, NULL), PTO_OK);
+    const char *algorithm = request.strategy->direct                 ? "direct"
+                            : collective == PTO_COLLECTIVE_ALLREDUCE ? "ring"
+                            : pto_collective_is_vector(collective)   ? "binomial"
+                                                                     : "pairwise";
+    assert_int_equal(pto_algorithm_find(algorithm, collective, &request.algorithm, NULL), PTO_OK);
+    return request;
+}
+
+static inline pto_plan_t *made(pto_collective_t collective, const char *strategy, pto_layout_t layout) {
+    pto_request_t request = ask(collective, strategy, layout);
+    pto_plan_t *plan = NULL;
+    pto_error_t err = {0};
+    if (pto_plan_create(&request, &plan, &err) != PTO_OK)
+        fail_msg("%s", err.message);
+    return plan;
+}
+
+static inline void assert_close(double got, double wanted) {
+    double difference = got > wanted ? got - wanted : wanted - got;
+    if (difference > 1e-9 * wanted)
+        fail_msg("%.12g, not %.12g", got, wanted);
+}
+
+#endif
