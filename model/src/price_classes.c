@@ -284,74 +284,85 @@ static void raise_flag(pricing_t *pricing, const pto_step_t *step, pto_action_t 
             pricing->out_of_memory = true;
 }
 
+/* What a stage costs one class while its steps are looked at. */
+typedef struct {
+    pto_charge_t out;
+    pto_charge_t in;
+    pto_charge_t other;
+    bool queued; /* a copy of it stands in its GPU's queue */
+} costs_t;
+
+static pto_status_t charge_step(pricing_t *pricing, const pto_stage_t *stage, const pto_step_t *step,
+                                int class, int64_t k, const pto_outflow_t *outflow, costs_t *costs) {
+    int64_t core = class_core(pricing, class);
+    pto_ledger_t *mine = &pricing->ledger[class];
+    pto_action_t action;
+    bool at_place = place_acts(pricing, step, class, k, &action);
+    int first, last;
+    switch (step->kind) {
+    case PTO_STEP_SEND:
+        return charge_messages(pricing, step, k, core, outflow, &costs->out);
+    case PTO_STEP_RECV:
+        peer_classes(pricing, step, class, k, &first, &last);
+        for (int peer = first; peer <= last; peer++)
+            if (!pto_ledger_follow(mine, &pricing->before[peer], pricing->explain))
+                pricing->out_of_memory = true;
+        return charge_messages(pricing, step, k, core, outflow, &costs->in);
+    case PTO_STEP_COPY:
+        return at_place ? pto_copies_charge(pricing->plan, pricing->machine, &action, pricing->engine, mine,
+                                            &costs->other, &costs->queued, pricing->err)
+                        : charge_copy(pricing, stage, step, k, class, &costs->other, &costs->queued);
+    case PTO_STEP_REDUCE:
+        if (at_place)
+            pto_reduction_charge(pricing->plan, pricing->machine, &action, &costs->other);
+        else
+            pto_charge_reduce(&costs->other, pricing->machine,
+                              pto_plan_buffer(pricing->plan, step->target.buffer)->space,
+                              reduction_of(pricing, step, k, core));
+        return PTO_OK;
+    case PTO_STEP_SIGNAL:
+        raise_flag(pricing, step, at_place ? &action : NULL, mine);
+        return PTO_OK;
+    case PTO_STEP_WAIT:
+        if (!pto_ledger_follow(mine, raised_at(pricing, step->flag, class), pricing->explain))
+            pricing->out_of_memory = true;
+        pto_charge_wait(&costs->other, pricing->machine, step);
+        return PTO_OK;
+    case PTO_STEP_LAUNCH:
+        pto_charge_launch(&costs->other, pricing->machine);
+        return PTO_OK;
+    case PTO_STEP_COUNT:
+        break;
+    }
+    return PTO_OK;
+}
+
 /* What the stage costs one class, added to its ledger. */
 static pto_status_t price_class(pricing_t *pricing, const pto_stage_t *stage, int class, int64_t k,
                                 const pto_outflow_t *outflow) {
-    int64_t core = class_core(pricing, class);
     pto_ledger_t *mine = &pricing->ledger[class];
-    pto_charge_t out, in, other;
-    bool queued = false;
-    pto_charge_begin(&out, stage->name, pricing->explain);
-    pto_charge_begin(&in, stage->name, pricing->explain);
-    pto_charge_begin(&other, stage->name, pricing->explain);
-    out.at_once = stage->order == PTO_ORDER_AT_ONCE;
-    in.at_once = out.at_once;
+    costs_t costs;
+    costs.queued = false;
+    pto_charge_begin(&costs.out, stage->name, pricing->explain);
+    pto_charge_begin(&costs.in, stage->name, pricing->explain);
+    pto_charge_begin(&costs.other, stage->name, pricing->explain);
+    costs.out.at_once = stage->order == PTO_ORDER_AT_ONCE;
+    costs.in.at_once = costs.out.at_once;
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(pricing->plan, stage->step_first + i);
         pto_status_t status = PTO_OK;
-        if (!class_acts(pricing, step, class, k))
-            continue;
-        pto_action_t action;
-        bool at_place = place_acts(pricing, step, class, k, &action);
-        int first, last;
-        switch (step->kind) {
-        case PTO_STEP_SEND:
-            status = charge_messages(pricing, step, k, core, outflow, &out);
-            break;
-        case PTO_STEP_RECV:
-            status = charge_messages(pricing, step, k, core, outflow, &in);
-            peer_classes(pricing, step, class, k, &first, &last);
-            for (int peer = first; peer <= last; peer++)
-                if (!pto_ledger_follow(mine, &pricing->before[peer], pricing->explain))
-                    pricing->out_of_memory = true;
-            break;
-        case PTO_STEP_COPY:
-            status = at_place ? pto_copies_charge(pricing->plan, pricing->machine, &action, pricing->engine,
-                                                  mine, &other, &queued, pricing->err)
-                              : charge_copy(pricing, stage, step, k, class, &other, &queued);
-            break;
-        case PTO_STEP_REDUCE:
-            if (at_place)
-                pto_reduction_charge(pricing->plan, pricing->machine, &action, &other);
-            else
-                pto_charge_reduce(&other, pricing->machine,
-                                  pto_plan_buffer(pricing->plan, step->target.buffer)->space,
-                                  reduction_of(pricing, step, k, core));
-            break;
-        case PTO_STEP_SIGNAL:
-            raise_flag(pricing, step, at_place ? &action : NULL, mine);
-            break;
-        case PTO_STEP_WAIT:
-            if (!pto_ledger_follow(mine, raised_at(pricing, step->flag, class), pricing->explain))
-                pricing->out_of_memory = true;
-            (step->in_kernel ? pto_charge_device_signal : pto_charge_signal)(&other, pricing->machine);
-            break;
-        case PTO_STEP_LAUNCH:
-            pto_charge_launch(&other, pricing->machine);
-            break;
-        case PTO_STEP_COUNT:
-            break;
-        }
+        if (class_acts(pricing, step, class, k))
+            status = charge_step(pricing, stage, step, class, k, outflow, &costs);
         if (status != PTO_OK)
             return status;
     }
-    double out_s = pto_charge_seconds(&out, pricing->machine, outflow);
-    double in_s = pto_charge_seconds(&in, pricing->machine, outflow);
-    pto_charge_t *messages = out_s >= in_s ? &out : &in;
+    double out_s = pto_charge_seconds(&costs.out, pricing->machine, outflow);
+    double in_s = pto_charge_seconds(&costs.in, pricing->machine, outflow);
+    pto_charge_t *messages = out_s >= in_s ? &costs.out : &costs.in;
     pto_charge_settle(messages, pricing->machine, outflow);
     if (!pto_ledger_add(mine, messages, out_s >= in_s ? out_s : in_s) ||
-        !pto_ledger_add(mine, &other, pto_charge_seconds(&other, pricing->machine, outflow)) ||
-        (queued &&
+        !pto_ledger_add(mine, &costs.other, pto_charge_seconds(&costs.other, pricing->machine, outflow)) ||
+        (costs.queued &&
          !pto_copy_queue_leave(&class_engine(pricing, class)->queue, class, mine, pricing->explain)))
         pricing->out_of_memory = true;
     return PTO_OK;

@@ -17,9 +17,16 @@ void pto_charge_launch(pto_charge_t *charge, const pto_machine_t *machine) {
     charge_param(charge, &machine->kernel_launch_s, (pto_entry_t){.kind = PTO_TERM_LAUNCH, .count = 1});
 }
 
-void pto_charge_device_signal(pto_charge_t *charge, const pto_machine_t *machine) {
+static void charge_device_signal(pto_charge_t *charge, const pto_machine_t *machine) {
     charge_param(charge, &machine->device_signal_s,
                  (pto_entry_t){.kind = PTO_TERM_DEVICE_SIGNAL, .count = 1});
+}
+
+void pto_charge_wait(pto_charge_t *charge, const pto_machine_t *machine, const pto_step_t *step) {
+    if (step->in_kernel)
+        charge_device_signal(charge, machine);
+    else
+        pto_charge_signal(charge, machine);
 }
 
 /* The longer of what one pair of GPUs takes and what the busiest link takes for all. */

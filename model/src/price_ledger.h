@@ -121,7 +121,8 @@ void pto_charge_signal(pto_charge_t *charge, const pto_machine_t *machine);
  */
 
 void pto_charge_launch(pto_charge_t *charge, const pto_machine_t *machine);
-void pto_charge_device_signal(pto_charge_t *charge, const pto_machine_t *machine);
+/* A wait for a flag: between processes, or where the step stands in a kernel between GPUs. */
+void pto_charge_wait(pto_charge_t *charge, const pto_machine_t *machine, const pto_step_t *step);
 
 /* One step's loads or stores of other GPUs' memory. */
 typedef struct {

@@ -127,7 +127,7 @@ static pto_status_t charge_step(walk_t *walk, pto_action_t *action, pto_charge_t
         if (!pto_ledger_follow(mine, &walk->raised[step->flag * walk->rank_count + action->rank],
                                walk->explain))
             walk->out_of_memory = true;
-        (step->in_kernel ? pto_charge_device_signal : pto_charge_signal)(other, walk->machine);
+        pto_charge_wait(other, walk->machine, step);
         return PTO_OK;
     case PTO_STEP_LAUNCH:
         pto_charge_launch(other, walk->machine);

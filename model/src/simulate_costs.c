@@ -109,6 +109,6 @@ double pto_sim_launch_s(const pto_sim_t *sim) {
 double pto_sim_signal_s(const pto_sim_t *sim, const pto_step_t *step) {
     pto_charge_t charge;
     pto_charge_begin(&charge, "", false);
-    (step->in_kernel ? pto_charge_device_signal : pto_charge_signal)(&charge, sim->machine);
+    pto_charge_wait(&charge, sim->machine, step);
     return charge.other_s;
 }

@@ -18,12 +18,8 @@ pto_status_t pto_gas_applicable(const pto_request_t *request, pto_error_t *err) 
 }
 
 int pto_gas_gathered(pto_builder_t *builder, const pto_exchange_t *who, int like, pto_gas_gathered_t how) {
-    pto_buffer_t buffer = *pto_builder_buffer(builder, like);
-    buffer.name = "gathered";
-    buffer.role = PTO_ROLE_TEMPORARY;
-    buffer.block_count = who->n;
+    pto_buffer_t buffer = pto_inside_shape(builder, who, like, "gathered", who->n, how.stride);
     buffer.blocks = how.blocks;
-    buffer.held_stride = how.stride;
     buffer.alternates = how.alternates;
     return pto_build_buffer(builder, buffer);
 }

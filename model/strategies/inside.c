@@ -1,8 +1,8 @@
 /* Pieces of what processes of one node do by memory that they share. */
 #include "inside.h"
 
-int pto_inside_buffer(pto_builder_t *builder, const pto_exchange_t *who, int like, const char *name,
-                      int64_t blocks, int64_t stride) {
+pto_buffer_t pto_inside_shape(const pto_builder_t *builder, const pto_exchange_t *who, int like,
+                              const char *name, int64_t blocks, int64_t stride) {
     pto_buffer_t buffer = *pto_builder_buffer(builder, like);
     buffer.name = name;
     buffer.role = PTO_ROLE_TEMPORARY;
@@ -12,7 +12,12 @@ int pto_inside_buffer(pto_builder_t *builder, const pto_exchange_t *who, int lik
     buffer.held_stride = stride;
     buffer.user_stride = 0;
     buffer.block_count = blocks;
-    return pto_build_buffer(builder, buffer);
+    return buffer;
+}
+
+int pto_inside_buffer(pto_builder_t *builder, const pto_exchange_t *who, int like, const char *name,
+                      int64_t blocks, int64_t stride) {
+    return pto_build_buffer(builder, pto_inside_shape(builder, who, like, name, blocks, stride));
 }
 
 void pto_inside_flag(pto_builder_t *builder, const char *name, pto_step_t signal, pto_step_t wait) {

@@ -31,6 +31,10 @@ pto_status_t pto_inside_applicable(const pto_request_t *request, pto_error_t *er
 int pto_inside_buffer(pto_builder_t *builder, const pto_exchange_t *who, int like, const char *name,
                       int64_t blocks, int64_t stride);
 
+/* The same before it is built, for what more there is to say of it. */
+pto_buffer_t pto_inside_shape(const pto_builder_t *builder, const pto_exchange_t *who, int like,
+                              const char *name, int64_t blocks, int64_t stride);
+
 /* A stage in which `signal` raises a flag of its own and `wait` waits for it; the peers of both are given. */
 void pto_inside_flag(pto_builder_t *builder, const char *name, pto_step_t signal, pto_step_t wait);
 

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "asked.h"
 #include "bad_input.h"
 #include "portolan/machine_write.h"
 #include "portolan/pick.h"
@@ -37,28 +38,6 @@
     "scenario: one message\nmachine: m.yaml\ncollective: messages\nmessages: 1\n"                            \
     "layout: {nodes: 2, gpus_per_node: 1, cores_per_gpu: 1}\n"                                               \
     "bytes: " bytes "\nstrategies: [cuda_aware, three_step]\n"
-
-typedef struct {
-    pto_machine_t machine;
-    pto_scenario_t scenario;
-    pto_predictions_t predictions;
-} asked_t;
-
-static void ask(asked_t *asked, const char *machine, const char *scenario) {
-    pto_error_t err = {0};
-    memset(asked, 0, sizeof *asked);
-    if (pto_machine_parse(machine, strlen(machine), "machine.yaml", &asked->machine, &err) != PTO_OK ||
-        pto_scenario_parse(scenario, strlen(scenario), "scenario.yaml", &asked->scenario, &err) != PTO_OK ||
-        pto_scenario_bind(&asked->scenario, &asked->machine, &err) != PTO_OK ||
-        pto_predict(&asked->scenario, &asked->machine, true, &asked->predictions, &err) != PTO_OK)
-        fail_msg("%s:%d: %s", err.file, err.line, err.message);
-}
-
-static void drop(asked_t *asked) {
-    pto_predictions_fini(&asked->predictions);
-    pto_scenario_fini(&asked->scenario);
-    pto_machine_fini(&asked->machine);
-}
 
 static void assert_near(double value, double wanted, double slack) {
     if (!(fabs(value - wanted) <= slack))

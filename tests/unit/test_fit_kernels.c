@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "portolan/fit.h"
+#include "made_samples.h"
 #include "portolan/machine_write.h"
 
-enum { REPEATS = 10, SAMPLES_MAX = 32768 };
+enum { REPEATS = 10 };
 
 static const double noise = 0.03;
 
@@ -24,24 +24,10 @@ static const double launch_s = 8e-6, cached_beta = 1.2e-12, cached_gamma = 4e-13
                     gamma_true = 2e-12;
 enum { CACHE_BYTES = 1 << 24 };
 
-static const pto_fit_options_t any_node = {.node = {.sockets = 2, .gpus = 4, .cores = 16}};
 static const pto_fit_options_t what_can_be = {.node = {.sockets = 2, .gpus = 4, .cores = 16},
                                               .partial = true};
 
-/* A linear congruential generator (Knuth's MMIX), 1 - noise to 1 + noise. */
-static double shaken(uint64_t *state, double seconds) {
-    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return seconds * (1 + noise * ((double)(*state >> 11) / 4503599627370496.0 - 1));
-}
-
-static void add(pto_samples_t *samples, pto_sample_t sample) {
-    if (samples->sample == NULL) {
-        samples->sample = calloc(SAMPLES_MAX, sizeof *samples->sample);
-        samples->capacity = SAMPLES_MAX;
-    }
-    assert_true(samples->sample != NULL && samples->count < samples->capacity);
-    samples->sample[samples->count++] = sample;
-}
+static double shaken(uint64_t *state, double seconds) { return seconds * (1 + noise * shake(state)); }
 
 static void add_shaken(pto_samples_t *samples, pto_sample_t sample, double seconds, uint64_t *state) {
     for (int i = 0; i < REPEATS; i++) {
@@ -51,42 +37,12 @@ static void add_shaken(pto_samples_t *samples, pto_sample_t sample, double secon
     }
 }
 
-/* A fit needs some messages. */
-static pto_samples_t new_samples(void) {
-    pto_samples_t samples = {0};
-    pto_sample_t sample = {.benchmark = PTO_BENCHMARK_PING_PONG,
-                           .where = PTO_IN_CPU,
-                           .place = PTO_AT_OFF_NODE,
-                           .procs = 1,
-                           .messages = 1};
-    for (sample.bytes = 8; sample.bytes <= 4096; sample.bytes *= 8) {
-        sample.seconds = 1e-6 + 1e-10 * (double)sample.bytes;
-        add(&samples, sample);
-    }
-    return samples;
-}
-
-static pto_fit_t must_fit(const pto_samples_t *samples, const pto_fit_options_t *options) {
-    pto_fit_t fit;
-    pto_error_t err = {0};
-    if (pto_fit_samples(samples, "made-up", "a test", options, &fit, &err) != PTO_OK) {
-        fail_msg("%s", err.message);
-    }
-    return fit;
-}
-
 static void refused_for(const pto_samples_t *samples, const char *words) {
     pto_fit_t fit;
     pto_error_t err = {0};
     assert_int_equal(pto_fit_samples(samples, "made-up", "a test", &any_node, &fit, &err), PTO_ERR_NOT_FOUND);
     if (strstr(err.message, words) == NULL) {
         fail_msg("'%s' does not say '%s'", err.message, words);
-    }
-}
-
-static void assert_within(double got, double wanted, double tolerance) {
-    if (!(fabs(got / wanted - 1) <= tolerance)) {
-        fail_msg("%.6g is not within %g of %.6g", got, tolerance, wanted);
     }
 }
 

@@ -11,48 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "portolan/fit.h"
+#include "made_samples.h"
 #include "portolan/machine_write.h"
 
-enum { REPEATS = 12, SAMPLES_MAX = 4096, LIMIT_BYTES = 65536 };
+enum { REPEATS = 12, LIMIT_BYTES = 65536 };
 
 static const double noise = 0.02;
-static const pto_fit_options_t any_node = {.node = {.sockets = 2, .gpus = 4, .cores = 16}};
-
-/* A linear congruential generator (Knuth's MMIX), -1 to 1. */
-static double shake(uint64_t *state) {
-    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (double)(*state >> 11) / 4503599627370496.0 - 1;
-}
-
 /* Two protocols, both dearer with more GPUs. */
 static double true_seconds(int64_t gpus, int64_t bytes) {
     bool small = bytes < LIMIT_BYTES;
     return (double)gpus * (small ? 4e-6 + 5e-11 * (double)bytes : 9e-6 + 2e-12 * (double)bytes);
-}
-
-static void add(pto_samples_t *samples, pto_sample_t sample) {
-    if (samples->sample == NULL) {
-        samples->sample = calloc(SAMPLES_MAX, sizeof *samples->sample);
-        samples->capacity = SAMPLES_MAX;
-    }
-    assert_true(samples->sample != NULL && samples->count < samples->capacity);
-    samples->sample[samples->count++] = sample;
-}
-
-/* A fit needs some messages. */
-static pto_samples_t new_samples(void) {
-    pto_samples_t samples = {0};
-    pto_sample_t sample = {.benchmark = PTO_BENCHMARK_PING_PONG,
-                           .where = PTO_IN_CPU,
-                           .place = PTO_AT_OFF_NODE,
-                           .procs = 1,
-                           .messages = 1};
-    for (sample.bytes = 8; sample.bytes <= 4096; sample.bytes *= 8) {
-        sample.seconds = 1e-6 + 1e-10 * (double)sample.bytes;
-        add(&samples, sample);
-    }
-    return samples;
 }
 
 static void add_job(pto_samples_t *samples, pto_benchmark_t benchmark, int32_t gpus, int32_t nodes) {
@@ -67,26 +35,11 @@ static void add_job(pto_samples_t *samples, pto_benchmark_t benchmark, int32_t g
     }
 }
 
-static pto_fit_t must_fit(const pto_samples_t *samples) {
-    pto_fit_t fit;
-    pto_error_t err = {0};
-    if (pto_fit_samples(samples, "made-up", "a test", &any_node, &fit, &err) != PTO_OK) {
-        fail_msg("%s", err.message);
-    }
-    return fit;
-}
-
-static void assert_within(double got, double wanted, double tolerance) {
-    if (!(fabs(got / wanted - 1) <= tolerance)) {
-        fail_msg("%.6g is not within %g of %.6g", got, tolerance, wanted);
-    }
-}
-
 static void pieces_and_parameters_come_back(void **state) {
     (void)state;
     pto_samples_t samples = new_samples();
     add_job(&samples, PTO_BENCHMARK_NCCL_ALLREDUCE, 4, 1);
-    pto_fit_t fit = must_fit(&samples);
+    pto_fit_t fit = must_fit(&samples, &any_node);
     const pto_nccl_cost_t *row = fit.machine.nccl[PTO_NCCL_ALLREDUCE];
     assert_int_equal(fit.machine.nccl_count[PTO_NCCL_ALLREDUCE], 2);
     assert_int_equal(row[0].below_bytes, LIMIT_BYTES * 2); /* the first size of the next piece: 8 times 4^n */
@@ -110,7 +63,7 @@ static void rows_stand_in_the_order_of_a_machine_file(void **state) {
     for (size_t i = 0; i < sizeof job / sizeof *job; i++) {
         add_job(&samples, PTO_BENCHMARK_NCCL_ALLTOALL, job[i][0], job[i][1]);
     }
-    pto_fit_t fit = must_fit(&samples);
+    pto_fit_t fit = must_fit(&samples, &any_node);
     char *text = NULL;
     pto_machine_t read;
     pto_error_t err = {0};

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "portolan/fit.h"
+#include "made_samples.h"
 
-enum { REPEATS = 12, SAMPLES_MAX = 16384 };
+enum { REPEATS = 12 };
 
 static const double noise = 0.03;
 
@@ -30,44 +30,12 @@ static const struct {
 };
 enum { TRUTH_COUNT = sizeof truth / sizeof *truth };
 
-static const pto_fit_options_t any_node = {.node = {.sockets = 2, .gpus = 4, .cores = 16}};
-
-/* A linear congruential generator (Knuth's MMIX), -1 to 1. */
-static double shake(uint64_t *state) {
-    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (double)(*state >> 11) / 4503599627370496.0 - 1;
-}
-
 static double true_seconds(int64_t bytes) {
     int k = 0;
     while (bytes >= truth[k].below_bytes) {
         k++;
     }
     return truth[k].alpha_s + truth[k].beta_s_per_byte * (double)bytes;
-}
-
-static void add(pto_samples_t *samples, pto_sample_t sample) {
-    if (samples->sample == NULL) {
-        samples->sample = calloc(SAMPLES_MAX, sizeof *samples->sample);
-        samples->capacity = SAMPLES_MAX;
-    }
-    assert_true(samples->sample != NULL && samples->count < samples->capacity);
-    samples->sample[samples->count++] = sample;
-}
-
-/* A fit needs some messages. */
-static pto_samples_t new_samples(void) {
-    pto_samples_t samples = {0};
-    pto_sample_t sample = {.benchmark = PTO_BENCHMARK_PING_PONG,
-                           .where = PTO_IN_CPU,
-                           .place = PTO_AT_OFF_NODE,
-                           .procs = 1,
-                           .messages = 1};
-    for (sample.bytes = 8; sample.bytes <= 4096; sample.bytes *= 8) {
-        sample.seconds = 1e-6 + 1e-10 * (double)sample.bytes;
-        add(&samples, sample);
-    }
-    return samples;
 }
 
 /* Reductions of one operation and type on the CPU, `factor` times as slow as the truth. */
@@ -82,21 +50,6 @@ static void add_reductions(pto_samples_t *samples, const char *pair, double fact
             sample.seconds = factor * true_seconds(sample.bytes) * (1 + noise * shake(state));
             add(samples, sample);
         }
-    }
-}
-
-static pto_fit_t must_fit(const pto_samples_t *samples) {
-    pto_fit_t fit;
-    pto_error_t err = {0};
-    if (pto_fit_samples(samples, "made-up", "a test", &any_node, &fit, &err) != PTO_OK) {
-        fail_msg("%s", err.message);
-    }
-    return fit;
-}
-
-static void assert_within(double got, double wanted, double tolerance) {
-    if (!(fabs(got / wanted - 1) <= tolerance)) {
-        fail_msg("%.6g is not within %g of %.6g", got, tolerance, wanted);
     }
 }
 
@@ -124,7 +77,7 @@ static void pieces_end_where_the_caches_do(void **unused) {
     uint64_t state = 1;
     pto_samples_t samples = new_samples();
     add_reductions(&samples, "sum-float", 1, &state);
-    pto_fit_t fit = must_fit(&samples);
+    pto_fit_t fit = must_fit(&samples, &any_node);
     assert_truth(&fit.machine.reduce[PTO_SPACE_CPU], 0.02);
     assert_int_equal(entry_named(&fit, "reduce.cpu below 32768")->below_bytes, 32768);
     assert_int_equal(entry_named(&fit, "reduce.cpu from 4194304")->from_bytes, 4 << 20);
@@ -140,7 +93,7 @@ static void operations_that_hardly_differ_are_pooled(void **unused) {
     add_reductions(&samples, "sum-float", 0.95, &state);
     add_reductions(&samples, "max-int64", 1, &state);
     add_reductions(&samples, "prod-double", 1.05, &state);
-    pto_fit_t fit = must_fit(&samples);
+    pto_fit_t fit = must_fit(&samples, &any_node);
     assert_truth(&fit.machine.reduce[PTO_SPACE_CPU], 0.02);
     const char *note = entry_named(&fit, "reduce.cpu by operation")->note;
     assert_non_null(strstr(note, "pooled; 3 operations and types"));
@@ -155,7 +108,7 @@ static void operations_that_differ_much_leave_the_usual_one(void **unused) {
     pto_samples_t samples = new_samples();
     add_reductions(&samples, "sum-float", 1, &state);
     add_reductions(&samples, "max-int64", 3, &state);
-    pto_fit_t fit = must_fit(&samples);
+    pto_fit_t fit = must_fit(&samples, &any_node);
     assert_truth(&fit.machine.reduce[PTO_SPACE_CPU], 0.02);
     const char *note = entry_named(&fit, "reduce.cpu by operation")->note;
     assert_non_null(strstr(note, "fitted to sum-float alone"));
@@ -176,7 +129,7 @@ static void times_below_the_grain_do_not_steer(void **unused) {
             add(&samples, sample);
         }
     }
-    pto_fit_t fit = must_fit(&samples);
+    pto_fit_t fit = must_fit(&samples, &any_node);
     const pto_reduce_cost_t *cost = &fit.machine.reduce[PTO_SPACE_CPU];
     assert_int_equal(cost->count, 1);
     assert_within(cost->piece[0].postal.beta_s_per_byte.value, 2e-11, 0.02);

@@ -9,44 +9,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "portolan/fit.h"
+#include "made_samples.h"
 
-enum { REPEATS = 12, SAMPLES_MAX = 4096, PAGE_BYTES = 2 << 20 };
+enum { REPEATS = 12, PAGE_BYTES = 2 << 20 };
 
 static const double noise = 0.03;
-
-static const pto_fit_options_t any_node = {.node = {.sockets = 2, .gpus = 4, .cores = 16}};
-
-/* A linear congruential generator (Knuth's MMIX), -1 to 1. */
-static double shake(uint64_t *state) {
-    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (double)(*state >> 11) / 4503599627370496.0 - 1;
-}
-
-static void add(pto_samples_t *samples, pto_sample_t sample) {
-    if (samples->sample == NULL) {
-        samples->sample = calloc(SAMPLES_MAX, sizeof *samples->sample);
-        samples->capacity = SAMPLES_MAX;
-    }
-    assert_true(samples->sample != NULL && samples->count < samples->capacity);
-    samples->sample[samples->count++] = sample;
-}
-
-/* A fit needs some messages. */
-static pto_samples_t new_samples(void) {
-    pto_samples_t samples = {0};
-    pto_sample_t sample = {.benchmark = PTO_BENCHMARK_PING_PONG,
-                           .where = PTO_IN_CPU,
-                           .place = PTO_AT_OFF_NODE,
-                           .procs = 1,
-                           .messages = 1};
-    for (sample.bytes = 8; sample.bytes <= 4096; sample.bytes *= 8)
-        for (int i = 0; i < 3; i++) {
-            sample.seconds = 1e-6 + 1e-10 * (double)sample.bytes;
-            add(&samples, sample);
-        }
-    return samples;
-}
 
 static double small_is_cheap(double bytes) { return bytes < PAGE_BYTES ? 2e-6 : 1e-4 + 1e-11 * bytes; }
 static double one_line(double bytes) { return 2e-5 + 2e-10 * bytes; }
@@ -63,18 +30,10 @@ static void add_sized(pto_samples_t *samples, pto_benchmark_t benchmark, pto_sam
         }
 }
 
-static pto_fit_t must_fit(pto_samples_t *samples) {
-    pto_fit_t fit;
-    pto_error_t err = {0};
-    if (pto_fit_samples(samples, "made-up", "a test", &any_node, &fit, &err) != PTO_OK)
-        fail_msg("%s", err.message);
+static pto_fit_t fitted(pto_samples_t *samples) {
+    pto_fit_t fit = must_fit(samples, &any_node);
     pto_samples_fini(samples);
     return fit;
-}
-
-static void assert_within(double got, double wanted, double tolerance) {
-    if (!(fabs(got / wanted - 1) <= tolerance))
-        fail_msg("%.6g is not within %g of %.6g", got, tolerance, wanted);
 }
 
 static void allocations_have_pieces(void **state) {
@@ -83,7 +42,7 @@ static void allocations_have_pieces(void **state) {
     pto_samples_t samples = new_samples();
     add_sized(&samples, PTO_BENCHMARK_SETUP_ALLOCATE, PTO_IN_GPU, 1, small_is_cheap, &random);
     add_sized(&samples, PTO_BENCHMARK_SETUP_ALLOCATE, PTO_IN_CPU, 1, one_line, &random);
-    pto_fit_t fit = must_fit(&samples);
+    pto_fit_t fit = fitted(&samples);
     const pto_reduce_cost_t *gpu = &fit.machine.setup.allocate[PTO_SPACE_GPU];
     const pto_reduce_cost_t *cpu = &fit.machine.setup.allocate[PTO_SPACE_CPU];
     assert_int_equal(gpu->count, 2);
@@ -104,7 +63,7 @@ static void the_most_processes_at_once_stand(void **state) {
     pto_samples_t samples = new_samples();
     for (int procs = 1; procs <= 3; procs++)
         add_sized(&samples, PTO_BENCHMARK_SETUP_OPEN, PTO_IN_GPU, procs, one_line, &random);
-    pto_fit_t fit = must_fit(&samples);
+    pto_fit_t fit = fitted(&samples);
     assert_int_equal(fit.machine.setup.open.count, 1);
     assert_within(fit.machine.setup.open.piece[0].postal.alpha_s.value, 3 * 2e-5, noise);
     assert_within(fit.machine.setup.open.piece[0].postal.beta_s_per_byte.value, 3 * 2e-10, noise);
@@ -121,7 +80,7 @@ static void a_segment_is_a_time(void **state) {
         sample.seconds = 5e-5 * (1 + noise * shake(&random));
         add(&samples, sample);
     }
-    pto_fit_t fit = must_fit(&samples);
+    pto_fit_t fit = fitted(&samples);
     assert_within(fit.machine.setup.segment_s.value, 5e-5, noise);
     assert_true(fit.machine.setup.segment_s.has_interval);
     pto_fit_fini(&fit);
@@ -130,7 +89,7 @@ static void a_segment_is_a_time(void **state) {
 static void what_was_not_measured_is_absent(void **state) {
     (void)state;
     pto_samples_t samples = new_samples();
-    pto_fit_t fit = must_fit(&samples);
+    pto_fit_t fit = fitted(&samples);
     assert_int_equal(fit.machine.setup.open.count, 0);
     assert_int_equal(fit.machine.setup.allocate[PTO_SPACE_GPU].count, 0);
     assert_int_equal(fit.machine.setup.allocate[PTO_SPACE_CPU].count, 0);

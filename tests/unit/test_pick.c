@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "asked.h"
 #include "portolan/pick.h"
 
 /* A GPU message starts in 2 us and moves 1 GB/s, a CPU message starts in 1 us and moves 10 GB/s, a copy
@@ -29,28 +30,6 @@ static const char simple_machine[] =
     "  h2d: {on_socket: {alpha_s: 5.0e-6, beta_s_per_byte: 1.0e-10}}\n"
     "  d2h: {on_socket: {alpha_s: 5.0e-6, beta_s_per_byte: 1.0e-10}}\n"
     "memory: {gpu_bytes: 1000000, host_bytes: 100000000}\n";
-
-typedef struct {
-    pto_machine_t machine;
-    pto_scenario_t scenario;
-    pto_predictions_t predictions;
-} asked_t;
-
-static void ask(asked_t *asked, const char *machine, const char *scenario) {
-    pto_error_t err = {0};
-    memset(asked, 0, sizeof *asked);
-    if (pto_machine_parse(machine, strlen(machine), "machine.yaml", &asked->machine, &err) != PTO_OK ||
-        pto_scenario_parse(scenario, strlen(scenario), "scenario.yaml", &asked->scenario, &err) != PTO_OK ||
-        pto_scenario_bind(&asked->scenario, &asked->machine, &err) != PTO_OK ||
-        pto_predict(&asked->scenario, &asked->machine, true, &asked->predictions, &err) != PTO_OK)
-        fail_msg("%s:%d: %s", err.file, err.line, err.message);
-}
-
-static void drop(asked_t *asked) {
-    pto_predictions_fini(&asked->predictions);
-    pto_scenario_fini(&asked->scenario);
-    pto_machine_fini(&asked->machine);
-}
 
 typedef struct {
     int64_t from, below;

@@ -1,0 +1,59 @@
+/* Samples made up from a known truth, and fits of them. Include cmocka.h first. */
+#ifndef PTO_TEST_MADE_SAMPLES_H
+#define PTO_TEST_MADE_SAMPLES_H
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "portolan/fit.h"
+
+enum { SAMPLES_MAX = 32768 };
+
+static const pto_fit_options_t any_node = {.node = {.sockets = 2, .gpus = 4, .cores = 16}};
+
+/* A linear congruential generator (Knuth's MMIX), -1 to 1. */
+static inline double shake(uint64_t *state) {
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (double)(*state >> 11) / 4503599627370496.0 - 1;
+}
+
+static inline void add(pto_samples_t *samples, pto_sample_t sample) {
+    if (samples->sample == NULL) {
+        samples->sample = calloc(SAMPLES_MAX, sizeof *samples->sample);
+        samples->capacity = SAMPLES_MAX;
+    }
+    assert_true(samples->sample != NULL && samples->count < samples->capacity);
+    samples->sample[samples->count++] = sample;
+}
+
+/* A fit needs some messages. */
+static inline pto_samples_t new_samples(void) {
+    pto_samples_t samples = {0};
+    pto_sample_t sample = {.benchmark = PTO_BENCHMARK_PING_PONG,
+                           .where = PTO_IN_CPU,
+                           .place = PTO_AT_OFF_NODE,
+                           .procs = 1,
+                           .messages = 1};
+    for (sample.bytes = 8; sample.bytes <= 4096; sample.bytes *= 8) {
+        sample.seconds = 1e-6 + 1e-10 * (double)sample.bytes;
+        add(&samples, sample);
+    }
+    return samples;
+}
+
+static inline pto_fit_t must_fit(const pto_samples_t *samples, const pto_fit_options_t *options) {
+    pto_fit_t fit;
+    pto_error_t err = {0};
+    if (pto_fit_samples(samples, "made-up", "a test", options, &fit, &err) != PTO_OK) {
+        fail_msg("%s", err.message);
+    }
+    return fit;
+}
+
+static inline void assert_within(double got, double wanted, double tolerance) {
+    if (!(fabs(got / wanted - 1) <= tolerance)) {
+        fail_msg("%.6g is not within %g of %.6g", got, tolerance, wanted);
+    }
+}
+
+#endif
