@@ -13,48 +13,56 @@ static uint64_t mix(uint64_t x) {
     return x ^ (x >> 31);
 }
 
-static uint64_t noise(uint64_t seed, int64_t owner, int64_t place) {
-    return mix(mix(seed ^ mix((uint64_t)owner)) + (uint64_t)place);
-}
+/* Of one owner: what each place holds comes from this and the place alone. */
+static uint64_t source_of(uint64_t seed, int64_t owner) { return mix(seed ^ mix((uint64_t)owner)); }
+
+static uint64_t noise(uint64_t source, int64_t place) { return mix(source + (uint64_t)place); }
 
 /* --- values to reduce ------------------------------------------------------------------------------------
  */
 
 /* Small enough that no operation overflows an int32: products of up to 30 values of magnitude 1 or 2. */
-static int64_t whole_value(pto_op_t op, uint64_t seed, int64_t owner, int64_t i) {
-    uint64_t random = noise(seed, owner, i);
+static int64_t whole_value(pto_op_t op, uint64_t source, int64_t i) {
+    uint64_t random = noise(source, i);
     if (op == PTO_OP_PROD)
         return (random & 2 ? 2 : 1) * (random & 1 ? -1 : 1);
     return (int64_t)(random % 2000001) - 1000000;
 }
 
-static double real_value(pto_op_t op, uint64_t seed, int64_t owner, int64_t i) {
-    double unit = (double)(noise(seed, owner, i) >> 11) / 9007199254740992.0;
+static double real_value(pto_op_t op, uint64_t source, int64_t i) {
+    double unit = (double)(noise(source, i) >> 11) / 9007199254740992.0;
     return op == PTO_OP_PROD ? 0.5 + 1.5 * unit : 2 * unit - 1;
 }
 
-static void fill_values(const pto_request_t *request, pto_op_t op, uint64_t seed, int64_t owner, void *in,
-                        int64_t count) {
+static void fill_values(const pto_request_t *request, pto_op_t op, uint64_t source, void *in, int64_t count) {
     for (int64_t i = 0; i < count; i++) {
         if (request->datatype == PTO_DATATYPE_INT32)
-            ((int32_t *)in)[i] = (int32_t)whole_value(op, seed, owner, i);
+            ((int32_t *)in)[i] = (int32_t)whole_value(op, source, i);
         else if (request->datatype == PTO_DATATYPE_INT64)
-            ((int64_t *)in)[i] = whole_value(op, seed, owner, i);
+            ((int64_t *)in)[i] = whole_value(op, source, i);
         else if (request->datatype == PTO_DATATYPE_FLOAT)
-            ((float *)in)[i] = (float)real_value(op, seed, owner, i);
+            ((float *)in)[i] = (float)real_value(op, source, i);
         else
-            ((double *)in)[i] = real_value(op, seed, owner, i);
+            ((double *)in)[i] = real_value(op, source, i);
+    }
+}
+
+/* Eight bytes come from one number. */
+static void fill_bytes(uint64_t source, int64_t place, unsigned char *in, int64_t bytes) {
+    for (int64_t i = 0; i < bytes;) {
+        uint64_t word = noise(source, (place + i) / 8) >> 8 * ((place + i) % 8);
+        for (int64_t left = 8 - (place + i) % 8; left > 0 && i < bytes; left--, word >>= 8)
+            in[i++] = (unsigned char)word;
     }
 }
 
 void reference_fill(const pto_request_t *request, pto_op_t op, uint64_t seed, int64_t owner, void *in,
                     int64_t bytes) {
-    if (pto_collective_reduces(request->collective)) {
-        fill_values(request, op, seed, owner, in, bytes / pto_datatype_bytes(request->datatype));
-        return;
-    }
-    for (int64_t i = 0; i < bytes; i++)
-        ((unsigned char *)in)[i] = (unsigned char)noise(seed, owner, i);
+    uint64_t source = source_of(seed, owner);
+    if (pto_collective_reduces(request->collective))
+        fill_values(request, op, source, in, bytes / pto_datatype_bytes(request->datatype));
+    else
+        fill_bytes(source, 0, in, bytes);
 }
 
 /* --- allreduce -------------------------------------------------------------------------------------------
@@ -66,29 +74,35 @@ static pto_status_t wrong(pto_error_t *err, int64_t owner, int64_t i, double got
                          (long long)owner, (long long)i, got, wanted);
 }
 
-static int64_t whole_result(pto_op_t op, int64_t owners, uint64_t seed, int64_t i) {
-    int64_t result = whole_value(op, seed, 0, i);
-    for (int64_t from = 1; from < owners; from++) {
-        int64_t value = whole_value(op, seed, from, i);
-        if (op == PTO_OP_SUM)
-            result += value;
-        else if (op == PTO_OP_PROD)
-            result *= value;
-        else if ((op == PTO_OP_MIN) == (value < result))
-            result = value;
-    }
-    return result;
+/* So many places of all owners are made at a time. */
+enum { CHUNK = 512 };
+
+static int64_t whole_result(pto_op_t op, int64_t result, int64_t value) {
+    if (op == PTO_OP_SUM)
+        return result + value;
+    if (op == PTO_OP_PROD)
+        return result * value;
+    return (op == PTO_OP_MIN) == (value < result) ? value : result;
 }
 
 static pto_status_t compare_whole(const pto_request_t *request, pto_op_t op, uint64_t seed, int64_t owner,
                                   const void *out, int64_t count, pto_error_t *err) {
-    int64_t owners = pto_layout_owner_count(&request->layout);
-    for (int64_t i = 0; i < count; i++) {
-        int64_t wanted = whole_result(op, owners, seed, i);
-        int64_t got =
-            request->datatype == PTO_DATATYPE_INT32 ? ((const int32_t *)out)[i] : ((const int64_t *)out)[i];
-        if (got != wanted)
-            return wrong(err, owner, i, (double)got, (double)wanted);
+    int64_t owners = pto_layout_owner_count(&request->layout), wanted[CHUNK];
+    for (int64_t first = 0; first < count; first += CHUNK) {
+        int64_t until = count - first < CHUNK ? count - first : CHUNK;
+        for (int64_t from = 0; from < owners; from++) {
+            uint64_t source = source_of(seed, from);
+            for (int64_t i = 0; i < until; i++) {
+                int64_t value = whole_value(op, source, first + i);
+                wanted[i] = from == 0 ? value : whole_result(op, wanted[i], value);
+            }
+        }
+        for (int64_t i = 0; i < until; i++) {
+            int64_t got = request->datatype == PTO_DATATYPE_INT32 ? ((const int32_t *)out)[first + i]
+                                                                  : ((const int64_t *)out)[first + i];
+            if (got != wanted[i])
+                return wrong(err, owner, first + i, (double)got, (double)wanted[i]);
+        }
     }
     return PTO_OK;
 }
@@ -98,28 +112,39 @@ static double held(const pto_request_t *request, double value) {
     return request->datatype == PTO_DATATYPE_FLOAT ? (double)(float)value : value;
 }
 
+static long double real_result(pto_op_t op, long double result, long double value) {
+    if (op == PTO_OP_SUM)
+        return result + value;
+    if (op == PTO_OP_PROD)
+        return result * value;
+    return (op == PTO_OP_MIN) == (value < result) ? value : result;
+}
+
 static pto_status_t compare_real(const pto_request_t *request, pto_op_t op, uint64_t seed, int64_t owner,
                                  const void *out, int64_t count, pto_error_t *err) {
     int64_t owners = pto_layout_owner_count(&request->layout);
     double eps = request->datatype == PTO_DATATYPE_FLOAT ? (double)FLT_EPSILON : DBL_EPSILON;
     double share = (double)(owners - 1) * eps / (1 - (double)owners * eps);
-    for (int64_t i = 0; i < count; i++) {
-        long double result = held(request, real_value(op, seed, 0, i)), magnitude = fabsl(result);
-        for (int64_t from = 1; from < owners; from++) {
-            long double value = held(request, real_value(op, seed, from, i));
-            if (op == PTO_OP_SUM)
-                result += value;
-            else if (op == PTO_OP_PROD)
-                result *= value;
-            else if ((op == PTO_OP_MIN) == (value < result))
-                result = value;
-            magnitude = op == PTO_OP_SUM ? magnitude + fabsl(value) : fabsl(result);
+    bool exact = op == PTO_OP_MIN || op == PTO_OP_MAX;
+    long double wanted[CHUNK];
+    double magnitude[CHUNK];
+    for (int64_t first = 0; first < count; first += CHUNK) {
+        int64_t until = count - first < CHUNK ? count - first : CHUNK;
+        for (int64_t from = 0; from < owners; from++) {
+            uint64_t source = source_of(seed, from);
+            for (int64_t i = 0; i < until; i++) {
+                double value = held(request, real_value(op, source, first + i));
+                wanted[i] = from == 0 ? (long double)value : real_result(op, wanted[i], value);
+                magnitude[i] = op == PTO_OP_SUM ? (from == 0 ? 0 : magnitude[i]) + fabs(value)
+                                                : (double)fabsl(wanted[i]);
+            }
         }
-        bool exact = op == PTO_OP_MIN || op == PTO_OP_MAX;
-        double got = request->datatype == PTO_DATATYPE_FLOAT ? (double)((const float *)out)[i]
-                                                             : ((const double *)out)[i];
-        if (!(fabsl(got - result) <= (exact ? 0 : share * magnitude)))
-            return wrong(err, owner, i, got, (double)result);
+        for (int64_t i = 0; i < until; i++) {
+            double got = request->datatype == PTO_DATATYPE_FLOAT ? (double)((const float *)out)[first + i]
+                                                                 : ((const double *)out)[first + i];
+            if (!(fabsl(got - wanted[i]) <= (exact ? 0 : share * magnitude[i])))
+                return wrong(err, owner, first + i, got, (double)wanted[i]);
+        }
     }
     return PTO_OK;
 }
@@ -129,13 +154,18 @@ static pto_status_t compare_real(const pto_request_t *request, pto_op_t op, uint
 
 static pto_status_t compare_block(uint64_t seed, int64_t from, int64_t place, int64_t owner,
                                   const unsigned char *got, int64_t bytes, pto_error_t *err) {
-    for (int64_t i = 0; i < bytes; i++) {
-        unsigned char wanted = (unsigned char)noise(seed, from, place + i);
-        if (got[i] != wanted)
-            return pto_error_set(
-                err, PTO_ERR_RANGE,
-                "wrong result: owner %lld, byte %lld from owner %lld is 0x%02x and should be 0x%02x",
-                (long long)owner, (long long)i, (long long)from, got[i], wanted);
+    unsigned char wanted[CHUNK];
+    for (int64_t first = 0; first < bytes; first += CHUNK) {
+        int64_t until = bytes - first < CHUNK ? bytes - first : CHUNK;
+        fill_bytes(source_of(seed, from), place + first, wanted, until);
+        if (memcmp(wanted, got + first, (size_t)until) == 0)
+            continue;
+        for (int64_t i = 0; i < until; i++)
+            if (got[first + i] != wanted[i])
+                return pto_error_set(
+                    err, PTO_ERR_RANGE,
+                    "wrong result: owner %lld, byte %lld from owner %lld is 0x%02x and should be 0x%02x",
+                    (long long)owner, (long long)(first + i), (long long)from, got[first + i], wanted[i]);
     }
     return PTO_OK;
 }
