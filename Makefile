@@ -47,7 +47,7 @@ TOOL_SRC := $(wildcard model/tool/*.c)
 FIT_SRC := $(wildcard model/fit/*.c)
 CALIBRATE_SRC := $(wildcard calibrate/*.c)
 # Kernels' programs know no MPI either.
-PROGRAM_SRC := impl/growing.c impl/program.c
+PROGRAM_SRC := impl/growing.c impl/lines.c impl/program.c
 IMPL_SRC := $(filter-out $(PROGRAM_SRC),$(wildcard impl/*.c))
 # The counters know no MPI, so that the unit tests have them where there is none.
 METER_SRC := $(wildcard validate/meter*.c)
@@ -104,6 +104,9 @@ BENCH := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(BENCH_SRC))
 SMPI_BENCH := $(if $(shell command -v smpicc 2>/dev/null),$(BUILD)/bench/smpi_alltoall)
 MPI_BENCH := $(if $(HAVE_MPI),$(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(MPI_BENCH_SRC)))
 LDLIBS := -lyaml -lm
+# What checks results shares large vectors between threads, where the compiler knows OpenMP.
+OPENMP := $(shell echo 'int main(void) { return 0; }' | $(CC) -fopenmp -xc - -o /dev/null 2>/dev/null && echo -fopenmp)
+$(BUILD)/obj/validate/reference.o: ALL_CFLAGS += $(if $(OPENMP),$(OPENMP),-Wno-unknown-pragmas)
 
 # --- build ---------------------------------------------------------------------------------------------------
 
@@ -154,12 +157,12 @@ $(BUILD)/libportolan-exec.a: $(call object,$(IMPL_SRC) $(PROGRAM_SRC)) $(call cu
 
 $(BUILD)/portolan-validate: $(call object,$(VALIDATE_SRC) $(METER_SRC) model/tool/options.c model/tool/option_table.c) $(EXEC_LIB) $(LIB)
 	$(call say,LD)
-	$(Q)$(MPICC) $(LINK_FLAGS) $^ $(CUDA_LDLIBS) -lpthread -lrt -ldl $(LDLIBS) -o $@
+	$(Q)$(MPICC) $(LINK_FLAGS) $(OPENMP) $^ $(CUDA_LDLIBS) -lpthread -lrt -ldl $(LDLIBS) -o $@
 
 $(BUILD)/tests/test_exec: $(call object,tests/mpi/test_exec.c $(EXEC_CASE_SRC) validate/reference.c) $(EXEC_LIB) $(LIB)
 	@mkdir -p $(@D)
 	$(call say,LD)
-	$(Q)$(MPICC) $(LINK_FLAGS) $^ $(CUDA_LDLIBS) -lpthread -lrt -ldl $(LDLIBS) -o $@
+	$(Q)$(MPICC) $(LINK_FLAGS) $(OPENMP) $^ $(CUDA_LDLIBS) -lpthread -lrt -ldl $(LDLIBS) -o $@
 
 $(BUILD)/tests/test_stale: $(call object,tests/mpi/test_stale.c) $(EXEC_LIB) $(LIB)
 	@mkdir -p $(@D)
@@ -183,7 +186,7 @@ $(BUILD)/tests/test_nccl: $(call object,tests/mpi/test_nccl.c $(EXEC_CASE_SRC) v
 		| $(BUILD)/tests/fake/libnccl.so.2 $(BUILD)/tests/calibrate_fake
 	@mkdir -p $(@D)
 	$(call say,LD)
-	$(Q)$(MPICC) $(LINK_FLAGS) $^ $(CUDA_LDLIBS) -lpthread -lrt -ldl $(LDLIBS) -o $@
+	$(Q)$(MPICC) $(LINK_FLAGS) $(OPENMP) $^ $(CUDA_LDLIBS) -lpthread -lrt -ldl $(LDLIBS) -o $@
 
 $(BUILD)/tests/example_%: $(BUILD)/obj/docs/examples/%.o $(EXEC_LIB) $(LIB)
 	@mkdir -p $(@D)

@@ -79,9 +79,14 @@ static bool keeps_reading(const pto_plan_t *plan) {
 /* --- this process's own memory ---------------------------------------------------------------------------
  */
 
+/* Of one of its copies, where there are two. */
+static int64_t memory_bytes(const pto_exec_t *exec, int buffer, int64_t rank) {
+    return pto_spot_bytes(buffer == exec->lines, pto_buffer_bytes(exec->plan, buffer, rank));
+}
+
 int64_t pto_exec_apart_bytes(const pto_exec_t *exec, int buffer, int64_t rank) {
     return pto_plan_buffer(exec->plan, buffer)->alternates
-               ? (int64_t)aligned(pto_buffer_bytes(exec->plan, buffer, rank))
+               ? (int64_t)aligned(memory_bytes(exec, buffer, rank))
                : 0;
 }
 
@@ -95,7 +100,7 @@ static size_t lay_out(pto_exec_t *exec, pto_space_t space, char *arena) {
             continue;
         if (arena)
             exec->bound[b].memory = arena + total;
-        total += aligned(pto_buffer_bytes(exec->plan, b, exec->job.logical)) +
+        total += aligned(memory_bytes(exec, b, exec->job.logical)) +
                  (size_t)pto_exec_apart_bytes(exec, b, exec->job.logical);
     }
     return total;
@@ -173,23 +178,41 @@ typedef struct {
     bool empty; /* nothing to reach */
 } offer_t;
 
-/* Zero before anybody hears where they are. */
-static pto_status_t make_kernel_flags(pto_exec_t *exec, offer_t *offer, pto_error_t *err) {
-    size_t bytes = (size_t)pto_plan_flag_count(exec->plan) * (size_t)exec->kernel_blocks *
-                   (size_t)pto_exec_flag_pitch_bytes(exec);
+/* What is waited for in this memory must not be there yet: zeros, before anybody hears where it is. */
+static pto_status_t clear(const pto_exec_t *exec, void *memory, size_t bytes, pto_error_t *err) {
     void *zeros = calloc(1, bytes);
     if (!zeros)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for %zu bytes of flags", bytes);
-    pto_status_t status = exec->device->allocate(bytes, &exec->kernel_flags, err);
-    if (status == PTO_OK)
-        status = pto_device_copy(exec->device, exec->kernel_flags, zeros, bytes, err);
-    if (status == PTO_OK)
-        status = exec->device->export_memory(exec->kernel_flags, &offer->handle, err);
+    pto_status_t status = pto_device_copy(exec->device, memory, zeros, bytes, err);
     free(zeros);
     return status;
 }
 
+static int64_t kernel_parts(const pto_exec_t *exec) {
+    return (int64_t)exec->kernel_blocks * exec->kernel_slices;
+}
+
+static pto_status_t make_kernel_flags(pto_exec_t *exec, offer_t *offer, pto_error_t *err) {
+    size_t bytes = (size_t)pto_plan_flag_count(exec->plan) * (size_t)kernel_parts(exec) *
+                   (size_t)pto_exec_flag_pitch_bytes(exec);
+    pto_status_t status = exec->device->allocate(bytes, &exec->kernel_flags, err);
+    if (status == PTO_OK)
+        status = clear(exec, exec->kernel_flags, bytes, err);
+    return status == PTO_OK ? exec->device->export_memory(exec->kernel_flags, &offer->handle, err) : status;
+}
+
+static pto_status_t clear_lines(const pto_exec_t *exec, pto_error_t *err) {
+    if (exec->lines < 0 || !exec->bound[exec->lines].memory)
+        return PTO_OK;
+    size_t bytes = (size_t)memory_bytes(exec, exec->lines, exec->job.logical) +
+                   (size_t)pto_exec_apart_bytes(exec, exec->lines, exec->job.logical);
+    return clear(exec, exec->bound[exec->lines].memory, bytes, err);
+}
+
 static pto_status_t make_offers(pto_exec_t *exec, offer_t *offers, pto_error_t *err) {
+    pto_status_t cleared = clear_lines(exec, err);
+    if (cleared != PTO_OK)
+        return cleared;
     for (int b = 0; b < pto_plan_buffer_count(exec->plan); b++) {
         const pto_bound_t *bound = &exec->bound[b];
         if (bound->shared < 0)
@@ -322,14 +345,14 @@ atomic_uint_fast64_t *pto_exec_counter(const pto_exec_t *exec, int64_t from, int
     return (atomic_uint_fast64_t *)(void *)row + (size_t)flag * (size_t)exec->flag_rows + receiver;
 }
 
-/* A block's flags, one of each sending process, lie together: its threads read them at once. */
+/* A part's flags, one of each sending process, lie together: its threads read them at once. */
 int64_t pto_exec_flag_pitch_bytes(const pto_exec_t *exec) {
     return (int64_t)sizeof(uint64_t) * exec->flag_rows;
 }
 
 void *pto_exec_kernel_flag(const pto_exec_t *exec, int64_t from, int64_t to, int flag) {
     char *flags = pto_exec_memory(exec, KERNEL_FLAGS, to);
-    int64_t row = (int64_t)flag * exec->kernel_blocks;
+    int64_t row = flag * kernel_parts(exec);
     return flags ? flags + row * pto_exec_flag_pitch_bytes(exec) +
                        (int64_t)sizeof(uint64_t) * exec->job.place_in_node[from]
                  : NULL;

@@ -428,6 +428,7 @@ pto_status_t pto_exec_create(const pto_plan_t *plan, MPI_Comm comm, const pto_de
     made->op = op;
     made->options = options ? *options : (pto_exec_options_t){0};
     made->random = made->options.delay_seed;
+    made->lines = PTO_LINES_NONE;
     atomic_init(&made->next, -1);
     pto_status_t status =
         pto_job_create(&pto_plan_request(plan)->layout, comm, &made->options, &made->job, err);

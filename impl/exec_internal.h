@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "growing.h"
+#include "lines.h"
 #include "portolan/exec.h"
 #include "portolan/kernel.h"
 #include "portolan/nccl.h"
@@ -153,6 +154,8 @@ struct pto_exec {
     size_t flag_row_bytes;
     void *kernel_flags; /* those that this process's GPU waits for; NULL: none */
     int kernel_blocks;  /* of threads, in every kernel; 0: the plan has no kernel */
+    int kernel_slices;  /* that each of them does in turn */
+    int lines;          /* the buffer whose data carry their flags, so that there are no others; -1: none */
     int offer_count;    /* of memory to other processes of the node: shared buffers, kernel flags */
     void *stream;
     pto_growing_t todo;       /* pto_do_t */
@@ -273,7 +276,7 @@ void pto_schedule_free(pto_exec_t *exec);
 /* --- kernel.c --------------------------------------------------------------------------------------------
  */
 
-/* Collective: agree upon the number of blocks, where the plan has kernels. */
+/* Collective: agree upon the number of blocks and what is lines, where the plan has kernels. */
 pto_status_t pto_kernels_agree(pto_exec_t *exec, pto_error_t *err);
 /* Collective: hand the programs to the device. */
 pto_status_t pto_kernels_make(pto_exec_t *exec, pto_error_t *err);

@@ -5,6 +5,8 @@
 #include "exec_internal.h"
 #include "portolan/strategy.h"
 
+enum { SLICES_MAX = 64 }; /* each takes flags and microseconds of its own */
+
 /* --- how many blocks -------------------------------------------------------------------------------------
  */
 
@@ -34,7 +36,13 @@ static int64_t most_bytes(const pto_exec_t *exec) {
     return most;
 }
 
-/* Every GPU must have as many: a block's peers are the same blocks elsewhere. */
+static int64_t pieces(int64_t bytes, int64_t piece_bytes, int64_t most) {
+    int64_t wanted = (bytes + piece_bytes - 1) / piece_bytes;
+    return wanted < 1 ? 1 : wanted < most ? wanted : most;
+}
+
+/* Every GPU must have as many blocks, for a block's peers are the same blocks elsewhere; and what one stores
+ * as lines others must load as such. */
 pto_status_t pto_kernels_agree(pto_exec_t *exec, pto_error_t *err) {
     const pto_request_t *request = pto_plan_request(exec->plan);
     const pto_kernels_t *kernels = exec->device->kernels;
@@ -51,12 +59,15 @@ pto_status_t pto_kernels_agree(pto_exec_t *exec, pto_error_t *err) {
     status = pto_agree(exec->job.comm, status, err);
     if (status != PTO_OK || !kernels)
         return status;
-    int64_t mine[2] = {blocks, -most_bytes(exec)}, least[2];
-    status = PTO_MPI(MPI_Allreduce(mine, least, 2, MPI_INT64_T, MPI_MIN, exec->job.comm), err);
+    int64_t mine[3] = {blocks, -most_bytes(exec),
+                       pto_lines(exec->plan, exec->job.logical, kernels->lines_bytes_max)},
+            least[3];
+    status = PTO_MPI(MPI_Allreduce(mine, least, 3, MPI_INT64_T, MPI_MIN, exec->job.comm), err);
     if (status != PTO_OK)
         return status;
-    int64_t wanted = (-least[1] + kernels->block_bytes - 1) / kernels->block_bytes;
-    exec->kernel_blocks = (int)(wanted < 1 ? 1 : wanted < least[0] ? wanted : least[0]);
+    exec->lines = least[2] == PTO_LINES_ANY ? PTO_LINES_NONE : (int)least[2];
+    exec->kernel_blocks = (int)pieces(-least[1], kernels->block_bytes, least[0]);
+    exec->kernel_slices = (int)pieces(-least[1], exec->kernel_blocks * kernels->slice_bytes, SLICES_MAX);
     return PTO_OK;
 }
 
@@ -71,6 +82,7 @@ static pto_status_t make(const pto_exec_t *exec, pto_exec_kernel_t *kernel, pto_
         .operands = written->operands.item,
         .operand_count = written->operands.count,
         .blocks = exec->kernel_blocks,
+        .slices = exec->kernel_slices,
         .flag_pitch_bytes = pto_exec_flag_pitch_bytes(exec),
         .datatype = pto_plan_request(exec->plan)->datatype,
         .op = exec->op,
@@ -108,7 +120,7 @@ pto_status_t pto_kernel_start(pto_exec_t *exec, int index, bool wait, bool *fini
     if (status != PTO_OK || !*finished)
         return status;
     exec->kernel = kernel;
-    return exec->device->kernels->start(kernel, exec->run, exec->stream, err);
+    return exec->device->kernels->start(kernel, exec->run, exec->queued, exec->stream, err);
 }
 
 /* Where runs were queued, each that ends gives the watchdog news. */
@@ -123,8 +135,11 @@ pto_status_t pto_kernel_settle(pto_exec_t *exec, bool wait, bool *finished, pto_
     int spins = 0;
     for (;;) {
         uint64_t ended = 0;
-        status = exec->device->kernels->poll(exec->kernel, &ended, err);
-        *finished = status == PTO_OK && ended >= exec->run;
+        *finished = false;
+        for (int i = 0; i < exec->device->kernels->polls_at_once && status == PTO_OK && !*finished; i++) {
+            status = exec->device->kernels->poll(exec->kernel, &ended, err);
+            *finished = status == PTO_OK && ended >= exec->run;
+        }
         if (status == PTO_OK)
             note_ended(exec, ended);
         if (status != PTO_OK || *finished || !wait)

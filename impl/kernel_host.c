@@ -12,14 +12,15 @@
 #include "reduce.h"
 
 /* Few enough to take turns, small enough that short vectors have several. */
-enum { BLOCKS = 3, BLOCK_BYTES = 64 };
+enum { BLOCKS = 3, BLOCK_BYTES = 64, SLICE_BYTES = 4096, LINES_BYTES_MAX = 1024 };
 
 typedef struct {
     pto_kernel_program_t program;
     uint64_t started; /* runs */
     uint64_t ended;
-    int at[BLOCKS];       /* the op that a block is at, in run `ended` + 1 */
+    int at[BLOCKS];       /* the op that a block is at, counted over its slices, in run `ended` + 1 */
     const void **sources; /* room for any reduction's */
+    char *unpacked;       /* room for the data of its lines */
 } host_kernel_t;
 
 static pto_status_t host_blocks_max(pto_datatype_t datatype, pto_op_t op, int *blocks, pto_error_t *err) {
@@ -32,17 +33,35 @@ static pto_status_t host_blocks_max(pto_datatype_t datatype, pto_op_t op, int *b
 
 static void host_kernel_destroy(void *kernel) {
     host_kernel_t *host = kernel;
-    if (host)
+    if (host) {
+        free(host->unpacked);
         free(host->sources);
+    }
     free(host);
+}
+
+/* Bytes of lines that any op has among its operands. */
+static size_t most_in_lines(const pto_kernel_program_t *program) {
+    int64_t most = 0;
+    for (int i = 0; i < program->op_count; i++) {
+        int64_t bytes = 0;
+        for (int j = 0; j < program->ops[i].count; j++) {
+            const pto_operand_t *operand = &program->operands[program->ops[i].first + j];
+            bytes += operand->spot.lines ? operand->bytes : 0;
+        }
+        most = bytes > most ? bytes : most;
+    }
+    return (size_t)most;
 }
 
 static pto_status_t host_kernel_create(const pto_kernel_program_t *program, void **kernel, pto_error_t *err) {
     host_kernel_t *host = calloc(1, sizeof *host);
-    if (host)
+    if (host) {
         host->sources = calloc((size_t)program->operand_count + 1, sizeof *host->sources);
-    if (!host || !host->sources) {
-        free(host);
+        host->unpacked = calloc(most_in_lines(program) + 1, 1);
+    }
+    if (!host || !host->sources || !host->unpacked) {
+        host_kernel_destroy(host);
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a kernel");
     }
     host->program = *program;
@@ -50,8 +69,10 @@ static pto_status_t host_kernel_create(const pto_kernel_program_t *program, void
     return PTO_OK;
 }
 
-static pto_status_t host_kernel_start(void *kernel, uint64_t run, void *stream, pto_error_t *err) {
+static pto_status_t host_kernel_start(void *kernel, uint64_t run, bool queued, void *stream,
+                                      pto_error_t *err) {
     host_kernel_t *host = kernel;
+    (void)queued;
     (void)stream;
     (void)err;
     host->started = run;
@@ -61,10 +82,10 @@ static pto_status_t host_kernel_start(void *kernel, uint64_t run, void *stream, 
 /* --- ops -------------------------------------------------------------------------------------------------
  */
 
-/* One block in one run. */
+/* One part in one run. */
 typedef struct {
     host_kernel_t *host;
-    int block;
+    int part;
     uint64_t run;
 } turn_t;
 
@@ -73,31 +94,83 @@ static char *place(const turn_t *turn, const pto_operand_t *operand) {
 }
 
 static pto_part_t part(const turn_t *turn, const pto_operand_t *operand) {
-    return pto_part(operand->bytes, turn->host->program.blocks, turn->block);
+    const pto_kernel_program_t *program = &turn->host->program;
+    return pto_part(operand->bytes, program->blocks * program->slices, turn->part);
 }
 
-static void move(const turn_t *turn, const pto_operand_t *source, const pto_operand_t *target) {
+typedef atomic_uint_fast64_t half_t; /* of a line: 4 bytes of data, then the run */
+_Static_assert(sizeof(half_t) == PTO_LINE_BYTES / 2, "a half of a line is stored and loaded as one");
+
+static half_t *halves(const turn_t *turn, const pto_operand_t *lines, int64_t offset_bytes) {
+    void *first = place(turn, lines) + pto_spot_bytes(true, offset_bytes);
+    return first;
+}
+
+static void to_lines(const turn_t *turn, const char *from, const pto_operand_t *target, pto_part_t own) {
+    half_t *half = halves(turn, target, own.offset_bytes);
+    for (int64_t done = 0; done < own.bytes; done += (int64_t)sizeof(uint32_t)) {
+        uint32_t data;
+        memcpy(&data, from + own.offset_bytes + done, sizeof data);
+        atomic_store_explicit(half++, (turn->run << 32) | data, memory_order_relaxed);
+    }
+}
+
+/* Of the part, as far on as in the source; NULL: some are not there yet. `unpacked` is free memory. */
+static const char *from_lines(const turn_t *turn, const pto_operand_t *source, pto_part_t own,
+                              char *unpacked) {
+    half_t *half = halves(turn, source, own.offset_bytes);
+    for (int64_t done = 0; done < own.bytes; done += (int64_t)sizeof(uint32_t)) {
+        uint64_t both = atomic_load_explicit(half++, memory_order_relaxed);
+        uint32_t data = (uint32_t)both;
+        if (both >> 32 != (uint32_t)turn->run)
+            return NULL;
+        memcpy(unpacked + done, &data, sizeof data);
+    }
+    return unpacked;
+}
+
+static bool move(const turn_t *turn, const pto_operand_t *source, const pto_operand_t *target) {
     pto_part_t own = part(turn, source);
+    if (target->spot.lines) {
+        to_lines(turn, place(turn, source), target, own);
+        return true;
+    }
+    if (source->spot.lines) {
+        const char *data = from_lines(turn, source, own, turn->host->unpacked);
+        if (data)
+            memcpy(place(turn, target) + own.offset_bytes, data, (size_t)own.bytes);
+        return data != NULL;
+    }
     if (own.bytes > 0)
         memmove(place(turn, target) + own.offset_bytes, place(turn, source) + own.offset_bytes,
                 (size_t)own.bytes);
+    return true;
 }
 
-static void reduce(const turn_t *turn, const pto_operand_t *operand, int count) {
+static bool reduce(const turn_t *turn, const pto_operand_t *operand, int count) {
     const pto_kernel_program_t *program = &turn->host->program;
     pto_part_t own = part(turn, operand);
     char *target = place(turn, operand) + own.offset_bytes;
     const void **source = turn->host->sources;
     size_t elements = (size_t)(own.bytes / pto_datatype_bytes(program->datatype));
-    for (int i = 1; i < count; i++)
+    char *unpacked = turn->host->unpacked;
+    for (int i = 1; i < count; i++) {
         source[i - 1] = place(turn, &operand[i]) + own.offset_bytes;
+        if (!operand[i].spot.lines)
+            continue;
+        source[i - 1] = from_lines(turn, &operand[i], own, unpacked);
+        if (!source[i - 1])
+            return false;
+        unpacked += own.bytes;
+    }
     bool fresh = source[0] != target;
     pto_reduce_many_host(target, fresh, fresh ? source : source + 1, fresh ? count - 1 : count - 2, elements,
                          program->datatype, program->op);
+    return true;
 }
 
 static atomic_uint_fast64_t *flag_of(const turn_t *turn, const pto_operand_t *operand) {
-    void *flag = place(turn, operand) + turn->block * turn->host->program.flag_pitch_bytes;
+    void *flag = place(turn, operand) + turn->part * turn->host->program.flag_pitch_bytes;
     return flag;
 }
 
@@ -108,21 +181,22 @@ static bool all_raised(const turn_t *turn, const pto_operand_t *operand, int cou
     return true;
 }
 
-/* False: it has to wait. */
+/* False: it has to wait, and is then done again from its beginning: what it did stays right, since an op's
+ * operands don't disturb each other. */
 static bool do_op(const turn_t *turn, const pto_kernel_op_t *op) {
     const pto_operand_t *operand = turn->host->program.operands + op->first;
+    bool there = true;
     switch (op->kind) {
     case PTO_KERNEL_MOVE:
-        for (int i = 0; i < op->count; i += 2)
-            move(turn, &operand[i], &operand[i + 1]);
+        for (int i = 0; i < op->count && there; i += 2)
+            there = move(turn, &operand[i], &operand[i + 1]);
         break;
     case PTO_KERNEL_SPREAD:
         for (int i = 1; i < op->count; i++)
             move(turn, &operand[0], &operand[i]);
         break;
     case PTO_KERNEL_REDUCE:
-        reduce(turn, operand, op->count);
-        break;
+        return reduce(turn, operand, op->count);
     case PTO_KERNEL_SIGNAL:
         for (int i = 0; i < op->count; i++)
             atomic_store_explicit(flag_of(turn, &operand[i]), turn->run, memory_order_release);
@@ -132,11 +206,24 @@ static bool do_op(const turn_t *turn, const pto_kernel_op_t *op) {
     case PTO_KERNEL_KIND_COUNT:
         break;
     }
-    return true;
+    return there;
 }
 
 /* --- runs ------------------------------------------------------------------------------------------------
  */
+
+/* One block; clears `through` unless it is. */
+static bool go_on(host_kernel_t *host, int block, uint64_t run, bool *through) {
+    const pto_kernel_program_t *program = &host->program;
+    int *at = &host->at[block], first = *at, all = program->op_count * program->slices;
+    for (; *at < all; ++*at) {
+        turn_t turn = {host, *at / program->op_count * program->blocks + block, run};
+        if (!do_op(&turn, &program->ops[*at % program->op_count]))
+            break;
+    }
+    *through = *through && *at == all;
+    return *at > first;
+}
 
 /* Each block as far as it gets. Returns whether any got on, and whether all are through. */
 static bool sweep(host_kernel_t *host, uint64_t run, bool *through) {
@@ -144,11 +231,8 @@ static bool sweep(host_kernel_t *host, uint64_t run, bool *through) {
     bool moved = false;
     *through = true;
     for (int i = 0; i < program->blocks; i++) {
-        turn_t turn = {host, (int)((run + (uint64_t)i) % (uint64_t)program->blocks), run};
-        int *at = &host->at[turn.block];
-        for (; *at < program->op_count && do_op(&turn, &program->ops[*at]); moved = true)
-            ++*at;
-        *through = *through && *at == program->op_count;
+        bool went = go_on(host, (int)((run + (uint64_t)i) % (uint64_t)program->blocks), run, through);
+        moved = moved || went;
     }
     return moved;
 }
@@ -170,9 +254,12 @@ static pto_status_t host_kernel_poll(void *kernel, uint64_t *ended, pto_error_t 
 extern const pto_kernels_t pto_kernels_host;
 const pto_kernels_t pto_kernels_host = {
     .block_bytes = BLOCK_BYTES,
+    .slice_bytes = SLICE_BYTES,
+    .lines_bytes_max = LINES_BYTES_MAX,
     .blocks_max = host_blocks_max,
     .create = host_kernel_create,
     .start = host_kernel_start,
     .poll = host_kernel_poll,
+    .polls_at_once = 1,
     .destroy = host_kernel_destroy,
 };

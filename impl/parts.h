@@ -1,4 +1,4 @@
-/* How the thread blocks of a kernel share a piece of bytes: the one rule that all GPUs and devices follow. */
+/* How a kernel cuts a piece of bytes into parts: the one rule that all GPUs and devices follow. */
 #ifndef PTO_PARTS_H
 #define PTO_PARTS_H
 
@@ -11,13 +11,13 @@ typedef struct {
     int64_t bytes;
 } pto_part_t;
 
-/* The part of one block: as many whole units as any other's or one more, the earlier blocks' the larger ones.
- * What makes no whole unit is the last block's. */
-static inline pto_part_t pto_part(int64_t bytes, int blocks, int block) {
-    int64_t units = bytes / PTO_UNIT_BYTES, each = units / blocks, more = units % blocks;
-    int64_t first = block * each + (block < more ? block : more);
-    int64_t count = each + (block < more);
-    int64_t rest = block == blocks - 1 ? bytes % PTO_UNIT_BYTES : 0;
+/* One part: as many whole units as any other or one more, the earlier parts the larger ones. What makes no
+ * whole unit is the last one's. */
+static inline pto_part_t pto_part(int64_t bytes, int parts, int part) {
+    int64_t units = bytes / PTO_UNIT_BYTES, each = units / parts, more = units % parts;
+    int64_t first = part * each + (part < more ? part : more);
+    int64_t count = each + (part < more);
+    int64_t rest = part == parts - 1 ? bytes % PTO_UNIT_BYTES : 0;
     return (pto_part_t){first * PTO_UNIT_BYTES, count * PTO_UNIT_BYTES + rest};
 }
 

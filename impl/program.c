@@ -36,12 +36,14 @@ static bool add_operand(pto_program_t *program, pto_spot_t spot, int64_t bytes) 
 /* Both copies of what alternates are as far apart, so it is enough to look at the first ones. */
 static bool overlap(const pto_operand_t *one, const pto_operand_t *other) {
     uintptr_t begin = (uintptr_t)one->spot.at, other_begin = (uintptr_t)other->spot.at;
-    return begin < other_begin + (uintptr_t)other->bytes && other_begin < begin + (uintptr_t)one->bytes;
+    uintptr_t bytes = (uintptr_t)pto_spot_bytes(one->spot.lines, one->bytes);
+    uintptr_t other_bytes = (uintptr_t)pto_spot_bytes(other->spot.lines, other->bytes);
+    return begin < other_begin + other_bytes && other_begin < begin + bytes;
 }
 
 static bool same(const pto_operand_t *one, const pto_operand_t *other) {
     return one->spot.at == other->spot.at && one->spot.apart_bytes == other->spot.apart_bytes &&
-           one->bytes == other->bytes;
+           one->spot.lines == other->spot.lines && one->bytes == other->bytes;
 }
 
 /* Operand i of an op of copies is a target. */
@@ -65,7 +67,7 @@ static bool becomes(const pto_program_t *program, pto_kernel_op_t *op, pto_kerne
                     const pto_operand_t *source) {
     if (op->kind != kind && op->count > 2)
         return false;
-    if (kind == PTO_KERNEL_SPREAD && !same(operand_at(program, op->first), source))
+    if (kind == PTO_KERNEL_SPREAD && (source->spot.lines || !same(operand_at(program, op->first), source)))
         return false;
     op->kind = kind;
     return true;

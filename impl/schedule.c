@@ -23,7 +23,8 @@ typedef struct {
     pto_growing_t list; /* range_t */
     char *base;
     int64_t apart_bytes; /* of what runs use in turn */
-    int64_t bytes;       /* of all */
+    bool lines;
+    int64_t bytes; /* of all */
     bool failed;
 } ranges_t;
 
@@ -32,7 +33,7 @@ static bool note_range(void *context, int64_t offset_bytes, int64_t bytes) {
     range_t *range = pto_growing_add(&ranges->list, sizeof *range);
     ranges->failed = !range;
     if (range)
-        *range = (range_t){ranges->base + offset_bytes, bytes};
+        *range = (range_t){ranges->base + pto_spot_bytes(ranges->lines, offset_bytes), bytes};
     ranges->bytes += bytes;
     return range != NULL;
 }
@@ -59,6 +60,7 @@ static pto_status_t collect(builder_t *builder, const pto_slice_t *slice, const 
     int64_t holder = pto_slice_holder(exec->plan, slice, action);
     ranges->base = pto_exec_memory(exec, slice->buffer, holder);
     ranges->apart_bytes = pto_exec_apart_bytes(exec, slice->buffer, holder);
+    ranges->lines = slice->buffer == exec->lines;
     if (ranges->apart_bytes > 0 && !builder->program)
         return pto_error_set(builder->err, PTO_ERR_INVALID_PLAN,
                              "stage '%s' uses '%s', which alternates, outside of a kernel",
@@ -90,7 +92,14 @@ static pto_status_t add_todo(builder_t *builder, pto_do_kind_t kind, int first, 
     return PTO_OK;
 }
 
-static pto_spot_t spot_at(const ranges_t *ranges, char *at) { return (pto_spot_t){at, ranges->apart_bytes}; }
+static pto_spot_t spot_at(const ranges_t *ranges, char *at) {
+    return (pto_spot_t){at, ranges->apart_bytes, ranges->lines};
+}
+
+/* What is left of a range after its first bytes. */
+static range_t after(const ranges_t *ranges, range_t range, int64_t bytes) {
+    return (range_t){range.at + pto_spot_bytes(ranges->lines, bytes), range.bytes - bytes};
+}
 
 /* --- copies and reductions -------------------------------------------------------------------------------
  */
@@ -136,7 +145,7 @@ static range_t range_at(const ranges_t *ranges, int64_t offset) {
     const range_t *range = ranges->list.item;
     for (; offset >= range->bytes; range++)
         offset -= range->bytes;
-    return (range_t){range->at + offset, range->bytes - offset};
+    return after(ranges, *range, offset);
 }
 
 /* As much of a reduction as lies in one run everywhere, `done` bytes on in the whole target. */
@@ -214,8 +223,8 @@ static pto_status_t build_copy(builder_t *builder, bool on_device) {
         status = builder->program
                      ? add_kernel_move(builder, target[t].at, source[s].at, bytes)
                      : add_move(builder, target[t].at, source[s].at, bytes, on_device, &own_first);
-        source[s] = (range_t){source[s].at + bytes, source[s].bytes - bytes};
-        target[t] = (range_t){target[t].at + bytes, target[t].bytes - bytes};
+        source[s] = after(&builder->source, source[s], bytes);
+        target[t] = after(&builder->target, target[t], bytes);
         s += source[s].bytes == 0;
         t += target[t].bytes == 0;
     }
@@ -309,8 +318,10 @@ static pto_status_t build_message(builder_t *builder, const pto_action_t *action
  */
 
 static pto_status_t add_kernel_flag(builder_t *builder, const pto_action_t *action, bool sends) {
+    if (builder->exec->lines >= 0)
+        return PTO_OK;
     int64_t from = sends ? action->rank : action->peer_rank, to = sends ? action->peer_rank : action->rank;
-    pto_spot_t flag = {pto_exec_kernel_flag(builder->exec, from, to, action->step->flag), 0};
+    pto_spot_t flag = {.at = pto_exec_kernel_flag(builder->exec, from, to, action->step->flag)};
     bool added = pto_program_flag(builder->program, sends ? PTO_KERNEL_SIGNAL : PTO_KERNEL_WAIT, flag);
     return added ? PTO_OK : out_of_memory(builder->err);
 }

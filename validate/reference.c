@@ -1,4 +1,5 @@
-/* Inputs from seeds and the outputs that must follow from them, in plain loops. */
+/* Inputs from seeds and the outputs that must follow from them, in plain loops; those over much are shared by
+ * threads, where the compiler knows OpenMP. */
 #include "reference.h"
 
 #include <float.h>
@@ -34,7 +35,11 @@ static double real_value(pto_op_t op, uint64_t source, int64_t i) {
     return op == PTO_OP_PROD ? 0.5 + 1.5 * unit : 2 * unit - 1;
 }
 
+/* From how many values or bytes on threads are worth it: milliseconds of work. */
+enum { MUCH = 1 << 20 };
+
 static void fill_values(const pto_request_t *request, pto_op_t op, uint64_t source, void *in, int64_t count) {
+#pragma omp parallel for if (count >= MUCH)
     for (int64_t i = 0; i < count; i++) {
         if (request->datatype == PTO_DATATYPE_INT32)
             ((int32_t *)in)[i] = (int32_t)whole_value(op, source, i);
@@ -47,13 +52,24 @@ static void fill_values(const pto_request_t *request, pto_op_t op, uint64_t sour
     }
 }
 
+/* So many places are made at a time. */
+enum { CHUNK = 512 };
+
+static int64_t chunk_end(int64_t first, int64_t all) { return all - first < CHUNK ? all : first + CHUNK; }
+
 /* Eight bytes come from one number. */
-static void fill_bytes(uint64_t source, int64_t place, unsigned char *in, int64_t bytes) {
+static void fill_some(uint64_t source, int64_t place, unsigned char *in, int64_t bytes) {
     for (int64_t i = 0; i < bytes;) {
         uint64_t word = noise(source, (place + i) / 8) >> 8 * ((place + i) % 8);
         for (int64_t left = 8 - (place + i) % 8; left > 0 && i < bytes; left--, word >>= 8)
             in[i++] = (unsigned char)word;
     }
+}
+
+static void fill_bytes(uint64_t source, unsigned char *in, int64_t bytes) {
+#pragma omp parallel for if (bytes >= MUCH)
+    for (int64_t first = 0; first < bytes; first += CHUNK)
+        fill_some(source, first, in + first, chunk_end(first, bytes) - first);
 }
 
 void reference_fill(const pto_request_t *request, pto_op_t op, uint64_t seed, int64_t owner, void *in,
@@ -62,20 +78,28 @@ void reference_fill(const pto_request_t *request, pto_op_t op, uint64_t seed, in
     if (pto_collective_reduces(request->collective))
         fill_values(request, op, source, in, bytes / pto_datatype_bytes(request->datatype));
     else
-        fill_bytes(source, 0, in, bytes);
+        fill_bytes(source, in, bytes);
 }
 
-/* --- allreduce -------------------------------------------------------------------------------------------
+/* --- reductions ------------------------------------------------------------------------------------------
  */
+
+/* What is compared: an owner's output, of so many values. */
+typedef struct {
+    const pto_request_t *request;
+    pto_op_t op;
+    uint64_t seed;
+    int64_t owner;
+    int64_t owners;
+    const void *out;
+    int64_t count;
+} sought_t;
 
 static pto_status_t wrong(pto_error_t *err, int64_t owner, int64_t i, double got, double wanted) {
     return pto_error_set(err, PTO_ERR_RANGE,
                          "wrong result: owner %lld, element %lld is %.17g and should be %.17g",
                          (long long)owner, (long long)i, got, wanted);
 }
-
-/* So many places of all owners are made at a time. */
-enum { CHUNK = 512 };
 
 static int64_t whole_result(pto_op_t op, int64_t result, int64_t value) {
     if (op == PTO_OP_SUM)
@@ -85,24 +109,22 @@ static int64_t whole_result(pto_op_t op, int64_t result, int64_t value) {
     return (op == PTO_OP_MIN) == (value < result) ? value : result;
 }
 
-static pto_status_t compare_whole(const pto_request_t *request, pto_op_t op, uint64_t seed, int64_t owner,
-                                  const void *out, int64_t count, pto_error_t *err) {
-    int64_t owners = pto_layout_owner_count(&request->layout), wanted[CHUNK];
-    for (int64_t first = 0; first < count; first += CHUNK) {
-        int64_t until = count - first < CHUNK ? count - first : CHUNK;
-        for (int64_t from = 0; from < owners; from++) {
-            uint64_t source = source_of(seed, from);
-            for (int64_t i = 0; i < until; i++) {
-                int64_t value = whole_value(op, source, first + i);
-                wanted[i] = from == 0 ? value : whole_result(op, wanted[i], value);
-            }
+/* Of a chunk; PTO_OK where all is right. */
+static pto_status_t compare_whole(const sought_t *sought, int64_t first, pto_error_t *err) {
+    int64_t count = chunk_end(first, sought->count) - first, wanted[CHUNK];
+    for (int64_t from = 0; from < sought->owners; from++) {
+        uint64_t source = source_of(sought->seed, from);
+        for (int64_t i = 0; i < count; i++) {
+            int64_t value = whole_value(sought->op, source, first + i);
+            wanted[i] = from == 0 ? value : whole_result(sought->op, wanted[i], value);
         }
-        for (int64_t i = 0; i < until; i++) {
-            int64_t got = request->datatype == PTO_DATATYPE_INT32 ? ((const int32_t *)out)[first + i]
-                                                                  : ((const int64_t *)out)[first + i];
-            if (got != wanted[i])
-                return wrong(err, owner, first + i, (double)got, (double)wanted[i]);
-        }
+    }
+    bool narrow = sought->request->datatype == PTO_DATATYPE_INT32;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t got =
+            narrow ? ((const int32_t *)sought->out)[first + i] : ((const int64_t *)sought->out)[first + i];
+        if (got != wanted[i])
+            return wrong(err, sought->owner, first + i, (double)got, (double)wanted[i]);
     }
     return PTO_OK;
 }
@@ -120,54 +142,78 @@ static long double real_result(pto_op_t op, long double result, long double valu
     return (op == PTO_OP_MIN) == (value < result) ? value : result;
 }
 
-static pto_status_t compare_real(const pto_request_t *request, pto_op_t op, uint64_t seed, int64_t owner,
-                                 const void *out, int64_t count, pto_error_t *err) {
-    int64_t owners = pto_layout_owner_count(&request->layout);
-    double eps = request->datatype == PTO_DATATYPE_FLOAT ? (double)FLT_EPSILON : DBL_EPSILON;
-    double share = (double)(owners - 1) * eps / (1 - (double)owners * eps);
-    bool exact = op == PTO_OP_MIN || op == PTO_OP_MAX;
+static pto_status_t compare_real(const sought_t *sought, int64_t first, pto_error_t *err) {
+    int64_t count = chunk_end(first, sought->count) - first;
+    bool narrow = sought->request->datatype == PTO_DATATYPE_FLOAT;
+    double owners = (double)sought->owners, eps = narrow ? (double)FLT_EPSILON : DBL_EPSILON;
+    double share = (owners - 1) * eps / (1 - owners * eps);
+    bool sums = sought->op == PTO_OP_SUM, exact = sought->op == PTO_OP_MIN || sought->op == PTO_OP_MAX;
     long double wanted[CHUNK];
     double magnitude[CHUNK];
-    for (int64_t first = 0; first < count; first += CHUNK) {
-        int64_t until = count - first < CHUNK ? count - first : CHUNK;
-        for (int64_t from = 0; from < owners; from++) {
-            uint64_t source = source_of(seed, from);
-            for (int64_t i = 0; i < until; i++) {
-                double value = held(request, real_value(op, source, first + i));
-                wanted[i] = from == 0 ? (long double)value : real_result(op, wanted[i], value);
-                magnitude[i] = op == PTO_OP_SUM ? (from == 0 ? 0 : magnitude[i]) + fabs(value)
-                                                : (double)fabsl(wanted[i]);
-            }
-        }
-        for (int64_t i = 0; i < until; i++) {
-            double got = request->datatype == PTO_DATATYPE_FLOAT ? (double)((const float *)out)[first + i]
-                                                                 : ((const double *)out)[first + i];
-            if (!(fabsl(got - wanted[i]) <= (exact ? 0 : share * magnitude[i])))
-                return wrong(err, owner, first + i, got, (double)wanted[i]);
+    for (int64_t from = 0; from < sought->owners; from++) {
+        uint64_t source = source_of(sought->seed, from);
+        for (int64_t i = 0; i < count; i++) {
+            double value = held(sought->request, real_value(sought->op, source, first + i));
+            wanted[i] = from == 0 ? (long double)value : real_result(sought->op, wanted[i], value);
+            magnitude[i] = sums ? (from == 0 ? 0 : magnitude[i]) + fabs(value) : (double)fabsl(wanted[i]);
         }
     }
+    for (int64_t i = 0; i < count; i++) {
+        double got = narrow ? (double)((const float *)sought->out)[first + i]
+                            : ((const double *)sought->out)[first + i];
+        if (!(fabsl(got - wanted[i]) <= (exact ? 0 : share * magnitude[i])))
+            return wrong(err, sought->owner, first + i, got, (double)wanted[i]);
+    }
     return PTO_OK;
+}
+
+/* The error is the first wrong place's. */
+static pto_status_t compare_values(const sought_t *sought, pto_error_t *err) {
+    bool real =
+        sought->request->datatype == PTO_DATATYPE_FLOAT || sought->request->datatype == PTO_DATATYPE_DOUBLE;
+    pto_status_t (*compare)(const sought_t *, int64_t, pto_error_t *) = real ? compare_real : compare_whole;
+    int64_t first_wrong = sought->count;
+#pragma omp parallel for reduction(min : first_wrong) if (sought->count >= MUCH)
+    for (int64_t first = 0; first < sought->count; first += CHUNK)
+        if (compare(sought, first, NULL) != PTO_OK && first < first_wrong)
+            first_wrong = first;
+    return first_wrong < sought->count ? compare(sought, first_wrong, err) : PTO_OK;
 }
 
 /* --- blocks ----------------------------------------------------------------------------------------------
  */
 
+/* The first wrong byte of a chunk; -1: none. */
+static int64_t wrong_byte(uint64_t source, int64_t place, const unsigned char *got, int64_t first,
+                          int64_t bytes) {
+    unsigned char wanted[CHUNK];
+    int64_t count = chunk_end(first, bytes) - first;
+    fill_some(source, place + first, wanted, count);
+    if (memcmp(wanted, got + first, (size_t)count) == 0)
+        return -1;
+    for (int64_t i = 0; i < count; i++)
+        if (got[first + i] != wanted[i])
+            return first + i;
+    return -1;
+}
+
 static pto_status_t compare_block(uint64_t seed, int64_t from, int64_t place, int64_t owner,
                                   const unsigned char *got, int64_t bytes, pto_error_t *err) {
-    unsigned char wanted[CHUNK];
+    uint64_t source = source_of(seed, from);
+    int64_t first_wrong = bytes;
+#pragma omp parallel for reduction(min : first_wrong) if (bytes >= MUCH)
     for (int64_t first = 0; first < bytes; first += CHUNK) {
-        int64_t until = bytes - first < CHUNK ? bytes - first : CHUNK;
-        fill_bytes(source_of(seed, from), place + first, wanted, until);
-        if (memcmp(wanted, got + first, (size_t)until) == 0)
-            continue;
-        for (int64_t i = 0; i < until; i++)
-            if (got[first + i] != wanted[i])
-                return pto_error_set(
-                    err, PTO_ERR_RANGE,
-                    "wrong result: owner %lld, byte %lld from owner %lld is 0x%02x and should be 0x%02x",
-                    (long long)owner, (long long)(first + i), (long long)from, got[first + i], wanted[i]);
+        int64_t i = wrong_byte(source, place, got, first, bytes);
+        if (i >= 0 && i < first_wrong)
+            first_wrong = i;
     }
-    return PTO_OK;
+    if (first_wrong == bytes)
+        return PTO_OK;
+    unsigned char wanted;
+    fill_some(source, place + first_wrong, &wanted, 1);
+    return pto_error_set(err, PTO_ERR_RANGE,
+                         "wrong result: owner %lld, byte %lld from owner %lld is 0x%02x and should be 0x%02x",
+                         (long long)owner, (long long)first_wrong, (long long)from, got[first_wrong], wanted);
 }
 
 static int64_t bytes_between(const pto_request_t *request, int64_t from, int64_t to) {
@@ -221,7 +267,12 @@ pto_status_t reference_compare(const pto_request_t *request, pto_op_t op, uint64
         return PTO_OK;
     if (!pto_collective_reduces(request->collective))
         return compare_alltoall(request, seed, owner, out, err);
-    int64_t count = bytes / pto_datatype_bytes(request->datatype);
-    bool real = request->datatype == PTO_DATATYPE_FLOAT || request->datatype == PTO_DATATYPE_DOUBLE;
-    return (real ? compare_real : compare_whole)(request, op, seed, owner, out, count, err);
+    sought_t sought = {.request = request,
+                       .op = op,
+                       .seed = seed,
+                       .owner = owner,
+                       .owners = pto_layout_owner_count(&request->layout),
+                       .out = out,
+                       .count = bytes / pto_datatype_bytes(request->datatype)};
+    return compare_values(&sought, err);
 }

@@ -1,4 +1,4 @@
-/* Programs of kernels: which copies go on at the same time, and how blocks cut pieces. */
+/* Programs of kernels: which copies go on at the same time, and how pieces are cut into parts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@ enum { PEERS = 4, BYTES = 64 };
 static char memory[PEERS][8 * BYTES];
 
 static pto_spot_t at(int owner, int64_t offset_bytes) {
-    return (pto_spot_t){memory[owner] + offset_bytes, 0};
+    return (pto_spot_t){.at = memory[owner] + offset_bytes};
 }
 
 static pto_kernel_op_t op_at(const pto_program_t *program, int index) {
@@ -71,7 +71,7 @@ static void a_source_and_a_size_that_differ_are_no_spread(void **state) {
 static void what_one_run_in_two_has_elsewhere_is_another_source(void **state) {
     (void)state;
     pto_program_t program = {0};
-    pto_spot_t alternates = {memory[0], BYTES};
+    pto_spot_t alternates = {.at = memory[0], .apart_bytes = BYTES};
     assert_true(pto_program_move(&program, at(1, 0), at(0, 0), BYTES));
     assert_true(pto_program_move(&program, at(2, 0), alternates, BYTES));
     assert_int_equal(op_at(&program, 0).kind, PTO_KERNEL_MOVE);
@@ -123,6 +123,25 @@ static void a_spreads_targets_are_looked_at_too(void **state) {
         assert_true(pto_program_move(&program, at(peer, 0), at(0, 0), BYTES));
     assert_true(pto_program_move(&program, at(PEERS - 1, 0), at(0, 0), BYTES));
     assert_int_equal(program.ops.count, 2);
+    pto_program_fini(&program);
+}
+
+static void lines_are_twice_as_long_as_their_data(void **state) {
+    (void)state;
+    pto_spot_t lines = {.at = memory[0], .lines = true};
+    assert_int_equal(ops_of_two_copies(at(1, 0), lines, at(0, 2 * BYTES - 1), at(2, 0)), 2);
+    assert_int_equal(ops_of_two_copies(at(1, 0), lines, at(0, 2 * BYTES), at(2, 0)), 1);
+}
+
+/* What is loaded from lines may be there for one of them before the others, so each is waited for. */
+static void lines_are_the_source_of_no_spread(void **state) {
+    (void)state;
+    pto_program_t program = {0};
+    pto_spot_t lines = {.at = memory[0], .lines = true};
+    assert_true(pto_program_move(&program, at(1, 0), lines, BYTES));
+    assert_true(pto_program_move(&program, at(2, 0), lines, BYTES));
+    assert_int_equal(op_at(&program, 0).kind, PTO_KERNEL_MOVE);
+    assert_int_equal(op_at(&program, 0).count, 4);
     pto_program_fini(&program);
 }
 
@@ -203,7 +222,7 @@ static void parts_differ_by_a_unit_and_what_is_over(void **state) {
     }
 }
 
-static void a_piece_below_a_unit_is_the_last_blocks(void **state) {
+static void a_piece_below_a_unit_is_the_last_parts(void **state) {
     (void)state;
     for (int block = 0; block < 3; block++)
         assert_int_equal(pto_part(PTO_UNIT_BYTES - 1, 3, block).bytes, block == 2 ? PTO_UNIT_BYTES - 1 : 0);
@@ -218,12 +237,14 @@ int main(void) {
         cmocka_unit_test(a_spread_takes_no_other_source),
         cmocka_unit_test(copies_that_need_each_other_stay_apart),
         cmocka_unit_test(a_spreads_targets_are_looked_at_too),
+        cmocka_unit_test(lines_are_twice_as_long_as_their_data),
+        cmocka_unit_test(lines_are_the_source_of_no_spread),
         cmocka_unit_test(flags_of_one_kind_in_a_row_are_one_op),
         cmocka_unit_test(copies_on_both_sides_of_a_wait_stay_apart),
         cmocka_unit_test(each_reduction_is_an_op_with_its_sources_in_order),
         cmocka_unit_test(parts_cover_a_piece_once_in_whole_units),
         cmocka_unit_test(parts_differ_by_a_unit_and_what_is_over),
-        cmocka_unit_test(a_piece_below_a_unit_is_the_last_blocks),
+        cmocka_unit_test(a_piece_below_a_unit_is_the_last_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

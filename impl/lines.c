@@ -1,0 +1,109 @@
+/* Where data can carry their flags (kernel.h).
+ *
+ * A flag orders all that came before it, so the memory system must have confirmed every store to another GPU
+ * before the flag may follow: a way there and back. Data that carry their flags need the way there alone. But
+ * they order nothing else, so a plan's flags can be left out only where lines say all that they said: a
+ * kernel whose processes use others' memory in no other way than to store into one buffer, for the very peers
+ * whom they signal and wait for. The buffer has to alternate: whoever stores in a run has had lines of the
+ * run before from those whose memory this is, as it would have had their flags, and what they read is the
+ * other copy. */
+#include "lines.h"
+
+#include <stdlib.h>
+
+#include "portolan/kernel.h"
+
+/* What is known of a rank as a peer. */
+enum { STORED_TO = 1, SIGNALLED = 2, WAITED_FOR = 4, ALL = 7 };
+
+typedef struct {
+    const pto_plan_t *plan;
+    int64_t rank;
+    int64_t bytes_max;
+    int buffer;           /* into which others' memory is written; PTO_LINES_ANY: none so far */
+    unsigned char *peers; /* by rank */
+    bool refused;
+} look_t;
+
+/* Whether the buffer's blocks begin at whole lines everywhere. */
+static bool can_be_lines(const look_t *look, int buffer) {
+    const pto_request_t *request = pto_plan_request(look->plan);
+    const pto_buffer_t *what = pto_plan_buffer(look->plan, buffer);
+    return what->role == PTO_ROLE_TEMPORARY && what->alternates && what->blocks == PTO_BLOCKS_EQUAL &&
+           what->dealt == PTO_DEAL_NONE && what->block_bytes == request->bytes &&
+           request->bytes % PTO_LINE_DATA_BYTES == 0 && request->bytes <= look->bytes_max;
+}
+
+static bool elsewhere(const look_t *look, const pto_slice_t *slice, const pto_action_t *action) {
+    return pto_slice_holder(look->plan, slice, action) != look->rank;
+}
+
+static void look_at_copy(look_t *look, const pto_action_t *action) {
+    const pto_step_t *step = action->step;
+    if (!elsewhere(look, &step->target, action))
+        return;
+    if (look->buffer == PTO_LINES_ANY && can_be_lines(look, step->target.buffer))
+        look->buffer = step->target.buffer;
+    look->refused |= look->buffer != step->target.buffer;
+    look->peers[pto_slice_holder(look->plan, &step->target, action)] |= STORED_TO;
+}
+
+static void look_at(look_t *look, const pto_action_t *action) {
+    const pto_step_t *step = action->step;
+    if (step->kind == PTO_STEP_LAUNCH)
+        return;
+    bool copies = step->kind == PTO_STEP_COPY, reduces = step->kind == PTO_STEP_REDUCE;
+    look->refused |=
+        !step->in_kernel || (copies && elsewhere(look, &step->source, action)) ||
+        (reduces && (elsewhere(look, &step->source, action) || elsewhere(look, &step->target, action)));
+    if (copies)
+        look_at_copy(look, action);
+    else if (step->kind == PTO_STEP_SIGNAL)
+        look->peers[action->peer_rank] |= SIGNALLED;
+    else if (step->kind == PTO_STEP_WAIT)
+        look->peers[action->peer_rank] |= WAITED_FOR;
+}
+
+static void look_at_step(look_t *look, const pto_step_t *step, int64_t k) {
+    const pto_plan_t *plan = look->plan;
+    pto_action_t action;
+    if (!pto_step_acts(plan, step, look->rank, k, &action))
+        return;
+    int64_t peers = step->peers.kind == PTO_PEERS_NONE ? 1 : pto_step_peer_count(plan, &action);
+    for (int64_t j = 0; j < peers; j++)
+        if (step->peers.kind == PTO_PEERS_NONE || pto_step_peer(plan, j, &action))
+            look_at(look, &action);
+}
+
+/* A kernel loads lines to use them, and stores into them what lies elsewhere. */
+static bool used_as_lines_are(const pto_plan_t *plan, int buffer) {
+    pto_walk_t walk;
+    pto_walk_begin(&walk, plan);
+    while (pto_walk_next(&walk))
+        for (int i = 0; i < walk.stage->step_count; i++) {
+            const pto_step_t *step = pto_plan_step(plan, walk.stage->step_first + i);
+            bool into = (step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE) &&
+                        step->target.buffer == buffer;
+            if (into && (step->kind == PTO_STEP_REDUCE || step->source.buffer == buffer))
+                return false;
+        }
+    return true;
+}
+
+int pto_lines(const pto_plan_t *plan, int64_t rank, int64_t bytes_max) {
+    look_t look = {.plan = plan, .rank = rank, .bytes_max = bytes_max, .buffer = PTO_LINES_ANY};
+    int64_t ranks = pto_layout_rank_count(&pto_plan_request(plan)->layout);
+    look.peers = calloc((size_t)ranks, 1);
+    if (!look.peers)
+        return PTO_LINES_NONE; /* flags do as well */
+    pto_walk_t walk;
+    pto_walk_begin(&walk, plan);
+    while (pto_walk_next(&walk))
+        for (int i = 0; i < walk.stage->step_count; i++)
+            look_at_step(&look, pto_plan_step(plan, walk.stage->step_first + i), walk.k);
+    for (int64_t peer = 0; peer < ranks; peer++)
+        look.refused |= look.peers[peer] != 0 && look.peers[peer] != ALL;
+    free(look.peers);
+    bool refused = look.refused || (look.buffer != PTO_LINES_ANY && !used_as_lines_are(plan, look.buffer));
+    return refused ? PTO_LINES_NONE : look.buffer;
+}

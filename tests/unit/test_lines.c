@@ -1,0 +1,131 @@
+/* Where data can carry their flags: only where lines say all that a plan's flags say. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "builder.h"
+#include "inside_plan.h"
+#include "lines.h"
+
+enum { BYTES_MAX = 4096 };
+
+static const pto_layout_t four = {1, 4, 1, 1, 4}, two_each = {1, 2, 1, 2, 2};
+
+static pto_plan_t *made_for(pto_collective_t collective, const char *strategy, pto_layout_t layout,
+                            int64_t bytes) {
+    pto_request_t request = ask(collective, strategy, layout);
+    pto_plan_t *plan = NULL;
+    request.bytes = bytes;
+    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+    return plan;
+}
+
+/* What all ranks together say; destroys the plan. */
+static int lines_of(pto_plan_t *plan) {
+    int least = PTO_LINES_ANY;
+    for (int64_t rank = 0; rank < pto_layout_rank_count(&pto_plan_request(plan)->layout); rank++) {
+        int here = pto_lines(plan, rank, BYTES_MAX);
+        assert_true(least == PTO_LINES_ANY || here == PTO_LINES_NONE || here == PTO_LINES_ANY ||
+                    here == least);
+        least = here < least ? here : least;
+    }
+    pto_plan_destroy(plan);
+    return least;
+}
+
+static void what_everybody_stores_to_everybody_can_be_lines(void **state) {
+    (void)state;
+    static const pto_collective_t collective[] = {PTO_COLLECTIVE_ALLREDUCE, PTO_COLLECTIVE_ALLTOALL};
+    for (size_t i = 0; i < sizeof collective / sizeof *collective; i++) {
+        pto_plan_t *plan = made_for(collective[i], "gas_allgather", four, 1000);
+        int gathered = buffer_named(plan, "gathered");
+        assert_int_equal(lines_of(plan), gathered);
+        assert_int_equal(lines_of(made_for(collective[i], "gas_allgather", four, BYTES_MAX)), gathered);
+    }
+}
+
+static void processes_without_a_part_have_no_say(void **state) {
+    (void)state;
+    pto_plan_t *plan = made_for(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", two_each, 64);
+    int gathered = buffer_named(plan, "gathered");
+    assert_int_equal(pto_lines(plan, 1, BYTES_MAX), PTO_LINES_ANY);
+    assert_int_equal(lines_of(plan), gathered);
+}
+
+static void sizes_that_are_no_whole_words_or_large_are_refused(void **state) {
+    (void)state;
+    static const int64_t bytes[] = {4, 12, 1004, BYTES_MAX + 8};
+    for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++)
+        assert_int_equal(lines_of(made_for(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", four, bytes[i])),
+                         PTO_LINES_NONE);
+}
+
+/* Flags of these say more: that a buffer is free, that a process has begun or that a result is there. */
+static void flags_that_say_more_stay(void **state) {
+    (void)state;
+    static const struct {
+        pto_collective_t collective;
+        const char *strategy;
+    } plans[] = {{PTO_COLLECTIVE_ALLREDUCE, "gas_read"},   {PTO_COLLECTIVE_ALLREDUCE, "gas_gather"},
+                 {PTO_COLLECTIVE_ALLREDUCE, "gas_split"},  {PTO_COLLECTIVE_REDUCE, "gas_read"},
+                 {PTO_COLLECTIVE_REDUCE, "gas_gather"},    {PTO_COLLECTIVE_REDUCE, "gas_split"},
+                 {PTO_COLLECTIVE_ALLTOALL, "gas_read"},    {PTO_COLLECTIVE_ALLTOALL, "gas_split"},
+                 {PTO_COLLECTIVE_ALLREDUCE, "gsb"},        {PTO_COLLECTIVE_ALLREDUCE, "btb"},
+                 {PTO_COLLECTIVE_ALLREDUCE, "cuda_aware"}, {PTO_COLLECTIVE_ALLREDUCE, "nccl"}};
+    for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
+        pto_request_t request = ask(plans[i].collective, "gas_read", four);
+        pto_plan_t *plan = NULL;
+        assert_int_equal(pto_strategy_find(plans[i].strategy, &request.strategy, NULL), PTO_OK);
+        const char *algorithm = request.strategy->nccl     ? "nccl"
+                                : request.strategy->direct ? "direct"
+                                                           : "ring";
+        assert_int_equal(pto_algorithm_find(algorithm, plans[i].collective, &request.algorithm, NULL),
+                         PTO_OK);
+        assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+        if (lines_of(plan) != PTO_LINES_NONE)
+            fail_msg("%s by %s", pto_collective_name(plans[i].collective), plans[i].strategy);
+    }
+}
+
+/* With one copy for all runs a second flag would have to say that it is free. */
+static void what_does_not_alternate_is_refused(void **state) {
+    (void)state;
+    pto_plan_t *plan = made_for(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", four, 1000);
+    pto_buffer_t *buffer = plan->buffers.item;
+    buffer[buffer_named(plan, "gathered")].alternates = false;
+    assert_int_equal(lines_of(plan), PTO_LINES_NONE);
+}
+
+/* Whoever signals others than it stores to, or waits for others, is refused. */
+static void stores_and_flags_of_different_peers_are_refused(void **state) {
+    (void)state;
+    static const pto_step_kind_t kind[] = {PTO_STEP_COPY, PTO_STEP_SIGNAL, PTO_STEP_WAIT};
+    for (size_t i = 0; i < sizeof kind / sizeof *kind; i++) {
+        pto_plan_t *plan = made_for(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", four, 1000);
+        int changed = 0;
+        for (int s = 0; s < plan->steps.count; s++) {
+            pto_step_t *step = (pto_step_t *)plan->steps.item + s;
+            if (step->kind != kind[i] || step->peers.kind == PTO_PEERS_NONE)
+                continue;
+            step->peers.until = pto_constant(3);
+            changed++;
+        }
+        assert_int_equal(changed, 1);
+        assert_int_equal(lines_of(plan), PTO_LINES_NONE);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_everybody_stores_to_everybody_can_be_lines),
+        cmocka_unit_test(processes_without_a_part_have_no_say),
+        cmocka_unit_test(sizes_that_are_no_whole_words_or_large_are_refused),
+        cmocka_unit_test(flags_that_say_more_stay),
+        cmocka_unit_test(what_does_not_alternate_is_refused),
+        cmocka_unit_test(stores_and_flags_of_different_peers_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
