@@ -1,6 +1,8 @@
-/* Signal between kernels: a flag that a kernel stores in another GPU's memory until the kernel that spins on
- * it there sees it. A kernel of one thread on each GPU; there and back a thousand times, by the GPU's own
- * clock, half of a round is one way. The first round, in which the kernels find each other, is not timed. */
+/* Signal between kernels, as those of plans signal: a block's threads store words in another GPU's memory,
+ * meet, and one raises a flag there; the block that spins on it meets too, and its threads load the words. So
+ * it is what a flag costs with all that makes it safe to act upon. There and back a thousand times, by the
+ * GPU's own clock; half of a round is one way. The first round, in which the kernels find each other, is not
+ * timed. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -15,8 +17,8 @@ static const double limit_s = 5.0;
 
 typedef struct {
     const work_t *work;
-    void *flag;      /* its own, which the other raises */
-    void *opened[2]; /* the members' flags */
+    void *handed;    /* its own memory, in which the other stores */
+    void *opened[2]; /* the members' */
     gpu_rounds_t *result;
     uint32_t value; /* that both flags have come to */
 } state_t;
@@ -50,16 +52,16 @@ static void list_cases(const job_t *job, case_list_t *list) {
     list_reach(job, PTO_REACH_OFF_SOCKET, list);
 }
 
-/* Both flags are 0 before anybody opens them. */
+/* All is 0 before anybody opens it. */
 static void *open_case(const work_t *work) {
     state_t *state = must_allocate(1, sizeof *state);
     void *result = NULL;
     state->work = work;
-    state->flag = buffer_allocate(PTO_SPACE_GPU, (int64_t)sizeof(uint32_t));
-    GPU_DO(gpu_fill(state->flag, 0, sizeof(uint32_t)));
+    state->handed = buffer_allocate(PTO_SPACE_GPU, GPU_HANDED_BYTES);
+    GPU_DO(gpu_fill(state->handed, 0, GPU_HANDED_BYTES));
     GPU_DO(gpu_pinned_allocate(sizeof *state->result, &result));
     state->result = result;
-    exchange_open(work, state->flag, state->opened);
+    exchange_open(work, state->handed, state->opened);
     return state;
 }
 
@@ -67,7 +69,7 @@ static double trial(void *opaque, int64_t bytes, int iterations) {
     (void)bytes;
     state_t *state = opaque;
     int other = 1 - state->work->me;
-    GPU_DO(gpu_ping_pong(state->flag, state->opened[other], state->work->me == 0, state->value, ROUNDS,
+    GPU_DO(gpu_ping_pong(state->handed, state->opened[other], state->work->me == 0, state->value, ROUNDS,
                          limit_s, state->result));
     GPU_DO(gpu_synchronize());
     if (state->result->failed_round != 0) {
@@ -77,6 +79,10 @@ static double trial(void *opaque, int64_t bytes, int iterations) {
             state->work->what->member[other], state->work->job->rank, limit_s,
             (unsigned)state->result->failed_round, 1 + ROUNDS);
     }
+    if (state->result->stale) {
+        die("signal_device: process %d was told of data by a flag that were not there",
+            state->work->job->rank);
+    }
     state->value += 1 + ROUNDS;
     double one_way_s = 1e-9 * (double)state->result->elapsed_ns / (2 * ROUNDS);
     return state->work->me == 0 ? one_way_s * iterations : 0.0;
@@ -85,7 +91,7 @@ static double trial(void *opaque, int64_t bytes, int iterations) {
 static void close_case(void *opaque) {
     state_t *state = opaque;
     exchange_close(state->work, state->opened);
-    buffer_free(PTO_SPACE_GPU, state->flag);
+    buffer_free(PTO_SPACE_GPU, state->handed);
     GPU_DO(gpu_pinned_free(state->result));
     free(state);
 }
@@ -94,7 +100,7 @@ const benchmark_t bench_signal_device = {
     .name = "signal_device",
     .group = "signals",
     .rows = "signal_device",
-    .summary = "a flag in GPU memory, set by a kernel on one GPU and seen by one on another",
+    .summary = "from stores of a kernel to another GPU's memory until one there loads them, told by a flag",
     .list = list_cases,
     .open = open_case,
     .trial = trial,

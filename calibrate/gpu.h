@@ -81,13 +81,16 @@ const char *gpu_blocks(int device, int *blocks);
 typedef struct {
     uint64_t elapsed_ns;   /* of all rounds but the first, in which the two find each other */
     uint32_t failed_round; /* the round in which the other's flag did not come in time; 0: none */
+    bool stale;            /* data were not there though their flag was */
 } gpu_rounds_t;
 
-/* Start a kernel of one thread that raises the flag `others` in another GPU's memory and waits for `own`,
- * 1 + `rounds` times, from the value `from` on; the one that is `first` begins. It gives up a wait after
- * `limit_s`. `result` is pinned host memory, filled when the kernel has ended. */
-const char *gpu_ping_pong(uint32_t *own, uint32_t *others, bool first, uint32_t from, int rounds,
-                          double limit_s, gpu_rounds_t *result);
+/* Start a kernel of one block that stores a word of each thread in another GPU's memory `others`, raises a
+ * flag there, and waits for the flag of its `own`, whose words it then loads: 1 + `rounds` times, from the
+ * flags' value `from` on; the one that is `first` begins. It gives up a wait after `limit_s`. `result` is
+ * pinned host memory, filled when the kernel has ended. Both memories begin as zeros. */
+enum { GPU_HANDED_BYTES = 256 + 16 * 512 };
+const char *gpu_ping_pong(void *own, void *others, bool first, uint32_t from, int rounds, double limit_s,
+                          gpu_rounds_t *result);
 
 /* A captured graph of one kernel that does nothing. */
 const char *gpu_graph_create(void **graph);

@@ -151,8 +151,8 @@ const char *gpu_blocks(int device, int *blocks) {
     return reason;
 }
 
-const char *gpu_ping_pong(uint32_t *own, uint32_t *others, bool first, uint32_t from, int rounds,
-                          double limit_s, gpu_rounds_t *result) {
+const char *gpu_ping_pong(void *own, void *others, bool first, uint32_t from, int rounds, double limit_s,
+                          gpu_rounds_t *result) {
     (void)own;
     (void)others;
     (void)first;

@@ -117,13 +117,23 @@ __device__ static unsigned long long now_ns() {
     return now;
 }
 
+__device__ static unsigned load_acquire(const unsigned *at) {
+    unsigned value = 0;
+    asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(at) : "memory");
+    return value;
+}
+
+__device__ static void store_release(unsigned *at, unsigned value) {
+    asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(at), "r"(value) : "memory");
+}
+
 /* Until the flag has come to `value` (values wrap round), or the limit is over. Reading the time costs more
  * than reading the flag, so it is looked at once in a while only, and first when the wait is no short one.
  * Should the clock stand still, the polls are counted too: so many take more than a minute. */
-__device__ static bool await(const volatile unsigned *flag, unsigned value, unsigned long long limit_ns) {
+__device__ static bool await(const unsigned *flag, unsigned value, unsigned long long limit_ns) {
     enum { POLLS_BETWEEN = 1024, POLLS_MAX = 1 << 28 };
     unsigned long long begin_ns = 0;
-    for (unsigned polls = 1; static_cast<int>(*flag - value) < 0; polls++) {
+    for (unsigned polls = 1; static_cast<int>(load_acquire(flag) - value) < 0; polls++) {
         if (polls % POLLS_BETWEEN != 0) {
             continue;
         }
@@ -136,39 +146,78 @@ __device__ static bool await(const volatile unsigned *flag, unsigned value, unsi
     return true;
 }
 
-/* No fence: nothing but the flag itself is handed over, and each side's store depends on what it has read. */
-__global__ void ping_pong(const volatile unsigned *own, volatile unsigned *others, bool first, unsigned from,
-                          int rounds, unsigned long long limit_ns, gpu_rounds_t *result) {
+/* What one GPU's memory has: a flag, and what it says is there, a word of each thread of the other's block.
+ */
+enum { HANDING_THREADS = 512 };
+struct handed {
+    alignas(256) unsigned flag;
+    alignas(256) uint4 word[HANDING_THREADS];
+};
+static_assert(sizeof(handed) == GPU_HANDED_BYTES, "gpu.h says how much memory that is");
+
+/* All threads store; when all have, one raises the flag. */
+__device__ static void hand_over(handed *others, unsigned word, unsigned value) {
+    others->word[threadIdx.x] = uint4{word, word, word, word};
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        store_release(&others->flag, value);
+    }
+}
+
+/* Every word that is handed over depends on the one that was had, and is the flag's value. */
+__global__ void ping_pong(handed *own, handed *others, bool first, unsigned from, int rounds,
+                          unsigned long long limit_ns, gpu_rounds_t *result) {
+    __shared__ bool came;
     unsigned long long begin_ns = 0;
+    unsigned word = from + 1;
+    bool right = true;
     for (int round = 1; round <= 1 + rounds; round++) {
         const unsigned value = from + static_cast<unsigned>(round);
         if (first) {
-            *others = value;
+            hand_over(others, word, value);
         }
-        if (!await(own, value, limit_ns)) {
-            result->failed_round = static_cast<unsigned>(round);
+        if (threadIdx.x == 0) {
+            came = await(&own->flag, value, limit_ns);
+        }
+        __syncthreads();
+        if (!came) {
+            if (threadIdx.x == 0) {
+                result->failed_round = static_cast<unsigned>(round);
+            }
             return;
         }
+        word = own->word[threadIdx.x].x;
+        right = right && word == value;
         if (!first) {
-            *others = value;
+            hand_over(others, word, value);
+        } else {
+            word++;
         }
+        __syncthreads(); /* nobody sets `came` again before all have read it */
         if (round == 1) {
             begin_ns = now_ns();
         }
     }
-    result->elapsed_ns = now_ns() - begin_ns;
+    if (threadIdx.x == 0) {
+        result->elapsed_ns = now_ns() - begin_ns;
+    }
+    if (!__syncthreads_and(right) && threadIdx.x == 0) {
+        result->stale = true;
+    }
 }
 
 } /* namespace calibrate */
 
-const char *gpu_ping_pong(uint32_t *own, uint32_t *others, bool first, uint32_t from, int rounds,
-                          double limit_s, gpu_rounds_t *result) {
+const char *gpu_ping_pong(void *own, void *others, bool first, uint32_t from, int rounds, double limit_s,
+                          gpu_rounds_t *result) {
     cudaStream_t on = nullptr;
     cudaError_t error = gpu_stream(&on);
-    *result = gpu_rounds_t{0, 0};
+    *result = gpu_rounds_t{};
     if (error == cudaSuccess) {
         const unsigned long long limit_ns = static_cast<unsigned long long>(limit_s * 1e9);
-        calibrate::ping_pong<<<1, 1, 0, on>>>(own, others, first, from, rounds, limit_ns, result);
+        calibrate::ping_pong<<<1, calibrate::HANDING_THREADS, 0, on>>>(
+            static_cast<calibrate::handed *>(own), static_cast<calibrate::handed *>(others), first, from,
+            rounds, limit_ns, result);
         error = cudaGetLastError();
     }
     return gpu_text(error);

@@ -194,11 +194,6 @@ collect
 spawn "a plan of one kernel runs 300 times under random delays" two_gpus run 60 "$GPUS" "$test_exec" \
     repeats:gas_split 300 "$SEED" "$DEVICE" "1x${GPUS}x1"
 collect
-# One after another: every process has a context on its GPU, and those of five jobs take turns for minutes.
-for collective in allreduce reduce broadcast alltoall alltoallv; do
-    spawn "own algorithms on $GPUS GPUs x $processes_per_gpu processes: $collective" own_algorithms $collective
-    collect
-done
 spawn "compute-sanitizer memcheck" sanitizer memcheck
 spawn "compute-sanitizer racecheck" sanitizer racecheck
 collect
@@ -215,6 +210,12 @@ collect
 spawn "a process that never runs ends the job while kernels wait for it" two_gpus absent "$GPUS" absent:gas_split \
     "1x${GPUS}x1" "is in a kernel"
 collect
+# The longest last, and one after another: every process has a context on its GPU, and those of five jobs take
+# turns for minutes.
+for collective in allreduce reduce broadcast alltoall alltoallv; do
+    spawn "own algorithms on $GPUS GPUs x $processes_per_gpu processes: $collective" own_algorithms $collective
+    collect
+done
 spawn "nothing is left over" nothing_left
 collect
 

@@ -6,6 +6,8 @@
 # A newer compiler's warnings are no matter here.
 : "${CFLAGS:=-O2 -g -Wno-error}"
 export DEVICE CFLAGS
+# What the make that started this was told is for this script: what it says itself counts for the makes it starts.
+unset MAKEFLAGS MAKELEVEL MAKEOVERRIDES
 # Only an Open MPI that takes GPU pointers has smcuda.
 within=vader
 if [ "$DEVICE" = cuda ] && [ "$(ompi_info --parsable --all 2>/dev/null |
@@ -39,7 +41,7 @@ unpack() {
 compile() {
     local processors
     processors=$(nproc)
-    env -u MAKEFLAGS -u MAKELEVEL make -k -j$((processors < 16 ? processors : 16)) BUILD="$BUILD" build "$@"
+    make -k -j$((processors < 16 ? processors : 16)) BUILD="$BUILD" build "$@"
     "$BUILD/portolan-calibrate" --version | tee "$BUILD/version"
     [ "$DEVICE" != cuda ] || grep -q 'with CUDA' "$BUILD/version" || return
     [ -x "$BUILD/portolan-validate" ] && [ -x "$BUILD/tests/test_exec" ]

@@ -314,7 +314,7 @@ done
 
 echo "gpu-suite: $NAME, $GPUS GPUs, device $DEVICE, $LIMIT s; $OUT"
 if step 300 build; then
-    step 200 check
+    step 400 check
     calibrate_all
     validate_all
     race_all

@@ -30,7 +30,7 @@ void case_random_order(int *item, int count) {
     }
 }
 
-_Noreturn void case_die(const case_t *test, const pto_error_t *err) {
+void case_say(const case_t *test, const char *what) {
     const pto_request_t *request = &test->request;
     const pto_layout_t *layout = &request->layout;
     fprintf(stderr,
@@ -40,7 +40,11 @@ _Noreturn void case_die(const case_t *test, const pto_error_t *err) {
             (long long)layout->nodes, (long long)layout->gpus_per_node, (long long)layout->owners_per_gpu,
             (long long)layout->cores_per_gpu, (long long)request->bytes, pto_datatype_name(request->datatype),
             pto_op_name(test->op), pto_split_name(request->split), test->in_place, test->plain_memory,
-            test->options.own_algorithms, test->queued, err->message);
+            test->options.own_algorithms, test->queued, what);
+}
+
+_Noreturn void case_die(const case_t *test, const pto_error_t *err) {
+    case_say(test, err->message);
     MPI_Abort(MPI_COMM_WORLD, 1);
     abort();
 }

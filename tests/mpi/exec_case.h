@@ -18,7 +18,9 @@ typedef struct {
     int64_t table[CASE_PROCESSES_MAX];
 } case_t;
 
-/* Say which case failed, and end the job. */
+/* Say which case it is, on standard error, and what there is to say of it. */
+void case_say(const case_t *test, const char *what);
+/* The same of one that failed, and end the job. */
 _Noreturn void case_die(const case_t *test, const pto_error_t *err);
 
 /* A number from 0 to bound - 1. All draws come from this state, so equal states draw equally. */
