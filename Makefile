@@ -70,7 +70,7 @@ MPI_SRC := $(CALIBRATE_SRC) $(IMPL_SRC) $(VALIDATE_SRC) $(MPI_TEST_SRC) $(EXEC_C
 PLAIN_SRC := $(LIB_SRC) $(TOOL_SRC) $(FIT_SRC) $(METER_SRC) $(PROGRAM_SRC) $(UNIT_SRC) $(UNIT_HELP_SRC) $(FUZZ_SRC) $(BENCH_SRC)
 ALL_C := $(PLAIN_SRC) $(MPI_SRC)
 FORMATTED := $(ALL_C) $(wildcard model/*/*.h model/include/portolan/*.h tests/*.h tests/*/*.h calibrate/*.h \
-	impl/*.h impl/include/portolan/*.h validate/*.h)
+	impl/*.h impl/*.cu impl/*.cuh impl/include/portolan/*.h calibrate/*.cu validate/*.h)
 
 object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 LIB := $(BUILD)/libportolan.a
@@ -144,7 +144,8 @@ $(BUILD)/obj/%.cu.o: %.cu Makefile
 	$(call say,NVCC)
 	$(Q)$(NVCC) -std=c++17 -O3 -Imodel/include -Iimpl/include -Iimpl $(filter -I%,$(MPI_CPPFLAGS)) -DOMPI_SKIP_MPICXX \
 		-gencode arch=compute_$(CUDA_ARCH),code=sm_$(CUDA_ARCH) \
-		-gencode arch=compute_$(CUDA_ARCH),code=compute_$(CUDA_ARCH) -Xcompiler -Wall,-Wextra,-fPIC -c $< -o $@
+		-gencode arch=compute_$(CUDA_ARCH),code=compute_$(CUDA_ARCH) -Xcompiler -Wall,-Wextra,-fPIC \
+		-MMD -MP -MF $(@:.o=.d) -c $< -o $@
 
 # The executor's device, so that what is measured is what runs plans.
 $(BUILD)/portolan-calibrate: $(call object,$(CALIBRATE_SRC)) $(call cuda_object,calibrate) $(EXEC_LIB) $(LIB)
@@ -218,7 +219,7 @@ $(BUILD)/bench/smpi_alltoall: tests/bench/smpi_alltoall.c
 	$(call say,SMPICC)
 	$(Q)smpicc -O2 $< -o $@
 
--include $(patsubst %.c,$(BUILD)/obj/%.d,$(ALL_C))
+-include $(patsubst %.c,$(BUILD)/obj/%.d,$(ALL_C)) $(patsubst %,$(BUILD)/obj/%.d,$(CUDA_SRC))
 
 # --- what a newcomer runs ------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
  * kernel_launch, which is the same kernel by itself. */
 #include "benchmark.h"
 #include "check.h"
+#include "launching.h"
 
 static void list_cases(const job_t *job, case_list_t *list) {
     if (job->no_gpu[0] != '\0') {
@@ -23,12 +24,7 @@ static void *open_case(const work_t *work) {
 
 static double trial(void *graph, int64_t bytes, int iterations) {
     (void)bytes;
-    double start = now_s();
-    for (int i = 0; i < iterations; i++) {
-        GPU_DO(gpu_graph_launch(graph));
-        GPU_DO(gpu_synchronize());
-    }
-    return now_s() - start;
+    return launching_s(gpu_graph_launch, graph, iterations);
 }
 
 static void close_case(void *graph) { GPU_DO(gpu_graph_destroy(graph)); }

@@ -2,6 +2,7 @@
  * part alone where many follow one another (kernel_enqueue). */
 #include "benchmark.h"
 #include "check.h"
+#include "launching.h"
 
 typedef enum { LAUNCH, ENQUEUE } kind_t;
 
@@ -22,15 +23,20 @@ static void list_cases(const job_t *job, case_list_t *list) {
 
 static void *open_case(const work_t *work) { return (void *)work; }
 
+static const char *launch_empty(void *nothing) {
+    (void)nothing;
+    return gpu_launch_empty();
+}
+
 static double trial(void *opaque, int64_t bytes, int iterations) {
     (void)bytes;
     const work_t *work = opaque;
+    if (work->what->detail[0] == LAUNCH) {
+        return launching_s(launch_empty, NULL, iterations);
+    }
     double start = now_s();
     for (int i = 0; i < iterations; i++) {
         GPU_DO(gpu_launch_empty());
-        if (work->what->detail[0] == LAUNCH) {
-            GPU_DO(gpu_synchronize());
-        }
     }
     double elapsed = now_s() - start;
     GPU_DO(gpu_synchronize());

@@ -88,9 +88,11 @@ static int agree_on(run_t *run, int value) {
     return value;
 }
 
-/* Warm up, and find how many iterations make a repetition long enough. */
+/* Warm up, and find how many iterations make a repetition long enough. The first, in which code is loaded and
+ * memory touched, tells nothing of the others. */
 static int warm_up(run_t *run, int64_t bytes) {
     int iterations = 1;
+    (void)repeat(run, bytes, iterations);
     for (;;) {
         double once = repeat(run, bytes, iterations);
         int wanted = iterations;

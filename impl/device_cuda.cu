@@ -196,9 +196,7 @@ __global__ void combine(T *__restrict__ target, const T *__restrict__ source, si
 /* As many sources as a kernel's parameters hold; more take several kernels. */
 enum { SOURCES_MAX = 32 };
 
-template <typename T> struct sources {
-    const T *at[SOURCES_MAX];
-};
+template <typename T> struct sources { const T *at[SOURCES_MAX]; };
 
 /* One pass over all sources. No source may be the target, but at the same place. */
 template <typename T, typename Op>
@@ -261,7 +259,8 @@ static pto_status_t launch_many(const reduction &all, cudaStream_t stream, Op op
             some.at[count++] = static_cast<const T *>(all.target);
         while (count < SOURCES_MAX && done < all.source_count)
             some.at[count++] = static_cast<const T *>(all.source[done++]);
-        combine_many<<<blocks, THREADS, 0, stream>>>(static_cast<T *>(all.target), some, count, all.count, op);
+        combine_many<<<blocks, THREADS, 0, stream>>>(static_cast<T *>(all.target), some, count, all.count,
+                                                     op);
         status = check(cudaGetLastError(), "launch of a reduction", err);
     }
     return status;

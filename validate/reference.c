@@ -111,7 +111,7 @@ static int64_t whole_result(pto_op_t op, int64_t result, int64_t value) {
 
 /* Of a chunk; PTO_OK where all is right. */
 static pto_status_t compare_whole(const sought_t *sought, int64_t first, pto_error_t *err) {
-    int64_t count = chunk_end(first, sought->count) - first, wanted[CHUNK];
+    int64_t count = chunk_end(first, sought->count) - first, wanted[CHUNK] = {0};
     for (int64_t from = 0; from < sought->owners; from++) {
         uint64_t source = source_of(sought->seed, from);
         for (int64_t i = 0; i < count; i++) {
@@ -148,8 +148,8 @@ static pto_status_t compare_real(const sought_t *sought, int64_t first, pto_erro
     double owners = (double)sought->owners, eps = narrow ? (double)FLT_EPSILON : DBL_EPSILON;
     double share = (owners - 1) * eps / (1 - owners * eps);
     bool sums = sought->op == PTO_OP_SUM, exact = sought->op == PTO_OP_MIN || sought->op == PTO_OP_MAX;
-    long double wanted[CHUNK];
-    double magnitude[CHUNK];
+    long double wanted[CHUNK] = {0};
+    double magnitude[CHUNK] = {0};
     for (int64_t from = 0; from < sought->owners; from++) {
         uint64_t source = source_of(sought->seed, from);
         for (int64_t i = 0; i < count; i++) {

@@ -13,8 +13,11 @@ static void charge_param(pto_charge_t *charge, const pto_param_t *param, pto_ent
     pto_charge_enter(charge, entry);
 }
 
+/* The executor launches a plan's kernel as a graph of one node. */
 void pto_charge_launch(pto_charge_t *charge, const pto_machine_t *machine) {
-    charge_param(charge, &machine->kernel_launch_s, (pto_entry_t){.kind = PTO_TERM_LAUNCH, .count = 1});
+    bool graph = pto_param_known(&machine->graph_launch_s);
+    charge_param(charge, graph ? &machine->graph_launch_s : &machine->kernel_launch_s,
+                 (pto_entry_t){.kind = PTO_TERM_LAUNCH, .where = {graph}, .count = 1});
 }
 
 static void charge_device_signal(pto_charge_t *charge, const pto_machine_t *machine) {

@@ -79,7 +79,7 @@ static void name_entry(const pto_entry_t *entry, char *key, size_t key_size) {
         snprintf(key, key_size, "reduce.%s.further_s_per_byte", space);
         return;
     case PTO_TERM_LAUNCH:
-        snprintf(key, key_size, "launch.kernel_s");
+        snprintf(key, key_size, "launch.%s_s", entry->where[0] ? "graph" : "kernel");
         return;
     case PTO_TERM_REMOTE_ALPHA:
     case PTO_TERM_REMOTE_BETA:

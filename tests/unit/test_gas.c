@@ -185,6 +185,19 @@ static void assert_price(const pto_machine_t *machine, pto_collective_t collecti
     assert_close(walked.seconds, wanted_s);
 }
 
+/* Where it is known what a graph of one kernel takes, that is what the executor launches. */
+static void a_graphs_launch_stands_before_a_kernels(void **state) {
+    (void)state;
+    const double graph_s = 4e-6, all_s = s * own_s_per_byte + store_s + 3 * s * store_s_per_byte + flag_s +
+                                         3 * s * own_s_per_byte;
+    pto_machine_t machine = machine_for_kernels();
+    assert_price(&machine, PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", launch_s + all_s);
+    machine.graph_launch_s = known(graph_s);
+    assert_price(&machine, PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", graph_s + all_s);
+    machine.kernel_launch_s = (pto_param_t){0};
+    assert_price(&machine, PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", graph_s + all_s);
+}
+
 /* A kernel starts once, whatever it does; its reductions have no start of their own. */
 static void kernels_cost_their_launch_links_and_flags(void **state) {
     (void)state;
@@ -260,6 +273,7 @@ int main(void) {
         cmocka_unit_test(alternating_buffers_take_their_bytes_twice),
         cmocka_unit_test(shares_of_the_vector_are_gathered),
         cmocka_unit_test(what_does_not_apply_says_why),
+        cmocka_unit_test(a_graphs_launch_stands_before_a_kernels),
         cmocka_unit_test(kernels_cost_their_launch_links_and_flags),
         cmocka_unit_test(further_inputs_cost_what_they_do_elsewhere),
         cmocka_unit_test(what_all_gpus_store_at_once_is_limited),

@@ -128,7 +128,8 @@ static void a_spreads_targets_are_looked_at_too(void **state) {
 
 static void lines_are_twice_as_long_as_their_data(void **state) {
     (void)state;
-    pto_spot_t lines = {.at = memory[0], .lines = true};
+    pto_spot_t lines = at(0, 0);
+    lines.lines = true;
     assert_int_equal(ops_of_two_copies(at(1, 0), lines, at(0, 2 * BYTES - 1), at(2, 0)), 2);
     assert_int_equal(ops_of_two_copies(at(1, 0), lines, at(0, 2 * BYTES), at(2, 0)), 1);
 }
@@ -137,7 +138,8 @@ static void lines_are_twice_as_long_as_their_data(void **state) {
 static void lines_are_the_source_of_no_spread(void **state) {
     (void)state;
     pto_program_t program = {0};
-    pto_spot_t lines = {.at = memory[0], .lines = true};
+    pto_spot_t lines = at(0, 0);
+    lines.lines = true;
     assert_true(pto_program_move(&program, at(1, 0), lines, BYTES));
     assert_true(pto_program_move(&program, at(2, 0), lines, BYTES));
     assert_int_equal(op_at(&program, 0).kind, PTO_KERNEL_MOVE);

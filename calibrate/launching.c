@@ -1,0 +1,21 @@
+/* Timing launches that are waited for. */
+#include "launching.h"
+
+#include "benchmark.h"
+#include "check.h"
+
+static const double pause_s = 20e-6;
+
+double launching_s(const char *(*launch)(void *what), void *what, int iterations) {
+    double seconds = 0;
+    for (int i = 0; i < iterations; i++) {
+        double start = now_s();
+        GPU_DO(launch(what));
+        GPU_DO(gpu_synchronize());
+        double end = now_s();
+        seconds += end - start;
+        while (now_s() - end < pause_s) {
+        }
+    }
+    return seconds;
+}

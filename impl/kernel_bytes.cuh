@@ -1,0 +1,190 @@
+/* Copies and reductions of one part by the threads of a block. */
+#ifndef PTO_KERNEL_BYTES_CUH
+#define PTO_KERNEL_BYTES_CUH
+
+#include "kernel_program.cuh"
+
+/* --- copies ----------------------------------------------------------------------------------------------
+ */
+
+/* From byte `first` of the part on, by words that need not be as wide as could be. */
+template <typename W> static __device__ void copy_rest(const part &source, const part &target, size_t first) {
+    const W *from = reinterpret_cast<const W *>(source.at);
+    W *to = reinterpret_cast<W *>(target.at);
+#pragma unroll 1
+    for (size_t i = first / sizeof(W) + threadIdx.x; i < bytes_of(source) / sizeof(W); i += THREADS)
+        to[i] = from[i];
+}
+
+static __device__ void copy_narrow(const part &source, const part &target, unsigned width) {
+    size_t done = 0;
+    if (width == sizeof(uint32_t)) {
+        copy_rest<uint32_t>(source, target, 0);
+        done = bytes_of(source) / sizeof(uint32_t) * sizeof(uint32_t);
+    }
+    copy_rest<char>(source, target, done);
+}
+
+/* What is left once all whole units are copied, where that was possible. */
+static __device__ void finish_copy(const part &source, const part &target, unsigned width) {
+    if (width == PTO_UNIT_BYTES)
+        copy_rest<char>(source, target, static_cast<size_t>(source.units) * PTO_UNIT_BYTES);
+    else
+        copy_narrow(source, target, width);
+}
+
+/* What one thread has under way, of all pairs together. */
+enum { IN_FLIGHT = 8 };
+
+/* Sizes may differ. */
+template <int PAIRS> static __device__ void move_pairs(const part *pairs) {
+    constexpr int DEEP = IN_FLIGHT / PAIRS;
+    part source[PAIRS], target[PAIRS];
+    unsigned most = 0;
+#pragma unroll
+    for (int pair = 0; pair < PAIRS; pair++) {
+        source[pair] = pairs[2 * pair];
+        target[pair] = pairs[2 * pair + 1];
+        most = max(most, source[pair].units);
+    }
+    for (unsigned i = threadIdx.x; i < most; i += DEEP * THREADS) {
+        uint4 value[DEEP][PAIRS] = {}; /* a register that is not always written lives on through all ops */
+#pragma unroll
+        for (int j = 0; j < DEEP; j++)
+#pragma unroll
+            for (int pair = 0; pair < PAIRS; pair++)
+                if (i + j * THREADS < source[pair].units)
+                    value[j][pair] = reinterpret_cast<const uint4 *>(source[pair].at)[i + j * THREADS];
+#pragma unroll
+        for (int j = 0; j < DEEP; j++)
+#pragma unroll
+            for (int pair = 0; pair < PAIRS; pair++)
+                if (i + j * THREADS < source[pair].units)
+                    reinterpret_cast<uint4 *>(target[pair].at)[i + j * THREADS] = value[j][pair];
+    }
+}
+
+static __device__ void move(const part *operands, const op &now) {
+    const unsigned pairs = now.count / 2;
+    unsigned done = 0;
+    if (now.width == PTO_UNIT_BYTES) {
+#pragma unroll 1
+        for (; done + 4 <= pairs; done += 4)
+            move_pairs<4>(operands + 2 * done);
+        if (done + 2 <= pairs) {
+            move_pairs<2>(operands + 2 * done);
+            done += 2;
+        }
+        if (done < pairs)
+            move_pairs<1>(operands + 2 * done);
+    }
+#pragma unroll 1
+    for (unsigned pair = 0; pair < pairs; pair++)
+        finish_copy(operands[2 * pair], operands[2 * pair + 1], now.width);
+}
+
+/* What a thread has under way of each source, in a spread or a reduction. */
+enum { DEEP_EACH = 4 };
+
+/* Each unit is loaded once and stored to all. */
+static __device__ void spread(const part *operands, const op &now) {
+    const part source = operands[0];
+    const unsigned units = now.width == PTO_UNIT_BYTES ? source.units : 0;
+    for (unsigned i = threadIdx.x; i < units; i += DEEP_EACH * THREADS) {
+        uint4 value[DEEP_EACH] = {};
+#pragma unroll
+        for (int j = 0; j < DEEP_EACH; j++)
+            if (i + j * THREADS < units)
+                value[j] = reinterpret_cast<const uint4 *>(source.at)[i + j * THREADS];
+#pragma unroll 1
+        for (unsigned k = 1; k < now.count; k++) {
+            uint4 *target = reinterpret_cast<uint4 *>(operands[k].at);
+#pragma unroll
+            for (int j = 0; j < DEEP_EACH; j++)
+                if (i + j * THREADS < units)
+                    target[i + j * THREADS] = value[j];
+        }
+    }
+#pragma unroll 1
+    for (unsigned k = 1; k < now.count; k++)
+        finish_copy(source, operands[k], now.width);
+}
+
+/* --- reductions ------------------------------------------------------------------------------------------
+ */
+
+/* Values that lie in some words, a load's worth. */
+template <typename T, int WORDS> struct lanes {
+    enum { COUNT = WORDS * sizeof(uint32_t) / sizeof(T) };
+    T lane[COUNT];
+};
+
+template <typename T, typename Op, int WORDS>
+static __device__ void combine_into(lanes<T, WORDS> &value, const lanes<T, WORDS> &other) {
+#pragma unroll
+    for (int j = 0; j < lanes<T, WORDS>::COUNT; j++)
+        value.lane[j] = Op()(value.lane[j], other.lane[j]);
+}
+
+/* A load of 16 bytes is one only where the compiler sees one type of that size. */
+template <typename T> static __device__ lanes<T, 4> load_unit(const char *at, unsigned i) {
+    const uint4 bits = reinterpret_cast<const uint4 *>(at)[i];
+    lanes<T, 4> value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+template <typename T> static __device__ void store_unit(char *at, unsigned i, const lanes<T, 4> &value) {
+    uint4 bits;
+    memcpy(&bits, &value, sizeof bits);
+    reinterpret_cast<uint4 *>(at)[i] = bits;
+}
+
+/* All sources, in their order: all GPUs get the same to the last bit. */
+template <typename T, typename Op>
+static __device__ void reduce_units(const part *operands, const op &now, unsigned units) {
+    for (unsigned i = threadIdx.x; i < units; i += DEEP_EACH * THREADS) {
+        lanes<T, 4> value[DEEP_EACH] = {};
+        const char *first = operands[1].at;
+#pragma unroll
+        for (int j = 0; j < DEEP_EACH; j++)
+            if (i + j * THREADS < units)
+                value[j] = load_unit<T>(first, i + j * THREADS);
+#pragma unroll 2
+        for (unsigned k = 2; k < now.count; k++) {
+            const char *source = operands[k].at;
+            lanes<T, 4> other[DEEP_EACH] = {};
+#pragma unroll
+            for (int j = 0; j < DEEP_EACH; j++)
+                if (i + j * THREADS < units)
+                    other[j] = load_unit<T>(source, i + j * THREADS);
+#pragma unroll
+            for (int j = 0; j < DEEP_EACH; j++)
+                if (i + j * THREADS < units)
+                    combine_into<T, Op>(value[j], other[j]);
+        }
+        char *target = operands[0].at;
+#pragma unroll
+        for (int j = 0; j < DEEP_EACH; j++)
+            if (i + j * THREADS < units)
+                store_unit<T>(target, i + j * THREADS, value[j]);
+    }
+}
+
+/* Units where addresses allow; what is left by elements. */
+template <typename T, typename Op> static __device__ void reduce(const part *operands, const op &now) {
+    const part target = operands[0];
+    const unsigned units = now.width == PTO_UNIT_BYTES ? target.units : 0;
+    reduce_units<T, Op>(operands, now, units);
+#pragma unroll 1
+    for (size_t i = static_cast<size_t>(units) * PTO_UNIT_BYTES / sizeof(T) + threadIdx.x;
+         i < bytes_of(target) / sizeof(T); i += THREADS) {
+        T value = reinterpret_cast<const T *>(operands[1].at)[i];
+#pragma unroll 1
+        for (unsigned k = 2; k < now.count; k++)
+            value = Op()(value, reinterpret_cast<const T *>(operands[k].at)[i]);
+        reinterpret_cast<T *>(target.at)[i] = value;
+    }
+}
+
+#endif

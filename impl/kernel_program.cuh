@@ -1,0 +1,84 @@
+/* A kernel's program (kernel.h) as its parameter, and what a block has of it. */
+#ifndef PTO_KERNEL_PROGRAM_CUH
+#define PTO_KERNEL_PROGRAM_CUH
+
+#include "parts.h"
+#include "portolan/kernel.h"
+
+enum { THREADS = 512 };
+
+/* --- a program, as the parameter of the kernel -----------------------------------------------------------
+ */
+
+/* Units (16 bytes) of every part, the first parts that have one more, and bytes over for the last one: what
+ * parts.h says, with the division done. */
+struct operand {
+    char *at;
+    int64_t apart_bytes;
+    uint32_t each;
+    uint16_t more;
+    uint8_t rest_bytes;
+    bool lines;
+};
+
+struct op {
+    uint8_t kind;  /* pto_kernel_kind_t */
+    uint8_t width; /* bytes at a time, as addresses of others than lines allow: 16, or 8 beside lines; 4; 1 */
+    uint16_t count;
+    uint16_t first;
+};
+
+/* The parameters travel with the launch, 4 KiB in 0.7 us more than 1 KiB. */
+enum { OPS_MAX = 16, OPERANDS_NEAR = 33, OPERANDS_MAX = 256 };
+
+struct program {
+    uint64_t run;        /* 0: one more than each block's last */
+    uint64_t *last_run;  /* by block */
+    unsigned *through;   /* blocks that are; 0 between runs */
+    uint64_t *ended;     /* in host memory: the last run that has */
+    const operand *more; /* after the first OPERANDS_NEAR, in device memory */
+    uint32_t flag_pitch_bytes;
+    uint16_t op_count;
+    uint16_t operand_count;
+    uint16_t slices;
+    bool tells; /* the host, when it has ended */
+    op ops[OPS_MAX];
+    operand operands[OPERANDS_NEAR];
+};
+
+static_assert(sizeof(program) <= 1024, "measured at 1 KiB");
+
+/* --- one part --------------------------------------------------------------------------------------------
+ *
+ * All of the kernel's code is met anew by every launch, and fetching it takes longer than a short vector's
+ * run. So what is fast is written once, for 16 bytes at a time, and what is rare is short. */
+
+/* Of one operand. */
+struct part {
+    char *at;
+    unsigned units; /* of at most 64 GiB */
+    uint16_t rest_bytes;
+    bool lines;
+};
+
+static __device__ size_t bytes_of(const part &own) {
+    return static_cast<size_t>(own.units) * PTO_UNIT_BYTES + own.rest_bytes;
+}
+
+static __device__ part part_of(const program &all, const operand &whole, unsigned number, uint64_t run) {
+    const size_t first = static_cast<size_t>(number) * whole.each + min(number, unsigned(whole.more));
+    const unsigned times = whole.lines ? PTO_LINE_BYTES / PTO_LINE_DATA_BYTES : 1;
+    char *at = whole.at + static_cast<int64_t>(run % 2) * whole.apart_bytes + first * PTO_UNIT_BYTES * times;
+    const bool last = number == gridDim.x * all.slices - 1;
+    return {at, whole.each + (number < whole.more ? 1 : 0),
+            static_cast<uint16_t>(last ? whole.rest_bytes : 0), whole.lines};
+}
+
+/* Of all operands, each by a thread of its own. */
+static __device__ void find_parts(const program &all, unsigned number, uint64_t run, part *own) {
+    for (unsigned i = threadIdx.x; i < all.operand_count; i += THREADS)
+        own[i] = part_of(all, i < OPERANDS_NEAR ? all.operands[i] : all.more[i - OPERANDS_NEAR], number, run);
+    __syncthreads();
+}
+
+#endif
