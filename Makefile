@@ -98,6 +98,7 @@ CUDA_DEFINE := $(if $(HAVE_NVCC),-DPORTOLAN_CUDA)
 CUDA_LIBRARIES := $(if $(HAVE_NVCC),$(shell $(NVCC) -dryrun -x cu /dev/null 2>&1 | sed -n 's/^\#[$$] LIBRARIES= *//p'))
 CUDA_LDLIBS := $(if $(HAVE_NVCC),$(CUDA_LIBRARIES) -lcudart_static -lrt -lpthread -ldl -lstdc++)
 UNIT := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(UNIT_SRC))
+UNIT_CXX := $(patsubst tests/unit/%.cc,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.cc))
 FUZZ := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzzers/%,$(FUZZ_SRC))
 BENCH := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(BENCH_SRC))
 # SimGrid's SMPI, to be compared with, where it is installed.
@@ -194,6 +195,13 @@ $(BUILD)/tests/example_%: $(BUILD)/obj/docs/examples/%.o $(EXEC_LIB) $(LIB)
 	$(call say,LD)
 	$(Q)$(MPICC) $(LINK_FLAGS) $^ $(CUDA_LDLIBS) -lpthread -lrt -ldl $(LDLIBS) -o $@
 
+# The kernels' own code, compiled for the host.
+$(UNIT_CXX): $(BUILD)/tests/%: tests/unit/%.cc $(wildcard impl/*.cuh impl/*.h) $(LIB) Makefile
+	@mkdir -p $(@D)
+	$(call say,CXX)
+	$(Q)$(CXX) -std=c++17 $(INCLUDES) $(DEPS_CPPFLAGS) -Wall -Wextra -Wno-unknown-pragmas $(CFLAGS) $(EXTRA) \
+		$(DEPS_LDFLAGS) $(LDFLAGS) $< $(LIB) -lcmocka $(LDLIBS) -o $@
+
 $(UNIT): $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(call object,$(UNIT_HELP_SRC) $(METER_SRC) $(PROGRAM_SRC)) $(TOOL_PARTS) $(FIT_LIB) $(LIB)
 	@mkdir -p $(@D)
 	$(call say,LD)
@@ -245,9 +253,9 @@ deps: ## install everything that any target needs (apt-get as root or through su
 # --- single checks -------------------------------------------------------------------------------------------
 
 .PHONY: unit-programs check-unit check-golden check-headers golden-update
-unit-programs: $(UNIT)
+unit-programs: $(UNIT) $(UNIT_CXX)
 
-check-unit: $(UNIT) $(TOOL) ## run the unit tests only
+check-unit: $(UNIT) $(UNIT_CXX) $(TOOL) ## run the unit tests only
 	@BUILD=$(BUILD) tools/test.sh unit
 
 check-golden: $(TOOL) ## compare the output of commands with tests/golden and the documents

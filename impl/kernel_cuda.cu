@@ -37,16 +37,6 @@ enum { RUNS_PER_WORD = 64 };
 /* --- signals ---------------------------------------------------------------------------------------------
  */
 
-static __device__ void store_release(uint64_t *at, uint64_t value) {
-    asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
-}
-
-static __device__ uint64_t load_acquire(const uint64_t *at) {
-    uint64_t value;
-    asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
-    return value;
-}
-
 static __device__ uint64_t *flag_at(const program &all, const part &flag, unsigned number) {
     return reinterpret_cast<uint64_t *>(flag.at + static_cast<size_t>(number) * all.flag_pitch_bytes);
 }

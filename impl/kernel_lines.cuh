@@ -7,10 +7,7 @@
 #define PTO_KERNEL_LINES_CUH
 
 #include "kernel_bytes.cuh"
-
-struct line {
-    uint64_t half[2];
-};
+#include "kernel_memory.cuh"
 
 static __device__ bool of_run(const line &read, uint32_t run) {
     return read.half[0] >> 32 == run && read.half[1] >> 32 == run;
@@ -23,21 +20,6 @@ static __device__ line line_of(uint2 data, uint32_t run) {
 
 static __device__ uint2 data_of(const line &read) {
     return {static_cast<uint32_t>(read.half[0]), static_cast<uint32_t>(read.half[1])};
-}
-
-static __device__ line load_line(const char *at) {
-    line read;
-    asm volatile("ld.relaxed.sys.global.v2.b64 {%0, %1}, [%2];"
-                 : "=l"(read.half[0]), "=l"(read.half[1])
-                 : "l"(at)
-                 : "memory");
-    return read;
-}
-
-static __device__ void store_line(char *at, const line &value) {
-    asm volatile("st.relaxed.sys.global.v2.b64 [%0], {%1, %2};" ::"l"(at), "l"(value.half[0]),
-                 "l"(value.half[1])
-                 : "memory");
 }
 
 /* Data that are no lines, and may lie at any address. */

@@ -46,9 +46,10 @@ run_unit() {
 # Only what the sources have: a program whose source is gone is no test.
 run_units() {
     local source
-    for source in tests/unit/test_*.c; do
+    for source in tests/unit/test_*.c tests/unit/test_*.cc; do
         [[ -e $source ]] || continue
-        run_unit "$BUILD/tests/$(basename "$source" .c)"
+        source=${source##*/}
+        run_unit "$BUILD/tests/${source%.*}"
     done
 }
 

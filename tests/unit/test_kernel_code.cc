@@ -1,0 +1,303 @@
+/* The code that a kernel's threads run, compiled for the host: copies and reductions on more GPUs, pieces,
+ * widths and sizes than a machine with two GPUs reaches. Between barriers no thread needs another, so each is
+ * run in turn. What orders GPUs (kernel_memory.cuh) is stood in for: nothing here runs at the same time. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <algorithm>
+#include <vector>
+
+extern "C" {
+#include <cmocka.h>
+}
+
+#define __device__
+#define __noinline__
+struct uint4 {
+    uint32_t x, y, z, w;
+};
+struct uint2 {
+    uint32_t x, y;
+};
+struct place_t {
+    unsigned x;
+};
+static place_t threadIdx, gridDim;
+static void __syncthreads() {}
+using std::max;
+using std::min;
+
+#define PTO_KERNEL_MEMORY_CUH
+struct line {
+    uint64_t half[2];
+};
+/* What never comes must not be waited for for ever. */
+enum { LOADS_MAX = 10000000 };
+static int loads;
+static line load_line(const char *at) {
+    line read;
+    if (++loads > LOADS_MAX)
+        fail_msg("a line is waited for that nobody stores");
+    memcpy(&read, at, sizeof read);
+    return read;
+}
+static void store_line(char *at, const line &value) { memcpy(at, &value, sizeof value); }
+
+#include "kernel_lines.cuh"
+
+/* --- memory ----------------------------------------------------------------------------------------------
+ */
+
+enum { PIECES_MAX = 18, ROOM = 1 << 17, GUARD = 64, RUN = 7 };
+
+/* Pieces of one size, each in memory of its own between bytes that must stay as they are. */
+struct pieces_t {
+    std::vector<std::vector<char>> memory;
+    size_t bytes;
+    unsigned shift; /* from an address that is a multiple of 16 */
+    bool lines[PIECES_MAX];
+};
+
+static uint64_t random_state = 1;
+static unsigned random_below(unsigned bound) {
+    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<unsigned>((random_state >> 33) % bound);
+}
+
+static char *piece(pieces_t &pieces, unsigned index) {
+    char *begin = pieces.memory[index].data();
+    begin += (16 - reinterpret_cast<uintptr_t>(begin) % 16) % 16;
+    return begin + GUARD + (pieces.lines[index] ? 0 : pieces.shift);
+}
+
+static pieces_t make_pieces(unsigned count, size_t bytes, unsigned shift) {
+    pieces_t pieces = {{}, bytes, shift, {}};
+    for (unsigned i = 0; i < count; i++) {
+        pieces.memory.emplace_back(2 * bytes + 4 * GUARD);
+        for (char &byte : pieces.memory.back())
+            byte = static_cast<char>(random_below(256));
+    }
+    return pieces;
+}
+
+static program program_of(pieces_t &pieces, unsigned count, unsigned blocks, unsigned slices) {
+    program all = {};
+    unsigned parts = blocks * slices;
+    assert_true(count <= OPERANDS_NEAR);
+    all.operand_count = static_cast<uint16_t>(count);
+    all.slices = static_cast<uint16_t>(slices);
+    for (unsigned i = 0; i < count; i++) {
+        size_t units = pieces.bytes / PTO_UNIT_BYTES;
+        all.operands[i] = {piece(pieces, i),
+                           0,
+                           static_cast<uint32_t>(units / parts),
+                           static_cast<uint16_t>(units % parts),
+                           static_cast<uint8_t>(pieces.bytes % PTO_UNIT_BYTES),
+                           pieces.lines[i]};
+    }
+    gridDim.x = blocks;
+    return all;
+}
+
+/* `run` by every thread of every block for each of its parts. */
+template <typename F> static void each_thread(const program &all, const F &run) {
+    part own[OPERANDS_MAX];
+    loads = 0;
+    for (unsigned number = 0; number < gridDim.x * all.slices; number++) {
+        for (threadIdx.x = 0; threadIdx.x < THREADS; threadIdx.x++)
+            find_parts(all, number, RUN, own);
+        for (threadIdx.x = 0; threadIdx.x < THREADS; threadIdx.x++)
+            run(own);
+    }
+}
+
+/* The data of a piece, lines or not. */
+static std::vector<char> data_in(pieces_t &pieces, unsigned index) {
+    const char *at = piece(pieces, index);
+    std::vector<char> data(at, at + pieces.bytes);
+    for (size_t i = 0; i < pieces.bytes && pieces.lines[index]; i += sizeof(uint32_t)) {
+        const char *half = at + 2 * i;
+        uint32_t run;
+        memcpy(&data[i], half, sizeof run);
+        memcpy(&run, half + sizeof run, sizeof run);
+        assert_int_equal(run, RUN);
+    }
+    return data;
+}
+
+/* Put a piece's data into lines of this run. */
+static void pack(pieces_t &pieces, unsigned index, const std::vector<char> &data) {
+    for (size_t i = 0; i < pieces.bytes; i += sizeof(uint32_t)) {
+        const uint32_t run = RUN;
+        memcpy(piece(pieces, index) + 2 * i, &data[i], sizeof run);
+        memcpy(piece(pieces, index) + 2 * i + sizeof run, &run, sizeof run);
+    }
+}
+
+static bool same_outside(pieces_t &pieces, unsigned index, const std::vector<char> &before) {
+    const std::vector<char> &now = pieces.memory[index];
+    size_t begin = static_cast<size_t>(piece(pieces, index) - now.data());
+    size_t end = begin + pieces.bytes * (pieces.lines[index] ? 2 : 1);
+    return std::equal(now.begin(), now.begin() + static_cast<ptrdiff_t>(begin), before.begin()) &&
+           std::equal(now.begin() + static_cast<ptrdiff_t>(end), now.end(),
+                      before.begin() + static_cast<ptrdiff_t>(end));
+}
+
+static const unsigned shifts[] = {0, 4, 1};
+
+static unsigned width_at(unsigned shift, unsigned most) { return shift == 0 ? most : shift == 4 ? 4 : 1; }
+
+/* Below a unit, below a turn of the threads, whole turns, some over. */
+static size_t some_bytes() {
+    static const size_t turn = size_t(THREADS) * PTO_UNIT_BYTES;
+    const size_t bytes[] = {random_below(40), random_below(5000), turn * random_below(9),
+                            turn + random_below(ROOM)};
+    return bytes[random_below(4)];
+}
+
+/* --- copies ----------------------------------------------------------------------------------------------
+ */
+
+static void check_copies(bool spreads, unsigned pairs, size_t bytes, unsigned shift) {
+    const unsigned count = spreads ? pairs + 1 : 2 * pairs;
+    pieces_t pieces = make_pieces(count, bytes, shift);
+    const std::vector<std::vector<char>> before = pieces.memory;
+    const program all = program_of(pieces, count, 1 + random_below(4), 1 + random_below(3));
+    const op now = {static_cast<uint8_t>(spreads ? PTO_KERNEL_SPREAD : PTO_KERNEL_MOVE),
+                    static_cast<uint8_t>(width_at(shift, PTO_UNIT_BYTES)), static_cast<uint16_t>(count), 0};
+    each_thread(all, [&](const part *own) { spreads ? spread(own, now) : move(own, now); });
+    for (unsigned pair = 0; pair < pairs; pair++) {
+        const unsigned source = spreads ? 0 : 2 * pair, target = spreads ? pair + 1 : 2 * pair + 1;
+        assert_true(pieces.memory[source] == before[source]);
+        assert_true(data_in(pieces, target) == data_in(pieces, source));
+        assert_true(same_outside(pieces, target, before[target]));
+    }
+}
+
+static void copies_of_any_number_size_and_place_are_right(void **) {
+    for (unsigned pairs = 1; pairs <= 9; pairs++)
+        for (unsigned shift : shifts)
+            for (int i = 0; i < 4; i++) {
+                check_copies(false, pairs, some_bytes(), shift);
+                check_copies(true, pairs, some_bytes(), shift);
+            }
+}
+
+/* --- reductions ------------------------------------------------------------------------------------------
+ */
+
+static std::vector<char> sums_of(const std::vector<std::vector<char>> &inputs) {
+    std::vector<char> sums = inputs[0];
+    for (size_t k = 1; k < inputs.size(); k++)
+        for (size_t i = 0; i + sizeof(uint32_t) <= sums.size(); i += sizeof(uint32_t)) {
+            uint32_t one, other;
+            memcpy(&one, &sums[i], sizeof one);
+            memcpy(&other, &inputs[k][i], sizeof other);
+            one += other;
+            memcpy(&sums[i], &one, sizeof one);
+        }
+    return sums;
+}
+
+/* Wrapping sums in a type that wraps. */
+struct plus_unsigned {
+    uint32_t operator()(uint32_t one, uint32_t other) const { return one + other; }
+};
+
+static void check_reduction(unsigned inputs, size_t bytes, unsigned shift, bool into_first) {
+    pieces_t pieces = make_pieces(1 + inputs, bytes, shift);
+    std::vector<std::vector<char>> values;
+    program all = program_of(pieces, 1 + inputs, 1 + random_below(4), 1 + random_below(3));
+    if (into_first)
+        all.operands[1] = all.operands[0];
+    for (unsigned i = 1; i <= inputs; i++)
+        values.push_back(data_in(pieces, into_first && i == 1 ? 0 : i));
+    const std::vector<char> before = pieces.memory[0];
+    const op now = {PTO_KERNEL_REDUCE, static_cast<uint8_t>(width_at(shift, PTO_UNIT_BYTES)),
+                    static_cast<uint16_t>(1 + inputs), 0};
+    each_thread(all, [&](const part *own) { reduce<uint32_t, plus_unsigned>(own, now); });
+    assert_true(data_in(pieces, 0) == sums_of(values));
+    assert_true(same_outside(pieces, 0, before));
+}
+
+static void reductions_of_any_number_size_and_place_are_right(void **) {
+    for (unsigned inputs = 1; inputs <= 9; inputs++)
+        for (unsigned shift : {0u, 4u})
+            for (int i = 0; i < 4; i++) {
+                check_reduction(inputs, some_bytes() / 4 * 4, shift, false);
+                check_reduction(inputs, some_bytes() / 4 * 4, shift, true);
+            }
+}
+
+/* --- lines -----------------------------------------------------------------------------------------------
+ */
+
+static size_t some_words() { return some_bytes() / 4 / PTO_LINE_DATA_BYTES * PTO_LINE_DATA_BYTES; }
+
+static void check_line_copies(unsigned pairs, size_t bytes, unsigned shift, bool out) {
+    pieces_t pieces = make_pieces(2 * pairs, bytes, shift);
+    std::vector<std::vector<char>> wanted;
+    for (unsigned pair = 0; pair < pairs; pair++) { /* one's own block is no lines */
+        wanted.push_back(data_in(pieces, 2 * pair));
+        pieces.lines[2 * pair + !out] = pair > 0;
+        if (pieces.lines[2 * pair])
+            pack(pieces, 2 * pair, wanted[pair]);
+        else
+            wanted[pair] = data_in(pieces, 2 * pair);
+    }
+    const std::vector<std::vector<char>> before = pieces.memory;
+    const program all = program_of(pieces, 2 * pairs, 1 + random_below(4), 1);
+    const op now = {PTO_KERNEL_MOVE, static_cast<uint8_t>(width_at(shift, PTO_LINE_DATA_BYTES)),
+                    static_cast<uint16_t>(2 * pairs), 0};
+    each_thread(all, [&](const part *own) { copy_lines(own, now, RUN); });
+    for (unsigned pair = 0; pair < pairs; pair++) {
+        assert_true(data_in(pieces, 2 * pair + 1) == wanted[pair]);
+        assert_true(same_outside(pieces, 2 * pair + 1, before[2 * pair + 1]));
+    }
+}
+
+static void what_goes_into_lines_and_out_of_them_is_right(void **) {
+    for (unsigned pairs = 1; pairs <= 8; pairs++)
+        for (unsigned shift : shifts)
+            for (int i = 0; i < 4; i++) {
+                check_line_copies(pairs, some_words(), shift, false);
+                check_line_copies(pairs, some_words(), shift, true);
+            }
+}
+
+static void a_vector_into_everybodys_lines_and_their_sum_are_right(void **) {
+    for (unsigned members = 2; members <= 9; members++)
+        for (unsigned shift : {0u, 4u})
+            for (int i = 0; i < 4; i++) {
+                const size_t bytes = some_words();
+                const unsigned count = 1 + members;
+                pieces_t pieces = make_pieces(count, bytes, shift);
+                for (unsigned k = 1; k < count; k++)
+                    pieces.lines[k] = true;
+                const op out = {PTO_KERNEL_SPREAD, static_cast<uint8_t>(width_at(shift, PTO_LINE_DATA_BYTES)),
+                                static_cast<uint16_t>(count), 0};
+                op sum = out;
+                sum.kind = PTO_KERNEL_REDUCE;
+                const program all = program_of(pieces, count, 1 + random_below(4), 1);
+                const std::vector<char> vector = data_in(pieces, 0);
+                each_thread(all, [&](const part *own) { copy_lines(own, out, RUN); });
+                for (unsigned k = 1; k < count; k++)
+                    assert_true(data_in(pieces, k) == vector);
+                each_thread(all,
+                            [&](const part *own) { reduce_lines<uint32_t, plus_unsigned>(own, sum, RUN); });
+                assert_true(data_in(pieces, 0) == sums_of(std::vector<std::vector<char>>(members, vector)));
+            }
+}
+
+int main() {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(copies_of_any_number_size_and_place_are_right),
+        cmocka_unit_test(reductions_of_any_number_size_and_place_are_right),
+        cmocka_unit_test(what_goes_into_lines_and_out_of_them_is_right),
+        cmocka_unit_test(a_vector_into_everybodys_lines_and_their_sum_are_right),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
