@@ -290,10 +290,8 @@ static pto_status_t take_offers_of_step(pto_exec_t *exec, const offer_t *offers,
     pto_status_t status = PTO_OK;
     if (!pto_step_acts(exec->plan, step, exec->job.logical, k, &action))
         return PTO_OK;
-    int64_t peers = step->peers.kind == PTO_PEERS_NONE ? 1 : pto_step_peer_count(exec->plan, &action);
-    for (int64_t j = 0; j < peers && status == PTO_OK; j++)
-        if (step->peers.kind == PTO_PEERS_NONE || pto_step_peer(exec->plan, j, &action))
-            status = take_offers_of(exec, offers, &action, err);
+    for (int64_t next = 0; status == PTO_OK && pto_step_next(exec->plan, &next, &action);)
+        status = take_offers_of(exec, offers, &action, err);
     return status;
 }
 

@@ -241,7 +241,20 @@ typedef struct {
     int64_t core_end;
 } pto_faces_t;
 
-pto_faces_t pto_find_faces(const pto_plan_t *plan, int at);
+/* This process in the collective that node `at` holds. */
+typedef struct {
+    const pto_group_t *group;
+    pto_faces_t faces;
+    int index; /* in the group */
+    bool acts; /* it takes part */
+} pto_membership_t;
+
+pto_membership_t pto_find_membership(const pto_exec_t *exec, int at);
+
+/* Collective: a communicator of those who take part and have the same color, in the group's order. The others
+ * get MPI_COMM_NULL. */
+pto_status_t pto_members_comm(const pto_exec_t *exec, const pto_membership_t *member, int color,
+                              MPI_Comm *comm, pto_error_t *err);
 
 /* Where block `index` of a call of n blocks lies in this process's buffer, which may have several of its own
  * for each. */

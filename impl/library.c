@@ -38,7 +38,7 @@ static use_t use_of(const pto_plan_t *plan, int buffer, int node_first, int node
     return use;
 }
 
-pto_faces_t pto_find_faces(const pto_plan_t *plan, int at) {
+static pto_faces_t find_faces(const pto_plan_t *plan, int at) {
     pto_faces_t faces = {.in = -1, .out = -1, .core_first = INT64_MAX};
     int end = at + 1 + pto_plan_node(plan, at)->span;
     for (int b = 0; b < pto_plan_buffer_count(plan); b++) {
@@ -179,28 +179,38 @@ static int color_of(const pto_exec_t *exec, const pto_group_t *group) {
     return 0;
 }
 
-static pto_status_t prepare_one(pto_exec_t *exec, int at, pto_error_t *err) {
-    const pto_group_t *group = pto_plan_group(exec->plan, pto_plan_node(exec->plan, at)->group);
-    pto_faces_t faces = pto_find_faces(exec->plan, at);
+pto_membership_t pto_find_membership(const pto_exec_t *exec, int at) {
+    pto_membership_t member = {.group = pto_plan_group(exec->plan, pto_plan_node(exec->plan, at)->group),
+                               .faces = find_faces(exec->plan, at)};
     int64_t core = exec->job.logical % pto_plan_request(exec->plan)->layout.cores_per_gpu;
-    int64_t index = pto_group_index(exec->plan, group, exec->job.logical);
-    bool acts = index >= 0 && core >= faces.core_first && core < faces.core_end;
+    member.index = (int)pto_group_index(exec->plan, member.group, exec->job.logical);
+    member.acts = member.index >= 0 && core >= member.faces.core_first && core < member.faces.core_end;
+    return member;
+}
+
+pto_status_t pto_members_comm(const pto_exec_t *exec, const pto_membership_t *member, int color,
+                              MPI_Comm *comm, pto_error_t *err) {
+    pto_status_t status = PTO_MPI(MPI_Comm_split(exec->job.comm, member->acts ? color : MPI_UNDEFINED,
+                                                 member->acts ? member->index : 0, comm),
+                                  err);
+    return pto_agree(exec->job.comm, status, err);
+}
+
+static pto_status_t prepare_one(pto_exec_t *exec, int at, pto_error_t *err) {
+    pto_membership_t member = pto_find_membership(exec, at);
     pto_library_call_t *call = pto_growing_add(&exec->calls, sizeof *call);
     pto_status_t status = PTO_OK;
     if (!call) {
         status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
     } else {
         call->comm = MPI_COMM_NULL;
-        if (acts)
-            status = fill_call(exec, &faces, group->size, call, err);
+        if (member.acts)
+            status = fill_call(exec, &member.faces, member.group->size, call, err);
     }
     status = pto_agree(exec->job.comm, status, err);
     if (status != PTO_OK)
         return status;
-    status = PTO_MPI(MPI_Comm_split(exec->job.comm, acts ? color_of(exec, group) : MPI_UNDEFINED,
-                                    acts ? (int)index : 0, &call->comm),
-                     err);
-    return pto_agree(exec->job.comm, status, err);
+    return pto_members_comm(exec, &member, color_of(exec, member.group), &call->comm, err);
 }
 
 pto_status_t pto_library_prepare(pto_exec_t *exec, pto_error_t *err) {

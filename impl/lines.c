@@ -69,10 +69,8 @@ static void look_at_step(look_t *look, const pto_step_t *step, int64_t k) {
     pto_action_t action;
     if (!pto_step_acts(plan, step, look->rank, k, &action))
         return;
-    int64_t peers = step->peers.kind == PTO_PEERS_NONE ? 1 : pto_step_peer_count(plan, &action);
-    for (int64_t j = 0; j < peers; j++)
-        if (step->peers.kind == PTO_PEERS_NONE || pto_step_peer(plan, j, &action))
-            look_at(look, &action);
+    for (int64_t next = 0; pto_step_next(plan, &next, &action);)
+        look_at(look, &action);
 }
 
 /* A kernel loads lines to use them, and stores into them what lies elsewhere. */

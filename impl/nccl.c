@@ -50,26 +50,20 @@ static pto_status_t available(const pto_exec_t *exec, pto_error_t *err) {
 /* Collective: the group of node `at`, and this process's arguments. All learn of each step's end before the
  * next, since NCCL waits for all members for ever. */
 static pto_status_t prepare_one(pto_exec_t *exec, int at, pto_error_t *err) {
-    const pto_group_t *group = pto_plan_group(exec->plan, pto_plan_node(exec->plan, at)->group);
-    pto_faces_t faces = pto_find_faces(exec->plan, at);
-    int64_t core = exec->job.logical % pto_plan_request(exec->plan)->layout.cores_per_gpu;
-    int64_t index = pto_group_index(exec->plan, group, exec->job.logical);
-    bool acts = index >= 0 && core >= faces.core_first && core < faces.core_end;
+    pto_membership_t member = pto_find_membership(exec, at);
     pto_nccl_part_t *part = pto_growing_add(&exec->nccl, sizeof *part);
     pto_status_t status = part ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
     if (part) {
         part->node = at;
         part->comm = MPI_COMM_NULL;
-        if (acts)
-            status = fill(exec, &faces, (int)group->size, part, err);
+        if (member.acts)
+            status = fill(exec, &member.faces, (int)member.group->size, part, err);
     }
     status = pto_agree(exec->job.comm, status, err);
     if (status != PTO_OK || !part)
         return status;
-    status = PTO_MPI(
-        MPI_Comm_split(exec->job.comm, acts ? 0 : MPI_UNDEFINED, acts ? (int)index : 0, &part->comm), err);
-    status = pto_agree(exec->job.comm, status, err);
-    if (status == PTO_OK && acts)
+    status = pto_members_comm(exec, &member, 0, &part->comm, err);
+    if (status == PTO_OK && member.acts)
         status = exec->device->nccl->create(part->comm, &part->group, err);
     status = pto_agree(exec->job.comm, status, err);
     if (status != PTO_OK && part->group) { /* some have none: they would not come to an orderly end */

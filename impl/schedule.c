@@ -356,13 +356,9 @@ static pto_status_t each_action(builder_t *builder, const pto_step_t *step, buil
     pto_action_t action;
     if (!pto_step_acts(plan, step, builder->exec->job.logical, builder->walk->k, &action))
         return PTO_OK;
-    if (step->peers.kind == PTO_PEERS_NONE)
-        return build(builder, &action);
     pto_status_t status = PTO_OK;
-    int64_t count = pto_step_peer_count(plan, &action);
-    for (int64_t j = 0; j < count && status == PTO_OK; j++)
-        if (pto_step_peer(plan, j, &action))
-            status = build(builder, &action);
+    for (int64_t next = 0; status == PTO_OK && pto_step_next(plan, &next, &action);)
+        status = build(builder, &action);
     return status;
 }
 

@@ -181,7 +181,6 @@ static const pto_yaml_table_t shared_row_table = {
 static pto_status_t join_shared(const pto_reader_t *reader, const pto_yaml_node_t *node,
                                 const pto_shared_copy_t *before, shared_row_t *row) {
     bool open = before && before->below_bytes != INT64_MAX;
-    const pto_yaml_node_t *below = pto_yaml_find(node, "below_bytes");
     if (before && before->strided && !row->strided)
         return pto_read_fail(reader, pto_yaml_find(node, "procs"), PTO_ERR_RANGE,
                              "strided rows come after the others");
@@ -194,17 +193,7 @@ static pto_status_t join_shared(const pto_reader_t *reader, const pto_yaml_node_
         return pto_read_fail(reader, node, PTO_ERR_RANGE,
                              "ranges leave a gap: no row of %d processes holds from %lld bytes up",
                              before->procs, (long long)before->below_bytes);
-    if (open && below && row->below_bytes <= before->below_bytes)
-        return pto_read_fail(reader, below, PTO_ERR_RANGE,
-                             "ranges overlap: below_bytes must rise above the %lld of the row before",
-                             (long long)before->below_bytes);
-    if (below && !node->next)
-        return pto_read_fail(
-            reader, below, PTO_ERR_RANGE,
-            "ranges leave a gap: no row holds from %lld bytes up; leave below_bytes out of the "
-            "last row",
-            (long long)row->below_bytes);
-    return PTO_OK;
+    return pto_check_below(reader, node, open ? before->below_bytes : 0, row->below_bytes);
 }
 
 static pto_status_t append_shared(const pto_reader_t *reader, const pto_yaml_node_t *node,

@@ -46,7 +46,6 @@ static bool same_job(const pto_nccl_cost_t *a, const pto_nccl_cost_t *b) {
 /* Ranges of as many GPUs on as many nodes follow each other, and the last of them has no limit. */
 static pto_status_t join_ranges(const pto_reader_t *reader, const pto_yaml_node_t *node,
                                 const pto_nccl_cost_t *before, pto_nccl_cost_t *row) {
-    const pto_yaml_node_t *below = pto_yaml_find(node, "below_bytes");
     bool open = before && before->below_bytes != INT64_MAX;
     if (open && !same_job(before, row))
         return pto_read_fail(
@@ -54,20 +53,11 @@ static pto_status_t join_ranges(const pto_reader_t *reader, const pto_yaml_node_
             "ranges leave a gap: no row of {gpus: %lld, nodes: %lld} holds from %lld bytes up; "
             "leave below_bytes out of the last one",
             (long long)before->gpus, (long long)before->nodes, (long long)before->below_bytes);
-    if (open && below && row->below_bytes <= before->below_bytes)
-        return pto_read_fail(reader, below, PTO_ERR_RANGE,
-                             "ranges overlap: below_bytes must rise above the %lld of the row before",
-                             (long long)before->below_bytes);
-    if (below && !node->next)
-        return pto_read_fail(
-            reader, below, PTO_ERR_RANGE,
-            "ranges leave a gap: no row holds from %lld bytes up; leave below_bytes out of the "
-            "last row",
-            (long long)row->below_bytes);
     row->from_bytes = open ? before->below_bytes : 0;
-    if (!below)
+    pto_status_t status = pto_check_below(reader, node, row->from_bytes, row->below_bytes);
+    if (!pto_yaml_find(node, "below_bytes"))
         row->below_bytes = INT64_MAX;
-    return PTO_OK;
+    return status;
 }
 
 /* Rows rise in nodes, and those of as many nodes in GPUs. */

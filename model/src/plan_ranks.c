@@ -172,3 +172,12 @@ bool pto_step_peer(const pto_plan_t *plan, int64_t j, pto_action_t *action) {
     action->peer_rank = pto_group_rank(plan, group, action->rank, action->peer);
     return action->peer != action->me;
 }
+
+bool pto_step_next(const pto_plan_t *plan, int64_t *next, pto_action_t *action) {
+    if (action->step->peers.kind == PTO_PEERS_NONE)
+        return (*next)++ == 0;
+    for (int64_t count = pto_step_peer_count(plan, action); *next < count;)
+        if (pto_step_peer(plan, (*next)++, action))
+            return true;
+    return false;
+}

@@ -14,6 +14,21 @@ pto_status_t pto_settle_postal(const pto_reader_t *reader, const pto_yaml_node_t
     return pto_settle_param(reader, node, "beta_s_per_byte_95", &postal->beta_s_per_byte);
 }
 
+pto_status_t pto_check_below(const pto_reader_t *reader, const pto_yaml_node_t *row, int64_t before_bytes,
+                             int64_t below_bytes) {
+    const pto_yaml_node_t *below = pto_yaml_find(row, "below_bytes");
+    if (below && below_bytes <= before_bytes)
+        return pto_read_fail(reader, below, PTO_ERR_RANGE,
+                             "ranges overlap: below_bytes must rise above the %lld of the row before",
+                             (long long)before_bytes);
+    if (below && !row->next)
+        return pto_read_fail(
+            reader, below, PTO_ERR_RANGE,
+            "ranges leave a gap: no row holds from %lld bytes up; leave below_bytes out of the last row",
+            (long long)below_bytes);
+    return PTO_OK;
+}
+
 static pto_status_t finish_postal(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target) {
     return pto_settle_postal(reader, node, target);
 }

@@ -31,6 +31,11 @@
 /* What a cost's numbers must satisfy together. */
 pto_status_t pto_settle_postal(const pto_reader_t *reader, const pto_yaml_node_t *node, pto_postal_t *postal);
 
+/* What `below_bytes` of a row must satisfy among those that follow each other: it rises above `before_bytes`
+ * (0: the first of its kind), and the list's last row has none. Errors: PTO_ERR_RANGE. */
+pto_status_t pto_check_below(const pto_reader_t *reader, const pto_yaml_node_t *row, int64_t before_bytes,
+                             int64_t below_bytes);
+
 /* A pto_postal_t; pto_postal_t[PTO_REACH_COUNT]. */
 extern const pto_yaml_table_t pto_postal_table;
 extern const pto_yaml_table_t pto_reach_table;

@@ -109,12 +109,8 @@ static void see_peer(const pto_plan_t *plan, const pto_action_t *action, pto_ker
 
 pto_kernel_copy_t pto_kernel_copy(const pto_plan_t *plan, pto_action_t *action) {
     pto_kernel_copy_t copy = {0};
-    if (action->step->peers.kind == PTO_PEERS_NONE)
+    for (int64_t next = 0; pto_step_next(plan, &next, action);)
         see_peer(plan, action, &copy);
-    int64_t peers = pto_step_peer_count(plan, action);
-    for (int64_t j = 0; j < peers; j++)
-        if (pto_step_peer(plan, j, action))
-            see_peer(plan, action, &copy);
     return copy;
 }
 

@@ -109,10 +109,7 @@ static pto_status_t note_step(const survey_t *survey, const pto_step_t *step, in
     pto_status_t status = PTO_OK;
     if (!reaches_others(step) || !pto_step_acts(plan, step, rank, k, &action))
         return PTO_OK;
-    int64_t peers = step->peers.kind == PTO_PEERS_NONE ? 1 : pto_step_peer_count(plan, &action);
-    for (int64_t j = 0; j < peers && status == PTO_OK; j++) {
-        if (step->peers.kind != PTO_PEERS_NONE && !pto_step_peer(plan, j, &action))
-            continue;
+    for (int64_t next = 0; status == PTO_OK && pto_step_next(plan, &next, &action);) {
         status = note_opening(survey, &step->source, &action, openings, err);
         if (status == PTO_OK)
             status = note_opening(survey, &step->target, &action, openings, err);

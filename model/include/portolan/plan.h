@@ -332,6 +332,10 @@ bool pto_step_acts(const pto_plan_t *plan, const pto_step_t *step, int64_t rank,
 int64_t pto_step_peer_count(const pto_plan_t *plan, const pto_action_t *action);
 bool pto_step_peer(const pto_plan_t *plan, int64_t j, pto_action_t *action);
 
+/* All that the rank does in the step: one action for each peer but itself, or one where the step has none.
+ * Begin with *next = 0, and use `action` while it returns true. */
+bool pto_step_next(const pto_plan_t *plan, int64_t *next, pto_action_t *action);
+
 /* Rank number of a member, given the rank that asks (which picks one group of the partition). */
 int64_t pto_group_rank(const pto_plan_t *plan, const pto_group_t *group, int64_t asking_rank, int64_t index);
 /* Index of a rank in its group; -1 where it has none. */
