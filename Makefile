@@ -32,17 +32,24 @@ WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -
 DEPS_CPPFLAGS := $(if $(DEPS),-isystem $(DEPS)/usr/include)
 DEPS_LDFLAGS := $(if $(DEPS),-L$(DEPS)/usr/lib/x86_64-linux-gnu -Wl$(comma)-rpath$(comma)$(DEPS)/usr/lib/x86_64-linux-gnu)
 
-INCLUDES := -Imodel/include -Imodel/src -Imodel/tool -Itests -Iimpl/include -Iimpl -Ivalidate
+# Each component sees its own headers and those of what it may depend on, and no others.
+LIB_INCLUDES := -Imodel/include -Imodel/src
+EXEC_INCLUDES := -Imodel/include -Iimpl/include -Iimpl
+TEST_INCLUDES := $(LIB_INCLUDES) -Imodel/tool -Iimpl/include -Iimpl -Ivalidate -Itests
+includes_for = $(strip $(if $(filter model/src/% model/strategies/% model/algorithms/% model/fit/%,$(1)),$(LIB_INCLUDES), \
+	$(if $(filter model/tool/%,$(1)),-Imodel/include, \
+	$(if $(filter impl/% calibrate/% docs/examples/%,$(1)),$(EXEC_INCLUDES), \
+	$(if $(filter validate/%,$(1)),$(EXEC_INCLUDES) -Imodel/tool,$(TEST_INCLUDES))))))
 DEFINES := -D_POSIX_C_SOURCE=200809L -DPORTOLAN_VERSION='"$(VERSION)"' \
 	-DPORTOLAN_DATADIR='"$(PREFIX)/share/portolan"'
 CFLAGS ?= -O2 -g
-ALL_CFLAGS = -std=c11 $(DEFINES) $(INCLUDES) $(DEPS_CPPFLAGS) $(WARNINGS) -fPIC $(CFLAGS) $(EXTRA)
+ALL_CFLAGS = -std=c11 $(DEFINES) $(call includes_for,$<) $(DEPS_CPPFLAGS) $(WARNINGS) -fPIC $(CFLAGS) $(EXTRA)
 LINK_FLAGS = $(EXTRA) $(DEPS_LDFLAGS) $(LDFLAGS)
 MPI_CPPFLAGS = $(shell $(MPICC) --showme:compile 2>/dev/null)
 
 # --- sources: whatever is in the folders; absent folders are empty lists -------------------------------------
 
-LIB_SRC := $(wildcard model/src/*.c model/strategies/*.c model/algorithms/*.c)
+LIB_SRC := $(wildcard model/src/*/*.c model/strategies/*.c model/algorithms/*.c)
 TOOL_SRC := $(wildcard model/tool/*.c)
 FIT_SRC := $(wildcard model/fit/*.c)
 CALIBRATE_SRC := $(wildcard calibrate/*.c)
@@ -69,7 +76,7 @@ MPI_SRC := $(CALIBRATE_SRC) $(IMPL_SRC) $(VALIDATE_SRC) $(MPI_TEST_SRC) $(EXEC_C
 	$(EXAMPLE_SRC) $(MPI_BENCH_SRC)
 PLAIN_SRC := $(LIB_SRC) $(TOOL_SRC) $(FIT_SRC) $(METER_SRC) $(PROGRAM_SRC) $(UNIT_SRC) $(UNIT_HELP_SRC) $(FUZZ_SRC) $(BENCH_SRC)
 ALL_C := $(PLAIN_SRC) $(MPI_SRC)
-FORMATTED := $(ALL_C) $(wildcard model/*/*.h model/include/portolan/*.h tests/*.h tests/*/*.h calibrate/*.h \
+FORMATTED := $(ALL_C) $(wildcard model/*/*.h model/src/*/*.h model/include/portolan/*.h tests/*.h tests/*/*.h calibrate/*.h \
 	impl/*.h impl/*.cu impl/*.cuh impl/include/portolan/*.h calibrate/*.cu validate/*.h)
 
 object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
@@ -126,7 +133,7 @@ $(call object,$(MPI_SRC)): $(BUILD)/obj/%.o: %.c Makefile
 
 $(LIB): $(call object,$(LIB_SRC))
 	$(call say,AR)
-	$(Q)rm -f $@ && $(AR) rcs $@ $^
+	$(Q)rm -f $@ && $(AR) qcs $@ $^
 
 $(SHARED): $(call object,$(LIB_SRC))
 	$(call say,LD)
@@ -134,7 +141,7 @@ $(SHARED): $(call object,$(LIB_SRC))
 
 $(FIT_LIB): $(call object,$(FIT_SRC))
 	$(call say,AR)
-	$(Q)rm -f $@ && $(AR) rcs $@ $^
+	$(Q)rm -f $@ && $(AR) qcs $@ $^
 
 $(BUILD)/portolan: $(call object,$(TOOL_SRC)) $(FIT_LIB) $(LIB)
 	$(call say,LD)
@@ -155,7 +162,7 @@ $(BUILD)/portolan-calibrate: $(call object,$(CALIBRATE_SRC)) $(call cuda_object,
 
 $(BUILD)/libportolan-exec.a: $(call object,$(IMPL_SRC) $(PROGRAM_SRC)) $(call cuda_object,impl)
 	$(call say,AR)
-	$(Q)rm -f $@ && $(AR) rcs $@ $^
+	$(Q)rm -f $@ && $(AR) qcs $@ $^
 
 $(BUILD)/portolan-validate: $(call object,$(VALIDATE_SRC) $(METER_SRC) model/tool/options.c model/tool/option_table.c) $(EXEC_LIB) $(LIB)
 	$(call say,LD)
@@ -199,7 +206,7 @@ $(BUILD)/tests/example_%: $(BUILD)/obj/docs/examples/%.o $(EXEC_LIB) $(LIB)
 $(UNIT_CXX): $(BUILD)/tests/%: tests/unit/%.cc $(wildcard impl/*.cuh impl/*.h) $(LIB) Makefile
 	@mkdir -p $(@D)
 	$(call say,CXX)
-	$(Q)$(CXX) -std=c++17 $(INCLUDES) $(DEPS_CPPFLAGS) -Wall -Wextra -Wno-unknown-pragmas $(CFLAGS) $(EXTRA) \
+	$(Q)$(CXX) -std=c++17 $(TEST_INCLUDES) $(DEPS_CPPFLAGS) -Wall -Wextra -Wno-unknown-pragmas $(CFLAGS) $(EXTRA) \
 		$(DEPS_LDFLAGS) $(LDFLAGS) $< $(LIB) -lcmocka $(LDLIBS) -o $@
 
 $(UNIT): $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(call object,$(UNIT_HELP_SRC) $(METER_SRC) $(PROGRAM_SRC)) $(TOOL_PARTS) $(FIT_LIB) $(LIB)
@@ -329,7 +336,7 @@ format-check: ## fail where clang-format would change a file
 # cppcheck 2.10 cannot parse a compound literal in a conditional: internalAstError is its own fault.
 .PHONY: lint
 lint: ## clang-tidy and cppcheck; both must be clean
-	@tools/each.sh lint $(JOBS) 'clang-tidy --quiet "$$1" -- -std=c11 $(subst ','\'',$(DEFINES)) $(INCLUDES) \
+	@tools/each.sh lint $(JOBS) 'clang-tidy --quiet "$$1" -- -std=c11 $(subst ','\'',$(DEFINES)) $(TEST_INCLUDES) \
 		$(DEPS_CPPFLAGS) $(if $(MPI_SRC),$(MPI_CPPFLAGS)) 2>/dev/null && \
 		cppcheck --quiet --std=c11 --enable=warning$(comma)performance$(comma)portability --inline-suppr \
 		--suppress=internalAstError \

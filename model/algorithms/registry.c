@@ -1,5 +1,5 @@
 /* The algorithms that portolan knows: one line each. */
-#include "names.h"
+#include "base/names.h"
 #include "portolan/strategy.h"
 
 extern const pto_algorithm_t pto_algorithm_pairwise, pto_algorithm_pairwise_in_place, pto_algorithm_bruck,

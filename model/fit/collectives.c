@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text_file.h"
 #include "fit_internal.h"
 #include "portolan/machine_write.h"
-#include "text_file.h"
 
 enum {
     ROUNDS_MAX = 4,

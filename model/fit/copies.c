@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/text_file.h"
 #include "fit_internal.h"
-#include "text_file.h"
 
 /* A line that misses the middle of the large copies by more than this does not describe them. */
 static const double bent_residual = 0.25;

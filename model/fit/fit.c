@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text_file.h"
 #include "fit_internal.h"
-#include "text_file.h"
 
 /* A size that is further off than this is worth one too. */
 static const double missed_ratio = 1.25;

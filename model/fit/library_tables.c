@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text_file.h"
 #include "collectives.h"
-#include "library_rules.h"
-#include "text_file.h"
+#include "machine/library_rules.h"
 
 enum { ALGORITHMS_MAX = 16, SIZES_MAX = 64, RULES_MAX = 2 };
 

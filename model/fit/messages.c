@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/text_file.h"
 #include "fit_internal.h"
-#include "text_file.h"
 
 /* About as many pairs of samples of one size have their slopes looked at. */
 enum { PAIRS_MAX = 65536 };

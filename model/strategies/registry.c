@@ -1,5 +1,5 @@
 /* The strategies that portolan knows: one line each. */
-#include "names.h"
+#include "base/names.h"
 #include "portolan/strategy.h"
 
 extern const pto_strategy_t pto_strategy_cuda_aware, pto_strategy_three_step, pto_strategy_extra_message,

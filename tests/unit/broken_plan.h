@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "plan_internal.h"
+#include "plan/plan_internal.h"
 #include "portolan/check.h"
 
 static inline pto_step_t *step_in(const pto_plan_t *plan, const char *stage_name, pto_step_kind_t kind) {

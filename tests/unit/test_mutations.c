@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "plan_internal.h"
+#include "plan/plan_internal.h"
 #include "portolan/check.h"
 #include "portolan/strategy.h"
 

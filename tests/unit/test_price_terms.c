@@ -11,7 +11,7 @@
 
 #include "plan_request.h"
 #include "portolan/pick.h"
-#include "price_ledger.h"
+#include "price/ledger.h"
 
 /* Every cost is a round number: a message 10 us + 1 ns/B, a copy 10 us + 1 ns/B; of two at once 16 us, of
  * four 32. */

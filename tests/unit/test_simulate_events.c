@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "simulate_events.h"
+#include "simulate/events.h"
 
 static void events_come_in_the_order_of_their_times(void **state) {
     (void)state;

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "plan_internal.h"
+#include "plan/plan_internal.h"
 #include "simulated.h"
 
 /* Every plan of a set of layouts: the callback gets it with its price rank by rank. */

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "portolan/strategy.h"
-#include "traffic.h"
+#include "price/traffic.h"
 
 /* What walking finds: the mixes that occur, and the messages of one group that leave the busiest node. */
 static void walk_step(const pto_plan_t *plan, const pto_step_t *step, int64_t k, int64_t core,

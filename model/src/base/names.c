@@ -1,0 +1,27 @@
+/* Looking up names in a registry. */
+#include "base/names.h"
+
+#include <string.h>
+
+#include "base/suggest.h"
+
+enum { NAMES_MAX = 64 };
+
+int pto_name_find(const char *name, int count, pto_name_at_t name_at) {
+    for (int i = 0; i < count; i++)
+        if (strcmp(name, name_at(i)) == 0)
+            return i;
+    return -1;
+}
+
+pto_status_t pto_name_unknown(pto_error_t *err, const char *what, const char *name, int count,
+                              pto_name_at_t name_at) {
+    const char *names[NAMES_MAX] = {0};
+    int listed = count < NAMES_MAX ? count : NAMES_MAX;
+    for (int i = 0; i < listed; i++)
+        names[i] = name_at(i);
+    const char *near = pto_suggest(name, names, listed);
+    if (near)
+        return pto_error_set(err, PTO_ERR_NOT_FOUND, "unknown %s '%s'; did you mean '%s'?", what, name, near);
+    return pto_error_set(err, PTO_ERR_NOT_FOUND, "unknown %s '%s'; `portolan list` shows all", what, name);
+}

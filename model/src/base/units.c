@@ -1,0 +1,216 @@
+/* Strict parsing and short printing of numbers. */
+#include "portolan/units.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <locale.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/checked.h"
+
+enum { QUOTE_MAX = 40 };
+
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+static const char *skip_digits(const char *text) {
+    while (is_digit(*text))
+        text++;
+    return text;
+}
+
+static bool is_hexadecimal(const char *text) {
+    text += *text == '-' || *text == '+';
+    return text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+}
+
+/* YAML's and C's spellings of what is no finite number. */
+static bool is_not_finite(const char *text) {
+    static const char *const spelling[] = {"nan", "inf", "infinity"};
+    text += *text == '-' || *text == '+';
+    text += *text == '.';
+    for (size_t i = 0; i < sizeof spelling / sizeof *spelling; i++)
+        if (strcasecmp(text, spelling[i]) == 0)
+            return true;
+    return false;
+}
+
+static pto_status_t refuse_number(const char *text, const char *wanted, pto_error_t *err) {
+    if (*text == '\0')
+        return pto_error_set(err, PTO_ERR_TYPE, "expected %s, but nothing is here", wanted);
+    if (is_not_finite(text))
+        return pto_error_set(err, PTO_ERR_RANGE, "'%s' is not finite: expected %s", text, wanted);
+    if (is_hexadecimal(text))
+        return pto_error_set(err, PTO_ERR_TYPE, "'%.*s' is hexadecimal: expected %s in decimal digits",
+                             QUOTE_MAX, text, wanted);
+    return pto_error_set(err, PTO_ERR_TYPE, "'%.*s' is not %s", QUOTE_MAX, text, wanted);
+}
+
+/* The digits that `*text` starts with, as a value of 0 and up; moves `*text` behind them. */
+static pto_status_t parse_digits(const char **text, int64_t *value, pto_error_t *err) {
+    const char *start = *text;
+    int64_t sum = 0;
+    for (; is_digit(**text); (*text)++)
+        if (!pto_multiply(sum, 10, &sum) || !pto_add(sum, **text - '0', &sum))
+            return pto_error_set(err, PTO_ERR_RANGE, "'%.*s' is too large: at most 9223372036854775807",
+                                 QUOTE_MAX, start);
+    if (*start == '0' && *text > start + 1)
+        return pto_error_set(err, PTO_ERR_TYPE, "'%.*s' has a leading zero", QUOTE_MAX, start);
+    *value = sum;
+    return PTO_OK;
+}
+
+pto_status_t pto_int64_parse(const char *text, int64_t *value, pto_error_t *err) {
+    const char *digits = text + (*text == '-');
+    const char *end = skip_digits(digits);
+    if (end == digits || *end != '\0')
+        return refuse_number(text, "a whole number", err);
+    if (strcmp(text, "-9223372036854775808") == 0) {
+        *value = INT64_MIN;
+        return PTO_OK;
+    }
+    int64_t magnitude = 0;
+    pto_status_t status = parse_digits(&digits, &magnitude, err);
+    if (status == PTO_OK)
+        *value = *text == '-' ? -magnitude : magnitude;
+    return status;
+}
+
+/* Digits with at most one point among them, then perhaps an exponent. */
+static bool is_decimal(const char *text) {
+    text += *text == '-';
+    const char *end = skip_digits(text);
+    ptrdiff_t digit_count = end - text;
+    if (*end == '.') {
+        const char *fraction = end + 1;
+        end = skip_digits(fraction);
+        digit_count += end - fraction;
+    }
+    if (digit_count == 0)
+        return false;
+    if (*end == 'e' || *end == 'E') {
+        const char *exponent = end + 1;
+        exponent += *exponent == '-' || *exponent == '+';
+        end = skip_digits(exponent);
+        if (end == exponent)
+            return false;
+    }
+    return *end == '\0';
+}
+
+/* strtod follows the locale's decimal point; a program that embeds the library may have set one. */
+static double to_double(const char *text) {
+    locale_t c_locale = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+    locale_t before = c_locale ? uselocale(c_locale) : (locale_t)0;
+    double value = strtod(text, NULL);
+    if (c_locale) {
+        uselocale(before);
+        freelocale(c_locale);
+    }
+    return value;
+}
+
+static bool has_nonzero_mantissa(const char *text) {
+    for (; *text != '\0' && *text != 'e' && *text != 'E'; text++)
+        if (*text >= '1' && *text <= '9')
+            return true;
+    return false;
+}
+
+pto_status_t pto_double_parse(const char *text, double *value, pto_error_t *err) {
+    if (!is_decimal(text))
+        return refuse_number(text, "a number", err);
+    double parsed = to_double(text);
+    if (isinf(parsed))
+        return pto_error_set(err, PTO_ERR_RANGE, "'%.*s' is too large for a number", QUOTE_MAX, text);
+    if (parsed == 0 && has_nonzero_mantissa(text))
+        return pto_error_set(err, PTO_ERR_RANGE, "'%.*s' is too small to be told from 0", QUOTE_MAX, text);
+    *value = parsed;
+    return PTO_OK;
+}
+
+static const char suffix_letters[] = "KMGTPE";
+
+/* The power of two that a suffix stands for; -1: none known. */
+static int suffix_bits(const char *suffix) {
+    if (*suffix == '\0')
+        return 0;
+    const char *letter = strchr(suffix_letters, *suffix);
+    if (!letter || (suffix[1] != '\0' && strcmp(suffix + 1, "iB") != 0))
+        return -1;
+    return 10 * (int)(letter - suffix_letters + 1);
+}
+
+pto_status_t pto_bytes_parse(const char *text, int64_t *bytes, pto_error_t *err) {
+    if (*text == '-' && is_digit(text[1]))
+        return pto_error_set(err, PTO_ERR_RANGE, "'%.*s' is negative: expected 0 bytes or more", QUOTE_MAX,
+                             text);
+    const char *end = skip_digits(text);
+    const char *suffix = end + (*end == ' ' && end[1] != '\0');
+    int bits = suffix_bits(suffix);
+    if (end != text && bits < 0 && strchr(suffix_letters, toupper((unsigned char)*suffix)) &&
+        strcasecmp(suffix + 1, "b") == 0)
+        return pto_error_set(err, PTO_ERR_TYPE, "'%.*s': decimal units are not known; write KiB, MiB, ...",
+                             QUOTE_MAX, text);
+    if (end == text || bits < 0)
+        return refuse_number(text, "a number of bytes, such as 65536 or 64KiB", err);
+    int64_t count = 0;
+    const char *digits = text;
+    pto_status_t status = parse_digits(&digits, &count, err);
+    if (status != PTO_OK)
+        return status;
+    if (!pto_multiply(count, (int64_t)1 << bits, &count))
+        return pto_error_set(err, PTO_ERR_RANGE, "'%.*s' is too large: at most 9223372036854775807 bytes",
+                             QUOTE_MAX, text);
+    *bytes = count;
+    return PTO_OK;
+}
+
+void pto_bytes_format(int64_t bytes, char *text, size_t text_size) {
+    int power = 0;
+    while (bytes != 0 && bytes % 1024 == 0) {
+        bytes /= 1024;
+        power++;
+    }
+    if (power == 0)
+        snprintf(text, text_size, "%lld", (long long)bytes);
+    else
+        snprintf(text, text_size, "%lld %ciB", (long long)bytes, suffix_letters[power - 1]);
+}
+
+/* Digits d.dd at a decimal exponent, written in a unit of 10^unit_exponent seconds, at most 2 below it. */
+static void print_digits(const char *scientific, int shift, const char *unit, char *text, size_t text_size) {
+    char digits[4] = {scientific[0], scientific[2], scientific[3], '\0'};
+    if (shift < 0)
+        snprintf(text, text_size, "0.%.*s%s %s", -shift - 1, "00", digits, unit);
+    else if (shift == 2)
+        snprintf(text, text_size, "%s %s", digits, unit);
+    else
+        snprintf(text, text_size, "%.*s.%s %s", shift + 1, digits, digits + shift + 1, unit);
+}
+
+void pto_seconds_format(double seconds, char *text, size_t text_size) {
+    static const char *const unit[] = {"s", "ms", "us", "ns"};
+    if (seconds == 0) {
+        snprintf(text, text_size, "0 s");
+        return;
+    }
+    /* Rounded once, here: the unit is chosen by the rounded value, so that 0.9996 ms is "1.00 ms". */
+    char scientific[PTO_SECONDS_TEXT_MAX];
+    snprintf(scientific, sizeof scientific, "%.2e", seconds);
+    int exponent = 0;
+    const char *mark = strchr(scientific, 'e');
+    if (mark)
+        exponent = (int)strtol(mark + 1, NULL, 10);
+    if (!mark || seconds < 0 || exponent > 2 || exponent < -12) {
+        snprintf(text, text_size, "%.3g s", seconds);
+        return;
+    }
+    int index = exponent >= 0 ? 0 : (2 - exponent) / 3;
+    index = index > 3 ? 3 : index;
+    print_digits(scientific, exponent + 3 * index, unit[index], text, text_size);
+}

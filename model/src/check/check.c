@@ -1,0 +1,411 @@
+/* Proving plans right: what a collective starts from and promises, and the walk over its stages. */
+#include "portolan/check.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "check/check_internal.h"
+
+/* --- faults --------------------------------------------------------------------------------------------- */
+
+bool pto_check_fail(pto_checker_t *checker, int64_t rank, const char *format, ...) {
+    char cause[PTO_ERROR_MESSAGE_MAX];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(cause, sizeof cause, format, arguments);
+    va_end(arguments);
+    char place[128] = "the end";
+    const pto_walk_t *walk = &checker->walk;
+    static const char *const run_text[] = {"", ", second run", ", third run"};
+    const char *run = run_text[checker->run];
+    if (walk->stage && walk->loop >= 0)
+        snprintf(place, sizeof place, "stage '%.80s', k=%lld%s", walk->stage->name, (long long)walk->k, run);
+    else if (walk->stage)
+        snprintf(place, sizeof place, "stage '%.80s'%s", walk->stage->name, run);
+    else if (walk->instance < 0)
+        snprintf(place, sizeof place, "the start");
+    checker->status = pto_error_set(checker->err, PTO_ERR_INVALID_PLAN, "rank %lld, %s: %.300s",
+                                    (long long)rank, place, cause);
+    return false;
+}
+
+bool pto_check_out_of_memory(pto_checker_t *checker) {
+    checker->status = pto_error_set(checker->err, PTO_ERR_MEMORY, "out of memory for checking %lld ranks",
+                                    (long long)checker->ranks);
+    return false;
+}
+
+void pto_check_describe(const pto_checker_t *checker, const pto_span_t *span, char *text) {
+    long long origin = (long long)(span->begin + span->delta);
+    int owners = span->set == PTO_SET_NONE ? 0 : (int)pto_sets_size(&checker->sets, span->set);
+    if (owners == 0)
+        snprintf(text, PTO_CONTENTS_TEXT_MAX, "nothing");
+    else if (owners == 1)
+        snprintf(text, PTO_CONTENTS_TEXT_MAX, "owner %d's bytes from %lld on",
+                 (int)pto_sets_first(&checker->sets, span->set), origin);
+    else
+        snprintf(text, PTO_CONTENTS_TEXT_MAX, "the sum of %d owners' bytes from %lld on", owners, origin);
+}
+
+/* --- what collectives promise --------------------------------------------------------------------------- */
+
+static int buffer_of_role(const pto_plan_t *plan, pto_role_t role) {
+    for (int buffer = 0; buffer < pto_plan_buffer_count(plan); buffer++)
+        if (pto_plan_buffer(plan, buffer)->role == role)
+            return buffer;
+    return -1;
+}
+
+static int64_t owner_rank(const pto_request_t *request, int64_t owner) {
+    const pto_layout_t *layout = &request->layout;
+    return owner / layout->owners_per_gpu * layout->cores_per_gpu + owner % layout->owners_per_gpu;
+}
+
+static int64_t pair_bytes(const pto_request_t *request, int64_t source, int64_t destination) {
+    if (request->collective != PTO_COLLECTIVE_ALLTOALLV || !request->counts)
+        return request->bytes;
+    return pto_counts_bytes(request->counts, request->bytes, source, destination);
+}
+
+/* Messages that carry data of their own; the others repeat these in turn. */
+static int64_t distinct_messages(const pto_request_t *request) {
+    if (request->unique_bytes <= 0 || request->bytes == 0)
+        return request->messages;
+    int64_t distinct = request->unique_bytes / request->bytes + (request->unique_bytes % request->bytes > 0);
+    return distinct < request->messages ? distinct : request->messages;
+}
+
+/* Check that an owner's output holds `expected`, and go on behind it. */
+static bool expect(pto_checker_t *checker, int64_t rank, int out, int64_t *offset, int64_t bytes, int32_t set,
+                   int64_t origin) {
+    pto_span_t expected = {.begin = *offset, .end = *offset + bytes, .delta = origin - *offset, .set = set};
+    *offset = expected.end;
+    pto_contents_read(pto_check_contents(checker, rank, out), expected.begin, expected.end, &checker->present,
+                      &checker->sets);
+    for (int i = 0; i < checker->present.count; i++) {
+        const pto_span_t *span = &checker->present.span[i];
+        if (span->set == set && span->delta == expected.delta)
+            continue;
+        char found[PTO_CONTENTS_TEXT_MAX], wanted[PTO_CONTENTS_TEXT_MAX];
+        pto_check_describe(checker, span, found);
+        expected.begin = span->begin;
+        pto_check_describe(checker, &expected, wanted);
+        return pto_check_fail(checker, rank, "bytes %lld..%lld of '%s' hold %s, not %s",
+                              (long long)span->begin, (long long)span->end - 1,
+                              pto_plan_buffer(checker->plan, out)->name, found, wanted);
+    }
+    return true;
+}
+
+static bool sized(pto_checker_t *checker, int64_t rank, int buffer, int64_t bytes) {
+    int64_t held = checker->bytes[rank * checker->buffers + buffer];
+    if (held == bytes)
+        return true;
+    const char *name = pto_plan_buffer(checker->plan, buffer)->name;
+    if (held < 0)
+        return pto_check_fail(checker, rank, "an owner has no buffer '%s'", name);
+    return pto_check_fail(checker, rank, "buffer '%s' has %lld bytes, the user's has %lld", name,
+                          (long long)held, (long long)bytes);
+}
+
+/* The sum of all owners' vectors, or for broadcast owner 0's, at those who get it. */
+static bool expect_vector(pto_checker_t *checker, int out, int64_t owners) {
+    pto_collective_t collective = checker->request->collective;
+    int64_t sources = collective == PTO_COLLECTIVE_BROADCAST ? 1 : owners;
+    int32_t all = pto_sets_run(&checker->sets, 0, (int32_t)sources);
+    for (int64_t owner = 0; owner < (collective == PTO_COLLECTIVE_REDUCE ? 1 : owners); owner++) {
+        int64_t rank = owner_rank(checker->request, owner), offset = 0;
+        if (!sized(checker, rank, out, checker->request->bytes) ||
+            !expect(checker, rank, out, &offset, checker->request->bytes, all, 0))
+            return false;
+    }
+    return true;
+}
+
+/* Block i of owner j's output is block j of owner i's input. `origin` says where that block starts. */
+static bool expect_column(pto_checker_t *checker, int out, int64_t owners, int64_t j, int64_t *origin) {
+    int64_t rank = owner_rank(checker->request, j), offset = 0, total = 0;
+    for (int64_t i = 0; i < owners; i++)
+        total += pair_bytes(checker->request, i, j);
+    if (!sized(checker, rank, out, total))
+        return false;
+    for (int64_t i = 0; i < owners; i++) {
+        int64_t bytes = pair_bytes(checker->request, i, j);
+        int32_t set = pto_sets_run(&checker->sets, (int32_t)i, (int32_t)i + 1);
+        if (!expect(checker, rank, out, &offset, bytes, set, origin[i]))
+            return false;
+        origin[i] += bytes;
+    }
+    return true;
+}
+
+static bool expect_alltoall(pto_checker_t *checker, int out, int64_t owners) {
+    int64_t *origin = calloc((size_t)owners, sizeof *origin);
+    if (!origin)
+        return pto_check_out_of_memory(checker);
+    bool right = true;
+    for (int64_t j = 0; j < owners && right; j++)
+        right = expect_column(checker, out, owners, j, origin);
+    free(origin);
+    return right;
+}
+
+/* Message m goes from a GPU to the one m places on, on the next node; data that messages share comes in turn.
+ */
+static bool expect_messages(pto_checker_t *checker, int out, int64_t owners) {
+    const pto_request_t *request = checker->request;
+    int64_t per_node = owners / request->layout.nodes;
+    int64_t distinct = distinct_messages(request);
+    for (int64_t owner = 0; owner < owners; owner++) {
+        int64_t node = (owner / per_node + request->layout.nodes - 1) % request->layout.nodes;
+        int64_t rank = owner_rank(request, owner), offset = 0;
+        if (!sized(checker, rank, out, request->messages * request->bytes))
+            return false;
+        for (int64_t m = 0; m < request->messages; m++) {
+            int64_t sender = node * per_node + (owner % per_node + per_node - m % per_node) % per_node;
+            int32_t set = pto_sets_run(&checker->sets, (int32_t)sender, (int32_t)sender + 1);
+            if (!expect(checker, rank, out, &offset, request->bytes, set, m % distinct * request->bytes))
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool expect_outputs(pto_checker_t *checker) {
+    int64_t owners = pto_layout_owner_count(&checker->request->layout);
+    int out = buffer_of_role(checker->plan, PTO_ROLE_OUT);
+    if (out < 0)
+        return pto_check_fail(checker, 0, "the plan has no output");
+    switch (checker->request->collective) {
+    case PTO_COLLECTIVE_ALLREDUCE:
+    case PTO_COLLECTIVE_REDUCE:
+    case PTO_COLLECTIVE_BROADCAST:
+        return expect_vector(checker, out, owners);
+    case PTO_COLLECTIVE_MESSAGES:
+        return expect_messages(checker, out, owners);
+    case PTO_COLLECTIVE_ALLTOALL:
+    case PTO_COLLECTIVE_ALLTOALLV:
+    case PTO_COLLECTIVE_COUNT:
+        break;
+    }
+    return expect_alltoall(checker, out, owners);
+}
+
+/* --- the user's part ------------------------------------------------------------------------------------ */
+
+static int64_t input_bytes(const pto_request_t *request, int64_t owner, int64_t owners) {
+    if (pto_collective_is_vector(request->collective))
+        return request->bytes;
+    if (request->collective == PTO_COLLECTIVE_MESSAGES)
+        return distinct_messages(request) * request->bytes;
+    int64_t total = 0;
+    for (int64_t destination = 0; destination < owners; destination++)
+        total += pair_bytes(request, owner, destination);
+    return total;
+}
+
+/* An access of the user's to a whole buffer. */
+static bool user_access(pto_checker_t *checker, int64_t rank, int buffer, bool write) {
+    pto_touch_t touch = {.holder = rank,
+                         .buffer = buffer,
+                         .end = checker->bytes[rank * checker->buffers + buffer],
+                         .write = write};
+    return pto_check_access(checker, rank, &touch);
+}
+
+/* Only owner 0 has a vector to broadcast, and only it gets one that is reduced. */
+static bool has_input(const pto_checker_t *checker, int64_t owner) {
+    return owner == 0 || checker->request->collective != PTO_COLLECTIVE_BROADCAST;
+}
+
+static bool has_output(const pto_checker_t *checker, int64_t owner) {
+    return owner == 0 || checker->request->collective != PTO_COLLECTIVE_REDUCE;
+}
+
+static bool write_inputs(pto_checker_t *checker) {
+    int64_t owners = pto_layout_owner_count(&checker->request->layout);
+    int in = buffer_of_role(checker->plan, PTO_ROLE_IN);
+    if (in < 0)
+        return pto_check_fail(checker, 0, "the plan has no input");
+    for (int64_t owner = 0; owner < owners; owner++) {
+        int64_t rank = owner_rank(checker->request, owner);
+        int64_t bytes = input_bytes(checker->request, owner, owners);
+        if (!has_input(checker, owner))
+            continue;
+        if (!sized(checker, rank, in, bytes) || !user_access(checker, rank, in, true))
+            return false;
+        pto_span_t span = {.end = bytes,
+                           .set = pto_sets_run(&checker->sets, (int32_t)owner, (int32_t)owner + 1)};
+        pto_contents_write(pto_check_contents(checker, rank, in), span, &checker->sets);
+    }
+    return true;
+}
+
+static bool use_outputs(pto_checker_t *checker) {
+    int64_t owners = pto_layout_owner_count(&checker->request->layout);
+    int in = buffer_of_role(checker->plan, PTO_ROLE_IN), out = buffer_of_role(checker->plan, PTO_ROLE_OUT);
+    for (int64_t owner = 0; owner < owners; owner++) {
+        int64_t rank = owner_rank(checker->request, owner);
+        if (has_output(checker, owner) && !user_access(checker, rank, out, false))
+            return false;
+        if (has_input(checker, owner) && !user_access(checker, rank, in, true))
+            return false;
+    }
+    return true;
+}
+
+static bool no_signals_left(pto_checker_t *checker) {
+    for (int64_t rank = 0; rank < checker->ranks; rank++)
+        if (checker->signal[rank])
+            return pto_check_fail(checker, rank, "never waits for '%s' that rank %lld signals",
+                                  pto_plan_flag_name(checker->plan, checker->signal[rank]->flag),
+                                  (long long)checker->signal[rank]->from);
+    return true;
+}
+
+/* --- the walk ------------------------------------------------------------------------------------------- */
+
+static bool allocate(pto_checker_t *checker) {
+    size_t places = (size_t)checker->ranks * (size_t)checker->buffers;
+    checker->contents = calloc(places, sizeof *checker->contents);
+    checker->trace = calloc(2 * places, sizeof *checker->trace);
+    checker->piece = calloc(places, sizeof(pto_piece_use_t *));
+    checker->bytes = calloc(places, sizeof *checker->bytes);
+    checker->signal = calloc((size_t)checker->ranks, sizeof *checker->signal);
+    checker->progress = calloc((size_t)checker->ranks, sizeof *checker->progress);
+    checker->tally = calloc((size_t)checker->ranks + 1, sizeof *checker->tally);
+    return checker->contents && checker->trace && checker->piece && checker->bytes && checker->signal &&
+           checker->progress && checker->tally;
+}
+
+static bool lay_out(pto_checker_t *checker) {
+    bool any_shared = false;
+    for (int buffer = 0; buffer < checker->buffers; buffer++)
+        any_shared = any_shared || checker->shared[buffer];
+    if (!allocate(checker))
+        return pto_check_out_of_memory(checker);
+    pto_clocks_init(&checker->clocks, checker->ranks, any_shared);
+    for (int64_t rank = 0; rank < checker->ranks; rank++)
+        for (int buffer = 0; buffer < checker->buffers; buffer++) {
+            int64_t place = rank * checker->buffers + buffer;
+            checker->bytes[place] = pto_buffer_holds(checker->plan, buffer, rank)
+                                        ? pto_buffer_bytes(checker->plan, buffer, rank)
+                                        : -1;
+            pto_contents_init(&checker->contents[place], checker->bytes[place], &checker->sets);
+            if (!checker->shared[buffer])
+                continue;
+            pto_trace_init(&checker->trace[place], checker->bytes[place], &checker->clocks);
+            if (pto_plan_buffer(checker->plan, buffer)->alternates)
+                pto_trace_init(&checker->trace[checker->ranks * checker->buffers + place],
+                               checker->bytes[place], &checker->clocks);
+        }
+    return true;
+}
+
+static bool walk_stages(pto_checker_t *checker) {
+    while (pto_walk_next(&checker->walk)) {
+        checker->report.stages++;
+        if (!pto_check_stage(checker))
+            return false;
+        if (checker->sets.out_of_memory || checker->clocks.out_of_memory)
+            return false;
+    }
+    checker->walk.stage = NULL;
+    return true;
+}
+
+static bool run(pto_checker_t *checker) {
+    return write_inputs(checker) && walk_stages(checker) && no_signals_left(checker) &&
+           use_outputs(checker) && expect_outputs(checker);
+}
+
+/* Where processes use each other's memory, one may be a run ahead: walk the plan once more, with nothing in
+ * any buffer but with all accesses of the first run remembered. What is ordered between two runs that follow
+ * each other is ordered between any two, as all runs are alike. */
+static bool run_again(pto_checker_t *checker) {
+    pto_check_report_t report = checker->report;
+    for (int64_t place = 0; place < checker->ranks * checker->buffers; place++) {
+        pto_contents_fini(&checker->contents[place]);
+        pto_contents_init(&checker->contents[place], checker->bytes[place], &checker->sets);
+    }
+    checker->run++;
+    pto_walk_begin(&checker->walk, checker->plan);
+    bool right = run(checker);
+    checker->report = report;
+    return right;
+}
+
+/* A buffer that alternates is met again in the run after the next. */
+static int runs_to_walk(const pto_checker_t *checker) {
+    int runs = 1;
+    for (int buffer = 0; buffer < checker->buffers; buffer++)
+        if (checker->shared[buffer] && runs < 3)
+            runs = pto_plan_buffer(checker->plan, buffer)->alternates ? 3 : 2;
+    return runs;
+}
+
+static void check(pto_checker_t *checker) {
+    bool right = pto_check_parts(checker) && pto_check_kernels(checker) && lay_out(checker) && run(checker);
+    for (int runs = runs_to_walk(checker); right && checker->run + 1 < runs;)
+        right = run_again(checker);
+    if (checker->sets.out_of_memory || checker->clocks.out_of_memory || (!right && checker->status == PTO_OK))
+        pto_check_out_of_memory(checker);
+}
+
+static void free_signals(pto_signal_t *signal) {
+    while (signal) {
+        pto_signal_t *next = signal->next;
+        free(signal->clock);
+        free(signal);
+        signal = next;
+    }
+}
+
+static void checker_fini(pto_checker_t *checker) {
+    int64_t places = checker->ranks * checker->buffers;
+    for (int64_t place = 0; place < places && checker->contents; place++)
+        pto_contents_fini(&checker->contents[place]);
+    for (int64_t place = 0; place < 2 * places && checker->trace; place++)
+        pto_trace_fini(&checker->trace[place]);
+    for (int64_t rank = 0; rank < checker->ranks && checker->signal; rank++)
+        free_signals(checker->signal[rank]);
+    pto_check_forget_pieces(checker);
+    void *const owned[] = {
+        checker->contents,     checker->trace,       checker->bytes,         checker->signal,
+        checker->progress,     checker->tally,       checker->shared,        checker->piece,
+        checker->source.item,  checker->target.item, checker->touched.item,  checker->moved.span,
+        checker->present.span, checker->sends.item,  checker->receives.item, checker->sorted.item};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
+        free(owned[i]);
+    pto_sets_fini(&checker->sets);
+    pto_clocks_fini(&checker->clocks);
+}
+
+pto_status_t pto_check(const pto_plan_t *plan, pto_check_report_t *report, pto_error_t *err) {
+    const pto_request_t *request = pto_plan_request(plan);
+    int64_t ranks = pto_layout_rank_count(&request->layout);
+    if (ranks > PTO_CHECK_RANKS_MAX)
+        return pto_error_set(err, PTO_ERR_TOO_LARGE,
+                             "check walks every process and keeps what each has seen of each other, "
+                             "so it takes at most %d of them; this layout has %lld",
+                             PTO_CHECK_RANKS_MAX, (long long)ranks);
+    pto_checker_t checker = {.plan = plan,
+                             .request = request,
+                             .ranks = ranks,
+                             .buffers = pto_plan_buffer_count(plan),
+                             .kernel = -1,
+                             .err = err};
+    pto_sets_init(&checker.sets);
+    checker.shared = calloc((size_t)checker.buffers + 1, sizeof *checker.shared);
+    pto_walk_begin(&checker.walk, plan);
+    checker.report.ranks = ranks;
+    if (checker.shared && !checker.sets.out_of_memory)
+        check(&checker);
+    else
+        pto_check_out_of_memory(&checker);
+    checker_fini(&checker);
+    if (checker.status == PTO_OK)
+        *report = checker.report;
+    return checker.status;
+}

@@ -1,0 +1,194 @@
+/* Vector clocks and access traces, after Flanagan and Freund, "FastTrack" (2009). */
+#include "check/clocks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- clocks --------------------------------------------------------------------------------------------- */
+
+/* Reads of a span are a list; nodes never change, so spans that were split share their tails. */
+struct pto_trace_read {
+    int32_t rank;
+    uint32_t time;
+    int32_t next; /* 0: none */
+};
+
+struct pto_trace_span {
+    int64_t begin;
+    int64_t end;
+    int32_t writer; /* -1: nobody yet */
+    uint32_t time;
+    int32_t reads;
+};
+
+void pto_clocks_init(pto_clocks_t *clocks, int64_t ranks, bool needed) {
+    *clocks = (pto_clocks_t){.ranks = ranks, .read_count = 1, .read_capacity = 64};
+    if (!needed)
+        return;
+    size_t n = (size_t)ranks;
+    clocks->now = calloc(n * n, sizeof *clocks->now);
+    clocks->next = calloc(n * n, sizeof *clocks->next);
+    clocks->joined = calloc(n, sizeof *clocks->joined);
+    clocks->read = calloc((size_t)clocks->read_capacity, sizeof *clocks->read);
+    clocks->out_of_memory = !clocks->now || !clocks->next || !clocks->joined || !clocks->read;
+}
+
+void pto_clocks_fini(pto_clocks_t *clocks) {
+    free(clocks->now);
+    free(clocks->next);
+    free(clocks->joined);
+    free(clocks->read);
+}
+
+static bool idle(const pto_clocks_t *clocks) { return !clocks->now || clocks->out_of_memory; }
+
+void pto_clocks_release(pto_clocks_t *clocks, int64_t rank) {
+    if (!idle(clocks))
+        clocks->now[rank * clocks->ranks + rank]++;
+}
+
+static void join_row(uint32_t *row, const uint32_t *other, int64_t ranks) {
+    for (int64_t i = 0; i < ranks; i++)
+        row[i] = row[i] > other[i] ? row[i] : other[i];
+}
+
+void pto_clocks_deliver(pto_clocks_t *clocks, int64_t from, int64_t to) {
+    if (idle(clocks))
+        return;
+    uint32_t *next = clocks->next + to * clocks->ranks;
+    if (!clocks->joined[to])
+        memcpy(next, clocks->now + to * clocks->ranks, (size_t)clocks->ranks * sizeof *next);
+    clocks->joined[to] = true;
+    join_row(next, clocks->now + from * clocks->ranks, clocks->ranks);
+}
+
+void pto_clocks_settle(pto_clocks_t *clocks) {
+    if (idle(clocks))
+        return;
+    for (int64_t rank = 0; rank < clocks->ranks; rank++) {
+        if (clocks->joined[rank])
+            memcpy(clocks->now + rank * clocks->ranks, clocks->next + rank * clocks->ranks,
+                   (size_t)clocks->ranks * sizeof *clocks->now);
+        clocks->joined[rank] = false;
+    }
+}
+
+uint32_t *pto_clocks_snapshot(pto_clocks_t *clocks, int64_t rank) {
+    if (idle(clocks))
+        return NULL;
+    size_t bytes = (size_t)clocks->ranks * sizeof *clocks->now;
+    uint32_t *copy = malloc(bytes);
+    if (copy)
+        memcpy(copy, clocks->now + rank * clocks->ranks, bytes);
+    else
+        clocks->out_of_memory = true;
+    return copy;
+}
+
+void pto_clocks_join(pto_clocks_t *clocks, int64_t rank, const uint32_t *snapshot) {
+    if (!idle(clocks) && snapshot)
+        join_row(clocks->now + rank * clocks->ranks, snapshot, clocks->ranks);
+}
+
+/* --- traces --------------------------------------------------------------------------------------------- */
+
+static bool reserve(pto_trace_t *trace, int count, pto_clocks_t *clocks) {
+    if (count <= trace->capacity)
+        return true;
+    int capacity = count + count / 2 + 4;
+    struct pto_trace_span *span = realloc(trace->span, (size_t)capacity * sizeof *span);
+    if (!span) {
+        clocks->out_of_memory = true;
+        return false;
+    }
+    trace->span = span;
+    trace->capacity = capacity;
+    return true;
+}
+
+void pto_trace_init(pto_trace_t *trace, int64_t bytes, pto_clocks_t *clocks) {
+    *trace = (pto_trace_t){0};
+    if (bytes > 0 && reserve(trace, 1, clocks))
+        trace->span[trace->count++] = (struct pto_trace_span){.end = bytes, .writer = -1};
+}
+
+void pto_trace_fini(pto_trace_t *trace) { free(trace->span); }
+
+/* The span that starts at `offset`, after cutting one in two where none does; spans' count past the last. */
+static int cut_at(pto_trace_t *trace, int64_t offset, pto_clocks_t *clocks) {
+    int low = 0, high = trace->count;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (trace->span[middle].end > offset)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    if (low == trace->count || trace->span[low].begin == offset || !reserve(trace, trace->count + 1, clocks))
+        return low;
+    memmove(trace->span + low + 1, trace->span + low, (size_t)(trace->count - low) * sizeof *trace->span);
+    trace->count++;
+    trace->span[low].end = offset;
+    trace->span[low + 1].begin = offset;
+    return low + 1;
+}
+
+static bool seen(const pto_clocks_t *clocks, int64_t rank, int64_t other, uint32_t time) {
+    return rank == other || time <= clocks->now[rank * clocks->ranks + other];
+}
+
+/* The earlier access to the span that this one is not ordered after; -1 where there is none. */
+static int64_t unordered(const struct pto_trace_span *span, const pto_clocks_t *clocks, int64_t rank,
+                         bool write, bool *wrote) {
+    *wrote = span->writer >= 0 && !seen(clocks, rank, span->writer, span->time);
+    if (*wrote)
+        return span->writer;
+    for (int32_t i = write ? span->reads : 0; i; i = clocks->read[i].next)
+        if (!seen(clocks, rank, clocks->read[i].rank, clocks->read[i].time))
+            return clocks->read[i].rank;
+    return -1;
+}
+
+static void note_read(struct pto_trace_span *span, pto_clocks_t *clocks, int64_t rank, uint32_t time) {
+    const struct pto_trace_read *last = &clocks->read[span->reads];
+    if (span->reads && last->rank == rank && last->time == time)
+        return;
+    if (clocks->read_count == clocks->read_capacity) {
+        struct pto_trace_read *read = realloc(clocks->read, 2 * (size_t)clocks->read_capacity * sizeof *read);
+        if (!read) {
+            clocks->out_of_memory = true;
+            return;
+        }
+        clocks->read = read;
+        clocks->read_capacity *= 2;
+    }
+    clocks->read[clocks->read_count] =
+        (struct pto_trace_read){.rank = (int32_t)rank, .time = time, .next = span->reads};
+    span->reads = clocks->read_count++;
+}
+
+bool pto_trace_access(pto_trace_t *trace, pto_clocks_t *clocks, int64_t rank, int64_t begin, int64_t end,
+                      bool write, pto_conflict_t *conflict) {
+    if (idle(clocks) || begin >= end)
+        return true;
+    uint32_t time = clocks->now[rank * clocks->ranks + rank] + 1;
+    int first = cut_at(trace, begin, clocks);
+    int until = cut_at(trace, end, clocks);
+    for (int i = first; i < until && !clocks->out_of_memory; i++) {
+        struct pto_trace_span *span = &trace->span[i];
+        bool wrote;
+        int64_t other = unordered(span, clocks, rank, write, &wrote);
+        if (other >= 0) {
+            *conflict = (pto_conflict_t){other, span->begin, span->end, wrote};
+            return false;
+        }
+        if (!write) {
+            note_read(span, clocks, rank, time);
+            continue;
+        }
+        span->writer = (int32_t)rank;
+        span->time = time;
+        span->reads = 0;
+    }
+    return true;
+}

@@ -1,0 +1,262 @@
+/* Sets of owners, interned as runs, and buffers' contents as ranges. */
+#include "check/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- sets ----------------------------------------------------------------------------------------------- */
+
+struct pto_set_place {
+    size_t bound_first;
+    int32_t run_count;
+    int32_t size;
+    uint64_t hash;
+};
+
+void pto_sets_init(pto_sets_t *sets) {
+    *sets = (pto_sets_t){.set_count = 1, .set_capacity = 64, .slot_count = 128, .bound_capacity = 256};
+    sets->set = calloc((size_t)sets->set_capacity, sizeof *sets->set);
+    sets->slot = calloc(sets->slot_count, sizeof *sets->slot);
+    sets->bound = calloc(sets->bound_capacity, sizeof *sets->bound);
+    sets->out_of_memory = !sets->set || !sets->slot || !sets->bound;
+}
+
+void pto_sets_fini(pto_sets_t *sets) {
+    free(sets->set);
+    free(sets->slot);
+    free(sets->bound);
+}
+
+static uint64_t hash_bounds(const int32_t *bound, int32_t run_count) {
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (int32_t i = 0; i < 2 * run_count; i++) {
+        hash ^= (uint32_t)bound[i];
+        hash *= 0x100000001b3u;
+        hash ^= hash >> 29;
+    }
+    return hash;
+}
+
+static bool grow_slots(pto_sets_t *sets) {
+    size_t slot_count = 2 * sets->slot_count;
+    int32_t *slot = calloc(slot_count, sizeof *slot);
+    if (!slot)
+        return false;
+    for (int32_t set = 1; set < sets->set_count; set++) {
+        size_t place = sets->set[set].hash & (slot_count - 1);
+        while (slot[place])
+            place = (place + 1) & (slot_count - 1);
+        slot[place] = set;
+    }
+    free(sets->slot);
+    sets->slot = slot;
+    sets->slot_count = slot_count;
+    return true;
+}
+
+static bool grow_sets(pto_sets_t *sets) {
+    struct pto_set_place *set = realloc(sets->set, 2 * (size_t)sets->set_capacity * sizeof *set);
+    if (!set)
+        return false;
+    sets->set = set;
+    sets->set_capacity *= 2;
+    return true;
+}
+
+/* Room for the bounds of one more set; these are written before it is known whether the set is new. */
+static bool reserve_bounds(pto_sets_t *sets, size_t count) {
+    if (sets->bound_count + count <= sets->bound_capacity)
+        return true;
+    size_t capacity = 2 * (sets->bound_count + count);
+    int32_t *bound = realloc(sets->bound, capacity * sizeof *bound);
+    if (!bound)
+        return false;
+    sets->bound = bound;
+    sets->bound_capacity = capacity;
+    return true;
+}
+
+/* The set whose bounds stand at the end of sets->bound, past those in use. */
+static int32_t intern(pto_sets_t *sets, int32_t run_count) {
+    const int32_t *bound = sets->bound + sets->bound_count;
+    uint64_t hash = hash_bounds(bound, run_count);
+    size_t place = hash & (sets->slot_count - 1);
+    for (; sets->slot[place]; place = (place + 1) & (sets->slot_count - 1)) {
+        const struct pto_set_place *known = &sets->set[sets->slot[place]];
+        if (known->hash == hash && known->run_count == run_count &&
+            memcmp(sets->bound + known->bound_first, bound, 2 * (size_t)run_count * sizeof *bound) == 0)
+            return sets->slot[place];
+    }
+    if (sets->set_count == sets->set_capacity && !grow_sets(sets)) {
+        sets->out_of_memory = true;
+        return PTO_SET_NONE;
+    }
+    struct pto_set_place made = {.bound_first = sets->bound_count, .run_count = run_count, .hash = hash};
+    for (int32_t i = 0; i < run_count; i++)
+        made.size += bound[2 * i + 1] - bound[2 * i];
+    sets->set[sets->set_count] = made;
+    sets->slot[place] = sets->set_count++;
+    sets->bound_count += 2 * (size_t)run_count;
+    int32_t number = sets->slot[place];
+    if (2 * (size_t)sets->set_count > sets->slot_count && !grow_slots(sets))
+        sets->out_of_memory = true;
+    return number;
+}
+
+int32_t pto_sets_run(pto_sets_t *sets, int32_t first, int32_t until) {
+    if (sets->out_of_memory || !reserve_bounds(sets, 2)) {
+        sets->out_of_memory = true;
+        return PTO_SET_NONE;
+    }
+    sets->bound[sets->bound_count] = first;
+    sets->bound[sets->bound_count + 1] = until;
+    return intern(sets, 1);
+}
+
+static const int32_t *bounds_of(const pto_sets_t *sets, int32_t set) {
+    return sets->bound + sets->set[set].bound_first;
+}
+
+int32_t pto_sets_common(const pto_sets_t *sets, int32_t a, int32_t b) {
+    const int32_t *run_a = bounds_of(sets, a), *run_b = bounds_of(sets, b);
+    const int32_t *end_a = run_a + 2 * sets->set[a].run_count, *end_b = run_b + 2 * sets->set[b].run_count;
+    while (run_a < end_a && run_b < end_b) {
+        if (run_a[1] <= run_b[0])
+            run_a += 2;
+        else if (run_b[1] <= run_a[0])
+            run_b += 2;
+        else
+            return run_a[0] > run_b[0] ? run_a[0] : run_b[0];
+    }
+    return -1;
+}
+
+bool pto_sets_disjoint(const pto_sets_t *sets, int32_t a, int32_t b) {
+    return pto_sets_common(sets, a, b) < 0;
+}
+
+int32_t pto_sets_unite(pto_sets_t *sets, int32_t a, int32_t b) {
+    int32_t left_a = sets->set[a].run_count, left_b = sets->set[b].run_count;
+    if (sets->out_of_memory || !reserve_bounds(sets, 2 * (size_t)(left_a + left_b))) {
+        sets->out_of_memory = true;
+        return PTO_SET_NONE;
+    }
+    const int32_t *run_a = bounds_of(sets, a), *run_b = bounds_of(sets, b);
+    int32_t *made = sets->bound + sets->bound_count;
+    int32_t run_count = 0;
+    while (left_a > 0 || left_b > 0) {
+        bool from_a = left_b == 0 || (left_a > 0 && run_a[0] <= run_b[0]);
+        const int32_t *run = from_a ? run_a : run_b;
+        if (run_count > 0 && run[0] <= made[2 * run_count - 1]) {
+            if (run[1] > made[2 * run_count - 1])
+                made[2 * run_count - 1] = run[1];
+        } else {
+            made[2 * run_count] = run[0];
+            made[2 * run_count + 1] = run[1];
+            run_count++;
+        }
+        *(from_a ? &run_a : &run_b) += 2;
+        (*(from_a ? &left_a : &left_b))--;
+    }
+    return intern(sets, run_count);
+}
+
+int32_t pto_sets_size(const pto_sets_t *sets, int32_t set) { return sets->set[set].size; }
+
+int32_t pto_sets_first(const pto_sets_t *sets, int32_t set) { return bounds_of(sets, set)[0]; }
+
+/* --- contents ------------------------------------------------------------------------------------------- */
+
+static bool reserve_spans(pto_spans_t *spans, int count, pto_sets_t *sets) {
+    if (count <= spans->capacity)
+        return true;
+    int capacity = count + count / 2 + 4;
+    pto_span_t *span = realloc(spans->span, (size_t)capacity * sizeof *span);
+    if (!span) {
+        sets->out_of_memory = true;
+        return false;
+    }
+    spans->span = span;
+    spans->capacity = capacity;
+    return true;
+}
+
+void pto_contents_init(pto_spans_t *contents, int64_t bytes, pto_sets_t *sets) {
+    *contents = (pto_spans_t){0};
+    if (bytes > 0 && reserve_spans(contents, 1, sets))
+        contents->span[contents->count++] = (pto_span_t){.end = bytes};
+}
+
+void pto_contents_fini(pto_spans_t *contents) { free(contents->span); }
+
+/* The span that holds the byte at `offset`, which must lie in the buffer. */
+static int find(const pto_spans_t *contents, int64_t offset) {
+    int low = 0, high = contents->count - 1;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (contents->span[middle].end > offset)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+void pto_contents_read(const pto_spans_t *contents, int64_t begin, int64_t end, pto_spans_t *found,
+                       pto_sets_t *sets) {
+    found->count = 0;
+    if (begin >= end)
+        return;
+    for (int i = find(contents, begin); i < contents->count && contents->span[i].begin < end; i++) {
+        if (!reserve_spans(found, found->count + 1, sets))
+            return;
+        pto_span_t span = contents->span[i];
+        if (span.begin < begin)
+            span.begin = begin;
+        if (span.end > end)
+            span.end = end;
+        found->span[found->count++] = span;
+    }
+}
+
+static bool alike(const pto_span_t *a, const pto_span_t *b) {
+    return a->set == b->set && a->delta == b->delta;
+}
+
+/* Put `count` spans where spans first .. last stand. */
+static void splice(pto_spans_t *contents, int first, int last, const pto_span_t *span, int count,
+                   pto_sets_t *sets) {
+    int removed = last - first + 1;
+    if (!reserve_spans(contents, contents->count - removed + count, sets))
+        return;
+    if (removed != count)
+        memmove(contents->span + first + count, contents->span + last + 1,
+                (size_t)(contents->count - last - 1) * sizeof *span);
+    memcpy(contents->span + first, span, (size_t)count * sizeof *span);
+    contents->count += count - removed;
+}
+
+void pto_contents_write(pto_spans_t *contents, pto_span_t written, pto_sets_t *sets) {
+    if (written.begin >= written.end || contents->count == 0)
+        return;
+    int first = find(contents, written.begin), last = find(contents, written.end - 1);
+    pto_span_t left = contents->span[first], right = contents->span[last];
+    if (left.begin == written.begin && first > 0 && alike(&contents->span[first - 1], &written))
+        left = contents->span[--first];
+    if (right.end == written.end && last + 1 < contents->count && alike(&contents->span[last + 1], &written))
+        right = contents->span[++last];
+    if (alike(&left, &written))
+        written.begin = left.begin;
+    if (alike(&right, &written))
+        written.end = right.end;
+    pto_span_t made[3];
+    int count = 0;
+    left.end = written.begin;
+    if (left.begin < left.end)
+        made[count++] = left;
+    made[count++] = written;
+    right.begin = written.end;
+    if (right.begin < right.end)
+        made[count++] = right;
+    splice(contents, first, last, made, count, sets);
+}

@@ -1,0 +1,173 @@
+/* Checking the parts of a plan: that all names in it exist, and that none of its arithmetic divides by zero,
+ * runs for ever or leaves its group. The walk over stages relies on it. */
+#include "check/check_internal.h"
+#include "plan/plan_internal.h"
+
+/* --- once for a plan ------------------------------------------------------------------------------------ */
+
+static bool buffer_right(pto_checker_t *checker, const pto_buffer_t *buffer) {
+    const pto_layout_t *layout = &checker->request->layout;
+    if (buffer->core_first < 0 || buffer->core_count < 0 ||
+        buffer->core_first + buffer->core_count > layout->cores_per_gpu)
+        return pto_check_fail(checker, 0, "buffer '%s' is on cores that don't exist", buffer->name);
+    if (buffer->block_count < 0 || buffer->block_bytes < 0 || buffer->grain_bytes < 1 ||
+        (buffer->dealt != PTO_DEAL_NONE && buffer->deal < 1))
+        return pto_check_fail(checker, 0, "buffer '%s' has no sensible shape", buffer->name);
+    if (pto_blocks_are_table(buffer) && !checker->request->counts)
+        return pto_check_fail(checker, 0, "buffer '%s' needs byte counts", buffer->name);
+    if (buffer->group >= PTO_GROUP_COUNT)
+        return pto_check_fail(checker, 0, "buffer '%s' numbers its blocks by no known group", buffer->name);
+    return true;
+}
+
+static bool slice_named(pto_checker_t *checker, const pto_slice_t *slice) {
+    if (slice->buffer < 0 || slice->buffer >= checker->buffers)
+        return pto_check_fail(checker, 0, "a step names buffer %d, which does not exist", slice->buffer);
+    if (slice->parts < 0 || (slice->share != PTO_SHARE_ALL && slice->share_count < 1))
+        return pto_check_fail(checker, 0, "a slice of '%s' has no sensible parts or shares",
+                              pto_plan_buffer(checker->plan, slice->buffer)->name);
+    if (slice->bundle > 1) {
+        const pto_buffer_t *buffer = pto_plan_buffer(checker->plan, slice->buffer);
+        if (slice->parts > 0 || slice->share != PTO_SHARE_ALL || buffer->dealt != PTO_DEAL_NONE ||
+            buffer->block_count % slice->bundle != 0)
+            return pto_check_fail(checker, 0, "a slice of '%s' has bundles of %lld blocks that don't fit",
+                                  buffer->name, (long long)slice->bundle);
+    }
+    if (slice->bundle < 0)
+        return pto_check_fail(checker, 0, "a slice of '%s' has bundles of %lld blocks",
+                              pto_plan_buffer(checker->plan, slice->buffer)->name, (long long)slice->bundle);
+    if (slice->reverse_bits < 0 || slice->reverse_bits > 62)
+        return pto_check_fail(checker, 0, "a slice of '%s' reverses %lld bits",
+                              pto_plan_buffer(checker->plan, slice->buffer)->name,
+                              (long long)slice->reverse_bits);
+    if (slice->holder != PTO_HOLDER_SELF)
+        checker->shared[slice->buffer] = true;
+    return true;
+}
+
+static bool is_message(const pto_step_t *step) {
+    return step->kind == PTO_STEP_SEND || step->kind == PTO_STEP_RECV;
+}
+
+static bool reads_slice(const pto_step_t *step) {
+    return step->kind == PTO_STEP_SEND || step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE;
+}
+
+static bool writes_slice(const pto_step_t *step) {
+    return step->kind == PTO_STEP_RECV || step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE;
+}
+
+/* A slice may name its holder by the step's peers only where there are any, and messages use one's own. */
+static bool holder_right(pto_checker_t *checker, const pto_step_t *step, const pto_slice_t *slice) {
+    if (slice->holder < PTO_HOLDER_SELF || slice->holder >= PTO_HOLDER_COUNT)
+        return pto_check_fail(checker, 0, "a slice names no known holder");
+    if (slice->holder == PTO_HOLDER_PEER && (step->peers.kind == PTO_PEERS_NONE || is_message(step)))
+        return pto_check_fail(checker, 0,
+                              "a slice of '%s' names a peer's, but the step has none that it uses",
+                              pto_plan_buffer(checker->plan, slice->buffer)->name);
+    return true;
+}
+
+static bool step_right(pto_checker_t *checker, const pto_step_t *step, pto_order_t order) {
+    bool signals = step->kind == PTO_STEP_SIGNAL || step->kind == PTO_STEP_WAIT;
+    if (step->group < 0 || step->group >= checker->plan->groups.count)
+        return pto_check_fail(checker, 0, "a step names group %d, which does not exist", step->group);
+    if (step->core_first < 0 || step->core_first + step->core_count > checker->request->layout.cores_per_gpu)
+        return pto_check_fail(checker, 0, "a step is for cores that don't exist");
+    if ((signals || is_message(step)) && step->peers.kind == PTO_PEERS_NONE)
+        return pto_check_fail(checker, 0, "a message or signal names no peers");
+    if (is_message(step) && order != PTO_ORDER_AT_ONCE)
+        return pto_check_fail(checker, 0,
+                              "messages stand in a stage whose steps run in sequence, so they may "
+                              "block each other");
+    if (signals && (step->flag < 0 || step->flag >= pto_plan_flag_count(checker->plan)))
+        return pto_check_fail(checker, 0, "a step names flag %d, which does not exist", step->flag);
+    return (!reads_slice(step) ||
+            (slice_named(checker, &step->source) && holder_right(checker, step, &step->source))) &&
+           (!writes_slice(step) ||
+            (slice_named(checker, &step->target) && holder_right(checker, step, &step->target)));
+}
+
+bool pto_check_parts(pto_checker_t *checker) {
+    for (int buffer = 0; buffer < checker->buffers; buffer++)
+        if (!buffer_right(checker, pto_plan_buffer(checker->plan, buffer)))
+            return false;
+    bool right = true;
+    for (int node = 0; node < pto_plan_node_count(checker->plan) && right; node++) {
+        if (pto_plan_node(checker->plan, node)->kind != PTO_NODE_STAGE)
+            continue;
+        const pto_stage_t *stage = pto_plan_stage(checker->plan, pto_plan_node(checker->plan, node)->stage);
+        checker->walk.stage = stage;
+        for (int step = 0; step < stage->step_count && right; step++)
+            right = step_right(checker, pto_plan_step(checker->plan, stage->step_first + step), stage->order);
+    }
+    if (right)
+        checker->walk.stage = NULL;
+    return right;
+}
+
+/* --- for each rank and iteration ------------------------------------------------------------------------ */
+
+/* Powers of two exist for k of 0 to 62. */
+static bool defined(const pto_expr_t *expr, int64_t k) {
+    return (!expr->power && !expr->inverse) || (k >= 0 && k <= 62);
+}
+
+/* More members than this can only be a mistake of arithmetic. */
+enum { PEERS_MAX = 1 << 24 };
+
+bool pto_check_actor(pto_checker_t *checker, const pto_step_t *step, int64_t rank) {
+    int64_t k = checker->walk.k, core = rank % checker->request->layout.cores_per_gpu;
+    const pto_peers_t *peers = &step->peers;
+    const pto_expr_t *used[] = {&step->who_first, &step->who_stride, &step->who_until,
+                                &peers->first,    &peers->stride,    &peers->until};
+    for (size_t i = 0; i < sizeof used / sizeof *used; i++)
+        if (!defined(used[i], k))
+            return pto_check_fail(checker, rank, "2^%lld can't be taken", (long long)k);
+    if (pto_expr_value(step->who_stride, k, core, 0) < 1)
+        return pto_check_fail(checker, rank, "a step's members are %lld apart",
+                              (long long)pto_expr_value(step->who_stride, k, core, 0));
+    if (peers->kind == PTO_PEERS_NONE || peers->kind == PTO_PEERS_XOR)
+        return true;
+    int64_t stride = pto_expr_value(peers->stride, k, core, 0);
+    int64_t extent = pto_expr_value(peers->until, k, core, 0) - pto_expr_value(peers->first, k, core, 0);
+    if (stride < 1)
+        return pto_check_fail(checker, rank, "a step's peers are %lld apart", (long long)stride);
+    if (extent / stride > PEERS_MAX)
+        return pto_check_fail(checker, rank, "a step has %lld peers", (long long)(extent / stride));
+    return true;
+}
+
+bool pto_check_peer(pto_checker_t *checker, const pto_action_t *action) {
+    const pto_group_t *group = pto_plan_group(checker->plan, action->step->group);
+    if (action->peer >= 0 && action->peer < group->size && action->peer_rank >= 0 &&
+        action->peer_rank < checker->ranks)
+        return true;
+    return pto_check_fail(checker, action->rank, "a step names member %lld of a group of %lld",
+                          (long long)action->peer, (long long)group->size);
+}
+
+bool pto_check_slice(pto_checker_t *checker, const pto_slice_t *slice, const pto_action_t *action) {
+    const pto_expr_t *used[] = {&slice->offset, &slice->align,  &slice->first,
+                                &slice->run,    &slice->stride, &slice->until};
+    for (size_t i = 0; i < sizeof used / sizeof *used; i++)
+        if (!defined(used[i], action->k))
+            return pto_check_fail(checker, action->rank, "2^%lld can't be taken", (long long)action->k);
+    const pto_buffer_t *buffer = pto_plan_buffer(checker->plan, slice->buffer);
+    int64_t first = pto_expr_value(slice->first, action->k, action->core, action->peer);
+    if (first >= pto_expr_value(slice->until, action->k, action->core, action->peer))
+        return true;
+    int64_t run = pto_expr_value(slice->run, action->k, action->core, action->peer);
+    int64_t stride = pto_expr_value(slice->stride, action->k, action->core, action->peer);
+    if (run < 0 || stride < 1)
+        return pto_check_fail(checker, action->rank, "a slice of '%s' takes runs of %lld blocks, %lld apart",
+                              buffer->name, (long long)run, (long long)stride);
+    int64_t blocks = pto_slice_block_count(slice, action->k, action->core, action->peer);
+    int64_t available = slice->parts > 0 ? slice->parts : buffer->block_count;
+    if (slice->bundle > 1)
+        available /= slice->bundle;
+    if (blocks > available)
+        return pto_check_fail(checker, action->rank, "a slice of '%s' names %lld blocks of %lld",
+                              buffer->name, (long long)blocks, (long long)available);
+    return true;
+}

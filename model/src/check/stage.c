@@ -1,0 +1,598 @@
+/* Checking one stage for all ranks: what its steps touch, who its messages meet, what they leave behind. */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/check_internal.h"
+
+/* --- what a step touches -------------------------------------------------------------------------------- */
+
+static bool add_touch(pto_checker_t *checker, pto_touches_t *touches, pto_touch_t touch) {
+    if (touches->count == touches->capacity) {
+        int capacity = touches->capacity ? 2 * touches->capacity : 64;
+        pto_touch_t *item = realloc(touches->item, (size_t)capacity * sizeof *item);
+        if (!item)
+            return pto_check_out_of_memory(checker);
+        touches->item = item;
+        touches->capacity = capacity;
+    }
+    touches->item[touches->count++] = touch;
+    return true;
+}
+
+typedef struct {
+    pto_checker_t *checker;
+    pto_touches_t *touches;
+    pto_touch_t touch; /* all but the range */
+    int64_t held_bytes;
+    int64_t rank;
+    bool right;
+} collector_t;
+
+static bool collect_range(void *context, int64_t offset_bytes, int64_t bytes) {
+    collector_t *collector = context;
+    if (offset_bytes < 0 || bytes < 0 || offset_bytes > collector->held_bytes - bytes) {
+        const pto_buffer_t *buffer = pto_plan_buffer(collector->checker->plan, collector->touch.buffer);
+        collector->right = pto_check_fail(collector->checker, collector->rank,
+                                          "names bytes %lld..%lld of '%s', which has %lld",
+                                          (long long)offset_bytes, (long long)(offset_bytes + bytes - 1),
+                                          buffer->name, (long long)collector->held_bytes);
+        return false;
+    }
+    collector->touch.begin = offset_bytes;
+    collector->touch.end = offset_bytes + bytes;
+    collector->right = add_touch(collector->checker, collector->touches, collector->touch);
+    return collector->right;
+}
+
+static bool on_one_node(const pto_checker_t *checker, int64_t a, int64_t b) {
+    const pto_layout_t *layout = &checker->request->layout;
+    return pto_layout_rank(layout, a).node == pto_layout_rank(layout, b).node;
+}
+
+/* Add a slice's ranges to `touches`. */
+static bool collect(pto_checker_t *checker, const pto_slice_t *slice, const pto_action_t *action, bool write,
+                    pto_touches_t *touches) {
+    const pto_buffer_t *buffer = pto_plan_buffer(checker->plan, slice->buffer);
+    int64_t holder = pto_slice_holder(checker->plan, slice, action);
+    collector_t collector = {.checker = checker,
+                             .touches = touches,
+                             .touch = {.holder = holder, .buffer = slice->buffer, .write = write},
+                             .held_bytes = checker->bytes[holder * checker->buffers + slice->buffer],
+                             .rank = action->rank,
+                             .right = true};
+    if (!pto_check_slice(checker, slice, action))
+        return false;
+    if (!on_one_node(checker, holder, action->rank))
+        return pto_check_fail(checker, action->rank, "uses '%s' of rank %lld, which is on another node",
+                              buffer->name, (long long)holder);
+    if (collector.held_bytes < 0)
+        return pto_check_fail(checker, action->rank, "uses buffer '%s', which rank %lld does not hold",
+                              buffer->name, (long long)holder);
+    if (write && buffer->role == PTO_ROLE_IN && pto_buffer_is_users(checker->plan, slice->buffer, holder))
+        return pto_check_fail(checker, action->rank, "writes the user's input");
+    pto_slice_visit(checker->plan, slice, action, collect_range, &collector);
+    return collector.right;
+}
+
+static int64_t touched_bytes(const pto_touches_t *touches) {
+    int64_t total = 0;
+    for (int i = 0; i < touches->count; i++)
+        total += touches->item[i].end - touches->item[i].begin;
+    return total;
+}
+
+static int by_place(const void *left, const void *right) {
+    const pto_touch_t *a = left, *b = right;
+    if (a->holder != b->holder)
+        return a->holder < b->holder ? -1 : 1;
+    if (a->buffer != b->buffer)
+        return a->buffer < b->buffer ? -1 : 1;
+    return (a->begin > b->begin) - (a->begin < b->begin);
+}
+
+/* No range in checker->touched that is written may overlap another one. */
+static bool apart(pto_checker_t *checker, int64_t rank) {
+    pto_touches_t *touches = &checker->touched;
+    if (touches->count < 2)
+        return true;
+    qsort(touches->item, (size_t)touches->count, sizeof *touches->item, by_place);
+    int64_t used_until = 0, written_until = 0;
+    for (int i = 0; i < touches->count; i++) {
+        const pto_touch_t *touch = &touches->item[i], *before = touch - (i > 0);
+        if (i == 0 || before->holder != touch->holder || before->buffer != touch->buffer)
+            used_until = written_until = 0;
+        int64_t clear_from = touch->write ? used_until : written_until;
+        if (touch->begin < clear_from)
+            return pto_check_fail(checker, rank, "uses bytes %lld..%lld of '%s' twice at once, writing them",
+                                  (long long)touch->begin,
+                                  (long long)(touch->end < clear_from ? touch->end : clear_from) - 1,
+                                  pto_plan_buffer(checker->plan, touch->buffer)->name);
+        if (touch->end > used_until)
+            used_until = touch->end;
+        if (touch->write && touch->end > written_until)
+            written_until = touch->end;
+    }
+    return true;
+}
+
+bool pto_check_access(pto_checker_t *checker, int64_t rank, const pto_touch_t *touch) {
+    if (!checker->shared[touch->buffer])
+        return true;
+    checker->report.accesses++;
+    pto_conflict_t conflict;
+    int64_t place = touch->holder * checker->buffers + touch->buffer;
+    if (pto_plan_buffer(checker->plan, touch->buffer)->alternates && checker->run % 2 > 0)
+        place += checker->ranks * checker->buffers;
+    pto_trace_t *trace = &checker->trace[place];
+    if (pto_trace_access(trace, &checker->clocks, rank, touch->begin, touch->end, touch->write, &conflict))
+        return true;
+    return pto_check_fail(
+        checker, rank, "%s bytes %lld..%lld of '%s' of rank %lld, unordered with rank %lld's %s",
+        touch->write ? "writes" : "reads", (long long)conflict.begin, (long long)conflict.end - 1,
+        pto_plan_buffer(checker->plan, touch->buffer)->name, (long long)touch->holder,
+        (long long)conflict.rank, conflict.wrote ? "write" : "read");
+}
+
+static bool access_all(pto_checker_t *checker, int64_t rank, const pto_touches_t *touches) {
+    for (int i = 0; i < touches->count; i++)
+        if (!pto_check_access(checker, rank, &touches->item[i]))
+            return false;
+    return true;
+}
+
+/* --- what a step leaves behind -------------------------------------------------------------------------- */
+
+/* `span` says what arrives, at its place in the target. */
+static bool put(pto_checker_t *checker, int64_t rank, const pto_touch_t *target, pto_span_t span) {
+    pto_spans_t *contents = pto_check_contents(checker, target->holder, target->buffer);
+    const pto_buffer_t *buffer = pto_plan_buffer(checker->plan, target->buffer);
+    if (buffer->role == PTO_ROLE_OUT && !pto_collective_reduces(checker->request->collective)) {
+        pto_contents_read(contents, span.begin, span.end, &checker->present, &checker->sets);
+        for (int i = 0; i < checker->present.count; i++)
+            if (checker->present.span[i].set != PTO_SET_NONE)
+                return pto_check_fail(checker, rank, "writes bytes %lld..%lld of '%s' a second time",
+                                      (long long)checker->present.span[i].begin,
+                                      (long long)checker->present.span[i].end - 1, buffer->name);
+    }
+    pto_contents_write(contents, span, &checker->sets);
+    return true;
+}
+
+/* Reduce what arrives into one span of what is there. */
+static bool combine(pto_checker_t *checker, int64_t rank, const pto_touch_t *target, pto_span_t arrived,
+                    pto_span_t present) {
+    const char *name = pto_plan_buffer(checker->plan, target->buffer)->name;
+    if (present.set == PTO_SET_NONE)
+        return pto_check_fail(checker, rank,
+                              "reduces into bytes %lld..%lld of '%s', which nobody has written",
+                              (long long)present.begin, (long long)present.end - 1, name);
+    if (present.delta != arrived.delta)
+        return pto_check_fail(checker, rank, "reduces inputs' bytes from %lld on into those from %lld on",
+                              (long long)(present.begin + arrived.delta),
+                              (long long)(present.begin + present.delta));
+    int32_t common = pto_sets_common(&checker->sets, present.set, arrived.set);
+    if (common >= 0)
+        return pto_check_fail(checker, rank,
+                              "reduces owner %d's contribution to bytes %lld..%lld of '%s' twice",
+                              (int)common, (long long)present.begin, (long long)present.end - 1, name);
+    present.set = pto_sets_unite(&checker->sets, present.set, arrived.set);
+    pto_contents_write(pto_check_contents(checker, target->holder, target->buffer), present, &checker->sets);
+    return true;
+}
+
+static bool put_or_combine(pto_checker_t *checker, int64_t rank, const pto_touch_t *target, pto_span_t span,
+                           bool reduce) {
+    if (!reduce)
+        return put(checker, rank, target, span);
+    pto_contents_read(pto_check_contents(checker, target->holder, target->buffer), span.begin, span.end,
+                      &checker->present, &checker->sets);
+    for (int i = 0; i < checker->present.count; i++)
+        if (!combine(checker, rank, target, span, checker->present.span[i]))
+            return false;
+    return true;
+}
+
+/* Move `bytes` from a place in `source` to a place in `target`. */
+static bool move_piece(pto_checker_t *checker, const pto_action_t *reader, const pto_action_t *writer,
+                       const pto_touch_t *source, int64_t from, const pto_touch_t *target, int64_t to,
+                       int64_t bytes, bool reduce) {
+    pto_contents_read(pto_check_contents(checker, source->holder, source->buffer), from, from + bytes,
+                      &checker->moved, &checker->sets);
+    for (int i = 0; i < checker->moved.count; i++) {
+        pto_span_t span = checker->moved.span[i];
+        if (span.set == PTO_SET_NONE)
+            return pto_check_fail(checker, reader->rank,
+                                  "reads bytes %lld..%lld of '%s', which nobody has written",
+                                  (long long)span.begin, (long long)span.end - 1,
+                                  pto_plan_buffer(checker->plan, source->buffer)->name);
+        span.begin += to - from;
+        span.end += to - from;
+        span.delta -= to - from;
+        if (!put_or_combine(checker, writer->rank, target, span, reduce))
+            return false;
+    }
+    return true;
+}
+
+/* Move the bytes of checker->source, in order, to those of checker->target, which are as many; in a reduction
+ * the source may be several times as long, and its pieces come one upon the other. */
+static bool move(pto_checker_t *checker, const pto_action_t *reader, const pto_action_t *writer) {
+    const pto_touches_t *source = &checker->source, *target = &checker->target;
+    checker->report.moved_bytes += touched_bytes(source);
+    int s = 0, t = 0;
+    int64_t read = 0, written = 0;
+    bool reduces = writer->step->kind == PTO_STEP_REDUCE, first = true;
+    while (s < source->count && target->count > 0) {
+        const pto_touch_t *from = &source->item[s], *to = &target->item[t];
+        int64_t left = from->end - from->begin - read, room = to->end - to->begin - written;
+        int64_t bytes = left < room ? left : room;
+        if (!move_piece(checker, reader, writer, from, from->begin + read, to, to->begin + written, bytes,
+                        reduces && !(first && writer->step->fresh)))
+            return false;
+        read += bytes;
+        written += bytes;
+        if (read == from->end - from->begin) {
+            read = 0;
+            s++;
+        }
+        if (written == to->end - to->begin) {
+            written = 0;
+            if (++t == target->count) {
+                t = 0;
+                first = false;
+            }
+        }
+    }
+    return access_all(checker, reader->rank, source) && access_all(checker, writer->rank, target);
+}
+
+/* --- one rank's actions --------------------------------------------------------------------------------- */
+
+typedef bool (*act_t)(pto_checker_t *checker, const pto_action_t *action);
+
+/* Do `act` for every peer of a rank's step, or once where it has none. */
+static bool each_action(pto_checker_t *checker, const pto_step_t *step, int64_t rank, act_t act) {
+    pto_action_t action;
+    if (!pto_check_actor(checker, step, rank))
+        return false;
+    if (!pto_step_acts(checker->plan, step, rank, checker->walk.k, &action))
+        return true;
+    if (step->peers.kind == PTO_PEERS_NONE)
+        return act(checker, &action);
+    int64_t count = pto_step_peer_count(checker->plan, &action);
+    for (int64_t j = 0; j < count; j++) {
+        if (!pto_step_peer(checker->plan, j, &action))
+            continue;
+        if (!pto_check_peer(checker, &action) || !act(checker, &action))
+            return false;
+    }
+    return true;
+}
+
+static const pto_step_t *stage_step(const pto_checker_t *checker, int index) {
+    return pto_plan_step(checker->plan, checker->walk.stage->step_first + index);
+}
+
+static bool is_local(const pto_step_t *step) {
+    return step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE;
+}
+
+/* Fill checker->source and checker->target with what a copy or reduction names. */
+static bool collect_both(pto_checker_t *checker, const pto_action_t *action) {
+    checker->source.count = checker->target.count = 0;
+    if (!collect(checker, &action->step->source, action, false, &checker->source) ||
+        !collect(checker, &action->step->target, action, true, &checker->target))
+        return false;
+    int64_t source_bytes = touched_bytes(&checker->source), target_bytes = touched_bytes(&checker->target);
+    bool reduces = action->step->kind == PTO_STEP_REDUCE;
+    bool several = reduces && target_bytes > 0 && source_bytes > 0 && source_bytes % target_bytes == 0;
+    if (source_bytes != target_bytes && !several)
+        return pto_check_fail(
+            checker, action->rank, "%s %lld bytes of '%s' into %lld of '%s'", reduces ? "reduces" : "copies",
+            (long long)source_bytes, pto_plan_buffer(checker->plan, action->step->source.buffer)->name,
+            (long long)target_bytes, pto_plan_buffer(checker->plan, action->step->target.buffer)->name);
+    return true;
+}
+
+static bool do_local(pto_checker_t *checker, const pto_action_t *action) {
+    return collect_both(checker, action) && move(checker, action, action);
+}
+
+static bool add_touches(pto_checker_t *checker, const pto_touches_t *touches) {
+    for (int i = 0; i < touches->count; i++)
+        if (!add_touch(checker, &checker->touched, touches->item[i]))
+            return false;
+    return true;
+}
+
+static bool note_local(pto_checker_t *checker, const pto_action_t *action) {
+    return collect_both(checker, action) && add_touches(checker, &checker->source) &&
+           add_touches(checker, &checker->target);
+}
+
+/* A copy or reduction on its own: it must not overlap itself. */
+static bool do_alone(pto_checker_t *checker, const pto_action_t *action) {
+    checker->touched.count = 0;
+    return note_local(checker, action) && apart(checker, action->rank) &&
+           (!action->step->in_kernel || pto_check_pieces(checker, action)) && move(checker, action, action);
+}
+
+/* --- signals -------------------------------------------------------------------------------------------- */
+
+static bool do_signal(pto_checker_t *checker, const pto_action_t *action) {
+    if (!on_one_node(checker, action->rank, action->peer_rank))
+        return pto_check_fail(checker, action->rank, "signals rank %lld, which is on another node",
+                              (long long)action->peer_rank);
+    pto_signal_t *signal = calloc(1, sizeof *signal);
+    if (!signal)
+        return pto_check_out_of_memory(checker);
+    signal->from = action->rank;
+    signal->flag = action->step->flag;
+    signal->clock = pto_clocks_snapshot(&checker->clocks, action->rank);
+    pto_signal_t **last = &checker->signal[action->peer_rank];
+    while (*last)
+        last = &(*last)->next;
+    *last = signal;
+    return true;
+}
+
+/* Take the oldest signal that the action waits for; false where there is none yet. */
+static bool take_signal(pto_checker_t *checker, const pto_action_t *action) {
+    pto_signal_t **place = &checker->signal[action->rank];
+    while (*place && ((*place)->from != action->peer_rank || (*place)->flag != action->step->flag))
+        place = &(*place)->next;
+    pto_signal_t *signal = *place;
+    if (!signal)
+        return false;
+    *place = signal->next;
+    pto_clocks_join(&checker->clocks, action->rank, signal->clock);
+    free(signal->clock);
+    free(signal);
+    return true;
+}
+
+static bool never_signalled(pto_checker_t *checker, const pto_action_t *action) {
+    assert(action->step); /* who is stuck is stuck at a wait */
+    return pto_check_fail(checker, action->rank, "deadlock: waits for '%s' of rank %lld, which never comes",
+                          pto_plan_flag_name(checker->plan, action->step->flag),
+                          (long long)action->peer_rank);
+}
+
+/* Wait for the step's peers from progress->peer on; false, with the action it is stuck at, where one is
+ * missing or the plan is at fault. */
+static bool do_wait(pto_checker_t *checker, const pto_step_t *step, int64_t rank, pto_progress_t *progress,
+                    pto_action_t *stuck) {
+    if (!pto_check_actor(checker, step, rank))
+        return false;
+    if (!pto_step_acts(checker->plan, step, rank, checker->walk.k, stuck))
+        return true;
+    int64_t count = pto_step_peer_count(checker->plan, stuck);
+    for (; progress->peer < count; progress->peer++) {
+        if (!pto_step_peer(checker->plan, progress->peer, stuck))
+            continue;
+        if (!pto_check_peer(checker, stuck) || !take_signal(checker, stuck))
+            return false;
+    }
+    progress->peer = 0;
+    return true;
+}
+
+/* --- stages in sequence --------------------------------------------------------------------------------- */
+
+/* Go on until a rank's stage has ended or it must wait. */
+static void advance(pto_checker_t *checker, int64_t rank, pto_action_t *stuck) {
+    pto_progress_t *progress = &checker->progress[rank];
+    while (progress->step < checker->walk.stage->step_count && checker->status == PTO_OK) {
+        const pto_step_t *step = stage_step(checker, progress->step);
+        bool done = true;
+        if (step->kind == PTO_STEP_WAIT) {
+            done = do_wait(checker, step, rank, progress, stuck);
+        } else if (step->kind == PTO_STEP_SIGNAL) {
+            pto_clocks_release(&checker->clocks, rank);
+            done = each_action(checker, step, rank, do_signal);
+        } else if (step->kind != PTO_STEP_LAUNCH) {
+            done = each_action(checker, step, rank, do_alone);
+        }
+        if (!done)
+            return;
+        progress->step++;
+    }
+}
+
+static bool check_sequence(pto_checker_t *checker) {
+    memset(checker->progress, 0, (size_t)checker->ranks * sizeof *checker->progress);
+    int64_t unfinished = checker->ranks;
+    bool moved = true;
+    pto_action_t stuck = {0};
+    while (unfinished > 0 && moved) {
+        unfinished = 0;
+        moved = false;
+        for (int64_t rank = 0; rank < checker->ranks; rank++) {
+            pto_progress_t before = checker->progress[rank];
+            if (before.step == checker->walk.stage->step_count)
+                continue;
+            advance(checker, rank, &stuck);
+            if (checker->status != PTO_OK)
+                return false;
+            const pto_progress_t *after = &checker->progress[rank];
+            moved = moved || after->step != before.step || after->peer != before.peer;
+            unfinished += after->step < checker->walk.stage->step_count;
+        }
+    }
+    return unfinished == 0 || never_signalled(checker, &stuck);
+}
+
+/* --- stages at once: messages --------------------------------------------------------------------------- */
+
+static bool add_end(pto_checker_t *checker, pto_ends_t *ends, pto_end_t end) {
+    if (ends->count == ends->capacity) {
+        int64_t capacity = ends->capacity ? 2 * ends->capacity : 256;
+        pto_end_t *item = realloc(ends->item, (size_t)capacity * sizeof *item);
+        if (!item)
+            return pto_check_out_of_memory(checker);
+        ends->item = item;
+        ends->capacity = capacity;
+    }
+    ends->item[ends->count++] = end;
+    return true;
+}
+
+static bool note_message(pto_checker_t *checker, const pto_action_t *action) {
+    const pto_step_t *step = action->step;
+    bool send = step->kind == PTO_STEP_SEND;
+    checker->source.count = 0;
+    if (!collect(checker, send ? &step->source : &step->target, action, !send, &checker->source) ||
+        !add_touches(checker, &checker->source))
+        return false;
+    pto_end_t end = {.from = (int32_t)(send ? action->rank : action->peer_rank),
+                     .to = (int32_t)(send ? action->peer_rank : action->rank),
+                     .step = (int32_t)(step - stage_step(checker, 0)),
+                     .ordinal = action->ordinal,
+                     .bytes = touched_bytes(&checker->source)};
+    if (end.bytes == 0 && !step->even_empty)
+        return true;
+    return add_end(checker, send ? &checker->sends : &checker->receives, end);
+}
+
+/* Sort by one end's rank, keeping the order of equals. */
+static bool sort_ends(pto_checker_t *checker, pto_ends_t *ends, bool by_receiver) {
+    pto_ends_t *sorted = &checker->sorted;
+    if (sorted->capacity < ends->count) {
+        pto_end_t *item = realloc(sorted->item, (size_t)ends->capacity * sizeof *item);
+        if (!item)
+            return pto_check_out_of_memory(checker);
+        sorted->item = item;
+        sorted->capacity = ends->capacity;
+    }
+    memset(checker->tally, 0, ((size_t)checker->ranks + 1) * sizeof *checker->tally);
+    for (int64_t i = 0; i < ends->count; i++)
+        checker->tally[1 + (by_receiver ? ends->item[i].to : ends->item[i].from)]++;
+    for (int64_t rank = 0; rank < checker->ranks; rank++)
+        checker->tally[rank + 1] += checker->tally[rank];
+    for (int64_t i = 0; i < ends->count; i++)
+        sorted->item[checker->tally[by_receiver ? ends->item[i].to : ends->item[i].from]++] = ends->item[i];
+    sorted->count = ends->count;
+    pto_ends_t unsorted = *ends;
+    *ends = *sorted;
+    *sorted = unsorted;
+    return true;
+}
+
+/* The action that an end of a message was noted for. */
+static pto_action_t action_of(const pto_checker_t *checker, const pto_end_t *end, bool send) {
+    pto_action_t action;
+    const pto_step_t *step = stage_step(checker, end->step);
+    pto_step_acts(checker->plan, step, send ? end->from : end->to, checker->walk.k, &action);
+    action.ordinal = end->ordinal;
+    action.peer_rank = send ? end->to : end->from;
+    action.peer =
+        pto_group_index(checker->plan, pto_plan_group(checker->plan, step->group), action.peer_rank);
+    return action;
+}
+
+static bool deliver(pto_checker_t *checker, const pto_end_t *send, const pto_end_t *receive) {
+    if (send->bytes != receive->bytes)
+        return pto_check_fail(checker, send->from, "sends %lld bytes to rank %d, which receives %lld",
+                              (long long)send->bytes, (int)send->to, (long long)receive->bytes);
+    pto_action_t sender = action_of(checker, send, true), receiver = action_of(checker, receive, false);
+    checker->source.count = checker->target.count = 0;
+    checker->report.messages++;
+    pto_clocks_deliver(&checker->clocks, send->from, send->to);
+    return collect(checker, &sender.step->source, &sender, false, &checker->source) &&
+           collect(checker, &receiver.step->target, &receiver, true, &checker->target) &&
+           move(checker, &sender, &receiver);
+}
+
+static bool not_received(pto_checker_t *checker, const pto_end_t *send) {
+    return pto_check_fail(checker, send->from, "sends %lld bytes to rank %d, which does not receive them",
+                          (long long)send->bytes, (int)send->to);
+}
+
+static bool not_sent(pto_checker_t *checker, const pto_end_t *receive) {
+    return pto_check_fail(checker, receive->to, "receives %lld bytes from rank %d, which does not send them",
+                          (long long)receive->bytes, (int)receive->from);
+}
+
+/* Both lists are in order of receivers, then senders: where two differ, the lesser one has no counterpart. */
+static bool match(pto_checker_t *checker, const pto_end_t *send, const pto_end_t *receive) {
+    if (send->to < receive->to || (send->to == receive->to && send->from < receive->from))
+        return not_received(checker, send);
+    if (send->to > receive->to || send->from > receive->from)
+        return not_sent(checker, receive);
+    return deliver(checker, send, receive);
+}
+
+static bool match_messages(pto_checker_t *checker) {
+    pto_ends_t *sends = &checker->sends, *receives = &checker->receives;
+    if (!sort_ends(checker, sends, false) || !sort_ends(checker, sends, true) ||
+        !sort_ends(checker, receives, false) || !sort_ends(checker, receives, true))
+        return false;
+    int64_t both = sends->count < receives->count ? sends->count : receives->count;
+    for (int64_t i = 0; i < both; i++)
+        if (!match(checker, sends->item + i, receives->item + i))
+            return false;
+    if (both < sends->count)
+        return not_received(checker, sends->item + both);
+    return both == receives->count || not_sent(checker, receives->item + both);
+}
+
+/* --- stages at once ------------------------------------------------------------------------------------- */
+
+/* Note one rank's messages and what all its steps touch; then do its signals and what is local. The sends
+ * still find what they are to read: nothing that the rank writes at once may overlap it. */
+static bool start_rank(pto_checker_t *checker, int64_t rank) {
+    checker->touched.count = 0;
+    pto_clocks_release(&checker->clocks, rank);
+    for (int i = 0; i < checker->walk.stage->step_count; i++) {
+        const pto_step_t *step = stage_step(checker, i);
+        bool right = true;
+        if (is_local(step))
+            right = each_action(checker, step, rank, note_local);
+        else if (step->kind == PTO_STEP_SIGNAL)
+            right = each_action(checker, step, rank, do_signal);
+        else if (step->kind != PTO_STEP_WAIT)
+            right = each_action(checker, step, rank, note_message);
+        if (!right)
+            return false;
+    }
+    if (!apart(checker, rank))
+        return false;
+    for (int i = 0; i < checker->walk.stage->step_count; i++)
+        if (is_local(stage_step(checker, i)) && !each_action(checker, stage_step(checker, i), rank, do_local))
+            return false;
+    return true;
+}
+
+static bool end_rank(pto_checker_t *checker, int64_t rank) {
+    for (int i = 0; i < checker->walk.stage->step_count; i++) {
+        const pto_step_t *step = stage_step(checker, i);
+        pto_progress_t progress = {0};
+        pto_action_t stuck = {0};
+        if (step->kind != PTO_STEP_WAIT || do_wait(checker, step, rank, &progress, &stuck))
+            continue;
+        return checker->status == PTO_OK && never_signalled(checker, &stuck);
+    }
+    return true;
+}
+
+static bool check_at_once(pto_checker_t *checker) {
+    checker->sends.count = checker->receives.count = 0;
+    for (int64_t rank = 0; rank < checker->ranks; rank++)
+        if (!start_rank(checker, rank))
+            return false;
+    if (!match_messages(checker))
+        return false;
+    pto_clocks_settle(&checker->clocks);
+    for (int64_t rank = 0; rank < checker->ranks; rank++)
+        if (!end_rank(checker, rank))
+            return false;
+    return true;
+}
+
+bool pto_check_stage(pto_checker_t *checker) {
+    if (checker->walk.kernel != checker->kernel)
+        pto_check_forget_pieces(checker);
+    checker->kernel = checker->walk.kernel;
+    return checker->walk.stage->order == PTO_ORDER_AT_ONCE ? check_at_once(checker) : check_sequence(checker);
+}

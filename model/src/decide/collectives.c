@@ -1,0 +1,208 @@
+/* Read collectives.csv: one timing per row. csv_table.c cuts up the text; here is what its columns mean. */
+#include "portolan/collectives.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text_file.h"
+#include "formats/csv_table.h"
+
+typedef enum {
+    COLUMN_COLLECTIVE,
+    COLUMN_IMPLEMENTATION,
+    COLUMN_STRATEGY,
+    COLUMN_NODES,
+    COLUMN_GPUS_PER_NODE,
+    COLUMN_PROCS_PER_GPU,
+    COLUMN_BYTES,
+    COLUMN_RUN,
+    COLUMN_SECONDS,
+    COLUMN_OWNERS_PER_GPU,
+    COLUMN_ALGORITHM,
+    COLUMN_JOULES,
+    COLUMN_COUNT
+} column_t;
+
+static const char *const column_names[COLUMN_COUNT] = {
+    "collective", "implementation", "strategy",       "nodes",     "gpus_per_node", "procs_per_gpu", "bytes",
+    "run",        "seconds",        "owners_per_gpu", "algorithm", "joules",
+};
+
+static int name_of(pto_collectives_t *collectives, pto_span_t field) {
+    int found = pto_span_find(field, (const char *const *)collectives->name, collectives->name_count);
+    if (found >= 0 || collectives->name_count == PTO_COLLECTIVES_NAME_MAX)
+        return found;
+    char **grown = realloc(collectives->name, ((size_t)collectives->name_count + 1) * sizeof *grown);
+    if (!grown)
+        return -1;
+    collectives->name = grown;
+    grown[collectives->name_count] = pto_span_copy(field);
+    return grown[collectives->name_count] ? collectives->name_count++ : -1;
+}
+
+static pto_status_t read_name(const pto_csv_t *csv, int column, pto_span_t field, int16_t *name) {
+    pto_collectives_t *collectives = csv->table;
+    int found = name_of(collectives, field);
+    *name = (int16_t)found;
+    if (found >= 0)
+        return PTO_OK;
+    if (collectives->name_count < PTO_COLLECTIVES_NAME_MAX)
+        return pto_error_set(csv->err, PTO_ERR_MEMORY, "out of memory for names");
+    return pto_csv_bad_field(csv, column, field, PTO_ERR_TOO_LARGE, "one of the first 256 different names");
+}
+
+static pto_status_t read_collective(const pto_csv_t *csv, pto_span_t field, pto_collective_t *collective) {
+    for (*collective = 0; *collective < PTO_COLLECTIVE_COUNT; (*collective)++) {
+        const char *name = pto_collective_name(*collective);
+        if (pto_span_find(field, &name, 1) == 0)
+            return PTO_OK;
+    }
+    return pto_csv_bad_field(csv, COLUMN_COLLECTIVE, field, PTO_ERR_TYPE,
+                             "a known collective; `portolan list` shows them");
+}
+
+static pto_status_t read_implementation(const pto_csv_t *csv, pto_span_t field,
+                                        pto_implementation_t *implementation) {
+    const char *const names[] = {pto_implementation_name(PTO_IMPLEMENTATION_LIBRARY),
+                                 pto_implementation_name(PTO_IMPLEMENTATION_ISEND_IRECV)};
+    uint8_t found = 0;
+    pto_status_t status = pto_csv_name(csv, COLUMN_IMPLEMENTATION, field, names, PTO_IMPLEMENTATION_COUNT,
+                                       "library or isend_irecv", &found);
+    if (status == PTO_OK)
+        *implementation = (pto_implementation_t)found;
+    return status;
+}
+
+static pto_status_t read_field(const pto_csv_t *csv, int column, pto_span_t field, void *table) {
+    pto_collectives_t *collectives = table;
+    pto_collective_row_t *row = &collectives->row[collectives->count - 1];
+    switch ((column_t)column) {
+    case COLUMN_COLLECTIVE:
+        return read_collective(csv, field, &row->collective);
+    case COLUMN_IMPLEMENTATION:
+        return read_implementation(csv, field, &row->implementation);
+    case COLUMN_STRATEGY:
+        if (field.size == 0)
+            return pto_csv_bad_field(csv, column, field, PTO_ERR_TYPE, "a name");
+        return read_name(csv, column, field, &row->strategy);
+    case COLUMN_NODES:
+        return pto_csv_count(csv, column, field, 1, &row->nodes);
+    case COLUMN_GPUS_PER_NODE:
+        return pto_csv_count(csv, column, field, 1, &row->gpus_per_node);
+    case COLUMN_PROCS_PER_GPU:
+        return pto_csv_count(csv, column, field, 1, &row->procs_per_gpu);
+    case COLUMN_OWNERS_PER_GPU:
+        return pto_csv_count(csv, column, field, 1, &row->owners_per_gpu);
+    case COLUMN_BYTES:
+        return pto_csv_whole(csv, column, field, 0, &row->bytes);
+    case COLUMN_RUN:
+        return pto_csv_count(csv, column, field, 0, &row->run);
+    case COLUMN_SECONDS:
+        return pto_csv_seconds(csv, column, field, &row->seconds);
+    case COLUMN_JOULES: /* empty where they were not measured */
+        return field.size > 0 ? pto_csv_joules(csv, column, field, &row->joules) : PTO_OK;
+    default: /* COLUMN_ALGORITHM: empty where the library's own ran */
+        return field.size > 0 ? read_name(csv, column, field, &row->algorithm) : PTO_OK;
+    }
+}
+
+static pto_status_t begin_row(void *table, int file, pto_error_t *err) {
+    pto_collectives_t *collectives = table;
+    if (collectives->count == collectives->capacity) {
+        size_t capacity = collectives->capacity > 0 ? 2 * collectives->capacity : 1024;
+        pto_collective_row_t *grown = realloc(collectives->row, capacity * sizeof *grown);
+        if (!grown)
+            return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for collectives");
+        collectives->row = grown;
+        collectives->capacity = capacity;
+    }
+    collectives->row[collectives->count++] = (pto_collective_row_t){
+        .file = file, .owners_per_gpu = 1, .datatype = PTO_DATATYPE_FLOAT, .algorithm = -1};
+    return PTO_OK;
+}
+
+static const pto_csv_format_t format = {
+    .what = "collectives",
+    .advice = "score them apart",
+    .column = column_names,
+    .column_count = COLUMN_COUNT,
+    .required_count = COLUMN_OWNERS_PER_GPU,
+    .begin_row = begin_row,
+    .read_field = read_field,
+};
+
+/* The file's `datatype` line says what its rows were measured with. */
+static pto_status_t set_datatype(pto_collectives_t *collectives, const pto_provenance_t *said,
+                                 size_t row_first, pto_error_t *err) {
+    pto_datatype_t datatype = 0;
+    while (datatype < PTO_DATATYPE_COUNT && strcmp(said->value, pto_datatype_name(datatype)) != 0)
+        datatype++;
+    if (datatype == PTO_DATATYPE_COUNT)
+        return pto_error_set_at(err, PTO_ERR_TYPE, collectives->path[said->file], said->line, 1,
+                                "datatype '%.60s' is not byte, int32, int64, float or double", said->value);
+    for (size_t i = row_first; i < collectives->count; i++)
+        collectives->row[i].datatype = datatype;
+    return PTO_OK;
+}
+
+static pto_status_t parse_rows(const char *text, size_t text_size, const char *path,
+                               pto_collectives_t *collectives, pto_csv_origin_t *origin, pto_error_t *err) {
+    size_t row_first = collectives->count;
+    int provenance_first = origin->provenance_count;
+    pto_status_t status = pto_csv_parse(&format, text, text_size, path, origin, collectives, err);
+    collectives->path = origin->path;
+    for (int i = provenance_first; i < origin->provenance_count && status == PTO_OK; i++)
+        if (strcmp(origin->provenance[i].key, "datatype") == 0)
+            status = set_datatype(collectives, &origin->provenance[i], row_first, err);
+    return status;
+}
+
+static pto_csv_origin_t origin_of(const pto_collectives_t *collectives) {
+    return (pto_csv_origin_t){collectives->provenance_count, collectives->provenance, collectives->file_count,
+                              collectives->path};
+}
+
+pto_status_t pto_collectives_parse(const char *text, size_t text_size, const char *path,
+                                   pto_collectives_t *collectives, pto_error_t *err) {
+    size_t count = collectives->count;
+    int names = collectives->name_count;
+    pto_csv_origin_t origin = origin_of(collectives);
+    pto_csv_origin_t before = origin;
+    pto_status_t status = parse_rows(text, text_size, path, collectives, &origin, err);
+    if (status != PTO_OK) {
+        pto_csv_roll_back(&origin, before.provenance_count, before.file_count);
+        collectives->count = count;
+        while (collectives->name_count > names)
+            free(collectives->name[--collectives->name_count]);
+    }
+    collectives->provenance_count = origin.provenance_count;
+    collectives->provenance = origin.provenance;
+    collectives->file_count = origin.file_count;
+    collectives->path = origin.path;
+    return status;
+}
+
+pto_status_t pto_collectives_read(const char *path, pto_collectives_t *collectives, pto_error_t *err) {
+    size_t size = 0;
+    char *text = NULL;
+    pto_status_t status = pto_text_read(path, PTO_CSV_BYTES_MAX, &text, &size, err);
+    if (status != PTO_OK)
+        return status;
+    status = pto_collectives_parse(text, size, path, collectives, err);
+    free(text);
+    return status;
+}
+
+void pto_collectives_fini(pto_collectives_t *collectives) {
+    pto_csv_origin_t origin = origin_of(collectives);
+    pto_csv_origin_fini(&origin);
+    for (int i = 0; i < collectives->name_count; i++)
+        free(collectives->name[i]);
+    free(collectives->name);
+    free(collectives->row);
+    *collectives = (pto_collectives_t){0};
+}
+
+const char *pto_collectives_provenance(const pto_collectives_t *collectives, const char *key) {
+    return pto_csv_provenance(collectives->provenance, collectives->provenance_count, key);
+}

@@ -1,0 +1,333 @@
+/* Predicting a scenario: which algorithm stands for the library's collective at each size, whether the
+ * buffers fit, and the price of every strategy. */
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/plan_internal.h"
+#include "portolan/pick.h"
+#include "scenario/check.h"
+
+#define GIBIBYTE 1073741824.0
+
+/* --- from a scenario to requests ---------------------------------------------------------------------- */
+
+static const pto_series_t *swept_series(const pto_scenario_t *scenario) {
+    switch (pto_scenario_sweep(scenario)) {
+    case PTO_SWEEP_NODES:
+        return &scenario->nodes;
+    case PTO_SWEEP_MESSAGES:
+        return &scenario->messages;
+    case PTO_SWEEP_BYTES:
+    case PTO_SWEEP_COUNT:
+        break;
+    }
+    return &scenario->bytes;
+}
+
+int64_t pto_scenario_points(const pto_scenario_t *scenario) { return swept_series(scenario)->count; }
+
+static int64_t series_at(const pto_series_t *series, int64_t point) {
+    if (series->count == 0)
+        return 0;
+    return series->value[series->count > 1 ? point : 0];
+}
+
+pto_request_t pto_scenario_request(const pto_scenario_t *scenario, int64_t point,
+                                   const pto_strategy_t *strategy, const pto_algorithm_t *algorithm) {
+    pto_request_t request = {.layout = scenario->layout,
+                             .collective = scenario->collective,
+                             .implementation = scenario->implementation,
+                             .split = pto_scenario_split(scenario),
+                             .datatype = scenario->datatype,
+                             .bytes = series_at(&scenario->bytes, point),
+                             .messages = series_at(&scenario->messages, point),
+                             .unique_bytes = scenario->unique_bytes,
+                             .counts = &scenario->counts,
+                             .strategy = strategy,
+                             .algorithm = algorithm,
+                             .by_library = scenario->implementation == PTO_IMPLEMENTATION_LIBRARY &&
+                                           scenario->collective != PTO_COLLECTIVE_MESSAGES};
+    request.layout.nodes = series_at(&scenario->nodes, point);
+    return request;
+}
+
+/* --- which algorithm ---------------------------------------------------------------------------------- */
+
+/* Between nodes a block holds what all processes of one send to all of the other, or to those at one place.
+ */
+static int64_t bundled_bytes(const pto_request_t *request) {
+    int64_t members = request->layout.gpus_per_node * request->layout.owners_per_gpu, pairs = 1;
+    if (pto_collective_is_vector(request->collective))
+        return request->bytes;
+    if (request->strategy->leaders)
+        pairs = members * members;
+    else if (request->strategy->counterparts)
+        pairs = members;
+    return request->bytes > INT64_MAX / pairs ? INT64_MAX : request->bytes * pairs;
+}
+
+/* A split strategy passes a share. */
+int64_t pto_request_call_bytes(const pto_request_t *request) {
+    if (!request->strategy->splits || request->split == PTO_SPLIT_DESTINATIONS)
+        return bundled_bytes(request);
+    return pto_share_bytes(request->bytes, pto_datatype_bytes(request->datatype),
+                           request->layout.cores_per_gpu, 0);
+}
+
+static int64_t call_procs(const pto_request_t *request) {
+    if (request->strategy->leaders || request->strategy->counterparts)
+        return request->layout.nodes;
+    return request->strategy->splits ? request->layout.nodes * request->layout.gpus_per_node
+                                     : pto_layout_owner_count(&request->layout);
+}
+
+/* The scenario's own table: the rows of the largest `procs` up to the call's, then the first above its bytes.
+ */
+static const pto_library_rule_t *scenario_rule(const pto_library_choice_t *library, int64_t procs,
+                                               int64_t bytes) {
+    const pto_library_rule_t *found = NULL;
+    for (int i = 0; i < library->rule_count; i++) {
+        const pto_library_rule_t *rule = &library->rule[i];
+        if (rule->procs > procs || bytes >= rule->below_bytes)
+            continue;
+        if (!found || rule->procs > found->procs)
+            found = rule;
+    }
+    return found;
+}
+
+/* The algorithm that the scenario or the machine names, and whether the library stages; NULL: the cheapest.
+ */
+static const char *named_algorithm(const pto_scenario_t *scenario, const pto_machine_t *machine,
+                                   const pto_request_t *request, bool *staged) {
+    if (pto_strategy_only_with(request->strategy))
+        return pto_strategy_only_with(request->strategy);
+    if (request->implementation == PTO_IMPLEMENTATION_ISEND_IRECV)
+        return "linear";
+    if (request->collective == PTO_COLLECTIVE_MESSAGES)
+        return NULL;
+    const pto_library_choice_t *library = &scenario->library;
+    if (library->name)
+        return library->name;
+    if (library->best)
+        return NULL;
+    const pto_library_rule_t *rule =
+        library->rule_count > 0 ? scenario_rule(library, call_procs(request), pto_request_call_bytes(request))
+                                : pto_machine_library(machine, pto_collective_name(request->collective),
+                                                      request->strategy->collective_space,
+                                                      call_procs(request), pto_request_call_bytes(request));
+    *staged = rule && rule->staged;
+    return rule ? rule->algorithm : NULL;
+}
+
+/* --- one strategy at one point ------------------------------------------------------------------------- */
+
+static pto_status_t check_memory(const pto_plan_t *plan, const pto_machine_t *machine, pto_error_t *err) {
+    int64_t gpu_bytes, host_bytes;
+    pto_plan_memory(plan, &gpu_bytes, &host_bytes);
+    const char *name = plan->request.strategy->name;
+    if (pto_param_known(&machine->gpu_memory_bytes) && (double)gpu_bytes > machine->gpu_memory_bytes.value)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "%s needs %.4g GB of buffers on a GPU, which has %.4g GB (memory.gpu_bytes)",
+                             name, (double)gpu_bytes / 1e9, machine->gpu_memory_bytes.value / 1e9);
+    if (pto_param_known(&machine->host_memory_bytes) && (double)host_bytes > machine->host_memory_bytes.value)
+        return pto_error_set(
+            err, PTO_ERR_NOT_APPLICABLE,
+            "%s needs %.4g GB of buffers in a node's memory, which has %.4g GB (memory.host_bytes)", name,
+            (double)host_bytes / 1e9, machine->host_memory_bytes.value / 1e9);
+    return PTO_OK;
+}
+
+static pto_status_t price_one(const pto_request_t *request, const pto_machine_t *machine, pto_plan_t **plan,
+                              pto_price_t *price, pto_explanation_t *explanation, pto_error_t *err) {
+    pto_plan_t *made = NULL;
+    pto_status_t status = pto_plan_create(request, &made, err);
+    if (status == PTO_OK)
+        status = check_memory(made, machine, err);
+    if (status == PTO_OK)
+        status = pto_price(made, machine, price, explanation, err);
+    if (status != PTO_OK) {
+        pto_plan_destroy(made);
+        return status;
+    }
+    *plan = made;
+    return PTO_OK;
+}
+
+/* The cheapest algorithm that applies; with none, the first one's reason. */
+static pto_status_t price_cheapest(pto_request_t *request, const pto_machine_t *machine, pto_plan_t **plan,
+                                   pto_price_t *price, pto_error_t *err) {
+    pto_plan_t *best = NULL;
+    pto_price_t best_price = {0};
+    bool refused = false;
+    for (int i = 0; i < pto_algorithm_count(); i++) {
+        request->algorithm = pto_algorithm_at(i);
+        if (!(request->algorithm->collectives & 1u << request->collective))
+            continue;
+        pto_plan_t *made = NULL;
+        pto_price_t made_price = {0};
+        pto_error_t reason;
+        pto_status_t status = price_one(request, machine, &made, &made_price, NULL, &reason);
+        if (status != PTO_OK && status != PTO_ERR_NOT_APPLICABLE) {
+            pto_plan_destroy(best);
+            if (err)
+                *err = reason;
+            return status;
+        }
+        if (status != PTO_OK && !refused && err)
+            *err = reason;
+        refused = refused || status != PTO_OK;
+        bool cheaper = status == PTO_OK && (!best || made_price.seconds < best_price.seconds);
+        pto_plan_destroy(cheaper ? best : made);
+        if (cheaper) {
+            best = made;
+            best_price = made_price;
+        }
+    }
+    if (!best)
+        return PTO_ERR_NOT_APPLICABLE;
+    *plan = best;
+    *price = best_price;
+    return PTO_OK;
+}
+
+pto_status_t pto_plan_choose(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t point,
+                             const pto_strategy_t *strategy, pto_plan_t **plan, pto_price_t *price,
+                             pto_explanation_t *explanation, pto_error_t *err) {
+    pto_request_t request = pto_scenario_request(scenario, point, strategy, NULL);
+    const char *name = named_algorithm(scenario, machine, &request, &request.staged);
+    if (name) {
+        pto_error_t cause;
+        if (pto_algorithm_find(name, request.collective, &request.algorithm, &cause) != PTO_OK) {
+            pto_scenario_refuse(scenario, PTO_FIELD_LIBRARY, PTO_ERR_NOT_FOUND, err, "%s", cause.message);
+            return PTO_ERR_NOT_FOUND;
+        }
+        return price_one(&request, machine, plan, price, explanation, err);
+    }
+    pto_plan_t *best = NULL;
+    pto_status_t status = price_cheapest(&request, machine, &best, price, err);
+    if (status == PTO_OK && explanation)
+        status = pto_price(best, machine, price, explanation, err);
+    if (status != PTO_OK) {
+        pto_plan_destroy(best);
+        return status;
+    }
+    *plan = best;
+    return PTO_OK;
+}
+
+/* --- all strategies at all points ----------------------------------------------------------------------- */
+
+static pto_status_t predict_one(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t point,
+                                const pto_strategy_t *strategy, bool explain, pto_prediction_t *prediction,
+                                pto_error_t *err) {
+    pto_plan_t *plan = NULL;
+    pto_error_t reason;
+    pto_status_t status = pto_plan_choose(scenario, machine, point, strategy, &plan, &prediction->price,
+                                          explain ? &prediction->explanation : NULL, &reason);
+    if (status == PTO_ERR_NOT_APPLICABLE) {
+        memcpy(prediction->reason, reason.message, sizeof prediction->reason);
+        return PTO_OK;
+    }
+    if (status != PTO_OK) {
+        if (err)
+            *err = reason;
+        return status;
+    }
+    assert(plan);
+    prediction->applicable = true;
+    prediction->algorithm = plan->request.algorithm;
+    if (explain) {
+        prediction->has_energy = pto_energy(plan, machine, &prediction->price, &prediction->explanation,
+                                            &prediction->energy, &reason) == PTO_OK;
+        if (!prediction->has_energy)
+            memcpy(prediction->reason, reason.message, sizeof prediction->reason);
+        status = pto_setup(plan, machine, &prediction->setup, err);
+    }
+    pto_plan_destroy(plan);
+    return status;
+}
+
+pto_status_t pto_scenario_strategies(const pto_scenario_t *scenario, const pto_strategy_t ***strategy,
+                                     int *strategy_count, pto_error_t *err) {
+    int room = scenario->strategy_count > 0 ? scenario->strategy_count : pto_strategy_count();
+    const pto_strategy_t **list = calloc((size_t)room, sizeof *list);
+    if (!list)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for strategies");
+    int found = 0;
+    for (int i = 0; i < scenario->strategy_count; i++) {
+        pto_error_t cause;
+        pto_status_t status = pto_strategy_find(scenario->strategy[i], &list[found++], &cause);
+        if (status != PTO_OK) {
+            free(list);
+            return pto_scenario_refuse(scenario, PTO_FIELD_STRATEGIES, status, err, "%s", cause.message);
+        }
+    }
+    for (int i = 0; i < pto_strategy_count() && scenario->strategy_count == 0; i++)
+        if (pto_strategy_at(i)->collectives & 1u << scenario->collective)
+            list[found++] = pto_strategy_at(i);
+    if (found == 0) {
+        free(list);
+        return pto_error_set(err, PTO_ERR_NOT_FOUND, "no strategy is for %s",
+                             pto_collective_name(scenario->collective));
+    }
+    *strategy = list;
+    *strategy_count = found;
+    return PTO_OK;
+}
+
+static pto_status_t predict_all(pto_predictions_t *made, bool explain, pto_error_t *err) {
+    bool any = false;
+    for (int64_t point = 0; point < made->point_count; point++)
+        for (int i = 0; i < made->strategy_count; i++) {
+            pto_prediction_t *prediction = &made->prediction[point * made->strategy_count + i];
+            pto_status_t status = predict_one(made->scenario, made->machine, point, made->strategy[i],
+                                              explain, prediction, err);
+            if (status != PTO_OK)
+                return status;
+            any = any || prediction->applicable;
+        }
+    if (any)
+        return PTO_OK;
+    return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "no strategy applies: %s", made->prediction[0].reason);
+}
+
+pto_status_t pto_predict(const pto_scenario_t *scenario, const pto_machine_t *machine, bool explain,
+                         pto_predictions_t *predictions, pto_error_t *err) {
+    pto_predictions_t made = {.scenario = scenario,
+                              .machine = machine,
+                              .sweep = pto_scenario_sweep(scenario),
+                              .point_count = pto_scenario_points(scenario),
+                              .point = swept_series(scenario)->value};
+    pto_status_t status = pto_scenario_strategies(scenario, &made.strategy, &made.strategy_count, err);
+    if (status != PTO_OK)
+        return status;
+    assert(made.strategy_count > 0 && made.point_count > 0);
+    made.prediction = calloc((size_t)made.strategy_count * (size_t)made.point_count, sizeof *made.prediction);
+    if (!made.prediction) {
+        pto_predictions_fini(&made);
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for predictions");
+    }
+    status = predict_all(&made, explain, err);
+    if (status != PTO_OK) {
+        pto_predictions_fini(&made);
+        return status;
+    }
+    *predictions = made;
+    return PTO_OK;
+}
+
+void pto_predictions_fini(pto_predictions_t *predictions) {
+    int64_t cells = predictions->prediction ? predictions->point_count * predictions->strategy_count : 0;
+    for (int64_t i = 0; i < cells; i++)
+        pto_explanation_fini(&predictions->prediction[i].explanation);
+    free(predictions->prediction);
+    free(predictions->strategy);
+    *predictions = (pto_predictions_t){0};
+}
+
+const pto_prediction_t *pto_prediction_at(const pto_predictions_t *predictions, int64_t point, int strategy) {
+    return &predictions->prediction[point * predictions->strategy_count + strategy];
+}

@@ -1,0 +1,212 @@
+/* What the model says of every cell, by the same calls as `predict` and `pick`. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text_file.h"
+#include "portolan/score.h"
+
+static pto_status_t out_of_memory(pto_error_t *err) {
+    return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for predictions");
+}
+
+/* --- one cell ------------------------------------------------------------------------------------------- */
+
+void pto_score_rank(pto_score_cell_t *cell, double clear_margin) {
+    const pto_score_candidate_t *candidate = cell->candidate;
+    int best = 0, second = -1;
+    for (int c = 1; c < cell->candidate_count; c++)
+        if (candidate[c].measured_s < candidate[best].measured_s)
+            best = c;
+    for (int c = 0; c < cell->candidate_count; c++)
+        if (c != best && (second < 0 || candidate[c].measured_s < candidate[second].measured_s))
+            second = c;
+    cell->best = best;
+    cell->margin = second < 0 ? 0 : candidate[second].measured_s / candidate[best].measured_s - 1;
+    cell->clear = second >= 0 && cell->margin >= clear_margin;
+}
+
+double pto_score_regret(const pto_score_cell_t *cell, int candidate) {
+    return cell->candidate[candidate].measured_s / cell->candidate[cell->best].measured_s - 1;
+}
+
+/* One point with the candidates for strategies is what pto_pick knows how to judge. */
+pto_status_t pto_score_pick(pto_score_cell_t *cell, pto_error_t *err) {
+    const pto_predictions_t point = {.sweep = PTO_SWEEP_BYTES,
+                                     .point_count = 1,
+                                     .point = &cell->bytes,
+                                     .strategy_count = cell->candidate_count,
+                                     .prediction = cell->prediction};
+    pto_range_t *range = NULL;
+    int64_t count = 0;
+    pto_status_t status = pto_pick(&point, &range, &count, err);
+    if (status != PTO_OK)
+        return status;
+    cell->picked = range[0].winner;
+    cell->regret = cell->picked >= 0 ? pto_score_regret(cell, cell->picked) : 0;
+    cell->toss_up = range[0].toss_up;
+    free(range);
+    return PTO_OK;
+}
+
+/* --- predicting ----------------------------------------------------------------------------------------- */
+
+static pto_status_t note_unpriced(pto_score_t *score, const pto_explanation_t *explanation,
+                                  pto_error_t *err) {
+    for (int t = 0; t < explanation->count; t++) {
+        const pto_term_t *term = &explanation->term[t];
+        int known = 0;
+        while (known < score->unpriced_count && strcmp(score->unpriced[known], term->key) != 0)
+            known++;
+        if (term->param || known < score->unpriced_count)
+            continue;
+        char(*grown)[PTO_PARAM_KEY_MAX] = realloc(score->unpriced, ((size_t)known + 1) * sizeof *grown);
+        if (!grown)
+            return out_of_memory(err);
+        score->unpriced = grown;
+        memcpy(grown[score->unpriced_count++], term->key, sizeof term->key);
+    }
+    return PTO_OK;
+}
+
+static pto_status_t price_candidate(pto_score_t *score, const pto_scenario_t *scenario,
+                                    const pto_machine_t *machine, const pto_strategy_t *strategy,
+                                    pto_prediction_t *prediction, pto_error_t *err) {
+    pto_plan_t *plan = NULL;
+    pto_explanation_t explanation = {0};
+    pto_status_t status =
+        pto_plan_choose(scenario, machine, 0, strategy, &plan, &prediction->price, &explanation, err);
+    if (status == PTO_OK) {
+        prediction->applicable = true;
+        prediction->algorithm = pto_plan_request(plan)->algorithm;
+        status = note_unpriced(score, &explanation, err);
+    }
+    pto_explanation_fini(&explanation);
+    pto_plan_destroy(plan);
+    return status;
+}
+
+/* A scenario of one point that borrows all but the algorithm's name. */
+static pto_scenario_t scenario_of(const pto_score_cell_t *cell, int64_t *nodes, int64_t *bytes) {
+    pto_scenario_t scenario;
+    pto_scenario_init(&scenario);
+    *nodes = cell->nodes;
+    *bytes = cell->bytes;
+    scenario.collective = cell->collective;
+    scenario.implementation = cell->implementation;
+    scenario.datatype = cell->datatype;
+    scenario.layout = (pto_layout_t){.nodes = cell->nodes,
+                                     .gpus_per_node = cell->gpus_per_node,
+                                     .owners_per_gpu = cell->owners_per_gpu,
+                                     .cores_per_gpu = cell->procs_per_gpu};
+    scenario.nodes = (pto_series_t){.value = nodes, .count = 1};
+    scenario.bytes = (pto_series_t){.value = bytes, .count = 1};
+    return scenario;
+}
+
+/* What the scenario, the strategy or the algorithm can't be is a reason, what the machine of this program
+ * can't do an error. */
+static bool is_reason(pto_status_t status) {
+    return status == PTO_ERR_NOT_APPLICABLE || status == PTO_ERR_RANGE || status == PTO_ERR_KEY ||
+           status == PTO_ERR_NOT_FOUND;
+}
+
+static pto_status_t predict_candidate(pto_score_t *score, pto_score_cell_t *cell, int index,
+                                      const pto_machine_t *machine, pto_error_t *err) {
+    const pto_score_candidate_t *candidate = &cell->candidate[index];
+    pto_prediction_t *prediction = &cell->prediction[index];
+    int64_t nodes, bytes;
+    pto_scenario_t scenario = scenario_of(cell, &nodes, &bytes);
+    pto_error_t cause = {0};
+    if (candidate->algorithm) {
+        scenario.library.name = pto_text_copy(candidate->algorithm);
+        if (!scenario.library.name)
+            return out_of_memory(err);
+    }
+    memset(prediction, 0, sizeof *prediction);
+    pto_status_t status = pto_scenario_check(&scenario, &cause);
+    if (status == PTO_OK)
+        status = pto_scenario_bind(&scenario, machine, &cause);
+    if (status == PTO_OK)
+        status = price_candidate(score, &scenario, machine, candidate->strategy, prediction, &cause);
+    free(scenario.library.name);
+    if (is_reason(status)) {
+        memcpy(prediction->reason, cause.message, sizeof prediction->reason);
+        return PTO_OK;
+    }
+    if (status != PTO_OK && err)
+        *err = cause;
+    return status;
+}
+
+pto_status_t pto_score_predict(pto_score_t *score, const pto_machine_t *machine, int64_t nodes,
+                               pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    for (int64_t i = 0; i < score->cell_count && status == PTO_OK; i++) {
+        pto_score_cell_t *cell = &score->cell[i];
+        if (nodes != 0 && cell->nodes != nodes)
+            continue;
+        for (int c = 0; c < cell->candidate_count && status == PTO_OK; c++)
+            status = predict_candidate(score, cell, c, machine, err);
+        if (status == PTO_OK)
+            status = pto_score_pick(cell, err);
+    }
+    return status;
+}
+
+pto_status_t pto_score_price(const pto_score_cell_t *cell, int candidate, const pto_machine_t *machine,
+                             const pto_library_rule_t *rule, pto_request_t *request, double *seconds,
+                             pto_error_t *err) {
+    int64_t nodes, bytes;
+    const pto_strategy_t *strategy = cell->candidate[candidate].strategy;
+    pto_library_rule_t one = {0};
+    pto_scenario_t scenario = scenario_of(cell, &nodes, &bytes);
+    pto_plan_t *plan = NULL;
+    pto_price_t price = {0};
+    pto_error_t cause = {0};
+    if (rule) {
+        one = *rule;
+        scenario.library.rule = &one;
+        scenario.library.rule_count = 1;
+    }
+    pto_status_t status = pto_scenario_check(&scenario, &cause);
+    if (status == PTO_OK)
+        status = pto_scenario_bind(&scenario, machine, &cause);
+    if (status == PTO_OK)
+        status = pto_plan_choose(&scenario, machine, 0, strategy, &plan, &price, NULL, &cause);
+    if (status == PTO_OK && request)
+        *request = *pto_plan_request(plan);
+    pto_plan_destroy(plan);
+    *seconds = price.seconds;
+    if (status != PTO_OK && !is_reason(status) && err)
+        *err = cause;
+    return is_reason(status) ? PTO_OK : status;
+}
+
+/* --- leaving a node count out --------------------------------------------------------------------------- */
+
+/* The least node count above `above`; 0 where there is none. */
+static int64_t next_nodes(const pto_score_t *score, int64_t above) {
+    int64_t next = 0;
+    for (int64_t i = 0; i < score->cell_count; i++)
+        if (score->cell[i].nodes > above && (next == 0 || score->cell[i].nodes < next))
+            next = score->cell[i].nodes;
+    return next;
+}
+
+pto_status_t pto_score_leave_one_out(pto_score_t *score, const pto_collectives_t *collectives,
+                                     const pto_machine_t *machine, pto_score_refit_t refit, void *context,
+                                     pto_error_t *err) {
+    int64_t nodes = next_nodes(score, 0);
+    if (next_nodes(score, nodes) == 0)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "only one node count was measured, so there is none to leave out");
+    pto_status_t status = PTO_OK;
+    for (; nodes > 0 && status == PTO_OK; nodes = next_nodes(score, nodes)) {
+        pto_machine_t fitted = {0};
+        status = refit(machine, collectives, nodes, context, &fitted, err);
+        if (status == PTO_OK)
+            status = pto_score_predict(score, &fitted, nodes, err);
+        pto_machine_fini(&fitted);
+    }
+    return status;
+}

@@ -1,0 +1,333 @@
+/* Cut tables of measurements into fields. Every fault is told with its place, and a file that fails leaves
+ * nothing behind. */
+#include "formats/csv_table.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- stretches of text ---------------------------------------------------------------------------------- */
+
+static bool span_is(pto_span_t span, const char *word) {
+    return strlen(word) == span.size && memcmp(span.text, word, span.size) == 0;
+}
+
+static pto_span_t span_trim(pto_span_t span) {
+    while (span.size > 0 && (span.text[0] == ' ' || span.text[0] == '\t')) {
+        span.text++;
+        span.size--;
+    }
+    while (span.size > 0 && (span.text[span.size - 1] == ' ' || span.text[span.size - 1] == '\t'))
+        span.size--;
+    return span;
+}
+
+/* A copy that a message can quote: short, and without bytes that would spoil a terminal. */
+static const char *span_quote(pto_span_t span, char *quote, size_t quote_size) {
+    size_t size = span.size < quote_size - 1 ? span.size : quote_size - 1;
+    for (size_t i = 0; i < size; i++)
+        quote[i] = span.text[i] >= ' ' && span.text[i] <= '~' ? span.text[i] : '?';
+    quote[size] = '\0';
+    return quote;
+}
+
+char *pto_span_copy(pto_span_t span) {
+    char *copy = malloc(span.size + 1);
+    if (copy) {
+        memcpy(copy, span.text, span.size);
+        copy[span.size] = '\0';
+    }
+    return copy;
+}
+
+int pto_span_find(pto_span_t span, const char *const *names, int count) {
+    for (int i = 0; i < count; i++)
+        if (span_is(span, names[i]))
+            return i;
+    return -1;
+}
+
+/* --- fields --------------------------------------------------------------------------------------------- */
+
+/* Copy a field to where strtod and strtoll may look for its end. */
+static bool number_text(pto_span_t span, const char *allowed, char *text, size_t text_size) {
+    if (span.size == 0 || span.size >= text_size)
+        return false;
+    memcpy(text, span.text, span.size);
+    text[span.size] = '\0';
+    return strspn(text, allowed) == span.size;
+}
+
+pto_status_t pto_csv_bad_field(const pto_csv_t *csv, int column, pto_span_t field, pto_status_t status,
+                               const char *wanted) {
+    char quote[48];
+    return pto_error_set_at(csv->err, status, csv->path, csv->line, csv->place, "%s: '%s' is not %s",
+                            csv->format->column[column], span_quote(field, quote, sizeof quote), wanted);
+}
+
+static pto_status_t read_whole(const pto_csv_t *csv, int column, pto_span_t field, int64_t least,
+                               int64_t most, int64_t *value) {
+    char text[32];
+    if (!number_text(field, "-0123456789", text, sizeof text))
+        return pto_csv_bad_field(csv, column, field, PTO_ERR_TYPE, "a whole number");
+    char *end = NULL;
+    errno = 0;
+    long long parsed = strtoll(text, &end, 10);
+    if (*end != '\0' || end == text)
+        return pto_csv_bad_field(csv, column, field, PTO_ERR_TYPE, "a whole number");
+    if (errno == ERANGE || parsed < least || parsed > most)
+        return pto_csv_bad_field(csv, column, field, PTO_ERR_RANGE,
+                                 least == 0 ? "in range (0 or more)" : "in range (1 or more)");
+    *value = parsed;
+    return PTO_OK;
+}
+
+pto_status_t pto_csv_whole(const pto_csv_t *csv, int column, pto_span_t field, int64_t least,
+                           int64_t *value) {
+    return read_whole(csv, column, field, least, INT64_MAX, value);
+}
+
+pto_status_t pto_csv_count(const pto_csv_t *csv, int column, pto_span_t field, int64_t least,
+                           int32_t *value) {
+    int64_t whole = 0;
+    pto_status_t status = read_whole(csv, column, field, least, INT32_MAX, &whole);
+    if (status == PTO_OK)
+        *value = (int32_t)whole;
+    return status;
+}
+
+static pto_status_t read_above(const pto_csv_t *csv, int column, pto_span_t field, const char *wanted,
+                               double *value) {
+    char text[64];
+    if (!number_text(field, "+-.0123456789eE", text, sizeof text))
+        return pto_csv_bad_field(csv, column, field, PTO_ERR_TYPE, "a number");
+    char *end = NULL;
+    double parsed = strtod(text, &end);
+    if (*end != '\0' || end == text)
+        return pto_csv_bad_field(csv, column, field, PTO_ERR_TYPE, "a number");
+    if (!isfinite(parsed) || parsed <= 0)
+        return pto_csv_bad_field(csv, column, field, PTO_ERR_RANGE, wanted);
+    *value = parsed;
+    return PTO_OK;
+}
+
+pto_status_t pto_csv_seconds(const pto_csv_t *csv, int column, pto_span_t field, double *value) {
+    return read_above(csv, column, field, "a finite, positive time", value);
+}
+
+pto_status_t pto_csv_joules(const pto_csv_t *csv, int column, pto_span_t field, double *value) {
+    return read_above(csv, column, field, "a finite, positive energy", value);
+}
+
+pto_status_t pto_csv_name(const pto_csv_t *csv, int column, pto_span_t field, const char *const *names,
+                          int count, const char *wanted, uint8_t *value) {
+    int found = pto_span_find(field, names, count);
+    if (found < 0)
+        return pto_csv_bad_field(csv, column, field, PTO_ERR_TYPE, wanted);
+    *value = (uint8_t)found;
+    return PTO_OK;
+}
+
+/* --- provenance ----------------------------------------------------------------------------------------- */
+
+const char *pto_csv_provenance(const pto_provenance_t *provenance, int count, const char *key) {
+    for (int i = 0; i < count; i++)
+        if (strcmp(provenance[i].key, key) == 0)
+            return provenance[i].value;
+    return NULL;
+}
+
+/* Files of different machines or MPI libraries together are true of neither. */
+static pto_status_t check_same(const pto_csv_t *csv, const pto_provenance_t *added) {
+    if (strcmp(added->key, "machine") != 0 && strcmp(added->key, "mpi") != 0)
+        return PTO_OK;
+    const char *before =
+        pto_csv_provenance(csv->origin->provenance, csv->origin->provenance_count, added->key);
+    if (!before || strcmp(before, added->value) == 0)
+        return PTO_OK;
+    return pto_error_set_at(csv->err, PTO_ERR_NOT_APPLICABLE, csv->path, csv->line, 1,
+                            "%s is '%.120s' here and '%.120s' before; %s", added->key, added->value, before,
+                            csv->format->advice);
+}
+
+static pto_status_t out_of_memory(const pto_csv_t *csv) {
+    return pto_error_set(csv->err, PTO_ERR_MEMORY, "out of memory for %s", csv->format->what);
+}
+
+static pto_status_t add_provenance(pto_csv_t *csv, pto_span_t line) {
+    pto_span_t body = {line.text + 1, line.size - 1};
+    const char *equals = memchr(body.text, '=', body.size);
+    if (!equals)
+        return PTO_OK; /* a remark */
+    pto_span_t key = span_trim((pto_span_t){body.text, (size_t)(equals - body.text)});
+    pto_span_t value = span_trim((pto_span_t){equals + 1, body.size - (size_t)(equals - body.text) - 1});
+    pto_csv_origin_t *origin = csv->origin;
+    pto_provenance_t *grown =
+        realloc(origin->provenance, ((size_t)origin->provenance_count + 1) * sizeof *grown);
+    if (!grown)
+        return out_of_memory(csv);
+    origin->provenance = grown;
+    pto_provenance_t added = {pto_span_copy(key), pto_span_copy(value), origin->file_count - 1, csv->line};
+    pto_status_t status = added.key && added.value ? check_same(csv, &added) : out_of_memory(csv);
+    if (status != PTO_OK) {
+        free(added.key);
+        free(added.value);
+        return status;
+    }
+    grown[origin->provenance_count++] = added;
+    return PTO_OK;
+}
+
+static pto_status_t add_path(pto_csv_t *csv) {
+    pto_csv_origin_t *origin = csv->origin;
+    char **grown = realloc(origin->path, ((size_t)origin->file_count + 1) * sizeof *grown);
+    if (grown)
+        origin->path = grown;
+    char *copy = grown ? pto_span_copy((pto_span_t){csv->path, strlen(csv->path)}) : NULL;
+    if (!copy)
+        return out_of_memory(csv);
+    grown[origin->file_count++] = copy;
+    return PTO_OK;
+}
+
+void pto_csv_roll_back(pto_csv_origin_t *origin, int provenance, int files) {
+    while (origin->provenance_count > provenance) {
+        origin->provenance_count--;
+        free(origin->provenance[origin->provenance_count].key);
+        free(origin->provenance[origin->provenance_count].value);
+    }
+    while (origin->file_count > files)
+        free(origin->path[--origin->file_count]);
+}
+
+void pto_csv_origin_fini(pto_csv_origin_t *origin) {
+    pto_csv_roll_back(origin, 0, 0);
+    free(origin->provenance);
+    free(origin->path);
+    *origin = (pto_csv_origin_t){0};
+}
+
+/* --- lines ---------------------------------------------------------------------------------------------- */
+
+static bool next_line(pto_csv_t *csv, pto_span_t *line) {
+    if (csv->next >= csv->end)
+        return false;
+    const char *stop = memchr(csv->next, '\n', (size_t)(csv->end - csv->next));
+    line->text = csv->next;
+    line->size = (size_t)((stop ? stop : csv->end) - csv->next);
+    if (line->size > 0 && line->text[line->size - 1] == '\r')
+        line->size--;
+    csv->next = stop ? stop + 1 : csv->end;
+    csv->line++;
+    return true;
+}
+
+/* Take the next field off `rest`; false after the last one. A comma that ends the line leaves an empty field
+ * behind it, told by rest->text staying set. */
+static bool next_field(pto_span_t *rest, pto_span_t *field) {
+    if (!rest->text)
+        return false;
+    *field = *rest;
+    const char *comma = memchr(rest->text, ',', rest->size);
+    if (comma) {
+        field->size = (size_t)(comma - rest->text);
+        rest->size -= field->size + 1;
+        rest->text = comma + 1;
+    } else {
+        rest->text = NULL;
+    }
+    return true;
+}
+
+static pto_status_t bad_header(const pto_csv_t *csv, const char *before, const char *name,
+                               const char *after) {
+    return pto_error_set_at(csv->err, PTO_ERR_KEY, csv->path, csv->line, csv->place, "%scolumn '%s'%s",
+                            before, name, after);
+}
+
+static pto_status_t read_header(pto_csv_t *csv, pto_span_t line) {
+    const pto_csv_format_t *format = csv->format;
+    bool seen[PTO_CSV_COLUMN_MAX] = {false};
+    char quote[48];
+    int count = 0;
+    pto_span_t rest = line;
+    for (pto_span_t field; next_field(&rest, &field); count++) {
+        csv->place = (int)(field.text - line.text) + 1;
+        int column = pto_span_find(span_trim(field), format->column, format->column_count);
+        if (column < 0)
+            return bad_header(csv, "unknown ", span_quote(field, quote, sizeof quote), "");
+        if (seen[column])
+            return bad_header(csv, "", format->column[column], " appears twice");
+        seen[column] = true;
+        csv->order[count] = column;
+    }
+    csv->place = 1;
+    for (int i = 0; i < format->required_count; i++)
+        if (!seen[i])
+            return bad_header(csv, "", format->column[i], " is missing");
+    csv->order_count = count;
+    return PTO_OK;
+}
+
+static pto_status_t read_row(pto_csv_t *csv, pto_span_t line) {
+    pto_status_t status = csv->format->begin_row(csv->table, csv->origin->file_count - 1, csv->err);
+    int count = 0;
+    pto_span_t rest = line;
+    for (pto_span_t field; status == PTO_OK && next_field(&rest, &field); count++) {
+        csv->place = (int)(field.text - line.text) + 1;
+        if (count == csv->order_count)
+            return pto_error_set_at(csv->err, PTO_ERR_SYNTAX, csv->path, csv->line, csv->place,
+                                    "more than %d columns", csv->order_count);
+        status = csv->format->read_field(csv, csv->order[count], span_trim(field), csv->table);
+    }
+    if (status == PTO_OK && count < csv->order_count)
+        return pto_error_set_at(csv->err, PTO_ERR_SYNTAX, csv->path, csv->line, (int)line.size + 1,
+                                "the line ends before column '%s'", csv->format->column[csv->order[count]]);
+    return status;
+}
+
+static pto_status_t read_line(pto_csv_t *csv, pto_span_t line) {
+    if (span_trim(line).size == 0)
+        return PTO_OK;
+    const char *zero = memchr(line.text, '\0', line.size);
+    if (zero)
+        return pto_error_set_at(csv->err, PTO_ERR_SYNTAX, csv->path, csv->line, (int)(zero - line.text) + 1,
+                                "a zero byte in a text file");
+    if (line.text[0] == '#')
+        return add_provenance(csv, line);
+    return csv->order_count > 0 ? read_row(csv, line) : read_header(csv, line);
+}
+
+static pto_status_t read_lines(pto_csv_t *csv) {
+    pto_span_t line;
+    while (next_line(csv, &line)) {
+        pto_status_t status = read_line(csv, line);
+        if (status != PTO_OK)
+            return status;
+    }
+    if (csv->order_count == 0)
+        return pto_error_set_at(csv->err, PTO_ERR_SYNTAX, csv->path, csv->line > 0 ? csv->line : 1, 1,
+                                "no line with the column names (%s,%s,…)", csv->format->column[0],
+                                csv->format->column[1]);
+    return PTO_OK;
+}
+
+pto_status_t pto_csv_parse(const pto_csv_format_t *format, const char *text, size_t text_size,
+                           const char *path, pto_csv_origin_t *origin, void *table, pto_error_t *err) {
+    int provenance = origin->provenance_count;
+    int files = origin->file_count;
+    pto_csv_t csv = {.format = format,
+                     .path = path,
+                     .next = text,
+                     .end = text + text_size,
+                     .origin = origin,
+                     .table = table,
+                     .err = err};
+    pto_status_t status = add_path(&csv);
+    if (status == PTO_OK)
+        status = read_lines(&csv);
+    if (status != PTO_OK)
+        pto_csv_roll_back(origin, provenance, files);
+    return status;
+}

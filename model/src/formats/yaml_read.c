@@ -1,0 +1,296 @@
+/* Reading YAML mappings by tables, and the kinds of values that all our files share. */
+#include "formats/yaml_read.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/suggest.h"
+#include "base/text_file.h"
+#include "portolan/units.h"
+
+enum { QUOTE_MAX = 40, LIST_TEXT_MAX = 320 };
+
+pto_status_t pto_read_fail(const pto_reader_t *reader, const pto_yaml_node_t *node, pto_status_t status,
+                           const char *format, ...) {
+    char message[PTO_ERROR_MESSAGE_MAX];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    return pto_error_set_at(reader->err, status, reader->path, node->line, node->column, "%s", message);
+}
+
+/* Keys are few words and values many, so a fault in a value is told with the key that it belongs to. */
+pto_status_t pto_read_fail_as(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                              const pto_error_t *fault) {
+    if (node->key)
+        return pto_read_fail(reader, node, fault->status, "%s: %s", node->key, fault->message);
+    return pto_read_fail(reader, node, fault->status, "%s", fault->message);
+}
+
+static pto_status_t fail_at_key(const pto_reader_t *reader, const pto_yaml_node_t *node, pto_status_t status,
+                                const char *message) {
+    return pto_error_set_at(reader->err, status, reader->path, node->key_line, node->key_column, "%s",
+                            message);
+}
+
+/* --- mappings ------------------------------------------------------------------------------------------- */
+
+static const pto_yaml_field_t *find_field(const pto_yaml_table_t *table, const char *key) {
+    for (int i = 0; i < table->field_count; i++)
+        if (strcmp(table->field[i].key, key) == 0)
+            return &table->field[i];
+    return NULL;
+}
+
+/* "a, b, c" of `count` names, cut where the room ends. */
+static void list_names(const char *const *names, int count, char *text, size_t text_size) {
+    size_t used = 0;
+    text[0] = '\0';
+    for (int i = 0; i < count && used < text_size; i++) {
+        int written = snprintf(text + used, text_size - used, "%s%s", i == 0 ? "" : ", ", names[i]);
+        used += written > 0 ? (size_t)written : 0;
+    }
+}
+
+/* "; did you mean 'x'?" or, where no name is near, what is known. */
+static void advise(const char *text, const char *const *names, int count, char *advice, size_t advice_size) {
+    const char *nearest = pto_suggest(text, names, count);
+    if (nearest) {
+        snprintf(advice, advice_size, "; did you mean '%s'?", nearest);
+        return;
+    }
+    char list[LIST_TEXT_MAX];
+    list_names(names, count, list, sizeof list);
+    snprintf(advice, advice_size, "; known are: %s", list);
+}
+
+static pto_status_t unknown_key(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                                const pto_yaml_table_t *table) {
+    const char *names[PTO_YAML_FIELDS_MAX];
+    int count = 0;
+    for (int i = 0; i < table->field_count && count < PTO_YAML_FIELDS_MAX; i++)
+        if (!table->field[i].reserved)
+            names[count++] = table->field[i].key;
+    char advice[LIST_TEXT_MAX + 32], message[PTO_ERROR_MESSAGE_MAX];
+    advise(node->key, names, count, advice, sizeof advice);
+    snprintf(message, sizeof message, "unknown key '%.*s' in %s%s", QUOTE_MAX, node->key, table->what,
+             advice);
+    return fail_at_key(reader, node, PTO_ERR_KEY, message);
+}
+
+static pto_status_t check_key(const pto_reader_t *reader, const pto_yaml_node_t *mapping,
+                              const pto_yaml_node_t *node, const pto_yaml_table_t *table) {
+    char message[PTO_ERROR_MESSAGE_MAX];
+    const pto_yaml_field_t *field = find_field(table, node->key);
+    if (!field)
+        return unknown_key(reader, node, table);
+    if (field->reserved) {
+        snprintf(message, sizeof message, "'%s' is reserved and not supported yet", node->key);
+        return fail_at_key(reader, node, PTO_ERR_KEY, message);
+    }
+    const pto_yaml_node_t *first = pto_yaml_find(mapping, node->key);
+    if (first == node)
+        return PTO_OK;
+    snprintf(message, sizeof message, "duplicate key '%s' in %s; the first is on line %d", node->key,
+             table->what, first->key_line);
+    return fail_at_key(reader, node, PTO_ERR_KEY, message);
+}
+
+static pto_status_t check_keys(const pto_reader_t *reader, const pto_yaml_node_t *mapping,
+                               const pto_yaml_table_t *table) {
+    for (const pto_yaml_node_t *node = mapping->child; node; node = node->next) {
+        pto_status_t status = check_key(reader, mapping, node, table);
+        if (status != PTO_OK)
+            return status;
+    }
+    for (int i = 0; i < table->field_count; i++)
+        if (table->field[i].required && !pto_yaml_find(mapping, table->field[i].key))
+            return pto_read_fail(reader, mapping, PTO_ERR_KEY, "missing key '%s' in %s", table->field[i].key,
+                                 table->what);
+    if (table->nonempty && !mapping->child)
+        return pto_read_fail(reader, mapping, PTO_ERR_KEY, "%s is empty", table->what);
+    return PTO_OK;
+}
+
+pto_status_t pto_read_mapping(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                              const pto_yaml_table_t *table, void *target) {
+    if (node->kind != PTO_YAML_MAPPING)
+        return pto_read_fail(reader, node, PTO_ERR_TYPE, "%s must be a mapping of keys to values",
+                             table->what);
+    pto_status_t status = check_keys(reader, node, table);
+    for (const pto_yaml_node_t *value = node->child; value && status == PTO_OK; value = value->next) {
+        const pto_yaml_field_t *field = find_field(table, value->key);
+        void *slot = (char *)target + field->offset;
+        status = field->table ? pto_read_mapping(reader, value, field->table, slot)
+                              : field->read(reader, value, slot, field->argument);
+    }
+    if (status == PTO_OK && table->finish)
+        status = table->finish(reader, node, target);
+    return status;
+}
+
+/* --- values --------------------------------------------------------------------------------------------- */
+
+pto_status_t pto_read_expect(const pto_reader_t *reader, const pto_yaml_node_t *node, pto_yaml_kind_t kind,
+                             const char *wanted) {
+    static const char *const found[] = {"a single value", "a list", "a mapping"};
+    pto_error_t fault = {.status = PTO_OK};
+    if (node->kind != kind)
+        pto_error_set(&fault, PTO_ERR_TYPE, "expected %s, not %s", wanted, found[node->kind]);
+    else if (kind == PTO_YAML_SCALAR && node->text[0] == '\0')
+        pto_error_set(&fault, PTO_ERR_TYPE, "expected %s, but nothing is here", wanted);
+    return fault.status == PTO_OK ? PTO_OK : pto_read_fail_as(reader, node, &fault);
+}
+
+pto_status_t pto_read_text(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                           int argument) {
+    (void)argument;
+    pto_status_t status = pto_read_expect(reader, node, PTO_YAML_SCALAR, "a text");
+    if (status != PTO_OK)
+        return status;
+    char *copy = pto_text_copy(node->text);
+    if (!copy)
+        return pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
+    *(char **)slot = copy;
+    return PTO_OK;
+}
+
+pto_status_t pto_read_bool(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                           int argument) {
+    (void)argument;
+    pto_status_t status = pto_read_expect(reader, node, PTO_YAML_SCALAR, "true or false");
+    if (status != PTO_OK)
+        return status;
+    bool is_true = strcmp(node->text, "true") == 0;
+    if (!is_true && strcmp(node->text, "false") != 0)
+        return pto_read_fail(reader, node, PTO_ERR_TYPE, "%s: '%.*s' is neither true nor false", node->key,
+                             QUOTE_MAX, node->text);
+    *(bool *)slot = is_true;
+    return PTO_OK;
+}
+
+typedef pto_status_t (*parse_whole_t)(const char *text, int64_t *value, pto_error_t *err);
+
+static pto_status_t read_whole(const pto_reader_t *reader, const pto_yaml_node_t *node, parse_whole_t parse,
+                               int64_t least, int64_t *whole) {
+    pto_status_t status = pto_read_expect(reader, node, PTO_YAML_SCALAR, "a whole number");
+    if (status != PTO_OK)
+        return status;
+    pto_error_t fault = {.status = PTO_OK};
+    int64_t value = 0;
+    if (parse(node->text, &value, &fault) == PTO_OK && value < least)
+        pto_error_set(&fault, PTO_ERR_RANGE, "must be %lld or more, not %lld", (long long)least,
+                      (long long)value);
+    if (fault.status != PTO_OK)
+        return pto_read_fail_as(reader, node, &fault);
+    *whole = value;
+    return PTO_OK;
+}
+
+pto_status_t pto_read_count(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                            int argument) {
+    return read_whole(reader, node, pto_int64_parse, argument, slot);
+}
+
+pto_status_t pto_read_bytes(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                            int argument) {
+    return read_whole(reader, node, pto_bytes_parse, argument, slot);
+}
+
+pto_status_t pto_read_number(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                             int argument) {
+    (void)argument;
+    pto_status_t status = pto_read_expect(reader, node, PTO_YAML_SCALAR, "a number");
+    if (status != PTO_OK)
+        return status;
+    pto_error_t fault = {.status = PTO_OK};
+    double value = 0;
+    if (pto_double_parse(node->text, &value, &fault) == PTO_OK && value < 0)
+        pto_error_set(&fault, PTO_ERR_RANGE, "must be 0 or more, not %.*s", QUOTE_MAX, node->text);
+    if (fault.status != PTO_OK)
+        return pto_read_fail_as(reader, node, &fault);
+    *(double *)slot = value;
+    return PTO_OK;
+}
+
+pto_status_t pto_read_name(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                           const char *(*name_at)(int), int count, int *index) {
+    pto_status_t status = pto_read_expect(reader, node, PTO_YAML_SCALAR, "a name");
+    if (status != PTO_OK)
+        return status;
+    const char *names[PTO_YAML_FIELDS_MAX];
+    for (int i = 0; i < count && i < PTO_YAML_FIELDS_MAX; i++) {
+        names[i] = name_at(i);
+        if (strcmp(node->text, names[i]) == 0) {
+            *index = i;
+            return PTO_OK;
+        }
+    }
+    char advice[LIST_TEXT_MAX + 32];
+    advise(node->text, names, count, advice, sizeof advice);
+    return pto_read_fail(reader, node, PTO_ERR_NOT_FOUND, "unknown %s '%.*s'%s",
+                         node->key ? node->key : "name", QUOTE_MAX, node->text, advice);
+}
+
+/* --- parameters ----------------------------------------------------------------------------------------- */
+
+pto_status_t pto_read_param(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                            int argument) {
+    pto_param_t *param = slot;
+    pto_status_t status = pto_read_number(reader, node, &param->value, 0);
+    if (status != PTO_OK)
+        return status;
+    if (argument == 1 && param->value <= 0)
+        return pto_read_fail(reader, node, PTO_ERR_RANGE,
+                             "%s: must be above 0; leave the key out for no limit", node->key);
+    param->line = node->line;
+    return PTO_OK;
+}
+
+pto_status_t pto_read_param_bytes(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                                  int argument) {
+    (void)argument;
+    int64_t bytes = 0;
+    pto_status_t status = pto_read_bytes(reader, node, &bytes, 1);
+    if (status != PTO_OK)
+        return status;
+    double value = (double)bytes;
+    *(pto_param_t *)slot = (pto_param_t){.value = value, .low = value, .high = value, .line = node->line};
+    return PTO_OK;
+}
+
+pto_status_t pto_read_interval(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                               int argument) {
+    (void)argument;
+    pto_param_t *param = slot;
+    pto_status_t status = pto_read_expect(reader, node, PTO_YAML_LIST, "a list [low, high]");
+    if (status != PTO_OK)
+        return status;
+    if (node->child_count != 2)
+        return pto_read_fail(reader, node, PTO_ERR_TYPE, "%s: expected two numbers, [low, high], not %d",
+                             node->key, node->child_count);
+    status = pto_read_number(reader, node->child, &param->low, 0);
+    if (status == PTO_OK)
+        status = pto_read_number(reader, node->child->next, &param->high, 0);
+    param->has_interval = true;
+    return status;
+}
+
+pto_status_t pto_settle_param(const pto_reader_t *reader, const pto_yaml_node_t *mapping,
+                              const char *interval_key, pto_param_t *param) {
+    if (!param->has_interval) {
+        param->low = param->high = param->value;
+        return PTO_OK;
+    }
+    const pto_yaml_node_t *interval = pto_yaml_find(mapping, interval_key);
+    if (!pto_param_known(param))
+        return pto_read_fail(reader, interval, PTO_ERR_KEY, "%s has no value that it could bound",
+                             interval_key);
+    if (param->low <= param->value && param->value <= param->high)
+        return PTO_OK;
+    return pto_read_fail(reader, interval, PTO_ERR_RANGE, "%s: [%g, %g] does not contain the value %g",
+                         interval_key, param->low, param->high, param->value);
+}

@@ -1,0 +1,93 @@
+/* Reading YAML mappings by tables. A mapping's keys are declared once, in a table that says what each is and
+ * where it goes; unknown, duplicate, missing and reserved keys are then one mechanism for every file. */
+#ifndef PORTOLAN_YAML_READ_H
+#define PORTOLAN_YAML_READ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "formats/yaml_tree.h"
+#include "portolan/machine.h"
+#include "portolan/status.h"
+
+/* Where messages go, and the file that they name. */
+typedef struct {
+    const char *path;
+    pto_error_t *err;
+} pto_reader_t;
+
+/* Fills `slot` from a value; `argument` is the field's own. */
+typedef pto_status_t (*pto_yaml_read_t)(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                                        int argument);
+
+typedef struct pto_yaml_table pto_yaml_table_t;
+
+typedef struct {
+    const char *key;
+    pto_yaml_read_t read;
+    size_t offset; /* of the slot in the table's target */
+    int argument;
+    bool required;
+    bool reserved;                 /* refused as not supported yet */
+    const pto_yaml_table_t *table; /* instead of `read`: a mapping of its own, whose target is the slot */
+} pto_yaml_field_t;
+
+enum { PTO_YAML_FIELDS_MAX = 32 };
+
+struct pto_yaml_table {
+    const char *what; /* the mapping's name in messages */
+    const pto_yaml_field_t *field;
+    int field_count;
+    bool nonempty; /* a mapping that is written down must hold something */
+    /* What the fields must satisfy together, once all are read; may be NULL. */
+    pto_status_t (*finish)(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target);
+};
+
+/* Every fault is reported where it stands; fields read before it stay in `target`, the caller's to free. */
+pto_status_t pto_read_mapping(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                              const pto_yaml_table_t *table, void *target);
+
+pto_status_t pto_read_fail(const pto_reader_t *reader, const pto_yaml_node_t *node, pto_status_t status,
+                           const char *format, ...) PTO_PRINTF_LIKE(4, 5);
+
+/* Pass on a fault that was found away from the file, at the node's place. */
+pto_status_t pto_read_fail_as(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                              const pto_error_t *fault);
+
+/* PTO_ERR_TYPE unless the node is of the kind; a scalar must also not be empty. */
+pto_status_t pto_read_expect(const pto_reader_t *reader, const pto_yaml_node_t *node, pto_yaml_kind_t kind,
+                             const char *wanted);
+
+/* Fields. The slot's type stands first; the argument is unused where none is named. */
+pto_status_t pto_read_text(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot, int argument);
+pto_status_t pto_read_bool(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot, int argument);
+/* int64_t, at least `argument` */
+pto_status_t pto_read_count(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                            int argument);
+/* int64_t with a binary suffix perhaps, at least `argument` */
+pto_status_t pto_read_bytes(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                            int argument);
+/* double, 0 or more */
+pto_status_t pto_read_number(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                             int argument);
+
+/* The index of a name among name_at(0) .. name_at(count - 1). Errors: PTO_ERR_NOT_FOUND, with the nearest. */
+pto_status_t pto_read_name(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                           const char *(*name_at)(int), int count, int *index);
+
+/* pto_param_t: its value; with `argument` 1 the value must be above 0. */
+pto_status_t pto_read_param(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                            int argument);
+/* pto_param_t: its bytes, at least 1. */
+pto_status_t pto_read_param_bytes(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                                  int argument);
+/* pto_param_t: its 95 percent interval, [low, high]. */
+pto_status_t pto_read_interval(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                               int argument);
+/* Once value and interval are read: the one within the other. `interval_key` is the interval's in `mapping`.
+ */
+pto_status_t pto_settle_param(const pto_reader_t *reader, const pto_yaml_node_t *mapping,
+                              const char *interval_key, pto_param_t *param);
+
+#endif

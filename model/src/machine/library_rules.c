@@ -1,0 +1,114 @@
+/* Tables of what an MPI library does, by the call's bytes and processes. */
+#include "machine/library_rules.h"
+
+#include <stdlib.h>
+
+static const pto_yaml_field_t rule_fields[] = {
+    {.key = "below_bytes",
+     .read = pto_read_bytes,
+     .offset = offsetof(pto_library_rule_t, below_bytes),
+     .argument = 1},
+    {.key = "procs", .read = pto_read_count, .offset = offsetof(pto_library_rule_t, procs), .argument = 1},
+    {.key = "algorithm",
+     .read = pto_read_text,
+     .offset = offsetof(pto_library_rule_t, algorithm),
+     .required = true},
+    {.key = "staged", .read = pto_read_bool, .offset = offsetof(pto_library_rule_t, staged)},
+};
+
+static const pto_yaml_table_t rule_table = {
+    .what = "a row of a library table",
+    .field = rule_fields,
+    .field_count = sizeof rule_fields / sizeof *rule_fields,
+};
+
+/* The row before `index` that is for as many processes; -1: none. */
+static int row_before(const pto_library_rule_t *rule, int index) {
+    int before = index - 1;
+    while (before >= 0 && rule[before].procs != rule[index].procs)
+        before--;
+    return before;
+}
+
+static bool is_last_of_its_procs(const pto_library_rule_t *rule, int count, int index) {
+    for (int i = index + 1; i < count; i++)
+        if (rule[i].procs == rule[index].procs)
+            return false;
+    return true;
+}
+
+static pto_status_t check_row(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                              const pto_library_rule_t *rule, int count, int index) {
+    int before = row_before(rule, index);
+    const pto_yaml_node_t *below = pto_yaml_find(node, "below_bytes");
+    if (before >= 0 && rule[before].below_bytes == INT64_MAX)
+        return pto_read_fail(reader, node, PTO_ERR_RANGE,
+                             "ranges overlap: the row on line %d has no below_bytes, so already holds for "
+                             "every size",
+                             rule[before].line);
+    if (before >= 0 && rule[index].below_bytes <= rule[before].below_bytes)
+        return pto_read_fail(reader, below, PTO_ERR_RANGE,
+                             "ranges overlap: below_bytes must rise above the %lld of line %d",
+                             (long long)rule[before].below_bytes, rule[before].line);
+    if (rule[index].below_bytes != INT64_MAX && is_last_of_its_procs(rule, count, index))
+        return pto_read_fail(reader, below, PTO_ERR_RANGE,
+                             "ranges leave a gap: no row holds from %lld bytes up; leave below_bytes out of "
+                             "the last row",
+                             (long long)rule[index].below_bytes);
+    return PTO_OK;
+}
+
+static pto_status_t read_rows(const pto_reader_t *reader, const pto_yaml_node_t *list,
+                              pto_library_rule_t *rule) {
+    int index = 0;
+    for (const pto_yaml_node_t *node = list->child; node; node = node->next, index++) {
+        rule[index].line = node->line;
+        pto_status_t status = pto_read_mapping(reader, node, &rule_table, &rule[index]);
+        if (status != PTO_OK)
+            return status;
+        if (!pto_yaml_find(node, "below_bytes"))
+            rule[index].below_bytes = INT64_MAX;
+    }
+    index = 0;
+    for (const pto_yaml_node_t *node = list->child; node; node = node->next, index++) {
+        pto_status_t status = check_row(reader, node, rule, list->child_count, index);
+        if (status != PTO_OK)
+            return status;
+    }
+    return PTO_OK;
+}
+
+pto_status_t pto_read_library_rules(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                                    pto_library_rule_t **rule, int *rule_count) {
+    pto_status_t status = pto_read_expect(reader, node, PTO_YAML_LIST, "a list of rows");
+    if (status != PTO_OK)
+        return status;
+    if (node->child_count < 1 || node->child_count > PTO_LIBRARY_RULES_MAX)
+        return pto_read_fail(reader, node, PTO_ERR_RANGE, "%s: expected 1 to %d rows, not %d", node->key,
+                             PTO_LIBRARY_RULES_MAX, node->child_count);
+    pto_library_rule_t *made = calloc((size_t)node->child_count, sizeof *made);
+    if (!made)
+        return pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
+    status = read_rows(reader, node, made);
+    if (status != PTO_OK) {
+        pto_library_rules_free(made, node->child_count);
+        return status;
+    }
+    *rule = made;
+    *rule_count = node->child_count;
+    return PTO_OK;
+}
+
+void pto_library_rules_free(pto_library_rule_t *rule, int rule_count) {
+    for (int i = 0; i < rule_count; i++)
+        free(rule[i].algorithm);
+    free(rule);
+}
+
+void pto_library_tables_free(pto_library_table_t *table, int count) {
+    for (int i = 0; i < count; i++) {
+        free(table[i].collective);
+        pto_library_rules_free(table[i].rule, table[i].rule_count);
+    }
+    free(table);
+}

@@ -1,0 +1,384 @@
+/* Changes of a machine or a layout for one run: reading them, applying them, noting them. */
+#include "portolan/what_if.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/suggest.h"
+#include "portolan/units.h"
+
+enum { KNOWN_MAX = 512, NOTE_MAX = 256 };
+
+/* PARAMETER=VALUE, read apart. */
+typedef struct {
+    char key[PTO_PARAM_KEY_MAX];
+    const char *value;
+    bool relative;
+    double factor;
+} change_t;
+
+static pto_status_t read_change(const char *text, change_t *change, pto_error_t *err) {
+    const char *equals = strchr(text, '=');
+    size_t length = equals ? (size_t)(equals - text) : 0;
+    if (length == 0 || equals[1] == '\0')
+        return pto_error_set(err, PTO_ERR_TYPE,
+                             "'%.200s' is not PARAMETER=VALUE, PARAMETER=*FACTOR or PARAMETER=/FACTOR", text);
+    if (length >= sizeof change->key)
+        return pto_error_set(err, PTO_ERR_NOT_FOUND, "unknown parameter '%.80s...'", text);
+    memcpy(change->key, text, length);
+    change->key[length] = '\0';
+    change->value = equals + 1;
+    change->relative = equals[1] == '*' || equals[1] == '/';
+    if (!change->relative)
+        return PTO_OK;
+    double factor = 0;
+    pto_status_t status = pto_double_parse(equals + 2, &factor, err);
+    if (status != PTO_OK)
+        return status;
+    if (factor < 0 || (equals[1] == '/' && !(factor > 0)))
+        return pto_error_set(err, PTO_ERR_RANGE, "%s: a factor must be 0 or more, a divisor above 0", text);
+    change->factor = equals[1] == '*' ? factor : 1 / factor;
+    return PTO_OK;
+}
+
+static pto_status_t out_of_range(const change_t *change, double value, const char *expected,
+                                 pto_error_t *err) {
+    if (!change->relative)
+        return pto_error_set(err, PTO_ERR_RANGE, "%s=%s: expected %s", change->key, change->value, expected);
+    return pto_error_set(err, PTO_ERR_RANGE, "%s=%s comes to %.6g: expected %s", change->key, change->value,
+                         value, expected);
+}
+
+/* --- whole numbers: the layout, the node, limits of byte ranges ------------------------------------------
+ */
+
+static pto_status_t new_number(const change_t *change, int64_t before, bool bytes, int64_t *number,
+                               pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    int64_t made = 0;
+    if (change->relative) {
+        double exact = (double)before * change->factor;
+        double whole = bytes ? round(exact) : exact;
+        if (!(whole >= 1 && whole < 0x1p63) || floor(whole) < whole)
+            return out_of_range(change, exact, "a whole number of 1 or more", err);
+        made = (int64_t)whole;
+    } else {
+        status =
+            bytes ? pto_bytes_parse(change->value, &made, err) : pto_int64_parse(change->value, &made, err);
+    }
+    if (status == PTO_OK && made < 1)
+        return out_of_range(change, (double)made, "a whole number of 1 or more", err);
+    if (status == PTO_OK)
+        *number = made;
+    return status;
+}
+
+/* Each range begins where the one before it ends. */
+static bool join_pieces(pto_message_cost_t *cost) {
+    for (int i = 0; i < cost->count; i++) {
+        cost->piece[i].from_bytes = i > 0 ? cost->piece[i - 1].below_bytes : 0;
+        if (cost->piece[i].from_bytes >= cost->piece[i].below_bytes)
+            return false;
+    }
+    return true;
+}
+
+static bool join_reduce(pto_reduce_cost_t *cost) {
+    for (int i = 0; i < cost->count; i++) {
+        cost->piece[i].from_bytes = i > 0 ? cost->piece[i - 1].below_bytes : 0;
+        if (cost->piece[i].from_bytes >= cost->piece[i].below_bytes)
+            return false;
+    }
+    return true;
+}
+
+static bool join_nccl(pto_nccl_cost_t *row, int count) {
+    for (int i = 0; i < count; i++) {
+        bool goes_on = i > 0 && row[i].gpus == row[i - 1].gpus && row[i].nodes == row[i - 1].nodes;
+        row[i].from_bytes = goes_on ? row[i - 1].below_bytes : 0;
+        if (row[i].from_bytes >= row[i].below_bytes)
+            return false;
+    }
+    return true;
+}
+
+static bool join_ranges(pto_machine_t *machine) {
+    for (int kind = 0; kind < PTO_NCCL_COUNT; kind++)
+        if (!join_nccl(machine->nccl[kind], machine->nccl_count[kind]))
+            return false;
+    for (int space = 0; space < PTO_SPACE_COUNT; space++) {
+        for (int level = 0; level < PTO_LEVEL_COUNT; level++)
+            if (!join_pieces(&machine->messages[space][level]))
+                return false;
+        if (!join_pieces(&machine->per_message[space]) || !join_reduce(&machine->reduce[space]))
+            return false;
+    }
+    return true;
+}
+
+static bool ends_in(const char *text, const char *end) {
+    size_t length = strlen(text), end_length = strlen(end);
+    return length >= end_length && strcmp(text + length - end_length, end) == 0;
+}
+
+static pto_status_t change_number(const change_t *change, pto_machine_t *machine, int64_t *number,
+                                  pto_error_t *err) {
+    int64_t before = *number;
+    pto_status_t status = new_number(change, before, ends_in(change->key, "_bytes"), number, err);
+    if (status != PTO_OK || join_ranges(machine))
+        return status;
+    int64_t made = *number;
+    *number = before;
+    join_ranges(machine);
+    return out_of_range(change, (double)made, "a limit between those of the rows before and after", err);
+}
+
+/* --- parameters -------------------------------------------------------------------------------------------
+ */
+
+static pto_status_t new_value(const change_t *change, const pto_param_t *param, double *value,
+                              pto_error_t *err) {
+    double made = 0;
+    int64_t bytes = 0;
+    pto_status_t status = PTO_OK;
+    if (change->relative && !pto_param_known(param))
+        return pto_error_set(err, PTO_ERR_RANGE,
+                             "the machine has no %s: a factor changes nothing, give it a value", change->key);
+    if (change->relative) {
+        made = param->value * change->factor;
+    } else if (ends_in(change->key, "_bytes")) {
+        status = pto_bytes_parse(change->value, &bytes, err);
+        made = (double)bytes;
+    } else {
+        status = pto_double_parse(change->value, &made, err);
+    }
+    if (status == PTO_OK && !(made >= 0 && isfinite(made)))
+        return out_of_range(change, made, "a finite number of 0 or more", err);
+    if (status == PTO_OK)
+        *value = made;
+    return status;
+}
+
+static void put_value(pto_param_t *param, double value) {
+    *param = (pto_param_t){.value = value, .low = value, .high = value, .line = PTO_LINE_WHAT_IF};
+}
+
+/* A cost that was not there has no rows yet. */
+static void add_rows(pto_machine_t *machine) {
+    for (int space = 0; space < PTO_SPACE_COUNT; space++) {
+        pto_reduce_cost_t *cost = &machine->reduce[space];
+        if (cost->count == 0 && pto_postal_known(&cost->piece[0].postal)) {
+            cost->count = 1;
+            cost->piece[0].below_bytes = INT64_MAX;
+        }
+    }
+}
+
+/* --- notes ------------------------------------------------------------------------------------------------
+ */
+
+static pto_status_t note(pto_machine_t *machine, const char *text, pto_error_t *err) {
+    size_t before = machine->what_if ? strlen(machine->what_if) + 1 : 0;
+    size_t length = strlen(text);
+    char *grown = realloc(machine->what_if, before + length + 1);
+    if (!grown)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a what-if");
+    machine->what_if = grown;
+    if (before > 0)
+        grown[before - 1] = '\n';
+    memcpy(grown + before, text, length + 1);
+    return PTO_OK;
+}
+
+/* What was asked and what it replaces, which only a relative change or a reader's memory would tell. */
+static void describe(const change_t *change, const pto_machine_param_t *param, int rows, char *text,
+                     size_t text_size) {
+    int length = snprintf(text, text_size, "%s=%s", change->key, change->value);
+    if (length < 0 || (size_t)length >= text_size)
+        return;
+    text += length;
+    text_size -= (size_t)length;
+    if (rows > 1)
+        snprintf(text, text_size, " (%d rows)", rows);
+    else if (param->number)
+        snprintf(text, text_size, " (%lld before)", (long long)*param->number);
+    else if (pto_param_known(param->param))
+        snprintf(text, text_size, " (%.6g before)", param->param->value);
+    else
+        snprintf(text, text_size, " (none before)");
+}
+
+/* --- finding parameters -----------------------------------------------------------------------------------
+ */
+
+static bool names(const pto_machine_param_t *param, const char *key) {
+    return strcmp(param->key, key) == 0 || strcmp(param->group, key) == 0;
+}
+
+/* Where a machine has no on_gpu messages those of on_socket stand in, and explanations name the former. */
+static void resolve(const pto_machine_t *machine, char key[PTO_PARAM_KEY_MAX]) {
+    for (int space = 0; space < PTO_SPACE_COUNT; space++) {
+        char head[PTO_PARAM_KEY_MAX], rest[PTO_PARAM_KEY_MAX];
+        int length = snprintf(head, sizeof head, "messages.%s.on_gpu.", pto_space_name((pto_space_t)space));
+        if (machine->messages[space][PTO_LEVEL_ON_GPU].count > 0 || strncmp(key, head, (size_t)length) != 0)
+            continue;
+        memcpy(rest, key + length, strlen(key) - (size_t)length + 1);
+        length =
+            snprintf(key, PTO_PARAM_KEY_MAX, "messages.%s.on_socket.", pto_space_name((pto_space_t)space));
+        snprintf(key + length, PTO_PARAM_KEY_MAX - (size_t)length, "%s", rest);
+    }
+}
+
+static const char *const layout_keys[] = {"nodes", "gpus_per_node", "cores_per_gpu", "owners_per_gpu"};
+enum { LAYOUT_COUNT = (int)(sizeof layout_keys / sizeof *layout_keys) };
+
+static pto_status_t unknown(const char *key, const pto_machine_param_t *param, int count, pto_error_t *err) {
+    const char *known[KNOWN_MAX];
+    int listed = 0;
+    for (int i = 0; i < LAYOUT_COUNT; i++)
+        known[listed++] = layout_keys[i];
+    for (int i = 0; i < count && listed + 2 <= KNOWN_MAX; i++) {
+        known[listed++] = param[i].key;
+        known[listed++] = param[i].group;
+    }
+    const char *near = pto_suggest(key, known, listed);
+    if (near)
+        return pto_error_set(err, PTO_ERR_NOT_FOUND, "unknown parameter '%s'; did you mean '%s'?", key, near);
+    return pto_error_set(err, PTO_ERR_NOT_FOUND,
+                         "unknown parameter '%s'; `portolan predict --explain` names those that matter", key);
+}
+
+static pto_status_t change_param(const change_t *change, pto_machine_t *machine, pto_machine_param_t *param,
+                                 pto_error_t *err) {
+    if (param->number)
+        return change_number(change, machine, param->number, err);
+    assert(param->param);
+    double value = 0;
+    pto_status_t status = new_value(change, param->param, &value, err);
+    if (status != PTO_OK)
+        return status;
+    put_value(param->param, value);
+    if (param->partner && !pto_param_known(param->partner))
+        put_value(param->partner, 0);
+    return PTO_OK;
+}
+
+/* One range's limit at a time: on the way those of several rows would meet. */
+static pto_status_t check_rows(const change_t *change, const pto_machine_param_t *param, int rows,
+                               pto_error_t *err) {
+    if (rows < 2 || !param->number)
+        return PTO_OK;
+    return pto_error_set(err, PTO_ERR_RANGE, "%s stands for %d rows: name one, as %s", change->key, rows,
+                         param->key);
+}
+
+/* Whether a key names a number that a factor finds. */
+static bool any_known(const pto_machine_param_t *param, int count, const char *key) {
+    for (int i = 0; i < count; i++)
+        if (names(&param[i], key) && param[i].param && pto_param_known(param[i].param))
+            return true;
+    return false;
+}
+
+/* A factor passes over rows that lack a number (reduce.gpu.further_s_per_byte) where another has it. */
+static bool is_meant(const change_t *change, const pto_machine_param_t *param, bool some_known) {
+    bool lacks = param->param && !pto_param_known(param->param);
+    return names(param, change->key) && !(change->relative && some_known && lacks);
+}
+
+static pto_status_t change_machine(change_t *change, pto_machine_t *machine, pto_error_t *err) {
+    pto_machine_param_t *param = NULL;
+    int count = 0;
+    pto_status_t status = pto_machine_params(machine, &param, &count, err);
+    if (status != PTO_OK)
+        return status;
+    resolve(machine, change->key);
+    bool some_known = any_known(param, count, change->key);
+    int first = count, rows = 0;
+    for (int i = count - 1; i >= 0; i--)
+        if (is_meant(change, &param[i], some_known)) {
+            first = i;
+            rows++;
+        }
+    char text[NOTE_MAX];
+    if (rows == 0) {
+        status = unknown(change->key, param, count, err);
+    } else {
+        status = check_rows(change, &param[first], rows, err);
+        describe(change, &param[first], rows, text, sizeof text);
+    }
+    for (int i = first; i < count && status == PTO_OK; i++) {
+        double value; /* all are looked at before the first is changed */
+        if (is_meant(change, &param[i], some_known) && param[i].param)
+            status = new_value(change, param[i].param, &value, err);
+    }
+    for (int i = first; i < count && status == PTO_OK; i++)
+        if (is_meant(change, &param[i], some_known))
+            status = change_param(change, machine, &param[i], err);
+    free(param);
+    if (status != PTO_OK)
+        return status;
+    add_rows(machine);
+    return note(machine, text, err);
+}
+
+/* --- the layout -------------------------------------------------------------------------------------------
+ */
+
+static pto_status_t change_nodes(const change_t *change, pto_scenario_t *scenario, pto_error_t *err) {
+    pto_series_t *nodes = &scenario->nodes;
+    int64_t value = 0;
+    for (int64_t i = 0; i < nodes->count; i++) {
+        pto_status_t status = new_number(change, nodes->value[i], false, &value, err);
+        if (status != PTO_OK)
+            return status;
+    }
+    for (int64_t i = 0; i < nodes->count; i++)
+        new_number(change, nodes->value[i], false, &nodes->value[i], NULL);
+    if (!change->relative)
+        nodes->count = nodes->count > 0;
+    if (nodes->count > 0)
+        scenario->layout.nodes = nodes->value[0];
+    scenario->place[PTO_FIELD_NODES] = (pto_place_t){0};
+    return PTO_OK;
+}
+
+/* A relative change needs the value that the machine gives where the scenario leaves it open. */
+static pto_status_t change_layout(const change_t *change, int64_t *number, pto_scenario_t *scenario,
+                                  const pto_machine_t *machine, pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    if (change->relative && *number == 0)
+        status = pto_scenario_bind(scenario, machine, err);
+    if (status == PTO_OK)
+        status = new_number(change, *number, false, number, err);
+    if (status == PTO_OK)
+        scenario->place[PTO_FIELD_LAYOUT] = (pto_place_t){0};
+    return status;
+}
+
+/* The layout's number that a key names; NULL: none. */
+static int64_t *find_layout(const char *key, pto_layout_t *layout) {
+    int64_t *const number[LAYOUT_COUNT] = {&layout->nodes, &layout->gpus_per_node, &layout->cores_per_gpu,
+                                           &layout->owners_per_gpu};
+    for (int i = 0; i < LAYOUT_COUNT; i++)
+        if (strcmp(key, layout_keys[i]) == 0)
+            return number[i];
+    return NULL;
+}
+
+pto_status_t pto_what_if(const char *text, pto_scenario_t *scenario, pto_machine_t *machine,
+                         pto_error_t *err) {
+    change_t change = {0};
+    pto_status_t status = read_change(text, &change, err);
+    if (status != PTO_OK)
+        return status;
+    int64_t *number = find_layout(change.key, &scenario->layout);
+    if (!number)
+        return change_machine(&change, machine, err);
+    status = number == &scenario->layout.nodes ? change_nodes(&change, scenario, err)
+                                               : change_layout(&change, number, scenario, machine, err);
+    return status == PTO_OK ? note(machine, text, err) : status;
+}

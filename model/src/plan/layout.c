@@ -1,0 +1,69 @@
+/* Where the processes of a job sit: arithmetic on (node, gpu, core), nothing stored. */
+#include "portolan/layout.h"
+
+#include "base/checked.h"
+
+static pto_status_t check_positive(int64_t value, const char *name, pto_error_t *err) {
+    if (value >= 1)
+        return PTO_OK;
+    return pto_error_set(err, PTO_ERR_RANGE, "%s must be 1 or more, not %lld", name, (long long)value);
+}
+
+pto_status_t pto_layout_check(const pto_layout_t *layout, pto_error_t *err) {
+    const struct {
+        int64_t value;
+        const char *name;
+    } count[] = {
+        {layout->nodes, "nodes"},
+        {layout->gpus_per_node, "gpus_per_node"},
+        {layout->owners_per_gpu, "owners_per_gpu"},
+        {layout->cores_per_gpu, "cores_per_gpu"},
+        {layout->gpus_per_socket, "gpus_per_socket"},
+    };
+    for (size_t i = 0; i < sizeof count / sizeof *count; i++) {
+        pto_status_t status = check_positive(count[i].value, count[i].name, err);
+        if (status != PTO_OK)
+            return status;
+    }
+    if (layout->owners_per_gpu > layout->cores_per_gpu)
+        return pto_error_set(err, PTO_ERR_RANGE, "owners_per_gpu %lld is more than cores_per_gpu %lld",
+                             (long long)layout->owners_per_gpu, (long long)layout->cores_per_gpu);
+    int64_t ranks = 0;
+    if (!pto_multiply(layout->gpus_per_node, layout->cores_per_gpu, &ranks) ||
+        !pto_multiply(ranks, layout->nodes, &ranks))
+        return pto_error_set(err, PTO_ERR_RANGE,
+                             "%lld nodes of %lld GPUs of %lld cores are more processes than can be numbered",
+                             (long long)layout->nodes, (long long)layout->gpus_per_node,
+                             (long long)layout->cores_per_gpu);
+    return PTO_OK;
+}
+
+int64_t pto_layout_rank_count(const pto_layout_t *layout) {
+    return layout->nodes * layout->gpus_per_node * layout->cores_per_gpu;
+}
+
+int64_t pto_layout_owner_count(const pto_layout_t *layout) {
+    return layout->nodes * layout->gpus_per_node * layout->owners_per_gpu;
+}
+
+pto_rank_t pto_layout_rank(const pto_layout_t *layout, int64_t number) {
+    int64_t gpu = number / layout->cores_per_gpu;
+    return (pto_rank_t){
+        .node = gpu / layout->gpus_per_node,
+        .gpu = gpu % layout->gpus_per_node,
+        .core = number % layout->cores_per_gpu,
+    };
+}
+
+int64_t pto_layout_number(const pto_layout_t *layout, pto_rank_t rank) {
+    return (rank.node * layout->gpus_per_node + rank.gpu) * layout->cores_per_gpu + rank.core;
+}
+
+pto_level_t pto_layout_level(const pto_layout_t *layout, pto_rank_t a, pto_rank_t b) {
+    if (a.node != b.node)
+        return PTO_LEVEL_OFF_NODE;
+    if (a.gpu == b.gpu)
+        return PTO_LEVEL_ON_GPU;
+    bool same_socket = a.gpu / layout->gpus_per_socket == b.gpu / layout->gpus_per_socket;
+    return same_socket ? PTO_LEVEL_ON_SOCKET : PTO_LEVEL_ON_NODE;
+}

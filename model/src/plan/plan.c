@@ -1,0 +1,432 @@
+/* Plans: making one from a request, sealing it, and walking its stages. */
+#include "portolan/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/builder.h"
+#include "plan/plan_internal.h"
+
+struct pto_builder {
+    pto_plan_t *plan;
+    int open[4]; /* nodes whose body is being built */
+    int open_count;
+    bool in_kernel;
+    int64_t bundle; /* of the exchange that is being built; 0: none */
+    bool out_of_memory;
+};
+
+/* --- building ----------------------------------------------------------------------------------------- */
+
+static int list_add(pto_builder_t *builder, pto_list_t *list, const void *item, size_t item_size) {
+    if (list->count == list->capacity) {
+        int capacity = list->capacity ? 2 * list->capacity : 8;
+        void *grown = realloc(list->item, (size_t)capacity * item_size);
+        if (!grown) {
+            builder->out_of_memory = true;
+            return 0;
+        }
+        list->item = grown;
+        list->capacity = capacity;
+    }
+    memcpy((char *)list->item + (size_t)list->count * item_size, item, item_size);
+    return list->count++;
+}
+
+int pto_build_group(pto_builder_t *builder, pto_group_kind_t kind, int64_t fold) {
+    pto_group_t group = pto_group_shape(&builder->plan->request.layout, kind);
+    group.fold = fold;
+    group.size -= fold;
+    return list_add(builder, &builder->plan->groups, &group, sizeof group);
+}
+
+int pto_build_buffer(pto_builder_t *builder, pto_buffer_t buffer) {
+    return list_add(builder, &builder->plan->buffers, &buffer, sizeof buffer);
+}
+
+int pto_build_mirror(pto_builder_t *builder, int buffer, const char *name, pto_space_t space) {
+    pto_buffer_t mirror = *pto_builder_buffer(builder, buffer);
+    mirror.name = name;
+    mirror.role = PTO_ROLE_TEMPORARY;
+    mirror.user_stride = 0;
+    mirror.space = space;
+    return pto_build_buffer(builder, mirror);
+}
+
+int pto_build_flag(pto_builder_t *builder, const char *name) {
+    return list_add(builder, &builder->plan->flags, &name, sizeof name);
+}
+
+const pto_buffer_t *pto_builder_buffer(const pto_builder_t *builder, int buffer) {
+    static const pto_buffer_t none;
+    return builder->out_of_memory ? &none : pto_plan_buffer(builder->plan, buffer);
+}
+
+const pto_group_t *pto_builder_group(const pto_builder_t *builder, int group) {
+    static const pto_group_t none = {.size = 1, .members_per_node = 1};
+    return builder->out_of_memory ? &none : pto_plan_group(builder->plan, group);
+}
+
+const pto_request_t *pto_builder_request(const pto_builder_t *builder) { return &builder->plan->request; }
+
+void pto_build_stage(pto_builder_t *builder, const char *name, pto_order_t order) {
+    pto_stage_t stage = {.name = name, .order = order, .step_first = builder->plan->steps.count};
+    pto_node_t node = {.kind = PTO_NODE_STAGE};
+    node.stage = list_add(builder, &builder->plan->stages, &stage, sizeof stage);
+    list_add(builder, &builder->plan->nodes, &node, sizeof node);
+}
+
+void pto_build_step(pto_builder_t *builder, pto_step_t step) {
+    if (builder->out_of_memory)
+        return;
+    step.in_kernel = builder->in_kernel && step.kind != PTO_STEP_LAUNCH;
+    if (builder->bundle > 1) {
+        step.source.bundle = builder->bundle;
+        step.target.bundle = builder->bundle;
+    }
+    list_add(builder, &builder->plan->steps, &step, sizeof step);
+    pto_stage_t *stage = builder->plan->stages.item;
+    stage[builder->plan->stages.count - 1].step_count++;
+}
+
+static void open_node(pto_builder_t *builder, pto_node_t node) {
+    builder->open[builder->open_count++] = list_add(builder, &builder->plan->nodes, &node, sizeof node);
+}
+
+void pto_build_loop(pto_builder_t *builder, int64_t from, int64_t to, bool power) {
+    open_node(builder, (pto_node_t){.kind = PTO_NODE_LOOP, .from = from, .to = to, .power = power});
+}
+
+void pto_build_collective(pto_builder_t *builder, int group, pto_done_by_t by) {
+    open_node(builder, (pto_node_t){.kind = PTO_NODE_COLLECTIVE, .group = group, .by = by});
+}
+
+void pto_build_kernel(pto_builder_t *builder, const pto_exchange_t *who) {
+    open_node(builder, (pto_node_t){.kind = PTO_NODE_KERNEL, .group = who->group});
+    builder->in_kernel = true;
+    pto_build_stage(builder, "launch", PTO_ORDER_SEQUENCE);
+    pto_build_step(builder, pto_step_of(PTO_STEP_LAUNCH, who));
+}
+
+void pto_build_end(pto_builder_t *builder) {
+    int opened = builder->open[--builder->open_count];
+    if (builder->out_of_memory)
+        return;
+    pto_node_t *node = builder->plan->nodes.item;
+    node[opened].span = builder->plan->nodes.count - 1 - opened;
+    if (node[opened].kind == PTO_NODE_KERNEL)
+        builder->in_kernel = false;
+}
+
+/* A library's own host memory for one of the user's GPU buffers. */
+static int build_staging(pto_builder_t *builder, int buffer, const char *name) {
+    pto_buffer_t staging = *pto_builder_buffer(builder, buffer);
+    staging.name = name;
+    staging.role = PTO_ROLE_TEMPORARY;
+    staging.user_stride = 0;
+    staging.space = PTO_SPACE_CPU;
+    staging.pageable = true;
+    return pto_build_buffer(builder, staging);
+}
+
+/* A copy by all members, or by member 0 alone. */
+static void build_staging_copy(pto_builder_t *builder, const char *name, const pto_exchange_t *exchange,
+                               bool by_one, int source, int target) {
+    pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
+    pto_step_t copy = pto_step_of(PTO_STEP_COPY, exchange);
+    if (by_one)
+        copy.who_until = pto_constant(1);
+    copy.source = pto_slice_all(builder, source);
+    copy.target = pto_slice_all(builder, target);
+    pto_build_step(builder, copy);
+}
+
+/* What a library does that stages GPU buffers: copy to host memory of its own, the algorithm there, and back.
+ * Collectives of one vector work in place, on what the exchange calls its output. */
+static void build_staged(pto_builder_t *builder, const pto_request_t *request,
+                         const pto_exchange_t *exchange) {
+    bool in_place = pto_collective_is_vector(request->collective);
+    pto_exchange_t host = *exchange;
+    host.out = build_staging(builder, exchange->out, "library out");
+    host.in = in_place ? host.out : build_staging(builder, exchange->in, "library in");
+    build_staging_copy(builder, "library copies to host", exchange,
+                       request->collective == PTO_COLLECTIVE_BROADCAST,
+                       in_place ? exchange->out : exchange->in, host.in);
+    request->algorithm->build(builder, &host);
+    build_staging_copy(builder, "library copies to device", exchange,
+                       request->collective == PTO_COLLECTIVE_REDUCE, host.out, exchange->out);
+}
+
+/* Algorithms know nothing of bundles: whatever they build meanwhile counts in them. */
+void pto_build_exchange(pto_builder_t *builder, const pto_request_t *request,
+                        const pto_exchange_t *exchange) {
+    bool on_gpu = pto_builder_buffer(builder, exchange->out)->space == PTO_SPACE_GPU;
+    builder->bundle = exchange->bundle;
+    pto_build_collective(builder, exchange->group,
+                         request->by_library ? PTO_DONE_BY_LIBRARY : PTO_DONE_BY_US);
+    if (request->staged && on_gpu)
+        build_staged(builder, request, exchange);
+    else
+        request->algorithm->build(builder, exchange);
+    pto_build_end(builder);
+    builder->bundle = 0;
+}
+
+pto_slice_t pto_slice_all(const pto_builder_t *builder, int buffer) {
+    int64_t blocks = pto_builder_buffer(builder, buffer)->block_count;
+    if (builder->bundle > 1)
+        blocks /= builder->bundle;
+    return (pto_slice_t){.buffer = buffer,
+                         .run = pto_constant(blocks),
+                         .stride = pto_constant(blocks > 0 ? blocks : 1),
+                         .until = pto_constant(blocks)};
+}
+
+pto_slice_t pto_slice_block(int buffer, pto_anchor_t anchor) {
+    return (pto_slice_t){.buffer = buffer,
+                         .anchor = anchor,
+                         .run = pto_constant(1),
+                         .stride = pto_constant(1),
+                         .until = pto_constant(1)};
+}
+
+pto_slice_t pto_slice_part(int buffer, int64_t parts, pto_anchor_t anchor, pto_expr_t offset) {
+    pto_slice_t slice = pto_slice_block(buffer, anchor);
+    slice.parts = parts;
+    slice.offset = offset;
+    return slice;
+}
+
+pto_peers_t pto_peers_at(pto_expr_t distance, int64_t sign) {
+    pto_expr_t until = distance;
+    until.constant++;
+    return (pto_peers_t){
+        .kind = PTO_PEERS_SHIFT, .first = distance, .stride = pto_constant(1), .until = until, .sign = sign};
+}
+
+pto_step_t pto_step_of(pto_step_kind_t kind, const pto_exchange_t *exchange) {
+    return (pto_step_t){.kind = kind,
+                        .core_first = exchange->core_first,
+                        .core_count = exchange->core_count,
+                        .group = exchange->group,
+                        .who_stride = pto_constant(1),
+                        .who_until = pto_constant(exchange->n)};
+}
+
+/* --- sealing ------------------------------------------------------------------------------------------ */
+
+static uint64_t fnv1a(uint64_t hash, uint64_t value) {
+    for (int byte = 0; byte < 8; byte++) {
+        hash ^= (value >> (8 * byte)) & 0xff;
+        hash *= 0x100000001b3u;
+    }
+    return hash;
+}
+
+static uint64_t fnv1a_text(uint64_t hash, const char *text) {
+    for (; *text; text++)
+        hash = fnv1a(hash, (unsigned char)*text);
+    return hash;
+}
+
+static uint64_t digest_expr(uint64_t hash, pto_expr_t expr) {
+    const int64_t term[] = {expr.constant, expr.loop, expr.power, expr.inverse, expr.core, expr.peer};
+    for (size_t i = 0; i < sizeof term / sizeof *term; i++)
+        hash = fnv1a(hash, (uint64_t)term[i]);
+    return hash;
+}
+
+static uint64_t digest_slice(uint64_t hash, const pto_slice_t *slice) {
+    const int64_t number[] = {slice->buffer, slice->holder,       slice->anchor, slice->reversed,
+                              slice->parts,  slice->reverse_bits, slice->share,  slice->share_count};
+    if (slice->bundle > 1)
+        hash = fnv1a(hash, (uint64_t)slice->bundle);
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++)
+        hash = fnv1a(hash, (uint64_t)number[i]);
+    const pto_expr_t expr[] = {slice->offset, slice->align,  slice->first,
+                               slice->run,    slice->stride, slice->until};
+    for (size_t i = 0; i < sizeof expr / sizeof *expr; i++)
+        hash = digest_expr(hash, expr[i]);
+    return hash;
+}
+
+static uint64_t digest_step(uint64_t hash, const pto_step_t *step) {
+    const int64_t number[] = {step->kind,       step->core_first, step->core_count,
+                              step->group,      step->peers.kind, step->peers.node_shift,
+                              step->peers.sign, step->even_empty, step->fresh,
+                              step->flag};
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++)
+        hash = fnv1a(hash, (uint64_t)number[i]);
+    const pto_expr_t expr[] = {step->who_first,   step->who_stride,   step->who_until,
+                               step->peers.first, step->peers.stride, step->peers.until};
+    for (size_t i = 0; i < sizeof expr / sizeof *expr; i++)
+        hash = digest_expr(hash, expr[i]);
+    return digest_slice(digest_slice(hash, &step->source), &step->target);
+}
+
+static uint64_t digest_buffer(uint64_t hash, const pto_buffer_t *buffer) {
+    const int64_t number[] = {
+        buffer->role,   buffer->space,       buffer->core_first,  buffer->core_count,  buffer->group,
+        buffer->blocks, buffer->block_count, buffer->block_bytes, buffer->grain_bytes, buffer->split,
+        buffer->dealt,  buffer->deal,        buffer->held_stride, buffer->user_stride, buffer->alternates};
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++)
+        hash = fnv1a(hash, (uint64_t)number[i]);
+    return hash;
+}
+
+static uint64_t digest_request(uint64_t hash, const pto_request_t *request) {
+    const pto_layout_t *layout = &request->layout;
+    const int64_t number[] = {layout->nodes,         layout->gpus_per_node, layout->owners_per_gpu,
+                              layout->cores_per_gpu, request->collective,   request->implementation,
+                              request->split,        request->datatype,     request->bytes,
+                              request->messages,     request->unique_bytes, request->by_library};
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++)
+        hash = fnv1a(hash, (uint64_t)number[i]);
+    const pto_counts_t *counts = request->counts;
+    if (counts && counts->kind == PTO_COUNTS_SKEW) {
+        uint64_t bits;
+        memcpy(&bits, &counts->skew, sizeof bits);
+        hash = fnv1a(fnv1a(hash, counts->seed), bits);
+    }
+    if (counts && counts->kind == PTO_COUNTS_MATRIX)
+        for (int64_t i = 0; i < counts->order * counts->order; i++)
+            hash = fnv1a(hash, (uint64_t)counts->matrix[i]);
+    return fnv1a_text(fnv1a_text(hash, request->strategy->name), request->algorithm->name);
+}
+
+static uint64_t digest_plan(const pto_plan_t *plan) {
+    uint64_t hash = digest_request(0xcbf29ce484222325u, &plan->request);
+    for (int i = 0; i < plan->nodes.count; i++) {
+        const pto_node_t *node = pto_plan_node(plan, i);
+        const int64_t number[] = {node->kind, node->span, node->from, node->to, node->power};
+        for (size_t j = 0; j < sizeof number / sizeof *number; j++)
+            hash = fnv1a(hash, (uint64_t)number[j]);
+    }
+    for (int i = 0; i < plan->buffers.count; i++)
+        hash = digest_buffer(hash, pto_plan_buffer(plan, i));
+    for (int i = 0; i < plan->stages.count; i++)
+        hash =
+            fnv1a(fnv1a(hash, (uint64_t)pto_plan_stage(plan, i)->step_count), pto_plan_stage(plan, i)->order);
+    for (int i = 0; i < plan->steps.count; i++)
+        hash = digest_step(hash, pto_plan_step(plan, i));
+    return hash;
+}
+
+pto_status_t pto_plan_create(const pto_request_t *request, pto_plan_t **plan, pto_error_t *err) {
+    pto_status_t status = pto_layout_check(&request->layout, err);
+    if (status == PTO_OK)
+        status = pto_strategy_applicable(request, err);
+    if (status != PTO_OK)
+        return status;
+    pto_plan_t *made = calloc(1, sizeof *made);
+    if (!made)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a plan");
+    made->request = *request;
+    pto_builder_t builder = {.plan = made};
+    request->strategy->build(&builder, request);
+    if (builder.out_of_memory) {
+        pto_plan_destroy(made);
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a plan");
+    }
+    *plan = made;
+    return PTO_OK;
+}
+
+void pto_plan_destroy(pto_plan_t *plan) {
+    if (!plan)
+        return;
+    free(plan->nodes.item);
+    free(plan->stages.item);
+    free(plan->steps.item);
+    free(plan->buffers.item);
+    free(plan->groups.item);
+    free(plan->flags.item);
+    free(plan);
+}
+
+/* --- reading ------------------------------------------------------------------------------------------ */
+
+const pto_request_t *pto_plan_request(const pto_plan_t *plan) { return &plan->request; }
+
+int pto_plan_node_count(const pto_plan_t *plan) { return plan->nodes.count; }
+
+const pto_node_t *pto_plan_node(const pto_plan_t *plan, int index) {
+    return (const pto_node_t *)plan->nodes.item + index;
+}
+
+const pto_stage_t *pto_plan_stage(const pto_plan_t *plan, int index) {
+    return (const pto_stage_t *)plan->stages.item + index;
+}
+
+const pto_step_t *pto_plan_step(const pto_plan_t *plan, int index) {
+    return (const pto_step_t *)plan->steps.item + index;
+}
+
+int pto_plan_buffer_count(const pto_plan_t *plan) { return plan->buffers.count; }
+
+const pto_buffer_t *pto_plan_buffer(const pto_plan_t *plan, int index) {
+    return (const pto_buffer_t *)plan->buffers.item + index;
+}
+
+const pto_group_t *pto_plan_group(const pto_plan_t *plan, int index) {
+    return (const pto_group_t *)plan->groups.item + index;
+}
+
+int pto_plan_flag_count(const pto_plan_t *plan) { return plan->flags.count; }
+
+const char *pto_plan_flag_name(const pto_plan_t *plan, int flag) {
+    return ((const char *const *)plan->flags.item)[flag];
+}
+
+uint64_t pto_plan_digest(const pto_plan_t *plan) { return digest_plan(plan); }
+
+void pto_walk_begin(pto_walk_t *walk, const pto_plan_t *plan) {
+    *walk = (pto_walk_t){.plan = plan, .instance = -1, .collective = -1, .kernel = -1, .loop = -1};
+}
+
+/* Step past the end of the loop's body: back to its start, or out of it. */
+static void close_loop(pto_walk_t *walk) {
+    const pto_node_t *loop = pto_plan_node(walk->plan, walk->loop);
+    if (++walk->k < loop->to) {
+        walk->next = walk->loop + 1;
+        return;
+    }
+    walk->loop = -1;
+    walk->k = 0;
+}
+
+bool pto_walk_next(pto_walk_t *walk) {
+    for (;;) {
+        if (walk->loop >= 0 && walk->next == walk->loop_end) {
+            close_loop(walk);
+            continue;
+        }
+        if (walk->collective >= 0 && walk->next == walk->collective_end)
+            walk->collective = -1;
+        if (walk->kernel >= 0 && walk->next == walk->kernel_end)
+            walk->kernel = -1;
+        if (walk->next == walk->plan->nodes.count)
+            return false;
+        int index = walk->next++;
+        const pto_node_t *node = pto_plan_node(walk->plan, index);
+        if (node->kind == PTO_NODE_STAGE) {
+            walk->stage = pto_plan_stage(walk->plan, node->stage);
+            walk->instance++;
+            return true;
+        }
+        int end = index + 1 + node->span;
+        if (node->kind == PTO_NODE_COLLECTIVE) {
+            walk->collective = index;
+            walk->collective_end = end;
+        } else if (node->kind == PTO_NODE_KERNEL) {
+            walk->kernel = index;
+            walk->kernel_end = end;
+        } else if (node->from < node->to) {
+            walk->loop = index;
+            walk->loop_end = end;
+            walk->k = node->from;
+        } else {
+            walk->next = end;
+        }
+    }
+}

@@ -1,0 +1,431 @@
+/* Which bytes a plan's slices name: shares, blocks, parts, and their place in a holder's buffer. */
+#include "portolan/plan.h"
+
+#include "plan/plan_internal.h"
+
+/* --- shares ------------------------------------------------------------------------------------------- */
+
+int64_t pto_share_offset(int64_t bytes, int64_t grain_bytes, int64_t shares, int64_t k) {
+    if (k >= shares)
+        return bytes;
+    int64_t grains = bytes / grain_bytes;
+    int64_t larger = grains % shares;
+    return (grains / shares * k + (k < larger ? k : larger)) * grain_bytes;
+}
+
+int64_t pto_share_bytes(int64_t bytes, int64_t grain_bytes, int64_t shares, int64_t k) {
+    return pto_share_offset(bytes, grain_bytes, shares, k + 1) -
+           pto_share_offset(bytes, grain_bytes, shares, k);
+}
+
+/* --- blocks ------------------------------------------------------------------------------------------- */
+
+/* The rank that holds a buffer, as its blocks see it. */
+typedef struct {
+    const pto_plan_t *plan;
+    const pto_buffer_t *buffer;
+    pto_rank_t place;
+    int64_t index; /* in the buffer's group */
+    int64_t core;
+    int64_t members;      /* of that group */
+    int64_t known_block;  /* of a table whose blocks are not dealt: its offset was summed up last, */
+    int64_t known_offset; /* and further ones go on from there */
+} holder_t;
+
+static holder_t holder_of(const pto_plan_t *plan, int buffer_index, int64_t rank) {
+    const pto_buffer_t *buffer = pto_plan_buffer(plan, buffer_index);
+    const pto_layout_t *layout = &plan->request.layout;
+    pto_group_t group = {.kind = buffer->group};
+    holder_t holder = {.plan = plan, .buffer = buffer, .place = pto_layout_rank(layout, rank)};
+    holder.core = holder.place.core;
+    holder.index = pto_group_index(plan, &group, rank);
+    holder.members = pto_group_shape(layout, buffer->group).size;
+    return holder;
+}
+
+/* Distance by which a block is dealt to a core. */
+static int64_t deal_distance(const holder_t *holder, int64_t block) {
+    if (holder->buffer->dealt == PTO_DEAL_ORDINAL)
+        return block;
+    int64_t ahead = block - holder->index;
+    return pto_floor_mod(holder->buffer->dealt == PTO_DEAL_FORWARD ? ahead : -ahead, holder->members);
+}
+
+/* Blocks between the processes of the holder's node and those of others, who are counted by node and place.
+ */
+static int64_t node_block_bytes(const holder_t *holder, int64_t block) {
+    const pto_request_t *request = &holder->plan->request;
+    int64_t owners = request->layout.owners_per_gpu;
+    int64_t members = request->layout.gpus_per_node * owners;
+    int64_t home = holder->place.node * members, place = holder->place.gpu * owners + holder->place.core;
+    pto_blocks_t blocks = holder->buffer->blocks;
+    if (blocks == PTO_BLOCKS_COUNTERPART)
+        return pto_counts_bytes(request->counts, request->bytes, home + block % members,
+                                block / members * members + place);
+    int64_t i = block / members % members, j = block % members;
+    int64_t other = block / (members * members) * members;
+    bool sending = blocks == PTO_BLOCKS_NODE_ROW;
+    return pto_counts_bytes(request->counts, request->bytes, (sending ? home : other) + i,
+                            (sending ? other : home) + j);
+}
+
+/* Bytes of a block before splitting and dealing. */
+static int64_t whole_block_bytes(const holder_t *holder, int64_t block) {
+    const pto_request_t *request = &holder->plan->request;
+    switch (holder->buffer->blocks) {
+    case PTO_BLOCKS_COUNTERPART:
+    case PTO_BLOCKS_NODE_ROW:
+    case PTO_BLOCKS_NODE_COLUMN:
+        return node_block_bytes(holder, block);
+    case PTO_BLOCKS_ROW:
+        return pto_counts_bytes(request->counts, request->bytes, holder->index, block);
+    case PTO_BLOCKS_COLUMN:
+        return pto_counts_bytes(request->counts, request->bytes, block, holder->index);
+    case PTO_BLOCKS_SHARE:
+        return pto_share_bytes(holder->buffer->block_bytes, holder->buffer->grain_bytes, holder->members,
+                               holder->index);
+    case PTO_BLOCKS_EQUAL:
+    case PTO_BLOCKS_COUNT:
+        break;
+    }
+    return holder->buffer->block_bytes;
+}
+
+static int64_t block_bytes(const holder_t *holder, int64_t block) {
+    const pto_buffer_t *buffer = holder->buffer;
+    if (buffer->dealt != PTO_DEAL_NONE && deal_distance(holder, block) % buffer->deal != holder->core)
+        return 0;
+    int64_t whole = whole_block_bytes(holder, block);
+    return buffer->split > 1 ? pto_share_bytes(whole, buffer->grain_bytes, buffer->split, holder->core)
+                             : whole;
+}
+
+/* Blocks of a table lie one after another, so a block's offset is the sum of those before it. */
+static int64_t table_offset(holder_t *holder, int64_t block) {
+    const pto_buffer_t *buffer = holder->buffer;
+    if (buffer->dealt == PTO_DEAL_NONE) {
+        if (block < holder->known_block)
+            holder->known_block = holder->known_offset = 0;
+        for (; holder->known_block < block; holder->known_block++)
+            holder->known_offset += block_bytes(holder, holder->known_block);
+        return holder->known_offset;
+    }
+    int64_t offset = 0;
+    int64_t sign = buffer->dealt == PTO_DEAL_BACKWARD ? -1 : 1;
+    int64_t distance = deal_distance(holder, block);
+    for (int64_t d = holder->core; d < distance; d += buffer->deal)
+        offset += block_bytes(holder, pto_floor_mod(holder->index + sign * d, holder->members));
+    return offset;
+}
+
+static pto_extent_t block_extent(holder_t *holder, int64_t block) {
+    const pto_buffer_t *buffer = holder->buffer;
+    pto_extent_t extent = {.bytes = block_bytes(holder, block)};
+    if (extent.bytes == 0)
+        return extent;
+    if (pto_blocks_are_table(buffer))
+        extent.offset_bytes = table_offset(holder, block);
+    else if (buffer->dealt != PTO_DEAL_NONE)
+        extent.offset_bytes = deal_distance(holder, block) / buffer->deal * extent.bytes;
+    else
+        extent.offset_bytes = block * extent.bytes;
+    return extent;
+}
+
+/* Blocks that follow each other, of a buffer that is not dealt. */
+static pto_extent_t bundle_extent(holder_t *holder, int64_t first, int64_t count) {
+    bool equal = !pto_blocks_are_table(holder->buffer);
+    pto_extent_t extent = {.bytes = block_bytes(holder, first)};
+    extent.offset_bytes = equal ? first * extent.bytes : table_offset(holder, first);
+    if (equal)
+        extent.bytes *= count;
+    for (int64_t i = 1; i < count && !equal; i++)
+        extent.bytes += block_bytes(holder, first + i);
+    return extent;
+}
+
+static bool is_held(const holder_t *holder) {
+    const pto_buffer_t *buffer = holder->buffer;
+    return holder->index >= 0 && holder->core >= buffer->core_first &&
+           holder->core < buffer->core_first + buffer->core_count &&
+           (buffer->held_stride <= 1 || holder->index % buffer->held_stride == 0);
+}
+
+bool pto_buffer_holds(const pto_plan_t *plan, int buffer, int64_t rank) {
+    holder_t holder = holder_of(plan, buffer, rank);
+    return is_held(&holder);
+}
+
+bool pto_buffer_is_users(const pto_plan_t *plan, int buffer, int64_t rank) {
+    holder_t holder = holder_of(plan, buffer, rank);
+    int64_t stride = holder.buffer->user_stride;
+    return holder.buffer->role != PTO_ROLE_TEMPORARY && is_held(&holder) &&
+           (stride <= 1 || holder.index % stride == 0);
+}
+
+int64_t pto_buffer_bytes(const pto_plan_t *plan, int buffer_index, int64_t rank) {
+    const pto_buffer_t *buffer = pto_plan_buffer(plan, buffer_index);
+    holder_t holder = holder_of(plan, buffer_index, rank);
+    if (!is_held(&holder))
+        return 0;
+    if (buffer->blocks == PTO_BLOCKS_EQUAL) {
+        int64_t mine = buffer->block_bytes;
+        if (buffer->split > 1)
+            mine = pto_share_bytes(mine, buffer->grain_bytes, buffer->split, holder.core);
+        int64_t held = buffer->block_count;
+        if (buffer->dealt != PTO_DEAL_NONE)
+            held = holder.core < held ? (held - holder.core - 1) / buffer->deal + 1 : 0;
+        return held * mine;
+    }
+    int64_t total = 0;
+    for (int64_t block = 0; block < buffer->block_count; block++)
+        total += block_bytes(&holder, block);
+    return total;
+}
+
+/* --- slices ------------------------------------------------------------------------------------------- */
+
+int64_t pto_slice_holder(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action) {
+    (void)plan;
+    switch (slice->holder) {
+    case PTO_HOLDER_OWNER:
+        return action->rank - action->core;
+    case PTO_HOLDER_PEER:
+        return action->peer_rank;
+    case PTO_HOLDER_SELF:
+    case PTO_HOLDER_COUNT:
+        break;
+    }
+    return action->rank;
+}
+
+static int64_t reversed_bits(int64_t value, int64_t bits) {
+    int64_t reversed = 0;
+    for (int64_t bit = 0; bit < bits; bit++)
+        reversed |= ((value >> bit) & 1) << (bits - 1 - bit);
+    return reversed;
+}
+
+static int64_t slice_base(const pto_slice_t *slice, const pto_action_t *action, const holder_t *holder) {
+    int64_t base = 0;
+    switch (slice->anchor) {
+    case PTO_ANCHOR_ABSOLUTE:
+    case PTO_ANCHOR_COUNT:
+        break;
+    case PTO_ANCHOR_ME:
+        base = action->me;
+        break;
+    case PTO_ANCHOR_PEER:
+        base = action->peer;
+        break;
+    case PTO_ANCHOR_HOLDER:
+        base = holder->index;
+        break;
+    case PTO_ANCHOR_ORDINAL:
+        base = action->ordinal;
+        break;
+    }
+    if (slice->reverse_bits > 0)
+        base = reversed_bits(base, slice->reverse_bits);
+    base += pto_expr_value(slice->offset, action->k, action->core, action->peer);
+    int64_t align = pto_expr_value(slice->align, action->k, action->core, action->peer);
+    return align > 0 ? base - pto_floor_mod(base, align) : base;
+}
+
+int64_t pto_slice_block_count(const pto_slice_t *slice, int64_t k, int64_t core, int64_t peer) {
+    int64_t first = pto_expr_value(slice->first, k, core, peer);
+    int64_t until = pto_expr_value(slice->until, k, core, peer);
+    if (first >= until)
+        return 0;
+    int64_t run = pto_expr_value(slice->run, k, core, peer);
+    int64_t stride = pto_expr_value(slice->stride, k, core, peer);
+    int64_t whole_runs = (until - first - 1) / stride;
+    int64_t last = until - (first + whole_runs * stride);
+    return whole_runs * run + (last < run ? last : run);
+}
+
+/* Cut a slice's share out of a block. */
+static pto_extent_t share_of_block(const pto_slice_t *slice, const pto_action_t *action,
+                                   const holder_t *holder, pto_extent_t extent) {
+    if (slice->share == PTO_SHARE_ALL)
+        return extent;
+    int64_t cores = holder->plan->request.layout.cores_per_gpu;
+    int64_t k = slice->share == PTO_SHARE_MINE ? action->core : action->peer_rank % cores;
+    int64_t grain = holder->buffer->grain_bytes;
+    return (pto_extent_t){.offset_bytes = extent.offset_bytes +
+                                          pto_share_offset(extent.bytes, grain, slice->share_count, k),
+                          .bytes = pto_share_bytes(extent.bytes, grain, slice->share_count, k)};
+}
+
+/* Merges adjacent ranges on their way to the caller's visitor. */
+typedef struct {
+    pto_range_visit_t visit;
+    void *context;
+    pto_extent_t pending;
+    bool stopped;
+} merger_t;
+
+static void merger_add(merger_t *merger, pto_extent_t extent) {
+    if (extent.bytes == 0 || merger->stopped)
+        return;
+    if (merger->pending.bytes > 0) {
+        if (merger->pending.offset_bytes + merger->pending.bytes == extent.offset_bytes) {
+            merger->pending.bytes += extent.bytes;
+            return;
+        }
+        merger->stopped =
+            !merger->visit(merger->context, merger->pending.offset_bytes, merger->pending.bytes);
+    }
+    merger->pending = extent;
+}
+
+/* The buffer's first block of those that an index stands for. */
+static int64_t indexed_block(const pto_slice_t *slice, const holder_t *holder, int64_t index) {
+    int64_t bundle = slice->bundle > 1 ? slice->bundle : 1;
+    return pto_floor_mod(index, holder->buffer->block_count / bundle) * bundle;
+}
+
+static pto_extent_t indexed_extent(const pto_slice_t *slice, holder_t *holder, int64_t index) {
+    if (slice->parts == 0 && slice->bundle > 1)
+        return bundle_extent(holder, indexed_block(slice, holder, index), slice->bundle);
+    if (slice->parts == 0)
+        return block_extent(holder, indexed_block(slice, holder, index));
+    int64_t part = pto_floor_mod(index, slice->parts);
+    int64_t whole = block_bytes(holder, 0);
+    int64_t grain = holder->buffer->grain_bytes;
+    return (pto_extent_t){.offset_bytes = pto_share_offset(whole, grain, slice->parts, part),
+                          .bytes = pto_share_bytes(whole, grain, slice->parts, part)};
+}
+
+void pto_slice_visit(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action,
+                     pto_range_visit_t visit, void *context) {
+    holder_t holder = holder_of(plan, slice->buffer, pto_slice_holder(plan, slice, action));
+    merger_t merger = {.visit = visit, .context = context};
+    int64_t base = slice_base(slice, action, &holder);
+    int64_t until = pto_expr_value(slice->until, action->k, action->core, action->peer);
+    int64_t run = pto_expr_value(slice->run, action->k, action->core, action->peer);
+    int64_t stride = pto_expr_value(slice->stride, action->k, action->core, action->peer);
+    int64_t first = pto_expr_value(slice->first, action->k, action->core, action->peer);
+    for (; first < until && !merger.stopped; first += stride)
+        for (int64_t w = first; w < first + run && w < until && !merger.stopped; w++) {
+            pto_extent_t extent = indexed_extent(slice, &holder, slice->reversed ? base - w : base + w);
+            merger_add(&merger, share_of_block(slice, action, &holder, extent));
+        }
+    if (merger.pending.bytes > 0 && !merger.stopped)
+        visit(context, merger.pending.offset_bytes, merger.pending.bytes);
+}
+
+/* Blocks that are all alike need no walk. */
+static bool is_uniform(const pto_slice_t *slice, const pto_buffer_t *buffer) {
+    return buffer->blocks == PTO_BLOCKS_EQUAL && buffer->dealt == PTO_DEAL_NONE && slice->parts == 0 &&
+           slice->share == PTO_SHARE_ALL;
+}
+
+/* Without the offsets, which cost a walk of their own where blocks are a table. */
+int64_t pto_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action) {
+    holder_t holder = holder_of(plan, slice->buffer, pto_slice_holder(plan, slice, action));
+    int64_t bundle = slice->bundle > 1 ? slice->bundle : 1;
+    if (is_uniform(slice, holder.buffer))
+        return pto_slice_block_count(slice, action->k, action->core, action->peer) * bundle *
+               block_bytes(&holder, 0);
+    int64_t base = slice_base(slice, action, &holder);
+    int64_t until = pto_expr_value(slice->until, action->k, action->core, action->peer);
+    int64_t run = pto_expr_value(slice->run, action->k, action->core, action->peer);
+    int64_t stride = pto_expr_value(slice->stride, action->k, action->core, action->peer);
+    int64_t first = pto_expr_value(slice->first, action->k, action->core, action->peer);
+    int64_t total = 0;
+    for (; first < until; first += stride)
+        for (int64_t w = first; w < first + run && w < until; w++) {
+            int64_t index = slice->reversed ? base - w : base + w;
+            pto_extent_t extent = {0};
+            if (slice->parts > 0)
+                extent = indexed_extent(slice, &holder, index);
+            for (int64_t i = 0; i < bundle && slice->parts == 0; i++)
+                extent.bytes += block_bytes(&holder, indexed_block(slice, &holder, index) + i);
+            total += share_of_block(slice, action, &holder, extent).bytes;
+        }
+    return total;
+}
+
+const pto_slice_t *pto_message_slice(const pto_step_t *step) {
+    return step->kind == PTO_STEP_SEND ? &step->source : &step->target;
+}
+
+pto_copy_kind_t pto_step_copy_kind(const pto_plan_t *plan, const pto_step_t *step) {
+    pto_space_t source = pto_plan_buffer(plan, step->source.buffer)->space;
+    pto_space_t target = pto_plan_buffer(plan, step->target.buffer)->space;
+    if (source == PTO_SPACE_GPU)
+        return target == PTO_SPACE_GPU ? PTO_COPY_D2D : PTO_COPY_D2H;
+    return target == PTO_SPACE_GPU ? PTO_COPY_H2D : PTO_COPY_H2H;
+}
+
+/* Blocks that are dealt out by distance wrap around the end of the buffer, so that some process always copies
+ * them one by one: only shares of several blocks are strided for all. */
+static bool is_strided(const pto_slice_t *slice, int64_t k, int64_t core) {
+    return slice->share != PTO_SHARE_ALL && pto_slice_block_count(slice, k, core, 0) > 1;
+}
+
+bool pto_step_is_strided(const pto_step_t *step, int64_t k, int64_t core) {
+    return is_strided(&step->source, k, core) || is_strided(&step->target, k, core);
+}
+
+static int64_t piece_count(const pto_slice_t *slice, int64_t k, int64_t core) {
+    bool apart = pto_expr_value(slice->stride, k, core, 0) > pto_expr_value(slice->run, k, core, 0);
+    int64_t blocks = pto_slice_block_count(slice, k, core, 0);
+    return apart && blocks > 1 ? blocks : 1;
+}
+
+int64_t pto_step_pieces(const pto_step_t *step, int64_t k, int64_t core) {
+    int64_t source = piece_count(&step->source, k, core);
+    int64_t target = piece_count(&step->target, k, core);
+    return source > target ? source : target;
+}
+
+bool pto_step_is_pageable(const pto_plan_t *plan, const pto_step_t *step) {
+    return pto_plan_buffer(plan, step->source.buffer)->pageable ||
+           pto_plan_buffer(plan, step->target.buffer)->pageable;
+}
+
+/* --- memory ------------------------------------------------------------------------------------------- */
+
+bool pto_plan_has_tables(const pto_plan_t *plan) {
+    return plan->request.counts && plan->request.counts->kind != PTO_COUNTS_EQUAL;
+}
+
+bool pto_plan_uses_peers_memory(const pto_plan_t *plan) {
+    for (int i = 0; i < plan->steps.count; i++) {
+        const pto_step_t *step = pto_plan_step(plan, i);
+        if (step->source.holder == PTO_HOLDER_PEER || step->target.holder == PTO_HOLDER_PEER)
+            return true;
+    }
+    return false;
+}
+
+/* With tables every GPU may differ, else the first stands for all. */
+void pto_plan_memory(const pto_plan_t *plan, int64_t *gpu_bytes, int64_t *host_bytes) {
+    const pto_layout_t *layout = &plan->request.layout;
+    bool alike = !pto_plan_has_tables(plan);
+    int64_t nodes = alike ? 1 : layout->nodes;
+    int64_t gpus = alike ? 1 : layout->gpus_per_node;
+    *gpu_bytes = 0;
+    *host_bytes = 0;
+    for (int64_t node = 0; node < nodes; node++) {
+        int64_t host = 0;
+        for (int64_t gpu = 0; gpu < gpus; gpu++) {
+            int64_t device = 0;
+            for (int64_t core = 0; core < layout->cores_per_gpu; core++) {
+                int64_t rank = pto_layout_number(layout, (pto_rank_t){node, gpu, core});
+                for (int b = 0; b < pto_plan_buffer_count(plan); b++)
+                    if (!pto_buffer_stands_in(plan, b))
+                        *(pto_plan_buffer(plan, b)->space == PTO_SPACE_GPU ? &device : &host) +=
+                            pto_buffer_bytes(plan, b, rank) * (pto_plan_buffer(plan, b)->alternates ? 2 : 1);
+            }
+            if (device > *gpu_bytes)
+                *gpu_bytes = device;
+        }
+        if (alike)
+            host *= layout->gpus_per_node;
+        if (host > *host_bytes)
+            *host_bytes = host;
+    }
+}

@@ -1,0 +1,112 @@
+/* Energy (docs/model.md, 'Energy'): powers times how long they are drawn. */
+#include "portolan/energy.h"
+
+#include <math.h>
+
+#include "plan/plan_internal.h"
+
+/* Which of a GPU's powers a term makes it draw. Starts are the host's work, and a GPU waits through them. */
+static pto_power_t gpu_power(const pto_term_t *term) {
+    if (term->space != PTO_SPACE_GPU)
+        return PTO_POWER_GPU_IDLE;
+    switch (term->kind) {
+    case PTO_TERM_MESSAGE_BETA:
+    case PTO_TERM_GAP_BETA:
+    case PTO_TERM_INJECTION:
+    case PTO_TERM_CONTENTION:
+    case PTO_TERM_COPY_BETA:
+        return PTO_POWER_GPU_COPY;
+    case PTO_TERM_REDUCE_BETA:
+    case PTO_TERM_REMOTE_ALPHA:
+    case PTO_TERM_REMOTE_BETA:
+    case PTO_TERM_REMOTE_ALL:
+    case PTO_TERM_DEVICE_SIGNAL:
+    case PTO_TERM_REDUCE_FURTHER:
+    case PTO_TERM_NCCL_BETA: /* it moves bytes by a kernel */
+        return PTO_POWER_GPU_KERNEL;
+    case PTO_TERM_MESSAGE_ALPHA:
+    case PTO_TERM_GAP_ALPHA:
+    case PTO_TERM_INJECTION_RATE:
+    case PTO_TERM_COPY_ALPHA:
+    case PTO_TERM_REDUCE_ALPHA:
+    case PTO_TERM_SIGNAL:
+    case PTO_TERM_LAUNCH:
+    case PTO_TERM_SETUP:
+    case PTO_TERM_NCCL_ALPHA:
+    case PTO_TERM_COUNT:
+        break;
+    }
+    return PTO_POWER_GPU_IDLE;
+}
+
+/* How many processes of a GPU do anything at all. */
+static int64_t acting_cores(const pto_plan_t *plan) {
+    int64_t count = 0;
+    for (int64_t core = 0; core < pto_plan_request(plan)->layout.cores_per_gpu; core++) {
+        bool acts = false;
+        for (int i = 0; i < plan->steps.count && !acts; i++) {
+            const pto_step_t *step = pto_plan_step(plan, i);
+            acts = core >= step->core_first && core < step->core_first + step->core_count;
+        }
+        count += acts;
+    }
+    return count;
+}
+
+static void fill_device_seconds(const pto_plan_t *plan, double seconds, const pto_explanation_t *explanation,
+                                pto_energy_t *energy) {
+    const pto_layout_t *layout = &pto_plan_request(plan)->layout;
+    double gpus = (double)(layout->nodes * layout->gpus_per_node);
+    double busy_s[PTO_POWER_COUNT] = {0};
+    for (int i = 0; i < explanation->count; i++)
+        busy_s[gpu_power(&explanation->term[i])] += explanation->term[i].seconds;
+    double copy_s = fmax(busy_s[PTO_POWER_GPU_COPY], 0), kernel_s = busy_s[PTO_POWER_GPU_KERNEL];
+    energy->part[PTO_POWER_GPU_IDLE].device_s = gpus * fmax(seconds - copy_s - kernel_s, 0);
+    energy->part[PTO_POWER_GPU_COPY].device_s = gpus * copy_s;
+    energy->part[PTO_POWER_GPU_KERNEL].device_s = gpus * kernel_s;
+    energy->part[PTO_POWER_CPU_IDLE].device_s = (double)layout->nodes * seconds;
+    energy->part[PTO_POWER_CPU_CORE].device_s = gpus * (double)acting_cores(plan) * seconds;
+}
+
+/* The price's interval counts at the plan's mean power. */
+static void carry_intervals(const pto_price_t *price, pto_energy_t *energy) {
+    double mean_w = price->seconds > 0 ? energy->joules / price->seconds : 0;
+    double below = 0, above = 0;
+    if (price->has_interval) {
+        energy->has_interval = true;
+        below = pow(mean_w * (price->seconds - price->low_s), 2);
+        above = pow(mean_w * (price->high_s - price->seconds), 2);
+    }
+    for (int power = 0; power < PTO_POWER_COUNT; power++) {
+        const pto_energy_part_t *part = &energy->part[power];
+        if (!part->param || !part->param->has_interval)
+            continue;
+        energy->has_interval = true;
+        below += pow(part->device_s * (part->param->value - part->param->low), 2);
+        above += pow(part->device_s * (part->param->high - part->param->value), 2);
+    }
+    energy->low_joules = energy->joules - sqrt(below);
+    energy->high_joules = energy->joules + sqrt(above);
+}
+
+pto_status_t pto_energy(const pto_plan_t *plan, const pto_machine_t *machine, const pto_price_t *price,
+                        const pto_explanation_t *explanation, pto_energy_t *energy, pto_error_t *err) {
+    pto_energy_t made = {0};
+    fill_device_seconds(plan, price->seconds, explanation, &made);
+    for (int power = 0; power < PTO_POWER_COUNT; power++) {
+        pto_energy_part_t *part = &made.part[power];
+        const pto_param_t *param = &machine->power_w[power];
+        bool of_gpu = power <= PTO_POWER_GPU_KERNEL;
+        if (of_gpu && part->device_s > 0 && !pto_param_known(param))
+            return pto_error_set_at(err, PTO_ERR_NOT_APPLICABLE, machine->path, 0, 0,
+                                    "machine %s has no energy.%s, which the plan's energy needs; "
+                                    "`portolan-validate --powers` measures it",
+                                    machine->name, pto_power_key((pto_power_t)power));
+        part->param = pto_param_known(param) ? param : NULL;
+        part->joules = part->param ? part->device_s * param->value : 0;
+        made.joules += part->joules;
+    }
+    carry_intervals(price, &made);
+    *energy = made;
+    return PTO_OK;
+}

@@ -1,0 +1,142 @@
+/* What the steps of a kernel cost (docs/model.md, 'Kernels'): loads and stores of other GPUs' memory, bytes
+ * of its own GPU's, flags between GPUs. The launch is paid once, at the beginning. */
+#include "plan/plan_internal.h"
+#include "price/copies.h"
+
+/* --- addends -------------------------------------------------------------------------------------------- */
+
+static void charge_param(pto_charge_t *charge, const pto_param_t *param, pto_entry_t entry) {
+    bool known = pto_param_known(param);
+    if (known)
+        charge->other_s += entry.count * param->value;
+    entry.param = known ? param : NULL;
+    pto_charge_enter(charge, entry);
+}
+
+/* The executor launches a plan's kernel as a graph of one node. */
+void pto_charge_launch(pto_charge_t *charge, const pto_machine_t *machine) {
+    bool graph = pto_param_known(&machine->graph_launch_s);
+    charge_param(charge, graph ? &machine->graph_launch_s : &machine->kernel_launch_s,
+                 (pto_entry_t){.kind = PTO_TERM_LAUNCH, .where = {graph}, .count = 1});
+}
+
+static void charge_device_signal(pto_charge_t *charge, const pto_machine_t *machine) {
+    charge_param(charge, &machine->device_signal_s,
+                 (pto_entry_t){.kind = PTO_TERM_DEVICE_SIGNAL, .count = 1});
+}
+
+void pto_charge_wait(pto_charge_t *charge, const pto_machine_t *machine, const pto_step_t *step) {
+    if (step->in_kernel)
+        charge_device_signal(charge, machine);
+    else
+        pto_charge_signal(charge, machine);
+}
+
+/* The longer of what one pair of GPUs takes and what the busiest link takes for all. */
+pto_status_t pto_charge_remote(pto_charge_t *charge, const pto_machine_t *machine, pto_remote_access_t access,
+                               pto_error_t *err) {
+    const pto_postal_t *postal = pto_machine_remote(machine, access.how, access.reach);
+    const pto_param_t *all = &machine->remote_all_s_per_byte;
+    if (access.most_bytes == 0)
+        return PTO_OK;
+    if (!postal)
+        return pto_error_set_at(err, PTO_ERR_NOT_APPLICABLE, machine->path, 0, 0,
+                                "machine %s has no remote.%s.on_socket, which the plan needs", machine->name,
+                                pto_remote_name(access.how));
+    if (postal == &machine->remote[access.how][PTO_REACH_ON_SOCKET])
+        access.reach = PTO_REACH_ON_SOCKET;
+    bool all_known = pto_param_known(all);
+    double pair_bytes = (double)(all_known ? access.most_bytes : access.link_bytes);
+    bool by_link =
+        all_known && (double)access.link_bytes * all->value > pair_bytes * postal->beta_s_per_byte.value;
+    pto_entry_t entry = {
+        .kind = PTO_TERM_REMOTE_ALPHA, .where = {(int)access.how, (int)access.reach}, .count = 1};
+    charge_param(charge, &postal->alpha_s, entry);
+    entry.kind = by_link ? PTO_TERM_REMOTE_ALL : PTO_TERM_REMOTE_BETA;
+    entry.count = by_link ? (double)access.link_bytes : pair_bytes;
+    charge_param(charge, by_link ? all : &postal->beta_s_per_byte, entry);
+    return PTO_OK;
+}
+
+void pto_charge_kernel_bytes(pto_charge_t *charge, const pto_machine_t *machine, int64_t bytes) {
+    static const pto_param_t unknown;
+    const pto_postal_t *postal = bytes > 0 ? pto_machine_reduce(machine, PTO_SPACE_GPU, bytes) : NULL;
+    if (bytes > 0)
+        charge_param(
+            charge, postal ? &postal->beta_s_per_byte : &unknown,
+            (pto_entry_t){.kind = PTO_TERM_REDUCE_BETA, .where = {PTO_SPACE_GPU}, .count = (double)bytes});
+}
+
+void pto_charge_kernel_reduce(pto_charge_t *charge, const pto_machine_t *machine, pto_reduction_t reduction) {
+    pto_reduction_parts_t parts = pto_reduction_parts(machine, PTO_SPACE_GPU, reduction);
+    pto_charge_kernel_bytes(charge, machine, parts.bytes);
+    pto_charge_further(charge, PTO_SPACE_GPU, parts);
+}
+
+/* --- steps ---------------------------------------------------------------------------------------------- */
+
+static pto_reach_t reach_of(const pto_plan_t *plan, int64_t rank, int64_t other) {
+    const pto_layout_t *layout = &plan->request.layout;
+    return pto_layout_level(layout, pto_layout_rank(layout, rank), pto_layout_rank(layout, other)) ==
+                   PTO_LEVEL_ON_SOCKET
+               ? PTO_REACH_ON_SOCKET
+               : PTO_REACH_OFF_SOCKET;
+}
+
+static void see_peer(const pto_plan_t *plan, const pto_action_t *action, pto_kernel_copy_t *copy) {
+    const pto_step_t *step = action->step;
+    int64_t cores = plan->request.layout.cores_per_gpu;
+    int64_t bytes = pto_slice_bytes(plan, &step->source, action);
+    int64_t source = pto_slice_holder(plan, &step->source, action);
+    int64_t target = pto_slice_holder(plan, &step->target, action);
+    if (bytes == 0)
+        return;
+    if (source / cores == target / cores) {
+        copy->local_bytes += bytes;
+        return;
+    }
+    bool stores = target != action->rank;
+    int64_t other = stores ? target : source;
+    copy->access.how = stores ? PTO_REMOTE_STORE : PTO_REMOTE_LOAD;
+    copy->remote_bytes += bytes;
+    copy->peers++;
+    copy->other_gpu = other / cores;
+    if (reach_of(plan, action->rank, other) == PTO_REACH_OFF_SOCKET)
+        copy->access.reach = PTO_REACH_OFF_SOCKET;
+    if (bytes > copy->access.most_bytes)
+        copy->access.most_bytes = bytes;
+}
+
+pto_kernel_copy_t pto_kernel_copy(const pto_plan_t *plan, pto_action_t *action) {
+    pto_kernel_copy_t copy = {0};
+    for (int64_t next = 0; pto_step_next(plan, &next, action);)
+        see_peer(plan, action, &copy);
+    return copy;
+}
+
+/* One's own link carries all of one's accesses, each other GPU's what all others want of it. */
+static int64_t busiest_link(const pto_plan_t *plan, pto_action_t *action, const pto_copies_t *engine,
+                            const pto_kernel_copy_t *copy) {
+    int64_t cores = plan->request.layout.cores_per_gpu, own = action->rank / cores;
+    bool stores = copy->access.how == PTO_REMOTE_STORE;
+    int64_t busiest = stores ? engine[own].out_bytes : engine[own].in_bytes;
+    int64_t peers = pto_step_peer_count(plan, action);
+    for (int64_t j = 0; j < peers; j++) {
+        if (!pto_step_peer(plan, j, action))
+            continue;
+        const pto_copies_t *other = &engine[action->peer_rank / cores];
+        int64_t bytes = stores ? other->in_bytes : other->out_bytes;
+        busiest = bytes > busiest ? bytes : busiest;
+    }
+    return busiest;
+}
+
+pto_status_t pto_kernel_copy_charge(const pto_plan_t *plan, const pto_machine_t *machine,
+                                    pto_action_t *action, const pto_copies_t *engine, pto_charge_t *charge,
+                                    pto_error_t *err) {
+    pto_kernel_copy_t copy = pto_kernel_copy(plan, action);
+    if (copy.access.most_bytes > 0)
+        copy.access.link_bytes = busiest_link(plan, action, engine, &copy);
+    pto_charge_kernel_bytes(charge, machine, copy.local_bytes);
+    return pto_charge_remote(charge, machine, copy.access, err);
+}

@@ -1,0 +1,424 @@
+/* The terms of a price (docs/model.md, 'How a plan is priced'): messages, copies, reductions, signals; their
+ * sum for one stage of one actor, and the record of the addends along the longest path. */
+#include "price/ledger.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- one stage of one actor --------------------------------------------------------------------------- */
+
+void pto_charge_begin(pto_charge_t *charge, const char *stage, bool explain) {
+    charge->stage = stage;
+    charge->explain = explain;
+    charge->at_once = false;
+    charge->alpha_s = 0;
+    charge->on_node_s = 0;
+    charge->off_node_alpha_s = 0;
+    charge->off_node_s = 0;
+    charge->off_node = false;
+    charge->other_s = 0;
+    charge->entry_count = 0;
+}
+
+static bool same_entry(const pto_entry_t *a, const pto_entry_t *b) {
+    return a->stage == b->stage && a->kind == b->kind && a->param == b->param &&
+           memcmp(a->where, b->where, sizeof a->where) == 0;
+}
+
+void pto_charge_enter(pto_charge_t *charge, pto_entry_t entry) {
+    if (!charge->explain || entry.count == 0)
+        return;
+    entry.stage = charge->stage;
+    for (int i = 0; i < charge->entry_count; i++)
+        if (same_entry(&charge->entry[i], &entry)) {
+            charge->entry[i].count += entry.count;
+            return;
+        }
+    if (charge->entry_count < PTO_CHARGE_TERMS_MAX)
+        charge->entry[charge->entry_count++] = entry;
+}
+
+/* `count` messages at one piece's cost. */
+static void charge_pieces(pto_charge_t *charge, const pto_piece_t *piece, pto_space_t space, int level,
+                          int64_t bytes, double count, pto_term_kind_t alpha_kind) {
+    double total_bytes = count * (double)bytes;
+    double beta_s = total_bytes * piece->postal.beta_s_per_byte.value;
+    double alpha_s = count * piece->postal.alpha_s.value;
+    charge->alpha_s += alpha_s;
+    if (level == PTO_LEVEL_OFF_NODE) {
+        charge->off_node_alpha_s += alpha_s;
+        charge->off_node_s += beta_s;
+    } else {
+        charge->on_node_s += beta_s;
+    }
+    if (!charge->explain)
+        return;
+    pto_entry_t entry = {.kind = alpha_kind,
+                         .param = &piece->postal.alpha_s,
+                         .where = {(int)space, level, (int)piece->protocol},
+                         .count = count};
+    pto_charge_enter(charge, entry);
+    entry.kind = alpha_kind == PTO_TERM_GAP_ALPHA ? PTO_TERM_GAP_BETA : PTO_TERM_MESSAGE_BETA;
+    entry.param = &piece->postal.beta_s_per_byte;
+    entry.count = total_bytes;
+    pto_charge_enter(charge, entry);
+}
+
+pto_status_t pto_charge_messages(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,
+                                 pto_level_t level, int64_t bytes, int64_t count, pto_error_t *err) {
+    const pto_piece_t *piece = pto_machine_message(machine, space, level, bytes);
+    if (!piece)
+        return pto_error_set_at(err, PTO_ERR_NOT_APPLICABLE, machine->path, 0, 0,
+                                "machine %s has no messages.%s.%s, which the plan needs", machine->name,
+                                pto_space_name(space), pto_level_name(level));
+    bool off_node = level == PTO_LEVEL_OFF_NODE;
+    const pto_piece_t *gap = off_node && charge->at_once ? pto_machine_gap(machine, space, bytes) : NULL;
+    int64_t further = gap ? count - (charge->off_node ? 0 : 1) : 0;
+    if (count > further)
+        charge_pieces(charge, piece, space, (int)level, bytes, (double)(count - further),
+                      PTO_TERM_MESSAGE_ALPHA);
+    if (further > 0)
+        charge_pieces(charge, gap, space, (int)level, bytes, (double)further, PTO_TERM_GAP_ALPHA);
+    charge->off_node = charge->off_node || off_node;
+    return PTO_OK;
+}
+
+/* One start and some bytes; a postal that the machine lacks (or NULL) is entered but costs nothing. */
+static void charge_postal_at(pto_charge_t *charge, const pto_postal_t *postal, pto_term_kind_t alpha_kind,
+                             int where0, int where1, int where2, double bytes) {
+    bool known = postal && pto_postal_known(postal);
+    if (known)
+        charge->other_s += postal->alpha_s.value + bytes * postal->beta_s_per_byte.value;
+    pto_entry_t entry = {.kind = alpha_kind, .where = {where0, where1, where2}, .count = 1};
+    entry.param = known ? &postal->alpha_s : NULL;
+    pto_charge_enter(charge, entry);
+    entry.kind = alpha_kind == PTO_TERM_COPY_ALPHA ? PTO_TERM_COPY_BETA : PTO_TERM_REDUCE_BETA;
+    entry.param = known ? &postal->beta_s_per_byte : NULL;
+    entry.count = bytes;
+    pto_charge_enter(charge, entry);
+}
+
+static void charge_postal(pto_charge_t *charge, const pto_postal_t *postal, pto_term_kind_t alpha_kind,
+                          int where0, int where2, double bytes) {
+    charge_postal_at(charge, postal, alpha_kind, where0, PTO_REACH_ON_SOCKET, where2, bytes);
+}
+
+pto_status_t pto_charge_peer_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_reach_t reach,
+                                  int64_t own_bytes, int64_t link_bytes, pto_error_t *err) {
+    if (own_bytes == 0)
+        return PTO_OK;
+    if (!pto_postal_known(&machine->peer[reach]))
+        reach = PTO_REACH_ON_SOCKET;
+    if (!pto_postal_known(&machine->peer[reach]))
+        return pto_error_set_at(err, PTO_ERR_NOT_APPLICABLE, machine->path, 0, 0,
+                                "machine %s has no peer.on_socket, which the plan needs", machine->name);
+    charge_postal_at(charge, &machine->peer[reach], PTO_TERM_COPY_ALPHA, PTO_COPY_D2D, (int)reach,
+                     PTO_COPY_PEER, (double)link_bytes);
+    return PTO_OK;
+}
+
+pto_status_t pto_charge_one_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind,
+                                 bool pageable, int64_t own_bytes, int64_t engine_bytes, pto_error_t *err) {
+    if (own_bytes == 0)
+        return PTO_OK;
+    const pto_postal_t *postal = pto_machine_copy(machine, kind, pageable);
+    bool over_the_link = kind == PTO_COPY_H2D || kind == PTO_COPY_D2H;
+    if (over_the_link && !pto_postal_known(postal))
+        return pto_error_set_at(err, PTO_ERR_NOT_APPLICABLE, machine->path, 0, 0,
+                                "machine %s has no copies.%s.on_socket, which the plan needs", machine->name,
+                                pto_copy_kind_name(kind));
+    bool own_cost = postal == &machine->pageable[kind];
+    charge_postal(charge, postal, PTO_TERM_COPY_ALPHA, (int)kind, own_cost ? PTO_COPY_PAGEABLE : 0,
+                  (double)(kind == PTO_COPY_H2H ? own_bytes : engine_bytes));
+    return PTO_OK;
+}
+
+void pto_charge_unshared(pto_charge_t *charge, pto_copy_kind_t kind) {
+    pto_charge_enter(charge, (pto_entry_t){.kind = PTO_TERM_COPY_ALPHA,
+                                           .where = {(int)kind, PTO_REACH_ON_SOCKET, PTO_COPY_UNSHARED},
+                                           .count = 1});
+}
+
+/* --- copies of several processes of one GPU --------------------------------------------------------------
+ */
+
+bool pto_copy_is_queued(const pto_machine_t *machine, pto_copy_kind_t kind) {
+    return machine->shared_copy_count[kind] > 0;
+}
+
+/* `times` times one row of the table; NULL: a process's own cost, alone. */
+static void charge_row(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind,
+                       const pto_shared_copy_t *row, double times, int64_t bytes) {
+    if (times == 0)
+        return;
+    const pto_postal_t *postal = row ? &row->postal : pto_machine_copy(machine, kind, false);
+    bool only = !row || (row->from_bytes == 0 && row->below_bytes == INT64_MAX);
+    charge->other_s += times * (postal->alpha_s.value + (double)bytes * postal->beta_s_per_byte.value);
+    pto_entry_t entry = {.kind = PTO_TERM_COPY_ALPHA,
+                         .param = &postal->alpha_s,
+                         .where = {(int)kind, PTO_REACH_ON_SOCKET, row ? row->procs : 0},
+                         .count = times};
+    if (row && row->strided)
+        entry.where[2] += PTO_COPY_STRIDED;
+    if (!only)
+        entry.where[1] =
+            PTO_REACH_COUNT + (int)(row->from_bytes < INT32_MAX / 2 ? row->from_bytes : INT32_MAX / 2);
+    pto_charge_enter(charge, entry);
+    entry.kind = PTO_TERM_COPY_BETA;
+    entry.param = &postal->beta_s_per_byte;
+    entry.count = times * (double)bytes;
+    pto_charge_enter(charge, entry);
+}
+
+/* Strided copies have rows of their own where they were measured. */
+static bool has_strided_rows(const pto_machine_t *machine, pto_copy_kind_t kind) {
+    int count = machine->shared_copy_count[kind];
+    return count > 0 && machine->shared_copies[kind][count - 1].strided;
+}
+
+/* `times` times what `procs` copies at once take: between the measured numbers of processes, and from one
+ * alone to the first of them, by a straight line; above the last in proportion. */
+static void charge_shared(pto_charge_t *charge, const pto_machine_t *machine, pto_queued_copy_t copy,
+                          int64_t procs, double times) {
+    bool strided = copy.strided && has_strided_rows(machine, copy.kind);
+    const pto_shared_copy_t *below = NULL, *above = NULL;
+    for (int i = 0; i < machine->shared_copy_count[copy.kind] && !above; i++) {
+        const pto_shared_copy_t *row = &machine->shared_copies[copy.kind][i];
+        if (row->strided != strided || copy.piece_bytes < row->from_bytes ||
+            copy.piece_bytes >= row->below_bytes)
+            continue;
+        if (row->procs >= procs)
+            above = row;
+        else
+            below = row;
+    }
+    if (!above) {
+        double share = below ? (double)procs / below->procs : 1;
+        charge_row(charge, machine, copy.kind, below, times * share, copy.bytes);
+        return;
+    }
+    if (above->procs == procs) {
+        charge_row(charge, machine, copy.kind, above, times, copy.bytes);
+        return;
+    }
+    int64_t below_procs = below ? below->procs : 1;
+    double share = (double)(procs - below_procs) / (double)(above->procs - below_procs);
+    charge_row(charge, machine, copy.kind, below, times * (1 - share), copy.bytes);
+    charge_row(charge, machine, copy.kind, above, times * share, copy.bytes);
+}
+
+void pto_charge_queued(pto_charge_t *charge, const pto_machine_t *machine, pto_queued_copy_t copy,
+                       int64_t waiting) {
+    charge_shared(charge, machine, copy, waiting + 1, 1);
+    if (waiting > 0)
+        charge_shared(charge, machine, copy, waiting, -1);
+    /* Fits of neighbouring rows may cross; a copy more never takes time away. */
+    if (charge->other_s < 0)
+        charge->other_s = 0;
+}
+
+double pto_copy_hold_s(const pto_machine_t *machine, pto_queued_copy_t copy) {
+    pto_charge_t alone, second;
+    pto_charge_begin(&alone, "", false);
+    pto_charge_begin(&second, "", false);
+    pto_charge_queued(&alone, machine, copy, 0);
+    pto_charge_queued(&second, machine, copy, 1);
+    return second.other_s > alone.other_s ? second.other_s - alone.other_s : 0;
+}
+
+pto_reduction_parts_t pto_reduction_parts(const pto_machine_t *machine, pto_space_t space,
+                                          pto_reduction_t reduction) {
+    int64_t further_bytes = reduction.bytes - reduction.input_bytes;
+    const pto_param_t *further =
+        further_bytes > 0 ? pto_machine_further(machine, space, reduction.input_bytes) : NULL;
+    if (!further)
+        return (pto_reduction_parts_t){.bytes = reduction.bytes};
+    return (pto_reduction_parts_t){reduction.input_bytes, further_bytes, further};
+}
+
+void pto_charge_further(pto_charge_t *charge, pto_space_t space, pto_reduction_parts_t parts) {
+    if (!parts.further)
+        return;
+    charge->other_s += (double)parts.further_bytes * parts.further->value;
+    pto_charge_enter(charge, (pto_entry_t){.kind = PTO_TERM_REDUCE_FURTHER,
+                                           .param = parts.further,
+                                           .where = {(int)space, PTO_REACH_ON_SOCKET, 0},
+                                           .count = (double)parts.further_bytes});
+}
+
+void pto_charge_reduce(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,
+                       pto_reduction_t reduction) {
+    if (reduction.bytes <= 0)
+        return;
+    pto_reduction_parts_t parts = pto_reduction_parts(machine, space, reduction);
+    charge_postal(charge, pto_machine_reduce(machine, space, parts.bytes), PTO_TERM_REDUCE_ALPHA, (int)space,
+                  0, (double)parts.bytes);
+    pto_charge_further(charge, space, parts);
+}
+
+void pto_charge_signal(pto_charge_t *charge, const pto_machine_t *machine) {
+    bool known = pto_param_known(&machine->signal_s);
+    if (known)
+        charge->other_s += machine->signal_s.value;
+    pto_charge_enter(
+        charge,
+        (pto_entry_t){.kind = PTO_TERM_SIGNAL, .param = known ? &machine->signal_s : NULL, .count = 1});
+}
+
+void pto_outflow_add(pto_outflow_t *outflow, const pto_plan_t *plan, const pto_step_t *step, double messages,
+                     double bytes_each) {
+    pto_space_t space = pto_plan_buffer(plan, step->source.buffer)->space;
+    int64_t nodes = pto_plan_request(plan)->layout.nodes;
+    outflow->messages[space] += messages;
+    outflow->bytes[space] += messages * bytes_each;
+    if (nodes > 2 && step->peers.kind != PTO_PEERS_XOR)
+        outflow->contended[space] += messages * bytes_each * (double)(nodes - 2) / (double)(nodes - 1);
+}
+
+/* Seconds that a node's messages need, each of three ways; a limit that the machine does not know is 0. */
+typedef struct {
+    double bytes_s;
+    double contended_s; /* of the bytes that others contend for, without the contention's own factor */
+    double messages_s;
+} limits_t;
+
+static limits_t limits_of(const pto_machine_t *machine, const pto_outflow_t *outflow) {
+    limits_t limits = {0, 0, 0};
+    for (int space = 0; space < PTO_SPACE_COUNT; space++) {
+        limits.bytes_s += outflow->bytes[space] * machine->injection_s_per_byte[space].value;
+        limits.contended_s += outflow->contended[space] * machine->injection_s_per_byte[space].value;
+        limits.messages_s += outflow->messages[space] * machine->injection_s_per_message[space].value;
+    }
+    return limits;
+}
+
+/* What bounds the off-node messages of one actor: its own, its node's bytes, or its node's message rate. */
+typedef enum { BOUND_OWN, BOUND_BYTES, BOUND_RATE } bound_t;
+
+static bound_t find_bound(const pto_charge_t *charge, const pto_machine_t *machine,
+                          const pto_outflow_t *outflow, double *seconds) {
+    *seconds = charge->off_node_alpha_s + charge->off_node_s;
+    if (!charge->off_node)
+        return BOUND_OWN;
+    limits_t limits = limits_of(machine, outflow);
+    double bytes_s = limits.bytes_s + limits.contended_s * machine->contention.value;
+    bound_t bound = BOUND_OWN;
+    if (bytes_s > charge->off_node_s) {
+        bound = BOUND_BYTES;
+        *seconds = charge->off_node_alpha_s + bytes_s;
+    }
+    if (limits.messages_s + bytes_s > *seconds && limits.messages_s > charge->off_node_alpha_s) {
+        bound = BOUND_RATE;
+        *seconds = limits.messages_s + bytes_s;
+    }
+    return bound;
+}
+
+/* Whether a limit stands for this addend: for an off-node message's bytes, by the message rate its start too.
+ */
+static bool is_replaced(const pto_entry_t *entry, bound_t bound) {
+    bool bytes = entry->kind == PTO_TERM_MESSAGE_BETA || entry->kind == PTO_TERM_GAP_BETA;
+    bool start = entry->kind == PTO_TERM_MESSAGE_ALPHA || entry->kind == PTO_TERM_GAP_ALPHA;
+    return entry->where[1] == PTO_LEVEL_OFF_NODE && (bytes || (start && bound == BOUND_RATE));
+}
+
+static void enter_limit(pto_charge_t *charge, pto_term_kind_t kind, const pto_param_t *param, int space,
+                        double count) {
+    if (pto_param_known(param))
+        pto_charge_enter(charge,
+                         (pto_entry_t){.kind = kind, .param = param, .where = {space, 0, 0}, .count = count});
+}
+
+/* A limit of the node holds instead of the off-node messages' own cost: swap the entries. */
+static void enter_limits(pto_charge_t *charge, const pto_machine_t *machine, const pto_outflow_t *outflow,
+                         bound_t bound) {
+    int kept = 0;
+    for (int i = 0; i < charge->entry_count; i++)
+        if (!is_replaced(&charge->entry[i], bound))
+            charge->entry[kept++] = charge->entry[i];
+    charge->entry_count = kept;
+    for (int space = 0; space < PTO_SPACE_COUNT; space++) {
+        enter_limit(charge, PTO_TERM_INJECTION, &machine->injection_s_per_byte[space], space,
+                    outflow->bytes[space]);
+        if (bound == BOUND_RATE)
+            enter_limit(charge, PTO_TERM_INJECTION_RATE, &machine->injection_s_per_message[space], space,
+                        outflow->messages[space]);
+        enter_limit(charge, PTO_TERM_CONTENTION, &machine->contention, space,
+                    outflow->contended[space] * machine->injection_s_per_byte[space].value);
+    }
+}
+
+double pto_charge_seconds(const pto_charge_t *charge, const pto_machine_t *machine,
+                          const pto_outflow_t *outflow) {
+    double off_node_s;
+    find_bound(charge, machine, outflow, &off_node_s);
+    return charge->alpha_s - charge->off_node_alpha_s + charge->on_node_s + off_node_s + charge->other_s;
+}
+
+void pto_charge_settle(pto_charge_t *charge, const pto_machine_t *machine, const pto_outflow_t *outflow) {
+    double off_node_s;
+    bound_t bound = find_bound(charge, machine, outflow, &off_node_s);
+    if (charge->explain && bound != BOUND_OWN)
+        enter_limits(charge, machine, outflow, bound);
+}
+
+/* --- how far an actor has come ------------------------------------------------------------------------- */
+
+void pto_ledger_fini(pto_ledger_t *ledger) {
+    free(ledger->entry);
+    *ledger = (pto_ledger_t){0};
+}
+
+static bool ledger_reserve(pto_ledger_t *ledger, int count) {
+    if (count <= ledger->entry_capacity)
+        return true;
+    int capacity = count > 16 ? 2 * count : 16;
+    pto_entry_t *grown = realloc(ledger->entry, (size_t)capacity * sizeof *grown);
+    if (!grown)
+        return false;
+    ledger->entry = grown;
+    ledger->entry_capacity = capacity;
+    return true;
+}
+
+bool pto_ledger_add(pto_ledger_t *ledger, const pto_charge_t *charge, double seconds) {
+    ledger->seconds += seconds;
+    for (int i = 0; i < charge->entry_count; i++) {
+        int at = 0;
+        while (at < ledger->entry_count && !same_entry(&ledger->entry[at], &charge->entry[i]))
+            at++;
+        if (at < ledger->entry_count) {
+            ledger->entry[at].count += charge->entry[i].count;
+        } else {
+            if (!ledger_reserve(ledger, at + 1))
+                return false;
+            ledger->entry[ledger->entry_count++] = charge->entry[i];
+        }
+    }
+    return true;
+}
+
+bool pto_ledger_follow(pto_ledger_t *ledger, const pto_ledger_t *from, bool explain) {
+    if (from->seconds <= ledger->seconds)
+        return true;
+    ledger->seconds = from->seconds;
+    if (!explain)
+        return true;
+    if (!ledger_reserve(ledger, from->entry_count))
+        return false;
+    if (from->entry_count > 0)
+        memcpy(ledger->entry, from->entry, (size_t)from->entry_count * sizeof *from->entry);
+    ledger->entry_count = from->entry_count;
+    return true;
+}
+
+void pto_ledger_repeat(pto_ledger_t *ledger, const pto_ledger_t *before, double times) {
+    ledger->seconds += times * (ledger->seconds - before->seconds);
+    for (int i = 0; i < ledger->entry_count; i++) {
+        double count_before = 0;
+        for (int j = 0; j < before->entry_count; j++)
+            if (same_entry(&ledger->entry[i], &before->entry[j]))
+                count_before = before->entry[j].count;
+        ledger->entry[i].count += times * (ledger->entry[i].count - count_before);
+    }
+}

@@ -1,0 +1,108 @@
+/* What NCCL's own collective costs (docs/model.md, 'NCCL's own collectives'): alpha + beta s of the row for
+ * as many GPUs on as many nodes. Nothing is interpolated: with another number NCCL takes other rings, trees
+ * and protocols. */
+#include "price/nccl.h"
+
+#include <stdio.h>
+
+#include "plan/plan_internal.h"
+
+const char pto_nccl_stage[] = "NCCL";
+
+static pto_nccl_kind_t kind_of(pto_collective_t collective) {
+    switch (collective) {
+    case PTO_COLLECTIVE_REDUCE:
+        return PTO_NCCL_REDUCE;
+    case PTO_COLLECTIVE_BROADCAST:
+        return PTO_NCCL_BROADCAST;
+    case PTO_COLLECTIVE_ALLTOALL:
+    case PTO_COLLECTIVE_ALLTOALLV:
+        return PTO_NCCL_ALLTOALL;
+    case PTO_COLLECTIVE_ALLREDUCE:
+    case PTO_COLLECTIVE_MESSAGES:
+    case PTO_COLLECTIVE_COUNT:
+        break;
+    }
+    return PTO_NCCL_ALLREDUCE;
+}
+
+/* Of the owner who sends or receives most, per destination. */
+static double busiest_bytes(const pto_request_t *request) {
+    int64_t owners = pto_layout_owner_count(&request->layout), most_bytes = 0;
+    for (int64_t i = 0; i < owners; i++) {
+        int64_t out_bytes = 0, in_bytes = 0;
+        for (int64_t j = 0; j < owners; j++) {
+            out_bytes += pto_counts_bytes(request->counts, request->bytes, i, j);
+            in_bytes += pto_counts_bytes(request->counts, request->bytes, j, i);
+        }
+        if (out_bytes > most_bytes)
+            most_bytes = out_bytes;
+        if (in_bytes > most_bytes)
+            most_bytes = in_bytes;
+    }
+    return (double)most_bytes / (double)owners;
+}
+
+static double call_bytes(const pto_plan_t *plan) {
+    const pto_request_t *request = &plan->request;
+    return pto_plan_has_tables(plan) ? busiest_bytes(request) : (double)request->bytes;
+}
+
+/* Which numbers of GPUs were measured, as far as there is room. */
+static void list_measured(const pto_machine_t *machine, pto_nccl_kind_t kind, char *text, size_t text_size) {
+    int used = snprintf(text, text_size, "has none");
+    for (int i = 0; i < machine->nccl_count[kind] && (size_t)used < text_size; i++) {
+        const pto_nccl_cost_t *row = &machine->nccl[kind][i];
+        used = i == 0 ? 0 : used;
+        if (row->from_bytes == 0)
+            used += snprintf(text + used, text_size - (size_t)used, "%s%lld on %lld",
+                             i == 0 ? "knows GPUs on nodes: " : ", ", (long long)row->gpus,
+                             (long long)row->nodes);
+    }
+}
+
+static pto_status_t refuse(const pto_machine_t *machine, pto_nccl_kind_t kind, int64_t gpus, int64_t nodes,
+                           pto_error_t *err) {
+    char measured[96];
+    list_measured(machine, kind, measured, sizeof measured);
+    return pto_error_set_at(err, PTO_ERR_NOT_APPLICABLE, machine->path, 0, 0,
+                            "the plan needs nccl.%s for %lld GPUs on %lld node%s, and machine %s %s; "
+                            "`portolan-calibrate --only nccl` there measures it",
+                            pto_nccl_name(kind), (long long)gpus, (long long)nodes, nodes == 1 ? "" : "s",
+                            machine->name, measured);
+}
+
+pto_status_t pto_charge_nccl(pto_charge_t *charge, const pto_machine_t *machine, const pto_plan_t *plan,
+                             pto_error_t *err) {
+    const pto_layout_t *layout = &plan->request.layout;
+    int64_t gpus = pto_layout_owner_count(layout);
+    pto_nccl_kind_t kind = kind_of(plan->request.collective);
+    if (!pto_machine_nccl(machine, kind, gpus, layout->nodes, 0))
+        return refuse(machine, kind, gpus, layout->nodes, err);
+    double bytes = call_bytes(plan);
+    const pto_nccl_cost_t *row = pto_machine_nccl(machine, kind, gpus, layout->nodes, (int64_t)bytes);
+    const pto_postal_t *postal = &row->postal;
+    charge->other_s += postal->alpha_s.value + bytes * postal->beta_s_per_byte.value;
+    pto_entry_t entry = {.kind = PTO_TERM_NCCL_ALPHA,
+                         .param = &postal->alpha_s,
+                         .where = {(int)kind, 0, 0},
+                         .nccl = row,
+                         .count = 1};
+    pto_charge_enter(charge, entry);
+    entry.kind = PTO_TERM_NCCL_BETA;
+    entry.param = &postal->beta_s_per_byte;
+    entry.count = bytes;
+    pto_charge_enter(charge, entry);
+    return PTO_OK;
+}
+
+bool pto_nccl_takes_core(const pto_plan_t *plan, int64_t core) {
+    return core < plan->request.layout.owners_per_gpu;
+}
+
+void pto_nccl_entry_name(const pto_entry_t *entry, char *key, size_t key_size) {
+    char row[PTO_NCCL_ROW_MAX];
+    pto_nccl_row_name(entry->nccl, row);
+    snprintf(key, key_size, "nccl.%s.%s.%s", pto_nccl_name((pto_nccl_kind_t)entry->where[0]), row,
+             entry->kind == PTO_TERM_NCCL_ALPHA ? "alpha_s" : "beta_s_per_byte");
+}

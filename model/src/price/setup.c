@@ -1,0 +1,275 @@
+/* What a plan's setup costs (portolan/setup.h): the allocations and openings that impl/bind.c makes for it,
+ * found in the plan's buffers and slices. */
+#include "portolan/setup.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "plan/plan_internal.h"
+
+/* An allocation: the GPU temporaries of a process are one, each buffer of the user's is one. */
+enum { TEMPORARIES = -1 };
+
+typedef struct {
+    int64_t rank; /* whose */
+    int buffer;   /* the user's own, or TEMPORARIES */
+    int64_t bytes;
+} opening_t;
+
+/* Those of one process. */
+typedef struct {
+    opening_t *item;
+    int count;
+    int capacity;
+} openings_t;
+
+/* A plan, and which of its buffers are its own: what only stages of the library's collective touch, the
+ * library has. */
+typedef struct {
+    const pto_plan_t *plan;
+    bool *is_own; /* by buffer */
+} survey_t;
+
+/* --- what a process does ---------------------------------------------------------------------------------
+ */
+
+static void note_buffers(const survey_t *survey, const pto_stage_t *stage) {
+    for (int i = 0; i < stage->step_count; i++) {
+        const pto_step_t *step = pto_plan_step(survey->plan, stage->step_first + i);
+        bool copies = step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE;
+        if (copies || step->kind == PTO_STEP_SEND)
+            survey->is_own[step->source.buffer] = true;
+        if (copies || step->kind == PTO_STEP_RECV)
+            survey->is_own[step->target.buffer] = true;
+    }
+}
+
+static pto_status_t find_own_buffers(survey_t *survey, pto_error_t *err) {
+    int library_end = 0;
+    survey->is_own = calloc((size_t)pto_plan_buffer_count(survey->plan) + 1, sizeof *survey->is_own);
+    if (!survey->is_own)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a plan's setup");
+    for (int n = 0; n < pto_plan_node_count(survey->plan); n++) {
+        const pto_node_t *node = pto_plan_node(survey->plan, n);
+        if (node->kind == PTO_NODE_COLLECTIVE && node->by != PTO_DONE_BY_US)
+            library_end = n + 1 + node->span;
+        else if (node->kind == PTO_NODE_STAGE && n >= library_end)
+            note_buffers(survey, pto_plan_stage(survey->plan, node->stage));
+    }
+    return PTO_OK;
+}
+
+static int64_t temporary_bytes(const survey_t *survey, pto_space_t space, int64_t rank) {
+    int64_t bytes = 0;
+    for (int b = 0; b < pto_plan_buffer_count(survey->plan); b++)
+        if (survey->is_own[b] && pto_plan_buffer(survey->plan, b)->space == space &&
+            !pto_buffer_is_users(survey->plan, b, rank))
+            bytes += pto_buffer_bytes(survey->plan, b, rank) *
+                     (pto_plan_buffer(survey->plan, b)->alternates ? 2 : 1);
+    return bytes;
+}
+
+static opening_t opening_of(const survey_t *survey, int buffer, int64_t holder) {
+    if (pto_buffer_is_users(survey->plan, buffer, holder))
+        return (opening_t){holder, buffer, pto_buffer_bytes(survey->plan, buffer, holder)};
+    pto_space_t space = pto_plan_buffer(survey->plan, buffer)->space;
+    return (opening_t){holder, TEMPORARIES, temporary_bytes(survey, space, holder)};
+}
+
+/* Note what a slice makes its process open; an allocation is opened once, and an empty one never. */
+static pto_status_t note_opening(const survey_t *survey, const pto_slice_t *slice, const pto_action_t *action,
+                                 openings_t *openings, pto_error_t *err) {
+    int64_t holder = pto_slice_holder(survey->plan, slice, action);
+    if (holder == action->rank || pto_buffer_bytes(survey->plan, slice->buffer, holder) == 0)
+        return PTO_OK;
+    opening_t opening = opening_of(survey, slice->buffer, holder);
+    for (int i = 0; i < openings->count; i++)
+        if (openings->item[i].rank == opening.rank && openings->item[i].buffer == opening.buffer)
+            return PTO_OK;
+    if (openings->count == openings->capacity) {
+        int capacity = openings->capacity > 0 ? 2 * openings->capacity : 16;
+        opening_t *grown = realloc(openings->item, (size_t)capacity * sizeof *grown);
+        if (!grown)
+            return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a plan's setup");
+        openings->item = grown;
+        openings->capacity = capacity;
+    }
+    openings->item[openings->count++] = opening;
+    return PTO_OK;
+}
+
+static bool reaches_others(const pto_step_t *step) {
+    return step->source.holder != PTO_HOLDER_SELF || step->target.holder != PTO_HOLDER_SELF;
+}
+
+static pto_status_t note_step(const survey_t *survey, const pto_step_t *step, int64_t rank, int64_t k,
+                              openings_t *openings, pto_error_t *err) {
+    const pto_plan_t *plan = survey->plan;
+    pto_action_t action;
+    pto_status_t status = PTO_OK;
+    if (!reaches_others(step) || !pto_step_acts(plan, step, rank, k, &action))
+        return PTO_OK;
+    for (int64_t next = 0; status == PTO_OK && pto_step_next(plan, &next, &action);) {
+        status = note_opening(survey, &step->source, &action, openings, err);
+        if (status == PTO_OK)
+            status = note_opening(survey, &step->target, &action, openings, err);
+    }
+    return status;
+}
+
+static bool stage_reaches_others(const pto_plan_t *plan, const pto_stage_t *stage) {
+    for (int i = 0; i < stage->step_count; i++)
+        if (reaches_others(pto_plan_step(plan, stage->step_first + i)))
+            return true;
+    return false;
+}
+
+/* Rounds of a loop are looked at only where memory is shared in it: that is within a node, so they are few.
+ */
+static pto_status_t find_openings(const survey_t *survey, int64_t rank, openings_t *openings,
+                                  pto_error_t *err) {
+    const pto_plan_t *plan = survey->plan;
+    pto_status_t status = PTO_OK;
+    int64_t from = 0, to = 1;
+    int loop_end = 0;
+    openings->count = 0;
+    for (int n = 0; n < pto_plan_node_count(plan) && status == PTO_OK; n++) {
+        const pto_node_t *node = pto_plan_node(plan, n);
+        if (node->kind == PTO_NODE_LOOP) {
+            loop_end = n + 1 + node->span;
+            from = node->from;
+            to = node->to;
+        } else if (n >= loop_end) {
+            from = 0;
+            to = 1;
+        }
+        if (node->kind != PTO_NODE_STAGE || !stage_reaches_others(plan, pto_plan_stage(plan, node->stage)))
+            continue;
+        const pto_stage_t *stage = pto_plan_stage(plan, node->stage);
+        for (int64_t k = from; k < to && status == PTO_OK; k++)
+            for (int i = 0; i < stage->step_count && status == PTO_OK; i++)
+                status =
+                    note_step(survey, pto_plan_step(plan, stage->step_first + i), rank, k, openings, err);
+    }
+    return status;
+}
+
+/* --- what that costs -------------------------------------------------------------------------------------
+ */
+
+static const char *const allocation_key[PTO_SPACE_COUNT] = {
+    [PTO_SPACE_CPU] = "setup.allocate.cpu", [PTO_SPACE_GPU] = "setup.allocate.gpu"};
+static const char *const allocation_stage[PTO_SPACE_COUNT] = {
+    [PTO_SPACE_CPU] = "allocate host memory", [PTO_SPACE_GPU] = "allocate GPU memory"};
+
+/* `param` NULL: the machine file lacks it. What a parameter is used for again adds to its term. */
+static void add_term(pto_setup_t *setup, pto_term_t term) {
+    term.kind = PTO_TERM_SETUP;
+    term.seconds = term.param ? term.count * term.param->value : 0;
+    setup->known = setup->known && term.param;
+    setup->seconds += term.seconds;
+    for (int i = 0; i < setup->term_count; i++) {
+        pto_term_t *had = &setup->term[i];
+        if (had->stage == term.stage && had->param == term.param) {
+            had->count += term.param ? term.count : 0;
+            had->seconds += term.seconds;
+            return;
+        }
+    }
+    setup->term[setup->term_count++] = term;
+}
+
+static void add_cost(pto_setup_t *setup, const pto_reduce_cost_t *cost, const char *stage, const char *key,
+                     int64_t bytes) {
+    const pto_postal_t *postal = pto_cost_at(cost, bytes);
+    pto_term_t term = {.stage = stage, .count = 1};
+    snprintf(term.key, sizeof term.key, postal ? "%s.alpha_s" : "%s", key);
+    term.param = postal ? &postal->alpha_s : NULL;
+    add_term(setup, term);
+    if (!postal || postal->beta_s_per_byte.value <= 0)
+        return;
+    snprintf(term.key, sizeof term.key, "%s.beta_s_per_byte", key);
+    term.param = &postal->beta_s_per_byte;
+    term.count = (double)bytes;
+    add_term(setup, term);
+}
+
+static pto_setup_t allocations(const survey_t *survey, const pto_machine_t *machine, int64_t rank) {
+    pto_setup_t setup = {.known = true};
+    for (int space = PTO_SPACE_COUNT - 1; space >= 0; space--) {
+        int64_t bytes = temporary_bytes(survey, (pto_space_t)space, rank);
+        if (bytes > 0)
+            add_cost(&setup, &machine->setup.allocate[space], allocation_stage[space], allocation_key[space],
+                     bytes);
+    }
+    return setup;
+}
+
+static pto_setup_t price_openings(const pto_machine_t *machine, const openings_t *openings) {
+    pto_setup_t setup = {.known = true};
+    for (int i = 0; i < openings->count; i++)
+        add_cost(&setup, &machine->setup.open, "open GPU memory", "setup.open", openings->item[i].bytes);
+    return setup;
+}
+
+/* All terms of a part, or only those that the machine file lacks. */
+static void add_terms(const pto_setup_t *part, bool lacking, pto_setup_t *whole) {
+    for (int i = 0; i < part->term_count; i++)
+        if (!lacking || !part->term[i].param)
+            add_term(whole, part->term[i]);
+}
+
+/* The busiest process; but nothing that any process lacks a cost for is forgotten. */
+static void keep_dearer(const pto_setup_t *one, pto_setup_t *dearest) {
+    if (!one->known || !dearest->known) {
+        pto_setup_t lacking = {.known = false};
+        add_terms(dearest, true, &lacking);
+        add_terms(one, true, &lacking);
+        *dearest = lacking;
+    } else if (one->seconds > dearest->seconds) {
+        *dearest = *one;
+    }
+}
+
+/* All but the segment: the busiest process of each. */
+static pto_status_t survey_ranks(const survey_t *survey, const pto_machine_t *machine, int64_t ranks,
+                                 pto_setup_t *setup, pto_error_t *err) {
+    pto_setup_t allocated = {.known = true}, opened = {.known = true};
+    openings_t openings = {0};
+    pto_status_t status = PTO_OK;
+    for (int64_t rank = 0; rank < ranks && status == PTO_OK; rank++) {
+        pto_setup_t own = allocations(survey, machine, rank);
+        keep_dearer(&own, &allocated);
+        status = find_openings(survey, rank, &openings, err);
+        own = price_openings(machine, &openings);
+        keep_dearer(&own, &opened);
+    }
+    free(openings.item);
+    add_terms(&allocated, false, setup);
+    add_terms(&opened, false, setup);
+    return status;
+}
+
+pto_status_t pto_setup(const pto_plan_t *plan, const pto_machine_t *machine, pto_setup_t *setup,
+                       pto_error_t *err) {
+    const pto_layout_t *layout = &pto_plan_request(plan)->layout;
+    int64_t nodes = pto_plan_has_tables(plan) ? layout->nodes : 1;
+    survey_t survey = {.plan = plan};
+    pto_setup_t made = {.known = true};
+    pto_status_t status = find_own_buffers(&survey, err);
+    if (status == PTO_OK)
+        status =
+            survey_ranks(&survey, machine, nodes * layout->gpus_per_node * layout->cores_per_gpu, &made, err);
+    free(survey.is_own);
+    if (status != PTO_OK)
+        return status;
+    if (pto_plan_flag_count(plan) > 0) {
+        const pto_param_t *segment_s = &machine->setup.segment_s;
+        add_term(&made, (pto_term_t){.stage = "flag segment",
+                                     .param = pto_param_known(segment_s) ? segment_s : NULL,
+                                     .key = "setup.segment_s",
+                                     .count = 1});
+    }
+    *setup = made;
+    return PTO_OK;
+}

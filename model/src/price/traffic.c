@@ -1,0 +1,338 @@
+/* Counting a step's messages per locality level.
+ *
+ * Nodes hold consecutive indices of a group, so a shift by d keeps only |d| < members-per-node on the node,
+ * and what one node's members meet repeats on every node. For an exchange with the member k xor away, and for
+ * steps in which every 2^j-th member acts, what they meet repeats every lcm(members per node, 4k) indices
+ * (twice that for folded groups); large groups are counted over such windows at their start, at the end of
+ * their folded part and at their end. */
+#include "price/traffic.h"
+
+enum { COUNT_ALL_MAX = 256 };
+
+static pto_level_t position_level(const pto_layout_t *layout, const pto_group_t *group, int64_t a,
+                                  int64_t b) {
+    bool all_owners = group->kind == PTO_GROUP_OWNERS || group->kind == PTO_GROUP_NODE_OWNERS;
+    int64_t owners = all_owners ? layout->owners_per_gpu : 1;
+    int64_t gpu_a = a / owners;
+    int64_t gpu_b = b / owners;
+    if (gpu_a == gpu_b)
+        return PTO_LEVEL_ON_GPU;
+    return gpu_a / layout->gpus_per_socket == gpu_b / layout->gpus_per_socket ? PTO_LEVEL_ON_SOCKET
+                                                                              : PTO_LEVEL_ON_NODE;
+}
+
+static bool same_mix(const pto_mix_t *a, const pto_mix_t *b) {
+    for (int level = 0; level < PTO_LEVEL_COUNT; level++)
+        if (a->messages[level] != b->messages[level])
+            return false;
+    return true;
+}
+
+static void add_mix(pto_traffic_t *traffic, const pto_mix_t *mix) {
+    for (int i = 0; i < traffic->mix_count; i++)
+        if (same_mix(&traffic->mix[i], mix))
+            return;
+    if (traffic->mix_count < PTO_MIX_MAX) {
+        traffic->mix[traffic->mix_count++] = *mix;
+        return;
+    }
+    pto_mix_t *last = &traffic->mix[PTO_MIX_MAX - 1];
+    for (int level = 0; level < PTO_LEVEL_COUNT; level++)
+        if (mix->messages[level] > last->messages[level])
+            last->messages[level] = mix->messages[level];
+}
+
+static void add_one_message(pto_traffic_t *traffic, pto_level_t level) {
+    pto_mix_t mix = {{0}};
+    mix.messages[level] = 1;
+    add_mix(traffic, &mix);
+}
+
+/* The values of a peer set at one iteration. */
+typedef struct {
+    int64_t first;
+    int64_t stride;
+    int64_t until;
+} set_t;
+
+static int64_t set_size(set_t set) {
+    return set.first < set.until ? (set.until - set.first - 1) / set.stride + 1 : 0;
+}
+
+static bool in_set(set_t set, int64_t value) {
+    return value >= set.first && value < set.until && (value - set.first) % set.stride == 0;
+}
+
+/* Everybody sends to the one that is `distance` on. */
+static void count_shift(const pto_layout_t *layout, const pto_group_t *group, int64_t distance,
+                        pto_traffic_t *traffic) {
+    int64_t per_node = group->members_per_node;
+    int64_t ahead = pto_floor_mod(distance, group->size);
+    if (ahead == 0)
+        return;
+    bool met[PTO_LEVEL_COUNT] = {false};
+    for (int64_t me = 0; me < per_node; me++) {
+        int64_t other = me + ahead < group->size ? me + ahead : me + ahead - group->size;
+        pto_level_t level = other < per_node ? position_level(layout, group, me, other) : PTO_LEVEL_OFF_NODE;
+        met[level] = true;
+        traffic->off_per_node += level == PTO_LEVEL_OFF_NODE;
+    }
+    for (int level = 0; level < PTO_LEVEL_COUNT; level++)
+        if (met[level])
+            add_one_message(traffic, (pto_level_t)level);
+}
+
+/* Everybody sends to me + sign d for all d of the set. */
+static void count_shifts(const pto_layout_t *layout, const pto_group_t *group, set_t set, int64_t sign,
+                         pto_traffic_t *traffic) {
+    int64_t per_node = group->members_per_node;
+    int64_t messages = set_size(set) - (in_set(set, 0) ? 1 : 0);
+    for (int64_t me = 0; me < per_node; me++) {
+        pto_mix_t mix = {{0}};
+        int64_t near = 0;
+        for (int64_t other = 0; other < per_node; other++) {
+            if (other == me || !in_set(set, pto_floor_mod(sign * (other - me), group->size)))
+                continue;
+            mix.messages[position_level(layout, group, me, other)]++;
+            near++;
+        }
+        mix.messages[PTO_LEVEL_OFF_NODE] = messages - near;
+        traffic->off_per_node += messages - near;
+        add_mix(traffic, &mix);
+    }
+}
+
+static int64_t gcd(int64_t a, int64_t b) {
+    while (b) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* One partner each, met by some of the members: what a scan over their indices needs and finds. */
+typedef struct {
+    const pto_layout_t *layout;
+    const pto_group_t *group;
+    set_t who;
+    bool is_xor;
+    int64_t distance; /* xor operand, or signed shift */
+    bool met[PTO_LEVEL_COUNT];
+    int64_t off_per_node;
+} scan_t;
+
+/* The acting members from the `from`-th to before the `to`-th; places only grow, so nodes go by in order. */
+static void scan_range(scan_t *scan, int64_t from, int64_t to) {
+    const pto_group_t *group = scan->group;
+    int64_t per_node = group->members_per_node;
+    int64_t acting = set_size(scan->who);
+    int64_t node_end = 0;
+    int64_t leaving = 0;
+    from = from > 0 ? from : 0;
+    to = to < acting ? to : acting;
+    for (int64_t i = from; i < to; i++) {
+        int64_t me = scan->who.first + i * scan->who.stride;
+        int64_t peer = scan->is_xor ? me ^ scan->distance : pto_floor_mod(me + scan->distance, group->size);
+        int64_t place = pto_fold_out(group->fold, me);
+        int64_t peer_place = pto_fold_out(group->fold, peer);
+        if (place >= node_end) {
+            node_end = (place / per_node + 1) * per_node;
+            leaving = 0;
+        }
+        if (peer_place >= node_end || peer_place < node_end - per_node) {
+            scan->met[PTO_LEVEL_OFF_NODE] = true;
+            leaving++;
+            scan->off_per_node = leaving > scan->off_per_node ? leaving : scan->off_per_node;
+        } else if (peer != me) {
+            int64_t node_start = node_end - per_node;
+            scan->met[position_level(scan->layout, group, place - node_start, peer_place - node_start)] =
+                true;
+        }
+    }
+}
+
+/* Members of the last node, the one that folding thins out least. */
+static int64_t most_members_per_node(const pto_layout_t *layout, const pto_group_t *group) {
+    int64_t folded_end = 2 * group->fold;
+    int64_t node_start = (layout->nodes - 1) * group->members_per_node;
+    if (node_start >= folded_end)
+        return group->members_per_node;
+    return (folded_end - node_start) / 2 + group->members_per_node - (folded_end - node_start);
+}
+
+/* Partners as far as a node is large never share one: xor k is at least k away, folded or not. */
+static void count_far(scan_t *scan) {
+    int64_t acting = set_size(scan->who);
+    int64_t stride = scan->who.stride;
+    int64_t members = most_members_per_node(scan->layout, scan->group);
+    scan->met[PTO_LEVEL_OFF_NODE] = true;
+    scan->off_per_node = (members - 1) / stride + 1;
+    scan->off_per_node = acting < scan->off_per_node ? acting : scan->off_per_node;
+}
+
+static void scan_members(scan_t *scan) {
+    int64_t acting = set_size(scan->who);
+    int64_t per_node = scan->group->members_per_node;
+    int64_t distance = scan->distance < 0 ? -scan->distance : scan->distance;
+    bool wraps = !scan->is_xor && distance > scan->group->size - per_node;
+    if (distance >= per_node && !wraps) {
+        count_far(scan);
+    } else if (acting <= COUNT_ALL_MAX) {
+        scan_range(scan, 0, acting);
+    } else {
+        int64_t step = 4 * (distance > scan->who.stride ? distance : scan->who.stride);
+        int64_t period = per_node / gcd(per_node, step) * step;
+        scan_range(scan, 0, 2 * period);
+        scan_range(scan, scan->group->fold - 2 * period, scan->group->fold + 2 * period);
+        scan_range(scan, acting - 2 * period, acting);
+    }
+}
+
+/* One member's messages to the members of a set; those that are no node-mates are off the node. */
+static void count_to_set(const pto_layout_t *layout, const pto_group_t *group, int64_t me, set_t set,
+                         pto_traffic_t *traffic) {
+    int64_t per_node = group->members_per_node;
+    int64_t node_start = me - me % per_node;
+    pto_mix_t mix = {{0}};
+    mix.messages[PTO_LEVEL_OFF_NODE] = set_size(set);
+    for (int64_t other = node_start; other < node_start + per_node; other++) {
+        if (!in_set(set, other))
+            continue;
+        mix.messages[PTO_LEVEL_OFF_NODE]--;
+        if (other != me)
+            mix.messages[position_level(layout, group, me - node_start, other - node_start)]++;
+    }
+    traffic->off_per_node += mix.messages[PTO_LEVEL_OFF_NODE];
+    add_mix(traffic, &mix);
+}
+
+/* How many of a set lie in [from, until). */
+static int64_t set_within(set_t set, int64_t from, int64_t until) {
+    set_t head = set, tail = set;
+    head.until = until < set.until ? until : set.until;
+    tail.until = from < set.until ? from : set.until;
+    return set_size(head) - set_size(tail);
+}
+
+/* Everybody's message to one member. Of the other nodes, one of the first or last that take part is the
+ * busiest: those between are full. */
+static void count_to_one(const pto_layout_t *layout, const pto_group_t *group, set_t who, int64_t target,
+                         pto_traffic_t *traffic) {
+    int64_t per_node = group->members_per_node;
+    int64_t home = target / per_node;
+    for (int64_t me = home * per_node; me < (home + 1) * per_node; me++)
+        if (me != target && in_set(who, me))
+            add_one_message(traffic, position_level(layout, group, me % per_node, target % per_node));
+    int64_t first = who.first / per_node, last = (who.until - 1) / per_node;
+    for (int64_t i = 0; i < 6; i++) {
+        int64_t node = i < 3 ? first + i : last - (i - 3);
+        if (node < first || node > last || node == home)
+            continue;
+        int64_t leaving = set_within(who, node * per_node, (node + 1) * per_node);
+        traffic->off_per_node = leaving > traffic->off_per_node ? leaving : traffic->off_per_node;
+    }
+    if (traffic->off_per_node > 0)
+        add_one_message(traffic, PTO_LEVEL_OFF_NODE);
+}
+
+/* Members named by their index: from or to one of them. */
+static void count_indices(const pto_layout_t *layout, const pto_group_t *group, set_t who, set_t set,
+                          pto_traffic_t *traffic) {
+    if (set_size(set) == 1) {
+        count_to_one(layout, group, who, set.first, traffic);
+        return;
+    }
+    for (int64_t me = who.first; me < who.until; me += who.stride)
+        count_to_set(layout, group, me, set, traffic);
+}
+
+/* Messages within one GPU's processes. */
+static void count_on_gpu(const pto_step_t *step, set_t set, int64_t core, pto_traffic_t *traffic) {
+    pto_mix_t mix = {{0}};
+    mix.messages[PTO_LEVEL_ON_GPU] = set_size(set);
+    if (step->peers.kind == PTO_PEERS_INDEX && in_set(set, core))
+        mix.messages[PTO_LEVEL_ON_GPU]--;
+    add_mix(traffic, &mix);
+}
+
+static set_t evaluate(pto_expr_t first, pto_expr_t stride, pto_expr_t until, int64_t k, int64_t core) {
+    return (set_t){pto_expr_value(first, k, core, 0), pto_expr_value(stride, k, core, 0),
+                   pto_expr_value(until, k, core, 0)};
+}
+
+static pto_traffic_key_t key_of(const pto_step_t *step, int64_t k, int64_t core) {
+    const pto_peers_t *peers = &step->peers;
+    set_t set = {pto_expr_value(peers->first, k, core, 0), 1, 0};
+    set.until = set.first + 1;
+    if (peers->kind != PTO_PEERS_XOR)
+        set = evaluate(peers->first, peers->stride, peers->until, k, core);
+    set_t who = evaluate(step->who_first, step->who_stride, step->who_until, k, core);
+    return (pto_traffic_key_t){.group = step->group,
+                               .kind = peers->kind,
+                               .number = {peers->sign, set.first, set.stride, set.until, who.first,
+                                          who.stride, who.until, peers->kind == PTO_PEERS_INDEX ? core : 0}};
+}
+
+static void count(const pto_plan_t *plan, const pto_step_t *step, const pto_traffic_key_t *key, int64_t core,
+                  pto_traffic_t *traffic) {
+    const pto_layout_t *layout = &plan->request.layout;
+    const pto_group_t *group = pto_plan_group(plan, step->group);
+    const pto_peers_t *peers = &step->peers;
+    set_t set = {key->number[1], key->number[2], key->number[3]};
+    set_t who = {key->number[4], key->number[5], key->number[6]};
+    traffic->mix_count = 0;
+    traffic->off_per_node = 0;
+    if (set_size(set) == 0 || set_size(who) == 0)
+        return;
+    if (group->kind == PTO_GROUP_GPU) {
+        count_on_gpu(step, set, core, traffic);
+    } else if (peers->kind == PTO_PEERS_INDEX) {
+        count_indices(layout, group, who, set, traffic);
+    } else if (peers->kind == PTO_PEERS_TORUS) {
+        pto_mix_t mix = {{0}};
+        mix.messages[PTO_LEVEL_OFF_NODE] = set_size(set);
+        add_mix(traffic, &mix);
+        traffic->off_per_node = set_size(set) * group->members_per_node;
+    } else if (peers->kind == PTO_PEERS_SHIFT && set_size(who) == group->size && group->fold == 0) {
+        if (set_size(set) == 1)
+            count_shift(layout, group, peers->sign * set.first, traffic);
+        else
+            count_shifts(layout, group, set, peers->sign, traffic);
+    } else {
+        bool is_xor = peers->kind == PTO_PEERS_XOR;
+        scan_t scan = {.layout = layout,
+                       .group = group,
+                       .who = who,
+                       .is_xor = is_xor,
+                       .distance = is_xor ? set.first : peers->sign * set.first};
+        scan_members(&scan);
+        for (int level = 0; level < PTO_LEVEL_COUNT; level++)
+            if (scan.met[level])
+                add_one_message(traffic, (pto_level_t)level);
+        traffic->off_per_node = scan.off_per_node;
+    }
+}
+
+static bool same_key(const pto_traffic_key_t *a, const pto_traffic_key_t *b) {
+    if (a->group != b->group || a->kind != b->kind)
+        return false;
+    for (int i = 0; i < PTO_TRAFFIC_KEY_NUMBERS; i++)
+        if (a->number[i] != b->number[i])
+            return false;
+    return true;
+}
+
+const pto_traffic_t *pto_traffic_count(const pto_plan_t *plan, const pto_step_t *step, int64_t k,
+                                       int64_t core, pto_traffic_cache_t *cache) {
+    pto_traffic_key_t key = key_of(step, k, core);
+    for (int i = 0; i < cache->count; i++)
+        if (same_key(&cache->key[i], &key))
+            return &cache->traffic[i];
+    int slot = cache->next;
+    cache->next = (slot + 1) % PTO_TRAFFIC_CACHED;
+    cache->count = cache->count > slot ? cache->count : slot + 1;
+    cache->key[slot] = key;
+    count(plan, step, &key, core, &cache->traffic[slot]);
+    return &cache->traffic[slot];
+}

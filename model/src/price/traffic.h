@@ -1,0 +1,44 @@
+/* How far a step's messages go, counted per locality level without walking the ranks of a large group. */
+#ifndef PTO_TRAFFIC_H
+#define PTO_TRAFFIC_H
+
+#include "plan/plan_internal.h"
+
+enum { PTO_MIX_MAX = 16 };
+
+/* Messages of one rank by level. */
+typedef struct {
+    int64_t messages[PTO_LEVEL_COUNT];
+} pto_mix_t;
+
+/* The different mixes that a step's acting ranks have (beyond PTO_MIX_MAX the largest of each level), and the
+ * messages that leave the busiest node, of one group. */
+typedef struct {
+    int mix_count;
+    pto_mix_t mix[PTO_MIX_MAX];
+    int64_t off_per_node;
+} pto_traffic_t;
+
+/* Everything that a count depends on. */
+enum { PTO_TRAFFIC_KEY_NUMBERS = 8, PTO_TRAFFIC_CACHED = 4 };
+
+typedef struct {
+    int group;
+    pto_peers_kind_t kind;
+    int64_t number[PTO_TRAFFIC_KEY_NUMBERS];
+} pto_traffic_key_t;
+
+/* The last few counts: the sends and receives of all classes of one stage ask for the same ones. Zero `count`
+ * and `next` to begin with. */
+typedef struct {
+    int count;
+    int next;
+    pto_traffic_key_t key[PTO_TRAFFIC_CACHED];
+    pto_traffic_t traffic[PTO_TRAFFIC_CACHED];
+} pto_traffic_cache_t;
+
+/* The result lies in the cache, until the next call. */
+const pto_traffic_t *pto_traffic_count(const pto_plan_t *plan, const pto_step_t *step, int64_t k,
+                                       int64_t core, pto_traffic_cache_t *cache);
+
+#endif

@@ -1,0 +1,427 @@
+/* One rank's plan as text. */
+#include "portolan/print.h"
+
+#include <stdlib.h>
+
+#include "plan/plan_internal.h"
+#include "portolan/strategy.h"
+#include "print/text.h"
+
+typedef struct {
+    const pto_plan_t *plan;
+    const pto_request_t *request;
+    int64_t rank;
+    bool unroll;
+    int depth; /* of indentation */
+    pto_text_t text;
+} printer_t;
+
+static void print_indent(printer_t *printer, int further) {
+    pto_text_add(&printer->text, "%*s", 2 * (printer->depth + further), "");
+}
+
+/* --- header --------------------------------------------------------------------------------------------- */
+
+static void print_sizes(printer_t *printer) {
+    const pto_request_t *request = printer->request;
+    static const char *const meaning[] = {"the vector",   "to each destination", "to each destination",
+                                          "each message", "the vector",          "the vector"};
+    if (request->counts && request->counts->kind == PTO_COUNTS_MATRIX) {
+        pto_text_add(&printer->text, "  bytes     by a matrix of counts\n");
+        return;
+    }
+    pto_text_add(&printer->text, "  bytes     ");
+    pto_text_bytes(&printer->text, request->bytes);
+    pto_text_add(&printer->text, ", %s", meaning[request->collective]);
+    if (request->counts && request->counts->kind == PTO_COUNTS_SKEW)
+        pto_text_add(&printer->text, ", within %g percent (seed %llu)", 100 * request->counts->skew,
+                     (unsigned long long)request->counts->seed);
+    if (request->collective == PTO_COLLECTIVE_MESSAGES)
+        pto_text_add(&printer->text, ", %lld from each owner", (long long)request->messages);
+    if (request->unique_bytes > 0) {
+        pto_text_add(&printer->text, ", of which ");
+        pto_text_bytes(&printer->text, request->unique_bytes);
+        pto_text_add(&printer->text, " differ");
+    }
+    pto_text_add(&printer->text, "\n");
+}
+
+static void print_header(printer_t *printer) {
+    const pto_request_t *request = printer->request;
+    const pto_layout_t *layout = &request->layout;
+    pto_text_add(&printer->text, "%s by %s, with %s\n", pto_collective_name(request->collective),
+                 request->strategy->name, request->algorithm->name);
+    pto_text_add(&printer->text,
+                 "  layout    %lld nodes x %lld GPUs x %lld processes = %lld ranks, %lld of them owners\n",
+                 (long long)layout->nodes, (long long)layout->gpus_per_node, (long long)layout->cores_per_gpu,
+                 (long long)pto_layout_rank_count(layout), (long long)pto_layout_owner_count(layout));
+    print_sizes(printer);
+    if (request->strategy->splits)
+        pto_text_add(&printer->text, "  split     %s\n", pto_split_name(request->split));
+    pto_text_add(&printer->text, "  digest    %016llx\n", (unsigned long long)pto_plan_digest(printer->plan));
+}
+
+/* Who the rank is in each group: what "me" stands for. */
+static void print_indices(printer_t *printer) {
+    const char *first = "  me            ", *separator = first;
+    for (int i = 0; i < printer->plan->groups.count; i++) {
+        const pto_group_t *group = pto_plan_group(printer->plan, i);
+        int64_t index = pto_group_index(printer->plan, group, printer->rank);
+        if (index < 0)
+            continue;
+        pto_text_add(&printer->text, "%s%s %lld of %lld", separator, pto_text_member(group), (long long)index,
+                     (long long)group->size);
+        separator = ", ";
+    }
+    pto_text_add(&printer->text, "%s", separator == first ? "" : "\n");
+}
+
+static void print_place(printer_t *printer) {
+    const pto_layout_t *layout = &printer->request->layout;
+    pto_rank_t place = pto_layout_rank(layout, printer->rank);
+    pto_text_add(&printer->text, "\nrank %lld: node %lld, GPU %lld, core %lld, %s\n",
+                 (long long)printer->rank, (long long)place.node, (long long)place.gpu, (long long)place.core,
+                 place.core < layout->owners_per_gpu ? "an owner" : "a helper");
+    print_indices(printer);
+}
+
+static void print_buffer(printer_t *printer, int index) {
+    const pto_buffer_t *buffer = pto_plan_buffer(printer->plan, index);
+    int64_t core = printer->rank % printer->request->layout.cores_per_gpu;
+    if (!pto_buffer_holds(printer->plan, index, printer->rank))
+        return;
+    pto_text_add(&printer->text, "  %-13s %s, ", buffer->name, pto_space_name(buffer->space));
+    pto_text_bytes(&printer->text, pto_buffer_bytes(printer->plan, index, printer->rank));
+    if (buffer->split > 1)
+        pto_text_add(&printer->text, ": share %lld of %lld of", (long long)core, (long long)buffer->split);
+    else if (buffer->dealt != PTO_DEAL_NONE)
+        pto_text_add(&printer->text, ": one in %lld of", (long long)buffer->deal);
+    else if (buffer->block_count > 1)
+        pto_text_add(&printer->text, " in");
+    if (buffer->split > 1 && buffer->block_count == 1)
+        pto_text_add(&printer->text,
+                     pto_collective_is_vector(printer->request->collective) ? " the vector" : " the block");
+    else if (buffer->block_count > 1)
+        pto_text_add(&printer->text, " %lld blocks", (long long)buffer->block_count);
+    if (buffer->alternates)
+        pto_text_add(&printer->text, ", and another one for every second run");
+    pto_text_add(&printer->text, "\n");
+}
+
+/* --- steps ---------------------------------------------------------------------------------------------- */
+
+static const char *step_name(pto_step_kind_t kind) {
+    static const char *const name[] = {"send", "recv", "copy", "reduce", "signal", "wait", "launch"};
+    return name[kind];
+}
+
+static bool has_source(const pto_step_t *step) {
+    return step->kind == PTO_STEP_SEND || step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE;
+}
+
+static bool is_signal(const pto_step_t *step) {
+    return step->kind == PTO_STEP_SIGNAL || step->kind == PTO_STEP_WAIT;
+}
+
+static const pto_slice_t *sized_slice(const pto_step_t *step) {
+    return has_source(step) ? &step->source : &step->target;
+}
+
+/* The sizes that a step's messages or copies have. */
+typedef struct {
+    int64_t count;
+    int64_t least;
+    int64_t most;
+    bool cut;
+} sizes_t;
+
+static void add_size(printer_t *printer, const pto_action_t *action, sizes_t *sizes) {
+    int64_t bytes = pto_slice_bytes(printer->plan, sized_slice(action->step), action);
+    if (sizes->count == 0 || bytes < sizes->least)
+        sizes->least = bytes;
+    if (sizes->count == 0 || bytes > sizes->most)
+        sizes->most = bytes;
+    sizes->count++;
+}
+
+static void add_sizes(printer_t *printer, const pto_step_t *step, int64_t k, sizes_t *sizes) {
+    pto_action_t action;
+    if (!pto_step_acts(printer->plan, step, printer->rank, k, &action))
+        return;
+    int64_t peers = pto_step_peer_count(printer->plan, &action);
+    if (step->peers.kind == PTO_PEERS_NONE)
+        add_size(printer, &action, sizes);
+    for (int64_t j = 0; j < peers && !sizes->cut; j++) {
+        if (pto_step_peer(printer->plan, j, &action))
+            add_size(printer, &action, sizes);
+        sizes->cut = sizes->count >= PTO_PRINT_SIZES_MAX;
+    }
+}
+
+static void print_size_range(printer_t *printer, const sizes_t *sizes) {
+    pto_text_t size = {0};
+    pto_text_bytes(&size, sizes->least);
+    if (sizes->most != sizes->least) {
+        pto_text_add(&size, " .. ");
+        pto_text_bytes(&size, sizes->most);
+    }
+    if (sizes->cut)
+        pto_text_add(&size, " in the first %d", PTO_PRINT_SIZES_MAX);
+    pto_text_add(&printer->text, "%-12s ", size.text ? size.text : "");
+    printer->text.out_of_memory = printer->text.out_of_memory || size.out_of_memory;
+    free(size.text);
+}
+
+/* The iterations in which the rank acts, where it does not in all. */
+static void print_iterations(printer_t *printer, const pto_step_t *step, int64_t from, int64_t to) {
+    pto_action_t action;
+    int64_t acts = 0, looked_at = to - from < PTO_PRINT_SIZES_MAX ? to - from : PTO_PRINT_SIZES_MAX;
+    for (int64_t k = from; k < from + looked_at; k++)
+        acts += pto_step_acts(printer->plan, step, printer->rank, k, &action);
+    if (acts == looked_at)
+        return;
+    pto_text_add(&printer->text, "   only k =");
+    int64_t printed = 0;
+    for (int64_t k = from; k < from + looked_at && printed < PTO_PRINT_PEERS_MAX; k++)
+        if (pto_step_acts(printer->plan, step, printer->rank, k, &action))
+            pto_text_add(&printer->text, "%s %lld", printed++ ? "," : "", (long long)k);
+    if (acts > printed)
+        pto_text_add(&printer->text, ", ... and %lld more", (long long)(acts - printed));
+}
+
+static void print_launch(printer_t *printer) {
+    print_indent(printer, 1);
+    pto_text_add(&printer->text, "%-6s the kernel\n", step_name(PTO_STEP_LAUNCH));
+}
+
+/* A step in the loop's k, or outside of loops (from .. to being one iteration). */
+static void print_step(printer_t *printer, const pto_step_t *step, int64_t from, int64_t to) {
+    sizes_t sizes = {0};
+    pto_action_t action = {0};
+    int64_t k = from;
+    while (k < to && !pto_step_acts(printer->plan, step, printer->rank, k, &action))
+        k++;
+    if (k == to)
+        return;
+    if (step->kind == PTO_STEP_LAUNCH) {
+        print_launch(printer);
+        return;
+    }
+    for (int64_t i = from; i < to && !sizes.cut && !is_signal(step); i++) {
+        add_sizes(printer, step, i, &sizes);
+        sizes.cut = sizes.cut || (i - from >= PTO_PRINT_SIZES_MAX && i + 1 < to);
+    }
+    if (sizes.most == 0 && !is_signal(step) && !step->even_empty)
+        return;
+    print_indent(printer, 1);
+    pto_text_add(&printer->text, "%-6s ", step_name(step->kind));
+    if (is_signal(step)) {
+        pto_text_add(&printer->text, "'%s' %s ", pto_plan_flag_name(printer->plan, step->flag),
+                     step->kind == PTO_STEP_SIGNAL ? "to" : "of");
+    } else {
+        print_size_range(printer, &sizes);
+        pto_text_slice(&printer->text, printer->plan, sized_slice(step), &action);
+        pto_text_add(&printer->text, step->kind == PTO_STEP_RECV ? " <- " : " -> ");
+    }
+    if (step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE)
+        pto_text_slice(&printer->text, printer->plan, &step->target, &action);
+    else
+        pto_text_peers(&printer->text, printer->plan, &action);
+    print_iterations(printer, step, from, to);
+    pto_text_add(&printer->text, "\n");
+}
+
+/* --- steps in numbers ----------------------------------------------------------------------------------- */
+
+typedef struct {
+    pto_text_t *text;
+    int64_t count;
+} ranges_t;
+
+static bool print_range(void *context, int64_t offset_bytes, int64_t bytes) {
+    ranges_t *ranges = context;
+    if (ranges->count++ < PTO_PRINT_RANGES_MAX)
+        pto_text_add(ranges->text, "%s%lld..%lld", ranges->count > 1 ? ", " : "", (long long)offset_bytes,
+                     (long long)(offset_bytes + bytes - 1));
+    return true;
+}
+
+static void print_ranges(printer_t *printer, const pto_slice_t *slice, const pto_action_t *action) {
+    ranges_t ranges = {.text = &printer->text};
+    if (slice->holder == PTO_HOLDER_PEER) {
+        pto_text_rank(&printer->text, printer->plan, action->peer_rank);
+        pto_text_add(&printer->text, "'s ");
+    }
+    pto_text_add(&printer->text, "%s%s[", slice->holder == PTO_HOLDER_OWNER ? "the owner's " : "",
+                 pto_plan_buffer(printer->plan, slice->buffer)->name);
+    pto_slice_visit(printer->plan, slice, action, print_range, &ranges);
+    if (ranges.count > PTO_PRINT_RANGES_MAX)
+        pto_text_add(&printer->text, ", ... and %lld more ranges",
+                     (long long)(ranges.count - PTO_PRINT_RANGES_MAX));
+    pto_text_add(&printer->text, "]");
+}
+
+static void print_action(printer_t *printer, const pto_action_t *action) {
+    const pto_step_t *step = action->step;
+    print_indent(printer, 1);
+    pto_text_add(&printer->text, "%-6s ", step_name(step->kind));
+    if (is_signal(step)) {
+        pto_text_add(&printer->text, "'%s' %s ", pto_plan_flag_name(printer->plan, step->flag),
+                     step->kind == PTO_STEP_SIGNAL ? "to" : "of");
+    } else {
+        int64_t bytes = pto_slice_bytes(printer->plan, sized_slice(step), action);
+        sizes_t sizes = {.count = 1, .least = bytes, .most = bytes};
+        print_size_range(printer, &sizes);
+        print_ranges(printer, sized_slice(step), action);
+        pto_text_add(&printer->text, step->kind == PTO_STEP_RECV ? " <- " : " -> ");
+    }
+    if (step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE)
+        print_ranges(printer, &step->target, action);
+    else
+        pto_text_rank(&printer->text, printer->plan, action->peer_rank);
+    pto_text_add(&printer->text, "\n");
+}
+
+/* Whether anything goes over: empty messages are mostly left out. */
+static bool is_shown(printer_t *printer, const pto_action_t *action) {
+    return is_signal(action->step) || action->step->even_empty ||
+           pto_slice_bytes(printer->plan, sized_slice(action->step), action) > 0;
+}
+
+static void print_actions(printer_t *printer, const pto_step_t *step, int64_t k) {
+    pto_action_t action;
+    if (!pto_step_acts(printer->plan, step, printer->rank, k, &action))
+        return;
+    if (step->kind == PTO_STEP_LAUNCH) {
+        print_launch(printer);
+        return;
+    }
+    if (step->peers.kind == PTO_PEERS_NONE && is_shown(printer, &action))
+        print_action(printer, &action);
+    int64_t peers = pto_step_peer_count(printer->plan, &action), printed = 0, j = 0;
+    for (; j < peers && printed < PTO_PRINT_PEERS_MAX; j++)
+        if (pto_step_peer(printer->plan, j, &action) && is_shown(printer, &action)) {
+            print_action(printer, &action);
+            printed++;
+        }
+    int64_t left = 0;
+    for (; j < peers; j++)
+        left += pto_step_peer(printer->plan, j, &action) && is_shown(printer, &action);
+    if (left > 0) {
+        print_indent(printer, 1);
+        pto_text_add(&printer->text, "... and %lld more\n", (long long)left);
+    }
+}
+
+/* --- stages --------------------------------------------------------------------------------------------- */
+
+static void print_stage(printer_t *printer, const pto_stage_t *stage, int64_t from, int64_t to) {
+    print_indent(printer, 0);
+    pto_text_add(&printer->text, "%s%s\n", stage->name,
+                 stage->order == PTO_ORDER_AT_ONCE ? ", all at once" : "");
+    size_t before = printer->text.length;
+    for (int i = 0; i < stage->step_count; i++) {
+        const pto_step_t *step = pto_plan_step(printer->plan, stage->step_first + i);
+        if (printer->unroll)
+            print_actions(printer, step, from);
+        else
+            print_step(printer, step, from, to);
+    }
+    if (printer->text.length == before && !printer->text.out_of_memory) {
+        printer->text.length--; /* the line goes on */
+        pto_text_add(&printer->text, ": nothing\n");
+    }
+}
+
+static void print_loop_body(printer_t *printer, int index, const pto_node_t *loop, int64_t k) {
+    printer->depth++;
+    for (int i = index + 1; i <= index + loop->span; i++) {
+        const pto_node_t *node = pto_plan_node(printer->plan, i);
+        print_stage(printer, pto_plan_stage(printer->plan, node->stage), k, loop->to);
+    }
+    printer->depth--;
+}
+
+/* A loop's body: once in k, or with the numbers of each iteration. */
+static void print_loop(printer_t *printer, int index, const pto_node_t *loop) {
+    int64_t iterations = loop->from < loop->to ? loop->to - loop->from : 0;
+    int64_t printed = 0;
+    if (!printer->unroll && iterations > 0) {
+        print_indent(printer, 0);
+        pto_text_add(&printer->text, "for k = %lld .. %lld\n", (long long)loop->from,
+                     (long long)loop->to - 1);
+        print_loop_body(printer, index, loop, loop->from);
+        return;
+    }
+    for (; printed < iterations && printed < PTO_PRINT_ITERATIONS_MAX; printed++) {
+        print_indent(printer, 0);
+        pto_text_add(&printer->text, "k = %lld\n", (long long)(loop->from + printed));
+        print_loop_body(printer, index, loop, loop->from + printed);
+    }
+    if (iterations > printed) {
+        print_indent(printer, 0);
+        pto_text_add(&printer->text, "... and %lld more iterations\n", (long long)(iterations - printed));
+    }
+}
+
+static void print_collective(printer_t *printer, const pto_node_t *node) {
+    static const char *const stands_for[PTO_DONE_BY_COUNT] = {
+        [PTO_DONE_BY_US] = "",
+        [PTO_DONE_BY_LIBRARY] = ", which stands for the MPI library's own",
+        [PTO_DONE_BY_NCCL] = ": one call, for which these stages stand",
+    };
+    const pto_group_t *group = pto_plan_group(printer->plan, node->group);
+    const pto_request_t *request = printer->request;
+    print_indent(printer, 0);
+    pto_text_add(&printer->text, "%s of %lld %ss by %s%s\n", pto_collective_name(request->collective),
+                 (long long)group->size, pto_text_member(group), request->algorithm->name,
+                 stands_for[node->by]);
+}
+
+static void print_kernel(printer_t *printer, const pto_node_t *node) {
+    const pto_group_t *group = pto_plan_group(printer->plan, node->group);
+    print_indent(printer, 0);
+    pto_text_add(&printer->text, "one kernel of each of %lld %ss\n", (long long)group->size,
+                 pto_text_member(group));
+}
+
+static void print_body(printer_t *printer) {
+    pto_text_add(&printer->text, "\n");
+    int end = -1; /* of the collective or kernel */
+    for (int i = 0; i < pto_plan_node_count(printer->plan); i++) {
+        const pto_node_t *node = pto_plan_node(printer->plan, i);
+        printer->depth = i <= end ? 2 : 1;
+        if (node->kind == PTO_NODE_COLLECTIVE) {
+            print_collective(printer, node);
+            end = i + node->span;
+        } else if (node->kind == PTO_NODE_KERNEL) {
+            print_kernel(printer, node);
+            end = i + node->span;
+        } else if (node->kind == PTO_NODE_LOOP) {
+            print_loop(printer, i, node);
+            i += node->span;
+        } else {
+            print_stage(printer, pto_plan_stage(printer->plan, node->stage), 0, 1);
+        }
+    }
+}
+
+pto_status_t pto_print(const pto_plan_t *plan, int64_t rank, bool unroll, char **text, pto_error_t *err) {
+    const pto_request_t *request = pto_plan_request(plan);
+    int64_t ranks = pto_layout_rank_count(&request->layout);
+    if (rank < 0 || rank >= ranks)
+        return pto_error_set(err, PTO_ERR_RANGE, "there is no rank %lld, only 0 to %lld", (long long)rank,
+                             (long long)ranks - 1);
+    printer_t printer = {.plan = plan, .request = request, .rank = rank, .unroll = unroll};
+    print_header(&printer);
+    print_place(&printer);
+    for (int buffer = 0; buffer < pto_plan_buffer_count(plan); buffer++)
+        print_buffer(&printer, buffer);
+    print_body(&printer);
+    if (printer.text.out_of_memory) {
+        free(printer.text.text);
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a plan's text");
+    }
+    *text = printer.text.text;
+    return PTO_OK;
+}

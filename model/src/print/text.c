@@ -1,0 +1,275 @@
+/* The phrases for a plan's arithmetic: expressions, sets of peers, slices. */
+#include "print/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "portolan/units.h"
+
+/* --- growing text --------------------------------------------------------------------------------------- */
+
+static bool reserve(pto_text_t *text, size_t more) {
+    if (text->length + more < text->capacity)
+        return true;
+    size_t capacity = 2 * (text->length + more) + 256;
+    char *grown = realloc(text->text, capacity);
+    if (!grown) {
+        text->out_of_memory = true;
+        return false;
+    }
+    text->text = grown;
+    text->capacity = capacity;
+    return true;
+}
+
+void pto_text_add(pto_text_t *text, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    int needed = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    if (text->out_of_memory || needed < 0 || !reserve(text, (size_t)needed + 1))
+        return;
+    va_start(arguments, format);
+    vsnprintf(text->text + text->length, (size_t)needed + 1, format, arguments);
+    va_end(arguments);
+    text->length += (size_t)needed;
+}
+
+void pto_text_bytes(pto_text_t *text, int64_t bytes) {
+    char size[PTO_BYTES_TEXT_MAX];
+    pto_bytes_format(bytes, size, sizeof size);
+    pto_text_add(text, strchr(size, 'B') ? "%s" : "%s B", size);
+}
+
+void pto_text_rank(pto_text_t *text, const pto_plan_t *plan, int64_t rank) {
+    pto_rank_t place = pto_layout_rank(&pto_plan_request(plan)->layout, rank);
+    pto_text_add(text, "rank %lld (%lld %lld %lld)", (long long)rank, (long long)place.node,
+                 (long long)place.gpu, (long long)place.core);
+}
+
+/* --- expressions ---------------------------------------------------------------------------------------- */
+
+/* One term of a sum: its sign, then `coefficient` of `unit`; `begun` says whether the sum has terms already.
+ */
+static void add_term(pto_text_t *text, int64_t coefficient, const char *unit, bool *begun) {
+    if (coefficient == 0)
+        return;
+    if (*begun)
+        pto_text_add(text, coefficient < 0 ? " - " : " + ");
+    else if (coefficient < 0)
+        pto_text_add(text, "-");
+    long long size = coefficient < 0 ? -(long long)coefficient : (long long)coefficient;
+    if (*unit == '\0')
+        pto_text_add(text, "%lld", size);
+    else if (size == 1)
+        pto_text_add(text, "%s", unit);
+    else
+        pto_text_add(text, "%lld*%s", size, unit);
+    *begun = true;
+}
+
+/* The rest of a sum, the rank's core being known. */
+static void add_expr_terms(pto_text_t *text, pto_expr_t expr, int64_t core, bool *begun) {
+    add_term(text, expr.loop, "k", begun);
+    add_term(text, expr.power, "2^k", begun);
+    if (expr.inverse) {
+        long long size = expr.inverse < 0 ? -(long long)expr.inverse : (long long)expr.inverse;
+        pto_text_add(text, "%s%lld/2^k", expr.inverse < 0 ? " - " : *begun ? " + " : "", size);
+        *begun = true;
+    }
+    add_term(text, expr.peer, "peer", begun);
+    add_term(text, expr.constant + expr.core * core, "", begun);
+}
+
+static void add_expr(pto_text_t *text, pto_expr_t expr, int64_t core) {
+    bool begun = false;
+    add_expr_terms(text, expr, core, &begun);
+    if (!begun)
+        pto_text_add(text, "0");
+}
+
+static pto_expr_t negated(pto_expr_t expr) {
+    return (pto_expr_t){-expr.constant, -expr.loop, -expr.power, -expr.inverse, -expr.core, -expr.peer};
+}
+
+/* Whether `b` is `a` + 1. */
+static bool follows(pto_expr_t a, pto_expr_t b) {
+    return a.constant + 1 == b.constant && a.loop == b.loop && a.power == b.power && a.inverse == b.inverse &&
+           a.core == b.core && a.peer == b.peer;
+}
+
+static bool is_number(pto_expr_t expr, int64_t number) {
+    return expr.constant == number && !expr.loop && !expr.power && !expr.inverse && !expr.core && !expr.peer;
+}
+
+static bool same(pto_expr_t a, pto_expr_t b) {
+    b.constant++;
+    return follows(a, b);
+}
+
+static void add_every(pto_text_t *text, pto_expr_t stride, int64_t core) {
+    if (is_number(stride, 1))
+        return;
+    pto_text_add(text, ", one every ");
+    add_expr(text, stride, core);
+}
+
+/* --- peers ---------------------------------------------------------------------------------------------- */
+
+const char *pto_text_member(const pto_group_t *group) {
+    static const char *const name[][2] = {
+        {"owner", "owner left"}, {"GPU", "GPU left"},     {"core", "core left"}, {"GPU", "GPU left"},
+        {"node", "node left"},   {"place", "place left"}, {"node", "node left"}, {"member", "member left"}};
+    return name[group->kind][group->fold > 0];
+}
+
+static void add_shift(pto_text_t *text, const pto_peers_t *peers, const pto_group_t *group, int64_t core) {
+    bool begun = true, one = follows(peers->first, peers->until);
+    const char *sign = peers->sign < 0 ? "-" : "+";
+    if (one) {
+        pto_text_add(text, "%s (me", pto_text_member(group));
+        add_expr_terms(text, peers->sign < 0 ? negated(peers->first) : peers->first, core, &begun);
+        pto_text_add(text, ") mod %lld", (long long)group->size);
+        return;
+    }
+    pto_text_add(text, "%ss (me %s d) mod %lld for d = ", pto_text_member(group), sign,
+                 (long long)group->size);
+    pto_expr_t last = peers->until;
+    last.constant--;
+    add_expr(text, peers->first, core);
+    pto_text_add(text, " .. ");
+    add_expr(text, last, core);
+    add_every(text, peers->stride, core);
+}
+
+static void add_indices(pto_text_t *text, const pto_peers_t *peers, const pto_group_t *group, int64_t core) {
+    bool one = follows(peers->first, peers->until);
+    pto_text_add(text, one ? "%s " : "%ss ", pto_text_member(group));
+    add_expr(text, peers->first, core);
+    if (one)
+        return;
+    pto_expr_t last = peers->until;
+    last.constant--;
+    pto_text_add(text, " .. ");
+    add_expr(text, last, core);
+    add_every(text, peers->stride, core);
+}
+
+static void add_torus(pto_text_t *text, const pto_peers_t *peers, const pto_group_t *group, int64_t core) {
+    pto_expr_t last = peers->until;
+    last.constant--;
+    pto_text_add(text, "%s (me %c j) mod %lld of the %s node for j = ", pto_text_member(group),
+                 peers->sign < 0 ? '-' : '+', (long long)group->members_per_node,
+                 peers->node_shift < 0 ? "previous" : "next");
+    add_expr(text, peers->first, core);
+    pto_text_add(text, " .. ");
+    add_expr(text, last, core);
+    add_every(text, peers->stride, core);
+}
+
+void pto_text_peers(pto_text_t *text, const pto_plan_t *plan, const pto_action_t *action) {
+    const pto_peers_t *peers = &action->step->peers;
+    const pto_group_t *group = pto_plan_group(plan, action->step->group);
+    switch (peers->kind) {
+    case PTO_PEERS_SHIFT:
+        add_shift(text, peers, group, action->core);
+        break;
+    case PTO_PEERS_XOR:
+        pto_text_add(text, "%s me xor ", pto_text_member(group));
+        add_expr(text, peers->first, action->core);
+        break;
+    case PTO_PEERS_INDEX:
+        add_indices(text, peers, group, action->core);
+        break;
+    case PTO_PEERS_TORUS:
+        add_torus(text, peers, group, action->core);
+        break;
+    case PTO_PEERS_NONE:
+    case PTO_PEERS_COUNT:
+        break;
+    }
+}
+
+/* --- slices --------------------------------------------------------------------------------------------- */
+
+static const char *anchor_name(pto_anchor_t anchor) {
+    static const char *const name[] = {"", "me", "peer", "holder", "j", ""};
+    return name[anchor];
+}
+
+/* The place that a slice counts from: "me - k", "peer", "reversed bits of me". */
+static void add_base(pto_text_t *text, const pto_slice_t *slice, pto_expr_t also, int64_t core) {
+    bool begun = slice->anchor != PTO_ANCHOR_ABSOLUTE;
+    if (slice->reverse_bits > 0)
+        pto_text_add(text, "bit-reversed ");
+    pto_text_add(text, "%s", anchor_name(slice->anchor));
+    pto_expr_t sum = {slice->offset.constant + also.constant, slice->offset.loop + also.loop,
+                      slice->offset.power + also.power,       slice->offset.inverse + also.inverse,
+                      slice->offset.core + also.core,         slice->offset.peer + also.peer};
+    add_expr_terms(text, sum, core, &begun);
+    if (!begun)
+        pto_text_add(text, "0");
+}
+
+/* Several blocks: which, from where, in what order. */
+static void add_runs(pto_text_t *text, const pto_slice_t *slice, const char *noun, int64_t core) {
+    pto_expr_t first = slice->reversed ? negated(slice->first) : slice->first;
+    if (same(slice->run, slice->until) && is_number(slice->first, 0)) {
+        add_expr(text, slice->run, core);
+        pto_text_add(text, " %ss %s ", noun, is_number(slice->align, 0) ? "from" : "around");
+        add_base(text, slice, first, core);
+    } else if (is_number(slice->run, 1)) {
+        pto_text_add(text, "%ss from ", noun);
+        add_base(text, slice, first, core);
+        add_every(text, slice->stride, core);
+    } else {
+        pto_text_add(text, "runs of ");
+        add_expr(text, slice->run, core);
+        pto_text_add(text, " %ss from ", noun);
+        add_base(text, slice, first, core);
+        add_every(text, slice->stride, core);
+    }
+    if (slice->reversed)
+        pto_text_add(text, ", downwards");
+}
+
+static void add_share(pto_text_t *text, const pto_slice_t *slice, const pto_action_t *action) {
+    if (slice->share == PTO_SHARE_MINE)
+        pto_text_add(text, ", share %lld of %lld", (long long)action->core, (long long)slice->share_count);
+    else if (slice->share == PTO_SHARE_PEERS)
+        pto_text_add(text, ", the peer's share of %lld", (long long)slice->share_count);
+}
+
+void pto_text_slice(pto_text_t *text, const pto_plan_t *plan, const pto_slice_t *slice,
+                    const pto_action_t *action) {
+    const pto_buffer_t *buffer = pto_plan_buffer(plan, slice->buffer);
+    bool bundled = slice->bundle > 1;
+    const char *noun = slice->parts > 0 ? "part" : bundled ? "bundle" : "block";
+    int64_t available = slice->parts > 0 ? slice->parts : buffer->block_count;
+    if (bundled)
+        available /= slice->bundle;
+    if (slice->holder == PTO_HOLDER_PEER) {
+        pto_text_peers(text, plan, action);
+        pto_text_add(text, "'s ");
+    }
+    pto_text_add(text, "%s%s[", slice->holder == PTO_HOLDER_OWNER ? "the owner's " : "", buffer->name);
+    bool all = is_number(slice->first, 0) && is_number(slice->run, available) &&
+               is_number(slice->until, available) && slice->anchor == PTO_ANCHOR_ABSOLUTE &&
+               is_number(slice->offset, 0);
+    if (all) {
+        pto_text_add(text, "all");
+    } else if (follows(slice->first, slice->until)) {
+        pto_text_add(text, "%s ", noun);
+        add_base(text, slice, slice->first, action->core);
+    } else {
+        add_runs(text, slice, noun, action->core);
+    }
+    if (slice->parts > 0)
+        pto_text_add(text, " of %lld", (long long)slice->parts);
+    if (bundled && !all)
+        pto_text_add(text, ", of %lld blocks each", (long long)slice->bundle);
+    add_share(text, slice, action);
+    pto_text_add(text, "]");
+}

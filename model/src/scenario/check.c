@@ -1,0 +1,251 @@
+/* What a scenario must satisfy whether it comes from a file or from flags. */
+#include "scenario/check.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/checked.h"
+
+/* Sums over a node's processes and over an algorithm's rounds must fit an int64_t too; 64 rounds are more
+ * than any number of processes takes. */
+static const int64_t node_bytes_max = INT64_MAX / 64;
+
+pto_status_t pto_scenario_refuse(const pto_scenario_t *scenario, pto_scenario_field_t field,
+                                 pto_status_t status, pto_error_t *err, const char *format, ...) {
+    char message[PTO_ERROR_MESSAGE_MAX];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    pto_place_t place = scenario->place[field];
+    if (place.line == 0)
+        return pto_error_set(err, status, "%s", message);
+    return pto_error_set_at(err, status, scenario->path, place.line, place.column, "%s", message);
+}
+
+/* --- fields that the collective does not use ---------------------------------------------------------------
+ */
+
+static pto_status_t check_use(const pto_scenario_t *scenario, bool used, pto_scenario_field_t field,
+                              const char *name, pto_collective_t only, pto_error_t *err) {
+    if (!used || scenario->collective == only)
+        return PTO_OK;
+    return pto_scenario_refuse(scenario, field, PTO_ERR_KEY, err, "%s is for %s only, not for %s", name,
+                               pto_collective_name(only), pto_collective_name(scenario->collective));
+}
+
+static pto_status_t check_uses(const pto_scenario_t *scenario, pto_error_t *err) {
+    const struct {
+        bool used;
+        pto_scenario_field_t field;
+        const char *name;
+        pto_collective_t only;
+    } use[] = {
+        {scenario->implementation != PTO_IMPLEMENTATION_LIBRARY ||
+             scenario->place[PTO_FIELD_IMPLEMENTATION].line > 0,
+         PTO_FIELD_IMPLEMENTATION, "implementation", PTO_COLLECTIVE_ALLTOALLV},
+        {scenario->counts.kind != PTO_COUNTS_EQUAL || scenario->place[PTO_FIELD_COUNTS].line > 0,
+         PTO_FIELD_COUNTS, "counts", PTO_COLLECTIVE_ALLTOALLV},
+        {scenario->messages.count > 0, PTO_FIELD_MESSAGES, "messages", PTO_COLLECTIVE_MESSAGES},
+        {scenario->unique_bytes != 0, PTO_FIELD_UNIQUE_BYTES, "unique_bytes", PTO_COLLECTIVE_MESSAGES},
+    };
+    for (size_t i = 0; i < sizeof use / sizeof *use; i++) {
+        pto_status_t status = check_use(scenario, use[i].used, use[i].field, use[i].name, use[i].only, err);
+        if (status != PTO_OK)
+            return status;
+    }
+    if (pto_collective_is_vector(scenario->collective) && pto_scenario_split(scenario) != PTO_SPLIT_BYTES)
+        return pto_scenario_refuse(scenario, PTO_FIELD_SPLIT, PTO_ERR_KEY, err,
+                                   "%s has no destinations to split: use split: bytes",
+                                   pto_collective_name(scenario->collective));
+    return PTO_OK;
+}
+
+/* --- sizes -------------------------------------------------------------------------------------------------
+ */
+
+typedef struct {
+    const pto_series_t *series;
+    pto_scenario_field_t field;
+    const char *name;
+    int64_t least;
+} series_use_t;
+
+enum { SERIES_COUNT = 3 };
+
+static void list_series(const pto_scenario_t *scenario, series_use_t use[SERIES_COUNT]) {
+    use[0] = (series_use_t){&scenario->bytes, PTO_FIELD_BYTES, "bytes", 0};
+    use[1] = (series_use_t){&scenario->nodes, PTO_FIELD_NODES, "nodes", 1};
+    use[2] = (series_use_t){&scenario->messages, PTO_FIELD_MESSAGES, "messages", 1};
+}
+
+static pto_status_t check_series(const pto_scenario_t *scenario, const series_use_t *use, pto_error_t *err) {
+    const pto_series_t *series = use->series;
+    if (series->count > PTO_SWEEP_POINTS_MAX)
+        return pto_scenario_refuse(scenario, use->field, PTO_ERR_RANGE, err, "%s: %lld values, at most %d",
+                                   use->name, (long long)series->count, PTO_SWEEP_POINTS_MAX);
+    for (int64_t i = 0; i < series->count; i++) {
+        if (series->value[i] < use->least)
+            return pto_scenario_refuse(scenario, use->field, PTO_ERR_RANGE, err,
+                                       "%s must be %lld or more, not %lld", use->name, (long long)use->least,
+                                       (long long)series->value[i]);
+        if (i > 0 && series->value[i] <= series->value[i - 1])
+            return pto_scenario_refuse(scenario, use->field, PTO_ERR_RANGE, err,
+                                       "%s must rise from value to value, but %lld follows %lld", use->name,
+                                       (long long)series->value[i], (long long)series->value[i - 1]);
+    }
+    return PTO_OK;
+}
+
+static pto_status_t check_sweeps(const pto_scenario_t *scenario, pto_error_t *err) {
+    series_use_t use[SERIES_COUNT];
+    list_series(scenario, use);
+    const series_use_t *swept = NULL;
+    for (int i = 0; i < SERIES_COUNT; i++) {
+        pto_status_t status = check_series(scenario, &use[i], err);
+        if (status != PTO_OK)
+            return status;
+        if (use[i].series->count <= 1)
+            continue;
+        if (swept)
+            return pto_scenario_refuse(scenario, use[i].field, PTO_ERR_RANGE, err,
+                                       "%s and %s both have several values: only one can be swept",
+                                       swept->name, use[i].name);
+        swept = &use[i];
+    }
+    if (scenario->bytes.count == 0 && scenario->counts.kind != PTO_COUNTS_MATRIX)
+        return pto_error_set(err, PTO_ERR_KEY, "no bytes are given");
+    if (scenario->nodes.count == 0)
+        return pto_error_set(err, PTO_ERR_KEY, "no number of nodes is given");
+    return PTO_OK;
+}
+
+static pto_status_t check_vectors(const pto_scenario_t *scenario, pto_error_t *err) {
+    int64_t element = pto_datatype_bytes(scenario->datatype);
+    if (!pto_collective_reduces(scenario->collective))
+        return PTO_OK;
+    for (int64_t i = 0; i < scenario->bytes.count; i++)
+        if (scenario->bytes.value[i] % element != 0)
+            return pto_scenario_refuse(scenario, PTO_FIELD_BYTES, PTO_ERR_RANGE, err,
+                                       "bytes: %lld is no multiple of the %lld bytes of a %s",
+                                       (long long)scenario->bytes.value[i], (long long)element,
+                                       pto_datatype_name(scenario->datatype));
+    return PTO_OK;
+}
+
+static int64_t smallest_of(const pto_series_t *series) { return series->count > 0 ? series->value[0] : 1; }
+
+static int64_t largest_of(const pto_series_t *series) {
+    return series->count > 0 ? series->value[series->count - 1] : 1;
+}
+
+static pto_status_t check_messages(const pto_scenario_t *scenario, pto_error_t *err) {
+    if (scenario->collective != PTO_COLLECTIVE_MESSAGES)
+        return PTO_OK;
+    if (scenario->unique_bytes < 0)
+        return pto_scenario_refuse(scenario, PTO_FIELD_UNIQUE_BYTES, PTO_ERR_RANGE, err,
+                                   "unique_bytes must be 0 or more, not %lld",
+                                   (long long)scenario->unique_bytes);
+    int64_t total = 0;
+    if (pto_multiply(smallest_of(&scenario->bytes), smallest_of(&scenario->messages), &total) &&
+        scenario->unique_bytes > total)
+        return pto_scenario_refuse(scenario, PTO_FIELD_UNIQUE_BYTES, PTO_ERR_RANGE, err,
+                                   "unique_bytes %lld is more than the %lld bytes that a GPU sends in all",
+                                   (long long)scenario->unique_bytes, (long long)total);
+    if (smallest_of(&scenario->nodes) < 2)
+        return pto_scenario_refuse(scenario, PTO_FIELD_NODES, PTO_ERR_RANGE, err,
+                                   "messages go to another node: nodes must be 2 or more");
+    return PTO_OK;
+}
+
+static pto_status_t check_counts(const pto_scenario_t *scenario, pto_error_t *err) {
+    const pto_counts_t *counts = &scenario->counts;
+    if (counts->kind == PTO_COUNTS_SKEW && !(counts->skew >= 0 && counts->skew <= 1))
+        return pto_scenario_refuse(scenario, PTO_FIELD_COUNTS, PTO_ERR_RANGE, err,
+                                   "skew must be in [0, 1], not %g", counts->skew);
+    if (counts->kind != PTO_COUNTS_MATRIX)
+        return PTO_OK;
+    const pto_series_t *bytes = &scenario->bytes;
+    if (bytes->count > 1 || (bytes->count == 1 && bytes->value[0] != pto_counts_largest(counts)))
+        return pto_scenario_refuse(scenario, PTO_FIELD_BYTES, PTO_ERR_KEY, err,
+                                   "bytes and a matrix of bytes (%s) cannot both be given",
+                                   counts->matrix_path);
+    return PTO_OK;
+}
+
+/* --- layouts -------------------------------------------------------------------------------------------- */
+
+static int64_t largest_size(const pto_scenario_t *scenario) {
+    if (scenario->counts.kind == PTO_COUNTS_MATRIX)
+        return pto_counts_largest(&scenario->counts);
+    return largest_of(&scenario->bytes);
+}
+
+/* Bytes that all processes of a node hold or send in one go; false where they cannot be counted. */
+static bool node_bytes(const pto_scenario_t *scenario, const pto_layout_t *layout, int64_t *bytes) {
+    int64_t peers = 1;
+    if (scenario->collective == PTO_COLLECTIVE_MESSAGES)
+        peers = largest_of(&scenario->messages);
+    else if (!pto_collective_is_vector(scenario->collective))
+        peers = pto_layout_owner_count(layout);
+    int64_t skewed = scenario->counts.kind == PTO_COUNTS_SKEW ? 2 : 1;
+    return pto_multiply(largest_size(scenario), peers, bytes) && pto_multiply(*bytes, skewed, bytes) &&
+           pto_multiply(*bytes, layout->gpus_per_node * layout->cores_per_gpu, bytes);
+}
+
+pto_status_t pto_scenario_check_layout(const pto_scenario_t *scenario, const pto_layout_t *layout,
+                                       pto_error_t *err) {
+    pto_error_t fault = {.status = PTO_OK};
+    if (pto_layout_check(layout, &fault) != PTO_OK)
+        return pto_scenario_refuse(scenario, PTO_FIELD_LAYOUT, fault.status, err, "layout: %s",
+                                   fault.message);
+    int64_t bytes = 0;
+    if (!node_bytes(scenario, layout, &bytes) || bytes > node_bytes_max)
+        return pto_scenario_refuse(
+            scenario, scenario->counts.kind == PTO_COUNTS_MATRIX ? PTO_FIELD_COUNTS : PTO_FIELD_BYTES,
+            PTO_ERR_RANGE, err, "bytes: %lld on %lld nodes come to more bytes in all than can be counted",
+            (long long)largest_size(scenario), (long long)layout->nodes);
+    if (scenario->counts.kind == PTO_COUNTS_MATRIX &&
+        scenario->counts.order != pto_layout_owner_count(layout))
+        return pto_scenario_refuse(scenario, PTO_FIELD_COUNTS, PTO_ERR_RANGE, err,
+                                   "the matrix %s has %lld rows, but %lld processes hold data",
+                                   scenario->counts.matrix_path, (long long)scenario->counts.order,
+                                   (long long)pto_layout_owner_count(layout));
+    return PTO_OK;
+}
+
+/* What can be said before the machine is known: counts left open are taken as small as they can be. */
+static pto_status_t check_open_layout(const pto_scenario_t *scenario, pto_error_t *err) {
+    pto_layout_t layout = scenario->layout;
+    bool open = layout.gpus_per_node == 0;
+    layout.nodes = largest_of(&scenario->nodes);
+    if (open)
+        layout.gpus_per_node = 1;
+    if (layout.cores_per_gpu == 0)
+        layout.cores_per_gpu = layout.owners_per_gpu;
+    if (layout.gpus_per_socket == 0)
+        layout.gpus_per_socket = 1;
+    pto_error_t fault = {.status = PTO_OK};
+    if (open && scenario->counts.kind == PTO_COUNTS_MATRIX) {
+        /* The matrix's order waits for the machine's GPUs. */
+        if (pto_layout_check(&layout, &fault) == PTO_OK)
+            return PTO_OK;
+        return pto_scenario_refuse(scenario, PTO_FIELD_LAYOUT, fault.status, err, "layout: %s",
+                                   fault.message);
+    }
+    return pto_scenario_check_layout(scenario, &layout, err);
+}
+
+pto_status_t pto_scenario_check(const pto_scenario_t *scenario, pto_error_t *err) {
+    static pto_status_t (*const check[])(const pto_scenario_t *, pto_error_t *) = {
+        check_uses, check_sweeps, check_vectors, check_messages, check_counts, check_open_layout,
+    };
+    if (scenario->collective >= PTO_COLLECTIVE_COUNT)
+        return pto_error_set(err, PTO_ERR_KEY, "no collective is given");
+    for (size_t i = 0; i < sizeof check / sizeof *check; i++) {
+        pto_status_t status = check[i](scenario, err);
+        if (status != PTO_OK)
+            return status;
+    }
+    return PTO_OK;
+}

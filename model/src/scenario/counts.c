@@ -1,0 +1,224 @@
+/* Byte counts between the owners of an alltoallv: equal, skewed by a seeded hash, or a matrix from CSV. */
+#include "portolan/scenario.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/text_file.h"
+#include "portolan/units.h"
+#include "scenario/check.h"
+
+enum { FIRST_CAPACITY = 1 << 10, CELL_MAX = 64 };
+
+static const size_t file_bytes_max = (size_t)256 << 20;
+
+/* --- skew ------------------------------------------------------------------------------------------------
+ */
+
+static const uint64_t golden_gamma = 0x9e3779b97f4a7c15u;
+
+/* The output function of splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators). */
+static uint64_t mix(uint64_t z) {
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+static int64_t skewed_bytes(const pto_counts_t *counts, int64_t bytes, int64_t source, int64_t destination) {
+    double product = (double)bytes * counts->skew;
+    int64_t spread = product >= (double)bytes ? bytes : (int64_t)product;
+    if (spread > INT64_MAX - bytes)
+        spread = INT64_MAX - bytes;
+    uint64_t width = 2 * (uint64_t)spread + 1;
+    uint64_t hash = mix(counts->seed + golden_gamma);
+    hash = mix(hash + (uint64_t)source + golden_gamma);
+    hash = mix(hash + (uint64_t)destination + golden_gamma);
+    uint64_t unfair = (0 - width) % width; /* 2^64 modulo width */
+    while (hash < unfair)
+        hash = mix(hash + golden_gamma);
+    return bytes - spread + (int64_t)(hash % width);
+}
+
+int64_t pto_counts_bytes(const pto_counts_t *counts, int64_t bytes, int64_t source, int64_t destination) {
+    switch (counts->kind) {
+    case PTO_COUNTS_SKEW:
+        return skewed_bytes(counts, bytes, source, destination);
+    case PTO_COUNTS_MATRIX:
+        return counts->matrix[source * counts->order + destination];
+    case PTO_COUNTS_EQUAL:
+    case PTO_COUNTS_KIND_COUNT:
+        break;
+    }
+    return bytes;
+}
+
+/* --- matrices --------------------------------------------------------------------------------------------
+ */
+
+typedef struct {
+    const char *path;
+    pto_error_t *err;
+    const char *at; /* the next character */
+    const char *end;
+    const char *line_start;
+    int line;
+    int64_t *value;
+    int64_t count;
+    int64_t capacity;
+    int64_t columns; /* of the first row; 0 before it ends */
+    int64_t rows;
+    int64_t total;
+} csv_t;
+
+static pto_status_t fail_at(const csv_t *csv, const char *place, pto_status_t status, const char *message) {
+    ptrdiff_t column = place - csv->line_start + 1;
+    return pto_error_set_at(csv->err, status, csv->path, csv->line, column < INT_MAX ? (int)column : INT_MAX,
+                            "%s", message);
+}
+
+static pto_status_t append(csv_t *csv, const char *place, int64_t bytes) {
+    if (!pto_add(csv->total, bytes, &csv->total))
+        return fail_at(csv, place, PTO_ERR_RANGE, "the matrix sums to more than 9223372036854775807 bytes");
+    if (csv->count == csv->capacity) {
+        int64_t capacity = csv->capacity > 0 ? 2 * csv->capacity : FIRST_CAPACITY;
+        int64_t *larger = realloc(csv->value, (size_t)capacity * sizeof *larger);
+        if (!larger)
+            return fail_at(csv, place, PTO_ERR_MEMORY, "out of memory");
+        csv->value = larger;
+        csv->capacity = capacity;
+    }
+    csv->value[csv->count++] = bytes;
+    return PTO_OK;
+}
+
+static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+/* The number in [start, end), which holds neither comma nor line end. */
+static pto_status_t read_cell(csv_t *csv, const char *start, const char *end) {
+    while (start < end && is_blank(*start))
+        start++;
+    while (end > start && is_blank(end[-1]))
+        end--;
+    char cell[CELL_MAX];
+    size_t length = (size_t)(end - start);
+    if (length >= sizeof cell || memchr(start, 0, length))
+        return fail_at(csv, start, PTO_ERR_TYPE, "this cell is not a whole number");
+    memcpy(cell, start, length);
+    cell[length] = '\0';
+    pto_error_t fault = {.status = PTO_OK};
+    int64_t bytes = 0;
+    if (pto_int64_parse(cell, &bytes, &fault) != PTO_OK)
+        return fail_at(csv, start, fault.status, fault.message);
+    if (bytes < 0)
+        return fail_at(csv, start, PTO_ERR_RANGE, "a number of bytes cannot be negative");
+    return append(csv, start, bytes);
+}
+
+static pto_status_t refuse_width(const csv_t *csv, const char *place, int64_t cells) {
+    char message[PTO_ERROR_MESSAGE_MAX];
+    snprintf(message, sizeof message,
+             "the matrix is not square: row %lld has %s%lld column%s, the first %lld",
+             (long long)csv->rows + 1, cells > csv->columns ? "at least " : "only ", (long long)cells,
+             cells == 1 ? "" : "s", (long long)csv->columns);
+    return fail_at(csv, place, PTO_ERR_SYNTAX, message);
+}
+
+static pto_status_t refuse_height(const csv_t *csv) {
+    char message[PTO_ERROR_MESSAGE_MAX];
+    snprintf(message, sizeof message, "the matrix is not square: %lld column%s and %s%lld row%s",
+             (long long)csv->columns, csv->columns == 1 ? "" : "s",
+             csv->rows > csv->columns ? "at least " : "only ", (long long)csv->rows,
+             csv->rows == 1 ? "" : "s");
+    return fail_at(csv, csv->line_start, PTO_ERR_SYNTAX, message);
+}
+
+static pto_status_t read_row(csv_t *csv, const char *line_end) {
+    int64_t cells = 0;
+    const char *start = csv->at;
+    for (;;) {
+        const char *comma = memchr(start, ',', (size_t)(line_end - start));
+        const char *end = comma ? comma : line_end;
+        pto_status_t status = read_cell(csv, start, end);
+        if (status != PTO_OK)
+            return status;
+        cells++;
+        if (csv->rows > 0 && (cells > csv->columns || (!comma && cells < csv->columns)))
+            return refuse_width(csv, start, cells);
+        if (!comma)
+            break;
+        start = comma + 1;
+    }
+    csv->columns = cells;
+    csv->rows++;
+    if (csv->rows > csv->columns)
+        return refuse_height(csv);
+    return PTO_OK;
+}
+
+static bool holds_cells(const char *start, const char *end) {
+    while (start < end && is_blank(*start))
+        start++;
+    return start < end && *start != '#';
+}
+
+static pto_status_t read_rows(csv_t *csv) {
+    while (csv->at < csv->end) {
+        const char *line_end = memchr(csv->at, '\n', (size_t)(csv->end - csv->at));
+        if (!line_end)
+            line_end = csv->end;
+        csv->line_start = csv->at;
+        csv->line++;
+        if (holds_cells(csv->at, line_end)) {
+            pto_status_t status = read_row(csv, line_end);
+            if (status != PTO_OK)
+                return status;
+        }
+        csv->at = line_end < csv->end ? line_end + 1 : line_end;
+    }
+    if (csv->rows == 0)
+        return pto_error_set_at(csv->err, PTO_ERR_SYNTAX, csv->path, 1, 1, "the file holds no numbers");
+    return csv->rows == csv->columns ? PTO_OK : refuse_height(csv);
+}
+
+int64_t pto_counts_largest(const pto_counts_t *counts) {
+    int64_t largest = 0;
+    for (int64_t i = 0; i < counts->order * counts->order; i++)
+        largest = counts->matrix[i] > largest ? counts->matrix[i] : largest;
+    return largest;
+}
+
+pto_status_t pto_counts_parse_matrix(const char *text, size_t text_size, const char *path,
+                                     pto_counts_t *counts, pto_error_t *err) {
+    csv_t csv = {.path = path, .err = err, .at = text, .end = text + text_size, .line_start = text};
+    pto_status_t status = read_rows(&csv);
+    char *name = status == PTO_OK ? pto_text_copy(path) : NULL;
+    if (status == PTO_OK && !name)
+        status = pto_error_set_at(err, PTO_ERR_MEMORY, path, 1, 1, "out of memory");
+    if (status != PTO_OK) {
+        free(csv.value);
+        return status;
+    }
+    *counts = (pto_counts_t){
+        .kind = PTO_COUNTS_MATRIX, .order = csv.columns, .matrix = csv.value, .matrix_path = name};
+    return PTO_OK;
+}
+
+pto_status_t pto_counts_read_matrix(const char *path, pto_counts_t *counts, pto_error_t *err) {
+    char *text = NULL;
+    size_t size = 0;
+    pto_status_t status = pto_text_read(path, file_bytes_max, &text, &size, err);
+    if (status != PTO_OK)
+        return status;
+    status = pto_counts_parse_matrix(text, size, path, counts, err);
+    free(text);
+    return status;
+}
+
+void pto_counts_fini(pto_counts_t *counts) {
+    free(counts->matrix);
+    free(counts->matrix_path);
+    *counts = (pto_counts_t){.kind = PTO_COUNTS_EQUAL};
+}

@@ -1,0 +1,395 @@
+/* Reading scenario files (docs/formats.md): the tables of their keys and the shapes of their values. */
+#include "portolan/scenario.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text_file.h"
+#include "formats/yaml_read.h"
+#include "formats/yaml_tree.h"
+#include "machine/library_rules.h"
+#include "scenario/check.h"
+
+enum { FILE_BYTES_MAX = 4 << 20, STRATEGIES_MAX = 256, QUOTE_MAX = 40 };
+
+#define FIELDS(list) .field = (list), .field_count = sizeof(list) / sizeof *(list)
+#define AT(member) .offset = offsetof(pto_scenario_t, member)
+
+/* --- series ------------------------------------------------------------------------------------------------
+ */
+
+typedef struct {
+    int64_t from;
+    int64_t to;
+    int64_t factor;
+} range_t;
+
+#define RANGE_FIELDS(read_end)                                                                               \
+    {                                                                                                        \
+        {.key = "from",                                                                                      \
+         .read = (read_end),                                                                                 \
+         .offset = offsetof(range_t, from),                                                                  \
+         .argument = 1,                                                                                      \
+         .required = true},                                                                                  \
+            {.key = "to",                                                                                    \
+             .read = (read_end),                                                                             \
+             .offset = offsetof(range_t, to),                                                                \
+             .argument = 1,                                                                                  \
+             .required = true},                                                                              \
+        {                                                                                                    \
+            .key = "factor", .read = pto_read_count, .offset = offsetof(range_t, factor), .argument = 2      \
+        }                                                                                                    \
+    }
+
+static const pto_yaml_field_t byte_range_fields[] = RANGE_FIELDS(pto_read_bytes);
+static const pto_yaml_field_t count_range_fields[] = RANGE_FIELDS(pto_read_count);
+
+/* What a series holds: its values' least, and how one is read. */
+static const struct {
+    pto_yaml_read_t read;
+    int least;
+    pto_yaml_table_t range;
+} series_kind[] = {
+    {pto_read_bytes, 0, {.what = "a range of bytes", FIELDS(byte_range_fields)}},
+    {pto_read_count, 1, {.what = "a range", FIELDS(count_range_fields)}},
+};
+enum { SERIES_BYTES, SERIES_COUNTS };
+
+static pto_status_t read_range(const pto_reader_t *reader, const pto_yaml_node_t *node, pto_series_t *series,
+                               int kind) {
+    range_t range = {.factor = 2};
+    pto_status_t status = pto_read_mapping(reader, node, &series_kind[kind].range, &range);
+    if (status != PTO_OK)
+        return status;
+    pto_error_t fault = {.status = PTO_OK};
+    status = pto_series_range(range.from, range.to, range.factor, series, &fault);
+    return status == PTO_OK ? PTO_OK : pto_read_fail_as(reader, pto_yaml_find(node, "to"), &fault);
+}
+
+static pto_status_t read_list(const pto_reader_t *reader, const pto_yaml_node_t *list, pto_series_t *series,
+                              int kind) {
+    if (list->child_count < 1 || list->child_count > PTO_SWEEP_POINTS_MAX)
+        return pto_read_fail(reader, list, PTO_ERR_RANGE, "%s: expected 1 to %d values, not %d", list->key,
+                             PTO_SWEEP_POINTS_MAX, list->child_count);
+    series->value = calloc((size_t)list->child_count, sizeof *series->value);
+    if (!series->value)
+        return pto_read_fail(reader, list, PTO_ERR_MEMORY, "out of memory");
+    for (const pto_yaml_node_t *node = list->child; node; node = node->next) {
+        int64_t *value = &series->value[series->count];
+        pto_status_t status = series_kind[kind].read(reader, node, value, series_kind[kind].least);
+        if (status != PTO_OK)
+            return status;
+        if (series->count > 0 && *value <= value[-1])
+            return pto_read_fail(reader, node, PTO_ERR_RANGE,
+                                 "%s must rise from value to value, but %lld follows %lld", list->key,
+                                 (long long)*value, (long long)value[-1]);
+        series->count++;
+    }
+    return PTO_OK;
+}
+
+static pto_status_t read_series(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                                int kind) {
+    pto_series_t *series = slot;
+    if (node->kind == PTO_YAML_MAPPING)
+        return read_range(reader, node, series, kind);
+    if (node->kind == PTO_YAML_LIST)
+        return read_list(reader, node, series, kind);
+    int64_t value = 0;
+    pto_status_t status = series_kind[kind].read(reader, node, &value, series_kind[kind].least);
+    if (status != PTO_OK)
+        return status;
+    series->value = calloc(1, sizeof *series->value);
+    if (!series->value)
+        return pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
+    series->value[0] = value;
+    series->count = 1;
+    return PTO_OK;
+}
+
+/* --- names -------------------------------------------------------------------------------------------------
+ */
+
+static const char *collective_at(int i) { return pto_collective_name((pto_collective_t)i); }
+static const char *implementation_at(int i) { return pto_implementation_name((pto_implementation_t)i); }
+static const char *split_at(int i) { return pto_split_name((pto_split_t)i); }
+static const char *datatype_at(int i) { return pto_datatype_name((pto_datatype_t)i); }
+
+static pto_status_t read_collective(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                                    int argument) {
+    int index = argument;
+    pto_status_t status = pto_read_name(reader, node, collective_at, PTO_COLLECTIVE_COUNT, &index);
+    if (status == PTO_OK)
+        ((pto_scenario_t *)slot)->collective = (pto_collective_t)index;
+    return status;
+}
+
+static pto_status_t read_implementation(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                                        int argument) {
+    int index = argument;
+    pto_status_t status = pto_read_name(reader, node, implementation_at, PTO_IMPLEMENTATION_COUNT, &index);
+    if (status == PTO_OK)
+        ((pto_scenario_t *)slot)->implementation = (pto_implementation_t)index;
+    return status;
+}
+
+static pto_status_t read_split(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                               int argument) {
+    pto_scenario_t *scenario = slot;
+    int index = argument;
+    pto_status_t status = pto_read_name(reader, node, split_at, PTO_SPLIT_COUNT, &index);
+    if (status != PTO_OK)
+        return status;
+    scenario->split = (pto_split_t)index;
+    scenario->has_split = true;
+    return PTO_OK;
+}
+
+static pto_status_t read_datatype(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                                  int argument) {
+    int index = argument;
+    pto_status_t status = pto_read_name(reader, node, datatype_at, PTO_DATATYPE_COUNT, &index);
+    if (status == PTO_OK)
+        ((pto_scenario_t *)slot)->datatype = (pto_datatype_t)index;
+    return status;
+}
+
+static pto_status_t read_path(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                              int argument) {
+    (void)argument;
+    pto_status_t status = pto_read_expect(reader, node, PTO_YAML_SCALAR, "the name of a file");
+    if (status != PTO_OK)
+        return status;
+    char *path = pto_path_beside(reader->path, node->text);
+    if (!path)
+        return pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
+    *(char **)slot = path;
+    return PTO_OK;
+}
+
+/* --- counts ------------------------------------------------------------------------------------------------
+ */
+
+typedef struct {
+    double skew;
+    int64_t seed;
+    char *matrix_path;
+} counts_slot_t;
+
+static pto_status_t read_skew(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                              int argument) {
+    pto_status_t status = pto_read_number(reader, node, slot, argument);
+    if (status == PTO_OK && *(double *)slot > 1)
+        return pto_read_fail(reader, node, PTO_ERR_RANGE, "skew must be in [0, 1], not %g", *(double *)slot);
+    return status;
+}
+
+static pto_status_t finish_counts(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target) {
+    (void)target;
+    const pto_yaml_node_t *skew = pto_yaml_find(node, "skew");
+    const pto_yaml_node_t *matrix = pto_yaml_find(node, "matrix");
+    if (!skew && !matrix)
+        return pto_read_fail(reader, node, PTO_ERR_KEY, "missing key 'skew' or 'matrix' in 'counts'");
+    if (matrix && node->child_count > 1)
+        return pto_read_fail(reader, matrix, PTO_ERR_KEY, "counts: a matrix says all, so leaves no %s",
+                             skew ? "skew" : "seed");
+    return PTO_OK;
+}
+
+static const pto_yaml_field_t counts_fields[] = {
+    {.key = "skew", .read = read_skew, .offset = offsetof(counts_slot_t, skew)},
+    {.key = "seed", .read = pto_read_count, .offset = offsetof(counts_slot_t, seed)},
+    {.key = "matrix", .read = read_path, .offset = offsetof(counts_slot_t, matrix_path)},
+};
+static const pto_yaml_table_t counts_table = {
+    .what = "'counts'", FIELDS(counts_fields), .finish = finish_counts};
+
+/* A matrix file that is not there is reported where it is named; what is wrong in it, in it. */
+static pto_status_t read_matrix(const pto_reader_t *reader, const pto_yaml_node_t *node, const char *path,
+                                pto_counts_t *counts) {
+    pto_error_t fault = {.status = PTO_OK};
+    pto_status_t status = pto_counts_read_matrix(path, counts, &fault);
+    if (status == PTO_ERR_IO)
+        return pto_read_fail(reader, node, status, "matrix: %s: %s", path, fault.message);
+    if (status != PTO_OK && reader->err)
+        *reader->err = fault;
+    return status;
+}
+
+static pto_status_t read_counts(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                                int argument) {
+    (void)argument;
+    pto_counts_t *counts = slot;
+    if (node->kind == PTO_YAML_SCALAR) {
+        if (strcmp(node->text, "equal") == 0)
+            return PTO_OK;
+        return pto_read_fail(reader, node, PTO_ERR_TYPE,
+                             "counts: expected equal, {skew, seed} or {matrix}, not '%.*s'", QUOTE_MAX,
+                             node->text);
+    }
+    counts_slot_t read = {.skew = 0};
+    pto_status_t status = pto_read_mapping(reader, node, &counts_table, &read);
+    if (status == PTO_OK && read.matrix_path)
+        status = read_matrix(reader, pto_yaml_find(node, "matrix"), read.matrix_path, counts);
+    else if (status == PTO_OK)
+        *counts = (pto_counts_t){.kind = PTO_COUNTS_SKEW, .skew = read.skew, .seed = (uint64_t)read.seed};
+    free(read.matrix_path);
+    return status;
+}
+
+/* --- strategies and the library ------------------------------------------------------------------------- */
+
+static pto_status_t check_new_strategy(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                                       const pto_scenario_t *scenario) {
+    pto_status_t status = pto_read_expect(reader, node, PTO_YAML_SCALAR, "the name of a strategy");
+    for (int i = 0; i < scenario->strategy_count && status == PTO_OK; i++)
+        if (strcmp(scenario->strategy[i], node->text) == 0)
+            status = pto_read_fail(reader, node, PTO_ERR_KEY, "strategies: '%.*s' stands here twice",
+                                   QUOTE_MAX, node->text);
+    return status;
+}
+
+static pto_status_t read_strategies(const pto_reader_t *reader, const pto_yaml_node_t *list, void *slot,
+                                    int argument) {
+    pto_scenario_t *scenario = slot;
+    pto_status_t status = pto_read_expect(reader, list, PTO_YAML_LIST, "a list of strategies");
+    if (status != PTO_OK)
+        return status;
+    if (list->child_count < 1 || list->child_count > STRATEGIES_MAX)
+        return pto_read_fail(reader, list, PTO_ERR_RANGE, "strategies: expected 1 to %d names, not %d",
+                             STRATEGIES_MAX, list->child_count);
+    scenario->strategy_count = 0;
+    scenario->strategy = calloc((size_t)list->child_count, sizeof *scenario->strategy);
+    if (!scenario->strategy)
+        return pto_read_fail(reader, list, PTO_ERR_MEMORY, "out of memory");
+    for (const pto_yaml_node_t *node = list->child; node; node = node->next) {
+        status = check_new_strategy(reader, node, scenario);
+        if (status == PTO_OK)
+            status = pto_read_text(reader, node, &scenario->strategy[scenario->strategy_count], argument);
+        if (!scenario->strategy[scenario->strategy_count])
+            return status;
+        scenario->strategy_count++;
+    }
+    return PTO_OK;
+}
+
+static pto_status_t read_library(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                                 int argument) {
+    pto_library_choice_t *library = slot;
+    if (node->kind == PTO_YAML_LIST)
+        return pto_read_library_rules(reader, node, &library->rule, &library->rule_count);
+    pto_status_t status = pto_read_expect(reader, node, PTO_YAML_SCALAR, "best, a name or a list of rows");
+    if (status != PTO_OK)
+        return status;
+    library->best = strcmp(node->text, "best") == 0;
+    return library->best ? PTO_OK : pto_read_text(reader, node, &library->name, argument);
+}
+
+/* --- the whole ------------------------------------------------------------------------------------------ */
+
+static const pto_yaml_field_t layout_fields[] = {
+    {.key = "nodes", .read = read_series, AT(nodes), .argument = SERIES_COUNTS, .required = true},
+    {.key = "gpus_per_node", .read = pto_read_count, AT(layout.gpus_per_node), .argument = 1},
+    {.key = "owners_per_gpu", .read = pto_read_count, AT(layout.owners_per_gpu), .argument = 1},
+    {.key = "cores_per_gpu", .read = pto_read_count, AT(layout.cores_per_gpu), .argument = 1},
+};
+static const pto_yaml_table_t layout_table = {.what = "'layout'", FIELDS(layout_fields)};
+
+static pto_status_t finish_scenario(const pto_reader_t *reader, const pto_yaml_node_t *root, void *target);
+
+static const pto_yaml_field_t scenario_fields[] = {
+    {.key = "scenario", .read = pto_read_text, AT(name), .required = true},
+    {.key = "machine", .read = read_path, AT(machine_path), .required = true},
+    {.key = "collective", .read = read_collective, .required = true},
+    {.key = "implementation", .read = read_implementation},
+    {.key = "split", .read = read_split},
+    {.key = "datatype", .read = read_datatype},
+    {.key = "layout", .table = &layout_table, .required = true},
+    {.key = "bytes", .read = read_series, AT(bytes), .argument = SERIES_BYTES},
+    {.key = "messages", .read = read_series, AT(messages), .argument = SERIES_COUNTS},
+    {.key = "unique_bytes", .read = pto_read_bytes, AT(unique_bytes), .argument = 1},
+    {.key = "counts", .read = read_counts, AT(counts)},
+    {.key = "strategies", .read = read_strategies},
+    {.key = "library", .read = read_library, AT(library)},
+};
+static const pto_yaml_table_t scenario_table = {
+    .what = "a scenario file", FIELDS(scenario_fields), .finish = finish_scenario};
+
+static void note_places(const pto_yaml_node_t *root, pto_place_t place[PTO_FIELD_COUNT]) {
+    static const char *const key[PTO_FIELD_COUNT] = {
+        [PTO_FIELD_MACHINE] = "machine",   [PTO_FIELD_COLLECTIVE] = "collective",
+        [PTO_FIELD_SPLIT] = "split",       [PTO_FIELD_IMPLEMENTATION] = "implementation",
+        [PTO_FIELD_DATATYPE] = "datatype", [PTO_FIELD_LAYOUT] = "layout",
+        [PTO_FIELD_BYTES] = "bytes",       [PTO_FIELD_NODES] = "nodes",
+        [PTO_FIELD_MESSAGES] = "messages", [PTO_FIELD_UNIQUE_BYTES] = "unique_bytes",
+        [PTO_FIELD_COUNTS] = "counts",     [PTO_FIELD_STRATEGIES] = "strategies",
+        [PTO_FIELD_LIBRARY] = "library",
+    };
+    const pto_yaml_node_t *layout = pto_yaml_find(root, "layout");
+    for (int i = 0; i < PTO_FIELD_COUNT; i++) {
+        const pto_yaml_node_t *node = pto_yaml_find(i == PTO_FIELD_NODES ? layout : root, key[i]);
+        if (node)
+            place[i] = (pto_place_t){.line = node->line, .column = node->column};
+    }
+}
+
+static pto_status_t take_matrix_bytes(const pto_reader_t *reader, const pto_yaml_node_t *root,
+                                      pto_scenario_t *scenario) {
+    const pto_yaml_node_t *bytes = pto_yaml_find(root, "bytes");
+    if (bytes)
+        return pto_read_fail(reader, bytes, PTO_ERR_KEY,
+                             "bytes and a matrix of bytes (counts on line %d) cannot both be given",
+                             pto_yaml_find(root, "counts")->line);
+    scenario->bytes.value = calloc(1, sizeof *scenario->bytes.value);
+    if (!scenario->bytes.value)
+        return pto_read_fail(reader, root, PTO_ERR_MEMORY, "out of memory");
+    scenario->bytes.value[0] = pto_counts_largest(&scenario->counts);
+    scenario->bytes.count = 1;
+    return PTO_OK;
+}
+
+static pto_status_t finish_scenario(const pto_reader_t *reader, const pto_yaml_node_t *root, void *target) {
+    pto_scenario_t *scenario = target;
+    pto_status_t status = PTO_OK;
+    note_places(root, scenario->place);
+    scenario->layout.nodes = scenario->nodes.value[0];
+    if (scenario->counts.kind == PTO_COUNTS_MATRIX)
+        status = take_matrix_bytes(reader, root, scenario);
+    else if (scenario->bytes.count == 0)
+        status = pto_read_fail(reader, root, PTO_ERR_KEY, "missing key 'bytes' in a scenario file");
+    return status == PTO_OK ? pto_scenario_check(scenario, reader->err) : status;
+}
+
+pto_status_t pto_scenario_parse(const char *text, size_t text_size, const char *path,
+                                pto_scenario_t *scenario, pto_error_t *err) {
+    const pto_reader_t reader = {.path = path, .err = err};
+    pto_yaml_node_t *root = NULL;
+    pto_status_t status = pto_yaml_parse(text, text_size, path, &root, err);
+    if (status != PTO_OK)
+        return status;
+    pto_scenario_t made;
+    pto_scenario_init(&made);
+    made.path = pto_text_copy(path);
+    if (made.path)
+        status = pto_read_mapping(&reader, root, &scenario_table, &made);
+    else
+        status = pto_read_fail(&reader, root, PTO_ERR_MEMORY, "out of memory");
+    pto_yaml_destroy(root);
+    if (status != PTO_OK) {
+        pto_scenario_fini(&made);
+        return status;
+    }
+    *scenario = made;
+    return PTO_OK;
+}
+
+pto_status_t pto_scenario_read(const char *path, pto_scenario_t *scenario, pto_error_t *err) {
+    char *text = NULL;
+    size_t size = 0;
+    pto_status_t status = pto_text_read(path, FILE_BYTES_MAX, &text, &size, err);
+    if (status != PTO_OK)
+        return status;
+    status = pto_scenario_parse(text, size, path, scenario, err);
+    free(text);
+    return status;
+}

@@ -1,0 +1,185 @@
+/* Scenarios in memory: names, defaults, series, and fitting a layout to a machine. Reading them is
+ * scenario_read.c's, refusing what cannot be meant scenario_check.c's. */
+#include "portolan/scenario.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "machine/library_rules.h"
+#include "scenario/check.h"
+
+const char *pto_collective_name(pto_collective_t collective) {
+    static const char *const name[] = {"allreduce", "alltoall", "alltoallv",
+                                       "messages",  "reduce",   "broadcast"};
+    return collective < PTO_COLLECTIVE_COUNT ? name[collective] : "no collective";
+}
+
+const char *pto_implementation_name(pto_implementation_t implementation) {
+    static const char *const name[] = {"library", "isend_irecv"};
+    return implementation < PTO_IMPLEMENTATION_COUNT ? name[implementation] : "no implementation";
+}
+
+const char *pto_split_name(pto_split_t split) {
+    static const char *const name[] = {"bytes", "destinations"};
+    return split < PTO_SPLIT_COUNT ? name[split] : "no split";
+}
+
+static const struct {
+    const char *name;
+    int64_t bytes;
+} datatypes[] = {{"byte", 1}, {"int32", 4}, {"int64", 8}, {"float", 4}, {"double", 8}};
+
+const char *pto_datatype_name(pto_datatype_t datatype) {
+    return datatype < PTO_DATATYPE_COUNT ? datatypes[datatype].name : "no datatype";
+}
+
+int64_t pto_datatype_bytes(pto_datatype_t datatype) {
+    return datatype < PTO_DATATYPE_COUNT ? datatypes[datatype].bytes : 1;
+}
+
+const char *pto_sweep_kind_name(pto_sweep_kind_t kind) {
+    static const char *const name[] = {"bytes", "nodes", "messages"};
+    return kind < PTO_SWEEP_COUNT ? name[kind] : "no sweep";
+}
+
+pto_status_t pto_series_range(int64_t from, int64_t to, int64_t factor, pto_series_t *series,
+                              pto_error_t *err) {
+    if (factor < 2)
+        return pto_error_set(err, PTO_ERR_RANGE, "factor must be 2 or more, not %lld", (long long)factor);
+    if (from < 1)
+        return pto_error_set(err, PTO_ERR_RANGE,
+                             "a range grows by a factor, so starts at 1 or more, not %lld", (long long)from);
+    if (to < from)
+        return pto_error_set(err, PTO_ERR_RANGE, "the range ends at %lld, before its start %lld",
+                             (long long)to, (long long)from);
+    int64_t count = 1;
+    for (int64_t value = from; value <= to / factor; value *= factor)
+        count++;
+    int64_t *made = calloc((size_t)count, sizeof *made);
+    if (!made)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    made[0] = from;
+    for (int64_t i = 1; i < count; i++)
+        made[i] = made[i - 1] * factor;
+    *series = (pto_series_t){.value = made, .count = count};
+    return PTO_OK;
+}
+
+void pto_series_fini(pto_series_t *series) {
+    free(series->value);
+    *series = (pto_series_t){0};
+}
+
+void pto_scenario_init(pto_scenario_t *scenario) {
+    *scenario = (pto_scenario_t){
+        .collective = PTO_COLLECTIVE_COUNT,
+        .implementation = PTO_IMPLEMENTATION_LIBRARY,
+        .datatype = PTO_DATATYPE_FLOAT,
+        .layout = {.owners_per_gpu = 1},
+        .counts = {.kind = PTO_COUNTS_EQUAL},
+    };
+}
+
+void pto_scenario_fini(pto_scenario_t *scenario) {
+    free(scenario->name);
+    free(scenario->path);
+    free(scenario->machine_path);
+    pto_series_fini(&scenario->bytes);
+    pto_series_fini(&scenario->nodes);
+    pto_series_fini(&scenario->messages);
+    pto_counts_fini(&scenario->counts);
+    for (int i = 0; i < scenario->strategy_count; i++)
+        free(scenario->strategy[i]);
+    free(scenario->strategy);
+    free(scenario->library.name);
+    pto_library_rules_free(scenario->library.rule, scenario->library.rule_count);
+    memset(scenario, 0, sizeof *scenario);
+}
+
+pto_split_t pto_scenario_split(const pto_scenario_t *scenario) {
+    if (scenario->has_split)
+        return scenario->split;
+    return scenario->collective == PTO_COLLECTIVE_ALLTOALLV ? PTO_SPLIT_DESTINATIONS : PTO_SPLIT_BYTES;
+}
+
+pto_sweep_kind_t pto_scenario_sweep(const pto_scenario_t *scenario) {
+    if (scenario->nodes.count > 1)
+        return PTO_SWEEP_NODES;
+    return scenario->messages.count > 1 ? PTO_SWEEP_MESSAGES : PTO_SWEEP_BYTES;
+}
+
+/* --- binding ---------------------------------------------------------------------------------------------
+ */
+
+static void fill_layout(pto_layout_t *layout, const pto_machine_t *machine) {
+    int64_t cores = machine->node.cores / machine->node.gpus;
+    if (layout->gpus_per_node == 0)
+        layout->gpus_per_node = machine->node.gpus;
+    if (layout->cores_per_gpu == 0)
+        layout->cores_per_gpu = cores > 0 ? cores : 1;
+    layout->gpus_per_socket = machine->node.gpus / machine->node.sockets;
+    if (machine->node.gpus % machine->node.sockets != 0)
+        layout->gpus_per_socket++;
+}
+
+static pto_status_t check_node(const pto_scenario_t *scenario, const pto_layout_t *layout,
+                               const pto_machine_t *machine, pto_error_t *err) {
+    if (layout->gpus_per_node > machine->node.gpus)
+        return pto_scenario_refuse(scenario, PTO_FIELD_LAYOUT, PTO_ERR_RANGE, err,
+                                   "gpus_per_node %lld is more than the %lld GPUs of a node of %s",
+                                   (long long)layout->gpus_per_node, (long long)machine->node.gpus,
+                                   machine->name);
+    int64_t processes = 0;
+    if (!pto_multiply(layout->gpus_per_node, layout->cores_per_gpu, &processes) ||
+        processes > machine->node.cores)
+        return pto_scenario_refuse(
+            scenario, PTO_FIELD_LAYOUT, PTO_ERR_RANGE, err,
+            "%lld GPUs of %lld cores each (cores_per_gpu) are more than the %lld cores of a node of %s",
+            (long long)layout->gpus_per_node, (long long)layout->cores_per_gpu,
+            (long long)machine->node.cores, machine->name);
+    return PTO_OK;
+}
+
+static pto_status_t one_value(int64_t value, pto_series_t *series, pto_error_t *err) {
+    int64_t *made = calloc(1, sizeof *made);
+    if (!made)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    *made = value;
+    *series = (pto_series_t){.value = made, .count = 1};
+    return PTO_OK;
+}
+
+pto_status_t pto_scenario_bind(pto_scenario_t *scenario, const pto_machine_t *machine, pto_error_t *err) {
+    pto_layout_t layout = scenario->layout;
+    fill_layout(&layout, machine);
+    if (scenario->nodes.count > 0)
+        layout.nodes = scenario->nodes.value[0];
+    pto_status_t status = check_node(scenario, &layout, machine, err);
+    for (int64_t i = 0; i < scenario->nodes.count && status == PTO_OK; i++) {
+        pto_layout_t swept = layout;
+        swept.nodes = scenario->nodes.value[i];
+        status = pto_scenario_check_layout(scenario, &swept, err);
+    }
+    if (status == PTO_OK && scenario->collective == PTO_COLLECTIVE_MESSAGES && scenario->messages.count == 0)
+        status = one_value(1, &scenario->messages, err);
+    if (status == PTO_OK && scenario->counts.kind == PTO_COUNTS_MATRIX && scenario->bytes.count == 0)
+        status = one_value(pto_counts_largest(&scenario->counts), &scenario->bytes, err);
+    if (status == PTO_OK)
+        scenario->layout = layout;
+    return status;
+}
+
+pto_status_t pto_scenario_read_machine(const pto_scenario_t *scenario, pto_machine_t *machine,
+                                       pto_error_t *err) {
+    if (!scenario->machine_path)
+        return pto_error_set(err, PTO_ERR_KEY, "no machine is named");
+    pto_error_t fault = {.status = PTO_OK};
+    pto_status_t status = pto_machine_read(scenario->machine_path, machine, &fault);
+    if (status == PTO_ERR_IO && scenario->place[PTO_FIELD_MACHINE].line > 0)
+        return pto_scenario_refuse(scenario, PTO_FIELD_MACHINE, status, err, "machine: %s: %s",
+                                   scenario->machine_path, fault.message);
+    if (status != PTO_OK && err)
+        *err = fault;
+    return status;
+}

@@ -1,0 +1,114 @@
+/* What one message, copy, reduction or wait costs: asked of the functions that price asks, so that a new term
+ * of the model reaches both. */
+#include "price/copies.h"
+#include "simulate/simulate_internal.h"
+
+pto_status_t pto_sim_message_cost(const pto_sim_t *sim, const pto_proc_t *proc, const pto_side_t *side,
+                                  const pto_message_t *message, pto_sim_cost_t *cost) {
+    pto_charge_t charge;
+    pto_charge_begin(&charge, "", false);
+    charge.at_once = proc->walk.stage->order == PTO_ORDER_AT_ONCE;
+    charge.off_node = side->off_node;
+    pto_status_t status = pto_charge_messages(&charge, sim->machine, (pto_space_t)message->space,
+                                              (pto_level_t)message->level, message->bytes, 1, sim->err);
+    cost->alpha_s = charge.alpha_s;
+    cost->bytes_s = charge.on_node_s + charge.off_node_s;
+    return status;
+}
+
+bool pto_sim_is_held_back(const pto_sim_t *sim, pto_space_t space, pto_level_t level, int64_t bytes) {
+    const pto_piece_t *piece = pto_machine_message(sim->machine, space, level, bytes);
+    return piece && piece->protocol == PTO_PROTOCOL_RENDEZVOUS;
+}
+
+/* Price's own limit on a node that sends so much; it grows in proportion. */
+static double limit_s(const pto_sim_t *sim, const pto_step_t *step, double messages, double bytes_each) {
+    pto_outflow_t outflow = {0};
+    pto_charge_t charge;
+    pto_charge_begin(&charge, "", false);
+    charge.off_node = true;
+    pto_outflow_add(&outflow, sim->plan, step, messages, bytes_each);
+    return pto_charge_seconds(&charge, sim->machine, &outflow);
+}
+
+double pto_sim_injection_s_per_byte(const pto_sim_t *sim, const pto_step_t *step) {
+    return limit_s(sim, step, 1, 1) - limit_s(sim, step, 1, 0);
+}
+
+double pto_sim_rate_s(const pto_sim_t *sim, const pto_step_t *step) { return limit_s(sim, step, 1, 0); }
+
+/* Injection's limit, as no machine file tells them apart; contention for receivers is not added, since here
+ * it is seen. */
+double pto_sim_ejection_s_per_byte(const pto_sim_t *sim, pto_space_t space) {
+    const pto_param_t *limit = &sim->machine->injection_s_per_byte[space];
+    return pto_param_known(limit) ? limit->value : 0;
+}
+
+static pto_status_t charge_copy(const pto_sim_t *sim, const pto_proc_t *proc, int64_t engine_bytes,
+                                pto_charge_t *charge) {
+    pto_remote_access_t access = {proc->copy_how, proc->copy_reach, proc->copy_most_bytes, engine_bytes};
+    if (proc->copy_in_kernel)
+        return pto_charge_remote(charge, sim->machine, access, sim->err);
+    if (proc->copy_between_gpus)
+        return pto_charge_peer_copy(charge, sim->machine, proc->copy_reach, proc->copy_bytes, engine_bytes,
+                                    sim->err);
+    return pto_charge_one_copy(charge, sim->machine, proc->copy_kind, proc->copy_pageable, proc->copy_bytes,
+                               engine_bytes, sim->err);
+}
+
+double pto_sim_copy_s(pto_sim_t *sim, const pto_proc_t *proc, int64_t engine_bytes) {
+    pto_charge_t charge;
+    pto_charge_begin(&charge, "", false);
+    pto_status_t status = charge_copy(sim, proc, engine_bytes, &charge);
+    if (status != PTO_OK)
+        sim->status = status;
+    return charge.other_s;
+}
+
+bool pto_sim_copy_is_queued(const pto_sim_t *sim, pto_copy_kind_t kind, bool pageable) {
+    return !pageable && pto_copy_is_queued(sim->machine, kind);
+}
+
+static pto_queued_copy_t queued_copy(const pto_proc_t *proc) {
+    return (pto_queued_copy_t){proc->copy_kind, proc->copy_strided, proc->copy_bytes,
+                               proc->copy_bytes / proc->copy_pieces};
+}
+
+double pto_sim_queued_copy_s(const pto_sim_t *sim, const pto_proc_t *proc, int64_t waiting) {
+    pto_charge_t charge;
+    pto_charge_begin(&charge, "", false);
+    pto_charge_queued(&charge, sim->machine, queued_copy(proc), waiting);
+    return charge.other_s;
+}
+
+double pto_sim_copy_hold_s(const pto_sim_t *sim, const pto_proc_t *proc) {
+    return pto_copy_hold_s(sim->machine, queued_copy(proc));
+}
+
+double pto_sim_reduce_s(const pto_sim_t *sim, const pto_action_t *action) {
+    pto_charge_t charge;
+    pto_charge_begin(&charge, "", false);
+    pto_reduction_charge_one(sim->plan, sim->machine, action, &charge);
+    return charge.other_s;
+}
+
+double pto_sim_kernel_bytes_s(const pto_sim_t *sim, int64_t bytes) {
+    pto_charge_t charge;
+    pto_charge_begin(&charge, "", false);
+    pto_charge_kernel_bytes(&charge, sim->machine, bytes);
+    return charge.other_s;
+}
+
+double pto_sim_launch_s(const pto_sim_t *sim) {
+    pto_charge_t charge;
+    pto_charge_begin(&charge, "", false);
+    pto_charge_launch(&charge, sim->machine);
+    return charge.other_s;
+}
+
+double pto_sim_signal_s(const pto_sim_t *sim, const pto_step_t *step) {
+    pto_charge_t charge;
+    pto_charge_begin(&charge, "", false);
+    pto_charge_wait(&charge, sim->machine, step);
+    return charge.other_s;
+}

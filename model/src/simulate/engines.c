@@ -1,0 +1,204 @@
+/* Copy engines: the copies that one GPU's processes have under way.
+ *
+ * Where the machine file says how processes share a GPU's copies (`copies.shared`), they stand in one line
+ * for each GPU, and each adds what price says one more adds. Elsewhere each direction is an engine that
+ * carries the bytes of all who copy at once: whoever comes or goes changes the speed of all, so each copy
+ * keeps what is left of it as a fraction. Those who start together are seen together, since an engine's event
+ * comes after those that were set before it. */
+#include <math.h>
+
+#include "price/copies.h"
+#include "simulate/simulate_internal.h"
+
+/* A GPU's event is that of the engine whose next copy ends first. */
+static void set_next(pto_sim_t *sim, pto_engine_t *engine, double next_s) {
+    uint32_t gpu = (uint32_t)(engine - sim->engine) / PTO_ENGINES_PER_GPU;
+    const pto_engine_t *engines = &sim->engine[gpu * PTO_ENGINES_PER_GPU];
+    engine->next_s = next_s;
+    double first_s = INFINITY;
+    for (int kind = 0; kind < PTO_ENGINES_PER_GPU; kind++)
+        if (engines[kind].first)
+            first_s = fmin(first_s, engines[kind].next_s);
+    pto_agenda_set(&sim->agenda, sim->first_gpu_slot + gpu, first_s, false);
+}
+
+/* What has been copied since the engine was last looked at, at the speeds of those who were there then. */
+static void advance(pto_sim_t *sim, pto_engine_t *engine) {
+    double dt_s = sim->now_s - engine->at_s;
+    for (uint32_t at = engine->first; at; at = sim->proc[at - 1].copy_next) {
+        pto_proc_t *proc = &sim->proc[at - 1];
+        double whole_s = pto_sim_copy_s(sim, proc, engine->total_bytes);
+        proc->copy_left -= whole_s > 0 ? dt_s / whole_s : proc->copy_left;
+    }
+    engine->at_s = sim->now_s;
+}
+
+/* Share the engine with who else is there; who comes at the present time does not count for the time before.
+ */
+static void share(pto_sim_t *sim, pto_engine_t *engine, uint32_t rank) {
+    pto_proc_t *proc = &sim->proc[rank];
+    if (!engine->first)
+        engine->at_s = sim->now_s;
+    if (engine->at_s < sim->now_s)
+        advance(sim, engine);
+    proc->copy_left = 1;
+    proc->copy_next = engine->first;
+    engine->first = rank + 1;
+    engine->total_bytes += proc->copy_bytes;
+    set_next(sim, engine, sim->now_s);
+}
+
+/* Copies of the GPU's other processes that still count. */
+static int64_t copies_waited_for(const pto_sim_t *sim, uint32_t rank) {
+    int64_t cores = pto_plan_request(sim->plan)->layout.cores_per_gpu;
+    int64_t first = (int64_t)rank / cores * cores;
+    int64_t waiting = 0;
+    for (int64_t other = first; other < first + cores; other++)
+        waiting += other != (int64_t)rank && pto_sim_before(sim->now_s, sim->proc[other].copy_held_s);
+    return waiting;
+}
+
+/* Stand in the GPU's line, as pto_copy_queue_enter has it: the end is known at once. */
+static void stand_in_line(pto_sim_t *sim, uint32_t rank) {
+    pto_proc_t *proc = &sim->proc[rank];
+    double *last_s = &sim->line_s[proc->gpu];
+    int64_t waiting = copies_waited_for(sim, rank);
+    double end_s = sim->now_s + proc->copy_alone_s;
+    if (waiting > 0)
+        end_s = fmax(end_s, *last_s + pto_sim_queued_copy_s(sim, proc, waiting));
+    *last_s = end_s;
+    proc->copy_held_s = end_s + pto_sim_copy_hold_s(sim, proc);
+    pto_sim_set(sim, rank, PTO_SLOT_RUN, end_s);
+}
+
+static pto_engine_t *engine_of(const pto_sim_t *sim, const pto_proc_t *proc) {
+    return &sim->engine[proc->copy_gpu * PTO_ENGINES_PER_GPU + (int64_t)proc->copy_engine];
+}
+
+/* A copy between two GPUs is on the link of the one that is not the rank's own, which others may use too. */
+static void find_engine(pto_sim_t *sim, const pto_action_t *action, pto_proc_t *proc) {
+    const pto_layout_t *layout = sim->layout;
+    const pto_step_t *step = action->step;
+    int64_t source = pto_slice_holder(sim->plan, &step->source, action);
+    int64_t target = pto_slice_holder(sim->plan, &step->target, action);
+    bool pushes = target / layout->cores_per_gpu != proc->gpu;
+    proc->copy_kind = pto_step_copy_kind(sim->plan, step);
+    proc->copy_between_gpus =
+        proc->copy_kind == PTO_COPY_D2D && source / layout->cores_per_gpu != target / layout->cores_per_gpu;
+    proc->copy_gpu = proc->gpu;
+    proc->copy_engine = (uint32_t)proc->copy_kind;
+    if (!proc->copy_between_gpus)
+        return;
+    pto_level_t level =
+        pto_layout_level(layout, pto_layout_rank(layout, source), pto_layout_rank(layout, target));
+    proc->copy_reach = level == PTO_LEVEL_ON_SOCKET ? PTO_REACH_ON_SOCKET : PTO_REACH_OFF_SOCKET;
+    proc->copy_gpu = (pushes ? target : source) / layout->cores_per_gpu;
+    proc->copy_engine = pushes ? PTO_ENGINE_IN : PTO_ENGINE_OUT;
+}
+
+static void occupy(const pto_sim_t *sim, pto_engine_t *engine, int64_t bytes) {
+    if (engine->active++ == 0) {
+        engine->busy_since_s = sim->now_s;
+        engine->busy_bytes = 0;
+    }
+    engine->busy_bytes += bytes;
+}
+
+/* Accesses to several GPUs meet on one's own link, those to one GPU on that one's. */
+bool pto_engine_join_kernel(pto_sim_t *sim, pto_action_t *action) {
+    uint32_t rank = (uint32_t)action->rank;
+    pto_proc_t *proc = &sim->proc[rank];
+    pto_kernel_copy_t copy = pto_kernel_copy(sim->plan, action);
+    double local_s = pto_sim_kernel_bytes_s(sim, copy.local_bytes);
+    if (copy.remote_bytes == 0 && local_s > 0)
+        pto_sim_set(sim, rank, PTO_SLOT_RUN, sim->now_s + local_s);
+    if (copy.remote_bytes == 0)
+        return local_s > 0;
+    bool stores = copy.access.how == PTO_REMOTE_STORE, several = copy.peers > 1;
+    proc->copy_kind = PTO_COPY_D2D;
+    proc->copy_between_gpus = true;
+    proc->copy_in_kernel = true;
+    proc->copy_queued = false;
+    proc->copy_how = copy.access.how;
+    proc->copy_reach = copy.access.reach;
+    proc->copy_most_bytes = copy.access.most_bytes;
+    proc->copy_bytes = copy.remote_bytes;
+    proc->copy_gpu = several ? proc->gpu : copy.other_gpu;
+    proc->copy_engine = stores == several ? PTO_ENGINE_OUT : PTO_ENGINE_IN;
+    occupy(sim, engine_of(sim, proc), proc->copy_bytes);
+    proc->copy_alone_s = pto_sim_copy_s(sim, proc, proc->copy_bytes);
+    share(sim, engine_of(sim, proc), rank);
+    return true;
+}
+
+void pto_engine_join(pto_sim_t *sim, const pto_action_t *action, int64_t bytes) {
+    uint32_t rank = (uint32_t)action->rank;
+    const pto_step_t *step = action->step;
+    pto_proc_t *proc = &sim->proc[rank];
+    find_engine(sim, action, proc);
+    proc->copy_in_kernel = false;
+    proc->copy_pageable = pto_step_is_pageable(sim->plan, step);
+    int64_t core = (int64_t)rank % pto_plan_request(sim->plan)->layout.cores_per_gpu;
+    proc->copy_strided = pto_step_is_strided(step, 0, core);
+    proc->copy_pieces = pto_step_pieces(step, 0, core);
+    proc->copy_queued =
+        !proc->copy_between_gpus && pto_sim_copy_is_queued(sim, proc->copy_kind, proc->copy_pageable);
+    proc->copy_bytes = bytes;
+    pto_engine_t *engine = engine_of(sim, proc);
+    occupy(sim, engine, bytes);
+    proc->copy_alone_s =
+        proc->copy_queued ? pto_sim_queued_copy_s(sim, proc, 0) : pto_sim_copy_s(sim, proc, bytes);
+    if (proc->copy_queued)
+        stand_in_line(sim, rank);
+    else
+        share(sim, engine, rank);
+}
+
+void pto_engine_leave(pto_sim_t *sim, uint32_t rank) {
+    pto_proc_t *proc = &sim->proc[rank];
+    pto_engine_t *engine = engine_of(sim, proc);
+    proc->copy_bytes = 0;
+    engine->waiting_s += pto_sim_excess(sim->now_s, proc->stage_s + proc->copy_alone_s);
+    if (--engine->active > 0)
+        return;
+    engine->busy_s += sim->now_s - engine->busy_since_s;
+    pto_sim_shared_span(sim, (pto_resource_t)((int)PTO_RESOURCE_COPY_H2D + (int)proc->copy_engine),
+                        proc->copy_gpu, engine->busy_bytes, engine->busy_since_s, sim->now_s);
+}
+
+static double left_s(pto_sim_t *sim, const pto_engine_t *engine, const pto_proc_t *proc) {
+    return proc->copy_left * pto_sim_copy_s(sim, proc, engine->total_bytes);
+}
+
+/* Take out those who are done: what is left of them is too short for time to pass. */
+static void end_copies(pto_sim_t *sim, pto_engine_t *engine) {
+    int64_t ended_bytes = 0;
+    for (uint32_t *place = &engine->first; *place;) {
+        pto_proc_t *proc = &sim->proc[*place - 1];
+        if (pto_sim_before(sim->now_s, sim->now_s + left_s(sim, engine, proc))) {
+            place = &proc->copy_next;
+            continue;
+        }
+        pto_sim_set(sim, *place - 1, PTO_SLOT_RUN, sim->now_s);
+        ended_bytes += proc->copy_bytes;
+        *place = proc->copy_next;
+    }
+    engine->total_bytes -= ended_bytes;
+}
+
+static void engine_event(pto_sim_t *sim, pto_engine_t *engine) {
+    advance(sim, engine);
+    end_copies(sim, engine);
+    double next_s = INFINITY;
+    for (uint32_t at = engine->first; at; at = sim->proc[at - 1].copy_next)
+        next_s = fmin(next_s, left_s(sim, engine, &sim->proc[at - 1]));
+    set_next(sim, engine, sim->now_s + next_s);
+}
+
+void pto_gpu_event(pto_sim_t *sim, uint32_t gpu) {
+    for (uint32_t kind = 0; kind < PTO_ENGINES_PER_GPU; kind++) {
+        pto_engine_t *engine = &sim->engine[gpu * PTO_ENGINES_PER_GPU + kind];
+        if (engine->first && engine->next_s <= sim->now_s)
+            engine_event(sim, engine);
+    }
+}

@@ -1,0 +1,172 @@
+/* The simulator's agenda (simulate_events.h). */
+#include "simulate/events.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool pto_agenda_init(pto_agenda_t *agenda, uint32_t slots) {
+    *agenda = (pto_agenda_t){0};
+    agenda->time_s = malloc(slots * sizeof *agenda->time_s);
+    for (uint32_t slot = 0; agenda->time_s && slot < slots; slot++)
+        agenda->time_s[slot] = INFINITY;
+    return agenda->time_s != NULL;
+}
+
+void pto_agenda_fini(pto_agenda_t *agenda) {
+    free(agenda->time_s);
+    free(agenda->entry);
+    free(agenda->bucket);
+    free(agenda->bucket_free);
+    free(agenda->heap);
+}
+
+/* --- entries ------------------------------------------------------------------------------------------- */
+
+/* The items with twice the room; NULL, and noted, when out of memory. */
+static void *enlarge(pto_agenda_t *agenda, void *items, uint32_t *room, size_t item_size) {
+    uint32_t larger = *room > 0 ? 2 * *room : 256;
+    void *grown = realloc(items, larger * item_size);
+    if (grown)
+        *room = larger;
+    else
+        agenda->out_of_memory = true;
+    return grown;
+}
+
+static bool grow_entries(pto_agenda_t *agenda) {
+    void *grown = enlarge(agenda, agenda->entry, &agenda->entry_room, sizeof *agenda->entry);
+    if (grown)
+        agenda->entry = grown;
+    return grown != NULL;
+}
+
+static uint32_t take_entry(pto_agenda_t *agenda, uint32_t slot) {
+    uint32_t number = agenda->entry_free;
+    if (number) {
+        agenda->entry_free = agenda->entry[number].next;
+    } else {
+        number = agenda->entry_count + 1;
+        if (number >= agenda->entry_room && !grow_entries(agenda))
+            return 0;
+        agenda->entry_count = number;
+    }
+    agenda->entry[number] = (pto_agenda_entry_t){slot, 0};
+    return number;
+}
+
+/* --- times --------------------------------------------------------------------------------------------- */
+
+static bool sooner(const pto_agenda_key_t *a, const pto_agenda_key_t *b) {
+    return a->time_s < b->time_s || (a->time_s == b->time_s && a->order < b->order);
+}
+
+static void push_key(pto_agenda_t *agenda, pto_agenda_key_t key) {
+    uint32_t at = agenda->heap_count++;
+    while (at > 0 && sooner(&key, &agenda->heap[(at - 1) / 2])) {
+        agenda->heap[at] = agenda->heap[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    agenda->heap[at] = key;
+}
+
+static void pop_key(pto_agenda_t *agenda) {
+    pto_agenda_key_t key = agenda->heap[--agenda->heap_count];
+    uint32_t at = 0;
+    for (uint32_t child; (child = 2 * at + 1) < agenda->heap_count; at = child) {
+        if (child + 1 < agenda->heap_count && sooner(&agenda->heap[child + 1], &agenda->heap[child]))
+            child++;
+        if (!sooner(&agenda->heap[child], &key))
+            break;
+        agenda->heap[at] = agenda->heap[child];
+    }
+    agenda->heap[at] = key;
+}
+
+/* Buckets, the stack of free ones and the heap have the same room. */
+static bool grow_buckets(pto_agenda_t *agenda) {
+    uint32_t room[3] = {agenda->bucket_room, agenda->bucket_room, agenda->bucket_room};
+    void *bucket = enlarge(agenda, agenda->bucket, &room[0], sizeof *agenda->bucket);
+    if (bucket)
+        agenda->bucket = bucket;
+    void *stack = enlarge(agenda, agenda->bucket_free, &room[1], sizeof *agenda->bucket_free);
+    if (stack)
+        agenda->bucket_free = stack;
+    void *heap = enlarge(agenda, agenda->heap, &room[2], sizeof *agenda->heap);
+    if (heap)
+        agenda->heap = heap;
+    if (bucket && stack && heap)
+        agenda->bucket_room = room[0];
+    return bucket && stack && heap;
+}
+
+static uint32_t *recent_place(pto_agenda_t *agenda, double time_s, bool late) {
+    uint64_t bits;
+    memcpy(&bits, &time_s, sizeof bits);
+    bits = (bits ^ (uint64_t)late) * 0x9e3779b97f4a7c15u;
+    return &agenda->recent[bits >> 56];
+}
+
+/* The bucket of a time: the one made last, if it can be seen at once, else a new one. */
+static pto_agenda_bucket_t *bucket_at(pto_agenda_t *agenda, double time_s, bool late) {
+    uint32_t *recent = recent_place(agenda, time_s, late);
+    if (*recent < agenda->bucket_count) {
+        pto_agenda_bucket_t *bucket = &agenda->bucket[*recent];
+        if (bucket->time_s == time_s && bucket->late == late)
+            return bucket;
+    }
+    uint32_t number;
+    if (agenda->bucket_free_count > 0) {
+        number = agenda->bucket_free[--agenda->bucket_free_count];
+    } else {
+        if (agenda->bucket_count == agenda->bucket_room && !grow_buckets(agenda))
+            return NULL;
+        number = agenda->bucket_count++;
+    }
+    agenda->bucket[number] = (pto_agenda_bucket_t){.time_s = time_s, .late = late};
+    push_key(agenda, (pto_agenda_key_t){time_s, (uint64_t)late << 63 | agenda->made++, number});
+    *recent = number;
+    return &agenda->bucket[number];
+}
+
+/* --- both ---------------------------------------------------------------------------------------------- */
+
+void pto_agenda_set(pto_agenda_t *agenda, uint32_t slot, double time_s, bool late) {
+    if (agenda->time_s[slot] == time_s)
+        return;
+    agenda->time_s[slot] = time_s;
+    if (isinf(time_s))
+        return;
+    pto_agenda_bucket_t *bucket = bucket_at(agenda, time_s, late);
+    uint32_t number = bucket ? take_entry(agenda, slot) : 0;
+    if (!number)
+        return;
+    if (bucket->first)
+        agenda->entry[bucket->last].next = number;
+    else
+        bucket->first = number;
+    bucket->last = number;
+}
+
+bool pto_agenda_take(pto_agenda_t *agenda, uint32_t *slot, double *time_s) {
+    while (agenda->heap_count > 0) {
+        uint32_t number = agenda->heap[0].bucket;
+        pto_agenda_bucket_t *bucket = &agenda->bucket[number];
+        while (bucket->first) {
+            uint32_t taken = bucket->first;
+            *slot = agenda->entry[taken].slot;
+            bucket->first = agenda->entry[taken].next;
+            agenda->entry[taken].next = agenda->entry_free;
+            agenda->entry_free = taken;
+            if (agenda->time_s[*slot] == bucket->time_s) {
+                *time_s = bucket->time_s;
+                agenda->time_s[*slot] = INFINITY;
+                return true;
+            }
+        }
+        bucket->time_s = NAN; /* nobody finds it any more */
+        agenda->bucket_free[agenda->bucket_free_count++] = number;
+        pop_key(agenda);
+    }
+    return false;
+}

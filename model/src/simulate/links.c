@@ -1,0 +1,113 @@
+/* Injection and ejection of nodes: links that the messages under way share fluidly, each an equal part of the
+ * link's time (processor sharing).
+ *
+ * A job of b bytes needs b / R of the link's time. With n jobs each gets 1/n of it, so one number, the time
+ * that every job has been given since the link was idle, tells of all when they are through: a heap by the
+ * value at which each will be. ppn equal messages that start together are through after ppn b / R, as the
+ * max-rate model has it. Links are brought to the present only when somebody asks: a message whose own rate
+ * is the slower one never makes the link an event. */
+#include <math.h>
+
+#include "simulate/simulate_internal.h"
+
+static pto_link_t *link_of(const pto_sim_t *sim, pto_link_kind_t kind, int32_t node) {
+    return pto_link_at(sim, (uint32_t)node * PTO_LINKS_PER_NODE + (uint32_t)kind);
+}
+
+static bool sooner(const pto_job_t *a, const pto_job_t *b) {
+    return a->until_s < b->until_s || (a->until_s == b->until_s && a->rank < b->rank);
+}
+
+static void push(pto_job_t *heap, int32_t count, pto_job_t job) {
+    int32_t at = count;
+    while (at > 0 && sooner(&job, &heap[(at - 1) / 2])) {
+        heap[at] = heap[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    heap[at] = job;
+}
+
+/* `count` jobs are left after the first has gone; the last one looks for its place from the top. */
+static void pop(pto_job_t *heap, int32_t count) {
+    pto_job_t job = heap[count];
+    int32_t at = 0;
+    for (int32_t child; (child = 2 * at + 1) < count; at = child) {
+        if (child + 1 < count && sooner(&heap[child + 1], &heap[child]))
+            child++;
+        if (!sooner(&heap[child], &job))
+            break;
+        heap[at] = heap[child];
+    }
+    heap[at] = job;
+}
+
+/* When the first job will be through, if nothing joins. */
+static double next_end_s(const pto_link_t *link) {
+    return link->at_s + (link->job[0].until_s - link->progress_s) * (double)link->jobs;
+}
+
+/* Somebody is to be told of the next end: then, and only then, it is an event. */
+static void schedule(pto_sim_t *sim, pto_link_kind_t kind, int32_t node) {
+    const pto_link_t *link = link_of(sim, kind, node);
+    bool wanted = link->waiting > 0 && link->jobs > 0;
+    pto_agenda_set(&sim->agenda, sim->first_link_slot + (uint32_t)node * PTO_LINKS_PER_NODE + (uint32_t)kind,
+                   wanted ? next_end_s(link) : INFINITY, false);
+}
+
+static void end_first(pto_sim_t *sim, pto_link_kind_t kind, int32_t node, double end_s) {
+    pto_link_t *link = link_of(sim, kind, node);
+    uint32_t rank = link->job[0].rank;
+    link->at_s = end_s > link->at_s ? end_s : link->at_s;
+    link->progress_s = link->job[0].until_s;
+    pop(link->job, --link->jobs);
+    if (link->jobs == 0) {
+        link->busy_s += link->at_s - link->busy_since_s;
+        pto_sim_shared_span(sim, (pto_resource_t)((int)PTO_RESOURCE_INJECTION + (int)kind), node, link->bytes,
+                            link->busy_since_s, link->at_s);
+    }
+    pto_sim_through(sim, kind, rank, link->at_s);
+}
+
+void pto_link_advance(pto_sim_t *sim, pto_link_kind_t kind, int32_t node) {
+    pto_link_t *link = link_of(sim, kind, node);
+    while (link->jobs > 0) {
+        double end_s = next_end_s(link);
+        if (pto_sim_before(sim->now_s, end_s))
+            break;
+        end_first(sim, kind, node, end_s < sim->now_s ? end_s : sim->now_s);
+    }
+    if (link->jobs > 0 && sim->now_s > link->at_s)
+        link->progress_s += (sim->now_s - link->at_s) / (double)link->jobs;
+    if (sim->now_s > link->at_s)
+        link->at_s = sim->now_s;
+}
+
+pto_link_t *pto_link_join(pto_sim_t *sim, pto_link_kind_t kind, uint32_t rank, double work_s, int64_t bytes) {
+    int32_t node = sim->proc[rank].node;
+    pto_link_t *link = link_of(sim, kind, node);
+    pto_link_advance(sim, kind, node);
+    if (link->jobs == 0) {
+        link->progress_s = 0;
+        link->busy_since_s = sim->now_s;
+        link->bytes = 0;
+    }
+    link->bytes += bytes;
+    push(link->job, link->jobs, (pto_job_t){link->progress_s + work_s, rank});
+    link->jobs++;
+    if (link->waiting > 0)
+        schedule(sim, kind, node);
+    return link;
+}
+
+void pto_link_wait(pto_sim_t *sim, pto_link_kind_t kind, int32_t node) {
+    pto_link_t *link = link_of(sim, kind, node);
+    link->waiting++;
+    schedule(sim, kind, node);
+}
+
+void pto_link_event(pto_sim_t *sim, uint32_t index) {
+    pto_link_kind_t kind = (pto_link_kind_t)(index % PTO_LINKS_PER_NODE);
+    int32_t node = (int32_t)(index / PTO_LINKS_PER_NODE);
+    pto_link_advance(sim, kind, node);
+    schedule(sim, kind, node);
+}

@@ -1,0 +1,566 @@
+/* Messages of the simulator: sending, matching, receiving.
+ *
+ * A rank has two sides, one that sends and one that receives, and each moves one message at a time, so that a
+ * stage's sends add up, its receives add up, and the longer sum counts. A message is one transfer: it is
+ * received while it is sent, from when it starts, its receive is posted and the receiving side is free, and
+ * not before its last byte has left. Sends are made from the plan one by one, never as a list; only what is
+ * under way, or held back until its receive is posted, is a record. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "simulate/simulate_internal.h"
+
+/* --- the pool ------------------------------------------------------------------------------------------ */
+
+static bool pool_grow(pto_pool_t *pool) {
+    pto_message_t **grown = realloc(pool->block, (pool->block_count + 1) * sizeof *grown);
+    if (grown)
+        pool->block = grown;
+    pto_message_t *block = grown ? malloc(sizeof *block << PTO_POOL_BLOCK_BITS) : NULL;
+    if (block)
+        pool->block[pool->block_count++] = block;
+    return block != NULL;
+}
+
+/* The number of a message not in use; 0 when out of memory. */
+static uint32_t pool_take(pto_pool_t *pool) {
+    uint32_t number = pool->free_first;
+    if (number) {
+        pool->free_first = pto_message_at(pool, number)->next;
+    } else {
+        number = ++pool->used;
+        if (number >> PTO_POOL_BLOCK_BITS >= pool->block_count && !pool_grow(pool))
+            return 0;
+    }
+    if (++pool->in_flight > pool->most_in_flight)
+        pool->most_in_flight = pool->in_flight;
+    return number;
+}
+
+static void pool_give(pto_pool_t *pool, uint32_t number) {
+    pto_message_at(pool, number)->next = pool->free_first;
+    pool->free_first = number;
+    pool->in_flight--;
+}
+
+void pto_pool_fini(pto_pool_t *pool) {
+    for (uint32_t i = 0; i < pool->block_count; i++)
+        free(pool->block[i]);
+    free(pool->block);
+}
+
+/* --- queues, and heaps by stage ------------------------------------------------------------------------ */
+
+static void queue_add(pto_pool_t *pool, pto_queue_t *queue, uint32_t number) {
+    pto_message_at(pool, number)->next = 0;
+    if (queue->first)
+        pto_message_at(pool, queue->last)->next = number;
+    else
+        queue->first = number;
+    queue->last = number;
+}
+
+static uint32_t queue_take(pto_pool_t *pool, pto_queue_t *queue) {
+    uint32_t number = queue->first;
+    if (number)
+        queue->first = pto_message_at(pool, number)->next;
+    return number;
+}
+
+static bool earlier(const pto_message_t *a, const pto_message_t *b) {
+    if (a->instance != b->instance)
+        return a->instance < b->instance;
+    return a->start_s < b->start_s || (a->start_s == b->start_s && a->source < b->source);
+}
+
+/* Skew heaps (Sleator and Tarjan 1986): a union is all they need, logarithmic on average over their life. */
+static uint32_t heap_unite(pto_pool_t *pool, uint32_t a, uint32_t b) {
+    uint32_t root = 0;
+    uint32_t *place = &root;
+    while (a && b) {
+        if (earlier(pto_message_at(pool, b), pto_message_at(pool, a))) {
+            uint32_t other = a;
+            a = b;
+            b = other;
+        }
+        *place = a;
+        pto_message_t *message = pto_message_at(pool, a);
+        a = message->right;
+        message->right = message->next;
+        place = &message->next;
+    }
+    *place = a ? a : b;
+    return root;
+}
+
+static void heap_add(pto_pool_t *pool, uint32_t *heap, uint32_t number) {
+    pto_message_t *message = pto_message_at(pool, number);
+    message->next = 0;
+    message->right = 0;
+    *heap = heap_unite(pool, *heap, number);
+}
+
+static uint32_t heap_take(pto_pool_t *pool, uint32_t *heap) {
+    uint32_t number = *heap;
+    const pto_message_t *message = pto_message_at(pool, number);
+    *heap = heap_unite(pool, message->next, message->right);
+    return number;
+}
+
+/* --- what belongs together ----------------------------------------------------------------------------- */
+
+static uint32_t instance_of(const pto_proc_t *proc) { return (uint32_t)proc->walk.instance; }
+
+/* Summed over what a rank expects and subtracted for what comes: 0 at a stage's end if they are the same. */
+static uint64_t message_digest(int64_t source, int64_t bytes) {
+    uint64_t hash = ((uint64_t)source + 1) * 0x9e3779b97f4a7c15u + (uint64_t)bytes;
+    hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9u;
+    return hash ^ (hash >> 27);
+}
+
+static pto_step_view_t *view_of(const pto_sim_t *sim, const pto_step_t *step) {
+    return &sim->view[step - pto_plan_step(sim->plan, 0)];
+}
+
+/* How many peers an action has; where these or the bytes are the same for all they are worked out once. */
+static int64_t peer_count(const pto_sim_t *sim, const pto_action_t *action) {
+    pto_step_view_t *view = view_of(sim, action->step);
+    if (!view->alike)
+        return pto_step_peer_count(sim->plan, action);
+    if (view->k != action->k) {
+        view->k = action->k;
+        view->bytes = -1;
+        view->peers = pto_step_peer_count(sim->plan, action);
+    }
+    return view->peers;
+}
+
+static int64_t message_bytes(const pto_sim_t *sim, const pto_action_t *action) {
+    pto_step_view_t *view = view_of(sim, action->step);
+    if (!view->alike || view->k != action->k)
+        return pto_slice_bytes(sim->plan, pto_message_slice(action->step), action);
+    if (view->bytes < 0)
+        view->bytes = pto_slice_bytes(sim->plan, pto_message_slice(action->step), action);
+    return view->bytes;
+}
+
+static pto_level_t level_between(const pto_sim_t *sim, const pto_proc_t *a, const pto_proc_t *b) {
+    if (a->node != b->node)
+        return PTO_LEVEL_OFF_NODE;
+    if (a->gpu == b->gpu)
+        return PTO_LEVEL_ON_GPU;
+    int64_t first = (int64_t)a->node * sim->layout->gpus_per_node;
+    bool same_socket =
+        (a->gpu - first) / sim->layout->gpus_per_socket == (b->gpu - first) / sim->layout->gpus_per_socket;
+    return same_socket ? PTO_LEVEL_ON_SOCKET : PTO_LEVEL_ON_NODE;
+}
+
+static void release(pto_sim_t *sim, uint32_t number) {
+    pto_message_t *message = pto_message_at(&sim->pool, number);
+    if (message->one_end)
+        pool_give(&sim->pool, number);
+    else
+        message->one_end = true;
+}
+
+bool pto_sim_messages_ended(const pto_proc_t *proc) {
+    return proc->sends_open == 0 && proc->recvs_open == 0 && proc->sends_made_all;
+}
+
+/* --- receiving ----------------------------------------------------------------------------------------- */
+
+/* Give a side a message, and find what it costs there. */
+static void start_side(pto_sim_t *sim, uint32_t rank, pto_side_t *side, uint32_t number) {
+    const pto_message_t *message = pto_message_at(&sim->pool, number);
+    pto_status_t status = pto_sim_message_cost(sim, &sim->proc[rank], side, message, &side->cost);
+    if (status != PTO_OK)
+        sim->status = status;
+    side->message = number;
+    side->start_s = sim->now_s;
+    side->off_node = side->off_node || message->level == PTO_LEVEL_OFF_NODE;
+}
+
+/* The event when a side would be done, if no link held it up. */
+static void set_end(pto_sim_t *sim, uint32_t rank, const pto_side_t *side, pto_slot_t slot) {
+    pto_sim_set(sim, rank, slot, sim->now_s + (side->cost.alpha_s + side->cost.bytes_s));
+}
+
+/* Put a side's message on a link. Where the link held up the last one it will likely hold up this one too:
+ * the side waits to be told, true, instead of looking in vain. */
+static bool join_link(pto_sim_t *sim, pto_link_kind_t kind, uint32_t rank, pto_side_t *side, double work_s) {
+    pto_link_t *link =
+        pto_link_join(sim, kind, rank, work_s, pto_message_at(&sim->pool, side->message)->bytes);
+    if (!link->held_up || side->waits != PTO_LINKS_PER_NODE)
+        return side->waits != PTO_LINKS_PER_NODE;
+    side->waits = kind;
+    pto_link_wait(sim, kind, sim->proc[rank].node);
+    return true;
+}
+
+static void start_receiving(pto_sim_t *sim, uint32_t rank, uint32_t number) {
+    pto_proc_t *proc = &sim->proc[rank];
+    const pto_message_t *message = pto_message_at(&sim->pool, number);
+    if (proc->recvs_open == 0) {
+        pto_sim_fail(sim, PTO_ERR_INVALID_PLAN, rank, "is sent a message that it does not receive");
+        return;
+    }
+    start_side(sim, rank, &proc->in, number);
+    double link_s =
+        message->level == PTO_LEVEL_OFF_NODE
+            ? (double)message->bytes * pto_sim_ejection_s_per_byte(sim, (pto_space_t)message->space)
+            : 0;
+    proc->ejected_s = link_s > 0 ? INFINITY : sim->now_s;
+    if (link_s <= 0 || !join_link(sim, PTO_LINK_EJECTION, rank, &proc->in, link_s))
+        set_end(sim, rank, &proc->in, PTO_SLOT_RECV);
+}
+
+static void arrive(pto_sim_t *sim, uint32_t number) {
+    uint32_t rank = pto_message_at(&sim->pool, number)->target;
+    pto_proc_t *proc = &sim->proc[rank];
+    if (proc->in.message)
+        queue_add(&sim->pool, &proc->in.queue, number);
+    else
+        start_receiving(sim, rank, number);
+}
+
+/* What the sender's links say; the first one that is not through yet is waited for. */
+static bool is_through(pto_sim_t *sim, const pto_message_t *message, pto_link_kind_t *waits) {
+    static const pto_link_kind_t kinds[] = {PTO_LINK_INJECTION, PTO_LINK_RATE};
+    for (int i = 0; i < 2; i++) {
+        if (message->through_s[i] != INFINITY)
+            continue;
+        int32_t node = sim->proc[message->source].node;
+        pto_link_advance(sim, kinds[i], node);
+        if (message->through_s[i] != INFINITY)
+            continue;
+        *waits = kinds[i];
+        pto_link_wait(sim, kinds[i], node);
+        return false;
+    }
+    return true;
+}
+
+/* Whether a side whose last byte comes at last_byte_s is done; else that is its next event. */
+static bool is_done(pto_sim_t *sim, uint32_t rank, pto_slot_t slot, double last_byte_s, double alpha_s,
+                    const pto_message_t *message) {
+    double end_s = last_byte_s + alpha_s;
+    end_s = end_s < message->through_s[1] ? message->through_s[1] : end_s;
+    if (!pto_sim_before(sim->now_s, end_s))
+        return true;
+    pto_sim_set(sim, rank, slot, end_s);
+    return false;
+}
+
+/* Whether the receiving side is done with its message; else its next event is set, or it waits for a link. */
+static bool received(pto_sim_t *sim, uint32_t rank) {
+    pto_proc_t *proc = &sim->proc[rank];
+    const pto_message_t *message = pto_message_at(&sim->pool, proc->in.message);
+    if (proc->ejected_s == INFINITY)
+        pto_link_advance(sim, PTO_LINK_EJECTION, proc->node);
+    if (proc->ejected_s == INFINITY) {
+        proc->in.waits = PTO_LINK_EJECTION;
+        pto_link_wait(sim, PTO_LINK_EJECTION, proc->node);
+        return false;
+    }
+    if (!is_through(sim, message, &proc->waits_sender))
+        return false;
+    double last_byte_s = proc->in.start_s + proc->in.cost.bytes_s;
+    last_byte_s = last_byte_s < proc->ejected_s ? proc->ejected_s : last_byte_s;
+    last_byte_s = last_byte_s < message->through_s[0] ? message->through_s[0] : last_byte_s;
+    return is_done(sim, rank, PTO_SLOT_RECV, last_byte_s, proc->in.cost.alpha_s, message);
+}
+
+static void end_message(pto_sim_t *sim, pto_resource_t resource, uint32_t rank, pto_side_t *side,
+                        int64_t peer_rank) {
+    const pto_message_t *message = pto_message_at(&sim->pool, side->message);
+    if (sim->options->visit)
+        pto_sim_span(sim, resource, rank, peer_rank, message->bytes, side->start_s);
+    side->stage_busy_s += sim->now_s - side->start_s;
+    side->stage_end_s = sim->now_s;
+    release(sim, side->message);
+    side->message = 0;
+}
+
+bool pto_sim_recv_event(pto_sim_t *sim, uint32_t rank) {
+    pto_proc_t *proc = &sim->proc[rank];
+    if (!proc->in.message || !received(sim, rank))
+        return false;
+    const pto_message_t *message = pto_message_at(&sim->pool, proc->in.message);
+    proc->expected -= message_digest(message->source, message->bytes);
+    proc->recvs_open--;
+    end_message(sim, PTO_RESOURCE_RECV, rank, &proc->in, message->source);
+    if (proc->recvs_open == 0 && proc->expected != 0)
+        pto_sim_fail(sim, PTO_ERR_INVALID_PLAN, rank,
+                     "is sent messages of other ranks or sizes than it receives");
+    uint32_t next = queue_take(&sim->pool, &proc->in.queue);
+    if (next)
+        start_receiving(sim, rank, next);
+    return pto_sim_messages_ended(proc);
+}
+
+/* --- sending ------------------------------------------------------------------------------------------- */
+
+/* Go to the next send of the stage that carries a message; false where there is none left. */
+static bool next_send(pto_sim_t *sim, pto_proc_t *proc, uint32_t rank, int64_t *bytes) {
+    const pto_stage_t *stage = proc->walk.stage;
+    while (!proc->sends_made_all) {
+        while (proc->send_next < proc->send_count) {
+            if (!pto_step_peer(sim->plan, proc->send_next++, &proc->send))
+                continue;
+            *bytes = message_bytes(sim, &proc->send);
+            if (*bytes > 0 || proc->send.step->even_empty)
+                return true;
+        }
+        proc->send_next = 0;
+        proc->send_count = 0;
+        if (++proc->send_step >= stage->step_count) {
+            proc->sends_made_all = true;
+            break;
+        }
+        const pto_step_t *step = pto_plan_step(sim->plan, stage->step_first + proc->send_step);
+        if (step->kind == PTO_STEP_SEND && pto_step_acts(sim->plan, step, rank, proc->walk.k, &proc->send))
+            proc->send_count = peer_count(sim, &proc->send);
+    }
+    return false;
+}
+
+/* Put a message on the links of its sender's node that limit it; whether the sender waits to hear of one. */
+static bool leave_node(pto_sim_t *sim, uint32_t rank, pto_message_t *message) {
+    const pto_step_view_t *view = &sim->view[message->step];
+    pto_side_t *out = &sim->proc[rank].out;
+    double injection_s = (double)message->bytes * view->injection_s_per_byte;
+    bool waits = false;
+    if (message->level != PTO_LEVEL_OFF_NODE)
+        return false;
+    if (injection_s > 0) {
+        message->through_s[0] = INFINITY;
+        waits = join_link(sim, PTO_LINK_INJECTION, rank, out, injection_s);
+    }
+    if (view->rate_s > 0) {
+        message->through_s[1] = INFINITY;
+        waits = join_link(sim, PTO_LINK_RATE, rank, out, view->rate_s + injection_s);
+    }
+    return waits;
+}
+
+static void start_sending(pto_sim_t *sim, uint32_t rank, uint32_t number) {
+    pto_proc_t *proc = &sim->proc[rank];
+    pto_message_t *message = pto_message_at(&sim->pool, number);
+    start_side(sim, rank, &proc->out, number);
+    message->start_s = sim->now_s;
+    message->waits = false;
+    message->through_s[0] = sim->now_s + proc->out.cost.bytes_s;
+    message->through_s[1] = sim->now_s;
+    if (!leave_node(sim, rank, message))
+        set_end(sim, rank, &proc->out, PTO_SLOT_SEND);
+    pto_proc_t *target = &sim->proc[message->target];
+    if (target->walk.instance > (int64_t)message->instance)
+        pto_sim_fail(sim, PTO_ERR_INVALID_PLAN, message->target, "is past the stage of a message to it");
+    else if (target->walk.instance == (int64_t)message->instance)
+        arrive(sim, number);
+    else
+        heap_add(&sim->pool, &target->early, number);
+}
+
+/* Make a record of the send at hand; 0 on failure. */
+static uint32_t make_message(pto_sim_t *sim, uint32_t rank, int64_t bytes) {
+    pto_proc_t *proc = &sim->proc[rank];
+    const pto_step_t *step = proc->send.step;
+    uint32_t number = pool_take(&sim->pool);
+    if (!number) {
+        sim->status = pto_error_set(sim->err, PTO_ERR_MEMORY, "out of memory for %lld messages in flight",
+                                    (long long)sim->pool.in_flight);
+        return 0;
+    }
+    pto_space_t space = pto_plan_buffer(sim->plan, step->source.buffer)->space;
+    pto_level_t level = level_between(sim, proc, &sim->proc[proc->send.peer_rank]);
+    *pto_message_at(&sim->pool, number) =
+        (pto_message_t){.bytes = bytes,
+                        .source = rank,
+                        .target = (uint32_t)proc->send.peer_rank,
+                        .instance = instance_of(proc),
+                        .step = (uint32_t)(step - pto_plan_step(sim->plan, 0)),
+                        .space = (uint8_t)space,
+                        .level = (uint8_t)level,
+                        .waits = pto_sim_is_held_back(sim, space, level, bytes)};
+    return number;
+}
+
+static bool is_posted(const pto_sim_t *sim, const pto_message_t *message) {
+    return sim->proc[message->target].walk.instance >= (int64_t)message->instance;
+}
+
+/* The message to send next: one that was put aside and now may go, else the next of the plan; 0: none. */
+static uint32_t take_next(pto_sim_t *sim, uint32_t rank) {
+    pto_proc_t *proc = &sim->proc[rank];
+    uint32_t number = queue_take(&sim->pool, &proc->out.queue);
+    int64_t bytes;
+    if (number || !next_send(sim, proc, rank, &bytes))
+        return number;
+    number = make_message(sim, rank, bytes);
+    if (number) {
+        proc->sends_made++;
+        proc->sends_open++;
+        sim->messages++;
+    }
+    return number;
+}
+
+/* The sending side is free. A message that must wait for its receive gets a second look when all that happens
+ * at this time has happened; then it is put aside, and the next one has its turn. */
+static void send_next(pto_sim_t *sim, uint32_t rank, bool second_look) {
+    pto_proc_t *proc = &sim->proc[rank];
+    uint32_t number;
+    while ((number = take_next(sim, rank))) {
+        pto_message_t *message = pto_message_at(&sim->pool, number);
+        if (!message->waits || is_posted(sim, message)) {
+            start_sending(sim, rank, number);
+            return;
+        }
+        if (!second_look) {
+            queue_add(&sim->pool, &proc->out.queue, number);
+            pto_agenda_set(&sim->agenda, sim->first_look_slot + rank, sim->now_s, true);
+            return;
+        }
+        message->start_s = sim->now_s;
+        heap_add(&sim->pool, &sim->proc[message->target].early, number);
+    }
+}
+
+void pto_sim_look_event(pto_sim_t *sim, uint32_t rank) {
+    if (!sim->proc[rank].out.message)
+        send_next(sim, rank, true);
+}
+
+static bool sent(pto_sim_t *sim, uint32_t rank) {
+    pto_proc_t *proc = &sim->proc[rank];
+    const pto_message_t *message = pto_message_at(&sim->pool, proc->out.message);
+    return is_through(sim, message, &proc->out.waits) &&
+           is_done(sim, rank, PTO_SLOT_SEND, message->through_s[0], proc->out.cost.alpha_s, message);
+}
+
+bool pto_sim_send_event(pto_sim_t *sim, uint32_t rank) {
+    pto_proc_t *proc = &sim->proc[rank];
+    if (!proc->out.message || !sent(sim, rank))
+        return false;
+    const pto_message_t *message = pto_message_at(&sim->pool, proc->out.message);
+    end_message(sim, PTO_RESOURCE_SEND, rank, &proc->out, message->target);
+    proc->sends_open--;
+    send_next(sim, rank, false);
+    return pto_sim_messages_ended(proc);
+}
+
+/* A side that waits for this link looks again, at the earliest when it can be done. */
+static void wake(pto_sim_t *sim, pto_link_t *link, pto_link_kind_t kind, pto_link_kind_t *waits,
+                 uint32_t rank, pto_slot_t slot, double time_s) {
+    if (*waits != kind)
+        return;
+    *waits = PTO_LINKS_PER_NODE;
+    link->waiting--;
+    pto_sim_set(sim, rank, slot, time_s > sim->now_s ? time_s : sim->now_s);
+}
+
+/* A rank's message has got through its node's ejection. */
+static void come_in(pto_sim_t *sim, pto_link_t *link, uint32_t rank, double time_s) {
+    pto_proc_t *proc = &sim->proc[rank];
+    double alone_s = proc->in.start_s + proc->in.cost.bytes_s;
+    double late_s = pto_sim_excess(time_s, alone_s);
+    link->waiting_s += late_s;
+    link->held_up = late_s > 0;
+    proc->ejected_s = time_s;
+    wake(sim, link, PTO_LINK_EJECTION, &proc->in.waits, rank, PTO_SLOT_RECV,
+         (late_s > 0 ? time_s : alone_s) + proc->in.cost.alpha_s);
+}
+
+/* It has got through one of the two that limit what leaves the node. */
+static void go_out(pto_sim_t *sim, pto_link_t *link, pto_link_kind_t kind, uint32_t rank, double time_s) {
+    pto_proc_t *proc = &sim->proc[rank];
+    pto_message_t *message = pto_message_at(&sim->pool, proc->out.message);
+    pto_proc_t *target = &sim->proc[message->target];
+    bool by_rate = kind == PTO_LINK_RATE;
+    double alone_s = proc->out.start_s + proc->out.cost.bytes_s + (by_rate ? proc->out.cost.alpha_s : 0);
+    double late_s = pto_sim_excess(time_s, alone_s);
+    link->waiting_s += late_s;
+    link->held_up = late_s > 0;
+    if (!by_rate && time_s < alone_s)
+        time_s = alone_s;
+    message->through_s[by_rate] = time_s;
+    wake(sim, link, kind, &proc->out.waits, rank, PTO_SLOT_SEND,
+         time_s + (by_rate ? 0 : proc->out.cost.alpha_s));
+    if (target->in.message && pto_message_at(&sim->pool, target->in.message) == message)
+        wake(sim, link, kind, &target->waits_sender, message->target, PTO_SLOT_RECV,
+             time_s + (by_rate ? 0 : target->in.cost.alpha_s));
+}
+
+void pto_sim_through(pto_sim_t *sim, pto_link_kind_t kind, uint32_t rank, double time_s) {
+    pto_link_t *link = pto_link_at(sim, (uint32_t)sim->proc[rank].node * PTO_LINKS_PER_NODE + (uint32_t)kind);
+    if (kind == PTO_LINK_EJECTION)
+        come_in(sim, link, rank, time_s);
+    else
+        go_out(sim, link, kind, rank, time_s);
+}
+
+/* --- a stage's messages -------------------------------------------------------------------------------- */
+
+static void count_receives(pto_sim_t *sim, uint32_t rank, const pto_step_t *step) {
+    pto_proc_t *proc = &sim->proc[rank];
+    pto_action_t action;
+    if (!pto_step_acts(sim->plan, step, rank, proc->walk.k, &action))
+        return;
+    int64_t peers = peer_count(sim, &action);
+    for (int64_t j = 0; j < peers; j++) {
+        if (!pto_step_peer(sim->plan, j, &action))
+            continue;
+        int64_t bytes = message_bytes(sim, &action);
+        if (bytes == 0 && !step->even_empty)
+            continue;
+        proc->recvs_open++;
+        proc->expected += message_digest(action.peer_rank, bytes);
+    }
+}
+
+/* What has come for this stage, or waited for it, may go on. */
+static void take_early(pto_sim_t *sim, uint32_t rank) {
+    pto_proc_t *proc = &sim->proc[rank];
+    while (proc->early && sim->status == PTO_OK &&
+           pto_message_at(&sim->pool, proc->early)->instance <= instance_of(proc)) {
+        uint32_t number = heap_take(&sim->pool, &proc->early);
+        const pto_message_t *message = pto_message_at(&sim->pool, number);
+        if (!message->waits) {
+            arrive(sim, number);
+            continue;
+        }
+        queue_add(&sim->pool, &sim->proc[message->source].out.queue, number);
+        if (!sim->proc[message->source].out.message)
+            send_next(sim, message->source, false);
+    }
+}
+
+void pto_sim_post(pto_sim_t *sim, uint32_t rank) {
+    pto_proc_t *proc = &sim->proc[rank];
+    const pto_stage_t *stage = proc->walk.stage;
+    bool sends = pto_sim_stage(sim, proc)->sends;
+    proc->stage_s = sim->now_s;
+    proc->recvs_open = 0;
+    proc->expected = 0;
+    proc->out.off_node = false;
+    proc->in.off_node = false;
+    proc->out.stage_busy_s = 0;
+    proc->in.stage_busy_s = 0;
+    proc->out.stage_end_s = sim->now_s;
+    proc->in.stage_end_s = sim->now_s;
+    for (int i = 0; i < stage->step_count; i++) {
+        const pto_step_t *step = pto_plan_step(sim->plan, stage->step_first + i);
+        if (step->kind == PTO_STEP_RECV)
+            count_receives(sim, rank, step);
+    }
+    proc->sends_made = 0;
+    proc->send_next = 0;
+    proc->send_count = 0;
+    proc->send_step = -1;
+    proc->sends_made_all = !sends;
+    if (proc->early)
+        take_early(sim, rank);
+    if (sends && sim->status == PTO_OK)
+        send_next(sim, rank, false);
+}

@@ -1,0 +1,99 @@
+/* Where the time of a simulation went: spans as they end, and sums for each kind of resource. */
+#include <string.h>
+
+#include "simulate/simulate_internal.h"
+
+#define RESOURCE_NAME(name, text, short_text, owner) text,
+#define RESOURCE_SHORT_NAME(name, text, short_text, owner) short_text,
+#define RESOURCE_OWNER(name, text, short_text, owner) owner,
+static const char *const resource_name[] = {PTO_RESOURCE_TABLE(RESOURCE_NAME)};
+static const char *const resource_short_name[] = {PTO_RESOURCE_TABLE(RESOURCE_SHORT_NAME)};
+static const char *const resource_owner[] = {PTO_RESOURCE_TABLE(RESOURCE_OWNER)};
+#undef RESOURCE_NAME
+#undef RESOURCE_SHORT_NAME
+#undef RESOURCE_OWNER
+
+const char *pto_resource_name(pto_resource_t resource) { return resource_name[resource]; }
+const char *pto_resource_short_name(pto_resource_t resource) { return resource_short_name[resource]; }
+const char *pto_resource_owner(pto_resource_t resource) { return resource_owner[resource]; }
+
+/* --- spans --------------------------------------------------------------------------------------------- */
+
+void pto_sim_span(pto_sim_t *sim, pto_resource_t resource, uint32_t rank, int64_t peer_rank, int64_t bytes,
+                  double start_s) {
+    const pto_proc_t *proc = &sim->proc[rank];
+    pto_span_t span = {.resource = resource,
+                       .node = proc->node,
+                       .index = rank,
+                       .name = proc->walk.stage->name,
+                       .peer_rank = peer_rank,
+                       .bytes = bytes,
+                       .start_s = start_s,
+                       .end_s = sim->now_s};
+    sim->options->visit(sim->options->context, &span);
+}
+
+void pto_sim_shared_span(pto_sim_t *sim, pto_resource_t resource, int64_t index, int64_t bytes,
+                         double start_s, double end_s) {
+    if (!sim->options->visit || end_s <= start_s)
+        return;
+    bool of_node = resource < PTO_RESOURCE_COPY_H2D;
+    pto_span_t span = {.resource = resource,
+                       .node = of_node ? index : index / sim->layout->gpus_per_node,
+                       .index = index,
+                       .peer_rank = -1,
+                       .bytes = bytes,
+                       .start_s = start_s,
+                       .end_s = end_s};
+    sim->options->visit(sim->options->context, &span);
+}
+
+/* --- sums ---------------------------------------------------------------------------------------------- */
+
+static void add_use(pto_resource_use_t *use, double busy_s, double waiting_s) {
+    use->busy_s += busy_s;
+    use->waiting_s += waiting_s;
+    if (busy_s > use->most_busy_s) {
+        use->most_busy_s = busy_s;
+        use->busiest = use->count;
+    }
+    if (waiting_s > use->most_waiting_s) {
+        use->most_waiting_s = waiting_s;
+        use->most_waiting = use->count;
+    }
+    use->count++;
+}
+
+static void report_ranks(const pto_sim_t *sim, pto_simulation_t *simulation) {
+    for (uint32_t rank = 0; rank < sim->ranks; rank++) {
+        const pto_proc_t *proc = &sim->proc[rank];
+        add_use(&simulation->use[PTO_RESOURCE_SEND], proc->out.busy_s, proc->out.waiting_s);
+        add_use(&simulation->use[PTO_RESOURCE_RECV], proc->in.busy_s, proc->in.waiting_s);
+        add_use(&simulation->use[PTO_RESOURCE_LOCAL], proc->local_busy_s, proc->local_waiting_s);
+        if (proc->end_s > simulation->seconds) {
+            simulation->seconds = proc->end_s;
+            simulation->slowest_rank = rank;
+        }
+    }
+}
+
+void pto_sim_report(const pto_sim_t *sim, pto_simulation_t *simulation) {
+    *simulation = (pto_simulation_t){.ranks = sim->ranks,
+                                     .messages = sim->messages,
+                                     .events = sim->events,
+                                     .most_in_flight = sim->pool.most_in_flight};
+    report_ranks(sim, simulation);
+    for (int64_t node = 0; node < sim->layout->nodes; node++) {
+        for (uint32_t kind = 0; kind < PTO_LINKS_PER_NODE; kind++) {
+            const pto_link_t *link = pto_link_at(sim, (uint32_t)node * PTO_LINKS_PER_NODE + kind);
+            add_use(&simulation->use[(uint32_t)PTO_RESOURCE_INJECTION + kind], link->busy_s,
+                    link->waiting_s / (double)sim->ranks_per_node);
+        }
+    }
+    for (int64_t gpu = 0; gpu < sim->gpus; gpu++)
+        for (int kind = 0; kind < PTO_ENGINES_PER_GPU; kind++) {
+            const pto_engine_t *engine = &sim->engine[gpu * PTO_ENGINES_PER_GPU + kind];
+            add_use(&simulation->use[(int)PTO_RESOURCE_COPY_H2D + kind], engine->busy_s,
+                    engine->waiting_s / (double)sim->layout->cores_per_gpu);
+        }
+}

@@ -1,0 +1,519 @@
+/* simulate: all ranks of a plan, each going through its stages by itself (portolan/simulate.h).
+ *
+ * A rank in a stage raises its flags if the steps run at once, then moves its messages, then does what is
+ * local, step after step. Only one event of each of a rank's three slots (its local work, its sending and its
+ * receiving side) is ever outstanding. */
+#include "portolan/simulate.h"
+
+#include <stdlib.h>
+
+#include "simulate/simulate_internal.h"
+
+void pto_sim_fail(pto_sim_t *sim, pto_status_t status, uint32_t rank, const char *what) {
+    const pto_walk_t *walk = &sim->proc[rank].walk;
+    if (sim->status == PTO_OK)
+        sim->status = pto_error_set(sim->err, status, "rank %lu %s (stage '%s', number %lld of the plan)",
+                                    (unsigned long)rank, what, walk->stage ? walk->stage->name : "start",
+                                    (long long)walk->instance);
+}
+
+/* --- signals ------------------------------------------------------------------------------------------- */
+
+/* The counter of the signals that `from` has raised for `to` and that were not yet waited for. */
+static int32_t *raised(const pto_sim_t *sim, int flag, int64_t from, int64_t to) {
+    size_t row = (size_t)flag * sim->ranks + (size_t)to;
+    return &sim->raised[row * sim->ranks_per_node + (size_t)sim->proc[from].place_in_node];
+}
+
+static bool all_raised(const pto_sim_t *sim, pto_action_t *action) {
+    int64_t peers = pto_step_peer_count(sim->plan, action);
+    for (int64_t j = 0; j < peers; j++)
+        if (pto_step_peer(sim->plan, j, action) &&
+            *raised(sim, action->step->flag, action->peer_rank, action->rank) == 0)
+            return false;
+    return true;
+}
+
+static void take_raised(const pto_sim_t *sim, pto_action_t *action) {
+    int64_t peers = pto_step_peer_count(sim->plan, action);
+    for (int64_t j = 0; j < peers; j++)
+        if (pto_step_peer(sim->plan, j, action))
+            --*raised(sim, action->step->flag, action->peer_rank, action->rank);
+}
+
+/* Raise a flag for every peer; one who waits looks again. */
+static void raise_flags(pto_sim_t *sim, pto_action_t *action) {
+    int64_t peers = pto_step_peer_count(sim->plan, action);
+    for (int64_t j = 0; j < peers && sim->status == PTO_OK; j++) {
+        if (!pto_step_peer(sim->plan, j, action))
+            continue;
+        uint32_t to = (uint32_t)action->peer_rank;
+        if (sim->proc[to].node != sim->proc[action->rank].node) {
+            pto_sim_fail(sim, PTO_ERR_INVALID_PLAN, to, "is signalled from another node");
+            return;
+        }
+        ++*raised(sim, action->step->flag, action->rank, to);
+        if (sim->proc[to].state == PTO_PROC_FLAGS)
+            pto_sim_set(sim, to, PTO_SLOT_RUN, sim->now_s);
+    }
+}
+
+/* --- local steps --------------------------------------------------------------------------------------- */
+
+/* Step number `position` of a rank's local ones. In a sequence these are all steps, in order; where steps run
+ * at once signals have been raised before, and waits come last. NULL: not one to do now. */
+static const pto_step_t *local_step(const pto_sim_t *sim, const pto_stage_t *stage, int position) {
+    const pto_step_t *step = pto_plan_step(sim->plan, stage->step_first + position % stage->step_count);
+    if (step->kind == PTO_STEP_SEND || step->kind == PTO_STEP_RECV)
+        return NULL;
+    if (stage->order == PTO_ORDER_SEQUENCE)
+        return position < stage->step_count ? step : NULL;
+    bool last = step->kind == PTO_STEP_WAIT;
+    return step->kind != PTO_STEP_SIGNAL && last == (position >= stage->step_count) ? step : NULL;
+}
+
+/* Take `seconds` of the rank's own time; false if that is none. */
+static bool spend(pto_sim_t *sim, uint32_t rank, double seconds) {
+    if (seconds <= 0)
+        return false;
+    pto_sim_set(sim, rank, PTO_SLOT_RUN, sim->now_s + seconds);
+    return true;
+}
+
+/* Begin a step; false if it took no time, so that the rank goes on. */
+static bool begin_local(pto_sim_t *sim, uint32_t rank, pto_action_t *action) {
+    pto_proc_t *proc = &sim->proc[rank];
+    const pto_step_t *step = action->step;
+    int64_t bytes;
+    switch (step->kind) {
+    case PTO_STEP_LAUNCH:
+        return spend(sim, rank, pto_sim_launch_s(sim));
+    case PTO_STEP_COPY:
+        if (step->in_kernel)
+            return pto_engine_join_kernel(sim, action);
+        bytes = pto_slice_bytes(sim->plan, &step->source, action);
+        if (bytes > 0)
+            pto_engine_join(sim, action, bytes);
+        return bytes > 0;
+    case PTO_STEP_REDUCE:
+        return spend(sim, rank, pto_sim_reduce_s(sim, action));
+    case PTO_STEP_SIGNAL:
+        raise_flags(sim, action);
+        return false;
+    case PTO_STEP_WAIT:
+        if (!all_raised(sim, action)) {
+            proc->state = PTO_PROC_FLAGS;
+            return true;
+        }
+        take_raised(sim, action);
+        proc->state = PTO_PROC_LOCAL;
+        return spend(sim, rank, pto_sim_signal_s(sim, step));
+    case PTO_STEP_SEND:
+    case PTO_STEP_RECV:
+    case PTO_STEP_COUNT:
+        break;
+    }
+    return false;
+}
+
+/* Copies and reductions with peers are done for each of them, one after another. A kernel's threads do all of
+ * a step's together. */
+static bool is_for_each_peer(const pto_step_t *step) {
+    return (step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE) && !step->in_kernel &&
+           step->peers.kind != PTO_PEERS_NONE;
+}
+
+/* Begin a step, or its part for the next peers; false if none is left that takes time. */
+static bool begin_next(pto_sim_t *sim, uint32_t rank, pto_action_t *action) {
+    pto_proc_t *proc = &sim->proc[rank];
+    proc->stage_s = sim->now_s;
+    if (!is_for_each_peer(action->step))
+        return begin_local(sim, rank, action);
+    int64_t peers = pto_step_peer_count(sim->plan, action);
+    while (proc->local_peer < peers)
+        if (pto_step_peer(sim->plan, proc->local_peer++, action) && begin_local(sim, rank, action))
+            return true;
+    return false;
+}
+
+/* Go on with a rank's local steps; true when the stage's last one has ended. */
+static bool run_local(pto_sim_t *sim, uint32_t rank) {
+    pto_proc_t *proc = &sim->proc[rank];
+    const pto_stage_t *stage = proc->walk.stage;
+    int positions = stage->order == PTO_ORDER_SEQUENCE ? stage->step_count : 2 * stage->step_count;
+    for (; proc->local_step < positions && sim->status == PTO_OK; proc->local_step++) {
+        const pto_step_t *step = local_step(sim, stage, proc->local_step);
+        pto_action_t action;
+        if (!step || !pto_step_acts(sim->plan, step, rank, proc->walk.k, &action))
+            continue;
+        if (begin_next(sim, rank, &action))
+            return false;
+        proc->local_peer = 0;
+    }
+    return sim->status == PTO_OK;
+}
+
+/* --- stages -------------------------------------------------------------------------------------------- */
+
+static void open_stage(pto_sim_t *sim, uint32_t rank) {
+    pto_proc_t *proc = &sim->proc[rank];
+    const pto_stage_t *stage = proc->walk.stage;
+    const pto_stage_view_t *view = pto_sim_stage(sim, proc);
+    for (int i = 0; i < stage->step_count && view->signals_first; i++) {
+        const pto_step_t *step = pto_plan_step(sim->plan, stage->step_first + i);
+        pto_action_t action;
+        if (step->kind == PTO_STEP_SIGNAL && pto_step_acts(sim->plan, step, rank, proc->walk.k, &action))
+            raise_flags(sim, &action);
+    }
+    proc->local_step = 0;
+    proc->local_peer = 0;
+    proc->state = view->messages ? PTO_PROC_MESSAGES : PTO_PROC_LOCAL;
+    if (view->messages || proc->early)
+        pto_sim_post(sim, rank);
+}
+
+static void close_side(pto_side_t *side, double stage_s) {
+    side->busy_s += side->stage_busy_s;
+    side->waiting_s += pto_sim_excess(side->stage_end_s, stage_s + side->stage_busy_s);
+}
+
+/* Take a rank as far as it comes without time passing. */
+static void pass(pto_sim_t *sim, uint32_t rank) {
+    pto_proc_t *proc = &sim->proc[rank];
+    while (sim->status == PTO_OK && proc->state != PTO_PROC_ENDED) {
+        if (proc->state == PTO_PROC_BETWEEN) {
+            if (!pto_walk_next(&proc->walk)) {
+                proc->state = PTO_PROC_ENDED;
+                proc->end_s = sim->now_s;
+                return;
+            }
+            if (pto_walk_in_nccl(&proc->walk)) {
+                pto_sim_nccl_enter(sim, rank);
+                continue;
+            }
+            open_stage(sim, rank);
+        }
+        if (proc->state == PTO_PROC_NCCL)
+            return;
+        if (proc->state == PTO_PROC_MESSAGES) {
+            if (!pto_sim_messages_ended(proc))
+                return;
+            close_side(&proc->out, proc->stage_s);
+            close_side(&proc->in, proc->stage_s);
+            proc->state = PTO_PROC_LOCAL;
+        }
+        if (pto_sim_stage(sim, proc)->locals && !run_local(sim, rank))
+            return;
+        proc->state = PTO_PROC_BETWEEN;
+    }
+}
+
+/* The local step that a rank was at has ended, or its flags may all be raised now. */
+static void run_event(pto_sim_t *sim, uint32_t rank) {
+    pto_proc_t *proc = &sim->proc[rank];
+    if (proc->state == PTO_PROC_NCCL)
+        pto_sim_nccl_leave(sim, rank);
+    if (proc->state == PTO_PROC_FLAGS) {
+        double since_s = proc->stage_s;
+        const pto_step_t *step = local_step(sim, proc->walk.stage, proc->local_step);
+        pto_action_t action;
+        if (!pto_step_acts(sim->plan, step, rank, proc->walk.k, &action) || !all_raised(sim, &action))
+            return;
+        proc->local_waiting_s += sim->now_s - since_s;
+        proc->state = PTO_PROC_LOCAL;
+        proc->stage_s = sim->now_s;
+        if (begin_local(sim, rank, &action))
+            return;
+    }
+    if (proc->state == PTO_PROC_LOCAL) {
+        proc->local_busy_s += sim->now_s - proc->stage_s;
+        if (sim->options->visit && sim->now_s > proc->stage_s)
+            pto_sim_span(sim, PTO_RESOURCE_LOCAL, rank, -1, proc->copy_bytes, proc->stage_s);
+        if (proc->copy_bytes > 0)
+            pto_engine_leave(sim, rank);
+        const pto_step_t *step = local_step(sim, proc->walk.stage, proc->local_step);
+        if (step && !is_for_each_peer(step)) /* else run_local goes on with the next peer */
+            proc->local_step++;
+    }
+    pass(sim, rank);
+}
+
+/* --- events -------------------------------------------------------------------------------------------- */
+
+static void rank_event(pto_sim_t *sim, uint32_t rank, pto_slot_t slot) {
+    switch (slot) {
+    case PTO_SLOT_RUN:
+        run_event(sim, rank);
+        break;
+    case PTO_SLOT_SEND:
+        if (pto_sim_send_event(sim, rank))
+            pass(sim, rank);
+        break;
+    case PTO_SLOT_RECV:
+        if (pto_sim_recv_event(sim, rank))
+            pass(sim, rank);
+        break;
+    case PTO_SLOTS_PER_RANK:
+        break;
+    }
+}
+
+static void run_events(pto_sim_t *sim) {
+    uint32_t slot;
+    double time_s;
+    while (sim->status == PTO_OK && pto_agenda_take(&sim->agenda, &slot, &time_s)) {
+        if (time_s > sim->now_s)
+            sim->now_s = time_s;
+        sim->events++;
+        if (slot >= sim->first_look_slot)
+            pto_sim_look_event(sim, slot - sim->first_look_slot);
+        else if (slot >= sim->first_gpu_slot)
+            pto_gpu_event(sim, slot - sim->first_gpu_slot);
+        else if (slot >= sim->first_link_slot)
+            pto_link_event(sim, slot - sim->first_link_slot);
+        else
+            rank_event(sim, slot / PTO_SLOTS_PER_RANK, (pto_slot_t)(slot % PTO_SLOTS_PER_RANK));
+    }
+    if (sim->agenda.out_of_memory && sim->status == PTO_OK)
+        sim->status = pto_error_set(sim->err, PTO_ERR_MEMORY, "out of memory for events");
+}
+
+/* All events are over and a rank has not ended: of those the one that stands at the earliest stage is named,
+ * since the others may wait for it. */
+static void find_stuck(pto_sim_t *sim) {
+    uint32_t stuck = sim->ranks;
+    for (uint32_t rank = 0; rank < sim->ranks; rank++)
+        if (sim->proc[rank].state != PTO_PROC_ENDED &&
+            (stuck == sim->ranks || sim->proc[rank].walk.instance < sim->proc[stuck].walk.instance))
+            stuck = rank;
+    if (stuck == sim->ranks)
+        return;
+    const pto_proc_t *proc = &sim->proc[stuck];
+    if (proc->state == PTO_PROC_NCCL)
+        pto_sim_fail(sim, PTO_ERR_INVALID_PLAN, stuck, "waits in NCCL for one that never comes");
+    else if (proc->state == PTO_PROC_FLAGS)
+        pto_sim_fail(sim, PTO_ERR_INVALID_PLAN, stuck, "waits for a signal that never comes");
+    else if (proc->recvs_open > 0)
+        pto_sim_fail(sim, PTO_ERR_INVALID_PLAN, stuck, "waits for a message that never comes");
+    else
+        pto_sim_fail(sim, PTO_ERR_INVALID_PLAN, stuck, "sends a message whose receive is never posted");
+}
+
+/* --- size ---------------------------------------------------------------------------------------------- */
+
+/* Members of one group of a step's partition that act, as seen from a core. */
+static int64_t acting_members(const pto_step_t *step, int64_t k, int64_t core) {
+    int64_t first = pto_expr_value(step->who_first, k, core, 0);
+    int64_t stride = pto_expr_value(step->who_stride, k, core, 0);
+    int64_t until = pto_expr_value(step->who_until, k, core, 0);
+    return first < until ? (until - first - 1) / stride + 1 : 0;
+}
+
+/* How many groups of a kind there are for one core: each GPU, node or place of a node has its own. */
+static int64_t groups_of_core(const pto_layout_t *layout, pto_group_kind_t kind) {
+    switch (kind) {
+    case PTO_GROUP_GPU:
+        return layout->nodes * layout->gpus_per_node;
+    case PTO_GROUP_NODE:
+    case PTO_GROUP_NODE_OWNERS:
+        return layout->nodes;
+    case PTO_GROUP_COUNTERPARTS:
+        return layout->gpus_per_node;
+    case PTO_GROUP_OWNERS:
+    case PTO_GROUP_CORES:
+    case PTO_GROUP_LEADERS:
+    case PTO_GROUP_COUNT:
+        break;
+    }
+    return 1;
+}
+
+static int64_t step_messages(const pto_plan_t *plan, const pto_step_t *step, int64_t k) {
+    const pto_layout_t *layout = &plan->request.layout;
+    pto_group_kind_t kind = pto_plan_group(plan, step->group)->kind;
+    int64_t messages = 0;
+    bool one_for_all = kind == PTO_GROUP_OWNERS || kind == PTO_GROUP_NODE_OWNERS;
+    int64_t cores = one_for_all ? 1 : step->core_count;
+    for (int64_t core = step->core_first; core < step->core_first + cores; core++) {
+        pto_action_t action = {.step = step, .core = core, .k = k};
+        int64_t peers = pto_step_peer_count(plan, &action);
+        messages += peers * groups_of_core(layout, kind) *
+                    (kind == PTO_GROUP_GPU ? 1 : acting_members(step, k, core));
+    }
+    return messages;
+}
+
+/* Whether any step is for a core at all: processes that have no part need not be taken through the stages. */
+static bool core_acts(const pto_plan_t *plan, int64_t core) {
+    for (int i = 0; i < plan->steps.count; i++) {
+        const pto_step_t *step = pto_plan_step(plan, i);
+        if (core >= step->core_first && core < step->core_first + step->core_count)
+            return true;
+    }
+    return false;
+}
+
+void pto_simulate_size(const pto_plan_t *plan, int64_t *messages, int64_t *stages) {
+    const pto_layout_t *layout = &plan->request.layout;
+    int64_t cores = 0;
+    for (int64_t core = 0; core < layout->cores_per_gpu; core++)
+        cores += core_acts(plan, core);
+    *messages = 0;
+    *stages = 0;
+    pto_walk_t walk;
+    pto_walk_begin(&walk, plan);
+    while (pto_walk_next(&walk)) {
+        *stages += layout->nodes * layout->gpus_per_node * cores;
+        if (pto_walk_in_nccl(&walk)) {
+            pto_walk_leave_collective(&walk);
+            continue;
+        }
+        for (int i = 0; i < walk.stage->step_count; i++) {
+            const pto_step_t *step = pto_plan_step(plan, walk.stage->step_first + i);
+            if (step->kind == PTO_STEP_SEND)
+                *messages += step_messages(plan, step, walk.k);
+        }
+    }
+}
+
+static pto_status_t check_size(const pto_plan_t *plan, int64_t limit, pto_error_t *err) {
+    int64_t ranks = pto_layout_rank_count(&plan->request.layout);
+    if (ranks > PTO_SIMULATE_RANKS_MAX)
+        return pto_error_set(
+            err, PTO_ERR_TOO_LARGE,
+            "%lld ranks are too many to simulate, which takes at most %d; `portolan predict` "
+            "prices any number",
+            (long long)ranks, PTO_SIMULATE_RANKS_MAX);
+    int64_t messages, stages;
+    pto_simulate_size(plan, &messages, &stages);
+    if (messages <= limit && stages <= limit)
+        return PTO_OK;
+    return pto_error_set(err, PTO_ERR_TOO_LARGE,
+                         "%s by %s sends %lld messages and its %lld ranks pass %lld stages in all; the limit "
+                         "is %lld of either (--limit raises it, `portolan predict` needs none)",
+                         plan->request.strategy->name, plan->request.algorithm->name, (long long)messages,
+                         (long long)ranks, (long long)stages, (long long)limit);
+}
+
+/* --- the simulation ------------------------------------------------------------------------------------ */
+
+static void place_ranks(pto_sim_t *sim) {
+    for (uint32_t rank = 0; rank < sim->ranks; rank++) {
+        pto_proc_t *proc = &sim->proc[rank];
+        proc->node = (int32_t)(rank / sim->ranks_per_node);
+        proc->place_in_node = (int32_t)(rank % sim->ranks_per_node);
+        proc->gpu = rank / sim->layout->cores_per_gpu;
+        proc->out.waits = PTO_LINKS_PER_NODE;
+        proc->in.waits = PTO_LINKS_PER_NODE;
+        proc->waits_sender = PTO_LINKS_PER_NODE;
+        pto_walk_begin(&proc->walk, sim->plan);
+        if (!core_acts(sim->plan, rank % sim->layout->cores_per_gpu))
+            proc->state = PTO_PROC_ENDED;
+    }
+}
+
+/* Whether expressions are the same for all cores and peers. */
+static bool same_for_all(const pto_expr_t *const *expr, int count) {
+    for (int i = 0; i < count; i++)
+        if (expr[i]->core || expr[i]->peer)
+            return false;
+    return true;
+}
+
+static void view_message_step(pto_sim_t *sim, const pto_step_t *step, pto_step_view_t *view) {
+    const pto_slice_t *slice = pto_message_slice(step);
+    const pto_buffer_t *buffer = pto_plan_buffer(sim->plan, slice->buffer);
+    const pto_expr_t *blocks[] = {&slice->first, &slice->run, &slice->stride, &slice->until};
+    const pto_expr_t *peers[] = {&step->peers.first, &step->peers.stride, &step->peers.until};
+    view->k = -1;
+    view->alike = same_for_all(blocks, 4) && same_for_all(peers, 3) && buffer->blocks == PTO_BLOCKS_EQUAL &&
+                  buffer->dealt == PTO_DEAL_NONE && buffer->split <= 1 && slice->parts == 0 &&
+                  slice->share == PTO_SHARE_ALL;
+    if (step->kind != PTO_STEP_SEND)
+        return;
+    view->injection_s_per_byte = pto_sim_injection_s_per_byte(sim, step);
+    view->rate_s = pto_sim_rate_s(sim, step);
+}
+
+static void view_plan(pto_sim_t *sim) {
+    for (int i = 0; i < sim->plan->stages.count; i++) {
+        const pto_stage_t *stage = pto_plan_stage(sim->plan, i);
+        pto_stage_view_t *view = &sim->stage[i];
+        for (int j = stage->step_first; j < stage->step_first + stage->step_count; j++) {
+            const pto_step_t *step = pto_plan_step(sim->plan, j);
+            bool message = step->kind == PTO_STEP_SEND || step->kind == PTO_STEP_RECV;
+            bool first = step->kind == PTO_STEP_SIGNAL && stage->order == PTO_ORDER_AT_ONCE;
+            view->sends = view->sends || step->kind == PTO_STEP_SEND;
+            view->messages = view->messages || message;
+            view->signals_first = view->signals_first || first;
+            view->locals = view->locals || (!message && !first);
+            if (message)
+                view_message_step(sim, step, &sim->view[j]);
+        }
+    }
+}
+
+static bool allocate(pto_sim_t *sim) {
+    size_t nodes = (size_t)sim->layout->nodes;
+    size_t links = nodes * PTO_LINKS_PER_NODE;
+    size_t engines = (size_t)sim->gpus * PTO_ENGINES_PER_GPU;
+    size_t flags = (size_t)pto_plan_flag_count(sim->plan) * sim->ranks * sim->ranks_per_node;
+    sim->first_link_slot = sim->ranks * PTO_SLOTS_PER_RANK;
+    sim->first_gpu_slot = sim->first_link_slot + (uint32_t)links;
+    sim->first_look_slot = sim->first_gpu_slot + (uint32_t)sim->gpus;
+    sim->proc = calloc(sim->ranks, sizeof *sim->proc);
+    sim->link_size = sizeof(pto_link_t) + sim->ranks_per_node * sizeof(pto_job_t);
+    sim->links = calloc(links, sim->link_size);
+    sim->engine = calloc(engines, sizeof *sim->engine);
+    sim->line_s = calloc((size_t)sim->gpus, sizeof *sim->line_s);
+    sim->view = calloc((size_t)sim->plan->steps.count + 1, sizeof *sim->view);
+    sim->stage = calloc((size_t)sim->plan->stages.count + 1, sizeof *sim->stage);
+    sim->raised = calloc(flags + 1, sizeof *sim->raised);
+    return pto_agenda_init(&sim->agenda, sim->first_look_slot + sim->ranks) && sim->proc && sim->links &&
+           sim->engine && sim->line_s && sim->view && sim->stage && sim->raised;
+}
+
+static void release(pto_sim_t *sim) {
+    pto_agenda_fini(&sim->agenda);
+    pto_pool_fini(&sim->pool);
+    free(sim->proc);
+    free(sim->links);
+    free(sim->engine);
+    free(sim->line_s);
+    free(sim->view);
+    free(sim->stage);
+    free(sim->raised);
+}
+
+pto_status_t pto_simulate(const pto_plan_t *plan, const pto_machine_t *machine,
+                          const pto_simulate_options_t *options, pto_simulation_t *simulation,
+                          pto_error_t *err) {
+    static const pto_simulate_options_t none;
+    const pto_layout_t *layout = &plan->request.layout;
+    pto_sim_t sim = {.plan = plan,
+                     .machine = machine,
+                     .layout = layout,
+                     .options = options ? options : &none,
+                     .gpus = layout->nodes * layout->gpus_per_node,
+                     .err = err};
+    pto_status_t status =
+        check_size(plan, sim.options->limit > 0 ? sim.options->limit : PTO_SIMULATE_LIMIT, err);
+    if (status != PTO_OK)
+        return status;
+    sim.ranks = (uint32_t)pto_layout_rank_count(layout);
+    sim.ranks_per_node = sim.ranks / (uint32_t)layout->nodes;
+    if (!allocate(&sim)) {
+        release(&sim);
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for %lu ranks", (unsigned long)sim.ranks);
+    }
+    place_ranks(&sim);
+    view_plan(&sim);
+    for (uint32_t rank = 0; rank < sim.ranks && sim.status == PTO_OK; rank++)
+        pass(&sim, rank);
+    run_events(&sim);
+    find_stuck(&sim);
+    if (sim.status == PTO_OK)
+        pto_sim_report(&sim, simulation);
+    release(&sim);
+    return sim.status;
+}
