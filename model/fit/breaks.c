@@ -14,7 +14,8 @@
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 
-#include "fit_internal.h"
+#include "breaks.h"
+#include "regress.h"
 
 enum {
     GRID_MAX = 96,        /* sizes that one search looks at */

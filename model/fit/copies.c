@@ -4,7 +4,9 @@
 #include <stdlib.h>
 
 #include "base/text_file.h"
-#include "fit_internal.h"
+#include "breaks.h"
+#include "parts.h"
+#include "select.h"
 
 /* A line that misses the middle of the large copies by more than this does not describe them. */
 static const double bent_residual = 0.25;

@@ -10,7 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "fit_internal.h"
+#include "parts.h"
+#include "select.h"
 
 enum { COLUMN_TWO, COLUMN_FURTHER, COLUMN_COUNT };
 

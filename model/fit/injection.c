@@ -13,7 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "fit_internal.h"
+#include "parts.h"
+#include "select.h"
 
 /* "Clearly above": more than noise and the error of beta make. */
 static const double limited_ratio = 1.2;

@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "fit_internal.h"
+#include "parts.h"
+#include "select.h"
 
 /* "Clearly above". */
 static const double slower_ratio = 1.2;

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 
 #include "base/text_file.h"
-#include "fit_internal.h"
+#include "breaks.h"
+#include "parts.h"
+#include "select.h"
 
 /* About as many pairs of samples of one size have their slopes looked at. */
 enum { PAIRS_MAX = 65536 };

@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "fit_internal.h"
+#include "breaks.h"
+#include "parts.h"
+#include "select.h"
 
 static const struct {
     pto_benchmark_t benchmark;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fit_internal.h"
+#include "portolan/fit.h"
 
 /* Copy text up to (not including) `stop`; false where it does not fit. */
 static bool copy_part(const char *text, const char *stop, char *part, size_t part_size) {

@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "fit_internal.h"
+#include "breaks.h"
+#include "parts.h"
+#include "select.h"
 
 static const char *const operations[] = {"sum", "prod", "min", "max"};
 static const char *const types[] = {"int32", "int64", "float", "double"};

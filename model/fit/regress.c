@@ -22,7 +22,7 @@
 #include <gsl/gsl_multifit.h>
 #include <gsl/gsl_sort.h>
 
-#include "fit_internal.h"
+#include "regress.h"
 
 /* Rounds of dividing by fitted times, until those stand still: an error of theirs only shifts weights. */
 enum { ROUNDS_MAX = 8 };

@@ -12,7 +12,8 @@
 #include <string.h>
 
 #include "base/text_file.h"
-#include "fit_internal.h"
+#include "parts.h"
+#include "select.h"
 
 enum { COLUMN_LAUNCH, COLUMN_ALPHA, COLUMN_BETA, COLUMN_COUNT };
 enum { ALL_COLUMN_START, ALL_COLUMN_BYTES, ALL_COLUMN_COUNT };

@@ -2,7 +2,8 @@
  * allocate and open at the same moment, so of several numbers of processes the largest stands. */
 #include <stdlib.h>
 
-#include "fit_internal.h"
+#include "parts.h"
+#include "select.h"
 
 static int32_t most_procs(const fit_work_t *work, const fit_filter_t *filter) {
     int32_t most = 0;

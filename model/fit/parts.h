@@ -1,0 +1,30 @@
+/* The parts of a machine that are fitted, one file each. */
+#ifndef PORTOLAN_FIT_PARTS_H
+#define PORTOLAN_FIT_PARTS_H
+
+#include "entries.h"
+
+/* The parts of a machine. Each adds its entries; too little data is an error or, with --partial, an entry. */
+pto_status_t fit_messages(fit_work_t *work, pto_space_t space, pto_level_t level);
+pto_status_t fit_injection(fit_work_t *work, pto_space_t space);
+pto_status_t fit_message_rate(fit_work_t *work, pto_space_t space);
+pto_status_t fit_copies(fit_work_t *work);
+pto_status_t fit_shared_copies(fit_work_t *work);
+pto_status_t fit_per_message(fit_work_t *work, pto_space_t space);
+pto_status_t fit_reduce(fit_work_t *work, pto_space_t space);
+pto_status_t fit_further(fit_work_t *work, pto_space_t space);
+pto_status_t fit_remote(fit_work_t *work);
+pto_status_t fit_times(fit_work_t *work);
+pto_status_t fit_setup(fit_work_t *work);
+
+pto_status_t fit_nccl(fit_work_t *work);
+
+/* A cost by size in up to PTO_REDUCE_PIECE_MAX pieces, from points that rise in bytes; `name` is its key. */
+pto_status_t fit_cost(fit_work_t *work, const char *name, const fit_points_t *points,
+                      pto_reduce_cost_t *cost);
+
+/* The robust centre of a benchmark's times, which have no size, under an entry's name; nothing without
+ * samples. */
+pto_status_t fit_time(fit_work_t *work, pto_benchmark_t benchmark, const char *name, pto_param_t *param);
+
+#endif

@@ -1,0 +1,238 @@
+/* Which samples count. Whole jobs can be slow (another job on the same switch, a cold clock), and no robust
+ * regression sees through a job that is a third of all samples; so jobs are compared with each other first,
+ * in the cells (who, how many, how large) that they share. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
+
+#include "select.h"
+
+/* A job is slow when it takes this much longer than the middle job in at least three cells of four. */
+static const double slow_ratio = 1.15;
+static const double slow_quantile = 0.25;
+
+/* Fewer cells than this say nothing about a job. */
+enum { SLOW_CELLS_MIN = 8 };
+
+/* The time of one job in one cell. */
+typedef struct {
+    const pto_sample_t *sample; /* one of the cell */
+    double seconds;             /* median */
+    double ratio;               /* to the middle job; 0: no other job has this cell */
+} cell_t;
+
+static int compare(int64_t a, int64_t b) { return (a > b) - (a < b); }
+
+static int compare_job(const pto_sample_t *a, const pto_sample_t *b) {
+    int order = compare(a->benchmark, b->benchmark);
+    order = order != 0 ? order : compare(a->where, b->where);
+    order = order != 0 ? order : compare(a->file, b->file);
+    return order != 0 ? order : compare(a->run, b->run);
+}
+
+static int compare_cell(const pto_sample_t *a, const pto_sample_t *b) {
+    int order = compare(a->benchmark, b->benchmark);
+    order = order != 0 ? order : compare(a->where, b->where);
+    order = order != 0 ? order : compare(a->place, b->place);
+    order = order != 0 ? order : (a->pair_hash > b->pair_hash) - (a->pair_hash < b->pair_hash);
+    order = order != 0 ? order : compare(a->procs, b->procs);
+    order = order != 0 ? order : compare(a->messages, b->messages);
+    return order != 0 ? order : compare(a->bytes, b->bytes);
+}
+
+static int by_cell_then_job(const void *a, const void *b) {
+    const pto_sample_t *left = *(const pto_sample_t *const *)a;
+    const pto_sample_t *right = *(const pto_sample_t *const *)b;
+    int order = compare_cell(left, right);
+    return order != 0 ? order : compare_job(left, right);
+}
+
+static int by_job(const void *a, const void *b) {
+    const cell_t *left = a;
+    const cell_t *right = b;
+    return compare_job(left->sample, right->sample);
+}
+
+/* One cell_t for each stretch of samples of the same cell and job; returns how many. */
+static size_t make_cells(const pto_sample_t **sorted, size_t count, double *scratch, cell_t *cells) {
+    size_t made = 0;
+    for (size_t first = 0, past; first < count; first = past) {
+        for (past = first; past < count && by_cell_then_job(&sorted[first], &sorted[past]) == 0; past++) {
+            scratch[past - first] = sorted[past]->seconds;
+        }
+        cells[made++] = (cell_t){sorted[first], fit_median(scratch, past - first), 0};
+    }
+    return made;
+}
+
+/* The lower middle, so that of two jobs the faster is the measure. */
+static void set_ratios(cell_t *cells, size_t count, double *scratch) {
+    for (size_t first = 0, past; first < count; first = past) {
+        for (past = first; past < count && compare_cell(cells[first].sample, cells[past].sample) == 0;
+             past++) {
+            scratch[past - first] = cells[past].seconds;
+        }
+        if (past - first < 2) {
+            continue;
+        }
+        gsl_sort(scratch, 1, past - first);
+        double middle = scratch[(past - first - 1) / 2];
+        for (size_t i = first; i < past; i++) {
+            cells[i].ratio = cells[i].seconds / middle;
+        }
+    }
+}
+
+static pto_status_t skip_job(fit_work_t *work, const pto_sample_t *job, double ratio) {
+    for (size_t i = 0; i < work->samples->count; i++) {
+        if (compare_job(&work->samples->sample[i], job) == 0) {
+            work->skip[i] = 1;
+        }
+    }
+    pto_fit_entry_t *entry = fit_entry_add(
+        work, PTO_FIT_ABSENT, "job %s.%s.%d", pto_benchmark_name((pto_benchmark_t)job->benchmark),
+        pto_sample_space_name((pto_sample_space_t)job->where), (int)job->run);
+    if (entry == NULL) {
+        return PTO_ERR_MEMORY;
+    }
+    snprintf(entry->note, sizeof entry->note, "left out: a slow job, %.2f times the middle one of its cells",
+             ratio);
+    return PTO_OK;
+}
+
+/* Cells sorted by job: judge each job by the quantiles of its ratios. */
+static pto_status_t judge_jobs(fit_work_t *work, const cell_t *cells, size_t count, double *scratch) {
+    for (size_t first = 0, past; first < count; first = past) {
+        size_t shared = 0;
+        for (past = first; past < count && by_job(&cells[first], &cells[past]) == 0; past++) {
+            if (cells[past].ratio > 0) {
+                scratch[shared++] = cells[past].ratio;
+            }
+        }
+        if (shared < SLOW_CELLS_MIN) {
+            continue;
+        }
+        gsl_sort(scratch, 1, shared);
+        if (gsl_stats_quantile_from_sorted_data(scratch, 1, shared, slow_quantile) > slow_ratio) {
+            pto_status_t status = skip_job(work, cells[first].sample, fit_median(scratch, shared));
+            if (status != PTO_OK) {
+                return status;
+            }
+        }
+    }
+    return PTO_OK;
+}
+
+pto_status_t fit_skip_slow_jobs(fit_work_t *work) {
+    size_t count = work->samples->count;
+    const pto_sample_t **sorted = malloc((count + 1) * sizeof *sorted);
+    cell_t *cells = malloc((count + 1) * sizeof *cells);
+    double *scratch = malloc((count + 1) * sizeof *scratch);
+    pto_status_t status = PTO_ERR_MEMORY;
+    if (sorted == NULL || cells == NULL || scratch == NULL) {
+        pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for samples");
+    } else {
+        for (size_t i = 0; i < count; i++) {
+            sorted[i] = &work->samples->sample[i];
+        }
+        qsort(sorted, count, sizeof *sorted, by_cell_then_job);
+        size_t cell_count = make_cells(sorted, count, scratch, cells);
+        set_ratios(cells, cell_count, scratch);
+        qsort(cells, cell_count, sizeof *cells, by_job);
+        status = judge_jobs(work, cells, cell_count, scratch);
+    }
+    free(sorted);
+    free(cells);
+    free(scratch);
+    return status;
+}
+
+static bool passes(const pto_sample_t *sample, const fit_filter_t *filter) {
+    return sample->benchmark == filter->benchmark &&
+           (filter->where == PTO_IN_COUNT || sample->where == filter->where) &&
+           (filter->place == PTO_AT_COUNT || sample->place == filter->place) &&
+           (filter->procs == 0 || sample->procs == filter->procs) &&
+           (filter->pair_hash == 0 || sample->pair_hash == filter->pair_hash);
+}
+
+static int by_size(const void *a, const void *b) {
+    const fit_point_t *left = a;
+    const fit_point_t *right = b;
+    int order = compare(left->procs, right->procs);
+    order = order != 0 ? order : compare(left->messages, right->messages);
+    return order != 0 ? order : compare(left->bytes, right->bytes);
+}
+
+/* Sorting by time too would cost more than looking for the least of each stretch. */
+static void keep_minima(fit_points_t *points) {
+    size_t kept = 0;
+    for (size_t i = 0; i < points->count; i++) {
+        fit_point_t *last = kept > 0 ? &points->point[kept - 1] : NULL;
+        if (last == NULL || by_size(last, &points->point[i]) != 0) {
+            points->point[kept++] = points->point[i];
+        } else if (points->point[i].seconds < last->seconds) {
+            last->seconds = points->point[i].seconds;
+        }
+    }
+    points->count = kept;
+}
+
+static size_t collect(const fit_work_t *work, const fit_filter_t *filter, fit_point_t *point) {
+    size_t count = 0;
+    for (size_t i = 0; i < work->samples->count; i++) {
+        const pto_sample_t *sample = &work->samples->sample[i];
+        if (!work->skip[i] && passes(sample, filter)) {
+            if (point != NULL) {
+                point[count] = (fit_point_t){sample->seconds, sample->bytes, sample->procs, sample->messages};
+            }
+            count++;
+        }
+    }
+    return count;
+}
+
+pto_status_t fit_select(const fit_work_t *work, const fit_filter_t *filter, fit_points_t *points) {
+    size_t count = collect(work, filter, NULL);
+    points->count = 0;
+    points->point = malloc((count + 1) * sizeof *points->point);
+    if (points->point == NULL) {
+        return pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for samples");
+    }
+    points->count = collect(work, filter, points->point);
+    qsort(points->point, count, sizeof *points->point, by_size);
+    if (work->options->minima) {
+        keep_minima(points);
+    }
+    return PTO_OK;
+}
+
+size_t pto_fit_medians(const pto_samples_t *samples, pto_benchmark_t benchmark, pto_sample_space_t where,
+                       pto_sample_level_t place, int32_t procs, size_t capacity, int64_t *bytes,
+                       double *seconds) {
+    uint8_t *skip = calloc(samples->count + 1, 1);
+    double *scratch = malloc((samples->count + 1) * sizeof *scratch);
+    pto_fit_options_t options = {0};
+    fit_work_t work = {.samples = samples, .options = &options, .skip = skip};
+    fit_points_t points = {0};
+    size_t sizes = 0;
+    if (skip != NULL && scratch != NULL &&
+        fit_select(&work, &(fit_filter_t){benchmark, where, place, procs, 0}, &points) == PTO_OK) {
+        for (size_t first = 0, past; first < points.count; first = past, sizes++) {
+            for (past = first; past < points.count && by_size(&points.point[first], &points.point[past]) == 0;
+                 past++) {
+                scratch[past - first] = points.point[past].seconds;
+            }
+            if (sizes < capacity) {
+                bytes[sizes] = points.point[first].bytes;
+                seconds[sizes] = fit_median(scratch, past - first);
+            }
+        }
+    }
+    free(points.point);
+    free(scratch);
+    free(skip);
+    return sizes;
+}
