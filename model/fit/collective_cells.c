@@ -1,5 +1,5 @@
 /* How badly a machine predicts one measured cell. */
-#include "collectives.h"
+#include "collective_cells.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* Fitting to collectives: what only they show of a machine. Few numbers, found by the simplex method of
  * Nelder and Mead (1965, as in GSL), in turn with the library's tables: those that make the mean of
  * |ln(predicted / measured)| plus the regret of what would be picked least. What does not is left out. */
-#include "collectives.h"
+#include "library_tables.h"
 
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_multimin.h>

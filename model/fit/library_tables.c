@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/text_file.h"
-#include "collectives.h"
+#include "library_tables.h"
 #include "machine/library_rules.h"
 
 enum { ALGORITHMS_MAX = 16, SIZES_MAX = 64, RULES_MAX = 2 };

@@ -1,7 +1,6 @@
-/* What the fit to collectives shares: the cells, what they say of a machine, and the tables of the library.
- */
-#ifndef PORTOLAN_FIT_COLLECTIVES_H
-#define PORTOLAN_FIT_COLLECTIVES_H
+/* A fit to collectives under way: its cells, and how badly a machine predicts them. */
+#ifndef PORTOLAN_FIT_COLLECTIVE_CELLS_H
+#define PORTOLAN_FIT_COLLECTIVE_CELLS_H
 
 #include "portolan/fit.h"
 #include "portolan/score.h"
@@ -28,17 +27,5 @@ double collective_fit_miss(collective_fit_t *fit, const pto_score_cell_t *cell, 
 /* How badly a cell is predicted, given its candidates' misses: their mean size, and the regret of the pick
  * that they lead to. */
 double collective_fit_badness(const pto_score_cell_t *cell, const double *miss);
-
-/* Where a library changes algorithms. */
-typedef struct {
-    pto_collective_t collective;
-    int64_t bytes;
-} collective_switch_t;
-
-/* Choose the tables of the machine anew, with at most `room` switches, which are noted; returns their number
- * in
- * `*switch_count`. Errors: PTO_ERR_MEMORY, those of prices. */
-pto_status_t collective_fit_library(collective_fit_t *fit, int room, collective_switch_t *switches,
-                                    int *switch_count);
 
 #endif
