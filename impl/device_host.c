@@ -1,12 +1,12 @@
-/* The device that every machine has: host memory stands in for a GPU's, and POSIX shared memory for CUDA IPC.
- * Everything is done at once, by the calling process, but for kernels (kernel_host.c); streams hold nothing.
- */
+/* The device that every machine has: host memory emulates GPU memory, and POSIX shared memory emulates CUDA
+ * IPC. The calling process does all the work: copies and reductions when their stream is polled or finished
+ * (host_stream.c), kernels when they are polled (kernel_host.c). */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "host_stream.h"
 #include "portolan/device.h"
-#include "reduce.h"
 #include "shared.h"
 
 enum { PAGE_BYTES = 4096 };
@@ -103,47 +103,9 @@ static pto_status_t host_release_staging(void *memory, pto_error_t *err) {
     return PTO_OK;
 }
 
-static pto_status_t host_stream_create(void **stream, pto_error_t *err) {
-    (void)err;
-    *stream = NULL;
-    return PTO_OK;
-}
-
-static pto_status_t host_stream_wait(void *stream, pto_error_t *err) {
-    (void)stream;
-    (void)err;
-    return PTO_OK;
-}
-
-static pto_status_t host_poll(void *stream, bool *finished, pto_error_t *err) {
-    *finished = true;
-    return host_stream_wait(stream, err);
-}
-
-static pto_status_t host_copy(const pto_move_t *move, void *stream, pto_error_t *err) {
-    (void)stream;
-    (void)err;
-    for (size_t row = 0; row < move->rows; row++)
-        memmove((char *)move->target + row * move->target_pitch_bytes,
-                (const char *)move->source + row * move->source_pitch_bytes, move->bytes);
-    return PTO_OK;
-}
-
 static pto_status_t host_reduce(void *target, const void *source, size_t count, pto_datatype_t datatype,
                                 pto_op_t op, void *stream, pto_error_t *err) {
-    (void)stream;
-    (void)err;
-    pto_reduce_host(target, source, count, datatype, op);
-    return PTO_OK;
-}
-
-static pto_status_t host_reduce_many(void *target, bool fresh, const void *const *source, int source_count,
-                                     size_t count, pto_datatype_t datatype, pto_op_t op, void *stream,
-                                     pto_error_t *err) {
-    (void)stream;
-    (void)err;
-    pto_reduce_many_host(target, fresh, source, source_count, count, datatype, op);
-    return PTO_OK;
+    return pto_host_stream_reduce(target, false, &source, 1, count, datatype, op, stream, err);
 }
 
 static pto_status_t host_export(const void *memory, pto_memory_handle_t *handle, pto_error_t *err) {
@@ -189,13 +151,13 @@ const pto_device_t pto_device_host = {
     .release = drop,
     .allocate_staging = host_allocate_staging,
     .release_staging = host_release_staging,
-    .stream_create = host_stream_create,
-    .stream_destroy = host_stream_wait,
-    .copy = host_copy,
+    .stream_create = pto_host_stream_create,
+    .stream_destroy = pto_host_stream_destroy,
+    .copy = pto_host_stream_copy,
     .reduce = host_reduce,
-    .reduce_many = host_reduce_many,
-    .finish = host_stream_wait,
-    .poll = host_poll,
+    .reduce_many = pto_host_stream_reduce,
+    .finish = pto_host_stream_finish,
+    .poll = pto_host_stream_poll,
     .export_memory = host_export,
     .open_memory = host_open,
     .close_memory = drop,

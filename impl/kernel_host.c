@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host_stream.h"
 #include "parts.h"
 #include "portolan/kernel.h"
 #include "reduce.h"
@@ -73,10 +74,8 @@ static pto_status_t host_kernel_start(void *kernel, uint64_t run, bool queued, v
                                       pto_error_t *err) {
     host_kernel_t *host = kernel;
     (void)queued;
-    (void)stream;
-    (void)err;
     host->started = run;
-    return PTO_OK;
+    return pto_host_stream_finish(stream, err);
 }
 
 /* --- ops -------------------------------------------------------------------------------------------------

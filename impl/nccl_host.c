@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "exec_internal.h"
+#include "host_stream.h"
 
 static const char *host_version(void) { return "none, MPI stands in"; }
 
@@ -96,8 +97,8 @@ static pto_status_t exchange(MPI_Comm comm, const pto_nccl_call_t *call, pto_err
 }
 
 static pto_status_t host_run(void *group, const pto_nccl_call_t *call, void *stream, pto_error_t *err) {
-    (void)stream;
     MPI_Comm comm = ((const group_t *)group)->comm;
+    pto_host_stream_finish(stream, NULL);
     return pto_collective_is_vector(call->collective) ? vector(comm, call, err) : exchange(comm, call, err);
 }
 

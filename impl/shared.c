@@ -9,6 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+enum { POISON = 0xa5, POISONED_BYTES = 65536 };
+
 static pto_status_t failed(pto_error_t *err, const char *call, int cause, size_t bytes) {
     return pto_error_set(err, PTO_ERR_IO, "%s: %s (%zu bytes of shared memory)", call, strerror(cause),
                          bytes);
@@ -56,7 +58,9 @@ pto_status_t pto_shared_open(const pto_shared_handle_t *handle, void **memory, p
 
 void pto_shared_close(void *memory, const pto_shared_handle_t *handle) { munmap(memory, handle->bytes); }
 
+/* Who still reads memory that its owner has freed must not find what it looks for. */
 void pto_shared_destroy(void *memory, const pto_shared_handle_t *handle) {
+    memset(memory, POISON, handle->bytes < POISONED_BYTES ? handle->bytes : POISONED_BYTES);
     pto_shared_close(memory, handle);
     close((int)handle->descriptor);
 }

@@ -9,14 +9,21 @@
  *   different  processes with different plans find out
  *   absent     one process never runs; the watchdog ends the job
  *   repeats:STRATEGY, absent:STRATEGY     the same by a strategy that needs no algorithm, each process with a
- * GPU full       a buffer of COUNT bytes that one node has no room for is refused, on every process */
+ * GPU
+ *   refusals   what an executor must not be made or queued for is refused, with the reason, on every process
+ *   lines      data of short kernels carry their flags
+ *   full       a buffer of COUNT bytes that one node has no room for is refused, on every process */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "exec_case.h"
+#include "exec_internal.h"
 #include "portolan/strategy.h"
 
 enum { RUNS_PER_CASE = 2, CASES_THAT_COVER = 1000, DRAWS_FOR_UNMET = 20 };
@@ -292,6 +299,127 @@ static void run_different(const job_t *job) {
     pto_plan_destroy(plan);
 }
 
+/* Every process must be refused, with `status` and a message that holds `why`. */
+static void expect_refusal(const job_t *job, case_t *test, const pto_plan_t *plan, void *in, void *out,
+                           pto_status_t expected, const char *why) {
+    pto_exec_t *exec = NULL;
+    pto_error_t err = {0};
+    pto_status_t status =
+        pto_exec_create(plan, MPI_COMM_WORLD, job->device, in, out, test->op, &test->options, &exec, &err);
+    if (status != expected || !strstr(err.message, why)) {
+        fprintf(stderr, "test_exec: process %d: expected a refusal with '%s', got status %d, '%s'\n",
+                job->rank, why, (int)status, err.message);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+}
+
+static void refuse_different_arguments(const job_t *job) {
+    case_t test;
+    pto_plan_t *plan = fixed_plan(&test, job->size, "three_step", "ring");
+    case_user_t user = case_user(&test, plan, job->device, job->rank);
+    test.op = job->rank ? PTO_OP_MAX : PTO_OP_SUM;
+    expect_refusal(job, &test, plan, user.in, user.out, PTO_ERR_RANGE,
+                   "different plans, operations or options");
+    test.op = PTO_OP_SUM;
+    test.options.own_algorithms = job->rank == 0;
+    expect_refusal(job, &test, plan, user.in, user.out, PTO_ERR_RANGE,
+                   "different plans, operations or options");
+    case_user_free(&test, job->device, &user);
+    pto_plan_destroy(plan);
+}
+
+static void refuse_placements(const job_t *job) {
+    case_t test;
+    pto_plan_t *plan = fixed_plan(&test, job->size, "three_step", "ring");
+    for (int i = 0; i < job->size; i++)
+        test.table[i] = i / 2;
+    test.options.placement = PTO_PLACEMENT_TABLE;
+    test.options.table = test.table;
+    expect_refusal(job, &test, plan, NULL, NULL, PTO_ERR_RANGE, "are both placed at 0");
+    test.table[job->size - 1] = job->size;
+    expect_refusal(job, &test, plan, NULL, NULL, PTO_ERR_RANGE, "the table places rank");
+    pto_plan_destroy(plan);
+}
+
+/* No call of MPI's counts more than INT_MAX. The user's memory is never touched. */
+static void refuse_long_counts(const job_t *job) {
+    const int64_t bytes = (int64_t)INT_MAX + 1;
+    static const pto_collective_t collectives[] = {PTO_COLLECTIVE_BROADCAST, PTO_COLLECTIVE_ALLTOALL,
+                                                   PTO_COLLECTIVE_ALLTOALLV};
+    static const char *const algorithms[] = {"binomial", "pairwise", "pairwise"};
+    for (size_t i = 0; i < sizeof collectives / sizeof *collectives; i++) {
+        case_t test;
+        pto_error_t err = {0};
+        pto_plan_t *plan = NULL;
+        pto_plan_destroy(fixed_plan(&test, job->size, "cuda_aware", "ring"));
+        test.request.layout = (pto_layout_t){1, job->size, 1, 1, job->size};
+        test.request.collective = collectives[i];
+        test.request.datatype = PTO_DATATYPE_BYTE;
+        test.request.bytes = collectives[i] == PTO_COLLECTIVE_ALLTOALLV ? INT_MAX / 2 + 2 : bytes;
+        test.request.by_library = true;
+        size_t room = (size_t)(test.request.bytes * job->size);
+        char *memory =
+            mmap(NULL, 2 * room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (memory == MAP_FAILED ||
+            pto_algorithm_find(algorithms[i], collectives[i], &test.request.algorithm, &err) != PTO_OK ||
+            pto_plan_create(&test.request, &plan, &err) != PTO_OK)
+            die(err.message);
+        expect_refusal(job, &test, plan, memory, memory + room, PTO_ERR_TOO_LARGE,
+                       "MPI's own collective counts");
+        pto_plan_destroy(plan);
+        munmap(memory, 2 * room);
+    }
+}
+
+/* One process has buffers that the others cannot reach, so its runs copy them. Then nobody may queue. */
+static void refuse_queueing(const job_t *job) {
+    case_t test;
+    job_t asked = *job;
+    asked.strategy = "gas_split";
+    pto_plan_t *plan = chosen_plan(&asked, &test);
+    test.plain_memory = job->rank == 0;
+    case_user_t user;
+    pto_exec_t *exec = NULL;
+    pto_error_t err = {0};
+    if (create(job, &test, plan, &user, &exec, &err) != PTO_OK)
+        die(err.message);
+    if (pto_exec_queue(exec, &err) != PTO_ERR_NOT_APPLICABLE)
+        die("a process queued what another one can't");
+    pto_exec_destroy(exec);
+    case_user_free(&test, job->device, &user);
+    pto_plan_destroy(plan);
+}
+
+static void run_refusals(const job_t *job) {
+    refuse_different_arguments(job);
+    refuse_placements(job);
+    refuse_long_counts(job);
+    refuse_queueing(job);
+}
+
+static void run_lines(const job_t *job) {
+    for (int large = 0; large < 2; large++) {
+        case_t test;
+        job_t asked = *job;
+        asked.strategy = "gas_allgather";
+        pto_plan_t *small = chosen_plan(&asked, &test), *plan = NULL;
+        pto_plan_destroy(small);
+        test.request.bytes = large ? 64 << 20 : 1024;
+        case_user_t user;
+        pto_exec_t *exec = NULL;
+        pto_error_t err = {0};
+        if (pto_plan_create(&test.request, &plan, &err) != PTO_OK ||
+            create(job, &test, plan, &user, &exec, &err) != PTO_OK)
+            die(err.message);
+        if ((exec->lines == PTO_LINES_NONE) != (large == 1))
+            die(large ? "the data of a long kernel carry flags"
+                      : "the data of a short kernel carry no flags");
+        pto_exec_destroy(exec);
+        case_user_free(&test, job->device, &user);
+        pto_plan_destroy(plan);
+    }
+}
+
 static void run_absent(const job_t *job) {
     case_t test;
     pto_plan_t *plan =
@@ -347,12 +475,16 @@ static bool run(const char *what, const job_t *job) {
         run_repeats(job);
     else if (strcmp(what, "different") == 0)
         run_different(job);
+    else if (strcmp(what, "refusals") == 0)
+        run_refusals(job);
+    else if (strcmp(what, "lines") == 0)
+        run_lines(job);
     else if (asks_for(what, "absent"))
         run_absent(job);
     else if (strcmp(what, "full") == 0)
         right = run_full(job);
     else
-        die("do what? cases, shapes, repeats, different, absent or full");
+        die("do what? cases, shapes, repeats, different, refusals, lines, absent or full");
     return right;
 }
 

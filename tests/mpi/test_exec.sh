@@ -52,6 +52,8 @@ check "${CASES:-2000} random cases on up to 9 processes are right" run 9 "$test_
 check "one plan runs ${REPEATS:-1000} times under random delays" run 4 "$test_exec" repeats "${REPEATS:-1000}" "$seed"
 check "and so does one whose kernels signal each other" run 4 "$test_exec" repeats:gas_split "${REPEATS:-1000}" "$seed"
 check "different plans are noticed before data moves" run 2 "$test_exec" different
+check "different operations, options, placements and long counts are refused everywhere" run 2 "$test_exec" refusals
+check "data of short kernels carry their flags" run 3 "$test_exec" lines
 check "a process that never runs ends the job" fails_within 30 run 3 "$test_exec" absent
 check "the watchdog names rank and stage" has "portolan: rank .* in stage 'round'.* ending the job" "$work/stderr"
 check "a kernel whose peer never runs ends the job" fails_within 30 run 3 "$test_exec" absent:gas_split
