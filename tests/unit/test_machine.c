@@ -438,6 +438,12 @@ static void impossible_numbers_are_refused(void **state) {
          9,
          17,
          {"procs must rise above the 2"}},
+        {BODY "copies:\n  shared:\n    h2d:\n      - {procs: 2, strided: true, " COST
+              ", flagged: f}\n      - {procs: 4, " COST ", flagged: g}\n",
+         PTO_ERR_RANGE,
+         9,
+         17,
+         {"strided rows come after the others"}},
         {BODY "library: {alltoall: {cpu: []}}\n", PTO_ERR_RANGE, 5, 27, {"expected 1 to 256 rows"}},
         {BODY "library: {alltoall: {cpu: [{algorithm: a, procs: 0}]}}\n",
          PTO_ERR_RANGE,

@@ -104,6 +104,48 @@ static void equal_prices_are_a_toss_up(void **state) {
     drop(&asked);
 }
 
+static void buffers_too_large_for_a_node_are_the_reason(void **state) {
+    (void)state;
+    asked_t asked;
+    char machine[sizeof simple_machine + 32];
+    snprintf(machine, sizeof machine, "%s", simple_machine);
+    char *memory = strstr(machine, "memory:");
+    snprintf(memory, sizeof machine - (size_t)(memory - machine), "memory: {host_bytes: 1000000}\n");
+    ask(&asked, machine,
+        "scenario: memory\nmachine: m.yaml\ncollective: allreduce\n"
+        "layout: {nodes: 2, gpus_per_node: 2, cores_per_gpu: 1}\nbytes: [100000, 600000]\n"
+        "strategies: [three_step, cuda_aware]\n");
+    assert_true(pto_prediction_at(&asked.predictions, 0, 0)->applicable);
+    const pto_prediction_t *large = pto_prediction_at(&asked.predictions, 1, 0);
+    assert_false(large->applicable);
+    assert_non_null(strstr(large->reason, "memory.host_bytes"));
+    assert_true(pto_prediction_at(&asked.predictions, 1, 1)->applicable);
+    drop(&asked);
+}
+
+/* Of the rows that hold for at most as many processes as there are, the one for the most counts. */
+static void a_library_row_for_more_processes_goes_before_one_for_fewer(void **state) {
+    (void)state;
+    static const struct {
+        int nodes;
+        const char *algorithm;
+    } expected[] = {{2, "ring"}, {4, "recursive_doubling"}, {8, "rabenseifner"}, {16, "rabenseifner"}};
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        asked_t asked;
+        char scenario[512];
+        snprintf(scenario, sizeof scenario,
+                 "scenario: rows\nmachine: m.yaml\ncollective: allreduce\n"
+                 "layout: {nodes: %d, gpus_per_node: 1, cores_per_gpu: 1}\nbytes: [1024]\n"
+                 "strategies: [cuda_aware]\nlibrary:\n  - {algorithm: ring}\n"
+                 "  - {procs: 4, algorithm: recursive_doubling}\n  - {procs: 8, algorithm: rabenseifner}\n",
+                 expected[i].nodes);
+        ask(&asked, simple_machine, scenario);
+        assert_string_equal(pto_prediction_at(&asked.predictions, 0, 0)->algorithm->name,
+                            expected[i].algorithm);
+        drop(&asked);
+    }
+}
+
 static void buffers_too_large_for_a_gpu_are_the_reason(void **state) {
     (void)state;
     asked_t asked;
@@ -224,6 +266,8 @@ int main(void) {
         cmocka_unit_test(many_messages_share_one_copy),
         cmocka_unit_test(equal_prices_are_a_toss_up),
         cmocka_unit_test(buffers_too_large_for_a_gpu_are_the_reason),
+        cmocka_unit_test(buffers_too_large_for_a_node_are_the_reason),
+        cmocka_unit_test(a_library_row_for_more_processes_goes_before_one_for_fewer),
         cmocka_unit_test(best_takes_the_cheapest_algorithm),
         cmocka_unit_test(a_table_of_byte_ranges_names_the_algorithm),
         cmocka_unit_test(the_machines_library_table_is_followed),

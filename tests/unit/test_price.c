@@ -433,6 +433,35 @@ static void intervals_are_carried_into_the_price(void **state) {
     pto_plan_destroy(plan);
 }
 
+/* A parameter is off in the same way wherever it is used: its uses add up, not their squares. */
+static void uses_of_one_parameter_are_off_together(void **state) {
+    (void)state;
+    pto_machine_t machine = summit;
+    pto_param_t *alpha = &machine.messages[PTO_SPACE_GPU][PTO_LEVEL_OFF_NODE].piece[0].postal.alpha_s;
+    alpha->has_interval = true;
+    alpha->low = alpha->value * 0.9;
+    alpha->high = alpha->value * 1.2;
+    pto_request_t request =
+        request_for(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "rabenseifner", 8, 1, 1, 65536);
+    pto_plan_t *plan = NULL;
+    pto_price_t price;
+    pto_explanation_t explanation = {0};
+    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+    assert_int_equal(pto_price(plan, &machine, &price, &explanation, NULL), PTO_OK);
+    int terms = 0;
+    double uses = 0;
+    for (int i = 0; i < explanation.count; i++)
+        if (explanation.term[i].param == alpha) {
+            terms++;
+            uses += explanation.term[i].count;
+        }
+    assert_true(terms > 1);
+    assert_close(price.seconds - price.low_s, uses * 0.1 * alpha->value);
+    assert_close(price.high_s - price.seconds, uses * 0.2 * alpha->value);
+    pto_explanation_fini(&explanation);
+    pto_plan_destroy(plan);
+}
+
 static void a_machine_without_gpu_messages_says_so(void **state) {
     (void)state;
     pto_machine_t machine = summit;
@@ -497,6 +526,7 @@ int main(void) {
         cmocka_unit_test(more_nodes_never_cost_less),
         cmocka_unit_test(an_explanation_adds_up_to_its_price),
         cmocka_unit_test(intervals_are_carried_into_the_price),
+        cmocka_unit_test(uses_of_one_parameter_are_off_together),
         cmocka_unit_test(a_machine_without_gpu_messages_says_so),
         cmocka_unit_test(tables_above_65536_ranks_are_refused),
         cmocka_unit_test(a_flat_table_costs_what_equal_counts_cost),

@@ -97,6 +97,17 @@ static void staging_allocates_pinned_memory_and_no_more(void **state) {
     assert_near(setup.seconds, allocate_cpu_s(2 * 8 * 65536));
 }
 
+/* Four inputs, in two copies that runs use in turn; each process opens the other three's. */
+static void double_buffered_memory_is_allocated_and_opened_twice(void **state) {
+    (void)state;
+    pto_request_t request =
+        request_for(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", "direct", 1, 4, 1, 1048576);
+    pto_setup_t setup = setup_of(&request, &machine);
+    double gathered_bytes = 2 * 4 * 1048576.0;
+    assert_true(setup.known);
+    assert_near(setup.seconds, allocate_gpu_s(gathered_bytes) + 3 * open_s(gathered_bytes) + segment_s);
+}
+
 static void what_has_no_buffers_of_its_own_needs_nothing(void **state) {
     (void)state;
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "pairwise", 2, 4, 1, 65536);
@@ -203,6 +214,19 @@ static void calls_to_pay_back_are_those_that_counting_finds(void **state) {
         }
 }
 
+/* 0.3 / 0.1 is a little below 3, 0.6 / 0.2 and 1.2 / 0.4 are a little below or above: all are three calls. */
+static void whole_quotients_stay_whole(void **state) {
+    (void)state;
+    static const double gain_s[] = {0.1, 0.2, 0.3, 0.4, 0.7, 1.1};
+    for (size_t i = 0; i < sizeof gain_s / sizeof *gain_s; i++)
+        for (int calls = 1; calls < 200; calls++) {
+            pto_prediction_t a = prediction(gain_s[i] * calls, 1), b = prediction(0, 1 + gain_s[i]);
+            double got = 0;
+            assert_true(pto_payback(&a, &b, &got));
+            assert_true(got == calls);
+        }
+}
+
 static void dearer_calls_never_pay_a_setup_back(void **state) {
     (void)state;
     pto_prediction_t a = prediction(1e-3, 2e-6), b = prediction(0, 2e-6), unknown = b;
@@ -248,12 +272,14 @@ int main(void) {
         cmocka_unit_test(btb_opens_one_buffer_of_the_tree),
         cmocka_unit_test(dup_devptr_opens_both_of_the_owners_buffers),
         cmocka_unit_test(staging_allocates_pinned_memory_and_no_more),
+        cmocka_unit_test(double_buffered_memory_is_allocated_and_opened_twice),
         cmocka_unit_test(what_has_no_buffers_of_its_own_needs_nothing),
         cmocka_unit_test(the_librarys_own_buffers_cost_nothing),
         cmocka_unit_test(many_nodes_cost_no_more_than_one),
         cmocka_unit_test(terms_add_up_and_point_into_the_machine),
         cmocka_unit_test(every_cost_that_is_missing_is_named),
         cmocka_unit_test(calls_to_pay_back_are_those_that_counting_finds),
+        cmocka_unit_test(whole_quotients_stay_whole),
         cmocka_unit_test(dearer_calls_never_pay_a_setup_back),
         cmocka_unit_test(bad_setups_are_refused_where_they_stand),
     };
