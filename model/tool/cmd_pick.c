@@ -17,6 +17,12 @@ static const char usage[] =
     "  portolan pick scenarios/problems/alltoall-summit.yaml\n"
     "  portolan pick scenarios/problems/alltoall-summit.yaml --nodes 2:1024 --bytes 4096\n";
 
+static const pto_option_set_t option_sets[] = {
+    {"options", pto_format_options}, {NULL, pto_pick_options}, PTO_SCENARIO_SETS};
+
+static const pto_syntax_t syntax = {
+    .program = "portolan pick", .usage = usage, .set = option_sets, .operand = "*.yaml"};
+
 static const char *strategy_name(const pto_predictions_t *predictions, int strategy) {
     return strategy < 0 ? "-" : predictions->strategy[strategy]->name;
 }
@@ -111,7 +117,7 @@ static void print_json(const pto_predictions_t *predictions, const pto_range_t *
 
 static int run(int argc, char **argv) {
     pto_options_t options;
-    int exit_code = pto_options_parse(argc, argv, PTO_OPTION_FORMAT | PTO_OPTION_BY, usage, &options);
+    int exit_code = pto_options_read(&syntax, argc, argv, &options);
     if (exit_code >= 0)
         return exit_code;
     pto_error_t err = {0};
@@ -138,5 +144,8 @@ static int run(int argc, char **argv) {
     return exit_code;
 }
 
-const pto_command_t pto_command_pick = {
-    .name = "pick", .summary = "print the cheapest strategy of every range, and its margin", .run = run};
+const pto_command_t pto_command_pick = {.name = "pick",
+                                        .summary =
+                                            "print the cheapest strategy of every range, and its margin",
+                                        .syntax = &syntax,
+                                        .run = run};

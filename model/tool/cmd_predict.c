@@ -34,6 +34,12 @@ static const char usage[] =
     "where these are swept; the interval is empty where the machine file has none, and all of it\n"
     "where a strategy does not apply.\n";
 
+static const pto_option_set_t option_sets[] = {
+    {"options", pto_format_options}, {NULL, pto_predict_options}, PTO_SCENARIO_SETS};
+
+static const pto_syntax_t syntax = {
+    .program = "portolan predict", .usage = usage, .set = option_sets, .operand = "*.yaml"};
+
 static void print_csv_energy(const pto_prediction_t *prediction) {
     const pto_energy_t *energy = &prediction->energy;
     if (!prediction->applicable || !prediction->has_energy)
@@ -287,6 +293,16 @@ static pto_status_t draw(const pto_options_t *options, const pto_predictions_t *
     return status;
 }
 
+/* -1, or the exit code: before any work. */
+static int check_plot(const pto_options_t *options) {
+    pto_error_t err = {0};
+    if (options->measured && !options->plot)
+        return pto_usage_error(&syntax, "--measured is drawn by --plot, which is not given");
+    if (options->plot && pto_plot_check_name(options->plot, &err) != PTO_OK)
+        return pto_usage_error(&syntax, "--plot: %s", err.message);
+    return -1;
+}
+
 static void print(const pto_options_t *options, const pto_predictions_t *predictions) {
     if (options->format == PTO_FORMAT_CSV)
         print_csv(predictions);
@@ -300,15 +316,13 @@ static void print(const pto_options_t *options, const pto_predictions_t *predict
 
 static int run(int argc, char **argv) {
     pto_options_t options;
-    int exit_code = pto_options_parse(
-        argc, argv, PTO_OPTION_FORMAT | PTO_OPTION_EXPLAIN | PTO_OPTION_ENERGY | PTO_OPTION_PLOT, usage,
-        &options);
+    int exit_code = pto_options_read(&syntax, argc, argv, &options);
     if (exit_code >= 0)
         return exit_code;
-    if (options.measured && !options.plot) {
-        fputs("portolan: --measured is drawn by --plot, which is not given\n", stderr);
+    exit_code = check_plot(&options);
+    if (exit_code >= 0) {
         pto_options_fini(&options);
-        return PTO_EXIT_USAGE;
+        return exit_code;
     }
     pto_error_t err = {0};
     pto_predictions_t predictions;
@@ -324,11 +338,12 @@ static int run(int argc, char **argv) {
         pto_predictions_fini(&predictions);
     }
     exit_code = status == PTO_OK ? pto_flush_output() : pto_report_error(&err);
-    if (status == PTO_ERR_TYPE && err.line == 0)
-        exit_code = PTO_EXIT_USAGE; /* --plot names no kind of file that can be drawn */
     pto_options_fini(&options);
     return exit_code;
 }
 
-const pto_command_t pto_command_predict = {
-    .name = "predict", .summary = "print what each strategy would cost, and why (--explain)", .run = run};
+const pto_command_t pto_command_predict = {.name = "predict",
+                                           .summary =
+                                               "print what each strategy would cost, and why (--explain)",
+                                           .syntax = &syntax,
+                                           .run = run};
