@@ -36,10 +36,9 @@ DEPS_LDFLAGS := $(if $(DEPS),-L$(DEPS)/usr/lib/x86_64-linux-gnu -Wl$(comma)-rpat
 LIB_INCLUDES := -Imodel/include -Imodel/src
 EXEC_INCLUDES := -Imodel/include -Iimpl/include -Iimpl
 TEST_INCLUDES := $(LIB_INCLUDES) -Imodel/tool -Iimpl/include -Iimpl -Ivalidate -Itests
-includes_for = $(strip $(if $(filter model/src/% model/strategies/% model/algorithms/% model/fit/%,$(1)),$(LIB_INCLUDES), \
-	$(if $(filter model/tool/%,$(1)),-Imodel/include, \
+includes_for = $(strip $(if $(filter model/src/% model/strategies/% model/algorithms/% model/fit/% model/tool/%,$(1)),$(LIB_INCLUDES), \
 	$(if $(filter impl/% calibrate/% docs/examples/%,$(1)),$(EXEC_INCLUDES), \
-	$(if $(filter validate/%,$(1)),$(EXEC_INCLUDES) -Imodel/tool,$(TEST_INCLUDES))))))
+	$(if $(filter validate/%,$(1)),$(EXEC_INCLUDES) -Imodel/tool,$(TEST_INCLUDES)))))
 DEFINES := -D_POSIX_C_SOURCE=200809L -DPORTOLAN_VERSION='"$(VERSION)"' \
 	-DPORTOLAN_DATADIR='"$(PREFIX)/share/portolan"'
 CFLAGS ?= -O2 -g
@@ -58,6 +57,8 @@ PROGRAM_SRC := impl/growing.c impl/lines.c impl/program.c
 IMPL_SRC := $(filter-out $(PROGRAM_SRC),$(wildcard impl/*.c))
 # The counters know no MPI, so that the unit tests have them where there is none.
 METER_SRC := $(wildcard validate/meter*.c)
+# What reads command lines: the programs' common part.
+OPTIONS_SRC := $(addprefix model/tool/,arguments.c find_machine.c option_table.c options.c)
 VALIDATE_SRC := $(filter-out $(METER_SRC),$(wildcard validate/*.c))
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 UNIT_HELP_SRC := $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c))
@@ -164,7 +165,7 @@ $(BUILD)/libportolan-exec.a: $(call object,$(IMPL_SRC) $(PROGRAM_SRC)) $(call cu
 	$(call say,AR)
 	$(Q)rm -f $@ && $(AR) qcs $@ $^
 
-$(BUILD)/portolan-validate: $(call object,$(VALIDATE_SRC) $(METER_SRC) model/tool/options.c model/tool/option_table.c) $(EXEC_LIB) $(LIB)
+$(BUILD)/portolan-validate: $(call object,$(VALIDATE_SRC) $(METER_SRC) $(OPTIONS_SRC)) $(EXEC_LIB) $(LIB)
 	$(call say,LD)
 	$(Q)$(MPICC) $(LINK_FLAGS) $(OPENMP) $^ $(CUDA_LDLIBS) -lpthread -lrt -ldl $(LDLIBS) -o $@
 
@@ -307,6 +308,14 @@ bench: $(TOOL) $(BENCH) $(MPI_BENCH) $(SMPI_BENCH) ## run the benchmarks
 .PHONY: figures
 figures: $(TOOL) ## draw docs/figures anew (needs gnuplot)
 	@BUILD=$(BUILD) tools/figures.sh docs/figures
+
+.PHONY: man
+man: $(TOOL) ## write the options into docs/man/portolan.1 anew, from the table of options
+	@awk -v command='$(BUILD)/portolan completion man' ' \
+		/^\.\\" options:/ { print; while ((command | getline line) > 0) print line; inside = 1 } \
+		/^\.\\" end of options/ { inside = 0 } \
+		!inside' docs/man/portolan.1 > $(BUILD)/portolan.1
+	@mv $(BUILD)/portolan.1 docs/man/portolan.1
 
 .PHONY: sanitize
 sanitize: ## run the unit tests under AddressSanitizer and UBSan

@@ -20,6 +20,11 @@ static const char usage[] =
     "  portolan check --machine summit-spectrum --collective allreduce --nodes 3 --bytes 1:1MiB:7 --library "
     "ring\n";
 
+static const pto_option_set_t option_sets[] = {{"options", pto_no_options}, PTO_SCENARIO_SETS};
+
+static const pto_syntax_t syntax = {
+    .program = "portolan check", .usage = usage, .set = option_sets, .operand = "*.yaml"};
+
 typedef struct {
     const pto_options_t *options;
     int64_t proved;
@@ -111,7 +116,7 @@ static void print_heading(const pto_options_t *options) {
 
 static int run_check(int argc, char **argv) {
     pto_options_t options;
-    int exit_code = pto_options_parse(argc, argv, 0, usage, &options);
+    int exit_code = pto_options_read(&syntax, argc, argv, &options);
     if (exit_code >= 0)
         return exit_code;
     pto_error_t err = {0};
@@ -133,5 +138,7 @@ static int run_check(int argc, char **argv) {
     return exit_code;
 }
 
-const pto_command_t pto_command_check = {
-    .name = "check", .summary = "prove that the plans of a scenario are right", .run = run_check};
+const pto_command_t pto_command_check = {.name = "check",
+                                         .summary = "prove that the plans of a scenario are right",
+                                         .syntax = &syntax,
+                                         .run = run_check};

@@ -1,7 +1,5 @@
 /* portolan fit: samples in, a machine file out. */
-#include <getopt.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +7,7 @@
 #include "command.h"
 #include "fit_plot.h"
 #include "options.h"
+#include "plot.h"
 #include "portolan/fit.h"
 #include "portolan/machine_write.h"
 
@@ -19,24 +18,6 @@ static const char usage[] =
     "Every parameter comes with its 95 percent confidence interval, the number of samples behind it\n"
     "and the median of their relative residuals. Protocol limits are found in the data.\n"
     "\n"
-    "  --name NAME        the machine's name in the file\n"
-    "  --out FILE         the machine file to write; one that exists is replaced only with --force\n"
-    "  --force            replace FILE, as a whole\n"
-    "  --report           print the fitted parameters with intervals and residuals\n"
-    "  --plot FILE.svg    draw samples and fitted lines (needs gnuplot)\n"
-    "  --partial          leave out parameters that the samples don't suffice for, instead of failing\n"
-    "  --breaks LIMITS    force protocol limits, for example cpu.off_node=256,16384 or gpu=none;\n"
-    "                     may be given several times, later ones override\n"
-    "  --minima           plain least squares on the minima over runs and pairs (the paper's way),\n"
-    "                     not robust regression on relative errors\n"
-    "  --source TEXT      where the samples come from (default: their source= line)\n"
-    "  --collectives FILE fit what only collectives show as well (docs/validation.md): the library's "
-    "algorithms,\n"
-    "                     staging, contention; may be given several times\n"
-    "  --node SHAPE       sockets=2,gpus=6,cores=40, or what of it the samples' node= line lacks\n"
-    "  --help             this text\n"
-    "\n"
-    "example:\n"
     "  portolan fit samples.csv --name mycluster --out mycluster.yaml --report\n"
     "  portolan fit samples.csv --collectives collectives.csv --name mycluster --out mycluster.yaml\n";
 
@@ -52,123 +33,97 @@ typedef struct {
     bool force;
     bool report;
     pto_fit_options_t fit;
+    char **samples; /* borrowed */
+    int samples_count;
 } arguments_t;
 
-enum {
-    OPTION_NAME = 256,
-    OPTION_OUT,
-    OPTION_FORCE,
-    OPTION_REPORT,
-    OPTION_PLOT,
-    OPTION_PARTIAL,
-    OPTION_BREAKS,
-    OPTION_MINIMA,
-    OPTION_SOURCE,
-    OPTION_NODE,
-    OPTION_COLLECTIVES,
-    OPTION_HELP
-};
+/* --- options -------------------------------------------------------------------------------------------- */
 
-static const struct option long_options[] = {
-    {"name", required_argument, NULL, OPTION_NAME},
-    {"out", required_argument, NULL, OPTION_OUT},
-    {"force", no_argument, NULL, OPTION_FORCE},
-    {"report", no_argument, NULL, OPTION_REPORT},
-    {"plot", required_argument, NULL, OPTION_PLOT},
-    {"partial", no_argument, NULL, OPTION_PARTIAL},
-    {"breaks", required_argument, NULL, OPTION_BREAKS},
-    {"minima", no_argument, NULL, OPTION_MINIMA},
-    {"source", required_argument, NULL, OPTION_SOURCE},
-    {"node", required_argument, NULL, OPTION_NODE},
-    {"collectives", required_argument, NULL, OPTION_COLLECTIVES},
-    {"help", no_argument, NULL, OPTION_HELP},
-    {NULL, 0, NULL, 0},
-};
-
-static int usage_error(const char *format, ...) PTO_PRINTF_LIKE(1, 2);
-
-static int usage_error(const char *format, ...) {
-    va_list arguments;
-    fputs("portolan fit: ", stderr);
-    va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
-    va_end(arguments);
-    fputs("; `portolan fit --help` explains\n", stderr);
-    return PTO_EXIT_USAGE;
-}
-
-/* Options whose text has a form of its own. -1: go on. */
-static int parse_text(pto_status_t (*parse)(const char *, pto_fit_options_t *, pto_error_t *),
-                      const char *option, const char *text, pto_fit_options_t *options) {
-    pto_error_t err = {0};
-    return parse(text, options, &err) == PTO_OK ? -1 : usage_error("%s: %s", option, err.message);
-}
-
-static int apply(int option, arguments_t *arguments) {
-    switch (option) {
-    case OPTION_NAME:
-        arguments->name = optarg;
-        return -1;
-    case OPTION_OUT:
-        arguments->out = optarg;
-        return -1;
-    case OPTION_FORCE:
-        arguments->force = true;
-        return -1;
-    case OPTION_REPORT:
-        arguments->report = true;
-        return -1;
-    case OPTION_PLOT:
-        arguments->plot = optarg;
-        return -1;
-    case OPTION_PARTIAL:
-        arguments->fit.partial = true;
-        return -1;
-    case OPTION_MINIMA:
-        arguments->fit.minima = true;
-        return -1;
-    case OPTION_SOURCE:
-        arguments->source = optarg;
-        return -1;
-    case OPTION_BREAKS:
-        return parse_text(pto_fit_breaks_parse, "--breaks", optarg, &arguments->fit);
-    case OPTION_COLLECTIVES:
-        if (arguments->collectives_count == COLLECTIVES_MAX) {
-            return usage_error("--collectives: at most %d files", COLLECTIVES_MAX);
-        }
-        arguments->collectives[arguments->collectives_count++] = optarg;
-        return -1;
-    case OPTION_NODE:
-        return parse_text(pto_fit_node_parse, "--node", optarg, &arguments->fit);
-    default: /* OPTION_HELP: the others are told apart before */
-        fputs(usage, stdout);
-        return PTO_EXIT_OK;
+#define TAKE_TEXT(member)                                                                                    \
+    static pto_status_t apply_##member(void *target, const char *text, pto_error_t *err) {                   \
+        (void)err;                                                                                           \
+        ((arguments_t *)target)->member = text;                                                              \
+        return PTO_OK;                                                                                       \
     }
+#define TAKE_FLAG(name, member)                                                                              \
+    static pto_status_t apply_##name(void *target, const char *text, pto_error_t *err) {                     \
+        (void)text;                                                                                          \
+        (void)err;                                                                                           \
+        ((arguments_t *)target)->member = true;                                                              \
+        return PTO_OK;                                                                                       \
+    }
+
+TAKE_TEXT(name)
+TAKE_TEXT(out)
+TAKE_TEXT(source)
+TAKE_FLAG(force, force)
+TAKE_FLAG(report, report)
+TAKE_FLAG(partial, fit.partial)
+TAKE_FLAG(minima, fit.minima)
+
+/* Before any work: what cannot be drawn is wrong usage. */
+static pto_status_t apply_plot(void *target, const char *text, pto_error_t *err) {
+    ((arguments_t *)target)->plot = text;
+    return pto_plot_check_name(text, err);
 }
+
+static pto_status_t apply_breaks(void *target, const char *text, pto_error_t *err) {
+    return pto_fit_breaks_parse(text, &((arguments_t *)target)->fit, err);
+}
+
+static pto_status_t apply_node(void *target, const char *text, pto_error_t *err) {
+    return pto_fit_node_parse(text, &((arguments_t *)target)->fit, err);
+}
+
+static pto_status_t apply_collectives(void *target, const char *text, pto_error_t *err) {
+    arguments_t *arguments = target;
+    if (arguments->collectives_count == COLLECTIVES_MAX)
+        return pto_error_set(err, PTO_ERR_RANGE, "at most %d files", COLLECTIVES_MAX);
+    arguments->collectives[arguments->collectives_count++] = text;
+    return PTO_OK;
+}
+
+static const pto_option_t fit_options[] = {
+    {"name", "NAME", "the machine's name in the file", .apply = apply_name},
+    {"out", "FILE.yaml", "the machine file to write; one that exists is replaced only with --force",
+     .apply = apply_out},
+    {"force", NULL, "replace that file, as a whole", .apply = apply_force},
+    {"report", NULL, "print the fitted parameters with intervals and residuals", .apply = apply_report},
+    {"plot", "FILE.svg|png", "draw samples and fitted lines (needs gnuplot)", .apply = apply_plot},
+    {"partial", NULL, "leave out parameters that the samples don't suffice for, instead of failing",
+     .apply = apply_partial},
+    {"breaks", "LIMITS",
+     "force protocol limits, for example cpu.off_node=256,16384 or gpu=none (repeatable; later ones "
+     "override)",
+     .apply = apply_breaks},
+    {"minima", NULL,
+     "plain least squares on the minima over runs and pairs (the paper's way), not robust regression on "
+     "relative errors",
+     .apply = apply_minima},
+    {"source", "TEXT", "where the samples come from (default: their source= line)", .apply = apply_source},
+    {"collectives", "FILE.csv",
+     "fit what only collectives show as well (docs/validation.md): the library's algorithms, staging, "
+     "contention (repeatable)",
+     .apply = apply_collectives},
+    {"node", "SHAPE", "sockets=2,gpus=6,cores=40, or what of it the samples' node= line lacks",
+     .apply = apply_node},
+    {.name = NULL}};
+
+static const pto_option_set_t option_sets[] = {{"options", fit_options}, {NULL, NULL}};
+
+static const pto_syntax_t syntax = {
+    .program = "portolan fit", .usage = usage, .set = option_sets, .operand = "*.csv"};
 
 /* -1 to go on, else the exit code. */
-static int parse_arguments(int argc, char **argv, arguments_t *arguments) {
-    int option;
-    opterr = 0;
-    optind = 1;
-    while ((option = getopt_long(argc, argv, ":", long_options, NULL)) != -1) {
-        if (option == ':' || option == '?') {
-            return usage_error("%s: %s", argv[optind - 1],
-                               option == ':' ? "needs a value" : "unknown option");
-        }
-        int code = apply(option, arguments);
-        if (code >= 0) {
-            return code;
-        }
-    }
-    if (optind >= argc) {
-        return usage_error("no samples given");
+static int check_arguments(const arguments_t *arguments) {
+    if (arguments->samples_count == 0) {
+        return pto_usage_error(&syntax, "no samples given");
     }
     if (arguments->out == NULL && arguments->plot == NULL && !arguments->report) {
-        return usage_error("nothing to do: give --out, --report or --plot");
+        return pto_usage_error(&syntax, "nothing to do: give --out, --report or --plot");
     }
     if (arguments->out != NULL && arguments->name == NULL) {
-        return usage_error("--out needs --name");
+        return pto_usage_error(&syntax, "--out needs --name");
     }
     return -1;
 }
@@ -322,9 +277,6 @@ static pto_status_t fit_and_write(const pto_samples_t *samples, const arguments_
     }
     pto_fit_collectives_t collectives = {0};
     status = add_collectives(arguments, &fit, &collectives, err);
-    if (status == PTO_OK && arguments->plot != NULL) {
-        status = pto_fit_plot(samples, &fit, arguments->plot, err);
-    }
     if (status == PTO_OK && arguments->out != NULL) {
         status = write_machine(samples, &fit, &collectives, arguments, err);
     }
@@ -333,6 +285,10 @@ static pto_status_t fit_and_write(const pto_samples_t *samples, const arguments_
         if (arguments->collectives_count > 0) {
             print_collectives(&collectives);
         }
+    }
+    /* Last: without gnuplot the machine file is written all the same. */
+    if (status == PTO_OK && arguments->plot != NULL) {
+        status = pto_fit_plot(samples, &fit, arguments->plot, err);
     }
     pto_fit_fini(&fit);
     return status;
@@ -347,21 +303,38 @@ static void name_file(const pto_samples_t *samples, pto_error_t *err) {
     }
 }
 
-static int run(int argc, char **argv) {
-    arguments_t arguments = {0};
-    int code = parse_arguments(argc, argv, &arguments);
-    if (code >= 0) {
-        return code;
-    }
+static int fit_files(const arguments_t *arguments) {
     pto_samples_t samples = {0};
     pto_error_t err = {0};
-    pto_status_t status = read_samples(argc - optind, argv + optind, &samples, &err);
+    pto_status_t status = read_samples(arguments->samples_count, arguments->samples, &samples, &err);
     if (status == PTO_OK) {
-        status = fit_and_write(&samples, &arguments, &err);
+        status = fit_and_write(&samples, arguments, &err);
     }
     name_file(&samples, &err);
     pto_samples_fini(&samples);
-    return status == PTO_OK ? PTO_EXIT_OK : pto_report_error(&err);
+    int code = pto_flush_output();
+    return status == PTO_OK ? code : pto_report_error(&err);
 }
 
-const pto_command_t pto_command_fit = {"fit", "fit a machine's parameters to samples", run};
+static int run(int argc, char **argv) {
+    pto_arguments_t given;
+    arguments_t arguments = {0};
+    pto_error_t err = {0};
+    int code = pto_arguments_parse(&syntax, argc, argv, &given);
+    if (code >= 0) {
+        return code;
+    }
+    arguments.samples = given.operand;
+    arguments.samples_count = given.operand_count;
+    code = pto_arguments_apply(&given, &arguments, &err) == PTO_OK
+               ? check_arguments(&arguments)
+               : pto_usage_error(&syntax, "%s", err.message);
+    if (code < 0) {
+        code = fit_files(&arguments);
+    }
+    pto_arguments_fini(&given);
+    return code;
+}
+
+const pto_command_t pto_command_fit = {
+    .name = "fit", .summary = "fit a machine's parameters to samples", .syntax = &syntax, .run = run};

@@ -4,11 +4,12 @@
 #include <string.h>
 
 #include "command.h"
+#include "find_machine.h"
 #include "options.h"
 
-static const char usage[] = "usage: portolan list [collectives|strategies|algorithms|terms|machines]\n"
+static const char usage[] = "usage: portolan list [collectives|strategies|algorithms|terms|machines]...\n"
                             "\n"
-                            "Lists what portolan knows: all of it, or one kind. Terms are those that\n"
+                            "Lists what portolan knows: all of it, or some kinds. Terms are those that\n"
                             "--model published+TERM adds to the papers' messages, injection and copies.\n";
 
 static void print_collectives_of(unsigned collectives) {
@@ -77,27 +78,45 @@ static const struct {
     {"machines", list_machines},
 };
 
-static int run(int argc, char **argv) {
-    if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
-        fputs(usage, stdout);
-        return PTO_EXIT_OK;
-    }
-    int printed = 0;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && argc <= 2; i++) {
-        if (argc == 2 && strcmp(argv[1], kinds[i].name) != 0)
-            continue;
-        printf("%s:\n", kinds[i].name);
-        kinds[i].print();
-        printed++;
-    }
-    if (printed == 0) {
-        fputs(usage, stderr);
-        return PTO_EXIT_USAGE;
-    }
+static const char *kind_at(int i) { return i < (int)(sizeof kinds / sizeof *kinds) ? kinds[i].name : NULL; }
+
+static const pto_option_set_t option_sets[] = {{"options", pto_no_options}, {NULL, NULL}};
+
+static const pto_syntax_t syntax = {
+    .program = "portolan list", .usage = usage, .set = option_sets, .operand_at = kind_at};
+
+static void print_kind(int kind) {
+    printf("%s:\n", kinds[kind].name);
+    kinds[kind].print();
+}
+
+/* All kinds, or those that are named; checked before anything is printed. */
+static int list(const pto_arguments_t *arguments) {
+    int kind;
+    pto_error_t err = {0};
+    for (int i = 0; i < arguments->operand_count; i++)
+        if (pto_word_parse(arguments->operand[i], "kind", kind_at, &kind, &err) != PTO_OK)
+            return pto_usage_error(&syntax, "%s", err.message);
+    for (int i = 0; i < arguments->operand_count; i++)
+        if (pto_word_parse(arguments->operand[i], "kind", kind_at, &kind, &err) == PTO_OK)
+            print_kind(kind);
+    for (int i = 0; arguments->operand_count == 0 && kind_at(i); i++)
+        print_kind(i);
     return pto_flush_output();
+}
+
+static int run(int argc, char **argv) {
+    pto_arguments_t arguments;
+    int code = pto_arguments_parse(&syntax, argc, argv, &arguments);
+    if (code >= 0)
+        return code;
+    code = list(&arguments);
+    pto_arguments_fini(&arguments);
+    return code;
 }
 
 const pto_command_t pto_command_list = {
     .name = "list",
     .summary = "list collectives, strategies, algorithms, model terms and machines",
+    .syntax = &syntax,
     .run = run};

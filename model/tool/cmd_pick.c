@@ -11,10 +11,17 @@ static const char usage[] =
     "Prints, for half-open ranges [from, below) of the scenario's sizes (or nodes, or messages), which "
     "strategy\n"
     "is predicted to be the cheapest, which comes second, and how much longer that one takes (or how much\n"
-    "more energy, or energy times time, it needs: --by).\n"
+    "more energy, or energy times time, it needs: --by). Strategies with the same price tie: the first of\n"
+    "them is the winner, the others are named behind it, and the runner-up is the next that costs more.\n"
     "\n"
     "  portolan pick scenarios/problems/alltoall-summit.yaml\n"
     "  portolan pick scenarios/problems/alltoall-summit.yaml --nodes 2:1024 --bytes 4096\n";
+
+static const pto_option_set_t option_sets[] = {
+    {"options", pto_format_options}, {NULL, pto_pick_options}, PTO_SCENARIO_SETS};
+
+static const pto_syntax_t syntax = {
+    .program = "portolan pick", .usage = usage, .set = option_sets, .operand = "*.yaml"};
 
 static const char *strategy_name(const pto_predictions_t *predictions, int strategy) {
     return strategy < 0 ? "-" : predictions->strategy[strategy]->name;
@@ -31,6 +38,17 @@ static void print_below(const pto_range_t *range) {
         printf(" %14lld", (long long)range->below);
 }
 
+/* The strategies that tie with the winner, each after what `between` says. */
+static void print_tied(const pto_predictions_t *predictions, const pto_range_t *range, const char *first,
+                       const char *between, const char *quote) {
+    const char *before = first;
+    for (int i = 0; i < predictions->strategy_count; i++)
+        if (pto_range_is_tied(predictions, range, i)) {
+            printf("%s%s%s%s", before, quote, strategy_name(predictions, i), quote);
+            before = between;
+        }
+}
+
 static void print_table(const pto_predictions_t *predictions, const pto_range_t *range, int64_t count) {
     pto_print_header(stdout, "pick", predictions);
     printf("# ranges of %s, half open", pto_sweep_kind_name(predictions->sweep));
@@ -44,6 +62,7 @@ static void print_table(const pto_predictions_t *predictions, const pto_range_t 
         if (range[i].runner_up >= 0)
             printf("  %.1f%% to %.1f%%%s", 100 * range[i].margin_low, 100 * range[i].margin_high,
                    range[i].toss_up ? "  toss-up" : "");
+        print_tied(predictions, &range[i], "  tied with ", ", ", "");
         putchar('\n');
     }
     pto_print_footer(stdout, predictions);
@@ -52,15 +71,16 @@ static void print_table(const pto_predictions_t *predictions, const pto_range_t 
 static void print_csv(const pto_predictions_t *predictions, const pto_range_t *range, int64_t count) {
     pto_print_changes(stdout, predictions->machine);
     pto_print_energy_note(stdout, predictions);
-    printf("from,below,winner,runner_up,margin_low,margin_high,toss_up\n");
+    printf("from,below,winner,runner_up,margin_low,margin_high,toss_up,tied\n");
     for (int64_t i = 0; i < count; i++) {
         printf("%lld,", (long long)range[i].from);
         if (range[i].below != INT64_MAX)
             printf("%lld", (long long)range[i].below);
-        printf(",%s,%s,%.6g,%.6g,%d\n",
-               range[i].winner < 0 ? "" : strategy_name(predictions, range[i].winner),
+        printf(",%s,%s,%.6g,%.6g,%d,", range[i].winner < 0 ? "" : strategy_name(predictions, range[i].winner),
                range[i].runner_up < 0 ? "" : strategy_name(predictions, range[i].runner_up),
                range[i].margin_low, range[i].margin_high, range[i].toss_up);
+        print_tied(predictions, &range[i], "", " ", "");
+        putchar('\n');
     }
 }
 
@@ -87,15 +107,17 @@ static void print_json(const pto_predictions_t *predictions, const pto_range_t *
             printf("%lld, ", (long long)range[i].below);
         print_json_name("winner", predictions, range[i].winner);
         print_json_name("runner_up", predictions, range[i].runner_up);
-        printf("\"margin_low\": %.6g, \"margin_high\": %.6g, \"toss_up\": %s}", range[i].margin_low,
-               range[i].margin_high, range[i].toss_up ? "true" : "false");
+        printf("\"margin_low\": %.6g, \"margin_high\": %.6g, \"toss_up\": %s, \"tied\": [",
+               range[i].margin_low, range[i].margin_high, range[i].toss_up ? "true" : "false");
+        print_tied(predictions, &range[i], "", ", ", "\"");
+        printf("]}");
     }
     printf("\n]}\n");
 }
 
 static int run(int argc, char **argv) {
     pto_options_t options;
-    int exit_code = pto_options_parse(argc, argv, PTO_OPTION_FORMAT | PTO_OPTION_BY, usage, &options);
+    int exit_code = pto_options_read(&syntax, argc, argv, &options);
     if (exit_code >= 0)
         return exit_code;
     pto_error_t err = {0};
@@ -122,5 +144,8 @@ static int run(int argc, char **argv) {
     return exit_code;
 }
 
-const pto_command_t pto_command_pick = {
-    .name = "pick", .summary = "print the cheapest strategy of every range, and its margin", .run = run};
+const pto_command_t pto_command_pick = {.name = "pick",
+                                        .summary =
+                                            "print the cheapest strategy of every range, and its margin",
+                                        .syntax = &syntax,
+                                        .run = run};

@@ -20,6 +20,11 @@ static const char usage[] =
     "  portolan plan --machine summit-spectrum --collective allreduce --nodes 2 --bytes 1MiB --rank 7 "
     "--unroll\n";
 
+static const pto_option_set_t option_sets[] = {{"options", pto_plan_options}, PTO_SCENARIO_SETS};
+
+static const pto_syntax_t syntax = {
+    .program = "portolan plan", .usage = usage, .set = option_sets, .operand = "*.yaml"};
+
 /* One strategy's plan; a strategy that does not apply is said to be so. */
 static pto_status_t print_plan(const pto_options_t *options, const pto_strategy_t *strategy, bool first,
                                pto_error_t *err) {
@@ -58,7 +63,7 @@ static pto_status_t check_rank(const pto_options_t *options, pto_error_t *err) {
 
 static int run(int argc, char **argv) {
     pto_options_t options;
-    int exit_code = pto_options_parse(argc, argv, PTO_OPTION_RANK, usage, &options);
+    int exit_code = pto_options_read(&syntax, argc, argv, &options);
     if (exit_code >= 0)
         return exit_code;
     pto_error_t err = {0};
@@ -77,4 +82,4 @@ static int run(int argc, char **argv) {
 }
 
 const pto_command_t pto_command_plan = {
-    .name = "plan", .summary = "print what one process does by each strategy", .run = run};
+    .name = "plan", .summary = "print what one process does by each strategy", .syntax = &syntax, .run = run};

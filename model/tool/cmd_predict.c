@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "explain.h"
 #include "options.h"
 #include "plot_points.h"
 #include "predict_plot.h"
@@ -32,7 +33,13 @@ static const char usage[] =
     "csv: one row a strategy and point, `bytes,strategy,algorithm,seconds,low_s,high_s`; the first column is "
     "nodes or messages\n"
     "where these are swept; the interval is empty where the machine file has none, and all of it\n"
-    "where a strategy does not apply.\n";
+    "where a strategy does not apply. With --explain one row a term.\n";
+
+static const pto_option_set_t option_sets[] = {
+    {"options", pto_format_options}, {NULL, pto_predict_options}, PTO_SCENARIO_SETS};
+
+static const pto_syntax_t syntax = {
+    .program = "portolan predict", .usage = usage, .set = option_sets, .operand = "*.yaml"};
 
 static void print_csv_energy(const pto_prediction_t *prediction) {
     const pto_energy_t *energy = &prediction->energy;
@@ -75,7 +82,7 @@ static const char *line_text(const pto_param_t *param, char *text, size_t text_s
     return text;
 }
 
-static void print_json_terms(const pto_term_t *terms, int count) {
+static void print_json_terms(const pto_flags_t *flags, const pto_term_t *terms, int count) {
     char line[16];
     printf(", \"terms\": [");
     for (int t = 0; t < count; t++) {
@@ -84,24 +91,30 @@ static void print_json_terms(const pto_term_t *terms, int count) {
         pto_print_json_string(stdout, term->stage);
         printf(", \"parameter\": \"%s\", \"count\": %.17g, ", term->key, term->count);
         if (term->param)
-            printf("\"value\": %.9g, \"line\": %s, \"seconds\": %.9g}", term->param->value,
+            printf("\"value\": %.9g, \"line\": %s, \"seconds\": %.9g", term->param->value,
                    line_text(term->param, line, sizeof line), term->seconds);
         else
-            printf("\"value\": null, \"line\": null, \"seconds\": 0}");
+            printf("\"value\": null, \"line\": null, \"seconds\": 0");
+        const char *flagged = pto_flag_of(flags, term->param);
+        if (flagged) {
+            printf(", \"flagged\": ");
+            pto_print_json_string(stdout, flagged);
+        }
+        putchar('}');
     }
     putchar(']');
 }
 
 /* Seconds are null where the machine file lacks what the terms of null value name; so are calls that never
  * come. */
-static void print_json_setup(const pto_predictions_t *predictions, int64_t cell) {
+static void print_json_setup(const pto_predictions_t *predictions, const pto_flags_t *flags, int64_t cell) {
     const pto_prediction_t *own = &predictions->prediction[cell];
     int64_t point = cell / predictions->strategy_count;
     const char *between = "";
     double calls;
     printf(", \"setup\": {\"seconds\": ");
     printf(own->setup.known ? "%.9g" : "null", own->setup.seconds);
-    print_json_terms(own->setup.term, own->setup.term_count);
+    print_json_terms(flags, own->setup.term, own->setup.term_count);
     printf(", \"paid_back\": [");
     for (int i = 0; i < predictions->strategy_count; i++) {
         if (!pto_payback(own, pto_prediction_at(predictions, point, i), &calls))
@@ -119,7 +132,8 @@ static void print_json_energy(const pto_energy_t *energy) {
         printf(", \"low_joules\": %.9g, \"high_joules\": %.9g", energy->low_joules, energy->high_joules);
 }
 
-static void print_json(const pto_predictions_t *predictions, bool explain) {
+/* `flags` is NULL without --explain. */
+static void print_json(const pto_predictions_t *predictions, const pto_flags_t *flags) {
     printf("{\"machine\": ");
     pto_print_json_string(stdout, predictions->machine->name);
     pto_print_changes_json(stdout, predictions->machine);
@@ -144,128 +158,13 @@ static void print_json(const pto_predictions_t *predictions, bool explain) {
             printf(", \"low_s\": %.9g, \"high_s\": %.9g", prediction->price.low_s, prediction->price.high_s);
         if (predictions->by == PTO_BY_ENERGY && prediction->has_energy)
             print_json_energy(&prediction->energy);
-        if (explain) {
-            print_json_terms(prediction->explanation.term, prediction->explanation.count);
-            print_json_setup(predictions, cell);
+        if (flags) {
+            print_json_terms(flags, prediction->explanation.term, prediction->explanation.count);
+            print_json_setup(predictions, flags, cell);
         }
         putchar('}');
     }
     printf("\n]}\n");
-}
-
-static const char *file_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-static void print_place(const pto_param_t *param, const char *file) {
-    if (param->line == PTO_LINE_WHAT_IF)
-        printf("(what if)\n");
-    else
-        printf("(%s:%d)\n", file, param->line);
-}
-
-static void explain_term(const pto_term_t *term, double total_s, const char *file) {
-    if (!term->param) {
-        printf("  %12s         %-20s %12.6g x %s: not in the machine file, not priced\n", "-", term->stage,
-               term->count, term->key);
-        return;
-    }
-    printf("  %12.3f  %5.1f%% %-20s %12.6g x %s = %.4g  ", term->seconds * 1e6, 100 * term->seconds / total_s,
-           term->stage, term->count, term->key, term->param->value);
-    print_place(term->param, file);
-}
-
-static void explain_energy(const pto_prediction_t *prediction, const char *file) {
-    const pto_energy_t *energy = &prediction->energy;
-    if (!prediction->has_energy) {
-        printf("  energy not known: %s\n", prediction->reason);
-        return;
-    }
-    printf("  energy %.3f mJ\n", energy->joules * 1e3);
-    for (int power = 0; power < PTO_POWER_COUNT; power++) {
-        const pto_energy_part_t *part = &energy->part[power];
-        const char *key = pto_power_key((pto_power_t)power);
-        if (!part->param && part->device_s > 0)
-            printf("  %12s         %-20s %12.6g x energy.%s: not in the machine file, not counted\n", "-",
-                   "device seconds", part->device_s, key);
-        if (!part->param || part->device_s == 0)
-            continue;
-        printf("  %12.3f  %5.1f%% %-20s %12.6g x energy.%s = %.4g  ", part->joules * 1e3,
-               100 * part->joules / energy->joules, "device seconds", part->device_s, key,
-               part->param->value);
-        print_place(part->param, file);
-    }
-}
-
-static void explain_missing_setup(const pto_setup_t *setup) {
-    const char *between = "";
-    printf("  setup not priced: not in the machine file: ");
-    for (int t = 0; t < setup->term_count; t++)
-        if (!setup->term[t].param) {
-            printf("%s%s", between, setup->term[t].key);
-            between = ", ";
-        }
-    putchar('\n');
-}
-
-/* Against each strategy that needs less setup. */
-static void explain_payback(const pto_predictions_t *predictions, int64_t point,
-                            const pto_prediction_t *own) {
-    const char *opening = "  paid back ";
-    double calls;
-    for (int i = 0; i < predictions->strategy_count; i++) {
-        if (!pto_payback(own, pto_prediction_at(predictions, point, i), &calls))
-            continue;
-        if (isinf(calls))
-            printf("%snever against %s", opening, predictions->strategy[i]->name);
-        else
-            printf("%sfrom %.0f %s on against %s", opening, calls, calls > 1 ? "calls" : "call",
-                   predictions->strategy[i]->name);
-        opening = ", ";
-    }
-    fputs(*opening == ',' ? "\n" : "", stdout);
-}
-
-static void explain_setup(const pto_predictions_t *predictions, int64_t point, int strategy) {
-    const pto_prediction_t *own = pto_prediction_at(predictions, point, strategy);
-    const pto_setup_t *setup = &own->setup;
-    if (!setup->known) {
-        explain_missing_setup(setup);
-        return;
-    }
-    if (setup->term_count == 0) {
-        printf("  setup none\n");
-        return;
-    }
-    printf("  setup %.3f us, once\n", setup->seconds * 1e6);
-    for (int t = 0; t < setup->term_count; t++)
-        explain_term(&setup->term[t], setup->seconds, file_name(predictions->machine->path));
-    explain_payback(predictions, point, own);
-}
-
-static void print_explanations(const pto_predictions_t *predictions) {
-    pto_print_header(stdout, "predict --explain", predictions);
-    printf("# each price along its longest path: microseconds, share, stage, how often which parameter, and "
-           "where "
-           "that stands\n");
-    for (int64_t point = 0; point < predictions->point_count; point++)
-        for (int i = 0; i < predictions->strategy_count; i++) {
-            const pto_prediction_t *prediction = pto_prediction_at(predictions, point, i);
-            printf("\n%s %lld: %s", pto_sweep_kind_name(predictions->sweep),
-                   (long long)predictions->point[point], predictions->strategy[i]->name);
-            if (!prediction->applicable) {
-                printf(" does not apply: %s\n", prediction->reason);
-                continue;
-            }
-            printf(" (%s), %.3f us\n", prediction->algorithm->name, prediction->price.seconds * 1e6);
-            for (int t = 0; t < prediction->explanation.count; t++)
-                explain_term(&prediction->explanation.term[t], prediction->price.seconds,
-                             file_name(predictions->machine->path));
-            if (predictions->by == PTO_BY_ENERGY)
-                explain_energy(prediction, file_name(predictions->machine->path));
-            explain_setup(predictions, point, i);
-        }
 }
 
 static pto_status_t draw(const pto_options_t *options, const pto_predictions_t *predictions,
@@ -287,28 +186,50 @@ static pto_status_t draw(const pto_options_t *options, const pto_predictions_t *
     return status;
 }
 
-static void print(const pto_options_t *options, const pto_predictions_t *predictions) {
+/* -1, or the exit code: before any work. */
+static int check_plot(const pto_options_t *options) {
+    pto_error_t err = {0};
+    if (options->measured && !options->plot)
+        return pto_usage_error(&syntax, "--measured is drawn by --plot, which is not given");
+    if (options->plot && pto_plot_check_name(options->plot, &err) != PTO_OK)
+        return pto_usage_error(&syntax, "--plot: %s", err.message);
+    return -1;
+}
+
+static void print_prices(const pto_options_t *options, const pto_predictions_t *predictions) {
     if (options->format == PTO_FORMAT_CSV)
         print_csv(predictions);
     else if (options->format == PTO_FORMAT_JSON)
-        print_json(predictions, options->explain);
-    else if (options->explain)
-        print_explanations(predictions);
+        print_json(predictions, NULL);
     else
         pto_print_table(stdout, "predict", predictions);
 }
 
+static pto_status_t print_explained(pto_options_t *options, const pto_predictions_t *predictions,
+                                    pto_error_t *err) {
+    pto_flags_t flags;
+    pto_status_t status = pto_flags_find(&options->machine, &flags, err);
+    if (status != PTO_OK)
+        return status;
+    if (options->format == PTO_FORMAT_CSV)
+        pto_print_explanations_csv(predictions, &flags);
+    else if (options->format == PTO_FORMAT_JSON)
+        print_json(predictions, &flags);
+    else
+        pto_print_explanations(predictions, &flags);
+    pto_flags_fini(&flags);
+    return PTO_OK;
+}
+
 static int run(int argc, char **argv) {
     pto_options_t options;
-    int exit_code = pto_options_parse(
-        argc, argv, PTO_OPTION_FORMAT | PTO_OPTION_EXPLAIN | PTO_OPTION_ENERGY | PTO_OPTION_PLOT, usage,
-        &options);
+    int exit_code = pto_options_read(&syntax, argc, argv, &options);
     if (exit_code >= 0)
         return exit_code;
-    if (options.measured && !options.plot) {
-        fputs("portolan: --measured is drawn by --plot, which is not given\n", stderr);
+    exit_code = check_plot(&options);
+    if (exit_code >= 0) {
         pto_options_fini(&options);
-        return PTO_EXIT_USAGE;
+        return exit_code;
     }
     pto_error_t err = {0};
     pto_predictions_t predictions;
@@ -319,16 +240,19 @@ static int run(int argc, char **argv) {
         if (options.plot) /* times, whatever is printed */
             status = draw(&options, &predictions, &err);
         predictions.by = options.by;
-        if (status == PTO_OK)
-            print(&options, &predictions);
+        if (status == PTO_OK && options.explain)
+            status = print_explained(&options, &predictions, &err);
+        else if (status == PTO_OK)
+            print_prices(&options, &predictions);
         pto_predictions_fini(&predictions);
     }
     exit_code = status == PTO_OK ? pto_flush_output() : pto_report_error(&err);
-    if (status == PTO_ERR_TYPE && err.line == 0)
-        exit_code = PTO_EXIT_USAGE; /* --plot names no kind of file that can be drawn */
     pto_options_fini(&options);
     return exit_code;
 }
 
-const pto_command_t pto_command_predict = {
-    .name = "predict", .summary = "print what each strategy would cost, and why (--explain)", .run = run};
+const pto_command_t pto_command_predict = {.name = "predict",
+                                           .summary =
+                                               "print what each strategy would cost, and why (--explain)",
+                                           .syntax = &syntax,
+                                           .run = run};

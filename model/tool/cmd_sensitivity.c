@@ -21,6 +21,11 @@ static const char usage[] =
     "the first column is nodes or messages where these are swept; the last four are empty where no factor\n"
     "from 1/16 to 16 changes the pick.\n";
 
+static const pto_option_set_t option_sets[] = {{"options", pto_format_options}, PTO_SCENARIO_SETS};
+
+static const pto_syntax_t syntax = {
+    .program = "portolan sensitivity", .usage = usage, .set = option_sets, .operand = "*.yaml"};
+
 typedef struct {
     const pto_predictions_t *predictions;
     int64_t point;
@@ -154,7 +159,7 @@ static pto_status_t print_all(const pto_predictions_t *predictions, pto_machine_
 
 static int run(int argc, char **argv) {
     pto_options_t options;
-    int exit_code = pto_options_parse(argc, argv, PTO_OPTION_FORMAT, usage, &options);
+    int exit_code = pto_options_read(&syntax, argc, argv, &options);
     if (exit_code >= 0)
         return exit_code;
     pto_error_t err = {0};
@@ -172,4 +177,5 @@ static int run(int argc, char **argv) {
 const pto_command_t pto_command_sensitivity = {
     .name = "sensitivity",
     .summary = "print which parameters would change the pick, and how far off they are",
+    .syntax = &syntax,
     .run = run};

@@ -27,6 +27,12 @@ static const char usage[] =
     "in\n"
     "which the busiest one was busy, and in which the one that waited longest did.\n";
 
+static const pto_option_set_t option_sets[] = {
+    {"options", pto_format_options}, {NULL, pto_simulate_options}, PTO_SCENARIO_SETS};
+
+static const pto_syntax_t syntax = {
+    .program = "portolan simulate", .usage = usage, .set = option_sets, .operand = "*.yaml"};
+
 static bool is_used(const pto_predictions_t *predictions, const pto_simulation_t *simulation, int resource) {
     for (int64_t cell = 0; cell < predictions->point_count * predictions->strategy_count; cell++)
         if (predictions->prediction[cell].applicable && simulation[cell].use[resource].busy_s > 0)
@@ -202,7 +208,7 @@ static int simulate(const pto_options_t *options) {
 
 static int run(int argc, char **argv) {
     pto_options_t options;
-    int exit_code = pto_options_parse(argc, argv, PTO_OPTION_FORMAT | PTO_OPTION_TRACE, usage, &options);
+    int exit_code = pto_options_read(&syntax, argc, argv, &options);
     if (exit_code >= 0)
         return exit_code;
     exit_code = check_trace(&options);
@@ -212,5 +218,8 @@ static int run(int argc, char **argv) {
     return exit_code;
 }
 
-const pto_command_t pto_command_simulate = {
-    .name = "simulate", .summary = "print what each strategy takes by simulation, and where", .run = run};
+const pto_command_t pto_command_simulate = {.name = "simulate",
+                                            .summary =
+                                                "print what each strategy takes by simulation, and where",
+                                            .syntax = &syntax,
+                                            .run = run};

@@ -182,8 +182,8 @@ typedef struct {
 static void write_script(FILE *script, const void *context) {
     const drawing_t *drawing = context;
     int count = drawing->count;
-    fputs("set logscale x 2\nset logscale y 10\nset format x '%.0f'\nset format y '%.0e'\n"
-          "set xtics rotate by -45\nset key left top\nset xlabel 'bytes'\nset ylabel 'seconds'\n",
+    fputs("set logscale x 2\nset logscale y 10\nset format x '%.0b %BB'\nset format y '%.0s %cs'\n"
+          "set xtics rotate by -45\nset key left top\nset xlabel 'bytes'\nset ylabel 'time'\n",
           script);
     for (int i = 0; i < count; i++) {
         write_data(script, drawing->samples, &drawing->panels[i], i, drawing->scratch);

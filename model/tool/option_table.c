@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "find_machine.h"
+#include "options.h"
 #include "portolan/units.h"
 
 static pto_status_t replace_text(char **target, const char *text, pto_error_t *err) {
@@ -16,37 +18,62 @@ static pto_status_t replace_text(char **target, const char *text, pto_error_t *e
     return PTO_OK;
 }
 
-/* A name from a list; `name_at` gives the known ones. */
-static pto_status_t parse_name(const char *text, const char *what, int count, const char *(*name_at)(int),
-                               int *found, pto_error_t *err) {
-    for (int i = 0; i < count; i++)
-        if (strcmp(text, name_at(i)) == 0) {
-            *found = i;
-            return PTO_OK;
-        }
-    char known[256] = "";
-    for (int i = 0; i < count; i++) {
-        strncat(known, i ? ", " : "", sizeof known - strlen(known) - 1);
-        strncat(known, name_at(i), sizeof known - strlen(known) - 1);
-    }
-    return pto_error_set(err, PTO_ERR_NOT_FOUND, "unknown %s '%s'; known: %s", what, text, known);
+/* --- the words that options know: NULL behind the last one ---------------------------------------------- */
+
+static const char *collective_at(int i) {
+    return i < PTO_COLLECTIVE_COUNT ? pto_collective_name((pto_collective_t)i) : NULL;
 }
 
-static const char *collective_at(int i) { return pto_collective_name((pto_collective_t)i); }
+static const char *implementation_at(int i) {
+    return i < PTO_IMPLEMENTATION_COUNT ? pto_implementation_name((pto_implementation_t)i) : NULL;
+}
 
-static const char *implementation_at(int i) { return pto_implementation_name((pto_implementation_t)i); }
+static const char *split_at(int i) { return i < PTO_SPLIT_COUNT ? pto_split_name((pto_split_t)i) : NULL; }
 
-static const char *split_at(int i) { return pto_split_name((pto_split_t)i); }
-
-static const char *datatype_at(int i) { return pto_datatype_name((pto_datatype_t)i); }
+static const char *datatype_at(int i) {
+    return i < PTO_DATATYPE_COUNT ? pto_datatype_name((pto_datatype_t)i) : NULL;
+}
 
 static const char *format_at(int i) {
-    static const char *const names[] = {"table", "csv", "json"};
+    static const char *const names[] = {"table", "csv", "json", NULL};
     return names[i];
 }
 
-/* N, FROM:TO or FROM:TO:FACTOR, each a number of bytes (or of nodes, or messages). */
-static pto_status_t parse_series(const char *text, pto_series_t *series, pto_error_t *err) {
+static const char *by_at(int i) { return i < PTO_BY_COUNT ? pto_by_name((pto_by_t)i) : NULL; }
+
+static const char *strategy_at(int i) { return i < pto_strategy_count() ? pto_strategy_at(i)->name : NULL; }
+
+static const char *library_at(int i) {
+    if (i == 0)
+        return "best";
+    return i <= pto_algorithm_count() ? pto_algorithm_at(i - 1)->name : NULL;
+}
+
+static const char *model_at(int i) {
+    static const char *const names[] = {"full", "published", NULL};
+    return names[i];
+}
+
+/* --- what they do --------------------------------------------------------------------------------------- */
+
+static pto_status_t parse_count(const char *text, int64_t *count, pto_error_t *err) {
+    pto_status_t status = pto_int64_parse(text, count, err);
+    if (status == PTO_OK && *count < 1)
+        return pto_error_set(err, PTO_ERR_RANGE, "must be 1 or more, not %s", text);
+    return status;
+}
+
+/* A number of nodes or messages, for which 1K is read as well as 1024. */
+static pto_status_t parse_count_or_suffix(const char *text, int64_t *count, pto_error_t *err) {
+    if (pto_bytes_parse(text, count, NULL) == PTO_OK && *count > 0)
+        return PTO_OK;
+    return parse_count(text, count, err);
+}
+
+/* N, FROM:TO or FROM:TO:FACTOR, each as `parse_one` reads it. */
+static pto_status_t parse_series(const char *text,
+                                 pto_status_t (*parse_one)(const char *, int64_t *, pto_error_t *),
+                                 pto_series_t *series, pto_error_t *err) {
     char copy[128];
     int64_t number[3] = {0, 0, 2};
     int count = 0;
@@ -57,7 +84,7 @@ static pto_status_t parse_series(const char *text, pto_series_t *series, pto_err
         char *colon = strchr(part, ':');
         if (colon)
             *colon = '\0';
-        pto_status_t status = pto_bytes_parse(part, &number[count], err);
+        pto_status_t status = parse_one(part, &number[count], err);
         if (status != PTO_OK)
             return status;
         part = colon ? colon + 1 : NULL;
@@ -81,29 +108,15 @@ static pto_status_t parse_series(const char *text, pto_series_t *series, pto_err
     return PTO_OK;
 }
 
-static pto_status_t parse_count(const char *text, int64_t *count, pto_error_t *err) {
-    pto_status_t status = pto_int64_parse(text, count, err);
-    if (status == PTO_OK && *count < 1)
-        return pto_error_set(err, PTO_ERR_RANGE, "%s is not a number of 1 or more", text);
-    return status;
-}
-
-/* A path as it is, else the name of a machine in the scenarios of this folder or of the installation. */
-static pto_status_t apply_machine(pto_options_t *options, const char *text, pto_error_t *err) {
-    static const char *const folder[] = {NULL, "scenarios/machines", PORTOLAN_DATADIR "/machines"};
-    char path[1024];
-    for (size_t i = 0; i < sizeof folder / sizeof *folder; i++) {
-        int length = folder[i] ? snprintf(path, sizeof path, "%s/%s.yaml", folder[i], text)
-                               : snprintf(path, sizeof path, "%s", text);
-        FILE *file = length > 0 && (size_t)length < sizeof path ? fopen(path, "r") : NULL;
-        if (file) {
-            fclose(file);
-            return replace_text(&options->scenario.machine_path, path, err);
-        }
-    }
-    return pto_error_set(err, PTO_ERR_IO,
-                         "no machine file '%s', nor a machine of that name; `portolan list` shows them",
-                         text);
+static pto_status_t apply_machine(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    char *path;
+    pto_status_t status = pto_find_machine(text, NULL, &path, err);
+    if (status != PTO_OK)
+        return status;
+    free(options->scenario.machine_path);
+    options->scenario.machine_path = path;
+    return PTO_OK;
 }
 
 /* What the file says of the old collective alone does not hold for the new one. */
@@ -121,78 +134,99 @@ static void change_collective(pto_scenario_t *scenario, pto_collective_t collect
     scenario->counts = (pto_counts_t){.kind = PTO_COUNTS_EQUAL};
 }
 
-static pto_status_t apply_collective(pto_options_t *options, const char *text, pto_error_t *err) {
+static pto_status_t apply_collective(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
     int found = 0;
-    pto_status_t status = parse_name(text, "collective", PTO_COLLECTIVE_COUNT, collective_at, &found, err);
+    pto_status_t status = pto_word_parse(text, "collective", collective_at, &found, err);
     if (status == PTO_OK && options->scenario.collective != (pto_collective_t)found)
         change_collective(&options->scenario, (pto_collective_t)found);
     return status;
 }
 
-static pto_status_t apply_implementation(pto_options_t *options, const char *text, pto_error_t *err) {
+static pto_status_t apply_implementation(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
     int found = 0;
-    pto_status_t status =
-        parse_name(text, "implementation", PTO_IMPLEMENTATION_COUNT, implementation_at, &found, err);
+    pto_status_t status = pto_word_parse(text, "implementation", implementation_at, &found, err);
     options->scenario.implementation = (pto_implementation_t)found;
     return status;
 }
 
-static pto_status_t apply_split(pto_options_t *options, const char *text, pto_error_t *err) {
+static pto_status_t apply_split(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
     int found = 0;
-    pto_status_t status = parse_name(text, "split", PTO_SPLIT_COUNT, split_at, &found, err);
+    pto_status_t status = pto_word_parse(text, "split", split_at, &found, err);
     options->scenario.split = (pto_split_t)found;
     options->scenario.has_split = true;
     return status;
 }
 
-static pto_status_t apply_datatype(pto_options_t *options, const char *text, pto_error_t *err) {
+static pto_status_t apply_datatype(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
     int found = 0;
-    pto_status_t status = parse_name(text, "datatype", PTO_DATATYPE_COUNT, datatype_at, &found, err);
+    pto_status_t status = pto_word_parse(text, "datatype", datatype_at, &found, err);
     options->scenario.datatype = (pto_datatype_t)found;
     return status;
 }
 
-static pto_status_t apply_format(pto_options_t *options, const char *text, pto_error_t *err) {
+static pto_status_t apply_format(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
     int found = 0;
-    pto_status_t status = parse_name(text, "format", PTO_FORMAT_COUNT, format_at, &found, err);
+    pto_status_t status = pto_word_parse(text, "format", format_at, &found, err);
     options->format = (pto_format_t)found;
     return status;
 }
 
-static pto_status_t apply_nodes(pto_options_t *options, const char *text, pto_error_t *err) {
-    pto_status_t status = parse_series(text, &options->scenario.nodes, err);
+static pto_status_t apply_nodes(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    pto_status_t status = parse_series(text, parse_count_or_suffix, &options->scenario.nodes, err);
     if (status == PTO_OK)
         options->scenario.layout.nodes = options->scenario.nodes.value[0];
     return status;
 }
 
-static pto_status_t apply_bytes(pto_options_t *options, const char *text, pto_error_t *err) {
-    return parse_series(text, &options->scenario.bytes, err);
+static pto_status_t apply_bytes(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    return parse_series(text, pto_bytes_parse, &options->scenario.bytes, err);
 }
 
-static pto_status_t apply_messages(pto_options_t *options, const char *text, pto_error_t *err) {
-    return parse_series(text, &options->scenario.messages, err);
+static pto_status_t apply_messages(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    return parse_series(text, parse_count_or_suffix, &options->scenario.messages, err);
 }
 
-static pto_status_t apply_unique_bytes(pto_options_t *options, const char *text, pto_error_t *err) {
+static pto_status_t apply_unique_bytes(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
     return pto_bytes_parse(text, &options->scenario.unique_bytes, err);
 }
 
-static pto_status_t apply_gpus(pto_options_t *options, const char *text, pto_error_t *err) {
+static pto_status_t apply_gpus(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
     return parse_count(text, &options->scenario.layout.gpus_per_node, err);
 }
 
-static pto_status_t apply_cores(pto_options_t *options, const char *text, pto_error_t *err) {
+static pto_status_t apply_cores(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
     return parse_count(text, &options->scenario.layout.cores_per_gpu, err);
 }
 
-static pto_status_t apply_owners(pto_options_t *options, const char *text, pto_error_t *err) {
+static pto_status_t apply_owners(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
     return parse_count(text, &options->scenario.layout.owners_per_gpu, err);
 }
 
+static void drop_strategies(pto_scenario_t *scenario) {
+    for (int i = 0; i < scenario->strategy_count; i++)
+        free(scenario->strategy[i]);
+    scenario->strategy_count = 0;
+}
+
 /* One name or several between commas; the first --strategy replaces the scenario's list. */
-static pto_status_t apply_strategy(pto_options_t *options, const char *text, pto_error_t *err) {
+static pto_status_t apply_strategy(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
     pto_scenario_t *scenario = &options->scenario;
+    if (!options->has_strategies)
+        drop_strategies(scenario);
+    options->has_strategies = true;
     while (*text) {
         size_t length = strcspn(text, ",");
         char **grown = realloc(scenario->strategy, ((size_t)scenario->strategy_count + 1) * sizeof *grown);
@@ -213,7 +247,8 @@ static pto_status_t apply_strategy(pto_options_t *options, const char *text, pto
     return PTO_OK;
 }
 
-static pto_status_t apply_library(pto_options_t *options, const char *text, pto_error_t *err) {
+static pto_status_t apply_library(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
     pto_library_choice_t *library = &options->scenario.library;
     library->best = strcmp(text, "best") == 0;
     if (!library->best)
@@ -224,7 +259,8 @@ static pto_status_t apply_library(pto_options_t *options, const char *text, pto_
 }
 
 /* equal, or skew:FRACTION:SEED, or a CSV file. */
-static pto_status_t apply_counts(pto_options_t *options, const char *text, pto_error_t *err) {
+static pto_status_t apply_counts(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
     pto_counts_t made = {.kind = PTO_COUNTS_EQUAL};
     double skew;
     int64_t seed;
@@ -255,14 +291,16 @@ static pto_status_t apply_counts(pto_options_t *options, const char *text, pto_e
     return PTO_OK;
 }
 
-static pto_status_t apply_model(pto_options_t *options, const char *text, pto_error_t *err) {
+static pto_status_t apply_model(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
     (void)err;
     options->model = text;
     return PTO_OK;
 }
 
 /* Kept till the machine is read: only that knows its parameters. */
-static pto_status_t apply_what_if(pto_options_t *options, const char *text, pto_error_t *err) {
+static pto_status_t apply_what_if(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
     const char **grown =
         realloc(options->what_if, ((size_t)options->what_if_count + 1) * sizeof *options->what_if);
     if (!grown)
@@ -272,125 +310,151 @@ static pto_status_t apply_what_if(pto_options_t *options, const char *text, pto_
     return PTO_OK;
 }
 
-static pto_status_t apply_explain(pto_options_t *options, const char *text, pto_error_t *err) {
+static pto_status_t apply_explain(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
     (void)text;
     (void)err;
     options->explain = true;
     return PTO_OK;
 }
 
-static pto_status_t apply_energy(pto_options_t *options, const char *text, pto_error_t *err) {
+static pto_status_t apply_energy(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
     (void)text;
     (void)err;
     options->by = PTO_BY_ENERGY;
     return PTO_OK;
 }
 
-static const char *by_at(int i) { return pto_by_name((pto_by_t)i); }
-
-static pto_status_t apply_by(pto_options_t *options, const char *text, pto_error_t *err) {
+static pto_status_t apply_by(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
     int found = 0;
-    pto_status_t status = parse_name(text, "measure", PTO_BY_COUNT, by_at, &found, err);
+    pto_status_t status = pto_word_parse(text, "measure", by_at, &found, err);
     options->by = (pto_by_t)found;
     return status;
 }
 
-static pto_status_t apply_unroll(pto_options_t *options, const char *text, pto_error_t *err) {
+static pto_status_t apply_unroll(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
     (void)text;
     (void)err;
     options->unroll = true;
     return PTO_OK;
 }
 
-static pto_status_t apply_plot(pto_options_t *options, const char *text, pto_error_t *err) {
-    (void)err;
+static pto_status_t apply_plot(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
     options->plot = text;
+    (void)err;
     return PTO_OK;
 }
 
-static pto_status_t apply_measured(pto_options_t *options, const char *text, pto_error_t *err) {
+static pto_status_t apply_measured(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
     (void)err;
     options->measured = text;
     return PTO_OK;
 }
 
-static pto_status_t apply_rank(pto_options_t *options, const char *text, pto_error_t *err) {
+static pto_status_t apply_rank(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
     pto_status_t status = pto_int64_parse(text, &options->rank, err);
     return status == PTO_OK && options->rank < 0
                ? pto_error_set(err, PTO_ERR_RANGE, "rank %s is negative", text)
                : status;
 }
 
-static pto_status_t apply_trace(pto_options_t *options, const char *text, pto_error_t *err) {
+static pto_status_t apply_trace(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
     (void)err;
     options->trace = text;
     return PTO_OK;
 }
 
-static pto_status_t apply_trace_events(pto_options_t *options, const char *text, pto_error_t *err) {
+static pto_status_t apply_trace_events(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
     return parse_count(text, &options->trace_events, err);
 }
 
-static pto_status_t apply_limit(pto_options_t *options, const char *text, pto_error_t *err) {
+static pto_status_t apply_limit(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
     return parse_count(text, &options->limit, err);
 }
 
-/* --- the table ------------------------------------------------------------------------------------------ */
+/* --- the tables ----------------------------------------------------------------------------------------- */
 
-const pto_option_t pto_option_table[] = {
-    {"machine", "FILE|NAME", "the machine file, or the name of one that `portolan list` shows", apply_machine,
-     0, PTO_FIELD_MACHINE},
-    {"collective", "NAME", "allreduce, reduce, broadcast, alltoall, alltoallv or messages", apply_collective,
-     0, PTO_FIELD_COLLECTIVE},
-    {"implementation", "NAME", "alltoallv: library (MPI's own) or isend_irecv", apply_implementation, 0,
-     PTO_FIELD_IMPLEMENTATION},
+#define OVERRIDES(field) .overrides = 1 + PTO_FIELD_##field
+
+const pto_option_t pto_machine_options[] = {
+    {"machine", "FILE|NAME", "the machine file, or the name of one that `portolan list` shows",
+     .apply = apply_machine, OVERRIDES(MACHINE)},
+    {.name = NULL}};
+
+const pto_option_t pto_scenario_options[] = {
+    {"collective", "NAME", "allreduce, reduce, broadcast, alltoall, alltoallv or messages",
+     .apply = apply_collective, .word_at = collective_at, OVERRIDES(COLLECTIVE)},
+    {"implementation", "NAME", "alltoallv: library (MPI's own) or isend_irecv", .apply = apply_implementation,
+     .word_at = implementation_at, OVERRIDES(IMPLEMENTATION)},
     {"nodes", "N|FROM:TO", "nodes; a range sweeps over them by factors of 2 (FROM:TO:FACTOR for others)",
-     apply_nodes, 0, PTO_FIELD_NODES},
-    {"gpus-per-node", "N", "GPUs of a node that take part (default: the machine's)", apply_gpus, 0,
-     PTO_FIELD_LAYOUT},
-    {"cores-per-gpu", "N", "processes of a GPU (default: the machine's cores shared out)", apply_cores, 0,
-     PTO_FIELD_LAYOUT},
-    {"owners-per-gpu", "N", "processes of a GPU that hold user data (default 1)", apply_owners, 0,
-     PTO_FIELD_LAYOUT},
+     .apply = apply_nodes, OVERRIDES(NODES)},
+    {"gpus-per-node", "N", "GPUs of a node that take part (default: the machine's)", .apply = apply_gpus,
+     OVERRIDES(LAYOUT)},
+    {"cores-per-gpu", "N", "processes of a GPU (default: the machine's cores, evenly divided)",
+     .apply = apply_cores, OVERRIDES(LAYOUT)},
+    {"owners-per-gpu", "N", "processes of a GPU that hold user data (default 1)", .apply = apply_owners,
+     OVERRIDES(LAYOUT)},
     {"bytes", "N|FROM:TO", "bytes per destination, per message, or of allreduce's vector; 64KiB is read too",
-     apply_bytes, 0, PTO_FIELD_BYTES},
-    {"messages", "N|FROM:TO", "messages: how many each GPU sends", apply_messages, 0, PTO_FIELD_MESSAGES},
+     .apply = apply_bytes, OVERRIDES(BYTES)},
+    {"messages", "N|FROM:TO", "messages: how many each GPU sends", .apply = apply_messages,
+     OVERRIDES(MESSAGES)},
     {"unique-bytes", "N", "messages: bytes of a GPU's messages that differ, the rest are duplicates",
-     apply_unique_bytes, 0, PTO_FIELD_UNIQUE_BYTES},
+     .apply = apply_unique_bytes, OVERRIDES(UNIQUE_BYTES)},
     {"counts", "equal|skew:X:SEED|FILE.csv", "alltoallv: equal, random within +-X, or a matrix of bytes",
-     apply_counts, 0, PTO_FIELD_COUNTS},
-    {"datatype", "NAME", "byte, int32, int64, float (default) or double", apply_datatype, 0,
-     PTO_FIELD_DATATYPE},
-    {"split", "bytes|destinations", "what split strategies share out among a GPU's processes", apply_split, 0,
-     PTO_FIELD_SPLIT},
-    {"strategy", "NAME[,NAME]", "only these strategies (repeatable)", apply_strategy, 0,
-     PTO_FIELD_STRATEGIES},
-    {"library", "best|ALGORITHM", "the algorithm that stands for the MPI library's own", apply_library, 0,
-     PTO_FIELD_LIBRARY},
-    {"model", "full|published[+TERM]", "only the papers' terms, and those added to them: `portolan list`",
-     apply_model, 0, PTO_FIELD_COUNT},
-    {"what-if", "PARAMETER=VALUE", "change a parameter (repeatable); *2 and /10 are relative", apply_what_if,
-     0, PTO_FIELD_COUNT},
-    {"format", "table|csv|json", "how to print (default table)", apply_format, PTO_OPTION_FORMAT,
-     PTO_FIELD_COUNT},
-    {"explain", NULL, "break every price into its terms: stage, parameter, line of the machine file",
-     apply_explain, PTO_OPTION_EXPLAIN, PTO_FIELD_COUNT},
-    {"energy", NULL, "joules, by the machine file's powers, beside or instead of times", apply_energy,
-     PTO_OPTION_ENERGY, PTO_FIELD_COUNT},
-    {"by", "time|energy|product", "what the cheapest has the least of (default time; product: of both)",
-     apply_by, PTO_OPTION_BY, PTO_FIELD_COUNT},
-    {"plot", "FILE.svg|png", "draw the prediction (needs gnuplot)", apply_plot, PTO_OPTION_PLOT,
-     PTO_FIELD_COUNT},
-    {"measured", "FILE.csv", "measured collectives, drawn as points of --plot", apply_measured,
-     PTO_OPTION_PLOT, PTO_FIELD_COUNT},
-    {"trace", "FILE.json", "write the simulation's events in the Chrome trace format", apply_trace,
-     PTO_OPTION_TRACE, PTO_FIELD_COUNT},
-    {"trace-events", "N", "write at most so many (default 1000000)", apply_trace_events, PTO_OPTION_TRACE,
-     PTO_FIELD_COUNT},
-    {"limit", "N", "simulate plans of up to so many messages (default 100000000)", apply_limit,
-     PTO_OPTION_TRACE, PTO_FIELD_COUNT},
-    {"rank", "R", "whose part to print (default 0)", apply_rank, PTO_OPTION_RANK, PTO_FIELD_COUNT},
-    {"unroll", NULL, "print every iteration of loops", apply_unroll, PTO_OPTION_RANK, PTO_FIELD_COUNT},
-};
+     .apply = apply_counts, OVERRIDES(COUNTS)},
+    {"datatype", "NAME", "byte, int32, int64, float (default) or double", .apply = apply_datatype,
+     .word_at = datatype_at, OVERRIDES(DATATYPE)},
+    {"split", "bytes|destinations", "what split strategies divide among a GPU's processes",
+     .apply = apply_split, .word_at = split_at, OVERRIDES(SPLIT)},
+    {"strategy", "NAME[,NAME]", "only these strategies (repeatable)", .apply = apply_strategy,
+     .word_at = strategy_at, OVERRIDES(STRATEGIES)},
+    {"library", "best|ALGORITHM", "the algorithm that stands for the MPI library's own",
+     .apply = apply_library, .word_at = library_at, OVERRIDES(LIBRARY)},
+    {.name = NULL}};
 
-const int pto_option_count = (int)(sizeof pto_option_table / sizeof *pto_option_table);
+const pto_option_t pto_change_options[] = {
+    {"model", "full|published[+TERM]", "only the papers' terms, and those added to them: `portolan list`",
+     .apply = apply_model, .word_at = model_at},
+    {"what-if", "PARAMETER=VALUE", "change a parameter (repeatable); *2 and /10 are relative",
+     .apply = apply_what_if},
+    {.name = NULL}};
+
+const pto_option_t pto_format_options[] = {{"format", "table|csv|json", "how to print", .apply = apply_format,
+                                            .standard = "table", .word_at = format_at},
+                                           {.name = NULL}};
+
+const pto_option_t pto_predict_options[] = {
+    {"explain", NULL, "break every price into its terms: stage, parameter, line of the machine file",
+     .apply = apply_explain},
+    {"energy", NULL, "joules, by the machine file's powers, beside or instead of times",
+     .apply = apply_energy},
+    {"plot", "FILE.svg|png", "draw the prediction (needs gnuplot)", .apply = apply_plot},
+    {"measured", "FILE.csv", "measured collectives, drawn as points of --plot", .apply = apply_measured},
+    {.name = NULL}};
+
+const pto_option_t pto_pick_options[] = {{"by", "time|energy|product",
+                                          "what the cheapest has the least of (product: of both)",
+                                          .apply = apply_by, .standard = "time", .word_at = by_at},
+                                         {.name = NULL}};
+
+const pto_option_t pto_simulate_options[] = {
+    {"trace", "FILE.json", "write the simulation's events in the Chrome trace format", .apply = apply_trace},
+    {"trace-events", "N", "maximum number of events in the trace", .apply = apply_trace_events,
+     .standard = "1000000"},
+    {"limit", "N", "simulate plans of up to this many messages", .apply = apply_limit,
+     .standard = "100000000"},
+    {.name = NULL}};
+
+const pto_option_t pto_plan_options[] = {
+    {"rank", "R", "the rank whose part to print", .apply = apply_rank, .standard = "0"},
+    {"unroll", NULL, "print every iteration of loops", .apply = apply_unroll},
+    {.name = NULL}};

@@ -1,19 +1,18 @@
-/* The options that commands on scenarios take: option_table.c fills the table, options.c goes by it. */
+/* The options of commands on scenarios, all of them for a pto_options_t; option_table.c fills the tables. */
 #ifndef PTO_OPTION_TABLE_H
 #define PTO_OPTION_TABLE_H
 
-#include "options.h"
+#include "arguments.h"
 
-typedef struct {
-    const char *name;
-    const char *argument; /* NULL: none */
-    const char *help;
-    pto_status_t (*apply)(pto_options_t *options, const char *text, pto_error_t *err);
-    unsigned own;               /* 0: shared by all commands */
-    pto_scenario_field_t field; /* what it overrides; PTO_FIELD_COUNT: nothing of the scenario's */
-} pto_option_t;
+extern const pto_option_t pto_machine_options[], pto_scenario_options[], pto_change_options[];
+extern const pto_option_t pto_format_options[], pto_predict_options[], pto_pick_options[],
+    pto_simulate_options[], pto_plan_options[];
 
-extern const pto_option_t pto_option_table[];
-extern const int pto_option_count;
+/* The last sets of a command on scenarios. */
+#define PTO_SCENARIO_SETS                                                                                    \
+    {"overriding the scenario, or instead of one", pto_machine_options}, {NULL, pto_scenario_options},       \
+        {NULL, pto_change_options}, {                                                                        \
+        NULL, NULL                                                                                           \
+    }
 
 #endif

@@ -2,13 +2,12 @@
 #include "options.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "command.h"
-#include "option_table.h"
+#include "find_machine.h"
 #include "portolan/what_if.h"
 
 int pto_report_error(const pto_error_t *err) {
@@ -25,80 +24,49 @@ int pto_flush_output(void) {
     return PTO_EXIT_ERROR;
 }
 
-enum { OPTION_HELP = 1000 };
-
-static void print_help(const char *usage, unsigned own) {
-    fputs(usage, stdout);
-    for (int pass = 0; pass < 2; pass++) {
-        fputs(pass == 0 ? "\noptions:\n" : "\noverriding the scenario, or instead of one:\n", stdout);
-        for (int i = 0; i < pto_option_count; i++) {
-            const pto_option_t *option = &pto_option_table[i];
-            if (pass == 0 ? !(option->own & own) : option->own != 0)
-                continue;
-            char left[64];
-            snprintf(left, sizeof left, "--%s %s", option->name, option->argument ? option->argument : "");
-            printf("  %-36s %s\n", left, option->help);
-        }
-        if (pass == 0)
-            printf("  %-36s %s\n", "--help", "this text");
-    }
-}
-
-/* getopt_long's table of the options that a command takes. */
-static void fill_long_options(unsigned own, struct option *list) {
-    int count = 0;
-    for (int i = 0; i < pto_option_count; i++)
-        if (pto_option_table[i].own == 0 || (pto_option_table[i].own & own))
-            list[count++] =
-                (struct option){pto_option_table[i].name,
-                                pto_option_table[i].argument ? required_argument : no_argument, NULL, i};
-    list[count++] = (struct option){"help", no_argument, NULL, OPTION_HELP};
-    list[count] = (struct option){0};
-}
-
-/* --- putting it together ----------------------------------------------------------------------------------
- */
-
-/* What the arguments ask for, in their order. */
-typedef struct {
-    int index;
-    const char *text;
-} asked_t;
-
-static pto_status_t read_scenario(pto_options_t *options, const char *path, pto_error_t *err) {
-    if (path)
-        return pto_scenario_read(path, &options->scenario, err);
-    pto_scenario_init(&options->scenario);
+/* A scenario's machine is looked for as --machine's is, beside the scenario first. */
+static pto_status_t find_machine(pto_scenario_t *scenario, const char *path, pto_error_t *err) {
+    const char *slash = strrchr(path, '/');
+    size_t folder = slash ? (size_t)(slash - path) + 1 : 0;
+    const char *name = scenario->machine_path; /* as read: seen from the scenario's folder */
+    if (strncmp(name, path, folder) == 0)
+        name += folder;
+    pto_error_t fault = {0};
+    char *found;
+    pto_status_t status = pto_find_machine(name, path, &found, &fault);
+    pto_place_t place = scenario->place[PTO_FIELD_MACHINE];
+    if (status != PTO_OK)
+        return pto_error_set_at(err, status, path, place.line, place.column, "machine: %s", fault.message);
+    free(scenario->machine_path);
+    scenario->machine_path = found;
     return PTO_OK;
 }
 
-static void drop_strategies(pto_scenario_t *scenario) {
-    for (int i = 0; i < scenario->strategy_count; i++)
-        free(scenario->strategy[i]);
-    scenario->strategy_count = 0;
+static bool is_given(const pto_arguments_t *arguments, pto_scenario_field_t field) {
+    for (int i = 0; i < arguments->given_count; i++)
+        if (arguments->given[i].option->overrides == 1 + (int)field)
+            return true;
+    return false;
 }
 
-static pto_status_t apply_all(pto_options_t *options, const asked_t *asked, int count, pto_error_t *err) {
-    bool strategies_dropped = false;
-    for (int i = 0; i < count; i++) {
-        const pto_option_t *option = &pto_option_table[asked[i].index];
-        if (option->field == PTO_FIELD_STRATEGIES && !strategies_dropped) {
-            drop_strategies(&options->scenario);
-            strategies_dropped = true;
-        }
-        /* What is overridden no longer stands at its place in the file. */
-        if (option->field != PTO_FIELD_COUNT)
-            options->scenario.place[option->field] = (pto_place_t){0};
-        pto_error_t cause = {0};
-        pto_status_t status = option->apply(options, asked[i].text, &cause);
-        if (status != PTO_OK && cause.line > 0) {
-            *err = cause;
-            return status;
-        }
-        if (status != PTO_OK)
-            return pto_error_set(err, status, "--%s: %s", option->name, cause.message);
+static pto_status_t read_scenario(const pto_arguments_t *arguments, pto_options_t *options,
+                                  pto_error_t *err) {
+    if (arguments->operand_count == 0) {
+        pto_scenario_init(&options->scenario);
+        return PTO_OK;
     }
-    return PTO_OK;
+    const char *path = arguments->operand[0];
+    pto_status_t status = pto_scenario_read(path, &options->scenario, err);
+    if (status == PTO_OK && !is_given(arguments, PTO_FIELD_MACHINE))
+        status = find_machine(&options->scenario, path, err);
+    return status;
+}
+
+/* What is overridden no longer has a place in the file. */
+static void forget_places(const pto_arguments_t *arguments, pto_scenario_t *scenario) {
+    for (int i = 0; i < PTO_FIELD_COUNT; i++)
+        if (is_given(arguments, (pto_scenario_field_t)i))
+            scenario->place[i] = (pto_place_t){0};
 }
 
 /* What a scenario made of flags alone must be given. */
@@ -151,14 +119,8 @@ static pto_status_t bind(pto_options_t *options, pto_error_t *err) {
     return status;
 }
 
-/* -1, or the exit code with the error said. */
-static int prepare(pto_options_t *options, const char *path, const asked_t *asked, int count) {
+int pto_options_bind(pto_options_t *options) {
     pto_error_t err = {0};
-    if (read_scenario(options, path, &err) != PTO_OK)
-        return pto_report_error(&err);
-    if (apply_all(options, asked, count, &err) != PTO_OK ||
-        (!path && check_complete(&options->scenario, &err) != PTO_OK))
-        return exit_code_of(&err);
     if (read_machine(options, &err) != PTO_OK)
         return pto_report_error(&err);
     if (change(options, &err) != PTO_OK)
@@ -166,42 +128,49 @@ static int prepare(pto_options_t *options, const char *path, const asked_t *aske
     return bind(options, &err) == PTO_OK ? -1 : pto_report_error(&err);
 }
 
+/* -1, or the exit code with the error printed. */
+static int read_and_apply(const pto_arguments_t *arguments, pto_options_t *options) {
+    pto_error_t err = {0};
+    if (read_scenario(arguments, options, &err) != PTO_OK)
+        return pto_report_error(&err);
+    forget_places(arguments, &options->scenario);
+    if (pto_arguments_apply(arguments, options, &err) != PTO_OK ||
+        (arguments->operand_count == 0 && check_complete(&options->scenario, &err) != PTO_OK))
+        return exit_code_of(&err);
+    return pto_options_bind(options);
+}
+
+int pto_options_finish(const pto_arguments_t *arguments, pto_options_t *options) {
+    const pto_syntax_t *syntax = arguments->syntax;
+    if (arguments->operand_count > 1)
+        return pto_usage_error(syntax, "'%s' is one scenario too many: a run takes one",
+                               arguments->operand[1]);
+    if (arguments->operand_count + arguments->given_count == 0)
+        return pto_usage_error(syntax, "neither a scenario nor options are given");
+    int code = read_and_apply(arguments, options);
+    if (code >= 0)
+        pto_options_fini(options);
+    return code;
+}
+
+int pto_options_read(const pto_syntax_t *syntax, int argc, char **argv, pto_options_t *options) {
+    pto_arguments_t arguments;
+    memset(options, 0, sizeof *options);
+    int code = pto_arguments_parse(syntax, argc, argv, &arguments);
+    if (code >= 0)
+        return code;
+    code = pto_options_finish(&arguments, options);
+    pto_arguments_fini(&arguments);
+    return code;
+}
+
 int pto_options_parse(int argc, char **argv, unsigned own_options, const char *usage,
                       pto_options_t *options) {
-    struct option *list = calloc((size_t)pto_option_count + 2, sizeof *list);
-    asked_t *asked = calloc((size_t)argc, sizeof *asked);
-    int asked_count = 0;
-    int exit_code = -1;
-    memset(options, 0, sizeof *options);
-    if (!asked || !list) {
-        free(asked);
-        free(list);
-        return PTO_EXIT_ERROR;
-    }
-    fill_long_options(own_options, list);
-    optind = 1;
-    for (int index; exit_code < 0 && (index = getopt_long(argc, argv, "h", list, NULL)) != -1;) {
-        if (index == OPTION_HELP || index == 'h') {
-            print_help(usage, own_options);
-            exit_code = PTO_EXIT_OK;
-        } else if (index == '?') {
-            fprintf(stderr, "`portolan %s --help` lists the options\n", argv[0]);
-            exit_code = PTO_EXIT_USAGE;
-        } else {
-            asked[asked_count++] = (asked_t){index, optarg};
-        }
-    }
-    if (exit_code < 0 && (argc - optind > 1 || (argc == optind && asked_count == 0))) {
-        fputs(usage, stderr);
-        exit_code = PTO_EXIT_USAGE;
-    }
-    if (exit_code < 0)
-        exit_code = prepare(options, optind < argc ? argv[optind] : NULL, asked, asked_count);
-    free(asked);
-    free(list);
-    if (exit_code >= 0)
-        pto_options_fini(options);
-    return exit_code;
+    (void)own_options;
+    const pto_option_set_t sets[] = {{"other options", pto_no_options}, PTO_SCENARIO_SETS};
+    const pto_syntax_t syntax = {
+        .program = "portolan-validate", .usage = usage, .set = sets, .operand = "*.yaml"};
+    return pto_options_read(&syntax, argc, argv, options);
 }
 
 void pto_options_fini(pto_options_t *options) {

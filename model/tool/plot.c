@@ -28,18 +28,21 @@ static const char *terminal_of(const char *path) {
     return dot != NULL && strcmp(dot, ".png") == 0 ? "pngcairo" : NULL;
 }
 
-static pto_status_t no_terminal(const char *path, pto_error_t *err) {
-    return pto_error_set(err, PTO_ERR_TYPE, "'%s' is no name for a drawing: it must end in .svg or .png",
+pto_status_t pto_plot_check_name(const char *path, pto_error_t *err) {
+    if (terminal_of(path) != NULL) {
+        return PTO_OK;
+    }
+    return pto_error_set(err, PTO_ERR_TYPE, "'%s' does not name a drawing: it must end in .svg or .png",
                          path);
 }
 
 pto_status_t pto_plot_script(const pto_plot_t *plot, const char *path, FILE *script, pto_error_t *err) {
-    const char *terminal = terminal_of(path);
-    if (terminal == NULL) {
-        return no_terminal(path, err);
+    pto_status_t status = pto_plot_check_name(path, err);
+    if (status != PTO_OK) {
+        return status;
     }
-    fprintf(script, "set terminal %s size %d,%d background rgb 'white' noenhanced\nset output ", terminal,
-            plot->width_px, plot->height_px);
+    fprintf(script, "set terminal %s size %d,%d background rgb 'white' noenhanced\nset output ",
+            terminal_of(path), plot->width_px, plot->height_px);
     pto_plot_quote(script, path);
     fputc('\n', script);
     plot->write(script, plot->context);
@@ -70,8 +73,9 @@ static pto_status_t run_gnuplot(const pto_plot_t *plot, const char *path, pto_er
 }
 
 pto_status_t pto_plot_draw(const pto_plot_t *plot, const char *path, pto_error_t *err) {
-    if (terminal_of(path) == NULL) {
-        return no_terminal(path, err);
+    pto_status_t status = pto_plot_check_name(path, err);
+    if (status != PTO_OK) {
+        return status;
     }
     bool existed = access(path, F_OK) == 0;
     FILE *file = fopen(path, "a"); /* gnuplot would only say that it failed */
@@ -79,7 +83,7 @@ pto_status_t pto_plot_draw(const pto_plot_t *plot, const char *path, pto_error_t
         return pto_error_set_at(err, PTO_ERR_IO, path, 1, 1, "cannot write: %s", strerror(errno));
     }
     fclose(file);
-    pto_status_t status = run_gnuplot(plot, path, err);
+    status = run_gnuplot(plot, path, err);
     if (status != PTO_OK && !existed) {
         unlink(path);
     }

@@ -21,6 +21,9 @@ typedef struct {
  * get, or a file that cannot be written). */
 pto_status_t pto_plot_draw(const pto_plot_t *plot, const char *path, pto_error_t *err);
 
+/* Whether `path` names a drawing. Errors: PTO_ERR_TYPE. */
+pto_status_t pto_plot_check_name(const char *path, pto_error_t *err);
+
 /* The whole script that pto_plot_draw hands to gnuplot. Errors: PTO_ERR_TYPE. */
 pto_status_t pto_plot_script(const pto_plot_t *plot, const char *path, FILE *script, pto_error_t *err);
 

@@ -1,4 +1,5 @@
 /* portolan: what moving bytes costs on a GPU cluster, and by which route it is cheapest. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,14 +9,6 @@
 #define PORTOLAN_VERSION "unknown"
 #endif
 
-static const pto_command_t *const commands[] = {
-    &pto_command_predict, &pto_command_pick,        &pto_command_plan,
-    &pto_command_check,   &pto_command_simulate,    &pto_command_list,
-    &pto_command_fit,     &pto_command_sensitivity, &pto_command_score,
-};
-
-enum { COMMAND_COUNT = (int)(sizeof commands / sizeof *commands) };
-
 static void print_usage(FILE *stream) {
     fputs("usage: portolan COMMAND [SCENARIO.yaml] [OPTIONS]\n"
           "\n"
@@ -24,10 +17,10 @@ static void print_usage(FILE *stream) {
           "\n"
           "commands:\n",
           stream);
-    for (int i = 0; i < COMMAND_COUNT; i++)
-        fprintf(stream, "  %-11s %s\n", commands[i]->name, commands[i]->summary);
+    for (int i = 0; pto_command_at(i); i++)
+        fprintf(stream, "  %-11s %s\n", pto_command_at(i)->name, pto_command_at(i)->summary);
     fputs("\n"
-          "`portolan COMMAND --help` explains each.\n"
+          "`portolan COMMAND --help` or `portolan help COMMAND` explains each.\n"
           "\n"
           "example:\n"
           "  portolan predict scenarios/problems/alltoall-summit.yaml\n"
@@ -36,12 +29,32 @@ static void print_usage(FILE *stream) {
           stream);
 }
 
+/* A command by its name; wrong usage where there is none. */
+static int run_command(const char *name, int argc, char **argv) {
+    const pto_command_t *command;
+    pto_error_t err = {0};
+    if (pto_command_find(name, &command, &err) == PTO_OK)
+        return command->run(argc, argv);
+    fprintf(stderr, "portolan: %s\n", err.message);
+    return PTO_EXIT_USAGE;
+}
+
+/* `portolan help COMMAND` is `portolan COMMAND --help`. */
+static int help_on(char *name) {
+    static char help[] = "--help";
+    char *argv[] = {name, help, NULL};
+    return run_command(name, 2, argv);
+}
+
 int main(int argc, char **argv) {
     if (argc < 2) {
         print_usage(stderr);
         return PTO_EXIT_USAGE;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+    bool help = strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0;
+    if (help && argc > 2)
+        return help_on(argv[2]);
+    if (help) {
         print_usage(stdout);
         return PTO_EXIT_OK;
     }
@@ -49,9 +62,5 @@ int main(int argc, char **argv) {
         printf("portolan %s\n", PORTOLAN_VERSION);
         return PTO_EXIT_OK;
     }
-    for (int i = 0; i < COMMAND_COUNT; i++)
-        if (strcmp(argv[1], commands[i]->name) == 0)
-            return commands[i]->run(argc - 1, argv + 1);
-    fprintf(stderr, "portolan: no command '%s'; `portolan --help` lists them\n", argv[1]);
-    return PTO_EXIT_USAGE;
+    return run_command(argv[1], argc - 1, argv + 1);
 }

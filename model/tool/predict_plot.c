@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "portolan/units.h"
 
@@ -11,14 +12,71 @@
 #define ASIDE 1.08
 #define ALIKE 1.02
 
-enum { WIDTH_PX = 800, HEIGHT_PX = 560, TITLE_MAX = 512, TICS_MAX = 9 };
+/* The legend stands to the right of both panels; all in pixels. */
+enum {
+    WIDTH_PX = 1016,
+    HEIGHT_PX = 600,
+    PANEL_LEFT_PX = 104,
+    PANEL_RIGHT_PX = 810,
+    BAND_BOTTOM_PX = 64,
+    BAND_HEIGHT_PX = 112,
+    LEGEND_ROW_PX = 18,
+    CHARACTER_PX = 7,
+    TITLE_MAX = 512,
+    LABEL_MAX = 256,
+    TICS_MAX = 9
+};
 
-/* Told apart by the colour-blind too (Okabe and Ito 2008). */
-static const char *const colours[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
-                                      "#E69F00", "#56B4E9", "#000000", "#999999"};
-enum { COLOUR_COUNT = (int)(sizeof colours / sizeof *colours) };
+/* Told apart by the colour-blind too (Okabe and Ito 2008); and what is written on them. */
+static const struct {
+    const char *colour;
+    const char *ink;
+} palette[] = {{"#0072B2", "white"}, {"#D55E00", "white"}, {"#009E73", "white"}, {"#CC79A7", "black"},
+               {"#E69F00", "black"}, {"#56B4E9", "black"}, {"#000000", "white"}, {"#999999", "black"}};
+enum { COLOUR_COUNT = (int)(sizeof palette / sizeof *palette) };
 
-static const char *colour_of(int strategy) { return colours[strategy % COLOUR_COUNT]; }
+/* Whether a strategy has a price that the axes show. */
+static bool is_drawn(const pto_predictions_t *predictions, int strategy) {
+    for (int64_t point = 0; point < predictions->point_count; point++) {
+        const pto_prediction_t *prediction = pto_prediction_at(predictions, point, strategy);
+        if (predictions->point[point] >= 1 && prediction->applicable && prediction->price.seconds > 0)
+            return true;
+    }
+    return false;
+}
+
+/* Whether an earlier range has the same winner. */
+static bool has_won_before(const pto_predict_plot_t *drawn, int64_t range) {
+    for (int64_t i = 0; i < range; i++)
+        if (drawn->range[i].winner == drawn->range[range].winner)
+            return true;
+    return false;
+}
+
+static bool is_picked(const pto_predict_plot_t *drawn, int strategy) {
+    for (int64_t i = 0; i < drawn->range_count; i++)
+        if (drawn->range[i].winner == strategy)
+            return true;
+    return false;
+}
+
+/* A strategy's place among those drawn: what is picked comes first, so that the picks have colours of their
+ * own. Behind the last colour the same begin again with other dashes. */
+static int order_of(const pto_predict_plot_t *drawn, int strategy) {
+    int order = 0;
+    for (int64_t i = 0; i < drawn->range_count; i++) {
+        if (drawn->range[i].winner == strategy)
+            return order;
+        order += drawn->range[i].winner >= 0 && !has_won_before(drawn, i);
+    }
+    for (int i = 0; i < strategy; i++)
+        order += is_drawn(drawn->predictions, i) && !is_picked(drawn, i);
+    return order;
+}
+
+static const char *colour_of(const pto_predict_plot_t *drawn, int strategy) {
+    return palette[order_of(drawn, strategy) % COLOUR_COUNT].colour;
+}
 
 /* --- data -------------------------------------------------------------------------------------------------
  */
@@ -41,6 +99,8 @@ static void write_price(FILE *script, int64_t at, const pto_prediction_t *predic
 
 static void write_prices(FILE *script, const pto_predictions_t *predictions) {
     for (int i = 0; i < predictions->strategy_count; i++) {
+        if (!is_drawn(predictions, i))
+            continue;
         fprintf(script, "$predicted_%d << EOD\n", i);
         for (int64_t point = 0; point < predictions->point_count; point++)
             write_price(script, predictions->point[point], pto_prediction_at(predictions, point, i));
@@ -95,27 +155,33 @@ static bool has_interval(const pto_predictions_t *predictions, int strategy) {
 }
 
 /* A line needs two points. */
-static const char *style_of(const pto_predictions_t *predictions) {
-    return predictions->point_count > 1 ? "lines lw 2" : "points pt 2 ps 1.5";
+static void write_style(FILE *script, const pto_predict_plot_t *drawn, int strategy) {
+    int round = order_of(drawn, strategy) / COLOUR_COUNT;
+    if (drawn->predictions->point_count > 1)
+        fprintf(script, "lines lw 2 dt %d", round + 1);
+    else
+        fprintf(script, "points pt %d ps 1.5", round + 2);
+    fprintf(script, " lc rgb '%s'", colour_of(drawn, strategy));
 }
 
 static void write_strategies(FILE *script, const pto_predict_plot_t *drawn) {
     const pto_predictions_t *predictions = drawn->predictions;
-    const char *comma = "plot ";
-    for (int i = 0; i < predictions->strategy_count; i++, comma = ", \\\n  ") {
-        if (has_interval(predictions, i)) {
+    fputs("plot NaN notitle", script);
+    for (int i = 0; i < predictions->strategy_count; i++) {
+        if (!is_drawn(predictions, i))
+            continue;
+        if (has_interval(predictions, i))
             fprintf(script,
-                    "%s$predicted_%d using 1:3:4 with filledcurves fs transparent solid 0.2 noborder "
+                    ", \\\n  $predicted_%d using 1:3:4 with filledcurves fs transparent solid 0.2 noborder "
                     "lc rgb '%s' notitle",
-                    comma, i, colour_of(i));
-            comma = ", \\\n  ";
-        }
-        fprintf(script, "%s$predicted_%d using 1:2 with %s lc rgb '%s' title ", comma, i,
-                style_of(predictions), colour_of(i));
+                    i, colour_of(drawn, i));
+        fprintf(script, ", \\\n  $predicted_%d using 1:2 with ", i);
+        write_style(script, drawn, i);
+        fputs(" title ", script);
         pto_plot_quote(script, predictions->strategy[i]->name);
         if (is_measured(drawn, i))
             fprintf(script, ", \\\n  $measured_%d using 1:2 with points pt 7 ps 0.35 lc rgb '%s' notitle", i,
-                    colour_of(i));
+                    colour_of(drawn, i));
     }
     fputc('\n', script);
 }
@@ -135,9 +201,11 @@ static void write_layout(FILE *script, const pto_predictions_t *predictions) {
     const pto_layout_t *layout = &predictions->scenario->layout;
     char nodes[32] = "", text[TITLE_MAX];
     if (predictions->sweep != PTO_SWEEP_NODES)
-        snprintf(nodes, sizeof nodes, "%lld nodes of ", (long long)layout->nodes);
-    snprintf(text, sizeof text, "%s, %s%lld GPUs, %lld processes a GPU", predictions->machine->name, nodes,
-             (long long)layout->gpus_per_node, (long long)layout->cores_per_gpu);
+        snprintf(nodes, sizeof nodes, "%lld node%s of ", (long long)layout->nodes,
+                 layout->nodes == 1 ? "" : "s");
+    snprintf(text, sizeof text, "%s, %s%lld GPU%s, %lld process%s a GPU", predictions->machine->name, nodes,
+             (long long)layout->gpus_per_node, layout->gpus_per_node == 1 ? "" : "s",
+             (long long)layout->cores_per_gpu, layout->cores_per_gpu == 1 ? "" : "es");
     write_title_line(script, "machine ", text);
 }
 
@@ -153,6 +221,16 @@ static void write_title(FILE *script, const pto_predict_plot_t *drawn) {
     fputc('\n', script);
 }
 
+/* "64 B", "1 KiB", "5.37 KiB": short, since tics stand close. */
+static void format_bytes(int64_t bytes, char *text, size_t text_size) {
+    static const char *const unit[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    double value = (double)bytes;
+    int power = 0;
+    for (; value >= 1024; power++)
+        value /= 1024;
+    snprintf(text, text_size, value >= 1000 ? "%.4g %s" : "%.3g %s", value, unit[power]);
+}
+
 /* Some of the swept values; the upper panel has no text at them, since the lower one's stands below. */
 static void write_tics(FILE *script, const pto_predictions_t *predictions, bool labelled) {
     int64_t stride = (predictions->point_count + TICS_MAX - 1) / TICS_MAX;
@@ -162,7 +240,7 @@ static void write_tics(FILE *script, const pto_predictions_t *predictions, bool 
         if (predictions->point[point] < 1)
             continue;
         if (labelled && predictions->sweep == PTO_SWEEP_BYTES)
-            pto_bytes_format(predictions->point[point], text, sizeof text);
+            format_bytes(predictions->point[point], text, sizeof text);
         else if (labelled)
             snprintf(text, sizeof text, "%lld", (long long)predictions->point[point]);
         fprintf(script, "%s'%s' %lld", comma, text, (long long)predictions->point[point]);
@@ -172,52 +250,143 @@ static void write_tics(FILE *script, const pto_predictions_t *predictions, bool 
 }
 
 /* Room at both ends, so that a single point or range is seen as well. */
-static void write_axes(FILE *script, const pto_predictions_t *predictions) {
+static void find_limits(const pto_predictions_t *predictions, double *from, double *to) {
     int64_t count = predictions->point_count;
     double first = (double)predictions->point[0], last = (double)predictions->point[count - 1];
     if (first < 1)
         first = count > 1 ? (double)predictions->point[1] : 1;
     if (last < first)
         last = first;
-    fprintf(script, "set logscale x 2\nset xrange [%.9g:%.9g]\nset grid\nset lmargin 11\nset rmargin 3\n",
-            first / 1.5, last * 1.5);
+    *from = first / 1.5;
+    *to = last * 1.5;
+}
+
+static void write_axes(FILE *script, const pto_predictions_t *predictions) {
+    double from, to;
+    find_limits(predictions, &from, &to);
+    fprintf(script, "set logscale x 2\nset xrange [%.9g:%.9g]\nset grid\n", from, to);
     write_tics(script, predictions, false);
 }
 
 /* --- the lower panel --------------------------------------------------------------------------------------
  */
 
-/* From the point where a strategy begins to be picked to where the next one is; toss-ups are paler. */
-static void write_band(FILE *script, const pto_predict_plot_t *drawn) {
-    double last = (double)drawn->predictions->point[drawn->predictions->point_count - 1] * 1.5;
+/* The winner and what ties with it, or only how many do. */
+static void format_names(const pto_predict_plot_t *drawn, const pto_range_t *range, bool counted, char *text,
+                         size_t text_size) {
+    const pto_predictions_t *predictions = drawn->predictions;
+    int end = snprintf(text, text_size, "%s", predictions->strategy[range->winner]->name);
+    if (counted && range->tied > 0)
+        snprintf(text + end, text_size - (size_t)end, " + %d", range->tied);
+    for (int i = 0; !counted && i < predictions->strategy_count && (size_t)end < text_size; i++)
+        if (pto_range_is_tied(predictions, range, i))
+            end += snprintf(text + end, text_size - (size_t)end, " = %s", predictions->strategy[i]->name);
+}
+
+/* Within the band: level where there is room, upright where that is enough; else the colours must do. */
+static void write_label(FILE *script, const pto_predict_plot_t *drawn, const pto_range_t *range, double from,
+                        double to) {
+    double first, last;
+    char text[LABEL_MAX];
+    find_limits(drawn->predictions, &first, &last);
+    from = from < first ? first : from;
+    double room_px = (PANEL_RIGHT_PX - PANEL_LEFT_PX) * log(to / from) / log(last / first);
+    format_names(drawn, range, false, text, sizeof text);
+    if (CHARACTER_PX * strlen(text) > room_px)
+        format_names(drawn, range, true, text, sizeof text);
+    bool level = CHARACTER_PX * strlen(text) < room_px;
+    if (!level && (room_px < 2 * CHARACTER_PX || CHARACTER_PX * strlen(text) > BAND_HEIGHT_PX))
+        return;
+    fputs("set label ", script);
+    pto_plot_quote(script, text);
+    fprintf(script, " at first %.9g, graph 0.5 center%s font ',10' front tc rgb '%s'\n", sqrt(from * to),
+            level ? "" : " rotate by 90",
+            range->toss_up ? "black" : palette[order_of(drawn, range->winner) % COLOUR_COUNT].ink);
+}
+
+/* From the point where a strategy begins to be picked to where the next one is; near-ties are paler. */
+static void write_ranges(FILE *script, const pto_predict_plot_t *drawn) {
+    double first, last;
+    find_limits(drawn->predictions, &first, &last);
     for (int64_t i = 0; i < drawn->range_count; i++) {
         const pto_range_t *range = &drawn->range[i];
         if (range->winner < 0 || range->below < 2)
             continue;
+        double from = range->from > 0 ? (double)range->from : 1.0;
+        double to = range->below == INT64_MAX ? last : (double)range->below;
         fprintf(script,
                 "set object %d rectangle from first %.9g, graph 0 to first %.9g, graph 1 "
                 "fc rgb '%s' fs solid %s noborder\n",
-                (int)i + 1, range->from > 0 ? (double)range->from : 1.0,
-                range->below == INT64_MAX ? last : (double)range->below, colour_of(range->winner),
-                range->toss_up ? "0.35" : "1.0");
+                (int)i + 1, from, to, colour_of(drawn, range->winner), range->toss_up ? "0.35" : "1.0");
+        write_label(script, drawn, range, from, to);
     }
+}
+
+static const char *axis_of(const pto_predictions_t *predictions) {
+    if (predictions->sweep != PTO_SWEEP_BYTES)
+        return pto_sweep_kind_name(predictions->sweep);
+    switch (predictions->scenario->collective) {
+    case PTO_COLLECTIVE_ALLTOALL:
+    case PTO_COLLECTIVE_ALLTOALLV:
+        return "bytes per destination";
+    case PTO_COLLECTIVE_MESSAGES:
+        return "bytes per message";
+    default:
+        return "bytes";
+    }
+}
+
+static bool has_toss_up(const pto_predict_plot_t *drawn) {
+    for (int64_t i = 0; i < drawn->range_count; i++)
+        if (drawn->range[i].toss_up)
+            return true;
+    return false;
+}
+
+static int height_of(const pto_predict_plot_t *drawn) {
+    int rows = 0;
+    for (int i = 0; i < drawn->predictions->strategy_count; i++)
+        rows += is_drawn(drawn->predictions, i);
+    int needed_px = (rows + 4) * LEGEND_ROW_PX;
+    return needed_px > HEIGHT_PX ? needed_px : HEIGHT_PX;
+}
+
+/* A panel's edges, of which gnuplot wants fractions of the whole. */
+static void write_margins(FILE *script, const pto_predict_plot_t *drawn, int bottom_px, int top_px) {
+    double height = height_of(drawn);
+    fprintf(script,
+            "set lmargin at screen %.4f\nset rmargin at screen %.4f\n"
+            "set bmargin at screen %.4f\nset tmargin at screen %.4f\n",
+            (double)PANEL_LEFT_PX / WIDTH_PX, (double)PANEL_RIGHT_PX / WIDTH_PX, bottom_px / height,
+            top_px / height);
+}
+
+static void write_band(FILE *script, const pto_predict_plot_t *drawn) {
+    write_margins(script, drawn, BAND_BOTTOM_PX, BAND_BOTTOM_PX + BAND_HEIGHT_PX);
+    write_ranges(script, drawn);
     write_tics(script, drawn->predictions, true);
     fprintf(script,
             "unset title\nunset key\nunset logscale y\nset yrange [0:1]\nunset ytics\nunset grid\n"
-            "set ylabel 'pick'\nset xlabel '%s (a pale pick is a toss-up)'\nset tmargin 0\nset bmargin 3.5\n"
-            "set size 1,0.2\nset origin 0,0\nplot NaN notitle\n",
-            pto_sweep_kind_name(drawn->predictions->sweep));
+            "set ylabel 'pick'\nset xlabel '%s%s'\nplot NaN notitle\n",
+            axis_of(drawn->predictions), has_toss_up(drawn) ? " (a pale pick is a near-tie)" : "");
+}
+
+static int title_lines(const pto_predict_plot_t *drawn) {
+    const pto_machine_t *machine = drawn->predictions->machine;
+    return 2 + (machine->model != NULL) + (machine->what_if != NULL) + (drawn->measured != NULL);
 }
 
 static void write_script(FILE *script, const void *context) {
     const pto_predict_plot_t *drawn = context;
     const pto_predictions_t *predictions = drawn->predictions;
+    int top_px = height_of(drawn) - LEGEND_ROW_PX * (title_lines(drawn) + 1) - LEGEND_ROW_PX / 2;
     write_prices(script, predictions);
     for (int i = 0; i < predictions->strategy_count; i++)
         write_points(script, drawn, i);
-    fputs("set multiplot\nset size 1,0.8\nset origin 0,0.2\nset bmargin 1\n"
-          "set logscale y 10\nset format y '%.0s %cs'\nset ylabel 'time'\nset key left top\n",
-          script);
+    fputs("set multiplot\nset logscale y 10\nset format y '%.0s %cs'\nset ylabel 'time'\n", script);
+    fprintf(script, "set key at screen %.4f, %.4f left top Left reverse samplen 3\n",
+            (PANEL_RIGHT_PX + 8.0) / WIDTH_PX, top_px / (double)height_of(drawn));
+    write_margins(script, drawn, BAND_BOTTOM_PX + BAND_HEIGHT_PX + LEGEND_ROW_PX, top_px);
     write_title(script, drawn);
     write_axes(script, predictions);
     write_strategies(script, drawn);
@@ -226,5 +395,5 @@ static void write_script(FILE *script, const void *context) {
 }
 
 pto_plot_t pto_predict_plot(const pto_predict_plot_t *predict_plot) {
-    return (pto_plot_t){WIDTH_PX, HEIGHT_PX, write_script, predict_plot};
+    return (pto_plot_t){WIDTH_PX, height_of(predict_plot), write_script, predict_plot};
 }

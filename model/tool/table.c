@@ -235,6 +235,17 @@ void pto_print_table(FILE *stream, const char *command, const pto_predictions_t 
     pto_print_footer(stream, predictions);
 }
 
+void pto_print_csv_text(FILE *stream, const char *text) {
+    if (!strpbrk(text, ",\"\n")) {
+        fputs(text, stream);
+        return;
+    }
+    fputc('"', stream);
+    for (; *text; text++)
+        fprintf(stream, "%s%c", *text == '"' ? "\"" : "", *text);
+    fputc('"', stream);
+}
+
 void pto_print_json_string(FILE *stream, const char *text) {
     fputc('"', stream);
     for (; *text; text++) {

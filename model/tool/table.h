@@ -33,6 +33,9 @@ void pto_print_energy_note(FILE *stream, const pto_predictions_t *predictions);
 /* What the first column of a table is called. */
 const char *pto_sweep_heading(pto_sweep_kind_t sweep);
 
+/* A field of csv, in quotes where it needs them. */
+void pto_print_csv_text(FILE *stream, const char *text);
+
 /* A string in JSON's quotes. */
 void pto_print_json_string(FILE *stream, const char *text);
 

@@ -8,7 +8,7 @@ try() {
 }
 try "$good"
 try --machine summit-spectrum
-try --machine no-such-machine "$good"
+try --machine no/such/machine.yaml "$good"
 try --machine summit-spectrum "$good" --statistic mean
 try --machine summit-spectrum "$good" --min-bytes 1KB
 try --machine summit-spectrum "$good" --min-bytes 1GiB

@@ -42,6 +42,19 @@ static void rows_and_provenance_are_read(void **unused) {
     pto_collectives_fini(&collectives);
 }
 
+static void quoted_fields_and_a_byte_order_mark_are_read(void **unused) {
+    (void)unused;
+    pto_collectives_t collectives = {0};
+    assert_int_equal(parse("\xEF\xBB\xBF" HEADER
+                           "\"alltoall\",library,\"three_step\",2,4,1,\"1024\",1,5.1e-05\n",
+                           "a.csv", &collectives, NULL),
+                     PTO_OK);
+    assert_int_equal(collectives.count, 1);
+    assert_string_equal(collectives.name[collectives.row[0].strategy], "three_step");
+    assert_int_equal(collectives.row[0].bytes, 1024);
+    pto_collectives_fini(&collectives);
+}
+
 static void joules_may_stand_beside_seconds(void **unused) {
     (void)unused;
     const char *text = "collective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu,bytes,run,"
@@ -151,6 +164,7 @@ static void a_file_that_is_not_there_is_an_error_with_its_name(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_and_provenance_are_read),
+        cmocka_unit_test(quoted_fields_and_a_byte_order_mark_are_read),
         cmocka_unit_test(joules_may_stand_beside_seconds),
         cmocka_unit_test(further_columns_say_owners_and_algorithm),
         cmocka_unit_test(bad_input_is_refused_where_it_stands_and_adds_nothing),

@@ -96,6 +96,17 @@ static void a_large_matrix_is_read_whole(void **state) {
     pto_counts_fini(&counts);
 }
 
+static void quoted_numbers_and_a_byte_order_mark_are_read(void **state) {
+    (void)state;
+    static const char text[] = "\xEF\xBB\xBF\"0\",\"17\"\r\n \"2\" ,3\r\n";
+    pto_counts_t counts = {.order = 0};
+    assert_int_equal(pto_counts_parse_matrix(text, sizeof text - 1, "m.csv", &counts, NULL), PTO_OK);
+    assert_int_equal(counts.order, 2);
+    assert_int_equal(pto_counts_bytes(&counts, 0, 0, 1), 17);
+    assert_int_equal(pto_counts_bytes(&counts, 0, 1, 0), 2);
+    pto_counts_fini(&counts);
+}
+
 static void bad_matrices_are_refused_where_they_are_bad(void **state) {
     (void)state;
     const bad_input_t bad[] = {
@@ -117,6 +128,15 @@ static void bad_matrices_are_refused_where_they_are_bad(void **state) {
         {"-inf\n", PTO_ERR_RANGE, 1, 1, {"not finite"}},
         {"9223372036854775808\n", PTO_ERR_RANGE, 1, 1, {"too large"}},
         {"9223372036854775807,1\n", PTO_ERR_RANGE, 1, 21, {"sums to more"}},
+        {"1,\"2\n", PTO_ERR_SYNTAX, 1, 3, {"not closed"}},
+        {"1,\"2\"3\n", PTO_ERR_SYNTAX, 1, 6, {"after a closing quote"}},
+        {"1,\"2\"\n3,\"-4\"\n", PTO_ERR_RANGE, 2, 3, {"negative"}},
+        {"\xEF\xBB\xBF"
+         "1,x\n",
+         PTO_ERR_TYPE,
+         1,
+         3,
+         {"'x'"}},
         {"1;2\n", PTO_ERR_TYPE, 1, 1, {"'1;2'"}},
         {"1111111111111111111111111111111111111111111111111111111111111111111111\n",
          PTO_ERR_TYPE,
@@ -167,6 +187,7 @@ int main(void) {
         cmocka_unit_test(no_skew_and_no_bytes_leave_nothing_to_chance),
         cmocka_unit_test(a_square_matrix_is_read_row_by_row),
         cmocka_unit_test(a_large_matrix_is_read_whole),
+        cmocka_unit_test(quoted_numbers_and_a_byte_order_mark_are_read),
         cmocka_unit_test(bad_matrices_are_refused_where_they_are_bad),
         cmocka_unit_test(a_nul_in_a_matrix_is_refused),
         cmocka_unit_test(a_matrix_file_is_read),

@@ -45,7 +45,10 @@ static void expect_ranges(const asked_t *asked, const expected_t *expected, int6
         assert_int_equal(range[i].from, expected[i].from);
         assert_int_equal(range[i].below, expected[i].below);
         assert_string_equal(asked->predictions.strategy[range[i].winner]->name, expected[i].winner);
-        assert_string_equal(asked->predictions.strategy[range[i].runner_up]->name, expected[i].runner_up);
+        if (expected[i].runner_up)
+            assert_string_equal(asked->predictions.strategy[range[i].runner_up]->name, expected[i].runner_up);
+        else
+            assert_true(range[i].runner_up == -1 && range[i].tied > 0);
     }
     free(range);
 }
@@ -72,8 +75,8 @@ static void many_messages_share_one_copy(void **state) {
         "layout: {nodes: 2, gpus_per_node: 1, cores_per_gpu: 1}\nbytes: 0\n"
         "strategies: [cuda_aware, three_step]\n");
     assert_int_equal(asked.predictions.sweep, PTO_SWEEP_MESSAGES);
-    /* No bytes: nothing is sent or copied at all, so both cost nothing and the first named wins. */
-    const expected_t nothing[] = {{1, INT64_MAX, "cuda_aware", "three_step"}};
+    /* No bytes: nothing is sent or copied at all, so both cost nothing and tie. */
+    const expected_t nothing[] = {{1, INT64_MAX, "cuda_aware", NULL}};
     expect_ranges(&asked, nothing, 1);
     drop(&asked);
     ask(&asked, simple_machine,
@@ -87,19 +90,27 @@ static void many_messages_share_one_copy(void **state) {
     drop(&asked);
 }
 
-static void equal_prices_are_a_toss_up(void **state) {
+/* One element has one share, so dup_devptr does what three_step does. */
+static void equal_prices_tie_and_the_runner_up_is_the_next(void **state) {
     (void)state;
     asked_t asked;
     ask(&asked, simple_machine,
-        "scenario: one element has one share\nmachine: m.yaml\ncollective: alltoall\n"
-        "layout: {nodes: 2, gpus_per_node: 1, cores_per_gpu: 2}\nbytes: 4\n"
-        "strategies: [three_step, dup_devptr]\n");
+        "scenario: one element has one share\nmachine: m.yaml\ncollective: alltoall\nsplit: bytes\n"
+        "layout: {nodes: 32, gpus_per_node: 1, cores_per_gpu: 2}\nbytes: [4, 1000]\nlibrary: linear\n"
+        "strategies: [three_step, cuda_aware, dup_devptr]\n");
     pto_range_t *range = NULL;
     int64_t count = 0;
     assert_int_equal(pto_pick(&asked.predictions, &range, &count, NULL), PTO_OK);
-    assert_int_equal(count, 1);
-    assert_true(range[0].toss_up);
-    assert_true(range[0].margin_high < 1e-12);
+    assert_int_equal(count, 2); /* the pick is another one where the tie ends */
+    assert_int_equal(range[0].winner, 0);
+    assert_int_equal(range[0].tied, 1);
+    assert_true(pto_range_is_tied(&asked.predictions, &range[0], 2));
+    assert_false(pto_range_is_tied(&asked.predictions, &range[0], 0));
+    assert_false(pto_range_is_tied(&asked.predictions, &range[0], 1));
+    assert_int_equal(range[0].runner_up, 1);
+    assert_true(range[0].margin_low > 0.1);
+    assert_false(range[0].toss_up);
+    assert_int_equal(range[1].tied, 0);
     free(range);
     drop(&asked);
 }
@@ -264,7 +275,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_winner_changes_where_the_lines_cross),
         cmocka_unit_test(many_messages_share_one_copy),
-        cmocka_unit_test(equal_prices_are_a_toss_up),
+        cmocka_unit_test(equal_prices_tie_and_the_runner_up_is_the_next),
         cmocka_unit_test(buffers_too_large_for_a_gpu_are_the_reason),
         cmocka_unit_test(buffers_too_large_for_a_node_are_the_reason),
         cmocka_unit_test(a_library_row_for_more_processes_goes_before_one_for_fewer),

@@ -112,7 +112,7 @@ static void each_strategy_is_a_line_and_intervals_are_bands(void **state) {
     assert_non_null(strstr(script, "set terminal svg"));
     assert_non_null(strstr(script, "set output 'a''b.svg'"));
     assert_non_null(strstr(script, "set title 'asked'"));
-    assert_non_null(strstr(script, "'machine '.'it''s made, 2 nodes of 1 GPUs, 4 processes a GPU'"));
+    assert_non_null(strstr(script, "'machine '.'it''s made, 2 nodes of 1 GPU, 4 processes a GPU'"));
     assert_int_equal(occurrences(script, "with lines"), 3);
     assert_int_equal(occurrences(script, "title 'three_step'"), 1);
     assert_int_equal(occurrences(script, "filledcurves"), 1); /* cuda_aware's alone */
@@ -129,6 +129,57 @@ static void picks_are_bands_below(void **state) {
     free(script);
 }
 
+static void bands_are_labelled_and_the_picks_have_the_first_colours(void **state) {
+    const asked_t *asked = *state;
+    char *script = script_of(asked, NULL, 0), wanted[128];
+    for (int64_t i = 0; i < asked->range_count; i++) {
+        const char *name = asked->predictions.strategy[asked->range[i].winner]->name;
+        snprintf(wanted, sizeof wanted, "set label '%s", name);
+        if (asked->range[i].below > 1)
+            assert_non_null(strstr(script, wanted));
+    }
+    snprintf(wanted, sizeof wanted, "$predicted_%d using 1:2 with lines lw 2 dt 1 lc rgb '#0072B2'",
+             asked->range[0].winner);
+    assert_non_null(strstr(script, wanted));
+    free(script);
+}
+
+/* Nine strategies: the ninth has the first one's colour and other dashes. What does not apply at any point
+ * has neither a curve nor a line of the legend. */
+static void no_two_curves_look_alike_and_the_legend_has_only_curves(void **state) {
+    asked_t *asked = *state;
+    enum { COUNT = 10, NOT_APPLICABLE = 4 };
+    pto_predictions_t *own = &asked->predictions;
+    pto_predictions_t many = *own;
+    const pto_strategy_t *strategy[COUNT];
+    pto_prediction_t *prediction = calloc(3 * COUNT, sizeof *prediction);
+    assert_non_null(prediction);
+    for (int i = 0; i < COUNT; i++) {
+        strategy[i] = pto_strategy_at(i);
+        for (int64_t point = 0; point < 3; point++) {
+            prediction[point * COUNT + i] = own->prediction[point * own->strategy_count];
+            prediction[point * COUNT + i].price.seconds *= 1 + i;
+            prediction[point * COUNT + i].applicable = i != NOT_APPLICABLE;
+        }
+    }
+    many.strategy_count = COUNT;
+    many.strategy = strategy;
+    many.prediction = prediction;
+    const asked_t crowd = {.predictions = many};
+    char *script = script_of(&crowd, NULL, 0), title[64];
+    assert_int_equal(occurrences(script, " dt 1 lc rgb"), 8);
+    assert_int_equal(occurrences(script, " dt 2 lc rgb"), 1);
+    assert_int_equal(occurrences(script, " dt 1 lc rgb '#000000'"), 1);
+    assert_non_null(strstr(script, "$predicted_9 using 1:2 with lines lw 2 dt 2 lc rgb '#0072B2'"));
+    for (int i = 0; i < COUNT; i++) {
+        snprintf(title, sizeof title, "title '%s'", strategy[i]->name);
+        assert_int_equal(occurrences(script, title), i != NOT_APPLICABLE);
+    }
+    assert_non_null(strstr(script, "set key at screen")); /* beside the panels, not on the curves */
+    free(script);
+    free(prediction);
+}
+
 /* No logarithm shows 0 bytes. */
 static void zero_is_left_out(void **state) {
     const asked_t *asked = *state;
@@ -136,6 +187,7 @@ static void zero_is_left_out(void **state) {
     assert_int_equal(occurrences(script, "\n0 "), 0);
     assert_int_equal(occurrences(script, "\n16 "), 3);
     assert_non_null(strstr(script, "set xrange [10.6666667:98304]"));
+    assert_non_null(strstr(script, "'16 B' 16"));
     assert_non_null(strstr(script, "'64 KiB' 65536"));
     free(script);
 }
@@ -250,6 +302,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         CASE(each_strategy_is_a_line_and_intervals_are_bands),
         CASE(picks_are_bands_below),
+        CASE(bands_are_labelled_and_the_picks_have_the_first_colours),
+        CASE(no_two_curves_look_alike_and_the_legend_has_only_curves),
         CASE(zero_is_left_out),
         CASE(measurements_are_points_once_where_they_coincide),
         CASE(only_drawings_have_a_terminal),

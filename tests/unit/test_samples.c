@@ -60,6 +60,23 @@ static void columns_may_stand_in_any_order_and_lines_end_as_on_windows(void **un
     pto_samples_fini(&samples);
 }
 
+static void quoted_fields_and_a_byte_order_mark_are_read(void **unused) {
+    (void)unused;
+    pto_samples_t samples = {0};
+    const char *text = "\xEF\xBB\xBF\"# machine=a, b\",,\r\n# mpi=c\r\n"
+                       "\"benchmark\",\"space\",level,pair,procs,messages,bytes,\"run\",seconds\r\n"
+                       "\"ping_pong\", \"cpu\" ,off_node,\"0,\"\"4\"\"\",1,1,\"1024\",1,\"2.5e-06\"\r\n";
+    assert_int_equal(parse(text, "a.csv", &samples, NULL), PTO_OK);
+    assert_int_equal(samples.count, 1);
+    assert_string_equal(pto_samples_provenance(&samples, "machine"), "a, b");
+    assert_string_equal(pto_samples_provenance(&samples, "mpi"), "c");
+    assert_int_equal(samples.sample[0].where, PTO_IN_CPU);
+    assert_int_equal(samples.sample[0].bytes, 1024);
+    assert_true(samples.sample[0].pair_hash == pto_sample_pair_hash("0,\"4\""));
+    assert_true(samples.sample[0].seconds == 2.5e-6);
+    pto_samples_fini(&samples);
+}
+
 static void bad_input_is_refused_where_it_stands_and_adds_nothing(void **unused) {
     (void)unused;
     static const bad_input_t bad[] = {
@@ -84,6 +101,17 @@ static void bad_input_is_refused_where_it_stands_and_adds_nothing(void **unused)
         {HEADER "ping_pong,cpu,off_node,0-4,1,1,9999999999999999999,1,1\n", PTO_ERR_RANGE, 2, 32, {"bytes"}},
         {HEADER "ping_pong,tpu,off_node,0-4,1,1,1,1,1\n", PTO_ERR_TYPE, 2, 11, {"space", "tpu"}},
         {HEADER "ping_pong,cpu,far,0-4,1,1,1,1,1\n", PTO_ERR_TYPE, 2, 15, {"level", "far"}},
+        {"\xEF\xBB\xBF"
+         "benchmark,colour\n",
+         PTO_ERR_KEY,
+         1,
+         11,
+         {"unknown column", "colour"}},
+        {"\"benchmark\",\"space\n", PTO_ERR_SYNTAX, 1, 13, {"not closed"}},
+        {"\"# machine=x\n", PTO_ERR_SYNTAX, 1, 1, {"not closed"}},
+        {HEADER "ping_pong,\"cpu\"x,off_node\n", PTO_ERR_SYNTAX, 2, 16, {"after a closing quote"}},
+        {HEADER "ping_pong,cpu,\"off_\nnode\"\n", PTO_ERR_SYNTAX, 2, 15, {"not closed"}},
+        {HEADER "ping_pong,\"tpu\",off_node,0-4,1,1,1,1,1\n", PTO_ERR_TYPE, 2, 11, {"space", "'tpu'"}},
         {HEADER ",cpu,off_node,0-4,1,1,1,1,1\n", PTO_ERR_TYPE, 2, 1, {"benchmark"}},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -144,6 +172,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_and_provenance_are_read),
         cmocka_unit_test(columns_may_stand_in_any_order_and_lines_end_as_on_windows),
+        cmocka_unit_test(quoted_fields_and_a_byte_order_mark_are_read),
         cmocka_unit_test(bad_input_is_refused_where_it_stands_and_adds_nothing),
         cmocka_unit_test(a_zero_byte_is_refused),
         cmocka_unit_test(files_of_one_machine_add_up_and_others_are_refused),

@@ -86,6 +86,16 @@ static void a_whole_scenario_is_read(void **state) {
     pto_scenario_fini(&s);
 }
 
+static void a_byte_order_mark_is_no_part_of_the_text(void **state) {
+    (void)state;
+    pto_scenario_t s;
+    must_parse("\xEF\xBB\xBF" ALLTOALL REST, &s);
+    assert_int_equal(s.collective, PTO_COLLECTIVE_ALLTOALL);
+    pto_scenario_fini(&s);
+    const bad_input_t bad[] = {{"\xEF\xBB\xBFsceanrio: s\n", PTO_ERR_KEY, 1, 1, {"sceanrio"}}};
+    ASSERT_ALL_REFUSED(bad);
+}
+
 static void what_a_scenario_leaves_out_has_defaults(void **state) {
     (void)state;
     pto_scenario_t s;
@@ -486,6 +496,7 @@ static void every_beginning_of_a_file_is_read_or_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_whole_scenario_is_read),
+        cmocka_unit_test(a_byte_order_mark_is_no_part_of_the_text),
         cmocka_unit_test(what_a_scenario_leaves_out_has_defaults),
         cmocka_unit_test(sizes_come_alone_in_ranges_and_in_lists),
         cmocka_unit_test(a_range_ends_where_numbers_do),

@@ -96,20 +96,24 @@ pto_status_t pto_plan_choose(const pto_scenario_t *scenario, const pto_machine_t
                              const pto_strategy_t *strategy, pto_plan_t **plan, pto_price_t *price,
                              pto_explanation_t *explanation, pto_error_t *err);
 
-/* Consecutive points with the same cheapest strategy: [from, below) of the swept quantity, where `below` is
- * the first point at which another one wins, or INT64_MAX. */
+/* Consecutive points with the same cheapest strategy, or the same strategies that tie for it: [from, below)
+ * of the swept quantity, where `below` is the first point at which another one wins, or INT64_MAX. Strategies
+ * tie where their costs are equal but for rounding. */
 typedef struct {
     int64_t from;
     int64_t below;
     int64_t point_first;
     int64_t point_count;
-    int winner;        /* index of a strategy; -1 where none applies */
-    int runner_up;     /* the second cheapest at most of the range's points; -1 where there is none */
-    double margin_low; /* how much more the second cheapest costs, as a fraction: least and most over the
-                          points */
+    int winner;        /* index of a strategy, the first named of those that tie; -1 where none applies */
+    int tied;          /* how many others tie with it: pto_range_is_tied says which */
+    int runner_up;     /* the next that costs more, at most of the range's points; -1 where there is none */
+    double margin_low; /* how much more the runner-up costs, as a fraction: least and most over the points */
     double margin_high;
     bool toss_up; /* at some point the margin lies inside the costs' intervals */
 } pto_range_t;
+
+/* Whether a strategy other than the winner costs what the winner does, all over the range. */
+bool pto_range_is_tied(const pto_predictions_t *predictions, const pto_range_t *range, int strategy);
 
 /* `*range` is the caller's to free(). */
 pto_status_t pto_pick(const pto_predictions_t *predictions, pto_range_t **range, int64_t *range_count,

@@ -50,6 +50,12 @@ pto_status_t pto_text_read(const char *path, size_t limit_bytes, char **text, si
     return status;
 }
 
+size_t pto_byte_order_mark(const char *text, size_t text_size) {
+    static const char mark[] = "\xEF\xBB\xBF";
+    size_t size = sizeof mark - 1;
+    return text_size >= size && memcmp(text, mark, size) == 0 ? size : 0;
+}
+
 char *pto_path_beside(const char *file, const char *name) {
     const char *slash = file && name[0] != '/' ? strrchr(file, '/') : NULL;
     size_t folder = slash ? (size_t)(slash - file) + 1 : 0;

@@ -4,9 +4,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The two cheapest at a point. */
+/* What one point says. */
 typedef struct {
     int winner;
+    int tied; /* others that cost what the winner does */
     int runner_up;
     double margin;
     bool toss_up;
@@ -36,23 +37,44 @@ bool pto_prediction_cost(const pto_prediction_t *prediction, pto_by_t by, pto_co
     return true;
 }
 
-static place_t place_at(const pto_predictions_t *predictions, int64_t point) {
-    place_t place = {-1, -1, 0, false};
-    pto_cost_t best = {0, 0, 0}, second = {0, 0, 0};
+/* Prices that sum the same addends in another order differ by rounding alone. */
+static bool is_same(double a, double b) { return fabs(a - b) <= 1e-12 * fmax(fabs(a), fabs(b)); }
+
+static bool cost_at(const pto_predictions_t *predictions, int64_t point, int strategy, pto_cost_t *cost) {
+    return pto_prediction_cost(pto_prediction_at(predictions, point, strategy), predictions->by, cost);
+}
+
+/* The cheapest strategy of those that cost more than `above`, the first named where several are; or -1. */
+static int cheapest_above(const pto_predictions_t *predictions, int64_t point, double above,
+                          pto_cost_t *found) {
+    int cheapest = -1;
     for (int i = 0; i < predictions->strategy_count; i++) {
         pto_cost_t cost;
-        if (!pto_prediction_cost(pto_prediction_at(predictions, point, i), predictions->by, &cost))
+        if (!cost_at(predictions, point, i, &cost) || cost.value < above || is_same(cost.value, above))
             continue;
-        if (place.winner < 0 || cost.value < best.value) {
-            place.runner_up = place.winner;
-            second = best;
-            place.winner = i;
-            best = cost;
-        } else if (place.runner_up < 0 || cost.value < second.value) {
-            place.runner_up = i;
-            second = cost;
+        if (cheapest < 0 || (cost.value < found->value && !is_same(cost.value, found->value))) {
+            cheapest = i;
+            *found = cost;
         }
     }
+    return cheapest;
+}
+
+static bool is_cheapest(const pto_predictions_t *predictions, int64_t point, int strategy) {
+    pto_cost_t best, cost;
+    return cheapest_above(predictions, point, -1, &best) >= 0 &&
+           cost_at(predictions, point, strategy, &cost) && is_same(cost.value, best.value);
+}
+
+static place_t place_at(const pto_predictions_t *predictions, int64_t point) {
+    place_t place = {-1, 0, -1, 0, false};
+    pto_cost_t best, second;
+    place.winner = cheapest_above(predictions, point, -1, &best);
+    if (place.winner < 0)
+        return place;
+    for (int i = 0; i < predictions->strategy_count; i++)
+        place.tied += i != place.winner && is_cheapest(predictions, point, i);
+    place.runner_up = cheapest_above(predictions, point, best.value, &second);
     if (place.runner_up < 0)
         return place;
     place.margin = best.value > 0 ? second.value / best.value - 1 : 0;
@@ -62,12 +84,26 @@ static place_t place_at(const pto_predictions_t *predictions, int64_t point) {
     return place;
 }
 
+bool pto_range_is_tied(const pto_predictions_t *predictions, const pto_range_t *range, int strategy) {
+    return range->tied > 0 && strategy != range->winner &&
+           is_cheapest(predictions, range->point_first, strategy);
+}
+
+/* Whether the strategies that tie for the cheapest are the same at two points. */
+static bool same_winners(const pto_predictions_t *predictions, int64_t a, int64_t b) {
+    for (int i = 0; i < predictions->strategy_count; i++)
+        if (is_cheapest(predictions, a, i) != is_cheapest(predictions, b, i))
+            return false;
+    return true;
+}
+
 static void open_range(pto_range_t *range, const pto_predictions_t *predictions, int64_t point,
                        const place_t *place) {
     *range = (pto_range_t){.from = predictions->point[point],
                            .below = INT64_MAX,
                            .point_first = point,
                            .winner = place->winner,
+                           .tied = place->tied,
                            .runner_up = -1,
                            .margin_low = place->margin,
                            .margin_high = place->margin};
@@ -97,7 +133,7 @@ pto_status_t pto_pick(const pto_predictions_t *predictions, pto_range_t **range,
     int64_t count = 0;
     for (int64_t point = 0; point < predictions->point_count; point++) {
         place_t place = place_at(predictions, point);
-        if (count == 0 || made[count - 1].winner != place.winner) {
+        if (count == 0 || !same_winners(predictions, made[count - 1].point_first, point)) {
             if (count > 0)
                 made[count - 1].below = predictions->point[point];
             open_range(&made[count++], predictions, point, &place);

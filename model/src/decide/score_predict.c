@@ -43,7 +43,7 @@ pto_status_t pto_score_pick(pto_score_cell_t *cell, pto_error_t *err) {
         return status;
     cell->picked = range[0].winner;
     cell->regret = cell->picked >= 0 ? pto_score_regret(cell, cell->picked) : 0;
-    cell->toss_up = range[0].toss_up;
+    cell->toss_up = range[0].toss_up || range[0].tied > 0;
     free(range);
     return PTO_OK;
 }

@@ -7,20 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text_file.h"
+
 /* --- stretches of text ---------------------------------------------------------------------------------- */
 
 static bool span_is(pto_span_t span, const char *word) {
     return strlen(word) == span.size && memcmp(span.text, word, span.size) == 0;
-}
-
-static pto_span_t span_trim(pto_span_t span) {
-    while (span.size > 0 && (span.text[0] == ' ' || span.text[0] == '\t')) {
-        span.text++;
-        span.size--;
-    }
-    while (span.size > 0 && (span.text[span.size - 1] == ' ' || span.text[span.size - 1] == '\t'))
-        span.size--;
-    return span;
 }
 
 /* A copy that a message can quote: short, and without bytes that would spoil a terminal. */
@@ -160,8 +152,8 @@ static pto_status_t add_provenance(pto_csv_t *csv, pto_span_t line) {
     const char *equals = memchr(body.text, '=', body.size);
     if (!equals)
         return PTO_OK; /* a remark */
-    pto_span_t key = span_trim((pto_span_t){body.text, (size_t)(equals - body.text)});
-    pto_span_t value = span_trim((pto_span_t){equals + 1, body.size - (size_t)(equals - body.text) - 1});
+    pto_span_t key = pto_span_trim((pto_span_t){body.text, (size_t)(equals - body.text)});
+    pto_span_t value = pto_span_trim((pto_span_t){equals + 1, body.size - (size_t)(equals - body.text) - 1});
     pto_csv_origin_t *origin = csv->origin;
     pto_provenance_t *grown =
         realloc(origin->provenance, ((size_t)origin->provenance_count + 1) * sizeof *grown);
@@ -223,21 +215,20 @@ static bool next_line(pto_csv_t *csv, pto_span_t *line) {
     return true;
 }
 
-/* Take the next field off `rest`; false after the last one. A comma that ends the line leaves an empty field
- * behind it, told by rest->text staying set. */
-static bool next_field(pto_span_t *rest, pto_span_t *field) {
-    if (!rest->text)
-        return false;
-    *field = *rest;
-    const char *comma = memchr(rest->text, ',', rest->size);
-    if (comma) {
-        field->size = (size_t)(comma - rest->text);
-        rest->size -= field->size + 1;
-        rest->text = comma + 1;
-    } else {
-        rest->text = NULL;
-    }
-    return true;
+static pto_csv_line_t fields_of(pto_span_t line) {
+    return (pto_csv_line_t){.next = line.text, .end = line.text + line.size};
+}
+
+/* Take the line's next field and note its place; false behind the last one and on a fault. */
+static bool next_field(pto_csv_t *csv, pto_span_t line, pto_csv_line_t *fields, pto_span_t *field) {
+    bool taken = pto_csv_line_next(fields, field);
+    if (taken || fields->fault)
+        csv->place = (int)(fields->place - line.text) + 1;
+    return taken;
+}
+
+static pto_status_t bad_line(const pto_csv_t *csv, const char *fault) {
+    return pto_error_set_at(csv->err, PTO_ERR_SYNTAX, csv->path, csv->line, csv->place, "%s", fault);
 }
 
 static pto_status_t bad_header(const pto_csv_t *csv, const char *before, const char *name,
@@ -251,10 +242,9 @@ static pto_status_t read_header(pto_csv_t *csv, pto_span_t line) {
     bool seen[PTO_CSV_COLUMN_MAX] = {false};
     char quote[48];
     int count = 0;
-    pto_span_t rest = line;
-    for (pto_span_t field; next_field(&rest, &field); count++) {
-        csv->place = (int)(field.text - line.text) + 1;
-        int column = pto_span_find(span_trim(field), format->column, format->column_count);
+    pto_csv_line_t fields = fields_of(line);
+    for (pto_span_t field; next_field(csv, line, &fields, &field); count++) {
+        int column = pto_span_find(field, format->column, format->column_count);
         if (column < 0)
             return bad_header(csv, "unknown ", span_quote(field, quote, sizeof quote), "");
         if (seen[column])
@@ -262,6 +252,8 @@ static pto_status_t read_header(pto_csv_t *csv, pto_span_t line) {
         seen[column] = true;
         csv->order[count] = column;
     }
+    if (fields.fault)
+        return bad_line(csv, fields.fault);
     csv->place = 1;
     for (int i = 0; i < format->required_count; i++)
         if (!seen[i])
@@ -273,14 +265,15 @@ static pto_status_t read_header(pto_csv_t *csv, pto_span_t line) {
 static pto_status_t read_row(pto_csv_t *csv, pto_span_t line) {
     pto_status_t status = csv->format->begin_row(csv->table, csv->origin->file_count - 1, csv->err);
     int count = 0;
-    pto_span_t rest = line;
-    for (pto_span_t field; status == PTO_OK && next_field(&rest, &field); count++) {
-        csv->place = (int)(field.text - line.text) + 1;
+    pto_csv_line_t fields = fields_of(line);
+    for (pto_span_t field; status == PTO_OK && next_field(csv, line, &fields, &field); count++) {
         if (count == csv->order_count)
             return pto_error_set_at(csv->err, PTO_ERR_SYNTAX, csv->path, csv->line, csv->place,
                                     "more than %d columns", csv->order_count);
-        status = csv->format->read_field(csv, csv->order[count], span_trim(field), csv->table);
+        status = csv->format->read_field(csv, csv->order[count], field, csv->table);
     }
+    if (status == PTO_OK && fields.fault)
+        return bad_line(csv, fields.fault);
     if (status == PTO_OK && count < csv->order_count)
         return pto_error_set_at(csv->err, PTO_ERR_SYNTAX, csv->path, csv->line, (int)line.size + 1,
                                 "the line ends before column '%s'", csv->format->column[csv->order[count]]);
@@ -288,7 +281,7 @@ static pto_status_t read_row(pto_csv_t *csv, pto_span_t line) {
 }
 
 static pto_status_t read_line(pto_csv_t *csv, pto_span_t line) {
-    if (span_trim(line).size == 0)
+    if (pto_span_trim(line).size == 0)
         return PTO_OK;
     const char *zero = memchr(line.text, '\0', line.size);
     if (zero)
@@ -296,6 +289,13 @@ static pto_status_t read_line(pto_csv_t *csv, pto_span_t line) {
                                 "a zero byte in a text file");
     if (line.text[0] == '#')
         return add_provenance(csv, line);
+    if (line.size > 1 && memcmp(line.text, "\"#", 2) == 0) {
+        /* A remark with commas, as spreadsheets write it. */
+        pto_csv_line_t fields = fields_of(line);
+        pto_span_t remark;
+        return next_field(csv, line, &fields, &remark) ? add_provenance(csv, remark)
+                                                       : bad_line(csv, fields.fault);
+    }
     return csv->order_count > 0 ? read_row(csv, line) : read_header(csv, line);
 }
 
@@ -319,7 +319,7 @@ pto_status_t pto_csv_parse(const pto_csv_format_t *format, const char *text, siz
     int files = origin->file_count;
     pto_csv_t csv = {.format = format,
                      .path = path,
-                     .next = text,
+                     .next = text + pto_byte_order_mark(text, text_size),
                      .end = text + text_size,
                      .origin = origin,
                      .table = table,

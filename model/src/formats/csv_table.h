@@ -8,13 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "formats/csv_line.h"
 #include "portolan/samples.h"
-
-/* A stretch of the text that is being read. */
-typedef struct {
-    const char *text;
-    size_t size;
-} pto_span_t;
 
 typedef struct pto_csv pto_csv_t;
 

@@ -223,6 +223,9 @@ static pto_status_t build_document(builder_t *builder, pto_yaml_node_t **root) {
 
 pto_status_t pto_yaml_parse(const char *text, size_t text_size, const char *path, pto_yaml_node_t **root,
                             pto_error_t *err) {
+    size_t mark = pto_byte_order_mark(text, text_size);
+    text += mark; /* libyaml would count it as a column */
+    text_size -= mark;
     builder_t builder = {.text = text, .path = path, .err = err};
     if (!yaml_parser_initialize(&builder.parser))
         return pto_error_set_at(err, PTO_ERR_MEMORY, path, 1, 1, "out of memory");

@@ -52,6 +52,8 @@ static void add_pair(list_t *list, place_t place, const char *second_leaf, pto_p
 
 static void add_postal(list_t *list, place_t place, pto_postal_t *postal) {
     add_pair(list, place, "beta_s_per_byte", &postal->alpha_s, &postal->beta_s_per_byte);
+    for (int i = list->count - 2; i < list->count && !list->failed; i++)
+        list->param[i].flagged = postal->flagged;
 }
 
 static void add_pieces(list_t *list, const char *what, pto_message_cost_t *cost) {

@@ -8,6 +8,7 @@
 
 #include "base/checked.h"
 #include "base/text_file.h"
+#include "formats/csv_line.h"
 #include "portolan/units.h"
 #include "scenario/check.h"
 
@@ -94,20 +95,13 @@ static pto_status_t append(csv_t *csv, const char *place, int64_t bytes) {
     return PTO_OK;
 }
 
-static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
-
-/* The number in [start, end), which holds neither comma nor line end. */
-static pto_status_t read_cell(csv_t *csv, const char *start, const char *end) {
-    while (start < end && is_blank(*start))
-        start++;
-    while (end > start && is_blank(end[-1]))
-        end--;
+/* The number in a field whose place is `start`. */
+static pto_status_t read_cell(csv_t *csv, const char *start, pto_span_t field) {
     char cell[CELL_MAX];
-    size_t length = (size_t)(end - start);
-    if (length >= sizeof cell || memchr(start, 0, length))
+    if (field.size >= sizeof cell || memchr(field.text, 0, field.size))
         return fail_at(csv, start, PTO_ERR_TYPE, "this cell is not a whole number");
-    memcpy(cell, start, length);
-    cell[length] = '\0';
+    memcpy(cell, field.text, field.size);
+    cell[field.size] = '\0';
     pto_error_t fault = {.status = PTO_OK};
     int64_t bytes = 0;
     if (pto_int64_parse(cell, &bytes, &fault) != PTO_OK)
@@ -137,20 +131,17 @@ static pto_status_t refuse_height(const csv_t *csv) {
 
 static pto_status_t read_row(csv_t *csv, const char *line_end) {
     int64_t cells = 0;
-    const char *start = csv->at;
-    for (;;) {
-        const char *comma = memchr(start, ',', (size_t)(line_end - start));
-        const char *end = comma ? comma : line_end;
-        pto_status_t status = read_cell(csv, start, end);
+    pto_csv_line_t line = {.next = csv->at, .end = line_end};
+    for (pto_span_t field; pto_csv_line_next(&line, &field);) {
+        pto_status_t status = read_cell(csv, line.place, field);
         if (status != PTO_OK)
             return status;
         cells++;
-        if (csv->rows > 0 && (cells > csv->columns || (!comma && cells < csv->columns)))
-            return refuse_width(csv, start, cells);
-        if (!comma)
-            break;
-        start = comma + 1;
+        if (csv->rows > 0 && (cells > csv->columns || (!line.next && cells < csv->columns)))
+            return refuse_width(csv, line.place, cells);
     }
+    if (line.fault)
+        return fail_at(csv, line.place, PTO_ERR_SYNTAX, line.fault);
     csv->columns = cells;
     csv->rows++;
     if (csv->rows > csv->columns)
@@ -159,9 +150,8 @@ static pto_status_t read_row(csv_t *csv, const char *line_end) {
 }
 
 static bool holds_cells(const char *start, const char *end) {
-    while (start < end && is_blank(*start))
-        start++;
-    return start < end && *start != '#';
+    pto_span_t line = pto_span_trim((pto_span_t){start, (size_t)(end - start)});
+    return line.size > 0 && line.text[0] != '#';
 }
 
 static pto_status_t read_rows(csv_t *csv) {
@@ -192,7 +182,8 @@ int64_t pto_counts_largest(const pto_counts_t *counts) {
 
 pto_status_t pto_counts_parse_matrix(const char *text, size_t text_size, const char *path,
                                      pto_counts_t *counts, pto_error_t *err) {
-    csv_t csv = {.path = path, .err = err, .at = text, .end = text + text_size, .line_start = text};
+    const char *start = text + pto_byte_order_mark(text, text_size);
+    csv_t csv = {.path = path, .err = err, .at = start, .end = text + text_size, .line_start = start};
     pto_status_t status = read_rows(&csv);
     char *name = status == PTO_OK ? pto_text_copy(path) : NULL;
     if (status == PTO_OK && !name)

@@ -1,0 +1,33 @@
+/* One line of CSV (RFC 4180), field by field: quoted fields, doubled quotes, blanks around fields. */
+#ifndef PORTOLAN_CSV_LINE_H
+#define PORTOLAN_CSV_LINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A stretch of the text that is being read. */
+typedef struct {
+    const char *text;
+    size_t size;
+} pto_span_t;
+
+enum { PTO_CSV_UNQUOTED_MAX = 256 };
+
+/* Start with `next` at the first character and `end` behind the last one, the line's end not included. */
+typedef struct {
+    const char *next; /* the next field; NULL behind the last one */
+    const char *end;
+    const char *place; /* the first character of the field taken last, or of what is wrong */
+    const char *fault; /* NULL, or what is wrong with the line */
+    char unquoted[PTO_CSV_UNQUOTED_MAX];
+} pto_csv_line_t;
+
+/* Take the next field, without blanks around it and without its quotes. A comma at the end of the line has an
+ * empty field behind it. False behind the last field and on a fault. The span is valid until the next call.
+ */
+bool pto_csv_line_next(pto_csv_line_t *line, pto_span_t *field);
+
+/* A blank is a space, a tab or the CR of a line that ends in CR LF. */
+pto_span_t pto_span_trim(pto_span_t span);
+
+#endif

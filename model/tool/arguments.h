@@ -1,0 +1,75 @@
+/* Command lines by tables: one row an option. Parsing, --help, the man page and shell completion come from
+ * the same rows. */
+#ifndef PTO_ARGUMENTS_H
+#define PTO_ARGUMENTS_H
+
+#include <stdio.h>
+
+#include "portolan/status.h"
+
+enum { PTO_EXIT_OK = 0, PTO_EXIT_ERROR = 1, PTO_EXIT_USAGE = 2 };
+
+typedef struct {
+    const char *name;     /* without its dashes */
+    const char *argument; /* its value, as --help shows it; NULL: it takes none */
+    const char *help;
+    /* Put the value into the command's own struct; `text` is NULL where the option takes none. */
+    pto_status_t (*apply)(void *target, const char *text, pto_error_t *err);
+    const char *standard;          /* the value in force without the option, or NULL; --help shows it */
+    const char *(*word_at)(int i); /* the values that there are, NULL behind the last; or NULL: any */
+    int overrides;                 /* 1 + the pto_scenario_field_t that it replaces; 0: none */
+} pto_option_t;
+
+/* Options under one heading of --help. */
+typedef struct {
+    const char *heading;        /* NULL: under the heading before */
+    const pto_option_t *option; /* ends with a row without a name */
+} pto_option_set_t;
+
+/* What a command takes. */
+typedef struct {
+    const char *program;              /* "portolan predict": how its messages begin */
+    const char *usage;                /* --help's text above the options */
+    const pto_option_set_t *set;      /* ends with a row without options; the first has --help added */
+    const char *operand;              /* a pattern of the files that it takes besides, "*.yaml"; or NULL */
+    const char *(*operand_at)(int i); /* the words that it takes besides, as for options; or NULL */
+} pto_syntax_t;
+
+extern const pto_option_t pto_no_options[];
+
+/* An option as it was given. */
+typedef struct {
+    const pto_option_t *option;
+    const char *text; /* borrowed from argv */
+} pto_given_t;
+
+typedef struct {
+    const pto_syntax_t *syntax;
+    int given_count;
+    pto_given_t *given;
+    int operand_count;
+    char **operand; /* each borrowed from argv */
+} pto_arguments_t;
+
+/* Sort out argv[1] and up: `--name value`, `--name=value`, unambiguous beginnings of names, `--` before the
+ * operands that start with a dash. Returns -1 to go on; else the exit code, with --help printed to standard
+ * output or the error to standard error. pto_arguments_fini is due only after -1. */
+int pto_arguments_parse(const pto_syntax_t *syntax, int argc, char **argv, pto_arguments_t *arguments);
+void pto_arguments_fini(pto_arguments_t *arguments);
+
+/* Apply the standard values, then what was given, in its order. The error names the option. */
+pto_status_t pto_arguments_apply(const pto_arguments_t *arguments, void *target, pto_error_t *err);
+
+/* "PROGRAM: ...; `PROGRAM --help` explains" to standard error; returns PTO_EXIT_USAGE. */
+int pto_usage_error(const pto_syntax_t *syntax, const char *format, ...) PTO_PRINTF_LIKE(2, 3);
+
+void pto_print_help(const pto_syntax_t *syntax, FILE *stream);
+
+/* For apply: the index of `text` among the words. The error calls it a `what` and lists the known ones. */
+pto_status_t pto_word_parse(const char *text, const char *what, const char *(*word_at)(int i), int *found,
+                            pto_error_t *err);
+
+/* A walk over all options of a syntax: `at` starts at 0, and NULL ends it. */
+const pto_option_t *pto_syntax_option(const pto_syntax_t *syntax, int at);
+
+#endif

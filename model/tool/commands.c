@@ -1,0 +1,30 @@
+/* The subcommands that there are. */
+#include <string.h>
+
+#include "command.h"
+#include "base/suggest.h"
+
+static const pto_command_t *const commands[] = {
+    &pto_command_predict,  &pto_command_pick,       &pto_command_plan, &pto_command_check,
+    &pto_command_simulate, &pto_command_list,       &pto_command_fit,  &pto_command_sensitivity,
+    &pto_command_score,    &pto_command_completion,
+};
+
+enum { COMMAND_COUNT = (int)(sizeof commands / sizeof *commands) };
+
+const pto_command_t *pto_command_at(int i) { return i < COMMAND_COUNT ? commands[i] : NULL; }
+
+pto_status_t pto_command_find(const char *name, const pto_command_t **command, pto_error_t *err) {
+    const char *known[COMMAND_COUNT];
+    for (int i = 0; i < COMMAND_COUNT; i++) {
+        known[i] = commands[i]->name;
+        if (strcmp(name, known[i]) == 0) {
+            *command = commands[i];
+            return PTO_OK;
+        }
+    }
+    const char *near = pto_suggest(name, known, COMMAND_COUNT);
+    if (near)
+        return pto_error_set(err, PTO_ERR_NOT_FOUND, "no command '%s'; did you mean '%s'?", name, near);
+    return pto_error_set(err, PTO_ERR_NOT_FOUND, "no command '%s'; `portolan --help` lists them", name);
+}

@@ -1,0 +1,261 @@
+/* Where a price comes from: its terms for people and as csv, and which of its parameters are doubtful. */
+#include "explain.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "table.h"
+
+/* --- flagged parameters --------------------------------------------------------------------------------- */
+
+pto_status_t pto_flags_find(pto_machine_t *machine, pto_flags_t *flags, pto_error_t *err) {
+    return pto_machine_params(machine, &flags->param, &flags->count, err);
+}
+
+void pto_flags_fini(pto_flags_t *flags) {
+    free(flags->param);
+    *flags = (pto_flags_t){0};
+}
+
+const char *pto_flag_of(const pto_flags_t *flags, const pto_param_t *param) {
+    for (int i = 0; i < flags->count && param && param->line != PTO_LINE_WHAT_IF; i++)
+        if (flags->param[i].param == param)
+            return flags->param[i].flagged;
+    return NULL;
+}
+
+/* --- for people ----------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const pto_predictions_t *predictions;
+    const pto_flags_t *flags;
+    const char *file; /* the machine file's name without its folder */
+} explained_t;
+
+static bool uses(const pto_term_t *term, int count, const pto_param_t *param) {
+    for (int t = 0; t < count; t++)
+        if (term[t].param == param)
+            return true;
+    return false;
+}
+
+static bool is_used(const pto_predictions_t *predictions, const pto_param_t *param) {
+    for (int64_t cell = 0; cell < predictions->point_count * predictions->strategy_count; cell++) {
+        const pto_prediction_t *at = &predictions->prediction[cell];
+        if (at->applicable && (uses(at->explanation.term, at->explanation.count, param) ||
+                               uses(at->setup.term, at->setup.term_count, param)))
+            return true;
+    }
+    return false;
+}
+
+/* The file's remarks on the flagged parameters that came up, each once: those of one row share one. */
+static void print_remarks(const explained_t *explained) {
+    const char *before = NULL;
+    for (int i = 0; i < explained->flags->count; i++) {
+        const pto_machine_param_t *param = &explained->flags->param[i];
+        if (!param->flagged || param->flagged == before || !pto_flag_of(explained->flags, param->param) ||
+            !is_used(explained->predictions, param->param))
+            continue;
+        if (!before)
+            printf("\n# flagged, so of doubtful value:\n");
+        before = param->flagged;
+        printf("# %s:%d: %.*s: %s\n", explained->file, param->param->line,
+               (int)(strrchr(param->key, '.') - param->key), param->key, param->flagged);
+    }
+}
+
+static const char *file_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static void print_place(const pto_param_t *param, const char *file) {
+    if (param->line == PTO_LINE_WHAT_IF)
+        printf("(what if)");
+    else
+        printf("(%s:%d)", file, param->line);
+}
+
+static void explain_term(const explained_t *explained, const pto_term_t *term, double total_s) {
+    if (!term->param) {
+        printf("  %12s         %-20s %12.6g x %s: not in the machine file, not priced\n", "-", term->stage,
+               term->count, term->key);
+        return;
+    }
+    printf("  %12.3f  %5.1f%% %-20s %12.6g x %s = %.4g  ", term->seconds * 1e6, 100 * term->seconds / total_s,
+           term->stage, term->count, term->key, term->param->value);
+    print_place(term->param, explained->file);
+    printf(pto_flag_of(explained->flags, term->param) ? "  flagged\n" : "\n");
+}
+
+static void explain_energy(const pto_prediction_t *prediction, const char *file) {
+    const pto_energy_t *energy = &prediction->energy;
+    if (!prediction->has_energy) {
+        printf("  energy not known: %s\n", prediction->reason);
+        return;
+    }
+    printf("  energy %.3f mJ\n", energy->joules * 1e3);
+    for (int power = 0; power < PTO_POWER_COUNT; power++) {
+        const pto_energy_part_t *part = &energy->part[power];
+        const char *key = pto_power_key((pto_power_t)power);
+        if (!part->param && part->device_s > 0)
+            printf("  %12s         %-20s %12.6g x energy.%s: not in the machine file, not counted\n", "-",
+                   "device seconds", part->device_s, key);
+        if (!part->param || part->device_s == 0)
+            continue;
+        printf("  %12.3f  %5.1f%% %-20s %12.6g x energy.%s = %.4g  ", part->joules * 1e3,
+               100 * part->joules / energy->joules, "device seconds", part->device_s, key,
+               part->param->value);
+        print_place(part->param, file);
+        putchar('\n');
+    }
+}
+
+static void explain_missing_setup(const pto_setup_t *setup) {
+    const char *between = "";
+    printf("  setup not priced: not in the machine file: ");
+    for (int t = 0; t < setup->term_count; t++)
+        if (!setup->term[t].param) {
+            printf("%s%s", between, setup->term[t].key);
+            between = ", ";
+        }
+    putchar('\n');
+}
+
+/* Against each strategy that needs less setup. */
+static void explain_payback(const pto_predictions_t *predictions, int64_t point,
+                            const pto_prediction_t *own) {
+    const char *opening = "  paid back ";
+    double calls;
+    for (int i = 0; i < predictions->strategy_count; i++) {
+        if (!pto_payback(own, pto_prediction_at(predictions, point, i), &calls))
+            continue;
+        if (isinf(calls))
+            printf("%snever against %s", opening, predictions->strategy[i]->name);
+        else
+            printf("%sfrom %.0f %s on against %s", opening, calls, calls > 1 ? "calls" : "call",
+                   predictions->strategy[i]->name);
+        opening = ", ";
+    }
+    fputs(*opening == ',' ? "\n" : "", stdout);
+}
+
+static void explain_setup(const explained_t *explained, int64_t point, int strategy) {
+    const pto_predictions_t *predictions = explained->predictions;
+    const pto_prediction_t *own = pto_prediction_at(predictions, point, strategy);
+    const pto_setup_t *setup = &own->setup;
+    if (!setup->known) {
+        explain_missing_setup(setup);
+        return;
+    }
+    if (setup->term_count == 0) {
+        printf("  setup none\n");
+        return;
+    }
+    printf("  setup %.3f us, once\n", setup->seconds * 1e6);
+    for (int t = 0; t < setup->term_count; t++)
+        explain_term(explained, &setup->term[t], setup->seconds);
+    explain_payback(predictions, point, own);
+}
+
+static void explain_cell(const explained_t *explained, int64_t point, int strategy) {
+    const pto_predictions_t *predictions = explained->predictions;
+    const pto_prediction_t *prediction = pto_prediction_at(predictions, point, strategy);
+    printf("\n%s %lld: %s", pto_sweep_kind_name(predictions->sweep), (long long)predictions->point[point],
+           predictions->strategy[strategy]->name);
+    if (!prediction->applicable) {
+        printf(" does not apply: %s\n", prediction->reason);
+        return;
+    }
+    printf(" (%s), %.3f us\n", prediction->algorithm->name, prediction->price.seconds * 1e6);
+    for (int t = 0; t < prediction->explanation.count; t++)
+        explain_term(explained, &prediction->explanation.term[t], prediction->price.seconds);
+    if (predictions->by == PTO_BY_ENERGY)
+        explain_energy(prediction, explained->file);
+    explain_setup(explained, point, strategy);
+}
+
+void pto_print_explanations(const pto_predictions_t *predictions, const pto_flags_t *flags) {
+    const explained_t explained = {predictions, flags, file_name(predictions->machine->path)};
+    pto_print_header(stdout, "predict --explain", predictions);
+    printf("# each price along its longest path: microseconds, share, stage, how often which parameter, and "
+           "where that stands\n");
+    for (int64_t point = 0; point < predictions->point_count; point++)
+        for (int i = 0; i < predictions->strategy_count; i++)
+            explain_cell(&explained, point, i);
+    print_remarks(&explained);
+}
+
+/* --- csv ------------------------------------------------------------------------------------------------ */
+
+static void csv_place(const pto_param_t *param) {
+    printf(",%.9g,", param->value);
+    if (param->line != PTO_LINE_WHAT_IF)
+        printf("%d", param->line);
+}
+
+/* Up to the part's name. */
+static void csv_start(const pto_predictions_t *predictions, int64_t cell, const char *part) {
+    const pto_prediction_t *prediction = &predictions->prediction[cell];
+    printf("%lld,%s,%s,%s,", (long long)predictions->point[cell / predictions->strategy_count],
+           predictions->strategy[cell % predictions->strategy_count]->name,
+           prediction->applicable ? prediction->algorithm->name : "", part);
+}
+
+static void csv_terms(const pto_predictions_t *predictions, const pto_flags_t *flags, int64_t cell,
+                      const char *part, const pto_term_t *term, int count) {
+    for (int t = 0; t < count; t++) {
+        csv_start(predictions, cell, part);
+        pto_print_csv_text(stdout, term[t].stage);
+        printf(",%s,%.17g", term[t].key, term[t].count);
+        if (term[t].param) {
+            const char *flagged = pto_flag_of(flags, term[t].param);
+            csv_place(term[t].param);
+            printf(",%.9g,,", term[t].seconds);
+            pto_print_csv_text(stdout, flagged ? flagged : "");
+        } else {
+            printf(",,,,,");
+        }
+        putchar('\n');
+    }
+}
+
+static void csv_energy(const pto_predictions_t *predictions, int64_t cell) {
+    const pto_energy_t *energy = &predictions->prediction[cell].energy;
+    for (int power = 0; power < PTO_POWER_COUNT; power++) {
+        const pto_energy_part_t *part = &energy->part[power];
+        if (!(part->device_s > 0))
+            continue;
+        csv_start(predictions, cell, "energy");
+        printf("device seconds,energy.%s,%.9g", pto_power_key((pto_power_t)power), part->device_s);
+        if (part->param) {
+            csv_place(part->param);
+            printf(",,%.9g,\n", part->joules);
+        } else {
+            printf(",,,,,\n");
+        }
+    }
+}
+
+void pto_print_explanations_csv(const pto_predictions_t *predictions, const pto_flags_t *flags) {
+    pto_print_changes(stdout, predictions->machine);
+    pto_print_energy_note(stdout, predictions);
+    printf("%s,strategy,algorithm,part,stage,parameter,count,value,line,seconds,joules,flagged\n",
+           pto_sweep_kind_name(predictions->sweep));
+    for (int64_t cell = 0; cell < predictions->point_count * predictions->strategy_count; cell++) {
+        const pto_prediction_t *prediction = &predictions->prediction[cell];
+        if (!prediction->applicable) {
+            csv_start(predictions, cell, "");
+            printf(",,,,,,,\n");
+            continue;
+        }
+        csv_terms(predictions, flags, cell, "price", prediction->explanation.term,
+                  prediction->explanation.count);
+        csv_terms(predictions, flags, cell, "setup", prediction->setup.term, prediction->setup.term_count);
+        if (predictions->by == PTO_BY_ENERGY && prediction->has_energy)
+            csv_energy(predictions, cell);
+    }
+}

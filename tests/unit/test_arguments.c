@@ -1,0 +1,215 @@
+/* Command lines by tables: what is taken, what is refused, and that every document has every option. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "command.h"
+
+enum { SAID_MAX = 4096, NAMES_MAX = 128 };
+
+typedef struct {
+    const char *text;
+    int flags;
+    int order[4]; /* which was applied: 1 text, 2 flag */
+    int count;
+} taken_t;
+
+static pto_status_t apply_text(void *target, const char *text, pto_error_t *err) {
+    taken_t *taken = target;
+    if (strcmp(text, "bad") == 0)
+        return pto_error_set(err, PTO_ERR_TYPE, "'bad' is bad");
+    taken->text = text;
+    taken->order[taken->count++] = 1;
+    return PTO_OK;
+}
+
+static pto_status_t apply_flag(void *target, const char *text, pto_error_t *err) {
+    taken_t *taken = target;
+    (void)err;
+    assert_null(text);
+    taken->flags++;
+    taken->order[taken->count++] = 2;
+    return PTO_OK;
+}
+
+static const pto_option_t options[] = {{"text", "TEXT", "a text", .apply = apply_text, .standard = "usual"},
+                                       {"flag", NULL, "a flag", .apply = apply_flag},
+                                       {"flat", NULL, "another", .apply = apply_flag},
+                                       {.name = NULL}};
+static const pto_option_set_t sets[] = {{"options", options}, {NULL, NULL}};
+static const pto_syntax_t syntax = {.program = "program", .usage = "usage: program\n", .set = sets};
+
+#define PARSE(arguments, ...) parse((char *[]){(char[]){"program"}, __VA_ARGS__, NULL}, (arguments))
+#define WORD(text) ((char[]){text})
+
+static int parse(char **argv, pto_arguments_t *arguments) {
+    int argc = 0;
+    while (argv[argc])
+        argc++;
+    return pto_arguments_parse(&syntax, argc, argv, arguments);
+}
+
+static void values_follow_or_stand_behind_an_equals_sign(void **state) {
+    (void)state;
+    pto_arguments_t arguments;
+    taken_t taken = {0};
+    assert_int_equal(PARSE(&arguments, WORD("--flag"), WORD("a"), WORD("--text"), WORD("-1"),
+                           WORD("--text=b=c"), WORD("-"), WORD("--"), WORD("--flag")),
+                     -1);
+    assert_int_equal(arguments.given_count, 3);
+    assert_string_equal(arguments.given[1].text, "-1");
+    assert_string_equal(arguments.given[2].text, "b=c");
+    assert_int_equal(arguments.operand_count, 3);
+    assert_string_equal(arguments.operand[0], "a");
+    assert_string_equal(arguments.operand[1], "-");
+    assert_string_equal(arguments.operand[2], "--flag");
+    assert_int_equal(pto_arguments_apply(&arguments, &taken, NULL), PTO_OK);
+    assert_string_equal(taken.text, "b=c");
+    assert_int_equal(taken.flags, 1);
+    pto_arguments_fini(&arguments);
+}
+
+static void standard_values_come_before_what_is_given(void **state) {
+    (void)state;
+    pto_arguments_t arguments;
+    taken_t taken = {0};
+    assert_int_equal(PARSE(&arguments, WORD("--flag")), -1);
+    assert_int_equal(pto_arguments_apply(&arguments, &taken, NULL), PTO_OK);
+    assert_string_equal(taken.text, "usual");
+    assert_true(taken.order[0] == 1 && taken.order[1] == 2);
+    pto_arguments_fini(&arguments);
+}
+
+static void unambiguous_beginnings_are_names(void **state) {
+    (void)state;
+    pto_arguments_t arguments;
+    assert_int_equal(PARSE(&arguments, WORD("--te=x"), WORD("--flag")), -1);
+    assert_ptr_equal(arguments.given[0].option, &options[0]);
+    assert_ptr_equal(arguments.given[1].option, &options[1]);
+    pto_arguments_fini(&arguments);
+}
+
+static void what_cannot_be_applied_names_its_option(void **state) {
+    (void)state;
+    pto_arguments_t arguments;
+    taken_t taken = {0};
+    pto_error_t err = {0};
+    assert_int_equal(PARSE(&arguments, WORD("--text"), WORD("bad")), -1);
+    assert_int_equal(pto_arguments_apply(&arguments, &taken, &err), PTO_ERR_TYPE);
+    assert_string_equal(err.message, "--text: 'bad' is bad");
+    pto_arguments_fini(&arguments);
+}
+
+/* What a command line that is refused says; standard error goes to a file meanwhile. */
+static const char *said(char *text, int code, char **argv) {
+    FILE *file = tmpfile();
+    pto_arguments_t arguments;
+    assert_non_null(file);
+    fflush(stderr);
+    int before = dup(STDERR_FILENO);
+    assert_true(dup2(fileno(file), STDERR_FILENO) >= 0);
+    int got = parse(argv, &arguments);
+    fflush(stderr);
+    dup2(before, STDERR_FILENO);
+    close(before);
+    rewind(file);
+    text[fread(text, 1, SAID_MAX - 1, file)] = '\0';
+    fclose(file);
+    assert_int_equal(got, code);
+    return text;
+}
+
+#define SAID(text, ...) said((text), PTO_EXIT_USAGE, (char *[]){(char[]){"program"}, __VA_ARGS__, NULL})
+
+static void wrong_options_are_refused_with_what_was_meant(void **state) {
+    (void)state;
+    char text[SAID_MAX];
+    assert_string_equal(SAID(text, WORD("--tetx=1")),
+                        "program: unknown option '--tetx'; did you mean '--text'?\n");
+    assert_string_equal(SAID(text, WORD("--fla")),
+                        "program: unknown option '--fla'; did you mean '--flag'?\n");
+    assert_string_equal(SAID(text, WORD("--colour")),
+                        "program: unknown option '--colour'; `program --help` explains\n");
+    assert_string_equal(SAID(text, WORD("-x")), "program: unknown option '-x'; `program --help` explains\n");
+    assert_string_equal(SAID(text, WORD("--text")),
+                        "program: --text needs a value (TEXT); `program --help` explains\n");
+    assert_string_equal(SAID(text, WORD("--flag=1")),
+                        "program: --flag takes no value; `program --help` explains\n");
+}
+
+/* --- portolan's own tables --------------------------------------------------------------------------------
+ */
+
+static void every_option_is_whole_and_stands_once_in_a_command(void **state) {
+    (void)state;
+    const pto_command_t *command;
+    const pto_option_t *option;
+    for (int c = 0; (command = pto_command_at(c)); c++) {
+        const char *names[NAMES_MAX];
+        for (int i = 0; (option = pto_syntax_option(command->syntax, i)); i++) {
+            assert_true(i < NAMES_MAX);
+            assert_non_null(option->help);
+            assert_non_null(option->apply);
+            assert_true(strlen(option->name) < 60);
+            for (int k = 0; k < i; k++)
+                assert_string_not_equal(names[k], option->name);
+            names[i] = option->name;
+        }
+        assert_int_equal(strncmp(command->syntax->program, "portolan ", 9), 0);
+        assert_string_equal(command->syntax->program + 9, command->name);
+    }
+}
+
+static char *read_file(const char *path) {
+    FILE *file = fopen(path, "r");
+    char *text = calloc(1, 1 << 16);
+    assert_non_null(file);
+    assert_non_null(text);
+    assert_true(fread(text, 1, (1 << 16) - 1, file) > 0);
+    fclose(file);
+    return text;
+}
+
+static void the_man_page_has_every_command_and_option(void **state) {
+    (void)state;
+    char *page = read_file("docs/man/portolan.1");
+    const pto_command_t *command;
+    const pto_option_t *option;
+    for (int c = 0; (command = pto_command_at(c)); c++) {
+        char wanted[160];
+        snprintf(wanted, sizeof wanted, "\n.B %s\n", command->name);
+        if (!strstr(page, wanted))
+            fail_msg("docs/man/portolan.1 has no command %s", command->name);
+        for (int i = 0; (option = pto_syntax_option(command->syntax, i)); i++) {
+            int end = snprintf(wanted, sizeof wanted, "\\fB\\-\\-");
+            for (const char *at = option->name; *at; at++)
+                end +=
+                    snprintf(wanted + end, sizeof wanted - (size_t)end, "%s%c", *at == '-' ? "\\" : "", *at);
+            snprintf(wanted + end, sizeof wanted - (size_t)end, "\\fR");
+            if (!strstr(page, wanted))
+                fail_msg("docs/man/portolan.1 has no --%s (of %s): make man", option->name, command->name);
+        }
+    }
+    free(page);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_follow_or_stand_behind_an_equals_sign),
+        cmocka_unit_test(standard_values_come_before_what_is_given),
+        cmocka_unit_test(unambiguous_beginnings_are_names),
+        cmocka_unit_test(what_cannot_be_applied_names_its_option),
+        cmocka_unit_test(wrong_options_are_refused_with_what_was_meant),
+        cmocka_unit_test(every_option_is_whole_and_stands_once_in_a_command),
+        cmocka_unit_test(the_man_page_has_every_command_and_option),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
