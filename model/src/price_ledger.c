@@ -207,14 +207,22 @@ static void charge_shared(pto_charge_t *charge, const pto_machine_t *machine, pt
     charge_row(charge, machine, copy.kind, above, times * share, copy.bytes);
 }
 
+static double shared_s(const pto_machine_t *machine, pto_queued_copy_t copy, int64_t procs) {
+    pto_charge_t charge;
+    pto_charge_begin(&charge, "", false);
+    charge_shared(&charge, machine, copy, procs, 1);
+    return charge.other_s;
+}
+
+/* Fits of neighboring rows may cross, but one more copy never takes time away: it then adds nothing, neither
+ * to the price nor to the explanation. */
 void pto_charge_queued(pto_charge_t *charge, const pto_machine_t *machine, pto_queued_copy_t copy,
                        int64_t waiting) {
+    if (waiting > 0 && shared_s(machine, copy, waiting + 1) <= shared_s(machine, copy, waiting))
+        return;
     charge_shared(charge, machine, copy, waiting + 1, 1);
     if (waiting > 0)
         charge_shared(charge, machine, copy, waiting, -1);
-    /* Fits of neighbouring rows may cross; a copy more never takes time away. */
-    if (charge->other_s < 0)
-        charge->other_s = 0;
 }
 
 double pto_copy_hold_s(const pto_machine_t *machine, pto_queued_copy_t copy) {
