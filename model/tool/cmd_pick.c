@@ -44,6 +44,8 @@ static void print_table(const pto_predictions_t *predictions, const pto_range_t 
         if (range[i].runner_up >= 0)
             printf("  %.1f%% to %.1f%%%s", 100 * range[i].margin_low, 100 * range[i].margin_high,
                    range[i].toss_up ? "  toss-up" : "");
+        if (range[i].unpriced)
+            printf("  unsure: %s is not priced", range[i].unpriced);
         putchar('\n');
     }
     pto_print_footer(stdout, predictions);
@@ -52,15 +54,16 @@ static void print_table(const pto_predictions_t *predictions, const pto_range_t 
 static void print_csv(const pto_predictions_t *predictions, const pto_range_t *range, int64_t count) {
     pto_print_changes(stdout, predictions->machine);
     pto_print_energy_note(stdout, predictions);
-    printf("from,below,winner,runner_up,margin_low,margin_high,toss_up\n");
+    printf("from,below,winner,runner_up,margin_low,margin_high,toss_up,unpriced\n");
     for (int64_t i = 0; i < count; i++) {
         printf("%lld,", (long long)range[i].from);
         if (range[i].below != INT64_MAX)
             printf("%lld", (long long)range[i].below);
-        printf(",%s,%s,%.6g,%.6g,%d\n",
+        printf(",%s,%s,%.6g,%.6g,%d,%s\n",
                range[i].winner < 0 ? "" : strategy_name(predictions, range[i].winner),
                range[i].runner_up < 0 ? "" : strategy_name(predictions, range[i].runner_up),
-               range[i].margin_low, range[i].margin_high, range[i].toss_up);
+               range[i].margin_low, range[i].margin_high, range[i].toss_up,
+               range[i].unpriced ? range[i].unpriced : "");
     }
 }
 
@@ -87,8 +90,9 @@ static void print_json(const pto_predictions_t *predictions, const pto_range_t *
             printf("%lld, ", (long long)range[i].below);
         print_json_name("winner", predictions, range[i].winner);
         print_json_name("runner_up", predictions, range[i].runner_up);
-        printf("\"margin_low\": %.6g, \"margin_high\": %.6g, \"toss_up\": %s}", range[i].margin_low,
-               range[i].margin_high, range[i].toss_up ? "true" : "false");
+        printf("\"margin_low\": %.6g, \"margin_high\": %.6g, \"toss_up\": %s, \"unpriced\": ",
+               range[i].margin_low, range[i].margin_high, range[i].toss_up ? "true" : "false");
+        printf(range[i].unpriced ? "\"%s\"}" : "null}", range[i].unpriced);
     }
     printf("\n]}\n");
 }
