@@ -13,6 +13,7 @@
 enum { EVENTS_DEFAULT = 1000000, RANK_THREADS = 3, GPU_THREADS = 6, LINKS = 3 };
 
 struct pto_trace {
+    const char *path;
     pto_output_t *output;
     FILE *file; /* the output's */
     pto_layout_t layout;
@@ -28,6 +29,7 @@ pto_status_t pto_trace_create(const char *path, const pto_layout_t *layout, int6
     pto_trace_t *made = calloc(1, sizeof *made);
     if (!made)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a trace");
+    made->path = path;
     made->layout = *layout;
     made->events_max = events_max > 0 ? events_max : EVENTS_DEFAULT;
     made->threads_per_node =
@@ -109,8 +111,8 @@ pto_status_t pto_trace_close(pto_trace_t *trace, pto_error_t *err) {
             (long long)(trace->seen - cut), (long long)cut);
     pto_status_t status = pto_output_close(trace->output, true, err);
     if (status == PTO_OK && cut > 0)
-        fprintf(stderr, "portolan: the trace lacks the last %lld of %lld events (--trace-events)\n",
-                (long long)cut, (long long)trace->seen);
+        fprintf(stderr, "portolan: the trace '%s' lacks the last %lld of %lld events (--trace-events)\n",
+                trace->path, (long long)cut, (long long)trace->seen);
     free(trace->named);
     free(trace);
     return status;
