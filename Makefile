@@ -53,7 +53,7 @@ TOOL_SRC := $(wildcard model/tool/*.c)
 FIT_SRC := $(wildcard model/fit/*.c)
 CALIBRATE_SRC := $(wildcard calibrate/*.c)
 # Kernels' programs know no MPI either.
-PROGRAM_SRC := impl/growing.c impl/lines.c impl/program.c
+PROGRAM_SRC := impl/growing.c impl/lines.c impl/program.c impl/reduce.c
 IMPL_SRC := $(filter-out $(PROGRAM_SRC),$(wildcard impl/*.c))
 # The counters know no MPI, so that the unit tests have them where there is none.
 METER_SRC := $(wildcard validate/meter*.c)
@@ -204,11 +204,11 @@ $(BUILD)/tests/example_%: $(BUILD)/obj/docs/examples/%.o $(EXEC_LIB) $(LIB)
 	$(Q)$(MPICC) $(LINK_FLAGS) $^ $(CUDA_LDLIBS) -lpthread -lrt -ldl $(LDLIBS) -o $@
 
 # The kernels' own code, compiled for the host.
-$(UNIT_CXX): $(BUILD)/tests/%: tests/unit/%.cc $(wildcard impl/*.cuh impl/*.h) $(LIB) Makefile
+$(UNIT_CXX): $(BUILD)/tests/%: tests/unit/%.cc $(wildcard impl/*.cuh impl/*.h) $(call object,impl/reduce.c) $(LIB) Makefile
 	@mkdir -p $(@D)
 	$(call say,CXX)
 	$(Q)$(CXX) -std=c++17 $(TEST_INCLUDES) $(DEPS_CPPFLAGS) -Wall -Wextra -Wno-unknown-pragmas $(CFLAGS) $(EXTRA) \
-		$(DEPS_LDFLAGS) $(LDFLAGS) $< $(LIB) -lcmocka $(LDLIBS) -o $@
+		$(DEPS_LDFLAGS) $(LDFLAGS) $< $(call object,impl/reduce.c) $(LIB) -lcmocka $(LDLIBS) -o $@
 
 $(UNIT): $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(call object,$(UNIT_HELP_SRC) $(METER_SRC) $(PROGRAM_SRC)) $(TOOL_PARTS) $(FIT_LIB) $(LIB)
 	@mkdir -p $(@D)

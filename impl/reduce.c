@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "combine.h"
+
 /* A type takes no parentheses. NOLINTBEGIN(bugprone-macro-parentheses) */
 #define LOOP(name, type, expression)                                                                         \
     static void name(void *restrict into, const void *restrict from, size_t count) {                         \
@@ -17,16 +19,22 @@
     }
 /* NOLINTEND(bugprone-macro-parentheses) */
 
-#define LOOPS(suffix, type, arithmetic)                                                                      \
+#define WHOLE_LOOPS(suffix, type, arithmetic)                                                                \
     LOOP(sum_##suffix, arithmetic, a + b)                                                                    \
     LOOP(prod_##suffix, arithmetic, a *b)                                                                    \
     LOOP(min_##suffix, type, b < a ? b : a)                                                                  \
     LOOP(max_##suffix, type, a < b ? b : a)
 
-LOOPS(int32, int32_t, uint32_t)
-LOOPS(int64, int64_t, uint64_t)
-LOOPS(float, float, float)
-LOOPS(double, double, double)
+#define REAL_LOOPS(type)                                                                                     \
+    LOOP(sum_##type, type, a + b)                                                                            \
+    LOOP(prod_##type, type, a *b)                                                                            \
+    LOOP(min_##type, type, pto_min_##type(a, b))                                                             \
+    LOOP(max_##type, type, pto_max_##type(a, b))
+
+WHOLE_LOOPS(int32, int32_t, uint32_t)
+WHOLE_LOOPS(int64, int64_t, uint64_t)
+REAL_LOOPS(float)
+REAL_LOOPS(double)
 
 #define ROW(suffix)                                                                                          \
     { sum_##suffix, prod_##suffix, min_##suffix, max_##suffix }

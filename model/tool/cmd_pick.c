@@ -63,6 +63,8 @@ static void print_table(const pto_predictions_t *predictions, const pto_range_t 
             printf("  %.1f%% to %.1f%%%s", 100 * range[i].margin_low, 100 * range[i].margin_high,
                    range[i].toss_up ? "  toss-up" : "");
         print_tied(predictions, &range[i], "  tied with ", ", ", "");
+        if (range[i].unpriced)
+            printf("  unsure: %s is not priced", range[i].unpriced);
         putchar('\n');
     }
     pto_print_footer(stdout, predictions);
@@ -71,7 +73,7 @@ static void print_table(const pto_predictions_t *predictions, const pto_range_t 
 static void print_csv(const pto_predictions_t *predictions, const pto_range_t *range, int64_t count) {
     pto_print_changes(stdout, predictions->machine);
     pto_print_energy_note(stdout, predictions);
-    printf("from,below,winner,runner_up,margin_low,margin_high,toss_up,tied\n");
+    printf("from,below,winner,runner_up,margin_low,margin_high,toss_up,tied,unpriced\n");
     for (int64_t i = 0; i < count; i++) {
         printf("%lld,", (long long)range[i].from);
         if (range[i].below != INT64_MAX)
@@ -80,7 +82,7 @@ static void print_csv(const pto_predictions_t *predictions, const pto_range_t *r
                range[i].runner_up < 0 ? "" : strategy_name(predictions, range[i].runner_up),
                range[i].margin_low, range[i].margin_high, range[i].toss_up);
         print_tied(predictions, &range[i], "", " ", "");
-        putchar('\n');
+        printf(",%s\n", range[i].unpriced ? range[i].unpriced : "");
     }
 }
 
@@ -110,7 +112,8 @@ static void print_json(const pto_predictions_t *predictions, const pto_range_t *
         printf("\"margin_low\": %.6g, \"margin_high\": %.6g, \"toss_up\": %s, \"tied\": [",
                range[i].margin_low, range[i].margin_high, range[i].toss_up ? "true" : "false");
         print_tied(predictions, &range[i], "", ", ", "\"");
-        printf("]}");
+        printf("], \"unpriced\": ");
+        printf(range[i].unpriced ? "\"%s\"}" : "null}", range[i].unpriced);
     }
     printf("\n]}\n");
 }

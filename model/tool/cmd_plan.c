@@ -27,7 +27,7 @@ static const pto_syntax_t syntax = {
 
 /* One strategy's plan; a strategy that does not apply is said to be so. */
 static pto_status_t print_plan(const pto_options_t *options, const pto_strategy_t *strategy, bool first,
-                               pto_error_t *err) {
+                               bool *applies, pto_error_t *err) {
     pto_plan_t *plan = NULL;
     pto_price_t price;
     pto_error_t reason = {0};
@@ -36,11 +36,13 @@ static pto_status_t print_plan(const pto_options_t *options, const pto_strategy_
     const char *gap = first ? "" : "\n";
     if (status == PTO_ERR_NOT_APPLICABLE) {
         printf("%s%s does not apply: %s\n", gap, strategy->name, reason.message);
+        *applies = false;
         return PTO_OK;
     }
     char *text = NULL;
     if (status == PTO_OK)
         status = pto_print(plan, options->rank, options->unroll, &text, &reason);
+    *applies = status == PTO_OK;
     if (status == PTO_OK)
         printf("%s%s", gap, text);
     else if (err)
@@ -74,8 +76,13 @@ static int run(int argc, char **argv) {
         status = pto_scenario_strategies(&options.scenario, &strategy, &count, &err);
     if (status == PTO_OK)
         pto_print_changes(stdout, &options.machine);
-    for (int i = 0; i < count && status == PTO_OK; i++)
-        status = print_plan(&options, strategy[i], i == 0, &err);
+    bool any = false, applies = false;
+    for (int i = 0; i < count && status == PTO_OK; i++) {
+        status = print_plan(&options, strategy[i], i == 0, &applies, &err);
+        any = any || applies;
+    }
+    if (status == PTO_OK && !any)
+        status = pto_error_set(&err, PTO_ERR_NOT_APPLICABLE, "no strategy applies");
     free(strategy);
     pto_options_fini(&options);
     return status == PTO_OK ? pto_flush_output() : pto_report_error(&err);

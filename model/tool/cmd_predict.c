@@ -55,6 +55,7 @@ static void print_csv(const pto_predictions_t *predictions) {
     bool energy = predictions->by == PTO_BY_ENERGY;
     pto_print_changes(stdout, predictions->machine);
     pto_print_energy_note(stdout, predictions);
+    pto_print_unpriced(stdout, predictions);
     printf("%s,strategy,algorithm,seconds,low_s,high_s%s\n", pto_sweep_kind_name(predictions->sweep),
            energy ? ",joules,low_joules,high_joules" : "");
     for (int64_t point = 0; point < predictions->point_count; point++)
@@ -132,6 +133,20 @@ static void print_json_energy(const pto_energy_t *energy) {
         printf(", \"low_joules\": %.9g, \"high_joules\": %.9g", energy->low_joules, energy->high_joules);
 }
 
+/* Keys that the price would contain if the machine file had them; nothing where it has all. */
+static void print_json_unpriced(const pto_explanation_t *explanation) {
+    int count = 0;
+    for (int t = 0; t < explanation->count; t++) {
+        const char *key = explanation->term[t].key;
+        bool is_new = !explanation->term[t].param;
+        for (int before = 0; before < t && is_new; before++)
+            is_new = strcmp(explanation->term[before].key, key) != 0;
+        if (is_new)
+            printf("%s\"%s\"", count++ ? ", " : ", \"unpriced\": [", key);
+    }
+    fputs(count > 0 ? "]" : "", stdout);
+}
+
 /* `flags` is NULL without --explain. */
 static void print_json(const pto_predictions_t *predictions, const pto_flags_t *flags) {
     printf("{\"machine\": ");
@@ -158,6 +173,7 @@ static void print_json(const pto_predictions_t *predictions, const pto_flags_t *
             printf(", \"low_s\": %.9g, \"high_s\": %.9g", prediction->price.low_s, prediction->price.high_s);
         if (predictions->by == PTO_BY_ENERGY && prediction->has_energy)
             print_json_energy(&prediction->energy);
+        print_json_unpriced(&prediction->explanation);
         if (flags) {
             print_json_terms(flags, prediction->explanation.term, prediction->explanation.count);
             print_json_setup(predictions, flags, cell);

@@ -1,8 +1,8 @@
 /* The subcommands that there are. */
 #include <string.h>
 
-#include "command.h"
 #include "base/suggest.h"
+#include "command.h"
 
 static const pto_command_t *const commands[] = {
     &pto_command_predict,  &pto_command_pick,       &pto_command_plan, &pto_command_check,

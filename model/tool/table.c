@@ -97,7 +97,7 @@ static void print_reasons(FILE *stream, const pto_predictions_t *predictions, in
 enum { UNPRICED_MAX = 32 };
 
 /* Keys that plans asked for and the machine file lacks. */
-static void print_unpriced(FILE *stream, const pto_predictions_t *predictions) {
+void pto_print_unpriced(FILE *stream, const pto_predictions_t *predictions) {
     const char *key[UNPRICED_MAX];
     int count = 0;
     int64_t cells = predictions->point_count * predictions->strategy_count;
@@ -187,21 +187,7 @@ void pto_print_footer(FILE *stream, const pto_predictions_t *predictions) {
         if (!reason_to_hide(predictions, i))
             print_reasons(stream, predictions, i);
     print_hidden(stream, predictions);
-    print_unpriced(stream, predictions);
-}
-
-static int winner_at(const pto_predictions_t *predictions, int64_t point) {
-    int winner = -1;
-    pto_cost_t least = {0, 0, 0};
-    for (int i = 0; i < predictions->strategy_count; i++) {
-        pto_cost_t cost;
-        if (pto_prediction_cost(pto_prediction_at(predictions, point, i), predictions->by, &cost) &&
-            (winner < 0 || cost.value < least.value)) {
-            winner = i;
-            least = cost;
-        }
-    }
-    return winner;
+    pto_print_unpriced(stream, predictions);
 }
 
 const char *pto_sweep_heading(pto_sweep_kind_t sweep) {
@@ -211,6 +197,7 @@ const char *pto_sweep_heading(pto_sweep_kind_t sweep) {
 
 void pto_print_table(FILE *stream, const char *command, const pto_predictions_t *predictions) {
     bool energy = predictions->by == PTO_BY_ENERGY;
+    bool any_unsure = false;
     pto_print_header(stream, command, predictions);
     fprintf(stream, "# %-10s", pto_sweep_heading(predictions->sweep));
     for (int i = 0; i < predictions->strategy_count; i++)
@@ -226,13 +213,17 @@ void pto_print_table(FILE *stream, const char *command, const pto_predictions_t 
             else if (!reason_to_hide(predictions, i))
                 fprintf(stream, " %14s", "-");
         }
-        int winner = winner_at(predictions, point);
+        int winner = pto_pick_at(predictions, point);
+        bool unsure = pto_pick_unpriced(predictions, point) != NULL;
+        any_unsure = any_unsure || unsure;
         if (winner >= 0)
-            fprintf(stream, "   %s (%s)", predictions->strategy[winner]->name,
-                    pto_prediction_at(predictions, point, winner)->algorithm->name);
+            fprintf(stream, "   %s (%s)%s", predictions->strategy[winner]->name,
+                    pto_prediction_at(predictions, point, winner)->algorithm->name, unsure ? ", unsure" : "");
         fputc('\n', stream);
     }
     pto_print_footer(stream, predictions);
+    if (any_unsure)
+        fputs("# unsure: what is not priced would make the cheapest dearer, and not all others\n", stream);
 }
 
 void pto_print_csv_text(FILE *stream, const char *text) {

@@ -16,6 +16,9 @@ void pto_print_changes(FILE *stream, const pto_machine_t *machine);
 /* The same as fields of a JSON object, each with a comma before it. */
 void pto_print_changes_json(FILE *stream, const pto_machine_t *machine);
 
+/* A comment line with the keys that plans asked for and the machine file lacks; none where it lacks none. */
+void pto_print_unpriced(FILE *stream, const pto_predictions_t *predictions);
+
 /* The comment lines below: strategies that don't apply, and what could not be priced. */
 void pto_print_footer(FILE *stream, const pto_predictions_t *predictions);
 

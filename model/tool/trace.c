@@ -3,18 +3,19 @@
  * what lies on one thread never overlaps. */
 #include "trace.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "portolan/output.h"
 #include "table.h"
 
 enum { EVENTS_DEFAULT = 1000000, RANK_THREADS = 3, GPU_THREADS = 6, LINKS = 3 };
 
 struct pto_trace {
-    FILE *file;
     const char *path;
+    pto_output_t *output;
+    FILE *file; /* the output's */
     pto_layout_t layout;
     int64_t events_max;
     int64_t written;
@@ -34,15 +35,14 @@ pto_status_t pto_trace_create(const char *path, const pto_layout_t *layout, int6
     made->threads_per_node =
         layout->gpus_per_node * (layout->cores_per_gpu * RANK_THREADS + GPU_THREADS) + LINKS;
     made->named = calloc((size_t)((made->threads_per_node + 1) * layout->nodes), sizeof *made->named);
-    made->file = made->named ? fopen(path, "w") : NULL;
-    if (!made->file) {
-        pto_status_t status = made->named ? pto_error_set(err, PTO_ERR_IO, "cannot write the trace '%s': %s",
-                                                          path, strerror(errno))
-                                          : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a trace");
+    pto_status_t status = made->named ? pto_output_open(path, true, &made->output, err)
+                                      : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a trace");
+    if (status != PTO_OK) {
         free(made->named);
         free(made);
         return status;
     }
+    made->file = pto_output_stream(made->output);
     fputs("{\"displayTimeUnit\": \"ns\", \"traceEvents\": [", made->file);
     *trace = made;
     return PTO_OK;
@@ -109,13 +109,8 @@ pto_status_t pto_trace_close(pto_trace_t *trace, pto_error_t *err) {
     int64_t cut = trace->seen > trace->events_max ? trace->seen - trace->events_max : 0;
     fprintf(trace->file, "\n], \"otherData\": {\"events\": %lld, \"left_out\": %lld}}\n",
             (long long)(trace->seen - cut), (long long)cut);
-    bool failed = ferror(trace->file) != 0;
-    failed = fclose(trace->file) != 0 || failed;
-    pto_status_t status = PTO_OK;
-    if (failed)
-        status =
-            pto_error_set(err, PTO_ERR_IO, "cannot write the trace '%s': %s", trace->path, strerror(errno));
-    else if (cut > 0)
+    pto_status_t status = pto_output_close(trace->output, true, err);
+    if (status == PTO_OK && cut > 0)
         fprintf(stderr, "portolan: the trace '%s' lacks the last %lld of %lld events (--trace-events)\n",
                 trace->path, (long long)cut, (long long)trace->seen);
     free(trace->named);

@@ -32,3 +32,5 @@ try portolan predict --machine summit-spectrum --collective allreduce --nodes 2 
 try portolan predict --machine summit-spectrum --collective alltoallv --nodes 1 --gpus-per-node 4 --counts tests/fixtures/ragged.csv
 try portolan predict no/such/scenario.yaml
 try portolan predict tests/fixtures
+try portolan plan --machine summit-spectrum --collective alltoallv --nodes 2 --bytes 1024 --strategy staged_leaders,gas_split
+try portolan predict --machine summit-spectrum --collective alltoallv --nodes 2 --bytes 1024 --strategy staged_leaders,gas_split

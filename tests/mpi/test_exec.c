@@ -5,6 +5,8 @@
  *   cases      COUNT random cases; the processes play many jobs: at each turn they split into groups of
  * random sizes, and each group runs a case of its own shapes     COUNT random cases on every 1, 2, 4, ... and
  * all of the nodes, GPUs a node and processes a GPU that SHAPE (as 3x2x4) says the job has, by real nodes
+ *   specials   COUNT random cases of min and max on NaNs, infinities and both zeros: all ranks get the same
+ *              bits
  *   repeats    one plan COUNT times, with random delays between its steps
  *   different  processes with different plans find out
  *   absent     one process never runs; the watchdog ends the job
@@ -24,6 +26,7 @@
 
 #include "exec_case.h"
 #include "exec_internal.h"
+#include "exec_specials.h"
 #include "portolan/strategy.h"
 
 enum { RUNS_PER_CASE = 2, CASES_THAT_COVER = 1000, DRAWS_FOR_UNMET = 20 };
@@ -471,6 +474,8 @@ static bool run(const char *what, const job_t *job) {
         run_cases(job);
     else if (strcmp(what, "shapes") == 0)
         run_shapes(job);
+    else if (strcmp(what, "specials") == 0)
+        specials_run(job->count, MPI_COMM_WORLD, job->device);
     else if (asks_for(what, "repeats"))
         run_repeats(job);
     else if (strcmp(what, "different") == 0)
@@ -484,7 +489,7 @@ static bool run(const char *what, const job_t *job) {
     else if (strcmp(what, "full") == 0)
         right = run_full(job);
     else
-        die("do what? cases, shapes, repeats, different, refusals, lines, absent or full");
+        die("do what? cases, shapes, specials, repeats, different, refusals, lines, absent or full");
     return right;
 }
 

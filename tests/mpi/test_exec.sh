@@ -49,6 +49,7 @@ segments() { find /dev/shm -name 'portolan-*' | wc -l; }
 seed=${SEED:-$(date +%s)}
 echo "     seed $seed"
 check "${CASES:-2000} random cases on up to 9 processes are right" run 9 "$test_exec" cases "${CASES:-2000}" "$seed"
+check "min and max of NaNs and zeros leave the same bits on all processes" run 9 "$test_exec" specials 200 "$seed"
 check "one plan runs ${REPEATS:-1000} times under random delays" run 4 "$test_exec" repeats "${REPEATS:-1000}" "$seed"
 check "and so does one whose kernels signal each other" run 4 "$test_exec" repeats:gas_split "${REPEATS:-1000}" "$seed"
 check "different plans are noticed before data moves" run 2 "$test_exec" different

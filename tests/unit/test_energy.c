@@ -235,8 +235,24 @@ static void bad_powers_are_refused_where_they_stand(void **state) {
     }
 }
 
+/* Outputs hold numbers that JSON knows. */
+static void an_energy_beyond_all_numbers_is_not_known(void **state) {
+    (void)state;
+    asked_t asked;
+    ask(&asked,
+        COSTS
+        "energy:\n  gpu: {idle_w: 1e308, copy_w: 1e308, kernel_w: 1e308}\n  cpu: {idle_w: 1, core_w: 1}\n",
+        ONE_MESSAGE("100000000000000"));
+    const pto_prediction_t *prediction = pto_prediction_at(&asked.predictions, 0, 0);
+    assert_true(prediction->applicable);
+    assert_false(prediction->has_energy);
+    assert_non_null(strstr(prediction->reason, "not a finite number of joules"));
+    drop(&asked);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_energy_beyond_all_numbers_is_not_known),
         cmocka_unit_test(a_message_from_a_gpu_keeps_both_gpus_busy_while_its_bytes_move),
         cmocka_unit_test(staging_keeps_a_gpu_busy_only_for_the_copies_bytes),
         cmocka_unit_test(reductions_count_where_they_are_made),

@@ -47,6 +47,10 @@ static line load_line(const char *at) {
 static void store_line(char *at, const line &value) { memcpy(at, &value, sizeof value); }
 
 #include "kernel_lines.cuh"
+#include "operations.cuh"
+extern "C" {
+#include "reduce.h"
+}
 
 /* --- memory ----------------------------------------------------------------------------------------------
  */
@@ -232,6 +236,41 @@ static void reductions_of_any_number_size_and_place_are_right(void **) {
             }
 }
 
+/* Pairs of NaNs, infinities and zeros of both signs: what a kernel's threads and the host device make of them
+ * has the same bits in either order, and is what IEEE 754-2019 says. */
+template <typename Real, typename Bits>
+static void check_extremes(pto_datatype_t datatype, const std::vector<Bits> &rising,
+                           const std::vector<Bits> &nans) {
+    std::vector<Bits> values = rising;
+    values.insert(values.end(), nans.begin(), nans.end());
+    for (size_t i = 0; i < values.size(); i++)
+        for (size_t j = 0; j < values.size(); j++) {
+            const bool is_nan = max(i, j) >= rising.size();
+            const Bits wanted[] = {is_nan ? nans[0] : rising[min(i, j)],
+                                   is_nan ? nans[0] : rising[max(i, j)]};
+            Real one, other;
+            memcpy(&one, &values[i], sizeof one);
+            memcpy(&other, &values[j], sizeof other);
+            const Real made[] = {minimum()(one, other), maximum()(one, other)};
+            assert_memory_equal(made, wanted, sizeof wanted);
+            Bits host[] = {values[i], values[i]};
+            pto_reduce_host(&host[0], &values[j], 1, datatype, PTO_OP_MIN);
+            pto_reduce_host(&host[1], &values[j], 1, datatype, PTO_OP_MAX);
+            assert_memory_equal(host, wanted, sizeof wanted);
+        }
+}
+
+static void least_and_greatest_depend_on_no_order(void **) {
+    check_extremes<float, uint32_t>(
+        PTO_DATATYPE_FLOAT, {0xff800000, 0xbf800000, 0x80000001, 0x80000000, 0, 1, 0x3f800000, 0x7f800000},
+        {0x7fc00000, 0xffc00001, 0x7f800001, 0xff812345});
+    check_extremes<double, uint64_t>(
+        PTO_DATATYPE_DOUBLE,
+        {0xfff0000000000000, 0xbff0000000000000, 0x8000000000000001, 0x8000000000000000, 0, 1,
+         0x3ff0000000000000, 0x7ff0000000000000},
+        {0x7ff8000000000000, 0xfff8000000000001, 0x7ff0000000000001, 0xfff0000012345678});
+}
+
 /* --- lines -----------------------------------------------------------------------------------------------
  */
 
@@ -296,6 +335,7 @@ int main() {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(copies_of_any_number_size_and_place_are_right),
         cmocka_unit_test(reductions_of_any_number_size_and_place_are_right),
+        cmocka_unit_test(least_and_greatest_depend_on_no_order),
         cmocka_unit_test(what_goes_into_lines_and_out_of_them_is_right),
         cmocka_unit_test(a_vector_into_everybodys_lines_and_their_sum_are_right),
     };

@@ -271,6 +271,56 @@ static void an_unknown_strategy_suggests_the_nearest(void **state) {
                      PTO_ERR_NOT_APPLICABLE);
 }
 
+/* Alone a copy takes 5 us; what four at once take only the second machine says. Message bytes are slow enough
+ * for four processes to pay off. */
+static const char four_processes[] = "scenario: shared\nmachine: m.yaml\ncollective: messages\nmessages: 64\n"
+                                     "layout: {nodes: 2, gpus_per_node: 1, cores_per_gpu: 4}\n"
+                                     "bytes: [1000]\nstrategies: [three_step, dup_devptr]\n";
+
+static void sharing_that_is_not_known_makes_a_pick_unsure(void **state) {
+    (void)state;
+    asked_t asked;
+    pto_range_t *range = NULL;
+    int64_t count = 0;
+    ask(&asked, simple_machine, four_processes);
+    assert_int_equal(pto_pick_at(&asked.predictions, 0), 1);
+    assert_string_equal(pto_pick_unpriced(&asked.predictions, 0), "copies.shared.d2h");
+    assert_int_equal(pto_pick(&asked.predictions, &range, &count, NULL), PTO_OK);
+    assert_string_equal(range[0].unpriced, "copies.shared.d2h");
+    free(range);
+    drop(&asked);
+}
+
+static void sharing_that_was_measured_leaves_no_doubt(void **state) {
+    (void)state;
+    char machine[2048];
+    const char *memory = strstr(simple_machine, "memory:");
+    snprintf(machine, sizeof machine,
+             "%.*s  shared:\n"
+             "    h2d: [{procs: 4, alpha_s: 5.0e-6, beta_s_per_byte: 4.0e-10}]\n"
+             "    d2h: [{procs: 4, alpha_s: 5.0e-6, beta_s_per_byte: 4.0e-10}]\n"
+             "signals: {flag_s: 1.0e-7}\n",
+             (int)(memory - simple_machine), simple_machine);
+    asked_t asked;
+    ask(&asked, machine, four_processes);
+    assert_int_equal(pto_pick_at(&asked.predictions, 0), 1);
+    assert_null(pto_pick_unpriced(&asked.predictions, 0));
+    drop(&asked);
+}
+
+/* What the loser would have to pay as well takes nothing away from the pick. */
+static void what_the_pick_does_not_need_may_be_unknown(void **state) {
+    (void)state;
+    asked_t asked;
+    ask(&asked, simple_machine,
+        "scenario: shared\nmachine: m.yaml\ncollective: messages\nmessages: 1\n"
+        "layout: {nodes: 2, gpus_per_node: 1, cores_per_gpu: 4}\n"
+        "bytes: [8]\nstrategies: [cuda_aware, dup_devptr]\n");
+    assert_int_equal(pto_pick_at(&asked.predictions, 0), 0);
+    assert_null(pto_pick_unpriced(&asked.predictions, 0));
+    drop(&asked);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_winner_changes_where_the_lines_cross),
@@ -283,6 +333,9 @@ int main(void) {
         cmocka_unit_test(a_table_of_byte_ranges_names_the_algorithm),
         cmocka_unit_test(the_machines_library_table_is_followed),
         cmocka_unit_test(a_margin_inside_the_intervals_is_a_toss_up),
+        cmocka_unit_test(sharing_that_is_not_known_makes_a_pick_unsure),
+        cmocka_unit_test(sharing_that_was_measured_leaves_no_doubt),
+        cmocka_unit_test(what_the_pick_does_not_need_may_be_unknown),
         cmocka_unit_test(an_unknown_strategy_suggests_the_nearest),
     };
     return cmocka_run_group_tests_name("pick", tests, NULL, NULL);

@@ -51,6 +51,8 @@ static void fold_price(fold_t *fold, pto_status_t status, const pto_price_t *pri
     fold_bytes(fold, &price->high_s, sizeof price->high_s);
     for (int i = 0; i < explanation->count; i++) {
         const pto_term_t *term = &explanation->term[i];
+        if (!term->param)
+            continue; /* what is named as not priced is no part of the price */
         fold_bytes(fold, &term->count, sizeof term->count);
         fold_bytes(fold, &term->seconds, sizeof term->seconds);
     }

@@ -16,9 +16,7 @@ extern "C" {
 pto_status_t pto_machine_format(const pto_machine_t *machine, const char *comment, char **text,
                                 pto_error_t *err);
 
-/* Write the file as a whole: beside `path` first, then in its place, so that nobody ever reads half of it and
- * a failure leaves what was there. Without `force` an existing file is refused.
- * Errors: PTO_ERR_IO, with the file; PTO_ERR_MEMORY. */
+/* Write the file, as output.h has it. Errors: those of pto_machine_format and of pto_output_open and _close. */
 pto_status_t pto_machine_write(const pto_machine_t *machine, const char *comment, const char *path,
                                bool force, pto_error_t *err);
 

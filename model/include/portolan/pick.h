@@ -109,11 +109,21 @@ typedef struct {
     int runner_up;     /* the next that costs more, at most of the range's points; -1 where there is none */
     double margin_low; /* how much more the runner-up costs, as a fraction: least and most over the points */
     double margin_high;
-    bool toss_up; /* at some point the margin lies inside the costs' intervals */
+    bool toss_up;         /* at some point the margin lies inside the costs' intervals */
+    const char *unpriced; /* as pto_pick_unpriced at the first point where that is not NULL; else NULL */
 } pto_range_t;
 
 /* Whether a strategy other than the winner costs what the winner does, all over the range. */
 bool pto_range_is_tied(const pto_predictions_t *predictions, const pto_range_t *range, int strategy);
+
+/* The strategy that costs least at a point, the first of equals; -1 where none applies. */
+int pto_pick_at(const pto_predictions_t *predictions, int64_t point);
+
+/* Whether the pick at a point is unsure: the key of a parameter that the machine file lacks and that the
+ * pick's price would contain, but another strategy's would not, or less often. With it the pick would cost
+ * more, and the other might be cheaper. NULL where there is none, or the predictions were not explained. The
+ * key lives as long as the predictions. */
+const char *pto_pick_unpriced(const pto_predictions_t *predictions, int64_t point);
 
 /* `*range` is the caller's to free(). */
 pto_status_t pto_pick(const pto_predictions_t *predictions, pto_range_t **range, int64_t *range_count,

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* What one point says. */
 typedef struct {
@@ -97,6 +98,60 @@ static bool same_winners(const pto_predictions_t *predictions, int64_t a, int64_
     return true;
 }
 
+int pto_pick_at(const pto_predictions_t *predictions, int64_t point) {
+    return place_at(predictions, point).winner;
+}
+
+/* Copies within one memory (copies.d2d, copies.h2h), as of a process's own block. */
+static bool is_local_copy(const pto_term_t *term) {
+    bool is_copy = term->kind == PTO_TERM_COPY_ALPHA || term->kind == PTO_TERM_COPY_BETA;
+    return is_copy && (strncmp(term->key, "copies.d2d.", strlen("copies.d2d.")) == 0 ||
+                       strncmp(term->key, "copies.h2h.", strlen("copies.h2h.")) == 0);
+}
+
+/* Every strategy copies blocks that stay where they are, in the one memory or the other. They cost alike, so
+ * only their number tells strategies apart. */
+static bool is_alike(const pto_term_t *a, const pto_term_t *b) {
+    if (is_local_copy(a) && is_local_copy(b))
+        return a->kind == b->kind;
+    return strcmp(a->key, b->key) == 0;
+}
+
+/* How often a price would contain such a parameter, which the machine lacks. */
+static double unpriced_count(const pto_explanation_t *explanation, const pto_term_t *like) {
+    double count = 0;
+    for (int i = 0; i < explanation->count; i++)
+        if (!explanation->term[i].param && is_alike(&explanation->term[i], like))
+            count += explanation->term[i].count;
+    return count;
+}
+
+static bool any_has_less(const pto_predictions_t *predictions, int64_t point, const pto_term_t *term,
+                         double count) {
+    for (int i = 0; i < predictions->strategy_count; i++) {
+        const pto_prediction_t *prediction = pto_prediction_at(predictions, point, i);
+        pto_cost_t cost;
+        if (pto_prediction_cost(prediction, predictions->by, &cost) &&
+            unpriced_count(&prediction->explanation, term) < count)
+            return true;
+    }
+    return false;
+}
+
+const char *pto_pick_unpriced(const pto_predictions_t *predictions, int64_t point) {
+    int winner = pto_pick_at(predictions, point);
+    if (winner < 0)
+        return NULL;
+    const pto_explanation_t *own = &pto_prediction_at(predictions, point, winner)->explanation;
+    for (int i = 0; i < own->count; i++) {
+        const pto_term_t *term = &own->term[i];
+        bool only_bytes = is_local_copy(term) && term->kind == PTO_TERM_COPY_BETA;
+        if (!term->param && !only_bytes && any_has_less(predictions, point, term, unpriced_count(own, term)))
+            return term->key;
+    }
+    return NULL;
+}
+
 static void open_range(pto_range_t *range, const pto_predictions_t *predictions, int64_t point,
                        const place_t *place) {
     *range = (pto_range_t){.from = predictions->point[point],
@@ -143,6 +198,8 @@ pto_status_t pto_pick(const pto_predictions_t *predictions, pto_range_t **range,
         last->margin_low = fmin(last->margin_low, place.margin);
         last->margin_high = fmax(last->margin_high, place.margin);
         last->toss_up = last->toss_up || place.toss_up;
+        if (!last->unpriced)
+            last->unpriced = pto_pick_unpriced(predictions, point);
     }
     for (int64_t i = 0; i < count; i++)
         made[i].runner_up = usual_runner_up(predictions, &made[i]);

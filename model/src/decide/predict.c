@@ -197,6 +197,9 @@ pto_status_t pto_plan_choose(const pto_scenario_t *scenario, const pto_machine_t
                              const pto_strategy_t *strategy, pto_plan_t **plan, pto_price_t *price,
                              pto_explanation_t *explanation, pto_error_t *err) {
     pto_request_t request = pto_scenario_request(scenario, point, strategy, NULL);
+    if (!(strategy->collectives & 1u << request.collective))
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "%s is not for %s", strategy->name,
+                             pto_collective_name(request.collective));
     const char *name = named_algorithm(scenario, machine, &request, &request.staged);
     if (name) {
         pto_error_t cause;

@@ -1,17 +1,15 @@
-/* Machine files, written: the mirror of machine_read.c. Text is made in memory, so that a file is written at
- * once or not at all. */
+/* Machine files, written: the mirror of machine_read.c. */
 #include "portolan/machine_write.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { NUMBER_MAX = 32, PLACE_MAX = 64, SUFFIX_MAX = 40, ATTEMPTS_MAX = 100 };
+#include "portolan/output.h"
+
+enum { NUMBER_MAX = 32, PLACE_MAX = 64 };
 
 /* Text that grows; `failed` once memory is out, and then nothing more is added. */
 typedef struct {
@@ -511,87 +509,18 @@ pto_status_t pto_machine_format(const pto_machine_t *machine, const char *commen
     return PTO_OK;
 }
 
-static pto_status_t io_error(pto_error_t *err, const char *path, const char *what) {
-    return pto_error_set_at(err, PTO_ERR_IO, path, 1, 1, "cannot %s: %s", what, strerror(errno));
-}
-
-static bool write_all(int file, const char *text, size_t size) {
-    while (size > 0) {
-        ssize_t written = write(file, text, size);
-        if (written < 0 && errno == EINTR) {
-            continue;
-        }
-        if (written <= 0) {
-            return false;
-        }
-        text += written;
-        size -= (size_t)written;
-    }
-    return true;
-}
-
-/* Without `force` link() makes the name only where there is none, which no check beforehand can promise; file
- * systems without links get the check. */
-static pto_status_t put_in_place(const char *beside, const char *path, bool force, pto_error_t *err) {
-    if (!force && link(beside, path) == 0) {
-        unlink(beside);
-        return PTO_OK;
-    }
-    if (!force && (errno == EEXIST || access(path, F_OK) == 0)) {
-        return pto_error_set_at(err, PTO_ERR_IO, path, 1, 1, "exists already (--force replaces it)");
-    }
-    return rename(beside, path) == 0 ? PTO_OK : io_error(err, path, "write");
-}
-
-/* A new file in the folder of `path`, with the rights that any new file gets (mkstemp would make it private).
- */
-static int open_beside(const char *path, char *beside, size_t beside_size) {
-    int file = -1;
-    for (int attempt = 0; file < 0 && attempt < ATTEMPTS_MAX; attempt++) {
-        snprintf(beside, beside_size, "%s.%ld-%d", path, (long)getpid(), attempt);
-        file = open(beside, O_WRONLY | O_CREAT | O_EXCL, 0666);
-        if (file < 0 && errno != EEXIST) {
-            break;
-        }
-    }
-    return file;
-}
-
-static pto_status_t write_text(const char *text, char *beside, size_t beside_size, const char *path,
-                               bool force, pto_error_t *err) {
-    int file = open_beside(path, beside, beside_size);
-    if (file < 0) {
-        return io_error(err, path, "write");
-    }
-    bool written = write_all(file, text, strlen(text)) && fsync(file) == 0;
-    pto_status_t status = written ? PTO_OK : io_error(err, path, "write");
-    if (close(file) != 0 && status == PTO_OK) {
-        status = io_error(err, path, "write");
-    }
-    if (status == PTO_OK) {
-        status = put_in_place(beside, path, force, err);
-    }
-    if (status != PTO_OK) {
-        unlink(beside);
-    }
-    return status;
-}
-
 pto_status_t pto_machine_write(const pto_machine_t *machine, const char *comment, const char *path,
                                bool force, pto_error_t *err) {
     char *text = NULL;
+    pto_output_t *output = NULL;
     pto_status_t status = pto_machine_format(machine, comment, &text, err);
-    if (status != PTO_OK) {
-        return status;
+    if (status == PTO_OK) {
+        status = pto_output_open(path, force, &output, err);
     }
-    size_t beside_size = strlen(path) + SUFFIX_MAX;
-    char *beside = malloc(beside_size);
-    if (beside == NULL) {
-        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a machine file");
-    } else {
-        status = write_text(text, beside, beside_size, path, force, err);
+    if (status == PTO_OK) {
+        fputs(text, pto_output_stream(output));
+        status = pto_output_close(output, true, err);
     }
-    free(beside);
     free(text);
     return status;
 }

@@ -107,6 +107,9 @@ pto_status_t pto_energy(const pto_plan_t *plan, const pto_machine_t *machine, co
         made.joules += part->joules;
     }
     carry_intervals(price, &made);
+    double most = made.high_joules * fmax(price->high_s, 1); /* picking may multiply by seconds */
+    if (!isfinite(most) || !isfinite(made.low_joules))
+        return pto_error_set(err, PTO_ERR_RANGE, "the energy is not a finite number of joules");
     *energy = made;
     return PTO_OK;
 }

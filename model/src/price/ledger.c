@@ -117,6 +117,13 @@ pto_status_t pto_charge_peer_copy(pto_charge_t *charge, const pto_machine_t *mac
     return PTO_OK;
 }
 
+/* Several processes of one GPU make such copies at once, of which the machine has no measurement. */
+static void charge_unshared(pto_charge_t *charge, pto_copy_kind_t kind) {
+    pto_charge_enter(charge, (pto_entry_t){.kind = PTO_TERM_COPY_ALPHA,
+                                           .where = {(int)kind, PTO_REACH_ON_SOCKET, PTO_COPY_UNSHARED},
+                                           .count = 1});
+}
+
 pto_status_t pto_charge_one_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind,
                                  bool pageable, int64_t own_bytes, int64_t engine_bytes, pto_error_t *err) {
     if (own_bytes == 0)
@@ -127,16 +134,12 @@ pto_status_t pto_charge_one_copy(pto_charge_t *charge, const pto_machine_t *mach
         return pto_error_set_at(err, PTO_ERR_NOT_APPLICABLE, machine->path, 0, 0,
                                 "machine %s has no copies.%s.on_socket, which the plan needs", machine->name,
                                 pto_copy_kind_name(kind));
+    if (kind != PTO_COPY_H2H && !pageable && engine_bytes > own_bytes && !pto_copy_is_queued(machine, kind))
+        charge_unshared(charge, kind);
     bool own_cost = postal == &machine->pageable[kind];
     charge_postal(charge, postal, PTO_TERM_COPY_ALPHA, (int)kind, own_cost ? PTO_COPY_PAGEABLE : 0,
                   (double)(kind == PTO_COPY_H2H ? own_bytes : engine_bytes));
     return PTO_OK;
-}
-
-void pto_charge_unshared(pto_charge_t *charge, pto_copy_kind_t kind) {
-    pto_charge_enter(charge, (pto_entry_t){.kind = PTO_TERM_COPY_ALPHA,
-                                           .where = {(int)kind, PTO_REACH_ON_SOCKET, PTO_COPY_UNSHARED},
-                                           .count = 1});
 }
 
 /* --- copies of several processes of one GPU --------------------------------------------------------------
@@ -207,14 +210,22 @@ static void charge_shared(pto_charge_t *charge, const pto_machine_t *machine, pt
     charge_row(charge, machine, copy.kind, above, times * share, copy.bytes);
 }
 
+static double shared_s(const pto_machine_t *machine, pto_queued_copy_t copy, int64_t procs) {
+    pto_charge_t charge;
+    pto_charge_begin(&charge, "", false);
+    charge_shared(&charge, machine, copy, procs, 1);
+    return charge.other_s;
+}
+
+/* Fits of neighboring rows may cross, but one more copy never takes time away: it then adds nothing, neither
+ * to the price nor to the explanation. */
 void pto_charge_queued(pto_charge_t *charge, const pto_machine_t *machine, pto_queued_copy_t copy,
                        int64_t waiting) {
+    if (waiting > 0 && shared_s(machine, copy, waiting + 1) <= shared_s(machine, copy, waiting))
+        return;
     charge_shared(charge, machine, copy, waiting + 1, 1);
     if (waiting > 0)
         charge_shared(charge, machine, copy, waiting, -1);
-    /* Fits of neighbouring rows may cross; a copy more never takes time away. */
-    if (charge->other_s < 0)
-        charge->other_s = 0;
 }
 
 double pto_copy_hold_s(const pto_machine_t *machine, pto_queued_copy_t copy) {

@@ -63,7 +63,8 @@ pto_status_t pto_charge_messages(pto_charge_t *charge, const pto_machine_t *mach
                                  pto_level_t level, int64_t bytes, int64_t count, pto_error_t *err);
 
 /* One process's copy, alone. `engine_bytes`: what all processes of the GPU copy in that direction, which its
- * engine carries one after another; a machine with measured sharing has pto_charge_queued instead. */
+ * engine carries one after another; a machine with measured sharing has pto_charge_queued instead, and one
+ * without has that noted where others copy at once. */
 pto_status_t pto_charge_one_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind,
                                  bool pageable, int64_t own_bytes, int64_t engine_bytes, pto_error_t *err);
 
@@ -91,10 +92,6 @@ bool pto_copy_is_queued(const pto_machine_t *machine, pto_copy_kind_t kind);
  * where the machine has no cost for it. */
 pto_status_t pto_charge_peer_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_reach_t reach,
                                   int64_t own_bytes, int64_t link_bytes, pto_error_t *err);
-
-/* Note that several processes of one GPU make such copies at once, of which the machine has no measurement.
- */
-void pto_charge_unshared(pto_charge_t *charge, pto_copy_kind_t kind);
 
 /* One pass over two or more inputs of `input_bytes` each: `bytes` is once that for each input but one. */
 typedef struct {

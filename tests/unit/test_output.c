@@ -1,0 +1,163 @@
+/* Writing files: what their names stand for survives. Devices are made in a folder of our own. */
+#define _XOPEN_SOURCE 700 /* mknod */ /* NOLINT(bugprone-reserved-identifier) */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "portolan/output.h"
+
+static char folder[64];
+
+static const char *in_folder(const char *name) {
+    static char path[4][128];
+    static int next;
+    char *made = path[next++ % 4];
+    snprintf(made, sizeof path[0], "%s/%s", folder, name);
+    return made;
+}
+
+static int enter_folder(void **state) {
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/portolan-test-XXXXXX");
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int leave_folder(void **state) {
+    (void)state;
+    const char *const name[] = {"file", "link", "other", "fifo", "null", "full"};
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++)
+        unlink(in_folder(name[i]));
+    return rmdir(folder); /* fails where a file was left beside another */
+}
+
+static pto_status_t write_file(const char *path, const char *text, bool force, pto_error_t *err) {
+    pto_output_t *output = NULL;
+    pto_status_t status = pto_output_open(path, force, &output, err);
+    if (status != PTO_OK)
+        return status;
+    fputs(text, pto_output_stream(output));
+    return pto_output_close(output, true, err);
+}
+
+static void expect_text(const char *path, const char *text) {
+    char read[64] = "";
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    read[fread(read, 1, sizeof read - 1, file)] = '\0';
+    fclose(file);
+    assert_string_equal(read, text);
+}
+
+static mode_t mode_of(const char *path) {
+    struct stat status;
+    assert_int_equal(lstat(path, &status), 0);
+    return status.st_mode;
+}
+
+static void a_file_is_replaced_by_force_alone(void **state) {
+    (void)state;
+    pto_error_t err;
+    const char *file = in_folder("file");
+    assert_int_equal(write_file(file, "first", false, &err), PTO_OK);
+    assert_int_equal(chmod(file, 0640), 0);
+    assert_int_equal(write_file(file, "second", false, &err), PTO_ERR_IO);
+    assert_non_null(strstr(err.message, "--force"));
+    expect_text(file, "first");
+    assert_int_equal(write_file(file, "second", true, &err), PTO_OK);
+    expect_text(file, "second");
+    assert_int_equal(mode_of(file) & 0777, 0640);
+}
+
+static void what_is_dropped_leaves_the_old_file(void **state) {
+    (void)state;
+    pto_error_t err;
+    pto_output_t *output = NULL;
+    const char *file = in_folder("file");
+    assert_int_equal(write_file(file, "first", false, &err), PTO_OK);
+    assert_int_equal(pto_output_open(file, true, &output, &err), PTO_OK);
+    fputs("second", pto_output_stream(output));
+    assert_int_equal(pto_output_close(output, false, &err), PTO_OK);
+    expect_text(file, "first");
+}
+
+static void a_link_stays_and_its_target_is_replaced(void **state) {
+    (void)state;
+    pto_error_t err;
+    const char *file = in_folder("file"), *link = in_folder("link");
+    assert_int_equal(write_file(file, "first", false, &err), PTO_OK);
+    assert_int_equal(symlink("file", link), 0);
+    assert_int_equal(write_file(link, "second", false, &err), PTO_ERR_IO);
+    assert_int_equal(write_file(link, "second", true, &err), PTO_OK);
+    assert_true(S_ISLNK(mode_of(link)));
+    expect_text(file, "second");
+}
+
+static void a_link_to_nothing_makes_its_target(void **state) {
+    (void)state;
+    pto_error_t err;
+    const char *link = in_folder("link");
+    assert_int_equal(symlink("other", link), 0);
+    assert_int_equal(write_file(link, "text", false, &err), PTO_OK);
+    assert_true(S_ISLNK(mode_of(link)));
+    expect_text(in_folder("other"), "text");
+}
+
+static void links_in_a_circle_are_an_error(void **state) {
+    (void)state;
+    pto_error_t err;
+    assert_int_equal(symlink("other", in_folder("link")), 0);
+    assert_int_equal(symlink("link", in_folder("other")), 0);
+    assert_int_equal(write_file(in_folder("link"), "text", true, &err), PTO_ERR_IO);
+}
+
+static void a_fifo_is_written_and_stays(void **state) {
+    (void)state;
+    pto_error_t err;
+    const char *fifo = in_folder("fifo");
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    int reader = open(fifo, O_RDONLY | O_NONBLOCK);
+    assert_true(reader >= 0);
+    assert_int_equal(write_file(fifo, "text", true, &err), PTO_OK);
+    char read_back[8] = "";
+    assert_int_equal(read(reader, read_back, sizeof read_back - 1), 4);
+    close(reader);
+    assert_string_equal(read_back, "text");
+    assert_true(S_ISFIFO(mode_of(fifo)));
+}
+
+/* As root alone; elsewhere there is no device that could be lost. */
+static void a_device_is_written_and_stays(void **state) {
+    (void)state;
+    pto_error_t err;
+    const char *null = in_folder("null"), *full = in_folder("full");
+    if (mknod(null, S_IFCHR | 0600, makedev(1, 3)) != 0 || mknod(full, S_IFCHR | 0600, makedev(1, 7)) != 0)
+        skip();
+    int file = open(full, O_WRONLY);
+    if (file < 0) /* file systems may be mounted without devices */
+        skip();
+    close(file);
+    assert_int_equal(write_file(null, "text", true, &err), PTO_OK);
+    assert_int_equal(write_file(full, "text", true, &err), PTO_ERR_IO);
+    assert_non_null(strstr(err.message, "No space left"));
+    assert_true(S_ISCHR(mode_of(null)) && S_ISCHR(mode_of(full)));
+}
+
+int main(void) {
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(a_file_is_replaced_by_force_alone),       IN_FOLDER(what_is_dropped_leaves_the_old_file),
+        IN_FOLDER(a_link_stays_and_its_target_is_replaced), IN_FOLDER(a_link_to_nothing_makes_its_target),
+        IN_FOLDER(links_in_a_circle_are_an_error),          IN_FOLDER(a_fifo_is_written_and_stays),
+        IN_FOLDER(a_device_is_written_and_stays),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,184 @@
+/* Copies of several processes that share a GPU: whatever the rows of `copies.shared` hold, an explanation
+ * sums to its price, and no copy takes away what others cost. The rows are random, so that neighboring ones
+ * cross: three processes may be slower than four. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "made_up.h"
+#include "plan_request.h"
+#include "price/ledger.h"
+
+enum { MACHINES = 200, ROWS_MAX = 12, REQUESTS = 6 };
+
+static uint64_t random_state;
+
+static uint64_t random_below(uint64_t bound) {
+    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+    return (random_state >> 33) % bound;
+}
+
+/* Evenly over the orders of magnitude between both. */
+static double random_between(double low, double high) {
+    return low * pow(high / low, (double)random_below(1 << 20) / (1 << 20));
+}
+
+/* --- machines with random rows ---------------------------------------------------------------------------
+ */
+
+static pto_machine_t base;
+static pto_shared_copy_t rows[PTO_COPY_COUNT][ROWS_MAX];
+
+static int read_base(void **state) {
+    (void)state;
+    pto_error_t err;
+    return pto_machine_read("scenarios/machines/lassen-spectrum-refit.yaml", &base, &err) == PTO_OK ? 0 : -1;
+}
+
+static int free_base(void **state) {
+    (void)state;
+    pto_machine_fini(&base);
+    return 0;
+}
+
+static void add_row(pto_shared_copy_t *row, int procs, bool strided, int64_t from_bytes,
+                    int64_t below_bytes) {
+    *row = (pto_shared_copy_t){
+        .procs = procs, .strided = strided, .from_bytes = from_bytes, .below_bytes = below_bytes};
+    row->postal.alpha_s = (pto_param_t){.value = random_between(2e-6, 1e-4), .line = 1};
+    row->postal.beta_s_per_byte = (pto_param_t){.value = random_between(1e-11, 1e-9), .line = 1};
+}
+
+static int add_rows(pto_shared_copy_t *row, bool strided) {
+    static const int procs[] = {1, 2, 3, 4, 6};
+    int count = 0;
+    for (size_t i = 0; i < sizeof procs / sizeof *procs && count + 2 <= ROWS_MAX / 2; i++) {
+        if (random_below(2) == 0)
+            continue;
+        int64_t limit = random_below(3) == 0 ? 1 << (8 + random_below(10)) : INT64_MAX;
+        add_row(&row[count++], procs[i], strided, 0, limit);
+        if (limit != INT64_MAX)
+            add_row(&row[count++], procs[i], strided, limit, INT64_MAX);
+    }
+    return count;
+}
+
+/* It borrows from `base`, so it is never freed. */
+static pto_machine_t random_machine(uint64_t seed) {
+    random_state = seed;
+    pto_machine_t machine = completed(&base);
+    for (int kind = PTO_COPY_H2D; kind <= PTO_COPY_D2H; kind++) {
+        int count = add_rows(rows[kind], false);
+        if (random_below(2) == 0)
+            count += add_rows(rows[kind] + count, true);
+        machine.shared_copies[kind] = rows[kind];
+        machine.shared_copy_count[kind] = count;
+    }
+    return machine;
+}
+
+/* --- what is priced --------------------------------------------------------------------------------------
+ */
+
+static pto_request_t random_request(void) {
+    static const struct {
+        pto_collective_t collective;
+        const char *strategy;
+        const char *algorithm;
+    } made[] = {
+        {PTO_COLLECTIVE_ALLREDUCE, "dup_devptr", "ring"},
+        {PTO_COLLECTIVE_ALLREDUCE, "dup_devptr", "rabenseifner"},
+        {PTO_COLLECTIVE_ALLREDUCE, "extra_message", "ring"},
+        {PTO_COLLECTIVE_ALLREDUCE, "three_step", "recursive_doubling"},
+        {PTO_COLLECTIVE_ALLREDUCE, "gsb_gsb", "ring"},
+        {PTO_COLLECTIVE_REDUCE, "gsb_btb", "binomial"},
+        {PTO_COLLECTIVE_ALLTOALL, "dup_devptr", "linear"},
+        {PTO_COLLECTIVE_ALLTOALL, "dup_devptr", "pairwise"},
+        {PTO_COLLECTIVE_ALLTOALLV, "dup_devptr", "pairwise"},
+    };
+    size_t i = random_below(sizeof made / sizeof *made);
+    int64_t nodes = 1 + (int64_t)random_below(5), gpus = 1 + (int64_t)random_below(4);
+    int64_t cores = 2 + (int64_t)random_below(7), bytes = 4 * (1 + (int64_t)random_between(1, 1 << 20));
+    return request_for(made[i].collective, made[i].strategy, made[i].algorithm, nodes, gpus, cores, bytes);
+}
+
+typedef pto_status_t pricer_t(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,
+                              pto_explanation_t *explanation, pto_error_t *err);
+static pricer_t *const pricers[] = {pto_price, pto_price_walk};
+
+static double seconds_of(pricer_t *pricer, const pto_plan_t *plan, const pto_machine_t *machine,
+                         pto_explanation_t *explanation) {
+    pto_price_t price;
+    pto_error_t err;
+    if (pricer(plan, machine, &price, explanation, &err) != PTO_OK)
+        fail_msg("%s", err.message);
+    return price.seconds;
+}
+
+static void assert_explained(pricer_t *pricer, const pto_plan_t *plan, const pto_machine_t *machine,
+                             uint64_t seed) {
+    pto_explanation_t explanation = {0};
+    double seconds = seconds_of(pricer, plan, machine, &explanation), sum = 0;
+    for (int i = 0; i < explanation.count; i++)
+        sum += explanation.term[i].seconds;
+    pto_explanation_fini(&explanation);
+    if (fabs(sum - seconds) > 1e-9 * seconds)
+        fail_msg("machine %d: %s costs %.12g s, its explanation sums to %.12g s", (int)seed,
+                 pto_plan_request(plan)->strategy->name, seconds, sum);
+}
+
+static void for_random_plans(void (*check)(pricer_t *, const pto_plan_t *, pto_machine_t *, uint64_t)) {
+    for (uint64_t seed = 1; seed <= MACHINES; seed++) {
+        pto_machine_t machine = random_machine(seed);
+        for (int i = 0; i < REQUESTS; i++) {
+            pto_request_t request = random_request();
+            pto_plan_t *plan = NULL;
+            if (pto_plan_create(&request, &plan, NULL) != PTO_OK)
+                continue;
+            for (size_t j = 0; j < sizeof pricers / sizeof *pricers; j++)
+                check(pricers[j], plan, &machine, seed);
+            pto_plan_destroy(plan);
+        }
+    }
+}
+
+static void explained(pricer_t *pricer, const pto_plan_t *plan, pto_machine_t *machine, uint64_t seed) {
+    assert_explained(pricer, plan, machine, seed);
+}
+
+static void explanations_sum_to_their_price(void **state) {
+    (void)state;
+    for_random_plans(explained);
+}
+
+/* A stage may hold other work, and copies may differ. */
+static void a_copy_never_lowers_what_its_stage_costs(void **state) {
+    (void)state;
+    for (uint64_t seed = 1; seed <= MACHINES; seed++) {
+        pto_machine_t machine = random_machine(seed);
+        pto_charge_t charge;
+        pto_charge_begin(&charge, "copy", false);
+        charge.other_s = 1e-3;
+        for (int64_t waiting = 0; waiting < 10; waiting++) {
+            int64_t bytes = (int64_t)random_between(1, 1 << 20);
+            pto_queued_copy_t copy = {PTO_COPY_D2H, random_below(2) == 0, bytes, bytes};
+            double before_s = charge.other_s;
+            pto_charge_queued(&charge, &machine, copy, waiting);
+            assert_true(charge.other_s >= before_s);
+        }
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(explanations_sum_to_their_price),
+        cmocka_unit_test(a_copy_never_lowers_what_its_stage_costs),
+    };
+    return cmocka_run_group_tests(tests, read_base, free_base);
+}
