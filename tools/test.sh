@@ -5,7 +5,7 @@
 #   golden   every tests/golden/NAME.cmd against NAME.out, and every `$ build/portolan ...` line of a ```console
 #            block in README.md and docs/ against the lines that follow it there
 #   headers  every public header alone, as C11 and as C++17
-#   golden-update  write the NAME.out files anew
+#   golden-update  write the NAME.out files and those lines of the documents anew
 set -euo pipefail
 
 BUILD=${BUILD:-build}
@@ -114,6 +114,28 @@ update_golden() {
         [[ -e $command ]] || continue
         transcript "$(cat "$command")" >"${command%.cmd}.out"
     done
+    local document
+    for document in README.md docs/*.md; do
+        if [[ -e $document ]]; then update_document "$document"; fi
+    done
+}
+
+# Write the outputs of a document's ```console blocks anew.
+update_document() {
+    local line command="" rewritten=$scratch/document
+    while IFS= read -r line; do
+        if [[ $line == '$ build/portolan'* ]]; then
+            command=${line#\$ }
+            printf '%s\n' "$line"
+            transcript "$BUILD/portolan${command#build/portolan}"
+        elif [[ $line == '```'* || $line == '$ '* ]]; then
+            command=""
+            printf '%s\n' "$line"
+        elif [[ -z $command ]]; then
+            printf '%s\n' "$line"
+        fi
+    done <"$1" >"$rewritten"
+    cmp -s "$rewritten" "$1" || cp "$rewritten" "$1"
 }
 
 run_headers() {

@@ -62,15 +62,15 @@ pto_status_t pto_word_parse(const char *text, const char *what, const char *(*wo
 
 /* --- help ----------------------------------------------------------------------------------------------- */
 
-/* Words in lines of at most HELP_WIDTH, each behind HELP_COLUMN. */
-static void print_wrapped(FILE *stream, const char *text, int column) {
+void pto_print_wrapped(FILE *stream, const char *text, int indent, int width) {
+    int column = indent;
     while (*text) {
         int length = (int)strcspn(text, " ");
-        if (column > HELP_COLUMN && column + 1 + length > HELP_WIDTH) {
-            fprintf(stream, "\n%*s", HELP_COLUMN, "");
-            column = HELP_COLUMN;
+        if (column > indent && column + 1 + length > width) {
+            fprintf(stream, "\n%*s", indent, "");
+            column = indent;
         }
-        column += fprintf(stream, "%s%.*s", column > HELP_COLUMN ? " " : "", length, text);
+        column += fprintf(stream, "%s%.*s", column > indent ? " " : "", length, text);
         text += length;
         text += *text == ' ';
     }
@@ -88,22 +88,21 @@ static void print_option(FILE *stream, const pto_option_t *option) {
         snprintf(text, sizeof text, "%s (default %s)", option->help, option->standard);
     else
         snprintf(text, sizeof text, "%s", option->help);
-    print_wrapped(stream, text, HELP_COLUMN);
+    pto_print_wrapped(stream, text, HELP_COLUMN, HELP_WIDTH);
 }
 
 void pto_print_help(const pto_syntax_t *syntax, FILE *stream) {
+    bool has_help = false;
     fputs(syntax->usage, stream);
     for (const pto_option_set_t *set = syntax->set; set->option; set++) {
         if (set->heading)
             fprintf(stream, "\n%s:\n", set->heading);
         for (const pto_option_t *option = set->option; option->name; option++)
             print_option(stream, option);
-        /* Behind the last set of the first heading. */
-        bool first = true;
-        for (const pto_option_set_t *before = syntax->set + 1; before <= set; before++)
-            first = first && !before->heading;
-        if (first && (!set[1].option || set[1].heading))
+        bool heading_ends = !set[1].option || set[1].heading;
+        if (heading_ends && !has_help)
             print_option(stream, &help_option);
+        has_help = has_help || heading_ends;
     }
 }
 

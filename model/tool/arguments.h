@@ -63,6 +63,10 @@ pto_status_t pto_arguments_apply(const pto_arguments_t *arguments, void *target,
 /* "PROGRAM: ...; `PROGRAM --help` explains" to standard error; returns PTO_EXIT_USAGE. */
 int pto_usage_error(const pto_syntax_t *syntax, const char *format, ...) PTO_PRINTF_LIKE(2, 3);
 
+/* Print words in lines of at most `width` columns, each behind `indent` blanks but the first, which starts at
+ * that column already. */
+void pto_print_wrapped(FILE *stream, const char *text, int indent, int width);
+
 void pto_print_help(const pto_syntax_t *syntax, FILE *stream);
 
 /* For apply: the index of `text` among the words. The error calls it a `what` and lists the known ones. */

@@ -37,7 +37,7 @@ static void bash_values(const pto_command_t *command) {
     for (int i = 0; (option = pto_syntax_option(command->syntax, i)); i++) {
         if (!option->argument)
             continue;
-        printf("    %s:--%s) ", command->name, option->name);
+        printf("    *:%s:--%s) ", command->name, option->name);
         if (option->word_at) {
             printf("words='");
             print_words(option->word_at);
@@ -53,7 +53,7 @@ static void bash_values(const pto_command_t *command) {
 static void bash_command(const pto_command_t *command) {
     const pto_syntax_t *syntax = command->syntax;
     const pto_option_t *option;
-    printf("    %s:*) words='", command->name);
+    printf("    *:%s:*) words='", command->name);
     for (int i = 0; (option = pto_syntax_option(syntax, i)); i++)
         printf("--%s ", option->name);
     printf("--help");
@@ -64,48 +64,49 @@ static void bash_command(const pto_command_t *command) {
     printf("' files='%s' ;;\n", syntax->operand ? syntax->operand : "");
 }
 
+static const char bash_head[] =
+    "# bash completion for portolan, made by `portolan completion bash`.\n"
+    "_portolan_machines() {\n"
+    "    portolan list machines 2>/dev/null | sed -n 's/^  \\([^ ]*\\).*/\\1/p'\n"
+    "}\n"
+    "\n"
+    "_portolan() {\n"
+    "    local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} words='' files=''\n"
+    "    local commands='@'\n"
+    "    COMPREPLY=()\n"
+    "    # --option=value comes as three words.\n"
+    "    if [[ $current == = ]]; then\n"
+    "        current=''\n"
+    "    elif [[ $before == = ]]; then\n"
+    "        before=${COMP_WORDS[COMP_CWORD - 2]}\n"
+    "    fi\n"
+    "    case $COMP_CWORD:${COMP_WORDS[1]}:$before in\n"
+    "    1:*) words=\"--help --version help $commands\" ;;\n"
+    "    *:help:*) words=$commands ;;\n";
+
+static const char bash_tail[] = "    esac\n"
+                                "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
+                                "    if [[ -n $files && $current != -* ]]; then\n"
+                                "        mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(\n"
+                                "            compgen -d -- \"$current\"\n"
+                                "            compgen -f -X \"!$files\" -- \"$current\"\n"
+                                "        )\n"
+                                "        compopt -o filenames 2>/dev/null\n"
+                                "    fi\n"
+                                "}\n"
+                                "complete -F _portolan portolan\n";
+
 static void print_bash(void) {
-    printf(
-        "# bash completion for portolan, made by `portolan completion bash`.\n"
-        "_portolan_machines() {\n"
-        "    portolan list machines 2>/dev/null | sed -n 's/^  \\([^ ]*\\).*/\\1/p'\n"
-        "}\n"
-        "\n"
-        "_portolan() {\n"
-        "    local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} words='' files=''\n"
-        "    COMPREPLY=()\n"
-        "    # --option=value comes as three words.\n"
-        "    if [[ $current == = ]]; then\n"
-        "        current=''\n"
-        "    elif [[ $before == = ]]; then\n"
-        "        before=${COMP_WORDS[COMP_CWORD - 2]}\n"
-        "    fi\n"
-        "    case $((COMP_CWORD == 1)):${COMP_WORDS[1]}:$before in\n"
-        "    1:*) words='--help --version help");
-    for (int i = 0; pto_command_at(i); i++)
-        printf(" %s", pto_command_at(i)->name);
-    printf("' ;;\n"
-           "    0:help:*) words='");
+    const char *list = strchr(bash_head, '@'); /* where the commands' names go */
+    printf("%.*s", (int)(list - bash_head), bash_head);
     for (int i = 0; pto_command_at(i); i++)
         printf("%s%s", i ? " " : "", pto_command_at(i)->name);
-    printf("' ;;\n"
-           "    esac\n"
-           "    ((COMP_CWORD == 1)) || case ${COMP_WORDS[1]}:$before in\n");
+    fputs(list + 1, stdout);
     for (int i = 0; pto_command_at(i); i++) {
         bash_values(pto_command_at(i));
         bash_command(pto_command_at(i));
     }
-    printf("    esac\n"
-           "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
-           "    if [[ -n $files && $current != -* ]]; then\n"
-           "        mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(\n"
-           "            compgen -d -- \"$current\"\n"
-           "            compgen -f -X \"!$files\" -- \"$current\"\n"
-           "        )\n"
-           "        compopt -o filenames 2>/dev/null\n"
-           "    fi\n"
-           "}\n"
-           "complete -F _portolan portolan\n");
+    fputs(bash_tail, stdout);
 }
 
 /* --- zsh ------------------------------------------------------------------------------------------------ */
@@ -158,45 +159,51 @@ static void zsh_command(const pto_command_t *command) {
     printf("\n    ;;\n");
 }
 
+static const char zsh_head[] =
+    "#compdef portolan\n"
+    "# zsh completion for portolan, made by `portolan completion zsh`.\n"
+    "_portolan_machines() {\n"
+    "  local -a machines\n"
+    "  machines=(${(f)\"$(portolan list machines 2>/dev/null | sed -n 's/^  \\([^ ]*\\).*/\\1/p')\"})\n"
+    "  compadd -a machines\n"
+    "  _files\n"
+    "}\n"
+    "\n"
+    "_portolan() {\n"
+    "  local -a commands\n"
+    "  commands=(\n"
+    "    'help:explain a command'\n";
+
+static const char zsh_middle[] = "  )\n"
+                                 "  if (( CURRENT == 2 )) || [[ $words[2] == help ]]; then\n"
+                                 "    _describe command commands\n"
+                                 "    return\n"
+                                 "  fi\n"
+                                 "  local command=$words[2]\n"
+                                 "  shift words\n"
+                                 "  (( CURRENT-- ))\n"
+                                 "  case $command in\n";
+
+static const char zsh_tail[] = "  esac\n"
+                               "}\n"
+                               "\n"
+                               "if [[ $funcstack[1] == _portolan ]]; then\n"
+                               "  _portolan \"$@\"\n"
+                               "else\n"
+                               "  compdef _portolan portolan\n"
+                               "fi\n";
+
 static void print_zsh(void) {
-    printf(
-        "#compdef portolan\n"
-        "# zsh completion for portolan, made by `portolan completion zsh`.\n"
-        "_portolan_machines() {\n"
-        "  local -a machines\n"
-        "  machines=(${(f)\"$(portolan list machines 2>/dev/null | sed -n 's/^  \\([^ ]*\\).*/\\1/p')\"})\n"
-        "  compadd -a machines\n"
-        "  _files\n"
-        "}\n"
-        "\n"
-        "_portolan() {\n"
-        "  local -a commands\n"
-        "  commands=(\n"
-        "    'help:explain a command'\n");
+    fputs(zsh_head, stdout);
     for (int i = 0; pto_command_at(i); i++) {
         printf("    '%s:", pto_command_at(i)->name);
         zsh_text(pto_command_at(i)->summary, "");
         printf("'\n");
     }
-    printf("  )\n"
-           "  if (( CURRENT == 2 )) || [[ $words[2] == help ]]; then\n"
-           "    _describe command commands\n"
-           "    return\n"
-           "  fi\n"
-           "  local command=$words[2]\n"
-           "  shift words\n"
-           "  (( CURRENT-- ))\n"
-           "  case $command in\n");
+    fputs(zsh_middle, stdout);
     for (int i = 0; pto_command_at(i); i++)
         zsh_command(pto_command_at(i));
-    printf("  esac\n"
-           "}\n"
-           "\n"
-           "if [[ $funcstack[1] == _portolan ]]; then\n"
-           "  _portolan \"$@\"\n"
-           "else\n"
-           "  compdef _portolan portolan\n"
-           "fi\n");
+    fputs(zsh_tail, stdout);
 }
 
 /* --- the man page --------------------------------------------------------------------------------------- */
@@ -229,11 +236,12 @@ static bool is_shared(const pto_option_t *option) {
     return option == pto_machine_options || option == pto_scenario_options || option == pto_change_options;
 }
 
+/* The options that commands share, or a command's own. */
 static void roff_sets(const pto_syntax_t *syntax, bool shared) {
     for (const pto_option_set_t *set = syntax->set; set->option; set++)
-        for (const pto_option_t *option = set->option; is_shared(set->option) == shared && option->name;
-             option++)
-            roff_option(option);
+        if (is_shared(set->option) == shared)
+            for (const pto_option_t *option = set->option; option->name; option++)
+                roff_option(option);
 }
 
 static bool takes(const pto_syntax_t *syntax, const pto_option_t *options) {

@@ -12,13 +12,12 @@ static const char usage[] = "usage: portolan list [collectives|strategies|algori
                             "Lists what portolan knows: all of it, or some kinds. Terms are those that\n"
                             "--model published+TERM adds to the papers' messages, injection and copies.\n";
 
-static void print_collectives_of(unsigned collectives) {
-    const char *separator = "";
-    for (int i = 0; i < PTO_COLLECTIVE_COUNT; i++)
-        if (collectives & 1u << i) {
-            printf("%s%s", separator, pto_collective_name((pto_collective_t)i));
-            separator = ", ";
-        }
+enum { NAME_COLUMNS = 20, LINE_COLUMNS = 80 };
+
+/* Readable on a terminal of 80 columns; names alone stand behind two blanks. */
+static void print_item(const char *name, const char *summary) {
+    printf("  %-*s ", NAME_COLUMNS, name);
+    pto_print_wrapped(stdout, summary, NAME_COLUMNS + 3, LINE_COLUMNS);
 }
 
 static void list_collectives(void) {
@@ -27,24 +26,30 @@ static void list_collectives(void) {
 }
 
 static void list_strategies(void) {
-    for (int i = 0; i < pto_strategy_count(); i++) {
-        const pto_strategy_t *strategy = pto_strategy_at(i);
-        printf("  %-20s %s\n", strategy->name, strategy->summary);
-    }
+    for (int i = 0; i < pto_strategy_count(); i++)
+        print_item(pto_strategy_at(i)->name, pto_strategy_at(i)->summary);
 }
 
 static void list_algorithms(void) {
     for (int i = 0; i < pto_algorithm_count(); i++) {
         const pto_algorithm_t *algorithm = pto_algorithm_at(i);
-        printf("  %-20s %s (", algorithm->name, algorithm->summary);
-        print_collectives_of(algorithm->collectives);
-        printf(")\n");
+        char text[512];
+        int end = snprintf(text, sizeof text, "%s (", algorithm->summary);
+        const char *separator = "";
+        for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++)
+            if (algorithm->collectives & 1u << c) {
+                end += snprintf(text + end, sizeof text - (size_t)end, "%s%s", separator,
+                                pto_collective_name((pto_collective_t)c));
+                separator = ", ";
+            }
+        snprintf(text + end, sizeof text - (size_t)end, ")");
+        print_item(algorithm->name, text);
     }
 }
 
 static void list_terms(void) {
     for (int i = 0; i < pto_model_term_count(); i++)
-        printf("  %-20s %s\n", pto_model_term_at(i)->name, pto_model_term_at(i)->summary);
+        print_item(pto_model_term_at(i)->name, pto_model_term_at(i)->summary);
 }
 
 static void list_machines_in(const char *pattern) {

@@ -182,8 +182,10 @@ typedef struct {
 static void write_script(FILE *script, const void *context) {
     const drawing_t *drawing = context;
     int count = drawing->count;
-    fputs("set logscale x 2\nset logscale y 10\nset format x '%.0b %BB'\nset format y '%.0s %cs'\n"
-          "set xtics rotate by -45\nset key left top\nset xlabel 'bytes'\nset ylabel 'time'\n",
+    fputs("set logscale x 2\nset logscale y 10\nset format y '%.0s %cs'\n"
+          "set xtics rotate by -45 ('1 B' 1, '8 B' 8, '64 B' 64, '512 B' 512, '4 KiB' 4096, '32 KiB' 32768, "
+          "'256 KiB' 262144, '2 MiB' 2097152, '16 MiB' 16777216, '128 MiB' 134217728)\n"
+          "set key left top\nset xlabel 'bytes'\nset ylabel 'time'\n",
           script);
     for (int i = 0; i < count; i++) {
         write_data(script, drawing->samples, &drawing->panels[i], i, drawing->scratch);
