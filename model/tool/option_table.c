@@ -167,6 +167,7 @@ static pto_status_t apply_nodes(pto_options_t *options, const char *text, pto_er
 }
 
 static pto_status_t apply_bytes(pto_options_t *options, const char *text, pto_error_t *err) {
+    options->bytes_given = true;
     return parse_series(text, &options->scenario.bytes, err);
 }
 
@@ -246,7 +247,8 @@ static pto_status_t apply_counts(pto_options_t *options, const char *text, pto_e
             made = (pto_counts_t){.kind = PTO_COUNTS_SKEW, .skew = skew, .seed = (uint64_t)seed};
     } else if (strcmp(text, "equal") != 0) {
         status = pto_counts_read_matrix(text, &made, err);
-        pto_series_fini(&options->scenario.bytes);
+        if (!options->bytes_given) /* the scenario's; what --bytes says is refused when all is checked */
+            pto_series_fini(&options->scenario.bytes);
     }
     if (status != PTO_OK)
         return status;

@@ -30,6 +30,7 @@ typedef struct {
     int64_t limit;
     pto_format_t format;
     pto_by_t by; /* --by; --energy sets it to energy */
+    bool bytes_given; /* --bytes */
     bool explain;
     bool unroll;
     int64_t rank;
