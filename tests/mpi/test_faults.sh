@@ -147,6 +147,24 @@ check "--force replaces it" exits 0 launch -n 4 "$validate" "${quick[@]}" --out 
 check "as a whole" test "$(grep -c '^allreduce,' "$work/rows.csv")" -eq 3
 check "with nothing left beside it" test -z "$(find "$work" -name 'rows.csv.part-*')"
 
+echo old >"$work/samples.csv"
+interrupt() { # once there are rows beside the old file
+    local launcher
+    timeout 60 mpirun -n 2 --oversubscribe --mca mpi_yield_when_idle 1 "$calibrate" --only ping_pong --force \
+        --out "$work/samples.csv" 2>"$work/stderr" & # not the function: the signal is for the launcher
+    launcher=$!
+    for _ in $(seq 400); do
+        [ "$(cat "$work"/samples.csv.part-* 2>/dev/null | wc -l)" -le 50 ] || break
+        sleep 0.05
+    done
+    kill -TERM "$launcher"
+    ! wait "$launcher"
+}
+check "calibrate --force is interrupted" interrupt
+check "and says where the finished points are" says "the finished points are in $work/samples.csv.part-"
+check "which is so" has "^ping_pong,cpu," "$work"/samples.csv.part-*
+check "the old file is as it was" test "$(cat "$work/samples.csv")" = old
+
 # lines_are_whole FILE FIELDS: all but comments.
 lines_are_whole() { [ "$(tail -c 1 "$1" | od -An -c | tr -d ' ')" = '\n' ] && awk -F, -v n="$2" '!/^#/ && NF != n { bad = 1 } END { exit bad }' "$1"; }
 mkdir "$full"
