@@ -19,7 +19,15 @@
 
 #include "shared.h"
 
-enum { TEXT_MAX = 192, HOST_MAX = 64, REPORT_MAX = 4096, NAMED_MAX = 4, GRACE_S = 5, LATE_NAPS = 3 };
+enum {
+    TEXT_MAX = 192,
+    HOST_MAX = 64,
+    REPORT_MAX = 4096,
+    NAMED_MAX = 4,
+    GRACE_S = 5,
+    HEAR_S = 3,
+    LATE_NAPS = 3
+};
 
 /* A silent process is the cause of whatever else takes too long, so it is named sooner: after this share of
  * the time-out. But a busy machine may not let a thread run for a second. */
@@ -358,7 +366,7 @@ static uint64_t hash_of(const char *text) {
 bool guard_says(const char *text) {
     uint64_t hash = hash_of(text);
     if (guard.node_count > 1 && !guard.first_node)
-        sleep(1);
+        sleep(HEAR_S);
     if (!guard.board || atomic_exchange(&guard.board->said, hash) != hash)
         return true;
     sleep(GRACE_S); /* the one that says it ends the job */
