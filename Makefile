@@ -35,10 +35,11 @@ DEPS_LDFLAGS := $(if $(DEPS),-L$(DEPS)/usr/lib/x86_64-linux-gnu -Wl$(comma)-rpat
 # Each component sees its own headers and those of what it may depend on, and no others.
 LIB_INCLUDES := -Imodel/include -Imodel/src
 EXEC_INCLUDES := -Imodel/include -Iimpl/include -Iimpl
-TEST_INCLUDES := $(LIB_INCLUDES) -Imodel/tool -Iimpl/include -Iimpl -Ivalidate -Itests
+TEST_INCLUDES := $(LIB_INCLUDES) -Imodel/tool -Iimpl/include -Iimpl -Ivalidate -Iparallel -Itests
 includes_for = $(strip $(if $(filter model/src/% model/strategies/% model/algorithms/% model/fit/% model/tool/%,$(1)),$(LIB_INCLUDES), \
-	$(if $(filter impl/% calibrate/% docs/examples/%,$(1)),$(EXEC_INCLUDES), \
-	$(if $(filter validate/%,$(1)),$(EXEC_INCLUDES) -Imodel/tool,$(TEST_INCLUDES)))))
+	$(if $(filter impl/% docs/examples/%,$(1)),$(EXEC_INCLUDES), \
+	$(if $(filter calibrate/% parallel/%,$(1)),$(EXEC_INCLUDES) -Iparallel, \
+	$(if $(filter validate/%,$(1)),$(EXEC_INCLUDES) -Imodel/tool -Iparallel,$(TEST_INCLUDES))))))
 DEFINES := -D_POSIX_C_SOURCE=200809L -DPORTOLAN_VERSION='"$(VERSION)"' \
 	-DPORTOLAN_DATADIR='"$(PREFIX)/share/portolan"'
 CFLAGS ?= -O2 -g
@@ -52,6 +53,9 @@ LIB_SRC := $(wildcard model/src/*/*.c model/strategies/*.c model/algorithms/*.c)
 TOOL_SRC := $(wildcard model/tool/*.c)
 FIT_SRC := $(wildcard model/fit/*.c)
 CALIBRATE_SRC := $(wildcard calibrate/*.c)
+# What the MPI programs share; files of rows know no MPI.
+ROW_FILE_SRC := parallel/row_file.c
+PARALLEL_SRC := $(wildcard parallel/*.c)
 # Kernels' programs know no MPI either.
 PROGRAM_SRC := impl/growing.c impl/lines.c impl/program.c impl/reduce.c
 IMPL_SRC := $(filter-out $(PROGRAM_SRC),$(wildcard impl/*.c))
@@ -73,12 +77,13 @@ EXEC_CASE_SRC := $(wildcard tests/mpi/exec_*.c)
 FAKE_SRC := $(wildcard tests/mpi/fake_*.c)
 EXAMPLE_SRC := $(wildcard docs/examples/*.c)
 
-MPI_SRC := $(CALIBRATE_SRC) $(IMPL_SRC) $(VALIDATE_SRC) $(MPI_TEST_SRC) $(EXEC_CASE_SRC) $(FAKE_SRC) \
-	$(EXAMPLE_SRC) $(MPI_BENCH_SRC)
-PLAIN_SRC := $(LIB_SRC) $(TOOL_SRC) $(FIT_SRC) $(METER_SRC) $(PROGRAM_SRC) $(UNIT_SRC) $(UNIT_HELP_SRC) $(FUZZ_SRC) $(BENCH_SRC)
+MPI_SRC := $(CALIBRATE_SRC) $(filter-out $(ROW_FILE_SRC),$(PARALLEL_SRC)) $(IMPL_SRC) $(VALIDATE_SRC) \
+	$(MPI_TEST_SRC) $(EXEC_CASE_SRC) $(FAKE_SRC) $(EXAMPLE_SRC) $(MPI_BENCH_SRC)
+PLAIN_SRC := $(LIB_SRC) $(TOOL_SRC) $(FIT_SRC) $(METER_SRC) $(PROGRAM_SRC) $(ROW_FILE_SRC) $(UNIT_SRC) \
+	$(UNIT_HELP_SRC) $(FUZZ_SRC) $(BENCH_SRC)
 ALL_C := $(PLAIN_SRC) $(MPI_SRC)
 FORMATTED := $(ALL_C) $(wildcard model/*/*.h model/src/*/*.h model/include/portolan/*.h tests/*.h tests/*/*.h calibrate/*.h \
-	impl/*.h impl/*.cu impl/*.cuh impl/include/portolan/*.h calibrate/*.cu validate/*.h)
+	impl/*.h impl/*.cu impl/*.cuh impl/include/portolan/*.h calibrate/*.cu validate/*.h parallel/*.h)
 
 object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 LIB := $(BUILD)/libportolan.a
@@ -157,7 +162,7 @@ $(BUILD)/obj/%.cu.o: %.cu Makefile
 		-MMD -MP -MF $(@:.o=.d) -c $< -o $@
 
 # The executor's device, so that what is measured is what runs plans.
-$(BUILD)/portolan-calibrate: $(call object,$(CALIBRATE_SRC)) $(call cuda_object,calibrate) $(EXEC_LIB) $(LIB)
+$(BUILD)/portolan-calibrate: $(call object,$(CALIBRATE_SRC) $(PARALLEL_SRC)) $(call cuda_object,calibrate) $(EXEC_LIB) $(LIB)
 	$(call say,LD)
 	$(Q)$(MPICC) $(LINK_FLAGS) $^ $(CUDA_LDLIBS) -lhwloc -lpthread -lrt -ldl $(LDLIBS) -o $@
 
@@ -165,7 +170,7 @@ $(BUILD)/libportolan-exec.a: $(call object,$(IMPL_SRC) $(PROGRAM_SRC)) $(call cu
 	$(call say,AR)
 	$(Q)rm -f $@ && $(AR) qcs $@ $^
 
-$(BUILD)/portolan-validate: $(call object,$(VALIDATE_SRC) $(METER_SRC) $(OPTIONS_SRC)) $(EXEC_LIB) $(LIB)
+$(BUILD)/portolan-validate: $(call object,$(VALIDATE_SRC) $(PARALLEL_SRC) $(METER_SRC) $(OPTIONS_SRC)) $(EXEC_LIB) $(LIB)
 	$(call say,LD)
 	$(Q)$(MPICC) $(LINK_FLAGS) $(OPENMP) $^ $(CUDA_LDLIBS) -lpthread -lrt -ldl $(LDLIBS) -o $@
 
@@ -186,7 +191,7 @@ $(BUILD)/tests/fake/libnccl.so.2: $(call object,tests/mpi/fake_nccl.c)
 	$(Q)$(MPICC) -shared -Wl,-soname,libnccl.so.2 $(LINK_FLAGS) $^ -o $@
 
 # calibrate with host memory in a GPU's place.
-$(BUILD)/tests/calibrate_fake: $(call object,$(filter-out calibrate/gpu_none.c,$(CALIBRATE_SRC)) tests/mpi/fake_gpu.c) \
+$(BUILD)/tests/calibrate_fake: $(call object,$(filter-out calibrate/gpu_none.c,$(CALIBRATE_SRC)) $(PARALLEL_SRC) tests/mpi/fake_gpu.c) \
 		$(EXEC_LIB) $(LIB)
 	@mkdir -p $(@D)
 	$(call say,LD)
@@ -210,7 +215,7 @@ $(UNIT_CXX): $(BUILD)/tests/%: tests/unit/%.cc $(wildcard impl/*.cuh impl/*.h) $
 	$(Q)$(CXX) -std=c++17 $(TEST_INCLUDES) $(DEPS_CPPFLAGS) -Wall -Wextra -Wno-unknown-pragmas $(CFLAGS) $(EXTRA) \
 		$(DEPS_LDFLAGS) $(LDFLAGS) $< $(call object,impl/reduce.c) $(LIB) -lcmocka $(LDLIBS) -o $@
 
-$(UNIT): $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(call object,$(UNIT_HELP_SRC) $(METER_SRC) $(PROGRAM_SRC)) $(TOOL_PARTS) $(FIT_LIB) $(LIB)
+$(UNIT): $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(call object,$(UNIT_HELP_SRC) $(METER_SRC) $(PROGRAM_SRC) $(ROW_FILE_SRC)) $(TOOL_PARTS) $(FIT_LIB) $(LIB)
 	@mkdir -p $(@D)
 	$(call say,LD)
 	$(Q)$(CC) $(LINK_FLAGS) $^ -lcmocka $(FIT_LDLIBS) -ldl $(LDLIBS) -o $@

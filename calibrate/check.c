@@ -6,10 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static _Noreturn void end_job(void) {
-    MPI_Abort(MPI_COMM_WORLD, 1);
-    abort();
-}
+#include "guard.h"
+
+static _Noreturn void end_job(void) { guard_abort(1); }
 
 void check_mpi(int code, const char *call, const char *file, int line) {
     if (code == MPI_SUCCESS) {

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "check.h"
+#include "guard.h"
 #include "progress.h"
 #include "statistics.h"
 
@@ -38,9 +39,25 @@ typedef struct {
     double end_s;
     double case_end_s;
     double last_trial_s; /* of one iteration of the previous size; 0: none yet */
+    double last_wait_s;  /* how long the previous repetition was under way, with its meetings */
     double *seconds;     /* room for options->repeats */
     double *sorted;
 } run_t;
+
+/* --- how long a wait may be ------------------------------------------------------------------------------
+ */
+
+/* Others measure meanwhile, at most for what is left of the budget. */
+static double others_limit_s(const run_t *run) {
+    double left_s = run->end_s - now_s();
+    return guard_timeout_s() + (left_s > 0.0 ? left_s : 0.0);
+}
+
+/* Gigabytes may be allocated and touched, communicators of NCCL's made. */
+static double set_up_limit_s(void) { return 3.0 * guard_timeout_s(); }
+
+/* Twice the bytes may take twice the time, and more iterations than before may be in one repetition. */
+static double repetition_limit_s(const run_t *run) { return guard_timeout_s() + 4.0 * run->last_wait_s; }
 
 /* --- waiting without a core ----------------------------------------------------------------------------- */
 
@@ -75,15 +92,19 @@ static bool leads(const run_t *run) { return run->work.me == 0; }
 
 /* One repetition: the seconds of one iteration, of the slowest member, told to the lead; 0 to the others. */
 static double repeat(run_t *run, int64_t bytes, int iterations) {
+    double began_s = now_s();
+    guard_tick(repetition_limit_s(run));
     MPI_DO(MPI_Barrier(run->work.comm));
     together_wait(run->work.together);
     double own = run->benchmark->trial(run->state, bytes, iterations);
     double slowest = 0.0;
     MPI_DO(MPI_Reduce(&own, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, run->work.comm));
+    run->last_wait_s = now_s() - began_s;
     return slowest / iterations;
 }
 
 static int agree_on(run_t *run, int value) {
+    guard_tick(0);
     MPI_DO(MPI_Bcast(&value, 1, MPI_INT, 0, run->work.comm));
     return value;
 }
@@ -176,6 +197,7 @@ static bool room_for_point(const run_t *run) { return now_s() + 4.0 * run->last_
 static void member_point(run_t *run, int64_t bytes, int points_left, report_t *report) {
     report->bytes = bytes;
     report->count = 0;
+    guard_step(0, "measuring %lld bytes", (long long)bytes);
     if (agree_on(run, leads(run) && room_for_point(run))) {
         report->count = measure_point(run, bytes, points_left);
     }
@@ -194,10 +216,13 @@ static void hand_over(run_t *run, report_t *report) {
         return;
     }
     if (lead != 0) {
+        guard_step(others_limit_s(run), "waiting for rank %d to measure %lld bytes", lead,
+                   (long long)report->bytes);
         receive_quietly(job, report, (int)sizeof *report, lead);
         receive_quietly(job, run->seconds, report->count * (int)sizeof(double), lead);
     }
     if (report->count > 0) {
+        guard_step(0, "writing samples");
         samples_point(run->samples, run->work.what, report->bytes, run->seconds, report->count);
     }
 }
@@ -242,12 +267,16 @@ static int place_among_members(const case_t *what, int rank) {
 static int run_case(run_t *run, int point_count) {
     work_t *work = &run->work;
     const job_t *job = work->job;
+    guard_about("%s", run->benchmark->name);
+    guard_step(others_limit_s(run), "waiting for all processes to come to the next case");
     gather_quietly(job);
+    guard_step(set_up_limit_s(), "setting up a case");
     int place = place_among_members(work->what, job->rank);
     MPI_DO(MPI_Comm_split(job->world, place >= 0 ? 0 : MPI_UNDEFINED, place, &work->comm));
     work->me = place;
     work->most_bytes = work->what->sized ? last_size(run->options, work->what) : 0;
     run->last_trial_s = 0.0;
+    run->last_wait_s = 0.0;
     if (place >= 0) {
         MPI_DO(MPI_Comm_set_errhandler(work->comm, MPI_ERRORS_RETURN));
         work->together = together_create(work->comm);
@@ -255,6 +284,7 @@ static int run_case(run_t *run, int point_count) {
     }
     int measured = run_points(run, point_count);
     if (place >= 0) {
+        guard_step(set_up_limit_s(), "closing a case");
         run->benchmark->close(run->state);
         together_destroy(work->together);
         MPI_DO(MPI_Comm_free(&work->comm));

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "guard.h"
 #include "portolan/units.h"
 
 static const double budget_default_s = 60.0;
@@ -41,6 +42,15 @@ static bool parse_budget(const char *text, options_t *options, char *error) {
         return fail(error, "--budget", text, err.message);
     }
     return options->budget_s > 0.0 || fail(error, "--budget", text, "a positive number of seconds is needed");
+}
+
+static bool parse_timeout(const char *text, options_t *options, char *error) {
+    pto_error_t err;
+    if (pto_double_parse(text, &options->timeout_s, &err) != PTO_OK) {
+        return fail(error, "--timeout", text, err.message);
+    }
+    return (options->timeout_s >= 0.1 && options->timeout_s <= 1e6) ||
+           fail(error, "--timeout", text, "0.1 to 1000000 seconds are needed");
 }
 
 static bool parse_repeats(const char *text, options_t *options, char *error) {
@@ -124,6 +134,9 @@ static bool parse_valued(const char *name, const char *value, options_t *options
     if (strcmp(name, "--budget") == 0) {
         return parse_budget(value, options, error);
     }
+    if (strcmp(name, "--timeout") == 0) {
+        return parse_timeout(value, options, error);
+    }
     if (strcmp(name, "--repeats") == 0) {
         return parse_repeats(value, options, error);
     }
@@ -139,7 +152,8 @@ static bool parse_valued(const char *name, const char *value, options_t *options
 }
 
 static bool takes_value(const char *name) {
-    const char *const valued[] = {"--bytes", "--budget", "--repeats", "--only", "--out", "--machine"};
+    const char *const valued[] = {"--bytes", "--budget", "--repeats", "--timeout",
+                                  "--only",  "--out",    "--machine"};
     for (size_t i = 0; i < sizeof valued / sizeof valued[0]; i++) {
         if (strcmp(name, valued[i]) == 0) {
             return true;
@@ -155,6 +169,7 @@ bool options_parse(int argc, char **argv, options_t *options, char error[OPTIONS
     options->to_bytes = INT64_C(64) << 20;
     options->budget_s = budget_default_s;
     options->repeats = REPEATS_DEFAULT;
+    options->timeout_s = GUARD_TIMEOUT_DEFAULT_S;
     for (int i = 1; i < argc; i++) {
         if (parse_switch(argv[i], options)) {
             continue;
@@ -179,11 +194,12 @@ void options_print_help(void) {
          "samples.\n"
          "\n"
          "  --out FILE        write the samples there (default: standard output)\n"
-         "  --force           replace that file where it exists\n"
+         "  --force           replace that file where it exists, when all is measured\n"
          "  --only NAME,...   run these benchmarks, or all of these groups, only\n"
          "  --bytes FROM:TO   sizes, by powers of two (default 1:64MiB)\n"
          "  --budget SECONDS  for each benchmark (default 60)\n"
          "  --repeats COUNT   at most so many samples of each point (default 50)\n"
+         "  --timeout SECONDS end the job where a process makes no progress for so long (default 20)\n"
          "  --machine NAME    what to call the machine in the file (default: its processor and GPU)\n"
          "  --progress        draw the progress bar even where standard error is no terminal\n"
          "  --list            list the benchmarks\n"

@@ -22,6 +22,7 @@ typedef struct {
     int64_t from_bytes;
     int64_t to_bytes;
     double budget_s;
+    double timeout_s;
     int repeats;
 } options_t;
 

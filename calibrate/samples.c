@@ -1,67 +1,62 @@
-/* Rows go out by write(2), a point at a time, so that a file of an interrupted run ends with a whole row. */
+/* Rows go out a point at a time, so that a file of an interrupted run ends with a whole row. */
 #include "samples.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/types.h>
 #include <unistd.h>
 
 #include "check.h"
+#include "row_file.h"
 
 enum { ROW_MAX = 256, COMPLETE_MAX = 64 };
 
 struct samples {
-    int fd;
-    const char *path;
-    off_t complete_at; /* where the line "complete" starts; -1: not in a file that can be rewritten */
+    row_file_t *file;
+    int64_t complete_at; /* where the line "complete" starts; -1: not in a file that can be rewritten */
 };
 
 static const char columns[] = "benchmark,space,level,pair,procs,messages,bytes,run,seconds\n";
 
+/* Made beforehand: a signal handler may not format. */
+static char farewell[PTO_ERROR_MESSAGE_MAX];
+
 static void interrupted(int number) {
-    static const char message[] = "\nportolan-calibrate: interrupted; the finished points are kept\n";
-    ssize_t ignored = write(STDERR_FILENO, message, sizeof message - 1);
+    ssize_t ignored = write(STDERR_FILENO, farewell, strlen(farewell));
     (void)ignored;
     _exit(128 + number);
 }
 
-samples_t *samples_create(const char *path, bool force) {
-    int fd = STDOUT_FILENO;
-    if (strcmp(path, "-") != 0) {
-        fd = open(path, O_WRONLY | O_CREAT | (force ? O_TRUNC : O_EXCL), 0666);
-        if (fd < 0) {
-            fprintf(stderr, "portolan-calibrate: %s: %s%s\n", path, strerror(errno),
-                    errno == EEXIST ? " (--force replaces it)" : "");
-            return NULL;
-        }
-    }
-    samples_t *samples = must_allocate(1, sizeof *samples);
-    samples->fd = fd;
-    samples->path = path;
-    samples->complete_at = -1;
+static void catch_interrupts(const samples_t *samples) {
+    snprintf(farewell, sizeof farewell,
+             "\nportolan-calibrate: interrupted; the finished points are in %.200s\n",
+             row_file_path(samples->file));
     struct sigaction action;
     memset(&action, 0, sizeof action);
     action.sa_handler = interrupted;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+}
+
+samples_t *samples_create(const char *path, bool force) {
+    pto_error_t err = {0};
+    samples_t *samples = must_allocate(1, sizeof *samples);
+    samples->complete_at = -1;
+    if (row_file_open(path, force, &samples->file, &err) != PTO_OK) {
+        fprintf(stderr, "portolan-calibrate: %s\n", err.message);
+        free(samples);
+        return NULL;
+    }
+    catch_interrupts(samples);
     return samples;
 }
 
 static void put(samples_t *samples, const char *text, size_t length) {
-    while (length > 0) {
-        ssize_t written = write(samples->fd, text, length);
-        if (written < 0 && errno != EINTR) {
-            die("%s: %s", samples->path, strerror(errno));
-        }
-        if (written > 0) {
-            text += written;
-            length -= (size_t)written;
-        }
+    pto_error_t err = {0};
+    if (row_file_put(samples->file, text, length, &err) != PTO_OK) {
+        die("%s", err.message);
     }
 }
 
@@ -90,9 +85,8 @@ static void complete_line(char line[COMPLETE_MAX], const char *what) {
 void samples_begin(samples_t *samples) {
     char line[COMPLETE_MAX];
     complete_line(line, "no, the run was cut short");
-    off_t here = lseek(samples->fd, 0, SEEK_CUR);
-    if (here >= 0) { /* a pipe's reader sees the run's end by itself */
-        samples->complete_at = here;
+    samples->complete_at = row_file_place(samples->file);
+    if (samples->complete_at >= 0) { /* a pipe's reader sees the run's end by itself */
         put(samples, line, COMPLETE_MAX);
     }
     put(samples, columns, sizeof columns - 1);
@@ -110,27 +104,31 @@ void samples_point(samples_t *samples, const case_t *what, int64_t bytes, const 
     free(text);
 }
 
+/* Returns PTO_OK where there is nothing to say. */
+static pto_status_t tell_complete(samples_t *samples, int left_out, pto_error_t *err) {
+    char what[COMPLETE_MAX - 16] = "yes";
+    char line[COMPLETE_MAX];
+    if (samples->complete_at < 0) {
+        return PTO_OK;
+    }
+    if (left_out > 0) {
+        snprintf(what, sizeof what, "no, %d points over budget", left_out);
+    }
+    complete_line(line, what);
+    return row_file_rewrite(samples->file, samples->complete_at, line, COMPLETE_MAX, err);
+}
+
 bool samples_close(samples_t *samples, int left_out) {
     if (samples == NULL) {
         return true;
     }
-    bool written = true;
-    if (samples->complete_at >= 0) {
-        char what[COMPLETE_MAX - 16];
-        char line[COMPLETE_MAX];
-        snprintf(what, sizeof what, "yes");
-        if (left_out > 0) {
-            snprintf(what, sizeof what, "no, %d points over budget", left_out);
-        }
-        complete_line(line, what);
-        written = pwrite(samples->fd, line, COMPLETE_MAX, samples->complete_at) == COMPLETE_MAX;
-    }
-    if (samples->fd != STDOUT_FILENO) {
-        written = close(samples->fd) == 0 && written;
-    }
-    if (!written) {
-        fprintf(stderr, "portolan-calibrate: %s: %s\n", samples->path, strerror(errno));
+    pto_error_t err = {0};
+    pto_error_t close_err = {0};
+    pto_status_t told = tell_complete(samples, left_out, &err);
+    pto_status_t closed = row_file_close(samples->file, &close_err);
+    if (told != PTO_OK || closed != PTO_OK) {
+        fprintf(stderr, "portolan-calibrate: %s\n", told != PTO_OK ? err.message : close_err.message);
     }
     free(samples);
-    return written;
+    return told == PTO_OK && closed == PTO_OK;
 }

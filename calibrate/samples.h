@@ -9,8 +9,9 @@
 
 typedef struct samples samples_t;
 
-/* "-" is standard output. NULL where the file can't be made, or exists and `force` isn't given; said on
- * standard error. From then on SIGINT and SIGTERM end this process with what is written kept. */
+/* "-" is standard output. NULL where the file can't be made, or exists and `force` isn't given; the reason
+ * goes to standard error. With `force` an existing file is replaced when the samples are closed (row_file.h).
+ * From then on SIGINT and SIGTERM end this process with what is written kept. */
 samples_t *samples_create(const char *path, bool force);
 
 /* Line breaks in `value` become blanks. */

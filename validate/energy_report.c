@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "guard.h"
 #include "validate.h"
 
 bool energy_begin(settings_t *settings, const pto_options_t *options) {
@@ -10,6 +11,7 @@ bool energy_begin(settings_t *settings, const pto_options_t *options) {
     pto_error_t err = {0};
     if (!settings->energy && !settings->powers)
         return true;
+    guard_step(0, "opening energy counters");
     pto_status_t status =
         pto_exec_place(&options->scenario.layout, MPI_COMM_WORLD, &settings->exec, &rank, &err);
     bool has_gpu = strcmp(settings->device->name, "host") != 0;

@@ -3,11 +3,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "guard.h"
 #include "portolan/strategy.h"
 #include "reference.h"
 #include "validate.h"
 
 enum { CHECKED_RUNS = 3, WARM_RUNS = 3, POISON = 0xa5 };
+
+/* --- how long a wait may be ------------------------------------------------------------------------------
+ */
+
+double local_limit_s(void) { return 10 * guard_timeout_s(); }
+
+/* The executor has a watchdog of its own, which begins anew with each queued run. */
+static void leave_to_executor(void) { guard_tick(INFINITY); }
+
+/* The others may still be in the runs that this process has ended. */
+static void await_others(const settings_t *settings) {
+    guard_tick((2 + settings->queued) * guard_timeout_s());
+}
+
+/* --- buffers ---------------------------------------------------------------------------------------------
+ */
 
 /* A process's buffers on the device, and host memory to fill and look at them. */
 typedef struct {
@@ -97,10 +114,13 @@ static pto_status_t check_runs(const settings_t *settings, const pto_plan_t *pla
                                pto_exec_t *exec, uint64_t seed, pto_error_t *err) {
     pto_status_t status = PTO_OK;
     int runs = 1;
+    guard_step(local_limit_s(), "checking results");
     for (uint64_t run = 0; run < CHECKED_RUNS && status == PTO_OK; run++) {
         status = refresh(settings, plan, user, seed + run, err);
+        leave_to_executor();
         if (status == PTO_OK)
             status = repeat(settings, exec, &runs, err);
+        guard_tick(local_limit_s());
         if (status == PTO_OK)
             status = look(settings, plan, user, seed + run, err);
     }
@@ -111,12 +131,18 @@ static pto_status_t check_runs(const settings_t *settings, const pto_plan_t *pla
 static pto_status_t time_runs(const settings_t *settings, pto_exec_t *exec, double *sample_s,
                               pto_error_t *err) {
     pto_status_t status = PTO_OK;
+    guard_step(local_limit_s(), "waiting for all processes to have checked their results");
+    MPI_Barrier(MPI_COMM_WORLD);
+    guard_step(0, "timing %d repeats", settings->repeats);
     for (int i = -WARM_RUNS; i < settings->repeats && status == PTO_OK; i++) {
         int runs = 1;
+        guard_tick(0);
         MPI_Barrier(MPI_COMM_WORLD);
+        leave_to_executor();
         double began_s = MPI_Wtime();
         status = repeat(settings, exec, &runs, err);
         double mine_s = MPI_Wtime() - began_s, slowest_s = 0;
+        await_others(settings);
         if (status == PTO_OK)
             MPI_Allreduce(&mine_s, &slowest_s, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
         if (i >= 0)
@@ -164,6 +190,7 @@ static pto_status_t measure_energy(const settings_t *settings, pto_exec_t *exec,
                                    pto_error_t *err) {
     const energy_job_t *job = &settings->job;
     double before[ENERGY_COUNT] = {0};
+    guard_step(0, "measuring energy");
     MPI_Barrier(MPI_COMM_WORLD);
     pto_status_t status = energy_read(job, before, err);
     double began_s = MPI_Wtime();
@@ -171,10 +198,13 @@ static pto_status_t measure_energy(const settings_t *settings, pto_exec_t *exec,
     for (int more = 1; more > 0 && status == PTO_OK;) {
         for (int i = 0; i < more && status == PTO_OK; i++, repeats++) {
             int runs = 1;
+            await_others(settings);
             MPI_Barrier(MPI_COMM_WORLD);
+            leave_to_executor();
             status = repeat(settings, exec, &runs, err);
             cell->energy_runs += runs;
         }
+        await_others(settings);
         if (status == PTO_OK)
             more = repeats_more(job->window_s, MPI_Wtime() - began_s, repeats);
     }
@@ -204,7 +234,10 @@ static pto_status_t check_and_time(const settings_t *settings, const pto_plan_t 
 /* Everybody begins at once and the slowest counts, as in a run. Where one fails, all do. */
 static pto_status_t make_executor(const settings_t *settings, const pto_plan_t *plan, const user_t *user,
                                   pto_exec_t **exec, double *slowest_s, pto_error_t *err) {
+    guard_step(local_limit_s(), "waiting for all processes to have their buffers");
     MPI_Barrier(MPI_COMM_WORLD);
+    /* The executor's watchdog, which is on for the most of it, shall have its say first. */
+    guard_step(2 * guard_timeout_s(), "making the executor");
     double began_s = MPI_Wtime();
     pto_status_t status = pto_exec_create(plan, MPI_COMM_WORLD, settings->device, user->in, user->out,
                                           settings->op, &settings->exec, exec, err);
@@ -219,15 +252,18 @@ pto_status_t measure_cell(const settings_t *settings, const pto_plan_t *plan, in
     int64_t rank = 0;
     user_t user;
     pto_exec_t *exec = NULL;
+    guard_step(local_limit_s(), "placing the processes");
     pto_status_t status =
         pto_exec_place(&pto_plan_request(plan)->layout, MPI_COMM_WORLD, &settings->exec, &rank, err);
     if (status != PTO_OK)
         return status;
+    guard_step(local_limit_s(), "making buffers");
     status = make_user(settings, plan, rank, &user, err);
     if (status == PTO_OK)
         status = make_executor(settings, plan, &user, &exec, &cell->setup_s, err);
     if (status == PTO_OK)
         status = check_and_time(settings, plan, &user, exec, 1000003 * (uint64_t)(point + 1), cell, err);
+    guard_step(local_limit_s(), "freeing the executor");
     pto_exec_destroy(exec);
     free_user(settings, &user);
     return status;

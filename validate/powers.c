@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "guard.h"
 #include "validate.h"
 
 /* Windows for each state; the quantile is Student's for 97.5 percent and one degree of freedom less. */
@@ -117,6 +118,8 @@ static pto_status_t prepare(const settings_t *settings, int64_t gpu, bench_t *be
 static pto_status_t measure_window(const settings_t *settings, const bench_t *bench, state_t state,
                                    double watts[ENERGY_COUNT], pto_error_t *err) {
     double before[ENERGY_COUNT] = {0}, after[ENERGY_COUNT] = {0}, mine_w[ENERGY_COUNT] = {0};
+    guard_step(guard_timeout_s() + window_share * settings->job.window_s + sleep_longer_s,
+               "measuring powers");
     MPI_Barrier(MPI_COMM_WORLD);
     pto_status_t status = energy_read(&settings->job, before, err);
     double began_s = MPI_Wtime();
@@ -190,6 +193,7 @@ pto_status_t measure_powers(const settings_t *settings, const pto_options_t *opt
     MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
     MPI_Comm_size(MPI_COMM_WORLD, &processes);
     const pto_layout_t *layout = &options->scenario.layout;
+    guard_step(0, "preparing to measure powers");
     pto_status_t status = pto_exec_place(layout, MPI_COMM_WORLD, &settings->exec, &rank, err);
     if (status == PTO_OK)
         status = prepare(settings, pto_layout_rank(layout, rank).gpu, &bench, err);

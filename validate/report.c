@@ -108,8 +108,9 @@ void report_point(FILE *file, const settings_t *settings, const pto_request_t *r
         report_cell(file, settings, request, &cells[i]);
     if (!settings->check_only)
         report_pick(file, request, cells, count);
-    fflush(file);
 }
+
+void report_end(FILE *file, int64_t points) { fprintf(file, "# complete: %lld points\n", (long long)points); }
 
 void csv_header(FILE *file, const pto_options_t *options, const settings_t *settings, int argc, char **argv) {
     char date[32] = "", library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
@@ -162,5 +163,4 @@ void csv_cell(FILE *file, const settings_t *settings, const pto_request_t *reque
                 cell->strategy->name, (long long)layout->nodes, (long long)layout->gpus_per_node,
                 (long long)(cell->strategy->splits ? layout->cores_per_gpu : layout->owners_per_gpu), owners,
                 (long long)request->bytes, i + 1, cell->sample_s[i], algorithm, joules);
-    fflush(file);
 }

@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "command.h"
+#include "guard.h"
 #include "portolan/strategy.h"
+#include "portolan/units.h"
 #include "validate.h"
 
 static const char usage[] =
@@ -20,6 +22,7 @@ static const char usage[] =
     "its own options:\n"
     "  --device host|cuda                   where `gpu` buffers lie (default host: no GPU's times)\n"
     "  --out FILE.csv                       write every time measured\n"
+    "  --force                              replace that file where it exists, when all is measured\n"
     "  --repeats N                          timed runs of each plan (default 30)\n"
     "  --queued N                           time N runs queued one behind another and one wait, over N; for\n"
     "                                       plans that are one kernel, others are left out\n"
@@ -33,7 +36,9 @@ static const char usage[] =
     "  --energy-seconds S                   measure energy at least so long (default 1, and 20 steps of the\n"
     "                                       counters)\n"
     "  --powercap FOLDER                    where the kernel shows RAPL (default /sys/class/powercap)\n"
-    "  --timeout SECONDS                    end the job where a run takes longer (default 20)\n";
+    "  --timeout SECONDS                    end the job where a run takes longer, or a process makes no "
+    "progress\n"
+    "                                       for so long (default 20)\n";
 
 /* --- options ---------------------------------------------------------------------------------------------
  */
@@ -49,17 +54,25 @@ static pto_status_t parse_op(const char *text, pto_op_t *op, pto_error_t *err) {
 
 static pto_status_t parse_number(const char *text, double least, double most, double *number,
                                  pto_error_t *err) {
-    char *end = NULL;
-    *number = strtod(text, &end);
-    if (end == text || *end || !(*number >= least && *number <= most))
-        return pto_error_set(err, PTO_ERR_RANGE, "'%s' is no number from %g to %g", text, least, most);
+    double parsed = 0;
+    if (pto_double_parse(text, &parsed, NULL) != PTO_OK || parsed < least || parsed > most)
+        return pto_error_set(err, PTO_ERR_RANGE, "'%s' is not a number between %.15g and %.15g", text, least,
+                             most);
+    *number = parsed;
+    return PTO_OK;
+}
+
+static pto_status_t parse_count(const char *text, int most, int *count, pto_error_t *err) {
+    int64_t parsed = 0;
+    if (pto_int64_parse(text, &parsed, NULL) != PTO_OK || parsed < 1 || parsed > most)
+        return pto_error_set(err, PTO_ERR_RANGE, "'%s' is not a whole number between 1 and %d", text, most);
+    *count = (int)parsed;
     return PTO_OK;
 }
 
 /* Options with a value. `*known` says whether `name` is one of ours. */
 static pto_status_t apply(settings_t *settings, const char *name, const char *text, bool *known,
                           pto_error_t *err) {
-    double number = 0;
     pto_status_t status = PTO_OK;
     *known = true;
     if (strcmp(name, "--device") == 0)
@@ -69,11 +82,9 @@ static pto_status_t apply(settings_t *settings, const char *name, const char *te
     if (strcmp(name, "--out") == 0) {
         settings->out_path = text;
     } else if (strcmp(name, "--repeats") == 0) {
-        status = parse_number(text, 1, 1000000, &number, err);
-        settings->repeats = (int)number;
+        status = parse_count(text, 1000000, &settings->repeats, err);
     } else if (strcmp(name, "--queued") == 0) {
-        status = parse_number(text, 1, 100000, &number, err);
-        settings->queued = (int)number;
+        status = parse_count(text, 100000, &settings->queued, err);
     } else if (strcmp(name, "--energy-seconds") == 0) {
         status = parse_number(text, 0.001, 600, &settings->energy_window_s, err);
     } else if (strcmp(name, "--powercap") == 0) {
@@ -97,7 +108,8 @@ static bool set_flag(settings_t *settings, const char *name) {
     const struct {
         const char *name;
         bool *flag;
-    } known[] = {{"--check-only", &settings->check_only},
+    } known[] = {{"--force", &settings->force},
+                 {"--check-only", &settings->check_only},
                  {"--own-algorithms", &settings->exec.own_algorithms},
                  {"--energy", &settings->energy},
                  {"--powers", &settings->powers}};
@@ -132,30 +144,80 @@ static pto_status_t take_own(int *argc, char **argv, settings_t *settings, pto_e
     return PTO_OK;
 }
 
-/* Rank 0 parses first and says what is wrong; the others follow only where nothing is. */
-static int parse(int argc, char **argv, int rank, settings_t *settings, pto_options_t *options) {
-    int code = -1;
-    pto_error_t err = {0};
-    if (take_own(&argc, argv, settings, &err) != PTO_OK) {
-        if (rank == 0)
-            pto_report_error(&err);
+/* The first process whose own options are wrong says so; all return the same. */
+static bool own_options_right(const pto_error_t *own, int rank) {
+    int size = 0, first = 0;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    int mine = own->status == PTO_OK ? size : rank;
+    MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (rank == first)
+        pto_report_error(own);
+    return first == size;
+}
+
+/* Rank 0 parses first and says what is wrong; the others follow only where nothing is. Returns the same on
+ * all processes: -1 to go on, else the exit code. `own` is what take_own said. */
+static int parse(int argc, char **argv, int rank, const pto_error_t *own, pto_options_t *options) {
+    int code = -1, worst = -1;
+    guard_step(0, "reading the arguments");
+    if (!own_options_right(own, rank))
         return PTO_EXIT_USAGE;
-    }
     if (rank == 0)
         code = pto_options_parse(argc, argv, 0, usage, options);
     MPI_Bcast(&code, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    if (code < 0 && rank != 0 && pto_options_parse(argc, argv, 0, usage, options) >= 0)
-        MPI_Abort(MPI_COMM_WORLD, PTO_EXIT_ERROR);
-    return code;
+    if (code >= 0)
+        return code;
+    if (rank != 0)
+        code = pto_options_parse(argc, argv, 0, usage, options);
+    MPI_Allreduce(&code, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    if (code < 0 && worst >= 0)
+        pto_options_fini(options);
+    return worst;
 }
 
 /* --- all cells -------------------------------------------------------------------------------------------
  */
 
-/* Errors of one process end the job: the others may be inside a run. */
+/* Errors of one process end the job: the others may be inside a run. Most are met by all of them. */
 static void end_job(const pto_error_t *err) {
-    pto_report_error(err);
-    MPI_Abort(MPI_COMM_WORLD, PTO_EXIT_ERROR);
+    if (guard_says(err->message))
+        pto_report_error(err);
+    guard_abort(PTO_EXIT_ERROR);
+}
+
+/* Nothing measured is lost without a word. */
+static void flush_table(void) {
+    if (pto_flush_output() != PTO_EXIT_OK)
+        guard_abort(PTO_EXIT_ERROR);
+}
+
+/* Text that is collected so that it reaches the file at once. */
+typedef struct {
+    FILE *file;
+    char *text;
+    size_t length;
+} lines_t;
+
+static void lines_begin(lines_t *lines) {
+    *lines = (lines_t){0};
+    lines->file = open_memstream(&lines->text, &lines->length);
+    pto_error_t err = {0};
+    if (!lines->file) {
+        pto_error_set(&err, PTO_ERR_MEMORY, "out of memory for rows");
+        end_job(&err);
+    }
+}
+
+static void lines_put(lines_t *lines, row_file_t *csv) {
+    pto_error_t err = {0};
+    pto_status_t status = PTO_OK;
+    if (fclose(lines->file) != 0)
+        status = pto_error_set(&err, PTO_ERR_MEMORY, "out of memory for rows");
+    if (status == PTO_OK)
+        status = row_file_put(csv, lines->text, lines->length, &err);
+    free(lines->text);
+    if (status != PTO_OK)
+        end_job(&err);
 }
 
 /* As far as the machine file has powers of what is read. */
@@ -195,6 +257,10 @@ static void run_cell(const pto_options_t *options, const settings_t *settings, i
     pto_plan_t *plan = NULL;
     pto_price_t price = {0};
     pto_explanation_t explanation = {0};
+    int64_t bytes = pto_scenario_request(&options->scenario, point, cell->strategy, NULL).bytes;
+    guard_about("%s of %lld bytes by %s", pto_collective_name(options->scenario.collective), (long long)bytes,
+                cell->strategy->name);
+    guard_step(local_limit_s(), "planning");
     pto_status_t status = pto_plan_choose(&options->scenario, &options->machine, point, cell->strategy, &plan,
                                           &price, &explanation, &err);
     if (status == PTO_OK) {
@@ -214,92 +280,123 @@ static void run_cell(const pto_options_t *options, const settings_t *settings, i
 }
 
 static void run_point(const pto_options_t *options, const settings_t *settings, int64_t point,
-                      const pto_strategy_t **strategy, int count, FILE *csv) {
+                      const pto_strategy_t **strategy, int count, row_file_t *csv) {
     int rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     cell_t *cells = calloc((size_t)count, sizeof *cells);
     if (!cells) {
-        MPI_Abort(MPI_COMM_WORLD, PTO_EXIT_ERROR);
+        pto_error_t err = {0};
+        pto_error_set(&err, PTO_ERR_MEMORY, "out of memory for %d strategies", count);
+        end_job(&err);
         return;
     }
     for (int i = 0; i < count; i++) {
         cells[i].strategy = strategy[i];
         run_cell(options, settings, point, &cells[i]);
         pto_request_t request = pto_scenario_request(&options->scenario, point, strategy[i], NULL);
-        if (csv)
-            csv_cell(csv, settings, &request, &cells[i]);
+        if (csv) {
+            lines_t lines;
+            lines_begin(&lines);
+            csv_cell(lines.file, settings, &request, &cells[i]);
+            lines_put(&lines, csv);
+        }
     }
     pto_request_t request = pto_scenario_request(&options->scenario, point, strategy[0], NULL);
-    if (rank == 0)
+    if (rank == 0) {
         report_point(stdout, settings, &request, cells, count);
+        flush_table();
+    }
     for (int i = 0; i < count; i++)
         free(cells[i].sample_s);
     free(cells);
 }
 
-static int run_all(const pto_options_t *options, const settings_t *settings, FILE *csv) {
-    const pto_strategy_t **strategy = NULL;
-    int count = 0;
-    pto_error_t err = {0};
-    if (pto_scenario_strategies(&options->scenario, &strategy, &count, &err) != PTO_OK)
-        end_job(&err);
-    for (int64_t point = 0; point < pto_scenario_points(&options->scenario); point++)
-        run_point(options, settings, point, strategy, count, csv);
-    free(strategy);
-    return PTO_EXIT_OK;
-}
-
-static int run_powers(const pto_options_t *options, const settings_t *settings) {
+static void run_powers(const pto_options_t *options, const settings_t *settings) {
     pto_error_t err = {0};
     if (measure_powers(settings, options, stdout, &err) != PTO_OK)
         end_job(&err);
-    return PTO_EXIT_OK;
 }
 
-static FILE *open_csv(const settings_t *settings) {
+/* On rank 0. NULL: no file is asked for. */
+static row_file_t *open_csv(const settings_t *settings, const pto_options_t *options, int argc, char **argv) {
+    row_file_t *csv = NULL;
+    pto_error_t err = {0};
+    lines_t lines;
     if (!settings->out_path)
         return NULL;
-    FILE *csv = fopen(settings->out_path, "w");
-    pto_error_t err = {0};
-    if (!csv) {
-        pto_error_set(&err, PTO_ERR_IO, "cannot write %s", settings->out_path);
+    if (row_file_open(settings->out_path, settings->force, &csv, &err) != PTO_OK)
         end_job(&err);
-    }
+    lines_begin(&lines);
+    csv_header(lines.file, options, settings, argc, argv);
+    lines_put(&lines, csv);
     return csv;
 }
 
-int main(int argc, char **argv) {
-    int given = 0, rank = 0;
-    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &given);
+static void run_points(const pto_options_t *options, const settings_t *settings,
+                       const pto_strategy_t **strategy, int count, int argc, char **argv) {
+    int rank = 0;
+    row_file_t *csv = NULL;
+    pto_error_t err = {0};
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0) {
+        csv = open_csv(settings, options, argc, argv);
+        report_header(stdout, options, settings);
+        flush_table();
+    }
+    int64_t points = pto_scenario_points(&options->scenario);
+    for (int64_t point = 0; point < points; point++)
+        run_point(options, settings, point, strategy, count, csv);
+    if (row_file_close(csv, &err) != PTO_OK)
+        end_job(&err);
+    if (rank == 0)
+        report_end(stdout, points);
+}
+
+/* `argv` is for the file's provenance. */
+static int run_all(const pto_options_t *options, settings_t *settings, int argc, char **argv) {
+    const pto_strategy_t **strategy = NULL;
+    int count = 0;
+    pto_error_t err = {0};
+    guard_step(0, "comparing the arguments of all processes");
+    if (pto_scenario_strategies(&options->scenario, &strategy, &count, &err) != PTO_OK ||
+        agree_on_settings(settings, options, count, &err) != PTO_OK)
+        end_job(&err);
+    bool begun = energy_begin(settings, options);
+    if (begun && settings->powers)
+        run_powers(options, settings);
+    else if (begun)
+        run_points(options, settings, strategy, count, argc, argv);
+    free(strategy);
+    return begun ? PTO_EXIT_OK : PTO_EXIT_ERROR;
+}
+
+int main(int argc, char **argv) {
+    int given = 0, rank = 0, all_count = argc;
     settings_t settings = {
         .device = pto_device_at(0), .repeats = 30, .energy_window_s = 1, .powercap = "/sys/class/powercap"};
+    settings.exec.timeout_s = GUARD_TIMEOUT_DEFAULT_S;
     char **all = calloc((size_t)argc + 1, sizeof *all);
     if (!all)
-        return MPI_Abort(MPI_COMM_WORLD, PTO_EXIT_ERROR);
+        return PTO_EXIT_ERROR;
     memcpy(all, argv, (size_t)argc * sizeof *all);
-    int all_count = argc;
+    pto_error_t own = {0};
+    take_own(&argc, argv, &settings, &own);
+    guard_begin("portolan-validate", settings.exec.timeout_s);
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &given);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    guard_meet(MPI_COMM_WORLD);
     pto_options_t options;
-    int code = parse(argc, argv, rank, &settings, &options);
-    if (code < 0 && !energy_begin(&settings, &options)) {
-        pto_options_fini(&options);
-        code = PTO_EXIT_ERROR;
-    } else if (code < 0 && settings.powers) {
-        code = run_powers(&options, &settings);
-        pto_options_fini(&options);
-    } else if (code < 0) {
-        FILE *csv = rank == 0 ? open_csv(&settings) : NULL;
-        if (csv)
-            csv_header(csv, &options, &settings, all_count, all);
-        if (rank == 0)
-            report_header(stdout, &options, &settings);
-        code = run_all(&options, &settings, csv);
-        if (csv && fclose(csv) != 0)
-            code = PTO_EXIT_ERROR;
+    int code = parse(argc, argv, rank, &own, &options);
+    if (code < 0) {
+        code = run_all(&options, &settings, all_count, all);
         pto_options_fini(&options);
     }
     energy_close(&settings.job);
     free(all);
+    if (rank == 0 && pto_flush_output() != PTO_EXIT_OK)
+        code = PTO_EXIT_ERROR;
+    guard_part();
     MPI_Finalize();
+    guard_end();
     return code;
 }

@@ -7,10 +7,12 @@
 #include "energy.h"
 #include "options.h"
 #include "portolan/exec.h"
+#include "row_file.h"
 
 typedef struct {
     const pto_device_t *device;
     const char *out_path; /* NULL: no file */
+    bool force;           /* it may exist */
     int repeats;
     int queued; /* > 0: a repeat is so many runs, queued one behind another, and one wait */
     bool check_only;
@@ -46,7 +48,14 @@ typedef struct {
     double predicted_joules; /* of the same sources */
 } cell_t;
 
-/* measure.c: run the cell's plan, correctness first. Collective. `point` seeds the inputs. */
+/* agree.c: whether all processes have the same settings, points and number of strategies. Collective, as is
+ * its error, PTO_ERR_RANGE with the first that differs. */
+pto_status_t agree_on_settings(const settings_t *settings, const pto_options_t *options, int strategies,
+                               pto_error_t *err);
+
+/* measure.c: how long a process may be about its own work, making plans or comparing results. */
+double local_limit_s(void);
+/* Run the cell's plan, correctness first. Collective. `point` seeds the inputs. */
 pto_status_t measure_cell(const settings_t *settings, const pto_plan_t *plan, int64_t point, cell_t *cell,
                           pto_error_t *err);
 
@@ -71,6 +80,8 @@ pto_status_t measure_powers(const settings_t *settings, const pto_options_t *opt
 void report_header(FILE *file, const pto_options_t *options, const settings_t *settings);
 void report_point(FILE *file, const settings_t *settings, const pto_request_t *request, const cell_t *cells,
                   int count);
+/* The last line, without which a table was cut off: a launcher may lose output without an error. */
+void report_end(FILE *file, int64_t points);
 /* `# key=value` lines and the columns' names, then one row a sample. */
 void csv_header(FILE *file, const pto_options_t *options, const settings_t *settings, int argc, char **argv);
 void csv_cell(FILE *file, const settings_t *settings, const pto_request_t *request, const cell_t *cell);

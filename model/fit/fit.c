@@ -154,8 +154,10 @@ pto_status_t pto_fit_samples(const pto_samples_t *samples, const char *name, con
         status = fit_all(&work);
     }
     if (status == PTO_OK && !fitted_messages(&made)) {
-        status = pto_error_set(err, PTO_ERR_NOT_FOUND,
-                               "messages: no samples of ping_pong to fit the cost of a message from");
+        status = pto_error_set(
+            err, PTO_ERR_NOT_FOUND,
+            "messages: no samples of ping_pong to fit the cost of a message from, without which nothing "
+            "can be predicted (--partial does not change that)");
     }
     free(work.skip);
     if (status != PTO_OK) {

@@ -90,7 +90,9 @@ static const pto_option_t fit_options[] = {
     {"force", NULL, "replace that file, as a whole", .apply = apply_force},
     {"report", NULL, "print the fitted parameters with intervals and residuals", .apply = apply_report},
     {"plot", "FILE.svg|png", "draw samples and fitted lines (needs gnuplot)", .apply = apply_plot},
-    {"partial", NULL, "leave out parameters that the samples don't suffice for, instead of failing",
+    {"partial", NULL,
+     "leave out parameters with too few samples, instead of failing; the cost of messages (ping_pong) is "
+     "needed all the same",
      .apply = apply_partial},
     {"breaks", "LIMITS",
      "force protocol limits, for example cpu.off_node=256,16384 or gpu=none (repeatable; later ones "

@@ -186,6 +186,7 @@ static pto_status_t apply_nodes(void *target, const char *text, pto_error_t *err
 
 static pto_status_t apply_bytes(void *target, const char *text, pto_error_t *err) {
     pto_options_t *options = target;
+    options->bytes_given = true;
     return parse_series(text, pto_bytes_parse, &options->scenario.bytes, err);
 }
 
@@ -282,7 +283,8 @@ static pto_status_t apply_counts(void *target, const char *text, pto_error_t *er
             made = (pto_counts_t){.kind = PTO_COUNTS_SKEW, .skew = skew, .seed = (uint64_t)seed};
     } else if (strcmp(text, "equal") != 0) {
         status = pto_counts_read_matrix(text, &made, err);
-        pto_series_fini(&options->scenario.bytes);
+        if (!options->bytes_given) /* the scenario's; what --bytes says is refused when all is checked */
+            pto_series_fini(&options->scenario.bytes);
     }
     if (status != PTO_OK)
         return status;

@@ -21,6 +21,7 @@ typedef struct {
     pto_format_t format;
     pto_by_t by;         /* --by; --energy sets it to energy */
     bool has_strategies; /* --strategy has replaced the scenario's */
+    bool bytes_given;    /* --bytes */
     bool explain;
     bool unroll;
     int64_t rank;

@@ -46,12 +46,21 @@ build() { compile "$BUILD/tests/test_exec" "$BUILD/tests/test_stale"; }
 
 check() { tests/gpu/check_gpu.sh && grep ' passed, ' "$OUT/log.txt" | tail -n 1 >"$results/check.txt"; }
 
+# What a step that was cut off has left.
+clear_parts() { rm -f "$results"/part.*; }
+
+# mpirun does not notice that its standard output can't be written, so the table must have its last line.
+is_whole() { # TABLE
+    tail -n 1 "$1" | grep -q '^# complete' || { echo "$1 was cut off: is the disk full?" >&2 && false; }
+}
+
 # Two processes at the least: one has nobody to send to.
 calibrate() { # BENCHMARK
+    clear_parts
     local processes=$((GPUS > 2 ? GPUS : 2))
     case $1 in *shared*) processes=$((GPUS * shared_processes_per_gpu)) ;; esac
-    host_run "$processes" "$BUILD/portolan-calibrate" --only "$1" --budget "$BUDGET" --repeats 20 --machine "$NAME" \
-        --force --out "$results/part.csv" || return
+    host_run "$processes" "$BUILD/portolan-calibrate" --only "$1" --budget "$BUDGET" --repeats 20 --timeout 60 \
+        --machine "$NAME" --out "$results/part.csv" || return
     mv "$results/part.csv" "$results/samples-$1.csv"
 }
 
@@ -74,7 +83,9 @@ validate() { # COLLECTIVE CORES
     local arguments=(--machine "$(machine)" --device "$DEVICE" --nodes 1 --gpus-per-node "$GPUS" --cores-per-gpu "$2"
         --collective "$1" --bytes "$BYTES" --repeats "$REPEATS" --timeout 60 --out "$results/part.csv")
     [ "$2" -eq 1 ] || arguments+=(--strategy "extra_message,dup_devptr")
+    clear_parts
     host_run $((GPUS * $2)) "$BUILD/portolan-validate" "${arguments[@]}" >"$results/part.txt" || return
+    is_whole "$results/part.txt" || return
     mv "$results/part.txt" "$results/table-$1-$2.txt"
     mv "$results/part.csv" "$results/rows-$1-$2.csv"
 }
@@ -90,7 +101,9 @@ race() { # WAY COLLECTIVE
         --collective "$2" --strategy "$racers" --bytes "$RACE" --repeats "$REPEATS" --timeout 60
         --out "$results/part.csv")
     [ "$1" = waited ] || arguments+=(--queued "$QUEUED")
+    clear_parts
     host_run "$GPUS" "$BUILD/portolan-validate" "${arguments[@]}" >"$results/part.txt" || return
+    is_whole "$results/part.txt" || return
     mv "$results/part.txt" "$results/table-race-$1-$2.txt"
     mv "$results/part.csv" "$results/race-$1-$2.csv"
 }
@@ -116,7 +129,7 @@ ratios() {
                         if (b in nccl && b in best)
                             printf "%s %d %s %.3g nccl %.3g ratio %.3f\n", race, b, who[b], best[b], nccl[b], best[b] / nccl[b]
                 }' | sort -k1,1 -k2,2n
-    done >"$results/part.txt"
+    done >"$results/part.txt" || return
     mv "$results/part.txt" "$results/race.txt"
 }
 
@@ -296,14 +309,16 @@ export_results() {
         [ "${file##*.}" != csv ] || [ "$(grep -vc '^#' "$file")" -gt 1 ] || continue
         sed "s|$results/||g; s|$BUILD/||g" "$file" >"$folder/${file##*/}" || return
     done
-    cat "$results"/table-*.txt >"$folder/tables.txt" 2>/dev/null || rm -f "$folder/tables.txt"
+    if compgen -G "$results/table-*.txt" >/dev/null; then
+        cat "$results"/table-*.txt >"$folder/tables.txt" || return
+    fi
     [ ! -e "$OUT/done/fit" ] || cp "$results/$NAME.yaml" "$tree/scenarios/machines/" || return
     {
         date -u +'date=%Y-%m-%dT%H:%M:%SZ'
         echo "complete=$([ $((failed + missing)) -eq 0 ] && echo yes || echo no)"
         sed "s|$PWD/||" "$OUT/settings"
         find "$OUT/done" -type f -printf 'done=%f\n' | sort
-    } >"$folder/suite.txt"
+    } >"$folder/suite.txt" || return
     tar -czf "$OUT/part.tar.gz" -C "$tree" validate scenarios && mv "$OUT/part.tar.gz" "$OUT/$NAME.tar.gz"
 }
 

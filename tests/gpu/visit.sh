@@ -57,7 +57,7 @@ bench() { host_run 2 "$BUILD/bench/bench_exec" "$DEVICE"; }
 # helpers, what needs none was measured without them.
 validate_row() {
     arguments=(--nodes "$2" --gpus-per-node "$3" --cores-per-gpu "$4" --collective "$5" --bytes "$6" --repeats "$7"
-        --device "$DEVICE" --timeout 60 --out "$BUILD/rows/$1.csv")
+        --device "$DEVICE" --timeout 60 --force --out "$BUILD/rows/$1.csv")
     [ "$4" -eq 1 ] || arguments+=(--strategy "extra_message,dup_devptr")
 }
 
@@ -97,7 +97,7 @@ energy_row() { # BYTES
     cp scenarios/machines/h200-x4.yaml "$BUILD/energy-x4.yaml"
     ! grep -q '^  gpu: ' "$OUT/powers.yaml" || cat "$OUT/powers.yaml" >>"$BUILD/energy-x4.yaml"
     if_measurable energy_run --machine "$BUILD/energy-x4.yaml" --bytes "$1" --repeats "$REPEATS" --energy \
-        --strategy cuda_aware,three_step,dup_devptr --out "$BUILD/rows/energy-${1%%:*}.csv" >>"$OUT/tables.txt"
+        --strategy cuda_aware,three_step,dup_devptr --force --out "$BUILD/rows/energy-${1%%:*}.csv" >>"$OUT/tables.txt"
 }
 
 # merge NAME: all rows of NAME-*.csv below the provenance of the first of them

@@ -140,8 +140,8 @@ check "which says so" has "^# complete=no" "$work/cut.csv"
 
 # --- arithmetic
 
-mpicc -std=c11 -D_POSIX_C_SOURCE=200809L -Imodel/include tests/mpi/check_statistics.c calibrate/statistics.c \
-    calibrate/cases.c calibrate/check.c -lm -o "$work/check_statistics"
+mpicc -std=c11 -D_POSIX_C_SOURCE=200809L -Imodel/include -Iimpl -Iparallel tests/mpi/check_statistics.c \
+    calibrate/statistics.c calibrate/cases.c calibrate/check.c parallel/guard.c impl/shared.c model/src/status.c -lm -o "$work/check_statistics"
 check "intervals and counts are right" "$work/check_statistics"
 
 [ "$failures" -eq 0 ] || { echo "test_calibrate: $failures failures" >&2; exit 1; }

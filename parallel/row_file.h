@@ -1,0 +1,34 @@
+/* An output file that holds whole rows at any moment: after an interrupt, and when the disk is full. A file
+ * that exists is kept until its replacement is complete. */
+#ifndef PTO_ROW_FILE_H
+#define PTO_ROW_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "portolan/status.h"
+
+typedef struct row_file row_file_t;
+
+/* "-" is standard output. A new file is written in place. With `force` the rows go into a new file beside
+ * `path`, which takes its name in row_file_close; a symbolic link is followed. What is no regular file (a
+ * device, a FIFO) is written as it is. Errors: PTO_ERR_IO with the cause, PTO_ERR_MEMORY. */
+pto_status_t row_file_open(const char *path, bool force, row_file_t **file, pto_error_t *err);
+
+/* Where the rows are until the file is closed. */
+const char *row_file_path(const row_file_t *file);
+
+/* Append whole lines, all of them or, on an error, none (as far as the file can be cut). */
+pto_status_t row_file_put(row_file_t *file, const char *text, size_t length, pto_error_t *err);
+
+/* The place of the next line, for row_file_rewrite; -1: not in a file that can be rewritten. */
+int64_t row_file_place(const row_file_t *file);
+pto_status_t row_file_rewrite(row_file_t *file, int64_t place, const char *text, size_t length,
+                              pto_error_t *err);
+
+/* Close the file, give it its name and free it, which happens on an error too; NULL is legal. Errors:
+ * PTO_ERR_IO; the rows are then where row_file_path said. */
+pto_status_t row_file_close(row_file_t *file, pto_error_t *err);
+
+#endif

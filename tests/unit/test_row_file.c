@@ -1,0 +1,177 @@
+/* Files of rows: what they hold when writing fails, and what becomes of a file that exists. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../../parallel/row_file.h"
+
+enum { PATH_MAX_HERE = 256, TEXT_MAX = 256 };
+
+/* Every test has a folder of its own and works in it. */
+static int make_folder(void **state) {
+    char *folder = strdup("/tmp/portolan-rows-XXXXXX");
+    assert_non_null(folder);
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(chdir(folder), 0);
+    *state = folder;
+    return 0;
+}
+
+static int remove_folder(void **state) {
+    char command[PATH_MAX_HERE];
+    snprintf(command, sizeof command, "rm -r '%s'", (char *)*state);
+    assert_int_equal(chdir("/"), 0);
+    assert_int_equal(system(command), 0);
+    free(*state);
+    return 0;
+}
+
+static void write_text(const char *path, const char *text) {
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void assert_holds(const char *path, const char *text) {
+    char found[TEXT_MAX] = "";
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    found[fread(found, 1, sizeof found - 1, file)] = '\0';
+    fclose(file);
+    assert_string_equal(found, text);
+}
+
+static row_file_t *open_rows(const char *path, bool force) {
+    row_file_t *file = NULL;
+    pto_error_t err = {0};
+    if (row_file_open(path, force, &file, &err) != PTO_OK)
+        fail_msg("%s", err.message);
+    return file;
+}
+
+static void put(row_file_t *file, const char *text) {
+    pto_error_t err = {0};
+    if (row_file_put(file, text, strlen(text), &err) != PTO_OK)
+        fail_msg("%s", err.message);
+}
+
+static void a_file_that_exists_is_kept_without_force(void **state) {
+    (void)state;
+    row_file_t *file = NULL;
+    pto_error_t err = {0};
+    write_text("rows", "old\n");
+    assert_int_equal(row_file_open("rows", false, &file, &err), PTO_ERR_IO);
+    assert_string_equal(err.message, "cannot write rows: File exists (--force replaces it)");
+    assert_holds("rows", "old\n");
+}
+
+static void the_old_file_stays_until_the_new_one_is_closed(void **state) {
+    (void)state;
+    write_text("rows", "old\n");
+    assert_int_equal(chmod("rows", 0640), 0);
+    row_file_t *file = open_rows("rows", true);
+    put(file, "new\n");
+    assert_holds("rows", "old\n");
+    assert_holds(row_file_path(file), "new\n");
+    assert_int_equal(row_file_close(file, NULL), PTO_OK);
+    assert_holds("rows", "new\n");
+    struct stat found;
+    assert_int_equal(stat("rows", &found), 0);
+    assert_int_equal(found.st_mode & 0777, 0640);
+}
+
+static void two_writers_at_once_leave_one_whole_file(void **state) {
+    (void)state;
+    row_file_t *one = open_rows("rows", true), *other = open_rows("rows", true);
+    put(one, "one 1\n");
+    put(other, "other 1\n");
+    put(one, "one 2\n");
+    assert_int_equal(row_file_close(other, NULL), PTO_OK);
+    assert_holds("rows", "other 1\n");
+    assert_int_equal(row_file_close(one, NULL), PTO_OK);
+    assert_holds("rows", "one 1\none 2\n");
+}
+
+static void a_symbolic_link_is_followed_and_kept(void **state) {
+    (void)state;
+    write_text("target", "old\n");
+    assert_int_equal(symlink("target", "link"), 0);
+    row_file_t *file = open_rows("link", true);
+    put(file, "new\n");
+    assert_int_equal(row_file_close(file, NULL), PTO_OK);
+    assert_holds("target", "new\n");
+    struct stat found;
+    assert_int_equal(lstat("link", &found), 0);
+    assert_true(S_ISLNK(found.st_mode));
+}
+
+static void a_device_is_written_and_not_replaced(void **state) {
+    (void)state;
+    for (int force = 0; force < 2; force++) {
+        pto_error_t err = {0};
+        row_file_t *file = open_rows("/dev/full", force);
+        assert_int_equal(row_file_put(file, "row\n", 4, &err), PTO_ERR_IO);
+        assert_string_equal(err.message, "cannot write /dev/full: No space left on device");
+        assert_int_equal(row_file_close(file, NULL), PTO_OK);
+    }
+    struct stat found;
+    assert_int_equal(stat("/dev/full", &found), 0);
+    assert_true(S_ISCHR(found.st_mode));
+}
+
+/* A limit on file sizes stands for a full disk: here too the first part of a row still fits. */
+static void rows_that_do_not_fit_leave_no_part(void **state) {
+    (void)state;
+    struct rlimit before, limit;
+    pto_error_t err = {0};
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    limit = (struct rlimit){.rlim_cur = 10, .rlim_max = before.rlim_max};
+    row_file_t *file = open_rows("rows", false);
+    put(file, "row 1\n");
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    pto_status_t status = row_file_put(file, "row 2\n", 6, &err);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(status, PTO_ERR_IO);
+    assert_string_equal(err.message, "cannot write rows: File too large; the lines before are kept");
+    assert_holds("rows", "row 1\n");
+    put(file, "row 3\n");
+    assert_int_equal(row_file_close(file, NULL), PTO_OK);
+    assert_holds("rows", "row 1\nrow 3\n");
+}
+
+static void a_line_can_be_rewritten(void **state) {
+    (void)state;
+    row_file_t *file = open_rows("rows", false);
+    put(file, "head\n");
+    int64_t place = row_file_place(file);
+    put(file, "no \n");
+    put(file, "row\n");
+    assert_int_equal(row_file_rewrite(file, place, "yes\n", 4, NULL), PTO_OK);
+    put(file, "end\n");
+    assert_int_equal(row_file_close(file, NULL), PTO_OK);
+    assert_holds("rows", "head\nyes\nrow\nend\n");
+}
+
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(a_file_that_exists_is_kept_without_force),
+        IN_FOLDER(the_old_file_stays_until_the_new_one_is_closed),
+        IN_FOLDER(two_writers_at_once_leave_one_whole_file),
+        IN_FOLDER(a_symbolic_link_is_followed_and_kept),
+        IN_FOLDER(a_device_is_written_and_not_replaced),
+        IN_FOLDER(rows_that_do_not_fit_leave_no_part),
+        IN_FOLDER(a_line_can_be_rewritten),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
