@@ -250,6 +250,8 @@ typedef struct {
     pto_param_t *partner; /* what is known or absent together with it; or NULL */
     int64_t *number;      /* node.*, and the below_bytes of a row that is not the last; else NULL */
     const char *flagged;  /* the file's remark on why to doubt it; or NULL */
+    bool
+        measured_only; /* measured and fitted, but part of no price (docs/model.md, "Measured, not priced") */
 } pto_machine_param_t;
 
 /* All numbers that a machine has or could have beyond rows; those it lacks have line 0. `*param` is the

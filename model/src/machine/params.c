@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct {
     pto_machine_param_t *param;
@@ -19,6 +20,20 @@ typedef struct {
 } place_t;
 
 enum { BASE_MAX = 40, ROW_MAX = 32 };
+
+/* What machine files hold and no price contains, by key or by what comes before its last dot. */
+static bool is_measured_only(const char *key) {
+    static const char *const name[] = {
+        "signals.event_s",       "launch.queued_s",       "copies.h2d.off_socket",
+        "copies.d2h.off_socket", "copies.d2d.off_socket", "copies.h2h.off_socket",
+    };
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
+        size_t length = strlen(name[i]);
+        if (strncmp(key, name[i], length) == 0 && (key[length] == '\0' || key[length] == '.'))
+            return true;
+    }
+    return false;
+}
 
 static pto_machine_param_t *add(list_t *list, place_t place, const char *leaf) {
     static pto_machine_param_t nowhere;
@@ -37,6 +52,7 @@ static pto_machine_param_t *add(list_t *list, place_t place, const char *leaf) {
     *param = (pto_machine_param_t){0};
     snprintf(param->key, sizeof param->key, "%s%s%s.%s", place.base, *place.row ? "." : "", place.row, leaf);
     snprintf(param->group, sizeof param->group, "%s.%s", place.base, leaf);
+    param->measured_only = is_measured_only(param->key);
     return param;
 }
 

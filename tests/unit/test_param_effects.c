@@ -1,0 +1,177 @@
+/* Every parameter of a machine changes some price, energy, setup or what applies, unless it is marked as
+ * measured only; and what is marked so changes nothing. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "portolan/pick.h"
+
+enum { REQUESTS = 32 };
+
+typedef struct {
+    pto_scenario_t scenario;
+    pto_predictions_t before;
+} request_t;
+
+static pto_machine_t machine;
+static request_t request[REQUESTS];
+static int request_count;
+
+static void predict(const pto_scenario_t *scenario, pto_predictions_t *predictions) {
+    pto_error_t err = {0};
+    pto_status_t status = pto_predict(scenario, &machine, true, predictions, &err);
+    if (status != PTO_OK && status != PTO_ERR_NOT_APPLICABLE)
+        fail_msg("%s", err.message);
+    if (status != PTO_OK)
+        *predictions = (pto_predictions_t){0};
+}
+
+static void add_request(const char *collective, const char *layout, const char *more) {
+    char text[512];
+    pto_error_t err = {0};
+    request_t *made = &request[request_count++];
+    assert_true(request_count <= REQUESTS);
+    snprintf(
+        text, sizeof text,
+        "scenario: made\nmachine: m.yaml\ncollective: %s\nlayout: {%s}\nbytes: [8, 6000, 65536, 4194304]\n%s",
+        collective, layout, more);
+    if (pto_scenario_parse(text, strlen(text), "made.yaml", &made->scenario, &err) != PTO_OK ||
+        pto_scenario_bind(&made->scenario, &machine, &err) != PTO_OK)
+        fail_msg("%s", err.message);
+    predict(&made->scenario, &made->before);
+}
+
+static void add_requests(void) {
+    static const char *const collective[] = {"allreduce", "reduce", "broadcast", "alltoall", "alltoallv"};
+    static const char *const layout[] = {
+        "nodes: 1, gpus_per_node: 4, cores_per_gpu: 1",
+        "nodes: 1, gpus_per_node: 4, cores_per_gpu: 4",
+        "nodes: 1, gpus_per_node: 2, cores_per_gpu: 4, owners_per_gpu: 4",
+        "nodes: 4, gpus_per_node: 4, cores_per_gpu: 4",
+        "nodes: 1, gpus_per_node: 2, cores_per_gpu: 1",
+    };
+    for (size_t i = 0; i < sizeof collective / sizeof *collective; i++)
+        for (size_t j = 0; j < sizeof layout / sizeof *layout; j++)
+            add_request(collective[i], layout[j], "");
+    add_request("reduce", layout[3], "library: linear\nstrategies: [three_step, cuda_aware]\n");
+    add_request("messages", "nodes: 2, gpus_per_node: 4, cores_per_gpu: 4", "messages: 20\n");
+}
+
+static int read_machine(void **state) {
+    (void)state;
+    pto_error_t err = {0};
+    if (pto_machine_read("tests/fixtures/all_parameters.yaml", &machine, &err) != PTO_OK)
+        fail_msg("%s:%d: %s", err.file, err.line, err.message);
+    add_requests();
+    return 0;
+}
+
+static void drop_requests(void) {
+    for (int i = 0; i < request_count; i++) {
+        pto_predictions_fini(&request[i].before);
+        pto_scenario_fini(&request[i].scenario);
+    }
+    request_count = 0;
+}
+
+static int free_machine(void **state) {
+    (void)state;
+    drop_requests();
+    pto_machine_fini(&machine);
+    return 0;
+}
+
+static bool is_same(const pto_prediction_t *a, const pto_prediction_t *b) {
+    return a->applicable == b->applicable && a->price.seconds == b->price.seconds &&
+           a->energy.joules == b->energy.joules && a->setup.seconds == b->setup.seconds;
+}
+
+static bool changes_request(const request_t *asked) {
+    pto_predictions_t now;
+    predict(&asked->scenario, &now);
+    bool same = now.point_count == asked->before.point_count;
+    for (int64_t i = 0; i < now.point_count * now.strategy_count && same; i++)
+        same = is_same(&now.prediction[i], &asked->before.prediction[i]);
+    pto_predictions_fini(&now);
+    return !same;
+}
+
+/* Both ways: of two costs of which the larger or the smaller counts, one may hide the other. */
+static bool has_effect(pto_param_t *param) {
+    static const double factor[] = {1000, 1e-3};
+    pto_param_t kept = *param;
+    bool changes = false;
+    for (size_t i = 0; i < sizeof factor / sizeof *factor && !changes; i++) {
+        param->value = factor[i] * kept.value;
+        for (int j = 0; j < request_count && !changes; j++)
+            changes = changes_request(&request[j]);
+    }
+    *param = kept;
+    return changes;
+}
+
+static void check_effects(bool marked, const char *only) {
+    pto_machine_param_t *param;
+    int count, checked = 0;
+    assert_int_equal(pto_machine_params(&machine, &param, &count, NULL), PTO_OK);
+    for (int i = 0; i < count; i++) {
+        if (!param[i].param || !pto_param_known(param[i].param) || param[i].measured_only != marked ||
+            (only && strcmp(param[i].key, only) != 0) ||
+            (!only && strcmp(param[i].key, "launch.kernel_s") == 0))
+            continue;
+        checked++;
+        if (has_effect(param[i].param) == marked)
+            fail_msg("%s %s", param[i].key,
+                     marked ? "is marked as measured only, but changes a price"
+                            : "changes no price, and is not marked as measured only");
+    }
+    free(param);
+    assert_true(checked > 0);
+}
+
+static void every_parameter_has_an_effect(void **state) {
+    (void)state;
+    check_effects(false, NULL);
+}
+
+static void what_is_measured_only_has_none(void **state) {
+    (void)state;
+    check_effects(true, NULL);
+}
+
+/* Kernels are launched as graphs; a plain launch is priced where graphs were not measured. */
+static void a_plain_launch_stands_in_for_a_graph(void **state) {
+    (void)state;
+    machine.graph_launch_s = (pto_param_t){0};
+    drop_requests();
+    add_requests();
+    check_effects(false, "launch.kernel_s");
+}
+
+/* A fixture that lacks a family would prove nothing of it. Files hold pageable copies over the link alone. */
+static void the_machine_has_every_family(void **state) {
+    (void)state;
+    pto_machine_param_t *param;
+    int count;
+    assert_int_equal(pto_machine_params(&machine, &param, &count, NULL), PTO_OK);
+    for (int i = 0; i < count; i++)
+        if (param[i].param && !pto_param_known(param[i].param) &&
+            strncmp(param[i].key, "copies.pageable.", 16) != 0)
+            fail_msg("tests/fixtures/all_parameters.yaml lacks %s", param[i].key);
+    free(param);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_machine_has_every_family),
+        cmocka_unit_test(every_parameter_has_an_effect),
+        cmocka_unit_test(what_is_measured_only_has_none),
+        cmocka_unit_test(a_plain_launch_stands_in_for_a_graph),
+    };
+    return cmocka_run_group_tests(tests, read_machine, free_machine);
+}
