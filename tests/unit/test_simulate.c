@@ -128,12 +128,12 @@ static void every_message_is_sent_once(void **state) {
     (void)state;
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", 4, 3, 1, 64);
     pto_plan_t *plan = made(&request);
-    int64_t messages, stages;
-    pto_simulate_size(plan, &messages, &stages);
-    assert_int_equal(messages, 12 * 11);
-    assert_int_equal(stages, 12 * 14); /* two copies, the own block, eleven rounds */
+    pto_plan_size_t size = pto_plan_size(plan);
+    assert_int_equal(size.messages, 12 * 11);
+    assert_int_equal(size.stages, 12 * 14); /* two copies, the own block, eleven rounds */
+    assert_int_equal(size.local_actions, 12 * 3);
     pto_simulation_t simulation = simulated(plan, &summit);
-    assert_int_equal(simulation.messages, messages);
+    assert_int_equal(simulation.messages, size.messages);
     assert_true(simulation.most_in_flight <= 24);
     pto_plan_destroy(plan);
 }

@@ -99,10 +99,6 @@ pto_status_t pto_simulate(const pto_plan_t *plan, const pto_machine_t *machine,
                           const pto_simulate_options_t *options, pto_simulation_t *simulation,
                           pto_error_t *err);
 
-/* At most how many messages a plan sends, and how many stages its ranks pass in all, without walking ranks.
- */
-void pto_simulate_size(const pto_plan_t *plan, int64_t *messages, int64_t *stages);
-
 /* All strategies of a bound scenario at all points, as pto_predict has them, with the simulated seconds as
  * prices. The algorithm is the one that pto_predict takes; where the scenario asks for the best, the one with
  * the shortest simulation. `*simulation`, one for every prediction, is the caller's to free(). Errors: those
