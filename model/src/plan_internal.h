@@ -80,6 +80,9 @@ bool pto_core_acts(const pto_plan_t *plan, int64_t core);
 pto_status_t pto_price_walk_check_size(const pto_plan_t *plan, pto_error_t *err);
 pto_status_t pto_price_check_size(const pto_plan_t *plan, pto_error_t *err);
 
+/* Whether simulating the plan is within the limit (0: PTO_SIMULATE_LIMIT). Errors: PTO_ERR_TOO_LARGE. */
+pto_status_t pto_simulate_check_size(const pto_plan_t *plan, int64_t limit, pto_error_t *err);
+
 /* Statuses that leave one strategy out of a table, with the reason, instead of refusing all of it. */
 static inline bool pto_leaves_cell_out(pto_status_t status) {
     return status == PTO_ERR_NOT_APPLICABLE || status == PTO_ERR_TOO_LARGE;

@@ -301,7 +301,9 @@ static void find_stuck(pto_sim_t *sim) {
 
 /* --- size ---------------------------------------------------------------------------------------------- */
 
-static pto_status_t check_size(const pto_plan_t *plan, int64_t limit, pto_error_t *err) {
+pto_status_t pto_simulate_check_size(const pto_plan_t *plan, int64_t limit, pto_error_t *err) {
+    if (limit <= 0)
+        limit = PTO_SIMULATE_LIMIT;
     int64_t ranks = pto_layout_rank_count(&plan->request.layout);
     if (ranks > PTO_SIMULATE_RANKS_MAX)
         return pto_error_set(
@@ -421,8 +423,7 @@ pto_status_t pto_simulate(const pto_plan_t *plan, const pto_machine_t *machine,
                      .options = options ? options : &none,
                      .gpus = layout->nodes * layout->gpus_per_node,
                      .err = err};
-    pto_status_t status =
-        check_size(plan, sim.options->limit > 0 ? sim.options->limit : PTO_SIMULATE_LIMIT, err);
+    pto_status_t status = pto_simulate_check_size(plan, sim.options->limit, err);
     if (status != PTO_OK)
         return status;
     sim.ranks = (uint32_t)pto_layout_rank_count(layout);

@@ -63,25 +63,6 @@ static bool in_set(set_t set, int64_t value) {
     return value >= set.first && value < set.until && (value - set.first) % set.stride == 0;
 }
 
-/* Everybody sends to the one that is `distance` on. */
-static void count_shift(const pto_layout_t *layout, const pto_group_t *group, int64_t distance,
-                        pto_traffic_t *traffic) {
-    int64_t per_node = group->members_per_node;
-    int64_t ahead = pto_floor_mod(distance, group->size);
-    if (ahead == 0)
-        return;
-    bool met[PTO_LEVEL_COUNT] = {false};
-    for (int64_t me = 0; me < per_node; me++) {
-        int64_t other = me + ahead < group->size ? me + ahead : me + ahead - group->size;
-        pto_level_t level = other < per_node ? position_level(layout, group, me, other) : PTO_LEVEL_OFF_NODE;
-        met[level] = true;
-        traffic->off_per_node += level == PTO_LEVEL_OFF_NODE;
-    }
-    for (int level = 0; level < PTO_LEVEL_COUNT; level++)
-        if (met[level])
-            add_one_message(traffic, (pto_level_t)level);
-}
-
 /* How many of a set lie in [from, until). */
 static int64_t set_within(set_t set, int64_t from, int64_t until) {
     set_t head = set, tail = set;
@@ -117,6 +98,35 @@ static neighbors_t neighbors_of(const pto_layout_t *layout, const pto_group_t *g
     int64_t per_socket = one_socket ? per_node : per_gpu * layout->gpus_per_socket;
     return (neighbors_t){
         members_around(me, per_gpu, per_node), members_around(me, per_socket, per_node), {0, per_node}};
+}
+
+/* Whether two members of a node that are `distance` apart share a GPU, share only a socket, or only the node.
+ * The first GPU and the first socket are as large as any. */
+static void meet_at(const neighbors_t *first, int64_t distance, bool *met) {
+    int64_t gpu = first->gpu.until, socket = first->socket.until, node = first->node.until;
+    met[PTO_LEVEL_ON_GPU] = met[PTO_LEVEL_ON_GPU] || distance < gpu;
+    met[PTO_LEVEL_ON_SOCKET] = met[PTO_LEVEL_ON_SOCKET] || (distance < socket && socket > gpu);
+    met[PTO_LEVEL_ON_NODE] = met[PTO_LEVEL_ON_NODE] || (distance < node && node > socket);
+}
+
+/* Everybody sends to the one that is `distance` on: within the node, out of it, or around the group's end
+ * back into it. */
+static void count_shift(const pto_layout_t *layout, const pto_group_t *group, int64_t distance,
+                        pto_traffic_t *traffic) {
+    int64_t per_node = group->members_per_node;
+    int64_t ahead = pto_floor_mod(distance, group->size), back = group->size - ahead;
+    if (ahead == 0)
+        return;
+    bool met[PTO_LEVEL_COUNT] = {false};
+    neighbors_t first = neighbors_of(layout, group, 0);
+    meet_at(&first, ahead, met);
+    meet_at(&first, back, met);
+    traffic->off_per_node =
+        per_node - (ahead < per_node ? per_node - ahead : 0) - (back < per_node ? per_node - back : 0);
+    met[PTO_LEVEL_OFF_NODE] = traffic->off_per_node > 0;
+    for (int level = 0; level < PTO_LEVEL_COUNT; level++)
+        if (met[level])
+            add_one_message(traffic, (pto_level_t)level);
 }
 
 /* From how many messages stay on the GPU, on the socket and on the node, of all. */

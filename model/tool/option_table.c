@@ -295,6 +295,13 @@ static pto_status_t apply_by(pto_options_t *options, const char *text, pto_error
     return status;
 }
 
+static pto_status_t apply_progress(pto_options_t *options, const char *text, pto_error_t *err) {
+    (void)text;
+    (void)err;
+    options->progress = true;
+    return PTO_OK;
+}
+
 static pto_status_t apply_unroll(pto_options_t *options, const char *text, pto_error_t *err) {
     (void)text;
     (void)err;
@@ -388,6 +395,8 @@ const pto_option_t pto_option_table[] = {
     {"trace-events", "N", "write at most so many (default 1000000)", apply_trace_events, PTO_OPTION_TRACE,
      PTO_FIELD_COUNT},
     {"limit", "N", "simulate plans of up to so many messages (default 100000000)", apply_limit,
+     PTO_OPTION_TRACE, PTO_FIELD_COUNT},
+    {"progress", NULL, "show progress even where standard error is not a terminal", apply_progress,
      PTO_OPTION_TRACE, PTO_FIELD_COUNT},
     {"rank", "R", "whose part to print (default 0)", apply_rank, PTO_OPTION_RANK, PTO_FIELD_COUNT},
     {"unroll", NULL, "print every iteration of loops", apply_unroll, PTO_OPTION_RANK, PTO_FIELD_COUNT},

@@ -12,7 +12,8 @@ enum {
     PTO_OPTION_EXPLAIN = 1 << 1, /* --explain */
     PTO_OPTION_RANK = 1 << 2,    /* --rank R, --unroll */
     PTO_OPTION_PLOT = 1 << 3,    /* --plot FILE, --measured FILE */
-    PTO_OPTION_TRACE = 1 << 4,   /* --trace FILE, --trace-events N, --limit N */
+    PTO_OPTION_TRACE = 1 << 4,   /* --trace FILE, --trace-events N, --limit N,
+                                  --progress */
     PTO_OPTION_ENERGY = 1 << 5,  /* --energy */
     PTO_OPTION_BY = 1 << 6,      /* --by time|energy|product */
 };
@@ -31,6 +32,7 @@ typedef struct {
     pto_format_t format;
     pto_by_t by; /* --by; --energy sets it to energy */
     bool explain;
+    bool progress;
     bool unroll;
     int64_t rank;
 } pto_options_t;
