@@ -39,20 +39,21 @@ static int64_t groups_of_core(const pto_layout_t *layout, pto_group_kind_t kind)
     return 1;
 }
 
-/* One action for each peer, or one where the step has none. */
-static void add_step(const pto_plan_t *plan, const pto_step_t *step, int64_t k, int64_t *total) {
+int64_t pto_step_actions(const pto_plan_t *plan, const pto_step_t *step, int64_t k) {
     const pto_layout_t *layout = &plan->request.layout;
     pto_group_kind_t kind = pto_plan_group(plan, step->group)->kind;
     bool one_for_all = kind == PTO_GROUP_OWNERS || kind == PTO_GROUP_NODE_OWNERS;
     int64_t cores = one_for_all ? 1 : step->core_count;
+    int64_t total = 0;
     for (int64_t core = step->core_first; core < step->core_first + cores; core++) {
         pto_action_t action = {.step = step, .core = core, .k = k};
         int64_t peers = step->peers.kind == PTO_PEERS_NONE ? 1 : pto_step_peer_count(plan, &action);
         int64_t acting = 0;
         add_product(&acting, groups_of_core(layout, kind),
                     kind == PTO_GROUP_GPU ? 1 : acting_members(step, k, core));
-        add_product(total, acting, peers);
+        add_product(&total, acting, peers);
     }
+    return total;
 }
 
 bool pto_core_acts(const pto_plan_t *plan, int64_t core) {
@@ -81,9 +82,9 @@ pto_plan_size_t pto_plan_size(const pto_plan_t *plan) {
         for (int i = 0; i < walk.stage->step_count; i++) {
             const pto_step_t *step = pto_plan_step(plan, walk.stage->step_first + i);
             if (step->kind == PTO_STEP_SEND)
-                add_step(plan, step, walk.k, &size.messages);
+                add_product(&size.messages, 1, pto_step_actions(plan, step, walk.k));
             else if (step->kind != PTO_STEP_RECV)
-                add_step(plan, step, walk.k, &size.local_actions);
+                add_product(&size.local_actions, 1, pto_step_actions(plan, step, walk.k));
         }
     }
     return size;

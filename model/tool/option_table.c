@@ -396,6 +396,8 @@ const pto_option_t pto_option_table[] = {
      PTO_FIELD_COUNT},
     {"limit", "N", "simulate plans of up to so many messages (default 100000000)", apply_limit,
      PTO_OPTION_TRACE, PTO_FIELD_COUNT},
+    {"limit", "N", "check plans of up to so much work (default 100000000: about a minute and a gigabyte)",
+     apply_limit, PTO_OPTION_LIMIT, PTO_FIELD_COUNT},
     {"progress", NULL, "show progress even where standard error is not a terminal", apply_progress,
      PTO_OPTION_TRACE, PTO_FIELD_COUNT},
     {"rank", "R", "whose part to print (default 0)", apply_rank, PTO_OPTION_RANK, PTO_FIELD_COUNT},

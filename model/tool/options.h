@@ -15,6 +15,7 @@ enum {
     PTO_OPTION_TRACE = 1 << 4,   /* --trace FILE, --trace-events N, --limit N,
                                   --progress */
     PTO_OPTION_ENERGY = 1 << 5,  /* --energy */
+    PTO_OPTION_LIMIT = 1 << 7,   /* --limit N, of check */
     PTO_OPTION_BY = 1 << 6,      /* --by time|energy|product */
 };
 
