@@ -452,14 +452,7 @@ static void what_would_take_long_to_check_is_refused_by_its_work(void **state) {
     const char *const strategy[] = {"cuda_aware", "three_step", "dup_devptr", "node_leaders"};
     for (size_t i = 0; i < 4; i++) {
         pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, strategy[i], "linear");
-        request.layout.nodes =
-            PTO_CHECK_RANKS_MAX / request.layout.gpus_per_node / request.layout.cores_per_gpu;
-        bool alone = request.layout.cores_per_gpu == 1;
-        if (!alone && i != 2) { /* an owner for every process */
-            request.layout.nodes *= request.layout.cores_per_gpu;
-            request.layout.cores_per_gpu = 1;
-            request.layout.owners_per_gpu = 1;
-        }
+        request.layout.nodes = PTO_CHECK_RANKS_MAX / (2 * request.layout.cores_per_gpu);
         pto_plan_t *plan = made(request);
         pto_error_t err = {0};
         assert_int_equal(pto_check_size(plan, 0, &err), PTO_ERR_TOO_LARGE);
