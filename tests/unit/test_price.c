@@ -462,74 +462,6 @@ static void tables_above_65536_ranks_are_refused(void **state) {
     pto_plan_destroy(plan);
 }
 
-/* Counted, not begun: a walk over 1.6 million GPUs a node would not end, nor a sum over their table. */
-static void what_would_take_too_long_is_refused_before_any_work(void **state) {
-    (void)state;
-    pto_counts_t counts = {.kind = PTO_COUNTS_SKEW, .skew = 0.5, .seed = 1};
-    const struct {
-        pto_collective_t collective;
-        const char *strategy;
-        int64_t nodes, gpus, cores;
-        const char *reason;
-    } ask[] = {
-        {PTO_COLLECTIVE_ALLTOALLV, "three_step", 1000000, 6, 6,
-         "at most 65536 ranks; this layout has 36000000"},
-        {PTO_COLLECTIVE_ALLTOALLV, "dup_devptr", 500, 6, 6, "for at most 33554432 of them; dup_devptr by "},
-        {PTO_COLLECTIVE_ALLTOALL, "node_aware", 2, 1638400, 1, "priced one by one; the limit is 8388608"},
-        {PTO_COLLECTIVE_ALLREDUCE, "gas_read", 1, 1638400, 1, "priced one by one; the limit is 8388608"},
-    };
-    for (size_t i = 0; i < sizeof ask / sizeof *ask; i++) {
-        bool alltoall = ask[i].collective != PTO_COLLECTIVE_ALLREDUCE;
-        pto_request_t request =
-            request_for(ask[i].collective, ask[i].strategy, alltoall ? "pairwise" : "direct", ask[i].nodes,
-                        ask[i].gpus, ask[i].cores, 64);
-        if (ask[i].collective == PTO_COLLECTIVE_ALLTOALLV)
-            request.counts = &counts;
-        pto_plan_t *plan = NULL;
-        pto_price_t price;
-        pto_error_t err;
-        assert_int_equal(pto_plan_create(&request, &plan, &err), PTO_OK);
-        assert_int_equal(pto_price(plan, &summit, &price, NULL, &err), PTO_ERR_TOO_LARGE);
-        assert_non_null(strstr(err.message, ask[i].reason));
-        pto_plan_destroy(plan);
-    }
-}
-
-/* A prediction sums no table before it has counted the messages, and prints the strategies that can be
- * priced.
- */
-static void a_strategy_that_takes_too_long_is_left_out_of_a_prediction(void **state) {
-    (void)state;
-    pto_scenario_t scenario;
-    pto_scenario_init(&scenario);
-    scenario.collective = PTO_COLLECTIVE_ALLTOALL;
-    scenario.library.best = true;
-    assert_int_equal(pto_series_range(64, 64, 2, &scenario.bytes, NULL), PTO_OK);
-    assert_int_equal(pto_series_range(2, 2, 2, &scenario.nodes, NULL), PTO_OK);
-    pto_machine_t fat = summit;
-    fat.node.gpus = 65536;
-    fat.node.cores = 65536;
-    assert_int_equal(pto_scenario_bind(&scenario, &fat, NULL), PTO_OK);
-    scenario.layout.cores_per_gpu = 1;
-    pto_predictions_t predictions;
-    pto_error_t err;
-    assert_int_equal(pto_predict(&scenario, &fat, false, &predictions, &err), PTO_OK);
-    for (int i = 0; i < predictions.strategy_count; i++) {
-        const pto_prediction_t *prediction = pto_prediction_at(&predictions, 0, i);
-        if (strcmp(predictions.strategy[i]->name, "cuda_aware") == 0)
-            assert_true(prediction->applicable);
-        if (strcmp(predictions.strategy[i]->name, "node_aware") == 0)
-            assert_non_null(strstr(prediction->reason, "priced one by one"));
-    }
-    pto_predictions_fini(&predictions);
-    scenario.collective = PTO_COLLECTIVE_ALLTOALLV;
-    scenario.counts = (pto_counts_t){.kind = PTO_COUNTS_SKEW, .skew = 0.5};
-    scenario.nodes.value[0] = 1000000;
-    assert_int_equal(pto_predict(&scenario, &summit, false, &predictions, &err), PTO_ERR_NOT_APPLICABLE);
-    assert_non_null(strstr(err.message, "for at most 65536 ranks"));
-    pto_scenario_fini(&scenario);
-}
-
 /* A table of equal counts must cost what equal counts cost. */
 static void a_flat_table_costs_what_equal_counts_cost(void **state) {
     (void)state;
@@ -567,8 +499,6 @@ int main(void) {
         cmocka_unit_test(intervals_are_carried_into_the_price),
         cmocka_unit_test(a_machine_without_gpu_messages_says_so),
         cmocka_unit_test(tables_above_65536_ranks_are_refused),
-        cmocka_unit_test(what_would_take_too_long_is_refused_before_any_work),
-        cmocka_unit_test(a_strategy_that_takes_too_long_is_left_out_of_a_prediction),
         cmocka_unit_test(a_flat_table_costs_what_equal_counts_cost),
     };
     return cmocka_run_group_tests_name("price", tests, read_machines, free_machines);
