@@ -7,8 +7,10 @@
 
 #include <cmocka.h>
 
+#include "made_up.h"
 #include "plan_request.h"
 #include "portolan/pick.h"
+#include "portolan/simulate.h"
 
 static pto_machine_t summit;
 
@@ -93,7 +95,7 @@ static void a_strategy_that_takes_too_long_is_left_out_of_a_prediction(void **st
 
 /* No rank meets the dearest message in every round where most rounds have nothing to send: the one element
  * travels along the ring, near and far in turn. */
-static void empty_parts_are_priced_up_to_twice_too_dear(void **state) {
+static void empty_parts_are_priced_by_the_dearest_message_of_every_round(void **state) {
     (void)state;
     const struct {
         const char *strategy;
@@ -101,6 +103,7 @@ static void empty_parts_are_priced_up_to_twice_too_dear(void **state) {
         double least, most; /* of the price by class, in prices rank by rank */
     } ask[] = {
         {"three_step", 21, 5, 1, 4, 1.90, 1.93},
+        {"three_step", 63, 6, 1, 4, 2.18, 2.19},
         {"three_step", 21, 5, 1, 420, 1, 1.001}, /* an element for each process */
     };
     for (size_t i = 0; i < sizeof ask / sizeof *ask; i++) {
@@ -119,11 +122,37 @@ static void empty_parts_are_priced_up_to_twice_too_dear(void **state) {
     }
 }
 
+/* Copies of both reaches share a GPU's link, and a far one is charged with all their bytes at its own rate.
+ * By simulation the near ones cost next to nothing here: of 7 copies the 4 far ones remain. */
+static void copies_of_both_reaches_on_one_link_are_priced_as_if_all_were_far(void **state) {
+    (void)state;
+    const int64_t gpus = 8, per_socket = 4;
+    pto_machine_t machine = completed(&summit);
+    pto_postal_t *near = &machine.peer[PTO_REACH_ON_SOCKET], *far = &machine.peer[PTO_REACH_OFF_SOCKET];
+    far->alpha_s.value = near->alpha_s.value;
+    near->beta_s_per_byte.value = 1e-14;
+    far->beta_s_per_byte.value = 1e-9;
+    pto_request_t request = request_for(PTO_COLLECTIVE_ALLREDUCE, "gsb", "direct", 1, gpus, 1, 64 << 20);
+    request.layout.gpus_per_socket = per_socket;
+    pto_plan_t *plan = NULL;
+    pto_price_t price;
+    pto_simulation_t simulation;
+    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+    assert_int_equal(pto_price(plan, &machine, &price, NULL, NULL), PTO_OK);
+    assert_int_equal(pto_simulate(plan, &machine, NULL, &simulation, NULL), PTO_OK);
+    double share = (double)(gpus - per_socket) / (double)(gpus - 1);
+    print_message("by simulation %.3f of the price\n", simulation.seconds / price.seconds);
+    assert_true(simulation.seconds > (share - 0.01) * price.seconds);
+    assert_true(simulation.seconds < (share + 0.01) * price.seconds);
+    pto_plan_destroy(plan);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_would_take_too_long_is_refused_before_any_work),
         cmocka_unit_test(a_strategy_that_takes_too_long_is_left_out_of_a_prediction),
-        cmocka_unit_test(empty_parts_are_priced_up_to_twice_too_dear),
+        cmocka_unit_test(empty_parts_are_priced_by_the_dearest_message_of_every_round),
+        cmocka_unit_test(copies_of_both_reaches_on_one_link_are_priced_as_if_all_were_far),
     };
     return cmocka_run_group_tests_name("price limits", tests, read_machine, free_machine);
 }
