@@ -72,8 +72,8 @@ int64_t pto_step_pieces(const pto_step_t *step, int64_t k, int64_t core);
 /* Whether a copy's host side is pageable memory. */
 bool pto_step_is_pageable(const pto_plan_t *plan, const pto_step_t *step);
 
-/* At most how many messages, copies, ... all ranks together make of a step: one for each peer, or one where the
- * step has none. INT64_MAX where the count does not fit. */
+/* At most how many messages, copies, ... all ranks together make of a step: one for each peer, or one where
+ * the step has none. INT64_MAX where the count does not fit. */
 int64_t pto_step_actions(const pto_plan_t *plan, const pto_step_t *step, int64_t k);
 
 /* Whether any step is for a core at all: processes that have no part need not be taken through the stages. */
