@@ -20,7 +20,7 @@ static const char usage[] =
     "  portolan check --machine summit-spectrum --collective allreduce --nodes 3 --bytes 1:1MiB:7 --library "
     "ring\n";
 
-static const pto_option_set_t option_sets[] = {{"options", pto_no_options}, PTO_SCENARIO_SETS};
+static const pto_option_set_t option_sets[] = {{"options", pto_check_options}, PTO_SCENARIO_SETS};
 
 static const pto_syntax_t syntax = {
     .program = "portolan check", .usage = usage, .set = option_sets, .operand = "*.yaml"};
@@ -28,6 +28,7 @@ static const pto_syntax_t syntax = {
 typedef struct {
     const pto_options_t *options;
     int64_t proved;
+    int64_t refused; /* plans above the limit */
 } run_t;
 
 /* Whether the scenario leaves the choice to us, or names this algorithm. */
@@ -52,6 +53,12 @@ static pto_status_t prove(run_t *run, const pto_request_t *request, int64_t poin
         if (point == 0)
             printf("# %s with %s does not apply: %s\n", request->strategy->name, request->algorithm->name,
                    reason.message);
+        return PTO_OK;
+    }
+    if (status == PTO_OK && pto_check_size(plan, run->options->limit, &reason) != PTO_OK) {
+        printf("# %s\n", reason.message);
+        pto_plan_destroy(plan);
+        run->refused++;
         return PTO_OK;
     }
     if (status == PTO_OK)
@@ -132,6 +139,10 @@ static int run_check(int argc, char **argv) {
         status = prove_strategy(&run, strategy[i], &err);
     if (status == PTO_OK)
         printf("# %lld plans proved right\n", (long long)run.proved);
+    if (status == PTO_OK && run.refused > 0)
+        status =
+            pto_error_set(&err, PTO_ERR_TOO_LARGE, "%lld plans were not checked; --limit raises the limit",
+                          (long long)run.refused);
     free(strategy);
     exit_code = status == PTO_OK ? pto_flush_output() : pto_report_error(&err);
     pto_options_fini(&options);

@@ -1,6 +1,7 @@
 /* portolan simulate: what each strategy takes at every point by simulation, and where the time went. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command.h"
 #include "options.h"
@@ -181,12 +182,22 @@ static int print_all(const pto_options_t *options, const pto_predictions_t *pred
     return pto_flush_output();
 }
 
+/* One line on standard error, which the next one overwrites. */
+static void show_progress(const pto_simulate_progress_t *progress) {
+    fprintf(stderr, "\r\033[Kcell %lld of %lld: %s by %s, %lld messages", (long long)progress->cell + 1,
+            (long long)progress->cells, progress->strategy, progress->algorithm,
+            (long long)progress->messages);
+    fflush(stderr);
+}
+
 static int simulate(const pto_options_t *options) {
     pto_error_t err = {0};
     pto_predictions_t predictions;
     pto_simulation_t *simulation;
     pto_trace_t *trace = NULL;
     pto_simulate_options_t how = {.limit = options->limit};
+    if (options->progress || isatty(STDERR_FILENO) == 1)
+        how.begin = show_progress;
     if (options->trace) {
         if (pto_trace_create(options->trace, &options->scenario.layout, options->trace_events, &trace,
                              &err) != PTO_OK)
@@ -196,6 +207,8 @@ static int simulate(const pto_options_t *options) {
     }
     pto_status_t status =
         pto_simulate_scenario(&options->scenario, &options->machine, &how, &predictions, &simulation, &err);
+    if (how.begin)
+        fputs("\r\033[K", stderr);
     pto_error_t *trace_err = status == PTO_OK ? &err : NULL;
     bool traced = !trace || pto_trace_close(trace, trace_err) == PTO_OK;
     if (status != PTO_OK)

@@ -336,6 +336,14 @@ static pto_status_t apply_by(void *target, const char *text, pto_error_t *err) {
     return status;
 }
 
+static pto_status_t apply_progress(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    (void)text;
+    (void)err;
+    options->progress = true;
+    return PTO_OK;
+}
+
 static pto_status_t apply_unroll(void *target, const char *text, pto_error_t *err) {
     pto_options_t *options = target;
     (void)text;
@@ -454,6 +462,12 @@ const pto_option_t pto_simulate_options[] = {
      .standard = "1000000"},
     {"limit", "N", "simulate plans of up to this many messages", .apply = apply_limit,
      .standard = "100000000"},
+    {"progress", NULL, "show progress even if standard error is not a terminal", .apply = apply_progress},
+    {.name = NULL}};
+
+const pto_option_t pto_check_options[] = {
+    {"limit", "N", "check plans of up to this much work (about a minute and a gigabyte)",
+     .apply = apply_limit, .standard = "100000000"},
     {.name = NULL}};
 
 const pto_option_t pto_plan_options[] = {

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "bench.h"
 #include "portolan/fit.h"
 
 enum { ROWS = 100000, ROW_BYTES = 96 };
@@ -83,8 +84,13 @@ int main(void) {
     double mebibytes = (double)usage.ru_maxrss / 1024;
     printf("fit of %d samples, %d parameters: %.3f s (at most %g), %.0f MiB (at most %g)\n", ROWS,
            fit.entry_count, seconds, seconds_max, mebibytes, mebibytes_max);
+    bool fit_is_wrong = fit.entry_count == 0;
     pto_fit_fini(&fit);
     pto_samples_fini(&samples);
     free(text);
+    if (fit_is_wrong)
+        fprintf(stderr, "bench_fit: no parameter was fitted\n");
+    if (fit_is_wrong || bench_is_short())
+        return fit_is_wrong;
     return seconds <= seconds_max && mebibytes <= mebibytes_max ? 0 : 1;
 }

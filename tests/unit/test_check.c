@@ -446,6 +446,37 @@ static void the_report_counts_what_was_checked(void **state) {
     assert_int_equal(report.accesses, 4 * (3 + 2 * 3));
 }
 
+/* Counted, not begun: 4,096 processes are within the limit of processes. */
+static void what_would_take_long_to_check_is_refused_by_its_work(void **state) {
+    (void)state;
+    const char *const strategy[] = {"cuda_aware", "three_step", "dup_devptr", "node_leaders"};
+    for (size_t i = 0; i < 4; i++) {
+        pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, strategy[i], "linear");
+        request.layout.nodes = PTO_CHECK_RANKS_MAX / (2 * request.layout.cores_per_gpu);
+        pto_plan_t *plan = made(request);
+        pto_error_t err = {0};
+        assert_int_equal(pto_check_size(plan, 0, &err), PTO_ERR_TOO_LARGE);
+        assert_non_null(strstr(err.message, "--limit N raises"));
+        assert_int_equal(pto_check_size(plan, INT64_MAX, &err), PTO_OK);
+        pto_plan_destroy(plan);
+    }
+}
+
+/* No less than what a check does: its messages, each of them several touches, and the stages of its ranks. */
+static void a_checks_work_is_counted_before_it_is_done(void **state) {
+    (void)state;
+    const char *const algorithm[] = {"linear", "pairwise", "bruck"};
+    for (size_t i = 0; i < 3; i++) {
+        pto_plan_t *plan = made(ask(PTO_COLLECTIVE_ALLTOALL, "three_step", algorithm[i]));
+        pto_check_report_t report;
+        assert_int_equal(pto_check(plan, &report, NULL), PTO_OK);
+        int64_t least = 3 * report.messages + report.ranks * report.stages;
+        assert_int_equal(pto_check_size(plan, least, NULL), PTO_ERR_TOO_LARGE);
+        assert_int_equal(pto_check_size(plan, 20 * least, NULL), PTO_OK);
+        pto_plan_destroy(plan);
+    }
+}
+
 static void more_processes_than_check_can_walk_are_refused(void **state) {
     (void)state;
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "pairwise");
@@ -489,6 +520,8 @@ int main(void) {
         cmocka_unit_test(a_signal_serves_one_wait),
         cmocka_unit_test(writes_by_two_processes_are_unordered_without_signals),
         cmocka_unit_test(the_report_counts_what_was_checked),
+        cmocka_unit_test(what_would_take_long_to_check_is_refused_by_its_work),
+        cmocka_unit_test(a_checks_work_is_counted_before_it_is_done),
         cmocka_unit_test(more_processes_than_check_can_walk_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

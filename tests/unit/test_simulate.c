@@ -128,12 +128,12 @@ static void every_message_is_sent_once(void **state) {
     (void)state;
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", 4, 3, 1, 64);
     pto_plan_t *plan = made(&request);
-    int64_t messages, stages;
-    pto_simulate_size(plan, &messages, &stages);
-    assert_int_equal(messages, 12 * 11);
-    assert_int_equal(stages, 12 * 14); /* two copies, the own block, eleven rounds */
+    pto_plan_size_t size = pto_plan_size(plan);
+    assert_int_equal(size.messages, 12 * 11);
+    assert_int_equal(size.stages, 12 * 14); /* two copies, the own block, eleven rounds */
+    assert_int_equal(size.local_actions, 12 * 3);
     pto_simulation_t simulation = simulated(plan, &summit);
-    assert_int_equal(simulation.messages, messages);
+    assert_int_equal(simulation.messages, size.messages);
     assert_true(simulation.most_in_flight <= 24);
     pto_plan_destroy(plan);
 }
@@ -297,6 +297,53 @@ static void a_machine_without_the_messages_is_named(void **state) {
 
 /* --- scenarios ----------------------------------------------------------------------------------------- */
 
+enum { MOST = 300 };
+static int64_t begun, cells_begun, last_begun;
+
+static void note_begun(const pto_simulate_progress_t *progress) {
+    assert_true(progress->messages <= MOST);
+    cells_begun += begun == 0 || progress->cell != last_begun;
+    last_begun = progress->cell;
+    begun++;
+}
+
+/* Of 48 processes each GPU's six share the work in two strategies: 336 messages. In the others, 8 send 56. */
+static void a_cell_above_the_limit_is_left_out_before_any_of_it_is_simulated(void **state) {
+    (void)state;
+    pto_scenario_t scenario;
+    pto_scenario_init(&scenario);
+    scenario.collective = PTO_COLLECTIVE_ALLTOALL;
+    scenario.library.best = true;
+    assert_int_equal(pto_series_range(64, 64, 2, &scenario.bytes, NULL), PTO_OK);
+    assert_int_equal(pto_series_range(4, 4, 2, &scenario.nodes, NULL), PTO_OK);
+    scenario.layout.gpus_per_node = 2;
+    scenario.layout.cores_per_gpu = 6;
+    assert_int_equal(pto_scenario_bind(&scenario, &summit, NULL), PTO_OK);
+    pto_simulate_options_t options = {.limit = MOST, .begin = note_begun};
+    pto_predictions_t predictions;
+    pto_simulation_t *simulation;
+    pto_error_t err = {0};
+    assert_int_equal(pto_simulate_scenario(&scenario, &summit, &options, &predictions, &simulation, &err),
+                     PTO_OK);
+    int64_t simulated_cells = 0, refused_cells = 0;
+    for (int i = 0; i < predictions.strategy_count; i++) {
+        const pto_prediction_t *prediction = pto_prediction_at(&predictions, 0, i);
+        simulated_cells += prediction->applicable;
+        refused_cells += !prediction->applicable && strstr(prediction->reason, "--limit raises it") != NULL;
+        if (strcmp(predictions.strategy[i]->name, "dup_devptr") == 0)
+            assert_non_null(strstr(prediction->reason, "sends 336 messages"));
+    }
+    assert_int_equal(cells_begun, simulated_cells);
+    assert_true(simulated_cells >= 2 && refused_cells >= 2);
+    free(simulation);
+    pto_predictions_fini(&predictions);
+    options.limit = 1;
+    assert_int_equal(pto_simulate_scenario(&scenario, &summit, &options, &predictions, &simulation, &err),
+                     PTO_ERR_TOO_LARGE);
+    assert_non_null(strstr(err.message, "the limit is 1 of either"));
+    pto_scenario_fini(&scenario);
+}
+
 static void a_scenario_is_simulated_by_the_fastest_algorithm(void **state) {
     (void)state;
     pto_scenario_t scenario;
@@ -347,6 +394,7 @@ int main(void) {
         cmocka_unit_test(a_signal_that_never_comes_is_named),
         cmocka_unit_test(what_would_take_too_long_is_refused),
         cmocka_unit_test(a_machine_without_the_messages_is_named),
+        cmocka_unit_test(a_cell_above_the_limit_is_left_out_before_any_of_it_is_simulated),
         cmocka_unit_test(a_scenario_is_simulated_by_the_fastest_algorithm),
     };
     return cmocka_run_group_tests(tests, read_machines, free_machines);

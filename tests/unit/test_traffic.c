@@ -137,10 +137,44 @@ static void large_groups_are_counted_by_windows(void **state) {
         }
 }
 
+/* A node of a million GPUs: what looks at them two by two, or at each in each round, does not end. */
+static void counting_needs_no_walk_over_pairs_of_gpus(void **state) {
+    (void)state;
+    const char *const algorithm[] = {"linear", "pairwise"};
+    const int64_t gpus = 1 << 20;
+    for (size_t i = 0; i < 2; i++) {
+        pto_request_t request = {.layout = {2, gpus, 1, 1, gpus / 2},
+                                 .collective = PTO_COLLECTIVE_ALLTOALL,
+                                 .datatype = PTO_DATATYPE_FLOAT,
+                                 .bytes = 8};
+        assert_int_equal(pto_strategy_find("cuda_aware", &request.strategy, NULL), PTO_OK);
+        assert_int_equal(pto_algorithm_find(algorithm[i], request.collective, &request.algorithm, NULL),
+                         PTO_OK);
+        pto_plan_t *plan = NULL;
+        assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+        pto_traffic_cache_t cache;
+        cache.count = 0;
+        cache.next = 0;
+        pto_walk_t walk;
+        pto_walk_begin(&walk, plan);
+        for (int64_t rounds = 0; rounds < 1000000 && pto_walk_next(&walk);)
+            for (int s = 0; s < walk.stage->step_count; s++) {
+                const pto_step_t *step = pto_plan_step(plan, walk.stage->step_first + s);
+                if (step->kind != PTO_STEP_SEND)
+                    continue;
+                int64_t leaving = pto_traffic_count(plan, step, walk.k, 0, &cache)->off_per_node;
+                assert_int_equal(leaving, i == 0 ? gpus * gpus : walk.k);
+                rounds++;
+            }
+        pto_plan_destroy(plan);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counting_equals_walking),
         cmocka_unit_test(large_groups_are_counted_by_windows),
+        cmocka_unit_test(counting_needs_no_walk_over_pairs_of_gpus),
     };
     return cmocka_run_group_tests_name("traffic", tests, NULL, NULL);
 }

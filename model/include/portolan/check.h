@@ -29,7 +29,7 @@ extern "C" {
 #endif
 
 /* Clocks and contents grow with the square of the ranks. */
-enum { PTO_CHECK_RANKS_MAX = 4096 };
+enum { PTO_CHECK_RANKS_MAX = 4096, PTO_CHECK_LIMIT = 100000000 };
 
 /* How much was looked at. */
 typedef struct {
@@ -39,6 +39,11 @@ typedef struct {
     int64_t moved_bytes; /* by messages, copies and reductions */
     int64_t accesses;    /* to buffers that several processes use */
 } pto_check_report_t;
+
+/* Whether checking the plan takes no more than about a minute and a gigabyte, counted before it is begun:
+ * `limit` touches of blocks, messages and clocks, and a fifth of that kept (0: PTO_CHECK_LIMIT). pto_check
+ * itself only looks at the number of ranks. Errors: PTO_ERR_TOO_LARGE with the counts and the limits. */
+pto_status_t pto_check_size(const pto_plan_t *plan, int64_t limit, pto_error_t *err);
 
 /* Errors: PTO_ERR_INVALID_PLAN with the rank, stage, iteration and cause; PTO_ERR_TOO_LARGE above
  * PTO_CHECK_RANKS_MAX ranks; PTO_ERR_MEMORY. */

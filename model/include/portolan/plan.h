@@ -290,6 +290,16 @@ const char *pto_plan_flag_name(const pto_plan_t *plan, int flag);
 /* A number that is equal for equal inputs and stages, and in practice for no others (64-bit FNV-1a). */
 uint64_t pto_plan_digest(const pto_plan_t *plan);
 
+/* How much a plan does at most, on all ranks together; INT64_MAX where a count does not fit. Counted by
+ * arithmetic: it takes as long as the plan has stages, whatever the number of ranks. */
+typedef struct {
+    int64_t messages;
+    int64_t stages;        /* that the ranks pass; each iteration of a loop counts */
+    int64_t local_actions; /* copies, reductions, signals, waits and launches */
+} pto_plan_size_t;
+
+pto_plan_size_t pto_plan_size(const pto_plan_t *plan);
+
 /* Where the walk over a plan's stages stands: one stage of one iteration at a time, in order. */
 typedef struct {
     const pto_plan_t *plan;

@@ -78,9 +78,17 @@ typedef struct {
     double high_s;
 } pto_price_t;
 
+/* What pricing one by one takes on: ranks and messages of plans whose byte counts are a table, and copies,
+ * reductions and signals of one node whose processes use each other's memory. */
+enum {
+    PTO_PRICE_WALK_RANKS_MAX = 65536,
+    PTO_PRICE_WALK_MESSAGES_MAX = 1 << 25,
+    PTO_PRICE_PLACES_MAX = 1 << 23
+};
+
 /* Price a plan. `explanation` may be NULL; else it must be zeroed or hold an earlier one, which is replaced,
  * and points into the plan and the machine. Errors: PTO_ERR_NOT_APPLICABLE where the machine has no cost for
- * messages or copies that the plan makes, PTO_ERR_TOO_LARGE for tables of byte counts above 65,536 ranks,
+ * messages or copies that the plan makes, PTO_ERR_TOO_LARGE above the limits, before any work is done,
  * PTO_ERR_MEMORY. */
 pto_status_t pto_price(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,
                        pto_explanation_t *explanation, pto_error_t *err);

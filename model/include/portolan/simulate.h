@@ -84,12 +84,24 @@ typedef struct {
 
 typedef void (*pto_span_visit_t)(void *context, const pto_span_t *span);
 
+/* A simulation that begins: that of one plan, for cell number `cell` of `cells`. */
+typedef struct {
+    int64_t cell;
+    int64_t cells;
+    const char *strategy;
+    const char *algorithm;
+    int64_t messages;
+} pto_simulate_progress_t;
+
+typedef void (*pto_simulate_begin_t)(const pto_simulate_progress_t *progress);
+
 enum { PTO_SIMULATE_RANKS_MAX = 1 << 20, PTO_SIMULATE_LIMIT = 100000000 };
 
 typedef struct {
     int64_t limit; /* messages, and likewise ranks times stages, of one plan; 0: PTO_SIMULATE_LIMIT */
     pto_span_visit_t visit; /* NULL, or called at the end of every span, in the order of their ends */
     void *context;
+    pto_simulate_begin_t begin; /* NULL, or called by pto_simulate_scenario before each simulation */
 } pto_simulate_options_t;
 
 /* `options` may be NULL. Errors: PTO_ERR_NOT_APPLICABLE where the machine has no cost for what the plan does,
@@ -99,14 +111,12 @@ pto_status_t pto_simulate(const pto_plan_t *plan, const pto_machine_t *machine,
                           const pto_simulate_options_t *options, pto_simulation_t *simulation,
                           pto_error_t *err);
 
-/* At most how many messages a plan sends, and how many stages its ranks pass in all, without walking ranks.
- */
-void pto_simulate_size(const pto_plan_t *plan, int64_t *messages, int64_t *stages);
-
 /* All strategies of a bound scenario at all points, as pto_predict has them, with the simulated seconds as
  * prices. The algorithm is the one that pto_predict takes; where the scenario asks for the best, the one with
- * the shortest simulation. `*simulation`, one for every prediction, is the caller's to free(). Errors: those
- * of pto_predict and pto_simulate. */
+ * the shortest simulation. A cell whose plan, or one of whose plans, is above the limit is not applicable,
+ * with the reason, and none of its plans is simulated. `*simulation`, one for every prediction, is the
+ * caller's to free(). Errors: those of pto_predict and pto_simulate; PTO_ERR_TOO_LARGE where every cell is
+ * above the limit. */
 pto_status_t pto_simulate_scenario(const pto_scenario_t *scenario, const pto_machine_t *machine,
                                    const pto_simulate_options_t *options, pto_predictions_t *predictions,
                                    pto_simulation_t **simulation, pto_error_t *err);

@@ -144,6 +144,8 @@ static pto_status_t price_one(const pto_request_t *request, const pto_machine_t 
                               pto_price_t *price, pto_explanation_t *explanation, pto_error_t *err) {
     pto_plan_t *made = NULL;
     pto_status_t status = pto_plan_create(request, &made, err);
+    if (status == PTO_OK) /* first: the memory of byte counts from a table is itself a sum over all of them */
+        status = pto_price_check_size(made, err);
     if (status == PTO_OK)
         status = check_memory(made, machine, err);
     if (status == PTO_OK)
@@ -230,7 +232,7 @@ static pto_status_t predict_one(const pto_scenario_t *scenario, const pto_machin
     pto_error_t reason;
     pto_status_t status = pto_plan_choose(scenario, machine, point, strategy, &plan, &prediction->price,
                                           explain ? &prediction->explanation : NULL, &reason);
-    if (status == PTO_ERR_NOT_APPLICABLE) {
+    if (pto_leaves_cell_out(status)) {
         memcpy(prediction->reason, reason.message, sizeof prediction->reason);
         return PTO_OK;
     }

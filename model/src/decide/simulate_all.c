@@ -4,15 +4,29 @@
 
 #include "plan/plan_internal.h"
 #include "portolan/simulate.h"
+#include "portolan/strategy.h"
 
 /* One strategy at one point, and the fastest plan seen for it so far. */
 typedef struct {
     const pto_machine_t *machine;
     pto_simulate_options_t options; /* nobody visits the spans of plans that are only tried */
+    int64_t number;
+    int64_t cells;
     pto_prediction_t *prediction;
     pto_simulation_t *simulation;
     pto_plan_t *plan;
 } cell_t;
+
+static void announce(const cell_t *cell, const pto_plan_t *plan) {
+    if (!cell->options.begin)
+        return;
+    pto_simulate_progress_t progress = {.cell = cell->number,
+                                        .cells = cell->cells,
+                                        .strategy = plan->request.strategy->name,
+                                        .algorithm = plan->request.algorithm->name,
+                                        .messages = pto_plan_size(plan).messages};
+    cell->options.begin(&progress);
+}
 
 /* The plan in force for a scenario, simulated. */
 static pto_status_t try_plan(const pto_scenario_t *scenario, int64_t point, const pto_strategy_t *strategy,
@@ -22,7 +36,11 @@ static pto_status_t try_plan(const pto_scenario_t *scenario, int64_t point, cons
     pto_simulation_t simulation;
     pto_status_t status = pto_plan_choose(scenario, cell->machine, point, strategy, &plan, &price, NULL, err);
     if (status == PTO_OK)
+        status = pto_simulate_check_size(plan, cell->options.limit, err);
+    if (status == PTO_OK) {
+        announce(cell, plan);
         status = pto_simulate(plan, cell->machine, &cell->options, &simulation, err);
+    }
     if (status != PTO_OK || (cell->plan && simulation.seconds >= cell->prediction->price.seconds)) {
         pto_plan_destroy(plan);
         return status;
@@ -36,11 +54,31 @@ static pto_status_t try_plan(const pto_scenario_t *scenario, int64_t point, cons
     return PTO_OK;
 }
 
+/* The best is not known unless all are simulated: one plan above the limit refuses the others before any is
+ * begun. */
+static pto_status_t check_sizes(const pto_scenario_t *scenario, int64_t point, const pto_strategy_t *strategy,
+                                const cell_t *cell, pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    for (int i = 0; i < pto_algorithm_count() && status == PTO_OK; i++) {
+        pto_plan_t *plan = NULL;
+        pto_request_t request = pto_scenario_request(scenario, point, strategy, pto_algorithm_at(i));
+        if (!(pto_strategy_with(strategy, request.algorithm) & 1u << scenario->collective) ||
+            pto_plan_create(&request, &plan, NULL) != PTO_OK)
+            continue;
+        status = pto_simulate_check_size(plan, cell->options.limit, err);
+        pto_plan_destroy(plan);
+    }
+    return status;
+}
+
 /* Every algorithm of the collective by name, the one whose simulation is the fastest staying. */
 static pto_status_t try_algorithms(const pto_scenario_t *scenario, int64_t point,
                                    const pto_strategy_t *strategy, cell_t *cell, pto_error_t *err) {
     pto_scenario_t named = *scenario;
     bool refused = false;
+    pto_status_t sizes = check_sizes(scenario, point, strategy, cell, err);
+    if (sizes != PTO_OK)
+        return sizes;
     named.library = (pto_library_choice_t){0};
     for (int i = 0; i < pto_algorithm_count(); i++) {
         if (!(pto_algorithm_at(i)->collectives & 1u << scenario->collective))
@@ -62,29 +100,59 @@ static pto_status_t try_algorithms(const pto_scenario_t *scenario, int64_t point
     return cell->plan ? PTO_OK : PTO_ERR_NOT_APPLICABLE;
 }
 
-static pto_status_t simulate_cell(const pto_predictions_t *predictions, int64_t point, int strategy,
+/* A cell that is left out keeps the reason. Returns what left it out. */
+static pto_status_t simulate_cell(const pto_predictions_t *predictions, int64_t number,
                                   const pto_simulate_options_t *options, pto_simulation_t *simulation,
                                   pto_error_t *err) {
     const pto_scenario_t *scenario = predictions->scenario;
-    pto_prediction_t *prediction = &predictions->prediction[point * predictions->strategy_count + strategy];
-    cell_t cell = {.machine = predictions->machine, .prediction = prediction, .simulation = simulation};
+    int64_t point = number / predictions->strategy_count;
+    const pto_strategy_t *strategy = predictions->strategy[number % predictions->strategy_count];
+    pto_prediction_t *prediction = &predictions->prediction[number];
+    cell_t cell = {.machine = predictions->machine,
+                   .number = number,
+                   .cells = predictions->point_count * predictions->strategy_count,
+                   .prediction = prediction,
+                   .simulation = simulation};
     pto_error_t reason = {0};
     bool best = scenario->library.best && scenario->implementation == PTO_IMPLEMENTATION_LIBRARY &&
                 scenario->collective != PTO_COLLECTIVE_MESSAGES;
-    cell.options.limit = options ? options->limit : 0;
+    if (options)
+        cell.options = (pto_simulate_options_t){.limit = options->limit, .begin = options->begin};
     prediction->applicable = false;
-    pto_status_t status =
-        (best ? try_algorithms : try_plan)(scenario, point, predictions->strategy[strategy], &cell, &reason);
+    pto_status_t status = (best ? try_algorithms : try_plan)(scenario, point, strategy, &cell, &reason);
     if (status == PTO_OK && options && options->visit)
         status = pto_simulate(cell.plan, cell.machine, options, simulation, &reason);
     pto_plan_destroy(cell.plan);
-    if (status == PTO_ERR_NOT_APPLICABLE) {
+    if (pto_leaves_cell_out(status)) {
+        prediction->applicable = false;
         memcpy(prediction->reason, reason.message, sizeof prediction->reason);
-        return PTO_OK;
     }
-    if (status != PTO_OK && err)
+    if (status != PTO_OK)
         *err = reason;
     return status;
+}
+
+/* All cells; where every one of them is left out, the first one's reason. */
+static pto_status_t simulate_cells(const pto_predictions_t *predictions,
+                                   const pto_simulate_options_t *options, pto_simulation_t *list,
+                                   pto_error_t *err) {
+    int64_t cells = predictions->point_count * predictions->strategy_count;
+    pto_error_t first = {0}, reason;
+    bool any = false;
+    for (int64_t cell = 0; cell < cells; cell++) {
+        pto_status_t status = simulate_cell(predictions, cell, options, &list[cell], &reason);
+        if (status != PTO_OK && first.status == PTO_OK)
+            first = reason;
+        any = any || status == PTO_OK;
+        if (status != PTO_OK && !pto_leaves_cell_out(status)) {
+            first = reason;
+            any = false;
+            break;
+        }
+    }
+    if (!any && err)
+        *err = first;
+    return any ? PTO_OK : first.status;
 }
 
 /* The predictions' own cells are simulated over; what the machine file lacks stays in their explanations. */
@@ -99,9 +167,8 @@ pto_status_t pto_simulate_scenario(const pto_scenario_t *scenario, const pto_mac
     pto_simulation_t *list = calloc((size_t)cells, sizeof *list);
     if (!list)
         status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for simulations");
-    for (int64_t cell = 0; cell < cells && status == PTO_OK; cell++)
-        status = simulate_cell(&made, cell / made.strategy_count, (int)(cell % made.strategy_count), options,
-                               &list[cell], err);
+    if (status == PTO_OK)
+        status = simulate_cells(&made, options, list, err);
     if (status != PTO_OK) {
         free(list);
         pto_predictions_fini(&made);

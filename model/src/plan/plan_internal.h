@@ -29,6 +29,19 @@ typedef struct {
 
 int64_t pto_floor_mod(int64_t value, int64_t modulus);
 
+/* pto_expr_value for the inner loops. */
+static inline int64_t pto_expr_at(const pto_expr_t *expr, int64_t k, int64_t core, int64_t peer) {
+    int64_t value = expr->constant + expr->loop * k + expr->core * core + expr->peer * peer;
+    if (expr->power)
+        value += expr->power * ((int64_t)1 << k);
+    if (expr->inverse)
+        value += expr->inverse / ((int64_t)1 << k);
+    return value;
+}
+
+/* pto_group_index of the process at a place; the group need not be one of the plan's. */
+int64_t pto_group_index_at(const pto_layout_t *layout, const pto_group_t *group, pto_rank_t place);
+
 /* Index arithmetic of folded groups: the member before folding, and back (-1 for one who was folded away). */
 int64_t pto_fold_out(int64_t fold, int64_t index);
 int64_t pto_fold_in(int64_t fold, int64_t base_index);
@@ -58,6 +71,48 @@ int64_t pto_step_pieces(const pto_step_t *step, int64_t k, int64_t core);
 
 /* Whether a copy's host side is pageable memory. */
 bool pto_step_is_pageable(const pto_plan_t *plan, const pto_step_t *step);
+
+/* At most how many messages, copies, ... all ranks together make of a step: one for each peer, or one where
+ * the step has none. INT64_MAX where the count does not fit. */
+int64_t pto_step_actions(const pto_plan_t *plan, const pto_step_t *step, int64_t k);
+
+/* Whether any step is for a core at all: processes that have no part need not be taken through the stages. */
+bool pto_core_acts(const pto_plan_t *plan, int64_t core);
+
+/* Whether pricing the plan takes no longer than it may, rank by rank or however pto_price does it. Errors:
+ * PTO_ERR_TOO_LARGE with the count and the limit. */
+pto_status_t pto_price_walk_check_size(const pto_plan_t *plan, pto_error_t *err);
+pto_status_t pto_price_check_size(const pto_plan_t *plan, pto_error_t *err);
+
+/* Whether simulating the plan is within the limit (0: PTO_SIMULATE_LIMIT). Errors: PTO_ERR_TOO_LARGE. */
+pto_status_t pto_simulate_check_size(const pto_plan_t *plan, int64_t limit, pto_error_t *err);
+
+/* Statuses that leave one strategy out of a table, with the reason, instead of refusing all of it. */
+static inline bool pto_leaves_cell_out(pto_status_t status) {
+    return status == PTO_ERR_NOT_APPLICABLE || status == PTO_ERR_TOO_LARGE;
+}
+
+/* A buffer on the rank that holds it, as its blocks see it. */
+typedef struct {
+    const pto_plan_t *plan;
+    const pto_buffer_t *buffer;
+    pto_rank_t place;
+    int64_t index; /* in the buffer's group */
+    int64_t core;
+    int64_t members;      /* of that group, where blocks are dealt or shared out to it */
+    int64_t known_block;  /* of a table whose blocks are not dealt: its offset was summed up last, */
+    int64_t known_offset; /* and further ones go on from there */
+} pto_held_t;
+
+pto_held_t pto_held_by(const pto_plan_t *plan, int buffer, int64_t rank);
+
+/* Whether a slice is the peer's block and nothing else, as those of most messages are: then its bytes are
+ * pto_held_block_bytes of the peer's index. */
+bool pto_slice_is_peers_block(const pto_slice_t *slice);
+int64_t pto_held_block_bytes(const pto_held_t *held, int64_t block);
+
+/* pto_slice_bytes, where the holder is known. */
+int64_t pto_held_slice_bytes(const pto_slice_t *slice, const pto_action_t *action, pto_held_t *held);
 
 /* How many w a slice's walk meets. */
 int64_t pto_slice_block_count(const pto_slice_t *slice, int64_t k, int64_t core, int64_t peer);

@@ -4,17 +4,14 @@
 #include "plan/plan_internal.h"
 
 int64_t pto_floor_mod(int64_t value, int64_t modulus) {
+    if (value >= 0 && value < modulus)
+        return value; /* the usual case, without a division */
     int64_t rest = value % modulus;
     return rest < 0 ? rest + modulus : rest;
 }
 
 int64_t pto_expr_value(pto_expr_t expr, int64_t k, int64_t core, int64_t peer) {
-    int64_t value = expr.constant + expr.loop * k + expr.core * core + expr.peer * peer;
-    if (expr.power)
-        value += expr.power * ((int64_t)1 << k);
-    if (expr.inverse)
-        value += expr.inverse / ((int64_t)1 << k);
-    return value;
+    return pto_expr_at(&expr, k, core, peer);
 }
 
 int64_t pto_fold_out(int64_t fold, int64_t index) { return index < fold ? 2 * index + 1 : index + fold; }
@@ -59,8 +56,10 @@ pto_group_t pto_group_shape(const pto_layout_t *layout, pto_group_kind_t kind) {
 }
 
 int64_t pto_group_index(const pto_plan_t *plan, const pto_group_t *group, int64_t rank) {
-    const pto_layout_t *layout = &plan->request.layout;
-    pto_rank_t place = pto_layout_rank(layout, rank);
+    return pto_group_index_at(&plan->request.layout, group, pto_layout_rank(&plan->request.layout, rank));
+}
+
+int64_t pto_group_index_at(const pto_layout_t *layout, const pto_group_t *group, pto_rank_t place) {
     int64_t gpu = place.node * layout->gpus_per_node + place.gpu;
     switch (group->kind) {
     case PTO_GROUP_OWNERS:
@@ -93,6 +92,8 @@ int64_t pto_group_rank(const pto_plan_t *plan, const pto_group_t *group, int64_t
     int64_t base = pto_fold_out(group->fold, index);
     switch (group->kind) {
     case PTO_GROUP_OWNERS:
+        if (layout->owners_per_gpu == 1)
+            return base * cores;
         return base / layout->owners_per_gpu * cores + base % layout->owners_per_gpu;
     case PTO_GROUP_CORES:
         return base * cores + asking_rank % cores;
@@ -121,10 +122,10 @@ bool pto_step_acts(const pto_plan_t *plan, const pto_step_t *step, int64_t rank,
     int64_t me = pto_group_index(plan, pto_plan_group(plan, step->group), rank);
     if (me < 0)
         return false;
-    int64_t first = pto_expr_value(step->who_first, k, core, 0);
-    int64_t stride = pto_expr_value(step->who_stride, k, core, 0);
-    int64_t until = pto_expr_value(step->who_until, k, core, 0);
-    if (me < first || me >= until || (me - first) % stride != 0)
+    int64_t first = pto_expr_at(&step->who_first, k, core, 0);
+    int64_t stride = pto_expr_at(&step->who_stride, k, core, 0);
+    int64_t until = pto_expr_at(&step->who_until, k, core, 0);
+    if (me < first || me >= until || (stride != 1 && (me - first) % stride != 0))
         return false;
     *action = (pto_action_t){
         .step = step, .rank = rank, .core = core, .me = me, .k = k, .peer = -1, .peer_rank = -1};
@@ -138,17 +139,19 @@ int64_t pto_step_peer_count(const pto_plan_t *plan, const pto_action_t *action) 
         return 0;
     if (peers->kind == PTO_PEERS_XOR)
         return 1;
-    int64_t first = pto_expr_value(peers->first, action->k, action->core, 0);
-    int64_t stride = pto_expr_value(peers->stride, action->k, action->core, 0);
-    int64_t until = pto_expr_value(peers->until, action->k, action->core, 0);
+    int64_t first = pto_expr_at(&peers->first, action->k, action->core, 0);
+    int64_t stride = pto_expr_at(&peers->stride, action->k, action->core, 0);
+    int64_t until = pto_expr_at(&peers->until, action->k, action->core, 0);
+    if (stride == 1)
+        return first < until ? until - first : 0;
     return first < until ? (until - first - 1) / stride + 1 : 0;
 }
 
 bool pto_step_peer(const pto_plan_t *plan, int64_t j, pto_action_t *action) {
     const pto_peers_t *peers = &action->step->peers;
     const pto_group_t *group = pto_plan_group(plan, action->step->group);
-    int64_t value = pto_expr_value(peers->first, action->k, action->core, 0) +
-                    j * pto_expr_value(peers->stride, action->k, action->core, 0);
+    int64_t value = pto_expr_at(&peers->first, action->k, action->core, 0) +
+                    j * pto_expr_at(&peers->stride, action->k, action->core, 0);
     int64_t per_node = group->members_per_node;
     int64_t nodes = plan->request.layout.nodes;
     action->ordinal = value;

@@ -20,31 +20,20 @@ int64_t pto_share_bytes(int64_t bytes, int64_t grain_bytes, int64_t shares, int6
 
 /* --- blocks ------------------------------------------------------------------------------------------- */
 
-/* The rank that holds a buffer, as its blocks see it. */
-typedef struct {
-    const pto_plan_t *plan;
-    const pto_buffer_t *buffer;
-    pto_rank_t place;
-    int64_t index; /* in the buffer's group */
-    int64_t core;
-    int64_t members;      /* of that group */
-    int64_t known_block;  /* of a table whose blocks are not dealt: its offset was summed up last, */
-    int64_t known_offset; /* and further ones go on from there */
-} holder_t;
-
-static holder_t holder_of(const pto_plan_t *plan, int buffer_index, int64_t rank) {
+pto_held_t pto_held_by(const pto_plan_t *plan, int buffer_index, int64_t rank) {
     const pto_buffer_t *buffer = pto_plan_buffer(plan, buffer_index);
     const pto_layout_t *layout = &plan->request.layout;
     pto_group_t group = {.kind = buffer->group};
-    holder_t holder = {.plan = plan, .buffer = buffer, .place = pto_layout_rank(layout, rank)};
+    pto_held_t holder = {.plan = plan, .buffer = buffer, .place = pto_layout_rank(layout, rank)};
     holder.core = holder.place.core;
-    holder.index = pto_group_index(plan, &group, rank);
-    holder.members = pto_group_shape(layout, buffer->group).size;
+    holder.index = pto_group_index_at(layout, &group, holder.place);
+    if (buffer->dealt != PTO_DEAL_NONE || buffer->blocks == PTO_BLOCKS_SHARE)
+        holder.members = pto_group_shape(layout, buffer->group).size;
     return holder;
 }
 
 /* Distance by which a block is dealt to a core. */
-static int64_t deal_distance(const holder_t *holder, int64_t block) {
+static int64_t deal_distance(const pto_held_t *holder, int64_t block) {
     if (holder->buffer->dealt == PTO_DEAL_ORDINAL)
         return block;
     int64_t ahead = block - holder->index;
@@ -53,7 +42,7 @@ static int64_t deal_distance(const holder_t *holder, int64_t block) {
 
 /* Blocks between the processes of the holder's node and those of others, who are counted by node and place.
  */
-static int64_t node_block_bytes(const holder_t *holder, int64_t block) {
+static int64_t node_block_bytes(const pto_held_t *holder, int64_t block) {
     const pto_request_t *request = &holder->plan->request;
     int64_t owners = request->layout.owners_per_gpu;
     int64_t members = request->layout.gpus_per_node * owners;
@@ -70,7 +59,7 @@ static int64_t node_block_bytes(const holder_t *holder, int64_t block) {
 }
 
 /* Bytes of a block before splitting and dealing. */
-static int64_t whole_block_bytes(const holder_t *holder, int64_t block) {
+static int64_t whole_block_bytes(const pto_held_t *holder, int64_t block) {
     const pto_request_t *request = &holder->plan->request;
     switch (holder->buffer->blocks) {
     case PTO_BLOCKS_COUNTERPART:
@@ -91,7 +80,7 @@ static int64_t whole_block_bytes(const holder_t *holder, int64_t block) {
     return holder->buffer->block_bytes;
 }
 
-static int64_t block_bytes(const holder_t *holder, int64_t block) {
+int64_t pto_held_block_bytes(const pto_held_t *holder, int64_t block) {
     const pto_buffer_t *buffer = holder->buffer;
     if (buffer->dealt != PTO_DEAL_NONE && deal_distance(holder, block) % buffer->deal != holder->core)
         return 0;
@@ -101,26 +90,26 @@ static int64_t block_bytes(const holder_t *holder, int64_t block) {
 }
 
 /* Blocks of a table lie one after another, so a block's offset is the sum of those before it. */
-static int64_t table_offset(holder_t *holder, int64_t block) {
+static int64_t table_offset(pto_held_t *holder, int64_t block) {
     const pto_buffer_t *buffer = holder->buffer;
     if (buffer->dealt == PTO_DEAL_NONE) {
         if (block < holder->known_block)
             holder->known_block = holder->known_offset = 0;
         for (; holder->known_block < block; holder->known_block++)
-            holder->known_offset += block_bytes(holder, holder->known_block);
+            holder->known_offset += pto_held_block_bytes(holder, holder->known_block);
         return holder->known_offset;
     }
     int64_t offset = 0;
     int64_t sign = buffer->dealt == PTO_DEAL_BACKWARD ? -1 : 1;
-    int64_t distance = deal_distance(holder, block);
+    int64_t distance = deal_distance(holder, block), members = holder->members;
     for (int64_t d = holder->core; d < distance; d += buffer->deal)
-        offset += block_bytes(holder, pto_floor_mod(holder->index + sign * d, holder->members));
+        offset += pto_held_block_bytes(holder, pto_floor_mod(holder->index + sign * d, members));
     return offset;
 }
 
-static pto_extent_t block_extent(holder_t *holder, int64_t block) {
+static pto_extent_t block_extent(pto_held_t *holder, int64_t block) {
     const pto_buffer_t *buffer = holder->buffer;
-    pto_extent_t extent = {.bytes = block_bytes(holder, block)};
+    pto_extent_t extent = {.bytes = pto_held_block_bytes(holder, block)};
     if (extent.bytes == 0)
         return extent;
     if (pto_blocks_are_table(buffer))
@@ -133,18 +122,18 @@ static pto_extent_t block_extent(holder_t *holder, int64_t block) {
 }
 
 /* Blocks that follow each other, of a buffer that is not dealt. */
-static pto_extent_t bundle_extent(holder_t *holder, int64_t first, int64_t count) {
+static pto_extent_t bundle_extent(pto_held_t *holder, int64_t first, int64_t count) {
     bool equal = !pto_blocks_are_table(holder->buffer);
-    pto_extent_t extent = {.bytes = block_bytes(holder, first)};
+    pto_extent_t extent = {.bytes = pto_held_block_bytes(holder, first)};
     extent.offset_bytes = equal ? first * extent.bytes : table_offset(holder, first);
     if (equal)
         extent.bytes *= count;
     for (int64_t i = 1; i < count && !equal; i++)
-        extent.bytes += block_bytes(holder, first + i);
+        extent.bytes += pto_held_block_bytes(holder, first + i);
     return extent;
 }
 
-static bool is_held(const holder_t *holder) {
+static bool is_held(const pto_held_t *holder) {
     const pto_buffer_t *buffer = holder->buffer;
     return holder->index >= 0 && holder->core >= buffer->core_first &&
            holder->core < buffer->core_first + buffer->core_count &&
@@ -152,35 +141,47 @@ static bool is_held(const holder_t *holder) {
 }
 
 bool pto_buffer_holds(const pto_plan_t *plan, int buffer, int64_t rank) {
-    holder_t holder = holder_of(plan, buffer, rank);
+    pto_held_t holder = pto_held_by(plan, buffer, rank);
     return is_held(&holder);
 }
 
 bool pto_buffer_is_users(const pto_plan_t *plan, int buffer, int64_t rank) {
-    holder_t holder = holder_of(plan, buffer, rank);
+    pto_held_t holder = pto_held_by(plan, buffer, rank);
     int64_t stride = holder.buffer->user_stride;
     return holder.buffer->role != PTO_ROLE_TEMPORARY && is_held(&holder) &&
            (stride <= 1 || holder.index % stride == 0);
 }
 
+/* Of blocks that are dealt out by distance only those are visited that the holder has. */
+static int64_t all_blocks_bytes(const pto_held_t *holder) {
+    const pto_buffer_t *buffer = holder->buffer;
+    int64_t members = holder->members, total = 0; /* 0 where none are dealt */
+    bool by_distance = buffer->dealt == PTO_DEAL_FORWARD || buffer->dealt == PTO_DEAL_BACKWARD;
+    if (!by_distance || buffer->block_count != members) {
+        for (int64_t block = 0; block < buffer->block_count; block++)
+            total += pto_held_block_bytes(holder, block);
+        return total;
+    }
+    int64_t sign = buffer->dealt == PTO_DEAL_BACKWARD ? -1 : 1;
+    for (int64_t d = holder->core; d < members; d += buffer->deal)
+        total += pto_held_block_bytes(holder, pto_floor_mod(holder->index + sign * d, members));
+    return total;
+}
+
 int64_t pto_buffer_bytes(const pto_plan_t *plan, int buffer_index, int64_t rank) {
     const pto_buffer_t *buffer = pto_plan_buffer(plan, buffer_index);
-    holder_t holder = holder_of(plan, buffer_index, rank);
+    pto_held_t holder = pto_held_by(plan, buffer_index, rank);
     if (!is_held(&holder))
         return 0;
-    if (buffer->blocks == PTO_BLOCKS_EQUAL) {
-        int64_t mine = buffer->block_bytes;
-        if (buffer->split > 1)
-            mine = pto_share_bytes(mine, buffer->grain_bytes, buffer->split, holder.core);
-        int64_t held = buffer->block_count;
-        if (buffer->dealt != PTO_DEAL_NONE)
-            held = holder.core < held ? (held - holder.core - 1) / buffer->deal + 1 : 0;
-        return held * mine;
-    }
-    int64_t total = 0;
-    for (int64_t block = 0; block < buffer->block_count; block++)
-        total += block_bytes(&holder, block);
-    return total;
+    if (buffer->blocks != PTO_BLOCKS_EQUAL)
+        return all_blocks_bytes(&holder);
+    int64_t mine = buffer->block_bytes;
+    if (buffer->split > 1)
+        mine = pto_share_bytes(mine, buffer->grain_bytes, buffer->split, holder.core);
+    int64_t held = buffer->block_count;
+    if (buffer->dealt != PTO_DEAL_NONE)
+        held = holder.core < held ? (held - holder.core - 1) / buffer->deal + 1 : 0;
+    return held * mine;
 }
 
 /* --- slices ------------------------------------------------------------------------------------------- */
@@ -206,7 +207,7 @@ static int64_t reversed_bits(int64_t value, int64_t bits) {
     return reversed;
 }
 
-static int64_t slice_base(const pto_slice_t *slice, const pto_action_t *action, const holder_t *holder) {
+static int64_t slice_base(const pto_slice_t *slice, const pto_action_t *action, const pto_held_t *holder) {
     int64_t base = 0;
     switch (slice->anchor) {
     case PTO_ANCHOR_ABSOLUTE:
@@ -227,18 +228,18 @@ static int64_t slice_base(const pto_slice_t *slice, const pto_action_t *action, 
     }
     if (slice->reverse_bits > 0)
         base = reversed_bits(base, slice->reverse_bits);
-    base += pto_expr_value(slice->offset, action->k, action->core, action->peer);
-    int64_t align = pto_expr_value(slice->align, action->k, action->core, action->peer);
+    base += pto_expr_at(&slice->offset, action->k, action->core, action->peer);
+    int64_t align = pto_expr_at(&slice->align, action->k, action->core, action->peer);
     return align > 0 ? base - pto_floor_mod(base, align) : base;
 }
 
 int64_t pto_slice_block_count(const pto_slice_t *slice, int64_t k, int64_t core, int64_t peer) {
-    int64_t first = pto_expr_value(slice->first, k, core, peer);
-    int64_t until = pto_expr_value(slice->until, k, core, peer);
+    int64_t first = pto_expr_at(&slice->first, k, core, peer);
+    int64_t until = pto_expr_at(&slice->until, k, core, peer);
     if (first >= until)
         return 0;
-    int64_t run = pto_expr_value(slice->run, k, core, peer);
-    int64_t stride = pto_expr_value(slice->stride, k, core, peer);
+    int64_t run = pto_expr_at(&slice->run, k, core, peer);
+    int64_t stride = pto_expr_at(&slice->stride, k, core, peer);
     int64_t whole_runs = (until - first - 1) / stride;
     int64_t last = until - (first + whole_runs * stride);
     return whole_runs * run + (last < run ? last : run);
@@ -246,7 +247,7 @@ int64_t pto_slice_block_count(const pto_slice_t *slice, int64_t k, int64_t core,
 
 /* Cut a slice's share out of a block. */
 static pto_extent_t share_of_block(const pto_slice_t *slice, const pto_action_t *action,
-                                   const holder_t *holder, pto_extent_t extent) {
+                                   const pto_held_t *holder, pto_extent_t extent) {
     if (slice->share == PTO_SHARE_ALL)
         return extent;
     int64_t cores = holder->plan->request.layout.cores_per_gpu;
@@ -280,18 +281,20 @@ static void merger_add(merger_t *merger, pto_extent_t extent) {
 }
 
 /* The buffer's first block of those that an index stands for. */
-static int64_t indexed_block(const pto_slice_t *slice, const holder_t *holder, int64_t index) {
-    int64_t bundle = slice->bundle > 1 ? slice->bundle : 1;
-    return pto_floor_mod(index, holder->buffer->block_count / bundle) * bundle;
+static int64_t indexed_block(const pto_slice_t *slice, const pto_held_t *holder, int64_t index) {
+    int64_t blocks = holder->buffer->block_count;
+    if (slice->bundle <= 1)
+        return pto_floor_mod(index, blocks);
+    return pto_floor_mod(index, blocks / slice->bundle) * slice->bundle;
 }
 
-static pto_extent_t indexed_extent(const pto_slice_t *slice, holder_t *holder, int64_t index) {
+static pto_extent_t indexed_extent(const pto_slice_t *slice, pto_held_t *holder, int64_t index) {
     if (slice->parts == 0 && slice->bundle > 1)
         return bundle_extent(holder, indexed_block(slice, holder, index), slice->bundle);
     if (slice->parts == 0)
         return block_extent(holder, indexed_block(slice, holder, index));
     int64_t part = pto_floor_mod(index, slice->parts);
-    int64_t whole = block_bytes(holder, 0);
+    int64_t whole = pto_held_block_bytes(holder, 0);
     int64_t grain = holder->buffer->grain_bytes;
     return (pto_extent_t){.offset_bytes = pto_share_offset(whole, grain, slice->parts, part),
                           .bytes = pto_share_bytes(whole, grain, slice->parts, part)};
@@ -299,13 +302,13 @@ static pto_extent_t indexed_extent(const pto_slice_t *slice, holder_t *holder, i
 
 void pto_slice_visit(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action,
                      pto_range_visit_t visit, void *context) {
-    holder_t holder = holder_of(plan, slice->buffer, pto_slice_holder(plan, slice, action));
+    pto_held_t holder = pto_held_by(plan, slice->buffer, pto_slice_holder(plan, slice, action));
     merger_t merger = {.visit = visit, .context = context};
     int64_t base = slice_base(slice, action, &holder);
-    int64_t until = pto_expr_value(slice->until, action->k, action->core, action->peer);
-    int64_t run = pto_expr_value(slice->run, action->k, action->core, action->peer);
-    int64_t stride = pto_expr_value(slice->stride, action->k, action->core, action->peer);
-    int64_t first = pto_expr_value(slice->first, action->k, action->core, action->peer);
+    int64_t until = pto_expr_at(&slice->until, action->k, action->core, action->peer);
+    int64_t run = pto_expr_at(&slice->run, action->k, action->core, action->peer);
+    int64_t stride = pto_expr_at(&slice->stride, action->k, action->core, action->peer);
+    int64_t first = pto_expr_at(&slice->first, action->k, action->core, action->peer);
     for (; first < until && !merger.stopped; first += stride)
         for (int64_t w = first; w < first + run && w < until && !merger.stopped; w++) {
             pto_extent_t extent = indexed_extent(slice, &holder, slice->reversed ? base - w : base + w);
@@ -321,30 +324,57 @@ static bool is_uniform(const pto_slice_t *slice, const pto_buffer_t *buffer) {
            slice->share == PTO_SHARE_ALL;
 }
 
-/* Without the offsets, which cost a walk of their own where blocks are a table. */
-int64_t pto_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action) {
-    holder_t holder = holder_of(plan, slice->buffer, pto_slice_holder(plan, slice, action));
+/* Bytes of the blocks that an index stands for, or of the slice's share of them. */
+static int64_t indexed_bytes(const pto_slice_t *slice, const pto_action_t *action, pto_held_t *held,
+                             int64_t index) {
     int64_t bundle = slice->bundle > 1 ? slice->bundle : 1;
-    if (is_uniform(slice, holder.buffer))
+    pto_extent_t extent = {0};
+    if (slice->parts > 0)
+        extent = indexed_extent(slice, held, index);
+    int64_t block = slice->parts > 0 ? 0 : indexed_block(slice, held, index);
+    for (int64_t i = 0; i < bundle && slice->parts == 0; i++)
+        extent.bytes += pto_held_block_bytes(held, block + i);
+    return share_of_block(slice, action, held, extent).bytes;
+}
+
+static bool is_constant(const pto_expr_t *expr, int64_t constant) {
+    return expr->constant == constant && !expr->loop && !expr->power && !expr->inverse && !expr->core &&
+           !expr->peer;
+}
+
+bool pto_slice_is_peers_block(const pto_slice_t *slice) {
+    return slice->anchor == PTO_ANCHOR_PEER && slice->parts == 0 && slice->share == PTO_SHARE_ALL &&
+           slice->bundle <= 1 && slice->reverse_bits == 0 && is_constant(&slice->offset, 0) &&
+           is_constant(&slice->align, 0) && is_constant(&slice->first, 0) && is_constant(&slice->until, 1) &&
+           is_constant(&slice->run, 1);
+}
+
+/* Without the offsets, which cost a walk of their own where blocks are a table. */
+int64_t pto_held_slice_bytes(const pto_slice_t *slice, const pto_action_t *action, pto_held_t *held) {
+    const pto_buffer_t *buffer = held->buffer;
+    int64_t bundle = slice->bundle > 1 ? slice->bundle : 1;
+    if (is_uniform(slice, buffer))
         return pto_slice_block_count(slice, action->k, action->core, action->peer) * bundle *
-               block_bytes(&holder, 0);
-    int64_t base = slice_base(slice, action, &holder);
-    int64_t until = pto_expr_value(slice->until, action->k, action->core, action->peer);
-    int64_t run = pto_expr_value(slice->run, action->k, action->core, action->peer);
-    int64_t stride = pto_expr_value(slice->stride, action->k, action->core, action->peer);
-    int64_t first = pto_expr_value(slice->first, action->k, action->core, action->peer);
+               pto_held_block_bytes(held, 0);
+    int64_t base = slice_base(slice, action, held);
+    int64_t until = pto_expr_at(&slice->until, action->k, action->core, action->peer);
+    int64_t run = pto_expr_at(&slice->run, action->k, action->core, action->peer);
+    int64_t stride = pto_expr_at(&slice->stride, action->k, action->core, action->peer);
+    int64_t first = pto_expr_at(&slice->first, action->k, action->core, action->peer);
+    bool every_block = slice->parts == 0 && slice->share == PTO_SHARE_ALL && run == until - first &&
+                       run * bundle == buffer->block_count;
+    if (every_block)
+        return all_blocks_bytes(held);
     int64_t total = 0;
     for (; first < until; first += stride)
-        for (int64_t w = first; w < first + run && w < until; w++) {
-            int64_t index = slice->reversed ? base - w : base + w;
-            pto_extent_t extent = {0};
-            if (slice->parts > 0)
-                extent = indexed_extent(slice, &holder, index);
-            for (int64_t i = 0; i < bundle && slice->parts == 0; i++)
-                extent.bytes += block_bytes(&holder, indexed_block(slice, &holder, index) + i);
-            total += share_of_block(slice, action, &holder, extent).bytes;
-        }
+        for (int64_t w = first; w < first + run && w < until; w++)
+            total += indexed_bytes(slice, action, held, slice->reversed ? base - w : base + w);
     return total;
+}
+
+int64_t pto_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action) {
+    pto_held_t held = pto_held_by(plan, slice->buffer, pto_slice_holder(plan, slice, action));
+    return pto_held_slice_bytes(slice, action, &held);
 }
 
 const pto_slice_t *pto_message_slice(const pto_step_t *step) {
@@ -370,7 +400,7 @@ bool pto_step_is_strided(const pto_step_t *step, int64_t k, int64_t core) {
 }
 
 static int64_t piece_count(const pto_slice_t *slice, int64_t k, int64_t core) {
-    bool apart = pto_expr_value(slice->stride, k, core, 0) > pto_expr_value(slice->run, k, core, 0);
+    bool apart = pto_expr_at(&slice->stride, k, core, 0) > pto_expr_at(&slice->run, k, core, 0);
     int64_t blocks = pto_slice_block_count(slice, k, core, 0);
     return apart && blocks > 1 ? blocks : 1;
 }
@@ -401,6 +431,33 @@ bool pto_plan_uses_peers_memory(const pto_plan_t *plan) {
     return false;
 }
 
+/* Whether two buffers have the same size on every rank. */
+static bool same_size(const pto_buffer_t *a, const pto_buffer_t *b) {
+    return a->core_first == b->core_first && a->core_count == b->core_count && a->group == b->group &&
+           a->held_stride == b->held_stride && a->blocks == b->blocks && a->block_count == b->block_count &&
+           a->block_bytes == b->block_bytes && a->grain_bytes == b->grain_bytes && a->split == b->split &&
+           a->dealt == b->dealt && a->deal == b->deal;
+}
+
+enum { SIZES_KEPT = 16 };
+
+/* What one rank needs, added to both sums. A table's row costs a walk, so it is summed once for the user's
+ * buffer and its mirrors. */
+static void add_needs(const pto_plan_t *plan, int64_t rank, int64_t *device, int64_t *host) {
+    int64_t bytes[SIZES_KEPT];
+    for (int b = 0; b < pto_plan_buffer_count(plan); b++) {
+        const pto_buffer_t *buffer = pto_plan_buffer(plan, b);
+        int alike = 0;
+        while (alike < b && alike < SIZES_KEPT && !same_size(pto_plan_buffer(plan, alike), buffer))
+            alike++;
+        int64_t needs = alike < b && alike < SIZES_KEPT ? bytes[alike] : pto_buffer_bytes(plan, b, rank);
+        if (b < SIZES_KEPT)
+            bytes[b] = needs;
+        if (!pto_buffer_stands_in(plan, b))
+            *(buffer->space == PTO_SPACE_GPU ? device : host) += needs * (buffer->alternates ? 2 : 1);
+    }
+}
+
 /* With tables every GPU may differ, else the first stands for all. */
 void pto_plan_memory(const pto_plan_t *plan, int64_t *gpu_bytes, int64_t *host_bytes) {
     const pto_layout_t *layout = &plan->request.layout;
@@ -415,10 +472,7 @@ void pto_plan_memory(const pto_plan_t *plan, int64_t *gpu_bytes, int64_t *host_b
             int64_t device = 0;
             for (int64_t core = 0; core < layout->cores_per_gpu; core++) {
                 int64_t rank = pto_layout_number(layout, (pto_rank_t){node, gpu, core});
-                for (int b = 0; b < pto_plan_buffer_count(plan); b++)
-                    if (!pto_buffer_stands_in(plan, b))
-                        *(pto_plan_buffer(plan, b)->space == PTO_SPACE_GPU ? &device : &host) +=
-                            pto_buffer_bytes(plan, b, rank) * (pto_plan_buffer(plan, b)->alternates ? 2 : 1);
+                add_needs(plan, rank, &device, &host);
             }
             if (device > *gpu_bytes)
                 *gpu_bytes = device;

@@ -564,13 +564,15 @@ pto_status_t pto_price(const pto_plan_t *plan, const pto_machine_t *machine, pto
                        pto_explanation_t *explanation, pto_error_t *err) {
     if (pto_plan_has_tables(plan))
         return pto_price_walk(plan, machine, price, explanation, err);
+    pto_status_t status = pto_price_check_size(plan, err);
+    if (status != PTO_OK)
+        return status;
     pto_traffic_cache_t traffic;
     traffic.count = 0;
     traffic.next = 0;
     pricing_t pricing = {
         .plan = plan, .machine = machine, .explain = explanation != NULL, .traffic = &traffic, .err = err};
     pricing.out_of_memory = !allocate(&pricing);
-    pto_status_t status = PTO_OK;
     if (!pricing.out_of_memory)
         status = price_body(&pricing, 0, pto_plan_node_count(plan), 0);
     if (pricing.out_of_memory)

@@ -63,41 +63,101 @@ static bool in_set(set_t set, int64_t value) {
     return value >= set.first && value < set.until && (value - set.first) % set.stride == 0;
 }
 
-/* Everybody sends to the one that is `distance` on. */
+/* How many of a set lie in [from, until). */
+static int64_t set_within(set_t set, int64_t from, int64_t until) {
+    set_t head = set, tail = set;
+    head.until = until < set.until ? until : set.until;
+    tail.until = from < set.until ? from : set.until;
+    return set_size(head) - set_size(tail);
+}
+
+/* Members [first, until) of a node. */
+typedef struct {
+    int64_t first;
+    int64_t until;
+} members_t;
+
+/* Those who share a member's GPU, socket and node, itself included: ranges, so that a node's messages are
+ * counted without looking at its members two by two. */
+typedef struct {
+    members_t gpu;
+    members_t socket;
+    members_t node;
+} neighbors_t;
+
+static members_t members_around(int64_t me, int64_t size, int64_t per_node) {
+    int64_t first = me / size * size;
+    return (members_t){first, size < per_node - first ? first + size : per_node};
+}
+
+static neighbors_t neighbors_of(const pto_layout_t *layout, const pto_group_t *group, int64_t me) {
+    int64_t per_node = group->members_per_node;
+    bool all_owners = group->kind == PTO_GROUP_OWNERS || group->kind == PTO_GROUP_NODE_OWNERS;
+    int64_t per_gpu = all_owners ? layout->owners_per_gpu : 1;
+    bool one_socket = layout->gpus_per_socket >= layout->gpus_per_node;
+    int64_t per_socket = one_socket ? per_node : per_gpu * layout->gpus_per_socket;
+    return (neighbors_t){
+        members_around(me, per_gpu, per_node), members_around(me, per_socket, per_node), {0, per_node}};
+}
+
+/* Whether two members of a node that are `distance` apart share a GPU, share only a socket, or only the node.
+ * The first GPU and the first socket are as large as any. */
+static void meet_at(const neighbors_t *first, int64_t distance, bool *met) {
+    int64_t gpu = first->gpu.until, socket = first->socket.until, node = first->node.until;
+    met[PTO_LEVEL_ON_GPU] = met[PTO_LEVEL_ON_GPU] || distance < gpu;
+    met[PTO_LEVEL_ON_SOCKET] = met[PTO_LEVEL_ON_SOCKET] || (distance < socket && socket > gpu);
+    met[PTO_LEVEL_ON_NODE] = met[PTO_LEVEL_ON_NODE] || (distance < node && node > socket);
+}
+
+/* Everybody sends to the one that is `distance` on: within the node, out of it, or around the group's end
+ * back into it. */
 static void count_shift(const pto_layout_t *layout, const pto_group_t *group, int64_t distance,
                         pto_traffic_t *traffic) {
     int64_t per_node = group->members_per_node;
-    int64_t ahead = pto_floor_mod(distance, group->size);
+    int64_t ahead = pto_floor_mod(distance, group->size), back = group->size - ahead;
     if (ahead == 0)
         return;
     bool met[PTO_LEVEL_COUNT] = {false};
-    for (int64_t me = 0; me < per_node; me++) {
-        int64_t other = me + ahead < group->size ? me + ahead : me + ahead - group->size;
-        pto_level_t level = other < per_node ? position_level(layout, group, me, other) : PTO_LEVEL_OFF_NODE;
-        met[level] = true;
-        traffic->off_per_node += level == PTO_LEVEL_OFF_NODE;
-    }
+    neighbors_t first = neighbors_of(layout, group, 0);
+    meet_at(&first, ahead, met);
+    meet_at(&first, back, met);
+    traffic->off_per_node =
+        per_node - (ahead < per_node ? per_node - ahead : 0) - (back < per_node ? per_node - back : 0);
+    met[PTO_LEVEL_OFF_NODE] = traffic->off_per_node > 0;
     for (int level = 0; level < PTO_LEVEL_COUNT; level++)
         if (met[level])
             add_one_message(traffic, (pto_level_t)level);
 }
 
+/* From how many messages stay on the GPU, on the socket and on the node, of all. */
+static pto_mix_t mix_of(int64_t on_gpu, int64_t on_socket, int64_t on_node, int64_t all) {
+    pto_mix_t mix = {{0}};
+    mix.messages[PTO_LEVEL_ON_GPU] = on_gpu;
+    mix.messages[PTO_LEVEL_ON_SOCKET] = on_socket - on_gpu;
+    mix.messages[PTO_LEVEL_ON_NODE] = on_node - on_socket;
+    mix.messages[PTO_LEVEL_OFF_NODE] = all - on_node;
+    return mix;
+}
+
+/* To how many of `members` `me` sends, itself not counted: those whose distance, sign (other - me) modulo the
+ * group's size, is in the set. */
+static int64_t shifts_within(set_t set, int64_t sign, int64_t me, members_t members, int64_t size) {
+    int64_t below = me - members.first, above = members.until - 1 - me;
+    int64_t forwards = sign > 0 ? above : below, backwards = sign > 0 ? below : above;
+    return set_within(set, 1, forwards + 1) + set_within(set, size - backwards, size);
+}
+
 /* Everybody sends to me + sign d for all d of the set. */
 static void count_shifts(const pto_layout_t *layout, const pto_group_t *group, set_t set, int64_t sign,
                          pto_traffic_t *traffic) {
-    int64_t per_node = group->members_per_node;
     int64_t messages = set_size(set) - (in_set(set, 0) ? 1 : 0);
-    for (int64_t me = 0; me < per_node; me++) {
-        pto_mix_t mix = {{0}};
-        int64_t near = 0;
-        for (int64_t other = 0; other < per_node; other++) {
-            if (other == me || !in_set(set, pto_floor_mod(sign * (other - me), group->size)))
-                continue;
-            mix.messages[position_level(layout, group, me, other)]++;
-            near++;
-        }
-        mix.messages[PTO_LEVEL_OFF_NODE] = messages - near;
-        traffic->off_per_node += messages - near;
+    for (int64_t me = 0; me < group->members_per_node; me++) {
+        neighbors_t neighbors = neighbors_of(layout, group, me);
+        int64_t on_gpu = shifts_within(set, sign, me, neighbors.gpu, group->size);
+        int64_t on_socket = shifts_within(set, sign, me, neighbors.socket, group->size);
+        int64_t on_node = shifts_within(set, sign, me, neighbors.node, group->size);
+        pto_mix_t mix = mix_of(on_gpu, on_socket, on_node, messages);
+        traffic->off_per_node += mix.messages[PTO_LEVEL_OFF_NODE];
         add_mix(traffic, &mix);
     }
 }
@@ -189,30 +249,23 @@ static void scan_members(scan_t *scan) {
     }
 }
 
+/* How many of a set are in `members` of the node that starts at `node_start`, without `me`. */
+static int64_t indices_within(set_t set, int64_t node_start, members_t members, int64_t me) {
+    return set_within(set, node_start + members.first, node_start + members.until) -
+           (in_set(set, node_start + me) ? 1 : 0);
+}
+
 /* One member's messages to the members of a set; those that are no node-mates are off the node. */
 static void count_to_set(const pto_layout_t *layout, const pto_group_t *group, int64_t me, set_t set,
                          pto_traffic_t *traffic) {
-    int64_t per_node = group->members_per_node;
-    int64_t node_start = me - me % per_node;
-    pto_mix_t mix = {{0}};
-    mix.messages[PTO_LEVEL_OFF_NODE] = set_size(set);
-    for (int64_t other = node_start; other < node_start + per_node; other++) {
-        if (!in_set(set, other))
-            continue;
-        mix.messages[PTO_LEVEL_OFF_NODE]--;
-        if (other != me)
-            mix.messages[position_level(layout, group, me - node_start, other - node_start)]++;
-    }
+    int64_t place = me % group->members_per_node, node_start = me - place;
+    neighbors_t neighbors = neighbors_of(layout, group, place);
+    int64_t on_gpu = indices_within(set, node_start, neighbors.gpu, place);
+    int64_t on_socket = indices_within(set, node_start, neighbors.socket, place);
+    int64_t on_node = indices_within(set, node_start, neighbors.node, place);
+    pto_mix_t mix = mix_of(on_gpu, on_socket, on_node, set_size(set) - (in_set(set, me) ? 1 : 0));
     traffic->off_per_node += mix.messages[PTO_LEVEL_OFF_NODE];
     add_mix(traffic, &mix);
-}
-
-/* How many of a set lie in [from, until). */
-static int64_t set_within(set_t set, int64_t from, int64_t until) {
-    set_t head = set, tail = set;
-    head.until = until < set.until ? until : set.until;
-    tail.until = from < set.until ? from : set.until;
-    return set_size(head) - set_size(tail);
 }
 
 /* Everybody's message to one member. Of the other nodes, one of the first or last that take part is the

@@ -8,13 +8,12 @@
 #include "price/copies.h"
 #include "price/nccl.h"
 
-enum { WALK_RANKS_MAX = 65536 };
-
 typedef struct {
     const pto_plan_t *plan;
     const pto_machine_t *machine;
     bool explain;
     int64_t rank_count;
+    pto_rank_t *place;    /* one a rank */
     pto_ledger_t *ledger; /* one a rank, and where they stood before the stage */
     pto_ledger_t *before;
     pto_ledger_t *raised; /* one a flag and rank that waits for it */
@@ -31,19 +30,39 @@ static int64_t gpu_of(const walk_t *walk, int64_t rank) {
 }
 
 static pto_level_t level_between(const walk_t *walk, int64_t a, int64_t b) {
-    const pto_layout_t *layout = &walk->plan->request.layout;
-    return pto_layout_level(layout, pto_layout_rank(layout, a), pto_layout_rank(layout, b));
+    return pto_layout_level(&walk->plan->request.layout, walk->place[a], walk->place[b]);
 }
 
 /* --- what a stage asks of nodes and copy engines ------------------------------------------------------- */
 
+/* The messages of one rank's step: what it sends or receives, of whose buffer. */
+typedef struct {
+    const pto_slice_t *slice;
+    pto_held_t held;
+    bool peers_block;
+} messages_t;
+
+static messages_t messages_of(const pto_plan_t *plan, const pto_action_t *action) {
+    const pto_slice_t *slice = pto_message_slice(action->step);
+    return (messages_t){.slice = slice,
+                        .held = pto_held_by(plan, slice->buffer, pto_slice_holder(plan, slice, action)),
+                        .peers_block = pto_slice_is_peers_block(slice)};
+}
+
+static int64_t message_bytes(messages_t *messages, const pto_action_t *action) {
+    return messages->peers_block && action->peer < messages->held.buffer->block_count
+               ? pto_held_block_bytes(&messages->held, action->peer)
+               : pto_held_slice_bytes(messages->slice, action, &messages->held);
+}
+
 static void count_sends(walk_t *walk, pto_action_t *action, pto_outflow_t *outflow) {
     int64_t peers = pto_step_peer_count(walk->plan, action);
+    messages_t messages = messages_of(walk->plan, action);
     for (int64_t j = 0; j < peers; j++) {
         if (!pto_step_peer(walk->plan, j, action) ||
-            level_between(walk, action->rank, action->peer_rank) != PTO_LEVEL_OFF_NODE)
+            walk->place[action->rank].node == walk->place[action->peer_rank].node)
             continue;
-        int64_t bytes = pto_slice_bytes(walk->plan, &action->step->source, action);
+        int64_t bytes = message_bytes(&messages, action);
         if (bytes > 0 || action->step->even_empty)
             pto_outflow_add(outflow, walk->plan, action->step, 1, (double)bytes);
     }
@@ -62,7 +81,7 @@ static void count_demand(walk_t *walk, const pto_stage_t *stage, int64_t k) {
             if (!pto_step_acts(walk->plan, step, rank, k, &action))
                 continue;
             if (step->kind == PTO_STEP_SEND)
-                count_sends(walk, &action, &walk->outflow[pto_layout_rank(layout, rank).node]);
+                count_sends(walk, &action, &walk->outflow[walk->place[rank].node]);
             if (step->kind == PTO_STEP_COPY)
                 pto_copies_count(walk->plan, &action, walk->engine);
         }
@@ -72,13 +91,13 @@ static void count_demand(walk_t *walk, const pto_stage_t *stage, int64_t k) {
 /* --- one rank's stage --------------------------------------------------------------------------------- */
 
 static pto_status_t charge_messages(walk_t *walk, pto_action_t *action, pto_charge_t *charge) {
-    const pto_slice_t *slice = pto_message_slice(action->step);
-    pto_space_t space = pto_plan_buffer(walk->plan, slice->buffer)->space;
+    messages_t messages = messages_of(walk->plan, action);
+    pto_space_t space = messages.held.buffer->space;
     int64_t peers = pto_step_peer_count(walk->plan, action);
     for (int64_t j = 0; j < peers; j++) {
         if (!pto_step_peer(walk->plan, j, action))
             continue;
-        int64_t bytes = pto_slice_bytes(walk->plan, slice, action);
+        int64_t bytes = message_bytes(&messages, action);
         if (bytes == 0 && !action->step->even_empty)
             continue;
         pto_status_t status =
@@ -154,7 +173,7 @@ static pto_status_t price_rank(walk_t *walk, const pto_stage_t *stage, int64_t r
         if (status != PTO_OK)
             return status;
     }
-    const pto_outflow_t *outflow = &walk->outflow[pto_layout_rank(&walk->plan->request.layout, rank).node];
+    const pto_outflow_t *outflow = &walk->outflow[walk->place[rank].node];
     double out_s = pto_charge_seconds(&out, walk->machine, outflow);
     double in_s = pto_charge_seconds(&in, walk->machine, outflow);
     pto_charge_t *messages = out_s >= in_s ? &out : &in;
@@ -242,8 +261,11 @@ static bool allocate(walk_t *walk) {
     walk->outflow = malloc((size_t)layout->nodes * sizeof *walk->outflow);
     walk->engine = calloc((size_t)walk->gpu_count, sizeof *walk->engine);
     walk->order = malloc((size_t)walk->rank_count * sizeof *walk->order);
-    if (!walk->ledger || !walk->outflow || !walk->engine || !walk->order)
+    walk->place = malloc((size_t)walk->rank_count * sizeof *walk->place);
+    if (!walk->ledger || !walk->outflow || !walk->engine || !walk->order || !walk->place)
         return false;
+    for (int64_t rank = 0; rank < walk->rank_count; rank++)
+        walk->place[rank] = pto_layout_rank(layout, rank);
     walk->before = walk->ledger + walk->rank_count;
     walk->raised = walk->before + walk->rank_count;
     return true;
@@ -258,6 +280,7 @@ static void release(walk_t *walk) {
     free(walk->outflow);
     free(walk->engine);
     free(walk->order);
+    free(walk->place);
 }
 
 pto_status_t pto_price_walk(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,
@@ -267,14 +290,10 @@ pto_status_t pto_price_walk(const pto_plan_t *plan, const pto_machine_t *machine
                    .explain = explanation != NULL,
                    .rank_count = pto_layout_rank_count(&plan->request.layout),
                    .err = err};
-    if (walk.rank_count > WALK_RANKS_MAX)
-        return pto_error_set(
-            err, PTO_ERR_TOO_LARGE,
-            "byte counts from a table are priced rank by rank, for at most %d ranks; this layout "
-            "has %lld",
-            WALK_RANKS_MAX, (long long)walk.rank_count);
+    pto_status_t status = pto_price_walk_check_size(plan, err);
+    if (status != PTO_OK)
+        return status;
     walk.out_of_memory = !allocate(&walk);
-    pto_status_t status = PTO_OK;
     pto_walk_t stages;
     pto_walk_begin(&stages, plan);
     while (!walk.out_of_memory && status == PTO_OK && pto_walk_next(&stages)) {

@@ -37,9 +37,11 @@ static int64_t skewed_bytes(const pto_counts_t *counts, int64_t bytes, int64_t s
     uint64_t hash = mix(counts->seed + golden_gamma);
     hash = mix(hash + (uint64_t)source + golden_gamma);
     hash = mix(hash + (uint64_t)destination + golden_gamma);
-    uint64_t unfair = (0 - width) % width; /* 2^64 modulo width */
-    while (hash < unfair)
-        hash = mix(hash + golden_gamma);
+    if (hash < width) { /* else it is no less than 2^64 modulo width, which costs a division */
+        uint64_t unfair = (0 - width) % width;
+        while (hash < unfair)
+            hash = mix(hash + golden_gamma);
+    }
     return bytes - spread + (int64_t)(hash % width);
 }
 

@@ -301,82 +301,9 @@ static void find_stuck(pto_sim_t *sim) {
 
 /* --- size ---------------------------------------------------------------------------------------------- */
 
-/* Members of one group of a step's partition that act, as seen from a core. */
-static int64_t acting_members(const pto_step_t *step, int64_t k, int64_t core) {
-    int64_t first = pto_expr_value(step->who_first, k, core, 0);
-    int64_t stride = pto_expr_value(step->who_stride, k, core, 0);
-    int64_t until = pto_expr_value(step->who_until, k, core, 0);
-    return first < until ? (until - first - 1) / stride + 1 : 0;
-}
-
-/* How many groups of a kind there are for one core: each GPU, node or place of a node has its own. */
-static int64_t groups_of_core(const pto_layout_t *layout, pto_group_kind_t kind) {
-    switch (kind) {
-    case PTO_GROUP_GPU:
-        return layout->nodes * layout->gpus_per_node;
-    case PTO_GROUP_NODE:
-    case PTO_GROUP_NODE_OWNERS:
-        return layout->nodes;
-    case PTO_GROUP_COUNTERPARTS:
-        return layout->gpus_per_node;
-    case PTO_GROUP_OWNERS:
-    case PTO_GROUP_CORES:
-    case PTO_GROUP_LEADERS:
-    case PTO_GROUP_COUNT:
-        break;
-    }
-    return 1;
-}
-
-static int64_t step_messages(const pto_plan_t *plan, const pto_step_t *step, int64_t k) {
-    const pto_layout_t *layout = &plan->request.layout;
-    pto_group_kind_t kind = pto_plan_group(plan, step->group)->kind;
-    int64_t messages = 0;
-    bool one_for_all = kind == PTO_GROUP_OWNERS || kind == PTO_GROUP_NODE_OWNERS;
-    int64_t cores = one_for_all ? 1 : step->core_count;
-    for (int64_t core = step->core_first; core < step->core_first + cores; core++) {
-        pto_action_t action = {.step = step, .core = core, .k = k};
-        int64_t peers = pto_step_peer_count(plan, &action);
-        messages += peers * groups_of_core(layout, kind) *
-                    (kind == PTO_GROUP_GPU ? 1 : acting_members(step, k, core));
-    }
-    return messages;
-}
-
-/* Whether any step is for a core at all: processes that have no part need not be taken through the stages. */
-static bool core_acts(const pto_plan_t *plan, int64_t core) {
-    for (int i = 0; i < plan->steps.count; i++) {
-        const pto_step_t *step = pto_plan_step(plan, i);
-        if (core >= step->core_first && core < step->core_first + step->core_count)
-            return true;
-    }
-    return false;
-}
-
-void pto_simulate_size(const pto_plan_t *plan, int64_t *messages, int64_t *stages) {
-    const pto_layout_t *layout = &plan->request.layout;
-    int64_t cores = 0;
-    for (int64_t core = 0; core < layout->cores_per_gpu; core++)
-        cores += core_acts(plan, core);
-    *messages = 0;
-    *stages = 0;
-    pto_walk_t walk;
-    pto_walk_begin(&walk, plan);
-    while (pto_walk_next(&walk)) {
-        *stages += layout->nodes * layout->gpus_per_node * cores;
-        if (pto_walk_in_nccl(&walk)) {
-            pto_walk_leave_collective(&walk);
-            continue;
-        }
-        for (int i = 0; i < walk.stage->step_count; i++) {
-            const pto_step_t *step = pto_plan_step(plan, walk.stage->step_first + i);
-            if (step->kind == PTO_STEP_SEND)
-                *messages += step_messages(plan, step, walk.k);
-        }
-    }
-}
-
-static pto_status_t check_size(const pto_plan_t *plan, int64_t limit, pto_error_t *err) {
+pto_status_t pto_simulate_check_size(const pto_plan_t *plan, int64_t limit, pto_error_t *err) {
+    if (limit <= 0)
+        limit = PTO_SIMULATE_LIMIT;
     int64_t ranks = pto_layout_rank_count(&plan->request.layout);
     if (ranks > PTO_SIMULATE_RANKS_MAX)
         return pto_error_set(
@@ -384,15 +311,15 @@ static pto_status_t check_size(const pto_plan_t *plan, int64_t limit, pto_error_
             "%lld ranks are too many to simulate, which takes at most %d; `portolan predict` "
             "prices any number",
             (long long)ranks, PTO_SIMULATE_RANKS_MAX);
-    int64_t messages, stages;
-    pto_simulate_size(plan, &messages, &stages);
-    if (messages <= limit && stages <= limit)
+    pto_plan_size_t size = pto_plan_size(plan);
+    if (size.messages <= limit && size.stages <= limit)
         return PTO_OK;
     return pto_error_set(err, PTO_ERR_TOO_LARGE,
                          "%s by %s sends %lld messages and its %lld ranks pass %lld stages in all; the limit "
                          "is %lld of either (--limit raises it, `portolan predict` needs none)",
-                         plan->request.strategy->name, plan->request.algorithm->name, (long long)messages,
-                         (long long)ranks, (long long)stages, (long long)limit);
+                         plan->request.strategy->name, plan->request.algorithm->name,
+                         (long long)size.messages, (long long)ranks, (long long)size.stages,
+                         (long long)limit);
 }
 
 /* --- the simulation ------------------------------------------------------------------------------------ */
@@ -407,7 +334,7 @@ static void place_ranks(pto_sim_t *sim) {
         proc->in.waits = PTO_LINKS_PER_NODE;
         proc->waits_sender = PTO_LINKS_PER_NODE;
         pto_walk_begin(&proc->walk, sim->plan);
-        if (!core_acts(sim->plan, rank % sim->layout->cores_per_gpu))
+        if (!pto_core_acts(sim->plan, rank % sim->layout->cores_per_gpu))
             proc->state = PTO_PROC_ENDED;
     }
 }
@@ -496,8 +423,7 @@ pto_status_t pto_simulate(const pto_plan_t *plan, const pto_machine_t *machine,
                      .options = options ? options : &none,
                      .gpus = layout->nodes * layout->gpus_per_node,
                      .err = err};
-    pto_status_t status =
-        check_size(plan, sim.options->limit > 0 ? sim.options->limit : PTO_SIMULATE_LIMIT, err);
+    pto_status_t status = pto_simulate_check_size(plan, sim.options->limit, err);
     if (status != PTO_OK)
         return status;
     sim.ranks = (uint32_t)pto_layout_rank_count(layout);

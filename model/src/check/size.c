@@ -1,0 +1,125 @@
+/* How much work and memory checking a plan takes, counted before it is begun.
+ *
+ * Work is counted in touches: one for each stage that a rank passes, each block that a copy, a reduction or a
+ * message moves, three for a message and, where memory is shared, one for each 200 ranks whose clocks it
+ * carries. A touch takes about half a microsecond. */
+#include "base/checked.h"
+#include "check_internal.h"
+#include "plan/plan_internal.h"
+#include "portolan/strategy.h"
+
+enum { MESSAGE_TOUCHES = 3, CLOCKS_A_TOUCH = 200, TOUCHES_A_KEPT_ITEM = 5, SHARED_ITEMS = 4 };
+
+typedef struct {
+    const pto_plan_t *plan;
+    int64_t ranks;
+    bool shared;
+    int64_t touches;
+    int64_t kept; /* spans of contents and of traces, ends of messages, clocks: some 45 bytes each */
+} size_count_t;
+
+static int64_t product(int64_t a, int64_t b) {
+    int64_t result;
+    return pto_multiply(a, b, &result) ? result : INT64_MAX;
+}
+
+static void add(int64_t *total, int64_t count) {
+    if (!pto_add(*total, count, total))
+        *total = INT64_MAX;
+}
+
+static bool is_local_work(const pto_step_t *step) {
+    return step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE;
+}
+
+static bool is_shared(const pto_plan_t *plan, int buffer) {
+    for (int i = 0; i < plan->steps.count; i++) {
+        const pto_step_t *step = pto_plan_step(plan, i);
+        if (is_local_work(step) &&
+            ((step->source.buffer == buffer && step->source.holder != PTO_HOLDER_SELF) ||
+             (step->target.buffer == buffer && step->target.holder != PTO_HOLDER_SELF)))
+            return true;
+    }
+    return false;
+}
+
+static int64_t blocks_of(const pto_slice_t *slice, int64_t k, int64_t core) {
+    return product(pto_slice_block_count(slice, k, core, 0), slice->bundle > 1 ? slice->bundle : 1);
+}
+
+static void count_step(size_count_t *count, const pto_step_t *step, int64_t k, int64_t *messages) {
+    int64_t actions = pto_step_actions(count->plan, step, k);
+    if (step->kind == PTO_STEP_SEND) {
+        int64_t each = MESSAGE_TOUCHES + blocks_of(&step->source, k, step->core_first);
+        add(&count->touches, product(actions, each + (count->shared ? count->ranks / CLOCKS_A_TOUCH : 0)));
+        add(messages, actions);
+    } else if (is_local_work(step)) {
+        add(&count->touches, product(actions, 1 + blocks_of(&step->source, k, step->core_first)));
+    } else if (step->kind != PTO_STEP_RECV) {
+        add(&count->touches, actions);
+    }
+}
+
+static void count_stages(size_count_t *count) {
+    int64_t most_messages = 0;
+    pto_walk_t walk;
+    pto_walk_begin(&walk, count->plan);
+    while (pto_walk_next(&walk)) {
+        int64_t messages = 0;
+        add(&count->touches, count->ranks);
+        for (int i = 0; i < walk.stage->step_count; i++)
+            count_step(count, pto_plan_step(count->plan, walk.stage->step_first + i), walk.k, &messages);
+        most_messages = messages > most_messages ? messages : most_messages;
+    }
+    add(&count->kept, 2 * most_messages);
+}
+
+/* The user's input is one span; whatever else a rank holds has one for each block. */
+static void count_buffers(size_count_t *count) {
+    const pto_layout_t *layout = &count->plan->request.layout;
+    for (int b = 0; b < pto_plan_buffer_count(count->plan); b++) {
+        const pto_buffer_t *buffer = pto_plan_buffer(count->plan, b);
+        bool leaders = buffer->group == PTO_GROUP_LEADERS;
+        int64_t held =
+            leaders ? layout->nodes : product(layout->nodes * layout->gpus_per_node, buffer->core_count);
+        int64_t stride = buffer->held_stride > 1 ? buffer->held_stride : 1;
+        int64_t deal = buffer->dealt != PTO_DEAL_NONE ? buffer->deal : 1;
+        int64_t spans = product((held + stride - 1) / stride, (buffer->block_count + deal - 1) / deal);
+        if (buffer->role != PTO_ROLE_IN)
+            add(&count->kept, spans);
+        if (is_shared(count->plan, b))
+            add(&count->kept, product(SHARED_ITEMS, spans));
+    }
+    if (count->shared)
+        add(&count->kept, product(count->ranks, count->ranks) / 8);
+}
+
+pto_status_t pto_check_size(const pto_plan_t *plan, int64_t limit, pto_error_t *err) {
+    size_count_t count = {.plan = plan, .ranks = pto_layout_rank_count(&plan->request.layout)};
+    int64_t runs = 1;
+    if (limit <= 0)
+        limit = PTO_CHECK_LIMIT;
+    if (count.ranks > PTO_CHECK_RANKS_MAX)
+        return pto_error_set(err, PTO_ERR_TOO_LARGE,
+                             "check walks every process and keeps what each has seen of each other, "
+                             "so it takes at most %d of them; this layout has %lld",
+                             PTO_CHECK_RANKS_MAX, (long long)count.ranks);
+    for (int b = 0; b < pto_plan_buffer_count(plan); b++) {
+        if (!is_shared(plan, b))
+            continue;
+        count.shared = true;
+        runs = pto_plan_buffer(plan, b)->alternates || runs == 3 ? 3 : 2;
+    }
+    count_stages(&count);
+    count_buffers(&count);
+    int64_t touches = product(runs, count.touches);
+    if (touches <= limit && count.kept <= limit / TOUCHES_A_KEPT_ITEM)
+        return PTO_OK;
+    return pto_error_set(
+        err, PTO_ERR_TOO_LARGE,
+        "checking %s by %s touches %lld blocks, messages and clocks and keeps %lld; the limit "
+        "is %lld and %lld (--limit N raises the first to N, the second to N / %d)",
+        plan->request.strategy->name, plan->request.algorithm->name, (long long)touches,
+        (long long)count.kept, (long long)limit, (long long)(limit / TOUCHES_A_KEPT_ITEM),
+        TOUCHES_A_KEPT_ITEM);
+}

@@ -1,0 +1,91 @@
+/* How much work a plan is, counted without walking its ranks: what would take too long is refused before it
+ * is begun. */
+#include <limits.h>
+
+#include "base/checked.h"
+#include "plan_internal.h"
+
+/* Counts that do not fit saturate: they are above every limit. */
+static void add_product(int64_t *total, int64_t a, int64_t b) {
+    int64_t product;
+    if (!pto_multiply(a, b, &product) || !pto_add(*total, product, total))
+        *total = INT64_MAX;
+}
+
+/* Members of one group of a step's partition that act, as seen from a core. */
+static int64_t acting_members(const pto_step_t *step, int64_t k, int64_t core) {
+    int64_t first = pto_expr_at(&step->who_first, k, core, 0);
+    int64_t stride = pto_expr_at(&step->who_stride, k, core, 0);
+    int64_t until = pto_expr_at(&step->who_until, k, core, 0);
+    return first < until ? (until - first - 1) / stride + 1 : 0;
+}
+
+/* How many groups of a kind there are for one core: each GPU, node or place of a node has its own. */
+static int64_t groups_of_core(const pto_layout_t *layout, pto_group_kind_t kind) {
+    switch (kind) {
+    case PTO_GROUP_GPU:
+        return layout->nodes * layout->gpus_per_node;
+    case PTO_GROUP_NODE:
+    case PTO_GROUP_NODE_OWNERS:
+        return layout->nodes;
+    case PTO_GROUP_COUNTERPARTS:
+        return layout->gpus_per_node;
+    case PTO_GROUP_OWNERS:
+    case PTO_GROUP_CORES:
+    case PTO_GROUP_LEADERS:
+    case PTO_GROUP_COUNT:
+        break;
+    }
+    return 1;
+}
+
+int64_t pto_step_actions(const pto_plan_t *plan, const pto_step_t *step, int64_t k) {
+    const pto_layout_t *layout = &plan->request.layout;
+    pto_group_kind_t kind = pto_plan_group(plan, step->group)->kind;
+    bool one_for_all = kind == PTO_GROUP_OWNERS || kind == PTO_GROUP_NODE_OWNERS;
+    int64_t cores = one_for_all ? 1 : step->core_count;
+    int64_t total = 0;
+    for (int64_t core = step->core_first; core < step->core_first + cores; core++) {
+        pto_action_t action = {.step = step, .core = core, .k = k};
+        int64_t peers = step->peers.kind == PTO_PEERS_NONE ? 1 : pto_step_peer_count(plan, &action);
+        int64_t acting = 0;
+        add_product(&acting, groups_of_core(layout, kind),
+                    kind == PTO_GROUP_GPU ? 1 : acting_members(step, k, core));
+        add_product(&total, acting, peers);
+    }
+    return total;
+}
+
+bool pto_core_acts(const pto_plan_t *plan, int64_t core) {
+    for (int i = 0; i < plan->steps.count; i++) {
+        const pto_step_t *step = pto_plan_step(plan, i);
+        if (core >= step->core_first && core < step->core_first + step->core_count)
+            return true;
+    }
+    return false;
+}
+
+pto_plan_size_t pto_plan_size(const pto_plan_t *plan) {
+    const pto_layout_t *layout = &plan->request.layout;
+    int64_t cores = 0;
+    for (int64_t core = 0; core < layout->cores_per_gpu; core++)
+        cores += pto_core_acts(plan, core);
+    pto_plan_size_t size = {0, 0, 0};
+    pto_walk_t walk;
+    pto_walk_begin(&walk, plan);
+    while (pto_walk_next(&walk)) {
+        add_product(&size.stages, layout->nodes * layout->gpus_per_node, cores);
+        if (pto_walk_in_nccl(&walk)) {
+            pto_walk_leave_collective(&walk);
+            continue;
+        }
+        for (int i = 0; i < walk.stage->step_count; i++) {
+            const pto_step_t *step = pto_plan_step(plan, walk.stage->step_first + i);
+            if (step->kind == PTO_STEP_SEND)
+                add_product(&size.messages, 1, pto_step_actions(plan, step, walk.k));
+            else if (step->kind != PTO_STEP_RECV)
+                add_product(&size.local_actions, 1, pto_step_actions(plan, step, walk.k));
+        }
+    }
+    return size;
+}

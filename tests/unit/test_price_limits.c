@@ -1,0 +1,158 @@
+/* What pricing refuses because it would take too long, and how far the price by class may be off. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "made_up.h"
+#include "plan_request.h"
+#include "portolan/pick.h"
+#include "portolan/simulate.h"
+
+static pto_machine_t summit;
+
+static int read_machine(void **state) {
+    (void)state;
+    return pto_machine_read("scenarios/machines/summit-spectrum.yaml", &summit, NULL);
+}
+
+static int free_machine(void **state) {
+    (void)state;
+    pto_machine_fini(&summit);
+    return 0;
+}
+
+/* Counted, not begun: a walk over 1.6 million GPUs a node would not end, nor a sum over their table. */
+static void what_would_take_too_long_is_refused_before_any_work(void **state) {
+    (void)state;
+    pto_counts_t counts = {.kind = PTO_COUNTS_SKEW, .skew = 0.5, .seed = 1};
+    const struct {
+        pto_collective_t collective;
+        const char *strategy;
+        int64_t nodes, gpus, cores;
+        const char *reason;
+    } ask[] = {
+        {PTO_COLLECTIVE_ALLTOALLV, "three_step", 1000000, 6, 6,
+         "at most 65536 ranks; this layout has 36000000"},
+        {PTO_COLLECTIVE_ALLTOALLV, "dup_devptr", 500, 6, 6, "for at most 33554432 of them; dup_devptr by "},
+        {PTO_COLLECTIVE_ALLTOALL, "node_aware", 2, 1638400, 1, "in more than 8388608 copies"},
+        {PTO_COLLECTIVE_ALLREDUCE, "gas_read", 1, 1638400, 1, "in more than 8388608 copies"},
+    };
+    for (size_t i = 0; i < sizeof ask / sizeof *ask; i++) {
+        bool alltoall = ask[i].collective != PTO_COLLECTIVE_ALLREDUCE;
+        pto_request_t request =
+            request_for(ask[i].collective, ask[i].strategy, alltoall ? "pairwise" : "direct", ask[i].nodes,
+                        ask[i].gpus, ask[i].cores, 64);
+        if (ask[i].collective == PTO_COLLECTIVE_ALLTOALLV)
+            request.counts = &counts;
+        pto_plan_t *plan = NULL;
+        pto_price_t price;
+        pto_error_t err;
+        assert_int_equal(pto_plan_create(&request, &plan, &err), PTO_OK);
+        assert_int_equal(pto_price(plan, &summit, &price, NULL, &err), PTO_ERR_TOO_LARGE);
+        assert_non_null(strstr(err.message, ask[i].reason));
+        pto_plan_destroy(plan);
+    }
+}
+
+/* A prediction sums no table before it has counted the messages, and prints the strategies that can be
+ * priced.
+ */
+static void a_strategy_that_takes_too_long_is_left_out_of_a_prediction(void **state) {
+    (void)state;
+    pto_scenario_t scenario;
+    pto_scenario_init(&scenario);
+    scenario.collective = PTO_COLLECTIVE_ALLTOALL;
+    scenario.library.best = true;
+    assert_int_equal(pto_series_range(64, 64, 2, &scenario.bytes, NULL), PTO_OK);
+    assert_int_equal(pto_series_range(2, 2, 2, &scenario.nodes, NULL), PTO_OK);
+    pto_machine_t fat = summit;
+    fat.node.gpus = 65536;
+    fat.node.cores = 65536;
+    assert_int_equal(pto_scenario_bind(&scenario, &fat, NULL), PTO_OK);
+    scenario.layout.cores_per_gpu = 1;
+    pto_predictions_t predictions;
+    pto_error_t err;
+    assert_int_equal(pto_predict(&scenario, &fat, false, &predictions, &err), PTO_OK);
+    for (int i = 0; i < predictions.strategy_count; i++) {
+        const pto_prediction_t *prediction = pto_prediction_at(&predictions, 0, i);
+        if (strcmp(predictions.strategy[i]->name, "cuda_aware") == 0)
+            assert_true(prediction->applicable);
+        if (strcmp(predictions.strategy[i]->name, "node_aware") == 0)
+            assert_non_null(strstr(prediction->reason, "priced one by one"));
+    }
+    pto_predictions_fini(&predictions);
+    scenario.collective = PTO_COLLECTIVE_ALLTOALLV;
+    scenario.counts = (pto_counts_t){.kind = PTO_COUNTS_SKEW, .skew = 0.5};
+    scenario.nodes.value[0] = 1000000;
+    assert_int_equal(pto_predict(&scenario, &summit, false, &predictions, &err), PTO_ERR_NOT_APPLICABLE);
+    assert_non_null(strstr(err.message, "for at most 65536 ranks"));
+    pto_scenario_fini(&scenario);
+}
+
+/* No rank meets the dearest message in every round where most rounds have nothing to send: the one element
+ * travels along the ring, near and far in turn. */
+static void empty_parts_are_priced_by_the_dearest_message_of_every_round(void **state) {
+    (void)state;
+    const struct {
+        const char *strategy;
+        int64_t nodes, gpus, cores, bytes;
+        double least, most; /* of the price by class, in prices rank by rank */
+    } ask[] = {
+        {"three_step", 21, 5, 1, 4, 1.90, 1.93},
+        {"three_step", 63, 6, 1, 4, 2.18, 2.19},
+        {"three_step", 21, 5, 1, 420, 1, 1.001}, /* an element for each process */
+    };
+    for (size_t i = 0; i < sizeof ask / sizeof *ask; i++) {
+        pto_request_t request = request_for(PTO_COLLECTIVE_ALLREDUCE, ask[i].strategy, "ring", ask[i].nodes,
+                                            ask[i].gpus, ask[i].cores, ask[i].bytes);
+        pto_plan_t *plan = NULL;
+        pto_price_t by_class, by_rank;
+        assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+        assert_int_equal(pto_price(plan, &summit, &by_class, NULL, NULL), PTO_OK);
+        assert_int_equal(pto_price_walk(plan, &summit, &by_rank, NULL, NULL), PTO_OK);
+        print_message("%s, %lld B: %.3f\n", ask[i].strategy, (long long)ask[i].bytes,
+                      by_class.seconds / by_rank.seconds);
+        assert_true(by_class.seconds >= ask[i].least * by_rank.seconds);
+        assert_true(by_class.seconds <= ask[i].most * by_rank.seconds);
+        pto_plan_destroy(plan);
+    }
+}
+
+/* Copies of both reaches share a GPU's link, and a far one is charged with all their bytes at its own rate.
+ * By simulation the near ones cost next to nothing here: of 7 copies the 4 far ones remain. */
+static void copies_of_both_reaches_on_one_link_are_priced_as_if_all_were_far(void **state) {
+    (void)state;
+    const int64_t gpus = 8, per_socket = 4;
+    pto_machine_t machine = completed(&summit);
+    pto_postal_t *near = &machine.peer[PTO_REACH_ON_SOCKET], *far = &machine.peer[PTO_REACH_OFF_SOCKET];
+    far->alpha_s.value = near->alpha_s.value;
+    near->beta_s_per_byte.value = 1e-14;
+    far->beta_s_per_byte.value = 1e-9;
+    pto_request_t request = request_for(PTO_COLLECTIVE_ALLREDUCE, "gsb", "direct", 1, gpus, 1, 64 << 20);
+    request.layout.gpus_per_socket = per_socket;
+    pto_plan_t *plan = NULL;
+    pto_price_t price;
+    pto_simulation_t simulation;
+    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+    assert_int_equal(pto_price(plan, &machine, &price, NULL, NULL), PTO_OK);
+    assert_int_equal(pto_simulate(plan, &machine, NULL, &simulation, NULL), PTO_OK);
+    double share = (double)(gpus - per_socket) / (double)(gpus - 1);
+    print_message("by simulation %.3f of the price\n", simulation.seconds / price.seconds);
+    assert_true(simulation.seconds > (share - 0.01) * price.seconds);
+    assert_true(simulation.seconds < (share + 0.01) * price.seconds);
+    pto_plan_destroy(plan);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_would_take_too_long_is_refused_before_any_work),
+        cmocka_unit_test(a_strategy_that_takes_too_long_is_left_out_of_a_prediction),
+        cmocka_unit_test(empty_parts_are_priced_by_the_dearest_message_of_every_round),
+        cmocka_unit_test(copies_of_both_reaches_on_one_link_are_priced_as_if_all_were_far),
+    };
+    return cmocka_run_group_tests_name("price limits", tests, read_machine, free_machine);
+}
