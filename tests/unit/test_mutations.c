@@ -47,9 +47,36 @@ static const mutation_t mutations[] = {
     SLICE(source),         SLICE(target),
 };
 
+#define CALL(field, delta)                                                                                   \
+    { #field, offsetof(pto_node_t, field), sizeof(((pto_node_t *)NULL)->field), (delta) }
+/* NOLINTBEGIN(bugprone-macro-parentheses): the names of fields can't stand in parentheses. */
+#define CALL_SLICE(slice)                                                                                    \
+    CALL(slice.buffer, 1), CALL(slice.buffer, -1), CALL(slice.holder, 1), CALL(slice.anchor, 1),             \
+        CALL(slice.anchor, -1), CALL(slice.offset.constant, 1), CALL(slice.offset.core, 1),                  \
+        CALL(slice.first.constant, 1), CALL(slice.run.constant, 1), CALL(slice.until.constant, 1),           \
+        CALL(slice.until.constant, -1), CALL(slice.reversed, 1), CALL(slice.parts, 2),                       \
+        CALL(slice.bundle, 2), CALL(slice.bundle, -2), CALL(slice.share, 1)
+/* NOLINTEND(bugprone-macro-parentheses) */
+
+/* What a collective node says of its call. */
+static const mutation_t call_mutations[] = {
+    CALL(group, 1),       CALL(group, -1),      CALL(group, -2),     CALL(by, 3),
+    CALL(collective, 1),  CALL(collective, 2),  CALL(collective, 3), CALL(collective, -1),
+    CALL(collective, -2), CALL(collective, -3), CALL(core_first, 1), CALL(core_first, -1),
+    CALL(core_count, 1),  CALL(core_count, -1), CALL(span, 1),       CALL(span, -1),
+    CALL_SLICE(in),       CALL_SLICE(out),
+};
+
+static bool is_of_call(const mutation_t *mutation) {
+    for (size_t i = 0; i < sizeof call_mutations / sizeof *call_mutations; i++)
+        if (mutation == &call_mutations[i])
+            return true;
+    return false;
+}
+
 /* Change one field; a bool is toggled. */
-static void mutate(pto_step_t *step, const mutation_t *mutation) {
-    char *place = (char *)step + mutation->offset;
+static void mutate(void *item, const mutation_t *mutation) {
+    char *place = (char *)item + mutation->offset;
     if (mutation->size == sizeof(int64_t)) {
         int64_t value;
         memcpy(&value, place, sizeof value);
@@ -145,6 +172,39 @@ static void add_stage(deeds_t *deeds, const pto_walk_t *walk, int64_t rank) {
         add_deed(deeds, (int64_t)sum);
 }
 
+/* What the call of a collective node reads and writes of one member's memory, for or from each other one. */
+static void add_call(deeds_t *deeds, const pto_node_t *node, int64_t rank) {
+    const pto_plan_t *plan = deeds->plan;
+    const pto_group_t *group = pto_plan_group(plan, node->group);
+    bool alone = group->size == 1; /* who has only itself to give to gets what it gives, by any name */
+    bool messages = !alone && node->collective == PTO_COLLECTIVE_MESSAGES;
+    bool vector = alone || pto_collective_is_vector(node->collective);
+    pto_action_t action = {.rank = rank, .core = rank % plan->request.layout.cores_per_gpu};
+    action.me = pto_collective_member(plan, node, rank);
+    add_deed(deeds, action.me);
+    if (action.me < 0)
+        return;
+    bool alltoallv = node->collective == PTO_COLLECTIVE_ALLTOALLV;
+    pto_collective_t meant = alltoallv ? PTO_COLLECTIVE_ALLTOALL : node->collective;
+    add_deed(deeds, alone ? PTO_COLLECTIVE_COUNT : meant);
+    add_deed(deeds, group->size);
+    for (int64_t j = 0; j < (messages ? plan->request.messages : vector ? 1 : group->size); j++) {
+        action.peer = action.ordinal = j;
+        action.peer_rank = messages ? -1 : pto_group_rank(plan, group, rank, j);
+        add_deed(deeds, node->in.buffer);
+        pto_slice_visit(plan, &node->in, &action, add_range, deeds);
+        add_deed(deeds, node->out.buffer);
+        pto_slice_visit(plan, &node->out, &action, add_range, deeds);
+    }
+}
+
+static void add_calls(deeds_t *deeds) {
+    for (int n = 0; n < pto_plan_node_count(deeds->plan); n++)
+        for (int64_t rank = 0; rank < pto_layout_rank_count(&deeds->plan->request.layout); rank++)
+            if (pto_plan_node(deeds->plan, n)->kind == PTO_NODE_COLLECTIVE)
+                add_call(deeds, pto_plan_node(deeds->plan, n), rank);
+}
+
 static uint64_t deeds_of(const pto_plan_t *plan) {
     deeds_t deeds = {.plan = plan, .hash = 0xcbf29ce484222325u};
     pto_walk_t walk;
@@ -152,6 +212,7 @@ static uint64_t deeds_of(const pto_plan_t *plan) {
     while (pto_walk_next(&walk))
         for (int64_t rank = 0; rank < pto_layout_rank_count(&plan->request.layout); rank++)
             add_stage(&deeds, &walk, rank);
+    add_calls(&deeds);
     return deeds.hash;
 }
 
@@ -220,6 +281,8 @@ static bool is_handed_over_otherwise(const pto_plan_t *plan, int index, const mu
  * sends, it has beside that. A ring that goes round once more brings everybody what he has already. */
 static bool is_known_twin(const pto_plan_t *plan, int index, const mutation_t *mutation) {
     const pto_request_t *request = &plan->request;
+    if (is_of_call(mutation))
+        return false;
     if (!pto_collective_is_vector(request->collective))
         return is_from_its_copy(plan, index, mutation) || is_handed_over_otherwise(plan, index, mutation);
     bool has_both = strcmp(request->strategy->name, "cuda_aware") == 0 ||
@@ -283,6 +346,21 @@ static void mutate_loops(pto_plan_t *plan, uint64_t deeds) {
     }
 }
 
+static void mutate_calls(pto_plan_t *plan, uint64_t deeds) {
+    for (int index = 0; index < plan->nodes.count; index++) {
+        pto_node_t *node = (pto_node_t *)plan->nodes.item + index;
+        pto_node_t kept = *node;
+        if (node->kind != PTO_NODE_COLLECTIVE)
+            continue;
+        for (size_t i = 0; i < sizeof call_mutations / sizeof *call_mutations; i++) {
+            mutate(node, &call_mutations[i]);
+            if (index + node->span < plan->nodes.count)
+                judge(plan, index, &call_mutations[i], deeds);
+            *node = kept;
+        }
+    }
+}
+
 static void mutate_plan(pto_request_t request) {
     pto_plan_t *plan = NULL;
     if (pto_plan_create(&request, &plan, NULL) != PTO_OK)
@@ -290,6 +368,7 @@ static void mutate_plan(pto_request_t request) {
     uint64_t deeds = deeds_of(plan);
     mutate_steps(plan, deeds);
     mutate_loops(plan, deeds);
+    mutate_calls(plan, deeds);
     pto_plan_destroy(plan);
 }
 
