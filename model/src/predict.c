@@ -98,10 +98,9 @@ static const pto_library_rule_t *scenario_rule(const pto_library_choice_t *libra
     return found;
 }
 
-/* The algorithm that the scenario or the machine names, and whether the library stages; NULL: the cheapest.
- */
-static const char *named_algorithm(const pto_scenario_t *scenario, const pto_machine_t *machine,
-                                   const pto_request_t *request, bool *staged) {
+const char *pto_library_algorithm(const pto_scenario_t *scenario, const pto_machine_t *machine,
+                                  const pto_request_t *request, bool *staged) {
+    *staged = false;
     if (pto_strategy_only_with(request->strategy))
         return pto_strategy_only_with(request->strategy);
     if (request->implementation == PTO_IMPLEMENTATION_ISEND_IRECV)
@@ -197,7 +196,7 @@ pto_status_t pto_plan_choose(const pto_scenario_t *scenario, const pto_machine_t
                              const pto_strategy_t *strategy, pto_plan_t **plan, pto_price_t *price,
                              pto_explanation_t *explanation, pto_error_t *err) {
     pto_request_t request = pto_scenario_request(scenario, point, strategy, NULL);
-    const char *name = named_algorithm(scenario, machine, &request, &request.staged);
+    const char *name = pto_library_algorithm(scenario, machine, &request, &request.staged);
     if (name) {
         pto_error_t cause;
         if (pto_algorithm_find(name, request.collective, &request.algorithm, &cause) != PTO_OK) {

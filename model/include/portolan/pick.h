@@ -89,6 +89,11 @@ pto_request_t pto_scenario_request(const pto_scenario_t *scenario, int64_t point
 /* Bytes as an MPI library's own call inside the plan sees them. */
 int64_t pto_request_call_bytes(const pto_request_t *request);
 
+/* The algorithm that the scenario or the machine file names for a request's call (NULL: the cheapest), and
+ * whether the library then moves GPU buffers through host memory of its own. */
+const char *pto_library_algorithm(const pto_scenario_t *scenario, const pto_machine_t *machine,
+                                  const pto_request_t *request, bool *staged);
+
 /* The plan in force at a point: that of the algorithm which the scenario or the machine file names, else of
  * the cheapest. The caller owns `*plan`. Errors as for pto_plan_create and pto_price, and
  * PTO_ERR_NOT_APPLICABLE where a GPU's or a node's memory is too small for the plan's buffers. */
