@@ -247,6 +247,26 @@ static bool is_other_order(const pto_plan_t *plan, int index, const mutation_t *
     return is_inside(plan, "linear") && pto_plan_step(plan, index)->kind == PTO_STEP_RECV;
 }
 
+static bool is_one_of(const pto_plan_t *plan, const char *const *name, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(plan->request.strategy->name, name[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Strategies whose collective inside is among one process a node, or those at the same place of every node.
+ */
+static bool has_leaders(const pto_plan_t *plan) {
+    static const char *const name[] = {"gsb_gsb", "gsb_btb",      "btb_gsb",
+                                       "btb_btb", "node_leaders", "staged_leaders"};
+    return is_one_of(plan, name, sizeof name / sizeof *name);
+}
+
+static bool has_counterparts(const pto_plan_t *plan) {
+    static const char *const name[] = {"node_aware", "staged_aware"};
+    return is_one_of(plan, name, sizeof name / sizeof *name);
+}
+
 /* Which buffers hold the same: what is to be sent, once more on the host or set aside by the algorithm, and
  * what has arrived. On one node what arrives is what was to be sent. */
 static int content_of(const pto_plan_t *plan, int buffer) {
@@ -261,8 +281,7 @@ static int content_of(const pto_plan_t *plan, int buffer) {
 }
 
 static bool is_from_its_copy(const pto_plan_t *plan, int index, const mutation_t *mutation) {
-    const pto_strategy_t *strategy = plan->request.strategy;
-    if (strcmp(mutation->field, "source.buffer") != 0 || !(strategy->leaders || strategy->counterparts))
+    if (strcmp(mutation->field, "source.buffer") != 0 || !(has_leaders(plan) || has_counterparts(plan)))
         return false;
     int now = pto_plan_step(plan, index)->source.buffer, before = now - (int)mutation->delta;
     return content_of(plan, now) >= 0 && content_of(plan, now) == content_of(plan, before);
@@ -272,8 +291,8 @@ static bool is_from_its_copy(const pto_plan_t *plan, int index, const mutation_t
  */
 static bool is_handed_over_otherwise(const pto_plan_t *plan, int index, const mutation_t *mutation) {
     const pto_step_t *step = pto_plan_step(plan, index);
-    return plan->request.strategy->counterparts && step->kind == PTO_STEP_COPY &&
-           step->target.holder == PTO_HOLDER_PEER && strncmp(mutation->field, "peers.", 6) == 0;
+    return has_counterparts(plan) && step->kind == PTO_STEP_COPY && step->target.holder == PTO_HOLDER_PEER &&
+           strncmp(mutation->field, "peers.", 6) == 0;
 }
 
 /* Plans that differ and are as right. cuda_aware copies `in` to `out` before anything else, so what its first
@@ -285,9 +304,9 @@ static bool is_known_twin(const pto_plan_t *plan, int index, const mutation_t *m
         return false;
     if (!pto_collective_is_vector(request->collective))
         return is_from_its_copy(plan, index, mutation) || is_handed_over_otherwise(plan, index, mutation);
-    bool has_both = strcmp(request->strategy->name, "cuda_aware") == 0 ||
-                    ((request->strategy->leaders || request->strategy->nccl) &&
-                     request->collective == PTO_COLLECTIVE_BROADCAST);
+    bool has_both =
+        strcmp(request->strategy->name, "cuda_aware") == 0 ||
+        ((has_leaders(plan) || request->strategy->nccl) && request->collective == PTO_COLLECTIVE_BROADCAST);
     bool other_source = has_both && strcmp(mutation->field, "source.buffer") == 0 && mutation->delta == -1;
     bool once_more = is_inside(plan, "ring") && strcmp(mutation->field, "to") == 0 && mutation->delta == 1;
     return other_source || once_more || is_other_order(plan, index, mutation);
