@@ -25,9 +25,12 @@ static pto_status_t fill(const pto_exec_t *exec, const pto_node_t *node, int mem
                                    .op = exec->op,
                                    .members = members};
     if (pto_collective_is_vector(node->collective)) {
-        bool whole = request->bytes % element == 0; /* what is only moved need not be */
+        /* In a broadcast all members have an output, else all have an input. */
+        bool from_root = node->collective == PTO_COLLECTIVE_BROADCAST;
+        int64_t bytes = pto_exec_block(exec, from_root ? &node->out : &node->in, 0).bytes;
+        bool whole = bytes % element == 0; /* what is only moved need not be */
         part->call.datatype = whole ? request->datatype : PTO_DATATYPE_BYTE;
-        part->call.count = whole ? request->bytes / element : request->bytes;
+        part->call.count = whole ? bytes / element : bytes;
         return PTO_OK;
     }
     part->blocks = calloc(2 * (size_t)members, sizeof *part->blocks);
