@@ -14,14 +14,6 @@ static bool holds(const pto_exec_t *exec, int buffer) {
     return pto_buffer_holds(exec->plan, buffer, exec->job.logical);
 }
 
-static bool reads(const pto_step_t *step) {
-    return step->kind == PTO_STEP_SEND || step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE;
-}
-
-static bool writes(const pto_step_t *step) {
-    return step->kind == PTO_STEP_RECV || step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE;
-}
-
 /* Whether processes signal each other, or threads of their kernels do. */
 static bool signals(const pto_exec_t *exec, bool in_kernel) {
     for (int n = 0; n < pto_plan_node_count(exec->plan); n++) {
@@ -47,9 +39,9 @@ static void note_shared(pto_exec_t *exec, const pto_slice_t *slice) {
 static void note_shared_in(pto_exec_t *exec, const pto_stage_t *stage) {
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(exec->plan, stage->step_first + i);
-        if (reads(step))
+        if (pto_step_reads(step))
             note_shared(exec, &step->source);
-        if (writes(step))
+        if (pto_step_writes(step))
             note_shared(exec, &step->target);
     }
 }
@@ -65,10 +57,10 @@ static bool keeps_reading(const pto_plan_t *plan) {
         const pto_stage_t *stage = pto_plan_stage(plan, node->stage);
         for (int i = 0; i < stage->step_count; i++) {
             const pto_step_t *step = pto_plan_step(plan, stage->step_first + i);
-            if (n > written_at && reads(step) &&
+            if (n > written_at && pto_step_reads(step) &&
                 pto_plan_buffer(plan, step->source.buffer)->role == PTO_ROLE_IN)
                 return true;
-            if (n < written_at && writes(step) &&
+            if (n < written_at && pto_step_writes(step) &&
                 pto_plan_buffer(plan, step->target.buffer)->role == PTO_ROLE_OUT)
                 written_at = n;
         }
@@ -275,10 +267,10 @@ static pto_status_t take_offers_of(pto_exec_t *exec, const offer_t *offers, cons
     pto_status_t status = PTO_OK;
     if (step->kind == PTO_STEP_SIGNAL && step->in_kernel)
         return take_offer(exec, offers, KERNEL_FLAGS, action->peer_rank, err);
-    if (reads(step))
+    if (pto_step_reads(step))
         status = take_offer(exec, offers, step->source.buffer,
                             pto_slice_holder(exec->plan, &step->source, action), err);
-    if (writes(step) && status == PTO_OK)
+    if (pto_step_writes(step) && status == PTO_OK)
         status = take_offer(exec, offers, step->target.buffer,
                             pto_slice_holder(exec->plan, &step->target, action), err);
     return status;

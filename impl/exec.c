@@ -333,6 +333,9 @@ static bool messages_from_device(const pto_plan_t *plan, const pto_stage_t *stag
 static pto_status_t applicable(const pto_exec_t *exec, pto_error_t *err) {
     const pto_request_t *request = pto_plan_request(exec->plan);
     int64_t element = pto_datatype_bytes(request->datatype);
+    pto_status_t status = pto_plan_runnable(exec->plan, err);
+    if (status != PTO_OK)
+        return status;
     if (pto_collective_reduces(request->collective) && request->datatype == PTO_DATATYPE_BYTE)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "bytes can't be reduced; name another datatype");
     if (pto_collective_reduces(request->collective) && request->bytes % element)

@@ -232,33 +232,23 @@ void pto_library_free(pto_exec_t *exec);
 /* Whether MPI itself runs this PTO_NODE_COLLECTIVE. */
 bool pto_runs_by_library(const pto_exec_t *exec, const pto_node_t *node);
 
-/* The buffers that a collective reads and writes, seen from the stages that stand for it, and the cores that
- * take part. */
-typedef struct {
-    int in; /* -1: none found */
-    int out;
-    int64_t core_first;
-    int64_t core_end;
-} pto_faces_t;
-
 /* This process in the collective that node `at` holds. */
 typedef struct {
+    const pto_node_t *node;
     const pto_group_t *group;
-    pto_faces_t faces;
-    int index; /* in the group */
-    bool acts; /* it takes part */
+    int index; /* among the members */
+    bool acts; /* it is one of them */
 } pto_membership_t;
 
 pto_membership_t pto_find_membership(const pto_exec_t *exec, int at);
 
-/* Collective: a communicator of those who take part and have the same color, in the group's order. The others
- * get MPI_COMM_NULL. */
-pto_status_t pto_members_comm(const pto_exec_t *exec, const pto_membership_t *member, int color,
-                              MPI_Comm *comm, pto_error_t *err);
+/* Collective: a communicator of the members of each group, in the group's order. The others get
+ * MPI_COMM_NULL. */
+pto_status_t pto_members_comm(const pto_exec_t *exec, const pto_membership_t *member, MPI_Comm *comm,
+                              pto_error_t *err);
 
-/* Where block `index` of a call of n blocks lies in this process's buffer, which may have several of its own
- * for each. */
-pto_nccl_block_t pto_exec_block(const pto_exec_t *exec, int buffer, int64_t index, int64_t n);
+/* Where the block of a call's slice for a peer, or the whole vector, lies in this process's buffer. */
+pto_nccl_block_t pto_exec_block(const pto_exec_t *exec, const pto_slice_t *slice, int64_t peer);
 
 MPI_Datatype pto_mpi_datatype(pto_datatype_t datatype);
 MPI_Op pto_mpi_op(pto_op_t op);

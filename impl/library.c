@@ -1,6 +1,5 @@
 /* Collectives that the plan leaves to the MPI library: one call in the place of the stages that stand for it,
- * on a communicator of the group's members. What the call reads and writes is seen from those stages: the
- * buffers that they share with the rest of the plan or that are the user's own. */
+ * on a communicator of the members that the plan's node names, with the buffers that it names. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,60 +11,6 @@ bool pto_runs_by_library(const pto_exec_t *exec, const pto_node_t *node) {
            !exec->options.own_algorithms;
 }
 
-/* --- which buffers, which cores --------------------------------------------------------------------------
- */
-
-/* How a stage list uses a buffer. */
-typedef struct {
-    bool read;
-    bool written;
-} use_t;
-
-static use_t use_of(const pto_plan_t *plan, int buffer, int node_first, int node_end) {
-    use_t use = {false, false};
-    for (int n = node_first; n < node_end; n++) {
-        const pto_node_t *node = pto_plan_node(plan, n);
-        if (node->kind != PTO_NODE_STAGE)
-            continue;
-        const pto_stage_t *stage = pto_plan_stage(plan, node->stage);
-        for (int i = 0; i < stage->step_count; i++) {
-            const pto_step_t *step = pto_plan_step(plan, stage->step_first + i);
-            bool local = step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE;
-            use.read |= (local || step->kind == PTO_STEP_SEND) && step->source.buffer == buffer;
-            use.written |= (local || step->kind == PTO_STEP_RECV) && step->target.buffer == buffer;
-        }
-    }
-    return use;
-}
-
-static pto_faces_t find_faces(const pto_plan_t *plan, int at) {
-    pto_faces_t faces = {.in = -1, .out = -1, .core_first = INT64_MAX};
-    int end = at + 1 + pto_plan_node(plan, at)->span;
-    for (int b = 0; b < pto_plan_buffer_count(plan); b++) {
-        use_t inside = use_of(plan, b, at + 1, end);
-        use_t before = use_of(plan, b, 0, at), after = use_of(plan, b, end, pto_plan_node_count(plan));
-        bool outside = before.read || before.written || after.read || after.written ||
-                       pto_plan_buffer(plan, b)->role != PTO_ROLE_TEMPORARY;
-        if (!outside || !(inside.read || inside.written))
-            continue;
-        *(inside.written ? &faces.out : &faces.in) = b;
-    }
-    for (int n = at + 1; n < end; n++) {
-        const pto_node_t *node = pto_plan_node(plan, n);
-        if (node->kind != PTO_NODE_STAGE)
-            continue;
-        const pto_stage_t *stage = pto_plan_stage(plan, node->stage);
-        for (int i = 0; i < stage->step_count; i++) {
-            const pto_step_t *step = pto_plan_step(plan, stage->step_first + i);
-            if (step->core_first < faces.core_first)
-                faces.core_first = step->core_first;
-            if (step->core_first + step->core_count > faces.core_end)
-                faces.core_end = step->core_first + step->core_count;
-        }
-    }
-    return faces;
-}
-
 /* --- arguments -------------------------------------------------------------------------------------------
  */
 
@@ -74,20 +19,11 @@ static bool note_block(void *context, int64_t offset_bytes, int64_t bytes) {
     return true;
 }
 
-/* What the call's n-th block is: a bundle of the buffer's where that has more than n of them. */
-pto_nccl_block_t pto_exec_block(const pto_exec_t *exec, int buffer, int64_t index, int64_t n) {
-    const pto_expr_t one = {.constant = 1};
-    pto_slice_t slice = {.buffer = buffer,
-                         .anchor = PTO_ANCHOR_ABSOLUTE,
-                         .offset = {.constant = index},
-                         .run = one,
-                         .stride = one,
-                         .until = one,
-                         .bundle = pto_plan_buffer(exec->plan, buffer)->block_count / n};
-    pto_action_t action = {.rank = exec->job.logical};
+pto_nccl_block_t pto_exec_block(const pto_exec_t *exec, const pto_slice_t *slice, int64_t peer) {
+    pto_action_t action = {.rank = exec->job.logical, .peer = peer};
     action.core = action.rank % pto_plan_request(exec->plan)->layout.cores_per_gpu;
     pto_nccl_block_t block = {0};
-    pto_slice_visit(exec->plan, &slice, &action, note_block, &block);
+    pto_slice_visit(exec->plan, slice, &action, note_block, &block);
     return block;
 }
 
@@ -97,10 +33,10 @@ static pto_status_t too_long(int64_t bytes, pto_error_t *err) {
                          (long long)bytes);
 }
 
-static pto_status_t fill_counts(const pto_exec_t *exec, int buffer, int64_t n, int *counts, int *places,
-                                pto_error_t *err) {
+static pto_status_t fill_counts(const pto_exec_t *exec, const pto_slice_t *slice, int64_t n, int *counts,
+                                int *places, pto_error_t *err) {
     for (int64_t j = 0; j < n; j++) {
-        pto_nccl_block_t block = pto_exec_block(exec, buffer, j, n);
+        pto_nccl_block_t block = pto_exec_block(exec, slice, j);
         if (block.offset_bytes + block.bytes > INT_MAX)
             return too_long(block.offset_bytes + block.bytes, err);
         counts[j] = (int)block.bytes;
@@ -113,13 +49,13 @@ static bool is_table(const pto_buffer_t *buffer) {
     return buffer->blocks != PTO_BLOCKS_EQUAL || buffer->dealt != PTO_DEAL_NONE;
 }
 
-static pto_status_t fill_alltoall(const pto_exec_t *exec, const pto_faces_t *faces, int64_t n,
+static pto_status_t fill_alltoall(const pto_exec_t *exec, const pto_node_t *node, int64_t n,
                                   pto_library_call_t *call, pto_error_t *err) {
-    call->equal = !is_table(pto_plan_buffer(exec->plan, faces->in)) &&
-                  !is_table(pto_plan_buffer(exec->plan, faces->out)) &&
+    call->equal = !is_table(pto_plan_buffer(exec->plan, node->in.buffer)) &&
+                  !is_table(pto_plan_buffer(exec->plan, node->out.buffer)) &&
                   call->collective == PTO_COLLECTIVE_ALLTOALL;
     if (call->equal) {
-        int64_t bytes = pto_exec_block(exec, faces->in, 0, n).bytes;
+        int64_t bytes = pto_exec_block(exec, &node->in, 0).bytes;
         call->count = (int)bytes;
         return bytes <= INT_MAX ? PTO_OK : too_long(bytes, err);
     }
@@ -130,25 +66,25 @@ static pto_status_t fill_alltoall(const pto_exec_t *exec, const pto_faces_t *fac
     call->send_places = numbers + n;
     call->receive_counts = numbers + 2 * n;
     call->receive_places = numbers + 3 * n;
-    pto_status_t status = fill_counts(exec, faces->in, n, call->send_counts, call->send_places, err);
+    pto_status_t status = fill_counts(exec, &node->in, n, call->send_counts, call->send_places, err);
     if (status == PTO_OK)
-        status = fill_counts(exec, faces->out, n, call->receive_counts, call->receive_places, err);
+        status = fill_counts(exec, &node->out, n, call->receive_counts, call->receive_places, err);
     return status;
 }
 
-static pto_status_t fill_call(const pto_exec_t *exec, const pto_faces_t *faces, int64_t n,
+/* A vector that the call uses in place is MPI_IN_PLACE at those that give it. */
+static pto_status_t fill_call(const pto_exec_t *exec, const pto_node_t *node, int64_t n,
                               pto_library_call_t *call, pto_error_t *err) {
     const pto_request_t *request = pto_plan_request(exec->plan);
-    if (request->collective == PTO_COLLECTIVE_MESSAGES)
+    if (node->collective == PTO_COLLECTIVE_MESSAGES)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "MPI has no collective for messages");
-    call->collective = request->collective;
-    call->out = exec->bound[faces->out].memory;
-    if (!pto_collective_is_vector(request->collective)) {
-        call->in = exec->bound[faces->in].memory;
-        return fill_alltoall(exec, faces, n, call, err);
-    }
-    int64_t bytes = pto_buffer_bytes(exec->plan, faces->out, exec->job.logical);
-    bool moves = request->collective == PTO_COLLECTIVE_BROADCAST; /* bytes, of whatever type */
+    call->collective = node->collective;
+    call->in = exec->bound[node->in.buffer].memory;
+    call->out = exec->bound[node->out.buffer].memory;
+    if (!pto_collective_is_vector(node->collective))
+        return fill_alltoall(exec, node, n, call, err);
+    int64_t bytes = pto_exec_block(exec, &node->in, 0).bytes;
+    bool moves = node->collective == PTO_COLLECTIVE_BROADCAST; /* bytes, of whatever type */
     int64_t count = moves ? bytes : bytes / pto_datatype_bytes(request->datatype);
     call->count = (int)count;
     return count <= INT_MAX ? PTO_OK : too_long(bytes, err);
@@ -157,40 +93,19 @@ static pto_status_t fill_call(const pto_exec_t *exec, const pto_faces_t *faces, 
 /* --- making and calling ----------------------------------------------------------------------------------
  */
 
-static int color_of(const pto_exec_t *exec, const pto_group_t *group) {
-    const pto_layout_t *layout = &pto_plan_request(exec->plan)->layout;
-    int64_t cores = layout->cores_per_gpu, ranks_per_node = layout->gpus_per_node * cores;
-    switch (group->kind) {
-    case PTO_GROUP_CORES:
-        return (int)(exec->job.logical % cores);
-    case PTO_GROUP_GPU:
-        return (int)(exec->job.logical / cores);
-    case PTO_GROUP_NODE:
-        return (int)(exec->job.logical / ranks_per_node * cores + exec->job.logical % cores);
-    case PTO_GROUP_NODE_OWNERS:
-        return (int)(exec->job.logical / ranks_per_node);
-    case PTO_GROUP_COUNTERPARTS:
-        return (int)(exec->job.logical % ranks_per_node);
-    case PTO_GROUP_OWNERS:
-    case PTO_GROUP_LEADERS:
-    case PTO_GROUP_COUNT:
-        break;
-    }
-    return 0;
-}
-
 pto_membership_t pto_find_membership(const pto_exec_t *exec, int at) {
-    pto_membership_t member = {.group = pto_plan_group(exec->plan, pto_plan_node(exec->plan, at)->group),
-                               .faces = find_faces(exec->plan, at)};
-    int64_t core = exec->job.logical % pto_plan_request(exec->plan)->layout.cores_per_gpu;
-    member.index = (int)pto_group_index(exec->plan, member.group, exec->job.logical);
-    member.acts = member.index >= 0 && core >= member.faces.core_first && core < member.faces.core_end;
+    const pto_node_t *node = pto_plan_node(exec->plan, at);
+    pto_membership_t member = {.node = node, .group = pto_plan_group(exec->plan, node->group)};
+    member.index = (int)pto_collective_member(exec->plan, node, exec->job.logical);
+    member.acts = member.index >= 0;
     return member;
 }
 
-pto_status_t pto_members_comm(const pto_exec_t *exec, const pto_membership_t *member, int color,
-                              MPI_Comm *comm, pto_error_t *err) {
-    pto_status_t status = PTO_MPI(MPI_Comm_split(exec->job.comm, member->acts ? color : MPI_UNDEFINED,
+/* A group is known by the rank of its first member. */
+pto_status_t pto_members_comm(const pto_exec_t *exec, const pto_membership_t *member, MPI_Comm *comm,
+                              pto_error_t *err) {
+    int64_t color = pto_group_rank(exec->plan, member->group, exec->job.logical, 0);
+    pto_status_t status = PTO_MPI(MPI_Comm_split(exec->job.comm, member->acts ? (int)color : MPI_UNDEFINED,
                                                  member->acts ? member->index : 0, comm),
                                   err);
     return pto_agree(exec->job.comm, status, err);
@@ -205,12 +120,12 @@ static pto_status_t prepare_one(pto_exec_t *exec, int at, pto_error_t *err) {
     } else {
         call->comm = MPI_COMM_NULL;
         if (member.acts)
-            status = fill_call(exec, &member.faces, member.group->size, call, err);
+            status = fill_call(exec, member.node, member.group->size, call, err);
     }
     status = pto_agree(exec->job.comm, status, err);
     if (status != PTO_OK)
         return status;
-    return pto_members_comm(exec, &member, color_of(exec, member.group), &call->comm, err);
+    return pto_members_comm(exec, &member, &call->comm, err);
 }
 
 pto_status_t pto_library_prepare(pto_exec_t *exec, pto_error_t *err) {
@@ -253,13 +168,14 @@ MPI_Op pto_mpi_op(pto_op_t op) {
     return MPI_SUM;
 }
 
-/* In place at the root, which is the group's member 0. */
+/* To member 0. */
 static pto_status_t call_reduce(const pto_exec_t *exec, const pto_library_call_t *call, pto_error_t *err) {
     int rank = 0;
     pto_status_t status = PTO_MPI(MPI_Comm_rank(call->comm, &rank), err);
     if (status != PTO_OK)
         return status;
-    return PTO_MPI(MPI_Reduce(rank == 0 ? MPI_IN_PLACE : call->out, rank == 0 ? call->out : NULL, call->count,
+    const void *in = rank == 0 && call->in == call->out ? MPI_IN_PLACE : call->in;
+    return PTO_MPI(MPI_Reduce(in, rank == 0 ? call->out : NULL, call->count,
                               pto_mpi_datatype(pto_plan_request(exec->plan)->datatype), pto_mpi_op(exec->op),
                               0, call->comm),
                    err);
@@ -271,7 +187,7 @@ pto_status_t pto_library_call(const pto_exec_t *exec, const pto_library_call_t *
     if (call->collective == PTO_COLLECTIVE_BROADCAST)
         return PTO_MPI(MPI_Bcast(call->out, call->count, MPI_BYTE, 0, call->comm), err);
     if (call->collective == PTO_COLLECTIVE_ALLREDUCE)
-        return PTO_MPI(MPI_Allreduce(MPI_IN_PLACE, call->out, call->count,
+        return PTO_MPI(MPI_Allreduce(call->in == call->out ? MPI_IN_PLACE : call->in, call->out, call->count,
                                      pto_mpi_datatype(pto_plan_request(exec->plan)->datatype),
                                      pto_mpi_op(exec->op), call->comm),
                        err);

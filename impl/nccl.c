@@ -1,6 +1,5 @@
 /* Collectives that the plan leaves to NCCL: one call of the device's table in the place of the stages that
- * stand for it, on the group's members. What it reads and writes is seen from those stages, as with the MPI
- * library's own. */
+ * stand for it, with the members and the buffers that the plan's node names. */
 #include <stdlib.h>
 
 #include "exec_internal.h"
@@ -9,33 +8,37 @@ bool pto_runs_by_nccl(const pto_node_t *node) {
     return node->kind == PTO_NODE_COLLECTIVE && node->by == PTO_DONE_BY_NCCL;
 }
 
-static void fill_blocks(const pto_exec_t *exec, int buffer, int members, pto_nccl_block_t *block) {
+static void fill_blocks(const pto_exec_t *exec, const pto_slice_t *slice, int members,
+                        pto_nccl_block_t *block) {
     for (int j = 0; j < members; j++)
-        block[j] = pto_exec_block(exec, buffer, j, members);
+        block[j] = pto_exec_block(exec, slice, j);
 }
 
-static pto_status_t fill(const pto_exec_t *exec, const pto_faces_t *faces, int members, pto_nccl_part_t *part,
+static pto_status_t fill(const pto_exec_t *exec, const pto_node_t *node, int members, pto_nccl_part_t *part,
                          pto_error_t *err) {
     const pto_request_t *request = pto_plan_request(exec->plan);
     int64_t element = pto_datatype_bytes(request->datatype);
-    part->call = (pto_nccl_call_t){.collective = request->collective,
-                                   .in = exec->bound[faces->in].memory,
-                                   .out = exec->bound[faces->out].memory,
+    part->call = (pto_nccl_call_t){.collective = node->collective,
+                                   .in = exec->bound[node->in.buffer].memory,
+                                   .out = exec->bound[node->out.buffer].memory,
                                    .datatype = request->datatype,
                                    .op = exec->op,
                                    .members = members};
-    if (pto_collective_is_vector(request->collective)) {
-        bool whole = request->bytes % element == 0; /* what is only moved need not be */
+    if (pto_collective_is_vector(node->collective)) {
+        /* In a broadcast all members have an output, else all have an input. */
+        bool from_root = node->collective == PTO_COLLECTIVE_BROADCAST;
+        int64_t bytes = pto_exec_block(exec, from_root ? &node->out : &node->in, 0).bytes;
+        bool whole = bytes % element == 0; /* what is only moved need not be */
         part->call.datatype = whole ? request->datatype : PTO_DATATYPE_BYTE;
-        part->call.count = whole ? request->bytes / element : request->bytes;
+        part->call.count = whole ? bytes / element : bytes;
         return PTO_OK;
     }
     part->blocks = calloc(2 * (size_t)members, sizeof *part->blocks);
     if (!part->blocks)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for the blocks of %s",
-                             pto_collective_name(request->collective));
-    fill_blocks(exec, faces->in, members, part->blocks);
-    fill_blocks(exec, faces->out, members, part->blocks + members);
+                             pto_collective_name(node->collective));
+    fill_blocks(exec, &node->in, members, part->blocks);
+    fill_blocks(exec, &node->out, members, part->blocks + members);
     part->call.send = part->blocks;
     part->call.receive = part->blocks + members;
     return PTO_OK;
@@ -57,12 +60,12 @@ static pto_status_t prepare_one(pto_exec_t *exec, int at, pto_error_t *err) {
         part->node = at;
         part->comm = MPI_COMM_NULL;
         if (member.acts)
-            status = fill(exec, &member.faces, (int)member.group->size, part, err);
+            status = fill(exec, member.node, (int)member.group->size, part, err);
     }
     status = pto_agree(exec->job.comm, status, err);
     if (status != PTO_OK || !part)
         return status;
-    status = pto_members_comm(exec, &member, 0, &part->comm, err);
+    status = pto_members_comm(exec, &member, &part->comm, err);
     if (status == PTO_OK && member.acts)
         status = exec->device->nccl->create(part->comm, &part->group, err);
     status = pto_agree(exec->job.comm, status, err);

@@ -61,10 +61,6 @@ static pto_status_t collect(builder_t *builder, const pto_slice_t *slice, const 
     ranges->base = pto_exec_memory(exec, slice->buffer, holder);
     ranges->apart_bytes = pto_exec_apart_bytes(exec, slice->buffer, holder);
     ranges->lines = slice->buffer == exec->lines;
-    if (ranges->apart_bytes > 0 && !builder->program)
-        return pto_error_set(builder->err, PTO_ERR_INVALID_PLAN,
-                             "stage '%s' uses '%s', which alternates, outside of a kernel",
-                             builder->walk->stage->name, pto_plan_buffer(exec->plan, slice->buffer)->name);
     pto_slice_visit(exec->plan, slice, action, note_range, ranges);
     return ranges->failed ? out_of_memory(builder->err) : PTO_OK;
 }
@@ -410,10 +406,6 @@ static pto_status_t build_sequence(builder_t *builder) {
         const pto_step_t *step = pto_plan_step(builder->exec->plan, stage->step_first + i);
         if (step->kind == PTO_STEP_LAUNCH)
             continue;
-        if (!build[step->kind])
-            return pto_error_set(builder->err, PTO_ERR_INVALID_PLAN,
-                                 "stage '%s' has messages in a sequence, where they can block each other",
-                                 stage->name);
         status = each_action(builder, step, build[step->kind]);
     }
     return status;

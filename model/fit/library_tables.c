@@ -93,7 +93,7 @@ static pto_status_t run_trials(collective_fit_t *fit, pto_collective_t collectiv
                 pto_request_t request = {0};
                 miss_at(trials, a, i)[c] = collective_fit_miss(fit, trials->cell[i], c, &rule, &request);
                 if (request.strategy)
-                    *bytes = pto_request_call_bytes(&request);
+                    *bytes = pto_request_call(&request).bytes;
             }
             note_size(trials, *bytes);
         }

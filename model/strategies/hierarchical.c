@@ -175,7 +175,6 @@ const pto_strategy_t pto_strategy_gsb_gsb = {
         "hierarchical: shared buffers inside each GPU and between a node's; leaders of nodes in between",
     .collectives =
         1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST,
-    .leaders = true,
     .collective_space = PTO_SPACE_GPU,
     .applicable = any_applicable,
     .build = build_gsb_gsb,
@@ -186,7 +185,6 @@ const pto_strategy_t pto_strategy_gsb_btb = {
     .summary = "hierarchical: a shared buffer inside each GPU, a tree between a node's",
     .collectives =
         1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST,
-    .leaders = true,
     .collective_space = PTO_SPACE_GPU,
     .applicable = needs_gpus,
     .build = build_gsb_btb,
@@ -197,7 +195,6 @@ const pto_strategy_t pto_strategy_btb_gsb = {
     .summary = "hierarchical: a tree inside each GPU, a shared buffer between a node's",
     .collectives =
         1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST,
-    .leaders = true,
     .collective_space = PTO_SPACE_GPU,
     .applicable = needs_owners,
     .build = build_btb_gsb,
@@ -208,7 +205,6 @@ const pto_strategy_t pto_strategy_btb_btb = {
     .summary = "hierarchical: trees inside each GPU and between a node's",
     .collectives =
         1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST,
-    .leaders = true,
     .collective_space = PTO_SPACE_GPU,
     .applicable = needs_both,
     .build = build_btb_btb,

@@ -47,7 +47,7 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
                                .core_count = request->layout.owners_per_gpu,
                                .in = user.in,
                                .out = user.out};
-    pto_build_collective(builder, user.owners, PTO_DONE_BY_NCCL);
+    pto_build_collective(builder, &exchange, PTO_DONE_BY_NCCL);
     if (request->collective == PTO_COLLECTIVE_ALLREDUCE)
         build_allreduce(builder, &exchange);
     else if (request->collective == PTO_COLLECTIVE_REDUCE)

@@ -6,6 +6,7 @@
 #include "command.h"
 #include "options.h"
 #include "portolan/check.h"
+#include "portolan/pick.h"
 #include "table.h"
 
 static const char usage[] =
@@ -15,6 +16,7 @@ static const char usage[] =
     "receives, nothing deadlocks, nothing leaves its buffer, every block is delivered and every "
     "contribution\n"
     "reduced exactly once, and accesses to shared buffers are ordered. For up to 4096 processes.\n"
+    "Where the machine's library stages GPU buffers, so do the plans.\n"
     "\n"
     "  portolan check scenarios/problems/alltoall-summit.yaml --nodes 4\n"
     "  portolan check --machine summit-spectrum --collective allreduce --nodes 3 --bytes 1:1MiB:7 --library "
@@ -28,7 +30,8 @@ static const pto_syntax_t syntax = {
 typedef struct {
     const pto_options_t *options;
     int64_t proved;
-    int64_t refused; /* plans above the limit */
+    int64_t refused;    /* plans above the limit */
+    pto_error_t reason; /* why the first that does not apply doesn't */
 } run_t;
 
 /* Whether the scenario leaves the choice to us, or names this algorithm. */
@@ -44,6 +47,11 @@ static bool is_asked(const pto_scenario_t *scenario, const pto_strategy_t *strat
     return !name || scenario->collective == PTO_COLLECTIVE_MESSAGES || strcmp(algorithm->name, name) == 0;
 }
 
+static void note_reason(run_t *run, const pto_error_t *reason) {
+    if (run->reason.status == PTO_OK)
+        run->reason = *reason;
+}
+
 static pto_status_t prove(run_t *run, const pto_request_t *request, int64_t point, pto_error_t *err) {
     pto_plan_t *plan = NULL;
     pto_error_t reason = {0};
@@ -53,6 +61,7 @@ static pto_status_t prove(run_t *run, const pto_request_t *request, int64_t poin
         if (point == 0)
             printf("# %s with %s does not apply: %s\n", request->strategy->name, request->algorithm->name,
                    reason.message);
+        note_reason(run, &reason);
         return PTO_OK;
     }
     if (status == PTO_OK && pto_check_size(plan, run->options->limit, &reason) != PTO_OK) {
@@ -68,22 +77,32 @@ static pto_status_t prove(run_t *run, const pto_request_t *request, int64_t poin
         return pto_error_set(err, status, "%s by %s with %s, %lld bytes: %.380s",
                              pto_collective_name(request->collective), request->strategy->name,
                              request->algorithm->name, (long long)request->bytes, reason.message);
-    printf("%-12lld %-14s %-19s %7lld %7lld %10lld %14lld %10lld\n", (long long)request->bytes,
+    bool staged = request->staged && request->strategy->collective_space == PTO_SPACE_GPU;
+    printf("%-12lld %-14s %-19s %7lld %7lld %10lld %14lld %10lld%s\n", (long long)request->bytes,
            request->strategy->name, request->algorithm->name, (long long)report.ranks,
            (long long)report.stages, (long long)report.messages, (long long)report.moved_bytes,
-           (long long)report.accesses);
+           (long long)report.accesses, staged ? "  staged" : "");
     run->proved++;
     return PTO_OK;
 }
 
 static pto_status_t prove_strategy(run_t *run, const pto_strategy_t *strategy, pto_error_t *err) {
     const pto_scenario_t *scenario = &run->options->scenario;
+    if (!(strategy->collectives & 1u << scenario->collective)) {
+        pto_error_t reason = {0};
+        pto_error_set(&reason, PTO_ERR_NOT_APPLICABLE, "%s is not for %s", strategy->name,
+                      pto_collective_name(scenario->collective));
+        printf("# %s\n", reason.message);
+        note_reason(run, &reason);
+        return PTO_OK;
+    }
     for (int64_t point = 0; point < pto_scenario_points(scenario); point++)
         for (int i = 0; i < pto_algorithm_count(); i++) {
             const pto_algorithm_t *algorithm = pto_algorithm_at(i);
             if (!is_asked(scenario, strategy, algorithm))
                 continue;
             pto_request_t request = pto_scenario_request(scenario, point, strategy, algorithm);
+            pto_library_algorithm(scenario, &run->options->machine, &request, &request.staged);
             pto_status_t status = prove(run, &request, point, err);
             if (status != PTO_OK)
                 return status;
@@ -143,6 +162,9 @@ static int run_check(int argc, char **argv) {
         status =
             pto_error_set(&err, PTO_ERR_TOO_LARGE, "%lld plans were not checked; --limit raises the limit",
                           (long long)run.refused);
+    if (status == PTO_OK && run.proved == 0 && run.refused == 0)
+        status =
+            pto_error_set(&err, PTO_ERR_NOT_APPLICABLE, "no strategy applies: %.400s", run.reason.message);
     free(strategy);
     exit_code = status == PTO_OK ? pto_flush_output() : pto_report_error(&err);
     pto_options_fini(&options);

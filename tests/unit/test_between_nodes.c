@@ -79,9 +79,11 @@ static void few_messages_leave_a_node_and_each_is_large(void **state) {
 static void what_a_library_is_called_with_is_a_nodes(void **state) {
     (void)state;
     pto_request_t request = ask("node_leaders", "pairwise", (pto_layout_t){3, 2, 2, 3, 2});
-    assert_int_equal(pto_request_call_bytes(&request), 16 * 100);
+    assert_int_equal(pto_request_call(&request).bytes, 16 * 100);
+    assert_int_equal(pto_request_call(&request).procs, 3);
     request = ask("node_aware", "pairwise", (pto_layout_t){3, 2, 2, 3, 2});
-    assert_int_equal(pto_request_call_bytes(&request), 4 * 100);
+    assert_int_equal(pto_request_call(&request).bytes, 4 * 100);
+    assert_int_equal(pto_request_call(&request).procs, 3);
 }
 
 /* Two nodes of two owners; owner i sends owner j 10 i + j bytes, and owner 3 nothing. */

@@ -111,15 +111,16 @@ static void messages_between_two_ranks_match_in_order(void **state) {
     request.messages = 2;
     pto_plan_t *plan = made(request);
     step_in(plan, "all messages", PTO_STEP_RECV)->target.offset.constant = 1;
-    refused_for(plan, "rank 0, the end: bytes 0..31 of 'out' hold owner 1's bytes from 32 on, "
-                      "not owner 1's bytes from 0 on");
+    refused_for(plan,
+                "rank 1, the end of the collective: bytes 0..31 of 'out' hold member 0's bytes from 32 on, "
+                "not member 0's bytes from 0 on");
 }
 
 static void messages_in_a_sequence_are_refused(void **state) {
     (void)state;
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise");
     stage_named(plan, "round")->order = PTO_ORDER_SEQUENCE;
-    refused_for(plan, "stage 'round': messages stand in a stage whose steps run in sequence");
+    refused_for(plan, "stage 'round' has messages in a sequence, where they can block each other");
 }
 
 static void an_empty_message_that_only_one_side_sends_is_named(void **state) {
@@ -152,7 +153,7 @@ static void reducing_a_contribution_twice_is_named(void **state) {
     step_in(plan, "exchange", PTO_STEP_SEND)->peers.first = pto_constant(1);
     step_in(plan, "exchange", PTO_STEP_RECV)->peers.first = pto_constant(1);
     refused_for(plan,
-                "rank 0, stage 'reduce', k=1: reduces owner 0's contribution to bytes 0..31 of 'out' twice");
+                "rank 0, stage 'reduce', k=1: reduces member 0's contribution to bytes 0..31 of 'out' twice");
 }
 
 static void reducing_different_places_is_named(void **state) {
@@ -167,34 +168,37 @@ static void reducing_different_places_is_named(void **state) {
 static void reducing_into_nothing_is_named(void **state) {
     (void)state;
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "ring");
-    step_in(plan, "place input", PTO_STEP_COPY)->target.buffer = buffer_named(plan, "received");
-    refused_for(plan, "stage 'round', k=0: reads bytes 24..31 of 'out', which nobody has written");
-    plan = good(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "recursive_doubling");
-    step_in(plan, "place input", PTO_STEP_COPY)->target.buffer = buffer_named(plan, "received");
-    pto_step_t *send = step_in(plan, "exchange", PTO_STEP_SEND);
-    send->source.buffer = buffer_named(plan, "in");
-    refused_for(plan, "reduces into bytes 0..31 of 'out', which nobody has written");
+    step_in(plan, "place input", PTO_STEP_COPY)->core_count = 0;
+    refused_for(plan,
+                "rank 0, the end of the collective: reads bytes 0..31 of 'out', which nobody has written");
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "gsb", "direct");
+    request.layout.nodes = 1;
+    plan = made(request);
+    step_in(plan, "reduce", PTO_STEP_REDUCE)->fresh = false;
+    refused_for(plan, "reduces into bytes 0..31 of 'result', which nobody has written");
 }
 
 static void stages_in_the_wrong_order_are_found(void **state) {
     (void)state;
-    pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear");
-    pto_stage_t *first = stage_named(plan, "copy to host"), *second = stage_named(plan, "own block");
+    pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "extra_message", "linear");
+    pto_stage_t *first = stage_named(plan, "copy to host"), *second = stage_named(plan, "scatter shares");
     pto_stage_t swapped = *first;
     *first = *second;
     *second = swapped;
-    refused_for(plan, "rank 0, stage 'own block': reads bytes 0..31 of 'host in', which nobody has written");
+    refused_for(plan, "stage 'scatter shares': reads bytes 12..23 of 'host in', which nobody has written");
 }
 
 static void a_block_in_the_wrong_place_is_named(void **state) {
     (void)state;
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear");
     step_in(plan, "own block", PTO_STEP_COPY)->source.offset.constant = 1;
-    refused_for(plan, "rank 0, the end: bytes 0..31 of 'out' hold owner 0's bytes from 32 on, "
-                      "not owner 0's bytes from 0 on");
+    refused_for(plan,
+                "rank 0, the end of the collective: bytes 0..31 of 'out' hold member 0's bytes from 32 on, "
+                "not member 0's bytes from 0 on");
     plan = good(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear");
     step_in(plan, "own block", PTO_STEP_COPY)->core_count = 0;
-    refused_for(plan, "rank 0, the end: bytes 0..31 of 'out' hold nothing, not owner 0's bytes from 0 on");
+    refused_for(plan, "rank 0, the end of the collective: bytes 0..31 of 'out' hold nothing, not member 0's "
+                      "bytes from 0 on");
 }
 
 static void writing_output_a_second_time_is_named(void **state) {
@@ -206,8 +210,8 @@ static void writing_output_a_second_time_is_named(void **state) {
 
 static void writing_the_users_input_is_refused(void **state) {
     (void)state;
-    pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "recursive_doubling");
-    step_in(plan, "exchange", PTO_STEP_RECV)->target.buffer = buffer_named(plan, "in");
+    pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear");
+    step_in(plan, "copy to device", PTO_STEP_COPY)->target.buffer = buffer_named(plan, "in");
     refused_for(plan, "writes the user's input");
 }
 
@@ -217,7 +221,8 @@ static void an_unfinished_reduction_is_named(void **state) {
     pto_node_t *node = plan->nodes.item;
     for (int i = 0; i < plan->nodes.count; i++)
         node[i].to -= node[i].kind == PTO_NODE_LOOP;
-    refused_for(plan, "hold the sum of 2 owners' bytes from 0 on, not the sum of 4 owners' bytes from 0 on");
+    refused_for(plan,
+                "hold the sum of 2 members' bytes from 0 on, not the sum of 4 members' bytes from 0 on");
 }
 
 /* --- faults of slices and buffers ------------------------------------------------------------------------
@@ -338,7 +343,7 @@ static void unordered_accesses_are_named(void **state) {
 
 /* A strategy whose first process of each GPU copies `in` to `out`, and whose two processes then signal and
  * wait as the test at hand says: right for an allreduce of one GPU. */
-typedef enum { SIGNAL_FIRST, WAIT_FIRST, WAIT_FIRST_AT_ONE, TWICE, BOTH_WRITE } handshake_t;
+typedef enum { SIGNAL_FIRST, WAIT_FIRST, WAIT_FIRST_AT_ONE, TWICE, BOTH_WRITE, IN_ONE_STAGE } handshake_t;
 static handshake_t handshake;
 
 static pto_step_t signalling(pto_step_kind_t kind, int group, int64_t core, int flag) {
@@ -355,6 +360,7 @@ static pto_step_t signalling(pto_step_kind_t kind, int group, int64_t core, int 
 static pto_buffer_t vector(const pto_request_t *request, const char *name, pto_role_t role, int64_t cores) {
     return (pto_buffer_t){.name = name,
                           .role = role,
+                          .space = PTO_SPACE_GPU,
                           .core_count = cores,
                           .group = PTO_GROUP_CORES,
                           .block_count = 1,
@@ -383,13 +389,17 @@ static void build_handshake(pto_builder_t *builder, const pto_request_t *request
     if (handshake == BOTH_WRITE)
         build_owner_copy(builder, 1, in, out);
     pto_build_stage(builder, "handshake", PTO_ORDER_SEQUENCE);
-    for (int64_t core = 0; core < 2; core++) {
-        bool waits = handshake == WAIT_FIRST || (handshake == WAIT_FIRST_AT_ONE && core == 0);
-        pto_build_step(builder, signalling(waits ? PTO_STEP_WAIT : PTO_STEP_SIGNAL, gpu, core, flag));
-        pto_build_step(builder, signalling(waits ? PTO_STEP_SIGNAL : PTO_STEP_WAIT, gpu, core, flag));
-        if (handshake == TWICE)
-            pto_build_step(builder, signalling(PTO_STEP_WAIT, gpu, core, flag));
+    for (int half = 0; half < 2; half++) {
+        for (int64_t core = 0; core < 2; core++) {
+            bool waits_first = handshake == WAIT_FIRST || (handshake == WAIT_FIRST_AT_ONE && core == 0);
+            bool waits = waits_first == (half == 0);
+            pto_build_step(builder, signalling(waits ? PTO_STEP_WAIT : PTO_STEP_SIGNAL, gpu, core, flag));
+        }
+        if (handshake != IN_ONE_STAGE)
+            pto_build_stage(builder, "handshake", PTO_ORDER_SEQUENCE);
     }
+    if (handshake == TWICE)
+        pto_build_step(builder, signalling(PTO_STEP_WAIT, gpu, 0, flag));
 }
 
 static pto_plan_t *with_handshake(handshake_t which) {
@@ -412,6 +422,14 @@ static void processes_that_both_wait_first_are_a_deadlock(void **state) {
     assert_int_equal(pto_check(plan, &report, NULL), PTO_OK);
     pto_plan_destroy(plan);
     refused_for(with_handshake(WAIT_FIRST), "stage 'handshake': deadlock: waits for 'flag'");
+}
+
+/* Price goes through a stage process by process, so it would see none of these flags in time. */
+static void waiting_for_who_waits_in_the_same_stage_is_refused(void **state) {
+    (void)state;
+    refused_for(with_handshake(IN_ONE_STAGE),
+                "stage 'handshake': waits for 'flag' of rank 0, which raises it in the same stage and waits "
+                "there itself");
 }
 
 static void a_signal_serves_one_wait(void **state) {
@@ -442,8 +460,8 @@ static void the_report_counts_what_was_checked(void **state) {
     plan = good(PTO_COLLECTIVE_ALLREDUCE, "dup_devptr", "ring");
     assert_int_equal(pto_check(plan, &report, NULL), PTO_OK);
     pto_plan_destroy(plan);
-    /* Of each GPU: the user's three, and a read and a write by each of three processes. */
-    assert_int_equal(report.accesses, 4 * (3 + 2 * 3));
+    /* Of each GPU: the user's four, and a read and a write by each of three processes. */
+    assert_int_equal(report.accesses, 4 * (4 + 2 * 3));
 }
 
 /* Counted, not begun: 4,096 processes are within the limit of processes. */
@@ -517,6 +535,7 @@ int main(void) {
         cmocka_unit_test(a_signal_that_nobody_waits_for_is_named),
         cmocka_unit_test(unordered_accesses_are_named),
         cmocka_unit_test(processes_that_both_wait_first_are_a_deadlock),
+        cmocka_unit_test(waiting_for_who_waits_in_the_same_stage_is_refused),
         cmocka_unit_test(a_signal_serves_one_wait),
         cmocka_unit_test(writes_by_two_processes_are_unordered_without_signals),
         cmocka_unit_test(the_report_counts_what_was_checked),

@@ -47,9 +47,36 @@ static const mutation_t mutations[] = {
     SLICE(source),         SLICE(target),
 };
 
+#define CALL(field, delta)                                                                                   \
+    { #field, offsetof(pto_node_t, field), sizeof(((pto_node_t *)NULL)->field), (delta) }
+/* NOLINTBEGIN(bugprone-macro-parentheses): the names of fields can't stand in parentheses. */
+#define CALL_SLICE(slice)                                                                                    \
+    CALL(slice.buffer, 1), CALL(slice.buffer, -1), CALL(slice.holder, 1), CALL(slice.anchor, 1),             \
+        CALL(slice.anchor, -1), CALL(slice.offset.constant, 1), CALL(slice.offset.core, 1),                  \
+        CALL(slice.first.constant, 1), CALL(slice.run.constant, 1), CALL(slice.until.constant, 1),           \
+        CALL(slice.until.constant, -1), CALL(slice.reversed, 1), CALL(slice.parts, 2),                       \
+        CALL(slice.bundle, 2), CALL(slice.bundle, -2), CALL(slice.share, 1)
+/* NOLINTEND(bugprone-macro-parentheses) */
+
+/* What a collective node says of its call. */
+static const mutation_t call_mutations[] = {
+    CALL(group, 1),       CALL(group, -1),      CALL(group, -2),     CALL(by, 3),
+    CALL(collective, 1),  CALL(collective, 2),  CALL(collective, 3), CALL(collective, -1),
+    CALL(collective, -2), CALL(collective, -3), CALL(core_first, 1), CALL(core_first, -1),
+    CALL(core_count, 1),  CALL(core_count, -1), CALL(span, 1),       CALL(span, -1),
+    CALL_SLICE(in),       CALL_SLICE(out),
+};
+
+static bool is_of_call(const mutation_t *mutation) {
+    for (size_t i = 0; i < sizeof call_mutations / sizeof *call_mutations; i++)
+        if (mutation == &call_mutations[i])
+            return true;
+    return false;
+}
+
 /* Change one field; a bool is toggled. */
-static void mutate(pto_step_t *step, const mutation_t *mutation) {
-    char *place = (char *)step + mutation->offset;
+static void mutate(void *item, const mutation_t *mutation) {
+    char *place = (char *)item + mutation->offset;
     if (mutation->size == sizeof(int64_t)) {
         int64_t value;
         memcpy(&value, place, sizeof value);
@@ -145,6 +172,39 @@ static void add_stage(deeds_t *deeds, const pto_walk_t *walk, int64_t rank) {
         add_deed(deeds, (int64_t)sum);
 }
 
+/* What the call of a collective node reads and writes of one member's memory, for or from each other one. */
+static void add_call(deeds_t *deeds, const pto_node_t *node, int64_t rank) {
+    const pto_plan_t *plan = deeds->plan;
+    const pto_group_t *group = pto_plan_group(plan, node->group);
+    bool alone = group->size == 1; /* who has only itself to give to gets what it gives, by any name */
+    bool messages = !alone && node->collective == PTO_COLLECTIVE_MESSAGES;
+    bool vector = alone || pto_collective_is_vector(node->collective);
+    pto_action_t action = {.rank = rank, .core = rank % plan->request.layout.cores_per_gpu};
+    action.me = pto_collective_member(plan, node, rank);
+    add_deed(deeds, action.me);
+    if (action.me < 0)
+        return;
+    bool alltoallv = node->collective == PTO_COLLECTIVE_ALLTOALLV;
+    pto_collective_t meant = alltoallv ? PTO_COLLECTIVE_ALLTOALL : node->collective;
+    add_deed(deeds, alone ? PTO_COLLECTIVE_COUNT : meant);
+    add_deed(deeds, group->size);
+    for (int64_t j = 0; j < (messages ? plan->request.messages : vector ? 1 : group->size); j++) {
+        action.peer = action.ordinal = j;
+        action.peer_rank = messages ? -1 : pto_group_rank(plan, group, rank, j);
+        add_deed(deeds, node->in.buffer);
+        pto_slice_visit(plan, &node->in, &action, add_range, deeds);
+        add_deed(deeds, node->out.buffer);
+        pto_slice_visit(plan, &node->out, &action, add_range, deeds);
+    }
+}
+
+static void add_calls(deeds_t *deeds) {
+    for (int n = 0; n < pto_plan_node_count(deeds->plan); n++)
+        for (int64_t rank = 0; rank < pto_layout_rank_count(&deeds->plan->request.layout); rank++)
+            if (pto_plan_node(deeds->plan, n)->kind == PTO_NODE_COLLECTIVE)
+                add_call(deeds, pto_plan_node(deeds->plan, n), rank);
+}
+
 static uint64_t deeds_of(const pto_plan_t *plan) {
     deeds_t deeds = {.plan = plan, .hash = 0xcbf29ce484222325u};
     pto_walk_t walk;
@@ -152,6 +212,7 @@ static uint64_t deeds_of(const pto_plan_t *plan) {
     while (pto_walk_next(&walk))
         for (int64_t rank = 0; rank < pto_layout_rank_count(&plan->request.layout); rank++)
             add_stage(&deeds, &walk, rank);
+    add_calls(&deeds);
     return deeds.hash;
 }
 
@@ -186,6 +247,26 @@ static bool is_other_order(const pto_plan_t *plan, int index, const mutation_t *
     return is_inside(plan, "linear") && pto_plan_step(plan, index)->kind == PTO_STEP_RECV;
 }
 
+static bool is_one_of(const pto_plan_t *plan, const char *const *name, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(plan->request.strategy->name, name[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Strategies whose collective inside is among one process a node, or those at the same place of every node.
+ */
+static bool has_leaders(const pto_plan_t *plan) {
+    static const char *const name[] = {"gsb_gsb", "gsb_btb",      "btb_gsb",
+                                       "btb_btb", "node_leaders", "staged_leaders"};
+    return is_one_of(plan, name, sizeof name / sizeof *name);
+}
+
+static bool has_counterparts(const pto_plan_t *plan) {
+    static const char *const name[] = {"node_aware", "staged_aware"};
+    return is_one_of(plan, name, sizeof name / sizeof *name);
+}
+
 /* Which buffers hold the same: what is to be sent, once more on the host or set aside by the algorithm, and
  * what has arrived. On one node what arrives is what was to be sent. */
 static int content_of(const pto_plan_t *plan, int buffer) {
@@ -200,8 +281,7 @@ static int content_of(const pto_plan_t *plan, int buffer) {
 }
 
 static bool is_from_its_copy(const pto_plan_t *plan, int index, const mutation_t *mutation) {
-    const pto_strategy_t *strategy = plan->request.strategy;
-    if (strcmp(mutation->field, "source.buffer") != 0 || !(strategy->leaders || strategy->counterparts))
+    if (strcmp(mutation->field, "source.buffer") != 0 || !(has_leaders(plan) || has_counterparts(plan)))
         return false;
     int now = pto_plan_step(plan, index)->source.buffer, before = now - (int)mutation->delta;
     return content_of(plan, now) >= 0 && content_of(plan, now) == content_of(plan, before);
@@ -211,8 +291,8 @@ static bool is_from_its_copy(const pto_plan_t *plan, int index, const mutation_t
  */
 static bool is_handed_over_otherwise(const pto_plan_t *plan, int index, const mutation_t *mutation) {
     const pto_step_t *step = pto_plan_step(plan, index);
-    return plan->request.strategy->counterparts && step->kind == PTO_STEP_COPY &&
-           step->target.holder == PTO_HOLDER_PEER && strncmp(mutation->field, "peers.", 6) == 0;
+    return has_counterparts(plan) && step->kind == PTO_STEP_COPY && step->target.holder == PTO_HOLDER_PEER &&
+           strncmp(mutation->field, "peers.", 6) == 0;
 }
 
 /* Plans that differ and are as right. cuda_aware copies `in` to `out` before anything else, so what its first
@@ -220,11 +300,13 @@ static bool is_handed_over_otherwise(const pto_plan_t *plan, int index, const mu
  * sends, it has beside that. A ring that goes round once more brings everybody what he has already. */
 static bool is_known_twin(const pto_plan_t *plan, int index, const mutation_t *mutation) {
     const pto_request_t *request = &plan->request;
+    if (is_of_call(mutation))
+        return false;
     if (!pto_collective_is_vector(request->collective))
         return is_from_its_copy(plan, index, mutation) || is_handed_over_otherwise(plan, index, mutation);
-    bool has_both = strcmp(request->strategy->name, "cuda_aware") == 0 ||
-                    ((request->strategy->leaders || request->strategy->nccl) &&
-                     request->collective == PTO_COLLECTIVE_BROADCAST);
+    bool has_both =
+        strcmp(request->strategy->name, "cuda_aware") == 0 ||
+        ((has_leaders(plan) || request->strategy->nccl) && request->collective == PTO_COLLECTIVE_BROADCAST);
     bool other_source = has_both && strcmp(mutation->field, "source.buffer") == 0 && mutation->delta == -1;
     bool once_more = is_inside(plan, "ring") && strcmp(mutation->field, "to") == 0 && mutation->delta == 1;
     return other_source || once_more || is_other_order(plan, index, mutation);
@@ -283,6 +365,21 @@ static void mutate_loops(pto_plan_t *plan, uint64_t deeds) {
     }
 }
 
+static void mutate_calls(pto_plan_t *plan, uint64_t deeds) {
+    for (int index = 0; index < plan->nodes.count; index++) {
+        pto_node_t *node = (pto_node_t *)plan->nodes.item + index;
+        pto_node_t kept = *node;
+        if (node->kind != PTO_NODE_COLLECTIVE)
+            continue;
+        for (size_t i = 0; i < sizeof call_mutations / sizeof *call_mutations; i++) {
+            mutate(node, &call_mutations[i]);
+            if (index + node->span < plan->nodes.count)
+                judge(plan, index, &call_mutations[i], deeds);
+            *node = kept;
+        }
+    }
+}
+
 static void mutate_plan(pto_request_t request) {
     pto_plan_t *plan = NULL;
     if (pto_plan_create(&request, &plan, NULL) != PTO_OK)
@@ -290,6 +387,7 @@ static void mutate_plan(pto_request_t request) {
     uint64_t deeds = deeds_of(plan);
     mutate_steps(plan, deeds);
     mutate_loops(plan, deeds);
+    mutate_calls(plan, deeds);
     pto_plan_destroy(plan);
 }
 

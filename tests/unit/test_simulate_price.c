@@ -59,10 +59,16 @@ static void visit_all(const pto_machine_t *machine, pto_split_t split, each_plan
         visit_layout(machine, layouts[i], split, visit);
 }
 
+/* Whether members of the collective inside share a node. */
+static bool is_within_nodes(const pto_plan_t *plan) {
+    for (int n = 0; n < pto_plan_node_count(plan); n++)
+        if (pto_plan_node(plan, n)->kind == PTO_NODE_COLLECTIVE)
+            return pto_plan_group(plan, pto_plan_node(plan, n)->group)->members_per_node > 1;
+    return false;
+}
+
 static bool mixes_levels(const pto_plan_t *plan) {
-    bool between_nodes = plan->request.strategy->leaders || plan->request.strategy->counterparts;
-    return strcmp(plan->request.algorithm->name, "linear") == 0 && plan->request.layout.gpus_per_node > 1 &&
-           !between_nodes;
+    return strcmp(plan->request.algorithm->name, "linear") == 0 && is_within_nodes(plan);
 }
 
 /* A process that sends to all others begins a message when the one before has left, by the gap sooner than

@@ -12,13 +12,24 @@
  * hold, or writes the user's input. Reductions combine equal places of their inputs, and no contribution
  * twice.
  * - Every wait ends: its signals were sent in the same stage or an earlier one. No signal is left over.
- * - Every output holds what the collective promises; but for allreduce, each of its bytes is written once.
+ * - Every output holds what the collective promises; but for reductions, each of its bytes is written once.
+ *   In an allreduce all owners' contributions are combined in the same order, up to a op b = b op a, so that
+ *   all get the same bits.
+ * - Reductions take whole elements of the request's datatype. (A vector that is not whole elements counts as
+ *   bytes; the executor refuses it.)
+ * - Every collective node is one: its stages do what the node says, between the slices that it names, for all
+ *   members of its group, and touch nothing else that the rest of the plan uses. The rest of the plan is
+ *   proved with the collective's meaning in MPI alone: a member is ordered after those whose data it gets,
+ * and a reduction in place leaves all vectors but the root's undefined.
+ * - No rank waits for a flag that another raises in the same stage, if that one waits in this stage too:
+ * price goes through a stage rank by rank.
+ * - An executor can run it (pto_plan_runnable).
  * - Where ranks use another's buffer (slices of the owner or a peer), any two accesses to the same bytes of
  * which one is a write are ordered, by vector clocks joined along messages and signals. The user counts: an
- * owner's input is written before its first stage, and after its last one its output is read and its input
- * overwritten. Runs follow each other without a barrier, so such a plan is walked twice, and accesses of the
- * two runs must be ordered as well. What a stage reads and writes counts as unordered with all that its own
- * messages cause. */
+ * owner's input is written before its first stage, and after its last one its output is read, and output and
+ * input are overwritten. Runs follow each other without a barrier, so such a plan is walked twice, and
+ * accesses of the two runs must be ordered as well. What a stage reads and writes counts as unordered with
+ * all that its own messages cause. */
 #ifndef PORTOLAN_CHECK_H
 #define PORTOLAN_CHECK_H
 

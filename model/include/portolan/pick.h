@@ -86,8 +86,18 @@ pto_status_t pto_scenario_strategies(const pto_scenario_t *scenario, const pto_s
 pto_request_t pto_scenario_request(const pto_scenario_t *scenario, int64_t point,
                                    const pto_strategy_t *strategy, const pto_algorithm_t *algorithm);
 
-/* Bytes as an MPI library's own call inside the plan sees them. */
-int64_t pto_request_call_bytes(const pto_request_t *request);
+/* The collective inside a request's plan as an MPI library sees it, which chooses its algorithm by that; of a
+ * plan without one, one process and the request's own bytes. */
+typedef struct {
+    int64_t procs;
+    int64_t bytes; /* per destination, or of the vector */
+} pto_call_t;
+pto_call_t pto_request_call(const pto_request_t *request);
+
+/* The algorithm that the scenario or the machine file names for a request's call (NULL: the cheapest), and
+ * whether the library then moves GPU buffers through host memory of its own. */
+const char *pto_library_algorithm(const pto_scenario_t *scenario, const pto_machine_t *machine,
+                                  const pto_request_t *request, bool *staged);
 
 /* The plan in force at a point: that of the algorithm which the scenario or the machine file names, else of
  * the cheapest. The caller owns `*plan`. Errors as for pto_plan_create and pto_price, and

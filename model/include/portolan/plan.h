@@ -220,7 +220,7 @@ typedef struct {
 typedef enum {
     PTO_NODE_STAGE,
     PTO_NODE_LOOP,       /* k = from .. to - 1 */
-    PTO_NODE_COLLECTIVE, /* these stages stand for one collective of the MPI library, of NCCL or of ours */
+    PTO_NODE_COLLECTIVE, /* these stages are one collective of the MPI library, of NCCL or of ours */
     PTO_NODE_KERNEL,     /* the first stage launches it */
     PTO_NODE_COUNT
 } pto_node_kind_t;
@@ -234,15 +234,30 @@ typedef enum {
     PTO_DONE_BY_COUNT
 } pto_done_by_t;
 
+/* A collective node is one call with MPI's meaning. Its members are those of `group` on the cores that it
+ * names; member 0 is the root. The call reads `in` of each member and writes `out`, and nothing else:
+ * - allreduce, reduce, broadcast: each slice is the whole vector; the call is in place where both name the
+ *   same buffer. A reduction in place leaves the vectors of all but the root undefined.
+ * - alltoall, alltoallv: `in` is the block for a peer, `out` the block from it (as PTO_ANCHOR_PEER).
+ * - messages: the blocks of one message, by its number (as PTO_ANCHOR_ORDINAL).
+ * The stages in the node show one way to do it. They use these slices and temporaries that no other part of
+ * the plan uses. `check` proves that they do this collective; the rest of the plan is proved with the
+ * collective's meaning alone, so it holds whoever runs the call. */
 typedef struct {
     pto_node_kind_t kind;
     int span;
     int stage;    /* PTO_NODE_STAGE: its index */
     int64_t from; /* PTO_NODE_LOOP */
     int64_t to;
-    bool power;       /* PTO_NODE_LOOP: its body uses 2^k, so `to` is at most 62 */
-    pto_done_by_t by; /* PTO_NODE_COLLECTIVE */
-    int group;
+    bool power; /* PTO_NODE_LOOP: its body uses 2^k, so `to` is at most 62 */
+    int group;  /* PTO_NODE_COLLECTIVE, PTO_NODE_KERNEL */
+    /* PTO_NODE_COLLECTIVE alone: */
+    pto_done_by_t by;
+    pto_collective_t collective;
+    int64_t core_first;
+    int64_t core_count;
+    pto_slice_t in;
+    pto_slice_t out;
 } pto_node_t;
 
 /* --- asking for a plan --------------------------------------------------------------------------------- */
@@ -334,6 +349,15 @@ typedef struct {
     int64_t peer_rank;
 } pto_action_t;
 
+/* Whether a step reads its source, and whether it writes its target. */
+static inline bool pto_step_reads(const pto_step_t *step) {
+    return step->kind == PTO_STEP_SEND || step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE;
+}
+
+static inline bool pto_step_writes(const pto_step_t *step) {
+    return step->kind == PTO_STEP_RECV || step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE;
+}
+
 /* Whether the rank acts in a step; fills everything of `action` but the peer. */
 bool pto_step_acts(const pto_plan_t *plan, const pto_step_t *step, int64_t rank, int64_t k,
                    pto_action_t *action);
@@ -370,13 +394,25 @@ int64_t pto_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, const 
 bool pto_buffer_holds(const pto_plan_t *plan, int buffer, int64_t rank);
 bool pto_buffer_is_users(const pto_plan_t *plan, int buffer, int64_t rank);
 
-/* Whether the plan has a collective of NCCL's, and whether a temporary is only used by stages that stand for
- * one: NCCL has memory of its own, so nobody allocates it. */
+/* The index of a rank among a collective node's members; -1 where it takes no part. */
+int64_t pto_collective_member(const pto_plan_t *plan, const pto_node_t *node, int64_t rank);
+
+/* The node of the collective whose stages alone use a temporary: whoever runs that call has memory of its
+ * own, so the temporary exists only where the stages themselves run. -1: none. */
+int pto_buffer_home(const pto_plan_t *plan, int buffer);
+
+/* Whether the plan has a collective of NCCL's, and whether a temporary is only used by the stages of one:
+ * NCCL has memory of its own, so the temporary is never allocated. */
 bool pto_plan_uses_nccl(const pto_plan_t *plan);
 bool pto_buffer_stands_in(const pto_plan_t *plan, int buffer);
 
 /* Bytes of a whole buffer on a rank that holds it, of one of the two where it alternates; 0 on others. */
 int64_t pto_buffer_bytes(const pto_plan_t *plan, int buffer, int64_t rank);
+
+/* Whether the plan keeps within what an executor can run: buffers alternate in kernels alone, processes share
+ * GPU memory alone, messages stand in stages whose steps run at once, and the MPI library broadcasts in
+ * place. Errors: PTO_ERR_INVALID_PLAN with the stage and the cause. */
+pto_status_t pto_plan_runnable(const pto_plan_t *plan, pto_error_t *err);
 
 /* Most bytes that the plan's buffers need on any one GPU, and in host memory on any one node. */
 void pto_plan_memory(const pto_plan_t *plan, int64_t *gpu_bytes, int64_t *host_bytes);

@@ -42,12 +42,10 @@ struct pto_strategy {
     const char *name;
     const char *summary;
     unsigned collectives;
-    bool splits;  /* several processes of a GPU take part, so owners_per_gpu must be 1 and cores_per_gpu 2 or
-                     more */
-    bool direct;  /* has no collective inside, so goes with the algorithm `direct` alone */
-    bool nccl;    /* its collective is NCCL's own, so it goes with the algorithm `nccl` alone */
-    bool leaders; /* the collective inside is among one process a node */
-    bool counterparts;            /* ... or among the processes at the same place of every node */
+    bool splits; /* several processes of a GPU take part, so owners_per_gpu must be 1 and cores_per_gpu 2 or
+                    more */
+    bool direct; /* has no collective inside, so goes with the algorithm `direct` alone */
+    bool nccl;   /* its collective is NCCL's own, so it goes with the algorithm `nccl` alone */
     pto_space_t collective_space; /* where the data lies during the inner collective */
     int64_t grain_bytes; /* shares of a vector are whole multiples of it, but for the last; 0: elements */
     pto_status_t (*applicable)(const pto_request_t *request,

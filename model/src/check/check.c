@@ -19,7 +19,9 @@ bool pto_check_fail(pto_checker_t *checker, int64_t rank, const char *format, ..
     const pto_walk_t *walk = &checker->walk;
     static const char *const run_text[] = {"", ", second run", ", third run"};
     const char *run = run_text[checker->run];
-    if (walk->stage && walk->loop >= 0)
+    if (checker->leaving)
+        snprintf(place, sizeof place, "the end of the collective%s", run);
+    else if (walk->stage && walk->loop >= 0)
         snprintf(place, sizeof place, "stage '%.80s', k=%lld%s", walk->stage->name, (long long)walk->k, run);
     else if (walk->stage)
         snprintf(place, sizeof place, "stage '%.80s'%s", walk->stage->name, run);
@@ -34,18 +36,6 @@ bool pto_check_out_of_memory(pto_checker_t *checker) {
     checker->status = pto_error_set(checker->err, PTO_ERR_MEMORY, "out of memory for checking %lld ranks",
                                     (long long)checker->ranks);
     return false;
-}
-
-void pto_check_describe(const pto_checker_t *checker, const pto_span_t *span, char *text) {
-    long long origin = (long long)(span->begin + span->delta);
-    int owners = span->set == PTO_SET_NONE ? 0 : (int)pto_sets_size(&checker->sets, span->set);
-    if (owners == 0)
-        snprintf(text, PTO_CONTENTS_TEXT_MAX, "nothing");
-    else if (owners == 1)
-        snprintf(text, PTO_CONTENTS_TEXT_MAX, "owner %d's bytes from %lld on",
-                 (int)pto_sets_first(&checker->sets, span->set), origin);
-    else
-        snprintf(text, PTO_CONTENTS_TEXT_MAX, "the sum of %d owners' bytes from %lld on", owners, origin);
 }
 
 /* --- what collectives promise --------------------------------------------------------------------------- */
@@ -76,26 +66,12 @@ static int64_t distinct_messages(const pto_request_t *request) {
     return distinct < request->messages ? distinct : request->messages;
 }
 
-/* Check that an owner's output holds `expected`, and go on behind it. */
+/* Check that an owner's output holds `bytes` of these owners' inputs, and go on behind them. */
 static bool expect(pto_checker_t *checker, int64_t rank, int out, int64_t *offset, int64_t bytes, int32_t set,
                    int64_t origin) {
-    pto_span_t expected = {.begin = *offset, .end = *offset + bytes, .delta = origin - *offset, .set = set};
-    *offset = expected.end;
-    pto_contents_read(pto_check_contents(checker, rank, out), expected.begin, expected.end, &checker->present,
-                      &checker->sets);
-    for (int i = 0; i < checker->present.count; i++) {
-        const pto_span_t *span = &checker->present.span[i];
-        if (span->set == set && span->delta == expected.delta)
-            continue;
-        char found[PTO_CONTENTS_TEXT_MAX], wanted[PTO_CONTENTS_TEXT_MAX];
-        pto_check_describe(checker, span, found);
-        expected.begin = span->begin;
-        pto_check_describe(checker, &expected, wanted);
-        return pto_check_fail(checker, rank, "bytes %lld..%lld of '%s' hold %s, not %s",
-                              (long long)span->begin, (long long)span->end - 1,
-                              pto_plan_buffer(checker->plan, out)->name, found, wanted);
-    }
-    return true;
+    pto_span_t wanted = {.begin = *offset, .end = *offset + bytes, .delta = origin - *offset, .set = set};
+    *offset = wanted.end;
+    return pto_check_expect(checker, checker->contents, rank, out, wanted);
 }
 
 static bool sized(pto_checker_t *checker, int64_t rank, int buffer, int64_t bytes) {
@@ -109,15 +85,20 @@ static bool sized(pto_checker_t *checker, int64_t rank, int buffer, int64_t byte
                           (long long)held, (long long)bytes);
 }
 
-/* The sum of all owners' vectors, or for broadcast owner 0's, at those who get it. */
+/* The sum of all owners' vectors, or for broadcast owner 0's, at those who get it; to the last bit the same
+ * for all of them. */
 static bool expect_vector(pto_checker_t *checker, int out, int64_t owners) {
     pto_collective_t collective = checker->request->collective;
     int64_t sources = collective == PTO_COLLECTIVE_BROADCAST ? 1 : owners;
     int32_t all = pto_sets_run(&checker->sets, 0, (int32_t)sources);
     for (int64_t owner = 0; owner < (collective == PTO_COLLECTIVE_REDUCE ? 1 : owners); owner++) {
         int64_t rank = owner_rank(checker->request, owner), offset = 0;
+        pto_touch_t first = {.holder = owner_rank(checker->request, 0), .buffer = out}, vector = first;
+        first.end = vector.end = checker->request->bytes;
+        vector.holder = rank;
         if (!sized(checker, rank, out, checker->request->bytes) ||
-            !expect(checker, rank, out, &offset, checker->request->bytes, all, 0))
+            !expect(checker, rank, out, &offset, checker->request->bytes, all, 0) ||
+            !pto_check_same_order(checker, checker->contents, &first, &vector))
             return false;
     }
     return true;
@@ -236,18 +217,21 @@ static bool write_inputs(pto_checker_t *checker) {
         if (!sized(checker, rank, in, bytes) || !user_access(checker, rank, in, true))
             return false;
         pto_span_t span = {.end = bytes,
-                           .set = pto_sets_run(&checker->sets, (int32_t)owner, (int32_t)owner + 1)};
+                           .set = pto_sets_run(&checker->sets, (int32_t)owner, (int32_t)owner + 1),
+                           .order = pto_order_of((int32_t)owner)};
         pto_contents_write(pto_check_contents(checker, rank, in), span, &checker->sets);
     }
     return true;
 }
 
+/* The user reads the output and may then write it: it can be the next run's input. */
 static bool use_outputs(pto_checker_t *checker) {
     int64_t owners = pto_layout_owner_count(&checker->request->layout);
     int in = buffer_of_role(checker->plan, PTO_ROLE_IN), out = buffer_of_role(checker->plan, PTO_ROLE_OUT);
     for (int64_t owner = 0; owner < owners; owner++) {
         int64_t rank = owner_rank(checker->request, owner);
-        if (has_output(checker, owner) && !user_access(checker, rank, out, false))
+        if (has_output(checker, owner) &&
+            (!user_access(checker, rank, out, false) || !user_access(checker, rank, out, true)))
             return false;
         if (has_input(checker, owner) && !user_access(checker, rank, in, true))
             return false;
@@ -303,10 +287,21 @@ static bool lay_out(pto_checker_t *checker) {
     return true;
 }
 
+/* Whether the stage at hand is the last of its collective. */
+static bool ends_collective(const pto_checker_t *checker) {
+    pto_walk_t ahead = checker->walk;
+    return checker->collective >= 0 && !(pto_walk_next(&ahead) && ahead.collective == checker->collective);
+}
+
 static bool walk_stages(pto_checker_t *checker) {
     while (pto_walk_next(&checker->walk)) {
+        int collective = checker->walk.collective;
         checker->report.stages++;
+        if (collective >= 0 && checker->collective < 0 && !pto_check_enter_collective(checker, collective))
+            return false;
         if (!pto_check_stage(checker))
+            return false;
+        if (ends_collective(checker) && !pto_check_leave_collective(checker))
             return false;
         if (checker->sets.out_of_memory || checker->clocks.out_of_memory)
             return false;
@@ -345,8 +340,14 @@ static int runs_to_walk(const pto_checker_t *checker) {
     return runs;
 }
 
+static bool runnable(pto_checker_t *checker) {
+    checker->status = pto_plan_runnable(checker->plan, checker->err);
+    return checker->status == PTO_OK;
+}
+
 static void check(pto_checker_t *checker) {
-    bool right = pto_check_parts(checker) && pto_check_kernels(checker) && lay_out(checker) && run(checker);
+    bool right = pto_check_parts(checker) && pto_check_kernels(checker) && runnable(checker) &&
+                 pto_check_collectives(checker) && lay_out(checker) && run(checker);
     for (int runs = runs_to_walk(checker); right && checker->run + 1 < runs;)
         right = run_again(checker);
     if (checker->sets.out_of_memory || checker->clocks.out_of_memory || (!right && checker->status == PTO_OK))
@@ -366,16 +367,19 @@ static void checker_fini(pto_checker_t *checker) {
     int64_t places = checker->ranks * checker->buffers;
     for (int64_t place = 0; place < places && checker->contents; place++)
         pto_contents_fini(&checker->contents[place]);
+    for (int64_t place = 0; place < places && checker->inside; place++)
+        pto_contents_fini(&checker->inside[place]);
     for (int64_t place = 0; place < 2 * places && checker->trace; place++)
         pto_trace_fini(&checker->trace[place]);
     for (int64_t rank = 0; rank < checker->ranks && checker->signal; rank++)
         free_signals(checker->signal[rank]);
     pto_check_forget_pieces(checker);
-    void *const owned[] = {
-        checker->contents,     checker->trace,       checker->bytes,         checker->signal,
-        checker->progress,     checker->tally,       checker->shared,        checker->piece,
-        checker->source.item,  checker->target.item, checker->touched.item,  checker->moved.span,
-        checker->present.span, checker->sends.item,  checker->receives.item, checker->sorted.item};
+    void *const owned[] = {checker->contents,      checker->inside,       checker->trace,
+                           checker->bytes,         checker->signal,       checker->progress,
+                           checker->tally,         checker->shared,       checker->piece,
+                           checker->source.item,   checker->target.item,  checker->touched.item,
+                           checker->moved.span,    checker->present.span, checker->sends.item,
+                           checker->receives.item, checker->sorted.item};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
     pto_sets_fini(&checker->sets);
@@ -395,6 +399,7 @@ pto_status_t pto_check(const pto_plan_t *plan, pto_check_report_t *report, pto_e
                              .ranks = ranks,
                              .buffers = pto_plan_buffer_count(plan),
                              .kernel = -1,
+                             .collective = -1,
                              .err = err};
     pto_sets_init(&checker.sets);
     checker.shared = calloc((size_t)checker.buffers + 1, sizeof *checker.shared);

@@ -41,6 +41,7 @@ typedef struct {
 typedef struct pto_signal {
     struct pto_signal *next;
     int64_t from;
+    int64_t instance; /* of the walk: the stage that raised it */
     int flag;
     uint32_t *clock;
 } pto_signal_t;
@@ -60,6 +61,9 @@ typedef struct {
     int buffers;
     pto_walk_t walk;
     pto_spans_t *contents; /* ranks x buffers */
+    pto_spans_t *inside;   /* ranks x buffers, as the stages of a collective node see them; or NULL */
+    int collective;        /* the node whose stages are walked; -1: none */
+    bool leaving;          /* ... whose stages have just ended */
     int64_t *bytes;        /* ranks x buffers; -1 where the rank holds none */
     pto_trace_t *trace;    /* ranks x buffers, and as many again for the other ones of those that alternate */
     pto_piece_use_t **piece; /* ranks x buffers, of the kernel at hand */
@@ -97,6 +101,14 @@ bool pto_check_actor(pto_checker_t *checker, const pto_step_t *step, int64_t ran
 bool pto_check_peer(pto_checker_t *checker, const pto_action_t *action);
 bool pto_check_slice(pto_checker_t *checker, const pto_slice_t *slice, const pto_action_t *action);
 
+/* That a slice names a buffer, and sensible parts of it. */
+bool pto_check_slice_named(pto_checker_t *checker, const pto_slice_t *slice);
+
+/* Collective nodes: once for a plan, and around the stages of one. */
+bool pto_check_collectives(pto_checker_t *checker);
+bool pto_check_enter_collective(pto_checker_t *checker, int at);
+bool pto_check_leave_collective(pto_checker_t *checker);
+
 /* Walk the stage at hand for all ranks. */
 bool pto_check_stage(pto_checker_t *checker);
 
@@ -106,15 +118,36 @@ bool pto_check_kernels(pto_checker_t *checker);
 bool pto_check_pieces(pto_checker_t *checker, const pto_action_t *action);
 void pto_check_forget_pieces(pto_checker_t *checker);
 
+/* Add a slice's ranges to `touches`, as far as the action may use them. */
+bool pto_check_collect(pto_checker_t *checker, const pto_slice_t *slice, const pto_action_t *action,
+                       bool write, pto_touches_t *touches);
+int64_t pto_check_touched_bytes(const pto_touches_t *touches);
+
 /* Note an access to a shared buffer. */
 bool pto_check_access(pto_checker_t *checker, int64_t rank, const pto_touch_t *touch);
 
+/* Move the bytes of checker->source, in order, to those of checker->target, which are as many; in a reduction
+ * the source may be several times as long, and its pieces come one upon the other. */
+bool pto_check_move_touched(pto_checker_t *checker, const pto_action_t *reader, const pto_action_t *writer);
+
+/* Move a range to an equally long one. Put a vector into `result`, from 0 on, or reduce it into what is
+ * there; put that result in a range. */
+bool pto_check_move(pto_checker_t *checker, const pto_touch_t *source, const pto_touch_t *target);
+bool pto_check_gather(pto_checker_t *checker, const pto_touch_t *vector, pto_spans_t *result, bool reduce);
+bool pto_check_give(pto_checker_t *checker, const pto_spans_t *result, const pto_touch_t *vector);
+
+/* Whether a range of `contents` (the plan's, or checker->inside) holds what is wanted. */
+bool pto_check_expect(pto_checker_t *checker, const pto_spans_t *contents, int64_t rank, int buffer,
+                      pto_span_t wanted);
+/* Whether two ranges that hold the same sum have combined it in the same order. */
+bool pto_check_same_order(pto_checker_t *checker, const pto_spans_t *contents, const pto_touch_t *one,
+                          const pto_touch_t *other);
+
 enum { PTO_CONTENTS_TEXT_MAX = 96 };
-/* "owner 3's bytes from 16 on", "the sum of 4 owners' bytes from 0 on" or "nothing". */
-void pto_check_describe(const pto_checker_t *checker, const pto_span_t *span, char *text);
 
 static inline pto_spans_t *pto_check_contents(const pto_checker_t *checker, int64_t rank, int buffer) {
-    return &checker->contents[rank * checker->buffers + buffer];
+    pto_spans_t *contents = checker->collective >= 0 ? checker->inside : checker->contents;
+    return &contents[rank * checker->buffers + buffer];
 }
 
 #endif

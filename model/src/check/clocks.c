@@ -52,14 +52,22 @@ static void join_row(uint32_t *row, const uint32_t *other, int64_t ranks) {
         row[i] = row[i] > other[i] ? row[i] : other[i];
 }
 
-void pto_clocks_deliver(pto_clocks_t *clocks, int64_t from, int64_t to) {
-    if (idle(clocks))
-        return;
+static void join_next(pto_clocks_t *clocks, int64_t to, const uint32_t *row) {
     uint32_t *next = clocks->next + to * clocks->ranks;
     if (!clocks->joined[to])
         memcpy(next, clocks->now + to * clocks->ranks, (size_t)clocks->ranks * sizeof *next);
     clocks->joined[to] = true;
-    join_row(next, clocks->now + from * clocks->ranks, clocks->ranks);
+    join_row(next, row, clocks->ranks);
+}
+
+void pto_clocks_deliver(pto_clocks_t *clocks, int64_t from, int64_t to) {
+    if (!idle(clocks))
+        join_next(clocks, to, clocks->now + from * clocks->ranks);
+}
+
+void pto_clocks_relay(pto_clocks_t *clocks, int64_t via, int64_t to) {
+    if (!idle(clocks))
+        join_next(clocks, to, (clocks->joined[via] ? clocks->next : clocks->now) + via * clocks->ranks);
 }
 
 void pto_clocks_settle(pto_clocks_t *clocks) {

@@ -29,6 +29,8 @@ void pto_clocks_release(pto_clocks_t *clocks, int64_t rank);
 /* A message: at the end of the stage (pto_clocks_settle) the receiver is ordered after all that the sender
  * had released at its start. */
 void pto_clocks_deliver(pto_clocks_t *clocks, int64_t from, int64_t to);
+/* The receiver is ordered after all that `via` will be ordered after at the end of the stage. */
+void pto_clocks_relay(pto_clocks_t *clocks, int64_t via, int64_t to);
 void pto_clocks_settle(pto_clocks_t *clocks);
 
 /* A copy of the rank's clock, to be joined by others later; free it with free. NULL where none is needed. */

@@ -220,7 +220,7 @@ void pto_contents_read(const pto_spans_t *contents, int64_t begin, int64_t end, 
 }
 
 static bool alike(const pto_span_t *a, const pto_span_t *b) {
-    return a->set == b->set && a->delta == b->delta;
+    return a->set == b->set && a->delta == b->delta && a->order == b->order;
 }
 
 /* Put `count` spans where spans first .. last stand. */

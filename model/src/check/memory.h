@@ -42,11 +42,14 @@ int32_t pto_sets_common(const pto_sets_t *sets, int32_t a, int32_t b);
 
 /* --- contents ------------------------------------------------------------------------------------------ */
 
-/* The byte at `offset` of the buffer comes from the byte at offset + delta of each contributor's input. */
+/* The byte at `offset` of the buffer comes from the byte at offset + delta of each contributor's input.
+ * `order` says how the contributions were combined: equal numbers mean the same operations on the same
+ * operands, up to a op b = b op a (64 bits of a hash, so in practice). */
 typedef struct {
     int64_t begin;
     int64_t end;
     int64_t delta;
+    uint64_t order;
     int32_t set;
 } pto_span_t;
 
@@ -55,6 +58,9 @@ typedef struct {
     int count;
     int capacity;
 } pto_spans_t;
+
+/* The order of what one owner alone contributed. */
+uint64_t pto_order_of(int32_t owner);
 
 /* Spans cover a buffer from 0 to its end without gaps. */
 void pto_contents_init(pto_spans_t *contents, int64_t bytes, pto_sets_t *sets);

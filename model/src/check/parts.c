@@ -20,7 +20,7 @@ static bool buffer_right(pto_checker_t *checker, const pto_buffer_t *buffer) {
     return true;
 }
 
-static bool slice_named(pto_checker_t *checker, const pto_slice_t *slice) {
+bool pto_check_slice_named(pto_checker_t *checker, const pto_slice_t *slice) {
     if (slice->buffer < 0 || slice->buffer >= checker->buffers)
         return pto_check_fail(checker, 0, "a step names buffer %d, which does not exist", slice->buffer);
     if (slice->parts < 0 || (slice->share != PTO_SHARE_ALL && slice->share_count < 1))
@@ -49,14 +49,6 @@ static bool is_message(const pto_step_t *step) {
     return step->kind == PTO_STEP_SEND || step->kind == PTO_STEP_RECV;
 }
 
-static bool reads_slice(const pto_step_t *step) {
-    return step->kind == PTO_STEP_SEND || step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE;
-}
-
-static bool writes_slice(const pto_step_t *step) {
-    return step->kind == PTO_STEP_RECV || step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE;
-}
-
 /* A slice may name its holder by the step's peers only where there are any, and messages use one's own. */
 static bool holder_right(pto_checker_t *checker, const pto_step_t *step, const pto_slice_t *slice) {
     if (slice->holder < PTO_HOLDER_SELF || slice->holder >= PTO_HOLDER_COUNT)
@@ -68,7 +60,7 @@ static bool holder_right(pto_checker_t *checker, const pto_step_t *step, const p
     return true;
 }
 
-static bool step_right(pto_checker_t *checker, const pto_step_t *step, pto_order_t order) {
+static bool step_right(pto_checker_t *checker, const pto_step_t *step) {
     bool signals = step->kind == PTO_STEP_SIGNAL || step->kind == PTO_STEP_WAIT;
     if (step->group < 0 || step->group >= checker->plan->groups.count)
         return pto_check_fail(checker, 0, "a step names group %d, which does not exist", step->group);
@@ -76,16 +68,12 @@ static bool step_right(pto_checker_t *checker, const pto_step_t *step, pto_order
         return pto_check_fail(checker, 0, "a step is for cores that don't exist");
     if ((signals || is_message(step)) && step->peers.kind == PTO_PEERS_NONE)
         return pto_check_fail(checker, 0, "a message or signal names no peers");
-    if (is_message(step) && order != PTO_ORDER_AT_ONCE)
-        return pto_check_fail(checker, 0,
-                              "messages stand in a stage whose steps run in sequence, so they may "
-                              "block each other");
     if (signals && (step->flag < 0 || step->flag >= pto_plan_flag_count(checker->plan)))
         return pto_check_fail(checker, 0, "a step names flag %d, which does not exist", step->flag);
-    return (!reads_slice(step) ||
-            (slice_named(checker, &step->source) && holder_right(checker, step, &step->source))) &&
-           (!writes_slice(step) ||
-            (slice_named(checker, &step->target) && holder_right(checker, step, &step->target)));
+    return (!pto_step_reads(step) ||
+            (pto_check_slice_named(checker, &step->source) && holder_right(checker, step, &step->source))) &&
+           (!pto_step_writes(step) ||
+            (pto_check_slice_named(checker, &step->target) && holder_right(checker, step, &step->target)));
 }
 
 bool pto_check_parts(pto_checker_t *checker) {
@@ -99,7 +87,7 @@ bool pto_check_parts(pto_checker_t *checker) {
         const pto_stage_t *stage = pto_plan_stage(checker->plan, pto_plan_node(checker->plan, node)->stage);
         checker->walk.stage = stage;
         for (int step = 0; step < stage->step_count && right; step++)
-            right = step_right(checker, pto_plan_step(checker->plan, stage->step_first + step), stage->order);
+            right = step_right(checker, pto_plan_step(checker->plan, stage->step_first + step));
     }
     if (right)
         checker->walk.stage = NULL;

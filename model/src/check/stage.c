@@ -50,9 +50,8 @@ static bool on_one_node(const pto_checker_t *checker, int64_t a, int64_t b) {
     return pto_layout_rank(layout, a).node == pto_layout_rank(layout, b).node;
 }
 
-/* Add a slice's ranges to `touches`. */
-static bool collect(pto_checker_t *checker, const pto_slice_t *slice, const pto_action_t *action, bool write,
-                    pto_touches_t *touches) {
+bool pto_check_collect(pto_checker_t *checker, const pto_slice_t *slice, const pto_action_t *action,
+                       bool write, pto_touches_t *touches) {
     const pto_buffer_t *buffer = pto_plan_buffer(checker->plan, slice->buffer);
     int64_t holder = pto_slice_holder(checker->plan, slice, action);
     collector_t collector = {.checker = checker,
@@ -75,7 +74,7 @@ static bool collect(pto_checker_t *checker, const pto_slice_t *slice, const pto_
     return collector.right;
 }
 
-static int64_t touched_bytes(const pto_touches_t *touches) {
+int64_t pto_check_touched_bytes(const pto_touches_t *touches) {
     int64_t total = 0;
     for (int i = 0; i < touches->count; i++)
         total += touches->item[i].end - touches->item[i].begin;
@@ -116,137 +115,6 @@ static bool apart(pto_checker_t *checker, int64_t rank) {
     return true;
 }
 
-bool pto_check_access(pto_checker_t *checker, int64_t rank, const pto_touch_t *touch) {
-    if (!checker->shared[touch->buffer])
-        return true;
-    checker->report.accesses++;
-    pto_conflict_t conflict;
-    int64_t place = touch->holder * checker->buffers + touch->buffer;
-    if (pto_plan_buffer(checker->plan, touch->buffer)->alternates && checker->run % 2 > 0)
-        place += checker->ranks * checker->buffers;
-    pto_trace_t *trace = &checker->trace[place];
-    if (pto_trace_access(trace, &checker->clocks, rank, touch->begin, touch->end, touch->write, &conflict))
-        return true;
-    return pto_check_fail(
-        checker, rank, "%s bytes %lld..%lld of '%s' of rank %lld, unordered with rank %lld's %s",
-        touch->write ? "writes" : "reads", (long long)conflict.begin, (long long)conflict.end - 1,
-        pto_plan_buffer(checker->plan, touch->buffer)->name, (long long)touch->holder,
-        (long long)conflict.rank, conflict.wrote ? "write" : "read");
-}
-
-static bool access_all(pto_checker_t *checker, int64_t rank, const pto_touches_t *touches) {
-    for (int i = 0; i < touches->count; i++)
-        if (!pto_check_access(checker, rank, &touches->item[i]))
-            return false;
-    return true;
-}
-
-/* --- what a step leaves behind -------------------------------------------------------------------------- */
-
-/* `span` says what arrives, at its place in the target. */
-static bool put(pto_checker_t *checker, int64_t rank, const pto_touch_t *target, pto_span_t span) {
-    pto_spans_t *contents = pto_check_contents(checker, target->holder, target->buffer);
-    const pto_buffer_t *buffer = pto_plan_buffer(checker->plan, target->buffer);
-    if (buffer->role == PTO_ROLE_OUT && !pto_collective_reduces(checker->request->collective)) {
-        pto_contents_read(contents, span.begin, span.end, &checker->present, &checker->sets);
-        for (int i = 0; i < checker->present.count; i++)
-            if (checker->present.span[i].set != PTO_SET_NONE)
-                return pto_check_fail(checker, rank, "writes bytes %lld..%lld of '%s' a second time",
-                                      (long long)checker->present.span[i].begin,
-                                      (long long)checker->present.span[i].end - 1, buffer->name);
-    }
-    pto_contents_write(contents, span, &checker->sets);
-    return true;
-}
-
-/* Reduce what arrives into one span of what is there. */
-static bool combine(pto_checker_t *checker, int64_t rank, const pto_touch_t *target, pto_span_t arrived,
-                    pto_span_t present) {
-    const char *name = pto_plan_buffer(checker->plan, target->buffer)->name;
-    if (present.set == PTO_SET_NONE)
-        return pto_check_fail(checker, rank,
-                              "reduces into bytes %lld..%lld of '%s', which nobody has written",
-                              (long long)present.begin, (long long)present.end - 1, name);
-    if (present.delta != arrived.delta)
-        return pto_check_fail(checker, rank, "reduces inputs' bytes from %lld on into those from %lld on",
-                              (long long)(present.begin + arrived.delta),
-                              (long long)(present.begin + present.delta));
-    int32_t common = pto_sets_common(&checker->sets, present.set, arrived.set);
-    if (common >= 0)
-        return pto_check_fail(checker, rank,
-                              "reduces owner %d's contribution to bytes %lld..%lld of '%s' twice",
-                              (int)common, (long long)present.begin, (long long)present.end - 1, name);
-    present.set = pto_sets_unite(&checker->sets, present.set, arrived.set);
-    pto_contents_write(pto_check_contents(checker, target->holder, target->buffer), present, &checker->sets);
-    return true;
-}
-
-static bool put_or_combine(pto_checker_t *checker, int64_t rank, const pto_touch_t *target, pto_span_t span,
-                           bool reduce) {
-    if (!reduce)
-        return put(checker, rank, target, span);
-    pto_contents_read(pto_check_contents(checker, target->holder, target->buffer), span.begin, span.end,
-                      &checker->present, &checker->sets);
-    for (int i = 0; i < checker->present.count; i++)
-        if (!combine(checker, rank, target, span, checker->present.span[i]))
-            return false;
-    return true;
-}
-
-/* Move `bytes` from a place in `source` to a place in `target`. */
-static bool move_piece(pto_checker_t *checker, const pto_action_t *reader, const pto_action_t *writer,
-                       const pto_touch_t *source, int64_t from, const pto_touch_t *target, int64_t to,
-                       int64_t bytes, bool reduce) {
-    pto_contents_read(pto_check_contents(checker, source->holder, source->buffer), from, from + bytes,
-                      &checker->moved, &checker->sets);
-    for (int i = 0; i < checker->moved.count; i++) {
-        pto_span_t span = checker->moved.span[i];
-        if (span.set == PTO_SET_NONE)
-            return pto_check_fail(checker, reader->rank,
-                                  "reads bytes %lld..%lld of '%s', which nobody has written",
-                                  (long long)span.begin, (long long)span.end - 1,
-                                  pto_plan_buffer(checker->plan, source->buffer)->name);
-        span.begin += to - from;
-        span.end += to - from;
-        span.delta -= to - from;
-        if (!put_or_combine(checker, writer->rank, target, span, reduce))
-            return false;
-    }
-    return true;
-}
-
-/* Move the bytes of checker->source, in order, to those of checker->target, which are as many; in a reduction
- * the source may be several times as long, and its pieces come one upon the other. */
-static bool move(pto_checker_t *checker, const pto_action_t *reader, const pto_action_t *writer) {
-    const pto_touches_t *source = &checker->source, *target = &checker->target;
-    checker->report.moved_bytes += touched_bytes(source);
-    int s = 0, t = 0;
-    int64_t read = 0, written = 0;
-    bool reduces = writer->step->kind == PTO_STEP_REDUCE, first = true;
-    while (s < source->count && target->count > 0) {
-        const pto_touch_t *from = &source->item[s], *to = &target->item[t];
-        int64_t left = from->end - from->begin - read, room = to->end - to->begin - written;
-        int64_t bytes = left < room ? left : room;
-        if (!move_piece(checker, reader, writer, from, from->begin + read, to, to->begin + written, bytes,
-                        reduces && !(first && writer->step->fresh)))
-            return false;
-        read += bytes;
-        written += bytes;
-        if (read == from->end - from->begin) {
-            read = 0;
-            s++;
-        }
-        if (written == to->end - to->begin) {
-            written = 0;
-            if (++t == target->count) {
-                t = 0;
-                first = false;
-            }
-        }
-    }
-    return access_all(checker, reader->rank, source) && access_all(checker, writer->rank, target);
-}
-
 /* --- one rank's actions --------------------------------------------------------------------------------- */
 
 typedef bool (*act_t)(pto_checker_t *checker, const pto_action_t *action);
@@ -281,10 +149,11 @@ static bool is_local(const pto_step_t *step) {
 /* Fill checker->source and checker->target with what a copy or reduction names. */
 static bool collect_both(pto_checker_t *checker, const pto_action_t *action) {
     checker->source.count = checker->target.count = 0;
-    if (!collect(checker, &action->step->source, action, false, &checker->source) ||
-        !collect(checker, &action->step->target, action, true, &checker->target))
+    if (!pto_check_collect(checker, &action->step->source, action, false, &checker->source) ||
+        !pto_check_collect(checker, &action->step->target, action, true, &checker->target))
         return false;
-    int64_t source_bytes = touched_bytes(&checker->source), target_bytes = touched_bytes(&checker->target);
+    int64_t source_bytes = pto_check_touched_bytes(&checker->source),
+            target_bytes = pto_check_touched_bytes(&checker->target);
     bool reduces = action->step->kind == PTO_STEP_REDUCE;
     bool several = reduces && target_bytes > 0 && source_bytes > 0 && source_bytes % target_bytes == 0;
     if (source_bytes != target_bytes && !several)
@@ -296,7 +165,7 @@ static bool collect_both(pto_checker_t *checker, const pto_action_t *action) {
 }
 
 static bool do_local(pto_checker_t *checker, const pto_action_t *action) {
-    return collect_both(checker, action) && move(checker, action, action);
+    return collect_both(checker, action) && pto_check_move_touched(checker, action, action);
 }
 
 static bool add_touches(pto_checker_t *checker, const pto_touches_t *touches) {
@@ -315,7 +184,8 @@ static bool note_local(pto_checker_t *checker, const pto_action_t *action) {
 static bool do_alone(pto_checker_t *checker, const pto_action_t *action) {
     checker->touched.count = 0;
     return note_local(checker, action) && apart(checker, action->rank) &&
-           (!action->step->in_kernel || pto_check_pieces(checker, action)) && move(checker, action, action);
+           (!action->step->in_kernel || pto_check_pieces(checker, action)) &&
+           pto_check_move_touched(checker, action, action);
 }
 
 /* --- signals -------------------------------------------------------------------------------------------- */
@@ -328,6 +198,7 @@ static bool do_signal(pto_checker_t *checker, const pto_action_t *action) {
     if (!signal)
         return pto_check_out_of_memory(checker);
     signal->from = action->rank;
+    signal->instance = checker->walk.instance;
     signal->flag = action->step->flag;
     signal->clock = pto_clocks_snapshot(&checker->clocks, action->rank);
     pto_signal_t **last = &checker->signal[action->peer_rank];
@@ -337,13 +208,33 @@ static bool do_signal(pto_checker_t *checker, const pto_action_t *action) {
     return true;
 }
 
+static bool waits_here(const pto_checker_t *checker, int64_t rank) {
+    pto_action_t action;
+    for (int i = 0; i < checker->walk.stage->step_count; i++) {
+        const pto_step_t *step = stage_step(checker, i);
+        if (step->kind == PTO_STEP_WAIT && pto_step_acts(checker->plan, step, rank, checker->walk.k, &action))
+            return true;
+    }
+    return false;
+}
+
+/* Price goes through a stage process by process: first those that wait for nothing, then the others. */
+static bool is_priced(pto_checker_t *checker, const pto_action_t *action, const pto_signal_t *signal) {
+    if (signal->instance != checker->walk.instance || !waits_here(checker, signal->from))
+        return true;
+    return pto_check_fail(checker, action->rank,
+                          "waits for '%s' of rank %lld, which raises it in the same stage and waits there "
+                          "itself: this has no price; raise and wait in two stages",
+                          pto_plan_flag_name(checker->plan, signal->flag), (long long)signal->from);
+}
+
 /* Take the oldest signal that the action waits for; false where there is none yet. */
 static bool take_signal(pto_checker_t *checker, const pto_action_t *action) {
     pto_signal_t **place = &checker->signal[action->rank];
     while (*place && ((*place)->from != action->peer_rank || (*place)->flag != action->step->flag))
         place = &(*place)->next;
     pto_signal_t *signal = *place;
-    if (!signal)
+    if (!signal || !is_priced(checker, action, signal))
         return false;
     *place = signal->next;
     pto_clocks_join(&checker->clocks, action->rank, signal->clock);
@@ -442,14 +333,14 @@ static bool note_message(pto_checker_t *checker, const pto_action_t *action) {
     const pto_step_t *step = action->step;
     bool send = step->kind == PTO_STEP_SEND;
     checker->source.count = 0;
-    if (!collect(checker, send ? &step->source : &step->target, action, !send, &checker->source) ||
+    if (!pto_check_collect(checker, send ? &step->source : &step->target, action, !send, &checker->source) ||
         !add_touches(checker, &checker->source))
         return false;
     pto_end_t end = {.from = (int32_t)(send ? action->rank : action->peer_rank),
                      .to = (int32_t)(send ? action->peer_rank : action->rank),
                      .step = (int32_t)(step - stage_step(checker, 0)),
                      .ordinal = action->ordinal,
-                     .bytes = touched_bytes(&checker->source)};
+                     .bytes = pto_check_touched_bytes(&checker->source)};
     if (end.bytes == 0 && !step->even_empty)
         return true;
     return add_end(checker, send ? &checker->sends : &checker->receives, end);
@@ -498,10 +389,11 @@ static bool deliver(pto_checker_t *checker, const pto_end_t *send, const pto_end
     pto_action_t sender = action_of(checker, send, true), receiver = action_of(checker, receive, false);
     checker->source.count = checker->target.count = 0;
     checker->report.messages++;
-    pto_clocks_deliver(&checker->clocks, send->from, send->to);
-    return collect(checker, &sender.step->source, &sender, false, &checker->source) &&
-           collect(checker, &receiver.step->target, &receiver, true, &checker->target) &&
-           move(checker, &sender, &receiver);
+    if (checker->collective < 0)
+        pto_clocks_deliver(&checker->clocks, send->from, send->to);
+    return pto_check_collect(checker, &sender.step->source, &sender, false, &checker->source) &&
+           pto_check_collect(checker, &receiver.step->target, &receiver, true, &checker->target) &&
+           pto_check_move_touched(checker, &sender, &receiver);
 }
 
 static bool not_received(pto_checker_t *checker, const pto_end_t *send) {
@@ -543,7 +435,8 @@ static bool match_messages(pto_checker_t *checker) {
  * still find what they are to read: nothing that the rank writes at once may overlap it. */
 static bool start_rank(pto_checker_t *checker, int64_t rank) {
     checker->touched.count = 0;
-    pto_clocks_release(&checker->clocks, rank);
+    if (checker->collective < 0)
+        pto_clocks_release(&checker->clocks, rank);
     for (int i = 0; i < checker->walk.stage->step_count; i++) {
         const pto_step_t *step = stage_step(checker, i);
         bool right = true;

@@ -55,32 +55,35 @@ pto_request_t pto_scenario_request(const pto_scenario_t *scenario, int64_t point
 
 /* --- which algorithm ---------------------------------------------------------------------------------- */
 
-/* Between nodes a block holds what all processes of one send to all of the other, or to those at one place.
- */
-static int64_t bundled_bytes(const pto_request_t *request) {
-    int64_t members = request->layout.gpus_per_node * request->layout.owners_per_gpu, pairs = 1;
-    if (pto_collective_is_vector(request->collective))
-        return request->bytes;
-    if (request->strategy->leaders)
-        pairs = members * members;
-    else if (request->strategy->counterparts)
-        pairs = members;
-    return request->bytes > INT64_MAX / pairs ? INT64_MAX : request->bytes * pairs;
+/* Read a plan's first collective, where it has one. */
+static void read_call(const pto_plan_t *plan, pto_call_t *call) {
+    for (int n = 0; n < pto_plan_node_count(plan); n++) {
+        const pto_node_t *node = pto_plan_node(plan, n);
+        if (node->kind != PTO_NODE_COLLECTIVE)
+            continue;
+        const pto_action_t first = {.rank = 0}; /* member 0, of itself */
+        call->procs = pto_plan_group(plan, node->group)->size;
+        call->bytes = pto_slice_bytes(plan, &node->in, &first);
+        return;
+    }
 }
 
-/* A split strategy passes a share. */
-int64_t pto_request_call_bytes(const pto_request_t *request) {
-    if (!request->strategy->splits || request->split == PTO_SPLIT_DESTINATIONS)
-        return bundled_bytes(request);
-    return pto_share_bytes(request->bytes, pto_datatype_bytes(request->datatype),
-                           request->layout.cores_per_gpu, 0);
-}
-
-static int64_t call_procs(const pto_request_t *request) {
-    if (request->strategy->leaders || request->strategy->counterparts)
-        return request->layout.nodes;
-    return request->strategy->splits ? request->layout.nodes * request->layout.gpus_per_node
-                                     : pto_layout_owner_count(&request->layout);
+/* With whichever algorithm applies: they all do the same call. Of a table of counts the scenario's bytes
+ * count, so blocks are taken as equal. */
+pto_call_t pto_request_call(const pto_request_t *request) {
+    pto_call_t call = {.procs = 1, .bytes = request->bytes};
+    for (int i = 0; i < pto_algorithm_count(); i++) {
+        pto_request_t probe = *request;
+        pto_plan_t *plan = NULL;
+        probe.algorithm = pto_algorithm_at(i);
+        probe.counts = NULL;
+        if (pto_plan_create(&probe, &plan, NULL) != PTO_OK)
+            continue;
+        read_call(plan, &call);
+        pto_plan_destroy(plan);
+        break;
+    }
+    return call;
 }
 
 /* The scenario's own table: the rows of the largest `procs` up to the call's, then the first above its bytes.
@@ -98,10 +101,9 @@ static const pto_library_rule_t *scenario_rule(const pto_library_choice_t *libra
     return found;
 }
 
-/* The algorithm that the scenario or the machine names, and whether the library stages; NULL: the cheapest.
- */
-static const char *named_algorithm(const pto_scenario_t *scenario, const pto_machine_t *machine,
-                                   const pto_request_t *request, bool *staged) {
+const char *pto_library_algorithm(const pto_scenario_t *scenario, const pto_machine_t *machine,
+                                  const pto_request_t *request, bool *staged) {
+    *staged = false;
     if (pto_strategy_only_with(request->strategy))
         return pto_strategy_only_with(request->strategy);
     if (request->implementation == PTO_IMPLEMENTATION_ISEND_IRECV)
@@ -113,11 +115,12 @@ static const char *named_algorithm(const pto_scenario_t *scenario, const pto_mac
         return library->name;
     if (library->best)
         return NULL;
+    const pto_call_t call = pto_request_call(request);
     const pto_library_rule_t *rule =
-        library->rule_count > 0 ? scenario_rule(library, call_procs(request), pto_request_call_bytes(request))
-                                : pto_machine_library(machine, pto_collective_name(request->collective),
-                                                      request->strategy->collective_space,
-                                                      call_procs(request), pto_request_call_bytes(request));
+        library->rule_count > 0
+            ? scenario_rule(library, call.procs, call.bytes)
+            : pto_machine_library(machine, pto_collective_name(request->collective),
+                                  request->strategy->collective_space, call.procs, call.bytes);
     *staged = rule && rule->staged;
     return rule ? rule->algorithm : NULL;
 }
@@ -202,7 +205,7 @@ pto_status_t pto_plan_choose(const pto_scenario_t *scenario, const pto_machine_t
     if (!(strategy->collectives & 1u << request.collective))
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "%s is not for %s", strategy->name,
                              pto_collective_name(request.collective));
-    const char *name = named_algorithm(scenario, machine, &request, &request.staged);
+    const char *name = pto_library_algorithm(scenario, machine, &request, &request.staged);
     if (name) {
         pto_error_t cause;
         if (pto_algorithm_find(name, request.collective, &request.algorithm, &cause) != PTO_OK) {

@@ -25,7 +25,9 @@ void pto_build_step(pto_builder_t *builder, pto_step_t step);
 
 /* Everything up to the matching pto_build_end is the body. Loops don't nest. */
 void pto_build_loop(pto_builder_t *builder, int64_t from, int64_t to, bool power);
-void pto_build_collective(pto_builder_t *builder, int group, pto_done_by_t by);
+/* The body does the request's collective among `exchange`'s members, from its `in` to its `out`; these are
+ * one buffer where a collective of vectors is in place. */
+void pto_build_collective(pto_builder_t *builder, const pto_exchange_t *exchange, pto_done_by_t by);
 /* A kernel that `who` launch; its first stage, the launch, is made. Kernels don't nest and hold no loops. */
 void pto_build_kernel(pto_builder_t *builder, const pto_exchange_t *who);
 void pto_build_end(pto_builder_t *builder);

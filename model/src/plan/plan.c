@@ -97,8 +97,26 @@ void pto_build_loop(pto_builder_t *builder, int64_t from, int64_t to, bool power
     open_node(builder, (pto_node_t){.kind = PTO_NODE_LOOP, .from = from, .to = to, .power = power});
 }
 
-void pto_build_collective(pto_builder_t *builder, int group, pto_done_by_t by) {
-    open_node(builder, (pto_node_t){.kind = PTO_NODE_COLLECTIVE, .group = group, .by = by});
+/* What a member gives to or gets from each other one. */
+static pto_slice_t call_slice(const pto_builder_t *builder, pto_collective_t collective, int buffer) {
+    if (pto_collective_is_vector(collective))
+        return pto_slice_all(builder, buffer);
+    pto_slice_t slice =
+        pto_slice_block(buffer, collective == PTO_COLLECTIVE_MESSAGES ? PTO_ANCHOR_ORDINAL : PTO_ANCHOR_PEER);
+    slice.bundle = builder->bundle > 1 ? builder->bundle : 0;
+    return slice;
+}
+
+void pto_build_collective(pto_builder_t *builder, const pto_exchange_t *exchange, pto_done_by_t by) {
+    pto_collective_t collective = builder->plan->request.collective;
+    open_node(builder, (pto_node_t){.kind = PTO_NODE_COLLECTIVE,
+                                    .group = exchange->group,
+                                    .by = by,
+                                    .collective = collective,
+                                    .core_first = exchange->core_first,
+                                    .core_count = exchange->core_count,
+                                    .in = call_slice(builder, collective, exchange->in),
+                                    .out = call_slice(builder, collective, exchange->out)});
 }
 
 void pto_build_kernel(pto_builder_t *builder, const pto_exchange_t *who) {
@@ -129,41 +147,46 @@ static int build_staging(pto_builder_t *builder, int buffer, const char *name) {
     return pto_build_buffer(builder, staging);
 }
 
-/* A copy by all members, or by member 0 alone. */
+/* A copy by the members from `first` up to `until`. */
 static void build_staging_copy(pto_builder_t *builder, const char *name, const pto_exchange_t *exchange,
-                               bool by_one, int source, int target) {
+                               int64_t first, int64_t until, int source, int target) {
     pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
     pto_step_t copy = pto_step_of(PTO_STEP_COPY, exchange);
-    if (by_one)
-        copy.who_until = pto_constant(1);
+    copy.who_first = pto_constant(first);
+    copy.who_until = pto_constant(until);
     copy.source = pto_slice_all(builder, source);
     copy.target = pto_slice_all(builder, target);
     pto_build_step(builder, copy);
 }
 
 /* What a library does that stages GPU buffers: copy to host memory of its own, the algorithm there, and back.
- * Collectives of one vector work in place, on what the exchange calls its output. */
+ * Collectives of one vector work in place, on what the exchange calls its output. A broadcast's root has the
+ * only vector to copy to the host, and is the only one with nothing to copy back; a reduction's root copies
+ * back alone. */
 static void build_staged(pto_builder_t *builder, const pto_request_t *request,
                          const pto_exchange_t *exchange) {
     bool in_place = pto_collective_is_vector(request->collective);
     pto_exchange_t host = *exchange;
     host.out = build_staging(builder, exchange->out, "library out");
     host.in = in_place ? host.out : build_staging(builder, exchange->in, "library in");
-    build_staging_copy(builder, "library copies to host", exchange,
-                       request->collective == PTO_COLLECTIVE_BROADCAST,
+    bool from_root = request->collective == PTO_COLLECTIVE_BROADCAST;
+    bool to_root = request->collective == PTO_COLLECTIVE_REDUCE;
+    build_staging_copy(builder, "library copies to host", exchange, 0, from_root ? 1 : exchange->n,
                        in_place ? exchange->out : exchange->in, host.in);
     request->algorithm->build(builder, &host);
-    build_staging_copy(builder, "library copies to device", exchange,
-                       request->collective == PTO_COLLECTIVE_REDUCE, host.out, exchange->out);
+    build_staging_copy(builder, "library copies to device", exchange, from_root ? 1 : 0,
+                       to_root ? 1 : exchange->n, host.out, exchange->out);
 }
 
 /* Algorithms know nothing of bundles: whatever they build meanwhile counts in them. */
 void pto_build_exchange(pto_builder_t *builder, const pto_request_t *request,
                         const pto_exchange_t *exchange) {
     bool on_gpu = pto_builder_buffer(builder, exchange->out)->space == PTO_SPACE_GPU;
+    pto_exchange_t call = *exchange;
+    if (pto_collective_is_vector(request->collective))
+        call.in = call.out; /* algorithms work in place */
     builder->bundle = exchange->bundle;
-    pto_build_collective(builder, exchange->group,
-                         request->by_library ? PTO_DONE_BY_LIBRARY : PTO_DONE_BY_US);
+    pto_build_collective(builder, &call, request->by_library ? PTO_DONE_BY_LIBRARY : PTO_DONE_BY_US);
     if (request->staged && on_gpu)
         build_staged(builder, request, exchange);
     else
@@ -264,11 +287,24 @@ static uint64_t digest_step(uint64_t hash, const pto_step_t *step) {
     return digest_slice(digest_slice(hash, &step->source), &step->target);
 }
 
+static uint64_t digest_node(uint64_t hash, const pto_node_t *node) {
+    const int64_t number[] = {node->kind,  node->span, node->from,       node->to,         node->power,
+                              node->group, node->by,   node->collective, node->core_first, node->core_count};
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++)
+        hash = fnv1a(hash, (uint64_t)number[i]);
+    return digest_slice(digest_slice(hash, &node->in), &node->out);
+}
+
+static uint64_t digest_group(uint64_t hash, const pto_group_t *group) {
+    return fnv1a(fnv1a(hash, group->kind), (uint64_t)group->fold);
+}
+
 static uint64_t digest_buffer(uint64_t hash, const pto_buffer_t *buffer) {
     const int64_t number[] = {
-        buffer->role,   buffer->space,       buffer->core_first,  buffer->core_count,  buffer->group,
-        buffer->blocks, buffer->block_count, buffer->block_bytes, buffer->grain_bytes, buffer->split,
-        buffer->dealt,  buffer->deal,        buffer->held_stride, buffer->user_stride, buffer->alternates};
+        buffer->role,        buffer->space,       buffer->core_first,  buffer->core_count,
+        buffer->group,       buffer->blocks,      buffer->block_count, buffer->block_bytes,
+        buffer->grain_bytes, buffer->split,       buffer->dealt,       buffer->deal,
+        buffer->held_stride, buffer->user_stride, buffer->alternates,  buffer->pageable};
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
         hash = fnv1a(hash, (uint64_t)number[i]);
     return hash;
@@ -296,12 +332,10 @@ static uint64_t digest_request(uint64_t hash, const pto_request_t *request) {
 
 static uint64_t digest_plan(const pto_plan_t *plan) {
     uint64_t hash = digest_request(0xcbf29ce484222325u, &plan->request);
-    for (int i = 0; i < plan->nodes.count; i++) {
-        const pto_node_t *node = pto_plan_node(plan, i);
-        const int64_t number[] = {node->kind, node->span, node->from, node->to, node->power};
-        for (size_t j = 0; j < sizeof number / sizeof *number; j++)
-            hash = fnv1a(hash, (uint64_t)number[j]);
-    }
+    for (int i = 0; i < plan->nodes.count; i++)
+        hash = digest_node(hash, pto_plan_node(plan, i));
+    for (int i = 0; i < plan->groups.count; i++)
+        hash = digest_group(hash, pto_plan_group(plan, i));
     for (int i = 0; i < plan->buffers.count; i++)
         hash = digest_buffer(hash, pto_plan_buffer(plan, i));
     for (int i = 0; i < plan->stages.count; i++)

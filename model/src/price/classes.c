@@ -492,17 +492,17 @@ static pto_status_t price_loop(pricing_t *pricing, int index) {
 }
 
 /* All who take part end at one time, which counts from when the last has come. */
-static pto_status_t price_nccl(pricing_t *pricing) {
+static pto_status_t price_nccl(pricing_t *pricing, const pto_node_t *node) {
     pto_charge_t charge;
     pto_charge_begin(&charge, pto_nccl_stage, pricing->explain);
-    pto_status_t status = pto_charge_nccl(&charge, pricing->machine, pricing->plan, pricing->err);
+    pto_status_t status = pto_charge_nccl(&charge, pricing->machine, pricing->plan, node, pricing->err);
     remember(pricing, pricing->before);
     for (int class = 0; class < pricing->class_count && status == PTO_OK; class ++) {
         pto_ledger_t *mine = &pricing->ledger[class];
-        if (!pto_nccl_takes_core(pricing->plan, class_core(pricing, class)))
+        if (!pto_nccl_takes_core(node, class_core(pricing, class)))
             continue;
         for (int other = 0; other < pricing->class_count; other++)
-            if (pto_nccl_takes_core(pricing->plan, class_core(pricing, other)) &&
+            if (pto_nccl_takes_core(node, class_core(pricing, other)) &&
                 !pto_ledger_follow(mine, &pricing->before[other], pricing->explain))
                 pricing->out_of_memory = true;
         if (!pto_ledger_add(mine, &charge, charge.other_s))
@@ -521,7 +521,7 @@ static pto_status_t price_body(pricing_t *pricing, int first, int count, int64_t
             status = price_loop(pricing, i);
             i += node->span;
         } else if (node->by == PTO_DONE_BY_NCCL) {
-            status = price_nccl(pricing);
+            status = price_nccl(pricing, node);
             i += node->span;
         }
     }

@@ -73,10 +73,10 @@ static pto_status_t refuse(const pto_machine_t *machine, pto_nccl_kind_t kind, i
 }
 
 pto_status_t pto_charge_nccl(pto_charge_t *charge, const pto_machine_t *machine, const pto_plan_t *plan,
-                             pto_error_t *err) {
+                             const pto_node_t *node, pto_error_t *err) {
     const pto_layout_t *layout = &plan->request.layout;
-    int64_t gpus = pto_layout_owner_count(layout);
-    pto_nccl_kind_t kind = kind_of(plan->request.collective);
+    int64_t gpus = pto_plan_group(plan, node->group)->size;
+    pto_nccl_kind_t kind = kind_of(node->collective);
     if (!pto_machine_nccl(machine, kind, gpus, layout->nodes, 0))
         return refuse(machine, kind, gpus, layout->nodes, err);
     double bytes = call_bytes(plan);
@@ -96,8 +96,8 @@ pto_status_t pto_charge_nccl(pto_charge_t *charge, const pto_machine_t *machine,
     return PTO_OK;
 }
 
-bool pto_nccl_takes_core(const pto_plan_t *plan, int64_t core) {
-    return core < plan->request.layout.owners_per_gpu;
+bool pto_nccl_takes_core(const pto_node_t *node, int64_t core) {
+    return core >= node->core_first && core < node->core_first + node->core_count;
 }
 
 void pto_nccl_entry_name(const pto_entry_t *entry, char *key, size_t key_size) {

@@ -33,29 +33,18 @@ typedef struct {
 /* --- what a process does ---------------------------------------------------------------------------------
  */
 
-static void note_buffers(const survey_t *survey, const pto_stage_t *stage) {
-    for (int i = 0; i < stage->step_count; i++) {
-        const pto_step_t *step = pto_plan_step(survey->plan, stage->step_first + i);
-        bool copies = step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE;
-        if (copies || step->kind == PTO_STEP_SEND)
-            survey->is_own[step->source.buffer] = true;
-        if (copies || step->kind == PTO_STEP_RECV)
-            survey->is_own[step->target.buffer] = true;
-    }
+/* Those of plans are own; those at home in a collective that somebody else runs are not. */
+static bool is_own(const pto_plan_t *plan, int buffer) {
+    int home = pto_buffer_home(plan, buffer);
+    return home < 0 || pto_plan_node(plan, home)->by == PTO_DONE_BY_US;
 }
 
 static pto_status_t find_own_buffers(survey_t *survey, pto_error_t *err) {
-    int library_end = 0;
     survey->is_own = calloc((size_t)pto_plan_buffer_count(survey->plan) + 1, sizeof *survey->is_own);
     if (!survey->is_own)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a plan's setup");
-    for (int n = 0; n < pto_plan_node_count(survey->plan); n++) {
-        const pto_node_t *node = pto_plan_node(survey->plan, n);
-        if (node->kind == PTO_NODE_COLLECTIVE && node->by != PTO_DONE_BY_US)
-            library_end = n + 1 + node->span;
-        else if (node->kind == PTO_NODE_STAGE && n >= library_end)
-            note_buffers(survey, pto_plan_stage(survey->plan, node->stage));
-    }
+    for (int buffer = 0; buffer < pto_plan_buffer_count(survey->plan); buffer++)
+        survey->is_own[buffer] = is_own(survey->plan, buffer);
     return PTO_OK;
 }
 

@@ -227,21 +227,20 @@ static pto_status_t price_stage(walk_t *walk, const pto_stage_t *stage, int64_t 
 }
 
 /* All who take part end at one time, which counts from when the last has come. */
-static pto_status_t price_nccl(walk_t *walk) {
+static pto_status_t price_nccl(walk_t *walk, const pto_node_t *node) {
     int64_t cores = walk->plan->request.layout.cores_per_gpu;
     pto_charge_t charge;
     pto_charge_begin(&charge, pto_nccl_stage, walk->explain);
-    pto_status_t status = pto_charge_nccl(&charge, walk->machine, walk->plan, walk->err);
+    pto_status_t status = pto_charge_nccl(&charge, walk->machine, walk->plan, node, walk->err);
     const pto_ledger_t *last = NULL;
     for (int64_t rank = 0; rank < walk->rank_count; rank++)
-        if (pto_nccl_takes_core(walk->plan, rank % cores) &&
-            (!last || walk->ledger[rank].seconds > last->seconds))
+        if (pto_nccl_takes_core(node, rank % cores) && (!last || walk->ledger[rank].seconds > last->seconds))
             last = &walk->ledger[rank];
     walk->before[0].seconds = -1;
     if (!last || !pto_ledger_follow(&walk->before[0], last, walk->explain))
         walk->out_of_memory = true;
     for (int64_t rank = 0; rank < walk->rank_count && status == PTO_OK; rank++)
-        if (pto_nccl_takes_core(walk->plan, rank % cores) &&
+        if (pto_nccl_takes_core(node, rank % cores) &&
             (!pto_ledger_follow(&walk->ledger[rank], &walk->before[0], walk->explain) ||
              !pto_ledger_add(&walk->ledger[rank], &charge, charge.other_s)))
             walk->out_of_memory = true;
@@ -298,7 +297,8 @@ pto_status_t pto_price_walk(const pto_plan_t *plan, const pto_machine_t *machine
     pto_walk_begin(&stages, plan);
     while (!walk.out_of_memory && status == PTO_OK && pto_walk_next(&stages)) {
         bool nccl = pto_walk_in_nccl(&stages);
-        status = nccl ? price_nccl(&walk) : price_stage(&walk, stages.stage, stages.k);
+        status = nccl ? price_nccl(&walk, pto_plan_node(plan, stages.collective))
+                      : price_stage(&walk, stages.stage, stages.k);
         if (nccl)
             pto_walk_leave_collective(&stages);
     }

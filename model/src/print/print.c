@@ -115,16 +115,12 @@ static const char *step_name(pto_step_kind_t kind) {
     return name[kind];
 }
 
-static bool has_source(const pto_step_t *step) {
-    return step->kind == PTO_STEP_SEND || step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE;
-}
-
 static bool is_signal(const pto_step_t *step) {
     return step->kind == PTO_STEP_SIGNAL || step->kind == PTO_STEP_WAIT;
 }
 
 static const pto_slice_t *sized_slice(const pto_step_t *step) {
-    return has_source(step) ? &step->source : &step->target;
+    return pto_step_reads(step) ? &step->source : &step->target;
 }
 
 /* The sizes that a step's messages or copies have. */
@@ -371,10 +367,9 @@ static void print_collective(printer_t *printer, const pto_node_t *node) {
         [PTO_DONE_BY_NCCL] = ": one call, for which these stages stand",
     };
     const pto_group_t *group = pto_plan_group(printer->plan, node->group);
-    const pto_request_t *request = printer->request;
     print_indent(printer, 0);
-    pto_text_add(&printer->text, "%s of %lld %ss by %s%s\n", pto_collective_name(request->collective),
-                 (long long)group->size, pto_text_member(group), request->algorithm->name,
+    pto_text_add(&printer->text, "%s of %lld %ss by %s%s\n", pto_collective_name(node->collective),
+                 (long long)group->size, pto_text_member(group), printer->request->algorithm->name,
                  stands_for[node->by]);
 }
 

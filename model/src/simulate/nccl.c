@@ -1,18 +1,13 @@
-/* NCCL's own collectives: a meeting of all owners, and the time that price charges from when the last has
- * come.
- */
+/* NCCL's own collectives: all members meet, and leave after the time that price charges from when the last
+ * has come. */
 #include "price/nccl.h"
-#include "simulate/simulate_internal.h"
-
-static bool takes_part(const pto_sim_t *sim, uint32_t rank) {
-    return pto_nccl_takes_core(sim->plan, rank % sim->layout->cores_per_gpu);
-}
+#include "simulate_internal.h"
 
 /* Start it: all leave it at one time. */
-static void start(pto_sim_t *sim) {
+static void start(pto_sim_t *sim, const pto_node_t *node) {
     pto_charge_t charge;
     pto_charge_begin(&charge, "", false);
-    pto_status_t status = pto_charge_nccl(&charge, sim->machine, sim->plan, sim->err);
+    pto_status_t status = pto_charge_nccl(&charge, sim->machine, sim->plan, node, sim->err);
     if (status != PTO_OK) {
         sim->status = status;
         return;
@@ -20,19 +15,20 @@ static void start(pto_sim_t *sim) {
     sim->in_nccl = 0;
     sim->nccl_began_s = sim->now_s;
     for (uint32_t rank = 0; rank < sim->ranks; rank++)
-        if (takes_part(sim, rank))
+        if (pto_collective_member(sim->plan, node, rank) >= 0)
             pto_sim_set(sim, rank, PTO_SLOT_RUN, sim->now_s + charge.other_s);
 }
 
 void pto_sim_nccl_enter(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
+    const pto_node_t *node = pto_plan_node(sim->plan, proc->walk.collective);
     pto_walk_leave_collective(&proc->walk);
-    if (!takes_part(sim, rank))
+    if (pto_collective_member(sim->plan, node, rank) < 0)
         return;
     proc->state = PTO_PROC_NCCL;
     proc->stage_s = sim->now_s;
-    if (++sim->in_nccl == (uint32_t)pto_layout_owner_count(sim->layout))
-        start(sim);
+    if (++sim->in_nccl == (uint32_t)pto_plan_group(sim->plan, node->group)->size)
+        start(sim, node);
 }
 
 void pto_sim_nccl_leave(pto_sim_t *sim, uint32_t rank) {

@@ -1,0 +1,381 @@
+/* Checking collective nodes. The MPI library, NCCL or our own stages may run such a node, so it is proved
+ * twice over: its stages do the collective that the node names, between the slices that it names and nothing
+ * else; and the rest of the plan is right if the call has no other effect or order than MPI gives it.
+ *
+ * While the stages of a node are walked, checker->inside takes the place of the plan's contents: each
+ * member's input is a symbol of its own, all else is unwritten. At the end the outputs are compared with what
+ * the collective promises, and its meaning is applied to the plan's contents at once. */
+#include <stdlib.h>
+
+#include "check_internal.h"
+#include "plan/plan_internal.h"
+
+/* --- once for a plan ------------------------------------------------------------------------------------ */
+
+static bool range_of_cores(const pto_checker_t *checker, int64_t first, int64_t count) {
+    return first >= 0 && count >= 0 && first + count <= checker->request->layout.cores_per_gpu;
+}
+
+static bool call_right(pto_checker_t *checker, const pto_node_t *node) {
+    if (node->by < 0 || node->by >= PTO_DONE_BY_COUNT || node->collective < 0 ||
+        node->collective >= PTO_COLLECTIVE_COUNT)
+        return pto_check_fail(checker, 0, "a collective node names no known collective");
+    if (node->group < 0 || node->group >= checker->plan->groups.count ||
+        pto_plan_group(checker->plan, node->group)->fold != 0)
+        return pto_check_fail(checker, 0, "a collective is of group %d, which is no whole group",
+                              node->group);
+    if (!range_of_cores(checker, node->core_first, node->core_count))
+        return pto_check_fail(checker, 0, "a collective is on cores that don't exist");
+    bool in_place = node->in.buffer == node->out.buffer;
+    if (in_place && !pto_collective_is_vector(node->collective))
+        return pto_check_fail(checker, 0, "an in-place %s is not a collective that plans have",
+                              pto_collective_name(node->collective));
+    if (node->in.holder != PTO_HOLDER_SELF || node->out.holder != PTO_HOLDER_SELF)
+        return pto_check_fail(checker, 0, "a collective names another process's buffer");
+    return pto_check_slice_named(checker, &node->in) && pto_check_slice_named(checker, &node->out);
+}
+
+/* What the stages of a node may use: its input and output, and temporaries that are at home in it. */
+static bool slice_inside(pto_checker_t *checker, int at, const pto_slice_t *slice, bool write) {
+    const pto_node_t *node = pto_plan_node(checker->plan, at);
+    const char *name = pto_plan_buffer(checker->plan, slice->buffer)->name;
+    if (slice->holder != PTO_HOLDER_SELF)
+        return pto_check_fail(checker, 0, "a collective's stage uses another process's '%s'", name);
+    if (slice->buffer == node->out.buffer)
+        return true;
+    if (slice->buffer == node->in.buffer && write)
+        return pto_check_fail(checker, 0, "a collective's stage writes '%s', which is its input", name);
+    if (slice->buffer != node->in.buffer && pto_buffer_home(checker->plan, slice->buffer) != at)
+        return pto_check_fail(checker, 0,
+                              "a collective's stage uses '%s', which is not the collective's alone", name);
+    return true;
+}
+
+static bool step_inside(pto_checker_t *checker, int at, const pto_step_t *step) {
+    const pto_node_t *node = pto_plan_node(checker->plan, at);
+    const pto_group_t *group = pto_plan_group(checker->plan, node->group);
+    if (step->core_count <= 0)
+        return true;
+    if (!pto_step_reads(step) && !pto_step_writes(step))
+        return pto_check_fail(checker, 0, "a collective's stage has signals or launches a kernel");
+    if (pto_plan_group(checker->plan, step->group)->kind != group->kind)
+        return pto_check_fail(checker, 0, "a collective's stage acts in another group than the collective");
+    if (step->core_first < node->core_first ||
+        step->core_first + step->core_count > node->core_first + node->core_count)
+        return pto_check_fail(checker, 0, "a collective's stage acts on cores outside of the collective");
+    return (!pto_step_reads(step) || slice_inside(checker, at, &step->source, false)) &&
+           (!pto_step_writes(step) || slice_inside(checker, at, &step->target, true));
+}
+
+/* Whether the walk meets any of the node's stages. */
+static bool has_stages(const pto_plan_t *plan, int at) {
+    int end = at + 1 + pto_plan_node(plan, at)->span;
+    for (int n = at + 1; n < end; n++) {
+        const pto_node_t *node = pto_plan_node(plan, n);
+        if (node->kind == PTO_NODE_STAGE)
+            return true;
+        if (node->kind == PTO_NODE_LOOP && node->from >= node->to)
+            n += node->span;
+    }
+    return false;
+}
+
+static bool body_right(pto_checker_t *checker, int at) {
+    const pto_node_t *node = pto_plan_node(checker->plan, at);
+    bool right = true;
+    for (int n = at + 1; n <= at + node->span && right; n++) {
+        const pto_node_t *inner = pto_plan_node(checker->plan, n);
+        if (inner->kind == PTO_NODE_COLLECTIVE || inner->kind == PTO_NODE_KERNEL)
+            return pto_check_fail(checker, 0, "a collective holds another one, or a kernel");
+        if (inner->kind != PTO_NODE_STAGE)
+            continue;
+        const pto_stage_t *stage = pto_plan_stage(checker->plan, inner->stage);
+        checker->walk.stage = stage;
+        for (int i = 0; i < stage->step_count && right; i++)
+            right = step_inside(checker, at, pto_plan_step(checker->plan, stage->step_first + i));
+    }
+    if (!right)
+        return false;
+    checker->walk.stage = NULL;
+    bool nothing =
+        node->in.buffer == node->out.buffer && pto_plan_group(checker->plan, node->group)->size == 1;
+    return has_stages(checker->plan, at) || nothing ||
+           pto_check_fail(checker, 0, "a collective holds no stages");
+}
+
+bool pto_check_collectives(pto_checker_t *checker) {
+    int loop_end = 0;
+    for (int n = 0; n < pto_plan_node_count(checker->plan); n++) {
+        const pto_node_t *node = pto_plan_node(checker->plan, n);
+        if (node->kind == PTO_NODE_LOOP)
+            loop_end = n + 1 + node->span;
+        if (node->kind != PTO_NODE_COLLECTIVE)
+            continue;
+        if (n < loop_end)
+            return pto_check_fail(checker, 0, "a collective stands in a loop");
+        if (!call_right(checker, node) || !body_right(checker, n))
+            return false;
+    }
+    return true;
+}
+
+/* --- what a call names ---------------------------------------------------------------------------------- */
+
+/* One call of the node: that of the group that holds member 0 at hand. */
+typedef struct {
+    const pto_node_t *node;
+    const pto_group_t *group;
+    int64_t root_rank;
+} call_t;
+
+static int64_t rank_of(const pto_checker_t *checker, const call_t *call, int64_t member) {
+    return pto_group_rank(checker->plan, call->group, call->root_rank, member);
+}
+
+/* The bytes that `member` names for `peer`, or of message `ordinal`; empty where there are none. */
+static bool find_block(pto_checker_t *checker, const call_t *call, int64_t member, int64_t peer,
+                       int64_t ordinal, bool write, pto_touch_t *block) {
+    int64_t rank = rank_of(checker, call, member);
+    const pto_slice_t *slice = write ? &call->node->out : &call->node->in;
+    pto_action_t action = {.rank = rank,
+                           .core = rank % checker->request->layout.cores_per_gpu,
+                           .me = member,
+                           .ordinal = ordinal,
+                           .peer = peer,
+                           .peer_rank = rank_of(checker, call, peer)};
+    checker->source.count = 0;
+    if (!pto_check_collect(checker, slice, &action, write, &checker->source))
+        return false;
+    *block = (pto_touch_t){.holder = rank, .buffer = slice->buffer, .write = write};
+    if (checker->source.count > 1)
+        return pto_check_fail(checker, rank, "a collective's block of '%s' does not lie in one piece",
+                              pto_plan_buffer(checker->plan, slice->buffer)->name);
+    if (checker->source.count == 1)
+        *block = checker->source.item[0];
+    return true;
+}
+
+static int64_t bytes_of(const pto_touch_t *block) { return block->end - block->begin; }
+
+static bool gives(const pto_node_t *node, int64_t member) {
+    return member == 0 || node->collective != PTO_COLLECTIVE_BROADCAST;
+}
+
+/* Whether the call writes a member's output: the root of a broadcast in place keeps what it has. */
+static bool gets(const pto_node_t *node, int64_t member) {
+    if (node->collective == PTO_COLLECTIVE_REDUCE)
+        return member == 0;
+    return member > 0 || node->collective != PTO_COLLECTIVE_BROADCAST || node->in.buffer != node->out.buffer;
+}
+
+/* --- before its stages ---------------------------------------------------------------------------------- */
+
+bool pto_check_enter_collective(pto_checker_t *checker, int at) {
+    const pto_node_t *node = pto_plan_node(checker->plan, at);
+    size_t places = (size_t)checker->ranks * (size_t)checker->buffers;
+    if (!checker->inside)
+        checker->inside = calloc(places, sizeof *checker->inside);
+    if (!checker->inside)
+        return pto_check_out_of_memory(checker);
+    for (size_t place = 0; place < places; place++) {
+        pto_contents_fini(&checker->inside[place]);
+        pto_contents_init(&checker->inside[place], checker->bytes[place], &checker->sets);
+    }
+    for (int64_t rank = 0; rank < checker->ranks; rank++) {
+        int64_t member = pto_collective_member(checker->plan, node, rank);
+        int64_t place = rank * checker->buffers + node->in.buffer;
+        if (member < 0 || !gives(node, member) || checker->bytes[place] <= 0)
+            continue;
+        pto_span_t symbol = {.end = checker->bytes[place],
+                             .set = pto_sets_run(&checker->sets, (int32_t)member, (int32_t)member + 1),
+                             .order = pto_order_of((int32_t)member)};
+        pto_contents_write(&checker->inside[place], symbol, &checker->sets);
+    }
+    checker->collective = at;
+    return true;
+}
+
+/* --- after them: do they do it? ------------------------------------------------------------------------- */
+
+/* Whether the stages left in `target` what the collective takes from `source`'s place in the inputs of the
+ * members in `set`. */
+static bool did(pto_checker_t *checker, const pto_touch_t *source, const pto_touch_t *target, int32_t set) {
+    pto_span_t wanted = {
+        .begin = target->begin, .end = target->end, .delta = source->begin - target->begin, .set = set};
+    return pto_check_expect(checker, checker->inside, target->holder, target->buffer, wanted);
+}
+
+/* --- after them: what it means -------------------------------------------------------------------------- */
+
+static bool access_block(pto_checker_t *checker, const pto_touch_t *block) {
+    return bytes_of(block) == 0 || pto_check_access(checker, block->holder, block);
+}
+
+/* One block from a member to another, or to itself. */
+static bool do_pair(pto_checker_t *checker, const call_t *call, int64_t from, int64_t to, int64_t ordinal) {
+    pto_touch_t source, target;
+    if (!find_block(checker, call, from, to, ordinal, false, &source) ||
+        !find_block(checker, call, to, from, ordinal, true, &target))
+        return false;
+    if (bytes_of(&source) != bytes_of(&target))
+        return pto_check_fail(
+            checker, source.holder, "a collective's block of %lld bytes is for rank %lld, which expects %lld",
+            (long long)bytes_of(&source), (long long)target.holder, (long long)bytes_of(&target));
+    if (bytes_of(&source) == 0)
+        return true;
+    int32_t set = pto_sets_run(&checker->sets, (int32_t)from, (int32_t)from + 1);
+    if (!did(checker, &source, &target, set))
+        return false;
+    if (from != to)
+        pto_clocks_deliver(&checker->clocks, source.holder, target.holder);
+    return pto_check_move(checker, &source, &target) && access_block(checker, &source) &&
+           access_block(checker, &target);
+}
+
+static bool do_alltoall(pto_checker_t *checker, const call_t *call) {
+    for (int64_t to = 0; to < call->group->size; to++)
+        for (int64_t from = 0; from < call->group->size; from++)
+            if (!do_pair(checker, call, from, to, 0))
+                return false;
+    return true;
+}
+
+/* Message m goes to the member m places on, on the next node. */
+static bool do_messages(pto_checker_t *checker, const call_t *call) {
+    int64_t nodes = checker->request->layout.nodes, per_node = call->group->members_per_node;
+    if (call->group->size != nodes * per_node)
+        return pto_check_fail(checker, call->root_rank,
+                              "messages go to the next node, which is outside of the group");
+    for (int64_t from = 0; from < call->group->size; from++)
+        for (int64_t m = 0; m < checker->request->messages; m++) {
+            int64_t node = (from / per_node + 1) % nodes, place = (from % per_node + m) % per_node;
+            if (!do_pair(checker, call, from, node * per_node + place, m))
+                return false;
+        }
+    return true;
+}
+
+/* The vector that a collective gives: `begin` is its place in the inputs. */
+typedef struct {
+    pto_spans_t contents; /* from 0 on */
+    int64_t begin;
+    int64_t bytes;
+    int32_t members;   /* that it is made of */
+    pto_touch_t first; /* where it went first */
+} result_t;
+
+/* Combined in the order of the members. */
+static bool combine_input(pto_checker_t *checker, const call_t *call, int64_t member, result_t *result) {
+    pto_touch_t vector;
+    if (!gives(call->node, member))
+        return true;
+    if (!find_block(checker, call, member, member, 0, false, &vector))
+        return false;
+    if (member == 0) {
+        result->begin = vector.begin;
+        result->bytes = bytes_of(&vector);
+        pto_contents_init(&result->contents, result->bytes, &checker->sets);
+    }
+    if (bytes_of(&vector) != result->bytes || vector.begin != result->begin)
+        return pto_check_fail(checker, vector.holder,
+                              "a collective's vector has %lld bytes, and that of member 0 has %lld",
+                              (long long)bytes_of(&vector), (long long)result->bytes);
+    result->members = (int32_t)member + 1;
+    return result->bytes == 0 || (pto_check_gather(checker, &vector, &result->contents, member > 0) &&
+                                  access_block(checker, &vector));
+}
+
+/* A reduction in place leaves the others' vectors undefined. */
+static void forget_vector(pto_checker_t *checker, const pto_touch_t *vector) {
+    pto_span_t nothing = {.begin = vector->begin, .end = vector->end};
+    pto_contents_write(pto_check_contents(checker, vector->holder, vector->buffer), nothing, &checker->sets);
+}
+
+/* The stages must have left the result in `vector`, and in an allreduce the same bits everywhere. */
+static bool give_vector(pto_checker_t *checker, const pto_touch_t *vector, result_t *result) {
+    pto_touch_t source = {.begin = result->begin, .end = result->begin + result->bytes};
+    int32_t set = pto_sets_run(&checker->sets, 0, result->members);
+    if (!did(checker, &source, vector, set))
+        return false;
+    if (bytes_of(&result->first) == 0)
+        result->first = *vector;
+    return pto_check_same_order(checker, checker->inside, &result->first, vector) &&
+           pto_check_give(checker, &result->contents, vector) && access_block(checker, vector);
+}
+
+static bool give_result(pto_checker_t *checker, const call_t *call, int64_t member, result_t *result) {
+    bool in_place = call->node->in.buffer == call->node->out.buffer;
+    pto_touch_t vector;
+    if (!gets(call->node, member) && !in_place)
+        return true;
+    if (!find_block(checker, call, member, member, 0, true, &vector))
+        return false;
+    if (bytes_of(&vector) != result->bytes || (in_place && vector.begin != result->begin))
+        return pto_check_fail(checker, vector.holder,
+                              "a collective's result of %lld bytes goes where there are %lld",
+                              (long long)result->bytes, (long long)bytes_of(&vector));
+    if (result->bytes == 0)
+        return true;
+    if (gets(call->node, member))
+        return give_vector(checker, &vector, result);
+    if (call->node->collective == PTO_COLLECTIVE_REDUCE)
+        forget_vector(checker, &vector);
+    return true;
+}
+
+/* What MPI promises of order: a member that gets a vector has it after all that gave. */
+static void order_vector(pto_checker_t *checker, const call_t *call) {
+    for (int64_t member = 1; member < call->group->size; member++)
+        if (gives(call->node, member))
+            pto_clocks_deliver(&checker->clocks, rank_of(checker, call, member), call->root_rank);
+    for (int64_t member = 1; member < call->group->size; member++)
+        if (call->node->collective == PTO_COLLECTIVE_BROADCAST)
+            pto_clocks_deliver(&checker->clocks, call->root_rank, rank_of(checker, call, member));
+        else if (gets(call->node, member))
+            pto_clocks_relay(&checker->clocks, call->root_rank, rank_of(checker, call, member));
+}
+
+static bool do_vector(pto_checker_t *checker, const call_t *call) {
+    result_t result = {0};
+    bool right = true;
+    for (int64_t member = 0; member < call->group->size && right; member++)
+        right = combine_input(checker, call, member, &result);
+    for (int64_t member = 0; member < call->group->size && right; member++)
+        right = give_result(checker, call, member, &result);
+    pto_contents_fini(&result.contents);
+    if (right && result.bytes > 0)
+        order_vector(checker, call);
+    return right;
+}
+
+static bool do_call(pto_checker_t *checker, const call_t *call) {
+    for (int64_t member = 0; member < call->group->size; member++) {
+        int64_t rank = rank_of(checker, call, member);
+        if (pto_collective_member(checker->plan, call->node, rank) != member)
+            return pto_check_fail(checker, rank, "is of a collective's group, but not on its cores");
+        pto_clocks_release(&checker->clocks, rank);
+    }
+    if (pto_collective_is_vector(call->node->collective))
+        return do_vector(checker, call);
+    return call->node->collective == PTO_COLLECTIVE_MESSAGES ? do_messages(checker, call)
+                                                             : do_alltoall(checker, call);
+}
+
+bool pto_check_leave_collective(pto_checker_t *checker) {
+    const pto_node_t *node = pto_plan_node(checker->plan, checker->collective);
+    call_t call = {.node = node, .group = pto_plan_group(checker->plan, node->group)};
+    pto_check_report_t report = checker->report; /* which counts what the stages do */
+    bool right = true;
+    checker->collective = -1;
+    checker->leaving = true;
+    for (int64_t rank = 0; rank < checker->ranks && right; rank++) {
+        if (pto_collective_member(checker->plan, node, rank) != 0)
+            continue;
+        call.root_rank = rank;
+        right = do_call(checker, &call);
+    }
+    pto_clocks_settle(&checker->clocks);
+    checker->report = report;
+    checker->leaving = !right;
+    return right;
+}

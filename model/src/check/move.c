@@ -1,0 +1,290 @@
+/* What moves and reductions leave behind while a plan is checked, and how that compares with what is due. */
+#include <stdio.h>
+
+#include "check_internal.h"
+
+/* --- accesses to shared memory -------------------------------------------------------------------------- */
+
+bool pto_check_access(pto_checker_t *checker, int64_t rank, const pto_touch_t *touch) {
+    if (!checker->shared[touch->buffer])
+        return true;
+    checker->report.accesses++;
+    if (checker->collective >= 0)
+        return true; /* the call as a whole is what others see */
+    pto_conflict_t conflict;
+    int64_t place = touch->holder * checker->buffers + touch->buffer;
+    if (pto_plan_buffer(checker->plan, touch->buffer)->alternates && checker->run % 2 > 0)
+        place += checker->ranks * checker->buffers;
+    pto_trace_t *trace = &checker->trace[place];
+    if (pto_trace_access(trace, &checker->clocks, rank, touch->begin, touch->end, touch->write, &conflict))
+        return true;
+    return pto_check_fail(
+        checker, rank, "%s bytes %lld..%lld of '%s' of rank %lld, unordered with rank %lld's %s",
+        touch->write ? "writes" : "reads", (long long)conflict.begin, (long long)conflict.end - 1,
+        pto_plan_buffer(checker->plan, touch->buffer)->name, (long long)touch->holder,
+        (long long)conflict.rank, conflict.wrote ? "write" : "read");
+}
+
+static bool access_all(pto_checker_t *checker, int64_t rank, const pto_touches_t *touches) {
+    for (int i = 0; i < touches->count; i++)
+        if (!pto_check_access(checker, rank, &touches->item[i]))
+            return false;
+    return true;
+}
+
+/* --- the order of combination --------------------------------------------------------------------------- */
+
+/* The finalizer of splitmix64: far from associative, so that each way to combine has its own number. */
+static uint64_t mix(uint64_t value) {
+    value += 0x9e3779b97f4a7c15u;
+    value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;
+    value = (value ^ (value >> 27)) * 0x94d049bb133111ebu;
+    return value ^ (value >> 31);
+}
+
+uint64_t pto_order_of(int32_t owner) { return mix((uint64_t)owner + 1); }
+
+/* Equal for a op b and b op a, which have the same bits. */
+static uint64_t combined_order(uint64_t a, uint64_t b) { return mix(a + b); }
+
+/* --- elements ------------------------------------------------------------------------------------------- */
+
+/* A reduction's operand must be whole elements; `origin` is its place in the inputs. */
+static bool are_elements(pto_checker_t *checker, int64_t rank, int64_t origin, int64_t bytes) {
+    int64_t element = pto_datatype_bytes(checker->request->datatype);
+    if (checker->request->bytes % element != 0) /* no vector of elements at all: the executor refuses it */
+        return true;
+    if (origin % element == 0 && bytes % element == 0)
+        return true;
+    return pto_check_fail(checker, rank,
+                          "reduces inputs' bytes %lld..%lld, which cuts a %s (%lld bytes) in two",
+                          (long long)origin, (long long)(origin + bytes - 1),
+                          pto_datatype_name(checker->request->datatype), (long long)element);
+}
+
+/* --- what arrives --------------------------------------------------------------------------------------- */
+
+/* Whether each byte of a buffer may be written once only. */
+static bool is_written_once(const pto_checker_t *checker, int buffer) {
+    if (checker->collective >= 0) {
+        const pto_node_t *node = pto_plan_node(checker->plan, checker->collective);
+        return buffer == node->out.buffer && !pto_collective_reduces(node->collective);
+    }
+    return pto_plan_buffer(checker->plan, buffer)->role == PTO_ROLE_OUT &&
+           !pto_collective_reduces(checker->request->collective);
+}
+
+/* `span` says what arrives, at its place in the target. */
+static bool put(pto_checker_t *checker, int64_t rank, const pto_touch_t *target, pto_span_t span) {
+    pto_spans_t *contents = pto_check_contents(checker, target->holder, target->buffer);
+    if (is_written_once(checker, target->buffer)) {
+        pto_contents_read(contents, span.begin, span.end, &checker->present, &checker->sets);
+        for (int i = 0; i < checker->present.count; i++)
+            if (checker->present.span[i].set != PTO_SET_NONE)
+                return pto_check_fail(checker, rank, "writes bytes %lld..%lld of '%s' a second time",
+                                      (long long)checker->present.span[i].begin,
+                                      (long long)checker->present.span[i].end - 1,
+                                      pto_plan_buffer(checker->plan, target->buffer)->name);
+    }
+    pto_contents_write(contents, span, &checker->sets);
+    return true;
+}
+
+/* Reduce what arrives into one span of what is there. */
+static bool combine(pto_checker_t *checker, int64_t rank, pto_spans_t *contents, const char *name,
+                    pto_span_t arrived, pto_span_t present) {
+    if (present.set == PTO_SET_NONE)
+        return pto_check_fail(checker, rank,
+                              "reduces into bytes %lld..%lld of '%s', which nobody has written",
+                              (long long)present.begin, (long long)present.end - 1, name);
+    if (present.delta != arrived.delta)
+        return pto_check_fail(checker, rank, "reduces inputs' bytes from %lld on into those from %lld on",
+                              (long long)(present.begin + arrived.delta),
+                              (long long)(present.begin + present.delta));
+    int32_t common = pto_sets_common(&checker->sets, present.set, arrived.set);
+    if (common >= 0)
+        return pto_check_fail(checker, rank, "reduces %s %d's contribution to bytes %lld..%lld of '%s' twice",
+                              checker->collective >= 0 ? "member" : "owner", (int)common,
+                              (long long)present.begin, (long long)present.end - 1, name);
+    present.set = pto_sets_unite(&checker->sets, present.set, arrived.set);
+    present.order = combined_order(present.order, arrived.order);
+    pto_contents_write(contents, present, &checker->sets);
+    return true;
+}
+
+static bool combine_all(pto_checker_t *checker, int64_t rank, pto_spans_t *contents, const char *name,
+                        pto_span_t span) {
+    pto_contents_read(contents, span.begin, span.end, &checker->present, &checker->sets);
+    for (int i = 0; i < checker->present.count; i++)
+        if (!combine(checker, rank, contents, name, span, checker->present.span[i]))
+            return false;
+    return true;
+}
+
+/* Fill checker->moved with what a range holds; false where some of it was never written. */
+static bool read_range(pto_checker_t *checker, int64_t rank, const pto_touch_t *range) {
+    pto_contents_read(pto_check_contents(checker, range->holder, range->buffer), range->begin, range->end,
+                      &checker->moved, &checker->sets);
+    for (int i = 0; i < checker->moved.count; i++) {
+        const pto_span_t *span = &checker->moved.span[i];
+        if (span->set == PTO_SET_NONE)
+            return pto_check_fail(checker, rank, "reads bytes %lld..%lld of '%s', which nobody has written",
+                                  (long long)span->begin, (long long)span->end - 1,
+                                  pto_plan_buffer(checker->plan, range->buffer)->name);
+    }
+    return true;
+}
+
+static pto_span_t shifted(pto_span_t span, int64_t by) {
+    span.begin += by;
+    span.end += by;
+    span.delta -= by;
+    return span;
+}
+
+/* --- moves and reductions of steps ---------------------------------------------------------------------- */
+
+typedef enum { MOVE_COPY, MOVE_FIRST, MOVE_REDUCE } move_t; /* of a reduction: its first piece, or another */
+
+/* Move a range to as long a one. */
+static bool move_piece(pto_checker_t *checker, int64_t reader, int64_t writer, const pto_touch_t *source,
+                       const pto_touch_t *target, move_t how) {
+    if (!read_range(checker, reader, source))
+        return false;
+    if (how != MOVE_COPY && checker->moved.count > 0 &&
+        !are_elements(checker, writer, source->begin + checker->moved.span[0].delta,
+                      source->end - source->begin))
+        return false;
+    pto_spans_t *contents = pto_check_contents(checker, target->holder, target->buffer);
+    const char *name = pto_plan_buffer(checker->plan, target->buffer)->name;
+    for (int i = 0; i < checker->moved.count; i++) {
+        pto_span_t span = shifted(checker->moved.span[i], target->begin - source->begin);
+        if (how == MOVE_REDUCE ? !combine_all(checker, writer, contents, name, span)
+                               : !put(checker, writer, target, span))
+            return false;
+    }
+    return true;
+}
+
+/* The `bytes` from `done` on of a range. */
+static pto_touch_t piece_of(const pto_touch_t *range, int64_t done, int64_t bytes) {
+    pto_touch_t piece = *range;
+    piece.begin += done;
+    piece.end = piece.begin + bytes;
+    return piece;
+}
+
+bool pto_check_move_touched(pto_checker_t *checker, const pto_action_t *reader, const pto_action_t *writer) {
+    const pto_touches_t *source = &checker->source, *target = &checker->target;
+    checker->report.moved_bytes += pto_check_touched_bytes(source);
+    int s = 0, t = 0;
+    int64_t read = 0, written = 0;
+    bool reduces = writer->step->kind == PTO_STEP_REDUCE, first = writer->step->fresh;
+    while (s < source->count && target->count > 0) {
+        int64_t left = source->item[s].end - source->item[s].begin - read;
+        int64_t room = target->item[t].end - target->item[t].begin - written;
+        int64_t bytes = left < room ? left : room;
+        pto_touch_t from = piece_of(&source->item[s], read, bytes);
+        pto_touch_t to = piece_of(&target->item[t], written, bytes);
+        move_t how = !reduces ? MOVE_COPY : first ? MOVE_FIRST : MOVE_REDUCE;
+        if (!move_piece(checker, reader->rank, writer->rank, &from, &to, how))
+            return false;
+        read = bytes == left ? 0 : read + bytes;
+        s += bytes == left;
+        written = bytes == room ? 0 : written + bytes;
+        t += bytes == room;
+        if (t == target->count) {
+            t = 0;
+            first = false;
+        }
+    }
+    return access_all(checker, reader->rank, source) && access_all(checker, writer->rank, target);
+}
+
+/* --- moves and reductions of collectives ---------------------------------------------------------------- */
+
+bool pto_check_move(pto_checker_t *checker, const pto_touch_t *source, const pto_touch_t *target) {
+    return move_piece(checker, source->holder, target->holder, source, target, MOVE_COPY);
+}
+
+bool pto_check_gather(pto_checker_t *checker, const pto_touch_t *vector, pto_spans_t *result, bool reduce) {
+    if (!read_range(checker, vector->holder, vector))
+        return false;
+    if (reduce && checker->moved.count > 0 &&
+        !are_elements(checker, vector->holder, vector->begin + checker->moved.span[0].delta,
+                      vector->end - vector->begin))
+        return false;
+    const char *name = pto_plan_buffer(checker->plan, vector->buffer)->name;
+    for (int i = 0; i < checker->moved.count; i++) {
+        pto_span_t span = shifted(checker->moved.span[i], -vector->begin);
+        if (!reduce)
+            pto_contents_write(result, span, &checker->sets);
+        else if (!combine_all(checker, vector->holder, result, name, span))
+            return false;
+    }
+    return true;
+}
+
+bool pto_check_give(pto_checker_t *checker, const pto_spans_t *result, const pto_touch_t *vector) {
+    for (int i = 0; i < result->count; i++)
+        if (!put(checker, vector->holder, vector, shifted(result->span[i], vector->begin)))
+            return false;
+    return true;
+}
+
+/* --- what is due ---------------------------------------------------------------------------------------- */
+
+/* "owner 3's bytes from 16 on", "the sum of 4 owners' bytes from 0 on" or "nothing". */
+static void describe(const pto_checker_t *checker, const char *who, const pto_span_t *span, char *text) {
+    long long origin = (long long)(span->begin + span->delta);
+    int owners = span->set == PTO_SET_NONE ? 0 : (int)pto_sets_size(&checker->sets, span->set);
+    if (owners == 0)
+        snprintf(text, PTO_CONTENTS_TEXT_MAX, "nothing");
+    else if (owners == 1)
+        snprintf(text, PTO_CONTENTS_TEXT_MAX, "%s %d's bytes from %lld on", who,
+                 (int)pto_sets_first(&checker->sets, span->set), origin);
+    else
+        snprintf(text, PTO_CONTENTS_TEXT_MAX, "the sum of %d %ss' bytes from %lld on", owners, who, origin);
+}
+
+bool pto_check_expect(pto_checker_t *checker, const pto_spans_t *contents, int64_t rank, int buffer,
+                      pto_span_t wanted) {
+    const char *who = contents == checker->inside ? "member" : "owner";
+    pto_contents_read(&contents[rank * checker->buffers + buffer], wanted.begin, wanted.end,
+                      &checker->present, &checker->sets);
+    for (int i = 0; i < checker->present.count; i++) {
+        const pto_span_t *span = &checker->present.span[i];
+        if (span->set == wanted.set && span->delta == wanted.delta)
+            continue;
+        char held[PTO_CONTENTS_TEXT_MAX], due[PTO_CONTENTS_TEXT_MAX];
+        describe(checker, who, span, held);
+        wanted.begin = span->begin;
+        describe(checker, who, &wanted, due);
+        return pto_check_fail(checker, rank, "bytes %lld..%lld of '%s' hold %s, not %s",
+                              (long long)span->begin, (long long)span->end - 1,
+                              pto_plan_buffer(checker->plan, buffer)->name, held, due);
+    }
+    return true;
+}
+
+bool pto_check_same_order(pto_checker_t *checker, const pto_spans_t *contents, const pto_touch_t *one,
+                          const pto_touch_t *other) {
+    const pto_spans_t *a = &checker->present, *b = &checker->moved;
+    pto_contents_read(&contents[one->holder * checker->buffers + one->buffer], one->begin, one->end,
+                      &checker->present, &checker->sets);
+    pto_contents_read(&contents[other->holder * checker->buffers + other->buffer], other->begin, other->end,
+                      &checker->moved, &checker->sets);
+    for (int i = 0, j = 0; i < a->count && j < b->count;) {
+        int64_t end = a->span[i].end - one->begin, other_end = b->span[j].end - other->begin;
+        if (a->span[i].order != b->span[j].order)
+            return pto_check_fail(checker, other->holder,
+                                  "byte %lld of '%s' is combined in another order than rank %lld's, so "
+                                  "their last bits may differ",
+                                  (long long)b->span[j].begin,
+                                  pto_plan_buffer(checker->plan, other->buffer)->name,
+                                  (long long)one->holder);
+        i += end <= other_end;
+        j += other_end <= end;
+    }
+    return true;
+}

@@ -1,0 +1,58 @@
+/* What no executor can run, whatever the plan computes: one rule for `check`, which proves plans for an
+ * executor, and for the executor itself. */
+#include "plan_internal.h"
+
+static pto_status_t slice_runnable(const pto_plan_t *plan, const pto_stage_t *stage, const pto_step_t *step,
+                                   const pto_slice_t *slice, pto_error_t *err) {
+    const pto_buffer_t *buffer = pto_plan_buffer(plan, slice->buffer);
+    if (buffer->alternates && !step->in_kernel)
+        return pto_error_set(err, PTO_ERR_INVALID_PLAN,
+                             "stage '%s' uses '%s', which alternates, outside of a kernel", stage->name,
+                             buffer->name);
+    if (slice->holder != PTO_HOLDER_SELF && buffer->space != PTO_SPACE_GPU)
+        return pto_error_set(err, PTO_ERR_INVALID_PLAN,
+                             "stage '%s' uses another process's '%s', which is in host memory; processes "
+                             "share GPU memory only",
+                             stage->name, buffer->name);
+    return PTO_OK;
+}
+
+static pto_status_t step_runnable(const pto_plan_t *plan, const pto_stage_t *stage, const pto_step_t *step,
+                                  pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    bool is_message = step->kind == PTO_STEP_SEND || step->kind == PTO_STEP_RECV;
+    if (is_message && stage->order != PTO_ORDER_AT_ONCE)
+        return pto_error_set(err, PTO_ERR_INVALID_PLAN,
+                             "stage '%s' has messages in a sequence, where they can block each other",
+                             stage->name);
+    if (pto_step_reads(step))
+        status = slice_runnable(plan, stage, step, &step->source, err);
+    if (status == PTO_OK && pto_step_writes(step))
+        status = slice_runnable(plan, stage, step, &step->target, err);
+    return status;
+}
+
+pto_status_t pto_plan_runnable(const pto_plan_t *plan, pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    for (int b = 0; b < pto_plan_buffer_count(plan); b++) {
+        const pto_buffer_t *buffer = pto_plan_buffer(plan, b);
+        if (buffer->alternates && buffer->role != PTO_ROLE_TEMPORARY)
+            return pto_error_set(err, PTO_ERR_INVALID_PLAN,
+                                 "buffer '%s' alternates, but the user has only one", buffer->name);
+    }
+    for (int n = 0; n < pto_plan_node_count(plan); n++) {
+        const pto_node_t *node = pto_plan_node(plan, n);
+        if (node->kind == PTO_NODE_COLLECTIVE && node->by == PTO_DONE_BY_LIBRARY &&
+            node->collective == PTO_COLLECTIVE_BROADCAST && node->in.buffer != node->out.buffer)
+            return pto_error_set(err, PTO_ERR_INVALID_PLAN,
+                                 "the MPI library's broadcast is in place, and the plan's is not");
+        if (node->kind != PTO_NODE_STAGE)
+            continue;
+        const pto_stage_t *stage = pto_plan_stage(plan, node->stage);
+        for (int i = 0; i < stage->step_count && status == PTO_OK; i++)
+            status = step_runnable(plan, stage, pto_plan_step(plan, stage->step_first + i), err);
+        if (status != PTO_OK)
+            return status;
+    }
+    return PTO_OK;
+}

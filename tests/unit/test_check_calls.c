@@ -1,0 +1,406 @@
+/* What check once accepted though it is wrong: collective nodes that are not what the plan around them needs,
+ * elements that are cut in two, the user's writes to the output, plans that no executor runs, and sums that
+ * differ in their last bits. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "broken_plan.h"
+#include "plan/builder.h"
+
+static const pto_layout_t two_nodes = {2, 2, 1, 1, 2}, four_gpus = {1, 4, 1, 1, 4};
+
+static pto_request_t ask(pto_collective_t collective, const char *strategy, const char *algorithm,
+                         pto_layout_t layout) {
+    pto_request_t request = {.layout = layout,
+                             .collective = collective,
+                             .datatype = PTO_DATATYPE_FLOAT,
+                             .bytes = 4 * 29,
+                             .by_library = true};
+    assert_int_equal(pto_strategy_find(strategy, &request.strategy, NULL), PTO_OK);
+    assert_int_equal(pto_algorithm_find(algorithm, collective, &request.algorithm, NULL), PTO_OK);
+    if (request.strategy->splits)
+        request.layout.cores_per_gpu = 3;
+    return request;
+}
+
+/* A plan that check accepts. */
+static pto_plan_t *made(pto_request_t request) {
+    pto_plan_t *plan = NULL;
+    pto_error_t err = {0};
+    pto_check_report_t report;
+    if (pto_plan_create(&request, &plan, &err) != PTO_OK || pto_check(plan, &report, &err) != PTO_OK)
+        fail_msg("%s", err.message);
+    return plan;
+}
+
+static pto_plan_t *good(pto_collective_t collective, const char *strategy, const char *algorithm,
+                        pto_layout_t layout) {
+    return made(ask(collective, strategy, algorithm, layout));
+}
+
+static pto_node_t *call_of(const pto_plan_t *plan) {
+    pto_node_t *node = plan->nodes.item;
+    for (int i = 0; i < plan->nodes.count; i++)
+        if (node[i].kind == PTO_NODE_COLLECTIVE)
+            return &node[i];
+    fail_msg("no collective node");
+    return NULL;
+}
+
+/* --- which collective, of whom, on what ------------------------------------------------------------------
+ */
+
+static void a_node_says_what_its_collective_is(void **state) {
+    (void)state;
+    pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "node_leaders", "pairwise", two_nodes);
+    const pto_node_t *call = call_of(plan);
+    assert_int_equal(call->collective, PTO_COLLECTIVE_ALLTOALL);
+    assert_int_equal(call->by, PTO_DONE_BY_LIBRARY);
+    assert_int_equal(pto_plan_group(plan, call->group)->kind, PTO_GROUP_LEADERS);
+    assert_int_equal(call->in.buffer, buffer_named(plan, "gathered"));
+    assert_int_equal(call->out.buffer, buffer_named(plan, "arrived"));
+    assert_int_equal(call->in.bundle, 4);
+    assert_int_equal(pto_collective_member(plan, call, 2), 1);
+    assert_int_equal(pto_collective_member(plan, call, 1), -1);
+    assert_int_equal(pto_buffer_home(plan, call->in.buffer), -1);
+    pto_plan_destroy(plan);
+    plan = good(PTO_COLLECTIVE_ALLREDUCE, "dup_devptr", "ring", two_nodes);
+    call = call_of(plan);
+    assert_int_equal(call->in.buffer, call->out.buffer);
+    assert_int_equal(call->core_count, 3);
+    int received = buffer_named(plan, "received");
+    assert_true(pto_plan_node(plan, pto_buffer_home(plan, received)) == call);
+    pto_plan_destroy(plan);
+}
+
+/* The executor makes its communicator from the node's group, not from that of the stages. */
+static void a_collective_of_another_group_is_refused(void **state) {
+    (void)state;
+    static const struct {
+        pto_collective_t collective;
+        const char *strategy, *algorithm;
+        int group;
+    } cases[] = {{PTO_COLLECTIVE_ALLREDUCE, "gsb_gsb", "ring", 0},
+                 {PTO_COLLECTIVE_ALLTOALL, "node_leaders", "pairwise", 0},
+                 {PTO_COLLECTIVE_ALLTOALL, "node_aware", "pairwise", 0},
+                 {PTO_COLLECTIVE_ALLREDUCE, "dup_devptr", "ring", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pto_plan_t *plan = good(cases[i].collective, cases[i].strategy, cases[i].algorithm, two_nodes);
+        assert_int_not_equal(call_of(plan)->group, cases[i].group);
+        call_of(plan)->group = cases[i].group;
+        refused_for(plan, "a collective's stage acts in another group than the collective");
+    }
+}
+
+static void another_collective_is_refused(void **state) {
+    (void)state;
+    pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "three_step", "ring", two_nodes);
+    call_of(plan)->collective = PTO_COLLECTIVE_REDUCE;
+    refused_for(plan, "stage 'copy to device': reads bytes 0..115 of 'host in', which nobody has written");
+    plan = good(PTO_COLLECTIVE_REDUCE, "three_step", "binomial", two_nodes);
+    call_of(plan)->collective = PTO_COLLECTIVE_ALLREDUCE;
+    refused_for(plan, "the end of the collective: bytes 0..115 of 'host in' hold");
+}
+
+static void other_blocks_than_the_stages_move_are_refused(void **state) {
+    (void)state;
+    pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", two_nodes);
+    call_of(plan)->in.offset.constant = 1;
+    refused_for(plan,
+                "the end of the collective: bytes 0..115 of 'host out' hold member 0's bytes from 0 on, "
+                "not member 0's bytes from 116 on");
+}
+
+/* With one process less the library's call would not return. */
+static void cores_that_do_not_fit_are_refused(void **state) {
+    (void)state;
+    pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "dup_devptr", "ring", two_nodes);
+    call_of(plan)->core_count--;
+    refused_for(plan, "a collective's stage acts on cores outside of the collective");
+    plan = good(PTO_COLLECTIVE_ALLREDUCE, "dup_devptr", "ring", two_nodes);
+    call_of(plan)->core_count++;
+    refused_for(plan, "a collective is on cores that don't exist");
+}
+
+/* --- what the stages may do ------------------------------------------------------------------------------
+ */
+
+/* Make the collective's body one stage longer, at its end or its beginning. */
+static pto_plan_t *with_a_copy_inside(pto_collective_t collective, const char *algorithm, bool before) {
+    pto_plan_t *plan = good(collective, "three_step", algorithm, two_nodes);
+    pto_node_t *call = call_of(plan);
+    call->span++;
+    if (before) {
+        pto_node_t copy = call[-1];
+        call[-1] = *call;
+        *call = copy;
+    }
+    return plan;
+}
+
+static void copies_inside_a_collective_are_refused(void **state) {
+    (void)state;
+    static const struct {
+        pto_collective_t collective;
+        const char *algorithm;
+    } cases[] = {{PTO_COLLECTIVE_REDUCE, "binomial"},
+                 {PTO_COLLECTIVE_ALLREDUCE, "ring"},
+                 {PTO_COLLECTIVE_BROADCAST, "linear"},
+                 {PTO_COLLECTIVE_ALLTOALL, "bruck"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        refused_for(with_a_copy_inside(cases[i].collective, cases[i].algorithm, false),
+                    "stage 'copy to device': a collective's stage uses 'out', which is not the collective's "
+                    "alone");
+        refused_for(with_a_copy_inside(cases[i].collective, cases[i].algorithm, true),
+                    "stage 'copy to host': a collective's stage uses 'in', which is not the collective's "
+                    "alone");
+    }
+}
+
+/* pairwise_in_place, which then gives back what it has set aside. */
+static void build_giving_back(pto_builder_t *builder, const pto_exchange_t *exchange) {
+    const pto_algorithm_t *inner = NULL;
+    assert_int_equal(pto_algorithm_find("pairwise_in_place", PTO_COLLECTIVE_ALLTOALL, &inner, NULL), PTO_OK);
+    inner->build(builder, exchange);
+    int aside = pto_build_mirror(builder, exchange->in, "aside", PTO_SPACE_CPU);
+    const int buffer[] = {exchange->in, aside, exchange->in};
+    for (int i = 0; i < 2; i++) {
+        pto_build_stage(builder, "give back", PTO_ORDER_SEQUENCE);
+        pto_step_t copy = pto_step_of(PTO_STEP_COPY, exchange);
+        copy.source = pto_slice_all(builder, buffer[i]);
+        copy.target = pto_slice_all(builder, buffer[i + 1]);
+        pto_build_step(builder, copy);
+    }
+}
+
+static void a_collective_that_writes_its_input_is_refused(void **state) {
+    (void)state;
+    static const pto_algorithm_t algorithm = {
+        .name = "giving_back", .collectives = 1u << PTO_COLLECTIVE_ALLTOALL, .build = build_giving_back};
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", two_nodes);
+    request.algorithm = &algorithm;
+    pto_plan_t *plan = NULL;
+    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+    refused_for(plan, "stage 'give back': a collective's stage writes 'host in', which is its input");
+}
+
+static void a_collective_in_a_loop_is_refused(void **state) {
+    (void)state;
+    pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear", two_nodes);
+    pto_node_t *before = call_of(plan) - 1;
+    *before = (pto_node_t){.kind = PTO_NODE_LOOP, .span = 1 + call_of(plan)->span, .to = 2};
+    refused_for(plan, "a collective stands in a loop");
+}
+
+static pto_buffer_t vector(const pto_request_t *request, const char *name, pto_role_t role) {
+    return (pto_buffer_t){.name = name,
+                          .role = role,
+                          .space = PTO_SPACE_GPU,
+                          .core_count = 4,
+                          .group = PTO_GROUP_OWNERS,
+                          .block_count = 1,
+                          .block_bytes = request->bytes,
+                          .grain_bytes = 4};
+}
+
+static void build_copy(pto_builder_t *builder, const char *name, const pto_exchange_t *who, int64_t first,
+                       int source, int target) {
+    pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
+    pto_step_t copy = pto_step_of(PTO_STEP_COPY, who);
+    copy.who_first = pto_constant(first);
+    copy.who_until = pto_constant(first > 0 ? first + 1 : who->n);
+    copy.source = pto_slice_all(builder, source);
+    copy.target = pto_slice_all(builder, target);
+    pto_build_step(builder, copy);
+}
+
+/* Process 3 leaves a note at process 2, which reads it after a reduction to process 0. */
+static void build_note(pto_builder_t *builder, const pto_request_t *request) {
+    int in = pto_build_buffer(builder, vector(request, "in", PTO_ROLE_IN));
+    pto_buffer_t result = vector(request, "out", PTO_ROLE_OUT);
+    result.user_stride = 4;
+    int out = pto_build_buffer(builder, result);
+    int note = pto_build_buffer(builder, vector(request, "note", PTO_ROLE_TEMPORARY));
+    int noted = pto_build_buffer(builder, vector(request, "noted", PTO_ROLE_TEMPORARY));
+    pto_exchange_t who = {.group = pto_build_group(builder, PTO_GROUP_OWNERS, 0),
+                          .n = 4,
+                          .core_count = 4,
+                          .in = out,
+                          .out = out};
+    build_copy(builder, "leave a note", &who, 3, in, note);
+    build_copy(builder, "place input", &who, 0, in, out);
+    pto_build_exchange(builder, request, &who);
+    build_copy(builder, "read the note", &who, 2, note, noted);
+}
+
+/* In a binomial tree process 3 sends to process 2. MPI_Reduce says nothing of these two. */
+static void order_that_only_the_stages_give_does_not_count(void **state) {
+    (void)state;
+    static const pto_strategy_t strategy = {
+        .name = "note", .collectives = 1u << PTO_COLLECTIVE_REDUCE, .build = build_note};
+    pto_request_t request =
+        ask(PTO_COLLECTIVE_REDUCE, "cuda_aware", "binomial", (pto_layout_t){1, 1, 4, 4, 1});
+    request.strategy = &strategy;
+    pto_plan_t *plan = NULL;
+    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+    pto_step_t *leave = step_in(plan, "leave a note", PTO_STEP_COPY);
+    leave->peers = pto_peers_at(pto_constant(1), -1);
+    leave->target.holder = PTO_HOLDER_PEER;
+    refused_for(plan, "rank 2, stage 'read the note': reads bytes 0..115 of 'note' of rank 2, unordered with "
+                      "rank 3's write");
+}
+
+/* --- elements --------------------------------------------------------------------------------------------
+ */
+
+static pto_plan_t *with_grain(const char *strategy, const char *algorithm, pto_layout_t layout,
+                              pto_datatype_t datatype, int64_t grain_bytes) {
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, strategy, algorithm, layout);
+    request.datatype = datatype;
+    request.bytes = 8 * 29;
+    pto_plan_t *plan = made(request);
+    for (int i = 0; i < plan->buffers.count; i++)
+        ((pto_buffer_t *)plan->buffers.item)[i].grain_bytes = grain_bytes;
+    return plan;
+}
+
+static void elements_that_are_cut_in_two_are_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *strategy, *algorithm;
+    } cases[] = {{"cuda_aware", "ring"},
+                 {"three_step", "rabenseifner"},
+                 {"dup_devptr", "recursive_doubling"},
+                 {"extra_message", "binomial"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        refused_for(with_grain(cases[i].strategy, cases[i].algorithm, two_nodes, PTO_DATATYPE_FLOAT, 1),
+                    "which cuts a float (4 bytes) in two");
+        refused_for(with_grain(cases[i].strategy, cases[i].algorithm, two_nodes, PTO_DATATYPE_DOUBLE, 4),
+                    "which cuts a double (8 bytes) in two");
+    }
+    refused_for(with_grain("gas_split", "direct", four_gpus, PTO_DATATYPE_FLOAT, 3),
+                "which cuts a float (4 bytes) in two");
+}
+
+/* --- the user --------------------------------------------------------------------------------------------
+ */
+
+/* gsb whose root reduces into its output, from which the others copy: the user may write it meanwhile. */
+static void reading_anothers_output_after_its_run_is_refused(void **state) {
+    (void)state;
+    pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "gsb", "direct", (pto_layout_t){1, 2, 1, 1, 2});
+    int out = buffer_named(plan, "out");
+    step_in(plan, "reduce", PTO_STEP_REDUCE)->target = pto_slice_block(out, PTO_ANCHOR_ABSOLUTE);
+    pto_step_t *own = step_in(plan, "copy out", PTO_STEP_COPY);
+    own->core_count = 0;
+    own[1].source.buffer = out;
+    refused_for(plan, "writes bytes 0..115 of 'out' of rank 0, unordered with rank 1's read");
+}
+
+/* --- what no executor runs -------------------------------------------------------------------------------
+ */
+
+static pto_buffer_t *buffer_in(const pto_plan_t *plan, const char *name) {
+    return (pto_buffer_t *)plan->buffers.item + buffer_named(plan, name);
+}
+
+static void what_no_executor_runs_is_refused(void **state) {
+    (void)state;
+    static const char *const names[] = {"gathered", "result"};
+    for (int i = 0; i < 2; i++) {
+        pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "gsb", "direct", four_gpus);
+        buffer_in(plan, names[i])->alternates = true;
+        assert_int_equal(pto_plan_runnable(plan, NULL), PTO_ERR_INVALID_PLAN);
+        refused_for(plan, "which alternates, outside of a kernel");
+        plan = good(PTO_COLLECTIVE_ALLREDUCE, "gsb", "direct", four_gpus);
+        buffer_in(plan, names[i])->space = PTO_SPACE_CPU;
+        assert_int_equal(pto_plan_runnable(plan, NULL), PTO_ERR_INVALID_PLAN);
+        refused_for(plan, "which is in host memory");
+    }
+    pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "gas_split", "direct", four_gpus);
+    buffer_in(plan, "out")->alternates = true;
+    refused_for(plan, "buffer 'out' alternates, but the user has only one");
+}
+
+/* --- the order of combination ----------------------------------------------------------------------------
+ */
+
+static void sums_in_another_order_are_refused(void **state) {
+    (void)state;
+    static const char *const strategies[] = {"gas_read", "gas_allgather"};
+    for (int i = 0; i < 2; i++) {
+        pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, strategies[i], "direct", four_gpus);
+        step_in(plan, "reduce", PTO_STEP_REDUCE)->source.anchor = PTO_ANCHOR_ME;
+        refused_for(plan, "rank 1, the end: byte 0 of 'out' is combined in another order than rank 0's");
+    }
+}
+
+/* Of two operands the order does not matter, so two GPUs may each begin with their own. */
+static void a_plus_b_is_b_plus_a(void **state) {
+    (void)state;
+    pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "gas_read", "direct", (pto_layout_t){1, 2, 1, 1, 2});
+    step_in(plan, "reduce", PTO_STEP_REDUCE)->source.anchor = PTO_ANCHOR_ME;
+    pto_check_report_t report;
+    assert_int_equal(pto_check(plan, &report, NULL), PTO_OK);
+    pto_plan_destroy(plan);
+}
+
+/* --- staging ---------------------------------------------------------------------------------------------
+ */
+
+static void staged_plans_are_right(void **state) {
+    (void)state;
+    static const pto_layout_t layouts[] = {
+        {1, 1, 1, 1, 1}, {2, 2, 1, 1, 2}, {3, 1, 1, 1, 1}, {1, 5, 2, 2, 5}};
+    int proved = 0;
+    for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++)
+        for (int a = 0; a < pto_algorithm_count(); a++)
+            for (int s = 0; s < pto_strategy_count(); s++)
+                for (size_t l = 0; l < sizeof layouts / sizeof *layouts; l++) {
+                    pto_request_t request = {.layout = layouts[l],
+                                             .collective = (pto_collective_t)c,
+                                             .datatype = PTO_DATATYPE_FLOAT,
+                                             .bytes = 4 * 29,
+                                             .by_library = true,
+                                             .staged = true,
+                                             .strategy = pto_strategy_at(s),
+                                             .algorithm = pto_algorithm_at(a)};
+                    pto_plan_t *plan = NULL;
+                    if (c == PTO_COLLECTIVE_MESSAGES || pto_plan_create(&request, &plan, NULL) != PTO_OK)
+                        continue;
+                    pto_check_report_t report;
+                    pto_error_t err = {0};
+                    if (pto_check(plan, &report, &err) != PTO_OK)
+                        fail_msg("%s by %s with %s: %s", pto_collective_name(request.collective),
+                                 request.strategy->name, request.algorithm->name, err.message);
+                    pto_plan_destroy(plan);
+                    proved++;
+                }
+    assert_true(proved > 150);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_node_says_what_its_collective_is),
+        cmocka_unit_test(a_collective_of_another_group_is_refused),
+        cmocka_unit_test(another_collective_is_refused),
+        cmocka_unit_test(other_blocks_than_the_stages_move_are_refused),
+        cmocka_unit_test(cores_that_do_not_fit_are_refused),
+        cmocka_unit_test(copies_inside_a_collective_are_refused),
+        cmocka_unit_test(a_collective_that_writes_its_input_is_refused),
+        cmocka_unit_test(a_collective_in_a_loop_is_refused),
+        cmocka_unit_test(order_that_only_the_stages_give_does_not_count),
+        cmocka_unit_test(elements_that_are_cut_in_two_are_refused),
+        cmocka_unit_test(reading_anothers_output_after_its_run_is_refused),
+        cmocka_unit_test(what_no_executor_runs_is_refused),
+        cmocka_unit_test(sums_in_another_order_are_refused),
+        cmocka_unit_test(a_plus_b_is_b_plus_a),
+        cmocka_unit_test(staged_plans_are_right),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
