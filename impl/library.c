@@ -157,28 +157,6 @@ static pto_status_t fill_call(const pto_exec_t *exec, const pto_faces_t *faces, 
 /* --- making and calling ----------------------------------------------------------------------------------
  */
 
-static int color_of(const pto_exec_t *exec, const pto_group_t *group) {
-    const pto_layout_t *layout = &pto_plan_request(exec->plan)->layout;
-    int64_t cores = layout->cores_per_gpu, ranks_per_node = layout->gpus_per_node * cores;
-    switch (group->kind) {
-    case PTO_GROUP_CORES:
-        return (int)(exec->job.logical % cores);
-    case PTO_GROUP_GPU:
-        return (int)(exec->job.logical / cores);
-    case PTO_GROUP_NODE:
-        return (int)(exec->job.logical / ranks_per_node * cores + exec->job.logical % cores);
-    case PTO_GROUP_NODE_OWNERS:
-        return (int)(exec->job.logical / ranks_per_node);
-    case PTO_GROUP_COUNTERPARTS:
-        return (int)(exec->job.logical % ranks_per_node);
-    case PTO_GROUP_OWNERS:
-    case PTO_GROUP_LEADERS:
-    case PTO_GROUP_COUNT:
-        break;
-    }
-    return 0;
-}
-
 pto_membership_t pto_find_membership(const pto_exec_t *exec, int at) {
     pto_membership_t member = {.group = pto_plan_group(exec->plan, pto_plan_node(exec->plan, at)->group),
                                .faces = find_faces(exec->plan, at)};
@@ -210,7 +188,9 @@ static pto_status_t prepare_one(pto_exec_t *exec, int at, pto_error_t *err) {
     status = pto_agree(exec->job.comm, status, err);
     if (status != PTO_OK)
         return status;
-    return pto_members_comm(exec, &member, color_of(exec, member.group), &call->comm, err);
+    int64_t color =
+        pto_group_color(&pto_plan_request(exec->plan)->layout, member.group->kind, exec->job.logical);
+    return pto_members_comm(exec, &member, (int)color, &call->comm, err);
 }
 
 pto_status_t pto_library_prepare(pto_exec_t *exec, pto_error_t *err) {

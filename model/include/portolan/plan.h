@@ -341,6 +341,9 @@ int64_t pto_group_rank(const pto_plan_t *plan, const pto_group_t *group, int64_t
 /* Index of a rank in its group; -1 where it has none. */
 int64_t pto_group_index(const pto_plan_t *plan, const pto_group_t *group, int64_t rank);
 
+/* A number that the ranks of one group share and those of the kind's other groups don't. */
+int64_t pto_group_color(const pto_layout_t *layout, pto_group_kind_t kind, int64_t rank);
+
 /* Members of a whole group of this kind. */
 pto_group_t pto_group_shape(const pto_layout_t *layout, pto_group_kind_t kind);
 

@@ -309,36 +309,18 @@ static int64_t acting_members(const pto_step_t *step, int64_t k, int64_t core) {
     return first < until ? (until - first - 1) / stride + 1 : 0;
 }
 
-/* How many groups of a kind there are for one core: each GPU, node or place of a node has its own. */
-static int64_t groups_of_core(const pto_layout_t *layout, pto_group_kind_t kind) {
-    switch (kind) {
-    case PTO_GROUP_GPU:
-        return layout->nodes * layout->gpus_per_node;
-    case PTO_GROUP_NODE:
-    case PTO_GROUP_NODE_OWNERS:
-        return layout->nodes;
-    case PTO_GROUP_COUNTERPARTS:
-        return layout->gpus_per_node;
-    case PTO_GROUP_OWNERS:
-    case PTO_GROUP_CORES:
-    case PTO_GROUP_LEADERS:
-    case PTO_GROUP_COUNT:
-        break;
-    }
-    return 1;
-}
-
 static int64_t step_messages(const pto_plan_t *plan, const pto_step_t *step, int64_t k) {
     const pto_layout_t *layout = &plan->request.layout;
-    pto_group_kind_t kind = pto_plan_group(plan, step->group)->kind;
+    const pto_group_traits_t *traits = &pto_group_traits[pto_plan_group(plan, step->group)->kind];
+    int64_t groups = (traits->color & PTO_BY_NODE ? layout->nodes : 1) *
+                     (traits->color & PTO_BY_GPU ? layout->gpus_per_node : 1);
+    bool only_cores = traits->index == PTO_BY_CORE;
+    int64_t cores = traits->index & PTO_BY_CORE && !only_cores ? 1 : step->core_count;
     int64_t messages = 0;
-    bool one_for_all = kind == PTO_GROUP_OWNERS || kind == PTO_GROUP_NODE_OWNERS;
-    int64_t cores = one_for_all ? 1 : step->core_count;
     for (int64_t core = step->core_first; core < step->core_first + cores; core++) {
         pto_action_t action = {.step = step, .core = core, .k = k};
-        int64_t peers = pto_step_peer_count(plan, &action);
-        messages += peers * groups_of_core(layout, kind) *
-                    (kind == PTO_GROUP_GPU ? 1 : acting_members(step, k, core));
+        messages +=
+            pto_step_peer_count(plan, &action) * groups * (only_cores ? 1 : acting_members(step, k, core));
     }
     return messages;
 }
