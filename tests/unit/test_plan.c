@@ -293,6 +293,31 @@ static void group_indices_and_ranks_are_inverse(void **state) {
     pto_plan_destroy(plan);
 }
 
+/* Two ranks see the same first member exactly where the one finds the other at its index. */
+static void ranks_with_one_first_member_are_one_group(void **state) {
+    (void)state;
+    pto_layout_t layout = {3, 2, 2, 3, 2};
+    pto_plan_t *plan = plan_of(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", layout);
+    int64_t ranks = pto_layout_rank_count(&layout);
+    for (int kind = 0; kind < PTO_GROUP_COUNT; kind++) {
+        pto_group_t group = pto_group_shape(&layout, (pto_group_kind_t)kind);
+        for (int64_t a = 0; a < ranks; a++) {
+            int64_t members = 0;
+            for (int64_t b = 0; b < ranks; b++) {
+                if (pto_group_index(plan, &group, a) < 0 || pto_group_index(plan, &group, b) < 0)
+                    continue;
+                bool one_group =
+                    pto_group_rank(plan, &group, a, 0) == pto_group_rank(plan, &group, b, 0);
+                bool found = pto_group_rank(plan, &group, a, pto_group_index(plan, &group, b)) == b;
+                assert_int_equal(one_group, found);
+                members += found;
+            }
+            assert_true(members == 0 || members == group.size);
+        }
+    }
+    pto_plan_destroy(plan);
+}
+
 static void a_walk_meets_every_iteration_in_order(void **state) {
     (void)state;
     pto_plan_t *plan = plan_of(PTO_COLLECTIVE_ALLREDUCE, "three_step", "ring", (pto_layout_t){1, 3, 1, 1, 3});
@@ -390,6 +415,7 @@ int main(void) {
         cmocka_unit_test(conformance_covers_every_strategy_and_algorithm),
         cmocka_unit_test(shares_cover_every_byte_once),
         cmocka_unit_test(group_indices_and_ranks_are_inverse),
+        cmocka_unit_test(ranks_with_one_first_member_are_one_group),
         cmocka_unit_test(a_walk_meets_every_iteration_in_order),
         cmocka_unit_test(digests_tell_plans_apart),
         cmocka_unit_test(a_plan_of_a_million_gpus_is_as_small_as_any),

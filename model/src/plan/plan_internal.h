@@ -42,6 +42,30 @@ static inline int64_t pto_expr_at(const pto_expr_t *expr, int64_t k, int64_t cor
 /* pto_group_index of the process at a place; the group need not be one of the plan's. */
 int64_t pto_group_index_at(const pto_layout_t *layout, const pto_group_t *group, pto_rank_t place);
 
+/* The coordinates of a rank. */
+enum { PTO_BY_NODE = 1, PTO_BY_GPU = 2, PTO_BY_CORE = 4 };
+
+/* What a kind of group is. A coordinate that is neither in `index` nor in `color` is 0 for all members. */
+typedef struct {
+    const char *member[2]; /* what a member is called: in a whole group, in a folded one */
+    unsigned index;        /* PTO_BY_...: the coordinates that number the members */
+    unsigned color;        /* those that all members of one group share, and that tell groups apart */
+    bool owners_only;      /* only the cores that hold user data */
+} pto_group_traits_t;
+
+extern const pto_group_traits_t pto_group_traits[PTO_GROUP_COUNT];
+
+/* Whether all members of a group are processes of one GPU, or of one node. */
+static inline bool pto_group_is_on_gpu(pto_group_kind_t kind) {
+    return pto_group_traits[kind].index == PTO_BY_CORE;
+}
+static inline bool pto_group_is_on_node(pto_group_kind_t kind) {
+    return !(pto_group_traits[kind].index & PTO_BY_NODE);
+}
+
+/* Members of one group that are processes of one GPU. */
+int64_t pto_group_members_per_gpu(const pto_layout_t *layout, pto_group_kind_t kind);
+
 /* Index arithmetic of folded groups: the member before folding, and back (-1 for one who was folded away). */
 int64_t pto_fold_out(int64_t fold, int64_t index);
 int64_t pto_fold_in(int64_t fold, int64_t base_index);

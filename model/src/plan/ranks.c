@@ -1,4 +1,4 @@
-/* Who acts in a plan, and with whom: expressions, groups and peer sets as arithmetic on rank numbers. */
+/* Who acts in a step, and with which peers: expressions and peer sets as arithmetic on group indices. */
 #include "portolan/plan.h"
 
 #include "plan/plan_internal.h"
@@ -12,106 +12,6 @@ int64_t pto_floor_mod(int64_t value, int64_t modulus) {
 
 int64_t pto_expr_value(pto_expr_t expr, int64_t k, int64_t core, int64_t peer) {
     return pto_expr_at(&expr, k, core, peer);
-}
-
-int64_t pto_fold_out(int64_t fold, int64_t index) { return index < fold ? 2 * index + 1 : index + fold; }
-
-int64_t pto_fold_in(int64_t fold, int64_t base_index) {
-    if (base_index >= 2 * fold)
-        return base_index - fold;
-    return base_index % 2 ? base_index / 2 : -1;
-}
-
-pto_group_t pto_group_shape(const pto_layout_t *layout, pto_group_kind_t kind) {
-    pto_group_t group = {.kind = kind};
-    switch (kind) {
-    case PTO_GROUP_OWNERS:
-        group.members_per_node = layout->gpus_per_node * layout->owners_per_gpu;
-        group.size = layout->nodes * group.members_per_node;
-        break;
-    case PTO_GROUP_CORES:
-        group.members_per_node = layout->gpus_per_node;
-        group.size = layout->nodes * group.members_per_node;
-        break;
-    case PTO_GROUP_LEADERS:
-    case PTO_GROUP_COUNTERPARTS:
-        group.members_per_node = 1;
-        group.size = layout->nodes;
-        break;
-    case PTO_GROUP_NODE:
-        group.members_per_node = layout->gpus_per_node;
-        group.size = layout->gpus_per_node;
-        break;
-    case PTO_GROUP_NODE_OWNERS:
-        group.members_per_node = layout->gpus_per_node * layout->owners_per_gpu;
-        group.size = group.members_per_node;
-        break;
-    case PTO_GROUP_GPU:
-    case PTO_GROUP_COUNT:
-        group.members_per_node = layout->cores_per_gpu;
-        group.size = layout->cores_per_gpu;
-        break;
-    }
-    return group;
-}
-
-int64_t pto_group_index(const pto_plan_t *plan, const pto_group_t *group, int64_t rank) {
-    return pto_group_index_at(&plan->request.layout, group, pto_layout_rank(&plan->request.layout, rank));
-}
-
-int64_t pto_group_index_at(const pto_layout_t *layout, const pto_group_t *group, pto_rank_t place) {
-    int64_t gpu = place.node * layout->gpus_per_node + place.gpu;
-    switch (group->kind) {
-    case PTO_GROUP_OWNERS:
-        if (place.core >= layout->owners_per_gpu)
-            return -1;
-        return pto_fold_in(group->fold, gpu * layout->owners_per_gpu + place.core);
-    case PTO_GROUP_CORES:
-        return pto_fold_in(group->fold, gpu);
-    case PTO_GROUP_NODE:
-        return pto_fold_in(group->fold, place.gpu);
-    case PTO_GROUP_NODE_OWNERS:
-        if (place.core >= layout->owners_per_gpu)
-            return -1;
-        return pto_fold_in(group->fold, place.gpu * layout->owners_per_gpu + place.core);
-    case PTO_GROUP_COUNTERPARTS:
-        return pto_fold_in(group->fold, place.node);
-    case PTO_GROUP_LEADERS:
-        return place.gpu == 0 && place.core == 0 ? pto_fold_in(group->fold, place.node) : -1;
-    case PTO_GROUP_GPU:
-    case PTO_GROUP_COUNT:
-        break;
-    }
-    return pto_fold_in(group->fold, place.core);
-}
-
-int64_t pto_group_rank(const pto_plan_t *plan, const pto_group_t *group, int64_t asking_rank, int64_t index) {
-    const pto_layout_t *layout = &plan->request.layout;
-    int64_t cores = layout->cores_per_gpu;
-    int64_t ranks_per_node = layout->gpus_per_node * cores;
-    int64_t base = pto_fold_out(group->fold, index);
-    switch (group->kind) {
-    case PTO_GROUP_OWNERS:
-        if (layout->owners_per_gpu == 1)
-            return base * cores;
-        return base / layout->owners_per_gpu * cores + base % layout->owners_per_gpu;
-    case PTO_GROUP_CORES:
-        return base * cores + asking_rank % cores;
-    case PTO_GROUP_NODE:
-        return (asking_rank / cores / layout->gpus_per_node * layout->gpus_per_node + base) * cores +
-               asking_rank % cores;
-    case PTO_GROUP_LEADERS:
-        return base * ranks_per_node;
-    case PTO_GROUP_NODE_OWNERS:
-        return asking_rank - asking_rank % ranks_per_node + base / layout->owners_per_gpu * cores +
-               base % layout->owners_per_gpu;
-    case PTO_GROUP_COUNTERPARTS:
-        return base * ranks_per_node + asking_rank % ranks_per_node;
-    case PTO_GROUP_GPU:
-    case PTO_GROUP_COUNT:
-        break;
-    }
-    return asking_rank - asking_rank % cores + base;
 }
 
 bool pto_step_acts(const pto_plan_t *plan, const pto_step_t *step, int64_t rank, int64_t k,

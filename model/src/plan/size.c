@@ -22,27 +22,15 @@ static int64_t acting_members(const pto_step_t *step, int64_t k, int64_t core) {
 
 /* How many groups of a kind there are for one core: each GPU, node or place of a node has its own. */
 static int64_t groups_of_core(const pto_layout_t *layout, pto_group_kind_t kind) {
-    switch (kind) {
-    case PTO_GROUP_GPU:
-        return layout->nodes * layout->gpus_per_node;
-    case PTO_GROUP_NODE:
-    case PTO_GROUP_NODE_OWNERS:
-        return layout->nodes;
-    case PTO_GROUP_COUNTERPARTS:
-        return layout->gpus_per_node;
-    case PTO_GROUP_OWNERS:
-    case PTO_GROUP_CORES:
-    case PTO_GROUP_LEADERS:
-    case PTO_GROUP_COUNT:
-        break;
-    }
-    return 1;
+    unsigned color = pto_group_traits[kind].color;
+    return (color & PTO_BY_NODE ? layout->nodes : 1) * (color & PTO_BY_GPU ? layout->gpus_per_node : 1);
 }
 
 int64_t pto_step_actions(const pto_plan_t *plan, const pto_step_t *step, int64_t k) {
     const pto_layout_t *layout = &plan->request.layout;
     pto_group_kind_t kind = pto_plan_group(plan, step->group)->kind;
-    bool one_for_all = kind == PTO_GROUP_OWNERS || kind == PTO_GROUP_NODE_OWNERS;
+    unsigned index = pto_group_traits[kind].index;
+    bool one_for_all = index & PTO_BY_CORE && !pto_group_is_on_gpu(kind); /* its members are of all cores */
     int64_t cores = one_for_all ? 1 : step->core_count;
     int64_t total = 0;
     for (int64_t core = step->core_first; core < step->core_first + cores; core++) {
@@ -50,7 +38,7 @@ int64_t pto_step_actions(const pto_plan_t *plan, const pto_step_t *step, int64_t
         int64_t peers = step->peers.kind == PTO_PEERS_NONE ? 1 : pto_step_peer_count(plan, &action);
         int64_t acting = 0;
         add_product(&acting, groups_of_core(layout, kind),
-                    kind == PTO_GROUP_GPU ? 1 : acting_members(step, k, core));
+                    pto_group_is_on_gpu(kind) ? 1 : acting_members(step, k, core));
         add_product(&total, acting, peers);
     }
     return total;

@@ -71,8 +71,7 @@ static int class_of(const pricing_t *pricing, int64_t core) {
 }
 
 static bool is_within_node(const pricing_t *pricing, const pto_group_t *group) {
-    return pricing->plan->request.layout.nodes == 1 || group->kind == PTO_GROUP_GPU ||
-           group->kind == PTO_GROUP_NODE || group->kind == PTO_GROUP_NODE_OWNERS;
+    return pricing->plan->request.layout.nodes == 1 || pto_group_is_on_node(group->kind);
 }
 
 /* Whether a class is a place whose part in the step is known: in groups of one node. */
@@ -111,7 +110,7 @@ static pto_status_t charge_mix(const pricing_t *pricing, const pto_mix_t *mix, p
 
 static bool by_peer(const pricing_t *pricing, const pto_step_t *step) {
     return step->peers.kind == PTO_PEERS_INDEX &&
-           pto_plan_group(pricing->plan, step->group)->kind == PTO_GROUP_GPU;
+           pto_group_is_on_gpu(pto_plan_group(pricing->plan, step->group)->kind);
 }
 
 /* Messages whose sizes differ by peer, as the shares that one process hands to the others of its GPU. */
@@ -159,17 +158,16 @@ static pto_status_t charge_messages(const pricing_t *pricing, const pto_step_t *
     return dearest ? charge_mix(pricing, dearest, space, bytes, charge) : PTO_OK;
 }
 
-/* How many groups of a step's partition lie on one node for a class: each k-th core has its own. */
+/* How many groups of a step's partition have members of a class on one node: those of each color. */
 static int64_t groups_per_node(const pricing_t *pricing, const pto_step_t *step, int class) {
     const pto_layout_t *layout = &pricing->plan->request.layout;
-    pto_group_kind_t kind = pto_plan_group(pricing->plan, step->group)->kind;
-    if (kind == PTO_GROUP_COUNTERPARTS)
-        return pricing->places ? 1 : layout->gpus_per_node * class_cores(pricing, class);
-    if (pricing->places && class >= layout->cores_per_gpu)
+    unsigned color = pto_group_traits[pto_plan_group(pricing->plan, step->group)->kind].color;
+    int64_t groups = color & PTO_BY_GPU && !pricing->places ? layout->gpus_per_node : 1;
+    if (pricing->places && !(color & PTO_BY_GPU) && class >= layout->cores_per_gpu)
         return 0; /* the first GPU's places stand for the group */
-    if (kind == PTO_GROUP_CORES)
-        return class_cores(pricing, class);
-    return class_core(pricing, class) == step->core_first ? 1 : 0;
+    if (color & PTO_BY_CORE)
+        return groups * class_cores(pricing, class);
+    return class_core(pricing, class) == step->core_first ? groups : 0;
 }
 
 static void count_outflow(const pricing_t *pricing, const pto_stage_t *stage, int64_t k,
@@ -238,19 +236,20 @@ static pto_status_t charge_copy(pricing_t *pricing, const pto_stage_t *stage, co
 /* The classes that a receive or a wait depends on: those of the peers' cores. */
 static void peer_classes(const pricing_t *pricing, const pto_step_t *step, int class, int64_t k, int *first,
                          int *last) {
-    pto_group_kind_t group = pto_plan_group(pricing->plan, step->group)->kind;
+    pto_group_kind_t kind = pto_plan_group(pricing->plan, step->group)->kind;
+    bool across_cores = pto_group_traits[kind].index & PTO_BY_CORE;
     *first = class;
     *last = class;
     if (pricing->places) {
-        bool alone = group == PTO_GROUP_LEADERS || group == PTO_GROUP_COUNTERPARTS;
+        bool alone = pto_group_traits[kind].index == PTO_BY_NODE;
         *first = alone ? class : 0;
         *last = alone ? class : pricing->class_count - 1;
-    } else if (group == PTO_GROUP_OWNERS) {
-        *first = class_of(pricing, step->core_first);
-        *last = class_of(pricing, step->core_first + step->core_count - 1);
-    } else if (group == PTO_GROUP_GPU) {
+    } else if (pto_group_is_on_gpu(kind)) {
         *first = class_of(pricing, pto_expr_value(step->peers.first, k, 0, 0));
         *last = class_of(pricing, pto_expr_value(step->peers.until, k, 0, 0) - 1);
+    } else if (across_cores) {
+        *first = class_of(pricing, step->core_first);
+        *last = class_of(pricing, step->core_first + step->core_count - 1);
     }
 }
 

@@ -11,10 +11,9 @@ enum { COUNT_ALL_MAX = 256 };
 
 static pto_level_t position_level(const pto_layout_t *layout, const pto_group_t *group, int64_t a,
                                   int64_t b) {
-    bool all_owners = group->kind == PTO_GROUP_OWNERS || group->kind == PTO_GROUP_NODE_OWNERS;
-    int64_t owners = all_owners ? layout->owners_per_gpu : 1;
-    int64_t gpu_a = a / owners;
-    int64_t gpu_b = b / owners;
+    int64_t per_gpu = pto_group_members_per_gpu(layout, group->kind);
+    int64_t gpu_a = a / per_gpu;
+    int64_t gpu_b = b / per_gpu;
     if (gpu_a == gpu_b)
         return PTO_LEVEL_ON_GPU;
     return gpu_a / layout->gpus_per_socket == gpu_b / layout->gpus_per_socket ? PTO_LEVEL_ON_SOCKET
@@ -338,7 +337,7 @@ static void count(const pto_plan_t *plan, const pto_step_t *step, const pto_traf
     traffic->off_per_node = 0;
     if (set_size(set) == 0 || set_size(who) == 0)
         return;
-    if (group->kind == PTO_GROUP_GPU) {
+    if (pto_group_is_on_gpu(group->kind)) {
         count_on_gpu(step, set, core, traffic);
     } else if (peers->kind == PTO_PEERS_INDEX) {
         count_indices(layout, group, who, set, traffic);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/plan_internal.h"
 #include "portolan/units.h"
 
 /* --- growing text --------------------------------------------------------------------------------------- */
@@ -119,10 +120,7 @@ static void add_every(pto_text_t *text, pto_expr_t stride, int64_t core) {
 /* --- peers ---------------------------------------------------------------------------------------------- */
 
 const char *pto_text_member(const pto_group_t *group) {
-    static const char *const name[][2] = {
-        {"owner", "owner left"}, {"GPU", "GPU left"},     {"core", "core left"}, {"GPU", "GPU left"},
-        {"node", "node left"},   {"place", "place left"}, {"node", "node left"}, {"member", "member left"}};
-    return name[group->kind][group->fold > 0];
+    return pto_group_traits[group->kind].member[group->fold > 0];
 }
 
 static void add_shift(pto_text_t *text, const pto_peers_t *peers, const pto_group_t *group, int64_t core) {
