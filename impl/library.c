@@ -30,9 +30,8 @@ static use_t use_of(const pto_plan_t *plan, int buffer, int node_first, int node
         const pto_stage_t *stage = pto_plan_stage(plan, node->stage);
         for (int i = 0; i < stage->step_count; i++) {
             const pto_step_t *step = pto_plan_step(plan, stage->step_first + i);
-            bool local = step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE;
-            use.read |= (local || step->kind == PTO_STEP_SEND) && step->source.buffer == buffer;
-            use.written |= (local || step->kind == PTO_STEP_RECV) && step->target.buffer == buffer;
+            use.read |= pto_step_reads(step, buffer);
+            use.written |= pto_step_writes(step, buffer);
         }
     }
     return use;

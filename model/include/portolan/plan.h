@@ -312,6 +312,16 @@ bool pto_walk_next(pto_walk_t *walk);
 bool pto_walk_in_nccl(const pto_walk_t *walk);
 void pto_walk_leave_collective(pto_walk_t *walk);
 
+/* What a kind of step does. A step without a source or a target has NULL there. */
+const char *pto_step_name(pto_step_kind_t kind);
+const pto_slice_t *pto_step_source(const pto_step_t *step);
+const pto_slice_t *pto_step_target(const pto_step_t *step);
+bool pto_step_reads(const pto_step_t *step, int buffer);
+bool pto_step_writes(const pto_step_t *step, int buffer);
+bool pto_step_is_message(const pto_step_t *step); /* send, receive */
+bool pto_step_is_local(const pto_step_t *step);   /* copy, reduce */
+bool pto_step_is_signal(const pto_step_t *step);  /* signal, wait */
+
 /* One message, copy, reduction, signal or wait of one rank: a step, and which peer of its set. */
 typedef struct {
     const pto_step_t *step;

@@ -45,47 +45,39 @@ static bool slice_named(pto_checker_t *checker, const pto_slice_t *slice) {
     return true;
 }
 
-static bool is_message(const pto_step_t *step) {
-    return step->kind == PTO_STEP_SEND || step->kind == PTO_STEP_RECV;
-}
-
-static bool reads_slice(const pto_step_t *step) {
-    return step->kind == PTO_STEP_SEND || step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE;
-}
-
-static bool writes_slice(const pto_step_t *step) {
-    return step->kind == PTO_STEP_RECV || step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE;
-}
-
 /* A slice may name its holder by the step's peers only where there are any, and messages use one's own. */
 static bool holder_right(pto_checker_t *checker, const pto_step_t *step, const pto_slice_t *slice) {
     if (slice->holder < PTO_HOLDER_SELF || slice->holder >= PTO_HOLDER_COUNT)
         return pto_check_fail(checker, 0, "a slice names no known holder");
-    if (slice->holder == PTO_HOLDER_PEER && (step->peers.kind == PTO_PEERS_NONE || is_message(step)))
+    if (slice->holder == PTO_HOLDER_PEER && (step->peers.kind == PTO_PEERS_NONE || pto_step_is_message(step)))
         return pto_check_fail(checker, 0,
                               "a slice of '%s' names a peer's, but the step has none that it uses",
                               pto_plan_buffer(checker->plan, slice->buffer)->name);
     return true;
 }
 
+static bool slice_right(pto_checker_t *checker, const pto_step_t *step, const pto_slice_t *slice) {
+    return !slice || (slice_named(checker, slice) && holder_right(checker, step, slice));
+}
+
 static bool step_right(pto_checker_t *checker, const pto_step_t *step, pto_order_t order) {
-    bool signals = step->kind == PTO_STEP_SIGNAL || step->kind == PTO_STEP_WAIT;
+    if (step->kind >= PTO_STEP_COUNT)
+        return pto_check_fail(checker, 0, "a step is of no known kind");
+    bool signals = pto_step_is_signal(step), is_message = pto_step_is_message(step);
     if (step->group < 0 || step->group >= checker->plan->groups.count)
         return pto_check_fail(checker, 0, "a step names group %d, which does not exist", step->group);
     if (step->core_first < 0 || step->core_first + step->core_count > checker->request->layout.cores_per_gpu)
         return pto_check_fail(checker, 0, "a step is for cores that don't exist");
-    if ((signals || is_message(step)) && step->peers.kind == PTO_PEERS_NONE)
+    if ((signals || is_message) && step->peers.kind == PTO_PEERS_NONE)
         return pto_check_fail(checker, 0, "a message or signal names no peers");
-    if (is_message(step) && order != PTO_ORDER_AT_ONCE)
+    if (is_message && order != PTO_ORDER_AT_ONCE)
         return pto_check_fail(checker, 0,
                               "messages stand in a stage whose steps run in sequence, so they may "
                               "block each other");
     if (signals && (step->flag < 0 || step->flag >= pto_plan_flag_count(checker->plan)))
         return pto_check_fail(checker, 0, "a step names flag %d, which does not exist", step->flag);
-    return (!reads_slice(step) ||
-            (slice_named(checker, &step->source) && holder_right(checker, step, &step->source))) &&
-           (!writes_slice(step) ||
-            (slice_named(checker, &step->target) && holder_right(checker, step, &step->target)));
+    return slice_right(checker, step, pto_step_source(step)) &&
+           slice_right(checker, step, pto_step_target(step));
 }
 
 bool pto_check_parts(pto_checker_t *checker) {

@@ -15,9 +15,7 @@ bool pto_plan_uses_nccl(const pto_plan_t *plan) {
 static bool stage_uses(const pto_plan_t *plan, const pto_stage_t *stage, int buffer) {
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(plan, stage->step_first + i);
-        bool local = step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE;
-        if (((local || step->kind == PTO_STEP_SEND) && step->source.buffer == buffer) ||
-            ((local || step->kind == PTO_STEP_RECV) && step->target.buffer == buffer))
+        if (pto_step_reads(step, buffer) || pto_step_writes(step, buffer))
             return true;
     }
     return false;

@@ -36,11 +36,11 @@ typedef struct {
 static void note_buffers(const survey_t *survey, const pto_stage_t *stage) {
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(survey->plan, stage->step_first + i);
-        bool copies = step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE;
-        if (copies || step->kind == PTO_STEP_SEND)
-            survey->is_own[step->source.buffer] = true;
-        if (copies || step->kind == PTO_STEP_RECV)
-            survey->is_own[step->target.buffer] = true;
+        const pto_slice_t *source = pto_step_source(step), *target = pto_step_target(step);
+        if (source)
+            survey->is_own[source->buffer] = true;
+        if (target)
+            survey->is_own[target->buffer] = true;
     }
 }
 
