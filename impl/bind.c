@@ -31,18 +31,15 @@ static bool signals(const pto_exec_t *exec, bool in_kernel) {
 }
 
 static void note_shared(pto_exec_t *exec, const pto_slice_t *slice) {
-    pto_bound_t *bound = &exec->bound[slice->buffer];
-    if (slice->holder != PTO_HOLDER_SELF && bound->shared < 0)
-        bound->shared = exec->shared_count++;
+    if (slice && slice->holder != PTO_HOLDER_SELF && exec->bound[slice->buffer].shared < 0)
+        exec->bound[slice->buffer].shared = exec->shared_count++;
 }
 
 static void note_shared_in(pto_exec_t *exec, const pto_stage_t *stage) {
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(exec->plan, stage->step_first + i);
-        if (pto_step_reads(step))
-            note_shared(exec, &step->source);
-        if (pto_step_writes(step))
-            note_shared(exec, &step->target);
+        note_shared(exec, pto_step_source(step));
+        note_shared(exec, pto_step_target(step));
     }
 }
 
@@ -57,11 +54,10 @@ static bool keeps_reading(const pto_plan_t *plan) {
         const pto_stage_t *stage = pto_plan_stage(plan, node->stage);
         for (int i = 0; i < stage->step_count; i++) {
             const pto_step_t *step = pto_plan_step(plan, stage->step_first + i);
-            if (n > written_at && pto_step_reads(step) &&
-                pto_plan_buffer(plan, step->source.buffer)->role == PTO_ROLE_IN)
+            const pto_slice_t *source = pto_step_source(step), *target = pto_step_target(step);
+            if (n > written_at && source && pto_plan_buffer(plan, source->buffer)->role == PTO_ROLE_IN)
                 return true;
-            if (n < written_at && pto_step_writes(step) &&
-                pto_plan_buffer(plan, step->target.buffer)->role == PTO_ROLE_OUT)
+            if (n < written_at && target && pto_plan_buffer(plan, target->buffer)->role == PTO_ROLE_OUT)
                 written_at = n;
         }
     }
@@ -267,12 +263,11 @@ static pto_status_t take_offers_of(pto_exec_t *exec, const offer_t *offers, cons
     pto_status_t status = PTO_OK;
     if (step->kind == PTO_STEP_SIGNAL && step->in_kernel)
         return take_offer(exec, offers, KERNEL_FLAGS, action->peer_rank, err);
-    if (pto_step_reads(step))
-        status = take_offer(exec, offers, step->source.buffer,
-                            pto_slice_holder(exec->plan, &step->source, action), err);
-    if (pto_step_writes(step) && status == PTO_OK)
-        status = take_offer(exec, offers, step->target.buffer,
-                            pto_slice_holder(exec->plan, &step->target, action), err);
+    const pto_slice_t *slice[] = {pto_step_source(step), pto_step_target(step)};
+    for (int i = 0; i < 2 && status == PTO_OK; i++)
+        if (slice[i])
+            status = take_offer(exec, offers, slice[i]->buffer,
+                                pto_slice_holder(exec->plan, slice[i], action), err);
     return status;
 }
 

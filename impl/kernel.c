@@ -28,7 +28,7 @@ static int64_t most_bytes(const pto_exec_t *exec) {
     while (pto_walk_next(&walk))
         for (int i = 0; i < walk.stage->step_count; i++) {
             const pto_step_t *step = pto_plan_step(plan, walk.stage->step_first + i);
-            if (!step->in_kernel || (step->kind != PTO_STEP_COPY && step->kind != PTO_STEP_REDUCE))
+            if (!step->in_kernel || !pto_step_is_local(step))
                 continue;
             most = larger(most, pto_buffer_bytes(plan, step->source.buffer, exec->job.logical));
             most = larger(most, pto_buffer_bytes(plan, step->target.buffer, exec->job.logical));

@@ -50,12 +50,12 @@ static void look_at_copy(look_t *look, const pto_action_t *action) {
 
 static void look_at(look_t *look, const pto_action_t *action) {
     const pto_step_t *step = action->step;
+    const pto_slice_t *source = pto_step_source(step), *target = pto_step_target(step);
+    bool copies = step->kind == PTO_STEP_COPY;
     if (step->kind == PTO_STEP_LAUNCH)
         return;
-    bool copies = step->kind == PTO_STEP_COPY, reduces = step->kind == PTO_STEP_REDUCE;
-    look->refused |=
-        !step->in_kernel || (copies && elsewhere(look, &step->source, action)) ||
-        (reduces && (elsewhere(look, &step->source, action) || elsewhere(look, &step->target, action)));
+    look->refused |= !step->in_kernel || (source && elsewhere(look, source, action)) ||
+                     (target && !copies && elsewhere(look, target, action));
     if (copies)
         look_at_copy(look, action);
     else if (step->kind == PTO_STEP_SIGNAL)
@@ -80,9 +80,8 @@ static bool used_as_lines_are(const pto_plan_t *plan, int buffer) {
     while (pto_walk_next(&walk))
         for (int i = 0; i < walk.stage->step_count; i++) {
             const pto_step_t *step = pto_plan_step(plan, walk.stage->step_first + i);
-            bool into = (step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE) &&
-                        step->target.buffer == buffer;
-            if (into && (step->kind == PTO_STEP_REDUCE || step->source.buffer == buffer))
+            if (pto_step_writes(step, buffer) &&
+                (step->kind != PTO_STEP_COPY || pto_step_reads(step, buffer)))
                 return false;
         }
     return true;

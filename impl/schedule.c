@@ -358,14 +358,33 @@ static pto_status_t each_action(builder_t *builder, const pto_step_t *step, buil
     return status;
 }
 
+/* NULL: nothing, as what follows a launch has its place. */
+static build_t build_of(pto_step_kind_t kind) {
+    switch (kind) {
+    case PTO_STEP_SEND:
+    case PTO_STEP_RECV:
+        return build_message;
+    case PTO_STEP_COPY:
+    case PTO_STEP_REDUCE:
+        return build_local;
+    case PTO_STEP_SIGNAL:
+    case PTO_STEP_WAIT:
+        return build_signal;
+    case PTO_STEP_LAUNCH:
+    case PTO_STEP_COUNT:
+        break;
+    }
+    return NULL;
+}
+
 /* All steps of one kind in the stage at hand. */
-static pto_status_t each_of_kind(builder_t *builder, pto_step_kind_t kind, build_t build) {
+static pto_status_t each_of_kind(builder_t *builder, pto_step_kind_t kind) {
     const pto_stage_t *stage = builder->walk->stage;
     pto_status_t status = PTO_OK;
     for (int i = 0; i < stage->step_count && status == PTO_OK; i++) {
         const pto_step_t *step = pto_plan_step(builder->exec->plan, stage->step_first + i);
         if (step->kind == kind)
-            status = each_action(builder, step, build);
+            status = each_action(builder, step, build_of(kind));
     }
     return status;
 }
@@ -374,39 +393,33 @@ static pto_status_t each_of_kind(builder_t *builder, pto_step_kind_t kind, build
  * on together, and last come the waits. */
 static pto_status_t build_at_once(builder_t *builder) {
     int first = builder->exec->requests.count;
-    pto_status_t status = each_of_kind(builder, PTO_STEP_RECV, build_message);
+    pto_status_t status = each_of_kind(builder, PTO_STEP_RECV);
     if (status == PTO_OK)
-        status = each_of_kind(builder, PTO_STEP_SEND, build_message);
+        status = each_of_kind(builder, PTO_STEP_SEND);
     int count = builder->exec->requests.count - first;
     if (count > builder->most_requests)
         builder->most_requests = count;
     if (status == PTO_OK && count > 0)
         status = add_todo(builder, PTO_DO_POST, first, count);
     if (status == PTO_OK)
-        status = each_of_kind(builder, PTO_STEP_SIGNAL, build_signal);
+        status = each_of_kind(builder, PTO_STEP_SIGNAL);
     if (status == PTO_OK)
-        status = each_of_kind(builder, PTO_STEP_COPY, build_local);
+        status = each_of_kind(builder, PTO_STEP_COPY);
     if (status == PTO_OK)
-        status = each_of_kind(builder, PTO_STEP_REDUCE, build_local);
+        status = each_of_kind(builder, PTO_STEP_REDUCE);
     if (status == PTO_OK && count > 0)
         status = add_todo(builder, PTO_DO_FINISH, first, count);
-    return status == PTO_OK ? each_of_kind(builder, PTO_STEP_WAIT, build_signal) : status;
+    return status == PTO_OK ? each_of_kind(builder, PTO_STEP_WAIT) : status;
 }
 
 static pto_status_t build_sequence(builder_t *builder) {
-    static const build_t build[PTO_STEP_COUNT] = {
-        [PTO_STEP_COPY] = build_local,
-        [PTO_STEP_REDUCE] = build_local,
-        [PTO_STEP_SIGNAL] = build_signal,
-        [PTO_STEP_WAIT] = build_signal,
-    };
     const pto_stage_t *stage = builder->walk->stage;
     pto_status_t status = PTO_OK;
     for (int i = 0; i < stage->step_count && status == PTO_OK; i++) {
         const pto_step_t *step = pto_plan_step(builder->exec->plan, stage->step_first + i);
-        if (step->kind == PTO_STEP_LAUNCH)
-            continue;
-        status = each_action(builder, step, build[step->kind]);
+        build_t build = build_of(step->kind);
+        if (build)
+            status = each_action(builder, step, build);
     }
     return status;
 }

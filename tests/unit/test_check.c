@@ -302,6 +302,9 @@ static void arithmetic_that_cannot_be_done_is_refused(void **state) {
     plan = good(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear");
     step_in(plan, "own block", PTO_STEP_COPY)->group = -1;
     refused_for(plan, "names group -1, which does not exist");
+    plan = good(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear");
+    step_in(plan, "own block", PTO_STEP_COPY)->kind = PTO_STEP_COUNT;
+    refused_for(plan, "a step is of no known kind");
 }
 
 /* --- faults of signals -----------------------------------------------------------------------------------

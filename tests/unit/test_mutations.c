@@ -113,23 +113,14 @@ static bool add_range(void *context, int64_t offset_bytes, int64_t bytes) {
     return true;
 }
 
-static bool is_local(const pto_step_t *step) {
-    return step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE;
-}
-
-static bool is_signal(const pto_step_t *step) {
-    return step->kind == PTO_STEP_SIGNAL || step->kind == PTO_STEP_WAIT;
-}
-
 /* One action's number; 0 where it comes to nothing. */
 static uint64_t deed_of(const pto_plan_t *plan, const pto_action_t *action) {
     const pto_step_t *step = action->step;
-    const pto_slice_t *slice[] = {is_signal(step) || step->kind == PTO_STEP_RECV ? NULL : &step->source,
-                                  is_signal(step) || step->kind == PTO_STEP_SEND ? NULL : &step->target};
+    const pto_slice_t *slice[] = {pto_step_source(step), pto_step_target(step)};
     deeds_t deed = {.plan = plan, .hash = 0xcbf29ce484222325u};
     add_deed(&deed, step->kind);
-    add_deed(&deed, is_local(step) ? -1 : action->peer_rank);
-    add_deed(&deed, is_signal(step) ? step->flag : -1);
+    add_deed(&deed, pto_step_is_local(step) ? -1 : action->peer_rank);
+    add_deed(&deed, pto_step_is_signal(step) ? step->flag : -1);
     add_deed(&deed, step->kind == PTO_STEP_REDUCE && step->fresh);
     int64_t bytes = 0;
     for (int i = 0; i < 2; i++) {
@@ -140,7 +131,7 @@ static uint64_t deed_of(const pto_plan_t *plan, const pto_action_t *action) {
         pto_slice_visit(plan, slice[i], action, add_range, &deed);
         bytes += pto_slice_bytes(plan, slice[i], action);
     }
-    bool counts = bytes > 0 || is_signal(step) || (step->even_empty && !is_local(step));
+    bool counts = bytes > 0 || pto_step_is_signal(step) || (step->even_empty && !pto_step_is_local(step));
     return counts ? deed.hash : 0;
 }
 

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "plan/plan_internal.h"
 #include "portolan/check.h"
 #include "portolan/plan.h"
 #include "portolan/strategy.h"
@@ -318,6 +319,21 @@ static void ranks_with_one_first_member_are_one_group(void **state) {
     pto_plan_destroy(plan);
 }
 
+/* A row left out of the middle of a table would be all zeros. */
+static void every_kind_of_group_and_step_has_a_row(void **state) {
+    (void)state;
+    for (int kind = 0; kind < PTO_GROUP_COUNT; kind++)
+        assert_true(pto_group_traits[kind].member[0] && pto_group_traits[kind].index);
+    for (int kind = 0; kind < PTO_STEP_COUNT; kind++) {
+        pto_step_t step = {.kind = (pto_step_kind_t)kind};
+        assert_non_null(pto_step_name(step.kind));
+        int roles = pto_step_is_message(&step) + pto_step_is_local(&step) + pto_step_is_signal(&step);
+        assert_int_equal(roles, kind != PTO_STEP_LAUNCH);
+        assert_int_equal(pto_step_is_signal(&step) || kind == PTO_STEP_LAUNCH,
+                         !pto_step_source(&step) && !pto_step_target(&step));
+    }
+}
+
 static void a_walk_meets_every_iteration_in_order(void **state) {
     (void)state;
     pto_plan_t *plan = plan_of(PTO_COLLECTIVE_ALLREDUCE, "three_step", "ring", (pto_layout_t){1, 3, 1, 1, 3});
@@ -416,6 +432,7 @@ int main(void) {
         cmocka_unit_test(shares_cover_every_byte_once),
         cmocka_unit_test(group_indices_and_ranks_are_inverse),
         cmocka_unit_test(ranks_with_one_first_member_are_one_group),
+        cmocka_unit_test(every_kind_of_group_and_step_has_a_row),
         cmocka_unit_test(a_walk_meets_every_iteration_in_order),
         cmocka_unit_test(digests_tell_plans_apart),
         cmocka_unit_test(a_plan_of_a_million_gpus_is_as_small_as_any),

@@ -337,6 +337,16 @@ bool pto_walk_next(pto_walk_t *walk);
 bool pto_walk_in_nccl(const pto_walk_t *walk);
 void pto_walk_leave_collective(pto_walk_t *walk);
 
+/* What a kind of step does. A step without a source or a target has NULL there. */
+const char *pto_step_name(pto_step_kind_t kind);
+const pto_slice_t *pto_step_source(const pto_step_t *step);
+const pto_slice_t *pto_step_target(const pto_step_t *step);
+bool pto_step_reads(const pto_step_t *step, int buffer);
+bool pto_step_writes(const pto_step_t *step, int buffer);
+bool pto_step_is_message(const pto_step_t *step); /* send, receive */
+bool pto_step_is_local(const pto_step_t *step);   /* copy, reduce */
+bool pto_step_is_signal(const pto_step_t *step);  /* signal, wait */
+
 /* One message, copy, reduction, signal or wait of one rank: a step, and which peer of its set. */
 typedef struct {
     const pto_step_t *step;
@@ -348,15 +358,6 @@ typedef struct {
     int64_t peer;    /* the peer's index in the group; -1 where the step has none */
     int64_t peer_rank;
 } pto_action_t;
-
-/* Whether a step reads its source, and whether it writes its target. */
-static inline bool pto_step_reads(const pto_step_t *step) {
-    return step->kind == PTO_STEP_SEND || step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE;
-}
-
-static inline bool pto_step_writes(const pto_step_t *step) {
-    return step->kind == PTO_STEP_RECV || step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE;
-}
 
 /* Whether the rank acts in a step; fills everything of `action` but the peer. */
 bool pto_step_acts(const pto_plan_t *plan, const pto_step_t *step, int64_t rank, int64_t k,

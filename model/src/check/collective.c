@@ -56,15 +56,15 @@ static bool step_inside(pto_checker_t *checker, int at, const pto_step_t *step) 
     const pto_group_t *group = pto_plan_group(checker->plan, node->group);
     if (step->core_count <= 0)
         return true;
-    if (!pto_step_reads(step) && !pto_step_writes(step))
+    if (!pto_step_source(step) && !pto_step_target(step))
         return pto_check_fail(checker, 0, "a collective's stage has signals or launches a kernel");
     if (pto_plan_group(checker->plan, step->group)->kind != group->kind)
         return pto_check_fail(checker, 0, "a collective's stage acts in another group than the collective");
     if (step->core_first < node->core_first ||
         step->core_first + step->core_count > node->core_first + node->core_count)
         return pto_check_fail(checker, 0, "a collective's stage acts on cores outside of the collective");
-    return (!pto_step_reads(step) || slice_inside(checker, at, &step->source, false)) &&
-           (!pto_step_writes(step) || slice_inside(checker, at, &step->target, true));
+    return (!pto_step_source(step) || slice_inside(checker, at, &step->source, false)) &&
+           (!pto_step_target(step) || slice_inside(checker, at, &step->target, true));
 }
 
 /* Whether the walk meets any of the node's stages. */

@@ -11,13 +11,9 @@ static bool on_gpu(const pto_checker_t *checker, const pto_slice_t *slice) {
            pto_plan_buffer(checker->plan, slice->buffer)->space == PTO_SPACE_GPU;
 }
 
-static bool is_signal(const pto_step_t *step) {
-    return step->kind == PTO_STEP_SIGNAL || step->kind == PTO_STEP_WAIT;
-}
-
 static bool step_right(pto_checker_t *checker, const pto_step_t *step) {
-    bool moves = step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE;
-    if (!moves && !is_signal(step))
+    bool moves = pto_step_is_local(step);
+    if (!moves && !pto_step_is_signal(step))
         return pto_check_fail(checker, 0, "a kernel has a step that is no copy, reduction, signal or wait");
     if (moves && (!on_gpu(checker, &step->source) || !on_gpu(checker, &step->target)))
         return pto_check_fail(checker, 0, "a kernel uses memory that is no GPU's");
@@ -33,7 +29,7 @@ static bool flag_right(pto_checker_t *checker, const pto_step_t *step) {
         const pto_stage_t *stage = pto_plan_stage(plan, pto_plan_node(plan, node)->stage);
         for (int i = 0; i < stage->step_count; i++) {
             const pto_step_t *other = pto_plan_step(plan, stage->step_first + i);
-            if (other != step && is_signal(other) && other->flag == step->flag &&
+            if (other != step && pto_step_is_signal(other) && other->flag == step->flag &&
                 (other->kind == step->kind || !other->in_kernel))
                 return pto_check_fail(checker, 0, "a kernel's flag '%s' has two steps that %s it",
                                       pto_plan_flag_name(plan, step->flag),
@@ -50,7 +46,8 @@ static bool stage_right(pto_checker_t *checker, const pto_stage_t *stage, bool f
         const pto_step_t *step = pto_plan_step(checker->plan, stage->step_first + i);
         if ((step->kind == PTO_STEP_LAUNCH) != first)
             return pto_check_fail(checker, 0, "a kernel's launch stands elsewhere than at its beginning");
-        if (!first && (!step_right(checker, step) || (is_signal(step) && !flag_right(checker, step))))
+        if (!first &&
+            (!step_right(checker, step) || (pto_step_is_signal(step) && !flag_right(checker, step))))
             return false;
     }
     return true;

@@ -45,35 +45,35 @@ bool pto_check_slice_named(pto_checker_t *checker, const pto_slice_t *slice) {
     return true;
 }
 
-static bool is_message(const pto_step_t *step) {
-    return step->kind == PTO_STEP_SEND || step->kind == PTO_STEP_RECV;
-}
-
 /* A slice may name its holder by the step's peers only where there are any, and messages use one's own. */
 static bool holder_right(pto_checker_t *checker, const pto_step_t *step, const pto_slice_t *slice) {
     if (slice->holder < PTO_HOLDER_SELF || slice->holder >= PTO_HOLDER_COUNT)
         return pto_check_fail(checker, 0, "a slice names no known holder");
-    if (slice->holder == PTO_HOLDER_PEER && (step->peers.kind == PTO_PEERS_NONE || is_message(step)))
+    if (slice->holder == PTO_HOLDER_PEER && (step->peers.kind == PTO_PEERS_NONE || pto_step_is_message(step)))
         return pto_check_fail(checker, 0,
                               "a slice of '%s' names a peer's, but the step has none that it uses",
                               pto_plan_buffer(checker->plan, slice->buffer)->name);
     return true;
 }
 
+static bool slice_right(pto_checker_t *checker, const pto_step_t *step, const pto_slice_t *slice) {
+    return !slice || (pto_check_slice_named(checker, slice) && holder_right(checker, step, slice));
+}
+
 static bool step_right(pto_checker_t *checker, const pto_step_t *step) {
-    bool signals = step->kind == PTO_STEP_SIGNAL || step->kind == PTO_STEP_WAIT;
+    if (step->kind >= PTO_STEP_COUNT)
+        return pto_check_fail(checker, 0, "a step is of no known kind");
+    bool signals = pto_step_is_signal(step);
     if (step->group < 0 || step->group >= checker->plan->groups.count)
         return pto_check_fail(checker, 0, "a step names group %d, which does not exist", step->group);
     if (step->core_first < 0 || step->core_first + step->core_count > checker->request->layout.cores_per_gpu)
         return pto_check_fail(checker, 0, "a step is for cores that don't exist");
-    if ((signals || is_message(step)) && step->peers.kind == PTO_PEERS_NONE)
+    if ((signals || pto_step_is_message(step)) && step->peers.kind == PTO_PEERS_NONE)
         return pto_check_fail(checker, 0, "a message or signal names no peers");
     if (signals && (step->flag < 0 || step->flag >= pto_plan_flag_count(checker->plan)))
         return pto_check_fail(checker, 0, "a step names flag %d, which does not exist", step->flag);
-    return (!pto_step_reads(step) ||
-            (pto_check_slice_named(checker, &step->source) && holder_right(checker, step, &step->source))) &&
-           (!pto_step_writes(step) ||
-            (pto_check_slice_named(checker, &step->target) && holder_right(checker, step, &step->target)));
+    return slice_right(checker, step, pto_step_source(step)) &&
+           slice_right(checker, step, pto_step_target(step));
 }
 
 bool pto_check_parts(pto_checker_t *checker) {

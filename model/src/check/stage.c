@@ -142,10 +142,6 @@ static const pto_step_t *stage_step(const pto_checker_t *checker, int index) {
     return pto_plan_step(checker->plan, checker->walk.stage->step_first + index);
 }
 
-static bool is_local(const pto_step_t *step) {
-    return step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE;
-}
-
 /* Fill checker->source and checker->target with what a copy or reduction names. */
 static bool collect_both(pto_checker_t *checker, const pto_action_t *action) {
     checker->source.count = checker->target.count = 0;
@@ -271,21 +267,32 @@ static bool do_wait(pto_checker_t *checker, const pto_step_t *step, int64_t rank
 
 /* --- stages in sequence --------------------------------------------------------------------------------- */
 
+/* One step of a sequence; false where the rank must wait. */
+static bool do_in_turn(pto_checker_t *checker, const pto_step_t *step, int64_t rank, pto_progress_t *progress,
+                       pto_action_t *stuck) {
+    switch (step->kind) {
+    case PTO_STEP_WAIT:
+        return do_wait(checker, step, rank, progress, stuck);
+    case PTO_STEP_SIGNAL:
+        pto_clocks_release(&checker->clocks, rank);
+        return each_action(checker, step, rank, do_signal);
+    case PTO_STEP_COPY:
+    case PTO_STEP_REDUCE:
+        return each_action(checker, step, rank, do_alone);
+    case PTO_STEP_SEND: /* refused where a sequence holds them */
+    case PTO_STEP_RECV:
+    case PTO_STEP_LAUNCH:
+    case PTO_STEP_COUNT:
+        break;
+    }
+    return true;
+}
+
 /* Go on until a rank's stage has ended or it must wait. */
 static void advance(pto_checker_t *checker, int64_t rank, pto_action_t *stuck) {
     pto_progress_t *progress = &checker->progress[rank];
     while (progress->step < checker->walk.stage->step_count && checker->status == PTO_OK) {
-        const pto_step_t *step = stage_step(checker, progress->step);
-        bool done = true;
-        if (step->kind == PTO_STEP_WAIT) {
-            done = do_wait(checker, step, rank, progress, stuck);
-        } else if (step->kind == PTO_STEP_SIGNAL) {
-            pto_clocks_release(&checker->clocks, rank);
-            done = each_action(checker, step, rank, do_signal);
-        } else if (step->kind != PTO_STEP_LAUNCH) {
-            done = each_action(checker, step, rank, do_alone);
-        }
-        if (!done)
+        if (!do_in_turn(checker, stage_step(checker, progress->step), rank, progress, stuck))
             return;
         progress->step++;
     }
@@ -431,6 +438,25 @@ static bool match_messages(pto_checker_t *checker) {
 
 /* --- stages at once ------------------------------------------------------------------------------------- */
 
+/* What is done for a step before all that is local. */
+static act_t done_first(pto_step_kind_t kind) {
+    switch (kind) {
+    case PTO_STEP_COPY:
+    case PTO_STEP_REDUCE:
+        return note_local;
+    case PTO_STEP_SIGNAL:
+        return do_signal;
+    case PTO_STEP_SEND:
+    case PTO_STEP_RECV:
+        return note_message;
+    case PTO_STEP_WAIT:
+    case PTO_STEP_LAUNCH:
+    case PTO_STEP_COUNT:
+        break;
+    }
+    return NULL;
+}
+
 /* Note one rank's messages and what all its steps touch; then do its signals and what is local. The sends
  * still find what they are to read: nothing that the rank writes at once may overlap it. */
 static bool start_rank(pto_checker_t *checker, int64_t rank) {
@@ -438,21 +464,15 @@ static bool start_rank(pto_checker_t *checker, int64_t rank) {
     if (checker->collective < 0)
         pto_clocks_release(&checker->clocks, rank);
     for (int i = 0; i < checker->walk.stage->step_count; i++) {
-        const pto_step_t *step = stage_step(checker, i);
-        bool right = true;
-        if (is_local(step))
-            right = each_action(checker, step, rank, note_local);
-        else if (step->kind == PTO_STEP_SIGNAL)
-            right = each_action(checker, step, rank, do_signal);
-        else if (step->kind != PTO_STEP_WAIT)
-            right = each_action(checker, step, rank, note_message);
-        if (!right)
+        act_t first = done_first(stage_step(checker, i)->kind);
+        if (first && !each_action(checker, stage_step(checker, i), rank, first))
             return false;
     }
     if (!apart(checker, rank))
         return false;
     for (int i = 0; i < checker->walk.stage->step_count; i++)
-        if (is_local(stage_step(checker, i)) && !each_action(checker, stage_step(checker, i), rank, do_local))
+        if (pto_step_is_local(stage_step(checker, i)) &&
+            !each_action(checker, stage_step(checker, i), rank, do_local))
             return false;
     return true;
 }

@@ -9,8 +9,7 @@ int64_t pto_collective_member(const pto_plan_t *plan, const pto_node_t *node, in
 }
 
 static bool step_uses(const pto_step_t *step, int buffer) {
-    return (pto_step_reads(step) && step->source.buffer == buffer) ||
-           (pto_step_writes(step) && step->target.buffer == buffer);
+    return pto_step_reads(step, buffer) || pto_step_writes(step, buffer);
 }
 
 static bool stage_uses(const pto_plan_t *plan, const pto_stage_t *stage, int buffer) {

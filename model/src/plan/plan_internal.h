@@ -81,7 +81,7 @@ bool pto_plan_has_tables(const pto_plan_t *plan);
 /* Whether processes copy into or out of their peers' memory. */
 bool pto_plan_uses_peers_memory(const pto_plan_t *plan);
 
-/* What a send sends or a receive receives. */
+/* The slice whose bytes a step moves: its source, or the target where it has none. */
 const pto_slice_t *pto_message_slice(const pto_step_t *step);
 
 /* The kind of a copy step, by the spaces of its buffers. */

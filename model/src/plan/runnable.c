@@ -25,9 +25,9 @@ static pto_status_t step_runnable(const pto_plan_t *plan, const pto_stage_t *sta
         return pto_error_set(err, PTO_ERR_INVALID_PLAN,
                              "stage '%s' has messages in a sequence, where they can block each other",
                              stage->name);
-    if (pto_step_reads(step))
+    if (pto_step_source(step))
         status = slice_runnable(plan, stage, step, &step->source, err);
-    if (status == PTO_OK && pto_step_writes(step))
+    if (status == PTO_OK && pto_step_target(step))
         status = slice_runnable(plan, stage, step, &step->target, err);
     return status;
 }

@@ -377,10 +377,6 @@ int64_t pto_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, const 
     return pto_held_slice_bytes(slice, action, &held);
 }
 
-const pto_slice_t *pto_message_slice(const pto_step_t *step) {
-    return step->kind == PTO_STEP_SEND ? &step->source : &step->target;
-}
-
 pto_copy_kind_t pto_step_copy_kind(const pto_plan_t *plan, const pto_step_t *step) {
     pto_space_t source = pto_plan_buffer(plan, step->source.buffer)->space;
     pto_space_t target = pto_plan_buffer(plan, step->target.buffer)->space;

@@ -110,17 +110,24 @@ static void print_buffer(printer_t *printer, int index) {
 
 /* --- steps ---------------------------------------------------------------------------------------------- */
 
-static const char *step_name(pto_step_kind_t kind) {
-    static const char *const name[] = {"send", "recv", "copy", "reduce", "signal", "wait", "launch"};
-    return name[kind];
-}
-
-static bool is_signal(const pto_step_t *step) {
-    return step->kind == PTO_STEP_SIGNAL || step->kind == PTO_STEP_WAIT;
-}
-
-static const pto_slice_t *sized_slice(const pto_step_t *step) {
-    return pto_step_reads(step) ? &step->source : &step->target;
+/* What stands between a step's slice or flag and its target or peers. */
+static const char *relation(pto_step_kind_t kind) {
+    switch (kind) {
+    case PTO_STEP_SEND:
+    case PTO_STEP_COPY:
+    case PTO_STEP_REDUCE:
+        return "->";
+    case PTO_STEP_RECV:
+        return "<-";
+    case PTO_STEP_SIGNAL:
+        return "to";
+    case PTO_STEP_WAIT:
+        return "of";
+    case PTO_STEP_LAUNCH:
+    case PTO_STEP_COUNT:
+        break;
+    }
+    return "";
 }
 
 /* The sizes that a step's messages or copies have. */
@@ -132,7 +139,7 @@ typedef struct {
 } sizes_t;
 
 static void add_size(printer_t *printer, const pto_action_t *action, sizes_t *sizes) {
-    int64_t bytes = pto_slice_bytes(printer->plan, sized_slice(action->step), action);
+    int64_t bytes = pto_slice_bytes(printer->plan, pto_message_slice(action->step), action);
     if (sizes->count == 0 || bytes < sizes->least)
         sizes->least = bytes;
     if (sizes->count == 0 || bytes > sizes->most)
@@ -187,7 +194,7 @@ static void print_iterations(printer_t *printer, const pto_step_t *step, int64_t
 
 static void print_launch(printer_t *printer) {
     print_indent(printer, 1);
-    pto_text_add(&printer->text, "%-6s the kernel\n", step_name(PTO_STEP_LAUNCH));
+    pto_text_add(&printer->text, "%-6s the kernel\n", pto_step_name(PTO_STEP_LAUNCH));
 }
 
 /* A step in the loop's k, or outside of loops (from .. to being one iteration). */
@@ -203,23 +210,22 @@ static void print_step(printer_t *printer, const pto_step_t *step, int64_t from,
         print_launch(printer);
         return;
     }
-    for (int64_t i = from; i < to && !sizes.cut && !is_signal(step); i++) {
+    for (int64_t i = from; i < to && !sizes.cut && !pto_step_is_signal(step); i++) {
         add_sizes(printer, step, i, &sizes);
         sizes.cut = sizes.cut || (i - from >= PTO_PRINT_SIZES_MAX && i + 1 < to);
     }
-    if (sizes.most == 0 && !is_signal(step) && !step->even_empty)
+    if (sizes.most == 0 && !pto_step_is_signal(step) && !step->even_empty)
         return;
     print_indent(printer, 1);
-    pto_text_add(&printer->text, "%-6s ", step_name(step->kind));
-    if (is_signal(step)) {
-        pto_text_add(&printer->text, "'%s' %s ", pto_plan_flag_name(printer->plan, step->flag),
-                     step->kind == PTO_STEP_SIGNAL ? "to" : "of");
+    pto_text_add(&printer->text, "%-6s ", pto_step_name(step->kind));
+    if (pto_step_is_signal(step)) {
+        pto_text_add(&printer->text, "'%s'", pto_plan_flag_name(printer->plan, step->flag));
     } else {
         print_size_range(printer, &sizes);
-        pto_text_slice(&printer->text, printer->plan, sized_slice(step), &action);
-        pto_text_add(&printer->text, step->kind == PTO_STEP_RECV ? " <- " : " -> ");
+        pto_text_slice(&printer->text, printer->plan, pto_message_slice(step), &action);
     }
-    if (step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE)
+    pto_text_add(&printer->text, " %s ", relation(step->kind));
+    if (pto_step_is_local(step))
         pto_text_slice(&printer->text, printer->plan, &step->target, &action);
     else
         pto_text_peers(&printer->text, printer->plan, &action);
@@ -260,18 +266,17 @@ static void print_ranges(printer_t *printer, const pto_slice_t *slice, const pto
 static void print_action(printer_t *printer, const pto_action_t *action) {
     const pto_step_t *step = action->step;
     print_indent(printer, 1);
-    pto_text_add(&printer->text, "%-6s ", step_name(step->kind));
-    if (is_signal(step)) {
-        pto_text_add(&printer->text, "'%s' %s ", pto_plan_flag_name(printer->plan, step->flag),
-                     step->kind == PTO_STEP_SIGNAL ? "to" : "of");
+    pto_text_add(&printer->text, "%-6s ", pto_step_name(step->kind));
+    if (pto_step_is_signal(step)) {
+        pto_text_add(&printer->text, "'%s'", pto_plan_flag_name(printer->plan, step->flag));
     } else {
-        int64_t bytes = pto_slice_bytes(printer->plan, sized_slice(step), action);
+        int64_t bytes = pto_slice_bytes(printer->plan, pto_message_slice(step), action);
         sizes_t sizes = {.count = 1, .least = bytes, .most = bytes};
         print_size_range(printer, &sizes);
-        print_ranges(printer, sized_slice(step), action);
-        pto_text_add(&printer->text, step->kind == PTO_STEP_RECV ? " <- " : " -> ");
+        print_ranges(printer, pto_message_slice(step), action);
     }
-    if (step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE)
+    pto_text_add(&printer->text, " %s ", relation(step->kind));
+    if (pto_step_is_local(step))
         print_ranges(printer, &step->target, action);
     else
         pto_text_rank(&printer->text, printer->plan, action->peer_rank);
@@ -280,8 +285,8 @@ static void print_action(printer_t *printer, const pto_action_t *action) {
 
 /* Whether anything goes over: empty messages are mostly left out. */
 static bool is_shown(printer_t *printer, const pto_action_t *action) {
-    return is_signal(action->step) || action->step->even_empty ||
-           pto_slice_bytes(printer->plan, sized_slice(action->step), action) > 0;
+    return pto_step_is_signal(action->step) || action->step->even_empty ||
+           pto_slice_bytes(printer->plan, pto_message_slice(action->step), action) > 0;
 }
 
 static void print_actions(printer_t *printer, const pto_step_t *step, int64_t k) {

@@ -64,7 +64,7 @@ static void raise_flags(pto_sim_t *sim, pto_action_t *action) {
  * at once signals have been raised before, and waits come last. NULL: not one to do now. */
 static const pto_step_t *local_step(const pto_sim_t *sim, const pto_stage_t *stage, int position) {
     const pto_step_t *step = pto_plan_step(sim->plan, stage->step_first + position % stage->step_count);
-    if (step->kind == PTO_STEP_SEND || step->kind == PTO_STEP_RECV)
+    if (pto_step_is_message(step))
         return NULL;
     if (stage->order == PTO_ORDER_SEQUENCE)
         return position < stage->step_count ? step : NULL;
@@ -119,8 +119,7 @@ static bool begin_local(pto_sim_t *sim, uint32_t rank, pto_action_t *action) {
 /* Copies and reductions with peers are done for each of them, one after another. A kernel's threads do all of
  * a step's together. */
 static bool is_for_each_peer(const pto_step_t *step) {
-    return (step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE) && !step->in_kernel &&
-           step->peers.kind != PTO_PEERS_NONE;
+    return pto_step_is_local(step) && !step->in_kernel && step->peers.kind != PTO_PEERS_NONE;
 }
 
 /* Begin a step, or its part for the next peers; false if none is left that takes time. */
@@ -368,7 +367,7 @@ static void view_plan(pto_sim_t *sim) {
         pto_stage_view_t *view = &sim->stage[i];
         for (int j = stage->step_first; j < stage->step_first + stage->step_count; j++) {
             const pto_step_t *step = pto_plan_step(sim->plan, j);
-            bool message = step->kind == PTO_STEP_SEND || step->kind == PTO_STEP_RECV;
+            bool message = pto_step_is_message(step);
             bool first = step->kind == PTO_STEP_SIGNAL && stage->order == PTO_ORDER_AT_ONCE;
             view->sends = view->sends || step->kind == PTO_STEP_SEND;
             view->messages = view->messages || message;
