@@ -70,7 +70,7 @@ static pto_status_t simulate_cell(const pto_predictions_t *predictions, int64_t 
     cell_t cell = {.machine = predictions->machine, .prediction = prediction, .simulation = simulation};
     pto_error_t reason = {0};
     bool best = scenario->library.best && scenario->implementation == PTO_IMPLEMENTATION_LIBRARY &&
-                scenario->collective != PTO_COLLECTIVE_MESSAGES;
+                pto_collective_is_in_mpi(scenario->collective);
     cell.options.limit = options ? options->limit : 0;
     prediction->applicable = false;
     pto_status_t status =

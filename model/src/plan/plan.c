@@ -150,11 +150,11 @@ static void build_staged(pto_builder_t *builder, const pto_request_t *request,
     host.out = build_staging(builder, exchange->out, "library out");
     host.in = in_place ? host.out : build_staging(builder, exchange->in, "library in");
     build_staging_copy(builder, "library copies to host", exchange,
-                       request->collective == PTO_COLLECTIVE_BROADCAST,
+                       pto_collective_is_from_root(request->collective),
                        in_place ? exchange->out : exchange->in, host.in);
     request->algorithm->build(builder, &host);
     build_staging_copy(builder, "library copies to device", exchange,
-                       request->collective == PTO_COLLECTIVE_REDUCE, host.out, exchange->out);
+                       pto_collective_is_to_root(request->collective), host.out, exchange->out);
 }
 
 /* Algorithms know nothing of bundles: whatever they build meanwhile counts in them. */
