@@ -53,7 +53,7 @@ static pto_status_t fill_alltoall(const pto_exec_t *exec, const pto_node_t *node
                                   pto_library_call_t *call, pto_error_t *err) {
     call->equal = !is_table(pto_plan_buffer(exec->plan, node->in.buffer)) &&
                   !is_table(pto_plan_buffer(exec->plan, node->out.buffer)) &&
-                  call->collective == PTO_COLLECTIVE_ALLTOALL;
+                  !pto_collective_is_by_pair(call->collective);
     if (call->equal) {
         int64_t bytes = pto_exec_block(exec, &node->in, 0).bytes;
         call->count = (int)bytes;
@@ -76,15 +76,16 @@ static pto_status_t fill_alltoall(const pto_exec_t *exec, const pto_node_t *node
 static pto_status_t fill_call(const pto_exec_t *exec, const pto_node_t *node, int64_t n,
                               pto_library_call_t *call, pto_error_t *err) {
     const pto_request_t *request = pto_plan_request(exec->plan);
-    if (node->collective == PTO_COLLECTIVE_MESSAGES)
-        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "MPI has no collective for messages");
+    if (!pto_collective_is_in_mpi(node->collective))
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "MPI has no collective for %s",
+                             pto_collective_name(node->collective));
     call->collective = node->collective;
     call->in = exec->bound[node->in.buffer].memory;
     call->out = exec->bound[node->out.buffer].memory;
     if (!pto_collective_is_vector(node->collective))
         return fill_alltoall(exec, node, n, call, err);
     int64_t bytes = pto_exec_block(exec, &node->in, 0).bytes;
-    bool moves = node->collective == PTO_COLLECTIVE_BROADCAST; /* bytes, of whatever type */
+    bool moves = !pto_collective_reduces(node->collective); /* bytes, of whatever type */
     int64_t count = moves ? bytes : bytes / pto_datatype_bytes(request->datatype);
     call->count = (int)count;
     return count <= INT_MAX ? PTO_OK : too_long(bytes, err);
@@ -182,15 +183,22 @@ static pto_status_t call_reduce(const pto_exec_t *exec, const pto_library_call_t
 }
 
 pto_status_t pto_library_call(const pto_exec_t *exec, const pto_library_call_t *call, pto_error_t *err) {
-    if (call->collective == PTO_COLLECTIVE_REDUCE)
+    switch (call->collective) {
+    case PTO_COLLECTIVE_REDUCE:
         return call_reduce(exec, call, err);
-    if (call->collective == PTO_COLLECTIVE_BROADCAST)
+    case PTO_COLLECTIVE_BROADCAST:
         return PTO_MPI(MPI_Bcast(call->out, call->count, MPI_BYTE, 0, call->comm), err);
-    if (call->collective == PTO_COLLECTIVE_ALLREDUCE)
+    case PTO_COLLECTIVE_ALLREDUCE:
         return PTO_MPI(MPI_Allreduce(call->in == call->out ? MPI_IN_PLACE : call->in, call->out, call->count,
                                      pto_mpi_datatype(pto_plan_request(exec->plan)->datatype),
                                      pto_mpi_op(exec->op), call->comm),
                        err);
+    case PTO_COLLECTIVE_ALLTOALL:
+    case PTO_COLLECTIVE_ALLTOALLV:
+    case PTO_COLLECTIVE_MESSAGES:
+    case PTO_COLLECTIVE_COUNT:
+        break;
+    }
     if (call->equal)
         return PTO_MPI(
             MPI_Alltoall(call->in, call->count, MPI_BYTE, call->out, call->count, MPI_BYTE, call->comm), err);

@@ -52,12 +52,20 @@ static pto_status_t vector(MPI_Comm comm, const pto_nccl_call_t *call, pto_error
         status = PTO_MPI(MPI_Comm_rank(comm, &rank), err);
     if (status != PTO_OK)
         return status;
-    if (call->collective == PTO_COLLECTIVE_ALLREDUCE)
+    switch (call->collective) {
+    case PTO_COLLECTIVE_ALLREDUCE:
         return PTO_MPI(MPI_Allreduce(in, call->out, count, type, op, comm), err);
-    if (call->collective == PTO_COLLECTIVE_REDUCE)
+    case PTO_COLLECTIVE_REDUCE:
         return PTO_MPI(
             MPI_Reduce(rank == 0 ? in : call->in, rank == 0 ? call->out : NULL, count, type, op, 0, comm),
             err);
+    case PTO_COLLECTIVE_BROADCAST:
+    case PTO_COLLECTIVE_ALLTOALL:
+    case PTO_COLLECTIVE_ALLTOALLV:
+    case PTO_COLLECTIVE_MESSAGES:
+    case PTO_COLLECTIVE_COUNT:
+        break;
+    }
     if (rank == 0 && call->in != call->out && count > 0)
         memcpy(call->out, call->in, (size_t)(call->count * pto_datatype_bytes(call->datatype)));
     return PTO_MPI(MPI_Bcast(call->out, count, type, 0, comm), err);

@@ -217,7 +217,7 @@ static pto_status_t compare_block(uint64_t seed, int64_t from, int64_t place, in
 }
 
 static int64_t bytes_between(const pto_request_t *request, int64_t from, int64_t to) {
-    if (request->collective == PTO_COLLECTIVE_ALLTOALLV && request->counts)
+    if (pto_collective_is_by_pair(request->collective) && request->counts)
         return pto_counts_bytes(request->counts, request->bytes, from, to);
     return request->bytes;
 }
@@ -259,14 +259,15 @@ static pto_status_t compare_messages(const pto_request_t *request, uint64_t seed
 
 pto_status_t reference_compare(const pto_request_t *request, pto_op_t op, uint64_t seed, int64_t owner,
                                const void *out, int64_t bytes, pto_error_t *err) {
-    if (request->collective == PTO_COLLECTIVE_MESSAGES)
-        return compare_messages(request, seed, owner, out, err);
-    if (request->collective == PTO_COLLECTIVE_BROADCAST)
-        return compare_block(seed, 0, 0, owner, out, bytes, err);
-    if (request->collective == PTO_COLLECTIVE_REDUCE && owner > 0)
+    pto_data_t data = pto_collective_data(request->collective);
+    if (pto_collective_is_to_root(request->collective) && owner > 0)
         return PTO_OK;
-    if (!pto_collective_reduces(request->collective))
+    if (data == PTO_DATA_MESSAGES)
+        return compare_messages(request, seed, owner, out, err);
+    if (data == PTO_DATA_BLOCKS)
         return compare_alltoall(request, seed, owner, out, err);
+    if (!pto_collective_reduces(request->collective))
+        return compare_block(seed, 0, 0, owner, out, bytes, err);
     sought_t sought = {.request = request,
                        .op = op,
                        .seed = seed,

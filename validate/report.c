@@ -144,7 +144,7 @@ void csv_header(FILE *file, const pto_options_t *options, const settings_t *sett
 void csv_cell(FILE *file, const settings_t *settings, const pto_request_t *request, const cell_t *cell) {
     const pto_layout_t *layout = &request->layout;
     bool posted = request->implementation == PTO_IMPLEMENTATION_ISEND_IRECV ||
-                  request->collective == PTO_COLLECTIVE_MESSAGES;
+                  !pto_collective_is_in_mpi(request->collective);
     char owners[24] = "", algorithm[64] = "", joules[32] = "";
     if (layout->owners_per_gpu != 1)
         snprintf(owners, sizeof owners, ",%lld", (long long)layout->owners_per_gpu);

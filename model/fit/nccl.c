@@ -8,16 +8,6 @@
 #include "parts.h"
 #include "select.h"
 
-static const struct {
-    pto_benchmark_t benchmark;
-    pto_nccl_kind_t kind;
-} collectives[] = {
-    {PTO_BENCHMARK_NCCL_ALLREDUCE, PTO_NCCL_ALLREDUCE},
-    {PTO_BENCHMARK_NCCL_REDUCE, PTO_NCCL_REDUCE},
-    {PTO_BENCHMARK_NCCL_BROADCAST, PTO_NCCL_BROADCAST},
-    {PTO_BENCHMARK_NCCL_ALLTOALL, PTO_NCCL_ALLTOALL},
-};
-
 /* The samples' columns: `procs` are the GPUs of all nodes, `messages` the nodes. */
 static int64_t gpus_of(const fit_point_t *point) { return point->procs; }
 static int64_t nodes_of(const fit_point_t *point) { return point->messages; }
@@ -117,8 +107,9 @@ static pto_status_t fit_collective(fit_work_t *work, pto_benchmark_t benchmark, 
 
 pto_status_t fit_nccl(fit_work_t *work) {
     pto_status_t status = PTO_OK;
-    for (size_t i = 0; status == PTO_OK && i < sizeof collectives / sizeof *collectives; i++) {
-        status = fit_collective(work, collectives[i].benchmark, collectives[i].kind);
+    for (int kind = 0; status == PTO_OK && kind < PTO_NCCL_COUNT; kind++) {
+        status = fit_collective(work, (pto_benchmark_t)(PTO_BENCHMARK_NCCL_ALLREDUCE + kind),
+                                (pto_nccl_kind_t)kind);
     }
     return status;
 }

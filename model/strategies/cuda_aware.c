@@ -10,7 +10,7 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
                                .in = user.in,
                                .out = user.out};
     pto_exchange_t givers = exchange;
-    if (request->collective == PTO_COLLECTIVE_BROADCAST)
+    if (pto_collective_is_from_root(request->collective))
         givers.n = 1;
     if (pto_collective_is_vector(request->collective))
         pto_route_copy_of(builder, "place input", &givers, pto_slice_all(builder, user.in),

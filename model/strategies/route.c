@@ -34,9 +34,9 @@ static pto_user_t build_user(pto_builder_t *builder, const pto_request_t *reques
     if (pto_collective_is_vector(request->collective)) {
         in.block_count = 1;
         out.block_count = 1;
-        if (request->collective == PTO_COLLECTIVE_BROADCAST)
+        if (pto_collective_is_from_root(request->collective))
             in.held_stride = pto_layout_owner_count(&request->layout);
-        if (request->collective == PTO_COLLECTIVE_REDUCE)
+        if (pto_collective_is_to_root(request->collective))
             *(in_place ? &out.user_stride : &out.held_stride) = pto_layout_owner_count(&request->layout);
     } else if (request->collective == PTO_COLLECTIVE_MESSAGES) {
         in.block_count = distinct_messages(request);

@@ -4,9 +4,9 @@
 
 static void build(pto_builder_t *builder, const pto_request_t *request) {
     bool vector = pto_collective_is_vector(request->collective);
-    bool broadcast = request->collective == PTO_COLLECTIVE_BROADCAST;
+    bool from_root = pto_collective_is_from_root(request->collective);
     pto_user_t user = pto_route_user(builder, request);
-    int in = pto_build_mirror(builder, broadcast ? user.out : user.in, "host in", PTO_SPACE_CPU);
+    int in = pto_build_mirror(builder, from_root ? user.out : user.in, "host in", PTO_SPACE_CPU);
     int out = in;
     if (!vector)
         out = pto_build_mirror(builder, user.out, "host out", PTO_SPACE_CPU);
@@ -16,9 +16,9 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
                                .in = in,
                                .out = out};
     pto_exchange_t givers = exchange, takers = exchange;
-    if (broadcast)
+    if (from_root)
         givers.n = 1;
-    if (request->collective == PTO_COLLECTIVE_REDUCE)
+    if (pto_collective_is_to_root(request->collective))
         takers.n = 1;
     pto_route_copy_of(builder, "copy to host", &givers, pto_slice_all(builder, user.in),
                       pto_slice_all(builder, in));

@@ -44,7 +44,7 @@ static bool is_asked(const pto_scenario_t *scenario, const pto_strategy_t *strat
     if (scenario->implementation == PTO_IMPLEMENTATION_ISEND_IRECV)
         return strcmp(algorithm->name, "linear") == 0;
     const char *name = scenario->library.name;
-    return !name || scenario->collective == PTO_COLLECTIVE_MESSAGES || strcmp(algorithm->name, name) == 0;
+    return !name || !pto_collective_is_in_mpi(scenario->collective) || strcmp(algorithm->name, name) == 0;
 }
 
 static void note_reason(run_t *run, const pto_error_t *reason) {
@@ -114,7 +114,7 @@ static pto_status_t prove_strategy(run_t *run, const pto_strategy_t *strategy, p
 static pto_status_t refuse_early(const pto_scenario_t *scenario, const pto_strategy_t *strategy,
                                  pto_error_t *err) {
     const pto_algorithm_t *named;
-    if (scenario->library.name && scenario->collective != PTO_COLLECTIVE_MESSAGES) {
+    if (scenario->library.name && pto_collective_is_in_mpi(scenario->collective)) {
         pto_status_t status = pto_algorithm_find(scenario->library.name, scenario->collective, &named, err);
         if (status != PTO_OK)
             return status;

@@ -5,7 +5,7 @@
 
 static void print_library(FILE *stream, const pto_scenario_t *scenario) {
     const pto_library_choice_t *library = &scenario->library;
-    if (scenario->collective == PTO_COLLECTIVE_MESSAGES)
+    if (!pto_collective_is_in_mpi(scenario->collective))
         return;
     if (scenario->implementation == PTO_IMPLEMENTATION_ISEND_IRECV)
         fputs("# algorithm  nonblocking sends and receives, all in flight\n", stream);

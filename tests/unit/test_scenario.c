@@ -493,6 +493,24 @@ static void every_beginning_of_a_file_is_read_or_refused(void **state) {
     }
 }
 
+/* A row left out of the middle of the table would be all zeros. */
+static void every_collective_has_a_row(void **state) {
+    (void)state;
+    for (int i = 0; i < PTO_COLLECTIVE_COUNT; i++) {
+        pto_collective_t collective = (pto_collective_t)i;
+        assert_non_null(pto_collective_name(collective));
+        bool rooted = pto_collective_is_from_root(collective) || pto_collective_is_to_root(collective);
+        assert_true(!rooted || pto_collective_is_vector(collective));
+        assert_true(!pto_collective_is_by_pair(collective) ||
+                    pto_collective_data(collective) == PTO_DATA_BLOCKS);
+        if (pto_collective_nccl(collective) != PTO_NCCL_COUNT && !pto_collective_is_by_pair(collective))
+            assert_string_equal(pto_nccl_name(pto_collective_nccl(collective)),
+                                pto_collective_name(collective));
+    }
+    assert_string_equal(pto_collective_name(PTO_COLLECTIVE_COUNT), "no collective");
+    assert_false(pto_collective_is_vector(PTO_COLLECTIVE_COUNT));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_whole_scenario_is_read),
@@ -513,6 +531,7 @@ int main(void) {
         cmocka_unit_test(a_missing_scenario_is_refused),
         cmocka_unit_test(a_missing_machine_is_reported_where_it_is_named),
         cmocka_unit_test(every_beginning_of_a_file_is_read_or_refused),
+        cmocka_unit_test(every_collective_has_a_row),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

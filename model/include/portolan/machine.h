@@ -144,13 +144,19 @@ typedef struct {
     pto_library_rule_t *rule;
 } pto_library_table_t;
 
-/* The collectives of NCCL's own that are priced. alltoallv is the same calls as alltoall. */
+/* The collectives of NCCL's own that are priced: name, what files call it. alltoallv is the same calls as
+ * alltoall. */
+#define PTO_NCCL_TABLE(X)                                                                                    \
+    X(ALLREDUCE, "allreduce")                                                                                \
+    X(REDUCE, "reduce")                                                                                      \
+    X(BROADCAST, "broadcast")                                                                                \
+    X(ALLTOALL, "alltoall")
+
 typedef enum {
-    PTO_NCCL_ALLREDUCE,
-    PTO_NCCL_REDUCE,
-    PTO_NCCL_BROADCAST,
-    PTO_NCCL_ALLTOALL,
-    PTO_NCCL_COUNT
+#define PTO_NCCL_ENUM(name, text) PTO_NCCL_##name,
+    PTO_NCCL_TABLE(PTO_NCCL_ENUM)
+#undef PTO_NCCL_ENUM
+        PTO_NCCL_COUNT
 } pto_nccl_kind_t;
 
 const char *pto_nccl_name(pto_nccl_kind_t kind);

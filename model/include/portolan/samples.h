@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "portolan/machine.h"
 #include "portolan/status.h"
 
 #ifdef __cplusplus
@@ -49,11 +50,11 @@ typedef enum {
     PTO_BENCHMARK_SETUP_OPEN,
     PTO_BENCHMARK_SETUP_ALLOCATE,
     PTO_BENCHMARK_SETUP_SEGMENT,
-    PTO_BENCHMARK_NCCL_ALLREDUCE, /* procs: GPUs of all nodes; messages: nodes; so for all of NCCL's */
-    PTO_BENCHMARK_NCCL_REDUCE,
-    PTO_BENCHMARK_NCCL_BROADCAST,
-    PTO_BENCHMARK_NCCL_ALLTOALL,
-    PTO_BENCHMARK_OTHER,
+/* NCCL's collectives, in the order of pto_nccl_kind_t; procs: GPUs of all nodes; messages: nodes */
+#define PTO_BENCHMARK_NCCL_ENUM(name, text) PTO_BENCHMARK_NCCL_##name,
+    PTO_NCCL_TABLE(PTO_BENCHMARK_NCCL_ENUM)
+#undef PTO_BENCHMARK_NCCL_ENUM
+        PTO_BENCHMARK_OTHER,
     PTO_BENCHMARK_COUNT
 } pto_benchmark_t;
 

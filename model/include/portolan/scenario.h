@@ -54,15 +54,26 @@ typedef enum {
     PTO_COUNTS_KIND_COUNT
 } pto_counts_kind_t;
 
-/* Whether the collective combines values, and whether it is of one vector: allreduce, reduce, broadcast. */
-static inline bool pto_collective_reduces(pto_collective_t collective) {
-    return collective == PTO_COLLECTIVE_ALLREDUCE || collective == PTO_COLLECTIVE_REDUCE;
-}
-static inline bool pto_collective_is_vector(pto_collective_t collective) {
-    return pto_collective_reduces(collective) || collective == PTO_COLLECTIVE_BROADCAST;
-}
+/* What an owner's data are. */
+typedef enum {
+    PTO_DATA_VECTOR,   /* one vector of `bytes` */
+    PTO_DATA_BLOCKS,   /* a block of `bytes` for each destination; block i of owner j's output is block j of
+                          owner i's input */
+    PTO_DATA_MESSAGES, /* a number of messages of `bytes` */
+    PTO_DATA_COUNT
+} pto_data_t;
 
+/* What a collective is. */
 const char *pto_collective_name(pto_collective_t collective);
+pto_data_t pto_collective_data(pto_collective_t collective);
+bool pto_collective_is_vector(pto_collective_t collective);       /* PTO_DATA_VECTOR */
+bool pto_collective_reduces(pto_collective_t collective);         /* combines values */
+bool pto_collective_is_from_root(pto_collective_t collective);    /* owner 0 alone has an input */
+bool pto_collective_is_to_root(pto_collective_t collective);      /* owner 0 alone has an output */
+bool pto_collective_is_by_pair(pto_collective_t collective);      /* sizes can differ from pair to pair */
+bool pto_collective_is_in_mpi(pto_collective_t collective);       /* MPI has it */
+pto_nccl_kind_t pto_collective_nccl(pto_collective_t collective); /* PTO_NCCL_COUNT: NCCL has none */
+
 const char *pto_implementation_name(pto_implementation_t implementation);
 const char *pto_split_name(pto_split_t split);
 const char *pto_datatype_name(pto_datatype_t datatype);

@@ -53,7 +53,7 @@ static int64_t owner_rank(const pto_request_t *request, int64_t owner) {
 }
 
 static int64_t pair_bytes(const pto_request_t *request, int64_t source, int64_t destination) {
-    if (request->collective != PTO_COLLECTIVE_ALLTOALLV || !request->counts)
+    if (!pto_collective_is_by_pair(request->collective) || !request->counts)
         return request->bytes;
     return pto_counts_bytes(request->counts, request->bytes, source, destination);
 }
@@ -89,9 +89,10 @@ static bool sized(pto_checker_t *checker, int64_t rank, int buffer, int64_t byte
  * for all of them. */
 static bool expect_vector(pto_checker_t *checker, int out, int64_t owners) {
     pto_collective_t collective = checker->request->collective;
-    int64_t sources = collective == PTO_COLLECTIVE_BROADCAST ? 1 : owners;
+    int64_t sources = pto_collective_is_from_root(collective) ? 1 : owners;
+    int64_t takers = pto_collective_is_to_root(collective) ? 1 : owners;
     int32_t all = pto_sets_run(&checker->sets, 0, (int32_t)sources);
-    for (int64_t owner = 0; owner < (collective == PTO_COLLECTIVE_REDUCE ? 1 : owners); owner++) {
+    for (int64_t owner = 0; owner < takers; owner++) {
         int64_t rank = owner_rank(checker->request, owner), offset = 0;
         pto_touch_t first = {.holder = owner_rank(checker->request, 0), .buffer = out}, vector = first;
         first.end = vector.end = checker->request->bytes;
@@ -158,16 +159,13 @@ static bool expect_outputs(pto_checker_t *checker) {
     int out = buffer_of_role(checker->plan, PTO_ROLE_OUT);
     if (out < 0)
         return pto_check_fail(checker, 0, "the plan has no output");
-    switch (checker->request->collective) {
-    case PTO_COLLECTIVE_ALLREDUCE:
-    case PTO_COLLECTIVE_REDUCE:
-    case PTO_COLLECTIVE_BROADCAST:
+    switch (pto_collective_data(checker->request->collective)) {
+    case PTO_DATA_VECTOR:
         return expect_vector(checker, out, owners);
-    case PTO_COLLECTIVE_MESSAGES:
+    case PTO_DATA_MESSAGES:
         return expect_messages(checker, out, owners);
-    case PTO_COLLECTIVE_ALLTOALL:
-    case PTO_COLLECTIVE_ALLTOALLV:
-    case PTO_COLLECTIVE_COUNT:
+    case PTO_DATA_BLOCKS:
+    case PTO_DATA_COUNT:
         break;
     }
     return expect_alltoall(checker, out, owners);
@@ -178,7 +176,7 @@ static bool expect_outputs(pto_checker_t *checker) {
 static int64_t input_bytes(const pto_request_t *request, int64_t owner, int64_t owners) {
     if (pto_collective_is_vector(request->collective))
         return request->bytes;
-    if (request->collective == PTO_COLLECTIVE_MESSAGES)
+    if (pto_collective_data(request->collective) == PTO_DATA_MESSAGES)
         return distinct_messages(request) * request->bytes;
     int64_t total = 0;
     for (int64_t destination = 0; destination < owners; destination++)
@@ -197,11 +195,11 @@ static bool user_access(pto_checker_t *checker, int64_t rank, int buffer, bool w
 
 /* Only owner 0 has a vector to broadcast, and only it gets one that is reduced. */
 static bool has_input(const pto_checker_t *checker, int64_t owner) {
-    return owner == 0 || checker->request->collective != PTO_COLLECTIVE_BROADCAST;
+    return owner == 0 || !pto_collective_is_from_root(checker->request->collective);
 }
 
 static bool has_output(const pto_checker_t *checker, int64_t owner) {
-    return owner == 0 || checker->request->collective != PTO_COLLECTIVE_REDUCE;
+    return owner == 0 || !pto_collective_is_to_root(checker->request->collective);
 }
 
 static bool write_inputs(pto_checker_t *checker) {

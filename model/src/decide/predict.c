@@ -48,7 +48,7 @@ pto_request_t pto_scenario_request(const pto_scenario_t *scenario, int64_t point
                              .strategy = strategy,
                              .algorithm = algorithm,
                              .by_library = scenario->implementation == PTO_IMPLEMENTATION_LIBRARY &&
-                                           scenario->collective != PTO_COLLECTIVE_MESSAGES};
+                                           pto_collective_is_in_mpi(scenario->collective)};
     request.layout.nodes = series_at(&scenario->nodes, point);
     return request;
 }
@@ -108,7 +108,7 @@ const char *pto_library_algorithm(const pto_scenario_t *scenario, const pto_mach
         return pto_strategy_only_with(request->strategy);
     if (request->implementation == PTO_IMPLEMENTATION_ISEND_IRECV)
         return "linear";
-    if (request->collective == PTO_COLLECTIVE_MESSAGES)
+    if (!pto_collective_is_in_mpi(request->collective))
         return NULL;
     const pto_library_choice_t *library = &scenario->library;
     if (library->name)

@@ -41,11 +41,10 @@ static const char *const benchmark_names[PTO_BENCHMARK_COUNT] = {
     [PTO_BENCHMARK_SETUP_OPEN] = "setup_open",
     [PTO_BENCHMARK_SETUP_ALLOCATE] = "setup_allocate",
     [PTO_BENCHMARK_SETUP_SEGMENT] = "setup_segment",
-    [PTO_BENCHMARK_NCCL_ALLREDUCE] = "nccl_allreduce",
-    [PTO_BENCHMARK_NCCL_REDUCE] = "nccl_reduce",
-    [PTO_BENCHMARK_NCCL_BROADCAST] = "nccl_broadcast",
-    [PTO_BENCHMARK_NCCL_ALLTOALL] = "nccl_alltoall",
-    [PTO_BENCHMARK_OTHER] = "other",
+#define NCCL_NAME(name, text) [PTO_BENCHMARK_NCCL_##name] = "nccl_" text,
+    PTO_NCCL_TABLE(NCCL_NAME)
+#undef NCCL_NAME
+        [PTO_BENCHMARK_OTHER] = "other",
 };
 
 static const char *const place_names[PTO_AT_COUNT] = {

@@ -115,7 +115,7 @@ static pto_status_t simulate_cell(const pto_predictions_t *predictions, int64_t 
                    .simulation = simulation};
     pto_error_t reason = {0};
     bool best = scenario->library.best && scenario->implementation == PTO_IMPLEMENTATION_LIBRARY &&
-                scenario->collective != PTO_COLLECTIVE_MESSAGES;
+                pto_collective_is_in_mpi(scenario->collective);
     if (options)
         cell.options = (pto_simulate_options_t){.limit = options->limit, .begin = options->begin};
     prediction->applicable = false;

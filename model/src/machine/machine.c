@@ -95,7 +95,9 @@ const pto_postal_t *pto_machine_reduce(const pto_machine_t *machine, pto_space_t
 }
 
 const char *pto_nccl_name(pto_nccl_kind_t kind) {
-    static const char *const name[] = {"allreduce", "reduce", "broadcast", "alltoall"};
+#define NAME(name, text) text,
+    static const char *const name[] = {PTO_NCCL_TABLE(NAME)};
+#undef NAME
     return kind < PTO_NCCL_COUNT ? name[kind] : "no collective";
 }
 

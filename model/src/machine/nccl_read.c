@@ -102,10 +102,6 @@ static pto_status_t read_rows(const pto_reader_t *reader, const pto_yaml_node_t 
 }
 
 /* In arrays of the machine by kind, so the target is the machine itself. */
-static const pto_yaml_field_t nccl_fields[] = {
-    {.key = "allreduce", .read = read_rows, .argument = PTO_NCCL_ALLREDUCE},
-    {.key = "reduce", .read = read_rows, .argument = PTO_NCCL_REDUCE},
-    {.key = "broadcast", .read = read_rows, .argument = PTO_NCCL_BROADCAST},
-    {.key = "alltoall", .read = read_rows, .argument = PTO_NCCL_ALLTOALL},
-};
+#define NCCL_FIELD(name, text) {.key = (text), .read = read_rows, .argument = PTO_NCCL_##name},
+static const pto_yaml_field_t nccl_fields[] = {PTO_NCCL_TABLE(NCCL_FIELD)};
 const pto_yaml_table_t pto_nccl_table = {.what = "'nccl'", FIELDS(nccl_fields), .nonempty = true};

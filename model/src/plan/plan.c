@@ -169,8 +169,8 @@ static void build_staged(pto_builder_t *builder, const pto_request_t *request,
     pto_exchange_t host = *exchange;
     host.out = build_staging(builder, exchange->out, "library out");
     host.in = in_place ? host.out : build_staging(builder, exchange->in, "library in");
-    bool from_root = request->collective == PTO_COLLECTIVE_BROADCAST;
-    bool to_root = request->collective == PTO_COLLECTIVE_REDUCE;
+    bool from_root = pto_collective_is_from_root(request->collective);
+    bool to_root = pto_collective_is_to_root(request->collective);
     build_staging_copy(builder, "library copies to host", exchange, 0, from_root ? 1 : exchange->n,
                        in_place ? exchange->out : exchange->in, host.in);
     request->algorithm->build(builder, &host);

@@ -9,23 +9,6 @@
 
 const char pto_nccl_stage[] = "NCCL";
 
-static pto_nccl_kind_t kind_of(pto_collective_t collective) {
-    switch (collective) {
-    case PTO_COLLECTIVE_REDUCE:
-        return PTO_NCCL_REDUCE;
-    case PTO_COLLECTIVE_BROADCAST:
-        return PTO_NCCL_BROADCAST;
-    case PTO_COLLECTIVE_ALLTOALL:
-    case PTO_COLLECTIVE_ALLTOALLV:
-        return PTO_NCCL_ALLTOALL;
-    case PTO_COLLECTIVE_ALLREDUCE:
-    case PTO_COLLECTIVE_MESSAGES:
-    case PTO_COLLECTIVE_COUNT:
-        break;
-    }
-    return PTO_NCCL_ALLREDUCE;
-}
-
 /* Of the owner who sends or receives most, per destination. */
 static double busiest_bytes(const pto_request_t *request) {
     int64_t owners = pto_layout_owner_count(&request->layout), most_bytes = 0;
@@ -76,7 +59,10 @@ pto_status_t pto_charge_nccl(pto_charge_t *charge, const pto_machine_t *machine,
                              const pto_node_t *node, pto_error_t *err) {
     const pto_layout_t *layout = &plan->request.layout;
     int64_t gpus = pto_plan_group(plan, node->group)->size;
-    pto_nccl_kind_t kind = kind_of(node->collective);
+    pto_nccl_kind_t kind = pto_collective_nccl(node->collective);
+    if (kind == PTO_NCCL_COUNT)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "NCCL has no %s",
+                             pto_collective_name(node->collective));
     if (!pto_machine_nccl(machine, kind, gpus, layout->nodes, 0))
         return refuse(machine, kind, gpus, layout->nodes, err);
     double bytes = call_bytes(plan);

@@ -22,21 +22,33 @@ static void print_indent(printer_t *printer, int further) {
 
 /* --- header --------------------------------------------------------------------------------------------- */
 
+static const char *size_of(pto_collective_t collective) {
+    switch (pto_collective_data(collective)) {
+    case PTO_DATA_VECTOR:
+        return "the vector";
+    case PTO_DATA_BLOCKS:
+        return "to each destination";
+    case PTO_DATA_MESSAGES:
+        return "each message";
+    case PTO_DATA_COUNT:
+        break;
+    }
+    return "";
+}
+
 static void print_sizes(printer_t *printer) {
     const pto_request_t *request = printer->request;
-    static const char *const meaning[] = {"the vector",   "to each destination", "to each destination",
-                                          "each message", "the vector",          "the vector"};
     if (request->counts && request->counts->kind == PTO_COUNTS_MATRIX) {
         pto_text_add(&printer->text, "  bytes     by a matrix of counts\n");
         return;
     }
     pto_text_add(&printer->text, "  bytes     ");
     pto_text_bytes(&printer->text, request->bytes);
-    pto_text_add(&printer->text, ", %s", meaning[request->collective]);
+    pto_text_add(&printer->text, ", %s", size_of(request->collective));
     if (request->counts && request->counts->kind == PTO_COUNTS_SKEW)
         pto_text_add(&printer->text, ", within %g percent (seed %llu)", 100 * request->counts->skew,
                      (unsigned long long)request->counts->seed);
-    if (request->collective == PTO_COLLECTIVE_MESSAGES)
+    if (pto_collective_data(request->collective) == PTO_DATA_MESSAGES)
         pto_text_add(&printer->text, ", %lld from each owner", (long long)request->messages);
     if (request->unique_bytes > 0) {
         pto_text_add(&printer->text, ", of which ");

@@ -9,12 +9,6 @@
 #include "machine/library_rules.h"
 #include "scenario/check.h"
 
-const char *pto_collective_name(pto_collective_t collective) {
-    static const char *const name[] = {"allreduce", "alltoall", "alltoallv",
-                                       "messages",  "reduce",   "broadcast"};
-    return collective < PTO_COLLECTIVE_COUNT ? name[collective] : "no collective";
-}
-
 const char *pto_implementation_name(pto_implementation_t implementation) {
     static const char *const name[] = {"library", "isend_irecv"};
     return implementation < PTO_IMPLEMENTATION_COUNT ? name[implementation] : "no implementation";
@@ -100,7 +94,7 @@ void pto_scenario_fini(pto_scenario_t *scenario) {
 pto_split_t pto_scenario_split(const pto_scenario_t *scenario) {
     if (scenario->has_split)
         return scenario->split;
-    return scenario->collective == PTO_COLLECTIVE_ALLTOALLV ? PTO_SPLIT_DESTINATIONS : PTO_SPLIT_BYTES;
+    return pto_collective_is_by_pair(scenario->collective) ? PTO_SPLIT_DESTINATIONS : PTO_SPLIT_BYTES;
 }
 
 pto_sweep_kind_t pto_scenario_sweep(const pto_scenario_t *scenario) {

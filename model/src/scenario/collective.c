@@ -1,0 +1,70 @@
+/* What the collectives are: one row each. */
+#include "portolan/scenario.h"
+
+typedef struct {
+    const char *name;
+    pto_data_t data;
+    bool reduces;         /* combines values */
+    bool from_root;       /* owner 0 alone has an input */
+    bool to_root;         /* owner 0 alone has an output */
+    bool by_pair;         /* byte counts can differ from pair to pair */
+    bool in_mpi;          /* MPI has it */
+    pto_nccl_kind_t nccl; /* PTO_NCCL_COUNT: NCCL has none */
+} collective_t;
+
+static const collective_t collectives[] = {
+    [PTO_COLLECTIVE_ALLREDUCE] = {.name = "allreduce",
+                                  .data = PTO_DATA_VECTOR,
+                                  .reduces = true,
+                                  .in_mpi = true,
+                                  .nccl = PTO_NCCL_ALLREDUCE},
+    [PTO_COLLECTIVE_ALLTOALL] = {.name = "alltoall",
+                                 .data = PTO_DATA_BLOCKS,
+                                 .in_mpi = true,
+                                 .nccl = PTO_NCCL_ALLTOALL},
+    [PTO_COLLECTIVE_ALLTOALLV] = {.name = "alltoallv",
+                                  .data = PTO_DATA_BLOCKS,
+                                  .by_pair = true,
+                                  .in_mpi = true,
+                                  .nccl = PTO_NCCL_ALLTOALL},
+    [PTO_COLLECTIVE_MESSAGES] = {.name = "messages", .data = PTO_DATA_MESSAGES, .nccl = PTO_NCCL_COUNT},
+    [PTO_COLLECTIVE_REDUCE] = {.name = "reduce",
+                               .data = PTO_DATA_VECTOR,
+                               .reduces = true,
+                               .to_root = true,
+                               .in_mpi = true,
+                               .nccl = PTO_NCCL_REDUCE},
+    [PTO_COLLECTIVE_BROADCAST] = {.name = "broadcast",
+                                  .data = PTO_DATA_VECTOR,
+                                  .from_root = true,
+                                  .in_mpi = true,
+                                  .nccl = PTO_NCCL_BROADCAST},
+};
+_Static_assert(sizeof collectives / sizeof *collectives == PTO_COLLECTIVE_COUNT,
+               "every collective has a row");
+
+static const collective_t *row(pto_collective_t collective) {
+    static const collective_t none = {
+        .name = "no collective", .data = PTO_DATA_COUNT, .nccl = PTO_NCCL_COUNT};
+    return collective < PTO_COLLECTIVE_COUNT ? &collectives[collective] : &none;
+}
+
+const char *pto_collective_name(pto_collective_t collective) { return row(collective)->name; }
+
+pto_data_t pto_collective_data(pto_collective_t collective) { return row(collective)->data; }
+
+bool pto_collective_reduces(pto_collective_t collective) { return row(collective)->reduces; }
+
+bool pto_collective_is_vector(pto_collective_t collective) {
+    return row(collective)->data == PTO_DATA_VECTOR;
+}
+
+bool pto_collective_is_from_root(pto_collective_t collective) { return row(collective)->from_root; }
+
+bool pto_collective_is_to_root(pto_collective_t collective) { return row(collective)->to_root; }
+
+bool pto_collective_is_by_pair(pto_collective_t collective) { return row(collective)->by_pair; }
+
+bool pto_collective_is_in_mpi(pto_collective_t collective) { return row(collective)->in_mpi; }
+
+pto_nccl_kind_t pto_collective_nccl(pto_collective_t collective) { return row(collective)->nccl; }
