@@ -41,7 +41,9 @@ static const char *split_at(int i) { return pto_split_name((pto_split_t)i); }
 static const char *datatype_at(int i) { return pto_datatype_name((pto_datatype_t)i); }
 
 static const char *format_at(int i) {
-    static const char *const names[] = {"table", "csv", "json"};
+    static const char *const names[] = {
+        [PTO_FORMAT_TABLE] = "table", [PTO_FORMAT_CSV] = "csv", [PTO_FORMAT_JSON] = "json"};
+    _Static_assert(sizeof names / sizeof *names == PTO_FORMAT_COUNT, "every format has a name");
     return names[i];
 }
 

@@ -205,7 +205,9 @@ static int winner_at(const pto_predictions_t *predictions, int64_t point) {
 }
 
 const char *pto_sweep_heading(pto_sweep_kind_t sweep) {
-    static const char *const heading[] = {"Bytes", "Nodes", "Messages"};
+    static const char *const heading[] = {
+        [PTO_SWEEP_BYTES] = "Bytes", [PTO_SWEEP_NODES] = "Nodes", [PTO_SWEEP_MESSAGES] = "Messages"};
+    _Static_assert(sizeof heading / sizeof *heading == PTO_SWEEP_COUNT, "every sweep has a heading");
     return heading[sweep];
 }
 
