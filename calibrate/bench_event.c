@@ -7,7 +7,8 @@
 
 typedef enum { RECORD, QUERY, SIGNAL, KIND_COUNT } kind_t;
 
-static const char *const kind_names[] = {"event_record", "event_query", "signal_event"};
+static const char *const kind_names[KIND_COUNT] = {
+    [RECORD] = "event_record", [QUERY] = "event_query", [SIGNAL] = "signal_event"};
 
 typedef struct {
     kind_t kind;

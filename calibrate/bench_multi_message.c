@@ -18,7 +18,9 @@ static const int64_t room_bytes = INT64_C(128) << 20;
 
 typedef enum { TO_MANY, TO_ONE, TO_ONE_REVERSED } kind_t;
 
-static const char *const kind_names[] = {"multi_message", "multi_message_one", "multi_message_one_reversed"};
+static const char *const kind_names[] = {[TO_MANY] = "multi_message",
+                                         [TO_ONE] = "multi_message_one",
+                                         [TO_ONE_REVERSED] = "multi_message_one_reversed"};
 
 typedef struct {
     const work_t *work;

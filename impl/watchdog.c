@@ -15,15 +15,18 @@ int64_t pto_now_ns(void) {
 }
 
 static const char *doing(const pto_do_t *todo) {
-    static const char *const text[PTO_DO_COUNT] = {"starts messages",
-                                                   "waits for messages",
-                                                   "copies",
-                                                   "reduces",
-                                                   "signals",
-                                                   "waits for a signal",
-                                                   "is in MPI's own collective",
-                                                   "is in a kernel",
-                                                   "is in NCCL's own collective"};
+    static const char *const text[] = {
+        [PTO_DO_POST] = "starts messages",
+        [PTO_DO_FINISH] = "waits for messages",
+        [PTO_DO_MOVE] = "copies",
+        [PTO_DO_REDUCE] = "reduces",
+        [PTO_DO_SIGNAL] = "signals",
+        [PTO_DO_WAIT] = "waits for a signal",
+        [PTO_DO_LIBRARY] = "is in MPI's own collective",
+        [PTO_DO_KERNEL] = "is in a kernel",
+        [PTO_DO_NCCL] = "is in NCCL's own collective",
+    };
+    _Static_assert(sizeof text / sizeof *text == PTO_DO_COUNT, "everything that is done has a text");
     return text[todo->kind];
 }
 

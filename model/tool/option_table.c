@@ -35,7 +35,10 @@ static const char *datatype_at(int i) {
 }
 
 static const char *format_at(int i) {
-    static const char *const names[] = {"table", "csv", "json", NULL};
+    static const char *const names[] = {[PTO_FORMAT_TABLE] = "table",
+                                        [PTO_FORMAT_CSV] = "csv",
+                                        [PTO_FORMAT_JSON] = "json",
+                                        [PTO_FORMAT_COUNT] = NULL};
     return names[i];
 }
 

@@ -191,7 +191,9 @@ void pto_print_footer(FILE *stream, const pto_predictions_t *predictions) {
 }
 
 const char *pto_sweep_heading(pto_sweep_kind_t sweep) {
-    static const char *const heading[] = {"Bytes", "Nodes", "Messages"};
+    static const char *const heading[] = {
+        [PTO_SWEEP_BYTES] = "Bytes", [PTO_SWEEP_NODES] = "Nodes", [PTO_SWEEP_MESSAGES] = "Messages"};
+    _Static_assert(sizeof heading / sizeof *heading == PTO_SWEEP_COUNT, "every sweep has a heading");
     return heading[sweep];
 }
 

@@ -4,6 +4,10 @@
 
 #include "portolan/status.h"
 
+/* After a table of designated initialisers: a new enumerator must have an entry. */
+#define PTO_EACH_NAMED(table, count)                                                                         \
+    _Static_assert(sizeof(table) / sizeof *(table) == (count), "every enumerator has an entry")
+
 typedef const char *(*pto_name_at_t)(int index);
 
 /* Index of `name` among `count` names, or -1. */

@@ -1,5 +1,6 @@
 /* Picking: the cheapest strategy at each point, and the ranges in which it stays the same. */
 #include "portolan/pick.h"
+#include "base/names.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +16,9 @@ typedef struct {
 } place_t;
 
 const char *pto_by_name(pto_by_t by) {
-    static const char *const name[] = {"time", "energy", "product"};
+    static const char *const name[] = {
+        [PTO_BY_TIME] = "time", [PTO_BY_ENERGY] = "energy", [PTO_BY_PRODUCT] = "product"};
+    PTO_EACH_NAMED(name, PTO_BY_COUNT);
     return by < PTO_BY_COUNT ? name[by] : "nothing";
 }
 

@@ -3,10 +3,13 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/names.h"
 #include "portolan/score.h"
 
 const char *pto_picker_name(pto_picker_t picker) {
-    static const char *const name[] = {"model", "floor", "always"};
+    static const char *const name[] = {
+        [PTO_PICKER_MODEL] = "model", [PTO_PICKER_FLOOR] = "floor", [PTO_PICKER_ALWAYS] = "always"};
+    PTO_EACH_NAMED(name, PTO_PICKER_COUNT);
     return picker < PTO_PICKER_COUNT ? name[picker] : "nobody";
 }
 

@@ -1,5 +1,6 @@
 /* Groups as arithmetic on rank numbers. A rank is (node, GPU, core). Each kind of group is one row that says
  * which of the three number its members and which tell its groups apart; the rest of this file follows. */
+#include "base/names.h"
 #include "plan/plan_internal.h"
 
 const pto_group_traits_t pto_group_traits[] = {
@@ -24,8 +25,7 @@ const pto_group_traits_t pto_group_traits[] = {
                                 .index = PTO_BY_NODE,
                                 .color = PTO_BY_GPU | PTO_BY_CORE},
 };
-_Static_assert(sizeof pto_group_traits / sizeof *pto_group_traits == PTO_GROUP_COUNT,
-               "every kind of group has a row");
+PTO_EACH_NAMED(pto_group_traits, PTO_GROUP_COUNT);
 
 int64_t pto_fold_out(int64_t fold, int64_t index) { return index < fold ? 2 * index + 1 : index + fold; }
 

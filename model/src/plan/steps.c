@@ -1,4 +1,5 @@
 /* What the kinds of steps do: one row each, which every interpreter reads. */
+#include "base/names.h"
 #include "plan/plan_internal.h"
 
 static const struct {
@@ -16,7 +17,7 @@ static const struct {
     [PTO_STEP_WAIT] = {.name = "wait", .signal = true},
     [PTO_STEP_LAUNCH] = {.name = "launch"},
 };
-_Static_assert(sizeof kinds / sizeof *kinds == PTO_STEP_COUNT, "every kind of step has a row");
+PTO_EACH_NAMED(kinds, PTO_STEP_COUNT);
 
 const char *pto_step_name(pto_step_kind_t kind) {
     return kind < PTO_STEP_COUNT ? kinds[kind].name : "no step";

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "plan/plan_internal.h"
 #include "portolan/units.h"
 
@@ -193,8 +194,12 @@ void pto_text_peers(pto_text_t *text, const pto_plan_t *plan, const pto_action_t
 /* --- slices --------------------------------------------------------------------------------------------- */
 
 static const char *anchor_name(pto_anchor_t anchor) {
-    static const char *const name[] = {"", "me", "peer", "holder", "j", ""};
-    return name[anchor];
+    static const char *const name[] = {
+        [PTO_ANCHOR_ABSOLUTE] = "",     [PTO_ANCHOR_ME] = "me",     [PTO_ANCHOR_PEER] = "peer",
+        [PTO_ANCHOR_HOLDER] = "holder", [PTO_ANCHOR_ORDINAL] = "j",
+    };
+    PTO_EACH_NAMED(name, PTO_ANCHOR_COUNT);
+    return anchor < PTO_ANCHOR_COUNT ? name[anchor] : "";
 }
 
 /* The place that a slice counts from: "me - k", "peer", "reversed bits of me". */

@@ -1,6 +1,8 @@
 /* What the collectives are: one row each. */
 #include "portolan/scenario.h"
 
+#include "base/names.h"
+
 typedef struct {
     const char *name;
     pto_data_t data;
@@ -40,8 +42,7 @@ static const collective_t collectives[] = {
                                   .in_mpi = true,
                                   .nccl = PTO_NCCL_BROADCAST},
 };
-_Static_assert(sizeof collectives / sizeof *collectives == PTO_COLLECTIVE_COUNT,
-               "every collective has a row");
+PTO_EACH_NAMED(collectives, PTO_COLLECTIVE_COUNT);
 
 static const collective_t *row(pto_collective_t collective) {
     static const collective_t none = {

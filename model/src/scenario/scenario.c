@@ -1,6 +1,7 @@
 /* Scenarios in memory: names, defaults, series, and fitting a layout to a machine. Reading them is
  * scenario_read.c's, refusing what cannot be meant scenario_check.c's. */
 #include "portolan/scenario.h"
+#include "base/names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,19 +11,28 @@
 #include "scenario/check.h"
 
 const char *pto_implementation_name(pto_implementation_t implementation) {
-    static const char *const name[] = {"library", "isend_irecv"};
+    static const char *const name[] = {
+        [PTO_IMPLEMENTATION_LIBRARY] = "library", [PTO_IMPLEMENTATION_ISEND_IRECV] = "isend_irecv"};
+    PTO_EACH_NAMED(name, PTO_IMPLEMENTATION_COUNT);
     return implementation < PTO_IMPLEMENTATION_COUNT ? name[implementation] : "no implementation";
 }
 
 const char *pto_split_name(pto_split_t split) {
-    static const char *const name[] = {"bytes", "destinations"};
+    static const char *const name[] = {
+        [PTO_SPLIT_BYTES] = "bytes", [PTO_SPLIT_DESTINATIONS] = "destinations"};
+    PTO_EACH_NAMED(name, PTO_SPLIT_COUNT);
     return split < PTO_SPLIT_COUNT ? name[split] : "no split";
 }
 
 static const struct {
     const char *name;
     int64_t bytes;
-} datatypes[] = {{"byte", 1}, {"int32", 4}, {"int64", 8}, {"float", 4}, {"double", 8}};
+} datatypes[] = {
+    [PTO_DATATYPE_BYTE] = {"byte", 1},     [PTO_DATATYPE_INT32] = {"int32", 4},
+    [PTO_DATATYPE_INT64] = {"int64", 8},   [PTO_DATATYPE_FLOAT] = {"float", 4},
+    [PTO_DATATYPE_DOUBLE] = {"double", 8},
+};
+PTO_EACH_NAMED(datatypes, PTO_DATATYPE_COUNT);
 
 const char *pto_datatype_name(pto_datatype_t datatype) {
     return datatype < PTO_DATATYPE_COUNT ? datatypes[datatype].name : "no datatype";
@@ -33,7 +43,9 @@ int64_t pto_datatype_bytes(pto_datatype_t datatype) {
 }
 
 const char *pto_sweep_kind_name(pto_sweep_kind_t kind) {
-    static const char *const name[] = {"bytes", "nodes", "messages"};
+    static const char *const name[] = {
+        [PTO_SWEEP_BYTES] = "bytes", [PTO_SWEEP_NODES] = "nodes", [PTO_SWEEP_MESSAGES] = "messages"};
+    PTO_EACH_NAMED(name, PTO_SWEEP_COUNT);
     return kind < PTO_SWEEP_COUNT ? name[kind] : "no sweep";
 }
 
