@@ -4,7 +4,8 @@
 #   unit     the program of every tests/unit/test_*.c, a crash or a missing result being a failure
 #   golden   every tests/golden/NAME.cmd against NAME.out, and every `$ build/portolan ...` line of a ```console
 #            block in README.md and docs/ against the lines that follow it there
-#   headers  every public header alone, as C11 and as C++17
+#   headers  every public header alone, as C11 and as C++17; and that no file of the library includes one above its
+#            own layer (tools/layers.sh)
 #   golden-update  write the NAME.out files and those lines of the documents anew
 set -euo pipefail
 
@@ -144,6 +145,12 @@ run_headers() {
         check_header "$header as C11" "$CC" -std=c11 -x c "$header"
         check_header "$header as C++17" "$CXX" -std=c++17 -x c++ "$header"
     done
+    if CC=$CC BUILD=$BUILD tools/layers.sh >"$scratch/log" 2>&1; then
+        pass
+    else
+        fail "layers of model/"
+        sed 's/^/    /' "$scratch/log"
+    fi
 }
 
 check_header() { # NAME COMPILER STANDARD -x LANGUAGE HEADER

@@ -7,7 +7,7 @@
  * the collective promises, and its meaning is applied to the plan's contents at once. */
 #include <stdlib.h>
 
-#include "check_internal.h"
+#include "check/check_internal.h"
 #include "plan/plan_internal.h"
 
 /* --- once for a plan ------------------------------------------------------------------------------------ */

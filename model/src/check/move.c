@@ -1,7 +1,7 @@
 /* What moves and reductions leave behind while a plan is checked, and how that compares with what is due. */
 #include <stdio.h>
 
-#include "check_internal.h"
+#include "check/check_internal.h"
 
 /* --- accesses to shared memory -------------------------------------------------------------------------- */
 

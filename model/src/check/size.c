@@ -4,7 +4,7 @@
  * message moves, three for a message and, where memory is shared, one for each 200 ranks whose clocks it
  * carries. A touch takes about half a microsecond. */
 #include "base/checked.h"
-#include "check_internal.h"
+#include "check/check_internal.h"
 #include "plan/plan_internal.h"
 #include "portolan/strategy.h"
 

@@ -1,5 +1,5 @@
 /* Collectives in a plan: who takes part in one, and which memory is only its own. */
-#include "plan_internal.h"
+#include "plan/plan_internal.h"
 
 int64_t pto_collective_member(const pto_plan_t *plan, const pto_node_t *node, int64_t rank) {
     int64_t core = rank % plan->request.layout.cores_per_gpu;

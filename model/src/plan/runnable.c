@@ -1,6 +1,6 @@
 /* What no executor can run, whatever the plan computes: one rule for `check`, which proves plans for an
  * executor, and for the executor itself. */
-#include "plan_internal.h"
+#include "plan/plan_internal.h"
 
 static pto_status_t slice_runnable(const pto_plan_t *plan, const pto_stage_t *stage, const pto_step_t *step,
                                    const pto_slice_t *slice, pto_error_t *err) {

@@ -3,7 +3,7 @@
 #include <limits.h>
 
 #include "base/checked.h"
-#include "plan_internal.h"
+#include "plan/plan_internal.h"
 
 /* Counts that do not fit saturate: they are above every limit. */
 static void add_product(int64_t *total, int64_t a, int64_t b) {

@@ -1,7 +1,7 @@
 /* NCCL's own collectives: all members meet, and leave after the time that price charges from when the last
  * has come. */
 #include "price/nccl.h"
-#include "simulate_internal.h"
+#include "simulate/simulate_internal.h"
 
 /* Start it: all leave it at one time. */
 static void start(pto_sim_t *sim, const pto_node_t *node) {

@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# layers.sh: fail where a file of the library includes what stands above it, or what is not the library's.
+#
+# A folder of model/src may use those before it in `order`, and a public header belongs to one of them.
+set -euo pipefail
+
+order="base formats machine scenario plan check print price simulate decide"
+declare -A room=(
+    [status]=base [units]=base [output]=base [version]=base
+    [machine]=machine [machine_write]=machine [what_if]=machine
+    [scenario]=scenario [layout]=scenario
+    [plan]=plan [strategy]=plan [builder]=plan
+    [check]=check [print]=print
+    [price]=price [energy]=price [setup]=price
+    [simulate]=simulate
+    [samples]=decide [collectives]=decide [pick]=decide [score]=decide [sensitivity]=decide [fit]=decide)
+
+# Steps upwards that are still to be opened. A new one is a fault; so is one of these that is gone.
+known="model/include/portolan/simulate.h -> pick
+model/include/portolan/what_if.h -> scenario
+model/src/formats/csv_table.h -> samples
+model/src/formats/yaml_read.h -> machine"
+
+rank() {
+    local place=0 name
+    for name in $order; do
+        place=$((place + 1))
+        [[ $name != "$1" ]] || { echo "$place"; return; }
+    done
+    echo 0
+}
+
+room_of() { # FILE or name of an include -> its folder
+    case $1 in
+    model/src/*/*) local rest=${1#model/src/} && echo "${rest%%/*}" ;;
+    model/include/portolan/*) local name=${1##*/} && echo "${room[${name%.h}]:-unknown}" ;;
+    portolan/*) local name=${1##*/} && echo "${room[${name%.h}]:-unknown}" ;;
+    */*) echo "${1%%/*}" ;;
+    *) echo unknown ;;
+    esac
+}
+
+upwards() {
+    local file included mine theirs name
+    while IFS=: read -r file included; do
+        mine=$(rank "$(room_of "$file")") theirs=$(rank "$(room_of "$included")")
+        name=${included##*/}
+        ((mine > 0 && theirs > 0 && theirs <= mine)) || echo "$file -> ${name%.h}"
+    done < <(grep -Eo '^#include "[^"]+' model/src/*/*.[ch] model/include/portolan/*.h | sed 's/#include "//')
+}
+
+status=0
+difference=$(diff <(echo "$known" | sort) <(upwards | sort)) || {
+    echo "includes against '$order' (> new, < gone: update tools/layers.sh):"
+    grep '^[<>]' <<<"$difference"
+    status=1
+}
+
+# Neither MPI nor CUDA nor what is built upon the library. Where the compiler finds none by itself, the
+# library's own include paths must find none either.
+foreign="mpi.h cuda_runtime.h portolan/device.h portolan/exec.h options.h"
+pattern=$(sed 's/[.]/[.]/g; s/ /|/g' <<<"$foreign")
+if grep -nE "^#include [<\"]($pattern)[>\"]" -r model/src model/strategies model/algorithms model/fit; then
+    status=1
+fi
+paths=$(make -s -n -B "BUILD=${BUILD:-build}" "${BUILD:-build}/obj/model/src/plan/plan.o" V=1 2>/dev/null |
+    grep -Eo -- '-I ?[^ ]+' | sort -u || true)
+[[ -n $paths ]] || { echo "no compile command of model/src/plan/plan.c found"; status=1; }
+for header in $foreign; do
+    try() { printf '#include "%s"\n' "$header" | "${CC:-cc}" "$@" -fsyntax-only -x c - 2>/dev/null; }
+    # shellcheck disable=SC2086 # several words
+    if ! try && try $paths; then
+        echo "a file of the library that includes $header compiles"
+        status=1
+    fi
+done
+exit "$status"
