@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "machine_folders.h"
 #include "portolan/units.h"
 
 static pto_status_t replace_text(char **target, const char *text, pto_error_t *err) {
@@ -88,18 +89,22 @@ static pto_status_t parse_count(const char *text, int64_t *count, pto_error_t *e
     return status;
 }
 
-/* A path as it is, else the name of a machine in the scenarios of this folder or of the installation. */
+static bool is_readable(const char *path) {
+    FILE *file = fopen(path, "r");
+    if (file)
+        fclose(file);
+    return file != NULL;
+}
+
+/* A path as it is, else the name of a machine. */
 static pto_status_t apply_machine(pto_options_t *options, const char *text, pto_error_t *err) {
-    static const char *const folder[] = {NULL, "scenarios/machines", PORTOLAN_DATADIR "/machines"};
-    char path[1024];
-    for (size_t i = 0; i < sizeof folder / sizeof *folder; i++) {
-        int length = folder[i] ? snprintf(path, sizeof path, "%s/%s.yaml", folder[i], text)
-                               : snprintf(path, sizeof path, "%s", text);
-        FILE *file = length > 0 && (size_t)length < sizeof path ? fopen(path, "r") : NULL;
-        if (file) {
-            fclose(file);
+    char folder[PTO_FOLDER_MAX], path[2 * PTO_FOLDER_MAX];
+    if (is_readable(text))
+        return replace_text(&options->scenario.machine_path, text, err);
+    for (int i = 0; pto_machine_folder(i, folder); i++) {
+        int length = snprintf(path, sizeof path, "%s/%s.yaml", folder, text);
+        if (length > 0 && (size_t)length < sizeof path && is_readable(path))
             return replace_text(&options->scenario.machine_path, path, err);
-        }
     }
     return pto_error_set(err, PTO_ERR_IO,
                          "no machine file '%s', nor a machine of that name; `portolan list` shows them",

@@ -40,11 +40,6 @@ typedef struct {
 int pto_options_parse(int argc, char **argv, unsigned own_options, const char *usage, pto_options_t *options);
 void pto_options_fini(pto_options_t *options);
 
-/* Where installed machine files lie. */
-#ifndef PORTOLAN_DATADIR
-#define PORTOLAN_DATADIR "/usr/local/share/portolan"
-#endif
-
 /* Flush standard output; an exit code, with the error said where it could not all be written. */
 int pto_flush_output(void);
 

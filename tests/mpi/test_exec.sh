@@ -42,7 +42,9 @@ fails_within() {
 }
 has() { grep -q -- "$1" "$2"; }
 scores() { "$build/portolan" score "$work/collectives.csv" --machine summit-spectrum >"$work/stdout" 2>"$work/stderr"; }
-segments() { find /dev/shm -name 'portolan-*' | wc -l; }
+# Ours alone: other jobs on this machine have segments too.
+export PORTOLAN_SEGMENTS=portolan-test$$
+segments() { find /dev/shm -name "$PORTOLAN_SEGMENTS-*" | wc -l; }
 
 # --- the executor
 
