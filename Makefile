@@ -1,7 +1,7 @@
 # portolan. `make help` lists the targets. One file for the whole project; the sanitizer and fuzz builds are
 # this same file run once more with other flags into a folder of their own.
 
-VERSION := 0.1.0
+VERSION := $(shell sed -n 's/^.define PTO_VERSION_TEXT "\(.*\)"/\1/p' model/include/portolan/version.h)
 SOVERSION := 0
 
 BUILD ?= build
@@ -37,9 +37,11 @@ DEPS_LDFLAGS := $(if $(DEPS),-L$(DEPS_LIBDIR) -Wl$(comma)-rpath$(comma)$(DEPS_LI
 
 INCLUDES := -Imodel/include -Imodel/src -Imodel/tool -Itests -Iimpl/include -Iimpl -Ivalidate
 # Where the program is installed is no flag: it finds its data from its own path.
-DEFINES := -D_POSIX_C_SOURCE=200809L -DPORTOLAN_VERSION='"$(VERSION)"'
+DEFINES := -D_POSIX_C_SOURCE=200809L
 CFLAGS ?= -O2 -g
-ALL_CFLAGS = -std=c11 $(DEFINES) $(INCLUDES) $(DEPS_CPPFLAGS) $(WARNINGS) -fPIC $(CFLAGS) $(EXTRA)
+# The shared libraries export what public headers mark (portolan/api.h).
+VISIBILITY := -fvisibility=hidden
+ALL_CFLAGS = -std=c11 $(DEFINES) $(INCLUDES) $(DEPS_CPPFLAGS) $(WARNINGS) -fPIC $(VISIBILITY) $(CFLAGS) $(EXTRA)
 LINK_FLAGS = $(EXTRA) $(DEPS_LDFLAGS) $(LDFLAGS)
 # Open MPI's and MPICH's wrappers both know -show. GCC takes MPICH's MPI_STATUSES_IGNORE for a real array.
 MPI_SHOW := $(shell $(MPICC) -show 2>/dev/null)
@@ -132,7 +134,7 @@ OPENMP := $(shell echo 'int main(void) { return 0; }' | $(CC) -fopenmp -xc - -o 
 $(BUILD)/obj/validate/reference.o: ALL_CFLAGS += $(if $(OPENMP),$(OPENMP),-Wno-unknown-pragmas)
 
 NVCC_FLAGS = -std=c++17 -O3 -Imodel/include -Iimpl/include -Iimpl $(filter -I%,$(MPI_CPPFLAGS)) -DOMPI_SKIP_MPICXX \
-	$(CUDA_GENCODE) -Xcompiler -Wall,-Wextra,-fPIC
+	$(CUDA_GENCODE) -Xcompiler -Wall,-Wextra,-fPIC,$(VISIBILITY)
 
 # --- build ---------------------------------------------------------------------------------------------------
 
@@ -204,6 +206,7 @@ $(BUILD)/tests/test_stale: $(call object,tests/mpi/test_stale.c) $(EXEC_LIB) $(L
 	$(call link,$(MPICC),$(MPI_LDLIBS))
 
 # What the test loads in NCCL's place.
+$(BUILD)/obj/tests/mpi/fake_nccl.o: VISIBILITY := -fvisibility=default
 $(BUILD)/tests/fake/libnccl.so.2: $(call object,tests/mpi/fake_nccl.c) $(LINK_STAMP)
 	$(call link,$(MPICC) -shared -Wl$(comma)-soname$(comma)libnccl.so.2)
 

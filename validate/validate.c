@@ -272,8 +272,11 @@ int main(int argc, char **argv) {
     int given = 0, rank = 0;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &given);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    settings_t settings = {
-        .device = pto_device_at(0), .repeats = 30, .energy_window_s = 1, .powercap = "/sys/class/powercap"};
+    settings_t settings = {.device = pto_device_at(0),
+                           .exec = {.on_timeout = PTO_TIMEOUT_ABORT},
+                           .repeats = 30,
+                           .energy_window_s = 1,
+                           .powercap = "/sys/class/powercap"};
     char **all = calloc((size_t)argc + 1, sizeof *all);
     if (!all)
         return MPI_Abort(MPI_COMM_WORLD, PTO_EXIT_ERROR);

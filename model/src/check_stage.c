@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "check_internal.h"
+#include "checked.h"
 
 /* --- what a step touches -------------------------------------------------------------------------------- */
 
@@ -219,7 +220,8 @@ static bool move_piece(pto_checker_t *checker, const pto_action_t *reader, const
  * the source may be several times as long, and its pieces come one upon the other. */
 static bool move(pto_checker_t *checker, const pto_action_t *reader, const pto_action_t *writer) {
     const pto_touches_t *source = &checker->source, *target = &checker->target;
-    checker->report.moved_bytes += touched_bytes(source);
+    if (!pto_add(checker->report.moved_bytes, touched_bytes(source), &checker->report.moved_bytes))
+        checker->report.moved_bytes = INT64_MAX;
     int s = 0, t = 0;
     int64_t read = 0, written = 0;
     bool reduces = writer->step->kind == PTO_STEP_REDUCE, first = true;

@@ -3,10 +3,7 @@
 #include <string.h>
 
 #include "command.h"
-
-#ifndef PORTOLAN_VERSION
-#define PORTOLAN_VERSION "unknown"
-#endif
+#include "portolan/version.h"
 
 static const pto_command_t *const commands[] = {
     &pto_command_predict, &pto_command_pick,        &pto_command_plan,
@@ -46,7 +43,7 @@ int main(int argc, char **argv) {
         return PTO_EXIT_OK;
     }
     if (strcmp(argv[1], "--version") == 0) {
-        printf("portolan %s\n", PORTOLAN_VERSION);
+        printf("portolan %s\n", pto_version());
         return PTO_EXIT_OK;
     }
     for (int i = 0; i < COMMAND_COUNT; i++)

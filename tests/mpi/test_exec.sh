@@ -56,6 +56,10 @@ check "and so does one whose kernels signal each other" run 4 "$test_exec" repea
 check "different plans are noticed before data moves" run 2 "$test_exec" different
 check "a process that never runs ends the job" fails_within 30 run 3 "$test_exec" absent
 check "the watchdog names rank and stage" has "portolan: rank .* in stage 'round'.* ending the job" "$work/stderr"
+for what in timeout timeout:gas_split; do
+    check "or is a timeout that the others get as an error ($what)" run 3 "$test_exec" $what
+    check "and nothing is printed" test ! -s "$work/stderr"
+done
 check "a kernel whose peer never runs ends the job" fails_within 30 run 3 "$test_exec" absent:gas_split
 check "the watchdog names the kernel" has "portolan: rank .* in stage 'launch'.* is in a kernel.* ending the job" \
     "$work/stderr"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # An installed copy, used from outside the tree: programs that find their machines wherever the copy is moved to,
 # programs built against it with pkg-config, with shared and with static libraries, and uninstalling.
+# The four examples build and run.
 # BUILD: where everything was built (default build). MPICC, MPIRUN: as in `make` (default mpicc, mpirun).
 # Exits 77 where pkg-config or mpirun is missing.
 set -euo pipefail
@@ -69,8 +70,8 @@ build() { # OUTPUT COMPILER SOURCE PACKAGE
     "$2" -std=c11 -Wall -Wextra -Werror $(pkg-config --cflags "$4") "$3" -o "$1" $(pkg-config --libs "$4")
 }
 build_static() {
+    local -x PKG_CONFIG_PATH=$work/static/lib/pkgconfig
     # shellcheck disable=SC2046
-    PKG_CONFIG_PATH=$work/static/lib/pkgconfig
     "$2" -std=c11 -Wall -Wextra -Werror $(pkg-config --cflags "$4") "$3" -o "$1" $(pkg-config --static --libs "$4")
 }
 run() { # PROCESSES PROGRAM ARGUMENTS...
@@ -79,15 +80,41 @@ run() { # PROCESSES PROGRAM ARGUMENTS...
     "$MPIRUN" --version 2>/dev/null | grep -q 'Open MPI' || oversubscribe=()
     LD_LIBRARY_PATH=$prefix/lib timeout 120 "$MPIRUN" -n "$processes" "${oversubscribe[@]}" "$@"
 }
-allreduced() { run 3 "$1" | tee /dev/stderr | grep -c ': 6$' | grep -qx 3; }
 no_ours() { ! ldd "$1" | grep -q portolan; }
 
-source=$tree/docs/examples/allreduce.c
-check "the example of executing builds against the shared libraries" build "$work/execute" "$MPICC" "$source" portolan-exec
-check "and runs" allreduced "$work/execute"
-check "and against the static ones" build_static "$work/execute-static" "$MPICC" "$source" portolan-exec
-check "and has no shared library of ours" no_ours "$work/execute-static"
-check "and runs" allreduced "$work/execute-static"
+says() { run "$1" "${@:4}" | tee /dev/stderr | grep -c -- "$2" | grep -qx "$3"; } # PROCESSES PATTERN LINES PROGRAM ...
+
+# example NAME PACKAGE COMPILER PROCESSES PATTERN LINES ARGUMENT...
+example() {
+    local name=$1 package=$2 compiler=$3 source=$tree/docs/examples/$1.c
+    shift 3
+    check "$name builds against the shared libraries" build "$work/$name" "$compiler" "$source" "$package"
+    check "and does what it says" says "$1" "$2" "$3" "$work/$name" "${@:4}"
+    check "$name builds against the static libraries" build_static "$work/$name-static" "$compiler" "$source" "$package"
+    check "and needs no shared library of ours" no_ours "$work/$name-static"
+    check "and does what it says" says "$1" "$2" "$3" "$work/$name-static" "${@:4}"
+}
+machines=$(pkg-config --variable=machinesdir portolan)
+cd "$work"
+example predict portolan "${CC:-cc}" 1 '^dup_devptr: 358.7 us$' 1 "$machines/summit-spectrum.yaml"
+example allreduce portolan-exec "$MPICC" 3 ': 6$' 3
+example execute portolan-exec "$MPICC" 3 ': 6$' 3 "$machines/h200-x4.yaml"
+example strategy portolan-exec "$MPICC" 3 'rank [012]: right$\|^proved: 4 stages; price: [0-9.]* us$\|copy to pageable memory$' 5 \
+    "$machines/h200-x4.yaml"
+cd "$tree"
+
+# --- what the shared libraries export: what the installed headers declare, and nothing else
+
+undeclared() {
+    local symbol
+    nm -D --defined-only "$prefix/lib/libportolan.so" "$prefix/lib/libportolan-exec.so" | awk 'NF == 3 { print $3 }' |
+        while read -r symbol; do
+            grep -qrw -- "$symbol" "$prefix/include/portolan" || echo "$symbol is exported, and no header declares it"
+        done
+}
+nothing_undeclared() { undeclared | tee /dev/stderr | wc -l | grep -qx 0; }
+check "the shared libraries export what headers declare alone" nothing_undeclared
+check "and pto_plan_create is among them" grep -qx pto_plan_create <(nm -D --defined-only "$prefix/lib/libportolan.so" | awk '{ print $3 }')
 
 # --- uninstalling
 

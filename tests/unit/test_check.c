@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "builder.h"
 #include "plan_internal.h"
+#include "portolan/builder.h"
 #include "portolan/check.h"
 
 /* --- good plans, and how to break them -------------------------------------------------------------------

@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "builder.h"
 #include "inside_plan.h"
+#include "portolan/builder.h"
 #include "portolan/price.h"
 
 static const pto_layout_t four = {1, 4, 1, 1, 4};

@@ -6,9 +6,9 @@
 
 #include <cmocka.h>
 
-#include "builder.h"
 #include "inside_plan.h"
 #include "lines.h"
+#include "portolan/builder.h"
 
 enum { BYTES_MAX = 4096 };
 

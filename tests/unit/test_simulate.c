@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "builder.h"
 #include "plan_internal.h"
+#include "portolan/builder.h"
 #include "simulated.h"
 
 /* --- what only a simulation shows ---------------------------------------------------------------------- */
