@@ -415,7 +415,9 @@ compile_commands.json: ## write how every C file is compiled, for clangd and oth
 
 .PHONY: hooks
 hooks: ## install the git hook that checks what is about to be committed
-	ln -sf ../../tools/pre-commit $(shell git rev-parse --git-path hooks)/pre-commit
+	@hooks=$$(git rev-parse --git-path hooks) && mkdir -p "$$hooks" && \
+		printf '#!/bin/sh\nexec "$$(git rev-parse --show-toplevel)/tools/pre-commit"\n' >"$$hooks/pre-commit" && \
+		chmod +x "$$hooks/pre-commit" && echo "wrote $$hooks/pre-commit"
 
 .PHONY: clean
 clean: ## remove everything that was built

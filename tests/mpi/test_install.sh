@@ -33,6 +33,9 @@ prefix=$work/prefix
 check "it installs after a plain build" make_ install PREFIX="$prefix"
 cp "$work/log" "$work/install.log"
 check "another prefix rebuilds nothing" fails grep -E '^  (CC|LD|NVCC|AR) ' "$work/install.log"
+compiles() { make_ -n "$@" build | grep -c ' -c model/.*\.c '; } # how many of the library's files
+check "changed flags rebuild" test "$(compiles CFLAGS=-O0)" -gt 50
+check "and the same ones nothing" test "$(compiles || true)" -eq 0
 check "DESTDIR stages the same files" make_ install PREFIX="$prefix" DESTDIR="$work/stage"
 check "and no others" diff <(cd "$prefix" && find . | sort) <(cd "$work/stage$prefix" && find . | sort)
 check "LIBDIR places the libraries" make_ install PREFIX="$work/multi" LIBDIR="$work/multi/lib/here"
