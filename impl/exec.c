@@ -488,8 +488,8 @@ void pto_exec_destroy(pto_exec_t *exec) {
     pto_exec_unbind(exec);
     if (exec->stream)
         exec->device->stream_destroy(exec->stream, NULL);
-    if (exec->opened)
-        pto_exec_close_user(exec->device, exec->user_in, exec->user_out);
+    exec->device->release(exec->own_in, NULL);
+    exec->device->release(exec->own_out, NULL);
     pto_watchdog_end(exec);
     pto_job_free(&exec->job);
     free(exec);

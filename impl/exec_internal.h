@@ -179,7 +179,8 @@ struct pto_exec {
     bool waiting; /* inside pto_exec_wait, which may call what waits itself */
     bool under_way;
     bool failed;
-    bool opened; /* the user's buffers are ours to free */
+    void *own_in; /* the user's buffers, where pto_exec_open allocated them */
+    void *own_out;
     uint64_t random;
     pto_watchdog_t watchdog;
 };
@@ -320,12 +321,6 @@ void pto_watchdog_end(pto_exec_t *exec);
 
 /* Otherwise: PTO_ERR_TIMEOUT where the run has been under way for longer. */
 pto_status_t pto_exec_deadline(const pto_exec_t *exec, pto_error_t *err);
-
-/* --- open.c ----------------------------------------------------------------------------------------------
- */
-
-/* Free the user's buffers that pto_exec_open allocated. */
-void pto_exec_close_user(const pto_device_t *device, const void *in, void *out);
 
 /* What the executor is at, as "rank 3 (node 0, GPU 1, core 1), stage 'round', k 2". */
 void pto_exec_where(const pto_exec_t *exec, char *text, size_t text_size);

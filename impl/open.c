@@ -34,7 +34,8 @@ pto_status_t pto_exec_open(const pto_plan_t *plan, MPI_Comm comm, const char *de
     if (status == PTO_OK)
         status = pto_exec_create(plan, comm, found, in, out, op, options, exec, err);
     if (status == PTO_OK) {
-        (*exec)->opened = true;
+        (*exec)->own_in = in;
+        (*exec)->own_out = out;
         return PTO_OK;
     }
     if (found) {
@@ -44,25 +45,16 @@ pto_status_t pto_exec_open(const pto_plan_t *plan, MPI_Comm comm, const char *de
     return status;
 }
 
-void pto_exec_close_user(const pto_device_t *device, const void *in, void *out) {
-    device->release((void *)(uintptr_t)in, NULL);
-    device->release(out, NULL);
-}
-
 const void *pto_exec_in(const pto_exec_t *exec) { return exec->user_in; }
 
 void *pto_exec_out(const pto_exec_t *exec) { return exec->user_out; }
 
 pto_status_t pto_exec_put(pto_exec_t *exec, const void *host, pto_error_t *err) {
     int64_t bytes = pto_exec_user_bytes(exec->plan, exec->job.logical, PTO_ROLE_IN);
-    if (!exec->user_in || bytes == 0)
-        return PTO_OK;
-    return pto_device_copy(exec->device, (void *)(uintptr_t)exec->user_in, host, (size_t)bytes, err);
+    return exec->own_in ? pto_device_copy(exec->device, exec->own_in, host, (size_t)bytes, err) : PTO_OK;
 }
 
 pto_status_t pto_exec_get(const pto_exec_t *exec, void *host, pto_error_t *err) {
     int64_t bytes = pto_exec_user_bytes(exec->plan, exec->job.logical, PTO_ROLE_OUT);
-    if (!exec->user_out || bytes == 0)
-        return PTO_OK;
-    return pto_device_copy(exec->device, host, exec->user_out, (size_t)bytes, err);
+    return exec->own_out ? pto_device_copy(exec->device, host, exec->own_out, (size_t)bytes, err) : PTO_OK;
 }

@@ -75,9 +75,9 @@ pto_status_t pto_exec_create(const pto_plan_t *plan, MPI_Comm comm, const pto_de
 pto_status_t pto_exec_open(const pto_plan_t *plan, MPI_Comm comm, const char *device, pto_op_t op,
                            const pto_exec_options_t *options, pto_exec_t **exec, pto_error_t *err);
 
-/* The user's buffers, on the device; NULL where this process has none. pto_exec_put and pto_exec_get copy all
- * of `in` from, and all of `out` to, host memory, and do nothing where there is none. No run may be under
- * way. */
+/* The user's buffers, on the device; NULL where this process has none. pto_exec_put copies host memory to all
+ * of the `in` that pto_exec_open allocated, and pto_exec_get all of its `out` to host memory; both do nothing
+ * where there is none. No run may be under way. */
 const void *pto_exec_in(const pto_exec_t *exec);
 void *pto_exec_out(const pto_exec_t *exec);
 pto_status_t pto_exec_put(pto_exec_t *exec, const void *host, pto_error_t *err);
