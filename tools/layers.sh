@@ -6,7 +6,7 @@ set -euo pipefail
 
 order="base formats machine scenario plan check print price simulate decide"
 declare -A room=(
-    [status]=base [units]=base [output]=base [version]=base
+    [status]=base [units]=base [output]=base [version]=base [api]=base
     [machine]=machine [machine_write]=machine [what_if]=machine
     [scenario]=scenario [layout]=scenario
     [plan]=plan [strategy]=plan [builder]=plan

@@ -5,6 +5,7 @@
 
 #include "command.h"
 #include "find_machine.h"
+#include "machine_folders.h"
 #include "options.h"
 
 static const char usage[] = "usage: portolan list [collectives|strategies|algorithms|terms|machines]...\n"
@@ -52,8 +53,10 @@ static void list_terms(void) {
         print_item(pto_model_term_at(i)->name, pto_model_term_at(i)->summary);
 }
 
-static void list_machines_in(const char *pattern) {
+static void list_machines_in(const char *folder) {
     glob_t found;
+    char pattern[PTO_FOLDER_MAX + 16];
+    snprintf(pattern, sizeof pattern, "%s/*.yaml", folder);
     if (glob(pattern, 0, NULL, &found) != 0)
         return;
     for (size_t i = 0; i < found.gl_pathc; i++) {
@@ -70,8 +73,9 @@ static void list_machines_in(const char *pattern) {
 }
 
 static void list_machines(void) {
-    list_machines_in("scenarios/machines/*.yaml");
-    list_machines_in(PORTOLAN_DATADIR "/machines/*.yaml");
+    char folder[PTO_FOLDER_MAX];
+    for (int i = 0; pto_machine_folder(i, folder); i++)
+        list_machines_in(folder);
 }
 
 static const struct {

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "inside_plan.h"
-#include "plan/builder.h"
+#include "portolan/builder.h"
 #include "portolan/price.h"
 
 static const pto_layout_t four = {1, 4, 1, 1, 4};

@@ -11,11 +11,10 @@
 #ifndef PORTOLAN_ENERGY_H
 #define PORTOLAN_ENERGY_H
 
+#include "portolan/api.h"
 #include "portolan/price.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PTO_API_BEGIN
 
 /* One power, and how long how many draw it: all addends together are the energy. */
 typedef struct {
@@ -38,8 +37,6 @@ typedef struct {
 pto_status_t pto_energy(const pto_plan_t *plan, const pto_machine_t *machine, const pto_price_t *price,
                         const pto_explanation_t *explanation, pto_energy_t *energy, pto_error_t *err);
 
-#ifdef __cplusplus
-}
-#endif
+PTO_API_END
 
 #endif

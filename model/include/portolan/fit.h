@@ -12,14 +12,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "portolan/api.h"
 #include "portolan/collectives.h"
 #include "portolan/machine.h"
 #include "portolan/samples.h"
 #include "portolan/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PTO_API_BEGIN
 
 /* Protocol limits that the user forces: below_bytes of all pieces but the last, rising. */
 typedef struct {
@@ -119,8 +118,6 @@ typedef struct {
 pto_status_t pto_fit_collectives(const pto_machine_t *machine, const pto_collectives_t *collectives,
                                  int64_t without_nodes, pto_fit_collectives_t *fit, pto_error_t *err);
 
-#ifdef __cplusplus
-}
-#endif
+PTO_API_END
 
 #endif

@@ -12,11 +12,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "portolan/api.h"
 #include "portolan/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PTO_API_BEGIN
 
 /* Where two processes (or a process and a GPU) are to each other, nearest first. */
 typedef enum {
@@ -315,8 +314,6 @@ const pto_nccl_cost_t *pto_machine_nccl(const pto_machine_t *machine, pto_nccl_k
 const pto_library_rule_t *pto_machine_library(const pto_machine_t *machine, const char *collective,
                                               pto_space_t space, int64_t procs, int64_t bytes);
 
-#ifdef __cplusplus
-}
-#endif
+PTO_API_END
 
 #endif

@@ -12,11 +12,10 @@
 #ifndef PORTOLAN_PRICE_H
 #define PORTOLAN_PRICE_H
 
+#include "portolan/api.h"
 #include "portolan/plan.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PTO_API_BEGIN
 
 /* name, text */
 #define PTO_TERM_TABLE(X)                                                                                    \
@@ -98,8 +97,6 @@ pto_status_t pto_price(const pto_plan_t *plan, const pto_machine_t *machine, pto
 pto_status_t pto_price_walk(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,
                             pto_explanation_t *explanation, pto_error_t *err);
 
-#ifdef __cplusplus
-}
-#endif
+PTO_API_END
 
 #endif

@@ -2,11 +2,10 @@
 #ifndef PORTOLAN_SENSITIVITY_H
 #define PORTOLAN_SENSITIVITY_H
 
+#include "portolan/api.h"
 #include "portolan/pick.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PTO_API_BEGIN
 
 /* Parameters are moved from their value by up to this factor, down and up. */
 enum { PTO_SENSITIVITY_FACTOR_MAX = 16 };
@@ -37,8 +36,6 @@ pto_status_t pto_sensitivity(const pto_predictions_t *predictions, pto_machine_t
                              pto_sensitivities_t *sensitivities, pto_error_t *err);
 void pto_sensitivities_fini(pto_sensitivities_t *sensitivities);
 
-#ifdef __cplusplus
-}
-#endif
+PTO_API_END
 
 #endif

@@ -14,11 +14,10 @@
 #ifndef PORTOLAN_SETUP_H
 #define PORTOLAN_SETUP_H
 
+#include "portolan/api.h"
 #include "portolan/price.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PTO_API_BEGIN
 
 /* Two allocations and openings of up to four pieces, each with alpha and beta; the segment. */
 enum { PTO_SETUP_TERM_MAX = 2 * (2 + PTO_REDUCE_PIECE_MAX) + 1 };
@@ -37,8 +36,6 @@ typedef struct {
 pto_status_t pto_setup(const pto_plan_t *plan, const pto_machine_t *machine, pto_setup_t *setup,
                        pto_error_t *err);
 
-#ifdef __cplusplus
-}
-#endif
+PTO_API_END
 
 #endif
