@@ -183,6 +183,10 @@ run_headers() {
         queue check_header "$header as C11" "$CC" -std=c11 -x c "$header"
         queue check_header "$header as C++17" "$CXX" -std=c++17 -x c++ "$header"
     done
+    queue check_layers
+}
+
+check_layers() {
     if CC=$CC BUILD=$BUILD tools/layers.sh >"$scratch/log" 2>&1; then
         pass
     else
