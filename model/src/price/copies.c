@@ -94,7 +94,7 @@ static pto_status_t charge_one(charging_t *to, const pto_action_t *action) {
     bool queued_kind = pto_copy_is_queued(to->machine, copy.kind);
     if (shared && copy.kind == PTO_COPY_D2D && !queued_kind &&
         to->engine[copy.gpu].bytes[copy.kind] > copy.bytes)
-        pto_charge_unshared(to->charge, copy.kind);
+        pto_charge_unshared(to->charge, to->machine, copy.kind);
     if (copy.bytes == 0 || pageable || !queued_kind)
         return pto_charge_one_copy(to->charge, to->machine, copy.kind, pageable, copy.bytes,
                                    to->engine[copy.gpu].bytes[copy.kind], to->err);
