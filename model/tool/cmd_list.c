@@ -6,10 +6,12 @@
 #include "command.h"
 #include "options.h"
 
-static const char usage[] = "usage: portolan list [collectives|strategies|algorithms|terms|machines]\n"
-                            "\n"
-                            "Lists what portolan knows: all of it, or one kind. Terms are those that\n"
-                            "--model published+TERM adds to the papers' messages, injection and copies.\n";
+static const char usage[] =
+    "usage: portolan list [collectives|strategies|algorithms|terms|parameters|machines]\n"
+    "\n"
+    "Lists what portolan knows: all of it, or one kind. Terms are those that\n"
+    "--model published+TERM adds to the papers' messages, injection and copies.\n"
+    "Parameters are those of a machine file, with their units and terms.\n";
 
 static void print_collectives_of(unsigned collectives) {
     const char *separator = "";
@@ -46,6 +48,14 @@ static void list_terms(void) {
         printf("  %-20s %s\n", pto_model_term_at(i)->name, pto_model_term_at(i)->summary);
 }
 
+static void list_parameters(void) {
+    for (int i = 0; i < pto_parameter_count(); i++) {
+        pto_parameter_t parameter = pto_parameter_at(i);
+        printf("  %s (%s%s%s%s)\n      %s\n", parameter.key, parameter.unit, *parameter.term ? "; term " : "",
+               parameter.term, parameter.priced ? "" : "; measured, not priced", parameter.what);
+    }
+}
+
 static void list_machines_in(const char *pattern) {
     glob_t found;
     if (glob(pattern, 0, NULL, &found) != 0)
@@ -74,7 +84,7 @@ static const struct {
 } kinds[] = {
     {"collectives", list_collectives}, {"strategies", list_strategies},
     {"algorithms", list_algorithms},   {"terms", list_terms},
-    {"machines", list_machines},
+    {"parameters", list_parameters},   {"machines", list_machines},
 };
 
 static int run(int argc, char **argv) {
@@ -84,7 +94,7 @@ static int run(int argc, char **argv) {
     }
     int printed = 0;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds && argc <= 2; i++) {
-        if (argc == 2 && strcmp(argv[1], kinds[i].name) != 0)
+        if (argc == 2 && strcmp(argv[1] + (strncmp(argv[1], "--", 2) == 0 ? 2 : 0), kinds[i].name) != 0)
             continue;
         printf("%s:\n", kinds[i].name);
         kinds[i].print();
