@@ -16,8 +16,7 @@
 #include "portolan/pick.h"
 #include "portolan/what_if.h"
 
-/* --- a machine that has everything ------------------------------------------------------------------------
- */
+/* --- a machine that has everything ---------------------------------------------------------------------- */
 
 /* Every value is another one. */
 static pto_param_t made_param(double scale) {
@@ -98,8 +97,7 @@ static pto_machine_t made_machine(void) {
     return machine;
 }
 
-/* --- numbers by key ---------------------------------------------------------------------------------------
- */
+/* --- numbers by key ------------------------------------------------------------------------------------- */
 
 typedef struct {
     pto_machine_param_t *param;
@@ -235,8 +233,7 @@ static void every_cell_is_found_by_its_place_and_its_key(void **state) {
     assert_true(count > pto_parameter_count());
 }
 
-/* --- prices -----------------------------------------------------------------------------------------------
- */
+/* --- prices --------------------------------------------------------------------------------------------- */
 
 enum { FAMILIES_MAX = 64 };
 
@@ -336,8 +333,7 @@ static void every_parameter_is_priced_or_says_that_it_is_not(void **state) {
     pto_machine_fini(&machine);
 }
 
-/* --- documents --------------------------------------------------------------------------------------------
- */
+/* --- documents ------------------------------------------------------------------------------------------ */
 
 static void the_documents_list_every_parameter(void **state) {
     (void)state;

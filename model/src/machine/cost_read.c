@@ -3,8 +3,7 @@
 
 #include <stdio.h>
 
-/* --- numbers ----------------------------------------------------------------------------------------------
- */
+/* --- numbers -------------------------------------------------------------------------------------------- */
 
 /* pto_param_t; with `argument` 1 the value must be above 0. */
 static pto_status_t read_param(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
@@ -62,8 +61,7 @@ pto_status_t pto_settle_param(const pto_reader_t *reader, const pto_yaml_node_t 
                          interval_key, param->low, param->high, param->value);
 }
 
-/* --- postal costs -----------------------------------------------------------------------------------------
- */
+/* --- postal costs --------------------------------------------------------------------------------------- */
 
 static pto_status_t settle_postal(const pto_reader_t *reader, const pto_yaml_node_t *node,
                                   pto_postal_t *postal) {
@@ -102,8 +100,7 @@ static const pto_yaml_table_t postal_table = {.what = "a cost",
                                               .field_count = sizeof postal_fields / sizeof *postal_fields,
                                               .finish = finish_postal};
 
-/* --- rows -------------------------------------------------------------------------------------------------
- */
+/* --- rows ----------------------------------------------------------------------------------------------- */
 
 static const char *protocol_at(int index) { return pto_protocol_name((pto_protocol_t)index); }
 

@@ -1,4 +1,5 @@
 /* Reading machine files (docs/formats.md): mappings within mappings down to the registry's keys. */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +12,7 @@ enum { FILE_BYTES_MAX = 4 << 20, SEGMENT_MAX = 40 };
 
 #define FIELDS(list) .field = (list), .field_count = sizeof(list) / sizeof *(list)
 
-/* --- the library's own algorithms ------------------------------------------------------------------------
- */
+/* --- the library's own algorithms ----------------------------------------------------------------------- */
 
 static const char *const library_collective[] = {"allreduce", "alltoall", "alltoallv", "reduce", "broadcast"};
 enum { LIBRARY_COLLECTIVE_COUNT = sizeof library_collective / sizeof *library_collective };
@@ -62,8 +62,7 @@ static const pto_yaml_field_t library_fields[] = {
 };
 static const pto_yaml_table_t library_table = {.what = "'library'", FIELDS(library_fields), .nonempty = true};
 
-/* --- sections ----------------------------------------------------------------------------------------------
- */
+/* --- sections ------------------------------------------------------------------------------------------- */
 
 static const char interval_suffix[] = "_95";
 
@@ -118,6 +117,7 @@ static pto_yaml_field_t *add_key(keys_t *keys, const char *name, int length, con
     for (int i = 0; i < keys->count; i++)
         if (strcmp(keys->name[i], text) == 0)
             return &keys->field[i];
+    assert(keys->count + 1 < PTO_YAML_FIELDS_MAX);
     keys->field[keys->count] = (pto_yaml_field_t){.key = text, .read = read_key};
     return &keys->field[keys->count++];
 }

@@ -17,8 +17,7 @@ static const size_t size_of_form[] = {[PTO_FORM_WHOLE] = sizeof(int64_t),
                                       [PTO_FORM_POSTAL] = sizeof(pto_postal_t),
                                       [PTO_FORM_COST] = sizeof(pto_cost_table_t)};
 
-/* --- dimensions -------------------------------------------------------------------------------------------
- */
+/* --- dimensions ----------------------------------------------------------------------------------------- */
 
 static const int dim_size[PTO_DIM_COUNT] = {
     [PTO_DIM_NONE] = 1,
@@ -55,33 +54,40 @@ static const char *dim_name(pto_dim_kind_t kind, int index) {
 
 static int extent(const pto_dim_t *dim) { return dim->last - dim->first + 1; }
 
+/* Text that grows to the end of its room. */
+typedef struct {
+    char *text;
+    size_t end;
+    size_t room;
+} growing_t;
+
+static void append(growing_t *growing, const char *text) {
+    while (*text && growing->end + 1 < growing->room)
+        growing->text[growing->end++] = *text++;
+    growing->text[growing->end] = '\0';
+}
+
 /* cpu, or {cpu,gpu}. */
-static void name_range(const pto_dim_t *dim, char *text, size_t text_size) {
-    int end = snprintf(text, text_size, "%s", extent(dim) > 1 ? "{" : "");
-    for (int i = dim->first; i <= dim->last; i++)
-        end += snprintf(text + end, text_size - (size_t)end, "%s%s", i > dim->first ? "," : "",
-                        dim_name(dim->kind, i));
-    snprintf(text + end, text_size - (size_t)end, "%s", extent(dim) > 1 ? "}" : "");
+static void append_range(growing_t *growing, const pto_dim_t *dim) {
+    append(growing, extent(dim) > 1 ? "{" : "");
+    for (int i = dim->first; i <= dim->last; i++) {
+        append(growing, i > dim->first ? "," : "");
+        append(growing, dim_name(dim->kind, i));
+    }
+    append(growing, extent(dim) > 1 ? "}" : "");
 }
 
 /* A family's key with the names of these ranges in it. */
-static void fill_key(const pto_family_t *family, const pto_dim_t dim[PTO_DIM_MAX], char *text,
-                     size_t text_size) {
-    size_t end = 0;
-    int star = 0;
-    for (const char *at = family->key; *at && end + 1 < text_size; at++) {
-        if (*at == '*') {
-            name_range(&dim[star++], text + end, text_size - end);
-            end += strlen(text + end);
-        } else if (*at != '!') {
-            text[end++] = *at;
-        }
-    }
-    text[end] = '\0';
+static void fill_key(const pto_family_t *family, const pto_dim_t dim[PTO_DIM_MAX], char *text, size_t room) {
+    growing_t growing = {text, 0, room};
+    for (const char *at = family->key; *at; at++)
+        if (*at == '*')
+            append_range(&growing, dim++);
+        else if (*at != '!')
+            append(&growing, (const char[]){*at, '\0'});
 }
 
-/* --- families ---------------------------------------------------------------------------------------------
- */
+/* --- families ------------------------------------------------------------------------------------------- */
 
 int pto_parameter_count(void) { return FAMILY_COUNT; }
 
@@ -108,8 +114,7 @@ pto_parameter_t pto_parameter_at(int index) {
     return parameter;
 }
 
-/* --- cells ------------------------------------------------------------------------------------------------
- */
+/* --- cells ---------------------------------------------------------------------------------------------- */
 
 static int cell_count(const pto_family_t *family) {
     return extent(&family->dim[0]) * extent(&family->dim[1]);
@@ -206,8 +211,7 @@ void pto_cell_clear(const pto_cell_t *cell) {
     memset(cell->at, 0, size_of_form[cell->family->form]);
 }
 
-/* --- rows -------------------------------------------------------------------------------------------------
- */
+/* --- rows ----------------------------------------------------------------------------------------------- */
 
 pto_cost_row_t *pto_cost_add(pto_cost_table_t *cost) {
     pto_cost_row_t *grown = realloc(cost->row, ((size_t)cost->count + 1) * sizeof *grown);
@@ -263,8 +267,7 @@ bool pto_cost_join(pto_rows_by_t by, pto_cost_table_t *cost) {
     return true;
 }
 
-/* --- names ------------------------------------------------------------------------------------------------
- */
+/* --- names ---------------------------------------------------------------------------------------------- */
 
 const char *pto_field_name(pto_field_t field) {
     static const char *const name[] = {[PTO_FIELD_NONE] = "",

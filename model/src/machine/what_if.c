@@ -53,8 +53,7 @@ static pto_status_t out_of_range(const change_t *change, double value, const cha
                          value, expected);
 }
 
-/* --- whole numbers: the layout, the node, limits of byte ranges ------------------------------------------
- */
+/* --- whole numbers: the layout, the node, limits of byte ranges ----------------------------------------- */
 
 static pto_status_t new_number(const change_t *change, int64_t before, bool bytes, int64_t *number,
                                pto_error_t *err) {
@@ -101,8 +100,7 @@ static pto_status_t change_number(const change_t *change, pto_machine_t *machine
     return out_of_range(change, (double)made, "a limit between those of the rows before and after", err);
 }
 
-/* --- parameters -------------------------------------------------------------------------------------------
- */
+/* --- parameters ----------------------------------------------------------------------------------------- */
 
 static pto_status_t new_value(const change_t *change, const pto_param_t *param, double *value,
                               pto_error_t *err) {
@@ -131,8 +129,7 @@ static void put_value(pto_param_t *param, double value) {
     *param = (pto_param_t){.value = value, .low = value, .high = value, .line = PTO_LINE_WHAT_IF};
 }
 
-/* --- notes ------------------------------------------------------------------------------------------------
- */
+/* --- notes ---------------------------------------------------------------------------------------------- */
 
 static pto_status_t note(pto_machine_t *machine, const char *text, pto_error_t *err) {
     size_t before = machine->what_if ? strlen(machine->what_if) + 1 : 0;
@@ -165,8 +162,7 @@ static void describe(const change_t *change, const pto_machine_param_t *param, i
         snprintf(text, text_size, " (none before)");
 }
 
-/* --- finding parameters -----------------------------------------------------------------------------------
- */
+/* --- finding parameters --------------------------------------------------------------------------------- */
 
 static bool names(const pto_machine_param_t *param, const char *key) {
     return strcmp(param->key, key) == 0 || strcmp(param->group, key) == 0;
@@ -281,8 +277,7 @@ static pto_status_t change_machine(change_t *change, pto_machine_t *machine, pto
     return note(machine, text, err);
 }
 
-/* --- the layout -------------------------------------------------------------------------------------------
- */
+/* --- the layout ----------------------------------------------------------------------------------------- */
 
 static pto_status_t change_nodes(const change_t *change, pto_scenario_t *scenario, pto_error_t *err) {
     pto_series_t *nodes = &scenario->nodes;

@@ -201,8 +201,7 @@ static void put_value(writer_t *writer, const char *key, const pto_family_t *fam
     }
 }
 
-/* --- sections ----------------------------------------------------------------------------------------------
- */
+/* --- sections ------------------------------------------------------------------------------------------- */
 
 /* Mappings that begin with a comment. */
 static const struct {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- one stage of one actor --------------------------------------------------------------------------- */
+/* --- one stage of one actor ----------------------------------------------------------------------------- */
 
 void pto_charge_begin(pto_charge_t *charge, const char *stage, bool explain) {
     charge->stage = stage;
@@ -146,8 +146,7 @@ void pto_charge_unshared(pto_charge_t *charge, const pto_machine_t *machine, pto
         charge, (pto_entry_t){.place = &machine->shared_copies[kind], .space = space_of(kind), .count = 1});
 }
 
-/* --- copies of several processes of one GPU --------------------------------------------------------------
- */
+/* --- copies of several processes of one GPU ------------------------------------------------------------- */
 
 bool pto_copy_is_queued(const pto_machine_t *machine, pto_copy_kind_t kind) {
     return machine->shared_copies[kind].count > 0;
@@ -348,7 +347,7 @@ void pto_charge_settle(pto_charge_t *charge, const pto_machine_t *machine, const
         enter_limits(charge, machine, outflow, bound);
 }
 
-/* --- how far an actor has come ------------------------------------------------------------------------- */
+/* --- how far an actor has come -------------------------------------------------------------------------- */
 
 void pto_ledger_fini(pto_ledger_t *ledger) {
     free(ledger->entry);

@@ -30,8 +30,7 @@ typedef struct {
     bool *is_own; /* by buffer */
 } survey_t;
 
-/* --- what a process does ---------------------------------------------------------------------------------
- */
+/* --- what a process does -------------------------------------------------------------------------------- */
 
 static void note_buffers(const survey_t *survey, const pto_stage_t *stage) {
     for (int i = 0; i < stage->step_count; i++) {
@@ -154,8 +153,7 @@ static pto_status_t find_openings(const survey_t *survey, int64_t rank, openings
     return status;
 }
 
-/* --- what that costs -------------------------------------------------------------------------------------
- */
+/* --- what that costs ------------------------------------------------------------------------------------ */
 
 static const char *const allocation_stage[PTO_SPACE_COUNT] = {
     [PTO_SPACE_CPU] = "allocate host memory", [PTO_SPACE_GPU] = "allocate GPU memory"};
