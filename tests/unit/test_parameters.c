@@ -286,7 +286,7 @@ static void use_prediction(used_t *used, const pto_machine_t *machine, const pto
 static void use_scenario(used_t *used, const pto_machine_t *machine, const char *what, int nodes) {
     char text[512];
     pto_scenario_t scenario;
-    pto_predictions_t predictions;
+    pto_predictions_t predictions = {0};
     pto_error_t err = {0};
     snprintf(text, sizeof text,
              "scenario: s\nmachine: made.yaml\ncollective: %s\n"

@@ -252,7 +252,7 @@ static pto_status_t join_row(const pto_reader_t *reader, const pto_yaml_node_t *
     if (status != PTO_OK)
         return status;
     row->from_bytes = continues ? before->below_bytes : 0;
-    if (below && row->below_bytes <= row->from_bytes) {
+    if (continues && below && row->below_bytes <= row->from_bytes) {
         char word[WORD_MAX];
         refer(by, before, "the row before", word);
         return pto_read_fail(reader, below, PTO_ERR_RANGE,
@@ -262,11 +262,15 @@ static pto_status_t join_row(const pto_reader_t *reader, const pto_yaml_node_t *
     return node->next ? PTO_OK : check_last(reader, node, by, row);
 }
 
-static pto_status_t read_row(const pto_reader_t *reader, const pto_yaml_node_t *node,
-                             const pto_yaml_table_t *table, pto_cost_table_t *cost) {
+/* `before` is the node of the row before; NULL for the first. */
+static pto_status_t read_row(const pto_reader_t *reader, const pto_yaml_node_t *before,
+                             const pto_yaml_node_t *node, pto_rows_by_t by, const pto_yaml_table_t *table,
+                             pto_cost_table_t *cost) {
     pto_cost_row_t *row = pto_cost_add(cost);
-    return row ? pto_read_mapping(reader, node, table, row)
-               : pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
+    if (!row)
+        return pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
+    pto_status_t status = pto_read_mapping(reader, node, table, row);
+    return status == PTO_OK ? join_row(reader, before, node, by, row) : status;
 }
 
 static pto_status_t read_cost(const pto_reader_t *reader, const pto_yaml_node_t *node,
@@ -279,7 +283,9 @@ static pto_status_t read_cost(const pto_reader_t *reader, const pto_yaml_node_t 
         table.what = "a cost";
         table.field++; /* below_bytes */
         table.field_count--;
-        return read_row(reader, node, &table, cost);
+        pto_cost_row_t *row = pto_cost_add(cost);
+        return row ? pto_read_mapping(reader, node, &table, row)
+                   : pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
     }
     pto_status_t status = pto_read_expect(reader, node, PTO_YAML_LIST,
                                           may_be_one ? "a cost or a list of rows" : "a list of rows");
@@ -287,11 +293,8 @@ static pto_status_t read_cost(const pto_reader_t *reader, const pto_yaml_node_t 
         status = pto_read_fail(reader, node, PTO_ERR_RANGE, "%s: expected 1 to %d rows, not %d", node->key,
                                kinds[family->by].rows_max, node->child_count);
     const pto_yaml_node_t *before = NULL;
-    for (const pto_yaml_node_t *row = status == PTO_OK ? node->child : NULL; row && status == PTO_OK;
-         row = row->next) {
-        status = read_row(reader, row, &table, cost);
-        if (status == PTO_OK)
-            status = join_row(reader, before, row, family->by, &cost->row[cost->count - 1]);
+    for (const pto_yaml_node_t *row = node->child; row && status == PTO_OK; row = row->next) {
+        status = read_row(reader, before, row, family->by, &table, cost);
         before = row;
     }
     return status;

@@ -120,20 +120,17 @@ static int cell_count(const pto_family_t *family) {
     return extent(&family->dim[0]) * extent(&family->dim[1]);
 }
 
-/* The cell of that number in its family, without its key. */
-static void set_cell(const pto_machine_t *machine, const pto_family_t *family, int number, pto_cell_t *cell) {
+/* The single place in each dimension of the family's cell of that number. */
+static void locate(const pto_family_t *family, int number, pto_dim_t place[PTO_DIM_MAX]) {
     const pto_dim_t *dim = family->dim;
     int first = dim[0].first + number / extent(&dim[1]), second = dim[1].first + number % extent(&dim[1]);
-    size_t index = (size_t)(first * dim_size[dim[1].kind] + second);
-    cell->family = family;
-    cell->at = (char *)machine + family->offset + index * size_of_form[family->form];
+    place[0] = (pto_dim_t){dim[0].kind, first, first};
+    place[1] = (pto_dim_t){dim[1].kind, second, second};
 }
 
-static void name_cell(int number, pto_cell_t *cell) {
-    const pto_dim_t *dim = cell->family->dim;
-    int first = dim[0].first + number / extent(&dim[1]), second = dim[1].first + number % extent(&dim[1]);
-    const pto_dim_t one[PTO_DIM_MAX] = {{dim[0].kind, first, first}, {dim[1].kind, second, second}};
-    fill_key(cell->family, one, cell->key, sizeof cell->key);
+static void *address_of(const pto_machine_t *machine, const pto_family_t *family, const pto_dim_t *place) {
+    int index = place[0].first * dim_size[place[1].kind] + place[1].first;
+    return (char *)machine + family->offset + (size_t)index * size_of_form[family->form];
 }
 
 bool pto_cell_next(const pto_machine_t *machine, pto_cell_t *cell) {
@@ -143,17 +140,22 @@ bool pto_cell_next(const pto_machine_t *machine, pto_cell_t *cell) {
     }
     if (cell->next == FAMILY_COUNT)
         return false;
-    set_cell(machine, &families[cell->next], cell->step, cell);
-    name_cell(cell->step++, cell);
+    pto_dim_t place[PTO_DIM_MAX];
+    cell->family = &families[cell->next];
+    locate(cell->family, cell->step++, place);
+    cell->at = address_of(machine, cell->family, place);
+    fill_key(cell->family, place, cell->key, sizeof cell->key);
     return true;
 }
 
-bool pto_cell_at(const pto_machine_t *machine, const void *place, pto_cell_t *cell) {
+bool pto_cell_at(const pto_machine_t *machine, const void *at, pto_cell_t *cell) {
     for (int i = 0; i < FAMILY_COUNT; i++)
         for (int number = 0; number < cell_count(&families[i]); number++) {
-            set_cell(machine, &families[i], number, cell);
-            if (cell->at == place) {
-                name_cell(number, cell);
+            pto_dim_t place[PTO_DIM_MAX];
+            locate(&families[i], number, place);
+            if (address_of(machine, &families[i], place) == at) {
+                *cell = (pto_cell_t){.family = &families[i], .at = (void *)at};
+                fill_key(&families[i], place, cell->key, sizeof cell->key);
                 return true;
             }
         }

@@ -84,7 +84,7 @@ typedef struct {
 bool pto_cell_next(const pto_machine_t *machine, pto_cell_t *cell);
 
 /* The cell that begins at this address of the machine; false: none does. */
-bool pto_cell_at(const pto_machine_t *machine, const void *place, pto_cell_t *cell);
+bool pto_cell_at(const pto_machine_t *machine, const void *at, pto_cell_t *cell);
 
 /* The cell with this key; false: none has it. */
 bool pto_cell_find(const pto_machine_t *machine, const char *key, pto_cell_t *cell);

@@ -2,6 +2,7 @@
  * that a file is written at once or not at all. */
 #include "portolan/machine_write.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -13,7 +14,7 @@
 
 #include "machine/registry.h"
 
-enum { NUMBER_MAX = 32, SUFFIX_MAX = 40, ATTEMPTS_MAX = 100 };
+enum { NUMBER_MAX = 32, PLACE_MAX = 32, SUFFIX_MAX = 40, ATTEMPTS_MAX = 100 };
 
 /* Text that grows; `failed` once memory is out, and then nothing more is added. */
 typedef struct {
@@ -117,14 +118,17 @@ static void put_quoted(writer_t *writer, const char *text) {
     put(writer, "\"");
 }
 
-/* `key: value`, and `key_95: [low, high]` where there is an interval. */
-static void put_param(writer_t *writer, const char *key, const pto_param_t *param) {
-    char value[NUMBER_MAX];
-    putf(writer, "%s: %s", key, number(param->value, value));
+/* `key: value`, and behind `separator` `key_95: [low, high]` where there is an interval. */
+static void put_number(writer_t *writer, const char *key, const pto_param_t *param, const char *separator) {
+    char low[NUMBER_MAX], high[NUMBER_MAX];
+    putf(writer, "%s: %s", key, number(param->value, low));
     if (param->has_interval) {
-        char high[NUMBER_MAX];
-        putf(writer, ", %s_95: [%s, %s]", key, number(param->low, value), number(param->high, high));
+        putf(writer, "%s%s_95: [%s, %s]", separator, key, number(param->low, low), number(param->high, high));
     }
+}
+
+static void put_param(writer_t *writer, pto_field_t field, const pto_param_t *param) {
+    put_number(writer, pto_field_name(field), param, ", ");
 }
 
 /* How far a fit can be trusted, as far as it is known. */
@@ -144,9 +148,9 @@ static void put_grounds(writer_t *writer, int64_t sample_count, double residual,
 
 /* The inside of a flow mapping. */
 static void put_postal(writer_t *writer, const pto_postal_t *postal) {
-    put_param(writer, "alpha_s", &postal->alpha_s);
+    put_param(writer, PTO_FIELD_ALPHA, &postal->alpha_s);
     put(writer, ", ");
-    put_param(writer, "beta_s_per_byte", &postal->beta_s_per_byte);
+    put_param(writer, PTO_FIELD_BETA, &postal->beta_s_per_byte);
     put_grounds(writer, postal->sample_count, postal->residual, postal->flagged);
 }
 
@@ -185,19 +189,9 @@ static void put_cost(writer_t *writer, int indent, pto_rows_by_t by, const pto_c
         put_postal(writer, &row->postal);
         if (pto_param_known(&row->further_s_per_byte)) {
             put(writer, ", ");
-            put_param(writer, pto_field_name(PTO_FIELD_FURTHER), &row->further_s_per_byte);
+            put_param(writer, PTO_FIELD_FURTHER, &row->further_s_per_byte);
         }
         put(writer, "}\n");
-    }
-}
-
-/* A number in a mapping of its own line. */
-static void put_value(writer_t *writer, const char *key, const pto_family_t *family,
-                      const pto_param_t *param) {
-    if (family->unit == PTO_UNIT_BYTES) {
-        putf(writer, "%s: %.0f", key, param->value);
-    } else {
-        put_param(writer, key, param);
     }
 }
 
@@ -247,24 +241,16 @@ static section_t look_at(const pto_machine_t *machine, const char *path) {
     return section;
 }
 
-/* `on_one_line`: inside braces. */
-static void put_leaf(writer_t *writer, int indent, bool on_one_line, const char *key,
-                     const pto_cell_t *cell) {
-    const pto_param_t *param = cell->at;
-    char low[NUMBER_MAX], high[NUMBER_MAX];
+static void put_leaf(writer_t *writer, int indent, const char *key, const pto_cell_t *cell) {
     switch (cell->family->form) {
     case PTO_FORM_WHOLE:
         putf(writer, "%s: %" PRId64, key, *(const int64_t *)cell->at);
         return;
     case PTO_FORM_VALUE:
-        if (on_one_line) {
-            put_value(writer, key, cell->family, param);
-            return;
-        }
-        putf(writer, "%*s%s: %s\n", indent, "", key, number(param->value, low));
-        if (param->has_interval) {
-            putf(writer, "%*s%s_95: [%s, %s]\n", indent, "", key, number(param->low, low),
-                 number(param->high, high));
+        if (cell->family->unit == PTO_UNIT_BYTES) { /* without an exponent */
+            putf(writer, "%s: %.0f", key, ((const pto_param_t *)cell->at)->value);
+        } else {
+            put_number(writer, key, cell->at, ", ");
         }
         return;
     case PTO_FORM_POSTAL:
@@ -279,6 +265,15 @@ static void put_leaf(writer_t *writer, int indent, bool on_one_line, const char 
     }
 }
 
+/* A number between mappings, and its interval, each on a line of its own. */
+static void put_number_lines(writer_t *writer, int indent, const char *key, const pto_param_t *param) {
+    char separator[PLACE_MAX];
+    snprintf(separator, sizeof separator, "\n%*s", indent, "");
+    put(writer, separator + 1);
+    put_number(writer, key, param, separator);
+    put(writer, "\n");
+}
+
 static void put_children(writer_t *writer, const pto_machine_t *machine, const char *path, int indent,
                          bool on_one_line);
 
@@ -289,9 +284,10 @@ static void put_section(writer_t *writer, const pto_machine_t *machine, const ch
         return;
     }
     putf(writer, "%s%*s%s:", indent == 0 ? "\n" : "", indent, "", dot != NULL ? dot + 1 : path);
-    put(writer, section.is_flat ? " {" : comment != NULL ? " # " : "\n");
-    if (comment != NULL && !section.is_flat) {
-        putf(writer, "%s\n", comment);
+    if (section.is_flat) {
+        put(writer, " {");
+    } else {
+        putf(writer, "%s%s\n", comment != NULL ? " # " : "", comment != NULL ? comment : "");
     }
     put_children(writer, machine, path, indent + 2, section.is_flat);
     put(writer, section.is_flat ? "}\n" : "");
@@ -313,16 +309,17 @@ static void put_children(writer_t *writer, const pto_machine_t *machine, const c
             if (pto_cell_is_first(machine, &cell, child)) {
                 put_section(writer, machine, child, indent);
             }
+        } else if (pto_cell_known(&cell) && !on_one_line && cell.family->form == PTO_FORM_VALUE) {
+            put_number_lines(writer, indent, rest, cell.at);
         } else if (pto_cell_known(&cell)) {
             put(writer, separator);
-            put_leaf(writer, indent, on_one_line, rest, &cell);
+            put_leaf(writer, indent, rest, &cell);
             separator = on_one_line ? ", " : "";
         }
     }
 }
 
-/* --- the library's own algorithms
- * ---------------------------------------------------------------------------- */
+/* --- the library's own algorithms ----------------------------------------------------------------------- */
 
 static void put_rule(writer_t *writer, const pto_library_rule_t *rule) {
     put(writer, "      - {");
@@ -469,6 +466,7 @@ pto_status_t pto_machine_write(const pto_machine_t *machine, const char *comment
     if (status != PTO_OK) {
         return status;
     }
+    assert(text != NULL); /* else memory was out */
     size_t beside_size = strlen(path) + SUFFIX_MAX;
     char *beside = malloc(beside_size);
     if (beside == NULL) {
