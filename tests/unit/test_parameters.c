@@ -138,6 +138,22 @@ static void a_file_holds_every_parameter(void **state) {
     pto_machine_fini(&again);
 }
 
+/* Of a file that has a library's tables and remarks too. */
+static void a_clone_shares_nothing(void **state) {
+    (void)state;
+    pto_machine_t machine, clone;
+    char *before = NULL, *after = NULL;
+    assert_int_equal(pto_machine_read("tests/fixtures/machine.yaml", &machine, NULL), PTO_OK);
+    assert_int_equal(pto_machine_clone(&machine, &clone, NULL), PTO_OK);
+    assert_int_equal(pto_machine_format(&machine, NULL, &before, NULL), PTO_OK);
+    pto_machine_fini(&machine);
+    assert_int_equal(pto_machine_format(&clone, NULL, &after, NULL), PTO_OK);
+    assert_string_equal(before, after);
+    free(before);
+    free(after);
+    pto_machine_fini(&clone);
+}
+
 /* Whatever else the same key's group names stays as it was. Each is changed back, as limits are in keys. */
 static void a_what_if_changes_each_number_alone(void **state) {
     (void)state;
@@ -360,6 +376,7 @@ static void the_documents_list_every_parameter(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_holds_every_parameter),
+        cmocka_unit_test(a_clone_shares_nothing),
         cmocka_unit_test(a_what_if_changes_each_number_alone),
         cmocka_unit_test(what_a_machine_lacks_can_be_given),
         cmocka_unit_test(the_published_model_has_what_names_no_term),

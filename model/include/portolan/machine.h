@@ -189,6 +189,9 @@ pto_status_t pto_machine_parse(const char *text, size_t text_size, const char *p
 /* Legal on a zeroed machine. */
 void pto_machine_fini(pto_machine_t *machine);
 
+/* Make a copy that shares nothing with the machine; free it with pto_machine_fini. Errors: PTO_ERR_MEMORY. */
+pto_status_t pto_machine_clone(const pto_machine_t *machine, pto_machine_t *clone, pto_error_t *err);
+
 enum { PTO_PARAM_KEY_MAX = 80 };
 
 /* One number of a machine by its key, which is the one that prices are explained with. Where a table has
@@ -203,8 +206,9 @@ typedef struct {
 } pto_machine_param_t;
 
 /* All numbers that a machine has or could have, but for rows that it lacks; those it lacks have line 0.
- * `*param` is the caller's to free() and points into the machine. Errors: PTO_ERR_MEMORY. */
-pto_status_t pto_machine_params(pto_machine_t *machine, pto_machine_param_t **param, int *param_count,
+ * `*param` is the caller's to free() and points into the machine, so that who may change the machine may do
+ * so through it. A clone has the same numbers in the same order. Errors: PTO_ERR_MEMORY. */
+pto_status_t pto_machine_params(const pto_machine_t *machine, pto_machine_param_t **param, int *param_count,
                                 pto_error_t *err);
 
 /* A part of a machine file that a model may leave out. */

@@ -1,7 +1,8 @@
-/* What a machine knows, and looking it up. Reading it is machine_read.c's. */
+/* What a machine knows, and looking it up. Reading it is read.c's. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text_file.h"
 #include "machine/library_rules.h"
 #include "machine/registry.h"
 
@@ -134,4 +135,31 @@ void pto_machine_fini(pto_machine_t *machine) {
         pto_cell_clear(&cell);
     pto_library_tables_free(machine->library, machine->library_count);
     memset(machine, 0, sizeof *machine);
+}
+
+static bool copy_text(const char *from, char **to) {
+    *to = from ? pto_text_copy(from) : NULL;
+    return !from || *to;
+}
+
+static bool copy_cells(const pto_machine_t *machine, pto_machine_t *clone) {
+    pto_cell_t from = {0}, to = {0};
+    while (pto_cell_next(machine, &from) && pto_cell_next(clone, &to))
+        if (!pto_cell_copy(&from, &to))
+            return false;
+    return true;
+}
+
+pto_status_t pto_machine_clone(const pto_machine_t *machine, pto_machine_t *clone, pto_error_t *err) {
+    pto_machine_t made = {0};
+    if (copy_text(machine->name, &made.name) && copy_text(machine->source, &made.source) &&
+        copy_text(machine->path, &made.path) && copy_text(machine->model, &made.model) &&
+        copy_text(machine->what_if, &made.what_if) && copy_cells(machine, &made) &&
+        pto_library_tables_copy(machine->library, machine->library_count, &made.library)) {
+        made.library_count = machine->library_count;
+        *clone = made;
+        return PTO_OK;
+    }
+    pto_machine_fini(&made);
+    return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a copy of a machine");
 }

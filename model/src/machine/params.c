@@ -89,7 +89,7 @@ static void add_cell(list_t *list, const pto_cell_t *cell) {
     }
 }
 
-pto_status_t pto_machine_params(pto_machine_t *machine, pto_machine_param_t **param, int *param_count,
+pto_status_t pto_machine_params(const pto_machine_t *machine, pto_machine_param_t **param, int *param_count,
                                 pto_error_t *err) {
     list_t list = {0};
     for (pto_cell_t cell = {0}; pto_cell_next(machine, &cell);)

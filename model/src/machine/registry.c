@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text_file.h"
+
 #define FAMILY(form_, member, dimensions, ...)                                                               \
     {.form = PTO_FORM_##form_, .offset = offsetof(pto_machine_t, member), __VA_ARGS__},
 #define FAMILY_OF_PART(form_, member, ...) FAMILY(form_, member, , __VA_ARGS__)
@@ -203,6 +205,34 @@ bool pto_cell_known(const pto_cell_t *cell) {
         break;
     }
     return true;
+}
+
+static bool copy_flagged(pto_postal_t *postal) {
+    const char *text = postal->flagged;
+    postal->flagged = text ? pto_text_copy(text) : NULL;
+    return !text || postal->flagged;
+}
+
+/* With the row that does not count, where pto_machine_make_room has made one. */
+static bool copy_rows(const pto_cost_table_t *from, pto_cost_table_t *to) {
+    bool copied = true;
+    for (int i = 0; copied && (i < from->count || (i == 0 && from->row)); i++) {
+        pto_cost_row_t *row = pto_cost_add(to);
+        copied = row;
+        if (row) {
+            *row = from->row[i];
+            copied = copy_flagged(&row->postal);
+        }
+    }
+    to->count = copied ? from->count : to->count;
+    return copied;
+}
+
+bool pto_cell_copy(const pto_cell_t *from, const pto_cell_t *to) {
+    if (from->family->form == PTO_FORM_COST)
+        return copy_rows(from->at, to->at);
+    memcpy(to->at, from->at, size_of_form[from->family->form]);
+    return from->family->form != PTO_FORM_POSTAL || copy_flagged(to->at);
 }
 
 void pto_cell_clear(const pto_cell_t *cell) {

@@ -101,6 +101,9 @@ bool pto_cell_is_first(const pto_machine_t *machine, const pto_cell_t *cell, con
 /* Whether the machine has anything of it. */
 bool pto_cell_known(const pto_cell_t *cell);
 
+/* Copy what it holds to the same cell of another machine. Returns false when out of memory. */
+bool pto_cell_copy(const pto_cell_t *from, const pto_cell_t *to);
+
 /* Leave it out. */
 void pto_cell_clear(const pto_cell_t *cell);
 
