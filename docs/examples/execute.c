@@ -14,7 +14,7 @@ int main(int argc, char **argv) {
     MPI_Init(&argc, &argv), MPI_Comm_size(MPI_COMM_WORLD, &size), MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     for (int i = 0; i < COUNT; i++)
         data[i] = rank + 1;
-    pto_cell_t cell = {"allreduce", .datatype = "double", .bytes = sizeof data, .gpus_per_node = size,
+    pto_ask_t cell = {"allreduce", .datatype = "double", .bytes = sizeof data, .gpus_per_node = size,
                        .cores_per_gpu = 1};
     if (argc < 2 || pto_machine_read(argv[1], &machine, &err) ||
         pto_predict_one(&machine, &cell, &plan, NULL, &err) ||

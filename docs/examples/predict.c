@@ -8,7 +8,7 @@ int main(int argc, char **argv) {
     pto_plan_t *plan;
     pto_price_t price;
     pto_error_t err = {.message = "usage: predict MACHINE.yaml"};
-    pto_cell_t cell = {.collective = "allreduce", .bytes = 1 << 20, .nodes = 32};
+    pto_ask_t cell = {.collective = "allreduce", .bytes = 1 << 20, .nodes = 32};
     if (argc < 2 || pto_machine_read(argv[1], &machine, &err) ||
         pto_predict_one(&machine, &cell, &plan, &price, &err))
         return fprintf(stderr, "%s\n", err.message), 1;

@@ -90,7 +90,7 @@ int main(int argc, char **argv) {
     pto_plan_t *plan;
     pto_price_t price;
     pto_check_report_t report;
-    pto_cell_t cell = {.collective = "alltoall",
+    pto_ask_t cell = {.collective = "alltoall",
                        .strategy = "pageable",
                        .datatype = "byte",
                        .bytes = 1,

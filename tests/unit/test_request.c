@@ -229,7 +229,7 @@ static void what_cannot_be_used_is_not_registered(void **state) {
 static void one_cell_costs_what_the_strategy_costs_in_a_scenario(void **state) {
     (void)state;
     pto_machine_t machine = read_machine(node_path);
-    pto_cell_t cell = {.collective = "allreduce", .bytes = 65536};
+    pto_ask_t cell = {.collective = "allreduce", .bytes = 65536};
     pto_plan_t *plan = NULL, *again = NULL;
     pto_price_t price, named;
     assert_int_equal(pto_predict_one(&machine, &cell, &plan, &price, NULL), PTO_OK);
@@ -254,12 +254,12 @@ static void a_cell_that_cannot_be_priced_says_why(void **state) {
     pto_machine_t machine = read_machine(node_path);
     pto_error_t err;
     pto_plan_t *plan = NULL;
-    pto_cell_t cell = {.collective = "alreduce", .bytes = 4};
+    pto_ask_t cell = {.collective = "alreduce", .bytes = 4};
     assert_int_equal(pto_predict_one(&machine, &cell, &plan, NULL, &err), PTO_ERR_NOT_FOUND);
     assert_non_null(strstr(err.message, "did you mean 'allreduce'"));
-    cell = (pto_cell_t){.collective = "allreduce", .bytes = -4};
+    cell = (pto_ask_t){.collective = "allreduce", .bytes = -4};
     assert_int_equal(pto_predict_one(&machine, &cell, &plan, NULL, &err), PTO_ERR_RANGE);
-    cell = (pto_cell_t){.collective = "alltoall", .strategy = "gsb", .bytes = 4};
+    cell = (pto_ask_t){.collective = "alltoall", .strategy = "gsb", .bytes = 4};
     assert_int_equal(pto_predict_one(&machine, &cell, &plan, NULL, &err), PTO_ERR_NOT_APPLICABLE);
     assert_non_null(strstr(err.message, "gsb"));
     assert_null(plan);

@@ -18,8 +18,9 @@ PTO_API_BEGIN
 
 /* One power, and how long how many draw it: all addends together are the energy. */
 typedef struct {
-    const pto_param_t *param; /* NULL: the machine file has none, and the plan's energy is without it */
-    double device_s;          /* GPUs, nodes or cores, times seconds */
+    char key[PTO_PARAM_KEY_MAX]; /* the machine file's: energy.gpu.idle_w */
+    const pto_param_t *param;    /* NULL: the machine file has none, and the plan's energy is without it */
+    double device_s;             /* GPUs, nodes or cores, times seconds */
     double joules;
 } pto_energy_part_t;
 

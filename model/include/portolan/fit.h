@@ -24,7 +24,7 @@ PTO_API_BEGIN
 typedef struct {
     bool given;
     int count;
-    int64_t below_bytes[PTO_PIECE_MAX - 1];
+    int64_t below_bytes[PTO_PROTOCOL_COUNT - 1];
 } pto_fit_breaks_t;
 
 /* Zeroed: everything found in the data, robustly, and every parameter that was measured must be fitted. */

@@ -114,13 +114,13 @@ typedef struct {
     int64_t nodes;          /* 0: 1 */
     int64_t gpus_per_node;  /* 0: the machine's */
     int64_t cores_per_gpu;  /* processes of a GPU, owner included; 0: the machine's cores shared out */
-} pto_cell_t;
+} pto_ask_t;
 
 /* Price one cell: the plan in force of the strategy, or of the cheapest strategy. The caller owns `*plan`,
  * which borrows nothing from `cell` and can be executed (exec.h); both outputs may be NULL. Errors:
  * PTO_ERR_NOT_FOUND for an unknown name, PTO_ERR_NOT_APPLICABLE with the first strategy's reason where none
  * applies, PTO_ERR_RANGE, PTO_ERR_KEY, PTO_ERR_MEMORY. */
-pto_status_t pto_predict_one(const pto_machine_t *machine, const pto_cell_t *cell, pto_plan_t **plan,
+pto_status_t pto_predict_one(const pto_machine_t *machine, const pto_ask_t *cell, pto_plan_t **plan,
                              pto_price_t *price, pto_error_t *err);
 
 /* Consecutive points with the same cheapest strategy, or the same strategies that tie for it: [from, below)

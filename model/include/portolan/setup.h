@@ -19,11 +19,11 @@
 
 PTO_API_BEGIN
 
-/* Two allocations and openings of up to four pieces, each with alpha and beta; the segment. */
-enum { PTO_SETUP_TERM_MAX = 2 * (2 + PTO_REDUCE_PIECE_MAX) + 1 };
+/* Two allocations and openings of up to four ranges, each with alpha and beta; the segment. */
+enum { PTO_SETUP_TERM_MAX = 2 * (2 + PTO_COST_RANGE_MAX) + 1 };
 
 /* The terms' keys are the machine file's, with `stage` saying what is done; those that the file lacks have
- * no parameter and the key of the whole cost: setup.open. */
+ * no parameter and the key of the whole cost: setup_open. */
 typedef struct {
     bool known;     /* false: the machine file lacks a cost that the plan needs */
     double seconds; /* where known */

@@ -355,7 +355,7 @@ static pto_status_t one_value(int64_t value, pto_series_t *series, pto_error_t *
     return PTO_OK;
 }
 
-static pto_status_t bind_cell(const pto_cell_t *cell, const pto_machine_t *machine, pto_scenario_t *scenario,
+static pto_status_t bind_cell(const pto_ask_t *cell, const pto_machine_t *machine, pto_scenario_t *scenario,
                               pto_error_t *err) {
     const char *collective = cell->collective ? cell->collective : "";
     const char *datatype = cell->datatype ? cell->datatype : pto_datatype_name(scenario->datatype);
@@ -411,7 +411,7 @@ static pto_status_t choose_one(const pto_scenario_t *scenario, const pto_machine
     return status != PTO_OK ? status : PTO_ERR_NOT_APPLICABLE;
 }
 
-pto_status_t pto_predict_one(const pto_machine_t *machine, const pto_cell_t *cell, pto_plan_t **plan,
+pto_status_t pto_predict_one(const pto_machine_t *machine, const pto_ask_t *cell, pto_plan_t **plan,
                              pto_price_t *price, pto_error_t *err) {
     pto_scenario_t scenario;
     pto_plan_t *best = NULL;
