@@ -17,8 +17,8 @@ typedef struct {
     pto_sample_level_t place;
     int32_t procs;
     const pto_cost_table_t *cost; /* messages, or */
-    const pto_postal_t *postal;     /* copies */
-    double injection_s_per_byte;    /* 0: no limit */
+    const pto_postal_t *postal;   /* copies */
+    double injection_s_per_byte;  /* 0: no limit */
 } series_t;
 
 typedef struct {
