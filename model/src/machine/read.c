@@ -123,10 +123,8 @@ static pto_yaml_field_t *add_key(keys_t *keys, const char *name, int length, con
 }
 
 static void list_keys(const pto_machine_t *machine, const char *path, keys_t *keys) {
-    for (pto_cell_t cell = {0}; pto_cell_next(machine, &cell);) {
-        const char *rest = pto_key_below(path, cell.key);
-        if (!rest)
-            continue;
+    pto_cell_t cell = {0};
+    for (const char *rest; (rest = pto_cell_below(machine, path, &cell));) {
         int length = (int)strcspn(rest, ".");
         bool is_leaf = rest[length] == '\0';
         pto_yaml_field_t *field = add_key(keys, rest, length, "");
@@ -151,10 +149,11 @@ static pto_status_t check_power(const pto_reader_t *reader, const pto_yaml_node_
 static pto_status_t finish_section(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target) {
     const section_t *section = target;
     pto_status_t status = PTO_OK;
-    for (pto_cell_t cell = {0}; status == PTO_OK && pto_cell_next(section->machine, &cell);) {
-        const char *key = pto_key_below(section->path, cell.key);
+    pto_cell_t cell = {0};
+    for (const char *key;
+         status == PTO_OK && (key = pto_cell_below(section->machine, section->path, &cell));) {
         char interval_key[PTO_PARAM_KEY_MAX + sizeof interval_suffix];
-        if (!key || strchr(key, '.') || cell.family->form != PTO_FORM_VALUE)
+        if (strchr(key, '.') || cell.family->form != PTO_FORM_VALUE)
             continue;
         snprintf(interval_key, sizeof interval_key, "%s%s", key, interval_suffix);
         status = check_power(reader, node, key, section->machine, cell.at);

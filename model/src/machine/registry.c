@@ -58,15 +58,13 @@ static int extent(const pto_dim_t *dim) { return dim->last - dim->first + 1; }
 
 /* Text that grows to the end of its room. */
 typedef struct {
-    char *text;
-    size_t end;
-    size_t room;
+    char *at;
+    char *end; /* the last character, which stays NUL */
 } growing_t;
 
 static void append(growing_t *growing, const char *text) {
-    while (*text && growing->end + 1 < growing->room)
-        growing->text[growing->end++] = *text++;
-    growing->text[growing->end] = '\0';
+    while (*text && growing->at < growing->end)
+        *growing->at++ = *text++;
 }
 
 /* cpu, or {cpu,gpu}. */
@@ -81,12 +79,13 @@ static void append_range(growing_t *growing, const pto_dim_t *dim) {
 
 /* A family's key with the names of these ranges in it. */
 static void fill_key(const pto_family_t *family, const pto_dim_t dim[PTO_DIM_MAX], char *text, size_t room) {
-    growing_t growing = {text, 0, room};
+    growing_t growing = {text, text + room - 1};
     for (const char *at = family->key; *at; at++)
         if (*at == '*')
             append_range(&growing, dim++);
-        else if (*at != '!')
-            append(&growing, (const char[]){*at, '\0'});
+        else if (*at != '!' && growing.at < growing.end)
+            *growing.at++ = *at;
+    *growing.at = '\0';
 }
 
 /* --- families ------------------------------------------------------------------------------------------- */
@@ -150,33 +149,65 @@ bool pto_cell_next(const pto_machine_t *machine, pto_cell_t *cell) {
     return true;
 }
 
+/* The places that an address has in a family's dimensions; false: none. */
+static bool place_of(const pto_family_t *family, uintptr_t offset, pto_dim_t place[PTO_DIM_MAX]) {
+    const pto_dim_t *dim = family->dim;
+    size_t size = size_of_form[family->form];
+    size_t bytes = size * (size_t)(dim_size[dim[0].kind] * dim_size[dim[1].kind]);
+    if (offset < family->offset || offset >= family->offset + bytes || (offset - family->offset) % size)
+        return false;
+    int index = (int)((offset - family->offset) / size);
+    int first = index / dim_size[dim[1].kind], second = index % dim_size[dim[1].kind];
+    place[0] = (pto_dim_t){dim[0].kind, first, first};
+    place[1] = (pto_dim_t){dim[1].kind, second, second};
+    return first >= dim[0].first && first <= dim[0].last && second >= dim[1].first && second <= dim[1].last;
+}
+
 bool pto_cell_at(const pto_machine_t *machine, const void *at, pto_cell_t *cell) {
-    for (int i = 0; i < FAMILY_COUNT; i++)
-        for (int number = 0; number < cell_count(&families[i]); number++) {
-            pto_dim_t place[PTO_DIM_MAX];
-            locate(&families[i], number, place);
-            if (address_of(machine, &families[i], place) == at) {
-                *cell = (pto_cell_t){.family = &families[i], .at = (void *)at};
-                fill_key(&families[i], place, cell->key, sizeof cell->key);
-                return true;
-            }
+    for (int i = 0; i < FAMILY_COUNT; i++) {
+        pto_dim_t place[PTO_DIM_MAX];
+        if (place_of(&families[i], (uintptr_t)at - (uintptr_t)machine, place)) {
+            *cell = (pto_cell_t){.family = &families[i], .at = (void *)at};
+            fill_key(&families[i], place, cell->key, sizeof cell->key);
+            return true;
         }
+    }
     return false;
+}
+
+/* Whether a family's key, up to its first dimension, may begin with the path or end in it. */
+static bool may_lead_to(const char *key, const char *path) {
+    for (; *key && *key != '*' && *path; key++)
+        if (*key != '!' && *key != *path++)
+            return false;
+    return true;
+}
+
+static bool next_on(const pto_machine_t *machine, const char *path, pto_cell_t *cell) {
+    while (cell->next < FAMILY_COUNT && !may_lead_to(families[cell->next].key, path)) {
+        cell->next++;
+        cell->step = 0;
+    }
+    return pto_cell_next(machine, cell);
 }
 
 bool pto_cell_find(const pto_machine_t *machine, const char *key, pto_cell_t *cell) {
     *cell = (pto_cell_t){0};
-    while (pto_cell_next(machine, cell))
+    while (next_on(machine, key, cell))
         if (strcmp(cell->key, key) == 0)
             return true;
     return false;
 }
 
-const char *pto_key_below(const char *path, const char *key) {
+const char *pto_cell_below(const pto_machine_t *machine, const char *path, pto_cell_t *cell) {
     size_t length = strlen(path);
-    if (length == 0)
-        return key;
-    return strncmp(key, path, length) == 0 && key[length] == '.' ? key + length + 1 : NULL;
+    while (next_on(machine, path, cell)) {
+        if (length == 0)
+            return cell->key;
+        if (strncmp(cell->key, path, length) == 0 && cell->key[length] == '.')
+            return cell->key + length + 1;
+    }
+    return NULL;
 }
 
 bool pto_key_is_required(const pto_family_t *family, const char *path) {
@@ -187,10 +218,8 @@ bool pto_key_is_required(const pto_family_t *family, const char *path) {
 }
 
 bool pto_cell_is_first(const pto_machine_t *machine, const pto_cell_t *cell, const char *path) {
-    pto_cell_t other = {0};
-    while (pto_cell_next(machine, &other) && !pto_key_below(path, other.key))
-        ;
-    return other.at == cell->at;
+    pto_cell_t first = {0};
+    return pto_cell_below(machine, path, &first) && first.at == cell->at;
 }
 
 bool pto_cell_known(const pto_cell_t *cell) {

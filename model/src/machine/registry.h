@@ -89,8 +89,9 @@ bool pto_cell_at(const pto_machine_t *machine, const void *at, pto_cell_t *cell)
 /* The cell with this key; false: none has it. */
 bool pto_cell_find(const pto_machine_t *machine, const char *key, pto_cell_t *cell);
 
-/* What follows `path.` in a key; all of it where the path is empty; NULL where the key is not below it. */
-const char *pto_key_below(const char *path, const char *key);
+/* Step through the cells whose keys begin with `path.`, from a zeroed one. Returns what follows in the key,
+ * all of it where the path is empty; NULL: there are no more. */
+const char *pto_cell_below(const pto_machine_t *machine, const char *path, pto_cell_t *cell);
 
 /* Whether the mapping at `path`, which leads to the family, must hold its next key. */
 bool pto_key_is_required(const pto_family_t *family, const char *path);

@@ -222,11 +222,8 @@ typedef struct {
 static section_t look_at(const pto_machine_t *machine, const char *path) {
     section_t section = {.is_flat = true};
     bool complete = true;
-    for (pto_cell_t cell = {0}; pto_cell_next(machine, &cell);) {
-        const char *rest = pto_key_below(path, cell.key);
-        if (rest == NULL) {
-            continue;
-        }
+    pto_cell_t cell = {0};
+    for (const char *rest; (rest = pto_cell_below(machine, path, &cell)) != NULL;) {
         bool known = pto_cell_known(&cell), is_leaf = strchr(rest, '.') == NULL;
         section.known = section.known || known;
         section.is_flat = section.is_flat && is_leaf &&
@@ -292,12 +289,9 @@ static void put_section(writer_t *writer, const pto_machine_t *machine, const ch
 static void put_children(writer_t *writer, const pto_machine_t *machine, const char *path, int indent,
                          bool on_one_line) {
     const char *separator = "";
-    for (pto_cell_t cell = {0}; pto_cell_next(machine, &cell);) {
-        const char *rest = pto_key_below(path, cell.key);
+    pto_cell_t cell = {0};
+    for (const char *rest; (rest = pto_cell_below(machine, path, &cell)) != NULL;) {
         char child[PTO_PARAM_KEY_MAX];
-        if (rest == NULL) {
-            continue;
-        }
         size_t length = (size_t)(rest - cell.key) + strcspn(rest, ".");
         memcpy(child, cell.key, length);
         child[length] = '\0';

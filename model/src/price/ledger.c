@@ -41,6 +41,8 @@ void pto_charge_enter(pto_charge_t *charge, pto_entry_t entry) {
 /* The two addends of a postal cost. */
 static void enter_postal(pto_charge_t *charge, pto_entry_t entry, const pto_postal_t *postal, double starts,
                          double bytes) {
+    if (!charge->explain)
+        return;
     bool known = postal && pto_postal_known(postal);
     entry.field = PTO_FIELD_ALPHA;
     entry.param = known ? &postal->alpha_s : NULL;
@@ -84,9 +86,8 @@ static void charge_row_of(pto_charge_t *charge, const pto_cost_table_t *cost, co
     } else {
         charge->on_node_s += beta_s;
     }
-    if (charge->explain)
-        enter_postal(charge, (pto_entry_t){.place = cost, .space = space, .off_node = off_node}, &row->postal,
-                     count, total_bytes);
+    enter_postal(charge, (pto_entry_t){.place = cost, .space = space, .off_node = off_node}, &row->postal,
+                 count, total_bytes);
 }
 
 pto_status_t pto_charge_messages(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,
