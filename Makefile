@@ -1,14 +1,16 @@
 # portolan. `make help` lists the targets. One file for the whole project; the sanitizer and fuzz builds are
 # this same file run once more with other flags into a folder of their own.
 
-VERSION := 0.1.0
+VERSION := $(shell sed -n 's/^.define PTO_VERSION_TEXT "\(.*\)"/\1/p' model/include/portolan/version.h)
 SOVERSION := 0
 
 BUILD ?= build
 PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
 DESTDIR ?=
 FUZZ_SECONDS ?= 30
-JOBS ?= 2
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+# Any MPI's wrapper: mpicc, mpicc.mpich, ...
 MPICC ?= mpicc
 CXX ?= c++
 # DEPS=DIR: where Debian packages are unpacked (dpkg -x) for users without root.
@@ -30,7 +32,8 @@ say = $(if $(V),,@echo "  $(1)  $@")
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror
 DEPS_CPPFLAGS := $(if $(DEPS),-isystem $(DEPS)/usr/include)
-DEPS_LDFLAGS := $(if $(DEPS),-L$(DEPS)/usr/lib/x86_64-linux-gnu -Wl$(comma)-rpath$(comma)$(DEPS)/usr/lib/x86_64-linux-gnu)
+DEPS_LIBDIR := $(DEPS)/usr/lib/$(if $(DEPS),$(shell $(CC) -print-multiarch 2>/dev/null))
+DEPS_LDFLAGS := $(if $(DEPS),-L$(DEPS_LIBDIR) -Wl$(comma)-rpath$(comma)$(DEPS_LIBDIR))
 
 # Each component sees its own headers and those of what it may depend on, and no others.
 LIB_INCLUDES := -Imodel/include -Imodel/src
@@ -40,12 +43,26 @@ includes_for = $(strip $(if $(filter model/src/% model/strategies/% model/algori
 	$(if $(filter impl/% docs/examples/%,$(1)),$(EXEC_INCLUDES), \
 	$(if $(filter calibrate/% parallel/%,$(1)),$(EXEC_INCLUDES) -Iparallel, \
 	$(if $(filter validate/%,$(1)),$(EXEC_INCLUDES) -Imodel/tool -Iparallel,$(TEST_INCLUDES))))))
-DEFINES := -D_POSIX_C_SOURCE=200809L -DPORTOLAN_VERSION='"$(VERSION)"' \
-	-DPORTOLAN_DATADIR='"$(PREFIX)/share/portolan"'
+# Where the program is installed is no flag: it finds its data from its own path.
+DEFINES := -D_POSIX_C_SOURCE=200809L
 CFLAGS ?= -O2 -g
-ALL_CFLAGS = -std=c11 $(DEFINES) $(call includes_for,$<) $(DEPS_CPPFLAGS) $(WARNINGS) -fPIC $(CFLAGS) $(EXTRA)
+# The shared libraries export what public headers mark (portolan/api.h).
+VISIBILITY := -fvisibility=hidden
+ALL_CFLAGS = -std=c11 $(DEFINES) $(call includes_for,$<) $(DEPS_CPPFLAGS) $(WARNINGS) -fPIC $(VISIBILITY) $(CFLAGS) $(EXTRA)
 LINK_FLAGS = $(EXTRA) $(DEPS_LDFLAGS) $(LDFLAGS)
-MPI_CPPFLAGS = $(shell $(MPICC) --showme:compile 2>/dev/null)
+# Open MPI's and MPICH's wrappers both know -show. GCC takes MPICH's MPI_STATUSES_IGNORE for a real array.
+MPI_SHOW := $(shell $(MPICC) -show 2>/dev/null)
+MPI_CPPFLAGS = $(filter -I% -D%,$(MPI_SHOW))
+MPI_WARNINGS := $(if $(findstring mpich,$(MPI_SHOW)),-Wno-stringop-overflow)
+
+# $(call stamp,NAME,WORDS) is a file that is written anew only when its words change. What depends on it is
+# rebuilt then. `make -n` writes nothing, and names FORCE in its place.
+dry_run := $(findstring n,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
+differ = $(subst x$(1),,x$(2))$(subst x$(2),,x$(1))
+write_stamp = $(shell mkdir -p $(dir $(1)))$(file >$(1),$(2))$(1)
+stamp_at = $(if $(call differ,$(2),$(file <$(1))),$(if $(dry_run),FORCE,$(call write_stamp,$(1),$(2))),$(1))
+stamp = $(call stamp_at,$(BUILD)/flags/$(1),$(strip $(2)))
+FORCE:
 
 # --- sources: whatever is in the folders; absent folders are empty lists -------------------------------------
 
@@ -62,7 +79,7 @@ IMPL_SRC := $(filter-out $(PROGRAM_SRC),$(wildcard impl/*.c))
 # The counters know no MPI, so that the unit tests have them where there is none.
 METER_SRC := $(wildcard validate/meter*.c)
 # What reads command lines: the programs' common part.
-OPTIONS_SRC := $(addprefix model/tool/,arguments.c find_machine.c option_table.c options.c)
+OPTIONS_SRC := $(addprefix model/tool/,arguments.c find_machine.c machine_folders.c option_table.c options.c)
 VALIDATE_SRC := $(filter-out $(METER_SRC),$(wildcard validate/*.c))
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 UNIT_HELP_SRC := $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c))
@@ -100,8 +117,10 @@ MPI_PROGRAMS := $(if $(HAVE_MPI),$(if $(CALIBRATE_SRC),$(BUILD)/portolan-calibra
 MPI_TESTS := $(if $(HAVE_MPI),$(patsubst tests/mpi/%.c,$(BUILD)/tests/%,$(MPI_TEST_SRC)) \
 	$(patsubst docs/examples/%.c,$(BUILD)/tests/example_%,$(EXAMPLE_SRC)))
 EXEC_LIB := $(if $(HAVE_MPI),$(if $(IMPL_SRC),$(BUILD)/libportolan-exec.a))
+EXEC_SHARED := $(if $(EXEC_LIB),$(BUILD)/libportolan-exec.so.$(VERSION))
 # CUDA where nvcc is; without it the programs say so at run time.
 NVCC ?= nvcc
+# Several are built one beside another: CUDA_ARCH="80 90". Newer GPUs use the last one's PTX.
 CUDA_ARCH ?= 90
 CUDA_SRC := $(wildcard calibrate/*.cu impl/*.cu)
 HAVE_NVCC := $(if $(CUDA_SRC),$(shell command -v $(NVCC) 2>/dev/null))
@@ -109,7 +128,9 @@ cuda_object = $(if $(HAVE_NVCC),$(patsubst %.cu,$(BUILD)/obj/%.cu.o,$(wildcard $
 CUDA_DEFINE := $(if $(HAVE_NVCC),-DPORTOLAN_CUDA)
 # Where the CUDA libraries lie nvcc itself knows best: the one on the path may be a wrapper of another folder's.
 CUDA_LIBRARIES := $(if $(HAVE_NVCC),$(shell $(NVCC) -dryrun -x cu /dev/null 2>&1 | sed -n 's/^\#[$$] LIBRARIES= *//p'))
-CUDA_LDLIBS := $(if $(HAVE_NVCC),$(CUDA_LIBRARIES) -lcudart_static -lrt -lpthread -ldl -lstdc++)
+CUDA_LDLIBS := $(if $(HAVE_NVCC),$(strip $(subst ",,$(CUDA_LIBRARIES))) -lcudart_static -lrt -lpthread -ldl -lstdc++)
+CUDA_GENCODE := $(foreach arch,$(CUDA_ARCH),-gencode arch=compute_$(arch)$(comma)code=sm_$(arch)) \
+	-gencode arch=compute_$(lastword $(CUDA_ARCH))$(comma)code=compute_$(lastword $(CUDA_ARCH))
 UNIT := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(UNIT_SRC))
 UNIT_CXX := $(patsubst tests/unit/%.cc,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.cc))
 FUZZ := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzzers/%,$(FUZZ_SRC))
@@ -118,122 +139,120 @@ BENCH := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(BENCH_SRC))
 SMPI_BENCH := $(if $(shell command -v smpicc 2>/dev/null),$(BUILD)/bench/smpi_alltoall)
 MPI_BENCH := $(if $(HAVE_MPI),$(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(MPI_BENCH_SRC)))
 LDLIBS := -lyaml -lm
+# What the executor needs beyond MPI, and what a program of ours that holds it is linked with.
+EXEC_LDLIBS := $(CUDA_LDLIBS) -lpthread -lrt -ldl
+MPI_LDLIBS := $(EXEC_LDLIBS) $(LDLIBS)
 # What checks results shares large vectors between threads, where the compiler knows OpenMP.
 OPENMP := $(shell echo 'int main(void) { return 0; }' | $(CC) -fopenmp -xc - -o /dev/null 2>/dev/null && echo -fopenmp)
 $(BUILD)/obj/validate/reference.o: ALL_CFLAGS += $(if $(OPENMP),$(OPENMP),-Wno-unknown-pragmas)
 
+NVCC_FLAGS = -std=c++17 -O3 -Imodel/include -Iimpl/include -Iimpl $(filter -I%,$(MPI_CPPFLAGS)) -DOMPI_SKIP_MPICXX \
+	$(CUDA_GENCODE) -Xcompiler -Wall,-Wextra,-fPIC,$(VISIBILITY)
+
 # --- build ---------------------------------------------------------------------------------------------------
 
-.PHONY: build
-build: $(LIB) $(SHARED) $(FIT_LIB) $(EXEC_LIB) $(TOOL) $(MPI_PROGRAMS) ## build the library and the programs (default)
+CC_STAMP := $(call stamp,cc,$(CC) $(ALL_CFLAGS) $(OPENMP) $(LIB_INCLUDES) $(TEST_INCLUDES))
+MPICC_STAMP := $(if $(HAVE_MPI),$(call stamp,mpicc,$(MPICC) $(MPI_SHOW) $(CUDA_DEFINE)))
+CXX_STAMP := $(call stamp,cxx,$(CXX) $(TEST_INCLUDES) $(DEPS_CPPFLAGS) $(CFLAGS) $(EXTRA))
+NVCC_STAMP := $(if $(HAVE_NVCC),$(call stamp,nvcc,$(HAVE_NVCC) $(NVCC_FLAGS)))
+LINK_STAMP := $(call stamp,link,$(LINK_FLAGS) $(FIT_LDLIBS) $(OPENMP) $(MPI_LDLIBS))
+STAMPS := $(CC_STAMP) $(MPICC_STAMP) $(CXX_STAMP) $(NVCC_STAMP) $(LINK_STAMP)
 
-$(call object,$(PLAIN_SRC)): $(BUILD)/obj/%.o: %.c Makefile
+# $(call link,COMPILER,LIBRARIES): all that the target depends on, in one program or shared library.
+define link
+	@mkdir -p $(@D)
+	$(call say,LD)
+	$(Q)$(1) $(LINK_FLAGS) $(filter-out $(STAMPS),$^) $(2) -o $@
+endef
+
+.PHONY: build
+build: $(LIB) $(SHARED) $(FIT_LIB) $(EXEC_LIB) $(EXEC_SHARED) $(TOOL) $(MPI_PROGRAMS) ## build the library and the programs (default)
+
+$(call object,$(PLAIN_SRC)): $(BUILD)/obj/%.o: %.c Makefile $(CC_STAMP)
 	@mkdir -p $(@D)
 	$(call say,CC)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 
-$(call object,$(MPI_SRC)): $(BUILD)/obj/%.o: %.c Makefile
+$(call object,$(MPI_SRC)): $(BUILD)/obj/%.o: %.c Makefile $(CC_STAMP) $(MPICC_STAMP)
 	@mkdir -p $(@D)
 	$(call say,CC)
-	$(Q)$(MPICC) $(ALL_CFLAGS) $(CUDA_DEFINE) -MMD -MP -c $< -o $@
+	$(Q)$(MPICC) $(ALL_CFLAGS) $(MPI_WARNINGS) $(CUDA_DEFINE) -MMD -MP -c $< -o $@
 
 $(LIB): $(call object,$(LIB_SRC))
 	$(call say,AR)
 	$(Q)rm -f $@ && $(AR) qcs $@ $^
 
-$(SHARED): $(call object,$(LIB_SRC))
-	$(call say,LD)
-	$(Q)$(CC) -shared -Wl,-soname,libportolan.so.$(SOVERSION) $(LINK_FLAGS) $^ $(LDLIBS) -o $@
+$(SHARED): $(call object,$(LIB_SRC)) $(LINK_STAMP)
+	$(call link,$(CC) -shared -Wl$(comma)-soname$(comma)libportolan.so.$(SOVERSION),$(LDLIBS))
 
 $(FIT_LIB): $(call object,$(FIT_SRC))
 	$(call say,AR)
 	$(Q)rm -f $@ && $(AR) qcs $@ $^
 
-$(BUILD)/portolan: $(call object,$(TOOL_SRC)) $(FIT_LIB) $(LIB)
-	$(call say,LD)
-	$(Q)$(CC) $(LINK_FLAGS) $^ $(FIT_LDLIBS) $(LDLIBS) -o $@
+$(BUILD)/portolan: $(call object,$(TOOL_SRC)) $(FIT_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(CC),$(FIT_LDLIBS) $(LDLIBS))
 
-$(BUILD)/obj/%.cu.o: %.cu Makefile
+$(BUILD)/obj/%.cu.o: %.cu Makefile $(NVCC_STAMP)
 	@mkdir -p $(@D)
 	$(call say,NVCC)
-	$(Q)$(NVCC) -std=c++17 -O3 -Imodel/include -Iimpl/include -Iimpl $(filter -I%,$(MPI_CPPFLAGS)) -DOMPI_SKIP_MPICXX \
-		-gencode arch=compute_$(CUDA_ARCH),code=sm_$(CUDA_ARCH) \
-		-gencode arch=compute_$(CUDA_ARCH),code=compute_$(CUDA_ARCH) -Xcompiler -Wall,-Wextra,-fPIC \
-		-MMD -MP -MF $(@:.o=.d) -c $< -o $@
+	$(Q)$(NVCC) $(NVCC_FLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
 
 # The executor's device, so that what is measured is what runs plans.
-$(BUILD)/portolan-calibrate: $(call object,$(CALIBRATE_SRC) $(PARALLEL_SRC)) $(call cuda_object,calibrate) $(EXEC_LIB) $(LIB)
-	$(call say,LD)
-	$(Q)$(MPICC) $(LINK_FLAGS) $^ $(CUDA_LDLIBS) -lhwloc -lpthread -lrt -ldl $(LDLIBS) -o $@
+$(BUILD)/portolan-calibrate: $(call object,$(CALIBRATE_SRC) $(PARALLEL_SRC)) $(call cuda_object,calibrate) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC),-lhwloc $(MPI_LDLIBS))
 
-$(BUILD)/libportolan-exec.a: $(call object,$(IMPL_SRC) $(PROGRAM_SRC)) $(call cuda_object,impl)
+EXEC_OBJECTS := $(call object,$(IMPL_SRC) $(PROGRAM_SRC)) $(call cuda_object,impl)
+$(BUILD)/libportolan-exec.a: $(EXEC_OBJECTS)
 	$(call say,AR)
 	$(Q)rm -f $@ && $(AR) qcs $@ $^
 
-$(BUILD)/portolan-validate: $(call object,$(VALIDATE_SRC) $(PARALLEL_SRC) $(METER_SRC) $(OPTIONS_SRC)) $(EXEC_LIB) $(LIB)
-	$(call say,LD)
-	$(Q)$(MPICC) $(LINK_FLAGS) $(OPENMP) $^ $(CUDA_LDLIBS) -lpthread -lrt -ldl $(LDLIBS) -o $@
+$(BUILD)/libportolan-exec.so.$(VERSION): $(EXEC_OBJECTS) $(SHARED) $(LINK_STAMP)
+	$(call link,$(MPICC) -shared -Wl$(comma)-soname$(comma)libportolan-exec.so.$(SOVERSION),$(EXEC_LDLIBS))
 
-$(BUILD)/tests/test_exec: $(call object,tests/mpi/test_exec.c $(EXEC_CASE_SRC) validate/reference.c) $(EXEC_LIB) $(LIB)
-	@mkdir -p $(@D)
-	$(call say,LD)
-	$(Q)$(MPICC) $(LINK_FLAGS) $(OPENMP) $^ $(CUDA_LDLIBS) -lpthread -lrt -ldl $(LDLIBS) -o $@
+$(BUILD)/portolan-validate: $(call object,$(VALIDATE_SRC) $(PARALLEL_SRC) $(METER_SRC) $(OPTIONS_SRC)) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
 
-$(BUILD)/tests/test_stale: $(call object,tests/mpi/test_stale.c) $(EXEC_LIB) $(LIB)
-	@mkdir -p $(@D)
-	$(call say,LD)
-	$(Q)$(MPICC) $(LINK_FLAGS) $^ $(CUDA_LDLIBS) -lpthread -lrt -ldl $(LDLIBS) -o $@
+$(BUILD)/tests/test_exec: $(call object,tests/mpi/test_exec.c $(EXEC_CASE_SRC) validate/reference.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
+
+$(BUILD)/tests/test_stale: $(call object,tests/mpi/test_stale.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC),$(MPI_LDLIBS))
 
 # What the test loads in NCCL's place.
-$(BUILD)/tests/fake/libnccl.so.2: $(call object,tests/mpi/fake_nccl.c)
-	@mkdir -p $(@D)
-	$(call say,LD)
-	$(Q)$(MPICC) -shared -Wl,-soname,libnccl.so.2 $(LINK_FLAGS) $^ -o $@
+$(BUILD)/obj/tests/mpi/fake_nccl.o: VISIBILITY := -fvisibility=default
+$(BUILD)/tests/fake/libnccl.so.2: $(call object,tests/mpi/fake_nccl.c) $(LINK_STAMP)
+	$(call link,$(MPICC) -shared -Wl$(comma)-soname$(comma)libnccl.so.2)
 
 # calibrate with host memory in a GPU's place.
 $(BUILD)/tests/calibrate_fake: $(call object,$(filter-out calibrate/gpu_none.c,$(CALIBRATE_SRC)) $(PARALLEL_SRC) tests/mpi/fake_gpu.c) \
-		$(EXEC_LIB) $(LIB)
-	@mkdir -p $(@D)
-	$(call say,LD)
-	$(Q)$(MPICC) $(LINK_FLAGS) $^ $(CUDA_LDLIBS) -lhwloc -lpthread -lrt -ldl $(LDLIBS) -o $@
+		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC),-lhwloc $(MPI_LDLIBS))
 
 $(BUILD)/tests/test_nccl: $(call object,tests/mpi/test_nccl.c $(EXEC_CASE_SRC) validate/reference.c) $(EXEC_LIB) $(LIB) \
-		| $(BUILD)/tests/fake/libnccl.so.2 $(BUILD)/tests/calibrate_fake
-	@mkdir -p $(@D)
-	$(call say,LD)
-	$(Q)$(MPICC) $(LINK_FLAGS) $(OPENMP) $^ $(CUDA_LDLIBS) -lpthread -lrt -ldl $(LDLIBS) -o $@
+		$(LINK_STAMP) | $(BUILD)/tests/fake/libnccl.so.2 $(BUILD)/tests/calibrate_fake
+	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
 
-$(BUILD)/tests/example_%: $(BUILD)/obj/docs/examples/%.o $(EXEC_LIB) $(LIB)
-	@mkdir -p $(@D)
-	$(call say,LD)
-	$(Q)$(MPICC) $(LINK_FLAGS) $^ $(CUDA_LDLIBS) -lpthread -lrt -ldl $(LDLIBS) -o $@
+$(BUILD)/tests/example_%: $(BUILD)/obj/docs/examples/%.o $(EXEC_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC),$(MPI_LDLIBS))
 
 # The kernels' own code, compiled for the host.
-$(UNIT_CXX): $(BUILD)/tests/%: tests/unit/%.cc $(wildcard impl/*.cuh impl/*.h) $(call object,impl/reduce.c) $(LIB) Makefile
+$(UNIT_CXX): $(BUILD)/tests/%: tests/unit/%.cc $(wildcard impl/*.cuh impl/*.h) $(call object,impl/reduce.c) $(LIB) Makefile $(CXX_STAMP)
 	@mkdir -p $(@D)
 	$(call say,CXX)
 	$(Q)$(CXX) -std=c++17 $(TEST_INCLUDES) $(DEPS_CPPFLAGS) -Wall -Wextra -Wno-unknown-pragmas $(CFLAGS) $(EXTRA) \
 		$(DEPS_LDFLAGS) $(LDFLAGS) $< $(call object,impl/reduce.c) $(LIB) -lcmocka $(LDLIBS) -o $@
 
-$(UNIT): $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(call object,$(UNIT_HELP_SRC) $(METER_SRC) $(PROGRAM_SRC) $(ROW_FILE_SRC)) $(TOOL_PARTS) $(FIT_LIB) $(LIB)
-	@mkdir -p $(@D)
-	$(call say,LD)
-	$(Q)$(CC) $(LINK_FLAGS) $^ -lcmocka $(FIT_LDLIBS) -ldl $(LDLIBS) -o $@
+$(UNIT): $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(call object,$(UNIT_HELP_SRC) $(METER_SRC) $(PROGRAM_SRC) $(ROW_FILE_SRC)) $(TOOL_PARTS) $(FIT_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(CC),-lcmocka $(FIT_LDLIBS) -ldl $(LDLIBS))
 
-$(FUZZ): $(BUILD)/fuzzers/%: $(BUILD)/obj/tests/fuzz/%.o $(LIB)
-	@mkdir -p $(@D)
-	$(call say,LD)
-	$(Q)$(CC) $(LINK_FLAGS) -fsanitize=fuzzer $^ $(LDLIBS) -o $@
+$(FUZZ): $(BUILD)/fuzzers/%: $(BUILD)/obj/tests/fuzz/%.o $(LIB) $(LINK_STAMP)
+	$(call link,$(CC) -fsanitize=fuzzer,$(LDLIBS))
 
-$(BENCH): $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(TOOL_PARTS) $(FIT_LIB) $(LIB)
-	@mkdir -p $(@D)
-	$(call say,LD)
-	$(Q)$(CC) $(LINK_FLAGS) $^ $(FIT_LDLIBS) $(LDLIBS) -o $@
+$(BENCH): $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(TOOL_PARTS) $(FIT_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(CC),$(FIT_LDLIBS) $(LDLIBS))
 
-$(MPI_BENCH): $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(EXEC_LIB) $(LIB)
-	@mkdir -p $(@D)
-	$(call say,LD)
-	$(Q)$(MPICC) $(LINK_FLAGS) $^ $(CUDA_LDLIBS) -lpthread -lrt -ldl $(LDLIBS) -o $@
+$(MPI_BENCH): $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(EXEC_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC),$(MPI_LDLIBS))
 
 $(BUILD)/bench/smpi_alltoall: tests/bench/smpi_alltoall.c
 	@mkdir -p $(@D)
@@ -245,8 +264,8 @@ $(BUILD)/bench/smpi_alltoall: tests/bench/smpi_alltoall.c
 # --- what a newcomer runs ------------------------------------------------------------------------------------
 
 .PHONY: demo
-demo: ## install what is missing, build, and show what strategies cost on Summit and Lassen
-	@tools/deps.sh "$(DEPS)" build
+demo: ## install what building needs (says so), build, and show what strategies cost on Summit and Lassen
+	@tools/deps.sh install "$(DEPS)" build
 	@$(MAKE) --no-print-directory build
 	$(BUILD)/portolan predict scenarios/problems/alltoall-summit.yaml
 	$(BUILD)/portolan pick scenarios/problems/alltoall-summit.yaml
@@ -254,34 +273,35 @@ demo: ## install what is missing, build, and show what strategies cost on Summit
 	$(BUILD)/portolan pick scenarios/problems/alltoall-lassen.yaml
 
 .PHONY: test
-test: ## install what is missing, build, and run the unit, golden and header tests
-	@tools/deps.sh "$(DEPS)" build test
+test: ## build, and run the unit, golden and header tests, JOBS at a time
+	@tools/deps.sh check "$(DEPS)" build test
 	@$(MAKE) --no-print-directory build unit-programs
-	@BUILD=$(BUILD) CXX=$(CXX) tools/test.sh unit golden headers
+	@$(TEST) unit golden headers
 
 .PHONY: deps
 deps: ## install everything that any target needs (apt-get as root or through sudo)
-	@tools/deps.sh "$(DEPS)" build test check mpi
+	@tools/deps.sh install "$(DEPS)" build test check mpi
 
 # --- single checks -------------------------------------------------------------------------------------------
 
+TEST = BUILD=$(BUILD) CC=$(CC) CXX=$(CXX) JOBS=$(JOBS) tools/test.sh
 .PHONY: unit-programs check-unit check-golden check-headers golden-update
 unit-programs: $(UNIT) $(UNIT_CXX)
 
 check-unit: $(UNIT) $(UNIT_CXX) $(TOOL) ## run the unit tests only
-	@BUILD=$(BUILD) tools/test.sh unit
+	@$(TEST) unit
 
 check-golden: $(TOOL) ## compare the output of commands with tests/golden and the documents
-	@BUILD=$(BUILD) tools/test.sh golden
+	@$(TEST) golden
 
 check-headers: ## compile every public header alone, as C11 and as C++17
-	@BUILD=$(BUILD) CXX=$(CXX) tools/test.sh headers
+	@$(TEST) headers
 
 golden-update: $(TOOL) ## write tests/golden/*.out anew from what the commands print; read the diff
-	@BUILD=$(BUILD) tools/test.sh golden-update
+	@$(TEST) golden-update
 
 .PHONY: check-mpi check-cluster check-gpu
-check-mpi: $(MPI_PROGRAMS) $(MPI_TESTS) $(TOOL) ## run the MPI programs' tests under mpirun on this machine
+check-mpi: build $(MPI_TESTS) ## run the MPI programs' tests under mpirun on this machine
 	@tools/each.sh mpi 1 'BUILD=$(BUILD) "$$1" || [ $$? = 77 ]' $(wildcard tests/mpi/test_*.sh)
 
 # Each says itself why it was skipped.
@@ -325,10 +345,14 @@ man: $(TOOL) ## write the options into docs/man/portolan.1 anew, from the table 
 		!inside' docs/man/portolan.1 > $(BUILD)/portolan.1
 	@mv $(BUILD)/portolan.1 docs/man/portolan.1
 
-.PHONY: sanitize
-sanitize: ## run the unit tests under AddressSanitizer and UBSan
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/sanitize CC=clang CFLAGS='-O1 -g -fno-omit-frame-pointer' \
-		EXTRA='-fsanitize=address$(comma)undefined -fno-sanitize-recover=all' check-unit
+.PHONY: sanitize check-sanitized
+sanitize: ## run the unit tests and the executor on the host device under AddressSanitizer and UBSan
+	@OMPI_CC=clang MPICH_CC=clang $(MAKE) --no-print-directory BUILD=$(BUILD)/sanitize CC=clang NVCC=none \
+		CFLAGS='-O1 -g -fno-omit-frame-pointer' \
+		EXTRA='-fsanitize=address$(comma)undefined -fno-sanitize-recover=all' check-sanitized
+
+check-sanitized: $(UNIT) $(UNIT_CXX) $(if $(HAVE_MPI),$(BUILD)/tests/test_exec)
+	@$(TEST) unit $(if $(HAVE_MPI),exec)
 
 .PHONY: fuzz fuzz-run
 fuzz: ## run each libFuzzer target for FUZZ_SECONDS (30)
@@ -361,22 +385,63 @@ lint: ## clang-tidy and cppcheck; both must be clean
 
 # --- install, clean, help ------------------------------------------------------------------------------------
 
+# What goes where below DESTDIR: `uninstall` removes these very files.
+BIN_AT := $(DESTDIR)$(PREFIX)/bin
+LIB_AT := $(DESTDIR)$(LIBDIR)
+HEADERS_AT := $(DESTDIR)$(PREFIX)/include/portolan
+MAN_AT := $(DESTDIR)$(PREFIX)/share/man/man1
+DATA_AT := $(DESTDIR)$(PREFIX)/share/portolan
+PROGRAMS := $(TOOL) $(MPI_PROGRAMS)
+ARCHIVES := $(LIB) $(EXEC_LIB)
+SHARED_LIBRARIES := $(SHARED) $(EXEC_SHARED)
+PC_FILES := portolan.pc $(if $(EXEC_LIB),portolan-exec.pc)
+HEADERS := $(INSTALLED_HEADERS) $(if $(EXEC_LIB),$(wildcard impl/include/portolan/*.h))
+MAN_PAGES := $(wildcard docs/man/*.1)
+MACHINES := $(wildcard scenarios/machines/*.yaml)
+# libX.so.VERSION, and the two links to it.
+SO_NAMES := $(foreach name,$(notdir $(SHARED_LIBRARIES)),$(name) $(name:.$(VERSION)=.$(SOVERSION)) $(name:.$(VERSION)=))
+
+$(BUILD)/%.pc: %.pc.in $(call stamp,pc,$(PREFIX) $(LIBDIR) $(VERSION) $(MPICC) $(EXEC_LDLIBS))
+	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(patsubst $(PREFIX)/%,$${prefix}/%,$(LIBDIR))|' \
+		-e 's|@VERSION@|$(VERSION)|' -e 's|@MPICC@|$(MPICC)|' -e 's|@LIBS@|$(EXEC_LDLIBS)|' $< >$@
+
 .PHONY: install
-install: build ## install library, headers, pkg-config file, programs, man pages, machines (PREFIX, DESTDIR)
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig \
-		$(DESTDIR)$(PREFIX)/include/portolan $(DESTDIR)$(PREFIX)/share/man/man1
-	install -m 755 $(TOOL) $(MPI_PROGRAMS) $(DESTDIR)$(PREFIX)/bin
-	install -m 644 $(LIB) $(DESTDIR)$(PREFIX)/lib
-	install -m 755 $(SHARED) $(DESTDIR)$(PREFIX)/lib
-	ln -sf libportolan.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/libportolan.so.$(SOVERSION)
-	ln -sf libportolan.so.$(SOVERSION) $(DESTDIR)$(PREFIX)/lib/libportolan.so
-	install -m 644 $(INSTALLED_HEADERS) $(DESTDIR)$(PREFIX)/include/portolan
-	$(if $(EXEC_LIB),install -m 644 $(EXEC_LIB) $(DESTDIR)$(PREFIX)/lib)
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' portolan.pc.in \
-		> $(DESTDIR)$(PREFIX)/lib/pkgconfig/portolan.pc
-	install -m 644 docs/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
-	install -d $(DESTDIR)$(PREFIX)/share/portolan/machines
-	install -m 644 scenarios/machines/*.yaml $(DESTDIR)$(PREFIX)/share/portolan/machines
+install: build $(addprefix $(BUILD)/,$(PC_FILES)) ## install everything but the sources (PREFIX, LIBDIR, DESTDIR)
+	install -d $(BIN_AT) $(LIB_AT)/pkgconfig $(HEADERS_AT) $(MAN_AT) $(DATA_AT)/machines
+	install -m 755 $(PROGRAMS) $(BIN_AT)
+	install -m 644 $(ARCHIVES) $(LIB_AT)
+	install -m 755 $(SHARED_LIBRARIES) $(LIB_AT)
+	@for name in $(notdir $(SHARED_LIBRARIES:.$(VERSION)=)); do \
+		ln -sf $$name.$(VERSION) $(LIB_AT)/$$name.$(SOVERSION) && ln -sf $$name.$(SOVERSION) $(LIB_AT)/$$name || exit 1; \
+	done
+	install -m 644 $(addprefix $(BUILD)/,$(PC_FILES)) $(LIB_AT)/pkgconfig
+	install -m 644 $(HEADERS) $(HEADERS_AT)
+	install -m 644 $(MAN_PAGES) $(MAN_AT)
+	install -m 644 $(MACHINES) $(DATA_AT)/machines
+
+.PHONY: uninstall
+uninstall: ## remove what `make install` with the same variables installed
+	rm -f $(addprefix $(BIN_AT)/,$(notdir $(PROGRAMS))) $(addprefix $(LIB_AT)/,$(notdir $(ARCHIVES)) $(SO_NAMES)) \
+		$(addprefix $(LIB_AT)/pkgconfig/,$(PC_FILES)) $(addprefix $(HEADERS_AT)/,$(notdir $(HEADERS))) \
+		$(addprefix $(MAN_AT)/,$(notdir $(MAN_PAGES))) $(addprefix $(DATA_AT)/machines/,$(notdir $(MACHINES)))
+	-rmdir $(HEADERS_AT) $(DATA_AT)/machines $(DATA_AT)
+
+DIST := portolan-$(VERSION)
+.PHONY: dist
+dist: ## a source archive of the last commit, build/portolan-VERSION.tar.gz
+	@mkdir -p $(BUILD)
+	git archive --format=tar.gz --prefix=$(DIST)/ -o $(BUILD)/$(DIST).tar.gz HEAD
+
+.PHONY: compile_commands.json
+compile_commands.json: ## write how every C file is compiled, for clangd and others
+	@tools/compile_commands.sh '$(CC) $(subst ','\'',$(ALL_CFLAGS))' $(PLAIN_SRC) >$@
+	@tools/compile_commands.sh --more $@ '$(CC) $(subst ','\'',$(MPI_CPPFLAGS) $(ALL_CFLAGS) $(CUDA_DEFINE))' $(MPI_SRC)
+
+.PHONY: hooks
+hooks: ## install the git hook that checks what is about to be committed
+	@hooks=$$(git rev-parse --git-path hooks) && mkdir -p "$$hooks" && \
+		printf '#!/bin/sh\nexec "$$(git rev-parse --show-toplevel)/tools/pre-commit"\n' >"$$hooks/pre-commit" && \
+		chmod +x "$$hooks/pre-commit" && echo "wrote $$hooks/pre-commit"
 
 .PHONY: clean
 clean: ## remove everything that was built
@@ -384,7 +449,7 @@ clean: ## remove everything that was built
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z_.-]+:.*## / { printf "  %-21s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 	@echo
-	@echo "  variables: PREFIX DESTDIR BUILD CC CFLAGS DEPS=DIR FUZZ_SECONDS JOBS V=1"
+	@echo "  variables: PREFIX LIBDIR DESTDIR BUILD CC MPICC CFLAGS CUDA_ARCH=\"80 90\" DEPS=DIR FUZZ_SECONDS JOBS V=1"
 	@echo "  of gpu-suite: OUT NAME LIMIT DEVICE GPUS BUDGET COLLECTIVES BYTES CORES REPEATS CASES RACE QUEUED MACHINE AT DEPS OPENMPI"

@@ -10,10 +10,11 @@
 
 #include "benchmark.h"
 #include "check.h"
+#include "shared.h"
 
 typedef enum { OPEN, ALLOCATE, SEGMENT } kind_t;
 
-enum { SEGMENT_BYTES = 4096, SEGMENT_NAME_MAX = 64 };
+enum { SEGMENT_BYTES = 4096, PATH_MAX_CHARACTERS = 64 };
 
 /* --- cases ------------------------------------------------------------------------------------------------
  */
@@ -147,8 +148,8 @@ static double allocate_memory(const work_t *work, int64_t bytes, int iterations)
 
 /* As the executor does it: without a name as soon as it is there, so that none is left over. */
 static void *make_segment(int *descriptor) {
-    char name[SEGMENT_NAME_MAX];
-    snprintf(name, sizeof name, "/portolan-calibrate-%ld", (long)getpid());
+    char name[PTO_SHARED_NAME_MAX];
+    pto_shared_name(name);
     *descriptor = shm_open(name, O_CREAT | O_EXCL | O_RDWR, 0600);
     if (*descriptor >= 0) {
         shm_unlink(name);
@@ -160,7 +161,7 @@ static void *make_segment(int *descriptor) {
 }
 
 static void *open_segment(const int place[2]) {
-    char path[SEGMENT_NAME_MAX];
+    char path[PATH_MAX_CHARACTERS];
     snprintf(path, sizeof path, "/proc/%d/fd/%d", place[0], place[1]);
     int descriptor = open(path, O_RDWR);
     if (descriptor < 0) {

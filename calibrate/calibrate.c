@@ -8,6 +8,7 @@
 #include "engine.h"
 #include "guard.h"
 #include "options.h"
+#include "portolan/version.h"
 #include "provenance.h"
 
 /* A list for every benchmark that is wanted; others stay empty. */
@@ -110,7 +111,7 @@ int main(int argc, char **argv) {
         } else if (options.list) {
             options_print_list();
         } else {
-            printf("portolan-calibrate %s, %s\n", PORTOLAN_VERSION, gpu_build());
+            printf("portolan-calibrate %s, %s\n", pto_version(), gpu_build());
         }
         return 0;
     }

@@ -8,6 +8,7 @@
 
 #include "check.h"
 #include "nccl_library.h"
+#include "portolan/version.h"
 
 enum { LINE_MAX_BYTES = 1024 };
 
@@ -98,7 +99,7 @@ static void write_command(samples_t *samples, const options_t *options, int argc
         }
         length += (size_t)snprintf(command + length, size - length, "%s%s", i > 0 ? " " : "", word);
     }
-    samples_provenance(samples, "portolan", PORTOLAN_VERSION);
+    samples_provenance(samples, "portolan", pto_version());
     samples_provenance(samples, "command", command);
     free(command);
     char text[LINE_MAX_BYTES];

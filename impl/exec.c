@@ -172,8 +172,9 @@ static pto_status_t do_one(pto_exec_t *exec, const pto_do_t *todo, bool wait, bo
         do_signals(exec, todo);
         return PTO_OK;
     }
-    *finished = wait;
-    return wait ? pto_library_call(exec, (pto_library_call_t *)exec->calls.item + todo->first, err) : PTO_OK;
+    *finished = wait || exec->waiting;
+    return *finished ? pto_library_call(exec, (pto_library_call_t *)exec->calls.item + todo->first, err)
+                     : PTO_OK;
 }
 
 /* --- running ---------------------------------------------------------------------------------------------
@@ -246,9 +247,31 @@ pto_status_t pto_exec_test(pto_exec_t *exec, bool *finished, pto_error_t *err) {
     return exec->under_way ? advance(exec, false, finished, err) : PTO_OK;
 }
 
+/* Never wait where there is no way back: ask again and again, until the time is up. */
+static pto_status_t wait_until_late(pto_exec_t *exec, pto_error_t *err) {
+    bool finished = false;
+    int spins = 0;
+    exec->waiting = true;
+    atomic_store_explicit(&exec->watchdog.began_ns, pto_now_ns(), memory_order_relaxed);
+    pto_status_t status = advance(exec, false, &finished, err);
+    while (status == PTO_OK && !finished) {
+        status = pto_exec_rest(exec, &spins, err);
+        if (status == PTO_OK)
+            status = pto_exec_deadline(exec, err);
+        status = status == PTO_OK ? advance(exec, false, &finished, err) : fail(exec, status, err);
+    }
+    exec->waiting = false;
+    return status;
+}
+
 pto_status_t pto_exec_wait(pto_exec_t *exec, pto_error_t *err) {
     bool finished;
-    return exec->under_way ? advance(exec, true, &finished, err) : PTO_OK;
+    pto_error_t ignored;
+    if (!exec->under_way)
+        return PTO_OK;
+    if (exec->options.timeout_s >= 0 && exec->options.on_timeout == PTO_TIMEOUT_RETURN)
+        return wait_until_late(exec, err ? err : &ignored);
+    return advance(exec, true, &finished, err);
 }
 
 pto_status_t pto_exec_run(pto_exec_t *exec, pto_error_t *err) {
@@ -383,7 +406,7 @@ static void number_waits(pto_exec_t *exec) {
 }
 
 static pto_status_t prepare(pto_exec_t *exec, const void *in, void *out, pto_error_t *err) {
-    pto_status_t status = pto_watchdog_begin(exec, exec->options.timeout_s, err);
+    pto_status_t status = pto_watchdog_begin(exec, err);
     atomic_store(&exec->watchdog.began_ns, pto_now_ns());
     status = pto_agree(exec->job.comm, status, err);
     if (status == PTO_OK)
@@ -451,6 +474,9 @@ pto_status_t pto_exec_create(const pto_plan_t *plan, MPI_Comm comm, const pto_de
 void pto_exec_destroy(pto_exec_t *exec) {
     if (!exec)
         return;
+    /* Others may still read and write what would be freed, and can't be waited for. */
+    if (exec->failed && exec->options.on_timeout == PTO_TIMEOUT_RETURN)
+        return;
     /* After a failed run a kernel may still wait for others, and freeing its memory for the kernel. */
     if (exec->failed) {
         atomic_store(&exec->next, -1);
@@ -465,6 +491,8 @@ void pto_exec_destroy(pto_exec_t *exec) {
     pto_exec_unbind(exec);
     if (exec->stream)
         exec->device->stream_destroy(exec->stream, NULL);
+    exec->device->release(exec->own_in, NULL);
+    exec->device->release(exec->own_out, NULL);
     pto_watchdog_end(exec);
     pto_job_free(&exec->job);
     free(exec);

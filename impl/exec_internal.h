@@ -175,9 +175,12 @@ struct pto_exec {
     uint64_t run;             /* the last that began, counted from 1 */
     uint64_t ended;           /* the last that the kernel at work has ended */
     pto_queue_t queue;
-    bool queued; /* what is under way was queued */
+    bool queued;  /* what is under way was queued */
+    bool waiting; /* inside pto_exec_wait, which may call what waits itself */
     bool under_way;
     bool failed;
+    void *own_in; /* the user's buffers, where pto_exec_open allocated them */
+    void *own_out;
     uint64_t random;
     pto_watchdog_t watchdog;
 };
@@ -301,9 +304,13 @@ pto_status_t pto_exec_rest(const pto_exec_t *exec, int *spins, pto_error_t *err)
 
 int64_t pto_now_ns(void);
 
-/* From now on, a run (or create) under way for longer than the timeout ends the job. */
-pto_status_t pto_watchdog_begin(pto_exec_t *exec, double timeout_s, pto_error_t *err);
+/* With PTO_TIMEOUT_ABORT: from now on, a run (or create) under way for longer than the time-out ends the job.
+ */
+pto_status_t pto_watchdog_begin(pto_exec_t *exec, pto_error_t *err);
 void pto_watchdog_end(pto_exec_t *exec);
+
+/* Otherwise: PTO_ERR_TIMEOUT where the run has been under way for longer. */
+pto_status_t pto_exec_deadline(const pto_exec_t *exec, pto_error_t *err);
 
 /* What the executor is at, as "rank 3 (node 0, GPU 1, core 1), stage 'round', k 2". */
 void pto_exec_where(const pto_exec_t *exec, char *text, size_t text_size);

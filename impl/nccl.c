@@ -101,7 +101,7 @@ pto_status_t pto_nccl_queue(pto_exec_t *exec, int index, pto_error_t *err) {
 }
 
 pto_status_t pto_nccl_run(pto_exec_t *exec, int index, bool wait, bool *finished, pto_error_t *err) {
-    *finished = wait || !exec->device->nccl->waits;
+    *finished = wait || exec->waiting || !exec->device->nccl->waits;
     if (!*finished)
         return PTO_OK;
     pto_status_t status = pto_nccl_queue(exec, index, err);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -24,11 +25,18 @@ static pto_status_t map(int descriptor, size_t bytes, void **memory, pto_error_t
     return PTO_OK;
 }
 
-pto_status_t pto_shared_create(size_t bytes, void **memory, pto_shared_handle_t *handle, pto_error_t *err) {
+void pto_shared_name(char name[PTO_SHARED_NAME_MAX]) {
     static atomic_uint made;
-    char name[64];
+    const char *prefix = getenv("PORTOLAN_SEGMENTS");
+    if (!prefix || !*prefix || strchr(prefix, '/'))
+        prefix = "portolan";
+    snprintf(name, PTO_SHARED_NAME_MAX, "/%.64s-%ld-%u", prefix, (long)getpid(), atomic_fetch_add(&made, 1));
+}
+
+pto_status_t pto_shared_create(size_t bytes, void **memory, pto_shared_handle_t *handle, pto_error_t *err) {
+    char name[PTO_SHARED_NAME_MAX];
     size_t size = bytes > 0 ? bytes : 1;
-    snprintf(name, sizeof name, "/portolan-%ld-%u", (long)getpid(), atomic_fetch_add(&made, 1));
+    pto_shared_name(name);
     int descriptor = shm_open(name, O_CREAT | O_EXCL | O_RDWR, 0600);
     if (descriptor < 0)
         return failed(err, "shm_open", errno, size);

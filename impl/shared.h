@@ -13,6 +13,12 @@ typedef struct {
     uint64_t bytes;
 } pto_shared_handle_t;
 
+enum { PTO_SHARED_NAME_MAX = 128 };
+
+/* A name for a segment that no other has. It begins with $PORTOLAN_SEGMENTS (default: portolan), so that a
+ * test can tell its own segments from those of other jobs. */
+void pto_shared_name(char name[PTO_SHARED_NAME_MAX]);
+
 /* The segment's name is removed before this returns, so nothing is left over however the job ends; others
  * open it through the maker's descriptor. Its pages are reserved at once: a full /dev/shm is an error here
  * and no signal later. */

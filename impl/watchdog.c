@@ -1,4 +1,5 @@
-/* A thread that ends the job where a run takes too long: some process has failed, or waits for ever. */
+/* Runs that take too long, as some process has failed or waits for ever: an error, or with PTO_TIMEOUT_ABORT
+ * a thread that ends the job. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -6,7 +7,7 @@
 
 #include "exec_internal.h"
 
-enum { ABORT_GRACE_S = 5 };
+enum { ABORT_GRACE_S = 5, DEFAULT_TIMEOUT_S = 20 };
 
 int64_t pto_now_ns(void) {
     struct timespec now;
@@ -51,10 +52,26 @@ void pto_exec_where(const pto_exec_t *exec, char *text, size_t text_size) {
              (long long)todo->k);
 }
 
+static const char *what_now(const pto_exec_t *exec) {
+    const pto_do_t *todo = at_work(exec);
+    return todo ? doing(todo) : "joins the others";
+}
+
+static bool is_late(const pto_exec_t *exec) {
+    int64_t began = atomic_load(&exec->watchdog.began_ns);
+    return began != 0 && pto_now_ns() - began > (int64_t)(exec->watchdog.timeout_s * 1e9);
+}
+
+pto_status_t pto_exec_deadline(const pto_exec_t *exec, pto_error_t *err) {
+    if (exec->options.timeout_s < 0 || !is_late(exec))
+        return PTO_OK;
+    return pto_error_set(err, PTO_ERR_TIMEOUT, "%s, and nothing came of it for %g s", what_now(exec),
+                         exec->watchdog.timeout_s);
+}
+
 static void end_job(const pto_exec_t *exec) {
     char where[256];
-    const pto_do_t *todo = at_work(exec);
-    const char *what = todo ? doing(todo) : "joins the others";
+    const char *what = what_now(exec);
     pto_exec_where(exec, where, sizeof where);
     fprintf(stderr, "portolan: %s: %s, and nothing came of it for %g s; ending the job\n", where, what,
             exec->watchdog.timeout_s);
@@ -66,8 +83,7 @@ static void end_job(const pto_exec_t *exec) {
 static void *watch(void *argument) {
     pto_exec_t *exec = argument;
     pto_watchdog_t *dog = &exec->watchdog;
-    int64_t timeout_ns = (int64_t)(dog->timeout_s * 1e9);
-    int64_t nap_ns = timeout_ns / 8 + 1000000;
+    int64_t nap_ns = (int64_t)(dog->timeout_s * 1e9) / 8 + 1000000;
     pthread_mutex_lock(&dog->lock);
     while (!dog->stop) {
         struct timespec until;
@@ -76,19 +92,19 @@ static void *watch(void *argument) {
         until.tv_sec += (time_t)(ns / 1000000000);
         until.tv_nsec = (long)(ns % 1000000000);
         pthread_cond_timedwait(&dog->wake, &dog->lock, &until);
-        int64_t began = atomic_load(&dog->began_ns);
-        if (!dog->stop && began != 0 && pto_now_ns() - began > timeout_ns)
+        if (!dog->stop && is_late(exec))
             end_job(exec);
     }
     pthread_mutex_unlock(&dog->lock);
     return NULL;
 }
 
-pto_status_t pto_watchdog_begin(pto_exec_t *exec, double timeout_s, pto_error_t *err) {
+pto_status_t pto_watchdog_begin(pto_exec_t *exec, pto_error_t *err) {
     pto_watchdog_t *dog = &exec->watchdog;
-    if (timeout_s < 0)
+    double timeout_s = exec->options.timeout_s;
+    dog->timeout_s = timeout_s != 0 ? timeout_s : DEFAULT_TIMEOUT_S;
+    if (timeout_s < 0 || exec->options.on_timeout != PTO_TIMEOUT_ABORT)
         return PTO_OK;
-    dog->timeout_s = timeout_s > 0 ? timeout_s : 20;
     pthread_mutex_init(&dog->lock, NULL);
     pthread_cond_init(&dog->wake, NULL);
     int cause = pthread_create(&dog->thread, NULL, watch, exec);

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# deps.sh DIR SET... : see that what the sets need is there, and install what is missing with apt-get, as root
-# or through sudo. DIR, if not empty, holds unpacked Debian packages. Sets: build, test, check, mpi.
+# deps.sh check|install DIR SET... : see that what the sets need is there. `check` names what is missing and the
+# command that installs it, and exits 1; `install` installs it with apt-get, as root or through sudo. DIR, if not
+# empty, holds unpacked Debian packages. Sets: build, test, check, mpi.
 set -euo pipefail
 
-unpacked=$1
-shift
+action=$1 unpacked=$2
+shift 2
 
 include=()
 [[ -n $unpacked ]] && include=(-isystem "$unpacked/usr/include")
@@ -46,6 +47,7 @@ need_set() {
         need libopenmpi-dev has_program mpicc
         need openmpi-bin has_program mpirun
         need libhwloc-dev has_header hwloc.h
+        need pkg-config has_program pkg-config
         ;;
     *)
         echo "deps.sh: no such set: $1" >&2
@@ -56,6 +58,11 @@ need_set() {
 
 for set in "$@"; do need_set "$set"; done
 ((${#missing[@]} == 0)) && exit 0
+
+if [[ $action == check ]]; then
+    echo "Missing: ${missing[*]} (names of Debian packages). \`make deps\` installs them." >&2
+    exit 1
+fi
 
 as_root=()
 if [[ $(id -u) -ne 0 ]]; then

@@ -6,8 +6,8 @@ set -euo pipefail
 
 order="base formats machine scenario plan check print price simulate decide"
 declare -A room=(
-    [status]=base [units]=base [output]=base [version]=base
-    [machine]=machine [machine_write]=machine [what_if]=machine
+    [status]=base [units]=base [output]=base [version]=base [api]=base
+    [machine]=machine [parameters]=machine [machine_write]=machine [what_if]=machine
     [scenario]=scenario [layout]=scenario
     [plan]=plan [strategy]=plan [builder]=plan
     [check]=check [print]=print
@@ -18,8 +18,7 @@ declare -A room=(
 # Steps upwards that are still to be opened. A new one is a fault; so is one of these that is gone.
 known="model/include/portolan/simulate.h -> pick
 model/include/portolan/what_if.h -> scenario
-model/src/formats/csv_table.h -> samples
-model/src/formats/yaml_read.h -> machine"
+model/src/formats/csv_table.h -> samples"
 
 rank() {
     local place=0 name

@@ -6,6 +6,7 @@
 
 #include "portolan/nccl.h"
 #include "portolan/score.h"
+#include "portolan/version.h"
 #include "validate.h"
 
 void report_header(FILE *file, const pto_options_t *options, const settings_t *settings) {
@@ -131,7 +132,7 @@ void csv_header(FILE *file, const pto_options_t *options, const settings_t *sett
         fprintf(file, "# nccl=%s\n", settings->device->nccl->version());
     fprintf(file,
             "# processes=%d\n# datatype=%s\n# op=%s\n# clock=MPI_Wtime\n# portolan=%s\n# command=", size,
-            pto_datatype_name(options->scenario.datatype), pto_op_name(settings->op), PORTOLAN_VERSION);
+            pto_datatype_name(options->scenario.datatype), pto_op_name(settings->op), pto_version());
     for (int i = 0; i < argc; i++)
         fprintf(file, "%s%s", i ? " " : "", argv[i]);
     fprintf(

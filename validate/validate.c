@@ -374,6 +374,7 @@ int main(int argc, char **argv) {
     int given = 0, rank = 0, all_count = argc;
     settings_t settings = {
         .device = pto_device_at(0), .repeats = 30, .energy_window_s = 1, .powercap = "/sys/class/powercap"};
+    settings.exec.on_timeout = PTO_TIMEOUT_ABORT;
     settings.exec.timeout_s = GUARD_TIMEOUT_DEFAULT_S;
     char **all = calloc((size_t)argc + 1, sizeof *all);
     if (!all)

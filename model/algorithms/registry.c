@@ -20,20 +20,42 @@ static const pto_algorithm_t *const algorithms[] = {
     &pto_algorithm_nccl,
 };
 
-int pto_algorithm_count(void) { return (int)(sizeof algorithms / sizeof *algorithms); }
+enum { OWN_COUNT = (int)(sizeof algorithms / sizeof *algorithms) };
 
-const pto_algorithm_t *pto_algorithm_at(int index) { return algorithms[index]; }
+/* Those of programs that use the library. */
+static const pto_algorithm_t *registered[PTO_REGISTERED_MAX];
+static int registered_count;
 
-static const char *name_at(int index) { return algorithms[index]->name; }
+int pto_algorithm_count(void) { return OWN_COUNT + registered_count; }
+
+const pto_algorithm_t *pto_algorithm_at(int index) {
+    return index < OWN_COUNT ? algorithms[index] : registered[index - OWN_COUNT];
+}
+
+static const char *name_at(int index) { return pto_algorithm_at(index)->name; }
+
+pto_status_t pto_algorithm_register(const pto_algorithm_t *algorithm, pto_error_t *err) {
+    pto_status_t status = pto_name_new(err, "algorithm", algorithm->name, pto_algorithm_count(), name_at);
+    if (status != PTO_OK)
+        return status;
+    if (!algorithm->build || !algorithm->collectives)
+        return pto_error_set(err, PTO_ERR_RANGE, "algorithm '%s' has no build function or no collective",
+                             algorithm->name);
+    if (registered_count == PTO_REGISTERED_MAX)
+        return pto_error_set(err, PTO_ERR_TOO_LARGE, "more than %d registered algorithms",
+                             PTO_REGISTERED_MAX);
+    registered[registered_count++] = algorithm;
+    return PTO_OK;
+}
 
 pto_status_t pto_algorithm_find(const char *name, pto_collective_t collective,
                                 const pto_algorithm_t **algorithm, pto_error_t *err) {
     int found = pto_name_find(name, pto_algorithm_count(), name_at);
     if (found < 0)
         return pto_name_unknown(err, "algorithm", name, pto_algorithm_count(), name_at);
-    if (!(algorithms[found]->collectives & 1u << collective))
+    if (!(pto_algorithm_at(found)->collectives & 1u << collective))
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "algorithm %s is not for %s", name,
                              pto_collective_name(collective));
-    *algorithm = algorithms[found];
+    *algorithm = pto_algorithm_at(found);
     return PTO_OK;
 }

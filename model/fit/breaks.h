@@ -5,7 +5,7 @@
 #include "points.h"
 
 /* Of anything that has pieces. */
-enum { FIT_PIECE_MAX = PTO_REDUCE_PIECE_MAX };
+enum { FIT_PIECE_MAX = PTO_COST_RANGE_MAX };
 
 /* Where protocols change, of points that rise in bytes: how many breaks, at the first sizes of the next
  * pieces. `most` pieces at the most, no more than FIT_PIECE_MAX. Errors: PTO_ERR_MEMORY. */

@@ -76,7 +76,7 @@ static double residual_under(const fit_points_t *points, const fit_regression_t 
  * line describes all. */
 static pto_status_t find_large(const fit_work_t *work, const fit_points_t *points, int64_t *from_bytes) {
     int count = 0;
-    int64_t below_bytes[PTO_PIECE_MAX] = {0};
+    int64_t below_bytes[PTO_PROTOCOL_COUNT] = {0};
     *from_bytes = 0;
     pto_status_t status = fit_find_breaks(points, 2, &count, below_bytes, work->err);
     fit_regression_t whole;
@@ -98,21 +98,16 @@ static pto_status_t find_large(const fit_work_t *work, const fit_points_t *point
 }
 
 /* One row, kept where it is known. */
-static pto_status_t fit_row(fit_work_t *work, const fit_points_t *points, const pto_shared_copy_t *row,
+static pto_status_t fit_row(fit_work_t *work, const fit_points_t *points, const pto_cost_row_t *row,
                             pto_copy_kind_t kind) {
-    pto_machine_t *machine = &work->fit->machine;
-    char name[PTO_FIT_NAME_MAX];
-    int end = snprintf(name, sizeof name, "copies.shared.%s.%d%s", pto_copy_kind_name(kind), row->procs,
-                       row->strided ? ".strided" : "");
-    if (row->from_bytes > 0 || row->below_bytes != INT64_MAX) {
-        snprintf(name + end, sizeof name - (size_t)end, ".from_%lld", (long long)row->from_bytes);
-    }
-    pto_shared_copy_t *shared = &machine->shared_copies[kind][machine->shared_copy_count[kind]];
-    *shared = *row;
-    pto_status_t status = fit_postal_entry(work, name, points, &shared->postal);
-    if (status == PTO_OK && pto_postal_known(&shared->postal)) {
-        work->fit->entry[work->fit->entry_count - 1].below_bytes = row->below_bytes;
-        machine->shared_copy_count[kind]++;
+    pto_cost_table_t *cost = &work->fit->machine.shared_copies[kind];
+    char row_name[PTO_COST_ROW_MAX], name[PTO_FIT_NAME_MAX];
+    int before = cost->count;
+    pto_cost_row_name(row, row_name);
+    snprintf(name, sizeof name, "copies.shared.%s.%.40s", pto_copy_kind_name(kind), row_name);
+    pto_status_t status = fit_cost_row(work, name, points, row, cost);
+    if (cost->count > before && (status != PTO_OK || !pto_postal_known(&cost->row[before].postal))) {
+        pto_cost_truncate(cost, before);
     }
     return status;
 }
@@ -121,15 +116,15 @@ static pto_status_t fit_row(fit_work_t *work, const fit_points_t *points, const 
 static pto_status_t fit_shared(fit_work_t *work, const fit_points_t *points, pto_copy_kind_t kind,
                                bool strided) {
     int64_t from_bytes;
-    pto_shared_copy_t row = {
-        .procs = (int)points->point[0].procs, .strided = strided, .below_bytes = INT64_MAX};
-    int before = work->fit->machine.shared_copy_count[kind];
+    pto_cost_row_t row = {.procs = points->point[0].procs, .strided = strided, .below_bytes = INT64_MAX};
+    pto_cost_table_t *cost = &work->fit->machine.shared_copies[kind];
+    int before = cost->count;
     pto_status_t status = find_large(work, points, &from_bytes);
     if (status == PTO_OK && from_bytes > 0) {
         fit_points_t small = fit_slice(points, 0, from_bytes);
         row.below_bytes = from_bytes;
         status = fit_row(work, &small, &row, kind);
-        row.from_bytes = work->fit->machine.shared_copy_count[kind] > before ? from_bytes : 0;
+        row.from_bytes = cost->count > before ? from_bytes : 0;
         row.below_bytes = INT64_MAX;
     }
     if (status != PTO_OK) {
@@ -137,9 +132,8 @@ static pto_status_t fit_shared(fit_work_t *work, const fit_points_t *points, pto
     }
     fit_points_t large = fit_slice(points, from_bytes, INT64_MAX);
     status = fit_row(work, &large, &row, kind);
-    if (status == PTO_OK && row.from_bytes > 0 && work->fit->machine.shared_copy_count[kind] == before + 1) {
-        free(work->fit->machine.shared_copies[kind][before].postal.flagged);
-        work->fit->machine.shared_copy_count[kind] = before; /* small ones alone would be priced for all */
+    if (status == PTO_OK && row.from_bytes > 0 && cost->count == before + 1) {
+        pto_cost_truncate(cost, before); /* small ones alone would be priced for all */
     }
     return status;
 }
@@ -155,20 +149,12 @@ static size_t run_of_procs(const fit_points_t *points, size_t first) {
 /* The rows of one benchmark, after those that are there. */
 static pto_status_t fit_sharing(fit_work_t *work, pto_copy_kind_t kind, pto_benchmark_t benchmark,
                                 bool strided) {
-    pto_machine_t *machine = &work->fit->machine;
     fit_points_t points;
     pto_status_t status =
         fit_select(work, &(fit_filter_t){benchmark, PTO_IN_COUNT, PTO_AT_COUNT, 0, 0}, &points);
     if (status != PTO_OK) {
         return status;
     }
-    size_t room = (size_t)machine->shared_copy_count[kind] + 2 * points.count + 1;
-    pto_shared_copy_t *rows = realloc(machine->shared_copies[kind], room * sizeof *rows);
-    if (rows == NULL) {
-        free(points.point);
-        return pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for shared copies");
-    }
-    machine->shared_copies[kind] = rows;
     for (size_t first = 0; status == PTO_OK && first < points.count; first += run_of_procs(&points, first)) {
         fit_points_t own = {run_of_procs(&points, first), points.point + first};
         status = fit_shared(work, &own, kind, strided);

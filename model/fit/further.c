@@ -15,13 +15,13 @@
 
 enum { COLUMN_TWO, COLUMN_FURTHER, COLUMN_COUNT };
 
-static bool in_piece(const fit_point_t *point, const pto_reduce_piece_t *piece) {
+static bool in_piece(const fit_point_t *point, const pto_cost_row_t *piece) {
     return point->messages >= 2 && point->bytes >= piece->from_bytes && point->bytes < piece->below_bytes;
 }
 
 /* One row for each point of the piece; in the order of the points, so that equal rows stay together. */
 static pto_status_t fill_design(const fit_work_t *work, const fit_points_t *points,
-                                const pto_reduce_piece_t *piece, fit_design_t *design) {
+                                const pto_cost_row_t *piece, fit_design_t *design) {
     pto_status_t status = fit_design_init(points->count, COLUMN_COUNT, design, work->err);
     if (status != PTO_OK) {
         return status;
@@ -41,7 +41,7 @@ static pto_status_t fill_design(const fit_work_t *work, const fit_points_t *poin
     return PTO_OK;
 }
 
-static void name_piece(pto_space_t space, const pto_reduce_piece_t *piece, char *name, size_t name_size) {
+static void name_piece(pto_space_t space, const pto_cost_row_t *piece, char *name, size_t name_size) {
     int end = snprintf(name, name_size, "reduce.%s.further_s_per_byte", pto_space_name(space));
     if (piece->below_bytes != INT64_MAX) {
         snprintf(name + end, name_size - (size_t)end, " below %lld", (long long)piece->below_bytes);
@@ -62,7 +62,7 @@ static pto_status_t note_absent(fit_work_t *work, const char *name) {
 }
 
 static pto_status_t keep(fit_work_t *work, const char *name, const fit_regression_t *result, size_t count,
-                         pto_reduce_piece_t *piece) {
+                         pto_cost_row_t *piece) {
     pto_fit_entry_t *entry = fit_entry_add(work, PTO_FIT_RATE, "%s", name);
     if (entry == NULL) {
         return PTO_ERR_MEMORY;
@@ -80,7 +80,7 @@ static pto_status_t keep(fit_work_t *work, const char *name, const fit_regressio
 }
 
 static pto_status_t fit_piece(fit_work_t *work, pto_space_t space, const fit_points_t *points,
-                              pto_reduce_piece_t *piece) {
+                              pto_cost_row_t *piece) {
     char name[PTO_FIT_NAME_MAX];
     fit_design_t design;
     fit_regression_t result;
@@ -109,7 +109,7 @@ static pto_status_t fit_piece(fit_work_t *work, pto_space_t space, const fit_poi
 }
 
 pto_status_t fit_further(fit_work_t *work, pto_space_t space) {
-    pto_reduce_cost_t *cost = &work->fit->machine.reduce[space];
+    pto_cost_table_t *cost = &work->fit->machine.reduce[space];
     fit_points_t points;
     pto_status_t status =
         fit_select(work,
@@ -125,7 +125,7 @@ pto_status_t fit_further(fit_work_t *work, pto_space_t space) {
         status = fit_give_up(work, name, "without samples of `reduce` there is no cost of two inputs");
     }
     for (int k = 0; status == PTO_OK && points.count > 0 && k < cost->count; k++) {
-        status = fit_piece(work, space, &points, &cost->piece[k]);
+        status = fit_piece(work, space, &points, &cost->row[k]);
     }
     free(points.point);
     return status;

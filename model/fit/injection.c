@@ -46,14 +46,14 @@ static bool shares_one_message(const fit_point_t *point, const fit_points_t *alo
     return false;
 }
 
-static bool keep_row(const injection_t *injection, const fit_point_t *point, const pto_piece_t *piece,
+static bool keep_row(const injection_t *injection, const fit_point_t *point, const pto_cost_row_t *piece,
                      const fit_points_t *alone) {
     return point->bytes >= piece->from_bytes && point->bytes < piece->below_bytes &&
            (!injection->work->options->minima || (point->procs >= injection->work->fit->machine.node.gpus &&
                                                   (alone->count == 0 || shares_one_message(point, alone))));
 }
 
-static pto_status_t select_rows(injection_t *injection, const pto_piece_t *piece) {
+static pto_status_t select_rows(injection_t *injection, const pto_cost_row_t *piece) {
     pto_sample_space_t space = injection->space == PTO_SPACE_GPU ? PTO_IN_GPU : PTO_IN_CPU;
     fit_points_t alone;
     pto_status_t status = fit_select(
@@ -242,9 +242,9 @@ static size_t count_together(const fit_points_t *rows) {
 }
 
 /* By the largest messages that several processes were seen to send: small ones never reach a limit. */
-static pto_status_t fit_last_piece(injection_t *injection, const pto_message_cost_t *cost) {
+static pto_status_t fit_last_piece(injection_t *injection, const pto_cost_table_t *cost) {
     for (int k = cost->count - 1; k >= 0; k--) {
-        const pto_piece_t *piece = &cost->piece[k];
+        const pto_cost_row_t *piece = &cost->row[k];
         pto_status_t status = select_rows(injection, piece);
         if (status != PTO_OK) {
             return status;
@@ -265,7 +265,7 @@ static pto_status_t fit_last_piece(injection_t *injection, const pto_message_cos
 }
 
 pto_status_t fit_injection(fit_work_t *work, pto_space_t space) {
-    const pto_message_cost_t *cost = &work->fit->machine.messages[space][PTO_LEVEL_OFF_NODE];
+    const pto_cost_table_t *cost = &work->fit->machine.messages[space][PTO_LEVEL_OFF_NODE];
     char name[PTO_FIT_NAME_MAX];
     snprintf(name, sizeof name, "injection.%s", pto_space_name(space));
     injection_t injection = {.work = work, .space = space, .name = name};

@@ -45,8 +45,8 @@ static int32_t most_procs(const fit_points_t *points) {
 /* One gamma for each size below the last protocol; returns how many there are. */
 static size_t find_gammas(const fit_work_t *work, pto_space_t space, const fit_points_t *points,
                           double *gamma, double *scratch) {
-    const pto_message_cost_t *cost = &work->fit->machine.messages[space][PTO_LEVEL_OFF_NODE];
-    int64_t below = cost->count > 1 ? cost->piece[cost->count - 1].from_bytes : INT64_MAX;
+    const pto_cost_table_t *cost = &work->fit->machine.messages[space][PTO_LEVEL_OFF_NODE];
+    int64_t below = cost->count > 1 ? cost->row[cost->count - 1].from_bytes : INT64_MAX;
     double s_per_byte = work->fit->machine.injection_s_per_byte[space].value;
     int32_t procs = most_procs(points);
     size_t count = 0;

@@ -40,36 +40,21 @@ static pto_status_t select_alone(const fit_work_t *work, pto_space_t space, pto_
     return PTO_OK;
 }
 
-static pto_status_t fit_piece(fit_work_t *work, const char *level_name, const fit_points_t *points,
-                              pto_piece_t *piece) {
-    char name[PTO_FIT_NAME_MAX + 16];
-    snprintf(name, sizeof name, "%s.%s", level_name, pto_protocol_name(piece->protocol));
-    fit_points_t own = fit_slice(points, piece->from_bytes, piece->below_bytes);
-    pto_status_t status = fit_postal_entry(work, name, &own, &piece->postal);
-    if (status == PTO_OK) {
-        work->fit->entry[work->fit->entry_count - 1].below_bytes = piece->below_bytes;
-    }
-    return status;
-}
-
-/* All pieces of a level or none: a gap would be priced by a neighbour's line. */
-static pto_status_t fit_pieces(fit_work_t *work, const char *name, const fit_points_t *points,
-                               int break_count, const int64_t *below_bytes, pto_message_cost_t *cost) {
-    pto_message_cost_t made = {.count = break_count + 1};
-    for (int k = 0; k < made.count; k++) {
-        pto_piece_t *piece = &made.piece[k];
-        piece->protocol = (pto_protocol_t)(PTO_PROTOCOL_COUNT - made.count + k);
-        piece->from_bytes = k > 0 ? below_bytes[k - 1] : 0;
-        piece->below_bytes = k < break_count ? below_bytes[k] : INT64_MAX;
-        pto_status_t status = fit_piece(work, name, points, piece);
-        if (status != PTO_OK || !pto_postal_known(&piece->postal)) {
-            for (int j = 0; j < made.count; j++) {
-                free(made.piece[j].postal.flagged);
-            }
+/* All rows of a level or none: a gap would be priced by a neighbour's line. */
+static pto_status_t fit_pieces(fit_work_t *work, const char *level_name, const fit_points_t *points,
+                               int break_count, const int64_t *below_bytes, pto_cost_table_t *cost) {
+    for (int k = 0; k <= break_count; k++) {
+        char name[PTO_FIT_NAME_MAX + 16];
+        pto_cost_row_t row = {.protocol = (pto_protocol_t)(PTO_PROTOCOL_COUNT - 1 - break_count + k),
+                              .from_bytes = k > 0 ? below_bytes[k - 1] : 0,
+                              .below_bytes = k < break_count ? below_bytes[k] : INT64_MAX};
+        snprintf(name, sizeof name, "%s.%s", level_name, pto_protocol_name(row.protocol));
+        pto_status_t status = fit_cost_row(work, name, points, &row, cost);
+        if (status != PTO_OK || !pto_postal_known(&cost->row[cost->count - 1].postal)) {
+            pto_cost_fini(cost);
             return status;
         }
     }
-    *cost = made;
     return PTO_OK;
 }
 
@@ -84,12 +69,12 @@ pto_status_t fit_messages(fit_work_t *work, pto_space_t space, pto_level_t level
     if (points.count > 0) {
         const pto_fit_breaks_t *forced = &work->options->breaks[space][level];
         int count = forced->count;
-        int64_t below_bytes[PTO_PIECE_MAX] = {0};
+        int64_t below_bytes[PTO_PROTOCOL_COUNT] = {0};
         for (int i = 0; i < count; i++) {
             below_bytes[i] = forced->below_bytes[i];
         }
         if (!forced->given) {
-            status = fit_find_breaks(&points, PTO_PIECE_MAX, &count, below_bytes, work->err);
+            status = fit_find_breaks(&points, PTO_PROTOCOL_COUNT, &count, below_bytes, work->err);
         }
         if (status == PTO_OK) {
             status = fit_pieces(work, name, &points, count, below_bytes,
@@ -179,9 +164,9 @@ pto_status_t fit_per_message(fit_work_t *work, pto_space_t space) {
         status = select_gaps(work, &points, &gaps);
     }
     int count = 0;
-    int64_t below_bytes[PTO_PIECE_MAX] = {0};
+    int64_t below_bytes[PTO_PROTOCOL_COUNT] = {0};
     if (status == PTO_OK && gaps.count > 0) {
-        status = fit_find_breaks(&gaps, PTO_PIECE_MAX, &count, below_bytes, work->err);
+        status = fit_find_breaks(&gaps, PTO_PROTOCOL_COUNT, &count, below_bytes, work->err);
     }
     if (status == PTO_OK && gaps.count > 0) {
         status = fit_pieces(work, name, &gaps, count, below_bytes, &work->fit->machine.per_message[space]);

@@ -30,35 +30,18 @@ static size_t run_of_job(const fit_points_t *points, size_t first) {
     return past - first;
 }
 
-static void drop_rows(pto_machine_t *machine, pto_nccl_kind_t kind, int from) {
-    for (int i = from; i < machine->nccl_count[kind]; i++) {
-        free(machine->nccl[kind][i].postal.flagged);
-    }
-    machine->nccl_count[kind] = from;
-}
-
-/* One piece's row. */
+/* Append the row of one range, with the cost of its points. */
 static pto_status_t fit_row(fit_work_t *work, pto_nccl_kind_t kind, const fit_points_t *points,
-                            const pto_nccl_cost_t *like) {
-    pto_machine_t *machine = &work->fit->machine;
-    char row_name[PTO_NCCL_ROW_MAX];
-    char name[PTO_FIT_NAME_MAX];
-    pto_nccl_cost_t *row = &machine->nccl[kind][machine->nccl_count[kind]++];
-    *row = *like;
-    pto_nccl_row_name(row, row_name);
-    snprintf(name, sizeof name, "nccl.%s.%.40s", pto_nccl_name(kind), row_name);
-    fit_points_t own = fit_slice(points, row->from_bytes, row->below_bytes);
-    pto_status_t status = fit_postal_entry(work, name, &own, &row->postal);
-    if (status == PTO_OK) {
-        work->fit->entry[work->fit->entry_count - 1].below_bytes = row->below_bytes;
-    }
-    return status;
+                            const pto_cost_row_t *like) {
+    char row_name[PTO_COST_ROW_MAX], what[PTO_FIT_NAME_MAX];
+    pto_cost_row_name(like, row_name);
+    snprintf(what, sizeof what, "nccl.%s.%.40s", pto_nccl_name(kind), row_name);
+    return fit_cost_row(work, what, points, like, &work->fit->machine.nccl[kind]);
 }
 
 /* All pieces of one number of GPUs and nodes, or none. */
 static pto_status_t fit_job(fit_work_t *work, pto_nccl_kind_t kind, const fit_points_t *points) {
-    pto_machine_t *machine = &work->fit->machine;
-    pto_nccl_cost_t row = {.gpus = gpus_of(points->point), .nodes = nodes_of(points->point)};
+    pto_cost_row_t row = {.gpus = gpus_of(points->point), .nodes = nodes_of(points->point)};
     if (row.gpus < 2 || row.gpus % row.nodes != 0) {
         char name[PTO_FIT_NAME_MAX];
         snprintf(name, sizeof name, "nccl.%s", pto_nccl_name(kind));
@@ -66,16 +49,16 @@ static pto_status_t fit_job(fit_work_t *work, pto_nccl_kind_t kind, const fit_po
                            "a row must have two GPUs or more (procs), equally many on each node (messages)");
     }
     int breaks = 0;
-    int before = machine->nccl_count[kind];
+    pto_cost_table_t *cost = &work->fit->machine.nccl[kind];
+    int before = cost->count;
     int64_t below_bytes[FIT_PIECE_MAX] = {0};
-    pto_status_t status = fit_find_breaks(points, PTO_NCCL_PIECE_MAX, &breaks, below_bytes, work->err);
+    pto_status_t status = fit_find_breaks(points, PTO_COST_RANGE_MAX, &breaks, below_bytes, work->err);
     for (int k = 0; status == PTO_OK && k <= breaks; k++) {
         row.from_bytes = k > 0 ? below_bytes[k - 1] : 0;
         row.below_bytes = k < breaks ? below_bytes[k] : INT64_MAX;
         status = fit_row(work, kind, points, &row);
-        if (status != PTO_OK ||
-            !pto_postal_known(&machine->nccl[kind][machine->nccl_count[kind] - 1].postal)) {
-            drop_rows(machine, kind, before);
+        if (status != PTO_OK || !pto_postal_known(&cost->row[cost->count - 1].postal)) {
+            pto_cost_truncate(cost, before);
             return status;
         }
     }
@@ -84,17 +67,12 @@ static pto_status_t fit_job(fit_work_t *work, pto_nccl_kind_t kind, const fit_po
 
 static pto_status_t fit_collective(fit_work_t *work, pto_benchmark_t benchmark, pto_nccl_kind_t kind) {
     fit_points_t points;
-    pto_machine_t *machine = &work->fit->machine;
     pto_status_t status =
         fit_select(work, &(fit_filter_t){benchmark, PTO_IN_COUNT, PTO_AT_COUNT, 0, 0}, &points);
     if (status != PTO_OK) {
         return status;
     }
     if (points.count > 0) {
-        machine->nccl[kind] = calloc(points.count * PTO_NCCL_PIECE_MAX, sizeof *machine->nccl[kind]);
-        if (machine->nccl[kind] == NULL) {
-            status = pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for NCCL's collectives");
-        }
         qsort(points.point, points.count, sizeof *points.point, by_row);
     }
     for (size_t first = 0; status == PTO_OK && first < points.count; first += run_of_job(&points, first)) {

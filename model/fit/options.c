@@ -41,8 +41,9 @@ static pto_status_t read_limits(const char *text, pto_fit_breaks_t *breaks, pto_
             return pto_error_set(err, PTO_ERR_SYNTAX,
                                  "limits '%s': expected sizes in bytes with commas between, or none", text);
         }
-        if (breaks->count == PTO_PIECE_MAX - 1) {
-            return pto_error_set(err, PTO_ERR_RANGE, "limits '%s': more than %d", text, PTO_PIECE_MAX - 1);
+        if (breaks->count == PTO_PROTOCOL_COUNT - 1) {
+            return pto_error_set(err, PTO_ERR_RANGE, "limits '%s': more than %d", text,
+                                 PTO_PROTOCOL_COUNT - 1);
         }
         if (breaks->count > 0 && bytes <= breaks->below_bytes[breaks->count - 1]) {
             return pto_error_set(err, PTO_ERR_RANGE, "limits '%s': must rise", text);

@@ -19,9 +19,13 @@ pto_status_t fit_setup(fit_work_t *work);
 
 pto_status_t fit_nccl(fit_work_t *work);
 
-/* A cost by size in up to PTO_REDUCE_PIECE_MAX pieces, from points that rise in bytes; `name` is its key. */
-pto_status_t fit_cost(fit_work_t *work, const char *name, const fit_points_t *points,
-                      pto_reduce_cost_t *cost);
+/* Append to `cost` a row like this one, with the cost of the points in its range. A row that could not be
+ * fitted stays unknown. */
+pto_status_t fit_cost_row(fit_work_t *work, const char *name, const fit_points_t *points,
+                          const pto_cost_row_t *like, pto_cost_table_t *cost);
+
+/* A cost by size in up to PTO_COST_RANGE_MAX rows, from points that rise in bytes; `name` is its key. */
+pto_status_t fit_cost(fit_work_t *work, const char *name, const fit_points_t *points, pto_cost_table_t *cost);
 
 /* The robust centre of a benchmark's times, which have no size, under an entry's name; nothing without
  * samples. */

@@ -18,7 +18,7 @@ static int32_t most_procs(const fit_work_t *work, const fit_filter_t *filter) {
 }
 
 static pto_status_t fit_sized(fit_work_t *work, pto_benchmark_t benchmark, pto_space_t space,
-                              const char *name, pto_reduce_cost_t *cost) {
+                              const char *name, pto_cost_table_t *cost) {
     fit_filter_t filter = {benchmark, space == PTO_SPACE_GPU ? PTO_IN_GPU : PTO_IN_CPU, PTO_AT_COUNT, 0, 0};
     fit_points_t points = {0};
     filter.procs = most_procs(work, &filter);
@@ -31,19 +31,19 @@ static pto_status_t fit_sized(fit_work_t *work, pto_benchmark_t benchmark, pto_s
 }
 
 pto_status_t fit_setup(fit_work_t *work) {
-    pto_setup_cost_t *setup = &work->fit->machine.setup;
+    pto_machine_t *machine = &work->fit->machine;
     pto_status_t status =
-        fit_sized(work, PTO_BENCHMARK_SETUP_OPEN, PTO_SPACE_GPU, "setup.open", &setup->open);
+        fit_sized(work, PTO_BENCHMARK_SETUP_OPEN, PTO_SPACE_GPU, "setup.open", &machine->setup_open);
     if (status == PTO_OK) {
         status = fit_sized(work, PTO_BENCHMARK_SETUP_ALLOCATE, PTO_SPACE_GPU, "setup.allocate.gpu",
-                           &setup->allocate[PTO_SPACE_GPU]);
+                           &machine->setup_allocate[PTO_SPACE_GPU]);
     }
     if (status == PTO_OK) {
         status = fit_sized(work, PTO_BENCHMARK_SETUP_ALLOCATE, PTO_SPACE_CPU, "setup.allocate.cpu",
-                           &setup->allocate[PTO_SPACE_CPU]);
+                           &machine->setup_allocate[PTO_SPACE_CPU]);
     }
     if (status == PTO_OK) {
-        status = fit_time(work, PTO_BENCHMARK_SETUP_SEGMENT, "setup.segment_s", &setup->segment_s);
+        status = fit_time(work, PTO_BENCHMARK_SETUP_SEGMENT, "setup.segment_s", &machine->setup_segment_s);
     }
     return status;
 }

@@ -30,17 +30,39 @@ static const pto_strategy_t *const strategies[] = {
     &pto_strategy_nccl,
 };
 
-int pto_strategy_count(void) { return (int)(sizeof strategies / sizeof *strategies); }
+enum { OWN_COUNT = (int)(sizeof strategies / sizeof *strategies) };
 
-const pto_strategy_t *pto_strategy_at(int index) { return strategies[index]; }
+/* Those of programs that use the library. */
+static const pto_strategy_t *registered[PTO_REGISTERED_MAX];
+static int registered_count;
 
-static const char *name_at(int index) { return strategies[index]->name; }
+int pto_strategy_count(void) { return OWN_COUNT + registered_count; }
+
+const pto_strategy_t *pto_strategy_at(int index) {
+    return index < OWN_COUNT ? strategies[index] : registered[index - OWN_COUNT];
+}
+
+static const char *name_at(int index) { return pto_strategy_at(index)->name; }
+
+pto_status_t pto_strategy_register(const pto_strategy_t *strategy, pto_error_t *err) {
+    pto_status_t status = pto_name_new(err, "strategy", strategy->name, pto_strategy_count(), name_at);
+    if (status != PTO_OK)
+        return status;
+    if (!strategy->build || !strategy->collectives)
+        return pto_error_set(err, PTO_ERR_RANGE, "strategy '%s' has no build function or no collective",
+                             strategy->name);
+    if (registered_count == PTO_REGISTERED_MAX)
+        return pto_error_set(err, PTO_ERR_TOO_LARGE, "more than %d registered strategies",
+                             PTO_REGISTERED_MAX);
+    registered[registered_count++] = strategy;
+    return PTO_OK;
+}
 
 pto_status_t pto_strategy_find(const char *name, const pto_strategy_t **strategy, pto_error_t *err) {
     int found = pto_name_find(name, pto_strategy_count(), name_at);
     if (found < 0)
         return pto_name_unknown(err, "strategy", name, pto_strategy_count(), name_at);
-    *strategy = strategies[found];
+    *strategy = pto_strategy_at(found);
     return PTO_OK;
 }
 

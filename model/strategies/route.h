@@ -3,7 +3,7 @@
 #ifndef PTO_ROUTE_H
 #define PTO_ROUTE_H
 
-#include "plan/builder.h"
+#include "portolan/builder.h"
 
 /* The user's buffers on the GPU. */
 typedef struct {

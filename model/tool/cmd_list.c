@@ -5,12 +5,15 @@
 
 #include "command.h"
 #include "find_machine.h"
+#include "machine_folders.h"
 #include "options.h"
 
-static const char usage[] = "usage: portolan list [collectives|strategies|algorithms|terms|machines]...\n"
-                            "\n"
-                            "Lists what portolan knows: all of it, or some kinds. Terms are those that\n"
-                            "--model published+TERM adds to the papers' messages, injection and copies.\n";
+static const char usage[] =
+    "usage: portolan list [collectives|strategies|algorithms|terms|parameters|machines]...\n"
+    "\n"
+    "Lists what portolan knows: all of it, or some kinds. Terms are those that\n"
+    "--model published+TERM adds to the papers' messages, injection and copies.\n"
+    "Parameters are those of a machine file, with their units and terms.\n";
 
 enum { NAME_COLUMNS = 20, LINE_COLUMNS = 80 };
 
@@ -52,8 +55,18 @@ static void list_terms(void) {
         print_item(pto_model_term_at(i)->name, pto_model_term_at(i)->summary);
 }
 
-static void list_machines_in(const char *pattern) {
+static void list_parameters(void) {
+    for (int i = 0; i < pto_parameter_count(); i++) {
+        pto_parameter_t parameter = pto_parameter_at(i);
+        printf("  %s (%s%s%s%s)\n      %s\n", parameter.key, parameter.unit, *parameter.term ? "; term " : "",
+               parameter.term, parameter.priced ? "" : "; measured, not priced", parameter.what);
+    }
+}
+
+static void list_machines_in(const char *folder) {
     glob_t found;
+    char pattern[PTO_FOLDER_MAX + 16];
+    snprintf(pattern, sizeof pattern, "%s/*.yaml", folder);
     if (glob(pattern, 0, NULL, &found) != 0)
         return;
     for (size_t i = 0; i < found.gl_pathc; i++) {
@@ -70,8 +83,9 @@ static void list_machines_in(const char *pattern) {
 }
 
 static void list_machines(void) {
-    list_machines_in("scenarios/machines/*.yaml");
-    list_machines_in(PORTOLAN_DATADIR "/machines/*.yaml");
+    char folder[PTO_FOLDER_MAX];
+    for (int i = 0; pto_machine_folder(i, folder); i++)
+        list_machines_in(folder);
 }
 
 static const struct {
@@ -80,7 +94,7 @@ static const struct {
 } kinds[] = {
     {"collectives", list_collectives}, {"strategies", list_strategies},
     {"algorithms", list_algorithms},   {"terms", list_terms},
-    {"machines", list_machines},
+    {"parameters", list_parameters},   {"machines", list_machines},
 };
 
 static const char *kind_at(int i) { return i < (int)(sizeof kinds / sizeof *kinds) ? kinds[i].name : NULL; }
@@ -110,8 +124,17 @@ static int list(const pto_arguments_t *arguments) {
     return pto_flush_output();
 }
 
+/* `list --machines` is `list machines`. */
+static void take_dashes_off(int argc, char **argv) {
+    for (int i = 1; i < argc; i++)
+        for (int kind = 0; kind_at(kind); kind++)
+            if (strncmp(argv[i], "--", 2) == 0 && strcmp(argv[i] + 2, kind_at(kind)) == 0)
+                argv[i] += 2;
+}
+
 static int run(int argc, char **argv) {
     pto_arguments_t arguments;
+    take_dashes_off(argc, argv);
     int code = pto_arguments_parse(&syntax, argc, argv, &arguments);
     if (code >= 0)
         return code;
@@ -122,6 +145,6 @@ static int run(int argc, char **argv) {
 
 const pto_command_t pto_command_list = {
     .name = "list",
-    .summary = "list collectives, strategies, algorithms, model terms and machines",
+    .summary = "list collectives, strategies, algorithms, model terms, parameters and machines",
     .syntax = &syntax,
     .run = run};

@@ -100,14 +100,13 @@ static void explain_energy(const pto_prediction_t *prediction, const char *file)
     printf("  energy %.3f mJ\n", energy->joules * 1e3);
     for (int power = 0; power < PTO_POWER_COUNT; power++) {
         const pto_energy_part_t *part = &energy->part[power];
-        const char *key = pto_power_key((pto_power_t)power);
         if (!part->param && part->device_s > 0)
-            printf("  %12s         %-20s %12.6g x energy.%s: not in the machine file, not counted\n", "-",
-                   "device seconds", part->device_s, key);
+            printf("  %12s         %-20s %12.6g x %s: not in the machine file, not counted\n", "-",
+                   "device seconds", part->device_s, part->key);
         if (!part->param || part->device_s == 0)
             continue;
-        printf("  %12.3f  %5.1f%% %-20s %12.6g x energy.%s = %.4g  ", part->joules * 1e3,
-               100 * part->joules / energy->joules, "device seconds", part->device_s, key,
+        printf("  %12.3f  %5.1f%% %-20s %12.6g x %s = %.4g  ", part->joules * 1e3,
+               100 * part->joules / energy->joules, "device seconds", part->device_s, part->key,
                part->param->value);
         print_place(part->param, file);
         putchar('\n');
@@ -230,7 +229,7 @@ static void csv_energy(const pto_predictions_t *predictions, int64_t cell) {
         if (!(part->device_s > 0))
             continue;
         csv_start(predictions, cell, "energy");
-        printf("device seconds,energy.%s,%.9g", pto_power_key((pto_power_t)power), part->device_s);
+        printf("device seconds,%s,%.9g", part->key, part->device_s);
         if (part->param) {
             csv_place(part->param);
             printf(",,%.9g,\n", part->joules);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/text_file.h"
+#include "machine_folders.h"
 
 static bool can_open(const char *path) {
     FILE *file = fopen(path, "r");
@@ -15,7 +16,7 @@ static bool can_open(const char *path) {
     return file != NULL;
 }
 
-enum { CANDIDATES = 4 };
+enum { CANDIDATES_MAX = 8 };
 
 static bool is_path(const char *name) {
     size_t size = strlen(name);
@@ -47,24 +48,34 @@ static pto_status_t not_found(const char *name, char *const *path, int count, pt
                          places);
 }
 
+/* The paths that a name may mean, the first of which can be opened is taken; how many there are. */
+static int candidates(const char *name, const char *scenario, char *path[CANDIDATES_MAX]) {
+    char folder[PTO_FOLDER_MAX];
+    int count = 0;
+    path[count++] = candidate(scenario, "", name, "");
+    if (is_path(name))
+        return count;
+    path[count++] = candidate(scenario, "", name, ".yaml");
+    for (int i = 0; count < CANDIDATES_MAX && pto_machine_folder(i, folder); i++)
+        path[count++] = candidate(NULL, folder, name, ".yaml");
+    return count;
+}
+
 pto_status_t pto_find_machine(const char *name, const char *scenario, char **path, pto_error_t *err) {
-    char *tried[CANDIDATES] = {candidate(scenario, "", name, ""), candidate(scenario, "", name, ".yaml"),
-                               candidate(NULL, "scenarios/machines", name, ".yaml"),
-                               candidate(NULL, PORTOLAN_DATADIR "/machines", name, ".yaml")};
-    int count = is_path(name) ? 1 : CANDIDATES;
-    int found = 0;
-    bool memory = tried[0] && tried[1] && tried[2] && tried[3];
-    while (memory && found < count && !can_open(tried[found]))
-        found++;
+    char *tried[CANDIDATES_MAX];
+    int count = candidates(name, scenario, tried), found = 0;
     pto_status_t status = PTO_OK;
-    if (!memory)
-        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
-    else if (found == count)
+    for (int i = 0; i < count && status == PTO_OK; i++)
+        if (!tried[i])
+            status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    while (status == PTO_OK && found < count && !can_open(tried[found]))
+        found++;
+    if (status == PTO_OK && found == count)
         status = not_found(name, tried, count, err);
-    for (int i = 0; i < CANDIDATES; i++)
-        if (status != PTO_OK || i != found)
-            free(tried[i]);
     if (status == PTO_OK)
         *path = tried[found];
+    for (int i = 0; i < count; i++)
+        if (status != PTO_OK || i != found)
+            free(tried[i]);
     return status;
 }

@@ -16,9 +16,9 @@ typedef struct {
     pto_sample_space_t where;
     pto_sample_level_t place;
     int32_t procs;
-    const pto_message_cost_t *cost; /* messages, or */
-    const pto_postal_t *postal;     /* copies */
-    double injection_s_per_byte;    /* 0: no limit */
+    const pto_cost_table_t *cost; /* messages, or */
+    const pto_postal_t *postal;   /* copies */
+    double injection_s_per_byte;  /* 0: no limit */
 } series_t;
 
 typedef struct {
@@ -123,10 +123,10 @@ static int make_panels(const pto_samples_t *samples, const pto_fit_t *fit, panel
     return kept;
 }
 
-static const pto_piece_t *piece_of(const pto_message_cost_t *cost, int64_t bytes) {
+static const pto_cost_row_t *piece_of(const pto_cost_table_t *cost, int64_t bytes) {
     for (int i = 0; i < cost->count; i++) {
-        if (bytes < cost->piece[i].below_bytes) {
-            return &cost->piece[i];
+        if (bytes < cost->row[i].below_bytes) {
+            return &cost->row[i];
         }
     }
     return NULL;
@@ -136,7 +136,7 @@ static const pto_piece_t *piece_of(const pto_message_cost_t *cost, int64_t bytes
 static double fitted_seconds(const series_t *series, int64_t bytes) {
     const pto_postal_t *postal = series->postal;
     if (series->cost != NULL) {
-        const pto_piece_t *piece = piece_of(series->cost, bytes);
+        const pto_cost_row_t *piece = piece_of(series->cost, bytes);
         postal = piece != NULL ? &piece->postal : NULL;
     }
     if (postal == NULL || !pto_postal_known(postal)) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "find_machine.h"
+#include "machine_folders.h"
 #include "options.h"
 #include "portolan/units.h"
 

@@ -4,10 +4,7 @@
 #include <string.h>
 
 #include "command.h"
-
-#ifndef PORTOLAN_VERSION
-#define PORTOLAN_VERSION "unknown"
-#endif
+#include "portolan/version.h"
 
 static void print_usage(FILE *stream) {
     fputs("usage: portolan COMMAND [SCENARIO.yaml] [OPTIONS]\n"
@@ -59,7 +56,7 @@ int main(int argc, char **argv) {
         return PTO_EXIT_OK;
     }
     if (strcmp(argv[1], "--version") == 0) {
-        printf("portolan %s\n", PORTOLAN_VERSION);
+        printf("portolan %s\n", pto_version());
         return PTO_EXIT_OK;
     }
     return run_command(argv[1], argc - 1, argv + 1);

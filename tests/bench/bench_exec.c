@@ -256,7 +256,9 @@ typedef struct {
 static void measure(const row_t *row, int64_t bytes, const pto_plan_t *plan, samples_t *samples) {
     pto_error_t err = {0};
     pto_exec_t *exec = NULL;
-    pto_exec_options_t options = {.placement = PTO_PLACEMENT_IDENTITY, .own_algorithms = !row->by_library};
+    pto_exec_options_t options = {.placement = PTO_PLACEMENT_IDENTITY,
+                                  .own_algorithms = !row->by_library,
+                                  .on_timeout = PTO_TIMEOUT_ABORT};
     hand_t hand = hand_init(row, bytes);
     if (pto_exec_create(plan, MPI_COMM_WORLD, device, hand.in, hand.out, PTO_OP_SUM, &options, &exec, &err) !=
         PTO_OK)

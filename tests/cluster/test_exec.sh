@@ -70,8 +70,9 @@ kill_one() { # NODE
     echo "     nothing to kill on node $1"
 }
 
-# Our segments have no names; Open MPI's carry that of the node.
-segments() { find /dev/shm \( -name 'portolan-*' -o -name "vader_segment.$PORTOLAN_CLUSTER-*" \) | wc -l; }
+# Our segments soon have no names; Open MPI's carry that of the node.
+export PORTOLAN_SEGMENTS=$PORTOLAN_CLUSTER-segments
+segments() { find /dev/shm \( -name "$PORTOLAN_SEGMENTS-*" -o -name "vader_segment.$PORTOLAN_CLUSTER-*" \) | wc -l; }
 clean() { gone && [ "$(segments)" -eq 0 ]; }
 
 # --- where nodes are real

@@ -1,7 +1,7 @@
 # A machine by its name: --machine and a scenario's `machine:` look beside the scenario, in scenarios/machines and in the installation.
 dir=$(mktemp -d); trap 'rm -rf "$dir"' EXIT
 scenario() { printf 'scenario: s\nmachine: %s\ncollective: alltoall\nlayout: {nodes: 2}\nbytes: 64\nstrategies: [three_step]\n' "$1" >"$dir/s.yaml"; }
-try() { portolan predict "$@" 2>&1 | sed "s|$dir/||g; s|looked for \(.*\), [^ ]*/machines/\([^ ]*\);|looked for \1, DATA/machines/\2;|" | grep -v '^# [lBn]'; }
+try() { portolan predict "$@" 2>&1 | sed "s|$dir/||g; s|\(scenarios/machines/no-such-machine.yaml\).*;|\1, ...;|" | grep -v '^# [lBn]'; }
 scenario summit-spectrum
 try "$dir/s.yaml"
 # The one beside the scenario comes first.

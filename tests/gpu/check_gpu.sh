@@ -39,6 +39,8 @@ test_nccl=$(readlink -f "$test_nccl")
 validate=$(readlink -f "$validate")
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+# Segments of shared memory that are ours: other jobs have some too.
+export PORTOLAN_SEGMENTS=portolan-check$$
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 passed=0 failed=0
@@ -176,7 +178,7 @@ sanitized() { # TOOL PROCESSES PROGRAM ARGUMENTS...
 nothing_left() {
     sleep 1
     ps -eo pid,args | grep -F "$test_exec" | grep -v grep && return 1
-    [ "$(find /dev/shm -name 'portolan-*' | wc -l)" -eq 0 ]
+    [ "$(find /dev/shm -name "$PORTOLAN_SEGMENTS-*" | wc -l)" -eq 0 ]
 }
 
 echo "check_gpu: $GPUS GPUs, device $DEVICE, MPI takes GPU pointers: $aware, seed $SEED"

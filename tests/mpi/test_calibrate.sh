@@ -6,7 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 calibrate=$(readlink -f "${BUILD:-build}/portolan-calibrate")
 command -v mpirun >/dev/null || { echo "test_calibrate: skipped: no mpirun"; exit 77; }
 [ -x "$calibrate" ] || { echo "test_calibrate: $calibrate is not built" >&2; exit 1; }
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PORTOLAN_SEGMENTS=portolan-test$$
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failures=0
@@ -82,7 +82,7 @@ check "at most 20 samples of a point" \
 for benchmark in ping_pong multi_message multi_message_one multi_message_one_reversed reduce signal_flag setup_segment; do
     check "$benchmark has rows" test "$(rows "$work/two.csv" "$benchmark")" -gt 0
 done
-check "no segment is left over" test "$(find /dev/shm -name 'portolan-calibrate-*' | wc -l)" = 0
+check "no segment is left over" test "$(find /dev/shm -name "$PORTOLAN_SEGMENTS-*" | wc -l)" = 0
 check "a reduction's rows name operation and type" has "^reduce,cpu,-,sum-double,1,1,64,1," "$work/two.csv"
 check "what is left out is told" has "^# complete=" "$work/two.csv"
 

@@ -10,6 +10,7 @@
  *   repeats    one plan COUNT times, with random delays between its steps
  *   different  processes with different plans find out
  *   absent     one process never runs; the watchdog ends the job
+ *   timeout    one process never runs; the others get an error
  *   repeats:STRATEGY, absent:STRATEGY     the same by a strategy that needs no algorithm, each process with a
  * GPU
  *   refusals   what an executor must not be made or queued for is refused, with the reason, on every process
@@ -223,7 +224,7 @@ static void run_shapes(const job_t *job) {
 static pto_plan_t *fixed_plan(case_t *test, int size, const char *strategy, const char *algorithm) {
     pto_error_t err = {0};
     pto_plan_t *plan = NULL;
-    *test = (case_t){.options = {.placement = PTO_PLACEMENT_IDENTITY}};
+    *test = (case_t){.options = {.placement = PTO_PLACEMENT_IDENTITY, .on_timeout = PTO_TIMEOUT_ABORT}};
     test->request = (pto_request_t){.layout = {1, size / 2, 1, 2, 1},
                                     .collective = PTO_COLLECTIVE_ALLREDUCE,
                                     .datatype = PTO_DATATYPE_INT32,
@@ -440,6 +441,33 @@ static void run_absent(const job_t *job) {
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* With PTO_TIMEOUT_RETURN the others get an error, and everybody goes on. */
+static void run_timeout(const job_t *job) {
+    case_t test;
+    pto_plan_t *plan =
+        job->strategy ? chosen_plan(job, &test) : fixed_plan(&test, job->size, "three_step", "ring");
+    case_user_t user;
+    pto_exec_t *exec = NULL;
+    pto_error_t err = {0};
+    test.options.timeout_s = 1;
+    test.options.on_timeout = PTO_TIMEOUT_RETURN;
+    test.options.own_algorithms = true;
+    if (create(job, &test, plan, &user, &exec, &err) != PTO_OK)
+        case_die(&test, &err);
+    if (job->rank == 0)
+        sleep(3); /* and never runs */
+    double began_s = MPI_Wtime();
+    if (job->rank > 0 && (pto_exec_run(exec, &err) != PTO_ERR_TIMEOUT || MPI_Wtime() - began_s < 1))
+        die("a run without all processes did not time out");
+    if (job->rank > 0 && (!strstr(err.message, "in stage '") || !strstr(err.message, "nothing came of it")))
+        die(err.message);
+    if (job->rank > 0 && pto_exec_run(exec, &err) != PTO_ERR_RANGE)
+        die("a run after a timeout was not refused");
+    if (job->rank > 0)
+        pto_exec_destroy(exec); /* leaves what others may still use */
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 /* The user's buffers are staging memory, so that the first that finds no room is one of the executor's. Every
  * process must hear of it; the program then fails, as a user's would. */
 static bool run_full(const job_t *job) {
@@ -486,10 +514,12 @@ static bool run(const char *what, const job_t *job) {
         run_lines(job);
     else if (asks_for(what, "absent"))
         run_absent(job);
+    else if (asks_for(what, "timeout"))
+        run_timeout(job);
     else if (strcmp(what, "full") == 0)
         right = run_full(job);
     else
-        die("do what? cases, shapes, specials, repeats, different, refusals, lines, absent or full");
+        die("do what? cases, shapes, specials, repeats, different, refusals, lines, absent, timeout or full");
     return right;
 }
 

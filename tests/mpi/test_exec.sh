@@ -42,7 +42,9 @@ fails_within() {
 }
 has() { grep -q -- "$1" "$2"; }
 scores() { "$build/portolan" score "$work/collectives.csv" --machine summit-spectrum >"$work/stdout" 2>"$work/stderr"; }
-segments() { find /dev/shm -name 'portolan-*' | wc -l; }
+# Ours alone: other jobs on this machine have segments too.
+export PORTOLAN_SEGMENTS=portolan-test$$
+segments() { find /dev/shm -name "$PORTOLAN_SEGMENTS-*" | wc -l; }
 
 # --- the executor
 
@@ -57,6 +59,10 @@ check "different operations, options, placements and long counts are refused eve
 check "data of short kernels carry their flags" run 3 "$test_exec" lines
 check "a process that never runs ends the job" fails_within 30 run 3 "$test_exec" absent
 check "the watchdog names rank and stage" has "portolan: rank .* in stage 'round'.* ending the job" "$work/stderr"
+for what in timeout timeout:gas_split; do
+    check "or is a timeout that the others get as an error ($what)" run 3 "$test_exec" $what
+    check "and nothing is printed" test ! -s "$work/stderr"
+done
 check "a kernel whose peer never runs ends the job" fails_within 30 run 3 "$test_exec" absent:gas_split
 check "the watchdog names the kernel" has "portolan: rank .* in stage 'launch'.* is in a kernel.* ending the job" \
     "$work/stderr"

@@ -123,6 +123,7 @@ static int run_once(const pto_device_t *device, int size, bool run) {
     pto_exec_t *exec = NULL;
     pto_error_t err = {0};
     ask(&test, PTO_COLLECTIVE_ALLREDUCE, &(pto_layout_t){1, size, 1, 1, 1}, 4096);
+    test.options.on_timeout = PTO_TIMEOUT_ABORT;
     test.options.timeout_s = run ? 2 : 60; /* NCCL takes its time to begin */
     pto_plan_t *plan = made(&test);
     case_user_t user = case_user(&test, plan, device, world_rank);

@@ -149,8 +149,10 @@ static void run_plan(const plan_t *plan, const pto_device_t *device, int size, i
                              .bytes = elements(plan) * (int64_t)sizeof(int32_t)};
     if (plan->kernels)
         request.layout = (pto_layout_t){1, size, 1, 1, 1};
-    pto_exec_options_t options = {
-        .placement = PTO_PLACEMENT_IDENTITY, .own_algorithms = true, .timeout_s = 60};
+    pto_exec_options_t options = {.placement = PTO_PLACEMENT_IDENTITY,
+                                  .own_algorithms = true,
+                                  .timeout_s = 60,
+                                  .on_timeout = PTO_TIMEOUT_ABORT};
     process_t process = {.device = device, .owners = size};
     process.count = elements(plan) * (pto_collective_is_vector(plan->collective) ? 1 : size);
     size_t bytes = (size_t)process.count * sizeof(int32_t);

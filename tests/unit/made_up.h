@@ -8,18 +8,17 @@ enum { MADE_UP_NODES = 64, MADE_UP_GPUS = 6 };
 
 /* NCCL's collectives for up to 64 nodes of up to 6 GPUs. */
 static inline void make_up_nccl(pto_machine_t *machine, const pto_postal_t *like) {
-    static pto_nccl_cost_t row[MADE_UP_NODES * MADE_UP_GPUS];
+    static pto_cost_row_t row[MADE_UP_NODES * MADE_UP_GPUS];
     int count = 0;
     for (int64_t nodes = 1; nodes <= MADE_UP_NODES; nodes++)
         for (int64_t gpus = 1; gpus <= MADE_UP_GPUS; gpus++)
             if (nodes * gpus > 1) {
-                row[count] = (pto_nccl_cost_t){nodes * gpus, nodes, 0, INT64_MAX, *like};
+                row[count] = (pto_cost_row_t){
+                    .gpus = nodes * gpus, .nodes = nodes, .below_bytes = INT64_MAX, .postal = *like};
                 row[count++].postal.alpha_s.value *= (double)(nodes + gpus);
             }
-    for (int kind = 0; kind < PTO_NCCL_COUNT; kind++) {
-        machine->nccl[kind] = row;
-        machine->nccl_count[kind] = count;
-    }
+    for (int kind = 0; kind < PTO_NCCL_COUNT; kind++)
+        machine->nccl[kind] = (pto_cost_table_t){.count = count, .row = row};
 }
 
 /* The machine with costs for what it lacks; it borrows the other's strings and tables. */
@@ -30,8 +29,9 @@ static inline pto_machine_t completed(const pto_machine_t *known) {
     machine.peer[PTO_REACH_OFF_SOCKET].alpha_s.value *= 1.5;
     machine.copies[PTO_COPY_D2D][PTO_REACH_ON_SOCKET] = copy;
     machine.copies[PTO_COPY_D2D][PTO_REACH_ON_SOCKET].beta_s_per_byte.value /= 10;
-    machine.reduce[PTO_SPACE_GPU] =
-        (pto_reduce_cost_t){.count = 1, .piece = {{.below_bytes = INT64_MAX, .postal = copy}}};
+    static pto_cost_row_t reduce;
+    reduce = (pto_cost_row_t){.below_bytes = INT64_MAX, .postal = copy};
+    machine.reduce[PTO_SPACE_GPU] = (pto_cost_table_t){.count = 1, .row = &reduce};
     machine.remote[PTO_REMOTE_STORE][PTO_REACH_ON_SOCKET] = copy;
     machine.remote[PTO_REMOTE_STORE][PTO_REACH_ON_SOCKET].alpha_s.value /= 10;
     machine.remote[PTO_REMOTE_LOAD][PTO_REACH_ON_SOCKET] = copy;

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "plan/builder.h"
+#include "portolan/builder.h"
 #include "plan/plan_internal.h"
 #include "portolan/check.h"
 

@@ -71,8 +71,8 @@ static void check_machine(const char *text, size_t text_size) {
         assert_true(machine.per_message[space].count > 0);
     }
     assert_int_equal(machine.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET].count, 3);
-    assert_true(machine.messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].piece[0].postal.alpha_s.has_interval);
-    assert_int_equal(machine.shared_copy_count[PTO_COPY_H2D], 2);
+    assert_true(machine.messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].row[0].postal.alpha_s.has_interval);
+    assert_int_equal(machine.shared_copies[PTO_COPY_H2D].count, 2);
     assert_int_equal(machine.library_count, 1);
     pto_machine_fini(&machine);
 }

@@ -149,15 +149,15 @@ static void known_truth_is_found_through_noise_and_hiccups(void **unused) {
     add_messages(&samples, TRUTH_REPEATS, &state);
     add_injection(&samples, TRUTH_REPEATS, truth_limit, &state);
     pto_fit_t fit = must_fit(&samples, &any_node);
-    const pto_message_cost_t *cost = &fit.machine.messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
+    const pto_cost_table_t *cost = &fit.machine.messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
     assert_int_equal(cost->count, 3);
     for (int k = 0; k < 3; k++) {
-        assert_int_equal(cost->piece[k].from_bytes, truth[k].from_bytes);
-        assert_int_equal(cost->piece[k].below_bytes, truth[k].below_bytes);
-        assert_int_equal(cost->piece[k].protocol, k);
-        assert_within(cost->piece[k].postal.alpha_s.value, truth[k].alpha_s, 0.02);
-        assert_within(cost->piece[k].postal.beta_s_per_byte.value, truth[k].beta_s_per_byte, 0.02);
-        assert_true(cost->piece[k].postal.residual < noise);
+        assert_int_equal(cost->row[k].from_bytes, truth[k].from_bytes);
+        assert_int_equal(cost->row[k].below_bytes, truth[k].below_bytes);
+        assert_int_equal(cost->row[k].protocol, k);
+        assert_within(cost->row[k].postal.alpha_s.value, truth[k].alpha_s, 0.02);
+        assert_within(cost->row[k].postal.beta_s_per_byte.value, truth[k].beta_s_per_byte, 0.02);
+        assert_true(cost->row[k].postal.residual < noise);
     }
     assert_within(fit.machine.injection_s_per_byte[PTO_SPACE_CPU].value, truth_limit, 0.02);
     pto_fit_fini(&fit);
@@ -176,12 +176,12 @@ static const double copy_beta_s_per_byte = 2.4e-11;
 static const double flag_s = 2.5e-7;
 
 static void count_held(const pto_machine_t *machine, int held[COVERED]) {
-    const pto_message_cost_t *cost = &machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
+    const pto_cost_table_t *cost = &machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
     const pto_postal_t *copy = &machine->copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET];
     assert_int_equal(cost->count, 3);
     for (int k = 0; k < 3; k++) {
-        held[2 * k] += holds(&cost->piece[k].postal.alpha_s, truth[k].alpha_s);
-        held[2 * k + 1] += holds(&cost->piece[k].postal.beta_s_per_byte, truth[k].beta_s_per_byte);
+        held[2 * k] += holds(&cost->row[k].postal.alpha_s, truth[k].alpha_s);
+        held[2 * k + 1] += holds(&cost->row[k].postal.beta_s_per_byte, truth[k].beta_s_per_byte);
     }
     held[6] += holds(&machine->injection_s_per_byte[PTO_SPACE_CPU], truth_limit);
     held[7] += holds(&copy->alpha_s, copy_alpha_s);
@@ -246,10 +246,10 @@ static void injection_rows_of_one_process_stand_in_for_ping_pong(void **unused) 
     pto_samples_t samples = {0};
     add_injection(&samples, 40, truth_limit, &state);
     pto_fit_t fit = must_fit(&samples, &any_node);
-    const pto_message_cost_t *cost = &fit.machine.messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
+    const pto_cost_table_t *cost = &fit.machine.messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
     assert_int_equal(cost->count, 1);
-    assert_int_equal(cost->piece[0].protocol, PTO_PROTOCOL_RENDEZVOUS);
-    assert_within(cost->piece[0].postal.beta_s_per_byte.value, truth[2].beta_s_per_byte, 0.02);
+    assert_int_equal(cost->row[0].protocol, PTO_PROTOCOL_RENDEZVOUS);
+    assert_within(cost->row[0].postal.beta_s_per_byte.value, truth[2].beta_s_per_byte, 0.02);
     assert_within(fit.machine.injection_s_per_byte[PTO_SPACE_CPU].value, truth_limit, 0.02);
     pto_fit_fini(&fit);
     pto_samples_fini(&samples);
@@ -283,11 +283,11 @@ static void limits_are_found_among_a_hundred_thousand_different_sizes(void **unu
         add(&samples, sample);
     }
     pto_fit_t fit = must_fit(&samples, &any_node);
-    const pto_message_cost_t *cost = &fit.machine.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_NODE];
+    const pto_cost_table_t *cost = &fit.machine.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_NODE];
     assert_int_equal(cost->count, 3);
     for (int k = 0; k < 3; k++) {
-        assert_within((double)cost->piece[k].below_bytes, (double)truth[k].below_bytes, 0.05);
-        assert_within(cost->piece[k].postal.beta_s_per_byte.value, truth[k].beta_s_per_byte, 0.02);
+        assert_within((double)cost->row[k].below_bytes, (double)truth[k].below_bytes, 0.05);
+        assert_within(cost->row[k].postal.beta_s_per_byte.value, truth[k].beta_s_per_byte, 0.02);
     }
     pto_fit_fini(&fit);
     pto_samples_fini(&samples);
@@ -305,12 +305,12 @@ static void samples_without_noise_give_the_truth_itself(void **unused) {
         add(&samples, sample);
     }
     pto_fit_t fit = must_fit(&samples, &any_node);
-    const pto_message_cost_t *cost = &fit.machine.messages[PTO_SPACE_GPU][PTO_LEVEL_ON_SOCKET];
+    const pto_cost_table_t *cost = &fit.machine.messages[PTO_SPACE_GPU][PTO_LEVEL_ON_SOCKET];
     assert_int_equal(cost->count, 3);
     for (int k = 0; k < 3; k++) {
-        assert_int_equal(cost->piece[k].below_bytes, truth[k].below_bytes);
-        assert_within(cost->piece[k].postal.alpha_s.value, truth[k].alpha_s, 1e-4);
-        assert_within(cost->piece[k].postal.beta_s_per_byte.value, truth[k].beta_s_per_byte, 1e-4);
+        assert_int_equal(cost->row[k].below_bytes, truth[k].below_bytes);
+        assert_within(cost->row[k].postal.alpha_s.value, truth[k].alpha_s, 1e-4);
+        assert_within(cost->row[k].postal.beta_s_per_byte.value, truth[k].beta_s_per_byte, 1e-4);
     }
     pto_fit_fini(&fit);
     pto_samples_fini(&samples);
@@ -328,7 +328,7 @@ static void coefficients_are_never_negative(void **unused) {
     pto_fit_options_t options = any_node;
     assert_int_equal(pto_fit_breaks_parse("none", &options, NULL), PTO_OK);
     pto_fit_t fit = must_fit(&samples, &options);
-    const pto_postal_t *postal = &fit.machine.messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].piece[0].postal;
+    const pto_postal_t *postal = &fit.machine.messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].row[0].postal;
     assert_true(postal->beta_s_per_byte.value == 0 && postal->beta_s_per_byte.low == 0);
     assert_within(postal->alpha_s.value, 0.825e-5, 0.05);
     assert_non_null(strstr(postal->flagged, "held at 0"));
@@ -349,9 +349,9 @@ static void a_slow_job_is_left_out_whole(void **unused) {
     }
     pto_fit_t fit = must_fit(&samples, &any_node);
     assert_string_equal(fit.entry[0].name, "job ping_pong.cpu.2");
-    const pto_message_cost_t *cost = &fit.machine.messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
-    assert_within(cost->piece[2].postal.beta_s_per_byte.value, truth[2].beta_s_per_byte, 0.02);
-    assert_int_equal(cost->piece[0].postal.sample_count, 9 * 20);
+    const pto_cost_table_t *cost = &fit.machine.messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
+    assert_within(cost->row[2].postal.beta_s_per_byte.value, truth[2].beta_s_per_byte, 0.02);
+    assert_int_equal(cost->row[0].postal.sample_count, 9 * 20);
     pto_fit_fini(&fit);
     pto_samples_fini(&samples);
 }
@@ -376,12 +376,12 @@ static void copies_reductions_and_times_are_fitted(void **unused) {
     const pto_machine_t *machine = &fit.machine;
     assert_within(machine->copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET].alpha_s.value, copy_alpha_s, 0.02);
     assert_false(pto_postal_known(&machine->copies[PTO_COPY_H2D][PTO_REACH_OFF_SOCKET]));
-    assert_int_equal(machine->shared_copy_count[PTO_COPY_D2H], 1);
-    assert_int_equal(machine->shared_copies[PTO_COPY_D2H][0].procs, 3);
-    assert_within(machine->shared_copies[PTO_COPY_D2H][0].postal.beta_s_per_byte.value, 1.3e-10, 0.02);
-    assert_int_equal(machine->shared_copy_count[PTO_COPY_D2D], 1);
-    assert_within(machine->shared_copies[PTO_COPY_D2D][0].postal.alpha_s.value, 4e-4, 0.02);
-    assert_within(machine->reduce[PTO_SPACE_GPU].piece[0].postal.beta_s_per_byte.value, 2e-12, 0.02);
+    assert_int_equal(machine->shared_copies[PTO_COPY_D2H].count, 1);
+    assert_int_equal(machine->shared_copies[PTO_COPY_D2H].row[0].procs, 3);
+    assert_within(machine->shared_copies[PTO_COPY_D2H].row[0].postal.beta_s_per_byte.value, 1.3e-10, 0.02);
+    assert_int_equal(machine->shared_copies[PTO_COPY_D2D].count, 1);
+    assert_within(machine->shared_copies[PTO_COPY_D2D].row[0].postal.alpha_s.value, 4e-4, 0.02);
+    assert_within(machine->reduce[PTO_SPACE_GPU].row[0].postal.beta_s_per_byte.value, 2e-12, 0.02);
     assert_within(machine->peer[PTO_REACH_OFF_SOCKET].beta_s_per_byte.value, 5e-12, 0.02);
     assert_within(machine->signal_s.value, flag_s, 0.02);
     pto_fit_fini(&fit);
@@ -411,7 +411,7 @@ static void gaps_of_further_messages_are_found(void **unused) {
     }
     pto_fit_t fit = must_fit(&samples, &any_node);
     for (int64_t bytes = 4; bytes <= 65536; bytes *= 2) {
-        const pto_piece_t *gap = pto_machine_gap(&fit.machine, PTO_SPACE_CPU, bytes);
+        const pto_cost_row_t *gap = pto_machine_gap(&fit.machine, PTO_SPACE_CPU, bytes);
         assert_within(gap->postal.alpha_s.value + gap->postal.beta_s_per_byte.value * (double)bytes,
                       further_s(bytes), 0.03);
     }

@@ -40,8 +40,8 @@ static void pieces_and_parameters_come_back(void **state) {
     pto_samples_t samples = new_samples();
     add_job(&samples, PTO_BENCHMARK_NCCL_ALLREDUCE, 4, 1);
     pto_fit_t fit = must_fit(&samples, &any_node);
-    const pto_nccl_cost_t *row = fit.machine.nccl[PTO_NCCL_ALLREDUCE];
-    assert_int_equal(fit.machine.nccl_count[PTO_NCCL_ALLREDUCE], 2);
+    const pto_cost_row_t *row = fit.machine.nccl[PTO_NCCL_ALLREDUCE].row;
+    assert_int_equal(fit.machine.nccl[PTO_NCCL_ALLREDUCE].count, 2);
     assert_int_equal(row[0].below_bytes, LIMIT_BYTES * 2); /* the first size of the next piece: 8 times 4^n */
     assert_int_equal(row[1].from_bytes, LIMIT_BYTES * 2);
     assert_true(row[1].below_bytes == INT64_MAX);
@@ -50,7 +50,7 @@ static void pieces_and_parameters_come_back(void **state) {
     assert_within(row[1].postal.alpha_s.value, 36e-6, 0.02);
     assert_within(row[1].postal.beta_s_per_byte.value, 8e-12, 0.02);
     assert_true(row[0].postal.alpha_s.has_interval);
-    assert_int_equal(fit.machine.nccl_count[PTO_NCCL_ALLTOALL], 0);
+    assert_int_equal(fit.machine.nccl[PTO_NCCL_ALLTOALL].count, 0);
     pto_fit_fini(&fit);
     pto_samples_fini(&samples);
 }
@@ -71,10 +71,9 @@ static void rows_stand_in_the_order_of_a_machine_file(void **state) {
     if (pto_machine_parse(text, strlen(text), "written", &read, &err) != PTO_OK) {
         fail_msg("%d:%d: %s", err.line, err.column, err.message);
     }
-    assert_int_equal(read.nccl_count[PTO_NCCL_ALLTOALL], 10);
+    assert_int_equal(read.nccl[PTO_NCCL_ALLTOALL].count, 10);
     for (size_t i = 0; i < sizeof job / sizeof *job; i++) {
-        const pto_nccl_cost_t *row =
-            pto_machine_nccl(&read, PTO_NCCL_ALLTOALL, job[i][0], job[i][1], 1 << 20);
+        const pto_cost_row_t *row = pto_machine_nccl(&read, PTO_NCCL_ALLTOALL, job[i][0], job[i][1], 1 << 20);
         assert_non_null(row);
         assert_within(row->postal.alpha_s.value + row->postal.beta_s_per_byte.value * (1 << 20),
                       true_seconds(job[i][0], 1 << 20), 0.03);
@@ -98,8 +97,8 @@ static void unequal_nodes_are_refused_or_left_out(void **state) {
     pto_fit_options_t partial = any_node;
     partial.partial = true;
     assert_int_equal(pto_fit_samples(&samples, "made-up", "a test", &partial, &fit, &err), PTO_OK);
-    assert_int_equal(fit.machine.nccl_count[PTO_NCCL_REDUCE], 2);
-    assert_int_equal(fit.machine.nccl[PTO_NCCL_REDUCE][0].gpus, 4);
+    assert_int_equal(fit.machine.nccl[PTO_NCCL_REDUCE].count, 2);
+    assert_int_equal(fit.machine.nccl[PTO_NCCL_REDUCE].row[0].gpus, 4);
     pto_fit_fini(&fit);
     pto_samples_fini(&samples);
 }

@@ -148,10 +148,10 @@ static void assert_tables_come_out(const paper_t *paper) {
     pto_fit_t fit = fit_of(paper, &samples, true);
     for (size_t i = 0; i < paper->message_count; i++) {
         const printed_t *printed = &paper->messages[i];
-        const pto_message_cost_t *cost = &fit.machine.messages[printed->space][printed->level];
+        const pto_cost_table_t *cost = &fit.machine.messages[printed->space][printed->level];
         assert_in_range(printed->piece, 0, cost->count - 1);
-        assert_printed("alpha_s", cost->piece[printed->piece].postal.alpha_s.value, printed->alpha_s);
-        assert_printed("beta_s_per_byte", cost->piece[printed->piece].postal.beta_s_per_byte.value,
+        assert_printed("alpha_s", cost->row[printed->piece].postal.alpha_s.value, printed->alpha_s);
+        assert_printed("beta_s_per_byte", cost->row[printed->piece].postal.beta_s_per_byte.value,
                        printed->beta_s_per_byte);
     }
     for (int i = 0; i < 4; i++) {
@@ -199,7 +199,7 @@ static double residual_of(const pto_samples_t *samples, const pto_machine_t *mac
         const pto_sample_t *sample = &samples->sample[i];
         if (sample->benchmark == PTO_BENCHMARK_PING_PONG && sample->place == places[level] &&
             sample->where == (space == PTO_SPACE_GPU ? PTO_IN_GPU : PTO_IN_CPU)) {
-            const pto_piece_t *piece = pto_machine_message(machine, space, level, sample->bytes);
+            const pto_cost_row_t *piece = pto_machine_message(machine, space, level, sample->bytes);
             double fitted =
                 piece->postal.alpha_s.value + piece->postal.beta_s_per_byte.value * (double)sample->bytes;
             residual[count++] = fabs(fitted / sample->seconds - 1);

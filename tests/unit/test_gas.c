@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "inside_plan.h"
-#include "plan/builder.h"
+#include "portolan/builder.h"
 #include "portolan/price.h"
 
 static const pto_layout_t four = {1, 4, 1, 1, 4};
@@ -165,10 +165,10 @@ static pto_machine_t machine_for_kernels(void) {
         (pto_postal_t){.alpha_s = known(load_s), .beta_s_per_byte = known(load_s_per_byte)};
     machine.remote[PTO_REMOTE_STORE][PTO_REACH_ON_SOCKET] =
         (pto_postal_t){.alpha_s = known(store_s), .beta_s_per_byte = known(store_s_per_byte)};
-    machine.reduce[PTO_SPACE_GPU] = (pto_reduce_cost_t){
-        .count = 1,
-        .piece = {{.below_bytes = INT64_MAX,
-                   .postal = {.alpha_s = known(1), .beta_s_per_byte = known(own_s_per_byte)}}}};
+    static pto_cost_row_t reduce;
+    reduce = (pto_cost_row_t){.below_bytes = INT64_MAX,
+                              .postal = {.alpha_s = known(1), .beta_s_per_byte = known(own_s_per_byte)}};
+    machine.reduce[PTO_SPACE_GPU] = (pto_cost_table_t){.count = 1, .row = &reduce};
     return machine;
 }
 
@@ -230,7 +230,7 @@ static void kernels_cost_their_launch_links_and_flags(void **state) {
 static void further_inputs_cost_what_they_do_elsewhere(void **state) {
     (void)state;
     pto_machine_t machine = machine_for_kernels();
-    machine.reduce[PTO_SPACE_GPU].piece[0].further_s_per_byte = known(own_s_per_byte / 3);
+    machine.reduce[PTO_SPACE_GPU].row[0].further_s_per_byte = known(own_s_per_byte / 3);
     double own_s = s * own_s_per_byte;
     assert_price(&machine, PTO_COLLECTIVE_ALLREDUCE, "gas_allgather",
                  launch_s + own_s + store_s + 3 * s * store_s_per_byte + flag_s + own_s + 2 * own_s / 3);

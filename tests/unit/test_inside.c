@@ -284,14 +284,14 @@ static void gsb_costs_two_shared_copies_and_one_reduction(void **state) {
 static void further_inputs_cost_theirs_where_that_is_known(void **state) {
     (void)state;
     const double s = 1000, flag_s = 5e-7, gamma = 7e-11;
-    pto_machine_t kept = machine;
+    pto_param_t *further = &machine.reduce[PTO_SPACE_GPU].row[0].further_s_per_byte, kept = *further;
     for (int64_t gpus = 2; gpus < 6; gpus++) {
         pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "gsb", (pto_layout_t){1, gpus, 1, 1, gpus});
         double others = (double)(gpus - 1), copy_s = 2e-6 + others * s * 1e-9;
         double moved_s = copy_s + flag_s + flag_s + copy_s;
-        machine.reduce[PTO_SPACE_GPU].piece[0].further_s_per_byte = (pto_param_t){0};
+        *further = (pto_param_t){0};
         assert_close(priced_s(&request, pto_price), moved_s + 3e-6 + others * s * 2e-10);
-        machine.reduce[PTO_SPACE_GPU].piece[0].further_s_per_byte = (pto_param_t){.value = gamma, .line = 1};
+        *further = (pto_param_t){.value = gamma, .line = 1};
         double wanted_s = moved_s + 3e-6 + s * 2e-10 + (others - 1) * s * gamma;
         assert_close(priced_s(&request, pto_price), wanted_s);
         assert_close(priced_s(&request, pto_price_walk), wanted_s);
@@ -300,10 +300,10 @@ static void further_inputs_cost_theirs_where_that_is_known(void **state) {
         request.strategy = NULL;
         assert_int_equal(pto_strategy_find("btb", &request.strategy, NULL), PTO_OK);
         double tree_s = priced_s(&request, pto_price);
-        machine.reduce[PTO_SPACE_GPU].piece[0].further_s_per_byte.value = 1;
+        further->value = 1;
         assert_close(priced_s(&request, pto_price), tree_s);
     }
-    machine = kept;
+    *further = kept;
 }
 
 static bool names_term(const pto_explanation_t *explanation, const char *key) {
@@ -338,12 +338,11 @@ static void copies_within_a_gpu_queue_where_that_is_known(void **state) {
     const double s = 1000;
     double seconds;
     assert_true(gsb_on_one_gpu(&machine, "copies.shared.d2d", &seconds));
-    pto_shared_copy_t row = {.procs = 4,
-                             .below_bytes = INT64_MAX,
-                             .postal = {.alpha_s = {.value = 4e-4}, .beta_s_per_byte = {.value = 5e-10}}};
+    pto_cost_row_t row = {.procs = 4,
+                          .below_bytes = INT64_MAX,
+                          .postal = {.alpha_s = {.value = 4e-4}, .beta_s_per_byte = {.value = 5e-10}}};
     pto_machine_t with = machine;
-    with.shared_copies[PTO_COPY_D2D] = &row;
-    with.shared_copy_count[PTO_COPY_D2D] = 1;
+    with.shared_copies[PTO_COPY_D2D] = (pto_cost_table_t){.count = 1, .row = &row};
     assert_false(gsb_on_one_gpu(&with, "copies.shared.d2d", &seconds));
     double all_s = 4e-4 + s * 5e-10, turn_s = (all_s - (1e-6 + s * 1e-10)) / 3;
     assert_close(seconds, all_s + 4 * turn_s); /* flags and the reduction pass within the fourth turn */

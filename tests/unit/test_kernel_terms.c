@@ -173,8 +173,7 @@ static void explanations_name_further_inputs(void **state) {
     assert_non_null(bytes);
     assert_true(further->count == 2e6 && bytes->count == 1e6);
     assert_true(fabs(further->seconds - 4e-4) < 1e-12);
-    assert_string_equal(pto_term_text(further->kind), "further inputs' bytes");
-    assert_int_equal(further->space, PTO_SPACE_GPU);
+    assert_int_equal(further->power, PTO_POWER_GPU_KERNEL);
     drop(&asked);
 }
 

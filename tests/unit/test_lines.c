@@ -8,7 +8,7 @@
 
 #include "inside_plan.h"
 #include "lines.h"
-#include "plan/builder.h"
+#include "portolan/builder.h"
 
 enum { BYTES_MAX = 4096 };
 

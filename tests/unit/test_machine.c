@@ -59,20 +59,21 @@ static void a_whole_machine_is_read(void **state) {
     assert_false(pto_param_known(&m.injection_s_per_byte[PTO_SPACE_GPU]));
     assert_true(m.copies[PTO_COPY_H2D][PTO_REACH_OFF_SOCKET].alpha_s.value == 2e-5);
     assert_false(pto_postal_known(&m.copies[PTO_COPY_D2H][PTO_REACH_OFF_SOCKET]));
-    assert_int_equal(m.shared_copy_count[PTO_COPY_H2D], 4);
-    assert_true(m.shared_copies[PTO_COPY_H2D][2].strided && !m.shared_copies[PTO_COPY_H2D][1].strided);
-    assert_int_equal(m.shared_copies[PTO_COPY_H2D][3].from_bytes, 4096);
-    assert_int_equal(m.shared_copies[PTO_COPY_H2D][1].procs, 4);
-    assert_true(m.shared_copies[PTO_COPY_H2D][1].postal.beta_s_per_byte.value == 8e-11);
+    assert_int_equal(m.shared_copies[PTO_COPY_H2D].count, 4);
+    assert_true(m.shared_copies[PTO_COPY_H2D].row[2].strided &&
+                !m.shared_copies[PTO_COPY_H2D].row[1].strided);
+    assert_int_equal(m.shared_copies[PTO_COPY_H2D].row[3].from_bytes, 4096);
+    assert_int_equal(m.shared_copies[PTO_COPY_H2D].row[1].procs, 4);
+    assert_true(m.shared_copies[PTO_COPY_H2D].row[1].postal.beta_s_per_byte.value == 8e-11);
     assert_int_equal(m.reduce[PTO_SPACE_CPU].count, 1);
-    assert_true(m.reduce[PTO_SPACE_CPU].piece[0].postal.alpha_s.value == 0);
+    assert_true(m.reduce[PTO_SPACE_CPU].row[0].postal.alpha_s.value == 0);
     assert_int_equal(m.reduce[PTO_SPACE_GPU].count, 2);
     assert_true(m.injection_s_per_message[PTO_SPACE_CPU].value == 5e-8);
     assert_true(m.contention.value == 0.5 && m.contention.high == 0.75);
     assert_true(m.pageable[PTO_COPY_D2H].alpha_s.value == 3e-5);
     assert_false(pto_postal_known(&m.pageable[PTO_COPY_H2D]));
     assert_int_equal(m.per_message[PTO_SPACE_CPU].count, 2);
-    assert_true(m.per_message[PTO_SPACE_CPU].piece[1].postal.beta_s_per_byte.high == 3e-9);
+    assert_true(m.per_message[PTO_SPACE_CPU].row[1].postal.beta_s_per_byte.high == 3e-9);
     assert_int_equal(m.per_message[PTO_SPACE_GPU].count, 0);
     assert_true(m.peer[PTO_REACH_ON_SOCKET].alpha_s.value == 1.5e-5);
     assert_true(m.signal_s.value == 1e-7 && m.signal_s.high == 2e-7);
@@ -88,13 +89,13 @@ static void pieces_join_without_gaps(void **state) {
     (void)state;
     pto_machine_t m;
     assert_int_equal(pto_machine_read("tests/fixtures/machine.yaml", &m, NULL), PTO_OK);
-    const pto_message_cost_t *cost = &m.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET];
+    const pto_cost_table_t *cost = &m.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET];
     assert_int_equal(cost->count, 3);
-    assert_int_equal(cost->piece[0].from_bytes, 0);
+    assert_int_equal(cost->row[0].from_bytes, 0);
     for (int i = 1; i < cost->count; i++)
-        assert_int_equal(cost->piece[i].from_bytes, cost->piece[i - 1].below_bytes);
-    assert_true(cost->piece[2].below_bytes == INT64_MAX);
-    assert_int_equal(cost->piece[1].below_bytes, 16384);
+        assert_int_equal(cost->row[i].from_bytes, cost->row[i - 1].below_bytes);
+    assert_true(cost->row[2].below_bytes == INT64_MAX);
+    assert_int_equal(cost->row[1].below_bytes, 16384);
     pto_machine_fini(&m);
 }
 
@@ -102,7 +103,7 @@ static void a_parameter_knows_its_line_and_interval(void **state) {
     (void)state;
     pto_machine_t m;
     assert_int_equal(pto_machine_read("tests/fixtures/machine.yaml", &m, NULL), PTO_OK);
-    const pto_postal_t *eager = &m.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET].piece[1].postal;
+    const pto_postal_t *eager = &m.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET].row[1].postal;
     assert_int_equal(eager->alpha_s.line, 11);
     assert_int_equal(eager->beta_s_per_byte.line, 12);
     assert_true(eager->alpha_s.has_interval);
@@ -112,7 +113,7 @@ static void a_parameter_knows_its_line_and_interval(void **state) {
     assert_int_equal(eager->sample_count, 12);
     assert_true(eager->residual == 0.05);
     assert_string_equal(eager->flagged, "made up");
-    assert_null(m.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET].piece[0].postal.flagged);
+    assert_null(m.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET].row[0].postal.flagged);
     pto_machine_fini(&m);
 }
 
@@ -127,7 +128,7 @@ static void messages_go_by_the_piece_of_their_size(void **state) {
                   {256, PTO_PROTOCOL_EAGER},        {16383, PTO_PROTOCOL_EAGER},
                   {16384, PTO_PROTOCOL_RENDEZVOUS}, {INT64_MAX, PTO_PROTOCOL_RENDEZVOUS}};
     for (size_t i = 0; i < sizeof winner / sizeof *winner; i++) {
-        const pto_piece_t *piece =
+        const pto_cost_row_t *piece =
             pto_machine_message(&m, PTO_SPACE_CPU, PTO_LEVEL_ON_SOCKET, winner[i].bytes);
         assert_int_equal(piece->protocol, winner[i].protocol);
     }
@@ -267,7 +268,7 @@ static void bad_keys_are_refused(void **state) {
          5,
          28,
          {"missing key 'algorithm'"}},
-        {BODY "copies: {shared: {h2h: []}}\n", PTO_ERR_KEY, 5, 19, {"unknown key 'h2h' in 'shared'"}},
+        {BODY "copies: {shared: {h2h: []}}\n", PTO_ERR_KEY, 5, 19, {"unknown key 'h2h' in 'copies.shared'"}},
     };
     ASSERT_ALL_REFUSED(bad);
 }
@@ -307,7 +308,7 @@ static void wrong_types_are_refused(void **state) {
          4,
          29,
          {"a row of messages must be a mapping"}},
-        {BODY "injection: {cpu: 3e-11}\n", PTO_ERR_TYPE, 5, 18, {"an injection limit must be a mapping"}},
+        {BODY "injection: {cpu: 3e-11}\n", PTO_ERR_TYPE, 5, 18, {"'injection.cpu' must be a mapping"}},
         {BODY "injection: {cpu: {s_per_byte: fast}}\n", PTO_ERR_TYPE, 5, 31, {"s_per_byte: 'fast'"}},
         {BODY "injection: {cpu: {s_per_byte: [1]}}\n",
          PTO_ERR_TYPE,
@@ -427,19 +428,19 @@ static void impossible_numbers_are_refused(void **state) {
          5,
          33,
          {"procs: must be 1 or more"}},
-        {BODY "copies: {shared: {h2d: [{procs: 2147483648, " COST "}]}}\n",
-         PTO_ERR_RANGE,
-         5,
-         33,
-         {"at most 2147483647"}},
         {BODY "copies:\n  shared:\n    h2d:\n      - {procs: 2, " COST
               ", flagged: f}\n      - {procs: 2, " COST ", flagged: g}\n",
          PTO_ERR_RANGE,
+         8,
+         9,
+         {"ranges overlap", "every size of {procs: 2}"}},
+        {BODY "copies:\n  shared:\n    h2d:\n      - {procs: 4, " COST "}\n      - {procs: 2, " COST "}\n",
+         PTO_ERR_RANGE,
          9,
          17,
-         {"procs must rise above the 2"}},
+         {"procs must rise above the 4"}},
         {BODY "copies:\n  shared:\n    h2d:\n      - {procs: 2, strided: true, " COST
-              ", flagged: f}\n      - {procs: 4, " COST ", flagged: g}\n",
+              "}\n      - {procs: 4, " COST "}\n",
          PTO_ERR_RANGE,
          9,
          17,
@@ -461,7 +462,7 @@ static void impossible_numbers_are_refused(void **state) {
 static void ranges_that_overlap_or_leave_a_gap_are_refused(void **state) {
     (void)state;
     const bad_input_t bad[] = {
-        {ROWS("      []\n"), PTO_ERR_RANGE, 7, 7, {"off_node: expected at least one row"}},
+        {ROWS("      []\n"), PTO_ERR_RANGE, 7, 7, {"off_node: expected 1 to 3 rows, not 0"}},
         {ROWS(EAGER(", below_bytes: 9")), PTO_ERR_RANGE, 7, 79, {"leave a gap", "from 9 bytes up"}},
         {ROWS(SHORT("") EAGER("")), PTO_ERR_RANGE, 7, 9, {"overlap", "'short' holds for every size"}},
         {ROWS(SHORT(", below_bytes: 9") EAGER(", below_bytes: 9") "      - {protocol: rendezvous, " COST

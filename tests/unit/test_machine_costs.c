@@ -104,7 +104,7 @@ static void costs_of_further_messages_are_read(void **state) {
                         "    - {protocol: eager, below_bytes: 64, alpha_s: 1e-6, beta_s_per_byte: 0, "
                         "samples: 3, flagged: odd}\n"
                         "    - {protocol: rendezvous, alpha_s: 2e-6, beta_s_per_byte: 1e-9}\n");
-    const pto_piece_t *small = pto_machine_gap(&m, PTO_SPACE_GPU, 63);
+    const pto_cost_row_t *small = pto_machine_gap(&m, PTO_SPACE_GPU, 63);
     assert_true(small->postal.alpha_s.value == 1e-6);
     assert_int_equal(small->postal.sample_count, 3);
     assert_string_equal(small->postal.flagged, "odd");
@@ -131,7 +131,7 @@ static void what_makes_no_sense_is_refused(void **state) {
     static const bad_input_t bad[] = {
         {BODY "reduce: {}\n", PTO_ERR_KEY, 5, 9, {"'reduce' is empty"}},
         {BODY "reduce: {cpu: 1}\n", PTO_ERR_TYPE, 5, 15, {"cpu: expected a cost or a list of rows"}},
-        {BODY "reduce: {cpu: []}\n", PTO_ERR_RANGE, 5, 15, {"cpu: expected at least one row"}},
+        {BODY "reduce: {cpu: []}\n", PTO_ERR_RANGE, 5, 15, {"cpu: expected 1 to 4 rows, not 0"}},
         {BODY "reduce: {cpu: [1]}\n", PTO_ERR_TYPE, 5, 16, {"a row of costs must be a mapping"}},
         {BODY "reduce: {cpu: [{below_bytes: 8, " COST "}]}\n",
          PTO_ERR_RANGE,
@@ -152,9 +152,9 @@ static void what_makes_no_sense_is_refused(void **state) {
         {BODY "reduce:\n  cpu:\n    - {below_bytes: 1, " COST "}\n    - {below_bytes: 2, " COST
               "}\n    - {below_bytes: 3, " COST "}\n    - {below_bytes: 4, " COST "}\n    - {" COST "}\n",
          PTO_ERR_RANGE,
-         11,
          7,
-         {"expected at most 4 rows"}},
+         5,
+         {"expected 1 to 4 rows, not 5"}},
         {BODY "reduce: {cpu: {below_bytes: 8, " COST "}}\n", PTO_ERR_KEY, 5, 16, {"'below_bytes' in a cost"}},
         {BODY "reduce: {cpu: [{protocol: eager, " COST "}]}\n", PTO_ERR_KEY, 5, 17, {"'protocol'"}},
         {BODY "reduce: {cpu: [{alpha_s: 0, beta_s_per_byte: 0}]}\n",

@@ -127,7 +127,7 @@ static void explanations_name_parameters(void **state) {
 static void a_value_replaces_the_parameter_and_its_interval(void **state) {
     given_t *given = *state;
     const pto_param_t *alpha_s =
-        &given->machine.messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].piece[0].postal.alpha_s;
+        &given->machine.messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].row[0].postal.alpha_s;
     assert_true(alpha_s->has_interval);
     what_if(given, "messages.cpu.off_node.eager.alpha_s=9e-6");
     assert_true(alpha_s->value == 9e-6 && alpha_s->low == 9e-6 && alpha_s->high == 9e-6);
@@ -148,21 +148,21 @@ static void a_factor_scales_and_changes_add_up(void **state) {
 
 static void a_group_changes_all_rows_and_a_key_one(void **state) {
     given_t *given = *state;
-    const pto_shared_copy_t *row = given->machine.shared_copies[PTO_COPY_H2D];
+    const pto_cost_row_t *row = given->machine.shared_copies[PTO_COPY_H2D].row;
     what_if(given, "copies.shared.h2d.alpha_s=*2");
     assert_true(row[0].postal.alpha_s.value == 12e-6 && row[1].postal.alpha_s.value == 14e-6);
     what_if(given, "copies.shared.h2d.4.alpha_s=1e-6");
     assert_true(row[0].postal.alpha_s.value == 12e-6 && row[1].postal.alpha_s.value == 1e-6);
     what_if(given, "reduce.gpu.from_4096.beta_s_per_byte=5e-12");
-    assert_true(given->machine.reduce[PTO_SPACE_GPU].piece[1].postal.beta_s_per_byte.value == 5e-12);
+    assert_true(given->machine.reduce[PTO_SPACE_GPU].row[1].postal.beta_s_per_byte.value == 5e-12);
 }
 
 static void a_limit_moves_both_ranges(void **state) {
     given_t *given = *state;
-    const pto_message_cost_t *cost = &given->machine.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET];
+    const pto_cost_table_t *cost = &given->machine.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET];
     what_if(given, "messages.cpu.on_socket.eager.below_bytes=64KiB");
-    assert_int_equal(cost->piece[1].below_bytes, 65536);
-    assert_int_equal(cost->piece[2].from_bytes, 65536);
+    assert_int_equal(cost->row[1].below_bytes, 65536);
+    assert_int_equal(cost->row[2].from_bytes, 65536);
     assert_int_equal(
         pto_machine_message(&given->machine, PTO_SPACE_CPU, PTO_LEVEL_ON_SOCKET, 65535)->protocol,
         PTO_PROTOCOL_EAGER);
@@ -183,9 +183,8 @@ static void what_a_machine_lacks_can_be_put_there(void **state) {
 static void on_gpu_means_on_socket_where_that_stands_in(void **state) {
     given_t *given = *state;
     what_if(given, "messages.cpu.on_gpu.short.alpha_s=*3");
-    assert_true(
-        fabs(given->machine.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET].piece[0].postal.alpha_s.value -
-             3e-6) < 1e-18);
+    assert_true(fabs(given->machine.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET].row[0].postal.alpha_s.value -
+                     3e-6) < 1e-18);
 }
 
 static void the_layout_changes_too(void **state) {
@@ -228,8 +227,8 @@ static void what_cannot_be_meant_is_refused_and_changes_nothing(void **state) {
         assert_refused(&bad[i], pto_what_if(bad[i].text, &given->scenario, &given->machine, &err), &err);
     }
     assert_null(given->machine.what_if);
-    assert_int_equal(given->machine.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET].piece[1].below_bytes, 8192);
-    assert_int_equal(given->machine.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET].piece[2].from_bytes, 8192);
+    assert_int_equal(given->machine.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET].row[1].below_bytes, 8192);
+    assert_int_equal(given->machine.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET].row[2].from_bytes, 8192);
     assert_int_equal(given->scenario.nodes.value[0], 4);
 }
 

@@ -63,13 +63,13 @@ static void assert_same_postal(const pto_postal_t *a, const pto_postal_t *b) {
     assert_string_equal(a->flagged != NULL ? a->flagged : "", b->flagged != NULL ? b->flagged : "");
 }
 
-static void assert_same_pieces(const pto_message_cost_t *left, const pto_message_cost_t *right) {
+static void assert_same_pieces(const pto_cost_table_t *left, const pto_cost_table_t *right) {
     assert_int_equal(left->count, right->count);
     for (int k = 0; k < left->count; k++) {
-        assert_int_equal(left->piece[k].protocol, right->piece[k].protocol);
-        assert_int_equal(left->piece[k].from_bytes, right->piece[k].from_bytes);
-        assert_int_equal(left->piece[k].below_bytes, right->piece[k].below_bytes);
-        assert_same_postal(&left->piece[k].postal, &right->piece[k].postal);
+        assert_int_equal(left->row[k].protocol, right->row[k].protocol);
+        assert_int_equal(left->row[k].from_bytes, right->row[k].from_bytes);
+        assert_int_equal(left->row[k].below_bytes, right->row[k].below_bytes);
+        assert_same_postal(&left->row[k].postal, &right->row[k].postal);
     }
 }
 
@@ -84,13 +84,15 @@ static void assert_same_messages(const pto_machine_t *a, const pto_machine_t *b)
 
 static void assert_same_copies(const pto_machine_t *a, const pto_machine_t *b) {
     for (int kind = 0; kind < PTO_COPY_COUNT; kind++) {
-        assert_int_equal(a->shared_copy_count[kind], b->shared_copy_count[kind]);
-        for (int i = 0; i < a->shared_copy_count[kind]; i++) {
-            assert_int_equal(a->shared_copies[kind][i].procs, b->shared_copies[kind][i].procs);
-            assert_int_equal(a->shared_copies[kind][i].strided, b->shared_copies[kind][i].strided);
-            assert_int_equal(a->shared_copies[kind][i].from_bytes, b->shared_copies[kind][i].from_bytes);
-            assert_int_equal(a->shared_copies[kind][i].below_bytes, b->shared_copies[kind][i].below_bytes);
-            assert_same_postal(&a->shared_copies[kind][i].postal, &b->shared_copies[kind][i].postal);
+        assert_int_equal(a->shared_copies[kind].count, b->shared_copies[kind].count);
+        for (int i = 0; i < a->shared_copies[kind].count; i++) {
+            assert_int_equal(a->shared_copies[kind].row[i].procs, b->shared_copies[kind].row[i].procs);
+            assert_int_equal(a->shared_copies[kind].row[i].strided, b->shared_copies[kind].row[i].strided);
+            assert_int_equal(a->shared_copies[kind].row[i].from_bytes,
+                             b->shared_copies[kind].row[i].from_bytes);
+            assert_int_equal(a->shared_copies[kind].row[i].below_bytes,
+                             b->shared_copies[kind].row[i].below_bytes);
+            assert_same_postal(&a->shared_copies[kind].row[i].postal, &b->shared_copies[kind].row[i].postal);
         }
         for (int reach = 0; reach < PTO_REACH_COUNT; reach++) {
             assert_same_postal(&a->copies[kind][reach], &b->copies[kind][reach]);
@@ -99,13 +101,13 @@ static void assert_same_copies(const pto_machine_t *a, const pto_machine_t *b) {
     }
 }
 
-static void assert_same_reduce(const pto_reduce_cost_t *a, const pto_reduce_cost_t *b) {
+static void assert_same_reduce(const pto_cost_table_t *a, const pto_cost_table_t *b) {
     assert_int_equal(a->count, b->count);
     for (int k = 0; k < a->count; k++) {
-        assert_int_equal(a->piece[k].from_bytes, b->piece[k].from_bytes);
-        assert_int_equal(a->piece[k].below_bytes, b->piece[k].below_bytes);
-        assert_same_postal(&a->piece[k].postal, &b->piece[k].postal);
-        assert_same_param(&a->piece[k].further_s_per_byte, &b->piece[k].further_s_per_byte);
+        assert_int_equal(a->row[k].from_bytes, b->row[k].from_bytes);
+        assert_int_equal(a->row[k].below_bytes, b->row[k].below_bytes);
+        assert_same_postal(&a->row[k].postal, &b->row[k].postal);
+        assert_same_param(&a->row[k].further_s_per_byte, &b->row[k].further_s_per_byte);
     }
 }
 
@@ -123,13 +125,13 @@ static void assert_same_kernels(const pto_machine_t *a, const pto_machine_t *b) 
 
 static void assert_same_nccl(const pto_machine_t *a, const pto_machine_t *b) {
     for (int kind = 0; kind < PTO_NCCL_COUNT; kind++) {
-        assert_int_equal(a->nccl_count[kind], b->nccl_count[kind]);
-        for (int i = 0; i < a->nccl_count[kind]; i++) {
-            assert_int_equal(a->nccl[kind][i].gpus, b->nccl[kind][i].gpus);
-            assert_int_equal(a->nccl[kind][i].nodes, b->nccl[kind][i].nodes);
-            assert_int_equal(a->nccl[kind][i].from_bytes, b->nccl[kind][i].from_bytes);
-            assert_int_equal(a->nccl[kind][i].below_bytes, b->nccl[kind][i].below_bytes);
-            assert_same_postal(&a->nccl[kind][i].postal, &b->nccl[kind][i].postal);
+        assert_int_equal(a->nccl[kind].count, b->nccl[kind].count);
+        for (int i = 0; i < a->nccl[kind].count; i++) {
+            assert_int_equal(a->nccl[kind].row[i].gpus, b->nccl[kind].row[i].gpus);
+            assert_int_equal(a->nccl[kind].row[i].nodes, b->nccl[kind].row[i].nodes);
+            assert_int_equal(a->nccl[kind].row[i].from_bytes, b->nccl[kind].row[i].from_bytes);
+            assert_int_equal(a->nccl[kind].row[i].below_bytes, b->nccl[kind].row[i].below_bytes);
+            assert_same_postal(&a->nccl[kind].row[i].postal, &b->nccl[kind].row[i].postal);
         }
     }
 }
@@ -144,10 +146,10 @@ static void assert_same_rest(const pto_machine_t *a, const pto_machine_t *b) {
         assert_same_postal(&a->peer[reach], &b->peer[reach]);
     }
     for (int i = 0; i < PTO_SPACE_COUNT; i++) {
-        assert_same_reduce(&a->setup.allocate[i], &b->setup.allocate[i]);
+        assert_same_reduce(&a->setup_allocate[i], &b->setup_allocate[i]);
     }
-    assert_same_reduce(&a->setup.open, &b->setup.open);
-    assert_same_param(&a->setup.segment_s, &b->setup.segment_s);
+    assert_same_reduce(&a->setup_open, &b->setup_open);
+    assert_same_param(&a->setup_segment_s, &b->setup_segment_s);
     assert_same_param(&a->contention, &b->contention);
     assert_same_param(&a->signal_s, &b->signal_s);
     assert_same_param(&a->event_s, &b->event_s);
@@ -187,12 +189,11 @@ static pto_machine_t small_machine(double alpha_s) {
     machine.source = strdup("caf\xc3\xa9, 2 lines\nhere");
     assert_non_null(machine.name);
     assert_non_null(machine.source);
-    pto_message_cost_t *cost = &machine.messages[PTO_SPACE_GPU][PTO_LEVEL_ON_GPU];
-    cost->count = 1;
-    cost->piece[0].protocol = PTO_PROTOCOL_RENDEZVOUS;
-    cost->piece[0].below_bytes = INT64_MAX;
-    cost->piece[0].postal.alpha_s = (pto_param_t){alpha_s, alpha_s / 3, alpha_s * 3, true, 1};
-    cost->piece[0].postal.beta_s_per_byte = (pto_param_t){1.0 / 3e10, 0, 1, false, 1};
+    pto_cost_table_t *cost = &machine.messages[PTO_SPACE_GPU][PTO_LEVEL_ON_GPU];
+    assert_non_null(pto_cost_add(cost));
+    cost->row[0].protocol = PTO_PROTOCOL_RENDEZVOUS;
+    cost->row[0].postal.alpha_s = (pto_param_t){alpha_s, alpha_s / 3, alpha_s * 3, true, 1};
+    cost->row[0].postal.beta_s_per_byte = (pto_param_t){1.0 / 3e10, 0, 1, false, 1};
     return machine;
 }
 
@@ -201,7 +202,7 @@ static void numbers_and_names_survive_exactly(void **unused) {
     pto_machine_t machine = small_machine(0.1 + 0.2);
     char *text = format(&machine, "# of a comment\n");
     pto_machine_t again = parse(text);
-    const pto_postal_t *postal = &again.messages[PTO_SPACE_GPU][PTO_LEVEL_ON_GPU].piece[0].postal;
+    const pto_postal_t *postal = &again.messages[PTO_SPACE_GPU][PTO_LEVEL_ON_GPU].row[0].postal;
     assert_true(postal->alpha_s.value == 0.1 + 0.2);
     assert_true(postal->alpha_s.low == (0.1 + 0.2) / 3);
     assert_true(postal->beta_s_per_byte.value == 1.0 / 3e10);
@@ -274,11 +275,11 @@ static void a_file_is_replaced_whole_and_only_by_force(void **unused) {
     assert_string_equal(err.file, path);
     assert_non_null(strstr(err.message, "--force"));
     pto_machine_t read = read_machine(path);
-    assert_true(read.messages[PTO_SPACE_GPU][PTO_LEVEL_ON_GPU].piece[0].postal.alpha_s.value == 1e-6);
+    assert_true(read.messages[PTO_SPACE_GPU][PTO_LEVEL_ON_GPU].row[0].postal.alpha_s.value == 1e-6);
     pto_machine_fini(&read);
     assert_int_equal(pto_machine_write(&after, NULL, path, true, &err), PTO_OK);
     read = read_machine(path);
-    assert_true(read.messages[PTO_SPACE_GPU][PTO_LEVEL_ON_GPU].piece[0].postal.alpha_s.value == 2e-6);
+    assert_true(read.messages[PTO_SPACE_GPU][PTO_LEVEL_ON_GPU].row[0].postal.alpha_s.value == 2e-6);
     assert_int_equal(count_files(), 1);
     pto_machine_fini(&read);
     pto_machine_fini(&before);

@@ -38,7 +38,7 @@ static void full_drops_nothing(void **state) {
     read_machine(&machine);
     assert_int_equal(pto_machine_restrict(&machine, "full", NULL), PTO_OK);
     assert_null(machine.model);
-    assert_true(machine.shared_copy_count[PTO_COPY_H2D] > 0 && machine.library_count > 0);
+    assert_true(machine.shared_copies[PTO_COPY_H2D].count > 0 && machine.library_count > 0);
     assert_true(pto_param_known(&machine.signal_s));
     pto_machine_fini(&machine);
 }
@@ -53,7 +53,7 @@ static void published_keeps_messages_injection_and_copies(void **state) {
     assert_true(pto_param_known(&machine.injection_s_per_byte[PTO_SPACE_CPU]));
     assert_true(pto_postal_known(&machine.copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET]));
     for (int kind = 0; kind < PTO_COPY_COUNT; kind++)
-        assert_int_equal(machine.shared_copy_count[kind], 0);
+        assert_int_equal(machine.shared_copies[kind].count, 0);
     assert_null(pto_machine_reduce(&machine, PTO_SPACE_CPU, 1024));
     assert_false(pto_postal_known(&machine.peer[PTO_REACH_ON_SOCKET]));
     assert_false(pto_param_known(&machine.signal_s) || pto_param_known(&machine.event_s));
@@ -92,7 +92,7 @@ static void terms_are_added_one_by_one(void **state) {
     pto_machine_t machine;
     read_machine(&machine);
     assert_int_equal(pto_machine_restrict(&machine, "published+copies.shared+signals", NULL), PTO_OK);
-    assert_true(machine.shared_copy_count[PTO_COPY_H2D] > 0 && pto_param_known(&machine.signal_s));
+    assert_true(machine.shared_copies[PTO_COPY_H2D].count > 0 && pto_param_known(&machine.signal_s));
     assert_int_equal(machine.library_count, 0);
     pto_machine_fini(&machine);
 }

@@ -301,8 +301,8 @@ static void its_bytes_draw_a_kernels_power(void **state) {
 static void rows_are_found_by_their_numbers(void **state) {
     (void)state;
     pto_machine_t m = must_parse(BODY ROWS);
-    assert_int_equal(m.nccl_count[PTO_NCCL_ALLREDUCE], 4);
-    assert_int_equal(m.nccl_count[PTO_NCCL_ALLTOALL], 2);
+    assert_int_equal(m.nccl[PTO_NCCL_ALLREDUCE].count, 4);
+    assert_int_equal(m.nccl[PTO_NCCL_ALLTOALL].count, 2);
     assert_true(pto_machine_nccl(&m, PTO_NCCL_ALLREDUCE, 4, 1, 65535)->postal.alpha_s.value == 8e-6);
     assert_true(pto_machine_nccl(&m, PTO_NCCL_ALLREDUCE, 4, 1, INT64_MAX)->postal.alpha_s.value == 1.2e-5);
     assert_true(pto_machine_nccl(&m, PTO_NCCL_ALLREDUCE, 4, 2, 0)->postal.alpha_s.value == 3e-5);
@@ -323,7 +323,7 @@ static void what_is_written_reads_back(void **state) {
     assert_non_null(
         strstr(first, "    - {gpus: 4, below_bytes: 65536, alpha_s: 8e-06, alpha_s_95: [7e-06, 9e-06]"));
     for (int kind = 0; kind < PTO_NCCL_COUNT; kind++)
-        assert_int_equal(again.nccl_count[kind], m.nccl_count[kind]);
+        assert_int_equal(again.nccl[kind].count, m.nccl[kind].count);
     free(first);
     free(second);
     pto_machine_fini(&again);
@@ -362,13 +362,13 @@ static void what_is_wrong_is_told_where_it_stands(void **state) {
          {"rows rise in nodes"}},
         {BODY "nccl:\n  reduce:\n    - {gpus: 4, " COST "}\n    - {gpus: 4, " COST "}\n",
          PTO_ERR_RANGE,
-         8,
+         7,
          7,
          {"ranges overlap", "every size of {gpus: 4, nodes: 1}"}},
         {BODY "nccl:\n  reduce:\n    - {gpus: 4, below_bytes: 64, " COST "}\n    - {gpus: 8, " COST "}\n",
          PTO_ERR_RANGE,
-         8,
          7,
+         30,
          {"ranges leave a gap", "no row of {gpus: 4, nodes: 1} holds from 64 bytes up"}},
         {BODY "nccl:\n  reduce:\n    - {gpus: 4, below_bytes: 64, " COST "}\n"
               "    - {gpus: 4, below_bytes: 64, " COST "}\n    - {gpus: 4, " COST "}\n",
@@ -406,7 +406,7 @@ static void a_what_if_changes_it(void **state) {
     assert_int_equal(pto_what_if("nccl.allreduce.4.from_0.below_bytes=1000", &scenario, &m, &err), PTO_OK);
     request = ask(PTO_COLLECTIVE_ALLREDUCE, 1, 4, 1000);
     assert_close(priced_s(&request, &m, pto_price), 1.2e-5 + 1000 * 8e-12);
-    assert_int_equal(m.nccl[PTO_NCCL_ALLREDUCE][2].from_bytes, 1000);
+    assert_int_equal(m.nccl[PTO_NCCL_ALLREDUCE].row[2].from_bytes, 1000);
     pto_machine_fini(&m);
 }
 
@@ -414,10 +414,10 @@ static void the_published_model_has_none(void **state) {
     (void)state;
     pto_machine_t m = must_parse(BODY ROWS);
     assert_int_equal(pto_machine_restrict(&m, "published+nccl", NULL), PTO_OK);
-    assert_int_equal(m.nccl_count[PTO_NCCL_ALLREDUCE], 4);
+    assert_int_equal(m.nccl[PTO_NCCL_ALLREDUCE].count, 4);
     assert_int_equal(pto_machine_restrict(&m, "published", NULL), PTO_OK);
     for (int kind = 0; kind < PTO_NCCL_COUNT; kind++)
-        assert_int_equal(m.nccl_count[kind], 0);
+        assert_int_equal(m.nccl[kind].count, 0);
     pto_machine_fini(&m);
 }
 

@@ -333,7 +333,7 @@ static void bound_on(const pto_machine_t *machine) {
     compared = exact = 0;
     worst_excess = 0;
     worst_deficit = 0;
-    queues = machine->shared_copy_count[PTO_COPY_D2H] > 0;
+    queues = machine->shared_copies[PTO_COPY_D2H].count > 0;
     const shape_t shapes[] = {{1, 1, 2, 4},   {1, 4, 3, 1000},   {2, 3, 2, 40},    {3, 4, 4, 65536},
                               {4, 2, 3, 0},   {5, 3, 1, 262144}, {8, 6, 2, 12344}, {7, 5, 6, 4096},
                               {16, 1, 2, 52}, {33, 2, 1, 2048},  {50, 6, 1, 512},  {64, 4, 2, 20000}};
@@ -414,7 +414,7 @@ static void an_explanation_adds_up_to_its_price(void **state) {
 static void intervals_are_carried_into_the_price(void **state) {
     (void)state;
     pto_machine_t machine = summit;
-    pto_piece_t *piece = &machine.messages[PTO_SPACE_GPU][PTO_LEVEL_OFF_NODE].piece[0];
+    pto_cost_row_t *piece = &machine.messages[PTO_SPACE_GPU][PTO_LEVEL_OFF_NODE].row[0];
     pto_param_t *alpha = &piece->postal.alpha_s;
     alpha->has_interval = true;
     alpha->low = alpha->value * 0.9;
@@ -437,7 +437,7 @@ static void intervals_are_carried_into_the_price(void **state) {
 static void uses_of_one_parameter_are_off_together(void **state) {
     (void)state;
     pto_machine_t machine = summit;
-    pto_param_t *alpha = &machine.messages[PTO_SPACE_GPU][PTO_LEVEL_OFF_NODE].piece[0].postal.alpha_s;
+    pto_param_t *alpha = &machine.messages[PTO_SPACE_GPU][PTO_LEVEL_OFF_NODE].row[0].postal.alpha_s;
     alpha->has_interval = true;
     alpha->low = alpha->value * 0.9;
     alpha->high = alpha->value * 1.2;

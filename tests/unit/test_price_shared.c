@@ -33,7 +33,7 @@ static double random_between(double low, double high) {
  */
 
 static pto_machine_t base;
-static pto_shared_copy_t rows[PTO_COPY_COUNT][ROWS_MAX];
+static pto_cost_row_t rows[PTO_COPY_COUNT][ROWS_MAX];
 
 static int read_base(void **state) {
     (void)state;
@@ -47,15 +47,15 @@ static int free_base(void **state) {
     return 0;
 }
 
-static void add_row(pto_shared_copy_t *row, int procs, bool strided, int64_t from_bytes,
+static void add_row(pto_cost_row_t *row, int procs, bool strided, int64_t from_bytes,
                     int64_t below_bytes) {
-    *row = (pto_shared_copy_t){
+    *row = (pto_cost_row_t){
         .procs = procs, .strided = strided, .from_bytes = from_bytes, .below_bytes = below_bytes};
     row->postal.alpha_s = (pto_param_t){.value = random_between(2e-6, 1e-4), .line = 1};
     row->postal.beta_s_per_byte = (pto_param_t){.value = random_between(1e-11, 1e-9), .line = 1};
 }
 
-static int add_rows(pto_shared_copy_t *row, bool strided) {
+static int add_rows(pto_cost_row_t *row, bool strided) {
     static const int procs[] = {1, 2, 3, 4, 6};
     int count = 0;
     for (size_t i = 0; i < sizeof procs / sizeof *procs && count + 2 <= ROWS_MAX / 2; i++) {
@@ -77,8 +77,7 @@ static pto_machine_t random_machine(uint64_t seed) {
         int count = add_rows(rows[kind], false);
         if (random_below(2) == 0)
             count += add_rows(rows[kind] + count, true);
-        machine.shared_copies[kind] = rows[kind];
-        machine.shared_copy_count[kind] = count;
+        machine.shared_copies[kind] = (pto_cost_table_t){count, rows[kind]};
     }
     return machine;
 }

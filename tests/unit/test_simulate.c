@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "plan/builder.h"
+#include "portolan/builder.h"
 #include "plan/plan_internal.h"
 #include "simulated.h"
 

@@ -102,7 +102,8 @@ static void starts_late(const pto_plan_t *plan, const pto_machine_t *machine, do
     if (!comes_from_one(plan) || mixes_levels(plan))
         return;
     pto_space_t space = plan->request.strategy->collective_space;
-    const pto_piece_t *piece = pto_machine_message(machine, space, PTO_LEVEL_OFF_NODE, plan->request.bytes);
+    const pto_cost_row_t *piece =
+        pto_machine_message(machine, space, PTO_LEVEL_OFF_NODE, plan->request.bytes);
     double seconds = simulated(plan, machine).seconds;
     if (seconds < price_s * (1 - 1e-9) || seconds > price_s + piece->postal.alpha_s.value)
         fail_msg("%s: %.9g, priced %.9g", what, seconds, price_s);

@@ -12,9 +12,9 @@
 
 static void every_status_has_its_own_text(void **state) {
     (void)state;
-    for (int a = 0; a >= PTO_ERR_TOO_LARGE; a--) {
+    for (int a = 0; a >= PTO_ERR_TIMEOUT; a--) {
         assert_true(strlen(pto_status_text((pto_status_t)a)) > 0);
-        for (int b = a - 1; b >= PTO_ERR_TOO_LARGE; b--)
+        for (int b = a - 1; b >= PTO_ERR_TIMEOUT; b--)
             assert_string_not_equal(pto_status_text((pto_status_t)a), pto_status_text((pto_status_t)b));
     }
     assert_string_equal(pto_status_text((pto_status_t)-99), "unknown status");

@@ -7,12 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "portolan/api.h"
 #include "portolan/scenario.h"
 #include "portolan/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PTO_API_BEGIN
 
 /* How a reduction combines two values. Integers wrap round. */
 typedef enum { PTO_OP_SUM, PTO_OP_PROD, PTO_OP_MIN, PTO_OP_MAX, PTO_OP_COUNT } pto_op_t;
@@ -84,8 +83,6 @@ pto_status_t pto_device_find(const char *name, const pto_device_t **device, pto_
 pto_status_t pto_device_copy(const pto_device_t *device, void *target, const void *source, size_t bytes,
                              pto_error_t *err);
 
-#ifdef __cplusplus
-}
-#endif
+PTO_API_END
 
 #endif

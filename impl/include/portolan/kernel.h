@@ -18,11 +18,10 @@
 #ifndef PORTOLAN_KERNEL_H
 #define PORTOLAN_KERNEL_H
 
+#include "portolan/api.h"
 #include "portolan/device.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PTO_API_BEGIN
 
 /* Run r uses at + r % 2 * apart_bytes: what runs use in turn has two copies. */
 typedef struct {
@@ -96,8 +95,6 @@ struct pto_kernels {
     void (*destroy)(void *kernel); /* NULL is legal */
 };
 
-#ifdef __cplusplus
-}
-#endif
+PTO_API_END
 
 #endif

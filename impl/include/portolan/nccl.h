@@ -6,11 +6,10 @@
 
 #include <mpi.h>
 
+#include "portolan/api.h"
 #include "portolan/device.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PTO_API_BEGIN
 
 /* What goes to or comes from one member. */
 typedef struct {
@@ -48,8 +47,6 @@ struct pto_nccl {
     pto_status_t (*run)(void *group, const pto_nccl_call_t *call, void *stream, pto_error_t *err);
 };
 
-#ifdef __cplusplus
-}
-#endif
+PTO_API_END
 
 #endif

@@ -33,11 +33,10 @@
 #ifndef PORTOLAN_CHECK_H
 #define PORTOLAN_CHECK_H
 
+#include "portolan/api.h"
 #include "portolan/plan.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PTO_API_BEGIN
 
 /* Clocks and contents grow with the square of the ranks. */
 enum { PTO_CHECK_RANKS_MAX = 4096, PTO_CHECK_LIMIT = 100000000 };
@@ -60,8 +59,6 @@ pto_status_t pto_check_size(const pto_plan_t *plan, int64_t limit, pto_error_t *
  * PTO_CHECK_RANKS_MAX ranks; PTO_ERR_MEMORY. */
 pto_status_t pto_check(const pto_plan_t *plan, pto_check_report_t *report, pto_error_t *err);
 
-#ifdef __cplusplus
-}
-#endif
+PTO_API_END
 
 #endif

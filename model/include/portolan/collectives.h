@@ -7,12 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "portolan/api.h"
 #include "portolan/samples.h"
 #include "portolan/scenario.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PTO_API_BEGIN
 
 /* One timing of one strategy. Counts are 1 or more, `run` and `bytes` 0 or more, `seconds` finite and
  * positive, `joules` finite. */
@@ -66,8 +65,6 @@ void pto_collectives_fini(pto_collectives_t *collectives);
 /* The first file's value of a provenance key; NULL where no file has it. */
 const char *pto_collectives_provenance(const pto_collectives_t *collectives, const char *key);
 
-#ifdef __cplusplus
-}
-#endif
+PTO_API_END
 
 #endif

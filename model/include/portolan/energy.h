@@ -11,16 +11,16 @@
 #ifndef PORTOLAN_ENERGY_H
 #define PORTOLAN_ENERGY_H
 
+#include "portolan/api.h"
 #include "portolan/price.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PTO_API_BEGIN
 
 /* One power, and how long how many draw it: all addends together are the energy. */
 typedef struct {
-    const pto_param_t *param; /* NULL: the machine file has none, and the plan's energy is without it */
-    double device_s;          /* GPUs, nodes or cores, times seconds */
+    char key[PTO_PARAM_KEY_MAX]; /* the machine file's: energy.gpu.idle_w */
+    const pto_param_t *param;    /* NULL: the machine file has none, and the plan's energy is without it */
+    double device_s;             /* GPUs, nodes or cores, times seconds */
     double joules;
 } pto_energy_part_t;
 
@@ -38,8 +38,6 @@ typedef struct {
 pto_status_t pto_energy(const pto_plan_t *plan, const pto_machine_t *machine, const pto_price_t *price,
                         const pto_explanation_t *explanation, pto_energy_t *energy, pto_error_t *err);
 
-#ifdef __cplusplus
-}
-#endif
+PTO_API_END
 
 #endif

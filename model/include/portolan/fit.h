@@ -12,20 +12,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "portolan/api.h"
 #include "portolan/collectives.h"
 #include "portolan/machine.h"
 #include "portolan/samples.h"
 #include "portolan/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PTO_API_BEGIN
 
 /* Protocol limits that the user forces: below_bytes of all pieces but the last, rising. */
 typedef struct {
     bool given;
     int count;
-    int64_t below_bytes[PTO_PIECE_MAX - 1];
+    int64_t below_bytes[PTO_PROTOCOL_COUNT - 1];
 } pto_fit_breaks_t;
 
 /* Zeroed: everything found in the data, robustly, and every parameter that was measured must be fitted. */
@@ -119,8 +118,6 @@ typedef struct {
 pto_status_t pto_fit_collectives(const pto_machine_t *machine, const pto_collectives_t *collectives,
                                  int64_t without_nodes, pto_fit_collectives_t *fit, pto_error_t *err);
 
-#ifdef __cplusplus
-}
-#endif
+PTO_API_END
 
 #endif

@@ -6,12 +6,11 @@
 
 #include <stdint.h>
 
+#include "portolan/api.h"
 #include "portolan/machine.h"
 #include "portolan/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PTO_API_BEGIN
 
 typedef struct {
     int64_t nodes;
@@ -43,8 +42,6 @@ int64_t pto_layout_number(const pto_layout_t *layout, pto_rank_t rank);
 /* How near two ranks are; PTO_LEVEL_ON_GPU where they share a GPU. */
 pto_level_t pto_layout_level(const pto_layout_t *layout, pto_rank_t a, pto_rank_t b);
 
-#ifdef __cplusplus
-}
-#endif
+PTO_API_END
 
 #endif

@@ -12,11 +12,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "portolan/api.h"
+#include "portolan/parameters.h"
 #include "portolan/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PTO_API_BEGIN
 
 /* Where two processes (or a process and a GPU) are to each other, nearest first. */
 typedef enum {
@@ -78,55 +78,41 @@ typedef struct {
 
 static inline bool pto_postal_known(const pto_postal_t *postal) { return pto_param_known(&postal->alpha_s); }
 
-/* The protocol that carries messages of [from_bytes, below_bytes). */
+/* One row of a cost: what it costs in [from_bytes, below_bytes), and for what else the row holds. */
 typedef struct {
-    pto_protocol_t protocol;
+    pto_protocol_t protocol; /* messages, per_message: what carries them */
+    bool strided;            /* copies.shared: of bytes that do not lie together on the GPU */
+    int64_t procs;           /* copies.shared: processes that copy at once; 0 elsewhere */
+    int64_t gpus;            /* nccl: GPUs of all nodes; 0 elsewhere. It holds for this number alone */
+    int64_t nodes;           /* nccl: nodes that these are spread over */
     int64_t from_bytes;
-    int64_t below_bytes; /* INT64_MAX for the last piece */
+    int64_t below_bytes; /* INT64_MAX for the last row of its kind */
     pto_postal_t postal;
-} pto_piece_t;
+    pto_param_t further_s_per_byte; /* reduce: of an input beyond two that the same reduction reads */
+} pto_cost_row_t;
 
-enum { PTO_PIECE_MAX = PTO_PROTOCOL_COUNT };
-
-/* Message cost by size: pieces in rising order, without gaps, the first from 0 bytes. count 0: unknown. */
+/* A cost by size: rows in rising order. Rows that differ in their bytes alone follow each other without gaps,
+ * the first from 0 bytes. count 0: unknown. */
 typedef struct {
     int count;
-    pto_piece_t piece[PTO_PIECE_MAX];
-} pto_message_cost_t;
+    pto_cost_row_t *row; /* from pto_cost_add */
+} pto_cost_table_t;
 
-/* The cost of combining two buffers of [from_bytes, below_bytes) each. */
-typedef struct {
-    int64_t from_bytes;
-    int64_t below_bytes; /* INT64_MAX for the last piece */
-    pto_postal_t postal;
-    pto_param_t further_s_per_byte; /* of an input beyond two that the same reduction reads */
-} pto_reduce_piece_t;
+enum { PTO_COST_RANGE_MAX = 4 }; /* of rows that differ in their bytes alone */
 
-enum { PTO_REDUCE_PIECE_MAX = 4 };
+/* Append a zeroed row without an upper limit; earlier rows may move. NULL when out of memory. */
+pto_cost_row_t *pto_cost_add(pto_cost_table_t *cost);
 
-/* Reduction cost by the bytes of one input, since caches make pieces: in rising order, without gaps, the
- * first from 0 bytes. count 0: unknown. */
-typedef struct {
-    int count;
-    pto_reduce_piece_t piece[PTO_REDUCE_PIECE_MAX];
-} pto_reduce_cost_t;
+/* Remove the rows from `count` on. */
+void pto_cost_truncate(pto_cost_table_t *cost, int count);
 
-/* What is done once, before a plan's first run (setup.h), each by the bytes of one allocation. */
-typedef struct {
-    pto_reduce_cost_t open;                      /* another process's GPU memory */
-    pto_reduce_cost_t allocate[PTO_SPACE_COUNT]; /* gpu: and exported; cpu: pinned */
-    pto_param_t segment_s;                       /* a node's shared memory for flags */
-} pto_setup_cost_t;
+/* Legal on a zeroed cost. */
+void pto_cost_fini(pto_cost_table_t *cost);
 
-/* Copies of [from_bytes, below_bytes) that `procs` processes make from or to one GPU at once: each process's
- * time for bytes of its own. */
-typedef struct {
-    int procs;
-    bool strided; /* of bytes that do not lie together on the GPU */
-    int64_t from_bytes;
-    int64_t below_bytes; /* INT64_MAX for the last row of as many processes */
-    pto_postal_t postal;
-} pto_shared_copy_t;
+/* What a row is called in keys, protocols apart: 4, or 4.strided, or 8.nodes_2, or 4.from_65536 where there
+ * are ranges of bytes; empty for one row of all sizes. `text` has room for PTO_COST_ROW_MAX. */
+enum { PTO_COST_ROW_MAX = 64 };
+void pto_cost_row_name(const pto_cost_row_t *row, char *text);
 
 /* What an MPI library does below a size: one row of `library: {collective: {space: [...]}}`. */
 typedef struct {
@@ -161,22 +147,6 @@ typedef enum {
 
 const char *pto_nccl_name(pto_nccl_kind_t kind);
 
-/* What one call of NCCL's takes among `gpus` GPUs, equally many on each of `nodes` nodes, for [from_bytes,
- * below_bytes): of the vector, for alltoall to each destination. It holds for these numbers alone. */
-typedef struct {
-    int64_t gpus;
-    int64_t nodes;
-    int64_t from_bytes;
-    int64_t below_bytes; /* INT64_MAX for the last row of as many GPUs and nodes */
-    pto_postal_t postal;
-} pto_nccl_cost_t;
-
-enum { PTO_NCCL_PIECE_MAX = 4, PTO_NCCL_ROW_MAX = 64 };
-
-/* What a row is called in keys: 4, or 8.nodes_2 on several nodes, or 4.from_65536 where there are ranges.
- * `text` has room for PTO_NCCL_ROW_MAX. */
-void pto_nccl_row_name(const pto_nccl_cost_t *row, char *text);
-
 /* Powers in watts. A GPU's are each the whole of what one GPU draws in that state. */
 typedef enum {
     PTO_POWER_GPU_IDLE,   /* it waits, a process holding it */
@@ -187,9 +157,11 @@ typedef enum {
     PTO_POWER_COUNT
 } pto_power_t;
 
-/* The machine file's key below `energy`: gpu.idle_w. */
-const char *pto_power_key(pto_power_t power);
+#define PTO_TYPE_VALUE pto_param_t
+#define PTO_TYPE_POSTAL pto_postal_t
+#define PTO_TYPE_COST pto_cost_table_t
 
+/* The members that hold parameters are those of PTO_PARAMETER_TABLE. */
 typedef struct {
     char *name;
     char *source;
@@ -201,35 +173,13 @@ typedef struct {
         int64_t gpus;
         int64_t cores;
     } node;
-    pto_message_cost_t messages[PTO_SPACE_COUNT][PTO_LEVEL_COUNT];
-    pto_param_t injection_s_per_byte[PTO_SPACE_COUNT];    /* 1/R_N */
-    pto_param_t injection_s_per_message[PTO_SPACE_COUNT]; /* of a node: one over its message rate */
-    pto_param_t contention; /* by what share bytes take longer where other nodes may send to the same one */
-    pto_postal_t copies[PTO_COPY_COUNT][PTO_REACH_COUNT];
-    pto_postal_t pageable[PTO_COPY_COUNT]; /* h2d and d2h where the host's memory is not pinned */
-    int shared_copy_count[PTO_COPY_COUNT];
-    pto_shared_copy_t
-        *shared_copies[PTO_COPY_COUNT]; /* rising in procs, then bytes without gaps; strided last */
-    pto_reduce_cost_t reduce[PTO_SPACE_COUNT];
-    pto_message_cost_t
-        per_message[PTO_SPACE_COUNT];   /* LogGP's gaps: further messages in flight, off the node */
-    pto_postal_t peer[PTO_REACH_COUNT]; /* GPU to GPU copies of one node */
-    pto_param_t signal_s;               /* a flag set by one process seen by another */
-    pto_param_t kernel_launch_s;
-    pto_param_t event_s;
-    pto_param_t device_signal_s; /* a flag that a kernel sets in another GPU's memory, seen by one there */
-    pto_param_t graph_launch_s;  /* a captured graph of one kernel, until the host sees its end */
-    pto_param_t queued_launch_s; /* each further kernel that is queued behind others */
-    pto_postal_t remote[PTO_REMOTE_COUNT][PTO_REACH_COUNT]; /* a kernel's, without its launch */
-    pto_param_t remote_all_s_per_byte; /* that leaves one GPU while each stores to all others of the node */
-    pto_setup_cost_t setup;
-    pto_param_t gpu_memory_bytes;  /* of one GPU */
-    pto_param_t host_memory_bytes; /* of one node */
-    pto_param_t power_w[PTO_POWER_COUNT];
+#define PTO_DECLARE(form, member, dimensions, ...) PTO_TYPE_##form member dimensions;
+#define PTO_SKIP(...)
+    PTO_PARAMETER_TABLE(PTO_DECLARE, PTO_SKIP)
+#undef PTO_DECLARE
+#undef PTO_SKIP
     int library_count;
     pto_library_table_t *library;
-    int nccl_count[PTO_NCCL_COUNT];
-    pto_nccl_cost_t *nccl[PTO_NCCL_COUNT]; /* rising in nodes, then GPUs, then bytes without gaps */
 } pto_machine_t;
 
 /* Read a machine file. On success `*machine` owns its strings; free them with pto_machine_fini.
@@ -243,6 +193,9 @@ pto_status_t pto_machine_parse(const char *text, size_t text_size, const char *p
 
 /* Legal on a zeroed machine. */
 void pto_machine_fini(pto_machine_t *machine);
+
+/* Make a copy that shares nothing with the machine; free it with pto_machine_fini. Errors: PTO_ERR_MEMORY. */
+pto_status_t pto_machine_clone(const pto_machine_t *machine, pto_machine_t *clone, pto_error_t *err);
 
 enum { PTO_PARAM_KEY_MAX = 80 };
 
@@ -260,16 +213,16 @@ typedef struct {
         measured_only; /* measured and fitted, but part of no price (docs/model.md, "Measured, not priced") */
 } pto_machine_param_t;
 
-/* All numbers that a machine has or could have beyond rows; those it lacks have line 0. `*param` is the
- * caller's to free() and points into the machine. Errors: PTO_ERR_MEMORY. */
-pto_status_t pto_machine_params(pto_machine_t *machine, pto_machine_param_t **param, int *param_count,
+/* All numbers that a machine has or could have, but for rows that it lacks; those it lacks have line 0.
+ * `*param` is the caller's to free() and points into the machine, so that who may change the machine may do
+ * so through it. A clone has the same numbers in the same order. Errors: PTO_ERR_MEMORY. */
+pto_status_t pto_machine_params(const pto_machine_t *machine, pto_machine_param_t **param, int *param_count,
                                 pto_error_t *err);
 
 /* A part of a machine file that a model may leave out. */
 typedef struct {
     const char *name; /* its key in the file */
     const char *summary;
-    void (*drop)(pto_machine_t *machine);
 } pto_model_term_t;
 
 int pto_model_term_count(void);
@@ -280,21 +233,21 @@ const pto_model_term_t *pto_model_term_at(int index);
  * all but those. Errors: PTO_ERR_NOT_FOUND, with the nearest known name, PTO_ERR_MEMORY. */
 pto_status_t pto_machine_restrict(pto_machine_t *machine, const char *model, pto_error_t *err);
 
-/* The piece that carries a message of `bytes`, with the on_gpu fallback; NULL where the machine knows no
+/* The row that carries a message of `bytes`, with the on_gpu fallback; NULL where the machine knows no
  * such messages. */
-const pto_piece_t *pto_machine_message(const pto_machine_t *machine, pto_space_t space, pto_level_t level,
-                                       int64_t bytes);
+const pto_cost_row_t *pto_machine_message(const pto_machine_t *machine, pto_space_t space, pto_level_t level,
+                                          int64_t bytes);
 
 /* What each further message of `bytes` costs a process that already has one in flight to another node: the
  * gap g and the gap per byte G of LogGP (Alexandrov et al. 1995), as alpha_s and beta_s_per_byte. NULL where
  * the machine does not know; such messages cost what one alone does. */
-const pto_piece_t *pto_machine_gap(const pto_machine_t *machine, pto_space_t space, int64_t bytes);
+const pto_cost_row_t *pto_machine_gap(const pto_machine_t *machine, pto_space_t space, int64_t bytes);
 
 /* A copy's own cost, alone on its engine: that of pageable memory where the machine knows it. */
 const pto_postal_t *pto_machine_copy(const pto_machine_t *machine, pto_copy_kind_t kind, bool pageable);
 
-/* The piece that holds for `bytes`; NULL where nothing is known. */
-const pto_postal_t *pto_cost_at(const pto_reduce_cost_t *cost, int64_t bytes);
+/* The row that holds for `bytes`; NULL where nothing is known. */
+const pto_postal_t *pto_cost_at(const pto_cost_table_t *cost, int64_t bytes);
 
 /* What combining two buffers of `bytes` each costs; NULL where the machine does not know. */
 const pto_postal_t *pto_machine_reduce(const pto_machine_t *machine, pto_space_t space, int64_t bytes);
@@ -308,15 +261,13 @@ const pto_param_t *pto_machine_further(const pto_machine_t *machine, pto_space_t
 const pto_postal_t *pto_machine_remote(const pto_machine_t *machine, pto_remote_t remote, pto_reach_t reach);
 
 /* The row of NCCL's own collective; NULL where these numbers of GPUs and nodes were not measured. */
-const pto_nccl_cost_t *pto_machine_nccl(const pto_machine_t *machine, pto_nccl_kind_t kind, int64_t gpus,
-                                        int64_t nodes, int64_t bytes);
+const pto_cost_row_t *pto_machine_nccl(const pto_machine_t *machine, pto_nccl_kind_t kind, int64_t gpus,
+                                       int64_t nodes, int64_t bytes);
 
 /* The library's row for a call of `bytes` among `procs` processes; NULL where the machine does not say. */
 const pto_library_rule_t *pto_machine_library(const pto_machine_t *machine, const char *collective,
                                               pto_space_t space, int64_t procs, int64_t bytes);
 
-#ifdef __cplusplus
-}
-#endif
+PTO_API_END
 
 #endif

@@ -4,12 +4,11 @@
 
 #include <stdbool.h>
 
+#include "portolan/api.h"
 #include "portolan/machine.h"
 #include "portolan/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PTO_API_BEGIN
 
 /* The file's text, the caller's to free. `comment` (may be NULL) stands before the machine, each of its lines
  * after a '#'. Numbers have as few digits as bring back the very same number. Errors: PTO_ERR_MEMORY. */
@@ -20,8 +19,6 @@ pto_status_t pto_machine_format(const pto_machine_t *machine, const char *commen
 pto_status_t pto_machine_write(const pto_machine_t *machine, const char *comment, const char *path,
                                bool force, pto_error_t *err);
 
-#ifdef __cplusplus
-}
-#endif
+PTO_API_END
 
 #endif

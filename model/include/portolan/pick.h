@@ -3,14 +3,13 @@
 #ifndef PORTOLAN_PICK_H
 #define PORTOLAN_PICK_H
 
+#include "portolan/api.h"
 #include "portolan/energy.h"
 #include "portolan/scenario.h"
 #include "portolan/setup.h"
 #include "portolan/strategy.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PTO_API_BEGIN
 
 /* One strategy at one point. Where it does not apply, `reason` says why and the rest is unset. */
 typedef struct {
@@ -106,6 +105,24 @@ pto_status_t pto_plan_choose(const pto_scenario_t *scenario, const pto_machine_t
                              const pto_strategy_t *strategy, pto_plan_t **plan, pto_price_t *price,
                              pto_explanation_t *explanation, pto_error_t *err);
 
+/* One cell: a collective of one size on one layout. Zeros and NULLs: the defaults. */
+typedef struct {
+    const char *collective; /* "allreduce", "alltoall", ... */
+    const char *strategy;   /* NULL: the cheapest of all that apply */
+    const char *datatype;   /* NULL: "float" */
+    int64_t bytes;          /* per destination, per message, or of the vector */
+    int64_t nodes;          /* 0: 1 */
+    int64_t gpus_per_node;  /* 0: the machine's */
+    int64_t cores_per_gpu;  /* processes of a GPU, owner included; 0: the machine's cores shared out */
+} pto_ask_t;
+
+/* Price one cell: the plan in force of the strategy, or of the cheapest strategy. The caller owns `*plan`,
+ * which borrows nothing from `cell` and can be executed (exec.h); both outputs may be NULL. Errors:
+ * PTO_ERR_NOT_FOUND for an unknown name, PTO_ERR_NOT_APPLICABLE with the first strategy's reason where none
+ * applies, PTO_ERR_RANGE, PTO_ERR_KEY, PTO_ERR_MEMORY. */
+pto_status_t pto_predict_one(const pto_machine_t *machine, const pto_ask_t *cell, pto_plan_t **plan,
+                             pto_price_t *price, pto_error_t *err);
+
 /* Consecutive points with the same cheapest strategy, or the same strategies that tie for it: [from, below)
  * of the swept quantity, where `below` is the first point at which another one wins, or INT64_MAX. Strategies
  * tie where their costs are equal but for rounding. */
@@ -139,8 +156,6 @@ const char *pto_pick_unpriced(const pto_predictions_t *predictions, int64_t poin
 pto_status_t pto_pick(const pto_predictions_t *predictions, pto_range_t **range, int64_t *range_count,
                       pto_error_t *err);
 
-#ifdef __cplusplus
-}
-#endif
+PTO_API_END
 
 #endif

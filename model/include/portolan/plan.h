@@ -13,14 +13,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "portolan/api.h"
 #include "portolan/layout.h"
 #include "portolan/machine.h"
 #include "portolan/scenario.h"
 #include "portolan/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PTO_API_BEGIN
 
 /* constant + loop k + power 2^k + inverse / 2^k + core c + peer p: k counts the iterations of the enclosing
  * loop, c is the acting rank's core on its GPU, p is the peer's index in the step's group. */
@@ -285,7 +284,9 @@ typedef struct {
 } pto_request_t;
 
 /* Build and seal a plan; destroy it with pto_plan_destroy (NULL is legal).
- * Errors: PTO_ERR_NOT_APPLICABLE with the reason, PTO_ERR_RANGE, PTO_ERR_MEMORY. */
+ * Errors: PTO_ERR_NOT_APPLICABLE with the reason; PTO_ERR_RANGE for a request that makes no sense: no
+ * strategy or algorithm, a value that is no enumerator, a negative size, a layout without processes, a matrix
+ * of another order, or more bytes on a node than can be counted (2^57); PTO_ERR_MEMORY. */
 pto_status_t pto_plan_create(const pto_request_t *request, pto_plan_t **plan, pto_error_t *err);
 void pto_plan_destroy(pto_plan_t *plan);
 
@@ -423,8 +424,6 @@ void pto_plan_memory(const pto_plan_t *plan, int64_t *gpu_bytes, int64_t *host_b
 int64_t pto_share_offset(int64_t bytes, int64_t grain_bytes, int64_t shares, int64_t k);
 int64_t pto_share_bytes(int64_t bytes, int64_t grain_bytes, int64_t shares, int64_t k);
 
-#ifdef __cplusplus
-}
-#endif
+PTO_API_END
 
 #endif

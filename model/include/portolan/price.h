@@ -12,50 +12,15 @@
 #ifndef PORTOLAN_PRICE_H
 #define PORTOLAN_PRICE_H
 
+#include "portolan/api.h"
 #include "portolan/plan.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-/* name, text */
-#define PTO_TERM_TABLE(X)                                                                                    \
-    X(MESSAGE_ALPHA, "message latency")                                                                      \
-    X(MESSAGE_BETA, "message bytes")                                                                         \
-    X(GAP_ALPHA, "further message")                                                                          \
-    X(GAP_BETA, "further message's bytes")                                                                   \
-    X(INJECTION, "node injection")                                                                           \
-    X(INJECTION_RATE, "node message rate")                                                                   \
-    X(CONTENTION, "contention for receivers")                                                                \
-    X(COPY_ALPHA, "copy latency")                                                                            \
-    X(COPY_BETA, "copy bytes")                                                                               \
-    X(REDUCE_ALPHA, "reduction start")                                                                       \
-    X(REDUCE_BETA, "reduction bytes")                                                                        \
-    X(REDUCE_FURTHER, "further inputs' bytes")                                                               \
-    X(SIGNAL, "flag between processes")                                                                      \
-    X(SETUP, "setup before the first run")                                                                   \
-    X(LAUNCH, "kernel launch")                                                                               \
-    X(REMOTE_ALPHA, "remote access latency")                                                                 \
-    X(REMOTE_BETA, "remote bytes")                                                                           \
-    X(REMOTE_ALL, "remote bytes of all GPUs")                                                                \
-    X(DEVICE_SIGNAL, "flag between GPUs")                                                                    \
-    X(NCCL_ALPHA, "NCCL's start")                                                                            \
-    X(NCCL_BETA, "NCCL's bytes")
-
-typedef enum {
-#define PTO_TERM_ENUM(name, text) PTO_TERM_##name,
-    PTO_TERM_TABLE(PTO_TERM_ENUM)
-#undef PTO_TERM_ENUM
-        PTO_TERM_COUNT
-} pto_term_kind_t;
-
-const char *pto_term_text(pto_term_kind_t kind);
+PTO_API_BEGIN
 
 /* One addend of a price: `count` (of messages, bytes, ...) times a parameter. */
 typedef struct {
     const char *stage;
-    pto_term_kind_t kind;
-    pto_space_t space;           /* gpu: a GPU's memory is at one end of it, or the GPU reduces */
+    pto_power_t power;           /* what the GPUs draw meanwhile */
     const pto_param_t *param;    /* NULL: the machine file has none, and the term is not priced */
     char key[PTO_PARAM_KEY_MAX]; /* the machine file's key, as messages.cpu.off_node.eager.alpha_s */
     double count;
@@ -98,8 +63,6 @@ pto_status_t pto_price(const pto_plan_t *plan, const pto_machine_t *machine, pto
 pto_status_t pto_price_walk(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,
                             pto_explanation_t *explanation, pto_error_t *err);
 
-#ifdef __cplusplus
-}
-#endif
+PTO_API_END
 
 #endif

@@ -2,11 +2,10 @@
 #ifndef PORTOLAN_PRINT_H
 #define PORTOLAN_PRINT_H
 
+#include "portolan/api.h"
 #include "portolan/plan.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PTO_API_BEGIN
 
 /* Longer lists are cut, and the text says how much was left out. */
 enum {
@@ -21,8 +20,6 @@ enum {
  * free(). Errors: PTO_ERR_RANGE for a rank that the layout lacks, PTO_ERR_MEMORY. */
 pto_status_t pto_print(const pto_plan_t *plan, int64_t rank, bool unroll, char **text, pto_error_t *err);
 
-#ifdef __cplusplus
-}
-#endif
+PTO_API_END
 
 #endif

@@ -9,11 +9,10 @@
 #include <stdint.h>
 
 #include "portolan/machine.h"
+#include "portolan/api.h"
 #include "portolan/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PTO_API_BEGIN
 
 /* What was timed. PTO_BENCHMARK_OTHER: a name that nothing is fitted from; its rows are kept and counted. */
 typedef enum {
@@ -128,8 +127,6 @@ void pto_samples_fini(pto_samples_t *samples);
 /* The first file's value of a provenance key; NULL where no file has it. */
 const char *pto_samples_provenance(const pto_samples_t *samples, const char *key);
 
-#ifdef __cplusplus
-}
-#endif
+PTO_API_END
 
 #endif

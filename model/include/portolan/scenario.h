@@ -6,13 +6,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "portolan/api.h"
 #include "portolan/layout.h"
 #include "portolan/machine.h"
 #include "portolan/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PTO_API_BEGIN
 
 typedef enum {
     PTO_COLLECTIVE_ALLREDUCE,
@@ -207,8 +206,6 @@ pto_split_t pto_scenario_split(const pto_scenario_t *scenario);
 /* The quantity that varies: nodes or messages where they have several values, else bytes. */
 pto_sweep_kind_t pto_scenario_sweep(const pto_scenario_t *scenario);
 
-#ifdef __cplusplus
-}
-#endif
+PTO_API_END
 
 #endif

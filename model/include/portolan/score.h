@@ -9,12 +9,11 @@
 #ifndef PORTOLAN_SCORE_H
 #define PORTOLAN_SCORE_H
 
+#include "portolan/api.h"
 #include "portolan/collectives.h"
 #include "portolan/pick.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PTO_API_BEGIN
 
 /* What of a strategy's runs counts as its time. */
 typedef enum { PTO_STATISTIC_MIN, PTO_STATISTIC_MEDIAN, PTO_STATISTIC_COUNT } pto_statistic_t;
@@ -169,8 +168,6 @@ pto_status_t pto_score_summarise(const pto_score_t *score, const pto_score_filte
  * the place fraction * (count - 1), counted from 0. Sorts `value`; 0 where count is. */
 double pto_quantile(double *value, int64_t count, double fraction);
 
-#ifdef __cplusplus
-}
-#endif
+PTO_API_END
 
 #endif

@@ -14,17 +14,16 @@
 #ifndef PORTOLAN_SETUP_H
 #define PORTOLAN_SETUP_H
 
+#include "portolan/api.h"
 #include "portolan/price.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PTO_API_BEGIN
 
-/* Two allocations and openings of up to four pieces, each with alpha and beta; the segment. */
-enum { PTO_SETUP_TERM_MAX = 2 * (2 + PTO_REDUCE_PIECE_MAX) + 1 };
+/* Two allocations and openings of up to four ranges, each with alpha and beta; the segment. */
+enum { PTO_SETUP_TERM_MAX = 2 * (2 + PTO_COST_RANGE_MAX) + 1 };
 
 /* The terms' keys are the machine file's, with `stage` saying what is done; those that the file lacks have
- * no parameter and the key of the whole cost: setup.open. */
+ * no parameter and the key of the whole cost: setup_open. */
 typedef struct {
     bool known;     /* false: the machine file lacks a cost that the plan needs */
     double seconds; /* where known */
@@ -37,8 +36,6 @@ typedef struct {
 pto_status_t pto_setup(const pto_plan_t *plan, const pto_machine_t *machine, pto_setup_t *setup,
                        pto_error_t *err);
 
-#ifdef __cplusplus
-}
-#endif
+PTO_API_END
 
 #endif

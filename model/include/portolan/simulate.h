@@ -11,11 +11,10 @@
 #ifndef PORTOLAN_SIMULATE_H
 #define PORTOLAN_SIMULATE_H
 
+#include "portolan/api.h"
 #include "portolan/pick.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PTO_API_BEGIN
 
 /* name, what a file calls it, what a table calls it, what there is one of */
 #define PTO_RESOURCE_TABLE(X)                                                                                \
@@ -121,8 +120,6 @@ pto_status_t pto_simulate_scenario(const pto_scenario_t *scenario, const pto_mac
                                    const pto_simulate_options_t *options, pto_predictions_t *predictions,
                                    pto_simulation_t **simulation, pto_error_t *err);
 
-#ifdef __cplusplus
-}
-#endif
+PTO_API_END
 
 #endif

@@ -8,9 +8,9 @@
 
 #include <stddef.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "portolan/api.h"
+
+PTO_API_BEGIN
 
 /* name, value, text */
 #define PTO_STATUS_TABLE(X)                                                                                  \
@@ -24,7 +24,8 @@ extern "C" {
     X(ERR_NOT_FOUND, -7, "no such name")                                                                     \
     X(ERR_NOT_APPLICABLE, -8, "does not apply here")                                                         \
     X(ERR_INVALID_PLAN, -9, "plan is not right")                                                             \
-    X(ERR_TOO_LARGE, -10, "too large for this operation")
+    X(ERR_TOO_LARGE, -10, "too large for this operation")                                                    \
+    X(ERR_TIMEOUT, -11, "timed out")
 
 typedef enum {
 #define PTO_STATUS_ENUM(name, value, text) PTO_##name = (value),
@@ -65,8 +66,6 @@ pto_status_t pto_error_set_at(pto_error_t *err, pto_status_t status, const char 
 /* Write "file:line:column: message" (or just the message) into `text`, always terminated. */
 void pto_error_format(const pto_error_t *err, char *text, size_t text_size);
 
-#ifdef __cplusplus
-}
-#endif
+PTO_API_END
 
 #endif

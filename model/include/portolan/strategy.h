@@ -1,15 +1,14 @@
 /* Strategies and algorithms: the registries, and what a new one must provide.
  *
  * A strategy is the route that data takes; an algorithm is the pattern of the collective inside it. Each is
- * one file that holds one descriptor, and one line in its registry's list. */
+ * one file that holds one descriptor, and one line in its registry's list, or is registered by a program. */
 #ifndef PORTOLAN_STRATEGY_H
 #define PORTOLAN_STRATEGY_H
 
+#include "portolan/api.h"
 #include "portolan/plan.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PTO_API_BEGIN
 
 typedef struct pto_builder pto_builder_t;
 
@@ -64,6 +63,15 @@ static inline const char *pto_strategy_only_with(const pto_strategy_t *strategy)
     return strategy->direct ? "direct" : strategy->nccl ? "nccl" : NULL;
 }
 
+/* Make a strategy or an algorithm of the caller's own known, to be found, listed, predicted, checked and run
+ * like the built-in ones. It is borrowed until the process ends; builder.h has what its `build` calls. Call
+ * them before any other function of the library uses the registries, from one thread.
+ * Errors: PTO_ERR_RANGE (no name, a name that is taken, no `build`, no collective), PTO_ERR_TOO_LARGE above
+ * PTO_REGISTERED_MAX of a kind. */
+enum { PTO_REGISTERED_MAX = 32 };
+pto_status_t pto_strategy_register(const pto_strategy_t *strategy, pto_error_t *err);
+pto_status_t pto_algorithm_register(const pto_algorithm_t *algorithm, pto_error_t *err);
+
 int pto_strategy_count(void);
 const pto_strategy_t *pto_strategy_at(int index);
 /* Errors: PTO_ERR_NOT_FOUND, with the nearest known name. */
@@ -78,8 +86,6 @@ pto_status_t pto_algorithm_find(const char *name, pto_collective_t collective,
  * Errors: PTO_ERR_NOT_APPLICABLE with a reason for the user. */
 pto_status_t pto_strategy_applicable(const pto_request_t *request, pto_error_t *err);
 
-#ifdef __cplusplus
-}
-#endif
+PTO_API_END
 
 #endif

@@ -6,11 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "portolan/api.h"
 #include "portolan/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PTO_API_BEGIN
 
 /* A whole decimal number, with '-' where negative: no blanks, no '+', no leading zero (it would be octal in
  * other readers), no hexadecimal, no fraction, no exponent. The whole text must be the number.
@@ -35,8 +34,6 @@ void pto_bytes_format(int64_t bytes, char *text, size_t text_size);
 /* Three significant digits and s, ms, us or ns: "12.3 us". */
 void pto_seconds_format(double seconds, char *text, size_t text_size);
 
-#ifdef __cplusplus
-}
-#endif
+PTO_API_END
 
 #endif

@@ -2,12 +2,11 @@
 #ifndef PORTOLAN_WHAT_IF_H
 #define PORTOLAN_WHAT_IF_H
 
+#include "portolan/api.h"
 #include "portolan/machine.h"
 #include "portolan/scenario.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PTO_API_BEGIN
 
 /* Apply the change of `text`, PARAMETER=VALUE, *FACTOR or /FACTOR in the place of VALUE being relative. A
  * parameter is a key or a group of pto_machine_params, or nodes, gpus_per_node, cores_per_gpu or
@@ -22,8 +21,6 @@ extern "C" {
 pto_status_t pto_what_if(const char *text, pto_scenario_t *scenario, pto_machine_t *machine,
                          pto_error_t *err);
 
-#ifdef __cplusplus
-}
-#endif
+PTO_API_END
 
 #endif

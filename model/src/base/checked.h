@@ -19,4 +19,12 @@ static inline bool pto_add(int64_t a, int64_t b, int64_t *sum) {
     return true;
 }
 
+/* Whether the bytes that the `processes` of a node hold or send can be counted: `bytes` for each of `peers`,
+ * for each process. Sums over a node's processes and over an algorithm's rounds must fit an int64_t too; no
+ * number of processes takes more than 64 rounds. */
+static inline bool pto_bytes_countable(int64_t bytes, int64_t peers, int64_t processes) {
+    int64_t all = 0;
+    return pto_multiply(bytes, peers, &all) && pto_multiply(all, processes, &all) && all <= INT64_MAX / 64;
+}
+
 #endif

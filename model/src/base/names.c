@@ -25,3 +25,12 @@ pto_status_t pto_name_unknown(pto_error_t *err, const char *what, const char *na
         return pto_error_set(err, PTO_ERR_NOT_FOUND, "unknown %s '%s'; did you mean '%s'?", what, name, near);
     return pto_error_set(err, PTO_ERR_NOT_FOUND, "unknown %s '%s'; `portolan list` shows all", what, name);
 }
+
+pto_status_t pto_name_new(pto_error_t *err, const char *what, const char *name, int count,
+                          pto_name_at_t name_at) {
+    if (!name || !*name)
+        return pto_error_set(err, PTO_ERR_RANGE, "the %s has no name", what);
+    if (pto_name_find(name, count, name_at) >= 0)
+        return pto_error_set(err, PTO_ERR_RANGE, "the name '%s' is another %s's", name, what);
+    return PTO_OK;
+}

@@ -17,4 +17,8 @@ int pto_name_find(const char *name, int count, pto_name_at_t name_at);
 pto_status_t pto_name_unknown(pto_error_t *err, const char *what, const char *name, int count,
                               pto_name_at_t name_at);
 
+/* PTO_ERR_RANGE where there is no name, or it is among those that are known. */
+pto_status_t pto_name_new(pto_error_t *err, const char *what, const char *name, int count,
+                          pto_name_at_t name_at);
+
 #endif

@@ -1,5 +1,6 @@
 /* Status codes and the error record: one table makes the texts, one function fills the record. */
 #include "portolan/status.h"
+#include "portolan/version.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -77,3 +78,5 @@ void pto_error_format(const pto_error_t *err, char *text, size_t text_size) {
     else
         snprintf(text, text_size, "%s:%d:%d: %s", err->file, err->line, err->column, err->message);
 }
+
+const char *pto_version(void) { return PTO_VERSION_TEXT; }

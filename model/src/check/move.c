@@ -1,6 +1,7 @@
 /* What moves and reductions leave behind while a plan is checked, and how that compares with what is due. */
 #include <stdio.h>
 
+#include "base/checked.h"
 #include "check/check_internal.h"
 
 /* --- accesses to shared memory -------------------------------------------------------------------------- */
@@ -176,7 +177,8 @@ static pto_touch_t piece_of(const pto_touch_t *range, int64_t done, int64_t byte
 
 bool pto_check_move_touched(pto_checker_t *checker, const pto_action_t *reader, const pto_action_t *writer) {
     const pto_touches_t *source = &checker->source, *target = &checker->target;
-    checker->report.moved_bytes += pto_check_touched_bytes(source);
+    if (!pto_add(checker->report.moved_bytes, pto_check_touched_bytes(source), &checker->report.moved_bytes))
+        checker->report.moved_bytes = INT64_MAX;
     int s = 0, t = 0;
     int64_t read = 0, written = 0;
     bool reduces = writer->step->kind == PTO_STEP_REDUCE, first = writer->step->fresh;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "check/check_internal.h"
 
 /* --- what a step touches -------------------------------------------------------------------------------- */

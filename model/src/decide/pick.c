@@ -107,16 +107,21 @@ int pto_pick_at(const pto_predictions_t *predictions, int64_t point) {
 
 /* Copies within one memory (copies.d2d, copies.h2h), as of a process's own block. */
 static bool is_local_copy(const pto_term_t *term) {
-    bool is_copy = term->kind == PTO_TERM_COPY_ALPHA || term->kind == PTO_TERM_COPY_BETA;
-    return is_copy && (strncmp(term->key, "copies.d2d.", strlen("copies.d2d.")) == 0 ||
-                       strncmp(term->key, "copies.h2h.", strlen("copies.h2h.")) == 0);
+    return strncmp(term->key, "copies.d2d.", strlen("copies.d2d.")) == 0 ||
+           strncmp(term->key, "copies.h2h.", strlen("copies.h2h.")) == 0;
+}
+
+/* The parameter's own name: alpha_s. */
+static const char *leaf_of(const pto_term_t *term) {
+    const char *dot = strrchr(term->key, '.');
+    return dot ? dot + 1 : term->key;
 }
 
 /* Every strategy copies blocks that stay where they are, in the one memory or the other. They cost alike, so
  * only their number tells strategies apart. */
 static bool is_alike(const pto_term_t *a, const pto_term_t *b) {
     if (is_local_copy(a) && is_local_copy(b))
-        return a->kind == b->kind;
+        return strcmp(leaf_of(a), leaf_of(b)) == 0;
     return strcmp(a->key, b->key) == 0;
 }
 
@@ -148,7 +153,7 @@ const char *pto_pick_unpriced(const pto_predictions_t *predictions, int64_t poin
     const pto_explanation_t *own = &pto_prediction_at(predictions, point, winner)->explanation;
     for (int i = 0; i < own->count; i++) {
         const pto_term_t *term = &own->term[i];
-        bool only_bytes = is_local_copy(term) && term->kind == PTO_TERM_COPY_BETA;
+        bool only_bytes = is_local_copy(term) && strcmp(leaf_of(term), "beta_s_per_byte") == 0;
         if (!term->param && !only_bytes && any_has_less(predictions, point, term, unpriced_count(own, term)))
             return term->key;
     }

@@ -15,7 +15,7 @@ enum { STEPS = 32, HALVINGS = 10 };
 /* The search for one parameter's change at one point. */
 typedef struct {
     const pto_predictions_t *predictions;
-    const pto_machine_t *machine;
+    const pto_machine_t *machine; /* the copy, and its parameter that is moved */
     int64_t point;
     pto_param_t *param;
     int winner;
@@ -209,7 +209,7 @@ static int compare_items(const void *a, const void *b) {
 
 static pto_status_t fill_item(trial_t *trial, pto_sensitivity_t *item, pto_error_t *err) {
     const pto_prediction_t *picked = pto_prediction_at(trial->predictions, trial->point, trial->winner);
-    pto_param_t *param = trial->param = item->param.param;
+    const pto_param_t *param = item->param.param;
     item->elasticity = picked->price.seconds > 0 ? seconds_of(picked, param) / picked->price.seconds : 0;
     pto_status_t status = find_nearest(trial, item, err);
     double changed = item->factor * param->value;
@@ -218,8 +218,10 @@ static pto_status_t fill_item(trial_t *trial, pto_sensitivity_t *item, pto_error
     return status;
 }
 
-static pto_status_t examine(trial_t *trial, const pto_machine_param_t *param, int param_count,
-                            pto_sensitivities_t *made, pto_error_t *err) {
+/* `copied`: the same parameters of the copy. */
+static pto_status_t examine(trial_t *trial, const pto_machine_param_t *param,
+                            const pto_machine_param_t *copied, int param_count, pto_sensitivities_t *made,
+                            pto_error_t *err) {
     made->item = calloc((size_t)param_count, sizeof *made->item);
     if (!made->item)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a sensitivity");
@@ -228,6 +230,7 @@ static pto_status_t examine(trial_t *trial, const pto_machine_param_t *param, in
             continue;
         pto_sensitivity_t *item = &made->item[made->count++];
         item->param = param[i];
+        trial->param = copied[i].param;
         pto_status_t status = fill_item(trial, item, err);
         if (status != PTO_OK)
             return status;
@@ -251,26 +254,41 @@ static bool begin(trial_t *trial) {
     return true;
 }
 
-pto_status_t pto_sensitivity(const pto_predictions_t *predictions, pto_machine_t *machine, int64_t point,
-                             pto_sensitivities_t *sensitivities, pto_error_t *err) {
-    pto_machine_param_t *param = NULL;
-    int param_count = 0;
-    pto_sensitivities_t made = {0};
-    pto_status_t status = pto_machine_params(machine, &param, &param_count, err);
-    if (status != PTO_OK)
-        return status;
-    trial_t trial = {.predictions = predictions, .machine = machine, .point = point};
-    if (begin(&trial)) {
-        find_cheapest(trial.row, predictions->strategy_count, &made.winner, &made.runner_up);
-        trial.winner = made.winner;
-        if (made.winner >= 0)
-            status = examine(&trial, param, param_count, &made, err);
+/* All but the machine's copy, which `trial` has, and its parameters. */
+static pto_status_t look_for_changes(trial_t *trial, const pto_machine_param_t *param,
+                                     const pto_machine_param_t *copied, int param_count,
+                                     pto_sensitivities_t *made, pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    if (begin(trial)) {
+        find_cheapest(trial->row, trial->predictions->strategy_count, &made->winner, &made->runner_up);
+        trial->winner = made->winner;
+        if (made->winner >= 0)
+            status = examine(trial, param, copied, param_count, made, err);
     } else {
         status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a sensitivity");
     }
-    free(trial.row);
-    free(trial.moves);
+    free(trial->row);
+    free(trial->moves);
+    return status;
+}
+
+pto_status_t pto_sensitivity(const pto_predictions_t *predictions, const pto_machine_t *machine,
+                             int64_t point, pto_sensitivities_t *sensitivities, pto_error_t *err) {
+    pto_machine_param_t *param = NULL, *copied = NULL;
+    int param_count = 0;
+    pto_sensitivities_t made = {0};
+    pto_machine_t copy = {0};
+    trial_t trial = {.predictions = predictions, .machine = &copy, .point = point};
+    pto_status_t status = pto_machine_clone(machine, &copy, err);
+    if (status == PTO_OK)
+        status = pto_machine_params(machine, &param, &param_count, err);
+    if (status == PTO_OK)
+        status = pto_machine_params(&copy, &copied, &param_count, err);
+    if (status == PTO_OK)
+        status = look_for_changes(&trial, param, copied, param_count, &made, err);
     free(param);
+    free(copied);
+    pto_machine_fini(&copy);
     if (status == PTO_OK)
         *sensitivities = made;
     else

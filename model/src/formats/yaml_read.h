@@ -8,7 +8,6 @@
 #include <stdint.h>
 
 #include "formats/yaml_tree.h"
-#include "portolan/machine.h"
 #include "portolan/status.h"
 
 /* Where messages go, and the file that they name. */
@@ -75,19 +74,5 @@ pto_status_t pto_read_number(const pto_reader_t *reader, const pto_yaml_node_t *
 /* The index of a name among name_at(0) .. name_at(count - 1). Errors: PTO_ERR_NOT_FOUND, with the nearest. */
 pto_status_t pto_read_name(const pto_reader_t *reader, const pto_yaml_node_t *node,
                            const char *(*name_at)(int), int count, int *index);
-
-/* pto_param_t: its value; with `argument` 1 the value must be above 0. */
-pto_status_t pto_read_param(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
-                            int argument);
-/* pto_param_t: its bytes, at least 1. */
-pto_status_t pto_read_param_bytes(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
-                                  int argument);
-/* pto_param_t: its 95 percent interval, [low, high]. */
-pto_status_t pto_read_interval(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
-                               int argument);
-/* Once value and interval are read: the one within the other. `interval_key` is the interval's in `mapping`.
- */
-pto_status_t pto_settle_param(const pto_reader_t *reader, const pto_yaml_node_t *mapping,
-                              const char *interval_key, pto_param_t *param);
 
 #endif

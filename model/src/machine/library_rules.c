@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/text_file.h"
+
 static const pto_yaml_field_t rule_fields[] = {
     {.key = "below_bytes",
      .read = pto_read_bytes,
@@ -111,4 +113,30 @@ void pto_library_tables_free(pto_library_table_t *table, int count) {
         pto_library_rules_free(table[i].rule, table[i].rule_count);
     }
     free(table);
+}
+
+static bool copy_table(const pto_library_table_t *from, pto_library_table_t *to) {
+    to->space = from->space;
+    to->collective = pto_text_copy(from->collective);
+    to->rule = calloc((size_t)from->rule_count + 1, sizeof *to->rule);
+    bool copied = to->collective && to->rule;
+    for (int i = 0; i < from->rule_count && copied; i++) {
+        to->rule[i] = from->rule[i];
+        to->rule[i].algorithm = pto_text_copy(from->rule[i].algorithm);
+        to->rule_count++;
+        copied = to->rule[i].algorithm;
+    }
+    return copied;
+}
+
+bool pto_library_tables_copy(const pto_library_table_t *table, int count, pto_library_table_t **copy) {
+    pto_library_table_t *made = calloc((size_t)count + 1, sizeof *made);
+    bool copied = made;
+    for (int i = 0; i < count && copied; i++)
+        copied = copy_table(&table[i], &made[i]);
+    if (copied)
+        *copy = made;
+    else
+        pto_library_tables_free(made, made ? count : 0);
+    return copied;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/suggest.h"
+#include "machine/registry.h"
 #include "portolan/units.h"
 
 enum { KNOWN_MAX = 512, NOTE_MAX = 256 };
@@ -52,8 +53,7 @@ static pto_status_t out_of_range(const change_t *change, double value, const cha
                          value, expected);
 }
 
-/* --- whole numbers: the layout, the node, limits of byte ranges ------------------------------------------
- */
+/* --- whole numbers: the layout, the node, limits of byte ranges ----------------------------------------- */
 
 static pto_status_t new_number(const change_t *change, int64_t before, bool bytes, int64_t *number,
                                pto_error_t *err) {
@@ -76,46 +76,10 @@ static pto_status_t new_number(const change_t *change, int64_t before, bool byte
     return status;
 }
 
-/* Each range begins where the one before it ends. */
-static bool join_pieces(pto_message_cost_t *cost) {
-    for (int i = 0; i < cost->count; i++) {
-        cost->piece[i].from_bytes = i > 0 ? cost->piece[i - 1].below_bytes : 0;
-        if (cost->piece[i].from_bytes >= cost->piece[i].below_bytes)
-            return false;
-    }
-    return true;
-}
-
-static bool join_reduce(pto_reduce_cost_t *cost) {
-    for (int i = 0; i < cost->count; i++) {
-        cost->piece[i].from_bytes = i > 0 ? cost->piece[i - 1].below_bytes : 0;
-        if (cost->piece[i].from_bytes >= cost->piece[i].below_bytes)
-            return false;
-    }
-    return true;
-}
-
-static bool join_nccl(pto_nccl_cost_t *row, int count) {
-    for (int i = 0; i < count; i++) {
-        bool goes_on = i > 0 && row[i].gpus == row[i - 1].gpus && row[i].nodes == row[i - 1].nodes;
-        row[i].from_bytes = goes_on ? row[i - 1].below_bytes : 0;
-        if (row[i].from_bytes >= row[i].below_bytes)
-            return false;
-    }
-    return true;
-}
-
 static bool join_ranges(pto_machine_t *machine) {
-    for (int kind = 0; kind < PTO_NCCL_COUNT; kind++)
-        if (!join_nccl(machine->nccl[kind], machine->nccl_count[kind]))
+    for (pto_cell_t cell = {0}; pto_cell_next(machine, &cell);)
+        if (cell.family->form == PTO_FORM_COST && !pto_cost_join(cell.family->by, cell.at))
             return false;
-    for (int space = 0; space < PTO_SPACE_COUNT; space++) {
-        for (int level = 0; level < PTO_LEVEL_COUNT; level++)
-            if (!join_pieces(&machine->messages[space][level]))
-                return false;
-        if (!join_pieces(&machine->per_message[space]) || !join_reduce(&machine->reduce[space]))
-            return false;
-    }
     return true;
 }
 
@@ -136,8 +100,7 @@ static pto_status_t change_number(const change_t *change, pto_machine_t *machine
     return out_of_range(change, (double)made, "a limit between those of the rows before and after", err);
 }
 
-/* --- parameters -------------------------------------------------------------------------------------------
- */
+/* --- parameters ----------------------------------------------------------------------------------------- */
 
 static pto_status_t new_value(const change_t *change, const pto_param_t *param, double *value,
                               pto_error_t *err) {
@@ -166,19 +129,7 @@ static void put_value(pto_param_t *param, double value) {
     *param = (pto_param_t){.value = value, .low = value, .high = value, .line = PTO_LINE_WHAT_IF};
 }
 
-/* A cost that was not there has no rows yet. */
-static void add_rows(pto_machine_t *machine) {
-    for (int space = 0; space < PTO_SPACE_COUNT; space++) {
-        pto_reduce_cost_t *cost = &machine->reduce[space];
-        if (cost->count == 0 && pto_postal_known(&cost->piece[0].postal)) {
-            cost->count = 1;
-            cost->piece[0].below_bytes = INT64_MAX;
-        }
-    }
-}
-
-/* --- notes ------------------------------------------------------------------------------------------------
- */
+/* --- notes ---------------------------------------------------------------------------------------------- */
 
 static pto_status_t note(pto_machine_t *machine, const char *text, pto_error_t *err) {
     size_t before = machine->what_if ? strlen(machine->what_if) + 1 : 0;
@@ -211,8 +162,7 @@ static void describe(const change_t *change, const pto_machine_param_t *param, i
         snprintf(text, text_size, " (none before)");
 }
 
-/* --- finding parameters -----------------------------------------------------------------------------------
- */
+/* --- finding parameters --------------------------------------------------------------------------------- */
 
 static bool names(const pto_machine_param_t *param, const char *key) {
     return strcmp(param->key, key) == 0 || strcmp(param->group, key) == 0;
@@ -292,7 +242,9 @@ static bool is_meant(const change_t *change, const pto_machine_param_t *param, b
 static pto_status_t change_machine(change_t *change, pto_machine_t *machine, pto_error_t *err) {
     pto_machine_param_t *param = NULL;
     int count = 0;
-    pto_status_t status = pto_machine_params(machine, &param, &count, err);
+    pto_status_t status = pto_machine_make_room(machine, err);
+    if (status == PTO_OK)
+        status = pto_machine_params(machine, &param, &count, err);
     if (status != PTO_OK)
         return status;
     resolve(machine, change->key);
@@ -321,12 +273,11 @@ static pto_status_t change_machine(change_t *change, pto_machine_t *machine, pto
     free(param);
     if (status != PTO_OK)
         return status;
-    add_rows(machine);
+    pto_machine_use_room(machine);
     return note(machine, text, err);
 }
 
-/* --- the layout -------------------------------------------------------------------------------------------
- */
+/* --- the layout ----------------------------------------------------------------------------------------- */
 
 static pto_status_t change_nodes(const change_t *change, pto_scenario_t *scenario, pto_error_t *err) {
     pto_series_t *nodes = &scenario->nodes;

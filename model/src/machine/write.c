@@ -1,4 +1,4 @@
-/* Machine files, written: the mirror of machine_read.c. */
+/* Machine files, written: sections within sections down to the registry's keys. */
 #include "portolan/machine_write.h"
 
 #include <inttypes.h>
@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "machine/registry.h"
 #include "portolan/output.h"
 
-enum { NUMBER_MAX = 32, PLACE_MAX = 64 };
+enum { NUMBER_MAX = 32, PLACE_MAX = 32 };
 
 /* Text that grows; `failed` once memory is out, and then nothing more is added. */
 typedef struct {
@@ -113,14 +114,17 @@ static void put_quoted(writer_t *writer, const char *text) {
     put(writer, "\"");
 }
 
-/* `key: value`, and `key_95: [low, high]` where there is an interval. */
-static void put_param(writer_t *writer, const char *key, const pto_param_t *param) {
-    char value[NUMBER_MAX];
-    putf(writer, "%s: %s", key, number(param->value, value));
+/* `key: value`, and behind `separator` `key_95: [low, high]` where there is an interval. */
+static void put_number(writer_t *writer, const char *key, const pto_param_t *param, const char *separator) {
+    char low[NUMBER_MAX], high[NUMBER_MAX];
+    putf(writer, "%s: %s", key, number(param->value, low));
     if (param->has_interval) {
-        char high[NUMBER_MAX];
-        putf(writer, ", %s_95: [%s, %s]", key, number(param->low, value), number(param->high, high));
+        putf(writer, "%s%s_95: [%s, %s]", separator, key, number(param->low, low), number(param->high, high));
     }
+}
+
+static void put_param(writer_t *writer, pto_field_t field, const pto_param_t *param) {
+    put_number(writer, pto_field_name(field), param, ", ");
 }
 
 /* How far a fit can be trusted, as far as it is known. */
@@ -140,9 +144,9 @@ static void put_grounds(writer_t *writer, int64_t sample_count, double residual,
 
 /* The inside of a flow mapping. */
 static void put_postal(writer_t *writer, const pto_postal_t *postal) {
-    put_param(writer, "alpha_s", &postal->alpha_s);
+    put_param(writer, PTO_FIELD_ALPHA, &postal->alpha_s);
     put(writer, ", ");
-    put_param(writer, "beta_s_per_byte", &postal->beta_s_per_byte);
+    put_param(writer, PTO_FIELD_BETA, &postal->beta_s_per_byte);
     put_grounds(writer, postal->sample_count, postal->residual, postal->flagged);
 }
 
@@ -152,259 +156,166 @@ static void put_below(writer_t *writer, int64_t below_bytes) {
     }
 }
 
-static void put_pieces(writer_t *writer, const char *indent, const char *name,
-                       const pto_message_cost_t *cost) {
-    putf(writer, "%s%s:\n", indent, name);
+/* What tells a row apart from others. */
+static void put_row_key(writer_t *writer, pto_rows_by_t by, const pto_cost_row_t *row) {
+    if (by == PTO_ROWS_BY_PROTOCOL) {
+        putf(writer, "protocol: %s, ", pto_protocol_name(row->protocol));
+    } else if (by == PTO_ROWS_BY_PROCS) {
+        putf(writer, "procs: %" PRId64 ", %s", row->procs, row->strided ? "strided: true, " : "");
+    } else if (by == PTO_ROWS_BY_GPUS) {
+        putf(writer, "gpus: %" PRId64 ", ", row->gpus);
+        if (row->nodes > 1) {
+            putf(writer, "nodes: %" PRId64 ", ", row->nodes);
+        }
+    }
+}
+
+/* A list; where bytes alone tell rows apart, a single one is a mapping. */
+static void put_cost(writer_t *writer, int indent, pto_rows_by_t by, const pto_cost_table_t *cost) {
+    bool is_list = cost->count > 1 || by != PTO_ROWS_BY_BYTES;
+    put(writer, is_list ? "\n" : " ");
     for (int i = 0; i < cost->count; i++) {
-        const pto_piece_t *piece = &cost->piece[i];
-        putf(writer, "%s  - {protocol: %s, ", indent, pto_protocol_name(piece->protocol));
-        put_below(writer, piece->below_bytes);
-        put_postal(writer, &piece->postal);
-        put(writer, "}\n");
-    }
-}
-
-/* Write a heading before the first thing that stands under it. */
-static void put_heading(writer_t *writer, bool *written, const char *heading) {
-    if (!*written) {
-        put(writer, heading);
-        *written = true;
-    }
-}
-
-static void put_messages(writer_t *writer, const pto_machine_t *machine) {
-    bool heading = false;
-    for (int space = 0; space < PTO_SPACE_COUNT; space++) {
-        bool space_heading = false;
-        char space_line[PLACE_MAX];
-        snprintf(space_line, sizeof space_line, "  %s:\n", pto_space_name((pto_space_t)space));
-        for (int level = 0; level < PTO_LEVEL_COUNT; level++) {
-            if (machine->messages[space][level].count > 0) {
-                put_heading(writer, &heading, "\nmessages:\n");
-                put_heading(writer, &space_heading, space_line);
-                put_pieces(writer, "    ", pto_level_name((pto_level_t)level),
-                           &machine->messages[space][level]);
-            }
+        const pto_cost_row_t *row = &cost->row[i];
+        if (is_list) {
+            putf(writer, "%*s- ", indent, "");
         }
-    }
-}
-
-static void put_injection(writer_t *writer, const pto_machine_t *machine) {
-    bool heading = false;
-    for (int space = 0; space < PTO_SPACE_COUNT; space++) {
-        const pto_param_t *param = &machine->injection_s_per_byte[space];
-        if (pto_param_known(param)) {
-            put_heading(writer, &heading, "\ninjection: # 1/R_N\n");
-            putf(writer, "  %s: {", pto_space_name((pto_space_t)space));
-            put_param(writer, "s_per_byte", param);
-            if (pto_param_known(&machine->injection_s_per_message[space])) {
-                put(writer, ", ");
-                put_param(writer, "s_per_message", &machine->injection_s_per_message[space]);
-            }
-            put(writer, "}\n");
-        }
-    }
-}
-
-/* `on_socket: {...}` and `off_socket: {...}`, as far as known, under a heading of their own. */
-static void put_reaches(writer_t *writer, const pto_postal_t *postal, const char *heading,
-                        const char *indent) {
-    bool written = false;
-    for (int reach = 0; reach < PTO_REACH_COUNT; reach++) {
-        if (pto_postal_known(&postal[reach])) {
-            put_heading(writer, &written, heading);
-            putf(writer, "%s%s: {", indent, pto_reach_name((pto_reach_t)reach));
-            put_postal(writer, &postal[reach]);
-            put(writer, "}\n");
-        }
-    }
-}
-
-static bool knows_copies(const pto_machine_t *machine, pto_copy_kind_t kind) {
-    return pto_postal_known(&machine->copies[kind][PTO_REACH_ON_SOCKET]) ||
-           pto_postal_known(&machine->copies[kind][PTO_REACH_OFF_SOCKET]);
-}
-
-static void put_shared(writer_t *writer, const pto_machine_t *machine, bool *copies_heading) {
-    bool heading = false;
-    for (int kind = 0; kind < PTO_COPY_COUNT; kind++) {
-        for (int i = 0; i < machine->shared_copy_count[kind]; i++) {
-            const pto_shared_copy_t *shared = &machine->shared_copies[kind][i];
-            put_heading(writer, copies_heading, "\ncopies:\n");
-            put_heading(writer, &heading, "  shared:\n");
-            if (i == 0) {
-                putf(writer, "    %s:\n", pto_copy_kind_name((pto_copy_kind_t)kind));
-            }
-            putf(writer, "      - {procs: %d, ", shared->procs);
-            put(writer, shared->strided ? "strided: true, " : "");
-            put_below(writer, shared->below_bytes);
-            put_postal(writer, &shared->postal);
-            put(writer, "}\n");
-        }
-    }
-}
-
-static void put_copies(writer_t *writer, const pto_machine_t *machine) {
-    bool heading = false;
-    for (int kind = 0; kind < PTO_COPY_COUNT; kind++) {
-        if (knows_copies(machine, (pto_copy_kind_t)kind)) {
-            char kind_line[PLACE_MAX];
-            put_heading(writer, &heading, "\ncopies:\n");
-            snprintf(kind_line, sizeof kind_line, "  %s:\n", pto_copy_kind_name((pto_copy_kind_t)kind));
-            put_reaches(writer, machine->copies[kind], kind_line, "    ");
-        }
-    }
-    put_shared(writer, machine, &heading);
-    bool pageable = false;
-    for (int kind = 0; kind < PTO_COPY_COUNT; kind++)
-        if (pto_postal_known(&machine->pageable[kind])) {
-            put_heading(writer, &heading, "\ncopies:\n");
-            put_heading(writer, &pageable, "  pageable:\n");
-            putf(writer, "    %s: {", pto_copy_kind_name((pto_copy_kind_t)kind));
-            put_postal(writer, &machine->pageable[kind]);
-            put(writer, "}\n");
-        }
-}
-
-/* One piece is a mapping, several are a list. */
-static void put_cost(writer_t *writer, const char *indent, const char *key, const pto_reduce_cost_t *cost) {
-    putf(writer, cost->count == 1 ? "%s%s: " : "%s%s:\n", indent, key);
-    for (int i = 0; i < cost->count; i++) {
-        put(writer, cost->count == 1 ? "" : indent);
-        put(writer, cost->count == 1 ? "{" : "  - {");
-        put_below(writer, cost->piece[i].below_bytes);
-        put_postal(writer, &cost->piece[i].postal);
-        if (pto_param_known(&cost->piece[i].further_s_per_byte)) {
+        put(writer, "{");
+        put_row_key(writer, by, row);
+        put_below(writer, row->below_bytes);
+        put_postal(writer, &row->postal);
+        if (pto_param_known(&row->further_s_per_byte)) {
             put(writer, ", ");
-            put_param(writer, "further_s_per_byte", &cost->piece[i].further_s_per_byte);
+            put_param(writer, PTO_FIELD_FURTHER, &row->further_s_per_byte);
         }
         put(writer, "}\n");
     }
 }
 
-static void put_reduce(writer_t *writer, const pto_machine_t *machine) {
-    bool heading = false;
-    for (int space = 0; space < PTO_SPACE_COUNT; space++) {
-        const pto_reduce_cost_t *cost = &machine->reduce[space];
-        if (cost->count == 0) {
+/* --- sections ------------------------------------------------------------------------------------------- */
+
+/* Mappings that begin with a comment. */
+static const struct {
+    const char *path;
+    const char *comment;
+} comments[] = {
+    {"injection", "1/R_N"},
+    {"per_message", "each further message of a process that has one in flight, off the node"},
+    {"setup", "once, before a plan's first run"},
+    {"nccl", "gpus: of all nodes"},
+};
+
+static const char *comment_of(const char *path) {
+    for (size_t i = 0; i < sizeof comments / sizeof *comments; i++) {
+        if (strcmp(comments[i].path, path) == 0) {
+            return comments[i].comment;
+        }
+    }
+    return NULL;
+}
+
+/* A mapping of the file: the cells whose keys begin with `path`. */
+typedef struct {
+    bool known;   /* something is in it, and all that it must hold */
+    bool is_flat; /* numbers alone, so it is written on one line */
+} section_t;
+
+static section_t look_at(const pto_machine_t *machine, const char *path) {
+    section_t section = {.is_flat = true};
+    bool complete = true;
+    for (pto_cell_t cell = {0}; pto_cell_next(machine, &cell);) {
+        const char *rest = pto_key_below(path, cell.key);
+        if (rest == NULL) {
             continue;
         }
-        put_heading(writer, &heading, "\nreduce:\n");
-        put_cost(writer, "  ", pto_space_name((pto_space_t)space), cost);
+        bool known = pto_cell_known(&cell), is_leaf = strchr(rest, '.') == NULL;
+        section.known = section.known || known;
+        section.is_flat = section.is_flat && is_leaf &&
+                          (cell.family->form == PTO_FORM_VALUE || cell.family->form == PTO_FORM_WHOLE);
+        complete = complete && (known || !is_leaf || !pto_key_is_required(cell.family, path));
+    }
+    section.known = section.known && complete;
+    return section;
+}
+
+static void put_leaf(writer_t *writer, int indent, const char *key, const pto_cell_t *cell) {
+    switch (cell->family->form) {
+    case PTO_FORM_WHOLE:
+        putf(writer, "%s: %" PRId64, key, *(const int64_t *)cell->at);
+        return;
+    case PTO_FORM_VALUE:
+        if (cell->family->unit == PTO_UNIT_BYTES) { /* without an exponent */
+            putf(writer, "%s: %.0f", key, ((const pto_param_t *)cell->at)->value);
+        } else {
+            put_number(writer, key, cell->at, ", ");
+        }
+        return;
+    case PTO_FORM_POSTAL:
+        putf(writer, "%*s%s: {", indent, "", key);
+        put_postal(writer, cell->at);
+        put(writer, "}\n");
+        return;
+    case PTO_FORM_COST:
+        putf(writer, "%*s%s:", indent, "", key);
+        put_cost(writer, indent + 2, cell->family->by, cell->at);
+        return;
     }
 }
 
-static void put_remote(writer_t *writer, const pto_machine_t *machine) {
-    const pto_param_t *all = &machine->remote_all_s_per_byte;
-    bool heading = false;
-    for (int remote = 0; remote < PTO_REMOTE_COUNT; remote++) {
-        const pto_postal_t *postal = machine->remote[remote];
-        if (pto_postal_known(&postal[PTO_REACH_ON_SOCKET]) ||
-            pto_postal_known(&postal[PTO_REACH_OFF_SOCKET])) {
-            char line[PLACE_MAX];
-            put_heading(writer, &heading, "\nremote:\n");
-            snprintf(line, sizeof line, "  %s:\n", pto_remote_name((pto_remote_t)remote));
-            put_reaches(writer, postal, line, "    ");
-        }
-    }
-    if (pto_param_known(all)) {
-        char low[NUMBER_MAX];
-        char high[NUMBER_MAX];
-        put_heading(writer, &heading, "\nremote:\n");
-        putf(writer, "  all_s_per_byte: %s\n", number(all->value, low));
-        if (all->has_interval) {
-            putf(writer, "  all_s_per_byte_95: [%s, %s]\n", number(all->low, low), number(all->high, high));
-        }
-    }
+/* A number between mappings, and its interval, each on a line of its own. */
+static void put_number_lines(writer_t *writer, int indent, const char *key, const pto_param_t *param) {
+    char separator[PLACE_MAX];
+    snprintf(separator, sizeof separator, "\n%*s", indent, "");
+    put(writer, separator + 1);
+    put_number(writer, key, param, separator);
+    put(writer, "\n");
 }
 
-static void put_per_message(writer_t *writer, const pto_machine_t *machine) {
-    bool heading = false;
-    for (int space = 0; space < PTO_SPACE_COUNT; space++)
-        if (machine->per_message[space].count > 0) {
-            put_heading(
-                writer, &heading,
-                "\nper_message: # each further message of a process that has one in flight, off the node\n");
-            put_pieces(writer, "  ", pto_space_name((pto_space_t)space), &machine->per_message[space]);
-        }
+static void put_children(writer_t *writer, const pto_machine_t *machine, const char *path, int indent,
+                         bool on_one_line);
+
+static void put_section(writer_t *writer, const pto_machine_t *machine, const char *path, int indent) {
+    const char *dot = strrchr(path, '.'), *comment = comment_of(path);
+    section_t section = look_at(machine, path);
+    if (!section.known) {
+        return;
+    }
+    putf(writer, "%s%*s%s:", indent == 0 ? "\n" : "", indent, "", dot != NULL ? dot + 1 : path);
+    if (section.is_flat) {
+        put(writer, " {");
+    } else {
+        putf(writer, "%s%s\n", comment != NULL ? " # " : "", comment != NULL ? comment : "");
+    }
+    put_children(writer, machine, path, indent + 2, section.is_flat);
+    put(writer, section.is_flat ? "}\n" : "");
 }
 
-/* A mapping of single parameters on one line; absent ones are left out. */
-typedef struct {
-    const char *key;
-    const pto_param_t *param;
-    bool whole; /* bytes, which have no exponent */
-} named_param_t;
-
-static void put_params(writer_t *writer, const char *opening, const named_param_t *params, int count) {
-    bool opened = false;
-    for (int i = 0; i < count; i++) {
-        if (pto_param_known(params[i].param)) {
-            put(writer, opened ? ", " : opening);
-            opened = true;
-            if (params[i].whole) {
-                putf(writer, "%s: %.0f", params[i].key, params[i].param->value);
-            } else {
-                put_param(writer, params[i].key, params[i].param);
+static void put_children(writer_t *writer, const pto_machine_t *machine, const char *path, int indent,
+                         bool on_one_line) {
+    const char *separator = "";
+    for (pto_cell_t cell = {0}; pto_cell_next(machine, &cell);) {
+        const char *rest = pto_key_below(path, cell.key);
+        char child[PTO_PARAM_KEY_MAX];
+        if (rest == NULL) {
+            continue;
+        }
+        size_t length = (size_t)(rest - cell.key) + strcspn(rest, ".");
+        memcpy(child, cell.key, length);
+        child[length] = '\0';
+        if (cell.key[length] != '\0') {
+            if (pto_cell_is_first(machine, &cell, child)) {
+                put_section(writer, machine, child, indent);
             }
+        } else if (pto_cell_known(&cell) && !on_one_line && cell.family->form == PTO_FORM_VALUE) {
+            put_number_lines(writer, indent, rest, cell.at);
+        } else if (pto_cell_known(&cell)) {
+            put(writer, separator);
+            put_leaf(writer, indent, rest, &cell);
+            separator = on_one_line ? ", " : "";
         }
     }
-    put(writer, opened ? "}\n" : "");
 }
 
-static void put_rest(writer_t *writer, const pto_machine_t *machine) {
-    const named_param_t signals[] = {{"flag_s", &machine->signal_s, false},
-                                     {"event_s", &machine->event_s, false},
-                                     {"device_s", &machine->device_signal_s, false}};
-    const named_param_t launch[] = {{"kernel_s", &machine->kernel_launch_s, false},
-                                    {"graph_s", &machine->graph_launch_s, false},
-                                    {"queued_s", &machine->queued_launch_s, false}};
-    const named_param_t memory[] = {{"gpu_bytes", &machine->gpu_memory_bytes, true},
-                                    {"host_bytes", &machine->host_memory_bytes, true}};
-    put_reduce(writer, machine);
-    put_reaches(writer, machine->peer, "\npeer:\n", "  ");
-    put_remote(writer, machine);
-    put_params(writer, "\nsignals: {", signals, 3);
-    put_params(writer, "\nlaunch: {", launch, 3);
-    put_params(writer, "\nmemory: {", memory, 2);
-}
-
-static void put_powers(writer_t *writer, const pto_machine_t *machine) {
-    const pto_param_t *power_w = machine->power_w;
-    const named_param_t gpu[] = {{"idle_w", &power_w[PTO_POWER_GPU_IDLE], false},
-                                 {"copy_w", &power_w[PTO_POWER_GPU_COPY], false},
-                                 {"kernel_w", &power_w[PTO_POWER_GPU_KERNEL], false}};
-    const named_param_t cpu[] = {{"idle_w", &power_w[PTO_POWER_CPU_IDLE], false},
-                                 {"core_w", &power_w[PTO_POWER_CPU_CORE], false}};
-    bool any = pto_param_known(gpu[0].param) || pto_param_known(cpu[0].param);
-    put(writer, any ? "\nenergy:\n" : "");
-    put_params(writer, "  gpu: {", gpu, 3);
-    put_params(writer, "  cpu: {", cpu, 2);
-}
-
-static void put_setup(writer_t *writer, const pto_machine_t *machine) {
-    const pto_setup_cost_t *setup = &machine->setup;
-    bool heading = false, allocate = false;
-    static const char opening[] = "\nsetup: # once, before a plan's first run\n";
-    if (setup->open.count > 0) {
-        put_heading(writer, &heading, opening);
-        put_cost(writer, "  ", "open", &setup->open);
-    }
-    for (int space = PTO_SPACE_COUNT - 1; space >= 0; space--)
-        if (setup->allocate[space].count > 0) {
-            put_heading(writer, &heading, opening);
-            put_heading(writer, &allocate, "  allocate:\n");
-            put_cost(writer, "    ", pto_space_name((pto_space_t)space), &setup->allocate[space]);
-        }
-    if (pto_param_known(&setup->segment_s)) {
-        char low[NUMBER_MAX], high[NUMBER_MAX];
-        put_heading(writer, &heading, opening);
-        putf(writer, "  segment_s: %s\n", number(setup->segment_s.value, low));
-        if (setup->segment_s.has_interval)
-            putf(writer, "  segment_s_95: [%s, %s]\n", number(setup->segment_s.low, low),
-                 number(setup->segment_s.high, high));
-    }
-}
+/* --- the library's own algorithms ----------------------------------------------------------------------- */
 
 static void put_rule(writer_t *writer, const pto_library_rule_t *rule) {
     put(writer, "      - {");
@@ -442,26 +353,6 @@ static void put_library(writer_t *writer, const pto_machine_t *machine) {
     }
 }
 
-static void put_nccl(writer_t *writer, const pto_machine_t *machine) {
-    bool heading = false;
-    for (int kind = 0; kind < PTO_NCCL_COUNT; kind++) {
-        for (int i = 0; i < machine->nccl_count[kind]; i++) {
-            const pto_nccl_cost_t *row = &machine->nccl[kind][i];
-            put_heading(writer, &heading, "\nnccl: # gpus: of all nodes\n");
-            if (i == 0) {
-                putf(writer, "  %s:\n", pto_nccl_name((pto_nccl_kind_t)kind));
-            }
-            putf(writer, "    - {gpus: %" PRId64 ", ", row->gpus);
-            if (row->nodes > 1) {
-                putf(writer, "nodes: %" PRId64 ", ", row->nodes);
-            }
-            put_below(writer, row->below_bytes);
-            put_postal(writer, &row->postal);
-            put(writer, "}\n");
-        }
-    }
-}
-
 /* Comments have no escapes: what YAML would refuse in them becomes a question mark. */
 static void put_comment(writer_t *writer, const char *comment) {
     bool fresh = true;
@@ -488,19 +379,8 @@ pto_status_t pto_machine_format(const pto_machine_t *machine, const char *commen
     put_quoted(&writer, machine->name != NULL ? machine->name : "");
     put(&writer, "\nsource: ");
     put_quoted(&writer, machine->source != NULL ? machine->source : "");
-    putf(&writer, "\nnode: {sockets: %" PRId64 ", gpus: %" PRId64 ", cores: %" PRId64 "}\n",
-         machine->node.sockets, machine->node.gpus, machine->node.cores);
-    put_messages(&writer, machine);
-    put_injection(&writer, machine);
-    const named_param_t network[] = {{"contention", &machine->contention, false}};
-    put_params(&writer, "\nnetwork: {", network, 1);
-    put_per_message(&writer, machine);
-    put_copies(&writer, machine);
-    put_rest(&writer, machine);
-    put_setup(&writer, machine);
+    put_children(&writer, machine, "", 0, false);
     put_library(&writer, machine);
-    put_nccl(&writer, machine);
-    put_powers(&writer, machine);
     if (writer.failed) {
         free(writer.text);
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a machine file");

@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/builder.h"
+#include "base/checked.h"
 #include "plan/plan_internal.h"
+#include "portolan/builder.h"
 
 struct pto_builder {
     pto_plan_t *plan;
@@ -346,8 +347,72 @@ static uint64_t digest_plan(const pto_plan_t *plan) {
     return hash;
 }
 
+/* --- asking ------------------------------------------------------------------------------------------- */
+
+static pto_status_t check_choices(const pto_request_t *request, pto_error_t *err) {
+    const struct {
+        unsigned value, count;
+        const char *name;
+    } choice[] = {{request->collective, PTO_COLLECTIVE_COUNT, "collective"},
+                  {request->implementation, PTO_IMPLEMENTATION_COUNT, "implementation"},
+                  {request->split, PTO_SPLIT_COUNT, "split"},
+                  {request->datatype, PTO_DATATYPE_COUNT, "datatype"}};
+    for (size_t i = 0; i < sizeof choice / sizeof *choice; i++)
+        if (choice[i].value >= choice[i].count)
+            return pto_error_set(err, PTO_ERR_RANGE, "%s %d is not one of the enumerators", choice[i].name,
+                                 (int)choice[i].value);
+    if (!request->strategy || !request->algorithm)
+        return pto_error_set(err, PTO_ERR_RANGE, "the request names no %s",
+                             request->strategy ? "algorithm" : "strategy");
+    return PTO_OK;
+}
+
+static int64_t largest_bytes(const pto_request_t *request) {
+    const pto_counts_t *counts = request->counts;
+    int64_t most = request->bytes;
+    if (counts && counts->kind == PTO_COUNTS_MATRIX)
+        for (int64_t i = 0; i < counts->order * counts->order; i++)
+            most = counts->matrix[i] > most ? counts->matrix[i] : most;
+    return most;
+}
+
+static pto_status_t check_sizes(const pto_request_t *request, pto_error_t *err) {
+    const struct {
+        int64_t value;
+        const char *name;
+    } size[] = {
+        {request->bytes, "bytes"}, {request->messages, "messages"}, {request->unique_bytes, "unique_bytes"}};
+    for (size_t i = 0; i < sizeof size / sizeof *size; i++)
+        if (size[i].value < 0)
+            return pto_error_set(err, PTO_ERR_RANGE, "%s must be 0 or more, not %lld", size[i].name,
+                                 (long long)size[i].value);
+    const pto_counts_t *counts = request->counts;
+    int64_t owners = pto_layout_owner_count(&request->layout), peers = 1;
+    if (counts && counts->kind == PTO_COUNTS_MATRIX && counts->order != owners)
+        return pto_error_set(err, PTO_ERR_RANGE,
+                             "the matrix of bytes has %lld rows, but %lld processes hold data",
+                             (long long)counts->order, (long long)owners);
+    if (request->collective == PTO_COLLECTIVE_MESSAGES)
+        peers = request->messages;
+    else if (!pto_collective_is_vector(request->collective))
+        peers = owners;
+    int64_t bytes = largest_bytes(request);
+    bool doubled = counts && counts->kind == PTO_COUNTS_SKEW;
+    if (bytes > INT64_MAX / 2 ||
+        !pto_bytes_countable(doubled ? 2 * bytes : bytes, peers,
+                             request->layout.gpus_per_node * request->layout.cores_per_gpu))
+        return pto_error_set(err, PTO_ERR_RANGE,
+                             "bytes: %lld on %lld nodes come to more bytes in all than can be counted",
+                             (long long)bytes, (long long)request->layout.nodes);
+    return PTO_OK;
+}
+
 pto_status_t pto_plan_create(const pto_request_t *request, pto_plan_t **plan, pto_error_t *err) {
-    pto_status_t status = pto_layout_check(&request->layout, err);
+    pto_status_t status = check_choices(request, err);
+    if (status == PTO_OK)
+        status = pto_layout_check(&request->layout, err);
+    if (status == PTO_OK)
+        status = check_sizes(request, err);
     if (status == PTO_OK)
         status = pto_strategy_applicable(request, err);
     if (status != PTO_OK)

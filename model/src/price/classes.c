@@ -582,7 +582,7 @@ pto_status_t pto_price(const pto_plan_t *plan, const pto_machine_t *machine, pto
         for (int class = 1; class < pricing.class_count; class ++)
             if (pricing.ledger[class].seconds > pricing.ledger[slowest].seconds)
                 slowest = class;
-        status = pto_ledger_report(&pricing.ledger[slowest], price, explanation, err);
+        status = pto_ledger_report(&pricing.ledger[slowest], machine, price, explanation, err);
     }
     release(&pricing);
     return status;

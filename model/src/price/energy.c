@@ -2,42 +2,10 @@
 #include "portolan/energy.h"
 
 #include <math.h>
+#include <string.h>
 
+#include "machine/registry.h"
 #include "plan/plan_internal.h"
-
-/* Which of a GPU's powers a term makes it draw. Starts are the host's work, and a GPU waits through them. */
-static pto_power_t gpu_power(const pto_term_t *term) {
-    if (term->space != PTO_SPACE_GPU)
-        return PTO_POWER_GPU_IDLE;
-    switch (term->kind) {
-    case PTO_TERM_MESSAGE_BETA:
-    case PTO_TERM_GAP_BETA:
-    case PTO_TERM_INJECTION:
-    case PTO_TERM_CONTENTION:
-    case PTO_TERM_COPY_BETA:
-        return PTO_POWER_GPU_COPY;
-    case PTO_TERM_REDUCE_BETA:
-    case PTO_TERM_REMOTE_ALPHA:
-    case PTO_TERM_REMOTE_BETA:
-    case PTO_TERM_REMOTE_ALL:
-    case PTO_TERM_DEVICE_SIGNAL:
-    case PTO_TERM_REDUCE_FURTHER:
-    case PTO_TERM_NCCL_BETA: /* it moves bytes by a kernel */
-        return PTO_POWER_GPU_KERNEL;
-    case PTO_TERM_MESSAGE_ALPHA:
-    case PTO_TERM_GAP_ALPHA:
-    case PTO_TERM_INJECTION_RATE:
-    case PTO_TERM_COPY_ALPHA:
-    case PTO_TERM_REDUCE_ALPHA:
-    case PTO_TERM_SIGNAL:
-    case PTO_TERM_LAUNCH:
-    case PTO_TERM_SETUP:
-    case PTO_TERM_NCCL_ALPHA:
-    case PTO_TERM_COUNT:
-        break;
-    }
-    return PTO_POWER_GPU_IDLE;
-}
 
 /* How many processes of a GPU do anything at all. */
 static int64_t acting_cores(const pto_plan_t *plan) {
@@ -59,7 +27,7 @@ static void fill_device_seconds(const pto_plan_t *plan, double seconds, const pt
     double gpus = (double)(layout->nodes * layout->gpus_per_node);
     double busy_s[PTO_POWER_COUNT] = {0};
     for (int i = 0; i < explanation->count; i++)
-        busy_s[gpu_power(&explanation->term[i])] += explanation->term[i].seconds;
+        busy_s[explanation->term[i].power] += explanation->term[i].seconds;
     double copy_s = fmax(busy_s[PTO_POWER_GPU_COPY], 0), kernel_s = busy_s[PTO_POWER_GPU_KERNEL];
     energy->part[PTO_POWER_GPU_IDLE].device_s = gpus * fmax(seconds - copy_s - kernel_s, 0);
     energy->part[PTO_POWER_GPU_COPY].device_s = gpus * copy_s;
@@ -97,11 +65,14 @@ pto_status_t pto_energy(const pto_plan_t *plan, const pto_machine_t *machine, co
         pto_energy_part_t *part = &made.part[power];
         const pto_param_t *param = &machine->power_w[power];
         bool of_gpu = power <= PTO_POWER_GPU_KERNEL;
+        pto_cell_t cell;
+        if (pto_cell_at(machine, param, &cell))
+            memcpy(part->key, cell.key, sizeof part->key);
         if (of_gpu && part->device_s > 0 && !pto_param_known(param))
             return pto_error_set_at(err, PTO_ERR_NOT_APPLICABLE, machine->path, 0, 0,
-                                    "machine %s has no energy.%s, which the plan's energy needs; "
+                                    "machine %s has no %s, which the plan's energy needs; "
                                     "`portolan-validate --powers` measures it",
-                                    machine->name, pto_power_key((pto_power_t)power));
+                                    machine->name, part->key);
         part->param = pto_param_known(param) ? param : NULL;
         part->joules = part->param ? part->device_s * param->value : 0;
         made.joules += part->joules;

@@ -5,29 +5,15 @@
 
 /* --- addends -------------------------------------------------------------------------------------------- */
 
-static void charge_param(pto_charge_t *charge, const pto_param_t *param, pto_entry_t entry) {
-    bool known = pto_param_known(param);
-    if (known)
-        charge->other_s += entry.count * param->value;
-    entry.param = known ? param : NULL;
-    pto_charge_enter(charge, entry);
-}
-
 /* The executor launches a plan's kernel as a graph of one node. */
 void pto_charge_launch(pto_charge_t *charge, const pto_machine_t *machine) {
     bool graph = pto_param_known(&machine->graph_launch_s);
-    charge_param(charge, graph ? &machine->graph_launch_s : &machine->kernel_launch_s,
-                 (pto_entry_t){.kind = PTO_TERM_LAUNCH, .where = {graph}, .count = 1});
-}
-
-static void charge_device_signal(pto_charge_t *charge, const pto_machine_t *machine) {
-    charge_param(charge, &machine->device_signal_s,
-                 (pto_entry_t){.kind = PTO_TERM_DEVICE_SIGNAL, .count = 1});
+    pto_charge_param(charge, graph ? &machine->graph_launch_s : &machine->kernel_launch_s, PTO_SPACE_GPU, 1);
 }
 
 void pto_charge_wait(pto_charge_t *charge, const pto_machine_t *machine, const pto_step_t *step) {
     if (step->in_kernel)
-        charge_device_signal(charge, machine);
+        pto_charge_param(charge, &machine->device_signal_s, PTO_SPACE_GPU, 1);
     else
         pto_charge_signal(charge, machine);
 }
@@ -43,34 +29,36 @@ pto_status_t pto_charge_remote(pto_charge_t *charge, const pto_machine_t *machin
         return pto_error_set_at(err, PTO_ERR_NOT_APPLICABLE, machine->path, 0, 0,
                                 "machine %s has no remote.%s.on_socket, which the plan needs", machine->name,
                                 pto_remote_name(access.how));
-    if (postal == &machine->remote[access.how][PTO_REACH_ON_SOCKET])
-        access.reach = PTO_REACH_ON_SOCKET;
     bool all_known = pto_param_known(all);
     double pair_bytes = (double)(all_known ? access.most_bytes : access.link_bytes);
     bool by_link =
         all_known && (double)access.link_bytes * all->value > pair_bytes * postal->beta_s_per_byte.value;
-    pto_entry_t entry = {
-        .kind = PTO_TERM_REMOTE_ALPHA, .where = {(int)access.how, (int)access.reach}, .count = 1};
-    charge_param(charge, &postal->alpha_s, entry);
-    entry.kind = by_link ? PTO_TERM_REMOTE_ALL : PTO_TERM_REMOTE_BETA;
-    entry.count = by_link ? (double)access.link_bytes : pair_bytes;
-    charge_param(charge, by_link ? all : &postal->beta_s_per_byte, entry);
+    pto_charge_entry(charge, (pto_entry_t){.place = postal,
+                                           .field = PTO_FIELD_ALPHA,
+                                           .param = &postal->alpha_s,
+                                           .space = PTO_SPACE_GPU,
+                                           .count = 1});
+    if (by_link)
+        pto_charge_param(charge, all, PTO_SPACE_GPU, (double)access.link_bytes);
+    else
+        pto_charge_entry(charge, (pto_entry_t){.place = postal,
+                                               .field = PTO_FIELD_BETA,
+                                               .param = &postal->beta_s_per_byte,
+                                               .space = PTO_SPACE_GPU,
+                                               .count = pair_bytes});
     return PTO_OK;
 }
 
 void pto_charge_kernel_bytes(pto_charge_t *charge, const pto_machine_t *machine, int64_t bytes) {
-    static const pto_param_t unknown;
-    const pto_postal_t *postal = bytes > 0 ? pto_machine_reduce(machine, PTO_SPACE_GPU, bytes) : NULL;
     if (bytes > 0)
-        charge_param(
-            charge, postal ? &postal->beta_s_per_byte : &unknown,
-            (pto_entry_t){.kind = PTO_TERM_REDUCE_BETA, .where = {PTO_SPACE_GPU}, .count = (double)bytes});
+        pto_charge_postal(charge, &machine->reduce[PTO_SPACE_GPU],
+                          pto_machine_reduce(machine, PTO_SPACE_GPU, bytes), PTO_SPACE_GPU, 0, (double)bytes);
 }
 
 void pto_charge_kernel_reduce(pto_charge_t *charge, const pto_machine_t *machine, pto_reduction_t reduction) {
     pto_reduction_parts_t parts = pto_reduction_parts(machine, PTO_SPACE_GPU, reduction);
     pto_charge_kernel_bytes(charge, machine, parts.bytes);
-    pto_charge_further(charge, PTO_SPACE_GPU, parts);
+    pto_charge_further(charge, machine, PTO_SPACE_GPU, parts);
 }
 
 /* --- steps ---------------------------------------------------------------------------------------------- */

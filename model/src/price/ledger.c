@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- one stage of one actor --------------------------------------------------------------------------- */
+/* --- one stage of one actor ----------------------------------------------------------------------------- */
 
 void pto_charge_begin(pto_charge_t *charge, const char *stage, bool explain) {
     charge->stage = stage;
@@ -21,8 +21,8 @@ void pto_charge_begin(pto_charge_t *charge, const char *stage, bool explain) {
 }
 
 static bool same_entry(const pto_entry_t *a, const pto_entry_t *b) {
-    return a->stage == b->stage && a->kind == b->kind && a->param == b->param &&
-           memcmp(a->where, b->where, sizeof a->where) == 0;
+    return a->stage == b->stage && a->place == b->place && a->field == b->field && a->param == b->param &&
+           a->space == b->space;
 }
 
 void pto_charge_enter(pto_charge_t *charge, pto_entry_t entry) {
@@ -38,69 +38,74 @@ void pto_charge_enter(pto_charge_t *charge, pto_entry_t entry) {
         charge->entry[charge->entry_count++] = entry;
 }
 
-/* `count` messages at one piece's cost. */
-static void charge_pieces(pto_charge_t *charge, const pto_piece_t *piece, pto_space_t space, int level,
-                          int64_t bytes, double count, pto_term_kind_t alpha_kind) {
-    double total_bytes = count * (double)bytes;
-    double beta_s = total_bytes * piece->postal.beta_s_per_byte.value;
-    double alpha_s = count * piece->postal.alpha_s.value;
-    charge->alpha_s += alpha_s;
-    if (level == PTO_LEVEL_OFF_NODE) {
-        charge->off_node_alpha_s += alpha_s;
-        charge->off_node_s += beta_s;
-    } else {
-        charge->on_node_s += beta_s;
-    }
-    if (!charge->explain)
-        return;
-    pto_entry_t entry = {.kind = alpha_kind,
-                         .param = &piece->postal.alpha_s,
-                         .where = {(int)space, level, (int)piece->protocol},
-                         .count = count};
-    pto_charge_enter(charge, entry);
-    entry.kind = alpha_kind == PTO_TERM_GAP_ALPHA ? PTO_TERM_GAP_BETA : PTO_TERM_MESSAGE_BETA;
-    entry.param = &piece->postal.beta_s_per_byte;
-    entry.count = total_bytes;
-    pto_charge_enter(charge, entry);
-}
-
-pto_status_t pto_charge_messages(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,
-                                 pto_level_t level, int64_t bytes, int64_t count, pto_error_t *err) {
-    const pto_piece_t *piece = pto_machine_message(machine, space, level, bytes);
-    if (!piece)
-        return pto_error_set_at(err, PTO_ERR_NOT_APPLICABLE, machine->path, 0, 0,
-                                "machine %s has no messages.%s.%s, which the plan needs", machine->name,
-                                pto_space_name(space), pto_level_name(level));
-    bool off_node = level == PTO_LEVEL_OFF_NODE;
-    const pto_piece_t *gap = off_node && charge->at_once ? pto_machine_gap(machine, space, bytes) : NULL;
-    int64_t further = gap ? count - (charge->off_node ? 0 : 1) : 0;
-    if (count > further)
-        charge_pieces(charge, piece, space, (int)level, bytes, (double)(count - further),
-                      PTO_TERM_MESSAGE_ALPHA);
-    if (further > 0)
-        charge_pieces(charge, gap, space, (int)level, bytes, (double)further, PTO_TERM_GAP_ALPHA);
-    charge->off_node = charge->off_node || off_node;
-    return PTO_OK;
-}
-
-/* One start and some bytes; a postal that the machine lacks (or NULL) is entered but costs nothing. */
-static void charge_postal_at(pto_charge_t *charge, const pto_postal_t *postal, pto_term_kind_t alpha_kind,
-                             int where0, int where1, int where2, double bytes) {
+/* The two addends of a postal cost. */
+static void enter_postal(pto_charge_t *charge, pto_entry_t entry, const pto_postal_t *postal, double starts,
+                         double bytes) {
     bool known = postal && pto_postal_known(postal);
-    if (known)
-        charge->other_s += postal->alpha_s.value + bytes * postal->beta_s_per_byte.value;
-    pto_entry_t entry = {.kind = alpha_kind, .where = {where0, where1, where2}, .count = 1};
+    entry.field = PTO_FIELD_ALPHA;
     entry.param = known ? &postal->alpha_s : NULL;
+    entry.count = starts;
     pto_charge_enter(charge, entry);
-    entry.kind = alpha_kind == PTO_TERM_COPY_ALPHA ? PTO_TERM_COPY_BETA : PTO_TERM_REDUCE_BETA;
+    entry.field = PTO_FIELD_BETA;
     entry.param = known ? &postal->beta_s_per_byte : NULL;
     entry.count = bytes;
     pto_charge_enter(charge, entry);
 }
 
-static void charge_postal(pto_charge_t *charge, const pto_postal_t *postal, pto_term_kind_t alpha_kind,
-                          int where0, int where2, double bytes) {
-    charge_postal_at(charge, postal, alpha_kind, where0, PTO_REACH_ON_SOCKET, where2, bytes);
+void pto_charge_postal(pto_charge_t *charge, const void *place, const pto_postal_t *postal, pto_space_t space,
+                       double starts, double bytes) {
+    if (postal && pto_postal_known(postal))
+        charge->other_s += starts * postal->alpha_s.value + bytes * postal->beta_s_per_byte.value;
+    enter_postal(charge, (pto_entry_t){.place = place, .space = space}, postal, starts, bytes);
+}
+
+void pto_charge_entry(pto_charge_t *charge, pto_entry_t entry) {
+    if (entry.param && pto_param_known(entry.param))
+        charge->other_s += entry.count * entry.param->value;
+    else
+        entry.param = NULL;
+    pto_charge_enter(charge, entry);
+}
+
+void pto_charge_param(pto_charge_t *charge, const pto_param_t *param, pto_space_t space, double count) {
+    pto_charge_entry(charge, (pto_entry_t){.place = param, .param = param, .space = space, .count = count});
+}
+
+/* `count` messages at the cost of one row of `cost`, or of what stands in for it. */
+static void charge_row_of(pto_charge_t *charge, const pto_cost_table_t *cost, const pto_cost_row_t *row,
+                          pto_space_t space, bool off_node, int64_t bytes, double count) {
+    double total_bytes = count * (double)bytes;
+    double beta_s = total_bytes * row->postal.beta_s_per_byte.value;
+    double alpha_s = count * row->postal.alpha_s.value;
+    charge->alpha_s += alpha_s;
+    if (off_node) {
+        charge->off_node_alpha_s += alpha_s;
+        charge->off_node_s += beta_s;
+    } else {
+        charge->on_node_s += beta_s;
+    }
+    if (charge->explain)
+        enter_postal(charge, (pto_entry_t){.place = cost, .space = space, .off_node = off_node}, &row->postal,
+                     count, total_bytes);
+}
+
+pto_status_t pto_charge_messages(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,
+                                 pto_level_t level, int64_t bytes, int64_t count, pto_error_t *err) {
+    const pto_cost_row_t *row = pto_machine_message(machine, space, level, bytes);
+    if (!row)
+        return pto_error_set_at(err, PTO_ERR_NOT_APPLICABLE, machine->path, 0, 0,
+                                "machine %s has no messages.%s.%s, which the plan needs", machine->name,
+                                pto_space_name(space), pto_level_name(level));
+    bool off_node = level == PTO_LEVEL_OFF_NODE;
+    const pto_cost_row_t *gap = off_node && charge->at_once ? pto_machine_gap(machine, space, bytes) : NULL;
+    int64_t further = gap ? count - (charge->off_node ? 0 : 1) : 0;
+    if (count > further)
+        charge_row_of(charge, &machine->messages[space][level], row, space, off_node, bytes,
+                      (double)(count - further));
+    if (further > 0)
+        charge_row_of(charge, &machine->per_message[space], gap, space, off_node, bytes, (double)further);
+    charge->off_node = charge->off_node || off_node;
+    return PTO_OK;
 }
 
 pto_status_t pto_charge_peer_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_reach_t reach,
@@ -112,16 +117,19 @@ pto_status_t pto_charge_peer_copy(pto_charge_t *charge, const pto_machine_t *mac
     if (!pto_postal_known(&machine->peer[reach]))
         return pto_error_set_at(err, PTO_ERR_NOT_APPLICABLE, machine->path, 0, 0,
                                 "machine %s has no peer.on_socket, which the plan needs", machine->name);
-    charge_postal_at(charge, &machine->peer[reach], PTO_TERM_COPY_ALPHA, PTO_COPY_D2D, (int)reach,
-                     PTO_COPY_PEER, (double)link_bytes);
+    pto_charge_postal(charge, &machine->peer[reach], &machine->peer[reach], PTO_SPACE_GPU, 1,
+                      (double)link_bytes);
     return PTO_OK;
 }
 
+static pto_space_t space_of(pto_copy_kind_t kind) {
+    return kind == PTO_COPY_H2H ? PTO_SPACE_CPU : PTO_SPACE_GPU;
+}
+
 /* Several processes of one GPU make such copies at once, of which the machine has no measurement. */
-static void charge_unshared(pto_charge_t *charge, pto_copy_kind_t kind) {
-    pto_charge_enter(charge, (pto_entry_t){.kind = PTO_TERM_COPY_ALPHA,
-                                           .where = {(int)kind, PTO_REACH_ON_SOCKET, PTO_COPY_UNSHARED},
-                                           .count = 1});
+static void charge_unshared(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind) {
+    pto_charge_enter(
+        charge, (pto_entry_t){.place = &machine->shared_copies[kind], .space = space_of(kind), .count = 1});
 }
 
 pto_status_t pto_charge_one_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind,
@@ -135,48 +143,33 @@ pto_status_t pto_charge_one_copy(pto_charge_t *charge, const pto_machine_t *mach
                                 "machine %s has no copies.%s.on_socket, which the plan needs", machine->name,
                                 pto_copy_kind_name(kind));
     if (kind != PTO_COPY_H2H && !pageable && engine_bytes > own_bytes && !pto_copy_is_queued(machine, kind))
-        charge_unshared(charge, kind);
-    bool own_cost = postal == &machine->pageable[kind];
-    charge_postal(charge, postal, PTO_TERM_COPY_ALPHA, (int)kind, own_cost ? PTO_COPY_PAGEABLE : 0,
-                  (double)(kind == PTO_COPY_H2H ? own_bytes : engine_bytes));
+        charge_unshared(charge, machine, kind);
+    pto_charge_postal(charge, postal, postal, space_of(kind), 1,
+                      (double)(kind == PTO_COPY_H2H ? own_bytes : engine_bytes));
     return PTO_OK;
 }
 
-/* --- copies of several processes of one GPU --------------------------------------------------------------
- */
+/* --- copies of several processes of one GPU ------------------------------------------------------------- */
 
 bool pto_copy_is_queued(const pto_machine_t *machine, pto_copy_kind_t kind) {
-    return machine->shared_copy_count[kind] > 0;
+    return machine->shared_copies[kind].count > 0;
 }
 
 /* `times` times one row of the table; NULL: a process's own cost, alone. */
 static void charge_row(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind,
-                       const pto_shared_copy_t *row, double times, int64_t bytes) {
-    if (times == 0)
-        return;
-    const pto_postal_t *postal = row ? &row->postal : pto_machine_copy(machine, kind, false);
-    bool only = !row || (row->from_bytes == 0 && row->below_bytes == INT64_MAX);
+                       const pto_cost_row_t *row, double times, int64_t bytes) {
+    const pto_postal_t *alone = pto_machine_copy(machine, kind, false);
+    const pto_postal_t *postal = row ? &row->postal : alone;
     charge->other_s += times * (postal->alpha_s.value + (double)bytes * postal->beta_s_per_byte.value);
-    pto_entry_t entry = {.kind = PTO_TERM_COPY_ALPHA,
-                         .param = &postal->alpha_s,
-                         .where = {(int)kind, PTO_REACH_ON_SOCKET, row ? row->procs : 0},
-                         .count = times};
-    if (row && row->strided)
-        entry.where[2] += PTO_COPY_STRIDED;
-    if (!only)
-        entry.where[1] =
-            PTO_REACH_COUNT + (int)(row->from_bytes < INT32_MAX / 2 ? row->from_bytes : INT32_MAX / 2);
-    pto_charge_enter(charge, entry);
-    entry.kind = PTO_TERM_COPY_BETA;
-    entry.param = &postal->beta_s_per_byte;
-    entry.count = times * (double)bytes;
-    pto_charge_enter(charge, entry);
+    const void *place = row ? (const void *)&machine->shared_copies[kind] : alone;
+    enter_postal(charge, (pto_entry_t){.place = place, .space = space_of(kind)}, postal, times,
+                 times * (double)bytes);
 }
 
 /* Strided copies have rows of their own where they were measured. */
 static bool has_strided_rows(const pto_machine_t *machine, pto_copy_kind_t kind) {
-    int count = machine->shared_copy_count[kind];
-    return count > 0 && machine->shared_copies[kind][count - 1].strided;
+    const pto_cost_table_t *shared = &machine->shared_copies[kind];
+    return shared->count > 0 && shared->row[shared->count - 1].strided;
 }
 
 /* `times` times what `procs` copies at once take: between the measured numbers of processes, and from one
@@ -184,9 +177,10 @@ static bool has_strided_rows(const pto_machine_t *machine, pto_copy_kind_t kind)
 static void charge_shared(pto_charge_t *charge, const pto_machine_t *machine, pto_queued_copy_t copy,
                           int64_t procs, double times) {
     bool strided = copy.strided && has_strided_rows(machine, copy.kind);
-    const pto_shared_copy_t *below = NULL, *above = NULL;
-    for (int i = 0; i < machine->shared_copy_count[copy.kind] && !above; i++) {
-        const pto_shared_copy_t *row = &machine->shared_copies[copy.kind][i];
+    const pto_cost_table_t *shared = &machine->shared_copies[copy.kind];
+    const pto_cost_row_t *below = NULL, *above = NULL;
+    for (int i = 0; i < shared->count && !above; i++) {
+        const pto_cost_row_t *row = &shared->row[i];
         if (row->strided != strided || copy.piece_bytes < row->from_bytes ||
             copy.piece_bytes >= row->below_bytes)
             continue;
@@ -196,7 +190,7 @@ static void charge_shared(pto_charge_t *charge, const pto_machine_t *machine, pt
             below = row;
     }
     if (!above) {
-        double share = below ? (double)procs / below->procs : 1;
+        double share = below ? (double)procs / (double)below->procs : 1;
         charge_row(charge, machine, copy.kind, below, times * share, copy.bytes);
         return;
     }
@@ -247,14 +241,14 @@ pto_reduction_parts_t pto_reduction_parts(const pto_machine_t *machine, pto_spac
     return (pto_reduction_parts_t){reduction.input_bytes, further_bytes, further};
 }
 
-void pto_charge_further(pto_charge_t *charge, pto_space_t space, pto_reduction_parts_t parts) {
-    if (!parts.further)
-        return;
-    charge->other_s += (double)parts.further_bytes * parts.further->value;
-    pto_charge_enter(charge, (pto_entry_t){.kind = PTO_TERM_REDUCE_FURTHER,
-                                           .param = parts.further,
-                                           .where = {(int)space, PTO_REACH_ON_SOCKET, 0},
-                                           .count = (double)parts.further_bytes});
+void pto_charge_further(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,
+                        pto_reduction_parts_t parts) {
+    if (parts.further)
+        pto_charge_entry(charge, (pto_entry_t){.place = &machine->reduce[space],
+                                               .field = PTO_FIELD_FURTHER,
+                                               .param = parts.further,
+                                               .space = space,
+                                               .count = (double)parts.further_bytes});
 }
 
 void pto_charge_reduce(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,
@@ -262,18 +256,13 @@ void pto_charge_reduce(pto_charge_t *charge, const pto_machine_t *machine, pto_s
     if (reduction.bytes <= 0)
         return;
     pto_reduction_parts_t parts = pto_reduction_parts(machine, space, reduction);
-    charge_postal(charge, pto_machine_reduce(machine, space, parts.bytes), PTO_TERM_REDUCE_ALPHA, (int)space,
-                  0, (double)parts.bytes);
-    pto_charge_further(charge, space, parts);
+    pto_charge_postal(charge, &machine->reduce[space], pto_machine_reduce(machine, space, parts.bytes), space,
+                      1, (double)parts.bytes);
+    pto_charge_further(charge, machine, space, parts);
 }
 
 void pto_charge_signal(pto_charge_t *charge, const pto_machine_t *machine) {
-    bool known = pto_param_known(&machine->signal_s);
-    if (known)
-        charge->other_s += machine->signal_s.value;
-    pto_charge_enter(
-        charge,
-        (pto_entry_t){.kind = PTO_TERM_SIGNAL, .param = known ? &machine->signal_s : NULL, .count = 1});
+    pto_charge_param(charge, &machine->signal_s, PTO_SPACE_CPU, 1);
 }
 
 void pto_outflow_add(pto_outflow_t *outflow, const pto_plan_t *plan, const pto_step_t *step, double messages,
@@ -328,16 +317,13 @@ static bound_t find_bound(const pto_charge_t *charge, const pto_machine_t *machi
 /* Whether a limit stands for this addend: for an off-node message's bytes, by the message rate its start too.
  */
 static bool is_replaced(const pto_entry_t *entry, bound_t bound) {
-    bool bytes = entry->kind == PTO_TERM_MESSAGE_BETA || entry->kind == PTO_TERM_GAP_BETA;
-    bool start = entry->kind == PTO_TERM_MESSAGE_ALPHA || entry->kind == PTO_TERM_GAP_ALPHA;
-    return entry->where[1] == PTO_LEVEL_OFF_NODE && (bytes || (start && bound == BOUND_RATE));
+    return entry->off_node && (entry->field == PTO_FIELD_BETA || bound == BOUND_RATE);
 }
 
-static void enter_limit(pto_charge_t *charge, pto_term_kind_t kind, const pto_param_t *param, int space,
-                        double count) {
+static void enter_limit(pto_charge_t *charge, const pto_param_t *param, pto_space_t space, double count) {
     if (pto_param_known(param))
         pto_charge_enter(charge,
-                         (pto_entry_t){.kind = kind, .param = param, .where = {space, 0, 0}, .count = count});
+                         (pto_entry_t){.place = param, .param = param, .space = space, .count = count});
 }
 
 /* A limit of the node holds instead of the off-node messages' own cost: swap the entries. */
@@ -348,13 +334,12 @@ static void enter_limits(pto_charge_t *charge, const pto_machine_t *machine, con
         if (!is_replaced(&charge->entry[i], bound))
             charge->entry[kept++] = charge->entry[i];
     charge->entry_count = kept;
-    for (int space = 0; space < PTO_SPACE_COUNT; space++) {
-        enter_limit(charge, PTO_TERM_INJECTION, &machine->injection_s_per_byte[space], space,
-                    outflow->bytes[space]);
+    for (int i = 0; i < PTO_SPACE_COUNT; i++) {
+        pto_space_t space = (pto_space_t)i;
+        enter_limit(charge, &machine->injection_s_per_byte[space], space, outflow->bytes[space]);
         if (bound == BOUND_RATE)
-            enter_limit(charge, PTO_TERM_INJECTION_RATE, &machine->injection_s_per_message[space], space,
-                        outflow->messages[space]);
-        enter_limit(charge, PTO_TERM_CONTENTION, &machine->contention, space,
+            enter_limit(charge, &machine->injection_s_per_message[space], space, outflow->messages[space]);
+        enter_limit(charge, &machine->contention, space,
                     outflow->contended[space] * machine->injection_s_per_byte[space].value);
     }
 }
@@ -373,7 +358,7 @@ void pto_charge_settle(pto_charge_t *charge, const pto_machine_t *machine, const
         enter_limits(charge, machine, outflow, bound);
 }
 
-/* --- how far an actor has come ------------------------------------------------------------------------- */
+/* --- how far an actor has come -------------------------------------------------------------------------- */
 
 void pto_ledger_fini(pto_ledger_t *ledger) {
     free(ledger->entry);

@@ -3,26 +3,19 @@
 #ifndef PTO_PRICE_LEDGER_H
 #define PTO_PRICE_LEDGER_H
 
+#include "machine/registry.h"
 #include "portolan/price.h"
 
-enum {
-    PTO_CHARGE_TERMS_MAX = 40,
-    PTO_COPY_PAGEABLE = -1,
-    PTO_COPY_PEER = -2,
-    PTO_COPY_UNSHARED = -3,
-    PTO_COPY_STRIDED = 1 << 20
-};
+enum { PTO_CHARGE_TERMS_MAX = 40 };
 
-/* An addend before it has a name: enough to make one. */
+/* An addend: a number of the machine, and how often it counts. */
 typedef struct {
     const char *stage;
-    pto_term_kind_t kind;
-    const pto_param_t *param;
-    int where[3]; /* space or copy kind, or NCCL's collective; level or reach, or from PTO_REACH_COUNT on the
-                     least bytes of a shared copy's row; protocol, or a shared copy's processes, plus
-                     PTO_COPY_STRIDED where it is, or PTO_COPY_PAGEABLE, or PTO_COPY_PEER for one
-                     between GPUs, or PTO_COPY_UNSHARED where the cost of sharing is unknown */
-    const pto_nccl_cost_t *nccl; /* the row that an addend of NCCL's is from */
+    const void *place;        /* the cell of the machine (registry.h) that holds it, or would */
+    pto_field_t field;        /* of the cell's row or postal; NONE: the cell as a whole */
+    const pto_param_t *param; /* NULL: the machine lacks it */
+    pto_space_t space;        /* gpu: a GPU's memory is at one end of it, or the GPU works */
+    bool off_node;            /* of an off-node message, whose cost a limit of the node may replace */
     double count;
 } pto_entry_t;
 
@@ -55,8 +48,19 @@ void pto_outflow_add(pto_outflow_t *outflow, const pto_plan_t *plan, const pto_s
 
 void pto_charge_begin(pto_charge_t *charge, const char *stage, bool explain);
 
-/* Add an addend's count under its name, where an explanation is wanted. */
+/* Add to an addend's count, where an explanation is wanted. */
 void pto_charge_enter(pto_charge_t *charge, pto_entry_t entry);
+
+/* A cost that is paid `starts` times, with so many bytes in all. `postal` may be NULL or unknown: then the
+ * addends are entered as lacking. `place` and `space` are an entry's. */
+void pto_charge_postal(pto_charge_t *charge, const void *place, const pto_postal_t *postal, pto_space_t space,
+                       double starts, double bytes);
+
+/* One addend; a parameter that is NULL or unknown is entered as lacking and costs nothing. */
+void pto_charge_entry(pto_charge_t *charge, pto_entry_t entry);
+
+/* The same for a parameter that is a cell of its own. */
+void pto_charge_param(pto_charge_t *charge, const pto_param_t *param, pto_space_t space, double count);
 
 /* `count` messages of `bytes` at a level. Errors: PTO_ERR_NOT_APPLICABLE where the machine has none such. */
 pto_status_t pto_charge_messages(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,
@@ -110,7 +114,8 @@ typedef struct {
 } pto_reduction_parts_t;
 pto_reduction_parts_t pto_reduction_parts(const pto_machine_t *machine, pto_space_t space,
                                           pto_reduction_t reduction);
-void pto_charge_further(pto_charge_t *charge, pto_space_t space, pto_reduction_parts_t parts);
+void pto_charge_further(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,
+                        pto_reduction_parts_t parts);
 
 void pto_charge_signal(pto_charge_t *charge, const pto_machine_t *machine);
 
@@ -190,7 +195,10 @@ bool pto_copy_queue_enter(pto_copy_queue_t *queue, const pto_machine_t *machine,
 bool pto_copy_queue_leave(pto_copy_queue_t *queue, int64_t who, const pto_ledger_t *mine, bool explain);
 
 /* Turn the slowest actor's ledger into a price and, if wanted, an explanation. */
-pto_status_t pto_ledger_report(const pto_ledger_t *slowest, pto_price_t *price,
+pto_status_t pto_ledger_report(const pto_ledger_t *slowest, const pto_machine_t *machine, pto_price_t *price,
                                pto_explanation_t *explanation, pto_error_t *err);
+
+/* An addend as it is explained: with its name and what it comes to. */
+pto_term_t pto_entry_term(const pto_entry_t *entry, const pto_machine_t *machine);
 
 #endif

@@ -34,8 +34,8 @@ static double call_bytes(const pto_plan_t *plan) {
 /* Which numbers of GPUs were measured, as far as there is room. */
 static void list_measured(const pto_machine_t *machine, pto_nccl_kind_t kind, char *text, size_t text_size) {
     int used = snprintf(text, text_size, "has none");
-    for (int i = 0; i < machine->nccl_count[kind] && (size_t)used < text_size; i++) {
-        const pto_nccl_cost_t *row = &machine->nccl[kind][i];
+    for (int i = 0; i < machine->nccl[kind].count && (size_t)used < text_size; i++) {
+        const pto_cost_row_t *row = &machine->nccl[kind].row[i];
         used = i == 0 ? 0 : used;
         if (row->from_bytes == 0)
             used += snprintf(text + used, text_size - (size_t)used, "%s%lld on %lld",
@@ -66,29 +66,11 @@ pto_status_t pto_charge_nccl(pto_charge_t *charge, const pto_machine_t *machine,
     if (!pto_machine_nccl(machine, kind, gpus, layout->nodes, 0))
         return refuse(machine, kind, gpus, layout->nodes, err);
     double bytes = call_bytes(plan);
-    const pto_nccl_cost_t *row = pto_machine_nccl(machine, kind, gpus, layout->nodes, (int64_t)bytes);
-    const pto_postal_t *postal = &row->postal;
-    charge->other_s += postal->alpha_s.value + bytes * postal->beta_s_per_byte.value;
-    pto_entry_t entry = {.kind = PTO_TERM_NCCL_ALPHA,
-                         .param = &postal->alpha_s,
-                         .where = {(int)kind, 0, 0},
-                         .nccl = row,
-                         .count = 1};
-    pto_charge_enter(charge, entry);
-    entry.kind = PTO_TERM_NCCL_BETA;
-    entry.param = &postal->beta_s_per_byte;
-    entry.count = bytes;
-    pto_charge_enter(charge, entry);
+    const pto_cost_row_t *row = pto_machine_nccl(machine, kind, gpus, layout->nodes, (int64_t)bytes);
+    pto_charge_postal(charge, &machine->nccl[kind], &row->postal, PTO_SPACE_GPU, 1, bytes);
     return PTO_OK;
 }
 
 bool pto_nccl_takes_core(const pto_node_t *node, int64_t core) {
     return core >= node->core_first && core < node->core_first + node->core_count;
-}
-
-void pto_nccl_entry_name(const pto_entry_t *entry, char *key, size_t key_size) {
-    char row[PTO_NCCL_ROW_MAX];
-    pto_nccl_row_name(entry->nccl, row);
-    snprintf(key, key_size, "nccl.%s.%s.%s", pto_nccl_name((pto_nccl_kind_t)entry->where[0]), row,
-             entry->kind == PTO_TERM_NCCL_ALPHA ? "alpha_s" : "beta_s_per_byte");
 }

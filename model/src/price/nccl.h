@@ -15,7 +15,4 @@ pto_status_t pto_charge_nccl(pto_charge_t *charge, const pto_machine_t *machine,
 /* Whether processes of this core take part in it. */
 bool pto_nccl_takes_core(const pto_node_t *node, int64_t core);
 
-/* The key of an addend. */
-void pto_nccl_entry_name(const pto_entry_t *entry, char *key, size_t key_size);
-
 #endif

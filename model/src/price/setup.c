@@ -2,10 +2,10 @@
  * found in the plan's buffers and slices. */
 #include "portolan/setup.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "plan/plan_internal.h"
+#include "price/ledger.h"
 
 /* An allocation: the GPU temporaries of a process are one, each buffer of the user's is one. */
 enum { TEMPORARIES = -1 };
@@ -30,8 +30,7 @@ typedef struct {
     bool *is_own; /* by buffer */
 } survey_t;
 
-/* --- what a process does ---------------------------------------------------------------------------------
- */
+/* --- what a process does -------------------------------------------------------------------------------- */
 
 /* Those of plans are own; those at home in a collective that somebody else runs are not. */
 static bool is_own(const pto_plan_t *plan, int buffer) {
@@ -143,18 +142,13 @@ static pto_status_t find_openings(const survey_t *survey, int64_t rank, openings
     return status;
 }
 
-/* --- what that costs -------------------------------------------------------------------------------------
- */
+/* --- what that costs ------------------------------------------------------------------------------------ */
 
-static const char *const allocation_key[PTO_SPACE_COUNT] = {
-    [PTO_SPACE_CPU] = "setup.allocate.cpu", [PTO_SPACE_GPU] = "setup.allocate.gpu"};
 static const char *const allocation_stage[PTO_SPACE_COUNT] = {
     [PTO_SPACE_CPU] = "allocate host memory", [PTO_SPACE_GPU] = "allocate GPU memory"};
 
 /* `param` NULL: the machine file lacks it. What a parameter is used for again adds to its term. */
 static void add_term(pto_setup_t *setup, pto_term_t term) {
-    term.kind = PTO_TERM_SETUP;
-    term.seconds = term.param ? term.count * term.param->value : 0;
     setup->known = setup->known && term.param;
     setup->seconds += term.seconds;
     for (int i = 0; i < setup->term_count; i++) {
@@ -168,19 +162,25 @@ static void add_term(pto_setup_t *setup, pto_term_t term) {
     setup->term[setup->term_count++] = term;
 }
 
-static void add_cost(pto_setup_t *setup, const pto_reduce_cost_t *cost, const char *stage, const char *key,
-                     int64_t bytes) {
+static void add_entry(pto_setup_t *setup, const pto_machine_t *machine, pto_entry_t entry) {
+    add_term(setup, pto_entry_term(&entry, machine));
+}
+
+static void add_cost(pto_setup_t *setup, const pto_machine_t *machine, const pto_cost_table_t *cost,
+                     const char *stage, int64_t bytes) {
     const pto_postal_t *postal = pto_cost_at(cost, bytes);
-    pto_term_t term = {.stage = stage, .count = 1};
-    snprintf(term.key, sizeof term.key, postal ? "%s.alpha_s" : "%s", key);
-    term.param = postal ? &postal->alpha_s : NULL;
-    add_term(setup, term);
+    pto_entry_t entry = {.stage = stage, .place = cost, .count = 1};
+    if (postal) {
+        entry.field = PTO_FIELD_ALPHA;
+        entry.param = &postal->alpha_s;
+    }
+    add_entry(setup, machine, entry);
     if (!postal || postal->beta_s_per_byte.value <= 0)
         return;
-    snprintf(term.key, sizeof term.key, "%s.beta_s_per_byte", key);
-    term.param = &postal->beta_s_per_byte;
-    term.count = (double)bytes;
-    add_term(setup, term);
+    entry.field = PTO_FIELD_BETA;
+    entry.param = &postal->beta_s_per_byte;
+    entry.count = (double)bytes;
+    add_entry(setup, machine, entry);
 }
 
 static pto_setup_t allocations(const survey_t *survey, const pto_machine_t *machine, int64_t rank) {
@@ -188,8 +188,7 @@ static pto_setup_t allocations(const survey_t *survey, const pto_machine_t *mach
     for (int space = PTO_SPACE_COUNT - 1; space >= 0; space--) {
         int64_t bytes = temporary_bytes(survey, (pto_space_t)space, rank);
         if (bytes > 0)
-            add_cost(&setup, &machine->setup.allocate[space], allocation_stage[space], allocation_key[space],
-                     bytes);
+            add_cost(&setup, machine, &machine->setup_allocate[space], allocation_stage[space], bytes);
     }
     return setup;
 }
@@ -197,7 +196,7 @@ static pto_setup_t allocations(const survey_t *survey, const pto_machine_t *mach
 static pto_setup_t price_openings(const pto_machine_t *machine, const openings_t *openings) {
     pto_setup_t setup = {.known = true};
     for (int i = 0; i < openings->count; i++)
-        add_cost(&setup, &machine->setup.open, "open GPU memory", "setup.open", openings->item[i].bytes);
+        add_cost(&setup, machine, &machine->setup_open, "open GPU memory", openings->item[i].bytes);
     return setup;
 }
 
@@ -253,11 +252,12 @@ pto_status_t pto_setup(const pto_plan_t *plan, const pto_machine_t *machine, pto
     if (status != PTO_OK)
         return status;
     if (pto_plan_flag_count(plan) > 0) {
-        const pto_param_t *segment_s = &machine->setup.segment_s;
-        add_term(&made, (pto_term_t){.stage = "flag segment",
-                                     .param = pto_param_known(segment_s) ? segment_s : NULL,
-                                     .key = "setup.segment_s",
-                                     .count = 1});
+        const pto_param_t *segment_s = &machine->setup_segment_s;
+        add_entry(&made, machine,
+                  (pto_entry_t){.stage = "flag segment",
+                                .place = segment_s,
+                                .param = pto_param_known(segment_s) ? segment_s : NULL,
+                                .count = 1});
     }
     *setup = made;
     return PTO_OK;

@@ -309,7 +309,7 @@ pto_status_t pto_price_walk(const pto_plan_t *plan, const pto_machine_t *machine
         for (int64_t rank = 1; rank < walk.rank_count; rank++)
             if (walk.ledger[rank].seconds > walk.ledger[slowest].seconds)
                 slowest = rank;
-        status = pto_ledger_report(&walk.ledger[slowest], price, explanation, err);
+        status = pto_ledger_report(&walk.ledger[slowest], machine, price, explanation, err);
     }
     release(&walk);
     return status;

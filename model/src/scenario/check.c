@@ -6,10 +6,6 @@
 
 #include "base/checked.h"
 
-/* Sums over a node's processes and over an algorithm's rounds must fit an int64_t too; 64 rounds are more
- * than any number of processes takes. */
-static const int64_t node_bytes_max = INT64_MAX / 64;
-
 pto_status_t pto_scenario_refuse(const pto_scenario_t *scenario, pto_scenario_field_t field,
                                  pto_status_t status, pto_error_t *err, const char *format, ...) {
     char message[PTO_ERROR_MESSAGE_MAX];
@@ -181,16 +177,16 @@ static int64_t largest_size(const pto_scenario_t *scenario) {
     return largest_of(&scenario->bytes);
 }
 
-/* Bytes that all processes of a node hold or send in one go; false where they cannot be counted. */
-static bool node_bytes(const pto_scenario_t *scenario, const pto_layout_t *layout, int64_t *bytes) {
+static bool is_countable(const pto_scenario_t *scenario, const pto_layout_t *layout) {
     int64_t peers = 1;
     if (scenario->collective == PTO_COLLECTIVE_MESSAGES)
         peers = largest_of(&scenario->messages);
     else if (!pto_collective_is_vector(scenario->collective))
         peers = pto_layout_owner_count(layout);
     int64_t skewed = scenario->counts.kind == PTO_COUNTS_SKEW ? 2 : 1;
-    return pto_multiply(largest_size(scenario), peers, bytes) && pto_multiply(*bytes, skewed, bytes) &&
-           pto_multiply(*bytes, layout->gpus_per_node * layout->cores_per_gpu, bytes);
+    int64_t bytes = 0;
+    return pto_multiply(largest_size(scenario), skewed, &bytes) &&
+           pto_bytes_countable(bytes, peers, layout->gpus_per_node * layout->cores_per_gpu);
 }
 
 pto_status_t pto_scenario_check_layout(const pto_scenario_t *scenario, const pto_layout_t *layout,
@@ -199,8 +195,7 @@ pto_status_t pto_scenario_check_layout(const pto_scenario_t *scenario, const pto
     if (pto_layout_check(layout, &fault) != PTO_OK)
         return pto_scenario_refuse(scenario, PTO_FIELD_LAYOUT, fault.status, err, "layout: %s",
                                    fault.message);
-    int64_t bytes = 0;
-    if (!node_bytes(scenario, layout, &bytes) || bytes > node_bytes_max)
+    if (!is_countable(scenario, layout))
         return pto_scenario_refuse(
             scenario, scenario->counts.kind == PTO_COUNTS_MATRIX ? PTO_FIELD_COUNTS : PTO_FIELD_BYTES,
             PTO_ERR_RANGE, err, "bytes: %lld on %lld nodes come to more bytes in all than can be counted",

@@ -17,8 +17,8 @@ pto_status_t pto_sim_message_cost(const pto_sim_t *sim, const pto_proc_t *proc, 
 }
 
 bool pto_sim_is_held_back(const pto_sim_t *sim, pto_space_t space, pto_level_t level, int64_t bytes) {
-    const pto_piece_t *piece = pto_machine_message(sim->machine, space, level, bytes);
-    return piece && piece->protocol == PTO_PROTOCOL_RENDEZVOUS;
+    const pto_cost_row_t *row = pto_machine_message(sim->machine, space, level, bytes);
+    return row && row->protocol == PTO_PROTOCOL_RENDEZVOUS;
 }
 
 /* Price's own limit on a node that sends so much; it grows in proportion. */

@@ -1,12 +1,17 @@
-/* Building plans: what strategies and algorithms call. Internal to libportolan.
+/* Building plans: what the `build` functions of strategies and algorithms call (strategy.h; an example is
+ * docs/examples/strategy.c).
  *
- * Calls never fail in place: a builder that runs out of memory remembers it, and pto_plan_create reports it.
+ * No call fails: a builder that runs out of memory remembers it, and pto_plan_create returns the error. Names
+ * of stages, buffers and flags are borrowed and must outlive the plan; string literals do.
  */
-#ifndef PTO_BUILDER_H
-#define PTO_BUILDER_H
+#ifndef PORTOLAN_BUILDER_H
+#define PORTOLAN_BUILDER_H
 
+#include "portolan/api.h"
 #include "portolan/plan.h"
 #include "portolan/strategy.h"
+
+PTO_API_BEGIN
 
 /* Each returns the index by which steps and slices name what was made. */
 int pto_build_group(pto_builder_t *builder, pto_group_kind_t kind, int64_t fold);
@@ -37,12 +42,16 @@ void pto_build_exchange(pto_builder_t *builder, const pto_request_t *request, co
 const pto_request_t *pto_builder_request(const pto_builder_t *builder);
 
 /* Expressions. */
-static inline pto_expr_t pto_constant(int64_t value) { return (pto_expr_t){.constant = value}; }
-static inline pto_expr_t pto_loop_index(int64_t coefficient, int64_t constant) {
-    return (pto_expr_t){.loop = coefficient, .constant = constant};
+static inline pto_expr_t pto_expr_of(int64_t constant, int64_t loop, int64_t power, int64_t inverse) {
+    pto_expr_t expr = {constant, loop, power, inverse, 0, 0};
+    return expr;
 }
-static inline pto_expr_t pto_power(int64_t coefficient) { return (pto_expr_t){.power = coefficient}; }
-static inline pto_expr_t pto_inverse_power(int64_t numerator) { return (pto_expr_t){.inverse = numerator}; }
+static inline pto_expr_t pto_constant(int64_t value) { return pto_expr_of(value, 0, 0, 0); }
+static inline pto_expr_t pto_loop_index(int64_t coefficient, int64_t constant) {
+    return pto_expr_of(constant, coefficient, 0, 0);
+}
+static inline pto_expr_t pto_power(int64_t coefficient) { return pto_expr_of(0, 0, coefficient, 0); }
+static inline pto_expr_t pto_inverse_power(int64_t numerator) { return pto_expr_of(0, 0, 0, numerator); }
 
 /* Slices: everything, in order; one block; one part of a vector cut into `parts`. */
 pto_slice_t pto_slice_all(const pto_builder_t *builder, int buffer);
@@ -62,5 +71,7 @@ int64_t pto_log2_ceil(int64_t n);
 
 /* A step of all members of a group on a range of cores, to be completed by the caller. */
 pto_step_t pto_step_of(pto_step_kind_t kind, const pto_exchange_t *exchange);
+
+PTO_API_END
 
 #endif

@@ -1,0 +1,150 @@
+/* The parameters of a machine, one row a family: the only list of them. The members of pto_machine_t, reading
+ * and writing machine files, what-ifs, models, the names in explanations, `portolan list parameters` and the
+ * table in docs/formats.md all follow from it (model/src/machine/registry.h says what the columns mean).
+ *
+ * MEMBER declares a member of pto_machine_t; PART names a part of a member that is declared elsewhere.
+ *
+ *   form    WHOLE: a whole number. VALUE: one number. POSTAL: alpha_s and beta_s_per_byte.
+ *           COST: rows of postal costs; .by says what tells the rows apart.
+ *   .key    its path in a machine file. Each * is a name of the next entry of .dim. A ! marks a segment that
+ *           its mapping must hold.
+ *   .term   the model term that it belongs to (model/src/machine/terms.c); none: the published model has it
+ *   .power  what a GPU draws while this takes time (its bytes; with .power_at_start its start too)
+ *   .measured_only   no price uses it */
+#ifndef PORTOLAN_PARAMETERS_H
+#define PORTOLAN_PARAMETERS_H
+
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* clang-format off */
+#define PTO_PARAMETER_TABLE(MEMBER, PART)                                                                    \
+    PART(WHOLE, node.sockets, .key = "!node.!sockets", .what = "CPU sockets of a node")                      \
+    PART(WHOLE, node.gpus, .key = "!node.!gpus", .what = "GPUs of a node")                                   \
+    PART(WHOLE, node.cores, .key = "!node.!cores", .what = "CPU cores of a node")                            \
+    MEMBER(COST, messages, [PTO_SPACE_COUNT][PTO_LEVEL_COUNT],                                               \
+           .key = "!messages.*.*", .dim = {PTO_ALL(SPACE), PTO_ALL(LEVEL)}, .by = PTO_ROWS_BY_PROTOCOL,      \
+           .power = PTO_POWER_GPU_COPY, .what = "a message, by the memory of its buffers and their distance") \
+    MEMBER(VALUE, injection_s_per_byte, [PTO_SPACE_COUNT],                                                   \
+           .key = "injection.*.!s_per_byte", .dim = {PTO_ALL(SPACE)}, .unit = PTO_UNIT_S_PER_BYTE,           \
+           .positive = true, .power = PTO_POWER_GPU_COPY, .what = "injection limit of a node, 1/R_N")        \
+    MEMBER(VALUE, injection_s_per_message, [PTO_SPACE_COUNT],                                                \
+           .key = "injection.*.s_per_message", .dim = {PTO_ALL(SPACE)}, .unit = PTO_UNIT_S,                  \
+           .term = "message_rate", .what = "1 / message rate of a node")                                     \
+    MEMBER(VALUE, contention, ,                                                                              \
+           .key = "network.!contention", .unit = PTO_UNIT_RATIO, .term = "network",                          \
+           .power = PTO_POWER_GPU_COPY,                                                                      \
+           .what = "fractional slowdown of off-node bytes when several nodes send to one receiver")          \
+    MEMBER(COST, per_message, [PTO_SPACE_COUNT],                                                             \
+           .key = "per_message.*", .dim = {PTO_ALL(SPACE)}, .by = PTO_ROWS_BY_PROTOCOL,                      \
+           .term = "per_message", .power = PTO_POWER_GPU_COPY,                                               \
+           .what = "LogGP's gaps: each additional off-node message in flight")                               \
+    MEMBER(POSTAL, copies, [PTO_COPY_COUNT][PTO_REACH_COUNT],                                                \
+           .key = "copies.*.*", .dim = {PTO_UP_TO(COPY, D2D), PTO_ONE(REACH, ON_SOCKET)},                    \
+           .power = PTO_POWER_GPU_COPY, .what = "a copy between host (h) and device (d) memory")             \
+    PART(POSTAL, copies,                                                                                     \
+         .key = "copies.*.*", .dim = {PTO_UP_TO(COPY, D2D), PTO_ONE(REACH, OFF_SOCKET)},                     \
+         .measured_only = true, .what = "the same, where process and GPU sit on different sockets")                                    \
+    PART(POSTAL, copies,                                                                                     \
+         .key = "copies.*.*", .dim = {PTO_ONE(COPY, H2H), PTO_ONE(REACH, ON_SOCKET)}, .term = "copies.h2h",  \
+         .power = PTO_POWER_GPU_COPY, .what = "a copy within host memory")                                   \
+    PART(POSTAL, copies,                                                                                     \
+         .key = "copies.*.*", .dim = {PTO_ONE(COPY, H2H), PTO_ONE(REACH, OFF_SOCKET)}, .term = "copies.h2h", \
+         .measured_only = true, .what = "the same, where process and GPU sit on different sockets")                                    \
+    MEMBER(COST, shared_copies, [PTO_COPY_COUNT],                                                            \
+           .key = "copies.shared.*", .dim = {PTO_UP_TO(COPY, D2D)}, .by = PTO_ROWS_BY_PROCS,                 \
+           .term = "copies.shared", .power = PTO_POWER_GPU_COPY,                                             \
+           .what = "copies that several processes make from or to one GPU at once, each")                    \
+    MEMBER(POSTAL, pageable, [PTO_COPY_COUNT],                                                               \
+           .key = "copies.pageable.*", .dim = {PTO_UP_TO(COPY, D2H)}, .term = "copies.pageable",             \
+           .power = PTO_POWER_GPU_COPY, .what = "a copy from or to host memory that is not pinned")          \
+    MEMBER(COST, reduce, [PTO_SPACE_COUNT],                                                                  \
+           .key = "reduce.*", .dim = {PTO_ALL(SPACE)}, .by = PTO_ROWS_BY_BYTES, .has_further = true,         \
+           .term = "reduce", .power = PTO_POWER_GPU_KERNEL, .what = "combining two buffers; further_s_per_byte: each byte of an additional input")                 \
+    MEMBER(POSTAL, peer, [PTO_REACH_COUNT],                                                                  \
+           .key = "peer.*", .dim = {PTO_ALL(REACH)}, .term = "peer", .power = PTO_POWER_GPU_COPY,            \
+           .what = "a copy from GPU to GPU of a node")                                                       \
+    MEMBER(POSTAL, remote, [PTO_REMOTE_COUNT][PTO_REACH_COUNT],                                              \
+           .key = "remote.*.*", .dim = {PTO_ALL(REMOTE), PTO_ALL(REACH)}, .term = "remote",                  \
+           .power = PTO_POWER_GPU_KERNEL, .power_at_start = true,                                            \
+           .what = "a kernel that loads from or stores to another GPU's memory, without its launch")         \
+    MEMBER(VALUE, remote_all_s_per_byte, ,                                                                   \
+           .key = "remote.all_s_per_byte", .unit = PTO_UNIT_S_PER_BYTE, .positive = true, .term = "remote",  \
+           .power = PTO_POWER_GPU_KERNEL,                                                                    \
+           .what = "bytes that leave one GPU while each stores to all others of the node")                   \
+    MEMBER(VALUE, signal_s, ,                                                                                \
+           .key = "signals.flag_s", .unit = PTO_UNIT_S, .term = "signals",                                   \
+           .what = "a flag set by one process and seen by another")                                          \
+    MEMBER(VALUE, event_s, ,                                                                                 \
+           .key = "signals.event_s", .unit = PTO_UNIT_S, .term = "signals", .measured_only = true,           \
+           .what = "a GPU event recorded and waited for")                                                    \
+    MEMBER(VALUE, device_signal_s, ,                                                                         \
+           .key = "signals.device_s", .unit = PTO_UNIT_S, .term = "signals", .power = PTO_POWER_GPU_KERNEL,  \
+           .what = "a flag between kernels of two GPUs")                                                     \
+    MEMBER(VALUE, kernel_launch_s, ,                                                                         \
+           .key = "launch.kernel_s", .unit = PTO_UNIT_S, .term = "launch",                                   \
+           .what = "a kernel's launch, until the host sees its end; used where graph_s is absent")           \
+    MEMBER(VALUE, graph_launch_s, ,                                                                          \
+           .key = "launch.graph_s", .unit = PTO_UNIT_S, .term = "launch",                                    \
+           .what = "the same for a captured graph of one kernel")                                            \
+    MEMBER(VALUE, queued_launch_s, ,                                                                         \
+           .key = "launch.queued_s", .unit = PTO_UNIT_S, .term = "launch", .measured_only = true,            \
+           .what = "each additional kernel that is queued behind others")                                    \
+    MEMBER(VALUE, gpu_memory_bytes, ,                                                                        \
+           .key = "memory.gpu_bytes", .unit = PTO_UNIT_BYTES, .what = "memory of one GPU; a limit")          \
+    MEMBER(VALUE, host_memory_bytes, ,                                                                       \
+           .key = "memory.host_bytes", .unit = PTO_UNIT_BYTES, .what = "memory of one node's host; a limit") \
+    MEMBER(COST, setup_open, ,                                                                               \
+           .key = "setup.open", .by = PTO_ROWS_BY_BYTES,                                                     \
+           .what = "opening another process's GPU memory, once, by bytes of the allocation")                 \
+    MEMBER(COST, setup_allocate, [PTO_SPACE_COUNT],                                                          \
+           .key = "setup.allocate.*", .dim = {PTO_ONE(SPACE, GPU)}, .by = PTO_ROWS_BY_BYTES,                 \
+           .what = "allocating and exporting GPU memory, once")                                              \
+    PART(COST, setup_allocate,                                                                               \
+         .key = "setup.allocate.*", .dim = {PTO_ONE(SPACE, CPU)}, .by = PTO_ROWS_BY_BYTES,                   \
+         .what = "allocating pinned host memory, once")                                                      \
+    MEMBER(VALUE, setup_segment_s, ,                                                                         \
+           .key = "setup.segment_s", .unit = PTO_UNIT_S,                                                     \
+           .what = "a node's segment of shared memory for flags, once")                                      \
+    MEMBER(COST, nccl, [PTO_NCCL_COUNT],                                                                     \
+           .key = "nccl.*", .dim = {PTO_ALL(NCCL)}, .by = PTO_ROWS_BY_GPUS, .term = "nccl",                  \
+           .power = PTO_POWER_GPU_KERNEL, .what = "one call of NCCL's own collective")                       \
+    MEMBER(VALUE, power_w, [PTO_POWER_COUNT],                                                                \
+           .key = "energy.!gpu.!idle_w", .dim = {PTO_ONE(POWER, GPU_IDLE)}, .unit = PTO_UNIT_W,              \
+           .positive = true, .what = "a GPU that waits, with a process on it")                               \
+    PART(VALUE, power_w,                                                                                     \
+         .key = "energy.gpu.copy_w", .dim = {PTO_ONE(POWER, GPU_COPY)}, .unit = PTO_UNIT_W,                  \
+         .positive = true, .what = "a GPU while bytes move into or out of its memory")                       \
+    PART(VALUE, power_w,                                                                                     \
+         .key = "energy.gpu.kernel_w", .dim = {PTO_ONE(POWER, GPU_KERNEL)}, .unit = PTO_UNIT_W,              \
+         .positive = true, .what = "a GPU while a kernel works")                                             \
+    PART(VALUE, power_w,                                                                                     \
+         .key = "energy.cpu.!idle_w", .dim = {PTO_ONE(POWER, CPU_IDLE)}, .unit = PTO_UNIT_W,                 \
+         .positive = true, .what = "all CPUs of a node while no process runs")                               \
+    PART(VALUE, power_w,                                                                                     \
+         .key = "energy.cpu.!core_w", .dim = {PTO_ONE(POWER, CPU_CORE)}, .unit = PTO_UNIT_W,                 \
+         .what = "each core that works or polls, in addition")
+/* clang-format on */
+
+enum { PTO_PATTERN_MAX = 96 };
+
+/* A family of parameters, as `portolan list parameters` shows it. */
+typedef struct {
+    char key[PTO_PATTERN_MAX]; /* in a machine file: remote.{load,store}.{on_socket,off_socket} */
+    const char *unit;          /* or what is below the key */
+    const char *term;          /* of a model, without which it is left out; "": in every model */
+    const char *what;
+    bool priced; /* false: measured, and no price uses it */
+} pto_parameter_t;
+
+int pto_parameter_count(void);
+pto_parameter_t pto_parameter_at(int index);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

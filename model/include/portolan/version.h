@@ -1,0 +1,23 @@
+/* Which version of portolan a program is compiled against, and which one it runs with. */
+#ifndef PORTOLAN_VERSION_H
+#define PORTOLAN_VERSION_H
+
+#include "portolan/api.h"
+
+PTO_API_BEGIN
+
+#define PTO_VERSION_MAJOR 0
+#define PTO_VERSION_MINOR 1
+#define PTO_VERSION_PATCH 0
+#define PTO_VERSION_TEXT "0.1.0"
+
+/* For `#if PTO_VERSION >= PTO_VERSION_OF(0, 2, 0)`. */
+#define PTO_VERSION_OF(major, minor, patch) ((major)*10000 + (minor)*100 + (patch))
+#define PTO_VERSION PTO_VERSION_OF(PTO_VERSION_MAJOR, PTO_VERSION_MINOR, PTO_VERSION_PATCH)
+
+/* PTO_VERSION_TEXT of the library that the program runs with. */
+const char *pto_version(void);
+
+PTO_API_END
+
+#endif

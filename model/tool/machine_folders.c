@@ -1,0 +1,83 @@
+/* Folders of machine files, found at run time. */
+#include "machine_folders.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The installation's where the program does not know its own path. */
+#define DEFAULT_FOLDER "/usr/local/share/portolan/machines"
+
+/* Where candidates begin. */
+typedef enum { FROM_ENVIRONMENT, FROM_PROGRAM, FROM_HERE } origin_t;
+
+static const struct {
+    origin_t origin;
+    const char *path;
+} candidates[] = {
+    {FROM_ENVIRONMENT, "/machines"},
+    {FROM_HERE, "scenarios/machines"},
+    {FROM_PROGRAM, "/../share/portolan/machines"},
+    {FROM_PROGRAM, "/../scenarios/machines"},
+    {FROM_HERE, DEFAULT_FOLDER},
+};
+
+enum { CANDIDATE_COUNT = (int)(sizeof candidates / sizeof *candidates) };
+
+/* The folder of the running program; false where the system does not say. */
+static bool program_folder(char folder[PTO_FOLDER_MAX]) {
+    ssize_t length = readlink("/proc/self/exe", folder, PTO_FOLDER_MAX - 1);
+    if (length <= 0)
+        return false;
+    folder[length] = '\0';
+    char *slash = strrchr(folder, '/');
+    if (slash)
+        *slash = '\0';
+    return slash != NULL;
+}
+
+/* `/a/bin/../share` as `/a/share`: paths that people read. */
+static void drop_parent(char *path) {
+    char *dots = strstr(path, "/../");
+    if (!dots || dots == path)
+        return;
+    *dots = '\0';
+    char *parent = strrchr(path, '/');
+    *dots = '/';
+    if (parent)
+        memmove(parent, dots + 3, strlen(dots + 3) + 1);
+}
+
+static bool candidate(int index, char folder[PTO_FOLDER_MAX], struct stat *seen) {
+    char base[PTO_FOLDER_MAX] = "";
+    const char *data = getenv("PORTOLAN_DATA");
+    if (candidates[index].origin == FROM_ENVIRONMENT && (!data || !*data))
+        return false;
+    if (candidates[index].origin == FROM_ENVIRONMENT)
+        snprintf(base, sizeof base, "%s", data);
+    if (candidates[index].origin == FROM_PROGRAM && !program_folder(base))
+        return false;
+    size_t used = strlen(base), more = strlen(candidates[index].path);
+    if (used + more >= PTO_FOLDER_MAX)
+        return false;
+    memcpy(folder, base, used);
+    memcpy(folder + used, candidates[index].path, more + 1);
+    if (candidates[index].origin == FROM_PROGRAM)
+        drop_parent(folder);
+    return stat(folder, seen) == 0 && S_ISDIR(seen->st_mode);
+}
+
+bool pto_machine_folder(int index, char folder[PTO_FOLDER_MAX]) {
+    struct stat met[CANDIDATE_COUNT];
+    int count = 0;
+    for (int i = 0; i < CANDIDATE_COUNT; i++) {
+        bool is_new = candidate(i, folder, &met[count]);
+        for (int j = 0; j < count && is_new; j++)
+            is_new = met[j].st_dev != met[count].st_dev || met[j].st_ino != met[count].st_ino;
+        if (is_new && count++ == index)
+            return true;
+    }
+    return false;
+}

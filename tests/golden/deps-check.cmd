@@ -1,0 +1,1 @@
+CXX=no-such-compiler tools/deps.sh check "" test

@@ -1,0 +1,1 @@
+portolan list --parameters | grep -A1 "not priced"

@@ -1,0 +1,127 @@
+#!/usr/bin/env bash
+# An installed copy, used from outside the tree: programs that find their machines wherever the copy is moved to,
+# programs built against it with pkg-config, with shared and with static libraries, and uninstalling.
+# The four examples build and run.
+# BUILD: where everything was built (default build). MPICC, MPIRUN: as in `make` (default mpicc, mpirun).
+# Exits 77 where pkg-config or mpirun is missing.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+: "${BUILD:=build}" "${MPICC:=mpicc}" "${MPIRUN:=mpirun}"
+command -v "$MPIRUN" >/dev/null || { echo "test_install: skipped: no $MPIRUN"; exit 77; }
+command -v pkg-config >/dev/null || { echo "test_install: skipped: no pkg-config"; exit 77; }
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+tree=$PWD
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+check() { # WHAT COMMAND...
+    local what=$1
+    shift
+    if "$@" >"$work/log" 2>&1; then echo "ok   $what"; else
+        echo "FAIL $what"
+        head -n 30 "$work/log" | sed 's/^/     /'
+        failures=$((failures + 1))
+    fi
+}
+fails() { ! "$@"; }
+make_() { env -u MAKEFLAGS -u MAKELEVEL make --no-print-directory BUILD="$BUILD" MPICC="$MPICC" "$@"; }
+
+# --- installing
+
+prefix=$work/prefix
+check "it installs after a plain build" make_ install PREFIX="$prefix"
+cp "$work/log" "$work/install.log"
+check "another prefix rebuilds nothing" fails grep -E '^  (CC|LD|NVCC|AR) ' "$work/install.log"
+compiles() { make_ -n "$@" build | grep -c ' -c model/.*\.c '; } # how many of the library's files
+check "changed flags rebuild" test "$(compiles CFLAGS=-O0)" -gt 50
+check "and the same ones nothing" test "$(compiles || true)" -eq 0
+check "DESTDIR stages the same files" make_ install PREFIX="$prefix" DESTDIR="$work/stage"
+check "and no others" diff <(cd "$prefix" && find . | sort) <(cd "$work/stage$prefix" && find . | sort)
+check "LIBDIR places the libraries" make_ install PREFIX="$work/multi" LIBDIR="$work/multi/lib/here"
+check "and their .pc files say so" grep -qx 'libdir=${prefix}/lib/here' "$work/multi/lib/here/pkgconfig/portolan-exec.pc"
+for program in "$prefix"/bin/*; do
+    check "${program##*/} has a man page" test -e "$prefix/share/man/man1/${program##*/}.1"
+done
+
+# --- machines are found from the program's own path
+
+knows() { (cd / && "$1/bin/portolan" list machines) | grep "^  h200-x4 *$1/share/portolan/machines/h200-x4.yaml"; }
+check "the installed program finds its machines from any folder" knows "$prefix"
+mv "$prefix" "$work/moved"
+check "and after it was moved" knows "$work/moved"
+mv "$work/moved" "$prefix"
+built_knows() { (cd / && "$(readlink -f "$tree/$BUILD")/portolan" list machines) | grep -q '^  h200-x4 .*/scenarios/machines/h200-x4.yaml'; }
+if [ "$(readlink -f "$BUILD/..")" = "$tree" ]; then
+    check "the program in the tree finds the tree's from any folder" built_knows
+fi
+mkdir -p "$work/data/machines"
+sed 's/^name: .*/name: mine/' scenarios/machines/h200-x4.yaml >"$work/data/machines/mine.yaml"
+named() { (cd / && PORTOLAN_DATA=$work/data "$prefix/bin/portolan" pick --machine mine --collective allreduce --nodes 1 --bytes 64); }
+check "PORTOLAN_DATA adds a folder of machines" named
+
+# --- building against it
+
+export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
+# A copy without shared libraries, so that the linker takes the static ones.
+cp -r "$prefix" "$work/static"
+rm "$work"/static/lib/*.so*
+sed -i "s|^prefix=.*|prefix=$work/static|" "$work"/static/lib/pkgconfig/*.pc
+
+build() { # OUTPUT COMPILER SOURCE PACKAGE
+    # shellcheck disable=SC2046
+    "$2" -std=c11 -Wall -Wextra -Werror $(pkg-config --cflags "$4") "$3" -o "$1" $(pkg-config --libs "$4")
+}
+build_static() {
+    local -x PKG_CONFIG_PATH=$work/static/lib/pkgconfig
+    # shellcheck disable=SC2046
+    "$2" -std=c11 -Wall -Wextra -Werror $(pkg-config --cflags "$4") "$3" -o "$1" $(pkg-config --static --libs "$4")
+}
+run() { # PROCESSES PROGRAM ARGUMENTS...
+    local processes=$1 oversubscribe=(--oversubscribe)
+    shift
+    "$MPIRUN" --version 2>/dev/null | grep -q 'Open MPI' || oversubscribe=()
+    LD_LIBRARY_PATH=$prefix/lib timeout 120 "$MPIRUN" -n "$processes" "${oversubscribe[@]}" "$@"
+}
+no_ours() { ! ldd "$1" | grep -q portolan; }
+
+says() { run "$1" "${@:4}" | tee /dev/stderr | grep -c -- "$2" | grep -qx "$3"; } # PROCESSES PATTERN LINES PROGRAM ...
+
+# example NAME PACKAGE COMPILER PROCESSES PATTERN LINES ARGUMENT...
+example() {
+    local name=$1 package=$2 compiler=$3 source=$tree/docs/examples/$1.c
+    shift 3
+    check "$name builds against the shared libraries" build "$work/$name" "$compiler" "$source" "$package"
+    check "and does what it says" says "$1" "$2" "$3" "$work/$name" "${@:4}"
+    check "$name builds against the static libraries" build_static "$work/$name-static" "$compiler" "$source" "$package"
+    check "and needs no shared library of ours" no_ours "$work/$name-static"
+    check "and does what it says" says "$1" "$2" "$3" "$work/$name-static" "${@:4}"
+}
+machines=$(pkg-config --variable=machinesdir portolan)
+cd "$work"
+example predict portolan "${CC:-cc}" 1 '^dup_devptr: 358.7 us$' 1 "$machines/summit-spectrum.yaml"
+example allreduce portolan-exec "$MPICC" 3 ': 6$' 3
+example execute portolan-exec "$MPICC" 3 ': 6$' 3 "$machines/h200-x4.yaml"
+example strategy portolan-exec "$MPICC" 3 'rank [012]: right$\|^proved: 4 stages; price: [0-9.]* us$\|copy to pageable memory$' 5 \
+    "$machines/h200-x4.yaml"
+cd "$tree"
+
+# --- what the shared libraries export: what the installed headers declare, and nothing else
+
+undeclared() {
+    local symbol
+    nm -D --defined-only "$prefix/lib/libportolan.so" "$prefix/lib/libportolan-exec.so" | awk 'NF == 3 { print $3 }' |
+        while read -r symbol; do
+            grep -qrw -- "$symbol" "$prefix/include/portolan" || echo "$symbol is exported, and no header declares it"
+        done
+}
+nothing_undeclared() { undeclared | tee /dev/stderr | wc -l | grep -qx 0; }
+check "the shared libraries export what headers declare alone" nothing_undeclared
+check "and pto_plan_create is among them" grep -qx pto_plan_create <(nm -D --defined-only "$prefix/lib/libportolan.so" | awk '{ print $3 }')
+
+# --- uninstalling
+
+check "it uninstalls" make_ uninstall PREFIX="$prefix"
+check "and leaves no file" test -z "$(find "$prefix" -type f -o -type l)"
+
+[ "$failures" -eq 0 ] && echo "test_install: all right" || { echo "test_install: $failures failed"; exit 1; }
