@@ -225,7 +225,7 @@ void pto_print_table(FILE *stream, const char *command, const pto_predictions_t 
     }
     pto_print_footer(stream, predictions);
     if (any_unsure)
-        fputs("# unsure: what is not priced would make the cheapest dearer, and not all others\n", stream);
+        fputs("# unsure: an unpriced cost would make the pick more expensive, but not all others\n", stream);
 }
 
 void pto_print_csv_text(FILE *stream, const char *text) {
