@@ -10,8 +10,9 @@
 
 #include <cmocka.h>
 
-#include "portolan/builder.h"
 #include "plan/plan_internal.h"
+#include "portolan/builder.h"
+#include "portolan/pick.h"
 #include "simulated.h"
 
 /* --- what only a simulation shows ---------------------------------------------------------------------- */

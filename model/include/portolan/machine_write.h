@@ -15,7 +15,8 @@ PTO_API_BEGIN
 pto_status_t pto_machine_format(const pto_machine_t *machine, const char *comment, char **text,
                                 pto_error_t *err);
 
-/* Write the file, as output.h has it. Errors: those of pto_machine_format and of pto_output_open and _close. */
+/* Write the file, as output.h has it. Errors: those of pto_machine_format and of pto_output_open and _close.
+ */
 pto_status_t pto_machine_write(const pto_machine_t *machine, const char *comment, const char *path,
                                bool force, pto_error_t *err);
 

@@ -7,6 +7,7 @@
 #include "portolan/energy.h"
 #include "portolan/scenario.h"
 #include "portolan/setup.h"
+#include "portolan/simulate.h"
 #include "portolan/strategy.h"
 
 PTO_API_BEGIN
@@ -66,6 +67,16 @@ pto_status_t pto_predict(const pto_scenario_t *scenario, const pto_machine_t *ma
 void pto_predictions_fini(pto_predictions_t *predictions);
 
 const pto_prediction_t *pto_prediction_at(const pto_predictions_t *predictions, int64_t point, int strategy);
+
+/* All strategies of a bound scenario at all points, as pto_predict has them, with the simulated seconds as
+ * prices. The algorithm is the one that pto_predict takes; where the scenario asks for the best, the one with
+ * the shortest simulation. A cell whose plan, or one of whose plans, is above the limit is not applicable,
+ * with the reason, and none of its plans is simulated. `*simulation`, one for every prediction, is the
+ * caller's to free(). Errors: those of pto_predict and pto_simulate; PTO_ERR_TOO_LARGE where every cell is
+ * above the limit. */
+pto_status_t pto_simulate_scenario(const pto_scenario_t *scenario, const pto_machine_t *machine,
+                                   const pto_simulate_options_t *options, pto_predictions_t *predictions,
+                                   pto_simulation_t **simulation, pto_error_t *err);
 
 /* From how many calls on a strategy costs no more than another one that needs less setup, both setups
  * included: ceil((S - S_other) / (t_other - t)) with setups S and times t of a call; INFINITY where its calls

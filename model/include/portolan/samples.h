@@ -8,8 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "portolan/machine.h"
 #include "portolan/api.h"
+#include "portolan/machine.h"
+#include "portolan/provenance.h"
 #include "portolan/status.h"
 
 PTO_API_BEGIN
@@ -91,14 +92,6 @@ typedef struct {
     uint8_t where;
     uint8_t place;
 } pto_sample_t;
-
-/* A `# key=value` line. */
-typedef struct {
-    char *key;
-    char *value;
-    int file;
-    int line;
-} pto_provenance_t;
 
 /* Zero it before the first read. Owns everything; free with pto_samples_fini. */
 typedef struct {

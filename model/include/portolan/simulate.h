@@ -12,7 +12,7 @@
 #define PORTOLAN_SIMULATE_H
 
 #include "portolan/api.h"
-#include "portolan/pick.h"
+#include "portolan/price.h"
 
 PTO_API_BEGIN
 
@@ -109,16 +109,6 @@ typedef struct {
 pto_status_t pto_simulate(const pto_plan_t *plan, const pto_machine_t *machine,
                           const pto_simulate_options_t *options, pto_simulation_t *simulation,
                           pto_error_t *err);
-
-/* All strategies of a bound scenario at all points, as pto_predict has them, with the simulated seconds as
- * prices. The algorithm is the one that pto_predict takes; where the scenario asks for the best, the one with
- * the shortest simulation. A cell whose plan, or one of whose plans, is above the limit is not applicable,
- * with the reason, and none of its plans is simulated. `*simulation`, one for every prediction, is the
- * caller's to free(). Errors: those of pto_predict and pto_simulate; PTO_ERR_TOO_LARGE where every cell is
- * above the limit. */
-pto_status_t pto_simulate_scenario(const pto_scenario_t *scenario, const pto_machine_t *machine,
-                                   const pto_simulate_options_t *options, pto_predictions_t *predictions,
-                                   pto_simulation_t **simulation, pto_error_t *err);
 
 PTO_API_END
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "plan/plan_internal.h"
-#include "portolan/simulate.h"
+#include "portolan/pick.h"
 #include "portolan/strategy.h"
 
 /* One strategy at one point, and the fastest plan seen for it so far. */

@@ -9,7 +9,8 @@
 #include <stdint.h>
 
 #include "formats/csv_line.h"
-#include "portolan/samples.h"
+#include "portolan/provenance.h"
+#include "portolan/status.h"
 
 typedef struct pto_csv pto_csv_t;
 

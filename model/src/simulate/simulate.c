@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "portolan/strategy.h"
 #include "simulate/simulate_internal.h"
 
 void pto_sim_fail(pto_sim_t *sim, pto_status_t status, uint32_t rank, const char *what) {
