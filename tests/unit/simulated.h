@@ -7,6 +7,7 @@
 
 #include "made_up.h"
 #include "portolan/simulate.h"
+#include "portolan/strategy.h"
 
 static pto_machine_t summit;
 static pto_machine_t refit; /* with copies.shared and per_message */
