@@ -13,6 +13,7 @@
 
 #include "bench.h"
 #include "portolan/simulate.h"
+#include "portolan/strategy.h"
 
 enum { BYTES = 1024 };
 
