@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "plan/plan_internal.h"
 #include "plan_request.h"
 #include "portolan/pick.h"
 #include "price/ledger.h"
@@ -285,6 +286,39 @@ static void a_node_sends_so_many_messages_a_second(void **state) {
     pto_machine_fini(&machine);
 }
 
+/* A step that names a peer's memory has each process of the first node priced by itself. Together they send
+ * what the node sends, though its groups span all of them. */
+static void processes_priced_one_by_one_share_their_nodes_limit(void **state) {
+    (void)state;
+    static const struct {
+        const char *strategy;
+        const char *algorithm;
+        int64_t owners;
+    } made[] = {{"cuda_aware", "linear", 1},
+                {"cuda_aware", "linear", 2},
+                {"three_step", "pairwise", 1},
+                {"dup_devptr", "linear", 1}};
+    pto_machine_t machine =
+        machine_with("injection: {cpu: {s_per_byte: 1e-7}, gpu: {s_per_byte: 1e-7}}\n", "");
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
+        pto_request_t request =
+            request_for(PTO_COLLECTIVE_ALLTOALL, made[i].strategy, made[i].algorithm, 3, 4, 2, 1000);
+        request.layout.owners_per_gpu = made[i].owners;
+        double by_class_s = seconds_of(&request, &machine);
+        pto_plan_t *plan = NULL;
+        pto_price_t by_place;
+        assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+        for (int s = 0; s < plan->steps.count; s++)
+            if (pto_plan_step(plan, s)->kind == PTO_STEP_RECV)
+                ((pto_step_t *)plan->steps.item)[s].source.holder = PTO_HOLDER_PEER; /* a receive has none */
+        assert_true(pto_plan_uses_peers_memory(plan));
+        assert_int_equal(pto_price(plan, &machine, &by_place, NULL, NULL), PTO_OK);
+        assert_close(by_place.seconds, by_class_s);
+        pto_plan_destroy(plan);
+    }
+    pto_machine_fini(&machine);
+}
+
 /* --- staging
  * ------------------------------------------------------------------------------------------------ */
 
@@ -361,6 +395,7 @@ int main(void) {
         cmocka_unit_test(receivers_are_contended_for_from_three_nodes_on),
         cmocka_unit_test(partners_in_pairs_contend_with_nobody),
         cmocka_unit_test(a_node_sends_so_many_messages_a_second),
+        cmocka_unit_test(processes_priced_one_by_one_share_their_nodes_limit),
         cmocka_unit_test(a_staging_library_is_three_step_with_pageable_memory),
         cmocka_unit_test(the_machine_says_that_its_library_stages),
         cmocka_unit_test(in_place_sets_the_data_aside),
