@@ -1,4 +1,4 @@
-/* Copies and reductions of one rank, priced by whose memory they touch (docs/model.md, 'How a plan is
+/* Copies and reductions, priced by whose memory they touch (docs/model.md, 'How a plan is
  * priced').
  */
 #include "price/copies.h"
@@ -47,26 +47,11 @@ static void count_one(const pto_plan_t *plan, const pto_action_t *action, pto_co
 }
 
 void pto_copies_count(const pto_plan_t *plan, pto_action_t *action, pto_copies_t *engine) {
-    if (action->step->peers.kind == PTO_PEERS_NONE)
+    for (int64_t next = 0; pto_step_next(plan, &next, action);)
         count_one(plan, action, engine);
-    int64_t peers = pto_step_peer_count(plan, action);
-    for (int64_t j = 0; j < peers; j++)
-        if (pto_step_peer(plan, j, action))
-            count_one(plan, action, engine);
 }
 
-/* What copies are charged with and to. */
-typedef struct {
-    const pto_plan_t *plan;
-    const pto_machine_t *machine;
-    pto_copies_t *engine;
-    pto_ledger_t *mine;
-    pto_charge_t *charge;
-    bool queued;
-    pto_error_t *err;
-} charging_t;
-
-static pto_status_t charge_between(const charging_t *to, const copy_t *copy) {
+static pto_status_t charge_between(const pto_copying_t *to, const copy_t *copy) {
     const pto_layout_t *layout = &to->plan->request.layout;
     pto_level_t level =
         pto_layout_level(layout, pto_layout_rank(layout, copy->source_gpu * layout->cores_per_gpu),
@@ -78,12 +63,32 @@ static pto_status_t charge_between(const charging_t *to, const copy_t *copy) {
                                 out_bytes > in_bytes ? out_bytes : in_bytes, to->err);
 }
 
+bool pto_step_queues(const pto_plan_t *plan, const pto_machine_t *machine, const pto_step_t *step) {
+    return step->kind == PTO_STEP_COPY && pto_copy_is_queued(machine, pto_step_copy_kind(plan, step)) &&
+           !pto_step_is_pageable(plan, step);
+}
+
+pto_status_t pto_copy_charge(pto_copying_t *to, const pto_action_t *action, int64_t gpu, int64_t bytes) {
+    const pto_step_t *step = action->step;
+    pto_copy_kind_t kind = pto_step_copy_kind(to->plan, step);
+    if (bytes == 0 || !pto_step_queues(to->plan, to->machine, step))
+        return pto_charge_one_copy(to->charge, to->machine, kind, pto_step_is_pageable(to->plan, step), bytes,
+                                   to->engine[gpu].bytes[kind], to->err);
+    to->queued = true;
+    pto_queued_copy_t copy = {.kind = kind,
+                              .strided = pto_step_is_strided(step, action->k, action->core),
+                              .bytes = bytes,
+                              .piece_bytes = bytes / pto_step_pieces(step, action->k, action->core)};
+    if (!pto_copy_queue_enter(&to->engine[gpu].queue, to->machine, copy, action->rank, to->mine, to->charge))
+        return pto_error_set(to->err, PTO_ERR_MEMORY, "out of memory while pricing");
+    return PTO_OK;
+}
+
 /* Between processes that share memory the copy is all there is, so its price must be known. */
-static pto_status_t charge_one(charging_t *to, const pto_action_t *action) {
+static pto_status_t charge_one(pto_copying_t *to, const pto_action_t *action) {
     const pto_step_t *step = action->step;
     copy_t copy = copy_of(to->plan, action);
     bool shared = step->source.holder == PTO_HOLDER_PEER || step->target.holder == PTO_HOLDER_PEER;
-    bool pageable = pto_step_is_pageable(to->plan, step);
     if (copy.between_gpus)
         return charge_between(to, &copy);
     if (shared && copy.kind == PTO_COPY_D2D &&
@@ -91,41 +96,23 @@ static pto_status_t charge_one(charging_t *to, const pto_action_t *action) {
         return pto_error_set_at(to->err, PTO_ERR_NOT_APPLICABLE, to->machine->path, 0, 0,
                                 "machine %s has no copies.d2d.on_socket, which the plan needs",
                                 to->machine->name);
-    bool queued_kind = pto_copy_is_queued(to->machine, copy.kind);
-    if (copy.bytes == 0 || pageable || !queued_kind)
-        return pto_charge_one_copy(to->charge, to->machine, copy.kind, pageable, copy.bytes,
-                                   to->engine[copy.gpu].bytes[copy.kind], to->err);
-    to->queued = true;
-    pto_queued_copy_t queued = {copy.kind, pto_step_is_strided(step, action->k, action->core), copy.bytes,
-                                copy.bytes / pto_step_pieces(step, action->k, action->core)};
-    if (!pto_copy_queue_enter(&to->engine[copy.gpu].queue, to->machine, queued, action->rank, to->mine,
-                              to->charge))
-        return pto_error_set(to->err, PTO_ERR_MEMORY, "out of memory while pricing");
-    return PTO_OK;
+    return pto_copy_charge(to, action, copy.gpu, copy.bytes);
 }
 
-pto_status_t pto_copies_charge(const pto_plan_t *plan, const pto_machine_t *machine, pto_action_t *action,
-                               pto_copies_t *engine, pto_ledger_t *mine, pto_charge_t *charge, bool *queued,
-                               pto_error_t *err) {
+pto_status_t pto_copies_charge(pto_copying_t *to, pto_action_t *action) {
     if (action->step->in_kernel)
-        return pto_kernel_copy_charge(plan, machine, action, engine, charge, err);
-    charging_t to = {plan, machine, engine, mine, charge, *queued, err};
+        return pto_kernel_copy_charge(to->plan, to->machine, action, to->engine, to->charge, to->err);
     pto_status_t status = PTO_OK;
-    if (action->step->peers.kind == PTO_PEERS_NONE)
-        status = charge_one(&to, action);
-    int64_t peers = pto_step_peer_count(plan, action);
-    for (int64_t j = 0; j < peers && status == PTO_OK; j++)
-        if (pto_step_peer(plan, j, action))
-            status = charge_one(&to, action);
-    *queued = to.queued;
+    for (int64_t next = 0; status == PTO_OK && pto_step_next(to->plan, &next, action);)
+        status = charge_one(to, action);
     return status;
 }
 
-void pto_reduction_charge_one(const pto_plan_t *plan, const pto_machine_t *machine,
-                              const pto_action_t *action, pto_charge_t *charge) {
-    const pto_step_t *step = action->step;
-    pto_reduction_t reduction = {pto_slice_bytes(plan, &step->target, action),
-                                 pto_slice_bytes(plan, &step->source, action)};
+/* --- reductions ----------------------------------------------------------------------------------------- */
+
+void pto_step_charge_reduce(const pto_plan_t *plan, const pto_machine_t *machine, const pto_step_t *step,
+                            int64_t target_bytes, int64_t source_bytes, pto_charge_t *charge) {
+    pto_reduction_t reduction = {.input_bytes = target_bytes, .bytes = source_bytes};
     if (step->fresh)
         reduction.bytes -= reduction.input_bytes;
     if (step->in_kernel)
@@ -134,14 +121,17 @@ void pto_reduction_charge_one(const pto_plan_t *plan, const pto_machine_t *machi
         pto_charge_reduce(charge, machine, pto_plan_buffer(plan, step->target.buffer)->space, reduction);
 }
 
+void pto_reduction_charge_one(const pto_plan_t *plan, const pto_machine_t *machine,
+                              const pto_action_t *action, pto_charge_t *charge) {
+    const pto_step_t *step = action->step;
+    pto_step_charge_reduce(plan, machine, step, pto_slice_bytes(plan, &step->target, action),
+                           pto_slice_bytes(plan, &step->source, action), charge);
+}
+
 void pto_reduction_charge(const pto_plan_t *plan, const pto_machine_t *machine, pto_action_t *action,
                           pto_charge_t *charge) {
-    if (action->step->peers.kind == PTO_PEERS_NONE)
+    for (int64_t next = 0; pto_step_next(plan, &next, action);)
         pto_reduction_charge_one(plan, machine, action, charge);
-    int64_t peers = pto_step_peer_count(plan, action);
-    for (int64_t j = 0; j < peers; j++)
-        if (pto_step_peer(plan, j, action))
-            pto_reduction_charge_one(plan, machine, action, charge);
 }
 
 /* --- the queue of a GPU --------------------------------------------------------------------------------- */
@@ -165,8 +155,8 @@ bool pto_copy_queue_enter(pto_copy_queue_t *queue, const pto_machine_t *machine,
         pto_charge_queued(&queued, machine, copy, waiting);
         if (queue->last.seconds + queued.other_s > mine->seconds + alone.other_s) {
             *charge = queued;
-            mine->seconds = -1; /* the path goes through the one before, who may have ended earlier */
-            return pto_ledger_follow(mine, &queue->last, charge->explain);
+            /* The path goes through the previous copy, even if that ended before `mine`. */
+            return pto_ledger_copy(mine, &queue->last, charge->explain);
         }
     }
     *charge = alone;

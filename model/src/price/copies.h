@@ -1,5 +1,5 @@
-/* What the copies of one stage ask of GPUs: of their copy engines and of the links between them. Both ways of
- * pricing count it first and charge each copy then. */
+/* What the copies of one stage ask of GPUs: of their copy engines and of the links between them. Pricing
+ * counts the copies of all actors first, then charges each. */
 #ifndef PTO_PRICE_COPIES_H
 #define PTO_PRICE_COPIES_H
 
@@ -21,16 +21,32 @@ void pto_copies_begin(pto_copies_t *engine);
  * numbered 0 in the layout and those that follow. */
 void pto_copies_count(const pto_plan_t *plan, pto_action_t *action, pto_copies_t *engine);
 
-/* Charge them to the rank, which stands at `mine`; `*queued` where one of them entered its GPU's queue, which
- * the rank leaves when its stage has ended. Errors: PTO_ERR_NOT_APPLICABLE where the machine has no cost,
- * PTO_ERR_MEMORY. */
-pto_status_t pto_copies_charge(const pto_plan_t *plan, const pto_machine_t *machine, pto_action_t *action,
-                               pto_copies_t *engine, pto_ledger_t *mine, pto_charge_t *charge, bool *queued,
-                               pto_error_t *err);
+/* What copies are charged with and to. */
+typedef struct {
+    const pto_plan_t *plan;
+    const pto_machine_t *machine;
+    pto_copies_t *engine; /* of the GPU numbered 0 in the layout and those that follow */
+    pto_ledger_t *mine;   /* where the actor stands that copies */
+    pto_charge_t *charge;
+    bool
+        queued; /* set where a copy entered its GPU's queue, which the actor leaves at the end of its stage */
+    pto_error_t *err;
+} pto_copying_t;
+
+/* Charge the copies of one rank's step, for each of its peers where it has any. Errors:
+ * PTO_ERR_NOT_APPLICABLE where the machine has no cost, PTO_ERR_MEMORY. */
+pto_status_t pto_copies_charge(pto_copying_t *to, pto_action_t *action);
+
+/* Charge one copy of `bytes` by the engine of a GPU. Errors: as above. */
+pto_status_t pto_copy_charge(pto_copying_t *to, const pto_action_t *action, int64_t gpu, int64_t bytes);
 
 /* Charge a reduction by its bytes, for each of its peers where it has any. */
 void pto_reduction_charge(const pto_plan_t *plan, const pto_machine_t *machine, pto_action_t *action,
                           pto_charge_t *charge);
+
+/* Charge one reduction: `source_bytes` of inputs, each as large as the target. */
+void pto_step_charge_reduce(const pto_plan_t *plan, const pto_machine_t *machine, const pto_step_t *step,
+                            int64_t target_bytes, int64_t source_bytes, pto_charge_t *charge);
 
 /* What the copies of a kernel's step come to: over links, and in the GPU's own memory. */
 typedef struct {
@@ -53,14 +69,5 @@ void pto_reduction_charge_one(const pto_plan_t *plan, const pto_machine_t *machi
 
 /* Whether a step's copies stand in their GPU's queue, so that they end one after another. */
 bool pto_step_queues(const pto_plan_t *plan, const pto_machine_t *machine, const pto_step_t *step);
-
-/* The ranges of cores that every step and every split treats alike: the first core of each of `*class_count`,
- * and behind them the number of cores. The caller's to free(); NULL where memory is out. */
-int64_t *pto_core_classes(const pto_plan_t *plan, const pto_machine_t *machine, int *class_count);
-
-/* Bytes of a slice for a class, the largest that any member's may be; `peer` is the peer's index where the
- * set has one, and `distance` the shift's. */
-int64_t pto_class_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, int64_t k, int64_t core,
-                              int64_t peer, int64_t distance);
 
 #endif

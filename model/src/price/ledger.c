@@ -410,8 +410,10 @@ bool pto_ledger_add(pto_ledger_t *ledger, const pto_charge_t *charge, double sec
 }
 
 bool pto_ledger_follow(pto_ledger_t *ledger, const pto_ledger_t *from, bool explain) {
-    if (from->seconds <= ledger->seconds)
-        return true;
+    return from->seconds <= ledger->seconds || pto_ledger_copy(ledger, from, explain);
+}
+
+bool pto_ledger_copy(pto_ledger_t *ledger, const pto_ledger_t *from, bool explain) {
     ledger->seconds = from->seconds;
     if (!explain)
         return true;

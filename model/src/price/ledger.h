@@ -1,5 +1,5 @@
-/* What both ways of pricing share: who has come how far, what a stage costs one of them, and from which
- * parameters. An actor is a class of ranks (price_classes.c) or one rank (price_walk.c). */
+/* How far each actor has come, what a stage costs one of them, and from which parameters. An actor is a class
+ * of ranks, a place of a node, or one rank (pricing.h). */
 #ifndef PTO_PRICE_LEDGER_H
 #define PTO_PRICE_LEDGER_H
 
@@ -159,6 +159,9 @@ bool pto_ledger_add(pto_ledger_t *ledger, const pto_charge_t *charge, double sec
 
 /* Make `ledger` start where `from` stands, if that is later. */
 bool pto_ledger_follow(pto_ledger_t *ledger, const pto_ledger_t *from, bool explain);
+
+/* Make `ledger` start where `from` stands. */
+bool pto_ledger_copy(pto_ledger_t *ledger, const pto_ledger_t *from, bool explain);
 
 /* `ledger` stood at `before` some iterations ago: add what has come since `times` times more. */
 void pto_ledger_repeat(pto_ledger_t *ledger, const pto_ledger_t *before, double times);

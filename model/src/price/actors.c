@@ -1,0 +1,107 @@
+/* Who is priced: the actors of a plan, and in which steps each takes part. */
+#include <stdlib.h>
+
+#include "price/pricing.h"
+
+/* --- classes ------------------------------------------------------------------------------------------ */
+
+static bool depends_on_core(const pto_step_t *step) {
+    const pto_expr_t expr[] = {step->peers.first,  step->peers.until,   step->source.first,
+                               step->target.first, step->source.offset, step->target.offset};
+    for (size_t i = 0; i < sizeof expr / sizeof *expr; i++)
+        if (expr[i].core)
+            return true;
+    return false;
+}
+
+/* Mark the cores at which shares change size: the larger ones end, and the last may take what makes no grain.
+ */
+static void cut_shares(bool *cut, int64_t cores, int64_t bytes, int64_t grain_bytes, int64_t shares) {
+    if (shares != cores)
+        return;
+    cut[bytes / grain_bytes % shares] = true;
+    if (bytes % grain_bytes)
+        cut[shares - 1] = true;
+}
+
+static void find_cuts(const pto_plan_t *plan, const pto_machine_t *machine, bool *cut) {
+    int64_t cores = plan->request.layout.cores_per_gpu;
+    cut[0] = true;
+    for (int i = 0; i < plan->steps.count; i++) {
+        const pto_step_t *step = pto_plan_step(plan, i);
+        cut[step->core_first] = true;
+        if (step->core_first + step->core_count < cores)
+            cut[step->core_first + step->core_count] = true;
+        /* Copies that queue end one after another, so that no two of a GPU's processes are alike. */
+        bool queued = step->core_count > 1 && pto_step_queues(plan, machine, step);
+        for (int64_t core = 0; core < cores && (queued || depends_on_core(step)); core++)
+            cut[core] = true;
+    }
+    for (int i = 0; i < plan->buffers.count; i++) {
+        const pto_buffer_t *buffer = pto_plan_buffer(plan, i);
+        if (buffer->split > 1)
+            cut_shares(cut, cores, buffer->block_bytes, buffer->grain_bytes, buffer->split);
+    }
+}
+
+static bool find_classes(pto_pricing_t *pricing) {
+    int64_t cores = pricing->plan->request.layout.cores_per_gpu, count = 0;
+    bool *cut = calloc((size_t)cores + 1, sizeof *cut);
+    pricing->actor = calloc((size_t)cores, sizeof *pricing->actor);
+    if (cut && pricing->actor) {
+        find_cuts(pricing->plan, pricing->machine, cut);
+        for (int64_t core = 0; core < cores; core++) {
+            if (cut[core])
+                pricing->actor[count++].place.core = core;
+            pricing->actor[count - 1].cores++;
+        }
+    }
+    free(cut);
+    pricing->node_count = 1;
+    pricing->gpu_count = 1;
+    pricing->actors_per_gpu = count;
+    return count > 0;
+}
+
+/* --- processes ---------------------------------------------------------------------------------------- */
+
+/* All processes of the first node, or of all nodes. */
+static bool find_processes(pto_pricing_t *pricing) {
+    const pto_layout_t *layout = &pricing->plan->request.layout;
+    pricing->node_count = pricing->kind == PTO_ACTORS_RANKS ? layout->nodes : 1;
+    pricing->gpu_count = pricing->node_count * layout->gpus_per_node;
+    pricing->actors_per_gpu = layout->cores_per_gpu;
+    int64_t count = pricing->gpu_count * layout->cores_per_gpu;
+    pricing->actor = malloc((size_t)count * sizeof *pricing->actor);
+    for (int64_t rank = 0; pricing->actor && rank < count; rank++)
+        pricing->actor[rank] = (pto_actor_t){.place = pto_layout_rank(layout, rank), .cores = 1};
+    return pricing->actor != NULL;
+}
+
+bool pto_actors_find(pto_pricing_t *pricing) {
+    bool found = pricing->kind == PTO_ACTORS_CLASSES ? find_classes(pricing) : find_processes(pricing);
+    pricing->actor_count = found ? pricing->gpu_count * pricing->actors_per_gpu : 0;
+    return found;
+}
+
+/* --- steps -------------------------------------------------------------------------------------------- */
+
+bool pto_actors_are_exact(const pto_pricing_t *pricing, const pto_step_t *step) {
+    const pto_plan_t *plan = pricing->plan;
+    if (pricing->kind != PTO_ACTORS_PLACES)
+        return pricing->kind == PTO_ACTORS_RANKS;
+    return plan->request.layout.nodes == 1 || pto_group_is_on_node(pto_plan_group(plan, step->group)->kind);
+}
+
+bool pto_actor_acts(const pto_pricing_t *pricing, const pto_step_t *step, int64_t actor, int64_t k,
+                    pto_action_t *action) {
+    if (pto_actors_are_exact(pricing, step))
+        return pto_step_acts(pricing->plan, step, actor, k, action);
+    const pto_rank_t *place = &pricing->actor[actor].place;
+    if (place->core < step->core_first || place->core >= step->core_first + step->core_count)
+        return false;
+    *action = (pto_action_t){.step = step, .rank = actor, .core = place->core, .k = k};
+    pto_group_t group = *pto_plan_group(pricing->plan, step->group);
+    group.fold = 0;
+    return pto_group_index_at(&pricing->plan->request.layout, &group, *place) >= 0;
+}

@@ -1,0 +1,58 @@
+/* The messages of one process, counted peer by peer. */
+#include "price/pricing.h"
+
+/* The messages of one step: the slice that each sends or receives, and who holds it. */
+typedef struct {
+    const pto_slice_t *slice;
+    pto_held_t held;
+    bool peers_block;
+} messages_t;
+
+static messages_t messages_of(const pto_plan_t *plan, const pto_action_t *action) {
+    const pto_slice_t *slice = pto_message_slice(action->step);
+    return (messages_t){.slice = slice,
+                        .held = pto_held_by(plan, slice->buffer, pto_slice_holder(plan, slice, action)),
+                        .peers_block = pto_slice_is_peers_block(slice)};
+}
+
+static int64_t message_bytes(messages_t *messages, const pto_action_t *action) {
+    return messages->peers_block && action->peer < messages->held.buffer->block_count
+               ? pto_held_block_bytes(&messages->held, action->peer)
+               : pto_held_slice_bytes(messages->slice, action, &messages->held);
+}
+
+void pto_rank_count_sends(pto_pricing_t *pricing, pto_action_t *action) {
+    int64_t node = pricing->actor[action->rank].place.node;
+    int64_t peers = pto_step_peer_count(pricing->plan, action);
+    messages_t messages = messages_of(pricing->plan, action);
+    for (int64_t j = 0; j < peers; j++) {
+        if (!pto_step_peer(pricing->plan, j, action) || pricing->actor[action->peer_rank].place.node == node)
+            continue;
+        int64_t bytes = message_bytes(&messages, action);
+        if (bytes > 0 || action->step->even_empty)
+            pto_outflow_add(&pricing->outflow[node], pricing->plan, action->step, 1, (double)bytes);
+    }
+}
+
+pto_status_t pto_rank_charge_messages(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge) {
+    const pto_layout_t *layout = &pricing->plan->request.layout;
+    messages_t messages = messages_of(pricing->plan, action);
+    pto_space_t space = messages.held.buffer->space;
+    int64_t peers = pto_step_peer_count(pricing->plan, action);
+    for (int64_t j = 0; j < peers; j++) {
+        if (!pto_step_peer(pricing->plan, j, action))
+            continue;
+        int64_t bytes = message_bytes(&messages, action);
+        if (bytes == 0 && !action->step->even_empty)
+            continue;
+        pto_level_t level = pto_layout_level(layout, pricing->actor[action->rank].place,
+                                             pricing->actor[action->peer_rank].place);
+        pto_status_t status =
+            pto_charge_messages(charge, pricing->machine, space, level, bytes, 1, pricing->err);
+        if (status != PTO_OK)
+            return status;
+        if (action->step->kind == PTO_STEP_RECV)
+            pto_pricing_follow(pricing, &pricing->ledger[action->rank], &pricing->before[action->peer_rank]);
+    }
+    return PTO_OK;
+}

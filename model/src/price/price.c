@@ -1,0 +1,418 @@
+/* The price of a plan: its actors go through the stages, and the one that ends last has the price.
+ *
+ * Where ranks act alike, an actor is a class of them: a range of cores that every step and every split treats
+ * alike, priced once for all GPUs. Within a class a stage costs what it costs the dearest member;
+ * docs/decisions/0001 says where that is exact and where it is an upper bound. Where processes use their
+ * peers' memory, an actor is a process of the first node, which stands for its counterparts on all nodes
+ * (docs/decisions/0003). Where byte counts are a table, every rank is an actor of its own. */
+#include "portolan/price.h"
+
+#include <stdlib.h>
+
+#include "price/nccl.h"
+#include "price/pricing.h"
+
+void pto_pricing_follow(pto_pricing_t *pricing, pto_ledger_t *ledger, const pto_ledger_t *from) {
+    if (!pto_ledger_follow(ledger, from, pricing->explain))
+        pricing->out_of_memory = true;
+}
+
+/* --- what a stage asks of nodes and copy engines ------------------------------------------------------ */
+
+static pto_copies_t *engine_of(const pto_pricing_t *pricing, int64_t actor) {
+    return &pricing->engine[actor / pricing->actors_per_gpu];
+}
+
+static void count_sends(pto_pricing_t *pricing, pto_action_t *action) {
+    if (pricing->kind == PTO_ACTORS_RANKS)
+        pto_rank_count_sends(pricing, action);
+    else
+        pto_class_count_sends(pricing, action);
+}
+
+static void count_copies(pto_pricing_t *pricing, pto_action_t *action) {
+    const pto_step_t *step = action->step;
+    if (pto_actors_are_exact(pricing, step))
+        pto_copies_count(pricing->plan, action, pricing->engine);
+    else
+        engine_of(pricing, action->rank)->bytes[pto_step_copy_kind(pricing->plan, step)] +=
+            pricing->actor[action->rank].cores * pto_class_slice_bytes(pricing->plan, &step->source, action);
+}
+
+static void count_demand(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k) {
+    for (int64_t node = 0; node < pricing->node_count; node++)
+        pricing->outflow[node] = (pto_outflow_t){0};
+    for (int64_t gpu = 0; gpu < pricing->gpu_count; gpu++)
+        pto_copies_begin(&pricing->engine[gpu]);
+    for (int i = 0; i < stage->step_count; i++) {
+        const pto_step_t *step = pto_plan_step(pricing->plan, stage->step_first + i);
+        if (step->kind != PTO_STEP_SEND && step->kind != PTO_STEP_COPY)
+            continue;
+        for (int64_t actor = 0; actor < pricing->actor_count; actor++) {
+            pto_action_t action;
+            if (!pto_actor_acts(pricing, step, actor, k, &action))
+                continue;
+            if (step->kind == PTO_STEP_SEND)
+                count_sends(pricing, &action);
+            else
+                count_copies(pricing, &action);
+        }
+    }
+}
+
+/* --- one actor's stage -------------------------------------------------------------------------------- */
+
+/* What a stage costs one actor while its steps are looked at. */
+typedef struct {
+    pto_charge_t out;
+    pto_charge_t in;
+    pto_charge_t other;
+    bool queued; /* one of its copies is in its GPU's queue, which it leaves at the end of the stage */
+} costs_t;
+
+static pto_status_t charge_messages(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge) {
+    return pricing->kind == PTO_ACTORS_RANKS ? pto_rank_charge_messages(pricing, action, charge)
+                                             : pto_class_charge_messages(pricing, action, charge);
+}
+
+static pto_status_t charge_copies(pto_pricing_t *pricing, pto_action_t *action, costs_t *costs) {
+    const pto_plan_t *plan = pricing->plan;
+    pto_copying_t to = {.plan = plan,
+                        .machine = pricing->machine,
+                        .engine = pricing->engine,
+                        .mine = &pricing->ledger[action->rank],
+                        .charge = &costs->other,
+                        .queued = costs->queued,
+                        .err = pricing->err};
+    pto_status_t status = pto_actors_are_exact(pricing, action->step)
+                              ? pto_copies_charge(&to, action)
+                              : pto_copy_charge(&to, action, action->rank / pricing->actors_per_gpu,
+                                                pto_class_slice_bytes(plan, &action->step->source, action));
+    costs->queued = to.queued;
+    return status;
+}
+
+static void charge_reductions(const pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge) {
+    const pto_plan_t *plan = pricing->plan;
+    if (pto_actors_are_exact(pricing, action->step))
+        pto_reduction_charge(plan, pricing->machine, action, charge);
+    else
+        pto_step_charge_reduce(plan, pricing->machine, action->step,
+                               pto_class_slice_bytes(plan, &action->step->target, action),
+                               pto_class_slice_bytes(plan, &action->step->source, action), charge);
+}
+
+/* Where a step is not exact, its flag is the same one for all actors. */
+static pto_ledger_t *flag_at(const pto_pricing_t *pricing, const pto_step_t *step, int64_t actor) {
+    return &pricing->raised[step->flag * pricing->actor_count +
+                            (pto_actors_are_exact(pricing, step) ? actor : 0)];
+}
+
+/* Raise the step's flag at all its peers, at the time where the actor stands. */
+static void raise_flags(pto_pricing_t *pricing, pto_action_t *action) {
+    const pto_ledger_t *mine = &pricing->ledger[action->rank];
+    if (!pto_actors_are_exact(pricing, action->step)) {
+        pto_pricing_follow(pricing, flag_at(pricing, action->step, action->rank), mine);
+        return;
+    }
+    int64_t peers = pto_step_peer_count(pricing->plan, action);
+    for (int64_t j = 0; j < peers; j++)
+        if (pto_step_peer(pricing->plan, j, action))
+            pto_pricing_follow(pricing, flag_at(pricing, action->step, action->peer_rank), mine);
+}
+
+static void wait_for_flag(pto_pricing_t *pricing, const pto_action_t *action, pto_charge_t *charge) {
+    if (pto_actors_are_exact(pricing, action->step) && pto_step_peer_count(pricing->plan, action) == 0)
+        return;
+    pto_pricing_follow(pricing, &pricing->ledger[action->rank], flag_at(pricing, action->step, action->rank));
+    pto_charge_wait(charge, pricing->machine, action->step);
+}
+
+static pto_status_t charge_step(pto_pricing_t *pricing, pto_action_t *action, costs_t *costs) {
+    switch (action->step->kind) {
+    case PTO_STEP_SEND:
+        return charge_messages(pricing, action, &costs->out);
+    case PTO_STEP_RECV:
+        return charge_messages(pricing, action, &costs->in);
+    case PTO_STEP_COPY:
+        return charge_copies(pricing, action, costs);
+    case PTO_STEP_REDUCE:
+        charge_reductions(pricing, action, &costs->other);
+        break;
+    case PTO_STEP_SIGNAL:
+        raise_flags(pricing, action);
+        break;
+    case PTO_STEP_WAIT:
+        wait_for_flag(pricing, action, &costs->other);
+        break;
+    case PTO_STEP_LAUNCH:
+        pto_charge_launch(&costs->other, pricing->machine);
+        break;
+    case PTO_STEP_COUNT:
+        break;
+    }
+    return PTO_OK;
+}
+
+static pto_status_t price_actor(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k) {
+    pto_ledger_t *mine = &pricing->ledger[actor];
+    const pto_outflow_t *outflow = &pricing->outflow[pricing->actor[actor].place.node];
+    costs_t costs;
+    costs.queued = false;
+    pto_charge_begin(&costs.out, stage->name, pricing->explain);
+    pto_charge_begin(&costs.in, stage->name, pricing->explain);
+    pto_charge_begin(&costs.other, stage->name, pricing->explain);
+    costs.out.at_once = stage->order == PTO_ORDER_AT_ONCE;
+    costs.in.at_once = costs.out.at_once;
+    for (int i = 0; i < stage->step_count; i++) {
+        const pto_step_t *step = pto_plan_step(pricing->plan, stage->step_first + i);
+        pto_action_t action;
+        pto_status_t status = PTO_OK;
+        if (pto_actor_acts(pricing, step, actor, k, &action))
+            status = charge_step(pricing, &action, &costs);
+        if (status != PTO_OK)
+            return status;
+    }
+    double out_s = pto_charge_seconds(&costs.out, pricing->machine, outflow);
+    double in_s = pto_charge_seconds(&costs.in, pricing->machine, outflow);
+    pto_charge_t *messages = out_s >= in_s ? &costs.out : &costs.in;
+    pto_charge_settle(messages, pricing->machine, outflow);
+    if (!pto_ledger_add(mine, messages, out_s >= in_s ? out_s : in_s) ||
+        !pto_ledger_add(mine, &costs.other, pto_charge_seconds(&costs.other, pricing->machine, outflow)) ||
+        (costs.queued &&
+         !pto_copy_queue_leave(&engine_of(pricing, actor)->queue, actor, mine, pricing->explain)))
+        pricing->out_of_memory = true;
+    return PTO_OK;
+}
+
+/* --- stages ------------------------------------------------------------------------------------------- */
+
+static void remember(pto_pricing_t *pricing, pto_ledger_t *copies) {
+    for (int64_t actor = 0; actor < pricing->actor_count; actor++)
+        if (!pto_ledger_copy(&copies[actor], &pricing->ledger[actor], pricing->explain))
+            pricing->out_of_memory = true;
+}
+
+/* The actors of each GPU in the order in which they come to a stage, which is that of their copies. */
+static void sort_by_arrival(pto_pricing_t *pricing) {
+    int64_t *order = pricing->order;
+    for (int64_t i = 0; i < pricing->actor_count; i++) {
+        int64_t at = i;
+        for (; at % pricing->actors_per_gpu > 0; at--) {
+            if (pricing->before[order[at - 1]].seconds <= pricing->before[i].seconds)
+                break;
+            order[at] = order[at - 1];
+        }
+        order[at] = i;
+    }
+}
+
+static bool has_wait(const pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k) {
+    for (int i = 0; i < stage->step_count; i++) {
+        const pto_step_t *step = pto_plan_step(pricing->plan, stage->step_first + i);
+        pto_action_t action;
+        if (step->kind == PTO_STEP_WAIT && pto_actor_acts(pricing, step, actor, k, &action))
+            return true;
+    }
+    return false;
+}
+
+/* Actors that only signal go first, so that those that wait find the flag raised. */
+static pto_status_t price_stage(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k) {
+    count_demand(pricing, stage, k);
+    remember(pricing, pricing->before);
+    sort_by_arrival(pricing);
+    pto_status_t status = PTO_OK;
+    for (int pass = 0; pass < 2; pass++)
+        for (int64_t i = 0; i < pricing->actor_count && status == PTO_OK; i++)
+            if (has_wait(pricing, stage, pricing->order[i], k) == (pass == 1))
+                status = price_actor(pricing, stage, pricing->order[i], k);
+    return status;
+}
+
+static bool in_nccl(const pto_pricing_t *pricing, const pto_node_t *node, int64_t actor) {
+    return pto_nccl_takes_core(node, pricing->actor[actor].place.core);
+}
+
+/* All members start when the last one arrives, and end at the same time. */
+static pto_status_t price_nccl(pto_pricing_t *pricing, const pto_node_t *node) {
+    pto_ledger_t *last = NULL;
+    pto_charge_t charge;
+    pto_charge_begin(&charge, pto_nccl_stage, pricing->explain);
+    pto_status_t status = pto_charge_nccl(&charge, pricing->machine, pricing->plan, node, pricing->err);
+    if (status != PTO_OK)
+        return status;
+    for (int64_t actor = 0; actor < pricing->actor_count; actor++)
+        if (in_nccl(pricing, node, actor) && (!last || pricing->ledger[actor].seconds > last->seconds))
+            last = &pricing->ledger[actor];
+    for (int64_t actor = 0; actor < pricing->actor_count; actor++) {
+        pto_ledger_t *mine = &pricing->ledger[actor];
+        if (mine == last || !in_nccl(pricing, node, actor))
+            continue;
+        pto_pricing_follow(pricing, mine, last);
+        if (!pto_ledger_add(mine, &charge, charge.other_s))
+            pricing->out_of_memory = true;
+    }
+    if (last && !pto_ledger_add(last, &charge, charge.other_s))
+        pricing->out_of_memory = true;
+    return status;
+}
+
+/* --- loops -------------------------------------------------------------------------------------------- */
+
+static pto_status_t price_nodes(pto_pricing_t *pricing, int first, int count, int64_t k);
+
+/* Iterations [uniform_from, uniform_to) of a loop that cost the same, taken `period` at a time. */
+typedef struct {
+    int64_t uniform_from;
+    int64_t uniform_to;
+    int64_t period;
+} repeat_t;
+
+/* Rounds in which a shift of k takes every message off the node; with no such shift all rounds are alike. */
+static repeat_t find_repeat(const pto_plan_t *plan, int index) {
+    const pto_node_t *loop = pto_plan_node(plan, index);
+    repeat_t repeat = {loop->from, loop->power ? loop->from : loop->to, 1};
+    for (int i = index + 1; i <= index + loop->span; i++) {
+        const pto_node_t *node = pto_plan_node(plan, i);
+        const pto_stage_t *stage = node->kind == PTO_NODE_STAGE ? pto_plan_stage(plan, node->stage) : NULL;
+        for (int s = 0; stage && s < stage->step_count; s++) {
+            const pto_step_t *step = pto_plan_step(plan, stage->step_first + s);
+            const pto_group_t *group = pto_plan_group(plan, step->group);
+            if (step->peers.kind != PTO_PEERS_SHIFT || step->peers.first.loop == 0)
+                continue;
+            const pto_buffer_t *buffer = pto_plan_buffer(plan, pto_message_slice(step)->buffer);
+            if (buffer->dealt != PTO_DEAL_NONE)
+                repeat.period = buffer->deal;
+            if (repeat.uniform_from < group->members_per_node)
+                repeat.uniform_from = group->members_per_node;
+            if (repeat.uniform_to > group->size - group->members_per_node + 1)
+                repeat.uniform_to = group->size - group->members_per_node + 1;
+        }
+    }
+    return repeat;
+}
+
+static pto_status_t price_rounds(pto_pricing_t *pricing, int loop, int64_t from, int64_t to) {
+    pto_status_t status = PTO_OK;
+    for (int64_t k = from; k < to && status == PTO_OK; k++)
+        status = price_nodes(pricing, loop + 1, pto_plan_node(pricing->plan, loop)->span, k);
+    return status;
+}
+
+/* A loop over shifts is a closed sum: two periods of uniform rounds are priced, the second is measured, and
+ * as many more as there are cost the same. Between single ranks no rounds are uniform. */
+static pto_status_t price_loop(pto_pricing_t *pricing, int index) {
+    const pto_node_t *loop = pto_plan_node(pricing->plan, index);
+    repeat_t repeat = find_repeat(pricing->plan, index);
+    int64_t measured_from = repeat.uniform_from + repeat.period;
+    int64_t measured_to = measured_from + repeat.period;
+    int64_t more = (repeat.uniform_to - measured_to) / repeat.period;
+    if (more <= 0 || pricing->kind == PTO_ACTORS_RANKS)
+        return price_rounds(pricing, index, loop->from, loop->to);
+    pto_status_t status = price_rounds(pricing, index, loop->from, measured_from);
+    remember(pricing, pricing->snapshot);
+    if (status == PTO_OK)
+        status = price_rounds(pricing, index, measured_from, measured_to);
+    for (int64_t actor = 0; actor < pricing->actor_count; actor++)
+        pto_ledger_repeat(&pricing->ledger[actor], &pricing->snapshot[actor], (double)more);
+    if (status == PTO_OK)
+        status = price_rounds(pricing, index, measured_to + more * repeat.period, loop->to);
+    return status;
+}
+
+static pto_status_t price_nodes(pto_pricing_t *pricing, int first, int count, int64_t k) {
+    pto_status_t status = PTO_OK;
+    for (int i = first; i < first + count && status == PTO_OK && !pricing->out_of_memory; i++) {
+        const pto_node_t *node = pto_plan_node(pricing->plan, i);
+        if (node->kind == PTO_NODE_STAGE) {
+            status = price_stage(pricing, pto_plan_stage(pricing->plan, node->stage), k);
+        } else if (node->kind == PTO_NODE_LOOP) {
+            status = price_loop(pricing, i);
+            i += node->span;
+        } else if (node->by == PTO_DONE_BY_NCCL) {
+            status = price_nccl(pricing, node);
+            i += node->span;
+        }
+    }
+    return status;
+}
+
+/* --- memory ----------------------------------------------------------------------------------------------
+ */
+
+static size_t ledger_count(const pto_pricing_t *pricing) {
+    return (3 + (size_t)pricing->plan->flags.count) * (size_t)pricing->actor_count;
+}
+
+static bool allocate(pto_pricing_t *pricing) {
+    if (!pto_actors_find(pricing))
+        return false;
+    pricing->order = malloc((size_t)pricing->actor_count * sizeof *pricing->order);
+    pricing->ledger = calloc(ledger_count(pricing), sizeof *pricing->ledger);
+    pricing->engine = calloc((size_t)pricing->gpu_count, sizeof *pricing->engine);
+    pricing->outflow = malloc((size_t)pricing->node_count * sizeof *pricing->outflow);
+    if (!pricing->order || !pricing->ledger || !pricing->engine || !pricing->outflow)
+        return false;
+    pricing->before = pricing->ledger + pricing->actor_count;
+    pricing->snapshot = pricing->before + pricing->actor_count;
+    pricing->raised = pricing->snapshot + pricing->actor_count;
+    return true;
+}
+
+static void release(pto_pricing_t *pricing) {
+    for (size_t i = 0; pricing->ledger && i < ledger_count(pricing); i++)
+        pto_ledger_fini(&pricing->ledger[i]);
+    for (int64_t gpu = 0; pricing->engine && gpu < pricing->gpu_count; gpu++)
+        pto_copy_queue_fini(&pricing->engine[gpu].queue);
+    free(pricing->actor);
+    free(pricing->order);
+    free(pricing->ledger);
+    free(pricing->engine);
+    free(pricing->outflow);
+}
+
+/* --- the price ---------------------------------------------------------------------------------------- */
+
+static pto_status_t report_slowest(const pto_pricing_t *pricing, pto_price_t *price,
+                                   pto_explanation_t *explanation) {
+    const pto_ledger_t *slowest = pricing->ledger;
+    for (int64_t actor = 1; actor < pricing->actor_count; actor++)
+        if (pricing->ledger[actor].seconds > slowest->seconds)
+            slowest = &pricing->ledger[actor];
+    return pto_ledger_report(slowest, price, explanation, pricing->err);
+}
+
+static pto_status_t price_plan(pto_pricing_t *pricing, pto_price_t *price, pto_explanation_t *explanation) {
+    pto_status_t status = PTO_OK;
+    pricing->explain = explanation != NULL;
+    pricing->out_of_memory = !allocate(pricing);
+    if (!pricing->out_of_memory)
+        status = price_nodes(pricing, 0, pto_plan_node_count(pricing->plan), 0);
+    if (pricing->out_of_memory)
+        status = pto_error_set(pricing->err, PTO_ERR_MEMORY, "out of memory while pricing");
+    if (status == PTO_OK)
+        status = report_slowest(pricing, price, explanation);
+    release(pricing);
+    return status;
+}
+
+pto_status_t pto_price_walk(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,
+                            pto_explanation_t *explanation, pto_error_t *err) {
+    pto_status_t status = pto_price_walk_check_size(plan, err);
+    pto_pricing_t pricing = {.plan = plan, .machine = machine, .kind = PTO_ACTORS_RANKS, .err = err};
+    return status == PTO_OK ? price_plan(&pricing, price, explanation) : status;
+}
+
+pto_status_t pto_price(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,
+                       pto_explanation_t *explanation, pto_error_t *err) {
+    if (pto_plan_has_tables(plan))
+        return pto_price_walk(plan, machine, price, explanation, err);
+    pto_status_t status = pto_price_check_size(plan, err);
+    bool places = pto_plan_uses_peers_memory(plan);
+    pto_pricing_t pricing = {.plan = plan,
+                             .machine = machine,
+                             .kind = places ? PTO_ACTORS_PLACES : PTO_ACTORS_CLASSES,
+                             .err = err};
+    return status == PTO_OK ? price_plan(&pricing, price, explanation) : status;
+}

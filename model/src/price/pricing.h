@@ -1,0 +1,78 @@
+/* A plan's price while it is computed. Actors go through the stages one after another, each with a ledger of
+ * how far it has come: price.c has the control flow. What a step moves is counted process by process where
+ * the actors are all members of its group (by_rank.c, copies.c), else by arithmetic (by_class.c). */
+#ifndef PTO_PRICE_PRICING_H
+#define PTO_PRICE_PRICING_H
+
+#include "plan/plan_internal.h"
+#include "price/copies.h"
+#include "price/traffic.h"
+
+/* What an actor stands for. */
+typedef enum {
+    PTO_ACTORS_CLASSES, /* a range of cores, of every GPU, that all steps and splits treat alike */
+    PTO_ACTORS_PLACES,  /* a process of the first node and its counterparts on all others */
+    PTO_ACTORS_RANKS    /* one process */
+} pto_actors_t;
+
+typedef struct {
+    pto_rank_t place; /* of the first process that it stands for */
+    int64_t cores;    /* of one GPU that it stands for */
+} pto_actor_t;
+
+typedef struct {
+    const pto_plan_t *plan;
+    const pto_machine_t *machine;
+    bool explain;
+    pto_actors_t kind;
+    int64_t actor_count;
+    int64_t actors_per_gpu;
+    pto_actor_t *actor;
+    int64_t *order;         /* the actors in the order in which they come to a stage */
+    pto_ledger_t *ledger;   /* one per actor */
+    pto_ledger_t *before;   /* the ledgers before the stage */
+    pto_ledger_t *snapshot; /* the ledgers before a loop's measured iterations */
+    pto_ledger_t *raised;   /* per flag and actor: when the flag was last raised */
+    int64_t gpu_count;
+    pto_copies_t *engine; /* one per GPU that has actors */
+    int64_t node_count;
+    pto_outflow_t *outflow; /* one per node that has actors */
+    pto_traffic_cache_t traffic;
+    bool out_of_memory;
+    pto_error_t *err;
+} pto_pricing_t;
+
+/* `ledger` continues from where `from` stands, if that is later. */
+void pto_pricing_follow(pto_pricing_t *pricing, pto_ledger_t *ledger, const pto_ledger_t *from);
+
+/* --- actors.c ------------------------------------------------------------------------------------------ */
+
+/* Fill in the actors of the pricing's kind. Returns false when out of memory. */
+bool pto_actors_find(pto_pricing_t *pricing);
+
+/* Whether the actors are all members of the step's groups, so that each is priced with the peers that it has.
+ */
+bool pto_actors_are_exact(const pto_pricing_t *pricing, const pto_step_t *step);
+
+/* Whether an actor takes part in a step; fills `action`, whose rank is the actor's number. Where the actors
+ * are not exact, the cores decide, and whether the actor's first process is a member before folding; the
+ * action's peer is 0 then. */
+bool pto_actor_acts(const pto_pricing_t *pricing, const pto_step_t *step, int64_t actor, int64_t k,
+                    pto_action_t *action);
+
+/* --- by_rank.c, by_class.c: messages and bytes ------------------------------------------------------------
+ */
+
+/* What an action sends, added to its node's outflow; what it sends or receives, charged. A receive also waits
+ * for its senders. Errors: those of pto_charge_messages. Of one process, peer by peer: */
+void pto_rank_count_sends(pto_pricing_t *pricing, pto_action_t *action);
+pto_status_t pto_rank_charge_messages(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge);
+
+/* Of the processes of one core, or of one place on all nodes, by arithmetic: */
+void pto_class_count_sends(pto_pricing_t *pricing, pto_action_t *action);
+pto_status_t pto_class_charge_messages(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge);
+
+/* pto_slice_bytes for an actor that stands for several processes: the most that any of them has. */
+int64_t pto_class_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action);
+
+#endif
