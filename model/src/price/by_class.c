@@ -136,7 +136,7 @@ static void follow_senders(pto_pricing_t *pricing, const pto_action_t *action) {
     const pto_step_t *step = action->step;
     pto_group_kind_t kind = pto_plan_group(pricing->plan, step->group)->kind;
     unsigned index = pto_group_traits[kind].index;
-    int64_t first = action->rank, last = action->rank;
+    int64_t first = action->rank, last = first;
     if (pricing->kind == PTO_ACTORS_PLACES && index != PTO_BY_NODE) {
         first = 0;
         last = pricing->actor_count - 1;
