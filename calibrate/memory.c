@@ -13,8 +13,8 @@ void *buffer_allocate(pto_space_t space, int64_t bytes) {
     size_t size = ((size_t)bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
     void *buffer = NULL;
     if (space == PTO_SPACE_GPU) {
-        GPU_DO(gpu_allocate(size > 0 ? size : PAGE_BYTES, &buffer));
-        GPU_DO(gpu_fill(buffer, 1, size));
+        GPU_DO(gpu.device->allocate(size > 0 ? size : PAGE_BYTES, &buffer, &gpu_error));
+        GPU_DO(gpu.bench->fill(buffer, 1, size, &gpu_error));
         return buffer;
     }
     buffer = aligned_alloc(PAGE_BYTES, size > 0 ? size : PAGE_BYTES);
@@ -30,7 +30,7 @@ void buffer_free(pto_space_t space, void *buffer) {
         return;
     }
     if (space == PTO_SPACE_GPU) {
-        GPU_DO(gpu_free(buffer));
+        GPU_DO(gpu.device->release(buffer, &gpu_error));
     } else {
         free(buffer);
     }
