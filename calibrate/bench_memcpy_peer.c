@@ -72,9 +72,10 @@ static double trial(void *opaque, int64_t bytes, int iterations) {
     if (state->work->me != 0) {
         return 0.0;
     }
+    const pto_move_t move = {state->opened, state->own, (size_t)bytes, 1, (size_t)bytes, (size_t)bytes};
     double start = now_s();
     for (int i = 0; i < iterations; i++) {
-        GPU_DO(gpu_copy(state->opened, state->own, (size_t)bytes, &gpu_error));
+        GPU_DO(gpu.device->copy(&move, gpu.stream, &gpu_error));
         GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
     }
     return now_s() - start;

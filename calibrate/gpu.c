@@ -35,8 +35,3 @@ void gpu_select(int index) {
     }
     gpu.stream = stream[index];
 }
-
-pto_status_t gpu_copy(void *target, const void *source, size_t bytes, pto_error_t *err) {
-    const pto_move_t move = {target, source, bytes, 1, bytes, bytes};
-    return gpu.device->copy(&move, gpu.stream, err);
-}

@@ -26,7 +26,4 @@ pto_status_t gpu_find(int *count, pto_error_t *err);
 /* Make a GPU the one that the following calls are about, and `gpu.stream` its stream. */
 void gpu_select(int index);
 
-/* Copy between host memory and the selected GPU's or between GPUs' memory: enqueue it. */
-pto_status_t gpu_copy(void *target, const void *source, size_t bytes, pto_error_t *err);
-
 #endif
