@@ -41,26 +41,13 @@ static void list_cases(const job_t *job, case_list_t *list) {
     }
 }
 
-/* All elements are 0: no operation ever overflows or meets a denormal, whose arithmetic is slow. */
-static void *zeroed(pto_space_t space, int64_t bytes) {
-    void *buffer = buffer_allocate(space, bytes);
-    if (space == PTO_SPACE_GPU) {
-        GPU_DO(gpu.bench->fill(buffer, 0, (size_t)bytes, &gpu_error));
-    } else {
-        for (int64_t i = 0; i < bytes; i++) {
-            ((unsigned char *)buffer)[i] = 0;
-        }
-    }
-    return buffer;
-}
-
 static void *open_case(const work_t *work) {
     state_t *state = must_allocate(1, sizeof *state);
     state->work = work;
     state->datatype = (pto_datatype_t)work->what->detail[0];
     state->op = (pto_op_t)work->what->detail[1];
-    state->source = zeroed(work->what->buffers, work->most_bytes);
-    state->target = zeroed(work->what->buffers, work->most_bytes);
+    state->source = buffer_zeroed(work->what->buffers, work->most_bytes);
+    state->target = buffer_zeroed(work->what->buffers, work->most_bytes);
     return state;
 }
 

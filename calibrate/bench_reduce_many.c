@@ -36,19 +36,12 @@ static void list_cases(const job_t *job, case_list_t *list) {
     }
 }
 
-/* All elements are 0: no operation ever overflows or meets a denormal, whose arithmetic is slow. */
-static void *zeroed(int64_t bytes) {
-    void *buffer = buffer_allocate(PTO_SPACE_GPU, bytes);
-    GPU_DO(gpu.bench->fill(buffer, 0, (size_t)bytes, &gpu_error));
-    return buffer;
-}
-
 static void *open_case(const work_t *work) {
     state_t *state = must_allocate(1, sizeof *state);
     state->work = work;
-    state->target = zeroed(work->most_bytes);
+    state->target = buffer_zeroed(PTO_SPACE_GPU, work->most_bytes);
     for (int i = 0; i < work->what->messages; i++) {
-        state->input[i] = zeroed(work->most_bytes);
+        state->input[i] = buffer_zeroed(PTO_SPACE_GPU, work->most_bytes);
     }
     return state;
 }

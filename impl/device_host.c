@@ -145,7 +145,7 @@ extern const pto_device_bench_t pto_device_bench_host;
 extern const pto_device_t pto_device_host;
 const pto_device_t pto_device_host = {
     .name = "host",
-    .summary = "host memory in the place of a GPU's; its times are no GPU's",
+    .summary = "host memory emulating GPU memory; timings are not GPU timings",
     .select = host_select,
     .mpi_reaches = host_mpi_reaches,
     .allocate = host_allocate,
