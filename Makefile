@@ -100,7 +100,7 @@ PLAIN_SRC := $(LIB_SRC) $(TOOL_SRC) $(FIT_SRC) $(METER_SRC) $(PROGRAM_SRC) $(ROW
 	$(UNIT_HELP_SRC) $(FUZZ_SRC) $(BENCH_SRC)
 ALL_C := $(PLAIN_SRC) $(MPI_SRC)
 FORMATTED := $(ALL_C) $(wildcard model/*/*.h model/src/*/*.h model/include/portolan/*.h tests/*.h tests/*/*.h calibrate/*.h \
-	impl/*.h impl/*.cu impl/*.cuh impl/include/portolan/*.h calibrate/*.cu validate/*.h parallel/*.h)
+	impl/*.h impl/*.cu impl/*.cuh impl/include/portolan/*.h validate/*.h parallel/*.h)
 
 object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 LIB := $(BUILD)/libportolan.a
@@ -122,7 +122,7 @@ EXEC_SHARED := $(if $(EXEC_LIB),$(BUILD)/libportolan-exec.so.$(VERSION))
 NVCC ?= nvcc
 # Several are built one beside another: CUDA_ARCH="80 90". Newer GPUs use the last one's PTX.
 CUDA_ARCH ?= 90
-CUDA_SRC := $(wildcard calibrate/*.cu impl/*.cu)
+CUDA_SRC := $(wildcard impl/*.cu)
 HAVE_NVCC := $(if $(CUDA_SRC),$(shell command -v $(NVCC) 2>/dev/null))
 cuda_object = $(if $(HAVE_NVCC),$(patsubst %.cu,$(BUILD)/obj/%.cu.o,$(wildcard $(1)/*.cu)))
 CUDA_DEFINE := $(if $(HAVE_NVCC),-DPORTOLAN_CUDA)
@@ -198,7 +198,7 @@ $(BUILD)/obj/%.cu.o: %.cu Makefile $(NVCC_STAMP)
 	$(Q)$(NVCC) $(NVCC_FLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
 
 # The executor's device, so that what is measured is what runs plans.
-$(BUILD)/portolan-calibrate: $(call object,$(CALIBRATE_SRC) $(PARALLEL_SRC)) $(call cuda_object,calibrate) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
+$(BUILD)/portolan-calibrate: $(call object,$(CALIBRATE_SRC) $(PARALLEL_SRC)) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC),-lhwloc $(MPI_LDLIBS))
 
 EXEC_OBJECTS := $(call object,$(IMPL_SRC) $(PROGRAM_SRC)) $(call cuda_object,impl)
@@ -223,13 +223,8 @@ $(BUILD)/obj/tests/mpi/fake_nccl.o: VISIBILITY := -fvisibility=default
 $(BUILD)/tests/fake/libnccl.so.2: $(call object,tests/mpi/fake_nccl.c) $(LINK_STAMP)
 	$(call link,$(MPICC) -shared -Wl$(comma)-soname$(comma)libnccl.so.2)
 
-# calibrate with host memory in a GPU's place.
-$(BUILD)/tests/calibrate_fake: $(call object,$(filter-out calibrate/gpu_none.c,$(CALIBRATE_SRC)) $(PARALLEL_SRC) tests/mpi/fake_gpu.c) \
-		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(MPICC),-lhwloc $(MPI_LDLIBS))
-
 $(BUILD)/tests/test_nccl: $(call object,tests/mpi/test_nccl.c $(EXEC_CASE_SRC) validate/reference.c) $(EXEC_LIB) $(LIB) \
-		$(LINK_STAMP) | $(BUILD)/tests/fake/libnccl.so.2 $(BUILD)/tests/calibrate_fake
+		$(LINK_STAMP) | $(BUILD)/tests/fake/libnccl.so.2
 	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
 
 $(BUILD)/tests/example_%: $(BUILD)/obj/docs/examples/%.o $(EXEC_LIB) $(LIB) $(LINK_STAMP)

@@ -18,16 +18,16 @@ static void list_cases(const job_t *job, case_list_t *list) {
 static void *open_case(const work_t *work) {
     (void)work;
     void *graph = NULL;
-    GPU_DO(gpu_graph_create(&graph));
+    GPU_DO(gpu.bench->graph_create(gpu.stream, &graph, &gpu_error));
     return graph;
 }
 
 static double trial(void *graph, int64_t bytes, int iterations) {
     (void)bytes;
-    return launching_s(gpu_graph_launch, graph, iterations);
+    return launching_s(gpu.bench->graph_launch, graph, iterations);
 }
 
-static void close_case(void *graph) { GPU_DO(gpu_graph_destroy(graph)); }
+static void close_case(void *graph) { GPU_DO(gpu.bench->graph_destroy(graph, &gpu_error)); }
 
 const benchmark_t bench_graph_launch = {
     .name = "graph_launch",

@@ -23,9 +23,9 @@ static void list_cases(const job_t *job, case_list_t *list) {
 
 static void *open_case(const work_t *work) { return (void *)work; }
 
-static const char *launch_empty(void *nothing) {
+static pto_status_t launch_empty(void *nothing, void *stream, pto_error_t *err) {
     (void)nothing;
-    return gpu_launch_empty();
+    return gpu.bench->launch_empty(stream, err);
 }
 
 static double trial(void *opaque, int64_t bytes, int iterations) {
@@ -36,10 +36,10 @@ static double trial(void *opaque, int64_t bytes, int iterations) {
     }
     double start = now_s();
     for (int i = 0; i < iterations; i++) {
-        GPU_DO(gpu_launch_empty());
+        GPU_DO(gpu.bench->launch_empty(gpu.stream, &gpu_error));
     }
     double elapsed = now_s() - start;
-    GPU_DO(gpu_synchronize());
+    GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
     return elapsed;
 }
 

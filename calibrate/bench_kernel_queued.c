@@ -22,12 +22,12 @@ static void *open_case(const work_t *work) { return (void *)work; }
 static double trial(void *opaque, int64_t bytes, int iterations) {
     (void)opaque;
     (void)bytes;
-    GPU_DO(gpu_launch_empty());
+    GPU_DO(gpu.bench->launch_empty(gpu.stream, &gpu_error));
     double start = now_s();
     for (int i = 0; i < QUEUED; i++) {
-        GPU_DO(gpu_launch_empty());
+        GPU_DO(gpu.bench->launch_empty(gpu.stream, &gpu_error));
     }
-    GPU_DO(gpu_synchronize());
+    GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
     return (now_s() - start) / QUEUED * iterations;
 }
 

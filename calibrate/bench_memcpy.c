@@ -12,9 +12,10 @@ enum { DETAIL_KIND, DETAIL_DEVICE, DETAIL_PEER_OR_PAGEABLE };
 
 static const char *level_name(bool on_socket) { return on_socket ? "on_socket" : "off_socket"; }
 
-static case_t *add_case(case_list_t *list, const char *prefix, gpu_copy_t kind, int rank, bool on_socket) {
+static case_t *add_case(case_list_t *list, const char *prefix, pto_copy_kind_t kind, int rank,
+                        bool on_socket) {
     char name[CASE_NAME_MAX];
-    snprintf(name, sizeof name, "%s_%s", prefix, copying_name(kind));
+    snprintf(name, sizeof name, "%s_%s", prefix, pto_copy_kind_name(kind));
     case_t *added = case_add(list, name, 1);
     added->level = level_name(on_socket);
     added->buffers = PTO_SPACE_GPU;
@@ -46,7 +47,8 @@ static int process_for(const job_t *job, int device, bool on_socket) {
     return process_near(job, device, on_socket);
 }
 
-static void list_host(const job_t *job, gpu_copy_t kind, bool pageable, bool on_socket, case_list_t *list) {
+static void list_host(const job_t *job, pto_copy_kind_t kind, bool pageable, bool on_socket,
+                      case_list_t *list) {
     int count = 0;
     for (int device = 0; device < job->device_count && count < PAIRS_MAX; device++) {
         int rank = process_for(job, device, on_socket);
@@ -76,7 +78,7 @@ static void list_device(const job_t *job, bool on_socket, case_list_t *list) {
             }
             int rank = process_for(job, device, true);
             rank = rank >= 0 ? rank : 0;
-            case_t *added = add_case(list, "memcpy", GPU_D2D, rank, on_socket);
+            case_t *added = add_case(list, "memcpy", PTO_COPY_D2D, rank, on_socket);
             added->detail[DETAIL_DEVICE] = device;
             added->detail[DETAIL_PEER_OR_PAGEABLE] = peer;
             snprintf(added->pair, sizeof added->pair, "%d:%d-%d", rank, device, peer);
@@ -93,8 +95,8 @@ static void list_cases(const job_t *job, case_list_t *list) {
     for (int on_socket = 1; on_socket >= 0; on_socket--) {
         int before = list->case_count;
         for (int pageable = 0; pageable <= 1; pageable++) {
-            list_host(job, GPU_H2D, pageable, on_socket, list);
-            list_host(job, GPU_D2H, pageable, on_socket, list);
+            list_host(job, PTO_COPY_H2D, pageable, on_socket, list);
+            list_host(job, PTO_COPY_D2H, pageable, on_socket, list);
         }
         if (list->case_count == before) {
             case_skip(list, on_socket ? "memcpy_on_socket" : "memcpy_off_socket",
@@ -112,10 +114,10 @@ static void list_cases(const job_t *job, case_list_t *list) {
 static void *open_case(const work_t *work) {
     copying_t *copying = must_allocate(1, sizeof *copying);
     const int *detail = work->what->detail;
-    copying->kind = (gpu_copy_t)detail[DETAIL_KIND];
+    copying->kind = (pto_copy_kind_t)detail[DETAIL_KIND];
     copying->device = detail[DETAIL_DEVICE];
     copying->peer = detail[DETAIL_PEER_OR_PAGEABLE];
-    copying->pageable = copying->kind != GPU_D2D && detail[DETAIL_PEER_OR_PAGEABLE] != 0;
+    copying->pageable = copying->kind != PTO_COPY_D2D && detail[DETAIL_PEER_OR_PAGEABLE] != 0;
     copying->home = work->job->process[work->job->rank].device;
     copying_open(copying, work->most_bytes);
     return copying;

@@ -56,12 +56,12 @@ static void *open_case(const work_t *work) {
     state_t *state = must_allocate(1, sizeof *state);
     state->work = work;
     state->own = buffer_allocate(PTO_SPACE_GPU, work->most_bytes);
-    gpu_handle_t handle;
+    pto_memory_handle_t handle;
     if (work->me == 0) {
         MPI_DO(MPI_Recv(&handle, (int)sizeof handle, MPI_BYTE, 1, TAG_HANDLE, work->comm, MPI_STATUS_IGNORE));
-        GPU_DO(gpu_open(&handle, &state->opened));
+        GPU_DO(gpu.device->open_memory(&handle, &state->opened, &gpu_error));
     } else {
-        GPU_DO(gpu_export(state->own, &handle));
+        GPU_DO(gpu.device->export_memory(state->own, &handle, &gpu_error));
         MPI_DO(MPI_Send(&handle, (int)sizeof handle, MPI_BYTE, 0, TAG_HANDLE, work->comm));
     }
     return state;
@@ -72,10 +72,11 @@ static double trial(void *opaque, int64_t bytes, int iterations) {
     if (state->work->me != 0) {
         return 0.0;
     }
+    const pto_move_t move = {state->opened, state->own, (size_t)bytes, 1, (size_t)bytes, (size_t)bytes};
     double start = now_s();
     for (int i = 0; i < iterations; i++) {
-        GPU_DO(gpu_copy(state->opened, state->own, (size_t)bytes, GPU_D2D));
-        GPU_DO(gpu_synchronize());
+        GPU_DO(gpu.device->copy(&move, gpu.stream, &gpu_error));
+        GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
     }
     return now_s() - start;
 }
@@ -84,7 +85,7 @@ static double trial(void *opaque, int64_t bytes, int iterations) {
 static void close_case(void *opaque) {
     state_t *state = opaque;
     if (state->opened != NULL) {
-        GPU_DO(gpu_close(state->opened));
+        GPU_DO(gpu.device->close_memory(state->opened, &gpu_error));
     }
     MPI_DO(MPI_Barrier(state->work->comm));
     buffer_free(PTO_SPACE_GPU, state->own);

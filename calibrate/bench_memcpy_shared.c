@@ -35,9 +35,9 @@ static int fewest_of_a_device(const job_t *job) {
     }
 }
 
-static void add_case(const job_t *job, gpu_copy_t kind, bool strided, int procs, case_list_t *list) {
+static void add_case(const job_t *job, pto_copy_kind_t kind, bool strided, int procs, case_list_t *list) {
     char name[CASE_NAME_MAX];
-    snprintf(name, sizeof name, "memcpy_shared_%s%s", strided ? "strided_" : "", copying_name(kind));
+    snprintf(name, sizeof name, "memcpy_shared_%s%s", strided ? "strided_" : "", pto_copy_kind_name(kind));
     case_t *added = case_add(list, name, procs * job->device_count);
     added->procs = procs;
     added->buffers = PTO_SPACE_GPU;
@@ -64,7 +64,7 @@ static void list_cases(const job_t *job, case_list_t *list) {
         return;
     }
     for (int strided = 0; strided < 2; strided++) {
-        for (gpu_copy_t kind = GPU_H2D; kind <= (strided ? GPU_D2H : GPU_D2D); kind++) {
+        for (pto_copy_kind_t kind = PTO_COPY_H2D; kind <= (strided ? PTO_COPY_D2H : PTO_COPY_D2D); kind++) {
             for (int procs = 1; procs != 0; procs = next_count(procs, most)) {
                 add_case(job, kind, strided, procs, list);
             }
@@ -82,7 +82,7 @@ typedef struct {
 
 static void *open_case(const work_t *work) {
     copying_t *copying = must_allocate(1, sizeof *copying);
-    copying->kind = (gpu_copy_t)work->what->detail[0];
+    copying->kind = (pto_copy_kind_t)work->what->detail[0];
     copying->strided = work->what->detail[1];
     copying->device = work->job->process[work->job->rank].device;
     copying->peer = copying->device;

@@ -1,13 +1,12 @@
-/* Reduction of many buffers into one, by the very kernel that executes plans (libportolan-exec's device): one
- * pass that reads `messages` inputs and writes once, its launch and its end included; bytes are of one input.
- * Two inputs are among the cases, so that the fit can tell this kernel from the one of `reduce`. */
+/* Reduction of many buffers into one by the executor's kernel: one pass that reads `messages` inputs and
+ * writes once, its launch and its end included; bytes are of one input. Two inputs are among the cases, so
+ * that the fit can tell this kernel from that of `reduce`. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "benchmark.h"
 #include "check.h"
 #include "memory.h"
-#include "portolan/device.h"
 
 enum { INPUTS_MAX = 16, ELEMENT_BYTES = 4 };
 
@@ -16,8 +15,6 @@ static const int64_t room_bytes = INT64_C(4) << 30;
 
 typedef struct {
     const work_t *work;
-    const pto_device_t *device;
-    void *stream;
     void *target;
     void *input[INPUTS_MAX];
 } state_t;
@@ -39,52 +36,30 @@ static void list_cases(const job_t *job, case_list_t *list) {
     }
 }
 
-static void must(pto_status_t status, const pto_error_t *err) {
-    if (status != PTO_OK) {
-        die("reduce_many: %s", err->message);
-    }
-}
-
-/* All elements are 0: no operation ever overflows or meets a denormal, whose arithmetic is slow. */
-static void *zeroed(int64_t bytes) {
-    void *buffer = buffer_allocate(PTO_SPACE_GPU, bytes);
-    GPU_DO(gpu_fill(buffer, 0, (size_t)bytes));
-    return buffer;
-}
-
-/* The device works on the GPU that is selected already. */
 static void *open_case(const work_t *work) {
     state_t *state = must_allocate(1, sizeof *state);
-    pto_error_t err = {0};
     state->work = work;
-    must(pto_device_find("cuda", &state->device, &err), &err);
-    must(state->device->stream_create(&state->stream, &err), &err);
-    state->target = zeroed(work->most_bytes);
+    state->target = buffer_zeroed(PTO_SPACE_GPU, work->most_bytes);
     for (int i = 0; i < work->what->messages; i++) {
-        state->input[i] = zeroed(work->most_bytes);
+        state->input[i] = buffer_zeroed(PTO_SPACE_GPU, work->most_bytes);
     }
     return state;
 }
 
 static double trial(void *opaque, int64_t bytes, int iterations) {
     const state_t *state = opaque;
-    const pto_device_t *device = state->device;
-    pto_error_t err = {0};
     double start = now_s();
     for (int i = 0; i < iterations; i++) {
-        must(device->reduce_many(state->target, true, (const void *const *)state->input,
-                                 state->work->what->messages, (size_t)bytes / ELEMENT_BYTES,
-                                 PTO_DATATYPE_FLOAT, PTO_OP_SUM, state->stream, &err),
-             &err);
-        must(device->finish(state->stream, &err), &err);
+        GPU_DO(gpu.device->reduce_many(state->target, true, (const void *const *)state->input,
+                                       state->work->what->messages, (size_t)bytes / ELEMENT_BYTES,
+                                       PTO_DATATYPE_FLOAT, PTO_OP_SUM, gpu.stream, &gpu_error));
+        GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
     }
     return now_s() - start;
 }
 
 static void close_case(void *opaque) {
     state_t *state = opaque;
-    pto_error_t err = {0};
-    must(state->device->stream_destroy(state->stream, &err), &err);
     buffer_free(PTO_SPACE_GPU, state->target);
     for (int i = 0; i < state->work->what->messages; i++) {
         buffer_free(PTO_SPACE_GPU, state->input[i]);

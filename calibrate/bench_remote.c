@@ -104,9 +104,9 @@ static double trial(void *opaque, int64_t bytes, int iterations) {
     size_t count = (size_t)bytes / (size_t)detail[DETAIL_WIDTH];
     double start = now_s();
     for (int i = 0; i < iterations; i++) {
-        GPU_DO(gpu_move(target, source, count, detail[DETAIL_WIDTH], detail[DETAIL_STRIDE],
-                        state->work->what->procs));
-        GPU_DO(gpu_synchronize());
+        GPU_DO(gpu.bench->move(target, source, count, detail[DETAIL_WIDTH], detail[DETAIL_STRIDE],
+                               state->work->what->procs, gpu.stream, &gpu_error));
+        GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
     }
     return now_s() - start;
 }

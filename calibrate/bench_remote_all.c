@@ -14,8 +14,8 @@ typedef struct {
     const work_t *work;
     int count;
     void *source;
-    void *area;                   /* a block for each member that stores here */
-    void *opened[JOB_DEVICE_MAX]; /* the members' areas */
+    void *area;                  /* a block for each member that stores here */
+    void *opened[GPU_COUNT_MAX]; /* the members' areas */
 } state_t;
 
 /* The first process of node 0 that drives a device; -1: none. */
@@ -32,7 +32,7 @@ static int process_of_device(const job_t *job, int device) {
  * to, and itself. */
 static int devices_that_reach(const job_t *job) {
     for (int count = 0; count < job->device_count; count++) {
-        if (process_of_device(job, count) < 0 || count > GPU_TARGETS_MAX) {
+        if (process_of_device(job, count) < 0 || count > PTO_BENCH_TARGETS_MAX) {
             return count;
         }
         for (int other = 0; other < count; other++) {
@@ -84,7 +84,7 @@ static void *open_case(const work_t *work) {
 }
 
 /* Each begins with the one after it, so that not all store to the same at once. */
-static void find_targets(const state_t *state, int64_t bytes, void *target[GPU_TARGETS_MAX]) {
+static void find_targets(const state_t *state, int64_t bytes, void *target[PTO_BENCH_TARGETS_MAX]) {
     for (int i = 1; i < state->count; i++) {
         int other = (state->work->me + i) % state->count;
         target[i - 1] = (char *)state->opened[other] + state->work->me * bytes;
@@ -93,15 +93,15 @@ static void find_targets(const state_t *state, int64_t bytes, void *target[GPU_T
 
 static double trial(void *opaque, int64_t bytes, int iterations) {
     const state_t *state = opaque;
-    void *target[GPU_TARGETS_MAX] = {NULL};
+    void *target[PTO_BENCH_TARGETS_MAX] = {NULL};
     double seconds = 0;
     find_targets(state, bytes, target);
     for (int i = 0; i < iterations; i++) {
         together_wait(state->work->together);
         seconds -= now_s();
-        GPU_DO(gpu_store_all(target, state->count - 1, state->source, (size_t)bytes,
-                             state->work->job->gpu_blocks));
-        GPU_DO(gpu_synchronize());
+        GPU_DO(gpu.bench->store_all(target, state->count - 1, state->source, (size_t)bytes,
+                                    state->work->job->gpu_blocks, gpu.stream, &gpu_error));
+        GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
         together_wait(state->work->together);
         seconds += now_s();
     }

@@ -98,11 +98,11 @@ static void list_cases(const job_t *job, case_list_t *list) {
 /* Member 0 owns the memory and only helps. */
 static double open_memory(const work_t *work, int64_t bytes, int iterations) {
     void *memory = NULL;
-    gpu_handle_t handle;
+    pto_memory_handle_t handle;
     double elapsed = 0.0;
     if (work->me == 0) {
-        GPU_DO(gpu_allocate((size_t)bytes, &memory));
-        GPU_DO(gpu_export(memory, &handle));
+        GPU_DO(gpu.device->allocate((size_t)bytes, &memory, &gpu_error));
+        GPU_DO(gpu.device->export_memory(memory, &handle, &gpu_error));
     }
     MPI_DO(MPI_Bcast(&handle, (int)sizeof handle, MPI_BYTE, 0, work->comm));
     for (int i = 0; i < iterations; i++) {
@@ -110,17 +110,17 @@ static double open_memory(const work_t *work, int64_t bytes, int iterations) {
         together_wait(work->together);
         double start = now_s();
         if (work->me > 0) {
-            GPU_DO(gpu_open(&handle, &opened));
+            GPU_DO(gpu.device->open_memory(&handle, &opened, &gpu_error));
             elapsed += now_s() - start;
         }
         together_wait(work->together);
         if (work->me > 0) {
-            GPU_DO(gpu_close(opened));
+            GPU_DO(gpu.device->close_memory(opened, &gpu_error));
         }
     }
     MPI_DO(MPI_Barrier(work->comm)); /* nobody frees what another has open */
     if (work->me == 0) {
-        GPU_DO(gpu_free(memory));
+        GPU_DO(gpu.device->release(memory, &gpu_error));
     }
     return elapsed;
 }
@@ -130,18 +130,18 @@ static double allocate_memory(const work_t *work, int64_t bytes, int iterations)
     double elapsed = 0.0;
     for (int i = 0; i < iterations; i++) {
         void *memory = NULL;
-        gpu_handle_t handle;
+        pto_memory_handle_t handle;
         together_wait(work->together);
         double start = now_s();
         if (on_gpu) {
-            GPU_DO(gpu_allocate((size_t)bytes, &memory));
-            GPU_DO(gpu_export(memory, &handle));
+            GPU_DO(gpu.device->allocate((size_t)bytes, &memory, &gpu_error));
+            GPU_DO(gpu.device->export_memory(memory, &handle, &gpu_error));
         } else {
-            GPU_DO(gpu_pinned_allocate((size_t)bytes, &memory));
+            GPU_DO(gpu.device->allocate_staging((size_t)bytes, &memory, &gpu_error));
         }
         elapsed += now_s() - start;
         together_wait(work->together);
-        GPU_DO(on_gpu ? gpu_free(memory) : gpu_pinned_free(memory));
+        GPU_DO((on_gpu ? gpu.device->release : gpu.device->release_staging)(memory, &gpu_error));
     }
     return elapsed;
 }

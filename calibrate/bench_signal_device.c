@@ -19,7 +19,7 @@ typedef struct {
     const work_t *work;
     void *handed;    /* its own memory, in which the other stores */
     void *opened[2]; /* the members' */
-    gpu_rounds_t *result;
+    pto_bench_rounds_t *result;
     uint32_t value; /* that both flags have come to */
 } state_t;
 
@@ -57,9 +57,9 @@ static void *open_case(const work_t *work) {
     state_t *state = must_allocate(1, sizeof *state);
     void *result = NULL;
     state->work = work;
-    state->handed = buffer_allocate(PTO_SPACE_GPU, GPU_HANDED_BYTES);
-    GPU_DO(gpu_fill(state->handed, 0, GPU_HANDED_BYTES));
-    GPU_DO(gpu_pinned_allocate(sizeof *state->result, &result));
+    state->handed = buffer_allocate(PTO_SPACE_GPU, PTO_BENCH_PING_PONG_BYTES);
+    GPU_DO(gpu.bench->fill(state->handed, 0, PTO_BENCH_PING_PONG_BYTES, &gpu_error));
+    GPU_DO(gpu.device->allocate_staging(sizeof *state->result, &result, &gpu_error));
     state->result = result;
     exchange_open(work, state->handed, state->opened);
     return state;
@@ -69,9 +69,15 @@ static double trial(void *opaque, int64_t bytes, int iterations) {
     (void)bytes;
     state_t *state = opaque;
     int other = 1 - state->work->me;
-    GPU_DO(gpu_ping_pong(state->handed, state->opened[other], state->work->me == 0, state->value, ROUNDS,
-                         limit_s, state->result));
-    GPU_DO(gpu_synchronize());
+    const pto_bench_ping_pong_t side = {.own = state->handed,
+                                        .others = state->opened[other],
+                                        .first = state->work->me == 0,
+                                        .from = state->value,
+                                        .rounds = ROUNDS,
+                                        .limit_s = limit_s,
+                                        .result = state->result};
+    GPU_DO(gpu.bench->ping_pong(&side, gpu.stream, &gpu_error));
+    GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
     if (state->result->failed_round != 0) {
         die("signal_device: the flag of process %d did not reach process %d within %.0f s, in round %u of "
             "%d; "
@@ -92,7 +98,7 @@ static void close_case(void *opaque) {
     state_t *state = opaque;
     exchange_close(state->work, state->opened);
     buffer_free(PTO_SPACE_GPU, state->handed);
-    GPU_DO(gpu_pinned_free(state->result));
+    GPU_DO(gpu.device->release_staging(state->result, &gpu_error));
     free(state);
 }
 

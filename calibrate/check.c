@@ -21,9 +21,11 @@ void check_mpi(int code, const char *call, const char *file, int line) {
     end_job();
 }
 
-void check_gpu(const char *error, const char *call, const char *file, int line) {
-    if (error != NULL) {
-        fprintf(stderr, "portolan-calibrate: %s:%d: %s: %s\n", file, line, call, error);
+pto_error_t gpu_error;
+
+void check_gpu(pto_status_t status, const char *file, int line) {
+    if (status != PTO_OK) {
+        fprintf(stderr, "portolan-calibrate: %s:%d: %s\n", file, line, gpu_error.message);
         end_job();
     }
 }

@@ -5,14 +5,17 @@
 
 #include <stddef.h>
 
+#include "portolan/status.h"
+
 #define MPI_DO(call) check_mpi((call), #call, __FILE__, __LINE__)
-#define GPU_DO(call) check_gpu((call), #call, __FILE__, __LINE__)
+#define GPU_DO(call) check_gpu((call), __FILE__, __LINE__)
 
 /* `code` is what the MPI call returned. */
 void check_mpi(int code, const char *call, const char *file, int line);
 
-/* `error` is NULL or what the GPU says is wrong (gpu.h). */
-void check_gpu(const char *error, const char *call, const char *file, int line);
+/* `status` is what a call returned that was given `&gpu_error`. */
+void check_gpu(pto_status_t status, const char *file, int line);
+extern pto_error_t gpu_error;
 
 /* Print a message and end the job. */
 _Noreturn void die(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -5,15 +5,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "gpu.h"
+#include "portolan/machine.h"
 
 typedef struct {
-    int device; /* the one that copies, and holds `source` of a GPU_D2D */
-    int peer;   /* GPU_D2D: holds `target`; `device` for a copy within a GPU */
+    int device; /* the one that copies, and holds `source` of a PTO_COPY_D2D */
+    int peer;   /* PTO_COPY_D2D: holds `target`; `device` for a copy within a GPU */
     int home;   /* the process's own, selected again when done */
     bool pageable;
     bool strided; /* the device's buffer is a share of several blocks */
-    gpu_copy_t kind;
+    pto_copy_kind_t kind;
     void *source;
     void *target;
 } copying_t;
@@ -25,7 +25,5 @@ void copying_close(void *state);
 
 /* A benchmark's `trial`: seconds for `iterations` copies, each waited for. */
 double copying_trial(void *state, int64_t bytes, int iterations);
-
-const char *copying_name(gpu_copy_t kind);
 
 #endif

@@ -24,14 +24,14 @@ int exchange_pairs(const job_t *job, pto_reach_t reach, pair_t pairs[PAIRS_MAX],
 
 void exchange_open(const work_t *work, void *own, void **opened) {
     int count = work->what->member_count;
-    gpu_handle_t mine;
-    GPU_DO(gpu_export(own, &mine));
-    gpu_handle_t *handles = must_allocate((size_t)count, sizeof *handles);
+    pto_memory_handle_t mine;
+    GPU_DO(gpu.device->export_memory(own, &mine, &gpu_error));
+    pto_memory_handle_t *handles = must_allocate((size_t)count, sizeof *handles);
     MPI_DO(MPI_Allgather(&mine, (int)sizeof mine, MPI_BYTE, handles, (int)sizeof mine, MPI_BYTE, work->comm));
     for (int i = 0; i < count; i++) {
         opened[i] = own;
         if (i != work->me) {
-            GPU_DO(gpu_open(&handles[i], &opened[i]));
+            GPU_DO(gpu.device->open_memory(&handles[i], &opened[i], &gpu_error));
         }
     }
     free(handles);
@@ -40,7 +40,7 @@ void exchange_open(const work_t *work, void *own, void **opened) {
 void exchange_close(const work_t *work, void **opened) {
     for (int i = 0; i < work->what->member_count; i++) {
         if (i != work->me) {
-            GPU_DO(gpu_close(opened[i]));
+            GPU_DO(gpu.device->close_memory(opened[i], &gpu_error));
         }
     }
     MPI_DO(MPI_Barrier(work->comm));

@@ -8,18 +8,6 @@
 #include "check.h"
 #include "topology.h"
 
-#if defined(OPEN_MPI) && OPEN_MPI
-#include <mpi-ext.h>
-#endif
-
-static bool library_is_cuda_aware(void) {
-#if defined(MPIX_CUDA_AWARE_SUPPORT)
-    return MPIX_Query_cuda_support() == 1;
-#else
-    return false;
-#endif
-}
-
 /* Number nodes by their lowest rank. */
 static void find_node(job_t *job, process_t *own) {
     MPI_Comm node = MPI_COMM_NULL;
@@ -52,41 +40,37 @@ static int processes_beside(job_t *job, const process_t *own) {
 }
 
 static void describe_devices(job_t *job, const topology_t *topology) {
-    char name[GPU_NAME_MAX] = "";
-    char bus[GPU_BUS_MAX] = "";
+    pto_gpu_info_t info = {.blocks = 0};
     for (int device = 0; device < job->device_count; device++) {
-        GPU_DO(gpu_describe(device, name, bus));
-        job->device_socket[device] = topology_gpu_socket(topology, bus, job->driver, sizeof job->driver);
+        GPU_DO(gpu.bench->describe(device, &info, &gpu_error));
+        job->device_socket[device] = topology_gpu_socket(topology, info.bus, job->driver, sizeof job->driver);
+        if (device == 0) {
+            job->gpu_blocks = info.blocks;
+        }
         for (int peer = 0; peer < job->device_count; peer++) {
             if (peer != device) {
-                GPU_DO(gpu_can_reach(device, peer, &job->reach[device][peer]));
+                GPU_DO(gpu.bench->can_reach(device, peer, &job->reach[device][peer], &gpu_error));
             }
         }
     }
-    GPU_DO(gpu_blocks(0, &job->gpu_blocks));
-    int driver = 0;
-    int runtime = 0;
-    GPU_DO(gpu_versions(&driver, &runtime));
-    snprintf(job->gpu, sizeof job->gpu, "%s", name);
-    snprintf(job->cuda, sizeof job->cuda, "run-time library %d.%d, driver %d.%d", runtime / 1000,
-             runtime % 1000 / 10, driver / 1000, driver % 1000 / 10);
+    GPU_DO(gpu.bench->versions(job->cuda, &gpu_error));
+    snprintf(job->gpu, sizeof job->gpu, "%s", info.name);
 }
 
 static void find_gpu(job_t *job, process_t *own, const topology_t *topology) {
     own->device = -1;
     own->gpu_socket = -1;
-    const char *error = gpu_count(&job->device_count);
-    if (error != NULL) {
-        snprintf(job->no_gpu, sizeof job->no_gpu, "%s", error);
+    if (gpu_find(&job->device_count, &gpu_error) != PTO_OK) {
+        snprintf(job->no_gpu, sizeof job->no_gpu, "%.*s", JOB_TEXT_MAX - 1, gpu_error.message);
         return;
     }
-    job->device_count = job->device_count < JOB_DEVICE_MAX ? job->device_count : JOB_DEVICE_MAX;
     describe_devices(job, topology);
     own->device = own->node_rank % job->device_count;
     own->gpu_socket = job->device_socket[own->device];
-    char name[GPU_NAME_MAX] = "";
-    GPU_DO(gpu_describe(own->device, name, own->bus));
-    GPU_DO(gpu_select(own->device));
+    pto_gpu_info_t info = {.blocks = 0};
+    GPU_DO(gpu.bench->describe(own->device, &info, &gpu_error));
+    memcpy(own->bus, info.bus, sizeof own->bus);
+    gpu_select(own->device);
 }
 
 /* What rank 0 sees counts for all, so that every process makes the same list of cases; a process without a
@@ -127,7 +111,7 @@ void job_init(job_t *job) {
     int preferred = own.gpu_socket >= 0 ? own.gpu_socket : own.node_rank * job->sockets / turns;
     own.socket = topology_own_socket(topology, preferred, &job->bound_here);
     topology_destroy(topology);
-    job->cuda_aware = library_is_cuda_aware();
+    job->cuda_aware = gpu.device != NULL && gpu.device->mpi_reaches();
     agree(job, &own);
 }
 

@@ -9,15 +9,15 @@
 #include "gpu.h"
 #include "portolan/machine.h"
 
-enum { JOB_DEVICE_MAX = 16, JOB_TEXT_MAX = 256 };
+enum { JOB_TEXT_MAX = 256 };
 
 typedef struct {
     int node;
-    int node_rank;         /* among the processes of the node */
-    int socket;            /* hwloc's package; -1: unknown */
-    int device;            /* the GPU that it drives; -1: none */
-    int gpu_socket;        /* that GPU's; -1: unknown */
-    char bus[GPU_BUS_MAX]; /* which GPU of the node it is, whatever number it has here */
+    int node_rank;             /* among the processes of the node */
+    int socket;                /* hwloc's package; -1: unknown */
+    int device;                /* the GPU that it drives; -1: none */
+    int gpu_socket;            /* that GPU's; -1: unknown */
+    char bus[PTO_GPU_BUS_MAX]; /* which GPU of the node it is, whatever number it has here */
 } process_t;
 
 typedef struct {
@@ -31,9 +31,9 @@ typedef struct {
     int sockets;
     int cores;
     int device_count;
-    int device_socket[JOB_DEVICE_MAX];
-    bool reach[JOB_DEVICE_MAX][JOB_DEVICE_MAX]; /* peer access between devices */
-    int gpu_blocks;                             /* thread blocks that fill a device */
+    int device_socket[GPU_COUNT_MAX];
+    bool reach[GPU_COUNT_MAX][GPU_COUNT_MAX]; /* peer access between devices */
+    int gpu_blocks;                           /* thread blocks that fill a device */
     bool bound_here; /* calibrate bound processes to their GPUs' sockets, because nobody else had */
     bool cuda_aware;
     char no_gpu[JOB_TEXT_MAX]; /* why no GPU benchmark can run; empty where they can */

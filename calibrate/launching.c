@@ -6,12 +6,13 @@
 
 static const double pause_s = 20e-6;
 
-double launching_s(const char *(*launch)(void *what), void *what, int iterations) {
+double launching_s(pto_status_t (*launch)(void *what, void *stream, pto_error_t *err), void *what,
+                   int iterations) {
     double seconds = 0;
     for (int i = 0; i < iterations; i++) {
         double start = now_s();
-        GPU_DO(launch(what));
-        GPU_DO(gpu_synchronize());
+        GPU_DO(launch(what, gpu.stream, &gpu_error));
+        GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
         double end = now_s();
         seconds += end - start;
         while (now_s() - end < pause_s) {

@@ -9,28 +9,32 @@
 
 enum { PAGE_BYTES = 4096 };
 
-void *buffer_allocate(pto_space_t space, int64_t bytes) {
+static void *filled(pto_space_t space, int64_t bytes, int byte) {
     size_t size = ((size_t)bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
     void *buffer = NULL;
     if (space == PTO_SPACE_GPU) {
-        GPU_DO(gpu_allocate(size > 0 ? size : PAGE_BYTES, &buffer));
-        GPU_DO(gpu_fill(buffer, 1, size));
+        GPU_DO(gpu.device->allocate(size > 0 ? size : PAGE_BYTES, &buffer, &gpu_error));
+        GPU_DO(gpu.bench->fill(buffer, byte, size, &gpu_error));
         return buffer;
     }
     buffer = aligned_alloc(PAGE_BYTES, size > 0 ? size : PAGE_BYTES);
     if (buffer != NULL) {
-        memset(buffer, 1, size);
+        memset(buffer, byte, size);
         return buffer;
     }
     die("out of memory for a buffer of %zu bytes", size);
 }
+
+void *buffer_allocate(pto_space_t space, int64_t bytes) { return filled(space, bytes, 1); }
+
+void *buffer_zeroed(pto_space_t space, int64_t bytes) { return filled(space, bytes, 0); }
 
 void buffer_free(pto_space_t space, void *buffer) {
     if (buffer == NULL) {
         return;
     }
     if (space == PTO_SPACE_GPU) {
-        GPU_DO(gpu_free(buffer));
+        GPU_DO(gpu.device->release(buffer, &gpu_error));
     } else {
         free(buffer);
     }

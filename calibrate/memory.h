@@ -9,6 +9,10 @@
 
 /* Touched, so that no page is missing when the clock runs. */
 void *buffer_allocate(pto_space_t space, int64_t bytes);
+
+/* All elements are 0: no reduction ever overflows or meets a denormal, whose arithmetic is slow. */
+void *buffer_zeroed(pto_space_t space, int64_t bytes);
+
 void buffer_free(pto_space_t space, void *buffer);
 
 #endif

@@ -346,6 +346,7 @@ static pto_status_t cuda_reduce_many(void *target, bool fresh, const void *const
 extern "C" {
 extern const pto_kernels_t pto_kernels_cuda;
 extern const pto_nccl_t pto_nccl_cuda;
+extern const pto_device_bench_t pto_device_bench_cuda;
 extern const pto_device_t pto_device_cuda;
 const pto_device_t pto_device_cuda = {
     "cuda",
@@ -368,5 +369,6 @@ const pto_device_t pto_device_cuda = {
     cuda_close,
     &pto_kernels_cuda,
     &pto_nccl_cuda,
+    &pto_device_bench_cuda,
 };
 }

@@ -141,10 +141,11 @@ static pto_status_t host_open(const pto_memory_handle_t *handle, void **memory, 
 
 extern const pto_kernels_t pto_kernels_host;
 extern const pto_nccl_t pto_nccl_host;
+extern const pto_device_bench_t pto_device_bench_host;
 extern const pto_device_t pto_device_host;
 const pto_device_t pto_device_host = {
     .name = "host",
-    .summary = "host memory in the place of a GPU's; its times are no GPU's",
+    .summary = "host memory emulating GPU memory; timings are not GPU timings",
     .select = host_select,
     .mpi_reaches = host_mpi_reaches,
     .allocate = host_allocate,
@@ -163,4 +164,5 @@ const pto_device_t pto_device_host = {
     .close_memory = drop,
     .kernels = &pto_kernels_host,
     .nccl = &pto_nccl_host,
+    .bench = &pto_device_bench_host,
 };

@@ -112,6 +112,27 @@ if ! command -v nvidia-smi >/dev/null; then
     check "no GPU: NCCL is skipped with a reason" has "^# skipped_nccl=." <(run 2 --only nccl)
 fi
 
+# --- every GPU benchmark, on the host device
+
+export PORTOLAN_EMULATED_GPUS=4
+check "emulated GPUs are measured" run 4 --only copies,remote,reduce,signals,setup --bytes 8:1KiB --budget 30 \
+    --repeats 2 --out "$work/gpus.csv"
+unset PORTOLAN_EMULATED_GPUS
+check "their file is readable" readable "$work/gpus.csv"
+check "it tells that they are emulated" has "^# gpu=host memory emulating GPU memory$" "$work/gpus.csv"
+for name in memcpy_h2d memcpy_d2h memcpy_d2d memcpy_pageable_h2d memcpy_pageable_d2h memcpy_shared_h2d \
+    memcpy_shared_d2h memcpy_shared_d2d memcpy_shared_strided_h2d memcpy_shared_strided_d2h memcpy_peer \
+    remote_load_4 remote_load_8 remote_load_16 remote_store_4 remote_store_8 remote_store_16 remote_store_strided \
+    remote_store_all reduce_many event_record event_query signal_event signal_device kernel_launch kernel_enqueue \
+    kernel_queued graph_launch setup_open setup_allocate; do
+    check "$name has rows" test "$(rows "$work/gpus.csv" "$name")" -gt 0
+done
+check "reduce has rows of the GPU" has "^reduce,gpu,-,max-int64,1,1,1024,1," "$work/gpus.csv"
+check "every GPU stores to all others" has "^remote_store_all,-,on_socket,-,4,1,1024,1," "$work/gpus.csv"
+check "no GPU memory is left over" test "$(find /dev/shm -name "$PORTOLAN_SEGMENTS-*" | wc -l)" = 0
+check "no GPUs are emulated unless some are asked for" \
+    has "^# skipped_memcpy=PORTOLAN_EMULATED_GPUS is not a number" <(PORTOLAN_EMULATED_GPUS=0 run 1 --only memcpy)
+
 # --- two sockets, as hwloc is told
 
 if [ "$(nproc)" -ge 2 ]; then
@@ -140,8 +161,8 @@ check "which says so" has "^# complete=no" "$work/cut.csv"
 
 # --- arithmetic
 
-mpicc -std=c11 -D_POSIX_C_SOURCE=200809L -Imodel/include -Iimpl -Iparallel tests/mpi/check_statistics.c \
-    calibrate/statistics.c calibrate/cases.c calibrate/check.c parallel/guard.c impl/shared.c model/src/status.c -lm -o "$work/check_statistics"
+mpicc -std=c11 -D_POSIX_C_SOURCE=200809L -Imodel/include -Iimpl/include -Iimpl -Iparallel tests/mpi/check_statistics.c \
+    calibrate/statistics.c calibrate/cases.c calibrate/check.c parallel/guard.c impl/shared.c model/src/base/status.c -lm -o "$work/check_statistics"
 check "intervals and counts are right" "$work/check_statistics"
 
 [ "$failures" -eq 0 ] || { echo "test_calibrate: $failures failures" >&2; exit 1; }

@@ -55,8 +55,8 @@ check "and it says why" has "does not apply here: NCCL is not installed, or not 
 # --- from calibrate's rows to a price, with host memory in the GPUs' place
 
 calibrate() { # GPUS PROCESSES FILE
-    timeout 120 env LD_LIBRARY_PATH="$fake${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" FAKE_GPUS="$1" mpirun -n "$2" \
-        --oversubscribe --mca mpi_yield_when_idle 1 "$build/tests/calibrate_fake" --only nccl,ping_pong \
+    timeout 120 env LD_LIBRARY_PATH="$fake${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" PORTOLAN_EMULATED_GPUS="$1" mpirun -n "$2" \
+        --oversubscribe --mca mpi_yield_when_idle 1 "$build/portolan-calibrate" --only nccl,ping_pong \
         --bytes 1:16KiB --budget 60 --repeats 6 --force --out "$3" 2>"$work/stderr"
 }
 rows() { # FILE BENCHMARK PROCS MESSAGES

@@ -39,6 +39,8 @@ typedef struct {
 typedef struct pto_kernels pto_kernels_t;
 /* NCCL's own collectives (nccl.h). */
 typedef struct pto_nccl pto_nccl_t;
+/* What only benchmarks need (bench.h). */
+typedef struct pto_device_bench pto_device_bench_t;
 
 /* All functions but these two return PTO_ERR_IO with the call and its cause where the device fails. */
 typedef struct {
@@ -70,8 +72,9 @@ typedef struct {
     pto_status_t (*export_memory)(const void *memory, pto_memory_handle_t *handle, pto_error_t *err);
     pto_status_t (*open_memory)(const pto_memory_handle_t *handle, void **memory, pto_error_t *err);
     pto_status_t (*close_memory)(void *memory, pto_error_t *err);
-    const pto_kernels_t *kernels; /* NULL: it runs none */
-    const pto_nccl_t *nccl;       /* NULL: none */
+    const pto_kernels_t *kernels;    /* NULL: it runs none */
+    const pto_nccl_t *nccl;          /* NULL: none */
+    const pto_device_bench_t *bench; /* NULL: portolan-calibrate can't measure it */
 } pto_device_t;
 
 /* The devices that this library was built with. Errors: PTO_ERR_NOT_FOUND with the known names. */

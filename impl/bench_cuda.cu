@@ -1,0 +1,351 @@
+/* What benchmarks ask of NVIDIA GPUs (portolan/bench.h): their description, an empty kernel, a graph of it,
+ * events, and kernels that use another GPU's memory, opened by CUDA IPC: moves by access width and number of
+ * thread blocks, stores to all others at once, and flags between two kernels. Every wait has a limit. */
+#include <cstdio>
+
+#include "device_cuda.h"
+#include "portolan/bench.h"
+
+enum { THREADS = 256, BLOCKS_PER_PROCESSOR = 8, IN_FLIGHT = 4 };
+
+static cudaStream_t as_stream(void *stream) { return static_cast<cudaStream_t>(stream); }
+
+/* --- GPUs -------------------------------------------------------------------------------------------------
+ */
+
+#define TEXT_OF(value) #value
+#define VERSION_TEXT(major, minor) "with CUDA " TEXT_OF(major) "." TEXT_OF(minor)
+
+static pto_status_t cuda_count(int *count, pto_error_t *err) {
+    *count = 0;
+    pto_status_t status = CUDA_DO(cudaGetDeviceCount(count), err);
+    if (status == PTO_OK && *count == 0)
+        return pto_error_set(err, PTO_ERR_NOT_FOUND, "no GPU is visible");
+    return status;
+}
+
+static pto_status_t cuda_describe(int gpu, pto_gpu_info_t *info, pto_error_t *err) {
+    cudaDeviceProp properties;
+    pto_status_t status = CUDA_DO(cudaGetDeviceProperties(&properties, gpu), err);
+    if (status == PTO_OK)
+        status = CUDA_DO(cudaDeviceGetPCIBusId(info->bus, PTO_GPU_BUS_MAX, gpu), err);
+    if (status != PTO_OK)
+        return status;
+    snprintf(info->name, sizeof info->name, "%s", properties.name);
+    info->blocks =
+        properties.multiProcessorCount * BLOCKS_PER_PROCESSOR; /* 2048 threads of each: all that fit */
+    return PTO_OK;
+}
+
+static pto_status_t cuda_versions(char text[PTO_GPU_TEXT_MAX], pto_error_t *err) {
+    int driver = 0, runtime = 0;
+    pto_status_t status = CUDA_DO(cudaDriverGetVersion(&driver), err);
+    if (status == PTO_OK)
+        status = CUDA_DO(cudaRuntimeGetVersion(&runtime), err);
+    if (status == PTO_OK)
+        snprintf(text, PTO_GPU_TEXT_MAX, "run-time library %d.%d, driver %d.%d", runtime / 1000,
+                 runtime % 1000 / 10, driver / 1000, driver % 1000 / 10);
+    return status;
+}
+
+static pto_status_t cuda_can_reach(int gpu, int peer, bool *can, pto_error_t *err) {
+    int answer = 0;
+    pto_status_t status = CUDA_DO(cudaDeviceCanAccessPeer(&answer, gpu, peer), err);
+    *can = answer != 0;
+    return status;
+}
+
+static pto_status_t cuda_reach(int peer, pto_error_t *err) {
+    cudaError_t error = cudaDeviceEnablePeerAccess(peer, 0);
+    if (error == cudaErrorPeerAccessAlreadyEnabled || error == cudaErrorPeerAccessUnsupported) {
+        (void)cudaGetLastError();
+        return PTO_OK;
+    }
+    return check(error, "cudaDeviceEnablePeerAccess", err);
+}
+
+static pto_status_t cuda_fill(void *memory, int byte, size_t bytes, pto_error_t *err) {
+    pto_status_t status = CUDA_DO(cudaMemset(memory, byte, bytes), err);
+    return status == PTO_OK ? CUDA_DO(cudaDeviceSynchronize(), err) : status;
+}
+
+/* --- events -----------------------------------------------------------------------------------------------
+ */
+
+static pto_status_t cuda_event_create(void **event, pto_error_t *err) {
+    cudaEvent_t made = nullptr;
+    pto_status_t status = CUDA_DO(cudaEventCreateWithFlags(&made, cudaEventDisableTiming), err);
+    *event = made;
+    return status;
+}
+
+static pto_status_t cuda_event_destroy(void *event, pto_error_t *err) {
+    return CUDA_DO(cudaEventDestroy(static_cast<cudaEvent_t>(event)), err);
+}
+
+static pto_status_t cuda_event_record(void *event, void *stream, pto_error_t *err) {
+    return CUDA_DO(cudaEventRecord(static_cast<cudaEvent_t>(event), as_stream(stream)), err);
+}
+
+static pto_status_t cuda_event_query(void *event, bool *happened, pto_error_t *err) {
+    cudaError_t error = cudaEventQuery(static_cast<cudaEvent_t>(event));
+    *happened = error == cudaSuccess;
+    return error == cudaErrorNotReady ? PTO_OK : check(error, "cudaEventQuery", err);
+}
+
+/* --- launches ---------------------------------------------------------------------------------------------
+ */
+
+/* In a namespace of their own: instances of kernel templates that have one name in two files would be merged.
+ */
+namespace bench {
+
+__global__ void nothing() {}
+
+} /* namespace bench */
+
+static pto_status_t cuda_launch_empty(void *stream, pto_error_t *err) {
+    bench::nothing<<<1, 1, 0, as_stream(stream)>>>();
+    return check(cudaGetLastError(), "launch of an empty kernel", err);
+}
+
+static cudaError_t instantiate(cudaGraphExec_t *made, cudaGraph_t graph) {
+#if CUDART_VERSION >= 12000
+    return cudaGraphInstantiate(made, graph, 0);
+#else
+    return cudaGraphInstantiate(made, graph, nullptr, nullptr, 0);
+#endif
+}
+
+/* A capture is ended even where the launch failed: the stream would be unusable otherwise. */
+static pto_status_t cuda_graph_create(void *stream, void **graph, pto_error_t *err) {
+    cudaGraph_t captured = nullptr;
+    cudaGraphExec_t made = nullptr;
+    pto_status_t status =
+        CUDA_DO(cudaStreamBeginCapture(as_stream(stream), cudaStreamCaptureModeThreadLocal), err);
+    if (status != PTO_OK)
+        return status;
+    pto_status_t launched = cuda_launch_empty(stream, err);
+    cudaError_t ended = cudaStreamEndCapture(as_stream(stream), &captured);
+    status = launched != PTO_OK ? launched : check(ended, "cudaStreamEndCapture", err);
+    if (status == PTO_OK)
+        status = CUDA_DO(instantiate(&made, captured), err);
+    if (captured != nullptr)
+        (void)cudaGraphDestroy(captured);
+    *graph = made;
+    return status;
+}
+
+static pto_status_t cuda_graph_destroy(void *graph, pto_error_t *err) {
+    return CUDA_DO(cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(graph)), err);
+}
+
+static pto_status_t cuda_graph_launch(void *graph, void *stream, pto_error_t *err) {
+    return CUDA_DO(cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph), as_stream(stream)), err);
+}
+
+/* --- moves ---------------------------------------------------------------------------------------------- */
+
+namespace bench {
+
+/* Independent elements of a turn keep enough loads in flight. A kernel that raises a flag next needs the
+ * fence at the end: its stores have completed by then. */
+template <typename W> __global__ void move(W *target, const W *source, size_t count, size_t stride) {
+    const size_t step = static_cast<size_t>(gridDim.x) * blockDim.x;
+    size_t i = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    for (; i + (IN_FLIGHT - 1) * step < count; i += IN_FLIGHT * step) {
+        W value[IN_FLIGHT];
+#pragma unroll
+        for (int j = 0; j < IN_FLIGHT; j++)
+            value[j] = source[i + j * step];
+#pragma unroll
+        for (int j = 0; j < IN_FLIGHT; j++)
+            target[(i + j * step) * stride] = value[j];
+    }
+    for (; i < count; i += step)
+        target[i * stride] = source[i];
+    __threadfence_system();
+}
+
+} /* namespace bench */
+
+template <typename W>
+static pto_status_t start_move(void *target, const void *source, size_t count, int stride, int blocks,
+                               cudaStream_t stream, pto_error_t *err) {
+    bench::move<<<static_cast<unsigned>(blocks), THREADS, 0, stream>>>(
+        static_cast<W *>(target), static_cast<const W *>(source), count, static_cast<size_t>(stride));
+    return check(cudaGetLastError(), "launch of a move", err);
+}
+
+static pto_status_t cuda_move(void *target, const void *source, size_t count, int width, int stride,
+                              int blocks, void *stream, pto_error_t *err) {
+    cudaStream_t on = as_stream(stream);
+    switch (width) {
+    case 4:
+        return start_move<unsigned>(target, source, count, stride, blocks, on, err);
+    case 8:
+        return start_move<uint2>(target, source, count, stride, blocks, on, err);
+    case 16:
+        return start_move<uint4>(target, source, count, stride, blocks, on, err);
+    default:
+        return pto_error_set(err, PTO_ERR_RANGE, "no access is %d bytes wide", width);
+    }
+}
+
+/* --- to all others at once -------------------------------------------------------------------------------
+ */
+
+namespace bench {
+
+struct targets {
+    uint4 *at[PTO_BENCH_TARGETS_MAX];
+};
+
+/* Each thread cycles through the targets, so that all links stay busy. */
+__global__ void store_all(targets target, int target_count, const uint4 *__restrict__ source, size_t count) {
+    const size_t step = static_cast<size_t>(gridDim.x) * blockDim.x;
+    for (size_t i = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += step) {
+#pragma unroll 4
+        for (int j = 0; j < target_count; j++)
+            target.at[j][i] = source[static_cast<size_t>(j) * count + i];
+    }
+    __threadfence_system();
+}
+
+} /* namespace bench */
+
+static pto_status_t cuda_store_all(void *const *target, int target_count, const void *source, size_t bytes,
+                                   int blocks, void *stream, pto_error_t *err) {
+    bench::targets all = {};
+    if (target_count < 1 || target_count > PTO_BENCH_TARGETS_MAX || bytes % sizeof(uint4) != 0)
+        return pto_error_set(err, PTO_ERR_RANGE, "can't store %zu bytes to %d GPUs", bytes, target_count);
+    for (int j = 0; j < target_count; j++)
+        all.at[j] = static_cast<uint4 *>(target[j]);
+    bench::store_all<<<static_cast<unsigned>(blocks), THREADS, 0, as_stream(stream)>>>(
+        all, target_count, static_cast<const uint4 *>(source), bytes / sizeof(uint4));
+    return check(cudaGetLastError(), "launch of stores to all", err);
+}
+
+/* --- flags ---------------------------------------------------------------------------------------------- */
+
+namespace bench {
+
+__device__ static unsigned long long now_ns() {
+    unsigned long long now = 0;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    return now;
+}
+
+__device__ static unsigned load_acquire(const unsigned *at) {
+    unsigned value = 0;
+    asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(at) : "memory");
+    return value;
+}
+
+__device__ static void store_release(unsigned *at, unsigned value) {
+    asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(at), "r"(value) : "memory");
+}
+
+/* Wait until the flag reaches `value` (values wrap around) or the limit expires. Reading the clock costs more
+ * than reading the flag, so it is read only once every POLLS_BETWEEN polls. POLLS_MAX, more than a minute,
+ * bounds the wait where the clock does not advance. */
+__device__ static bool await(const unsigned *flag, unsigned value, unsigned long long limit_ns) {
+    enum { POLLS_BETWEEN = 1024, POLLS_MAX = 1 << 28 };
+    unsigned long long begin_ns = 0;
+    for (unsigned polls = 1; static_cast<int>(load_acquire(flag) - value) < 0; polls++) {
+        if (polls % POLLS_BETWEEN != 0)
+            continue;
+        const bool begun = begin_ns != 0;
+        begin_ns = begun ? begin_ns : now_ns();
+        if (polls >= POLLS_MAX || (begun && now_ns() - begin_ns > limit_ns))
+            return false;
+    }
+    return true;
+}
+
+/* Memory of one side: a flag, and the data that it announces, a word from each thread of the other side. */
+enum { HANDING_THREADS = 512 };
+struct handed {
+    alignas(256) unsigned flag;
+    alignas(256) uint4 word[HANDING_THREADS];
+};
+static_assert(sizeof(handed) == PTO_BENCH_PING_PONG_BYTES, "bench.h says how much memory that is");
+
+/* All threads store; then one raises the flag. */
+__device__ static void hand_over(handed *others, unsigned word, unsigned value) {
+    others->word[threadIdx.x] = uint4{word, word, word, word};
+    __syncthreads();
+    if (threadIdx.x == 0)
+        store_release(&others->flag, value);
+}
+
+/* Every word sent depends on the word received, and equals the flag's value. */
+__global__ void ping_pong(handed *own, handed *others, bool first, unsigned from, int rounds,
+                          unsigned long long limit_ns, pto_bench_rounds_t *result) {
+    __shared__ bool came;
+    unsigned long long begin_ns = 0;
+    unsigned word = from + 1;
+    bool right = true;
+    for (int round = 1; round <= 1 + rounds; round++) {
+        const unsigned value = from + static_cast<unsigned>(round);
+        if (first)
+            hand_over(others, word, value);
+        if (threadIdx.x == 0)
+            came = await(&own->flag, value, limit_ns);
+        __syncthreads();
+        if (!came) {
+            if (threadIdx.x == 0)
+                result->failed_round = static_cast<unsigned>(round);
+            return;
+        }
+        word = own->word[threadIdx.x].x;
+        right = right && word == value;
+        if (!first)
+            hand_over(others, word, value);
+        else
+            word++;
+        __syncthreads(); /* all have read `came` before it is set again */
+        if (round == 1)
+            begin_ns = now_ns();
+    }
+    if (threadIdx.x == 0)
+        result->elapsed_ns = now_ns() - begin_ns;
+    if (!__syncthreads_and(right) && threadIdx.x == 0)
+        result->stale = true;
+}
+
+} /* namespace bench */
+
+static pto_status_t cuda_ping_pong(const pto_bench_ping_pong_t *side, void *stream, pto_error_t *err) {
+    const unsigned long long limit_ns = static_cast<unsigned long long>(side->limit_s * 1e9);
+    *side->result = pto_bench_rounds_t{};
+    bench::ping_pong<<<1, bench::HANDING_THREADS, 0, as_stream(stream)>>>(
+        static_cast<bench::handed *>(side->own), static_cast<bench::handed *>(side->others), side->first,
+        side->from, side->rounds, limit_ns, side->result);
+    return check(cudaGetLastError(), "launch of a ping-pong", err);
+}
+
+/* In bench.h's order: C++17 has no designators. */
+extern "C" {
+extern const pto_device_bench_t pto_device_bench_cuda;
+const pto_device_bench_t pto_device_bench_cuda = {
+    VERSION_TEXT(__CUDACC_VER_MAJOR__, __CUDACC_VER_MINOR__),
+    cuda_count,
+    cuda_describe,
+    cuda_versions,
+    cuda_can_reach,
+    cuda_reach,
+    cuda_fill,
+    cuda_launch_empty,
+    cuda_move,
+    cuda_store_all,
+    cuda_ping_pong,
+    cuda_graph_create,
+    cuda_graph_destroy,
+    cuda_graph_launch,
+    cuda_event_create,
+    cuda_event_destroy,
+    cuda_event_record,
+    cuda_event_query,
+};
+}

@@ -1,0 +1,201 @@
+/* What benchmarks ask of the host device (portolan/bench.h), so that all of portolan-calibrate runs where
+ * there is no GPU. Timings are not GPU timings. The calling process does everything at once, after what its
+ * stream holds. */
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "host_stream.h"
+#include "portolan/bench.h"
+
+enum { GPUS_MAX = 64, BLOCKS = 4 };
+
+/* PORTOLAN_EMULATED_GPUS of them. */
+static pto_status_t host_count(int *count, pto_error_t *err) {
+    const char *said = getenv("PORTOLAN_EMULATED_GPUS");
+    long gpus = said ? strtol(said, NULL, 10) : 0;
+    if (gpus < 1 || gpus > GPUS_MAX)
+        return pto_error_set(err, PTO_ERR_NOT_FOUND, "PORTOLAN_EMULATED_GPUS is not a number from 1 to %d",
+                             GPUS_MAX);
+    *count = (int)gpus;
+    return PTO_OK;
+}
+
+static pto_status_t host_describe(int gpu, pto_gpu_info_t *info, pto_error_t *err) {
+    (void)err;
+    snprintf(info->name, sizeof info->name, "host memory emulating GPU memory");
+    snprintf(info->bus, sizeof info->bus, "0000:%02x:00.0", (unsigned)gpu & 0xff);
+    info->blocks = BLOCKS;
+    return PTO_OK;
+}
+
+static pto_status_t host_versions(char text[PTO_GPU_TEXT_MAX], pto_error_t *err) {
+    (void)err;
+    snprintf(text, PTO_GPU_TEXT_MAX, "none");
+    return PTO_OK;
+}
+
+static pto_status_t host_can_reach(int gpu, int peer, bool *can, pto_error_t *err) {
+    (void)gpu;
+    (void)peer;
+    (void)err;
+    *can = true;
+    return PTO_OK;
+}
+
+static pto_status_t host_reach(int peer, pto_error_t *err) {
+    (void)peer;
+    (void)err;
+    return PTO_OK;
+}
+
+static pto_status_t host_fill(void *memory, int byte, size_t bytes, pto_error_t *err) {
+    (void)err;
+    memset(memory, byte, bytes);
+    return PTO_OK;
+}
+
+static pto_status_t host_move(void *target, const void *source, size_t count, int width, int stride,
+                              int blocks, void *stream, pto_error_t *err) {
+    size_t bytes = (size_t)width;
+    (void)blocks;
+    pto_status_t status = pto_host_stream_finish(stream, err);
+    for (size_t i = 0; i < count && status == PTO_OK; i++)
+        memcpy((char *)target + i * (size_t)stride * bytes, (const char *)source + i * bytes, bytes);
+    return status;
+}
+
+static pto_status_t host_store_all(void *const *target, int target_count, const void *source, size_t bytes,
+                                   int blocks, void *stream, pto_error_t *err) {
+    (void)blocks;
+    pto_status_t status = pto_host_stream_finish(stream, err);
+    for (int j = 0; j < target_count && status == PTO_OK; j++)
+        memcpy(target[j], (const char *)source + (size_t)j * bytes, bytes);
+    return status;
+}
+
+/* --- ping-pong --------------------------------------------------------------------------------------------
+ */
+
+/* Memory of one side. */
+typedef struct {
+    _Alignas(64) atomic_uint flag;
+    _Alignas(64) uint32_t word;
+} handed_t;
+
+_Static_assert(sizeof(handed_t) <= PTO_BENCH_PING_PONG_BYTES, "a side must fit into its memory");
+
+static uint64_t now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+static void hand_over(handed_t *others, uint32_t value) {
+    others->word = value;
+    atomic_store_explicit(&others->flag, value, memory_order_release);
+}
+
+/* Whether the flag reached `value` (values wrap around) in time. */
+static bool await(const handed_t *own, uint32_t value, double limit_s) {
+    uint64_t begin_ns = now_ns();
+    while ((int32_t)(atomic_load_explicit(&own->flag, memory_order_acquire) - value) < 0) {
+        if ((double)(now_ns() - begin_ns) > 1e9 * limit_s)
+            return false;
+        sched_yield();
+    }
+    return true;
+}
+
+static pto_status_t host_ping_pong(const pto_bench_ping_pong_t *side, void *stream, pto_error_t *err) {
+    handed_t *own = side->own, *others = side->others;
+    pto_bench_rounds_t *result = side->result;
+    uint64_t begin_ns = 0;
+    *result = (pto_bench_rounds_t){0};
+    pto_status_t status = pto_host_stream_finish(stream, err);
+    for (int round = 1; round <= 1 + side->rounds && status == PTO_OK; round++) {
+        uint32_t value = side->from + (uint32_t)round;
+        if (side->first)
+            hand_over(others, value);
+        if (!await(own, value, side->limit_s)) {
+            result->failed_round = (uint32_t)round;
+            return PTO_OK;
+        }
+        result->stale = result->stale || own->word != value;
+        if (!side->first)
+            hand_over(others, value);
+        if (round == 1)
+            begin_ns = now_ns();
+    }
+    result->elapsed_ns = now_ns() - begin_ns;
+    return status;
+}
+
+/* --- empty kernels, graphs and events: there is nothing to do, and it is done at once ---------------------
+ */
+
+static char nothing;
+
+static pto_status_t host_launch_empty(void *stream, pto_error_t *err) {
+    return pto_host_stream_finish(stream, err);
+}
+
+static pto_status_t host_graph_create(void *stream, void **graph, pto_error_t *err) {
+    *graph = &nothing;
+    return pto_host_stream_finish(stream, err);
+}
+
+static pto_status_t host_graph_launch(void *graph, void *stream, pto_error_t *err) {
+    (void)graph;
+    return pto_host_stream_finish(stream, err);
+}
+
+static pto_status_t host_event_create(void **event, pto_error_t *err) {
+    (void)err;
+    *event = &nothing;
+    return PTO_OK;
+}
+
+static pto_status_t host_event_record(void *event, void *stream, pto_error_t *err) {
+    (void)event;
+    return pto_host_stream_finish(stream, err);
+}
+
+static pto_status_t host_event_query(void *event, bool *happened, pto_error_t *err) {
+    (void)event;
+    (void)err;
+    *happened = true;
+    return PTO_OK;
+}
+
+/* Of a graph or an event. */
+static pto_status_t host_destroy(void *made, pto_error_t *err) {
+    (void)made;
+    (void)err;
+    return PTO_OK;
+}
+
+extern const pto_device_bench_t pto_device_bench_host;
+const pto_device_bench_t pto_device_bench_host = {
+    .build = "with host memory emulating GPU memory",
+    .count = host_count,
+    .describe = host_describe,
+    .versions = host_versions,
+    .can_reach = host_can_reach,
+    .reach = host_reach,
+    .fill = host_fill,
+    .launch_empty = host_launch_empty,
+    .move = host_move,
+    .store_all = host_store_all,
+    .ping_pong = host_ping_pong,
+    .graph_create = host_graph_create,
+    .graph_destroy = host_destroy,
+    .graph_launch = host_graph_launch,
+    .event_create = host_event_create,
+    .event_destroy = host_destroy,
+    .event_record = host_event_record,
+    .event_query = host_event_query,
+};

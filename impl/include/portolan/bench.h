@@ -1,0 +1,85 @@
+/* What benchmarks ask of a device beyond what plans need: which GPUs there are, kernels that each isolate one
+ * cost, events and graphs. A table that a device may have; portolan-calibrate measures devices that have one.
+ *
+ * GPUs are numbered from 0 as the process sees them; `select` of device.h chooses one. What takes a stream is
+ * enqueued there and returns at once. Errors are those of device.h. */
+#ifndef PORTOLAN_BENCH_H
+#define PORTOLAN_BENCH_H
+
+#include "portolan/api.h"
+#include "portolan/device.h"
+
+PTO_API_BEGIN
+
+enum { PTO_GPU_TEXT_MAX = 256, PTO_GPU_BUS_MAX = 32 };
+
+typedef struct {
+    char name[PTO_GPU_TEXT_MAX];
+    char bus[PTO_GPU_BUS_MAX]; /* PCI address */
+    int blocks;                /* thread blocks of `move` that fill the GPU */
+} pto_gpu_info_t;
+
+/* GPUs that `store_all` can store to. */
+enum { PTO_BENCH_TARGETS_MAX = 15 };
+
+/* Memory of each side of `ping_pong`; zero before the first one. */
+enum { PTO_BENCH_PING_PONG_BYTES = 256 + 16 * 512 };
+
+/* What one side of a ping-pong saw. */
+typedef struct {
+    uint64_t elapsed_ns;   /* of all rounds but the first, in which the two find each other */
+    uint32_t failed_round; /* the round in which the other side's flag did not arrive in time; 0: none */
+    bool stale;            /* a flag arrived before its data */
+} pto_bench_rounds_t;
+
+/* One side of a ping-pong: `1 + rounds` rounds, which raise the flags' values from `from`. */
+typedef struct {
+    void *own;
+    void *others; /* the other side's memory, opened here */
+    bool first;   /* this side begins */
+    uint32_t from;
+    int rounds;
+    double limit_s;             /* of each wait */
+    pto_bench_rounds_t *result; /* staging memory; valid once the stream is finished */
+} pto_bench_ping_pong_t;
+
+struct pto_device_bench {
+    const char *build; /* what the device was built with: "with CUDA 13.0" */
+    /* At least 1. Errors: PTO_ERR_NOT_FOUND where there is no GPU. */
+    pto_status_t (*count)(int *count, pto_error_t *err);
+    pto_status_t (*describe)(int gpu, pto_gpu_info_t *info, pto_error_t *err);
+    /* Versions of the software below, for provenance. */
+    pto_status_t (*versions)(char text[PTO_GPU_TEXT_MAX], pto_error_t *err);
+    /* Whether a GPU can access a peer's memory, and let the selected one do so. `reach` is harmless where it
+     * already may or never can. */
+    pto_status_t (*can_reach)(int gpu, int peer, bool *can, pto_error_t *err);
+    pto_status_t (*reach)(int peer, pto_error_t *err);
+    /* Returns when all bytes are set. */
+    pto_status_t (*fill)(void *memory, int byte, size_t bytes, pto_error_t *err);
+    /* A kernel that does nothing. */
+    pto_status_t (*launch_empty)(void *stream, pto_error_t *err);
+    /* target[i * stride] = source[i] for `count` elements of `width` bytes (4, 8 or 16), by `blocks` thread
+     * blocks, whatever `count` is; either may be another GPU's memory. When it ends, its stores are visible
+     * to all. */
+    pto_status_t (*move)(void *target, const void *source, size_t count, int width, int stride, int blocks,
+                         void *stream, pto_error_t *err);
+    /* Store the j-th `bytes` of `source` in `target[j]`, in all of them at once. A multiple of 16 bytes. */
+    pto_status_t (*store_all)(void *const *target, int target_count, const void *source, size_t bytes,
+                              int blocks, void *stream, pto_error_t *err);
+    /* A kernel of one block that stores a word of each thread in the other side's memory, raises a flag
+     * there, waits for its own flag and loads the words that it announces. */
+    pto_status_t (*ping_pong)(const pto_bench_ping_pong_t *side, void *stream, pto_error_t *err);
+    /* A captured graph of one empty kernel. `stream` must be idle. */
+    pto_status_t (*graph_create)(void *stream, void **graph, pto_error_t *err);
+    pto_status_t (*graph_destroy)(void *graph, pto_error_t *err);
+    pto_status_t (*graph_launch)(void *graph, void *stream, pto_error_t *err);
+    /* Events without timing. */
+    pto_status_t (*event_create)(void **event, pto_error_t *err);
+    pto_status_t (*event_destroy)(void *event, pto_error_t *err);
+    pto_status_t (*event_record)(void *event, void *stream, pto_error_t *err);
+    pto_status_t (*event_query)(void *event, bool *happened, pto_error_t *err);
+};
+
+PTO_API_END
+
+#endif
