@@ -18,8 +18,7 @@ typedef struct pto_builder pto_builder_t;
 typedef struct {
     int group;
     int64_t n;
-    int64_t
-        core_first; /* the cores that run it; with PTO_GROUP_CORES each k-th core is in a group of its own */
+    int64_t core_first; /* these run it; with PTO_GROUP_CORES each k-th core in its own group */
     int64_t core_count;
     int in;         /* alltoall(v): n blocks, block j goes to member j */
     int out;        /* alltoall(v): n blocks, block i is from member i. Else the vector, in place: allreduced,

@@ -19,16 +19,16 @@ static bool range_of_cores(const pto_checker_t *checker, int64_t first, int64_t 
 static bool call_right(pto_checker_t *checker, const pto_node_t *node) {
     if (node->by < 0 || node->by >= PTO_DONE_BY_COUNT || node->collective < 0 ||
         node->collective >= PTO_COLLECTIVE_COUNT)
-        return pto_check_fail(checker, 0, "a collective node names no known collective");
+        return pto_check_fail(checker, 0, "a collective node names an unknown collective");
     if (node->group < 0 || node->group >= checker->plan->groups.count ||
         pto_plan_group(checker->plan, node->group)->fold != 0)
-        return pto_check_fail(checker, 0, "a collective is of group %d, which is no whole group",
+        return pto_check_fail(checker, 0, "a collective is of group %d, which is not a whole group",
                               node->group);
     if (!range_of_cores(checker, node->core_first, node->core_count))
         return pto_check_fail(checker, 0, "a collective is on cores that don't exist");
     bool in_place = node->in.buffer == node->out.buffer;
     if (in_place && !pto_collective_is_vector(node->collective))
-        return pto_check_fail(checker, 0, "an in-place %s is not a collective that plans have",
+        return pto_check_fail(checker, 0, "an in-place %s is not supported in plans",
                               pto_collective_name(node->collective));
     if (node->in.holder != PTO_HOLDER_SELF || node->out.holder != PTO_HOLDER_SELF)
         return pto_check_fail(checker, 0, "a collective names another process's buffer");
@@ -86,7 +86,7 @@ static bool body_right(pto_checker_t *checker, int at) {
     for (int n = at + 1; n <= at + node->span && right; n++) {
         const pto_node_t *inner = pto_plan_node(checker->plan, n);
         if (inner->kind == PTO_NODE_COLLECTIVE || inner->kind == PTO_NODE_KERNEL)
-            return pto_check_fail(checker, 0, "a collective holds another one, or a kernel");
+            return pto_check_fail(checker, 0, "a collective contains another one, or a kernel");
         if (inner->kind != PTO_NODE_STAGE)
             continue;
         const pto_stage_t *stage = pto_plan_stage(checker->plan, inner->stage);
@@ -100,7 +100,7 @@ static bool body_right(pto_checker_t *checker, int at) {
     bool nothing =
         node->in.buffer == node->out.buffer && pto_plan_group(checker->plan, node->group)->size == 1;
     return has_stages(checker->plan, at) || nothing ||
-           pto_check_fail(checker, 0, "a collective holds no stages");
+           pto_check_fail(checker, 0, "a collective contains no stages");
 }
 
 bool pto_check_collectives(pto_checker_t *checker) {
@@ -112,7 +112,7 @@ bool pto_check_collectives(pto_checker_t *checker) {
         if (node->kind != PTO_NODE_COLLECTIVE)
             continue;
         if (n < loop_end)
-            return pto_check_fail(checker, 0, "a collective stands in a loop");
+            return pto_check_fail(checker, 0, "a collective is inside a loop");
         if (!call_right(checker, node) || !body_right(checker, n))
             return false;
     }
@@ -148,7 +148,7 @@ static bool find_block(pto_checker_t *checker, const call_t *call, int64_t membe
         return false;
     *block = (pto_touch_t){.holder = rank, .buffer = slice->buffer, .write = write};
     if (checker->source.count > 1)
-        return pto_check_fail(checker, rank, "a collective's block of '%s' does not lie in one piece",
+        return pto_check_fail(checker, rank, "a collective's block of '%s' is not contiguous",
                               pto_plan_buffer(checker->plan, slice->buffer)->name);
     if (checker->source.count == 1)
         *block = checker->source.item[0];

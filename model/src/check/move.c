@@ -96,7 +96,7 @@ static bool combine(pto_checker_t *checker, int64_t rank, pto_spans_t *contents,
                     pto_span_t arrived, pto_span_t present) {
     if (present.set == PTO_SET_NONE)
         return pto_check_fail(checker, rank,
-                              "reduces into bytes %lld..%lld of '%s', which nobody has written",
+                              "reduces into bytes %lld..%lld of '%s', which were never written",
                               (long long)present.begin, (long long)present.end - 1, name);
     if (present.delta != arrived.delta)
         return pto_check_fail(checker, rank, "reduces inputs' bytes from %lld on into those from %lld on",
@@ -129,7 +129,7 @@ static bool read_range(pto_checker_t *checker, int64_t rank, const pto_touch_t *
     for (int i = 0; i < checker->moved.count; i++) {
         const pto_span_t *span = &checker->moved.span[i];
         if (span->set == PTO_SET_NONE)
-            return pto_check_fail(checker, rank, "reads bytes %lld..%lld of '%s', which nobody has written",
+            return pto_check_fail(checker, rank, "reads bytes %lld..%lld of '%s', which were never written",
                                   (long long)span->begin, (long long)span->end - 1,
                                   pto_plan_buffer(checker->plan, range->buffer)->name);
     }

@@ -104,10 +104,10 @@ static bool apart(pto_checker_t *checker, int64_t rank) {
             used_until = written_until = 0;
         int64_t clear_from = touch->write ? used_until : written_until;
         if (touch->begin < clear_from)
-            return pto_check_fail(checker, rank, "uses bytes %lld..%lld of '%s' twice at once, writing them",
-                                  (long long)touch->begin,
-                                  (long long)(touch->end < clear_from ? touch->end : clear_from) - 1,
-                                  pto_plan_buffer(checker->plan, touch->buffer)->name);
+            return pto_check_fail(
+                checker, rank, "uses bytes %lld..%lld of '%s' twice at once and writes them",
+                (long long)touch->begin, (long long)(touch->end < clear_from ? touch->end : clear_from) - 1,
+                pto_plan_buffer(checker->plan, touch->buffer)->name);
         if (touch->end > used_until)
             used_until = touch->end;
         if (touch->write && touch->end > written_until)

@@ -17,7 +17,7 @@ struct pto_builder {
     bool out_of_memory;
 };
 
-/* --- building ----------------------------------------------------------------------------------------- */
+/* --- building ------------------------------------------------------------------------------------------- */
 
 static int list_add(pto_builder_t *builder, pto_list_t *list, const void *item, size_t item_size) {
     if (list->count == list->capacity) {
@@ -237,7 +237,7 @@ pto_step_t pto_step_of(pto_step_kind_t kind, const pto_exchange_t *exchange) {
                         .who_until = pto_constant(exchange->n)};
 }
 
-/* --- sealing ------------------------------------------------------------------------------------------ */
+/* --- sealing -------------------------------------------------------------------------------------------- */
 
 static uint64_t fnv1a(uint64_t hash, uint64_t value) {
     for (int byte = 0; byte < 8; byte++) {
@@ -347,7 +347,7 @@ static uint64_t digest_plan(const pto_plan_t *plan) {
     return hash;
 }
 
-/* --- asking ------------------------------------------------------------------------------------------- */
+/* --- asking --------------------------------------------------------------------------------------------- */
 
 static pto_status_t check_choices(const pto_request_t *request, pto_error_t *err) {
     const struct {
@@ -402,7 +402,7 @@ static pto_status_t check_sizes(const pto_request_t *request, pto_error_t *err) 
         !pto_bytes_countable(doubled ? 2 * bytes : bytes, peers,
                              request->layout.gpus_per_node * request->layout.cores_per_gpu))
         return pto_error_set(err, PTO_ERR_RANGE,
-                             "bytes: %lld on %lld nodes come to more bytes in all than can be counted",
+                             "bytes: %lld on %lld nodes add up to more bytes than can be counted",
                              (long long)bytes, (long long)request->layout.nodes);
     return PTO_OK;
 }
@@ -443,7 +443,7 @@ void pto_plan_destroy(pto_plan_t *plan) {
     free(plan);
 }
 
-/* --- reading ------------------------------------------------------------------------------------------ */
+/* --- reading -------------------------------------------------------------------------------------------- */
 
 const pto_request_t *pto_plan_request(const pto_plan_t *plan) { return &plan->request; }
 

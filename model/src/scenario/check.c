@@ -19,8 +19,7 @@ pto_status_t pto_scenario_refuse(const pto_scenario_t *scenario, pto_scenario_fi
     return pto_error_set_at(err, status, scenario->path, place.line, place.column, "%s", message);
 }
 
-/* --- fields that the collective does not use ---------------------------------------------------------------
- */
+/* --- fields that the collective does not use ------------------------------------------------------------ */
 
 static pto_status_t check_use(const pto_scenario_t *scenario, bool used, pto_scenario_field_t field,
                               const char *name, pto_collective_t only, pto_error_t *err) {
@@ -57,8 +56,7 @@ static pto_status_t check_uses(const pto_scenario_t *scenario, pto_error_t *err)
     return PTO_OK;
 }
 
-/* --- sizes -------------------------------------------------------------------------------------------------
- */
+/* --- sizes ---------------------------------------------------------------------------------------------- */
 
 typedef struct {
     const pto_series_t *series;
@@ -198,7 +196,7 @@ pto_status_t pto_scenario_check_layout(const pto_scenario_t *scenario, const pto
     if (!is_countable(scenario, layout))
         return pto_scenario_refuse(
             scenario, scenario->counts.kind == PTO_COUNTS_MATRIX ? PTO_FIELD_COUNTS : PTO_FIELD_BYTES,
-            PTO_ERR_RANGE, err, "bytes: %lld on %lld nodes come to more bytes in all than can be counted",
+            PTO_ERR_RANGE, err, "bytes: %lld on %lld nodes add up to more bytes than can be counted",
             (long long)largest_size(scenario), (long long)layout->nodes);
     if (scenario->counts.kind == PTO_COUNTS_MATRIX &&
         scenario->counts.order != pto_layout_owner_count(layout))
