@@ -139,7 +139,7 @@ static void what_does_not_apply_says_why(void **state) {
                         "processes hold data on each (owners_per_gpu)");
     request.layout = (pto_layout_t){2, 2, 1, 1, 2};
     assert_int_equal(pto_strategy_applicable(&request, &err), PTO_ERR_NOT_APPLICABLE);
-    assert_non_null(strstr(err.message, "ends at the node"));
+    assert_non_null(strstr(err.message, "only within a node"));
     request.layout = (pto_layout_t){1, 1, 1, 1, 1};
     assert_int_equal(pto_strategy_applicable(&request, &err), PTO_ERR_NOT_APPLICABLE);
 }

@@ -1,5 +1,5 @@
-/* Checking what stands in a kernel: steps that threads can do, and that all who use the same bytes cut them
- * into the same pieces, so that each thread block finds what the same block elsewhere has signalled. */
+/* Checking kernels: their steps must be ones that threads can do, and all users of the same bytes must cut
+ * them into the same pieces, so that each thread block finds what the same block elsewhere has signalled. */
 #include <stdlib.h>
 
 #include "check/check_internal.h"
@@ -70,7 +70,7 @@ bool pto_check_kernels(pto_checker_t *checker) {
 
 /* --- pieces --------------------------------------------------------------------------------------------- */
 
-/* What one kernel's steps made of one rank's buffer. */
+/* The pieces into which one kernel's steps cut one rank's buffer. */
 struct pto_piece_use {
     struct pto_piece_use *next;
     int64_t begin;

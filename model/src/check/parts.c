@@ -1,5 +1,5 @@
-/* Checking the parts of a plan: that all names in it exist, and that none of its arithmetic divides by zero,
- * runs for ever or leaves its group. The walk over stages relies on it. */
+/* Checking the parts of a plan: all names in it exist, and none of its arithmetic divides by zero, loops
+ * forever or leaves its group. The walk over stages relies on this. */
 #include "check/check_internal.h"
 #include "plan/plan_internal.h"
 
@@ -45,7 +45,8 @@ bool pto_check_slice_named(pto_checker_t *checker, const pto_slice_t *slice) {
     return true;
 }
 
-/* A slice may name its holder by the step's peers only where there are any, and messages use one's own. */
+/* A slice may name its holder by the step's peers only if the step has peers, and messages use only the
+ * rank's own buffers. */
 static bool holder_right(pto_checker_t *checker, const pto_step_t *step, const pto_slice_t *slice) {
     if (slice->holder < PTO_HOLDER_SELF || slice->holder >= PTO_HOLDER_COUNT)
         return pto_check_fail(checker, 0, "a slice names an unknown holder");
@@ -101,7 +102,7 @@ static bool defined(const pto_expr_t *expr, int64_t k) {
     return (!expr->power && !expr->inverse) || (k >= 0 && k <= 62);
 }
 
-/* More members than this can only be a mistake of arithmetic. */
+/* More members than this can only be an arithmetic mistake. */
 enum { PEERS_MAX = 1 << 24 };
 
 bool pto_check_actor(pto_checker_t *checker, const pto_step_t *step, int64_t rank) {
