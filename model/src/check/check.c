@@ -390,7 +390,7 @@ pto_status_t pto_check(const pto_plan_t *plan, pto_check_report_t *report, pto_e
     if (ranks > PTO_CHECK_RANKS_MAX)
         return pto_error_set(err, PTO_ERR_TOO_LARGE,
                              "check walks every process and keeps what each has seen of each other, "
-                             "so it takes at most %d of them; this layout has %lld",
+                             "so it supports at most %d processes; this layout has %lld",
                              PTO_CHECK_RANKS_MAX, (long long)ranks);
     pto_checker_t checker = {.plan = plan,
                              .request = request,

@@ -101,7 +101,7 @@ pto_status_t pto_check_size(const pto_plan_t *plan, int64_t limit, pto_error_t *
     if (count.ranks > PTO_CHECK_RANKS_MAX)
         return pto_error_set(err, PTO_ERR_TOO_LARGE,
                              "check walks every process and keeps what each has seen of each other, "
-                             "so it takes at most %d of them; this layout has %lld",
+                             "so it supports at most %d processes; this layout has %lld",
                              PTO_CHECK_RANKS_MAX, (long long)count.ranks);
     for (int b = 0; b < pto_plan_buffer_count(plan); b++) {
         if (!is_shared(plan, b))

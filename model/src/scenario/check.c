@@ -1,4 +1,4 @@
-/* What a scenario must satisfy whether it comes from a file or from flags. */
+/* Checks that a scenario must pass whether it comes from a file or from flags. */
 #include "scenario/check.h"
 
 #include <stdarg.h>
@@ -85,7 +85,7 @@ static pto_status_t check_series(const pto_scenario_t *scenario, const series_us
                                        (long long)series->value[i]);
         if (i > 0 && series->value[i] <= series->value[i - 1])
             return pto_scenario_refuse(scenario, use->field, PTO_ERR_RANGE, err,
-                                       "%s must rise from value to value, but %lld follows %lld", use->name,
+                                       "%s must increase, but %lld follows %lld", use->name,
                                        (long long)series->value[i], (long long)series->value[i - 1]);
     }
     return PTO_OK;
@@ -121,7 +121,7 @@ static pto_status_t check_vectors(const pto_scenario_t *scenario, pto_error_t *e
     for (int64_t i = 0; i < scenario->bytes.count; i++)
         if (scenario->bytes.value[i] % element != 0)
             return pto_scenario_refuse(scenario, PTO_FIELD_BYTES, PTO_ERR_RANGE, err,
-                                       "bytes: %lld is no multiple of the %lld bytes of a %s",
+                                       "bytes: %lld is not a multiple of the %lld bytes of a %s",
                                        (long long)scenario->bytes.value[i], (long long)element,
                                        pto_datatype_name(scenario->datatype));
     return PTO_OK;
@@ -207,7 +207,7 @@ pto_status_t pto_scenario_check_layout(const pto_scenario_t *scenario, const pto
     return PTO_OK;
 }
 
-/* What can be said before the machine is known: counts left open are taken as small as they can be. */
+/* Checks that are possible before the machine is known: counts left open are taken as small as possible. */
 static pto_status_t check_open_layout(const pto_scenario_t *scenario, pto_error_t *err) {
     pto_layout_t layout = scenario->layout;
     bool open = layout.gpus_per_node == 0;
@@ -220,7 +220,7 @@ static pto_status_t check_open_layout(const pto_scenario_t *scenario, pto_error_
         layout.gpus_per_socket = 1;
     pto_error_t fault = {.status = PTO_OK};
     if (open && scenario->counts.kind == PTO_COUNTS_MATRIX) {
-        /* The matrix's order waits for the machine's GPUs. */
+        /* The matrix's order is checked later, when the machine's GPUs are known. */
         if (pto_layout_check(&layout, &fault) == PTO_OK)
             return PTO_OK;
         return pto_scenario_refuse(scenario, PTO_FIELD_LAYOUT, fault.status, err, "layout: %s",
