@@ -1,5 +1,5 @@
-/* Binomial tree: reduce to member 0, broadcast from it, or for allreduce one after the other, ceil(log2 n)
- * rounds each (Thakur, Rabenseifner, Gropp 2005, sections 4.1 and 4.4). */
+/* Binomial tree: reduce to member 0, broadcast from it, or both in turn for allreduce; ceil(log2 n) rounds
+ * each (Thakur, Rabenseifner, Gropp 2005, sections 4.1 and 4.4). */
 #include "algorithms.h"
 
 static void build_edges(pto_builder_t *builder, const pto_exchange_t *exchange, const char *name, bool up,

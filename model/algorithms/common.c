@@ -1,4 +1,4 @@
-/* Pieces that several algorithms are made of. */
+/* Building blocks of several algorithms. */
 #include "algorithms.h"
 
 void pto_build_own_block(pto_builder_t *builder, const pto_exchange_t *exchange) {
@@ -47,7 +47,7 @@ void pto_build_reduce(pto_builder_t *builder, pto_step_t who, pto_slice_t slice,
     pto_build_step(builder, reduce);
 }
 
-/* The even (parity 0) or odd (parity 1) ones of the first 2r members. */
+/* The even (parity 0) or odd (parity 1) members of the first 2r. */
 static pto_step_t one_of_pair(pto_step_kind_t kind, const pto_exchange_t *exchange, int64_t parity,
                               int64_t r) {
     pto_step_t step = pto_step_of(kind, exchange);

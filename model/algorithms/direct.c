@@ -1,4 +1,4 @@
-/* No algorithm: what goes with strategies that move the data themselves, without a collective inside. */
+/* No algorithm: the placeholder for strategies that move the data themselves, without an inner collective. */
 #include "algorithms.h"
 
 const pto_algorithm_t pto_algorithm_direct = {

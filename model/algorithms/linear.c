@@ -1,8 +1,8 @@
-/* Linear exchange: every message posted at once, nonblocking, then one wait for all (Open MPI's basic linear;
- * MPI_Isend and MPI_Irecv by hand look the same). Where the destinations are dealt out over the processes of
- * a GPU, each has bytes for its own only: by hand it posts no others, but a library's alltoallv, which knows
- * nothing of dealing, posts the empty ones too. To or from one process: all messages at its
- * end at once; a reduction then combines all that came in one step. */
+/* Linear exchange: all messages are posted at once, non-blocking, followed by one wait for all (Open MPI's
+ * basic linear; the same with MPI_Isend and MPI_Irecv). If the destinations are dealt out over the processes
+ * of a GPU, each process has bytes for its own destinations only. With MPI_Isend it posts no others, but a
+ * library's alltoallv, which does not know of the dealing, posts the empty messages too. To or from one
+ * process: all messages at its end at once; a reduction then combines all that arrived in one step. */
 #include "algorithms.h"
 
 /* Messages to the members at distances first, first + stride, ... */
@@ -33,7 +33,7 @@ static pto_peers_t indices(int64_t first, int64_t until) {
                          .until = pto_constant(until)};
 }
 
-/* Member 0 has room for everybody's vector. */
+/* Member 0 has room for the vectors of all members. */
 static void build_reduce(pto_builder_t *builder, const pto_exchange_t *exchange) {
     pto_buffer_t room = *pto_builder_buffer(builder, exchange->out);
     room.name = "received";

@@ -1,6 +1,6 @@
-/* NCCL's own collective: what goes with the strategy that calls it. NCCL chooses among rings, trees and the
- * switch by itself; the stages that stand for its choice are the strategy's, and the price is the machine
- * file's. */
+/* NCCL's own collective: the placeholder for the strategy that calls NCCL. NCCL itself chooses among rings,
+ * trees and the switch. The stages that represent its choice are built by the strategy, and the price comes
+ * from the machine file. */
 #include "algorithms.h"
 
 const pto_algorithm_t pto_algorithm_nccl = {

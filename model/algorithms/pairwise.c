@@ -1,6 +1,6 @@
-/* Pairwise exchange: n - 1 rounds; in round k every process sends to the one k places on and receives from
- * the one k places back (Thakur, Rabenseifner, Gropp 2005, section 3.4; MPICH and Open MPI for long
- * messages). */
+/* Pairwise exchange: n - 1 rounds. In round k every process sends to the process k places after it and
+ * receives from the one k places before it (Thakur, Rabenseifner, Gropp 2005, section 3.4; MPICH and Open MPI
+ * for long messages). */
 #include "algorithms.h"
 
 static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
@@ -10,7 +10,7 @@ static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
     pto_step_t send = pto_step_of(PTO_STEP_SEND, exchange);
     send.peers = pto_peers_at(pto_loop_index(1, 0), 1);
     send.source = pto_slice_block(exchange->in, PTO_ANCHOR_PEER);
-    /* A round is one MPI_Sendrecv, which goes out even where alltoallv has nothing to say. */
+    /* A round is one MPI_Sendrecv, which is sent even if alltoallv has no bytes for it. */
     send.even_empty = pto_builder_request(builder)->collective == PTO_COLLECTIVE_ALLTOALLV;
     pto_build_step(builder, send);
     pto_step_t recv = pto_step_of(PTO_STEP_RECV, exchange);

@@ -1,5 +1,5 @@
-/* Pairwise exchange of data that lie where the results will: they are set aside first, as MPI libraries do
- * for an alltoall with MPI_IN_PLACE (Open MPI and MPICH route it away from their tuned algorithms). */
+/* Pairwise exchange in place: the data is first copied to a temporary, as MPI libraries do for an alltoall
+ * with MPI_IN_PLACE (Open MPI and MPICH don't use their tuned algorithms for it). */
 #include "algorithms.h"
 
 extern const pto_algorithm_t pto_algorithm_pairwise;

@@ -1,6 +1,7 @@
 /* Rabenseifner's algorithm: a reduce-scatter by recursive halving, then an allgather by recursive doubling
- * (Rabenseifner 2004; Thakur, Rabenseifner, Gropp 2005, section 4.5). Partners are near first, so that the
- * long messages stay near; a process therefore ends its halving with the part of its bit-reversed index. */
+ * (Rabenseifner 2004; Thakur, Rabenseifner, Gropp 2005, section 4.5). The first partners are the nearest, so
+ * that long messages travel short distances. A process therefore ends the halving with the part of its
+ * bit-reversed index. */
 #include "algorithms.h"
 
 /* The aligned run of `parts_kept` parts around the anchor's bit-reversed index. */

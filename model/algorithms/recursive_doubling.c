@@ -1,6 +1,6 @@
-/* Recursive doubling: log2 n rounds; in round k every process exchanges its whole vector with the one whose
- * index differs in bit k, and both reduce (Thakur, Rabenseifner, Gropp 2005, section 4.5). Other counts than
- * powers of two are folded first. */
+/* Recursive doubling: log2 n rounds. In round k every process exchanges its whole vector with the process
+ * whose index differs in bit k, and both reduce (Thakur, Rabenseifner, Gropp 2005, section 4.5). Counts that
+ * are not powers of two are folded first. */
 #include "algorithms.h"
 
 static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {

@@ -1,4 +1,4 @@
-/* The algorithms that portolan knows: one line each. */
+/* The built-in algorithms, one line each, and those that programs register. */
 #include "base/names.h"
 #include "portolan/strategy.h"
 
@@ -22,7 +22,7 @@ static const pto_algorithm_t *const algorithms[] = {
 
 enum { OWN_COUNT = (int)(sizeof algorithms / sizeof *algorithms) };
 
-/* Those of programs that use the library. */
+/* Algorithms registered by programs. */
 static const pto_algorithm_t *registered[PTO_REGISTERED_MAX];
 static int registered_count;
 

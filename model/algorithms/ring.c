@@ -1,8 +1,9 @@
-/* Ring: the vector in n parts; n - 1 rounds pass partial sums round the ring until each process holds one
- * part reduced, n - 1 more pass the reduced parts round (Patarasuk and Yuan 2009). */
+/* Ring: the vector is divided into n parts. n - 1 rounds pass partial sums around the ring until each process
+ * holds one reduced part; n - 1 more rounds pass the reduced parts around (Patarasuk and Yuan 2009). */
 #include "algorithms.h"
 
-/* One round: send the part `send_offset` from one's own to the next, receive the one before it. */
+/* One round: send the part at `send_offset` from one's own to the next process, and receive the part before
+ * it. */
 static pto_step_t build_round(pto_builder_t *builder, const pto_exchange_t *exchange, int target,
                               pto_expr_t send_offset) {
     pto_expr_t recv_offset = send_offset;

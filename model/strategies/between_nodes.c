@@ -1,21 +1,22 @@
-/* Hierarchical alltoall and alltoallv: the processes of a node put together what they send to each other
- * node, so that few and larger messages leave it. Whom they hand it to makes two strategies, and whether it
- * is sent from GPU or host memory two of each.
+/* Hierarchical alltoall and alltoallv: the processes of a node combine what they send to each other node, so
+ * that fewer and larger messages leave it. There are two ways to combine, and each can send from GPU or from
+ * host memory, which makes four strategies.
  *
- * node_leaders: all copy into one buffer on the GPU of the node's first process; these leaders exchange
- * blocks of node to node; all copy their part out (Träff, "Improved MPI all-to-all communication on a Giganet
- * SMP cluster", Euro PVM/MPI 2002; with shared GPU memory as in Faraji's thesis, chapter 4).
+ * node_leaders: all processes copy into one buffer on the GPU of the node's first process, the leader. The
+ * leaders exchange blocks between nodes, and all processes copy their part out (Träff, "Improved MPI
+ * all-to-all communication on a Giganet SMP cluster", Euro PVM/MPI 2002; with shared GPU memory as in
+ * Faraji's thesis, chapter 4).
  *
- * node_aware: each process gets from its node's others what they send to the processes at its own place, and
- * exchanges that with its counterparts on the other nodes: a transpose within the node, then one between
- * nodes, whose blocks arrive where they belong. All processes of a node send, so none of them, nor the memory
- * of one GPU, is what everything passes through.
+ * node_aware: each process gets from the others of its node what they send to processes at its own place, and
+ * exchanges that with its counterparts on the other nodes. This is a transpose within the node, then one
+ * between nodes, whose blocks arrive at their final position. All processes of a node send, so neither one
+ * process nor the memory of one GPU is a bottleneck.
  *
- * staged_leaders, staged_aware: the same, but what has been put together on the GPU is copied to the host,
- * sent from there and copied back, as in three_step.
+ * staged_leaders, staged_aware: the same, but the combined data is copied from the GPU to the host, sent from
+ * there and copied back, as in three_step.
  *
- * Blocks for one's own node take the same way: to handle them apart would cost copies and flags of its own
- * for one share in as many as there are nodes. */
+ * Blocks for the process's own node take the same route. Handling them separately would cost additional
+ * copies and flags for only one share in the number of nodes. */
 #include "inside.h"
 
 typedef struct {
@@ -37,8 +38,8 @@ static between_t make_between(pto_builder_t *builder, const pto_request_t *reque
                        .nodes = layout->nodes};
 }
 
-/* A temporary of `count` blocks at the members of `group` on the first `cores` of a GPU; `blocks` says how
- * large they are where the user's are not equal. */
+/* A temporary of `count` blocks at the members of `group` on the first `cores` of a GPU. `blocks` gives the
+ * block sizes if the user's are not equal. */
 static int build_bundles(const between_t *between, const char *name, pto_group_kind_t group, int64_t cores,
                          pto_blocks_t blocks, int64_t count) {
     pto_buffer_t buffer = *pto_builder_buffer(between->builder, between->user.in);
@@ -52,7 +53,7 @@ static int build_bundles(const between_t *between, const char *name, pto_group_k
     return pto_build_buffer(between->builder, buffer);
 }
 
-/* Of every `stride` blocks or bundles of a buffer the one at the anchor's place. */
+/* From every `stride` blocks or bundles of a buffer, the one at the anchor's index. */
 static pto_slice_t one_in(int buffer, int64_t stride, int64_t until, pto_anchor_t anchor) {
     pto_slice_t slice = pto_slice_block(buffer, anchor);
     slice.stride = pto_constant(stride);
@@ -60,7 +61,7 @@ static pto_slice_t one_in(int buffer, int64_t stride, int64_t until, pto_anchor_
     return slice;
 }
 
-/* The exchange between nodes, in the strategy's space: where that is host memory, over copies there. */
+/* The exchange between nodes, in the strategy's space: with host memory, on copies there. */
 static void build_exchange(const between_t *between, pto_exchange_t exchange) {
     pto_builder_t *builder = between->builder;
     int in = exchange.in, out = exchange.out;
@@ -78,9 +79,10 @@ static void build_exchange(const between_t *between, pto_exchange_t exchange) {
                           pto_slice_all(builder, out));
 }
 
-/* --- by leaders --------------------------------------------------------------------------------------- */
+/* --- by leaders ----------------------------------------------------------------------------------------- */
 
-/* A stage in which the leader and all others copy, `target` or `source` being the leader's. */
+/* A stage in which the leader and all others copy. `into`: the target is the leader's buffer, else the source
+ * is. */
 static void copy_with_leader(const between_t *between, const char *name, pto_slice_t source,
                              pto_slice_t target, bool into) {
     pto_build_stage(between->builder, name, PTO_ORDER_SEQUENCE);
@@ -96,9 +98,9 @@ static void copy_with_leader(const between_t *between, const char *name, pto_sli
     pto_build_step(between->builder, others);
 }
 
-/* The leader raises "complete" when all it sends has left, and exchanges again when all have raised
- * "gathered", having copied out: so neither buffer needs a flag that says when the next run may write to it.
- */
+/* The leader raises "complete" when all its sends have completed, and exchanges again only when all have
+ * raised "gathered", after they have copied out. So neither buffer needs a flag that says when the next run
+ * may write to it. */
 static void build_by_leaders(pto_builder_t *builder, const pto_request_t *request) {
     between_t between = make_between(builder, request);
     int64_t m = between.node.n, bundles = between.nodes * m;
@@ -124,9 +126,10 @@ static void build_by_leaders(pto_builder_t *builder, const pto_request_t *reques
                      pto_slice_all(builder, between.user.out), false);
 }
 
-/* --- by counterparts ---------------------------------------------------------------------------------- */
+/* --- by counterparts ------------------------------------------------------------------------------------ */
 
-/* Each to all, in rounds: in round k to the process k places on, so that no two copy to the same one. */
+/* Each process copies to all others in rounds. In round k it copies to the process k places further on, so no
+ * two copy to the same one. */
 static void hand_over(const between_t *between, int handed) {
     int64_t m = between->node.n, blocks = between->nodes * m;
     pto_step_t copy = pto_step_of(PTO_STEP_COPY, &between->node);
@@ -159,21 +162,22 @@ static void build_by_counterparts(pto_builder_t *builder, const pto_request_t *r
     build_exchange(&between, exchange);
 }
 
-/* --- the strategies ----------------------------------------------------------------------------------- */
+/* --- the strategies ------------------------------------------------------------------------------------- */
 
 static pto_status_t applicable(const pto_request_t *request, pto_error_t *err) {
     if (request->layout.owners_per_gpu > 1 || request->layout.gpus_per_node > 1)
         return PTO_OK;
-    return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                         "%s puts together what a node's processes send, and each has one that holds data",
-                         request->strategy->name);
+    return pto_error_set(
+        err, PTO_ERR_NOT_APPLICABLE,
+        "%s combines what the processes of a node send, and each node has only one that holds data",
+        request->strategy->name);
 }
 
 static pto_status_t staged_applicable(const pto_request_t *request, pto_error_t *err) {
     if (request->layout.nodes > 1)
         return applicable(request, err);
     return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                         "%s copies to the host what leaves the node, and there is only one",
+                         "%s copies off-node data to the host, and there is only one node",
                          request->strategy->name);
 }
 

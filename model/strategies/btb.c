@@ -1,16 +1,16 @@
-/* btb, the binomial tree over GPU shared buffers: every second process has a buffer in its device memory into
- * which its children in the tree copy by CUDA IPC, and from which they read on the way back; flags in host
- * memory say which level of the tree a buffer is at (Faraji and Afsahi, "GPU-Aware Intranode MPI_Allreduce",
+/* btb, the binomial tree over GPU shared buffers: every second process has a buffer in its device memory. Its
+ * children in the tree copy into it by CUDA IPC, and read from it on the way back. Flags in host memory say
+ * which level of the tree a buffer is at (Faraji and Afsahi, "GPU-Aware Intranode MPI_Allreduce",
  * EuroMPI/ASIA 2014, section 3.2; Faraji's thesis, section 3.2.2).
  *
- * A buffer has two places: what its process has reduced so far, and what the child of the level at hand
- * brings. What is passed down has a buffer of its own, for the reason that gsb's result has. */
+ * A buffer has two places: one for the partial result of its process, and one for the data of the child at
+ * the current level. Data passed down has a buffer of its own, for the same reason as gsb's result. */
 #include "inside.h"
 
 typedef struct {
     pto_builder_t *builder;
     const pto_exchange_t *who;
-    int tree; /* two vectors: one's own and the child's */
+    int tree; /* two vectors: the process's own and the child's */
     int into;
     int64_t rounds;
 } up_t;
@@ -29,8 +29,7 @@ static pto_step_t upper(const pto_exchange_t *who, pto_expr_t distance) {
     return pto_build_tree_ends(PTO_STEP_COPY, who, false, distance);
 }
 
-/* The upper ends of a level combine both places; the root at the last level into where the result shall be.
- */
+/* The upper ends of a level combine both places. At the last level the root combines them into the result. */
 static void build_reduce(const up_t *up, pto_expr_t distance, bool last) {
     pto_build_stage(up->builder, "reduce", PTO_ORDER_SEQUENCE);
     pto_step_t step = upper(up->who, distance);
@@ -42,7 +41,7 @@ static void build_reduce(const up_t *up, pto_expr_t distance, bool last) {
     pto_build_step(up->builder, step);
 }
 
-/* The lowest level: children copy their input up, while those with a buffer place theirs in it. */
+/* The lowest level: children copy their input up, while processes with a buffer place theirs in it. */
 static void build_entry(const up_t *up, int source) {
     pto_expr_t one = pto_constant(1);
     pto_build_stage(up->builder, "enter the tree", PTO_ORDER_SEQUENCE);
@@ -60,7 +59,7 @@ static void build_entry(const up_t *up, int source) {
     build_reduce(up, one, up->rounds == 1);
 }
 
-/* A child waits until its parent has come to this level. */
+/* A child waits until its parent has reached this level. */
 static void build_level(const up_t *up, pto_expr_t distance, bool last) {
     pto_inside_flag(up->builder, "at this level", upper(up->who, distance), lower(up->who, distance));
     pto_build_stage(up->builder, "up the tree", PTO_ORDER_SEQUENCE);
@@ -92,7 +91,7 @@ static int reduce(pto_builder_t *builder, const pto_exchange_t *who, int source,
     return up.into;
 }
 
-/* Children tell all their parents first, and only then do these wait: no chain of flags. */
+/* Children signal all their parents before any parent waits, so flags don't form a chain. */
 static void build_release(pto_builder_t *builder, const pto_exchange_t *who) {
     int flag = pto_build_flag(builder, "passed free");
     pto_step_t signal = lower(who, pto_power(1)), wait = upper(who, pto_power(1));
@@ -107,7 +106,8 @@ static void build_release(pto_builder_t *builder, const pto_exchange_t *who) {
     }
 }
 
-/* Processes with children read what they pass on into their own buffer, the others into the target. */
+/* Processes with children read into their own buffer, to pass the data on; the others read into the
+ * target. */
 static void build_down(pto_builder_t *builder, const pto_exchange_t *who, int passed, int target) {
     int64_t rounds = pto_log2_ceil(who->n);
     if (rounds > 1) {

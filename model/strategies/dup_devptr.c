@@ -1,7 +1,7 @@
-/* dup_devptr: every process of a GPU copies its own share from the owner's device memory, through a shared
- * device pointer; the k-th processes of all GPUs run the collective on their shares; each copies its share
- * back (the paper's section IV and option 4 of section VI). The owner signals that its input may be read, and
- * ends once all have signalled that its output is written. */
+/* dup_devptr: every process of a GPU copies its own share from the owner's device memory through a shared
+ * device pointer. The k-th processes of all GPUs run the collective on their shares, and each copies its
+ * share back (the paper's section IV and option 4 of section VI). The owner signals that its input may be
+ * read, and finishes once all have signalled that its output is written. */
 #include "route.h"
 
 static void build_signal(pto_builder_t *builder, const pto_shares_t *shares, const char *name,

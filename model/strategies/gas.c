@@ -1,4 +1,4 @@
-/* Pieces of kernels that use each other's memory. */
+/* Building blocks of kernels that use each other's memory. */
 #include "gas.h"
 
 pto_exchange_t pto_gas_members(const pto_request_t *request, const pto_user_t *user) {
@@ -6,8 +6,7 @@ pto_exchange_t pto_gas_members(const pto_request_t *request, const pto_user_t *u
         .group = user->owners, .n = pto_layout_owner_count(&request->layout), .core_count = 1};
 }
 
-/* Two kernels of one GPU that wait for each other would take turns on it, each for as long as its turn lasts.
- */
+/* Two kernels on one GPU that wait for each other would be time-sliced: each would wait for its turn. */
 pto_status_t pto_gas_applicable(const pto_request_t *request, pto_error_t *err) {
     if (request->layout.owners_per_gpu > 1)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,

@@ -1,10 +1,10 @@
-/* gas_allgather: every GPU stores its vector in all others' memory, and each reduces all of them (section 4
- * of the paper that gas.h names, figure 3c): one flag between GPUs, so for small data. In an alltoall each
- * stores the other's block, who moves it to its place.
+/* gas_allgather: every GPU stores its vector in the memory of all others, and each reduces all of them
+ * (section 4 of the paper cited in gas.h, figure 3c). It needs only one flag between GPUs, so it suits small
+ * data. In an alltoall each GPU stores the other's block, and the other moves it to its place.
  *
- * What others write into alternates: whoever writes it two runs later has in the run between heard from its
- * holder, whose kernel of this run has ended by then. With one buffer there would have to be a second flag.
- */
+ * The buffer that others write into is double-buffered. A GPU that writes it two runs later has heard from
+ * its holder in the run between, and the holder's kernel of this run has ended by then. A single buffer would
+ * need a second flag. */
 #include "gas.h"
 
 static void build_allreduce(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user,

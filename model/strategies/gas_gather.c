@@ -1,8 +1,8 @@
-/* gas_gather: every GPU stores its vector in the root's memory; the root reduces and stores the result in all
- * others' output (section 4 of the paper that gas.h names, figure 3b).
+/* gas_gather: every GPU stores its vector in the root's memory. The root reduces, and stores the result in
+ * the output of all others (section 4 of the paper cited in gas.h, figure 3b).
  *
- * In an allreduce whoever stores has had the root's result of the run before. In a reduce nobody hears from
- * the root, so it says first that its buffer is free. */
+ * In an allreduce a GPU that stores has already received the root's result of the previous run. In a reduce
+ * the others do not hear from the root, so it first signals that its buffer is free. */
 #include "gas.h"
 
 static void build_broadcast(pto_builder_t *builder, const pto_exchange_t *who, int out) {

@@ -1,7 +1,6 @@
-/* gas_read: every GPU loads the others' data from where they lie (section 4 of the paper that gas.h names,
- * listing 4). Nobody may read before the data are there, nor write them before all have read: two flags.
- *
- * All combine in the order of the members, so that all get the same bits; check proves it. */
+/* gas_read: every GPU loads the others' data directly (section 4 of the paper cited in gas.h, listing 4). No
+ * GPU may read before the data is ready, nor overwrite its data before all have read it: two flags. All
+ * combine in member order, so all get the same bits; check proves it. */
 #include "gas.h"
 
 static void build_reduction(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user,

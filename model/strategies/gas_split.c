@@ -1,11 +1,11 @@
-/* gas_split: every GPU stores a share of its vector to each other, reduces the share that is its own, and
- * stores the result where all want it (section 4 of the paper that gas.h names, "all-to-all/allgather"): two
- * flags, and of the bytes only what has to cross: for large data. In an alltoall blocks are stored where they
- * belong, once all have said that they may be.
+/* gas_split: every GPU stores a share of its vector to each other GPU, reduces its own share, and stores the
+ * result where it is needed (section 4 of the paper cited in gas.h, "all-to-all/allgather"). It needs two
+ * flags but moves each byte only once, so it suits large data. In an alltoall blocks are stored at their
+ * final position, once all have signalled that they may be.
  *
- * Who has got a share from another knows that this one has begun its run, so that its output may be written.
- * In a reduce nobody hears from the others when they have reduced, so what they get alternates, as in
- * gas_allgather. */
+ * A GPU that has received a share from another knows that the other has begun its run, so it may write the
+ * other's output. In a reduce the others do not signal that they have reduced, so the buffer that receives
+ * the shares is double-buffered, as in gas_allgather. */
 #include "gas.h"
 
 static void build_reduction(pto_builder_t *builder, const pto_request_t *request) {
@@ -67,7 +67,7 @@ const pto_strategy_t pto_strategy_gas_split = {
         1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_ALLTOALL,
     .direct = true,
     .collective_space = PTO_SPACE_GPU,
-    .grain_bytes = 16, /* what a thread loads and stores at a time */
+    .grain_bytes = 16, /* bytes that a thread loads and stores at a time */
     .applicable = pto_gas_applicable,
     .build = build,
 };

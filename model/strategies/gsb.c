@@ -1,10 +1,10 @@
 /* gsb, the GPU shared buffer: all processes copy by CUDA IPC into one buffer in the root's device memory and
- * say so by flags in host memory; the root reduces what it has got in one kernel and raises the completion
- * flag; all copy the result out (Faraji and Afsahi, "GPU-Aware Intranode MPI_Allreduce", EuroMPI/ASIA 2014,
- * section 3.1; Faraji's thesis, section 3.2.1).
+ * raise flags in host memory. The root reduces the buffer in one kernel and raises the completion flag; all
+ * copy the result out (Faraji and Afsahi, "GPU-Aware Intranode MPI_Allreduce", EuroMPI/ASIA 2014, section
+ * 3.1; Faraji's thesis, section 3.2.1).
  *
- * The result has a place of its own, apart from the inputs': whoever writes it in the next run has by then
- * heard from everybody that read it in this one. The flags count runs (docs/executing.md), so none is ever
+ * The result is separate from the inputs: by the time it is written in the next run, its writer has heard
+ * from all processes that read it in this run. The flags count runs (docs/executing.md), so none is ever
  * stale. */
 #include "inside.h"
 
@@ -40,8 +40,8 @@ static int reduce(pto_builder_t *builder, const pto_exchange_t *who, int source,
     return into;
 }
 
-/* A result that lies in the root's shared memory already is read there. The user's own is copied there first,
- * and so is what the next run may write before all have read it. */
+/* A result that is already in the root's shared memory is read there. It is copied there first if it is in
+ * the user's buffer, or if the next run may overwrite it before all have read it. */
 static void broadcast(pto_builder_t *builder, const pto_exchange_t *who, int source, int target,
                       pto_runs_t runs) {
     pto_step_t root = pto_inside_root(PTO_STEP_COPY, who);

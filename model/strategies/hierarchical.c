@@ -1,11 +1,11 @@
 /* Hierarchical collectives (Faraji's thesis, chapter 4): the processes of each GPU reduce to their first one,
- * these leaders of the GPUs reduce to the node's, the nodes' leaders run the collective among themselves, and
- * the result is broadcast back the same way. A reduce ends at the leaders' collective, a broadcast begins
- * with it. Inside the GPU and between the node's GPUs it goes by gsb or btb, which gives four strategies,
- * named by the one and then the other.
+ * these leaders of the GPUs reduce to the leader of the node, the leaders of the nodes run the collective
+ * among themselves, and the result is broadcast back the same way. A reduce ends with the leaders'
+ * collective; a broadcast begins with it. The levels inside the GPU and between the GPUs of a node use gsb or
+ * btb each, which gives four strategies, named by the two in that order.
  *
- * A level with one member falls away. Of strategies that would then be the same, only the one with gsb in its
- * place applies, so that no route is listed twice. */
+ * A level with one member is omitted. If two strategies would then be the same, only the one with gsb at that
+ * level applies, so that no route is listed twice. */
 #include "inside.h"
 
 typedef struct {
@@ -20,7 +20,6 @@ typedef struct {
     pto_runs_t runs;
 } levels_t;
 
-/* Whether the level has anybody to work with. */
 static bool is_level(const pto_exchange_t *who) { return who->n > 1; }
 
 static levels_t make_levels(pto_builder_t *builder, const pto_request_t *request) {
@@ -41,7 +40,7 @@ static levels_t make_levels(pto_builder_t *builder, const pto_request_t *request
                       .runs = ordered ? PTO_RUNS_ORDERED : PTO_RUNS_LOOSE};
 }
 
-/* A copy by the leaders below `n`. */
+/* A copy by the leaders whose index is below `n`. */
 static void copy_at_leaders(const levels_t *levels, const char *name, int64_t n, int source, int target) {
     pto_exchange_t who = levels->leaders;
     who.n = n;
@@ -55,8 +54,8 @@ static void build_among_leaders(const levels_t *levels, int vector) {
     pto_build_exchange(levels->builder, levels->request, &exchange);
 }
 
-/* Up to the nodes' leaders; where each GPU's result is, and each node's. With one node a reduce is done then.
- */
+/* Reduce up to the leaders of the nodes; returns where each GPU's and each node's result is. With one node a
+ * reduce is then complete. */
 static void build_up(const levels_t *levels, int *of_gpu, int *of_node) {
     int last = levels->request->collective == PTO_COLLECTIVE_REDUCE && !is_level(&levels->leaders)
                    ? levels->user.out
@@ -70,7 +69,7 @@ static void build_up(const levels_t *levels, int *of_gpu, int *of_node) {
         *of_node = levels->between_gpus->reduce(levels->builder, &levels->node, *of_gpu, last, levels->runs);
 }
 
-/* Down from the nodes' leaders, over a vector at each GPU's. */
+/* Broadcast down from the leaders of the nodes, through a vector at each GPU's leader. */
 static void build_down(const levels_t *levels, int of_gpu, int of_node) {
     if (is_level(&levels->node))
         levels->between_gpus->broadcast(levels->builder, &levels->node, of_node,
@@ -143,11 +142,11 @@ static pto_status_t any_applicable(const pto_request_t *request, pto_error_t *er
     if (request->layout.owners_per_gpu > 1 || request->layout.gpus_per_node > 1)
         return PTO_OK;
     return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                         "%s shares memory inside nodes, and each has one process that holds data",
+                         "%s shares memory inside nodes, and each node has only one process that holds data",
                          request->strategy->name);
 }
 
-/* With one process a GPU there is nothing inside it that btb could do differently. */
+/* With one process per GPU, btb inside the GPU would be the same as gsb. */
 static pto_status_t needs_owners(const pto_request_t *request, pto_error_t *err) {
     if (request->layout.owners_per_gpu > 1)
         return any_applicable(request, err);

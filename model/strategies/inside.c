@@ -1,4 +1,4 @@
-/* Pieces of what processes of one node do by memory that they share. */
+/* Building blocks for processes of one node that share memory. */
 #include "inside.h"
 
 pto_buffer_t pto_inside_shape(const pto_builder_t *builder, const pto_exchange_t *who, int like,
@@ -62,8 +62,8 @@ pto_step_t pto_inside_all(pto_step_kind_t kind, const pto_exchange_t *who) {
     return step;
 }
 
-/* In two stages, since price goes through a stage process by process: in one, the first would wait for
- * nothing. */
+/* Two stages, because price processes a stage rank by rank: in a single stage the first rank's wait would
+ * find no signals to wait for. */
 void pto_inside_barrier(pto_builder_t *builder, const char *name, const pto_exchange_t *who) {
     pto_step_t signal = pto_inside_all(PTO_STEP_SIGNAL, who), wait = pto_inside_all(PTO_STEP_WAIT, who);
     signal.flag = wait.flag = pto_build_flag(builder, name);
@@ -91,9 +91,10 @@ void pto_inside_build(pto_builder_t *builder, const pto_request_t *request, cons
 pto_status_t pto_inside_applicable(const pto_request_t *request, pto_error_t *err) {
     const pto_layout_t *layout = &request->layout;
     if (layout->nodes > 1)
-        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                             "%s shares GPU memory, which ends at the node, and the layout has %lld nodes",
-                             request->strategy->name, (long long)layout->nodes);
+        return pto_error_set(
+            err, PTO_ERR_NOT_APPLICABLE,
+            "%s shares GPU memory, which works only within a node, and the layout has %lld nodes",
+            request->strategy->name, (long long)layout->nodes);
     if (pto_layout_owner_count(layout) == 1)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                              "%s needs several processes that hold data, and there is only one",

@@ -1,10 +1,10 @@
-/* nccl: one call of NVIDIA's NCCL on GPU memory, the baseline that users of GPUs have at hand. ncclAllReduce,
- * ncclReduce and ncclBroadcast from one buffer into the other; alltoall and alltoallv are one group of
- * ncclSend and ncclRecv, as NCCL's user guide does them.
+/* nccl: one call of NVIDIA's NCCL on GPU memory, the baseline that GPU users have at hand: ncclAllReduce,
+ * ncclReduce and ncclBroadcast from one buffer into the other. alltoall and alltoallv are one group of
+ * ncclSend and ncclRecv, as in NCCL's user guide.
  *
- * The stages inside say what the call means, for `check` to prove: the vector goes round a ring, or all goes
- * to or from the root, or everybody sends to everybody at once. How NCCL really does it is its own affair,
- * and so is its memory: the temporaries here are never allocated (pto_buffer_stands_in). */
+ * The stages inside define what the call means, so that `check` can prove it: a vector passes around a ring
+ * or goes to or from the root, or every process sends to every other at once. NCCL's actual algorithm and
+ * memory are its own: the temporaries here are never allocated (pto_buffer_stands_in). */
 #include "route.h"
 
 extern const pto_algorithm_t pto_algorithm_ring, pto_algorithm_linear;
@@ -21,7 +21,7 @@ static void build_allreduce(pto_builder_t *builder, const pto_exchange_t *exchan
     pto_algorithm_ring.build(builder, exchange);
 }
 
-/* Only the root has an output, so the sum has a place of its own. */
+/* Only the root has an output, so the sum needs a buffer of its own. */
 static void build_reduce(pto_builder_t *builder, const pto_exchange_t *exchange) {
     pto_exchange_t inside = *exchange;
     pto_exchange_t root = root_of(inside);
@@ -63,7 +63,7 @@ static pto_status_t applicable(const pto_request_t *request, pto_error_t *err) {
     const pto_layout_t *layout = &request->layout;
     if (layout->owners_per_gpu != 1)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                             "NCCL takes one process a GPU, and the layout has %lld that hold data "
+                             "NCCL takes one process per GPU, and the layout has %lld that hold data "
                              "(owners_per_gpu)",
                              (long long)layout->owners_per_gpu);
     if (pto_layout_owner_count(layout) == 1)

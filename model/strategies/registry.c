@@ -1,4 +1,4 @@
-/* The strategies that portolan knows: one line each. */
+/* The built-in strategies, one line each, and those that programs register. */
 #include "base/names.h"
 #include "portolan/strategy.h"
 
@@ -32,7 +32,7 @@ static const pto_strategy_t *const strategies[] = {
 
 enum { OWN_COUNT = (int)(sizeof strategies / sizeof *strategies) };
 
-/* Those of programs that use the library. */
+/* Strategies registered by programs. */
 static const pto_strategy_t *registered[PTO_REGISTERED_MAX];
 static int registered_count;
 
@@ -82,7 +82,7 @@ static pto_status_t split_applicable(const pto_request_t *request, pto_error_t *
                              pto_collective_name(request->collective));
     if (request->algorithm->relays)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                             "%s passes on others' blocks, so destinations can't be split",
+                             "%s forwards blocks of other processes, so destinations can't be split",
                              request->algorithm->name);
     if (request->collective == PTO_COLLECTIVE_MESSAGES && request->unique_bytes > 0)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
@@ -100,12 +100,12 @@ pto_status_t pto_strategy_applicable(const pto_request_t *request, pto_error_t *
                              request->algorithm->name, pto_collective_name(request->collective));
     if (request->collective == PTO_COLLECTIVE_MESSAGES && request->layout.nodes < 2)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                             "messages go to another node, and there is only one");
+                             "messages go to another node, and there is only one node");
     if (!pto_strategy_with(strategy, request->algorithm))
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                              pto_strategy_only_with(strategy)
-                                 ? "%s has no collective inside that %s could do"
-                                 : "%s needs an algorithm for the collective inside, not %s",
+                                 ? "%s has no inner collective for algorithm %s"
+                                 : "%s needs an algorithm for its inner collective, not %s",
                              strategy->name, request->algorithm->name);
     if (strategy->applicable)
         return strategy->applicable(request, err);

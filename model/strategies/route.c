@@ -1,4 +1,4 @@
-/* Pieces that the strategies are made of. */
+/* Building blocks of the strategies. */
 #include "route.h"
 
 static int64_t grain(const pto_request_t *request) {
@@ -9,8 +9,8 @@ static int64_t grain(const pto_request_t *request) {
     return tables || request->bytes % element ? 1 : element;
 }
 
-/* Blocks of `messages` that hold data of their own: with unique_bytes, message j carries block j modulo
- * these. */
+/* Number of distinct blocks of `messages`: with unique_bytes, message j carries block j modulo this
+ * number. */
 static int64_t distinct_messages(const pto_request_t *request) {
     if (request->unique_bytes == 0 || request->bytes == 0)
         return request->messages;
@@ -109,7 +109,7 @@ pto_shares_t pto_route_shares(pto_builder_t *builder, const pto_request_t *reque
     return shares;
 }
 
-/* All blocks dealt to a core, by rising distance. */
+/* All blocks dealt to a core, by increasing distance. */
 static pto_slice_t dealt_blocks(const pto_builder_t *builder, const pto_shares_t *shares, int buffer,
                                 int shared, pto_expr_t core) {
     pto_deal_t dealt = pto_builder_buffer(builder, shared)->dealt;

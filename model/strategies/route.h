@@ -1,5 +1,5 @@
-/* What the strategies share: user buffers, moves between GPU and host, and the inner collective. Each file of
- * this folder defines one descriptor, listed in registry.c. */
+/* Shared by the strategies: user buffers, copies between GPU and host, and the inner collective. Each file of
+ * this folder defines one or more descriptors, listed in registry.c. */
 #ifndef PTO_ROUTE_H
 #define PTO_ROUTE_H
 
@@ -13,37 +13,36 @@ typedef struct {
 } pto_user_t;
 
 pto_user_t pto_route_user(pto_builder_t *builder, const pto_request_t *request);
-/* For collectives that work in the vector `out`: a reduction to one owner takes a temporary for it at the
- * others.
- */
+/* For collectives that work in place in `out`: in a reduction to one owner, the others get a temporary for
+ * it. */
 pto_user_t pto_route_user_in_place(pto_builder_t *builder, const pto_request_t *request);
 
 /* A stage in which the processes of [core_first, core_first + core_count) each copy `source` to `target`. */
 void pto_route_copy(pto_builder_t *builder, const char *name, int group, int64_t core_first,
                     int64_t core_count, pto_slice_t source, pto_slice_t target);
 
-/* The same for the members of `who` below its n. */
+/* The same for the first n members of `who`. */
 void pto_route_copy_of(pto_builder_t *builder, const char *name, const pto_exchange_t *who,
                        pto_slice_t source, pto_slice_t target);
 
-/* How a split strategy shares out the work of one GPU among its processes. */
+/* How a split strategy divides the work of one GPU among its processes. */
 typedef struct {
     int cores; /* the group of k-th processes */
     int gpu;   /* the group of one GPU's processes */
     int64_t count;
-    bool dealt; /* destinations are dealt out, else every block's bytes are split */
+    bool dealt; /* destinations are dealt out; else the bytes of every block are split */
     int in;     /* each process's share, on the host */
-    int out;    /* for allreduce the same as `in` */
+    int out;    /* the same as `in` for allreduce */
 } pto_shares_t;
 
 pto_shares_t pto_route_shares(pto_builder_t *builder, const pto_request_t *request, const pto_user_t *user);
 
-/* In a buffer that holds every block: the bytes that belong to the acting process (PTO_SHARE_MINE) or its
- * peer (PTO_SHARE_PEERS). `shared` is the share buffer in which they go or come. */
+/* In a buffer that holds every block: the bytes that belong to the acting process (PTO_SHARE_MINE) or to its
+ * peer (PTO_SHARE_PEERS). `shared` is the share buffer at the other end of the transfer. */
 pto_slice_t pto_route_share_in_whole(const pto_builder_t *builder, const pto_shares_t *shares, int whole,
                                      int shared, pto_share_t whose);
 
-/* Those bytes in the share buffer itself, in the same order. */
+/* The same bytes in the share buffer itself, in the same order. */
 pto_slice_t pto_route_share(const pto_builder_t *builder, const pto_shares_t *shares, int shared);
 
 /* The inner collective among the k-th processes of all GPUs, on their shares. */

@@ -30,7 +30,7 @@ static pto_plan_t *made(const pto_request_t *request) {
     return plan;
 }
 
-/* --- what the plans do -------------------------------------------------------------------------------- */
+/* --- what the plans do ---------------------------------------------------------------------------------- */
 
 /* Messages that a rank sends, and their bytes; each goes to another node. */
 static int64_t sent(const pto_plan_t *plan, int64_t rank, int64_t *bytes) {
@@ -159,7 +159,7 @@ static void bundles_are_blocks_that_follow_each_other(void **state) {
     pto_plan_destroy(plan);
 }
 
-/* --- what is found wrong ------------------------------------------------------------------------------ */
+/* --- what is found wrong -------------------------------------------------------------------------------- */
 
 static void every_flag_is_needed(void **state) {
     (void)state;
@@ -236,17 +236,17 @@ static void refused_because(const char *strategy, pto_layout_t layout, const cha
 static void what_does_not_apply_says_why(void **state) {
     (void)state;
     const pto_layout_t one_each = {8, 1, 1, 4, 1}, one_node = {1, 4, 1, 1, 4};
-    refused_because(
-        "node_leaders", one_each,
-        "node_leaders puts together what a node's processes send, and each has one that holds data");
-    refused_because(
-        "staged_aware", one_each,
-        "staged_aware puts together what a node's processes send, and each has one that holds data");
+    refused_because("node_leaders", one_each,
+                    "node_leaders combines what the processes of a node send, and each node has only one "
+                    "that holds data");
+    refused_because("staged_aware", one_each,
+                    "staged_aware combines what the processes of a node send, and each node has only one "
+                    "that holds data");
     refused_because("staged_leaders", one_node,
-                    "staged_leaders copies to the host what leaves the node, and there is only one");
+                    "staged_leaders copies off-node data to the host, and there is only one node");
 }
 
-/* --- prices ------------------------------------------------------------------------------------------- */
+/* --- prices --------------------------------------------------------------------------------------------- */
 
 /* Made up: copies between GPUs 2 us and 1 ns a byte, within one 1 us and 0.1 ns, to the host 6 us and 0.4 ns,
  * from it 5 us and 0.5 ns, messages between nodes 7 us and 3 ns from GPUs, 4 us and 2 ns from hosts, flags

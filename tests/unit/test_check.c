@@ -8,12 +8,11 @@
 
 #include <cmocka.h>
 
-#include "portolan/builder.h"
 #include "plan/plan_internal.h"
+#include "portolan/builder.h"
 #include "portolan/check.h"
 
-/* --- good plans, and how to break them -------------------------------------------------------------------
- */
+/* --- good plans, and how to break them ------------------------------------------------------------------ */
 
 static pto_request_t ask(pto_collective_t collective, const char *strategy, const char *algorithm) {
     pto_request_t request = {.layout = {2, 2, 1, 1, 2},
@@ -79,8 +78,7 @@ static void refused_for(pto_plan_t *plan, const char *cause) {
     assert_int_equal(report.ranks, -1);
 }
 
-/* --- faults of messages ----------------------------------------------------------------------------------
- */
+/* --- faults of messages --------------------------------------------------------------------------------- */
 
 static void a_send_to_the_wrong_peer_is_named(void **state) {
     (void)state;
@@ -144,8 +142,7 @@ static void a_peer_outside_the_group_is_named(void **state) {
     refused_for(plan, "names member 4 of a group of 4");
 }
 
-/* --- faults of contents ----------------------------------------------------------------------------------
- */
+/* --- faults of contents --------------------------------------------------------------------------------- */
 
 static void reducing_a_contribution_twice_is_named(void **state) {
     (void)state;
@@ -170,12 +167,12 @@ static void reducing_into_nothing_is_named(void **state) {
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "ring");
     step_in(plan, "place input", PTO_STEP_COPY)->core_count = 0;
     refused_for(plan,
-                "rank 0, the end of the collective: reads bytes 0..31 of 'out', which nobody has written");
+                "rank 0, the end of the collective: reads bytes 0..31 of 'out', which were never written");
     pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "gsb", "direct");
     request.layout.nodes = 1;
     plan = made(request);
     step_in(plan, "reduce", PTO_STEP_REDUCE)->fresh = false;
-    refused_for(plan, "reduces into bytes 0..31 of 'result', which nobody has written");
+    refused_for(plan, "reduces into bytes 0..31 of 'result', which were never written");
 }
 
 static void stages_in_the_wrong_order_are_found(void **state) {
@@ -185,7 +182,7 @@ static void stages_in_the_wrong_order_are_found(void **state) {
     pto_stage_t swapped = *first;
     *first = *second;
     *second = swapped;
-    refused_for(plan, "stage 'scatter shares': reads bytes 12..23 of 'host in', which nobody has written");
+    refused_for(plan, "stage 'scatter shares': reads bytes 12..23 of 'host in', which were never written");
 }
 
 static void a_block_in_the_wrong_place_is_named(void **state) {
@@ -225,22 +222,22 @@ static void an_unfinished_reduction_is_named(void **state) {
                 "hold the sum of 2 members' bytes from 0 on, not the sum of 4 members' bytes from 0 on");
 }
 
-/* --- faults of slices and buffers ------------------------------------------------------------------------
- */
+/* --- faults of slices and buffers ----------------------------------------------------------------------- */
 
 static void writing_what_another_step_reads_at_once_is_named(void **state) {
     (void)state;
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "ring");
     pto_step_t *recv = step_in(plan, "round", PTO_STEP_RECV);
     recv->target = step_in(plan, "round", PTO_STEP_SEND)->source;
-    refused_for(plan, "rank 0, stage 'round', k=0: uses bytes 0..7 of 'out' twice at once, writing them");
+    refused_for(plan, "rank 0, stage 'round', k=0: uses bytes 0..7 of 'out' twice at once and writes them");
 }
 
 static void receiving_twice_into_the_same_place_is_named(void **state) {
     (void)state;
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear");
     step_in(plan, "all messages", PTO_STEP_RECV)->target.anchor = PTO_ANCHOR_ME;
-    refused_for(plan, "rank 0, stage 'all messages': uses bytes 0..31 of 'out' twice at once, writing them");
+    refused_for(plan,
+                "rank 0, stage 'all messages': uses bytes 0..31 of 'out' twice at once and writes them");
 }
 
 static void a_copy_onto_itself_is_named(void **state) {
@@ -248,7 +245,7 @@ static void a_copy_onto_itself_is_named(void **state) {
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "three_step", "bruck");
     pto_step_t *unpack = step_in(plan, "unpack", PTO_STEP_COPY);
     unpack->source = unpack->target;
-    refused_for(plan, "uses bytes 32..63 of 'travelling' twice at once, writing them");
+    refused_for(plan, "uses bytes 32..63 of 'travelling' twice at once and writes them");
 }
 
 static void a_copy_between_unequal_slices_is_named(void **state) {
@@ -304,11 +301,10 @@ static void arithmetic_that_cannot_be_done_is_refused(void **state) {
     refused_for(plan, "names group -1, which does not exist");
     plan = good(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear");
     step_in(plan, "own block", PTO_STEP_COPY)->kind = PTO_STEP_COUNT;
-    refused_for(plan, "a step is of no known kind");
+    refused_for(plan, "a step is of an unknown kind");
 }
 
-/* --- faults of signals -----------------------------------------------------------------------------------
- */
+/* --- faults of signals ---------------------------------------------------------------------------------- */
 
 static void a_dropped_signal_is_a_deadlock(void **state) {
     (void)state;
@@ -341,8 +337,7 @@ static void unordered_accesses_are_named(void **state) {
                                                    "unordered with rank 1's write");
 }
 
-/* --- plans made for the test -----------------------------------------------------------------------------
- */
+/* --- plans made for the test ---------------------------------------------------------------------------- */
 
 /* A strategy whose first process of each GPU copies `in` to `out`, and whose two processes then signal and
  * wait as the test at hand says: right for an allreduce of one GPU. */
@@ -446,8 +441,7 @@ static void writes_by_two_processes_are_unordered_without_signals(void **state) 
                 "rank 1, stage 'copy': reads bytes 0..31 of 'in' of rank 0, unordered");
 }
 
-/* --- what is not a fault ---------------------------------------------------------------------------------
- */
+/* --- what is not a fault -------------------------------------------------------------------------------- */
 
 static void the_report_counts_what_was_checked(void **state) {
     (void)state;

@@ -52,8 +52,7 @@ static pto_node_t *call_of(const pto_plan_t *plan) {
     return NULL;
 }
 
-/* --- which collective, of whom, on what ------------------------------------------------------------------
- */
+/* --- which collective, of whom, on what ----------------------------------------------------------------- */
 
 static void a_node_says_what_its_collective_is(void **state) {
     (void)state;
@@ -101,7 +100,7 @@ static void another_collective_is_refused(void **state) {
     (void)state;
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "three_step", "ring", two_nodes);
     call_of(plan)->collective = PTO_COLLECTIVE_REDUCE;
-    refused_for(plan, "stage 'copy to device': reads bytes 0..115 of 'host in', which nobody has written");
+    refused_for(plan, "stage 'copy to device': reads bytes 0..115 of 'host in', which were never written");
     plan = good(PTO_COLLECTIVE_REDUCE, "three_step", "binomial", two_nodes);
     call_of(plan)->collective = PTO_COLLECTIVE_ALLREDUCE;
     refused_for(plan, "the end of the collective: bytes 0..115 of 'host in' hold");
@@ -127,8 +126,7 @@ static void cores_that_do_not_fit_are_refused(void **state) {
     refused_for(plan, "a collective is on cores that don't exist");
 }
 
-/* --- what the stages may do ------------------------------------------------------------------------------
- */
+/* --- what the stages may do ----------------------------------------------------------------------------- */
 
 /* Make the collective's body one stage longer, at its end or its beginning. */
 static pto_plan_t *with_a_copy_inside(pto_collective_t collective, const char *algorithm, bool before) {
@@ -194,7 +192,7 @@ static void a_collective_in_a_loop_is_refused(void **state) {
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear", two_nodes);
     pto_node_t *before = call_of(plan) - 1;
     *before = (pto_node_t){.kind = PTO_NODE_LOOP, .span = 1 + call_of(plan)->span, .to = 2};
-    refused_for(plan, "a collective stands in a loop");
+    refused_for(plan, "a collective is inside a loop");
 }
 
 static pto_buffer_t vector(const pto_request_t *request, const char *name, pto_role_t role) {
@@ -255,8 +253,7 @@ static void order_that_only_the_stages_give_does_not_count(void **state) {
                       "rank 3's write");
 }
 
-/* --- elements --------------------------------------------------------------------------------------------
- */
+/* --- elements ------------------------------------------------------------------------------------------- */
 
 static pto_plan_t *with_grain(const char *strategy, const char *algorithm, pto_layout_t layout,
                               pto_datatype_t datatype, int64_t grain_bytes) {
@@ -287,8 +284,7 @@ static void elements_that_are_cut_in_two_are_refused(void **state) {
                 "which cuts a float (4 bytes) in two");
 }
 
-/* --- the user --------------------------------------------------------------------------------------------
- */
+/* --- the user ------------------------------------------------------------------------------------------- */
 
 /* gsb whose root reduces into its output, from which the others copy: the user may write it meanwhile. */
 static void reading_anothers_output_after_its_run_is_refused(void **state) {
@@ -302,8 +298,7 @@ static void reading_anothers_output_after_its_run_is_refused(void **state) {
     refused_for(plan, "writes bytes 0..115 of 'out' of rank 0, unordered with rank 1's read");
 }
 
-/* --- what no executor runs -------------------------------------------------------------------------------
- */
+/* --- what no executor runs ------------------------------------------------------------------------------ */
 
 static pto_buffer_t *buffer_in(const pto_plan_t *plan, const char *name) {
     return (pto_buffer_t *)plan->buffers.item + buffer_named(plan, name);
@@ -327,8 +322,7 @@ static void what_no_executor_runs_is_refused(void **state) {
     refused_for(plan, "buffer 'out' alternates, but the user has only one");
 }
 
-/* --- the order of combination ----------------------------------------------------------------------------
- */
+/* --- the order of combination --------------------------------------------------------------------------- */
 
 static void sums_in_another_order_are_refused(void **state) {
     (void)state;
@@ -350,8 +344,7 @@ static void a_plus_b_is_b_plus_a(void **state) {
     pto_plan_destroy(plan);
 }
 
-/* --- staging ---------------------------------------------------------------------------------------------
- */
+/* --- staging -------------------------------------------------------------------------------------------- */
 
 static void staged_plans_are_right(void **state) {
     (void)state;

@@ -13,8 +13,7 @@
 
 static const pto_layout_t four = {1, 4, 1, 1, 4};
 
-/* --- what orders kernels ---------------------------------------------------------------------------------
- */
+/* --- what orders kernels -------------------------------------------------------------------------------- */
 
 static void reducing_before_all_have_stored_is_found(void **state) {
     (void)state;
@@ -74,8 +73,7 @@ static void outputs_are_not_written_before_their_owner_is_there(void **state) {
     refused_for(plan, "second run: writes bytes");
 }
 
-/* --- what can't stand in a kernel ------------------------------------------------------------------------
- */
+/* --- what can't stand in a kernel ----------------------------------------------------------------------- */
 
 /* Each thread block signals for its own part of a piece: another cut needs parts that it hasn't heard of. */
 static void pieces_that_are_cut_otherwise_are_found(void **state) {
@@ -101,14 +99,13 @@ static void threads_use_memory_of_gpus_alone(void **state) {
     pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "gas_split", four);
     pto_buffer_t *buffer = plan->buffers.item;
     buffer[buffer_named(plan, "gathered")].space = PTO_SPACE_CPU;
-    refused_for(plan, "a kernel uses memory that is no GPU's");
+    refused_for(plan, "a kernel step accesses host memory");
     plan = made(PTO_COLLECTIVE_ALLREDUCE, "gas_split", four);
     step_in(plan, "store shares", PTO_STEP_COPY)->kind = PTO_STEP_LAUNCH;
-    refused_for(plan, "a kernel's launch stands elsewhere than at its beginning");
+    refused_for(plan, "a kernel's launch is not at its beginning");
 }
 
-/* --- shapes ----------------------------------------------------------------------------------------------
- */
+/* --- shapes --------------------------------------------------------------------------------------------- */
 
 static void alternating_buffers_take_their_bytes_twice(void **state) {
     (void)state;
@@ -142,13 +139,12 @@ static void what_does_not_apply_says_why(void **state) {
                         "processes hold data on each (owners_per_gpu)");
     request.layout = (pto_layout_t){2, 2, 1, 1, 2};
     assert_int_equal(pto_strategy_applicable(&request, &err), PTO_ERR_NOT_APPLICABLE);
-    assert_non_null(strstr(err.message, "ends at the node"));
+    assert_non_null(strstr(err.message, "only within a node"));
     request.layout = (pto_layout_t){1, 1, 1, 1, 1};
     assert_int_equal(pto_strategy_applicable(&request, &err), PTO_ERR_NOT_APPLICABLE);
 }
 
-/* --- prices ----------------------------------------------------------------------------------------------
- */
+/* --- prices --------------------------------------------------------------------------------------------- */
 
 static const double launch_s = 7e-6, flag_s = 1.5e-6, load_s = 2e-6, load_s_per_byte = 3e-9, store_s = 8e-7,
                     store_s_per_byte = 2e-9, own_s_per_byte = 1e-10, all_s_per_byte = 2.5e-9, s = 1000;

@@ -16,8 +16,7 @@
 static const pto_layout_t four_gpus = {1, 4, 1, 1, 4}, one_gpu = {1, 1, 4, 4, 1},
                           two_by_two = {1, 2, 2, 2, 1};
 
-/* --- what orders a run, and what two ----------------------------------------------------------------------
- */
+/* --- what orders a run, and what two -------------------------------------------------------------------- */
 
 static void reducing_before_all_have_copied_is_found(void **state) {
     (void)state;
@@ -107,8 +106,7 @@ static void a_peers_slice_needs_a_peer(void **state) {
     refused_for(plan, "a slice of 'gathered' names a peer's, but the step has none");
 }
 
-/* --- memory and applicability ------------------------------------------------------------------------------
- */
+/* --- memory and applicability --------------------------------------------------------------------------- */
 
 static void the_root_holds_the_shared_buffers(void **state) {
     (void)state;
@@ -151,22 +149,22 @@ static void refused_because(pto_request_t request, const char *reason) {
 static void what_does_not_apply_says_why(void **state) {
     (void)state;
     refused_because(ask(PTO_COLLECTIVE_ALLREDUCE, "gsb", (pto_layout_t){3, 4, 1, 1, 4}),
-                    "gsb shares GPU memory, which ends at the node, and the layout has 3 nodes");
+                    "gsb shares GPU memory, which works only within a node, and the layout has 3 nodes");
     refused_because(ask(PTO_COLLECTIVE_BROADCAST, "btb", (pto_layout_t){1, 1, 1, 4, 1}),
                     "btb needs several processes that hold data, and there is only one");
     pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "btb", four_gpus);
     assert_int_equal(pto_algorithm_find("ring", PTO_COLLECTIVE_ALLREDUCE, &request.algorithm, NULL), PTO_OK);
-    refused_because(request, "btb has no collective inside that ring could do");
+    refused_because(request, "btb has no inner collective for algorithm ring");
     request = ask(PTO_COLLECTIVE_ALLREDUCE, "three_step", four_gpus);
     assert_int_equal(pto_algorithm_find("direct", PTO_COLLECTIVE_ALLREDUCE, &request.algorithm, NULL),
                      PTO_OK);
-    refused_because(request, "three_step needs an algorithm for the collective inside, not direct");
+    refused_because(request, "three_step needs an algorithm for its inner collective, not direct");
 }
 
 static void hierarchies_apply_where_their_levels_are(void **state) {
     (void)state;
     refused_because(ask(PTO_COLLECTIVE_ALLREDUCE, "gsb_gsb", (pto_layout_t){8, 1, 1, 4, 1}),
-                    "gsb_gsb shares memory inside nodes, and each has one process that holds data");
+                    "gsb_gsb shares memory inside nodes, and each node has only one process that holds data");
     refused_because(ask(PTO_COLLECTIVE_ALLREDUCE, "btb_gsb", (pto_layout_t){2, 4, 1, 4, 4}),
                     "btb_gsb uses a tree inside each GPU, where one process holds data (owners_per_gpu: 1)");
     refused_because(ask(PTO_COLLECTIVE_ALLREDUCE, "gsb_btb", (pto_layout_t){2, 1, 4, 4, 1}),
@@ -194,8 +192,7 @@ static void only_the_leaders_of_nodes_send_messages(void **state) {
     pto_plan_destroy(plan);
 }
 
-/* --- prices ------------------------------------------------------------------------------------------------
- */
+/* --- prices --------------------------------------------------------------------------------------------- */
 
 /* Made up: copies between GPUs 2 us and 1 ns a byte, within one 1 us and 0.1 ns, flags 0.5 us, reductions 3
  * us and 0.2 ns a byte. */

@@ -281,7 +281,7 @@ static void wrong_types_are_refused(void **state) {
          1,
          10,
          {"machine: expected a text", "a list"}},
-        {"machine:\nsource: s\nnode: 1\n" MESSAGES, PTO_ERR_TYPE, 1, 9, {"machine:", "nothing is here"}},
+        {"machine:\nsource: s\nnode: 1\n" MESSAGES, PTO_ERR_TYPE, 1, 9, {"machine:", "the value is empty"}},
         {"machine: m\nsource: s\nnode: 1\n" MESSAGES, PTO_ERR_TYPE, 3, 7, {"'node' must be a mapping"}},
         {"machine: m\nsource: s\nnode: {sockets: two, gpus: 1, cores: 1}\n" MESSAGES,
          PTO_ERR_TYPE,

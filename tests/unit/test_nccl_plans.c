@@ -68,8 +68,7 @@ static const pto_collective_t collectives[] = {PTO_COLLECTIVE_ALLREDUCE, PTO_COL
                                                PTO_COLLECTIVE_ALLTOALLV};
 enum { COLLECTIVES = sizeof collectives / sizeof *collectives };
 
-/* --- plans -----------------------------------------------------------------------------------------------
- */
+/* --- plans ---------------------------------------------------------------------------------------------- */
 
 static void the_stages_that_stand_for_it_are_right(void **state) {
     (void)state;
@@ -149,18 +148,17 @@ static void what_nccl_can_not_do_is_refused(void **state) {
     request = ask(PTO_COLLECTIVE_ALLREDUCE, 1, 4, 64);
     request.layout.cores_per_gpu = 2;
     request.layout.owners_per_gpu = 2;
-    refused_because(&request, "NCCL takes one process a GPU, and the layout has 2");
+    refused_because(&request, "NCCL takes one process per GPU, and the layout has 2");
     request = ask(PTO_COLLECTIVE_ALLREDUCE, 1, 4, 64);
     request.collective = PTO_COLLECTIVE_MESSAGES;
     refused_because(&request, "nccl is not for messages");
     request = request_for(PTO_COLLECTIVE_ALLREDUCE, "nccl", "ring", 1, 4, 1, 64);
-    refused_because(&request, "nccl has no collective inside that ring could do");
+    refused_because(&request, "nccl has no inner collective for algorithm ring");
     request = request_for(PTO_COLLECTIVE_ALLREDUCE, "three_step", "nccl", 1, 4, 1, 64);
-    refused_because(&request, "three_step needs an algorithm for the collective inside, not nccl");
+    refused_because(&request, "three_step needs an algorithm for its inner collective, not nccl");
 }
 
-/* --- prices ----------------------------------------------------------------------------------------------
- */
+/* --- prices --------------------------------------------------------------------------------------------- */
 
 typedef pto_status_t (*price_t)(const pto_plan_t *, const pto_machine_t *, pto_price_t *, pto_explanation_t *,
                                 pto_error_t *);
@@ -295,8 +293,7 @@ static void its_bytes_draw_a_kernels_power(void **state) {
     pto_machine_fini(&m);
 }
 
-/* --- the machine file --------------------------------------------------------------------------------------
- */
+/* --- the machine file ----------------------------------------------------------------------------------- */
 
 static void rows_are_found_by_their_numbers(void **state) {
     (void)state;

@@ -307,8 +307,7 @@ static void ranks_with_one_first_member_are_one_group(void **state) {
             for (int64_t b = 0; b < ranks; b++) {
                 if (pto_group_index(plan, &group, a) < 0 || pto_group_index(plan, &group, b) < 0)
                     continue;
-                bool one_group =
-                    pto_group_rank(plan, &group, a, 0) == pto_group_rank(plan, &group, b, 0);
+                bool one_group = pto_group_rank(plan, &group, a, 0) == pto_group_rank(plan, &group, b, 0);
                 bool found = pto_group_rank(plan, &group, a, pto_group_index(plan, &group, b)) == b;
                 assert_int_equal(one_group, found);
                 members += found;
@@ -411,7 +410,8 @@ static void routes_that_do_not_apply_say_why(void **state) {
     request.layout.cores_per_gpu = 2;
     request.split = PTO_SPLIT_DESTINATIONS;
     assert_int_equal(pto_plan_create(&request, &plan, &err), PTO_ERR_NOT_APPLICABLE);
-    assert_string_equal(err.message, "bruck passes on others' blocks, so destinations can't be split");
+    assert_string_equal(err.message,
+                        "bruck forwards blocks of other processes, so destinations can't be split");
     request.collective = PTO_COLLECTIVE_ALLREDUCE;
     assert_int_equal(pto_plan_create(&request, &plan, &err), PTO_ERR_NOT_APPLICABLE);
     assert_string_equal(err.message, "algorithm bruck is not for allreduce");

@@ -48,8 +48,7 @@ static void assert_all_refused(const bad_input_t *bad, size_t count) {
 /* A node of 6 GPUs on 2 sockets and 40 cores. */
 static const pto_machine_t six_gpus = {.name = "six", .node = {.sockets = 2, .gpus = 6, .cores = 40}};
 
-/* --- what is read ------------------------------------------------------------------------------------------
- */
+/* --- what is read --------------------------------------------------------------------------------------- */
 
 static void a_whole_scenario_is_read(void **state) {
     (void)state;
@@ -217,8 +216,7 @@ static void the_recorded_problems_are_read_and_fit_their_machines(void **state) 
     }
 }
 
-/* --- what is refused ---------------------------------------------------------------------------------------
- */
+/* --- what is refused ------------------------------------------------------------------------------------ */
 
 static void bad_keys_are_refused(void **state) {
     (void)state;
@@ -249,13 +247,13 @@ static void bad_keys_are_refused(void **state) {
          PTO_ERR_KEY,
          5,
          18,
-         {"a matrix says all"}},
+         {"cannot be given with a matrix"}},
         {ALLTOALLV REST "counts: {matrix: square.csv}\n",
          PTO_ERR_KEY,
          5,
          8,
          {"bytes and a matrix", "line 6"}},
-        {ALLTOALL REST "strategies: [a, b, a]\n", PTO_ERR_KEY, 6, 20, {"'a' stands here twice"}},
+        {ALLTOALL REST "strategies: [a, b, a]\n", PTO_ERR_KEY, 6, 20, {"'a' appears twice"}},
     };
     ASSERT_ALL_REFUSED(bad);
 }
@@ -291,7 +289,7 @@ static void wrong_types_and_names_are_refused(void **state) {
          {"nodes: '1K' is not a whole number"}},
         {ALLTOALL "layout: {nodes: 2}\nbytes: 1.5\n", PTO_ERR_TYPE, 5, 8, {"bytes: '1.5'"}},
         {ALLTOALL "layout: {nodes: 2}\nbytes: 64KB\n", PTO_ERR_TYPE, 5, 8, {"write KiB"}},
-        {ALLTOALL "layout: {nodes: 2}\nbytes:\n", PTO_ERR_TYPE, 5, 7, {"bytes:", "nothing is here"}},
+        {ALLTOALL "layout: {nodes: 2}\nbytes:\n", PTO_ERR_TYPE, 5, 7, {"bytes:", "the value is empty"}},
         {ALLTOALL REST "strategies: three_step\n", PTO_ERR_TYPE, 6, 13, {"a list of strategies"}},
         {ALLTOALL REST "strategies: [[a]]\n", PTO_ERR_TYPE, 6, 14, {"the name of a strategy"}},
         {ALLTOALL REST "library: {a: b}\n", PTO_ERR_TYPE, 6, 10, {"best, a name or a list"}},
@@ -366,7 +364,11 @@ static void impossible_numbers_are_refused(void **state) {
          5,
          8,
          {"expected 1 to 4096 values, not 0"}},
-        {ALLTOALL "layout: {nodes: 2}\nbytes: [4, 4]\n", PTO_ERR_RANGE, 5, 12, {"must rise", "4 follows 4"}},
+        {ALLTOALL "layout: {nodes: 2}\nbytes: [4, 4]\n",
+         PTO_ERR_RANGE,
+         5,
+         12,
+         {"must increase", "4 follows 4"}},
         {ALLTOALL "layout: {nodes: 2}\nbytes: {from: 0, to: 4}\n", PTO_ERR_RANGE, 5, 15, {"from: must be 1"}},
         {ALLTOALL "layout: {nodes: 2}\nbytes: {from: 8, to: 4}\n",
          PTO_ERR_RANGE,
@@ -410,12 +412,12 @@ static void impossible_numbers_are_refused(void **state) {
          PTO_ERR_RANGE,
          5,
          8,
-         {"6 is no multiple of the 4 bytes of a float"}},
+         {"6 is not a multiple of the 4 bytes of a float"}},
         {ALLREDUCE "layout: {nodes: 2}\nbytes: 4\ndatatype: double\n",
          PTO_ERR_RANGE,
          5,
          8,
-         {"4 is no multiple of the 8 bytes of a double"}},
+         {"4 is not a multiple of the 8 bytes of a double"}},
         {ALLTOALLV REST "counts: {skew: 1.5}\n", PTO_ERR_RANGE, 6, 16, {"skew must be in [0, 1]"}},
         {ALLTOALLV REST "counts: {skew: -0.5}\n", PTO_ERR_RANGE, 6, 16, {"must be 0 or more"}},
         {ALLTOALLV REST "counts: {skew: .nan}\n", PTO_ERR_RANGE, 6, 16, {"not finite"}},

@@ -1,6 +1,6 @@
-/* What every public header begins and ends with: C linkage, and symbols that the shared libraries export.
- * They are built with -fvisibility=hidden, so only what stands between PTO_API_BEGIN and PTO_API_END can be
- * used from outside. */
+/* Every public header begins and ends with these macros: C linkage, and symbols that the shared libraries
+ * export. The libraries are built with -fvisibility=hidden, so only declarations between PTO_API_BEGIN and
+ * PTO_API_END can be used from outside. */
 #ifndef PORTOLAN_API_H
 #define PORTOLAN_API_H
 

@@ -1,35 +1,35 @@
-/* Proving a plan right, for all its ranks, without running it.
+/* check: prove a plan correct for all its ranks, without running it.
  *
- * Every rank is walked through every stage. Each byte range of each buffer is symbolic: never written, or the
- * set of owners whose input has been reduced into it and the place in their inputs that it comes from. Work
- * is done on ranges, so large blocks cost what small ones cost.
+ * Every rank is walked through every stage. Each byte range of each buffer has a symbolic content: never
+ * written, or the set of owners whose input has been reduced into it and the position in their inputs. The
+ * work is done on ranges, so large blocks cost as little as small ones.
  *
  * What is proved:
- * - Sends match receives: in the same stage, in order between two ranks, of equal size. Messages stand only
- * in stages whose steps run at once (in a sequence they could block each other).
- * - Steps that run at once don't touch what another of them writes; no copy or reduction overlaps itself.
- * - No step reads bytes that nobody has written, leaves its buffer, uses a buffer that the rank does not
- * hold, or writes the user's input. Reductions combine equal places of their inputs, and no contribution
- * twice.
+ * - Sends match receives: in the same stage, in order between two ranks, of equal size. Messages are only in
+ *   stages whose steps run at once (in a sequence they could block each other).
+ * - A step does not touch what another step running at once writes; no copy or reduction overlaps itself.
+ * - No step reads bytes that were never written, leaves its buffer, uses a buffer that the rank does not
+ *   hold, or writes the user's input. Reductions combine equal positions of their inputs, and no contribution
+ *   twice.
  * - Every wait ends: its signals were sent in the same stage or an earlier one. No signal is left over.
- * - Every output holds what the collective promises; but for reductions, each of its bytes is written once.
- *   In an allreduce all owners' contributions are combined in the same order, up to a op b = b op a, so that
- *   all get the same bits.
- * - Reductions take whole elements of the request's datatype. (A vector that is not whole elements counts as
- *   bytes; the executor refuses it.)
- * - Every collective node is one: its stages do what the node says, between the slices that it names, for all
+ * - Every output holds what the collective promises. Except in reductions, each of its bytes is written once.
+ *   In an allreduce the contributions of all owners are combined in the same order, up to a op b = b op a, so
+ *   all owners get the same bits.
+ * - Reductions take whole elements of the request's datatype. (A vector that is not a whole number of
+ *   elements is treated as bytes; the executor refuses it.)
+ * - The stages of every collective node perform its collective, between the slices that it names, for all
  *   members of its group, and touch nothing else that the rest of the plan uses. The rest of the plan is
- *   proved with the collective's meaning in MPI alone: a member is ordered after those whose data it gets,
- * and a reduction in place leaves all vectors but the root's undefined.
- * - No rank waits for a flag that another raises in the same stage, if that one waits in this stage too:
- * price goes through a stage rank by rank.
- * - An executor can run it (pto_plan_runnable).
- * - Where ranks use another's buffer (slices of the owner or a peer), any two accesses to the same bytes of
- * which one is a write are ordered, by vector clocks joined along messages and signals. The user counts: an
- * owner's input is written before its first stage, and after its last one its output is read, and output and
- * input are overwritten. Runs follow each other without a barrier, so such a plan is walked twice, and
- * accesses of the two runs must be ordered as well. What a stage reads and writes counts as unordered with
- * all that its own messages cause. */
+ *   proved from the collective's meaning in MPI alone: a member is ordered after those whose data it gets,
+ *   and a reduction in place leaves all vectors but the root's undefined.
+ * - No rank waits for a flag that another rank raises in the same stage if that one also waits in this stage,
+ *   because price processes a stage rank by rank.
+ * - An executor can run the plan (pto_plan_runnable).
+ * - If ranks use buffers of others (slices of the owner or a peer), any two accesses to the same bytes, at
+ *   least one of them a write, are ordered. This is checked with vector clocks joined along messages and
+ *   signals. The user's accesses count: an owner's input is written before its first stage; after its last
+ *   stage its output is read, and output and input are overwritten. Runs follow each other without a barrier,
+ *   so such a plan is walked twice, and accesses of the two runs must be ordered as well. A stage's reads and
+ *   writes count as unordered with everything caused by the stage's own messages. */
 #ifndef PORTOLAN_CHECK_H
 #define PORTOLAN_CHECK_H
 
@@ -38,10 +38,10 @@
 
 PTO_API_BEGIN
 
-/* Clocks and contents grow with the square of the ranks. */
+/* Clocks and contents grow with the square of the number of ranks. */
 enum { PTO_CHECK_RANKS_MAX = 4096, PTO_CHECK_LIMIT = 100000000 };
 
-/* How much was looked at. */
+/* Amount of work that was checked. */
 typedef struct {
     int64_t ranks;
     int64_t stages; /* each iteration of a loop counts */
@@ -50,9 +50,9 @@ typedef struct {
     int64_t accesses;    /* to buffers that several processes use */
 } pto_check_report_t;
 
-/* Whether checking the plan takes no more than about a minute and a gigabyte, counted before it is begun:
- * `limit` touches of blocks, messages and clocks, and a fifth of that kept (0: PTO_CHECK_LIMIT). pto_check
- * itself only looks at the number of ranks. Errors: PTO_ERR_TOO_LARGE with the counts and the limits. */
+/* Estimate in advance whether checking the plan takes at most about a minute and a gigabyte: at most `limit`
+ * accesses to blocks, messages and clocks, and a fifth of that kept in memory (0: PTO_CHECK_LIMIT). pto_check
+ * itself only limits the number of ranks. Errors: PTO_ERR_TOO_LARGE with the counts and the limits. */
 pto_status_t pto_check_size(const pto_plan_t *plan, int64_t limit, pto_error_t *err);
 
 /* Errors: PTO_ERR_INVALID_PLAN with the rank, stage, iteration and cause; PTO_ERR_TOO_LARGE above

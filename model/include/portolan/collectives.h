@@ -1,5 +1,5 @@
-/* Measured collectives: the rows of collectives.csv (docs/formats.md), which portolan-validate or another
- * benchmark wrote. Several files may be read into one table as long as they name the same machine and MPI
+/* Measured collectives: the rows of collectives.csv (docs/formats.md), written by portolan-validate or
+ * another benchmark. Several files may be read into one table if they name the same machine and MPI
  * library. */
 #ifndef PORTOLAN_COLLECTIVES_H
 #define PORTOLAN_COLLECTIVES_H
@@ -13,24 +13,23 @@
 
 PTO_API_BEGIN
 
-/* One timing of one strategy. Counts are 1 or more, `run` and `bytes` 0 or more, `seconds` finite and
+/* One timing of one strategy. Counts are at least 1, `run` and `bytes` at least 0, `seconds` finite and
  * positive, `joules` finite. */
 typedef struct {
     double seconds;
-    double joules; /* of all that was read; 0: not measured */
+    double joules; /* total of all devices that were read; 0: not measured */
     int64_t bytes; /* per destination for alltoall(v), of the vector for allreduce */
     pto_collective_t collective;
     pto_implementation_t implementation;
-    pto_datatype_t datatype; /* of the file's `datatype` line, else float */
+    pto_datatype_t datatype; /* from the file's `datatype` line, else float */
     int32_t nodes;
     int32_t gpus_per_node;
     int32_t procs_per_gpu;  /* all processes of a GPU that take part */
-    int32_t owners_per_gpu; /* 1 where the file has no such column */
+    int32_t owners_per_gpu; /* 1 if the file has no such column */
     int32_t run;            /* within its file */
     int32_t file;
-    int16_t strategy; /* a name */
-    int16_t
-        algorithm; /* a name: one of our algorithms ran in the place of the library's; -1: the library's */
+    int16_t strategy;  /* a name */
+    int16_t algorithm; /* a name: one of our algorithms; -1: the library's */
 } pto_collective_row_t;
 
 enum { PTO_COLLECTIVES_NAME_MAX = 256 };
@@ -41,19 +40,19 @@ typedef struct {
     size_t capacity;
     pto_collective_row_t *row;
     int name_count;
-    char **name; /* of strategies and algorithms, known to the registries or not */
+    char **name; /* of strategies and algorithms, whether or not in the registries */
     int provenance_count;
     pto_provenance_t *provenance;
     int file_count;
     char **path;
 } pto_collectives_t;
 
-/* Add a file's rows. On failure `collectives` is as it was before.
+/* Add a file's rows. On failure `collectives` is unchanged.
  * Errors: PTO_ERR_IO; _SYNTAX (a line with too few or too many columns, no header); _KEY (an unknown, missing
- * or duplicate column); _TYPE (text where a number belongs, an unknown collective, implementation or
- * datatype, a strategy without a name); _RANGE (a time that is not finite and positive, a count below its
- * least); _TOO_LARGE (more than 256 names); _NOT_APPLICABLE (another machine or MPI library than before);
- * _MEMORY. All but the first and last with file, line and column. */
+ * or duplicate column); _TYPE (text instead of a number, an unknown collective, implementation or datatype, a
+ * strategy without a name); _RANGE (a time that is not finite and positive, a count below its minimum);
+ * _TOO_LARGE (more than 256 names); _NOT_APPLICABLE (another machine or MPI library than before); _MEMORY.
+ * All but the first and last with file, line and column. */
 pto_status_t pto_collectives_read(const char *path, pto_collectives_t *collectives, pto_error_t *err);
 
 /* The same from memory; `path` only names the text. */
@@ -62,7 +61,7 @@ pto_status_t pto_collectives_parse(const char *text, size_t text_size, const cha
 
 void pto_collectives_fini(pto_collectives_t *collectives);
 
-/* The first file's value of a provenance key; NULL where no file has it. */
+/* The first file's value of a provenance key; NULL if no file has it. */
 const char *pto_collectives_provenance(const pto_collectives_t *collectives, const char *key);
 
 PTO_API_END

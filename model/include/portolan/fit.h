@@ -1,10 +1,9 @@
-/* Fit: turn samples into the parameters of a machine, with the interval, the sample count and the residual of
- * each (docs/fitting.md). Part of libportolan-fit, which needs GSL.
+/* Fit: derive the parameters of a machine from samples, each with its interval, sample count and residual
+ * (docs/fitting.md). Part of libportolan-fit, which needs GSL.
  *
- * Sources: the postal model T = alpha + beta s (Bar-Noy and Kipnis 1992); the max-rate model
- * T = alpha + max(beta s, ppn s / R_N) (Gropp, Olson, Samfass 2016); robust regression with Tukey's bisquare
- * (Holland and Welsch 1977, as in GSL); the number of protocols by the Bayesian information criterion
- * (Schwarz 1978). */
+ * Sources: the postal model T = alpha + beta s (Bar-Noy and Kipnis 1992); the max-rate model T = alpha +
+ * max(beta s, ppn s / R_N) (Gropp, Olson, Samfass 2016); robust regression with Tukey's bisquare (Holland and
+ * Welsch 1977, as in GSL); the number of protocols by the Bayesian information criterion (Schwarz 1978). */
 #ifndef PORTOLAN_FIT_H
 #define PORTOLAN_FIT_H
 
@@ -20,18 +19,19 @@
 
 PTO_API_BEGIN
 
-/* Protocol limits that the user forces: below_bytes of all pieces but the last, rising. */
+/* Protocol limits given by the user: below_bytes of all pieces but the last, increasing. */
 typedef struct {
     bool given;
     int count;
     int64_t below_bytes[PTO_PROTOCOL_COUNT - 1];
 } pto_fit_breaks_t;
 
-/* Zeroed: everything found in the data, robustly, and every parameter that was measured must be fitted. */
+/* Zeroed: limits are found in the data, the fit is robust, and every parameter that was measured must be
+ * fitted. */
 typedef struct {
     pto_fit_breaks_t breaks[PTO_SPACE_COUNT][PTO_LEVEL_COUNT];
-    bool minima;  /* plain least squares on the minima over runs and pairs, as the paper did it */
-    bool partial; /* leave out what cannot be fitted instead of failing */
+    bool minima;  /* ordinary least squares on the minima over runs and pairs, as in the paper */
+    bool partial; /* omit what cannot be fitted instead of failing */
     struct {      /* 0: from the samples' provenance */
         int64_t sockets;
         int64_t gpus;
@@ -39,12 +39,12 @@ typedef struct {
     } node;
 } pto_fit_options_t;
 
-/* What a line of the fit says. */
+/* Kind of a report line. */
 typedef enum {
     PTO_FIT_POSTAL, /* alpha_s and beta_s_per_byte */
     PTO_FIT_RATE,   /* seconds per byte, in beta_s_per_byte */
     PTO_FIT_TIME,   /* seconds, in alpha_s */
-    PTO_FIT_ABSENT, /* nothing: `note` says why */
+    PTO_FIT_ABSENT, /* not fitted; `note` says why */
     PTO_FIT_KIND_COUNT
 } pto_fit_kind_t;
 
@@ -52,12 +52,13 @@ enum { PTO_FIT_NAME_MAX = 64, PTO_FIT_NOTE_MAX = 160 };
 
 /* One fitted parameter set, for a report. */
 typedef struct {
-    char name[PTO_FIT_NAME_MAX]; /* as the keys of a machine file: messages.cpu.off_node.eager */
+    char name[PTO_FIT_NAME_MAX]; /* a machine file's key: messages.cpu.off_node.eager */
     pto_fit_kind_t kind;
     pto_param_t alpha_s;
     pto_param_t beta_s_per_byte;
-    int64_t from_bytes;  /* the sizes that the samples had */
-    int64_t below_bytes; /* of a piece; INT64_MAX for the last and for what has no pieces */
+    int64_t from_bytes;  /* smallest size in the samples */
+    int64_t below_bytes; /* upper limit of a piece; INT64_MAX for the last one and for parameters without
+                            pieces */
     int64_t sample_count;
     double residual; /* median of |T fitted - T measured| / max(T measured, 50 ns) over those samples */
     char note[PTO_FIT_NOTE_MAX];
@@ -69,52 +70,52 @@ typedef struct {
     pto_fit_entry_t *entry;
 } pto_fit_t;
 
-/* Fit every parameter that the samples speak of. On success `*fit` owns its memory; free it with
- * pto_fit_fini. Fitted parameters have line 1. Neither prints nor touches GSL's error handler for longer
- * than the call. Errors:
- * PTO_ERR_NOT_FOUND: a parameter has too little or useless data, forced limits leave a piece too little (the
- * message names it), or the node's shape is not known; PTO_ERR_MEMORY. */
+/* Fit every parameter that the samples cover. On success `*fit` owns its memory; free it with pto_fit_fini.
+ * Fitted parameters have line 1. The function does not print, and replaces GSL's error handler only for the
+ * duration of the call.
+ * Errors: PTO_ERR_NOT_FOUND: too few or unusable data for a parameter, too few data in a piece between forced
+ * limits (the message names it), or an unknown node shape; PTO_ERR_MEMORY. */
 pto_status_t pto_fit_samples(const pto_samples_t *samples, const char *name, const char *source,
                              const pto_fit_options_t *options, pto_fit_t *fit, pto_error_t *err);
 void pto_fit_fini(pto_fit_t *fit);
 
-/* Read `cpu.off_node=256,16384`, `gpu=none` or `4096` (every space and level) into `options`.
- * Errors: PTO_ERR_SYNTAX, _NOT_FOUND (no such space or level), _RANGE (not rising, or too many). */
+/* Parse `cpu.off_node=256,16384`, `gpu=none` or `4096` (every space and level) into `options`.
+ * Errors: PTO_ERR_SYNTAX, _NOT_FOUND (no such space or level), _RANGE (not increasing, or too many). */
 pto_status_t pto_fit_breaks_parse(const char *text, pto_fit_options_t *options, pto_error_t *err);
 
-/* Read `sockets=2,gpus=6,cores=40`, any of them. Errors: PTO_ERR_SYNTAX, _NOT_FOUND, _RANGE. */
+/* Parse `sockets=2,gpus=6,cores=40`, or any subset. Errors: PTO_ERR_SYNTAX, _NOT_FOUND, _RANGE. */
 pto_status_t pto_fit_node_parse(const char *text, pto_fit_options_t *options, pto_error_t *err);
 
-/* Samples as a fit sees them, for plots: the median time of each size. Both arrays are the caller's, with
- * room for `capacity`; returns how many sizes there are (more than `capacity` is possible). */
+/* Samples as the fit uses them, for plots: the median time of each size. Both arrays belong to the caller and
+ * have room for `capacity` entries. Returns the number of sizes, which may exceed `capacity`. */
 size_t pto_fit_medians(const pto_samples_t *samples, pto_benchmark_t benchmark, pto_sample_space_t where,
                        pto_sample_level_t place, int32_t procs, size_t capacity, int64_t *bytes,
                        double *seconds);
 
-/* --- what only collectives show ------------------------------------------------------------------------ */
+/* --- what only collectives show ------------------------------------------------------------------------- */
 
-/* At most so many numbers are fitted to collectives: four costs and two switch points. */
+/* Maximum number of values fitted to collectives: four costs and two switch points. */
 enum { PTO_FIT_COLLECTIVE_MAX = 6 };
 
 typedef struct {
-    char name[PTO_FIT_NAME_MAX]; /* as the keys of a machine file */
+    char name[PTO_FIT_NAME_MAX]; /* a machine file's key */
     double value;
-    double gain; /* by what share `badness` rises without it; NaN: not asked */
+    double gain; /* relative rise of `badness` without it; NaN: not computed */
 } pto_fit_collective_t;
 
 typedef struct {
     pto_machine_t machine;
     int parameter_count;
     pto_fit_collective_t parameter[PTO_FIT_COLLECTIVE_MAX];
-    double
-        badness; /* mean of |ln(predicted / measured)| plus the regret of the picks, all collectives alike */
+    double badness; /* mean of |ln(predicted / measured)| plus regret of picks */
 } pto_fit_collectives_t;
 
-/* Add to a machine what its samples can't show but collectives do: which algorithms the library uses and from
- * which size on, whether it stages GPU buffers, and those of these costs that no samples gave: the CPU's
- * copy rate, the start of a copy from pageable memory, a node's message rate, contention.
- * Collectives of `without_nodes` nodes are not looked at (0: all are). Free `fit->machine` with
- * pto_machine_fini. Errors: PTO_ERR_NOT_FOUND where no collective is left to fit to; PTO_ERR_MEMORY. */
+/* Add to a machine the parameters that samples cannot show but collectives do: which algorithms the library
+ * uses and from which size on, whether it stages GPU buffers, and, unless samples gave them, the CPU's copy
+ * rate, the startup cost of a copy from pageable memory, a node's message rate, and contention. All
+ * collectives have the same weight. Collectives on `without_nodes` nodes are ignored (0: none are). Free
+ * `fit->machine` with pto_machine_fini. Errors: PTO_ERR_NOT_FOUND if no collective is left to fit to;
+ * PTO_ERR_MEMORY. */
 pto_status_t pto_fit_collectives(const pto_machine_t *machine, const pto_collectives_t *collectives,
                                  int64_t without_nodes, pto_fit_collectives_t *fit, pto_error_t *err);
 

@@ -1,6 +1,6 @@
-/* A layout: how many processes a job has and where they sit. A logical rank is (node, gpu, core): of each
- * GPU's cores_per_gpu processes the first owners_per_gpu hold user data (owners), the others help. Pure
- * arithmetic: a layout of a million GPUs is as small as any. */
+/* A layout: how many processes a job has and where they are. A logical rank is (node, gpu, core). Of each
+ * GPU's cores_per_gpu processes, the first owners_per_gpu hold user data (owners); the others help. A layout
+ * is pure arithmetic: that of a million GPUs is as small as any. */
 #ifndef PORTOLAN_LAYOUT_H
 #define PORTOLAN_LAYOUT_H
 
@@ -15,7 +15,7 @@ PTO_API_BEGIN
 typedef struct {
     int64_t nodes;
     int64_t gpus_per_node;
-    int64_t owners_per_gpu;  /* 1 where a scenario is silent */
+    int64_t owners_per_gpu;  /* 1 unless a scenario says otherwise */
     int64_t cores_per_gpu;   /* processes of one GPU, owners and helpers */
     int64_t gpus_per_socket; /* of the machine, which may have more GPUs than the job uses; at least 1 */
 } pto_layout_t;
@@ -35,11 +35,11 @@ int64_t pto_layout_rank_count(const pto_layout_t *layout);
 /* Processes that hold user data: nodes * gpus_per_node * owners_per_gpu. */
 int64_t pto_layout_owner_count(const pto_layout_t *layout);
 
-/* Ranks are numbered node by node, within a node GPU by GPU, within a GPU core by core. */
+/* Ranks are numbered by node, then by GPU within the node, then by core within the GPU. */
 pto_rank_t pto_layout_rank(const pto_layout_t *layout, int64_t number);
 int64_t pto_layout_number(const pto_layout_t *layout, pto_rank_t rank);
 
-/* How near two ranks are; PTO_LEVEL_ON_GPU where they share a GPU. */
+/* Distance between two ranks; PTO_LEVEL_ON_GPU if they share a GPU. */
 pto_level_t pto_layout_level(const pto_layout_t *layout, pto_rank_t a, pto_rank_t b);
 
 PTO_API_END

@@ -1,4 +1,4 @@
-/* Write a machine as a machine file (docs/formats.md) that pto_machine_read reads back as it was. */
+/* Write a machine as a machine file (docs/formats.md) that pto_machine_read reads back unchanged. */
 #ifndef PORTOLAN_MACHINE_WRITE_H
 #define PORTOLAN_MACHINE_WRITE_H
 
@@ -10,13 +10,14 @@
 
 PTO_API_BEGIN
 
-/* The file's text, the caller's to free. `comment` (may be NULL) stands before the machine, each of its lines
- * after a '#'. Numbers have as few digits as bring back the very same number. Errors: PTO_ERR_MEMORY. */
+/* Format the file's text; the caller frees it. `comment` (may be NULL) precedes the machine, with each of its
+ * lines after a '#'. Numbers are printed with the fewest digits that read back as the same number. Errors:
+ * PTO_ERR_MEMORY. */
 pto_status_t pto_machine_format(const pto_machine_t *machine, const char *comment, char **text,
                                 pto_error_t *err);
 
-/* Write the file, as output.h has it. Errors: those of pto_machine_format and of pto_output_open and _close.
- */
+/* Write the file through output.h. Errors: those of pto_machine_format, pto_output_open and
+ * pto_output_close. */
 pto_status_t pto_machine_write(const pto_machine_t *machine, const char *comment, const char *path,
                                bool force, pto_error_t *err);
 

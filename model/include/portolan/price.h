@@ -1,14 +1,14 @@
-/* price: what a plan costs, in closed form, from a machine's parameters.
+/* price: the cost of a plan, in closed form, from a machine's parameters.
  *
- * A rank's stage costs the sum of its copies, reductions and waits, and the larger of what it sends and what
- * it receives. With B the off-node bytes that all ranks of a node send in that stage (the max-rate model,
- * Gropp, Olson, Samfass 2016),
+ * The cost of one rank in one stage is the sum of its copies, reductions and waits, plus the larger of its
+ * sends and its receives. With B the off-node bytes that all ranks of a node send in that stage (the max-rate
+ * model, Gropp, Olson, Samfass 2016),
  *
  *     T = sum alpha + sum on-node beta s + max(sum off-node beta s, B_cpu / R_cpu + B_gpu / R_gpu).
  *
- * The plan's time is the longest path over (class, stage): a class starts a stage after its own previous one,
- * and not before those it receives from or waits for have finished theirs. docs/model.md derives every term.
- */
+ * The plan's time is the longest path over (class, stage): a class of ranks starts a stage after its own
+ * previous stage, and not before the classes that it receives from or waits for have finished theirs.
+ * docs/model.md derives every term. */
 #ifndef PORTOLAN_PRICE_H
 #define PORTOLAN_PRICE_H
 
@@ -20,14 +20,14 @@ PTO_API_BEGIN
 /* One addend of a price: `count` (of messages, bytes, ...) times a parameter. */
 typedef struct {
     const char *stage;
-    pto_power_t power;           /* what the GPUs draw meanwhile */
+    pto_power_t power;           /* the power that the GPUs draw meanwhile */
     const pto_param_t *param;    /* NULL: the machine file has none, and the term is not priced */
-    char key[PTO_PARAM_KEY_MAX]; /* the machine file's key, as messages.cpu.off_node.eager.alpha_s */
+    char key[PTO_PARAM_KEY_MAX]; /* the machine file's key, e.g. messages.cpu.off_node.eager.alpha_s */
     double count;
     double seconds;
 } pto_term_t;
 
-/* The addends along the longest path, in the order of the stages; free with pto_explanation_fini. */
+/* The addends along the longest path, in stage order. Free with pto_explanation_fini. */
 typedef struct {
     int count;
     int capacity;
@@ -38,12 +38,12 @@ void pto_explanation_fini(pto_explanation_t *explanation);
 
 typedef struct {
     double seconds;
-    bool has_interval; /* only with an explanation, where the machine's parameters have intervals */
-    double low_s; /* 95 percent: the parameters' intervals, taken as independent, carried through the sum */
+    bool has_interval; /* only with an explanation, if the machine's parameters have intervals */
+    double low_s;      /* 95 percent; parameters taken as independent */
     double high_s;
 } pto_price_t;
 
-/* What pricing one by one takes on: ranks and messages of plans whose byte counts are a table, and copies,
+/* Limits of pricing rank by rank: ranks and messages of plans with a table of byte counts, and the copies,
  * reductions and signals of one node whose processes use each other's memory. */
 enum {
     PTO_PRICE_WALK_RANKS_MAX = 65536,
@@ -51,15 +51,16 @@ enum {
     PTO_PRICE_PLACES_MAX = 1 << 23
 };
 
-/* Price a plan. `explanation` may be NULL; else it must be zeroed or hold an earlier one, which is replaced,
- * and points into the plan and the machine. Errors: PTO_ERR_NOT_APPLICABLE where the machine has no cost for
- * messages or copies that the plan makes, PTO_ERR_TOO_LARGE above the limits, before any work is done,
- * PTO_ERR_MEMORY. */
+/* Price a plan. `explanation` may be NULL. Otherwise it must be zeroed or hold an earlier explanation, which
+ * is replaced; it points into the plan and the machine. Errors: PTO_ERR_NOT_APPLICABLE if the machine has no
+ * cost for messages or copies that the plan makes; PTO_ERR_TOO_LARGE above the limits, before any work is
+ * done; PTO_ERR_MEMORY. */
 pto_status_t pto_price(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,
                        pto_explanation_t *explanation, pto_error_t *err);
 
-/* The same, rank by rank instead of class by class: exact where ranks of a class differ, slower by their
- * number. Plans whose byte counts are a table are always priced so. Errors as above. */
+/* The same, rank by rank instead of class by class. It is exact even if ranks of a class differ, and slower
+ * in proportion to their number. Plans with a table of byte counts are always priced this way. Errors as
+ * above. */
 pto_status_t pto_price_walk(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,
                             pto_explanation_t *explanation, pto_error_t *err);
 

@@ -1,4 +1,4 @@
-/* A plan as text that people read: what one of its ranks does, stage by stage. */
+/* A plan as readable text: what one of its ranks does, stage by stage. */
 #ifndef PORTOLAN_PRINT_H
 #define PORTOLAN_PRINT_H
 
@@ -7,17 +7,17 @@
 
 PTO_API_BEGIN
 
-/* Longer lists are cut, and the text says how much was left out. */
+/* Longer lists are truncated, and the text says how much was omitted. */
 enum {
     PTO_PRINT_PEERS_MAX = 6,       /* peers of one step */
     PTO_PRINT_RANGES_MAX = 3,      /* byte ranges of one slice */
     PTO_PRINT_ITERATIONS_MAX = 64, /* of an unrolled loop */
-    PTO_PRINT_SIZES_MAX = 4096,    /* messages of one step whose sizes are looked at */
+    PTO_PRINT_SIZES_MAX = 4096,    /* messages of one step whose sizes are examined */
 };
 
-/* The part of `rank`. A loop is one block whose peers and blocks are arithmetic in k; with `unroll` every
- * iteration is printed, with the peers' ranks and places and the byte ranges. `*text` is the caller's to
- * free(). Errors: PTO_ERR_RANGE for a rank that the layout lacks, PTO_ERR_MEMORY. */
+/* Print the part of `rank`. A loop is printed once, with peers and blocks as expressions in k. With `unroll`
+ * every iteration is printed, with the peers' ranks and places and the byte ranges. The caller frees `*text`
+ * with free(). Errors: PTO_ERR_RANGE for a rank that the layout lacks, PTO_ERR_MEMORY. */
 pto_status_t pto_print(const pto_plan_t *plan, int64_t rank, bool unroll, char **text, pto_error_t *err);
 
 PTO_API_END

@@ -1,7 +1,7 @@
-/* Samples: timings that portolan-calibrate (or another benchmark) wrote, one row each, with the provenance
- * lines that say where they come from. Format: docs/formats.md.
+/* Samples: timings written by portolan-calibrate (or another benchmark), one per row, with provenance lines
+ * that say where they come from. Format: docs/formats.md.
  *
- * Several files may be read into one pto_samples_t as long as they name the same machine and MPI library. */
+ * Several files may be read into one pto_samples_t if they name the same machine and MPI library. */
 #ifndef PORTOLAN_SAMPLES_H
 #define PORTOLAN_SAMPLES_H
 
@@ -15,7 +15,8 @@
 
 PTO_API_BEGIN
 
-/* What was timed. PTO_BENCHMARK_OTHER: a name that nothing is fitted from; its rows are kept and counted. */
+/* What was timed. PTO_BENCHMARK_OTHER: an unknown name; its rows are kept and counted, but nothing is fitted
+ * from them. */
 typedef enum {
     PTO_BENCHMARK_PING_PONG,
     PTO_BENCHMARK_INJECTION,
@@ -36,7 +37,7 @@ typedef enum {
     PTO_BENCHMARK_SIGNAL_EVENT,
     PTO_BENCHMARK_KERNEL_LAUNCH,
     PTO_BENCHMARK_REDUCE_MANY,
-    PTO_BENCHMARK_REMOTE_LOAD_4, /* 4, 8 or 16 bytes a thread; procs are thread blocks */
+    PTO_BENCHMARK_REMOTE_LOAD_4, /* 4, 8 or 16 bytes per thread; procs are thread blocks */
     PTO_BENCHMARK_REMOTE_LOAD_8,
     PTO_BENCHMARK_REMOTE_LOAD_16,
     PTO_BENCHMARK_REMOTE_STORE_4,
@@ -58,7 +59,7 @@ typedef enum {
     PTO_BENCHMARK_COUNT
 } pto_benchmark_t;
 
-/* The column `level`: processes to each other, or a copy to its GPU's socket. */
+/* The column `level`: the distance between processes, or from a copying process to its GPU's socket. */
 typedef enum {
     PTO_AT_NONE, /* "-" */
     PTO_AT_ON_GPU,
@@ -76,10 +77,10 @@ const char *pto_benchmark_name(pto_benchmark_t benchmark);
 const char *pto_sample_level_name(pto_sample_level_t place);
 const char *pto_sample_space_name(pto_sample_space_t where);
 
-/* What a pair is known by: who took part matters only as same or different. FNV-1a, 64 bits. */
+/* Identifies a pair of participants; only equality matters. FNV-1a, 64 bits. */
 uint64_t pto_sample_pair_hash(const char *pair);
 
-/* One timing. `seconds` is finite and positive; procs and messages are 1 or more, bytes 0 or more. */
+/* One timing. `seconds` is finite and positive; procs and messages are at least 1, bytes at least 0. */
 typedef struct {
     double seconds;
     int64_t bytes;      /* of each message or copy, never a total */
@@ -104,10 +105,10 @@ typedef struct {
     char **path;
 } pto_samples_t;
 
-/* Add a file's rows. On failure `samples` is as it was before.
+/* Add a file's rows. On failure `samples` is unchanged.
  * Errors: PTO_ERR_IO; _SYNTAX (a line with too few or too many columns, no header); _KEY (an unknown, missing
- * or duplicate column); _TYPE (text where a number belongs, an unknown space or level); _RANGE (a time that
- * is not finite and positive, a count below its least); _NOT_APPLICABLE (another machine or MPI library than
+ * or duplicate column); _TYPE (text instead of a number, an unknown space or level); _RANGE (a time that is
+ * not finite and positive, a count below its minimum); _NOT_APPLICABLE (another machine or MPI library than
  * before); _MEMORY. All but the first and last with file, line and column. */
 pto_status_t pto_samples_read(const char *path, pto_samples_t *samples, pto_error_t *err);
 
@@ -117,7 +118,7 @@ pto_status_t pto_samples_parse(const char *text, size_t text_size, const char *p
 
 void pto_samples_fini(pto_samples_t *samples);
 
-/* The first file's value of a provenance key; NULL where no file has it. */
+/* The first file's value of a provenance key; NULL if no file has it. */
 const char *pto_samples_provenance(const pto_samples_t *samples, const char *key);
 
 PTO_API_END

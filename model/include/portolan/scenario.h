@@ -1,5 +1,5 @@
-/* A scenario: what a user asks. Which collective, on which machine and layout, over which sizes, by which
- * strategies. Read from YAML (docs/formats.md) or put together from command-line flags. */
+/* A scenario: what a user asks for. The collective, the machine and layout, the sizes, and the strategies to
+ * compare. Read from YAML (docs/formats.md) or built from command-line flags. */
 #ifndef PORTOLAN_SCENARIO_H
 #define PORTOLAN_SCENARIO_H
 
@@ -29,8 +29,8 @@ typedef enum {
     PTO_IMPLEMENTATION_COUNT
 } pto_implementation_t;
 
-/* What a split strategy shares out among a GPU's processes: the bytes of every message or the destinations.
- */
+/* What a split strategy divides among the processes of a GPU: the bytes of every message, or the
+ * destinations. */
 typedef enum { PTO_SPLIT_BYTES, PTO_SPLIT_DESTINATIONS, PTO_SPLIT_COUNT } pto_split_t;
 
 typedef enum {
@@ -45,33 +45,33 @@ typedef enum {
 /* The quantity that a sweep varies. */
 typedef enum { PTO_SWEEP_BYTES, PTO_SWEEP_NODES, PTO_SWEEP_MESSAGES, PTO_SWEEP_COUNT } pto_sweep_kind_t;
 
-/* How alltoallv's byte counts are made. */
+/* How alltoallv's byte counts are generated. */
 typedef enum {
-    PTO_COUNTS_EQUAL,  /* every pair `bytes` */
+    PTO_COUNTS_EQUAL,  /* `bytes` for every pair */
     PTO_COUNTS_SKEW,   /* seeded, uniform in [bytes (1 - skew), bytes (1 + skew)] */
     PTO_COUNTS_MATRIX, /* a CSV file of bytes, row i to column j */
     PTO_COUNTS_KIND_COUNT
 } pto_counts_kind_t;
 
-/* What an owner's data are. */
+/* The form of an owner's data. */
 typedef enum {
-    PTO_DATA_VECTOR,   /* one vector of `bytes` */
-    PTO_DATA_BLOCKS,   /* a block of `bytes` for each destination; block i of owner j's output is block j of
-                          owner i's input */
-    PTO_DATA_MESSAGES, /* a number of messages of `bytes` */
+    PTO_DATA_VECTOR, /* one vector of `bytes` */
+    PTO_DATA_BLOCKS, /* one block of `bytes` per destination; block i of owner j's output is block j of owner
+                        i's input */
+    PTO_DATA_MESSAGES, /* several messages of `bytes` each */
     PTO_DATA_COUNT
 } pto_data_t;
 
-/* What a collective is. */
+/* Properties of a collective. */
 const char *pto_collective_name(pto_collective_t collective);
 pto_data_t pto_collective_data(pto_collective_t collective);
 bool pto_collective_is_vector(pto_collective_t collective);       /* PTO_DATA_VECTOR */
 bool pto_collective_reduces(pto_collective_t collective);         /* combines values */
-bool pto_collective_is_from_root(pto_collective_t collective);    /* owner 0 alone has an input */
-bool pto_collective_is_to_root(pto_collective_t collective);      /* owner 0 alone has an output */
-bool pto_collective_is_by_pair(pto_collective_t collective);      /* sizes can differ from pair to pair */
-bool pto_collective_is_in_mpi(pto_collective_t collective);       /* MPI has it */
-pto_nccl_kind_t pto_collective_nccl(pto_collective_t collective); /* PTO_NCCL_COUNT: NCCL has none */
+bool pto_collective_is_from_root(pto_collective_t collective);    /* only owner 0 has an input */
+bool pto_collective_is_to_root(pto_collective_t collective);      /* only owner 0 has an output */
+bool pto_collective_is_by_pair(pto_collective_t collective);      /* sizes can differ between pairs */
+bool pto_collective_is_in_mpi(pto_collective_t collective);       /* an MPI call exists */
+pto_nccl_kind_t pto_collective_nccl(pto_collective_t collective); /* PTO_NCCL_COUNT: not in NCCL */
 
 const char *pto_implementation_name(pto_implementation_t implementation);
 const char *pto_split_name(pto_split_t split);
@@ -79,16 +79,16 @@ const char *pto_datatype_name(pto_datatype_t datatype);
 const char *pto_sweep_kind_name(pto_sweep_kind_t kind);
 int64_t pto_datatype_bytes(pto_datatype_t datatype);
 
-/* A whole number, a {from, to, factor} range or a [list] of a scenario file. */
+/* The values of a scenario field: one integer, a {from, to, factor} range or a [list]. */
 typedef struct {
-    int64_t *value; /* rising; owned */
+    int64_t *value; /* increasing; owned */
     int64_t count;
 } pto_series_t;
 
 enum { PTO_SWEEP_POINTS_MAX = 4096 };
 
-/* from, from*factor, ... up to `to`, which is included where it is met. Errors: PTO_ERR_RANGE (from below 1
- * or factor below 2, so that the series would not end; `to` below from), PTO_ERR_MEMORY. */
+/* The values from, from * factor, ... that do not exceed `to`. Errors: PTO_ERR_RANGE (from below 1 or factor
+ * below 2, so that the series would not end; `to` below from), PTO_ERR_MEMORY. */
 pto_status_t pto_series_range(int64_t from, int64_t to, int64_t factor, pto_series_t *series,
                               pto_error_t *err);
 void pto_series_fini(pto_series_t *series);
@@ -103,34 +103,34 @@ typedef struct {
     char *matrix_path;
 } pto_counts_t;
 
-/* Bytes that owner `source` sends to owner `destination` where the scenario's size is `bytes`.
+/* Bytes that owner `source` sends to owner `destination` if the scenario's size is `bytes`.
  *
- * Skewed counts are the same on every platform: with d = floor(bytes * skew), the product taken in double
- * precision, the count is bytes - d + (h modulo 2 d + 1), that is, uniform over the whole numbers of
- * [bytes (1 - skew), bytes (1 + skew)]. With mix the output function of splitmix64 (Steele, Lea, Flood 2014)
- * and g = 0x9e3779b97f4a7c15, all modulo 2^64,
- * h = mix(mix(mix(seed + g) + source + g) + destination + g), replaced by mix(h + g) as long as
- * h < 2^64 modulo 2 d + 1, so that no count is likelier than another. */
+ * Skewed counts are the same on every platform. With d = floor(bytes * skew), the product taken in double
+ * precision, the count is bytes - d + (h modulo 2 d + 1): uniform over the integers of [bytes (1 - skew),
+ * bytes (1 + skew)]. With mix the output function of splitmix64 (Steele, Lea, Flood 2014) and g =
+ * 0x9e3779b97f4a7c15, all modulo 2^64,
+ * h = mix(mix(mix(seed + g) + source + g) + destination + g). While h < 2^64 modulo 2 d + 1, h is replaced by
+ * mix(h + g), so that all counts are equally likely. */
 int64_t pto_counts_bytes(const pto_counts_t *counts, int64_t bytes, int64_t source, int64_t destination);
 
-/* Read a CSV matrix of bytes: as many rows as columns, whole numbers of 0 and up, '#' lines are comments.
- * On success `*counts` owns it. Errors: PTO_ERR_IO, _SYNTAX, _TYPE, _RANGE, _TOO_LARGE, _MEMORY, with file,
- * line and column. */
+/* Read a square CSV matrix of byte counts: non-negative integers; lines that begin with '#' are comments. On
+ * success `*counts` owns it. Errors: PTO_ERR_IO, _SYNTAX, _TYPE, _RANGE, _TOO_LARGE, _MEMORY, with file, line
+ * and column. */
 pto_status_t pto_counts_read_matrix(const char *path, pto_counts_t *counts, pto_error_t *err);
 pto_status_t pto_counts_parse_matrix(const char *text, size_t text_size, const char *path,
                                      pto_counts_t *counts, pto_error_t *err);
 void pto_counts_fini(pto_counts_t *counts);
 
-/* Which algorithm stands for the MPI library's own collective. */
+/* Which algorithm models the MPI library's own collective. */
 typedef struct {
-    char *name;     /* an algorithm's name, or NULL: by table, by machine, or the cheapest */
-    bool best;      /* "best" was asked for: the cheapest, whatever the machine file says */
+    char *name;     /* an algorithm's name; NULL: from the table, the machine file, or the cheapest */
+    bool best;      /* "best": the cheapest, whatever the machine file says */
     int rule_count; /* a table of byte ranges, as in a machine file */
     pto_library_rule_t *rule;
 } pto_library_choice_t;
 
-/* Where in the scenario file a field stands; line 0: it does not come from the file. Who overrides a field
- * clears its place. */
+/* A field's position in the scenario file; line 0: the field does not come from the file. Code that overrides
+ * a field clears its place. */
 typedef struct {
     int line;
     int column;
@@ -158,52 +158,52 @@ typedef struct {
     char *path;         /* the file it was read from; NULL when made from flags */
     char *machine_path; /* resolved against the scenario file's folder */
     pto_place_t place[PTO_FIELD_COUNT];
-    pto_collective_t collective; /* PTO_COLLECTIVE_COUNT: not said yet */
+    pto_collective_t collective; /* PTO_COLLECTIVE_COUNT: not set yet */
     pto_implementation_t implementation;
-    bool has_split; /* else the default: destinations for alltoallv, bytes otherwise */
+    bool has_split; /* false: the default, destinations for alltoallv and bytes otherwise */
     pto_split_t split;
-    pto_datatype_t datatype; /* default float; alltoall(v) and messages move its bytes unread */
-    pto_layout_t layout; /* 0 where left open, till pto_scenario_bind; its nodes are the first of `nodes` */
+    pto_datatype_t datatype; /* default float; alltoall(v) and messages move raw bytes */
+    pto_layout_t layout;     /* 0 where left open until bound; first of `nodes` */
     pto_series_t bytes;
     pto_series_t nodes;    /* one value unless swept */
-    pto_series_t messages; /* `messages` only; none: 1 */
+    pto_series_t messages; /* `messages` only; empty: 1 */
     int64_t unique_bytes;  /* `messages` only; 0: all of them */
     pto_counts_t counts;   /* alltoallv only */
-    int strategy_count;    /* 0: all that know the collective */
+    int strategy_count;    /* 0: all that support the collective */
     char **strategy;
     pto_library_choice_t library;
 } pto_scenario_t;
 
-/* A scenario with every default and nothing asked for yet. */
+/* A scenario with all defaults and no request yet. */
 void pto_scenario_init(pto_scenario_t *scenario);
 void pto_scenario_fini(pto_scenario_t *scenario);
 
-/* Read a scenario file; relative paths in it start from its folder. Names of strategies and algorithms are
- * checked by their registries later, everything else here.
+/* Read a scenario file. Relative paths in it are relative to its folder. Everything is checked here except
+ * the names of strategies and algorithms, which the registries check later.
  * Errors: PTO_ERR_IO, _SYNTAX, _KEY, _TYPE, _RANGE, _NOT_FOUND, _TOO_LARGE, _MEMORY, with file, line and
  * column. */
 pto_status_t pto_scenario_read(const char *path, pto_scenario_t *scenario, pto_error_t *err);
 pto_status_t pto_scenario_parse(const char *text, size_t text_size, const char *path,
                                 pto_scenario_t *scenario, pto_error_t *err);
 
-/* What both files and flags must satisfy: sizes, layout, one sweep at most, no field that the collective does
- * not use. Errors: PTO_ERR_RANGE, PTO_ERR_KEY, at the field's place where it has one. */
+/* Check what files and flags alike must satisfy: sizes, layout, at most one sweep, no field that the
+ * collective does not use. Errors: PTO_ERR_RANGE, PTO_ERR_KEY, at the field's place if it has one. */
 pto_status_t pto_scenario_check(const pto_scenario_t *scenario, pto_error_t *err);
 
-/* Fit the scenario to a machine: defaults for what it leaves open (with a matrix, bytes are its largest
- * entry), the sockets of its GPUs, and PTO_ERR_RANGE where it asks more of a node than the machine has (a
- * node count is never limited). */
+/* Bind the scenario to a machine: fill in defaults for what it leaves open (with a matrix, the default size
+ * is the largest entry) and the sockets of its GPUs. Errors: PTO_ERR_RANGE if it asks for more than a node of
+ * the machine has. The number of nodes is not limited. */
 pto_status_t pto_scenario_bind(pto_scenario_t *scenario, const pto_machine_t *machine, pto_error_t *err);
 
 /* Read the scenario's machine file. Errors: those of pto_machine_read; a file that cannot be read is reported
- * where the scenario names it. */
+ * at the place where the scenario names it. */
 pto_status_t pto_scenario_read_machine(const pto_scenario_t *scenario, pto_machine_t *machine,
                                        pto_error_t *err);
 
-/* The split in force: the one asked for or the collective's default. */
+/* The split that applies: the one requested, or the collective's default. */
 pto_split_t pto_scenario_split(const pto_scenario_t *scenario);
 
-/* The quantity that varies: nodes or messages where they have several values, else bytes. */
+/* The quantity that varies: nodes or messages if they have several values, else bytes. */
 pto_sweep_kind_t pto_scenario_sweep(const pto_scenario_t *scenario);
 
 PTO_API_END

@@ -1,11 +1,11 @@
-/* Scoring: what the model picks, and what it predicts, beside what was measured.
+/* Scoring: compare the model's picks and predictions with measurements.
  *
  * A cell is one decision: a collective, its implementation, a layout and a size, with two or more strategies
- * measured. Strategies that split run with several processes per GPU, the others with the owners alone; where
- * a file holds split strategies of several numbers of processes, each number makes a cell of its own, in
- * which the other strategies stand again, since that is the question that `pick` answers.
+ * measured. Split strategies run with several processes per GPU, the others with the owners alone. If a file
+ * holds split strategies with several process counts, each count makes a cell of its own, and the other
+ * strategies appear in every one of them, because `pick` answers the same question.
  *
- * Regret is the time of the strategy taken over the time of the best, minus 1. */
+ * Regret is the time of the strategy taken divided by the time of the best, minus 1. */
 #ifndef PORTOLAN_SCORE_H
 #define PORTOLAN_SCORE_H
 
@@ -15,12 +15,12 @@
 
 PTO_API_BEGIN
 
-/* What of a strategy's runs counts as its time. */
+/* How the times of a strategy's runs are combined. */
 typedef enum { PTO_STATISTIC_MIN, PTO_STATISTIC_MEDIAN, PTO_STATISTIC_COUNT } pto_statistic_t;
 
 const char *pto_statistic_name(pto_statistic_t statistic);
 
-/* Rows that are not to be compared. */
+/* Rows to exclude. */
 typedef struct {
     pto_implementation_t implementation;
     const pto_strategy_t *strategy;
@@ -28,20 +28,21 @@ typedef struct {
 
 typedef struct {
     pto_statistic_t statistic;
-    int64_t min_bytes;   /* smaller sizes are left out */
-    double clear_margin; /* a cell is clear where the second takes at least this fraction longer */
+    int64_t min_bytes;   /* smaller sizes are omitted */
+    double clear_margin; /* a cell is clear if the second best takes at least this fraction longer */
     int skip_count;
     const pto_score_skip_t *skip; /* borrowed */
 } pto_score_options_t;
 
-/* 64 bytes and up, since shares of whole elements round below; clear from 10 percent; the median of what
- * portolan-validate wrote, whose runs are repeats, and the minimum of others, whose runs may be jobs. */
+/* Defaults: 64 bytes and up, since shares are rounded to whole elements below that; clear from 10 percent;
+ * the median for files of portolan-validate, whose runs are repetitions, and the minimum for others, whose
+ * runs may be separate jobs. */
 pto_score_options_t pto_score_defaults(const pto_collectives_t *collectives);
 
 typedef struct {
     const pto_strategy_t *strategy;
-    const char *algorithm; /* ours, which ran in the place of the library's; NULL: the library's. Borrowed
-                              from the collectives */
+    const char *algorithm; /* one of ours, run instead of the library's; NULL: the library's. Borrowed from
+                              the collectives */
     double measured_s;     /* by the options' statistic */
 } pto_score_candidate_t;
 
@@ -53,22 +54,22 @@ typedef struct {
     int64_t nodes;
     int64_t gpus_per_node;
     int64_t owners_per_gpu;
-    int64_t procs_per_gpu; /* of strategies that split; the owners where none was measured */
+    int64_t procs_per_gpu; /* of split strategies; the owners if none was measured */
     int64_t bytes;
     int candidate_count;
     pto_score_candidate_t *candidate; /* owned */
     int best;                         /* by measured time */
-    double margin;                    /* how much longer the second takes, as a fraction */
+    double margin;                    /* relative extra time of the second best */
     bool clear;
-    pto_prediction_t *prediction; /* of each candidate; owned; before pto_score_predict none applies */
+    pto_prediction_t *prediction; /* one per candidate; owned; none applies before pto_score_predict */
     int picked;                   /* by predicted time; -1: none is predicted */
-    double regret;                /* of the picked */
-    bool toss_up;                 /* as pto_pick says it */
-    int floor_count;              /* runs that hold all candidates; 0 where fewer than 2 do */
-    int *floor_pick;              /* each such run's fastest; owned */
+    double regret;                /* of the pick */
+    bool toss_up;                 /* near-tie, as reported by pto_pick */
+    int floor_count;              /* runs with all candidates; 0 if there are fewer than 2 such runs */
+    int *floor_pick;              /* the fastest candidate of each such run; owned */
 } pto_score_cell_t;
 
-/* Rows that no cell holds, and why. */
+/* Rows that are in no cell, and the reason. */
 typedef struct {
     int64_t count;
     char text[PTO_ERROR_MESSAGE_MAX]; /* "isend_irecv with extra_message: ..." */
@@ -78,94 +79,96 @@ typedef struct {
 typedef struct {
     pto_score_options_t options;
     int64_t cell_count;
-    pto_score_cell_t *cell; /* by collective, implementation, layout, bytes */
+    pto_score_cell_t *cell; /* sorted by collective, implementation, layout, bytes */
     int note_count;
     pto_score_note_t *note;
-    int unpriced_count; /* keys that plans asked for and the machine lacks */
+    int unpriced_count; /* keys that plans need and the machine lacks */
     char (*unpriced)[PTO_PARAM_KEY_MAX];
 } pto_score_t;
 
-/* The cells of what was measured, nothing predicted yet. A file's key `caveat_<implementation>_split` says
- * that the split strategies of that implementation did not do the collective: these rows are left out, as
- * those of `options->skip` are, of strategies that are not known, and of `messages`, whose number the format
- * does not hold. Errors: PTO_ERR_MEMORY. */
+/* Build the cells from the measurements, without predictions. Rows left out: those of `options->skip`, those
+ * of unknown strategies, those of `messages` (the format does not hold their number), and those of split
+ * strategies if the file's key `caveat_<implementation>_split` says that they did not perform the collective.
+ * Errors: PTO_ERR_MEMORY. */
 pto_status_t pto_score_collect(const pto_collectives_t *collectives, const pto_score_options_t *options,
                                pto_score_t *score, pto_error_t *err);
 void pto_score_fini(pto_score_t *score);
 
-/* Predict the cells of `nodes` nodes (0: all) and pick from each. Where a candidate can't be predicted its
- * prediction says why; it can't be picked, but its measured time counts. Errors: PTO_ERR_MEMORY,
+/* Predict the cells with `nodes` nodes (0: all) and pick from each. If a candidate cannot be predicted, its
+ * prediction says why; it cannot be picked, but its measured time counts. Errors: PTO_ERR_MEMORY,
  * PTO_ERR_TOO_LARGE. */
 pto_status_t pto_score_predict(pto_score_t *score, const pto_machine_t *machine, int64_t nodes,
                                pto_error_t *err);
 
-/* What the model says of one candidate, 0 where nothing; with `rule`, as if the library did that at every
- * size. `request` (may be NULL) is what was priced, its pointers to counts invalid. Errors: those of
- * pto_score_predict. */
+/* The model's time for one candidate, 0 if it has none. With `rule`, as if the library followed that rule at
+ * every size. `request` (may be NULL) is set to the priced request; its pointers to counts are invalid.
+ * Errors: those of pto_score_predict. */
 pto_status_t pto_score_price(const pto_score_cell_t *cell, int candidate, const pto_machine_t *machine,
                              const pto_library_rule_t *rule, pto_request_t *request, double *seconds,
                              pto_error_t *err);
 
-/* A machine whose collective-fitted parameters come from the rows of all other node counts than `nodes`.
- * `fitted` is the caller's to fini. */
+/* Create a machine whose collective-fitted parameters come from the rows of all node counts other than
+ * `nodes`. The caller frees `fitted` with pto_machine_fini. */
 typedef pto_status_t (*pto_score_refit_t)(const pto_machine_t *machine, const pto_collectives_t *collectives,
                                           int64_t nodes, void *context, pto_machine_t *fitted,
                                           pto_error_t *err);
 
-/* Predict each node count's cells with a machine that was fitted without them. Errors: those of `refit` and
- * of pto_score_predict, and PTO_ERR_NOT_APPLICABLE where the cells have one node count only. */
+/* Predict the cells of each node count with a machine fitted without them. Errors: those of `refit` and of
+ * pto_score_predict, and PTO_ERR_NOT_APPLICABLE if all cells have the same node count. */
 pto_status_t pto_score_leave_one_out(pto_score_t *score, const pto_collectives_t *collectives,
                                      const pto_machine_t *machine, pto_score_refit_t refit, void *context,
                                      pto_error_t *err);
 
-/* One cell from its measured times: best, margin, clear. */
+/* Set best, margin and clear of a cell from its measured times. */
 void pto_score_rank(pto_score_cell_t *cell, double clear_margin);
-/* One cell from its predictions, after pto_score_rank: picked, regret, toss_up. Errors: PTO_ERR_MEMORY. */
+/* Set picked, regret and toss_up of a cell from its predictions, after pto_score_rank. Errors:
+ * PTO_ERR_MEMORY. */
 pto_status_t pto_score_pick(pto_score_cell_t *cell, pto_error_t *err);
-/* Of taking the candidate with this index. */
+/* The regret of taking this candidate. */
 double pto_score_regret(const pto_score_cell_t *cell, int candidate);
 
-/* Which cells; PTO_COLLECTIVE_COUNT, PTO_IMPLEMENTATION_COUNT and 0 nodes stand for all. */
+/* Which cells to include; PTO_COLLECTIVE_COUNT, PTO_IMPLEMENTATION_COUNT and 0 nodes select all. */
 typedef struct {
     pto_collective_t collective;
     pto_implementation_t implementation;
     int64_t nodes;
 } pto_score_filter_t;
 
-/* Who picks. */
+/* How the strategy of a cell is chosen. */
 typedef enum {
     PTO_PICKER_MODEL,  /* the cheapest by prediction */
-    PTO_PICKER_FLOOR,  /* each run's fastest, so what measuring once would have picked */
+    PTO_PICKER_FLOOR,  /* the fastest of each run: what measuring once would have picked */
     PTO_PICKER_ALWAYS, /* one strategy, wherever it was measured */
     PTO_PICKER_COUNT
 } pto_picker_t;
 
 const char *pto_picker_name(pto_picker_t picker);
 
-/* Over cells in which the model can pick. A cell of the floor counts as one, whatever its number of runs: its
- * share of right runs is counted and the mean of its regrets; percentile and maximum are over all runs.
- * Counts of right cells are whole but for the floor's. */
+/* Summary over the cells in which the model can pick. For the floor, each cell has weight one regardless of
+ * its number of runs: its fraction of right runs and its mean regret are counted; percentile and maximum are
+ * over all runs. Counts of right cells are integers except for the floor. */
 typedef struct {
     int64_t cells;
-    double right; /* cells in which the picked is the best, or as fast */
+    double right; /* cells in which the pick is the best or as fast */
     int64_t clear_cells;
     double clear_right;
-    int64_t toss_ups; /* the model's; 0 of other pickers */
+    int64_t toss_ups; /* near-ties of the model; 0 for other pickers */
     double regret_mean;
     double regret_95;
     double regret_max;
-    int64_t pairs;       /* (cell, strategy) with a prediction: of that strategy, or of all; 0 of the floor */
+    int64_t pairs;       /* predicted (cell, strategy) pairs: of one strategy, or of all; 0 for the floor */
     double error_median; /* of |predicted / measured - 1| over the pairs */
     double error_90;
 } pto_score_summary_t;
 
-/* `strategy` is PTO_PICKER_ALWAYS's, else unused. Errors: PTO_ERR_MEMORY. */
+/* Summarise the cells that `filter` selects. `strategy` is used by PTO_PICKER_ALWAYS only. Errors:
+ * PTO_ERR_MEMORY. */
 pto_status_t pto_score_summarise(const pto_score_t *score, const pto_score_filter_t *filter,
                                  pto_picker_t picker, const pto_strategy_t *strategy,
                                  pto_score_summary_t *summary, pto_error_t *err);
 
-/* The value below which a fraction of the values lies: with these sorted, linear between the values around
- * the place fraction * (count - 1), counted from 0. Sorts `value`; 0 where count is. */
+/* The quantile of `fraction`: with the values sorted, linear interpolation between the neighbours of position
+ * fraction * (count - 1), counted from 0. Sorts `value`; returns 0 if `count` is 0. */
 double pto_quantile(double *value, int64_t count, double fraction);
 
 PTO_API_END

@@ -1,13 +1,15 @@
-/* simulate: what a plan costs when contention, matching and overlap matter, by discrete events, all ranks.
+/* simulate: the cost of a plan under contention, matching and overlap, by discrete-event simulation of all
+ * ranks.
  *
- * The same plan and the same parameters as price has, but every rank goes through its stages by itself and
- * competes for resources: its own sending and its own receiving side, one message each at a time; its node's
- * injection and ejection, which the messages under way share fluidly (max-rate, Gropp, Olson, Samfass 2016,
- * one message at a time); its GPU's copy engines. Messages are matched: one is received when its receive has
- * been posted, and by rendezvous it does not start before. docs/simulating.md gives the equations.
+ * It uses the same plan and parameters as price, but every rank passes through its stages independently and
+ * competes for resources: its sending and its receiving side, one message at a time each; its node's
+ * injection and ejection, shared fluidly by the messages in flight (max-rate, Gropp, Olson, Samfass 2016, one
+ * message at a time); its GPU's copy engines. Messages are matched: a message is received only once its
+ * receive has been posted, and a rendezvous message does not start before. docs/simulating.md gives the
+ * equations.
  *
- * Where all ranks of a node act alike the time is that of price; docs/simulating.md says where it is not.
- * Messages exist while they are under way, so memory grows with the ranks and with what is in flight. */
+ * If all ranks of a node act alike, the time is that of price; docs/simulating.md lists the exceptions.
+ * Messages exist only while in flight, so memory grows with the number of ranks and of messages in flight. */
 #ifndef PORTOLAN_SIMULATE_H
 #define PORTOLAN_SIMULATE_H
 
@@ -16,7 +18,7 @@
 
 PTO_API_BEGIN
 
-/* name, what a file calls it, what a table calls it, what there is one of */
+/* name, name in files, short name in tables, owner (what has one of it) */
 #define PTO_RESOURCE_TABLE(X)                                                                                \
     X(SEND, "send", "send", "rank")                                                                          \
     X(RECV, "receive", "receive", "rank")                                                                    \
@@ -31,8 +33,9 @@ PTO_API_BEGIN
     X(PEER_IN, "peer_in", "in", "GPU")                                                                       \
     X(PEER_OUT, "peer_out", "out", "GPU")
 
-/* In the order of pto_copy_kind_t where they are copies; copies between two GPUs are on the link of the one
- * whose memory others use. A rank's local work is its copies, reductions and the flags it waits for. */
+/* Copies are in the order of pto_copy_kind_t. A copy between two GPUs occupies the link of the GPU whose
+ * memory is accessed by another. A rank's local work is its copies, its reductions and the flags it waits
+ * for. */
 typedef enum {
 #define PTO_RESOURCE_ENUM(name, text, short_text, owner) PTO_RESOURCE_##name,
     PTO_RESOURCE_TABLE(PTO_RESOURCE_ENUM)
@@ -44,22 +47,22 @@ const char *pto_resource_name(pto_resource_t resource);
 const char *pto_resource_short_name(pto_resource_t resource);
 const char *pto_resource_owner(pto_resource_t resource);
 
-/* What the resources of one kind did. Busy: a message, copy or reduction was under way. Waiting, of a rank's
- * sides: there was work in its stage, but no message to move (the partner was not ready); of its local work:
- * for flags; of injection, ejection and copies: how much later than alone the messages or copies of one of
- * the node's (GPU's) ranks ended, on average over its ranks. */
+/* Use of all resources of one kind. Busy: a message, copy or reduction was in progress. Waiting means, for a
+ * rank's sides, that its stage had work left but no message could move (the partner was not ready); for its
+ * local work, waiting for flags; for injection, ejection and copies, the average delay over the node's
+ * (GPU's) ranks compared with running alone. */
 typedef struct {
-    int64_t count; /* resources */
-    double busy_s; /* of all */
+    int64_t count; /* number of resources */
+    double busy_s; /* total */
     double waiting_s;
     double most_busy_s; /* of the busiest one */
-    int64_t busiest;    /* its rank, node or GPU, the GPUs of all nodes numbered one after another */
+    int64_t busiest;    /* its rank, node or GPU; GPUs are numbered across nodes */
     double most_waiting_s;
     int64_t most_waiting;
 } pto_resource_use_t;
 
 typedef struct {
-    double seconds; /* until the last rank has ended */
+    double seconds; /* completion time of the last rank */
     int64_t ranks;
     int64_t slowest_rank;
     int64_t messages;
@@ -68,8 +71,8 @@ typedef struct {
     pto_resource_use_t use[PTO_RESOURCE_COUNT];
 } pto_simulation_t;
 
-/* Something that lasted: a message at one of its ends, a copy, a reduction, a wait, or a shared resource's
- * time between idle and idle. */
+/* A time interval: a message at one of its ends, a copy, a reduction, a wait, or a busy period of a shared
+ * resource. */
 typedef struct {
     pto_resource_t resource;
     int64_t node;
@@ -83,7 +86,7 @@ typedef struct {
 
 typedef void (*pto_span_visit_t)(void *context, const pto_span_t *span);
 
-/* A simulation that begins: that of one plan, for cell number `cell` of `cells`. */
+/* Progress: the simulation of one plan begins, for cell number `cell` of `cells`. */
 typedef struct {
     int64_t cell;
     int64_t cells;
@@ -97,15 +100,16 @@ typedef void (*pto_simulate_begin_t)(const pto_simulate_progress_t *progress);
 enum { PTO_SIMULATE_RANKS_MAX = 1 << 20, PTO_SIMULATE_LIMIT = 100000000 };
 
 typedef struct {
-    int64_t limit; /* messages, and likewise ranks times stages, of one plan; 0: PTO_SIMULATE_LIMIT */
-    pto_span_visit_t visit; /* NULL, or called at the end of every span, in the order of their ends */
+    int64_t limit;          /* of messages, and of ranks times stages; 0: PTO_SIMULATE_LIMIT */
+    pto_span_visit_t visit; /* called at the end of every span, in order of their ends; may be NULL */
     void *context;
-    pto_simulate_begin_t begin; /* NULL, or called by pto_simulate_scenario before each simulation */
+    pto_simulate_begin_t begin; /* called by pto_simulate_scenario before each simulation; may be NULL */
 } pto_simulate_options_t;
 
-/* `options` may be NULL. Errors: PTO_ERR_NOT_APPLICABLE where the machine has no cost for what the plan does,
- * PTO_ERR_TOO_LARGE above the limit or PTO_SIMULATE_RANKS_MAX ranks, PTO_ERR_INVALID_PLAN with rank and stage
- * where the plan's messages or signals do not meet, PTO_ERR_MEMORY. */
+/* Simulate one plan. `options` may be NULL. Errors: PTO_ERR_NOT_APPLICABLE if the machine has no cost for an
+ * operation of the plan; PTO_ERR_TOO_LARGE above the limit or PTO_SIMULATE_RANKS_MAX ranks;
+ * PTO_ERR_INVALID_PLAN with rank and stage if messages or signals of the plan do not match;
+ * PTO_ERR_MEMORY. */
 pto_status_t pto_simulate(const pto_plan_t *plan, const pto_machine_t *machine,
                           const pto_simulate_options_t *options, pto_simulation_t *simulation,
                           pto_error_t *err);

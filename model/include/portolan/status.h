@@ -1,8 +1,8 @@
-/* Status codes and the error record that every fallible call of libportolan fills.
+/* Status codes, and the error record that every fallible call of libportolan fills.
  *
- * Conventions: PTO_OK is 0 and errors are negative. A fallible function returns a pto_status_t and takes,
- * as its last argument, a caller-owned pto_error_t that may be NULL. The first function that knows what
- * went wrong fills it; callers only pass it on. Outputs are set only on PTO_OK. */
+ * Conventions: PTO_OK is 0 and errors are negative. A fallible function returns a pto_status_t and takes, as
+ * its last argument, a caller-owned pto_error_t that may be NULL. The first function that detects the error
+ * fills it; callers only pass it on. Outputs are set only on PTO_OK. */
 #ifndef PORTOLAN_STATUS_H
 #define PORTOLAN_STATUS_H
 
@@ -35,8 +35,8 @@ typedef enum {
 
 enum { PTO_ERROR_MESSAGE_MAX = 512, PTO_ERROR_FILE_MAX = 256 };
 
-/* Why a call failed. `file` is empty and `line` is 0 where the fault lies in no file; lines and columns
- * count from 1. */
+/* Why a call failed. `file` is empty and `line` is 0 if the error is not in a file; lines and columns count
+ * from 1. */
 typedef struct {
     pto_status_t status;
     int line;
@@ -59,7 +59,7 @@ const char *pto_status_text(pto_status_t status);
 pto_status_t pto_error_set(pto_error_t *err, pto_status_t status, const char *format, ...)
     PTO_PRINTF_LIKE(3, 4);
 
-/* The same for a fault at a place in a file. `file` may be NULL. */
+/* The same for an error at a place in a file. `file` may be NULL. */
 pto_status_t pto_error_set_at(pto_error_t *err, pto_status_t status, const char *file, int line, int column,
                               const char *format, ...) PTO_PRINTF_LIKE(6, 7);
 

@@ -1,4 +1,4 @@
-/* Which version of portolan a program is compiled against, and which one it runs with. */
+/* The version of portolan that a program is compiled against, and the version that it runs with. */
 #ifndef PORTOLAN_VERSION_H
 #define PORTOLAN_VERSION_H
 

@@ -1,4 +1,4 @@
-/* What if: one parameter of a machine or of a scenario's layout changed for one run. */
+/* What if: change one parameter of a machine, or of a scenario's layout, for one run. */
 #ifndef PORTOLAN_WHAT_IF_H
 #define PORTOLAN_WHAT_IF_H
 
@@ -8,15 +8,15 @@
 
 PTO_API_BEGIN
 
-/* Apply the change of `text`, PARAMETER=VALUE, *FACTOR or /FACTOR in the place of VALUE being relative. A
- * parameter is a key or a group of pto_machine_params, or nodes, gpus_per_node, cores_per_gpu or
- * owners_per_gpu of the layout; values ending in bytes take suffixes (64KiB). What changes loses its
- * interval, gets the line PTO_LINE_WHAT_IF and is noted in machine->what_if. A parameter that the machine
- * lacks is put there by a VALUE.
+/* Apply the change in `text`: PARAMETER=VALUE, or PARAMETER=*FACTOR or PARAMETER=/FACTOR for a relative
+ * change. A parameter is a key or a group of pto_machine_params, or nodes, gpus_per_node, cores_per_gpu or
+ * owners_per_gpu of the layout. Values ending in bytes take suffixes (64KiB). A changed parameter loses its
+ * interval, gets the line PTO_LINE_WHAT_IF and is recorded in machine->what_if. A VALUE adds a parameter that
+ * the machine lacks.
  *
- * The scenario need not be bound, and must be checked and bound afterwards. On an error both stay as they
- * were. Errors: PTO_ERR_TYPE (no PARAMETER=VALUE, no number), PTO_ERR_NOT_FOUND (no such parameter, with the
- * nearest known one), PTO_ERR_RANGE (negative, not finite, no whole number where one is needed, ranges that
+ * The scenario need not be bound, and must be checked and bound afterwards. On an error both are unchanged.
+ * Errors: PTO_ERR_TYPE (not PARAMETER=VALUE, not a number), PTO_ERR_NOT_FOUND (no such parameter, with the
+ * nearest known one), PTO_ERR_RANGE (negative, not finite, not an integer where one is needed, ranges that
  * would overlap), PTO_ERR_MEMORY, and those of pto_scenario_bind. */
 pto_status_t pto_what_if(const char *text, pto_scenario_t *scenario, pto_machine_t *machine,
                          pto_error_t *err);

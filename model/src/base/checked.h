@@ -1,4 +1,4 @@
-/* Arithmetic on counts that says when it does not fit. All operands are 0 or more. */
+/* Arithmetic on counts that detects overflow. All operands are non-negative. */
 #ifndef PORTOLAN_CHECKED_H
 #define PORTOLAN_CHECKED_H
 
@@ -20,8 +20,8 @@ static inline bool pto_add(int64_t a, int64_t b, int64_t *sum) {
 }
 
 /* Whether the bytes that the `processes` of a node hold or send can be counted: `bytes` for each of `peers`,
- * for each process. Sums over a node's processes and over an algorithm's rounds must fit an int64_t too; no
- * number of processes takes more than 64 rounds. */
+ * for each process. Sums over a node's processes and over an algorithm's rounds must fit in an int64_t too;
+ * an algorithm has at most 64 rounds for any number of processes. */
 static inline bool pto_bytes_countable(int64_t bytes, int64_t peers, int64_t processes) {
     int64_t all = 0;
     return pto_multiply(bytes, peers, &all) && pto_multiply(all, processes, &all) && all <= INT64_MAX / 64;

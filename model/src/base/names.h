@@ -1,4 +1,4 @@
-/* Looking up names, and suggesting the nearest known one where there is none. Internal to libportolan. */
+/* Name lookup, with a suggestion of the nearest known name for an unknown one. Internal to libportolan. */
 #ifndef PTO_NAMES_H
 #define PTO_NAMES_H
 
@@ -13,11 +13,12 @@ typedef const char *(*pto_name_at_t)(int index);
 /* Index of `name` among `count` names, or -1. */
 int pto_name_find(const char *name, int count, pto_name_at_t name_at);
 
-/* PTO_ERR_NOT_FOUND: "unknown <what> 'name'; did you mean 'x'?" or, where none is near, the known names. */
+/* PTO_ERR_NOT_FOUND: "unknown <what> 'name'; did you mean 'x'?" or, if none is near, a reference to the list
+ * of names. */
 pto_status_t pto_name_unknown(pto_error_t *err, const char *what, const char *name, int count,
                               pto_name_at_t name_at);
 
-/* PTO_ERR_RANGE where there is no name, or it is among those that are known. */
+/* PTO_ERR_RANGE if the name is missing or already known. */
 pto_status_t pto_name_new(pto_error_t *err, const char *what, const char *name, int count,
                           pto_name_at_t name_at);
 

@@ -1,4 +1,4 @@
-/* Files under way: where their bytes go until they are whole. */
+/* Output files: their bytes go to a temporary file until they are complete. */
 #include "portolan/output.h"
 
 #include <errno.h>
@@ -14,9 +14,9 @@ enum { SUFFIX_MAX = 40, ATTEMPTS_MAX = 100, LINKS_MAX = 40, LINK_TEXT_MAX = 4096
 
 struct pto_output {
     FILE *stream;
-    char *path;   /* as it was named, for messages */
-    char *target; /* what links lead to */
-    char *beside; /* where the bytes are until the end; NULL: in `target` itself */
+    char *path;   /* as named by the caller, for messages */
+    char *target; /* after following symbolic links */
+    char *beside; /* the temporary file; NULL: written directly to `target` */
     bool force;
 };
 
@@ -28,10 +28,10 @@ static pto_status_t exists_error(pto_error_t *err, const char *path) {
     return pto_error_set_at(err, PTO_ERR_IO, path, 1, 1, "exists already (--force replaces it)");
 }
 
-/* The links below /proc stand for open files, as /dev/stdout does: where they seem to lead means nothing. */
+/* Links below /proc represent open files, as /dev/stdout does; their link text is meaningless. */
 static bool is_open_file(const char *path) { return strncmp(path, "/proc/", strlen("/proc/")) == 0; }
 
-/* Replace `*path` by what a symbolic link leads to, which need not exist. */
+/* Replace `*path` by the target of a symbolic link, which need not exist. */
 static pto_status_t follow_links(char **path, const char *named, pto_error_t *err) {
     char text[LINK_TEXT_MAX];
     for (int links = 0; !is_open_file(*path); links++) {
@@ -50,8 +50,8 @@ static pto_status_t follow_links(char **path, const char *named, pto_error_t *er
     return PTO_OK;
 }
 
-/* A new file in the folder of `target`, with the rights of the old one, or those that any new file gets
- * (mkstemp would make it private). Returns its descriptor, -1 where there is none. */
+/* Create a file in the folder of `target`, with the permissions of the old one, or those of any new file
+ * (mkstemp would make it private). Returns its descriptor, or -1. */
 static int open_beside(pto_output_t *output, const struct stat *old) {
     size_t size = strlen(output->target) + SUFFIX_MAX;
     int file = -1;
@@ -67,7 +67,7 @@ static int open_beside(pto_output_t *output, const struct stat *old) {
             break;
     }
     if (file >= 0 && old)
-        (void)fchmod(file, old->st_mode & 0777); /* a file system without rights is no reason to fail */
+        (void)fchmod(file, old->st_mode & 0777); /* a file system without permissions is not an error */
     if (file < 0) {
         int cause = errno;
         free(output->beside);
@@ -126,11 +126,11 @@ pto_status_t pto_output_open(const char *path, bool force, pto_output_t **output
 
 FILE *pto_output_stream(pto_output_t *output) { return output->stream; }
 
-/* Without `force` link() makes the name only where there is none, which no check beforehand can promise; file
- * systems without links get the check. */
+/* Without `force`, link() creates the name only if it does not exist, which no check in advance can
+ * guarantee. File systems without links fall back to a check. */
 static pto_status_t put_in_place(const pto_output_t *output, pto_error_t *err) {
     if (!output->force && link(output->beside, output->target) == 0)
-        return PTO_OK; /* its other name goes with the output */
+        return PTO_OK; /* the temporary name is removed with the output */
     if (!output->force && (errno == EEXIST || access(output->target, F_OK) == 0))
         return exists_error(err, output->path);
     return rename(output->beside, output->target) == 0 ? PTO_OK : io_error(err, output->path, errno);
@@ -139,7 +139,8 @@ static pto_status_t put_in_place(const pto_output_t *output, pto_error_t *err) {
 pto_status_t pto_output_close(pto_output_t *output, bool keep, pto_error_t *err) {
     if (!output)
         return PTO_OK;
-    int cause = fflush(output->stream) != 0 ? errno : 0; /* tries again what failed before, and says why */
+    int cause =
+        fflush(output->stream) != 0 ? errno : 0; /* retries an earlier failed write, and reports the cause */
     if (!cause && ferror(output->stream))
         cause = EIO;
     if (!cause && keep && output->beside && fsync(fileno(output->stream)) != 0)

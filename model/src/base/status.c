@@ -1,4 +1,4 @@
-/* Status codes and the error record: one table makes the texts, one function fills the record. */
+/* Status codes and the error record: one table generates the texts, one function fills the record. */
 #include "portolan/status.h"
 #include "portolan/version.h"
 
@@ -17,14 +17,14 @@ const char *pto_status_text(pto_status_t status) {
     return "unknown status";
 }
 
-/* A message is one line and safe to print, whatever stood in the file that it quotes. */
+/* A message is one line and safe to print, whatever the file that it quotes contains. */
 static void flatten(char *text) {
     for (unsigned char *c = (unsigned char *)text; *c; c++)
         if (*c < 0x20 || *c == 0x7f)
             *c = ' ';
 }
 
-/* Of a name too long for the record its end is kept: that is the part that tells files apart. */
+/* A file name too long for the record is cut at the front: its end is what tells files apart. */
 static void copy_file(char *to, const char *file) {
     size_t length = strlen(file);
     if (length < PTO_ERROR_FILE_MAX) {
@@ -36,7 +36,8 @@ static void copy_file(char *to, const char *file) {
     memcpy(to + 3, file + length - kept, kept + 1);
 }
 
-/* Built aside first: `file` and the arguments may lie in the record that is overwritten. */
+/* Built in a separate buffer first, because `file` and the arguments may point into the record that is
+ * overwritten. */
 static pto_status_t fill(pto_error_t *err, pto_status_t status, const char *file, int line, int column,
                          const char *format, va_list arguments) {
     if (!err)

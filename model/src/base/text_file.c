@@ -1,4 +1,4 @@
-/* Whole files in memory: pipes too, so nothing asks for a size beforehand. */
+/* Whole files in memory. Pipes are read too, so the size is not asked for in advance. */
 #include "base/text_file.h"
 
 #include <errno.h>

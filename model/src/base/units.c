@@ -1,4 +1,4 @@
-/* Strict parsing and short printing of numbers. */
+/* Strict parsing and short formatting of numbers. */
 #include "portolan/units.h"
 
 #include <ctype.h>
@@ -28,7 +28,7 @@ static bool is_hexadecimal(const char *text) {
     return text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
 }
 
-/* YAML's and C's spellings of what is no finite number. */
+/* Spellings of NaN and infinities in YAML and C. */
 static bool is_not_finite(const char *text) {
     static const char *const spelling[] = {"nan", "inf", "infinity"};
     text += *text == '-' || *text == '+';
@@ -41,7 +41,7 @@ static bool is_not_finite(const char *text) {
 
 static pto_status_t refuse_number(const char *text, const char *wanted, pto_error_t *err) {
     if (*text == '\0')
-        return pto_error_set(err, PTO_ERR_TYPE, "expected %s, but nothing is here", wanted);
+        return pto_error_set(err, PTO_ERR_TYPE, "expected %s, but the value is empty", wanted);
     if (is_not_finite(text))
         return pto_error_set(err, PTO_ERR_RANGE, "'%s' is not finite: expected %s", text, wanted);
     if (is_hexadecimal(text))
@@ -50,7 +50,7 @@ static pto_status_t refuse_number(const char *text, const char *wanted, pto_erro
     return pto_error_set(err, PTO_ERR_TYPE, "'%.*s' is not %s", QUOTE_MAX, text, wanted);
 }
 
-/* The digits that `*text` starts with, as a value of 0 and up; moves `*text` behind them. */
+/* Parse the digits at `*text` as a non-negative value; moves `*text` past them. */
 static pto_status_t parse_digits(const char **text, int64_t *value, pto_error_t *err) {
     const char *start = *text;
     int64_t sum = 0;
@@ -80,7 +80,7 @@ pto_status_t pto_int64_parse(const char *text, int64_t *value, pto_error_t *err)
     return status;
 }
 
-/* Digits with at most one point among them, then perhaps an exponent. */
+/* Digits with at most one decimal point, then an optional exponent. */
 static bool is_decimal(const char *text) {
     text += *text == '-';
     const char *end = skip_digits(text);
@@ -128,14 +128,15 @@ pto_status_t pto_double_parse(const char *text, double *value, pto_error_t *err)
     if (isinf(parsed))
         return pto_error_set(err, PTO_ERR_RANGE, "'%.*s' is too large for a number", QUOTE_MAX, text);
     if (parsed == 0 && has_nonzero_mantissa(text))
-        return pto_error_set(err, PTO_ERR_RANGE, "'%.*s' is too small to be told from 0", QUOTE_MAX, text);
+        return pto_error_set(err, PTO_ERR_RANGE, "'%.*s' is too small to be distinguished from 0", QUOTE_MAX,
+                             text);
     *value = parsed;
     return PTO_OK;
 }
 
 static const char suffix_letters[] = "KMGTPE";
 
-/* The power of two that a suffix stands for; -1: none known. */
+/* The power of two of a suffix; -1: unknown suffix. */
 static int suffix_bits(const char *suffix) {
     if (*suffix == '\0')
         return 0;
@@ -182,7 +183,7 @@ void pto_bytes_format(int64_t bytes, char *text, size_t text_size) {
         snprintf(text, text_size, "%lld %ciB", (long long)bytes, suffix_letters[power - 1]);
 }
 
-/* Digits d.dd at a decimal exponent, written in a unit of 10^unit_exponent seconds, at most 2 below it. */
+/* Print the digits d.dd of a decimal exponent in a unit of 10^unit_exponent seconds, at most 2 below it. */
 static void print_digits(const char *scientific, int shift, const char *unit, char *text, size_t text_size) {
     char digits[4] = {scientific[0], scientific[2], scientific[3], '\0'};
     if (shift < 0)
@@ -199,7 +200,7 @@ void pto_seconds_format(double seconds, char *text, size_t text_size) {
         snprintf(text, text_size, "0 s");
         return;
     }
-    /* Rounded once, here: the unit is chosen by the rounded value, so that 0.9996 ms is "1.00 ms". */
+    /* Round only once: the unit is chosen by the rounded value, so that 0.9996 ms becomes "1.00 ms". */
     char scientific[PTO_SECONDS_TEXT_MAX];
     snprintf(scientific, sizeof scientific, "%.2e", seconds);
     int exponent = 0;

@@ -1,4 +1,5 @@
-/* Proving plans right: what a collective starts from and promises, and the walk over its stages. */
+/* Proving plans correct: the initial state and the promised result of a collective, and the walk over the
+ * plan's stages. */
 #include "portolan/check.h"
 
 #include <stdarg.h>
@@ -58,7 +59,7 @@ static int64_t pair_bytes(const pto_request_t *request, int64_t source, int64_t 
     return pto_counts_bytes(request->counts, request->bytes, source, destination);
 }
 
-/* Messages that carry data of their own; the others repeat these in turn. */
+/* Number of messages with distinct data; further ones repeat them in turn. */
 static int64_t distinct_messages(const pto_request_t *request) {
     if (request->unique_bytes <= 0 || request->bytes == 0)
         return request->messages;
@@ -66,7 +67,7 @@ static int64_t distinct_messages(const pto_request_t *request) {
     return distinct < request->messages ? distinct : request->messages;
 }
 
-/* Check that an owner's output holds `bytes` of these owners' inputs, and go on behind them. */
+/* Check that an owner's output holds `bytes` of these owners' inputs, and advance past them. */
 static bool expect(pto_checker_t *checker, int64_t rank, int out, int64_t *offset, int64_t bytes, int32_t set,
                    int64_t origin) {
     pto_span_t wanted = {.begin = *offset, .end = *offset + bytes, .delta = origin - *offset, .set = set};
@@ -85,8 +86,8 @@ static bool sized(pto_checker_t *checker, int64_t rank, int buffer, int64_t byte
                           (long long)held, (long long)bytes);
 }
 
-/* The sum of all owners' vectors, or for broadcast owner 0's, at those who get it; to the last bit the same
- * for all of them. */
+/* The sum of all owners' vectors (for broadcast, owner 0's vector) at the ranks that receive it, with
+ * identical bits on all of them. */
 static bool expect_vector(pto_checker_t *checker, int out, int64_t owners) {
     pto_collective_t collective = checker->request->collective;
     int64_t sources = pto_collective_is_from_root(collective) ? 1 : owners;
@@ -105,7 +106,7 @@ static bool expect_vector(pto_checker_t *checker, int out, int64_t owners) {
     return true;
 }
 
-/* Block i of owner j's output is block j of owner i's input. `origin` says where that block starts. */
+/* Block i of owner j's output is block j of owner i's input. `origin` is the offset of that block. */
 static bool expect_column(pto_checker_t *checker, int out, int64_t owners, int64_t j, int64_t *origin) {
     int64_t rank = owner_rank(checker->request, j), offset = 0, total = 0;
     for (int64_t i = 0; i < owners; i++)
@@ -133,8 +134,7 @@ static bool expect_alltoall(pto_checker_t *checker, int out, int64_t owners) {
     return right;
 }
 
-/* Message m goes from a GPU to the one m places on, on the next node; data that messages share comes in turn.
- */
+/* Message m goes from a GPU to the one m places further on, on the next node. Shared data repeats in turn. */
 static bool expect_messages(pto_checker_t *checker, int out, int64_t owners) {
     const pto_request_t *request = checker->request;
     int64_t per_node = owners / request->layout.nodes;
@@ -184,7 +184,7 @@ static int64_t input_bytes(const pto_request_t *request, int64_t owner, int64_t 
     return total;
 }
 
-/* An access of the user's to a whole buffer. */
+/* An access by the user to a whole buffer. */
 static bool user_access(pto_checker_t *checker, int64_t rank, int buffer, bool write) {
     pto_touch_t touch = {.holder = rank,
                          .buffer = buffer,
@@ -193,7 +193,7 @@ static bool user_access(pto_checker_t *checker, int64_t rank, int buffer, bool w
     return pto_check_access(checker, rank, &touch);
 }
 
-/* Only owner 0 has a vector to broadcast, and only it gets one that is reduced. */
+/* Only owner 0 has a vector to broadcast, and only owner 0 receives a reduced one. */
 static bool has_input(const pto_checker_t *checker, int64_t owner) {
     return owner == 0 || !pto_collective_is_from_root(checker->request->collective);
 }
@@ -222,7 +222,7 @@ static bool write_inputs(pto_checker_t *checker) {
     return true;
 }
 
-/* The user reads the output and may then write it: it can be the next run's input. */
+/* The user reads the output and may then overwrite it, since it can be the next run's input. */
 static bool use_outputs(pto_checker_t *checker) {
     int64_t owners = pto_layout_owner_count(&checker->request->layout);
     int in = buffer_of_role(checker->plan, PTO_ROLE_IN), out = buffer_of_role(checker->plan, PTO_ROLE_OUT);
@@ -285,7 +285,7 @@ static bool lay_out(pto_checker_t *checker) {
     return true;
 }
 
-/* Whether the stage at hand is the last of its collective. */
+/* Whether the current stage is the last of its collective. */
 static bool ends_collective(const pto_checker_t *checker) {
     pto_walk_t ahead = checker->walk;
     return checker->collective >= 0 && !(pto_walk_next(&ahead) && ahead.collective == checker->collective);
@@ -313,9 +313,9 @@ static bool run(pto_checker_t *checker) {
            use_outputs(checker) && expect_outputs(checker);
 }
 
-/* Where processes use each other's memory, one may be a run ahead: walk the plan once more, with nothing in
- * any buffer but with all accesses of the first run remembered. What is ordered between two runs that follow
- * each other is ordered between any two, as all runs are alike. */
+/* If processes use each other's memory, one of them may be a run ahead. Walk the plan once more, with all
+ * buffers empty but with the accesses of the first run remembered. All runs are alike, so an order between
+ * two consecutive runs holds between any two. */
 static bool run_again(pto_checker_t *checker) {
     pto_check_report_t report = checker->report;
     for (int64_t place = 0; place < checker->ranks * checker->buffers; place++) {
@@ -329,7 +329,7 @@ static bool run_again(pto_checker_t *checker) {
     return right;
 }
 
-/* A buffer that alternates is met again in the run after the next. */
+/* A double-buffered temporary is used again two runs later. */
 static int runs_to_walk(const pto_checker_t *checker) {
     int runs = 1;
     for (int buffer = 0; buffer < checker->buffers; buffer++)
@@ -390,7 +390,7 @@ pto_status_t pto_check(const pto_plan_t *plan, pto_check_report_t *report, pto_e
     if (ranks > PTO_CHECK_RANKS_MAX)
         return pto_error_set(err, PTO_ERR_TOO_LARGE,
                              "check walks every process and keeps what each has seen of each other, "
-                             "so it takes at most %d of them; this layout has %lld",
+                             "so it supports at most %d processes; this layout has %lld",
                              PTO_CHECK_RANKS_MAX, (long long)ranks);
     pto_checker_t checker = {.plan = plan,
                              .request = request,

@@ -16,7 +16,7 @@ struct pto_trace_read {
 struct pto_trace_span {
     int64_t begin;
     int64_t end;
-    int32_t writer; /* -1: nobody yet */
+    int32_t writer; /* -1: none yet */
     uint32_t time;
     int32_t reads;
 };
@@ -122,7 +122,8 @@ void pto_trace_init(pto_trace_t *trace, int64_t bytes, pto_clocks_t *clocks) {
 
 void pto_trace_fini(pto_trace_t *trace) { free(trace->span); }
 
-/* The span that starts at `offset`, after cutting one in two where none does; spans' count past the last. */
+/* The index of the span that starts at `offset`, after splitting a span if necessary; the number of spans if
+ * past the last. */
 static int cut_at(pto_trace_t *trace, int64_t offset, pto_clocks_t *clocks) {
     int low = 0, high = trace->count;
     while (low < high) {
@@ -145,7 +146,7 @@ static bool seen(const pto_clocks_t *clocks, int64_t rank, int64_t other, uint32
     return rank == other || time <= clocks->now[rank * clocks->ranks + other];
 }
 
-/* The earlier access to the span that this one is not ordered after; -1 where there is none. */
+/* The earlier access to the span that is unordered with this one; -1 if there is none. */
 static int64_t unordered(const struct pto_trace_span *span, const pto_clocks_t *clocks, int64_t rank,
                          bool write, bool *wrote) {
     *wrote = span->writer >= 0 && !seen(clocks, rank, span->writer, span->time);

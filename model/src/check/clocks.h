@@ -1,7 +1,7 @@
-/* Happens-before while a plan is checked: vector clocks over ranks, and traces of who used the bytes of a
- * shared buffer last. Internal to libportolan.
+/* The happens-before relation while a plan is checked: vector clocks over ranks, and traces of the last
+ * accesses to the bytes of a shared buffer. Internal to libportolan.
  *
- * A rank's own entry counts its releases (what it sent or signalled); an access bears the number of the
+ * A rank's own entry counts its releases (what it sent or signalled). An access carries the number of the
  * release that will follow it, so another rank is ordered after the access once it has seen that release. */
 #ifndef PTO_CHECK_CLOCKS_H
 #define PTO_CHECK_CLOCKS_H
@@ -12,32 +12,33 @@
 typedef struct {
     int64_t ranks;
     uint32_t *now;  /* ranks x ranks */
-    uint32_t *next; /* what a stage's messages make of them, when it has ended */
-    bool *joined;   /* whose row of `next` differs */
+    uint32_t *next; /* their values once the stage's messages have been delivered */
+    bool *joined;   /* ranks whose row of `next` differs */
     struct pto_trace_read *read;
     int32_t read_count;
     int32_t read_capacity;
     bool out_of_memory;
 } pto_clocks_t;
 
-/* `needed` false: nothing is shared, and every call does nothing. */
+/* If `needed` is false, nothing is shared, and every call is a no-op. */
 void pto_clocks_init(pto_clocks_t *clocks, int64_t ranks, bool needed);
 void pto_clocks_fini(pto_clocks_t *clocks);
 
 void pto_clocks_release(pto_clocks_t *clocks, int64_t rank);
 
-/* A message: at the end of the stage (pto_clocks_settle) the receiver is ordered after all that the sender
- * had released at its start. */
+/* Record a message: at the end of the stage (pto_clocks_settle) the receiver is ordered after everything that
+ * the sender had released at its start. */
 void pto_clocks_deliver(pto_clocks_t *clocks, int64_t from, int64_t to);
-/* The receiver is ordered after all that `via` will be ordered after at the end of the stage. */
+/* The receiver is ordered after everything that `via` will be ordered after at the end of the stage. */
 void pto_clocks_relay(pto_clocks_t *clocks, int64_t via, int64_t to);
 void pto_clocks_settle(pto_clocks_t *clocks);
 
-/* A copy of the rank's clock, to be joined by others later; free it with free. NULL where none is needed. */
+/* A copy of the rank's clock, for others to join later; free it with free(). NULL if clocks are not
+ * needed. */
 uint32_t *pto_clocks_snapshot(pto_clocks_t *clocks, int64_t rank);
 void pto_clocks_join(pto_clocks_t *clocks, int64_t rank, const uint32_t *snapshot);
 
-/* Who used a shared buffer's bytes: the last write, and the reads since then. */
+/* The accesses to a shared buffer's bytes: the last write, and the reads since. */
 typedef struct {
     struct pto_trace_span *span;
     int count;
@@ -54,7 +55,7 @@ typedef struct {
 void pto_trace_init(pto_trace_t *trace, int64_t bytes, pto_clocks_t *clocks);
 void pto_trace_fini(pto_trace_t *trace);
 
-/* Note an access; false where it conflicts with an earlier one that it is not ordered after. */
+/* Record an access; false if it conflicts with an earlier access that it is not ordered after. */
 bool pto_trace_access(pto_trace_t *trace, pto_clocks_t *clocks, int64_t rank, int64_t begin, int64_t end,
                       bool write, pto_conflict_t *conflict);
 

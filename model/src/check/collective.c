@@ -1,10 +1,11 @@
-/* Checking collective nodes. The MPI library, NCCL or our own stages may run such a node, so it is proved
- * twice over: its stages do the collective that the node names, between the slices that it names and nothing
- * else; and the rest of the plan is right if the call has no other effect or order than MPI gives it.
+/* Checking collective nodes. The MPI library, NCCL or our own stages may run such a node, so two things are
+ * proved: that its stages perform the collective that the node names, between the slices that it names and
+ * nothing else; and that the rest of the plan is correct if the call has only the effect and the order that
+ * MPI defines.
  *
- * While the stages of a node are walked, checker->inside takes the place of the plan's contents: each
- * member's input is a symbol of its own, all else is unwritten. At the end the outputs are compared with what
- * the collective promises, and its meaning is applied to the plan's contents at once. */
+ * While the stages of a node are walked, checker->inside replaces the plan's contents: each member's input is
+ * a distinct symbol, and all else is unwritten. At the end the outputs are compared with what the collective
+ * promises, and its meaning is applied to the plan's contents in one step. */
 #include <stdlib.h>
 
 #include "check/check_internal.h"
@@ -19,23 +20,23 @@ static bool range_of_cores(const pto_checker_t *checker, int64_t first, int64_t 
 static bool call_right(pto_checker_t *checker, const pto_node_t *node) {
     if (node->by < 0 || node->by >= PTO_DONE_BY_COUNT || node->collective < 0 ||
         node->collective >= PTO_COLLECTIVE_COUNT)
-        return pto_check_fail(checker, 0, "a collective node names no known collective");
+        return pto_check_fail(checker, 0, "a collective node names an unknown collective");
     if (node->group < 0 || node->group >= checker->plan->groups.count ||
         pto_plan_group(checker->plan, node->group)->fold != 0)
-        return pto_check_fail(checker, 0, "a collective is of group %d, which is no whole group",
+        return pto_check_fail(checker, 0, "a collective is of group %d, which is not a whole group",
                               node->group);
     if (!range_of_cores(checker, node->core_first, node->core_count))
         return pto_check_fail(checker, 0, "a collective is on cores that don't exist");
     bool in_place = node->in.buffer == node->out.buffer;
     if (in_place && !pto_collective_is_vector(node->collective))
-        return pto_check_fail(checker, 0, "an in-place %s is not a collective that plans have",
+        return pto_check_fail(checker, 0, "an in-place %s is not supported in plans",
                               pto_collective_name(node->collective));
     if (node->in.holder != PTO_HOLDER_SELF || node->out.holder != PTO_HOLDER_SELF)
         return pto_check_fail(checker, 0, "a collective names another process's buffer");
     return pto_check_slice_named(checker, &node->in) && pto_check_slice_named(checker, &node->out);
 }
 
-/* What the stages of a node may use: its input and output, and temporaries that are at home in it. */
+/* What the stages of a node may use: its input and output, and temporaries that belong to it. */
 static bool slice_inside(pto_checker_t *checker, int at, const pto_slice_t *slice, bool write) {
     const pto_node_t *node = pto_plan_node(checker->plan, at);
     const char *name = pto_plan_buffer(checker->plan, slice->buffer)->name;
@@ -67,7 +68,7 @@ static bool step_inside(pto_checker_t *checker, int at, const pto_step_t *step) 
            (!pto_step_target(step) || slice_inside(checker, at, &step->target, true));
 }
 
-/* Whether the walk meets any of the node's stages. */
+/* Whether the walk visits any of the node's stages. */
 static bool has_stages(const pto_plan_t *plan, int at) {
     int end = at + 1 + pto_plan_node(plan, at)->span;
     for (int n = at + 1; n < end; n++) {
@@ -86,7 +87,7 @@ static bool body_right(pto_checker_t *checker, int at) {
     for (int n = at + 1; n <= at + node->span && right; n++) {
         const pto_node_t *inner = pto_plan_node(checker->plan, n);
         if (inner->kind == PTO_NODE_COLLECTIVE || inner->kind == PTO_NODE_KERNEL)
-            return pto_check_fail(checker, 0, "a collective holds another one, or a kernel");
+            return pto_check_fail(checker, 0, "a collective contains another one, or a kernel");
         if (inner->kind != PTO_NODE_STAGE)
             continue;
         const pto_stage_t *stage = pto_plan_stage(checker->plan, inner->stage);
@@ -100,7 +101,7 @@ static bool body_right(pto_checker_t *checker, int at) {
     bool nothing =
         node->in.buffer == node->out.buffer && pto_plan_group(checker->plan, node->group)->size == 1;
     return has_stages(checker->plan, at) || nothing ||
-           pto_check_fail(checker, 0, "a collective holds no stages");
+           pto_check_fail(checker, 0, "a collective contains no stages");
 }
 
 bool pto_check_collectives(pto_checker_t *checker) {
@@ -112,7 +113,7 @@ bool pto_check_collectives(pto_checker_t *checker) {
         if (node->kind != PTO_NODE_COLLECTIVE)
             continue;
         if (n < loop_end)
-            return pto_check_fail(checker, 0, "a collective stands in a loop");
+            return pto_check_fail(checker, 0, "a collective is inside a loop");
         if (!call_right(checker, node) || !body_right(checker, n))
             return false;
     }
@@ -121,7 +122,7 @@ bool pto_check_collectives(pto_checker_t *checker) {
 
 /* --- what a call names ---------------------------------------------------------------------------------- */
 
-/* One call of the node: that of the group that holds member 0 at hand. */
+/* One call of the node, by the group of the current member 0. */
 typedef struct {
     const pto_node_t *node;
     const pto_group_t *group;
@@ -132,7 +133,7 @@ static int64_t rank_of(const pto_checker_t *checker, const call_t *call, int64_t
     return pto_group_rank(checker->plan, call->group, call->root_rank, member);
 }
 
-/* The bytes that `member` names for `peer`, or of message `ordinal`; empty where there are none. */
+/* The bytes that `member` names for `peer`, or for message `ordinal`; empty if there are none. */
 static bool find_block(pto_checker_t *checker, const call_t *call, int64_t member, int64_t peer,
                        int64_t ordinal, bool write, pto_touch_t *block) {
     int64_t rank = rank_of(checker, call, member);
@@ -148,7 +149,7 @@ static bool find_block(pto_checker_t *checker, const call_t *call, int64_t membe
         return false;
     *block = (pto_touch_t){.holder = rank, .buffer = slice->buffer, .write = write};
     if (checker->source.count > 1)
-        return pto_check_fail(checker, rank, "a collective's block of '%s' does not lie in one piece",
+        return pto_check_fail(checker, rank, "a collective's block of '%s' is not contiguous",
                               pto_plan_buffer(checker->plan, slice->buffer)->name);
     if (checker->source.count == 1)
         *block = checker->source.item[0];
@@ -161,7 +162,7 @@ static bool gives(const pto_node_t *node, int64_t member) {
     return member == 0 || node->collective != PTO_COLLECTIVE_BROADCAST;
 }
 
-/* Whether the call writes a member's output: the root of a broadcast in place keeps what it has. */
+/* Whether the call writes a member's output. The root of a broadcast in place keeps its data. */
 static bool gets(const pto_node_t *node, int64_t member) {
     if (node->collective == PTO_COLLECTIVE_REDUCE)
         return member == 0;
@@ -197,8 +198,8 @@ bool pto_check_enter_collective(pto_checker_t *checker, int at) {
 
 /* --- after them: do they do it? ------------------------------------------------------------------------- */
 
-/* Whether the stages left in `target` what the collective takes from `source`'s place in the inputs of the
- * members in `set`. */
+/* Whether the stages left in `target` what the collective takes from the position of `source` in the inputs
+ * of the members in `set`. */
 static bool did(pto_checker_t *checker, const pto_touch_t *source, const pto_touch_t *target, int32_t set) {
     pto_span_t wanted = {
         .begin = target->begin, .end = target->end, .delta = source->begin - target->begin, .set = set};
@@ -211,7 +212,7 @@ static bool access_block(pto_checker_t *checker, const pto_touch_t *block) {
     return bytes_of(block) == 0 || pto_check_access(checker, block->holder, block);
 }
 
-/* One block from a member to another, or to itself. */
+/* Transfer one block from a member to another, or to itself. */
 static bool do_pair(pto_checker_t *checker, const call_t *call, int64_t from, int64_t to, int64_t ordinal) {
     pto_touch_t source, target;
     if (!find_block(checker, call, from, to, ordinal, false, &source) ||
@@ -240,7 +241,7 @@ static bool do_alltoall(pto_checker_t *checker, const call_t *call) {
     return true;
 }
 
-/* Message m goes to the member m places on, on the next node. */
+/* Message m goes to the member m places further on, on the next node. */
 static bool do_messages(pto_checker_t *checker, const call_t *call) {
     int64_t nodes = checker->request->layout.nodes, per_node = call->group->members_per_node;
     if (call->group->size != nodes * per_node)
@@ -255,16 +256,16 @@ static bool do_messages(pto_checker_t *checker, const call_t *call) {
     return true;
 }
 
-/* The vector that a collective gives: `begin` is its place in the inputs. */
+/* The resulting vector of a collective; `begin` is its position in the inputs. */
 typedef struct {
-    pto_spans_t contents; /* from 0 on */
+    pto_spans_t contents; /* from offset 0 */
     int64_t begin;
     int64_t bytes;
-    int32_t members;   /* that it is made of */
-    pto_touch_t first; /* where it went first */
+    int32_t members;   /* members combined so far */
+    pto_touch_t first; /* the first output it was written to */
 } result_t;
 
-/* Combined in the order of the members. */
+/* Combine in the order of the members. */
 static bool combine_input(pto_checker_t *checker, const call_t *call, int64_t member, result_t *result) {
     pto_touch_t vector;
     if (!gives(call->node, member))
@@ -285,13 +286,13 @@ static bool combine_input(pto_checker_t *checker, const call_t *call, int64_t me
                                   access_block(checker, &vector));
 }
 
-/* A reduction in place leaves the others' vectors undefined. */
+/* A reduction in place leaves the other members' vectors undefined. */
 static void forget_vector(pto_checker_t *checker, const pto_touch_t *vector) {
     pto_span_t nothing = {.begin = vector->begin, .end = vector->end};
     pto_contents_write(pto_check_contents(checker, vector->holder, vector->buffer), nothing, &checker->sets);
 }
 
-/* The stages must have left the result in `vector`, and in an allreduce the same bits everywhere. */
+/* The stages must have left the result in `vector` and, in an allreduce, with the same bits everywhere. */
 static bool give_vector(pto_checker_t *checker, const pto_touch_t *vector, result_t *result) {
     pto_touch_t source = {.begin = result->begin, .end = result->begin + result->bytes};
     int32_t set = pto_sets_run(&checker->sets, 0, result->members);
@@ -323,7 +324,8 @@ static bool give_result(pto_checker_t *checker, const call_t *call, int64_t memb
     return true;
 }
 
-/* What MPI promises of order: a member that gets a vector has it after all that gave. */
+/* The order that MPI guarantees: a member that receives a vector is ordered after all members that
+ * contributed. */
 static void order_vector(pto_checker_t *checker, const call_t *call) {
     for (int64_t member = 1; member < call->group->size; member++)
         if (gives(call->node, member))
@@ -364,7 +366,8 @@ static bool do_call(pto_checker_t *checker, const call_t *call) {
 bool pto_check_leave_collective(pto_checker_t *checker) {
     const pto_node_t *node = pto_plan_node(checker->plan, checker->collective);
     call_t call = {.node = node, .group = pto_plan_group(checker->plan, node->group)};
-    pto_check_report_t report = checker->report; /* which counts what the stages do */
+    pto_check_report_t report =
+        checker->report; /* the report counts the work of the stages, not of the call */
     bool right = true;
     checker->collective = -1;
     checker->leaving = true;

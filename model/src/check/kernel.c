@@ -1,5 +1,5 @@
-/* Checking what stands in a kernel: steps that threads can do, and that all who use the same bytes cut them
- * into the same pieces, so that each thread block finds what the same block elsewhere has signalled. */
+/* Checking kernels: their steps must be ones that threads can do, and all users of the same bytes must cut
+ * them into the same pieces, so that each thread block finds what the same block elsewhere has signalled. */
 #include <stdlib.h>
 
 #include "check/check_internal.h"
@@ -14,9 +14,10 @@ static bool on_gpu(const pto_checker_t *checker, const pto_slice_t *slice) {
 static bool step_right(pto_checker_t *checker, const pto_step_t *step) {
     bool moves = pto_step_is_local(step);
     if (!moves && !pto_step_is_signal(step))
-        return pto_check_fail(checker, 0, "a kernel has a step that is no copy, reduction, signal or wait");
+        return pto_check_fail(checker, 0,
+                              "a kernel has a step that is not a copy, reduction, signal or wait");
     if (moves && (!on_gpu(checker, &step->source) || !on_gpu(checker, &step->target)))
-        return pto_check_fail(checker, 0, "a kernel uses memory that is no GPU's");
+        return pto_check_fail(checker, 0, "a kernel step accesses host memory");
     return true;
 }
 
@@ -41,11 +42,11 @@ static bool flag_right(pto_checker_t *checker, const pto_step_t *step) {
 
 static bool stage_right(pto_checker_t *checker, const pto_stage_t *stage, bool first) {
     if (stage->order != PTO_ORDER_SEQUENCE)
-        return pto_check_fail(checker, 0, "a kernel's steps stand in a stage whose steps run at once");
+        return pto_check_fail(checker, 0, "a kernel's steps are in a stage whose steps run at once");
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(checker->plan, stage->step_first + i);
         if ((step->kind == PTO_STEP_LAUNCH) != first)
-            return pto_check_fail(checker, 0, "a kernel's launch stands elsewhere than at its beginning");
+            return pto_check_fail(checker, 0, "a kernel's launch is not at its beginning");
         if (!first &&
             (!step_right(checker, step) || (pto_step_is_signal(step) && !flag_right(checker, step))))
             return false;
@@ -59,7 +60,7 @@ bool pto_check_kernels(pto_checker_t *checker) {
         for (int i = 1; i <= kernel->span && kernel->kind == PTO_NODE_KERNEL; i++) {
             const pto_node_t *inside = pto_plan_node(checker->plan, node + i);
             if (inside->kind != PTO_NODE_STAGE)
-                return pto_check_fail(checker, 0, "a kernel holds something else than stages");
+                return pto_check_fail(checker, 0, "a kernel contains a node that is not a stage");
             if (!stage_right(checker, pto_plan_stage(checker->plan, inside->stage), i == 1))
                 return false;
         }
@@ -69,7 +70,7 @@ bool pto_check_kernels(pto_checker_t *checker) {
 
 /* --- pieces --------------------------------------------------------------------------------------------- */
 
-/* What one kernel's steps made of one rank's buffer. */
+/* The pieces into which one kernel's steps cut one rank's buffer. */
 struct pto_piece_use {
     struct pto_piece_use *next;
     int64_t begin;

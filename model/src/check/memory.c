@@ -1,4 +1,4 @@
-/* Sets of owners, interned as runs, and buffers' contents as ranges. */
+/* Sets of owners, interned as runs, and the contents of buffers as ranges. */
 #include "check/memory.h"
 
 #include <stdlib.h>
@@ -63,7 +63,7 @@ static bool grow_sets(pto_sets_t *sets) {
     return true;
 }
 
-/* Room for the bounds of one more set; these are written before it is known whether the set is new. */
+/* Reserve room for the bounds of one more set; they are written before it is known whether the set is new. */
 static bool reserve_bounds(pto_sets_t *sets, size_t count) {
     if (sets->bound_count + count <= sets->bound_capacity)
         return true;
@@ -76,7 +76,7 @@ static bool reserve_bounds(pto_sets_t *sets, size_t count) {
     return true;
 }
 
-/* The set whose bounds stand at the end of sets->bound, past those in use. */
+/* Intern the set whose bounds are at the end of sets->bound, past those in use. */
 static int32_t intern(pto_sets_t *sets, int32_t run_count) {
     const int32_t *bound = sets->bound + sets->bound_count;
     uint64_t hash = hash_bounds(bound, run_count);
@@ -189,7 +189,7 @@ void pto_contents_init(pto_spans_t *contents, int64_t bytes, pto_sets_t *sets) {
 
 void pto_contents_fini(pto_spans_t *contents) { free(contents->span); }
 
-/* The span that holds the byte at `offset`, which must lie in the buffer. */
+/* The span that contains the byte at `offset`, which must be in the buffer. */
 static int find(const pto_spans_t *contents, int64_t offset) {
     int low = 0, high = contents->count - 1;
     while (low < high) {
@@ -223,7 +223,7 @@ static bool alike(const pto_span_t *a, const pto_span_t *b) {
     return a->set == b->set && a->delta == b->delta && a->order == b->order;
 }
 
-/* Put `count` spans where spans first .. last stand. */
+/* Replace spans first .. last by `count` spans. */
 static void splice(pto_spans_t *contents, int first, int last, const pto_span_t *span, int count,
                    pto_sets_t *sets) {
     int removed = last - first + 1;

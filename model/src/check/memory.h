@@ -1,7 +1,6 @@
-/* What buffers hold while a plan is checked: for each range of bytes, which owners contributed to it and from
- * which place of their inputs. Internal to libportolan.
- *
- * Running out of memory is remembered in the sets' flag; contents then stay as they were. */
+/* The contents of buffers while a plan is checked: for each range of bytes, the owners that contributed to it
+ * and the position in their inputs. Internal to libportolan. An out-of-memory condition is recorded in the
+ * sets' flag; the contents are then unchanged. */
 #ifndef PTO_CHECK_MEMORY_H
 #define PTO_CHECK_MEMORY_H
 
@@ -9,10 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* --- sets of owners ------------------------------------------------------------------------------------ */
+/* --- sets of owners ------------------------------------------------------------------------------------- */
 
-/* Each distinct set is kept once, as its rising runs [first, until), so that equal sets have equal numbers.
- * Collectives unite neighbours: a few runs say what a bitset would need a bit per owner for. */
+/* Each distinct set is stored once, as its increasing runs [first, until), so equal sets have equal numbers.
+ * Collectives unite neighbours, so a few runs replace a bitset with one bit per owner. */
 typedef struct {
     int32_t *bound; /* the runs of all sets, one after another */
     size_t bound_count;
@@ -25,22 +24,22 @@ typedef struct {
     bool out_of_memory;
 } pto_sets_t;
 
-enum { PTO_SET_NONE = 0 }; /* of bytes that nobody has written */
+enum { PTO_SET_NONE = 0 }; /* of bytes that were never written */
 
 void pto_sets_init(pto_sets_t *sets);
 void pto_sets_fini(pto_sets_t *sets);
 
-/* The owners first .. until - 1. */
+/* The set of owners [first, until). */
 int32_t pto_sets_run(pto_sets_t *sets, int32_t first, int32_t until);
 bool pto_sets_disjoint(const pto_sets_t *sets, int32_t a, int32_t b);
 int32_t pto_sets_unite(pto_sets_t *sets, int32_t a, int32_t b);
 
 int32_t pto_sets_size(const pto_sets_t *sets, int32_t set);
 int32_t pto_sets_first(const pto_sets_t *sets, int32_t set);
-/* The least owner that is in both; -1 where there is none. */
+/* The smallest owner in both sets; -1 if they are disjoint. */
 int32_t pto_sets_common(const pto_sets_t *sets, int32_t a, int32_t b);
 
-/* --- contents ------------------------------------------------------------------------------------------ */
+/* --- contents ------------------------------------------------------------------------------------------- */
 
 /* The byte at `offset` of the buffer comes from the byte at offset + delta of each contributor's input.
  * `order` says how the contributions were combined: equal numbers mean the same operations on the same
@@ -59,14 +58,14 @@ typedef struct {
     int capacity;
 } pto_spans_t;
 
-/* The order of what one owner alone contributed. */
+/* The order of a contribution from a single owner. */
 uint64_t pto_order_of(int32_t owner);
 
 /* Spans cover a buffer from 0 to its end without gaps. */
 void pto_contents_init(pto_spans_t *contents, int64_t bytes, pto_sets_t *sets);
 void pto_contents_fini(pto_spans_t *contents);
 
-/* Replaces what `found` held by what the range holds, cut to it. */
+/* Replace the contents of `found` by those of the range. */
 void pto_contents_read(const pto_spans_t *contents, int64_t begin, int64_t end, pto_spans_t *found,
                        pto_sets_t *sets);
 void pto_contents_write(pto_spans_t *contents, pto_span_t written, pto_sets_t *sets);

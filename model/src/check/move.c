@@ -1,4 +1,4 @@
-/* What moves and reductions leave behind while a plan is checked, and how that compares with what is due. */
+/* The effect of moves and reductions while a plan is checked, and its comparison with the expected result. */
 #include <stdio.h>
 
 #include "base/checked.h"
@@ -11,7 +11,7 @@ bool pto_check_access(pto_checker_t *checker, int64_t rank, const pto_touch_t *t
         return true;
     checker->report.accesses++;
     if (checker->collective >= 0)
-        return true; /* the call as a whole is what others see */
+        return true; /* other ranks see only the call as a whole */
     pto_conflict_t conflict;
     int64_t place = touch->holder * checker->buffers + touch->buffer;
     if (pto_plan_buffer(checker->plan, touch->buffer)->alternates && checker->run % 2 > 0)
@@ -50,10 +50,10 @@ static uint64_t combined_order(uint64_t a, uint64_t b) { return mix(a + b); }
 
 /* --- elements ------------------------------------------------------------------------------------------- */
 
-/* A reduction's operand must be whole elements; `origin` is its place in the inputs. */
+/* A reduction's operand must consist of whole elements; `origin` is its position in the inputs. */
 static bool are_elements(pto_checker_t *checker, int64_t rank, int64_t origin, int64_t bytes) {
     int64_t element = pto_datatype_bytes(checker->request->datatype);
-    if (checker->request->bytes % element != 0) /* no vector of elements at all: the executor refuses it */
+    if (checker->request->bytes % element != 0) /* not a vector of elements: the executor refuses it */
         return true;
     if (origin % element == 0 && bytes % element == 0)
         return true;
@@ -65,7 +65,7 @@ static bool are_elements(pto_checker_t *checker, int64_t rank, int64_t origin, i
 
 /* --- what arrives --------------------------------------------------------------------------------------- */
 
-/* Whether each byte of a buffer may be written once only. */
+/* Whether each byte of a buffer may be written only once. */
 static bool is_written_once(const pto_checker_t *checker, int buffer) {
     if (checker->collective >= 0) {
         const pto_node_t *node = pto_plan_node(checker->plan, checker->collective);
@@ -75,7 +75,7 @@ static bool is_written_once(const pto_checker_t *checker, int buffer) {
            !pto_collective_reduces(checker->request->collective);
 }
 
-/* `span` says what arrives, at its place in the target. */
+/* `span` describes the data, at its position in the target. */
 static bool put(pto_checker_t *checker, int64_t rank, const pto_touch_t *target, pto_span_t span) {
     pto_spans_t *contents = pto_check_contents(checker, target->holder, target->buffer);
     if (is_written_once(checker, target->buffer)) {
@@ -91,12 +91,12 @@ static bool put(pto_checker_t *checker, int64_t rank, const pto_touch_t *target,
     return true;
 }
 
-/* Reduce what arrives into one span of what is there. */
+/* Reduce incoming data into one existing span. */
 static bool combine(pto_checker_t *checker, int64_t rank, pto_spans_t *contents, const char *name,
                     pto_span_t arrived, pto_span_t present) {
     if (present.set == PTO_SET_NONE)
         return pto_check_fail(checker, rank,
-                              "reduces into bytes %lld..%lld of '%s', which nobody has written",
+                              "reduces into bytes %lld..%lld of '%s', which were never written",
                               (long long)present.begin, (long long)present.end - 1, name);
     if (present.delta != arrived.delta)
         return pto_check_fail(checker, rank, "reduces inputs' bytes from %lld on into those from %lld on",
@@ -122,14 +122,14 @@ static bool combine_all(pto_checker_t *checker, int64_t rank, pto_spans_t *conte
     return true;
 }
 
-/* Fill checker->moved with what a range holds; false where some of it was never written. */
+/* Fill checker->moved with the contents of a range; false if some of it was never written. */
 static bool read_range(pto_checker_t *checker, int64_t rank, const pto_touch_t *range) {
     pto_contents_read(pto_check_contents(checker, range->holder, range->buffer), range->begin, range->end,
                       &checker->moved, &checker->sets);
     for (int i = 0; i < checker->moved.count; i++) {
         const pto_span_t *span = &checker->moved.span[i];
         if (span->set == PTO_SET_NONE)
-            return pto_check_fail(checker, rank, "reads bytes %lld..%lld of '%s', which nobody has written",
+            return pto_check_fail(checker, rank, "reads bytes %lld..%lld of '%s', which were never written",
                                   (long long)span->begin, (long long)span->end - 1,
                                   pto_plan_buffer(checker->plan, range->buffer)->name);
     }
@@ -147,7 +147,7 @@ static pto_span_t shifted(pto_span_t span, int64_t by) {
 
 typedef enum { MOVE_COPY, MOVE_FIRST, MOVE_REDUCE } move_t; /* of a reduction: its first piece, or another */
 
-/* Move a range to as long a one. */
+/* Move a range to one of equal length. */
 static bool move_piece(pto_checker_t *checker, int64_t reader, int64_t writer, const pto_touch_t *source,
                        const pto_touch_t *target, move_t how) {
     if (!read_range(checker, reader, source))
@@ -167,7 +167,7 @@ static bool move_piece(pto_checker_t *checker, int64_t reader, int64_t writer, c
     return true;
 }
 
-/* The `bytes` from `done` on of a range. */
+/* The subrange of `bytes` that starts at `done`. */
 static pto_touch_t piece_of(const pto_touch_t *range, int64_t done, int64_t bytes) {
     pto_touch_t piece = *range;
     piece.begin += done;

@@ -1,5 +1,5 @@
-/* Checking the parts of a plan: that all names in it exist, and that none of its arithmetic divides by zero,
- * runs for ever or leaves its group. The walk over stages relies on it. */
+/* Checking the parts of a plan: all names in it exist, and none of its arithmetic divides by zero, loops
+ * forever or leaves its group. The walk over stages relies on this. */
 #include "check/check_internal.h"
 #include "plan/plan_internal.h"
 
@@ -12,11 +12,11 @@ static bool buffer_right(pto_checker_t *checker, const pto_buffer_t *buffer) {
         return pto_check_fail(checker, 0, "buffer '%s' is on cores that don't exist", buffer->name);
     if (buffer->block_count < 0 || buffer->block_bytes < 0 || buffer->grain_bytes < 1 ||
         (buffer->dealt != PTO_DEAL_NONE && buffer->deal < 1))
-        return pto_check_fail(checker, 0, "buffer '%s' has no sensible shape", buffer->name);
+        return pto_check_fail(checker, 0, "buffer '%s' has an invalid shape", buffer->name);
     if (pto_blocks_are_table(buffer) && !checker->request->counts)
         return pto_check_fail(checker, 0, "buffer '%s' needs byte counts", buffer->name);
     if (buffer->group >= PTO_GROUP_COUNT)
-        return pto_check_fail(checker, 0, "buffer '%s' numbers its blocks by no known group", buffer->name);
+        return pto_check_fail(checker, 0, "buffer '%s' numbers its blocks by an unknown group", buffer->name);
     return true;
 }
 
@@ -24,7 +24,7 @@ bool pto_check_slice_named(pto_checker_t *checker, const pto_slice_t *slice) {
     if (slice->buffer < 0 || slice->buffer >= checker->buffers)
         return pto_check_fail(checker, 0, "a step names buffer %d, which does not exist", slice->buffer);
     if (slice->parts < 0 || (slice->share != PTO_SHARE_ALL && slice->share_count < 1))
-        return pto_check_fail(checker, 0, "a slice of '%s' has no sensible parts or shares",
+        return pto_check_fail(checker, 0, "a slice of '%s' has invalid parts or shares",
                               pto_plan_buffer(checker->plan, slice->buffer)->name);
     if (slice->bundle > 1) {
         const pto_buffer_t *buffer = pto_plan_buffer(checker->plan, slice->buffer);
@@ -45,10 +45,11 @@ bool pto_check_slice_named(pto_checker_t *checker, const pto_slice_t *slice) {
     return true;
 }
 
-/* A slice may name its holder by the step's peers only where there are any, and messages use one's own. */
+/* A slice may name its holder by the step's peers only if the step has peers, and messages use only the
+ * rank's own buffers. */
 static bool holder_right(pto_checker_t *checker, const pto_step_t *step, const pto_slice_t *slice) {
     if (slice->holder < PTO_HOLDER_SELF || slice->holder >= PTO_HOLDER_COUNT)
-        return pto_check_fail(checker, 0, "a slice names no known holder");
+        return pto_check_fail(checker, 0, "a slice names an unknown holder");
     if (slice->holder == PTO_HOLDER_PEER && (step->peers.kind == PTO_PEERS_NONE || pto_step_is_message(step)))
         return pto_check_fail(checker, 0,
                               "a slice of '%s' names a peer's, but the step has none that it uses",
@@ -62,7 +63,7 @@ static bool slice_right(pto_checker_t *checker, const pto_step_t *step, const pt
 
 static bool step_right(pto_checker_t *checker, const pto_step_t *step) {
     if (step->kind >= PTO_STEP_COUNT)
-        return pto_check_fail(checker, 0, "a step is of no known kind");
+        return pto_check_fail(checker, 0, "a step is of an unknown kind");
     bool signals = pto_step_is_signal(step);
     if (step->group < 0 || step->group >= checker->plan->groups.count)
         return pto_check_fail(checker, 0, "a step names group %d, which does not exist", step->group);
@@ -101,7 +102,7 @@ static bool defined(const pto_expr_t *expr, int64_t k) {
     return (!expr->power && !expr->inverse) || (k >= 0 && k <= 62);
 }
 
-/* More members than this can only be a mistake of arithmetic. */
+/* More members than this can only be an arithmetic mistake. */
 enum { PEERS_MAX = 1 << 24 };
 
 bool pto_check_actor(pto_checker_t *checker, const pto_step_t *step, int64_t rank) {
@@ -111,7 +112,7 @@ bool pto_check_actor(pto_checker_t *checker, const pto_step_t *step, int64_t ran
                                 &peers->first,    &peers->stride,    &peers->until};
     for (size_t i = 0; i < sizeof used / sizeof *used; i++)
         if (!defined(used[i], k))
-            return pto_check_fail(checker, rank, "2^%lld can't be taken", (long long)k);
+            return pto_check_fail(checker, rank, "2^%lld is out of range", (long long)k);
     if (pto_expr_value(step->who_stride, k, core, 0) < 1)
         return pto_check_fail(checker, rank, "a step's members are %lld apart",
                               (long long)pto_expr_value(step->who_stride, k, core, 0));
@@ -140,7 +141,7 @@ bool pto_check_slice(pto_checker_t *checker, const pto_slice_t *slice, const pto
                                 &slice->run,    &slice->stride, &slice->until};
     for (size_t i = 0; i < sizeof used / sizeof *used; i++)
         if (!defined(used[i], action->k))
-            return pto_check_fail(checker, action->rank, "2^%lld can't be taken", (long long)action->k);
+            return pto_check_fail(checker, action->rank, "2^%lld is out of range", (long long)action->k);
     const pto_buffer_t *buffer = pto_plan_buffer(checker->plan, slice->buffer);
     int64_t first = pto_expr_value(slice->first, action->k, action->core, action->peer);
     if (first >= pto_expr_value(slice->until, action->k, action->core, action->peer))

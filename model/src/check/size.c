@@ -1,8 +1,7 @@
-/* How much work and memory checking a plan takes, counted before it is begun.
- *
- * Work is counted in touches: one for each stage that a rank passes, each block that a copy, a reduction or a
- * message moves, three for a message and, where memory is shared, one for each 200 ranks whose clocks it
- * carries. A touch takes about half a microsecond. */
+/* The work and memory that checking a plan takes, counted in advance. Work is counted in touches: one for
+ * each stage that a rank passes, one for each block that a copy, a reduction or a message moves, three for a
+ * message and, if memory is shared, one for each 200 ranks whose clocks it carries. A touch takes about half
+ * a microsecond. */
 #include "base/checked.h"
 #include "check/check_internal.h"
 #include "plan/plan_internal.h"
@@ -15,7 +14,7 @@ typedef struct {
     int64_t ranks;
     bool shared;
     int64_t touches;
-    int64_t kept; /* spans of contents and of traces, ends of messages, clocks: some 45 bytes each */
+    int64_t kept; /* spans of contents and traces, ends of messages, clocks: about 45 bytes each */
 } size_count_t;
 
 static int64_t product(int64_t a, int64_t b) {
@@ -74,7 +73,7 @@ static void count_stages(size_count_t *count) {
     add(&count->kept, 2 * most_messages);
 }
 
-/* The user's input is one span; whatever else a rank holds has one for each block. */
+/* The user's input is one span; any other buffer of a rank has one per block. */
 static void count_buffers(size_count_t *count) {
     const pto_layout_t *layout = &count->plan->request.layout;
     for (int b = 0; b < pto_plan_buffer_count(count->plan); b++) {
@@ -102,7 +101,7 @@ pto_status_t pto_check_size(const pto_plan_t *plan, int64_t limit, pto_error_t *
     if (count.ranks > PTO_CHECK_RANKS_MAX)
         return pto_error_set(err, PTO_ERR_TOO_LARGE,
                              "check walks every process and keeps what each has seen of each other, "
-                             "so it takes at most %d of them; this layout has %lld",
+                             "so it supports at most %d processes; this layout has %lld",
                              PTO_CHECK_RANKS_MAX, (long long)count.ranks);
     for (int b = 0; b < pto_plan_buffer_count(plan); b++) {
         if (!is_shared(plan, b))

@@ -1,4 +1,5 @@
-/* Checking one stage for all ranks: what its steps touch, who its messages meet, what they leave behind. */
+/* Checking one stage for all ranks: the bytes that its steps touch, the matching of its messages, and its
+ * effect. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,7 @@ static bool add_touch(pto_checker_t *checker, pto_touches_t *touches, pto_touch_
 typedef struct {
     pto_checker_t *checker;
     pto_touches_t *touches;
-    pto_touch_t touch; /* all but the range */
+    pto_touch_t touch; /* all fields but the range */
     int64_t held_bytes;
     int64_t rank;
     bool right;
@@ -91,7 +92,7 @@ static int by_place(const void *left, const void *right) {
     return (a->begin > b->begin) - (a->begin < b->begin);
 }
 
-/* No range in checker->touched that is written may overlap another one. */
+/* A range in checker->touched that is written may not overlap another one. */
 static bool apart(pto_checker_t *checker, int64_t rank) {
     pto_touches_t *touches = &checker->touched;
     if (touches->count < 2)
@@ -104,10 +105,10 @@ static bool apart(pto_checker_t *checker, int64_t rank) {
             used_until = written_until = 0;
         int64_t clear_from = touch->write ? used_until : written_until;
         if (touch->begin < clear_from)
-            return pto_check_fail(checker, rank, "uses bytes %lld..%lld of '%s' twice at once, writing them",
-                                  (long long)touch->begin,
-                                  (long long)(touch->end < clear_from ? touch->end : clear_from) - 1,
-                                  pto_plan_buffer(checker->plan, touch->buffer)->name);
+            return pto_check_fail(
+                checker, rank, "uses bytes %lld..%lld of '%s' twice at once and writes them",
+                (long long)touch->begin, (long long)(touch->end < clear_from ? touch->end : clear_from) - 1,
+                pto_plan_buffer(checker->plan, touch->buffer)->name);
         if (touch->end > used_until)
             used_until = touch->end;
         if (touch->write && touch->end > written_until)
@@ -120,7 +121,7 @@ static bool apart(pto_checker_t *checker, int64_t rank) {
 
 typedef bool (*act_t)(pto_checker_t *checker, const pto_action_t *action);
 
-/* Do `act` for every peer of a rank's step, or once where it has none. */
+/* Call `act` for every peer of a rank's step, or once if the step has none. */
 static bool each_action(pto_checker_t *checker, const pto_step_t *step, int64_t rank, act_t act) {
     pto_action_t action;
     if (!pto_check_actor(checker, step, rank))
@@ -143,7 +144,7 @@ static const pto_step_t *stage_step(const pto_checker_t *checker, int index) {
     return pto_plan_step(checker->plan, checker->walk.stage->step_first + index);
 }
 
-/* Fill checker->source and checker->target with what a copy or reduction names. */
+/* Fill checker->source and checker->target with the ranges of a copy or reduction. */
 static bool collect_both(pto_checker_t *checker, const pto_action_t *action) {
     checker->source.count = checker->target.count = 0;
     if (!pto_check_collect(checker, &action->step->source, action, false, &checker->source) ||
@@ -177,7 +178,7 @@ static bool note_local(pto_checker_t *checker, const pto_action_t *action) {
            add_touches(checker, &checker->target);
 }
 
-/* A copy or reduction on its own: it must not overlap itself. */
+/* A single copy or reduction: it must not overlap itself. */
 static bool do_alone(pto_checker_t *checker, const pto_action_t *action) {
     checker->touched.count = 0;
     return note_local(checker, action) && apart(checker, action->rank) &&
@@ -215,7 +216,7 @@ static bool waits_here(const pto_checker_t *checker, int64_t rank) {
     return false;
 }
 
-/* Price goes through a stage process by process: first those that wait for nothing, then the others. */
+/* Price processes a stage rank by rank: first the ranks that don't wait, then the others. */
 static bool is_priced(pto_checker_t *checker, const pto_action_t *action, const pto_signal_t *signal) {
     if (signal->instance != checker->walk.instance || !waits_here(checker, signal->from))
         return true;
@@ -225,7 +226,7 @@ static bool is_priced(pto_checker_t *checker, const pto_action_t *action, const 
                           pto_plan_flag_name(checker->plan, signal->flag), (long long)signal->from);
 }
 
-/* Take the oldest signal that the action waits for; false where there is none yet. */
+/* Take the oldest signal that the action waits for; false if there is none yet. */
 static bool take_signal(pto_checker_t *checker, const pto_action_t *action) {
     pto_signal_t **place = &checker->signal[action->rank];
     while (*place && ((*place)->from != action->peer_rank || (*place)->flag != action->step->flag))
@@ -241,14 +242,14 @@ static bool take_signal(pto_checker_t *checker, const pto_action_t *action) {
 }
 
 static bool never_signalled(pto_checker_t *checker, const pto_action_t *action) {
-    assert(action->step); /* who is stuck is stuck at a wait */
+    assert(action->step); /* a rank can only be stuck at a wait */
     return pto_check_fail(checker, action->rank, "deadlock: waits for '%s' of rank %lld, which never comes",
                           pto_plan_flag_name(checker->plan, action->step->flag),
                           (long long)action->peer_rank);
 }
 
-/* Wait for the step's peers from progress->peer on; false, with the action it is stuck at, where one is
- * missing or the plan is at fault. */
+/* Wait for the step's peers from progress->peer on. Returns false, with the action it is stuck at, if a
+ * signal is missing or the plan is invalid. */
 static bool do_wait(pto_checker_t *checker, const pto_step_t *step, int64_t rank, pto_progress_t *progress,
                     pto_action_t *stuck) {
     if (!pto_check_actor(checker, step, rank))
@@ -268,7 +269,7 @@ static bool do_wait(pto_checker_t *checker, const pto_step_t *step, int64_t rank
 
 /* --- stages in sequence --------------------------------------------------------------------------------- */
 
-/* One step of a sequence; false where the rank must wait. */
+/* Execute one step of a sequence; false if the rank must wait. */
 static bool do_in_turn(pto_checker_t *checker, const pto_step_t *step, int64_t rank, pto_progress_t *progress,
                        pto_action_t *stuck) {
     switch (step->kind) {
@@ -280,7 +281,7 @@ static bool do_in_turn(pto_checker_t *checker, const pto_step_t *step, int64_t r
     case PTO_STEP_COPY:
     case PTO_STEP_REDUCE:
         return each_action(checker, step, rank, do_alone);
-    case PTO_STEP_SEND: /* refused where a sequence holds them */
+    case PTO_STEP_SEND: /* refused earlier in a sequence */
     case PTO_STEP_RECV:
     case PTO_STEP_LAUNCH:
     case PTO_STEP_COUNT:
@@ -289,7 +290,7 @@ static bool do_in_turn(pto_checker_t *checker, const pto_step_t *step, int64_t r
     return true;
 }
 
-/* Go on until a rank's stage has ended or it must wait. */
+/* Continue until a rank's stage has ended or the rank must wait. */
 static void advance(pto_checker_t *checker, int64_t rank, pto_action_t *stuck) {
     pto_progress_t *progress = &checker->progress[rank];
     while (progress->step < checker->walk.stage->step_count && checker->status == PTO_OK) {
@@ -354,7 +355,7 @@ static bool note_message(pto_checker_t *checker, const pto_action_t *action) {
     return add_end(checker, send ? &checker->sends : &checker->receives, end);
 }
 
-/* Sort by one end's rank, keeping the order of equals. */
+/* Sort stably by the rank of one end. */
 static bool sort_ends(pto_checker_t *checker, pto_ends_t *ends, bool by_receiver) {
     pto_ends_t *sorted = &checker->sorted;
     if (sorted->capacity < ends->count) {
@@ -378,7 +379,7 @@ static bool sort_ends(pto_checker_t *checker, pto_ends_t *ends, bool by_receiver
     return true;
 }
 
-/* The action that an end of a message was noted for. */
+/* The action for which an end of a message was recorded. */
 static pto_action_t action_of(const pto_checker_t *checker, const pto_end_t *end, bool send) {
     pto_action_t action;
     const pto_step_t *step = stage_step(checker, end->step);
@@ -414,7 +415,8 @@ static bool not_sent(pto_checker_t *checker, const pto_end_t *receive) {
                           (long long)receive->bytes, (int)receive->from);
 }
 
-/* Both lists are in order of receivers, then senders: where two differ, the lesser one has no counterpart. */
+/* Both lists are sorted by receiver, then sender: where two entries differ, the smaller one has no
+ * counterpart. */
 static bool match(pto_checker_t *checker, const pto_end_t *send, const pto_end_t *receive) {
     if (send->to < receive->to || (send->to == receive->to && send->from < receive->from))
         return not_received(checker, send);
@@ -439,7 +441,7 @@ static bool match_messages(pto_checker_t *checker) {
 
 /* --- stages at once ------------------------------------------------------------------------------------- */
 
-/* What is done for a step before all that is local. */
+/* The function called for a step before all local work. */
 static act_t done_first(pto_step_kind_t kind) {
     switch (kind) {
     case PTO_STEP_COPY:
@@ -458,8 +460,8 @@ static act_t done_first(pto_step_kind_t kind) {
     return NULL;
 }
 
-/* Note one rank's messages and what all its steps touch; then do its signals and what is local. The sends
- * still find what they are to read: nothing that the rank writes at once may overlap it. */
+/* Record one rank's messages and all ranges that its steps touch, then do its signals and local work. The
+ * sends still find their data unchanged: nothing that the rank writes at once may overlap it. */
 static bool start_rank(pto_checker_t *checker, int64_t rank) {
     checker->touched.count = 0;
     if (checker->collective < 0)

@@ -1,4 +1,5 @@
-/* Read collectives.csv: one timing per row. csv_table.c cuts up the text; here is what its columns mean. */
+/* Read collectives.csv: one timing per row. csv_table.c splits the text; this file knows what the columns
+ * mean. */
 #include "portolan/collectives.h"
 
 #include <stdlib.h>
@@ -99,9 +100,9 @@ static pto_status_t read_field(const pto_csv_t *csv, int column, pto_span_t fiel
         return pto_csv_count(csv, column, field, 0, &row->run);
     case COLUMN_SECONDS:
         return pto_csv_seconds(csv, column, field, &row->seconds);
-    case COLUMN_JOULES: /* empty where they were not measured */
+    case COLUMN_JOULES: /* empty if not measured */
         return field.size > 0 ? pto_csv_joules(csv, column, field, &row->joules) : PTO_OK;
-    default: /* COLUMN_ALGORITHM: empty where the library's own ran */
+    default: /* COLUMN_ALGORITHM: empty if the library's own ran */
         return field.size > 0 ? read_name(csv, column, field, &row->algorithm) : PTO_OK;
     }
 }
@@ -131,7 +132,7 @@ static const pto_csv_format_t format = {
     .read_field = read_field,
 };
 
-/* The file's `datatype` line says what its rows were measured with. */
+/* The file's `datatype` line gives the datatype of its rows. */
 static pto_status_t set_datatype(pto_collectives_t *collectives, const pto_provenance_t *said,
                                  size_t row_first, pto_error_t *err) {
     pto_datatype_t datatype = 0;

@@ -1,9 +1,9 @@
-/* After how many calls the dearer setup of a strategy has paid back (portolan/pick.h). */
+/* The number of calls after which a strategy's more expensive setup has paid back (portolan/pick.h). */
 #include <math.h>
 
 #include "portolan/pick.h"
 
-/* Quotients of seconds that are whole but for rounding shall stay so. */
+/* Quotients that are integers up to rounding must stay so. */
 static double rounded_up(double quotient) { return fmax(ceil(quotient * (1 - 1e-9)), 1); }
 
 bool pto_payback(const pto_prediction_t *own, const pto_prediction_t *other, double *calls) {

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What one point says. */
+/* The result at one point. */
 typedef struct {
     int winner;
-    int tied; /* others that cost what the winner does */
+    int tied; /* number of others that tie with the winner */
     int runner_up;
     double margin;
     bool toss_up;
@@ -22,7 +22,7 @@ const char *pto_by_name(pto_by_t by) {
     return by < PTO_BY_COUNT ? name[by] : "nothing";
 }
 
-/* Time and energy rise and fall together, so the product's bounds are those of both. */
+/* Time and energy rise and fall together, so the product's bounds are the products of their bounds. */
 bool pto_prediction_cost(const pto_prediction_t *prediction, pto_by_t by, pto_cost_t *cost) {
     const pto_price_t *price = &prediction->price;
     const pto_energy_t *energy = &prediction->energy;
@@ -41,14 +41,14 @@ bool pto_prediction_cost(const pto_prediction_t *prediction, pto_by_t by, pto_co
     return true;
 }
 
-/* Prices that sum the same addends in another order differ by rounding alone. */
+/* Prices that sum the same addends in another order differ only by rounding. */
 static bool is_same(double a, double b) { return fabs(a - b) <= 1e-12 * fmax(fabs(a), fabs(b)); }
 
 static bool cost_at(const pto_predictions_t *predictions, int64_t point, int strategy, pto_cost_t *cost) {
     return pto_prediction_cost(pto_prediction_at(predictions, point, strategy), predictions->by, cost);
 }
 
-/* The cheapest strategy of those that cost more than `above`, the first named where several are; or -1. */
+/* The cheapest strategy that costs more than `above`, the first listed of equals; or -1. */
 static int cheapest_above(const pto_predictions_t *predictions, int64_t point, double above,
                           pto_cost_t *found) {
     int cheapest = -1;
@@ -82,7 +82,7 @@ static place_t place_at(const pto_predictions_t *predictions, int64_t point) {
     if (place.runner_up < 0)
         return place;
     place.margin = best.value > 0 ? second.value / best.value - 1 : 0;
-    /* The difference's own interval, the two costs taken as independent. */
+    /* the interval of the difference, with the two costs taken as independent */
     double noise = hypot(best.high - best.value, second.value - second.low);
     place.toss_up = second.value - best.value <= noise;
     return place;
@@ -93,7 +93,7 @@ bool pto_range_is_tied(const pto_predictions_t *predictions, const pto_range_t *
            is_cheapest(predictions, range->point_first, strategy);
 }
 
-/* Whether the strategies that tie for the cheapest are the same at two points. */
+/* Whether the same strategies tie for the cheapest at both points. */
 static bool same_winners(const pto_predictions_t *predictions, int64_t a, int64_t b) {
     for (int i = 0; i < predictions->strategy_count; i++)
         if (is_cheapest(predictions, a, i) != is_cheapest(predictions, b, i))
@@ -105,7 +105,7 @@ int pto_pick_at(const pto_predictions_t *predictions, int64_t point) {
     return place_at(predictions, point).winner;
 }
 
-/* Copies within one memory (copies.d2d, copies.h2h), as of a process's own block. */
+/* A copy within one memory (copies.d2d, copies.h2h), such as a process's copy of its own block. */
 static bool is_local_copy(const pto_term_t *term) {
     return strncmp(term->key, "copies.d2d.", strlen("copies.d2d.")) == 0 ||
            strncmp(term->key, "copies.h2h.", strlen("copies.h2h.")) == 0;
@@ -117,15 +117,15 @@ static const char *leaf_of(const pto_term_t *term) {
     return dot ? dot + 1 : term->key;
 }
 
-/* Every strategy copies blocks that stay where they are, in the one memory or the other. They cost alike, so
- * only their number tells strategies apart. */
+/* Every strategy copies the blocks that stay in place, in GPU or host memory. These copies cost about the
+ * same, so only their number distinguishes strategies. */
 static bool is_alike(const pto_term_t *a, const pto_term_t *b) {
     if (is_local_copy(a) && is_local_copy(b))
         return strcmp(leaf_of(a), leaf_of(b)) == 0;
     return strcmp(a->key, b->key) == 0;
 }
 
-/* How often a price would contain such a parameter, which the machine lacks. */
+/* How often a price would contain a parameter that the machine lacks. */
 static double unpriced_count(const pto_explanation_t *explanation, const pto_term_t *like) {
     double count = 0;
     for (int i = 0; i < explanation->count; i++)
@@ -172,7 +172,7 @@ static void open_range(pto_range_t *range, const pto_predictions_t *predictions,
                            .margin_high = place->margin};
 }
 
-/* The strategy that is second at most of the range's points, the first named where several are. */
+/* The strategy that is second at most of the range's points, the first listed of equals. */
 static int usual_runner_up(const pto_predictions_t *predictions, const pto_range_t *range) {
     int usual = -1;
     int64_t usual_count = 0;

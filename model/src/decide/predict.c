@@ -1,5 +1,5 @@
-/* Predicting a scenario: which algorithm stands for the library's collective at each size, whether the
- * buffers fit, and the price of every strategy. */
+/* Predicting a scenario: the algorithm that models the library's collective at each size, whether the buffers
+ * fit, and the price of every strategy. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 #define GIBIBYTE 1073741824.0
 
-/* --- from a scenario to requests ---------------------------------------------------------------------- */
+/* --- from a scenario to requests ------------------------------------------------------------------------ */
 
 static const pto_series_t *swept_series(const pto_scenario_t *scenario) {
     switch (pto_scenario_sweep(scenario)) {
@@ -54,23 +54,23 @@ pto_request_t pto_scenario_request(const pto_scenario_t *scenario, int64_t point
     return request;
 }
 
-/* --- which algorithm ---------------------------------------------------------------------------------- */
+/* --- which algorithm ------------------------------------------------------------------------------------ */
 
-/* Read a plan's first collective, where it has one. */
+/* Read a plan's first collective node, if it has one. */
 static void read_call(const pto_plan_t *plan, pto_call_t *call) {
     for (int n = 0; n < pto_plan_node_count(plan); n++) {
         const pto_node_t *node = pto_plan_node(plan, n);
         if (node->kind != PTO_NODE_COLLECTIVE)
             continue;
-        const pto_action_t first = {.rank = 0}; /* member 0, of itself */
+        const pto_action_t first = {.rank = 0}; /* member 0 and itself */
         call->procs = pto_plan_group(plan, node->group)->size;
         call->bytes = pto_slice_bytes(plan, &node->in, &first);
         return;
     }
 }
 
-/* With whichever algorithm applies: they all do the same call. Of a table of counts the scenario's bytes
- * count, so blocks are taken as equal. */
+/* Uses any algorithm that applies, since all of them perform the same call. A table of counts is replaced by
+ * the scenario's bytes, so blocks are taken as equal. */
 pto_call_t pto_request_call(const pto_request_t *request) {
     pto_call_t call = {.procs = 1, .bytes = request->bytes};
     for (int i = 0; i < pto_algorithm_count(); i++) {
@@ -87,8 +87,8 @@ pto_call_t pto_request_call(const pto_request_t *request) {
     return call;
 }
 
-/* The scenario's own table: the rows of the largest `procs` up to the call's, then the first above its bytes.
- */
+/* The scenario's own table: among the rows with the largest `procs` not above the call's, the first one above
+ * its bytes. */
 static const pto_library_rule_t *scenario_rule(const pto_library_choice_t *library, int64_t procs,
                                                int64_t bytes) {
     const pto_library_rule_t *found = NULL;
@@ -126,7 +126,7 @@ const char *pto_library_algorithm(const pto_scenario_t *scenario, const pto_mach
     return rule ? rule->algorithm : NULL;
 }
 
-/* --- one strategy at one point ------------------------------------------------------------------------- */
+/* --- one strategy at one point -------------------------------------------------------------------------- */
 
 static pto_status_t check_memory(const pto_plan_t *plan, const pto_machine_t *machine, pto_error_t *err) {
     int64_t gpu_bytes, host_bytes;
@@ -148,7 +148,8 @@ static pto_status_t price_one(const pto_request_t *request, const pto_machine_t 
                               pto_price_t *price, pto_explanation_t *explanation, pto_error_t *err) {
     pto_plan_t *made = NULL;
     pto_status_t status = pto_plan_create(request, &made, err);
-    if (status == PTO_OK) /* first: the memory of byte counts from a table is itself a sum over all of them */
+    if (status == PTO_OK) /* checked before the memory, which for a table of byte counts is itself a sum over
+                             all of them */
         status = pto_price_check_size(made, err);
     if (status == PTO_OK)
         status = check_memory(made, machine, err);
@@ -162,7 +163,7 @@ static pto_status_t price_one(const pto_request_t *request, const pto_machine_t 
     return PTO_OK;
 }
 
-/* The cheapest algorithm that applies; with none, the first one's reason. */
+/* The cheapest algorithm that applies; if none does, the first one's reason. */
 static pto_status_t price_cheapest(pto_request_t *request, const pto_machine_t *machine, pto_plan_t **plan,
                                    pto_price_t *price, pto_error_t *err) {
     pto_plan_t *best = NULL;
@@ -279,7 +280,7 @@ pto_status_t pto_scenario_strategies(const pto_scenario_t *scenario, const pto_s
             list[found++] = pto_strategy_at(i);
     if (found == 0) {
         free(list);
-        return pto_error_set(err, PTO_ERR_NOT_FOUND, "no strategy is for %s",
+        return pto_error_set(err, PTO_ERR_NOT_FOUND, "no strategy supports %s",
                              pto_collective_name(scenario->collective));
     }
     *strategy = list;
@@ -377,7 +378,7 @@ static pto_status_t bind_cell(const pto_ask_t *cell, const pto_machine_t *machin
     return status == PTO_OK ? pto_scenario_bind(scenario, machine, err) : status;
 }
 
-/* The cheapest of a cell's strategies; where none applies, the first one's reason. */
+/* The cheapest of a cell's strategies; if none applies, the first one's reason. */
 static pto_status_t choose_one(const pto_scenario_t *scenario, const pto_machine_t *machine,
                                const char *strategy, pto_plan_t **plan, pto_price_t *price,
                                pto_error_t *err) {
@@ -422,7 +423,7 @@ pto_status_t pto_predict_one(const pto_machine_t *machine, const pto_ask_t *cell
         status = choose_one(&scenario, machine, cell->strategy, &best, &cost, err);
     pto_scenario_fini(&scenario);
     if (status == PTO_OK && best)
-        best->request.counts = NULL; /* equal, and the scenario's no longer */
+        best->request.counts = NULL; /* equal counts; the scenario's must not be borrowed */
     if (status == PTO_OK && price)
         *price = cost;
     if (status == PTO_OK && plan)

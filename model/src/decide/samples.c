@@ -1,4 +1,5 @@
-/* Read samples.csv: one timing per row. csv_table.c cuts up the text; here is what its columns mean. */
+/* Read samples.csv: one timing per row. csv_table.c splits the text; this file knows what the columns
+ * mean. */
 #include "portolan/samples.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* From rows of measured collectives to cells: which rows are compared, which stand together, and what each
- * strategy's time is. score_metrics.c says what the cells come to. */
+/* From rows of measured collectives to cells: which rows are compared, which belong together, and the time of
+ * each strategy. score_metrics.c summarises the cells. */
 #include "portolan/score.h"
 
 #include <stdio.h>
@@ -27,7 +27,7 @@ pto_score_options_t pto_score_defaults(const pto_collectives_t *collectives) {
 
 /* --- which rows are compared ---------------------------------------------------------------------------- */
 
-/* A row that is. */
+/* A row that is compared. */
 typedef struct {
     const pto_collective_row_t *row;
     const pto_strategy_t *strategy;
@@ -83,7 +83,7 @@ static bool is_skipped(const pto_score_options_t *options, const pto_collective_
     return false;
 }
 
-/* Why a row is not compared; false: it is. */
+/* Whether a row is left out, and why. */
 static bool left_out(const work_t *work, const pto_collective_row_t *row, const pto_strategy_t *strategy,
                      char *why, size_t why_size) {
     const pto_collectives_t *collectives = work->collectives;
@@ -134,7 +134,7 @@ static pto_status_t take_entries(work_t *work) {
 
 static int order_of(int64_t a, int64_t b) { return (a > b) - (a < b); }
 
-/* All but the strategy and its processes. */
+/* Compare all but the strategy and its processes. */
 static int compare_places(const entry_t *a, const entry_t *b) {
     const pto_collective_row_t *x = a->row, *y = b->row;
     const int order[] = {order_of(x->collective, y->collective),
@@ -170,7 +170,7 @@ static int compare_runs(const entry_t *a, const entry_t *b) {
     return order != 0 ? order : order_of(a->row->run, b->row->run);
 }
 
-/* By cell, then candidate, then run. */
+/* Order by cell, then candidate, then run. */
 static int compare_entries(const void *left, const void *right) {
     const entry_t *a = left, *b = right;
     int order = compare_places(a, b);
@@ -187,13 +187,13 @@ static double statistic_of(pto_statistic_t statistic, const entry_t *entry, int6
     return pto_quantile(scratch, count, statistic == PTO_STATISTIC_MIN ? 0 : 0.5);
 }
 
-/* One candidate's entries, run by run. */
+/* One candidate's entries, ordered by run. */
 typedef struct {
     const entry_t *entry;
     int64_t count;
 } stretch_t;
 
-/* A run's entries of a candidate. Runs are asked for in their order, and what lies before is dropped. */
+/* A run's entries of a candidate. Runs are requested in order, and earlier entries are dropped. */
 static stretch_t run_of(stretch_t *candidate, const entry_t *run) {
     while (candidate->count > 0 && compare_runs(candidate->entry, run) < 0) {
         candidate->entry++;
@@ -205,8 +205,8 @@ static stretch_t run_of(stretch_t *candidate, const entry_t *run) {
     return found;
 }
 
-/* The fastest candidate of a run, or -1 where one is missing. Files joined from several jobs may hold a run
- * several times: its times are one by the same statistic. */
+/* The fastest candidate of a run, or -1 if one is missing. Files joined from several jobs may contain a run
+ * several times; the same statistic combines its times into one. */
 static int fastest_of_run(pto_statistic_t statistic, stretch_t *candidate, int count, const entry_t *run,
                           double *scratch) {
     int fastest = -1;
@@ -224,7 +224,7 @@ static int fastest_of_run(pto_statistic_t statistic, stretch_t *candidate, int c
     return fastest;
 }
 
-/* Uses up the candidates. */
+/* Consumes the candidates' entries. */
 static pto_status_t fill_floor(pto_score_cell_t *cell, pto_statistic_t statistic, stretch_t *candidate,
                                double *scratch, pto_error_t *err) {
     const stretch_t first = candidate[0];
@@ -238,7 +238,7 @@ static pto_status_t fill_floor(pto_score_cell_t *cell, pto_statistic_t statistic
         if (fastest >= 0)
             cell->floor_pick[cell->floor_count++] = fastest;
     }
-    if (cell->floor_count < 2) /* against itself one run is always right */
+    if (cell->floor_count < 2) /* a single run, compared with itself, is always right */
         cell->floor_count = 0;
     return PTO_OK;
 }
@@ -271,7 +271,7 @@ static pto_status_t fill_cell(work_t *work, stretch_t *candidate, int count, int
     return status;
 }
 
-/* A further cell of the score; NULL where memory is out. */
+/* Append a cell to the score; NULL when out of memory. */
 static pto_score_cell_t *add_cell(work_t *work) {
     pto_score_t *score = work->score;
     if (score->cell_count == work->cell_capacity) {
@@ -285,7 +285,7 @@ static pto_score_cell_t *add_cell(work_t *work) {
     return &score->cell[score->cell_count++];
 }
 
-/* The cell of a group of rows with `procs` processes per GPU of the strategies that split. `stretch` has room
+/* Make the cell of a group of rows, with `procs` processes per GPU for split strategies. `stretch` has room
  * for all candidates. */
 static pto_status_t make_cell(work_t *work, const entry_t *group, int64_t group_count, int64_t procs,
                               stretch_t *stretch) {
@@ -318,7 +318,7 @@ static pto_status_t make_cell(work_t *work, const entry_t *group, int64_t group_
     return fill_cell(work, stretch, count, rows, cell);
 }
 
-/* The least number of processes of a split strategy above `above`; 0 where there is none. */
+/* The smallest process count of a split strategy above `above`; 0 if there is none. */
 static int64_t next_procs(const entry_t *group, int64_t group_count, int64_t above) {
     int64_t next = 0;
     for (int64_t i = 0; i < group_count; i++) {

@@ -1,5 +1,5 @@
-/* What the cells come to: how often the best strategy is picked, what a wrong pick costs, and how far
- * predictions are from what was measured. */
+/* Summary of the cells: how often the best strategy is picked, the cost of a wrong pick, and the error of the
+ * predictions. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -29,7 +29,7 @@ double pto_quantile(double *value, int64_t count, double fraction) {
     return value[below] + (place - (double)below) * (value[below + 1] - value[below]);
 }
 
-/* Values in the making. */
+/* Values collected for a summary. */
 typedef struct {
     double *value;
     int64_t count;
@@ -56,7 +56,7 @@ static int find_candidate(const pto_score_cell_t *cell, const pto_strategy_t *st
     return -1;
 }
 
-/* The picks of a picker in a cell; one unless it is the floor. */
+/* Number of picks of a picker in a cell: one, except for the floor. */
 static int picks_of(const pto_score_cell_t *cell, pto_picker_t picker, const pto_strategy_t *strategy,
                     int *single, const int **pick) {
     *pick = single;

@@ -1,4 +1,4 @@
-/* What the model says of every cell, by the same calls as `predict` and `pick`. */
+/* The model's predictions and picks for every cell, by the same calls as `predict` and `pick`. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +29,7 @@ double pto_score_regret(const pto_score_cell_t *cell, int candidate) {
     return cell->candidate[candidate].measured_s / cell->candidate[cell->best].measured_s - 1;
 }
 
-/* One point with the candidates for strategies is what pto_pick knows how to judge. */
+/* A cell becomes a single point with its candidates as strategies, which pto_pick can judge. */
 pto_status_t pto_score_pick(pto_score_cell_t *cell, pto_error_t *err) {
     const pto_predictions_t point = {.sweep = PTO_SWEEP_BYTES,
                                      .point_count = 1,
@@ -103,8 +103,8 @@ static pto_scenario_t scenario_of(const pto_score_cell_t *cell, int64_t *nodes, 
     return scenario;
 }
 
-/* What the scenario, the strategy or the algorithm can't be is a reason, what the machine of this program
- * can't do an error. */
+/* A limitation of the scenario, the strategy or the algorithm is a reason; a failure of the host that runs
+ * this program is an error. */
 static bool is_reason(pto_status_t status) {
     return status == PTO_ERR_NOT_APPLICABLE || status == PTO_ERR_RANGE || status == PTO_ERR_KEY ||
            status == PTO_ERR_NOT_FOUND;
@@ -184,7 +184,7 @@ pto_status_t pto_score_price(const pto_score_cell_t *cell, int candidate, const 
 
 /* --- leaving a node count out --------------------------------------------------------------------------- */
 
-/* The least node count above `above`; 0 where there is none. */
+/* The smallest node count above `above`; 0 if there is none. */
 static int64_t next_nodes(const pto_score_t *score, int64_t above) {
     int64_t next = 0;
     for (int64_t i = 0; i < score->cell_count; i++)

@@ -1,27 +1,27 @@
-/* Sensitivity: the actual prediction with one parameter moved, not its linearisation: protocols, injection
- * limits, longest paths and the choice of algorithms all bend it. What they don't bend is that a price moves
- * one way with a parameter (sums, maxima and minima of such prices do too), so that two prices bound all
- * between them, and most of the range needs no look. */
+/* Sensitivity: predict again with one parameter moved, instead of linearising. Protocols, injection limits,
+ * longest paths and the choice of algorithms all make the price nonlinear. But a price is monotonic in a
+ * parameter (sums, maxima and minima of such prices are too), so two prices bound all prices between them,
+ * and most of the range needs no evaluation. */
 #include "portolan/sensitivity.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Steps from 1 to the largest factor, a power of two; and halvings of a step that then find a change to a
- * hundredth of a percent. */
+/* Number of steps from 1 to the largest factor, a power of two, and of halvings of a step, which locate a
+ * change to a hundredth of a percent. */
 enum { STEPS = 32, HALVINGS = 10 };
 
 /* The search for one parameter's change at one point. */
 typedef struct {
     const pto_predictions_t *predictions;
-    const pto_machine_t *machine; /* the copy, and its parameter that is moved */
+    const pto_machine_t *machine; /* the copy, and the parameter of it that is moved */
     int64_t point;
     pto_param_t *param;
     int winner;
     double sign; /* 1: upwards, -1: downwards */
-    bool *moves; /* by strategy: whether the parameter matters in this direction */
-    double *row; /* STEPS + 1 rows of a price for each strategy; INFINITY where it does not apply */
+    bool *moves; /* per strategy: whether the parameter matters in this direction */
+    double *row; /* STEPS + 1 rows with a price for each strategy; INFINITY if it does not apply */
     bool known[STEPS + 1];
 } trial_t;
 
@@ -49,7 +49,7 @@ static int picked_in(const trial_t *trial, const double *seconds) {
     return winner;
 }
 
-/* The prices of all strategies as the machine now is; those that don't move keep the first row's. */
+/* The prices of all strategies on the current machine; those that don't move keep the first row's. */
 static pto_status_t price_all(const trial_t *trial, double *seconds, pto_error_t *err) {
     const pto_predictions_t *predictions = trial->predictions;
     for (int i = 0; i < predictions->strategy_count; i++) {
@@ -87,7 +87,7 @@ static pto_status_t know(trial_t *trial, int step, pto_error_t *err) {
     return price_at(trial, factor_of(trial, step), row_at(trial, step), err);
 }
 
-/* Whether the winner stays below all others anywhere between two steps. */
+/* Whether the winner certainly stays below all others between two steps. */
 static bool stays(const trial_t *trial, int from, int to) {
     const double *a = row_at(trial, from), *b = row_at(trial, to);
     double highest_s = fmax(a[trial->winner], b[trial->winner]);
@@ -97,8 +97,8 @@ static bool stays(const trial_t *trial, int from, int to) {
     return true;
 }
 
-/* The first step after `from`, where the winner is still picked, and up to `to` at which it is not; 0: none.
- * Both rows are known. */
+/* The first step after `from` (where the winner is still picked), up to `to`, at which it is no longer
+ * picked; 0: none. Both rows are known. */
 static pto_status_t search(trial_t *trial, int from, int to, int *found, pto_error_t *err) {
     *found = 0;
     if (stays(trial, from, to))
@@ -116,7 +116,7 @@ static pto_status_t search(trial_t *trial, int from, int to, int *found, pto_err
     return status;
 }
 
-/* Between the step before `found` and it. */
+/* Bisect between `found` and the step before it. */
 static pto_status_t bisect(trial_t *trial, int found, double *factor, int *becomes, pto_error_t *err) {
     double kept = found - 1, changed = found;
     double *seconds = row_at(trial, STEPS);
@@ -138,7 +138,7 @@ static pto_status_t bisect(trial_t *trial, int found, double *factor, int *becom
     return PTO_OK;
 }
 
-/* The nearest change in one direction; `*becomes` stays as it is where there is none. */
+/* The nearest change in one direction; `*becomes` is unchanged if there is none. */
 static pto_status_t find_change(trial_t *trial, double *factor, int *becomes, pto_error_t *err) {
     const double *first = row_at(trial, 0), *last = row_at(trial, STEPS);
     for (int i = 0; i < trial->predictions->strategy_count; i++)
@@ -172,7 +172,7 @@ static pto_status_t find_nearest(trial_t *trial, pto_sensitivity_t *item, pto_er
     return PTO_OK;
 }
 
-/* Seconds of a price that one parameter stands for. */
+/* Seconds of a price that come from one parameter. */
 static double seconds_of(const pto_prediction_t *prediction, const pto_param_t *param) {
     double seconds = 0;
     for (int t = 0; t < prediction->explanation.count; t++)
@@ -181,7 +181,8 @@ static double seconds_of(const pto_prediction_t *prediction, const pto_param_t *
     return seconds;
 }
 
-/* Whether the two cheapest prices depend on the parameter, or another one could become the cheapest by it. */
+/* Whether the two cheapest prices depend on the parameter, or another strategy could become the cheapest
+ * through it. */
 static bool could_matter(const trial_t *trial, const pto_sensitivities_t *made, const pto_param_t *param) {
     const pto_predictions_t *predictions = trial->predictions;
     double best_s = pto_prediction_at(predictions, trial->point, made->winner)->price.seconds;
@@ -240,7 +241,7 @@ static pto_status_t examine(trial_t *trial, const pto_machine_param_t *param,
     return PTO_OK;
 }
 
-/* The first row of prices is that of the predictions. */
+/* The first row holds the prices of the predictions. */
 static bool begin(trial_t *trial) {
     size_t count = (size_t)trial->predictions->strategy_count;
     trial->row = calloc(count * (STEPS + 1), sizeof *trial->row);
@@ -254,7 +255,7 @@ static bool begin(trial_t *trial) {
     return true;
 }
 
-/* All but the machine's copy, which `trial` has, and its parameters. */
+/* Examine all parameters; `trial` holds the machine's copy. */
 static pto_status_t look_for_changes(trial_t *trial, const pto_machine_param_t *param,
                                      const pto_machine_param_t *copied, int param_count,
                                      pto_sensitivities_t *made, pto_error_t *err) {

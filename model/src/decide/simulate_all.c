@@ -1,4 +1,4 @@
-/* Simulating a scenario: all its strategies at all its points, in the form that predictions have. */
+/* Simulating a scenario: all strategies at all points, in the form of predictions. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 /* One strategy at one point, and the fastest plan seen for it so far. */
 typedef struct {
     const pto_machine_t *machine;
-    pto_simulate_options_t options; /* nobody visits the spans of plans that are only tried */
+    pto_simulate_options_t options; /* without a visitor, since plans that are only tried report no spans */
     int64_t number;
     int64_t cells;
     pto_prediction_t *prediction;
@@ -28,7 +28,7 @@ static void announce(const cell_t *cell, const pto_plan_t *plan) {
     cell->options.begin(&progress);
 }
 
-/* The plan in force for a scenario, simulated. */
+/* Simulate the plan that a scenario uses. */
 static pto_status_t try_plan(const pto_scenario_t *scenario, int64_t point, const pto_strategy_t *strategy,
                              cell_t *cell, pto_error_t *err) {
     pto_plan_t *plan = NULL;
@@ -54,8 +54,8 @@ static pto_status_t try_plan(const pto_scenario_t *scenario, int64_t point, cons
     return PTO_OK;
 }
 
-/* The best is not known unless all are simulated: one plan above the limit refuses the others before any is
- * begun. */
+/* The best is known only if all are simulated: one plan above the limit excludes the others before any is
+ * started. */
 static pto_status_t check_sizes(const pto_scenario_t *scenario, int64_t point, const pto_strategy_t *strategy,
                                 const cell_t *cell, pto_error_t *err) {
     pto_status_t status = PTO_OK;
@@ -71,7 +71,7 @@ static pto_status_t check_sizes(const pto_scenario_t *scenario, int64_t point, c
     return status;
 }
 
-/* Every algorithm of the collective by name, the one whose simulation is the fastest staying. */
+/* Try every algorithm of the collective by name, and keep the one with the fastest simulation. */
 static pto_status_t try_algorithms(const pto_scenario_t *scenario, int64_t point,
                                    const pto_strategy_t *strategy, cell_t *cell, pto_error_t *err) {
     pto_scenario_t named = *scenario;
@@ -100,7 +100,7 @@ static pto_status_t try_algorithms(const pto_scenario_t *scenario, int64_t point
     return cell->plan ? PTO_OK : PTO_ERR_NOT_APPLICABLE;
 }
 
-/* A cell that is left out keeps the reason. Returns what left it out. */
+/* A cell that is excluded keeps the reason. Returns the status that excluded it. */
 static pto_status_t simulate_cell(const pto_predictions_t *predictions, int64_t number,
                                   const pto_simulate_options_t *options, pto_simulation_t *simulation,
                                   pto_error_t *err) {
@@ -132,7 +132,7 @@ static pto_status_t simulate_cell(const pto_predictions_t *predictions, int64_t 
     return status;
 }
 
-/* All cells; where every one of them is left out, the first one's reason. */
+/* Simulate all cells; if every one is excluded, fail with the first one's reason. */
 static pto_status_t simulate_cells(const pto_predictions_t *predictions,
                                    const pto_simulate_options_t *options, pto_simulation_t *list,
                                    pto_error_t *err) {
@@ -155,7 +155,8 @@ static pto_status_t simulate_cells(const pto_predictions_t *predictions,
     return any ? PTO_OK : first.status;
 }
 
-/* The predictions' own cells are simulated over; what the machine file lacks stays in their explanations. */
+/* The simulated times replace the predictions' prices; parameters that the machine lacks stay in their
+ * explanations. */
 pto_status_t pto_simulate_scenario(const pto_scenario_t *scenario, const pto_machine_t *machine,
                                    const pto_simulate_options_t *options, pto_predictions_t *predictions,
                                    pto_simulation_t **simulation, pto_error_t *err) {

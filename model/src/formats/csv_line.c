@@ -1,4 +1,5 @@
-/* Cut a line of CSV into fields. A quoted field ends on its line: no column of ours holds line breaks. */
+/* Split a line of CSV into fields. A quoted field ends on its line: none of our columns contains line
+ * breaks. */
 #include "formats/csv_line.h"
 
 #include <string.h>
@@ -21,7 +22,7 @@ static bool fail(pto_csv_line_t *line, const char *place, const char *fault) {
     return false;
 }
 
-/* The quote that ends the field; NULL: none. `*doubled` counts the pairs that stand for one. */
+/* The quote that ends the field; NULL: none. `*doubled` counts the doubled quotes. */
 static const char *closing_quote(const char *at, const char *end, size_t *doubled) {
     for (; (at = memchr(at, '"', (size_t)(end - at))); at += 2) {
         if (at + 1 == end || at[1] != '"')

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A stretch of the text that is being read. */
+/* A part of the text that is being read. */
 typedef struct {
     const char *text;
     size_t size;
@@ -13,18 +13,18 @@ typedef struct {
 
 enum { PTO_CSV_UNQUOTED_MAX = 256 };
 
-/* Start with `next` at the first character and `end` behind the last one, the line's end not included. */
+/* Initialise `next` to the first character and `end` past the last one, without the line ending. */
 typedef struct {
-    const char *next; /* the next field; NULL behind the last one */
+    const char *next; /* the next field; NULL past the last one */
     const char *end;
-    const char *place; /* the first character of the field taken last, or of what is wrong */
-    const char *fault; /* NULL, or what is wrong with the line */
+    const char *place; /* the first character of the last field, or of the fault */
+    const char *fault; /* a description of the line's fault; NULL: none */
     char unquoted[PTO_CSV_UNQUOTED_MAX];
 } pto_csv_line_t;
 
-/* Take the next field, without blanks around it and without its quotes. A comma at the end of the line has an
- * empty field behind it. False behind the last field and on a fault. The span is valid until the next call.
- */
+/* Take the next field, without surrounding blanks and without its quotes. A comma at the end of the line is
+ * followed by an empty field. False past the last field and on a fault. The span is valid until the next
+ * call. */
 bool pto_csv_line_next(pto_csv_line_t *line, pto_span_t *field);
 
 /* A blank is a space, a tab or the CR of a line that ends in CR LF. */

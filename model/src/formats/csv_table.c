@@ -1,5 +1,5 @@
-/* Cut tables of measurements into fields. Every fault is told with its place, and a file that fails leaves
- * nothing behind. */
+/* Split tables of measurements into fields. Every fault is reported with its place, and a file that fails
+ * leaves nothing behind. */
 #include "formats/csv_table.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@ static bool span_is(pto_span_t span, const char *word) {
     return strlen(word) == span.size && memcmp(span.text, word, span.size) == 0;
 }
 
-/* A copy that a message can quote: short, and without bytes that would spoil a terminal. */
+/* A copy for use in a message: short, and without bytes that would corrupt a terminal. */
 static const char *span_quote(pto_span_t span, char *quote, size_t quote_size) {
     size_t size = span.size < quote_size - 1 ? span.size : quote_size - 1;
     for (size_t i = 0; i < size; i++)
@@ -42,7 +42,7 @@ int pto_span_find(pto_span_t span, const char *const *names, int count) {
 
 /* --- fields --------------------------------------------------------------------------------------------- */
 
-/* Copy a field to where strtod and strtoll may look for its end. */
+/* Copy a field to a NUL-terminated buffer for strtod and strtoll. */
 static bool number_text(pto_span_t span, const char *allowed, char *text, size_t text_size) {
     if (span.size == 0 || span.size >= text_size)
         return false;
@@ -130,7 +130,7 @@ const char *pto_csv_provenance(const pto_provenance_t *provenance, int count, co
     return NULL;
 }
 
-/* Files of different machines or MPI libraries together are true of neither. */
+/* Files of different machines or MPI libraries may not be combined. */
 static pto_status_t check_same(const pto_csv_t *csv, const pto_provenance_t *added) {
     if (strcmp(added->key, "machine") != 0 && strcmp(added->key, "mpi") != 0)
         return PTO_OK;
@@ -151,7 +151,7 @@ static pto_status_t add_provenance(pto_csv_t *csv, pto_span_t line) {
     pto_span_t body = {line.text + 1, line.size - 1};
     const char *equals = memchr(body.text, '=', body.size);
     if (!equals)
-        return PTO_OK; /* a remark */
+        return PTO_OK; /* a comment */
     pto_span_t key = pto_span_trim((pto_span_t){body.text, (size_t)(equals - body.text)});
     pto_span_t value = pto_span_trim((pto_span_t){equals + 1, body.size - (size_t)(equals - body.text) - 1});
     pto_csv_origin_t *origin = csv->origin;
@@ -219,7 +219,7 @@ static pto_csv_line_t fields_of(pto_span_t line) {
     return (pto_csv_line_t){.next = line.text, .end = line.text + line.size};
 }
 
-/* Take the line's next field and note its place; false behind the last one and on a fault. */
+/* Take the line's next field and record its place; false past the last one and on a fault. */
 static bool next_field(pto_csv_t *csv, pto_span_t line, pto_csv_line_t *fields, pto_span_t *field) {
     bool taken = pto_csv_line_next(fields, field);
     if (taken || fields->fault)
@@ -290,7 +290,7 @@ static pto_status_t read_line(pto_csv_t *csv, pto_span_t line) {
     if (line.text[0] == '#')
         return add_provenance(csv, line);
     if (line.size > 1 && memcmp(line.text, "\"#", 2) == 0) {
-        /* A remark with commas, as spreadsheets write it. */
+        /* A comment with commas, as spreadsheets write it. */
         pto_csv_line_t fields = fields_of(line);
         pto_span_t remark;
         return next_field(csv, line, &fields, &remark) ? add_provenance(csv, remark)

@@ -1,6 +1,6 @@
-/* Tables of measurements in text: `# key=value` lines of provenance, a line of column names, then a row a
- * line. What a table's columns mean is its own file's; how text is cut up, and how a fault is told with its
- * place, is here. */
+/* Tables of measurements as text: `# key=value` lines of provenance, a line of column names, then one row per
+ * line. Splitting the text and reporting faults with their place are done here; the meaning of the columns is
+ * in the file of each table. */
 #ifndef PORTOLAN_CSV_TABLE_H
 #define PORTOLAN_CSV_TABLE_H
 
@@ -16,13 +16,13 @@ typedef struct pto_csv pto_csv_t;
 
 enum { PTO_CSV_COLUMN_MAX = 16 };
 
-/* One kind of table. The columns of a file may stand in any order. */
+/* One kind of table. The columns of a file may be in any order. */
 typedef struct {
-    const char *what;          /* "samples", in messages */
-    const char *advice;        /* what to do with files of different machines: "fit them apart" */
+    const char *what;          /* name in messages: "samples" */
+    const char *advice;        /* advice for files of different machines: "fit them apart" */
     const char *const *column; /* the required ones first */
     int column_count;          /* at most PTO_CSV_COLUMN_MAX */
-    int required_count;        /* the others may be missing */
+    int required_count;        /* the others are optional */
     pto_status_t (*begin_row)(void *table, int file, pto_error_t *err); /* add one, with every default */
     pto_status_t (*read_field)(const pto_csv_t *csv, int column, pto_span_t field, void *table);
 } pto_csv_format_t;
@@ -35,7 +35,7 @@ typedef struct {
     char **path;
 } pto_csv_origin_t;
 
-/* A file that is being read. `line` and `place` (a column of text, from 1) are of the field at hand. */
+/* A file that is being read. `line` and `place` (a column of text, from 1) are those of the current field. */
 struct pto_csv {
     const pto_csv_format_t *format;
     const char *path;
@@ -50,38 +50,38 @@ struct pto_csv {
     pto_error_t *err;
 };
 
-/* Read a text; `path` only names it. On failure `origin` is as it was before; rows are the table's to drop.
+/* Read a text; `path` only names it. On failure `origin` is unchanged; the table must drop its own rows.
  * Errors: PTO_ERR_SYNTAX (too few or too many columns, no header, a zero byte), _KEY (an unknown, missing or
  * duplicate column), _NOT_APPLICABLE (another `machine` or `mpi` than before), _MEMORY, and those of
  * read_field. */
 pto_status_t pto_csv_parse(const pto_csv_format_t *format, const char *text, size_t text_size,
                            const char *path, pto_csv_origin_t *origin, void *table, pto_error_t *err);
-/* Give back what was added since there were `provenance` lines and `files` files. */
+/* Remove what was added since there were `provenance` lines and `files` files. */
 void pto_csv_roll_back(pto_csv_origin_t *origin, int provenance, int files);
 void pto_csv_origin_fini(pto_csv_origin_t *origin);
 
-/* The largest file that is read. */
+/* Maximum size of a file. */
 enum { PTO_CSV_BYTES_MAX = 1 << 30 };
 
-/* For read_field: the field's value, or the fault at its place. PTO_ERR_TYPE, PTO_ERR_RANGE. */
+/* For read_field: the field's value, or an error at its place. PTO_ERR_TYPE, PTO_ERR_RANGE. */
 pto_status_t pto_csv_bad_field(const pto_csv_t *csv, int column, pto_span_t field, pto_status_t status,
                                const char *wanted);
 pto_status_t pto_csv_whole(const pto_csv_t *csv, int column, pto_span_t field, int64_t least, int64_t *value);
-/* The same for what an int32_t holds. */
+/* The same for an int32_t. */
 pto_status_t pto_csv_count(const pto_csv_t *csv, int column, pto_span_t field, int64_t least, int32_t *value);
 /* Above 0. */
 pto_status_t pto_csv_seconds(const pto_csv_t *csv, int column, pto_span_t field, double *value);
 pto_status_t pto_csv_joules(const pto_csv_t *csv, int column, pto_span_t field, double *value);
-/* The index of one of `names`; `wanted` is what the message says should be there. */
+/* The index of one of `names`; `wanted` is the expected value in the message. */
 pto_status_t pto_csv_name(const pto_csv_t *csv, int column, pto_span_t field, const char *const *names,
                           int count, const char *wanted, uint8_t *value);
 
 /* Index of `span` among `names`, or -1. */
 int pto_span_find(pto_span_t span, const char *const *names, int count);
-/* NULL where memory is out. */
+/* NULL when out of memory. */
 char *pto_span_copy(pto_span_t span);
 
-/* The first file's value of a provenance key; NULL where no file has it. */
+/* The first file's value of a provenance key; NULL if no file has it. */
 const char *pto_csv_provenance(const pto_provenance_t *provenance, int count, const char *key);
 
 #endif

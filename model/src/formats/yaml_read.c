@@ -22,7 +22,7 @@ pto_status_t pto_read_fail(const pto_reader_t *reader, const pto_yaml_node_t *no
     return pto_error_set_at(reader->err, status, reader->path, node->line, node->column, "%s", message);
 }
 
-/* Keys are few words and values many, so a fault in a value is told with the key that it belongs to. */
+/* Keys are few and values are many, so a fault in a value is reported with its key. */
 pto_status_t pto_read_fail_as(const pto_reader_t *reader, const pto_yaml_node_t *node,
                               const pto_error_t *fault) {
     if (node->key)
@@ -45,7 +45,7 @@ static const pto_yaml_field_t *find_field(const pto_yaml_table_t *table, const c
     return NULL;
 }
 
-/* "a, b, c" of `count` names, cut where the room ends. */
+/* "a, b, c" of `count` names, truncated to the buffer. */
 static void list_names(const char *const *names, int count, char *text, size_t text_size) {
     size_t used = 0;
     text[0] = '\0';
@@ -55,7 +55,7 @@ static void list_names(const char *const *names, int count, char *text, size_t t
     }
 }
 
-/* "; did you mean 'x'?" or, where no name is near, what is known. */
+/* "; did you mean 'x'?" or, if no name is near, the known names. */
 static void advise(const char *text, const char *const *names, int count, char *advice, size_t advice_size) {
     const char *nearest = pto_suggest(text, names, count);
     if (nearest) {
@@ -141,7 +141,7 @@ pto_status_t pto_read_expect(const pto_reader_t *reader, const pto_yaml_node_t *
     if (node->kind != kind)
         pto_error_set(&fault, PTO_ERR_TYPE, "expected %s, not %s", wanted, found[node->kind]);
     else if (kind == PTO_YAML_SCALAR && node->text[0] == '\0')
-        pto_error_set(&fault, PTO_ERR_TYPE, "expected %s, but nothing is here", wanted);
+        pto_error_set(&fault, PTO_ERR_TYPE, "expected %s, but the value is empty", wanted);
     return fault.status == PTO_OK ? PTO_OK : pto_read_fail_as(reader, node, &fault);
 }
 

@@ -1,5 +1,6 @@
-/* Reading YAML mappings by tables. A mapping's keys are declared once, in a table that says what each is and
- * where it goes; unknown, duplicate, missing and reserved keys are then one mechanism for every file. */
+/* Table-driven reading of YAML mappings. A table declares the keys of a mapping: the type of each and where
+ * its value is stored. Unknown, duplicate, missing and reserved keys are then handled by one mechanism for
+ * every file. */
 #ifndef PORTOLAN_YAML_READ_H
 #define PORTOLAN_YAML_READ_H
 
@@ -10,7 +11,7 @@
 #include "formats/yaml_tree.h"
 #include "portolan/status.h"
 
-/* Where messages go, and the file that they name. */
+/* The error record for messages, and the file name in them. */
 typedef struct {
     const char *path;
     pto_error_t *err;
@@ -29,7 +30,7 @@ typedef struct {
     int argument;
     bool required;
     bool reserved;                 /* refused as not supported yet */
-    const pto_yaml_table_t *table; /* instead of `read`: a mapping of its own, whose target is the slot */
+    const pto_yaml_table_t *table; /* instead of `read`: a nested mapping, whose target is the slot */
 } pto_yaml_field_t;
 
 enum { PTO_YAML_FIELDS_MAX = 32 };
@@ -38,40 +39,42 @@ struct pto_yaml_table {
     const char *what; /* the mapping's name in messages */
     const pto_yaml_field_t *field;
     int field_count;
-    bool nonempty; /* a mapping that is written down must hold something */
-    /* What the fields must satisfy together, once all are read; may be NULL. */
+    bool nonempty; /* the mapping may not be empty */
+    /* Checks across fields, once all are read; may be NULL. */
     pto_status_t (*finish)(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target);
 };
 
-/* Every fault is reported where it stands; fields read before it stay in `target`, the caller's to free. */
+/* Read a mapping. Every fault is reported at its place. Fields read before it stay in `target`, which the
+ * caller frees. */
 pto_status_t pto_read_mapping(const pto_reader_t *reader, const pto_yaml_node_t *node,
                               const pto_yaml_table_t *table, void *target);
 
 pto_status_t pto_read_fail(const pto_reader_t *reader, const pto_yaml_node_t *node, pto_status_t status,
                            const char *format, ...) PTO_PRINTF_LIKE(4, 5);
 
-/* Pass on a fault that was found away from the file, at the node's place. */
+/* Report a fault that was detected outside the file, at the node's place. */
 pto_status_t pto_read_fail_as(const pto_reader_t *reader, const pto_yaml_node_t *node,
                               const pto_error_t *fault);
 
-/* PTO_ERR_TYPE unless the node is of the kind; a scalar must also not be empty. */
+/* PTO_ERR_TYPE unless the node is of this kind; a scalar must also not be empty. */
 pto_status_t pto_read_expect(const pto_reader_t *reader, const pto_yaml_node_t *node, pto_yaml_kind_t kind,
                              const char *wanted);
 
-/* Fields. The slot's type stands first; the argument is unused where none is named. */
+/* Field readers. Each comment gives the slot's type first; `argument` is unused unless mentioned. */
 pto_status_t pto_read_text(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot, int argument);
 pto_status_t pto_read_bool(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot, int argument);
 /* int64_t, at least `argument` */
 pto_status_t pto_read_count(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                             int argument);
-/* int64_t with a binary suffix perhaps, at least `argument` */
+/* int64_t with an optional binary suffix, at least `argument` */
 pto_status_t pto_read_bytes(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                             int argument);
 /* double, 0 or more */
 pto_status_t pto_read_number(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                              int argument);
 
-/* The index of a name among name_at(0) .. name_at(count - 1). Errors: PTO_ERR_NOT_FOUND, with the nearest. */
+/* The index of a name among name_at(0) .. name_at(count - 1). Errors: PTO_ERR_NOT_FOUND, with the nearest
+ * name. */
 pto_status_t pto_read_name(const pto_reader_t *reader, const pto_yaml_node_t *node,
                            const char *(*name_at)(int), int count, int *index);
 

@@ -1,7 +1,6 @@
-/* A YAML document as a tree, built from libyaml's events.
- *
- * Events rather than libyaml's own documents: they let us stop at a depth, before any memory is spent, and
- * refuse what a file of parameters has no use for (aliases, tags, several documents). */
+/* A YAML document as a tree, built from libyaml's events. Events, unlike libyaml's own documents, let us stop
+ * at a maximum depth before memory is spent, and refuse features that a parameter file does not need
+ * (aliases, tags, several documents). */
 #include "formats/yaml_tree.h"
 
 #include <limits.h>
@@ -26,7 +25,7 @@ static pto_status_t fail_at(const builder_t *builder, yaml_mark_t mark, const ch
                             from_zero(mark.column), "%s", message);
 }
 
-/* libyaml's reader (which checks the encoding) knows only how many bytes it has passed. */
+/* libyaml's reader (which checks the encoding) reports only a byte offset. */
 static yaml_mark_t mark_of_offset(const char *text, size_t offset) {
     yaml_mark_t mark = {.index = offset, .line = 0, .column = 0};
     for (size_t i = 0; i < offset; i++) {
@@ -103,7 +102,7 @@ static pto_status_t make_node(const builder_t *builder, const yaml_event_t *even
     return PTO_OK;
 }
 
-/* A mapping's key, whose text moves to the value that follows. */
+/* Read a mapping's key; its text is moved to the value that follows. */
 static pto_status_t read_key(builder_t *builder, const yaml_event_t *event, pto_yaml_node_t **key) {
     pto_status_t status = make_node(builder, event, key);
     if (status != PTO_OK || (*key)->kind == PTO_YAML_SCALAR)
@@ -115,7 +114,7 @@ static pto_status_t read_key(builder_t *builder, const yaml_event_t *event, pto_
 
 static pto_status_t build(builder_t *builder, const yaml_event_t *event, int depth, pto_yaml_node_t **node);
 
-/* One child, whose first event is given; a key's event where the parent is a mapping. */
+/* Build one child from its first event, which is the key if the parent is a mapping. */
 static pto_status_t build_child(builder_t *builder, const yaml_event_t *event, int depth, bool keyed,
                                 pto_yaml_node_t **child) {
     if (!keyed)
@@ -177,8 +176,8 @@ static pto_status_t build(builder_t *builder, const yaml_event_t *event, int dep
     return PTO_OK;
 }
 
-/* Skips the start of the stream and of the document, and the end of the document; anything else is returned
- * as the first event of a value, or as the end of the stream. */
+/* Skip the start of the stream and of the document, and the end of the document. Return any other event: the
+ * first of a value, or the end of the stream. */
 static pto_status_t next_content(builder_t *builder, yaml_event_t *event, bool *second_document) {
     int documents = 0;
     for (;;) {
@@ -229,7 +228,7 @@ pto_status_t pto_yaml_parse(const char *text, size_t text_size, const char *path
     builder_t builder = {.text = text, .path = path, .err = err};
     if (!yaml_parser_initialize(&builder.parser))
         return pto_error_set_at(err, PTO_ERR_MEMORY, path, 1, 1, "out of memory");
-    /* Said, not guessed: a guess would take some malformed files for UTF-16. */
+    /* Set explicitly: libyaml's detection would take some malformed files for UTF-16. */
     yaml_parser_set_encoding(&builder.parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&builder.parser, (const unsigned char *)text, text_size);
     pto_yaml_node_t *built = NULL;
@@ -243,7 +242,7 @@ pto_status_t pto_yaml_parse(const char *text, size_t text_size, const char *path
     return PTO_OK;
 }
 
-/* As deep as the tree: siblings are walked, not recursed into. */
+/* Recurses only as deep as the tree: siblings are walked in a loop. */
 void pto_yaml_destroy(pto_yaml_node_t *root) {
     while (root) {
         pto_yaml_node_t *next = root->next;

@@ -1,4 +1,4 @@
-/* A YAML document as a small tree in which everything knows its place. */
+/* A YAML document as a small tree in which every node knows its place. */
 #ifndef PORTOLAN_YAML_TREE_H
 #define PORTOLAN_YAML_TREE_H
 
@@ -15,8 +15,8 @@ typedef struct pto_yaml_node {
     pto_yaml_kind_t kind;
     int line;
     int column;
-    char *text; /* of a scalar, as written, without quotes; no NULs within */
-    char *key;  /* where the node is a value of a mapping */
+    char *text; /* of a scalar, as written, without quotes; contains no NULs */
+    char *key;  /* if the node is a value of a mapping */
     int key_line;
     int key_column;
     int child_count;
@@ -30,7 +30,7 @@ pto_status_t pto_yaml_parse(const char *text, size_t text_size, const char *path
                             pto_error_t *err);
 void pto_yaml_destroy(pto_yaml_node_t *root);
 
-/* The value of a mapping's key, the first where several; NULL where there is none. */
+/* The value of a mapping's key, the first of duplicates; NULL if there is none. */
 const pto_yaml_node_t *pto_yaml_find(const pto_yaml_node_t *mapping, const char *key);
 
 #endif

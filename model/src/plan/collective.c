@@ -1,4 +1,4 @@
-/* Collectives in a plan: who takes part in one, and which memory is only its own. */
+/* Collective nodes in a plan: their members, and the temporaries that belong to them alone. */
 #include "plan/plan_internal.h"
 
 int64_t pto_collective_member(const pto_plan_t *plan, const pto_node_t *node, int64_t rank) {
@@ -41,8 +41,7 @@ int pto_buffer_home(const pto_plan_t *plan, int buffer) {
     return home;
 }
 
-/* --- NCCL's ----------------------------------------------------------------------------------------------
- */
+/* --- NCCL's --------------------------------------------------------------------------------------------- */
 
 static bool is_nccl(const pto_node_t *node) {
     return node->kind == PTO_NODE_COLLECTIVE && node->by == PTO_DONE_BY_NCCL;

@@ -1,5 +1,6 @@
-/* Groups as arithmetic on rank numbers. A rank is (node, GPU, core). Each kind of group is one row that says
- * which of the three number its members and which tell its groups apart; the rest of this file follows. */
+/* Groups as arithmetic on rank numbers. A rank is (node, GPU, core). Each kind of group is one table row that
+ * says which of the three coordinates number its members and which distinguish its groups. Everything else in
+ * this file follows from that. */
 #include "base/names.h"
 #include "plan/plan_internal.h"
 
@@ -54,7 +55,7 @@ pto_group_t pto_group_shape(const pto_layout_t *layout, pto_group_kind_t kind) {
     return group;
 }
 
-/* The number that some of a rank's coordinates make, the node's digit first. */
+/* The number formed by some of a rank's coordinates, with the node as the most significant digit. */
 static int64_t number_of(const pto_layout_t *layout, pto_rank_t place, unsigned dimensions, int64_t cores) {
     int64_t number = dimensions & PTO_BY_NODE ? place.node : 0;
     if (dimensions & PTO_BY_GPU)
@@ -77,8 +78,8 @@ int64_t pto_group_index_at(const pto_layout_t *layout, const pto_group_t *group,
     return outside ? -1 : pto_fold_in(group->fold, number_of(layout, place, traits->index, cores));
 }
 
-/* A rank's number with the coordinates that its group does not share set to 0. Simulations ask this for every
- * message, so it divides no more than it must. */
+/* A rank's number with the coordinates that its group does not share set to 0. Simulations call this for
+ * every message, so it avoids divisions. */
 static int64_t shared_part(const pto_layout_t *layout, unsigned color, int64_t rank) {
     bool by_node = color & PTO_BY_NODE, by_gpu = color & PTO_BY_GPU, by_core = color & PTO_BY_CORE;
     int64_t part = by_node ? rank : 0;
@@ -102,7 +103,7 @@ int64_t pto_group_rank(const pto_plan_t *plan, const pto_group_t *group, int64_t
         return shared + base;
     if (traits->index == PTO_BY_NODE)
         return shared + base * layout->gpus_per_node * layout->cores_per_gpu;
-    if (!(traits->index & PTO_BY_CORE)) /* GPUs are numbered on from node to node */
+    if (!(traits->index & PTO_BY_CORE)) /* GPUs are numbered across nodes */
         return shared + base * layout->cores_per_gpu;
     int64_t limit = core_limit(layout, traits);
     return shared + base / limit * layout->cores_per_gpu + base % limit;

@@ -1,4 +1,4 @@
-/* Plans: making one from a request, sealing it, and walking its stages. */
+/* Plans: build one from a request, seal it, and walk its stages. */
 #include "portolan/plan.h"
 
 #include <stdlib.h>
@@ -10,14 +10,14 @@
 
 struct pto_builder {
     pto_plan_t *plan;
-    int open[4]; /* nodes whose body is being built */
+    int open[4]; /* nodes whose body is open */
     int open_count;
     bool in_kernel;
-    int64_t bundle; /* of the exchange that is being built; 0: none */
+    int64_t bundle; /* of the current exchange; 0: none */
     bool out_of_memory;
 };
 
-/* --- building ----------------------------------------------------------------------------------------- */
+/* --- building ------------------------------------------------------------------------------------------- */
 
 static int list_add(pto_builder_t *builder, pto_list_t *list, const void *item, size_t item_size) {
     if (list->count == list->capacity) {
@@ -98,7 +98,7 @@ void pto_build_loop(pto_builder_t *builder, int64_t from, int64_t to, bool power
     open_node(builder, (pto_node_t){.kind = PTO_NODE_LOOP, .from = from, .to = to, .power = power});
 }
 
-/* What a member gives to or gets from each other one. */
+/* The slice that a member gives to or gets from each other member. */
 static pto_slice_t call_slice(const pto_builder_t *builder, pto_collective_t collective, int buffer) {
     if (pto_collective_is_vector(collective))
         return pto_slice_all(builder, buffer);
@@ -137,7 +137,7 @@ void pto_build_end(pto_builder_t *builder) {
         builder->in_kernel = false;
 }
 
-/* A library's own host memory for one of the user's GPU buffers. */
+/* The library's own host buffer for one of the user's GPU buffers. */
 static int build_staging(pto_builder_t *builder, int buffer, const char *name) {
     pto_buffer_t staging = *pto_builder_buffer(builder, buffer);
     staging.name = name;
@@ -148,7 +148,7 @@ static int build_staging(pto_builder_t *builder, int buffer, const char *name) {
     return pto_build_buffer(builder, staging);
 }
 
-/* A copy by the members from `first` up to `until`. */
+/* A copy by the members in [first, until). */
 static void build_staging_copy(pto_builder_t *builder, const char *name, const pto_exchange_t *exchange,
                                int64_t first, int64_t until, int source, int target) {
     pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
@@ -160,10 +160,9 @@ static void build_staging_copy(pto_builder_t *builder, const char *name, const p
     pto_build_step(builder, copy);
 }
 
-/* What a library does that stages GPU buffers: copy to host memory of its own, the algorithm there, and back.
- * Collectives of one vector work in place, on what the exchange calls its output. A broadcast's root has the
- * only vector to copy to the host, and is the only one with nothing to copy back; a reduction's root copies
- * back alone. */
+/* A library that stages GPU buffers: it copies to its own host memory, runs the algorithm there, and copies
+ * back. Collectives on one vector work in place, on the output of the exchange. In a broadcast only the root
+ * copies to the host, and only the root does not copy back. In a reduction only the root copies back. */
 static void build_staged(pto_builder_t *builder, const pto_request_t *request,
                          const pto_exchange_t *exchange) {
     bool in_place = pto_collective_is_vector(request->collective);
@@ -179,7 +178,7 @@ static void build_staged(pto_builder_t *builder, const pto_request_t *request,
                        to_root ? 1 : exchange->n, host.out, exchange->out);
 }
 
-/* Algorithms know nothing of bundles: whatever they build meanwhile counts in them. */
+/* Algorithms do not know about bundles: all slices that they build here count blocks in bundles. */
 void pto_build_exchange(pto_builder_t *builder, const pto_request_t *request,
                         const pto_exchange_t *exchange) {
     bool on_gpu = pto_builder_buffer(builder, exchange->out)->space == PTO_SPACE_GPU;
@@ -237,7 +236,7 @@ pto_step_t pto_step_of(pto_step_kind_t kind, const pto_exchange_t *exchange) {
                         .who_until = pto_constant(exchange->n)};
 }
 
-/* --- sealing ------------------------------------------------------------------------------------------ */
+/* --- sealing -------------------------------------------------------------------------------------------- */
 
 static uint64_t fnv1a(uint64_t hash, uint64_t value) {
     for (int byte = 0; byte < 8; byte++) {
@@ -347,7 +346,7 @@ static uint64_t digest_plan(const pto_plan_t *plan) {
     return hash;
 }
 
-/* --- asking ------------------------------------------------------------------------------------------- */
+/* --- asking --------------------------------------------------------------------------------------------- */
 
 static pto_status_t check_choices(const pto_request_t *request, pto_error_t *err) {
     const struct {
@@ -402,7 +401,7 @@ static pto_status_t check_sizes(const pto_request_t *request, pto_error_t *err) 
         !pto_bytes_countable(doubled ? 2 * bytes : bytes, peers,
                              request->layout.gpus_per_node * request->layout.cores_per_gpu))
         return pto_error_set(err, PTO_ERR_RANGE,
-                             "bytes: %lld on %lld nodes come to more bytes in all than can be counted",
+                             "bytes: %lld on %lld nodes add up to more bytes than can be counted",
                              (long long)bytes, (long long)request->layout.nodes);
     return PTO_OK;
 }
@@ -443,7 +442,7 @@ void pto_plan_destroy(pto_plan_t *plan) {
     free(plan);
 }
 
-/* --- reading ------------------------------------------------------------------------------------------ */
+/* --- reading -------------------------------------------------------------------------------------------- */
 
 const pto_request_t *pto_plan_request(const pto_plan_t *plan) { return &plan->request; }
 
@@ -483,7 +482,7 @@ void pto_walk_begin(pto_walk_t *walk, const pto_plan_t *plan) {
     *walk = (pto_walk_t){.plan = plan, .instance = -1, .collective = -1, .kernel = -1, .loop = -1};
 }
 
-/* Step past the end of the loop's body: back to its start, or out of it. */
+/* Step past the end of the loop's body: back to its start, or out of the loop. */
 static void close_loop(pto_walk_t *walk) {
     const pto_node_t *loop = pto_plan_node(walk->plan, walk->loop);
     if (++walk->k < loop->to) {

@@ -1,5 +1,4 @@
-/* The inside of a plan, shared by the builder that fills it and the interpreters that live in this library.
- */
+/* The representation of a plan, shared by the builder and the interpreters of this library. */
 #ifndef PTO_PLAN_INTERNAL_H
 #define PTO_PLAN_INTERNAL_H
 
@@ -39,18 +38,18 @@ static inline int64_t pto_expr_at(const pto_expr_t *expr, int64_t k, int64_t cor
     return value;
 }
 
-/* pto_group_index of the process at a place; the group need not be one of the plan's. */
+/* pto_group_index for a rank given by its place; the group need not belong to the plan. */
 int64_t pto_group_index_at(const pto_layout_t *layout, const pto_group_t *group, pto_rank_t place);
 
 /* The coordinates of a rank. */
 enum { PTO_BY_NODE = 1, PTO_BY_GPU = 2, PTO_BY_CORE = 4 };
 
-/* What a kind of group is. A coordinate that is neither in `index` nor in `color` is 0 for all members. */
+/* Traits of a kind of group. A coordinate that is neither in `index` nor in `color` is 0 for all members. */
 typedef struct {
-    const char *member[2]; /* what a member is called: in a whole group, in a folded one */
+    const char *member[2]; /* names of a member: in a whole group, in a folded one */
     unsigned index;        /* PTO_BY_...: the coordinates that number the members */
-    unsigned color;        /* those that all members of one group share, and that tell groups apart */
-    bool owners_only;      /* only the cores that hold user data */
+    unsigned color;   /* the coordinates that all members of one group share, and that distinguish groups */
+    bool owners_only; /* only the cores that hold user data */
 } pto_group_traits_t;
 
 extern const pto_group_traits_t pto_group_traits[PTO_GROUP_COUNT];
@@ -66,11 +65,12 @@ static inline bool pto_group_is_on_node(pto_group_kind_t kind) {
 /* Members of one group that are processes of one GPU. */
 int64_t pto_group_members_per_gpu(const pto_layout_t *layout, pto_group_kind_t kind);
 
-/* Index arithmetic of folded groups: the member before folding, and back (-1 for one who was folded away). */
+/* Index arithmetic of folded groups: the member before folding, and the reverse (-1 for a member folded
+ * away). */
 int64_t pto_fold_out(int64_t fold, int64_t index);
 int64_t pto_fold_in(int64_t fold, int64_t base_index);
 
-/* Whether a buffer's blocks differ, as the user's byte counts do. */
+/* Whether a buffer's blocks differ in size, following the user's byte counts. */
 static inline bool pto_blocks_are_table(const pto_buffer_t *buffer) {
     return buffer->blocks != PTO_BLOCKS_EQUAL && buffer->blocks != PTO_BLOCKS_SHARE;
 }
@@ -81,64 +81,65 @@ bool pto_plan_has_tables(const pto_plan_t *plan);
 /* Whether processes copy into or out of their peers' memory. */
 bool pto_plan_uses_peers_memory(const pto_plan_t *plan);
 
-/* The slice whose bytes a step moves: its source, or the target where it has none. */
+/* The slice whose bytes a step moves: its source, or its target if it has none. */
 const pto_slice_t *pto_message_slice(const pto_step_t *step);
 
 /* The kind of a copy step, by the spaces of its buffers. */
 pto_copy_kind_t pto_step_copy_kind(const pto_plan_t *plan, const pto_step_t *step);
 
-/* Whether a copy's bytes lie apart on either side, for every process: shares of several blocks do. */
+/* Whether a copy's bytes are non-contiguous on one side for every process, as with shares of several
+ * blocks. */
 bool pto_step_is_strided(const pto_step_t *step, int64_t k, int64_t core);
 
-/* How many pieces a copy takes whose blocks lie apart, as those that are dealt out. */
+/* Number of pieces of a copy of non-contiguous blocks, such as blocks that are dealt out. */
 int64_t pto_step_pieces(const pto_step_t *step, int64_t k, int64_t core);
 
 /* Whether a copy's host side is pageable memory. */
 bool pto_step_is_pageable(const pto_plan_t *plan, const pto_step_t *step);
 
-/* At most how many messages, copies, ... all ranks together make of a step: one for each peer, or one where
- * the step has none. INT64_MAX where the count does not fit. */
+/* Upper bound of the messages, copies, ... of a step on all ranks: one per peer, or one if the step has no
+ * peers. INT64_MAX if the count does not fit. */
 int64_t pto_step_actions(const pto_plan_t *plan, const pto_step_t *step, int64_t k);
 
-/* Whether any step is for a core at all: processes that have no part need not be taken through the stages. */
+/* Whether any step is for this core. Processes without a step need not walk the stages. */
 bool pto_core_acts(const pto_plan_t *plan, int64_t core);
 
-/* Whether pricing the plan takes no longer than it may, rank by rank or however pto_price does it. Errors:
+/* Check that pricing the plan, rank by rank or as pto_price does it, is within the limits. Errors:
  * PTO_ERR_TOO_LARGE with the count and the limit. */
 pto_status_t pto_price_walk_check_size(const pto_plan_t *plan, pto_error_t *err);
 pto_status_t pto_price_check_size(const pto_plan_t *plan, pto_error_t *err);
 
-/* Whether simulating the plan is within the limit (0: PTO_SIMULATE_LIMIT). Errors: PTO_ERR_TOO_LARGE. */
+/* Check that simulating the plan is within the limit (0: PTO_SIMULATE_LIMIT). Errors: PTO_ERR_TOO_LARGE. */
 pto_status_t pto_simulate_check_size(const pto_plan_t *plan, int64_t limit, pto_error_t *err);
 
-/* Statuses that leave one strategy out of a table, with the reason, instead of refusing all of it. */
+/* Statuses that exclude one strategy from a table, with the reason, instead of failing the whole table. */
 static inline bool pto_leaves_cell_out(pto_status_t status) {
     return status == PTO_ERR_NOT_APPLICABLE || status == PTO_ERR_TOO_LARGE;
 }
 
-/* A buffer on the rank that holds it, as its blocks see it. */
+/* A buffer on one rank that holds it, prepared for block arithmetic. */
 typedef struct {
     const pto_plan_t *plan;
     const pto_buffer_t *buffer;
     pto_rank_t place;
     int64_t index; /* in the buffer's group */
     int64_t core;
-    int64_t members;      /* of that group, where blocks are dealt or shared out to it */
-    int64_t known_block;  /* of a table whose blocks are not dealt: its offset was summed up last, */
-    int64_t known_offset; /* and further ones go on from there */
+    int64_t members;      /* of that group, if blocks are dealt out or shared among it */
+    int64_t known_block;  /* cache for a table without dealing: the block whose offset was computed last, */
+    int64_t known_offset; /* and that offset, from which later ones continue */
 } pto_held_t;
 
 pto_held_t pto_held_by(const pto_plan_t *plan, int buffer, int64_t rank);
 
-/* Whether a slice is the peer's block and nothing else, as those of most messages are: then its bytes are
- * pto_held_block_bytes of the peer's index. */
+/* Whether a slice is exactly the peer's block, as in most messages. Its bytes are then pto_held_block_bytes
+ * of the peer's index. */
 bool pto_slice_is_peers_block(const pto_slice_t *slice);
 int64_t pto_held_block_bytes(const pto_held_t *held, int64_t block);
 
-/* pto_slice_bytes, where the holder is known. */
+/* pto_slice_bytes for a known holder. */
 int64_t pto_held_slice_bytes(const pto_slice_t *slice, const pto_action_t *action, pto_held_t *held);
 
-/* How many w a slice's walk meets. */
+/* Number of values of w that a slice visits. */
 int64_t pto_slice_block_count(const pto_slice_t *slice, int64_t k, int64_t core, int64_t peer);
 
 #endif

@@ -1,4 +1,4 @@
-/* Who acts in a step, and with which peers: expressions and peer sets as arithmetic on group indices. */
+/* The ranks that act in a step, and their peers: expressions and peer sets as arithmetic on group indices. */
 #include "portolan/plan.h"
 
 #include "plan/plan_internal.h"

@@ -1,4 +1,4 @@
-/* What no executor can run, whatever the plan computes: one rule for `check`, which proves plans for an
+/* Restrictions of executors, whatever the plan computes: one rule for `check`, which proves plans for an
  * executor, and for the executor itself. */
 #include "plan/plan_internal.h"
 

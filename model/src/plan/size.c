@@ -1,11 +1,11 @@
-/* How much work a plan is, counted without walking its ranks: what would take too long is refused before it
- * is begun. */
+/* The amount of work in a plan, counted without walking its ranks, so that oversized work is refused before
+ * it starts. */
 #include <limits.h>
 
 #include "base/checked.h"
 #include "plan/plan_internal.h"
 
-/* Counts that do not fit saturate: they are above every limit. */
+/* Counts that overflow saturate, so they exceed every limit. */
 static void add_product(int64_t *total, int64_t a, int64_t b) {
     int64_t product;
     if (!pto_multiply(a, b, &product) || !pto_add(*total, product, total))
@@ -20,7 +20,7 @@ static int64_t acting_members(const pto_step_t *step, int64_t k, int64_t core) {
     return first < until ? (until - first - 1) / stride + 1 : 0;
 }
 
-/* How many groups of a kind there are for one core: each GPU, node or place of a node has its own. */
+/* Number of groups of a kind for one core: one per GPU, per node, or per place in a node. */
 static int64_t groups_of_core(const pto_layout_t *layout, pto_group_kind_t kind) {
     unsigned color = pto_group_traits[kind].color;
     return (color & PTO_BY_NODE ? layout->nodes : 1) * (color & PTO_BY_GPU ? layout->gpus_per_node : 1);
@@ -30,7 +30,7 @@ int64_t pto_step_actions(const pto_plan_t *plan, const pto_step_t *step, int64_t
     const pto_layout_t *layout = &plan->request.layout;
     pto_group_kind_t kind = pto_plan_group(plan, step->group)->kind;
     unsigned index = pto_group_traits[kind].index;
-    bool one_for_all = index & PTO_BY_CORE && !pto_group_is_on_gpu(kind); /* its members are of all cores */
+    bool one_for_all = index & PTO_BY_CORE && !pto_group_is_on_gpu(kind); /* its members are on all cores */
     int64_t cores = one_for_all ? 1 : step->core_count;
     int64_t total = 0;
     for (int64_t core = step->core_first; core < step->core_first + cores; core++) {

@@ -1,9 +1,9 @@
-/* Which bytes a plan's slices name: shares, blocks, parts, and their place in a holder's buffer. */
+/* The bytes of a plan's slices: shares, blocks, parts, and their offsets in a holder's buffer. */
 #include "portolan/plan.h"
 
 #include "plan/plan_internal.h"
 
-/* --- shares ------------------------------------------------------------------------------------------- */
+/* --- shares --------------------------------------------------------------------------------------------- */
 
 int64_t pto_share_offset(int64_t bytes, int64_t grain_bytes, int64_t shares, int64_t k) {
     if (k >= shares)
@@ -18,7 +18,7 @@ int64_t pto_share_bytes(int64_t bytes, int64_t grain_bytes, int64_t shares, int6
            pto_share_offset(bytes, grain_bytes, shares, k);
 }
 
-/* --- blocks ------------------------------------------------------------------------------------------- */
+/* --- blocks --------------------------------------------------------------------------------------------- */
 
 pto_held_t pto_held_by(const pto_plan_t *plan, int buffer_index, int64_t rank) {
     const pto_buffer_t *buffer = pto_plan_buffer(plan, buffer_index);
@@ -40,8 +40,7 @@ static int64_t deal_distance(const pto_held_t *holder, int64_t block) {
     return pto_floor_mod(holder->buffer->dealt == PTO_DEAL_FORWARD ? ahead : -ahead, holder->members);
 }
 
-/* Blocks between the processes of the holder's node and those of others, who are counted by node and place.
- */
+/* Blocks between the processes of the holder's node and those of others, numbered by node and place. */
 static int64_t node_block_bytes(const pto_held_t *holder, int64_t block) {
     const pto_request_t *request = &holder->plan->request;
     int64_t owners = request->layout.owners_per_gpu;
@@ -89,7 +88,7 @@ int64_t pto_held_block_bytes(const pto_held_t *holder, int64_t block) {
                              : whole;
 }
 
-/* Blocks of a table lie one after another, so a block's offset is the sum of those before it. */
+/* Blocks of a table are contiguous, so a block's offset is the sum of the sizes before it. */
 static int64_t table_offset(pto_held_t *holder, int64_t block) {
     const pto_buffer_t *buffer = holder->buffer;
     if (buffer->dealt == PTO_DEAL_NONE) {
@@ -121,7 +120,7 @@ static pto_extent_t block_extent(pto_held_t *holder, int64_t block) {
     return extent;
 }
 
-/* Blocks that follow each other, of a buffer that is not dealt. */
+/* Consecutive blocks of a buffer that is not dealt out. */
 static pto_extent_t bundle_extent(pto_held_t *holder, int64_t first, int64_t count) {
     bool equal = !pto_blocks_are_table(holder->buffer);
     pto_extent_t extent = {.bytes = pto_held_block_bytes(holder, first)};
@@ -152,10 +151,10 @@ bool pto_buffer_is_users(const pto_plan_t *plan, int buffer, int64_t rank) {
            (stride <= 1 || holder.index % stride == 0);
 }
 
-/* Of blocks that are dealt out by distance only those are visited that the holder has. */
+/* If blocks are dealt out by distance, only those that the holder has are visited. */
 static int64_t all_blocks_bytes(const pto_held_t *holder) {
     const pto_buffer_t *buffer = holder->buffer;
-    int64_t members = holder->members, total = 0; /* 0 where none are dealt */
+    int64_t members = holder->members, total = 0; /* 0 if none are dealt out */
     bool by_distance = buffer->dealt == PTO_DEAL_FORWARD || buffer->dealt == PTO_DEAL_BACKWARD;
     if (!by_distance || buffer->block_count != members) {
         for (int64_t block = 0; block < buffer->block_count; block++)
@@ -184,7 +183,7 @@ int64_t pto_buffer_bytes(const pto_plan_t *plan, int buffer_index, int64_t rank)
     return held * mine;
 }
 
-/* --- slices ------------------------------------------------------------------------------------------- */
+/* --- slices --------------------------------------------------------------------------------------------- */
 
 int64_t pto_slice_holder(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action) {
     (void)plan;
@@ -280,7 +279,7 @@ static void merger_add(merger_t *merger, pto_extent_t extent) {
     merger->pending = extent;
 }
 
-/* The buffer's first block of those that an index stands for. */
+/* The buffer's first block for an index. */
 static int64_t indexed_block(const pto_slice_t *slice, const pto_held_t *holder, int64_t index) {
     int64_t blocks = holder->buffer->block_count;
     if (slice->bundle <= 1)
@@ -318,13 +317,13 @@ void pto_slice_visit(const pto_plan_t *plan, const pto_slice_t *slice, const pto
         visit(context, merger.pending.offset_bytes, merger.pending.bytes);
 }
 
-/* Blocks that are all alike need no walk. */
+/* Blocks of equal size need no walk. */
 static bool is_uniform(const pto_slice_t *slice, const pto_buffer_t *buffer) {
     return buffer->blocks == PTO_BLOCKS_EQUAL && buffer->dealt == PTO_DEAL_NONE && slice->parts == 0 &&
            slice->share == PTO_SHARE_ALL;
 }
 
-/* Bytes of the blocks that an index stands for, or of the slice's share of them. */
+/* Bytes of the blocks of an index, or of the slice's share of them. */
 static int64_t indexed_bytes(const pto_slice_t *slice, const pto_action_t *action, pto_held_t *held,
                              int64_t index) {
     int64_t bundle = slice->bundle > 1 ? slice->bundle : 1;
@@ -349,7 +348,7 @@ bool pto_slice_is_peers_block(const pto_slice_t *slice) {
            is_constant(&slice->run, 1);
 }
 
-/* Without the offsets, which cost a walk of their own where blocks are a table. */
+/* Omits the offsets, which would cost an additional walk for a table. */
 int64_t pto_held_slice_bytes(const pto_slice_t *slice, const pto_action_t *action, pto_held_t *held) {
     const pto_buffer_t *buffer = held->buffer;
     int64_t bundle = slice->bundle > 1 ? slice->bundle : 1;
@@ -385,8 +384,8 @@ pto_copy_kind_t pto_step_copy_kind(const pto_plan_t *plan, const pto_step_t *ste
     return target == PTO_SPACE_GPU ? PTO_COPY_H2D : PTO_COPY_H2H;
 }
 
-/* Blocks that are dealt out by distance wrap around the end of the buffer, so that some process always copies
- * them one by one: only shares of several blocks are strided for all. */
+/* Blocks dealt out by distance wrap around the end of the buffer, so some process always copies them one by
+ * one. Only shares of several blocks are strided for all processes. */
 static bool is_strided(const pto_slice_t *slice, int64_t k, int64_t core) {
     return slice->share != PTO_SHARE_ALL && pto_slice_block_count(slice, k, core, 0) > 1;
 }
@@ -412,7 +411,7 @@ bool pto_step_is_pageable(const pto_plan_t *plan, const pto_step_t *step) {
            pto_plan_buffer(plan, step->target.buffer)->pageable;
 }
 
-/* --- memory ------------------------------------------------------------------------------------------- */
+/* --- memory --------------------------------------------------------------------------------------------- */
 
 bool pto_plan_has_tables(const pto_plan_t *plan) {
     return plan->request.counts && plan->request.counts->kind != PTO_COUNTS_EQUAL;
@@ -437,8 +436,8 @@ static bool same_size(const pto_buffer_t *a, const pto_buffer_t *b) {
 
 enum { SIZES_KEPT = 16 };
 
-/* What one rank needs, added to both sums. A table's row costs a walk, so it is summed once for the user's
- * buffer and its mirrors. */
+/* Add one rank's needs to both sums. A table's row takes a walk, so it is summed once for the user's buffer
+ * and its mirrors. */
 static void add_needs(const pto_plan_t *plan, int64_t rank, int64_t *device, int64_t *host) {
     int64_t bytes[SIZES_KEPT];
     for (int b = 0; b < pto_plan_buffer_count(plan); b++) {
@@ -454,7 +453,7 @@ static void add_needs(const pto_plan_t *plan, int64_t rank, int64_t *device, int
     }
 }
 
-/* With tables every GPU may differ, else the first stands for all. */
+/* With tables every GPU may differ; otherwise the first one represents all. */
 void pto_plan_memory(const pto_plan_t *plan, int64_t *gpu_bytes, int64_t *host_bytes) {
     const pto_layout_t *layout = &plan->request.layout;
     bool alike = !pto_plan_has_tables(plan);

@@ -1,4 +1,4 @@
-/* What the kinds of steps do: one row each, which every interpreter reads. */
+/* Properties of the kinds of steps: one table row each, which every interpreter reads. */
 #include "base/names.h"
 #include "plan/plan_internal.h"
 
@@ -6,7 +6,7 @@ static const struct {
     const char *name;
     bool reads;   /* its source */
     bool writes;  /* its target */
-    bool message; /* needs peers, and a partner that does the opposite at the same time */
+    bool message; /* needs peers, and a partner with the opposite step in the same stage */
     bool signal;  /* needs peers and a flag */
 } kinds[] = {
     [PTO_STEP_SEND] = {.name = "send", .reads = true, .message = true},

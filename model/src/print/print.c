@@ -73,7 +73,7 @@ static void print_header(printer_t *printer) {
     pto_text_add(&printer->text, "  digest    %016llx\n", (unsigned long long)pto_plan_digest(printer->plan));
 }
 
-/* Who the rank is in each group: what "me" stands for. */
+/* The rank's index in each group: the value of "me". */
 static void print_indices(printer_t *printer) {
     const char *first = "  me            ", *separator = first;
     for (int i = 0; i < printer->plan->groups.count; i++) {
@@ -122,7 +122,7 @@ static void print_buffer(printer_t *printer, int index) {
 
 /* --- steps ---------------------------------------------------------------------------------------------- */
 
-/* What stands between a step's slice or flag and its target or peers. */
+/* The word between a step's slice or flag and its target or peers. */
 static const char *relation(pto_step_kind_t kind) {
     switch (kind) {
     case PTO_STEP_SEND:
@@ -142,7 +142,7 @@ static const char *relation(pto_step_kind_t kind) {
     return "";
 }
 
-/* The sizes that a step's messages or copies have. */
+/* The sizes of a step's messages or copies. */
 typedef struct {
     int64_t count;
     int64_t least;
@@ -187,7 +187,7 @@ static void print_size_range(printer_t *printer, const sizes_t *sizes) {
     free(size.text);
 }
 
-/* The iterations in which the rank acts, where it does not in all. */
+/* The iterations in which the rank acts, unless it acts in all of them. */
 static void print_iterations(printer_t *printer, const pto_step_t *step, int64_t from, int64_t to) {
     pto_action_t action;
     int64_t acts = 0, looked_at = to - from < PTO_PRINT_SIZES_MAX ? to - from : PTO_PRINT_SIZES_MAX;
@@ -209,7 +209,7 @@ static void print_launch(printer_t *printer) {
     pto_text_add(&printer->text, "%-6s the kernel\n", pto_step_name(PTO_STEP_LAUNCH));
 }
 
-/* A step in the loop's k, or outside of loops (from .. to being one iteration). */
+/* A step as a function of the loop's k; outside of loops, `from` .. `to` is one iteration. */
 static void print_step(printer_t *printer, const pto_step_t *step, int64_t from, int64_t to) {
     sizes_t sizes = {0};
     pto_action_t action = {0};
@@ -295,7 +295,7 @@ static void print_action(printer_t *printer, const pto_action_t *action) {
     pto_text_add(&printer->text, "\n");
 }
 
-/* Whether anything goes over: empty messages are mostly left out. */
+/* Whether the message is shown: most empty ones are omitted. */
 static bool is_shown(printer_t *printer, const pto_action_t *action) {
     return pto_step_is_signal(action->step) || action->step->even_empty ||
            pto_slice_bytes(printer->plan, pto_message_slice(action->step), action) > 0;
@@ -341,7 +341,7 @@ static void print_stage(printer_t *printer, const pto_stage_t *stage, int64_t fr
             print_step(printer, step, from, to);
     }
     if (printer->text.length == before && !printer->text.out_of_memory) {
-        printer->text.length--; /* the line goes on */
+        printer->text.length--; /* continue the line */
         pto_text_add(&printer->text, ": nothing\n");
     }
 }
@@ -355,7 +355,7 @@ static void print_loop_body(printer_t *printer, int index, const pto_node_t *loo
     printer->depth--;
 }
 
-/* A loop's body: once in k, or with the numbers of each iteration. */
+/* A loop's body: once as a function of k, or with the numbers of each iteration. */
 static void print_loop(printer_t *printer, int index, const pto_node_t *loop) {
     int64_t iterations = loop->from < loop->to ? loop->to - loop->from : 0;
     int64_t printed = 0;

@@ -53,8 +53,7 @@ void pto_text_rank(pto_text_t *text, const pto_plan_t *plan, int64_t rank) {
 
 /* --- expressions ---------------------------------------------------------------------------------------- */
 
-/* One term of a sum: its sign, then `coefficient` of `unit`; `begun` says whether the sum has terms already.
- */
+/* One term of a sum: its sign, then `coefficient` of `unit`. `begun`: the sum already has terms. */
 static void add_term(pto_text_t *text, int64_t coefficient, const char *unit, bool *begun) {
     if (coefficient == 0)
         return;
@@ -72,7 +71,7 @@ static void add_term(pto_text_t *text, int64_t coefficient, const char *unit, bo
     *begun = true;
 }
 
-/* The rest of a sum, the rank's core being known. */
+/* The remaining terms of a sum, for a known core of the rank. */
 static void add_expr_terms(pto_text_t *text, pto_expr_t expr, int64_t core, bool *begun) {
     add_term(text, expr.loop, "k", begun);
     add_term(text, expr.power, "2^k", begun);
@@ -202,7 +201,7 @@ static const char *anchor_name(pto_anchor_t anchor) {
     return anchor < PTO_ANCHOR_COUNT ? name[anchor] : "";
 }
 
-/* The place that a slice counts from: "me - k", "peer", "reversed bits of me". */
+/* The position from which a slice counts: "me - k", "peer", "reversed bits of me". */
 static void add_base(pto_text_t *text, const pto_slice_t *slice, pto_expr_t also, int64_t core) {
     bool begun = slice->anchor != PTO_ANCHOR_ABSOLUTE;
     if (slice->reverse_bits > 0)
@@ -216,7 +215,7 @@ static void add_base(pto_text_t *text, const pto_slice_t *slice, pto_expr_t also
         pto_text_add(text, "0");
 }
 
-/* Several blocks: which, from where, in what order. */
+/* Several blocks: their numbers, start and order. */
 static void add_runs(pto_text_t *text, const pto_slice_t *slice, const char *noun, int64_t core) {
     pto_expr_t first = slice->reversed ? negated(slice->first) : slice->first;
     if (same(slice->run, slice->until) && is_number(slice->first, 0)) {

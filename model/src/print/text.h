@@ -18,10 +18,11 @@ void pto_text_add(pto_text_t *text, const char *format, ...) PTO_PRINTF_LIKE(2, 
 /* "48 KiB" or "97 B". */
 void pto_text_bytes(pto_text_t *text, int64_t bytes);
 
-/* What the members of a group are called: "owner", "GPU", "core", and those that folding has left. */
+/* The name of a group's members: "owner", "GPU", "core", or the name for members that remain after
+ * folding. */
 const char *pto_text_member(const pto_group_t *group);
 
-/* "GPU (me + k) mod 12": the peers of the rank that acts, whose core is known. */
+/* "GPU (me + k) mod 12": the peers of the acting rank, whose core is known. */
 void pto_text_peers(pto_text_t *text, const pto_plan_t *plan, const pto_action_t *action);
 
 /* "in[block of peer]". */

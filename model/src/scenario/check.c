@@ -1,4 +1,4 @@
-/* What a scenario must satisfy whether it comes from a file or from flags. */
+/* Checks that a scenario must pass whether it comes from a file or from flags. */
 #include "scenario/check.h"
 
 #include <stdarg.h>
@@ -19,8 +19,7 @@ pto_status_t pto_scenario_refuse(const pto_scenario_t *scenario, pto_scenario_fi
     return pto_error_set_at(err, status, scenario->path, place.line, place.column, "%s", message);
 }
 
-/* --- fields that the collective does not use ---------------------------------------------------------------
- */
+/* --- fields that the collective does not use ------------------------------------------------------------ */
 
 static pto_status_t check_use(const pto_scenario_t *scenario, bool used, pto_scenario_field_t field,
                               const char *name, pto_collective_t only, pto_error_t *err) {
@@ -57,8 +56,7 @@ static pto_status_t check_uses(const pto_scenario_t *scenario, pto_error_t *err)
     return PTO_OK;
 }
 
-/* --- sizes -------------------------------------------------------------------------------------------------
- */
+/* --- sizes ---------------------------------------------------------------------------------------------- */
 
 typedef struct {
     const pto_series_t *series;
@@ -87,7 +85,7 @@ static pto_status_t check_series(const pto_scenario_t *scenario, const series_us
                                        (long long)series->value[i]);
         if (i > 0 && series->value[i] <= series->value[i - 1])
             return pto_scenario_refuse(scenario, use->field, PTO_ERR_RANGE, err,
-                                       "%s must rise from value to value, but %lld follows %lld", use->name,
+                                       "%s must increase, but %lld follows %lld", use->name,
                                        (long long)series->value[i], (long long)series->value[i - 1]);
     }
     return PTO_OK;
@@ -123,7 +121,7 @@ static pto_status_t check_vectors(const pto_scenario_t *scenario, pto_error_t *e
     for (int64_t i = 0; i < scenario->bytes.count; i++)
         if (scenario->bytes.value[i] % element != 0)
             return pto_scenario_refuse(scenario, PTO_FIELD_BYTES, PTO_ERR_RANGE, err,
-                                       "bytes: %lld is no multiple of the %lld bytes of a %s",
+                                       "bytes: %lld is not a multiple of the %lld bytes of a %s",
                                        (long long)scenario->bytes.value[i], (long long)element,
                                        pto_datatype_name(scenario->datatype));
     return PTO_OK;
@@ -198,7 +196,7 @@ pto_status_t pto_scenario_check_layout(const pto_scenario_t *scenario, const pto
     if (!is_countable(scenario, layout))
         return pto_scenario_refuse(
             scenario, scenario->counts.kind == PTO_COUNTS_MATRIX ? PTO_FIELD_COUNTS : PTO_FIELD_BYTES,
-            PTO_ERR_RANGE, err, "bytes: %lld on %lld nodes come to more bytes in all than can be counted",
+            PTO_ERR_RANGE, err, "bytes: %lld on %lld nodes add up to more bytes than can be counted",
             (long long)largest_size(scenario), (long long)layout->nodes);
     if (scenario->counts.kind == PTO_COUNTS_MATRIX &&
         scenario->counts.order != pto_layout_owner_count(layout))
@@ -209,7 +207,7 @@ pto_status_t pto_scenario_check_layout(const pto_scenario_t *scenario, const pto
     return PTO_OK;
 }
 
-/* What can be said before the machine is known: counts left open are taken as small as they can be. */
+/* Checks that are possible before the machine is known: counts left open are taken as small as possible. */
 static pto_status_t check_open_layout(const pto_scenario_t *scenario, pto_error_t *err) {
     pto_layout_t layout = scenario->layout;
     bool open = layout.gpus_per_node == 0;
@@ -222,7 +220,7 @@ static pto_status_t check_open_layout(const pto_scenario_t *scenario, pto_error_
         layout.gpus_per_socket = 1;
     pto_error_t fault = {.status = PTO_OK};
     if (open && scenario->counts.kind == PTO_COUNTS_MATRIX) {
-        /* The matrix's order waits for the machine's GPUs. */
+        /* The matrix's order is checked later, when the machine's GPUs are known. */
         if (pto_layout_check(&layout, &fault) == PTO_OK)
             return PTO_OK;
         return pto_scenario_refuse(scenario, PTO_FIELD_LAYOUT, fault.status, err, "layout: %s",

@@ -1,4 +1,4 @@
-/* What the collectives are: one row each. */
+/* Properties of the collectives: one table row each. */
 #include "portolan/scenario.h"
 
 #include "base/names.h"
@@ -7,11 +7,11 @@ typedef struct {
     const char *name;
     pto_data_t data;
     bool reduces;         /* combines values */
-    bool from_root;       /* owner 0 alone has an input */
-    bool to_root;         /* owner 0 alone has an output */
-    bool by_pair;         /* byte counts can differ from pair to pair */
-    bool in_mpi;          /* MPI has it */
-    pto_nccl_kind_t nccl; /* PTO_NCCL_COUNT: NCCL has none */
+    bool from_root;       /* only owner 0 has an input */
+    bool to_root;         /* only owner 0 has an output */
+    bool by_pair;         /* byte counts can differ between pairs */
+    bool in_mpi;          /* an MPI call exists */
+    pto_nccl_kind_t nccl; /* PTO_NCCL_COUNT: not in NCCL */
 } collective_t;
 
 static const collective_t collectives[] = {

@@ -16,8 +16,7 @@ enum { FIRST_CAPACITY = 1 << 10, CELL_MAX = 64 };
 
 static const size_t file_bytes_max = (size_t)256 << 20;
 
-/* --- skew ------------------------------------------------------------------------------------------------
- */
+/* --- skew ----------------------------------------------------------------------------------------------- */
 
 static const uint64_t golden_gamma = 0x9e3779b97f4a7c15u;
 
@@ -37,7 +36,7 @@ static int64_t skewed_bytes(const pto_counts_t *counts, int64_t bytes, int64_t s
     uint64_t hash = mix(counts->seed + golden_gamma);
     hash = mix(hash + (uint64_t)source + golden_gamma);
     hash = mix(hash + (uint64_t)destination + golden_gamma);
-    if (hash < width) { /* else it is no less than 2^64 modulo width, which costs a division */
+    if (hash < width) { /* else it is at least 2^64 modulo width, which costs a division */
         uint64_t unfair = (0 - width) % width;
         while (hash < unfair)
             hash = mix(hash + golden_gamma);
@@ -58,8 +57,7 @@ int64_t pto_counts_bytes(const pto_counts_t *counts, int64_t bytes, int64_t sour
     return bytes;
 }
 
-/* --- matrices --------------------------------------------------------------------------------------------
- */
+/* --- matrices ------------------------------------------------------------------------------------------- */
 
 typedef struct {
     const char *path;
@@ -97,7 +95,7 @@ static pto_status_t append(csv_t *csv, const char *place, int64_t bytes) {
     return PTO_OK;
 }
 
-/* The number in a field whose place is `start`. */
+/* Read the number in the field that begins at `start`. */
 static pto_status_t read_cell(csv_t *csv, const char *start, pto_span_t field) {
     char cell[CELL_MAX];
     if (field.size >= sizeof cell || memchr(field.text, 0, field.size))

@@ -1,4 +1,4 @@
-/* Where the processes of a job sit: arithmetic on (node, gpu, core), nothing stored. */
+/* The placement of a job's processes: arithmetic on (node, gpu, core), nothing stored. */
 #include "portolan/layout.h"
 
 #include "base/checked.h"

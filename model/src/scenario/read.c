@@ -15,8 +15,7 @@ enum { FILE_BYTES_MAX = 4 << 20, STRATEGIES_MAX = 256, QUOTE_MAX = 40 };
 #define FIELDS(list) .field = (list), .field_count = sizeof(list) / sizeof *(list)
 #define AT(member) .offset = offsetof(pto_scenario_t, member)
 
-/* --- series ------------------------------------------------------------------------------------------------
- */
+/* --- series --------------------------------------------------------------------------------------------- */
 
 typedef struct {
     int64_t from;
@@ -44,7 +43,7 @@ typedef struct {
 static const pto_yaml_field_t byte_range_fields[] = RANGE_FIELDS(pto_read_bytes);
 static const pto_yaml_field_t count_range_fields[] = RANGE_FIELDS(pto_read_count);
 
-/* What a series holds: its values' least, and how one is read. */
+/* The kinds of series: the minimum of their values, and the reader of one value. */
 static const struct {
     pto_yaml_read_t read;
     int least;
@@ -80,9 +79,8 @@ static pto_status_t read_list(const pto_reader_t *reader, const pto_yaml_node_t 
         if (status != PTO_OK)
             return status;
         if (series->count > 0 && *value <= value[-1])
-            return pto_read_fail(reader, node, PTO_ERR_RANGE,
-                                 "%s must rise from value to value, but %lld follows %lld", list->key,
-                                 (long long)*value, (long long)value[-1]);
+            return pto_read_fail(reader, node, PTO_ERR_RANGE, "%s must increase, but %lld follows %lld",
+                                 list->key, (long long)*value, (long long)value[-1]);
         series->count++;
     }
     return PTO_OK;
@@ -107,8 +105,7 @@ static pto_status_t read_series(const pto_reader_t *reader, const pto_yaml_node_
     return PTO_OK;
 }
 
-/* --- names -------------------------------------------------------------------------------------------------
- */
+/* --- names ---------------------------------------------------------------------------------------------- */
 
 static const char *collective_at(int i) { return pto_collective_name((pto_collective_t)i); }
 static const char *implementation_at(int i) { return pto_implementation_name((pto_implementation_t)i); }
@@ -167,8 +164,7 @@ static pto_status_t read_path(const pto_reader_t *reader, const pto_yaml_node_t 
     return PTO_OK;
 }
 
-/* --- counts ------------------------------------------------------------------------------------------------
- */
+/* --- counts --------------------------------------------------------------------------------------------- */
 
 typedef struct {
     double skew;
@@ -191,7 +187,7 @@ static pto_status_t finish_counts(const pto_reader_t *reader, const pto_yaml_nod
     if (!skew && !matrix)
         return pto_read_fail(reader, node, PTO_ERR_KEY, "missing key 'skew' or 'matrix' in 'counts'");
     if (matrix && node->child_count > 1)
-        return pto_read_fail(reader, matrix, PTO_ERR_KEY, "counts: a matrix says all, so leaves no %s",
+        return pto_read_fail(reader, matrix, PTO_ERR_KEY, "counts: %s cannot be given with a matrix",
                              skew ? "skew" : "seed");
     return PTO_OK;
 }
@@ -204,7 +200,8 @@ static const pto_yaml_field_t counts_fields[] = {
 static const pto_yaml_table_t counts_table = {
     .what = "'counts'", FIELDS(counts_fields), .finish = finish_counts};
 
-/* A matrix file that is not there is reported where it is named; what is wrong in it, in it. */
+/* A missing matrix file is reported at the place that names it; a fault in the file is reported in the
+ * file. */
 static pto_status_t read_matrix(const pto_reader_t *reader, const pto_yaml_node_t *node, const char *path,
                                 pto_counts_t *counts) {
     pto_error_t fault = {.status = PTO_OK};
@@ -244,8 +241,8 @@ static pto_status_t check_new_strategy(const pto_reader_t *reader, const pto_yam
     pto_status_t status = pto_read_expect(reader, node, PTO_YAML_SCALAR, "the name of a strategy");
     for (int i = 0; i < scenario->strategy_count && status == PTO_OK; i++)
         if (strcmp(scenario->strategy[i], node->text) == 0)
-            status = pto_read_fail(reader, node, PTO_ERR_KEY, "strategies: '%.*s' stands here twice",
-                                   QUOTE_MAX, node->text);
+            status = pto_read_fail(reader, node, PTO_ERR_KEY, "strategies: '%.*s' appears twice", QUOTE_MAX,
+                                   node->text);
     return status;
 }
 

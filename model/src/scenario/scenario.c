@@ -1,5 +1,5 @@
-/* Scenarios in memory: names, defaults, series, and fitting a layout to a machine. Reading them is
- * scenario_read.c's, refusing what cannot be meant scenario_check.c's. */
+/* Scenarios in memory: names, defaults, series, and binding a layout to a machine. read.c reads them; check.c
+ * refuses invalid ones. */
 #include "portolan/scenario.h"
 #include "base/names.h"
 
@@ -115,8 +115,7 @@ pto_sweep_kind_t pto_scenario_sweep(const pto_scenario_t *scenario) {
     return scenario->messages.count > 1 ? PTO_SWEEP_MESSAGES : PTO_SWEEP_BYTES;
 }
 
-/* --- binding ---------------------------------------------------------------------------------------------
- */
+/* --- binding -------------------------------------------------------------------------------------------- */
 
 static void fill_layout(pto_layout_t *layout, const pto_machine_t *machine) {
     int64_t cores = machine->node.cores / machine->node.gpus;

@@ -1,5 +1,5 @@
-/* What one message, copy, reduction or wait costs: asked of the functions that price asks, so that a new term
- * of the model reaches both. */
+/* The cost of one message, copy, reduction or wait, computed by price's own functions, so that a new term of
+ * the model applies to both. */
 #include "price/copies.h"
 #include "simulate/simulate_internal.h"
 
@@ -21,7 +21,7 @@ bool pto_sim_is_held_back(const pto_sim_t *sim, pto_space_t space, pto_level_t l
     return row && row->protocol == PTO_PROTOCOL_RENDEZVOUS;
 }
 
-/* Price's own limit on a node that sends so much; it grows in proportion. */
+/* Price's limit on a node's sends, which grows in proportion to the bytes. */
 static double limit_s(const pto_sim_t *sim, const pto_step_t *step, double messages, double bytes_each) {
     pto_outflow_t outflow = {0};
     pto_charge_t charge;
@@ -37,8 +37,8 @@ double pto_sim_injection_s_per_byte(const pto_sim_t *sim, const pto_step_t *step
 
 double pto_sim_rate_s(const pto_sim_t *sim, const pto_step_t *step) { return limit_s(sim, step, 1, 0); }
 
-/* Injection's limit, as no machine file tells them apart; contention for receivers is not added, since here
- * it is seen. */
+/* Uses injection's limit, since no machine file distinguishes the two. Contention for receivers is not added,
+ * because the simulation models it directly. */
 double pto_sim_ejection_s_per_byte(const pto_sim_t *sim, pto_space_t space) {
     const pto_param_t *limit = &sim->machine->injection_s_per_byte[space];
     return pto_param_known(limit) ? limit->value : 0;

@@ -1,10 +1,10 @@
-/* Copy engines: the copies that one GPU's processes have under way.
+/* Copy engines: the concurrent copies of one GPU's processes.
  *
- * Where the machine file says how processes share a GPU's copies (`copies.shared`), they stand in one line
- * for each GPU, and each adds what price says one more adds. Elsewhere each direction is an engine that
- * carries the bytes of all who copy at once: whoever comes or goes changes the speed of all, so each copy
- * keeps what is left of it as a fraction. Those who start together are seen together, since an engine's event
- * comes after those that were set before it. */
+ * If the machine file says how processes share a GPU's copies (`copies.shared`), the copies wait in one queue
+ * per GPU, and each adds the cost that price charges for one more copy. Otherwise each direction is an engine
+ * that carries the bytes of all concurrent copies. A copy that starts or ends changes the speed of all, so
+ * each copy stores its remaining work as a fraction. Copies that start together see each other, because an
+ * engine's event comes after those that were set before it. */
 #include <math.h>
 
 #include "price/copies.h"
@@ -22,7 +22,7 @@ static void set_next(pto_sim_t *sim, pto_engine_t *engine, double next_s) {
     pto_agenda_set(&sim->agenda, sim->first_gpu_slot + gpu, first_s, false);
 }
 
-/* What has been copied since the engine was last looked at, at the speeds of those who were there then. */
+/* Account for the bytes copied since the engine was last updated, at the speeds of that period. */
 static void advance(pto_sim_t *sim, pto_engine_t *engine) {
     double dt_s = sim->now_s - engine->at_s;
     for (uint32_t at = engine->first; at; at = sim->proc[at - 1].copy_next) {
@@ -33,8 +33,7 @@ static void advance(pto_sim_t *sim, pto_engine_t *engine) {
     engine->at_s = sim->now_s;
 }
 
-/* Share the engine with who else is there; who comes at the present time does not count for the time before.
- */
+/* Share the engine with the other copies; a copy that starts now does not count for the past. */
 static void share(pto_sim_t *sim, pto_engine_t *engine, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
     if (!engine->first)
@@ -58,7 +57,7 @@ static int64_t copies_waited_for(const pto_sim_t *sim, uint32_t rank) {
     return waiting;
 }
 
-/* Stand in the GPU's line, as pto_copy_queue_enter has it: the end is known at once. */
+/* Enter the GPU's queue, as in pto_copy_queue_enter: the end is known immediately. */
 static void stand_in_line(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
     double *last_s = &sim->line_s[proc->gpu];
@@ -75,7 +74,7 @@ static pto_engine_t *engine_of(const pto_sim_t *sim, const pto_proc_t *proc) {
     return &sim->engine[proc->copy_gpu * PTO_ENGINES_PER_GPU + (int64_t)proc->copy_engine];
 }
 
-/* A copy between two GPUs is on the link of the one that is not the rank's own, which others may use too. */
+/* A copy between two GPUs uses the link of the GPU that is not the rank's own; others may use it too. */
 static void find_engine(pto_sim_t *sim, const pto_action_t *action, pto_proc_t *proc) {
     const pto_layout_t *layout = sim->layout;
     const pto_step_t *step = action->step;
@@ -104,7 +103,7 @@ static void occupy(const pto_sim_t *sim, pto_engine_t *engine, int64_t bytes) {
     engine->busy_bytes += bytes;
 }
 
-/* Accesses to several GPUs meet on one's own link, those to one GPU on that one's. */
+/* Accesses to several GPUs share the rank's own link; accesses to a single GPU share that GPU's link. */
 bool pto_engine_join_kernel(pto_sim_t *sim, pto_action_t *action) {
     uint32_t rank = (uint32_t)action->rank;
     pto_proc_t *proc = &sim->proc[rank];
@@ -170,7 +169,7 @@ static double left_s(pto_sim_t *sim, const pto_engine_t *engine, const pto_proc_
     return proc->copy_left * pto_sim_copy_s(sim, proc, engine->total_bytes);
 }
 
-/* Take out those who are done: what is left of them is too short for time to pass. */
+/* Remove finished copies: those whose remaining work is too short for time to advance. */
 static void end_copies(pto_sim_t *sim, pto_engine_t *engine) {
     int64_t ended_bytes = 0;
     for (uint32_t *place = &engine->first; *place;) {

@@ -1,4 +1,4 @@
-/* The simulator's agenda (simulate_events.h). */
+/* The simulator's agenda (simulate/events.h). */
 #include "simulate/events.h"
 
 #include <math.h>
@@ -21,9 +21,9 @@ void pto_agenda_fini(pto_agenda_t *agenda) {
     free(agenda->heap);
 }
 
-/* --- entries ------------------------------------------------------------------------------------------- */
+/* --- entries -------------------------------------------------------------------------------------------- */
 
-/* The items with twice the room; NULL, and noted, when out of memory. */
+/* Double the capacity of the items; NULL, with the failure recorded, when out of memory. */
 static void *enlarge(pto_agenda_t *agenda, void *items, uint32_t *room, size_t item_size) {
     uint32_t larger = *room > 0 ? 2 * *room : 256;
     void *grown = realloc(items, larger * item_size);
@@ -55,7 +55,7 @@ static uint32_t take_entry(pto_agenda_t *agenda, uint32_t slot) {
     return number;
 }
 
-/* --- times --------------------------------------------------------------------------------------------- */
+/* --- times ---------------------------------------------------------------------------------------------- */
 
 static bool sooner(const pto_agenda_key_t *a, const pto_agenda_key_t *b) {
     return a->time_s < b->time_s || (a->time_s == b->time_s && a->order < b->order);
@@ -83,7 +83,7 @@ static void pop_key(pto_agenda_t *agenda) {
     agenda->heap[at] = key;
 }
 
-/* Buckets, the stack of free ones and the heap have the same room. */
+/* The buckets, the stack of free ones and the heap have the same capacity. */
 static bool grow_buckets(pto_agenda_t *agenda) {
     uint32_t room[3] = {agenda->bucket_room, agenda->bucket_room, agenda->bucket_room};
     void *bucket = enlarge(agenda, agenda->bucket, &room[0], sizeof *agenda->bucket);
@@ -107,7 +107,7 @@ static uint32_t *recent_place(pto_agenda_t *agenda, double time_s, bool late) {
     return &agenda->recent[bits >> 56];
 }
 
-/* The bucket of a time: the one made last, if it can be seen at once, else a new one. */
+/* The bucket of a time: a recently made one if found at once, else a new one. */
 static pto_agenda_bucket_t *bucket_at(pto_agenda_t *agenda, double time_s, bool late) {
     uint32_t *recent = recent_place(agenda, time_s, late);
     if (*recent < agenda->bucket_count) {
@@ -129,7 +129,7 @@ static pto_agenda_bucket_t *bucket_at(pto_agenda_t *agenda, double time_s, bool 
     return &agenda->bucket[number];
 }
 
-/* --- both ---------------------------------------------------------------------------------------------- */
+/* --- both ----------------------------------------------------------------------------------------------- */
 
 void pto_agenda_set(pto_agenda_t *agenda, uint32_t slot, double time_s, bool late) {
     if (agenda->time_s[slot] == time_s)
@@ -164,7 +164,7 @@ bool pto_agenda_take(pto_agenda_t *agenda, uint32_t *slot, double *time_s) {
                 return true;
             }
         }
-        bucket->time_s = NAN; /* nobody finds it any more */
+        bucket->time_s = NAN; /* no lookup finds it any more */
         agenda->bucket_free[agenda->bucket_free_count++] = number;
         pop_key(agenda);
     }

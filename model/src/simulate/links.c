@@ -1,11 +1,12 @@
-/* Injection and ejection of nodes: links that the messages under way share fluidly, each an equal part of the
- * link's time (processor sharing).
+/* Injection and ejection of nodes: links that the messages in flight share fluidly, each with an equal part
+ * of the link's time (processor sharing).
  *
- * A job of b bytes needs b / R of the link's time. With n jobs each gets 1/n of it, so one number, the time
- * that every job has been given since the link was idle, tells of all when they are through: a heap by the
- * value at which each will be. ppn equal messages that start together are through after ppn b / R, as the
- * max-rate model has it. Links are brought to the present only when somebody asks: a message whose own rate
- * is the slower one never makes the link an event. */
+ * A job of b bytes needs b / R of the link's time. With n jobs each gets 1/n of it. So one number, the time
+ * that every job has received since the link was idle, determines when each is through: a heap is keyed by
+ * the value at which that happens. ppn equal messages that start together are through after ppn b / R, as in
+ * the max-rate model.
+ *
+ * Links are updated only on demand: a message limited by its own rate never makes the link an event. */
 #include <math.h>
 
 #include "simulate/simulate_internal.h"
@@ -27,7 +28,7 @@ static void push(pto_job_t *heap, int32_t count, pto_job_t job) {
     heap[at] = job;
 }
 
-/* `count` jobs are left after the first has gone; the last one looks for its place from the top. */
+/* Remove the first job; `count` jobs remain. The last one sinks from the top to its position. */
 static void pop(pto_job_t *heap, int32_t count) {
     pto_job_t job = heap[count];
     int32_t at = 0;
@@ -41,12 +42,12 @@ static void pop(pto_job_t *heap, int32_t count) {
     heap[at] = job;
 }
 
-/* When the first job will be through, if nothing joins. */
+/* The time when the first job will be through, if no other joins. */
 static double next_end_s(const pto_link_t *link) {
     return link->at_s + (link->job[0].until_s - link->progress_s) * (double)link->jobs;
 }
 
-/* Somebody is to be told of the next end: then, and only then, it is an event. */
+/* Schedule the next end as an event, but only if a side waits for it. */
 static void schedule(pto_sim_t *sim, pto_link_kind_t kind, int32_t node) {
     const pto_link_t *link = link_of(sim, kind, node);
     bool wanted = link->waiting > 0 && link->jobs > 0;

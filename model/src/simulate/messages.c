@@ -1,16 +1,16 @@
 /* Messages of the simulator: sending, matching, receiving.
  *
- * A rank has two sides, one that sends and one that receives, and each moves one message at a time, so that a
- * stage's sends add up, its receives add up, and the longer sum counts. A message is one transfer: it is
- * received while it is sent, from when it starts, its receive is posted and the receiving side is free, and
- * not before its last byte has left. Sends are made from the plan one by one, never as a list; only what is
- * under way, or held back until its receive is posted, is a record. */
+ * A rank has a sending and a receiving side. Each moves one message at a time, so a stage's sends add up, its
+ * receives add up, and the longer sum counts. A message is one transfer: it is received while it is sent,
+ * once it has started, its receive is posted and the receiving side is free, and not before its last byte has
+ * left. Sends are generated from the plan one by one, never as a list; only messages in flight, or held back
+ * until their receive is posted, have a record. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "simulate/simulate_internal.h"
 
-/* --- the pool ------------------------------------------------------------------------------------------ */
+/* --- the pool ------------------------------------------------------------------------------------------- */
 
 static bool pool_grow(pto_pool_t *pool) {
     pto_message_t **grown = realloc(pool->block, (pool->block_count + 1) * sizeof *grown);
@@ -22,7 +22,7 @@ static bool pool_grow(pto_pool_t *pool) {
     return block != NULL;
 }
 
-/* The number of a message not in use; 0 when out of memory. */
+/* The number of an unused message; 0 when out of memory. */
 static uint32_t pool_take(pto_pool_t *pool) {
     uint32_t number = pool->free_first;
     if (number) {
@@ -49,7 +49,7 @@ void pto_pool_fini(pto_pool_t *pool) {
     free(pool->block);
 }
 
-/* --- queues, and heaps by stage ------------------------------------------------------------------------ */
+/* --- queues, and heaps by stage ------------------------------------------------------------------------- */
 
 static void queue_add(pto_pool_t *pool, pto_queue_t *queue, uint32_t number) {
     pto_message_at(pool, number)->next = 0;
@@ -73,7 +73,8 @@ static bool earlier(const pto_message_t *a, const pto_message_t *b) {
     return a->start_s < b->start_s || (a->start_s == b->start_s && a->source < b->source);
 }
 
-/* Skew heaps (Sleator and Tarjan 1986): a union is all they need, logarithmic on average over their life. */
+/* Skew heaps (Sleator and Tarjan 1986): union is the only operation needed, with logarithmic amortised
+ * cost. */
 static uint32_t heap_unite(pto_pool_t *pool, uint32_t a, uint32_t b) {
     uint32_t root = 0;
     uint32_t *place = &root;
@@ -107,11 +108,12 @@ static uint32_t heap_take(pto_pool_t *pool, uint32_t *heap) {
     return number;
 }
 
-/* --- what belongs together ----------------------------------------------------------------------------- */
+/* --- what belongs together ------------------------------------------------------------------------------ */
 
 static uint32_t instance_of(const pto_proc_t *proc) { return (uint32_t)proc->walk.instance; }
 
-/* Summed over what a rank expects and subtracted for what comes: 0 at a stage's end if they are the same. */
+/* Summed over the messages that a rank expects and subtracted for those that arrive: 0 at a stage's end if
+ * they are the same. */
 static uint64_t message_digest(int64_t source, int64_t bytes) {
     uint64_t hash = ((uint64_t)source + 1) * 0x9e3779b97f4a7c15u + (uint64_t)bytes;
     hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -122,7 +124,7 @@ static pto_step_view_t *view_of(const pto_sim_t *sim, const pto_step_t *step) {
     return &sim->view[step - pto_plan_step(sim->plan, 0)];
 }
 
-/* How many peers an action has; where these or the bytes are the same for all they are worked out once. */
+/* Number of peers of an action. Values that are the same for all ranks are computed once. */
 static int64_t peer_count(const pto_sim_t *sim, const pto_action_t *action) {
     pto_step_view_t *view = view_of(sim, action->step);
     if (!view->alike)
@@ -167,9 +169,9 @@ bool pto_sim_messages_ended(const pto_proc_t *proc) {
     return proc->sends_open == 0 && proc->recvs_open == 0 && proc->sends_made_all;
 }
 
-/* --- receiving ----------------------------------------------------------------------------------------- */
+/* --- receiving ------------------------------------------------------------------------------------------ */
 
-/* Give a side a message, and find what it costs there. */
+/* Assign a message to a side, and compute its cost there. */
 static void start_side(pto_sim_t *sim, uint32_t rank, pto_side_t *side, uint32_t number) {
     const pto_message_t *message = pto_message_at(&sim->pool, number);
     pto_status_t status = pto_sim_message_cost(sim, &sim->proc[rank], side, message, &side->cost);
@@ -180,13 +182,13 @@ static void start_side(pto_sim_t *sim, uint32_t rank, pto_side_t *side, uint32_t
     side->off_node = side->off_node || message->level == PTO_LEVEL_OFF_NODE;
 }
 
-/* The event when a side would be done, if no link held it up. */
+/* Set the event at which a side would be done if no link delayed it. */
 static void set_end(pto_sim_t *sim, uint32_t rank, const pto_side_t *side, pto_slot_t slot) {
     pto_sim_set(sim, rank, slot, sim->now_s + (side->cost.alpha_s + side->cost.bytes_s));
 }
 
-/* Put a side's message on a link. Where the link held up the last one it will likely hold up this one too:
- * the side waits to be told, true, instead of looking in vain. */
+/* Put a side's message on a link. If the link delayed the last message, it will probably delay this one too:
+ * then the side waits for notification (true) instead of polling. */
 static bool join_link(pto_sim_t *sim, pto_link_kind_t kind, uint32_t rank, pto_side_t *side, double work_s) {
     pto_link_t *link =
         pto_link_join(sim, kind, rank, work_s, pto_message_at(&sim->pool, side->message)->bytes);
@@ -223,7 +225,7 @@ static void arrive(pto_sim_t *sim, uint32_t number) {
         start_receiving(sim, rank, number);
 }
 
-/* What the sender's links say; the first one that is not through yet is waited for. */
+/* Whether the sender's links have let the message through; if not, wait for the first one that has not. */
 static bool is_through(pto_sim_t *sim, const pto_message_t *message, pto_link_kind_t *waits) {
     static const pto_link_kind_t kinds[] = {PTO_LINK_INJECTION, PTO_LINK_RATE};
     for (int i = 0; i < 2; i++) {
@@ -240,7 +242,7 @@ static bool is_through(pto_sim_t *sim, const pto_message_t *message, pto_link_ki
     return true;
 }
 
-/* Whether a side whose last byte comes at last_byte_s is done; else that is its next event. */
+/* Whether a side whose last byte arrives at last_byte_s is done; if not, that is its next event. */
 static bool is_done(pto_sim_t *sim, uint32_t rank, pto_slot_t slot, double last_byte_s, double alpha_s,
                     const pto_message_t *message) {
     double end_s = last_byte_s + alpha_s;
@@ -251,7 +253,8 @@ static bool is_done(pto_sim_t *sim, uint32_t rank, pto_slot_t slot, double last_
     return false;
 }
 
-/* Whether the receiving side is done with its message; else its next event is set, or it waits for a link. */
+/* Whether the receiving side is done with its message; if not, its next event is set, or it waits for a
+ * link. */
 static bool received(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
     const pto_message_t *message = pto_message_at(&sim->pool, proc->in.message);
@@ -298,9 +301,9 @@ bool pto_sim_recv_event(pto_sim_t *sim, uint32_t rank) {
     return pto_sim_messages_ended(proc);
 }
 
-/* --- sending ------------------------------------------------------------------------------------------- */
+/* --- sending -------------------------------------------------------------------------------------------- */
 
-/* Go to the next send of the stage that carries a message; false where there is none left. */
+/* Advance to the next non-empty send of the stage; false if there is none left. */
 static bool next_send(pto_sim_t *sim, pto_proc_t *proc, uint32_t rank, int64_t *bytes) {
     const pto_stage_t *stage = proc->walk.stage;
     while (!proc->sends_made_all) {
@@ -324,7 +327,8 @@ static bool next_send(pto_sim_t *sim, pto_proc_t *proc, uint32_t rank, int64_t *
     return false;
 }
 
-/* Put a message on the links of its sender's node that limit it; whether the sender waits to hear of one. */
+/* Put a message on the links of its sender's node that limit it. Returns whether the sender waits for one of
+ * them. */
 static bool leave_node(pto_sim_t *sim, uint32_t rank, pto_message_t *message) {
     const pto_step_view_t *view = &sim->view[message->step];
     pto_side_t *out = &sim->proc[rank].out;
@@ -362,7 +366,7 @@ static void start_sending(pto_sim_t *sim, uint32_t rank, uint32_t number) {
         heap_add(&sim->pool, &target->early, number);
 }
 
-/* Make a record of the send at hand; 0 on failure. */
+/* Make a record of the current send; 0 on failure. */
 static uint32_t make_message(pto_sim_t *sim, uint32_t rank, int64_t bytes) {
     pto_proc_t *proc = &sim->proc[rank];
     const pto_step_t *step = proc->send.step;
@@ -390,7 +394,7 @@ static bool is_posted(const pto_sim_t *sim, const pto_message_t *message) {
     return sim->proc[message->target].walk.instance >= (int64_t)message->instance;
 }
 
-/* The message to send next: one that was put aside and now may go, else the next of the plan; 0: none. */
+/* The message to send next: one that was held back and may now start, else the next of the plan; 0: none. */
 static uint32_t take_next(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
     uint32_t number = queue_take(&sim->pool, &proc->out.queue);
@@ -406,8 +410,8 @@ static uint32_t take_next(pto_sim_t *sim, uint32_t rank) {
     return number;
 }
 
-/* The sending side is free. A message that must wait for its receive gets a second look when all that happens
- * at this time has happened; then it is put aside, and the next one has its turn. */
+/* The sending side is free. A message that must wait for its receive is checked again after all other events
+ * of this time. If it still must wait, it is held back and the next one is tried. */
 static void send_next(pto_sim_t *sim, uint32_t rank, bool second_look) {
     pto_proc_t *proc = &sim->proc[rank];
     uint32_t number;
@@ -450,7 +454,7 @@ bool pto_sim_send_event(pto_sim_t *sim, uint32_t rank) {
     return pto_sim_messages_ended(proc);
 }
 
-/* A side that waits for this link looks again, at the earliest when it can be done. */
+/* A side that waits for this link checks again, at the earliest time when it can be done. */
 static void wake(pto_sim_t *sim, pto_link_t *link, pto_link_kind_t kind, pto_link_kind_t *waits,
                  uint32_t rank, pto_slot_t slot, double time_s) {
     if (*waits != kind)
@@ -460,7 +464,7 @@ static void wake(pto_sim_t *sim, pto_link_t *link, pto_link_kind_t kind, pto_lin
     pto_sim_set(sim, rank, slot, time_s > sim->now_s ? time_s : sim->now_s);
 }
 
-/* A rank's message has got through its node's ejection. */
+/* A rank's message is through its node's ejection. */
 static void come_in(pto_sim_t *sim, pto_link_t *link, uint32_t rank, double time_s) {
     pto_proc_t *proc = &sim->proc[rank];
     double alone_s = proc->in.start_s + proc->in.cost.bytes_s;
@@ -472,7 +476,7 @@ static void come_in(pto_sim_t *sim, pto_link_t *link, uint32_t rank, double time
          (late_s > 0 ? time_s : alone_s) + proc->in.cost.alpha_s);
 }
 
-/* It has got through one of the two that limit what leaves the node. */
+/* A message is through one of the two links that limit what leaves the node. */
 static void go_out(pto_sim_t *sim, pto_link_t *link, pto_link_kind_t kind, uint32_t rank, double time_s) {
     pto_proc_t *proc = &sim->proc[rank];
     pto_message_t *message = pto_message_at(&sim->pool, proc->out.message);
@@ -500,7 +504,7 @@ void pto_sim_through(pto_sim_t *sim, pto_link_kind_t kind, uint32_t rank, double
         go_out(sim, link, kind, rank, time_s);
 }
 
-/* --- a stage's messages -------------------------------------------------------------------------------- */
+/* --- a stage's messages --------------------------------------------------------------------------------- */
 
 static void count_receives(pto_sim_t *sim, uint32_t rank, const pto_step_t *step) {
     pto_proc_t *proc = &sim->proc[rank];
@@ -519,7 +523,7 @@ static void count_receives(pto_sim_t *sim, uint32_t rank, const pto_step_t *step
     }
 }
 
-/* What has come for this stage, or waited for it, may go on. */
+/* Messages that arrived early for this stage, or waited for it, may continue. */
 static void take_early(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
     while (proc->early && sim->status == PTO_OK &&

@@ -1,9 +1,9 @@
-/* NCCL's own collectives: all members meet, and leave after the time that price charges from when the last
- * has come. */
+/* NCCL's own collectives: all members meet, and leave after the time that price charges, counted from the
+ * arrival of the last. */
 #include "price/nccl.h"
 #include "simulate/simulate_internal.h"
 
-/* Start it: all leave it at one time. */
+/* Start the collective: all members leave it at the same time. */
 static void start(pto_sim_t *sim, const pto_node_t *node) {
     pto_charge_t charge;
     pto_charge_begin(&charge, "", false);

@@ -1,4 +1,4 @@
-/* Where the time of a simulation went: spans as they end, and sums for each kind of resource. */
+/* Report of a simulation's time: spans as they end, and sums for each kind of resource. */
 #include <string.h>
 
 #include "simulate/simulate_internal.h"
@@ -17,7 +17,7 @@ const char *pto_resource_name(pto_resource_t resource) { return resource_name[re
 const char *pto_resource_short_name(pto_resource_t resource) { return resource_short_name[resource]; }
 const char *pto_resource_owner(pto_resource_t resource) { return resource_owner[resource]; }
 
-/* --- spans --------------------------------------------------------------------------------------------- */
+/* --- spans ---------------------------------------------------------------------------------------------- */
 
 void pto_sim_span(pto_sim_t *sim, pto_resource_t resource, uint32_t rank, int64_t peer_rank, int64_t bytes,
                   double start_s) {
@@ -48,7 +48,7 @@ void pto_sim_shared_span(pto_sim_t *sim, pto_resource_t resource, int64_t index,
     sim->options->visit(sim->options->context, &span);
 }
 
-/* --- sums ---------------------------------------------------------------------------------------------- */
+/* --- sums ----------------------------------------------------------------------------------------------- */
 
 static void add_use(pto_resource_use_t *use, double busy_s, double waiting_s) {
     use->busy_s += busy_s;

@@ -1,8 +1,8 @@
-/* simulate: all ranks of a plan, each going through its stages by itself (portolan/simulate.h).
+/* simulate: all ranks of a plan, each passing through its stages independently (portolan/simulate.h).
  *
- * A rank in a stage raises its flags if the steps run at once, then moves its messages, then does what is
- * local, step after step. Only one event of each of a rank's three slots (its local work, its sending and its
- * receiving side) is ever outstanding. */
+ * In a stage a rank first raises its flags if the steps run at once, then moves its messages, then does its
+ * local steps one after another. Each rank has three slots (its local work, its sending and its receiving
+ * side), with at most one outstanding event each. */
 #include "portolan/simulate.h"
 
 #include <stdlib.h>
@@ -18,9 +18,9 @@ void pto_sim_fail(pto_sim_t *sim, pto_status_t status, uint32_t rank, const char
                                     (long long)walk->instance);
 }
 
-/* --- signals ------------------------------------------------------------------------------------------- */
+/* --- signals -------------------------------------------------------------------------------------------- */
 
-/* The counter of the signals that `from` has raised for `to` and that were not yet waited for. */
+/* The counter of pending signals from `from` to `to`. */
 static int32_t *raised(const pto_sim_t *sim, int flag, int64_t from, int64_t to) {
     size_t row = (size_t)flag * sim->ranks + (size_t)to;
     return &sim->raised[row * sim->ranks_per_node + (size_t)sim->proc[from].place_in_node];
@@ -42,7 +42,7 @@ static void take_raised(const pto_sim_t *sim, pto_action_t *action) {
             --*raised(sim, action->step->flag, action->peer_rank, action->rank);
 }
 
-/* Raise a flag for every peer; one who waits looks again. */
+/* Raise a flag for every peer; waiting peers check again. */
 static void raise_flags(pto_sim_t *sim, pto_action_t *action) {
     int64_t peers = pto_step_peer_count(sim->plan, action);
     for (int64_t j = 0; j < peers && sim->status == PTO_OK; j++) {
@@ -59,10 +59,10 @@ static void raise_flags(pto_sim_t *sim, pto_action_t *action) {
     }
 }
 
-/* --- local steps --------------------------------------------------------------------------------------- */
+/* --- local steps ---------------------------------------------------------------------------------------- */
 
-/* Step number `position` of a rank's local ones. In a sequence these are all steps, in order; where steps run
- * at once signals have been raised before, and waits come last. NULL: not one to do now. */
+/* The local step of a rank at `position`. In a sequence these are all steps, in order. If steps run at once,
+ * signals have already been raised, and waits come last. NULL: the step is not due now. */
 static const pto_step_t *local_step(const pto_sim_t *sim, const pto_stage_t *stage, int position) {
     const pto_step_t *step = pto_plan_step(sim->plan, stage->step_first + position % stage->step_count);
     if (pto_step_is_message(step))
@@ -73,7 +73,7 @@ static const pto_step_t *local_step(const pto_sim_t *sim, const pto_stage_t *sta
     return step->kind != PTO_STEP_SIGNAL && last == (position >= stage->step_count) ? step : NULL;
 }
 
-/* Take `seconds` of the rank's own time; false if that is none. */
+/* Spend `seconds` of the rank's own time; false if that is none. */
 static bool spend(pto_sim_t *sim, uint32_t rank, double seconds) {
     if (seconds <= 0)
         return false;
@@ -81,7 +81,7 @@ static bool spend(pto_sim_t *sim, uint32_t rank, double seconds) {
     return true;
 }
 
-/* Begin a step; false if it took no time, so that the rank goes on. */
+/* Begin a step; false if it took no time, so that the rank continues. */
 static bool begin_local(pto_sim_t *sim, uint32_t rank, pto_action_t *action) {
     pto_proc_t *proc = &sim->proc[rank];
     const pto_step_t *step = action->step;
@@ -117,8 +117,8 @@ static bool begin_local(pto_sim_t *sim, uint32_t rank, pto_action_t *action) {
     return false;
 }
 
-/* Copies and reductions with peers are done for each of them, one after another. A kernel's threads do all of
- * a step's together. */
+/* Copies and reductions with peers are done one peer after another. A kernel's threads do all peers of a step
+ * together. */
 static bool is_for_each_peer(const pto_step_t *step) {
     return pto_step_is_local(step) && !step->in_kernel && step->peers.kind != PTO_PEERS_NONE;
 }
@@ -136,7 +136,7 @@ static bool begin_next(pto_sim_t *sim, uint32_t rank, pto_action_t *action) {
     return false;
 }
 
-/* Go on with a rank's local steps; true when the stage's last one has ended. */
+/* Continue a rank's local steps; true when the stage's last one has ended. */
 static bool run_local(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
     const pto_stage_t *stage = proc->walk.stage;
@@ -153,7 +153,7 @@ static bool run_local(pto_sim_t *sim, uint32_t rank) {
     return sim->status == PTO_OK;
 }
 
-/* --- stages -------------------------------------------------------------------------------------------- */
+/* --- stages --------------------------------------------------------------------------------------------- */
 
 static void open_stage(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
@@ -177,7 +177,7 @@ static void close_side(pto_side_t *side, double stage_s) {
     side->waiting_s += pto_sim_excess(side->stage_end_s, stage_s + side->stage_busy_s);
 }
 
-/* Take a rank as far as it comes without time passing. */
+/* Advance a rank as far as possible without time passing. */
 static void pass(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
     while (sim->status == PTO_OK && proc->state != PTO_PROC_ENDED) {
@@ -208,7 +208,7 @@ static void pass(pto_sim_t *sim, uint32_t rank) {
     }
 }
 
-/* The local step that a rank was at has ended, or its flags may all be raised now. */
+/* A rank's local step has ended, or its flags may all be raised now. */
 static void run_event(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
     if (proc->state == PTO_PROC_NCCL)
@@ -232,13 +232,13 @@ static void run_event(pto_sim_t *sim, uint32_t rank) {
         if (proc->copy_bytes > 0)
             pto_engine_leave(sim, rank);
         const pto_step_t *step = local_step(sim, proc->walk.stage, proc->local_step);
-        if (step && !is_for_each_peer(step)) /* else run_local goes on with the next peer */
+        if (step && !is_for_each_peer(step)) /* else run_local continues with the next peer */
             proc->local_step++;
     }
     pass(sim, rank);
 }
 
-/* --- events -------------------------------------------------------------------------------------------- */
+/* --- events --------------------------------------------------------------------------------------------- */
 
 static void rank_event(pto_sim_t *sim, uint32_t rank, pto_slot_t slot) {
     switch (slot) {
@@ -278,8 +278,8 @@ static void run_events(pto_sim_t *sim) {
         sim->status = pto_error_set(sim->err, PTO_ERR_MEMORY, "out of memory for events");
 }
 
-/* All events are over and a rank has not ended: of those the one that stands at the earliest stage is named,
- * since the others may wait for it. */
+/* No events are left, but some rank has not ended. Report the one at the earliest stage, since the others may
+ * be waiting for it. */
 static void find_stuck(pto_sim_t *sim) {
     uint32_t stuck = sim->ranks;
     for (uint32_t rank = 0; rank < sim->ranks; rank++)
@@ -299,7 +299,7 @@ static void find_stuck(pto_sim_t *sim) {
         pto_sim_fail(sim, PTO_ERR_INVALID_PLAN, stuck, "sends a message whose receive is never posted");
 }
 
-/* --- size ---------------------------------------------------------------------------------------------- */
+/* --- size ----------------------------------------------------------------------------------------------- */
 
 pto_status_t pto_simulate_check_size(const pto_plan_t *plan, int64_t limit, pto_error_t *err) {
     if (limit <= 0)
@@ -322,7 +322,7 @@ pto_status_t pto_simulate_check_size(const pto_plan_t *plan, int64_t limit, pto_
                          (long long)limit);
 }
 
-/* --- the simulation ------------------------------------------------------------------------------------ */
+/* --- the simulation ------------------------------------------------------------------------------------- */
 
 static void place_ranks(pto_sim_t *sim) {
     for (uint32_t rank = 0; rank < sim->ranks; rank++) {

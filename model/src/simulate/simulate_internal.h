@@ -1,14 +1,15 @@
-/* The inside of the simulator: its state, and what its files do for each other.
+/* The state of the simulator, and the functions that its files share.
  *
- *   simulate.c           ranks go through their stages
- *   simulate_messages.c  sending, matching, receiving
- *   simulate_links.c     injection and ejection of nodes
- *   simulate_engines.c   copy engines of GPUs
- *   simulate_nccl.c      NCCL's own collectives, which all enter and leave together
- *   simulate_costs.c     what one thing costs, asked of price's own functions
- *   simulate_report.c    where time went
- *   simulate_scenario.c  all strategies at all points
- *   simulate_events.c    when what happens next */
+ *     simulate.c  the ranks and their stages
+ *     messages.c  sending, matching, receiving
+ *     links.c     injection and ejection of nodes
+ *     engines.c   copy engines of GPUs
+ *     nccl.c      NCCL's own collectives, which all members enter and leave together
+ *     costs.c     the cost of one operation, computed by price's own functions
+ *     report.c    spans and sums of the time spent
+ *     events.c    the event queue
+ *
+ * decide/simulate_all.c simulates all strategies at all points. */
 #ifndef PTO_SIMULATE_INTERNAL_H
 #define PTO_SIMULATE_INTERNAL_H
 
@@ -16,58 +17,58 @@
 #include "portolan/simulate.h"
 #include "simulate/events.h"
 
-/* --- costs --------------------------------------------------------------------------------------------- */
+/* --- costs ---------------------------------------------------------------------------------------------- */
 
 typedef struct {
     double alpha_s;
     double bytes_s; /* beta s, at the rate of the two processes alone */
 } pto_sim_cost_t;
 
-/* What is known of a step before any rank takes it. */
+/* Properties of a step, computed before any rank reaches it. */
 typedef struct {
-    bool alike;    /* all messages of one iteration have the same bytes, and all ranks as many; */
-    int64_t k;     /* for this iteration they are: */
-    int64_t bytes; /* -1: not asked for yet */
+    bool alike;    /* all messages of an iteration have equal bytes, and all ranks equally many; */
+    int64_t k;     /* the cached values are for this iteration: */
+    int64_t bytes; /* -1: not computed yet */
     int64_t peers;
-    double injection_s_per_byte; /* of a send off the node, on its node's links; 0: not limited */
+    double injection_s_per_byte; /* of an off-node send, on its node's links; 0: not limited */
     double rate_s;
 } pto_step_view_t;
 
-/* Which kinds of steps a stage has. */
+/* The kinds of steps in a stage. */
 typedef struct {
     bool messages;
     bool sends;
     bool locals;
-    bool signals_first; /* raised before all else, as its steps run at once */
+    bool signals_first; /* raised before all else, because its steps run at once */
 } pto_stage_view_t;
 
-/* What the messages of a node pass. In the order of their pto_resource_t; those that the sender's node has
- * are injection and rate. */
+/* The links that a node's messages pass, in the order of their pto_resource_t; those of the sender's node are
+ * injection and rate. */
 typedef enum { PTO_LINK_INJECTION, PTO_LINK_EJECTION, PTO_LINK_RATE, PTO_LINKS_PER_NODE } pto_link_kind_t;
 
-/* --- messages ------------------------------------------------------------------------------------------ */
+/* --- messages ------------------------------------------------------------------------------------------- */
 
-/* One message under way, or held back until its receive is posted. 64 bytes: there may be many. */
+/* One message in flight, or held back until its receive is posted. 64 bytes, since there may be many. */
 typedef struct {
     double start_s;      /* when its sender began, or would have */
-    double through_s[2]; /* when injection and message rate of its sender's node let it through; INFINITY: not
-                            known yet */
+    double through_s[2]; /* when injection and message rate of its sender's node let it through; INFINITY:
+                            unknown */
     int64_t bytes;
     uint32_t source;
     uint32_t target;
     uint32_t instance; /* of the stage */
     uint32_t next;     /* in a queue, or the left child in a heap */
     uint32_t right;
-    uint32_t step; /* the plan's, that sends it */
+    uint32_t step; /* the plan's step that sends it */
     uint8_t space;
     uint8_t level;
     bool waits;   /* held back */
-    bool one_end; /* the sender or the receiver is done with it */
+    bool one_end; /* one of sender and receiver is done with it */
 } pto_message_t;
 
 _Static_assert(sizeof(pto_message_t) <= 64, "a message is to stay within 64 bytes");
 
-/* Messages by number, from 1; they don't move. */
+/* Messages by number, from 1; their addresses are stable. */
 typedef struct {
     pto_message_t **block;
     uint32_t block_count;
@@ -83,14 +84,14 @@ static inline pto_message_t *pto_message_at(const pto_pool_t *pool, uint32_t num
     return &pool->block[number >> PTO_POOL_BLOCK_BITS][number & ((1u << PTO_POOL_BLOCK_BITS) - 1)];
 }
 
-/* --- ranks --------------------------------------------------------------------------------------------- */
+/* --- ranks ---------------------------------------------------------------------------------------------- */
 
 typedef enum {
     PTO_PROC_BETWEEN,  /* stages */
     PTO_PROC_MESSAGES, /* sending and receiving */
     PTO_PROC_LOCAL,    /* at its own copies, reductions, signals */
     PTO_PROC_FLAGS,    /* waiting for signals */
-    PTO_PROC_NCCL,     /* in a collective of NCCL's, or waiting for the others there */
+    PTO_PROC_NCCL,     /* in an NCCL collective, or waiting for the others to enter */
     PTO_PROC_ENDED
 } pto_proc_state_t;
 
@@ -101,9 +102,9 @@ typedef struct {
 
 /* One side, sending or receiving, of a rank. */
 typedef struct {
-    uint32_t message;      /* the one it moves; 0: none */
-    pto_link_kind_t waits; /* the link that is to let it through; PTO_LINKS_PER_NODE: none */
-    bool off_node;         /* whether it has moved one off the node in this stage */
+    uint32_t message;      /* the current message; 0: none */
+    pto_link_kind_t waits; /* the link it waits for; PTO_LINKS_PER_NODE: none */
+    bool off_node;         /* whether it has moved an off-node message in this stage */
     double start_s;
     pto_sim_cost_t cost; /* of the message, to this side */
     double stage_busy_s;
@@ -118,34 +119,34 @@ typedef struct {
     pto_proc_state_t state;
     int32_t node;
     int32_t place_in_node;
-    int64_t gpu;    /* of all nodes' */
-    double stage_s; /* when its messages were posted, or its present local step began */
+    int64_t gpu;    /* numbered across nodes */
+    double stage_s; /* when its messages were posted, or its current local step began */
     double end_s;
-    /* The messages of the stage at hand. */
-    pto_action_t send; /* the sends are made one by one, from this step and number in its peers */
+    /* The messages of the current stage. */
+    pto_action_t send; /* position of the next send: its step and its peer's ordinal */
     int send_step;
     bool sends_made_all;
     int64_t send_next;
     int64_t send_count;
     int64_t sends_made;
-    int64_t sends_open; /* made and not ended */
+    int64_t sends_open; /* generated but not finished */
     int64_t recvs_open;
-    uint64_t expected; /* sum over what is still to come, 0 at the end: see message_digest */
+    uint64_t expected; /* sum over the outstanding messages, 0 at the end: see message_digest */
     uint32_t early;    /* heap of messages to later stages, held back or arrived */
     pto_side_t out;
     pto_side_t in;
-    pto_link_kind_t waits_sender; /* its receiving side, for a link of the sender's; or PTO_LINKS_PER_NODE */
-    double ejected_s; /* when the ejection has let that message through; INFINITY: not known yet */
-    /* Local steps of the stage at hand. */
+    pto_link_kind_t waits_sender; /* as `waits`, for a link of the sender of its received message */
+    double ejected_s;             /* when that message was through the ejection; INFINITY: unknown */
+    /* Local steps of the current stage. */
     int local_step;
-    int64_t local_peer; /* of a copy or reduction that is done for each peer: the next one's number */
+    int64_t local_peer; /* of a copy or reduction done for each peer: the next peer's number */
     int64_t copy_bytes;
     int64_t copy_pieces;
-    int64_t copy_most_bytes; /* of a kernel's accesses: the most that one other GPU has of it */
-    double copy_held_s;      /* until when others count its last copy as not ended */
-    double copy_left;        /* of its copy, from 1 to 0 */
+    int64_t copy_most_bytes; /* of a kernel's accesses: the maximum for one other GPU */
+    double copy_held_s;      /* until when others still count its last copy */
+    double copy_left;        /* remaining fraction of its copy, from 1 to 0 */
     double copy_alone_s;
-    int64_t copy_gpu; /* whose engine or link it takes */
+    int64_t copy_gpu; /* the GPU whose engine or link it uses */
     pto_copy_kind_t copy_kind;
     pto_reach_t copy_reach; /* between GPUs */
     pto_remote_t copy_how;  /* a kernel's */
@@ -160,10 +161,10 @@ typedef struct {
     double local_waiting_s;
 } pto_proc_t;
 
-/* --- shared resources ---------------------------------------------------------------------------------- */
+/* --- shared resources ----------------------------------------------------------------------------------- */
 
-/* A job is a message at one of its ends; a rank has one at most. It is through once `progress_s` of the link,
- * which grows by dt / jobs, has come to `until_s`. */
+/* A job is a message at one of its ends; a rank has at most one. It is through once `progress_s` of the link,
+ * which grows by dt / jobs, has reached `until_s`. */
 typedef struct {
     double until_s;
     uint32_t rank;
@@ -171,25 +172,25 @@ typedef struct {
 
 typedef struct {
     double progress_s;
-    double at_s; /* the time at which progress_s was right */
+    double at_s; /* the time of the last update of progress_s */
     double busy_since_s;
     double busy_s;
     double waiting_s;
     int32_t jobs;
-    int32_t waiting; /* sides that wait to hear of a job's end */
+    int32_t waiting; /* sides that wait for the end of a job */
     int64_t bytes;   /* since it was idle */
-    bool held_up;    /* the last job, longer than it would have taken alone */
+    bool held_up;    /* the last job was delayed by the others */
     pto_job_t job[]; /* a heap, with room for the ranks of a node */
 } pto_link_t;
 
 /* A GPU's engines: one for each kind of copy, and its link to the other GPUs, inwards and outwards. */
 enum { PTO_ENGINE_IN = PTO_COPY_COUNT, PTO_ENGINE_OUT, PTO_ENGINES_PER_GPU };
 
-/* What one GPU copies in one direction. Copies that the machine's sharing queues are counted here, but timed
- * by their GPU's queue. */
+/* The copies of one GPU in one direction. Copies that the machine's sharing queues are counted here, but
+ * timed by their GPU's queue. */
 typedef struct {
-    uint32_t first; /* rank + 1, of those that are not queued */
-    int32_t active; /* copies, queued ones too */
+    uint32_t first; /* rank + 1, of copies that are not queued */
+    int32_t active; /* number of copies, queued ones included */
     int32_t procs;
     int64_t total_bytes;
     int64_t busy_bytes; /* since it was idle */
@@ -200,10 +201,11 @@ typedef struct {
     double waiting_s;
 } pto_engine_t;
 
-/* --- all of it ----------------------------------------------------------------------------------------- */
+/* --- all of it ------------------------------------------------------------------------------------------ */
 
-/* Slots of the agenda: three for each rank, then one for each link, one for each GPU, and for each rank the
- * second look at a message whose receive was not posted: after all that happens at the same time. */
+/* Slots of the agenda: three for each rank, then one for each link, one for each GPU, and one more for each
+ * rank: the second check of a message whose receive was not posted, after all other events of the same
+ * time. */
 typedef enum { PTO_SLOT_RUN, PTO_SLOT_SEND, PTO_SLOT_RECV, PTO_SLOTS_PER_RANK } pto_slot_t;
 
 typedef struct {
@@ -217,29 +219,29 @@ typedef struct {
     uint32_t first_link_slot;
     uint32_t first_gpu_slot;
     uint32_t first_look_slot;
-    uint32_t in_nccl;    /* ranks that have come to the collective of NCCL's at hand */
-    double nccl_began_s; /* when the last of them had */
+    uint32_t in_nccl;    /* ranks that have entered the current NCCL collective */
+    double nccl_began_s; /* when the last of them entered */
     int64_t gpus;
     int64_t messages;
     int64_t events;
     pto_agenda_t agenda;
     pto_pool_t pool;
     pto_proc_t *proc;
-    char *links; /* PTO_LINKS_PER_NODE a node, link_size bytes each */
+    char *links; /* PTO_LINKS_PER_NODE per node, link_size bytes each */
     size_t link_size;
-    pto_engine_t *engine;    /* PTO_ENGINES_PER_GPU a GPU */
-    double *line_s;          /* when the last copy of a GPU's line ends; one a GPU */
-    pto_step_view_t *view;   /* one a step */
-    pto_stage_view_t *stage; /* one a stage */
-    int32_t *raised;         /* signals not waited for yet: [flag][rank][place in node of who raised it] */
+    pto_engine_t *engine;    /* PTO_ENGINES_PER_GPU per GPU */
+    double *line_s;          /* when the last copy in a GPU's queue ends; one per GPU */
+    pto_step_view_t *view;   /* one per step */
+    pto_stage_view_t *stage; /* one per stage */
+    int32_t *raised;         /* pending signals: [flag][rank][place in node of the sender] */
     pto_status_t status;
     pto_error_t *err;
 } pto_sim_t;
 
-/* Times this near are the same: what rounding makes of equal sums. */
+/* Times this close are equal: equal sums can differ by rounding. */
 static inline bool pto_sim_before(double a_s, double b_s) { return a_s < b_s - 4e-15 * b_s; }
 
-/* By how much a is later than b; 0 where that is rounding. */
+/* How much later a is than b; 0 if the difference is rounding. */
 static inline double pto_sim_excess(double a_s, double b_s) {
     return pto_sim_before(b_s, a_s) ? a_s - b_s : 0;
 }
@@ -252,80 +254,80 @@ static inline pto_link_t *pto_link_at(const pto_sim_t *sim, uint32_t index) {
     return (pto_link_t *)(void *)(sim->links + index * sim->link_size);
 }
 
-/* The first failure counts; `rank` at its stage is named. */
+/* Record a failure, naming `rank` and its stage; only the first one counts. */
 void pto_sim_fail(pto_sim_t *sim, pto_status_t status, uint32_t rank, const char *what);
 
 static inline const pto_stage_view_t *pto_sim_stage(const pto_sim_t *sim, const pto_proc_t *proc) {
     return &sim->stage[proc->walk.stage - pto_plan_stage(sim->plan, 0)];
 }
 
-/* --- simulate_costs.c ---------------------------------------------------------------------------------- */
+/* --- simulate_costs.c ----------------------------------------------------------------------------------- */
 
-/* A message to one of its ends, `side`, which has moved others in this stage. */
+/* The cost of a message at one of its ends, `side`, which has moved others in this stage. */
 pto_status_t pto_sim_message_cost(const pto_sim_t *sim, const pto_proc_t *proc, const pto_side_t *side,
                                   const pto_message_t *message, pto_sim_cost_t *cost);
-/* Whether it starts only when its receive is posted. */
+/* Whether the message starts only once its receive is posted. */
 bool pto_sim_is_held_back(const pto_sim_t *sim, pto_space_t space, pto_level_t level, int64_t bytes);
-/* Seconds of a link's time that a byte, or a message, needs; 0: not limited. */
+/* Seconds of a link's time per byte, or per message; 0: not limited. */
 double pto_sim_injection_s_per_byte(const pto_sim_t *sim, const pto_step_t *step);
 double pto_sim_rate_s(const pto_sim_t *sim, const pto_step_t *step);
 double pto_sim_ejection_s_per_byte(const pto_sim_t *sim, pto_space_t space);
-/* A rank's copy while all of its GPU together copy `engine_bytes` in that direction. */
+/* The time of a rank's copy while its GPU's processes together copy `engine_bytes` in that direction. */
 double pto_sim_copy_s(pto_sim_t *sim, const pto_proc_t *proc, int64_t engine_bytes);
-/* Whether copies of this kind queue, and what one more adds to those waiting. */
+/* Whether copies of this kind queue, and the cost that one more adds to those waiting. */
 bool pto_sim_copy_is_queued(const pto_sim_t *sim, pto_copy_kind_t kind, bool pageable);
 double pto_sim_copy_hold_s(const pto_sim_t *sim, const pto_proc_t *proc);
 double pto_sim_queued_copy_s(const pto_sim_t *sim, const pto_proc_t *proc, int64_t waiting);
 double pto_sim_reduce_s(const pto_sim_t *sim, const pto_action_t *action);
-/* What a kernel copies within its GPU's memory. */
+/* The time of a kernel's copies within its GPU's memory. */
 double pto_sim_kernel_bytes_s(const pto_sim_t *sim, int64_t bytes);
 double pto_sim_launch_s(const pto_sim_t *sim);
 double pto_sim_signal_s(const pto_sim_t *sim, const pto_step_t *step);
 
-/* --- simulate_messages.c ------------------------------------------------------------------------------- */
+/* --- simulate_messages.c -------------------------------------------------------------------------------- */
 
-/* Post the receives of the stage that a rank has come to, and begin its sends. */
+/* Post the receives of the stage that a rank has entered, and begin its sends. */
 void pto_sim_post(pto_sim_t *sim, uint32_t rank);
 bool pto_sim_messages_ended(const pto_proc_t *proc);
-/* The side may be done with its message. Return whether the stage's messages may have ended. */
+/* The side may be done with its message. Returns whether the stage's messages may have ended. */
 bool pto_sim_send_event(pto_sim_t *sim, uint32_t rank);
 bool pto_sim_recv_event(pto_sim_t *sim, uint32_t rank);
 void pto_sim_look_event(pto_sim_t *sim, uint32_t rank);
 void pto_pool_fini(pto_pool_t *pool);
 
-/* --- simulate_links.c ---------------------------------------------------------------------------------- */
+/* --- simulate_links.c ----------------------------------------------------------------------------------- */
 
 /* Put a rank's message of `bytes` on a link of its node. */
 pto_link_t *pto_link_join(pto_sim_t *sim, pto_link_kind_t kind, uint32_t rank, double work_s, int64_t bytes);
-/* Bring a link to the present: jobs that have got through tell their messages. */
+/* Update a link to the present: jobs that are through notify their messages. */
 void pto_link_advance(pto_sim_t *sim, pto_link_kind_t kind, int32_t node);
-/* A side waits to hear when a job of this link ends. */
+/* Register a side that waits for the end of a job on this link. */
 void pto_link_wait(pto_sim_t *sim, pto_link_kind_t kind, int32_t node);
 void pto_link_event(pto_sim_t *sim, uint32_t index);
-/* simulate_messages.c: a rank's message has got through a link at time_s. */
+/* messages.c: a rank's message is through a link at time_s. */
 void pto_sim_through(pto_sim_t *sim, pto_link_kind_t kind, uint32_t rank, double time_s);
 
-/* --- simulate_engines.c -------------------------------------------------------------------------------- */
+/* --- simulate_engines.c --------------------------------------------------------------------------------- */
 
 void pto_engine_join(pto_sim_t *sim, const pto_action_t *action, int64_t bytes);
-/* The copies of a kernel's step, with all its peers; false where they take no time. */
+/* The copies of a kernel's step with all its peers; false if they take no time. */
 bool pto_engine_join_kernel(pto_sim_t *sim, pto_action_t *action);
-/* A rank's copy has ended: whatever kind it is, it no longer counts. */
+/* A rank's copy has ended, of any kind, and no longer counts. */
 void pto_engine_leave(pto_sim_t *sim, uint32_t rank);
 void pto_gpu_event(pto_sim_t *sim, uint32_t gpu);
 
 /* --- simulate_nccl.c ------------------------------------------------------------------------------------ */
 
-/* A rank has come to a collective of NCCL's: the last one starts it for all. */
+/* A rank has reached an NCCL collective: the last one starts it for all. */
 void pto_sim_nccl_enter(pto_sim_t *sim, uint32_t rank);
-/* It has ended for a rank. */
+/* The collective has ended for a rank. */
 void pto_sim_nccl_leave(pto_sim_t *sim, uint32_t rank);
 
-/* --- simulate_report.c --------------------------------------------------------------------------------- */
+/* --- simulate_report.c ---------------------------------------------------------------------------------- */
 
 void pto_sim_span(pto_sim_t *sim, pto_resource_t resource, uint32_t rank, int64_t peer_rank, int64_t bytes,
                   double start_s);
-/* The time of a node's link or a GPU's engine (by its number) between idle and idle. */
+/* Record a busy period of a node's link or a GPU's engine (by its number). */
 void pto_sim_shared_span(pto_sim_t *sim, pto_resource_t resource, int64_t index, int64_t bytes,
                          double start_s, double end_s);
 void pto_sim_report(const pto_sim_t *sim, pto_simulation_t *simulation);
