@@ -64,8 +64,7 @@ static bool keeps_reading(const pto_plan_t *plan) {
     return false;
 }
 
-/* --- this process's own memory ---------------------------------------------------------------------------
- */
+/* --- this process's own memory ------------------------------------------------------------------------- */
 
 /* Of one of its copies, where there are two. */
 static int64_t memory_bytes(const pto_exec_t *exec, int buffer, int64_t rank) {
@@ -158,8 +157,7 @@ static pto_status_t bind_own(pto_exec_t *exec, const void *in, void *out, pto_er
     return status;
 }
 
-/* --- others' memory --------------------------------------------------------------------------------------
- */
+/* --- others' memory ------------------------------------------------------------------------------------ */
 
 typedef struct {
     pto_memory_handle_t handle;
@@ -319,8 +317,7 @@ static pto_status_t share(pto_exec_t *exec, pto_error_t *err) {
     return status;
 }
 
-/* --- flags -----------------------------------------------------------------------------------------------
- */
+/* --- flags --------------------------------------------------------------------------------------------- */
 
 /* A row of counters for each sending process of the node, by flag and receiver; no two rows share a cache
  * line. */
@@ -363,8 +360,7 @@ static pto_status_t make_flags(pto_exec_t *exec, pto_error_t *err) {
     return pto_agree(exec->job.comm, status, err);
 }
 
-/* --- all of it -------------------------------------------------------------------------------------------
- */
+/* --- all of it ----------------------------------------------------------------------------------------- */
 
 pto_status_t pto_exec_bind(pto_exec_t *exec, const void *in, void *out, pto_error_t *err) {
     for (int b = 0; b < pto_plan_buffer_count(exec->plan); b++)

@@ -53,7 +53,7 @@ pto_status_t pto_same_everywhere(MPI_Comm comm, uint64_t number, pto_error_t *er
                          (unsigned long long)least[0], (unsigned long long)~least[1]);
 }
 
-/* --- who is who ----------------------------------------------------------------------------------------- */
+/* --- who is who ---------------------------------------------------------------------------------------- */
 
 /* What every process tells about itself. */
 typedef struct {

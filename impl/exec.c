@@ -11,8 +11,7 @@
 
 enum { SPINS_BEFORE_YIELD = 200 };
 
-/* --- doing one entry -------------------------------------------------------------------------------------
- */
+/* --- doing one entry ----------------------------------------------------------------------------------- */
 
 /* What the stream holds must have happened before the processor or MPI looks. */
 static pto_status_t settle(pto_exec_t *exec, bool wait, bool *finished, pto_error_t *err) {
@@ -177,8 +176,7 @@ static pto_status_t do_one(pto_exec_t *exec, const pto_do_t *todo, bool wait, bo
                      : PTO_OK;
 }
 
-/* --- running ---------------------------------------------------------------------------------------------
- */
+/* --- running ------------------------------------------------------------------------------------------- */
 
 /* Tests make the processes drift apart. */
 static void delay(pto_exec_t *exec) {
@@ -334,8 +332,7 @@ pto_status_t pto_exec_queue(pto_exec_t *exec, pto_error_t *err) {
     return status == PTO_OK ? PTO_OK : fail(exec, status, err);
 }
 
-/* --- making ----------------------------------------------------------------------------------------------
- */
+/* --- making -------------------------------------------------------------------------------------------- */
 
 int64_t pto_exec_user_bytes(const pto_plan_t *plan, int64_t logical_rank, pto_role_t role) {
     for (int b = 0; b < pto_plan_buffer_count(plan); b++)

@@ -13,7 +13,7 @@
 #include "program.h"
 #include "shared.h"
 
-/* --- the schedule --------------------------------------------------------------------------------------- */
+/* --- the schedule -------------------------------------------------------------------------------------- */
 
 typedef enum {
     PTO_DO_POST,   /* start requests */
@@ -96,7 +96,7 @@ typedef struct {
     pto_nccl_block_t *blocks; /* of alltoall(v): those to send, then those to receive */
 } pto_nccl_part_t;
 
-/* --- the executor --------------------------------------------------------------------------------------- */
+/* --- the executor -------------------------------------------------------------------------------------- */
 
 typedef struct {
     char *memory; /* in this process; NULL: none here */
@@ -185,8 +185,7 @@ struct pto_exec {
     pto_watchdog_t watchdog;
 };
 
-/* --- comm.c ----------------------------------------------------------------------------------------------
- */
+/* --- comm.c -------------------------------------------------------------------------------------------- */
 
 /* PTO_OK, or PTO_ERR_IO with the call and MPI's reason. */
 pto_status_t pto_mpi(int code, const char *call, pto_error_t *err);
@@ -203,8 +202,7 @@ void pto_job_free(pto_job_t *job);
 /* Collective: refuse where processes were given different numbers. */
 pto_status_t pto_same_everywhere(MPI_Comm comm, uint64_t number, pto_error_t *err);
 
-/* --- bind.c ----------------------------------------------------------------------------------------------
- */
+/* --- bind.c -------------------------------------------------------------------------------------------- */
 
 /* Collective: give every buffer of the plan its memory, reach others' buffers, make the flags. */
 pto_status_t pto_exec_bind(pto_exec_t *exec, const void *in, void *out, pto_error_t *err);
@@ -224,8 +222,7 @@ int64_t pto_exec_flag_pitch_bytes(const pto_exec_t *exec);
 /* The counter of a flag from one logical rank to another; both share this process's node. */
 atomic_uint_fast64_t *pto_exec_counter(const pto_exec_t *exec, int64_t from, int64_t to, int flag);
 
-/* --- library.c -------------------------------------------------------------------------------------------
- */
+/* --- library.c ----------------------------------------------------------------------------------------- */
 
 /* Collective: make the library's calls, one for each collective node that MPI is to run. */
 pto_status_t pto_library_prepare(pto_exec_t *exec, pto_error_t *err);
@@ -256,8 +253,7 @@ pto_nccl_block_t pto_exec_block(const pto_exec_t *exec, const pto_slice_t *slice
 MPI_Datatype pto_mpi_datatype(pto_datatype_t datatype);
 MPI_Op pto_mpi_op(pto_op_t op);
 
-/* --- nccl.c ----------------------------------------------------------------------------------------------
- */
+/* --- nccl.c -------------------------------------------------------------------------------------------- */
 
 /* Collective: make NCCL's groups, one for each collective node that is NCCL's. */
 pto_status_t pto_nccl_prepare(pto_exec_t *exec, pto_error_t *err);
@@ -272,15 +268,13 @@ pto_status_t pto_nccl_run(pto_exec_t *exec, int index, bool wait, bool *finished
 /* Put it into the stream, and wait for it only where the device's call does. */
 pto_status_t pto_nccl_queue(pto_exec_t *exec, int index, pto_error_t *err);
 
-/* --- schedule.c ------------------------------------------------------------------------------------------
- */
+/* --- schedule.c ---------------------------------------------------------------------------------------- */
 
 /* Resolve this process's part of the plan. Local. */
 pto_status_t pto_schedule_build(pto_exec_t *exec, pto_error_t *err);
 void pto_schedule_free(pto_exec_t *exec);
 
-/* --- kernel.c --------------------------------------------------------------------------------------------
- */
+/* --- kernel.c ------------------------------------------------------------------------------------------ */
 
 /* Collective: agree upon the number of blocks and what is lines, where the plan has kernels. */
 pto_status_t pto_kernels_agree(pto_exec_t *exec, pto_error_t *err);
@@ -293,14 +287,12 @@ pto_status_t pto_kernel_start(pto_exec_t *exec, int index, bool wait, bool *fini
 /* What the kernel at work does must have happened before anything else goes on. */
 pto_status_t pto_kernel_settle(pto_exec_t *exec, bool wait, bool *finished, pto_error_t *err);
 
-/* --- exec.c ----------------------------------------------------------------------------------------------
- */
+/* --- exec.c -------------------------------------------------------------------------------------------- */
 
 /* One turn of waiting: at first spin, later let MPI and other processes go on. */
 pto_status_t pto_exec_rest(const pto_exec_t *exec, int *spins, pto_error_t *err);
 
-/* --- watchdog.c ------------------------------------------------------------------------------------------
- */
+/* --- watchdog.c ---------------------------------------------------------------------------------------- */
 
 int64_t pto_now_ns(void);
 

@@ -7,8 +7,7 @@
 
 enum { SLICES_MAX = 64 }; /* each takes flags and microseconds of its own */
 
-/* --- how many blocks -------------------------------------------------------------------------------------
- */
+/* --- how many blocks ----------------------------------------------------------------------------------- */
 
 static bool has_kernels(const pto_plan_t *plan) {
     for (int n = 0; n < pto_plan_node_count(plan); n++)
@@ -71,8 +70,7 @@ pto_status_t pto_kernels_agree(pto_exec_t *exec, pto_error_t *err) {
     return PTO_OK;
 }
 
-/* --- making ----------------------------------------------------------------------------------------------
- */
+/* --- making -------------------------------------------------------------------------------------------- */
 
 static pto_status_t make(const pto_exec_t *exec, pto_exec_kernel_t *kernel, pto_error_t *err) {
     const pto_program_t *written = &kernel->program;
@@ -108,8 +106,7 @@ void pto_kernels_free(pto_exec_t *exec) {
     free(exec->kernels.item);
 }
 
-/* --- running ---------------------------------------------------------------------------------------------
- */
+/* --- running ------------------------------------------------------------------------------------------- */
 
 pto_status_t pto_kernel_start(pto_exec_t *exec, int index, bool wait, bool *finished, pto_error_t *err) {
     void *kernel = ((pto_exec_kernel_t *)exec->kernels.item)[index].made;

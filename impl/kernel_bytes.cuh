@@ -4,8 +4,7 @@
 
 #include "kernel_program.cuh"
 
-/* --- copies ----------------------------------------------------------------------------------------------
- */
+/* --- copies -------------------------------------------------------------------------------------------- */
 
 /* From byte `first` of the part on, by words that need not be as wide as could be. */
 template <typename W> static __device__ void copy_rest(const part &source, const part &target, size_t first) {
@@ -110,8 +109,7 @@ static __device__ void spread(const part *operands, const op &now) {
         finish_copy(source, operands[k], now.width);
 }
 
-/* --- reductions ------------------------------------------------------------------------------------------
- */
+/* --- reductions ---------------------------------------------------------------------------------------- */
 
 /* Values that lie in some words, a load's worth. */
 template <typename T, int WORDS> struct lanes {

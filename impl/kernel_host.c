@@ -78,8 +78,7 @@ static pto_status_t host_kernel_start(void *kernel, uint64_t run, bool queued, v
     return pto_host_stream_finish(stream, err);
 }
 
-/* --- ops -------------------------------------------------------------------------------------------------
- */
+/* --- ops ----------------------------------------------------------------------------------------------- */
 
 /* One part in one run. */
 typedef struct {
@@ -208,8 +207,7 @@ static bool do_op(const turn_t *turn, const pto_kernel_op_t *op) {
     return there;
 }
 
-/* --- runs ------------------------------------------------------------------------------------------------
- */
+/* --- runs ---------------------------------------------------------------------------------------------- */
 
 /* One block; clears `through` unless it is. */
 static bool go_on(host_kernel_t *host, int block, uint64_t run, bool *through) {

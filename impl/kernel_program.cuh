@@ -7,8 +7,7 @@
 
 enum { THREADS = 512 };
 
-/* --- a program, as the parameter of the kernel -----------------------------------------------------------
- */
+/* --- a program, as the parameter of the kernel --------------------------------------------------------- */
 
 /* Units (16 bytes) of every part, the first parts that have one more, and bytes over for the last one: what
  * parts.h says, with the division done. */

@@ -11,8 +11,7 @@ bool pto_runs_by_library(const pto_exec_t *exec, const pto_node_t *node) {
            !exec->options.own_algorithms;
 }
 
-/* --- arguments -------------------------------------------------------------------------------------------
- */
+/* --- arguments ----------------------------------------------------------------------------------------- */
 
 static bool note_block(void *context, int64_t offset_bytes, int64_t bytes) {
     *(pto_nccl_block_t *)context = (pto_nccl_block_t){offset_bytes, bytes};
@@ -91,8 +90,7 @@ static pto_status_t fill_call(const pto_exec_t *exec, const pto_node_t *node, in
     return count <= INT_MAX ? PTO_OK : too_long(bytes, err);
 }
 
-/* --- making and calling ----------------------------------------------------------------------------------
- */
+/* --- making and calling -------------------------------------------------------------------------------- */
 
 pto_membership_t pto_find_membership(const pto_exec_t *exec, int at) {
     const pto_node_t *node = pto_plan_node(exec->plan, at);

@@ -11,8 +11,7 @@ static pto_status_t out_of_memory(pto_error_t *err) {
     return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a schedule");
 }
 
-/* --- byte ranges -----------------------------------------------------------------------------------------
- */
+/* --- byte ranges --------------------------------------------------------------------------------------- */
 
 typedef struct {
     char *at;
@@ -69,8 +68,7 @@ static bool in_device(const builder_t *builder, const pto_slice_t *slice) {
     return pto_plan_buffer(builder->exec->plan, slice->buffer)->space == PTO_SPACE_GPU;
 }
 
-/* --- entries ---------------------------------------------------------------------------------------------
- */
+/* --- entries ------------------------------------------------------------------------------------------- */
 
 /* Extend the last entry by one item where it is of the same kind and stage, else begin one at `first`. */
 static pto_status_t add_todo(builder_t *builder, pto_do_kind_t kind, int first, int count) {
@@ -97,8 +95,7 @@ static range_t after(const ranges_t *ranges, range_t range, int64_t bytes) {
     return (range_t){range.at + pto_spot_bytes(ranges->lines, bytes), range.bytes - bytes};
 }
 
-/* --- copies and reductions -------------------------------------------------------------------------------
- */
+/* --- copies and reductions ----------------------------------------------------------------------------- */
 
 /* Make the move one row longer if `piece` goes on at the same stride. */
 static bool extend_move(pto_exec_move_t *last, const pto_move_t *piece, bool on_device) {
@@ -239,8 +236,7 @@ static pto_status_t build_local(builder_t *builder, const pto_action_t *action) 
                                        : build_reduction(builder, step, on_device);
 }
 
-/* --- messages --------------------------------------------------------------------------------------------
- */
+/* --- messages ------------------------------------------------------------------------------------------ */
 
 static int piece_count(const ranges_t *ranges) {
     const range_t *range = ranges->list.item;
@@ -310,8 +306,7 @@ static pto_status_t build_message(builder_t *builder, const pto_action_t *action
     return status;
 }
 
-/* --- signals ---------------------------------------------------------------------------------------------
- */
+/* --- signals ------------------------------------------------------------------------------------------- */
 
 static pto_status_t add_kernel_flag(builder_t *builder, const pto_action_t *action, bool sends) {
     if (builder->exec->lines >= 0)
@@ -342,8 +337,7 @@ static pto_status_t build_signal(builder_t *builder, const pto_action_t *action)
     return add_todo(builder, sends ? PTO_DO_SIGNAL : PTO_DO_WAIT, exec->signals.count - 1, 1);
 }
 
-/* --- stages ----------------------------------------------------------------------------------------------
- */
+/* --- stages -------------------------------------------------------------------------------------------- */
 
 typedef pto_status_t (*build_t)(builder_t *builder, const pto_action_t *action);
 

@@ -24,8 +24,7 @@ enum {
 /* A number without which the fit is worse by less than this share is not worth having. */
 static const double worthless_gain = 0.005;
 
-/* --- the numbers -----------------------------------------------------------------------------------------
- */
+/* --- the numbers --------------------------------------------------------------------------------------- */
 
 typedef struct {
     const char *name;
@@ -97,8 +96,7 @@ enum {
     SWITCHES_MAX = PTO_FIT_COLLECTIVE_MAX - NUMBER_COUNT
 };
 
-/* --- the error -------------------------------------------------------------------------------------------
- */
+/* --- the error ----------------------------------------------------------------------------------------- */
 
 /* Of all cells; all collectives count alike, however many cells they have. */
 static double mean_badness(collective_fit_t *fit) {
@@ -125,8 +123,7 @@ static double mean_badness(collective_fit_t *fit) {
     return groups > 0 ? total / groups : 0;
 }
 
-/* --- the search ------------------------------------------------------------------------------------------
- */
+/* --- the search ---------------------------------------------------------------------------------------- */
 
 typedef struct {
     collective_fit_t *fit;
@@ -277,8 +274,7 @@ static pto_status_t search_from(collective_fit_t *fit, double factor, pto_fit_co
     return status;
 }
 
-/* --- the whole -------------------------------------------------------------------------------------------
- */
+/* --- the whole ----------------------------------------------------------------------------------------- */
 
 /* By way of its text, which is what a file of it would be. */
 static pto_status_t copy_machine(const pto_machine_t *machine, pto_machine_t *copy, pto_error_t *err) {

@@ -166,8 +166,7 @@ static double gpu_miss(const trials_t *trials, choice_t choice, int64_t *count) 
     return *count > 0 ? sum / (double)*count : 0;
 }
 
-/* --- into the machine ------------------------------------------------------------------------------------
- */
+/* --- into the machine ---------------------------------------------------------------------------------- */
 
 static pto_status_t add_table(pto_machine_t *machine, pto_collective_t collective, pto_space_t space,
                               bool staged, const trials_t *trials, choice_t choice, pto_error_t *err) {

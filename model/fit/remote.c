@@ -32,8 +32,7 @@ static int32_t most_procs(const fit_points_t *points) {
     return points->count > 0 ? points->point[points->count - 1].procs : 0; /* they rise in procs */
 }
 
-/* --- one GPU to another ----------------------------------------------------------------------------------
- */
+/* --- one GPU to another -------------------------------------------------------------------------------- */
 
 static pto_status_t fit_line(const fit_work_t *work, const fit_points_t *points, fit_regression_t *result) {
     fit_design_t design;
@@ -109,8 +108,7 @@ static pto_status_t fit_access(fit_work_t *work, const char *name, const fit_poi
     return keep_line(work, name, points, &line, postal);
 }
 
-/* --- what other ways reach --------------------------------------------------------------------------------
- */
+/* --- what other ways reach ----------------------------------------------------------------------------- */
 
 /* Which rows the ways are compared by. */
 typedef struct {
@@ -259,8 +257,7 @@ static pto_status_t fit_reach(fit_work_t *work, pto_remote_t remote, pto_reach_t
     return status;
 }
 
-/* --- all GPUs to all others -------------------------------------------------------------------------------
- */
+/* --- all GPUs to all others ---------------------------------------------------------------------------- */
 
 /* T = a + r (n - 1) s: r for each byte that leaves one of n GPUs. */
 static pto_status_t fit_all_line(const fit_work_t *work, const fit_points_t *points,

@@ -22,7 +22,7 @@ const pto_option_t *pto_syntax_option(const pto_syntax_t *syntax, int at) {
     return NULL;
 }
 
-/* --- errors --------------------------------------------------------------------------------------------- */
+/* --- errors -------------------------------------------------------------------------------------------- */
 
 int pto_usage_error(const pto_syntax_t *syntax, const char *format, ...) {
     va_list arguments;
@@ -60,7 +60,7 @@ pto_status_t pto_word_parse(const char *text, const char *what, const char *(*wo
     return pto_error_set(err, PTO_ERR_NOT_FOUND, "unknown %s '%s'; known: %s", what, text, known);
 }
 
-/* --- help ----------------------------------------------------------------------------------------------- */
+/* --- help ---------------------------------------------------------------------------------------------- */
 
 void pto_print_wrapped(FILE *stream, const char *text, int indent, int width) {
     int column = indent;
@@ -106,7 +106,7 @@ void pto_print_help(const pto_syntax_t *syntax, FILE *stream) {
     }
 }
 
-/* --- parsing -------------------------------------------------------------------------------------------- */
+/* --- parsing ------------------------------------------------------------------------------------------- */
 
 /* The option of this name, or the only one that it begins. */
 static const pto_option_t *find(const pto_syntax_t *syntax, const char *name) {

@@ -30,7 +30,7 @@ static void print_words(const char *(*word_at)(int i)) {
         printf("%s%s", i ? " " : "", word_at(i));
 }
 
-/* --- bash ----------------------------------------------------------------------------------------------- */
+/* --- bash ---------------------------------------------------------------------------------------------- */
 
 static void bash_values(const pto_command_t *command) {
     const pto_option_t *option;
@@ -109,7 +109,7 @@ static void print_bash(void) {
     fputs(bash_tail, stdout);
 }
 
-/* --- zsh ------------------------------------------------------------------------------------------------ */
+/* --- zsh ----------------------------------------------------------------------------------------------- */
 
 /* Text within single quotes, with the characters escaped that mean something to _arguments. */
 static void zsh_text(const char *text, const char *special) {
@@ -206,7 +206,7 @@ static void print_zsh(void) {
     fputs(zsh_tail, stdout);
 }
 
-/* --- the man page --------------------------------------------------------------------------------------- */
+/* --- the man page -------------------------------------------------------------------------------------- */
 
 static void roff_text(const char *text) {
     for (; *text; text++)
@@ -272,7 +272,7 @@ static void print_man(void) {
     }
 }
 
-/* --- the command ---------------------------------------------------------------------------------------- */
+/* --- the command --------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;

@@ -37,7 +37,7 @@ typedef struct {
     int samples_count;
 } arguments_t;
 
-/* --- options -------------------------------------------------------------------------------------------- */
+/* --- options ------------------------------------------------------------------------------------------- */
 
 #define TAKE_TEXT(member)                                                                                    \
     static pto_status_t apply_##member(void *target, const char *text, pto_error_t *err) {                   \

@@ -34,7 +34,7 @@ typedef struct {
     score_print_t print;
 } arguments_t;
 
-/* --- options -------------------------------------------------------------------------------------------- */
+/* --- options ------------------------------------------------------------------------------------------- */
 
 static const char *statistic_at(int i) {
     return i < PTO_STATISTIC_COUNT ? pto_statistic_name((pto_statistic_t)i) : NULL;
@@ -168,7 +168,7 @@ static int apply(const pto_arguments_t *given, arguments_t *arguments) {
     return code;
 }
 
-/* --- scoring -------------------------------------------------------------------------------------------- */
+/* --- scoring ------------------------------------------------------------------------------------------- */
 
 static pto_score_options_t score_options(const arguments_t *arguments, const pto_collectives_t *collectives) {
     pto_score_options_t options = pto_score_defaults(collectives);

@@ -8,7 +8,7 @@
 
 #include "table.h"
 
-/* --- flagged parameters --------------------------------------------------------------------------------- */
+/* --- flagged parameters -------------------------------------------------------------------------------- */
 
 pto_status_t pto_flags_find(pto_machine_t *machine, pto_flags_t *flags, pto_error_t *err) {
     return pto_machine_params(machine, &flags->param, &flags->count, err);
@@ -26,7 +26,7 @@ const char *pto_flag_of(const pto_flags_t *flags, const pto_param_t *param) {
     return NULL;
 }
 
-/* --- for people ----------------------------------------------------------------------------------------- */
+/* --- for people ---------------------------------------------------------------------------------------- */
 
 typedef struct {
     const pto_predictions_t *predictions;
@@ -188,7 +188,7 @@ void pto_print_explanations(const pto_predictions_t *predictions, const pto_flag
     print_remarks(&explained);
 }
 
-/* --- csv ------------------------------------------------------------------------------------------------ */
+/* --- csv ----------------------------------------------------------------------------------------------- */
 
 static void csv_place(const pto_param_t *param) {
     printf(",%.9g,", param->value);

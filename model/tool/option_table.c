@@ -19,7 +19,7 @@ static pto_status_t replace_text(char **target, const char *text, pto_error_t *e
     return PTO_OK;
 }
 
-/* --- the words that options know: NULL behind the last one ---------------------------------------------- */
+/* --- the words that options know: NULL behind the last one --------------------------------------------- */
 
 static const char *collective_at(int i) {
     return i < PTO_COLLECTIVE_COUNT ? pto_collective_name((pto_collective_t)i) : NULL;
@@ -58,7 +58,7 @@ static const char *model_at(int i) {
     return names[i];
 }
 
-/* --- what they do --------------------------------------------------------------------------------------- */
+/* --- what they do -------------------------------------------------------------------------------------- */
 
 static pto_status_t parse_count(const char *text, int64_t *count, pto_error_t *err) {
     pto_status_t status = pto_int64_parse(text, count, err);
@@ -395,7 +395,7 @@ static pto_status_t apply_limit(void *target, const char *text, pto_error_t *err
     return parse_count(text, &options->limit, err);
 }
 
-/* --- the tables ----------------------------------------------------------------------------------------- */
+/* --- the tables ---------------------------------------------------------------------------------------- */
 
 #define OVERRIDES(field) .overrides = 1 + PTO_FIELD_##field
 

@@ -78,8 +78,7 @@ static const char *colour_of(const pto_predict_plot_t *drawn, int strategy) {
     return palette[order_of(drawn, strategy) % COLOUR_COUNT].colour;
 }
 
-/* --- data -------------------------------------------------------------------------------------------------
- */
+/* --- data ---------------------------------------------------------------------------------------------- */
 
 /* A price in a row; the lower end of an interval may reach 0, which no logarithm shows. */
 static void write_price(FILE *script, int64_t at, const pto_prediction_t *prediction) {
@@ -144,8 +143,7 @@ static void write_points(FILE *script, const pto_predict_plot_t *drawn, int stra
     fputs("EOD\n", script);
 }
 
-/* --- the upper panel --------------------------------------------------------------------------------------
- */
+/* --- the upper panel ----------------------------------------------------------------------------------- */
 
 static bool has_interval(const pto_predictions_t *predictions, int strategy) {
     for (int64_t point = 0; point < predictions->point_count; point++)
@@ -268,8 +266,7 @@ static void write_axes(FILE *script, const pto_predictions_t *predictions) {
     write_tics(script, predictions, false);
 }
 
-/* --- the lower panel --------------------------------------------------------------------------------------
- */
+/* --- the lower panel ----------------------------------------------------------------------------------- */
 
 /* The winner and what ties with it, or only how many do. */
 static void format_names(const pto_predict_plot_t *drawn, const pto_range_t *range, bool counted, char *text,

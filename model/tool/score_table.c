@@ -32,7 +32,7 @@ static const char *filter_name(const pto_score_filter_t *filter, char *text, siz
     return text;
 }
 
-/* --- around the table ----------------------------------------------------------------------------------- */
+/* --- around the table ---------------------------------------------------------------------------------- */
 
 static void print_header(const printer_t *printer) {
     const pto_score_options_t *options = &printer->score->options;
@@ -96,7 +96,7 @@ static void print_unpriced(const pto_score_t *score) {
     putchar('\n');
 }
 
-/* --- one row -------------------------------------------------------------------------------------------- */
+/* --- one row ------------------------------------------------------------------------------------------- */
 
 typedef struct {
     pto_score_filter_t filter;
@@ -174,7 +174,7 @@ static void print_json_row(const row_t *row, bool first) {
     putchar('}');
 }
 
-/* --- all rows ------------------------------------------------------------------------------------------- */
+/* --- all rows ------------------------------------------------------------------------------------------ */
 
 static pto_status_t print_row(printer_t *printer, const pto_score_filter_t *filter, pto_picker_t picker,
                               const pto_strategy_t *strategy) {
@@ -262,7 +262,7 @@ static void print_footer(const printer_t *printer) {
     print_unpriced(printer->score);
 }
 
-/* --- cells ---------------------------------------------------------------------------------------------- */
+/* --- cells --------------------------------------------------------------------------------------------- */
 
 static void print_table_candidate(const pto_score_cell_t *cell, int index) {
     const pto_score_candidate_t *candidate = &cell->candidate[index];
@@ -357,7 +357,7 @@ static void print_json_cells(const printer_t *printer) {
     }
 }
 
-/* --- the three formats ---------------------------------------------------------------------------------- */
+/* --- the three formats --------------------------------------------------------------------------------- */
 
 static pto_status_t print_table(printer_t *printer) {
     print_header(printer);
