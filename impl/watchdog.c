@@ -1,5 +1,5 @@
-/* Runs that take too long, as some process has failed or waits for ever: an error, or with PTO_TIMEOUT_ABORT
- * a thread that ends the job. */
+/* Time-outs of runs, in case a process has failed or waits forever: PTO_ERR_TIMEOUT, or with
+ * PTO_TIMEOUT_ABORT a thread that ends the job. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -31,7 +31,7 @@ static const char *doing(const pto_do_t *todo) {
     return text[todo->kind];
 }
 
-/* What is at work; NULL: nothing. A last kernel is, once it was started. */
+/* The current entry, or NULL. A final kernel stays current until it completes. */
 static const pto_do_t *at_work(const pto_exec_t *exec) {
     const pto_do_t *todo = exec->todo.item;
     int next = atomic_load(&exec->next), count = exec->todo.count;
@@ -75,7 +75,8 @@ static void end_job(const pto_exec_t *exec) {
     pto_exec_where(exec, where, sizeof where);
     fprintf(stderr, "portolan: %s: %s, and nothing came of it for %g s; ending the job\n", where, what,
             exec->watchdog.timeout_s);
-    /* The main thread may hold the MPI library's locks: the alarm's default ends the process then. */
+    /* The main thread may hold the MPI library's locks, so MPI_Abort may block: the alarm then ends the
+     * process. */
     alarm(ABORT_GRACE_S);
     MPI_Abort(exec->job.comm, 1);
 }
