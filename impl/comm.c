@@ -73,10 +73,11 @@ static pto_status_t by_nodes(const pto_layout_t *layout, const who_t *who, int r
         on_mine += who[i].node == who[rank].node;
     }
     if (on_mine != per_node)
-        return pto_error_set(err, PTO_ERR_RANGE,
-                             "the layout has %lld processes a node, but rank %d's node has %lld; place them "
-                             "by identity or table to pretend",
-                             (long long)per_node, rank, (long long)on_mine);
+        return pto_error_set(
+            err, PTO_ERR_RANGE,
+            "the layout has %lld processes per node, but rank %d's node has %lld; place them "
+            "by identity or table to emulate nodes",
+            (long long)per_node, rank, (long long)on_mine);
     *logical = nodes_before * per_node + who[rank].place_in_node;
     return PTO_OK;
 }

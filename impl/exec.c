@@ -226,7 +226,7 @@ static pto_status_t advance(pto_exec_t *exec, bool wait, bool *finished, pto_err
 static pto_status_t begin(pto_exec_t *exec, pto_error_t *err) {
     if (exec->under_way || exec->failed)
         return pto_error_set(err, PTO_ERR_RANGE,
-                             exec->failed ? "an earlier run failed" : "a run is under way already");
+                             exec->failed ? "an earlier run failed" : "a run is already active");
     exec->under_way = true;
     exec->run++;
     atomic_store_explicit(&exec->next, 0, memory_order_relaxed);
@@ -299,17 +299,18 @@ static pto_status_t queueable(const pto_exec_t *exec, pto_error_t *err) {
     case PTO_QUEUE_YES:
         return PTO_OK;
     case PTO_QUEUE_BY_PROCESSES:
-        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                             "%s is more than one kernel or call of NCCL's, so its processes have a part in "
-                             "every run and none can be queued",
-                             pto_plan_request(exec->plan)->strategy->name);
+        return pto_error_set(
+            err, PTO_ERR_NOT_APPLICABLE,
+            "%s needs more than one kernel or NCCL call, so its processes take part in every "
+            "run: runs cannot be queued",
+            pto_plan_request(exec->plan)->strategy->name);
     case PTO_QUEUE_STANDS_IN:
         break;
     }
     return pto_error_set(
         err, PTO_ERR_NOT_APPLICABLE,
-        "a process's buffers are copied before or after each run, as others can't reach them "
-        "or they are in place: none can be queued");
+        "a process's buffers are copied before or after each run, because other processes cannot "
+        "access them or they are in place: runs cannot be queued");
 }
 
 pto_status_t pto_exec_queue(pto_exec_t *exec, pto_error_t *err) {
@@ -360,7 +361,7 @@ static pto_status_t applicable(const pto_exec_t *exec, pto_error_t *err) {
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "bytes can't be reduced; name another datatype");
     if (pto_collective_reduces(request->collective) && request->bytes % element)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                             "%s of %lld bytes is no whole number of %s elements",
+                             "%s: %lld bytes are not a whole number of %s elements",
                              pto_collective_name(request->collective), (long long)request->bytes,
                              pto_datatype_name(request->datatype));
     if (exec->device->mpi_reaches())
@@ -372,8 +373,8 @@ static pto_status_t applicable(const pto_exec_t *exec, pto_error_t *err) {
         else if (node->kind == PTO_NODE_STAGE &&
                  messages_from_device(exec->plan, pto_plan_stage(exec->plan, node->stage)))
             return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                                 "%s sends from GPU memory, and this MPI library takes no pointers there "
-                                 "(MPIX_Query_cuda_support() says no)",
+                                 "%s sends from GPU memory, but this MPI library does not accept device "
+                                 "pointers (MPIX_Query_cuda_support() returns 0)",
                                  request->strategy->name);
     }
     return PTO_OK;

@@ -48,12 +48,12 @@ pto_status_t pto_kernels_agree(pto_exec_t *exec, pto_error_t *err) {
     int blocks = 0;
     if (!has_kernels(exec->plan))
         return PTO_OK;
-    pto_status_t status =
-        kernels ? kernels->blocks_max(request->datatype, exec->op, &blocks, err)
-                : pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "%s runs kernels, and device %s has none",
-                                request->strategy->name, exec->device->name);
+    pto_status_t status = kernels ? kernels->blocks_max(request->datatype, exec->op, &blocks, err)
+                                  : pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                                                  "%s runs kernels, but device %s does not support them",
+                                                  request->strategy->name, exec->device->name);
     if (status == PTO_OK && blocks < 1)
-        status = pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "a GPU has no room for one block of %s's kernel",
+        status = pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "not even one block of %s's kernel fits on a GPU",
                                request->strategy->name);
     status = pto_agree(exec->job.comm, status, err);
     if (status != PTO_OK || !kernels)

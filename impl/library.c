@@ -27,9 +27,8 @@ pto_nccl_block_t pto_exec_block(const pto_exec_t *exec, const pto_slice_t *slice
 }
 
 static pto_status_t too_long(int64_t bytes, pto_error_t *err) {
-    return pto_error_set(err, PTO_ERR_TOO_LARGE,
-                         "MPI's own collective counts no more than %d, and a buffer has %lld bytes", INT_MAX,
-                         (long long)bytes);
+    return pto_error_set(err, PTO_ERR_TOO_LARGE, "MPI counts are limited to %d, but a buffer has %lld bytes",
+                         INT_MAX, (long long)bytes);
 }
 
 static pto_status_t fill_counts(const pto_exec_t *exec, const pto_slice_t *slice, int64_t n, int *counts,

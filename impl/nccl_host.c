@@ -35,8 +35,7 @@ static void host_destroy(void *group, bool failed) {
 static pto_status_t as_int(int64_t count, int *number, pto_error_t *err) {
     if (count > INT_MAX)
         return pto_error_set(err, PTO_ERR_TOO_LARGE,
-                             "MPI, which stands in for NCCL, counts no more than %d, not %zu", INT_MAX,
-                             count);
+                             "MPI, which emulates NCCL here, limits counts to %d, not %zu", INT_MAX, count);
     *number = (int)count;
     return PTO_OK;
 }
