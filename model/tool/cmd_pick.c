@@ -1,4 +1,4 @@
-/* portolan pick: the cheapest strategy of every range. */
+/* portolan pick: the cheapest strategy in each range. */
 #include <stdlib.h>
 
 #include "command.h"
@@ -38,7 +38,7 @@ static void print_below(const pto_range_t *range) {
         printf(" %14lld", (long long)range->below);
 }
 
-/* The strategies that tie with the winner, each after what `between` says. */
+/* The strategies that tie with the winner, each preceded by `between`. */
 static void print_tied(const pto_predictions_t *predictions, const pto_range_t *range, const char *first,
                        const char *between, const char *quote) {
     const char *before = first;

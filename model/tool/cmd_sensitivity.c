@@ -1,4 +1,4 @@
-/* portolan sensitivity: which parameters would change the pick, and by how much they must move. */
+/* portolan sensitivity: which parameters would change the pick, and how far they would have to change. */
 #include "command.h"
 #include "options.h"
 #include "portolan/sensitivity.h"

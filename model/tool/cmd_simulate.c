@@ -1,4 +1,4 @@
-/* portolan simulate: what each strategy takes at every point by simulation, and where the time went. */
+/* portolan simulate: simulated time of each strategy at every point, and where the time goes. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -149,7 +149,8 @@ static void print_json(const pto_predictions_t *predictions, const pto_simulatio
 
 /* --- the command --------------------------------------------------------------------------------------- */
 
-/* A trace holds one simulation: PTO_EXIT_USAGE, with what to do, where the scenario asks for more. */
+/* A trace holds a single simulation. If the scenario asks for more, returns PTO_EXIT_USAGE and says what to
+ * do. */
 static int check_trace(const pto_options_t *options) {
     const pto_strategy_t **strategy;
     int strategies;
@@ -182,7 +183,7 @@ static int print_all(const pto_options_t *options, const pto_predictions_t *pred
     return pto_flush_output();
 }
 
-/* One line on standard error, which the next one overwrites. */
+/* A line on standard error that the next one overwrites. */
 static void show_progress(const pto_simulate_progress_t *progress) {
     fprintf(stderr, "\r\033[Kcell %lld of %lld: %s by %s, %lld messages", (long long)progress->cell + 1,
             (long long)progress->cells, progress->strategy, progress->algorithm,

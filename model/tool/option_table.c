@@ -1,4 +1,4 @@
-/* What each command-line option on scenarios does with its argument, and the table of them all. */
+/* The command-line options that concern scenarios: what each does with its argument, and their tables. */
 #include "option_table.h"
 
 #include <stdio.h>
@@ -67,14 +67,14 @@ static pto_status_t parse_count(const char *text, int64_t *count, pto_error_t *e
     return status;
 }
 
-/* A number of nodes or messages, for which 1K is read as well as 1024. */
+/* A number of nodes or messages; accepts 1K for 1024. */
 static pto_status_t parse_count_or_suffix(const char *text, int64_t *count, pto_error_t *err) {
     if (pto_bytes_parse(text, count, NULL) == PTO_OK && *count > 0)
         return PTO_OK;
     return parse_count(text, count, err);
 }
 
-/* N, FROM:TO or FROM:TO:FACTOR, each as `parse_one` reads it. */
+/* N, FROM:TO or FROM:TO:FACTOR, where `parse_one` reads each number. */
 static pto_status_t parse_series(const char *text,
                                  pto_status_t (*parse_one)(const char *, int64_t *, pto_error_t *),
                                  pto_series_t *series, pto_error_t *err) {
@@ -123,7 +123,7 @@ static pto_status_t apply_machine(void *target, const char *text, pto_error_t *e
     return PTO_OK;
 }
 
-/* What the file says of the old collective alone does not hold for the new one. */
+/* Fields of the file that apply only to the old collective do not apply to the new one. */
 static void change_collective(pto_scenario_t *scenario, pto_collective_t collective) {
     const pto_scenario_field_t own[] = {PTO_FIELD_IMPLEMENTATION, PTO_FIELD_SPLIT, PTO_FIELD_MESSAGES,
                                         PTO_FIELD_UNIQUE_BYTES, PTO_FIELD_COUNTS};
@@ -225,7 +225,7 @@ static void drop_strategies(pto_scenario_t *scenario) {
     scenario->strategy_count = 0;
 }
 
-/* One name or several between commas; the first --strategy replaces the scenario's list. */
+/* One name, or several separated by commas. The first --strategy replaces the scenario's list. */
 static pto_status_t apply_strategy(void *target, const char *text, pto_error_t *err) {
     pto_options_t *options = target;
     pto_scenario_t *scenario = &options->scenario;
@@ -287,7 +287,8 @@ static pto_status_t apply_counts(void *target, const char *text, pto_error_t *er
             made = (pto_counts_t){.kind = PTO_COUNTS_SKEW, .skew = skew, .seed = (uint64_t)seed};
     } else if (strcmp(text, "equal") != 0) {
         status = pto_counts_read_matrix(text, &made, err);
-        if (!options->bytes_given) /* the scenario's; what --bytes says is refused when all is checked */
+        if (!options->bytes_given) /* the scenario's value; a --bytes option is rejected later, in the final
+                                      check */
             pto_series_fini(&options->scenario.bytes);
     }
     if (status != PTO_OK)
@@ -304,7 +305,7 @@ static pto_status_t apply_model(void *target, const char *text, pto_error_t *err
     return PTO_OK;
 }
 
-/* Kept till the machine is read: only that knows its parameters. */
+/* Stored until the machine is read, which defines the parameters. */
 static pto_status_t apply_what_if(void *target, const char *text, pto_error_t *err) {
     pto_options_t *options = target;
     const char **grown =
