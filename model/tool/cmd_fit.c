@@ -14,9 +14,10 @@
 static const char usage[] =
     "usage: portolan fit SAMPLES.csv [MORE.csv ...] --name NAME --out MACHINE.yaml [OPTIONS]\n"
     "\n"
-    "Fits the parameters of a machine to samples that portolan-calibrate took (docs/fitting.md).\n"
-    "Every parameter comes with its 95 percent confidence interval, the number of samples behind it\n"
-    "and the median of their relative residuals. Protocol limits are found in the data.\n"
+    "Fits a machine's parameters to samples measured by portolan-calibrate (docs/fitting.md). Each "
+    "parameter\n"
+    "has a 95 percent confidence interval, the number of its samples and the median of their relative\n"
+    "residuals. Protocol limits are found from the data.\n"
     "\n"
     "  portolan fit samples.csv --name mycluster --out mycluster.yaml --report\n"
     "  portolan fit samples.csv --collectives collectives.csv --name mycluster --out mycluster.yaml\n";
@@ -194,8 +195,8 @@ static void print_report(const pto_fit_t *fit) {
     for (int i = 0; i < fit->entry_count; i++) {
         print_entry(&fit->entry[i]);
     }
-    puts("residual: median of |fitted - measured| / measured. per_message: of each further message in "
-         "flight.");
+    puts("residual: median of |fitted - measured| / measured. per_message: cost of each additional "
+         "message in flight.");
 }
 
 /* The machine file's head comment: where the samples come from and what they lack. */

@@ -11,9 +11,9 @@
 static const char usage[] =
     "usage: portolan list [collectives|strategies|algorithms|terms|parameters|machines]...\n"
     "\n"
-    "Lists what portolan knows: all of it, or some kinds. Terms are those that\n"
-    "--model published+TERM adds to the papers' messages, injection and copies.\n"
-    "Parameters are those of a machine file, with their units and terms.\n";
+    "Lists what portolan knows: everything, or the given kinds. Terms are those that --model published+TERM\n"
+    "adds to the papers' messages, injection and copies. Parameters are those of a machine file, with their\n"
+    "units and terms.\n";
 
 enum { NAME_COLUMNS = 20, LINE_COLUMNS = 80 };
 

@@ -11,10 +11,10 @@
 static const char usage[] =
     "usage: portolan plan [SCENARIO.yaml] [OPTIONS]\n"
     "\n"
-    "Prints what one process does by each strategy, at the scenario's first point: its buffers, and its\n"
-    "copies, messages and reductions, with the algorithm that `predict` would price. Loops are printed "
+    "Prints what one process does in each strategy at the scenario's first point: its buffers, and its\n"
+    "copies, messages and reductions, with the algorithm that `predict` would price. A loop is printed "
     "once,\n"
-    "with peers and blocks as arithmetic in k, or iteration by iteration with --unroll.\n"
+    "with peers and blocks as formulas in k, or iteration by iteration with --unroll.\n"
     "\n"
     "  portolan plan scenarios/problems/alltoall-summit.yaml --strategy three_step --bytes 4KiB\n"
     "  portolan plan --machine summit-spectrum --collective allreduce --nodes 2 --bytes 1MiB --rank 7 "

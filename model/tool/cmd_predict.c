@@ -13,8 +13,8 @@
 static const char usage[] =
     "usage: portolan predict [SCENARIO.yaml] [OPTIONS]\n"
     "\n"
-    "Prints what each strategy is predicted to cost, in microseconds, over the scenario's sizes (or nodes,\n"
-    "or messages), and the cheapest at each. With enough options no scenario file is needed:\n"
+    "Prints the predicted cost of each strategy in microseconds over the scenario's sizes (or nodes, or\n"
+    "messages), and the cheapest strategy at each. With enough options no scenario file is needed:\n"
     "\n"
     "  portolan predict scenarios/problems/alltoall-summit.yaml\n"
     "  portolan predict --machine summit-spectrum --collective allreduce --nodes 32 --bytes 4:1MiB\n"
@@ -26,14 +26,14 @@ static const char usage[] =
     "\n"
     "  portolan predict scenarios/problems/alltoall-summit.yaml --plot alltoall.svg\n"
     "\n"
-    "--energy prints millijoules, priced with the powers of the machine file, and the strategy with the "
-    "least; csv\n"
-    "and json have them beside the times (`joules,low_joules,high_joules`), --explain where they go.\n"
+    "--energy prints millijoules, priced with the powers in the machine file, and the strategy that needs\n"
+    "least energy. csv and json output add the columns `joules,low_joules,high_joules`, and --explain shows\n"
+    "what the energy is spent on.\n"
     "\n"
-    "csv: one row a strategy and point, `bytes,strategy,algorithm,seconds,low_s,high_s`; the first column is "
-    "nodes or messages\n"
-    "where these are swept; the interval is empty where the machine file has none, and all of it\n"
-    "where a strategy does not apply. With --explain one row a term.\n";
+    "csv: one row per strategy and point, `bytes,strategy,algorithm,seconds,low_s,high_s`. The first column "
+    "is\n"
+    "nodes or messages if these are swept. The interval is empty if the machine file has none; algorithm,\n"
+    "times and interval are empty if a strategy does not apply. With --explain one row per term.\n";
 
 static const pto_option_set_t option_sets[] = {
     {"options", pto_format_options}, {NULL, pto_predict_options}, PTO_SCENARIO_SETS};

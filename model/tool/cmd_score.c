@@ -13,14 +13,15 @@
 static const char usage[] =
     "usage: portolan score --machine MACHINE COLLECTIVES.csv [MORE.csv ...] [OPTIONS]\n"
     "\n"
-    "Predicts what was measured and says how often the best strategy is picked, how much longer the picked\n"
-    "one takes than the best (regret), and how far predictions are off. A cell is one decision: a\n"
-    "collective, a layout and a size, with two or more strategies measured.\n"
+    "Predicts measured collectives and reports how often the best strategy is picked, how much longer the\n"
+    "picked strategy takes than the best (regret), and the prediction errors. A cell is one decision: a\n"
+    "collective, a layout and a size for which two or more strategies were measured.\n"
     "\n"
     "  portolan score --machine summit-spectrum collectives.csv\n"
     "  portolan score --machine h200-x4 validate/results/h200-x4/collectives.csv --by nodes --format csv\n"
     "\n"
-    "floor: what one run's fastest strategies score on the same cells; a model can't be asked for more.\n"
+    "floor: the score of one run's fastest strategies on the same cells; no model can be expected to do "
+    "better.\n"
     "always S: a user without a model who always takes S; its errors are those of S's predictions.\n";
 
 /* First, because the options shared by all commands are applied to it. */

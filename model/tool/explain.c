@@ -180,8 +180,8 @@ static void explain_cell(const explained_t *explained, int64_t point, int strate
 void pto_print_explanations(const pto_predictions_t *predictions, const pto_flags_t *flags) {
     const explained_t explained = {predictions, flags, file_name(predictions->machine->path)};
     pto_print_header(stdout, "predict --explain", predictions);
-    printf("# each price along its longest path: microseconds, share, stage, how often which parameter, and "
-           "where that stands\n");
+    printf("# critical path: microseconds, share, stage, count x parameter = value (line of the machine "
+           "file)\n");
     for (int64_t point = 0; point < predictions->point_count; point++)
         for (int i = 0; i < predictions->strategy_count; i++)
             explain_cell(&explained, point, i);

@@ -410,19 +410,19 @@ const pto_option_t pto_scenario_options[] = {
      .apply = apply_collective, .word_at = collective_at, OVERRIDES(COLLECTIVE)},
     {"implementation", "NAME", "alltoallv: library (MPI's own) or isend_irecv", .apply = apply_implementation,
      .word_at = implementation_at, OVERRIDES(IMPLEMENTATION)},
-    {"nodes", "N|FROM:TO", "nodes; a range sweeps over them by factors of 2 (FROM:TO:FACTOR for others)",
+    {"nodes", "N|FROM:TO", "nodes; a range is swept by factors of 2 (FROM:TO:FACTOR for others)",
      .apply = apply_nodes, OVERRIDES(NODES)},
-    {"gpus-per-node", "N", "GPUs of a node that take part (default: the machine's)", .apply = apply_gpus,
+    {"gpus-per-node", "N", "GPUs used per node (default: all of the machine's)", .apply = apply_gpus,
      OVERRIDES(LAYOUT)},
-    {"cores-per-gpu", "N", "processes of a GPU (default: the machine's cores, evenly divided)",
+    {"cores-per-gpu", "N", "processes per GPU (default: the machine's cores, divided evenly)",
      .apply = apply_cores, OVERRIDES(LAYOUT)},
-    {"owners-per-gpu", "N", "processes of a GPU that hold user data (default 1)", .apply = apply_owners,
+    {"owners-per-gpu", "N", "processes per GPU that hold user data (default 1)", .apply = apply_owners,
      OVERRIDES(LAYOUT)},
-    {"bytes", "N|FROM:TO", "bytes per destination, per message, or of allreduce's vector; 64KiB is read too",
+    {"bytes", "N|FROM:TO", "bytes per destination, per message, or of allreduce's vector; accepts 64KiB",
      .apply = apply_bytes, OVERRIDES(BYTES)},
-    {"messages", "N|FROM:TO", "messages: how many each GPU sends", .apply = apply_messages,
+    {"messages", "N|FROM:TO", "messages: number of messages that each GPU sends", .apply = apply_messages,
      OVERRIDES(MESSAGES)},
-    {"unique-bytes", "N", "messages: bytes of a GPU's messages that differ, the rest are duplicates",
+    {"unique-bytes", "N", "messages: bytes of a GPU's messages that are unique; the rest are duplicates",
      .apply = apply_unique_bytes, OVERRIDES(UNIQUE_BYTES)},
     {"counts", "equal|skew:X:SEED|FILE.csv", "alltoallv: equal, random within +-X, or a matrix of bytes",
      .apply = apply_counts, OVERRIDES(COUNTS)},
@@ -432,32 +432,33 @@ const pto_option_t pto_scenario_options[] = {
      .apply = apply_split, .word_at = split_at, OVERRIDES(SPLIT)},
     {"strategy", "NAME[,NAME]", "only these strategies (repeatable)", .apply = apply_strategy,
      .word_at = strategy_at, OVERRIDES(STRATEGIES)},
-    {"library", "best|ALGORITHM", "the algorithm that stands for the MPI library's own",
-     .apply = apply_library, .word_at = library_at, OVERRIDES(LIBRARY)},
+    {"library", "best|ALGORITHM", "the algorithm that models the MPI library's own", .apply = apply_library,
+     .word_at = library_at, OVERRIDES(LIBRARY)},
     {.name = NULL}};
 
 const pto_option_t pto_change_options[] = {
-    {"model", "full|published[+TERM]", "only the papers' terms, and those added to them: `portolan list`",
-     .apply = apply_model, .word_at = model_at},
+    {"model", "full|published[+TERM]",
+     "use only the papers' terms, plus the TERMs added (see `portolan list`)", .apply = apply_model,
+     .word_at = model_at},
     {"what-if", "PARAMETER=VALUE", "change a parameter (repeatable); *2 and /10 are relative",
      .apply = apply_what_if},
     {.name = NULL}};
 
-const pto_option_t pto_format_options[] = {{"format", "table|csv|json", "how to print", .apply = apply_format,
-                                            .standard = "table", .word_at = format_at},
+const pto_option_t pto_format_options[] = {{"format", "table|csv|json", "output format",
+                                            .apply = apply_format, .standard = "table", .word_at = format_at},
                                            {.name = NULL}};
 
 const pto_option_t pto_predict_options[] = {
-    {"explain", NULL, "break every price into its terms: stage, parameter, line of the machine file",
+    {"explain", NULL, "break every price down into terms: stage, parameter, line of the machine file",
      .apply = apply_explain},
-    {"energy", NULL, "joules, by the machine file's powers, beside or instead of times",
+    {"energy", NULL, "energies by the machine file's powers, in addition to or instead of times",
      .apply = apply_energy},
     {"plot", "FILE.svg|png", "draw the prediction (needs gnuplot)", .apply = apply_plot},
-    {"measured", "FILE.csv", "measured collectives, drawn as points of --plot", .apply = apply_measured},
+    {"measured", "FILE.csv", "measured collectives, drawn as points by --plot", .apply = apply_measured},
     {.name = NULL}};
 
 const pto_option_t pto_pick_options[] = {{"by", "time|energy|product",
-                                          "what the cheapest has the least of (product: of both)",
+                                          "what to minimise: time, energy, or product (energy x time)",
                                           .apply = apply_by, .standard = "time", .word_at = by_at},
                                          {.name = NULL}};
 
@@ -465,17 +466,16 @@ const pto_option_t pto_simulate_options[] = {
     {"trace", "FILE.json", "write the simulation's events in the Chrome trace format", .apply = apply_trace},
     {"trace-events", "N", "maximum number of events in the trace", .apply = apply_trace_events,
      .standard = "1000000"},
-    {"limit", "N", "simulate plans of up to this many messages", .apply = apply_limit,
-     .standard = "100000000"},
+    {"limit", "N", "refuse plans with more than N messages", .apply = apply_limit, .standard = "100000000"},
     {"progress", NULL, "show progress even if standard error is not a terminal", .apply = apply_progress},
     {.name = NULL}};
 
 const pto_option_t pto_check_options[] = {
-    {"limit", "N", "check plans of up to this much work (about a minute and a gigabyte)",
+    {"limit", "N", "refuse plans with more work than N (the default takes about a minute and a gigabyte)",
      .apply = apply_limit, .standard = "100000000"},
     {.name = NULL}};
 
 const pto_option_t pto_plan_options[] = {
-    {"rank", "R", "the rank whose part to print", .apply = apply_rank, .standard = "0"},
+    {"rank", "R", "rank to print", .apply = apply_rank, .standard = "0"},
     {"unroll", NULL, "print every iteration of loops", .apply = apply_unroll},
     {.name = NULL}};
