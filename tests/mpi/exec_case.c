@@ -1,4 +1,4 @@
-/* Making a random case and running it. */
+/* Creates a random case and runs it. */
 #include "exec_case.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* What calibrate asks of a GPU, done on host memory: FAKE_GPUS devices (4), so that what needs a GPU can be
- * run where there is none. Its times are no GPU's. */
+/* Emulates the GPU interface of calibrate on host memory, with FAKE_GPUS devices (4), so that code for GPUs
+ * can be tested without one. Its times are not GPU times. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

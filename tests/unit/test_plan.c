@@ -1,5 +1,5 @@
-/* Plans: every strategy with every algorithm is proved right on every small layout, and the arithmetic that
- * all interpreters rely on. */
+/* Plans: every strategy with every algorithm is proved correct on every small layout. Also the arithmetic
+ * that all interpreters use. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -307,8 +307,7 @@ static void ranks_with_one_first_member_are_one_group(void **state) {
             for (int64_t b = 0; b < ranks; b++) {
                 if (pto_group_index(plan, &group, a) < 0 || pto_group_index(plan, &group, b) < 0)
                     continue;
-                bool one_group =
-                    pto_group_rank(plan, &group, a, 0) == pto_group_rank(plan, &group, b, 0);
+                bool one_group = pto_group_rank(plan, &group, a, 0) == pto_group_rank(plan, &group, b, 0);
                 bool found = pto_group_rank(plan, &group, a, pto_group_index(plan, &group, b)) == b;
                 assert_int_equal(one_group, found);
                 members += found;
