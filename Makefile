@@ -1,5 +1,5 @@
-# portolan. `make help` lists the targets. One file for the whole project; the sanitizer and fuzz builds are
-# this same file run once more with other flags into a folder of their own.
+# portolan. `make help` lists the targets. One file for the whole project; the sanitizer and fuzz builds run
+# it again with other flags and a build folder of their own.
 
 VERSION := $(shell sed -n 's/^.define PTO_VERSION_TEXT "\(.*\)"/\1/p' model/include/portolan/version.h)
 SOVERSION := 0
@@ -17,7 +17,7 @@ CXX ?= c++
 DEPS ?=
 # V=1: print whole commands.
 V ?=
-# EXTRA: further flags for compiling and linking; the sanitizer and fuzz builds use it.
+# EXTRA: additional flags for compiling and linking; the sanitizer and fuzz builds use it.
 EXTRA ?=
 
 .DEFAULT_GOAL := build
@@ -35,7 +35,7 @@ DEPS_CPPFLAGS := $(if $(DEPS),-isystem $(DEPS)/usr/include)
 DEPS_LIBDIR := $(DEPS)/usr/lib/$(if $(DEPS),$(shell $(CC) -print-multiarch 2>/dev/null))
 DEPS_LDFLAGS := $(if $(DEPS),-L$(DEPS_LIBDIR) -Wl$(comma)-rpath$(comma)$(DEPS_LIBDIR))
 
-# Each component sees its own headers and those of what it may depend on, and no others.
+# Each component sees only its own headers and those of the components that it may depend on.
 LIB_INCLUDES := -Imodel/include -Imodel/src
 EXEC_INCLUDES := -Imodel/include -Iimpl/include -Iimpl
 TEST_INCLUDES := $(LIB_INCLUDES) -Imodel/tool -Iimpl/include -Iimpl -Ivalidate -Iparallel -Itests
@@ -43,10 +43,10 @@ includes_for = $(strip $(if $(filter model/src/% model/strategies/% model/algori
 	$(if $(filter impl/% docs/examples/%,$(1)),$(EXEC_INCLUDES), \
 	$(if $(filter calibrate/% parallel/%,$(1)),$(EXEC_INCLUDES) -Iparallel, \
 	$(if $(filter validate/%,$(1)),$(EXEC_INCLUDES) -Imodel/tool -Iparallel,$(TEST_INCLUDES))))))
-# Where the program is installed is no flag: it finds its data from its own path.
+# The installation folder is not compiled in: the program finds its data relative to its own path.
 DEFINES := -D_POSIX_C_SOURCE=200809L
 CFLAGS ?= -O2 -g
-# The shared libraries export what public headers mark (portolan/api.h).
+# The shared libraries export the functions that public headers mark (portolan/api.h).
 VISIBILITY := -fvisibility=hidden
 ALL_CFLAGS = -std=c11 $(DEFINES) $(call includes_for,$<) $(DEPS_CPPFLAGS) $(WARNINGS) -fPIC $(VISIBILITY) $(CFLAGS) $(EXTRA)
 LINK_FLAGS = $(EXTRA) $(DEPS_LDFLAGS) $(LDFLAGS)
@@ -55,8 +55,8 @@ MPI_SHOW := $(shell $(MPICC) -show 2>/dev/null)
 MPI_CPPFLAGS = $(filter -I% -D%,$(MPI_SHOW))
 MPI_WARNINGS := $(if $(findstring mpich,$(MPI_SHOW)),-Wno-stringop-overflow)
 
-# $(call stamp,NAME,WORDS) is a file that is written anew only when its words change. What depends on it is
-# rebuilt then. `make -n` writes nothing, and names FORCE in its place.
+# $(call stamp,NAME,WORDS) is a file that is rewritten only when WORDS change, which rebuilds whatever depends
+# on it. `make -n` writes nothing and yields FORCE instead.
 dry_run := $(findstring n,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
 differ = $(subst x$(1),,x$(2))$(subst x$(2),,x$(1))
 write_stamp = $(shell mkdir -p $(dir $(1)))$(file >$(1),$(2))$(1)
@@ -64,21 +64,21 @@ stamp_at = $(if $(call differ,$(2),$(file <$(1))),$(if $(dry_run),FORCE,$(call w
 stamp = $(call stamp_at,$(BUILD)/flags/$(1),$(strip $(2)))
 FORCE:
 
-# --- sources: whatever is in the folders; absent folders are empty lists -------------------------------------
+# --- sources: everything in the folders; absent folders yield empty lists ------------------------------------
 
 LIB_SRC := $(wildcard model/src/*/*.c model/strategies/*.c model/algorithms/*.c)
 TOOL_SRC := $(wildcard model/tool/*.c)
 FIT_SRC := $(wildcard model/fit/*.c)
 CALIBRATE_SRC := $(wildcard calibrate/*.c)
-# What the MPI programs share; files of rows know no MPI.
+# Shared by the MPI programs; files of rows do not depend on MPI.
 ROW_FILE_SRC := parallel/row_file.c
 PARALLEL_SRC := $(wildcard parallel/*.c)
-# Kernels' programs know no MPI either.
+# Kernels' programs do not depend on MPI either.
 PROGRAM_SRC := impl/growing.c impl/lines.c impl/program.c impl/reduce.c
 IMPL_SRC := $(filter-out $(PROGRAM_SRC),$(wildcard impl/*.c))
-# The counters know no MPI, so that the unit tests have them where there is none.
+# The counters do not depend on MPI, so that the unit tests can use them without it.
 METER_SRC := $(wildcard validate/meter*.c)
-# What reads command lines: the programs' common part.
+# Command-line parsing, shared by the programs.
 OPTIONS_SRC := $(addprefix model/tool/,arguments.c find_machine.c machine_folders.c option_table.c options.c)
 VALIDATE_SRC := $(filter-out $(METER_SRC),$(wildcard validate/*.c))
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
@@ -110,7 +110,7 @@ FIT_LDLIBS := $(if $(FIT_SRC),-lgsl -lgslcblas)
 TOOL := $(if $(TOOL_SRC),$(BUILD)/portolan)
 # The tool's commands without its main, for the tests.
 TOOL_PARTS := $(filter-out $(BUILD)/obj/model/tool/portolan.o,$(call object,$(TOOL_SRC)))
-# The MPI programs are built where MPI and hwloc are.
+# The MPI programs are built if MPI and hwloc are installed.
 HAVE_MPI := $(if $(MPI_SRC),$(shell echo '$(hash)include <hwloc.h>' | $(MPICC) $(DEPS_CPPFLAGS) -E - >/dev/null 2>&1 && echo yes))
 MPI_PROGRAMS := $(if $(HAVE_MPI),$(if $(CALIBRATE_SRC),$(BUILD)/portolan-calibrate) \
 	$(if $(VALIDATE_SRC),$(BUILD)/portolan-validate))
@@ -118,15 +118,15 @@ MPI_TESTS := $(if $(HAVE_MPI),$(patsubst tests/mpi/%.c,$(BUILD)/tests/%,$(MPI_TE
 	$(patsubst docs/examples/%.c,$(BUILD)/tests/example_%,$(EXAMPLE_SRC)))
 EXEC_LIB := $(if $(HAVE_MPI),$(if $(IMPL_SRC),$(BUILD)/libportolan-exec.a))
 EXEC_SHARED := $(if $(EXEC_LIB),$(BUILD)/libportolan-exec.so.$(VERSION))
-# CUDA where nvcc is; without it the programs say so at run time.
+# CUDA is used if nvcc is installed; otherwise the programs report its absence at run time.
 NVCC ?= nvcc
-# Several are built one beside another: CUDA_ARCH="80 90". Newer GPUs use the last one's PTX.
+# Several architectures can be built at once: CUDA_ARCH="80 90". Newer GPUs use the PTX of the last one.
 CUDA_ARCH ?= 90
 CUDA_SRC := $(wildcard impl/*.cu)
 HAVE_NVCC := $(if $(CUDA_SRC),$(shell command -v $(NVCC) 2>/dev/null))
 cuda_object = $(if $(HAVE_NVCC),$(patsubst %.cu,$(BUILD)/obj/%.cu.o,$(wildcard $(1)/*.cu)))
 CUDA_DEFINE := $(if $(HAVE_NVCC),-DPORTOLAN_CUDA)
-# Where the CUDA libraries lie nvcc itself knows best: the one on the path may be a wrapper of another folder's.
+# Ask nvcc itself for the CUDA libraries: the nvcc on the path may be a wrapper of one in another folder.
 CUDA_LIBRARIES := $(if $(HAVE_NVCC),$(shell $(NVCC) -dryrun -x cu /dev/null 2>&1 | sed -n 's/^\#[$$] LIBRARIES= *//p'))
 CUDA_LDLIBS := $(if $(HAVE_NVCC),$(strip $(subst ",,$(CUDA_LIBRARIES))) -lcudart_static -lrt -lpthread -ldl -lstdc++)
 CUDA_GENCODE := $(foreach arch,$(CUDA_ARCH),-gencode arch=compute_$(arch)$(comma)code=sm_$(arch)) \
@@ -135,14 +135,14 @@ UNIT := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(UNIT_SRC))
 UNIT_CXX := $(patsubst tests/unit/%.cc,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.cc))
 FUZZ := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzzers/%,$(FUZZ_SRC))
 BENCH := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(BENCH_SRC))
-# SimGrid's SMPI, to be compared with, where it is installed.
+# SimGrid's SMPI, for comparison, if it is installed.
 SMPI_BENCH := $(if $(shell command -v smpicc 2>/dev/null),$(BUILD)/bench/smpi_alltoall)
 MPI_BENCH := $(if $(HAVE_MPI),$(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(MPI_BENCH_SRC)))
 LDLIBS := -lyaml -lm
-# What the executor needs beyond MPI, and what a program of ours that holds it is linked with.
+# What the executor needs in addition to MPI, and what our programs that contain it are linked with.
 EXEC_LDLIBS := $(CUDA_LDLIBS) -lpthread -lrt -ldl
 MPI_LDLIBS := $(EXEC_LDLIBS) $(LDLIBS)
-# What checks results shares large vectors between threads, where the compiler knows OpenMP.
+# Checking results uses several threads for large vectors if the compiler supports OpenMP.
 OPENMP := $(shell echo 'int main(void) { return 0; }' | $(CC) -fopenmp -xc - -o /dev/null 2>/dev/null && echo -fopenmp)
 $(BUILD)/obj/validate/reference.o: ALL_CFLAGS += $(if $(OPENMP),$(OPENMP),-Wno-unknown-pragmas)
 
@@ -158,7 +158,7 @@ NVCC_STAMP := $(if $(HAVE_NVCC),$(call stamp,nvcc,$(HAVE_NVCC) $(NVCC_FLAGS)))
 LINK_STAMP := $(call stamp,link,$(LINK_FLAGS) $(FIT_LDLIBS) $(OPENMP) $(MPI_LDLIBS))
 STAMPS := $(CC_STAMP) $(MPICC_STAMP) $(CXX_STAMP) $(NVCC_STAMP) $(LINK_STAMP)
 
-# $(call link,COMPILER,LIBRARIES): all that the target depends on, in one program or shared library.
+# $(call link,COMPILER,LIBRARIES): link everything that the target depends on into one program or library.
 define link
 	@mkdir -p $(@D)
 	$(call say,LD)
@@ -197,7 +197,7 @@ $(BUILD)/obj/%.cu.o: %.cu Makefile $(NVCC_STAMP)
 	$(call say,NVCC)
 	$(Q)$(NVCC) $(NVCC_FLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
 
-# The executor's device, so that what is measured is what runs plans.
+# Uses the executor's device, so that calibration measures the code that runs plans.
 $(BUILD)/portolan-calibrate: $(call object,$(CALIBRATE_SRC) $(PARALLEL_SRC)) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC),-lhwloc $(MPI_LDLIBS))
 
@@ -218,7 +218,7 @@ $(BUILD)/tests/test_exec: $(call object,tests/mpi/test_exec.c $(EXEC_CASE_SRC) v
 $(BUILD)/tests/test_stale: $(call object,tests/mpi/test_stale.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC),$(MPI_LDLIBS))
 
-# What the test loads in NCCL's place.
+# The test loads this instead of NCCL.
 $(BUILD)/obj/tests/mpi/fake_nccl.o: VISIBILITY := -fvisibility=default
 $(BUILD)/tests/fake/libnccl.so.2: $(call object,tests/mpi/fake_nccl.c) $(LINK_STAMP)
 	$(call link,$(MPICC) -shared -Wl$(comma)-soname$(comma)libnccl.so.2)
@@ -230,7 +230,7 @@ $(BUILD)/tests/test_nccl: $(call object,tests/mpi/test_nccl.c $(EXEC_CASE_SRC) v
 $(BUILD)/tests/example_%: $(BUILD)/obj/docs/examples/%.o $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC),$(MPI_LDLIBS))
 
-# The kernels' own code, compiled for the host.
+# The code of the kernels, compiled for the host.
 $(UNIT_CXX): $(BUILD)/tests/%: tests/unit/%.cc $(wildcard impl/*.cuh impl/*.h) $(call object,impl/reduce.c) $(LIB) Makefile $(CXX_STAMP)
 	@mkdir -p $(@D)
 	$(call say,CXX)
@@ -256,10 +256,10 @@ $(BUILD)/bench/smpi_alltoall: tests/bench/smpi_alltoall.c
 
 -include $(patsubst %.c,$(BUILD)/obj/%.d,$(ALL_C)) $(patsubst %,$(BUILD)/obj/%.d,$(CUDA_SRC))
 
-# --- what a newcomer runs ------------------------------------------------------------------------------------
+# --- for newcomers -------------------------------------------------------------------------------------------
 
 .PHONY: demo
-demo: ## install what building needs (says so), build, and show what strategies cost on Summit and Lassen
+demo: ## install build dependencies (after announcing it), build, and show costs on Summit and Lassen
 	@tools/deps.sh install "$(DEPS)" build
 	@$(MAKE) --no-print-directory build
 	$(BUILD)/portolan predict scenarios/problems/alltoall-summit.yaml
@@ -268,7 +268,7 @@ demo: ## install what building needs (says so), build, and show what strategies 
 	$(BUILD)/portolan pick scenarios/problems/alltoall-lassen.yaml
 
 .PHONY: test
-test: ## build, and run the unit, golden and header tests, JOBS at a time
+test: ## build and run the unit, golden and header tests, JOBS at a time
 	@tools/deps.sh check "$(DEPS)" build test
 	@$(MAKE) --no-print-directory build unit-programs
 	@$(TEST) unit golden headers
@@ -289,28 +289,28 @@ check-unit: $(UNIT) $(UNIT_CXX) $(TOOL) ## run the unit tests only
 check-golden: $(TOOL) ## compare the output of commands with tests/golden and the documents
 	@$(TEST) golden
 
-check-headers: ## compile every public header alone, as C11 and as C++17
+check-headers: ## compile every public header on its own, as C11 and as C++17
 	@$(TEST) headers
 
-golden-update: $(TOOL) ## write tests/golden/*.out anew from what the commands print; read the diff
+golden-update: $(TOOL) ## rewrite tests/golden/*.out with the current output; read the diff
 	@$(TEST) golden-update
 
 .PHONY: check-mpi check-cluster check-gpu
 check-mpi: build $(MPI_TESTS) ## run the MPI programs' tests under mpirun on this machine
 	@tools/each.sh mpi 1 'BUILD=$(BUILD) "$$1" || [ $$? = 77 ]' $(wildcard tests/mpi/test_*.sh)
 
-# Each says itself why it was skipped.
+# Each test reports itself why it was skipped.
 CLUSTER_TESTS := $(wildcard tests/cluster/test_*.sh)
-check-cluster: $(MPI_PROGRAMS) $(MPI_TESTS) $(TOOL) ## the same on a cluster of network namespaces (root, iproute2; else skipped)
+check-cluster: $(MPI_PROGRAMS) $(MPI_TESTS) $(TOOL) ## the same on a cluster of network namespaces (needs root and iproute2; else skipped)
 	@passed=0; failed=0; for test in $(CLUSTER_TESTS); do \
 		BUILD=$(BUILD) "$$test"; \
 		case $$? in 0) passed=$$((passed + 1)) ;; 77) ;; *) failed=$$((failed + 1)) ;; esac; \
 	done; echo "cluster: $$passed passed, $$failed failed"; [ $$failed = 0 ]
 
-check-gpu: ## the same and more on this machine's GPUs (without one: skipped, exit 77)
+check-gpu: ## the same and more on this machine's GPUs (without a GPU: skipped, exit 77)
 	@BUILD=$(BUILD) tests/gpu/check_gpu.sh
 
-# Its variables (OUT, NAME, LIMIT, DEVICE, GPUS and more) are at the head of the script and in docs/calibrating.md.
+# Its variables (OUT, NAME, LIMIT, DEVICE, GPUS and others) are documented in the script and in docs/calibrating.md.
 .PHONY: gpu-suite
 gpu-suite: ## build, check, calibrate, validate, export results; resumable: OUT= NAME= LIMIT= DEVICE=host
 	@BUILD=$(BUILD) tests/gpu/suite.sh
@@ -329,11 +329,11 @@ bench: $(TOOL) $(BENCH) $(MPI_BENCH) $(SMPI_BENCH) ## run the benchmarks; BENCH_
 	done; echo "bench: $$passed passed, $$failed failed"; [ $$failed = 0 ]
 
 .PHONY: figures
-figures: $(TOOL) ## draw docs/figures anew (needs gnuplot)
+figures: $(TOOL) ## redraw docs/figures (needs gnuplot)
 	@BUILD=$(BUILD) tools/figures.sh docs/figures
 
 .PHONY: man
-man: $(TOOL) ## write the options into docs/man/portolan.1 anew, from the table of options
+man: $(TOOL) ## rewrite the options in docs/man/portolan.1 from the option tables
 	@awk -v command='$(BUILD)/portolan completion man' ' \
 		/^\.\\" options:/ { print; while ((command | getline line) > 0) print line; inside = 1 } \
 		/^\.\\" end of options/ { inside = 0 } \
@@ -354,7 +354,7 @@ fuzz: ## run each libFuzzer target for FUZZ_SECONDS (30)
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/fuzz CC=clang CFLAGS='-O1 -g' \
 		EXTRA='-fsanitize=fuzzer-no-link$(comma)address$(comma)undefined -fno-sanitize-recover=all' fuzz-run
 
-# What fuzz_X finds new goes to the build folder; it starts from tests/fuzz/corpus/X.
+# fuzz_X starts from tests/fuzz/corpus/X and stores new inputs in the build folder.
 fuzz-run: $(FUZZ)
 	@tools/each.sh fuzz 2 'name=$${1##*/fuzz_}; corpus=$(BUILD)/corpus/$$name; seeds=tests/fuzz/corpus/$$name; \
 		mkdir -p "$$corpus"; [ -d "$$seeds" ] || seeds=; \
@@ -366,10 +366,10 @@ format: ## format every C file in place
 	clang-format -i $(FORMATTED)
 
 .PHONY: format-check
-format-check: ## fail where clang-format would change a file
+format-check: ## fail if clang-format would change a file
 	@tools/each.sh format $(JOBS) 'clang-format --dry-run --Werror "$$1"' $(FORMATTED)
 
-# cppcheck 2.10 cannot parse a compound literal in a conditional: internalAstError is its own fault.
+# cppcheck 2.10 cannot parse a compound literal in a conditional and reports internalAstError.
 .PHONY: lint
 lint: ## clang-tidy and cppcheck; both must be clean
 	@tools/each.sh lint $(JOBS) 'clang-tidy --quiet "$$1" -- -std=c11 $(subst ','\'',$(DEFINES)) $(TEST_INCLUDES) \
@@ -380,7 +380,7 @@ lint: ## clang-tidy and cppcheck; both must be clean
 
 # --- install, clean, help ------------------------------------------------------------------------------------
 
-# What goes where below DESTDIR: `uninstall` removes these very files.
+# The installed files below DESTDIR, which are exactly what `uninstall` removes.
 BIN_AT := $(DESTDIR)$(PREFIX)/bin
 LIB_AT := $(DESTDIR)$(LIBDIR)
 HEADERS_AT := $(DESTDIR)$(PREFIX)/include/portolan
@@ -393,7 +393,7 @@ PC_FILES := portolan.pc $(if $(EXEC_LIB),portolan-exec.pc)
 HEADERS := $(INSTALLED_HEADERS) $(if $(EXEC_LIB),$(wildcard impl/include/portolan/*.h))
 MAN_PAGES := $(wildcard docs/man/*.1)
 MACHINES := $(wildcard scenarios/machines/*.yaml)
-# libX.so.VERSION, and the two links to it.
+# libX.so.VERSION and the two links to it.
 SO_NAMES := $(foreach name,$(notdir $(SHARED_LIBRARIES)),$(name) $(name:.$(VERSION)=.$(SOVERSION)) $(name:.$(VERSION)=))
 
 $(BUILD)/%.pc: %.pc.in $(call stamp,pc,$(PREFIX) $(LIBDIR) $(VERSION) $(MPICC) $(EXEC_LDLIBS))
@@ -415,7 +415,7 @@ install: build $(addprefix $(BUILD)/,$(PC_FILES)) ## install everything but the 
 	install -m 644 $(MACHINES) $(DATA_AT)/machines
 
 .PHONY: uninstall
-uninstall: ## remove what `make install` with the same variables installed
+uninstall: ## remove what `make install` installed with the same variables
 	rm -f $(addprefix $(BIN_AT)/,$(notdir $(PROGRAMS))) $(addprefix $(LIB_AT)/,$(notdir $(ARCHIVES)) $(SO_NAMES)) \
 		$(addprefix $(LIB_AT)/pkgconfig/,$(PC_FILES)) $(addprefix $(HEADERS_AT)/,$(notdir $(HEADERS))) \
 		$(addprefix $(MAN_AT)/,$(notdir $(MAN_PAGES))) $(addprefix $(DATA_AT)/machines/,$(notdir $(MACHINES)))
@@ -423,23 +423,23 @@ uninstall: ## remove what `make install` with the same variables installed
 
 DIST := portolan-$(VERSION)
 .PHONY: dist
-dist: ## a source archive of the last commit, build/portolan-VERSION.tar.gz
+dist: ## archive the sources of the last commit: build/portolan-VERSION.tar.gz
 	@mkdir -p $(BUILD)
 	git archive --format=tar.gz --prefix=$(DIST)/ -o $(BUILD)/$(DIST).tar.gz HEAD
 
 .PHONY: compile_commands.json
-compile_commands.json: ## write how every C file is compiled, for clangd and others
+compile_commands.json: ## write the compilation database for clangd and other tools
 	@tools/compile_commands.sh '$(CC) $(subst ','\'',$(ALL_CFLAGS))' $(PLAIN_SRC) >$@
 	@tools/compile_commands.sh --more $@ '$(CC) $(subst ','\'',$(MPI_CPPFLAGS) $(ALL_CFLAGS) $(CUDA_DEFINE))' $(MPI_SRC)
 
 .PHONY: hooks
-hooks: ## install the git hook that checks what is about to be committed
+hooks: ## install the git hook that checks commits
 	@hooks=$$(git rev-parse --git-path hooks) && mkdir -p "$$hooks" && \
 		printf '#!/bin/sh\nexec "$$(git rev-parse --show-toplevel)/tools/pre-commit"\n' >"$$hooks/pre-commit" && \
 		chmod +x "$$hooks/pre-commit" && echo "wrote $$hooks/pre-commit"
 
 .PHONY: clean
-clean: ## remove everything that was built
+clean: ## remove all build results
 	rm -rf $(BUILD)
 
 .PHONY: help

@@ -1,6 +1,7 @@
-/* Binding a plan's buffers to memory: temporaries in two arenas, the user's own where they can be used as
- * they are, those of other processes of the node through the device's handles; the flags of processes in one
- * segment a node, those of kernels in the memory of the GPU that waits for them. */
+/* Binds a plan's buffers to memory. Temporary buffers are placed in two arenas. The user's buffers are used
+ * directly where possible. Buffers of other processes on the node are opened through the device's handles.
+ * Flags between processes are in one segment per node, flags between kernels in the memory of the GPU that
+ * waits for them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +15,7 @@ static bool holds(const pto_exec_t *exec, int buffer) {
     return pto_buffer_holds(exec->plan, buffer, exec->job.logical);
 }
 
-/* Whether processes signal each other, or threads of their kernels do. */
+/* Whether processes signal each other; with `in_kernel`, whether their kernels do. */
 static bool signals(const pto_exec_t *exec, bool in_kernel) {
     for (int n = 0; n < pto_plan_node_count(exec->plan); n++) {
         const pto_node_t *node = pto_plan_node(exec->plan, n);
@@ -43,8 +44,9 @@ static void note_shared_in(pto_exec_t *exec, const pto_stage_t *stage) {
     }
 }
 
-/* Whether some stage reads the user's input after another began to write the output: then they can't be the
- * same memory. One that does both copies a process's own bytes onto themselves. */
+/* Whether a stage reads the user's input after an earlier stage began to write the output, so that they
+ * cannot be the same memory. A single stage that does both only copies a process's own bytes onto
+ * themselves. */
 static bool keeps_reading(const pto_plan_t *plan) {
     int written_at = pto_plan_node_count(plan);
     for (int n = 0; n < pto_plan_node_count(plan); n++) {
@@ -64,10 +66,9 @@ static bool keeps_reading(const pto_plan_t *plan) {
     return false;
 }
 
-/* --- this process's own memory ---------------------------------------------------------------------------
- */
+/* --- this process's own memory ------------------------------------------------------------------------- */
 
-/* Of one of its copies, where there are two. */
+/* Size of one copy, if the buffer is double-buffered. */
 static int64_t memory_bytes(const pto_exec_t *exec, int buffer, int64_t rank) {
     return pto_spot_bytes(buffer == exec->lines, pto_buffer_bytes(exec->plan, buffer, rank));
 }
@@ -78,7 +79,7 @@ int64_t pto_exec_apart_bytes(const pto_exec_t *exec, int buffer, int64_t rank) {
                : 0;
 }
 
-/* Lay the temporaries of one space out from `arena` on (NULL: only count); the bytes of all. */
+/* Place the temporary buffers of one space from `arena` on (NULL: only count). Returns their total size. */
 static size_t lay_out(pto_exec_t *exec, pto_space_t space, char *arena) {
     size_t total = 0;
     for (int b = 0; b < pto_plan_buffer_count(exec->plan); b++) {
@@ -113,7 +114,7 @@ static pto_status_t bind_user(pto_exec_t *exec, int b, const void *user, bool sh
                               pto_error_t *err) {
     const pto_buffer_t *buffer = pto_plan_buffer(exec->plan, b);
     int64_t bytes = pto_buffer_bytes(exec->plan, b, exec->job.logical);
-    memcpy(&exec->bound[b].memory, &user, sizeof user); /* a plan never writes the input */
+    memcpy(&exec->bound[b].memory, &user, sizeof user); /* a plan never writes its input */
     if (bytes == 0)
         return PTO_OK;
     if (!user)
@@ -124,7 +125,7 @@ static pto_status_t bind_user(pto_exec_t *exec, int b, const void *user, bool sh
         pto_memory_handle_t handle;
         pto_error_t reason;
         pto_status_t status = exec->device->export_memory(user, &handle, &reason);
-        /* NCCL takes the device's own memory only; whether others can open it is not its concern. */
+        /* NCCL accepts only the device's own memory, but does not care whether others can open it. */
         shadow = status == PTO_ERR_NOT_APPLICABLE || (status != PTO_OK && !shared);
         if (status != PTO_OK && !shadow) {
             if (err)
@@ -158,15 +159,14 @@ static pto_status_t bind_own(pto_exec_t *exec, const void *in, void *out, pto_er
     return status;
 }
 
-/* --- others' memory --------------------------------------------------------------------------------------
- */
+/* --- others' memory ------------------------------------------------------------------------------------ */
 
 typedef struct {
     pto_memory_handle_t handle;
-    bool empty; /* nothing to reach */
+    bool empty; /* zero bytes: nothing to open */
 } offer_t;
 
-/* What is waited for in this memory must not be there yet: zeros, before anybody hears where it is. */
+/* Flags and lines must be zero before other processes learn their address. */
 static pto_status_t clear(const pto_exec_t *exec, void *memory, size_t bytes, pto_error_t *err) {
     void *zeros = calloc(1, bytes);
     if (!zeros)
@@ -230,7 +230,7 @@ char *pto_exec_memory(const pto_exec_t *exec, int buffer, int64_t rank) {
     return NULL;
 }
 
-/* Open another process's buffer, unless it is open. */
+/* Open another process's buffer, unless it is already open. */
 static pto_status_t take_offer(pto_exec_t *exec, const offer_t *offers, int buffer, int64_t rank,
                                pto_error_t *err) {
     if (rank == exec->job.logical || pto_exec_memory(exec, buffer, rank))
@@ -256,7 +256,7 @@ static pto_status_t take_offer(pto_exec_t *exec, const offer_t *offers, int buff
     return PTO_OK;
 }
 
-/* All that an action needs of others. */
+/* Open everything that an action accesses in other processes. */
 static pto_status_t take_offers_of(pto_exec_t *exec, const offer_t *offers, const pto_action_t *action,
                                    pto_error_t *err) {
     const pto_step_t *step = action->step;
@@ -294,7 +294,7 @@ static pto_status_t take_offers(pto_exec_t *exec, const offer_t *offers, pto_err
     return status;
 }
 
-/* Every process of the node learns what every other one offers. Collective, in its errors among all. */
+/* All processes of the node exchange what they offer. Collective; errors are agreed on by the whole job. */
 static pto_status_t exchange_offers(pto_exec_t *exec, offer_t *mine, offer_t *offers, pto_error_t *err) {
     pto_status_t status = pto_agree(exec->job.comm, make_offers(exec, mine, err), err);
     int bytes = exec->offer_count * (int)sizeof *offers;
@@ -319,18 +319,18 @@ static pto_status_t share(pto_exec_t *exec, pto_error_t *err) {
     return status;
 }
 
-/* --- flags -----------------------------------------------------------------------------------------------
- */
+/* --- flags --------------------------------------------------------------------------------------------- */
 
-/* A row of counters for each sending process of the node, by flag and receiver; no two rows share a cache
- * line. */
+/* One row of counters for each sending process of the node, by flag and receiver. Rows do not share cache
+ * lines. */
 atomic_uint_fast64_t *pto_exec_counter(const pto_exec_t *exec, int64_t from, int64_t to, int flag) {
     int sender = exec->job.place_in_node[from], receiver = exec->job.place_in_node[to];
     char *row = (char *)exec->flags + (size_t)sender * exec->flag_row_bytes;
     return (atomic_uint_fast64_t *)(void *)row + (size_t)flag * (size_t)exec->flag_rows + receiver;
 }
 
-/* A part's flags, one of each sending process, lie together: its threads read them at once. */
+/* The flags of one part, one for each sending process, are adjacent: a block's threads read them
+ * together. */
 int64_t pto_exec_flag_pitch_bytes(const pto_exec_t *exec) {
     return (int64_t)sizeof(uint64_t) * exec->flag_rows;
 }
@@ -363,8 +363,7 @@ static pto_status_t make_flags(pto_exec_t *exec, pto_error_t *err) {
     return pto_agree(exec->job.comm, status, err);
 }
 
-/* --- all of it -------------------------------------------------------------------------------------------
- */
+/* --- all of it ----------------------------------------------------------------------------------------- */
 
 pto_status_t pto_exec_bind(pto_exec_t *exec, const void *in, void *out, pto_error_t *err) {
     for (int b = 0; b < pto_plan_buffer_count(exec->plan); b++)
@@ -388,7 +387,7 @@ void pto_exec_unbind(pto_exec_t *exec) {
     for (int i = 0; i < exec->reached.count; i++)
         exec->device->close_memory(reached[i].memory, NULL);
     free(exec->reached.item);
-    /* Nobody may free what another process still has open. */
+    /* A process must not free memory that another one still has open. */
     if (exec->offer_count > 0 && !exec->failed)
         MPI_Barrier(exec->job.comm);
     if (exec->flags)

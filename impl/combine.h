@@ -1,9 +1,8 @@
-/* How two values of a reduction are combined where C's operators do not say enough: the least and the
- * greatest of two floating-point values, the same on the CPU and on a GPU.
+/* Minimum and maximum of two floating-point values, identical on the CPU and on a GPU.
  *
- * IEEE 754-2019's minimum and maximum: the result does not depend on the order of the operands, so all ranks
- * get the same bits whatever order an algorithm combines in. A NaN makes the result NaN, always the same
- * quiet one, and -0 is less than +0. C's `a < b ? a : b` promises neither. */
+ * These are IEEE 754-2019's minimum and maximum. The result does not depend on the order of the operands, so
+ * all ranks get the same bits whatever order an algorithm combines in. If an operand is NaN, the result is
+ * always the same quiet NaN; -0 is less than +0. C's `a < b ? a : b` guarantees neither. */
 #ifndef PTO_COMBINE_H
 #define PTO_COMBINE_H
 
@@ -16,9 +15,9 @@
 #define PTO_ANYWHERE
 #endif
 
-/* One of two different numbers, which is nearly always what is asked for, costs one instruction; the branch
- * is for the rest. Equal values have equal bits but for zeros, of which `|` keeps the sign and `&` clears it.
- * A type takes no parentheses. NOLINTBEGIN(bugprone-macro-parentheses) */
+/* Different numbers, by far the most frequent case, cost one instruction; the rest is for equal values and
+ * NaNs. Equal values have equal bits, except zeros: `|` keeps the sign and `&` clears it. A type cannot be
+ * parenthesised. NOLINTBEGIN(bugprone-macro-parentheses) */
 #define PTO_EXTREME(name, real, bits, quiet_nan, compare, on_equal)                                          \
     static inline PTO_ANYWHERE real name(real a, real b) {                                                   \
         if (b compare a || a compare b)                                                                      \

@@ -1,4 +1,4 @@
-/* The job: whose MPI rank is whose logical rank, who shares a node, and how errors become everybody's. */
+/* The job: the mapping between MPI ranks, logical ranks and nodes, and agreement on errors. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,8 @@ pto_status_t pto_mpi(int code, const char *call, pto_error_t *err) {
     return pto_error_set(err, PTO_ERR_IO, "%.*s: %s", name, call, text);
 }
 
-/* Where a call failed, the others must hear whose; what is wrong with a plan is wrong everywhere. */
+/* A failed call names its rank, since the other processes will report it too; a plan that is wrong is wrong
+ * on all ranks. */
 static pto_error_t own_error(pto_status_t status, int rank, const pto_error_t *err) {
     pto_error_t named = *err;
     if (status == PTO_ERR_IO || status == PTO_ERR_MEMORY)
@@ -53,16 +54,16 @@ pto_status_t pto_same_everywhere(MPI_Comm comm, uint64_t number, pto_error_t *er
                          (unsigned long long)least[0], (unsigned long long)~least[1]);
 }
 
-/* --- who is who ----------------------------------------------------------------------------------------- */
+/* --- who is who ---------------------------------------------------------------------------------------- */
 
-/* What every process tells about itself. */
+/* What each process reports about itself. */
 typedef struct {
     int64_t logical;
-    int node;          /* the least rank of its node */
+    int node;          /* lowest rank on its node */
     int place_in_node; /* by rank */
 } who_t;
 
-/* The nodes' processes must be as many as the layout's, node by node. */
+/* Every real node must have as many processes as a node of the layout. */
 static pto_status_t by_nodes(const pto_layout_t *layout, const who_t *who, int rank, int size,
                              int64_t *logical, pto_error_t *err) {
     int64_t per_node = layout->gpus_per_node * layout->cores_per_gpu;
@@ -72,10 +73,11 @@ static pto_status_t by_nodes(const pto_layout_t *layout, const who_t *who, int r
         on_mine += who[i].node == who[rank].node;
     }
     if (on_mine != per_node)
-        return pto_error_set(err, PTO_ERR_RANGE,
-                             "the layout has %lld processes a node, but rank %d's node has %lld; place them "
-                             "by identity or table to pretend",
-                             (long long)per_node, rank, (long long)on_mine);
+        return pto_error_set(
+            err, PTO_ERR_RANGE,
+            "the layout has %lld processes per node, but rank %d's node has %lld; place them "
+            "by identity or table to emulate nodes",
+            (long long)per_node, rank, (long long)on_mine);
     *logical = nodes_before * per_node + who[rank].place_in_node;
     return PTO_OK;
 }

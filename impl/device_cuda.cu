@@ -29,8 +29,7 @@ static bool cuda_mpi_reaches(void) {
 #endif
 }
 
-/* --- memory ----------------------------------------------------------------------------------------------
- */
+/* --- memory -------------------------------------------------------------------------------------------- */
 
 static pto_status_t cuda_allocate(size_t bytes, void **memory, pto_error_t *err) {
     return CUDA_DO(cudaMalloc(memory, bytes > 0 ? bytes : 1), err);
@@ -78,8 +77,7 @@ static pto_status_t cuda_poll(void *stream, bool *finished, pto_error_t *err) {
     return error == cudaErrorNotReady ? PTO_OK : check(error, "cudaStreamQuery", err);
 }
 
-/* --- between processes -----------------------------------------------------------------------------------
- */
+/* --- between processes --------------------------------------------------------------------------------- */
 
 /* An IPC handle names a whole allocation. */
 typedef struct {
@@ -170,8 +168,7 @@ static pto_status_t cuda_close(void *memory, pto_error_t *err) {
     return status;
 }
 
-/* --- reductions ------------------------------------------------------------------------------------------
- */
+/* --- reductions ---------------------------------------------------------------------------------------- */
 
 enum { THREADS = 256, BLOCKS_PER_PROCESSOR = 8, IN_FLIGHT = 4 };
 

@@ -1,4 +1,4 @@
-/* What the files of the CUDA device share: errors named once. */
+/* What the files of the CUDA device share: error checking. */
 #ifndef PTO_DEVICE_CUDA_H
 #define PTO_DEVICE_CUDA_H
 
@@ -13,7 +13,7 @@
 static inline pto_status_t check(cudaError_t error, const char *call, pto_error_t *err) {
     if (error == cudaSuccess)
         return PTO_OK;
-    (void)cudaGetLastError(); /* said once; later calls start clean */
+    (void)cudaGetLastError(); /* reported once; later calls start clean */
     pto_status_t status = error == cudaErrorMemoryAllocation ? PTO_ERR_MEMORY : PTO_ERR_IO;
     return pto_error_set(err, status, "%.*s: %s", (int)strcspn(call, "("), call, cudaGetErrorString(error));
 }

@@ -1,4 +1,4 @@
-/* The devices that this library was built with, one line each, and what is the same for all. */
+/* The devices of this build, one line each, and the code that is the same for all devices. */
 #include <string.h>
 
 #include "portolan/device.h"

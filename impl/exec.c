@@ -1,4 +1,4 @@
-/* Making, running and freeing an executor: the interpreter of the flat schedule. */
+/* Creating, running and destroying an executor: the interpreter of the flat schedule. */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,10 +11,9 @@
 
 enum { SPINS_BEFORE_YIELD = 200 };
 
-/* --- doing one entry -------------------------------------------------------------------------------------
- */
+/* --- doing one entry ----------------------------------------------------------------------------------- */
 
-/* What the stream holds must have happened before the processor or MPI looks. */
+/* Drain the stream before the CPU or MPI reads its results. */
 static pto_status_t settle(pto_exec_t *exec, bool wait, bool *finished, pto_error_t *err) {
     if (exec->kernel)
         return pto_kernel_settle(exec, wait, finished, err);
@@ -100,7 +99,7 @@ static void do_signals(pto_exec_t *exec, const pto_do_t *todo) {
         atomic_fetch_add_explicit(signal[i].counter, 1, memory_order_release);
 }
 
-/* While it waits, a process must let MPI move on what others need of it. */
+/* A waiting process must let MPI make progress on the messages of others. */
 pto_status_t pto_exec_rest(const pto_exec_t *exec, int *spins, pto_error_t *err) {
     int flag = 0;
     if (++*spins < SPINS_BEFORE_YIELD)
@@ -125,8 +124,8 @@ static pto_status_t await(const pto_exec_t *exec, const pto_exec_signal_t *signa
     return PTO_OK;
 }
 
-/* A later signal of the same origin is awaited by an entry of its own, so each keeps its own tally: `stride`
- * signals a run come along its counter. */
+/* Several waits can share one counter, which receives `stride` signals per run. Each wait keeps its own
+ * count. */
 static pto_status_t do_waits(pto_exec_t *exec, const pto_do_t *todo, bool wait, bool *finished,
                              pto_error_t *err) {
     pto_exec_signal_t *signal = (pto_exec_signal_t *)exec->signals.item + todo->first;
@@ -177,10 +176,9 @@ static pto_status_t do_one(pto_exec_t *exec, const pto_do_t *todo, bool wait, bo
                      : PTO_OK;
 }
 
-/* --- running ---------------------------------------------------------------------------------------------
- */
+/* --- running ------------------------------------------------------------------------------------------- */
 
-/* Tests make the processes drift apart. */
+/* For tests: make the processes drift apart. */
 static void delay(pto_exec_t *exec) {
     exec->random = exec->random * 6364136223846793005u + 1442695040888963407u;
     double seconds = exec->options.delay_max_s * (double)(exec->random >> 33) / 2147483648.0;
@@ -228,7 +226,7 @@ static pto_status_t advance(pto_exec_t *exec, bool wait, bool *finished, pto_err
 static pto_status_t begin(pto_exec_t *exec, pto_error_t *err) {
     if (exec->under_way || exec->failed)
         return pto_error_set(err, PTO_ERR_RANGE,
-                             exec->failed ? "an earlier run failed" : "a run is under way already");
+                             exec->failed ? "an earlier run failed" : "a run is already active");
     exec->under_way = true;
     exec->run++;
     atomic_store_explicit(&exec->next, 0, memory_order_relaxed);
@@ -247,7 +245,7 @@ pto_status_t pto_exec_test(pto_exec_t *exec, bool *finished, pto_error_t *err) {
     return exec->under_way ? advance(exec, false, finished, err) : PTO_OK;
 }
 
-/* Never wait where there is no way back: ask again and again, until the time is up. */
+/* A blocking call could not time out, so poll until the run completes or the time is up. */
 static pto_status_t wait_until_late(pto_exec_t *exec, pto_error_t *err) {
     bool finished = false;
     int spins = 0;
@@ -279,7 +277,7 @@ pto_status_t pto_exec_run(pto_exec_t *exec, pto_error_t *err) {
     return status == PTO_OK ? pto_exec_wait(exec, err) : status;
 }
 
-/* A process whose buffers are copied stands in the way of all. */
+/* If any rank needs staging copies, no rank can queue. */
 static pto_queue_t queue_of(const pto_exec_t *exec) {
     const pto_node_t *first = pto_plan_node(exec->plan, 0);
     if ((first->kind != PTO_NODE_KERNEL && !pto_runs_by_nccl(first)) ||
@@ -288,7 +286,7 @@ static pto_queue_t queue_of(const pto_exec_t *exec) {
     return exec->shadow_in || exec->shadow_out ? PTO_QUEUE_STANDS_IN : PTO_QUEUE_YES;
 }
 
-/* Collective: whether all can queue runs. */
+/* Collective: agree on whether all processes can queue runs. */
 static pto_status_t agree_on_queueing(pto_exec_t *exec, pto_error_t *err) {
     int mine = (int)queue_of(exec), most = mine;
     pto_status_t status = PTO_MPI(MPI_Allreduce(&mine, &most, 1, MPI_INT, MPI_MAX, exec->job.comm), err);
@@ -301,24 +299,25 @@ static pto_status_t queueable(const pto_exec_t *exec, pto_error_t *err) {
     case PTO_QUEUE_YES:
         return PTO_OK;
     case PTO_QUEUE_BY_PROCESSES:
-        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                             "%s is more than one kernel or call of NCCL's, so its processes have a part in "
-                             "every run and none can be queued",
-                             pto_plan_request(exec->plan)->strategy->name);
+        return pto_error_set(
+            err, PTO_ERR_NOT_APPLICABLE,
+            "%s needs more than one kernel or NCCL call, so its processes take part in every "
+            "run: runs cannot be queued",
+            pto_plan_request(exec->plan)->strategy->name);
     case PTO_QUEUE_STANDS_IN:
         break;
     }
     return pto_error_set(
         err, PTO_ERR_NOT_APPLICABLE,
-        "a process's buffers are copied before or after each run, as others can't reach them "
-        "or they are in place: none can be queued");
+        "a process's buffers are copied before or after each run, because other processes cannot "
+        "access them or they are in place: runs cannot be queued");
 }
 
 pto_status_t pto_exec_queue(pto_exec_t *exec, pto_error_t *err) {
     bool finished;
     pto_status_t status = queueable(exec, err);
     if (status == PTO_OK && exec->queued)
-        exec->under_way = false; /* what was queued before does not stand in the way */
+        exec->under_way = false; /* runs queued earlier do not block another one */
     if (status == PTO_OK)
         status = begin(exec, err);
     if (status != PTO_OK)
@@ -327,15 +326,14 @@ pto_status_t pto_exec_queue(pto_exec_t *exec, pto_error_t *err) {
     if (exec->options.delay_max_s > 0)
         delay(exec);
     const pto_do_t *todo = exec->todo.item;
-    if (exec->todo.count > 0) /* NCCL's is put there whether or not it is done when its call returns */
+    if (exec->todo.count > 0) /* enqueued whether or not NCCL's call blocks */
         status = todo->kind == PTO_DO_NCCL ? pto_nccl_queue(exec, todo->first, err)
                                            : do_one(exec, todo, false, &finished, err);
     atomic_store_explicit(&exec->next, exec->todo.count, memory_order_relaxed);
     return status == PTO_OK ? PTO_OK : fail(exec, status, err);
 }
 
-/* --- making ----------------------------------------------------------------------------------------------
- */
+/* --- making -------------------------------------------------------------------------------------------- */
 
 int64_t pto_exec_user_bytes(const pto_plan_t *plan, int64_t logical_rank, pto_role_t role) {
     for (int b = 0; b < pto_plan_buffer_count(plan); b++)
@@ -363,7 +361,7 @@ static pto_status_t applicable(const pto_exec_t *exec, pto_error_t *err) {
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "bytes can't be reduced; name another datatype");
     if (pto_collective_reduces(request->collective) && request->bytes % element)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                             "%s of %lld bytes is no whole number of %s elements",
+                             "%s: %lld bytes are not a whole number of %s elements",
                              pto_collective_name(request->collective), (long long)request->bytes,
                              pto_datatype_name(request->datatype));
     if (exec->device->mpi_reaches())
@@ -371,18 +369,18 @@ static pto_status_t applicable(const pto_exec_t *exec, pto_error_t *err) {
     for (int n = 0; n < pto_plan_node_count(exec->plan); n++) {
         const pto_node_t *node = pto_plan_node(exec->plan, n);
         if (pto_runs_by_nccl(node))
-            n += node->span; /* NCCL needs no MPI to reach it */
+            n += node->span; /* NCCL accesses GPU memory without MPI */
         else if (node->kind == PTO_NODE_STAGE &&
                  messages_from_device(exec->plan, pto_plan_stage(exec->plan, node->stage)))
             return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                                 "%s sends from GPU memory, and this MPI library takes no pointers there "
-                                 "(MPIX_Query_cuda_support() says no)",
+                                 "%s sends from GPU memory, but this MPI library does not accept device "
+                                 "pointers (MPIX_Query_cuda_support() returns 0)",
                                  request->strategy->name);
     }
     return PTO_OK;
 }
 
-/* What must be equal on all processes, as one number. */
+/* A digest of everything that must be equal on all processes. */
 static uint64_t digest(const pto_exec_t *exec) {
     uint64_t all = pto_plan_digest(exec->plan);
     const uint64_t more[] = {exec->op, exec->options.placement, exec->options.own_algorithms,
@@ -392,7 +390,7 @@ static uint64_t digest(const pto_exec_t *exec) {
     return all;
 }
 
-/* Waits along one counter take its signals in turn: the i-th of a run's m waits for number i, i + m, ... */
+/* Waits on one counter take its signals in turn: the i-th of m waits per run takes signals i, i + m, ... */
 static void number_waits(pto_exec_t *exec) {
     pto_exec_signal_t *signal = exec->signals.item;
     for (int i = 0; i < exec->signals.count; i++) {
@@ -474,10 +472,11 @@ pto_status_t pto_exec_create(const pto_plan_t *plan, MPI_Comm comm, const pto_de
 void pto_exec_destroy(pto_exec_t *exec) {
     if (!exec)
         return;
-    /* Others may still read and write what would be freed, and can't be waited for. */
+    /* Other processes may still access this memory, and waiting for them could take forever. */
     if (exec->failed && exec->options.on_timeout == PTO_TIMEOUT_RETURN)
         return;
-    /* After a failed run a kernel may still wait for others, and freeing its memory for the kernel. */
+    /* After a failed run a kernel may still wait for other GPUs, and freeing device memory would wait for
+     * the kernel. */
     if (exec->failed) {
         atomic_store(&exec->next, -1);
         atomic_store(&exec->watchdog.began_ns, pto_now_ns());

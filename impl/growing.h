@@ -10,7 +10,7 @@ typedef struct {
     int capacity;
 } pto_growing_t;
 
-/* NULL where memory is out; else the new item, zeroed. */
+/* Appends a zeroed item and returns it; NULL if out of memory. */
 void *pto_growing_add(pto_growing_t *list, size_t item_size);
 
 #endif

@@ -1,4 +1,4 @@
-/* Streams of the host device: a list of copies and reductions that are done late, in order. */
+/* Streams of the host device: a list of copies and reductions that are executed later, in order. */
 #include "host_stream.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "growing.h"
 #include "reduce.h"
 
-/* A copy, or a reduction where there are sources. */
+/* A reduction if it has sources, else a copy. */
 typedef struct {
     pto_move_t move;
     void *target;
@@ -22,7 +22,7 @@ typedef struct {
 typedef struct {
     pto_growing_t work;    /* work_t */
     pto_growing_t sources; /* const void * */
-    int next;              /* the first that is not done */
+    int next;              /* the first item that has not run */
 } stream_t;
 
 pto_status_t pto_host_stream_create(void **stream, pto_error_t *err) {

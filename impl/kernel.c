@@ -1,14 +1,13 @@
-/* Kernels of a plan: how many blocks they have, handing their programs to the device, and waiting for them.
- */
+/* Kernels of a plan: choosing the number of blocks, creating the kernels on the device, and waiting for
+ * them. */
 #include <stdlib.h>
 
 #include "exec_internal.h"
 #include "portolan/strategy.h"
 
-enum { SLICES_MAX = 64 }; /* each takes flags and microseconds of its own */
+enum { SLICES_MAX = 64 }; /* each slice costs flags and microseconds */
 
-/* --- how many blocks -------------------------------------------------------------------------------------
- */
+/* --- how many blocks ----------------------------------------------------------------------------------- */
 
 static bool has_kernels(const pto_plan_t *plan) {
     for (int n = 0; n < pto_plan_node_count(plan); n++)
@@ -19,7 +18,7 @@ static bool has_kernels(const pto_plan_t *plan) {
 
 static int64_t larger(int64_t one, int64_t other) { return one > other ? one : other; }
 
-/* Bytes of the largest buffer of this process that a kernel's copies or reductions use. */
+/* Size of the largest buffer that a kernel of this process copies or reduces. */
 static int64_t most_bytes(const pto_exec_t *exec) {
     const pto_plan_t *plan = exec->plan;
     int64_t most = 0;
@@ -41,20 +40,20 @@ static int64_t pieces(int64_t bytes, int64_t piece_bytes, int64_t most) {
     return wanted < 1 ? 1 : wanted < most ? wanted : most;
 }
 
-/* Every GPU must have as many blocks, for a block's peers are the same blocks elsewhere; and what one stores
- * as lines others must load as such. */
+/* All GPUs need the same number of blocks, because a block's peers are the same blocks on other GPUs. They
+ * must also agree on the line format, which both sides of a store must use. */
 pto_status_t pto_kernels_agree(pto_exec_t *exec, pto_error_t *err) {
     const pto_request_t *request = pto_plan_request(exec->plan);
     const pto_kernels_t *kernels = exec->device->kernels;
     int blocks = 0;
     if (!has_kernels(exec->plan))
         return PTO_OK;
-    pto_status_t status =
-        kernels ? kernels->blocks_max(request->datatype, exec->op, &blocks, err)
-                : pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "%s runs kernels, and device %s has none",
-                                request->strategy->name, exec->device->name);
+    pto_status_t status = kernels ? kernels->blocks_max(request->datatype, exec->op, &blocks, err)
+                                  : pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                                                  "%s runs kernels, but device %s does not support them",
+                                                  request->strategy->name, exec->device->name);
     if (status == PTO_OK && blocks < 1)
-        status = pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "a GPU has no room for one block of %s's kernel",
+        status = pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "not even one block of %s's kernel fits on a GPU",
                                request->strategy->name);
     status = pto_agree(exec->job.comm, status, err);
     if (status != PTO_OK || !kernels)
@@ -71,8 +70,7 @@ pto_status_t pto_kernels_agree(pto_exec_t *exec, pto_error_t *err) {
     return PTO_OK;
 }
 
-/* --- making ----------------------------------------------------------------------------------------------
- */
+/* --- making -------------------------------------------------------------------------------------------- */
 
 static pto_status_t make(const pto_exec_t *exec, pto_exec_kernel_t *kernel, pto_error_t *err) {
     const pto_program_t *written = &kernel->program;
@@ -108,8 +106,7 @@ void pto_kernels_free(pto_exec_t *exec) {
     free(exec->kernels.item);
 }
 
-/* --- running ---------------------------------------------------------------------------------------------
- */
+/* --- running ------------------------------------------------------------------------------------------- */
 
 pto_status_t pto_kernel_start(pto_exec_t *exec, int index, bool wait, bool *finished, pto_error_t *err) {
     void *kernel = ((pto_exec_kernel_t *)exec->kernels.item)[index].made;
@@ -123,7 +120,7 @@ pto_status_t pto_kernel_start(pto_exec_t *exec, int index, bool wait, bool *fini
     return exec->device->kernels->start(kernel, exec->run, exec->queued, exec->stream, err);
 }
 
-/* Where runs were queued, each that ends gives the watchdog news. */
+/* With queued runs, every run that completes restarts the watchdog's time-out. */
 static void note_ended(pto_exec_t *exec, uint64_t ended) {
     if (ended != exec->ended && exec->queued)
         atomic_store_explicit(&exec->watchdog.began_ns, pto_now_ns(), memory_order_relaxed);
@@ -150,7 +147,7 @@ pto_status_t pto_kernel_settle(pto_exec_t *exec, bool wait, bool *finished, pto_
     }
     if (*finished) {
         exec->kernel = NULL;
-        exec->pending = false; /* the stream held nothing after it */
+        exec->pending = false; /* the kernel was the last work in the stream */
     }
     return status;
 }

@@ -4,10 +4,9 @@
 
 #include "kernel_program.cuh"
 
-/* --- copies ----------------------------------------------------------------------------------------------
- */
+/* --- copies -------------------------------------------------------------------------------------------- */
 
-/* From byte `first` of the part on, by words that need not be as wide as could be. */
+/* Copy from byte `first` of the part on, in words that may be narrower than the widest possible. */
 template <typename W> static __device__ void copy_rest(const part &source, const part &target, size_t first) {
     const W *from = reinterpret_cast<const W *>(source.at);
     W *to = reinterpret_cast<W *>(target.at);
@@ -25,7 +24,7 @@ static __device__ void copy_narrow(const part &source, const part &target, unsig
     copy_rest<char>(source, target, done);
 }
 
-/* What is left once all whole units are copied, where that was possible. */
+/* The rest, after all whole units have been copied where that was possible. */
 static __device__ void finish_copy(const part &source, const part &target, unsigned width) {
     if (width == PTO_UNIT_BYTES)
         copy_rest<char>(source, target, static_cast<size_t>(source.units) * PTO_UNIT_BYTES);
@@ -33,7 +32,7 @@ static __device__ void finish_copy(const part &source, const part &target, unsig
         copy_narrow(source, target, width);
 }
 
-/* What one thread has under way, of all pairs together. */
+/* Loads that one thread keeps in flight over all pairs. */
 enum { IN_FLIGHT = 8 };
 
 /* Sizes may differ. */
@@ -48,7 +47,7 @@ template <int PAIRS> static __device__ void move_pairs(const part *pairs) {
         most = max(most, source[pair].units);
     }
     for (unsigned i = threadIdx.x; i < most; i += DEEP * THREADS) {
-        uint4 value[DEEP][PAIRS] = {}; /* a register that is not always written lives on through all ops */
+        uint4 value[DEEP][PAIRS] = {}; /* initialised, so that the register does not stay live across ops */
 #pragma unroll
         for (int j = 0; j < DEEP; j++)
 #pragma unroll
@@ -83,10 +82,10 @@ static __device__ void move(const part *operands, const op &now) {
         finish_copy(operands[2 * pair], operands[2 * pair + 1], now.width);
 }
 
-/* What a thread has under way of each source, in a spread or a reduction. */
+/* Loads that a thread keeps in flight for each source of a spread or reduction. */
 enum { DEEP_EACH = 4 };
 
-/* Each unit is loaded once and stored to all. */
+/* Each unit is loaded once and stored to all targets. */
 static __device__ void spread(const part *operands, const op &now) {
     const part source = operands[0];
     const unsigned units = now.width == PTO_UNIT_BYTES ? source.units : 0;
@@ -110,10 +109,9 @@ static __device__ void spread(const part *operands, const op &now) {
         finish_copy(source, operands[k], now.width);
 }
 
-/* --- reductions ------------------------------------------------------------------------------------------
- */
+/* --- reductions ---------------------------------------------------------------------------------------- */
 
-/* Values that lie in some words, a load's worth. */
+/* The values in a few words: one load. */
 template <typename T, int WORDS> struct lanes {
     enum { COUNT = WORDS * sizeof(uint32_t) / sizeof(T) };
     T lane[COUNT];
@@ -126,7 +124,7 @@ static __device__ void combine_into(lanes<T, WORDS> &value, const lanes<T, WORDS
         value.lane[j] = Op()(value.lane[j], other.lane[j]);
 }
 
-/* A load of 16 bytes is one only where the compiler sees one type of that size. */
+/* The compiler emits a single 16-byte load only for a type of that size. */
 template <typename T> static __device__ lanes<T, 4> load_unit(const char *at, unsigned i) {
     const uint4 bits = reinterpret_cast<const uint4 *>(at)[i];
     lanes<T, 4> value;
@@ -140,7 +138,7 @@ template <typename T> static __device__ void store_unit(char *at, unsigned i, co
     reinterpret_cast<uint4 *>(at)[i] = bits;
 }
 
-/* All sources, in their order: all GPUs get the same to the last bit. */
+/* The sources are combined in their order, so that all GPUs get bitwise equal results. */
 template <typename T, typename Op>
 static __device__ void reduce_units(const part *operands, const op &now, unsigned units) {
     for (unsigned i = threadIdx.x; i < units; i += DEEP_EACH * THREADS) {
@@ -171,7 +169,7 @@ static __device__ void reduce_units(const part *operands, const op &now, unsigne
     }
 }
 
-/* Units where addresses allow; what is left by elements. */
+/* Whole units where the alignment allows it; the rest element by element. */
 template <typename T, typename Op> static __device__ void reduce(const part *operands, const op &now) {
     const part target = operands[0];
     const unsigned units = now.width == PTO_UNIT_BYTES ? target.units : 0;

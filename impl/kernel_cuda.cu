@@ -34,8 +34,7 @@ enum {
 /* While runs are queued, so many end before the host is told: its word takes a microsecond to confirm. */
 enum { RUNS_PER_WORD = 64 };
 
-/* --- signals ---------------------------------------------------------------------------------------------
- */
+/* --- signals ------------------------------------------------------------------------------------------- */
 
 static __device__ uint64_t *flag_at(const program &all, const part &flag, unsigned number) {
     return reinterpret_cast<uint64_t *>(flag.at + static_cast<size_t>(number) * all.flag_pitch_bytes);
@@ -67,8 +66,7 @@ static __device__ bool last_through(unsigned *through) {
     return before == gridDim.x - 1;
 }
 
-/* --- the kernel ------------------------------------------------------------------------------------------
- */
+/* --- the kernel ---------------------------------------------------------------------------------------- */
 
 /* Launches that were queued may begin while the run before them ends, so that the launch itself costs
  * nothing; then they wait here until all that it did is done. */
@@ -190,8 +188,7 @@ static const void *entry_of(pto_datatype_t datatype, pto_op_t op, bool lines) {
     return entry_as<int32_t, uint32_t>(op, lines);
 }
 
-/* --- the host's side -------------------------------------------------------------------------------------
- */
+/* --- the host's side ----------------------------------------------------------------------------------- */
 
 struct cuda_kernel {
     program all;

@@ -1,7 +1,6 @@
-/* Kernels on the device that every machine has: the calling process goes through the program for all blocks,
- * each with a place of its own in it, and on with another block where one waits. Whoever is first changes
- * from run to run, so that a block that uses what another one's peer has not yet sent does not go unnoticed.
- */
+/* Kernels on the host device: the calling process executes the program for all blocks. Each block keeps its
+ * own position; when one has to wait, the next continues. The first block to run changes from run to run.
+ * This exposes programs in which a block uses data that another block's peer has not sent yet. */
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -12,16 +11,16 @@
 #include "portolan/kernel.h"
 #include "reduce.h"
 
-/* Few enough to take turns, small enough that short vectors have several. */
+/* Few enough blocks to take turns; small enough that short vectors use several. */
 enum { BLOCKS = 3, BLOCK_BYTES = 64, SLICE_BYTES = 4096, LINES_BYTES_MAX = 1024 };
 
 typedef struct {
     pto_kernel_program_t program;
-    uint64_t started; /* runs */
+    uint64_t started; /* runs started */
     uint64_t ended;
-    int at[BLOCKS];       /* the op that a block is at, counted over its slices, in run `ended` + 1 */
-    const void **sources; /* room for any reduction's */
-    char *unpacked;       /* room for the data of its lines */
+    int at[BLOCKS];       /* each block's next op in run `ended` + 1, counted over its slices */
+    const void **sources; /* room for the sources of any reduction */
+    char *unpacked;       /* room for data unpacked from lines */
 } host_kernel_t;
 
 static pto_status_t host_blocks_max(pto_datatype_t datatype, pto_op_t op, int *blocks, pto_error_t *err) {
@@ -41,7 +40,7 @@ static void host_kernel_destroy(void *kernel) {
     free(host);
 }
 
-/* Bytes of lines that any op has among its operands. */
+/* The largest number of bytes in line format among any op's operands. */
 static size_t most_in_lines(const pto_kernel_program_t *program) {
     int64_t most = 0;
     for (int i = 0; i < program->op_count; i++) {
@@ -78,8 +77,7 @@ static pto_status_t host_kernel_start(void *kernel, uint64_t run, bool queued, v
     return pto_host_stream_finish(stream, err);
 }
 
-/* --- ops -------------------------------------------------------------------------------------------------
- */
+/* --- ops ----------------------------------------------------------------------------------------------- */
 
 /* One part in one run. */
 typedef struct {
@@ -97,7 +95,7 @@ static pto_part_t part(const turn_t *turn, const pto_operand_t *operand) {
     return pto_part(operand->bytes, program->blocks * program->slices, turn->part);
 }
 
-typedef atomic_uint_fast64_t half_t; /* of a line: 4 bytes of data, then the run */
+typedef atomic_uint_fast64_t half_t; /* half a line: 4 bytes of data, then the run number */
 _Static_assert(sizeof(half_t) == PTO_LINE_BYTES / 2, "a half of a line is stored and loaded as one");
 
 static half_t *halves(const turn_t *turn, const pto_operand_t *lines, int64_t offset_bytes) {
@@ -114,7 +112,8 @@ static void to_lines(const turn_t *turn, const char *from, const pto_operand_t *
     }
 }
 
-/* Of the part, as far on as in the source; NULL: some are not there yet. `unpacked` is free memory. */
+/* Address of `bytes` of the part, unpacked from its lines; NULL if some have not arrived. `unpacked` is
+ * scratch memory. */
 static const char *from_lines(const turn_t *turn, const pto_operand_t *source, pto_part_t own,
                               char *unpacked) {
     half_t *half = halves(turn, source, own.offset_bytes);
@@ -180,8 +179,8 @@ static bool all_raised(const turn_t *turn, const pto_operand_t *operand, int cou
     return true;
 }
 
-/* False: it has to wait, and is then done again from its beginning: what it did stays right, since an op's
- * operands don't disturb each other. */
+/* Returns false if the op has to wait. It is then repeated from its beginning, which is safe because an op's
+ * operands are independent. */
 static bool do_op(const turn_t *turn, const pto_kernel_op_t *op) {
     const pto_operand_t *operand = turn->host->program.operands + op->first;
     bool there = true;
@@ -208,10 +207,9 @@ static bool do_op(const turn_t *turn, const pto_kernel_op_t *op) {
     return there;
 }
 
-/* --- runs ------------------------------------------------------------------------------------------------
- */
+/* --- runs ---------------------------------------------------------------------------------------------- */
 
-/* One block; clears `through` unless it is. */
+/* Advance one block; clears `through` unless the block has completed. */
 static bool go_on(host_kernel_t *host, int block, uint64_t run, bool *through) {
     const pto_kernel_program_t *program = &host->program;
     int *at = &host->at[block], first = *at, all = program->op_count * program->slices;
@@ -224,7 +222,8 @@ static bool go_on(host_kernel_t *host, int block, uint64_t run, bool *through) {
     return *at > first;
 }
 
-/* Each block as far as it gets. Returns whether any got on, and whether all are through. */
+/* Advance each block as far as possible. Returns whether any made progress; `through` tells whether all have
+ * completed. */
 static bool sweep(host_kernel_t *host, uint64_t run, bool *through) {
     const pto_kernel_program_t *program = &host->program;
     bool moved = false;

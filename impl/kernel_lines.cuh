@@ -1,8 +1,8 @@
-/* Lines (kernel.h): data that carry their flags.
+/* The line format (kernel.h): data that carry their flags.
  *
- * No barrier and no release stands between lines and those who wait for them: each half is stored by one
- * store and loaded by one load (the memory model takes a vector of two 64-bit elements for two accesses), so
- * where its number is the run's, its data are. */
+ * There is no barrier or release between a line and the thread that waits for it. Each half is stored by one
+ * store and loaded by one load, so a half that has this run's number also has this run's data. (The memory
+ * model treats a vector of two 64-bit elements as two accesses.) */
 #ifndef PTO_KERNEL_LINES_CUH
 #define PTO_KERNEL_LINES_CUH
 
@@ -22,7 +22,7 @@ static __device__ uint2 data_of(const line &read) {
     return {static_cast<uint32_t>(read.half[0]), static_cast<uint32_t>(read.half[1])};
 }
 
-/* Data that are no lines, and may lie at any address. */
+/* Data that are not lines, at any address. */
 static __device__ __noinline__ uint2 load_narrow(const char *at) {
     uint2 data;
     char *bytes = reinterpret_cast<char *>(&data);
@@ -48,19 +48,19 @@ static __device__ void store_data(char *at, bool wide, uint2 data) {
         store_narrow(at, data);
 }
 
-/* Word i of an operand as a line of this run; of lines, what is there so far. */
+/* Word i of an operand as a line of this run; of an operand in line format, whatever has arrived. */
 static __device__ line peek(const part &source, size_t i, bool wide, uint32_t run) {
     return source.lines ? load_line(source.at + i * PTO_LINE_BYTES)
                         : line_of(load_data(source.at + i * PTO_LINE_DATA_BYTES, wide), run);
 }
 
-/* Only where data lie as lines can they be missing. */
+/* Only data in line format can be missing. */
 static __device__ void await(line &read, const part &source, size_t i, uint32_t run) {
     while (!of_run(read, run))
         read = load_line(source.at + i * PTO_LINE_BYTES);
 }
 
-/* Operands of an op of which a thread has a load under way at the same time. */
+/* Operands of an op for which a thread has a load in flight. */
 enum { PEEKED = 4 };
 
 static __device__ size_t words_of(const part &own) { return bytes_of(own) / PTO_LINE_DATA_BYTES; }
@@ -99,7 +99,7 @@ static __device__ void copy_lines(const part *operands, const op &now, uint32_t 
         }
 }
 
-/* All sources in their order, as without lines. */
+/* The sources in their order, as without lines. */
 template <typename T, typename Op>
 static __device__ void reduce_lines(const part *operands, const op &now, uint32_t run) {
     const bool wide = now.width >= PTO_LINE_DATA_BYTES;

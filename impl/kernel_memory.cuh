@@ -1,4 +1,5 @@
-/* The accesses that order what GPUs do, in PTX: kernel_cuda.cu and kernel_lines.cuh say why they suffice. */
+/* The memory accesses that synchronise GPUs, in PTX. kernel_cuda.cu and kernel_lines.cuh explain why they
+ * suffice. */
 #ifndef PTO_KERNEL_MEMORY_CUH
 #define PTO_KERNEL_MEMORY_CUH
 

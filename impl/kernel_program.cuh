@@ -1,4 +1,4 @@
-/* A kernel's program (kernel.h) as its parameter, and what a block has of it. */
+/* A kernel's program (kernel.h) as a kernel parameter, and the parts that a block works on. */
 #ifndef PTO_KERNEL_PROGRAM_CUH
 #define PTO_KERNEL_PROGRAM_CUH
 
@@ -7,11 +7,10 @@
 
 enum { THREADS = 512 };
 
-/* --- a program, as the parameter of the kernel -----------------------------------------------------------
- */
+/* --- a program, as the parameter of the kernel --------------------------------------------------------- */
 
-/* Units (16 bytes) of every part, the first parts that have one more, and bytes over for the last one: what
- * parts.h says, with the division done. */
+/* Units (16 bytes) in each part, how many of the first parts have one more, and the bytes left over for the
+ * last part: the rule of parts.h with the division already done. */
 struct operand {
     char *at;
     int64_t apart_bytes;
@@ -23,25 +22,25 @@ struct operand {
 
 struct op {
     uint8_t kind;  /* pto_kernel_kind_t */
-    uint8_t width; /* bytes at a time, as addresses of others than lines allow: 16, or 8 beside lines; 4; 1 */
+    uint8_t width; /* access width that the addresses allow: 16; 8 next to lines; 4; 1 */
     uint16_t count;
     uint16_t first;
 };
 
-/* The parameters travel with the launch, 4 KiB in 0.7 us more than 1 KiB. */
+/* Parameters are copied at each launch: 4 KiB take 0.7 us longer than 1 KiB. */
 enum { OPS_MAX = 16, OPERANDS_NEAR = 33, OPERANDS_MAX = 256 };
 
 struct program {
-    uint64_t run;        /* 0: one more than each block's last */
+    uint64_t run;        /* 0: one more than each block's last run */
     uint64_t *last_run;  /* by block */
-    unsigned *through;   /* blocks that are; 0 between runs */
-    uint64_t *ended;     /* in host memory: the last run that has */
-    const operand *more; /* after the first OPERANDS_NEAR, in device memory */
+    unsigned *through;   /* blocks that have completed this run; 0 between runs */
+    uint64_t *ended;     /* in host memory: the last run that has ended */
+    const operand *more; /* operands after the first OPERANDS_NEAR, in device memory */
     uint32_t flag_pitch_bytes;
     uint16_t op_count;
     uint16_t operand_count;
     uint16_t slices;
-    bool tells; /* the host, when it has ended */
+    bool tells; /* report the run's end to the host */
     op ops[OPS_MAX];
     operand operands[OPERANDS_NEAR];
 };
@@ -53,10 +52,10 @@ static_assert(sizeof(program) <= 1024, "measured at 1 KiB");
  * All of the kernel's code is met anew by every launch, and fetching it takes longer than a short vector's
  * run. So what is fast is written once, for 16 bytes at a time, and what is rare is short. */
 
-/* Of one operand. */
+/* A part of one operand. */
 struct part {
     char *at;
-    unsigned units; /* of at most 64 GiB */
+    unsigned units; /* at most 64 GiB */
     uint16_t rest_bytes;
     bool lines;
 };
@@ -74,7 +73,7 @@ static __device__ part part_of(const program &all, const operand &whole, unsigne
             static_cast<uint16_t>(last ? whole.rest_bytes : 0), whole.lines};
 }
 
-/* Of all operands, each by a thread of its own. */
+/* All operands' parts, each computed by its own thread. */
 static __device__ void find_parts(const program &all, unsigned number, uint64_t run, part *own) {
     for (unsigned i = threadIdx.x; i < all.operand_count; i += THREADS)
         own[i] = part_of(all, i < OPERANDS_NEAR ? all.operands[i] : all.more[i - OPERANDS_NEAR], number, run);

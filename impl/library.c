@@ -1,5 +1,5 @@
-/* Collectives that the plan leaves to the MPI library: one call in the place of the stages that stand for it,
- * on a communicator of the members that the plan's node names, with the buffers that it names. */
+/* Collectives that the plan leaves to the MPI library: one call replaces the stages that describe it, on a
+ * communicator of the members that the plan's node names, with that node's buffers. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +11,7 @@ bool pto_runs_by_library(const pto_exec_t *exec, const pto_node_t *node) {
            !exec->options.own_algorithms;
 }
 
-/* --- arguments -------------------------------------------------------------------------------------------
- */
+/* --- arguments ----------------------------------------------------------------------------------------- */
 
 static bool note_block(void *context, int64_t offset_bytes, int64_t bytes) {
     *(pto_nccl_block_t *)context = (pto_nccl_block_t){offset_bytes, bytes};
@@ -28,9 +27,8 @@ pto_nccl_block_t pto_exec_block(const pto_exec_t *exec, const pto_slice_t *slice
 }
 
 static pto_status_t too_long(int64_t bytes, pto_error_t *err) {
-    return pto_error_set(err, PTO_ERR_TOO_LARGE,
-                         "MPI's own collective counts no more than %d, and a buffer has %lld bytes", INT_MAX,
-                         (long long)bytes);
+    return pto_error_set(err, PTO_ERR_TOO_LARGE, "MPI counts are limited to %d, but a buffer has %lld bytes",
+                         INT_MAX, (long long)bytes);
 }
 
 static pto_status_t fill_counts(const pto_exec_t *exec, const pto_slice_t *slice, int64_t n, int *counts,
@@ -72,7 +70,7 @@ static pto_status_t fill_alltoall(const pto_exec_t *exec, const pto_node_t *node
     return status;
 }
 
-/* A vector that the call uses in place is MPI_IN_PLACE at those that give it. */
+/* In place, members that have input pass MPI_IN_PLACE. */
 static pto_status_t fill_call(const pto_exec_t *exec, const pto_node_t *node, int64_t n,
                               pto_library_call_t *call, pto_error_t *err) {
     const pto_request_t *request = pto_plan_request(exec->plan);
@@ -85,14 +83,13 @@ static pto_status_t fill_call(const pto_exec_t *exec, const pto_node_t *node, in
     if (!pto_collective_is_vector(node->collective))
         return fill_alltoall(exec, node, n, call, err);
     int64_t bytes = pto_exec_block(exec, &node->in, 0).bytes;
-    bool moves = !pto_collective_reduces(node->collective); /* bytes, of whatever type */
+    bool moves = !pto_collective_reduces(node->collective); /* counted in bytes, whatever the datatype */
     int64_t count = moves ? bytes : bytes / pto_datatype_bytes(request->datatype);
     call->count = (int)count;
     return count <= INT_MAX ? PTO_OK : too_long(bytes, err);
 }
 
-/* --- making and calling ----------------------------------------------------------------------------------
- */
+/* --- making and calling -------------------------------------------------------------------------------- */
 
 pto_membership_t pto_find_membership(const pto_exec_t *exec, int at) {
     const pto_node_t *node = pto_plan_node(exec->plan, at);
@@ -102,7 +99,7 @@ pto_membership_t pto_find_membership(const pto_exec_t *exec, int at) {
     return member;
 }
 
-/* A group is known by the rank of its first member. */
+/* Groups are told apart by the rank of their first member. */
 pto_status_t pto_members_comm(const pto_exec_t *exec, const pto_membership_t *member, MPI_Comm *comm,
                               pto_error_t *err) {
     int64_t color = pto_group_rank(exec->plan, member->group, exec->job.logical, 0);
@@ -169,7 +166,7 @@ MPI_Op pto_mpi_op(pto_op_t op) {
     return MPI_SUM;
 }
 
-/* To member 0. */
+/* The root is member 0. */
 static pto_status_t call_reduce(const pto_exec_t *exec, const pto_library_call_t *call, pto_error_t *err) {
     int rank = 0;
     pto_status_t status = PTO_MPI(MPI_Comm_rank(call->comm, &rank), err);

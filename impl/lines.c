@@ -1,31 +1,33 @@
-/* Where data can carry their flags (kernel.h).
+/* Which buffers can use the line format (kernel.h).
  *
- * A flag orders all that came before it, so the memory system must have confirmed every store to another GPU
- * before the flag may follow: a way there and back. Data that carry their flags need the way there alone. But
- * they order nothing else, so a plan's flags can be left out only where lines say all that they said: a
- * kernel whose processes use others' memory in no other way than to store into one buffer, for the very peers
- * whom they signal and wait for. The buffer has to alternate: whoever stores in a run has had lines of the
- * run before from those whose memory this is, as it would have had their flags, and what they read is the
- * other copy. */
+ * A flag orders all stores before it. So the memory system must have confirmed every store to another GPU
+ * before the flag may follow: a round trip. Data that carry their own flags need only one way. But they
+ * order nothing else. So lines can replace a plan's flags only if they imply the same order: in a kernel
+ * whose processes access each other's memory only to store into one buffer, and store to exactly the peers
+ * that they signal and wait for.
+ *
+ * The buffer must be double-buffered. Before a process stores in a run, it has received the previous run's
+ * lines from the owners of that memory, just as it would have received their flags. What the owners still
+ * read is the other copy. */
 #include "lines.h"
 
 #include <stdlib.h>
 
 #include "portolan/kernel.h"
 
-/* What is known of a rank as a peer. */
+/* What is known about a rank as a peer. */
 enum { STORED_TO = 1, SIGNALLED = 2, WAITED_FOR = 4, ALL = 7 };
 
 typedef struct {
     const pto_plan_t *plan;
     int64_t rank;
     int64_t bytes_max;
-    int buffer;           /* into which others' memory is written; PTO_LINES_ANY: none so far */
+    int buffer;           /* the remote buffer that is stored into; PTO_LINES_ANY: none so far */
     unsigned char *peers; /* by rank */
     bool refused;
 } look_t;
 
-/* Whether the buffer's blocks begin at whole lines everywhere. */
+/* Whether the buffer is double-buffered and its equal blocks fill whole lines. */
 static bool can_be_lines(const look_t *look, int buffer) {
     const pto_request_t *request = pto_plan_request(look->plan);
     const pto_buffer_t *what = pto_plan_buffer(look->plan, buffer);
@@ -73,7 +75,7 @@ static void look_at_step(look_t *look, const pto_step_t *step, int64_t k) {
         look_at(look, &action);
 }
 
-/* A kernel loads lines to use them, and stores into them what lies elsewhere. */
+/* Only copies from other buffers may write a buffer in line format. */
 static bool used_as_lines_are(const pto_plan_t *plan, int buffer) {
     pto_walk_t walk;
     pto_walk_begin(&walk, plan);

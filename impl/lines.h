@@ -1,4 +1,4 @@
-/* Where data can carry their flags. */
+/* Which buffers can use the line format (kernel.h). */
 #ifndef PTO_LINES_H
 #define PTO_LINES_H
 
@@ -8,9 +8,9 @@
 
 enum { PTO_LINES_NONE = -1, PTO_LINES_ANY = INT_MAX };
 
-/* Which buffer of a plan can be lines (kernel.h), as far as this rank goes, if they are worth it for at most
- * so many bytes of a vector or to each: its number, PTO_LINES_ANY where nothing that the rank does speaks
- * against any, PTO_LINES_NONE where something does. It is the plan's where all ranks say the same number or
+/* Which buffer of a plan this rank could keep in line format, if that pays off for at most `bytes_max` bytes
+ * per vector or per peer. Returns the buffer's index, PTO_LINES_ANY if this rank does not mind, or
+ * PTO_LINES_NONE if no buffer qualifies. The plan uses the buffer if every rank returns the same index or
  * PTO_LINES_ANY; its kernels then need no flags. */
 int pto_lines(const pto_plan_t *plan, int64_t rank, int64_t bytes_max);
 

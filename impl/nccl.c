@@ -1,5 +1,5 @@
-/* Collectives that the plan leaves to NCCL: one call of the device's table in the place of the stages that
- * stand for it, with the members and the buffers that the plan's node names. */
+/* Collectives that the plan leaves to NCCL: one call of the device's NCCL table replaces the stages that
+ * describe it, with the members and the buffers that the plan's node names. */
 #include <stdlib.h>
 
 #include "exec_internal.h"
@@ -25,10 +25,10 @@ static pto_status_t fill(const pto_exec_t *exec, const pto_node_t *node, int mem
                                    .op = exec->op,
                                    .members = members};
     if (pto_collective_is_vector(node->collective)) {
-        /* In a broadcast all members have an output, else all have an input. */
+        /* In a broadcast all members have an output; otherwise all have an input. */
         bool from_root = node->collective == PTO_COLLECTIVE_BROADCAST;
         int64_t bytes = pto_exec_block(exec, from_root ? &node->out : &node->in, 0).bytes;
-        bool whole = bytes % element == 0; /* what is only moved need not be */
+        bool whole = bytes % element == 0; /* data that are only moved need not be whole elements */
         part->call.datatype = whole ? request->datatype : PTO_DATATYPE_BYTE;
         part->call.count = whole ? bytes / element : bytes;
         return PTO_OK;
@@ -50,8 +50,8 @@ static pto_status_t available(const pto_exec_t *exec, pto_error_t *err) {
     return exec->device->nccl->available(err);
 }
 
-/* Collective: the group of node `at`, and this process's arguments. All learn of each step's end before the
- * next, since NCCL waits for all members for ever. */
+/* Collective: create the group of node `at` and this process's arguments. All processes agree on the result
+ * of each step before the next, since NCCL would wait for missing members forever. */
 static pto_status_t prepare_one(pto_exec_t *exec, int at, pto_error_t *err) {
     pto_membership_t member = pto_find_membership(exec, at);
     pto_nccl_part_t *part = pto_growing_add(&exec->nccl, sizeof *part);
@@ -69,7 +69,8 @@ static pto_status_t prepare_one(pto_exec_t *exec, int at, pto_error_t *err) {
     if (status == PTO_OK && member.acts)
         status = exec->device->nccl->create(part->comm, &part->group, err);
     status = pto_agree(exec->job.comm, status, err);
-    if (status != PTO_OK && part->group) { /* some have none: they would not come to an orderly end */
+    if (status != PTO_OK &&
+        part->group) { /* some members have no group, so destroying it in order would hang */
         exec->device->nccl->destroy(part->group, true);
         part->group = NULL;
     }
@@ -105,7 +106,7 @@ pto_status_t pto_nccl_run(pto_exec_t *exec, int index, bool wait, bool *finished
     if (!*finished)
         return PTO_OK;
     pto_status_t status = pto_nccl_queue(exec, index, err);
-    /* Here a member that never comes is noticed, so here its watchdog should find this process. */
+    /* A missing member shows up here, so set the position for the watchdog. */
     if (status == PTO_OK && wait) {
         status = exec->device->finish(exec->stream, err);
         exec->pending = false;

@@ -1,6 +1,6 @@
-/* NCCL's own collectives on CUDA streams. alltoall and alltoallv are one group of sends and receives, one's
- * own block among them (NCCL's documentation, "Point-to-point communication"): ncclAlltoAll came with 2.28
- * only. */
+/* NCCL's collectives on CUDA streams. alltoall and alltoallv are one group of sends and receives, including
+ * the process's own block (NCCL's documentation, "Point-to-point communication"), because ncclAlltoAll
+ * exists only since 2.28. */
 #include <stdlib.h>
 
 #include "exec_internal.h"
@@ -16,7 +16,7 @@ static pto_status_t nccl_available(pto_error_t *err) {
     return pto_nccl_library(&library, err);
 }
 
-/* Member 0 makes the name by which all find each other. */
+/* Member 0 creates the unique id through which the members find each other. */
 static pto_status_t share_id(const pto_nccl_library_t *library, MPI_Comm comm, int rank, pto_nccl_id_t *id,
                              pto_error_t *err) {
     pto_status_t status = PTO_OK;
@@ -84,7 +84,7 @@ static int op_of(pto_op_t op) {
     return PTO_NCCL_SUM;
 }
 
-/* An open group must be closed, whatever failed inside; the first failure counts. */
+/* An open group must be closed even if a call inside failed; the first failure is reported. */
 static pto_status_t exchange(const pto_nccl_library_t *library, void *group, const pto_nccl_call_t *call,
                              void *stream, pto_error_t *err) {
     pto_status_t status = pto_nccl_check(library, library->group_start(), "ncclGroupStart", err);

@@ -1,5 +1,5 @@
-/* What stands in for NCCL on the host device: MPI's calls on host memory. It shows that plans are right, and
- * nothing about NCCL's times. */
+/* Emulates NCCL on the host device: MPI's calls on host memory. It shows that plans are correct, not how
+ * fast NCCL is. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,13 +35,12 @@ static void host_destroy(void *group, bool failed) {
 static pto_status_t as_int(int64_t count, int *number, pto_error_t *err) {
     if (count > INT_MAX)
         return pto_error_set(err, PTO_ERR_TOO_LARGE,
-                             "MPI, which stands in for NCCL, counts no more than %d, not %zu", INT_MAX,
-                             count);
+                             "MPI, which emulates NCCL here, limits counts to %d, not %zu", INT_MAX, count);
     *number = (int)count;
     return PTO_OK;
 }
 
-/* In place where input and output are the same: MPI takes no buffer twice. */
+/* MPI forbids passing one buffer twice, so equal buffers become MPI_IN_PLACE. */
 static pto_status_t vector(MPI_Comm comm, const pto_nccl_call_t *call, pto_error_t *err) {
     const void *in = call->in == call->out ? MPI_IN_PLACE : call->in;
     MPI_Datatype type = pto_mpi_datatype(call->datatype);

@@ -1,4 +1,4 @@
-/* Finding NCCL, and what it says. */
+/* Loads NCCL and translates its results. */
 #include "nccl_library.h"
 
 #include <dlfcn.h>
@@ -29,7 +29,7 @@ static const struct {
     CALL("ncclGroupEnd", group_end),
 };
 
-/* 22803 is 2.28.3; before 2.9 2708 was 2.7.8. */
+/* 22803 is 2.28.3; before 2.9, 2708 was 2.7.8. */
 static void name_version(int code, char *text, size_t text_size) {
     int major_unit = code < 10000 ? 1000 : 10000;
     snprintf(text, text_size, "%d.%d.%d", code / major_unit, code % major_unit / 100, code % 100);

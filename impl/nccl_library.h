@@ -1,7 +1,7 @@
-/* NVIDIA's NCCL as it is found when it is needed: nothing here is linked against it, so that a machine
- * without it only lacks what uses it. The declarations are those of NCCL's documented binary interface, which
- * has stood since 2.7: "NVIDIA Collective Communication Library (NCCL) Documentation", chapter "NCCL API".
- * Needs neither MPI nor CUDA, so that portolan-calibrate uses it too. */
+/* NCCL, loaded at run time: nothing links against it, so a machine without NCCL lacks only the features that
+ * need it. The declarations follow NCCL's documented binary interface, which has been stable since 2.7:
+ * "NVIDIA Collective Communication Library (NCCL) Documentation", chapter "NCCL API". This file needs
+ * neither MPI nor CUDA, so portolan-calibrate uses it too. */
 #ifndef PTO_NCCL_LIBRARY_H
 #define PTO_NCCL_LIBRARY_H
 
@@ -11,12 +11,12 @@
 
 enum { PTO_NCCL_ID_BYTES = 128 };
 
-/* By value, as NCCL takes it. */
+/* Passed by value in NCCL's interface. */
 typedef struct {
     char byte[PTO_NCCL_ID_BYTES];
 } pto_nccl_id_t;
 
-/* ncclResult_t, as far as it is told apart here. */
+/* The values of ncclResult_t that are handled separately. */
 enum { PTO_NCCL_SUCCESS = 0, PTO_NCCL_INVALID_USAGE = 5 };
 
 /* ncclDataType_t and ncclRedOp_t. */
@@ -29,7 +29,7 @@ typedef enum {
 } pto_nccl_datatype_t;
 typedef enum { PTO_NCCL_SUM = 0, PTO_NCCL_PROD = 1, PTO_NCCL_MAX = 2, PTO_NCCL_MIN = 3 } pto_nccl_op_t;
 
-/* `comm` is an ncclComm_t, `stream` a cudaStream_t; the rest as NCCL's documentation has it. */
+/* `comm` is an ncclComm_t, `stream` a cudaStream_t; the rest follows NCCL's documentation. */
 typedef struct {
     int (*get_version)(int *version);
     int (*get_unique_id)(pto_nccl_id_t *id);
@@ -50,12 +50,12 @@ typedef struct {
     char version[32]; /* as 2.28.3 */
 } pto_nccl_library_t;
 
-/* The library, opened at the first call and never closed: it has threads of its own. Not for several threads
- * at once. Errors: PTO_ERR_NOT_APPLICABLE where there is none, or one without a function that is needed. */
+/* Opens the library on the first call and never closes it, because it has threads of its own. Not
+ * thread-safe. Errors: PTO_ERR_NOT_APPLICABLE if the library, or a function that is needed, is missing. */
 pto_status_t pto_nccl_library(const pto_nccl_library_t **library, pto_error_t *err);
 
-/* PTO_OK, or what NCCL says of a call that failed: PTO_ERR_NOT_APPLICABLE where it refuses the job (two
- * processes on one GPU), else PTO_ERR_IO. */
+/* Translates NCCL's result: PTO_OK, PTO_ERR_NOT_APPLICABLE if NCCL rejects the job (two processes on one
+ * GPU), else PTO_ERR_IO with NCCL's message. */
 pto_status_t pto_nccl_check(const pto_nccl_library_t *library, int result, const char *call,
                             pto_error_t *err);
 

@@ -1,4 +1,5 @@
-/* An executor with its device and user buffers: what most programs do around pto_exec_create. */
+/* Creates an executor together with its device and user buffers: what most programs do around
+ * pto_exec_create. */
 #include "exec_internal.h"
 
 static pto_status_t allocate(const pto_device_t *device, const pto_plan_t *plan, int64_t logical,

@@ -1,5 +1,5 @@
-/* The operations of reductions, on two values. Sums and products of integers are asked for with their
- * unsigned twins, so that they wrap round. */
+/* The operations of reductions on two values. Integer sums and products must be called with the unsigned
+ * type, so that they wrap around. */
 #ifndef PTO_OPERATIONS_CUH
 #define PTO_OPERATIONS_CUH
 

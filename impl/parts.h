@@ -1,4 +1,4 @@
-/* How a kernel cuts a piece of bytes into parts: the one rule that all GPUs and devices follow. */
+/* How a kernel cuts an operand into parts: the one rule that all GPUs and devices follow. */
 #ifndef PTO_PARTS_H
 #define PTO_PARTS_H
 
@@ -11,8 +11,8 @@ typedef struct {
     int64_t bytes;
 } pto_part_t;
 
-/* One part: as many whole units as any other or one more, the earlier parts the larger ones. What makes no
- * whole unit is the last one's. */
+/* Parts differ by at most one unit, and the earlier parts are the larger ones. The last part also gets the
+ * bytes that do not fill a unit. */
 static inline pto_part_t pto_part(int64_t bytes, int parts, int part) {
     int64_t units = bytes / PTO_UNIT_BYTES, each = units / parts, more = units % parts;
     int64_t first = part * each + (part < more ? part : more);

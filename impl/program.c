@@ -1,9 +1,7 @@
-/* Writing a kernel's program.
+/* Builds a kernel's program.
  *
- * Between two ops the threads of a block meet, and a load from another GPU takes long. So copies that follow
- * each other become one op, whose loads and stores are under way together, unless one needs what another
- * does.
- */
+ * The threads of a block synchronise between two ops, and a load from another GPU has a high latency. So
+ * consecutive copies become one op, whose loads and stores overlap, unless one depends on another. */
 #include "program.h"
 
 #include <stdlib.h>
@@ -23,7 +21,7 @@ static bool add_op(pto_program_t *program, pto_kernel_kind_t kind) {
     return op != NULL;
 }
 
-/* Of the last op. */
+/* Appends to the last op. */
 static bool add_operand(pto_program_t *program, pto_spot_t spot, int64_t bytes) {
     pto_operand_t *operand = pto_growing_add(&program->operands, sizeof *operand);
     if (!operand)
@@ -33,7 +31,7 @@ static bool add_operand(pto_program_t *program, pto_spot_t spot, int64_t bytes) 
     return true;
 }
 
-/* Both copies of what alternates are as far apart, so it is enough to look at the first ones. */
+/* All double-buffered operands have equally distant copies, so comparing the first copies is enough. */
 static bool overlap(const pto_operand_t *one, const pto_operand_t *other) {
     uintptr_t begin = (uintptr_t)one->spot.at, other_begin = (uintptr_t)other->spot.at;
     uintptr_t bytes = (uintptr_t)pto_spot_bytes(one->spot.lines, one->bytes);
@@ -46,12 +44,12 @@ static bool same(const pto_operand_t *one, const pto_operand_t *other) {
            one->spot.lines == other->spot.lines && one->bytes == other->bytes;
 }
 
-/* Operand i of an op of copies is a target. */
+/* Whether operand i of a MOVE or SPREAD op is a target. */
 static bool is_target(const pto_kernel_op_t *op, int i) {
     return op->kind == PTO_KERNEL_MOVE ? i % 2 == 1 : i > 0;
 }
 
-/* Whether a copy can be done at the same time as all of the op's. */
+/* Whether a copy is independent of all copies of the op. */
 static bool independent(const pto_program_t *program, const pto_kernel_op_t *op, const pto_operand_t *source,
                         const pto_operand_t *target) {
     for (int i = 0; i < op->count; i++) {
@@ -62,7 +60,8 @@ static bool independent(const pto_program_t *program, const pto_kernel_op_t *op,
     return true;
 }
 
-/* One source and a target are the same operands as a pair: such an op can become either. */
+/* Turn the op into `kind` if it is not already. An op with one source and one target is valid as either
+ * kind. */
 static bool becomes(const pto_program_t *program, pto_kernel_op_t *op, pto_kernel_kind_t kind,
                     const pto_operand_t *source) {
     if (op->kind != kind && op->count > 2)

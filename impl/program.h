@@ -1,4 +1,4 @@
-/* Writing a kernel's program: what can go on at the same time becomes one op. */
+/* Builds a kernel's program. Consecutive independent copies are merged into one op. */
 #ifndef PTO_PROGRAM_H
 #define PTO_PROGRAM_H
 
@@ -12,12 +12,12 @@ typedef struct {
     pto_growing_t operands; /* pto_operand_t */
 } pto_program_t;
 
-/* Add at the end. False: memory is out. */
+/* These append to the program and return false if out of memory. */
 bool pto_program_move(pto_program_t *program, pto_spot_t target, pto_spot_t source, int64_t bytes);
 /* `kind` is PTO_KERNEL_SIGNAL or PTO_KERNEL_WAIT. */
 bool pto_program_flag(pto_program_t *program, pto_kernel_kind_t kind, pto_spot_t flag);
-/* A reduction without sources; they are added in their order. A target whose own values count is the first of
- * them. */
+/* A reduction without sources, which are then appended in order. To accumulate into the target, append the
+ * target as its first source. */
 bool pto_program_reduce(pto_program_t *program, pto_spot_t target, int64_t bytes);
 bool pto_program_source(pto_program_t *program, pto_spot_t source, int64_t bytes);
 

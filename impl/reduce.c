@@ -1,6 +1,5 @@
-/* Reductions by the processor, one loop for each type and operation that the compiler can vectorise. Sums and
- * products of integers are those of their unsigned twins, so that they wrap round instead of being undefined.
- */
+/* Reductions on the CPU: one loop for each type and operation, which the compiler can vectorise. Integer
+ * sums and products use the unsigned type, so that they wrap around instead of being undefined. */
 #include "reduce.h"
 
 #include <string.h>
@@ -49,8 +48,8 @@ void pto_reduce_host(void *target, const void *source, size_t count, pto_datatyp
     loop[datatype][op](target, source, count);
 }
 
-/* Pieces that a core's first cache holds, so that the target is not read from memory again for each source.
- */
+/* Pieces fit in the first-level cache, so that the target is not loaded from memory again for each
+ * source. */
 enum { PIECE_BYTES = 16384 };
 
 void pto_reduce_many_host(void *target, bool fresh, const void *const *source, int source_count, size_t count,

@@ -1,4 +1,4 @@
-/* Reductions by the processor: target[i] = target[i] op source[i], and the same for several sources. */
+/* Reductions on the CPU: target[i] = target[i] op source[i], for one source or several. */
 #ifndef PTO_REDUCE_H
 #define PTO_REDUCE_H
 
@@ -6,7 +6,7 @@
 
 void pto_reduce_host(void *target, const void *source, size_t count, pto_datatype_t datatype, pto_op_t op);
 
-/* `fresh`: the target's own values don't count. */
+/* `fresh`: overwrite the target with the reduction of the sources instead of accumulating. */
 void pto_reduce_many_host(void *target, bool fresh, const void *const *source, int source_count, size_t count,
                           pto_datatype_t datatype, pto_op_t op);
 

@@ -1,18 +1,17 @@
-/* The flat schedule: what one process does, in order, with every address, size and peer worked out. */
+/* The flat schedule: what one process does, in order, with all addresses, sizes and peers resolved. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "exec_internal.h"
 
-/* One MPI count is an int; longer ranges become several. */
+/* An MPI count is an int; longer ranges are split. */
 #define PIECE_BYTES_MAX ((int64_t)1 << 30)
 
 static pto_status_t out_of_memory(pto_error_t *err) {
     return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a schedule");
 }
 
-/* --- byte ranges -----------------------------------------------------------------------------------------
- */
+/* --- byte ranges --------------------------------------------------------------------------------------- */
 
 typedef struct {
     char *at;
@@ -22,9 +21,9 @@ typedef struct {
 typedef struct {
     pto_growing_t list; /* range_t */
     char *base;
-    int64_t apart_bytes; /* of what runs use in turn */
+    int64_t apart_bytes; /* distance between the copies of a double-buffered buffer */
     bool lines;
-    int64_t bytes; /* of all */
+    int64_t bytes; /* sum over the list */
     bool failed;
 } ranges_t;
 
@@ -38,17 +37,17 @@ static bool note_range(void *context, int64_t offset_bytes, int64_t bytes) {
     return range != NULL;
 }
 
-/* What the schedule is built with. */
+/* State while the schedule is built. */
 typedef struct {
     pto_exec_t *exec;
     const pto_walk_t *walk;
     pto_error_t *err;
     ranges_t source;
     ranges_t target;
-    int collective; /* whose call stands in the schedule; -1: none */
+    int collective; /* the collective whose call has been added; -1: none */
     int most_requests;
-    pto_program_t *program; /* of the kernel that steps now belong to; NULL: none */
-    pto_do_t launch;        /* that kernel's entry */
+    pto_program_t *program; /* program of the current kernel; NULL: outside kernels */
+    pto_do_t launch;        /* entry of the current kernel */
 } builder_t;
 
 static pto_status_t collect(builder_t *builder, const pto_slice_t *slice, const pto_action_t *action,
@@ -69,10 +68,9 @@ static bool in_device(const builder_t *builder, const pto_slice_t *slice) {
     return pto_plan_buffer(builder->exec->plan, slice->buffer)->space == PTO_SPACE_GPU;
 }
 
-/* --- entries ---------------------------------------------------------------------------------------------
- */
+/* --- entries ------------------------------------------------------------------------------------------- */
 
-/* Extend the last entry by one item where it is of the same kind and stage, else begin one at `first`. */
+/* Append an item: extend the last entry if it has the same kind and stage, otherwise begin a new one. */
 static pto_status_t add_todo(builder_t *builder, pto_do_kind_t kind, int first, int count) {
     pto_growing_t *todo = &builder->exec->todo;
     pto_do_t *last = todo->count ? (pto_do_t *)todo->item + todo->count - 1 : NULL;
@@ -92,15 +90,14 @@ static pto_spot_t spot_at(const ranges_t *ranges, char *at) {
     return (pto_spot_t){at, ranges->apart_bytes, ranges->lines};
 }
 
-/* What is left of a range after its first bytes. */
+/* The rest of a range after its first `bytes`. */
 static range_t after(const ranges_t *ranges, range_t range, int64_t bytes) {
     return (range_t){range.at + pto_spot_bytes(ranges->lines, bytes), range.bytes - bytes};
 }
 
-/* --- copies and reductions -------------------------------------------------------------------------------
- */
+/* --- copies and reductions ----------------------------------------------------------------------------- */
 
-/* Make the move one row longer if `piece` goes on at the same stride. */
+/* Add `piece` to the move as another row if it continues the same stride. */
 static bool extend_move(pto_exec_move_t *last, const pto_move_t *piece, bool on_device) {
     pto_move_t *move = &last->move;
     if (last->on_device != on_device || move->bytes != piece->bytes)
@@ -136,7 +133,7 @@ static pto_status_t add_move(builder_t *builder, char *target, const char *sourc
     return add_todo(builder, PTO_DO_MOVE, moves->count - 1, 1);
 }
 
-/* The byte at `offset` of ranges that lie one after another, and how many follow it in its range. */
+/* The byte at `offset` of consecutive ranges, and the bytes that follow it in its range. */
 static range_t range_at(const ranges_t *ranges, int64_t offset) {
     const range_t *range = ranges->list.item;
     for (; offset >= range->bytes; range++)
@@ -144,7 +141,7 @@ static range_t range_at(const ranges_t *ranges, int64_t offset) {
     return after(ranges, *range, offset);
 }
 
-/* As much of a reduction as lies in one run everywhere, `done` bytes on in the whole target. */
+/* The longest reduction that is contiguous in target and sources, from byte `done` of the target on. */
 static pto_status_t add_kernel_reduction(builder_t *builder, const pto_step_t *step, range_t target,
                                          int64_t done, int64_t *bytes) {
     int64_t whole = builder->target.bytes, count = builder->source.bytes / whole;
@@ -163,8 +160,8 @@ static pto_status_t add_kernel_reduction(builder_t *builder, const pto_step_t *s
     return added ? PTO_OK : out_of_memory(builder->err);
 }
 
-/* A reduction into `target`, `done` bytes on in the whole target, of as much as lies in one run everywhere.
- */
+/* The longest reduction into `target` that is contiguous in all sources, from byte `done` of the whole
+ * target on. */
 static pto_status_t add_reduction(builder_t *builder, const pto_step_t *step, range_t target, int64_t done,
                                   bool on_device, int64_t *bytes) {
     pto_exec_t *exec = builder->exec;
@@ -188,7 +185,7 @@ static pto_status_t add_reduction(builder_t *builder, const pto_step_t *step, ra
     return add_todo(builder, PTO_DO_REDUCE, exec->reductions.count - 1, 1);
 }
 
-/* The source may be several times as long as the target: its pieces are combined. */
+/* The source may be a multiple of the target's size: its pieces are combined. */
 static pto_status_t build_reduction(builder_t *builder, const pto_step_t *step, bool on_device) {
     pto_status_t status = PTO_OK;
     for (int64_t done = 0, bytes = 0; done < builder->target.bytes && status == PTO_OK; done += bytes) {
@@ -208,7 +205,7 @@ static pto_status_t add_kernel_move(builder_t *builder, char *target, char *sour
                : out_of_memory(builder->err);
 }
 
-/* Pair the ranges of both sides, which have equally many bytes, piece by piece. */
+/* Pair the ranges of both sides, which have the same total size, piece by piece. */
 static pto_status_t build_copy(builder_t *builder, bool on_device) {
     int own_first = builder->exec->moves.count;
     pto_status_t status = PTO_OK;
@@ -239,8 +236,7 @@ static pto_status_t build_local(builder_t *builder, const pto_action_t *action) 
                                        : build_reduction(builder, step, on_device);
 }
 
-/* --- messages --------------------------------------------------------------------------------------------
- */
+/* --- messages ------------------------------------------------------------------------------------------ */
 
 static int piece_count(const ranges_t *ranges) {
     const range_t *range = ranges->list.item;
@@ -250,7 +246,7 @@ static int piece_count(const ranges_t *ranges) {
     return count;
 }
 
-/* A datatype for ranges that are no single run of bytes; committed. */
+/* A committed datatype for ranges that are not contiguous. */
 static pto_status_t make_type(builder_t *builder, const ranges_t *ranges, int pieces, MPI_Datatype *type) {
     int *lengths = calloc((size_t)pieces, sizeof *lengths);
     MPI_Aint *places = calloc((size_t)pieces, sizeof *places);
@@ -275,7 +271,7 @@ static pto_status_t make_type(builder_t *builder, const ranges_t *ranges, int pi
 static pto_status_t add_request(builder_t *builder, bool sends, void *at, int count, MPI_Datatype type,
                                 int peer) {
     pto_exec_t *exec = builder->exec;
-    int tag = (int)(builder->walk->instance % 32768); /* the least that every MPI allows */
+    int tag = (int)(builder->walk->instance % 32768); /* MPI guarantees tags up to 32767 */
     pto_exec_end_t *end = pto_growing_add(&exec->ends, sizeof *end);
     MPI_Request *request = end ? pto_growing_add(&exec->requests, sizeof *request) : NULL;
     if (!request)
@@ -306,12 +302,11 @@ static pto_status_t build_message(builder_t *builder, const pto_action_t *action
     if (status == PTO_OK)
         status = add_request(builder, sends, ranges->base, 1, type, peer);
     if (type != MPI_DATATYPE_NULL)
-        MPI_Type_free(&type); /* the request keeps it */
+        MPI_Type_free(&type); /* the request keeps a reference */
     return status;
 }
 
-/* --- signals ---------------------------------------------------------------------------------------------
- */
+/* --- signals ------------------------------------------------------------------------------------------- */
 
 static pto_status_t add_kernel_flag(builder_t *builder, const pto_action_t *action, bool sends) {
     if (builder->exec->lines >= 0)
@@ -342,8 +337,7 @@ static pto_status_t build_signal(builder_t *builder, const pto_action_t *action)
     return add_todo(builder, sends ? PTO_DO_SIGNAL : PTO_DO_WAIT, exec->signals.count - 1, 1);
 }
 
-/* --- stages ----------------------------------------------------------------------------------------------
- */
+/* --- stages -------------------------------------------------------------------------------------------- */
 
 typedef pto_status_t (*build_t)(builder_t *builder, const pto_action_t *action);
 
@@ -358,7 +352,7 @@ static pto_status_t each_action(builder_t *builder, const pto_step_t *step, buil
     return status;
 }
 
-/* NULL: nothing, as what follows a launch has its place. */
+/* NULL: a launch needs no entry, the work that it launches has one. */
 static build_t build_of(pto_step_kind_t kind) {
     switch (kind) {
     case PTO_STEP_SEND:
@@ -377,7 +371,7 @@ static build_t build_of(pto_step_kind_t kind) {
     return NULL;
 }
 
-/* All steps of one kind in the stage at hand. */
+/* Build all steps of one kind in the current stage. */
 static pto_status_t each_of_kind(builder_t *builder, pto_step_kind_t kind) {
     const pto_stage_t *stage = builder->walk->stage;
     pto_status_t status = PTO_OK;
@@ -389,8 +383,8 @@ static pto_status_t each_of_kind(builder_t *builder, pto_step_kind_t kind) {
     return status;
 }
 
-/* Receives are posted first, so that what arrives finds its place; then sends, signals and what is local go
- * on together, and last come the waits. */
+/* Post receives first, so that messages do not arrive unexpected. Then start sends and signals, do local
+ * work while they are in flight, and wait last. */
 static pto_status_t build_at_once(builder_t *builder) {
     int first = builder->exec->requests.count;
     pto_status_t status = each_of_kind(builder, PTO_STEP_RECV);
@@ -424,21 +418,21 @@ static pto_status_t build_sequence(builder_t *builder) {
     return status;
 }
 
-/* The library's call stands for all stages of its node. */
+/* The library's call replaces all stages of its node. */
 static pto_status_t build_call(builder_t *builder) {
     if (builder->collective == builder->walk->collective)
         return PTO_OK;
     const pto_library_call_t *calls = builder->exec->calls.item;
     builder->collective = builder->walk->collective;
-    /* Calls stand in the order of their nodes; a node whose stages all fall away (n = 1) is passed over. */
+    /* Calls are in the order of their nodes. A node whose stages are all empty (n = 1) is skipped. */
     int index = 0;
     for (int n = 0; n < builder->collective; n++)
         index += pto_runs_by_library(builder->exec, pto_plan_node(builder->exec->plan, n));
     return calls[index].comm == MPI_COMM_NULL ? PTO_OK : add_todo(builder, PTO_DO_LIBRARY, index, 1);
 }
 
-/* What stands in a kernel goes into its program, which is one entry; `end_kernel` makes it, unless the
- * process has no part in it. */
+/* Steps inside a kernel are added to its program, which is one entry. `end_kernel` appends the entry, unless
+ * the process takes no part. */
 static pto_status_t build_in_kernel(builder_t *builder) {
     const pto_stage_t *stage = builder->walk->stage;
     if (!builder->program) {
@@ -467,7 +461,7 @@ static bool begins_kernel(const builder_t *builder) {
            pto_plan_step(builder->exec->plan, stage->step_first)->kind == PTO_STEP_LAUNCH;
 }
 
-/* So does NCCL's. */
+/* NCCL's call does, too. */
 static pto_status_t build_nccl(builder_t *builder) {
     if (builder->collective == builder->walk->collective)
         return PTO_OK;
@@ -502,7 +496,7 @@ static pto_status_t build_stage(builder_t *builder) {
                                                             : build_sequence(builder);
 }
 
-/* The whole of a user buffer to or from what stands in for it. */
+/* Copy a whole user buffer to or from its substitute. */
 static pto_status_t build_shadow(builder_t *builder, pto_role_t role, void *target, const void *source) {
     static const pto_stage_t stage = {.name = "user's buffer"};
     pto_walk_t around = {.stage = &stage};

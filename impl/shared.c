@@ -1,4 +1,4 @@
-/* Shared memory without a name: shm_open, shm_unlink at once, and /proc/PID/fd for the others. */
+/* Unnamed shared memory: shm_open followed at once by shm_unlink; other processes open /proc/PID/fd. */
 #include "shared.h"
 
 #include <errno.h>
@@ -66,7 +66,7 @@ pto_status_t pto_shared_open(const pto_shared_handle_t *handle, void **memory, p
 
 void pto_shared_close(void *memory, const pto_shared_handle_t *handle) { munmap(memory, handle->bytes); }
 
-/* Who still reads memory that its owner has freed must not find what it looks for. */
+/* Poison the memory: a process that reads it after its owner freed it must not find plausible data. */
 void pto_shared_destroy(void *memory, const pto_shared_handle_t *handle) {
     memset(memory, POISON, handle->bytes < POISONED_BYTES ? handle->bytes : POISONED_BYTES);
     pto_shared_close(memory, handle);

@@ -1,4 +1,4 @@
-/* Memory that processes of a node share: POSIX shared memory without a name. */
+/* Memory shared by the processes of a node: unnamed POSIX shared memory. */
 #ifndef PTO_SHARED_H
 #define PTO_SHARED_H
 
@@ -15,17 +15,17 @@ typedef struct {
 
 enum { PTO_SHARED_NAME_MAX = 128 };
 
-/* A name for a segment that no other has. It begins with $PORTOLAN_SEGMENTS (default: portolan), so that a
- * test can tell its own segments from those of other jobs. */
+/* Make a unique segment name. It begins with $PORTOLAN_SEGMENTS (default: portolan), so that a test can tell
+ * its own segments from those of other jobs. */
 void pto_shared_name(char name[PTO_SHARED_NAME_MAX]);
 
-/* The segment's name is removed before this returns, so nothing is left over however the job ends; others
- * open it through the maker's descriptor. Its pages are reserved at once: a full /dev/shm is an error here
- * and no signal later. */
+/* The segment is unlinked before this function returns, so nothing remains however the job ends. Other
+ * processes open it through the creator's file descriptor. All pages are allocated at once: a full /dev/shm
+ * yields an error here instead of SIGBUS later. */
 pto_status_t pto_shared_create(size_t bytes, void **memory, pto_shared_handle_t *handle, pto_error_t *err);
 pto_status_t pto_shared_open(const pto_shared_handle_t *handle, void **memory, pto_error_t *err);
 void pto_shared_close(void *memory, const pto_shared_handle_t *handle);
-/* The maker's: unmap and close. */
+/* For the creator: unmap and close. */
 void pto_shared_destroy(void *memory, const pto_shared_handle_t *handle);
 
 #endif

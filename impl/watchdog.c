@@ -1,5 +1,5 @@
-/* Runs that take too long, as some process has failed or waits for ever: an error, or with PTO_TIMEOUT_ABORT
- * a thread that ends the job. */
+/* Time-outs of runs, in case a process has failed or waits forever: PTO_ERR_TIMEOUT, or with
+ * PTO_TIMEOUT_ABORT a thread that ends the job. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -17,21 +17,21 @@ int64_t pto_now_ns(void) {
 
 static const char *doing(const pto_do_t *todo) {
     static const char *const text[] = {
-        [PTO_DO_POST] = "starts messages",
-        [PTO_DO_FINISH] = "waits for messages",
-        [PTO_DO_MOVE] = "copies",
-        [PTO_DO_REDUCE] = "reduces",
-        [PTO_DO_SIGNAL] = "signals",
-        [PTO_DO_WAIT] = "waits for a signal",
-        [PTO_DO_LIBRARY] = "is in MPI's own collective",
-        [PTO_DO_KERNEL] = "is in a kernel",
-        [PTO_DO_NCCL] = "is in NCCL's own collective",
+        [PTO_DO_POST] = "starting messages",
+        [PTO_DO_FINISH] = "waiting for messages",
+        [PTO_DO_MOVE] = "copying",
+        [PTO_DO_REDUCE] = "reducing",
+        [PTO_DO_SIGNAL] = "signalling",
+        [PTO_DO_WAIT] = "waiting for a signal",
+        [PTO_DO_LIBRARY] = "in MPI's collective",
+        [PTO_DO_KERNEL] = "in a kernel",
+        [PTO_DO_NCCL] = "in NCCL's collective",
     };
-    _Static_assert(sizeof text / sizeof *text == PTO_DO_COUNT, "everything that is done has a text");
+    _Static_assert(sizeof text / sizeof *text == PTO_DO_COUNT, "every kind has a text");
     return text[todo->kind];
 }
 
-/* What is at work; NULL: nothing. A last kernel is, once it was started. */
+/* The current entry, or NULL. A final kernel stays current until it completes. */
 static const pto_do_t *at_work(const pto_exec_t *exec) {
     const pto_do_t *todo = exec->todo.item;
     int next = atomic_load(&exec->next), count = exec->todo.count;
@@ -54,7 +54,7 @@ void pto_exec_where(const pto_exec_t *exec, char *text, size_t text_size) {
 
 static const char *what_now(const pto_exec_t *exec) {
     const pto_do_t *todo = at_work(exec);
-    return todo ? doing(todo) : "joins the others";
+    return todo ? doing(todo) : "waiting for the other processes";
 }
 
 static bool is_late(const pto_exec_t *exec) {
@@ -65,7 +65,7 @@ static bool is_late(const pto_exec_t *exec) {
 pto_status_t pto_exec_deadline(const pto_exec_t *exec, pto_error_t *err) {
     if (exec->options.timeout_s < 0 || !is_late(exec))
         return PTO_OK;
-    return pto_error_set(err, PTO_ERR_TIMEOUT, "%s, and nothing came of it for %g s", what_now(exec),
+    return pto_error_set(err, PTO_ERR_TIMEOUT, "%s, no progress for %g s", what_now(exec),
                          exec->watchdog.timeout_s);
 }
 
@@ -73,9 +73,10 @@ static void end_job(const pto_exec_t *exec) {
     char where[256];
     const char *what = what_now(exec);
     pto_exec_where(exec, where, sizeof where);
-    fprintf(stderr, "portolan: %s: %s, and nothing came of it for %g s; ending the job\n", where, what,
+    fprintf(stderr, "portolan: %s: %s, no progress for %g s; ending the job\n", where, what,
             exec->watchdog.timeout_s);
-    /* The main thread may hold the MPI library's locks: the alarm's default ends the process then. */
+    /* The main thread may hold the MPI library's locks, so MPI_Abort may block: the alarm then ends the
+     * process. */
     alarm(ABORT_GRACE_S);
     MPI_Abort(exec->job.comm, 1);
 }

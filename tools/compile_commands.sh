@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# compile_commands.sh [--more FILE] COMMAND SOURCE... : a compilation database of the sources, on standard output;
-# with --more they are added to that FILE.
+# compile_commands.sh [--more FILE] COMMAND SOURCE... : print a compilation database of the sources; with --more,
+# add them to FILE instead.
 set -euo pipefail
 
 file=

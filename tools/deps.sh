@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# deps.sh check|install DIR SET... : see that what the sets need is there. `check` names what is missing and the
-# command that installs it, and exits 1; `install` installs it with apt-get, as root or through sudo. DIR, if not
-# empty, holds unpacked Debian packages. Sets: build, test, check, mpi.
+# deps.sh check|install DIR SET... : find the dependencies of each set. `check` reports missing packages and how
+# to install them, and exits 1; `install` installs them with apt-get, as root or through sudo. DIR, if not empty,
+# contains unpacked Debian packages. Sets: build, test, check, mpi.
 set -euo pipefail
 
 action=$1 unpacked=$2
@@ -12,7 +12,7 @@ include=()
 
 has_program() { command -v "$1" >/dev/null 2>&1; }
 has_header() { echo "#include <$1>" | cc -E "${include[@]}" -o /dev/null - >/dev/null 2>&1; }
-# cmocka.h does not include what it needs.
+# cmocka.h does not include the headers that it needs.
 has_cmocka() {
     printf '#include <stdarg.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <setjmp.h>\n#include <cmocka.h>\n' |
         cc -E "${include[@]}" -o /dev/null - >/dev/null 2>&1
@@ -50,7 +50,7 @@ need_set() {
         need pkg-config has_program pkg-config
         ;;
     *)
-        echo "deps.sh: no such set: $1" >&2
+        echo "deps.sh: unknown set: $1" >&2
         exit 2
         ;;
     esac

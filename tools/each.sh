@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# each.sh LABEL JOBS COMMAND FILE... : run a shell command once for each file ("$1" in it), JOBS at a time;
-# print what the failing ones said, and "N passed, N failed" last. Exits 1 where one failed.
+# each.sh LABEL JOBS COMMAND FILE... : run a shell command once for each file ("$1" in it), JOBS at a time. Print
+# the output of failed runs, then "N passed, N failed". Exits 1 if one failed.
 set -euo pipefail
 
 label=$1 jobs=$2
@@ -11,7 +11,7 @@ EACH_LOGS=$(mktemp -d)
 export EACH_LOGS
 trap 'rm -rf "$EACH_LOGS"' EXIT
 
-# The log is named by the file, so that parallel runs do not mix their words.
+# The log is named after the file, so that parallel runs do not mix their output.
 one() {
     local log=$EACH_LOGS/${1//\//,}
     if bash -c "$EACH_COMMAND" _ "$1" >"$log" 2>&1; then
@@ -22,7 +22,7 @@ one() {
 }
 export -f one
 
-# Linters say first what is wrong, fuzzers last.
+# A linter's important lines come first, a fuzzer's last.
 shorten() {
     if (($(wc -l <"$1") <= 80)); then
         cat "$1"

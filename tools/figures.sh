@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # figures.sh FOLDER : draw the figures of docs/figures/README.md into FOLDER, from the project's root.
 #
-# Each is `portolan predict --plot` of a scenario, but for Figures 4 and 5 of the paper, which lay several
-# predictions over one another: those are drawn from `portolan predict --format csv`. The files hold no dates, so
-# the same gnuplot draws the same bytes.
+# Each is drawn by `portolan predict --plot` from a scenario, except Figures 4 and 5 of the paper, which overlay
+# several predictions and are drawn from `portolan predict --format csv`. The files contain no dates, so the same
+# gnuplot version writes identical files.
 set -euo pipefail
 
 BUILD=${BUILD:-build}
@@ -60,7 +60,7 @@ END
 
 colours=('#0072B2' '#D55E00' '#009E73' '#CC79A7' '#E69F00' '#56B4E9' '#000000')
 
-# The copies cost nothing, since the paper's figure has none; a single process does not split.
+# Copies are free, since the paper's figure leaves them out; a single process does not split.
 figure_4() {
     local free=() copy procs strategy line=0 comma='plot'
     for copy in h2d d2h; do

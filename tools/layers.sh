@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# layers.sh: fail where a file of the library includes what stands above it, or what is not the library's.
+# layers.sh: fail if a file of the library includes a file of a higher layer or one outside the library.
 #
-# A folder of model/src may use those before it in `order`, and a public header belongs to one of them.
+# A folder of model/src may include from those before it in `order`. Each public header belongs to a folder.
 set -euo pipefail
 
 order="base formats machine scenario plan check print price simulate decide"
@@ -51,8 +51,8 @@ if [[ -n $upward ]]; then
     status=1
 fi
 
-# Neither MPI nor CUDA nor what is built upon the library. Where the compiler finds none by itself, the
-# library's own include paths must find none either.
+# The library includes neither MPI nor CUDA nor anything built on top of it. Unless the compiler finds such headers
+# by itself, the library's include paths must not find them either.
 foreign="mpi.h cuda_runtime.h portolan/device.h portolan/exec.h options.h"
 pattern=$(sed 's/[.]/[.]/g; s/ /|/g' <<<"$foreign")
 if grep -nE "^#include [<\"]($pattern)[>\"]" -r model/src model/strategies model/algorithms model/fit; then

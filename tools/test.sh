@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# test.sh KIND... : run tests from the project's root and print "N passed, N failed" last, from what really ran.
+# test.sh KIND... : run tests from the project's root. The last line is "N passed, N failed", counted from results.
 #
-#   unit     the program of every tests/unit/test_*.c, a crash or a missing result being a failure
+#   unit     the program of every tests/unit/test_*.c; a crash or a missing result is a failure
 #   golden   every tests/golden/NAME.cmd against NAME.out, and every `$ build/portolan ...` line of a ```console
 #            block in README.md and docs/ against the lines that follow it there
-#   headers  every public header alone, as C11 and as C++17; and that no file of the library includes one above its
-#            own layer (tools/layers.sh)
+#   headers  every public header on its own, as C11 and as C++17; also tools/layers.sh: no file of the library may
+#            include one above its own layer
 #   exec     the executor under mpirun, on the host device
-#   golden-update  write the NAME.out files and those lines of the documents anew
+#   golden-update  rewrite the NAME.out files and those lines of the documents
 #
-# JOBS tests run at a time (default: as many as there are processors). What each says is printed in order at the end.
+# JOBS tests run at a time (default: the number of CPUs). Their output is printed in order at the end.
 set -euo pipefail
 
 export BUILD=${BUILD:-build} CXX=${CXX:-c++} CC=${CC:-cc}
@@ -20,13 +20,13 @@ trap 'rm -rf "$root"' EXIT
 mkdir "$root/jobs"
 queued=0
 
-# queue FUNCTION ARGUMENT... : one job; jobs begin in this order.
+# queue FUNCTION ARGUMENT... : queue one job; jobs start in this order.
 queue() {
     queued=$((queued + 1))
     printf '%q ' "$@" >"$root/jobs/$(printf '%06d' $queued)"
 }
 
-# One job, with counters and a scratch folder of its own.
+# Runs one job with its own counters and scratch folder.
 run_job() {
     set -euo pipefail
     passed=0 failed=0 skipped=0 scratch=$root/scratch.$1
@@ -55,7 +55,7 @@ fail() {
     echo "FAILED: $1"
 }
 
-# One cmocka program. Its TAP lines are counted; what it promised in "1..N" and did not report has failed.
+# One cmocka program. Its TAP lines are counted; tests announced in "1..N" but not reported count as failed.
 run_unit() {
     local program=$1 status=0 log=$scratch/unit
     CMOCKA_MESSAGE_OUTPUT=TAP timeout 1200 "$program" >"$log" 2>&1 || status=$?
@@ -77,7 +77,7 @@ run_unit() {
     fi
 }
 
-# Only what the sources have: a program whose source is gone is no test. Those that take longest begin first.
+# Only programs whose source exists: others are leftovers. The slowest start first.
 run_units() {
     local name names=(test_mutations test_plan test_price test_fit_collectives test_fit test_simulate_price)
     for name in tests/unit/test_*.c tests/unit/test_*.cc; do
@@ -89,7 +89,7 @@ run_units() {
     done < <(printf '%s\n' "${names[@]}" | awk '!seen[$0]++')
 }
 
-# What a command prints on both streams, and its exit status where it is not 0.
+# The output of a command on both streams, and its exit status unless it is 0.
 transcript() {
     local status=0
     PATH="$(realpath -m "$BUILD"):$PATH" bash -c "$1" 2>&1 || status=$?
@@ -159,7 +159,7 @@ update_golden() {
     done
 }
 
-# Write the outputs of a document's ```console blocks anew.
+# Rewrite the outputs in a document's ```console blocks.
 update_document() {
     local line command="" rewritten=$root/document
     while IFS= read -r line; do
@@ -197,7 +197,7 @@ check_layers() {
 
 check_header() { # NAME COMPILER STANDARD -x LANGUAGE HEADER
     local name=$1 compiler=$2 standard=$3 language=$5 header=$6
-    # Something besides the header: macros alone make no translation unit.
+    # Add a declaration: a translation unit must not be empty.
     printf '#include "%s"\ntypedef int nothing;\n' "${header#model/include/}" >"$scratch/header"
     if "$compiler" "$standard" -Wall -Wextra -Wpedantic -Wshadow -Werror -fsyntax-only -Imodel/include \
         -x "$language" "$scratch/header" >"$scratch/log" 2>&1; then
@@ -208,7 +208,7 @@ check_header() { # NAME COMPILER STANDARD -x LANGUAGE HEADER
     fi
 }
 
-# With leaks looked for too, but for what the MPI library and its helpers keep until the process ends.
+# Detects leaks, too, except what the MPI library and its helpers keep until the process ends.
 check_exec() { # PROCESSES ARGUMENT...
     local processes=$1
     shift
@@ -239,7 +239,7 @@ for kind in "$@"; do
     headers) run_headers ;;
     exec) run_exec ;;
     *)
-        echo "test.sh: no such kind: $kind" >&2
+        echo "test.sh: unknown kind: $kind" >&2
         exit 2
         ;;
     esac

@@ -1,11 +1,11 @@
-/* Where protocols change: the pieces whose lines leave the least residual, and as many as Schwarz's Bayesian
- * information criterion allows. The search is exact over the sizes in the data: dynamic programming over all
- * (first, last) sizes of a piece (Bellman 1961, "On the approximation of curves by line segments"). Where the
- * data have very many sizes, it runs on some of them, and each break is then moved to its place among all.
+/* Protocol breaks: splits the data into pieces whose lines leave the smallest residual. Schwarz's Bayesian
+ * information criterion limits the number of pieces. The search is exact over the sizes in the data: dynamic
+ * programming over all (first, last) sizes of a piece (Bellman 1961, "On the approximation of curves by line
+ * segments"). If the data have very many sizes, it runs on some of them, and each break is then moved to its
+ * best place among all sizes.
  *
- * Residuals are relative and capped, so that neither large messages nor outliers choose the limits. Sizes
- * that take less than the grain of timing choose none: what they take is the loop's time as much as theirs.
- */
+ * Residuals are relative and capped, so that neither large messages nor outliers determine the breaks. Sizes
+ * faster than the timing grain are ignored: their times measure the loop as much as the operation. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -18,17 +18,17 @@
 #include "regress.h"
 
 enum {
-    GRID_MAX = 96,        /* sizes that one search looks at */
-    REPRESENTATIVES = 16, /* quantiles that stand for the samples of a size */
-    PIECE_SIZES_MIN = 2,  /* a line takes two */
+    GRID_MAX = 96,        /* sizes per search */
+    REPRESENTATIVES = 16, /* quantiles that represent the samples of a size */
+    PIECE_SIZES_MIN = 2,  /* a line has two coefficients */
     MOVES = 3,            /* passes over the breaks; the second hardly moves any */
-    REWEIGHTS = 5,        /* of a piece's line; enough to let go of an outlying size */
+    REWEIGHTS = 5,        /* rounds per line; enough to reject an outlying size */
 };
 
-/* A sample that is this far off says only that it is off. */
+/* A larger deviation counts as this one. */
 static const double residual_cap = 0.3;
 
-/* Residuals below this are as good as none; it also keeps exact data's logarithm finite. */
+/* Smaller residuals count as this one, which also keeps the logarithm finite for exact data. */
 static const double residual_floor = 1e-4;
 
 /* The samples of one size. */
@@ -40,7 +40,7 @@ typedef struct {
     int times;
 } size_group_t;
 
-/* Groups that a search looks at, and the piece costs between them. */
+/* The groups that a search uses, and the cost of each piece between them. */
 typedef struct {
     int count;
     const size_group_t *group[GRID_MAX];
@@ -60,7 +60,7 @@ static void make_group(const fit_point_t *point, size_t count, double *scratch, 
     }
 }
 
-/* Groups of the sizes above the grain; returns how many. */
+/* Groups the sizes above the grain; returns the number of groups. */
 static size_t make_groups(const fit_points_t *points, double *scratch, size_group_t *groups) {
     size_t made = 0;
     for (size_t first = 0, past; first < points->count; first = past) {
@@ -107,7 +107,7 @@ static void reweigh(const size_group_t *const *group, size_t count, line_t line,
     }
 }
 
-/* The best line through some groups, at most GRID_MAX. */
+/* The best line through at most GRID_MAX groups. */
 static line_t fit_line(const size_group_t *const *group, size_t count) {
     double x[GRID_MAX] = {0};
     double y[GRID_MAX] = {0};
@@ -153,8 +153,8 @@ static void fill_costs(grid_t *grid) {
     }
 }
 
-/* Bellman's recursion: best[k][j] is the least cost of groups 0..j in k + 1 pieces, from[k][j] the first
- * group of the last of them. */
+/* Bellman's recursion: best[k][j] is the minimal cost of groups 0..j in k + 1 pieces, and from[k][j] is the
+ * first group of the last of these pieces. */
 typedef struct {
     double best[FIT_PIECE_MAX][GRID_MAX];
     int from[FIT_PIECE_MAX][GRID_MAX];
@@ -180,8 +180,8 @@ static void fill_table(const grid_t *grid, int most, table_t *table) {
     }
 }
 
-/* Schwarz: N ln(residual / N) + (parameters) ln N; a piece has two coefficients, and each further one a
- * limit. */
+/* Schwarz: N ln(residual / N) + (parameters) ln N. A piece has two coefficients; each additional piece also
+ * has a limit. */
 static int choose_pieces(const grid_t *grid, const table_t *table, int most) {
     double samples = 0;
     for (int i = 0; i < grid->count; i++) {
@@ -200,7 +200,7 @@ static int choose_pieces(const grid_t *grid, const table_t *table, int most) {
     return chosen;
 }
 
-/* First groups of the pieces after the first. Returns how many pieces. */
+/* Writes the first groups of the pieces after the first; returns the number of pieces. */
 static int search(grid_t *grid, int most, int *first) {
     table_t table = {0};
     fill_costs(grid);
@@ -214,7 +214,7 @@ static int search(grid_t *grid, int most, int *first) {
     return pieces;
 }
 
-/* Up to GRID_MAX groups, evenly from `from` to before `past`. Returns how many. */
+/* Up to GRID_MAX groups, evenly spaced from `from` to before `past`. Returns their number. */
 static size_t spread(const size_group_t *groups, size_t from, size_t past, const size_group_t **chosen) {
     size_t count = past - from < GRID_MAX ? past - from : GRID_MAX;
     for (size_t i = 0; i < count; i++) {
@@ -223,8 +223,9 @@ static size_t spread(const size_group_t *groups, size_t from, size_t past, const
     return count;
 }
 
-/* Move the break between two pieces, from..middle..past, to where their lines leave the least cost over all
- * groups: that is where the sum of what the left line costs more than the right one is least. */
+/* Moves the break between the pieces from..middle and middle..past to where their lines have the lowest
+ * total cost over all groups, which is where the accumulated difference (left cost - right cost) is
+ * lowest. */
 static size_t move_break(const size_group_t *groups, size_t from, size_t middle, size_t past) {
     const size_group_t *some[GRID_MAX] = {NULL};
     size_t count = spread(groups, from, middle, some);
@@ -244,8 +245,8 @@ static size_t move_break(const size_group_t *groups, size_t from, size_t middle,
     return best;
 }
 
-/* Search on a grid; where that passes over sizes, move each break to its place among all of them. Returns the
- * count of breaks. */
+/* Searches on a grid; if the grid skips sizes, then moves each break to its best place among all sizes.
+ * Returns the number of breaks. */
 static int search_all(grid_t *grid, const size_group_t *groups, size_t count, int most,
                       int64_t *below_bytes) {
     int first[FIT_PIECE_MAX] = {0};

@@ -1,4 +1,4 @@
-/* A fit to collectives under way: its cells, and how badly a machine predicts them. */
+/* State of a fit to collectives, and how well a machine predicts its cells. */
 #ifndef PORTOLAN_FIT_COLLECTIVE_CELLS_H
 #define PORTOLAN_FIT_COLLECTIVE_CELLS_H
 
@@ -9,7 +9,7 @@ enum { COLLECTIVE_CANDIDATES_MAX = 32 };
 
 typedef struct {
     pto_score_t score;
-    pto_machine_t machine; /* what is fitted so far */
+    pto_machine_t machine; /* with the values fitted so far */
     int64_t without_nodes;
     pto_error_t *err;
     pto_status_t status; /* of the first price that failed */
@@ -20,12 +20,12 @@ static inline bool collective_fit_has(const collective_fit_t *fit, const pto_sco
            cell->candidate_count <= COLLECTIVE_CANDIDATES_MAX;
 }
 
-/* ln(predicted / measured); where nothing is predicted, as if it were e times dearer. */
+/* ln(predicted / measured); 1 if there is no prediction. */
 double collective_fit_miss(collective_fit_t *fit, const pto_score_cell_t *cell, int candidate,
                            const pto_library_rule_t *rule, pto_request_t *request);
 
-/* How badly a cell is predicted, given its candidates' misses: their mean size, and the regret of the pick
- * that they lead to. */
+/* Badness of a cell, given the misses of its candidates: the mean of |miss| plus the regret of the pick that
+ * they lead to. */
 double collective_fit_badness(const pto_score_cell_t *cell, const double *miss);
 
 #endif

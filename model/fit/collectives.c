@@ -1,6 +1,7 @@
-/* Fitting to collectives: what only they show of a machine. Few numbers, found by the simplex method of
- * Nelder and Mead (1965, as in GSL), in turn with the library's tables: those that make the mean of
- * |ln(predicted / measured)| plus the regret of what would be picked least. What does not is left out. */
+/* Fits to collectives the parameters that only collectives show. There are few of them. The simplex method
+ * of Nelder and Mead (1965, as in GSL) alternates with choosing the library's tables. Both minimise the mean
+ * of |ln(predicted / measured)| plus the regret of the pick. Parameters that do not improve the fit are left
+ * out. */
 #include "library_tables.h"
 
 #include <gsl/gsl_errno.h>
@@ -21,15 +22,14 @@ enum {
     GROUP_COUNT = PTO_COLLECTIVE_COUNT * PTO_IMPLEMENTATION_COUNT
 };
 
-/* A number without which the fit is worse by less than this share is not worth having. */
+/* A parameter is left out if omitting it worsens the fit by less than this share. */
 static const double worthless_gain = 0.005;
 
-/* --- the numbers -----------------------------------------------------------------------------------------
- */
+/* --- the numbers --------------------------------------------------------------------------------------- */
 
 typedef struct {
     const char *name;
-    double start; /* a usual value */
+    double start; /* a typical value */
     bool (*measured)(const pto_machine_t *machine);
     void (*set)(pto_machine_t *machine, double value); /* 0: absent */
 } number_t;
@@ -40,7 +40,7 @@ static pto_param_t param_of(double value) {
 
 static bool from_samples(const pto_postal_t *postal) { return postal->sample_count > 0; }
 
-/* A rate without a start. */
+/* A rate without a latency. */
 static void set_rate(pto_postal_t *postal, double value) {
     free(postal->flagged);
     *postal = (pto_postal_t){.alpha_s = param_of(value), .beta_s_per_byte = param_of(value)};
@@ -59,7 +59,7 @@ static bool pageable_measured(const pto_machine_t *machine) {
     return from_samples(&machine->pageable[PTO_COPY_D2H]);
 }
 
-/* The start of a copy is dearer, its bytes cost what pinned ones do. */
+/* Pageable copies start more slowly; their bytes cost the same as pinned ones. */
 static void set_pageable(pto_machine_t *machine, double value) {
     for (int kind = 0; kind < PTO_COPY_COUNT; kind++) {
         const pto_postal_t *pinned = &machine->copies[kind][PTO_REACH_ON_SOCKET];
@@ -97,10 +97,9 @@ enum {
     SWITCHES_MAX = PTO_FIT_COLLECTIVE_MAX - NUMBER_COUNT
 };
 
-/* --- the error -------------------------------------------------------------------------------------------
- */
+/* --- the error ----------------------------------------------------------------------------------------- */
 
-/* Of all cells; all collectives count alike, however many cells they have. */
+/* Over all cells, with the same weight for each collective, however many cells it has. */
 static double mean_badness(collective_fit_t *fit) {
     double sum[GROUP_COUNT] = {0};
     int64_t count[GROUP_COUNT] = {0};
@@ -125,8 +124,7 @@ static double mean_badness(collective_fit_t *fit) {
     return groups > 0 ? total / groups : 0;
 }
 
-/* --- the search ------------------------------------------------------------------------------------------
- */
+/* --- the search ---------------------------------------------------------------------------------------- */
 
 typedef struct {
     collective_fit_t *fit;
@@ -147,7 +145,7 @@ static void set_all(search_t *search) {
         numbers[search->number[i]].set(&search->fit->machine, search->value[i]);
 }
 
-/* Drop the numbers that the collectives say nothing of. */
+/* Drop the parameters that the collectives do not depend on. */
 static void keep_visible(search_t *search) {
     int kept = 0;
     for (int i = 0; i < search->count; i++) {
@@ -185,7 +183,7 @@ static pto_status_t minimise(search_t *search) {
         for (size_t i = 0; i < count; i++)
             gsl_vector_set(at, i, log(search->value[i]));
         gsl_vector_set_all(step, 0.5);
-        /* A simplex that has shrunk onto a kink of the sizes' sum is spread out anew. */
+        /* A simplex can collapse onto a kink of the objective, so it is spread out again. */
         double before = INFINITY;
         for (int spread = 0; spread < SPREADS_MAX; spread++) {
             gsl_multimin_fminimizer_set(simplex, &function, at, step);
@@ -206,7 +204,7 @@ static pto_status_t minimise(search_t *search) {
                 : pto_error_set(search->fit->err, PTO_ERR_MEMORY, "out of memory for a fit to collectives");
 }
 
-/* Note what each number is worth, and leave out those that are worth nothing. */
+/* Record what each parameter contributes, and leave out those that contribute nothing. */
 static void keep_worthy(search_t *search, pto_fit_collectives_t *made) {
     double badness = mean_badness(search->fit);
     for (int i = 0; i < search->count; i++) {
@@ -224,7 +222,7 @@ static void keep_worthy(search_t *search, pto_fit_collectives_t *made) {
     }
 }
 
-/* Costs say in the file where they come from; single numbers have no place for it. */
+/* Cost rows can carry a note on their origin in the machine file; single values cannot. */
 static pto_status_t flag_fitted(collective_fit_t *fit) {
     pto_postal_t *const fitted[] = {&fit->machine.copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET],
                                     &fit->machine.pageable[PTO_COPY_H2D],
@@ -247,8 +245,8 @@ static void note_switch(pto_fit_collectives_t *made, const collective_switch_t *
     parameter->gain = NAN;
 }
 
-/* From usual values times `factor`: tables and numbers are found in turn, which may end in a place that is
- * best only nearby. */
+/* Search from the typical values times `factor`, alternating tables and parameters. The result may be only a
+ * local optimum. */
 static pto_status_t search_from(collective_fit_t *fit, double factor, pto_fit_collectives_t *made) {
     search_t search = {.fit = fit};
     collective_switch_t switches[SWITCHES_MAX];
@@ -277,10 +275,9 @@ static pto_status_t search_from(collective_fit_t *fit, double factor, pto_fit_co
     return status;
 }
 
-/* --- the whole -------------------------------------------------------------------------------------------
- */
+/* --- the whole ----------------------------------------------------------------------------------------- */
 
-/* By way of its text, which is what a file of it would be. */
+/* Copy a machine by writing and reading its text, as if it were a file. */
 static pto_status_t copy_machine(const pto_machine_t *machine, pto_machine_t *copy, pto_error_t *err) {
     char *text = NULL;
     pto_status_t status = pto_machine_format(machine, NULL, &text, err);
@@ -298,7 +295,7 @@ static bool any_cell(const collective_fit_t *fit) {
     return false;
 }
 
-/* One search, kept in `best` if it is better or the first. */
+/* One search; the result replaces `best` if it is better or the first. */
 static pto_status_t try_from(collective_fit_t *work, const pto_machine_t *machine, double factor, bool first,
                              pto_fit_collectives_t *best) {
     pto_fit_collectives_t made = {0};

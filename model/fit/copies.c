@@ -1,4 +1,4 @@
-/* Copies, alone and shared, and the costs that are a single time. */
+/* Fits copies, alone and shared, and the costs that are a single time. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,10 +8,10 @@
 #include "parts.h"
 #include "select.h"
 
-/* A line that misses the middle of the large copies by more than this does not describe them. */
+/* A line whose median residual over the large copies exceeds this does not describe them. */
 static const double bent_residual = 0.25;
 
-/* Fit what a filter lets through, if anything. */
+/* Fit the samples that a filter selects, if any. */
 static pto_status_t fit_filtered(fit_work_t *work, const char *name, const fit_filter_t *filter,
                                  pto_postal_t *postal) {
     fit_points_t points;
@@ -71,9 +71,9 @@ static double residual_under(const fit_points_t *points, const fit_regression_t 
     return fit_median(scratch, points->count);
 }
 
-/* Without MPS processes take turns on a GPU, and small copies wait for a turn of tens of microseconds that
- * large ones never see. One line cannot be both. `*from_bytes` is where the large ones start; 0 where one
- * line describes all. */
+/* Without MPS, processes take turns on a GPU: small copies wait for a turn of tens of microseconds, which
+ * large ones hide. No single line describes both. `*from_bytes` is the size from which copies count as
+ * large; 0 if one line describes all. */
 static pto_status_t find_large(const fit_work_t *work, const fit_points_t *points, int64_t *from_bytes) {
     int count = 0;
     int64_t below_bytes[PTO_PROTOCOL_COUNT] = {0};
@@ -97,7 +97,7 @@ static pto_status_t find_large(const fit_work_t *work, const fit_points_t *point
     return PTO_OK;
 }
 
-/* One row, kept where it is known. */
+/* Adds one row if it could be fitted. */
 static pto_status_t fit_row(fit_work_t *work, const fit_points_t *points, const pto_cost_row_t *row,
                             pto_copy_kind_t kind) {
     pto_cost_table_t *cost = &work->fit->machine.shared_copies[kind];
@@ -112,7 +112,7 @@ static pto_status_t fit_row(fit_work_t *work, const fit_points_t *points, const 
     return status;
 }
 
-/* One row or two; the large ones alone where the small ones allow no line. */
+/* Adds one row or two; only the row of the large copies if the small ones cannot be fitted. */
 static pto_status_t fit_shared(fit_work_t *work, const fit_points_t *points, pto_copy_kind_t kind,
                                bool strided) {
     int64_t from_bytes;
@@ -133,7 +133,7 @@ static pto_status_t fit_shared(fit_work_t *work, const fit_points_t *points, pto
     fit_points_t large = fit_slice(points, from_bytes, INT64_MAX);
     status = fit_row(work, &large, &row, kind);
     if (status == PTO_OK && row.from_bytes > 0 && cost->count == before + 1) {
-        pto_cost_truncate(cost, before); /* small ones alone would be priced for all */
+        pto_cost_truncate(cost, before); /* a row for small copies alone would also price large ones */
     }
     return status;
 }
@@ -146,7 +146,7 @@ static size_t run_of_procs(const fit_points_t *points, size_t first) {
     return past - first;
 }
 
-/* The rows of one benchmark, after those that are there. */
+/* Append the rows of one benchmark. */
 static pto_status_t fit_sharing(fit_work_t *work, pto_copy_kind_t kind, pto_benchmark_t benchmark,
                                 bool strided) {
     fit_points_t points;
@@ -167,7 +167,7 @@ pto_status_t fit_shared_copies(fit_work_t *work) {
     static const struct {
         pto_copy_kind_t kind;
         pto_benchmark_t benchmark;
-        bool strided; /* after the others of its kind */
+        bool strided; /* after the contiguous rows of the same kind */
     } sharing[] = {
         {PTO_COPY_H2D, PTO_BENCHMARK_MEMCPY_SHARED_H2D, false},
         {PTO_COPY_H2D, PTO_BENCHMARK_MEMCPY_SHARED_STRIDED_H2D, true},
@@ -182,7 +182,7 @@ pto_status_t fit_shared_copies(fit_work_t *work) {
     return status;
 }
 
-/* A cost that has no size: its robust centre. */
+/* A cost that does not depend on size: the robust centre of its samples. */
 pto_status_t fit_time(fit_work_t *work, pto_benchmark_t benchmark, const char *name, pto_param_t *param) {
     fit_points_t points;
     fit_design_t design;

@@ -1,4 +1,4 @@
-/* What a fit reports of each parameter: its line, its interval, and why to doubt it. */
+/* What a fit reports about each parameter: its line, its interval, and why to doubt it. */
 #include "entries.h"
 
 #include <math.h>
@@ -8,10 +8,10 @@
 
 #include "base/text_file.h"
 
-/* A size that is further off than this is worth one too. */
+/* A size whose ratio exceeds this is mentioned, too. */
 static const double missed_ratio = 1.25;
 
-/* Digits that a parameter carries: more than its interval ever justifies, few enough to read. */
+/* More digits than an interval ever justifies, but few enough to read. */
 static const char *const digits_format = "%.4e";
 
 double fit_round(double value) {
@@ -57,7 +57,7 @@ pto_status_t fit_give_up(fit_work_t *work, const char *name, const char *why) {
     return PTO_OK;
 }
 
-/* The size whose middle sample is furthest from the line, as measured over fitted. */
+/* The size whose median sample is furthest from the line, and its ratio measured / fitted. */
 static pto_status_t furthest_size(const fit_points_t *points, const fit_regression_t *line, int64_t *bytes,
                                   double *ratio, pto_error_t *err) {
     double *scratch = malloc((points->count + 1) * sizeof *scratch);
@@ -82,10 +82,10 @@ static pto_status_t furthest_size(const fit_points_t *points, const fit_regressi
     return PTO_OK;
 }
 
-/* Whether a size may be told of as one that the line misses: with a sample or two it may just be a hiccup. */
+/* Whether a size that the line misses may be mentioned: with only a few samples it could be an outlier. */
 static bool has_many_each(const fit_points_t *points) { return points->count >= 5 * fit_size_count(points); }
 
-/* Why to doubt a line; empty where there is no reason. */
+/* Writes why to doubt a line; an empty text if there is no reason. */
 static pto_status_t remark(const fit_points_t *points, const fit_regression_t *line, char *note,
                            size_t note_size, pto_error_t *err) {
     int64_t bytes = 0;

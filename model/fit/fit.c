@@ -1,5 +1,5 @@
-/* A whole fit: which parameters the samples speak of, one after another, and the machine that they make.
- * docs/fitting.md tells what is fitted how. */
+/* A whole fit: finds out which parameters the samples determine, fits them one after another, and makes the
+ * machine. docs/fitting.md describes each fit. */
 #include "portolan/fit.h"
 
 #include <ctype.h>
@@ -11,7 +11,7 @@
 #include "parts.h"
 #include "select.h"
 
-/* The number before a word, as in "2 sockets, 6 GPUs"; 0 where there is none. */
+/* The number before a word, as in "2 sockets, 6 GPUs"; 0 if there is none. */
 static int64_t count_before(const char *text, const char *word) {
     for (const char *at = text; *at != '\0'; at++) {
         size_t matched = 0;
@@ -128,7 +128,7 @@ static pto_status_t fit_all(fit_work_t *work) {
     return status == PTO_OK ? note_unknown(work) : status;
 }
 
-/* Without the cost of a message nothing can be predicted, and no machine file is valid. */
+/* Without message costs nothing can be predicted, and a machine file is not valid. */
 static bool fitted_messages(const pto_fit_t *fit) {
     bool any = false;
     for (int space = 0; space < PTO_SPACE_COUNT; space++) {

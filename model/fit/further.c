@@ -1,11 +1,12 @@
-/* Reductions of more than two inputs. One pass over k inputs of s bytes reads each and writes once, while
- * k - 1 passes over two read and write the result anew each time, so that
+/* Reductions of more than two inputs. A single pass over k inputs of s bytes reads each input once and
+ * writes the result once. In contrast, k - 1 passes over two inputs read and write the intermediate result
+ * each time. The model is
  *
  *     T(k, s) = c (alpha + beta s) + gamma (k - 2) s,
  *
- * where alpha and beta are those of two inputs, already fitted, and gamma is what each byte of a further
- * input costs. c is what two inputs of the kernel that takes many cost beside the one that takes two: near 1,
- * and told where it is not. The price has c = 1. */
+ * where alpha and beta are the fitted values for two inputs, and gamma is the time per byte of each
+ * additional input. c compares the kernel for many inputs, called with two, to the kernel for two: it should
+ * be near 1 and is reported if it is not. Prices use c = 1. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@ static bool in_piece(const fit_point_t *point, const pto_cost_row_t *piece) {
     return point->messages >= 2 && point->bytes >= piece->from_bytes && point->bytes < piece->below_bytes;
 }
 
-/* One row for each point of the piece; in the order of the points, so that equal rows stay together. */
+/* One row for each point of the piece, in the order of the points, so that equal rows stay adjacent. */
 static pto_status_t fill_design(const fit_work_t *work, const fit_points_t *points,
                                 const pto_cost_row_t *piece, fit_design_t *design) {
     pto_status_t status = fit_design_init(points->count, COLUMN_COUNT, design, work->err);
@@ -50,8 +51,8 @@ static void name_piece(pto_space_t space, const pto_cost_row_t *piece, char *nam
     }
 }
 
-/* Where bytes hardly show in what a launch costs, gamma may come out as nothing; then k - 1 times two, of
- * which bytes are as small a part, stands. */
+/* If the launch hides the cost of bytes, gamma may come out as zero. Then the price stays k - 1 times that
+ * of two inputs, in which bytes also matter little. */
 static pto_status_t note_absent(fit_work_t *work, const char *name) {
     pto_fit_entry_t *entry = fit_entry_add(work, PTO_FIT_ABSENT, "%s", name);
     if (entry == NULL) {

@@ -1,13 +1,13 @@
-/* The injection limit of a node: T = alpha + max(beta s, ppn s / R_N), kept as 1/R_N in seconds per byte
+/* The injection limit of a node: T = alpha + max(beta s, ppn s / R_N), stored as 1/R_N in seconds per byte
  * (Gropp, Olson, Samfass 2016).
  *
- * alpha and beta are those of one process (messages.*.off_node). A row is limited when ppn / R_N is clearly
- * above beta; on limited rows T is a line in ppn s whose slope is 1/R_N. Its intercept is fitted too and not
- * used: many processes that start at once pay more than alpha, and that must not go into the rate. Which rows
- * are limited depends on R_N, so the two are found in turn.
+ * alpha and beta are those of one process (messages.*.off_node). A row is limited if ppn / R_N is clearly
+ * above beta. On limited rows T is a line in ppn s with the slope 1/R_N. Its intercept is fitted too but not
+ * used: many processes that start at once pay more than alpha, and this must not distort the rate. Which
+ * rows are limited depends on R_N, so the two are found alternately.
  *
- * In minima mode it is done as the paper's Table III comes out: least squares through alpha, over rows whose
- * processes share one message's bytes, at least one process for each GPU. */
+ * In minima mode the fit follows the paper's Table III: least squares through alpha, over rows whose
+ * processes share one message's bytes, with at least one process per GPU. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,12 +16,12 @@
 #include "parts.h"
 #include "select.h"
 
-/* "Clearly above": more than noise and the error of beta make. */
+/* "Clearly above": by more than noise and the error of beta. */
 static const double limited_ratio = 1.2;
 
 enum { TURNS_MAX = 10, LIMITED_ROWS_MIN = 4 };
 
-/* What one process does, and the rows that may show a limit. */
+/* The cost of one process, and the rows that may show a limit. */
 typedef struct {
     fit_work_t *work;
     pto_space_t space;
@@ -33,8 +33,8 @@ typedef struct {
 
 static double total_of(const fit_point_t *point) { return (double)point->procs * (double)point->bytes; }
 
-/* Whether a row's processes share one of the single messages' sizes, each an equal part in whole floats, as
- * the samples behind the paper's Figure 4 and Table III do. */
+/* Whether a row's processes share a message of one of the measured sizes, each with an equal part in whole
+ * floats, as in the samples behind the paper's Figure 4 and Table III. */
 static bool shares_one_message(const fit_point_t *point, const fit_points_t *alone) {
     int64_t least = point->procs * point->bytes;
     int64_t past = point->procs * (point->bytes + (int64_t)sizeof(float));
@@ -83,7 +83,7 @@ static int32_t most_procs(const fit_points_t *rows) {
     return most;
 }
 
-/* A first rate, from the rows that load the node most. */
+/* An initial rate, from the rows that load the node most. */
 static pto_status_t first_rate(const injection_t *injection, double *rate) {
     double *value = malloc((injection->rows.count + 1) * sizeof *value);
     if (value == NULL) {
@@ -118,7 +118,7 @@ static size_t count_limited(const injection_t *injection, double rate) {
     return count;
 }
 
-/* One turn: the line through the rows that `rate` says are limited. */
+/* One iteration: fit the line through the rows that are limited according to `rate`. */
 static pto_status_t regress_limited(const injection_t *injection, double rate, fit_regression_t *result) {
     bool minima = injection->work->options->minima;
     size_t columns = minima ? 1 : 2;
@@ -211,7 +211,7 @@ static pto_status_t keep_rate(const injection_t *injection, const fit_regression
     return PTO_OK;
 }
 
-/* Whether the limit shows: clearly, and beyond what chance explains. */
+/* Whether the limit is clear and statistically significant. */
 static bool is_significant(const injection_t *injection, const fit_regression_t *result) {
     int32_t most = most_procs(&injection->rows);
     return most * result->value[0] > limited_ratio * injection->beta_s_per_byte &&
@@ -241,7 +241,7 @@ static size_t count_together(const fit_points_t *rows) {
     return count;
 }
 
-/* By the largest messages that several processes were seen to send: small ones never reach a limit. */
+/* From the largest messages that several processes sent, since small ones never reach a limit. */
 static pto_status_t fit_last_piece(injection_t *injection, const pto_cost_table_t *cost) {
     for (int k = cost->count - 1; k >= 0; k--) {
         const pto_cost_row_t *piece = &cost->row[k];

@@ -1,6 +1,6 @@
-/* Which algorithms a library uses, found in the times of its collectives: one for all sizes, or one below and
- * another from a size on where the errors say so by the criterion of Schwarz (1978); and whether it stages
- * GPU buffers through the host, in which case its host table holds for them too. */
+/* Which algorithms an MPI library uses, inferred from the times of its collectives: one for all sizes, or
+ * one below and another from a size on if the criterion of Schwarz (1978) justifies it. Also whether the
+ * library stages GPU buffers through the host, in which case its host table applies to them too. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,21 +12,21 @@
 
 enum { ALGORITHMS_MAX = 16, SIZES_MAX = 64, RULES_MAX = 2 };
 
-/* The misses of every timing of one collective, were each algorithm used at every size: those of GPU buffers
- * as if the library staged them, or not. */
+/* The misses of every timing of one collective for each algorithm at every size. For GPU buffers: as if the
+ * library staged them, or as if not. */
 typedef struct {
     int algorithm_count;
     const pto_algorithm_t *algorithm[ALGORITHMS_MAX];
     int64_t cell_count;
     const pto_score_cell_t **cell;
-    int64_t *bytes; /* of each candidate of each cell, as the library's call sees them */
+    int64_t *bytes; /* size that the library's call sees, for each candidate of each cell */
     double *miss;   /* by algorithm, cell and candidate */
     int size_count;
-    int64_t size[SIZES_MAX]; /* rising */
+    int64_t size[SIZES_MAX]; /* increasing */
 } trials_t;
 
 typedef struct {
-    int below; /* index of the algorithm of small calls; -1: one for all */
+    int below; /* index of the algorithm for small calls; -1: one for all sizes */
     int above;
     int64_t switch_bytes;
     double badness; /* sum over cells */
@@ -122,8 +122,8 @@ static choice_t better(const trials_t *trials, choice_t best, choice_t other) {
     return other.badness < best.badness ? other : best;
 }
 
-/* What is known beforehand: MPICH and MVAPICH2 post all messages of an alltoallv, in batches, and so does
- * Open MPI below 64 processes. -1: nothing is. */
+/* Known beforehand: MPICH and MVAPICH2 post all messages of an alltoallv, in batches, and so does Open
+ * MPI below 64 processes. -1: unknown. */
 static int usual_algorithm(const trials_t *trials, pto_collective_t collective) {
     for (int a = 0; a < trials->algorithm_count && collective == PTO_COLLECTIVE_ALLTOALLV; a++)
         if (strcmp(trials->algorithm[a]->name, "linear") == 0)
@@ -131,8 +131,8 @@ static int usual_algorithm(const trials_t *trials, pto_collective_t collective) 
     return -1;
 }
 
-/* A second algorithm and the size at which it starts are two parameters more. What is usual gives way to
- * what is clearly better. */
+/* A second algorithm and its switch size are two additional parameters. The usual algorithm is replaced only
+ * by one that is clearly better. */
 static choice_t choose(const trials_t *trials, pto_collective_t collective, bool may_switch) {
     double n = 0;
     for (int64_t i = 0; i < trials->cell_count; i++)
@@ -152,7 +152,7 @@ static choice_t choose(const trials_t *trials, pto_collective_t collective, bool
     return two.badness < one.badness * exp(-2 * log(n) / n) ? two : one;
 }
 
-/* Mean size of the misses of strategies on GPU buffers. */
+/* Mean of |miss| over the strategies that use GPU buffers. */
 static double gpu_miss(const trials_t *trials, choice_t choice, int64_t *count) {
     double sum = 0;
     *count = 0;
@@ -166,8 +166,7 @@ static double gpu_miss(const trials_t *trials, choice_t choice, int64_t *count) 
     return *count > 0 ? sum / (double)*count : 0;
 }
 
-/* --- into the machine ------------------------------------------------------------------------------------
- */
+/* --- into the machine ---------------------------------------------------------------------------------- */
 
 static pto_status_t add_table(pto_machine_t *machine, pto_collective_t collective, pto_space_t space,
                               bool staged, const trials_t *trials, choice_t choice, pto_error_t *err) {
@@ -209,7 +208,7 @@ static void drop_tables(pto_machine_t *machine) {
     machine->library_count = 0;
 }
 
-/* GPU buffers: staged with the host's table, or an algorithm of their own on the GPU. */
+/* GPU buffers: either staged with the host's table, or an algorithm of their own on the GPU. */
 static pto_status_t choose_gpu(collective_fit_t *fit, pto_collective_t collective, const trials_t *staged,
                                choice_t host) {
     int64_t count;

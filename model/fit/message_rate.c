@@ -1,10 +1,10 @@
-/* A node's message rate: where many processes that send at once take longer than one although their bytes are
- * few, it is their number that counts. Each size of the most processes measured gives
+/* A node's message rate: many processes that send at once can take longer than one process even though their
+ * bytes are few. Then the number of messages is the limit. Each size measured with the most processes yields
  *
  *     gamma = (T(p, s) - p s / R_N) / p,
  *
- * the time that the node spent on each message; the median over sizes is kept. It is an upper bound where the
- * rate is not quite reached, so sizes count only where T(p, s) is clearly above T(1, s). */
+ * the node's time per message; the fit keeps the median over sizes. gamma is an upper bound if the rate is
+ * not quite reached, so only sizes with T(p, s) clearly above T(1, s) count. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static int compare(const void *a, const void *b) {
     return (left > right) - (left < right);
 }
 
-/* Median time of a number of processes with one message of this size each; 0: none measured. */
+/* Median time of `procs` processes that send one message of this size each; 0 if not measured. */
 static double median_of(const fit_points_t *points, int32_t procs, int64_t bytes, double *scratch) {
     size_t count = 0;
     for (size_t i = 0; i < points->count; i++) {
@@ -42,7 +42,7 @@ static int32_t most_procs(const fit_points_t *points) {
     return most;
 }
 
-/* One gamma for each size below the last protocol; returns how many there are. */
+/* One gamma for each size below the last protocol; returns their number. */
 static size_t find_gammas(const fit_work_t *work, pto_space_t space, const fit_points_t *points,
                           double *gamma, double *scratch) {
     const pto_cost_table_t *cost = &work->fit->machine.messages[space][PTO_LEVEL_OFF_NODE];
@@ -67,7 +67,7 @@ static size_t find_gammas(const fit_work_t *work, pto_space_t space, const fit_p
     return count;
 }
 
-/* The median and the order statistics that hold it in 95 of 100 cases. */
+/* The median, with the order statistics that enclose it with 95 % confidence. */
 static pto_param_t centre(double *value, size_t count) {
     qsort(value, count, sizeof *value, compare);
     double reach = 0.98 * sqrt((double)count);

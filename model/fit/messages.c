@@ -1,6 +1,6 @@
-/* Message costs: the limits of the protocols, then a line for each; and what further messages of one process
- * cost. A machine file names protocols; data only show pieces, so the last is called rendezvous, the one
- * before it eager and the one before that short. */
+/* Message costs: the protocol limits, a line for each protocol, and the cost of additional messages of one
+ * process. A machine file names its protocols, but data only show pieces. So the last piece is called
+ * rendezvous, the one before it eager and the one before that short. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "parts.h"
 #include "select.h"
 
-/* About as many pairs of samples of one size have their slopes looked at. */
+/* Approximate maximum number of pairs of samples of one size whose slopes are computed. */
 enum { PAIRS_MAX = 65536 };
 
 static const pto_benchmark_t alone_benchmarks[] = {PTO_BENCHMARK_PING_PONG, PTO_BENCHMARK_INJECTION};
@@ -26,7 +26,7 @@ static pto_sample_space_t where_of_space(pto_space_t space) {
     return space == PTO_SPACE_GPU ? PTO_IN_GPU : PTO_IN_CPU;
 }
 
-/* Ping-pong rows; where there are none, the rows of injection with one process, which is the same thing. */
+/* Ping-pong rows; without them, injection rows of one process, which measure the same. */
 static pto_status_t select_alone(const fit_work_t *work, pto_space_t space, pto_level_t level,
                                  fit_points_t *points) {
     for (size_t i = 0; i < sizeof alone_benchmarks / sizeof *alone_benchmarks; i++) {
@@ -40,7 +40,7 @@ static pto_status_t select_alone(const fit_work_t *work, pto_space_t space, pto_
     return PTO_OK;
 }
 
-/* All rows of a level or none: a gap would be priced by a neighbour's line. */
+/* Fits all rows of a level or none: a gap would be priced by a neighbouring row. */
 static pto_status_t fit_pieces(fit_work_t *work, const char *level_name, const fit_points_t *points,
                                int break_count, const int64_t *below_bytes, pto_cost_table_t *cost) {
     for (int k = 0; k <= break_count; k++) {
@@ -85,7 +85,7 @@ pto_status_t fit_messages(fit_work_t *work, pto_space_t space, pto_level_t level
     return status;
 }
 
-/* The least size of `from_bytes` and more; INT64_MAX: none. */
+/* The smallest size that is at least `from_bytes`; INT64_MAX if there is none. */
 static int64_t next_bytes(const fit_points_t *points, int64_t from_bytes) {
     int64_t next = INT64_MAX;
     for (size_t i = 0; i < points->count; i++) {
@@ -95,7 +95,7 @@ static int64_t next_bytes(const fit_points_t *points, int64_t from_bytes) {
     return next;
 }
 
-/* Points rise in messages. */
+/* Points are sorted by messages. */
 static int distinct_messages(const fit_points_t *points, int64_t bytes) {
     int count = 0;
     int32_t last = 0;
@@ -108,8 +108,9 @@ static int distinct_messages(const fit_points_t *points, int64_t bytes) {
     return count;
 }
 
-/* What a further message of one size costs: the median slope of times over messages in flight between all
- * pairs of samples (Theil 1950, Sen 1968), which hiccups don't move. 0 where all have as many messages. */
+/* Cost of an additional message of one size: the median slope of time over messages in flight, over all
+ * pairs of samples (Theil 1950, Sen 1968), which is robust against outliers. 0 if all samples have the same
+ * number of messages. */
 static double further_message_s(const fit_points_t *points, int64_t bytes, double *slopes) {
     size_t count = 0, pairs = 0;
     size_t stride = 1 + points->count * points->count / 2 / PAIRS_MAX;
@@ -126,7 +127,7 @@ static double further_message_s(const fit_points_t *points, int64_t bytes, doubl
     return slope > 0 ? slope : 0;
 }
 
-/* One point a size: what a further message of it costs. Sizes with fewer than three numbers of messages are
+/* One point per size: the cost of an additional message. Sizes with fewer than three numbers of messages are
  * left out. */
 static pto_status_t select_gaps(const fit_work_t *work, const fit_points_t *points, fit_points_t *gaps) {
     fit_points_t made = {.point = calloc(points->count + 1, sizeof *made.point)};

@@ -1,6 +1,5 @@
-/* NCCL's own collectives: alpha and beta for each number of GPUs and nodes that was measured, in as many
- * pieces as the data show, since NCCL changes protocol and pattern with size. The search is that of messages.
- */
+/* NCCL's collectives: alpha and beta for each measured number of GPUs and nodes, in as many pieces as the
+ * data show, since NCCL changes protocol and pattern with size. Pieces are found as for messages. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -8,11 +7,11 @@
 #include "parts.h"
 #include "select.h"
 
-/* The samples' columns: `procs` are the GPUs of all nodes, `messages` the nodes. */
+/* In these samples `procs` is the number of GPUs on all nodes, and `messages` is the number of nodes. */
 static int64_t gpus_of(const fit_point_t *point) { return point->procs; }
 static int64_t nodes_of(const fit_point_t *point) { return point->messages; }
 
-/* As rows stand in a machine file: by nodes, then GPUs, then bytes. */
+/* The order of rows in a machine file: by nodes, then GPUs, then bytes. */
 static int by_row(const void *a, const void *b) {
     const fit_point_t *left = a;
     const fit_point_t *right = b;
@@ -30,7 +29,7 @@ static size_t run_of_job(const fit_points_t *points, size_t first) {
     return past - first;
 }
 
-/* Append the row of one range, with the cost of its points. */
+/* Append the row of one range, with the cost fitted to its points. */
 static pto_status_t fit_row(fit_work_t *work, pto_nccl_kind_t kind, const fit_points_t *points,
                             const pto_cost_row_t *like) {
     char row_name[PTO_COST_ROW_MAX], what[PTO_FIT_NAME_MAX];
@@ -39,7 +38,7 @@ static pto_status_t fit_row(fit_work_t *work, pto_nccl_kind_t kind, const fit_po
     return fit_cost_row(work, what, points, like, &work->fit->machine.nccl[kind]);
 }
 
-/* All pieces of one number of GPUs and nodes, or none. */
+/* Fits all pieces of one number of GPUs and nodes, or none. */
 static pto_status_t fit_job(fit_work_t *work, pto_nccl_kind_t kind, const fit_points_t *points) {
     pto_cost_row_t row = {.gpus = gpus_of(points->point), .nodes = nodes_of(points->point)};
     if (row.gpus < 2 || row.gpus % row.nodes != 0) {

@@ -1,11 +1,11 @@
-/* Options of a fit that come as text. */
+/* Parsing of a fit's textual options. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "portolan/fit.h"
 
-/* Copy text up to (not including) `stop`; false where it does not fit. */
+/* Copy the text before `stop`; false if it does not fit. */
 static bool copy_part(const char *text, const char *stop, char *part, size_t part_size) {
     size_t size = (size_t)(stop - text);
     if (size >= part_size) {
@@ -16,7 +16,7 @@ static bool copy_part(const char *text, const char *stop, char *part, size_t par
     return true;
 }
 
-/* A whole number of 1 or more that ends at `stop`. */
+/* A positive integer that ends at `stop`. */
 static bool read_number(const char *text, const char *stop, int64_t *value) {
     char *end = NULL;
     errno = 0;
@@ -54,7 +54,7 @@ static pto_status_t read_limits(const char *text, pto_fit_breaks_t *breaks, pto_
     return PTO_OK;
 }
 
-/* `cpu`, `gpu.off_node` or nothing (everything) into a range of spaces and levels. */
+/* Parse `cpu`, `gpu.off_node` or nothing (everything) into a range of spaces and levels. */
 static pto_status_t read_scope(const char *scope, int space[2], int level[2], pto_error_t *err) {
     char part[32];
     space[0] = 0;

@@ -4,7 +4,8 @@
 
 #include "entries.h"
 
-/* The parts of a machine. Each adds its entries; too little data is an error or, with --partial, an entry. */
+/* The parts of a machine. Each adds its entries. If there are too few data, the result is an error or, with
+ * --partial, an absent entry. */
 pto_status_t fit_messages(fit_work_t *work, pto_space_t space, pto_level_t level);
 pto_status_t fit_injection(fit_work_t *work, pto_space_t space);
 pto_status_t fit_message_rate(fit_work_t *work, pto_space_t space);
@@ -19,15 +20,15 @@ pto_status_t fit_setup(fit_work_t *work);
 
 pto_status_t fit_nccl(fit_work_t *work);
 
-/* Append to `cost` a row like this one, with the cost of the points in its range. A row that could not be
+/* Append a row like `row` to `cost`, with the cost fitted to the points in its range. A row that cannot be
  * fitted stays unknown. */
 pto_status_t fit_cost_row(fit_work_t *work, const char *name, const fit_points_t *points,
                           const pto_cost_row_t *like, pto_cost_table_t *cost);
 
-/* A cost by size in up to PTO_COST_RANGE_MAX rows, from points that rise in bytes; `name` is its key. */
+/* Fit a cost by size in up to PTO_COST_RANGE_MAX rows, from points sorted by bytes; `name` is its key. */
 pto_status_t fit_cost(fit_work_t *work, const char *name, const fit_points_t *points, pto_cost_table_t *cost);
 
-/* The robust centre of a benchmark's times, which have no size, under an entry's name; nothing without
+/* Fit the robust centre of a benchmark's times, which do not depend on size. No entry if there are no
  * samples. */
 pto_status_t fit_time(fit_work_t *work, pto_benchmark_t benchmark, const char *name, pto_param_t *param);
 

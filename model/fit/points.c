@@ -1,4 +1,4 @@
-/* Points that a line is fitted to: counting and slicing them. */
+/* The points that a line is fitted to: counting and slicing. */
 #include "points.h"
 
 fit_points_t fit_slice(const fit_points_t *points, int64_t from_bytes, int64_t below_bytes) {

@@ -1,10 +1,10 @@
-/* The samples as points that a line is fitted to. */
+/* Samples as points that a line is fitted to. */
 #ifndef PORTOLAN_FIT_POINTS_H
 #define PORTOLAN_FIT_POINTS_H
 
 #include "portolan/fit.h"
 
-/* One timing, or in minima mode one minimum. */
+/* One timing; in minima mode, the minimum of several. */
 typedef struct {
     double seconds;
     int64_t bytes;
@@ -12,16 +12,17 @@ typedef struct {
     int32_t messages;
 } fit_point_t;
 
-/* Points rising in procs, then messages, then bytes; owned. */
+/* Points sorted by procs, then messages, then bytes. Owned. */
 typedef struct {
     size_t count;
     fit_point_t *point;
 } fit_points_t;
 
-/* Sizes that differ, of points that rise in bytes. */
+/* Number of different sizes of points that are sorted by bytes. */
 size_t fit_size_count(const fit_points_t *points);
 
-/* The part of points that rise in bytes with from_bytes <= bytes < below_bytes; not owned. */
+/* The points with from_bytes <= bytes < below_bytes. Points must be sorted by bytes; the result is
+ * borrowed. */
 fit_points_t fit_slice(const fit_points_t *points, int64_t from_bytes, int64_t below_bytes);
 
 #endif

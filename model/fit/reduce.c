@@ -1,6 +1,6 @@
-/* Reductions: a core's rate falls where the data leave a cache, so their cost has pieces, found like those of
- * messages. Operations and types are pooled, since a machine has one cost for all of them; how far they lie
- * apart is reported. */
+/* Reductions: a core's rate falls where the data no longer fit in a cache, so the cost has pieces, found as
+ * for messages. Operations and types are pooled, since a machine has one cost for all of them; the fit
+ * reports their spread. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,10 +18,10 @@ enum {
     PAIR_TEXT_MAX = 16,
 };
 
-/* The commonest: what is fitted where all together lie too far apart. */
+/* The most common pair; used alone if the pool is too heterogeneous. */
 static const char *const usual_pair = "sum-float";
 
-/* How far one operation and type is from the fitted cost, as measured over fitted. */
+/* Ratio measured / fitted of one operation and type. */
 typedef struct {
     int count;
     double least;
@@ -63,7 +63,7 @@ static pto_status_t fit_range(fit_work_t *work, const char *what, const fit_poin
     return fit_cost_row(work, name, points, like, cost);
 }
 
-/* All pieces or none, as with messages. */
+/* Fits all pieces or none, as for messages. */
 pto_status_t fit_cost(fit_work_t *work, const char *name, const fit_points_t *points,
                       pto_cost_table_t *cost) {
     int breaks = 0;
@@ -109,7 +109,7 @@ static pto_status_t whole_residual(const fit_work_t *work, pto_space_t space, co
     return PTO_OK;
 }
 
-/* Samples of one operation and type above the grain: their middle measured over fitted time. */
+/* Median ratio measured / fitted of the samples of one operation and type above the grain. */
 static pto_status_t add_to_spread(const fit_work_t *work, pto_space_t space, const char *pair,
                                   spread_t *spread) {
     fit_points_t points;
@@ -145,7 +145,7 @@ static pto_status_t add_to_spread(const fit_work_t *work, pto_space_t space, con
     return status;
 }
 
-/* Tell how far operations and types lie apart, and whether one stands for all. */
+/* Report the spread of operations and types, and whether one represents all. */
 static pto_status_t report_spread(fit_work_t *work, pto_space_t space, bool alone) {
     spread_t spread = {0};
     for (int i = 0; i < OPERATION_COUNT * TYPE_COUNT; i++) {
@@ -171,7 +171,7 @@ static pto_status_t report_spread(fit_work_t *work, pto_space_t space, bool alon
     return PTO_OK;
 }
 
-/* Whether the pooled fit describes what it was fitted to. */
+/* Whether the pooled fit describes its samples. */
 static pto_status_t judge_pooled(const fit_work_t *work, pto_space_t space, const fit_points_t *points,
                                  pto_status_t fitted, bool *good) {
     double residual = HUGE_VAL;
@@ -183,7 +183,8 @@ static pto_status_t judge_pooled(const fit_work_t *work, pto_space_t space, cons
     return status;
 }
 
-/* The pooled fit; where that lies far off and the usual operation was measured among others, its own. */
+/* The pooled fit; if that describes its samples badly and the usual operation is among them, that one's
+ * fit. */
 static pto_status_t fit_pooled_or_usual(fit_work_t *work, pto_space_t space, const fit_points_t *pooled,
                                         const fit_points_t *usual, bool *alone) {
     int entry_count = work->fit->entry_count;

@@ -1,17 +1,17 @@
-/* Regression on relative errors, so that 4 B and 64 MiB count alike: each row is divided by its fitted time
- * (by the grain of timing where that is longer), from the round before, the first from plain least squares
- * over the measured times, which bounds what a slow outlier can do. A coefficient that would be negative is
- * held at 0 and the others are fitted again.
+/* Regression on relative errors, so that 4 B and 64 MiB have equal weight. Each row is divided by its fitted
+ * time from the previous round (by the timing grain if that is longer). The first round uses plain least
+ * squares over the measured times, which limits the influence of slow outliers. A coefficient that would be
+ * negative is held at 0 and the others are fitted again.
  *
- * A sample far from the others of its row (the same size, processes and messages) is a hiccup and is left
- * out. A whole row far from the line is none: there the model is wrong, and a regression that let go of it
- * would say nothing of the largest messages where 15 of 18 sizes cost the same. So between rows the weights
- * are Huber's, which bound a row's pull and never drop it. Where rows have too few samples to tell hiccups
- * by, Tukey's bisquare, which drops, stands for both (GSL's gsl_multifit_robust).
+ * A sample far from the others of its row (the same size, processes and messages) is an outlier and is
+ * dropped. A whole row far from the line is not an outlier: there the model is wrong. A regression that
+ * dropped such rows would ignore the largest messages if 15 of 18 sizes cost the same. So between rows
+ * Huber's weights are used, which limit a row's influence but never drop it. If rows have too few samples to
+ * detect outliers, Tukey's bisquare, which drops samples, does both (GSL's gsl_multifit_robust).
  *
- * The intervals are Student's. Where several samples share a row, the lack of fit is tested against their own
- * scatter (the F test of Draper and Smith, Applied Regression Analysis, section 1.5); a model that
- * does not hold widens the intervals by the ratio. */
+ * The intervals are Student's. If several samples share a row, the lack of fit is tested against their own
+ * scatter (the F test of Draper and Smith, Applied Regression Analysis, section 1.5). A model that fails the
+ * test has its intervals widened by the ratio. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -24,19 +24,20 @@
 
 #include "regress.h"
 
-/* Rounds of dividing by fitted times, until those stand still: an error of theirs only shifts weights. */
+/* Maximum number of rounds of dividing by fitted times. The result need not converge fully, since an error
+ * in these times only shifts weights. */
 enum { ROUNDS_MAX = 8 };
 static const double round_tolerance = 1e-3;
 
-/* Below this spread the data are exact and a robust scale would be 0 / 0. */
+/* Below this spread the data are exact, and a robust scale would be 0 / 0. */
 static const double exact_spread = 1e-9;
 
-/* Samples of a row that are enough to tell its hiccups by. */
+/* Minimum number of samples in a row to detect its outliers. */
 enum { ROW_SAMPLES_MIN = 5 };
 
-/* A hiccup is this many robust standard deviations (1.4826 times the median absolute deviation) from the
- * middle of its row, which normal noise is once in five hundred million samples; and never within a tenth of
- * it. */
+/* An outlier is this many robust standard deviations (1.4826 times the median absolute deviation) from its
+ * row's median, which normal noise reaches once in five hundred million samples; and at least a tenth of the
+ * median away. */
 static const double hiccup_deviations = 6;
 static const double mad_to_deviation = 1.4826;
 static const double hiccup_least = 0.1;
@@ -44,14 +45,14 @@ static const double hiccup_least = 0.1;
 static const double confidence = 0.95;
 static const double lack_of_fit_level = 0.01;
 
-/* GSL's side of a regression on the columns that are not held at 0. */
+/* GSL's view of a regression, with the columns that are not held at 0. */
 typedef struct {
     const fit_design_t *design;
     bool plain;
-    bool cleaned; /* of hiccups; else the weights must see to them */
+    bool cleaned; /* outliers were dropped; otherwise the weights must handle them */
     int active_count;
     int active[FIT_COLUMN_MAX];
-    double scale[FIT_COLUMN_MAX]; /* columns are divided by their largest */
+    double scale[FIT_COLUMN_MAX]; /* columns are divided by their maximum */
     gsl_matrix *x;
     gsl_vector *y;
     gsl_vector *c;
@@ -59,8 +60,8 @@ typedef struct {
     double *fitted;
     double *weight;
     bool has_interval;
-    double interval_factor; /* of a standard error */
-    double sigma;           /* of the relative errors, as the covariance has it */
+    double interval_factor; /* multiplies the standard error */
+    double sigma;           /* scatter of the relative errors that the covariance is based on */
 } solver_t;
 
 double fit_median(double *value, size_t count) {
@@ -126,7 +127,7 @@ static double column_at(const solver_t *solver, size_t i, int k) {
            solver->scale[k];
 }
 
-/* Rows over the scale of their errors, or as they are. */
+/* Fill the rows, divided by the scale of their errors or unscaled. */
 static void fill(solver_t *solver) {
     for (size_t i = 0; i < solver->design->count; i++) {
         double divisor = solver->plain ? 1 : fit_error_scale(solver->fitted[i]);
@@ -137,8 +138,8 @@ static void fill(solver_t *solver) {
     }
 }
 
-/* Fitted times of the present coefficients; positive, since rows are divided by them. Returns the largest
- * relative change. */
+/* Compute fitted times from the current coefficients. They are kept positive, since rows are divided by
+ * them. Returns the largest relative change. */
 static double refresh_fitted(solver_t *solver) {
     double change = 0;
     for (size_t i = 0; i < solver->design->count; i++) {
@@ -190,13 +191,14 @@ static int solve_robust(solver_t *solver) {
         return GSL_ENOMEM;
     }
     int status = gsl_multifit_robust(solver->x, solver->y, solver->c, solver->covariance, space);
-    /* Weights that still flicker between a few samples leave coefficients that are good enough. */
+    /* If the weights oscillate between a few samples, the coefficients are good enough. */
     if (status == GSL_EMAXITER) {
         status = GSL_SUCCESS;
     }
     gsl_multifit_robust_stats statistics = gsl_multifit_robust_statistics(space);
-    /* GSL's covariance mixes in the scatter of plain least squares (DuMouchel and O'Brien 1989), which one
-     * hiccup of a hundred times inflates beyond use; the robust scatter alone is what the weights go by. */
+    /* GSL's covariance mixes in the scatter of plain least squares (DuMouchel and O'Brien 1989), which a
+     * single outlier of a hundred times can inflate beyond use. The robust scatter alone matches the
+     * weights. */
     if (statistics.sigma > 0 && statistics.sigma_rob > 0) {
         gsl_matrix_scale(solver->covariance, pow(statistics.sigma_rob / statistics.sigma, 2));
         solver->sigma = statistics.sigma_rob;
@@ -235,7 +237,7 @@ static bool same_row(const fit_design_t *design, size_t a, size_t b) {
                   columns * sizeof *design->column) == 0;
 }
 
-/* Weighed sums of squares: of rows' means about the model, and of samples about their row's mean. */
+/* Weighted sums of squares: of row means about the model, and of samples about their row's mean. */
 typedef struct {
     double between;
     double within;
@@ -267,7 +269,7 @@ static scatter_t scatter_of(const solver_t *solver) {
     return scatter;
 }
 
-/* Student's factor, widened where the model visibly does not hold. */
+/* Student's factor, widened if the model fails the lack-of-fit test. */
 static void set_interval_factor(solver_t *solver) {
     double freedom = (double)solver->design->count - solver->active_count;
     solver->has_interval = freedom > 0;
@@ -298,7 +300,7 @@ static double median_residual(const solver_t *solver) {
     return fit_median(solver->weight, count);
 }
 
-/* The coefficient that is most surely negative, as an index into `active`; -1: none. */
+/* The most significantly negative coefficient, as an index into `active`; -1 if there is none. */
 static int most_negative(const solver_t *solver) {
     int worst = -1;
     double worst_value = 0;
@@ -327,7 +329,7 @@ static void take(const solver_t *solver, int k, fit_regression_t *result) {
     result->high[j] = fmax(value + half, 0);
 }
 
-/* Solve on the active columns; drop one that comes out negative, and tell whether one was. */
+/* Solve on the active columns. Drops a column whose coefficient is negative and tells whether it did. */
 static pto_status_t regress_active(solver_t *solver, const fit_design_t *design, fit_regression_t *result,
                                    bool *dropped, pto_error_t *err) {
     pto_status_t status = solver_init(solver, design, err);
@@ -364,7 +366,7 @@ static size_t row_samples(const fit_design_t *design, size_t first) {
     return past - first;
 }
 
-/* Whether most samples are in rows that have enough of them. */
+/* Whether most samples are in rows with enough of them. */
 static bool has_full_rows(const fit_design_t *design) {
     size_t inside = 0;
     for (size_t first = 0; first < design->count; first += row_samples(design, first)) {
@@ -374,7 +376,7 @@ static bool has_full_rows(const fit_design_t *design) {
     return 2 * inside > design->count;
 }
 
-/* How far from its row's middle a sample may be. */
+/* How far a sample may be from its row's median. */
 static double allowed_distance(const double *seconds, size_t count, double *scratch, double *middle) {
     memcpy(scratch, seconds, count * sizeof *scratch);
     *middle = fit_median(scratch, count);
@@ -385,7 +387,7 @@ static double allowed_distance(const double *seconds, size_t count, double *scra
                 hiccup_least * fit_error_scale(*middle));
 }
 
-/* Keep the samples that are no hiccups, in their order, at the front of a design. */
+/* Move the samples that are not outliers to the front of a design, in their order. */
 static pto_status_t drop_hiccups(fit_design_t *design, pto_error_t *err) {
     double *scratch = malloc(design->count * sizeof *scratch);
     if (scratch == NULL) {
@@ -410,7 +412,7 @@ static pto_status_t drop_hiccups(fit_design_t *design, pto_error_t *err) {
     return PTO_OK;
 }
 
-/* Fit on ever fewer columns, until none comes out negative. */
+/* Fit on fewer and fewer columns until no coefficient is negative. */
 static pto_status_t regress_columns(const fit_design_t *design, bool plain, bool cleaned,
                                     fit_regression_t *result, pto_error_t *err) {
     int active_count = design->columns;

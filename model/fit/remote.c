@@ -1,11 +1,11 @@
-/* Kernels that use another GPU's memory. A kernel that moves s bytes takes
+/* Kernels that access another GPU's memory. A kernel that moves s bytes takes
  *
  *     T(0) = L,    T(s) = L + alpha + beta s,
  *
- * L being what it takes for nothing: its launch and the wait for its end. Rows of 0 bytes are measured too,
- * so that alpha is a coefficient of the same regression, with an interval of its own, and no difference of
- * two medians. The 16-byte rows of the most thread blocks are what is fitted; what the others reach is told.
- */
+ * where L is the time of an empty kernel: its launch and the wait for its end. Rows of 0 bytes are measured
+ * too, so alpha is a coefficient of the same regression, with its own interval, rather than a difference of
+ * two medians. The fit uses the 16-byte accesses of the largest number of thread blocks; the rates of the
+ * others are reported. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 enum { COLUMN_LAUNCH, COLUMN_ALPHA, COLUMN_BETA, COLUMN_COUNT };
 enum { ALL_COLUMN_START, ALL_COLUMN_BYTES, ALL_COLUMN_COUNT };
 
-/* One access by its width; the last is the widest, which is fitted. */
+/* Accesses by width; the last one is the widest, which is fitted. */
 static const struct {
     pto_benchmark_t benchmark[3];
 } widths[PTO_REMOTE_COUNT] = {
@@ -29,11 +29,10 @@ static const struct {
 };
 
 static int32_t most_procs(const fit_points_t *points) {
-    return points->count > 0 ? points->point[points->count - 1].procs : 0; /* they rise in procs */
+    return points->count > 0 ? points->point[points->count - 1].procs : 0; /* points are sorted by procs */
 }
 
-/* --- one GPU to another ----------------------------------------------------------------------------------
- */
+/* --- one GPU to another -------------------------------------------------------------------------------- */
 
 static pto_status_t fit_line(const fit_work_t *work, const fit_points_t *points, fit_regression_t *result) {
     fit_design_t design;
@@ -109,10 +108,9 @@ static pto_status_t fit_access(fit_work_t *work, const char *name, const fit_poi
     return keep_line(work, name, points, &line, postal);
 }
 
-/* --- what other ways reach --------------------------------------------------------------------------------
- */
+/* --- what other ways reach ----------------------------------------------------------------------------- */
 
-/* Which rows the ways are compared by. */
+/* The rows that are compared. */
 typedef struct {
     const fit_work_t *work;
     pto_sample_level_t place;
@@ -129,7 +127,7 @@ static double median_of(const fit_points_t *points, int64_t bytes, double *scrat
     return fit_median(scratch, count);
 }
 
-/* Bytes per second beyond the launch, at the largest size measured; 0 where there is none. */
+/* Bytes per second beyond the launch, at the largest measured size; 0 if there are no data. */
 static pto_status_t reached(const compared_t *compared, pto_benchmark_t benchmark, int32_t procs,
                             double *bytes_per_s) {
     fit_points_t points;
@@ -188,7 +186,7 @@ static pto_status_t tell_widths(fit_work_t *work, const compared_t *compared, pt
     return PTO_OK;
 }
 
-/* `points` are those of the fitted width, all numbers of blocks. */
+/* `points` are those of the fitted width, for all numbers of blocks. */
 static pto_status_t tell_blocks(fit_work_t *work, const compared_t *compared, const fit_points_t *points,
                                 pto_benchmark_t benchmark, const char *name) {
     char note[PTO_FIT_NOTE_MAX] = "";
@@ -259,10 +257,9 @@ static pto_status_t fit_reach(fit_work_t *work, pto_remote_t remote, pto_reach_t
     return status;
 }
 
-/* --- all GPUs to all others -------------------------------------------------------------------------------
- */
+/* --- all GPUs to all others ---------------------------------------------------------------------------- */
 
-/* T = a + r (n - 1) s: r for each byte that leaves one of n GPUs. */
+/* T = a + r (n - 1) s, where r is the time per byte that leaves one of n GPUs. */
 static pto_status_t fit_all_line(const fit_work_t *work, const fit_points_t *points,
                                  fit_regression_t *result) {
     fit_design_t design;

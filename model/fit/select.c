@@ -1,6 +1,6 @@
-/* Which samples count. Whole jobs can be slow (another job on the same switch, a cold clock), and no robust
- * regression sees through a job that is a third of all samples; so jobs are compared with each other first,
- * in the cells (who, how many, how large) that they share. */
+/* Which samples count. A whole job can be slow (another job on the same switch, a low clock), and no robust
+ * regression copes with a job that has a third of all samples. So jobs are first compared with each other,
+ * in the cells (processes, messages, size) that they share. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,18 +10,18 @@
 
 #include "select.h"
 
-/* A job is slow when it takes this much longer than the middle job in at least three cells of four. */
+/* A job is slow if it takes this much longer than the median job in at least three quarters of its cells. */
 static const double slow_ratio = 1.15;
 static const double slow_quantile = 0.25;
 
-/* Fewer cells than this say nothing about a job. */
+/* Too few cells say nothing about a job. */
 enum { SLOW_CELLS_MIN = 8 };
 
 /* The time of one job in one cell. */
 typedef struct {
-    const pto_sample_t *sample; /* one of the cell */
+    const pto_sample_t *sample; /* any sample of the cell */
     double seconds;             /* median */
-    double ratio;               /* to the middle job; 0: no other job has this cell */
+    double ratio;               /* to the median job; 0: no other job has this cell */
 } cell_t;
 
 static int compare(int64_t a, int64_t b) { return (a > b) - (a < b); }
@@ -56,7 +56,7 @@ static int by_job(const void *a, const void *b) {
     return compare_job(left->sample, right->sample);
 }
 
-/* One cell_t for each stretch of samples of the same cell and job; returns how many. */
+/* One cell_t for each run of samples of the same cell and job; returns their number. */
 static size_t make_cells(const pto_sample_t **sorted, size_t count, double *scratch, cell_t *cells) {
     size_t made = 0;
     for (size_t first = 0, past; first < count; first = past) {
@@ -68,7 +68,7 @@ static size_t make_cells(const pto_sample_t **sorted, size_t count, double *scra
     return made;
 }
 
-/* The lower middle, so that of two jobs the faster is the measure. */
+/* Uses the lower median, so that of two jobs the faster is the reference. */
 static void set_ratios(cell_t *cells, size_t count, double *scratch) {
     for (size_t first = 0, past; first < count; first = past) {
         for (past = first; past < count && compare_cell(cells[first].sample, cells[past].sample) == 0;
@@ -103,7 +103,7 @@ static pto_status_t skip_job(fit_work_t *work, const pto_sample_t *job, double r
     return PTO_OK;
 }
 
-/* Cells sorted by job: judge each job by the quantiles of its ratios. */
+/* Judge each job by the quantiles of its ratios; cells are sorted by job. */
 static pto_status_t judge_jobs(fit_work_t *work, const cell_t *cells, size_t count, double *scratch) {
     for (size_t first = 0, past; first < count; first = past) {
         size_t shared = 0;
@@ -166,7 +166,7 @@ static int by_size(const void *a, const void *b) {
     return order != 0 ? order : compare(left->bytes, right->bytes);
 }
 
-/* Sorting by time too would cost more than looking for the least of each stretch. */
+/* Scans each run of samples for its minimum, which is cheaper than sorting by time too. */
 static void keep_minima(fit_points_t *points) {
     size_t kept = 0;
     for (size_t i = 0; i < points->count; i++) {

@@ -1,16 +1,16 @@
-/* Which samples a part of the machine is fitted to. */
+/* Selecting the samples that a part of the machine is fitted to. */
 #ifndef PORTOLAN_FIT_SELECT_H
 #define PORTOLAN_FIT_SELECT_H
 
 #include "entries.h"
 
-/* The column `level` of copies and kernels by reach. */
+/* The column `level` of copies and kernels, by reach. */
 static const pto_sample_level_t fit_place_of_reach[PTO_REACH_COUNT] = {
     [PTO_REACH_ON_SOCKET] = PTO_AT_ON_SOCKET,
     [PTO_REACH_OFF_SOCKET] = PTO_AT_OFF_SOCKET,
 };
 
-/* Which samples: PTO_IN_COUNT, PTO_AT_COUNT, procs 0 and pair_hash 0 stand for any. */
+/* Which samples to select. PTO_IN_COUNT, PTO_AT_COUNT, procs 0 and pair_hash 0 match everything. */
 typedef struct {
     pto_benchmark_t benchmark;
     pto_sample_space_t where;
@@ -19,11 +19,11 @@ typedef struct {
     uint64_t pair_hash;
 } fit_filter_t;
 
-/* Mark the samples of slow jobs and tell of them. Errors: PTO_ERR_MEMORY. */
+/* Mark the samples of slow jobs and report these jobs. Errors: PTO_ERR_MEMORY. */
 pto_status_t fit_skip_slow_jobs(fit_work_t *work);
 
-/* The samples that a filter lets through, without slow jobs; in minima mode the least of each (procs,
- * messages, bytes). The caller frees points->point. Errors: PTO_ERR_MEMORY. */
+/* The samples that a filter selects, without slow jobs; in minima mode the minimum of each (procs, messages,
+ * bytes). The caller frees points->point. Errors: PTO_ERR_MEMORY. */
 pto_status_t fit_select(const fit_work_t *work, const fit_filter_t *filter, fit_points_t *points);
 
 #endif

@@ -1,5 +1,5 @@
-/* Setup: what is done once before a plan's first run, by the bytes of an allocation. A plan's processes
- * allocate and open at the same moment, so of several numbers of processes the largest stands. */
+/* Setup: work done once before a plan's first run, by the size of an allocation. A plan's processes allocate
+ * and open at the same time, so of several numbers of processes the largest is used. */
 #include <stdlib.h>
 
 #include "parts.h"

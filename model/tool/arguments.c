@@ -1,4 +1,4 @@
-/* Command lines by tables: parsing and --help. */
+/* Command lines driven by tables: parsing and --help. */
 #include "arguments.h"
 
 #include <stdarg.h>
@@ -22,7 +22,7 @@ const pto_option_t *pto_syntax_option(const pto_syntax_t *syntax, int at) {
     return NULL;
 }
 
-/* --- errors --------------------------------------------------------------------------------------------- */
+/* --- errors -------------------------------------------------------------------------------------------- */
 
 int pto_usage_error(const pto_syntax_t *syntax, const char *format, ...) {
     va_list arguments;
@@ -60,7 +60,7 @@ pto_status_t pto_word_parse(const char *text, const char *what, const char *(*wo
     return pto_error_set(err, PTO_ERR_NOT_FOUND, "unknown %s '%s'; known: %s", what, text, known);
 }
 
-/* --- help ----------------------------------------------------------------------------------------------- */
+/* --- help ---------------------------------------------------------------------------------------------- */
 
 void pto_print_wrapped(FILE *stream, const char *text, int indent, int width) {
     int column = indent;
@@ -106,9 +106,9 @@ void pto_print_help(const pto_syntax_t *syntax, FILE *stream) {
     }
 }
 
-/* --- parsing -------------------------------------------------------------------------------------------- */
+/* --- parsing ------------------------------------------------------------------------------------------- */
 
-/* The option of this name, or the only one that it begins. */
+/* The option with this name, or the only one whose name begins with it. */
 static const pto_option_t *find(const pto_syntax_t *syntax, const char *name) {
     const pto_option_t *found = strncmp(help_option.name, name, strlen(name)) == 0 ? &help_option : NULL;
     int count = found != NULL;
@@ -124,7 +124,7 @@ static const pto_option_t *find(const pto_syntax_t *syntax, const char *name) {
     return count == 1 ? found : NULL;
 }
 
-/* One option; `*index` is of its own word and moves to the last that is part of it. */
+/* Parse one option. `*index` is the index of its word, and moves to its last word. */
 static int take_option(pto_arguments_t *arguments, int argc, char **argv, int *index) {
     const pto_syntax_t *syntax = arguments->syntax;
     char name[64];

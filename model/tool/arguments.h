@@ -1,5 +1,5 @@
-/* Command lines by tables: one row an option. Parsing, --help, the man page and shell completion come from
- * the same rows. */
+/* Command lines driven by tables, with one row per option. Parsing, --help, the man page and shell
+ * completion use the same rows. */
 #ifndef PTO_ARGUMENTS_H
 #define PTO_ARGUMENTS_H
 
@@ -10,34 +10,34 @@
 enum { PTO_EXIT_OK = 0, PTO_EXIT_ERROR = 1, PTO_EXIT_USAGE = 2 };
 
 typedef struct {
-    const char *name;     /* without its dashes */
-    const char *argument; /* its value, as --help shows it; NULL: it takes none */
+    const char *name;     /* without dashes */
+    const char *argument; /* the value's name in --help; NULL: takes no value */
     const char *help;
-    /* Put the value into the command's own struct; `text` is NULL where the option takes none. */
+    /* Store the value in the command's own struct; `text` is NULL if the option takes none. */
     pto_status_t (*apply)(void *target, const char *text, pto_error_t *err);
-    const char *standard;          /* the value in force without the option, or NULL; --help shows it */
-    const char *(*word_at)(int i); /* the values that there are, NULL behind the last; or NULL: any */
+    const char *standard;          /* default value shown by --help, or NULL */
+    const char *(*word_at)(int i); /* the allowed values, NULL after the last; or NULL: any value */
     int overrides;                 /* 1 + the pto_scenario_field_t that it replaces; 0: none */
 } pto_option_t;
 
 /* Options under one heading of --help. */
 typedef struct {
-    const char *heading;        /* NULL: under the heading before */
+    const char *heading;        /* NULL: under the previous heading */
     const pto_option_t *option; /* ends with a row without a name */
 } pto_option_set_t;
 
 /* What a command takes. */
 typedef struct {
-    const char *program;              /* "portolan predict": how its messages begin */
-    const char *usage;                /* --help's text above the options */
-    const pto_option_set_t *set;      /* ends with a row without options; the first has --help added */
-    const char *operand;              /* a pattern of the files that it takes besides, "*.yaml"; or NULL */
-    const char *(*operand_at)(int i); /* the words that it takes besides, as for options; or NULL */
+    const char *program;              /* "portolan predict": prefix of its messages */
+    const char *usage;                /* text above the options in --help */
+    const pto_option_set_t *set;      /* ends with a row without options; --help is added to the first */
+    const char *operand;              /* pattern of the files that it takes as operands, "*.yaml"; or NULL */
+    const char *(*operand_at)(int i); /* the words that it takes as operands, as for options; or NULL */
 } pto_syntax_t;
 
 extern const pto_option_t pto_no_options[];
 
-/* An option as it was given. */
+/* An option from the command line. */
 typedef struct {
     const pto_option_t *option;
     const char *text; /* borrowed from argv */
@@ -51,29 +51,30 @@ typedef struct {
     char **operand; /* each borrowed from argv */
 } pto_arguments_t;
 
-/* Sort out argv[1] and up: `--name value`, `--name=value`, unambiguous beginnings of names, `--` before the
- * operands that start with a dash. Returns -1 to go on; else the exit code, with --help printed to standard
- * output or the error to standard error. pto_arguments_fini is due only after -1. */
+/* Parse argv[1] and up: `--name value`, `--name=value`, unambiguous prefixes of names, and `--` before
+ * operands that begin with a dash. Returns -1 on success. Otherwise returns the exit code, after printing
+ * --help to standard output or the error to standard error. Call pto_arguments_fini only after -1. */
 int pto_arguments_parse(const pto_syntax_t *syntax, int argc, char **argv, pto_arguments_t *arguments);
 void pto_arguments_fini(pto_arguments_t *arguments);
 
-/* Apply the standard values, then what was given, in its order. The error names the option. */
+/* Apply the default values, then the options in the order given. Errors name the option. */
 pto_status_t pto_arguments_apply(const pto_arguments_t *arguments, void *target, pto_error_t *err);
 
 /* "PROGRAM: ...; `PROGRAM --help` explains" to standard error; returns PTO_EXIT_USAGE. */
 int pto_usage_error(const pto_syntax_t *syntax, const char *format, ...) PTO_PRINTF_LIKE(2, 3);
 
-/* Print words in lines of at most `width` columns, each behind `indent` blanks but the first, which starts at
- * that column already. */
+/* Print words in lines of at most `width` columns. The first line continues at column `indent`; the others
+ * are indented by as much. */
 void pto_print_wrapped(FILE *stream, const char *text, int indent, int width);
 
 void pto_print_help(const pto_syntax_t *syntax, FILE *stream);
 
-/* For apply: the index of `text` among the words. The error calls it a `what` and lists the known ones. */
+/* For `apply`: the index of `text` among the words. The error calls it a `what` and lists the known
+ * words. */
 pto_status_t pto_word_parse(const char *text, const char *what, const char *(*word_at)(int i), int *found,
                             pto_error_t *err);
 
-/* A walk over all options of a syntax: `at` starts at 0, and NULL ends it. */
+/* Iterate over all options of a syntax: `at` counts from 0; returns NULL at the end. */
 const pto_option_t *pto_syntax_option(const pto_syntax_t *syntax, int at);
 
 #endif

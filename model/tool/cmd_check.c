@@ -1,4 +1,4 @@
-/* portolan check: prove plans right, for all processes, without running them. */
+/* portolan check: prove that plans are correct on all processes, without running them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,11 +12,10 @@
 static const char usage[] =
     "usage: portolan check [SCENARIO.yaml] [OPTIONS]\n"
     "\n"
-    "Proves the plan of every strategy with every algorithm at every point of the scenario: sends match\n"
-    "receives, nothing deadlocks, nothing leaves its buffer, every block is delivered and every "
-    "contribution\n"
-    "reduced exactly once, and accesses to shared buffers are ordered. For up to 4096 processes.\n"
-    "Where the machine's library stages GPU buffers, so do the plans.\n"
+    "Proves the plan of every strategy with every algorithm at every point of the scenario: all sends match\n"
+    "receives, there is no deadlock, no access leaves its buffer, every block is delivered and every\n"
+    "contribution reduced exactly once, and accesses to shared buffers are ordered. At most 4096 processes.\n"
+    "If the machine's library stages GPU buffers, the plans do, too.\n"
     "\n"
     "  portolan check scenarios/problems/alltoall-summit.yaml --nodes 4\n"
     "  portolan check --machine summit-spectrum --collective allreduce --nodes 3 --bytes 1:1MiB:7 --library "
@@ -31,10 +30,10 @@ typedef struct {
     const pto_options_t *options;
     int64_t proved;
     int64_t refused;    /* plans above the limit */
-    pto_error_t reason; /* why the first that does not apply doesn't */
+    pto_error_t reason; /* why the first inapplicable plan does not apply */
 } run_t;
 
-/* Whether the scenario leaves the choice to us, or names this algorithm. */
+/* Whether the scenario leaves the algorithm open or names this one. */
 static bool is_asked(const pto_scenario_t *scenario, const pto_strategy_t *strategy,
                      const pto_algorithm_t *algorithm) {
     if (!(pto_strategy_with(strategy, algorithm) & 1u << scenario->collective))
@@ -110,7 +109,7 @@ static pto_status_t prove_strategy(run_t *run, const pto_strategy_t *strategy, p
     return PTO_OK;
 }
 
-/* What can't be checked is said before anything is printed. */
+/* Report what cannot be checked before printing anything. */
 static pto_status_t refuse_early(const pto_scenario_t *scenario, const pto_strategy_t *strategy,
                                  pto_error_t *err) {
     const pto_algorithm_t *named;

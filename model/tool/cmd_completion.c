@@ -1,4 +1,4 @@
-/* portolan completion: what shells complete, and the man page's options, from the table of options. */
+/* portolan completion: shell completion and the man page's options, generated from the option tables. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static const char usage[] =
     "  source <(portolan completion bash)                                  in ~/.bashrc\n"
     "  portolan completion zsh > ~/.zfunc/_portolan                        in a folder of $fpath\n";
 
-/* Arguments that are machines are files or names. */
+/* A machine argument can be a file or a name. */
 static bool is_machine(const pto_option_t *option) {
     return option->argument && strcmp(option->argument, "FILE|NAME") == 0;
 }
@@ -30,7 +30,7 @@ static void print_words(const char *(*word_at)(int i)) {
         printf("%s%s", i ? " " : "", word_at(i));
 }
 
-/* --- bash ----------------------------------------------------------------------------------------------- */
+/* --- bash ---------------------------------------------------------------------------------------------- */
 
 static void bash_values(const pto_command_t *command) {
     const pto_option_t *option;
@@ -97,7 +97,7 @@ static const char bash_tail[] = "    esac\n"
                                 "complete -F _portolan portolan\n";
 
 static void print_bash(void) {
-    const char *list = strchr(bash_head, '@'); /* where the commands' names go */
+    const char *list = strchr(bash_head, '@'); /* place for the commands' names */
     printf("%.*s", (int)(list - bash_head), bash_head);
     for (int i = 0; pto_command_at(i); i++)
         printf("%s%s", i ? " " : "", pto_command_at(i)->name);
@@ -109,9 +109,9 @@ static void print_bash(void) {
     fputs(bash_tail, stdout);
 }
 
-/* --- zsh ------------------------------------------------------------------------------------------------ */
+/* --- zsh ----------------------------------------------------------------------------------------------- */
 
-/* Text within single quotes, with the characters escaped that mean something to _arguments. */
+/* Text inside single quotes, with escapes for the characters that _arguments interprets. */
 static void zsh_text(const char *text, const char *special) {
     for (; *text; text++) {
         if (*text == '\'')
@@ -206,7 +206,7 @@ static void print_zsh(void) {
     fputs(zsh_tail, stdout);
 }
 
-/* --- the man page --------------------------------------------------------------------------------------- */
+/* --- the man page -------------------------------------------------------------------------------------- */
 
 static void roff_text(const char *text) {
     for (; *text; text++)
@@ -236,7 +236,7 @@ static bool is_shared(const pto_option_t *option) {
     return option == pto_machine_options || option == pto_scenario_options || option == pto_change_options;
 }
 
-/* The options that commands share, or a command's own. */
+/* The options that commands share, or those of one command. */
 static void roff_sets(const pto_syntax_t *syntax, bool shared) {
     for (const pto_option_set_t *set = syntax->set; set->option; set++)
         if (is_shared(set->option) == shared)
@@ -272,7 +272,7 @@ static void print_man(void) {
     }
 }
 
-/* --- the command ---------------------------------------------------------------------------------------- */
+/* --- the command --------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;

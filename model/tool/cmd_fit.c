@@ -1,4 +1,4 @@
-/* portolan fit: samples in, a machine file out. */
+/* portolan fit: fit a machine file to samples. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,9 +14,10 @@
 static const char usage[] =
     "usage: portolan fit SAMPLES.csv [MORE.csv ...] --name NAME --out MACHINE.yaml [OPTIONS]\n"
     "\n"
-    "Fits the parameters of a machine to samples that portolan-calibrate took (docs/fitting.md).\n"
-    "Every parameter comes with its 95 percent confidence interval, the number of samples behind it\n"
-    "and the median of their relative residuals. Protocol limits are found in the data.\n"
+    "Fits a machine's parameters to samples measured by portolan-calibrate (docs/fitting.md). Each "
+    "parameter\n"
+    "has a 95 percent confidence interval, the number of its samples and the median of their relative\n"
+    "residuals. Protocol limits are found from the data.\n"
     "\n"
     "  portolan fit samples.csv --name mycluster --out mycluster.yaml --report\n"
     "  portolan fit samples.csv --collectives collectives.csv --name mycluster --out mycluster.yaml\n";
@@ -37,7 +38,7 @@ typedef struct {
     int samples_count;
 } arguments_t;
 
-/* --- options -------------------------------------------------------------------------------------------- */
+/* --- options ------------------------------------------------------------------------------------------- */
 
 #define TAKE_TEXT(member)                                                                                    \
     static pto_status_t apply_##member(void *target, const char *text, pto_error_t *err) {                   \
@@ -61,7 +62,7 @@ TAKE_FLAG(report, report)
 TAKE_FLAG(partial, fit.partial)
 TAKE_FLAG(minima, fit.minima)
 
-/* Before any work: what cannot be drawn is wrong usage. */
+/* Reject names that cannot be drawn before doing any work. */
 static pto_status_t apply_plot(void *target, const char *text, pto_error_t *err) {
     ((arguments_t *)target)->plot = text;
     return pto_plot_check_name(text, err);
@@ -116,7 +117,7 @@ static const pto_option_set_t option_sets[] = {{"options", fit_options}, {NULL, 
 static const pto_syntax_t syntax = {
     .program = "portolan fit", .usage = usage, .set = option_sets, .operand = "*.csv"};
 
-/* -1 to go on, else the exit code. */
+/* Returns -1, or the exit code. */
 static int check_arguments(const arguments_t *arguments) {
     if (arguments->samples_count == 0) {
         return pto_usage_error(&syntax, "no samples given");
@@ -145,7 +146,7 @@ static const char *base_name(const char *path) {
     return slash != NULL ? slash + 1 : path;
 }
 
-/* Text of one parameter: "1.2340e-06 [1.1e-06, 1.3e-06]", or a dash. */
+/* A parameter as text: "1.2340e-06 [1.1e-06, 1.3e-06]", or a dash. */
 static const char *param_text(const pto_param_t *param, char *text, size_t text_size) {
     if (!pto_param_known(param)) {
         snprintf(text, text_size, "-");
@@ -194,11 +195,11 @@ static void print_report(const pto_fit_t *fit) {
     for (int i = 0; i < fit->entry_count; i++) {
         print_entry(&fit->entry[i]);
     }
-    puts("residual: median of |fitted - measured| / measured. per_message: of each further message in "
-         "flight.");
+    puts("residual: median of |fitted - measured| / measured. per_message: cost of each additional "
+         "message in flight.");
 }
 
-/* Where the samples come from and what they don't hold, as the machine file's comment. */
+/* The machine file's head comment: where the samples come from and what they lack. */
 static void write_comment(FILE *stream, const pto_samples_t *samples, const pto_fit_t *fit,
                           const pto_fit_collectives_t *collectives, const arguments_t *arguments) {
     static const char *const keys[] = {"machine", "mpi", "measured", "date", "device", "source"};
@@ -246,7 +247,7 @@ static pto_status_t write_machine(const pto_samples_t *samples, const pto_fit_t 
     return status;
 }
 
-/* Fit to collectives on top of the samples' machine, whose place the result takes. */
+/* Fit to collectives, starting from the samples' machine, which the result replaces. */
 static pto_status_t add_collectives(const arguments_t *arguments, pto_fit_t *fit, pto_fit_collectives_t *made,
                                     pto_error_t *err) {
     pto_collectives_t collectives = {0};
@@ -288,7 +289,7 @@ static pto_status_t fit_and_write(const pto_samples_t *samples, const arguments_
             print_collectives(&collectives);
         }
     }
-    /* Last: without gnuplot the machine file is written all the same. */
+    /* Last, so that without gnuplot the machine file is still written. */
     if (status == PTO_OK && arguments->plot != NULL) {
         status = pto_fit_plot(samples, &fit, arguments->plot, err);
     }
@@ -296,8 +297,7 @@ static pto_status_t fit_and_write(const pto_samples_t *samples, const arguments_
     return status;
 }
 
-/* What samples do not suffice for stands on no line of theirs; where they are one file it is named all the
- * same. */
+/* Insufficient samples have no line to blame. If they come from a single file, name that file. */
 static void name_file(const pto_samples_t *samples, pto_error_t *err) {
     if (err->status == PTO_ERR_NOT_FOUND && err->file[0] == '\0' && samples->file_count == 1) {
         pto_error_t bare = *err;

@@ -1,4 +1,4 @@
-/* portolan list: what portolan knows, from the registries that it uses itself. */
+/* portolan list: everything portolan knows, from the registries that it uses itself. */
 #include <glob.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,13 +11,13 @@
 static const char usage[] =
     "usage: portolan list [collectives|strategies|algorithms|terms|parameters|machines]...\n"
     "\n"
-    "Lists what portolan knows: all of it, or some kinds. Terms are those that\n"
-    "--model published+TERM adds to the papers' messages, injection and copies.\n"
-    "Parameters are those of a machine file, with their units and terms.\n";
+    "Lists what portolan knows: everything, or the given kinds. Terms are those that --model published+TERM\n"
+    "adds to the papers' messages, injection and copies. Parameters are those of a machine file, with their\n"
+    "units and terms.\n";
 
 enum { NAME_COLUMNS = 20, LINE_COLUMNS = 80 };
 
-/* Readable on a terminal of 80 columns; names alone stand behind two blanks. */
+/* Wraps for a terminal of 80 columns. An item without a summary is only indented. */
 static void print_item(const char *name, const char *summary) {
     printf("  %-*s ", NAME_COLUMNS, name);
     pto_print_wrapped(stdout, summary, NAME_COLUMNS + 3, LINE_COLUMNS);
@@ -109,7 +109,7 @@ static void print_kind(int kind) {
     kinds[kind].print();
 }
 
-/* All kinds, or those that are named; checked before anything is printed. */
+/* Lists all kinds or the given ones, which are checked before anything is printed. */
 static int list(const pto_arguments_t *arguments) {
     int kind;
     pto_error_t err = {0};
@@ -124,7 +124,7 @@ static int list(const pto_arguments_t *arguments) {
     return pto_flush_output();
 }
 
-/* `list --machines` is `list machines`. */
+/* Accept `list --machines` for `list machines`. */
 static void take_dashes_off(int argc, char **argv) {
     for (int i = 1; i < argc; i++)
         for (int kind = 0; kind_at(kind); kind++)

@@ -1,4 +1,4 @@
-/* portolan pick: the cheapest strategy of every range. */
+/* portolan pick: the cheapest strategy in each range. */
 #include <stdlib.h>
 
 #include "command.h"
@@ -8,11 +8,13 @@
 static const char usage[] =
     "usage: portolan pick [SCENARIO.yaml] [OPTIONS]\n"
     "\n"
-    "Prints, for half-open ranges [from, below) of the scenario's sizes (or nodes, or messages), which "
+    "Prints, for half-open ranges [from, below) of the scenario's sizes (or nodes, or messages), the "
     "strategy\n"
-    "is predicted to be the cheapest, which comes second, and how much longer that one takes (or how much\n"
-    "more energy, or energy times time, it needs: --by). Strategies with the same price tie: the first of\n"
-    "them is the winner, the others are named behind it, and the runner-up is the next that costs more.\n"
+    "that is predicted to be the cheapest, the runner-up, and how much longer the runner-up takes (with "
+    "--by:\n"
+    "how much more energy, or energy times time, it needs). Strategies with the same price tie: the first "
+    "of\n"
+    "them is the winner, the others are listed after it, and the runner-up is the next that costs more.\n"
     "\n"
     "  portolan pick scenarios/problems/alltoall-summit.yaml\n"
     "  portolan pick scenarios/problems/alltoall-summit.yaml --nodes 2:1024 --bytes 4096\n";
@@ -38,7 +40,7 @@ static void print_below(const pto_range_t *range) {
         printf(" %14lld", (long long)range->below);
 }
 
-/* The strategies that tie with the winner, each after what `between` says. */
+/* The strategies that tie with the winner, each preceded by `between`. */
 static void print_tied(const pto_predictions_t *predictions, const pto_range_t *range, const char *first,
                        const char *between, const char *quote) {
     const char *before = first;

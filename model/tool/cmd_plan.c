@@ -11,10 +11,10 @@
 static const char usage[] =
     "usage: portolan plan [SCENARIO.yaml] [OPTIONS]\n"
     "\n"
-    "Prints what one process does by each strategy, at the scenario's first point: its buffers, and its\n"
-    "copies, messages and reductions, with the algorithm that `predict` would price. Loops are printed "
+    "Prints what one process does in each strategy at the scenario's first point: its buffers, and its\n"
+    "copies, messages and reductions, with the algorithm that `predict` would price. A loop is printed "
     "once,\n"
-    "with peers and blocks as arithmetic in k, or iteration by iteration with --unroll.\n"
+    "with peers and blocks as formulas in k, or iteration by iteration with --unroll.\n"
     "\n"
     "  portolan plan scenarios/problems/alltoall-summit.yaml --strategy three_step --bytes 4KiB\n"
     "  portolan plan --machine summit-spectrum --collective allreduce --nodes 2 --bytes 1MiB --rank 7 "
@@ -25,7 +25,7 @@ static const pto_option_set_t option_sets[] = {{"options", pto_plan_options}, PT
 static const pto_syntax_t syntax = {
     .program = "portolan plan", .usage = usage, .set = option_sets, .operand = "*.yaml"};
 
-/* One strategy's plan; a strategy that does not apply is said to be so. */
+/* Prints one strategy's plan, or why the strategy does not apply. */
 static pto_status_t print_plan(const pto_options_t *options, const pto_strategy_t *strategy, bool first,
                                bool *applies, pto_error_t *err) {
     pto_plan_t *plan = NULL;
@@ -52,7 +52,7 @@ static pto_status_t print_plan(const pto_options_t *options, const pto_strategy_
     return status;
 }
 
-/* The rank is looked at before anything is printed. */
+/* Check the rank before printing anything. */
 static pto_status_t check_rank(const pto_options_t *options, pto_error_t *err) {
     pto_layout_t layout = options->scenario.layout;
     if (options->scenario.nodes.count > 0)

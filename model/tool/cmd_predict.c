@@ -13,8 +13,8 @@
 static const char usage[] =
     "usage: portolan predict [SCENARIO.yaml] [OPTIONS]\n"
     "\n"
-    "Prints what each strategy is predicted to cost, in microseconds, over the scenario's sizes (or nodes,\n"
-    "or messages), and the cheapest at each. With enough options no scenario file is needed:\n"
+    "Prints the predicted cost of each strategy in microseconds over the scenario's sizes (or nodes, or\n"
+    "messages), and the cheapest strategy at each. With enough options no scenario file is needed:\n"
     "\n"
     "  portolan predict scenarios/problems/alltoall-summit.yaml\n"
     "  portolan predict --machine summit-spectrum --collective allreduce --nodes 32 --bytes 4:1MiB\n"
@@ -26,14 +26,14 @@ static const char usage[] =
     "\n"
     "  portolan predict scenarios/problems/alltoall-summit.yaml --plot alltoall.svg\n"
     "\n"
-    "--energy prints millijoules, priced with the powers of the machine file, and the strategy with the "
-    "least; csv\n"
-    "and json have them beside the times (`joules,low_joules,high_joules`), --explain where they go.\n"
+    "--energy prints millijoules, priced with the powers in the machine file, and the strategy that needs\n"
+    "least energy. csv and json output add the columns `joules,low_joules,high_joules`, and --explain shows\n"
+    "what the energy is spent on.\n"
     "\n"
-    "csv: one row a strategy and point, `bytes,strategy,algorithm,seconds,low_s,high_s`; the first column is "
-    "nodes or messages\n"
-    "where these are swept; the interval is empty where the machine file has none, and all of it\n"
-    "where a strategy does not apply. With --explain one row a term.\n";
+    "csv: one row per strategy and point, `bytes,strategy,algorithm,seconds,low_s,high_s`. The first column "
+    "is\n"
+    "nodes or messages if these are swept. The interval is empty if the machine file has none; algorithm,\n"
+    "times and interval are empty if a strategy does not apply. With --explain one row per term.\n";
 
 static const pto_option_set_t option_sets[] = {
     {"options", pto_format_options}, {NULL, pto_predict_options}, PTO_SCENARIO_SETS};
@@ -75,7 +75,7 @@ static void print_csv(const pto_predictions_t *predictions) {
         }
 }
 
-/* A what-if stands in no line. */
+/* A value set by --what-if has no line. */
 static const char *line_text(const pto_param_t *param, char *text, size_t text_size) {
     if (param->line == PTO_LINE_WHAT_IF)
         return "null";
@@ -106,8 +106,8 @@ static void print_json_terms(const pto_flags_t *flags, const pto_term_t *terms, 
     putchar(']');
 }
 
-/* Seconds are null where the machine file lacks what the terms of null value name; so are calls that never
- * come. */
+/* Seconds are null if the machine file lacks the parameters of the terms that are null. The number of calls
+ * is null if setup never pays off. */
 static void print_json_setup(const pto_predictions_t *predictions, const pto_flags_t *flags, int64_t cell) {
     const pto_prediction_t *own = &predictions->prediction[cell];
     int64_t point = cell / predictions->strategy_count;
@@ -133,7 +133,7 @@ static void print_json_energy(const pto_energy_t *energy) {
         printf(", \"low_joules\": %.9g, \"high_joules\": %.9g", energy->low_joules, energy->high_joules);
 }
 
-/* Keys that the price would contain if the machine file had them; nothing where it has all. */
+/* Parameters missing from the machine file that the price would use; nothing if there are none. */
 static void print_json_unpriced(const pto_explanation_t *explanation) {
     int count = 0;
     for (int t = 0; t < explanation->count; t++) {
@@ -202,7 +202,7 @@ static pto_status_t draw(const pto_options_t *options, const pto_predictions_t *
     return status;
 }
 
-/* -1, or the exit code: before any work. */
+/* Returns -1, or the exit code. Called before any work. */
 static int check_plot(const pto_options_t *options) {
     pto_error_t err = {0};
     if (options->measured && !options->plot)
@@ -253,7 +253,7 @@ static int run(int argc, char **argv) {
     if (status == PTO_OK)
         status = pto_predict(&options.scenario, &options.machine, true, &predictions, &err);
     if (status == PTO_OK) {
-        if (options.plot) /* times, whatever is printed */
+        if (options.plot) /* draws times, whatever is printed */
             status = draw(&options, &predictions, &err);
         predictions.by = options.by;
         if (status == PTO_OK && options.explain)

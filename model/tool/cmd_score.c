@@ -1,4 +1,4 @@
-/* portolan score: predictions and picks beside measured collectives. */
+/* portolan score: compare predictions and picks with measured collectives. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,17 +13,18 @@
 static const char usage[] =
     "usage: portolan score --machine MACHINE COLLECTIVES.csv [MORE.csv ...] [OPTIONS]\n"
     "\n"
-    "Predicts what was measured and says how often the best strategy is picked, how much longer the picked\n"
-    "one takes than the best (regret), and how far predictions are off. A cell is one decision: a\n"
-    "collective, a layout and a size, with two or more strategies measured.\n"
+    "Predicts measured collectives and reports how often the best strategy is picked, how much longer the\n"
+    "picked strategy takes than the best (regret), and the prediction errors. A cell is one decision: a\n"
+    "collective, a layout and a size for which two or more strategies were measured.\n"
     "\n"
     "  portolan score --machine summit-spectrum collectives.csv\n"
     "  portolan score --machine h200-x4 validate/results/h200-x4/collectives.csv --by nodes --format csv\n"
     "\n"
-    "floor: what one run's fastest strategies score on the same cells; a model can't be asked for more.\n"
+    "floor: the score of one run's fastest strategies on the same cells; no model can be expected to do "
+    "better.\n"
     "always S: a user without a model who always takes S; its errors are those of S's predictions.\n";
 
-/* The first member is what the options that all commands share are applied to. */
+/* First, because the options shared by all commands are applied to it. */
 typedef struct {
     pto_options_t shared;
     bool has_statistic;
@@ -34,7 +35,7 @@ typedef struct {
     score_print_t print;
 } arguments_t;
 
-/* --- options -------------------------------------------------------------------------------------------- */
+/* --- options ------------------------------------------------------------------------------------------- */
 
 static const char *statistic_at(int i) {
     return i < PTO_STATISTIC_COUNT ? pto_statistic_name((pto_statistic_t)i) : NULL;
@@ -133,8 +134,8 @@ static const pto_option_set_t option_sets[] = {{"options", pto_machine_options},
 static const pto_syntax_t syntax = {
     .program = "portolan score", .usage = usage, .set = option_sets, .operand = "*.csv"};
 
-/* Reading a machine needs a scenario to bind to it: one of the smallest layout, since cells bring their own.
- */
+/* Reading a machine needs a scenario to bind to it. Cells bring their own layouts, so this one has the
+ * smallest. */
 static pto_status_t smallest_scenario(pto_scenario_t *scenario, pto_error_t *err) {
     static const char text[] = "scenario: none\nmachine: none\ncollective: allreduce\nbytes: 4\n"
                                "layout: {nodes: 1, gpus_per_node: 1, cores_per_gpu: 1}\n";
@@ -147,7 +148,7 @@ static pto_status_t smallest_scenario(pto_scenario_t *scenario, pto_error_t *err
     return status;
 }
 
-/* -1, or the exit code with the error printed. */
+/* Returns -1, or the exit code after printing the error. */
 static int apply(const pto_arguments_t *given, arguments_t *arguments) {
     pto_error_t err = {0};
     pto_options_t *shared = &arguments->shared;
@@ -168,7 +169,7 @@ static int apply(const pto_arguments_t *given, arguments_t *arguments) {
     return code;
 }
 
-/* --- scoring -------------------------------------------------------------------------------------------- */
+/* --- scoring ------------------------------------------------------------------------------------------- */
 
 static pto_score_options_t score_options(const arguments_t *arguments, const pto_collectives_t *collectives) {
     pto_score_options_t options = pto_score_defaults(collectives);
@@ -187,8 +188,7 @@ static pto_status_t no_cells(const pto_score_t *score, pto_error_t *err) {
                          score->note_count > 0 ? score->note[0].text : "");
 }
 
-/* A machine for the cells of `nodes`, which knows nothing of them; of no more terms than the user asked for.
- */
+/* A machine for the cells of `nodes`, fitted without them; with no more terms than the user asked for. */
 static pto_status_t refit(const pto_machine_t *machine, const pto_collectives_t *collectives, int64_t nodes,
                           void *context, pto_machine_t *fitted, pto_error_t *err) {
     (void)context;

@@ -1,4 +1,4 @@
-/* portolan sensitivity: which parameters would change the pick, and by how much they must move. */
+/* portolan sensitivity: which parameters would change the pick, and how far they would have to change. */
 #include "command.h"
 #include "options.h"
 #include "portolan/sensitivity.h"
@@ -7,19 +7,21 @@
 static const char usage[] =
     "usage: portolan sensitivity SCENARIO.yaml [OPTIONS]\n"
     "\n"
-    "Says for each point of the scenario's sweep which parameters of the machine would change the pick, how\n"
-    "far they must move (as a factor between 1/16 and 16, nearest first), and which strategy is then the\n"
-    "cheapest. Every answer is predicted anew, not linearised. The elasticity is by how many percent the\n"
-    "picked price rises where the parameter rises by one percent. `inside its interval` marks a pick that\n"
-    "the parameter's own 95 percent interval leaves open.\n"
+    "Prints for each point of the scenario's sweep which machine parameters would change the pick, by which\n"
+    "factor they would have to change (between 1/16 and 16, nearest first), and which strategy would then "
+    "be\n"
+    "the cheapest. Every answer is a new prediction, not a linearisation. The elasticity is the increase of\n"
+    "the picked strategy's price in percent if the parameter rises by one percent. `inside its interval`\n"
+    "marks a change within the parameter's own 95 percent interval: the pick is uncertain.\n"
     "\n"
     "  portolan sensitivity scenarios/problems/alltoall-summit.yaml --bytes 1024\n"
     "  portolan sensitivity scenarios/problems/alltoall-summit.yaml --format csv\n"
     "\n"
-    "csv: one row a point and parameter, "
-    "`bytes,winner,parameter,value,elasticity,factor,changed_value,becomes,inside_interval`;\n"
-    "the first column is nodes or messages where these are swept; the last four are empty where no factor\n"
-    "from 1/16 to 16 changes the pick.\n";
+    "csv: one row per point and parameter,\n"
+    "`bytes,winner,parameter,value,elasticity,factor,changed_value,becomes,inside_interval`.\n"
+    "The first column is nodes or messages if these are swept. The last four are empty if no factor from "
+    "1/16\n"
+    "to 16 changes the pick.\n";
 
 static const pto_option_set_t option_sets[] = {{"options", pto_format_options}, PTO_SCENARIO_SETS};
 

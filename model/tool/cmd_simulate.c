@@ -1,4 +1,4 @@
-/* portolan simulate: what each strategy takes at every point by simulation, and where the time went. */
+/* portolan simulate: simulated time of each strategy at every point, and where the time goes. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,21 +12,19 @@
 static const char usage[] =
     "usage: portolan simulate [SCENARIO.yaml] [OPTIONS]\n"
     "\n"
-    "Prints what `portolan predict` prints, from a simulation of the same plans in which every rank "
-    "competes\n"
-    "for the resources that it uses, and below it where the time went:\n"
+    "Prints the same table as `portolan predict`, from a simulation of the same plans in which all ranks\n"
+    "compete for the resources that they use, and below it where the time goes:\n"
     "\n"
     "  portolan simulate scenarios/problems/alltoall-summit.yaml\n"
-    "  portolan simulate --machine summit-spectrum --collective alltoall --nodes 4 --bytes 1KiB "
-    "--strategy three_step --trace trace.json\n"
+    "  portolan simulate --machine summit-spectrum --collective alltoall --nodes 4 --bytes 1KiB --strategy "
+    "three_step --trace trace.json\n"
     "\n"
-    "A trace is of one simulation: chrome://tracing and ui.perfetto.dev show it, a process a node, and in it "
+    "A trace holds one simulation, for chrome://tracing and ui.perfetto.dev: a process for each node, with "
     "a\n"
     "thread for each side of a rank and for each shared resource.\n"
     "\n"
-    "csv: the columns of predict's (the interval stays empty), then for each kind of resource the seconds "
-    "in\n"
-    "which the busiest one was busy, and in which the one that waited longest did.\n";
+    "csv: the columns of predict (the interval stays empty), then for each kind of resource two times in\n"
+    "seconds: the largest busy time of one resource, and the largest waiting time of one resource.\n";
 
 static const pto_option_set_t option_sets[] = {
     {"options", pto_format_options}, {NULL, pto_simulate_options}, PTO_SCENARIO_SETS};
@@ -149,7 +147,8 @@ static void print_json(const pto_predictions_t *predictions, const pto_simulatio
 
 /* --- the command --------------------------------------------------------------------------------------- */
 
-/* A trace holds one simulation: PTO_EXIT_USAGE, with what to do, where the scenario asks for more. */
+/* A trace holds a single simulation. If the scenario asks for more, returns PTO_EXIT_USAGE and says what to
+ * do. */
 static int check_trace(const pto_options_t *options) {
     const pto_strategy_t **strategy;
     int strategies;
@@ -182,7 +181,7 @@ static int print_all(const pto_options_t *options, const pto_predictions_t *pred
     return pto_flush_output();
 }
 
-/* One line on standard error, which the next one overwrites. */
+/* A line on standard error that the next one overwrites. */
 static void show_progress(const pto_simulate_progress_t *progress) {
     fprintf(stderr, "\r\033[Kcell %lld of %lld: %s by %s, %lld messages", (long long)progress->cell + 1,
             (long long)progress->cells, progress->strategy, progress->algorithm,

@@ -12,7 +12,7 @@ typedef struct {
     int (*run)(int argc, char **argv);
 } pto_command_t;
 
-/* NULL behind the last one. */
+/* NULL after the last one. */
 const pto_command_t *pto_command_at(int i);
 
 /* Errors: PTO_ERR_NOT_FOUND, with the nearest name. */

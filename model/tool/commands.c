@@ -1,4 +1,4 @@
-/* The subcommands that there are. */
+/* The list of subcommands. */
 #include <string.h>
 
 #include "base/suggest.h"

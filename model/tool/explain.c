@@ -1,4 +1,4 @@
-/* Where a price comes from: its terms for people and as csv, and which of its parameters are doubtful. */
+/* Explanations of prices: their terms for people and as CSV, and which of the parameters are doubtful. */
 #include "explain.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 #include "table.h"
 
-/* --- flagged parameters --------------------------------------------------------------------------------- */
+/* --- flagged parameters -------------------------------------------------------------------------------- */
 
 pto_status_t pto_flags_find(pto_machine_t *machine, pto_flags_t *flags, pto_error_t *err) {
     return pto_machine_params(machine, &flags->param, &flags->count, err);
@@ -26,7 +26,7 @@ const char *pto_flag_of(const pto_flags_t *flags, const pto_param_t *param) {
     return NULL;
 }
 
-/* --- for people ----------------------------------------------------------------------------------------- */
+/* --- for people ---------------------------------------------------------------------------------------- */
 
 typedef struct {
     const pto_predictions_t *predictions;
@@ -51,7 +51,7 @@ static bool is_used(const pto_predictions_t *predictions, const pto_param_t *par
     return false;
 }
 
-/* The file's remarks on the flagged parameters that came up, each once: those of one row share one. */
+/* The file's remarks on the flagged parameters in use, each once: parameters of one row share a remark. */
 static void print_remarks(const explained_t *explained) {
     const char *before = NULL;
     for (int i = 0; i < explained->flags->count; i++) {
@@ -124,7 +124,7 @@ static void explain_missing_setup(const pto_setup_t *setup) {
     putchar('\n');
 }
 
-/* Against each strategy that needs less setup. */
+/* Compared with each strategy that needs less setup. */
 static void explain_payback(const pto_predictions_t *predictions, int64_t point,
                             const pto_prediction_t *own) {
     const char *opening = "  paid back ";
@@ -180,15 +180,15 @@ static void explain_cell(const explained_t *explained, int64_t point, int strate
 void pto_print_explanations(const pto_predictions_t *predictions, const pto_flags_t *flags) {
     const explained_t explained = {predictions, flags, file_name(predictions->machine->path)};
     pto_print_header(stdout, "predict --explain", predictions);
-    printf("# each price along its longest path: microseconds, share, stage, how often which parameter, and "
-           "where that stands\n");
+    printf("# critical path: microseconds, share, stage, count x parameter = value (line of the machine "
+           "file)\n");
     for (int64_t point = 0; point < predictions->point_count; point++)
         for (int i = 0; i < predictions->strategy_count; i++)
             explain_cell(&explained, point, i);
     print_remarks(&explained);
 }
 
-/* --- csv ------------------------------------------------------------------------------------------------ */
+/* --- csv ----------------------------------------------------------------------------------------------- */
 
 static void csv_place(const pto_param_t *param) {
     printf(",%.9g,", param->value);
@@ -196,7 +196,7 @@ static void csv_place(const pto_param_t *param) {
         printf("%d", param->line);
 }
 
-/* Up to the part's name. */
+/* The columns up to the part's name. */
 static void csv_start(const pto_predictions_t *predictions, int64_t cell, const char *part) {
     const pto_prediction_t *prediction = &predictions->prediction[cell];
     printf("%lld,%s,%s,%s,", (long long)predictions->point[cell / predictions->strategy_count],

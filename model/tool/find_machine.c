@@ -1,4 +1,4 @@
-/* From a machine's name to its file. */
+/* Finding a machine's file by name. */
 #include "find_machine.h"
 
 #include <stdbool.h>
@@ -48,7 +48,7 @@ static pto_status_t not_found(const char *name, char *const *path, int count, pt
                          places);
 }
 
-/* The paths that a name may mean, the first of which can be opened is taken; how many there are. */
+/* The paths that a name may refer to, in search order; returns their number. */
 static int candidates(const char *name, const char *scenario, char *path[CANDIDATES_MAX]) {
     char folder[PTO_FOLDER_MAX];
     int count = 0;

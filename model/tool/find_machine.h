@@ -1,13 +1,13 @@
-/* Where machine files are looked for. */
+/* Finding a machine's file by name. */
 #ifndef PTO_FIND_MACHINE_H
 #define PTO_FIND_MACHINE_H
 
 #include "portolan/status.h"
 
-/* The machine file that `name` means: that path, else a machine of that name in the folder of `scenario` (a
- * path, or NULL), or in one of the folders of machine_folders.h. What holds a slash or ends in .yaml is a
- * path alone, relative to the folder of `scenario`. `*path` is the caller's to free. Errors: PTO_ERR_IO,
- * which names the places. */
+/* Find the machine file that `name` refers to. A name that contains a slash or ends in .yaml is a path,
+ * relative to the folder of `scenario` (a path, or NULL). Any other name is looked up as a path, then in the
+ * folder of `scenario`, then in the folders of machine_folders.h. The caller frees `*path`. Errors:
+ * PTO_ERR_IO, which lists the places searched. */
 pto_status_t pto_find_machine(const char *name, const char *scenario, char **path, pto_error_t *err);
 
 #endif

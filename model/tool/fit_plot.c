@@ -1,5 +1,5 @@
-/* Samples beside the fitted lines, one panel for each kind, drawn by gnuplot. The lines go through every size
- * of the data, so that the step at a protocol's limit is seen. */
+/* Draws samples and fitted lines with gnuplot, one panel for each kind. The lines have a point at every size
+ * of the data, so that steps at protocol limits are visible. */
 #include "fit_plot.h"
 
 #include <stdio.h>
@@ -9,15 +9,15 @@
 
 enum { SIZES_MAX = 4096, SERIES_MAX = 12, PANELS_MAX = 6, TITLE_MAX = 48 };
 
-/* Points of one kind, and the model that goes with them. */
+/* Points of one kind, and the model for them. */
 typedef struct {
     char title[TITLE_MAX];
     pto_benchmark_t benchmark;
     pto_sample_space_t where;
     pto_sample_level_t place;
     int32_t procs;
-    const pto_cost_table_t *cost; /* messages, or */
-    const pto_postal_t *postal;   /* copies */
+    const pto_cost_table_t *cost; /* for messages */
+    const pto_postal_t *postal;   /* for copies */
     double injection_s_per_byte;  /* 0: no limit */
 } series_t;
 
@@ -27,7 +27,7 @@ typedef struct {
     series_t series[SERIES_MAX];
 } panel_t;
 
-/* Room for one series' medians. */
+/* Buffers for one series' medians. */
 typedef struct {
     int64_t bytes[SIZES_MAX];
     double seconds[SIZES_MAX];
@@ -132,7 +132,7 @@ static const pto_cost_row_t *piece_of(const pto_cost_table_t *cost, int64_t byte
     return NULL;
 }
 
-/* Seconds of the fitted model; 0 where it has none. */
+/* Time according to the fitted model; 0 if there is none. */
 static double fitted_seconds(const series_t *series, int64_t bytes) {
     const pto_postal_t *postal = series->postal;
     if (series->cost != NULL) {

@@ -1,4 +1,4 @@
-/* Folders of machine files, found at run time. */
+/* The folders of machine files, found at run time. */
 #include "machine_folders.h"
 
 #include <stdio.h>
@@ -7,10 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The installation's where the program does not know its own path. */
+/* The installation folder, if the program cannot find its own path. */
 #define DEFAULT_FOLDER "/usr/local/share/portolan/machines"
 
-/* Where candidates begin. */
+/* What a candidate is relative to. */
 typedef enum { FROM_ENVIRONMENT, FROM_PROGRAM, FROM_HERE } origin_t;
 
 static const struct {
@@ -26,7 +26,7 @@ static const struct {
 
 enum { CANDIDATE_COUNT = (int)(sizeof candidates / sizeof *candidates) };
 
-/* The folder of the running program; false where the system does not say. */
+/* The folder of the running program; false if the system does not tell. */
 static bool program_folder(char folder[PTO_FOLDER_MAX]) {
     ssize_t length = readlink("/proc/self/exe", folder, PTO_FOLDER_MAX - 1);
     if (length <= 0)
@@ -38,7 +38,7 @@ static bool program_folder(char folder[PTO_FOLDER_MAX]) {
     return slash != NULL;
 }
 
-/* `/a/bin/../share` as `/a/share`: paths that people read. */
+/* Shorten `/a/bin/../share` to `/a/share`, for messages. */
 static void drop_parent(char *path) {
     char *dots = strstr(path, "/../");
     if (!dots || dots == path)

@@ -1,4 +1,4 @@
-/* Where the tools look for machines by name. */
+/* Where the tools look up machines by name. */
 #ifndef PTO_MACHINE_FOLDERS_H
 #define PTO_MACHINE_FOLDERS_H
 
@@ -6,12 +6,12 @@
 
 enum { PTO_FOLDER_MAX = 1024 };
 
-/* The index-th folder of machine files that exists, in the order of the search; false behind the last. No
- * folder is named twice.
+/* The index-th existing folder of machine files, in search order; false after the last. No folder appears
+ * twice.
  *
- * $PORTOLAN_DATA/machines, if that is set; scenarios/machines, as in the source tree; machines that were
- * installed with this program, or lie in the source tree that it was built in, by the program's own path, so
- * that both may be moved; and those in /usr/local. */
+ * The folders are $PORTOLAN_DATA/machines, if that is set; scenarios/machines, as in the source tree; the
+ * machines installed with this program or in the source tree that it was built in, found through the
+ * program's own path, so that both can be moved; and those in /usr/local. */
 bool pto_machine_folder(int index, char folder[PTO_FOLDER_MAX]);
 
 #endif

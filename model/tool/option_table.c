@@ -1,4 +1,4 @@
-/* What each command-line option on scenarios does with its argument, and the table of them all. */
+/* The command-line options that concern scenarios: what each does with its argument, and their tables. */
 #include "option_table.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@ static pto_status_t replace_text(char **target, const char *text, pto_error_t *e
     return PTO_OK;
 }
 
-/* --- the words that options know: NULL behind the last one ---------------------------------------------- */
+/* --- the words that options know: NULL behind the last one --------------------------------------------- */
 
 static const char *collective_at(int i) {
     return i < PTO_COLLECTIVE_COUNT ? pto_collective_name((pto_collective_t)i) : NULL;
@@ -58,7 +58,7 @@ static const char *model_at(int i) {
     return names[i];
 }
 
-/* --- what they do --------------------------------------------------------------------------------------- */
+/* --- what they do -------------------------------------------------------------------------------------- */
 
 static pto_status_t parse_count(const char *text, int64_t *count, pto_error_t *err) {
     pto_status_t status = pto_int64_parse(text, count, err);
@@ -67,14 +67,14 @@ static pto_status_t parse_count(const char *text, int64_t *count, pto_error_t *e
     return status;
 }
 
-/* A number of nodes or messages, for which 1K is read as well as 1024. */
+/* A number of nodes or messages; accepts 1K for 1024. */
 static pto_status_t parse_count_or_suffix(const char *text, int64_t *count, pto_error_t *err) {
     if (pto_bytes_parse(text, count, NULL) == PTO_OK && *count > 0)
         return PTO_OK;
     return parse_count(text, count, err);
 }
 
-/* N, FROM:TO or FROM:TO:FACTOR, each as `parse_one` reads it. */
+/* N, FROM:TO or FROM:TO:FACTOR, where `parse_one` reads each number. */
 static pto_status_t parse_series(const char *text,
                                  pto_status_t (*parse_one)(const char *, int64_t *, pto_error_t *),
                                  pto_series_t *series, pto_error_t *err) {
@@ -123,7 +123,7 @@ static pto_status_t apply_machine(void *target, const char *text, pto_error_t *e
     return PTO_OK;
 }
 
-/* What the file says of the old collective alone does not hold for the new one. */
+/* Fields of the file that apply only to the old collective do not apply to the new one. */
 static void change_collective(pto_scenario_t *scenario, pto_collective_t collective) {
     const pto_scenario_field_t own[] = {PTO_FIELD_IMPLEMENTATION, PTO_FIELD_SPLIT, PTO_FIELD_MESSAGES,
                                         PTO_FIELD_UNIQUE_BYTES, PTO_FIELD_COUNTS};
@@ -225,7 +225,7 @@ static void drop_strategies(pto_scenario_t *scenario) {
     scenario->strategy_count = 0;
 }
 
-/* One name or several between commas; the first --strategy replaces the scenario's list. */
+/* One name, or several separated by commas. The first --strategy replaces the scenario's list. */
 static pto_status_t apply_strategy(void *target, const char *text, pto_error_t *err) {
     pto_options_t *options = target;
     pto_scenario_t *scenario = &options->scenario;
@@ -287,7 +287,8 @@ static pto_status_t apply_counts(void *target, const char *text, pto_error_t *er
             made = (pto_counts_t){.kind = PTO_COUNTS_SKEW, .skew = skew, .seed = (uint64_t)seed};
     } else if (strcmp(text, "equal") != 0) {
         status = pto_counts_read_matrix(text, &made, err);
-        if (!options->bytes_given) /* the scenario's; what --bytes says is refused when all is checked */
+        if (!options->bytes_given) /* the scenario's value; a --bytes option is rejected later, in the final
+                                      check */
             pto_series_fini(&options->scenario.bytes);
     }
     if (status != PTO_OK)
@@ -304,7 +305,7 @@ static pto_status_t apply_model(void *target, const char *text, pto_error_t *err
     return PTO_OK;
 }
 
-/* Kept till the machine is read: only that knows its parameters. */
+/* Stored until the machine is read, which defines the parameters. */
 static pto_status_t apply_what_if(void *target, const char *text, pto_error_t *err) {
     pto_options_t *options = target;
     const char **grown =
@@ -395,7 +396,7 @@ static pto_status_t apply_limit(void *target, const char *text, pto_error_t *err
     return parse_count(text, &options->limit, err);
 }
 
-/* --- the tables ----------------------------------------------------------------------------------------- */
+/* --- the tables ---------------------------------------------------------------------------------------- */
 
 #define OVERRIDES(field) .overrides = 1 + PTO_FIELD_##field
 
@@ -409,19 +410,19 @@ const pto_option_t pto_scenario_options[] = {
      .apply = apply_collective, .word_at = collective_at, OVERRIDES(COLLECTIVE)},
     {"implementation", "NAME", "alltoallv: library (MPI's own) or isend_irecv", .apply = apply_implementation,
      .word_at = implementation_at, OVERRIDES(IMPLEMENTATION)},
-    {"nodes", "N|FROM:TO", "nodes; a range sweeps over them by factors of 2 (FROM:TO:FACTOR for others)",
+    {"nodes", "N|FROM:TO", "nodes; a range is swept by factors of 2 (FROM:TO:FACTOR for others)",
      .apply = apply_nodes, OVERRIDES(NODES)},
-    {"gpus-per-node", "N", "GPUs of a node that take part (default: the machine's)", .apply = apply_gpus,
+    {"gpus-per-node", "N", "GPUs used per node (default: all of the machine's)", .apply = apply_gpus,
      OVERRIDES(LAYOUT)},
-    {"cores-per-gpu", "N", "processes of a GPU (default: the machine's cores, evenly divided)",
+    {"cores-per-gpu", "N", "processes per GPU (default: the machine's cores, divided evenly)",
      .apply = apply_cores, OVERRIDES(LAYOUT)},
-    {"owners-per-gpu", "N", "processes of a GPU that hold user data (default 1)", .apply = apply_owners,
+    {"owners-per-gpu", "N", "processes per GPU that hold user data (default 1)", .apply = apply_owners,
      OVERRIDES(LAYOUT)},
-    {"bytes", "N|FROM:TO", "bytes per destination, per message, or of allreduce's vector; 64KiB is read too",
+    {"bytes", "N|FROM:TO", "bytes per destination, per message, or of allreduce's vector; accepts 64KiB",
      .apply = apply_bytes, OVERRIDES(BYTES)},
-    {"messages", "N|FROM:TO", "messages: how many each GPU sends", .apply = apply_messages,
+    {"messages", "N|FROM:TO", "messages: number of messages that each GPU sends", .apply = apply_messages,
      OVERRIDES(MESSAGES)},
-    {"unique-bytes", "N", "messages: bytes of a GPU's messages that differ, the rest are duplicates",
+    {"unique-bytes", "N", "messages: bytes of a GPU's messages that are unique; the rest are duplicates",
      .apply = apply_unique_bytes, OVERRIDES(UNIQUE_BYTES)},
     {"counts", "equal|skew:X:SEED|FILE.csv", "alltoallv: equal, random within +-X, or a matrix of bytes",
      .apply = apply_counts, OVERRIDES(COUNTS)},
@@ -431,32 +432,33 @@ const pto_option_t pto_scenario_options[] = {
      .apply = apply_split, .word_at = split_at, OVERRIDES(SPLIT)},
     {"strategy", "NAME[,NAME]", "only these strategies (repeatable)", .apply = apply_strategy,
      .word_at = strategy_at, OVERRIDES(STRATEGIES)},
-    {"library", "best|ALGORITHM", "the algorithm that stands for the MPI library's own",
-     .apply = apply_library, .word_at = library_at, OVERRIDES(LIBRARY)},
+    {"library", "best|ALGORITHM", "the algorithm that models the MPI library's own", .apply = apply_library,
+     .word_at = library_at, OVERRIDES(LIBRARY)},
     {.name = NULL}};
 
 const pto_option_t pto_change_options[] = {
-    {"model", "full|published[+TERM]", "only the papers' terms, and those added to them: `portolan list`",
-     .apply = apply_model, .word_at = model_at},
+    {"model", "full|published[+TERM]",
+     "use only the papers' terms, plus the TERMs added (see `portolan list`)", .apply = apply_model,
+     .word_at = model_at},
     {"what-if", "PARAMETER=VALUE", "change a parameter (repeatable); *2 and /10 are relative",
      .apply = apply_what_if},
     {.name = NULL}};
 
-const pto_option_t pto_format_options[] = {{"format", "table|csv|json", "how to print", .apply = apply_format,
-                                            .standard = "table", .word_at = format_at},
+const pto_option_t pto_format_options[] = {{"format", "table|csv|json", "output format",
+                                            .apply = apply_format, .standard = "table", .word_at = format_at},
                                            {.name = NULL}};
 
 const pto_option_t pto_predict_options[] = {
-    {"explain", NULL, "break every price into its terms: stage, parameter, line of the machine file",
+    {"explain", NULL, "break every price down into terms: stage, parameter, line of the machine file",
      .apply = apply_explain},
-    {"energy", NULL, "joules, by the machine file's powers, beside or instead of times",
+    {"energy", NULL, "energies by the machine file's powers, in addition to or instead of times",
      .apply = apply_energy},
     {"plot", "FILE.svg|png", "draw the prediction (needs gnuplot)", .apply = apply_plot},
-    {"measured", "FILE.csv", "measured collectives, drawn as points of --plot", .apply = apply_measured},
+    {"measured", "FILE.csv", "measured collectives, drawn as points by --plot", .apply = apply_measured},
     {.name = NULL}};
 
 const pto_option_t pto_pick_options[] = {{"by", "time|energy|product",
-                                          "what the cheapest has the least of (product: of both)",
+                                          "what to minimise: time, energy, or product (energy x time)",
                                           .apply = apply_by, .standard = "time", .word_at = by_at},
                                          {.name = NULL}};
 
@@ -464,17 +466,16 @@ const pto_option_t pto_simulate_options[] = {
     {"trace", "FILE.json", "write the simulation's events in the Chrome trace format", .apply = apply_trace},
     {"trace-events", "N", "maximum number of events in the trace", .apply = apply_trace_events,
      .standard = "1000000"},
-    {"limit", "N", "simulate plans of up to this many messages", .apply = apply_limit,
-     .standard = "100000000"},
+    {"limit", "N", "refuse plans with more than N messages", .apply = apply_limit, .standard = "100000000"},
     {"progress", NULL, "show progress even if standard error is not a terminal", .apply = apply_progress},
     {.name = NULL}};
 
 const pto_option_t pto_check_options[] = {
-    {"limit", "N", "check plans of up to this much work (about a minute and a gigabyte)",
+    {"limit", "N", "refuse plans with more work than N (the default takes about a minute and a gigabyte)",
      .apply = apply_limit, .standard = "100000000"},
     {.name = NULL}};
 
 const pto_option_t pto_plan_options[] = {
-    {"rank", "R", "the rank whose part to print", .apply = apply_rank, .standard = "0"},
+    {"rank", "R", "rank to print", .apply = apply_rank, .standard = "0"},
     {"unroll", NULL, "print every iteration of loops", .apply = apply_unroll},
     {.name = NULL}};

@@ -1,4 +1,4 @@
-/* The options of commands on scenarios, all of them for a pto_options_t; option_table.c fills the tables. */
+/* The options of commands on scenarios. All apply to a pto_options_t; option_table.c defines the tables. */
 #ifndef PTO_OPTION_TABLE_H
 #define PTO_OPTION_TABLE_H
 
@@ -8,7 +8,7 @@ extern const pto_option_t pto_machine_options[], pto_scenario_options[], pto_cha
 extern const pto_option_t pto_format_options[], pto_predict_options[], pto_pick_options[],
     pto_simulate_options[], pto_check_options[], pto_plan_options[];
 
-/* The last sets of a command on scenarios. */
+/* The last option sets of every command on scenarios. */
 #define PTO_SCENARIO_SETS                                                                                    \
     {"overriding the scenario, or instead of one", pto_machine_options}, {NULL, pto_scenario_options},       \
         {NULL, pto_change_options}, {                                                                        \

@@ -24,11 +24,11 @@ int pto_flush_output(void) {
     return PTO_EXIT_ERROR;
 }
 
-/* A scenario's machine is looked for as --machine's is, beside the scenario first. */
+/* A scenario's machine is looked up like --machine's, but beside the scenario first. */
 static pto_status_t find_machine(pto_scenario_t *scenario, const char *path, pto_error_t *err) {
     const char *slash = strrchr(path, '/');
     size_t folder = slash ? (size_t)(slash - path) + 1 : 0;
-    const char *name = scenario->machine_path; /* as read: seen from the scenario's folder */
+    const char *name = scenario->machine_path; /* as read: relative to the scenario's folder */
     if (strncmp(name, path, folder) == 0)
         name += folder;
     pto_error_t fault = {0};
@@ -62,14 +62,14 @@ static pto_status_t read_scenario(const pto_arguments_t *arguments, pto_options_
     return status;
 }
 
-/* What is overridden no longer has a place in the file. */
+/* Overridden fields no longer have a position in the file. */
 static void forget_places(const pto_arguments_t *arguments, pto_scenario_t *scenario) {
     for (int i = 0; i < PTO_FIELD_COUNT; i++)
         if (is_given(arguments, (pto_scenario_field_t)i))
             scenario->place[i] = (pto_place_t){0};
 }
 
-/* What a scenario made of flags alone must be given. */
+/* What must be given if there is no scenario file. */
 static pto_status_t check_complete(const pto_scenario_t *scenario, pto_error_t *err) {
     const char *missing = NULL;
     if (!scenario->machine_path)
@@ -87,7 +87,7 @@ static pto_status_t check_complete(const pto_scenario_t *scenario, pto_error_t *
     return pto_error_set(err, PTO_ERR_KEY, "without a scenario file, %s is needed", missing);
 }
 
-/* Options that make no sense are wrong usage; files that can't be read are errors. */
+/* Invalid options are usage errors; unreadable files are ordinary errors. */
 static int exit_code_of(const pto_error_t *err) {
     pto_report_error(err);
     return err->line > 0 || err->status == PTO_ERR_IO || err->status == PTO_ERR_MEMORY ? PTO_EXIT_ERROR
@@ -101,7 +101,7 @@ static pto_status_t read_machine(pto_options_t *options, pto_error_t *err) {
     return status;
 }
 
-/* What the flags change in the machine (and the layout) once it is read. */
+/* Apply the options that change the machine (and the layout), after it has been read. */
 static pto_status_t change(pto_options_t *options, pto_error_t *err) {
     pto_error_t cause = {0};
     if (options->model && pto_machine_restrict(&options->machine, options->model, &cause) != PTO_OK)
@@ -128,7 +128,7 @@ int pto_options_bind(pto_options_t *options) {
     return bind(options, &err) == PTO_OK ? -1 : pto_report_error(&err);
 }
 
-/* -1, or the exit code with the error printed. */
+/* Returns -1, or the exit code after printing the error. */
 static int read_and_apply(const pto_arguments_t *arguments, pto_options_t *options) {
     pto_error_t err = {0};
     if (read_scenario(arguments, options, &err) != PTO_OK)

@@ -1,4 +1,4 @@
-/* The options that all commands on scenarios share: which scenario, and what to override in it. */
+/* The options shared by all commands on scenarios: which scenario, and what to override in it. */
 #ifndef PTO_OPTIONS_H
 #define PTO_OPTIONS_H
 
@@ -9,11 +9,11 @@ typedef enum { PTO_FORMAT_TABLE, PTO_FORMAT_CSV, PTO_FORMAT_JSON, PTO_FORMAT_COU
 
 typedef struct {
     pto_scenario_t scenario; /* checked, and bound to the machine */
-    pto_machine_t machine;   /* as read, then changed as `model` and `what_if` ask */
+    pto_machine_t machine;   /* as read, then changed by `model` and `what_if` */
     const char *model;       /* --model, borrowed from argv; NULL: full */
     const char **what_if;    /* --what-if, each borrowed from argv */
     int what_if_count;
-    const char *plot; /* NULL: none asked for; both borrowed from argv */
+    const char *plot; /* NULL: not requested; both borrowed from argv */
     const char *measured;
     const char *trace; /* NULL: none; borrowed from argv */
     int64_t trace_events;
@@ -28,23 +28,23 @@ typedef struct {
     int64_t rank;
 } pto_options_t;
 
-/* Parse a command's arguments, read and bind what they name. Returns -1 to go on; otherwise the exit code,
- * with the help or the error printed. */
+/* Parse a command's arguments, then read and bind the scenario and the machine. Returns -1 on success;
+ * otherwise the exit code, after printing the help or the error. */
 int pto_options_read(const pto_syntax_t *syntax, int argc, char **argv, pto_options_t *options);
 
-/* The part behind parsing, for programs with options of their own: apply `arguments` to `options`, which are
- * zeroed, and read and bind what they name. */
+/* The second half of pto_options_read, for programs with additional options: apply `arguments` to `options`,
+ * which must be zeroed, then read and bind the scenario and the machine. */
 int pto_options_finish(const pto_arguments_t *arguments, pto_options_t *options);
 void pto_options_fini(pto_options_t *options);
 
-/* Read the machine, change it as `model` and `what_if` ask, and bind the scenario to it. -1, or the exit code
- * with the error printed. */
+/* Read the machine, change it by `model` and `what_if`, and bind the scenario to it. Returns -1, or the exit
+ * code after printing the error. */
 int pto_options_bind(pto_options_t *options);
 
 /* For portolan-validate, until it has a table: its usage text, and argv with its own options taken out. */
 int pto_options_parse(int argc, char **argv, unsigned own_options, const char *usage, pto_options_t *options);
 
-/* Flush standard output; an exit code, with the error said where it could not all be written. */
+/* Flush standard output. Returns the exit code; prints an error if not everything could be written. */
 int pto_flush_output(void);
 
 /* Print "file:line:column: message" (or "portolan: message") to standard error; returns PTO_EXIT_ERROR. */

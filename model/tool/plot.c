@@ -1,4 +1,4 @@
-/* Running gnuplot. The script goes through a pipe, so that nothing but the drawing is written. */
+/* Runs gnuplot. The script goes through a pipe, so that the drawing is the only file written. */
 #include "plot.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ void pto_plot_quote(FILE *script, const char *text) {
     fputc('\'', script);
 }
 
-/* gnuplot's terminal for a file name; NULL: none. */
+/* gnuplot's terminal for a file name; NULL: unknown ending. */
 static const char *terminal_of(const char *path) {
     const char *dot = strrchr(path, '.');
     if (dot != NULL && strcmp(dot, ".svg") == 0) {
@@ -50,7 +50,8 @@ pto_status_t pto_plot_script(const pto_plot_t *plot, const char *path, FILE *scr
     return PTO_OK;
 }
 
-/* Without a reader on the pipe (no gnuplot) writing would end the process; the exit code tells it instead. */
+/* If gnuplot does not run, writing to the pipe would raise SIGPIPE and end the process. Ignore it; the exit
+ * code reports the failure. */
 static pto_status_t run_gnuplot(const pto_plot_t *plot, const char *path, pto_error_t *err) {
     void (*before)(int) = signal(SIGPIPE, SIG_IGN);
     fflush(NULL);
@@ -78,7 +79,7 @@ pto_status_t pto_plot_draw(const pto_plot_t *plot, const char *path, pto_error_t
         return status;
     }
     bool existed = access(path, F_OK) == 0;
-    FILE *file = fopen(path, "a"); /* gnuplot would only say that it failed */
+    FILE *file = fopen(path, "a"); /* gnuplot's own message would not say why */
     if (file == NULL) {
         return pto_error_set_at(err, PTO_ERR_IO, path, 1, 1, "cannot write: %s", strerror(errno));
     }

@@ -1,4 +1,4 @@
-/* Drawing with gnuplot: from a script on its input, into an SVG or a PNG. */
+/* Drawing with gnuplot: from a script into an SVG or a PNG file. */
 #ifndef PTO_PLOT_H
 #define PTO_PLOT_H
 
@@ -6,7 +6,7 @@
 
 #include "portolan/status.h"
 
-/* Writes the script's own part; terminal and output are set before it. */
+/* Writes the specific part of the script; the terminal and the output are already set. */
 typedef void (*pto_plot_write_t)(FILE *script, const void *context);
 
 typedef struct {
@@ -16,18 +16,18 @@ typedef struct {
     const void *context;
 } pto_plot_t;
 
-/* Draw into `path`, which must end in .svg or .png. Nothing is left there where drawing fails, unless it was
- * there before. Errors: PTO_ERR_TYPE (another ending), PTO_ERR_IO (no gnuplot, which the message says how to
- * get, or a file that cannot be written). */
+/* Draw into `path`, which must end in .svg or .png. A failure leaves no new file behind. Errors:
+ * PTO_ERR_TYPE (another ending), PTO_ERR_IO (the file cannot be written, or gnuplot is missing: the message
+ * says how to install it). */
 pto_status_t pto_plot_draw(const pto_plot_t *plot, const char *path, pto_error_t *err);
 
-/* Whether `path` names a drawing. Errors: PTO_ERR_TYPE. */
+/* Check that `path` has an ending that can be drawn. Errors: PTO_ERR_TYPE. */
 pto_status_t pto_plot_check_name(const char *path, pto_error_t *err);
 
-/* The whole script that pto_plot_draw hands to gnuplot. Errors: PTO_ERR_TYPE. */
+/* Write the complete script that pto_plot_draw passes to gnuplot. Errors: PTO_ERR_TYPE. */
 pto_status_t pto_plot_script(const pto_plot_t *plot, const char *path, FILE *script, pto_error_t *err);
 
-/* A text in gnuplot's quotes. */
+/* Write a text in gnuplot's quotes. */
 void pto_plot_quote(FILE *script, const char *text);
 
 #endif

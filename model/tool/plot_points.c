@@ -1,4 +1,4 @@
-/* Choosing the measurements that a prediction can be held against. */
+/* Chooses the measurements that can be compared with a prediction. */
 #include "plot_points.h"
 
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static bool same_question(const matching_t *matching, const pto_collective_row_t
            row->procs_per_gpu == (strategy->splits ? layout->cores_per_gpu : layout->owners_per_gpu);
 }
 
-/* A file may say that its split strategies did not do the collective (docs/formats.md). */
+/* A file may say that its split strategies did not perform the whole collective (docs/formats.md). */
 static bool did_it(const matching_t *matching, const pto_strategy_t *strategy) {
     char key[64];
     snprintf(key, sizeof key, "caveat_%s_split",
@@ -35,7 +35,7 @@ static bool did_it(const matching_t *matching, const pto_strategy_t *strategy) {
     return !strategy->splits || !pto_collectives_provenance(matching->collectives, key);
 }
 
-/* The swept value at which a row stands; -1: outside the sweep, or of another size. */
+/* The swept value of a row; -1 if it is outside the sweep or has another size. */
 static int64_t place_of(const pto_predictions_t *predictions, const pto_collective_row_t *row) {
     const pto_scenario_t *scenario = predictions->scenario;
     int64_t at = predictions->sweep == PTO_SWEEP_NODES ? row->nodes : row->bytes;
@@ -46,7 +46,7 @@ static int64_t place_of(const pto_predictions_t *predictions, const pto_collecti
     return inside && !elsewhere ? at : -1;
 }
 
-/* Where one of our algorithms ran in the place of the library's, it must be the one that is predicted. */
+/* If one of our algorithms replaced the library's, it must be the predicted one. */
 static bool same_algorithm(const matching_t *matching, const pto_collective_row_t *row, int strategy,
                            int64_t at) {
     const pto_predictions_t *predictions = matching->predictions;

@@ -26,7 +26,7 @@ static void print_usage(FILE *stream) {
           stream);
 }
 
-/* A command by its name; wrong usage where there is none. */
+/* Runs a command by name; an unknown name is wrong usage. */
 static int run_command(const char *name, int argc, char **argv) {
     const pto_command_t *command;
     pto_error_t err = {0};
@@ -36,7 +36,7 @@ static int run_command(const char *name, int argc, char **argv) {
     return PTO_EXIT_USAGE;
 }
 
-/* `portolan help COMMAND` is `portolan COMMAND --help`. */
+/* `portolan help COMMAND` means `portolan COMMAND --help`. */
 static int help_on(char *name) {
     static char help[] = "--help";
     char *argv[] = {name, help, NULL};

@@ -1,5 +1,5 @@
-/* A prediction as a gnuplot script: two panels over one another with the same horizontal axis, prices above
- * and the picked strategies below. */
+/* A prediction as a gnuplot script: two panels with the same horizontal axis, prices above and the picked
+ * strategies below. */
 #include "predict_plot.h"
 
 #include <math.h>
@@ -8,11 +8,11 @@
 
 #include "portolan/units.h"
 
-/* How far the next strategy's points stand aside, and times that no eye could tell apart, as factors. */
+/* Factors: horizontal distance between strategies' points, and relative difference that is invisible. */
 #define ASIDE 1.08
 #define ALIKE 1.02
 
-/* The legend stands to the right of both panels; all in pixels. */
+/* The legend is to the right of both panels. In pixels. */
 enum {
     WIDTH_PX = 1016,
     HEIGHT_PX = 600,
@@ -27,7 +27,7 @@ enum {
     TICS_MAX = 9
 };
 
-/* Told apart by the colour-blind too (Okabe and Ito 2008); and what is written on them. */
+/* Colours that the colour-blind can distinguish (Okabe and Ito 2008), and the colours of text on them. */
 static const struct {
     const char *colour;
     const char *ink;
@@ -35,7 +35,7 @@ static const struct {
                {"#E69F00", "black"}, {"#56B4E9", "black"}, {"#000000", "white"}, {"#999999", "black"}};
 enum { COLOUR_COUNT = (int)(sizeof palette / sizeof *palette) };
 
-/* Whether a strategy has a price that the axes show. */
+/* Whether a strategy has a price within the axes. */
 static bool is_drawn(const pto_predictions_t *predictions, int strategy) {
     for (int64_t point = 0; point < predictions->point_count; point++) {
         const pto_prediction_t *prediction = pto_prediction_at(predictions, point, strategy);
@@ -60,8 +60,8 @@ static bool is_picked(const pto_predict_plot_t *drawn, int strategy) {
     return false;
 }
 
-/* A strategy's place among those drawn: what is picked comes first, so that the picks have colours of their
- * own. Behind the last colour the same begin again with other dashes. */
+/* A strategy's index among those drawn. Picked strategies come first, so that they have distinct colours.
+ * After the last colour, the colours repeat with other dashes. */
 static int order_of(const pto_predict_plot_t *drawn, int strategy) {
     int order = 0;
     for (int64_t i = 0; i < drawn->range_count; i++) {
@@ -78,10 +78,9 @@ static const char *colour_of(const pto_predict_plot_t *drawn, int strategy) {
     return palette[order_of(drawn, strategy) % COLOUR_COUNT].colour;
 }
 
-/* --- data -------------------------------------------------------------------------------------------------
- */
+/* --- data ---------------------------------------------------------------------------------------------- */
 
-/* A price in a row; the lower end of an interval may reach 0, which no logarithm shows. */
+/* A price as a row. The lower end of an interval can be 0, which a logarithmic axis cannot show. */
 static void write_price(FILE *script, int64_t at, const pto_prediction_t *prediction) {
     const pto_price_t *price = &prediction->price;
     if (at < 1)
@@ -120,7 +119,7 @@ static bool is_measured(const pto_predict_plot_t *drawn, int strategy) {
     return false;
 }
 
-/* Whether a point before lies in the same thin slice: hundreds of runs would else make a drawing of
+/* Whether an earlier point is in the same thin slice: otherwise hundreds of runs would make a drawing of
  * megabytes. */
 static bool is_covered(const pto_predict_plot_t *drawn, size_t i, int strategy) {
     const pto_plot_point_t *point = &drawn->point[i];
@@ -132,7 +131,7 @@ static bool is_covered(const pto_predict_plot_t *drawn, size_t i, int strategy) 
     return false;
 }
 
-/* Strategies' points stand side by side around their size, else the last drawn would hide the others. */
+/* Strategies' points are drawn side by side around their size, so that none hides another. */
 static void write_points(FILE *script, const pto_predict_plot_t *drawn, int strategy) {
     if (!is_measured(drawn, strategy))
         return;
@@ -144,8 +143,7 @@ static void write_points(FILE *script, const pto_predict_plot_t *drawn, int stra
     fputs("EOD\n", script);
 }
 
-/* --- the upper panel --------------------------------------------------------------------------------------
- */
+/* --- the upper panel ----------------------------------------------------------------------------------- */
 
 static bool has_interval(const pto_predictions_t *predictions, int strategy) {
     for (int64_t point = 0; point < predictions->point_count; point++)
@@ -186,7 +184,7 @@ static void write_strategies(FILE *script, const pto_predict_plot_t *drawn) {
     fputc('\n', script);
 }
 
-/* Nothing where there is no text. */
+/* Prints nothing if there is no text. */
 static void write_title_line(FILE *script, const char *label, const char *text) {
     if (!text)
         return;
@@ -196,7 +194,7 @@ static void write_title_line(FILE *script, const char *label, const char *text) 
     pto_plot_quote(script, text);
 }
 
-/* As it is in force: a scenario's name may speak of another one. */
+/* The layout in use: a scenario's name may mention another one. */
 static void write_layout(FILE *script, const pto_predictions_t *predictions) {
     const pto_layout_t *layout = &predictions->scenario->layout;
     char nodes[32] = "", text[TITLE_MAX];
@@ -221,7 +219,7 @@ static void write_title(FILE *script, const pto_predict_plot_t *drawn) {
     fputc('\n', script);
 }
 
-/* "64 B", "1 KiB", "5.37 KiB": short, since tics stand close. */
+/* "64 B", "1 KiB", "5.37 KiB": short, because there is little room between tics. */
 static void format_bytes(int64_t bytes, char *text, size_t text_size) {
     static const char *const unit[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     double value = (double)bytes;
@@ -231,7 +229,7 @@ static void format_bytes(int64_t bytes, char *text, size_t text_size) {
     snprintf(text, text_size, value >= 1000 ? "%.4g %s" : "%.3g %s", value, unit[power]);
 }
 
-/* Some of the swept values; the upper panel has no text at them, since the lower one's stands below. */
+/* Some of the swept values as tics; only the lower panel labels them. */
 static void write_tics(FILE *script, const pto_predictions_t *predictions, bool labelled) {
     int64_t stride = (predictions->point_count + TICS_MAX - 1) / TICS_MAX;
     const char *comma = "set xtics (";
@@ -249,7 +247,7 @@ static void write_tics(FILE *script, const pto_predictions_t *predictions, bool 
     fputs(*comma == ',' ? ")\n" : "unset xtics\n", script);
 }
 
-/* Room at both ends, so that a single point or range is seen as well. */
+/* Margins at both ends, so that a single point or range is visible. */
 static void find_limits(const pto_predictions_t *predictions, double *from, double *to) {
     int64_t count = predictions->point_count;
     double first = (double)predictions->point[0], last = (double)predictions->point[count - 1];
@@ -268,10 +266,9 @@ static void write_axes(FILE *script, const pto_predictions_t *predictions) {
     write_tics(script, predictions, false);
 }
 
-/* --- the lower panel --------------------------------------------------------------------------------------
- */
+/* --- the lower panel ----------------------------------------------------------------------------------- */
 
-/* The winner and what ties with it, or only how many do. */
+/* The winner and the strategies that tie with it, or only their number. */
 static void format_names(const pto_predict_plot_t *drawn, const pto_range_t *range, bool counted, char *text,
                          size_t text_size) {
     const pto_predictions_t *predictions = drawn->predictions;
@@ -283,7 +280,7 @@ static void format_names(const pto_predict_plot_t *drawn, const pto_range_t *ran
             end += snprintf(text + end, text_size - (size_t)end, " = %s", predictions->strategy[i]->name);
 }
 
-/* Within the band: level where there is room, upright where that is enough; else the colours must do. */
+/* In the band: horizontal if it fits, otherwise vertical, otherwise no text but the colours. */
 static void write_label(FILE *script, const pto_predict_plot_t *drawn, const pto_range_t *range, double from,
                         double to) {
     double first, last;
@@ -304,7 +301,7 @@ static void write_label(FILE *script, const pto_predict_plot_t *drawn, const pto
             range->toss_up ? "black" : palette[order_of(drawn, range->winner) % COLOUR_COUNT].ink);
 }
 
-/* From the point where a strategy begins to be picked to where the next one is; near-ties are paler. */
+/* From the point at which a strategy becomes the pick to the next pick; near-ties are paler. */
 static void write_ranges(FILE *script, const pto_predict_plot_t *drawn) {
     double first, last;
     find_limits(drawn->predictions, &first, &last);
@@ -351,7 +348,7 @@ static int height_of(const pto_predict_plot_t *drawn) {
     return needed_px > HEIGHT_PX ? needed_px : HEIGHT_PX;
 }
 
-/* A panel's edges, of which gnuplot wants fractions of the whole. */
+/* A panel's margins, which gnuplot expects as fractions of the whole. */
 static void write_margins(FILE *script, const pto_predict_plot_t *drawn, int bottom_px, int top_px) {
     double height = height_of(drawn);
     fprintf(script,

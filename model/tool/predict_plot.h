@@ -1,4 +1,5 @@
-/* Drawing a prediction: each strategy a line with its interval, measurements as points, the picks below. */
+/* Drawing a prediction: a line with its interval for each strategy, measurements as points, and the picks
+ * below. */
 #ifndef PTO_PREDICT_PLOT_H
 #define PTO_PREDICT_PLOT_H
 
@@ -14,7 +15,7 @@ typedef struct {
     double seconds;
 } pto_plot_point_t;
 
-/* What is drawn; all of it borrowed. */
+/* What is drawn. All of it is borrowed. */
 typedef struct {
     const pto_predictions_t *predictions;
     const pto_range_t *range;
@@ -25,7 +26,7 @@ typedef struct {
 } pto_predict_plot_t;
 
 /* The drawing of a prediction; `predict_plot` must outlive it. Both axes are logarithmic, so points at 0 are
- * left out; measurements stand a little left or right of their size, strategy by strategy. */
+ * omitted. Measurements are drawn slightly left or right of their size, by strategy. */
 pto_plot_t pto_predict_plot(const pto_predict_plot_t *predict_plot);
 
 #endif

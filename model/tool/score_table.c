@@ -1,4 +1,4 @@
-/* The tables of `portolan score`: for people, and for programs. */
+/* The tables of `portolan score`: for people and for programs. */
 #include "score_table.h"
 
 #include <stdio.h>
@@ -6,7 +6,7 @@
 
 #include "table.h"
 
-/* What is being printed, and how. */
+/* What is printed, and how. */
 typedef struct {
     const pto_score_t *score;
     const pto_collectives_t *collectives;
@@ -32,7 +32,7 @@ static const char *filter_name(const pto_score_filter_t *filter, char *text, siz
     return text;
 }
 
-/* --- around the table ----------------------------------------------------------------------------------- */
+/* --- around the table ---------------------------------------------------------------------------------- */
 
 static void print_header(const printer_t *printer) {
     const pto_score_options_t *options = &printer->score->options;
@@ -57,7 +57,7 @@ static void print_header(const printer_t *printer) {
     }
 }
 
-/* Candidates of a strategy in a group that could not be predicted, with the first one's reason. */
+/* The number of a strategy's candidates in a group without a prediction, and the first one's reason. */
 static void print_unpredicted(const printer_t *printer, const pto_score_filter_t *filter,
                               const pto_strategy_t *strategy) {
     int64_t measured = 0, missing = 0;
@@ -96,7 +96,7 @@ static void print_unpriced(const pto_score_t *score) {
     putchar('\n');
 }
 
-/* --- one row -------------------------------------------------------------------------------------------- */
+/* --- one row ------------------------------------------------------------------------------------------- */
 
 typedef struct {
     pto_score_filter_t filter;
@@ -105,7 +105,7 @@ typedef struct {
     pto_score_summary_t summary;
 } row_t;
 
-/* A share in percent, or a dash where it is of nothing. */
+/* A percentage, or a dash if the whole is zero. */
 static void print_share(int width, double part, int64_t whole) {
     if (whole > 0)
         printf(" %*.1f%%", width - 1, 100 * part / (double)whole);
@@ -174,7 +174,7 @@ static void print_json_row(const row_t *row, bool first) {
     putchar('}');
 }
 
-/* --- all rows ------------------------------------------------------------------------------------------- */
+/* --- all rows ------------------------------------------------------------------------------------------ */
 
 static pto_status_t print_row(printer_t *printer, const pto_score_filter_t *filter, pto_picker_t picker,
                               const pto_strategy_t *strategy) {
@@ -209,7 +209,7 @@ static bool in_group(const pto_score_filter_t *filter, const pto_score_cell_t *c
             cell->implementation == filter->implementation);
 }
 
-/* The group's least node count above `above`; 0 where there is none. */
+/* The group's lowest node count above `above`; 0 if there is none. */
 static int64_t next_nodes(const printer_t *printer, const pto_score_filter_t *filter, int64_t above) {
     int64_t next = 0;
     for (int64_t i = 0; i < printer->score->cell_count; i++) {
@@ -229,7 +229,7 @@ static pto_status_t print_group(printer_t *printer, pto_score_filter_t filter) {
     return status;
 }
 
-/* The next collective and implementation that cells hold, in their order; false after the last. */
+/* The next collective and implementation that occur in cells, in order; false after the last. */
 static bool next_group(const pto_score_t *score, pto_score_filter_t *filter) {
     for (int64_t i = 0; i < score->cell_count; i++) {
         const pto_score_cell_t *cell = &score->cell[i];
@@ -262,7 +262,7 @@ static void print_footer(const printer_t *printer) {
     print_unpriced(printer->score);
 }
 
-/* --- cells ---------------------------------------------------------------------------------------------- */
+/* --- cells --------------------------------------------------------------------------------------------- */
 
 static void print_table_candidate(const pto_score_cell_t *cell, int index) {
     const pto_score_candidate_t *candidate = &cell->candidate[index];
@@ -357,7 +357,7 @@ static void print_json_cells(const printer_t *printer) {
     }
 }
 
-/* --- the three formats ---------------------------------------------------------------------------------- */
+/* --- the three formats --------------------------------------------------------------------------------- */
 
 static pto_status_t print_table(printer_t *printer) {
     print_header(printer);

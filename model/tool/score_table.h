@@ -1,4 +1,4 @@
-/* How `portolan score` prints. */
+/* Printing for `portolan score`. */
 #ifndef PTO_SCORE_TABLE_H
 #define PTO_SCORE_TABLE_H
 
@@ -12,7 +12,7 @@ typedef struct {
     bool leave_one_out;
 } score_print_t;
 
-/* Print a predicted score on standard output. Errors: PTO_ERR_MEMORY. */
+/* Print a predicted score to standard output. Errors: PTO_ERR_MEMORY. */
 pto_status_t score_print(const pto_score_t *score, const pto_collectives_t *collectives,
                          const pto_machine_t *machine, const score_print_t *how, pto_error_t *err);
 

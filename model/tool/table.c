@@ -1,4 +1,4 @@
-/* What the tables of predict and pick have in common. */
+/* What the tables of predict and pick share. */
 #include "table.h"
 
 #include <string.h>
@@ -27,7 +27,7 @@ static void print_size(FILE *stream, const pto_predictions_t *predictions) {
         fprintf(stream, "# messages   %lld from each GPU\n", (long long)scenario->messages.value[0]);
 }
 
-/* The next of the notes that a machine keeps one a line; NULL after the last. */
+/* The next of a machine's notes, of which there is one per line; NULL after the last. */
 static const char *next_note(const char *notes, int *length) {
     if (!notes || *notes == '\0')
         return NULL;
@@ -78,7 +78,7 @@ void pto_print_header(FILE *stream, const char *command, const pto_predictions_t
     print_library(stream, scenario);
 }
 
-/* Each reason once, with the points at which it holds. */
+/* Each reason once, with the points to which it applies. */
 static void print_reasons(FILE *stream, const pto_predictions_t *predictions, int strategy) {
     const char *said = NULL;
     for (int64_t point = 0; point < predictions->point_count; point++) {
@@ -96,7 +96,7 @@ static void print_reasons(FILE *stream, const pto_predictions_t *predictions, in
 
 enum { UNPRICED_MAX = 32 };
 
-/* Keys that plans asked for and the machine file lacks. */
+/* Parameters that plans use and the machine file lacks. */
 void pto_print_unpriced(FILE *stream, const pto_predictions_t *predictions) {
     const char *key[UNPRICED_MAX];
     int count = 0;
@@ -138,7 +138,7 @@ void pto_print_energy_note(FILE *stream, const pto_predictions_t *predictions) {
         fputs("# energy     of the GPUs alone: the machine file has no energy.cpu\n", stream);
 }
 
-/* A reason without the strategy's name at its beginning, so that strategies can share it. */
+/* A reason without the leading name of the strategy, so that strategies can share it. */
 static const char *shared_reason(const pto_predictions_t *predictions, int64_t point, int strategy) {
     const char *name = predictions->strategy[strategy]->name;
     const char *reason = pto_prediction_at(predictions, point, strategy)->reason;
@@ -146,8 +146,8 @@ static const char *shared_reason(const pto_predictions_t *predictions, int64_t p
     return strncmp(reason, name, length) == 0 && reason[length] == ' ' ? reason + length + 1 : reason;
 }
 
-/* Why a strategy that nobody asked for applies at no point; NULL where it does at some, where the reasons
- * differ or where the scenario names its strategies. */
+/* Why a strategy that was not asked for applies at no point. NULL if it applies somewhere, if the reasons
+ * differ, or if the scenario names its strategies. */
 static const char *reason_to_hide(const pto_predictions_t *predictions, int strategy) {
     const char *hidden = NULL;
     for (int64_t point = 0; point < predictions->point_count; point++) {

@@ -1,4 +1,4 @@
-/* How predictions are printed: for people, and for programs. */
+/* Printing predictions: for people and for programs. */
 #ifndef PTO_TABLE_H
 #define PTO_TABLE_H
 
@@ -6,40 +6,40 @@
 
 #include "portolan/pick.h"
 
-/* The comment lines above a table: what was asked, on which machine and layout. */
+/* The comment lines above a table: the question, the machine and the layout. */
 void pto_print_header(FILE *stream, const char *command, const pto_predictions_t *predictions);
 
-/* Comment lines that say which model and what-ifs are in force; nothing where the machine is as its file has
- * it. */
+/* Comment lines with the model and the what-ifs in use; nothing if the machine is unchanged. */
 void pto_print_changes(FILE *stream, const pto_machine_t *machine);
 
-/* The same as fields of a JSON object, each with a comma before it. */
+/* The same as fields of a JSON object, each preceded by a comma. */
 void pto_print_changes_json(FILE *stream, const pto_machine_t *machine);
 
-/* A comment line with the keys that plans asked for and the machine file lacks; none where it lacks none. */
+/* A comment line with the parameters that plans use and the machine file lacks; nothing if there are
+ * none. */
 void pto_print_unpriced(FILE *stream, const pto_predictions_t *predictions);
 
-/* The comment lines below: strategies that don't apply, and what could not be priced. */
+/* The comment lines below: strategies that do not apply, and parameters that are not priced. */
 void pto_print_footer(FILE *stream, const pto_predictions_t *predictions);
 
-/* The whole table: the header, a row a point with every strategy's microseconds (or millijoules, where these
- * are judged by) and the cheapest, the footer. */
+/* The whole table: the header; a row per point with every strategy's microseconds (millijoules if judged by
+ * energy) and the cheapest strategy; the footer. */
 void pto_print_table(FILE *stream, const char *command, const pto_predictions_t *predictions);
 
-/* Errors: PTO_ERR_NOT_APPLICABLE where the machine file has no powers, so that nothing can be judged by
+/* Errors: PTO_ERR_NOT_APPLICABLE if the machine file has no powers, so that strategies cannot be judged by
  * energy. */
 pto_status_t pto_need_powers(const pto_machine_t *machine, pto_error_t *err);
 
-/* A comment line, where energies are judged by, that says whose they are if not everybody's. */
+/* A comment line that says which parts the energies include if not all; only if judged by energy. */
 void pto_print_energy_note(FILE *stream, const pto_predictions_t *predictions);
 
-/* What the first column of a table is called. */
+/* Heading of a table's first column. */
 const char *pto_sweep_heading(pto_sweep_kind_t sweep);
 
-/* A field of csv, in quotes where it needs them. */
+/* A CSV field, quoted if necessary. */
 void pto_print_csv_text(FILE *stream, const char *text);
 
-/* A string in JSON's quotes. */
+/* A string with JSON's quotes. */
 void pto_print_json_string(FILE *stream, const char *text);
 
 #endif

@@ -1,6 +1,6 @@
 /* The Chrome trace format ("Trace Event Format", the JSON object form): complete events (ph X) in
- * microseconds; a process is a node, and in it a thread is a side of a rank or a shared resource, so that
- * what lies on one thread never overlaps. */
+ * microseconds. A trace process is a node; its threads are the sides of ranks and the shared resources.
+ * Events on one thread never overlap. */
 #include "trace.h"
 
 #include <stdio.h>
@@ -15,13 +15,13 @@ enum { EVENTS_DEFAULT = 1000000, RANK_THREADS = 3, GPU_THREADS = 6, LINKS = 3 };
 struct pto_trace {
     const char *path;
     pto_output_t *output;
-    FILE *file; /* the output's */
+    FILE *file; /* the output file */
     pto_layout_t layout;
     int64_t events_max;
     int64_t written;
     int64_t seen;
     int64_t threads_per_node;
-    bool *named; /* threads that have been given their names, and after those of a node the node itself */
+    bool *named; /* whether a thread has been named; after the threads of a node, the node itself */
 };
 
 pto_status_t pto_trace_create(const char *path, const pto_layout_t *layout, int64_t events_max,
@@ -48,7 +48,7 @@ pto_status_t pto_trace_create(const char *path, const pto_layout_t *layout, int6
     return PTO_OK;
 }
 
-/* A span's thread within its node, and what it is called. */
+/* A span's thread within its node, and the thread's name. */
 static int64_t thread_of(const pto_trace_t *trace, const pto_span_t *span, char *name, size_t name_size) {
     int64_t ranks = trace->layout.gpus_per_node * trace->layout.cores_per_gpu;
     const char *text = pto_resource_name(span->resource);
@@ -67,7 +67,7 @@ static int64_t thread_of(const pto_trace_t *trace, const pto_span_t *span, char 
 
 static void begin_event(pto_trace_t *trace) { fputs(trace->written++ ? ",\n" : "\n", trace->file); }
 
-/* Give a node, or one of its threads, a name when it is first met. */
+/* Name a node or one of its threads when it first occurs. */
 static void name_once(pto_trace_t *trace, bool *named, const char *what, int64_t node, int64_t thread,
                       const char *name) {
     if (*named)

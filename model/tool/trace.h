@@ -1,4 +1,4 @@
-/* A simulation's spans as a file in the Chrome trace format. */
+/* Writing a simulation's spans in the Chrome trace format. */
 #ifndef PTO_TRACE_H
 #define PTO_TRACE_H
 
@@ -6,7 +6,7 @@
 
 typedef struct pto_trace pto_trace_t;
 
-/* Start a file; the trace owns it until pto_trace_close. At most `events_max` spans are written (0: a
+/* Create a trace file; the trace owns it until pto_trace_close. At most `events_max` spans are written (0: a
  * million). Errors: PTO_ERR_IO, PTO_ERR_MEMORY. */
 pto_status_t pto_trace_create(const char *path, const pto_layout_t *layout, int64_t events_max,
                               pto_trace_t **trace, pto_error_t *err);
@@ -14,8 +14,8 @@ pto_status_t pto_trace_create(const char *path, const pto_layout_t *layout, int6
 /* A pto_span_visit_t; `context` is the trace. */
 void pto_trace_visit(void *context, const pto_span_t *span);
 
-/* End the file, saying in it and on standard error what was left out, and free the trace. Errors: PTO_ERR_IO.
- */
+/* Finish the file, report in it and on standard error how many spans were omitted, and free the trace.
+ * Errors: PTO_ERR_IO. */
 pto_status_t pto_trace_close(pto_trace_t *trace, pto_error_t *err);
 
 #endif

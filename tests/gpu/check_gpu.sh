@@ -210,7 +210,7 @@ collect
 spawn "a killed process ends the job while kernels wait for it" two_gpus killed "$GPUS" repeats:gas_split "1x${GPUS}x1"
 collect
 spawn "a process that never runs ends the job while kernels wait for it" two_gpus absent "$GPUS" absent:gas_split \
-    "1x${GPUS}x1" "is in a kernel"
+    "1x${GPUS}x1" "in a kernel"
 collect
 # The longest last, and one after another: every process has a context on its GPU, and those of five jobs take
 # turns for minutes.

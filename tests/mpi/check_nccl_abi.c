@@ -1,5 +1,5 @@
-/* Our own declarations of NCCL's binary interface beside those of an installed nccl.h: this compiles where
- * they are the same. */
+/* Compares our declarations of NCCL's binary interface with an installed nccl.h: this compiles if they
+ * agree. */
 #include <nccl.h>
 
 #include "nccl_library.h"

@@ -1,5 +1,5 @@
-/* The confidence interval that ends a point's repetitions, against exact binomial values, and the counts that
- * get a case. Prints the first failure and exits 1. */
+/* The confidence interval that ends a point's repetitions, compared with exact binomial values, and the
+ * counts that get a case. Prints the first failure and exits 1. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

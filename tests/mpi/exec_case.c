@@ -1,4 +1,4 @@
-/* Making a random case and running it. */
+/* Creates a random case and runs it. */
 #include "exec_case.h"
 
 #include <stdio.h>
@@ -233,7 +233,8 @@ static void run_checked(const case_t *test, const pto_device_t *device, pto_exec
  * host device has all of it. */
 static bool may_not_apply(const case_t *test, const pto_device_t *device, const pto_error_t *err) {
     bool stand_in = strcmp(device->name, "host") == 0;
-    return strstr(err->message, "takes no pointers there") || (test->request.strategy->nccl && !stand_in);
+    return strstr(err->message, "does not accept device pointers") ||
+           (test->request.strategy->nccl && !stand_in);
 }
 
 bool case_run(const case_t *test, const pto_plan_t *plan, MPI_Comm comm, const pto_device_t *device,

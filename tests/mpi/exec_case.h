@@ -1,4 +1,5 @@
-/* A case of the executor's tests: a plan, how it is run, and its runs compared with the reference. */
+/* A case of the executor's tests: a plan, how it is run, and the comparison of its runs with the
+ * reference. */
 #ifndef PTO_EXEC_CASE_H
 #define PTO_EXEC_CASE_H
 

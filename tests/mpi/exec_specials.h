@@ -1,4 +1,4 @@
-/* Least and greatest values of inputs that hold NaNs, infinities and zeros of both signs. */
+/* Minimum and maximum of inputs with NaNs, infinities and zeros of both signs. */
 #ifndef PTO_EXEC_SPECIALS_H
 #define PTO_EXEC_SPECIALS_H
 

@@ -1,8 +1,9 @@
-/* A library with NCCL's interface that works on host memory through MPI: what tests/mpi/test_nccl.c loads in
- * the place of libnccl.so.2, so that everything between a plan and NCCL is tested where there is no GPU. It
- * is written from NCCL's documentation, not from what it tests: own numbers, own declarations.
+/* A library with NCCL's interface that works on host memory through MPI. tests/mpi/test_nccl.c loads it
+ * instead of libnccl.so.2, so that everything between a plan and NCCL is tested without a GPU. It follows
+ * NCCL's documentation rather than the code under test: it has its own numbers and declarations.
  *
- * FAKE_NCCL=usage|fail|hang: ncclCommInitRank refuses, ncclAllReduce fails, or it never ends on process 0. */
+ * FAKE_NCCL=usage|fail|hang: ncclCommInitRank rejects the job, ncclAllReduce fails, or it never returns on
+ * process 0. */
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>

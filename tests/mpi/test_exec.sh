@@ -64,7 +64,7 @@ for what in timeout timeout:gas_split; do
     check "and nothing is printed" test ! -s "$work/stderr"
 done
 check "a kernel whose peer never runs ends the job" fails_within 30 run 3 "$test_exec" absent:gas_split
-check "the watchdog names the kernel" has "portolan: rank .* in stage 'launch'.* is in a kernel.* ending the job" \
+check "the watchdog names the kernel" has "portolan: rank .* in stage 'launch'.* in a kernel.* ending the job" \
     "$work/stderr"
 
 kill_one() { # WHAT
@@ -108,7 +108,7 @@ check "and score reads it" scores
 check "validate times queued runs" run 2 "$validate" --machine tests/fixtures/machine.yaml --collective allreduce \
     --nodes 1 --gpus-per-node 2 --cores-per-gpu 1 --bytes 4:4KiB:32 --repeats 5 --queued 20 --out "$work/queued.csv"
 check "its table says so" has "^# queued: each measured time is that of 20 runs" "$work/stdout"
-check "its table says what can't be queued, and why" has "three_step .*more than one kernel.*none can be queued" \
+check "its table says what can't be queued, and why" has "three_step .*more than one kernel.*cannot be queued" \
     "$work/stdout"
 check "its file says so" has "^# queued=20$" "$work/queued.csv"
 check "its file has kernels' plans and NCCL's alone" awk -F, '/^#/ { next } !head { head = 1; next }

@@ -39,7 +39,7 @@ check "as not applicable, with the reason" has "does not apply here: ncclCommIni
 check "a failing call is an error" fails run "$fake" fail run
 check "with rank, stage, call and cause" has "rank .* in stage 'NCCL'.*: ncclAllReduce: unhandled system error"
 check "a call that never ends ends the job" fails run "$fake" hang run
-check "and the watchdog says what it waited for" has "is in NCCL's own collective, and nothing came of it for 2 s"
+check "and the watchdog says what it waited for" has "in NCCL's collective, no progress for 2 s"
 
 # A library that is older than what is needed, and a file that is none. (An absent one can't be had where NCCL is
 # installed; the loader says no in the same place.)

@@ -1,4 +1,4 @@
-/* Predictions asked for by texts of a machine and a scenario. Include cmocka.h first. */
+/* Predictions from machine and scenario texts. Include cmocka.h first. */
 #ifndef PTO_TEST_ASKED_H
 #define PTO_TEST_ASKED_H
 

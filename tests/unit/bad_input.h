@@ -1,4 +1,4 @@
-/* Tables of bad input: what the reader must say, and where. Include after cmocka.h. */
+/* Tables of bad input with the expected message and position. Include after cmocka.h. */
 #ifndef PORTOLAN_TESTS_BAD_INPUT_H
 #define PORTOLAN_TESTS_BAD_INPUT_H
 

@@ -1,4 +1,4 @@
-/* How tests break plans, and what check then says. Include cmocka.h first. */
+/* Ways to break plans, and the fault that check must report. Include cmocka.h first. */
 #ifndef PTO_TEST_BROKEN_PLAN_H
 #define PTO_TEST_BROKEN_PLAN_H
 

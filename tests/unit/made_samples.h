@@ -1,4 +1,4 @@
-/* Samples made up from a known truth, and fits of them. Include cmocka.h first. */
+/* Synthetic samples with known parameters, and fits of them. Include cmocka.h first. */
 #ifndef PTO_TEST_MADE_SAMPLES_H
 #define PTO_TEST_MADE_SAMPLES_H
 

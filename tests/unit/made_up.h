@@ -1,4 +1,4 @@
-/* Costs that no table of a machine holds, made up, so that every plan has a price. */
+/* Synthetic costs for everything that a machine's tables lack, so that every plan has a price. */
 #ifndef PTO_MADE_UP_H
 #define PTO_MADE_UP_H
 

@@ -1,4 +1,4 @@
-/* What the tests of the simulator share. Include cmocka.h first. */
+/* Shared by the tests of the simulator. Include cmocka.h first. */
 #ifndef PTO_TEST_SIMULATED_H
 #define PTO_TEST_SIMULATED_H
 

@@ -1,4 +1,5 @@
-/* Command lines by tables: what is taken, what is refused, and that every document has every option. */
+/* Command lines driven by tables: what is accepted, what is rejected, and that the documents list every
+ * option. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -57,7 +58,7 @@ static int parse(char **argv, pto_arguments_t *arguments) {
     return pto_arguments_parse(&syntax, argc, argv, arguments);
 }
 
-static void values_follow_or_stand_behind_an_equals_sign(void **state) {
+static void values_are_the_next_word_or_follow_an_equals_sign(void **state) {
     (void)state;
     pto_arguments_t arguments;
     taken_t taken = {0};
@@ -97,7 +98,7 @@ static void unambiguous_beginnings_are_names(void **state) {
     pto_arguments_fini(&arguments);
 }
 
-static void what_cannot_be_applied_names_its_option(void **state) {
+static void an_invalid_value_names_its_option(void **state) {
     (void)state;
     pto_arguments_t arguments;
     taken_t taken = {0};
@@ -129,7 +130,7 @@ static const char *said(char *text, int code, char **argv) {
 
 #define SAID(text, ...) said((text), PTO_EXIT_USAGE, (char *[]){(char[]){"program"}, __VA_ARGS__, NULL})
 
-static void wrong_options_are_refused_with_what_was_meant(void **state) {
+static void misspelled_options_are_rejected_with_a_suggestion(void **state) {
     (void)state;
     char text[SAID_MAX];
     assert_string_equal(SAID(text, WORD("--tetx=1")),
@@ -148,7 +149,7 @@ static void wrong_options_are_refused_with_what_was_meant(void **state) {
 /* --- portolan's own tables --------------------------------------------------------------------------------
  */
 
-static void every_option_is_whole_and_stands_once_in_a_command(void **state) {
+static void every_option_is_complete_and_unique_in_its_command(void **state) {
     (void)state;
     const pto_command_t *command;
     const pto_option_t *option;
@@ -203,12 +204,12 @@ static void the_man_page_has_every_command_and_option(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_follow_or_stand_behind_an_equals_sign),
+        cmocka_unit_test(values_are_the_next_word_or_follow_an_equals_sign),
         cmocka_unit_test(standard_values_come_before_what_is_given),
         cmocka_unit_test(unambiguous_beginnings_are_names),
-        cmocka_unit_test(what_cannot_be_applied_names_its_option),
-        cmocka_unit_test(wrong_options_are_refused_with_what_was_meant),
-        cmocka_unit_test(every_option_is_whole_and_stands_once_in_a_command),
+        cmocka_unit_test(an_invalid_value_names_its_option),
+        cmocka_unit_test(misspelled_options_are_rejected_with_a_suggestion),
+        cmocka_unit_test(every_option_is_complete_and_unique_in_its_command),
         cmocka_unit_test(the_man_page_has_every_command_and_option),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

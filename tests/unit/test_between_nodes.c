@@ -1,5 +1,5 @@
-/* Hierarchical alltoall and alltoallv: what crosses between nodes, what keeps runs apart, and prices that are
- * the formulas which the steps add up to (docs/model.md, 'Between nodes'). */
+/* Hierarchical alltoall and alltoallv: what crosses between nodes, what keeps runs apart, and prices that
+ * equal the closed formulas of their steps (docs/model.md, 'Between nodes'). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -76,7 +76,7 @@ static void few_messages_leave_a_node_and_each_is_large(void **state) {
     pto_plan_destroy(plan);
 }
 
-static void what_a_library_is_called_with_is_a_nodes(void **state) {
+static void the_arguments_of_a_library_call_come_from_its_node(void **state) {
     (void)state;
     pto_request_t request = ask("node_leaders", "pairwise", (pto_layout_t){3, 2, 2, 3, 2});
     assert_int_equal(pto_request_call(&request).bytes, 16 * 100);
@@ -96,7 +96,7 @@ static pto_request_t ask_uneven(const char *strategy, const pto_counts_t *counts
     return request;
 }
 
-static void buffers_hold_what_their_places_send(void **state) {
+static void buffers_fit_what_their_ranks_send(void **state) {
     (void)state;
     int64_t matrix[16];
     memcpy(matrix, uneven, sizeof matrix);
@@ -392,8 +392,8 @@ static void injection_is_shared_by_all_places(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(few_messages_leave_a_node_and_each_is_large),
-        cmocka_unit_test(what_a_library_is_called_with_is_a_nodes),
-        cmocka_unit_test(buffers_hold_what_their_places_send),
+        cmocka_unit_test(the_arguments_of_a_library_call_come_from_its_node),
+        cmocka_unit_test(buffers_fit_what_their_ranks_send),
         cmocka_unit_test(bundles_are_blocks_that_follow_each_other),
         cmocka_unit_test(every_flag_is_needed),
         cmocka_unit_test(bundles_that_do_not_fit_are_refused),

@@ -1,4 +1,5 @@
-/* Checking plans: each kind of fault is found and named. test_mutations.c looks for what goes unfound. */
+/* Checking plans: each kind of fault is found and named. test_mutations.c looks for faults that check
+ * misses. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -224,7 +225,7 @@ static void an_unfinished_reduction_is_named(void **state) {
 
 /* --- faults of slices and buffers ----------------------------------------------------------------------- */
 
-static void writing_what_another_step_reads_at_once_is_named(void **state) {
+static void writing_while_another_step_reads_is_named(void **state) {
     (void)state;
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "ring");
     pto_step_t *recv = step_in(plan, "round", PTO_STEP_RECV);
@@ -313,7 +314,7 @@ static void a_dropped_signal_is_a_deadlock(void **state) {
     refused_for(plan, "stage 'input ready': deadlock: waits for 'input ready' of rank 9, which never comes");
 }
 
-static void a_signal_that_nobody_waits_for_is_named(void **state) {
+static void a_signal_without_a_wait_is_named(void **state) {
     (void)state;
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "dup_devptr", "ring");
     step_in(plan, "output written", PTO_STEP_WAIT)->core_count = 0;
@@ -423,7 +424,7 @@ static void processes_that_both_wait_first_are_a_deadlock(void **state) {
 }
 
 /* Price goes through a stage process by process, so it would see none of these flags in time. */
-static void waiting_for_who_waits_in_the_same_stage_is_refused(void **state) {
+static void a_circular_wait_within_a_stage_is_rejected(void **state) {
     (void)state;
     refused_for(with_handshake(IN_ONE_STAGE),
                 "stage 'handshake': waits for 'flag' of rank 0, which raises it in the same stage and waits "
@@ -521,7 +522,7 @@ int main(void) {
         cmocka_unit_test(writing_output_a_second_time_is_named),
         cmocka_unit_test(writing_the_users_input_is_refused),
         cmocka_unit_test(an_unfinished_reduction_is_named),
-        cmocka_unit_test(writing_what_another_step_reads_at_once_is_named),
+        cmocka_unit_test(writing_while_another_step_reads_is_named),
         cmocka_unit_test(receiving_twice_into_the_same_place_is_named),
         cmocka_unit_test(a_copy_onto_itself_is_named),
         cmocka_unit_test(a_copy_between_unequal_slices_is_named),
@@ -529,10 +530,10 @@ int main(void) {
         cmocka_unit_test(leaving_a_buffer_is_named),
         cmocka_unit_test(arithmetic_that_cannot_be_done_is_refused),
         cmocka_unit_test(a_dropped_signal_is_a_deadlock),
-        cmocka_unit_test(a_signal_that_nobody_waits_for_is_named),
+        cmocka_unit_test(a_signal_without_a_wait_is_named),
         cmocka_unit_test(unordered_accesses_are_named),
         cmocka_unit_test(processes_that_both_wait_first_are_a_deadlock),
-        cmocka_unit_test(waiting_for_who_waits_in_the_same_stage_is_refused),
+        cmocka_unit_test(a_circular_wait_within_a_stage_is_rejected),
         cmocka_unit_test(a_signal_serves_one_wait),
         cmocka_unit_test(writes_by_two_processes_are_unordered_without_signals),
         cmocka_unit_test(the_report_counts_what_was_checked),

@@ -1,6 +1,6 @@
-/* What check once accepted though it is wrong: collective nodes that are not what the plan around them needs,
- * elements that are cut in two, the user's writes to the output, plans that no executor runs, and sums that
- * differ in their last bits. */
+/* Faults that check once accepted: collective nodes that do not match the plan around them, elements cut in
+ * two, user data written to the output, plans that no executor can run, and sums that differ in their last
+ * bits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,7 +54,7 @@ static pto_node_t *call_of(const pto_plan_t *plan) {
 
 /* --- which collective, of whom, on what ----------------------------------------------------------------- */
 
-static void a_node_says_what_its_collective_is(void **state) {
+static void a_node_names_its_collective(void **state) {
     (void)state;
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "node_leaders", "pairwise", two_nodes);
     const pto_node_t *call = call_of(plan);
@@ -304,7 +304,7 @@ static pto_buffer_t *buffer_in(const pto_plan_t *plan, const char *name) {
     return (pto_buffer_t *)plan->buffers.item + buffer_named(plan, name);
 }
 
-static void what_no_executor_runs_is_refused(void **state) {
+static void plans_that_no_executor_can_run_are_rejected(void **state) {
     (void)state;
     static const char *const names[] = {"gathered", "result"};
     for (int i = 0; i < 2; i++) {
@@ -379,7 +379,7 @@ static void staged_plans_are_right(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_node_says_what_its_collective_is),
+        cmocka_unit_test(a_node_names_its_collective),
         cmocka_unit_test(a_collective_of_another_group_is_refused),
         cmocka_unit_test(another_collective_is_refused),
         cmocka_unit_test(other_blocks_than_the_stages_move_are_refused),
@@ -390,7 +390,7 @@ int main(void) {
         cmocka_unit_test(order_that_only_the_stages_give_does_not_count),
         cmocka_unit_test(elements_that_are_cut_in_two_are_refused),
         cmocka_unit_test(reading_anothers_output_after_its_run_is_refused),
-        cmocka_unit_test(what_no_executor_runs_is_refused),
+        cmocka_unit_test(plans_that_no_executor_can_run_are_rejected),
         cmocka_unit_test(sums_in_another_order_are_refused),
         cmocka_unit_test(a_plus_b_is_b_plus_a),
         cmocka_unit_test(staged_plans_are_right),

@@ -1,4 +1,4 @@
-/* collectives.csv: what is read, and what is refused where. */
+/* collectives.csv: what is read, what is rejected, and at which position. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,7 +55,7 @@ static void quoted_fields_and_a_byte_order_mark_are_read(void **unused) {
     pto_collectives_fini(&collectives);
 }
 
-static void joules_may_stand_beside_seconds(void **unused) {
+static void joules_can_follow_seconds(void **unused) {
     (void)unused;
     const char *text = "collective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu,bytes,run,"
                        "seconds,joules\n"
@@ -89,7 +89,7 @@ static void further_columns_say_owners_and_algorithm(void **unused) {
     pto_collectives_fini(&collectives);
 }
 
-static void bad_input_is_refused_where_it_stands_and_adds_nothing(void **unused) {
+static void bad_input_is_rejected_at_its_position_and_adds_nothing(void **unused) {
     (void)unused;
     static const bad_input_t bad[] = {
         {"", PTO_ERR_SYNTAX, 1, 1, {"column names"}},
@@ -165,9 +165,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_and_provenance_are_read),
         cmocka_unit_test(quoted_fields_and_a_byte_order_mark_are_read),
-        cmocka_unit_test(joules_may_stand_beside_seconds),
+        cmocka_unit_test(joules_can_follow_seconds),
         cmocka_unit_test(further_columns_say_owners_and_algorithm),
-        cmocka_unit_test(bad_input_is_refused_where_it_stands_and_adds_nothing),
+        cmocka_unit_test(bad_input_is_rejected_at_its_position_and_adds_nothing),
         cmocka_unit_test(files_of_one_machine_add_up_and_others_are_refused),
         cmocka_unit_test(too_many_names_are_refused),
         cmocka_unit_test(a_file_that_is_not_there_is_an_error_with_its_name),

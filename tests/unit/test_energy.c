@@ -1,4 +1,4 @@
-/* Joules of plans, worked out by hand on a machine of round numbers, and picking by them. */
+/* Energies of plans, computed by hand on a machine of round numbers, and picking by energy. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -173,7 +173,7 @@ static void a_power_that_the_plan_needs_not_is_not_asked_for(void **state) {
 /* --- the machine file -------------------------------------------------------------------------------------
  */
 
-static void powers_come_back_as_they_were_written(void **state) {
+static void powers_survive_writing_and_reading(void **state) {
     (void)state;
     const char *const energy[] = {
         "energy:\n  gpu: {idle_w: 100.5, idle_w_95: [99, 102], copy_w: 150, kernel_w: 300}\n"
@@ -200,7 +200,7 @@ static void powers_come_back_as_they_were_written(void **state) {
     }
 }
 
-static void bad_powers_are_refused_where_they_stand(void **state) {
+static void bad_powers_are_rejected_at_their_position(void **state) {
     (void)state;
     const bad_input_t bad[] = {
         {COSTS "energy: {cpu: {idle_w: 1, core_w: 1}}\n", PTO_ERR_KEY, 13, 9, {"missing key 'gpu'"}},
@@ -261,8 +261,8 @@ int main(void) {
         cmocka_unit_test(intervals_of_powers_and_times_add_as_independent),
         cmocka_unit_test(without_powers_no_energy_is_known_and_none_is_guessed),
         cmocka_unit_test(a_power_that_the_plan_needs_not_is_not_asked_for),
-        cmocka_unit_test(powers_come_back_as_they_were_written),
-        cmocka_unit_test(bad_powers_are_refused_where_they_stand),
+        cmocka_unit_test(powers_survive_writing_and_reading),
+        cmocka_unit_test(bad_powers_are_rejected_at_their_position),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Fits of samples made from a known truth; test_fit_paper.c has those of measured samples. */
+/* Fits of synthetic samples with known parameters; test_fit_paper.c fits measured samples. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -142,7 +142,7 @@ static void assert_within(double value, double expected, double relative) {
 
 /* --- known truth ---------------------------------------------------------------------------------------- */
 
-static void known_truth_is_found_through_noise_and_hiccups(void **unused) {
+static void true_parameters_are_found_despite_noise_and_outliers(void **unused) {
     (void)unused;
     uint64_t state = 1;
     pto_samples_t samples = {0};
@@ -240,7 +240,7 @@ static void a_limit_that_one_process_reaches_is_fitted_as_such(void **unused) {
     pto_samples_fini(&samples);
 }
 
-static void injection_rows_of_one_process_stand_in_for_ping_pong(void **unused) {
+static void injection_rows_of_one_process_replace_ping_pong(void **unused) {
     (void)unused;
     uint64_t state = 4;
     pto_samples_t samples = {0};
@@ -293,7 +293,7 @@ static void limits_are_found_among_a_hundred_thousand_different_sizes(void **unu
     pto_samples_fini(&samples);
 }
 
-static void samples_without_noise_give_the_truth_itself(void **unused) {
+static void samples_without_noise_yield_the_exact_parameters(void **unused) {
     (void)unused;
     pto_samples_t samples = {0};
     for (int64_t bytes = 1; bytes <= 1 << 26; bytes *= 2) {
@@ -339,7 +339,7 @@ static void coefficients_are_never_negative(void **unused) {
 /* --- other parameters ------------------------------------------------------------------------------------
  */
 
-static void a_slow_job_is_left_out_whole(void **unused) {
+static void a_slow_job_is_left_out_entirely(void **unused) {
     (void)unused;
     uint64_t state = 6;
     pto_samples_t samples = {0};
@@ -391,7 +391,7 @@ static void copies_reductions_and_times_are_fitted(void **unused) {
 /* Below 256 bytes a further message costs 0.4 us, from there on 1 us and 1 ns per 10 bytes. */
 static double further_s(int64_t bytes) { return bytes < 256 ? 4e-7 : 1e-6 + 1e-10 * (double)bytes; }
 
-static void gaps_of_further_messages_are_found(void **unused) {
+static void gaps_between_messages_are_found(void **unused) {
     (void)unused;
     uint64_t state = 8;
     pto_samples_t samples = {0};
@@ -551,18 +551,18 @@ static void options_are_read_and_nonsense_is_refused(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_truth_is_found_through_noise_and_hiccups),
+        cmocka_unit_test(true_parameters_are_found_despite_noise_and_outliers),
         cmocka_unit_test(intervals_hold_the_truth_as_often_as_they_say),
         cmocka_unit_test(a_limit_that_no_process_count_reaches_is_absent),
         cmocka_unit_test(a_limit_that_one_process_reaches_is_fitted_as_such),
-        cmocka_unit_test(injection_rows_of_one_process_stand_in_for_ping_pong),
+        cmocka_unit_test(injection_rows_of_one_process_replace_ping_pong),
         cmocka_unit_test(without_large_injection_rows_the_protocol_before_serves),
         cmocka_unit_test(limits_are_found_among_a_hundred_thousand_different_sizes),
-        cmocka_unit_test(samples_without_noise_give_the_truth_itself),
+        cmocka_unit_test(samples_without_noise_yield_the_exact_parameters),
         cmocka_unit_test(coefficients_are_never_negative),
-        cmocka_unit_test(a_slow_job_is_left_out_whole),
+        cmocka_unit_test(a_slow_job_is_left_out_entirely),
         cmocka_unit_test(copies_reductions_and_times_are_fitted),
-        cmocka_unit_test(gaps_of_further_messages_are_found),
+        cmocka_unit_test(gaps_between_messages_are_found),
         cmocka_unit_test(a_message_rate_is_found_where_many_processes_are_slower),
         cmocka_unit_test(too_little_data_is_an_error_that_names_the_parameter),
         cmocka_unit_test(useless_data_is_an_error_that_names_the_parameter),

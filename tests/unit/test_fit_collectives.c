@@ -1,4 +1,4 @@
-/* Fitting to collectives: what was put into made-up collectives must come out again. */
+/* Fits to collectives: the parameters behind synthetic collectives must be recovered. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* Fits of what kernels cost: further inputs of a reduction, another GPU's memory, flags between kernels,
- * graphs and queues, from made-up samples whose truth is known. */
+/* Fits of kernel costs from synthetic samples with known parameters: additional inputs of a reduction,
+ * another GPU's memory, flags between kernels, graphs and queues. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -103,7 +103,7 @@ static void add_many(pto_samples_t *samples, double factor, uint64_t *state) {
     }
 }
 
-static void each_piece_has_its_own_further_inputs(void **unused) {
+static void each_piece_has_its_own_cost_of_additional_inputs(void **unused) {
     (void)unused;
     uint64_t state = 1;
     pto_samples_t samples = new_samples();
@@ -124,7 +124,7 @@ static void each_piece_has_its_own_further_inputs(void **unused) {
 }
 
 /* The kernel of many takes 1.4 times as long for two; gamma is not blamed for it. */
-static void a_kernel_that_differs_for_two_inputs_is_told(void **unused) {
+static void a_kernel_that_differs_for_two_inputs_is_reported(void **unused) {
     (void)unused;
     uint64_t state = 2;
     pto_samples_t samples = new_samples();
@@ -143,7 +143,7 @@ static void a_kernel_that_differs_for_two_inputs_is_told(void **unused) {
     pto_samples_fini(&samples);
 }
 
-static void further_inputs_that_cost_nothing_are_absent(void **unused) {
+static void additional_inputs_that_cost_nothing_are_absent(void **unused) {
     (void)unused;
     uint64_t state = 3;
     pto_samples_t samples = new_samples();
@@ -166,7 +166,7 @@ static void further_inputs_that_cost_nothing_are_absent(void **unused) {
     pto_samples_fini(&samples);
 }
 
-static void further_inputs_need_the_cost_of_two(void **unused) {
+static void additional_inputs_need_the_cost_of_two(void **unused) {
     (void)unused;
     uint64_t state = 4;
     pto_samples_t samples = new_samples();
@@ -198,7 +198,7 @@ static void add_way(pto_samples_t *samples, pto_benchmark_t benchmark, int32_t b
 
 /* The launch, five times as long as alpha, is in neither coefficient; narrow accesses and few blocks are told
  * of and not fitted. */
-static void stores_are_what_a_kernel_takes_beyond_nothing(void **unused) {
+static void stores_cost_the_time_beyond_an_empty_kernel(void **unused) {
     (void)unused;
     uint64_t state = 5;
     pto_samples_t samples = new_samples();
@@ -240,7 +240,7 @@ static void loads_have_their_own(void **unused) {
     pto_samples_fini(&samples);
 }
 
-static void a_kernel_for_nothing_must_be_among_the_samples(void **unused) {
+static void an_empty_kernel_must_be_among_the_samples(void **unused) {
     (void)unused;
     pto_samples_t samples = new_samples();
     pto_sample_t sample = {.benchmark = PTO_BENCHMARK_REMOTE_STORE_16,
@@ -326,13 +326,13 @@ static void times_of_flags_graphs_and_queues_are_their_middle(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_piece_has_its_own_further_inputs),
-        cmocka_unit_test(a_kernel_that_differs_for_two_inputs_is_told),
-        cmocka_unit_test(further_inputs_that_cost_nothing_are_absent),
-        cmocka_unit_test(further_inputs_need_the_cost_of_two),
-        cmocka_unit_test(stores_are_what_a_kernel_takes_beyond_nothing),
+        cmocka_unit_test(each_piece_has_its_own_cost_of_additional_inputs),
+        cmocka_unit_test(a_kernel_that_differs_for_two_inputs_is_reported),
+        cmocka_unit_test(additional_inputs_that_cost_nothing_are_absent),
+        cmocka_unit_test(additional_inputs_need_the_cost_of_two),
+        cmocka_unit_test(stores_cost_the_time_beyond_an_empty_kernel),
         cmocka_unit_test(loads_have_their_own),
-        cmocka_unit_test(a_kernel_for_nothing_must_be_among_the_samples),
+        cmocka_unit_test(an_empty_kernel_must_be_among_the_samples),
         cmocka_unit_test(all_at_once_have_a_rate_of_their_own),
         cmocka_unit_test(times_of_flags_graphs_and_queues_are_their_middle),
     };

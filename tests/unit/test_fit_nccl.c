@@ -1,5 +1,5 @@
-/* Fits of NCCL's own collectives: pieces by size, a row for each number of GPUs and nodes, in the file's
- * order. */
+/* Fits of NCCL's collectives: pieces by size, and a row for each number of GPUs and nodes, in the order of
+ * the file. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,7 +35,7 @@ static void add_job(pto_samples_t *samples, pto_benchmark_t benchmark, int32_t g
     }
 }
 
-static void pieces_and_parameters_come_back(void **state) {
+static void pieces_and_parameters_are_recovered(void **state) {
     (void)state;
     pto_samples_t samples = new_samples();
     add_job(&samples, PTO_BENCHMARK_NCCL_ALLREDUCE, 4, 1);
@@ -56,7 +56,7 @@ static void pieces_and_parameters_come_back(void **state) {
 }
 
 /* The samples come in any order; the file that is written of them must be one that can be read. */
-static void rows_stand_in_the_order_of_a_machine_file(void **state) {
+static void rows_are_in_the_order_of_a_machine_file(void **state) {
     (void)state;
     static const int32_t job[][2] = {{8, 2}, {4, 1}, {4, 2}, {2, 1}, {8, 4}};
     pto_samples_t samples = new_samples();
@@ -105,8 +105,8 @@ static void unequal_nodes_are_refused_or_left_out(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pieces_and_parameters_come_back),
-        cmocka_unit_test(rows_stand_in_the_order_of_a_machine_file),
+        cmocka_unit_test(pieces_and_parameters_are_recovered),
+        cmocka_unit_test(rows_are_in_the_order_of_a_machine_file),
         cmocka_unit_test(unequal_nodes_are_refused_or_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

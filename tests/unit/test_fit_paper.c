@@ -1,7 +1,7 @@
-/* Fits of the measured samples of Summit and Lassen against "Modeling Data Movement Performance on
- * Heterogeneous Architectures" (arXiv:2010.10378): its Tables I to III must come out of its own data, and the
- * default fit must describe those data better. Skips where the samples (PORTOLAN_SHARED, or ../shared) are
- * absent. */
+/* Fits of the measured samples of Summit and Lassen, compared with "Modeling Data Movement Performance on
+ * Heterogeneous Architectures" (arXiv:2010.10378): the fits must reproduce its Tables I to III from its own
+ * data, and the default fit must describe those data better. Skipped if the samples (PORTOLAN_SHARED, or
+ * ../shared) are absent. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -170,12 +170,12 @@ static void assert_tables_come_out(const paper_t *paper) {
     pto_samples_fini(&samples);
 }
 
-static void summits_tables_come_out_of_its_samples(void **unused) {
+static void summits_tables_are_reproduced_from_its_samples(void **unused) {
     (void)unused;
     assert_tables_come_out(&summit);
 }
 
-static void lassens_tables_come_out_of_its_samples(void **unused) {
+static void lassens_tables_are_reproduced_from_its_samples(void **unused) {
     (void)unused;
     assert_tables_come_out(&lassen);
 }
@@ -247,8 +247,8 @@ static void lassens_samples_are_nearer_to_the_fit_than_to_the_paper(void **unuse
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(summits_tables_come_out_of_its_samples),
-        cmocka_unit_test(lassens_tables_come_out_of_its_samples),
+        cmocka_unit_test(summits_tables_are_reproduced_from_its_samples),
+        cmocka_unit_test(lassens_tables_are_reproduced_from_its_samples),
         cmocka_unit_test(summits_samples_are_nearer_to_the_fit_than_to_the_paper),
         cmocka_unit_test(lassens_samples_are_nearer_to_the_fit_than_to_the_paper),
     };

@@ -1,4 +1,4 @@
-/* Fits of reductions: pieces where the caches end, operations together or apart, times below the grain. */
+/* Fits of reductions: pieces at the cache sizes, operations pooled or separate, times below the grain. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

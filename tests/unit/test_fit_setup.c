@@ -1,4 +1,5 @@
-/* Fits of what a plan's setup costs: pieces, the most processes, and nothing where nothing was measured. */
+/* Fits of a plan's setup costs: pieces, the largest number of processes, and nothing if nothing was
+ * measured. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -57,7 +58,7 @@ static void allocations_have_pieces(void **state) {
 }
 
 /* As a plan's processes do it: all at once. */
-static void the_most_processes_at_once_stand(void **state) {
+static void the_largest_number_of_processes_is_used(void **state) {
     (void)state;
     uint64_t random = 2;
     pto_samples_t samples = new_samples();
@@ -86,7 +87,7 @@ static void a_segment_is_a_time(void **state) {
     pto_fit_fini(&fit);
 }
 
-static void what_was_not_measured_is_absent(void **state) {
+static void unmeasured_parameters_are_absent(void **state) {
     (void)state;
     pto_samples_t samples = new_samples();
     pto_fit_t fit = fitted(&samples);
@@ -100,9 +101,9 @@ static void what_was_not_measured_is_absent(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(allocations_have_pieces),
-        cmocka_unit_test(the_most_processes_at_once_stand),
+        cmocka_unit_test(the_largest_number_of_processes_is_used),
         cmocka_unit_test(a_segment_is_a_time),
-        cmocka_unit_test(what_was_not_measured_is_absent),
+        cmocka_unit_test(unmeasured_parameters_are_absent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Strategies of a global address space: what keeps a kernel's runs apart is proved necessary, what can't
- * stand in a kernel is found, and prices are those of the formulas that the steps add up to. */
+/* Strategies in a global address space: everything that keeps a kernel's runs apart is proved necessary,
+ * steps that cannot be in a kernel are found, and prices equal the closed formulas of their steps. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -94,7 +94,7 @@ static void a_kernels_flag_has_one_step_that_raises_it(void **state) {
     refused_for(plan, "a kernel's flag 'shares stored' has two steps that raise it");
 }
 
-static void threads_use_memory_of_gpus_alone(void **state) {
+static void kernels_access_only_gpu_memory(void **state) {
     (void)state;
     pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "gas_split", four);
     pto_buffer_t *buffer = plan->buffers.item;
@@ -182,7 +182,7 @@ static void assert_price(const pto_machine_t *machine, pto_collective_t collecti
 }
 
 /* Where it is known what a graph of one kernel takes, that is what the executor launches. */
-static void a_graphs_launch_stands_before_a_kernels(void **state) {
+static void a_graph_launch_is_used_instead_of_a_kernel_launch(void **state) {
     (void)state;
     const double graph_s = 4e-6, all_s = s * own_s_per_byte + store_s + 3 * s * store_s_per_byte + flag_s +
                                          3 * s * own_s_per_byte;
@@ -223,7 +223,7 @@ static void kernels_cost_their_launch_links_and_flags(void **state) {
 }
 
 /* Of four inputs that one pass reads two cost what a reduction costs, and each byte of the others less. */
-static void further_inputs_cost_what_they_do_elsewhere(void **state) {
+static void additional_inputs_in_a_kernel_cost_the_same_as_elsewhere(void **state) {
     (void)state;
     pto_machine_t machine = machine_for_kernels();
     machine.reduce[PTO_SPACE_GPU].row[0].further_s_per_byte = known(own_s_per_byte / 3);
@@ -233,7 +233,7 @@ static void further_inputs_cost_what_they_do_elsewhere(void **state) {
 }
 
 /* One pair alone is faster than all at once: the slower of the two holds. */
-static void what_all_gpus_store_at_once_is_limited(void **state) {
+static void concurrent_stores_of_all_gpus_are_limited(void **state) {
     (void)state;
     pto_machine_t machine = machine_for_kernels();
     machine.remote_all_s_per_byte = known(all_s_per_byte);
@@ -265,14 +265,14 @@ int main(void) {
         cmocka_unit_test(outputs_are_not_written_before_their_owner_is_there),
         cmocka_unit_test(pieces_that_are_cut_otherwise_are_found),
         cmocka_unit_test(a_kernels_flag_has_one_step_that_raises_it),
-        cmocka_unit_test(threads_use_memory_of_gpus_alone),
+        cmocka_unit_test(kernels_access_only_gpu_memory),
         cmocka_unit_test(alternating_buffers_take_their_bytes_twice),
         cmocka_unit_test(shares_of_the_vector_are_gathered),
         cmocka_unit_test(what_does_not_apply_says_why),
-        cmocka_unit_test(a_graphs_launch_stands_before_a_kernels),
+        cmocka_unit_test(a_graph_launch_is_used_instead_of_a_kernel_launch),
         cmocka_unit_test(kernels_cost_their_launch_links_and_flags),
-        cmocka_unit_test(further_inputs_cost_what_they_do_elsewhere),
-        cmocka_unit_test(what_all_gpus_store_at_once_is_limited),
+        cmocka_unit_test(additional_inputs_in_a_kernel_cost_the_same_as_elsewhere),
+        cmocka_unit_test(concurrent_stores_of_all_gpus_are_limited),
         cmocka_unit_test(remote_access_must_be_known),
     };
     return cmocka_run_group_tests_name("gas", tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* Strategies inside the node: what keeps their runs apart is proved necessary, and their prices are those of
- * the formulas that their steps add up to. */
+/* Strategies inside the node: everything that keeps their runs apart is proved necessary, and prices equal
+ * the closed formulas of their steps. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -278,7 +278,7 @@ static void gsb_costs_two_shared_copies_and_one_reduction(void **state) {
 }
 
 /* One pass over k inputs: the cost of two, and gamma for each byte of the others. */
-static void further_inputs_cost_theirs_where_that_is_known(void **state) {
+static void additional_inputs_have_their_own_cost_if_known(void **state) {
     (void)state;
     const double s = 1000, flag_s = 5e-7, gamma = 7e-11;
     pto_param_t *further = &machine.reduce[PTO_SPACE_GPU].row[0].further_s_per_byte, kept = *further;
@@ -482,7 +482,7 @@ int main(void) {
         cmocka_unit_test(hierarchies_apply_where_their_levels_are),
         cmocka_unit_test(only_the_leaders_of_nodes_send_messages),
         cmocka_unit_test(hierarchical_costs_its_levels_one_after_the_other),
-        cmocka_unit_test(further_inputs_cost_theirs_where_that_is_known),
+        cmocka_unit_test(additional_inputs_have_their_own_cost_if_known),
         cmocka_unit_test(gsb_costs_two_shared_copies_and_one_reduction),
         cmocka_unit_test(copies_within_a_gpu_queue_where_that_is_known),
         cmocka_unit_test(btb_costs_a_copy_and_a_reduction_a_level),

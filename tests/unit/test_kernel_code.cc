@@ -1,6 +1,7 @@
-/* The code that a kernel's threads run, compiled for the host: copies and reductions on more GPUs, pieces,
- * widths and sizes than a machine with two GPUs reaches. Between barriers no thread needs another, so each is
- * run in turn. What orders GPUs (kernel_memory.cuh) is stood in for: nothing here runs at the same time. */
+/* The code that a kernel's threads run, compiled for the host: copies and reductions for more GPUs, pieces,
+ * widths and sizes than a machine with two GPUs can reach. Threads are independent between barriers, so they
+ * run one after another. The operations that synchronise GPUs (kernel_memory.cuh) are replaced: nothing here
+ * runs concurrently. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* What kernels that use another GPU's memory cost, flags between them, graphs and queues of kernels, and
- * further inputs of a reduction: read, refused, looked up, explained, asked what if. */
+/* Costs of kernels that access another GPU's memory, flags between kernels, graphs and queues of kernels,
+ * and additional inputs of a reduction: reading, rejecting, lookup, explanations and what-ifs. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -63,7 +63,7 @@ static void another_socket_falls_back_to_ones_own(void **state) {
     pto_machine_fini(&m);
 }
 
-static void further_inputs_take_the_piece_of_one_inputs_bytes(void **state) {
+static void additional_inputs_use_the_piece_of_one_inputs_size(void **state) {
     (void)state;
     pto_machine_t m = must_parse(BODY "reduce:\n  gpu:\n"
                                       "    - {below_bytes: 1KiB, " COST ", further_s_per_byte: 1e-13}\n"
@@ -80,7 +80,7 @@ static void further_inputs_take_the_piece_of_one_inputs_bytes(void **state) {
     pto_machine_fini(&m);
 }
 
-static void what_makes_no_sense_is_refused(void **state) {
+static void invalid_costs_are_rejected(void **state) {
     (void)state;
     static const bad_input_t bad[] = {
         {BODY "remote: {}\n", PTO_ERR_KEY, 5, 9, {"'remote' is empty"}},
@@ -163,7 +163,7 @@ static const pto_term_t *term_of(const asked_t *asked, const char *key) {
 }
 
 /* Four inputs of a million bytes: two of them are further ones. */
-static void explanations_name_further_inputs(void **state) {
+static void explanations_name_additional_inputs(void **state) {
     (void)state;
     asked_t asked;
     ask(NULL, &asked);
@@ -219,7 +219,7 @@ static void a_what_if_changes_them(void **state) {
 }
 
 /* Small data may have no cost of further inputs; a factor for all rows is then one for those that have. */
-static void a_factor_passes_over_rows_without_further_inputs(void **state) {
+static void a_factor_skips_rows_without_additional_inputs(void **state) {
     (void)state;
     pto_machine_t m =
         must_parse(BODY "reduce: {gpu: [{below_bytes: 1KiB, " COST "},\n"
@@ -266,13 +266,13 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(costs_of_kernels_are_read),
         cmocka_unit_test(another_socket_falls_back_to_ones_own),
-        cmocka_unit_test(further_inputs_take_the_piece_of_one_inputs_bytes),
-        cmocka_unit_test(what_makes_no_sense_is_refused),
-        cmocka_unit_test(explanations_name_further_inputs),
+        cmocka_unit_test(additional_inputs_use_the_piece_of_one_inputs_size),
+        cmocka_unit_test(invalid_costs_are_rejected),
+        cmocka_unit_test(explanations_name_additional_inputs),
         cmocka_unit_test(their_interval_is_carried),
         cmocka_unit_test(a_kernel_works_while_it_reads_them),
         cmocka_unit_test(a_what_if_changes_them),
-        cmocka_unit_test(a_factor_passes_over_rows_without_further_inputs),
+        cmocka_unit_test(a_factor_skips_rows_without_additional_inputs),
         cmocka_unit_test(every_cost_of_a_kernel_has_its_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

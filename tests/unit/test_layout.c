@@ -1,4 +1,4 @@
-/* Ranks and where they sit. */
+/* Ranks and their nodes, GPUs and cores. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -105,7 +105,7 @@ static void impossible_layouts_are_refused(void **state) {
     }
 }
 
-static void a_million_gpus_are_no_trouble(void **state) {
+static void a_million_gpus_can_be_priced(void **state) {
     (void)state;
     const pto_layout_t layout = {174763, 6, 1, 6, 3};
     assert_int_equal(pto_layout_check(&layout, NULL), PTO_OK);
@@ -121,7 +121,7 @@ int main(void) {
         cmocka_unit_test(sockets_hold_consecutive_gpus),
         cmocka_unit_test(ranks_are_numbered_node_by_node),
         cmocka_unit_test(impossible_layouts_are_refused),
-        cmocka_unit_test(a_million_gpus_are_no_trouble),
+        cmocka_unit_test(a_million_gpus_can_be_priced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

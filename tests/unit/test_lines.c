@@ -1,4 +1,4 @@
-/* Where data can carry their flags: only where lines say all that a plan's flags say. */
+/* Which buffers can use the line format: only where lines imply the same order as a plan's flags. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,7 +36,7 @@ static int lines_of(pto_plan_t *plan) {
     return least;
 }
 
-static void what_everybody_stores_to_everybody_can_be_lines(void **state) {
+static void stores_from_all_to_all_can_be_lines(void **state) {
     (void)state;
     static const pto_collective_t collective[] = {PTO_COLLECTIVE_ALLREDUCE, PTO_COLLECTIVE_ALLTOALL};
     for (size_t i = 0; i < sizeof collective / sizeof *collective; i++) {
@@ -47,7 +47,7 @@ static void what_everybody_stores_to_everybody_can_be_lines(void **state) {
     }
 }
 
-static void processes_without_a_part_have_no_say(void **state) {
+static void processes_without_a_part_do_not_matter(void **state) {
     (void)state;
     pto_plan_t *plan = made_for(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", two_each, 64);
     int gathered = buffer_named(plan, "gathered");
@@ -55,7 +55,7 @@ static void processes_without_a_part_have_no_say(void **state) {
     assert_int_equal(lines_of(plan), gathered);
 }
 
-static void sizes_that_are_no_whole_words_or_large_are_refused(void **state) {
+static void large_sizes_and_partial_words_are_rejected(void **state) {
     (void)state;
     static const int64_t bytes[] = {4, 12, 1004, BYTES_MAX + 8};
     for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++)
@@ -64,7 +64,7 @@ static void sizes_that_are_no_whole_words_or_large_are_refused(void **state) {
 }
 
 /* Flags of these say more: that a buffer is free, that a process has begun or that a result is there. */
-static void flags_that_say_more_stay(void **state) {
+static void flags_that_order_more_than_lines_stay(void **state) {
     (void)state;
     static const struct {
         pto_collective_t collective;
@@ -91,7 +91,7 @@ static void flags_that_say_more_stay(void **state) {
 }
 
 /* With one copy for all runs a second flag would have to say that it is free. */
-static void what_does_not_alternate_is_refused(void **state) {
+static void single_buffers_are_rejected(void **state) {
     (void)state;
     pto_plan_t *plan = made_for(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", four, 1000);
     pto_buffer_t *buffer = plan->buffers.item;
@@ -120,11 +120,11 @@ static void stores_and_flags_of_different_peers_are_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_everybody_stores_to_everybody_can_be_lines),
-        cmocka_unit_test(processes_without_a_part_have_no_say),
-        cmocka_unit_test(sizes_that_are_no_whole_words_or_large_are_refused),
-        cmocka_unit_test(flags_that_say_more_stay),
-        cmocka_unit_test(what_does_not_alternate_is_refused),
+        cmocka_unit_test(stores_from_all_to_all_can_be_lines),
+        cmocka_unit_test(processes_without_a_part_do_not_matter),
+        cmocka_unit_test(large_sizes_and_partial_words_are_rejected),
+        cmocka_unit_test(flags_that_order_more_than_lines_stay),
+        cmocka_unit_test(single_buffers_are_rejected),
         cmocka_unit_test(stores_and_flags_of_different_peers_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

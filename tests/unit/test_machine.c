@@ -1,4 +1,4 @@
-/* Machine files: what they hold, and what is refused. */
+/* Machine files: what is read, and what is rejected. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Reductions in pieces, and what further messages cost: read, refused and priced. */
+/* Reductions in pieces and the cost of additional messages: read, rejected and priced. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -96,7 +96,7 @@ static void a_price_takes_the_piece_of_one_inputs_bytes(void **state) {
     pto_machine_fini(&without);
 }
 
-static void costs_of_further_messages_are_read(void **state) {
+static void costs_of_additional_messages_are_read(void **state) {
     (void)state;
     pto_machine_t m =
         must_parse(BODY "per_message:\n"
@@ -126,7 +126,7 @@ static void limits_beyond_bytes_are_read(void **state) {
     pto_machine_fini(&m);
 }
 
-static void what_makes_no_sense_is_refused(void **state) {
+static void invalid_costs_are_rejected(void **state) {
     (void)state;
     static const bad_input_t bad[] = {
         {BODY "reduce: {}\n", PTO_ERR_KEY, 5, 9, {"'reduce' is empty"}},
@@ -188,9 +188,9 @@ int main(void) {
         cmocka_unit_test(a_reduction_takes_the_piece_of_its_bytes),
         cmocka_unit_test(one_cost_holds_for_every_size),
         cmocka_unit_test(a_price_takes_the_piece_of_one_inputs_bytes),
-        cmocka_unit_test(costs_of_further_messages_are_read),
+        cmocka_unit_test(costs_of_additional_messages_are_read),
         cmocka_unit_test(limits_beyond_bytes_are_read),
-        cmocka_unit_test(what_makes_no_sense_is_refused),
+        cmocka_unit_test(invalid_costs_are_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Machines written and read back; files replaced as a whole or not at all. */
+/* Machines are written and read back; files are replaced as a whole or not at all. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -159,7 +159,7 @@ static void assert_same_rest(const pto_machine_t *a, const pto_machine_t *b) {
     assert_int_equal(a->library_count, b->library_count);
 }
 
-static void every_machine_comes_back_as_it_was(void **unused) {
+static void every_machine_survives_writing_and_reading(void **unused) {
     (void)unused;
     static const char *const paths[] = {"tests/fixtures/machine.yaml",
                                         "scenarios/machines/summit-spectrum.yaml",
@@ -214,7 +214,7 @@ static void numbers_and_names_survive_exactly(void **unused) {
     free(text);
 }
 
-static void bytes_that_are_no_text_do_not_spoil_the_file(void **unused) {
+static void invalid_text_does_not_corrupt_the_file(void **unused) {
     (void)unused;
     static const char *const odd[] = {"\xff",     "a\xc3",        "\xed\xa0\x80",
                                       "\xc2\x85", "\xef\xbf\xbe", "\xf5\x80\x80\x80",
@@ -299,9 +299,9 @@ static void a_folder_that_is_not_there_is_an_error(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_machine_comes_back_as_it_was),
+        cmocka_unit_test(every_machine_survives_writing_and_reading),
         cmocka_unit_test(numbers_and_names_survive_exactly),
-        cmocka_unit_test(bytes_that_are_no_text_do_not_spoil_the_file),
+        cmocka_unit_test(invalid_text_does_not_corrupt_the_file),
         cmocka_unit_test(a_file_is_replaced_whole_and_only_by_force),
         cmocka_unit_test(a_folder_that_is_not_there_is_an_error),
     };

@@ -1,4 +1,5 @@
-/* Energy counters: RAPL from a folder in the place of the kernel's, NVML from functions in its place. */
+/* Energy counters: RAPL from a folder that replaces the kernel's, NVML from functions that replace the
+ * library's. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

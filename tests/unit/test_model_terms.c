@@ -1,4 +1,4 @@
-/* Models as parts of a machine: what the published one keeps, and the terms that are added to it. */
+/* Models as subsets of a machine: what the published model keeps, and the terms that can be added to it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -97,7 +97,7 @@ static void terms_are_added_one_by_one(void **state) {
     pto_machine_fini(&machine);
 }
 
-static void further_inputs_are_a_term_of_their_own(void **state) {
+static void additional_inputs_are_a_separate_term(void **state) {
     (void)state;
     pto_machine_t machine;
     read_machine(&machine);
@@ -139,7 +139,7 @@ int main(void) {
         cmocka_unit_test(published_keeps_messages_injection_and_copies),
         cmocka_unit_test(each_term_adds_what_it_names),
         cmocka_unit_test(terms_are_added_one_by_one),
-        cmocka_unit_test(further_inputs_are_a_term_of_their_own),
+        cmocka_unit_test(additional_inputs_are_a_separate_term),
         cmocka_unit_test(unknown_names_are_refused_with_the_nearest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

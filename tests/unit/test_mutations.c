@@ -1,5 +1,5 @@
-/* Whether check finds what is wrong: plans of every strategy and algorithm, each field of each step changed a
- * little, are caught, or do what they did before. */
+/* Whether check finds faults: each field of each step is changed slightly, in plans of every strategy and
+ * algorithm. The change must be reported, or must not change what the plan does. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* NCCL's own collectives: plans that are proved by stages that stand for them, and priced by the machine
+/* NCCL's collectives: their plans are proved by the stages that describe them, and priced from the machine
  * file. */
 #include <math.h>
 #include <setjmp.h>
@@ -70,7 +70,7 @@ enum { COLLECTIVES = sizeof collectives / sizeof *collectives };
 
 /* --- plans ---------------------------------------------------------------------------------------------- */
 
-static void the_stages_that_stand_for_it_are_right(void **state) {
+static void the_stages_that_describe_it_are_correct(void **state) {
     (void)state;
     static const int64_t shape[][3] = {{1, 2, 1}, {2, 1, 3}, {1, 5, 2}, {3, 2, 1}, {2, 4, 1}};
     pto_counts_t skewed = {.kind = PTO_COUNTS_SKEW, .skew = 0.9, .seed = 3};
@@ -141,7 +141,7 @@ static void refused_because(const pto_request_t *request, const char *why) {
         fail_msg("'%s' does not say '%s'", err.message, why);
 }
 
-static void what_nccl_can_not_do_is_refused(void **state) {
+static void unsupported_nccl_requests_are_rejected(void **state) {
     (void)state;
     pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, 1, 1, 64);
     refused_because(&request, "nccl is for several GPUs, and there is only one");
@@ -327,7 +327,7 @@ static void what_is_written_reads_back(void **state) {
     pto_machine_fini(&m);
 }
 
-static void what_is_wrong_is_told_where_it_stands(void **state) {
+static void errors_are_reported_at_their_position(void **state) {
     (void)state;
     static const bad_input_t bad[] = {
         {BODY "nccl: {}\n", PTO_ERR_KEY, 5, 7, {"'nccl' is empty"}},
@@ -420,11 +420,11 @@ static void the_published_model_has_none(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_stages_that_stand_for_it_are_right),
+        cmocka_unit_test(the_stages_that_describe_it_are_correct),
         cmocka_unit_test(a_plan_is_one_call),
         cmocka_unit_test(other_plans_have_none),
         cmocka_unit_test(no_temporary_is_allocated),
-        cmocka_unit_test(what_nccl_can_not_do_is_refused),
+        cmocka_unit_test(unsupported_nccl_requests_are_rejected),
         cmocka_unit_test(the_price_is_the_row_of_its_gpus_nodes_and_bytes),
         cmocka_unit_test(unequal_counts_cost_the_busiest),
         cmocka_unit_test(numbers_that_were_not_measured_have_no_price),
@@ -432,7 +432,7 @@ int main(void) {
         cmocka_unit_test(its_bytes_draw_a_kernels_power),
         cmocka_unit_test(rows_are_found_by_their_numbers),
         cmocka_unit_test(what_is_written_reads_back),
-        cmocka_unit_test(what_is_wrong_is_told_where_it_stands),
+        cmocka_unit_test(errors_are_reported_at_their_position),
         cmocka_unit_test(a_what_if_changes_it),
         cmocka_unit_test(the_published_model_has_none),
     };

@@ -1,4 +1,5 @@
-/* Writing files: what their names stand for survives. Devices are made in a folder of our own. */
+/* Writing files: links, devices and other special files survive. Devices are created in a temporary
+ * folder. */
 #define _XOPEN_SOURCE 700 /* mknod */ /* NOLINT(bugprone-reserved-identifier) */
 #include <fcntl.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* Every parameter of a machine changes some price, energy, setup or what applies, unless it is marked as
- * measured only; and what is marked so changes nothing. */
+/* Every parameter of a machine changes some price, energy, setup time or applicability, unless it is marked
+ * as measured only; a parameter so marked changes nothing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -139,13 +139,13 @@ static void every_parameter_has_an_effect(void **state) {
     check_effects(false, NULL);
 }
 
-static void what_is_measured_only_has_none(void **state) {
+static void parameters_that_are_measured_only_have_no_effect(void **state) {
     (void)state;
     check_effects(true, NULL);
 }
 
 /* Kernels are launched as graphs; a plain launch is priced where graphs were not measured. */
-static void a_plain_launch_stands_in_for_a_graph(void **state) {
+static void a_plain_launch_replaces_an_unknown_graph_launch(void **state) {
     (void)state;
     machine.graph_launch_s = (pto_param_t){0};
     drop_requests();
@@ -170,8 +170,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_machine_has_every_family),
         cmocka_unit_test(every_parameter_has_an_effect),
-        cmocka_unit_test(what_is_measured_only_has_none),
-        cmocka_unit_test(a_plain_launch_stands_in_for_a_graph),
+        cmocka_unit_test(parameters_that_are_measured_only_have_no_effect),
+        cmocka_unit_test(a_plain_launch_replaces_an_unknown_graph_launch),
     };
     return cmocka_run_group_tests(tests, read_machine, free_machine);
 }

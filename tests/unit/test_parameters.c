@@ -1,6 +1,6 @@
-/* The registry of a machine's parameters: whatever is a row of PTO_PARAMETER_TABLE can be written, read,
- * changed, left out, named and listed, is documented, and is priced or says that it is not. Everything here
- * is made from the registry, so that a new row is tested without a line. */
+/* The registry of machine parameters: every row of PTO_PARAMETER_TABLE can be written, read, changed,
+ * omitted, named and listed, is documented, and is priced or marked as not priced. The tests are generated
+ * from the registry, so that a new row needs no new test. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -155,7 +155,7 @@ static void a_clone_shares_nothing(void **state) {
 }
 
 /* Whatever else the same key's group names stays as it was. Each is changed back, as limits are in keys. */
-static void a_what_if_changes_each_number_alone(void **state) {
+static void a_what_if_changes_a_single_number(void **state) {
     (void)state;
     pto_machine_t machine = made_machine();
     pto_scenario_t scenario = {0};
@@ -178,7 +178,7 @@ static void a_what_if_changes_each_number_alone(void **state) {
     pto_machine_fini(&machine);
 }
 
-static void what_a_machine_lacks_can_be_given(void **state) {
+static void missing_machine_values_can_be_given(void **state) {
     (void)state;
     pto_machine_t machine = {.name = NULL}; /* but for rows, whose keys only rows have */
     pto_scenario_t scenario = {0};
@@ -204,7 +204,7 @@ static void what_a_machine_lacks_can_be_given(void **state) {
     pto_machine_fini(&machine);
 }
 
-static void the_published_model_has_what_names_no_term(void **state) {
+static void the_published_model_has_the_parameters_without_a_term(void **state) {
     (void)state;
     pto_machine_t machine = made_machine();
     assert_int_equal(pto_machine_restrict(&machine, "published", NULL), PTO_OK);
@@ -377,9 +377,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_holds_every_parameter),
         cmocka_unit_test(a_clone_shares_nothing),
-        cmocka_unit_test(a_what_if_changes_each_number_alone),
-        cmocka_unit_test(what_a_machine_lacks_can_be_given),
-        cmocka_unit_test(the_published_model_has_what_names_no_term),
+        cmocka_unit_test(a_what_if_changes_a_single_number),
+        cmocka_unit_test(missing_machine_values_can_be_given),
+        cmocka_unit_test(the_published_model_has_the_parameters_without_a_term),
         cmocka_unit_test(a_term_brings_what_names_it),
         cmocka_unit_test(every_cell_is_found_by_its_place_and_its_key),
         cmocka_unit_test(every_parameter_is_priced_or_says_that_it_is_not),

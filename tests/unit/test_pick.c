@@ -1,4 +1,4 @@
-/* Predicting and picking, on made-up machines whose winners can be worked out by hand. */
+/* Predicting and picking on synthetic machines whose winners can be computed by hand. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -135,7 +135,7 @@ static void buffers_too_large_for_a_node_are_the_reason(void **state) {
 }
 
 /* Of the rows that hold for at most as many processes as there are, the one for the most counts. */
-static void a_library_row_for_more_processes_goes_before_one_for_fewer(void **state) {
+static void a_library_row_for_more_processes_has_priority(void **state) {
     (void)state;
     static const struct {
         int nodes;
@@ -309,7 +309,7 @@ static void sharing_that_was_measured_leaves_no_doubt(void **state) {
 }
 
 /* What the loser would have to pay as well takes nothing away from the pick. */
-static void what_the_pick_does_not_need_may_be_unknown(void **state) {
+static void parameters_that_the_pick_does_not_need_can_be_unknown(void **state) {
     (void)state;
     asked_t asked;
     ask(&asked, simple_machine,
@@ -328,14 +328,14 @@ int main(void) {
         cmocka_unit_test(equal_prices_tie_and_the_runner_up_is_the_next),
         cmocka_unit_test(buffers_too_large_for_a_gpu_are_the_reason),
         cmocka_unit_test(buffers_too_large_for_a_node_are_the_reason),
-        cmocka_unit_test(a_library_row_for_more_processes_goes_before_one_for_fewer),
+        cmocka_unit_test(a_library_row_for_more_processes_has_priority),
         cmocka_unit_test(best_takes_the_cheapest_algorithm),
         cmocka_unit_test(a_table_of_byte_ranges_names_the_algorithm),
         cmocka_unit_test(the_machines_library_table_is_followed),
         cmocka_unit_test(a_margin_inside_the_intervals_is_a_toss_up),
         cmocka_unit_test(sharing_that_is_not_known_makes_a_pick_unsure),
         cmocka_unit_test(sharing_that_was_measured_leaves_no_doubt),
-        cmocka_unit_test(what_the_pick_does_not_need_may_be_unknown),
+        cmocka_unit_test(parameters_that_the_pick_does_not_need_can_be_unknown),
         cmocka_unit_test(an_unknown_strategy_suggests_the_nearest),
     };
     return cmocka_run_group_tests_name("pick", tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* Plans: every strategy with every algorithm is proved right on every small layout, and the arithmetic that
- * all interpreters rely on. */
+/* Plans: every strategy with every algorithm is proved correct on every small layout. Also the arithmetic
+ * that all interpreters use. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Drawings of predictions: the script for gnuplot, which need not be there, and the measurements chosen. */
+/* Drawings of predictions: gnuplot scripts, tested without gnuplot, and the choice of measurements. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Prices: the closed formulas and the conclusions of "Modeling Data Movement Performance on Heterogeneous
+/* Prices: the closed formulas and conclusions of "Modeling Data Movement Performance on Heterogeneous
  * Architectures" ("the paper"), and properties that hold for every plan. */
 #include <math.h>
 #include <setjmp.h>

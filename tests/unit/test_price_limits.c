@@ -1,4 +1,4 @@
-/* What pricing refuses because it would take too long, and how far the price by class may be off. */
+/* Plans that pricing refuses because they would take too long, and the error bound of prices by class. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -95,7 +95,7 @@ static void a_strategy_that_takes_too_long_is_left_out_of_a_prediction(void **st
 
 /* No rank meets the dearest message in every round where most rounds have nothing to send: the one element
  * travels along the ring, near and far in turn. */
-static void empty_parts_are_priced_by_the_dearest_message_of_every_round(void **state) {
+static void empty_parts_cost_the_most_expensive_message_of_each_round(void **state) {
     (void)state;
     const struct {
         const char *strategy;
@@ -151,7 +151,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_would_take_too_long_is_refused_before_any_work),
         cmocka_unit_test(a_strategy_that_takes_too_long_is_left_out_of_a_prediction),
-        cmocka_unit_test(empty_parts_are_priced_by_the_dearest_message_of_every_round),
+        cmocka_unit_test(empty_parts_cost_the_most_expensive_message_of_each_round),
         cmocka_unit_test(copies_of_both_reaches_on_one_link_are_priced_as_if_all_were_far),
     };
     return cmocka_run_group_tests_name("price limits", tests, read_machine, free_machine);

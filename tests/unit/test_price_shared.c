@@ -1,6 +1,6 @@
-/* Copies of several processes that share a GPU: whatever the rows of `copies.shared` hold, an explanation
- * sums to its price, and no copy takes away what others cost. The rows are random, so that neighboring ones
- * cross: three processes may be slower than four. */
+/* Copies of several processes that share a GPU: whatever the rows of `copies.shared` are, an explanation
+ * sums to its price, and no copy reduces the cost of others. The rows are random, so that neighbouring rows
+ * can cross: three processes may be slower than four. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,8 +47,7 @@ static int free_base(void **state) {
     return 0;
 }
 
-static void add_row(pto_cost_row_t *row, int procs, bool strided, int64_t from_bytes,
-                    int64_t below_bytes) {
+static void add_row(pto_cost_row_t *row, int procs, bool strided, int64_t from_bytes, int64_t below_bytes) {
     *row = (pto_cost_row_t){
         .procs = procs, .strided = strided, .from_bytes = from_bytes, .below_bytes = below_bytes};
     row->postal.alpha_s = (pto_param_t){.value = random_between(2e-6, 1e-4), .line = 1};

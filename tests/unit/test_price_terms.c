@@ -162,7 +162,7 @@ static void one_process_may_have_a_row(void **state) {
     pto_machine_fini(&machine);
 }
 
-static void who_comes_later_waits_for_fewer(void **state) {
+static void later_copies_wait_for_fewer_others(void **state) {
     (void)state;
     pto_machine_t machine = machine_with(sharing, "");
     pto_copy_queue_t queue = {0};
@@ -260,7 +260,7 @@ static void receivers_are_contended_for_from_three_nodes_on(void **state) {
     pto_machine_fini(&contended);
 }
 
-static void partners_in_pairs_contend_with_nobody(void **state) {
+static void pairs_of_partners_do_not_contend(void **state) {
     (void)state;
     pto_machine_t plain = machine_with("injection: {cpu: {s_per_byte: 1e-9}}\n", "");
     pto_machine_t contended =
@@ -273,7 +273,7 @@ static void partners_in_pairs_contend_with_nobody(void **state) {
 }
 
 /* 8 GPUs of a node send 8 messages each: 64 at 5 us are more than any process's own 8 at 10 us. */
-static void a_node_sends_so_many_messages_a_second(void **state) {
+static void a_nodes_message_rate_is_limited(void **state) {
     (void)state;
     pto_machine_t machine = machine_with("injection: {cpu: {s_per_byte: 1e-10, s_per_message: 5e-6}}\n", "");
     pto_request_t request =
@@ -387,14 +387,14 @@ int main(void) {
         cmocka_unit_test(a_library_posts_empty_messages_too),
         cmocka_unit_test(copies_at_once_end_as_their_number_was_measured),
         cmocka_unit_test(one_process_may_have_a_row),
-        cmocka_unit_test(who_comes_later_waits_for_fewer),
+        cmocka_unit_test(later_copies_wait_for_fewer_others),
         cmocka_unit_test(a_turn_lasts_whether_it_is_used_or_not),
         cmocka_unit_test(both_directions_share_the_queue),
         cmocka_unit_test(strided_copies_have_rows_of_their_own),
         cmocka_unit_test(a_queue_overlaps_with_the_collective),
         cmocka_unit_test(receivers_are_contended_for_from_three_nodes_on),
-        cmocka_unit_test(partners_in_pairs_contend_with_nobody),
-        cmocka_unit_test(a_node_sends_so_many_messages_a_second),
+        cmocka_unit_test(pairs_of_partners_do_not_contend),
+        cmocka_unit_test(a_nodes_message_rate_is_limited),
         cmocka_unit_test(processes_priced_one_by_one_share_their_nodes_limit),
         cmocka_unit_test(a_staging_library_is_three_step_with_pageable_memory),
         cmocka_unit_test(the_machine_says_that_its_library_stages),

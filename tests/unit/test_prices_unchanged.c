@@ -1,9 +1,9 @@
-/* Prices stay the same to the last bit: every strategy and algorithm on every shipped machine, and every
- * shipped scenario, against tests/fixtures/prices.txt, which holds a digest of each group of prices.
+/* Prices stay bit-identical: every strategy and algorithm on every shipped machine, and every shipped
+ * scenario, compared with tests/fixtures/prices.txt, which holds a digest of each group of prices.
  *
- * A change that means to move prices writes the file anew and says so in its commit:
+ * A change that intends to change prices rewrites the file and says so in its commit:
  *     build/tests/test_prices_unchanged --print > tests/fixtures/prices.txt
- * `--cells` prints each price instead, to be compared between two builds. */
+ * `--cells` prints each price instead, to compare two builds. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

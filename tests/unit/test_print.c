@@ -1,5 +1,4 @@
-/* A rank's plan as text: the arithmetic of loops, the numbers when unrolled, and bounds on what is printed.
- */
+/* A rank's plan as text: the arithmetic of loops, the numbers when unrolled, and limits on the output. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

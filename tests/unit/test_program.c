@@ -1,4 +1,4 @@
-/* Programs of kernels: which copies go on at the same time, and how pieces are cut into parts. */
+/* Kernel programs: which copies overlap, and how operands are cut into parts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -57,7 +57,7 @@ static void copies_of_different_sources_go_on_together_as_pairs(void **state) {
     pto_program_fini(&program);
 }
 
-static void a_source_and_a_size_that_differ_are_no_spread(void **state) {
+static void copies_with_different_sources_or_sizes_are_not_a_spread(void **state) {
     (void)state;
     pto_program_t program = {0};
     assert_true(pto_program_move(&program, at(1, 0), at(0, 0), BYTES));
@@ -78,7 +78,7 @@ static void what_one_run_in_two_has_elsewhere_is_another_source(void **state) {
     pto_program_fini(&program);
 }
 
-static void a_spread_takes_no_other_source(void **state) {
+static void a_spread_has_a_single_source(void **state) {
     (void)state;
     pto_program_t program = {0};
     assert_true(pto_program_move(&program, at(1, 0), at(0, 0), BYTES));
@@ -213,7 +213,7 @@ static void parts_cover_a_piece_once_in_whole_units(void **state) {
         }
 }
 
-static void parts_differ_by_a_unit_and_what_is_over(void **state) {
+static void parts_differ_by_at_most_a_unit_and_the_remainder(void **state) {
     (void)state;
     for (int blocks = 1; blocks <= 7; blocks++) {
         int64_t bytes = 1000 * PTO_UNIT_BYTES + 5, least = pto_part(bytes, blocks, blocks - 1).bytes - 5;
@@ -234,9 +234,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(copies_of_one_source_to_several_targets_load_it_once),
         cmocka_unit_test(copies_of_different_sources_go_on_together_as_pairs),
-        cmocka_unit_test(a_source_and_a_size_that_differ_are_no_spread),
+        cmocka_unit_test(copies_with_different_sources_or_sizes_are_not_a_spread),
         cmocka_unit_test(what_one_run_in_two_has_elsewhere_is_another_source),
-        cmocka_unit_test(a_spread_takes_no_other_source),
+        cmocka_unit_test(a_spread_has_a_single_source),
         cmocka_unit_test(copies_that_need_each_other_stay_apart),
         cmocka_unit_test(a_spreads_targets_are_looked_at_too),
         cmocka_unit_test(lines_are_twice_as_long_as_their_data),
@@ -245,7 +245,7 @@ int main(void) {
         cmocka_unit_test(copies_on_both_sides_of_a_wait_stay_apart),
         cmocka_unit_test(each_reduction_is_an_op_with_its_sources_in_order),
         cmocka_unit_test(parts_cover_a_piece_once_in_whole_units),
-        cmocka_unit_test(parts_differ_by_a_unit_and_what_is_over),
+        cmocka_unit_test(parts_differ_by_at_most_a_unit_and_the_remainder),
         cmocka_unit_test(a_piece_below_a_unit_is_the_last_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

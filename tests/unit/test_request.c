@@ -1,4 +1,5 @@
-/* What pto_plan_create accepts, what programs register, and the price of one cell. */
+/* Requests that pto_plan_create accepts, registering strategies and algorithms, and the price of a single
+ * cell. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -66,7 +67,7 @@ static void a_request_names_its_strategy_and_algorithm(void **state) {
     assert_refused(&request, "no strategy");
 }
 
-static void values_that_are_no_enumerators_are_refused(void **state) {
+static void values_outside_an_enum_are_rejected(void **state) {
     (void)state;
     pto_request_t request = small_request();
     request.collective = PTO_COLLECTIVE_COUNT;
@@ -208,7 +209,7 @@ static void registered_strategies_and_algorithms_are_found_and_priced(void **sta
     pto_machine_fini(&machine);
 }
 
-static void what_cannot_be_used_is_not_registered(void **state) {
+static void unusable_strategies_are_not_registered(void **state) {
     (void)state;
     pto_error_t err;
     int strategies = pto_strategy_count();
@@ -278,12 +279,12 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(negative_sizes_are_refused),
         cmocka_unit_test(a_request_names_its_strategy_and_algorithm),
-        cmocka_unit_test(values_that_are_no_enumerators_are_refused),
+        cmocka_unit_test(values_outside_an_enum_are_rejected),
         cmocka_unit_test(a_matrix_of_another_order_is_refused),
         cmocka_unit_test(more_bytes_than_can_be_counted_are_refused),
         cmocka_unit_test(every_plan_at_its_most_bytes_is_priced_and_proved),
         cmocka_unit_test(registered_strategies_and_algorithms_are_found_and_priced),
-        cmocka_unit_test(what_cannot_be_used_is_not_registered),
+        cmocka_unit_test(unusable_strategies_are_not_registered),
         cmocka_unit_test(one_cell_costs_what_the_strategy_costs_in_a_scenario),
         cmocka_unit_test(a_cell_that_cannot_be_priced_says_why),
         cmocka_unit_test(the_version_is_that_of_the_header),

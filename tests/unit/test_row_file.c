@@ -1,4 +1,4 @@
-/* Files of rows: what they hold when writing fails, and what becomes of a file that exists. */
+/* Files of rows: their content after a failed write, and what happens to an existing file. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

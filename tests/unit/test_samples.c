@@ -1,4 +1,4 @@
-/* samples.csv: what is read, and what is refused where. */
+/* samples.csv: what is read, what is rejected, and at which position. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,7 +46,7 @@ static void rows_and_provenance_are_read(void **unused) {
     pto_samples_fini(&samples);
 }
 
-static void columns_may_stand_in_any_order_and_lines_end_as_on_windows(void **unused) {
+static void columns_can_be_in_any_order_and_lines_can_end_in_crlf(void **unused) {
     (void)unused;
     pto_samples_t samples = {0};
     const char *text = "seconds,run,bytes,messages,procs,pair,level,space,benchmark\r\n"
@@ -77,7 +77,7 @@ static void quoted_fields_and_a_byte_order_mark_are_read(void **unused) {
     pto_samples_fini(&samples);
 }
 
-static void bad_input_is_refused_where_it_stands_and_adds_nothing(void **unused) {
+static void bad_input_is_rejected_at_its_position_and_adds_nothing(void **unused) {
     (void)unused;
     static const bad_input_t bad[] = {
         {"", PTO_ERR_SYNTAX, 1, 1, {"column names"}},
@@ -171,9 +171,9 @@ static void a_file_that_is_not_there_is_an_error_with_its_name(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_and_provenance_are_read),
-        cmocka_unit_test(columns_may_stand_in_any_order_and_lines_end_as_on_windows),
+        cmocka_unit_test(columns_can_be_in_any_order_and_lines_can_end_in_crlf),
         cmocka_unit_test(quoted_fields_and_a_byte_order_mark_are_read),
-        cmocka_unit_test(bad_input_is_refused_where_it_stands_and_adds_nothing),
+        cmocka_unit_test(bad_input_is_rejected_at_its_position_and_adds_nothing),
         cmocka_unit_test(a_zero_byte_is_refused),
         cmocka_unit_test(files_of_one_machine_add_up_and_others_are_refused),
         cmocka_unit_test(a_file_that_is_not_there_is_an_error_with_its_name),

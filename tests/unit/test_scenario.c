@@ -1,4 +1,4 @@
-/* Scenario files: what they hold, and what is refused. */
+/* Scenario files: what is read, and what is rejected. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -85,7 +85,7 @@ static void a_whole_scenario_is_read(void **state) {
     pto_scenario_fini(&s);
 }
 
-static void a_byte_order_mark_is_no_part_of_the_text(void **state) {
+static void a_byte_order_mark_is_ignored(void **state) {
     (void)state;
     pto_scenario_t s;
     must_parse("\xEF\xBB\xBF" ALLTOALL REST, &s);
@@ -95,7 +95,7 @@ static void a_byte_order_mark_is_no_part_of_the_text(void **state) {
     ASSERT_ALL_REFUSED(bad);
 }
 
-static void what_a_scenario_leaves_out_has_defaults(void **state) {
+static void omitted_scenario_fields_have_defaults(void **state) {
     (void)state;
     pto_scenario_t s;
     must_parse(ALLTOALL REST, &s);
@@ -516,8 +516,8 @@ static void every_collective_has_a_row(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_whole_scenario_is_read),
-        cmocka_unit_test(a_byte_order_mark_is_no_part_of_the_text),
-        cmocka_unit_test(what_a_scenario_leaves_out_has_defaults),
+        cmocka_unit_test(a_byte_order_mark_is_ignored),
+        cmocka_unit_test(omitted_scenario_fields_have_defaults),
         cmocka_unit_test(sizes_come_alone_in_ranges_and_in_lists),
         cmocka_unit_test(a_range_ends_where_numbers_do),
         cmocka_unit_test(the_library_is_best_a_name_or_a_table),

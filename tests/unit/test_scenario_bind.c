@@ -1,4 +1,4 @@
-/* Fitting scenarios to machines, and scenarios from flags. */
+/* Binding scenarios to machines, and scenarios from command-line options. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Scores of small made-up measurements, worked out by hand. */
+/* Scores of small synthetic measurements, computed by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -170,7 +170,7 @@ static void assert_notes(const pto_score_t *score, const expected_note_t *expect
     }
 }
 
-static void rows_that_compare_nothing_are_left_out_and_told(void **state) {
+static void rows_that_compare_nothing_are_left_out_and_reported(void **state) {
     (void)state;
     const pto_score_skip_t skip = {PTO_IMPLEMENTATION_LIBRARY, strategy("cuda_aware")};
     const pto_score_options_t options = {.min_bytes = 0, .clear_margin = 0.1, .skip_count = 1, .skip = &skip};
@@ -201,7 +201,7 @@ static void rows_that_compare_nothing_are_left_out_and_told(void **state) {
     drop(&scored);
 }
 
-static void a_caveat_holds_for_its_own_file_alone(void **state) {
+static void a_caveat_applies_only_to_its_own_file(void **state) {
     (void)state;
     static const char rows[] = HEADER "alltoallv,isend_irecv,three_step,2,2,1,64,1,1\n"
                                       "alltoallv,isend_irecv,extra_message,2,2,4,64,1,2\n";
@@ -296,7 +296,7 @@ static void clear_begins_where_the_second_takes_a_tenth_longer(void **state) {
     drop(&scored);
 }
 
-static void what_can_not_be_predicted_can_not_be_picked_but_counts(void **state) {
+static void an_unpredicted_strategy_cannot_be_picked_but_counts(void **state) {
     (void)state;
     static const double predicted[] = {-1, 5};
     scored_t scored;
@@ -488,7 +488,7 @@ static void a_layout_the_machine_lacks_is_a_reason(void **state) {
     drop(&scored);
 }
 
-static void what_a_machine_lacks_is_listed(void **state) {
+static void missing_machine_values_are_listed(void **state) {
     (void)state;
     pto_machine_t machine = machine_of(MACHINE("2.0e-6"));
     scored_t scored;
@@ -577,13 +577,13 @@ int main(void) {
         cmocka_unit_test(each_number_of_processes_makes_a_cell_with_the_unsplit_in_it),
         cmocka_unit_test(datatypes_owners_and_own_algorithms_keep_cells_apart),
         cmocka_unit_test(a_time_is_the_minimum_of_jobs_and_the_median_of_repeats),
-        cmocka_unit_test(rows_that_compare_nothing_are_left_out_and_told),
-        cmocka_unit_test(a_caveat_holds_for_its_own_file_alone),
+        cmocka_unit_test(rows_that_compare_nothing_are_left_out_and_reported),
+        cmocka_unit_test(a_caveat_applies_only_to_its_own_file),
         cmocka_unit_test(picks_and_errors_are_summed_up),
         cmocka_unit_test(always_one_strategy_needs_no_model),
         cmocka_unit_test(a_measured_tie_is_right_either_way),
         cmocka_unit_test(clear_begins_where_the_second_takes_a_tenth_longer),
-        cmocka_unit_test(what_can_not_be_predicted_can_not_be_picked_but_counts),
+        cmocka_unit_test(an_unpredicted_strategy_cannot_be_picked_but_counts),
         cmocka_unit_test(a_margin_inside_the_intervals_is_a_toss_up),
         cmocka_unit_test(the_floor_is_what_single_runs_would_have_picked),
         cmocka_unit_test(the_same_run_of_joined_files_is_one),
@@ -591,7 +591,7 @@ int main(void) {
         cmocka_unit_test(quantiles_are_linear_between_values),
         cmocka_unit_test(cells_are_predicted_as_predict_does),
         cmocka_unit_test(a_layout_the_machine_lacks_is_a_reason),
-        cmocka_unit_test(what_a_machine_lacks_is_listed),
+        cmocka_unit_test(missing_machine_values_are_listed),
         cmocka_unit_test(each_node_count_is_scored_by_a_fit_without_it),
         cmocka_unit_test(summit_has_its_known_cells_and_floor),
     };

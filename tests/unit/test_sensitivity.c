@@ -1,4 +1,4 @@
-/* Sensitivity, on a made-up machine whose answers can be worked out by hand, and on Summit by trying them. */
+/* Sensitivity: on a synthetic machine with answers computed by hand, and on Summit by trying each change. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

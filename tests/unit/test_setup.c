@@ -1,5 +1,5 @@
-/* Setup before the first run: closed forms of what plans allocate and open, what is said where costs are
- * missing, and when a dearer setup has paid back. */
+/* Setup before the first run: closed formulas for what plans allocate and open, messages about missing
+ * costs, and when a more expensive setup has paid off. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -115,7 +115,7 @@ static void forget_setup(pto_machine_t *bare) {
     bare->setup_segment_s = (pto_param_t){0};
 }
 
-static void what_has_no_buffers_of_its_own_needs_nothing(void **state) {
+static void a_plan_without_buffers_of_its_own_needs_no_setup(void **state) {
     (void)state;
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "pairwise", 2, 4, 1, 65536);
     pto_machine_t bare = machine;
@@ -234,7 +234,7 @@ static void whole_quotients_stay_whole(void **state) {
         }
 }
 
-static void dearer_calls_never_pay_a_setup_back(void **state) {
+static void more_expensive_calls_never_pay_off_a_setup(void **state) {
     (void)state;
     pto_prediction_t a = prediction(1e-3, 2e-6), b = prediction(0, 2e-6), unknown = b;
     double calls = 0;
@@ -255,7 +255,7 @@ static void dearer_calls_never_pay_a_setup_back(void **state) {
     "machine: m\nsource: s\nnode: {sockets: 1, gpus: 1, cores: 1}\n"                                         \
     "messages: {cpu: {off_node: [{protocol: eager, alpha_s: 1e-6, beta_s_per_byte: 0}]}}\n"
 
-static void bad_setups_are_refused_where_they_stand(void **state) {
+static void bad_setups_are_rejected_at_their_position(void **state) {
     (void)state;
     static const bad_input_t cases[] = {
         {BODY "setup: {}\n", PTO_ERR_KEY, 5, 8, {"'setup'"}},
@@ -280,15 +280,15 @@ int main(void) {
         cmocka_unit_test(dup_devptr_opens_both_of_the_owners_buffers),
         cmocka_unit_test(staging_allocates_pinned_memory_and_no_more),
         cmocka_unit_test(double_buffered_memory_is_allocated_and_opened_twice),
-        cmocka_unit_test(what_has_no_buffers_of_its_own_needs_nothing),
+        cmocka_unit_test(a_plan_without_buffers_of_its_own_needs_no_setup),
         cmocka_unit_test(the_librarys_own_buffers_cost_nothing),
         cmocka_unit_test(many_nodes_cost_no_more_than_one),
         cmocka_unit_test(terms_add_up_and_point_into_the_machine),
         cmocka_unit_test(every_cost_that_is_missing_is_named),
         cmocka_unit_test(calls_to_pay_back_are_those_that_counting_finds),
         cmocka_unit_test(whole_quotients_stay_whole),
-        cmocka_unit_test(dearer_calls_never_pay_a_setup_back),
-        cmocka_unit_test(bad_setups_are_refused_where_they_stand),
+        cmocka_unit_test(more_expensive_calls_never_pay_off_a_setup),
+        cmocka_unit_test(bad_setups_are_rejected_at_their_position),
     };
     return cmocka_run_group_tests(tests, read_fixture, drop_fixture);
 }

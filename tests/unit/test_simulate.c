@@ -1,5 +1,5 @@
-/* The simulator: what only it can show; what it refuses. test_simulate_price.c has where it says what price
- * says. */
+/* The simulator: effects that only it shows, and what it refuses. test_simulate_price.c tests agreement with
+ * price. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -60,7 +60,7 @@ static const pto_strategy_t same_order = {.name = "same_order",
                                           .collectives = 1u << PTO_COLLECTIVE_ALLTOALL,
                                           .build = build_same_order};
 
-static void who_is_sent_all_messages_receives_them_one_after_another(void **state) {
+static void a_receiver_of_all_messages_receives_them_one_by_one(void **state) {
     (void)state;
     pto_machine_t machine = unlimited(&summit);
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear", 9, 1, 1, 65536);
@@ -111,7 +111,7 @@ static void messages_that_meet_at_a_node_share_its_ejection(void **state) {
     pto_plan_destroy(plan);
 }
 
-static void a_receiver_waits_for_a_sender_that_comes_late(void **state) {
+static void a_receiver_waits_for_a_late_sender(void **state) {
     (void)state;
     pto_machine_t machine = unlimited(&summit);
     pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "extra_message", "ring", 2, 1, 4, 1048576);
@@ -380,10 +380,10 @@ static void a_scenario_is_simulated_by_the_fastest_algorithm(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_is_sent_all_messages_receives_them_one_after_another),
+        cmocka_unit_test(a_receiver_of_all_messages_receives_them_one_by_one),
         cmocka_unit_test(an_exchange_that_starts_at_the_same_rank_takes_almost_twice_as_long),
         cmocka_unit_test(messages_that_meet_at_a_node_share_its_ejection),
-        cmocka_unit_test(a_receiver_waits_for_a_sender_that_comes_late),
+        cmocka_unit_test(a_receiver_waits_for_a_late_sender),
         cmocka_unit_test(every_message_is_sent_once),
         cmocka_unit_test(a_linear_exchange_does_not_store_its_messages),
         cmocka_unit_test(the_same_plan_takes_the_same_time),

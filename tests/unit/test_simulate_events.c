@@ -1,4 +1,4 @@
-/* The simulator's agenda: what fires when, and what of equal times comes first. */
+/* The simulator's event queue: what fires when, and the order of events at equal times. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 
 #include "simulate/events.h"
 
-static void events_come_in_the_order_of_their_times(void **state) {
+static void events_fire_in_the_order_of_their_times(void **state) {
     (void)state;
     enum { SLOTS = 1000 };
     pto_agenda_t agenda;
@@ -32,7 +32,7 @@ static void events_come_in_the_order_of_their_times(void **state) {
     pto_agenda_fini(&agenda);
 }
 
-static void equal_times_come_as_they_were_set_and_late_ones_last(void **state) {
+static void equal_times_fire_in_insertion_order_and_late_events_last(void **state) {
     (void)state;
     pto_agenda_t agenda;
     assert_true(pto_agenda_init(&agenda, 8));
@@ -55,8 +55,8 @@ static void equal_times_come_as_they_were_set_and_late_ones_last(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(events_come_in_the_order_of_their_times),
-        cmocka_unit_test(equal_times_come_as_they_were_set_and_late_ones_last),
+        cmocka_unit_test(events_fire_in_the_order_of_their_times),
+        cmocka_unit_test(equal_times_fire_in_insertion_order_and_late_events_last),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The simulator where nothing contends says what price says; where it does not, and by how much. */
+/* The simulator agrees with price if nothing contends; otherwise, by how much the two differ. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -202,7 +202,7 @@ static void bounded(const pto_plan_t *plan, const pto_machine_t *machine, double
     visited++;
 }
 
-static void a_mixed_stage_waits_for_its_dearest_messages_at_most(void **state) {
+static void a_mixed_stage_waits_at_most_for_its_most_expensive_messages(void **state) {
     (void)state;
     pto_machine_t machine = unlimited(&summit);
     visited = 0;
@@ -266,7 +266,7 @@ int main(void) {
         cmocka_unit_test(what_comes_from_one_takes_a_start_more_at_most),
         cmocka_unit_test(shared_memory_takes_its_price_where_no_link_is_shared),
         cmocka_unit_test(shared_links_tell_the_price_from_the_simulation),
-        cmocka_unit_test(a_mixed_stage_waits_for_its_dearest_messages_at_most),
+        cmocka_unit_test(a_mixed_stage_waits_at_most_for_its_most_expensive_messages),
         cmocka_unit_test(unequal_shares_take_their_price_at_most),
         cmocka_unit_test(symmetric_stages_obey_the_injection_limit),
         cmocka_unit_test(processes_of_a_gpu_share_injection_as_priced),

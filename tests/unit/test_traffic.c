@@ -1,4 +1,4 @@
-/* Counting messages per level: the counts without walking must equal those of walking every rank. */
+/* Counting messages per level: the closed-form counts must equal those of walking every rank. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Numbers as people write and read them. */
+/* Numbers as people read and write them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,7 +45,7 @@ static void whole_numbers_are_read(void **state) {
     }
 }
 
-static void what_is_no_whole_number_is_refused(void **state) {
+static void text_that_is_not_an_integer_is_rejected(void **state) {
     (void)state;
     const refused_t bad[] = {
         {"", PTO_ERR_TYPE, "nothing"},
@@ -90,7 +90,7 @@ static void numbers_are_read(void **state) {
     }
 }
 
-static void what_is_no_number_is_refused(void **state) {
+static void text_that_is_not_a_number_is_rejected(void **state) {
     (void)state;
     const refused_t bad[] = {
         {"", PTO_ERR_TYPE, "nothing"},          {".", PTO_ERR_TYPE, "not a number"},
@@ -149,7 +149,7 @@ static void bytes_take_binary_suffixes(void **state) {
     }
 }
 
-static void what_is_no_number_of_bytes_is_refused(void **state) {
+static void text_that_is_not_a_byte_count_is_rejected(void **state) {
     (void)state;
     const refused_t bad[] = {
         {"", PTO_ERR_TYPE, "nothing"},
@@ -235,12 +235,12 @@ static void seconds_print_with_three_digits(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whole_numbers_are_read),
-        cmocka_unit_test(what_is_no_whole_number_is_refused),
+        cmocka_unit_test(text_that_is_not_an_integer_is_rejected),
         cmocka_unit_test(numbers_are_read),
-        cmocka_unit_test(what_is_no_number_is_refused),
+        cmocka_unit_test(text_that_is_not_a_number_is_rejected),
         cmocka_unit_test(numbers_do_not_follow_the_locale),
         cmocka_unit_test(bytes_take_binary_suffixes),
-        cmocka_unit_test(what_is_no_number_of_bytes_is_refused),
+        cmocka_unit_test(text_that_is_not_a_byte_count_is_rejected),
         cmocka_unit_test(bytes_print_with_their_largest_exact_suffix),
         cmocka_unit_test(seconds_print_with_three_digits),
     };

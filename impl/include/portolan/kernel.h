@@ -1,20 +1,22 @@
-/* Kernels: what one launch does on one GPU, with no process in its path. A plan's PTO_NODE_KERNEL becomes
- * such a program on every process that takes part, and a device's table of kernels runs it.
+/* Kernels: the program that one launch executes on one GPU without involving the CPU. Each process that takes
+ * part in a plan's PTO_NODE_KERNEL builds such a program, and the device's kernel table runs it.
  *
- * A program is a list of ops. `blocks` blocks of threads go through it, each at its own pace and each
- * `slices` times, every time with another part of every piece of bytes: slice s of block b has part s *
- * blocks + b. How a piece is cut depends on its size and the number of parts alone, in whole units of 16
- * bytes, and what makes no whole unit goes to the last part. For a part, a block signals and waits for the
- * same part of other GPUs only, so nothing orders the parts of one GPU among themselves but that a block
- * takes its own in turn.
+ * A program is a list of ops. It is executed by `blocks` thread blocks, each at its own pace. A block
+ * executes the program `slices` times, each time on another part of every operand: slice s of block b works
+ * on part s * blocks + b. How an operand is cut into parts depends only on its size and on the number of
+ * parts (parts.h): parts are whole units of 16 bytes, and the last part also gets the remaining bytes. A
+ * block signals and waits only for the same part on other GPUs. So the parts of one GPU are not ordered
+ * among themselves, except that a block executes its own in turn.
  *
- * A flag is 64 bits in the memory of the GPU that waits, one for each part, and zero before the first run. A
- * signal of run r stores r there, once all that its block did before is seen by whoever reads r; a wait goes
- * on once it reads r or more. So nothing is reset between runs, which are counted from 1.
+ * A flag is 64 bits in the memory of the GPU that waits. There is one per part, initially zero. A signal in
+ * run r stores r there, after all earlier stores of its block have become visible to any reader of r; a wait
+ * continues as soon as it reads a value of at least r. Runs are counted from 1, so flags need no reset
+ * between runs.
  *
- * Data may carry their flags instead: in lines, every 8 bytes lie in 16, each half of which holds 4 bytes of
- * data and the low 32 bits of the run's number, and is stored and loaded as one. Whoever uses lines waits
- * until all of them are of this run. Pieces in lines begin at whole lines, and are whole ones. */
+ * Data can carry their flags instead. In the line format, every 8 bytes of data take a line of 16 bytes:
+ * each half holds 4 bytes of data and the low 32 bits of the run number, and is stored and loaded by a
+ * single access. A reader waits until all its lines have this run's number. Operands in line format begin on
+ * a line boundary and consist of whole lines. */
 #ifndef PORTOLAN_KERNEL_H
 #define PORTOLAN_KERNEL_H
 
@@ -23,27 +25,27 @@
 
 PTO_API_BEGIN
 
-/* Run r uses at + r % 2 * apart_bytes: what runs use in turn has two copies. */
+/* A place in memory. Double-buffered memory has two copies: run r uses at + r % 2 * apart_bytes. */
 typedef struct {
     void *at;
     int64_t apart_bytes;
-    bool lines; /* twice as long as the bytes that they hold; zero before the first run */
+    bool lines; /* in line format: twice the size of the data; zero before the first run */
 } pto_spot_t;
 
 enum { PTO_LINE_DATA_BYTES = 8, PTO_LINE_BYTES = 16 };
 
-/* Of memory that holds so many bytes. */
+/* Size of the memory that holds `bytes` of data. */
 static inline int64_t pto_spot_bytes(bool lines, int64_t bytes) {
     return lines ? bytes * (PTO_LINE_BYTES / PTO_LINE_DATA_BYTES) : bytes;
 }
 
-/* What an op's operands are. Those of one op don't disturb each other: none is written that another pair
- * reads or writes, so all may be done at the same time. */
+/* What an op does with its operands. The copies or reductions of one op are independent: none writes what
+ * another one reads or writes, so all of them can be done concurrently. */
 typedef enum {
-    PTO_KERNEL_MOVE,   /* pairs of a source and a target, not both lines */
-    PTO_KERNEL_SPREAD, /* a source, which is no lines, and its targets, all of one size */
-    PTO_KERNEL_REDUCE, /* a target, which is no lines, and the sources that are combined into it, in their
-                          order, all of one size; the first source may be the target itself */
+    PTO_KERNEL_MOVE,   /* pairs of (source, target), of which at most one is in line format */
+    PTO_KERNEL_SPREAD, /* one source, not in line format, then its targets; all of one size */
+    PTO_KERNEL_REDUCE, /* one target, not in line format, then its sources, combined in this order; all of one
+                          size; the first source may be the target */
     PTO_KERNEL_SIGNAL, /* flags of part 0 */
     PTO_KERNEL_WAIT,   /* flags of part 0 */
     PTO_KERNEL_KIND_COUNT
@@ -51,13 +53,13 @@ typedef enum {
 
 typedef struct {
     pto_kernel_kind_t kind;
-    int first; /* of its operands */
+    int first; /* index of the first operand */
     int count;
 } pto_kernel_op_t;
 
 typedef struct {
     pto_spot_t spot;
-    int64_t bytes; /* 0 of flags */
+    int64_t bytes; /* 0 for flags */
 } pto_operand_t;
 
 typedef struct {
@@ -67,31 +69,32 @@ typedef struct {
     int operand_count;
     int blocks;
     int slices;
-    int64_t flag_pitch_bytes; /* from a part's flag to the next part's */
-    pto_datatype_t datatype;  /* of reductions */
+    int64_t flag_pitch_bytes; /* from one part's flag to the next part's */
+    pto_datatype_t datatype;  /* datatype and operation of reductions */
     pto_op_t op;
 } pto_kernel_program_t;
 
-/* What a device has to run kernels. Errors: PTO_ERR_IO with the call and its cause where the device fails. */
+/* A device's kernel table. Errors: PTO_ERR_IO with the call and its cause if the device fails. */
 struct pto_kernels {
-    int64_t block_bytes; /* a further block is worth it for so many bytes */
-    int64_t slice_bytes; /* and once there are as many as can be, a further slice: what blocks do at the same
-                            time then lies close together */
-    int64_t lines_bytes_max; /* up to so many bytes of a vector, or to each, lines are worth their double
-                                length */
-    /* How many blocks of such a kernel can be at work at the same time on the GPU that is selected. All must
-     * be, as they wait for those of other GPUs. */
+    int64_t block_bytes;     /* data per block that make another block worthwhile */
+    int64_t slice_bytes;     /* with the maximum number of blocks: data per slice that make another slice
+                                worthwhile, so that blocks access neighbouring memory at any time */
+    int64_t lines_bytes_max; /* largest vector, or block per peer, for which the line format is worth its
+                                double size */
+    /* Maximum number of resident blocks of such a kernel on the selected GPU. All blocks must be resident,
+     * because they wait for blocks of other GPUs. */
     pto_status_t (*blocks_max)(pto_datatype_t datatype, pto_op_t op, int *blocks, pto_error_t *err);
-    /* The program's lists are borrowed until `destroy`. PTO_ERR_NOT_APPLICABLE: too long for this device. */
+    /* The program's lists are borrowed until `destroy`. PTO_ERR_NOT_APPLICABLE: the program is too long for
+     * this device. */
     pto_status_t (*create)(const pto_kernel_program_t *program, void **kernel, pto_error_t *err);
-    /* Put a run in a stream, after what stands there. Runs are numbered one after another, from 1. `queued`:
-     * others will probably follow before anybody waits. */
+    /* Enqueue a run in a stream. Runs are numbered consecutively from 1. `queued` is a hint: other runs will
+     * probably follow before the host waits. */
     pto_status_t (*start)(void *kernel, uint64_t run, bool queued, void *stream, pto_error_t *err);
-    /* The last run that is known to have ended, 0 before the first; waits for nothing. The last that was
-     * started becomes known as soon as it has ended, those queued before it perhaps later. A device without
-     * threads of its own moves on in this call alone. */
+    /* Number of the last run known to have ended, 0 before the first. Does not block. The end of the last
+     * started run is reported at once; that of queued runs before it may be reported later. A device without
+     * threads of its own makes progress only in this call. */
     pto_status_t (*poll)(void *kernel, uint64_t *ended, pto_error_t *err);
-    int polls_at_once; /* so many take no longer than anything else that a waiting process could do */
+    int polls_at_once; /* polls per wait iteration; cheap enough to batch before the host calls MPI */
     void (*destroy)(void *kernel); /* NULL is legal */
 };
 
