@@ -127,21 +127,21 @@ check "the matrix alone is accepted" exits 0 launch -n 2 "$validate" "${vector[@
 # --- output that can't be written
 
 check "validate: a full disk ends the job" exits 1 launch -n 4 "$validate" "${quick[@]}" --out /dev/full
-check "with the cause" says_once "cannot write /dev/full: No space left on device"
+check "with the cause" says_once "/dev/full:1:1: cannot write: No space left on device"
 check "validate: a folder that is not there ends the job" exits 1 launch -n 4 "$validate" "${quick[@]}" --out "$work/no/x.csv"
-check "with the cause" says_once "cannot write $work/no/x.csv: No such file or directory"
+check "with the cause" says_once "$work/no/x.csv:1:1: cannot write: No such file or directory"
 check "validate: standard output that is full ends the job" exits 1 launch -n 4 bash -c 'exec "$0" "$@" >/dev/full' \
     "$validate" "${quick[@]}"
 check "with the cause" says "cannot write standard output: No space left on device"
 check "validate: a table ends with its last line" exits 0 launch -n 4 "$validate" "${quick[@]}"
 check "which counts the points" test "$(tail -n 1 "$work/stdout")" = "# complete: 1 points"
 check "calibrate: a full disk ends the job" exits 1 launch -n 2 "$calibrate" --only signals --out /dev/full
-check "with the cause" says "cannot write /dev/full: No space left on device"
+check "with the cause" says "/dev/full:1:1: cannot write: No space left on device"
 
 check "validate writes a new file" exits 0 launch -n 4 "$validate" "${quick[@]}" --out "$work/rows.csv"
 echo old >"$work/rows.csv"
 check "validate keeps an existing file" exits 1 launch -n 4 "$validate" "${quick[@]}" --out "$work/rows.csv"
-check "and says how to replace it" says_once "cannot write $work/rows.csv: File exists (--force replaces it)"
+check "and says how to replace it" says_once "$work/rows.csv:1:1: exists already (--force replaces it)"
 check "it is as it was" test "$(cat "$work/rows.csv")" = old
 check "--force replaces it" exits 0 launch -n 4 "$validate" "${quick[@]}" --out "$work/rows.csv" --force
 check "as a whole" test "$(grep -c '^allreduce,' "$work/rows.csv")" -eq 3
@@ -171,12 +171,12 @@ mkdir "$full"
 if mount -t tmpfs -o size=16k tmpfs "$full" 2>/dev/null; then
     check "validate: a disk that fills ends the job" exits 1 launch -n 4 "$validate" "${job[@]}" --bytes 64:4KiB \
         --repeats 200 --strategy gsb --out "$full/rows.csv"
-    check "with the cause" says_once "cannot write $full/rows.csv: No space left on device; the lines before are kept"
+    check "with the cause" says_once "$full/rows.csv:1:1: cannot write: No space left on device; the lines before are kept"
     check "and leaves whole rows" lines_are_whole "$full/rows.csv" 9
     rm "$full/rows.csv"
     check "calibrate: a disk that fills ends the job" exits 1 launch -n 2 "$calibrate" --only ping_pong --budget 30 \
         --out "$full/samples.csv"
-    check "with the cause" says "cannot write $full/samples.csv: No space left on device; the lines before are kept"
+    check "with the cause" says "$full/samples.csv:1:1: cannot write: No space left on device; the lines before are kept"
     check "and leaves whole rows" lines_are_whole "$full/samples.csv" 9
     check "of an incomplete run" has "^# complete=no" "$full/samples.csv"
     umount "$full"
