@@ -41,8 +41,7 @@ EXEC_INCLUDES := -Imodel/include -Iimpl/include -Iimpl
 TEST_INCLUDES := $(LIB_INCLUDES) -Imodel/tool -Iimpl/include -Iimpl -Ivalidate -Iparallel -Itests
 includes_for = $(strip $(if $(filter model/src/% model/strategies/% model/algorithms/% model/fit/% model/tool/%,$(1)),$(LIB_INCLUDES), \
 	$(if $(filter impl/% docs/examples/%,$(1)),$(EXEC_INCLUDES), \
-	$(if $(filter calibrate/% parallel/%,$(1)),$(EXEC_INCLUDES) -Iparallel, \
-	$(if $(filter validate/%,$(1)),$(EXEC_INCLUDES) -Imodel/tool -Iparallel,$(TEST_INCLUDES))))))
+	$(if $(filter calibrate/% validate/% parallel/%,$(1)),$(EXEC_INCLUDES) -Imodel/tool -Iparallel,$(TEST_INCLUDES)))))
 # The installation folder is not compiled in: the program finds its data relative to its own path.
 DEFINES := -D_POSIX_C_SOURCE=200809L
 CFLAGS ?= -O2 -g
@@ -78,8 +77,10 @@ PROGRAM_SRC := impl/growing.c impl/lines.c impl/program.c impl/reduce.c
 IMPL_SRC := $(filter-out $(PROGRAM_SRC),$(wildcard impl/*.c))
 # The counters do not depend on MPI, so that the unit tests can use them without it.
 METER_SRC := $(wildcard validate/meter*.c)
-# Command-line parsing, shared by the programs.
-OPTIONS_SRC := $(addprefix model/tool/,arguments.c find_machine.c machine_folders.c option_table.c options.c)
+# Command-line parsing: of any program, and of those that read scenarios.
+ARGUMENTS_SRC := $(addprefix model/tool/,arguments.c calibrate_options.c)
+OPTIONS_SRC := $(addprefix model/tool/,arguments.c find_machine.c machine_folders.c option_table.c options.c \
+	validate_options.c)
 VALIDATE_SRC := $(filter-out $(METER_SRC),$(wildcard validate/*.c))
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 UNIT_HELP_SRC := $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c))
@@ -198,7 +199,7 @@ $(BUILD)/obj/%.cu.o: %.cu Makefile $(NVCC_STAMP)
 	$(Q)$(NVCC) $(NVCC_FLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
 
 # Uses the executor's device, so that calibration measures the code that runs plans.
-$(BUILD)/portolan-calibrate: $(call object,$(CALIBRATE_SRC) $(PARALLEL_SRC)) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
+$(BUILD)/portolan-calibrate: $(call object,$(CALIBRATE_SRC) $(PARALLEL_SRC) $(ARGUMENTS_SRC)) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC),-lhwloc $(MPI_LDLIBS))
 
 EXEC_OBJECTS := $(call object,$(IMPL_SRC) $(PROGRAM_SRC)) $(call cuda_object,impl)
@@ -333,12 +334,13 @@ figures: $(TOOL) ## redraw docs/figures (needs gnuplot)
 	@BUILD=$(BUILD) tools/figures.sh docs/figures
 
 .PHONY: man
-man: $(TOOL) ## rewrite the options in docs/man/portolan.1 from the option tables
-	@awk -v command='$(BUILD)/portolan completion man' ' \
-		/^\.\\" options:/ { print; while ((command | getline line) > 0) print line; inside = 1 } \
-		/^\.\\" end of options/ { inside = 0 } \
-		!inside' docs/man/portolan.1 > $(BUILD)/portolan.1
-	@mv $(BUILD)/portolan.1 docs/man/portolan.1
+man: $(TOOL) ## rewrite the options in the man pages from the option tables
+	@for page in $(MAN_PAGES); do \
+		awk -v command="$(BUILD)/portolan completion man $$(basename $$page .1)" ' \
+			/^\.\\" options:/ { print; while ((command | getline line) > 0) print line; inside = 1 } \
+			/^\.\\" end of options/ { inside = 0 } \
+			!inside' $$page > $(BUILD)/page.1 && mv $(BUILD)/page.1 $$page || exit 1; \
+	done
 
 .PHONY: sanitize check-sanitized
 sanitize: ## run the unit tests and the executor on the host device under AddressSanitizer and UBSan

@@ -4,18 +4,112 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agreement.h"
+#include "calibrate_options.h"
 #include "check.h"
 #include "engine.h"
 #include "guard.h"
-#include "options.h"
 #include "portolan/version.h"
 #include "provenance.h"
 
+/* --- options ---------------------------------------------------------------------------------------------
+ */
+
+/* Whether `names`, with commas between them, hold `name`. */
+static bool among(const char *names, const char *name) {
+    size_t length = strlen(name);
+    for (const char *at = names; at != NULL; at = strchr(at, ','), at = at != NULL ? at + 1 : NULL) {
+        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_known(const char *name, size_t length) {
+    for (int i = 0; i < benchmark_count; i++) {
+        const char *known[] = {benchmark_registry[i]->name, benchmark_registry[i]->group};
+        for (int j = 0; j < 2; j++) {
+            if (strlen(known[j]) == length && memcmp(known[j], name, length) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bool is_wanted(const pto_calibrate_options_t *options, const benchmark_t *benchmark) {
+    return options->only == NULL || among(options->only, benchmark->name) ||
+           among(options->only, benchmark->group);
+}
+
+static pto_status_t check_names(const char *names, pto_error_t *err) {
+    for (const char *at = names; at != NULL;) {
+        const char *comma = strchr(at, ',');
+        size_t length = comma != NULL ? (size_t)(comma - at) : strlen(at);
+        if (!is_known(at, length)) {
+            return pto_error_set(err, PTO_ERR_NOT_FOUND, "--only: no benchmark '%.*s'; --list shows them all",
+                                 (int)(length < 60 ? length : 60), at);
+        }
+        at = comma != NULL ? comma + 1 : NULL;
+    }
+    return PTO_OK;
+}
+
+/* -1 to go on; otherwise an exit code, PTO_EXIT_OK where --help was given, with an error in `err`. */
+static int read_options(int argc, char **argv, pto_calibrate_options_t *options, pto_error_t *err) {
+    pto_arguments_t arguments;
+    pto_error_t cause = {0};
+    int code = pto_arguments_read(&pto_calibrate_syntax, argc, argv, &arguments, err);
+    if (code >= 0) {
+        return code;
+    }
+    pto_status_t status = pto_arguments_apply(&arguments, options, &cause);
+    if (status == PTO_OK && arguments.operand_count > 0) {
+        status = pto_error_set(&cause, PTO_ERR_RANGE, "unknown argument '%s'; --help shows what there is",
+                               arguments.operand[0]);
+    }
+    if (status == PTO_OK) {
+        status = check_names(options->only, &cause);
+    }
+    pto_arguments_fini(&arguments);
+    if (status != PTO_OK) {
+        pto_error_set(err, status, "%s: %s", pto_calibrate_syntax.program, cause.message);
+        return PTO_EXIT_USAGE;
+    }
+    return -1;
+}
+
+static void print_list(void) {
+    for (int i = 0; i < benchmark_count; i++) {
+        const benchmark_t *benchmark = benchmark_registry[i];
+        printf("%-14s %-14s %s\n%-14s %-14s writes %s\n", benchmark->name, benchmark->group,
+               benchmark->summary, "", "", benchmark->rows);
+    }
+}
+
+/* What needs no other processes, and so no launcher. */
+static bool print_asked(int code, const pto_calibrate_options_t *options) {
+    if (code == PTO_EXIT_OK) {
+        pto_print_help(&pto_calibrate_syntax, stdout);
+    } else if (code < 0 && options->list) {
+        print_list();
+    } else if (code < 0 && options->version) {
+        printf("portolan-calibrate %s, %s\n", pto_version(), gpu_build());
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* --- measuring -------------------------------------------------------------------------------------------
+ */
+
 /* A list for every benchmark that is wanted; others stay empty. */
-static case_list_t *list_cases(const job_t *job, const options_t *options) {
+static case_list_t *list_cases(const job_t *job, const pto_calibrate_options_t *options) {
     case_list_t *lists = must_allocate((size_t)benchmark_count, sizeof *lists);
     for (int i = 0; i < benchmark_count; i++) {
-        if (options_want(options, benchmark_registry[i])) {
+        if (is_wanted(options, benchmark_registry[i])) {
             guard_step(0, "listing the cases of %s", benchmark_registry[i]->name);
             benchmark_registry[i]->list(job, &lists[i]);
         }
@@ -34,7 +128,7 @@ static void write_skips(samples_t *samples, const case_list_t *lists) {
 }
 
 /* Rank 0 opens the file; all learn whether it could. */
-static bool open_samples(const job_t *job, const options_t *options, samples_t **samples) {
+static bool open_samples(const job_t *job, const pto_calibrate_options_t *options, samples_t **samples) {
     int opened = 1;
     guard_step(0, "opening the samples file");
     if (job->rank == 0) {
@@ -45,7 +139,7 @@ static bool open_samples(const job_t *job, const options_t *options, samples_t *
     return opened == 1;
 }
 
-static int measure(const job_t *job, const options_t *options, int argc, char **argv) {
+static int measure(const job_t *job, const pto_calibrate_options_t *options, int argc, char **argv) {
     samples_t *samples = NULL;
     if (!open_samples(job, options, &samples)) {
         return 1;
@@ -69,23 +163,8 @@ static int measure(const job_t *job, const options_t *options, int argc, char **
     return samples_close(samples, left_out) ? 0 : 1;
 }
 
-/* Whether all processes understood their arguments; the first that did not says why. */
-static bool all_understood(bool understood, const char *error) {
-    int rank = 0;
-    int size = 0;
-    int first = 0;
-    MPI_DO(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
-    MPI_DO(MPI_Comm_size(MPI_COMM_WORLD, &size));
-    int mine = understood ? size : rank;
-    MPI_DO(MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
-    if (rank == first) {
-        fprintf(stderr, "portolan-calibrate: %s\n", error);
-    }
-    return first == size;
-}
-
 /* Each process may have arguments of its own (mpirun's `:`), but the cases must be the same. */
-static void compare_options(const job_t *job, const options_t *options) {
+static void compare_options(const job_t *job, const pto_calibrate_options_t *options) {
     char own[512];
     char first[sizeof own];
     memset(own, 0, sizeof own);
@@ -102,34 +181,27 @@ static void compare_options(const job_t *job, const options_t *options) {
 }
 
 int main(int argc, char **argv) {
-    options_t options;
-    char error[OPTIONS_ERROR_MAX] = "";
-    bool understood = options_parse(argc, argv, &options, error);
-    if (understood && (options.help || options.list || options.version)) {
-        if (options.help) {
-            options_print_help();
-        } else if (options.list) {
-            options_print_list();
-        } else {
-            printf("portolan-calibrate %s, %s\n", pto_version(), gpu_build());
-        }
+    pto_calibrate_options_t options = {.timeout_s = GUARD_TIMEOUT_DEFAULT_S};
+    pto_error_t err = {0};
+    int code = read_options(argc, argv, &options, &err);
+    if (print_asked(code, &options)) {
         return 0;
     }
-    guard_begin("portolan-calibrate", understood ? options.timeout_s : GUARD_TIMEOUT_DEFAULT_S);
+    guard_begin(pto_calibrate_syntax.program, options.timeout_s);
     MPI_DO(MPI_Init(&argc, &argv));
-    MPI_DO(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
     guard_meet(MPI_COMM_WORLD);
-    int result = 2;
-    if (all_understood(understood, error)) {
+    code = agree_on_arguments(&pto_calibrate_syntax, code, &err);
+    MPI_DO(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    if (code < 0) {
         job_t job;
         guard_step(0, "finding out who is where");
         job_init(&job);
         compare_options(&job, &options);
-        result = measure(&job, &options, argc, argv);
+        code = measure(&job, &options, argc, argv);
         job_fini(&job);
     }
     guard_part();
     MPI_DO(MPI_Finalize());
     guard_end();
-    return result;
+    return code;
 }

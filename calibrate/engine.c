@@ -28,7 +28,7 @@ typedef struct {
 } report_t;
 
 typedef struct {
-    const options_t *options;
+    const pto_calibrate_options_t *options;
     const benchmark_t *benchmark;
     samples_t *samples; /* rank 0's */
     work_t work;        /* .what is the case at hand, also for those who take no part */
@@ -165,7 +165,7 @@ static int measure_point(run_t *run, int64_t bytes, int points_left) {
 
 /* --- one case ------------------------------------------------------------------------------------------- */
 
-static int64_t first_size(const options_t *options, const case_t *what) {
+static int64_t first_size(const pto_calibrate_options_t *options, const case_t *what) {
     if (!what->sized) {
         return 0;
     }
@@ -176,11 +176,11 @@ static int64_t first_size(const options_t *options, const case_t *what) {
     return bytes;
 }
 
-static int64_t last_size(const options_t *options, const case_t *what) {
+static int64_t last_size(const pto_calibrate_options_t *options, const case_t *what) {
     return what->most_bytes < options->to_bytes ? what->most_bytes : options->to_bytes;
 }
 
-static int points_of(const options_t *options, const case_t *what) {
+static int points_of(const pto_calibrate_options_t *options, const case_t *what) {
     if (!what->sized) {
         return 1;
     }
@@ -308,7 +308,7 @@ static int run_cases(run_t *run, const case_list_t *list) {
     return left_out;
 }
 
-int engine_run(const job_t *job, const options_t *options, const benchmark_t *benchmark,
+int engine_run(const job_t *job, const pto_calibrate_options_t *options, const benchmark_t *benchmark,
                const case_list_t *list, samples_t *samples) {
     run_t run = {.options = options, .benchmark = benchmark, .samples = samples, .work = {.job = job}};
     run.seconds = must_allocate((size_t)options->repeats, sizeof *run.seconds);

@@ -4,12 +4,12 @@
 #define PORTOLAN_CALIBRATE_ENGINE_H
 
 #include "benchmark.h"
-#include "options.h"
+#include "calibrate_options.h"
 #include "samples.h"
 
 /* Collective. `samples` is rank 0's, NULL elsewhere. Returns how many points had no room in the budget (rank
  * 0 knows; elsewhere 0). */
-int engine_run(const job_t *job, const options_t *options, const benchmark_t *benchmark,
+int engine_run(const job_t *job, const pto_calibrate_options_t *options, const benchmark_t *benchmark,
                const case_list_t *list, samples_t *samples);
 
 #endif

@@ -21,7 +21,7 @@ static void write_date(samples_t *samples) {
     }
 }
 
-static void write_machine(samples_t *samples, const job_t *job, const options_t *options) {
+static void write_machine(samples_t *samples, const job_t *job, const pto_calibrate_options_t *options) {
     char text[LINE_MAX_BYTES];
     if (job->device_count > 0) {
         snprintf(text, sizeof text, "%s, %d x %s", job->cpu, job->device_count, job->gpu);
@@ -85,7 +85,7 @@ static void write_clock(samples_t *samples) {
     samples_provenance(samples, "clock", text);
 }
 
-static void write_command(samples_t *samples, const options_t *options, int argc, char **argv) {
+static void write_command(samples_t *samples, const pto_calibrate_options_t *options, int argc, char **argv) {
     size_t size = 1;
     for (int i = 0; i < argc; i++) {
         size += strlen(argv[i]) + 1;
@@ -108,7 +108,8 @@ static void write_command(samples_t *samples, const options_t *options, int argc
     samples_provenance(samples, "budget", text);
 }
 
-void provenance_write(samples_t *samples, const job_t *job, const options_t *options, int argc, char **argv) {
+void provenance_write(samples_t *samples, const job_t *job, const pto_calibrate_options_t *options, int argc,
+                      char **argv) {
     write_date(samples);
     write_machine(samples, job, options);
     write_layout(samples, job);

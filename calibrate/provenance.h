@@ -2,10 +2,11 @@
 #ifndef PORTOLAN_CALIBRATE_PROVENANCE_H
 #define PORTOLAN_CALIBRATE_PROVENANCE_H
 
+#include "calibrate_options.h"
 #include "job.h"
-#include "options.h"
 #include "samples.h"
 
-void provenance_write(samples_t *samples, const job_t *job, const options_t *options, int argc, char **argv);
+void provenance_write(samples_t *samples, const job_t *job, const pto_calibrate_options_t *options, int argc,
+                      char **argv);
 
 #endif

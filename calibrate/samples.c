@@ -40,12 +40,18 @@ static void catch_interrupts(const samples_t *samples) {
     sigaction(SIGTERM, &action, NULL);
 }
 
+static const char *text_of(const pto_error_t *err) {
+    static char text[PTO_ERROR_FILE_MAX + PTO_ERROR_MESSAGE_MAX + 64];
+    pto_error_format(err, text, sizeof text);
+    return text;
+}
+
 samples_t *samples_create(const char *path, bool force) {
     pto_error_t err = {0};
     samples_t *samples = must_allocate(1, sizeof *samples);
     samples->complete_at = -1;
     if (row_file_open(path, force, &samples->file, &err) != PTO_OK) {
-        fprintf(stderr, "portolan-calibrate: %s\n", err.message);
+        fprintf(stderr, "portolan-calibrate: %s\n", text_of(&err));
         free(samples);
         return NULL;
     }
@@ -56,7 +62,7 @@ samples_t *samples_create(const char *path, bool force) {
 static void put(samples_t *samples, const char *text, size_t length) {
     pto_error_t err = {0};
     if (row_file_put(samples->file, text, length, &err) != PTO_OK) {
-        die("%s", err.message);
+        die("%s", text_of(&err));
     }
 }
 
@@ -127,7 +133,7 @@ bool samples_close(samples_t *samples, int left_out) {
     pto_status_t told = tell_complete(samples, left_out, &err);
     pto_status_t closed = row_file_close(samples->file, &close_err);
     if (told != PTO_OK || closed != PTO_OK) {
-        fprintf(stderr, "portolan-calibrate: %s\n", told != PTO_OK ? err.message : close_err.message);
+        fprintf(stderr, "portolan-calibrate: %s\n", text_of(told != PTO_OK ? &err : &close_err));
     }
     free(samples);
     return told == PTO_OK && closed == PTO_OK;

@@ -45,10 +45,3 @@ pto_status_t pto_device_copy(const pto_device_t *device, void *target, const voi
     device->stream_destroy(stream, NULL);
     return status;
 }
-
-const char *pto_op_name(pto_op_t op) {
-    static const char *const name[] = {
-        [PTO_OP_SUM] = "sum", [PTO_OP_PROD] = "prod", [PTO_OP_MIN] = "min", [PTO_OP_MAX] = "max"};
-    _Static_assert(sizeof name / sizeof *name == PTO_OP_COUNT, "every operation has a name");
-    return name[op];
-}

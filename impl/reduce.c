@@ -64,3 +64,10 @@ void pto_reduce_many_host(void *target, bool fresh, const void *const *source, i
             pto_reduce_host(into, (const char *)source[i] + done * element, here, datatype, op);
     }
 }
+
+const char *pto_op_name(pto_op_t op) {
+    static const char *const name[] = {
+        [PTO_OP_SUM] = "sum", [PTO_OP_PROD] = "prod", [PTO_OP_MIN] = "min", [PTO_OP_MAX] = "max"};
+    _Static_assert(sizeof name / sizeof *name == PTO_OP_COUNT, "every operation has a name");
+    return name[op];
+}

@@ -1,5 +1,5 @@
-/* An output file that holds whole rows at any moment: after an interrupt, and when the disk is full. A file
- * that exists is kept until its replacement is complete. */
+/* An output file that holds whole rows at any moment: after an interrupt, and when the disk is full. Where it
+ * is written, and what becomes of a file that exists, is as pto_output_open_growing has it. */
 #ifndef PTO_ROW_FILE_H
 #define PTO_ROW_FILE_H
 
@@ -11,9 +11,7 @@
 
 typedef struct row_file row_file_t;
 
-/* "-" is standard output. A new file is written in place. With `force` the rows go into a new file beside
- * `path`, which takes its name in row_file_close; a symbolic link is followed. What is no regular file (a
- * device, a FIFO) is written as it is. Errors: PTO_ERR_IO with the cause, PTO_ERR_MEMORY. */
+/* "-" is standard output. Errors: those of pto_output_open_growing. */
 pto_status_t row_file_open(const char *path, bool force, row_file_t **file, pto_error_t *err);
 
 /* Where the rows are until the file is closed. */

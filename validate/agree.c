@@ -28,9 +28,10 @@ static void list_settings(const settings_t *settings, const pto_options_t *optio
                                           {"--device", ""},
                                           {"a number of points of", ""},
                                           {"a number of strategies of", ""}};
-    const double number[] = {
-        settings->repeats, settings->queued, settings->check_only,     settings->exec.own_algorithms,
-        settings->energy,  settings->powers, settings->energy_window_s};
+    const double number[] = {settings->options.repeats,        settings->options.queued,
+                             settings->options.check_only,     settings->exec.own_algorithms,
+                             settings->options.energy,         settings->options.powers,
+                             settings->options.energy_window_s};
     memcpy(list, all, sizeof all);
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
         snprintf(list[i].value, VALUE_MAX, "%.15g", number[i]);

@@ -9,16 +9,17 @@ bool energy_begin(settings_t *settings, const pto_options_t *options) {
     static const meter_source_t *const source[ENERGY_COUNT] = {&meter_nvml, &meter_rapl};
     int64_t rank = 0;
     pto_error_t err = {0};
-    if (!settings->energy && !settings->powers)
+    if (!settings->options.energy && !settings->options.powers)
         return true;
     guard_step(0, "opening energy counters");
     pto_status_t status =
         pto_exec_place(&options->scenario.layout, MPI_COMM_WORLD, &settings->exec, &rank, &err);
     bool has_gpu = strcmp(settings->device->name, "host") != 0;
     int64_t gpu = status == PTO_OK ? pto_layout_rank(&options->scenario.layout, rank).gpu : 0;
-    meter_place_t place = {.gpu = has_gpu ? (int)gpu : -1, .powercap = settings->powercap};
+    meter_place_t place = {.gpu = has_gpu ? (int)gpu : -1, .powercap = settings->options.powercap};
     if (status == PTO_OK)
-        status = energy_open(MPI_COMM_WORLD, source, &place, settings->energy_window_s, &settings->job, &err);
+        status = energy_open(MPI_COMM_WORLD, source, &place, settings->options.energy_window_s,
+                             &settings->job, &err);
     if (status == PTO_OK && energy_any(&settings->job))
         return true;
     int world_rank = 0;
@@ -45,28 +46,28 @@ void report_sources(FILE *file, const settings_t *settings) {
 }
 
 void report_energy_heading(FILE *file, const settings_t *settings) {
-    if (settings->energy)
+    if (settings->options.energy)
         fprintf(file, " %12s %12s %10s %12s", "GPUs mJ", "CPUs mJ", "Watts", "Predicted mJ");
 }
 
 void report_energy(FILE *file, const settings_t *settings, const cell_t *cell) {
-    for (int i = 0; settings->energy && i < ENERGY_COUNT; i++) {
+    for (int i = 0; settings->options.energy && i < ENERGY_COUNT; i++) {
         if (settings->job.source[i].counter_count > 0)
             fprintf(file, " %12.3f", cell->joules[i] * 1e3);
         else
             fprintf(file, " %12s", "-");
     }
-    if (settings->energy)
+    if (settings->options.energy)
         fprintf(file, " %10.1f", energy_total(settings, cell) / cell->energy_run_s);
-    if (settings->energy && cell->has_predicted_joules)
+    if (settings->options.energy && cell->has_predicted_joules)
         fprintf(file, " %12.3f", cell->predicted_joules * 1e3);
-    else if (settings->energy)
+    else if (settings->options.energy)
         fprintf(file, " %12s", "-");
 }
 
 void csv_energy_header(FILE *file, const settings_t *settings) {
     const char *between = "";
-    if (!settings->energy)
+    if (!settings->options.energy)
         return;
     fprintf(file, "# energy=");
     for (int i = 0; i < ENERGY_COUNT; i++)

@@ -20,7 +20,7 @@ static void leave_to_executor(void) { guard_tick(INFINITY); }
 
 /* The others may still be in the runs that this process has ended. */
 static void await_others(const settings_t *settings) {
-    guard_tick((2 + settings->queued) * guard_timeout_s());
+    guard_tick((2 + settings->options.queued) * guard_timeout_s());
 }
 
 /* --- buffers ---------------------------------------------------------------------------------------------
@@ -102,10 +102,10 @@ static pto_status_t look(const settings_t *settings, const pto_plan_t *plan, con
  */
 static pto_status_t repeat(const settings_t *settings, pto_exec_t *exec, int *runs, pto_error_t *err) {
     pto_status_t status = PTO_OK;
-    *runs = settings->queued > 0 ? settings->queued : 1;
-    if (settings->queued == 0)
+    *runs = settings->options.queued > 0 ? settings->options.queued : 1;
+    if (settings->options.queued == 0)
         return pto_exec_run(exec, err);
-    for (int i = 0; i < settings->queued && status == PTO_OK; i++)
+    for (int i = 0; i < settings->options.queued && status == PTO_OK; i++)
         status = pto_exec_queue(exec, err);
     return status == PTO_OK ? pto_exec_wait(exec, err) : status;
 }
@@ -133,8 +133,8 @@ static pto_status_t time_runs(const settings_t *settings, pto_exec_t *exec, doub
     pto_status_t status = PTO_OK;
     guard_step(local_limit_s(), "waiting for all processes to have checked their results");
     MPI_Barrier(MPI_COMM_WORLD);
-    guard_step(0, "timing %d repeats", settings->repeats);
-    for (int i = -WARM_RUNS; i < settings->repeats && status == PTO_OK; i++) {
+    guard_step(0, "timing %d repeats", settings->options.repeats);
+    for (int i = -WARM_RUNS; i < settings->options.repeats && status == PTO_OK; i++) {
         int runs = 1;
         guard_tick(0);
         MPI_Barrier(MPI_COMM_WORLD);
@@ -219,16 +219,16 @@ static pto_status_t measure_energy(const settings_t *settings, pto_exec_t *exec,
 static pto_status_t check_and_time(const settings_t *settings, const pto_plan_t *plan, const user_t *user,
                                    pto_exec_t *exec, uint64_t seed, cell_t *cell, pto_error_t *err) {
     pto_status_t status = check_runs(settings, plan, user, exec, seed, err);
-    if (status != PTO_OK || settings->check_only)
+    if (status != PTO_OK || settings->options.check_only)
         return status;
-    cell->sample_s = calloc((size_t)settings->repeats, sizeof *cell->sample_s);
-    cell->sample_count = settings->repeats;
+    cell->sample_s = calloc((size_t)settings->options.repeats, sizeof *cell->sample_s);
+    cell->sample_count = settings->options.repeats;
     if (!cell->sample_s)
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for %d times", settings->repeats);
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for %d times", settings->options.repeats);
     status = time_runs(settings, exec, cell->sample_s, err);
     if (status == PTO_OK)
         status = summarise(cell, err);
-    return status == PTO_OK && settings->energy ? measure_energy(settings, exec, cell, err) : status;
+    return status == PTO_OK && settings->options.energy ? measure_energy(settings, exec, cell, err) : status;
 }
 
 /* Everybody begins at once and the slowest counts, as in a run. Where one fails, all do. */

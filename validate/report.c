@@ -19,24 +19,24 @@ void report_header(FILE *file, const pto_options_t *options, const settings_t *s
             (long long)layout->owners_per_gpu);
     if (strcmp(settings->device->name, "host") == 0)
         fprintf(file, "# host memory stands in for the GPU: these are no GPU's times\n");
-    if (settings->check_only) {
+    if (settings->options.check_only) {
         fprintf(file, "# results only, no times\n");
         return;
     }
     report_sources(file, settings);
-    if (settings->queued > 0)
+    if (settings->options.queued > 0)
         fprintf(file,
                 "# queued: each measured time is that of %d runs, queued one behind another with one wait "
                 "for all, "
                 "over %d;\n#   predictions are of runs that are waited for one by one\n",
-                settings->queued, settings->queued);
+                settings->options.queued, settings->options.queued);
     fprintf(
         file,
         "# measured: median of %d runs, each its slowest process; [95%% interval]; times in us\n"
         "# setup: what making the executor took, once, and what of it is priced; '-': not by this machine\n"
         "# %-10s %-14s %-28s %12s %12s %25s %12s %10s %12s %12s",
-        settings->repeats, "Bytes", "Strategy", "Algorithm", "Least", "Median", "Interval", "Predicted",
-        "Pred/meas", "Setup", "Setup priced");
+        settings->options.repeats, "Bytes", "Strategy", "Algorithm", "Least", "Median", "Interval",
+        "Predicted", "Pred/meas", "Setup", "Setup priced");
     report_energy_heading(file, settings);
     fputc('\n', file);
 }
@@ -50,7 +50,7 @@ static void report_cell(FILE *file, const settings_t *settings, const pto_reques
     }
     char name[64];
     snprintf(name, sizeof name, "%s%s", cell->algorithm->name, cell->by_library ? " (library)" : "");
-    if (settings->check_only) {
+    if (settings->options.check_only) {
         fprintf(file, "%-28s right\n", name);
         return;
     }
@@ -107,7 +107,7 @@ void report_point(FILE *file, const settings_t *settings, const pto_request_t *r
                   int count) {
     for (int i = 0; i < count; i++)
         report_cell(file, settings, request, &cells[i]);
-    if (!settings->check_only)
+    if (!settings->options.check_only)
         report_pick(file, request, cells, count);
 }
 
@@ -126,8 +126,8 @@ void csv_header(FILE *file, const pto_options_t *options, const settings_t *sett
     fprintf(file, "# date=%s\n# machine=%s\n# device=%s\n# host=%s %s %s\n# mpi=%s\n", date,
             options->machine.name, settings->device->name, name.sysname, name.release, name.machine, library);
     csv_energy_header(file, settings);
-    if (settings->queued > 0)
-        fprintf(file, "# queued=%d\n", settings->queued);
+    if (settings->options.queued > 0)
+        fprintf(file, "# queued=%d\n", settings->options.queued);
     if (settings->device->nccl && settings->device->nccl->available(NULL) == PTO_OK)
         fprintf(file, "# nccl=%s\n", settings->device->nccl->version());
     fprintf(file,
@@ -139,7 +139,7 @@ void csv_header(FILE *file, const pto_options_t *options, const settings_t *sett
         file,
         "\ncollective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu%s,bytes,run,seconds%s%s\n",
         options->scenario.layout.owners_per_gpu != 1 ? ",owners_per_gpu" : "",
-        settings->exec.own_algorithms ? ",algorithm" : "", settings->energy ? ",joules" : "");
+        settings->exec.own_algorithms ? ",algorithm" : "", settings->options.energy ? ",joules" : "");
 }
 
 void csv_cell(FILE *file, const settings_t *settings, const pto_request_t *request, const cell_t *cell) {
@@ -152,7 +152,7 @@ void csv_cell(FILE *file, const settings_t *settings, const pto_request_t *reque
     if (settings->exec.own_algorithms && cell->sample_count > 0)
         snprintf(algorithm, sizeof algorithm, ",%s", posted ? "" : cell->algorithm->name);
     double total_joules = energy_total(settings, cell);
-    if (settings->energy)
+    if (settings->options.energy)
         snprintf(joules, sizeof joules, total_joules > 0 ? ",%.6g" : ",", total_joules);
     if (cell->sample_count > 0)
         fprintf(file, "# setup_s=%s,%lld,%.9g\n", cell->strategy->name, (long long)request->bytes,

@@ -3,175 +3,56 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command.h"
+#include "agreement.h"
 #include "guard.h"
 #include "portolan/strategy.h"
-#include "portolan/units.h"
 #include "validate.h"
-
-static const char usage[] =
-    "usage: mpirun ... portolan-validate [SCENARIO.yaml] [OPTIONS]\n"
-    "\n"
-    "Runs every strategy of a scenario at every point: first its results are compared with a reference, "
-    "then\n"
-    "it is timed and set beside its prediction. The job must have the layout's number of processes.\n"
-    "\n"
-    "  mpirun -n 8 portolan-validate scenarios/problems/alltoall-summit.yaml --nodes 1 --gpus-per-node 2 \\\n"
-    "      --cores-per-gpu 4 --bytes 4:64KiB --out collectives.csv\n"
-    "\n"
-    "its own options:\n"
-    "  --device host|cuda                   where `gpu` buffers lie (default host: no GPU's times)\n"
-    "  --out FILE.csv                       write every time measured\n"
-    "  --force                              replace that file where it exists, when all is measured\n"
-    "  --repeats N                          timed runs of each plan (default 30)\n"
-    "  --queued N                           time N runs queued one behind another and one wait, over N; for\n"
-    "                                       plans that are one kernel, others are left out\n"
-    "  --check-only                         compare results, time nothing\n"
-    "  --op sum|prod|min|max                allreduce's operation (default sum)\n"
-    "  --own-algorithms                     run our algorithms in the place of the MPI library's "
-    "collectives\n"
-    "  --placement nodes|identity           logical ranks by real nodes (default), or by MPI rank\n"
-    "  --energy                             joules of a run beside its time: NVML's and RAPL's counters\n"
-    "  --powers                             measure the powers for a machine file's `energy`, run nothing\n"
-    "  --energy-seconds S                   measure energy at least so long (default 1, and 20 steps of the\n"
-    "                                       counters)\n"
-    "  --powercap FOLDER                    where the kernel shows RAPL (default /sys/class/powercap)\n"
-    "  --timeout SECONDS                    end the job where a run takes longer, or a process makes no "
-    "progress\n"
-    "                                       for so long (default 20)\n";
 
 /* --- options ---------------------------------------------------------------------------------------------
  */
 
-static pto_status_t parse_op(const char *text, pto_op_t *op, pto_error_t *err) {
-    for (int i = 0; i < PTO_OP_COUNT; i++)
-        if (strcmp(text, pto_op_name((pto_op_t)i)) == 0) {
-            *op = (pto_op_t)i;
-            return PTO_OK;
-        }
-    return pto_error_set(err, PTO_ERR_NOT_FOUND, "unknown operation '%s'; known: sum, prod, min, max", text);
+/* What is watched before the other options are applied. */
+static double timeout_s(const pto_arguments_t *arguments, int code) {
+    double seconds = GUARD_TIMEOUT_DEFAULT_S;
+    if (code < 0)
+        pto_timeout_parse(pto_arguments_text(arguments, "timeout"), &seconds, NULL);
+    return seconds;
 }
 
-static pto_status_t parse_number(const char *text, double least, double most, double *number,
-                                 pto_error_t *err) {
-    double parsed = 0;
-    if (pto_double_parse(text, &parsed, NULL) != PTO_OK || parsed < least || parsed > most)
-        return pto_error_set(err, PTO_ERR_RANGE, "'%s' is not a number between %.15g and %.15g", text, least,
-                             most);
-    *number = parsed;
-    return PTO_OK;
+/* -1, or the exit code with the error printed. */
+static int apply(const pto_arguments_t *arguments, settings_t *settings) {
+    pto_error_t err = {0};
+    const pto_validate_options_t *options = &settings->options;
+    int code = pto_options_finish(arguments, &settings->options.shared);
+    if (code >= 0)
+        return code;
+    settings->op = (pto_op_t)options->op;
+    settings->exec = (pto_exec_options_t){.own_algorithms = options->own_algorithms,
+                                          .placement = options->identity_places ? PTO_PLACEMENT_IDENTITY
+                                                                                : PTO_PLACEMENT_NODES,
+                                          .timeout_s = options->timeout_s,
+                                          .on_timeout = PTO_TIMEOUT_ABORT};
+    if (pto_device_find(options->device, &settings->device, &err) == PTO_OK)
+        return -1;
+    pto_options_fini(&settings->options.shared);
+    pto_report_error(&err);
+    return PTO_EXIT_USAGE;
 }
 
-static pto_status_t parse_count(const char *text, int most, int *count, pto_error_t *err) {
-    int64_t parsed = 0;
-    if (pto_int64_parse(text, &parsed, NULL) != PTO_OK || parsed < 1 || parsed > most)
-        return pto_error_set(err, PTO_ERR_RANGE, "'%s' is not a whole number between 1 and %d", text, most);
-    *count = (int)parsed;
-    return PTO_OK;
-}
-
-/* Options with a value. `*known` says whether `name` is one of ours. */
-static pto_status_t apply(settings_t *settings, const char *name, const char *text, bool *known,
-                          pto_error_t *err) {
-    pto_status_t status = PTO_OK;
-    *known = true;
-    if (strcmp(name, "--device") == 0)
-        return pto_device_find(text, &settings->device, err);
-    if (strcmp(name, "--op") == 0)
-        return parse_op(text, &settings->op, err);
-    if (strcmp(name, "--out") == 0) {
-        settings->out_path = text;
-    } else if (strcmp(name, "--repeats") == 0) {
-        status = parse_count(text, 1000000, &settings->repeats, err);
-    } else if (strcmp(name, "--queued") == 0) {
-        status = parse_count(text, 100000, &settings->queued, err);
-    } else if (strcmp(name, "--energy-seconds") == 0) {
-        status = parse_number(text, 0.001, 600, &settings->energy_window_s, err);
-    } else if (strcmp(name, "--powercap") == 0) {
-        settings->powercap = text;
-    } else if (strcmp(name, "--timeout") == 0) {
-        status = parse_number(text, 0.1, 1e6, &settings->exec.timeout_s, err);
-    } else if (strcmp(name, "--placement") == 0) {
-        settings->exec.placement =
-            strcmp(text, "identity") == 0 ? PTO_PLACEMENT_IDENTITY : PTO_PLACEMENT_NODES;
-        if (strcmp(text, "identity") != 0 && strcmp(text, "nodes") != 0)
-            status =
-                pto_error_set(err, PTO_ERR_NOT_FOUND, "unknown placement '%s'; known: nodes, identity", text);
-    } else {
-        *known = false;
-    }
-    return status;
-}
-
-/* Options without a value. Returns whether `name` is one of ours. */
-static bool set_flag(settings_t *settings, const char *name) {
-    const struct {
-        const char *name;
-        bool *flag;
-    } known[] = {{"--force", &settings->force},
-                 {"--check-only", &settings->check_only},
-                 {"--own-algorithms", &settings->exec.own_algorithms},
-                 {"--energy", &settings->energy},
-                 {"--powers", &settings->powers}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(name, known[i].name) == 0) {
-            *known[i].flag = true;
-            return true;
-        }
-    return false;
-}
-
-/* Take our own options out of the arguments; what is left goes to the options that all commands share. */
-static pto_status_t take_own(int *argc, char **argv, settings_t *settings, pto_error_t *err) {
-    int kept = 1;
-    for (int i = 1; i < *argc; i++) {
-        bool known = false;
-        pto_error_t cause = {0};
-        pto_status_t status = PTO_OK;
-        if (set_flag(settings, argv[i]))
-            continue;
-        if (i + 1 < *argc)
-            status = apply(settings, argv[i], argv[i + 1], &known, &cause);
-        if (status != PTO_OK)
-            return pto_error_set(err, status, "%s: %s", argv[i], cause.message);
-        if (known)
-            i++;
-        else
-            argv[kept++] = argv[i];
-    }
-    argv[kept] = NULL;
-    *argc = kept;
-    return PTO_OK;
-}
-
-/* The first process whose own options are wrong says so; all return the same. */
-static bool own_options_right(const pto_error_t *own, int rank) {
-    int size = 0, first = 0;
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    int mine = own->status == PTO_OK ? size : rank;
-    MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-    if (rank == first)
-        pto_report_error(own);
-    return first == size;
-}
-
-/* Rank 0 parses first and says what is wrong; the others follow only where nothing is. Returns the same on
- * all processes: -1 to go on, else the exit code. `own` is what take_own said. */
-static int parse(int argc, char **argv, int rank, const pto_error_t *own, pto_options_t *options) {
+/* Rank 0 reads the files first and says what is wrong; the others follow only where nothing is. Returns the
+ * same on all processes: -1 to go on, else the exit code. */
+static int apply_on_all(const pto_arguments_t *arguments, int rank, settings_t *settings) {
     int code = -1, worst = -1;
-    guard_step(0, "reading the arguments");
-    if (!own_options_right(own, rank))
-        return PTO_EXIT_USAGE;
     if (rank == 0)
-        code = pto_options_parse(argc, argv, 0, usage, options);
+        code = apply(arguments, settings);
     MPI_Bcast(&code, 1, MPI_INT, 0, MPI_COMM_WORLD);
     if (code >= 0)
         return code;
     if (rank != 0)
-        code = pto_options_parse(argc, argv, 0, usage, options);
+        code = apply(arguments, settings);
     MPI_Allreduce(&code, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     if (code < 0 && worst >= 0)
-        pto_options_fini(options);
+        pto_options_fini(&settings->options.shared);
     return worst;
 }
 
@@ -226,7 +107,7 @@ static void predict_energy(const pto_options_t *options, const settings_t *setti
     pto_energy_t energy;
     const energy_source_t *source = settings->job.source;
     bool cpus = pto_param_known(&options->machine.power_w[PTO_POWER_CPU_IDLE]);
-    if (!settings->energy || (source[ENERGY_CPUS].counter_count > 0 && !cpus) ||
+    if (!settings->options.energy || (source[ENERGY_CPUS].counter_count > 0 && !cpus) ||
         pto_energy(plan, &options->machine, price, explanation, &energy, NULL) != PTO_OK)
         return;
     cell->has_predicted_joules = true;
@@ -322,9 +203,9 @@ static row_file_t *open_csv(const settings_t *settings, const pto_options_t *opt
     row_file_t *csv = NULL;
     pto_error_t err = {0};
     lines_t lines;
-    if (!settings->out_path)
+    if (!settings->options.out_path)
         return NULL;
-    if (row_file_open(settings->out_path, settings->force, &csv, &err) != PTO_OK)
+    if (row_file_open(settings->options.out_path, settings->options.force, &csv, &err) != PTO_OK)
         end_job(&err);
     lines_begin(&lines);
     csv_header(lines.file, options, settings, argc, argv);
@@ -362,7 +243,7 @@ static int run_all(const pto_options_t *options, settings_t *settings, int argc,
         agree_on_settings(settings, options, count, &err) != PTO_OK)
         end_job(&err);
     bool begun = energy_begin(settings, options);
-    if (begun && settings->powers)
+    if (begun && settings->options.powers)
         run_powers(options, settings);
     else if (begun)
         run_points(options, settings, strategy, count, argc, argv);
@@ -371,29 +252,27 @@ static int run_all(const pto_options_t *options, settings_t *settings, int argc,
 }
 
 int main(int argc, char **argv) {
-    int given = 0, rank = 0, all_count = argc;
-    settings_t settings = {
-        .device = pto_device_at(0), .repeats = 30, .energy_window_s = 1, .powercap = "/sys/class/powercap"};
-    settings.exec.on_timeout = PTO_TIMEOUT_ABORT;
-    settings.exec.timeout_s = GUARD_TIMEOUT_DEFAULT_S;
-    char **all = calloc((size_t)argc + 1, sizeof *all);
-    if (!all)
-        return PTO_EXIT_ERROR;
-    memcpy(all, argv, (size_t)argc * sizeof *all);
-    pto_error_t own = {0};
-    take_own(&argc, argv, &settings, &own);
-    guard_begin("portolan-validate", settings.exec.timeout_s);
+    int given = 0, rank = 0;
+    settings_t settings = {0};
+    pto_arguments_t arguments;
+    pto_error_t wrong = {0};
+    int code = pto_arguments_read(&pto_validate_syntax, argc, argv, &arguments, &wrong);
+    guard_begin("portolan-validate", timeout_s(&arguments, code));
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &given);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     guard_meet(MPI_COMM_WORLD);
-    pto_options_t options;
-    int code = parse(argc, argv, rank, &own, &options);
+    guard_step(0, "reading the arguments");
+    bool read = code < 0;
+    code = agree_on_arguments(&pto_validate_syntax, code, &wrong);
+    if (code < 0)
+        code = apply_on_all(&arguments, rank, &settings);
+    if (read)
+        pto_arguments_fini(&arguments);
     if (code < 0) {
-        code = run_all(&options, &settings, all_count, all);
-        pto_options_fini(&options);
+        code = run_all(&settings.options.shared, &settings, argc, argv);
+        pto_options_fini(&settings.options.shared);
     }
     energy_close(&settings.job);
-    free(all);
     if (rank == 0 && pto_flush_output() != PTO_EXIT_OK)
         code = PTO_EXIT_ERROR;
     guard_part();

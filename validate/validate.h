@@ -5,24 +5,16 @@
 #include <stdio.h>
 
 #include "energy.h"
-#include "options.h"
 #include "portolan/exec.h"
 #include "row_file.h"
+#include "validate_options.h"
 
 typedef struct {
-    const pto_device_t *device;
-    const char *out_path; /* NULL: no file */
-    bool force;           /* it may exist */
-    int repeats;
-    int queued; /* > 0: a repeat is so many runs, queued one behind another, and one wait */
-    bool check_only;
-    bool energy;
-    bool powers;
-    double energy_window_s; /* the least to measure energy for */
-    const char *powercap;   /* where the kernel shows RAPL */
-    energy_job_t job;       /* where `energy` or `powers`: what can be read */
+    pto_validate_options_t options;
+    const pto_device_t *device; /* this and what follows: what the options name */
     pto_op_t op;
     pto_exec_options_t exec;
+    energy_job_t job; /* where energy or powers are measured: what can be read */
 } settings_t;
 
 /* One strategy at one point. The samples are rank 0's. */

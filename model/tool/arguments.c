@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/suggest.h"
+#include "portolan/units.h"
 
 enum { HELP_COLUMN = 32, HELP_WIDTH = 100, NAMES_MAX = 128 };
 
@@ -34,16 +35,53 @@ int pto_usage_error(const pto_syntax_t *syntax, const char *format, ...) {
     return PTO_EXIT_USAGE;
 }
 
-static int unknown_option(const pto_syntax_t *syntax, const char *name) {
+static int refuse(const pto_syntax_t *syntax, pto_error_t *err, const char *format, ...)
+    PTO_PRINTF_LIKE(3, 4);
+
+static int refuse(const pto_syntax_t *syntax, pto_error_t *err, const char *format, ...) {
+    char text[PTO_ERROR_MESSAGE_MAX];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    pto_error_set(err, PTO_ERR_RANGE, "%s: %s; `%s --help` explains", syntax->program, text, syntax->program);
+    return PTO_EXIT_USAGE;
+}
+
+static int unknown_option(const pto_syntax_t *syntax, const char *name, pto_error_t *err) {
     const char *known[NAMES_MAX] = {help_option.name};
     int count = 1;
     for (const pto_option_t *option; count < NAMES_MAX && (option = pto_syntax_option(syntax, count - 1));)
         known[count++] = option->name;
     const char *near = pto_suggest(name, known, count);
     if (!near)
-        return pto_usage_error(syntax, "unknown option '--%s'", name);
-    fprintf(stderr, "%s: unknown option '--%s'; did you mean '--%s'?\n", syntax->program, name, near);
+        return refuse(syntax, err, "unknown option '--%s'", name);
+    pto_error_set(err, PTO_ERR_NOT_FOUND, "%s: unknown option '--%s'; did you mean '--%s'?", syntax->program,
+                  name, near);
     return PTO_EXIT_USAGE;
+}
+
+/* --- values --------------------------------------------------------------------------------------------- */
+
+pto_status_t pto_number_parse(const char *text, double least, double most, double *number, pto_error_t *err) {
+    double parsed = 0;
+    if (pto_double_parse(text, &parsed, NULL) != PTO_OK || parsed < least || parsed > most)
+        return pto_error_set(err, PTO_ERR_RANGE, "'%s' is not a number between %.15g and %.15g", text, least,
+                             most);
+    *number = parsed;
+    return PTO_OK;
+}
+
+pto_status_t pto_count_parse(const char *text, int most, int *count, pto_error_t *err) {
+    int64_t parsed = 0;
+    if (pto_int64_parse(text, &parsed, NULL) != PTO_OK || parsed < 1 || parsed > most)
+        return pto_error_set(err, PTO_ERR_RANGE, "'%s' is not a whole number between 1 and %d", text, most);
+    *count = (int)parsed;
+    return PTO_OK;
+}
+
+pto_status_t pto_timeout_parse(const char *text, double *seconds, pto_error_t *err) {
+    return pto_number_parse(text, 0.1, 1e6, seconds, err);
 }
 
 pto_status_t pto_word_parse(const char *text, const char *what, const char *(*word_at)(int i), int *found,
@@ -125,7 +163,7 @@ static const pto_option_t *find(const pto_syntax_t *syntax, const char *name) {
 }
 
 /* Parse one option. `*index` is the index of its word, and moves to its last word. */
-static int take_option(pto_arguments_t *arguments, int argc, char **argv, int *index) {
+static int take_option(pto_arguments_t *arguments, int argc, char **argv, int *index, pto_error_t *err) {
     const pto_syntax_t *syntax = arguments->syntax;
     char name[64];
     const char *text = argv[*index] + 2;
@@ -133,15 +171,13 @@ static int take_option(pto_arguments_t *arguments, int argc, char **argv, int *i
     snprintf(name, sizeof name, "%.*s", equals ? (int)(equals - text) : (int)strlen(text), text);
     const pto_option_t *option = find(syntax, name);
     if (!option)
-        return unknown_option(syntax, name);
-    if (option == &help_option) {
-        pto_print_help(syntax, stdout);
+        return unknown_option(syntax, name, err);
+    if (option == &help_option)
         return PTO_EXIT_OK;
-    }
     if (!option->argument && equals)
-        return pto_usage_error(syntax, "--%s takes no value", option->name);
+        return refuse(syntax, err, "--%s takes no value", option->name);
     if (option->argument && !equals && *index + 1 == argc)
-        return pto_usage_error(syntax, "--%s needs a value (%s)", option->name, option->argument);
+        return refuse(syntax, err, "--%s needs a value (%s)", option->name, option->argument);
     const char *value = NULL;
     if (option->argument)
         value = equals ? equals + 1 : argv[++*index];
@@ -149,30 +185,54 @@ static int take_option(pto_arguments_t *arguments, int argc, char **argv, int *i
     return -1;
 }
 
-int pto_arguments_parse(const pto_syntax_t *syntax, int argc, char **argv, pto_arguments_t *arguments) {
+int pto_arguments_read(const pto_syntax_t *syntax, int argc, char **argv, pto_arguments_t *arguments,
+                       pto_error_t *err) {
     *arguments = (pto_arguments_t){.syntax = syntax,
                                    .given = calloc((size_t)argc + 1, sizeof *arguments->given),
                                    .operand = calloc((size_t)argc + 1, sizeof *arguments->operand)};
     int code = -1;
     bool options_end = false;
-    if (!arguments->given || !arguments->operand)
+    if (!arguments->given || !arguments->operand) {
+        pto_error_set(err, PTO_ERR_MEMORY, "%s: out of memory", syntax->program);
         code = PTO_EXIT_ERROR;
+    }
     for (int i = 1; i < argc && code < 0; i++) {
         if (options_end || argv[i][0] != '-' || argv[i][1] == '\0')
             arguments->operand[arguments->operand_count++] = argv[i];
         else if (strcmp(argv[i], "--") == 0)
             options_end = true;
-        else if (strcmp(argv[i], "-h") == 0) {
-            pto_print_help(syntax, stdout);
+        else if (strcmp(argv[i], "-h") == 0)
             code = PTO_EXIT_OK;
-        } else if (argv[i][1] != '-')
-            code = pto_usage_error(syntax, "unknown option '%s'", argv[i]);
+        else if (argv[i][1] != '-')
+            code = refuse(syntax, err, "unknown option '%s'", argv[i]);
         else
-            code = take_option(arguments, argc, argv, &i);
+            code = take_option(arguments, argc, argv, &i, err);
     }
     if (code >= 0)
         pto_arguments_fini(arguments);
     return code;
+}
+
+int pto_arguments_parse(const pto_syntax_t *syntax, int argc, char **argv, pto_arguments_t *arguments) {
+    pto_error_t err = {0};
+    int code = pto_arguments_read(syntax, argc, argv, arguments, &err);
+    if (code == PTO_EXIT_OK)
+        pto_print_help(syntax, stdout);
+    else if (code > 0)
+        fprintf(stderr, "%s\n", err.message);
+    return code;
+}
+
+const char *pto_arguments_text(const pto_arguments_t *arguments, const char *name) {
+    const char *text = NULL;
+    const pto_option_t *option;
+    for (int i = 0; (option = pto_syntax_option(arguments->syntax, i)); i++)
+        if (strcmp(option->name, name) == 0)
+            text = option->standard;
+    for (int i = 0; i < arguments->given_count; i++)
+        if (strcmp(arguments->given[i].option->name, name) == 0)
+            text = arguments->given[i].text;
+    return text;
 }
 
 void pto_arguments_fini(pto_arguments_t *arguments) {

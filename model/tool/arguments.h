@@ -55,6 +55,14 @@ typedef struct {
  * operands that begin with a dash. Returns -1 on success. Otherwise returns the exit code, after printing
  * --help to standard output or the error to standard error. Call pto_arguments_fini only after -1. */
 int pto_arguments_parse(const pto_syntax_t *syntax, int argc, char **argv, pto_arguments_t *arguments);
+
+/* The same, but nothing is printed, for the processes of an MPI job: PTO_EXIT_OK is returned where --help was
+ * given; otherwise the error, with the program's name, is in `err`. */
+int pto_arguments_read(const pto_syntax_t *syntax, int argc, char **argv, pto_arguments_t *arguments,
+                       pto_error_t *err);
+
+/* The value that an option was given last, or its standard value; NULL where there is neither. */
+const char *pto_arguments_text(const pto_arguments_t *arguments, const char *name);
 void pto_arguments_fini(pto_arguments_t *arguments);
 
 /* Apply the default values, then the options in the order given. Errors name the option. */
@@ -73,6 +81,28 @@ void pto_print_help(const pto_syntax_t *syntax, FILE *stream);
  * words. */
 pto_status_t pto_word_parse(const char *text, const char *what, const char *(*word_at)(int i), int *found,
                             pto_error_t *err);
+
+/* For apply: a number or a count (from 1) within these bounds. Errors: PTO_ERR_RANGE. */
+pto_status_t pto_number_parse(const char *text, double least, double most, double *number, pto_error_t *err);
+pto_status_t pto_count_parse(const char *text, int most, int *count, pto_error_t *err);
+/* The seconds of --timeout. */
+pto_status_t pto_timeout_parse(const char *text, double *seconds, pto_error_t *err);
+
+/* Define an apply function that sets `field`, a bool, or keeps the text there, which is borrowed from argv.
+ */
+#define PTO_APPLY_FLAG(function, type, field)                                                                \
+    static pto_status_t function(void *target, const char *text, pto_error_t *err) {                         \
+        (void)text;                                                                                          \
+        (void)err;                                                                                           \
+        ((type *)target)->field = true;                                                                      \
+        return PTO_OK;                                                                                       \
+    }
+#define PTO_APPLY_TEXT(function, type, field)                                                                \
+    static pto_status_t function(void *target, const char *text, pto_error_t *err) {                         \
+        (void)err;                                                                                           \
+        ((type *)target)->field = text;                                                                      \
+        return PTO_OK;                                                                                       \
+    }
 
 /* Iterate over all options of a syntax: `at` counts from 0; returns NULL at the end. */
 const pto_option_t *pto_syntax_option(const pto_syntax_t *syntax, int at);

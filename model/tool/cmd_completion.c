@@ -7,11 +7,10 @@
 #include "options.h"
 
 static const char usage[] =
-    "usage: portolan completion bash|zsh|man\n"
+    "usage: portolan completion bash|zsh|man [PROGRAM]\n"
     "\n"
-    "Prints a script with which a shell completes commands, options and their values, or the OPTIONS "
-    "section\n"
-    "of the man page.\n"
+    "Prints a script with which a shell completes commands, options and their values, of portolan,\n"
+    "portolan-calibrate and portolan-validate; or the OPTIONS section of a program's man page.\n"
     "\n"
     "  source <(portolan completion bash)                                  in ~/.bashrc\n"
     "  portolan completion zsh > ~/.zfunc/_portolan                        in a folder of $fpath\n";
@@ -30,6 +29,23 @@ static void print_words(const char *(*word_at)(int i)) {
         printf("%s%s", i ? " " : "", word_at(i));
 }
 
+/* The commands, then the other programs; NULL behind the last one. */
+static const pto_command_t *subject_at(int i) {
+    int commands = 0;
+    while (commands < i && pto_command_at(commands))
+        commands++;
+    return pto_command_at(i) ? pto_command_at(i) : pto_program_at(i - commands);
+}
+
+/* Text with the programs' names in the place of its `@` for them, which stands at a line's end. */
+static void print_with_programs(const char *text) {
+    const char *list = strstr(text, "@\n");
+    printf("%.*sportolan", (int)(list - text), text);
+    for (int i = 0; pto_program_at(i); i++)
+        printf(" %s", pto_program_at(i)->name);
+    fputs(list + 1, stdout);
+}
+
 /* --- bash ---------------------------------------------------------------------------------------------- */
 
 static void bash_values(const pto_command_t *command) {
@@ -37,7 +53,7 @@ static void bash_values(const pto_command_t *command) {
     for (int i = 0; (option = pto_syntax_option(command->syntax, i)); i++) {
         if (!option->argument)
             continue;
-        printf("    *:%s:--%s) ", command->name, option->name);
+        printf("    %s:--%s) ", command->name, option->name);
         if (option->word_at) {
             printf("words='");
             print_words(option->word_at);
@@ -53,7 +69,7 @@ static void bash_values(const pto_command_t *command) {
 static void bash_command(const pto_command_t *command) {
     const pto_syntax_t *syntax = command->syntax;
     const pto_option_t *option;
-    printf("    *:%s:*) words='", command->name);
+    printf("    %s:*) words='", command->name);
     for (int i = 0; (option = pto_syntax_option(syntax, i)); i++)
         printf("--%s ", option->name);
     printf("--help");
@@ -72,7 +88,7 @@ static const char bash_head[] =
     "\n"
     "_portolan() {\n"
     "    local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} words='' files=''\n"
-    "    local commands='@'\n"
+    "    local command=${COMP_WORDS[0]##*/} commands='@'\n"
     "    COMPREPLY=()\n"
     "    # --option=value comes as three words.\n"
     "    if [[ $current == = ]]; then\n"
@@ -80,9 +96,12 @@ static const char bash_head[] =
     "    elif [[ $before == = ]]; then\n"
     "        before=${COMP_WORDS[COMP_CWORD - 2]}\n"
     "    fi\n"
-    "    case $COMP_CWORD:${COMP_WORDS[1]}:$before in\n"
-    "    1:*) words=\"--help --version help $commands\" ;;\n"
-    "    *:help:*) words=$commands ;;\n";
+    "    if [[ $command == portolan && $COMP_CWORD -gt 1 ]]; then\n"
+    "        command=${COMP_WORDS[1]}\n"
+    "    fi\n"
+    "    case $command:$before in\n"
+    "    portolan:*) words=\"--help --version help $commands\" ;;\n"
+    "    help:*) words=$commands ;;\n";
 
 static const char bash_tail[] = "    esac\n"
                                 "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
@@ -94,7 +113,7 @@ static const char bash_tail[] = "    esac\n"
                                 "        compopt -o filenames 2>/dev/null\n"
                                 "    fi\n"
                                 "}\n"
-                                "complete -F _portolan portolan\n";
+                                "complete -F _portolan @\n";
 
 static void print_bash(void) {
     const char *list = strchr(bash_head, '@'); /* place for the commands' names */
@@ -102,11 +121,11 @@ static void print_bash(void) {
     for (int i = 0; pto_command_at(i); i++)
         printf("%s%s", i ? " " : "", pto_command_at(i)->name);
     fputs(list + 1, stdout);
-    for (int i = 0; pto_command_at(i); i++) {
-        bash_values(pto_command_at(i));
-        bash_command(pto_command_at(i));
+    for (int i = 0; subject_at(i); i++) {
+        bash_values(subject_at(i));
+        bash_command(subject_at(i));
     }
-    fputs(bash_tail, stdout);
+    print_with_programs(bash_tail);
 }
 
 /* --- zsh ----------------------------------------------------------------------------------------------- */
@@ -160,7 +179,7 @@ static void zsh_command(const pto_command_t *command) {
 }
 
 static const char zsh_head[] =
-    "#compdef portolan\n"
+    "#compdef @\n"
     "# zsh completion for portolan, made by `portolan completion zsh`.\n"
     "_portolan_machines() {\n"
     "  local -a machines\n"
@@ -175,13 +194,16 @@ static const char zsh_head[] =
     "    'help:explain a command'\n";
 
 static const char zsh_middle[] = "  )\n"
-                                 "  if (( CURRENT == 2 )) || [[ $words[2] == help ]]; then\n"
-                                 "    _describe command commands\n"
-                                 "    return\n"
+                                 "  local command=${words[1]:t}\n"
+                                 "  if [[ $command == portolan ]]; then\n"
+                                 "    if (( CURRENT == 2 )) || [[ $words[2] == help ]]; then\n"
+                                 "      _describe command commands\n"
+                                 "      return\n"
+                                 "    fi\n"
+                                 "    command=$words[2]\n"
+                                 "    shift words\n"
+                                 "    (( CURRENT-- ))\n"
                                  "  fi\n"
-                                 "  local command=$words[2]\n"
-                                 "  shift words\n"
-                                 "  (( CURRENT-- ))\n"
                                  "  case $command in\n";
 
 static const char zsh_tail[] = "  esac\n"
@@ -190,20 +212,20 @@ static const char zsh_tail[] = "  esac\n"
                                "if [[ $funcstack[1] == _portolan ]]; then\n"
                                "  _portolan \"$@\"\n"
                                "else\n"
-                               "  compdef _portolan portolan\n"
+                               "  compdef _portolan @\n"
                                "fi\n";
 
 static void print_zsh(void) {
-    fputs(zsh_head, stdout);
+    print_with_programs(zsh_head);
     for (int i = 0; pto_command_at(i); i++) {
         printf("    '%s:", pto_command_at(i)->name);
         zsh_text(pto_command_at(i)->summary, "");
         printf("'\n");
     }
     fputs(zsh_middle, stdout);
-    for (int i = 0; pto_command_at(i); i++)
-        zsh_command(pto_command_at(i));
-    fputs(zsh_tail, stdout);
+    for (int i = 0; subject_at(i); i++)
+        zsh_command(subject_at(i));
+    print_with_programs(zsh_tail);
 }
 
 /* --- the man page -------------------------------------------------------------------------------------- */
@@ -251,16 +273,29 @@ static bool takes(const pto_syntax_t *syntax, const pto_option_t *options) {
     return false;
 }
 
-static void print_man(void) {
-    printf(".SS Overriding the scenario, or instead of one\nOf");
+static const char *program_name_at(int i) { return pto_program_at(i) ? pto_program_at(i)->name : NULL; }
+
+/* Text on the scenario options: whose they are, and the options themselves. */
+static void roff_scenario_options(const pto_syntax_t *syntax, bool of_commands) {
     const char *between = " ";
-    for (int i = 0; pto_command_at(i); i++)
-        if (takes(pto_command_at(i)->syntax, pto_scenario_options)) {
-            printf("%s%s", between, pto_command_at(i)->name);
-            between = ", ";
-        }
-    printf("; with enough of them no scenario file is needed.\n");
-    roff_sets(pto_command_predict.syntax, true);
+    printf(".SS Overriding the scenario, or instead of one\n");
+    if (of_commands) {
+        printf("Of");
+        for (int i = 0; pto_command_at(i); i++)
+            if (takes(pto_command_at(i)->syntax, pto_scenario_options)) {
+                printf("%s%s", between, pto_command_at(i)->name);
+                between = ", ";
+            }
+        printf("; with");
+    } else {
+        printf("With");
+    }
+    printf(" enough of them no scenario file is needed.\n");
+    roff_sets(syntax, true);
+}
+
+static void print_commands_man(void) {
+    roff_scenario_options(pto_command_predict.syntax, true);
     for (int i = 0; pto_command_at(i); i++) {
         const pto_command_t *command = pto_command_at(i);
         if (command->syntax->set->option == pto_no_options)
@@ -272,14 +307,28 @@ static void print_man(void) {
     }
 }
 
+static pto_status_t print_man(const char *program, pto_error_t *err) {
+    int found;
+    if (!program || strcmp(program, "portolan") == 0) {
+        print_commands_man();
+        return PTO_OK;
+    }
+    pto_status_t status = pto_word_parse(program, "program", program_name_at, &found, err);
+    if (status != PTO_OK)
+        return status;
+    const pto_syntax_t *syntax = pto_program_at(found)->syntax;
+    roff_sets(syntax, false);
+    if (takes(syntax, pto_scenario_options))
+        roff_scenario_options(syntax, false);
+    return PTO_OK;
+}
+
 /* --- the command --------------------------------------------------------------------------------------- */
 
-static const struct {
-    const char *name;
-    void (*print)(void);
-} kinds[] = {{"bash", print_bash}, {"zsh", print_zsh}, {"man", print_man}};
-
-static const char *kind_at(int i) { return i < (int)(sizeof kinds / sizeof *kinds) ? kinds[i].name : NULL; }
+static const char *kind_at(int i) {
+    static const char *const names[] = {"bash", "zsh", "man", NULL};
+    return names[i];
+}
 
 static const pto_option_set_t option_sets[] = {{"options", pto_no_options}, {NULL, NULL}};
 
@@ -288,13 +337,19 @@ static const pto_syntax_t syntax = {
 
 static int print(const pto_arguments_t *arguments) {
     int kind;
+    int count = arguments->operand_count;
     pto_error_t err = {0};
-    if (arguments->operand_count != 1)
+    if (count == 0)
         return pto_usage_error(&syntax, "one of bash, zsh and man is needed");
-    if (pto_word_parse(arguments->operand[0], "shell", kind_at, &kind, &err) != PTO_OK)
-        return pto_usage_error(&syntax, "%s", err.message);
-    kinds[kind].print();
-    return pto_flush_output();
+    pto_status_t status = pto_word_parse(arguments->operand[0], "shell", kind_at, &kind, &err);
+    bool man = status == PTO_OK && strcmp(kind_at(kind), "man") == 0;
+    if (status == PTO_OK && count > 1 + man)
+        return pto_usage_error(&syntax, "'%s' is one word too many", arguments->operand[1 + man]);
+    if (man)
+        status = print_man(count > 1 ? arguments->operand[1] : NULL, &err);
+    else if (status == PTO_OK)
+        (strcmp(kind_at(kind), "bash") == 0 ? print_bash : print_zsh)();
+    return status == PTO_OK ? pto_flush_output() : pto_usage_error(&syntax, "%s", err.message);
 }
 
 static int run(int argc, char **argv) {

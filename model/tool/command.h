@@ -15,6 +15,9 @@ typedef struct {
 /* NULL after the last one. */
 const pto_command_t *pto_command_at(int i);
 
+/* The project's other programs, as far as their command lines go; NULL behind the last one. `run` is NULL. */
+const pto_command_t *pto_program_at(int i);
+
 /* Errors: PTO_ERR_NOT_FOUND, with the nearest name. */
 pto_status_t pto_command_find(const char *name, const pto_command_t **command, pto_error_t *err);
 

@@ -2,7 +2,9 @@
 #include <string.h>
 
 #include "base/suggest.h"
+#include "calibrate_options.h"
 #include "command.h"
+#include "validate_options.h"
 
 static const pto_command_t *const commands[] = {
     &pto_command_predict,  &pto_command_pick,       &pto_command_plan, &pto_command_check,
@@ -11,6 +13,15 @@ static const pto_command_t *const commands[] = {
 };
 
 enum { COMMAND_COUNT = (int)(sizeof commands / sizeof *commands) };
+
+static const pto_command_t programs[] = {
+    {.name = "portolan-calibrate", .syntax = &pto_calibrate_syntax},
+    {.name = "portolan-validate", .syntax = &pto_validate_syntax},
+};
+
+const pto_command_t *pto_program_at(int i) {
+    return i < (int)(sizeof programs / sizeof *programs) ? &programs[i] : NULL;
+}
 
 const pto_command_t *pto_command_at(int i) { return i < COMMAND_COUNT ? commands[i] : NULL; }
 

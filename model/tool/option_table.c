@@ -298,12 +298,13 @@ static pto_status_t apply_counts(void *target, const char *text, pto_error_t *er
     return PTO_OK;
 }
 
-static pto_status_t apply_model(void *target, const char *text, pto_error_t *err) {
-    pto_options_t *options = target;
-    (void)err;
-    options->model = text;
-    return PTO_OK;
-}
+PTO_APPLY_FLAG(apply_explain, pto_options_t, explain)
+PTO_APPLY_FLAG(apply_progress, pto_options_t, progress)
+PTO_APPLY_FLAG(apply_unroll, pto_options_t, unroll)
+PTO_APPLY_TEXT(apply_measured, pto_options_t, measured)
+PTO_APPLY_TEXT(apply_model, pto_options_t, model)
+PTO_APPLY_TEXT(apply_plot, pto_options_t, plot)
+PTO_APPLY_TEXT(apply_trace, pto_options_t, trace)
 
 /* Stored until the machine is read, which defines the parameters. */
 static pto_status_t apply_what_if(void *target, const char *text, pto_error_t *err) {
@@ -314,14 +315,6 @@ static pto_status_t apply_what_if(void *target, const char *text, pto_error_t *e
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
     options->what_if = grown;
     options->what_if[options->what_if_count++] = text;
-    return PTO_OK;
-}
-
-static pto_status_t apply_explain(void *target, const char *text, pto_error_t *err) {
-    pto_options_t *options = target;
-    (void)text;
-    (void)err;
-    options->explain = true;
     return PTO_OK;
 }
 
@@ -341,49 +334,12 @@ static pto_status_t apply_by(void *target, const char *text, pto_error_t *err) {
     return status;
 }
 
-static pto_status_t apply_progress(void *target, const char *text, pto_error_t *err) {
-    pto_options_t *options = target;
-    (void)text;
-    (void)err;
-    options->progress = true;
-    return PTO_OK;
-}
-
-static pto_status_t apply_unroll(void *target, const char *text, pto_error_t *err) {
-    pto_options_t *options = target;
-    (void)text;
-    (void)err;
-    options->unroll = true;
-    return PTO_OK;
-}
-
-static pto_status_t apply_plot(void *target, const char *text, pto_error_t *err) {
-    pto_options_t *options = target;
-    options->plot = text;
-    (void)err;
-    return PTO_OK;
-}
-
-static pto_status_t apply_measured(void *target, const char *text, pto_error_t *err) {
-    pto_options_t *options = target;
-    (void)err;
-    options->measured = text;
-    return PTO_OK;
-}
-
 static pto_status_t apply_rank(void *target, const char *text, pto_error_t *err) {
     pto_options_t *options = target;
     pto_status_t status = pto_int64_parse(text, &options->rank, err);
     return status == PTO_OK && options->rank < 0
                ? pto_error_set(err, PTO_ERR_RANGE, "rank %s is negative", text)
                : status;
-}
-
-static pto_status_t apply_trace(void *target, const char *text, pto_error_t *err) {
-    pto_options_t *options = target;
-    (void)err;
-    options->trace = text;
-    return PTO_OK;
 }
 
 static pto_status_t apply_trace_events(void *target, const char *text, pto_error_t *err) {

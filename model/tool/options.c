@@ -164,15 +164,6 @@ int pto_options_read(const pto_syntax_t *syntax, int argc, char **argv, pto_opti
     return code;
 }
 
-int pto_options_parse(int argc, char **argv, unsigned own_options, const char *usage,
-                      pto_options_t *options) {
-    (void)own_options;
-    const pto_option_set_t sets[] = {{"other options", pto_no_options}, PTO_SCENARIO_SETS};
-    const pto_syntax_t syntax = {
-        .program = "portolan-validate", .usage = usage, .set = sets, .operand = "*.yaml"};
-    return pto_options_read(&syntax, argc, argv, options);
-}
-
 void pto_options_fini(pto_options_t *options) {
     pto_scenario_fini(&options->scenario);
     pto_machine_fini(&options->machine);

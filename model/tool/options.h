@@ -41,9 +41,6 @@ void pto_options_fini(pto_options_t *options);
  * code after printing the error. */
 int pto_options_bind(pto_options_t *options);
 
-/* For portolan-validate, until it has a table: its usage text, and argv with its own options taken out. */
-int pto_options_parse(int argc, char **argv, unsigned own_options, const char *usage, pto_options_t *options);
-
 /* Flush standard output. Returns the exit code; prints an error if not everything could be written. */
 int pto_flush_output(void);
 

@@ -3,29 +3,17 @@
 # `portolan fit` must recover the bucket's rate within 10 percent, with one process reaching it alone, and with
 # a cap on each flow so that a knee exists. Exits 77 where namespaces or the programs can't be had.
 # BUILD: where the programs were built (default build).
-set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-build=${BUILD:-build}
-calibrate=$(readlink -f "$build/portolan-calibrate")
+. tests/shell.sh
 cluster=tests/cluster/cluster
-command -v mpirun >/dev/null || { echo "test_calibrate: skipped: no mpirun"; exit 77; }
+needs mpirun
 $cluster check || exit 77
-[ -x "$calibrate" ] || { echo "test_calibrate: $calibrate is not built" >&2; exit 1; }
+calibrate=$build/portolan-calibrate
+built "$calibrate"
 export PORTOLAN_CLUSTER="portolan$$"
-work=$(mktemp -d)
-trap '$cluster down; rm -rf "$work"' EXIT
+cleanup() { $cluster down; }
 trap 'exit 130' INT
 trap 'exit 143' TERM
-failures=0
-
-check() { # WHAT COMMAND...
-    local what=$1
-    shift
-    if "$@"; then echo "ok   $what"; else
-        echo "FAIL $what"
-        failures=$((failures + 1))
-    fi
-}
 
 # near VALUE TRUTH: within 10 percent
 near() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a > 0.9 * b && a < 1.1 * b) }'; }
@@ -94,4 +82,4 @@ if [ $can_fit = yes ]; then
     check "R_p is the cap" near "$(fitted_process "$work/capped.yaml")" 15e6
 fi
 
-[ "$failures" -eq 0 ] || { echo "test_calibrate: $failures failures" >&2; exit 1; }
+finish

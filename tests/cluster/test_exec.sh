@@ -4,36 +4,23 @@
 # an error that says why and with nothing left over. Rates don't matter here.
 # BUILD: where the programs were built (default build). SEED: of the random cases (default: the time).
 # CASES: how many of each shape (default 10). Exits 77 where namespaces or mpirun can't be had.
-set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-test_exec=$(readlink -f "${BUILD:-build}/tests/test_exec")
+. tests/shell.sh
 cluster=tests/cluster/cluster
-command -v mpirun >/dev/null || { echo "test_exec: skipped: no mpirun"; exit 77; }
+needs mpirun
 $cluster check || exit 77
-[ -x "$test_exec" ] || { echo "test_exec: $test_exec is not built" >&2; exit 1; }
+test_exec=$build/tests/test_exec
+built "$test_exec"
+limit_s=30
 export PORTOLAN_CLUSTER="portolan$$"
-work=$(mktemp -d)
-trap '$cluster down; rm -rf "$work"' EXIT
+cleanup() { $cluster down; }
 trap 'exit 130' INT
 trap 'exit 143' TERM
-limit_s=30
-failures=0
-
-check() { # WHAT COMMAND...
-    local what=$1
-    shift
-    if "$@"; then echo "ok   $what"; else
-        echo "FAIL $what"
-        head -n 20 "$work/stderr" 2>/dev/null || true
-        failures=$((failures + 1))
-    fi
-}
-has() { grep -q -- "$1" "$work/stderr"; }
 
 run() { # PROCESSES PER-NODE ARGUMENTS...
     local processes=$1 ppn=$2
     shift 2
-    timeout 200 $cluster run -n "$processes" --ppn "$ppn" "$@" >"$work/stdout" 2>"$work/stderr"
+    quietly timeout 200 $cluster run -n "$processes" --ppn "$ppn" "$@"
 }
 
 # Start a run that would last for hours, COMMAND once it is under way, and see that the job fails in time.
@@ -105,4 +92,4 @@ check "a cut link ends the job" disturbed $cluster cut 1
 check "and mpirun or a process says so" has "lost communication with a remote daemon\|portolan: rank .* ending the job"
 check "nothing is left over" clean
 
-[ "$failures" -eq 0 ] && echo "test_exec: all right" || { echo "test_exec: $failures failed"; exit 1; }
+finish

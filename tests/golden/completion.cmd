@@ -20,5 +20,9 @@ complete_line "portolan predict --strategy three"
 complete_line "portolan predict --nodes "
 complete_line "portolan predict scenarios/problems/alltoall-s"
 complete_line "portolan fit tests/fixtures/sa"
+complete_line "portolan-validate --device "
+complete_line "build/portolan-validate --placement=i"
+complete_line "portolan-validate --col"
+complete_line "portolan-calibrate --"
 portolan completion zsh | sed -n '1,2p; /^  predict)/,/;;/{/--collective=\|--counts=\|--explain\|file:/p}; /^  list)/,/;;/p; $p'
 ! type zsh >/dev/null 2>&1 || portolan completion zsh | zsh -n

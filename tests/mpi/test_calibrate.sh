@@ -1,25 +1,12 @@
 #!/usr/bin/env bash
 # portolan-calibrate under mpirun on this machine: options, provenance, rows, skips, an interrupted run.
 # BUILD: where portolan-calibrate was built (default build). Exits 77 where there is no mpirun.
-set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-calibrate=$(readlink -f "${BUILD:-build}/portolan-calibrate")
-command -v mpirun >/dev/null || { echo "test_calibrate: skipped: no mpirun"; exit 77; }
-[ -x "$calibrate" ] || { echo "test_calibrate: $calibrate is not built" >&2; exit 1; }
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PORTOLAN_SEGMENTS=portolan-test$$
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failures=0
-
-check() { # WHAT COMMAND...
-    local what=$1
-    shift
-    if "$@"; then echo "ok   $what"; else
-        echo "FAIL $what"
-        sed 's/^/     /' "$work/stderr" 2>/dev/null | head -n 20 || true
-        failures=$((failures + 1))
-    fi
-}
+. tests/shell.sh
+needs mpirun
+calibrate=$build/portolan-calibrate
+built "$calibrate"
+export PORTOLAN_SEGMENTS=portolan-test$$
 
 # Budgets are ample: what a run measures is bounded by its repeats, so that a busy machine leaves nothing out.
 run() { # PROCESSES ARGUMENTS...
@@ -27,15 +14,6 @@ run() { # PROCESSES ARGUMENTS...
     shift
     timeout 120 mpirun -n "$processes" --oversubscribe --mca mpi_yield_when_idle 1 "$calibrate" "$@" \
         2>"$work/stderr"
-}
-
-has() { grep -q -- "$1" "$2"; }
-lacks() { ! grep -q -- "$1" "$2"; }
-exits() { # STATUS COMMAND...
-    local wanted=$1 status=0
-    shift
-    "$@" >"$work/stdout" 2>"$work/stderr" || status=$?
-    [ "$status" -eq "$wanted" ]
 }
 
 # Every line below the provenance is a row of nine fields with a positive time.
@@ -56,11 +34,11 @@ for name in ping_pong memcpy memcpy_shared memcpy_peer remote remote_all injecti
     signal_flag signal_device kernel_launch kernel_queued graph_launch event nccl; do
     check "--list names $name" has "^$name " <("$calibrate" --list)
 done
-check "--help exits 0" exits 0 "$calibrate" --help
+check "--help exits 0" exits 0 quietly "$calibrate" --help
 for wrong in "--no-such" "--only nothing" "--bytes 5" "--bytes 9:3" "--bytes 0:1" "--budget -1" "--repeats 0" \
     "--out"; do
     # shellcheck disable=SC2086
-    check "'$wrong' is wrong usage" exits 2 "$calibrate" $wrong
+    check "'$wrong' is wrong usage" exits 2 quietly "$calibrate" $wrong
     check "'$wrong' is explained" has "^portolan-calibrate: " "$work/stderr"
 done
 
@@ -165,4 +143,4 @@ mpicc -std=c11 -D_POSIX_C_SOURCE=200809L -Imodel/include -Iimpl/include -Iimpl -
     calibrate/statistics.c calibrate/cases.c calibrate/check.c parallel/guard.c impl/shared.c model/src/base/status.c -lm -o "$work/check_statistics"
 check "intervals and counts are right" "$work/check_statistics"
 
-[ "$failures" -eq 0 ] || { echo "test_calibrate: $failures failures" >&2; exit 1; }
+finish

@@ -1,39 +1,19 @@
 #!/usr/bin/env bash
 # portolan-validate's energy under mpirun, with a folder in the place of the kernel's RAPL counters.
 # BUILD: where the programs were built (default build). Exits 77 where there is no mpirun.
-set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-build=$(readlink -f "${BUILD:-build}")
-command -v mpirun >/dev/null || { echo "test_energy: skipped: no mpirun"; exit 77; }
+. tests/shell.sh
+needs mpirun
 validate=$build/portolan-validate
-[ -x "$validate" ] || { echo "test_energy: $validate is not built" >&2; exit 1; }
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-work=$(mktemp -d)
+built "$validate"
 feeder=
-trap '[ -z "$feeder" ] || kill "$feeder" 2>/dev/null || :; rm -rf "$work"' EXIT
-failures=0
+cleanup() { [ -z "$feeder" ] || kill "$feeder" 2>/dev/null || :; }
 
-check() { # WHAT COMMAND...
-    local what=$1
-    shift
-    if "$@"; then echo "ok   $what"; else
-        echo "FAIL $what"
-        head -20 "$work/stdout" "$work/stderr"
-        failures=$((failures + 1))
-    fi
-}
 run() { # ARGUMENTS...
-    timeout 120 mpirun -n 2 --oversubscribe --mca mpi_yield_when_idle 1 "$validate" \
+    launch 120 -n 2 "$validate" \
         --machine tests/fixtures/energy.yaml --collective allreduce --nodes 1 --gpus-per-node 1 --cores-per-gpu 2 \
-        --bytes 4KiB --strategy three_step,dup_devptr --repeats 5 --energy-seconds 0.1 "$@" >"$work/stdout" 2>"$work/stderr"
+        --bytes 4KiB --strategy three_step,dup_devptr --repeats 5 --energy-seconds 0.1 "$@"
 }
-fails_with() { # STATUS COMMAND...
-    local wanted=$1 status=0
-    shift
-    "$@" || status=$?
-    [ "$status" -eq "$wanted" ]
-}
-has() { grep -q -- "$1" "$2"; }
 # That a number in `before NUMBER after` lies within bounds.
 between() { # LOW HIGH NUMBER
     awk -v low="$1" -v high="$2" -v number="$3" 'BEGIN { exit !(number != "" && number >= low && number <= high) }'
@@ -60,16 +40,16 @@ feed() {
 }
 
 mkdir "$work/powercap"
-check "without counters --energy fails" fails_with 1 run --energy --powercap "$work/powercap"
+check "without counters --energy fails" exits 1 run --energy --powercap "$work/powercap"
 check "and says why, of GPUs and of CPUs" \
     has "no energy can be measured here. GPUs: host memory stands in.*CPUs: .*shows no RAPL counters" "$work/stderr"
 check "without --energy nothing asks for counters" run --powercap "$work/powercap"
-check "and no joules are shown" fails_with 1 has "mJ" "$work/stdout"
+check "and no joules are shown" lacks "mJ" "$work/stdout"
 
 zone intel-rapl:0 package-0
 zone intel-rapl:0:0 dram
 zone intel-rapl:1 psys
-check "counters that stand still are none" fails_with 1 run --energy --powercap "$work/powercap"
+check "counters that stand still are none" exits 1 run --energy --powercap "$work/powercap"
 check "and that is said" has "CPUs: a counter stood still" "$work/stderr"
 
 feed &
@@ -83,12 +63,10 @@ check "and what was not" has "# energy: GPUs not measured: host memory stands in
 check "the csv has a column of joules" has ",seconds,joules$" "$work/energy.csv"
 check "above 0" between 1e-9 1 "$(tail -1 "$work/energy.csv" | cut -d, -f10)"
 check "and says whose they are" has "^# energy=rapl$" "$work/energy.csv"
-score() { "$build/portolan" score "$work/energy.csv" --machine tests/fixtures/energy.yaml >"$work/stdout" 2>"$work/stderr"; }
-check "score reads the file" score
+check "score reads the file" quietly "$build/portolan" score "$work/energy.csv" --machine tests/fixtures/energy.yaml
 check "powers are measured" run --powers --powercap "$work/powercap"
 check "as a machine file has them" has "^  cpu: {idle_w: .*, idle_w_95: .*, core_w: .*, core_w_95: .*}$" "$work/stdout"
 # 110 W; a machine that is busy otherwise feeds late.
 check "from package and memory, not from psys" between 80 140 "$(sed -n 's/.*{idle_w: \([^,]*\),.*/\1/p' "$work/stdout")"
 
-echo "test_energy: $failures failed"
-[ "$failures" -eq 0 ]
+finish

@@ -57,27 +57,31 @@ _Noreturn static void die(const char *what) {
 /* --- many cases ------------------------------------------------------------------------------------------
  */
 
-/* Strategies and algorithms that were run together, by any group. */
-static unsigned char met[32][32];
+/* Strategies and algorithms that were run together, by any group: a byte each pair. */
+static unsigned char *met;
+
+static int pair_count(void) { return pto_strategy_count() * pto_algorithm_count(); }
+
+static unsigned char *met_at(int s, int a) { return &met[s * pto_algorithm_count() + a]; }
 
 static void note_met(const pto_request_t *request) {
     for (int s = 0; s < pto_strategy_count(); s++)
         for (int a = 0; a < pto_algorithm_count(); a++)
             if (request->strategy == pto_strategy_at(s) && request->algorithm == pto_algorithm_at(a))
-                met[s][a] = 1;
+                *met_at(s, a) = 1;
 }
 
 /* Strategies and algorithms that go together and that nobody ran, from a pair on. */
 static bool next_unmet(int *s, int *a) {
     for (; *s < pto_strategy_count(); (*s)++, *a = 0)
         for (; *a < pto_algorithm_count(); (*a)++)
-            if (pto_strategy_with(pto_strategy_at(*s), pto_algorithm_at(*a)) && !met[*s][*a])
+            if (pto_strategy_with(pto_strategy_at(*s), pto_algorithm_at(*a)) && !*met_at(*s, *a))
                 return true;
     return false;
 }
 
 static void share_met(void) {
-    MPI_Allreduce(MPI_IN_PLACE, met, (int)sizeof met, MPI_UNSIGNED_CHAR, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, met, pair_count(), MPI_UNSIGNED_CHAR, MPI_MAX, MPI_COMM_WORLD);
 }
 
 /* Where there were enough cases, every pair that can serve a collective must have had its turn. */
@@ -553,7 +557,11 @@ int main(int argc, char **argv) {
         printf("test_exec: %s on %d processes, count %lld, seed %llu, device %s\n", what, job.size,
                (long long)job.count, (unsigned long long)job.seed, job.device->name);
     fflush(stdout); /* who waits for this line may disturb the run */
+    met = calloc((size_t)pair_count(), sizeof *met);
+    if (!met)
+        die("out of memory");
     bool right = run(what, &job);
+    free(met);
     MPI_Barrier(MPI_COMM_WORLD);
     if (job.rank == 0)
         printf("test_exec: %s: %s\n", what, right ? "ok" : "refused");

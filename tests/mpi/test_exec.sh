@@ -3,45 +3,21 @@
 # BUILD: where the programs were built (default build). SEED: of the random cases (default: the time).
 # CASES: how many (default 2000). REPEATS: of one plan with random delays (default 1000).
 # Exits 77 where there is no mpirun.
-set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-build=$(readlink -f "${BUILD:-build}")
-command -v mpirun >/dev/null || { echo "test_exec: skipped: no mpirun"; exit 77; }
+. tests/shell.sh
+needs mpirun
 test_exec=$build/tests/test_exec
 validate=$build/portolan-validate
 example=$build/tests/example_allreduce
-for program in "$test_exec" "$validate" "$example"; do
-    [ -x "$program" ] || { echo "test_exec: $program is not built" >&2; exit 1; }
-done
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failures=0
+built "$test_exec" "$validate" "$example"
 
-check() { # WHAT COMMAND...
-    local what=$1
-    shift
-    if "$@"; then echo "ok   $what"; else
-        echo "FAIL $what"
-        head -20 "$work/stderr"
-        failures=$((failures + 1))
-    fi
-}
-run() { # PROCESSES PROGRAM ARGUMENTS...
-    local processes=$1
-    shift
-    timeout 300 mpirun -n "$processes" --oversubscribe --mca mpi_yield_when_idle 1 "$@" \
-        >"$work/stdout" 2>"$work/stderr"
-}
-fails() { ! "$@"; }
+run() { launch 300 -n "$@"; } # PROCESSES PROGRAM ARGUMENTS...
 # Under SECONDS, and not with success: within LIMIT COMMAND...
 fails_within() {
     local limit=$1 began=$SECONDS
     shift
     ! "$@" && [ $((SECONDS - began)) -le "$limit" ]
 }
-has() { grep -q -- "$1" "$2"; }
-scores() { "$build/portolan" score "$work/collectives.csv" --machine summit-spectrum >"$work/stdout" 2>"$work/stderr"; }
 # Ours alone: other jobs on this machine have segments too.
 export PORTOLAN_SEGMENTS=portolan-test$$
 segments() { find /dev/shm -name "$PORTOLAN_SEGMENTS-*" | wc -l; }
@@ -104,7 +80,7 @@ check "its file is readable" awk -F, '/^#/ { next } !head { head = 1; next }
     { rows++; if (NF != 9 || !($9 > 0)) bad = 1 } END { exit !(rows == 60 && !bad) }' "$work/collectives.csv"
 check "its file tells each executor's setup" awk -F'[=,]' '/^# setup_s=/ { n++; if ($3 < 4 || !($4 > 0 && $4 < 20)) bad = 1 }
     END { exit !(n == 12 && !bad) }' "$work/collectives.csv"
-check "and score reads it" scores
+check "and score reads it" quietly "$build/portolan" score "$work/collectives.csv" --machine summit-spectrum
 check "validate times queued runs" run 2 "$validate" --machine tests/fixtures/machine.yaml --collective allreduce \
     --nodes 1 --gpus-per-node 2 --cores-per-gpu 1 --bytes 4:4KiB:32 --repeats 5 --queued 20 --out "$work/queued.csv"
 check "its table says so" has "^# queued: each measured time is that of 20 runs" "$work/stdout"
@@ -119,4 +95,4 @@ check "and told why" has "the layout has 8 processes, the job 3" "$work/stderr"
 check "an unknown device is wrong usage" fails run 1 "$validate" --device tpu
 check "and explained" has "unknown device 'tpu'" "$work/stderr"
 
-[ "$failures" -eq 0 ] && echo "test_exec: all right" || { echo "test_exec: $failures failed"; exit 1; }
+finish

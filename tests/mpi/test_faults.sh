@@ -2,39 +2,15 @@
 # What portolan-validate and portolan-calibrate do when a process is stopped, when the processes were given
 # different arguments, and when their output can't be written: each must end with an error that says why.
 # BUILD: where the programs were built (default build). Exits 77 where there is no mpirun.
-set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-build=$(readlink -f "${BUILD:-build}")
-command -v mpirun >/dev/null || { echo "test_faults: skipped: no mpirun"; exit 77; }
+. tests/shell.sh
+needs mpirun
 validate=$build/portolan-validate
 calibrate=$build/portolan-calibrate
-for program in "$validate" "$calibrate"; do
-    [ -x "$program" ] || { echo "test_faults: $program is not built" >&2; exit 1; }
-done
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-work=$(mktemp -d)
+built "$validate" "$calibrate"
 full=$work/full # a tiny file system, where it can be had
-trap 'umount "$full" 2>/dev/null || true; rm -rf "$work"' EXIT
-failures=0
+cleanup() { umount "$full" 2>/dev/null || true; }
 
-check() { # WHAT COMMAND...
-    local what=$1
-    shift
-    if "$@"; then echo "ok   $what"; else
-        echo "FAIL $what"
-        sed 's/^/     /' "$work/stderr" | head -n 20
-        failures=$((failures + 1))
-    fi
-}
-launch() { timeout 60 mpirun --oversubscribe --mca mpi_yield_when_idle 1 "$@" >"$work/stdout" 2>"$work/stderr"; }
-exits() { # STATUS COMMAND...
-    local wanted=$1 status=0
-    shift
-    "$@" || status=$?
-    [ "$status" -eq "$wanted" ]
-}
-has() { grep -q -- "$1" "$2"; }
-says() { has "$1" "$work/stderr"; }
 says_once() { [ "$(grep -c -- "$1" "$work/stderr")" -eq 1 ]; }
 
 job=(--machine h200-x4 --collective allreduce --nodes 1 --gpus-per-node 4 --cores-per-gpu 1)
@@ -48,7 +24,7 @@ stop() {
     shift 3
     rm -f "$work"/pid.* "$work/stdout"
     # shellcheck disable=SC2016
-    launch -n "$processes" bash -c 'echo $$ >"$0.$OMPI_COMM_WORLD_RANK"; exec "$@"' "$work/pid" "$@" &
+    launch 60 -n "$processes" bash -c 'echo $$ >"$0.$OMPI_COMM_WORLD_RANK"; exec "$@"' "$work/pid" "$@" &
     launcher=$!
     for _ in $(seq 400); do
         ! $ready || break
@@ -66,84 +42,84 @@ rows_begun() { [ -e "$work/stdout" ] && [ "$(wc -l <"$work/stdout")" -gt 50 ]; }
 named="MPI rank 3 (process [0-9]* on .*) shows no sign of life"
 check "validate: a process that is stopped while runs are timed ends the job" \
     exits 1 stop 3 4 table_begun "$validate" "${job[@]}" --bytes 64 --repeats 1000000 --strategy gsb --timeout 3
-check "and is named" says "^portolan-validate: $named"
-check "with its last step" says "allreduce of 64 bytes by gsb: timing 1000000 repeats$"
+check "and is named" has "^portolan-validate: $named"
+check "with its last step" has "allreduce of 64 bytes by gsb: timing 1000000 repeats$"
 check "validate: rank 0 too" \
     exits 1 stop 0 4 table_begun "$validate" "${job[@]}" --bytes 64 --repeats 1000000 --strategy gsb --timeout 3
-check "and is named" says "^portolan-validate: MPI rank 0 (process .*) shows no sign of life"
+check "and is named" has "^portolan-validate: MPI rank 0 (process .*) shows no sign of life"
 check "validate: a process that is stopped while results are checked ends the job" \
     exits 1 stop 3 4 check_only_begun "$validate" "${job[@]}" --bytes 4:1GiB:2 --check-only --timeout 3
-check "and is named" says "$named"
+check "and is named" has "$named"
 check "calibrate: a process that is stopped while it measures ends the job" \
     exits 1 stop 1 2 rows_begun "$calibrate" --only ping_pong --timeout 3
-check "and is named" says "^portolan-calibrate: MPI rank 1 (process [0-9]* on .*) shows no sign of life.*ping_pong: measuring"
+check "and is named" has "^portolan-calibrate: MPI rank 1 (process [0-9]* on .*) shows no sign of life.*ping_pong: measuring"
 check "calibrate: a process that takes no part ends the job" \
     exits 1 stop 3 4 rows_begun "$calibrate" --only reduce --timeout 3
-check "and is named" says "^portolan-calibrate: $named.*reduce: waiting for all processes"
+check "and is named" has "^portolan-calibrate: $named.*reduce: waiting for all processes"
 check "calibrate: a benchmark that takes longer than the time-out goes on" \
-    exits 0 launch -n 3 "$calibrate" --only reduce --bytes 64:64KiB --budget 4 --timeout 1
+    exits 0 launch 60 -n 3 "$calibrate" --only reduce --bytes 64:64KiB --budget 4 --timeout 1
 
 # --- different arguments
 
-check "different numbers of repeats end the job" exits 1 launch -n 3 "$validate" "${job[@]}" --bytes 64 --repeats 3 : \
+check "different numbers of repeats end the job" exits 1 launch 60 -n 3 "$validate" "${job[@]}" --bytes 64 --repeats 3 : \
     -n 1 "$validate" "${job[@]}" --bytes 64 --repeats 2
 check "and are named, once" says_once "MPI rank 3 has --repeats 2, MPI rank 0 has 3"
-check "different numbers of points end the job" exits 1 launch -n 3 "$validate" "${job[@]}" --bytes 64:1024 : \
+check "different numbers of points end the job" exits 1 launch 60 -n 3 "$validate" "${job[@]}" --bytes 64:1024 : \
     -n 1 "$validate" "${job[@]}" --bytes 64
 check "and are named" says_once "MPI rank 3 has a number of points of 1, MPI rank 0 has 5"
-check "different numbers of strategies end the job" exits 1 launch -n 3 "$validate" "${quick[@]}" : \
+check "different numbers of strategies end the job" exits 1 launch 60 -n 3 "$validate" "${quick[@]}" : \
     -n 1 "$validate" "${quick[@]}" --strategy btb
 check "and are named" says_once "MPI rank 3 has a number of strategies of 2, MPI rank 0 has 1"
-check "a wrong option of one process is wrong usage" exits 2 launch -n 3 "$validate" "${quick[@]}" : \
+check "a wrong option of one process is wrong usage" exits 2 launch 60 -n 3 "$validate" "${quick[@]}" : \
     -n 1 "$validate" "${quick[@]}" --op none
 check "and explained" says_once "unknown operation 'none'"
-check "a scenario that one process lacks ends the job" exits 1 launch -n 3 "$validate" "${quick[@]}" : \
+check "a scenario that one process lacks ends the job" exits 1 launch 60 -n 3 "$validate" "${quick[@]}" : \
     -n 1 "$validate" "$work/none.yaml"
 check "and is named" says_once "none.yaml"
-check "calibrate: different benchmarks end the job" exits 1 launch -n 1 "$calibrate" --only ping_pong : \
+check "calibrate: different benchmarks end the job" exits 1 launch 60 -n 1 "$calibrate" --only ping_pong : \
     -n 1 "$calibrate" --only reduce
-check "and are named" says "MPI rank 1 has --only reduce .*, MPI rank 0 has --only ping_pong "
-check "calibrate: a wrong option of one process is wrong usage" exits 2 launch -n 1 "$calibrate" --only ping_pong : \
+check "and are named" has "MPI rank 1 has --only reduce .*, MPI rank 0 has --only ping_pong "
+check "calibrate: a wrong option of one process is wrong usage" exits 2 launch 60 -n 1 "$calibrate" --only ping_pong : \
     -n 1 "$calibrate" --only nothing
 check "and explained" says_once "^portolan-calibrate: --only: no benchmark 'nothing'"
 
 # --- errors of all processes, numbers
 
-check "an error that all processes meet is said once" exits 1 launch -n 3 "$validate" "${job[@]}" --bytes 64
+check "an error that all processes meet is said once" exits 1 launch 60 -n 3 "$validate" "${job[@]}" --bytes 64
 check "with its reason" says_once "the layout has 4 processes, the job 3"
-check "too many repeats are wrong usage" exits 2 launch -n 1 "$validate" "${job[@]}" --repeats 10000000
+check "too many repeats are wrong usage" exits 2 launch 60 -n 1 "$validate" "${job[@]}" --repeats 10000000
 check "and the limit is a whole number" says_once "'10000000' is not a whole number between 1 and 1000000$"
-check "a fraction of a repeat too" exits 2 launch -n 1 "$validate" "${job[@]}" --repeats 2.5
-check "a time-out that is too long" exits 2 launch -n 1 "$validate" "${job[@]}" --timeout 2000000
+check "a fraction of a repeat too" exits 2 launch 60 -n 1 "$validate" "${job[@]}" --repeats 2.5
+check "a time-out that is too long" exits 2 launch 60 -n 1 "$validate" "${job[@]}" --timeout 2000000
 check "is told the limits" says_once "'2000000' is not a number between 0.1 and 1000000$"
 printf '0,64\n64,0\n' >"$work/matrix.csv"
 vector=(--machine h200-x4 --collective alltoallv --nodes 1 --gpus-per-node 2 --cores-per-gpu 1 --strategy three_step)
-check "--bytes before a matrix of counts is refused" exits 1 launch -n 2 "$validate" "${vector[@]}" --bytes 1024 \
+check "--bytes before a matrix of counts is refused" exits 1 launch 60 -n 2 "$validate" "${vector[@]}" --bytes 1024 \
     --counts "$work/matrix.csv" --check-only
 check "and explained" says_once "bytes and a matrix of bytes .* cannot both be given"
-check "after it too" exits 1 launch -n 2 "$validate" "${vector[@]}" --counts "$work/matrix.csv" --bytes 1024 --check-only
-check "the matrix alone is accepted" exits 0 launch -n 2 "$validate" "${vector[@]}" --counts "$work/matrix.csv" --check-only
+check "after it too" exits 1 launch 60 -n 2 "$validate" "${vector[@]}" --counts "$work/matrix.csv" --bytes 1024 --check-only
+check "the matrix alone is accepted" exits 0 launch 60 -n 2 "$validate" "${vector[@]}" --counts "$work/matrix.csv" --check-only
 
 # --- output that can't be written
 
-check "validate: a full disk ends the job" exits 1 launch -n 4 "$validate" "${quick[@]}" --out /dev/full
-check "with the cause" says_once "cannot write /dev/full: No space left on device"
-check "validate: a folder that is not there ends the job" exits 1 launch -n 4 "$validate" "${quick[@]}" --out "$work/no/x.csv"
-check "with the cause" says_once "cannot write $work/no/x.csv: No such file or directory"
-check "validate: standard output that is full ends the job" exits 1 launch -n 4 bash -c 'exec "$0" "$@" >/dev/full' \
+check "validate: a full disk ends the job" exits 1 launch 60 -n 4 "$validate" "${quick[@]}" --out /dev/full
+check "with the cause" says_once "/dev/full:1:1: cannot write: No space left on device"
+check "validate: a folder that is not there ends the job" exits 1 launch 60 -n 4 "$validate" "${quick[@]}" --out "$work/no/x.csv"
+check "with the cause" says_once "$work/no/x.csv:1:1: cannot write: No such file or directory"
+check "validate: standard output that is full ends the job" exits 1 launch 60 -n 4 bash -c 'exec "$0" "$@" >/dev/full' \
     "$validate" "${quick[@]}"
-check "with the cause" says "cannot write standard output: No space left on device"
-check "validate: a table ends with its last line" exits 0 launch -n 4 "$validate" "${quick[@]}"
+check "with the cause" has "cannot write standard output: No space left on device"
+check "validate: a table ends with its last line" exits 0 launch 60 -n 4 "$validate" "${quick[@]}"
 check "which counts the points" test "$(tail -n 1 "$work/stdout")" = "# complete: 1 points"
-check "calibrate: a full disk ends the job" exits 1 launch -n 2 "$calibrate" --only signals --out /dev/full
-check "with the cause" says "cannot write /dev/full: No space left on device"
+check "calibrate: a full disk ends the job" exits 1 launch 60 -n 2 "$calibrate" --only signals --out /dev/full
+check "with the cause" has "/dev/full:1:1: cannot write: No space left on device"
 
-check "validate writes a new file" exits 0 launch -n 4 "$validate" "${quick[@]}" --out "$work/rows.csv"
+check "validate writes a new file" exits 0 launch 60 -n 4 "$validate" "${quick[@]}" --out "$work/rows.csv"
 echo old >"$work/rows.csv"
-check "validate keeps an existing file" exits 1 launch -n 4 "$validate" "${quick[@]}" --out "$work/rows.csv"
-check "and says how to replace it" says_once "cannot write $work/rows.csv: File exists (--force replaces it)"
+check "validate keeps an existing file" exits 1 launch 60 -n 4 "$validate" "${quick[@]}" --out "$work/rows.csv"
+check "and says how to replace it" says_once "$work/rows.csv:1:1: exists already (--force replaces it)"
 check "it is as it was" test "$(cat "$work/rows.csv")" = old
-check "--force replaces it" exits 0 launch -n 4 "$validate" "${quick[@]}" --out "$work/rows.csv" --force
+check "--force replaces it" exits 0 launch 60 -n 4 "$validate" "${quick[@]}" --out "$work/rows.csv" --force
 check "as a whole" test "$(grep -c '^allreduce,' "$work/rows.csv")" -eq 3
 check "with nothing left beside it" test -z "$(find "$work" -name 'rows.csv.part-*')"
 
@@ -161,7 +137,7 @@ interrupt() { # once there are rows beside the old file
     ! wait "$launcher"
 }
 check "calibrate --force is interrupted" interrupt
-check "and says where the finished points are" says "the finished points are in $work/samples.csv.part-"
+check "and says where the finished points are" has "the finished points are in $work/samples.csv.part-"
 check "which is so" has "^ping_pong,cpu," "$work"/samples.csv.part-*
 check "the old file is as it was" test "$(cat "$work/samples.csv")" = old
 
@@ -169,14 +145,14 @@ check "the old file is as it was" test "$(cat "$work/samples.csv")" = old
 lines_are_whole() { [ "$(tail -c 1 "$1" | od -An -c | tr -d ' ')" = '\n' ] && awk -F, -v n="$2" '!/^#/ && NF != n { bad = 1 } END { exit bad }' "$1"; }
 mkdir "$full"
 if mount -t tmpfs -o size=16k tmpfs "$full" 2>/dev/null; then
-    check "validate: a disk that fills ends the job" exits 1 launch -n 4 "$validate" "${job[@]}" --bytes 64:4KiB \
+    check "validate: a disk that fills ends the job" exits 1 launch 60 -n 4 "$validate" "${job[@]}" --bytes 64:4KiB \
         --repeats 200 --strategy gsb --out "$full/rows.csv"
-    check "with the cause" says_once "cannot write $full/rows.csv: No space left on device; the lines before are kept"
+    check "with the cause" says_once "$full/rows.csv:1:1: cannot write: No space left on device; the lines before are kept"
     check "and leaves whole rows" lines_are_whole "$full/rows.csv" 9
     rm "$full/rows.csv"
-    check "calibrate: a disk that fills ends the job" exits 1 launch -n 2 "$calibrate" --only ping_pong --budget 30 \
+    check "calibrate: a disk that fills ends the job" exits 1 launch 60 -n 2 "$calibrate" --only ping_pong --budget 30 \
         --out "$full/samples.csv"
-    check "with the cause" says "cannot write $full/samples.csv: No space left on device; the lines before are kept"
+    check "with the cause" has "$full/samples.csv:1:1: cannot write: No space left on device; the lines before are kept"
     check "and leaves whole rows" lines_are_whole "$full/samples.csv" 9
     check "of an incomplete run" has "^# complete=no" "$full/samples.csv"
     umount "$full"
@@ -189,10 +165,10 @@ fi
 mkdir -p "$work/stub" "$work/suite/results"
 printf '#!/bin/sh\necho "# validate: a table that was cut off"\n' >"$work/stub/portolan-validate"
 chmod +x "$work/stub/portolan-validate"
-suite() { env BUILD="$work/stub" OUT="$work/suite" DEVICE=host GPUS=1 MACHINE=h200-x4 tests/gpu/suite.sh --do "$@" >"$work/stdout" 2>"$work/stderr"; }
+suite() { quietly env BUILD="$work/stub" OUT="$work/suite" DEVICE=host GPUS=1 MACHINE=h200-x4 tests/gpu/suite.sh --do "$@"; }
 check "gpu-suite: a table that was cut off fails its step" exits 1 suite validate allreduce 1
-check "with a reason" says "was cut off: is the disk full?"
+check "with a reason" has "was cut off: is the disk full?"
 check "in the race too" exits 1 suite race waited allreduce
 check "and nothing gets its name" test -z "$(find "$work/suite/results" -name 'table-*')"
 
-[ "$failures" -eq 0 ] && echo "test_faults: all right" || { echo "test_faults: $failures failed"; exit 1; }
+finish

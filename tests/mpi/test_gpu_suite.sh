@@ -2,55 +2,36 @@
 # `make gpu-suite` on the host device: cut off in the middle, resumed, and that what was finished is not done
 # again and nothing is missing in the end. What its check step runs is small here; make check-gpu is its own.
 # BUILD: where the programs were built (default build). Exits 77 where there is no mpirun.
-set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-command -v mpirun >/dev/null || { echo "test_gpu_suite: skipped: no mpirun"; exit 77; }
-build=$(readlink -f "${BUILD:-build}")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failures=0
-
-check() { # WHAT COMMAND...
-    local what=$1
-    shift
-    if "$@"; then echo "ok   $what"; else
-        echo "FAIL $what"
-        tail -n 20 "$work/said"
-        failures=$((failures + 1))
-    fi
-}
-has() { grep -q -- "$1" "$2"; }
-exits() { # STATUS COMMAND...
-    local wanted=$1 status=0
-    shift
-    "$@" >"$work/said" 2>&1 || status=$?
-    [ "$status" -eq "$wanted" ] || { echo "exit $status, not $wanted" >>"$work/said" && false; }
-}
+. tests/shell.sh
+needs mpirun
+unset OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM # the suite's own matter
 
 small=(BUILD="$build" OUT="$work/out" DEVICE=host GPUS=1 BUDGET=1 COLLECTIVES="allreduce broadcast" BYTES=64:64KiB:1024
     CORES=2 REPEATS=3 CASES=1 NAME=dry)
-suite() { env "${small[@]}" "$@" tests/gpu/suite.sh; }
+said=$work/stdout
+suite() { env "${small[@]}" "$@" tests/gpu/suite.sh >"$said" 2>&1; }
 stamps() { find "$work/out/done" -type f -printf '%f %T@\n' | sort; }
 results() { find "$work/out/results" -type f -name 'samples-*' -printf '%f %T@\n' | sort; }
 
 # --- wrong usage
 
 check "a limit that is no number is refused" exits 2 suite LIMIT=soon
-check "and told why" has "LIMIT='soon' is no whole number" "$work/said"
+check "and told why" has "LIMIT='soon' is no whole number" "$said"
 check "an unknown device is refused" exits 2 suite DEVICE=abacus
 if ! command -v nvidia-smi >/dev/null; then
     check "GPUs that are not there are refused" exits 2 suite DEVICE=cuda
-    check "with a way out" has "DEVICE=host makes a dry run" "$work/said"
+    check "with a way out" has "DEVICE=host makes a dry run" "$said"
 fi
 
 # --- no time, cut off, resumed
 
 check "a limit too short for anything ends with 3" exits 3 suite LIMIT=1
-check "and says what to do" has "call again" "$work/said"
+check "and says what to do" has "call again" "$said"
 check "nothing counts as done" test -z "$(stamps)"
 
 # Two benchmarks are enough to be cut off behind: the signal must find it at the third.
-env "${small[@]}" LIMIT=400 tests/gpu/suite.sh >"$work/said" 2>&1 & # not the function: the signal is for the script
+env "${small[@]}" LIMIT=400 tests/gpu/suite.sh >"$said" 2>&1 & # not the function: the signal is for the script
 call=$!
 for _ in $(seq 2400); do
     [ ! -e "$work/out/done/calibrate-memcpy" ] || break
@@ -67,10 +48,10 @@ stamps >"$work/before"
 results >"$work/samples-before"
 
 check "other settings are refused" exits 2 suite REPEATS=4
-check "and told which" has "^> REPEATS=4" "$work/said"
+check "and told which" has "^> REPEATS=4" "$said"
 
 check "the next call goes on and ends well" exits 0 suite LIMIT=400
-cp "$work/said" "$work/second"
+cp "$said" "$work/second"
 check "what was finished is not done again" test -z "$(comm -23 "$work/before" <(stamps))"
 check "nor are its results touched" test -z "$(comm -23 "$work/samples-before" <(results))"
 check "it says so, step by step" \
@@ -100,11 +81,11 @@ check "no path of this machine is in it" test -z "$(grep -rlE "$work|$build" "$w
 stamps >"$work/after"
 check "a third call ends well" exits 0 suite LIMIT=100
 check "and does nothing" cmp -s "$work/after" <(stamps)
-check "all steps were done before" test "$(grep -c ': done before$' "$work/said")" -eq "$steps"
+check "all steps were done before" test "$(grep -c ': done before$' "$said")" -eq "$steps"
 
 # --- the race, which takes two GPUs, by its steps alone
 
-race() { env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OUT="$work/race" BUILD="$build" DEVICE=host GPUS=2 RACE=64:64KiB:1024 REPEATS=3 QUEUED=3 tests/gpu/suite.sh --do "$@"; }
+race() { quietly env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OUT="$work/race" BUILD="$build" DEVICE=host GPUS=2 RACE=64:64KiB:1024 REPEATS=3 QUEUED=3 tests/gpu/suite.sh --do "$@"; }
 mkdir -p "$work/race/results"
 for way in waited queued; do
     for collective in allreduce alltoall; do
@@ -115,5 +96,4 @@ check "its ratios are made" exits 0 race ratios
 check "of both ways, collectives and sizes" test 8 -eq "$(grep -cE \
     '^race-(waited|queued)-(allreduce|alltoall) [0-9]+ gas_[a-z]+ [0-9.e-]+ nccl [0-9.e-]+ ratio [0-9.]+$' "$work/race/results/race.txt")"
 
-[ "$failures" -eq 0 ] || { echo "test_gpu_suite: $failures failures" >&2; exit 1; }
-echo "test_gpu_suite: all right"
+finish

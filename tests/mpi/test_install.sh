@@ -4,34 +4,19 @@
 # The four examples build and run.
 # BUILD: where everything was built (default build). MPICC, MPIRUN: as in `make` (default mpicc, mpirun).
 # Exits 77 where pkg-config or mpirun is missing.
-set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+. tests/shell.sh
 : "${BUILD:=build}" "${MPICC:=mpicc}" "${MPIRUN:=mpirun}"
-command -v "$MPIRUN" >/dev/null || { echo "test_install: skipped: no $MPIRUN"; exit 77; }
-command -v pkg-config >/dev/null || { echo "test_install: skipped: no pkg-config"; exit 77; }
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+needs "$MPIRUN" pkg-config
 tree=$PWD
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failures=0
-
-check() { # WHAT COMMAND...
-    local what=$1
-    shift
-    if "$@" >"$work/log" 2>&1; then echo "ok   $what"; else
-        echo "FAIL $what"
-        head -n 30 "$work/log" | sed 's/^/     /'
-        failures=$((failures + 1))
-    fi
-}
-fails() { ! "$@"; }
+run_check() { quietly "$@"; }
 make_() { env -u MAKEFLAGS -u MAKELEVEL make --no-print-directory BUILD="$BUILD" MPICC="$MPICC" "$@"; }
 
 # --- installing
 
 prefix=$work/prefix
 check "it installs after a plain build" make_ install PREFIX="$prefix"
-cp "$work/log" "$work/install.log"
+cp "$work/stdout" "$work/install.log"
 check "another prefix rebuilds nothing" fails grep -E '^  (CC|LD|NVCC|AR) ' "$work/install.log"
 compiles() { make_ -n "$@" build | grep -c ' -c model/.*\.c '; } # how many of the library's files
 check "changed flags rebuild" test "$(compiles CFLAGS=-O0)" -gt 50
@@ -124,4 +109,4 @@ check "and pto_plan_create is among them" grep -qx pto_plan_create <(nm -D --def
 check "it uninstalls" make_ uninstall PREFIX="$prefix"
 check "and leaves no file" test -z "$(find "$prefix" -type f -o -type l)"
 
-[ "$failures" -eq 0 ] && echo "test_install: all right" || { echo "test_install: $failures failed"; exit 1; }
+finish

@@ -2,34 +2,16 @@
 # The strategy nccl as GPUs run it, with a library of NCCL's interface that works through MPI in NCCL's place
 # (tests/mpi/fake_nccl.c), on the host device. Exits 77 where there is no mpirun.
 # BUILD: where the programs were built (default build).
-set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-build=$(readlink -f "${BUILD:-build}")
-command -v mpirun >/dev/null || { echo "test_nccl: skipped: no mpirun"; exit 77; }
+. tests/shell.sh
+needs mpirun
 program=$build/tests/test_nccl
-for file in "$program" "$build/tests/fake/libnccl.so.2"; do
-    [ -e "$file" ] || { echo "test_nccl: $file is not built" >&2; exit 1; }
-done
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failures=0
+built "$program" "$build/tests/fake/libnccl.so.2"
 
-check() { # WHAT COMMAND...
-    local what=$1
-    shift
-    if "$@"; then echo "ok   $what"; else
-        echo "FAIL $what"
-        head -20 "$work/stderr"
-        failures=$((failures + 1))
-    fi
-}
 run() { # FOLDER OF THE LIBRARY, HOW IT MISBEHAVES, WHAT
-    timeout 120 env LD_LIBRARY_PATH="$1${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" FAKE_NCCL="$2" \
-        mpirun -n 4 --oversubscribe --mca mpi_yield_when_idle 1 "$program" "$3" >"$work/stdout" 2>"$work/stderr"
+    local -x LD_LIBRARY_PATH=$1${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} FAKE_NCCL=$2
+    launch 120 -n 4 "$program" "$3"
 }
-fails() { ! "$@"; }
-has() { grep -q -- "$1" "$work/stderr"; }
 fake=$build/tests/fake
 
 check "all collectives, types, operations and placings are right" run "$fake" "" cases
@@ -55,9 +37,9 @@ check "and it says why" has "does not apply here: NCCL is not installed, or not 
 # --- from calibrate's rows to a price, with host memory in the GPUs' place
 
 calibrate() { # GPUS PROCESSES FILE
-    timeout 120 env LD_LIBRARY_PATH="$fake${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" PORTOLAN_EMULATED_GPUS="$1" mpirun -n "$2" \
-        --oversubscribe --mca mpi_yield_when_idle 1 "$build/portolan-calibrate" --only nccl,ping_pong \
-        --bytes 1:16KiB --budget 60 --repeats 6 --force --out "$3" 2>"$work/stderr"
+    local -x LD_LIBRARY_PATH=$fake${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} PORTOLAN_EMULATED_GPUS=$1
+    launch 120 -n "$2" "$build/portolan-calibrate" --only nccl,ping_pong --bytes 1:16KiB --budget 60 --repeats 6 \
+        --force --out "$3"
 }
 rows() { # FILE BENCHMARK PROCS MESSAGES
     awk -F, -v name="$2" -v procs="$3" -v nodes="$4" '$1 == name && $5 == procs && $6 == nodes { sizes[$7] = 1 }
@@ -95,9 +77,8 @@ done
 validate() { # MACHINE, FURTHER ARGUMENTS
     local machine=$1
     shift
-    timeout 120 mpirun -n 4 --oversubscribe --mca mpi_yield_when_idle 1 "$build/portolan-validate" --machine "$machine" \
-        --placement identity --nodes 1 --gpus-per-node 4 --cores-per-gpu 1 --bytes 64:4KiB:8 "$@" \
-        >"$work/stdout" 2>"$work/stderr"
+    launch 120 -n 4 "$build/portolan-validate" --machine "$machine" --placement identity --nodes 1 \
+        --gpus-per-node 4 --cores-per-gpu 1 --bytes 64:4KiB:8 "$@"
 }
 for collective in allreduce reduce broadcast alltoall alltoallv; do
     check "validate $collective" validate "$work/fake.yaml" --collective "$collective" --strategy nccl --check-only
@@ -120,4 +101,4 @@ for folder in ${nvcc:+"$(dirname "$nvcc")/../include"} /usr/include /usr/local/c
     break
 done
 
-[ "$failures" -eq 0 ] && echo "test_nccl: all right" || { echo "test_nccl: $failures failed"; exit 1; }
+finish

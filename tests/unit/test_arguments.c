@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "command.h"
+#include "portolan/device.h"
 
 enum { SAID_MAX = 4096, NAMES_MAX = 128 };
 
@@ -146,27 +147,75 @@ static void misspelled_options_are_rejected_with_a_suggestion(void **state) {
                         "program: --flag takes no value; `program --help` explains\n");
 }
 
-/* --- portolan's own tables --------------------------------------------------------------------------------
+static void an_error_can_be_read_without_being_printed(void **state) {
+    (void)state;
+    pto_arguments_t arguments;
+    pto_error_t err = {0};
+    char *wrong[] = {(char[]){"program"}, (char[]){"--flag=1"}, NULL};
+    char *help[] = {(char[]){"program"}, (char[]){"--help"}, NULL};
+    assert_int_equal(pto_arguments_read(&syntax, 2, wrong, &arguments, &err), PTO_EXIT_USAGE);
+    assert_string_equal(err.message, "program: --flag takes no value; `program --help` explains");
+    assert_int_equal(pto_arguments_read(&syntax, 2, help, &arguments, &err), PTO_EXIT_OK);
+}
+
+static void the_text_of_an_option_is_the_last_given_or_the_standard_one(void **state) {
+    (void)state;
+    pto_arguments_t arguments;
+    assert_int_equal(PARSE(&arguments, WORD("--flag")), -1);
+    assert_string_equal(pto_arguments_text(&arguments, "text"), "usual");
+    assert_null(pto_arguments_text(&arguments, "flag"));
+    pto_arguments_fini(&arguments);
+    assert_int_equal(PARSE(&arguments, WORD("--text=a"), WORD("--text=b")), -1);
+    assert_string_equal(pto_arguments_text(&arguments, "text"), "b");
+    pto_arguments_fini(&arguments);
+}
+
+/* --- the programs' own tables -----------------------------------------------------------------------------
  */
+
+static void check_options(const pto_syntax_t *of) {
+    const pto_option_t *option;
+    const char *names[NAMES_MAX];
+    for (int i = 0; (option = pto_syntax_option(of, i)); i++) {
+        assert_true(i < NAMES_MAX);
+        assert_non_null(option->help);
+        assert_non_null(option->apply);
+        assert_true(strlen(option->name) < 60);
+        for (int k = 0; k < i; k++)
+            assert_string_not_equal(names[k], option->name);
+        names[i] = option->name;
+    }
+}
 
 static void every_option_is_complete_and_unique_in_its_command(void **state) {
     (void)state;
     const pto_command_t *command;
-    const pto_option_t *option;
     for (int c = 0; (command = pto_command_at(c)); c++) {
-        const char *names[NAMES_MAX];
-        for (int i = 0; (option = pto_syntax_option(command->syntax, i)); i++) {
-            assert_true(i < NAMES_MAX);
-            assert_non_null(option->help);
-            assert_non_null(option->apply);
-            assert_true(strlen(option->name) < 60);
-            for (int k = 0; k < i; k++)
-                assert_string_not_equal(names[k], option->name);
-            names[i] = option->name;
-        }
+        check_options(command->syntax);
         assert_int_equal(strncmp(command->syntax->program, "portolan ", 9), 0);
         assert_string_equal(command->syntax->program + 9, command->name);
     }
+    for (int c = 0; (command = pto_program_at(c)); c++) {
+        check_options(command->syntax);
+        assert_string_equal(command->syntax->program, command->name);
+    }
+}
+
+/* The executor's own words, which the command line cannot see. */
+static void the_operations_are_the_executors(void **state) {
+    (void)state;
+    for (int c = 0; pto_program_at(c); c++) {
+        const pto_option_t *option;
+        for (int i = 0; (option = pto_syntax_option(pto_program_at(c)->syntax, i)); i++) {
+            if (strcmp(option->name, "op") != 0)
+                continue;
+            for (int op = 0; op < PTO_OP_COUNT; op++)
+                assert_string_equal(option->word_at(op), pto_op_name((pto_op_t)op));
+            assert_null(option->word_at(PTO_OP_COUNT));
+            return;
+        }
+    }
+    fail_msg("no program has --op");
 }
 
 static char *read_file(const char *path) {
@@ -179,27 +228,38 @@ static char *read_file(const char *path) {
     return text;
 }
 
-static void the_man_page_has_every_command_and_option(void **state) {
+static void assert_page_has(const char *page, const pto_syntax_t *of, const char *name) {
+    char wanted[160];
+    const pto_option_t *option;
+    for (int i = 0; (option = pto_syntax_option(of, i)); i++) {
+        int end = snprintf(wanted, sizeof wanted, "\\fB\\-\\-");
+        for (const char *at = option->name; *at; at++)
+            end += snprintf(wanted + end, sizeof wanted - (size_t)end, "%s%c", *at == '-' ? "\\" : "", *at);
+        snprintf(wanted + end, sizeof wanted - (size_t)end, "\\fR");
+        if (!strstr(page, wanted))
+            fail_msg("%s has no --%s (of %s): make man", name, option->name, of->program);
+    }
+}
+
+static void the_man_pages_have_every_command_and_option(void **state) {
     (void)state;
     char *page = read_file("docs/man/portolan.1");
     const pto_command_t *command;
-    const pto_option_t *option;
     for (int c = 0; (command = pto_command_at(c)); c++) {
         char wanted[160];
         snprintf(wanted, sizeof wanted, "\n.B %s\n", command->name);
         if (!strstr(page, wanted))
             fail_msg("docs/man/portolan.1 has no command %s", command->name);
-        for (int i = 0; (option = pto_syntax_option(command->syntax, i)); i++) {
-            int end = snprintf(wanted, sizeof wanted, "\\fB\\-\\-");
-            for (const char *at = option->name; *at; at++)
-                end +=
-                    snprintf(wanted + end, sizeof wanted - (size_t)end, "%s%c", *at == '-' ? "\\" : "", *at);
-            snprintf(wanted + end, sizeof wanted - (size_t)end, "\\fR");
-            if (!strstr(page, wanted))
-                fail_msg("docs/man/portolan.1 has no --%s (of %s): make man", option->name, command->name);
-        }
+        assert_page_has(page, command->syntax, "docs/man/portolan.1");
     }
     free(page);
+    for (int c = 0; (command = pto_program_at(c)); c++) {
+        char path[160];
+        snprintf(path, sizeof path, "docs/man/%s.1", command->name);
+        page = read_file(path);
+        assert_page_has(page, command->syntax, path);
+        free(page);
+    }
 }
 
 int main(void) {
@@ -209,8 +269,11 @@ int main(void) {
         cmocka_unit_test(unambiguous_beginnings_are_names),
         cmocka_unit_test(an_invalid_value_names_its_option),
         cmocka_unit_test(misspelled_options_are_rejected_with_a_suggestion),
+        cmocka_unit_test(an_error_can_be_read_without_being_printed),
+        cmocka_unit_test(the_text_of_an_option_is_the_last_given_or_the_standard_one),
+        cmocka_unit_test(the_operations_are_the_executors),
         cmocka_unit_test(every_option_is_complete_and_unique_in_its_command),
-        cmocka_unit_test(the_man_page_has_every_command_and_option),
+        cmocka_unit_test(the_man_pages_have_every_command_and_option),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

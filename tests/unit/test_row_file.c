@@ -1,4 +1,5 @@
 /* Files of rows: their content after a failed write, and what happens to an existing file. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -70,7 +71,8 @@ static void a_file_that_exists_is_kept_without_force(void **state) {
     pto_error_t err = {0};
     write_text("rows", "old\n");
     assert_int_equal(row_file_open("rows", false, &file, &err), PTO_ERR_IO);
-    assert_string_equal(err.message, "cannot write rows: File exists (--force replaces it)");
+    assert_string_equal(err.file, "rows");
+    assert_string_equal(err.message, "exists already (--force replaces it)");
     assert_holds("rows", "old\n");
 }
 
@@ -87,6 +89,47 @@ static void the_old_file_stays_until_the_new_one_is_closed(void **state) {
     struct stat found;
     assert_int_equal(stat("rows", &found), 0);
     assert_int_equal(found.st_mode & 0777, 0640);
+}
+
+static void rows_that_cannot_take_their_place_stay_beside_it(void **state) {
+    (void)state;
+    char beside[PATH_MAX_HERE];
+    row_file_t *file = open_rows("rows", true);
+    put(file, "new\n");
+    snprintf(beside, sizeof beside, "%s", row_file_path(file));
+    assert_non_null(strstr(beside, "rows.part-"));
+    assert_int_equal(mkdir("rows", 0777), 0);
+    assert_int_equal(row_file_close(file, NULL), PTO_ERR_IO);
+    assert_holds(beside, "new\n");
+}
+
+/* A new file can be followed while it grows, and what a program that dies leaves is all of it. */
+static void a_new_file_has_its_name_from_the_start(void **state) {
+    (void)state;
+    row_file_t *file = open_rows("rows", false);
+    put(file, "row\n");
+    assert_string_equal(row_file_path(file), "rows");
+    assert_holds("rows", "row\n");
+    assert_int_equal(row_file_close(file, NULL), PTO_OK);
+    assert_holds("rows", "row\n");
+}
+
+/* pwrite(2) appends there, wherever it is told to write. */
+static void what_is_appended_to_is_not_rewritten(void **state) {
+    (void)state;
+    write_text("log", "old\n");
+    fflush(stdout);
+    int before = dup(STDOUT_FILENO), log = open("log", O_WRONLY | O_APPEND);
+    assert_true(log >= 0 && dup2(log, STDOUT_FILENO) >= 0);
+    row_file_t *file = open_rows("-", false);
+    int64_t place = row_file_place(file);
+    put(file, "row\n");
+    assert_int_equal(row_file_close(file, NULL), PTO_OK);
+    dup2(before, STDOUT_FILENO);
+    close(before);
+    close(log);
+    assert_int_equal(place, -1);
+    assert_holds("log", "old\nrow\n");
 }
 
 static void two_writers_at_once_leave_one_whole_file(void **state) {
@@ -120,7 +163,8 @@ static void a_device_is_written_and_not_replaced(void **state) {
         pto_error_t err = {0};
         row_file_t *file = open_rows("/dev/full", force);
         assert_int_equal(row_file_put(file, "row\n", 4, &err), PTO_ERR_IO);
-        assert_string_equal(err.message, "cannot write /dev/full: No space left on device");
+        assert_string_equal(err.file, "/dev/full");
+        assert_string_equal(err.message, "cannot write: No space left on device");
         assert_int_equal(row_file_close(file, NULL), PTO_OK);
     }
     struct stat found;
@@ -141,7 +185,7 @@ static void rows_that_do_not_fit_leave_no_part(void **state) {
     pto_status_t status = row_file_put(file, "row 2\n", 6, &err);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     assert_int_equal(status, PTO_ERR_IO);
-    assert_string_equal(err.message, "cannot write rows: File too large; the lines before are kept");
+    assert_string_equal(err.message, "cannot write: File too large; the lines before are kept");
     assert_holds("rows", "row 1\n");
     put(file, "row 3\n");
     assert_int_equal(row_file_close(file, NULL), PTO_OK);
@@ -167,6 +211,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         IN_FOLDER(a_file_that_exists_is_kept_without_force),
         IN_FOLDER(the_old_file_stays_until_the_new_one_is_closed),
+        IN_FOLDER(rows_that_cannot_take_their_place_stay_beside_it),
+        IN_FOLDER(a_new_file_has_its_name_from_the_start),
+        IN_FOLDER(what_is_appended_to_is_not_rewritten),
         IN_FOLDER(two_writers_at_once_leave_one_whole_file),
         IN_FOLDER(a_symbolic_link_is_followed_and_kept),
         IN_FOLDER(a_device_is_written_and_not_replaced),

@@ -5,11 +5,10 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "portolan/api.h"
 #include "portolan/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PTO_API_BEGIN
 
 typedef struct pto_output pto_output_t;
 
@@ -22,16 +21,23 @@ typedef struct pto_output pto_output_t;
  * Errors: PTO_ERR_IO, with the file; PTO_ERR_MEMORY. */
 pto_status_t pto_output_open(const char *path, bool force, pto_output_t **output, pto_error_t *err);
 
+/* Open a file that grows over a long time and whose contents are useful even if the program is interrupted. A
+ * new file has its own name from the start. An existing file keeps its contents until pto_output_close: the
+ * new contents are in FILE.part-..., beside it, and stay there if they cannot replace it. With `force` a new
+ * file is also begun beside its name, in case another program creates one meanwhile. */
+pto_status_t pto_output_open_growing(const char *path, bool force, pto_output_t **output, pto_error_t *err);
+
+/* The file that holds the bytes until pto_output_close; owned by the output. */
+const char *pto_output_place(const pto_output_t *output);
+
 /* The stream to write to; owned by the output. Write errors may be left to pto_output_close. */
 FILE *pto_output_stream(pto_output_t *output);
 
 /* Close the output: flush the file to disk and rename it into place. If `keep` is false, drop what was
- * written; bytes already sent to a FIFO or a device cannot be recalled. Frees `output` (NULL is legal) in
+ * written, except by a growing file; bytes already sent to a FIFO or a device cannot be recalled. Frees `output` (NULL is legal) in
  * every case. Errors: PTO_ERR_IO, with the file and the cause. */
 pto_status_t pto_output_close(pto_output_t *output, bool keep, pto_error_t *err);
 
-#ifdef __cplusplus
-}
-#endif
+PTO_API_END
 
 #endif

@@ -18,6 +18,7 @@ struct pto_output {
     char *target; /* after following symbolic links */
     char *beside; /* the temporary file; NULL: written directly to `target` */
     bool force;
+    bool grows; /* what was written is kept, whatever happens */
 };
 
 static pto_status_t io_error(pto_error_t *err, const char *path, int cause) {
@@ -61,7 +62,7 @@ static int open_beside(pto_output_t *output, const struct stat *old) {
         return -1;
     }
     for (int attempt = 0; file < 0 && attempt < ATTEMPTS_MAX; attempt++) {
-        snprintf(output->beside, size, "%s.%ld-%d", output->target, (long)getpid(), attempt);
+        snprintf(output->beside, size, "%s.part-%ld-%d", output->target, (long)getpid(), attempt);
         file = open(output->beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (file < 0 && errno != EEXIST)
             break;
@@ -86,8 +87,13 @@ static pto_status_t open_stream(pto_output_t *output, pto_error_t *err) {
     bool whole = !exists || (S_ISREG(old.st_mode) && !is_open_file(output->target));
     if (whole && exists && !output->force)
         return exists_error(err, output->path);
-    int file = whole ? open_beside(output, exists ? &old : NULL)
-                     : open(output->target, O_WRONLY | O_APPEND | O_CLOEXEC);
+    int file = -1;
+    if (!whole)
+        file = open(output->target, O_WRONLY | O_APPEND | O_CLOEXEC);
+    else if (output->grows && !output->force)
+        file = open(output->target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    else
+        file = open_beside(output, exists ? &old : NULL);
     output->stream = file >= 0 ? fdopen(file, "w") : NULL;
     if (output->stream)
         return PTO_OK;
@@ -98,7 +104,7 @@ static pto_status_t open_stream(pto_output_t *output, pto_error_t *err) {
 }
 
 static void release(pto_output_t *output) {
-    if (output->beside)
+    if (output->beside && !output->grows)
         unlink(output->beside);
     free(output->beside);
     free(output->target);
@@ -106,13 +112,15 @@ static void release(pto_output_t *output) {
     free(output);
 }
 
-pto_status_t pto_output_open(const char *path, bool force, pto_output_t **output, pto_error_t *err) {
+static pto_status_t open_output(const char *path, bool force, bool grows, pto_output_t **output,
+                                pto_error_t *err) {
     pto_output_t *made = calloc(1, sizeof *made);
     if (!made)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a file");
     made->path = pto_text_copy(path);
     made->target = pto_text_copy(path);
     made->force = force;
+    made->grows = grows;
     pto_status_t status = made->path && made->target
                               ? open_stream(made, err)
                               : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a file's name");
@@ -122,6 +130,18 @@ pto_status_t pto_output_open(const char *path, bool force, pto_output_t **output
     }
     *output = made;
     return PTO_OK;
+}
+
+pto_status_t pto_output_open(const char *path, bool force, pto_output_t **output, pto_error_t *err) {
+    return open_output(path, force, false, output, err);
+}
+
+pto_status_t pto_output_open_growing(const char *path, bool force, pto_output_t **output, pto_error_t *err) {
+    return open_output(path, force, true, output, err);
+}
+
+const char *pto_output_place(const pto_output_t *output) {
+    return output->beside ? output->beside : output->target;
 }
 
 FILE *pto_output_stream(pto_output_t *output) { return output->stream; }

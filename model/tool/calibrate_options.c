@@ -1,0 +1,86 @@
+/* portolan-calibrate's options. */
+#include "calibrate_options.h"
+
+#include <string.h>
+
+#include "portolan/units.h"
+
+static const char usage[] =
+    "usage: mpirun ... portolan-calibrate [OPTIONS]\n"
+    "\n"
+    "Measures what moving bytes costs on this machine; `portolan fit` makes a machine file of the samples.\n"
+    "\n"
+    "  mpirun -n 8 --map-by ppr:4:node portolan-calibrate --out samples.csv\n";
+
+static const int64_t most_bytes = INT64_C(1) << 30;
+
+PTO_APPLY_FLAG(apply_force, pto_calibrate_options_t, force)
+PTO_APPLY_FLAG(apply_progress, pto_calibrate_options_t, progress)
+PTO_APPLY_FLAG(apply_list, pto_calibrate_options_t, list)
+PTO_APPLY_FLAG(apply_version, pto_calibrate_options_t, version)
+PTO_APPLY_TEXT(apply_out, pto_calibrate_options_t, out)
+PTO_APPLY_TEXT(apply_only, pto_calibrate_options_t, only)
+PTO_APPLY_TEXT(apply_machine, pto_calibrate_options_t, machine)
+
+static pto_status_t apply_bytes(void *target, const char *text, pto_error_t *err) {
+    pto_calibrate_options_t *options = target;
+    char from[PTO_BYTES_TEXT_MAX];
+    const char *colon = strchr(text, ':');
+    if (!colon || (size_t)(colon - text) >= sizeof from)
+        return pto_error_set(err, PTO_ERR_TYPE, "'%s' is not FROM:TO, such as 1:64MiB", text);
+    memcpy(from, text, (size_t)(colon - text));
+    from[colon - text] = '\0';
+    pto_status_t status = pto_bytes_parse(from, &options->from_bytes, err);
+    if (status == PTO_OK)
+        status = pto_bytes_parse(colon + 1, &options->to_bytes, err);
+    if (status == PTO_OK && (options->from_bytes < 1 || options->to_bytes < options->from_bytes ||
+                             options->to_bytes > most_bytes))
+        status =
+            pto_error_set(err, PTO_ERR_RANGE, "'%s' is not 1 byte to 1 GiB, the smaller size first", text);
+    return status;
+}
+
+static pto_status_t apply_budget(void *target, const char *text, pto_error_t *err) {
+    pto_calibrate_options_t *options = target;
+    pto_status_t status = pto_double_parse(text, &options->budget_s, err);
+    if (status == PTO_OK && !(options->budget_s > 0))
+        status = pto_error_set(err, PTO_ERR_RANGE, "'%s' is not a positive number of seconds", text);
+    return status;
+}
+
+static pto_status_t apply_repeats(void *target, const char *text, pto_error_t *err) {
+    pto_calibrate_options_t *options = target;
+    return pto_count_parse(text, 1000000, &options->repeats, err);
+}
+
+static pto_status_t apply_timeout(void *target, const char *text, pto_error_t *err) {
+    pto_calibrate_options_t *options = target;
+    return pto_timeout_parse(text, &options->timeout_s, err);
+}
+
+static const pto_option_t options[] = {
+    {"out", "FILE", "write the samples there; - is standard output", .apply = apply_out, .standard = "-"},
+    {"force", NULL, "replace that file where it exists, when all is measured", .apply = apply_force},
+    {"only", "NAME[,NAME]", "run these benchmarks, or all of these groups, only (--list shows them)",
+     .apply = apply_only},
+    {"bytes", "FROM:TO", "sizes, by powers of two, of at most 1GiB", .apply = apply_bytes,
+     .standard = "1:64MiB"},
+    {"budget", "SECONDS", "time for each benchmark; points that have no room in it are left out",
+     .apply = apply_budget, .standard = "60"},
+    {"repeats", "N",
+     "at most so many samples of each point; fewer where the 95 percent interval of the median lies within 2 "
+     "percent of it",
+     .apply = apply_repeats, .standard = "50"},
+    {"timeout", "SECONDS", "end the job where a process makes no progress for so long",
+     .apply = apply_timeout, .standard = "20"},
+    {"machine", "NAME", "what to call the machine in the file (default: its processor and GPU)",
+     .apply = apply_machine},
+    {"progress", NULL, "draw the progress bar even where standard error is no terminal",
+     .apply = apply_progress},
+    {"list", NULL, "list the benchmarks, their groups and the rows they write", .apply = apply_list},
+    {"version", NULL, "print the version, and whether it was built with CUDA", .apply = apply_version},
+    {.name = NULL}};
+
+static const pto_option_set_t sets[] = {{"options", options}, {NULL, NULL}};
+
+const pto_syntax_t pto_calibrate_syntax = {.program = "portolan-calibrate", .usage = usage, .set = sets};

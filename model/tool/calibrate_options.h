@@ -1,0 +1,28 @@
+/* portolan-calibrate's command line. It is here, and knows no MPI, so that `portolan completion` has it too.
+ */
+#ifndef PTO_CALIBRATE_OPTIONS_H
+#define PTO_CALIBRATE_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arguments.h"
+
+typedef struct {
+    bool version;
+    bool list;
+    bool force;
+    bool progress;
+    const char *only; /* names with commas between them; NULL: all */
+    const char *out;  /* "-": standard output */
+    const char *machine;
+    int64_t from_bytes;
+    int64_t to_bytes;
+    double budget_s;
+    double timeout_s;
+    int repeats;
+} pto_calibrate_options_t;
+
+extern const pto_syntax_t pto_calibrate_syntax;
+
+#endif

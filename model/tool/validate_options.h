@@ -1,0 +1,28 @@
+/* portolan-validate's command line. It is here, and knows no MPI, so that `portolan completion` has it too.
+ */
+#ifndef PTO_VALIDATE_OPTIONS_H
+#define PTO_VALIDATE_OPTIONS_H
+
+#include "options.h"
+
+typedef struct {
+    pto_options_t shared; /* first: the options on scenarios are applied to it */
+    const char *device;   /* by its name */
+    const char *out_path; /* NULL: no file */
+    bool force;           /* it may exist */
+    int repeats;
+    int queued; /* > 0: a repeat is so many runs, queued one behind another, and one wait */
+    bool check_only;
+    bool own_algorithms;
+    bool energy;
+    bool powers;
+    double energy_window_s; /* the least to measure energy for */
+    const char *powercap;   /* where the kernel shows RAPL */
+    double timeout_s;
+    int op;               /* a pto_op_t */
+    bool identity_places; /* logical ranks by MPI rank, not by real nodes */
+} pto_validate_options_t;
+
+extern const pto_syntax_t pto_validate_syntax;
+
+#endif

@@ -1,0 +1,68 @@
+# What the tests in shell share. To be sourced from the repository's root, before anything else.
+# shellcheck shell=bash
+set -euo pipefail
+
+test_name=$(basename "$0" .sh)
+# shellcheck disable=SC2034 # for the tests
+build=$(readlink -f "${BUILD:-build}")
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+work=$(mktemp -d)
+failures=0
+cleanup() { :; } # what a test leaves besides $work: it defines its own
+trap 'cleanup; rm -rf "$work"' EXIT
+
+# needs PROGRAM...: the test is skipped where this machine lacks one.
+needs() {
+    local program
+    for program in "$@"; do
+        command -v "$program" >/dev/null || { echo "$test_name: skipped: no $program"; exit 77; }
+    done
+}
+
+# built FILE...: it fails where one is not built.
+built() {
+    local file
+    for file in "$@"; do
+        [ -e "$file" ] || { echo "$test_name: $file is not built" >&2; exit 1; }
+    done
+}
+
+run_check() { "$@"; } # a test whose commands print much can have it kept: it defines its own
+# A failed check shows the ends of what was printed, as far as that is in these files.
+check() { # WHAT COMMAND...
+    local what=$1 file
+    shift
+    if run_check "$@"; then echo "ok   $what"; else
+        echo "FAIL $what"
+        for file in "$work/stdout" "$work/stderr"; do
+            if [ -f "$file" ]; then tail -n 20 "$file" | sed 's/^/     /'; fi
+        done
+        failures=$((failures + 1))
+    fi
+}
+
+finish() {
+    [ "$failures" -eq 0 ] || { echo "$test_name: $failures failed"; exit 1; }
+    echo "$test_name: all right"
+}
+
+# --- conditions
+
+exits() { # STATUS COMMAND...
+    local wanted=$1 status=0
+    shift
+    "$@" || status=$?
+    [ "$status" -eq "$wanted" ]
+}
+fails() { ! "$@"; }
+has() { grep -q -- "$1" "${2:-$work/stderr}"; } # PATTERN [FILE]
+lacks() { ! has "$@"; }
+
+# --- commands; what they print is in these files
+
+quietly() { "$@" >"$work/stdout" 2>"$work/stderr"; }
+launch() { # SECONDS MPIRUN'S ARGUMENTS...
+    local limit=$1
+    shift
+    quietly timeout "$limit" mpirun --oversubscribe --mca mpi_yield_when_idle 1 "$@"
+}
