@@ -99,9 +99,9 @@ static void more_bytes_than_can_be_counted_are_refused(void **state) {
     for (int i = 0; i < 2; i++) {
         pto_request_t request = request_for(collective[i], "cuda_aware", algorithm[i], 2, 2, 2, 8);
         request.bytes = INT64_MAX;
-        assert_refused(&request, "more bytes in all than can be counted");
+        assert_refused(&request, "more bytes than can be counted");
         request.bytes = INT64_MAX / 64;
-        assert_refused(&request, "more bytes in all than can be counted");
+        assert_refused(&request, "more bytes than can be counted");
     }
 }
 

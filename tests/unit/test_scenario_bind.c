@@ -119,7 +119,7 @@ static void a_scenario_from_flags_is_checked_without_a_place(void **state) {
     assert_non_null(strstr(err.message, "no number of nodes"));
     assert_int_equal(pto_series_range(4, 4, 2, &s.nodes, NULL), PTO_OK);
     assert_int_equal(pto_scenario_check(&s, &err), PTO_ERR_RANGE);
-    assert_non_null(strstr(err.message, "no multiple"));
+    assert_non_null(strstr(err.message, "not a multiple"));
     assert_string_equal(err.file, "");
     assert_int_equal(err.line, 0);
     s.datatype = PTO_DATATYPE_BYTE;

@@ -48,7 +48,7 @@ static void whole_numbers_are_read(void **state) {
 static void text_that_is_not_an_integer_is_rejected(void **state) {
     (void)state;
     const refused_t bad[] = {
-        {"", PTO_ERR_TYPE, "nothing"},
+        {"", PTO_ERR_TYPE, "the value is empty"},
         {"-", PTO_ERR_TYPE, "not a whole number"},
         {" 1", PTO_ERR_TYPE, "not a whole number"},
         {"1 ", PTO_ERR_TYPE, "not a whole number"},
@@ -93,15 +93,15 @@ static void numbers_are_read(void **state) {
 static void text_that_is_not_a_number_is_rejected(void **state) {
     (void)state;
     const refused_t bad[] = {
-        {"", PTO_ERR_TYPE, "nothing"},          {".", PTO_ERR_TYPE, "not a number"},
-        {"e5", PTO_ERR_TYPE, "not a number"},   {"1e", PTO_ERR_TYPE, "not a number"},
-        {"1e+", PTO_ERR_TYPE, "not a number"},  {"1.2.3", PTO_ERR_TYPE, "not a number"},
-        {"1,5", PTO_ERR_TYPE, "not a number"},  {" 1", PTO_ERR_TYPE, "not a number"},
-        {"1 s", PTO_ERR_TYPE, "not a number"},  {"fast", PTO_ERR_TYPE, "not a number"},
-        {"0x1p3", PTO_ERR_TYPE, "hexadecimal"}, {"nan", PTO_ERR_RANGE, "not finite"},
-        {".NaN", PTO_ERR_RANGE, "not finite"},  {"-.inf", PTO_ERR_RANGE, "not finite"},
-        {"+inf", PTO_ERR_RANGE, "not finite"},  {"Infinity", PTO_ERR_RANGE, "not finite"},
-        {"1e999", PTO_ERR_RANGE, "too large"},  {"-1e999", PTO_ERR_RANGE, "too large"},
+        {"", PTO_ERR_TYPE, "the value is empty"}, {".", PTO_ERR_TYPE, "not a number"},
+        {"e5", PTO_ERR_TYPE, "not a number"},     {"1e", PTO_ERR_TYPE, "not a number"},
+        {"1e+", PTO_ERR_TYPE, "not a number"},    {"1.2.3", PTO_ERR_TYPE, "not a number"},
+        {"1,5", PTO_ERR_TYPE, "not a number"},    {" 1", PTO_ERR_TYPE, "not a number"},
+        {"1 s", PTO_ERR_TYPE, "not a number"},    {"fast", PTO_ERR_TYPE, "not a number"},
+        {"0x1p3", PTO_ERR_TYPE, "hexadecimal"},   {"nan", PTO_ERR_RANGE, "not finite"},
+        {".NaN", PTO_ERR_RANGE, "not finite"},    {"-.inf", PTO_ERR_RANGE, "not finite"},
+        {"+inf", PTO_ERR_RANGE, "not finite"},    {"Infinity", PTO_ERR_RANGE, "not finite"},
+        {"1e999", PTO_ERR_RANGE, "too large"},    {"-1e999", PTO_ERR_RANGE, "too large"},
         {"1e-999", PTO_ERR_RANGE, "too small"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -152,7 +152,7 @@ static void bytes_take_binary_suffixes(void **state) {
 static void text_that_is_not_a_byte_count_is_rejected(void **state) {
     (void)state;
     const refused_t bad[] = {
-        {"", PTO_ERR_TYPE, "nothing"},
+        {"", PTO_ERR_TYPE, "the value is empty"},
         {"KiB", PTO_ERR_TYPE, "not a number of bytes"},
         {"1.5KiB", PTO_ERR_TYPE, "not a number of bytes"},
         {"1e6", PTO_ERR_TYPE, "not a number of bytes"},
