@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "benchmark.h"
-#include "check.h"
+#include "fatal.h"
 
 typedef enum { RECORD, QUERY, SIGNAL, KIND_COUNT } kind_t;
 

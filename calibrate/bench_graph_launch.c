@@ -1,7 +1,7 @@
 /* Graph launch: a captured graph of one kernel that does nothing, until the host sees its end; beside
  * kernel_launch, which is the same kernel by itself. */
 #include "benchmark.h"
-#include "check.h"
+#include "fatal.h"
 #include "launching.h"
 
 static void list_cases(const job_t *job, case_list_t *list) {

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "benchmark.h"
-#include "check.h"
+#include "fatal.h"
 #include "memory.h"
 
 typedef struct {

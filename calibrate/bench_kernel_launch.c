@@ -1,7 +1,7 @@
 /* Kernel launch: of a kernel that does nothing, until the host sees its end (kernel_launch), and the host's
  * part alone where many follow one another (kernel_enqueue). */
 #include "benchmark.h"
-#include "check.h"
+#include "fatal.h"
 #include "launching.h"
 
 typedef enum { LAUNCH, ENQUEUE } kind_t;

@@ -1,7 +1,7 @@
 /* Queued kernels: what each further kernel costs that is queued behind others. A thousand empty ones are
  * launched after one that is not timed, and waited for once; the seconds are of one of them. */
 #include "benchmark.h"
-#include "check.h"
+#include "fatal.h"
 
 enum { QUEUED = 1000 };
 

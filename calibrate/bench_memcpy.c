@@ -4,8 +4,8 @@
 #include <stdio.h>
 
 #include "benchmark.h"
-#include "check.h"
-#include "copying.h"
+#include "fatal.h"
+#include "memcpy_common.h"
 #include "pairs.h"
 
 enum { DETAIL_KIND, DETAIL_DEVICE, DETAIL_PEER_OR_PAGEABLE };

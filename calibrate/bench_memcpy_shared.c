@@ -1,4 +1,4 @@
-/* Shared copies: 1 .. cores_per_gpu processes of every GPU of a node copy at once, each the full size between
+/* Shared copies: 1 .. procs_per_gpu processes of every GPU of a node copy at once, each the full size between
  * pinned memory and a buffer of its own on the GPU, or between two such buffers. `procs` counts the processes
  * of one GPU. All meet before and after every copy: without MPS a GPU serves its processes in turns of tens
  * of microseconds, into which a process that copies again and again fits many small copies, while one that
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "benchmark.h"
-#include "check.h"
-#include "copying.h"
+#include "fatal.h"
+#include "memcpy_common.h"
 
 enum { STRIDED_LEAST_BYTES = 8 };
 

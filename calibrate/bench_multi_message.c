@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "benchmark.h"
-#include "check.h"
+#include "fatal.h"
 #include "memory.h"
 #include "pairs.h"
 

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "benchmark.h"
-#include "check.h"
+#include "fatal.h"
 #include "memory.h"
-#include "nccl_library.h"
+#include "nccl_dl.h"
 
 enum { DETAIL_COLLECTIVE, FLOAT_BYTES = 4 };
 

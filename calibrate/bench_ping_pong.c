@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "benchmark.h"
-#include "check.h"
+#include "fatal.h"
 #include "memory.h"
 #include "pairs.h"
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "benchmark.h"
-#include "check.h"
 #include "exec_internal.h"
+#include "fatal.h"
 #include "memory.h"
 
 typedef struct {

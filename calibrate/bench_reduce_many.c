@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "benchmark.h"
-#include "check.h"
+#include "fatal.h"
 #include "memory.h"
 
 enum { INPUTS_MAX = 16, ELEMENT_BYTES = 4 };

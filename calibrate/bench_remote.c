@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "check.h"
-#include "exchange.h"
+#include "fatal.h"
+#include "ipc.h"
 #include "memory.h"
 
 enum { DETAIL_STORES, DETAIL_WIDTH, DETAIL_STRIDE };

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "check.h"
-#include "exchange.h"
+#include "fatal.h"
+#include "ipc.h"
 #include "memory.h"
 
 enum { LEAST_BYTES = 16 };

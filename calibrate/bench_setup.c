@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "benchmark.h"
-#include "check.h"
-#include "shared.h"
+#include "fatal.h"
+#include "shm.h"
 
 typedef enum { OPEN, ALLOCATE, SEGMENT } kind_t;
 

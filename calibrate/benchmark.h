@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "barrier.h"
 #include "job.h"
-#include "together.h"
 
 enum { CASE_NAME_MAX = 48, CASE_PAIR_MAX = 48, CASE_DETAIL_COUNT = 3, SKIP_REASON_MAX = 256 };
 

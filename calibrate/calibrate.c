@@ -6,8 +6,8 @@
 
 #include "agreement.h"
 #include "calibrate_options.h"
-#include "check.h"
 #include "engine.h"
+#include "fatal.h"
 #include "guard.h"
 #include "portolan/version.h"
 #include "provenance.h"

@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "benchmark.h"
-#include "check.h"
+#include "fatal.h"
 
 static void *grown(void *array, int count, size_t size) {
     void *larger = realloc(array, ((size_t)count + 1) * size);

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "check.h"
+#include "fatal.h"
 #include "guard.h"
 #include "progress.h"
 #include "statistics.h"

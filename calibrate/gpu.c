@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "check.h"
+#include "fatal.h"
 
 gpu_t gpu;
 

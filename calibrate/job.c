@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check.h"
+#include "fatal.h"
 #include "topology.h"
 
 /* Number nodes by their lowest rank. */

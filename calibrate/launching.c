@@ -2,7 +2,7 @@
 #include "launching.h"
 
 #include "benchmark.h"
-#include "check.h"
+#include "fatal.h"
 
 static const double pause_s = 20e-6;
 

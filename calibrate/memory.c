@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check.h"
+#include "fatal.h"
 #include "gpu.h"
 
 enum { PAGE_BYTES = 4096 };

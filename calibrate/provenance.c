@@ -6,8 +6,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "check.h"
-#include "nccl_library.h"
+#include "fatal.h"
+#include "nccl_dl.h"
 #include "portolan/version.h"
 
 enum { LINE_MAX_BYTES = 1024 };

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "check.h"
+#include "fatal.h"
 #include "row_file.h"
 
 enum { ROW_MAX = 256, COMPLETE_MAX = 64 };

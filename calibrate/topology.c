@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check.h"
+#include "fatal.h"
 
 struct topology {
     hwloc_topology_t hwloc;

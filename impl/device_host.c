@@ -7,7 +7,7 @@
 
 #include "host_stream.h"
 #include "portolan/device.h"
-#include "shared.h"
+#include "shm.h"
 
 enum { PAGE_BYTES = 4096 };
 

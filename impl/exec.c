@@ -26,9 +26,10 @@ static pto_status_t settle(pto_exec_t *exec, bool wait, bool *finished, pto_erro
     return status;
 }
 
-static pto_status_t message_error(const pto_exec_t *exec, const pto_do_t *todo, int code, pto_error_t *err) {
-    const pto_exec_end_t *end = (const pto_exec_end_t *)exec->ends.item + todo->first;
-    for (int i = 0; code == MPI_ERR_IN_STATUS && i < todo->count; i++) {
+static pto_status_t message_error(const pto_exec_t *exec, const pto_task_t *task, int code,
+                                  pto_error_t *err) {
+    const pto_exec_end_t *end = (const pto_exec_end_t *)exec->ends.item + task->first;
+    for (int i = 0; code == MPI_ERR_IN_STATUS && i < task->count; i++) {
         int cause = exec->statuses[i].MPI_ERROR;
         if (cause == MPI_SUCCESS || cause == MPI_ERR_PENDING)
             continue;
@@ -39,21 +40,21 @@ static pto_status_t message_error(const pto_exec_t *exec, const pto_do_t *todo, 
     return pto_mpi(code, "MPI_Waitall", err);
 }
 
-static pto_status_t do_finish(pto_exec_t *exec, const pto_do_t *todo, bool wait, bool *finished,
+static pto_status_t do_finish(pto_exec_t *exec, const pto_task_t *task, bool wait, bool *finished,
                               pto_error_t *err) {
-    MPI_Request *request = (MPI_Request *)exec->requests.item + todo->first;
+    MPI_Request *request = (MPI_Request *)exec->requests.item + task->first;
     int flag = 1;
-    int code = wait ? MPI_Waitall(todo->count, request, exec->statuses)
-                    : MPI_Testall(todo->count, request, &flag, exec->statuses);
+    int code = wait ? MPI_Waitall(task->count, request, exec->statuses)
+                    : MPI_Testall(task->count, request, &flag, exec->statuses);
     *finished = flag != 0;
-    return code == MPI_SUCCESS ? PTO_OK : message_error(exec, todo, code, err);
+    return code == MPI_SUCCESS ? PTO_OK : message_error(exec, task, code, err);
 }
 
-static pto_status_t do_moves(pto_exec_t *exec, const pto_do_t *todo, pto_error_t *err) {
-    const pto_exec_move_t *item = (const pto_exec_move_t *)exec->moves.item + todo->first;
+static pto_status_t do_moves(pto_exec_t *exec, const pto_task_t *task, pto_error_t *err) {
+    const pto_exec_move_t *item = (const pto_exec_move_t *)exec->moves.item + task->first;
     pto_status_t status = PTO_OK;
     bool finished;
-    for (int i = 0; i < todo->count && status == PTO_OK; i++) {
+    for (int i = 0; i < task->count && status == PTO_OK; i++) {
         const pto_move_t *move = &item[i].move;
         if (item[i].on_device) {
             status = exec->device->copy(move, exec->stream, err);
@@ -68,12 +69,12 @@ static pto_status_t do_moves(pto_exec_t *exec, const pto_do_t *todo, pto_error_t
     return status;
 }
 
-static pto_status_t do_reductions(pto_exec_t *exec, const pto_do_t *todo, pto_error_t *err) {
-    const pto_exec_reduction_t *item = (const pto_exec_reduction_t *)exec->reductions.item + todo->first;
+static pto_status_t do_reductions(pto_exec_t *exec, const pto_task_t *task, pto_error_t *err) {
+    const pto_exec_reduction_t *item = (const pto_exec_reduction_t *)exec->reductions.item + task->first;
     pto_datatype_t datatype = pto_plan_request(exec->plan)->datatype;
     pto_status_t status = PTO_OK;
     bool finished;
-    for (int i = 0; i < todo->count && status == PTO_OK; i++) {
+    for (int i = 0; i < task->count && status == PTO_OK; i++) {
         const void *const *source = (const void *const *)exec->sources.item + item[i].source_first;
         bool several = item[i].fresh || item[i].source_count > 1;
         if (!item[i].on_device) {
@@ -93,9 +94,9 @@ static pto_status_t do_reductions(pto_exec_t *exec, const pto_do_t *todo, pto_er
     return status;
 }
 
-static void do_signals(pto_exec_t *exec, const pto_do_t *todo) {
-    const pto_exec_signal_t *signal = (const pto_exec_signal_t *)exec->signals.item + todo->first;
-    for (int i = 0; i < todo->count; i++)
+static void do_signals(pto_exec_t *exec, const pto_task_t *task) {
+    const pto_exec_signal_t *signal = (const pto_exec_signal_t *)exec->signals.item + task->first;
+    for (int i = 0; i < task->count; i++)
         atomic_fetch_add_explicit(signal[i].counter, 1, memory_order_release);
 }
 
@@ -126,53 +127,53 @@ static pto_status_t await(const pto_exec_t *exec, const pto_exec_signal_t *signa
 
 /* Several waits can share one counter, which receives `stride` signals per run. Each wait keeps its own
  * count. */
-static pto_status_t do_waits(pto_exec_t *exec, const pto_do_t *todo, bool wait, bool *finished,
+static pto_status_t do_waits(pto_exec_t *exec, const pto_task_t *task, bool wait, bool *finished,
                              pto_error_t *err) {
-    pto_exec_signal_t *signal = (pto_exec_signal_t *)exec->signals.item + todo->first;
+    pto_exec_signal_t *signal = (pto_exec_signal_t *)exec->signals.item + task->first;
     pto_status_t status = PTO_OK;
     *finished = true;
-    for (int i = 0; i < todo->count && status == PTO_OK && *finished; i++)
+    for (int i = 0; i < task->count && status == PTO_OK && *finished; i++)
         status = await(exec, &signal[i], wait, finished, err);
-    for (int i = 0; i < todo->count && status == PTO_OK && *finished; i++)
+    for (int i = 0; i < task->count && status == PTO_OK && *finished; i++)
         signal[i].seen += signal[i].stride;
     return status;
 }
 
-static pto_status_t do_post(pto_exec_t *exec, const pto_do_t *todo, pto_error_t *err) {
-    return PTO_MPI(MPI_Startall(todo->count, (MPI_Request *)exec->requests.item + todo->first), err);
+static pto_status_t do_post(pto_exec_t *exec, const pto_task_t *task, pto_error_t *err) {
+    return PTO_MPI(MPI_Startall(task->count, (MPI_Request *)exec->requests.item + task->first), err);
 }
 
-static pto_status_t do_one(pto_exec_t *exec, const pto_do_t *todo, bool wait, bool *finished,
+static pto_status_t do_one(pto_exec_t *exec, const pto_task_t *task, bool wait, bool *finished,
                            pto_error_t *err) {
     pto_status_t status = PTO_OK;
     *finished = true;
-    if (todo->kind == PTO_DO_KERNEL)
-        return pto_kernel_start(exec, todo->first, wait, finished, err);
+    if (task->kind == PTO_TASK_KERNEL)
+        return pto_kernel_start(exec, task->first, wait, finished, err);
     if (exec->kernel)
         status = pto_kernel_settle(exec, wait, finished, err);
     if (status != PTO_OK || !*finished)
         return status;
-    if (todo->kind == PTO_DO_MOVE)
-        return do_moves(exec, todo, err);
-    if (todo->kind == PTO_DO_REDUCE)
-        return do_reductions(exec, todo, err);
-    if (todo->kind == PTO_DO_FINISH)
-        return do_finish(exec, todo, wait, finished, err);
-    if (todo->kind == PTO_DO_WAIT)
-        return do_waits(exec, todo, wait, finished, err);
-    if (todo->kind == PTO_DO_NCCL)
-        return pto_nccl_run(exec, todo->first, wait, finished, err);
+    if (task->kind == PTO_TASK_MOVE)
+        return do_moves(exec, task, err);
+    if (task->kind == PTO_TASK_REDUCE)
+        return do_reductions(exec, task, err);
+    if (task->kind == PTO_TASK_FINISH)
+        return do_finish(exec, task, wait, finished, err);
+    if (task->kind == PTO_TASK_WAIT)
+        return do_waits(exec, task, wait, finished, err);
+    if (task->kind == PTO_TASK_NCCL)
+        return pto_nccl_run(exec, task->first, wait, finished, err);
     status = settle(exec, wait, finished, err);
     if (status != PTO_OK || !*finished)
         return status;
-    if (todo->kind == PTO_DO_POST)
-        return do_post(exec, todo, err);
-    if (todo->kind == PTO_DO_SIGNAL) {
-        do_signals(exec, todo);
+    if (task->kind == PTO_TASK_POST)
+        return do_post(exec, task, err);
+    if (task->kind == PTO_TASK_SIGNAL) {
+        do_signals(exec, task);
         return PTO_OK;
     }
     *finished = wait || exec->waiting;
-    return *finished ? pto_library_call(exec, (pto_library_call_t *)exec->calls.item + todo->first, err)
+    return *finished ? pto_library_call(exec, (pto_library_call_t *)exec->calls.item + task->first, err)
                      : PTO_OK;
 }
 
@@ -198,14 +199,14 @@ static pto_status_t fail(pto_exec_t *exec, pto_status_t status, pto_error_t *err
 }
 
 static pto_status_t advance(pto_exec_t *exec, bool wait, bool *finished, pto_error_t *err) {
-    const pto_do_t *todo = exec->todo.item;
+    const pto_task_t *task = exec->tasks.item;
     int next = atomic_load_explicit(&exec->next, memory_order_relaxed);
     *finished = true;
-    for (; next < exec->todo.count; next++) {
+    for (; next < exec->tasks.count; next++) {
         atomic_store_explicit(&exec->next, next, memory_order_relaxed);
         if (exec->options.delay_max_s > 0)
             delay(exec);
-        pto_status_t status = do_one(exec, &todo[next], wait, finished, err);
+        pto_status_t status = do_one(exec, &task[next], wait, finished, err);
         if (status != PTO_OK)
             return fail(exec, status, err);
         if (!*finished)
@@ -325,11 +326,11 @@ pto_status_t pto_exec_queue(pto_exec_t *exec, pto_error_t *err) {
     exec->queued = true;
     if (exec->options.delay_max_s > 0)
         delay(exec);
-    const pto_do_t *todo = exec->todo.item;
-    if (exec->todo.count > 0) /* enqueued whether or not NCCL's call blocks */
-        status = todo->kind == PTO_DO_NCCL ? pto_nccl_queue(exec, todo->first, err)
-                                           : do_one(exec, todo, false, &finished, err);
-    atomic_store_explicit(&exec->next, exec->todo.count, memory_order_relaxed);
+    const pto_task_t *task = exec->tasks.item;
+    if (exec->tasks.count > 0) /* enqueued whether or not NCCL's call blocks */
+        status = task->kind == PTO_TASK_NCCL ? pto_nccl_queue(exec, task->first, err)
+                                             : do_one(exec, task, false, &finished, err);
+    atomic_store_explicit(&exec->next, exec->tasks.count, memory_order_relaxed);
     return status == PTO_OK ? PTO_OK : fail(exec, status, err);
 }
 

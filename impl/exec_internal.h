@@ -5,37 +5,37 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "growing.h"
 #include "lines.h"
 #include "portolan/exec.h"
 #include "portolan/kernel.h"
 #include "portolan/nccl.h"
 #include "program.h"
-#include "shared.h"
+#include "shm.h"
+#include "vector.h"
 
 /* --- the schedule -------------------------------------------------------------------------------------- */
 
 typedef enum {
-    PTO_DO_POST,   /* start requests */
-    PTO_DO_FINISH, /* wait for them */
-    PTO_DO_MOVE,
-    PTO_DO_REDUCE,
-    PTO_DO_SIGNAL,
-    PTO_DO_WAIT,
-    PTO_DO_LIBRARY,
-    PTO_DO_KERNEL,
-    PTO_DO_NCCL,
-    PTO_DO_COUNT
-} pto_do_kind_t;
+    PTO_TASK_POST,   /* start requests */
+    PTO_TASK_FINISH, /* wait for them */
+    PTO_TASK_MOVE,
+    PTO_TASK_REDUCE,
+    PTO_TASK_SIGNAL,
+    PTO_TASK_WAIT,
+    PTO_TASK_LIBRARY,
+    PTO_TASK_KERNEL,
+    PTO_TASK_NCCL,
+    PTO_TASK_COUNT
+} pto_task_kind_t;
 
 /* One entry of the schedule: `count` items from `first` on, in the list of its kind. */
 typedef struct {
-    pto_do_kind_t kind;
+    pto_task_kind_t kind;
     int first;
     int count;
     const char *stage;
     int64_t k;
-} pto_do_t;
+} pto_task_t;
 
 typedef struct {
     pto_move_t move;
@@ -140,8 +140,8 @@ struct pto_exec {
     pto_job_t job;
     pto_bound_t *bound; /* by buffer */
     int shared_count;
-    pto_growing_t reached; /* pto_reached_t */
-    void *device_arena;    /* temporary buffers */
+    pto_vector_t reached; /* pto_reached_t */
+    void *device_arena;   /* temporary buffers */
     void *staging_arena;
     void *shadow_in; /* replaces the user's input if that cannot be used directly */
     void *shadow_out;
@@ -158,22 +158,22 @@ struct pto_exec {
     int lines;          /* the buffer in line format, which needs no flags; -1: none */
     int offer_count;    /* memory that this process exports to its node: shared buffers, kernel flags */
     void *stream;
-    pto_growing_t todo;       /* pto_do_t */
-    pto_growing_t requests;   /* MPI_Request */
-    pto_growing_t ends;       /* pto_exec_end_t, by request */
-    pto_growing_t moves;      /* pto_exec_move_t */
-    pto_growing_t reductions; /* pto_exec_reduction_t */
-    pto_growing_t sources;    /* const void *, of reductions */
-    pto_growing_t signals;    /* pto_exec_signal_t */
-    pto_growing_t calls;      /* pto_library_call_t */
-    pto_growing_t kernels;    /* pto_exec_kernel_t */
-    pto_growing_t nccl;       /* pto_nccl_part_t */
-    MPI_Status *statuses;     /* as many as the largest batch of requests */
-    atomic_int next;          /* index of the current item of `todo` */
-    bool pending;             /* the stream holds work that nothing has waited for */
-    void *kernel;             /* the last kernel in the stream, the device's handle; NULL: none */
-    uint64_t run;             /* the last run that began, counted from 1 */
-    uint64_t ended;           /* the last run that the current kernel has completed */
+    pto_vector_t tasks;      /* pto_task_t */
+    pto_vector_t requests;   /* MPI_Request */
+    pto_vector_t ends;       /* pto_exec_end_t, by request */
+    pto_vector_t moves;      /* pto_exec_move_t */
+    pto_vector_t reductions; /* pto_exec_reduction_t */
+    pto_vector_t sources;    /* const void *, of reductions */
+    pto_vector_t signals;    /* pto_exec_signal_t */
+    pto_vector_t calls;      /* pto_library_call_t */
+    pto_vector_t kernels;    /* pto_exec_kernel_t */
+    pto_vector_t nccl;       /* pto_nccl_part_t */
+    MPI_Status *statuses;    /* as many as the largest batch of requests */
+    atomic_int next;         /* index of the current item of `task` */
+    bool pending;            /* the stream holds work that nothing has waited for */
+    void *kernel;            /* the last kernel in the stream, the device's handle; NULL: none */
+    uint64_t run;            /* the last run that began, counted from 1 */
+    uint64_t ended;          /* the last run that the current kernel has completed */
     pto_queue_t queue;
     bool queued;  /* the active runs were queued */
     bool waiting; /* inside pto_exec_wait, so blocking calls are allowed */
@@ -185,7 +185,7 @@ struct pto_exec {
     pto_watchdog_t watchdog;
 };
 
-/* --- comm.c -------------------------------------------------------------------------------------------- */
+/* --- job.c -------------------------------------------------------------------------------------------- */
 
 /* Translate an MPI result: PTO_OK, or PTO_ERR_IO with the call and MPI's message. */
 pto_status_t pto_mpi(int code, const char *call, pto_error_t *err);
@@ -203,7 +203,8 @@ void pto_job_free(pto_job_t *job);
 /* Collective: PTO_ERR_RANGE if processes passed different numbers. */
 pto_status_t pto_same_everywhere(MPI_Comm comm, uint64_t number, pto_error_t *err);
 
-/* --- bind.c -------------------------------------------------------------------------------------------- */
+/* --- buffers.c --------------------------------------------------------------------------------------------
+ */
 
 /* Collective: bind every buffer of the plan to memory, open other processes' buffers, create the flags. */
 pto_status_t pto_exec_bind(pto_exec_t *exec, const void *in, void *out, pto_error_t *err);
@@ -223,7 +224,8 @@ int64_t pto_exec_flag_pitch_bytes(const pto_exec_t *exec);
 /* The counter of a flag from one logical rank to another; both must be on this process's node. */
 atomic_uint_fast64_t *pto_exec_counter(const pto_exec_t *exec, int64_t from, int64_t to, int flag);
 
-/* --- library.c ----------------------------------------------------------------------------------------- */
+/* --- mpi_collective.c
+ * ----------------------------------------------------------------------------------------- */
 
 /* Collective: prepare the library calls, one for each collective node that MPI runs. */
 pto_status_t pto_library_prepare(pto_exec_t *exec, pto_error_t *err);

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "growing.h"
 #include "reduce.h"
+#include "vector.h"
 
 /* A reduction if it has sources, else a copy. */
 typedef struct {
@@ -20,9 +20,9 @@ typedef struct {
 } work_t;
 
 typedef struct {
-    pto_growing_t work;    /* work_t */
-    pto_growing_t sources; /* const void * */
-    int next;              /* the first item that has not run */
+    pto_vector_t work;    /* work_t */
+    pto_vector_t sources; /* const void * */
+    int next;             /* the first item that has not run */
 } stream_t;
 
 pto_status_t pto_host_stream_create(void **stream, pto_error_t *err) {
@@ -84,12 +84,12 @@ pto_status_t pto_host_stream_destroy(void *stream, pto_error_t *err) {
 static pto_status_t enqueue(stream_t *stream, work_t work, const void *const *source, pto_error_t *err) {
     work.source_first = stream->sources.count;
     for (int i = 0; i < work.source_count; i++) {
-        const void **slot = pto_growing_add(&stream->sources, sizeof *slot);
+        const void **slot = pto_vector_add(&stream->sources, sizeof *slot);
         if (!slot)
             return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a stream");
         *slot = source[i];
     }
-    work_t *slot = pto_growing_add(&stream->work, sizeof *slot);
+    work_t *slot = pto_vector_add(&stream->work, sizeof *slot);
     if (!slot)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a stream");
     *slot = work;

@@ -31,8 +31,8 @@ typedef struct {
 static bool can_be_lines(const look_t *look, int buffer) {
     const pto_request_t *request = pto_plan_request(look->plan);
     const pto_buffer_t *what = pto_plan_buffer(look->plan, buffer);
-    return what->role == PTO_ROLE_TEMPORARY && what->alternates && what->blocks == PTO_BLOCKS_EQUAL &&
-           what->dealt == PTO_DEAL_NONE && what->block_bytes == request->bytes &&
+    return what->role == PTO_ROLE_TEMPORARY && what->double_buffered && what->blocks == PTO_BLOCKS_EQUAL &&
+           what->cyclic == PTO_CYCLIC_NONE && what->block_bytes == request->bytes &&
            request->bytes % PTO_LINE_DATA_BYTES == 0 && request->bytes <= look->bytes_max;
 }
 

@@ -54,7 +54,7 @@ static pto_status_t available(const pto_exec_t *exec, pto_error_t *err) {
  * of each step before the next, since NCCL would wait for missing members forever. */
 static pto_status_t prepare_one(pto_exec_t *exec, int at, pto_error_t *err) {
     pto_membership_t member = pto_find_membership(exec, at);
-    pto_nccl_part_t *part = pto_growing_add(&exec->nccl, sizeof *part);
+    pto_nccl_part_t *part = pto_vector_add(&exec->nccl, sizeof *part);
     pto_status_t status = part ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
     if (part) {
         part->node = at;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "exec_internal.h"
-#include "nccl_library.h"
+#include "nccl_dl.h"
 
 static const char *nccl_version(void) {
     const pto_nccl_library_t *library = NULL;

@@ -15,7 +15,7 @@ static pto_operand_t *operand_at(const pto_program_t *program, int index) {
 }
 
 static bool add_op(pto_program_t *program, pto_kernel_kind_t kind) {
-    pto_kernel_op_t *op = pto_growing_add(&program->ops, sizeof *op);
+    pto_kernel_op_t *op = pto_vector_add(&program->ops, sizeof *op);
     if (op)
         *op = (pto_kernel_op_t){.kind = kind, .first = program->operands.count};
     return op != NULL;
@@ -23,7 +23,7 @@ static bool add_op(pto_program_t *program, pto_kernel_kind_t kind) {
 
 /* Appends to the last op. */
 static bool add_operand(pto_program_t *program, pto_spot_t spot, int64_t bytes) {
-    pto_operand_t *operand = pto_growing_add(&program->operands, sizeof *operand);
+    pto_operand_t *operand = pto_vector_add(&program->operands, sizeof *operand);
     if (!operand)
         return false;
     *operand = (pto_operand_t){spot, bytes};

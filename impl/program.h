@@ -4,12 +4,12 @@
 
 #include <stdbool.h>
 
-#include "growing.h"
 #include "portolan/kernel.h"
+#include "vector.h"
 
 typedef struct {
-    pto_growing_t ops;      /* pto_kernel_op_t */
-    pto_growing_t operands; /* pto_operand_t */
+    pto_vector_t ops;      /* pto_kernel_op_t */
+    pto_vector_t operands; /* pto_operand_t */
 } pto_program_t;
 
 /* These append to the program and return false if out of memory. */

@@ -19,7 +19,7 @@ typedef struct {
 } range_t;
 
 typedef struct {
-    pto_growing_t list; /* range_t */
+    pto_vector_t list; /* range_t */
     char *base;
     int64_t apart_bytes; /* distance between the copies of a double-buffered buffer */
     bool lines;
@@ -29,7 +29,7 @@ typedef struct {
 
 static bool note_range(void *context, int64_t offset_bytes, int64_t bytes) {
     ranges_t *ranges = context;
-    range_t *range = pto_growing_add(&ranges->list, sizeof *range);
+    range_t *range = pto_vector_add(&ranges->list, sizeof *range);
     ranges->failed = !range;
     if (range)
         *range = (range_t){ranges->base + pto_spot_bytes(ranges->lines, offset_bytes), bytes};
@@ -47,7 +47,7 @@ typedef struct {
     int collective; /* the collective whose call has been added; -1: none */
     int most_requests;
     pto_program_t *program; /* program of the current kernel; NULL: outside kernels */
-    pto_do_t launch;        /* entry of the current kernel */
+    pto_task_t launch;      /* entry of the current kernel */
 } builder_t;
 
 static pto_status_t collect(builder_t *builder, const pto_slice_t *slice, const pto_action_t *action,
@@ -71,18 +71,18 @@ static bool in_device(const builder_t *builder, const pto_slice_t *slice) {
 /* --- entries ------------------------------------------------------------------------------------------- */
 
 /* Append an item: extend the last entry if it has the same kind and stage, otherwise begin a new one. */
-static pto_status_t add_todo(builder_t *builder, pto_do_kind_t kind, int first, int count) {
-    pto_growing_t *todo = &builder->exec->todo;
-    pto_do_t *last = todo->count ? (pto_do_t *)todo->item + todo->count - 1 : NULL;
-    if (last && last->kind == kind && last->first + last->count == first && kind != PTO_DO_LIBRARY &&
-        kind != PTO_DO_NCCL && last->stage == builder->walk->stage->name && last->k == builder->walk->k) {
+static pto_status_t add_task(builder_t *builder, pto_task_kind_t kind, int first, int count) {
+    pto_vector_t *task = &builder->exec->tasks;
+    pto_task_t *last = task->count ? (pto_task_t *)task->item + task->count - 1 : NULL;
+    if (last && last->kind == kind && last->first + last->count == first && kind != PTO_TASK_LIBRARY &&
+        kind != PTO_TASK_NCCL && last->stage == builder->walk->stage->name && last->k == builder->walk->k) {
         last->count += count;
         return PTO_OK;
     }
-    pto_do_t *entry = pto_growing_add(todo, sizeof *entry);
+    pto_task_t *entry = pto_vector_add(task, sizeof *entry);
     if (!entry)
         return out_of_memory(builder->err);
-    *entry = (pto_do_t){kind, first, count, builder->walk->stage->name, builder->walk->k};
+    *entry = (pto_task_t){kind, first, count, builder->walk->stage->name, builder->walk->k};
     return PTO_OK;
 }
 
@@ -119,18 +119,18 @@ static bool extend_move(pto_exec_move_t *last, const pto_move_t *piece, bool on_
 
 static pto_status_t add_move(builder_t *builder, char *target, const char *source, int64_t bytes,
                              bool on_device, int *own_first) {
-    pto_growing_t *moves = &builder->exec->moves;
+    pto_vector_t *moves = &builder->exec->moves;
     if (target == source)
         return PTO_OK; /* in place */
     pto_move_t piece = {target, source, (size_t)bytes, 1, (size_t)bytes, (size_t)bytes};
     if (moves->count > *own_first &&
         extend_move((pto_exec_move_t *)moves->item + moves->count - 1, &piece, on_device))
         return PTO_OK;
-    pto_exec_move_t *move = pto_growing_add(moves, sizeof *move);
+    pto_exec_move_t *move = pto_vector_add(moves, sizeof *move);
     if (!move)
         return out_of_memory(builder->err);
     *move = (pto_exec_move_t){piece, on_device};
-    return add_todo(builder, PTO_DO_MOVE, moves->count - 1, 1);
+    return add_task(builder, PTO_TASK_MOVE, moves->count - 1, 1);
 }
 
 /* The byte at `offset` of consecutive ranges, and the bytes that follow it in its range. */
@@ -167,14 +167,14 @@ static pto_status_t add_reduction(builder_t *builder, const pto_step_t *step, ra
     pto_exec_t *exec = builder->exec;
     int64_t element = pto_datatype_bytes(pto_plan_request(exec->plan)->datatype);
     int64_t whole = builder->target.bytes, count = builder->source.bytes / whole;
-    pto_exec_reduction_t *reduction = pto_growing_add(&exec->reductions, sizeof *reduction);
+    pto_exec_reduction_t *reduction = pto_vector_add(&exec->reductions, sizeof *reduction);
     if (!reduction)
         return out_of_memory(builder->err);
     int first = exec->sources.count;
     *bytes = target.bytes;
     for (int64_t i = 0; i < count; i++) {
         range_t source = range_at(&builder->source, i * whole + done);
-        const void **place = pto_growing_add(&exec->sources, sizeof *place);
+        const void **place = pto_vector_add(&exec->sources, sizeof *place);
         if (!place)
             return out_of_memory(builder->err);
         *place = source.at;
@@ -182,7 +182,7 @@ static pto_status_t add_reduction(builder_t *builder, const pto_step_t *step, ra
     }
     *reduction = (pto_exec_reduction_t){target.at, first, (int)count, step->fresh, (size_t)(*bytes / element),
                                         on_device};
-    return add_todo(builder, PTO_DO_REDUCE, exec->reductions.count - 1, 1);
+    return add_task(builder, PTO_TASK_REDUCE, exec->reductions.count - 1, 1);
 }
 
 /* The source may be a multiple of the target's size: its pieces are combined. */
@@ -272,8 +272,8 @@ static pto_status_t add_request(builder_t *builder, bool sends, void *at, int co
                                 int peer) {
     pto_exec_t *exec = builder->exec;
     int tag = (int)(builder->walk->instance % 32768); /* MPI guarantees tags up to 32767 */
-    pto_exec_end_t *end = pto_growing_add(&exec->ends, sizeof *end);
-    MPI_Request *request = end ? pto_growing_add(&exec->requests, sizeof *request) : NULL;
+    pto_exec_end_t *end = pto_vector_add(&exec->ends, sizeof *end);
+    MPI_Request *request = end ? pto_vector_add(&exec->requests, sizeof *request) : NULL;
     if (!request)
         return out_of_memory(builder->err);
     *end = (pto_exec_end_t){sends, peer};
@@ -289,7 +289,7 @@ static pto_status_t build_message(builder_t *builder, const pto_action_t *action
     ranges_t *ranges = &builder->source;
     int peer = builder->exec->job.mpi_of[action->peer_rank];
     pto_status_t status = collect(builder, sends ? &step->source : &step->target, action, ranges);
-    if (status != PTO_OK || (ranges->bytes == 0 && !step->even_empty))
+    if (status != PTO_OK || (ranges->bytes == 0 && !step->send_empty))
         return status;
     int pieces = piece_count(ranges);
     const range_t *range = ranges->list.item;
@@ -329,12 +329,12 @@ static pto_status_t build_signal(builder_t *builder, const pto_action_t *action)
     atomic_uint_fast64_t *counter =
         sends ? pto_exec_counter(exec, action->rank, action->peer_rank, action->step->flag)
               : pto_exec_counter(exec, action->peer_rank, action->rank, action->step->flag);
-    pto_exec_signal_t *signal = pto_growing_add(&exec->signals, sizeof *signal);
+    pto_exec_signal_t *signal = pto_vector_add(&exec->signals, sizeof *signal);
     if (!signal)
         return out_of_memory(builder->err);
     signal->counter = counter;
     signal->peer = exec->job.mpi_of[action->peer_rank];
-    return add_todo(builder, sends ? PTO_DO_SIGNAL : PTO_DO_WAIT, exec->signals.count - 1, 1);
+    return add_task(builder, sends ? PTO_TASK_SIGNAL : PTO_TASK_WAIT, exec->signals.count - 1, 1);
 }
 
 /* --- stages -------------------------------------------------------------------------------------------- */
@@ -394,7 +394,7 @@ static pto_status_t build_at_once(builder_t *builder) {
     if (count > builder->most_requests)
         builder->most_requests = count;
     if (status == PTO_OK && count > 0)
-        status = add_todo(builder, PTO_DO_POST, first, count);
+        status = add_task(builder, PTO_TASK_POST, first, count);
     if (status == PTO_OK)
         status = each_of_kind(builder, PTO_STEP_SIGNAL);
     if (status == PTO_OK)
@@ -402,7 +402,7 @@ static pto_status_t build_at_once(builder_t *builder) {
     if (status == PTO_OK)
         status = each_of_kind(builder, PTO_STEP_REDUCE);
     if (status == PTO_OK && count > 0)
-        status = add_todo(builder, PTO_DO_FINISH, first, count);
+        status = add_task(builder, PTO_TASK_FINISH, first, count);
     return status == PTO_OK ? each_of_kind(builder, PTO_STEP_WAIT) : status;
 }
 
@@ -428,7 +428,7 @@ static pto_status_t build_call(builder_t *builder) {
     int index = 0;
     for (int n = 0; n < builder->collective; n++)
         index += pto_runs_by_library(builder->exec, pto_plan_node(builder->exec->plan, n));
-    return calls[index].comm == MPI_COMM_NULL ? PTO_OK : add_todo(builder, PTO_DO_LIBRARY, index, 1);
+    return calls[index].comm == MPI_COMM_NULL ? PTO_OK : add_task(builder, PTO_TASK_LIBRARY, index, 1);
 }
 
 /* Steps inside a kernel are added to its program, which is one entry. `end_kernel` appends the entry, unless
@@ -436,12 +436,12 @@ static pto_status_t build_call(builder_t *builder) {
 static pto_status_t build_in_kernel(builder_t *builder) {
     const pto_stage_t *stage = builder->walk->stage;
     if (!builder->program) {
-        pto_exec_kernel_t *kernel = pto_growing_add(&builder->exec->kernels, sizeof *kernel);
+        pto_exec_kernel_t *kernel = pto_vector_add(&builder->exec->kernels, sizeof *kernel);
         if (!kernel)
             return out_of_memory(builder->err);
         builder->program = &kernel->program;
         builder->launch =
-            (pto_do_t){PTO_DO_KERNEL, builder->exec->kernels.count - 1, 1, stage->name, builder->walk->k};
+            (pto_task_t){PTO_TASK_KERNEL, builder->exec->kernels.count - 1, 1, stage->name, builder->walk->k};
     }
     return build_sequence(builder);
 }
@@ -449,7 +449,7 @@ static pto_status_t build_in_kernel(builder_t *builder) {
 static pto_status_t end_kernel(builder_t *builder) {
     bool takes_part = builder->program && builder->program->ops.count > 0;
     builder->program = NULL;
-    pto_do_t *entry = takes_part ? pto_growing_add(&builder->exec->todo, sizeof *entry) : NULL;
+    pto_task_t *entry = takes_part ? pto_vector_add(&builder->exec->tasks, sizeof *entry) : NULL;
     if (entry)
         *entry = builder->launch;
     return takes_part && !entry ? out_of_memory(builder->err) : PTO_OK;
@@ -474,7 +474,7 @@ static pto_status_t build_nccl(builder_t *builder) {
     pto_walk_t around = *kept;
     around.stage = &stage;
     builder->walk = &around;
-    pto_status_t status = add_todo(builder, PTO_DO_NCCL, part, 1);
+    pto_status_t status = add_task(builder, PTO_TASK_NCCL, part, 1);
     builder->walk = kept;
     return status;
 }
@@ -533,7 +533,7 @@ void pto_schedule_free(pto_exec_t *exec) {
     for (int i = 0; i < exec->requests.count; i++)
         if (request[i] != MPI_REQUEST_NULL)
             MPI_Request_free(&request[i]);
-    free(exec->todo.item);
+    free(exec->tasks.item);
     free(exec->requests.item);
     free(exec->ends.item);
     free(exec->moves.item);

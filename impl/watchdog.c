@@ -15,29 +15,29 @@ int64_t pto_now_ns(void) {
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-static const char *doing(const pto_do_t *todo) {
+static const char *doing(const pto_task_t *task) {
     static const char *const text[] = {
-        [PTO_DO_POST] = "starting messages",
-        [PTO_DO_FINISH] = "waiting for messages",
-        [PTO_DO_MOVE] = "copying",
-        [PTO_DO_REDUCE] = "reducing",
-        [PTO_DO_SIGNAL] = "signalling",
-        [PTO_DO_WAIT] = "waiting for a signal",
-        [PTO_DO_LIBRARY] = "in MPI's collective",
-        [PTO_DO_KERNEL] = "in a kernel",
-        [PTO_DO_NCCL] = "in NCCL's collective",
+        [PTO_TASK_POST] = "starting messages",
+        [PTO_TASK_FINISH] = "waiting for messages",
+        [PTO_TASK_MOVE] = "copying",
+        [PTO_TASK_REDUCE] = "reducing",
+        [PTO_TASK_SIGNAL] = "signalling",
+        [PTO_TASK_WAIT] = "waiting for a signal",
+        [PTO_TASK_LIBRARY] = "in MPI's collective",
+        [PTO_TASK_KERNEL] = "in a kernel",
+        [PTO_TASK_NCCL] = "in NCCL's collective",
     };
-    _Static_assert(sizeof text / sizeof *text == PTO_DO_COUNT, "every kind has a text");
-    return text[todo->kind];
+    _Static_assert(sizeof text / sizeof *text == PTO_TASK_COUNT, "every kind has a text");
+    return text[task->kind];
 }
 
 /* The current entry, or NULL. A final kernel stays current until it completes. */
-static const pto_do_t *at_work(const pto_exec_t *exec) {
-    const pto_do_t *todo = exec->todo.item;
-    int next = atomic_load(&exec->next), count = exec->todo.count;
-    if (next == count && count > 0 && todo[count - 1].kind == PTO_DO_KERNEL)
+static const pto_task_t *at_work(const pto_exec_t *exec) {
+    const pto_task_t *task = exec->tasks.item;
+    int next = atomic_load(&exec->next), count = exec->tasks.count;
+    if (next == count && count > 0 && task[count - 1].kind == PTO_TASK_KERNEL)
         next--;
-    return next >= 0 && next < count ? &todo[next] : NULL;
+    return next >= 0 && next < count ? &task[next] : NULL;
 }
 
 void pto_exec_where(const pto_exec_t *exec, char *text, size_t text_size) {
@@ -45,16 +45,16 @@ void pto_exec_where(const pto_exec_t *exec, char *text, size_t text_size) {
     int used = snprintf(text, text_size, "rank %lld (MPI rank %d; node %lld, GPU %lld, core %lld)",
                         (long long)exec->job.logical, exec->job.rank, (long long)place.node,
                         (long long)place.gpu, (long long)place.core);
-    const pto_do_t *todo = at_work(exec);
-    if (!todo || used < 0 || (size_t)used >= text_size)
+    const pto_task_t *task = at_work(exec);
+    if (!task || used < 0 || (size_t)used >= text_size)
         return;
-    snprintf(text + used, text_size - (size_t)used, " in stage '%s', k %lld", todo->stage,
-             (long long)todo->k);
+    snprintf(text + used, text_size - (size_t)used, " in stage '%s', k %lld", task->stage,
+             (long long)task->k);
 }
 
 static const char *what_now(const pto_exec_t *exec) {
-    const pto_do_t *todo = at_work(exec);
-    return todo ? doing(todo) : "waiting for the other processes";
+    const pto_task_t *task = at_work(exec);
+    return task ? doing(task) : "waiting for the other processes";
 }
 
 static bool is_late(const pto_exec_t *exec) {

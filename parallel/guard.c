@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "shared.h"
+#include "shm.h"
 
 enum {
     TEXT_MAX = 192,

@@ -69,7 +69,7 @@ figure_4() {
     for procs in 1 2 4 10 20 40; do
         strategy=dup_devptr
         if ((procs == 1)); then strategy=three_step; fi
-        rows "$strategy" messages-split-summit --cores-per-gpu "$procs" "${free[@]}" >"$scratch/split-$procs"
+        rows "$strategy" messages-split-summit --procs-per-gpu "$procs" "${free[@]}" >"$scratch/split-$procs"
         printf "%s '%s' with lines lw 2 lc rgb '%s' title '%d'" "$comma" "$scratch/split-$procs" \
             "${colours[line]}" "$procs"
         comma=', '

@@ -15,10 +15,10 @@ row() { # NAME MACHINE MODEL [OPTION]
                 100 * $9 / $8, 100 * $11, 100 * $12, 100 * $13, 100 * $15, 100 * $16, 100 * $10 / $6 }'
 }
 
-terms=(copies.shared per_message message_rate library copies.pageable copies.h2h network)
+terms=(copies.shared gap message_rate library copies.pageable copies.h2h network)
 for option in "" --leave-one-out; do
     echo "${option:-all node counts}:"
-    echo "| model | clear cells right | regret, mean | 95th | worst | error, median | 90th | toss-ups |"
+    echo "| model | clear cells right | regret, mean | 95th | worst | error, median | 90th | near-ties |"
     echo "| --- | --- | --- | --- | --- | --- | --- | --- |"
     # shellcheck disable=SC2086
     row "published, printed parameters" "$printed" published

@@ -44,7 +44,7 @@ static pto_status_t make_user(const settings_t *settings, const pto_plan_t *plan
     pto_status_t status = settings->device->select(place.gpu, err);
     if (status != PTO_OK || place.core >= layout->owners_per_gpu)
         return status;
-    user->owner = rank / layout->cores_per_gpu * layout->owners_per_gpu + place.core;
+    user->owner = rank / layout->procs_per_gpu * layout->owners_per_gpu + place.core;
     user->in_bytes = pto_exec_user_bytes(plan, rank, PTO_ROLE_IN);
     user->out_bytes = pto_exec_user_bytes(plan, rank, PTO_ROLE_OUT);
     int64_t most = user->in_bytes > user->out_bytes ? user->in_bytes : user->out_bytes;

@@ -15,7 +15,7 @@ void report_header(FILE *file, const pto_options_t *options, const settings_t *s
     fprintf(file, "# validate: %s on device %s, against the machine %s\n",
             pto_collective_name(scenario->collective), settings->device->name, options->machine.name);
     fprintf(file, "# layout: %lld nodes x %lld GPUs x %lld processes, %lld of them owners\n",
-            (long long)layout->nodes, (long long)layout->gpus_per_node, (long long)layout->cores_per_gpu,
+            (long long)layout->nodes, (long long)layout->gpus_per_node, (long long)layout->procs_per_gpu,
             (long long)layout->owners_per_gpu);
     if (strcmp(settings->device->name, "host") == 0)
         fprintf(file, "# host memory stands in for the GPU: these are no GPU's times\n");
@@ -162,6 +162,6 @@ void csv_cell(FILE *file, const settings_t *settings, const pto_request_t *reque
                 pto_collective_name(request->collective),
                 pto_implementation_name(posted ? PTO_IMPLEMENTATION_ISEND_IRECV : PTO_IMPLEMENTATION_LIBRARY),
                 cell->strategy->name, (long long)layout->nodes, (long long)layout->gpus_per_node,
-                (long long)(cell->strategy->splits ? layout->cores_per_gpu : layout->owners_per_gpu), owners,
+                (long long)(cell->strategy->splits ? layout->procs_per_gpu : layout->owners_per_gpu), owners,
                 (long long)request->bytes, i + 1, cell->sample_s[i], algorithm, joules);
 }

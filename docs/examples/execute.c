@@ -15,7 +15,7 @@ int main(int argc, char **argv) {
     for (int i = 0; i < COUNT; i++)
         data[i] = rank + 1;
     pto_ask_t cell = {"allreduce", .datatype = "double", .bytes = sizeof data, .gpus_per_node = size,
-                       .cores_per_gpu = 1};
+                      .procs_per_gpu = 1};
     if (argc < 2 || pto_machine_read(argv[1], &machine, &err) ||
         pto_predict_one(&machine, &cell, &plan, NULL, &err) ||
         pto_exec_open(plan, MPI_COMM_WORLD, argc > 2 ? argv[2] : "host", PTO_OP_SUM, NULL, &exec, &err) ||

@@ -26,7 +26,7 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
                          .group = PTO_GROUP_OWNERS,
                          .block_count = owners,
                          .block_bytes = request->bytes,
-                         .grain_bytes = 1};
+                         .granularity_bytes = 1};
     int in = pto_build_buffer(builder, user);
     user.name = "out";
     user.role = PTO_ROLE_OUT;
@@ -91,11 +91,11 @@ int main(int argc, char **argv) {
     pto_price_t price;
     pto_check_report_t report;
     pto_ask_t cell = {.collective = "alltoall",
-                       .strategy = "pageable",
-                       .datatype = "byte",
-                       .bytes = 1,
-                       .gpus_per_node = size,
-                       .cores_per_gpu = 1};
+                      .strategy = "pageable",
+                      .datatype = "byte",
+                      .bytes = 1,
+                      .gpus_per_node = size,
+                      .procs_per_gpu = 1};
     must(pto_strategy_register(&pageable, &err), &err);
     must(argc < 2 ? PTO_ERR_IO : pto_machine_read(argv[1], &machine, &err), &err);
     must(pto_predict_one(&machine, &cell, &plan, &price, &err), &err);

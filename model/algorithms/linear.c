@@ -7,7 +7,7 @@
 
 /* Messages to the members at distances first, first + stride, ... */
 static void build_messages(pto_builder_t *builder, const pto_exchange_t *exchange, pto_expr_t first,
-                           int64_t stride, bool even_empty) {
+                           int64_t stride, bool send_empty) {
     pto_peers_t peers = {.kind = PTO_PEERS_SHIFT,
                          .first = first,
                          .stride = pto_constant(stride),
@@ -16,13 +16,13 @@ static void build_messages(pto_builder_t *builder, const pto_exchange_t *exchang
     pto_step_t send = pto_step_of(PTO_STEP_SEND, exchange);
     send.peers = peers;
     send.source = pto_slice_block(exchange->in, PTO_ANCHOR_PEER);
-    send.even_empty = even_empty;
+    send.send_empty = send_empty;
     pto_build_step(builder, send);
     pto_step_t recv = pto_step_of(PTO_STEP_RECV, exchange);
     recv.peers = peers;
     recv.peers.sign = -1;
     recv.target = pto_slice_block(exchange->out, PTO_ANCHOR_PEER);
-    recv.even_empty = even_empty;
+    recv.send_empty = send_empty;
     pto_build_step(builder, recv);
 }
 
@@ -79,15 +79,15 @@ static void build_broadcast(pto_builder_t *builder, const pto_exchange_t *exchan
 
 static void build_alltoall(pto_builder_t *builder, const pto_exchange_t *exchange) {
     const pto_request_t *request = pto_builder_request(builder);
-    bool even_empty = request->by_library && request->collective == PTO_COLLECTIVE_ALLTOALLV;
-    int64_t deal = exchange->deal > 1 ? exchange->deal : 1;
+    bool send_empty = request->by_library && request->collective == PTO_COLLECTIVE_ALLTOALLV;
+    int64_t deal = exchange->cyclic_count > 1 ? exchange->cyclic_count : 1;
     pto_build_own_block(builder, exchange);
     pto_build_stage(builder, "all messages", PTO_ORDER_AT_ONCE);
     if (deal == 1)
-        build_messages(builder, exchange, pto_constant(1), 1, even_empty);
-    else if (!even_empty)
+        build_messages(builder, exchange, pto_constant(1), 1, send_empty);
+    else if (!send_empty)
         build_messages(builder, exchange, (pto_expr_t){.core = 1}, deal, false);
-    for (int64_t first = 1; first <= deal && deal > 1 && even_empty; first++)
+    for (int64_t first = 1; first <= deal && deal > 1 && send_empty; first++)
         build_messages(builder, exchange, pto_constant(first), deal, true);
 }
 

@@ -11,12 +11,12 @@ static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
     send.peers = pto_peers_at(pto_loop_index(1, 0), 1);
     send.source = pto_slice_block(exchange->in, PTO_ANCHOR_PEER);
     /* A round is one MPI_Sendrecv, which is sent even if alltoallv has no bytes for it. */
-    send.even_empty = pto_builder_request(builder)->collective == PTO_COLLECTIVE_ALLTOALLV;
+    send.send_empty = pto_builder_request(builder)->collective == PTO_COLLECTIVE_ALLTOALLV;
     pto_build_step(builder, send);
     pto_step_t recv = pto_step_of(PTO_STEP_RECV, exchange);
     recv.peers = pto_peers_at(pto_loop_index(1, 0), -1);
     recv.target = pto_slice_block(exchange->out, PTO_ANCHOR_PEER);
-    recv.even_empty = send.even_empty;
+    recv.send_empty = send.send_empty;
     pto_build_step(builder, recv);
     pto_build_end(builder);
 }

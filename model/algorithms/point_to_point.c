@@ -5,10 +5,10 @@
 #include "algorithms.h"
 
 static pto_peers_t next_node(const pto_builder_t *builder, const pto_exchange_t *exchange, int64_t sign) {
-    bool dealt = exchange->deal > 1;
+    bool cyclic = exchange->cyclic_count > 1;
     return (pto_peers_t){.kind = PTO_PEERS_TORUS,
-                         .first = dealt ? (pto_expr_t){.core = 1} : pto_constant(0),
-                         .stride = pto_constant(dealt ? exchange->deal : 1),
+                         .first = cyclic ? (pto_expr_t){.core = 1} : pto_constant(0),
+                         .stride = pto_constant(cyclic ? exchange->cyclic_count : 1),
                          .until = pto_constant(pto_builder_request(builder)->messages),
                          .node_shift = sign,
                          .sign = sign};

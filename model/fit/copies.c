@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "base/text_file.h"
-#include "breaks.h"
 #include "parts.h"
+#include "segments.h"
 #include "select.h"
 
 /* A line whose median residual over the large copies exceeds this does not describe them. */

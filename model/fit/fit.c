@@ -71,7 +71,7 @@ static pto_status_t fit_space(fit_work_t *work, pto_space_t space) {
         status = fit_message_rate(work, space);
     }
     if (status == PTO_OK) {
-        status = fit_per_message(work, space);
+        status = fit_gap(work, space);
     }
     return status;
 }
@@ -110,7 +110,7 @@ static pto_status_t fit_all(fit_work_t *work) {
     for (int space = 0; status == PTO_OK && space < PTO_SPACE_COUNT; space++) {
         status = fit_reduce(work, (pto_space_t)space);
         if (status == PTO_OK) {
-            status = fit_further(work, (pto_space_t)space);
+            status = fit_extra_input(work, (pto_space_t)space);
         }
     }
     if (status == PTO_OK) {

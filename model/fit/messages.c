@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "base/text_file.h"
-#include "breaks.h"
 #include "parts.h"
+#include "segments.h"
 #include "select.h"
 
 /* Approximate maximum number of pairs of samples of one size whose slopes are computed. */
@@ -150,9 +150,9 @@ static pto_status_t select_gaps(const fit_work_t *work, const fit_points_t *poin
     return PTO_OK;
 }
 
-pto_status_t fit_per_message(fit_work_t *work, pto_space_t space) {
+pto_status_t fit_gap(fit_work_t *work, pto_space_t space) {
     char name[PTO_FIT_NAME_MAX];
-    snprintf(name, sizeof name, "per_message.%s", pto_space_name(space));
+    snprintf(name, sizeof name, "gap.%s", pto_space_name(space));
     fit_filter_t filter = {PTO_BENCHMARK_MULTI_MESSAGE, where_of_space(space), PTO_AT_OFF_NODE, 0, 0};
     fit_points_t points;
     pto_status_t status = fit_select(work, &filter, &points);
@@ -170,7 +170,7 @@ pto_status_t fit_per_message(fit_work_t *work, pto_space_t space) {
         status = fit_find_breaks(&gaps, PTO_PROTOCOL_COUNT, &count, below_bytes, work->err);
     }
     if (status == PTO_OK && gaps.count > 0) {
-        status = fit_pieces(work, name, &gaps, count, below_bytes, &work->fit->machine.per_message[space]);
+        status = fit_pieces(work, name, &gaps, count, below_bytes, &work->fit->machine.gap[space]);
     } else if (status == PTO_OK && measured) {
         status = fit_give_up(work, name, "needs rows of three or more numbers of messages in flight");
     }

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "breaks.h"
 #include "parts.h"
+#include "segments.h"
 #include "select.h"
 
 /* In these samples `procs` is the number of GPUs on all nodes, and `messages` is the number of nodes. */

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "breaks.h"
 #include "parts.h"
+#include "segments.h"
 #include "select.h"
 
 static const char *const operations[] = {"sum", "prod", "min", "max"};

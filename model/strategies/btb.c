@@ -5,7 +5,7 @@
  *
  * A buffer has two places: one for the partial result of its process, and one for the data of the child at
  * the current level. Data passed down has a buffer of its own, for the same reason as gsb's result. */
-#include "inside.h"
+#include "intranode.h"
 
 typedef struct {
     pto_builder_t *builder;
@@ -55,31 +55,31 @@ static void build_entry(const up_t *up, int source) {
     child.target = place(up->tree, 1);
     child.target.holder = PTO_HOLDER_PEER;
     pto_build_step(up->builder, child);
-    pto_inside_flag(up->builder, "copied", lower(up->who, one), upper(up->who, one));
+    pto_intranode_flag(up->builder, "copied", lower(up->who, one), upper(up->who, one));
     build_reduce(up, one, up->rounds == 1);
 }
 
 /* A child waits until its parent has reached this level. */
 static void build_level(const up_t *up, pto_expr_t distance, bool last) {
-    pto_inside_flag(up->builder, "at this level", upper(up->who, distance), lower(up->who, distance));
+    pto_intranode_flag(up->builder, "at this level", upper(up->who, distance), lower(up->who, distance));
     pto_build_stage(up->builder, "up the tree", PTO_ORDER_SEQUENCE);
     pto_step_t child = lower(up->who, distance);
     child.source = place(up->tree, 0);
     child.target = place(up->tree, 1);
     child.target.holder = PTO_HOLDER_PEER;
     pto_build_step(up->builder, child);
-    pto_inside_flag(up->builder, "copied", lower(up->who, distance), upper(up->who, distance));
+    pto_intranode_flag(up->builder, "copied", lower(up->who, distance), upper(up->who, distance));
     build_reduce(up, distance, last);
 }
 
 static int reduce(pto_builder_t *builder, const pto_exchange_t *who, int source, int into, pto_runs_t runs) {
     up_t up = {.builder = builder, .who = who, .into = into, .rounds = pto_log2_ceil(who->n)};
-    up.tree = pto_inside_buffer(builder, who, source, "tree", 2, 2);
+    up.tree = pto_intranode_buffer(builder, who, source, "tree", 2, 2);
     if (into < 0)
-        up.into = pto_inside_buffer(builder, who, source, "passed", 1, 2);
+        up.into = pto_intranode_buffer(builder, who, source, "passed", 1, 2);
     pto_expr_t one = pto_constant(1);
     if (runs == PTO_RUNS_LOOSE)
-        pto_inside_flag(builder, "tree free", upper(who, one), lower(who, one));
+        pto_intranode_flag(builder, "tree free", upper(who, one), lower(who, one));
     build_entry(&up, source);
     if (up.rounds > 2) {
         pto_build_loop(builder, 1, up.rounds - 1, true);
@@ -113,7 +113,7 @@ static void build_down(pto_builder_t *builder, const pto_exchange_t *who, int pa
     if (rounds > 1) {
         pto_expr_t halving = pto_inverse_power((int64_t)1 << (rounds - 1));
         pto_build_loop(builder, 0, rounds - 1, true);
-        pto_inside_flag(builder, "complete", upper(who, halving), lower(who, halving));
+        pto_intranode_flag(builder, "complete", upper(who, halving), lower(who, halving));
         pto_build_stage(builder, "down the tree", PTO_ORDER_SEQUENCE);
         pto_step_t child = lower(who, halving);
         child.source = child.target = pto_slice_all(builder, passed);
@@ -122,7 +122,7 @@ static void build_down(pto_builder_t *builder, const pto_exchange_t *who, int pa
         pto_build_end(builder);
     }
     pto_expr_t one = pto_constant(1);
-    pto_inside_flag(builder, "complete", upper(who, one), lower(who, one));
+    pto_intranode_flag(builder, "complete", upper(who, one), lower(who, one));
     pto_build_stage(builder, "copy out", PTO_ORDER_SEQUENCE);
     pto_step_t own = pto_step_of(PTO_STEP_COPY, who);
     own.who_stride = pto_constant(2);
@@ -145,7 +145,7 @@ static void broadcast(pto_builder_t *builder, const pto_exchange_t *who, int sou
         build_release(builder, who);
     int passed = source;
     if (!in_tree) {
-        passed = pto_inside_buffer(builder, who, source, "passed", 1, 2);
+        passed = pto_intranode_buffer(builder, who, source, "passed", 1, 2);
         pto_step_t root = pto_step_of(PTO_STEP_COPY, who);
         root.who_until = pto_constant(1);
         root.source = pto_slice_all(builder, source);
@@ -156,10 +156,10 @@ static void broadcast(pto_builder_t *builder, const pto_exchange_t *who, int sou
     build_down(builder, who, passed, target);
 }
 
-const pto_inside_t pto_inside_btb = {.reduce = reduce, .broadcast = broadcast};
+const pto_intranode_t pto_intranode_btb = {.reduce = reduce, .broadcast = broadcast};
 
 static void build(pto_builder_t *builder, const pto_request_t *request) {
-    pto_inside_build(builder, request, &pto_inside_btb);
+    pto_intranode_build(builder, request, &pto_intranode_btb);
 }
 
 const pto_strategy_t pto_strategy_btb = {
@@ -169,6 +169,6 @@ const pto_strategy_t pto_strategy_btb = {
         1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST,
     .direct = true,
     .collective_space = PTO_SPACE_GPU,
-    .applicable = pto_inside_applicable,
+    .applicable = pto_intranode_applicable,
     .build = build,
 };

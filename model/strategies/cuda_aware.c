@@ -1,6 +1,6 @@
 /* cuda_aware: GPU buffers go straight to the collective; messages travel from GPU to GPU (GPUDirect; the
  * paper's section III and option 1 of section VI). */
-#include "route.h"
+#include "staging.h"
 
 static void build(pto_builder_t *builder, const pto_request_t *request) {
     pto_user_t user = pto_route_user_in_place(builder, request);

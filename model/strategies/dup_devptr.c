@@ -2,7 +2,7 @@
  * device pointer. The k-th processes of all GPUs run the collective on their shares, and each copies its
  * share back (the paper's section IV and option 4 of section VI). The owner signals that its input may be
  * read, and finishes once all have signalled that its output is written. */
-#include "route.h"
+#include "staging.h"
 
 static void build_signal(pto_builder_t *builder, const pto_shares_t *shares, const char *name,
                          bool to_owner) {

@@ -1,7 +1,7 @@
 /* extra_message: one process per GPU copies to the host and sends a share to every other process of its GPU.
  * The k-th processes of all GPUs run the collective on their shares. The shares are sent back, and the one
  * process copies to the device (the paper's section IV and option 3 of section VI). */
-#include "route.h"
+#include "staging.h"
 
 /* The first process sends shares to the others of its GPU or, if gathering, receives them back. */
 static void build_sharing(pto_builder_t *builder, const pto_shares_t *shares, const char *name, int whole,

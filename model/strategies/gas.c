@@ -13,25 +13,25 @@ pto_status_t pto_gas_applicable(const pto_request_t *request, pto_error_t *err) 
                              "%s has kernels wait for each other, so a GPU can have one, and %lld processes "
                              "hold data on each (owners_per_gpu)",
                              request->strategy->name, (long long)request->layout.owners_per_gpu);
-    return pto_inside_applicable(request, err);
+    return pto_intranode_applicable(request, err);
 }
 
 int pto_gas_gathered(pto_builder_t *builder, const pto_exchange_t *who, int like, pto_gas_gathered_t how) {
-    pto_buffer_t buffer = pto_inside_shape(builder, who, like, "gathered", who->n, how.stride);
+    pto_buffer_t buffer = pto_intranode_shape(builder, who, like, "gathered", who->n, how.stride);
     buffer.blocks = how.blocks;
-    buffer.alternates = how.alternates;
+    buffer.double_buffered = how.double_buffered;
     return pto_build_buffer(builder, buffer);
 }
 
 void pto_gas_flag(pto_builder_t *builder, const char *name, const pto_exchange_t *who, pto_gas_flag_t which) {
     if (which == PTO_GAS_ALL_TO_ALL)
-        pto_inside_barrier(builder, name, who);
+        pto_flag_barrier(builder, name, who);
     else if (which == PTO_GAS_ROOT_TO_OTHERS)
-        pto_inside_flag(builder, name, pto_inside_root(PTO_STEP_SIGNAL, who),
-                        pto_inside_others(PTO_STEP_WAIT, who));
+        pto_intranode_flag(builder, name, pto_intranode_root(PTO_STEP_SIGNAL, who),
+                           pto_intranode_others(PTO_STEP_WAIT, who));
     else
-        pto_inside_flag(builder, name, pto_inside_others(PTO_STEP_SIGNAL, who),
-                        pto_inside_root(PTO_STEP_WAIT, who));
+        pto_intranode_flag(builder, name, pto_intranode_others(PTO_STEP_SIGNAL, who),
+                           pto_intranode_root(PTO_STEP_WAIT, who));
 }
 
 void pto_gas_copy(pto_builder_t *builder, const char *name, const pto_exchange_t *who, pto_step_t step,

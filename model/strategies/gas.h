@@ -5,7 +5,7 @@
 #ifndef PTO_GAS_H
 #define PTO_GAS_H
 
-#include "inside.h"
+#include "intranode.h"
 
 /* The members: one process of each GPU. */
 pto_exchange_t pto_gas_members(const pto_request_t *request, const pto_user_t *user);
@@ -17,7 +17,7 @@ pto_status_t pto_gas_applicable(const pto_request_t *request, pto_error_t *err);
 typedef struct {
     int64_t stride;
     pto_blocks_t blocks;
-    bool alternates;
+    bool double_buffered;
 } pto_gas_gathered_t;
 int pto_gas_gathered(pto_builder_t *builder, const pto_exchange_t *who, int like, pto_gas_gathered_t how);
 

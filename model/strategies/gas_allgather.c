@@ -9,7 +9,7 @@
 
 static void build_allreduce(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user,
                             int gathered) {
-    pto_step_t step = pto_inside_all(PTO_STEP_COPY, who);
+    pto_step_t step = pto_intranode_all(PTO_STEP_COPY, who);
     step.source = pto_slice_all(builder, user->in);
     step.target = pto_slice_block(gathered, PTO_ANCHOR_ME);
     pto_slice_t own = step.target;
@@ -21,7 +21,7 @@ static void build_allreduce(pto_builder_t *builder, const pto_exchange_t *who, c
 
 static void build_alltoall(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user,
                            int gathered) {
-    pto_step_t step = pto_inside_all(PTO_STEP_COPY, who);
+    pto_step_t step = pto_intranode_all(PTO_STEP_COPY, who);
     step.source = pto_slice_block(user->in, PTO_ANCHOR_PEER);
     step.target = pto_slice_block(gathered, PTO_ANCHOR_ME);
     step.target.holder = PTO_HOLDER_PEER;
@@ -37,7 +37,7 @@ static void build_alltoall(pto_builder_t *builder, const pto_exchange_t *who, co
 static void build(pto_builder_t *builder, const pto_request_t *request) {
     pto_user_t user = pto_route_user(builder, request);
     pto_exchange_t who = pto_gas_members(request, &user);
-    int gathered = pto_gas_gathered(builder, &who, user.in, (pto_gas_gathered_t){.alternates = true});
+    int gathered = pto_gas_gathered(builder, &who, user.in, (pto_gas_gathered_t){.double_buffered = true});
     pto_build_kernel(builder, &who);
     if (request->collective == PTO_COLLECTIVE_ALLREDUCE)
         build_allreduce(builder, &who, &user, gathered);

@@ -6,29 +6,29 @@
  * The result is separate from the inputs: by the time it is written in the next run, its writer has heard
  * from all processes that read it in this run. The flags count runs (docs/executing.md), so none is ever
  * stale. */
-#include "inside.h"
+#include "intranode.h"
 
 static int reduce(pto_builder_t *builder, const pto_exchange_t *who, int source, int into, pto_runs_t runs) {
-    int gathered = pto_inside_buffer(builder, who, source, "gathered", who->n, who->n);
+    int gathered = pto_intranode_buffer(builder, who, source, "gathered", who->n, who->n);
     if (into < 0)
-        into = pto_inside_buffer(builder, who, source, "result", 1, who->n);
+        into = pto_intranode_buffer(builder, who, source, "result", 1, who->n);
     if (runs == PTO_RUNS_LOOSE)
-        pto_inside_flag(builder, "inputs free", pto_inside_root(PTO_STEP_SIGNAL, who),
-                        pto_inside_others(PTO_STEP_WAIT, who));
+        pto_intranode_flag(builder, "inputs free", pto_intranode_root(PTO_STEP_SIGNAL, who),
+                           pto_intranode_others(PTO_STEP_WAIT, who));
 
     pto_build_stage(builder, "gather", PTO_ORDER_SEQUENCE);
-    pto_step_t own = pto_inside_root(PTO_STEP_COPY, who);
+    pto_step_t own = pto_intranode_root(PTO_STEP_COPY, who);
     own.peers.kind = PTO_PEERS_NONE;
     own.source = pto_slice_all(builder, source);
     own.target = pto_slice_block(gathered, PTO_ANCHOR_ME);
     pto_build_step(builder, own);
-    pto_step_t others = pto_inside_others(PTO_STEP_COPY, who);
+    pto_step_t others = pto_intranode_others(PTO_STEP_COPY, who);
     others.source = own.source;
     others.target = own.target;
     others.target.holder = PTO_HOLDER_PEER;
     pto_build_step(builder, others);
-    pto_inside_flag(builder, "copied", pto_inside_others(PTO_STEP_SIGNAL, who),
-                    pto_inside_root(PTO_STEP_WAIT, who));
+    pto_intranode_flag(builder, "copied", pto_intranode_others(PTO_STEP_SIGNAL, who),
+                       pto_intranode_root(PTO_STEP_WAIT, who));
 
     pto_build_stage(builder, "reduce", PTO_ORDER_SEQUENCE);
     pto_step_t combine = own;
@@ -44,35 +44,35 @@ static int reduce(pto_builder_t *builder, const pto_exchange_t *who, int source,
  * the user's buffer, or if the next run may overwrite it before all have read it. */
 static void broadcast(pto_builder_t *builder, const pto_exchange_t *who, int source, int target,
                       pto_runs_t runs) {
-    pto_step_t root = pto_inside_root(PTO_STEP_COPY, who);
+    pto_step_t root = pto_intranode_root(PTO_STEP_COPY, who);
     root.peers.kind = PTO_PEERS_NONE;
     root.source = pto_slice_all(builder, source);
     if (runs == PTO_RUNS_LOOSE)
-        pto_inside_flag(builder, "result free", pto_inside_others(PTO_STEP_SIGNAL, who),
-                        pto_inside_root(PTO_STEP_WAIT, who));
+        pto_intranode_flag(builder, "result free", pto_intranode_others(PTO_STEP_SIGNAL, who),
+                           pto_intranode_root(PTO_STEP_WAIT, who));
     if (runs == PTO_RUNS_LOOSE || pto_builder_buffer(builder, source)->role != PTO_ROLE_TEMPORARY) {
-        int result = pto_inside_buffer(builder, who, source, "result", 1, who->n);
+        int result = pto_intranode_buffer(builder, who, source, "result", 1, who->n);
         root.target = pto_slice_all(builder, result);
         pto_build_stage(builder, "share", PTO_ORDER_SEQUENCE);
         pto_build_step(builder, root);
         root.source = root.target;
     }
-    pto_inside_flag(builder, "complete", pto_inside_root(PTO_STEP_SIGNAL, who),
-                    pto_inside_others(PTO_STEP_WAIT, who));
+    pto_intranode_flag(builder, "complete", pto_intranode_root(PTO_STEP_SIGNAL, who),
+                       pto_intranode_others(PTO_STEP_WAIT, who));
     pto_build_stage(builder, "copy out", PTO_ORDER_SEQUENCE);
     root.target = pto_slice_all(builder, target);
     pto_build_step(builder, root);
-    pto_step_t others = pto_inside_others(PTO_STEP_COPY, who);
+    pto_step_t others = pto_intranode_others(PTO_STEP_COPY, who);
     others.source = root.source;
     others.source.holder = PTO_HOLDER_PEER;
     others.target = root.target;
     pto_build_step(builder, others);
 }
 
-const pto_inside_t pto_inside_gsb = {.reduce = reduce, .broadcast = broadcast};
+const pto_intranode_t pto_intranode_gsb = {.reduce = reduce, .broadcast = broadcast};
 
 static void build(pto_builder_t *builder, const pto_request_t *request) {
-    pto_inside_build(builder, request, &pto_inside_gsb);
+    pto_intranode_build(builder, request, &pto_intranode_gsb);
 }
 
 const pto_strategy_t pto_strategy_gsb = {
@@ -82,6 +82,6 @@ const pto_strategy_t pto_strategy_gsb = {
         1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST,
     .direct = true,
     .collective_space = PTO_SPACE_GPU,
-    .applicable = pto_inside_applicable,
+    .applicable = pto_intranode_applicable,
     .build = build,
 };

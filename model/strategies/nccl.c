@@ -5,7 +5,7 @@
  * The stages inside define what the call means, so that `check` can prove it: a vector passes around a ring
  * or goes to or from the root, or every process sends to every other at once. NCCL's actual algorithm and
  * memory are its own: the temporaries here are never allocated (pto_buffer_stands_in). */
-#include "route.h"
+#include "staging.h"
 
 extern const pto_algorithm_t pto_algorithm_ring, pto_algorithm_linear;
 

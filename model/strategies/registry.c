@@ -71,9 +71,9 @@ static pto_status_t split_applicable(const pto_request_t *request, pto_error_t *
     if (request->layout.owners_per_gpu != 1)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "%s needs owners_per_gpu: 1, the layout has %lld",
                              name, (long long)request->layout.owners_per_gpu);
-    if (request->layout.cores_per_gpu < 2)
+    if (request->layout.procs_per_gpu < 2)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                             "%s shares the work with other processes of the GPU, but cores_per_gpu is 1",
+                             "%s shares the work with other processes of the GPU, but procs_per_gpu is 1",
                              name);
     if (request->split == PTO_SPLIT_BYTES)
         return PTO_OK;

@@ -1,6 +1,6 @@
 /* three_step: copy to the host, collective among one process per GPU on host memory, copy back (the paper's
  * section III and option 2 of section VI). */
-#include "route.h"
+#include "staging.h"
 
 static void build(pto_builder_t *builder, const pto_request_t *request) {
     bool vector = pto_collective_is_vector(request->collective);

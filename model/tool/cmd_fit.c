@@ -195,7 +195,7 @@ static void print_report(const pto_fit_t *fit) {
     for (int i = 0; i < fit->entry_count; i++) {
         print_entry(&fit->entry[i]);
     }
-    puts("residual: median of |fitted - measured| / measured. per_message: cost of each additional "
+    puts("residual: median of |fitted - measured| / measured. gap: cost of each additional "
          "message in flight.");
 }
 

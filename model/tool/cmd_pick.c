@@ -63,7 +63,7 @@ static void print_table(const pto_predictions_t *predictions, const pto_range_t 
                strategy_name(predictions, range[i].runner_up));
         if (range[i].runner_up >= 0)
             printf("  %.1f%% to %.1f%%%s", 100 * range[i].margin_low, 100 * range[i].margin_high,
-                   range[i].toss_up ? "  toss-up" : "");
+                   range[i].near_tie ? "  near-tie" : "");
         print_tied(predictions, &range[i], "  tied with ", ", ", "");
         if (range[i].unpriced)
             printf("  unsure: %s is not priced", range[i].unpriced);
@@ -75,14 +75,14 @@ static void print_table(const pto_predictions_t *predictions, const pto_range_t 
 static void print_csv(const pto_predictions_t *predictions, const pto_range_t *range, int64_t count) {
     pto_print_changes(stdout, predictions->machine);
     pto_print_energy_note(stdout, predictions);
-    printf("from,below,winner,runner_up,margin_low,margin_high,toss_up,tied,unpriced\n");
+    printf("from,below,winner,runner_up,margin_low,margin_high,near_tie,tied,unpriced\n");
     for (int64_t i = 0; i < count; i++) {
         printf("%lld,", (long long)range[i].from);
         if (range[i].below != INT64_MAX)
             printf("%lld", (long long)range[i].below);
         printf(",%s,%s,%.6g,%.6g,%d,", range[i].winner < 0 ? "" : strategy_name(predictions, range[i].winner),
                range[i].runner_up < 0 ? "" : strategy_name(predictions, range[i].runner_up),
-               range[i].margin_low, range[i].margin_high, range[i].toss_up);
+               range[i].margin_low, range[i].margin_high, range[i].near_tie);
         print_tied(predictions, &range[i], "", " ", "");
         printf(",%s\n", range[i].unpriced ? range[i].unpriced : "");
     }
@@ -111,8 +111,8 @@ static void print_json(const pto_predictions_t *predictions, const pto_range_t *
             printf("%lld, ", (long long)range[i].below);
         print_json_name("winner", predictions, range[i].winner);
         print_json_name("runner_up", predictions, range[i].runner_up);
-        printf("\"margin_low\": %.6g, \"margin_high\": %.6g, \"toss_up\": %s, \"tied\": [",
-               range[i].margin_low, range[i].margin_high, range[i].toss_up ? "true" : "false");
+        printf("\"margin_low\": %.6g, \"margin_high\": %.6g, \"near_tie\": %s, \"tied\": [",
+               range[i].margin_low, range[i].margin_high, range[i].near_tie ? "true" : "false");
         print_tied(predictions, &range[i], "", ", ", "\"");
         printf("], \"unpriced\": ");
         printf(range[i].unpriced ? "\"%s\"}" : "null}", range[i].unpriced);

@@ -138,7 +138,7 @@ static const pto_syntax_t syntax = {
  * smallest. */
 static pto_status_t smallest_scenario(pto_scenario_t *scenario, pto_error_t *err) {
     static const char text[] = "scenario: none\nmachine: none\ncollective: allreduce\nbytes: 4\n"
-                               "layout: {nodes: 1, gpus_per_node: 1, cores_per_gpu: 1}\n";
+                               "layout: {nodes: 1, gpus_per_node: 1, procs_per_gpu: 1}\n";
     pto_status_t status = pto_scenario_parse(text, sizeof text - 1, "", scenario, err);
     if (status == PTO_OK) {
         memset(scenario->place, 0, sizeof scenario->place);

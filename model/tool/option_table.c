@@ -211,7 +211,7 @@ static pto_status_t apply_gpus(void *target, const char *text, pto_error_t *err)
 
 static pto_status_t apply_cores(void *target, const char *text, pto_error_t *err) {
     pto_options_t *options = target;
-    return parse_count(text, &options->scenario.layout.cores_per_gpu, err);
+    return parse_count(text, &options->scenario.layout.procs_per_gpu, err);
 }
 
 static pto_status_t apply_owners(void *target, const char *text, pto_error_t *err) {
@@ -370,7 +370,7 @@ const pto_option_t pto_scenario_options[] = {
      .apply = apply_nodes, OVERRIDES(NODES)},
     {"gpus-per-node", "N", "GPUs used per node (default: all of the machine's)", .apply = apply_gpus,
      OVERRIDES(LAYOUT)},
-    {"cores-per-gpu", "N", "processes per GPU (default: the machine's cores, divided evenly)",
+    {"procs-per-gpu", "N", "processes per GPU (default: the machine's cores, divided evenly)",
      .apply = apply_cores, OVERRIDES(LAYOUT)},
     {"owners-per-gpu", "N", "processes per GPU that hold user data (default 1)", .apply = apply_owners,
      OVERRIDES(LAYOUT)},

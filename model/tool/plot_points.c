@@ -24,7 +24,7 @@ static bool same_question(const matching_t *matching, const pto_collective_row_t
     const pto_layout_t *layout = &scenario->layout;
     return row->collective == scenario->collective && row->implementation == scenario->implementation &&
            row->gpus_per_node == layout->gpus_per_node && row->owners_per_gpu == layout->owners_per_gpu &&
-           row->procs_per_gpu == (strategy->splits ? layout->cores_per_gpu : layout->owners_per_gpu);
+           row->procs_per_gpu == (strategy->splits ? layout->procs_per_gpu : layout->owners_per_gpu);
 }
 
 /* A file may say that its split strategies did not perform the whole collective (docs/formats.md). */
@@ -85,7 +85,7 @@ static pto_status_t none_found(const char *path, const pto_predictions_t *predic
                          path, pto_collective_name(scenario->collective),
                          pto_implementation_name(scenario->implementation), (long long)layout->nodes,
                          (long long)layout->gpus_per_node, (long long)layout->owners_per_gpu,
-                         (long long)layout->cores_per_gpu);
+                         (long long)layout->procs_per_gpu);
 }
 
 pto_status_t pto_plot_points_read(const char *path, const pto_predictions_t *predictions,

@@ -203,7 +203,7 @@ static void write_layout(FILE *script, const pto_predictions_t *predictions) {
                  layout->nodes == 1 ? "" : "s");
     snprintf(text, sizeof text, "%s, %s%lld GPU%s, %lld process%s a GPU", predictions->machine->name, nodes,
              (long long)layout->gpus_per_node, layout->gpus_per_node == 1 ? "" : "s",
-             (long long)layout->cores_per_gpu, layout->cores_per_gpu == 1 ? "" : "es");
+             (long long)layout->procs_per_gpu, layout->procs_per_gpu == 1 ? "" : "es");
     write_title_line(script, "machine ", text);
 }
 
@@ -298,7 +298,7 @@ static void write_label(FILE *script, const pto_predict_plot_t *drawn, const pto
     pto_plot_quote(script, text);
     fprintf(script, " at first %.9g, graph 0.5 center%s font ',10' front tc rgb '%s'\n", sqrt(from * to),
             level ? "" : " rotate by 90",
-            range->toss_up ? "black" : palette[order_of(drawn, range->winner) % COLOUR_COUNT].ink);
+            range->near_tie ? "black" : palette[order_of(drawn, range->winner) % COLOUR_COUNT].ink);
 }
 
 /* From the point at which a strategy becomes the pick to the next pick; near-ties are paler. */
@@ -314,7 +314,7 @@ static void write_ranges(FILE *script, const pto_predict_plot_t *drawn) {
         fprintf(script,
                 "set object %d rectangle from first %.9g, graph 0 to first %.9g, graph 1 "
                 "fc rgb '%s' fs solid %s noborder\n",
-                (int)i + 1, from, to, colour_of(drawn, range->winner), range->toss_up ? "0.35" : "1.0");
+                (int)i + 1, from, to, colour_of(drawn, range->winner), range->near_tie ? "0.35" : "1.0");
         write_label(script, drawn, range, from, to);
     }
 }
@@ -335,7 +335,7 @@ static const char *axis_of(const pto_predictions_t *predictions) {
 
 static bool has_toss_up(const pto_predict_plot_t *drawn) {
     for (int64_t i = 0; i < drawn->range_count; i++)
-        if (drawn->range[i].toss_up)
+        if (drawn->range[i].near_tie)
             return true;
     return false;
 }

@@ -124,7 +124,7 @@ static void print_table_row(const row_t *row) {
     print_share(7, summary->right, summary->cells);
     printf(" %6lld", (long long)summary->clear_cells);
     print_share(7, summary->clear_right, summary->clear_cells);
-    print_share(8, (double)summary->toss_ups, row->picker == PTO_PICKER_MODEL ? summary->cells : 0);
+    print_share(8, (double)summary->near_ties, row->picker == PTO_PICKER_MODEL ? summary->cells : 0);
     print_share(9, summary->regret_mean, summary->cells > 0);
     print_share(9, summary->regret_95, summary->cells > 0);
     print_share(9, summary->regret_max, summary->cells > 0);
@@ -143,7 +143,7 @@ static void print_csv_row(const row_t *row) {
         printf("%lld", (long long)filter->nodes);
     printf(",%s,%s,%lld,%.9g,%lld,%.9g,%lld,%.9g,%.9g,%.9g,%lld,", pto_picker_name(row->picker),
            row->strategy ? row->strategy->name : "", (long long)summary->cells, summary->right,
-           (long long)summary->clear_cells, summary->clear_right, (long long)summary->toss_ups,
+           (long long)summary->clear_cells, summary->clear_right, (long long)summary->near_ties,
            summary->regret_mean, summary->regret_95, summary->regret_max, (long long)summary->pairs);
     if (summary->pairs > 0)
         printf("%.9g,%.9g\n", summary->error_median, summary->error_90);
@@ -165,9 +165,9 @@ static void print_json_row(const row_t *row, bool first) {
         printf("\"strategy\": \"%s\", ", row->strategy->name);
     printf("\"cells\": %lld, \"right\": %.9g, \"clear_cells\": %lld, \"clear_right\": %.9g, ",
            (long long)summary->cells, summary->right, (long long)summary->clear_cells, summary->clear_right);
-    printf("\"toss_ups\": %lld, \"regret_mean\": %.9g, \"regret_95\": %.9g, \"regret_max\": %.9g, "
+    printf("\"near_ties\": %lld, \"regret_mean\": %.9g, \"regret_95\": %.9g, \"regret_max\": %.9g, "
            "\"pairs\": %lld",
-           (long long)summary->toss_ups, summary->regret_mean, summary->regret_95, summary->regret_max,
+           (long long)summary->near_ties, summary->regret_mean, summary->regret_95, summary->regret_max,
            (long long)summary->pairs);
     if (summary->pairs > 0)
         printf(", \"error_median\": %.9g, \"error_90\": %.9g", summary->error_median, summary->error_90);
@@ -276,7 +276,7 @@ static void print_table_candidate(const pto_score_cell_t *cell, int index) {
         printf(" %12s %9s", "-", "-");
     printf("%s%s", index == cell->best ? "  best" : "", index == cell->picked ? "  picked" : "");
     if (index == cell->picked)
-        printf(", regret %.1f%%%s", 100 * cell->regret, cell->toss_up ? ", toss-up" : "");
+        printf(", regret %.1f%%%s", 100 * cell->regret, cell->near_tie ? ", near-tie" : "");
     putchar('\n');
 }
 
@@ -301,7 +301,7 @@ static void print_table_cells(const printer_t *printer) {
 
 static void print_csv_cells(const printer_t *printer) {
     printf("collective,implementation,nodes,gpus_per_node,owners_per_gpu,procs_per_gpu,bytes,strategy,"
-           "algorithm,measured_s,predicted_s,best,picked,toss_up,regret\n");
+           "algorithm,measured_s,predicted_s,best,picked,near_tie,regret\n");
     for (int64_t i = 0; i < printer->score->cell_count; i++) {
         const pto_score_cell_t *cell = &printer->score->cell[i];
         for (int c = 0; c < cell->candidate_count; c++) {
@@ -315,8 +315,8 @@ static void print_csv_cells(const printer_t *printer) {
                        prediction->price.seconds);
             else
                 printf(",%.9g,", cell->candidate[c].measured_s);
-            printf(",%d,%d,%d,%.9g\n", c == cell->best, c == cell->picked, c == cell->picked && cell->toss_up,
-                   pto_score_regret(cell, c));
+            printf(",%d,%d,%d,%.9g\n", c == cell->best, c == cell->picked,
+                   c == cell->picked && cell->near_tie, pto_score_regret(cell, c));
         }
     }
 }
@@ -347,9 +347,9 @@ static void print_json_cells(const printer_t *printer) {
             (long long)cell->bytes);
         printf("\"best\": \"%s\", ", cell->candidate[cell->best].strategy->name);
         if (cell->picked >= 0)
-            printf("\"picked\": \"%s\", \"regret\": %.9g, \"toss_up\": %s, ",
+            printf("\"picked\": \"%s\", \"regret\": %.9g, \"near_tie\": %s, ",
                    cell->candidate[cell->picked].strategy->name, cell->regret,
-                   cell->toss_up ? "true" : "false");
+                   cell->near_tie ? "true" : "false");
         printf("\"strategies\": [");
         for (int c = 0; c < cell->candidate_count; c++)
             print_json_candidate(cell, c);
@@ -367,7 +367,7 @@ static pto_status_t print_table(printer_t *printer) {
     } else {
         printf("# %-82s %29s %19s\n", "", "regret:", "error:");
         printf("# %-28s %-21s %6s %7s %6s %7s %8s %9s %9s %9s %9s %9s\n", "Collective", "Picked by", "Cells",
-               "Right", "Clear", "Right", "Toss-ups", "mean", "95th", "max", "median", "90th");
+               "Right", "Clear", "Right", "Near-ties", "mean", "95th", "max", "median", "90th");
         status = print_groups(printer);
     }
     if (status == PTO_OK)
@@ -380,7 +380,7 @@ static pto_status_t print_csv(printer_t *printer) {
         print_csv_cells(printer);
         return PTO_OK;
     }
-    printf("collective,implementation,nodes,picker,strategy,cells,right,clear_cells,clear_right,toss_ups,"
+    printf("collective,implementation,nodes,picker,strategy,cells,right,clear_cells,clear_right,near_ties,"
            "regret_mean,regret_95,regret_max,pairs,error_median,error_90\n");
     return print_groups(printer);
 }

@@ -69,11 +69,11 @@ void pto_print_header(FILE *stream, const char *command, const pto_predictions_t
     pto_print_changes(stream, predictions->machine);
     if (predictions->sweep == PTO_SWEEP_NODES)
         fprintf(stream, "# layout     %lld GPUs a node, %lld processes a GPU\n",
-                (long long)layout->gpus_per_node, (long long)layout->cores_per_gpu);
+                (long long)layout->gpus_per_node, (long long)layout->procs_per_gpu);
     else
         fprintf(stream, "# layout     %lld nodes x %lld GPUs = %lld GPUs, %lld processes a GPU\n",
                 (long long)layout->nodes, (long long)layout->gpus_per_node,
-                (long long)(layout->nodes * layout->gpus_per_node), (long long)layout->cores_per_gpu);
+                (long long)(layout->nodes * layout->gpus_per_node), (long long)layout->procs_per_gpu);
     print_size(stream, predictions);
     print_library(stream, scenario);
 }

@@ -33,7 +33,7 @@ pto_status_t pto_trace_create(const char *path, const pto_layout_t *layout, int6
     made->layout = *layout;
     made->events_max = events_max > 0 ? events_max : EVENTS_DEFAULT;
     made->threads_per_node =
-        layout->gpus_per_node * (layout->cores_per_gpu * RANK_THREADS + GPU_THREADS) + LINKS;
+        layout->gpus_per_node * (layout->procs_per_gpu * RANK_THREADS + GPU_THREADS) + LINKS;
     made->named = calloc((size_t)((made->threads_per_node + 1) * layout->nodes), sizeof *made->named);
     pto_status_t status = made->named ? pto_output_open(path, true, &made->output, err)
                                       : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a trace");
@@ -50,7 +50,7 @@ pto_status_t pto_trace_create(const char *path, const pto_layout_t *layout, int6
 
 /* A span's thread within its node, and the thread's name. */
 static int64_t thread_of(const pto_trace_t *trace, const pto_span_t *span, char *name, size_t name_size) {
-    int64_t ranks = trace->layout.gpus_per_node * trace->layout.cores_per_gpu;
+    int64_t ranks = trace->layout.gpus_per_node * trace->layout.procs_per_gpu;
     const char *text = pto_resource_name(span->resource);
     if (span->resource <= PTO_RESOURCE_LOCAL) {
         snprintf(name, name_size, "rank %lld %s", (long long)span->index, text);

@@ -9,7 +9,7 @@ static const char usage[] =
     "it is timed and set beside its prediction. The job must have the layout's number of processes.\n"
     "\n"
     "  mpirun -n 8 portolan-validate scenarios/problems/alltoall-summit.yaml --nodes 1 --gpus-per-node 2 \\\n"
-    "      --cores-per-gpu 4 --bytes 4:64KiB --out collectives.csv\n";
+    "      --procs-per-gpu 4 --bytes 4:64KiB --out collectives.csv\n";
 
 /* --- the words that options know: NULL behind the last one ---------------------------------------------- */
 

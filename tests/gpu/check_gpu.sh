@@ -102,7 +102,7 @@ collect() {
 
 own_algorithms() { # COLLECTIVE
     run 90 $((GPUS * processes_per_gpu)) "$validate" --device "$DEVICE" --machine h200-x4 --collective "$1" --nodes 1 \
-        --gpus-per-node "$GPUS" --cores-per-gpu $processes_per_gpu --bytes 4:64KiB:128 --check-only --own-algorithms
+        --gpus-per-node "$GPUS" --procs-per-gpu $processes_per_gpu --bytes 4:64KiB:128 --check-only --own-algorithms
 }
 
 # A strategy that does not apply is left out by validate, so the answer must be looked for.
@@ -114,7 +114,7 @@ cuda_aware() {
         for collective in allreduce alltoall alltoallv; do
             echo "cuda_aware, $collective on $gpus GPUs"
             run 20 "$gpus" "$validate" --device "$DEVICE" --machine h200-x4 --collective "$collective" --nodes 1 \
-                --gpus-per-node "$gpus" --cores-per-gpu 1 --bytes 4:4MiB:32 --check-only --strategy cuda_aware \
+                --gpus-per-node "$gpus" --procs-per-gpu 1 --bytes 4:4MiB:32 --check-only --strategy cuda_aware \
                 >"$work/aware" 2>&1 || { cat "$work/aware" && return 1; }
             [ "$(grep -c ' right$' "$work/aware")" -eq 5 ] || { cat "$work/aware" && return 1; }
         done

@@ -80,7 +80,7 @@ machine() { echo "${MACHINE:-$results/$NAME.yaml}"; }
 
 # Where there are helpers, what needs none was measured without them.
 validate() { # COLLECTIVE CORES
-    local arguments=(--machine "$(machine)" --device "$DEVICE" --nodes 1 --gpus-per-node "$GPUS" --cores-per-gpu "$2"
+    local arguments=(--machine "$(machine)" --device "$DEVICE" --nodes 1 --gpus-per-node "$GPUS" --procs-per-gpu "$2"
         --collective "$1" --bytes "$BYTES" --repeats "$REPEATS" --timeout 60 --out "$results/part.csv")
     [ "$2" -eq 1 ] || arguments+=(--strategy "extra_message,dup_devptr")
     clear_parts
@@ -97,7 +97,7 @@ race_machine() { if [ "$DEVICE" = host ]; then echo tests/fixtures/machine.yaml;
 race() { # WAY COLLECTIVE
     local racers=gas_read,gas_gather,gas_allgather,gas_split,nccl
     [ "$2" = allreduce ] || racers=gas_read,gas_allgather,gas_split,nccl
-    local arguments=(--machine "$(race_machine)" --device "$DEVICE" --nodes 1 --gpus-per-node "$GPUS" --cores-per-gpu 1
+    local arguments=(--machine "$(race_machine)" --device "$DEVICE" --nodes 1 --gpus-per-node "$GPUS" --procs-per-gpu 1
         --collective "$2" --strategy "$racers" --bytes "$RACE" --repeats "$REPEATS" --timeout 60
         --out "$results/part.csv")
     [ "$1" = waited ] || arguments+=(--queued "$QUEUED")

@@ -56,7 +56,7 @@ bench() { host_run 2 "$BUILD/bench/bench_exec" "$DEVICE"; }
 # validate_row FILE NODES GPUS CORES COLLECTIVE BYTES REPEATS: the arguments that both kinds of cluster share. With
 # helpers, what needs none was measured without them.
 validate_row() {
-    arguments=(--nodes "$2" --gpus-per-node "$3" --cores-per-gpu "$4" --collective "$5" --bytes "$6" --repeats "$7"
+    arguments=(--nodes "$2" --gpus-per-node "$3" --procs-per-gpu "$4" --collective "$5" --bytes "$6" --repeats "$7"
         --device "$DEVICE" --timeout 60 --force --out "$BUILD/rows/$1.csv")
     [ "$4" -eq 1 ] || arguments+=(--strategy "extra_message,dup_devptr")
 }
@@ -81,7 +81,7 @@ if_measurable() { # COMMAND...
 }
 
 energy_run() { # ARGUMENTS...
-    host_run 16 "$validate" --nodes 1 --gpus-per-node 4 --cores-per-gpu 4 --collective allreduce --device "$DEVICE" \
+    host_run 16 "$validate" --nodes 1 --gpus-per-node 4 --procs-per-gpu 4 --collective allreduce --device "$DEVICE" \
         --timeout 60 "$@"
 }
 

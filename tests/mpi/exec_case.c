@@ -38,7 +38,7 @@ void case_say(const case_t *test, const char *what) {
             "in place %d, plain %d, own %d, queued %d: %s\n",
             pto_collective_name(request->collective), request->strategy->name, request->algorithm->name,
             (long long)layout->nodes, (long long)layout->gpus_per_node, (long long)layout->owners_per_gpu,
-            (long long)layout->cores_per_gpu, (long long)request->bytes, pto_datatype_name(request->datatype),
+            (long long)layout->procs_per_gpu, (long long)request->bytes, pto_datatype_name(request->datatype),
             pto_op_name(test->op), pto_split_name(request->split), test->in_place, test->plain_memory,
             test->options.own_algorithms, test->queued, what);
 }
@@ -60,7 +60,7 @@ static pto_layout_t random_layout(int size) {
             continue;
         return (pto_layout_t){.nodes = size / cores / gpus,
                               .gpus_per_node = gpus,
-                              .cores_per_gpu = cores,
+                              .procs_per_gpu = cores,
                               .gpus_per_socket = 1};
     }
 }
@@ -92,7 +92,7 @@ static void random_counts(case_t *test) {
 static void random_request(case_t *test, const pto_layout_t *layout, int size) {
     pto_request_t *request = &test->request;
     request->layout = layout ? *layout : random_layout(size);
-    int64_t cores = request->layout.cores_per_gpu;
+    int64_t cores = request->layout.procs_per_gpu;
     request->layout.owners_per_gpu = case_random_below(2) ? 1 : 1 + case_random_below(cores);
     request->collective = (pto_collective_t)case_random_below(PTO_COLLECTIVE_COUNT);
     request->split = (pto_split_t)case_random_below(PTO_SPLIT_COUNT);
@@ -158,10 +158,10 @@ static void *new_memory(const case_t *test, const pto_device_t *device, bool sta
 case_user_t case_user(const case_t *test, const pto_plan_t *plan, const pto_device_t *device, int64_t rank) {
     const pto_layout_t *layout = &test->request.layout;
     case_user_t user = {.owner = -1};
-    int64_t core = rank % layout->cores_per_gpu;
+    int64_t core = rank % layout->procs_per_gpu;
     if (core >= layout->owners_per_gpu)
         return user;
-    user.owner = rank / layout->cores_per_gpu * layout->owners_per_gpu + core;
+    user.owner = rank / layout->procs_per_gpu * layout->owners_per_gpu + core;
     user.in_bytes = pto_exec_user_bytes(plan, rank, PTO_ROLE_IN);
     user.out_bytes = pto_exec_user_bytes(plan, rank, PTO_ROLE_OUT);
     int64_t most = user.in_bytes > user.out_bytes ? user.in_bytes : user.out_bytes;

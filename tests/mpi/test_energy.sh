@@ -11,7 +11,7 @@ cleanup() { [ -z "$feeder" ] || kill "$feeder" 2>/dev/null || :; }
 
 run() { # ARGUMENTS...
     launch 120 -n 2 "$validate" \
-        --machine tests/fixtures/energy.yaml --collective allreduce --nodes 1 --gpus-per-node 1 --cores-per-gpu 2 \
+        --machine tests/fixtures/energy.yaml --collective allreduce --nodes 1 --gpus-per-node 1 --procs-per-gpu 2 \
         --bytes 4KiB --strategy three_step,dup_devptr --repeats 5 --energy-seconds 0.1 "$@"
 }
 # That a number in `before NUMBER after` lies within bounds.

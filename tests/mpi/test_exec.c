@@ -157,7 +157,7 @@ static void deal_parts(const shape_t *whole, const pto_layout_t *layout, int *lo
         case_random_order(gpu, (int)whole->gpus);
         for (int64_t j = 0; j < layout->gpus_per_node; j++) {
             case_random_order(core, (int)whole->processes);
-            for (int64_t k = 0; k < layout->cores_per_gpu; k++)
+            for (int64_t k = 0; k < layout->procs_per_gpu; k++)
                 logical_of[(node[i] * whole->gpus + gpu[j]) * whole->processes + core[k]] = next++;
         }
     }
@@ -166,7 +166,7 @@ static void deal_parts(const shape_t *whole, const pto_layout_t *layout, int *lo
 /* By real nodes, the processes ranked node after node or in turn; or ranked at random and placed by table. */
 static void place_parts(case_t *test, const int *logical_of, int size, int *key_of) {
     const pto_layout_t *layout = &test->request.layout;
-    int64_t per_node = layout->gpus_per_node * layout->cores_per_gpu;
+    int64_t per_node = layout->gpus_per_node * layout->procs_per_gpu;
     bool by_nodes = case_random_below(2), in_turn = case_random_below(2);
     case_random_order(key_of, size);
     test->options.placement = by_nodes ? PTO_PLACEMENT_NODES : PTO_PLACEMENT_TABLE;
@@ -214,7 +214,7 @@ static void run_shapes(const job_t *job) {
                 pto_layout_t layout = {.nodes = nodes,
                                        .gpus_per_node = gpus,
                                        .owners_per_gpu = 1,
-                                       .cores_per_gpu = cores,
+                                       .procs_per_gpu = cores,
                                        .gpus_per_socket = 1};
                 run_shape(job, &layout);
                 cases += job->count;

@@ -59,7 +59,7 @@ check "the example is right" test "$(grep -c ': 6$' "$work/stdout")" -eq 3
 
 # --- portolan-validate
 
-two_by_two=(--placement identity --nodes 2 --gpus-per-node 2 --cores-per-gpu 2)
+two_by_two=(--placement identity --nodes 2 --gpus-per-node 2 --procs-per-gpu 2)
 for collective in allreduce alltoall alltoallv; do
     for how in "" --own-algorithms; do
         # shellcheck disable=SC2086
@@ -82,7 +82,7 @@ check "its file tells each executor's setup" awk -F'[=,]' '/^# setup_s=/ { n++; 
     END { exit !(n == 12 && !bad) }' "$work/collectives.csv"
 check "and score reads it" quietly "$build/portolan" score "$work/collectives.csv" --machine summit-spectrum
 check "validate times queued runs" run 2 "$validate" --machine tests/fixtures/machine.yaml --collective allreduce \
-    --nodes 1 --gpus-per-node 2 --cores-per-gpu 1 --bytes 4:4KiB:32 --repeats 5 --queued 20 --out "$work/queued.csv"
+    --nodes 1 --gpus-per-node 2 --procs-per-gpu 1 --bytes 4:4KiB:32 --repeats 5 --queued 20 --out "$work/queued.csv"
 check "its table says so" has "^# queued: each measured time is that of 20 runs" "$work/stdout"
 check "its table says what can't be queued, and why" has "three_step .*more than one kernel.*cannot be queued" \
     "$work/stdout"

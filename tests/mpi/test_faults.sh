@@ -13,7 +13,7 @@ cleanup() { umount "$full" 2>/dev/null || true; }
 
 says_once() { [ "$(grep -c -- "$1" "$work/stderr")" -eq 1 ]; }
 
-job=(--machine h200-x4 --collective allreduce --nodes 1 --gpus-per-node 4 --cores-per-gpu 1)
+job=(--machine h200-x4 --collective allreduce --nodes 1 --gpus-per-node 4 --procs-per-gpu 1)
 quick=("${job[@]}" --repeats 3 --bytes 64 --strategy gsb)
 
 # --- a stopped process
@@ -93,7 +93,7 @@ check "a fraction of a repeat too" exits 2 launch 60 -n 1 "$validate" "${job[@]}
 check "a time-out that is too long" exits 2 launch 60 -n 1 "$validate" "${job[@]}" --timeout 2000000
 check "is told the limits" says_once "'2000000' is not a number between 0.1 and 1000000$"
 printf '0,64\n64,0\n' >"$work/matrix.csv"
-vector=(--machine h200-x4 --collective alltoallv --nodes 1 --gpus-per-node 2 --cores-per-gpu 1 --strategy three_step)
+vector=(--machine h200-x4 --collective alltoallv --nodes 1 --gpus-per-node 2 --procs-per-gpu 1 --strategy three_step)
 check "--bytes before a matrix of counts is refused" exits 1 launch 60 -n 2 "$validate" "${vector[@]}" --bytes 1024 \
     --counts "$work/matrix.csv" --check-only
 check "and explained" says_once "bytes and a matrix of bytes .* cannot both be given"

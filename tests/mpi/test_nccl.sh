@@ -64,7 +64,7 @@ check "fit makes a machine file of the rows" "$build/portolan" fit "$work/times.
     --node gpus=4,cores=16 --partial --force --out "$work/fake.yaml"
 predict() {
     "$build/portolan" predict --machine "$work/fake.yaml" --collective "$1" --nodes 1 --gpus-per-node "$2" \
-        --cores-per-gpu 1 --bytes 64:4KiB:8 --strategy nccl --format csv >"$work/predicted.csv" 2>"$work/stderr"
+        --procs-per-gpu 1 --bytes 64:4KiB:8 --strategy nccl --format csv >"$work/predicted.csv" 2>"$work/stderr"
 }
 for collective in allreduce reduce broadcast alltoall alltoallv; do
     check "and $collective has its price" predict "$collective" 3
@@ -78,7 +78,7 @@ validate() { # MACHINE, FURTHER ARGUMENTS
     local machine=$1
     shift
     launch 120 -n 4 "$build/portolan-validate" --machine "$machine" --placement identity --nodes 1 \
-        --gpus-per-node 4 --cores-per-gpu 1 --bytes 64:4KiB:8 "$@"
+        --gpus-per-node 4 --procs-per-gpu 1 --bytes 64:4KiB:8 "$@"
 }
 for collective in allreduce reduce broadcast alltoall alltoallv; do
     check "validate $collective" validate "$work/fake.yaml" --collective "$collective" --strategy nccl --check-only

@@ -11,7 +11,7 @@ static inline pto_request_t request_for(pto_collective_t collective, const char 
     pto_request_t request = {.layout = {.nodes = nodes,
                                         .gpus_per_node = gpus,
                                         .owners_per_gpu = 1,
-                                        .cores_per_gpu = cores,
+                                        .procs_per_gpu = cores,
                                         .gpus_per_socket = 3},
                              .collective = collective,
                              .split = collective == PTO_COLLECTIVE_ALLTOALLV ? PTO_SPLIT_DESTINATIONS

@@ -10,7 +10,7 @@
 #include "portolan/strategy.h"
 
 static pto_machine_t summit;
-static pto_machine_t refit; /* with copies.shared and per_message */
+static pto_machine_t refit; /* with copies.shared and gap */
 
 static inline int read_machines(void **state) {
     (void)state;

@@ -24,7 +24,7 @@ static pto_request_t ask(pto_collective_t collective, const char *strategy, cons
     assert_int_equal(pto_strategy_find(strategy, &request.strategy, NULL), PTO_OK);
     assert_int_equal(pto_algorithm_find(algorithm, collective, &request.algorithm, NULL), PTO_OK);
     if (request.strategy->splits)
-        request.layout.cores_per_gpu = 3;
+        request.layout.procs_per_gpu = 3;
     return request;
 }
 
@@ -132,7 +132,7 @@ static void an_empty_message_that_only_one_side_sends_is_named(void **state) {
     pto_check_report_t report;
     assert_int_equal(pto_check(plan, &report, NULL), PTO_OK);
     assert_int_equal(report.messages, 12);
-    step_in(plan, "round", PTO_STEP_RECV)->even_empty = false;
+    step_in(plan, "round", PTO_STEP_RECV)->send_empty = false;
     refused_for(plan, "sends 0 bytes to rank 0, which does not receive them");
 }
 
@@ -364,7 +364,7 @@ static pto_buffer_t vector(const pto_request_t *request, const char *name, pto_r
                           .group = PTO_GROUP_CORES,
                           .block_count = 1,
                           .block_bytes = request->bytes,
-                          .grain_bytes = 4};
+                          .granularity_bytes = 4};
 }
 
 /* Core `core` copies in to out, both of the owner. */
@@ -468,7 +468,7 @@ static void what_would_take_long_to_check_is_refused_by_its_work(void **state) {
     const char *const strategy[] = {"cuda_aware", "three_step", "dup_devptr", "node_leaders"};
     for (size_t i = 0; i < 4; i++) {
         pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, strategy[i], "linear");
-        request.layout.nodes = PTO_CHECK_RANKS_MAX / (2 * request.layout.cores_per_gpu);
+        request.layout.nodes = PTO_CHECK_RANKS_MAX / (2 * request.layout.procs_per_gpu);
         pto_plan_t *plan = made(request);
         pto_error_t err = {0};
         assert_int_equal(pto_check_size(plan, 0, &err), PTO_ERR_TOO_LARGE);

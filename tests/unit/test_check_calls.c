@@ -24,7 +24,7 @@ static pto_request_t ask(pto_collective_t collective, const char *strategy, cons
     assert_int_equal(pto_strategy_find(strategy, &request.strategy, NULL), PTO_OK);
     assert_int_equal(pto_algorithm_find(algorithm, collective, &request.algorithm, NULL), PTO_OK);
     if (request.strategy->splits)
-        request.layout.cores_per_gpu = 3;
+        request.layout.procs_per_gpu = 3;
     return request;
 }
 
@@ -203,7 +203,7 @@ static pto_buffer_t vector(const pto_request_t *request, const char *name, pto_r
                           .group = PTO_GROUP_OWNERS,
                           .block_count = 1,
                           .block_bytes = request->bytes,
-                          .grain_bytes = 4};
+                          .granularity_bytes = 4};
 }
 
 static void build_copy(pto_builder_t *builder, const char *name, const pto_exchange_t *who, int64_t first,
@@ -256,13 +256,13 @@ static void order_that_only_the_stages_give_does_not_count(void **state) {
 /* --- elements ------------------------------------------------------------------------------------------- */
 
 static pto_plan_t *with_grain(const char *strategy, const char *algorithm, pto_layout_t layout,
-                              pto_datatype_t datatype, int64_t grain_bytes) {
+                              pto_datatype_t datatype, int64_t granularity_bytes) {
     pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, strategy, algorithm, layout);
     request.datatype = datatype;
     request.bytes = 8 * 29;
     pto_plan_t *plan = made(request);
     for (int i = 0; i < plan->buffers.count; i++)
-        ((pto_buffer_t *)plan->buffers.item)[i].grain_bytes = grain_bytes;
+        ((pto_buffer_t *)plan->buffers.item)[i].granularity_bytes = granularity_bytes;
     return plan;
 }
 
@@ -309,7 +309,7 @@ static void plans_that_no_executor_can_run_are_rejected(void **state) {
     static const char *const names[] = {"gathered", "result"};
     for (int i = 0; i < 2; i++) {
         pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "gsb", "direct", four_gpus);
-        buffer_in(plan, names[i])->alternates = true;
+        buffer_in(plan, names[i])->double_buffered = true;
         assert_int_equal(pto_plan_runnable(plan, NULL), PTO_ERR_INVALID_PLAN);
         refused_for(plan, "which alternates, outside of a kernel");
         plan = good(PTO_COLLECTIVE_ALLREDUCE, "gsb", "direct", four_gpus);
@@ -318,7 +318,7 @@ static void plans_that_no_executor_can_run_are_rejected(void **state) {
         refused_for(plan, "which is in host memory");
     }
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "gas_split", "direct", four_gpus);
-    buffer_in(plan, "out")->alternates = true;
+    buffer_in(plan, "out")->double_buffered = true;
     refused_for(plan, "buffer 'out' alternates, but the user has only one");
 }
 

@@ -36,7 +36,7 @@
 
 #define ONE_MESSAGE(bytes)                                                                                   \
     "scenario: one message\nmachine: m.yaml\ncollective: messages\nmessages: 1\n"                            \
-    "layout: {nodes: 2, gpus_per_node: 1, cores_per_gpu: 1}\n"                                               \
+    "layout: {nodes: 2, gpus_per_node: 1, procs_per_gpu: 1}\n"                                               \
     "bytes: " bytes "\nstrategies: [cuda_aware, three_step]\n"
 
 static void assert_near(double value, double wanted, double slack) {
@@ -76,7 +76,7 @@ static void reductions_count_where_they_are_made(void **state) {
     asked_t asked;
     ask(&asked, COSTS POWERS,
         "scenario: two GPUs\nmachine: m.yaml\ncollective: allreduce\nlibrary: recursive_doubling\n"
-        "layout: {nodes: 2, gpus_per_node: 1, cores_per_gpu: 1}\n"
+        "layout: {nodes: 2, gpus_per_node: 1, procs_per_gpu: 1}\n"
         "bytes: 20000\nstrategies: [cuda_aware, three_step]\n");
     /* On the GPU: 2 + 20 us message, 1 + 2 us reduction. */
     expect_energy(&asked, 0, (const double[]){6, 40, 4, 50, 50}, 600 + 6000 + 1200 + 50 * 205);
@@ -91,7 +91,7 @@ static void every_process_that_takes_part_polls_and_no_other(void **state) {
     asked_t asked;
     ask(&asked, COSTS POWERS,
         "scenario: helpers\nmachine: m.yaml\ncollective: allreduce\nlibrary: recursive_doubling\n"
-        "layout: {nodes: 2, gpus_per_node: 1, cores_per_gpu: 4}\n"
+        "layout: {nodes: 2, gpus_per_node: 1, procs_per_gpu: 4}\n"
         "bytes: 4000\nstrategies: [cuda_aware, dup_devptr]\n");
     const pto_prediction_t *alone = pto_prediction_at(&asked.predictions, 0, 0);
     const pto_prediction_t *helped = pto_prediction_at(&asked.predictions, 0, 1);
@@ -130,7 +130,7 @@ static void intervals_of_powers_and_times_add_as_independent(void **state) {
         "beta_s_per_byte: 1.0e-9}]}}\n"
         "energy: {gpu: {idle_w: 100, copy_w: 150, copy_w_95: [140, 160]}, cpu: {idle_w: 200, core_w: 5}}\n",
         "scenario: one message\nmachine: m.yaml\ncollective: messages\nmessages: 1\n"
-        "layout: {nodes: 2, gpus_per_node: 1, cores_per_gpu: 1}\nbytes: 10000\nstrategies: [cuda_aware]\n");
+        "layout: {nodes: 2, gpus_per_node: 1, procs_per_gpu: 1}\nbytes: 10000\nstrategies: [cuda_aware]\n");
     const pto_energy_t *energy = &pto_prediction_at(&asked.predictions, 0, 0)->energy;
     double half = hypot(20 * 10, 0.5 * 8320 / 12);
     assert_true(energy->has_interval);
@@ -159,7 +159,7 @@ static void a_power_that_the_plan_needs_not_is_not_asked_for(void **state) {
     asked_t asked;
     ask(&asked, COSTS "energy: {gpu: {idle_w: 100, copy_w: 150}}\n",
         "scenario: two GPUs\nmachine: m.yaml\ncollective: allreduce\nlibrary: recursive_doubling\n"
-        "layout: {nodes: 2, gpus_per_node: 1, cores_per_gpu: 1}\n"
+        "layout: {nodes: 2, gpus_per_node: 1, procs_per_gpu: 1}\n"
         "bytes: 20000\nstrategies: [cuda_aware, three_step]\n");
     const pto_prediction_t *on_gpu = pto_prediction_at(&asked.predictions, 0, 0);
     assert_false(on_gpu->has_energy);

@@ -110,14 +110,14 @@ static void each_piece_has_its_own_cost_of_additional_inputs(void **unused) {
     add_reductions(&samples, &state);
     add_many(&samples, 1, &state);
     pto_fit_t fit = must_fit(&samples, &any_node);
-    const pto_param_t *small = pto_machine_further(&fit.machine, PTO_SPACE_GPU, CACHE_BYTES / 2);
-    const pto_param_t *large = pto_machine_further(&fit.machine, PTO_SPACE_GPU, CACHE_BYTES);
+    const pto_param_t *small = pto_machine_extra_input(&fit.machine, PTO_SPACE_GPU, CACHE_BYTES / 2);
+    const pto_param_t *large = pto_machine_extra_input(&fit.machine, PTO_SPACE_GPU, CACHE_BYTES);
     assert_non_null(small);
     assert_non_null(large);
     assert_within(small->value, cached_gamma, 0.03);
     assert_within(large->value, gamma_true, 0.03);
     assert_true(large->has_interval && large->low <= gamma_true && gamma_true <= large->high);
-    assert_null(pto_machine_further(&fit.machine, PTO_SPACE_CPU, 8));
+    assert_null(pto_machine_extra_input(&fit.machine, PTO_SPACE_CPU, 8));
     assert_readable(&fit);
     pto_fit_fini(&fit);
     pto_samples_fini(&samples);
@@ -131,10 +131,10 @@ static void a_kernel_that_differs_for_two_inputs_is_reported(void **unused) {
     add_reductions(&samples, &state);
     add_many(&samples, 1.4, &state);
     pto_fit_t fit = must_fit(&samples, &any_node);
-    assert_within(pto_machine_further(&fit.machine, PTO_SPACE_GPU, CACHE_BYTES)->value, gamma_true, 0.04);
+    assert_within(pto_machine_extra_input(&fit.machine, PTO_SPACE_GPU, CACHE_BYTES)->value, gamma_true, 0.04);
     bool told = false;
     for (int i = 0; i < fit.entry_count; i++) {
-        told = told || (strstr(fit.entry[i].name, "further_s_per_byte from") != NULL &&
+        told = told || (strstr(fit.entry[i].name, "extra_input_s_per_byte from") != NULL &&
                         strstr(fit.entry[i].note, "two take 1.4") != NULL &&
                         strstr(fit.entry[i].note, "which prices don't know") != NULL);
     }
@@ -159,8 +159,8 @@ static void additional_inputs_that_cost_nothing_are_absent(void **unused) {
         }
     }
     pto_fit_t fit = must_fit(&samples, &any_node);
-    assert_null(pto_machine_further(&fit.machine, PTO_SPACE_GPU, 1 << 20));
-    assert_non_null(strstr(entry_named(&fit, "reduce.gpu.further_s_per_byte")->note, "cost nothing"));
+    assert_null(pto_machine_extra_input(&fit.machine, PTO_SPACE_GPU, 1 << 20));
+    assert_non_null(strstr(entry_named(&fit, "reduce.gpu.extra_input_s_per_byte")->note, "cost nothing"));
     assert_readable(&fit);
     pto_fit_fini(&fit);
     pto_samples_fini(&samples);
@@ -171,7 +171,7 @@ static void additional_inputs_need_the_cost_of_two(void **unused) {
     uint64_t state = 4;
     pto_samples_t samples = new_samples();
     add_many(&samples, 1, &state);
-    refused_for(&samples, "reduce.gpu.further_s_per_byte: without samples of `reduce`");
+    refused_for(&samples, "reduce.gpu.extra_input_s_per_byte: without samples of `reduce`");
     pto_fit_t fit = must_fit(&samples, &what_can_be);
     assert_int_equal(fit.machine.reduce[PTO_SPACE_GPU].count, 0);
     assert_readable(&fit);

@@ -57,8 +57,8 @@ static void one_buffer_for_all_runs_is_found_by_the_second(void **state) {
     for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
         pto_plan_t *plan = made(plans[i].collective, plans[i].strategy, four);
         pto_buffer_t *buffer = plan->buffers.item;
-        assert_true(buffer[buffer_named(plan, "gathered")].alternates);
-        buffer[buffer_named(plan, "gathered")].alternates = false;
+        assert_true(buffer[buffer_named(plan, "gathered")].double_buffered);
+        buffer[buffer_named(plan, "gathered")].double_buffered = false;
         refused_for(plan, "second run: writes bytes");
     }
 }
@@ -226,7 +226,7 @@ static void kernels_cost_their_launch_links_and_flags(void **state) {
 static void additional_inputs_in_a_kernel_cost_the_same_as_elsewhere(void **state) {
     (void)state;
     pto_machine_t machine = machine_for_kernels();
-    machine.reduce[PTO_SPACE_GPU].row[0].further_s_per_byte = known(own_s_per_byte / 3);
+    machine.reduce[PTO_SPACE_GPU].row[0].extra_input_s_per_byte = known(own_s_per_byte / 3);
     double own_s = s * own_s_per_byte;
     assert_price(&machine, PTO_COLLECTIVE_ALLREDUCE, "gas_allgather",
                  launch_s + own_s + store_s + 3 * s * store_s_per_byte + flag_s + own_s + 2 * own_s / 3);

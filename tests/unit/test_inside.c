@@ -281,7 +281,7 @@ static void gsb_costs_two_shared_copies_and_one_reduction(void **state) {
 static void additional_inputs_have_their_own_cost_if_known(void **state) {
     (void)state;
     const double s = 1000, flag_s = 5e-7, gamma = 7e-11;
-    pto_param_t *further = &machine.reduce[PTO_SPACE_GPU].row[0].further_s_per_byte, kept = *further;
+    pto_param_t *further = &machine.reduce[PTO_SPACE_GPU].row[0].extra_input_s_per_byte, kept = *further;
     for (int64_t gpus = 2; gpus < 6; gpus++) {
         pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "gsb", (pto_layout_t){1, gpus, 1, 1, gpus});
         double others = (double)(gpus - 1), copy_s = 2e-6 + others * s * 1e-9;
@@ -454,7 +454,7 @@ static void a_machine_without_peer_copies_does_not_price_them(void **state) {
 static void a_named_algorithm_is_for_those_that_have_one_inside(void **state) {
     (void)state;
     static const char text[] = "scenario: one\nmachine: simple.yaml\ncollective: allreduce\n"
-                               "layout: {nodes: 1, gpus_per_node: 4, cores_per_gpu: 1}\nbytes: 1024\n"
+                               "layout: {nodes: 1, gpus_per_node: 4, procs_per_gpu: 1}\nbytes: 1024\n"
                                "strategies: [cuda_aware, gsb]\nlibrary: ring\n";
     pto_scenario_t scenario;
     pto_predictions_t predictions;

@@ -66,17 +66,17 @@ static void another_socket_falls_back_to_ones_own(void **state) {
 static void additional_inputs_use_the_piece_of_one_inputs_size(void **state) {
     (void)state;
     pto_machine_t m = must_parse(BODY "reduce:\n  gpu:\n"
-                                      "    - {below_bytes: 1KiB, " COST ", further_s_per_byte: 1e-13}\n"
+                                      "    - {below_bytes: 1KiB, " COST ", extra_input_s_per_byte: 1e-13}\n"
                                       "    - {below_bytes: 1MiB, " COST "}\n"
-                                      "    - {" COST ", further_s_per_byte: 3e-13}\n"
+                                      "    - {" COST ", extra_input_s_per_byte: 3e-13}\n"
                                       "  cpu: {" COST "}\n");
-    assert_true(pto_machine_further(&m, PTO_SPACE_GPU, 1023)->value == 1e-13);
-    assert_null(pto_machine_further(&m, PTO_SPACE_GPU, 1024));
-    assert_true(pto_machine_further(&m, PTO_SPACE_GPU, 1 << 20)->value == 3e-13);
-    assert_null(pto_machine_further(&m, PTO_SPACE_CPU, 8));
+    assert_true(pto_machine_extra_input(&m, PTO_SPACE_GPU, 1023)->value == 1e-13);
+    assert_null(pto_machine_extra_input(&m, PTO_SPACE_GPU, 1024));
+    assert_true(pto_machine_extra_input(&m, PTO_SPACE_GPU, 1 << 20)->value == 3e-13);
+    assert_null(pto_machine_extra_input(&m, PTO_SPACE_CPU, 8));
     pto_machine_fini(&m);
     m = must_parse(BODY);
-    assert_null(pto_machine_further(&m, PTO_SPACE_GPU, 8));
+    assert_null(pto_machine_extra_input(&m, PTO_SPACE_GPU, 8));
     pto_machine_fini(&m);
 }
 
@@ -101,9 +101,17 @@ static void invalid_costs_are_rejected(void **state) {
         {BODY "launch: {}\n", PTO_ERR_KEY, 5, 9, {"'launch' is empty"}},
         {BODY "launch: {graph_s: -1}\n", PTO_ERR_RANGE, 5, 19, {"0 or more"}},
         {BODY "signals: {device_s_95: [1, 2]}\n", PTO_ERR_KEY, 5, 24, {"device_s_95 has no value"}},
-        {BODY "reduce: {gpu: {" COST ", further_s_per_byte: 0}}\n", PTO_ERR_RANGE, 5, 75, {"further_s_per"}},
-        {BODY "reduce: {gpu: {further_s_per_byte: 1e-13}}\n", PTO_ERR_KEY, 5, 15, {"missing key 'alpha_s'"}},
-        {BODY "reduce: {gpu: [{" COST ", further_s_per_byte_95: [1, 2]}]}\n",
+        {BODY "reduce: {gpu: {" COST ", extra_input_s_per_byte: 0}}\n",
+         PTO_ERR_RANGE,
+         5,
+         75,
+         {"further_s_per"}},
+        {BODY "reduce: {gpu: {extra_input_s_per_byte: 1e-13}}\n",
+         PTO_ERR_KEY,
+         5,
+         15,
+         {"missing key 'alpha_s'"}},
+        {BODY "reduce: {gpu: [{" COST ", extra_input_s_per_byte_95: [1, 2]}]}\n",
          PTO_ERR_KEY,
          5,
          79,
@@ -125,8 +133,8 @@ static void invalid_costs_are_rejected(void **state) {
     BODY "copies: {d2d: {on_socket: {" COST "}}}\n"                                                          \
          "peer: {on_socket: {" COST "}}\n"                                                                   \
          "signals: {flag_s: 1e-7}\n"                                                                         \
-         "reduce: {gpu: {alpha_s: 1e-6, beta_s_per_byte: 1e-9, further_s_per_byte: 2e-10,\n"                 \
-         "               further_s_per_byte_95: [1e-10, 4e-10]}}\n"                                          \
+         "reduce: {gpu: {alpha_s: 1e-6, beta_s_per_byte: 1e-9, extra_input_s_per_byte: 2e-10,\n"             \
+         "               extra_input_s_per_byte_95: [1e-10, 4e-10]}}\n"                                      \
          "energy: {gpu: {idle_w: 10, copy_w: 20, kernel_w: 100}}\n"
 
 static const char question[] = "scenario: asked\nmachine: m.yaml\ncollective: allreduce\n"
@@ -167,7 +175,7 @@ static void explanations_name_additional_inputs(void **state) {
     (void)state;
     asked_t asked;
     ask(NULL, &asked);
-    const pto_term_t *further = term_of(&asked, "reduce.gpu.further_s_per_byte");
+    const pto_term_t *further = term_of(&asked, "reduce.gpu.extra_input_s_per_byte");
     const pto_term_t *bytes = term_of(&asked, "reduce.gpu.beta_s_per_byte");
     assert_non_null(further);
     assert_non_null(bytes);
@@ -210,7 +218,7 @@ static void a_what_if_changes_them(void **state) {
     (void)state;
     asked_t as_is, doubled;
     ask(NULL, &as_is);
-    ask("reduce.gpu.further_s_per_byte=*2", &doubled);
+    ask("reduce.gpu.extra_input_s_per_byte=*2", &doubled);
     double more_s =
         doubled.predictions.prediction[0].price.seconds - as_is.predictions.prediction[0].price.seconds;
     assert_true(fabs(more_s - 4e-4) < 1e-12);
@@ -223,18 +231,18 @@ static void a_factor_skips_rows_without_additional_inputs(void **state) {
     (void)state;
     pto_machine_t m =
         must_parse(BODY "reduce: {gpu: [{below_bytes: 1KiB, " COST "},\n"
-                        "               {below_bytes: 1MiB, " COST ", further_s_per_byte: 1e-13},\n"
-                        "               {" COST ", further_s_per_byte: 3e-13}]}\n");
+                        "               {below_bytes: 1MiB, " COST ", extra_input_s_per_byte: 1e-13},\n"
+                        "               {" COST ", extra_input_s_per_byte: 3e-13}]}\n");
     pto_scenario_t scenario = {0};
-    assert_int_equal(pto_what_if("reduce.gpu.further_s_per_byte=*2", &scenario, &m, NULL), PTO_OK);
-    assert_string_equal(m.what_if, "reduce.gpu.further_s_per_byte=*2 (2 rows)");
-    assert_null(pto_machine_further(&m, PTO_SPACE_GPU, 8));
-    assert_true(fabs(pto_machine_further(&m, PTO_SPACE_GPU, 1024)->value - 2e-13) < 1e-20);
-    assert_true(fabs(pto_machine_further(&m, PTO_SPACE_GPU, 1 << 20)->value - 6e-13) < 1e-20);
-    assert_int_equal(pto_what_if("reduce.gpu.from_0.further_s_per_byte=*2", &scenario, &m, NULL),
+    assert_int_equal(pto_what_if("reduce.gpu.extra_input_s_per_byte=*2", &scenario, &m, NULL), PTO_OK);
+    assert_string_equal(m.what_if, "reduce.gpu.extra_input_s_per_byte=*2 (2 rows)");
+    assert_null(pto_machine_extra_input(&m, PTO_SPACE_GPU, 8));
+    assert_true(fabs(pto_machine_extra_input(&m, PTO_SPACE_GPU, 1024)->value - 2e-13) < 1e-20);
+    assert_true(fabs(pto_machine_extra_input(&m, PTO_SPACE_GPU, 1 << 20)->value - 6e-13) < 1e-20);
+    assert_int_equal(pto_what_if("reduce.gpu.from_0.extra_input_s_per_byte=*2", &scenario, &m, NULL),
                      PTO_ERR_RANGE);
-    assert_int_equal(pto_what_if("reduce.gpu.further_s_per_byte=5e-13", &scenario, &m, NULL), PTO_OK);
-    assert_true(pto_machine_further(&m, PTO_SPACE_GPU, 8)->value == 5e-13);
+    assert_int_equal(pto_what_if("reduce.gpu.extra_input_s_per_byte=5e-13", &scenario, &m, NULL), PTO_OK);
+    assert_true(pto_machine_extra_input(&m, PTO_SPACE_GPU, 8)->value == 5e-13);
     pto_machine_fini(&m);
 }
 

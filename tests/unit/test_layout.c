@@ -20,7 +20,7 @@ static void for_small_layouts(with_layout_t visit) {
                     visit(&(pto_layout_t){.nodes = nodes,
                                           .gpus_per_node = gpus,
                                           .owners_per_gpu = 1,
-                                          .cores_per_gpu = cores,
+                                          .procs_per_gpu = cores,
                                           .gpus_per_socket = per_socket});
 }
 
@@ -30,7 +30,7 @@ static void check_round_trip(const pto_layout_t *layout) {
         pto_rank_t rank = pto_layout_rank(layout, number);
         assert_in_range(rank.node, 0, layout->nodes - 1);
         assert_in_range(rank.gpu, 0, layout->gpus_per_node - 1);
-        assert_in_range(rank.core, 0, layout->cores_per_gpu - 1);
+        assert_in_range(rank.core, 0, layout->procs_per_gpu - 1);
         assert_int_equal(pto_layout_number(layout, rank), number);
     }
 }
@@ -91,9 +91,9 @@ static void impossible_layouts_are_refused(void **state) {
         {{-5, 1, 1, 1, 1}, "not -5"},
         {{1, 0, 1, 1, 1}, "gpus_per_node must be 1"},
         {{1, 1, 0, 1, 1}, "owners_per_gpu must be 1"},
-        {{1, 1, 1, 0, 1}, "cores_per_gpu must be 1"},
+        {{1, 1, 1, 0, 1}, "procs_per_gpu must be 1"},
         {{1, 1, 1, 1, 0}, "gpus_per_socket must be 1"},
-        {{1, 1, 3, 2, 1}, "more than cores_per_gpu 2"},
+        {{1, 1, 3, 2, 1}, "more than procs_per_gpu 2"},
         {{INT64_MAX, 2, 1, 1, 1}, "more processes than"},
         {{1, INT64_MAX, 1, 2, 1}, "more processes than"},
         {{INT64_C(1) << 31, INT64_C(1) << 31, 1, 4, 1}, "more processes than"},

@@ -95,7 +95,7 @@ static void single_buffers_are_rejected(void **state) {
     (void)state;
     pto_plan_t *plan = made_for(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", four, 1000);
     pto_buffer_t *buffer = plan->buffers.item;
-    buffer[buffer_named(plan, "gathered")].alternates = false;
+    buffer[buffer_named(plan, "gathered")].double_buffered = false;
     assert_int_equal(lines_of(plan), PTO_LINES_NONE);
 }
 

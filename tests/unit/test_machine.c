@@ -72,9 +72,9 @@ static void a_whole_machine_is_read(void **state) {
     assert_true(m.contention.value == 0.5 && m.contention.high == 0.75);
     assert_true(m.pageable[PTO_COPY_D2H].alpha_s.value == 3e-5);
     assert_false(pto_postal_known(&m.pageable[PTO_COPY_H2D]));
-    assert_int_equal(m.per_message[PTO_SPACE_CPU].count, 2);
-    assert_true(m.per_message[PTO_SPACE_CPU].row[1].postal.beta_s_per_byte.high == 3e-9);
-    assert_int_equal(m.per_message[PTO_SPACE_GPU].count, 0);
+    assert_int_equal(m.gap[PTO_SPACE_CPU].count, 2);
+    assert_true(m.gap[PTO_SPACE_CPU].row[1].postal.beta_s_per_byte.high == 3e-9);
+    assert_int_equal(m.gap[PTO_SPACE_GPU].count, 0);
     assert_true(m.peer[PTO_REACH_ON_SOCKET].alpha_s.value == 1.5e-5);
     assert_true(m.signal_s.value == 1e-7 && m.signal_s.high == 2e-7);
     assert_true(m.event_s.value == 2e-6 && !m.event_s.has_interval);
@@ -422,6 +422,12 @@ static void impossible_numbers_are_refused(void **state) {
          {"must be 0 or more"}},
         {BODY "injection: {cpu: {s_per_byte: 0}}\n", PTO_ERR_RANGE, 5, 31, {"must be above 0"}},
         {BODY "memory: {gpu_bytes: 0}\n", PTO_ERR_RANGE, 5, 21, {"must be 1 or more"}},
+        {BODY "per_message: {cpu: []}\n", PTO_ERR_KEY, 5, 1, {"it is now called 'gap'"}},
+        {BODY "reduce: {cpu: {" COST ", further_s_per_byte: 1e-11}}\n",
+         PTO_ERR_KEY,
+         5,
+         55,
+         {"it is now called 'extra_input_s_per_byte'"}},
         {BODY "copies: {shared: {h2d: []}}\n", PTO_ERR_RANGE, 5, 24, {"h2d: expected 1 to 256 rows"}},
         {BODY "copies: {shared: {h2d: [{procs: 0, " COST "}]}}\n",
          PTO_ERR_RANGE,

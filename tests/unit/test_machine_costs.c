@@ -61,7 +61,7 @@ static double price_s(const pto_machine_t *machine, int64_t bytes) {
     pto_request_t request = {.layout = {.nodes = 2,
                                         .gpus_per_node = 1,
                                         .owners_per_gpu = 1,
-                                        .cores_per_gpu = 1,
+                                        .procs_per_gpu = 1,
                                         .gpus_per_socket = 2},
                              .collective = PTO_COLLECTIVE_ALLREDUCE,
                              .split = PTO_SPLIT_BYTES,
@@ -99,7 +99,7 @@ static void a_price_takes_the_piece_of_one_inputs_bytes(void **state) {
 static void costs_of_additional_messages_are_read(void **state) {
     (void)state;
     pto_machine_t m =
-        must_parse(BODY "per_message:\n"
+        must_parse(BODY "gap:\n"
                         "  gpu:\n"
                         "    - {protocol: eager, below_bytes: 64, alpha_s: 1e-6, beta_s_per_byte: 0, "
                         "samples: 3, flagged: odd}\n"
@@ -162,10 +162,10 @@ static void invalid_costs_are_rejected(void **state) {
          5,
          16,
          {"nothing is free"}},
-        {BODY "per_message: 1\n", PTO_ERR_TYPE, 5, 14, {"'per_message' must be a mapping"}},
-        {BODY "per_message: {}\n", PTO_ERR_KEY, 5, 14, {"'per_message' is empty"}},
-        {BODY "per_message: {cpu: {alpha_s: 1e-7}}\n", PTO_ERR_TYPE, 5, 20, {"list of rows"}},
-        {BODY "per_message: {cpu: [{protocol: eager, alpha_s: 1e-7}]}\n",
+        {BODY "gap: 1\n", PTO_ERR_TYPE, 5, 14, {"'gap' must be a mapping"}},
+        {BODY "gap: {}\n", PTO_ERR_KEY, 5, 14, {"'gap' is empty"}},
+        {BODY "gap: {cpu: {alpha_s: 1e-7}}\n", PTO_ERR_TYPE, 5, 20, {"list of rows"}},
+        {BODY "gap: {cpu: [{protocol: eager, alpha_s: 1e-7}]}\n",
          PTO_ERR_KEY,
          5,
          21,

@@ -78,7 +78,7 @@ static void assert_same_messages(const pto_machine_t *a, const pto_machine_t *b)
         for (int level = 0; level < PTO_LEVEL_COUNT; level++) {
             assert_same_pieces(&a->messages[space][level], &b->messages[space][level]);
         }
-        assert_same_pieces(&a->per_message[space], &b->per_message[space]);
+        assert_same_pieces(&a->gap[space], &b->gap[space]);
     }
 }
 
@@ -107,7 +107,7 @@ static void assert_same_reduce(const pto_cost_table_t *a, const pto_cost_table_t
         assert_int_equal(a->row[k].from_bytes, b->row[k].from_bytes);
         assert_int_equal(a->row[k].below_bytes, b->row[k].below_bytes);
         assert_same_postal(&a->row[k].postal, &b->row[k].postal);
-        assert_same_param(&a->row[k].further_s_per_byte, &b->row[k].further_s_per_byte);
+        assert_same_param(&a->row[k].extra_input_s_per_byte, &b->row[k].extra_input_s_per_byte);
     }
 }
 

@@ -103,11 +103,11 @@ static void additional_inputs_are_a_separate_term(void **state) {
     read_machine(&machine);
     assert_int_equal(pto_machine_restrict(&machine, "published+reduce", NULL), PTO_OK);
     assert_non_null(pto_machine_reduce(&machine, PTO_SPACE_GPU, 1024));
-    assert_null(pto_machine_further(&machine, PTO_SPACE_GPU, 1024));
+    assert_null(pto_machine_extra_input(&machine, PTO_SPACE_GPU, 1024));
     pto_machine_fini(&machine);
     read_machine(&machine);
     assert_int_equal(pto_machine_restrict(&machine, "published+reduce+reduce.further", NULL), PTO_OK);
-    assert_non_null(pto_machine_further(&machine, PTO_SPACE_GPU, 1024));
+    assert_non_null(pto_machine_extra_input(&machine, PTO_SPACE_GPU, 1024));
     pto_machine_fini(&machine);
 }
 

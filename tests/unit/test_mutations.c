@@ -43,7 +43,7 @@ static const mutation_t mutations[] = {
     EXPR(who_until),       BOTH_WAYS(peers.kind),  CHANGE(peers.kind, 2),
     EXPR(peers.first),     EXPR(peers.stride),     EXPR(peers.until),
     BOTH_WAYS(peers.sign), CHANGE(peers.sign, -2), BOTH_WAYS(peers.node_shift),
-    CHANGE(even_empty, 1), CHANGE(fresh, 1),       BOTH_WAYS(flag),
+    CHANGE(send_empty, 1), CHANGE(fresh, 1),       BOTH_WAYS(flag),
     SLICE(source),         SLICE(target),
 };
 
@@ -131,7 +131,7 @@ static uint64_t deed_of(const pto_plan_t *plan, const pto_action_t *action) {
         pto_slice_visit(plan, slice[i], action, add_range, &deed);
         bytes += pto_slice_bytes(plan, slice[i], action);
     }
-    bool counts = bytes > 0 || pto_step_is_signal(step) || (step->even_empty && !pto_step_is_local(step));
+    bool counts = bytes > 0 || pto_step_is_signal(step) || (step->send_empty && !pto_step_is_local(step));
     return counts ? deed.hash : 0;
 }
 
@@ -170,7 +170,7 @@ static void add_call(deeds_t *deeds, const pto_node_t *node, int64_t rank) {
     bool alone = group->size == 1; /* who has only itself to give to gets what it gives, by any name */
     bool messages = !alone && node->collective == PTO_COLLECTIVE_MESSAGES;
     bool vector = alone || pto_collective_is_vector(node->collective);
-    pto_action_t action = {.rank = rank, .core = rank % plan->request.layout.cores_per_gpu};
+    pto_action_t action = {.rank = rank, .core = rank % plan->request.layout.procs_per_gpu};
     action.me = pto_collective_member(plan, node, rank);
     add_deed(deeds, action.me);
     if (action.me < 0)

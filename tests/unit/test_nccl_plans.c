@@ -77,7 +77,7 @@ static void the_stages_that_describe_it_are_correct(void **state) {
     for (int c = 0; c < COLLECTIVES; c++)
         for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
             pto_request_t request = ask(collectives[c], shape[i][0], shape[i][1], 4 * 29);
-            request.layout.cores_per_gpu = shape[i][2];
+            request.layout.procs_per_gpu = shape[i][2];
             request.counts = collectives[c] == PTO_COLLECTIVE_ALLTOALLV ? &skewed : NULL;
             pto_plan_t *plan = made(&request);
             pto_check_report_t report;
@@ -146,7 +146,7 @@ static void unsupported_nccl_requests_are_rejected(void **state) {
     pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, 1, 1, 64);
     refused_because(&request, "nccl is for several GPUs, and there is only one");
     request = ask(PTO_COLLECTIVE_ALLREDUCE, 1, 4, 64);
-    request.layout.cores_per_gpu = 2;
+    request.layout.procs_per_gpu = 2;
     request.layout.owners_per_gpu = 2;
     refused_because(&request, "NCCL takes one process per GPU, and the layout has 2");
     request = ask(PTO_COLLECTIVE_ALLREDUCE, 1, 4, 64);
@@ -185,8 +185,8 @@ static double simulated_s(const pto_request_t *request, const pto_machine_t *mac
 }
 
 static void costs(const pto_machine_t *machine, pto_request_t request, double seconds) {
-    for (request.layout.cores_per_gpu = 1; request.layout.cores_per_gpu <= 2;
-         request.layout.cores_per_gpu++) {
+    for (request.layout.procs_per_gpu = 1; request.layout.procs_per_gpu <= 2;
+         request.layout.procs_per_gpu++) {
         assert_close(priced_s(&request, machine, pto_price), seconds);
         assert_close(priced_s(&request, machine, pto_price_walk), seconds);
         assert_close(simulated_s(&request, machine), seconds);

@@ -49,17 +49,17 @@ static void add_request(const char *collective, const char *layout, const char *
 static void add_requests(void) {
     static const char *const collective[] = {"allreduce", "reduce", "broadcast", "alltoall", "alltoallv"};
     static const char *const layout[] = {
-        "nodes: 1, gpus_per_node: 4, cores_per_gpu: 1",
-        "nodes: 1, gpus_per_node: 4, cores_per_gpu: 4",
-        "nodes: 1, gpus_per_node: 2, cores_per_gpu: 4, owners_per_gpu: 4",
-        "nodes: 4, gpus_per_node: 4, cores_per_gpu: 4",
-        "nodes: 1, gpus_per_node: 2, cores_per_gpu: 1",
+        "nodes: 1, gpus_per_node: 4, procs_per_gpu: 1",
+        "nodes: 1, gpus_per_node: 4, procs_per_gpu: 4",
+        "nodes: 1, gpus_per_node: 2, procs_per_gpu: 4, owners_per_gpu: 4",
+        "nodes: 4, gpus_per_node: 4, procs_per_gpu: 4",
+        "nodes: 1, gpus_per_node: 2, procs_per_gpu: 1",
     };
     for (size_t i = 0; i < sizeof collective / sizeof *collective; i++)
         for (size_t j = 0; j < sizeof layout / sizeof *layout; j++)
             add_request(collective[i], layout[j], "");
     add_request("reduce", layout[3], "library: linear\nstrategies: [three_step, cuda_aware]\n");
-    add_request("messages", "nodes: 2, gpus_per_node: 4, cores_per_gpu: 4", "messages: 20\n");
+    add_request("messages", "nodes: 2, gpus_per_node: 4, procs_per_gpu: 4", "messages: 20\n");
 }
 
 static int read_machine(void **state) {

@@ -35,8 +35,8 @@ static void add_made_row(pto_cost_table_t *cost, const pto_family_t *family, pto
     assert_non_null(added);
     row.below_bytes = row.below_bytes > 0 ? row.below_bytes : INT64_MAX;
     row.postal = made_postal();
-    if (family->has_further)
-        row.further_s_per_byte = made_param(1e-11);
+    if (family->has_extra_input)
+        row.extra_input_s_per_byte = made_param(1e-11);
     *added = row;
 }
 
@@ -306,7 +306,7 @@ static void use_scenario(used_t *used, const pto_machine_t *machine, const char 
     pto_error_t err = {0};
     snprintf(text, sizeof text,
              "scenario: s\nmachine: made.yaml\ncollective: %s\n"
-             "layout: {nodes: %d, gpus_per_node: 4, cores_per_gpu: 4}\nbytes: [64, 65536, 4194304]\n",
+             "layout: {nodes: %d, gpus_per_node: 4, procs_per_gpu: 4}\nbytes: [64, 65536, 4194304]\n",
              what, nodes);
     if (pto_scenario_parse(text, strlen(text), "s.yaml", &scenario, &err) != PTO_OK ||
         pto_scenario_bind(&scenario, machine, &err) != PTO_OK ||

@@ -58,7 +58,7 @@ static void the_winner_changes_where_the_lines_cross(void **state) {
     asked_t asked;
     ask(&asked, simple_machine,
         "scenario: one message\nmachine: m.yaml\ncollective: messages\nmessages: 1\n"
-        "layout: {nodes: 2, gpus_per_node: 1, cores_per_gpu: 1}\n"
+        "layout: {nodes: 2, gpus_per_node: 1, procs_per_gpu: 1}\n"
         "bytes: [1000, 12000, 13000, 50000]\nstrategies: [cuda_aware, three_step]\n");
     /* 2 + s/1000 = 11 + 3 s/10000 at s = 12857. */
     const expected_t expected[] = {{1000, 13000, "cuda_aware", "three_step"},
@@ -72,7 +72,7 @@ static void many_messages_share_one_copy(void **state) {
     asked_t asked;
     ask(&asked, simple_machine,
         "scenario: many messages\nmachine: m.yaml\ncollective: messages\nmessages: [1, 8, 12, 20]\n"
-        "layout: {nodes: 2, gpus_per_node: 1, cores_per_gpu: 1}\nbytes: 0\n"
+        "layout: {nodes: 2, gpus_per_node: 1, procs_per_gpu: 1}\nbytes: 0\n"
         "strategies: [cuda_aware, three_step]\n");
     assert_int_equal(asked.predictions.sweep, PTO_SWEEP_MESSAGES);
     /* No bytes: nothing is sent or copied at all, so both cost nothing and tie. */
@@ -81,7 +81,7 @@ static void many_messages_share_one_copy(void **state) {
     drop(&asked);
     ask(&asked, simple_machine,
         "scenario: many messages\nmachine: m.yaml\ncollective: messages\nmessages: [1, 8, 12, 20]\n"
-        "layout: {nodes: 2, gpus_per_node: 1, cores_per_gpu: 1}\nbytes: 1\n"
+        "layout: {nodes: 2, gpus_per_node: 1, procs_per_gpu: 1}\nbytes: 1\n"
         "strategies: [cuda_aware, three_step]\n");
     /* 2 n against 10 + n. */
     const expected_t expected[] = {{1, 12, "cuda_aware", "three_step"},
@@ -96,7 +96,7 @@ static void equal_prices_tie_and_the_runner_up_is_the_next(void **state) {
     asked_t asked;
     ask(&asked, simple_machine,
         "scenario: one element has one share\nmachine: m.yaml\ncollective: alltoall\nsplit: bytes\n"
-        "layout: {nodes: 32, gpus_per_node: 1, cores_per_gpu: 2}\nbytes: [4, 1000]\nlibrary: linear\n"
+        "layout: {nodes: 32, gpus_per_node: 1, procs_per_gpu: 2}\nbytes: [4, 1000]\nlibrary: linear\n"
         "strategies: [three_step, cuda_aware, dup_devptr]\n");
     pto_range_t *range = NULL;
     int64_t count = 0;
@@ -109,7 +109,7 @@ static void equal_prices_tie_and_the_runner_up_is_the_next(void **state) {
     assert_false(pto_range_is_tied(&asked.predictions, &range[0], 1));
     assert_int_equal(range[0].runner_up, 1);
     assert_true(range[0].margin_low > 0.1);
-    assert_false(range[0].toss_up);
+    assert_false(range[0].near_tie);
     assert_int_equal(range[1].tied, 0);
     free(range);
     drop(&asked);
@@ -124,7 +124,7 @@ static void buffers_too_large_for_a_node_are_the_reason(void **state) {
     snprintf(memory, sizeof machine - (size_t)(memory - machine), "memory: {host_bytes: 1000000}\n");
     ask(&asked, machine,
         "scenario: memory\nmachine: m.yaml\ncollective: allreduce\n"
-        "layout: {nodes: 2, gpus_per_node: 2, cores_per_gpu: 1}\nbytes: [100000, 600000]\n"
+        "layout: {nodes: 2, gpus_per_node: 2, procs_per_gpu: 1}\nbytes: [100000, 600000]\n"
         "strategies: [three_step, cuda_aware]\n");
     assert_true(pto_prediction_at(&asked.predictions, 0, 0)->applicable);
     const pto_prediction_t *large = pto_prediction_at(&asked.predictions, 1, 0);
@@ -146,7 +146,7 @@ static void a_library_row_for_more_processes_has_priority(void **state) {
         char scenario[512];
         snprintf(scenario, sizeof scenario,
                  "scenario: rows\nmachine: m.yaml\ncollective: allreduce\n"
-                 "layout: {nodes: %d, gpus_per_node: 1, cores_per_gpu: 1}\nbytes: [1024]\n"
+                 "layout: {nodes: %d, gpus_per_node: 1, procs_per_gpu: 1}\nbytes: [1024]\n"
                  "strategies: [cuda_aware]\nlibrary:\n  - {algorithm: ring}\n"
                  "  - {procs: 4, algorithm: recursive_doubling}\n  - {procs: 8, algorithm: rabenseifner}\n",
                  expected[i].nodes);
@@ -162,7 +162,7 @@ static void buffers_too_large_for_a_gpu_are_the_reason(void **state) {
     asked_t asked;
     ask(&asked, simple_machine,
         "scenario: memory\nmachine: m.yaml\ncollective: allreduce\n"
-        "layout: {nodes: 2, gpus_per_node: 1, cores_per_gpu: 1}\nbytes: [250000, 600000]\n"
+        "layout: {nodes: 2, gpus_per_node: 1, procs_per_gpu: 1}\nbytes: [250000, 600000]\n"
         "strategies: [three_step, cuda_aware]\n");
     assert_true(pto_prediction_at(&asked.predictions, 0, 0)->applicable);
     const pto_prediction_t *large = pto_prediction_at(&asked.predictions, 1, 0);
@@ -186,7 +186,7 @@ static void best_takes_the_cheapest_algorithm(void **state) {
         asked_t asked;
         snprintf(scenario, sizeof scenario,
                  "scenario: algorithms\nmachine: m.yaml\ncollective: alltoall\n"
-                 "layout: {nodes: 16, gpus_per_node: 1, cores_per_gpu: 1}\nbytes: [4, 20000]\n"
+                 "layout: {nodes: 16, gpus_per_node: 1, procs_per_gpu: 1}\nbytes: [4, 20000]\n"
                  "strategies: [three_step]\nlibrary: %s\n",
                  library[i]);
         ask(&asked, simple_machine, scenario);
@@ -207,7 +207,7 @@ static void a_table_of_byte_ranges_names_the_algorithm(void **state) {
     asked_t asked;
     ask(&asked, simple_machine,
         "scenario: table\nmachine: m.yaml\ncollective: alltoall\n"
-        "layout: {nodes: 16, gpus_per_node: 1, cores_per_gpu: 1}\nbytes: [4, 1000, 1024, 20000]\n"
+        "layout: {nodes: 16, gpus_per_node: 1, procs_per_gpu: 1}\nbytes: [4, 1000, 1024, 20000]\n"
         "strategies: [three_step]\n"
         "library: [{below_bytes: 1024, algorithm: linear}, {algorithm: bruck}]\n");
     const char *const expected[] = {"linear", "linear", "bruck", "bruck"};
@@ -226,14 +226,14 @@ static void the_machines_library_table_is_followed(void **state) {
     asked_t asked;
     ask(&asked, machine,
         "scenario: library\nmachine: m.yaml\ncollective: alltoall\n"
-        "layout: {nodes: 16, gpus_per_node: 1, cores_per_gpu: 1}\nbytes: 4\nstrategies: [three_step, "
+        "layout: {nodes: 16, gpus_per_node: 1, procs_per_gpu: 1}\nbytes: 4\nstrategies: [three_step, "
         "cuda_aware]\n");
     assert_string_equal(pto_prediction_at(&asked.predictions, 0, 0)->algorithm->name, "linear");
     assert_string_equal(pto_prediction_at(&asked.predictions, 0, 1)->algorithm->name, "pairwise");
     drop(&asked);
 }
 
-/* Two prices 10 percent apart: a toss-up once the interval of their difference reaches that far. */
+/* Two prices 10 percent apart: a near-tie once the interval of their difference reaches that far. */
 static void a_margin_inside_the_intervals_is_a_toss_up(void **state) {
     (void)state;
     const char *const wide[] = {"alpha_s_95: [1.99e-6, 2.01e-6]", "alpha_s_95: [1.0e-6, 3.0e-6]"};
@@ -249,12 +249,12 @@ static void a_margin_inside_the_intervals_is_a_toss_up(void **state) {
         asked_t asked;
         ask(&asked, machine,
             "scenario: close\nmachine: m.yaml\ncollective: messages\nmessages: 1\n"
-            "layout: {nodes: 2, gpus_per_node: 1, cores_per_gpu: 1}\nbytes: 1\n"
+            "layout: {nodes: 2, gpus_per_node: 1, procs_per_gpu: 1}\nbytes: 1\n"
             "strategies: [cuda_aware, three_step]\n");
         pto_range_t *range = NULL;
         int64_t count = 0;
         assert_int_equal(pto_pick(&asked.predictions, &range, &count, NULL), PTO_OK);
-        assert_int_equal(range[0].toss_up, i == 1);
+        assert_int_equal(range[0].near_tie, i == 1);
         free(range);
         drop(&asked);
     }
@@ -274,7 +274,7 @@ static void an_unknown_strategy_suggests_the_nearest(void **state) {
 /* Alone a copy takes 5 us; what four at once take only the second machine says. Message bytes are slow enough
  * for four processes to pay off. */
 static const char four_processes[] = "scenario: shared\nmachine: m.yaml\ncollective: messages\nmessages: 64\n"
-                                     "layout: {nodes: 2, gpus_per_node: 1, cores_per_gpu: 4}\n"
+                                     "layout: {nodes: 2, gpus_per_node: 1, procs_per_gpu: 4}\n"
                                      "bytes: [1000]\nstrategies: [three_step, dup_devptr]\n";
 
 static void sharing_that_is_not_known_makes_a_pick_unsure(void **state) {
@@ -314,7 +314,7 @@ static void parameters_that_the_pick_does_not_need_can_be_unknown(void **state) 
     asked_t asked;
     ask(&asked, simple_machine,
         "scenario: shared\nmachine: m.yaml\ncollective: messages\nmessages: 1\n"
-        "layout: {nodes: 2, gpus_per_node: 1, cores_per_gpu: 4}\n"
+        "layout: {nodes: 2, gpus_per_node: 1, procs_per_gpu: 4}\n"
         "bytes: [8]\nstrategies: [cuda_aware, dup_devptr]\n");
     assert_int_equal(pto_pick_at(&asked.predictions, 0), 0);
     assert_null(pto_pick_unpriced(&asked.predictions, 0));

@@ -36,7 +36,7 @@ static const char *describe(const pto_request_t *request, const pto_error_t *err
              "%lld messages, unique %lld, counts %d: %s",
              pto_collective_name(request->collective), request->strategy->name, request->algorithm->name,
              pto_split_name(request->split), (long long)layout->nodes, (long long)layout->gpus_per_node,
-             (long long)layout->owners_per_gpu, (long long)layout->cores_per_gpu, (long long)request->bytes,
+             (long long)layout->owners_per_gpu, (long long)layout->procs_per_gpu, (long long)request->bytes,
              (long long)request->messages, (long long)request->unique_bytes,
              request->counts ? (int)request->counts->kind : -1, err->message);
     return text;
@@ -86,13 +86,13 @@ static void with_every_layout(pto_request_t request, with_request_t visit) {
         for (int many = 0; many < 2; many++) {
             pto_layout_t layout = {.nodes = 1 + shape / 16,
                                    .gpus_per_node = 1 + shape / 4 % 4,
-                                   .cores_per_gpu = 1 + shape % 4,
+                                   .procs_per_gpu = 1 + shape % 4,
                                    .owners_per_gpu = 1,
                                    .gpus_per_socket = 2};
-            if (many && layout.cores_per_gpu == 1)
+            if (many && layout.procs_per_gpu == 1)
                 continue;
             if (many)
-                layout.owners_per_gpu = layout.cores_per_gpu;
+                layout.owners_per_gpu = layout.procs_per_gpu;
             request.layout = layout;
             visit(request);
         }
@@ -406,8 +406,8 @@ static void routes_that_do_not_apply_say_why(void **state) {
     assert_int_equal(pto_algorithm_find("bruck", PTO_COLLECTIVE_ALLTOALL, &request.algorithm, NULL), PTO_OK);
     assert_int_equal(pto_plan_create(&request, &plan, &err), PTO_ERR_NOT_APPLICABLE);
     assert_string_equal(err.message,
-                        "dup_devptr shares the work with other processes of the GPU, but cores_per_gpu is 1");
-    request.layout.cores_per_gpu = 2;
+                        "dup_devptr shares the work with other processes of the GPU, but procs_per_gpu is 1");
+    request.layout.procs_per_gpu = 2;
     request.split = PTO_SPLIT_DESTINATIONS;
     assert_int_equal(pto_plan_create(&request, &plan, &err), PTO_ERR_NOT_APPLICABLE);
     assert_string_equal(err.message,

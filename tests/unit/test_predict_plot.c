@@ -31,7 +31,7 @@ static const char machine_text[] =
 static const char scenario_text[] = "scenario: asked\n"
                                     "machine: made.yaml\n"
                                     "collective: alltoall\n"
-                                    "layout: {nodes: 2, gpus_per_node: 1, cores_per_gpu: 4}\n"
+                                    "layout: {nodes: 2, gpus_per_node: 1, procs_per_gpu: 4}\n"
                                     "bytes: [0, 16, 65536]\n"
                                     "strategies: [cuda_aware, three_step, dup_devptr]\n";
 

@@ -279,7 +279,7 @@ static void for_all_plans(shape_t shape, void (*visit)(const pto_request_t *requ
                     pto_request_t request = {.layout = {.nodes = shape.nodes,
                                                         .gpus_per_node = shape.gpus,
                                                         .owners_per_gpu = 1,
-                                                        .cores_per_gpu = shape.cores,
+                                                        .procs_per_gpu = shape.cores,
                                                         .gpus_per_socket = 2},
                                              .collective = (pto_collective_t)c,
                                              .split = (pto_split_t)split,
@@ -320,7 +320,7 @@ static void compare_with_walk(const pto_request_t *request) {
         fail_msg("%s %s %s, %lld nodes x %lld x %lld, %lld B: by class %.9g, rank by rank %.9g",
                  pto_collective_name(request->collective), request->strategy->name, request->algorithm->name,
                  (long long)request->layout.nodes, (long long)request->layout.gpus_per_node,
-                 (long long)request->layout.cores_per_gpu, (long long)request->bytes, price.seconds, walk_s);
+                 (long long)request->layout.procs_per_gpu, (long long)request->bytes, price.seconds, walk_s);
     compared++;
     exact += price.seconds <= walk_s * (1 + 1e-9);
     if (walk_s > 0)
@@ -352,8 +352,8 @@ static void the_price_by_class_bounds_the_price_rank_by_rank(void **state) {
     bound_on(&refit);
 }
 
-/* A library's linear alltoallv of dealt-out destinations takes a step for each of a GPU's processes, of which
- * each may have another dearest member. */
+/* A library's linear alltoallv of cyclic-out destinations takes a step for each of a GPU's processes, of
+ * which each may have another dearest member. */
 static bool is_bounded_only(const pto_request_t *request) {
     return request->collective == PTO_COLLECTIVE_ALLTOALLV && request->by_library &&
            request->strategy->splits && strcmp(request->algorithm->name, "linear") == 0;

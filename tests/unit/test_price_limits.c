@@ -73,7 +73,7 @@ static void a_strategy_that_takes_too_long_is_left_out_of_a_prediction(void **st
     fat.node.gpus = 65536;
     fat.node.cores = 65536;
     assert_int_equal(pto_scenario_bind(&scenario, &fat, NULL), PTO_OK);
-    scenario.layout.cores_per_gpu = 1;
+    scenario.layout.procs_per_gpu = 1;
     pto_predictions_t predictions;
     pto_error_t err;
     assert_int_equal(pto_predict(&scenario, &fat, false, &predictions, &err), PTO_OK);

@@ -73,7 +73,7 @@ static double seconds_of(const pto_request_t *request, const pto_machine_t *mach
 static void messages_in_flight_cost_a_start_and_gaps(void **state) {
     (void)state;
     pto_machine_t machine =
-        machine_with("per_message:\n"
+        machine_with("gap:\n"
                      "  cpu:\n"
                      "    - {protocol: eager, below_bytes: 512, alpha_s: 2e-6, beta_s_per_byte: 0}\n"
                      "    - {protocol: rendezvous, alpha_s: 3e-6, beta_s_per_byte: 1e-10}\n",
@@ -95,7 +95,7 @@ static void messages_in_flight_cost_a_start_and_gaps(void **state) {
 static void rounds_know_no_gaps(void **state) {
     (void)state;
     pto_machine_t with =
-        machine_with("per_message: {cpu: [{protocol: eager, alpha_s: 1e-7, beta_s_per_byte: 0}]}\n", "");
+        machine_with("gap: {cpu: [{protocol: eager, alpha_s: 1e-7, beta_s_per_byte: 0}]}\n", "");
     pto_machine_t without = machine_with("", "");
     pto_request_t rounds = request_for(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", 4, 1, 1, 64);
     assert_close(seconds_of(&rounds, &with), seconds_of(&rounds, &without));
@@ -218,8 +218,8 @@ static void strided_copies_have_rows_of_their_own(void **state) {
     pto_request_t together =
         request_for(PTO_COLLECTIVE_ALLREDUCE, "dup_devptr", "recursive_doubling", 2, 1, 2, 8);
     assert_true(seconds_of(&apart, &machine) < 60e-6);
-    together.layout.cores_per_gpu = 8;
-    apart.layout.cores_per_gpu = 8;
+    together.layout.procs_per_gpu = 8;
+    apart.layout.procs_per_gpu = 8;
     apart.bytes = together.bytes = 32;
     assert_true(seconds_of(&apart, &machine) < 150e-6);
     assert_true(seconds_of(&together, &machine) > 500e-6);
@@ -352,7 +352,7 @@ static void the_machine_says_that_its_library_stages(void **state) {
     pto_scenario_t scenario;
     pto_scenario_init(&scenario);
     scenario.collective = PTO_COLLECTIVE_ALLTOALL;
-    scenario.layout = (pto_layout_t){.nodes = 2, .gpus_per_node = 2, .owners_per_gpu = 1, .cores_per_gpu = 1};
+    scenario.layout = (pto_layout_t){.nodes = 2, .gpus_per_node = 2, .owners_per_gpu = 1, .procs_per_gpu = 1};
     scenario.nodes = (pto_series_t){&nodes, 1};
     scenario.bytes = (pto_series_t){&bytes, 1};
     assert_int_equal(pto_scenario_bind(&scenario, &machine, NULL), PTO_OK);

@@ -62,11 +62,11 @@ static void fold_price(fold_t *fold, pto_status_t status, const pto_price_t *pri
  */
 
 static const pto_layout_t layouts[] = {
-    {.nodes = 1, .gpus_per_node = 2, .owners_per_gpu = 1, .cores_per_gpu = 1, .gpus_per_socket = 2},
-    {.nodes = 1, .gpus_per_node = 4, .owners_per_gpu = 2, .cores_per_gpu = 4, .gpus_per_socket = 2},
-    {.nodes = 2, .gpus_per_node = 4, .owners_per_gpu = 1, .cores_per_gpu = 6, .gpus_per_socket = 2},
-    {.nodes = 5, .gpus_per_node = 3, .owners_per_gpu = 1, .cores_per_gpu = 2, .gpus_per_socket = 3},
-    {.nodes = 32, .gpus_per_node = 6, .owners_per_gpu = 1, .cores_per_gpu = 6, .gpus_per_socket = 3},
+    {.nodes = 1, .gpus_per_node = 2, .owners_per_gpu = 1, .procs_per_gpu = 1, .gpus_per_socket = 2},
+    {.nodes = 1, .gpus_per_node = 4, .owners_per_gpu = 2, .procs_per_gpu = 4, .gpus_per_socket = 2},
+    {.nodes = 2, .gpus_per_node = 4, .owners_per_gpu = 1, .procs_per_gpu = 6, .gpus_per_socket = 2},
+    {.nodes = 5, .gpus_per_node = 3, .owners_per_gpu = 1, .procs_per_gpu = 2, .gpus_per_socket = 3},
+    {.nodes = 32, .gpus_per_node = 6, .owners_per_gpu = 1, .procs_per_gpu = 6, .gpus_per_socket = 3},
 };
 
 static const int64_t sizes_bytes[] = {8, 1000, 65536, 5 << 20};

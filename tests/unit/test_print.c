@@ -22,7 +22,7 @@ static pto_request_t ask(pto_collective_t collective, const char *strategy, cons
     assert_int_equal(pto_strategy_find(strategy, &request.strategy, NULL), PTO_OK);
     assert_int_equal(pto_algorithm_find(algorithm, collective, &request.algorithm, NULL), PTO_OK);
     if (request.strategy->splits)
-        request.layout.cores_per_gpu = 3;
+        request.layout.procs_per_gpu = 3;
     return request;
 }
 

@@ -64,7 +64,7 @@ static void a_whole_scenario_is_read(void **state) {
     assert_int_equal(s.layout.nodes, 4);
     assert_int_equal(s.layout.gpus_per_node, 5);
     assert_int_equal(s.layout.owners_per_gpu, 2);
-    assert_int_equal(s.layout.cores_per_gpu, 8);
+    assert_int_equal(s.layout.procs_per_gpu, 8);
     assert_int_equal(s.bytes.count, 10);
     assert_int_equal(s.bytes.value[9], 1048576);
     assert_int_equal(s.nodes.count, 1);
@@ -104,7 +104,7 @@ static void omitted_scenario_fields_have_defaults(void **state) {
     assert_int_equal(s.counts.kind, PTO_COUNTS_EQUAL);
     assert_int_equal(s.layout.owners_per_gpu, 1);
     assert_int_equal(s.layout.gpus_per_node, 0);
-    assert_int_equal(s.layout.cores_per_gpu, 0);
+    assert_int_equal(s.layout.procs_per_gpu, 0);
     assert_int_equal(s.strategy_count, 0);
     assert_false(s.has_split);
     assert_int_equal(pto_scenario_split(&s), PTO_SPLIT_BYTES);
@@ -328,21 +328,21 @@ static void impossible_numbers_are_refused(void **state) {
          4,
          35,
          {"gpus_per_node"}},
-        {ALLTOALL "layout: {nodes: 2, cores_per_gpu: 0}\nbytes: 1\n",
+        {ALLTOALL "layout: {nodes: 2, procs_per_gpu: 0}\nbytes: 1\n",
          PTO_ERR_RANGE,
          4,
          35,
-         {"cores_per_gpu"}},
+         {"procs_per_gpu"}},
         {ALLTOALL "layout: {nodes: 2, owners_per_gpu: 0}\nbytes: 1\n",
          PTO_ERR_RANGE,
          4,
          36,
          {"owners_per_gpu"}},
-        {ALLTOALL "layout: {nodes: 2, owners_per_gpu: 3, cores_per_gpu: 2}\nbytes: 1\n",
+        {ALLTOALL "layout: {nodes: 2, owners_per_gpu: 3, procs_per_gpu: 2}\nbytes: 1\n",
          PTO_ERR_RANGE,
          4,
          9,
-         {"layout: owners_per_gpu 3 is more than cores_per_gpu 2"}},
+         {"layout: owners_per_gpu 3 is more than procs_per_gpu 2"}},
         {ALLTOALL "layout: {nodes: 9223372036854775807, gpus_per_node: 2}\nbytes: 1\n",
          PTO_ERR_RANGE,
          4,

@@ -245,7 +245,7 @@ static void picks_and_errors_are_summed_up(void **state) {
     assert_near(summary.right, 2);
     assert_int_equal(summary.clear_cells, 3);
     assert_near(summary.clear_right, 1);
-    assert_int_equal(summary.toss_ups, 0);
+    assert_int_equal(summary.near_ties, 0);
     assert_near(summary.regret_mean, 0.375);
     assert_near(summary.regret_95, 0.5 + 0.85 * 0.5); /* place 0.95 * 3 = 2.85 of 0, 0, 0.5, 1 */
     assert_near(summary.regret_max, 1);
@@ -320,10 +320,10 @@ static void a_margin_inside_the_intervals_is_a_toss_up(void **state) {
         predict(cell, predicted);
         cell->prediction[0].price = (pto_price_t){1.0, true, 0.9, i == 0 ? 1.1 : 1.3};
         assert_int_equal(pto_score_pick(cell, NULL), PTO_OK);
-        assert_int_equal(cell->toss_up, i == 1);
+        assert_int_equal(cell->near_tie, i == 1);
     }
-    assert_int_equal(summary_of(&scored.score, PTO_PICKER_MODEL, NULL).toss_ups, 1);
-    assert_int_equal(summary_of(&scored.score, PTO_PICKER_FLOOR, NULL).toss_ups, 0);
+    assert_int_equal(summary_of(&scored.score, PTO_PICKER_MODEL, NULL).near_ties, 1);
+    assert_int_equal(summary_of(&scored.score, PTO_PICKER_FLOOR, NULL).near_ties, 0);
     drop(&scored);
 }
 
@@ -443,7 +443,7 @@ static void cells_are_predicted_as_predict_does(void **state) {
     pto_scenario_init(&scenario);
     int64_t nodes = 2, bytes = 1000;
     scenario.collective = PTO_COLLECTIVE_ALLTOALL;
-    scenario.layout.cores_per_gpu = 1;
+    scenario.layout.procs_per_gpu = 1;
     scenario.nodes = (pto_series_t){&nodes, 1};
     scenario.bytes = (pto_series_t){&bytes, 1};
     pto_predictions_t predictions;

@@ -33,7 +33,7 @@ static const char machine_text[] =
 static const char scenario_text[] = "scenario: asked\n"
                                     "machine: simple.yaml\n"
                                     "collective: messages\n"
-                                    "layout: {nodes: 2, gpus_per_node: 1, cores_per_gpu: 1}\n"
+                                    "layout: {nodes: 2, gpus_per_node: 1, procs_per_gpu: 1}\n"
                                     "bytes: 10000\n"
                                     "messages: 1\n"
                                     "strategies: [cuda_aware, three_step]\n";

@@ -27,7 +27,7 @@ static void build_from_the_first(pto_builder_t *builder, const pto_request_t *re
                            .group = PTO_GROUP_OWNERS,
                            .block_count = n,
                            .block_bytes = request->bytes,
-                           .grain_bytes = 1};
+                           .granularity_bytes = 1};
     pto_peers_t peers = {.kind = PTO_PEERS_INDEX, .stride = pto_constant(1), .until = pto_constant(n)};
     int in = pto_build_buffer(builder, buffer);
     pto_build_stage(builder, "from the first", PTO_ORDER_AT_ONCE);
@@ -318,7 +318,7 @@ static void a_cell_above_the_limit_is_left_out_before_any_of_it_is_simulated(voi
     assert_int_equal(pto_series_range(64, 64, 2, &scenario.bytes, NULL), PTO_OK);
     assert_int_equal(pto_series_range(4, 4, 2, &scenario.nodes, NULL), PTO_OK);
     scenario.layout.gpus_per_node = 2;
-    scenario.layout.cores_per_gpu = 6;
+    scenario.layout.procs_per_gpu = 6;
     assert_int_equal(pto_scenario_bind(&scenario, &summit, NULL), PTO_OK);
     pto_simulate_options_t options = {.limit = MOST, .begin = note_begun};
     pto_predictions_t predictions;
@@ -354,7 +354,7 @@ static void a_scenario_is_simulated_by_the_fastest_algorithm(void **state) {
     assert_int_equal(pto_series_range(16, 1048576, 65536, &scenario.bytes, NULL), PTO_OK);
     assert_int_equal(pto_series_range(4, 4, 2, &scenario.nodes, NULL), PTO_OK);
     scenario.layout.gpus_per_node = 1;
-    scenario.layout.cores_per_gpu = 1;
+    scenario.layout.procs_per_gpu = 1;
     assert_int_equal(pto_scenario_bind(&scenario, &summit, NULL), PTO_OK);
     pto_predictions_t predictions;
     pto_simulation_t *simulation;

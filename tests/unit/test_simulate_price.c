@@ -25,7 +25,7 @@ static void visit_request(pto_request_t *request, const pto_machine_t *machine, 
     snprintf(what, sizeof what, "%s by %s, %s, %lldx%lldx%lld, %lld bytes",
              pto_collective_name(request->collective), request->strategy->name, request->algorithm->name,
              (long long)request->layout.nodes, (long long)request->layout.gpus_per_node,
-             (long long)request->layout.cores_per_gpu, (long long)request->bytes);
+             (long long)request->layout.procs_per_gpu, (long long)request->bytes);
     if (pto_price_walk(plan, machine, &price, NULL, NULL) == PTO_OK)
         visit(plan, machine, price.seconds, what);
     pto_plan_destroy(plan);

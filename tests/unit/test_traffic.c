@@ -14,13 +14,13 @@
 static void walk_step(const pto_plan_t *plan, const pto_step_t *step, int64_t k, int64_t core,
                       pto_traffic_t *found, bool *too_many) {
     const pto_layout_t *layout = &plan->request.layout;
-    bool a_group_a_gpu = pto_plan_group(plan, step->group)->kind == PTO_GROUP_COUNTERPARTS;
+    bool a_group_a_gpu = pto_plan_group(plan, step->group)->kind == PTO_GROUP_RAIL;
     int64_t *leaving = calloc((size_t)layout->nodes, sizeof *leaving);
     found->mix_count = 0;
     found->off_per_node = 0;
     for (int64_t rank = 0; rank < pto_layout_rank_count(layout); rank++) {
         pto_action_t action;
-        if (rank % layout->cores_per_gpu != core || !pto_step_acts(plan, step, rank, k, &action))
+        if (rank % layout->procs_per_gpu != core || !pto_step_acts(plan, step, rank, k, &action))
             continue;
         pto_mix_t mix = {{0}};
         for (int64_t j = 0; j < pto_step_peer_count(plan, &action); j++)

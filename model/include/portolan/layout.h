@@ -1,5 +1,5 @@
 /* A layout: how many processes a job has and where they are. A logical rank is (node, gpu, core). Of each
- * GPU's cores_per_gpu processes, the first owners_per_gpu hold user data (owners); the others help. A layout
+ * GPU's procs_per_gpu processes, the first owners_per_gpu hold user data (owners); the others help. A layout
  * is pure arithmetic: that of a million GPUs is as small as any. */
 #ifndef PORTOLAN_LAYOUT_H
 #define PORTOLAN_LAYOUT_H
@@ -16,7 +16,7 @@ typedef struct {
     int64_t nodes;
     int64_t gpus_per_node;
     int64_t owners_per_gpu;  /* 1 unless a scenario says otherwise */
-    int64_t cores_per_gpu;   /* processes of one GPU, owners and helpers */
+    int64_t procs_per_gpu;   /* processes of one GPU, owners and helpers */
     int64_t gpus_per_socket; /* of the machine, which may have more GPUs than the job uses; at least 1 */
 } pto_layout_t;
 
@@ -29,7 +29,7 @@ typedef struct {
 /* Refuse a layout with a count below 1, more owners than cores, or more ranks than an int64_t can number. */
 pto_status_t pto_layout_check(const pto_layout_t *layout, pto_error_t *err);
 
-/* All processes: nodes * gpus_per_node * cores_per_gpu. */
+/* All processes: nodes * gpus_per_node * procs_per_gpu. */
 int64_t pto_layout_rank_count(const pto_layout_t *layout);
 
 /* Processes that hold user data: nodes * gpus_per_node * owners_per_gpu. */

@@ -80,7 +80,7 @@ static inline bool pto_postal_known(const pto_postal_t *postal) { return pto_par
 
 /* One row of a cost table: the cost in [from_bytes, below_bytes), and the conditions under which it holds. */
 typedef struct {
-    pto_protocol_t protocol; /* messages, per_message: the protocol */
+    pto_protocol_t protocol; /* messages, gap: the protocol */
     bool strided;            /* copies.shared: of bytes that are not contiguous on the GPU */
     int64_t procs;           /* copies.shared: number of processes that copy concurrently; 0 elsewhere */
     int64_t gpus;            /* nccl: GPUs on all nodes; 0 elsewhere. Holds for this number only */
@@ -88,7 +88,7 @@ typedef struct {
     int64_t from_bytes;
     int64_t below_bytes; /* INT64_MAX for the last row of its kind */
     pto_postal_t postal;
-    pto_param_t further_s_per_byte; /* reduce: cost per byte of each input beyond two */
+    pto_param_t extra_input_s_per_byte; /* reduce: cost per byte of each input beyond two */
 } pto_cost_row_t;
 
 /* A cost as a function of size: rows in increasing order. Rows that differ only in their bytes are contiguous
@@ -253,7 +253,7 @@ const pto_postal_t *pto_machine_reduce(const pto_machine_t *machine, pto_space_t
 
 /* The cost per byte of each additional input in a reduction of more than two inputs of `bytes` each, which is
  * one pass over all of them. NULL if unknown: k inputs then cost k - 1 times as much as two. */
-const pto_param_t *pto_machine_further(const pto_machine_t *machine, pto_space_t space, int64_t bytes);
+const pto_param_t *pto_machine_extra_input(const pto_machine_t *machine, pto_space_t space, int64_t bytes);
 
 /* The additional time of a kernel that loads from or stores to another GPU's memory, with the on_socket
  * fallback; NULL if unknown. */

@@ -34,8 +34,8 @@ const char *pto_output_place(const pto_output_t *output);
 FILE *pto_output_stream(pto_output_t *output);
 
 /* Close the output: flush the file to disk and rename it into place. If `keep` is false, drop what was
- * written, except by a growing file; bytes already sent to a FIFO or a device cannot be recalled. Frees `output` (NULL is legal) in
- * every case. Errors: PTO_ERR_IO, with the file and the cause. */
+ * written, except by a growing file; bytes already sent to a FIFO or a device cannot be recalled. Frees
+ * `output` (NULL is legal) in every case. Errors: PTO_ERR_IO, with the file and the cause. */
 pto_status_t pto_output_close(pto_output_t *output, bool keep, pto_error_t *err);
 
 PTO_API_END

@@ -38,9 +38,9 @@ extern "C" {
            .key = "network.!contention", .unit = PTO_UNIT_RATIO, .term = "network",                          \
            .power = PTO_POWER_GPU_COPY,                                                                      \
            .what = "fractional slowdown of off-node bytes when several nodes send to one receiver")          \
-    MEMBER(COST, per_message, [PTO_SPACE_COUNT],                                                             \
-           .key = "per_message.*", .dim = {PTO_ALL(SPACE)}, .by = PTO_ROWS_BY_PROTOCOL,                      \
-           .term = "per_message", .power = PTO_POWER_GPU_COPY,                                               \
+    MEMBER(COST, gap, [PTO_SPACE_COUNT],                                                             \
+           .key = "gap.*", .dim = {PTO_ALL(SPACE)}, .by = PTO_ROWS_BY_PROTOCOL,                      \
+           .term = "gap", .power = PTO_POWER_GPU_COPY,                                               \
            .what = "LogGP's gaps: each additional off-node message in flight")                               \
     MEMBER(POSTAL, copies, [PTO_COPY_COUNT][PTO_REACH_COUNT],                                                \
            .key = "copies.*.*", .dim = {PTO_UP_TO(COPY, D2D), PTO_ONE(REACH, ON_SOCKET)},                    \
@@ -62,8 +62,8 @@ extern "C" {
            .key = "copies.pageable.*", .dim = {PTO_UP_TO(COPY, D2H)}, .term = "copies.pageable",             \
            .power = PTO_POWER_GPU_COPY, .what = "a copy from or to host memory that is not pinned")          \
     MEMBER(COST, reduce, [PTO_SPACE_COUNT],                                                                  \
-           .key = "reduce.*", .dim = {PTO_ALL(SPACE)}, .by = PTO_ROWS_BY_BYTES, .has_further = true,         \
-           .term = "reduce", .power = PTO_POWER_GPU_KERNEL, .what = "combining two buffers; further_s_per_byte: each byte of an additional input")                 \
+           .key = "reduce.*", .dim = {PTO_ALL(SPACE)}, .by = PTO_ROWS_BY_BYTES, .has_extra_input = true,         \
+           .term = "reduce", .power = PTO_POWER_GPU_KERNEL, .what = "combining two buffers; extra_input_s_per_byte: each byte of an additional input")                 \
     MEMBER(POSTAL, peer, [PTO_REACH_COUNT],                                                                  \
            .key = "peer.*", .dim = {PTO_ALL(REACH)}, .term = "peer", .power = PTO_POWER_GPU_COPY,            \
            .what = "a copy from GPU to GPU of a node")                                                       \

@@ -124,7 +124,7 @@ typedef struct {
     int64_t bytes;          /* per destination, per message, or of the vector */
     int64_t nodes;          /* 0: 1 */
     int64_t gpus_per_node;  /* 0: the machine's */
-    int64_t cores_per_gpu;  /* processes per GPU, owner included; 0: an equal share of the machine's cores */
+    int64_t procs_per_gpu;  /* processes per GPU, owner included; 0: an equal share of the machine's cores */
 } pto_ask_t;
 
 /* Price one cell: the plan of the strategy, or of the cheapest strategy. The caller owns `*plan`, which
@@ -147,7 +147,7 @@ typedef struct {
     int runner_up; /* the next more expensive strategy at most of the range's points; -1 if there is none */
     double margin_low; /* relative extra cost of the runner-up: least and most over the points */
     double margin_high;
-    bool toss_up;         /* near-tie: at some point the margin is inside the costs' intervals */
+    bool near_tie;        /* near-tie: at some point the margin is inside the costs' intervals */
     const char *unpriced; /* pto_pick_unpriced at the first point where it is not NULL; else NULL */
 } pto_range_t;
 

@@ -36,13 +36,13 @@ typedef struct {
 
 /* A partition of the ranks. Members are numbered from 0 in rank order. */
 typedef enum {
-    PTO_GROUP_OWNERS,       /* one group: every process that holds user data */
-    PTO_GROUP_CORES,        /* the k-th processes of all GPUs, one group for each k */
-    PTO_GROUP_GPU,          /* the processes of one GPU */
-    PTO_GROUP_NODE,         /* the k-th processes of the GPUs of one node, one group for each node and k */
-    PTO_GROUP_LEADERS,      /* one group: the first process of the first GPU of every node */
-    PTO_GROUP_NODE_OWNERS,  /* every process of one node that holds user data, one group for each node */
-    PTO_GROUP_COUNTERPARTS, /* the processes at the same place of every node, one group for each place */
+    PTO_GROUP_OWNERS,      /* one group: every process that holds user data */
+    PTO_GROUP_CORES,       /* the k-th processes of all GPUs, one group for each k */
+    PTO_GROUP_GPU,         /* the processes of one GPU */
+    PTO_GROUP_NODE,        /* the k-th processes of the GPUs of one node, one group for each node and k */
+    PTO_GROUP_LEADERS,     /* one group: the first process of the first GPU of every node */
+    PTO_GROUP_NODE_OWNERS, /* every process of one node that holds user data, one group for each node */
+    PTO_GROUP_RAIL,        /* the processes at the same place of every node, one group for each place */
     PTO_GROUP_COUNT
 } pto_group_kind_t;
 
@@ -66,8 +66,8 @@ typedef enum {
     PTO_BLOCKS_COLUMN, /* block i: what owner i sends to the holder */
     PTO_BLOCKS_SHARE,  /* shares of block_bytes, one per member of the group: the holder's share each */
     /* With m owners per node, and i and j their indices within the node: */
-    PTO_BLOCKS_COUNTERPART, /* block b * m + i: what owner i of the holder's node sends to the owner at the
-                               holder's index on node b */
+    PTO_BLOCKS_RAIL,     /* block b * m + i: what owner i of the holder's node sends to the owner at the
+                                   holder's index on node b */
     PTO_BLOCKS_NODE_ROW, /* block (b * m + i) * m + j: what owner i of the holder's node sends to owner j of
                             node b */
     PTO_BLOCKS_NODE_COLUMN, /* block (b * m + i) * m + j: what owner i of node b sends to owner j of the
@@ -79,12 +79,12 @@ typedef enum {
  * distance from its own index, modulo `deal`, is its core. The distance counts forwards for sends and
  * backwards for receives. Blocks are stored contiguously by increasing distance. */
 typedef enum {
-    PTO_DEAL_NONE,
-    PTO_DEAL_FORWARD,
-    PTO_DEAL_BACKWARD,
-    PTO_DEAL_ORDINAL, /* by the block's number instead of its distance */
-    PTO_DEAL_COUNT
-} pto_deal_t;
+    PTO_CYCLIC_NONE,
+    PTO_CYCLIC_FORWARD,
+    PTO_CYCLIC_BACKWARD,
+    PTO_CYCLIC_ORDINAL, /* by the block's number instead of its distance */
+    PTO_CYCLIC_COUNT
+} pto_cyclic_t;
 
 typedef struct {
     const char *name;
@@ -96,14 +96,14 @@ typedef struct {
     pto_group_kind_t group; /* the group whose indices number the blocks and the holder */
     int64_t held_stride;    /* > 1: only ranks whose index is a multiple of it hold one */
     int64_t user_stride;    /* > 1: a temporary unless the index is a multiple of it */
-    bool alternates;        /* double-buffered temporary: consecutive runs alternate between two copies */
+    bool double_buffered;   /* double-buffered temporary: consecutive runs alternate between two copies */
     pto_blocks_t blocks;
     int64_t block_count;
-    int64_t block_bytes; /* PTO_BLOCKS_EQUAL; PTO_BLOCKS_SHARE: before the division into shares */
-    int64_t grain_bytes; /* the smallest piece that a split may produce */
-    int64_t split;       /* > 1: holds only the core-th of `split` shares of every block */
-    pto_deal_t dealt;
-    int64_t deal; /* number of processes that share the destinations */
+    int64_t block_bytes;       /* PTO_BLOCKS_EQUAL; PTO_BLOCKS_SHARE: before the division into shares */
+    int64_t granularity_bytes; /* the smallest piece that a split may produce */
+    int64_t split;             /* > 1: holds only the core-th of `split` shares of every block */
+    pto_cyclic_t cyclic;
+    int64_t cyclic_count; /* number of processes that share the destinations */
 } pto_buffer_t;
 
 typedef enum {
@@ -197,7 +197,7 @@ typedef struct {
     pto_slice_t target; /* recv, copy, reduce */
     bool fresh;         /* reduce: overwrite the target with the reduction of the source's pieces instead of
                            accumulating */
-    bool even_empty;    /* empty messages are sent too, as in MPI's pairwise exchange */
+    bool send_empty;    /* empty messages are sent too, as in MPI's pairwise exchange */
     int flag;           /* signal, wait */
     bool in_kernel;     /* done by the threads of a kernel, not by the process; set by the builder */
 } pto_step_t;
@@ -429,8 +429,8 @@ void pto_plan_memory(const pto_plan_t *plan, int64_t *gpu_bytes, int64_t *host_b
 
 /* Offset and size of the k-th of `shares` near-equal shares of `bytes`, in whole grains. Earlier shares are
  * the larger ones; the remainder smaller than a grain goes to the last share. */
-int64_t pto_share_offset(int64_t bytes, int64_t grain_bytes, int64_t shares, int64_t k);
-int64_t pto_share_bytes(int64_t bytes, int64_t grain_bytes, int64_t shares, int64_t k);
+int64_t pto_share_offset(int64_t bytes, int64_t granularity_bytes, int64_t shares, int64_t k);
+int64_t pto_share_bytes(int64_t bytes, int64_t granularity_bytes, int64_t shares, int64_t k);
 
 PTO_API_END
 

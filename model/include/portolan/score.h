@@ -64,7 +64,7 @@ typedef struct {
     pto_prediction_t *prediction; /* one per candidate; owned; none applies before pto_score_predict */
     int picked;                   /* by predicted time; -1: none is predicted */
     double regret;                /* of the pick */
-    bool toss_up;                 /* near-tie, as reported by pto_pick */
+    bool near_tie;                /* near-tie, as reported by pto_pick */
     int floor_count;              /* runs with all candidates; 0 if there are fewer than 2 such runs */
     int *floor_pick;              /* the fastest candidate of each such run; owned */
 } pto_score_cell_t;
@@ -121,7 +121,7 @@ pto_status_t pto_score_leave_one_out(pto_score_t *score, const pto_collectives_t
 
 /* Set best, margin and clear of a cell from its measured times. */
 void pto_score_rank(pto_score_cell_t *cell, double clear_margin);
-/* Set picked, regret and toss_up of a cell from its predictions, after pto_score_rank. Errors:
+/* Set picked, regret and near_tie of a cell from its predictions, after pto_score_rank. Errors:
  * PTO_ERR_MEMORY. */
 pto_status_t pto_score_pick(pto_score_cell_t *cell, pto_error_t *err);
 /* The regret of taking this candidate. */
@@ -152,7 +152,7 @@ typedef struct {
     double right; /* cells in which the pick is the best or as fast */
     int64_t clear_cells;
     double clear_right;
-    int64_t toss_ups; /* near-ties of the model; 0 for other pickers */
+    int64_t near_ties; /* near-ties of the model; 0 for other pickers */
     double regret_mean;
     double regret_95;
     double regret_max;

@@ -20,11 +20,11 @@ typedef struct {
     int64_t n;
     int64_t core_first; /* these run it; with PTO_GROUP_CORES each k-th core in its own group */
     int64_t core_count;
-    int in;         /* alltoall(v): n blocks, block j goes to member j */
-    int out;        /* alltoall(v): n blocks, block i is from member i. Else the vector, in place: allreduced,
-                       reduced to member 0 (the others' vectors are then undefined) or broadcast from it */
-    int64_t deal;   /* > 1: only shifts congruent to the core modulo `deal` carry bytes */
-    int64_t bundle; /* > 1: `bundle` consecutive blocks of `in` and `out` form each of the n blocks */
+    int in;  /* alltoall(v): n blocks, block j goes to member j */
+    int out; /* alltoall(v): n blocks, block i is from member i. Else the vector, in place: allreduced,
+                reduced to member 0 (the others' vectors are then undefined) or broadcast from it */
+    int64_t cyclic_count; /* > 1: only shifts congruent to the core modulo `deal` carry bytes */
+    int64_t bundle;       /* > 1: `bundle` consecutive blocks of `in` and `out` form each of the n blocks */
 } pto_exchange_t;
 
 struct pto_algorithm {
@@ -41,11 +41,11 @@ struct pto_strategy {
     const char *name;
     const char *summary;
     unsigned collectives;
-    bool splits; /* several processes per GPU take part: owners_per_gpu must be 1, cores_per_gpu at least 2 */
+    bool splits; /* several processes per GPU take part: owners_per_gpu must be 1, procs_per_gpu at least 2 */
     bool direct; /* has no inner collective, so it only goes with the algorithm `direct` */
     bool nccl;   /* NCCL runs its collective, so it only goes with the algorithm `nccl` */
     pto_space_t collective_space; /* where the data is during the inner collective */
-    int64_t grain_bytes; /* shares of a vector are multiples of it, except the last; 0: one element */
+    int64_t granularity_bytes; /* shares of a vector are multiples of it, except the last; 0: one element */
     pto_status_t (*applicable)(const pto_request_t *request,
                                pto_error_t *err); /* additional requirements; may be NULL */
     void (*build)(pto_builder_t *builder, const pto_request_t *request);

@@ -9,7 +9,7 @@
 PTO_API_BEGIN
 
 /* Apply the change in `text`: PARAMETER=VALUE, or PARAMETER=*FACTOR or PARAMETER=/FACTOR for a relative
- * change. A parameter is a key or a group of pto_machine_params, or nodes, gpus_per_node, cores_per_gpu or
+ * change. A parameter is a key or a group of pto_machine_params, or nodes, gpus_per_node, procs_per_gpu or
  * owners_per_gpu of the layout. Values ending in bytes take suffixes (64KiB). A changed parameter loses its
  * interval, gets the line PTO_LINE_WHAT_IF and is recorded in machine->what_if. A VALUE adds a parameter that
  * the machine lacks.

@@ -50,7 +50,7 @@ static int buffer_of_role(const pto_plan_t *plan, pto_role_t role) {
 
 static int64_t owner_rank(const pto_request_t *request, int64_t owner) {
     const pto_layout_t *layout = &request->layout;
-    return owner / layout->owners_per_gpu * layout->cores_per_gpu + owner % layout->owners_per_gpu;
+    return owner / layout->owners_per_gpu * layout->procs_per_gpu + owner % layout->owners_per_gpu;
 }
 
 static int64_t pair_bytes(const pto_request_t *request, int64_t source, int64_t destination) {
@@ -70,7 +70,7 @@ static int64_t distinct_messages(const pto_request_t *request) {
 /* Check that an owner's output holds `bytes` of these owners' inputs, and advance past them. */
 static bool expect(pto_checker_t *checker, int64_t rank, int out, int64_t *offset, int64_t bytes, int32_t set,
                    int64_t origin) {
-    pto_span_t wanted = {.begin = *offset, .end = *offset + bytes, .delta = origin - *offset, .set = set};
+    pto_content_t wanted = {.begin = *offset, .end = *offset + bytes, .delta = origin - *offset, .set = set};
     *offset = wanted.end;
     return pto_check_expect(checker, checker->contents, rank, out, wanted);
 }
@@ -214,9 +214,9 @@ static bool write_inputs(pto_checker_t *checker) {
             continue;
         if (!sized(checker, rank, in, bytes) || !user_access(checker, rank, in, true))
             return false;
-        pto_span_t span = {.end = bytes,
-                           .set = pto_sets_run(&checker->sets, (int32_t)owner, (int32_t)owner + 1),
-                           .order = pto_order_of((int32_t)owner)};
+        pto_content_t span = {.end = bytes,
+                              .set = pto_sets_run(&checker->sets, (int32_t)owner, (int32_t)owner + 1),
+                              .order = pto_order_of((int32_t)owner)};
         pto_contents_write(pto_check_contents(checker, rank, in), span, &checker->sets);
     }
     return true;
@@ -278,7 +278,7 @@ static bool lay_out(pto_checker_t *checker) {
             if (!checker->shared[buffer])
                 continue;
             pto_trace_init(&checker->trace[place], checker->bytes[place], &checker->clocks);
-            if (pto_plan_buffer(checker->plan, buffer)->alternates)
+            if (pto_plan_buffer(checker->plan, buffer)->double_buffered)
                 pto_trace_init(&checker->trace[checker->ranks * checker->buffers + place],
                                checker->bytes[place], &checker->clocks);
         }
@@ -334,7 +334,7 @@ static int runs_to_walk(const pto_checker_t *checker) {
     int runs = 1;
     for (int buffer = 0; buffer < checker->buffers; buffer++)
         if (checker->shared[buffer] && runs < 3)
-            runs = pto_plan_buffer(checker->plan, buffer)->alternates ? 3 : 2;
+            runs = pto_plan_buffer(checker->plan, buffer)->double_buffered ? 3 : 2;
     return runs;
 }
 

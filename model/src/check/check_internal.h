@@ -138,7 +138,7 @@ bool pto_check_give(pto_checker_t *checker, const pto_spans_t *result, const pto
 
 /* Whether a range of `contents` (the plan's, or checker->inside) holds the expected bytes. */
 bool pto_check_expect(pto_checker_t *checker, const pto_spans_t *contents, int64_t rank, int buffer,
-                      pto_span_t wanted);
+                      pto_content_t wanted);
 /* Whether two ranges with the same sum were combined in the same order. */
 bool pto_check_same_order(pto_checker_t *checker, const pto_spans_t *contents, const pto_touch_t *one,
                           const pto_touch_t *other);

@@ -14,7 +14,7 @@
 /* --- once for a plan ------------------------------------------------------------------------------------ */
 
 static bool range_of_cores(const pto_checker_t *checker, int64_t first, int64_t count) {
-    return first >= 0 && count >= 0 && first + count <= checker->request->layout.cores_per_gpu;
+    return first >= 0 && count >= 0 && first + count <= checker->request->layout.procs_per_gpu;
 }
 
 static bool call_right(pto_checker_t *checker, const pto_node_t *node) {
@@ -139,7 +139,7 @@ static bool find_block(pto_checker_t *checker, const call_t *call, int64_t membe
     int64_t rank = rank_of(checker, call, member);
     const pto_slice_t *slice = write ? &call->node->out : &call->node->in;
     pto_action_t action = {.rank = rank,
-                           .core = rank % checker->request->layout.cores_per_gpu,
+                           .core = rank % checker->request->layout.procs_per_gpu,
                            .me = member,
                            .ordinal = ordinal,
                            .peer = peer,
@@ -187,9 +187,9 @@ bool pto_check_enter_collective(pto_checker_t *checker, int at) {
         int64_t place = rank * checker->buffers + node->in.buffer;
         if (member < 0 || !gives(node, member) || checker->bytes[place] <= 0)
             continue;
-        pto_span_t symbol = {.end = checker->bytes[place],
-                             .set = pto_sets_run(&checker->sets, (int32_t)member, (int32_t)member + 1),
-                             .order = pto_order_of((int32_t)member)};
+        pto_content_t symbol = {.end = checker->bytes[place],
+                                .set = pto_sets_run(&checker->sets, (int32_t)member, (int32_t)member + 1),
+                                .order = pto_order_of((int32_t)member)};
         pto_contents_write(&checker->inside[place], symbol, &checker->sets);
     }
     checker->collective = at;
@@ -201,7 +201,7 @@ bool pto_check_enter_collective(pto_checker_t *checker, int at) {
 /* Whether the stages left in `target` what the collective takes from the position of `source` in the inputs
  * of the members in `set`. */
 static bool did(pto_checker_t *checker, const pto_touch_t *source, const pto_touch_t *target, int32_t set) {
-    pto_span_t wanted = {
+    pto_content_t wanted = {
         .begin = target->begin, .end = target->end, .delta = source->begin - target->begin, .set = set};
     return pto_check_expect(checker, checker->inside, target->holder, target->buffer, wanted);
 }
@@ -288,7 +288,7 @@ static bool combine_input(pto_checker_t *checker, const call_t *call, int64_t me
 
 /* A reduction in place leaves the other members' vectors undefined. */
 static void forget_vector(pto_checker_t *checker, const pto_touch_t *vector) {
-    pto_span_t nothing = {.begin = vector->begin, .end = vector->end};
+    pto_content_t nothing = {.begin = vector->begin, .end = vector->end};
     pto_contents_write(pto_check_contents(checker, vector->holder, vector->buffer), nothing, &checker->sets);
 }
 

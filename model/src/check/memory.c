@@ -171,7 +171,7 @@ static bool reserve_spans(pto_spans_t *spans, int count, pto_sets_t *sets) {
     if (count <= spans->capacity)
         return true;
     int capacity = count + count / 2 + 4;
-    pto_span_t *span = realloc(spans->span, (size_t)capacity * sizeof *span);
+    pto_content_t *span = realloc(spans->span, (size_t)capacity * sizeof *span);
     if (!span) {
         sets->out_of_memory = true;
         return false;
@@ -184,7 +184,7 @@ static bool reserve_spans(pto_spans_t *spans, int count, pto_sets_t *sets) {
 void pto_contents_init(pto_spans_t *contents, int64_t bytes, pto_sets_t *sets) {
     *contents = (pto_spans_t){0};
     if (bytes > 0 && reserve_spans(contents, 1, sets))
-        contents->span[contents->count++] = (pto_span_t){.end = bytes};
+        contents->span[contents->count++] = (pto_content_t){.end = bytes};
 }
 
 void pto_contents_fini(pto_spans_t *contents) { free(contents->span); }
@@ -210,7 +210,7 @@ void pto_contents_read(const pto_spans_t *contents, int64_t begin, int64_t end, 
     for (int i = find(contents, begin); i < contents->count && contents->span[i].begin < end; i++) {
         if (!reserve_spans(found, found->count + 1, sets))
             return;
-        pto_span_t span = contents->span[i];
+        pto_content_t span = contents->span[i];
         if (span.begin < begin)
             span.begin = begin;
         if (span.end > end)
@@ -219,12 +219,12 @@ void pto_contents_read(const pto_spans_t *contents, int64_t begin, int64_t end, 
     }
 }
 
-static bool alike(const pto_span_t *a, const pto_span_t *b) {
+static bool alike(const pto_content_t *a, const pto_content_t *b) {
     return a->set == b->set && a->delta == b->delta && a->order == b->order;
 }
 
 /* Replace spans first .. last by `count` spans. */
-static void splice(pto_spans_t *contents, int first, int last, const pto_span_t *span, int count,
+static void splice(pto_spans_t *contents, int first, int last, const pto_content_t *span, int count,
                    pto_sets_t *sets) {
     int removed = last - first + 1;
     if (!reserve_spans(contents, contents->count - removed + count, sets))
@@ -236,11 +236,11 @@ static void splice(pto_spans_t *contents, int first, int last, const pto_span_t 
     contents->count += count - removed;
 }
 
-void pto_contents_write(pto_spans_t *contents, pto_span_t written, pto_sets_t *sets) {
+void pto_contents_write(pto_spans_t *contents, pto_content_t written, pto_sets_t *sets) {
     if (written.begin >= written.end || contents->count == 0)
         return;
     int first = find(contents, written.begin), last = find(contents, written.end - 1);
-    pto_span_t left = contents->span[first], right = contents->span[last];
+    pto_content_t left = contents->span[first], right = contents->span[last];
     if (left.begin == written.begin && first > 0 && alike(&contents->span[first - 1], &written))
         left = contents->span[--first];
     if (right.end == written.end && last + 1 < contents->count && alike(&contents->span[last + 1], &written))
@@ -249,7 +249,7 @@ void pto_contents_write(pto_spans_t *contents, pto_span_t written, pto_sets_t *s
         written.begin = left.begin;
     if (alike(&right, &written))
         written.end = right.end;
-    pto_span_t made[3];
+    pto_content_t made[3];
     int count = 0;
     left.end = written.begin;
     if (left.begin < left.end)

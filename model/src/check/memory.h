@@ -50,10 +50,10 @@ typedef struct {
     int64_t delta;
     uint64_t order;
     int32_t set;
-} pto_span_t;
+} pto_content_t;
 
 typedef struct {
-    pto_span_t *span;
+    pto_content_t *span;
     int count;
     int capacity;
 } pto_spans_t;
@@ -68,6 +68,6 @@ void pto_contents_fini(pto_spans_t *contents);
 /* Replace the contents of `found` by those of the range. */
 void pto_contents_read(const pto_spans_t *contents, int64_t begin, int64_t end, pto_spans_t *found,
                        pto_sets_t *sets);
-void pto_contents_write(pto_spans_t *contents, pto_span_t written, pto_sets_t *sets);
+void pto_contents_write(pto_spans_t *contents, pto_content_t written, pto_sets_t *sets);
 
 #endif

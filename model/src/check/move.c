@@ -14,7 +14,7 @@ bool pto_check_access(pto_checker_t *checker, int64_t rank, const pto_touch_t *t
         return true; /* other ranks see only the call as a whole */
     pto_conflict_t conflict;
     int64_t place = touch->holder * checker->buffers + touch->buffer;
-    if (pto_plan_buffer(checker->plan, touch->buffer)->alternates && checker->run % 2 > 0)
+    if (pto_plan_buffer(checker->plan, touch->buffer)->double_buffered && checker->run % 2 > 0)
         place += checker->ranks * checker->buffers;
     pto_trace_t *trace = &checker->trace[place];
     if (pto_trace_access(trace, &checker->clocks, rank, touch->begin, touch->end, touch->write, &conflict))
@@ -76,7 +76,7 @@ static bool is_written_once(const pto_checker_t *checker, int buffer) {
 }
 
 /* `span` describes the data, at its position in the target. */
-static bool put(pto_checker_t *checker, int64_t rank, const pto_touch_t *target, pto_span_t span) {
+static bool put(pto_checker_t *checker, int64_t rank, const pto_touch_t *target, pto_content_t span) {
     pto_spans_t *contents = pto_check_contents(checker, target->holder, target->buffer);
     if (is_written_once(checker, target->buffer)) {
         pto_contents_read(contents, span.begin, span.end, &checker->present, &checker->sets);
@@ -93,7 +93,7 @@ static bool put(pto_checker_t *checker, int64_t rank, const pto_touch_t *target,
 
 /* Reduce incoming data into one existing span. */
 static bool combine(pto_checker_t *checker, int64_t rank, pto_spans_t *contents, const char *name,
-                    pto_span_t arrived, pto_span_t present) {
+                    pto_content_t arrived, pto_content_t present) {
     if (present.set == PTO_SET_NONE)
         return pto_check_fail(checker, rank,
                               "reduces into bytes %lld..%lld of '%s', which were never written",
@@ -114,7 +114,7 @@ static bool combine(pto_checker_t *checker, int64_t rank, pto_spans_t *contents,
 }
 
 static bool combine_all(pto_checker_t *checker, int64_t rank, pto_spans_t *contents, const char *name,
-                        pto_span_t span) {
+                        pto_content_t span) {
     pto_contents_read(contents, span.begin, span.end, &checker->present, &checker->sets);
     for (int i = 0; i < checker->present.count; i++)
         if (!combine(checker, rank, contents, name, span, checker->present.span[i]))
@@ -127,7 +127,7 @@ static bool read_range(pto_checker_t *checker, int64_t rank, const pto_touch_t *
     pto_contents_read(pto_check_contents(checker, range->holder, range->buffer), range->begin, range->end,
                       &checker->moved, &checker->sets);
     for (int i = 0; i < checker->moved.count; i++) {
-        const pto_span_t *span = &checker->moved.span[i];
+        const pto_content_t *span = &checker->moved.span[i];
         if (span->set == PTO_SET_NONE)
             return pto_check_fail(checker, rank, "reads bytes %lld..%lld of '%s', which were never written",
                                   (long long)span->begin, (long long)span->end - 1,
@@ -136,7 +136,7 @@ static bool read_range(pto_checker_t *checker, int64_t rank, const pto_touch_t *
     return true;
 }
 
-static pto_span_t shifted(pto_span_t span, int64_t by) {
+static pto_content_t shifted(pto_content_t span, int64_t by) {
     span.begin += by;
     span.end += by;
     span.delta -= by;
@@ -159,7 +159,7 @@ static bool move_piece(pto_checker_t *checker, int64_t reader, int64_t writer, c
     pto_spans_t *contents = pto_check_contents(checker, target->holder, target->buffer);
     const char *name = pto_plan_buffer(checker->plan, target->buffer)->name;
     for (int i = 0; i < checker->moved.count; i++) {
-        pto_span_t span = shifted(checker->moved.span[i], target->begin - source->begin);
+        pto_content_t span = shifted(checker->moved.span[i], target->begin - source->begin);
         if (how == MOVE_REDUCE ? !combine_all(checker, writer, contents, name, span)
                                : !put(checker, writer, target, span))
             return false;
@@ -218,7 +218,7 @@ bool pto_check_gather(pto_checker_t *checker, const pto_touch_t *vector, pto_spa
         return false;
     const char *name = pto_plan_buffer(checker->plan, vector->buffer)->name;
     for (int i = 0; i < checker->moved.count; i++) {
-        pto_span_t span = shifted(checker->moved.span[i], -vector->begin);
+        pto_content_t span = shifted(checker->moved.span[i], -vector->begin);
         if (!reduce)
             pto_contents_write(result, span, &checker->sets);
         else if (!combine_all(checker, vector->holder, result, name, span))
@@ -237,7 +237,7 @@ bool pto_check_give(pto_checker_t *checker, const pto_spans_t *result, const pto
 /* --- what is due ---------------------------------------------------------------------------------------- */
 
 /* "owner 3's bytes from 16 on", "the sum of 4 owners' bytes from 0 on" or "nothing". */
-static void describe(const pto_checker_t *checker, const char *who, const pto_span_t *span, char *text) {
+static void describe(const pto_checker_t *checker, const char *who, const pto_content_t *span, char *text) {
     long long origin = (long long)(span->begin + span->delta);
     int owners = span->set == PTO_SET_NONE ? 0 : (int)pto_sets_size(&checker->sets, span->set);
     if (owners == 0)
@@ -250,12 +250,12 @@ static void describe(const pto_checker_t *checker, const char *who, const pto_sp
 }
 
 bool pto_check_expect(pto_checker_t *checker, const pto_spans_t *contents, int64_t rank, int buffer,
-                      pto_span_t wanted) {
+                      pto_content_t wanted) {
     const char *who = contents == checker->inside ? "member" : "owner";
     pto_contents_read(&contents[rank * checker->buffers + buffer], wanted.begin, wanted.end,
                       &checker->present, &checker->sets);
     for (int i = 0; i < checker->present.count; i++) {
-        const pto_span_t *span = &checker->present.span[i];
+        const pto_content_t *span = &checker->present.span[i];
         if (span->set == wanted.set && span->delta == wanted.delta)
             continue;
         char held[PTO_CONTENTS_TEXT_MAX], due[PTO_CONTENTS_TEXT_MAX];

@@ -8,10 +8,10 @@
 static bool buffer_right(pto_checker_t *checker, const pto_buffer_t *buffer) {
     const pto_layout_t *layout = &checker->request->layout;
     if (buffer->core_first < 0 || buffer->core_count < 0 ||
-        buffer->core_first + buffer->core_count > layout->cores_per_gpu)
+        buffer->core_first + buffer->core_count > layout->procs_per_gpu)
         return pto_check_fail(checker, 0, "buffer '%s' is on cores that don't exist", buffer->name);
-    if (buffer->block_count < 0 || buffer->block_bytes < 0 || buffer->grain_bytes < 1 ||
-        (buffer->dealt != PTO_DEAL_NONE && buffer->deal < 1))
+    if (buffer->block_count < 0 || buffer->block_bytes < 0 || buffer->granularity_bytes < 1 ||
+        (buffer->cyclic != PTO_CYCLIC_NONE && buffer->cyclic_count < 1))
         return pto_check_fail(checker, 0, "buffer '%s' has an invalid shape", buffer->name);
     if (pto_blocks_are_table(buffer) && !checker->request->counts)
         return pto_check_fail(checker, 0, "buffer '%s' needs byte counts", buffer->name);
@@ -28,7 +28,7 @@ bool pto_check_slice_named(pto_checker_t *checker, const pto_slice_t *slice) {
                               pto_plan_buffer(checker->plan, slice->buffer)->name);
     if (slice->bundle > 1) {
         const pto_buffer_t *buffer = pto_plan_buffer(checker->plan, slice->buffer);
-        if (slice->parts > 0 || slice->share != PTO_SHARE_ALL || buffer->dealt != PTO_DEAL_NONE ||
+        if (slice->parts > 0 || slice->share != PTO_SHARE_ALL || buffer->cyclic != PTO_CYCLIC_NONE ||
             buffer->block_count % slice->bundle != 0)
             return pto_check_fail(checker, 0, "a slice of '%s' has bundles of %lld blocks that don't fit",
                                   buffer->name, (long long)slice->bundle);
@@ -67,7 +67,7 @@ static bool step_right(pto_checker_t *checker, const pto_step_t *step) {
     bool signals = pto_step_is_signal(step);
     if (step->group < 0 || step->group >= checker->plan->groups.count)
         return pto_check_fail(checker, 0, "a step names group %d, which does not exist", step->group);
-    if (step->core_first < 0 || step->core_first + step->core_count > checker->request->layout.cores_per_gpu)
+    if (step->core_first < 0 || step->core_first + step->core_count > checker->request->layout.procs_per_gpu)
         return pto_check_fail(checker, 0, "a step is for cores that don't exist");
     if ((signals || pto_step_is_message(step)) && step->peers.kind == PTO_PEERS_NONE)
         return pto_check_fail(checker, 0, "a message or signal names no peers");
@@ -106,7 +106,7 @@ static bool defined(const pto_expr_t *expr, int64_t k) {
 enum { PEERS_MAX = 1 << 24 };
 
 bool pto_check_actor(pto_checker_t *checker, const pto_step_t *step, int64_t rank) {
-    int64_t k = checker->walk.k, core = rank % checker->request->layout.cores_per_gpu;
+    int64_t k = checker->walk.k, core = rank % checker->request->layout.procs_per_gpu;
     const pto_peers_t *peers = &step->peers;
     const pto_expr_t *used[] = {&step->who_first, &step->who_stride, &step->who_until,
                                 &peers->first,    &peers->stride,    &peers->until};

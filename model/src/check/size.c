@@ -82,7 +82,7 @@ static void count_buffers(size_count_t *count) {
         int64_t held =
             leaders ? layout->nodes : product(layout->nodes * layout->gpus_per_node, buffer->core_count);
         int64_t stride = buffer->held_stride > 1 ? buffer->held_stride : 1;
-        int64_t deal = buffer->dealt != PTO_DEAL_NONE ? buffer->deal : 1;
+        int64_t deal = buffer->cyclic != PTO_CYCLIC_NONE ? buffer->cyclic_count : 1;
         int64_t spans = product((held + stride - 1) / stride, (buffer->block_count + deal - 1) / deal);
         if (buffer->role != PTO_ROLE_IN)
             add(&count->kept, spans);
@@ -107,7 +107,7 @@ pto_status_t pto_check_size(const pto_plan_t *plan, int64_t limit, pto_error_t *
         if (!is_shared(plan, b))
             continue;
         count.shared = true;
-        runs = pto_plan_buffer(plan, b)->alternates || runs == 3 ? 3 : 2;
+        runs = pto_plan_buffer(plan, b)->double_buffered || runs == 3 ? 3 : 2;
     }
     count_stages(&count);
     count_buffers(&count);

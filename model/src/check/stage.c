@@ -350,7 +350,7 @@ static bool note_message(pto_checker_t *checker, const pto_action_t *action) {
                      .step = (int32_t)(step - stage_step(checker, 0)),
                      .ordinal = action->ordinal,
                      .bytes = pto_check_touched_bytes(&checker->source)};
-    if (end.bytes == 0 && !step->even_empty)
+    if (end.bytes == 0 && !step->send_empty)
         return true;
     return add_end(checker, send ? &checker->sends : &checker->receives, end);
 }

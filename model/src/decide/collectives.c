@@ -29,7 +29,7 @@ static const char *const column_names[COLUMN_COUNT] = {
     "run",        "seconds",        "owners_per_gpu", "algorithm", "joules",
 };
 
-static int name_of(pto_collectives_t *collectives, pto_span_t field) {
+static int name_of(pto_collectives_t *collectives, pto_text_span_t field) {
     int found = pto_span_find(field, (const char *const *)collectives->name, collectives->name_count);
     if (found >= 0 || collectives->name_count == PTO_COLLECTIVES_NAME_MAX)
         return found;
@@ -41,7 +41,7 @@ static int name_of(pto_collectives_t *collectives, pto_span_t field) {
     return grown[collectives->name_count] ? collectives->name_count++ : -1;
 }
 
-static pto_status_t read_name(const pto_csv_t *csv, int column, pto_span_t field, int16_t *name) {
+static pto_status_t read_name(const pto_csv_t *csv, int column, pto_text_span_t field, int16_t *name) {
     pto_collectives_t *collectives = csv->table;
     int found = name_of(collectives, field);
     *name = (int16_t)found;
@@ -52,7 +52,8 @@ static pto_status_t read_name(const pto_csv_t *csv, int column, pto_span_t field
     return pto_csv_bad_field(csv, column, field, PTO_ERR_TOO_LARGE, "one of the first 256 different names");
 }
 
-static pto_status_t read_collective(const pto_csv_t *csv, pto_span_t field, pto_collective_t *collective) {
+static pto_status_t read_collective(const pto_csv_t *csv, pto_text_span_t field,
+                                    pto_collective_t *collective) {
     for (*collective = 0; *collective < PTO_COLLECTIVE_COUNT; (*collective)++) {
         const char *name = pto_collective_name(*collective);
         if (pto_span_find(field, &name, 1) == 0)
@@ -62,7 +63,7 @@ static pto_status_t read_collective(const pto_csv_t *csv, pto_span_t field, pto_
                              "a known collective; `portolan list` shows them");
 }
 
-static pto_status_t read_implementation(const pto_csv_t *csv, pto_span_t field,
+static pto_status_t read_implementation(const pto_csv_t *csv, pto_text_span_t field,
                                         pto_implementation_t *implementation) {
     const char *const names[] = {pto_implementation_name(PTO_IMPLEMENTATION_LIBRARY),
                                  pto_implementation_name(PTO_IMPLEMENTATION_ISEND_IRECV)};
@@ -74,7 +75,7 @@ static pto_status_t read_implementation(const pto_csv_t *csv, pto_span_t field,
     return status;
 }
 
-static pto_status_t read_field(const pto_csv_t *csv, int column, pto_span_t field, void *table) {
+static pto_status_t read_field(const pto_csv_t *csv, int column, pto_text_span_t field, void *table) {
     pto_collectives_t *collectives = table;
     pto_collective_row_t *row = &collectives->row[collectives->count - 1];
     switch ((column_t)column) {

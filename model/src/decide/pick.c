@@ -12,7 +12,7 @@ typedef struct {
     int tied; /* number of others that tie with the winner */
     int runner_up;
     double margin;
-    bool toss_up;
+    bool near_tie;
 } place_t;
 
 const char *pto_by_name(pto_by_t by) {
@@ -84,7 +84,7 @@ static place_t place_at(const pto_predictions_t *predictions, int64_t point) {
     place.margin = best.value > 0 ? second.value / best.value - 1 : 0;
     /* the interval of the difference, with the two costs taken as independent */
     double noise = hypot(best.high - best.value, second.value - second.low);
-    place.toss_up = second.value - best.value <= noise;
+    place.near_tie = second.value - best.value <= noise;
     return place;
 }
 
@@ -205,7 +205,7 @@ pto_status_t pto_pick(const pto_predictions_t *predictions, pto_range_t **range,
         last->point_count++;
         last->margin_low = fmin(last->margin_low, place.margin);
         last->margin_high = fmax(last->margin_high, place.margin);
-        last->toss_up = last->toss_up || place.toss_up;
+        last->near_tie = last->near_tie || place.near_tie;
         if (!last->unpriced)
             last->unpriced = pto_pick_unpriced(predictions, point);
     }

@@ -369,7 +369,7 @@ static pto_status_t bind_cell(const pto_ask_t *cell, const pto_machine_t *machin
     scenario->collective = (pto_collective_t)found;
     scenario->datatype = (pto_datatype_t)type;
     scenario->layout.gpus_per_node = cell->gpus_per_node;
-    scenario->layout.cores_per_gpu = cell->cores_per_gpu;
+    scenario->layout.procs_per_gpu = cell->procs_per_gpu;
     pto_status_t status = one_value(cell->bytes, &scenario->bytes, err);
     if (status == PTO_OK)
         status = one_value(cell->nodes ? cell->nodes : 1, &scenario->nodes, err);

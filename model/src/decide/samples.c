@@ -88,7 +88,7 @@ const char *pto_sample_space_name(pto_sample_space_t where) {
     return (unsigned)where < PTO_IN_COUNT ? where_names[where] : "?";
 }
 
-static uint64_t span_hash(pto_span_t span) {
+static uint64_t span_hash(pto_text_span_t span) {
     uint64_t hash = UINT64_C(14695981039346656037);
     for (size_t i = 0; i < span.size; i++) {
         hash = (hash ^ (unsigned char)span.text[i]) * UINT64_C(1099511628211);
@@ -96,9 +96,9 @@ static uint64_t span_hash(pto_span_t span) {
     return hash;
 }
 
-uint64_t pto_sample_pair_hash(const char *pair) { return span_hash((pto_span_t){pair, strlen(pair)}); }
+uint64_t pto_sample_pair_hash(const char *pair) { return span_hash((pto_text_span_t){pair, strlen(pair)}); }
 
-static pto_status_t read_benchmark(const pto_csv_t *csv, pto_span_t field, pto_sample_t *sample) {
+static pto_status_t read_benchmark(const pto_csv_t *csv, pto_text_span_t field, pto_sample_t *sample) {
     if (field.size == 0) {
         return pto_csv_bad_field(csv, COLUMN_BENCHMARK, field, PTO_ERR_TYPE, "a name");
     }
@@ -107,7 +107,7 @@ static pto_status_t read_benchmark(const pto_csv_t *csv, pto_span_t field, pto_s
     return PTO_OK;
 }
 
-static pto_status_t read_field(const pto_csv_t *csv, int column, pto_span_t field, void *table) {
+static pto_status_t read_field(const pto_csv_t *csv, int column, pto_text_span_t field, void *table) {
     pto_samples_t *samples = table;
     pto_sample_t *sample = &samples->sample[samples->count - 1];
     switch ((column_t)column) {

@@ -130,7 +130,7 @@ pto_status_t pto_score_summarise(const pto_score_t *score, const pto_score_filte
         int count = picks_of(cell, picker, strategy, &single, &pick);
         if (count > 0)
             add_picks(cell, pick, count, &tally, &made);
-        made.toss_ups += picker == PTO_PICKER_MODEL && cell->toss_up;
+        made.near_ties += picker == PTO_PICKER_MODEL && cell->near_tie;
         if (picker != PTO_PICKER_FLOOR)
             add_errors(cell, picker == PTO_PICKER_ALWAYS ? strategy : NULL, &tally);
     }

@@ -43,7 +43,7 @@ pto_status_t pto_score_pick(pto_score_cell_t *cell, pto_error_t *err) {
         return status;
     cell->picked = range[0].winner;
     cell->regret = cell->picked >= 0 ? pto_score_regret(cell, cell->picked) : 0;
-    cell->toss_up = range[0].toss_up || range[0].tied > 0;
+    cell->near_tie = range[0].near_tie || range[0].tied > 0;
     free(range);
     return PTO_OK;
 }
@@ -97,7 +97,7 @@ static pto_scenario_t scenario_of(const pto_score_cell_t *cell, int64_t *nodes, 
     scenario.layout = (pto_layout_t){.nodes = cell->nodes,
                                      .gpus_per_node = cell->gpus_per_node,
                                      .owners_per_gpu = cell->owners_per_gpu,
-                                     .cores_per_gpu = cell->procs_per_gpu};
+                                     .procs_per_gpu = cell->procs_per_gpu};
     scenario.nodes = (pto_series_t){.value = nodes, .count = 1};
     scenario.bytes = (pto_series_t){.value = bytes, .count = 1};
     return scenario;

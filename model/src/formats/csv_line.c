@@ -6,7 +6,7 @@
 
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
-pto_span_t pto_span_trim(pto_span_t span) {
+pto_text_span_t pto_span_trim(pto_text_span_t span) {
     while (span.size > 0 && is_blank(span.text[0])) {
         span.text++;
         span.size--;
@@ -32,22 +32,22 @@ static const char *closing_quote(const char *at, const char *end, size_t *double
     return NULL;
 }
 
-static pto_span_t without_doubled_quotes(pto_csv_line_t *line, pto_span_t field) {
+static pto_text_span_t without_doubled_quotes(pto_csv_line_t *line, pto_text_span_t field) {
     size_t size = 0;
     for (size_t i = 0; i < field.size; i++) {
         line->unquoted[size++] = field.text[i];
         i += field.text[i] == '"';
     }
-    return (pto_span_t){line->unquoted, size};
+    return (pto_text_span_t){line->unquoted, size};
 }
 
 /* The field whose opening quote is at `start`. */
-static bool take_quoted(pto_csv_line_t *line, const char *start, pto_span_t *field) {
+static bool take_quoted(pto_csv_line_t *line, const char *start, pto_text_span_t *field) {
     size_t doubled = 0;
     const char *close = closing_quote(start + 1, line->end, &doubled);
     if (!close)
         return fail(line, start, "this quote is not closed on its line");
-    *field = (pto_span_t){start + 1, (size_t)(close - start) - 1};
+    *field = (pto_text_span_t){start + 1, (size_t)(close - start) - 1};
     if (doubled > 0 && field->size - doubled >= sizeof line->unquoted)
         return fail(line, start, "this quoted field is too long");
     if (doubled > 0)
@@ -62,7 +62,7 @@ static bool take_quoted(pto_csv_line_t *line, const char *start, pto_span_t *fie
     return true;
 }
 
-bool pto_csv_line_next(pto_csv_line_t *line, pto_span_t *field) {
+bool pto_csv_line_next(pto_csv_line_t *line, pto_text_span_t *field) {
     const char *start = line->next;
     if (!start || line->fault)
         return false;
@@ -72,7 +72,7 @@ bool pto_csv_line_next(pto_csv_line_t *line, pto_span_t *field) {
     if (start < line->end && *start == '"')
         return take_quoted(line, start, field);
     const char *comma = memchr(start, ',', (size_t)(line->end - start));
-    *field = pto_span_trim((pto_span_t){start, (size_t)((comma ? comma : line->end) - start)});
+    *field = pto_span_trim((pto_text_span_t){start, (size_t)((comma ? comma : line->end) - start)});
     line->next = comma ? comma + 1 : NULL;
     return true;
 }

@@ -9,7 +9,7 @@
 typedef struct {
     const char *text;
     size_t size;
-} pto_span_t;
+} pto_text_span_t;
 
 enum { PTO_CSV_UNQUOTED_MAX = 256 };
 
@@ -25,9 +25,9 @@ typedef struct {
 /* Take the next field, without surrounding blanks and without its quotes. A comma at the end of the line is
  * followed by an empty field. False past the last field and on a fault. The span is valid until the next
  * call. */
-bool pto_csv_line_next(pto_csv_line_t *line, pto_span_t *field);
+bool pto_csv_line_next(pto_csv_line_t *line, pto_text_span_t *field);
 
 /* A blank is a space, a tab or the CR of a line that ends in CR LF. */
-pto_span_t pto_span_trim(pto_span_t span);
+pto_text_span_t pto_span_trim(pto_text_span_t span);
 
 #endif

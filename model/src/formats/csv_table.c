@@ -11,12 +11,12 @@
 
 /* --- stretches of text ---------------------------------------------------------------------------------- */
 
-static bool span_is(pto_span_t span, const char *word) {
+static bool span_is(pto_text_span_t span, const char *word) {
     return strlen(word) == span.size && memcmp(span.text, word, span.size) == 0;
 }
 
 /* A copy for use in a message: short, and without bytes that would corrupt a terminal. */
-static const char *span_quote(pto_span_t span, char *quote, size_t quote_size) {
+static const char *span_quote(pto_text_span_t span, char *quote, size_t quote_size) {
     size_t size = span.size < quote_size - 1 ? span.size : quote_size - 1;
     for (size_t i = 0; i < size; i++)
         quote[i] = span.text[i] >= ' ' && span.text[i] <= '~' ? span.text[i] : '?';
@@ -24,7 +24,7 @@ static const char *span_quote(pto_span_t span, char *quote, size_t quote_size) {
     return quote;
 }
 
-char *pto_span_copy(pto_span_t span) {
+char *pto_span_copy(pto_text_span_t span) {
     char *copy = malloc(span.size + 1);
     if (copy) {
         memcpy(copy, span.text, span.size);
@@ -33,7 +33,7 @@ char *pto_span_copy(pto_span_t span) {
     return copy;
 }
 
-int pto_span_find(pto_span_t span, const char *const *names, int count) {
+int pto_span_find(pto_text_span_t span, const char *const *names, int count) {
     for (int i = 0; i < count; i++)
         if (span_is(span, names[i]))
             return i;
@@ -43,7 +43,7 @@ int pto_span_find(pto_span_t span, const char *const *names, int count) {
 /* --- fields --------------------------------------------------------------------------------------------- */
 
 /* Copy a field to a NUL-terminated buffer for strtod and strtoll. */
-static bool number_text(pto_span_t span, const char *allowed, char *text, size_t text_size) {
+static bool number_text(pto_text_span_t span, const char *allowed, char *text, size_t text_size) {
     if (span.size == 0 || span.size >= text_size)
         return false;
     memcpy(text, span.text, span.size);
@@ -51,14 +51,14 @@ static bool number_text(pto_span_t span, const char *allowed, char *text, size_t
     return strspn(text, allowed) == span.size;
 }
 
-pto_status_t pto_csv_bad_field(const pto_csv_t *csv, int column, pto_span_t field, pto_status_t status,
+pto_status_t pto_csv_bad_field(const pto_csv_t *csv, int column, pto_text_span_t field, pto_status_t status,
                                const char *wanted) {
     char quote[48];
     return pto_error_set_at(csv->err, status, csv->path, csv->line, csv->place, "%s: '%s' is not %s",
                             csv->format->column[column], span_quote(field, quote, sizeof quote), wanted);
 }
 
-static pto_status_t read_whole(const pto_csv_t *csv, int column, pto_span_t field, int64_t least,
+static pto_status_t read_whole(const pto_csv_t *csv, int column, pto_text_span_t field, int64_t least,
                                int64_t most, int64_t *value) {
     char text[32];
     if (!number_text(field, "-0123456789", text, sizeof text))
@@ -75,12 +75,12 @@ static pto_status_t read_whole(const pto_csv_t *csv, int column, pto_span_t fiel
     return PTO_OK;
 }
 
-pto_status_t pto_csv_whole(const pto_csv_t *csv, int column, pto_span_t field, int64_t least,
+pto_status_t pto_csv_whole(const pto_csv_t *csv, int column, pto_text_span_t field, int64_t least,
                            int64_t *value) {
     return read_whole(csv, column, field, least, INT64_MAX, value);
 }
 
-pto_status_t pto_csv_count(const pto_csv_t *csv, int column, pto_span_t field, int64_t least,
+pto_status_t pto_csv_count(const pto_csv_t *csv, int column, pto_text_span_t field, int64_t least,
                            int32_t *value) {
     int64_t whole = 0;
     pto_status_t status = read_whole(csv, column, field, least, INT32_MAX, &whole);
@@ -89,7 +89,7 @@ pto_status_t pto_csv_count(const pto_csv_t *csv, int column, pto_span_t field, i
     return status;
 }
 
-static pto_status_t read_above(const pto_csv_t *csv, int column, pto_span_t field, const char *wanted,
+static pto_status_t read_above(const pto_csv_t *csv, int column, pto_text_span_t field, const char *wanted,
                                double *value) {
     char text[64];
     if (!number_text(field, "+-.0123456789eE", text, sizeof text))
@@ -104,15 +104,15 @@ static pto_status_t read_above(const pto_csv_t *csv, int column, pto_span_t fiel
     return PTO_OK;
 }
 
-pto_status_t pto_csv_seconds(const pto_csv_t *csv, int column, pto_span_t field, double *value) {
+pto_status_t pto_csv_seconds(const pto_csv_t *csv, int column, pto_text_span_t field, double *value) {
     return read_above(csv, column, field, "a finite, positive time", value);
 }
 
-pto_status_t pto_csv_joules(const pto_csv_t *csv, int column, pto_span_t field, double *value) {
+pto_status_t pto_csv_joules(const pto_csv_t *csv, int column, pto_text_span_t field, double *value) {
     return read_above(csv, column, field, "a finite, positive energy", value);
 }
 
-pto_status_t pto_csv_name(const pto_csv_t *csv, int column, pto_span_t field, const char *const *names,
+pto_status_t pto_csv_name(const pto_csv_t *csv, int column, pto_text_span_t field, const char *const *names,
                           int count, const char *wanted, uint8_t *value) {
     int found = pto_span_find(field, names, count);
     if (found < 0)
@@ -147,13 +147,14 @@ static pto_status_t out_of_memory(const pto_csv_t *csv) {
     return pto_error_set(csv->err, PTO_ERR_MEMORY, "out of memory for %s", csv->format->what);
 }
 
-static pto_status_t add_provenance(pto_csv_t *csv, pto_span_t line) {
-    pto_span_t body = {line.text + 1, line.size - 1};
+static pto_status_t add_provenance(pto_csv_t *csv, pto_text_span_t line) {
+    pto_text_span_t body = {line.text + 1, line.size - 1};
     const char *equals = memchr(body.text, '=', body.size);
     if (!equals)
         return PTO_OK; /* a comment */
-    pto_span_t key = pto_span_trim((pto_span_t){body.text, (size_t)(equals - body.text)});
-    pto_span_t value = pto_span_trim((pto_span_t){equals + 1, body.size - (size_t)(equals - body.text) - 1});
+    pto_text_span_t key = pto_span_trim((pto_text_span_t){body.text, (size_t)(equals - body.text)});
+    pto_text_span_t value =
+        pto_span_trim((pto_text_span_t){equals + 1, body.size - (size_t)(equals - body.text) - 1});
     pto_csv_origin_t *origin = csv->origin;
     pto_provenance_t *grown =
         realloc(origin->provenance, ((size_t)origin->provenance_count + 1) * sizeof *grown);
@@ -176,7 +177,7 @@ static pto_status_t add_path(pto_csv_t *csv) {
     char **grown = realloc(origin->path, ((size_t)origin->file_count + 1) * sizeof *grown);
     if (grown)
         origin->path = grown;
-    char *copy = grown ? pto_span_copy((pto_span_t){csv->path, strlen(csv->path)}) : NULL;
+    char *copy = grown ? pto_span_copy((pto_text_span_t){csv->path, strlen(csv->path)}) : NULL;
     if (!copy)
         return out_of_memory(csv);
     grown[origin->file_count++] = copy;
@@ -202,7 +203,7 @@ void pto_csv_origin_fini(pto_csv_origin_t *origin) {
 
 /* --- lines ---------------------------------------------------------------------------------------------- */
 
-static bool next_line(pto_csv_t *csv, pto_span_t *line) {
+static bool next_line(pto_csv_t *csv, pto_text_span_t *line) {
     if (csv->next >= csv->end)
         return false;
     const char *stop = memchr(csv->next, '\n', (size_t)(csv->end - csv->next));
@@ -215,12 +216,12 @@ static bool next_line(pto_csv_t *csv, pto_span_t *line) {
     return true;
 }
 
-static pto_csv_line_t fields_of(pto_span_t line) {
+static pto_csv_line_t fields_of(pto_text_span_t line) {
     return (pto_csv_line_t){.next = line.text, .end = line.text + line.size};
 }
 
 /* Take the line's next field and record its place; false past the last one and on a fault. */
-static bool next_field(pto_csv_t *csv, pto_span_t line, pto_csv_line_t *fields, pto_span_t *field) {
+static bool next_field(pto_csv_t *csv, pto_text_span_t line, pto_csv_line_t *fields, pto_text_span_t *field) {
     bool taken = pto_csv_line_next(fields, field);
     if (taken || fields->fault)
         csv->place = (int)(fields->place - line.text) + 1;
@@ -237,13 +238,13 @@ static pto_status_t bad_header(const pto_csv_t *csv, const char *before, const c
                             before, name, after);
 }
 
-static pto_status_t read_header(pto_csv_t *csv, pto_span_t line) {
+static pto_status_t read_header(pto_csv_t *csv, pto_text_span_t line) {
     const pto_csv_format_t *format = csv->format;
     bool seen[PTO_CSV_COLUMN_MAX] = {false};
     char quote[48];
     int count = 0;
     pto_csv_line_t fields = fields_of(line);
-    for (pto_span_t field; next_field(csv, line, &fields, &field); count++) {
+    for (pto_text_span_t field; next_field(csv, line, &fields, &field); count++) {
         int column = pto_span_find(field, format->column, format->column_count);
         if (column < 0)
             return bad_header(csv, "unknown ", span_quote(field, quote, sizeof quote), "");
@@ -262,11 +263,11 @@ static pto_status_t read_header(pto_csv_t *csv, pto_span_t line) {
     return PTO_OK;
 }
 
-static pto_status_t read_row(pto_csv_t *csv, pto_span_t line) {
+static pto_status_t read_row(pto_csv_t *csv, pto_text_span_t line) {
     pto_status_t status = csv->format->begin_row(csv->table, csv->origin->file_count - 1, csv->err);
     int count = 0;
     pto_csv_line_t fields = fields_of(line);
-    for (pto_span_t field; status == PTO_OK && next_field(csv, line, &fields, &field); count++) {
+    for (pto_text_span_t field; status == PTO_OK && next_field(csv, line, &fields, &field); count++) {
         if (count == csv->order_count)
             return pto_error_set_at(csv->err, PTO_ERR_SYNTAX, csv->path, csv->line, csv->place,
                                     "more than %d columns", csv->order_count);
@@ -280,7 +281,7 @@ static pto_status_t read_row(pto_csv_t *csv, pto_span_t line) {
     return status;
 }
 
-static pto_status_t read_line(pto_csv_t *csv, pto_span_t line) {
+static pto_status_t read_line(pto_csv_t *csv, pto_text_span_t line) {
     if (pto_span_trim(line).size == 0)
         return PTO_OK;
     const char *zero = memchr(line.text, '\0', line.size);
@@ -292,7 +293,7 @@ static pto_status_t read_line(pto_csv_t *csv, pto_span_t line) {
     if (line.size > 1 && memcmp(line.text, "\"#", 2) == 0) {
         /* A comment with commas, as spreadsheets write it. */
         pto_csv_line_t fields = fields_of(line);
-        pto_span_t remark;
+        pto_text_span_t remark;
         return next_field(csv, line, &fields, &remark) ? add_provenance(csv, remark)
                                                        : bad_line(csv, fields.fault);
     }
@@ -300,7 +301,7 @@ static pto_status_t read_line(pto_csv_t *csv, pto_span_t line) {
 }
 
 static pto_status_t read_lines(pto_csv_t *csv) {
-    pto_span_t line;
+    pto_text_span_t line;
     while (next_line(csv, &line)) {
         pto_status_t status = read_line(csv, line);
         if (status != PTO_OK)

@@ -24,7 +24,7 @@ typedef struct {
     int column_count;          /* at most PTO_CSV_COLUMN_MAX */
     int required_count;        /* the others are optional */
     pto_status_t (*begin_row)(void *table, int file, pto_error_t *err); /* add one, with every default */
-    pto_status_t (*read_field)(const pto_csv_t *csv, int column, pto_span_t field, void *table);
+    pto_status_t (*read_field)(const pto_csv_t *csv, int column, pto_text_span_t field, void *table);
 } pto_csv_format_t;
 
 /* Where a table's rows come from. */
@@ -64,22 +64,24 @@ void pto_csv_origin_fini(pto_csv_origin_t *origin);
 enum { PTO_CSV_BYTES_MAX = 1 << 30 };
 
 /* For read_field: the field's value, or an error at its place. PTO_ERR_TYPE, PTO_ERR_RANGE. */
-pto_status_t pto_csv_bad_field(const pto_csv_t *csv, int column, pto_span_t field, pto_status_t status,
+pto_status_t pto_csv_bad_field(const pto_csv_t *csv, int column, pto_text_span_t field, pto_status_t status,
                                const char *wanted);
-pto_status_t pto_csv_whole(const pto_csv_t *csv, int column, pto_span_t field, int64_t least, int64_t *value);
+pto_status_t pto_csv_whole(const pto_csv_t *csv, int column, pto_text_span_t field, int64_t least,
+                           int64_t *value);
 /* The same for an int32_t. */
-pto_status_t pto_csv_count(const pto_csv_t *csv, int column, pto_span_t field, int64_t least, int32_t *value);
+pto_status_t pto_csv_count(const pto_csv_t *csv, int column, pto_text_span_t field, int64_t least,
+                           int32_t *value);
 /* Above 0. */
-pto_status_t pto_csv_seconds(const pto_csv_t *csv, int column, pto_span_t field, double *value);
-pto_status_t pto_csv_joules(const pto_csv_t *csv, int column, pto_span_t field, double *value);
+pto_status_t pto_csv_seconds(const pto_csv_t *csv, int column, pto_text_span_t field, double *value);
+pto_status_t pto_csv_joules(const pto_csv_t *csv, int column, pto_text_span_t field, double *value);
 /* The index of one of `names`; `wanted` is the expected value in the message. */
-pto_status_t pto_csv_name(const pto_csv_t *csv, int column, pto_span_t field, const char *const *names,
+pto_status_t pto_csv_name(const pto_csv_t *csv, int column, pto_text_span_t field, const char *const *names,
                           int count, const char *wanted, uint8_t *value);
 
 /* Index of `span` among `names`, or -1. */
-int pto_span_find(pto_span_t span, const char *const *names, int count);
+int pto_span_find(pto_text_span_t span, const char *const *names, int count);
 /* NULL when out of memory. */
-char *pto_span_copy(pto_span_t span);
+char *pto_span_copy(pto_text_span_t span);
 
 /* The first file's value of a provenance key; NULL if no file has it. */
 const char *pto_csv_provenance(const pto_provenance_t *provenance, int count, const char *key);

@@ -67,6 +67,20 @@ static void advise(const char *text, const char *const *names, int count, char *
     snprintf(advice, advice_size, "; known are: %s", list);
 }
 
+/* What a key of an older version is called now; NULL for all others. */
+static const char *new_name(const char *key) {
+    static const struct {
+        const char *before;
+        const char *now;
+    } renamed[] = {{"cores_per_gpu", "procs_per_gpu"},
+                   {"per_message", "gap"},
+                   {"further_s_per_byte", "extra_input_s_per_byte"}};
+    for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
+        if (strcmp(key, renamed[i].before) == 0)
+            return renamed[i].now;
+    return NULL;
+}
+
 static pto_status_t unknown_key(const pto_reader_t *reader, const pto_yaml_node_t *node,
                                 const pto_yaml_table_t *table) {
     const char *names[PTO_YAML_FIELDS_MAX];
@@ -75,7 +89,10 @@ static pto_status_t unknown_key(const pto_reader_t *reader, const pto_yaml_node_
         if (!table->field[i].reserved)
             names[count++] = table->field[i].key;
     char advice[LIST_TEXT_MAX + 32], message[PTO_ERROR_MESSAGE_MAX];
-    advise(node->key, names, count, advice, sizeof advice);
+    if (new_name(node->key))
+        snprintf(advice, sizeof advice, "; it is now called '%s'", new_name(node->key));
+    else
+        advise(node->key, names, count, advice, sizeof advice);
     snprintf(message, sizeof message, "unknown key '%.*s' in %s%s", QUOTE_MAX, node->key, table->what,
              advice);
     return fail_at_key(reader, node, PTO_ERR_KEY, message);

@@ -119,7 +119,7 @@ static pto_status_t finish_row(const pto_reader_t *reader, const pto_yaml_node_t
     pto_status_t status = settle_postal(reader, node, &row->postal);
     return status != PTO_OK
                ? status
-               : pto_settle_param(reader, node, "further_s_per_byte_95", &row->further_s_per_byte);
+               : pto_settle_param(reader, node, "extra_input_s_per_byte_95", &row->extra_input_s_per_byte);
 }
 
 /* Layouts have as many GPUs on every node. */
@@ -144,8 +144,8 @@ static const pto_yaml_field_t protocol_fields[] = {
     {.key = "protocol", .read = read_protocol, AT(protocol), .required = true}, ROW_FIELDS};
 static const pto_yaml_field_t bytes_fields[] = {
     ROW_FIELDS,
-    {.key = "further_s_per_byte", .read = read_param, AT(further_s_per_byte), .argument = 1},
-    {.key = "further_s_per_byte_95", .read = pto_read_interval, AT(further_s_per_byte)}};
+    {.key = "extra_input_s_per_byte", .read = read_param, AT(extra_input_s_per_byte), .argument = 1},
+    {.key = "extra_input_s_per_byte_95", .read = pto_read_interval, AT(extra_input_s_per_byte)}};
 static const pto_yaml_field_t procs_fields[] = {
     {.key = "procs", .read = pto_read_count, AT(procs), .argument = 1, .required = true},
     {.key = "strided", .read = pto_read_bool, AT(strided)}, ROW_FIELDS};
@@ -277,7 +277,7 @@ static pto_status_t read_cost(const pto_reader_t *reader, const pto_yaml_node_t 
                               const pto_family_t *family, pto_cost_table_t *cost) {
     pto_yaml_table_t table = kinds[family->by].table;
     bool may_be_one = family->by == PTO_ROWS_BY_BYTES;
-    if (may_be_one && !family->has_further)
+    if (may_be_one && !family->has_extra_input)
         table.field_count -= FURTHER_FIELDS;
     if (may_be_one && node->kind == PTO_YAML_MAPPING) {
         table.what = "a cost";

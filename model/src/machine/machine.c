@@ -61,7 +61,7 @@ const pto_cost_row_t *pto_machine_message(const pto_machine_t *machine, pto_spac
 }
 
 const pto_cost_row_t *pto_machine_gap(const pto_machine_t *machine, pto_space_t space, int64_t bytes) {
-    return row_for(&machine->per_message[space], bytes);
+    return row_for(&machine->gap[space], bytes);
 }
 
 const pto_postal_t *pto_machine_copy(const pto_machine_t *machine, pto_copy_kind_t kind, bool pageable) {
@@ -74,9 +74,9 @@ const pto_postal_t *pto_cost_at(const pto_cost_table_t *cost, int64_t bytes) {
     return row ? &row->postal : NULL;
 }
 
-const pto_param_t *pto_machine_further(const pto_machine_t *machine, pto_space_t space, int64_t bytes) {
+const pto_param_t *pto_machine_extra_input(const pto_machine_t *machine, pto_space_t space, int64_t bytes) {
     const pto_cost_row_t *row = row_for(&machine->reduce[space], bytes);
-    return row && pto_param_known(&row->further_s_per_byte) ? &row->further_s_per_byte : NULL;
+    return row && pto_param_known(&row->extra_input_s_per_byte) ? &row->extra_input_s_per_byte : NULL;
 }
 
 const pto_postal_t *pto_machine_remote(const pto_machine_t *machine, pto_remote_t remote, pto_reach_t reach) {

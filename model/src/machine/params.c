@@ -60,8 +60,8 @@ static void add_row(list_t *list, const pto_cell_t *cell, pto_cost_row_t *row) {
         pto_cost_row_name(row, row_name);
     place_t place = {base, row_name};
     add_postal(list, place, &row->postal);
-    if (cell->family->has_further)
-        add(list, place, pto_field_name(PTO_FIELD_FURTHER))->param = &row->further_s_per_byte;
+    if (cell->family->has_extra_input)
+        add(list, place, pto_field_name(PTO_FIELD_EXTRA_INPUT))->param = &row->extra_input_s_per_byte;
     if (row->below_bytes != INT64_MAX)
         add(list, place, "below_bytes")->number = &row->below_bytes;
 }

@@ -334,7 +334,7 @@ const char *pto_field_name(pto_field_t field) {
     static const char *const name[] = {[PTO_FIELD_NONE] = "",
                                        [PTO_FIELD_ALPHA] = "alpha_s",
                                        [PTO_FIELD_BETA] = "beta_s_per_byte",
-                                       [PTO_FIELD_FURTHER] = "further_s_per_byte"};
+                                       [PTO_FIELD_EXTRA_INPUT] = "extra_input_s_per_byte"};
     return name[field];
 }
 
@@ -342,7 +342,8 @@ const char *pto_field_name(pto_field_t field) {
 static const pto_cost_row_t *row_of(const pto_cell_t *cell, const pto_param_t *param, pto_field_t field) {
     static const size_t offset[] = {[PTO_FIELD_ALPHA] = offsetof(pto_cost_row_t, postal.alpha_s),
                                     [PTO_FIELD_BETA] = offsetof(pto_cost_row_t, postal.beta_s_per_byte),
-                                    [PTO_FIELD_FURTHER] = offsetof(pto_cost_row_t, further_s_per_byte)};
+                                    [PTO_FIELD_EXTRA_INPUT] =
+                                        offsetof(pto_cost_row_t, extra_input_s_per_byte)};
     bool has_row = param && cell->family->form == PTO_FORM_COST;
     return has_row ? (const pto_cost_row_t *)((const char *)param - offset[field]) : NULL;
 }

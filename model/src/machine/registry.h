@@ -63,8 +63,8 @@ typedef struct {
     pto_dim_t dim[PTO_DIM_MAX];
     pto_rows_by_t by;
     pto_unit_t unit;
-    bool positive;    /* 0 is refused */
-    bool has_further; /* rows may hold further_s_per_byte */
+    bool positive;        /* 0 is refused */
+    bool has_extra_input; /* rows may hold extra_input_s_per_byte */
     bool measured_only;
     bool power_at_start;
     pto_power_t power;
@@ -109,7 +109,7 @@ bool pto_cell_copy(const pto_cell_t *from, const pto_cell_t *to);
 void pto_cell_clear(const pto_cell_t *cell);
 
 /* The number of a row or a postal that an addend of a price counts. */
-typedef enum { PTO_FIELD_NONE, PTO_FIELD_ALPHA, PTO_FIELD_BETA, PTO_FIELD_FURTHER } pto_field_t;
+typedef enum { PTO_FIELD_NONE, PTO_FIELD_ALPHA, PTO_FIELD_BETA, PTO_FIELD_EXTRA_INPUT } pto_field_t;
 
 const char *pto_field_name(pto_field_t field);
 

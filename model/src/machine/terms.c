@@ -19,7 +19,7 @@ static const pto_model_term_t terms[] = {
     {"copies.h2h", "copies within host memory"},
     {"message_rate", "how many messages a node can send in a second"},
     {"network", "contention of several nodes for one receiver"},
-    {"per_message", "what further messages in flight cost a process"},
+    {"gap", "what further messages in flight cost a process"},
     {"reduce", "combining two buffers"},
     {further_term, "what further inputs of one reduction cost, with 'reduce'"},
     {"peer", "copies from GPU to GPU of a node"},
@@ -32,9 +32,9 @@ static const pto_model_term_t terms[] = {
 
 static void drop(pto_machine_t *machine, const char *term) {
     for (pto_cell_t cell = {0}; pto_cell_next(machine, &cell);) {
-        const pto_cost_table_t *cost = cell.family->has_further ? cell.at : NULL;
+        const pto_cost_table_t *cost = cell.family->has_extra_input ? cell.at : NULL;
         for (int i = 0; cost && i < cost->count && strcmp(term, further_term) == 0; i++)
-            cost->row[i].further_s_per_byte = (pto_param_t){0};
+            cost->row[i].extra_input_s_per_byte = (pto_param_t){0};
         if (cell.family->term && strcmp(cell.family->term, term) == 0)
             pto_cell_clear(&cell);
     }

@@ -183,9 +183,9 @@ static void put_cost(writer_t *writer, int indent, pto_rows_by_t by, const pto_c
         put_row_key(writer, by, row);
         put_below(writer, row->below_bytes);
         put_postal(writer, &row->postal);
-        if (pto_param_known(&row->further_s_per_byte)) {
+        if (pto_param_known(&row->extra_input_s_per_byte)) {
             put(writer, ", ");
-            put_param(writer, PTO_FIELD_FURTHER, &row->further_s_per_byte);
+            put_param(writer, PTO_FIELD_EXTRA_INPUT, &row->extra_input_s_per_byte);
         }
         put(writer, "}\n");
     }
@@ -199,7 +199,7 @@ static const struct {
     const char *comment;
 } comments[] = {
     {"injection", "1/R_N"},
-    {"per_message", "each further message of a process that has one in flight, off the node"},
+    {"gap", "each further message of a process that has one in flight, off the node"},
     {"setup", "once, before a plan's first run"},
     {"nccl", "gpus: of all nodes"},
 };

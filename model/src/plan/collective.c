@@ -2,7 +2,7 @@
 #include "plan/plan_internal.h"
 
 int64_t pto_collective_member(const pto_plan_t *plan, const pto_node_t *node, int64_t rank) {
-    int64_t core = rank % plan->request.layout.cores_per_gpu;
+    int64_t core = rank % plan->request.layout.procs_per_gpu;
     if (core < node->core_first || core >= node->core_first + node->core_count)
         return -1;
     return pto_group_index(plan, pto_plan_group(plan, node->group), rank);

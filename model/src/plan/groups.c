@@ -22,9 +22,9 @@ const pto_group_traits_t pto_group_traits[] = {
                                .index = PTO_BY_GPU | PTO_BY_CORE,
                                .color = PTO_BY_NODE,
                                .owners_only = true},
-    [PTO_GROUP_COUNTERPARTS] = {.member = {"node", "node left"},
-                                .index = PTO_BY_NODE,
-                                .color = PTO_BY_GPU | PTO_BY_CORE},
+    [PTO_GROUP_RAIL] = {.member = {"node", "node left"},
+                        .index = PTO_BY_NODE,
+                        .color = PTO_BY_GPU | PTO_BY_CORE},
 };
 PTO_EACH_NAMED(pto_group_traits, PTO_GROUP_COUNT);
 
@@ -38,7 +38,7 @@ int64_t pto_fold_in(int64_t fold, int64_t base_index) {
 
 /* Cores of a GPU that a group can include. */
 static int64_t core_limit(const pto_layout_t *layout, const pto_group_traits_t *traits) {
-    return traits->owners_only ? layout->owners_per_gpu : layout->cores_per_gpu;
+    return traits->owners_only ? layout->owners_per_gpu : layout->procs_per_gpu;
 }
 
 int64_t pto_group_members_per_gpu(const pto_layout_t *layout, pto_group_kind_t kind) {
@@ -84,11 +84,11 @@ static int64_t shared_part(const pto_layout_t *layout, unsigned color, int64_t r
     bool by_node = color & PTO_BY_NODE, by_gpu = color & PTO_BY_GPU, by_core = color & PTO_BY_CORE;
     int64_t part = by_node ? rank : 0;
     if (by_gpu != by_node) {
-        int64_t in_node = rank % (layout->gpus_per_node * layout->cores_per_gpu);
+        int64_t in_node = rank % (layout->gpus_per_node * layout->procs_per_gpu);
         part += by_gpu ? in_node : -in_node;
     }
     if (by_core != by_gpu) {
-        int64_t in_gpu = rank % layout->cores_per_gpu;
+        int64_t in_gpu = rank % layout->procs_per_gpu;
         part += by_core ? in_gpu : -in_gpu;
     }
     return part;
@@ -102,9 +102,9 @@ int64_t pto_group_rank(const pto_plan_t *plan, const pto_group_t *group, int64_t
     if (traits->index == PTO_BY_CORE)
         return shared + base;
     if (traits->index == PTO_BY_NODE)
-        return shared + base * layout->gpus_per_node * layout->cores_per_gpu;
+        return shared + base * layout->gpus_per_node * layout->procs_per_gpu;
     if (!(traits->index & PTO_BY_CORE)) /* GPUs are numbered across nodes */
-        return shared + base * layout->cores_per_gpu;
+        return shared + base * layout->procs_per_gpu;
     int64_t limit = core_limit(layout, traits);
-    return shared + base / limit * layout->cores_per_gpu + base % limit;
+    return shared + base / limit * layout->procs_per_gpu + base % limit;
 }

@@ -276,7 +276,7 @@ static uint64_t digest_slice(uint64_t hash, const pto_slice_t *slice) {
 static uint64_t digest_step(uint64_t hash, const pto_step_t *step) {
     const int64_t number[] = {step->kind,       step->core_first, step->core_count,
                               step->group,      step->peers.kind, step->peers.node_shift,
-                              step->peers.sign, step->even_empty, step->fresh,
+                              step->peers.sign, step->send_empty, step->fresh,
                               step->flag};
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
         hash = fnv1a(hash, (uint64_t)number[i]);
@@ -300,11 +300,12 @@ static uint64_t digest_group(uint64_t hash, const pto_group_t *group) {
 }
 
 static uint64_t digest_buffer(uint64_t hash, const pto_buffer_t *buffer) {
-    const int64_t number[] = {
-        buffer->role,        buffer->space,       buffer->core_first,  buffer->core_count,
-        buffer->group,       buffer->blocks,      buffer->block_count, buffer->block_bytes,
-        buffer->grain_bytes, buffer->split,       buffer->dealt,       buffer->deal,
-        buffer->held_stride, buffer->user_stride, buffer->alternates,  buffer->pageable};
+    const int64_t number[] = {buffer->role,        buffer->space,       buffer->core_first,
+                              buffer->core_count,  buffer->group,       buffer->blocks,
+                              buffer->block_count, buffer->block_bytes, buffer->granularity_bytes,
+                              buffer->split,       buffer->cyclic,      buffer->cyclic_count,
+                              buffer->held_stride, buffer->user_stride, buffer->double_buffered,
+                              buffer->pageable};
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
         hash = fnv1a(hash, (uint64_t)number[i]);
     return hash;
@@ -313,7 +314,7 @@ static uint64_t digest_buffer(uint64_t hash, const pto_buffer_t *buffer) {
 static uint64_t digest_request(uint64_t hash, const pto_request_t *request) {
     const pto_layout_t *layout = &request->layout;
     const int64_t number[] = {layout->nodes,         layout->gpus_per_node, layout->owners_per_gpu,
-                              layout->cores_per_gpu, request->collective,   request->implementation,
+                              layout->procs_per_gpu, request->collective,   request->implementation,
                               request->split,        request->datatype,     request->bytes,
                               request->messages,     request->unique_bytes, request->by_library};
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
@@ -399,7 +400,7 @@ static pto_status_t check_sizes(const pto_request_t *request, pto_error_t *err) 
     bool doubled = counts && counts->kind == PTO_COUNTS_SKEW;
     if (bytes > INT64_MAX / 2 ||
         !pto_bytes_countable(doubled ? 2 * bytes : bytes, peers,
-                             request->layout.gpus_per_node * request->layout.cores_per_gpu))
+                             request->layout.gpus_per_node * request->layout.procs_per_gpu))
         return pto_error_set(err, PTO_ERR_RANGE,
                              "bytes: %lld on %lld nodes add up to more bytes than can be counted",
                              (long long)bytes, (long long)request->layout.nodes);

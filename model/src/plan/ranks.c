@@ -16,7 +16,7 @@ int64_t pto_expr_value(pto_expr_t expr, int64_t k, int64_t core, int64_t peer) {
 
 bool pto_step_acts(const pto_plan_t *plan, const pto_step_t *step, int64_t rank, int64_t k,
                    pto_action_t *action) {
-    int64_t core = rank % plan->request.layout.cores_per_gpu;
+    int64_t core = rank % plan->request.layout.procs_per_gpu;
     if (core < step->core_first || core >= step->core_first + step->core_count)
         return false;
     int64_t me = pto_group_index(plan, pto_plan_group(plan, step->group), rank);

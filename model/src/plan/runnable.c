@@ -5,7 +5,7 @@
 static pto_status_t slice_runnable(const pto_plan_t *plan, const pto_stage_t *stage, const pto_step_t *step,
                                    const pto_slice_t *slice, pto_error_t *err) {
     const pto_buffer_t *buffer = pto_plan_buffer(plan, slice->buffer);
-    if (buffer->alternates && !step->in_kernel)
+    if (buffer->double_buffered && !step->in_kernel)
         return pto_error_set(err, PTO_ERR_INVALID_PLAN,
                              "stage '%s' uses '%s', which alternates, outside of a kernel", stage->name,
                              buffer->name);
@@ -36,7 +36,7 @@ pto_status_t pto_plan_runnable(const pto_plan_t *plan, pto_error_t *err) {
     pto_status_t status = PTO_OK;
     for (int b = 0; b < pto_plan_buffer_count(plan); b++) {
         const pto_buffer_t *buffer = pto_plan_buffer(plan, b);
-        if (buffer->alternates && buffer->role != PTO_ROLE_TEMPORARY)
+        if (buffer->double_buffered && buffer->role != PTO_ROLE_TEMPORARY)
             return pto_error_set(err, PTO_ERR_INVALID_PLAN,
                                  "buffer '%s' alternates, but the user has only one", buffer->name);
     }

@@ -56,7 +56,7 @@ bool pto_core_acts(const pto_plan_t *plan, int64_t core) {
 pto_plan_size_t pto_plan_size(const pto_plan_t *plan) {
     const pto_layout_t *layout = &plan->request.layout;
     int64_t cores = 0;
-    for (int64_t core = 0; core < layout->cores_per_gpu; core++)
+    for (int64_t core = 0; core < layout->procs_per_gpu; core++)
         cores += pto_core_acts(plan, core);
     pto_plan_size_t size = {0, 0, 0};
     pto_walk_t walk;

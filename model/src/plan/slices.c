@@ -5,17 +5,17 @@
 
 /* --- shares --------------------------------------------------------------------------------------------- */
 
-int64_t pto_share_offset(int64_t bytes, int64_t grain_bytes, int64_t shares, int64_t k) {
+int64_t pto_share_offset(int64_t bytes, int64_t granularity_bytes, int64_t shares, int64_t k) {
     if (k >= shares)
         return bytes;
-    int64_t grains = bytes / grain_bytes;
+    int64_t grains = bytes / granularity_bytes;
     int64_t larger = grains % shares;
-    return (grains / shares * k + (k < larger ? k : larger)) * grain_bytes;
+    return (grains / shares * k + (k < larger ? k : larger)) * granularity_bytes;
 }
 
-int64_t pto_share_bytes(int64_t bytes, int64_t grain_bytes, int64_t shares, int64_t k) {
-    return pto_share_offset(bytes, grain_bytes, shares, k + 1) -
-           pto_share_offset(bytes, grain_bytes, shares, k);
+int64_t pto_share_bytes(int64_t bytes, int64_t granularity_bytes, int64_t shares, int64_t k) {
+    return pto_share_offset(bytes, granularity_bytes, shares, k + 1) -
+           pto_share_offset(bytes, granularity_bytes, shares, k);
 }
 
 /* --- blocks --------------------------------------------------------------------------------------------- */
@@ -27,17 +27,17 @@ pto_held_t pto_held_by(const pto_plan_t *plan, int buffer_index, int64_t rank) {
     pto_held_t holder = {.plan = plan, .buffer = buffer, .place = pto_layout_rank(layout, rank)};
     holder.core = holder.place.core;
     holder.index = pto_group_index_at(layout, &group, holder.place);
-    if (buffer->dealt != PTO_DEAL_NONE || buffer->blocks == PTO_BLOCKS_SHARE)
+    if (buffer->cyclic != PTO_CYCLIC_NONE || buffer->blocks == PTO_BLOCKS_SHARE)
         holder.members = pto_group_shape(layout, buffer->group).size;
     return holder;
 }
 
-/* Distance by which a block is dealt to a core. */
+/* Distance by which a block is cyclic to a core. */
 static int64_t deal_distance(const pto_held_t *holder, int64_t block) {
-    if (holder->buffer->dealt == PTO_DEAL_ORDINAL)
+    if (holder->buffer->cyclic == PTO_CYCLIC_ORDINAL)
         return block;
     int64_t ahead = block - holder->index;
-    return pto_floor_mod(holder->buffer->dealt == PTO_DEAL_FORWARD ? ahead : -ahead, holder->members);
+    return pto_floor_mod(holder->buffer->cyclic == PTO_CYCLIC_FORWARD ? ahead : -ahead, holder->members);
 }
 
 /* Blocks between the processes of the holder's node and those of others, numbered by node and place. */
@@ -47,7 +47,7 @@ static int64_t node_block_bytes(const pto_held_t *holder, int64_t block) {
     int64_t members = request->layout.gpus_per_node * owners;
     int64_t home = holder->place.node * members, place = holder->place.gpu * owners + holder->place.core;
     pto_blocks_t blocks = holder->buffer->blocks;
-    if (blocks == PTO_BLOCKS_COUNTERPART)
+    if (blocks == PTO_BLOCKS_RAIL)
         return pto_counts_bytes(request->counts, request->bytes, home + block % members,
                                 block / members * members + place);
     int64_t i = block / members % members, j = block % members;
@@ -61,7 +61,7 @@ static int64_t node_block_bytes(const pto_held_t *holder, int64_t block) {
 static int64_t whole_block_bytes(const pto_held_t *holder, int64_t block) {
     const pto_request_t *request = &holder->plan->request;
     switch (holder->buffer->blocks) {
-    case PTO_BLOCKS_COUNTERPART:
+    case PTO_BLOCKS_RAIL:
     case PTO_BLOCKS_NODE_ROW:
     case PTO_BLOCKS_NODE_COLUMN:
         return node_block_bytes(holder, block);
@@ -70,8 +70,8 @@ static int64_t whole_block_bytes(const pto_held_t *holder, int64_t block) {
     case PTO_BLOCKS_COLUMN:
         return pto_counts_bytes(request->counts, request->bytes, block, holder->index);
     case PTO_BLOCKS_SHARE:
-        return pto_share_bytes(holder->buffer->block_bytes, holder->buffer->grain_bytes, holder->members,
-                               holder->index);
+        return pto_share_bytes(holder->buffer->block_bytes, holder->buffer->granularity_bytes,
+                               holder->members, holder->index);
     case PTO_BLOCKS_EQUAL:
     case PTO_BLOCKS_COUNT:
         break;
@@ -81,17 +81,18 @@ static int64_t whole_block_bytes(const pto_held_t *holder, int64_t block) {
 
 int64_t pto_held_block_bytes(const pto_held_t *holder, int64_t block) {
     const pto_buffer_t *buffer = holder->buffer;
-    if (buffer->dealt != PTO_DEAL_NONE && deal_distance(holder, block) % buffer->deal != holder->core)
+    if (buffer->cyclic != PTO_CYCLIC_NONE &&
+        deal_distance(holder, block) % buffer->cyclic_count != holder->core)
         return 0;
     int64_t whole = whole_block_bytes(holder, block);
-    return buffer->split > 1 ? pto_share_bytes(whole, buffer->grain_bytes, buffer->split, holder->core)
+    return buffer->split > 1 ? pto_share_bytes(whole, buffer->granularity_bytes, buffer->split, holder->core)
                              : whole;
 }
 
 /* Blocks of a table are contiguous, so a block's offset is the sum of the sizes before it. */
 static int64_t table_offset(pto_held_t *holder, int64_t block) {
     const pto_buffer_t *buffer = holder->buffer;
-    if (buffer->dealt == PTO_DEAL_NONE) {
+    if (buffer->cyclic == PTO_CYCLIC_NONE) {
         if (block < holder->known_block)
             holder->known_block = holder->known_offset = 0;
         for (; holder->known_block < block; holder->known_block++)
@@ -99,9 +100,9 @@ static int64_t table_offset(pto_held_t *holder, int64_t block) {
         return holder->known_offset;
     }
     int64_t offset = 0;
-    int64_t sign = buffer->dealt == PTO_DEAL_BACKWARD ? -1 : 1;
+    int64_t sign = buffer->cyclic == PTO_CYCLIC_BACKWARD ? -1 : 1;
     int64_t distance = deal_distance(holder, block), members = holder->members;
-    for (int64_t d = holder->core; d < distance; d += buffer->deal)
+    for (int64_t d = holder->core; d < distance; d += buffer->cyclic_count)
         offset += pto_held_block_bytes(holder, pto_floor_mod(holder->index + sign * d, members));
     return offset;
 }
@@ -113,8 +114,8 @@ static pto_extent_t block_extent(pto_held_t *holder, int64_t block) {
         return extent;
     if (pto_blocks_are_table(buffer))
         extent.offset_bytes = table_offset(holder, block);
-    else if (buffer->dealt != PTO_DEAL_NONE)
-        extent.offset_bytes = deal_distance(holder, block) / buffer->deal * extent.bytes;
+    else if (buffer->cyclic != PTO_CYCLIC_NONE)
+        extent.offset_bytes = deal_distance(holder, block) / buffer->cyclic_count * extent.bytes;
     else
         extent.offset_bytes = block * extent.bytes;
     return extent;
@@ -155,14 +156,14 @@ bool pto_buffer_is_users(const pto_plan_t *plan, int buffer, int64_t rank) {
 static int64_t all_blocks_bytes(const pto_held_t *holder) {
     const pto_buffer_t *buffer = holder->buffer;
     int64_t members = holder->members, total = 0; /* 0 if none are dealt out */
-    bool by_distance = buffer->dealt == PTO_DEAL_FORWARD || buffer->dealt == PTO_DEAL_BACKWARD;
+    bool by_distance = buffer->cyclic == PTO_CYCLIC_FORWARD || buffer->cyclic == PTO_CYCLIC_BACKWARD;
     if (!by_distance || buffer->block_count != members) {
         for (int64_t block = 0; block < buffer->block_count; block++)
             total += pto_held_block_bytes(holder, block);
         return total;
     }
-    int64_t sign = buffer->dealt == PTO_DEAL_BACKWARD ? -1 : 1;
-    for (int64_t d = holder->core; d < members; d += buffer->deal)
+    int64_t sign = buffer->cyclic == PTO_CYCLIC_BACKWARD ? -1 : 1;
+    for (int64_t d = holder->core; d < members; d += buffer->cyclic_count)
         total += pto_held_block_bytes(holder, pto_floor_mod(holder->index + sign * d, members));
     return total;
 }
@@ -176,10 +177,10 @@ int64_t pto_buffer_bytes(const pto_plan_t *plan, int buffer_index, int64_t rank)
         return all_blocks_bytes(&holder);
     int64_t mine = buffer->block_bytes;
     if (buffer->split > 1)
-        mine = pto_share_bytes(mine, buffer->grain_bytes, buffer->split, holder.core);
+        mine = pto_share_bytes(mine, buffer->granularity_bytes, buffer->split, holder.core);
     int64_t held = buffer->block_count;
-    if (buffer->dealt != PTO_DEAL_NONE)
-        held = holder.core < held ? (held - holder.core - 1) / buffer->deal + 1 : 0;
+    if (buffer->cyclic != PTO_CYCLIC_NONE)
+        held = holder.core < held ? (held - holder.core - 1) / buffer->cyclic_count + 1 : 0;
     return held * mine;
 }
 
@@ -249,9 +250,9 @@ static pto_extent_t share_of_block(const pto_slice_t *slice, const pto_action_t 
                                    const pto_held_t *holder, pto_extent_t extent) {
     if (slice->share == PTO_SHARE_ALL)
         return extent;
-    int64_t cores = holder->plan->request.layout.cores_per_gpu;
+    int64_t cores = holder->plan->request.layout.procs_per_gpu;
     int64_t k = slice->share == PTO_SHARE_MINE ? action->core : action->peer_rank % cores;
-    int64_t grain = holder->buffer->grain_bytes;
+    int64_t grain = holder->buffer->granularity_bytes;
     return (pto_extent_t){.offset_bytes = extent.offset_bytes +
                                           pto_share_offset(extent.bytes, grain, slice->share_count, k),
                           .bytes = pto_share_bytes(extent.bytes, grain, slice->share_count, k)};
@@ -294,7 +295,7 @@ static pto_extent_t indexed_extent(const pto_slice_t *slice, pto_held_t *holder,
         return block_extent(holder, indexed_block(slice, holder, index));
     int64_t part = pto_floor_mod(index, slice->parts);
     int64_t whole = pto_held_block_bytes(holder, 0);
-    int64_t grain = holder->buffer->grain_bytes;
+    int64_t grain = holder->buffer->granularity_bytes;
     return (pto_extent_t){.offset_bytes = pto_share_offset(whole, grain, slice->parts, part),
                           .bytes = pto_share_bytes(whole, grain, slice->parts, part)};
 }
@@ -319,7 +320,7 @@ void pto_slice_visit(const pto_plan_t *plan, const pto_slice_t *slice, const pto
 
 /* Blocks of equal size need no walk. */
 static bool is_uniform(const pto_slice_t *slice, const pto_buffer_t *buffer) {
-    return buffer->blocks == PTO_BLOCKS_EQUAL && buffer->dealt == PTO_DEAL_NONE && slice->parts == 0 &&
+    return buffer->blocks == PTO_BLOCKS_EQUAL && buffer->cyclic == PTO_CYCLIC_NONE && slice->parts == 0 &&
            slice->share == PTO_SHARE_ALL;
 }
 
@@ -430,8 +431,8 @@ bool pto_plan_uses_peers_memory(const pto_plan_t *plan) {
 static bool same_size(const pto_buffer_t *a, const pto_buffer_t *b) {
     return a->core_first == b->core_first && a->core_count == b->core_count && a->group == b->group &&
            a->held_stride == b->held_stride && a->blocks == b->blocks && a->block_count == b->block_count &&
-           a->block_bytes == b->block_bytes && a->grain_bytes == b->grain_bytes && a->split == b->split &&
-           a->dealt == b->dealt && a->deal == b->deal;
+           a->block_bytes == b->block_bytes && a->granularity_bytes == b->granularity_bytes &&
+           a->split == b->split && a->cyclic == b->cyclic && a->cyclic_count == b->cyclic_count;
 }
 
 enum { SIZES_KEPT = 16 };
@@ -449,7 +450,7 @@ static void add_needs(const pto_plan_t *plan, int64_t rank, int64_t *device, int
         if (b < SIZES_KEPT)
             bytes[b] = needs;
         if (!pto_buffer_stands_in(plan, b))
-            *(buffer->space == PTO_SPACE_GPU ? device : host) += needs * (buffer->alternates ? 2 : 1);
+            *(buffer->space == PTO_SPACE_GPU ? device : host) += needs * (buffer->double_buffered ? 2 : 1);
     }
 }
 
@@ -465,7 +466,7 @@ void pto_plan_memory(const pto_plan_t *plan, int64_t *gpu_bytes, int64_t *host_b
         int64_t host = 0;
         for (int64_t gpu = 0; gpu < gpus; gpu++) {
             int64_t device = 0;
-            for (int64_t core = 0; core < layout->cores_per_gpu; core++) {
+            for (int64_t core = 0; core < layout->procs_per_gpu; core++) {
                 int64_t rank = pto_layout_number(layout, (pto_rank_t){node, gpu, core});
                 add_needs(plan, rank, &device, &host);
             }

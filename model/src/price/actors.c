@@ -16,16 +16,16 @@ static bool depends_on_core(const pto_step_t *step) {
 
 /* Mark the cores at which shares change size: the larger ones end, and the last may take what makes no grain.
  */
-static void cut_shares(bool *cut, int64_t cores, int64_t bytes, int64_t grain_bytes, int64_t shares) {
+static void cut_shares(bool *cut, int64_t cores, int64_t bytes, int64_t granularity_bytes, int64_t shares) {
     if (shares != cores)
         return;
-    cut[bytes / grain_bytes % shares] = true;
-    if (bytes % grain_bytes)
+    cut[bytes / granularity_bytes % shares] = true;
+    if (bytes % granularity_bytes)
         cut[shares - 1] = true;
 }
 
 static void find_cuts(const pto_plan_t *plan, const pto_machine_t *machine, bool *cut) {
-    int64_t cores = plan->request.layout.cores_per_gpu;
+    int64_t cores = plan->request.layout.procs_per_gpu;
     cut[0] = true;
     for (int i = 0; i < plan->steps.count; i++) {
         const pto_step_t *step = pto_plan_step(plan, i);
@@ -40,12 +40,12 @@ static void find_cuts(const pto_plan_t *plan, const pto_machine_t *machine, bool
     for (int i = 0; i < plan->buffers.count; i++) {
         const pto_buffer_t *buffer = pto_plan_buffer(plan, i);
         if (buffer->split > 1)
-            cut_shares(cut, cores, buffer->block_bytes, buffer->grain_bytes, buffer->split);
+            cut_shares(cut, cores, buffer->block_bytes, buffer->granularity_bytes, buffer->split);
     }
 }
 
 static bool find_classes(pto_pricing_t *pricing) {
-    int64_t cores = pricing->plan->request.layout.cores_per_gpu, count = 0;
+    int64_t cores = pricing->plan->request.layout.procs_per_gpu, count = 0;
     bool *cut = calloc((size_t)cores + 1, sizeof *cut);
     pricing->actor = calloc((size_t)cores, sizeof *pricing->actor);
     if (cut && pricing->actor) {
@@ -70,8 +70,8 @@ static bool find_processes(pto_pricing_t *pricing) {
     const pto_layout_t *layout = &pricing->plan->request.layout;
     pricing->node_count = pricing->kind == PTO_ACTORS_RANKS ? layout->nodes : 1;
     pricing->gpu_count = pricing->node_count * layout->gpus_per_node;
-    pricing->actors_per_gpu = layout->cores_per_gpu;
-    int64_t count = pricing->gpu_count * layout->cores_per_gpu;
+    pricing->actors_per_gpu = layout->procs_per_gpu;
+    int64_t count = pricing->gpu_count * layout->procs_per_gpu;
     pricing->actor = malloc((size_t)count * sizeof *pricing->actor);
     for (int64_t rank = 0; pricing->actor && rank < count; rank++)
         pricing->actor[rank] = (pto_actor_t){.place = pto_layout_rank(layout, rank), .cores = 1};

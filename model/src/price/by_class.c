@@ -11,17 +11,17 @@ int64_t pto_class_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, 
     if (slice->bundle > 1)
         blocks *= slice->bundle;
     if (buffer->blocks == PTO_BLOCKS_SHARE)
-        bytes = pto_share_bytes(bytes, buffer->grain_bytes,
+        bytes = pto_share_bytes(bytes, buffer->granularity_bytes,
                                 pto_group_shape(&plan->request.layout, buffer->group).size, 0);
     if (buffer->split > 1)
-        bytes = pto_share_bytes(bytes, buffer->grain_bytes, buffer->split, core);
+        bytes = pto_share_bytes(bytes, buffer->granularity_bytes, buffer->split, core);
     if (slice->parts > 0)
-        return pto_share_offset(bytes, buffer->grain_bytes, slice->parts, blocks);
+        return pto_share_offset(bytes, buffer->granularity_bytes, slice->parts, blocks);
     bool one_block = slice->anchor == PTO_ANCHOR_PEER || slice->anchor == PTO_ANCHOR_ME;
-    if (buffer->dealt != PTO_DEAL_NONE && one_block && action->ordinal % buffer->deal != core)
+    if (buffer->cyclic != PTO_CYCLIC_NONE && one_block && action->ordinal % buffer->cyclic_count != core)
         return 0;
     if (slice->share != PTO_SHARE_ALL)
-        bytes = pto_share_bytes(bytes, buffer->grain_bytes, slice->share_count,
+        bytes = pto_share_bytes(bytes, buffer->granularity_bytes, slice->share_count,
                                 slice->share == PTO_SHARE_MINE ? core : action->peer);
     return blocks * bytes;
 }
@@ -41,7 +41,7 @@ static const pto_traffic_t *traffic_of(pto_pricing_t *pricing, pto_action_t *act
     const pto_step_t *step = action->step;
     action->ordinal = pto_expr_value(step->peers.first, action->k, action->core, 0);
     *bytes = pto_class_slice_bytes(pricing->plan, pto_message_slice(step), action);
-    if (*bytes == 0 && !step->even_empty)
+    if (*bytes == 0 && !step->send_empty)
         return NULL;
     return pto_traffic_count(pricing->plan, step, action->k, action->core, &pricing->traffic);
 }
@@ -90,7 +90,7 @@ static pto_status_t charge_by_peer(const pto_pricing_t *pricing, pto_action_t *a
     action->peer = pto_expr_value(peers->first, action->k, action->core, 0);
     for (; action->peer < until; action->peer += stride) {
         int64_t bytes = pto_class_slice_bytes(pricing->plan, pto_message_slice(action->step), action);
-        if (action->peer == action->core || (bytes == 0 && !action->step->even_empty))
+        if (action->peer == action->core || (bytes == 0 && !action->step->send_empty))
             continue;
         pto_status_t status =
             pto_charge_messages(charge, pricing->machine, space, PTO_LEVEL_ON_GPU, bytes, 1, pricing->err);

@@ -29,7 +29,7 @@ void pto_rank_count_sends(pto_pricing_t *pricing, pto_action_t *action) {
         if (!pto_step_peer(pricing->plan, j, action) || pricing->actor[action->peer_rank].place.node == node)
             continue;
         int64_t bytes = message_bytes(&messages, action);
-        if (bytes > 0 || action->step->even_empty)
+        if (bytes > 0 || action->step->send_empty)
             pto_outflow_add(&pricing->outflow[node], pricing->plan, action->step, 1, (double)bytes);
     }
 }
@@ -43,7 +43,7 @@ pto_status_t pto_rank_charge_messages(pto_pricing_t *pricing, pto_action_t *acti
         if (!pto_step_peer(pricing->plan, j, action))
             continue;
         int64_t bytes = message_bytes(&messages, action);
-        if (bytes == 0 && !action->step->even_empty)
+        if (bytes == 0 && !action->step->send_empty)
             continue;
         pto_level_t level = pto_layout_level(layout, pricing->actor[action->rank].place,
                                              pricing->actor[action->peer_rank].place);

@@ -19,7 +19,7 @@ typedef struct {
 
 static copy_t copy_of(const pto_plan_t *plan, const pto_action_t *action) {
     const pto_step_t *step = action->step;
-    int64_t cores = plan->request.layout.cores_per_gpu;
+    int64_t cores = plan->request.layout.procs_per_gpu;
     copy_t copy = {.kind = pto_step_copy_kind(plan, step),
                    .bytes = pto_slice_bytes(plan, &step->source, action),
                    .gpu = action->rank / cores,
@@ -54,8 +54,8 @@ void pto_copies_count(const pto_plan_t *plan, pto_action_t *action, pto_copies_t
 static pto_status_t charge_between(const pto_copying_t *to, const copy_t *copy) {
     const pto_layout_t *layout = &to->plan->request.layout;
     pto_level_t level =
-        pto_layout_level(layout, pto_layout_rank(layout, copy->source_gpu * layout->cores_per_gpu),
-                         pto_layout_rank(layout, copy->target_gpu * layout->cores_per_gpu));
+        pto_layout_level(layout, pto_layout_rank(layout, copy->source_gpu * layout->procs_per_gpu),
+                         pto_layout_rank(layout, copy->target_gpu * layout->procs_per_gpu));
     pto_reach_t reach = level == PTO_LEVEL_ON_SOCKET ? PTO_REACH_ON_SOCKET : PTO_REACH_OFF_SOCKET;
     int64_t out_bytes = to->engine[copy->source_gpu].out_bytes;
     int64_t in_bytes = to->engine[copy->target_gpu].in_bytes;

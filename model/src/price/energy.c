@@ -10,7 +10,7 @@
 /* How many processes of a GPU do anything at all. */
 static int64_t acting_cores(const pto_plan_t *plan) {
     int64_t count = 0;
-    for (int64_t core = 0; core < pto_plan_request(plan)->layout.cores_per_gpu; core++) {
+    for (int64_t core = 0; core < pto_plan_request(plan)->layout.procs_per_gpu; core++) {
         bool acts = false;
         for (int i = 0; i < plan->steps.count && !acts; i++) {
             const pto_step_t *step = pto_plan_step(plan, i);

@@ -58,7 +58,7 @@ void pto_charge_kernel_bytes(pto_charge_t *charge, const pto_machine_t *machine,
 void pto_charge_kernel_reduce(pto_charge_t *charge, const pto_machine_t *machine, pto_reduction_t reduction) {
     pto_reduction_parts_t parts = pto_reduction_parts(machine, PTO_SPACE_GPU, reduction);
     pto_charge_kernel_bytes(charge, machine, parts.bytes);
-    pto_charge_further(charge, machine, PTO_SPACE_GPU, parts);
+    pto_charge_extra_inputs(charge, machine, PTO_SPACE_GPU, parts);
 }
 
 /* --- steps ---------------------------------------------------------------------------------------------- */
@@ -73,7 +73,7 @@ static pto_reach_t reach_of(const pto_plan_t *plan, int64_t rank, int64_t other)
 
 static void see_peer(const pto_plan_t *plan, const pto_action_t *action, pto_kernel_copy_t *copy) {
     const pto_step_t *step = action->step;
-    int64_t cores = plan->request.layout.cores_per_gpu;
+    int64_t cores = plan->request.layout.procs_per_gpu;
     int64_t bytes = pto_slice_bytes(plan, &step->source, action);
     int64_t source = pto_slice_holder(plan, &step->source, action);
     int64_t target = pto_slice_holder(plan, &step->target, action);
@@ -105,7 +105,7 @@ pto_kernel_copy_t pto_kernel_copy(const pto_plan_t *plan, pto_action_t *action) 
 /* One's own link carries all of one's accesses, each other GPU's what all others want of it. */
 static int64_t busiest_link(const pto_plan_t *plan, pto_action_t *action, const pto_copies_t *engine,
                             const pto_kernel_copy_t *copy) {
-    int64_t cores = plan->request.layout.cores_per_gpu, own = action->rank / cores;
+    int64_t cores = plan->request.layout.procs_per_gpu, own = action->rank / cores;
     bool stores = copy->access.how == PTO_REMOTE_STORE;
     int64_t busiest = stores ? engine[own].out_bytes : engine[own].in_bytes;
     int64_t peers = pto_step_peer_count(plan, action);

@@ -104,7 +104,7 @@ pto_status_t pto_charge_messages(pto_charge_t *charge, const pto_machine_t *mach
         charge_row_of(charge, &machine->messages[space][level], row, space, off_node, bytes,
                       (double)(count - further));
     if (further > 0)
-        charge_row_of(charge, &machine->per_message[space], gap, space, off_node, bytes, (double)further);
+        charge_row_of(charge, &machine->gap[space], gap, space, off_node, bytes, (double)further);
     charge->off_node = charge->off_node || off_node;
     return PTO_OK;
 }
@@ -236,17 +236,17 @@ pto_reduction_parts_t pto_reduction_parts(const pto_machine_t *machine, pto_spac
                                           pto_reduction_t reduction) {
     int64_t further_bytes = reduction.bytes - reduction.input_bytes;
     const pto_param_t *further =
-        further_bytes > 0 ? pto_machine_further(machine, space, reduction.input_bytes) : NULL;
+        further_bytes > 0 ? pto_machine_extra_input(machine, space, reduction.input_bytes) : NULL;
     if (!further)
         return (pto_reduction_parts_t){.bytes = reduction.bytes};
     return (pto_reduction_parts_t){reduction.input_bytes, further_bytes, further};
 }
 
-void pto_charge_further(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,
-                        pto_reduction_parts_t parts) {
+void pto_charge_extra_inputs(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,
+                             pto_reduction_parts_t parts) {
     if (parts.further)
         pto_charge_entry(charge, (pto_entry_t){.place = &machine->reduce[space],
-                                               .field = PTO_FIELD_FURTHER,
+                                               .field = PTO_FIELD_EXTRA_INPUT,
                                                .param = parts.further,
                                                .space = space,
                                                .count = (double)parts.further_bytes});
@@ -259,7 +259,7 @@ void pto_charge_reduce(pto_charge_t *charge, const pto_machine_t *machine, pto_s
     pto_reduction_parts_t parts = pto_reduction_parts(machine, space, reduction);
     pto_charge_postal(charge, &machine->reduce[space], pto_machine_reduce(machine, space, parts.bytes), space,
                       1, (double)parts.bytes);
-    pto_charge_further(charge, machine, space, parts);
+    pto_charge_extra_inputs(charge, machine, space, parts);
 }
 
 void pto_charge_signal(pto_charge_t *charge, const pto_machine_t *machine) {

@@ -114,8 +114,8 @@ typedef struct {
 } pto_reduction_parts_t;
 pto_reduction_parts_t pto_reduction_parts(const pto_machine_t *machine, pto_space_t space,
                                           pto_reduction_t reduction);
-void pto_charge_further(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,
-                        pto_reduction_parts_t parts);
+void pto_charge_extra_inputs(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,
+                             pto_reduction_parts_t parts);
 
 void pto_charge_signal(pto_charge_t *charge, const pto_machine_t *machine);
 

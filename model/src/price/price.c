@@ -282,8 +282,8 @@ static repeat_t find_repeat(const pto_plan_t *plan, int index) {
             if (step->peers.kind != PTO_PEERS_SHIFT || step->peers.first.loop == 0)
                 continue;
             const pto_buffer_t *buffer = pto_plan_buffer(plan, pto_message_slice(step)->buffer);
-            if (buffer->dealt != PTO_DEAL_NONE)
-                repeat.period = buffer->deal;
+            if (buffer->cyclic != PTO_CYCLIC_NONE)
+                repeat.period = buffer->cyclic_count;
             if (repeat.uniform_from < group->members_per_node)
                 repeat.uniform_from = group->members_per_node;
             if (repeat.uniform_to > group->size - group->members_per_node + 1)

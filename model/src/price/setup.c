@@ -1,5 +1,5 @@
-/* What a plan's setup costs (portolan/setup.h): the allocations and openings that impl/bind.c makes for it,
- * found in the plan's buffers and slices. */
+/* What a plan's setup costs (portolan/setup.h): the allocations and openings that impl/buffers.c makes for
+ * it, found in the plan's buffers and slices. */
 #include "portolan/setup.h"
 
 #include <stdlib.h>
@@ -53,7 +53,7 @@ static int64_t temporary_bytes(const survey_t *survey, pto_space_t space, int64_
         if (survey->is_own[b] && pto_plan_buffer(survey->plan, b)->space == space &&
             !pto_buffer_is_users(survey->plan, b, rank))
             bytes += pto_buffer_bytes(survey->plan, b, rank) *
-                     (pto_plan_buffer(survey->plan, b)->alternates ? 2 : 1);
+                     (pto_plan_buffer(survey->plan, b)->double_buffered ? 2 : 1);
     return bytes;
 }
 
@@ -247,7 +247,7 @@ pto_status_t pto_setup(const pto_plan_t *plan, const pto_machine_t *machine, pto
     pto_status_t status = find_own_buffers(&survey, err);
     if (status == PTO_OK)
         status =
-            survey_ranks(&survey, machine, nodes * layout->gpus_per_node * layout->cores_per_gpu, &made, err);
+            survey_ranks(&survey, machine, nodes * layout->gpus_per_node * layout->procs_per_gpu, &made, err);
     free(survey.is_own);
     if (status != PTO_OK)
         return status;

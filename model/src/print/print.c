@@ -65,7 +65,7 @@ static void print_header(printer_t *printer) {
                  request->strategy->name, request->algorithm->name);
     pto_text_add(&printer->text,
                  "  layout    %lld nodes x %lld GPUs x %lld processes = %lld ranks, %lld of them owners\n",
-                 (long long)layout->nodes, (long long)layout->gpus_per_node, (long long)layout->cores_per_gpu,
+                 (long long)layout->nodes, (long long)layout->gpus_per_node, (long long)layout->procs_per_gpu,
                  (long long)pto_layout_rank_count(layout), (long long)pto_layout_owner_count(layout));
     print_sizes(printer);
     if (request->strategy->splits)
@@ -99,15 +99,15 @@ static void print_place(printer_t *printer) {
 
 static void print_buffer(printer_t *printer, int index) {
     const pto_buffer_t *buffer = pto_plan_buffer(printer->plan, index);
-    int64_t core = printer->rank % printer->request->layout.cores_per_gpu;
+    int64_t core = printer->rank % printer->request->layout.procs_per_gpu;
     if (!pto_buffer_holds(printer->plan, index, printer->rank))
         return;
     pto_text_add(&printer->text, "  %-13s %s, ", buffer->name, pto_space_name(buffer->space));
     pto_text_bytes(&printer->text, pto_buffer_bytes(printer->plan, index, printer->rank));
     if (buffer->split > 1)
         pto_text_add(&printer->text, ": share %lld of %lld of", (long long)core, (long long)buffer->split);
-    else if (buffer->dealt != PTO_DEAL_NONE)
-        pto_text_add(&printer->text, ": one in %lld of", (long long)buffer->deal);
+    else if (buffer->cyclic != PTO_CYCLIC_NONE)
+        pto_text_add(&printer->text, ": one in %lld of", (long long)buffer->cyclic_count);
     else if (buffer->block_count > 1)
         pto_text_add(&printer->text, " in");
     if (buffer->split > 1 && buffer->block_count == 1)
@@ -115,7 +115,7 @@ static void print_buffer(printer_t *printer, int index) {
                      pto_collective_is_vector(printer->request->collective) ? " the vector" : " the block");
     else if (buffer->block_count > 1)
         pto_text_add(&printer->text, " %lld blocks", (long long)buffer->block_count);
-    if (buffer->alternates)
+    if (buffer->double_buffered)
         pto_text_add(&printer->text, ", and another one for every second run");
     pto_text_add(&printer->text, "\n");
 }
@@ -226,7 +226,7 @@ static void print_step(printer_t *printer, const pto_step_t *step, int64_t from,
         add_sizes(printer, step, i, &sizes);
         sizes.cut = sizes.cut || (i - from >= PTO_PRINT_SIZES_MAX && i + 1 < to);
     }
-    if (sizes.most == 0 && !pto_step_is_signal(step) && !step->even_empty)
+    if (sizes.most == 0 && !pto_step_is_signal(step) && !step->send_empty)
         return;
     print_indent(printer, 1);
     pto_text_add(&printer->text, "%-6s ", pto_step_name(step->kind));
@@ -297,7 +297,7 @@ static void print_action(printer_t *printer, const pto_action_t *action) {
 
 /* Whether the message is shown: most empty ones are omitted. */
 static bool is_shown(printer_t *printer, const pto_action_t *action) {
-    return pto_step_is_signal(action->step) || action->step->even_empty ||
+    return pto_step_is_signal(action->step) || action->step->send_empty ||
            pto_slice_bytes(printer->plan, pto_message_slice(action->step), action) > 0;
 }
 

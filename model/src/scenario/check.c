@@ -184,7 +184,7 @@ static bool is_countable(const pto_scenario_t *scenario, const pto_layout_t *lay
     int64_t skewed = scenario->counts.kind == PTO_COUNTS_SKEW ? 2 : 1;
     int64_t bytes = 0;
     return pto_multiply(largest_size(scenario), skewed, &bytes) &&
-           pto_bytes_countable(bytes, peers, layout->gpus_per_node * layout->cores_per_gpu);
+           pto_bytes_countable(bytes, peers, layout->gpus_per_node * layout->procs_per_gpu);
 }
 
 pto_status_t pto_scenario_check_layout(const pto_scenario_t *scenario, const pto_layout_t *layout,
@@ -214,8 +214,8 @@ static pto_status_t check_open_layout(const pto_scenario_t *scenario, pto_error_
     layout.nodes = largest_of(&scenario->nodes);
     if (open)
         layout.gpus_per_node = 1;
-    if (layout.cores_per_gpu == 0)
-        layout.cores_per_gpu = layout.owners_per_gpu;
+    if (layout.procs_per_gpu == 0)
+        layout.procs_per_gpu = layout.owners_per_gpu;
     if (layout.gpus_per_socket == 0)
         layout.gpus_per_socket = 1;
     pto_error_t fault = {.status = PTO_OK};

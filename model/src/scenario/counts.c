@@ -96,7 +96,7 @@ static pto_status_t append(csv_t *csv, const char *place, int64_t bytes) {
 }
 
 /* Read the number in the field that begins at `start`. */
-static pto_status_t read_cell(csv_t *csv, const char *start, pto_span_t field) {
+static pto_status_t read_cell(csv_t *csv, const char *start, pto_text_span_t field) {
     char cell[CELL_MAX];
     if (field.size >= sizeof cell || memchr(field.text, 0, field.size))
         return fail_at(csv, start, PTO_ERR_TYPE, "this cell is not a whole number");
@@ -132,7 +132,7 @@ static pto_status_t refuse_height(const csv_t *csv) {
 static pto_status_t read_row(csv_t *csv, const char *line_end) {
     int64_t cells = 0;
     pto_csv_line_t line = {.next = csv->at, .end = line_end};
-    for (pto_span_t field; pto_csv_line_next(&line, &field);) {
+    for (pto_text_span_t field; pto_csv_line_next(&line, &field);) {
         pto_status_t status = read_cell(csv, line.place, field);
         if (status != PTO_OK)
             return status;
@@ -150,7 +150,7 @@ static pto_status_t read_row(csv_t *csv, const char *line_end) {
 }
 
 static bool holds_cells(const char *start, const char *end) {
-    pto_span_t line = pto_span_trim((pto_span_t){start, (size_t)(end - start)});
+    pto_text_span_t line = pto_span_trim((pto_text_span_t){start, (size_t)(end - start)});
     return line.size > 0 && line.text[0] != '#';
 }
 

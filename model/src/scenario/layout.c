@@ -17,7 +17,7 @@ pto_status_t pto_layout_check(const pto_layout_t *layout, pto_error_t *err) {
         {layout->nodes, "nodes"},
         {layout->gpus_per_node, "gpus_per_node"},
         {layout->owners_per_gpu, "owners_per_gpu"},
-        {layout->cores_per_gpu, "cores_per_gpu"},
+        {layout->procs_per_gpu, "procs_per_gpu"},
         {layout->gpus_per_socket, "gpus_per_socket"},
     };
     for (size_t i = 0; i < sizeof count / sizeof *count; i++) {
@@ -25,21 +25,21 @@ pto_status_t pto_layout_check(const pto_layout_t *layout, pto_error_t *err) {
         if (status != PTO_OK)
             return status;
     }
-    if (layout->owners_per_gpu > layout->cores_per_gpu)
-        return pto_error_set(err, PTO_ERR_RANGE, "owners_per_gpu %lld is more than cores_per_gpu %lld",
-                             (long long)layout->owners_per_gpu, (long long)layout->cores_per_gpu);
+    if (layout->owners_per_gpu > layout->procs_per_gpu)
+        return pto_error_set(err, PTO_ERR_RANGE, "owners_per_gpu %lld is more than procs_per_gpu %lld",
+                             (long long)layout->owners_per_gpu, (long long)layout->procs_per_gpu);
     int64_t ranks = 0;
-    if (!pto_multiply(layout->gpus_per_node, layout->cores_per_gpu, &ranks) ||
+    if (!pto_multiply(layout->gpus_per_node, layout->procs_per_gpu, &ranks) ||
         !pto_multiply(ranks, layout->nodes, &ranks))
         return pto_error_set(err, PTO_ERR_RANGE,
                              "%lld nodes of %lld GPUs of %lld cores are more processes than can be numbered",
                              (long long)layout->nodes, (long long)layout->gpus_per_node,
-                             (long long)layout->cores_per_gpu);
+                             (long long)layout->procs_per_gpu);
     return PTO_OK;
 }
 
 int64_t pto_layout_rank_count(const pto_layout_t *layout) {
-    return layout->nodes * layout->gpus_per_node * layout->cores_per_gpu;
+    return layout->nodes * layout->gpus_per_node * layout->procs_per_gpu;
 }
 
 int64_t pto_layout_owner_count(const pto_layout_t *layout) {
@@ -47,16 +47,16 @@ int64_t pto_layout_owner_count(const pto_layout_t *layout) {
 }
 
 pto_rank_t pto_layout_rank(const pto_layout_t *layout, int64_t number) {
-    int64_t gpu = number / layout->cores_per_gpu;
+    int64_t gpu = number / layout->procs_per_gpu;
     return (pto_rank_t){
         .node = gpu / layout->gpus_per_node,
         .gpu = gpu % layout->gpus_per_node,
-        .core = number % layout->cores_per_gpu,
+        .core = number % layout->procs_per_gpu,
     };
 }
 
 int64_t pto_layout_number(const pto_layout_t *layout, pto_rank_t rank) {
-    return (rank.node * layout->gpus_per_node + rank.gpu) * layout->cores_per_gpu + rank.core;
+    return (rank.node * layout->gpus_per_node + rank.gpu) * layout->procs_per_gpu + rank.core;
 }
 
 pto_level_t pto_layout_level(const pto_layout_t *layout, pto_rank_t a, pto_rank_t b) {

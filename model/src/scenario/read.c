@@ -288,7 +288,7 @@ static const pto_yaml_field_t layout_fields[] = {
     {.key = "nodes", .read = read_series, AT(nodes), .argument = SERIES_COUNTS, .required = true},
     {.key = "gpus_per_node", .read = pto_read_count, AT(layout.gpus_per_node), .argument = 1},
     {.key = "owners_per_gpu", .read = pto_read_count, AT(layout.owners_per_gpu), .argument = 1},
-    {.key = "cores_per_gpu", .read = pto_read_count, AT(layout.cores_per_gpu), .argument = 1},
+    {.key = "procs_per_gpu", .read = pto_read_count, AT(layout.procs_per_gpu), .argument = 1},
 };
 static const pto_yaml_table_t layout_table = {.what = "'layout'", FIELDS(layout_fields)};
 

@@ -121,8 +121,8 @@ static void fill_layout(pto_layout_t *layout, const pto_machine_t *machine) {
     int64_t cores = machine->node.cores / machine->node.gpus;
     if (layout->gpus_per_node == 0)
         layout->gpus_per_node = machine->node.gpus;
-    if (layout->cores_per_gpu == 0)
-        layout->cores_per_gpu = cores > 0 ? cores : 1;
+    if (layout->procs_per_gpu == 0)
+        layout->procs_per_gpu = cores > 0 ? cores : 1;
     layout->gpus_per_socket = machine->node.gpus / machine->node.sockets;
     if (machine->node.gpus % machine->node.sockets != 0)
         layout->gpus_per_socket++;
@@ -136,12 +136,12 @@ static pto_status_t check_node(const pto_scenario_t *scenario, const pto_layout_
                                    (long long)layout->gpus_per_node, (long long)machine->node.gpus,
                                    machine->name);
     int64_t processes = 0;
-    if (!pto_multiply(layout->gpus_per_node, layout->cores_per_gpu, &processes) ||
+    if (!pto_multiply(layout->gpus_per_node, layout->procs_per_gpu, &processes) ||
         processes > machine->node.cores)
         return pto_scenario_refuse(
             scenario, PTO_FIELD_LAYOUT, PTO_ERR_RANGE, err,
-            "%lld GPUs of %lld cores each (cores_per_gpu) are more than the %lld cores of a node of %s",
-            (long long)layout->gpus_per_node, (long long)layout->cores_per_gpu,
+            "%lld GPUs of %lld cores each (procs_per_gpu) are more than the %lld cores of a node of %s",
+            (long long)layout->gpus_per_node, (long long)layout->procs_per_gpu,
             (long long)machine->node.cores, machine->name);
     return PTO_OK;
 }

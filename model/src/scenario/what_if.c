@@ -182,7 +182,7 @@ static void resolve(const pto_machine_t *machine, char key[PTO_PARAM_KEY_MAX]) {
     }
 }
 
-static const char *const layout_keys[] = {"nodes", "gpus_per_node", "cores_per_gpu", "owners_per_gpu"};
+static const char *const layout_keys[] = {"nodes", "gpus_per_node", "procs_per_gpu", "owners_per_gpu"};
 enum { LAYOUT_COUNT = (int)(sizeof layout_keys / sizeof *layout_keys) };
 
 static pto_status_t unknown(const char *key, const pto_machine_param_t *param, int count, pto_error_t *err) {
@@ -233,7 +233,7 @@ static bool any_known(const pto_machine_param_t *param, int count, const char *k
     return false;
 }
 
-/* A factor passes over rows that lack a number (reduce.gpu.further_s_per_byte) where another has it. */
+/* A factor passes over rows that lack a number (reduce.gpu.extra_input_s_per_byte) where another has it. */
 static bool is_meant(const change_t *change, const pto_machine_param_t *param, bool some_known) {
     bool lacks = param->param && !pto_param_known(param->param);
     return names(param, change->key) && !(change->relative && some_known && lacks);
@@ -312,7 +312,7 @@ static pto_status_t change_layout(const change_t *change, int64_t *number, pto_s
 
 /* The layout's number that a key names; NULL: none. */
 static int64_t *find_layout(const char *key, pto_layout_t *layout) {
-    int64_t *const number[LAYOUT_COUNT] = {&layout->nodes, &layout->gpus_per_node, &layout->cores_per_gpu,
+    int64_t *const number[LAYOUT_COUNT] = {&layout->nodes, &layout->gpus_per_node, &layout->procs_per_gpu,
                                            &layout->owners_per_gpu};
     for (int i = 0; i < LAYOUT_COUNT; i++)
         if (strcmp(key, layout_keys[i]) == 0)

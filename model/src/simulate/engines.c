@@ -49,7 +49,7 @@ static void share(pto_sim_t *sim, pto_engine_t *engine, uint32_t rank) {
 
 /* Copies of the GPU's other processes that still count. */
 static int64_t copies_waited_for(const pto_sim_t *sim, uint32_t rank) {
-    int64_t cores = pto_plan_request(sim->plan)->layout.cores_per_gpu;
+    int64_t cores = pto_plan_request(sim->plan)->layout.procs_per_gpu;
     int64_t first = (int64_t)rank / cores * cores;
     int64_t waiting = 0;
     for (int64_t other = first; other < first + cores; other++)
@@ -80,10 +80,10 @@ static void find_engine(pto_sim_t *sim, const pto_action_t *action, pto_proc_t *
     const pto_step_t *step = action->step;
     int64_t source = pto_slice_holder(sim->plan, &step->source, action);
     int64_t target = pto_slice_holder(sim->plan, &step->target, action);
-    bool pushes = target / layout->cores_per_gpu != proc->gpu;
+    bool pushes = target / layout->procs_per_gpu != proc->gpu;
     proc->copy_kind = pto_step_copy_kind(sim->plan, step);
     proc->copy_between_gpus =
-        proc->copy_kind == PTO_COPY_D2D && source / layout->cores_per_gpu != target / layout->cores_per_gpu;
+        proc->copy_kind == PTO_COPY_D2D && source / layout->procs_per_gpu != target / layout->procs_per_gpu;
     proc->copy_gpu = proc->gpu;
     proc->copy_engine = (uint32_t)proc->copy_kind;
     if (!proc->copy_between_gpus)
@@ -91,7 +91,7 @@ static void find_engine(pto_sim_t *sim, const pto_action_t *action, pto_proc_t *
     pto_level_t level =
         pto_layout_level(layout, pto_layout_rank(layout, source), pto_layout_rank(layout, target));
     proc->copy_reach = level == PTO_LEVEL_ON_SOCKET ? PTO_REACH_ON_SOCKET : PTO_REACH_OFF_SOCKET;
-    proc->copy_gpu = (pushes ? target : source) / layout->cores_per_gpu;
+    proc->copy_gpu = (pushes ? target : source) / layout->procs_per_gpu;
     proc->copy_engine = pushes ? PTO_ENGINE_IN : PTO_ENGINE_OUT;
 }
 
@@ -137,7 +137,7 @@ void pto_engine_join(pto_sim_t *sim, const pto_action_t *action, int64_t bytes) 
     find_engine(sim, action, proc);
     proc->copy_in_kernel = false;
     proc->copy_pageable = pto_step_is_pageable(sim->plan, step);
-    int64_t core = (int64_t)rank % pto_plan_request(sim->plan)->layout.cores_per_gpu;
+    int64_t core = (int64_t)rank % pto_plan_request(sim->plan)->layout.procs_per_gpu;
     proc->copy_strided = pto_step_is_strided(step, 0, core);
     proc->copy_pieces = pto_step_pieces(step, 0, core);
     proc->copy_queued =

@@ -15,11 +15,11 @@ static pto_link_t *link_of(const pto_sim_t *sim, pto_link_kind_t kind, int32_t n
     return pto_link_at(sim, (uint32_t)node * PTO_LINKS_PER_NODE + (uint32_t)kind);
 }
 
-static bool sooner(const pto_job_t *a, const pto_job_t *b) {
+static bool sooner(const pto_engine_job_t *a, const pto_engine_job_t *b) {
     return a->until_s < b->until_s || (a->until_s == b->until_s && a->rank < b->rank);
 }
 
-static void push(pto_job_t *heap, int32_t count, pto_job_t job) {
+static void push(pto_engine_job_t *heap, int32_t count, pto_engine_job_t job) {
     int32_t at = count;
     while (at > 0 && sooner(&job, &heap[(at - 1) / 2])) {
         heap[at] = heap[(at - 1) / 2];
@@ -29,8 +29,8 @@ static void push(pto_job_t *heap, int32_t count, pto_job_t job) {
 }
 
 /* Remove the first job; `count` jobs remain. The last one sinks from the top to its position. */
-static void pop(pto_job_t *heap, int32_t count) {
-    pto_job_t job = heap[count];
+static void pop(pto_engine_job_t *heap, int32_t count) {
+    pto_engine_job_t job = heap[count];
     int32_t at = 0;
     for (int32_t child; (child = 2 * at + 1) < count; at = child) {
         if (child + 1 < count && sooner(&heap[child + 1], &heap[child]))
@@ -93,7 +93,7 @@ pto_link_t *pto_link_join(pto_sim_t *sim, pto_link_kind_t kind, uint32_t rank, d
         link->bytes = 0;
     }
     link->bytes += bytes;
-    push(link->job, link->jobs, (pto_job_t){link->progress_s + work_s, rank});
+    push(link->job, link->jobs, (pto_engine_job_t){link->progress_s + work_s, rank});
     link->jobs++;
     if (link->waiting > 0)
         schedule(sim, kind, node);

@@ -51,7 +51,7 @@ void pto_pool_fini(pto_pool_t *pool) {
 
 /* --- queues, and heaps by stage ------------------------------------------------------------------------- */
 
-static void queue_add(pto_pool_t *pool, pto_queue_t *queue, uint32_t number) {
+static void queue_add(pto_pool_t *pool, pto_message_queue_t *queue, uint32_t number) {
     pto_message_at(pool, number)->next = 0;
     if (queue->first)
         pto_message_at(pool, queue->last)->next = number;
@@ -60,7 +60,7 @@ static void queue_add(pto_pool_t *pool, pto_queue_t *queue, uint32_t number) {
     queue->last = number;
 }
 
-static uint32_t queue_take(pto_pool_t *pool, pto_queue_t *queue) {
+static uint32_t queue_take(pto_pool_t *pool, pto_message_queue_t *queue) {
     uint32_t number = queue->first;
     if (number)
         queue->first = pto_message_at(pool, number)->next;
@@ -311,7 +311,7 @@ static bool next_send(pto_sim_t *sim, pto_proc_t *proc, uint32_t rank, int64_t *
             if (!pto_step_peer(sim->plan, proc->send_next++, &proc->send))
                 continue;
             *bytes = message_bytes(sim, &proc->send);
-            if (*bytes > 0 || proc->send.step->even_empty)
+            if (*bytes > 0 || proc->send.step->send_empty)
                 return true;
         }
         proc->send_next = 0;
@@ -516,7 +516,7 @@ static void count_receives(pto_sim_t *sim, uint32_t rank, const pto_step_t *step
         if (!pto_step_peer(sim->plan, j, &action))
             continue;
         int64_t bytes = message_bytes(sim, &action);
-        if (bytes == 0 && !step->even_empty)
+        if (bytes == 0 && !step->send_empty)
             continue;
         proc->recvs_open++;
         proc->expected += message_digest(action.peer_rank, bytes);

@@ -94,6 +94,6 @@ void pto_sim_report(const pto_sim_t *sim, pto_simulation_t *simulation) {
         for (int kind = 0; kind < PTO_ENGINES_PER_GPU; kind++) {
             const pto_engine_t *engine = &sim->engine[gpu * PTO_ENGINES_PER_GPU + kind];
             add_use(&simulation->use[(int)PTO_RESOURCE_COPY_H2D + kind], engine->busy_s,
-                    engine->waiting_s / (double)sim->layout->cores_per_gpu);
+                    engine->waiting_s / (double)sim->layout->procs_per_gpu);
         }
 }

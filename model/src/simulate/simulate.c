@@ -329,12 +329,12 @@ static void place_ranks(pto_sim_t *sim) {
         pto_proc_t *proc = &sim->proc[rank];
         proc->node = (int32_t)(rank / sim->ranks_per_node);
         proc->place_in_node = (int32_t)(rank % sim->ranks_per_node);
-        proc->gpu = rank / sim->layout->cores_per_gpu;
+        proc->gpu = rank / sim->layout->procs_per_gpu;
         proc->out.waits = PTO_LINKS_PER_NODE;
         proc->in.waits = PTO_LINKS_PER_NODE;
         proc->waits_sender = PTO_LINKS_PER_NODE;
         pto_walk_begin(&proc->walk, sim->plan);
-        if (!pto_core_acts(sim->plan, rank % sim->layout->cores_per_gpu))
+        if (!pto_core_acts(sim->plan, rank % sim->layout->procs_per_gpu))
             proc->state = PTO_PROC_ENDED;
     }
 }
@@ -354,7 +354,7 @@ static void view_message_step(pto_sim_t *sim, const pto_step_t *step, pto_step_v
     const pto_expr_t *peers[] = {&step->peers.first, &step->peers.stride, &step->peers.until};
     view->k = -1;
     view->alike = same_for_all(blocks, 4) && same_for_all(peers, 3) && buffer->blocks == PTO_BLOCKS_EQUAL &&
-                  buffer->dealt == PTO_DEAL_NONE && buffer->split <= 1 && slice->parts == 0 &&
+                  buffer->cyclic == PTO_CYCLIC_NONE && buffer->split <= 1 && slice->parts == 0 &&
                   slice->share == PTO_SHARE_ALL;
     if (step->kind != PTO_STEP_SEND)
         return;
@@ -389,7 +389,7 @@ static bool allocate(pto_sim_t *sim) {
     sim->first_gpu_slot = sim->first_link_slot + (uint32_t)links;
     sim->first_look_slot = sim->first_gpu_slot + (uint32_t)sim->gpus;
     sim->proc = calloc(sim->ranks, sizeof *sim->proc);
-    sim->link_size = sizeof(pto_link_t) + sim->ranks_per_node * sizeof(pto_job_t);
+    sim->link_size = sizeof(pto_link_t) + sim->ranks_per_node * sizeof(pto_engine_job_t);
     sim->links = calloc(links, sim->link_size);
     sim->engine = calloc(engines, sizeof *sim->engine);
     sim->line_s = calloc((size_t)sim->gpus, sizeof *sim->line_s);

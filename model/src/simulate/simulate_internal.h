@@ -98,7 +98,7 @@ typedef enum {
 typedef struct {
     uint32_t first;
     uint32_t last;
-} pto_queue_t;
+} pto_message_queue_t;
 
 /* One side, sending or receiving, of a rank. */
 typedef struct {
@@ -111,7 +111,7 @@ typedef struct {
     double stage_end_s; /* of the stage's last message so far */
     double busy_s;
     double waiting_s;
-    pto_queue_t queue; /* sends that were held back; arrivals not yet received */
+    pto_message_queue_t queue; /* sends that were held back; arrivals not yet received */
 } pto_side_t;
 
 typedef struct {
@@ -168,7 +168,7 @@ typedef struct {
 typedef struct {
     double until_s;
     uint32_t rank;
-} pto_job_t;
+} pto_engine_job_t;
 
 typedef struct {
     double progress_s;
@@ -177,10 +177,10 @@ typedef struct {
     double busy_s;
     double waiting_s;
     int32_t jobs;
-    int32_t waiting; /* sides that wait for the end of a job */
-    int64_t bytes;   /* since it was idle */
-    bool held_up;    /* the last job was delayed by the others */
-    pto_job_t job[]; /* a heap, with room for the ranks of a node */
+    int32_t waiting;        /* sides that wait for the end of a job */
+    int64_t bytes;          /* since it was idle */
+    bool held_up;           /* the last job was delayed by the others */
+    pto_engine_job_t job[]; /* a heap, with room for the ranks of a node */
 } pto_link_t;
 
 /* A GPU's engines: one for each kind of copy, and its link to the other GPUs, inwards and outwards. */

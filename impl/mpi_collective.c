@@ -20,7 +20,7 @@ static bool note_block(void *context, int64_t offset_bytes, int64_t bytes) {
 
 pto_nccl_block_t pto_exec_block(const pto_exec_t *exec, const pto_slice_t *slice, int64_t peer) {
     pto_action_t action = {.rank = exec->job.logical, .peer = peer};
-    action.core = action.rank % pto_plan_request(exec->plan)->layout.cores_per_gpu;
+    action.core = action.rank % pto_plan_request(exec->plan)->layout.procs_per_gpu;
     pto_nccl_block_t block = {0};
     pto_slice_visit(exec->plan, slice, &action, note_block, &block);
     return block;
@@ -44,7 +44,7 @@ static pto_status_t fill_counts(const pto_exec_t *exec, const pto_slice_t *slice
 }
 
 static bool is_table(const pto_buffer_t *buffer) {
-    return buffer->blocks != PTO_BLOCKS_EQUAL || buffer->dealt != PTO_DEAL_NONE;
+    return buffer->blocks != PTO_BLOCKS_EQUAL || buffer->cyclic != PTO_CYCLIC_NONE;
 }
 
 static pto_status_t fill_alltoall(const pto_exec_t *exec, const pto_node_t *node, int64_t n,
@@ -111,7 +111,7 @@ pto_status_t pto_members_comm(const pto_exec_t *exec, const pto_membership_t *me
 
 static pto_status_t prepare_one(pto_exec_t *exec, int at, pto_error_t *err) {
     pto_membership_t member = pto_find_membership(exec, at);
-    pto_library_call_t *call = pto_growing_add(&exec->calls, sizeof *call);
+    pto_library_call_t *call = pto_vector_add(&exec->calls, sizeof *call);
     pto_status_t status = PTO_OK;
     if (!call) {
         status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory");

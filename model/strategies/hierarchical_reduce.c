@@ -6,13 +6,13 @@
  *
  * A level with one member is omitted. If two strategies would then be the same, only the one with gsb at that
  * level applies, so that no route is listed twice. */
-#include "inside.h"
+#include "intranode.h"
 
 typedef struct {
     pto_builder_t *builder;
     const pto_request_t *request;
-    const pto_inside_t *inside_gpu;
-    const pto_inside_t *between_gpus;
+    const pto_intranode_t *inside_gpu;
+    const pto_intranode_t *between_gpus;
     pto_user_t user;
     pto_exchange_t gpu;
     pto_exchange_t node;
@@ -92,12 +92,12 @@ static void build_reduce(const levels_t *levels) {
 static void build_broadcast(const levels_t *levels) {
     int of_node = levels->user.in, of_gpu = -1;
     if (is_level(&levels->leaders)) {
-        of_node = pto_inside_buffer(levels->builder, &levels->leaders, levels->user.in, "of node", 1, 1);
+        of_node = pto_intranode_buffer(levels->builder, &levels->leaders, levels->user.in, "of node", 1, 1);
         copy_at_leaders(levels, "place input", 1, levels->user.in, of_node);
         build_among_leaders(levels, of_node);
     }
     if (is_level(&levels->node) && is_level(&levels->gpu))
-        of_gpu = pto_inside_buffer(levels->builder, &levels->node, levels->user.in, "of GPU", 1, 1);
+        of_gpu = pto_intranode_buffer(levels->builder, &levels->node, levels->user.in, "of GPU", 1, 1);
     build_down(levels, of_gpu, of_node);
 }
 
@@ -109,8 +109,8 @@ static void build_allreduce(const levels_t *levels) {
     build_down(levels, of_gpu, of_node);
 }
 
-static void build(pto_builder_t *builder, const pto_request_t *request, const pto_inside_t *inside_gpu,
-                  const pto_inside_t *between_gpus) {
+static void build(pto_builder_t *builder, const pto_request_t *request, const pto_intranode_t *inside_gpu,
+                  const pto_intranode_t *between_gpus) {
     levels_t levels = make_levels(builder, request);
     levels.inside_gpu = inside_gpu;
     levels.between_gpus = between_gpus;
@@ -123,19 +123,19 @@ static void build(pto_builder_t *builder, const pto_request_t *request, const pt
 }
 
 static void build_gsb_gsb(pto_builder_t *builder, const pto_request_t *request) {
-    build(builder, request, &pto_inside_gsb, &pto_inside_gsb);
+    build(builder, request, &pto_intranode_gsb, &pto_intranode_gsb);
 }
 
 static void build_gsb_btb(pto_builder_t *builder, const pto_request_t *request) {
-    build(builder, request, &pto_inside_gsb, &pto_inside_btb);
+    build(builder, request, &pto_intranode_gsb, &pto_intranode_btb);
 }
 
 static void build_btb_gsb(pto_builder_t *builder, const pto_request_t *request) {
-    build(builder, request, &pto_inside_btb, &pto_inside_gsb);
+    build(builder, request, &pto_intranode_btb, &pto_intranode_gsb);
 }
 
 static void build_btb_btb(pto_builder_t *builder, const pto_request_t *request) {
-    build(builder, request, &pto_inside_btb, &pto_inside_btb);
+    build(builder, request, &pto_intranode_btb, &pto_intranode_btb);
 }
 
 static pto_status_t any_applicable(const pto_request_t *request, pto_error_t *err) {

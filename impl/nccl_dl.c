@@ -1,5 +1,5 @@
 /* Loads NCCL and translates its results. */
-#include "nccl_library.h"
+#include "nccl_dl.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

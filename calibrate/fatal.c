@@ -1,5 +1,5 @@
 /* Failed calls end the job with a message: a measurement has nothing to fall back on. */
-#include "check.h"
+#include "fatal.h"
 
 #include <mpi.h>
 #include <stdarg.h>

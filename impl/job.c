@@ -66,7 +66,7 @@ typedef struct {
 /* Every real node must have as many processes as a node of the layout. */
 static pto_status_t by_nodes(const pto_layout_t *layout, const who_t *who, int rank, int size,
                              int64_t *logical, pto_error_t *err) {
-    int64_t per_node = layout->gpus_per_node * layout->cores_per_gpu;
+    int64_t per_node = layout->gpus_per_node * layout->procs_per_gpu;
     int64_t nodes_before = 0, on_mine = 0;
     for (int i = 0; i < size; i++) {
         nodes_before += i < who[rank].node && who[i].place_in_node == 0;

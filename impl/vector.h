@@ -8,9 +8,9 @@ typedef struct {
     void *item;
     int count;
     int capacity;
-} pto_growing_t;
+} pto_vector_t;
 
 /* Appends a zeroed item and returns it; NULL if out of memory. */
-void *pto_growing_add(pto_growing_t *list, size_t item_size);
+void *pto_vector_add(pto_vector_t *list, size_t item_size);
 
 #endif

@@ -30,9 +30,9 @@ typedef struct {
     int cores; /* the group of k-th processes */
     int gpu;   /* the group of one GPU's processes */
     int64_t count;
-    bool dealt; /* destinations are dealt out; else the bytes of every block are split */
-    int in;     /* each process's share, on the host */
-    int out;    /* the same as `in` for allreduce */
+    bool cyclic; /* destinations are dealt out; else the bytes of every block are split */
+    int in;      /* each process's share, on the host */
+    int out;     /* the same as `in` for allreduce */
 } pto_shares_t;
 
 pto_shares_t pto_route_shares(pto_builder_t *builder, const pto_request_t *request, const pto_user_t *user);

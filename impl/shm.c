@@ -1,5 +1,5 @@
 /* Unnamed shared memory: shm_open followed at once by shm_unlink; other processes open /proc/PID/fd. */
-#include "shared.h"
+#include "shm.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -14,8 +14,8 @@
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 
-#include "breaks.h"
 #include "regress.h"
+#include "segments.h"
 
 enum {
     GRID_MAX = 96,        /* sizes per search */

@@ -1,10 +1,10 @@
 /* Building blocks of the strategies. */
-#include "route.h"
+#include "staging.h"
 
 static int64_t grain(const pto_request_t *request) {
     int64_t element = pto_datatype_bytes(request->datatype);
-    if (request->strategy->grain_bytes > 0)
-        return request->strategy->grain_bytes;
+    if (request->strategy->granularity_bytes > 0)
+        return request->strategy->granularity_bytes;
     bool tables = request->counts && request->counts->kind != PTO_COUNTS_EQUAL;
     return tables || request->bytes % element ? 1 : element;
 }
@@ -27,7 +27,7 @@ static pto_user_t build_user(pto_builder_t *builder, const pto_request_t *reques
                        .group = PTO_GROUP_OWNERS,
                        .block_count = pto_layout_owner_count(&request->layout),
                        .block_bytes = request->bytes,
-                       .grain_bytes = grain(request)};
+                       .granularity_bytes = grain(request)};
     pto_buffer_t out = in;
     out.name = "out";
     out.role = PTO_ROLE_OUT;
@@ -78,16 +78,16 @@ void pto_route_copy(pto_builder_t *builder, const char *name, int group, int64_t
 
 /* A share buffer for what `whole` holds. */
 static int build_share(pto_builder_t *builder, const pto_shares_t *shares, int whole, const char *name,
-                       pto_deal_t dealt) {
+                       pto_cyclic_t cyclic) {
     pto_buffer_t share = *pto_builder_buffer(builder, whole);
     share.name = name;
     share.role = PTO_ROLE_TEMPORARY;
     share.space = PTO_SPACE_CPU;
     share.core_count = shares->count;
     share.group = PTO_GROUP_CORES;
-    if (shares->dealt) {
-        share.dealt = dealt;
-        share.deal = shares->count;
+    if (shares->cyclic) {
+        share.cyclic = cyclic;
+        share.cyclic_count = shares->count;
     } else {
         share.split = shares->count;
     }
@@ -97,35 +97,35 @@ static int build_share(pto_builder_t *builder, const pto_shares_t *shares, int w
 pto_shares_t pto_route_shares(pto_builder_t *builder, const pto_request_t *request, const pto_user_t *user) {
     pto_shares_t shares = {.cores = pto_build_group(builder, PTO_GROUP_CORES, 0),
                            .gpu = pto_build_group(builder, PTO_GROUP_GPU, 0),
-                           .count = request->layout.cores_per_gpu,
-                           .dealt = request->split == PTO_SPLIT_DESTINATIONS};
+                           .count = request->layout.procs_per_gpu,
+                           .cyclic = request->split == PTO_SPLIT_DESTINATIONS};
     bool messages = request->collective == PTO_COLLECTIVE_MESSAGES;
     shares.in =
-        build_share(builder, &shares, user->in, "share", messages ? PTO_DEAL_ORDINAL : PTO_DEAL_FORWARD);
+        build_share(builder, &shares, user->in, "share", messages ? PTO_CYCLIC_ORDINAL : PTO_CYCLIC_FORWARD);
     shares.out = shares.in;
     if (request->collective != PTO_COLLECTIVE_ALLREDUCE)
         shares.out = build_share(builder, &shares, user->out, "share out",
-                                 messages ? PTO_DEAL_ORDINAL : PTO_DEAL_BACKWARD);
+                                 messages ? PTO_CYCLIC_ORDINAL : PTO_CYCLIC_BACKWARD);
     return shares;
 }
 
-/* All blocks dealt to a core, by increasing distance. */
+/* All blocks cyclic to a core, by increasing distance. */
 static pto_slice_t dealt_blocks(const pto_builder_t *builder, const pto_shares_t *shares, int buffer,
                                 int shared, pto_expr_t core) {
-    pto_deal_t dealt = pto_builder_buffer(builder, shared)->dealt;
+    pto_cyclic_t cyclic = pto_builder_buffer(builder, shared)->cyclic;
     return (pto_slice_t){.buffer = buffer,
-                         .anchor = dealt == PTO_DEAL_ORDINAL ? PTO_ANCHOR_ABSOLUTE : PTO_ANCHOR_HOLDER,
+                         .anchor = cyclic == PTO_CYCLIC_ORDINAL ? PTO_ANCHOR_ABSOLUTE : PTO_ANCHOR_HOLDER,
                          .first = core,
                          .run = pto_constant(1),
                          .stride = pto_constant(shares->count),
                          .until = pto_constant(pto_builder_buffer(builder, shared)->block_count),
-                         .reversed = dealt == PTO_DEAL_BACKWARD};
+                         .reversed = cyclic == PTO_CYCLIC_BACKWARD};
 }
 
 pto_slice_t pto_route_share_in_whole(const pto_builder_t *builder, const pto_shares_t *shares, int whole,
                                      int shared, pto_share_t whose) {
     pto_slice_t slice;
-    if (shares->dealt) {
+    if (shares->cyclic) {
         pto_expr_t core = whose == PTO_SHARE_MINE ? (pto_expr_t){.core = 1} : (pto_expr_t){.peer = 1};
         slice = dealt_blocks(builder, shares, whole, shared, core);
     } else {
@@ -137,7 +137,7 @@ pto_slice_t pto_route_share_in_whole(const pto_builder_t *builder, const pto_sha
 }
 
 pto_slice_t pto_route_share(const pto_builder_t *builder, const pto_shares_t *shares, int shared) {
-    if (shares->dealt)
+    if (shares->cyclic)
         return dealt_blocks(builder, shares, shared, shared, (pto_expr_t){.core = 1});
     return pto_slice_all(builder, shared);
 }
@@ -149,6 +149,6 @@ void pto_route_share_exchange(pto_builder_t *builder, const pto_request_t *reque
                                .core_count = shares->count,
                                .in = shares->in,
                                .out = shares->out,
-                               .deal = shares->dealt ? shares->count : 0};
+                               .cyclic_count = shares->cyclic ? shares->count : 0};
     pto_build_exchange(builder, request, &exchange);
 }

@@ -1,9 +1,9 @@
 /* Handles go round by MPI; each opens what the others gave. */
-#include "exchange.h"
+#include "ipc.h"
 
 #include <stdlib.h>
 
-#include "check.h"
+#include "fatal.h"
 
 int exchange_pairs(const job_t *job, pto_reach_t reach, pair_t pairs[PAIRS_MAX], const char **missing) {
     pto_level_t level = reach == PTO_REACH_ON_SOCKET ? PTO_LEVEL_ON_SOCKET : PTO_LEVEL_ON_NODE;

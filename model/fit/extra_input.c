@@ -43,7 +43,7 @@ static pto_status_t fill_design(const fit_work_t *work, const fit_points_t *poin
 }
 
 static void name_piece(pto_space_t space, const pto_cost_row_t *piece, char *name, size_t name_size) {
-    int end = snprintf(name, name_size, "reduce.%s.further_s_per_byte", pto_space_name(space));
+    int end = snprintf(name, name_size, "reduce.%s.extra_input_s_per_byte", pto_space_name(space));
     if (piece->below_bytes != INT64_MAX) {
         snprintf(name + end, name_size - (size_t)end, " below %lld", (long long)piece->below_bytes);
     } else if (piece->from_bytes > 0) {
@@ -68,8 +68,8 @@ static pto_status_t keep(fit_work_t *work, const char *name, const fit_regressio
     if (entry == NULL) {
         return PTO_ERR_MEMORY;
     }
-    piece->further_s_per_byte = fit_param(result, COLUMN_FURTHER);
-    entry->beta_s_per_byte = piece->further_s_per_byte;
+    piece->extra_input_s_per_byte = fit_param(result, COLUMN_FURTHER);
+    entry->beta_s_per_byte = piece->extra_input_s_per_byte;
     entry->from_bytes = piece->from_bytes;
     entry->below_bytes = piece->below_bytes;
     entry->sample_count = (int64_t)count;
@@ -109,7 +109,7 @@ static pto_status_t fit_piece(fit_work_t *work, pto_space_t space, const fit_poi
     return keep(work, name, &result, count, piece);
 }
 
-pto_status_t fit_further(fit_work_t *work, pto_space_t space) {
+pto_status_t fit_extra_input(fit_work_t *work, pto_space_t space) {
     pto_cost_table_t *cost = &work->fit->machine.reduce[space];
     fit_points_t points;
     pto_status_t status =
@@ -122,7 +122,7 @@ pto_status_t fit_further(fit_work_t *work, pto_space_t space) {
     }
     if (points.count > 0 && cost->count == 0) {
         char name[PTO_FIT_NAME_MAX];
-        snprintf(name, sizeof name, "reduce.%s.further_s_per_byte", pto_space_name(space));
+        snprintf(name, sizeof name, "reduce.%s.extra_input_s_per_byte", pto_space_name(space));
         status = fit_give_up(work, name, "without samples of `reduce` there is no cost of two inputs");
     }
     for (int k = 0; status == PTO_OK && points.count > 0 && k < cost->count; k++) {

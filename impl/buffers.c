@@ -74,7 +74,7 @@ static int64_t memory_bytes(const pto_exec_t *exec, int buffer, int64_t rank) {
 }
 
 int64_t pto_exec_apart_bytes(const pto_exec_t *exec, int buffer, int64_t rank) {
-    return pto_plan_buffer(exec->plan, buffer)->alternates
+    return pto_plan_buffer(exec->plan, buffer)->double_buffered
                ? (int64_t)aligned(memory_bytes(exec, buffer, rank))
                : 0;
 }
@@ -247,7 +247,7 @@ static pto_status_t take_offer(pto_exec_t *exec, const offer_t *offers, int buff
     pto_status_t status = exec->device->open_memory(&offer->handle, &opened, err);
     if (status != PTO_OK)
         return status;
-    pto_reached_t *reached = pto_growing_add(&exec->reached, sizeof *reached);
+    pto_reached_t *reached = pto_vector_add(&exec->reached, sizeof *reached);
     if (!reached) {
         exec->device->close_memory(opened, NULL);
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");

@@ -1,10 +1,10 @@
 /* A barrier by two counters in an MPI shared-memory window. */
-#include "together.h"
+#include "barrier.h"
 
 #include <sched.h>
 #include <stdlib.h>
 
-#include "check.h"
+#include "fatal.h"
 
 enum { CACHE_LINE_BYTES = 128, SPINS_BEFORE_YIELD = 2000 };
 

@@ -3,7 +3,7 @@
 #ifndef PTO_INSIDE_H
 #define PTO_INSIDE_H
 
-#include "route.h"
+#include "staging.h"
 
 /* LOOSE: a process may begin a run while others are still in the previous one. Nothing else in the plan
  * orders the runs, so processes first signal when their buffers may be written again. ORDERED: no signal is
@@ -18,33 +18,33 @@ typedef struct {
     /* Broadcast member 0's `source` to all members' `target`. */
     void (*broadcast)(pto_builder_t *builder, const pto_exchange_t *who, int source, int target,
                       pto_runs_t runs);
-} pto_inside_t;
+} pto_intranode_t;
 
-extern const pto_inside_t pto_inside_gsb, pto_inside_btb;
+extern const pto_intranode_t pto_intranode_gsb, pto_intranode_btb;
 
 /* A complete plan for reduce, broadcast or allreduce with `inside` among all processes of a single node. */
-void pto_inside_build(pto_builder_t *builder, const pto_request_t *request, const pto_inside_t *inside);
+void pto_intranode_build(pto_builder_t *builder, const pto_request_t *request, const pto_intranode_t *inside);
 /* Errors: PTO_ERR_NOT_APPLICABLE. */
-pto_status_t pto_inside_applicable(const pto_request_t *request, pto_error_t *err);
+pto_status_t pto_intranode_applicable(const pto_request_t *request, pto_error_t *err);
 
 /* A temporary of `blocks` vectors like `like`, at the members whose index is a multiple of `stride`. */
-int pto_inside_buffer(pto_builder_t *builder, const pto_exchange_t *who, int like, const char *name,
-                      int64_t blocks, int64_t stride);
+int pto_intranode_buffer(pto_builder_t *builder, const pto_exchange_t *who, int like, const char *name,
+                         int64_t blocks, int64_t stride);
 
 /* The shape of that temporary before it is built, for callers that change it further. */
-pto_buffer_t pto_inside_shape(const pto_builder_t *builder, const pto_exchange_t *who, int like,
-                              const char *name, int64_t blocks, int64_t stride);
+pto_buffer_t pto_intranode_shape(const pto_builder_t *builder, const pto_exchange_t *who, int like,
+                                 const char *name, int64_t blocks, int64_t stride);
 
 /* A stage in which `signal` raises a new flag and `wait` waits for it. The peers of both are given. */
-void pto_inside_flag(pto_builder_t *builder, const char *name, pto_step_t signal, pto_step_t wait);
+void pto_intranode_flag(pto_builder_t *builder, const char *name, pto_step_t signal, pto_step_t wait);
 
 /* A step of member 0 with all others as peers; of all others with member 0 as peer. */
-pto_step_t pto_inside_root(pto_step_kind_t kind, const pto_exchange_t *who);
-pto_step_t pto_inside_others(pto_step_kind_t kind, const pto_exchange_t *who);
+pto_step_t pto_intranode_root(pto_step_kind_t kind, const pto_exchange_t *who);
+pto_step_t pto_intranode_others(pto_step_kind_t kind, const pto_exchange_t *who);
 /* A step of every member with all others as peers, the next one first. */
-pto_step_t pto_inside_all(pto_step_kind_t kind, const pto_exchange_t *who);
+pto_step_t pto_intranode_all(pto_step_kind_t kind, const pto_exchange_t *who);
 
 /* A barrier: every member raises a flag for all others and waits for theirs. */
-void pto_inside_barrier(pto_builder_t *builder, const char *name, const pto_exchange_t *who);
+void pto_flag_barrier(pto_builder_t *builder, const char *name, const pto_exchange_t *who);
 
 #endif

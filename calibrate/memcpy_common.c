@@ -1,10 +1,10 @@
 /* One copy and a wait for its end, as the programs do that the models describe. */
-#include "copying.h"
+#include "memcpy_common.h"
 
 #include <stdlib.h>
 
 #include "benchmark.h"
-#include "check.h"
+#include "fatal.h"
 #include "memory.h"
 
 static void *host_allocate(bool pageable, int64_t bytes) {

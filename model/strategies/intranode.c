@@ -1,8 +1,8 @@
 /* Building blocks for processes of one node that share memory. */
-#include "inside.h"
+#include "intranode.h"
 
-pto_buffer_t pto_inside_shape(const pto_builder_t *builder, const pto_exchange_t *who, int like,
-                              const char *name, int64_t blocks, int64_t stride) {
+pto_buffer_t pto_intranode_shape(const pto_builder_t *builder, const pto_exchange_t *who, int like,
+                                 const char *name, int64_t blocks, int64_t stride) {
     pto_buffer_t buffer = *pto_builder_buffer(builder, like);
     buffer.name = name;
     buffer.role = PTO_ROLE_TEMPORARY;
@@ -15,12 +15,12 @@ pto_buffer_t pto_inside_shape(const pto_builder_t *builder, const pto_exchange_t
     return buffer;
 }
 
-int pto_inside_buffer(pto_builder_t *builder, const pto_exchange_t *who, int like, const char *name,
-                      int64_t blocks, int64_t stride) {
-    return pto_build_buffer(builder, pto_inside_shape(builder, who, like, name, blocks, stride));
+int pto_intranode_buffer(pto_builder_t *builder, const pto_exchange_t *who, int like, const char *name,
+                         int64_t blocks, int64_t stride) {
+    return pto_build_buffer(builder, pto_intranode_shape(builder, who, like, name, blocks, stride));
 }
 
-void pto_inside_flag(pto_builder_t *builder, const char *name, pto_step_t signal, pto_step_t wait) {
+void pto_intranode_flag(pto_builder_t *builder, const char *name, pto_step_t signal, pto_step_t wait) {
     int flag = pto_build_flag(builder, name);
     signal.kind = PTO_STEP_SIGNAL;
     signal.flag = flag;
@@ -38,21 +38,21 @@ static pto_peers_t indices(int64_t first, int64_t until) {
                          .until = pto_constant(until)};
 }
 
-pto_step_t pto_inside_root(pto_step_kind_t kind, const pto_exchange_t *who) {
+pto_step_t pto_intranode_root(pto_step_kind_t kind, const pto_exchange_t *who) {
     pto_step_t step = pto_step_of(kind, who);
     step.who_until = pto_constant(1);
     step.peers = indices(1, who->n);
     return step;
 }
 
-pto_step_t pto_inside_others(pto_step_kind_t kind, const pto_exchange_t *who) {
+pto_step_t pto_intranode_others(pto_step_kind_t kind, const pto_exchange_t *who) {
     pto_step_t step = pto_step_of(kind, who);
     step.who_first = pto_constant(1);
     step.peers = indices(0, 1);
     return step;
 }
 
-pto_step_t pto_inside_all(pto_step_kind_t kind, const pto_exchange_t *who) {
+pto_step_t pto_intranode_all(pto_step_kind_t kind, const pto_exchange_t *who) {
     pto_step_t step = pto_step_of(kind, who);
     step.peers = (pto_peers_t){.kind = PTO_PEERS_SHIFT,
                                .first = pto_constant(1),
@@ -64,8 +64,8 @@ pto_step_t pto_inside_all(pto_step_kind_t kind, const pto_exchange_t *who) {
 
 /* Two stages, because price processes a stage rank by rank: in a single stage the first rank's wait would
  * find no signals to wait for. */
-void pto_inside_barrier(pto_builder_t *builder, const char *name, const pto_exchange_t *who) {
-    pto_step_t signal = pto_inside_all(PTO_STEP_SIGNAL, who), wait = pto_inside_all(PTO_STEP_WAIT, who);
+void pto_flag_barrier(pto_builder_t *builder, const char *name, const pto_exchange_t *who) {
+    pto_step_t signal = pto_intranode_all(PTO_STEP_SIGNAL, who), wait = pto_intranode_all(PTO_STEP_WAIT, who);
     signal.flag = wait.flag = pto_build_flag(builder, name);
     pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
     pto_build_step(builder, signal);
@@ -73,7 +73,8 @@ void pto_inside_barrier(pto_builder_t *builder, const char *name, const pto_exch
     pto_build_step(builder, wait);
 }
 
-void pto_inside_build(pto_builder_t *builder, const pto_request_t *request, const pto_inside_t *inside) {
+void pto_intranode_build(pto_builder_t *builder, const pto_request_t *request,
+                         const pto_intranode_t *inside) {
     pto_user_t user = pto_route_user(builder, request);
     pto_exchange_t who = {.group = user.owners,
                           .n = pto_layout_owner_count(&request->layout),
@@ -88,7 +89,7 @@ void pto_inside_build(pto_builder_t *builder, const pto_request_t *request, cons
     }
 }
 
-pto_status_t pto_inside_applicable(const pto_request_t *request, pto_error_t *err) {
+pto_status_t pto_intranode_applicable(const pto_request_t *request, pto_error_t *err) {
     const pto_layout_t *layout = &request->layout;
     if (layout->nodes > 1)
         return pto_error_set(

@@ -1,11 +1,11 @@
 /* Lists that grow while a schedule is built. */
-#include "growing.h"
+#include "vector.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-void *pto_growing_add(pto_growing_t *list, size_t item_size) {
+void *pto_vector_add(pto_vector_t *list, size_t item_size) {
     if (list->count == list->capacity) {
         int capacity = list->capacity ? 2 * list->capacity : 16;
         void *grown = realloc(list->item, (size_t)capacity * item_size);

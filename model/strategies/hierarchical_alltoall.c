@@ -17,7 +17,7 @@
  *
  * Blocks for the process's own node take the same route. Handling them separately would cost additional
  * copies and flags for only one share in the number of nodes. */
-#include "inside.h"
+#include "intranode.h"
 
 typedef struct {
     pto_builder_t *builder;
@@ -86,12 +86,12 @@ static void build_exchange(const between_t *between, pto_exchange_t exchange) {
 static void copy_with_leader(const between_t *between, const char *name, pto_slice_t source,
                              pto_slice_t target, bool into) {
     pto_build_stage(between->builder, name, PTO_ORDER_SEQUENCE);
-    pto_step_t leader = pto_inside_root(PTO_STEP_COPY, &between->node);
+    pto_step_t leader = pto_intranode_root(PTO_STEP_COPY, &between->node);
     leader.peers.kind = PTO_PEERS_NONE;
     leader.source = source;
     leader.target = target;
     pto_build_step(between->builder, leader);
-    pto_step_t others = pto_inside_others(PTO_STEP_COPY, &between->node);
+    pto_step_t others = pto_intranode_others(PTO_STEP_COPY, &between->node);
     others.source = source;
     others.target = target;
     (into ? &others.target : &others.source)->holder = PTO_HOLDER_PEER;
@@ -112,16 +112,16 @@ static void build_by_leaders(pto_builder_t *builder, const pto_request_t *reques
     pto_slice_t place = one_in(gathered, m, bundles, PTO_ANCHOR_ME);
     place.bundle = m;
     copy_with_leader(&between, "gather", pto_slice_all(builder, between.user.in), place, true);
-    pto_inside_flag(builder, "gathered", pto_inside_others(PTO_STEP_SIGNAL, &between.node),
-                    pto_inside_root(PTO_STEP_WAIT, &between.node));
+    pto_intranode_flag(builder, "gathered", pto_intranode_others(PTO_STEP_SIGNAL, &between.node),
+                       pto_intranode_root(PTO_STEP_WAIT, &between.node));
     pto_exchange_t exchange = {.group = pto_build_group(builder, PTO_GROUP_LEADERS, 0),
                                .core_count = 1,
                                .in = gathered,
                                .out = arrived,
                                .bundle = m * m};
     build_exchange(&between, exchange);
-    pto_inside_flag(builder, "complete", pto_inside_root(PTO_STEP_SIGNAL, &between.node),
-                    pto_inside_others(PTO_STEP_WAIT, &between.node));
+    pto_intranode_flag(builder, "complete", pto_intranode_root(PTO_STEP_SIGNAL, &between.node),
+                       pto_intranode_others(PTO_STEP_WAIT, &between.node));
     copy_with_leader(&between, "copy out", one_in(arrived, m, bundles * m, PTO_ANCHOR_ME),
                      pto_slice_all(builder, between.user.out), false);
 }
@@ -149,12 +149,12 @@ static void hand_over(const between_t *between, int handed) {
 static void build_by_counterparts(pto_builder_t *builder, const pto_request_t *request) {
     between_t between = make_between(builder, request);
     int64_t m = between.node.n;
-    int handed = build_bundles(&between, "handed over", PTO_GROUP_COUNTERPARTS, between.node.core_count,
-                               PTO_BLOCKS_COUNTERPART, between.nodes * m);
-    pto_inside_barrier(builder, "buffers free", &between.node);
+    int handed = build_bundles(&between, "handed over", PTO_GROUP_RAIL, between.node.core_count,
+                               PTO_BLOCKS_RAIL, between.nodes * m);
+    pto_flag_barrier(builder, "buffers free", &between.node);
     hand_over(&between, handed);
-    pto_inside_barrier(builder, "all handed over", &between.node);
-    pto_exchange_t exchange = {.group = pto_build_group(builder, PTO_GROUP_COUNTERPARTS, 0),
+    pto_flag_barrier(builder, "all handed over", &between.node);
+    pto_exchange_t exchange = {.group = pto_build_group(builder, PTO_GROUP_RAIL, 0),
                                .core_count = between.node.core_count,
                                .in = handed,
                                .out = between.user.out,
