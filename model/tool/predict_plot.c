@@ -289,10 +289,10 @@ static void write_label(FILE *script, const pto_predict_plot_t *drawn, const pto
     from = from < first ? first : from;
     double room_px = (PANEL_RIGHT_PX - PANEL_LEFT_PX) * log(to / from) / log(last / first);
     format_names(drawn, range, false, text, sizeof text);
-    if (CHARACTER_PX * strlen(text) > room_px)
+    if (CHARACTER_PX * (double)strlen(text) > room_px)
         format_names(drawn, range, true, text, sizeof text);
-    bool level = CHARACTER_PX * strlen(text) < room_px;
-    if (!level && (room_px < 2 * CHARACTER_PX || CHARACTER_PX * strlen(text) > BAND_HEIGHT_PX))
+    bool level = CHARACTER_PX * (double)strlen(text) < room_px;
+    if (!level && (room_px < 2 * CHARACTER_PX || CHARACTER_PX * (double)strlen(text) > BAND_HEIGHT_PX))
         return;
     fputs("set label ", script);
     pto_plot_quote(script, text);

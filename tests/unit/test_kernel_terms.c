@@ -105,7 +105,7 @@ static void invalid_costs_are_rejected(void **state) {
          PTO_ERR_RANGE,
          5,
          75,
-         {"further_s_per"}},
+         {"extra_input_s_per"}},
         {BODY "reduce: {gpu: {extra_input_s_per_byte: 1e-13}}\n",
          PTO_ERR_KEY,
          5,

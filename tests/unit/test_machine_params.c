@@ -197,7 +197,7 @@ static void the_layout_changes_too(void **state) {
     assert_int_equal(given->scenario.layout.procs_per_gpu, 2);
     assert_int_equal(given->scenario.layout.gpus_per_node, 1);
     assert_int_equal(pto_scenario_bind(&given->scenario, &given->machine, NULL), PTO_OK);
-    assert_string_equal(given->machine.what_if, "nodes=*8\ncores_per_gpu=/2\ngpus_per_node=1");
+    assert_string_equal(given->machine.what_if, "nodes=*8\nprocs_per_gpu=/2\ngpus_per_node=1");
 }
 
 static void what_cannot_be_meant_is_refused_and_changes_nothing(void **state) {
