@@ -1,5 +1,6 @@
-/* Queued kernels: what each further kernel costs that is queued behind others. A thousand empty ones are
- * launched after one that is not timed, and waited for once; the seconds are of one of them. */
+/* Queued kernels: the cost of each additional kernel in a stream. After one kernel that is not timed, a
+ * thousand empty ones are launched and the stream is synchronized once. The time recorded is that of one
+ * kernel. */
 #include "benchmark.h"
 #include "fatal.h"
 

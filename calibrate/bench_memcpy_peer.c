@@ -81,7 +81,7 @@ static double trial(void *opaque, int64_t bytes, int iterations) {
     return now_s() - start;
 }
 
-/* The owner may free only what nobody has open any more. */
+/* The owner may free its memory only once no process has it open. */
 static void close_case(void *opaque) {
     state_t *state = opaque;
     if (state->opened != NULL) {

@@ -28,7 +28,7 @@ typedef struct {
     char *incoming;
     int messages; /* at this process */
     MPI_Request *requests;
-    MPI_Comm side; /* the sender alone, or those who answer, who may sit on its node */
+    MPI_Comm side; /* the sender alone, or the answering processes, which may be on its node */
     together_t *answering;
 } state_t;
 
@@ -142,7 +142,7 @@ static double send_first(state_t *state, int count, int iterations) {
 static void answer(state_t *state, int count, int iterations) {
     for (int i = 0; i < iterations; i++) {
         MPI_DO(MPI_Waitall(state->messages, state->requests, MPI_STATUSES_IGNORE));
-        together_wait(state->answering); /* nobody answers while others still receive */
+        together_wait(state->answering); /* no process answers while others still receive */
         if (i + 1 < iterations) {
             post_receives(state, count);
         }

@@ -1,7 +1,8 @@
-/* NCCL's own collectives, among one process of each GPU, on the GPUs of one node and of several. They are
- * timed as plans run them: all begin at a barrier, call NCCL once and wait for the GPU; a call lasts until
- * the last process of the node has its end. `procs` counts the GPUs of all nodes, `messages` the nodes.
- * alltoall is one group of sends and receives, one's own block among them. */
+/* NCCL's own collectives, with one process per GPU, on the GPUs of one node and of several. They are timed
+ * the way plans run them: all processes start at a barrier, call NCCL once and synchronize the stream. A
+ * call's time ends when the last process of the node has finished. In the samples, `procs` is the number of
+ * GPUs on all nodes and `messages` the number of nodes. alltoall is one group of sends and receives that
+ * includes the process's own block. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +14,10 @@
 
 enum { DETAIL_COLLECTIVE, FLOAT_BYTES = 4 };
 
-/* Of each buffer, in and out: what every GPU has room for. */
+/* Limit of the input buffer and of the output buffer; every GPU must have room for both. */
 static const int64_t buffer_bytes_max = INT64_C(1) << 30;
 
-/* What is known and done before and after all calls of a case. */
+/* What open_case sets up and close_case frees, outside the timed calls. */
 typedef struct {
     const work_t *work;
     const pto_nccl_library_t *library;
@@ -76,7 +77,7 @@ static const struct {
     const char *name; /* the column `benchmark` */
     void (*call)(const state_t *state, size_t bytes);
     bool reduces;
-    bool by_member; /* bytes are to each of them */
+    bool by_member; /* `bytes` is one peer's block, not the whole buffer */
 } collectives[] = {
     {"nccl_allreduce", all_reduce, true, false},
     {"nccl_reduce", reduce, true, false},
@@ -87,7 +88,7 @@ enum { COLLECTIVE_COUNT = sizeof collectives / sizeof *collectives };
 
 /* --- cases ---------------------------------------------------------------------------------------------- */
 
-/* The first process of each of a node's GPUs, in order. Returns how many. */
+/* Lists the lowest rank that drives each GPU of a node, in ascending order. Returns their number. */
 static int drivers_of(const job_t *job, int node, int *ranks) {
     int count = 0;
     for (int rank = 0; rank < job->size; rank++) {
@@ -102,7 +103,7 @@ static int drivers_of(const job_t *job, int node, int *ranks) {
     return count;
 }
 
-/* GPUs with a process, that every node has. */
+/* The smallest number of GPUs in use on any node: cases use the same number on each. */
 static int fewest_on_a_node(const job_t *job) {
     int *ranks = must_allocate((size_t)job->size, sizeof *ranks);
     int fewest = drivers_of(job, 0, ranks);
@@ -133,7 +134,8 @@ static void add_case(const job_t *job, int collective, int nodes, int gpus_per_n
     free(ranks);
 }
 
-/* On one node every number of GPUs that is worth a case; on several one of each node and all of them. */
+/* On one node, every count that next_count selects, from 2 GPUs. On several nodes, only 1 GPU per node and
+ * `most` GPUs per node. */
 static void list_nodes(const job_t *job, int nodes, int most, case_list_t *list) {
     int gpus = nodes > 1 ? 1 : 2;
     while (gpus != 0 && gpus <= most) {
@@ -144,7 +146,7 @@ static void list_nodes(const job_t *job, int nodes, int most, case_list_t *list)
     }
 }
 
-/* NULL where every process finds NCCL, else why not. Collective. */
+/* NULL if every process can load NCCL, otherwise the reason. Collective. */
 static const char *why_no_nccl(const job_t *job) {
     static char reason[SKIP_REASON_MAX];
     const pto_nccl_library_t *library = NULL;
@@ -153,7 +155,7 @@ static const char *why_no_nccl(const job_t *job) {
     int everywhere = 0;
     MPI_DO(MPI_Allreduce(&found, &everywhere, 1, MPI_INT, MPI_MIN, job->world));
     snprintf(reason, sizeof reason, "%.*s", SKIP_REASON_MAX - 1,
-             found ? "some processes of the job find no NCCL" : err.message);
+             found ? "some processes of the job can't load NCCL" : err.message);
     return everywhere ? NULL : reason;
 }
 
@@ -196,7 +198,8 @@ static void *open_case(const work_t *work) {
     return state;
 }
 
-/* Within a node shared memory starts all at one moment; between nodes MPI does what it can. */
+/* Within a node, a shared-memory barrier releases all processes at the same moment. Between nodes,
+ * MPI_Barrier is the best there is, so it comes first. */
 static void meet(const work_t *work) {
     if (work->what->messages > 1) {
         MPI_DO(MPI_Barrier(work->comm));

@@ -42,7 +42,7 @@ static void list_cases(const job_t *job, case_list_t *list) {
             case_skip(list, what, why);
             continue;
         }
-        /* Host memory doesn't care who drives which GPU. */
+        /* For host memory it doesn't matter which process drives which GPU. */
         pto_level_t first = space == PTO_SPACE_GPU ? PTO_LEVEL_ON_GPU : PTO_LEVEL_ON_SOCKET;
         for (pto_level_t level = first; level < PTO_LEVEL_COUNT; level++) {
             list_level(job, space, level, list);

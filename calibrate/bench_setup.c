@@ -16,8 +16,7 @@ typedef enum { OPEN, ALLOCATE, SEGMENT } kind_t;
 
 enum { SEGMENT_BYTES = 4096, PATH_MAX_CHARACTERS = 64 };
 
-/* --- cases ------------------------------------------------------------------------------------------------
- */
+/* --- cases ---------------------------------------------------------------------------------------------- */
 
 static case_t *add_case(case_list_t *list, kind_t kind, const char *name, pto_space_t space, int members) {
     case_t *added = case_add(list, name, members);
@@ -92,8 +91,7 @@ static void list_cases(const job_t *job, case_list_t *list) {
     }
 }
 
-/* --- trials: seconds of what is timed; members start each iteration together ------------------------------
- */
+/* --- trials: seconds of what is timed; members start each iteration together ---------------------------- */
 
 /* Member 0 owns the memory and only helps. */
 static double open_memory(const work_t *work, int64_t bytes, int iterations) {
@@ -118,7 +116,7 @@ static double open_memory(const work_t *work, int64_t bytes, int iterations) {
             GPU_DO(gpu.device->close_memory(opened, &gpu_error));
         }
     }
-    MPI_DO(MPI_Barrier(work->comm)); /* nobody frees what another has open */
+    MPI_DO(MPI_Barrier(work->comm)); /* the memory may not be freed while another process has it open */
     if (work->me == 0) {
         GPU_DO(gpu.device->release(memory, &gpu_error));
     }

@@ -1,8 +1,8 @@
-/* The measuring loop. Those who take no part in a case sleep, so that they leave the cores alone; the lead of
- * a case decides when a point is settled and hands its samples to rank 0, which writes.
+/* The measuring loop. Processes that take no part in a case sleep, to keep the cores free. The lead of a case
+ * decides when a point is settled and sends its samples to rank 0, which writes them.
  *
- * A budget is dealt out as it goes: each case gets an equal share of what is left, each point of a case
- * likewise, so what cheap points leave over goes to the dear ones. */
+ * A time budget is shared out as the job goes: each case gets an equal share of the time left, and so does
+ * each point of a case. Time that cheap points don't use goes to the expensive ones. */
 #include "engine.h"
 
 #include <stdlib.h>
@@ -31,7 +31,7 @@ typedef struct {
     const pto_calibrate_options_t *options;
     const benchmark_t *benchmark;
     samples_t *samples; /* rank 0's */
-    work_t work;        /* .what is the case at hand, also for those who take no part */
+    work_t work;        /* .what is the current case, even on processes that take no part in it */
     void *state;
     bool shows; /* the progress bar; rank 0's */
     int point_count;
@@ -44,8 +44,7 @@ typedef struct {
     double *sorted;
 } run_t;
 
-/* --- how long a wait may be ------------------------------------------------------------------------------
- */
+/* --- how long a wait may be ----------------------------------------------------------------------------- */
 
 /* Others measure meanwhile, at most for what is left of the budget. */
 static double others_limit_s(const run_t *run) {
@@ -123,7 +122,7 @@ static int warm_up(run_t *run, int64_t bytes) {
             wanted = needed >= ITERATIONS_MAX ? ITERATIONS_MAX : needed > 1.0 ? (int)needed + 1 : 1;
         }
         wanted = agree_on(run, wanted);
-        /* The first iterations are slow: go on until the estimate stands, at ten times the last at most. */
+        /* The first iterations are slow: repeat until the estimate is stable, at most tenfold at a time. */
         if (wanted <= 2 * iterations) {
             return wanted;
         }

@@ -1,4 +1,4 @@
-/* Failed calls end the job with a message: a measurement has nothing to fall back on. */
+/* A failed MPI or GPU call ends the job with a message: a benchmark can't continue without it. */
 #include "fatal.h"
 
 #include <mpi.h>
@@ -8,6 +8,7 @@
 
 #include "guard.h"
 
+/* Not MPI_Abort, which may hang after a failure in MPI itself. */
 static _Noreturn void end_job(void) { guard_abort(1); }
 
 void check_mpi(int code, const char *call, const char *file, int line) {

@@ -13,14 +13,14 @@
 /* `code` is what the MPI call returned. */
 void check_mpi(int code, const char *call, const char *file, int line);
 
-/* `status` is what a call returned that was given `&gpu_error`. */
+/* Checks the status of a call whose last argument was `&gpu_error`. */
 void check_gpu(pto_status_t status, const char *file, int line);
 extern pto_error_t gpu_error;
 
 /* Print a message and end the job. */
 _Noreturn void die(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* malloc that ends the job where memory is out; `count` of 0 gives a valid pointer. */
+/* calloc that ends the job if memory runs out. A `count` of 0 returns a valid pointer. */
 void *must_allocate(size_t count, size_t size);
 
 #endif

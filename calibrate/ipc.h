@@ -5,15 +5,15 @@
 #include "benchmark.h"
 #include "pairs.h"
 
-/* Pairs of processes whose GPUs lie so and reach each other's memory; at most PAIRS_MAX. Where there is none,
- * `*missing` says why. */
+/* Pairs of processes whose GPUs are at distance `reach` and can access each other's memory. Returns their
+ * number, at most PAIRS_MAX; if 0, `*missing` is the reason. */
 int exchange_pairs(const job_t *job, pto_reach_t reach, pair_t pairs[PAIRS_MAX], const char **missing);
 
 /* Collective over the case's members: `opened[i]` is what the i-th of them gave as `own`, and `own` itself
  * for this one. The buffers are of buffer_allocate on the GPU. */
 void exchange_open(const work_t *work, void *own, void **opened);
 
-/* Collective: when it returns nobody has anything open any more, so that all may free. */
+/* Collective. Once it returns, no process has a buffer open, so all may free their own. */
 void exchange_close(const work_t *work, void **opened);
 
 #endif

@@ -1,4 +1,4 @@
-/* The job as every process sees it: who sits on which node, socket and GPU. Nodes come from
+/* The job as every process sees it: the node, socket and GPU of each process. Nodes come from
  * MPI_COMM_TYPE_SHARED, sockets from hwloc, a GPU's socket from NVML. */
 #ifndef PORTOLAN_CALIBRATE_JOB_H
 #define PORTOLAN_CALIBRATE_JOB_H
@@ -34,7 +34,7 @@ typedef struct {
     int device_socket[GPU_COUNT_MAX];
     bool reach[GPU_COUNT_MAX][GPU_COUNT_MAX]; /* peer access between devices */
     int gpu_blocks;                           /* thread blocks that fill a device */
-    bool bound_here; /* calibrate bound processes to their GPUs' sockets, because nobody else had */
+    bool bound_here; /* calibrate bound processes to their GPUs' sockets, because the launcher had not */
     bool cuda_aware;
     char no_gpu[JOB_TEXT_MAX]; /* why no GPU benchmark can run; empty where they can */
     char cpu[JOB_TEXT_MAX];

@@ -1,5 +1,5 @@
-/* Under mpirun a process's standard error is a pipe, whose other end mpirun copies to its own: so what counts
- * is the launcher's. */
+/* The progress bar. Under mpirun a process's standard error is a pipe that mpirun copies to its own standard
+ * error. So the bar is shown if the parent's standard error is a terminal. */
 #include "progress.h"
 
 #include <fcntl.h>

@@ -14,7 +14,7 @@ static int compare(const void *a, const void *b) {
 /* Above it the binomial's smallest terms underflow, and its normal limit is exact enough. */
 enum { EXACT_COUNT_MAX = 500 };
 
-/* The largest k, counted from 1, whose interval still covers 95 percent; 0: none does. */
+/* The largest k, from 1, for which the interval still covers 95 percent; 0 if there is none. */
 static int interval_rank(int count) {
     if (count > EXACT_COUNT_MAX) {
         return (int)((count - 1.96 * sqrt(count)) / 2.0);

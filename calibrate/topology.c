@@ -119,7 +119,7 @@ int topology_socket_of_processor(const topology_t *topology, unsigned processor)
 
 enum { AFFINITY_WORDS = 64 };
 
-/* The only socket among the processors that `mask` names; -1: several, or none. */
+/* The socket of the CPUs in `mask`; -1 if they belong to several sockets or there are none. */
 static int socket_of_mask(const topology_t *topology, const unsigned long *mask) {
     const unsigned bits = sizeof(unsigned long) * CHAR_BIT;
     int found = -1;

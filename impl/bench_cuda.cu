@@ -1,17 +1,18 @@
-/* What benchmarks ask of NVIDIA GPUs (portolan/bench.h): their description, an empty kernel, a graph of it,
- * events, and kernels that use another GPU's memory, opened by CUDA IPC: moves by access width and number of
- * thread blocks, stores to all others at once, and flags between two kernels. Every wait has a limit. */
+/* The benchmarks' device interface (portolan/bench.h) for NVIDIA GPUs: their description, an empty kernel, a
+ * graph of it, events, and kernels that access another GPU's memory through CUDA IPC. These are moves by
+ * access width and number of thread blocks, stores to all other GPUs at once, and a ping-pong of flags
+ * between two kernels. Every wait has a time limit. */
 #include <cstdio>
 
 #include "device_cuda.h"
 #include "portolan/bench.h"
 
-enum { THREADS = 256, BLOCKS_PER_PROCESSOR = 8, IN_FLIGHT = 4 };
+/* 8 blocks of 256 threads fill an SM of 2048 resident threads (compute capability 7.0, 8.0, 9.0, 10.0). */
+enum { THREADS = 256, BLOCKS_PER_SM = 8, IN_FLIGHT = 4 };
 
 static cudaStream_t as_stream(void *stream) { return static_cast<cudaStream_t>(stream); }
 
-/* --- GPUs -------------------------------------------------------------------------------------------------
- */
+/* --- GPUs ----------------------------------------------------------------------------------------------- */
 
 #define TEXT_OF(value) #value
 #define VERSION_TEXT(major, minor) "with CUDA " TEXT_OF(major) "." TEXT_OF(minor)
@@ -32,8 +33,7 @@ static pto_status_t cuda_describe(int gpu, pto_gpu_info_t *info, pto_error_t *er
     if (status != PTO_OK)
         return status;
     snprintf(info->name, sizeof info->name, "%s", properties.name);
-    info->blocks =
-        properties.multiProcessorCount * BLOCKS_PER_PROCESSOR; /* 2048 threads of each: all that fit */
+    info->blocks = properties.multiProcessorCount * BLOCKS_PER_SM;
     return PTO_OK;
 }
 
@@ -55,6 +55,7 @@ static pto_status_t cuda_can_reach(int gpu, int peer, bool *can, pto_error_t *er
     return status;
 }
 
+/* By bench.h, enabling twice or in vain is not an error; cudaGetLastError clears the recorded error. */
 static pto_status_t cuda_reach(int peer, pto_error_t *err) {
     cudaError_t error = cudaDeviceEnablePeerAccess(peer, 0);
     if (error == cudaErrorPeerAccessAlreadyEnabled || error == cudaErrorPeerAccessUnsupported) {
@@ -69,8 +70,7 @@ static pto_status_t cuda_fill(void *memory, int byte, size_t bytes, pto_error_t 
     return status == PTO_OK ? CUDA_DO(cudaDeviceSynchronize(), err) : status;
 }
 
-/* --- events -----------------------------------------------------------------------------------------------
- */
+/* --- events --------------------------------------------------------------------------------------------- */
 
 static pto_status_t cuda_event_create(void **event, pto_error_t *err) {
     cudaEvent_t made = nullptr;
@@ -93,11 +93,10 @@ static pto_status_t cuda_event_query(void *event, bool *happened, pto_error_t *e
     return error == cudaErrorNotReady ? PTO_OK : check(error, "cudaEventQuery", err);
 }
 
-/* --- launches ---------------------------------------------------------------------------------------------
- */
+/* --- launches ------------------------------------------------------------------------------------------- */
 
-/* In a namespace of their own: instances of kernel templates that have one name in two files would be merged.
- */
+/* Kernels have their own namespace: templates have external linkage, and the linker would merge instances of
+ * the same name from two files. */
 namespace bench {
 
 __global__ void nothing() {}
@@ -117,7 +116,7 @@ static cudaError_t instantiate(cudaGraphExec_t *made, cudaGraph_t graph) {
 #endif
 }
 
-/* A capture is ended even where the launch failed: the stream would be unusable otherwise. */
+/* The capture is ended even if the launch failed: otherwise the stream would stay in capture mode. */
 static pto_status_t cuda_graph_create(void *stream, void **graph, pto_error_t *err) {
     cudaGraph_t captured = nullptr;
     cudaGraphExec_t made = nullptr;
@@ -148,8 +147,8 @@ static pto_status_t cuda_graph_launch(void *graph, void *stream, pto_error_t *er
 
 namespace bench {
 
-/* Independent elements of a turn keep enough loads in flight. A kernel that raises a flag next needs the
- * fence at the end: its stores have completed by then. */
+/* Each iteration loads IN_FLIGHT independent elements, to hide the latency. The fence orders the stores
+ * before a flag that the next kernel may raise. `stride` applies to the target only. */
 template <typename W> __global__ void move(W *target, const W *source, size_t count, size_t stride) {
     const size_t step = static_cast<size_t>(gridDim.x) * blockDim.x;
     size_t i = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -188,12 +187,11 @@ static pto_status_t cuda_move(void *target, const void *source, size_t count, in
     case 16:
         return start_move<uint4>(target, source, count, stride, blocks, on, err);
     default:
-        return pto_error_set(err, PTO_ERR_RANGE, "no access is %d bytes wide", width);
+        return pto_error_set(err, PTO_ERR_RANGE, "access width %d is not 4, 8 or 16 bytes", width);
     }
 }
 
-/* --- to all others at once -------------------------------------------------------------------------------
- */
+/* --- stores to all other GPUs -------------------------------------------------------------------------- */
 
 namespace bench {
 
@@ -269,7 +267,7 @@ struct handed {
     alignas(256) unsigned flag;
     alignas(256) uint4 word[HANDING_THREADS];
 };
-static_assert(sizeof(handed) == PTO_BENCH_PING_PONG_BYTES, "bench.h says how much memory that is");
+static_assert(sizeof(handed) == PTO_BENCH_PING_PONG_BYTES, "bench.h states this size");
 
 /* All threads store; then one raises the flag. */
 __device__ static void hand_over(handed *others, unsigned word, unsigned value) {
@@ -279,10 +277,11 @@ __device__ static void hand_over(handed *others, unsigned word, unsigned value) 
         store_release(&others->flag, value);
 }
 
-/* Every word sent depends on the word received, and equals the flag's value. */
+/* Every word sent depends on the word received, and equals the flag's value; otherwise the result is stale.
+ * The first of 1 + `rounds` rounds is not timed: the other GPU's kernel may start late. */
 __global__ void ping_pong(handed *own, handed *others, bool first, unsigned from, int rounds,
                           unsigned long long limit_ns, pto_bench_rounds_t *result) {
-    __shared__ bool came;
+    __shared__ bool arrived;
     unsigned long long begin_ns = 0;
     unsigned word = from + 1;
     bool right = true;
@@ -291,9 +290,9 @@ __global__ void ping_pong(handed *own, handed *others, bool first, unsigned from
         if (first)
             hand_over(others, word, value);
         if (threadIdx.x == 0)
-            came = await(&own->flag, value, limit_ns);
+            arrived = await(&own->flag, value, limit_ns);
         __syncthreads();
-        if (!came) {
+        if (!arrived) {
             if (threadIdx.x == 0)
                 result->failed_round = static_cast<unsigned>(round);
             return;
@@ -304,7 +303,7 @@ __global__ void ping_pong(handed *own, handed *others, bool first, unsigned from
             hand_over(others, word, value);
         else
             word++;
-        __syncthreads(); /* all have read `came` before it is set again */
+        __syncthreads(); /* all have read `arrived` before it is set again */
         if (round == 1)
             begin_ns = now_ns();
     }

@@ -5,8 +5,8 @@
  * what any of them does next. One thread then does st.release.sys, which by the PTX memory model makes all
  * that is ordered before it, other threads' stores too, seen by whoever reads its value with ld.acquire.sys:
  * both have the scope of the system, so on whatever GPU. The waiting block's barrier passes that on to its
- * other threads, whose plain loads come after. No data is loaded through the path for constants
- * (`ld.global.nc`), which knows no order: there are no `__restrict__` here. The same holds the other way
+ * other threads' plain loads, which come after it. No data is loaded through the path for constants
+ * (`ld.global.nc`), which is not ordered: so no pointer here is `__restrict__`. The same holds the other way
  * round, where a signal says that memory was read: loads before a release are done before it.
  *
  * Why waiting ends. A block waits for what the same block of other GPUs does, all go through their slices in
@@ -31,7 +31,8 @@ enum {
     POLLS_AT_ONCE = 64
 };
 
-/* While runs are queued, so many end before the host is told: its word takes a microsecond to confirm. */
+/* While runs are queued, only every 64th one reports its end to the host: the system-scope store costs a run
+ * about a microsecond. */
 enum { RUNS_PER_WORD = 64 };
 
 /* --- signals ------------------------------------------------------------------------------------------- */
@@ -68,8 +69,8 @@ static __device__ bool last_through(unsigned *through) {
 
 /* --- the kernel ---------------------------------------------------------------------------------------- */
 
-/* Launches that were queued may begin while the run before them ends, so that the launch itself costs
- * nothing; then they wait here until all that it did is done. */
+/* Programmatic dependent launch: a queued launch may begin while the run before it ends, which hides the
+ * launch latency. It waits here until the previous run has completed and its memory is visible. */
 static __device__ void wait_for_run_before() {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
@@ -77,7 +78,7 @@ static __device__ void wait_for_run_before() {
 #endif
 }
 
-/* Launches that say no number go by the runs that there were, be they launched so or so. */
+/* A launch without a run number (all.run is 0) continues from the last run, however that was launched. */
 static __device__ uint64_t this_run(const program &all) {
     return all.run != 0 ? all.run : all.last_run[blockIdx.x] + 1;
 }
@@ -90,7 +91,7 @@ static __device__ void end(const program &all, uint64_t run) {
         store_release(all.ended, run);
 }
 
-/* A run whose number is known finds its places while the run before it ends. Returns the number. */
+/* A run with a known number can compute its parts before the previous run ends. Returns the run's number. */
 static __device__ uint64_t begin(const program &all, part *parts) {
     if (all.run == 0)
         wait_for_run_before();
@@ -194,18 +195,18 @@ struct cuda_kernel {
     program all;
     const void *entry;
     unsigned blocks;
-    uint64_t *ended;  /* the same word as all.ended, for the processor */
-    uint64_t started; /* the last run that was */
+    uint64_t *ended;  /* the host's pointer to the word that all.ended points to */
+    uint64_t started; /* number of the last run launched */
     uint64_t known;   /* the last run that had ended when the stream was empty */
-    bool tells;       /* the last run that was started does */
-    bool overlaps;    /* queued runs may, with the launches of those after them */
+    bool tells;       /* whether the last run launched reports its end */
+    bool overlaps;    /* queued runs may overlap the launches after them */
     cudaGraphExec_t
-        graph; /* of one launch without a run's number, which takes the processor a third as long */
+        graph; /* of a launch without a run number; takes the CPU a third of the time of a plain launch */
     cudaStream_t stream;
     unsigned polls;
 };
 
-/* Asking loads the kernel, which must not happen while another one waits for this process. */
+/* The occupancy query loads the kernel, which must not happen while another kernel waits for this process. */
 static pto_status_t cuda_blocks_max(pto_datatype_t datatype, pto_op_t op, int *blocks, pto_error_t *err) {
     int device = 0, processors = 0, on_each = 0;
     pto_status_t status = CUDA_DO(cudaGetDevice(&device), err);
@@ -398,8 +399,8 @@ static pto_status_t cuda_kernel_create(const pto_kernel_program_t *program, void
     return status;
 }
 
-/* Runs that follow each other overlap with their launches, which takes less than a graph's launch; all but
- * some of them say nothing to the host. */
+/* Consecutive runs overlap their launches, which costs less than launching a graph. Only some of these runs
+ * report their end to the host. */
 static pto_status_t launch_queued(cuda_kernel *kernel, pto_error_t *err) {
     kernel->all.run = kernel->started;
     kernel->all.tells = kernel->tells;
@@ -431,8 +432,8 @@ static uint64_t last_ended(const cuda_kernel *kernel) {
     return told > kernel->known ? told : kernel->known;
 }
 
-/* The word is there sooner than the stream says so. The stream is asked now and then, for it knows errors,
- * and always where there will be no word. */
+/* The ended-run word is visible before cudaStreamQuery returns success. The stream is queried now and then to
+ * detect errors, and on every poll of a run that does not report its end. */
 static pto_status_t cuda_kernel_poll(void *kernel, uint64_t *ended, pto_error_t *err) {
     cuda_kernel *made = static_cast<cuda_kernel *>(kernel);
     *ended = last_ended(made);

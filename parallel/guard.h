@@ -1,7 +1,7 @@
 /* A watch over the waits of an MPI program. A thread of each process ends the job with a named error where
  * the process makes no progress for too long, or where another process of its node shows no sign of life
  * (stopped, or dead without the launcher's notice). What it prints names the step that did not end and, as
- * far as this node's processes go, who is missing and what the others are doing.
+ * far as this node's processes go, which process is missing and what the others are doing.
  *
  * There is one guard per process, and only its main thread calls these functions. Nothing here may fail:
  * where a thread or shared memory can't be had, less is watched. */

@@ -1,6 +1,5 @@
-/* Whether the processes were told alike, where each may have arguments of its own (mpirun's `:`). What
- * differs in a plan the executor finds by itself; this is what would make processes do different numbers of
- * things. */
+/* Check that all processes have the same arguments: mpirun's `:` can give each its own. The executor itself
+ * detects plans that differ; this checks the settings that would change the number of collective calls. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,28 +1,30 @@
-/* Counters of a job: who reads which, how coarse they are, and what they say together. */
+/* Energy counters of a job: which process reads which, how often they are updated, and their sum. */
 #include "energy.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* Updates of a counter in a window, at least: one update more or less is then at most 5 percent. */
 enum { STEPS_LEAST = 20 };
 
-/* A counter that stands still for this long is none. */
+/* A counter that does not change for this long is unusable. */
 static const double still_s = 1.0;
 
-/* Whether all processes could open theirs; where not, all get the reason of the first that could not. */
-static bool all_opened(MPI_Comm comm, bool opened, char *reason) {
+/* Whether `succeeded` is true on all processes. If not, all get the `reason` of the first that failed. */
+static bool all_succeeded(MPI_Comm comm, bool succeeded, char *reason) {
     int rank = 0, size = 0, first = 0;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
-    int mine = opened ? size : rank;
+    int mine = succeeded ? size : rank;
     MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, comm);
     if (first < size)
         MPI_Bcast(reason, PTO_ERROR_MESSAGE_MAX, MPI_CHAR, first, comm);
     return first == size;
 }
 
-/* Of those that opened the same counter the first keeps it. Returns how many there are. */
+/* Of the processes that opened the same counter, only the first keeps it. Sets counter_count to the number of
+ * different counters. */
 static pto_status_t share_out(MPI_Comm comm, energy_source_t *source, pto_error_t *err) {
     int rank = 0, size = 0;
     MPI_Comm_rank(comm, &rank);
@@ -50,7 +52,7 @@ static pto_status_t share_out(MPI_Comm comm, energy_source_t *source, pto_error_
     return PTO_OK;
 }
 
-/* Seconds from one change of the counter to the next. */
+/* The time between two updates of the counter. Two changes are awaited: the first starts the interval. */
 static pto_status_t find_step(const energy_source_t *source, double *step_s, pto_error_t *err) {
     double last = 0, now = 0, changed_s = MPI_Wtime();
     pto_status_t status = source->source->read(source->meter, &last, err);
@@ -80,7 +82,7 @@ static pto_status_t open_source(MPI_Comm comm, const meter_place_t *place, energ
     pto_error_t cause = {0};
     bool opened = source->source->open(place, &source->meter, &cause) == PTO_OK;
     memcpy(source->reason, cause.message, sizeof source->reason);
-    if (!all_opened(comm, opened, source->reason)) {
+    if (!all_succeeded(comm, opened, source->reason)) {
         drop(source);
         return PTO_OK;
     }
@@ -90,7 +92,7 @@ static pto_status_t open_source(MPI_Comm comm, const meter_place_t *place, energ
     double mine_s = 0;
     bool moves = !source->meter || find_step(source, &mine_s, &cause) == PTO_OK;
     memcpy(source->reason, cause.message, sizeof source->reason);
-    if (!all_opened(comm, moves, source->reason))
+    if (!all_succeeded(comm, moves, source->reason))
         drop(source);
     else
         MPI_Allreduce(&mine_s, &source->step_s, 1, MPI_DOUBLE, MPI_MAX, comm);
@@ -141,6 +143,7 @@ pto_status_t energy_since(const energy_job_t *job, const double before[ENERGY_CO
     pto_status_t status = energy_read(job, mine, err);
     for (int i = 0; i < ENERGY_COUNT; i++)
         mine[i] -= before[i];
+    /* After a failed read too: other processes wait in the reduction. */
     MPI_Allreduce(mine, joules, ENERGY_COUNT, MPI_DOUBLE, MPI_SUM, job->comm);
     return status;
 }

@@ -14,9 +14,9 @@ typedef enum { ENERGY_GPUS, ENERGY_CPUS, ENERGY_COUNT } energy_kind_t;
 typedef struct {
     const meter_source_t *source;
     void *meter;       /* NULL: nothing is read, or another process reads the same counter */
-    int counter_count; /* different counters; 0: it can't be read everywhere, so nowhere, and `reason` says
-                          why */
-    double step_s;     /* how long the slowest counter stands still while energy is used */
+    int counter_count; /* different counters; 0: some process can't read its own, so none is used; see
+                          `reason` */
+    double step_s;     /* the update interval of the slowest counter */
     char reason[PTO_ERROR_MESSAGE_MAX];
 } energy_source_t;
 
@@ -26,8 +26,8 @@ typedef struct {
     double window_s; /* long enough for the counters' steps */
 } energy_job_t;
 
-/* Open the sources, GPUs' and CPUs'. Collective. `window_s`: the least to measure for. A source that can't be
- * read is no error. Free with energy_close. */
+/* Open the sources, GPUs' and CPUs'. Collective. `window_s`: minimum length of a measurement. A source that
+ * can't be read is not an error. Free with energy_close. */
 pto_status_t energy_open(MPI_Comm comm, const meter_source_t *const source[ENERGY_COUNT],
                          const meter_place_t *place, double window_s, energy_job_t *job, pto_error_t *err);
 void energy_close(energy_job_t *job);

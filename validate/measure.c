@@ -10,12 +10,11 @@
 
 enum { CHECKED_RUNS = 3, WARM_RUNS = 3, POISON = 0xa5 };
 
-/* --- how long a wait may be ------------------------------------------------------------------------------
- */
+/* --- how long a wait may be ----------------------------------------------------------------------------- */
 
 double local_limit_s(void) { return 10 * guard_timeout_s(); }
 
-/* The executor has a watchdog of its own, which begins anew with each queued run. */
+/* The executor has its own watchdog, which restarts with each queued run. */
 static void leave_to_executor(void) { guard_tick(INFINITY); }
 
 /* The others may still be in the runs that this process has ended. */
@@ -23,8 +22,7 @@ static void await_others(const settings_t *settings) {
     guard_tick((2 + settings->options.queued) * guard_timeout_s());
 }
 
-/* --- buffers ---------------------------------------------------------------------------------------------
- */
+/* --- buffers -------------------------------------------------------------------------------------------- */
 
 /* A process's buffers on the device, and host memory to fill and look at them. */
 typedef struct {
@@ -185,7 +183,7 @@ static int repeats_more(double window_s, double elapsed_s, int repeats) {
     return more;
 }
 
-/* As the times are measured: every repeat begins at a barrier, whose energy is counted with it. */
+/* Repeats as for the times: each begins at a barrier. The barrier's energy is included. */
 static pto_status_t measure_energy(const settings_t *settings, pto_exec_t *exec, cell_t *cell,
                                    pto_error_t *err) {
     const energy_job_t *job = &settings->job;

@@ -15,7 +15,7 @@ typedef struct {
 
 typedef struct {
     const char *name;
-    const char *what; /* whose energy it is, for messages */
+    const char *what; /* the component that it measures, for messages */
     /* Errors: PTO_ERR_NOT_APPLICABLE with the reason why nothing can be read, PTO_ERR_MEMORY. */
     pto_status_t (*open)(const meter_place_t *place, void **meter, pto_error_t *err);
     /* Joules since some moment before `open`. */
@@ -33,8 +33,7 @@ extern const meter_source_t meter_rapl;
 /* This boot of this kernel, which containers and network namespaces share; `id` has METER_ID_MAX bytes. */
 void meter_host_id(const char *suffix, char *id);
 
-/* --- NVML -------------------------------------------------------------------------------------------------
- */
+/* --- NVML ----------------------------------------------------------------------------------------------- */
 
 /* What meter_nvml calls; all but `text` return 0 where they succeed. */
 typedef struct {

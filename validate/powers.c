@@ -12,11 +12,11 @@
 enum { WINDOWS = 4, WORK_BYTES = 64 << 20 };
 static const double student = 3.182;
 
-/* Of a job's window each: the windows of a state follow each other, so what the counters' steps take from one
- * they give to the next. */
+/* Length of each window, as a share of the job's window. Windows of a state follow one another directly, so
+ * energy that a counter's update interval cuts off from one window is counted in the next. */
 static const double window_share = 0.5;
 
-/* Longer than the windows of those who measure, so that nobody polls before they have ended. */
+/* Sleepers wait this much longer than a window, so that none polls before the measuring processes end. */
 static const double sleep_longer_s = 0.05;
 
 typedef struct {
@@ -96,7 +96,7 @@ static void release(bench_t *bench) {
     bench->device->release_staging(bench->staging, NULL);
 }
 
-/* Every process holds its GPU; those that read a GPU's counter get something to do. */
+/* Every process allocates on its GPU; the processes that read a GPU's counter get a workload. */
 static pto_status_t prepare(const settings_t *settings, int64_t gpu, bench_t *bench, pto_error_t *err) {
     *bench = (bench_t){.device = settings->device};
     pto_status_t status = bench->device->select(gpu, err);
@@ -112,8 +112,7 @@ static pto_status_t prepare(const settings_t *settings, int64_t gpu, bench_t *be
     return status;
 }
 
-/* --- one state -------------------------------------------------------------------------------------------
- */
+/* --- one state ------------------------------------------------------------------------------------------ */
 
 static pto_status_t measure_window(const settings_t *settings, const bench_t *bench, state_t state,
                                    double watts[ENERGY_COUNT], pto_error_t *err) {
@@ -153,8 +152,7 @@ static pto_status_t measure_state(const settings_t *settings, const bench_t *ben
     return status;
 }
 
-/* --- printing --------------------------------------------------------------------------------------------
- */
+/* --- printing ------------------------------------------------------------------------------------------- */
 
 static void print_power(FILE *file, const char *before, const char *key, double mean_w, double half_w) {
     fprintf(file, "%s%s: %.4g, %s_95: [%.4g, %.4g]", before, key, mean_w, key, fmax(mean_w - half_w, 0),

@@ -19,8 +19,7 @@ static uint64_t source_of(uint64_t seed, int64_t owner) { return mix(seed ^ mix(
 
 static uint64_t noise(uint64_t source, int64_t place) { return mix(source + (uint64_t)place); }
 
-/* --- values to reduce ------------------------------------------------------------------------------------
- */
+/* --- values to reduce ----------------------------------------------------------------------------------- */
 
 /* Small enough that no operation overflows an int32: products of up to 30 values of magnitude 1 or 2. */
 static int64_t whole_value(pto_op_t op, uint64_t source, int64_t i) {
@@ -52,7 +51,7 @@ static void fill_values(const pto_request_t *request, pto_op_t op, uint64_t sour
     }
 }
 
-/* So many places are made at a time. */
+/* Elements generated at a time. */
 enum { CHUNK = 512 };
 
 static int64_t chunk_end(int64_t first, int64_t all) { return all - first < CHUNK ? all : first + CHUNK; }
@@ -81,10 +80,9 @@ void reference_fill(const pto_request_t *request, pto_op_t op, uint64_t seed, in
         fill_bytes(source, in, bytes);
 }
 
-/* --- reductions ------------------------------------------------------------------------------------------
- */
+/* --- reductions ----------------------------------------------------------------------------------------- */
 
-/* What is compared: an owner's output, of so many values. */
+/* An owner's output to be compared, and its number of values. */
 typedef struct {
     const pto_request_t *request;
     pto_op_t op;
@@ -180,8 +178,7 @@ static pto_status_t compare_values(const sought_t *sought, pto_error_t *err) {
     return first_wrong < sought->count ? compare(sought, first_wrong, err) : PTO_OK;
 }
 
-/* --- blocks ----------------------------------------------------------------------------------------------
- */
+/* --- blocks --------------------------------------------------------------------------------------------- */
 
 /* The first wrong byte of a chunk; -1: none. */
 static int64_t wrong_byte(uint64_t source, int64_t place, const unsigned char *got, int64_t first,

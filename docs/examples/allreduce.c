@@ -10,7 +10,7 @@ int main(int argc, char **argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 
-    pto_request_t request = {.layout = {1, size, 1, 1, size}, /* 1 node, a GPU and an owner each */
+    pto_request_t request = {.layout = {1, size, 1, 1, size}, /* one node and socket, one GPU per rank */
                              .collective = PTO_COLLECTIVE_ALLREDUCE,
                              .datatype = PTO_DATATYPE_DOUBLE,
                              .bytes = COUNT * (int64_t)sizeof(double)};

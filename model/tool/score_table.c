@@ -6,7 +6,6 @@
 
 #include "table.h"
 
-/* What is printed, and how. */
 typedef struct {
     const pto_score_t *score;
     const pto_collectives_t *collectives;
@@ -57,7 +56,7 @@ static void print_header(const printer_t *printer) {
     }
 }
 
-/* The number of a strategy's candidates in a group without a prediction, and the first one's reason. */
+/* How many of a strategy's measured cells in a group have no prediction, and the reason for the first. */
 static void print_unpredicted(const printer_t *printer, const pto_score_filter_t *filter,
                               const pto_strategy_t *strategy) {
     int64_t measured = 0, missing = 0;
@@ -105,7 +104,8 @@ typedef struct {
     pto_score_summary_t summary;
 } row_t;
 
-/* A percentage, or a dash if the whole is zero. */
+/* part / whole as a percentage; a dash if `whole` is 0. A `part` that is a ratio already has a `whole` of 1.
+ */
 static void print_share(int width, double part, int64_t whole) {
     if (whole > 0)
         printf(" %*.1f%%", width - 1, 100 * part / (double)whole);
@@ -229,7 +229,8 @@ static pto_status_t print_group(printer_t *printer, pto_score_filter_t filter) {
     return status;
 }
 
-/* The next collective and implementation that occur in cells, in order; false after the last. */
+/* Advance to the next pair of collective and implementation; false after the last. Cells are sorted by them.
+ */
 static bool next_group(const pto_score_t *score, pto_score_filter_t *filter) {
     for (int64_t i = 0; i < score->cell_count; i++) {
         const pto_score_cell_t *cell = &score->cell[i];

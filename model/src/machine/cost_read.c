@@ -239,7 +239,7 @@ static pto_status_t check_not_last(const pto_reader_t *reader, const pto_yaml_no
                                word, whose);
 }
 
-/* Place a row behind the one before it, whose node is `before_node`; both NULL for the first. */
+/* Append a row to the one before it, read from `before_node`, which is NULL for the first row. */
 static pto_status_t join_row(const pto_reader_t *reader, const pto_yaml_node_t *before_node,
                              const pto_yaml_node_t *node, pto_rows_by_t by, pto_cost_row_t *row) {
     const pto_cost_row_t *before = before_node ? row - 1 : NULL;

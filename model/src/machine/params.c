@@ -12,7 +12,7 @@ typedef struct {
     bool failed;
 } list_t;
 
-/* Where in the file a number stands. `row` is empty where there is one row or none. */
+/* The position of a number in the file. `row` is empty unless there are several rows. */
 typedef struct {
     const char *base;
     const char *row;

@@ -89,8 +89,8 @@ bool pto_cell_at(const pto_machine_t *machine, const void *at, pto_cell_t *cell)
 /* The cell with this key; false: none has it. */
 bool pto_cell_find(const pto_machine_t *machine, const char *key, pto_cell_t *cell);
 
-/* Step through the cells whose keys begin with `path.`, from a zeroed one. Returns what follows in the key,
- * all of it where the path is empty; NULL: there are no more. */
+/* Step through the cells whose keys begin with `path.`; start with a zeroed cell. Returns the rest of the
+ * key, or the whole key if the path is empty; NULL after the last cell. */
 const char *pto_cell_below(const pto_machine_t *machine, const char *path, pto_cell_t *cell);
 
 /* Whether the mapping at `path`, which leads to the family, must hold its next key. */

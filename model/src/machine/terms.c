@@ -53,7 +53,7 @@ const pto_model_term_t *pto_model_term_at(int index) { return &terms[index]; }
 
 static const char *term_name(int index) { return terms[index].name; }
 
-/* Names that a model may begin with; "full" stands alone. */
+/* Names that a model may begin with; "full" takes no terms after it. */
 static const char *model_name(int index) { return index == 0 ? "full" : "published"; }
 
 static pto_status_t keep_terms(const char *list, bool keep[TERM_COUNT], pto_error_t *err) {

@@ -97,7 +97,8 @@ static void put_bytes(writer_t *writer, const char *text, size_t size) {
     }
 }
 
-/* A double-quoted scalar. A byte that is no character is written as the one of its number. */
+/* A double-quoted scalar. A byte that is not part of a valid character is written as the character of that
+ * code. */
 static void put_quoted(writer_t *writer, const char *text) {
     put(writer, "\"");
     while (*text != '\0') {

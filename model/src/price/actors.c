@@ -1,4 +1,4 @@
-/* Who is priced: the actors of a plan, and in which steps each takes part. */
+/* The actors of a plan, and the steps in which each takes part. */
 #include <stdlib.h>
 
 #include "price/pricing.h"

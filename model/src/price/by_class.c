@@ -100,7 +100,7 @@ static pto_status_t charge_by_peer(const pto_pricing_t *pricing, pto_action_t *a
     return PTO_OK;
 }
 
-/* The dearest mix of the step's members, added to `charge`. */
+/* Charge the most expensive mix of the step's members. */
 static pto_status_t charge_dearest(const pto_pricing_t *pricing, const pto_traffic_t *traffic,
                                    pto_space_t space, int64_t bytes, pto_charge_t *charge) {
     const pto_mix_t *dearest = NULL;

@@ -1,7 +1,7 @@
 /* The messages of one process, counted peer by peer. */
 #include "price/pricing.h"
 
-/* The messages of one step: the slice that each sends or receives, and who holds it. */
+/* The messages of one step: the slice that each sends or receives, and the ranks that hold it. */
 typedef struct {
     const pto_slice_t *slice;
     pto_held_t held;

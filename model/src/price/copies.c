@@ -11,7 +11,7 @@
 typedef struct {
     pto_copy_kind_t kind;
     int64_t bytes;
-    int64_t gpu; /* the rank's own, whose engine copies */
+    int64_t gpu; /* the rank's own; its engine copies */
     int64_t source_gpu;
     int64_t target_gpu;
     bool between_gpus;

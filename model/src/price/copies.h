@@ -26,7 +26,7 @@ typedef struct {
     const pto_plan_t *plan;
     const pto_machine_t *machine;
     pto_copies_t *engine; /* of the GPU numbered 0 in the layout and those that follow */
-    pto_ledger_t *mine;   /* where the actor stands that copies */
+    pto_ledger_t *mine;   /* of the actor that copies */
     pto_charge_t *charge;
     bool
         queued; /* set where a copy entered its GPU's queue, which the actor leaves at the end of its stage */
@@ -63,11 +63,11 @@ pto_status_t pto_kernel_copy_charge(const pto_plan_t *plan, const pto_machine_t 
                                     pto_action_t *action, const pto_copies_t *engine, pto_charge_t *charge,
                                     pto_error_t *err);
 
-/* Charge the reduction of one action, as it stands. */
+/* Charge the reduction of one action. */
 void pto_reduction_charge_one(const pto_plan_t *plan, const pto_machine_t *machine,
                               const pto_action_t *action, pto_charge_t *charge);
 
-/* Whether a step's copies stand in their GPU's queue, so that they end one after another. */
+/* Whether a step's copies are queued on their GPU, so that they end one after another. */
 bool pto_step_queues(const pto_plan_t *plan, const pto_machine_t *machine, const pto_step_t *step);
 
 #endif

@@ -73,7 +73,7 @@ void pto_charge_param(pto_charge_t *charge, const pto_param_t *param, pto_space_
     pto_charge_entry(charge, (pto_entry_t){.place = param, .param = param, .space = space, .count = count});
 }
 
-/* `count` messages at the cost of one row of `cost`, or of what stands in for it. */
+/* `count` messages at the cost of one row of `cost`, or of its substitute. */
 static void charge_row_of(pto_charge_t *charge, const pto_cost_table_t *cost, const pto_cost_row_t *row,
                           pto_space_t space, bool off_node, int64_t bytes, double count) {
     double total_bytes = count * (double)bytes;
@@ -315,8 +315,8 @@ static bound_t find_bound(const pto_charge_t *charge, const pto_machine_t *machi
     return bound;
 }
 
-/* Whether a limit stands for this addend: for an off-node message's bytes, by the message rate its start too.
- */
+/* Whether a limit replaces this addend. It replaces the cost of an off-node message's bytes; a bound by the
+ * message rate also replaces the cost of its start. */
 static bool is_replaced(const pto_entry_t *entry, bound_t bound) {
     return entry->off_node && (entry->field == PTO_FIELD_BETA || bound == BOUND_RATE);
 }

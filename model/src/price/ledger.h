@@ -51,7 +51,7 @@ void pto_charge_begin(pto_charge_t *charge, const char *stage, bool explain);
 /* Add to an addend's count, where an explanation is wanted. */
 void pto_charge_enter(pto_charge_t *charge, pto_entry_t entry);
 
-/* A cost that is paid `starts` times, with so many bytes in all. `postal` may be NULL or unknown: then the
+/* A cost that is paid `starts` times, for `bytes` in total. `postal` may be NULL or unknown: then the
  * addends are entered as lacking. `place` and `space` are an entry's. */
 void pto_charge_postal(pto_charge_t *charge, const void *place, const pto_postal_t *postal, pto_space_t space,
                        double starts, double bytes);
@@ -92,7 +92,7 @@ double pto_copy_hold_s(const pto_machine_t *machine, pto_queued_copy_t copy);
 /* Whether the machine knows how processes share a GPU's copies of this kind. */
 bool pto_copy_is_queued(const pto_machine_t *machine, pto_copy_kind_t kind);
 
-/* A copy between two GPUs, of whose links the busier one carries `link_bytes`. Errors: PTO_ERR_NOT_APPLICABLE
+/* A copy between two GPUs; the busier of their links carries `link_bytes`. Errors: PTO_ERR_NOT_APPLICABLE
  * where the machine has no cost for it. */
 pto_status_t pto_charge_peer_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_reach_t reach,
                                   int64_t own_bytes, int64_t link_bytes, pto_error_t *err);
@@ -103,7 +103,8 @@ typedef struct {
     int64_t bytes;
 } pto_reduction_t;
 
-/* One start, the cost of two inputs, and what the machine says of further ones, else k - 1 times two. */
+/* One start, the cost of two inputs, and the machine's cost of each additional input. A machine without that
+ * cost is charged k - 1 times the cost of two inputs. */
 void pto_charge_reduce(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,
                        pto_reduction_t reduction);
 /* The bytes that it takes as two inputs, and of the others those that have a cost of their own. */
@@ -119,11 +120,10 @@ void pto_charge_extra_inputs(pto_charge_t *charge, const pto_machine_t *machine,
 
 void pto_charge_signal(pto_charge_t *charge, const pto_machine_t *machine);
 
-/* --- price_kernel.c: what a kernel does ------------------------------------------------------------------
- */
+/* --- price_kernel.c: what a kernel does ----------------------------------------------------------------- */
 
 void pto_charge_launch(pto_charge_t *charge, const pto_machine_t *machine);
-/* A wait for a flag: between processes, or where the step stands in a kernel between GPUs. */
+/* A wait for a flag: between processes or, for a step in a kernel, between GPUs. */
 void pto_charge_wait(pto_charge_t *charge, const pto_machine_t *machine, const pto_step_t *step);
 
 /* One step's loads or stores of other GPUs' memory. */
@@ -162,13 +162,13 @@ void pto_ledger_fini(pto_ledger_t *ledger);
 /* Add a closed charge of `seconds`. Returns false when out of memory. */
 bool pto_ledger_add(pto_ledger_t *ledger, const pto_charge_t *charge, double seconds);
 
-/* Make `ledger` start where `from` stands, if that is later. */
+/* Advance `ledger` to the time of `from`, with its entries, if that is later. */
 bool pto_ledger_follow(pto_ledger_t *ledger, const pto_ledger_t *from, bool explain);
 
-/* Make `ledger` start where `from` stands. */
+/* Set `ledger` to the time of `from`, with its entries. */
 bool pto_ledger_copy(pto_ledger_t *ledger, const pto_ledger_t *from, bool explain);
 
-/* `ledger` stood at `before` some iterations ago: add what has come since `times` times more. */
+/* `before` is the state of `ledger` some iterations ago: add the difference `times` times more. */
 void pto_ledger_repeat(pto_ledger_t *ledger, const pto_ledger_t *before, double times);
 
 /* A copy that others count as not ended until then. */
@@ -189,12 +189,12 @@ typedef struct {
 
 void pto_copy_queue_fini(pto_copy_queue_t *queue);
 
-/* `who` stands at `mine` and copies: charge it, after others' copies where these hold it up. Returns false
- * when out of memory. */
+/* Charge a copy of actor `who` at the time of `mine`, after the other actors' copies that delay it. Returns
+ * false when out of memory. */
 bool pto_copy_queue_enter(pto_copy_queue_t *queue, const pto_machine_t *machine, pto_queued_copy_t copy,
                           int64_t who, pto_ledger_t *mine, pto_charge_t *charge);
 
-/* It has ended at `mine`. Returns false when out of memory. */
+/* The copy of `who` has ended at the time of `mine`. Returns false when out of memory. */
 bool pto_copy_queue_leave(pto_copy_queue_t *queue, int64_t who, const pto_ledger_t *mine, bool explain);
 
 /* Turn the slowest actor's ledger into a price and, if wanted, an explanation. */

@@ -9,7 +9,7 @@
 
 const char pto_nccl_stage[] = "NCCL";
 
-/* Of the owner who sends or receives most, per destination. */
+/* The largest number of bytes that any owner sends or receives, per destination. */
 static double busiest_bytes(const pto_request_t *request) {
     int64_t owners = pto_layout_owner_count(&request->layout), most_bytes = 0;
     for (int64_t i = 0; i < owners; i++) {

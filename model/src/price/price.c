@@ -1,7 +1,7 @@
-/* The price of a plan: its actors go through the stages, and the one that ends last has the price.
+/* The price of a plan: the completion time of the last of its actors, which step through the stages.
  *
  * Where ranks act alike, an actor is a class of them: a range of cores that every step and every split treats
- * alike, priced once for all GPUs. Within a class a stage costs what it costs the dearest member;
+ * alike, priced once for all GPUs. A stage costs a class as much as its most expensive member;
  * docs/decisions/0001 says where that is exact and where it is an upper bound. Where processes use their
  * peers' memory, an actor is a process of the first node, which stands for its counterparts on all nodes
  * (docs/decisions/0003). Where byte counts are a table, every rank is an actor of its own. */
@@ -108,7 +108,7 @@ static pto_ledger_t *flag_at(const pto_pricing_t *pricing, const pto_step_t *ste
                             (pto_actors_are_exact(pricing, step) ? actor : 0)];
 }
 
-/* Raise the step's flag at all its peers, at the time where the actor stands. */
+/* Raise the step's flag at all its peers, at the actor's current time. */
 static void raise_flags(pto_pricing_t *pricing, pto_action_t *action) {
     const pto_ledger_t *mine = &pricing->ledger[action->rank];
     if (!pto_actors_are_exact(pricing, action->step)) {
@@ -338,8 +338,7 @@ static pto_status_t price_nodes(pto_pricing_t *pricing, int first, int count, in
     return status;
 }
 
-/* --- memory ----------------------------------------------------------------------------------------------
- */
+/* --- memory --------------------------------------------------------------------------------------------- */
 
 static size_t ledger_count(const pto_pricing_t *pricing) {
     return (3 + (size_t)pricing->plan->flags.count) * (size_t)pricing->actor_count;

@@ -8,7 +8,7 @@
 #include "price/copies.h"
 #include "price/traffic.h"
 
-/* What an actor stands for. */
+/* What an actor represents. */
 typedef enum {
     PTO_ACTORS_CLASSES, /* a range of cores, of every GPU, that all steps and splits treat alike */
     PTO_ACTORS_PLACES,  /* a process of the first node and its counterparts on all others */
@@ -16,8 +16,8 @@ typedef enum {
 } pto_actors_t;
 
 typedef struct {
-    pto_rank_t place; /* of the first process that it stands for */
-    int64_t cores;    /* of one GPU that it stands for */
+    pto_rank_t place; /* of the first process that it represents */
+    int64_t cores;    /* of one GPU that it represents */
 } pto_actor_t;
 
 typedef struct {
@@ -42,7 +42,7 @@ typedef struct {
     pto_error_t *err;
 } pto_pricing_t;
 
-/* `ledger` continues from where `from` stands, if that is later. */
+/* Advance `ledger` to the time of `from`, if that is later. */
 void pto_pricing_follow(pto_pricing_t *pricing, pto_ledger_t *ledger, const pto_ledger_t *from);
 
 /* --- actors.c ------------------------------------------------------------------------------------------ */
@@ -60,8 +60,7 @@ bool pto_actors_are_exact(const pto_pricing_t *pricing, const pto_step_t *step);
 bool pto_actor_acts(const pto_pricing_t *pricing, const pto_step_t *step, int64_t actor, int64_t k,
                     pto_action_t *action);
 
-/* --- by_rank.c, by_class.c: messages and bytes ------------------------------------------------------------
- */
+/* --- by_rank.c, by_class.c: messages and bytes ---------------------------------------------------------- */
 
 /* What an action sends, added to its node's outflow; what it sends or receives, charged. A receive also waits
  * for its senders. Errors: those of pto_charge_messages. Of one process, peer by peer: */
@@ -72,7 +71,7 @@ pto_status_t pto_rank_charge_messages(pto_pricing_t *pricing, pto_action_t *acti
 void pto_class_count_sends(pto_pricing_t *pricing, pto_action_t *action);
 pto_status_t pto_class_charge_messages(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge);
 
-/* pto_slice_bytes for an actor that stands for several processes: the most that any of them has. */
+/* pto_slice_bytes for an actor that represents several processes: the maximum over them. */
 int64_t pto_class_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action);
 
 #endif

@@ -11,7 +11,7 @@
 enum { TEMPORARIES = -1 };
 
 typedef struct {
-    int64_t rank; /* whose */
+    int64_t rank; /* the owner of the buffer */
     int buffer;   /* the user's own, or TEMPORARIES */
     int64_t bytes;
 } opening_t;

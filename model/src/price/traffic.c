@@ -76,8 +76,8 @@ typedef struct {
     int64_t until;
 } members_t;
 
-/* Those who share a member's GPU, socket and node, itself included: ranges, so that a node's messages are
- * counted without looking at its members two by two. */
+/* The members on the same GPU, socket and node as one member, itself included: ranges, so that a node's
+ * messages are counted without looking at its members two by two. */
 typedef struct {
     members_t gpu;
     members_t socket;
@@ -138,7 +138,7 @@ static pto_mix_t mix_of(int64_t on_gpu, int64_t on_socket, int64_t on_node, int6
     return mix;
 }
 
-/* To how many of `members` `me` sends, itself not counted: those whose distance, sign (other - me) modulo the
+/* How many of `members`, other than `me`, `me` sends to: those whose distance, sign (other - me) modulo the
  * group's size, is in the set. */
 static int64_t shifts_within(set_t set, int64_t sign, int64_t me, members_t members, int64_t size) {
     int64_t below = me - members.first, above = members.until - 1 - me;

@@ -1,4 +1,4 @@
-/* Changes of a machine or a layout for one run: reading them, applying them, noting them. */
+/* Changes to a machine or a layout for one run: parsed, applied, and recorded in the machine. */
 #include "portolan/what_if.h"
 
 #include <assert.h>
@@ -13,12 +13,12 @@
 
 enum { KNOWN_MAX = 512, NOTE_MAX = 256 };
 
-/* PARAMETER=VALUE, read apart. */
+/* PARAMETER=VALUE, PARAMETER=*FACTOR or PARAMETER=/FACTOR, parsed. */
 typedef struct {
     char key[PTO_PARAM_KEY_MAX];
-    const char *value;
+    const char *value; /* the text after '=', as given */
     bool relative;
-    double factor;
+    double factor; /* of a relative change; the reciprocal of a divisor */
 } change_t;
 
 static pto_status_t read_change(const char *text, change_t *change, pto_error_t *err) {
@@ -88,6 +88,7 @@ static bool ends_in(const char *text, const char *end) {
     return length >= end_length && strcmp(text + length - end_length, end) == 0;
 }
 
+/* A limit that no longer lies between its neighbours is restored. */
 static pto_status_t change_number(const change_t *change, pto_machine_t *machine, int64_t *number,
                                   pto_error_t *err) {
     int64_t before = *number;
@@ -144,7 +145,7 @@ static pto_status_t note(pto_machine_t *machine, const char *text, pto_error_t *
     return PTO_OK;
 }
 
-/* What was asked and what it replaces, which only a relative change or a reader's memory would tell. */
+/* The change as given, and the value that it replaces, which the changed machine no longer holds. */
 static void describe(const change_t *change, const pto_machine_param_t *param, int rows, char *text,
                      size_t text_size) {
     int length = snprintf(text, text_size, "%s=%s", change->key, change->value);
@@ -168,7 +169,8 @@ static bool names(const pto_machine_param_t *param, const char *key) {
     return strcmp(param->key, key) == 0 || strcmp(param->group, key) == 0;
 }
 
-/* Where a machine has no on_gpu messages those of on_socket stand in, and explanations name the former. */
+/* A machine without on_gpu messages uses its on_socket costs for them, but explanations name on_gpu keys: map
+ * these keys to on_socket. */
 static void resolve(const pto_machine_t *machine, char key[PTO_PARAM_KEY_MAX]) {
     for (int space = 0; space < PTO_SPACE_COUNT; space++) {
         char head[PTO_PARAM_KEY_MAX], rest[PTO_PARAM_KEY_MAX];
@@ -216,16 +218,16 @@ static pto_status_t change_param(const change_t *change, pto_machine_t *machine,
     return PTO_OK;
 }
 
-/* One range's limit at a time: on the way those of several rows would meet. */
+/* Limits of byte ranges are changed one at a time: while several change in turn, two could coincide. */
 static pto_status_t check_rows(const change_t *change, const pto_machine_param_t *param, int rows,
                                pto_error_t *err) {
     if (rows < 2 || !param->number)
         return PTO_OK;
-    return pto_error_set(err, PTO_ERR_RANGE, "%s stands for %d rows: name one, as %s", change->key, rows,
-                         param->key);
+    return pto_error_set(err, PTO_ERR_RANGE, "%s names %d rows; name a single one, such as %s", change->key,
+                         rows, param->key);
 }
 
-/* Whether a key names a number that a factor finds. */
+/* Whether the machine has a value for any parameter that the key names. */
 static bool any_known(const pto_machine_param_t *param, int count, const char *key) {
     for (int i = 0; i < count; i++)
         if (names(&param[i], key) && param[i].param && pto_param_known(param[i].param))
@@ -233,7 +235,8 @@ static bool any_known(const pto_machine_param_t *param, int count, const char *k
     return false;
 }
 
-/* A factor passes over rows that lack a number (reduce.gpu.extra_input_s_per_byte) where another has it. */
+/* Whether a change applies to a parameter. A factor skips rows without a value if another row has one
+ * (reduce.gpu.extra_input_s_per_byte). */
 static bool is_meant(const change_t *change, const pto_machine_param_t *param, bool some_known) {
     bool lacks = param->param && !pto_param_known(param->param);
     return names(param, change->key) && !(change->relative && some_known && lacks);
@@ -263,7 +266,7 @@ static pto_status_t change_machine(change_t *change, pto_machine_t *machine, pto
         describe(change, &param[first], rows, text, sizeof text);
     }
     for (int i = first; i < count && status == PTO_OK; i++) {
-        double value; /* all are looked at before the first is changed */
+        double value; /* unused: check all values before the first one is changed */
         if (is_meant(change, &param[i], some_known) && param[i].param)
             status = new_value(change, param[i].param, &value, err);
     }
@@ -279,6 +282,7 @@ static pto_status_t change_machine(change_t *change, pto_machine_t *machine, pto
 
 /* --- the layout ----------------------------------------------------------------------------------------- */
 
+/* Checks all node counts before the first one is changed. An absolute value replaces the whole series. */
 static pto_status_t change_nodes(const change_t *change, pto_scenario_t *scenario, pto_error_t *err) {
     pto_series_t *nodes = &scenario->nodes;
     int64_t value = 0;
@@ -297,7 +301,7 @@ static pto_status_t change_nodes(const change_t *change, pto_scenario_t *scenari
     return PTO_OK;
 }
 
-/* A relative change needs the value that the machine gives where the scenario leaves it open. */
+/* A relative change of a number that the scenario leaves open needs the machine's value first. */
 static pto_status_t change_layout(const change_t *change, int64_t *number, pto_scenario_t *scenario,
                                   const pto_machine_t *machine, pto_error_t *err) {
     pto_status_t status = PTO_OK;
@@ -310,7 +314,7 @@ static pto_status_t change_layout(const change_t *change, int64_t *number, pto_s
     return status;
 }
 
-/* The layout's number that a key names; NULL: none. */
+/* The layout's number that a key names; NULL if it names none. */
 static int64_t *find_layout(const char *key, pto_layout_t *layout) {
     int64_t *const number[LAYOUT_COUNT] = {&layout->nodes, &layout->gpus_per_node, &layout->procs_per_gpu,
                                            &layout->owners_per_gpu};

@@ -5,10 +5,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* One scheduled slot, in the list of its time. It is stale if the slot's own time has changed. */
+/* One scheduled slot, in its bucket's list. It is stale, and skipped, if the slot's time has changed. */
 typedef struct {
     uint32_t slot;
-    uint32_t next; /* number of an entry, from 1 */
+    uint32_t next; /* entry's index + 1; 0 ends the list */
 } pto_agenda_entry_t;
 
 /* All slots set to one time, in the order in which they were set. */
@@ -28,8 +28,8 @@ typedef struct {
 enum { PTO_AGENDA_RECENT = 256 };
 
 /* If ranks act alike, thousands of events have exactly the same time. A heap of times, each with a list,
- * makes all but the first of them cost the same whatever the number of ranks. Otherwise each list holds one
- * event, and the cost is the logarithm of the heap's size. Events of equal time keep the order in which they
+ * makes all but the first of them cost constant time. Otherwise each list holds one event, and its cost is
+ * logarithmic in the number of scheduled events. Events of equal time keep the order in which they
  * were set, so every run is the same. */
 typedef struct {
     double *time_s; /* of every slot; INFINITY: not scheduled */
@@ -44,12 +44,12 @@ typedef struct {
     uint32_t bucket_free_count;
     pto_agenda_key_t *heap;
     uint32_t heap_count;
-    uint64_t made;
-    uint32_t recent[PTO_AGENDA_RECENT]; /* buckets by their time's bits, searched first */
-    bool out_of_memory;
+    uint64_t made;                      /* buckets created so far: the next `order` */
+    uint32_t recent[PTO_AGENDA_RECENT]; /* a cache of buckets, by a hash of their time */
+    bool out_of_memory;                 /* set by pto_agenda_set; its caller must check */
 } pto_agenda_t;
 
-/* The agenda may be freed after a failure. */
+/* Returns false when out of memory. pto_agenda_fini is valid even then. */
 bool pto_agenda_init(pto_agenda_t *agenda, uint32_t slots);
 void pto_agenda_fini(pto_agenda_t *agenda);
 

@@ -108,12 +108,12 @@ static uint32_t heap_take(pto_pool_t *pool, uint32_t *heap) {
     return number;
 }
 
-/* --- what belongs together ------------------------------------------------------------------------------ */
+/* --- properties of messages ----------------------------------------------------------------------------- */
 
 static uint32_t instance_of(const pto_proc_t *proc) { return (uint32_t)proc->walk.instance; }
 
-/* Summed over the messages that a rank expects and subtracted for those that arrive: 0 at a stage's end if
- * they are the same. */
+/* Added for each message that a rank expects and subtracted for each that arrives. A sum of 0 at a stage's
+ * end shows that they are the same messages, in any order, without a list of them. Constants: SplitMix64. */
 static uint64_t message_digest(int64_t source, int64_t bytes) {
     uint64_t hash = ((uint64_t)source + 1) * 0x9e3779b97f4a7c15u + (uint64_t)bytes;
     hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -157,6 +157,7 @@ static pto_level_t level_between(const pto_sim_t *sim, const pto_proc_t *a, cons
     return same_socket ? PTO_LEVEL_ON_SOCKET : PTO_LEVEL_ON_NODE;
 }
 
+/* Called by both ends; the second call frees the record. */
 static void release(pto_sim_t *sim, uint32_t number) {
     pto_message_t *message = pto_message_at(&sim->pool, number);
     if (message->one_end)
@@ -187,8 +188,8 @@ static void set_end(pto_sim_t *sim, uint32_t rank, const pto_side_t *side, pto_s
     pto_sim_set(sim, rank, slot, sim->now_s + (side->cost.alpha_s + side->cost.bytes_s));
 }
 
-/* Put a side's message on a link. If the link delayed the last message, it will probably delay this one too:
- * then the side waits for notification (true) instead of polling. */
+/* Put a side's message on a link. Returns whether the side waits for a link to wake it. It does if the link
+ * delayed its last message and so will probably delay this one; otherwise the side polls at its own end. */
 static bool join_link(pto_sim_t *sim, pto_link_kind_t kind, uint32_t rank, pto_side_t *side, double work_s) {
     pto_link_t *link =
         pto_link_join(sim, kind, rank, work_s, pto_message_at(&sim->pool, side->message)->bytes);
@@ -242,7 +243,8 @@ static bool is_through(pto_sim_t *sim, const pto_message_t *message, pto_link_ki
     return true;
 }
 
-/* Whether a side whose last byte arrives at last_byte_s is done; if not, that is its next event. */
+/* Whether a side whose last byte passes at last_byte_s is done, by the message rate's limit too; if not, the
+ * end becomes its next event. */
 static bool is_done(pto_sim_t *sim, uint32_t rank, pto_slot_t slot, double last_byte_s, double alpha_s,
                     const pto_message_t *message) {
     double end_s = last_byte_s + alpha_s;
@@ -359,7 +361,8 @@ static void start_sending(pto_sim_t *sim, uint32_t rank, uint32_t number) {
         set_end(sim, rank, &proc->out, PTO_SLOT_SEND);
     pto_proc_t *target = &sim->proc[message->target];
     if (target->walk.instance > (int64_t)message->instance)
-        pto_sim_fail(sim, PTO_ERR_INVALID_PLAN, message->target, "is past the stage of a message to it");
+        pto_sim_fail(sim, PTO_ERR_INVALID_PLAN, message->target,
+                     "has already left the stage of a message sent to it");
     else if (target->walk.instance == (int64_t)message->instance)
         arrive(sim, number);
     else
@@ -464,8 +467,8 @@ static void wake(pto_sim_t *sim, pto_link_t *link, pto_link_kind_t kind, pto_lin
     pto_sim_set(sim, rank, slot, time_s > sim->now_s ? time_s : sim->now_s);
 }
 
-/* A rank's message is through its node's ejection. */
-static void come_in(pto_sim_t *sim, pto_link_t *link, uint32_t rank, double time_s) {
+/* The ejection link of a rank's node has let its message through. */
+static void end_ejection(pto_sim_t *sim, pto_link_t *link, uint32_t rank, double time_s) {
     pto_proc_t *proc = &sim->proc[rank];
     double alone_s = proc->in.start_s + proc->in.cost.bytes_s;
     double late_s = pto_sim_excess(time_s, alone_s);
@@ -476,8 +479,10 @@ static void come_in(pto_sim_t *sim, pto_link_t *link, uint32_t rank, double time
          (late_s > 0 ? time_s : alone_s) + proc->in.cost.alpha_s);
 }
 
-/* A message is through one of the two links that limit what leaves the node. */
-static void go_out(pto_sim_t *sim, pto_link_t *link, pto_link_kind_t kind, uint32_t rank, double time_s) {
+/* The injection or the message-rate link of the sender's node has let its message through. It may wake the
+ * sender, and the receiver if it is receiving this message. */
+static void end_departure(pto_sim_t *sim, pto_link_t *link, pto_link_kind_t kind, uint32_t rank,
+                          double time_s) {
     pto_proc_t *proc = &sim->proc[rank];
     pto_message_t *message = pto_message_at(&sim->pool, proc->out.message);
     pto_proc_t *target = &sim->proc[message->target];
@@ -499,9 +504,9 @@ static void go_out(pto_sim_t *sim, pto_link_t *link, pto_link_kind_t kind, uint3
 void pto_sim_through(pto_sim_t *sim, pto_link_kind_t kind, uint32_t rank, double time_s) {
     pto_link_t *link = pto_link_at(sim, (uint32_t)sim->proc[rank].node * PTO_LINKS_PER_NODE + (uint32_t)kind);
     if (kind == PTO_LINK_EJECTION)
-        come_in(sim, link, rank, time_s);
+        end_ejection(sim, link, rank, time_s);
     else
-        go_out(sim, link, kind, rank, time_s);
+        end_departure(sim, link, kind, rank, time_s);
 }
 
 /* --- a stage's messages --------------------------------------------------------------------------------- */
