@@ -104,7 +104,7 @@ static void invalid_costs_are_rejected(void **state) {
         {BODY "reduce: {gpu: {" COST ", extra_input_s_per_byte: 0}}\n",
          PTO_ERR_RANGE,
          5,
-         75,
+         79,
          {"extra_input_s_per"}},
         {BODY "reduce: {gpu: {extra_input_s_per_byte: 1e-13}}\n",
          PTO_ERR_KEY,
