@@ -114,7 +114,7 @@ static void invalid_costs_are_rejected(void **state) {
         {BODY "reduce: {gpu: [{" COST ", extra_input_s_per_byte_95: [1, 2]}]}\n",
          PTO_ERR_KEY,
          5,
-         79,
+         83,
          {"has no value"}},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
