@@ -38,9 +38,9 @@ enum { ROW_SAMPLES_MIN = 5 };
 /* An outlier is this many robust standard deviations (1.4826 times the median absolute deviation) from its
  * row's median, which normal noise reaches once in five hundred million samples; and at least a tenth of the
  * median away. */
-static const double hiccup_deviations = 6;
+static const double outlier_deviations = 6;
 static const double mad_to_deviation = 1.4826;
-static const double hiccup_least = 0.1;
+static const double outlier_least = 0.1;
 
 static const double confidence = 0.95;
 static const double lack_of_fit_level = 0.01;
@@ -383,12 +383,12 @@ static double allowed_distance(const double *seconds, size_t count, double *scra
     for (size_t i = 0; i < count; i++) {
         scratch[i] = fabs(seconds[i] - *middle);
     }
-    return fmax(hiccup_deviations * mad_to_deviation * fit_median(scratch, count),
-                hiccup_least * fit_error_scale(*middle));
+    return fmax(outlier_deviations * mad_to_deviation * fit_median(scratch, count),
+                outlier_least * fit_error_scale(*middle));
 }
 
 /* Move the samples that are not outliers to the front of a design, in their order. */
-static pto_status_t drop_hiccups(fit_design_t *design, pto_error_t *err) {
+static pto_status_t drop_outliers(fit_design_t *design, pto_error_t *err) {
     double *scratch = malloc(design->count * sizeof *scratch);
     if (scratch == NULL) {
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a regression");
@@ -437,7 +437,7 @@ pto_status_t fit_regress(fit_design_t *design, bool plain, fit_regression_t *res
                              design->columns);
     }
     bool cleaned = !plain && has_full_rows(design);
-    pto_status_t status = cleaned ? drop_hiccups(design, err) : PTO_OK;
+    pto_status_t status = cleaned ? drop_outliers(design, err) : PTO_OK;
     if (status == PTO_OK) {
         gsl_error_handler_t *handler = gsl_set_error_handler_off();
         status = regress_columns(design, plain, cleaned, result, err);

@@ -16,8 +16,8 @@
 /* --- made-up samples ------------------------------------------------------------------------------------ */
 
 static const double noise = 0.05;
-static const double hiccup_share = 0.01;
-static const double hiccup_factor = 100;
+static const double outlier_share = 0.01;
+static const double outlier_factor = 100;
 
 enum { COVERAGE_TRIALS = 500, TRUTH_REPEATS = 120, COVERAGE_REPEATS = 12 };
 
@@ -66,10 +66,10 @@ static void add(pto_samples_t *samples, pto_sample_t sample) {
     samples->sample[samples->count++] = sample;
 }
 
-/* A time with noise and now and then a hiccup. */
+/* A time with noise and now and then a outlier. */
 static double shaken(double seconds, uint64_t *state) {
     double factor = 1 + noise * gaussian(state);
-    return seconds * factor * (uniform(state) < hiccup_share ? hiccup_factor : 1);
+    return seconds * factor * (uniform(state) < outlier_share ? outlier_factor : 1);
 }
 
 static double true_seconds(int64_t bytes, int32_t procs, double limit) {

@@ -101,10 +101,10 @@ static pto_status_t charge_by_peer(const pto_pricing_t *pricing, pto_action_t *a
 }
 
 /* Charge the most expensive mix of the step's members. */
-static pto_status_t charge_dearest(const pto_pricing_t *pricing, const pto_traffic_t *traffic,
-                                   pto_space_t space, int64_t bytes, pto_charge_t *charge) {
-    const pto_mix_t *dearest = NULL;
-    double dearest_s = -1;
+static pto_status_t charge_costliest(const pto_pricing_t *pricing, const pto_traffic_t *traffic,
+                                     pto_space_t space, int64_t bytes, pto_charge_t *charge) {
+    const pto_mix_t *costliest = NULL;
+    double costliest_s = -1;
     if (traffic->mix_count == 1)
         return charge_mix(pricing, &traffic->mix[0], space, bytes, charge);
     for (int i = 0; i < traffic->mix_count; i++) {
@@ -114,12 +114,12 @@ static pto_status_t charge_dearest(const pto_pricing_t *pricing, const pto_traff
         if (status != PTO_OK)
             return status;
         double mix_s = pto_charge_seconds(&mix, pricing->machine, pricing->outflow);
-        if (mix_s > dearest_s) {
-            dearest_s = mix_s;
-            dearest = &traffic->mix[i];
+        if (mix_s > costliest_s) {
+            costliest_s = mix_s;
+            costliest = &traffic->mix[i];
         }
     }
-    return dearest ? charge_mix(pricing, dearest, space, bytes, charge) : PTO_OK;
+    return costliest ? charge_mix(pricing, costliest, space, bytes, charge) : PTO_OK;
 }
 
 /* --- senders ------------------------------------------------------------------------------------------ */
@@ -159,5 +159,5 @@ pto_status_t pto_class_charge_messages(pto_pricing_t *pricing, pto_action_t *act
         return charge_by_peer(pricing, action, space, charge);
     int64_t bytes;
     const pto_traffic_t *traffic = traffic_of(pricing, action, &bytes);
-    return traffic ? charge_dearest(pricing, traffic, space, bytes, charge) : PTO_OK;
+    return traffic ? charge_costliest(pricing, traffic, space, bytes, charge) : PTO_OK;
 }

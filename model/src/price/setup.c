@@ -208,14 +208,14 @@ static void add_terms(const pto_setup_t *part, bool lacking, pto_setup_t *whole)
 }
 
 /* The busiest process; but nothing that any process lacks a cost for is forgotten. */
-static void keep_dearer(const pto_setup_t *one, pto_setup_t *dearest) {
-    if (!one->known || !dearest->known) {
+static void keep_costlier(const pto_setup_t *one, pto_setup_t *costliest) {
+    if (!one->known || !costliest->known) {
         pto_setup_t lacking = {.known = false};
-        add_terms(dearest, true, &lacking);
+        add_terms(costliest, true, &lacking);
         add_terms(one, true, &lacking);
-        *dearest = lacking;
-    } else if (one->seconds > dearest->seconds) {
-        *dearest = *one;
+        *costliest = lacking;
+    } else if (one->seconds > costliest->seconds) {
+        *costliest = *one;
     }
 }
 
@@ -227,10 +227,10 @@ static pto_status_t survey_ranks(const survey_t *survey, const pto_machine_t *ma
     pto_status_t status = PTO_OK;
     for (int64_t rank = 0; rank < ranks && status == PTO_OK; rank++) {
         pto_setup_t own = allocations(survey, machine, rank);
-        keep_dearer(&own, &allocated);
+        keep_costlier(&own, &allocated);
         status = find_openings(survey, rank, &openings, err);
         own = price_openings(machine, &openings);
-        keep_dearer(&own, &opened);
+        keep_costlier(&own, &opened);
     }
     free(openings.item);
     add_terms(&allocated, false, setup);
