@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "benchmark.h"
-#include "exec_internal.h"
 #include "fatal.h"
 #include "memory.h"
+#include "mpi_collective.h"
 
 typedef struct {
     const work_t *work;

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec_internal.h"
+#include "buffers.h"
+#include "mpi_collective.h"
+#include "nccl_collective.h"
 
 enum { ALIGN_BYTES = 256, KERNEL_FLAGS = -1 /* in the place of a buffer's number */ };
 

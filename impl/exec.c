@@ -5,11 +5,14 @@
 #include <string.h>
 #include <time.h>
 
-#include "exec_internal.h"
+#include "buffers.h"
+#include "kernel_nodes.h"
+#include "mpi_collective.h"
+#include "nccl_collective.h"
 #include "portolan/strategy.h"
 #include "reduce.h"
-
-enum { SPINS_BEFORE_YIELD = 200 };
+#include "schedule.h"
+#include "watchdog.h"
 
 /* --- doing one entry ----------------------------------------------------------------------------------- */
 
@@ -100,17 +103,6 @@ static void do_signals(pto_exec_t *exec, const pto_task_t *task) {
         atomic_fetch_add_explicit(signal[i].counter, 1, memory_order_release);
 }
 
-/* A waiting process must let MPI make progress on the messages of others. */
-pto_status_t pto_exec_rest(const pto_exec_t *exec, int *spins, pto_error_t *err) {
-    int flag = 0;
-    if (++*spins < SPINS_BEFORE_YIELD)
-        return PTO_OK;
-    pto_status_t status =
-        PTO_MPI(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, exec->job.comm, &flag, MPI_STATUS_IGNORE), err);
-    sched_yield();
-    return status;
-}
-
 static pto_status_t await(const pto_exec_t *exec, const pto_exec_signal_t *signal, bool wait, bool *finished,
                           pto_error_t *err) {
     pto_status_t status = PTO_OK;
@@ -119,7 +111,7 @@ static pto_status_t await(const pto_exec_t *exec, const pto_exec_signal_t *signa
         *finished = false;
         if (!wait || status != PTO_OK)
             return status;
-        status = pto_exec_rest(exec, &spins, err);
+        status = pto_job_rest(&exec->job, &spins, err);
     }
     *finished = true;
     return PTO_OK;
@@ -254,7 +246,7 @@ static pto_status_t wait_until_late(pto_exec_t *exec, pto_error_t *err) {
     atomic_store_explicit(&exec->watchdog.began_ns, pto_now_ns(), memory_order_relaxed);
     pto_status_t status = advance(exec, false, &finished, err);
     while (status == PTO_OK && !finished) {
-        status = pto_exec_rest(exec, &spins, err);
+        status = pto_job_rest(&exec->job, &spins, err);
         if (status == PTO_OK)
             status = pto_exec_deadline(exec, err);
         status = status == PTO_OK ? advance(exec, false, &finished, err) : fail(exec, status, err);

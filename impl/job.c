@@ -1,9 +1,12 @@
 /* The job: the mapping between MPI ranks, logical ranks and nodes, and agreement on errors. */
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec_internal.h"
+#include "job.h"
+
+enum { SPINS_BEFORE_YIELD = 200 };
 
 pto_status_t pto_mpi(int code, const char *call, pto_error_t *err) {
     if (code == MPI_SUCCESS)
@@ -201,4 +204,15 @@ pto_status_t pto_exec_place(const pto_layout_t *layout, MPI_Comm comm, const pto
     *logical_rank = job.logical;
     pto_job_free(&job);
     return PTO_OK;
+}
+
+/* A waiting process must let MPI make progress on the messages of others. */
+pto_status_t pto_job_rest(const pto_job_t *job, int *spins, pto_error_t *err) {
+    int flag = 0;
+    if (++*spins < SPINS_BEFORE_YIELD)
+        return PTO_OK;
+    pto_status_t status =
+        PTO_MPI(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, job->comm, &flag, MPI_STATUS_IGNORE), err);
+    sched_yield();
+    return status;
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec_internal.h"
+#include "mpi_collective.h"
 
 bool pto_runs_by_library(const pto_exec_t *exec, const pto_node_t *node) {
     return node->kind == PTO_NODE_COLLECTIVE && node->by == PTO_DONE_BY_LIBRARY &&

@@ -3,7 +3,8 @@
  * exists only since 2.28. */
 #include <stdlib.h>
 
-#include "exec_internal.h"
+#include "job.h"
+#include "mpi_collective.h"
 #include "nccl_dl.h"
 
 static const char *nccl_version(void) {

@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec_internal.h"
 #include "host_stream.h"
+#include "job.h"
+#include "mpi_collective.h"
 
 static const char *host_version(void) { return "none, MPI stands in"; }
 

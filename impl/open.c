@@ -1,6 +1,6 @@
 /* Creates an executor together with its device and user buffers: what most programs do around
  * pto_exec_create. */
-#include "exec_internal.h"
+#include "executor.h"
 
 static pto_status_t allocate(const pto_device_t *device, const pto_plan_t *plan, int64_t logical,
                              pto_role_t role, void **memory, pto_error_t *err) {

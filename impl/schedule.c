@@ -2,7 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec_internal.h"
+#include "buffers.h"
+#include "mpi_collective.h"
+#include "nccl_collective.h"
+#include "schedule.h"
 
 /* An MPI count is an int; longer ranges are split. */
 #define PIECE_BYTES_MAX ((int64_t)1 << 30)

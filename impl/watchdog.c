@@ -5,7 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "exec_internal.h"
+#include "watchdog.h"
 
 enum { ABORT_GRACE_S = 5, DEFAULT_TIMEOUT_S = 20 };
 

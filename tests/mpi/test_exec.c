@@ -26,8 +26,8 @@
 #include <unistd.h>
 
 #include "exec_case.h"
-#include "exec_internal.h"
 #include "exec_specials.h"
+#include "executor.h"
 #include "portolan/strategy.h"
 
 enum { RUNS_PER_CASE = 2, CASES_THAT_COVER = 1000, DRAWS_FOR_UNMET = 20 };

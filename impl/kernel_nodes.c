@@ -2,8 +2,10 @@
  * them. */
 #include <stdlib.h>
 
-#include "exec_internal.h"
+#include "buffers.h"
+#include "kernel_nodes.h"
 #include "portolan/strategy.h"
+#include "watchdog.h"
 
 enum { SLICES_MAX = 64 }; /* each slice costs flags and microseconds */
 
@@ -141,7 +143,7 @@ pto_status_t pto_kernel_settle(pto_exec_t *exec, bool wait, bool *finished, pto_
             note_ended(exec, ended);
         if (status != PTO_OK || *finished || !wait)
             break;
-        status = pto_exec_rest(exec, &spins, err);
+        status = pto_job_rest(&exec->job, &spins, err);
         if (status != PTO_OK)
             break;
     }

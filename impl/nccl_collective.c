@@ -2,7 +2,8 @@
  * describe it, with the members and the buffers that the plan's node names. */
 #include <stdlib.h>
 
-#include "exec_internal.h"
+#include "mpi_collective.h"
+#include "nccl_collective.h"
 
 bool pto_runs_by_nccl(const pto_node_t *node) {
     return node->kind == PTO_NODE_COLLECTIVE && node->by == PTO_DONE_BY_NCCL;

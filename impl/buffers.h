@@ -1,0 +1,25 @@
+/* The memory of a plan: buffers, flags, and what other processes share. */
+#ifndef PTO_BUFFERS_H
+#define PTO_BUFFERS_H
+
+#include "executor.h"
+
+/* Collective: bind every buffer of the plan to memory, open other processes' buffers, create the flags. */
+pto_status_t pto_exec_bind(pto_exec_t *exec, const void *in, void *out, pto_error_t *err);
+void pto_exec_unbind(pto_exec_t *exec);
+
+/* Address of a logical rank's buffer in this process; NULL if it is not accessible. */
+char *pto_exec_memory(const pto_exec_t *exec, int buffer, int64_t rank);
+
+/* Distance between the two copies of a double-buffered buffer; 0 if it has one copy. */
+int64_t pto_exec_apart_bytes(const pto_exec_t *exec, int buffer, int64_t rank);
+
+/* Address of a kernel's flag from one logical rank to another, one of which is this process: the flag of
+ * block 0 and the distance to the next block's. NULL if it is not accessible. */
+void *pto_exec_kernel_flag(const pto_exec_t *exec, int64_t from, int64_t to, int flag);
+int64_t pto_exec_flag_pitch_bytes(const pto_exec_t *exec);
+
+/* The counter of a flag from one logical rank to another; both must be on this process's node. */
+atomic_uint_fast64_t *pto_exec_counter(const pto_exec_t *exec, int64_t from, int64_t to, int flag);
+
+#endif

@@ -1,0 +1,176 @@
+/* The state of an executor: the flat schedule of one process and the memory it is bound to. */
+#ifndef PTO_EXECUTOR_H
+#define PTO_EXECUTOR_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "job.h"
+#include "lines.h"
+#include "portolan/kernel.h"
+#include "portolan/nccl.h"
+#include "program.h"
+#include "shm.h"
+#include "vector.h"
+
+/* --- the schedule -------------------------------------------------------------------------------------- */
+
+typedef enum {
+    PTO_TASK_POST,   /* start requests */
+    PTO_TASK_FINISH, /* wait for them */
+    PTO_TASK_MOVE,
+    PTO_TASK_REDUCE,
+    PTO_TASK_SIGNAL,
+    PTO_TASK_WAIT,
+    PTO_TASK_LIBRARY,
+    PTO_TASK_KERNEL,
+    PTO_TASK_NCCL,
+    PTO_TASK_COUNT
+} pto_task_kind_t;
+
+/* One entry of the schedule: `count` items from `first` on, in the list of its kind. */
+typedef struct {
+    pto_task_kind_t kind;
+    int first;
+    int count;
+    const char *stage;
+    int64_t k;
+} pto_task_t;
+
+typedef struct {
+    pto_move_t move;
+    bool on_device; /* source or target is device memory */
+} pto_exec_move_t;
+
+typedef struct {
+    void *target;
+    int source_first; /* in `sources` */
+    int source_count;
+    bool fresh; /* overwrite the target instead of accumulating */
+    size_t count;
+    bool on_device;
+} pto_exec_reduction_t;
+
+/* A signal or a wait. The counter holds the number of signals sent from one sender to one receiver by one
+ * flag, over all runs. */
+typedef struct {
+    atomic_uint_fast64_t *counter;
+    uint64_t seen;   /* signals of this counter that earlier waits consumed */
+    uint64_t stride; /* signals per run on this counter */
+    int peer;        /* MPI rank */
+} pto_exec_signal_t;
+
+typedef struct {
+    bool sends;
+    int peer; /* MPI rank */
+} pto_exec_end_t;
+
+/* A collective that the MPI library runs, with this process's arguments. */
+typedef struct {
+    MPI_Comm comm; /* MPI_COMM_NULL: this process is not a member */
+    pto_collective_t collective;
+    bool equal; /* equal blocks in order: no tables of counts */
+    const void *in;
+    void *out;
+    int count; /* equal blocks: elements of each; vectors: elements of the whole */
+    int *send_counts;
+    int *send_places;
+    int *receive_counts;
+    int *receive_places;
+} pto_library_call_t;
+
+/* A kernel: this process's program, and the device's handle for it. */
+typedef struct {
+    pto_program_t program;
+    void *made;
+} pto_exec_kernel_t;
+
+/* Whether runs can be queued (pto_exec_queue), and if not, why. */
+typedef enum { PTO_QUEUE_YES, PTO_QUEUE_BY_PROCESSES, PTO_QUEUE_STANDS_IN } pto_queue_t;
+/* A collective that NCCL runs, with this process's arguments. */
+typedef struct {
+    int node;      /* index of the plan's node */
+    MPI_Comm comm; /* MPI_COMM_NULL: this process is not a member */
+    void *group;   /* the device's handle */
+    pto_nccl_call_t call;
+    pto_nccl_block_t *blocks; /* alltoall(v): blocks to send, then blocks to receive */
+} pto_nccl_part_t;
+
+/* --- the executor -------------------------------------------------------------------------------------- */
+
+typedef struct {
+    char *memory; /* in this process; NULL: not here */
+    int shared;   /* index among the buffers that other processes access; -1: private */
+} pto_bound_t;
+
+/* Another process's buffer, opened here. */
+typedef struct {
+    int buffer;
+    int64_t rank; /* logical */
+    char *memory;
+} pto_reached_t;
+
+typedef struct {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    bool running;
+    bool stop;
+    double timeout_s;
+    atomic_int_fast64_t began_ns; /* 0: no run active */
+} pto_watchdog_t;
+
+struct pto_exec {
+    const pto_plan_t *plan;
+    const pto_device_t *device;
+    pto_op_t op;
+    pto_exec_options_t options;
+    pto_job_t job;
+    pto_bound_t *bound; /* by buffer */
+    int shared_count;
+    pto_vector_t reached; /* pto_reached_t */
+    void *device_arena;   /* temporary buffers */
+    void *staging_arena;
+    void *shadow_in; /* replaces the user's input if that cannot be used directly */
+    void *shadow_out;
+    const void *user_in;
+    void *user_out;
+    void *flags; /* one segment per node */
+    pto_shared_handle_t flags_handle;
+    bool flags_own;
+    int flag_rows; /* processes on this node */
+    size_t flag_row_bytes;
+    void *kernel_flags; /* flags that this process's GPU waits for; NULL: none */
+    int kernel_blocks;  /* thread blocks of every kernel; 0: the plan has no kernel */
+    int kernel_slices;  /* slices per block */
+    int lines;          /* the buffer in line format, which needs no flags; -1: none */
+    int offer_count;    /* memory that this process exports to its node: shared buffers, kernel flags */
+    void *stream;
+    pto_vector_t tasks;      /* pto_task_t */
+    pto_vector_t requests;   /* MPI_Request */
+    pto_vector_t ends;       /* pto_exec_end_t, by request */
+    pto_vector_t moves;      /* pto_exec_move_t */
+    pto_vector_t reductions; /* pto_exec_reduction_t */
+    pto_vector_t sources;    /* const void *, of reductions */
+    pto_vector_t signals;    /* pto_exec_signal_t */
+    pto_vector_t calls;      /* pto_library_call_t */
+    pto_vector_t kernels;    /* pto_exec_kernel_t */
+    pto_vector_t nccl;       /* pto_nccl_part_t */
+    MPI_Status *statuses;    /* as many as the largest batch of requests */
+    atomic_int next;         /* index of the current item of `task` */
+    bool pending;            /* the stream holds work that nothing has waited for */
+    void *kernel;            /* the last kernel in the stream, the device's handle; NULL: none */
+    uint64_t run;            /* the last run that began, counted from 1 */
+    uint64_t ended;          /* the last run that the current kernel has completed */
+    pto_queue_t queue;
+    bool queued;  /* the active runs were queued */
+    bool waiting; /* inside pto_exec_wait, so blocking calls are allowed */
+    bool under_way;
+    bool failed;
+    void *own_in; /* the user buffers that pto_exec_open allocated */
+    void *own_out;
+    uint64_t random;
+    pto_watchdog_t watchdog;
+};
+
+#endif

@@ -1,0 +1,18 @@
+/* Kernel nodes of a plan. */
+#ifndef PTO_KERNEL_NODES_H
+#define PTO_KERNEL_NODES_H
+
+#include "executor.h"
+
+/* Collective: agree on the number of blocks and on the buffer in line format, if the plan has kernels. */
+pto_status_t pto_kernels_agree(pto_exec_t *exec, pto_error_t *err);
+/* Collective: create the kernels on the device. */
+pto_status_t pto_kernels_make(pto_exec_t *exec, pto_error_t *err);
+void pto_kernels_free(pto_exec_t *exec);
+
+/* Start kernel `index` of this run, once no other kernel is active. */
+pto_status_t pto_kernel_start(pto_exec_t *exec, int index, bool wait, bool *finished, pto_error_t *err);
+/* Complete the active kernel, on which everything else depends. */
+pto_status_t pto_kernel_settle(pto_exec_t *exec, bool wait, bool *finished, pto_error_t *err);
+
+#endif

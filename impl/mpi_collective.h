@@ -1,0 +1,36 @@
+/* Collective nodes that the MPI library runs. */
+#ifndef PTO_MPI_COLLECTIVE_H
+#define PTO_MPI_COLLECTIVE_H
+
+#include "executor.h"
+
+/* Collective: prepare the library calls, one for each collective node that MPI runs. */
+pto_status_t pto_library_prepare(pto_exec_t *exec, pto_error_t *err);
+pto_status_t pto_library_call(const pto_exec_t *exec, const pto_library_call_t *call, pto_error_t *err);
+void pto_library_free(pto_exec_t *exec);
+
+/* Whether the MPI library runs this PTO_NODE_COLLECTIVE. */
+bool pto_runs_by_library(const pto_exec_t *exec, const pto_node_t *node);
+
+/* This process's membership in the collective at node `at`. */
+typedef struct {
+    const pto_node_t *node;
+    const pto_group_t *group;
+    int index; /* among the members */
+    bool acts; /* this process is a member */
+} pto_membership_t;
+
+pto_membership_t pto_find_membership(const pto_exec_t *exec, int at);
+
+/* Collective: a communicator for the members of each group, in the group's order. Other processes get
+ * MPI_COMM_NULL. */
+pto_status_t pto_members_comm(const pto_exec_t *exec, const pto_membership_t *member, MPI_Comm *comm,
+                              pto_error_t *err);
+
+/* Range of the slice's block for a peer, or of the whole vector, in this process's buffer. */
+pto_nccl_block_t pto_exec_block(const pto_exec_t *exec, const pto_slice_t *slice, int64_t peer);
+
+MPI_Datatype pto_mpi_datatype(pto_datatype_t datatype);
+MPI_Op pto_mpi_op(pto_op_t op);
+
+#endif

@@ -1,0 +1,19 @@
+/* Time-outs of runs. */
+#ifndef PTO_WATCHDOG_H
+#define PTO_WATCHDOG_H
+
+#include "executor.h"
+
+int64_t pto_now_ns(void);
+
+/* With PTO_TIMEOUT_ABORT: from now on, a run (or create) that exceeds the time-out ends the job. */
+pto_status_t pto_watchdog_begin(pto_exec_t *exec, pto_error_t *err);
+void pto_watchdog_end(pto_exec_t *exec);
+
+/* With PTO_TIMEOUT_RETURN: PTO_ERR_TIMEOUT if the run has exceeded the time-out. */
+pto_status_t pto_exec_deadline(const pto_exec_t *exec, pto_error_t *err);
+
+/* Describe where this process is, as "rank 3 (node 0, GPU 1, core 1), stage 'round', k 2". */
+void pto_exec_where(const pto_exec_t *exec, char *text, size_t text_size);
+
+#endif
