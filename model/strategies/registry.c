@@ -21,7 +21,6 @@
     ROW(node_aware)                                                                                          \
     ROW(staged_leaders)                                                                                      \
     ROW(staged_aware)                                                                                        \
-    ROW(unpinned)                                                                                            \
     ROW(nccl)
 
 #define DECLARE(name) extern const pto_strategy_t pto_strategy_##name;
