@@ -12,6 +12,7 @@
     ROW(ring)                                                                                                \
     ROW(binomial)                                                                                            \
     ROW(point_to_point)                                                                                      \
+    ROW(chain)                                                                                               \
     ROW(direct)                                                                                              \
     ROW(nccl)
 
