@@ -12,7 +12,6 @@
     ROW(ring)                                                                                                \
     ROW(binomial)                                                                                            \
     ROW(point_to_point)                                                                                      \
-    ROW(chain)                                                                                               \
     ROW(direct)                                                                                              \
     ROW(nccl)
 
