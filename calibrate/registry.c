@@ -18,6 +18,7 @@
     ROW(kernel_queued)                                                                                       \
     ROW(graph_launch)                                                                                        \
     ROW(event)                                                                                               \
+    ROW(clock)                                                                                               \
     ROW(setup)                                                                                               \
     ROW(nccl)
 
