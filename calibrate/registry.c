@@ -18,7 +18,6 @@
     ROW(kernel_queued)                                                                                       \
     ROW(graph_launch)                                                                                        \
     ROW(event)                                                                                               \
-    ROW(clock)                                                                                               \
     ROW(setup)                                                                                               \
     ROW(nccl)
 

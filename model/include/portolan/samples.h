@@ -51,7 +51,6 @@ typedef enum {
     PTO_BENCHMARK_SETUP_OPEN,
     PTO_BENCHMARK_SETUP_ALLOCATE,
     PTO_BENCHMARK_SETUP_SEGMENT,
-    PTO_BENCHMARK_CLOCK,
 /* NCCL's collectives, in the order of pto_nccl_kind_t; procs: GPUs of all nodes; messages: nodes */
 #define PTO_BENCHMARK_NCCL_ENUM(name, text) PTO_BENCHMARK_NCCL_##name,
     PTO_NCCL_TABLE(PTO_BENCHMARK_NCCL_ENUM)
