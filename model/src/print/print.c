@@ -128,6 +128,7 @@ static const char *relation(pto_step_kind_t kind) {
     case PTO_STEP_SEND:
     case PTO_STEP_COPY:
     case PTO_STEP_REDUCE:
+    case PTO_STEP_CONVERT:
         return "->";
     case PTO_STEP_RECV:
         return "<-";
