@@ -232,8 +232,8 @@ static pto_status_t build_local(builder_t *builder, const pto_action_t *action) 
         status = collect(builder, &step->target, action, &builder->target);
     if (status != PTO_OK)
         return status;
-    return step->kind == PTO_STEP_REDUCE ? build_reduction(builder, step, on_device)
-                                         : build_copy(builder, on_device);
+    return step->kind == PTO_STEP_COPY ? build_copy(builder, on_device)
+                                       : build_reduction(builder, step, on_device);
 }
 
 /* --- messages ------------------------------------------------------------------------------------------ */
@@ -360,7 +360,6 @@ static build_t build_of(pto_step_kind_t kind) {
         return build_message;
     case PTO_STEP_COPY:
     case PTO_STEP_REDUCE:
-    case PTO_STEP_CONVERT:
         return build_local;
     case PTO_STEP_SIGNAL:
     case PTO_STEP_WAIT:

@@ -180,8 +180,7 @@ typedef enum {
                         pieces */
     PTO_STEP_SIGNAL,
     PTO_STEP_WAIT,
-    PTO_STEP_LAUNCH,  /* launch the kernel that runs the rest of its node */
-    PTO_STEP_CONVERT, /* target = source, by the unit that reduces, in order with its reductions */
+    PTO_STEP_LAUNCH, /* launch the kernel that runs the rest of its node */
     PTO_STEP_COUNT
 } pto_step_kind_t;
 

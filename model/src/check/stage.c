@@ -280,7 +280,6 @@ static bool do_in_turn(pto_checker_t *checker, const pto_step_t *step, int64_t r
         return each_action(checker, step, rank, do_signal);
     case PTO_STEP_COPY:
     case PTO_STEP_REDUCE:
-    case PTO_STEP_CONVERT:
         return each_action(checker, step, rank, do_alone);
     case PTO_STEP_SEND: /* refused earlier in a sequence */
     case PTO_STEP_RECV:
@@ -447,7 +446,6 @@ static act_t done_first(pto_step_kind_t kind) {
     switch (kind) {
     case PTO_STEP_COPY:
     case PTO_STEP_REDUCE:
-    case PTO_STEP_CONVERT:
         return note_local;
     case PTO_STEP_SIGNAL:
         return do_signal;

@@ -13,7 +13,6 @@ static const struct {
     [PTO_STEP_RECV] = {.name = "recv", .writes = true, .message = true},
     [PTO_STEP_COPY] = {.name = "copy", .reads = true, .writes = true},
     [PTO_STEP_REDUCE] = {.name = "reduce", .reads = true, .writes = true},
-    [PTO_STEP_CONVERT] = {.name = "convert", .reads = true, .writes = true},
     [PTO_STEP_SIGNAL] = {.name = "signal", .signal = true},
     [PTO_STEP_WAIT] = {.name = "wait", .signal = true},
     [PTO_STEP_LAUNCH] = {.name = "launch"},

@@ -137,7 +137,6 @@ static pto_status_t charge_step(pto_pricing_t *pricing, pto_action_t *action, co
     case PTO_STEP_COPY:
         return charge_copies(pricing, action, costs);
     case PTO_STEP_REDUCE:
-    case PTO_STEP_CONVERT:
         charge_reductions(pricing, action, &costs->other);
         break;
     case PTO_STEP_SIGNAL:

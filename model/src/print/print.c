@@ -128,7 +128,6 @@ static const char *relation(pto_step_kind_t kind) {
     case PTO_STEP_SEND:
     case PTO_STEP_COPY:
     case PTO_STEP_REDUCE:
-    case PTO_STEP_CONVERT:
         return "->";
     case PTO_STEP_RECV:
         return "<-";

@@ -97,7 +97,6 @@ static bool begin_local(pto_sim_t *sim, uint32_t rank, pto_action_t *action) {
             pto_engine_join(sim, action, bytes);
         return bytes > 0;
     case PTO_STEP_REDUCE:
-    case PTO_STEP_CONVERT:
         return spend(sim, rank, pto_sim_reduce_s(sim, action));
     case PTO_STEP_SIGNAL:
         raise_flags(sim, action);
