@@ -225,7 +225,6 @@ pto_status_t fit_times(fit_work_t *work) {
     } times[] = {
         {PTO_BENCHMARK_SIGNAL_FLAG, "signals.flag_s", &machine->signal_s},
         {PTO_BENCHMARK_SIGNAL_EVENT, "signals.event_s", &machine->event_s},
-        {PTO_BENCHMARK_SIGNAL_EVENT, "launch.end_s", &machine->launch_end_s},
         {PTO_BENCHMARK_SIGNAL_DEVICE, "signals.device_s", &machine->device_signal_s},
         {PTO_BENCHMARK_KERNEL_LAUNCH, "launch.kernel_s", &machine->kernel_launch_s},
         {PTO_BENCHMARK_GRAPH_LAUNCH, "launch.graph_s", &machine->graph_launch_s},

@@ -93,9 +93,6 @@ extern "C" {
     MEMBER(VALUE, queued_launch_s, ,                                                                         \
            .key = "launch.queued_s", .unit = PTO_UNIT_S, .term = "launch", .measured_only = true,            \
            .what = "each additional kernel that is queued behind others")                                    \
-    MEMBER(VALUE, launch_end_s, ,                                                                            \
-           .key = "launch.end_s", .unit = PTO_UNIT_S, .term = "launch",                                      \
-           .what = "the host's wait for the end of a kernel, beyond its launch")                             \
     MEMBER(VALUE, gpu_memory_bytes, ,                                                                        \
            .key = "memory.gpu_bytes", .unit = PTO_UNIT_BYTES, .what = "memory of one GPU; a limit")          \
     MEMBER(VALUE, host_memory_bytes, ,                                                                       \

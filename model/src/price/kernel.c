@@ -9,8 +9,6 @@
 void pto_charge_launch(pto_charge_t *charge, const pto_machine_t *machine) {
     bool graph = pto_param_known(&machine->graph_launch_s);
     pto_charge_param(charge, graph ? &machine->graph_launch_s : &machine->kernel_launch_s, PTO_SPACE_GPU, 1);
-    if (pto_param_known(&machine->launch_end_s))
-        pto_charge_param(charge, &machine->launch_end_s, PTO_SPACE_GPU, 1);
 }
 
 void pto_charge_wait(pto_charge_t *charge, const pto_machine_t *machine, const pto_step_t *step) {
