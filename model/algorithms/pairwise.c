@@ -24,7 +24,6 @@ static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
 const pto_algorithm_t pto_algorithm_pairwise = {
     .name = "pairwise",
     .summary = "n-1 rounds, each with one partner to send to and one to receive from",
-    .collectives =
-        1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV | 1u << PTO_COLLECTIVE_ALLTOALLW,
+    .collectives = 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV,
     .build = build,
 };

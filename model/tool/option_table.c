@@ -362,7 +362,7 @@ const pto_option_t pto_machine_options[] = {
     {.name = NULL}};
 
 const pto_option_t pto_scenario_options[] = {
-    {"collective", "NAME", "allreduce, reduce, broadcast, alltoall, alltoallv, alltoallw or messages",
+    {"collective", "NAME", "allreduce, reduce, broadcast, alltoall, alltoallv or messages",
      .apply = apply_collective, .word_at = collective_at, OVERRIDES(COLLECTIVE)},
     {"implementation", "NAME", "alltoallv: library (MPI's own) or isend_irecv", .apply = apply_implementation,
      .word_at = implementation_at, OVERRIDES(IMPLEMENTATION)},

@@ -20,7 +20,6 @@ typedef enum {
     PTO_COLLECTIVE_MESSAGES,  /* n messages from each GPU to distinct GPUs of the next node */
     PTO_COLLECTIVE_REDUCE,    /* to owner 0 */
     PTO_COLLECTIVE_BROADCAST, /* from owner 0 */
-    PTO_COLLECTIVE_ALLTOALLW, /* alltoallv, whose blocks have a datatype each; they move as bytes */
     PTO_COLLECTIVE_COUNT
 } pto_collective_t;
 

@@ -41,10 +41,6 @@ static const collective_t collectives[] = {
                                   .from_root = true,
                                   .in_mpi = true,
                                   .nccl = PTO_NCCL_BROADCAST},
-    [PTO_COLLECTIVE_ALLTOALLW] = {.name = "alltoallw",
-                                  .data = PTO_DATA_BLOCKS,
-                                  .by_pair = true,
-                                  .nccl = PTO_NCCL_COUNT},
 };
 PTO_EACH_NAMED(collectives, PTO_COLLECTIVE_COUNT);
 
