@@ -1,31 +1,32 @@
-/* All benchmarks, in the order in which they run: a new one adds its line twice here and a file of its own.
- */
+/* All benchmarks, in the order in which they run: one line each. */
 #include "benchmark.h"
 
-extern const benchmark_t bench_ping_pong;
-extern const benchmark_t bench_memcpy;
-extern const benchmark_t bench_memcpy_shared;
-extern const benchmark_t bench_memcpy_peer;
-extern const benchmark_t bench_remote;
-extern const benchmark_t bench_remote_all;
-extern const benchmark_t bench_injection;
-extern const benchmark_t bench_multi_message;
-extern const benchmark_t bench_reduce;
-extern const benchmark_t bench_reduce_many;
-extern const benchmark_t bench_signal_flag;
-extern const benchmark_t bench_signal_device;
-extern const benchmark_t bench_kernel_launch;
-extern const benchmark_t bench_kernel_queued;
-extern const benchmark_t bench_graph_launch;
-extern const benchmark_t bench_event;
-extern const benchmark_t bench_setup;
-extern const benchmark_t bench_nccl;
+#define BENCHMARKS(ROW)                                                                                      \
+    ROW(ping_pong)                                                                                           \
+    ROW(memcpy)                                                                                              \
+    ROW(memcpy_shared)                                                                                       \
+    ROW(memcpy_peer)                                                                                         \
+    ROW(remote)                                                                                              \
+    ROW(remote_all)                                                                                          \
+    ROW(injection)                                                                                           \
+    ROW(multi_message)                                                                                       \
+    ROW(reduce)                                                                                              \
+    ROW(reduce_many)                                                                                         \
+    ROW(signal_flag)                                                                                         \
+    ROW(signal_device)                                                                                       \
+    ROW(kernel_launch)                                                                                       \
+    ROW(kernel_queued)                                                                                       \
+    ROW(graph_launch)                                                                                        \
+    ROW(event)                                                                                               \
+    ROW(setup)                                                                                               \
+    ROW(nccl)
 
-const benchmark_t *const benchmark_registry[] = {
-    &bench_ping_pong,   &bench_memcpy,        &bench_memcpy_shared, &bench_memcpy_peer,   &bench_remote,
-    &bench_remote_all,  &bench_injection,     &bench_multi_message, &bench_reduce,        &bench_reduce_many,
-    &bench_signal_flag, &bench_signal_device, &bench_kernel_launch, &bench_kernel_queued, &bench_graph_launch,
-    &bench_event,       &bench_setup,         &bench_nccl,
-};
+#define DECLARE(name) extern const benchmark_t bench_##name;
+BENCHMARKS(DECLARE)
+#undef DECLARE
+
+#define ENTRY(name) &bench_##name,
+const benchmark_t *const benchmark_registry[] = {BENCHMARKS(ENTRY)};
+#undef ENTRY
 
 const int benchmark_count = (int)(sizeof benchmark_registry / sizeof benchmark_registry[0]);

@@ -2,23 +2,26 @@
 #include "base/names.h"
 #include "portolan/strategy.h"
 
-extern const pto_algorithm_t pto_algorithm_pairwise, pto_algorithm_pairwise_in_place, pto_algorithm_bruck,
-    pto_algorithm_linear, pto_algorithm_recursive_doubling, pto_algorithm_rabenseifner, pto_algorithm_ring,
-    pto_algorithm_binomial, pto_algorithm_point_to_point, pto_algorithm_direct, pto_algorithm_nccl;
+#define ALGORITHMS(ROW)                                                                                      \
+    ROW(pairwise)                                                                                            \
+    ROW(pairwise_in_place)                                                                                   \
+    ROW(bruck)                                                                                               \
+    ROW(linear)                                                                                              \
+    ROW(recursive_doubling)                                                                                  \
+    ROW(rabenseifner)                                                                                        \
+    ROW(ring)                                                                                                \
+    ROW(binomial)                                                                                            \
+    ROW(point_to_point)                                                                                      \
+    ROW(direct)                                                                                              \
+    ROW(nccl)
 
-static const pto_algorithm_t *const algorithms[] = {
-    &pto_algorithm_pairwise,
-    &pto_algorithm_pairwise_in_place,
-    &pto_algorithm_bruck,
-    &pto_algorithm_linear,
-    &pto_algorithm_recursive_doubling,
-    &pto_algorithm_rabenseifner,
-    &pto_algorithm_ring,
-    &pto_algorithm_binomial,
-    &pto_algorithm_point_to_point,
-    &pto_algorithm_direct,
-    &pto_algorithm_nccl,
-};
+#define DECLARE(name) extern const pto_algorithm_t pto_algorithm_##name;
+ALGORITHMS(DECLARE)
+#undef DECLARE
+
+#define ENTRY(name) &pto_algorithm_##name,
+static const pto_algorithm_t *const algorithms[] = {ALGORITHMS(ENTRY)};
+#undef ENTRY
 
 enum { OWN_COUNT = (int)(sizeof algorithms / sizeof *algorithms) };
 

@@ -2,33 +2,34 @@
 #include "base/names.h"
 #include "portolan/strategy.h"
 
-extern const pto_strategy_t pto_strategy_cuda_aware, pto_strategy_three_step, pto_strategy_extra_message,
-    pto_strategy_dup_devptr, pto_strategy_gsb, pto_strategy_btb, pto_strategy_gsb_gsb, pto_strategy_gsb_btb,
-    pto_strategy_btb_gsb, pto_strategy_btb_btb, pto_strategy_gas_read, pto_strategy_gas_gather,
-    pto_strategy_gas_allgather, pto_strategy_gas_split, pto_strategy_node_leaders, pto_strategy_node_aware,
-    pto_strategy_staged_leaders, pto_strategy_staged_aware, pto_strategy_nccl;
+#define STRATEGIES(ROW)                                                                                      \
+    ROW(cuda_aware)                                                                                          \
+    ROW(three_step)                                                                                          \
+    ROW(extra_message)                                                                                       \
+    ROW(dup_devptr)                                                                                          \
+    ROW(gsb)                                                                                                 \
+    ROW(btb)                                                                                                 \
+    ROW(gsb_gsb)                                                                                             \
+    ROW(gsb_btb)                                                                                             \
+    ROW(btb_gsb)                                                                                             \
+    ROW(btb_btb)                                                                                             \
+    ROW(gas_read)                                                                                            \
+    ROW(gas_gather)                                                                                          \
+    ROW(gas_allgather)                                                                                       \
+    ROW(gas_split)                                                                                           \
+    ROW(node_leaders)                                                                                        \
+    ROW(node_aware)                                                                                          \
+    ROW(staged_leaders)                                                                                      \
+    ROW(staged_aware)                                                                                        \
+    ROW(nccl)
 
-static const pto_strategy_t *const strategies[] = {
-    &pto_strategy_cuda_aware,
-    &pto_strategy_three_step,
-    &pto_strategy_extra_message,
-    &pto_strategy_dup_devptr,
-    &pto_strategy_gsb,
-    &pto_strategy_btb,
-    &pto_strategy_gsb_gsb,
-    &pto_strategy_gsb_btb,
-    &pto_strategy_btb_gsb,
-    &pto_strategy_btb_btb,
-    &pto_strategy_gas_read,
-    &pto_strategy_gas_gather,
-    &pto_strategy_gas_allgather,
-    &pto_strategy_gas_split,
-    &pto_strategy_node_leaders,
-    &pto_strategy_node_aware,
-    &pto_strategy_staged_leaders,
-    &pto_strategy_staged_aware,
-    &pto_strategy_nccl,
-};
+#define DECLARE(name) extern const pto_strategy_t pto_strategy_##name;
+STRATEGIES(DECLARE)
+#undef DECLARE
+
+#define ENTRY(name) &pto_strategy_##name,
+static const pto_strategy_t *const strategies[] = {STRATEGIES(ENTRY)};
+#undef ENTRY
 
 enum { OWN_COUNT = (int)(sizeof strategies / sizeof *strategies) };
 

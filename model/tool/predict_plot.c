@@ -322,15 +322,16 @@ static void write_ranges(FILE *script, const pto_predict_plot_t *drawn) {
 static const char *axis_of(const pto_predictions_t *predictions) {
     if (predictions->sweep != PTO_SWEEP_BYTES)
         return pto_sweep_kind_name(predictions->sweep);
-    switch (predictions->scenario->collective) {
-    case PTO_COLLECTIVE_ALLTOALL:
-    case PTO_COLLECTIVE_ALLTOALLV:
+    switch (pto_collective_data(predictions->scenario->collective)) {
+    case PTO_DATA_BLOCKS:
         return "bytes per destination";
-    case PTO_COLLECTIVE_MESSAGES:
+    case PTO_DATA_MESSAGES:
         return "bytes per message";
-    default:
-        return "bytes";
+    case PTO_DATA_VECTOR:
+    case PTO_DATA_COUNT:
+        break;
     }
+    return "bytes";
 }
 
 static bool has_toss_up(const pto_predict_plot_t *drawn) {

@@ -27,14 +27,10 @@ static void add(int64_t *total, int64_t count) {
         *total = INT64_MAX;
 }
 
-static bool is_local_work(const pto_step_t *step) {
-    return step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE;
-}
-
 static bool is_shared(const pto_plan_t *plan, int buffer) {
     for (int i = 0; i < plan->steps.count; i++) {
         const pto_step_t *step = pto_plan_step(plan, i);
-        if (is_local_work(step) &&
+        if (pto_step_is_local(step) &&
             ((step->source.buffer == buffer && step->source.holder != PTO_HOLDER_SELF) ||
              (step->target.buffer == buffer && step->target.holder != PTO_HOLDER_SELF)))
             return true;
@@ -52,7 +48,7 @@ static void count_step(size_count_t *count, const pto_step_t *step, int64_t k, i
         int64_t each = MESSAGE_TOUCHES + blocks_of(&step->source, k, step->core_first);
         add(&count->touches, product(actions, each + (count->shared ? count->ranks / CLOCKS_A_TOUCH : 0)));
         add(messages, actions);
-    } else if (is_local_work(step)) {
+    } else if (pto_step_is_local(step)) {
         add(&count->touches, product(actions, 1 + blocks_of(&step->source, k, step->core_first)));
     } else if (step->kind != PTO_STEP_RECV) {
         add(&count->touches, actions);
