@@ -46,7 +46,8 @@ build() { compile "$BUILD/tests/test_exec" "$BUILD/tests/test_stale"; }
 
 check() { tests/gpu/check_gpu.sh && grep ' passed, ' "$OUT/log.txt" | tail -n 1 >"$results/check.txt"; }
 
-# What a step that was cut off has left.
+# Delete the files of a step that was cut off. Unfinished files are named after the step's process, because
+# processes of an interrupted call may still write theirs for a moment.
 clear_parts() { rm -f "$results"/part.*; }
 
 # mpirun does not notice that its standard output can't be written, so the table must have its last line.
@@ -60,8 +61,8 @@ calibrate() { # BENCHMARK
     local processes=$((GPUS > 2 ? GPUS : 2))
     case $1 in *shared*) processes=$((GPUS * shared_processes_per_gpu)) ;; esac
     host_run "$processes" "$BUILD/portolan-calibrate" --only "$1" --budget "$BUDGET" --repeats 20 --timeout 60 \
-        --machine "$NAME" --out "$results/part.csv" || return
-    mv "$results/part.csv" "$results/samples-$1.csv"
+        --machine "$NAME" --out "$results/part.$$.csv" || return
+    mv "$results/part.$$.csv" "$results/samples-$1.csv"
 }
 
 # Files that hold rows. The host device has no GPU that samples could tell of.
@@ -72,8 +73,8 @@ fit() {
     done
     [ "$DEVICE" = cuda ] || node=(--node "gpus=$GPUS")
     (cd "$results" && "$BUILD/portolan" fit "${files[@]}" "${node[@]}" --partial --name "$NAME" --out "$NAME.yaml" \
-        --force --report) >"$results/part.txt" || return
-    mv "$results/part.txt" "$results/fit.txt"
+        --force --report) >"$results/part.$$.txt" || return
+    mv "$results/part.$$.txt" "$results/fit.txt"
 }
 
 machine() { echo "${MACHINE:-$results/$NAME.yaml}"; }
@@ -81,13 +82,13 @@ machine() { echo "${MACHINE:-$results/$NAME.yaml}"; }
 # Where there are helpers, what needs none was measured without them.
 validate() { # COLLECTIVE CORES
     local arguments=(--machine "$(machine)" --device "$DEVICE" --nodes 1 --gpus-per-node "$GPUS" --procs-per-gpu "$2"
-        --collective "$1" --bytes "$BYTES" --repeats "$REPEATS" --timeout 60 --out "$results/part.csv")
+        --collective "$1" --bytes "$BYTES" --repeats "$REPEATS" --timeout 60 --out "$results/part.$$.csv")
     [ "$2" -eq 1 ] || arguments+=(--strategy "extra_message,dup_devptr")
     clear_parts
-    host_run $((GPUS * $2)) "$BUILD/portolan-validate" "${arguments[@]}" >"$results/part.txt" || return
-    is_whole "$results/part.txt" || return
-    mv "$results/part.txt" "$results/table-$1-$2.txt"
-    mv "$results/part.csv" "$results/rows-$1-$2.csv"
+    host_run $((GPUS * $2)) "$BUILD/portolan-validate" "${arguments[@]}" >"$results/part.$$.txt" || return
+    is_whole "$results/part.$$.txt" || return
+    mv "$results/part.$$.txt" "$results/table-$1-$2.txt"
+    mv "$results/part.$$.csv" "$results/rows-$1-$2.csv"
 }
 
 # The machine of the host device knows no kernels.
@@ -99,13 +100,13 @@ race() { # WAY COLLECTIVE
     [ "$2" = allreduce ] || racers=gas_read,gas_allgather,gas_split,nccl
     local arguments=(--machine "$(race_machine)" --device "$DEVICE" --nodes 1 --gpus-per-node "$GPUS" --procs-per-gpu 1
         --collective "$2" --strategy "$racers" --bytes "$RACE" --repeats "$REPEATS" --timeout 60
-        --out "$results/part.csv")
+        --out "$results/part.$$.csv")
     [ "$1" = waited ] || arguments+=(--queued "$QUEUED")
     clear_parts
-    host_run "$GPUS" "$BUILD/portolan-validate" "${arguments[@]}" >"$results/part.txt" || return
-    is_whole "$results/part.txt" || return
-    mv "$results/part.txt" "$results/table-race-$1-$2.txt"
-    mv "$results/part.csv" "$results/race-$1-$2.csv"
+    host_run "$GPUS" "$BUILD/portolan-validate" "${arguments[@]}" >"$results/part.$$.txt" || return
+    is_whole "$results/part.$$.txt" || return
+    mv "$results/part.$$.txt" "$results/table-race-$1-$2.txt"
+    mv "$results/part.$$.csv" "$results/race-$1-$2.csv"
 }
 
 # The fastest kernel's median beside NCCL's.
@@ -129,15 +130,15 @@ ratios() {
                         if (b in nccl && b in best)
                             printf "%s %d %s %.3g nccl %.3g ratio %.3f\n", race, b, who[b], best[b], nccl[b], best[b] / nccl[b]
                 }' | sort -k1,1 -k2,2n
-    done >"$results/part.txt" || return
-    mv "$results/part.txt" "$results/race.txt"
+    done >"$results/part.$$.txt" || return
+    mv "$results/part.$$.txt" "$results/race.txt"
 }
 
 score() {
-    merge_rows "$results"/rows-*.csv >"$results/part.csv" || return
-    mv "$results/part.csv" "$results/collectives.csv"
-    "$BUILD/portolan" score "$results/collectives.csv" --machine "$(machine)" >"$results/part.txt" || return
-    mv "$results/part.txt" "$results/score.txt"
+    merge_rows "$results"/rows-*.csv >"$results/part.$$.csv" || return
+    mv "$results/part.$$.csv" "$results/collectives.csv"
+    "$BUILD/portolan" score "$results/collectives.csv" --machine "$(machine)" >"$results/part.$$.txt" || return
+    mv "$results/part.$$.txt" "$results/score.txt"
 }
 
 results=${OUT:-}/results
