@@ -48,7 +48,8 @@ static void forget_all(stream_t *stream) { stream->next = stream->work.count = s
 
 static void do_next(stream_t *stream) {
     const work_t *work = (const work_t *)stream->work.item + stream->next++;
-    do_work(work, (const void *const *)stream->sources.item + work->source_first);
+    const void *const *sources = stream->sources.item; /* NULL where nothing but copies was ever queued */
+    do_work(work, work->source_count > 0 ? sources + work->source_first : NULL);
     if (stream->next == stream->work.count)
         forget_all(stream);
 }
