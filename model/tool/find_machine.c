@@ -37,7 +37,7 @@ static char *candidate(const char *scenario, const char *folder, const char *nam
 
 static pto_status_t not_found(const char *name, char *const *path, int count, pto_error_t *err) {
     char places[PTO_ERROR_MESSAGE_MAX / 2] = "";
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count && path[i]; i++) {
         strncat(places, i ? ", " : "", sizeof places - strlen(places) - 1);
         strncat(places, path[i], sizeof places - strlen(places) - 1);
     }
@@ -62,7 +62,7 @@ static int candidates(const char *name, const char *scenario, char *path[CANDIDA
 }
 
 pto_status_t pto_find_machine(const char *name, const char *scenario, char **path, pto_error_t *err) {
-    char *tried[CANDIDATES_MAX];
+    char *tried[CANDIDATES_MAX] = {NULL};
     int count = candidates(name, scenario, tried), found = 0;
     pto_status_t status = PTO_OK;
     for (int i = 0; i < count && status == PTO_OK; i++)

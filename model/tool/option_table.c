@@ -354,7 +354,7 @@ static pto_status_t apply_limit(void *target, const char *text, pto_error_t *err
 
 /* --- the tables ---------------------------------------------------------------------------------------- */
 
-#define OVERRIDES(field) .overrides = 1 + PTO_FIELD_##field
+#define OVERRIDES(field) .overrides = (1 + PTO_FIELD_##field)
 
 const pto_option_t pto_machine_options[] = {
     {"machine", "FILE|NAME", "the machine file, or the name of one that `portolan list` shows",

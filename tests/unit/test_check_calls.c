@@ -81,13 +81,13 @@ static void a_node_names_its_collective(void **state) {
 static void a_collective_of_another_group_is_refused(void **state) {
     (void)state;
     static const struct {
-        pto_collective_t collective;
         const char *strategy, *algorithm;
+        pto_collective_t collective;
         int group;
-    } cases[] = {{PTO_COLLECTIVE_ALLREDUCE, "gsb_gsb", "ring", 0},
-                 {PTO_COLLECTIVE_ALLTOALL, "node_leaders", "pairwise", 0},
-                 {PTO_COLLECTIVE_ALLTOALL, "node_aware", "pairwise", 0},
-                 {PTO_COLLECTIVE_ALLREDUCE, "dup_devptr", "ring", 0}};
+    } cases[] = {{"gsb_gsb", "ring", PTO_COLLECTIVE_ALLREDUCE, 0},
+                 {"node_leaders", "pairwise", PTO_COLLECTIVE_ALLTOALL, 0},
+                 {"node_aware", "pairwise", PTO_COLLECTIVE_ALLTOALL, 0},
+                 {"dup_devptr", "ring", PTO_COLLECTIVE_ALLREDUCE, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         pto_plan_t *plan = good(cases[i].collective, cases[i].strategy, cases[i].algorithm, two_nodes);
         assert_int_not_equal(call_of(plan)->group, cases[i].group);

@@ -42,7 +42,7 @@ static const char *const benchmark_names[PTO_BENCHMARK_COUNT] = {
     [PTO_BENCHMARK_SETUP_OPEN] = "setup_open",
     [PTO_BENCHMARK_SETUP_ALLOCATE] = "setup_allocate",
     [PTO_BENCHMARK_SETUP_SEGMENT] = "setup_segment",
-#define NCCL_NAME(name, text) [PTO_BENCHMARK_NCCL_##name] = "nccl_" text,
+#define NCCL_NAME(name, text) [PTO_BENCHMARK_NCCL_##name] = ("nccl_" text),
     PTO_NCCL_TABLE(NCCL_NAME)
 #undef NCCL_NAME
         [PTO_BENCHMARK_OTHER] = "other",

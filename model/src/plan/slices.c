@@ -1,13 +1,16 @@
 /* The bytes of a plan's slices: shares, blocks, parts, and their offsets in a holder's buffer. */
 #include "portolan/plan.h"
 
+#include <assert.h>
+
 #include "plan/plan_internal.h"
 
 /* --- shares --------------------------------------------------------------------------------------------- */
 
 int64_t pto_share_offset(int64_t bytes, int64_t granularity_bytes, int64_t shares, int64_t k) {
-    if (k >= shares)
+    if (k >= shares || shares <= 0)
         return bytes;
+    assert(granularity_bytes > 0);
     int64_t grains = bytes / granularity_bytes;
     int64_t larger = grains % shares;
     return (grains / shares * k + (k < larger ? k : larger)) * granularity_bytes;
