@@ -105,7 +105,8 @@ static pto_status_t submit(void *stream, work_t work, const void *const *source,
 }
 
 pto_status_t pto_host_stream_copy(const pto_move_t *move, void *stream, pto_error_t *err) {
-    return submit(stream, (work_t){.move = *move}, NULL, err);
+    static const void *const no_source[1];
+    return submit(stream, (work_t){.move = *move}, no_source, err);
 }
 
 pto_status_t pto_host_stream_reduce(void *target, bool fresh, const void *const *source, int source_count,
