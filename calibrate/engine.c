@@ -46,7 +46,7 @@ typedef struct {
 
 /* --- how long a wait may be ----------------------------------------------------------------------------- */
 
-/* Others measure meanwhile, at most for what is left of the budget. */
+/* Other processes measure at the same time, at most for the rest of the budget. */
 static double others_limit_s(const run_t *run) {
     double left_s = run->end_s - now_s();
     return guard_timeout_s() + (left_s > 0.0 ? left_s : 0.0);

@@ -1,6 +1,6 @@
 /* Bruck's index algorithm (Bruck et al. 1997): ceil(log2 n) rounds. In round k every process forwards, to the
- * one 2^k places further on, all blocks whose remaining distance has bit k set. Blocks are first rotated so
- * that their position is that distance, and rotated back (in reverse) at the end. */
+ * one whose index is 2^k higher, all blocks whose remaining distance has bit k set. Blocks are first rotated
+ * so that their position is that distance, and rotated back (in reverse) at the end. */
 #include "algorithms.h"
 
 /* The blocks whose number has bit k set: runs of 2^k, every 2^(k+1), from 2^k on. */

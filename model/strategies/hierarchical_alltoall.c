@@ -128,8 +128,8 @@ static void build_by_leaders(pto_builder_t *builder, const pto_request_t *reques
 
 /* --- by counterparts ------------------------------------------------------------------------------------ */
 
-/* Each process copies to all others in rounds. In round k it copies to the process k places further on, so no
- * two copy to the same one. */
+/* Each process copies to all others in rounds. In round k it copies to the process whose index is k higher,
+ * so no two copy to the same one. */
 static void hand_over(const between_t *between, int handed) {
     int64_t m = between->node.n, blocks = between->nodes * m;
     pto_step_t copy = pto_step_of(PTO_STEP_COPY, &between->node);

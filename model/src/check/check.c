@@ -59,7 +59,7 @@ static int64_t pair_bytes(const pto_request_t *request, int64_t source, int64_t 
     return pto_counts_bytes(request->counts, request->bytes, source, destination);
 }
 
-/* Number of messages with distinct data; further ones repeat them in turn. */
+/* Number of messages with distinct data; additional messages repeat them in turn. */
 static int64_t distinct_messages(const pto_request_t *request) {
     if (request->unique_bytes <= 0 || request->bytes == 0)
         return request->messages;
@@ -134,7 +134,8 @@ static bool expect_alltoall(pto_checker_t *checker, int out, int64_t owners) {
     return right;
 }
 
-/* Message m goes from a GPU to the one m places further on, on the next node. Shared data repeats in turn. */
+/* Message m goes from a GPU to the one whose index is m higher, on the next node. Shared data repeats in
+ * turn. */
 static bool expect_messages(pto_checker_t *checker, int out, int64_t owners) {
     const pto_request_t *request = checker->request;
     int64_t per_node = owners / request->layout.nodes;

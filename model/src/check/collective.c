@@ -241,7 +241,7 @@ static bool do_alltoall(pto_checker_t *checker, const call_t *call) {
     return true;
 }
 
-/* Message m goes to the member m places further on, on the next node. */
+/* Message m goes to the member whose index is m higher, on the next node. */
 static bool do_messages(pto_checker_t *checker, const call_t *call) {
     int64_t nodes = checker->request->layout.nodes, per_node = call->group->members_per_node;
     if (call->group->size != nodes * per_node)

@@ -200,7 +200,7 @@ static const struct {
     const char *comment;
 } comments[] = {
     {"injection", "1/R_N"},
-    {"gap", "each further message of a process that has one in flight, off the node"},
+    {"gap", "each additional message that a process has in flight, off the node"},
     {"setup", "once, before a plan's first run"},
     {"nccl", "gpus: of all nodes"},
 };
