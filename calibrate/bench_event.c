@@ -16,10 +16,7 @@ typedef struct {
 } state_t;
 
 static void list_cases(const job_t *job, case_list_t *list) {
-    if (job->no_gpu[0] != '\0') {
-        case_skip(list, "event", job->no_gpu);
-        return;
-    }
+    (void)job;
     for (int kind = 0; kind < KIND_COUNT; kind++) {
         case_t *added = case_add(list, kind_names[kind], 1);
         added->space = pto_space_name(PTO_SPACE_GPU);
@@ -71,6 +68,7 @@ const benchmark_t bench_event = {
     .group = "signals",
     .rows = "event_record, event_query, signal_event",
     .summary = "recording an event, asking for it, and both until the host sees it",
+    .gpu_only = "event",
     .list = list_cases,
     .open = open_case,
     .trial = trial,

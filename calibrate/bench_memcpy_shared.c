@@ -13,22 +13,11 @@
 
 enum { STRIDED_LEAST_BYTES = 8 };
 
-/* The index-th process of node 0 that drives a device; -1: none. */
-static int process_of_device(const job_t *job, int device, int index) {
-    for (int rank = 0; rank < job->size; rank++) {
-        const process_t *process = &job->process[rank];
-        if (process->node == job->process[0].node && process->device == device && index-- == 0) {
-            return rank;
-        }
-    }
-    return -1;
-}
-
 /* Processes that every device has. */
 static int fewest_of_a_device(const job_t *job) {
     for (int count = 0;; count++) {
         for (int device = 0; device < job->device_count; device++) {
-            if (process_of_device(job, device, count) < 0) {
+            if (job_driver(job, device, count) < 0) {
                 return count;
             }
         }
@@ -47,20 +36,16 @@ static void add_case(const job_t *job, pto_copy_kind_t kind, bool strided, int p
     bool on_socket = true;
     for (int i = 0; i < added->member_count; i++) {
         int device = i % job->device_count;
-        added->member[i] = process_of_device(job, device, i / job->device_count);
+        added->member[i] = job_driver(job, device, i / job->device_count);
         on_socket = on_socket && job_on_socket(job, added->member[i], device);
     }
     added->level = on_socket ? "on_socket" : "off_socket";
 }
 
 static void list_cases(const job_t *job, case_list_t *list) {
-    if (job->no_gpu[0] != '\0') {
-        case_skip(list, "memcpy_shared", job->no_gpu);
-        return;
-    }
     int most = fewest_of_a_device(job);
     if (most == 0) {
-        case_skip(list, "memcpy_shared", "fewer processes than GPUs on the node");
+        case_missing(list, "fewer processes than GPUs on the node", "memcpy_shared");
         return;
     }
     for (int strided = 0; strided < 2; strided++) {
@@ -71,7 +56,7 @@ static void list_cases(const job_t *job, case_list_t *list) {
         }
     }
     if (most == 1) {
-        case_skip(list, "memcpy_shared_more", "the job has one process for each GPU");
+        case_missing(list, "the job has one process for each GPU", "memcpy_shared_more");
     }
 }
 
@@ -118,6 +103,7 @@ const benchmark_t bench_memcpy_shared = {
     .rows = "memcpy_shared_h2d, memcpy_shared_d2h, memcpy_shared_d2d, memcpy_shared_strided_h2d, "
             "memcpy_shared_strided_d2h",
     .summary = "1 .. n processes of each GPU of a node copying at once",
+    .gpu_only = "memcpy_shared",
     .list = list_cases,
     .open = open_case,
     .trial = trial,

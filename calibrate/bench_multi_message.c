@@ -52,9 +52,8 @@ static void list_level(const job_t *job, pto_space_t space, pto_level_t level, c
     int *partners = must_allocate((size_t)job->size, sizeof *partners);
     int most = pairs_partners(job, space, level, 0, partners);
     if (most == 0) {
-        char what[CASE_NAME_MAX];
-        snprintf(what, sizeof what, "multi_message_%s_%s", pto_space_name(space), pto_level_name(level));
-        case_skip(list, what, pairs_missing(level));
+        case_missing(list, pairs_missing(level), "multi_message_%s_%s", pto_space_name(space),
+                     pto_level_name(level));
         free(partners);
         return;
     }
@@ -74,9 +73,7 @@ static void list_cases(const job_t *job, case_list_t *list) {
     for (pto_space_t space = 0; space < PTO_SPACE_COUNT; space++) {
         const char *why = job_no_messages(job, space);
         if (why != NULL) {
-            char what[CASE_NAME_MAX];
-            snprintf(what, sizeof what, "multi_message_%s", pto_space_name(space));
-            case_skip(list, what, why);
+            case_missing(list, why, "multi_message_%s", pto_space_name(space));
             continue;
         }
         for (pto_level_t level = PTO_LEVEL_ON_SOCKET; level < PTO_LEVEL_COUNT; level++) {

@@ -11,6 +11,7 @@
 #include "fatal.h"
 #include "memory.h"
 #include "nccl_dl.h"
+#include "pairs.h"
 
 enum { DETAIL_COLLECTIVE, FLOAT_BYTES = 4 };
 
@@ -88,27 +89,12 @@ enum { COLLECTIVE_COUNT = sizeof collectives / sizeof *collectives };
 
 /* --- cases ---------------------------------------------------------------------------------------------- */
 
-/* Lists the lowest rank that drives each GPU of a node, in ascending order. Returns their number. */
-static int drivers_of(const job_t *job, int node, int *ranks) {
-    int count = 0;
-    for (int rank = 0; rank < job->size; rank++) {
-        bool taken = job->process[rank].node != node;
-        for (int i = 0; i < count; i++) {
-            taken = taken || strcmp(job->process[ranks[i]].bus, job->process[rank].bus) == 0;
-        }
-        if (!taken) {
-            ranks[count++] = rank;
-        }
-    }
-    return count;
-}
-
 /* The smallest number of GPUs in use on any node: cases use the same number on each. */
 static int fewest_on_a_node(const job_t *job) {
     int *ranks = must_allocate((size_t)job->size, sizeof *ranks);
-    int fewest = drivers_of(job, 0, ranks);
+    int fewest = pairs_on_node(job, PTO_SPACE_GPU, 0, ranks);
     for (int node = 1; node < job->node_count; node++) {
-        int count = drivers_of(job, node, ranks);
+        int count = pairs_on_node(job, PTO_SPACE_GPU, node, ranks);
         fewest = count < fewest ? count : fewest;
     }
     free(ranks);
@@ -127,7 +113,7 @@ static void add_case(const job_t *job, int collective, int nodes, int gpus_per_n
     added->most_bytes =
         collectives[collective].by_member ? buffer_bytes_max / added->member_count : buffer_bytes_max;
     for (int node = 0; node < nodes; node++) {
-        drivers_of(job, node, ranks);
+        pairs_on_node(job, PTO_SPACE_GPU, node, ranks);
         memcpy(added->member + (size_t)node * (size_t)gpus_per_node, ranks,
                (size_t)gpus_per_node * sizeof *ranks);
     }
@@ -166,7 +152,7 @@ static void list_cases(const job_t *job, case_list_t *list) {
         why = "NCCL needs two GPUs or more, each with a process of its own";
     }
     if (why != NULL) {
-        case_skip(list, "nccl", why);
+        case_missing(list, why, "nccl");
         return;
     }
     for (int nodes = 1; nodes != 0; nodes = next_count(nodes, job->node_count)) {

@@ -20,10 +20,7 @@ typedef struct {
 } state_t;
 
 static void list_cases(const job_t *job, case_list_t *list) {
-    if (job->no_gpu[0] != '\0') {
-        case_skip(list, "reduce_many", job->no_gpu);
-        return;
-    }
+    (void)job;
     for (int inputs = 2; inputs != 0; inputs = next_count(inputs, INPUTS_MAX)) {
         case_t *added = case_add(list, "reduce_many", 1);
         added->space = pto_space_name(PTO_SPACE_GPU);
@@ -72,6 +69,7 @@ const benchmark_t bench_reduce_many = {
     .group = "reduce",
     .rows = "reduce_many",
     .summary = "element-wise reduction of many inputs in one GPU kernel, the executor's own",
+    .gpu_only = "reduce_many",
     .list = list_cases,
     .open = open_case,
     .trial = trial,

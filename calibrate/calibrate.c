@@ -109,9 +109,15 @@ static bool print_asked(int code, const pto_calibrate_options_t *options) {
 static case_list_t *list_cases(const job_t *job, const pto_calibrate_options_t *options) {
     case_list_t *lists = must_allocate((size_t)benchmark_count, sizeof *lists);
     for (int i = 0; i < benchmark_count; i++) {
-        if (is_wanted(options, benchmark_registry[i])) {
-            guard_step(0, "listing the cases of %s", benchmark_registry[i]->name);
-            benchmark_registry[i]->list(job, &lists[i]);
+        const benchmark_t *benchmark = benchmark_registry[i];
+        if (!is_wanted(options, benchmark)) {
+            continue;
+        }
+        guard_step(0, "listing the cases of %s", benchmark->name);
+        if (benchmark->gpu_only != NULL && job->no_gpu[0] != '\0') {
+            case_missing(&lists[i], job->no_gpu, "%s", benchmark->gpu_only);
+        } else {
+            benchmark->list(job, &lists[i]);
         }
     }
     return lists;
@@ -122,7 +128,7 @@ static void write_skips(samples_t *samples, const case_list_t *lists) {
     for (int i = 0; i < benchmark_count; i++) {
         for (int j = 0; j < lists[i].skip_count; j++) {
             snprintf(key, sizeof key, "skipped_%s", lists[i].skips[j].what);
-            samples_provenance(samples, key, lists[i].skips[j].reason);
+            samples_provenance(samples, key, "%s", lists[i].skips[j].reason);
         }
     }
 }

@@ -1,4 +1,5 @@
 /* Lists of cases, and the clock. */
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,10 +34,13 @@ case_t *case_add(case_list_t *list, const char *benchmark, int member_count) {
     return added;
 }
 
-void case_skip(case_list_t *list, const char *what, const char *reason) {
+void case_missing(case_list_t *list, const char *reason, const char *format, ...) {
+    va_list arguments;
     list->skips = grown(list->skips, list->skip_count, sizeof *list->skips);
     skip_t *skip = &list->skips[list->skip_count++];
-    snprintf(skip->what, sizeof skip->what, "%s", what);
+    va_start(arguments, format);
+    vsnprintf(skip->what, sizeof skip->what, format, arguments);
+    va_end(arguments);
     snprintf(skip->reason, sizeof skip->reason, "%s", reason);
 }
 

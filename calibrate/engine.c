@@ -279,12 +279,14 @@ static int run_case(run_t *run, int point_count) {
     if (place >= 0) {
         MPI_DO(MPI_Comm_set_errhandler(work->comm, MPI_ERRORS_RETURN));
         work->together = together_create(work->comm);
-        run->state = run->benchmark->open(work);
+        run->state = run->benchmark->open != NULL ? run->benchmark->open(work) : work;
     }
     int measured = run_points(run, point_count);
     if (place >= 0) {
         guard_step(set_up_limit_s(), "closing a case");
-        run->benchmark->close(run->state);
+        if (run->benchmark->close != NULL) {
+            run->benchmark->close(run->state);
+        }
         together_destroy(work->together);
         MPI_DO(MPI_Comm_free(&work->comm));
     }

@@ -5,19 +5,24 @@
 
 #include "fatal.h"
 
-int exchange_pairs(const job_t *job, pto_reach_t reach, pair_t pairs[PAIRS_MAX], const char **missing) {
+int exchange_pairs(const job_t *job, pto_reach_t reach, pair_t pairs[PAIRS_MAX], const char *benchmark,
+                   case_list_t *list) {
     pto_level_t level = reach == PTO_REACH_ON_SOCKET ? PTO_LEVEL_ON_SOCKET : PTO_LEVEL_ON_NODE;
     pair_t found[PAIRS_MAX];
     int found_count = pairs_find(job, PTO_SPACE_GPU, level, found);
     int count = 0;
-    *missing = found_count == 0 ? "no two processes of a node drive different GPUs so placed"
-                                : "the GPUs can't reach each other's memory";
     for (int i = 0; i < found_count; i++) {
         int a = job->process[found[i].a].device;
         int b = job->process[found[i].b].device;
         if (job->reach[a][b] && job->reach[b][a]) {
             pairs[count++] = found[i];
         }
+    }
+    if (count == 0) {
+        case_missing(list,
+                     found_count == 0 ? "no two processes of a node drive different GPUs so placed"
+                                      : "the GPUs can't reach each other's memory",
+                     "%s_%s", benchmark, pto_reach_name(reach));
     }
     return count;
 }

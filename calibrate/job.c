@@ -138,6 +138,16 @@ int job_rank_at(const job_t *job, int node, int node_rank) {
     return -1;
 }
 
+int job_driver(const job_t *job, int device, int index) {
+    for (int rank = 0; rank < job->size; rank++) {
+        const process_t *process = &job->process[rank];
+        if (process->node == job->process[0].node && process->device == device && index-- == 0) {
+            return rank;
+        }
+    }
+    return -1;
+}
+
 pto_level_t job_level(const job_t *job, pto_space_t space, int a, int b) {
     const process_t *one = &job->process[a];
     const process_t *other = &job->process[b];

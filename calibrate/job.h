@@ -52,6 +52,9 @@ int job_processes_on(const job_t *job, int node);
 /* The rank of the node's `node_rank`-th process; -1: there is none. */
 int job_rank_at(const job_t *job, int node, int node_rank);
 
+/* The index-th process of rank 0's node that drives a device; -1: there is none. */
+int job_driver(const job_t *job, int device, int index);
+
 /* How near two processes are: cpu by their sockets, gpu by their GPUs. */
 pto_level_t job_level(const job_t *job, pto_space_t space, int a, int b);
 
