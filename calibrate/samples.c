@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,18 +67,29 @@ static void put(samples_t *samples, const char *text, size_t length) {
     }
 }
 
-void samples_provenance(samples_t *samples, const char *key, const char *value) {
-    size_t size = strlen(key) + strlen(value) + 8;
-    char *line = must_allocate(size, 1);
-    int length = snprintf(line, size, "# %s=%s", key, value);
+void samples_provenance(samples_t *samples, const char *key, const char *format, ...) {
+    char *line = NULL;
+    size_t length = 0;
+    va_list arguments;
+    FILE *file = open_memstream(&line, &length);
+    if (file == NULL) {
+        die("out of memory for a line of the samples file");
+    }
+    fprintf(file, "# %s=", key);
+    va_start(arguments, format);
+    vfprintf(file, format, arguments);
+    va_end(arguments);
+    if (fclose(file) != 0) {
+        die("out of memory for a line of the samples file");
+    }
     for (char *at = line; *at != '\0'; at++) {
         *at = *at == '\n' || *at == '\r' ? ' ' : *at;
     }
     while (length > 0 && line[length - 1] == ' ') {
         length--;
     }
-    line[length++] = '\n';
-    put(samples, line, (size_t)length);
+    line[length++] = '\n'; /* in the place of the text's end, or before it */
+    put(samples, line, length);
     free(line);
 }
 

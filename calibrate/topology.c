@@ -4,7 +4,6 @@
 
 #include <dlfcn.h>
 #include <hwloc.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,34 +105,17 @@ int topology_own_socket(topology_t *topology, int preferred, bool *bound_here) {
     return socket;
 }
 
-int topology_socket_of_processor(const topology_t *topology, unsigned processor) {
-    hwloc_cpuset_t set = hwloc_bitmap_alloc();
-    if (set == NULL) {
-        return -1;
-    }
-    hwloc_bitmap_only(set, processor);
-    int socket = socket_of_set(topology, set);
-    hwloc_bitmap_free(set);
-    return socket;
-}
-
 enum { AFFINITY_WORDS = 64 };
 
 /* The socket of the CPUs in `mask`; -1 if they belong to several sockets or there are none. */
 static int socket_of_mask(const topology_t *topology, const unsigned long *mask) {
-    const unsigned bits = sizeof(unsigned long) * CHAR_BIT;
-    int found = -1;
-    for (unsigned i = 0; i < AFFINITY_WORDS * bits; i++) {
-        if ((mask[i / bits] >> (i % bits) & 1UL) == 0) {
-            continue;
-        }
-        int socket = topology_socket_of_processor(topology, i);
-        if (socket >= 0 && found >= 0 && socket != found) {
-            return -1;
-        }
-        found = socket >= 0 ? socket : found;
+    hwloc_bitmap_t set = hwloc_bitmap_alloc();
+    int socket = -1;
+    if (set != NULL && hwloc_bitmap_from_ulongs(set, AFFINITY_WORDS, mask) == 0) {
+        socket = socket_of_set(topology, set);
     }
-    return found;
+    hwloc_bitmap_free(set);
+    return socket;
 }
 
 int topology_gpu_socket(const topology_t *topology, const char *bus, char *driver, size_t driver_size) {
