@@ -15,7 +15,8 @@
 static double timeout_s(const pto_arguments_t *arguments, int code) {
     double seconds = GUARD_TIMEOUT_DEFAULT_S;
     if (code < 0)
-        pto_timeout_parse(pto_arguments_text(arguments, "timeout"), &seconds, NULL);
+        pto_number_parse(pto_arguments_text(arguments, "timeout"), PTO_TIMEOUT_LEAST_S, PTO_TIMEOUT_MOST_S,
+                         &seconds, NULL);
     return seconds;
 }
 
@@ -28,8 +29,7 @@ static int apply(const pto_arguments_t *arguments, settings_t *settings) {
         return code;
     settings->op = (pto_op_t)options->op;
     settings->exec = (pto_exec_options_t){.own_algorithms = options->own_algorithms,
-                                          .placement = options->identity_places ? PTO_PLACEMENT_IDENTITY
-                                                                                : PTO_PLACEMENT_NODES,
+                                          .placement = (pto_placement_t)options->placement,
                                           .timeout_s = options->timeout_s,
                                           .on_timeout = PTO_TIMEOUT_ABORT};
     if (pto_device_find(options->device, &settings->device, &err) == PTO_OK)

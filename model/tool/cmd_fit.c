@@ -40,27 +40,7 @@ typedef struct {
 
 /* --- options ------------------------------------------------------------------------------------------- */
 
-#define TAKE_TEXT(member)                                                                                    \
-    static pto_status_t apply_##member(void *target, const char *text, pto_error_t *err) {                   \
-        (void)err;                                                                                           \
-        ((arguments_t *)target)->member = text;                                                              \
-        return PTO_OK;                                                                                       \
-    }
-#define TAKE_FLAG(name, member)                                                                              \
-    static pto_status_t apply_##name(void *target, const char *text, pto_error_t *err) {                     \
-        (void)text;                                                                                          \
-        (void)err;                                                                                           \
-        ((arguments_t *)target)->member = true;                                                              \
-        return PTO_OK;                                                                                       \
-    }
-
-TAKE_TEXT(name)
-TAKE_TEXT(out)
-TAKE_TEXT(source)
-TAKE_FLAG(force, force)
-TAKE_FLAG(report, report)
-TAKE_FLAG(partial, fit.partial)
-TAKE_FLAG(minima, fit.minima)
+#define STORE(form, member) PTO_STORE(form, arguments_t, member)
 
 /* Reject names that cannot be drawn before doing any work. */
 static pto_status_t apply_plot(void *target, const char *text, pto_error_t *err) {
@@ -85,16 +65,16 @@ static pto_status_t apply_collectives(void *target, const char *text, pto_error_
 }
 
 static const pto_option_t fit_options[] = {
-    {"name", "NAME", "the machine's name in the file", .apply = apply_name},
+    {"name", "NAME", "the machine's name in the file", STORE(TEXT, name)},
     {"out", "FILE.yaml", "the machine file to write; one that exists is replaced only with --force",
-     .apply = apply_out},
-    {"force", NULL, "replace that file, as a whole", .apply = apply_force},
-    {"report", NULL, "print the fitted parameters with intervals and residuals", .apply = apply_report},
+     STORE(TEXT, out)},
+    {"force", NULL, "replace that file, as a whole", STORE(FLAG, force)},
+    {"report", NULL, "print the fitted parameters with intervals and residuals", STORE(FLAG, report)},
     {"plot", "FILE.svg|png", "draw samples and fitted lines (needs gnuplot)", .apply = apply_plot},
     {"partial", NULL,
      "leave out parameters with too few samples, instead of failing; the cost of messages (ping_pong) is "
      "needed all the same",
-     .apply = apply_partial},
+     STORE(FLAG, fit.partial)},
     {"breaks", "LIMITS",
      "force protocol limits, for example cpu.off_node=256,16384 or gpu=none (repeatable; later ones "
      "override)",
@@ -102,8 +82,8 @@ static const pto_option_t fit_options[] = {
     {"minima", NULL,
      "plain least squares on the minima over runs and pairs (the paper's way), not robust regression on "
      "relative errors",
-     .apply = apply_minima},
-    {"source", "TEXT", "where the samples come from (default: their source= line)", .apply = apply_source},
+     STORE(FLAG, fit.minima)},
+    {"source", "TEXT", "where the samples come from (default: their source= line)", STORE(TEXT, source)},
     {"collectives", "FILE.csv",
      "fit what only collectives show as well (docs/validation.md): the library's algorithms, staging, "
      "contention (repeatable)",

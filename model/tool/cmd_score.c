@@ -94,19 +94,7 @@ static pto_status_t apply_by(void *target, const char *text, pto_error_t *err) {
     return pto_word_parse(text, "group", group_at, &found, err);
 }
 
-static pto_status_t apply_cells(void *target, const char *text, pto_error_t *err) {
-    (void)text;
-    (void)err;
-    ((arguments_t *)target)->print.cells = true;
-    return PTO_OK;
-}
-
-static pto_status_t apply_leave_one_out(void *target, const char *text, pto_error_t *err) {
-    (void)text;
-    (void)err;
-    ((arguments_t *)target)->print.leave_one_out = true;
-    return PTO_OK;
-}
+#define STORE(form, member) PTO_STORE(form, arguments_t, member)
 
 static const pto_option_t score_options_table[] = {
     {"statistic", "min|median",
@@ -121,8 +109,9 @@ static const pto_option_t score_options_table[] = {
     {"leave-one-out", NULL,
      "predict each node count with what collectives alone can show (as `portolan fit --collectives` finds "
      "it) fitted to the others only",
-     .apply = apply_leave_one_out},
-    {"cells", NULL, "every cell instead: each strategy's time, measured and predicted", .apply = apply_cells},
+     STORE(FLAG, print.leave_one_out)},
+    {"cells", NULL, "every cell instead: each strategy's time, measured and predicted",
+     STORE(FLAG, print.cells)},
     {.name = NULL}};
 
 static const pto_option_set_t option_sets[] = {{"options", pto_machine_options},

@@ -60,18 +60,11 @@ static const char *model_at(int i) {
 
 /* --- what they do -------------------------------------------------------------------------------------- */
 
-static pto_status_t parse_count(const char *text, int64_t *count, pto_error_t *err) {
-    pto_status_t status = pto_int64_parse(text, count, err);
-    if (status == PTO_OK && *count < 1)
-        return pto_error_set(err, PTO_ERR_RANGE, "must be 1 or more, not %s", text);
-    return status;
-}
-
 /* A number of nodes or messages; accepts 1K for 1024. */
 static pto_status_t parse_count_or_suffix(const char *text, int64_t *count, pto_error_t *err) {
     if (pto_bytes_parse(text, count, NULL) == PTO_OK && *count > 0)
         return PTO_OK;
-    return parse_count(text, count, err);
+    return pto_count_parse(text, count, err);
 }
 
 /* N, FROM:TO or FROM:TO:FACTOR, where `parse_one` reads each number. */
@@ -147,36 +140,12 @@ static pto_status_t apply_collective(void *target, const char *text, pto_error_t
     return status;
 }
 
-static pto_status_t apply_implementation(void *target, const char *text, pto_error_t *err) {
-    pto_options_t *options = target;
-    int found = 0;
-    pto_status_t status = pto_word_parse(text, "implementation", implementation_at, &found, err);
-    options->scenario.implementation = (pto_implementation_t)found;
-    return status;
-}
-
 static pto_status_t apply_split(void *target, const char *text, pto_error_t *err) {
     pto_options_t *options = target;
     int found = 0;
     pto_status_t status = pto_word_parse(text, "split", split_at, &found, err);
     options->scenario.split = (pto_split_t)found;
     options->scenario.has_split = true;
-    return status;
-}
-
-static pto_status_t apply_datatype(void *target, const char *text, pto_error_t *err) {
-    pto_options_t *options = target;
-    int found = 0;
-    pto_status_t status = pto_word_parse(text, "datatype", datatype_at, &found, err);
-    options->scenario.datatype = (pto_datatype_t)found;
-    return status;
-}
-
-static pto_status_t apply_format(void *target, const char *text, pto_error_t *err) {
-    pto_options_t *options = target;
-    int found = 0;
-    pto_status_t status = pto_word_parse(text, "format", format_at, &found, err);
-    options->format = (pto_format_t)found;
     return status;
 }
 
@@ -202,21 +171,6 @@ static pto_status_t apply_messages(void *target, const char *text, pto_error_t *
 static pto_status_t apply_unique_bytes(void *target, const char *text, pto_error_t *err) {
     pto_options_t *options = target;
     return pto_bytes_parse(text, &options->scenario.unique_bytes, err);
-}
-
-static pto_status_t apply_gpus(void *target, const char *text, pto_error_t *err) {
-    pto_options_t *options = target;
-    return parse_count(text, &options->scenario.layout.gpus_per_node, err);
-}
-
-static pto_status_t apply_cores(void *target, const char *text, pto_error_t *err) {
-    pto_options_t *options = target;
-    return parse_count(text, &options->scenario.layout.procs_per_gpu, err);
-}
-
-static pto_status_t apply_owners(void *target, const char *text, pto_error_t *err) {
-    pto_options_t *options = target;
-    return parse_count(text, &options->scenario.layout.owners_per_gpu, err);
 }
 
 static void drop_strategies(pto_scenario_t *scenario) {
@@ -298,14 +252,6 @@ static pto_status_t apply_counts(void *target, const char *text, pto_error_t *er
     return PTO_OK;
 }
 
-PTO_APPLY_FLAG(apply_explain, pto_options_t, explain)
-PTO_APPLY_FLAG(apply_progress, pto_options_t, progress)
-PTO_APPLY_FLAG(apply_unroll, pto_options_t, unroll)
-PTO_APPLY_TEXT(apply_measured, pto_options_t, measured)
-PTO_APPLY_TEXT(apply_model, pto_options_t, model)
-PTO_APPLY_TEXT(apply_plot, pto_options_t, plot)
-PTO_APPLY_TEXT(apply_trace, pto_options_t, trace)
-
 /* Stored until the machine is read, which defines the parameters. */
 static pto_status_t apply_what_if(void *target, const char *text, pto_error_t *err) {
     pto_options_t *options = target;
@@ -326,14 +272,6 @@ static pto_status_t apply_energy(void *target, const char *text, pto_error_t *er
     return PTO_OK;
 }
 
-static pto_status_t apply_by(void *target, const char *text, pto_error_t *err) {
-    pto_options_t *options = target;
-    int found = 0;
-    pto_status_t status = pto_word_parse(text, "measure", by_at, &found, err);
-    options->by = (pto_by_t)found;
-    return status;
-}
-
 static pto_status_t apply_rank(void *target, const char *text, pto_error_t *err) {
     pto_options_t *options = target;
     pto_status_t status = pto_int64_parse(text, &options->rank, err);
@@ -342,18 +280,9 @@ static pto_status_t apply_rank(void *target, const char *text, pto_error_t *err)
                : status;
 }
 
-static pto_status_t apply_trace_events(void *target, const char *text, pto_error_t *err) {
-    pto_options_t *options = target;
-    return parse_count(text, &options->trace_events, err);
-}
-
-static pto_status_t apply_limit(void *target, const char *text, pto_error_t *err) {
-    pto_options_t *options = target;
-    return parse_count(text, &options->limit, err);
-}
-
 /* --- the tables ---------------------------------------------------------------------------------------- */
 
+#define STORE(form, member) PTO_STORE(form, pto_options_t, member)
 #define OVERRIDES(field) .overrides = (1 + PTO_FIELD_##field)
 
 const pto_option_t pto_machine_options[] = {
@@ -364,16 +293,16 @@ const pto_option_t pto_machine_options[] = {
 const pto_option_t pto_scenario_options[] = {
     {"collective", "NAME", "allreduce, reduce, broadcast, alltoall, alltoallv or messages",
      .apply = apply_collective, .word_at = collective_at, OVERRIDES(COLLECTIVE)},
-    {"implementation", "NAME", "alltoallv: library (MPI's own) or isend_irecv", .apply = apply_implementation,
-     .word_at = implementation_at, OVERRIDES(IMPLEMENTATION)},
+    {"implementation", "NAME", "alltoallv: library (MPI's own) or isend_irecv",
+     STORE(WORD, scenario.implementation), .word_at = implementation_at, OVERRIDES(IMPLEMENTATION)},
     {"nodes", "N|FROM:TO", "nodes; a range is swept by factors of 2 (FROM:TO:FACTOR for others)",
      .apply = apply_nodes, OVERRIDES(NODES)},
-    {"gpus-per-node", "N", "GPUs used per node (default: all of the machine's)", .apply = apply_gpus,
-     OVERRIDES(LAYOUT)},
+    {"gpus-per-node", "N", "GPUs used per node (default: all of the machine's)",
+     STORE(COUNT, scenario.layout.gpus_per_node), OVERRIDES(LAYOUT)},
     {"procs-per-gpu", "N", "processes per GPU (default: the machine's cores, divided evenly)",
-     .apply = apply_cores, OVERRIDES(LAYOUT)},
-    {"owners-per-gpu", "N", "processes per GPU that hold user data (default 1)", .apply = apply_owners,
-     OVERRIDES(LAYOUT)},
+     STORE(COUNT, scenario.layout.procs_per_gpu), OVERRIDES(LAYOUT)},
+    {"owners-per-gpu", "N", "processes per GPU that hold user data (default 1)",
+     STORE(COUNT, scenario.layout.owners_per_gpu), OVERRIDES(LAYOUT)},
     {"bytes", "N|FROM:TO", "bytes per destination, per message, or of allreduce's vector; accepts 64KiB",
      .apply = apply_bytes, OVERRIDES(BYTES)},
     {"messages", "N|FROM:TO", "messages: number of messages that each GPU sends", .apply = apply_messages,
@@ -382,7 +311,7 @@ const pto_option_t pto_scenario_options[] = {
      .apply = apply_unique_bytes, OVERRIDES(UNIQUE_BYTES)},
     {"counts", "equal|skew:X:SEED|FILE.csv", "alltoallv: equal, random within +-X, or a matrix of bytes",
      .apply = apply_counts, OVERRIDES(COUNTS)},
-    {"datatype", "NAME", "byte, int32, int64, float (default) or double", .apply = apply_datatype,
+    {"datatype", "NAME", "byte, int32, int64, float (default) or double", STORE(WORD, scenario.datatype),
      .word_at = datatype_at, OVERRIDES(DATATYPE)},
     {"split", "bytes|destinations", "what split strategies divide among a GPU's processes",
      .apply = apply_split, .word_at = split_at, OVERRIDES(SPLIT)},
@@ -394,44 +323,44 @@ const pto_option_t pto_scenario_options[] = {
 
 const pto_option_t pto_change_options[] = {
     {"model", "full|published[+TERM]",
-     "use only the papers' terms, plus the TERMs added (see `portolan list`)", .apply = apply_model,
+     "use only the papers' terms, plus the TERMs added (see `portolan list`)", STORE(TEXT, model),
      .word_at = model_at},
     {"what-if", "PARAMETER=VALUE", "change a parameter (repeatable); *2 and /10 are relative",
      .apply = apply_what_if},
     {.name = NULL}};
 
-const pto_option_t pto_format_options[] = {{"format", "table|csv|json", "output format",
-                                            .apply = apply_format, .standard = "table", .word_at = format_at},
+const pto_option_t pto_format_options[] = {{"format", "table|csv|json", "output format", STORE(WORD, format),
+                                            .standard = "table", .word_at = format_at},
                                            {.name = NULL}};
 
 const pto_option_t pto_predict_options[] = {
     {"explain", NULL, "break every price down into terms: stage, parameter, line of the machine file",
-     .apply = apply_explain},
+     STORE(FLAG, explain)},
     {"energy", NULL, "energies by the machine file's powers, in addition to or instead of times",
      .apply = apply_energy},
-    {"plot", "FILE.svg|png", "draw the prediction (needs gnuplot)", .apply = apply_plot},
-    {"measured", "FILE.csv", "measured collectives, drawn as points by --plot", .apply = apply_measured},
+    {"plot", "FILE.svg|png", "draw the prediction (needs gnuplot)", STORE(TEXT, plot)},
+    {"measured", "FILE.csv", "measured collectives, drawn as points by --plot", STORE(TEXT, measured)},
     {.name = NULL}};
 
-const pto_option_t pto_pick_options[] = {{"by", "time|energy|product",
-                                          "what to minimise: time, energy, or product (energy x time)",
-                                          .apply = apply_by, .standard = "time", .word_at = by_at},
-                                         {.name = NULL}};
+const pto_option_t pto_pick_options[] = {
+    {"by", "time|energy|product", "what to minimise: time, energy, or product (energy x time)",
+     STORE(WORD, by), .what = "measure", .standard = "time", .word_at = by_at},
+    {.name = NULL}};
 
 const pto_option_t pto_simulate_options[] = {
-    {"trace", "FILE.json", "write the simulation's events in the Chrome trace format", .apply = apply_trace},
-    {"trace-events", "N", "maximum number of events in the trace", .apply = apply_trace_events,
+    {"trace", "FILE.json", "write the simulation's events in the Chrome trace format", STORE(TEXT, trace)},
+    {"trace-events", "N", "maximum number of events in the trace", STORE(COUNT, trace_events),
      .standard = "1000000"},
-    {"limit", "N", "refuse plans with more than N messages", .apply = apply_limit, .standard = "100000000"},
-    {"progress", NULL, "show progress even if standard error is not a terminal", .apply = apply_progress},
+    {"limit", "N", "refuse plans with more than N messages", STORE(COUNT, limit), .standard = "100000000"},
+    {"progress", NULL, "show progress even if standard error is not a terminal", STORE(FLAG, progress)},
     {.name = NULL}};
 
 const pto_option_t pto_check_options[] = {
     {"limit", "N", "refuse plans with more work than N (the default takes about a minute and a gigabyte)",
-     .apply = apply_limit, .standard = "100000000"},
+     STORE(COUNT, limit), .standard = "100000000"},
     {.name = NULL}};
 
 const pto_option_t pto_plan_options[] = {
     {"rank", "R", "rank to print", .apply = apply_rank, .standard = "0"},
-    {"unroll", NULL, "print every iteration of loops", .apply = apply_unroll},
+    {"unroll", NULL, "print every iteration of loops", STORE(FLAG, unroll)},
     {.name = NULL}};
