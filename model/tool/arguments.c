@@ -188,6 +188,14 @@ static int take_option(pto_arguments_t *arguments, int argc, char **argv, int *i
     return -1;
 }
 
+/* Whether a word that the command takes as an operand is given as an option: `list --machines`. */
+static bool is_operand(const pto_syntax_t *syntax, const char *text) {
+    for (int i = 0; syntax->operand_at && syntax->operand_at(i); i++)
+        if (strncmp(text, "--", 2) == 0 && strcmp(text + 2, syntax->operand_at(i)) == 0)
+            return true;
+    return false;
+}
+
 int pto_arguments_read(const pto_syntax_t *syntax, int argc, char **argv, pto_arguments_t *arguments,
                        pto_error_t *err) {
     *arguments = (pto_arguments_t){.syntax = syntax,
@@ -206,6 +214,8 @@ int pto_arguments_read(const pto_syntax_t *syntax, int argc, char **argv, pto_ar
             options_end = true;
         else if (strcmp(argv[i], "-h") == 0)
             code = PTO_EXIT_OK;
+        else if (is_operand(syntax, argv[i]))
+            arguments->operand[arguments->operand_count++] = argv[i] + 2;
         else if (argv[i][1] != '-')
             code = refuse(syntax, err, "unknown option '%s'", argv[i]);
         else

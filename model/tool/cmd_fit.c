@@ -298,24 +298,13 @@ static int fit_files(const arguments_t *arguments) {
     return status == PTO_OK ? code : pto_report_error(&err);
 }
 
-static int run(int argc, char **argv) {
-    pto_arguments_t given;
-    arguments_t arguments = {0};
+static int run(const pto_arguments_t *given) {
+    arguments_t arguments = {.samples = given->operand, .samples_count = given->operand_count};
     pto_error_t err = {0};
-    int code = pto_arguments_parse(&syntax, argc, argv, &given);
-    if (code >= 0) {
-        return code;
-    }
-    arguments.samples = given.operand;
-    arguments.samples_count = given.operand_count;
-    code = pto_arguments_apply(&given, &arguments, &err) == PTO_OK
-               ? check_arguments(&arguments)
-               : pto_usage_error(&syntax, "%s", err.message);
-    if (code < 0) {
-        code = fit_files(&arguments);
-    }
-    pto_arguments_fini(&given);
-    return code;
+    if (pto_arguments_apply(given, &arguments, &err) != PTO_OK)
+        return pto_usage_error(&syntax, "%s", err.message);
+    int code = check_arguments(&arguments);
+    return code < 0 ? fit_files(&arguments) : code;
 }
 
 const pto_command_t pto_command_fit = {

@@ -237,38 +237,27 @@ static pto_status_t print_explained(pto_options_t *options, const pto_prediction
     return PTO_OK;
 }
 
-static int run(int argc, char **argv) {
-    pto_options_t options;
-    int exit_code = pto_options_read(&syntax, argc, argv, &options);
-    if (exit_code >= 0)
-        return exit_code;
-    exit_code = check_plot(&options);
-    if (exit_code >= 0) {
-        pto_options_fini(&options);
-        return exit_code;
-    }
-    pto_error_t err = {0};
+static pto_status_t run(pto_options_t *options, pto_error_t *err) {
     pto_predictions_t predictions;
-    pto_status_t status = options.by == PTO_BY_TIME ? PTO_OK : pto_need_powers(&options.machine, &err);
+    pto_status_t status = options->by == PTO_BY_TIME ? PTO_OK : pto_need_powers(&options->machine, err);
     if (status == PTO_OK)
-        status = pto_predict(&options.scenario, &options.machine, true, &predictions, &err);
+        status = pto_predict(&options->scenario, &options->machine, true, &predictions, err);
     if (status == PTO_OK) {
-        if (options.plot) /* draws times, whatever is printed */
-            status = draw(&options, &predictions, &err);
-        predictions.by = options.by;
-        if (status == PTO_OK && options.explain)
-            status = print_explained(&options, &predictions, &err);
+        if (options->plot) /* draws times, whatever is printed */
+            status = draw(options, &predictions, err);
+        predictions.by = options->by;
+        if (status == PTO_OK && options->explain)
+            status = print_explained(options, &predictions, err);
         else if (status == PTO_OK)
-            print_prices(&options, &predictions);
+            print_prices(options, &predictions);
         pto_predictions_fini(&predictions);
     }
-    exit_code = status == PTO_OK ? pto_flush_output() : pto_report_error(&err);
-    pto_options_fini(&options);
-    return exit_code;
+    return status;
 }
 
 const pto_command_t pto_command_predict = {.name = "predict",
                                            .summary =
                                                "print what each strategy would cost, and why (--explain)",
                                            .syntax = &syntax,
-                                           .run = run};
+                                           .on_scenario = run,
+                                           .check = check_plot};

@@ -227,18 +227,13 @@ static int score_files(const arguments_t *arguments, int count, char **paths) {
     return status == PTO_OK ? pto_flush_output() : pto_report_error(&err);
 }
 
-static int run(int argc, char **argv) {
+static int run(const pto_arguments_t *given) {
     arguments_t arguments = {.skip = NULL};
-    pto_arguments_t given;
-    int code = pto_arguments_parse(&syntax, argc, argv, &given);
-    if (code >= 0)
-        return code;
-    code = apply(&given, &arguments);
+    int code = apply(given, &arguments);
     if (code < 0)
-        code = score_files(&arguments, given.operand_count, given.operand);
+        code = score_files(&arguments, given->operand_count, given->operand);
     pto_options_fini(&arguments.shared);
     free(arguments.skip);
-    pto_arguments_fini(&given);
     return code;
 }
 

@@ -168,8 +168,8 @@ static int check_trace(const pto_options_t *options) {
     return PTO_EXIT_USAGE;
 }
 
-static int print_all(const pto_options_t *options, const pto_predictions_t *predictions,
-                     const pto_simulation_t *simulation) {
+static void print_all(const pto_options_t *options, const pto_predictions_t *predictions,
+                      const pto_simulation_t *simulation) {
     if (options->format == PTO_FORMAT_CSV) {
         print_csv(predictions, simulation);
     } else if (options->format == PTO_FORMAT_JSON) {
@@ -178,7 +178,6 @@ static int print_all(const pto_options_t *options, const pto_predictions_t *pred
         pto_print_table(stdout, "simulate", predictions);
         print_where(predictions, simulation);
     }
-    return pto_flush_output();
 }
 
 /* A line on standard error that the next one overwrites. */
@@ -189,8 +188,7 @@ static void show_progress(const pto_simulate_progress_t *progress) {
     fflush(stderr);
 }
 
-static int simulate(const pto_options_t *options) {
-    pto_error_t err = {0};
+static pto_status_t run(pto_options_t *options, pto_error_t *err) {
     pto_predictions_t predictions;
     pto_simulation_t *simulation;
     pto_trace_t *trace = NULL;
@@ -198,40 +196,31 @@ static int simulate(const pto_options_t *options) {
     if (options->progress || isatty(STDERR_FILENO) == 1)
         how.begin = show_progress;
     if (options->trace) {
-        if (pto_trace_create(options->trace, &options->scenario.layout, options->trace_events, &trace,
-                             &err) != PTO_OK)
-            return pto_report_error(&err);
+        pto_status_t made =
+            pto_trace_create(options->trace, &options->scenario.layout, options->trace_events, &trace, err);
+        if (made != PTO_OK)
+            return made;
         how.visit = pto_trace_visit;
         how.context = trace;
     }
     pto_status_t status =
-        pto_simulate_scenario(&options->scenario, &options->machine, &how, &predictions, &simulation, &err);
+        pto_simulate_scenario(&options->scenario, &options->machine, &how, &predictions, &simulation, err);
     if (how.begin)
         fputs("\r\033[K", stderr);
-    pto_error_t *trace_err = status == PTO_OK ? &err : NULL;
-    bool traced = !trace || pto_trace_close(trace, trace_err) == PTO_OK;
-    if (status != PTO_OK)
-        return pto_report_error(&err);
-    int exit_code = traced ? print_all(options, &predictions, simulation) : pto_report_error(&err);
+    bool simulated = status == PTO_OK;
+    pto_status_t traced = trace ? pto_trace_close(trace, simulated ? err : NULL) : PTO_OK;
+    if (!simulated)
+        return status;
+    if (traced == PTO_OK)
+        print_all(options, &predictions, simulation);
     pto_predictions_fini(&predictions);
     free(simulation);
-    return exit_code;
-}
-
-static int run(int argc, char **argv) {
-    pto_options_t options;
-    int exit_code = pto_options_read(&syntax, argc, argv, &options);
-    if (exit_code >= 0)
-        return exit_code;
-    exit_code = check_trace(&options);
-    if (exit_code < 0)
-        exit_code = simulate(&options);
-    pto_options_fini(&options);
-    return exit_code;
+    return traced;
 }
 
 const pto_command_t pto_command_simulate = {.name = "simulate",
                                             .summary =
                                                 "print what each strategy takes by simulation, and where",
                                             .syntax = &syntax,
-                                            .run = run};
+                                            .on_scenario = run,
+                                            .check = check_trace};
