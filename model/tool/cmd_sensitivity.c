@@ -132,9 +132,7 @@ static void print_start(const pto_predictions_t *predictions, pto_format_t forma
         printf("%s,winner,parameter,value,elasticity,factor,changed_value,becomes,inside_interval\n",
                pto_sweep_kind_name(predictions->sweep));
     } else {
-        printf("{\"machine\": ");
-        pto_print_json_string(stdout, predictions->machine->name);
-        pto_print_changes_json(stdout, predictions->machine);
+        pto_print_json_start(stdout, predictions->machine);
         printf(", \"points\": [");
     }
 }

@@ -85,13 +85,11 @@ static void print_csv(const pto_predictions_t *predictions, const pto_simulation
     putchar('\n');
     for (int64_t cell = 0; cell < predictions->point_count * predictions->strategy_count; cell++) {
         const pto_prediction_t *prediction = &predictions->prediction[cell];
-        printf("%lld,%s,", (long long)predictions->point[cell / predictions->strategy_count],
-               predictions->strategy[cell % predictions->strategy_count]->name);
+        pto_print_csv_cell(stdout, predictions, cell);
         if (prediction->applicable)
-            printf("%s,%.9g,,,%lld", prediction->algorithm->name, prediction->price.seconds,
-                   (long long)simulation[cell].messages);
+            printf("%.9g,,,%lld", prediction->price.seconds, (long long)simulation[cell].messages);
         else
-            printf(",,,,");
+            printf(",,,");
         for (int i = 0; i < PTO_RESOURCE_COUNT; i++)
             if (prediction->applicable)
                 printf(",%.9g,%.9g", simulation[cell].use[i].most_busy_s,
@@ -111,38 +109,19 @@ static void print_json_use(pto_resource_t resource, const pto_resource_use_t *us
            (long long)use->most_waiting);
 }
 
-static void print_json(const pto_predictions_t *predictions, const pto_simulation_t *simulation) {
-    printf("{\"machine\": ");
-    pto_print_json_string(stdout, predictions->machine->name);
-    pto_print_changes_json(stdout, predictions->machine);
-    printf(", \"collective\": \"%s\", \"simulations\": [",
-           pto_collective_name(predictions->scenario->collective));
-    for (int64_t cell = 0; cell < predictions->point_count * predictions->strategy_count; cell++) {
-        const pto_prediction_t *prediction = &predictions->prediction[cell];
-        printf("%s\n  {\"%s\": %lld, \"strategy\": \"%s\", ", cell ? "," : "",
-               pto_sweep_kind_name(predictions->sweep),
-               (long long)predictions->point[cell / predictions->strategy_count],
-               predictions->strategy[cell % predictions->strategy_count]->name);
-        if (!prediction->applicable) {
-            printf("\"reason\": ");
-            pto_print_json_string(stdout, prediction->reason);
-            putchar('}');
+/* `context` is the simulations. */
+static void print_json_cell(int64_t cell, const void *context) {
+    const pto_simulation_t *simulation = (const pto_simulation_t *)context + cell;
+    printf(", \"slowest_rank\": %lld, \"messages\": %lld, \"most_in_flight\": %lld, \"resources\": [",
+           (long long)simulation->slowest_rank, (long long)simulation->messages,
+           (long long)simulation->most_in_flight);
+    for (int i = 0, printed = 0; i < PTO_RESOURCE_COUNT; i++) {
+        if (simulation->use[i].busy_s <= 0)
             continue;
-        }
-        printf("\"algorithm\": \"%s\", \"seconds\": %.9g, \"slowest_rank\": %lld, \"messages\": %lld, "
-               "\"most_in_flight\": %lld, \"resources\": [",
-               prediction->algorithm->name, prediction->price.seconds,
-               (long long)simulation[cell].slowest_rank, (long long)simulation[cell].messages,
-               (long long)simulation[cell].most_in_flight);
-        for (int i = 0, printed = 0; i < PTO_RESOURCE_COUNT; i++) {
-            if (simulation[cell].use[i].busy_s <= 0)
-                continue;
-            printf("%s", printed++ ? "," : "");
-            print_json_use((pto_resource_t)i, &simulation[cell].use[i]);
-        }
-        printf("]}");
+        printf("%s", printed++ ? "," : "");
+        print_json_use((pto_resource_t)i, &simulation->use[i]);
     }
-    printf("\n]}\n");
+    putchar(']');
 }
 
 /* --- the command --------------------------------------------------------------------------------------- */
@@ -173,7 +152,7 @@ static void print_all(const pto_options_t *options, const pto_predictions_t *pre
     if (options->format == PTO_FORMAT_CSV) {
         print_csv(predictions, simulation);
     } else if (options->format == PTO_FORMAT_JSON) {
-        print_json(predictions, simulation);
+        pto_print_json_cells(stdout, "simulations", predictions, print_json_cell, simulation);
     } else {
         pto_print_table(stdout, "simulate", predictions);
         print_where(predictions, simulation);

@@ -198,10 +198,8 @@ static void csv_place(const pto_param_t *param) {
 
 /* The columns up to the part's name. */
 static void csv_start(const pto_predictions_t *predictions, int64_t cell, const char *part) {
-    const pto_prediction_t *prediction = &predictions->prediction[cell];
-    printf("%lld,%s,%s,%s,", (long long)predictions->point[cell / predictions->strategy_count],
-           predictions->strategy[cell % predictions->strategy_count]->name,
-           prediction->applicable ? prediction->algorithm->name : "", part);
+    pto_print_csv_cell(stdout, predictions, cell);
+    printf("%s,", part);
 }
 
 static void csv_terms(const pto_predictions_t *predictions, const pto_flags_t *flags, int64_t cell,

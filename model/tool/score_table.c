@@ -389,9 +389,7 @@ static pto_status_t print_csv(printer_t *printer) {
 static pto_status_t print_json(printer_t *printer) {
     const pto_score_t *score = printer->score;
     pto_status_t status = PTO_OK;
-    printf("{\"machine\": ");
-    pto_print_json_string(stdout, printer->machine->name);
-    pto_print_changes_json(stdout, printer->machine);
+    pto_print_json_start(stdout, printer->machine);
     printf(", \"statistic\": \"%s\", \"min_bytes\": %lld, \"left_out\": [",
            pto_statistic_name(score->options.statistic), (long long)score->options.min_bytes);
     for (int i = 0; i < score->note_count; i++) {
