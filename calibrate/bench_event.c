@@ -36,22 +36,19 @@ static void *open_case(const work_t *work) {
 }
 
 static void once(const state_t *state) {
-    if (state->kind != QUERY) {
+    if (state->kind != QUERY)
         GPU_DO(gpu.bench->event_record(state->event, gpu.stream, &gpu_error));
-    }
     bool happened = state->kind == RECORD;
-    while (!happened) {
+    while (!happened)
         GPU_DO(gpu.bench->event_query(state->event, &happened, &gpu_error));
-    }
 }
 
 static double trial(void *opaque, int64_t bytes, int iterations) {
     (void)bytes;
     const state_t *state = opaque;
     double start = now_s();
-    for (int i = 0; i < iterations; i++) {
+    for (int i = 0; i < iterations; i++)
         once(state);
-    }
     double elapsed = now_s() - start;
     GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
     return elapsed;

@@ -36,14 +36,12 @@ static void list_space(const job_t *job, pto_space_t space, case_list_t *list) {
 static void list_cases(const job_t *job, case_list_t *list) {
     for (pto_space_t space = 0; space < PTO_SPACE_COUNT; space++) {
         const char *why = job_no_messages(job, space);
-        if (why == NULL && job->node_count < 2) {
+        if (why == NULL && job->node_count < 2)
             why = "the job has one node";
-        }
-        if (why != NULL) {
+        if (why != NULL)
             case_missing(list, why, "injection_%s", pto_space_name(space));
-        } else {
+        else
             list_space(job, space, list);
-        }
     }
 }
 
@@ -63,9 +61,8 @@ static double trial(void *opaque, int64_t bytes, int iterations) {
     const work_t *work = state->work;
     int procs = work->what->procs;
     int count = (int)bytes;
-    if (work->me < procs) {
+    if (work->me < procs)
         return send_first(state, count, work->me + procs, iterations);
-    }
     int partner = work->me - procs;
     for (int i = 0; i < iterations; i++) {
         MPI_DO(MPI_Recv(state->incoming, count, MPI_BYTE, partner, 0, work->comm, MPI_STATUS_IGNORE));

@@ -54,13 +54,11 @@ static pto_status_t launch_empty(void *nothing, void *stream, pto_error_t *err) 
 static double trial_kernel(void *opaque, int64_t bytes, int iterations) {
     (void)bytes;
     const work_t *work = opaque;
-    if (work->what->detail[0] == LAUNCH) {
+    if (work->what->detail[0] == LAUNCH)
         return launching_s(launch_empty, NULL, iterations);
-    }
     double start = now_s();
-    for (int i = 0; i < iterations; i++) {
+    for (int i = 0; i < iterations; i++)
         GPU_DO(gpu.bench->launch_empty(gpu.stream, &gpu_error));
-    }
     double elapsed = now_s() - start;
     GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
     return elapsed;
@@ -77,9 +75,8 @@ static double trial_queued(void *opaque, int64_t bytes, int iterations) {
     (void)bytes;
     GPU_DO(gpu.bench->launch_empty(gpu.stream, &gpu_error));
     double start = now_s();
-    for (int i = 0; i < QUEUED; i++) {
+    for (int i = 0; i < QUEUED; i++)
         GPU_DO(gpu.bench->launch_empty(gpu.stream, &gpu_error));
-    }
     GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
     return (now_s() - start) / QUEUED * iterations;
 }

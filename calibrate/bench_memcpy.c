@@ -29,12 +29,10 @@ static int process_for(const job_t *job, int device, bool on_socket) {
     int near = -1;
     for (int rank = 0; rank < job->size; rank++) {
         const process_t *process = &job->process[rank];
-        if (process->node != job->process[0].node || job_on_socket(job, rank, device) != on_socket) {
+        if (process->node != job->process[0].node || job_on_socket(job, rank, device) != on_socket)
             continue;
-        }
-        if (process->device == device) {
+        if (process->device == device)
             return rank;
-        }
         near = near < 0 ? rank : near;
     }
     return near;
@@ -45,9 +43,8 @@ static void list_host(const job_t *job, pto_copy_kind_t kind, bool pageable, boo
     int count = 0;
     for (int device = 0; device < job->device_count && count < PAIRS_MAX; device++) {
         int rank = process_for(job, device, on_socket);
-        if (rank < 0) {
+        if (rank < 0)
             continue;
-        }
         case_t *added = add_case(list, pageable ? "memcpy_pageable" : "memcpy", kind, rank, on_socket);
         added->detail[DETAIL_DEVICE] = device;
         added->detail[DETAIL_PEER_OR_PAGEABLE] = pageable;
@@ -66,9 +63,8 @@ static void list_device(const job_t *job, bool on_socket, case_list_t *list) {
     int count = 0;
     for (int device = 0; device < job->device_count; device++) {
         for (int peer = device + 1; peer < job->device_count && count < PAIRS_MAX; peer++) {
-            if (devices_share_socket(job, device, peer) != on_socket) {
+            if (devices_share_socket(job, device, peer) != on_socket)
                 continue;
-            }
             int rank = process_for(job, device, true);
             rank = rank >= 0 ? rank : 0;
             case_t *added = add_case(list, "memcpy", PTO_COPY_D2D, rank, on_socket);

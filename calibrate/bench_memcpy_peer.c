@@ -37,9 +37,8 @@ static void *open_case(const work_t *work) {
 
 static double trial(void *opaque, int64_t bytes, int iterations) {
     const state_t *state = opaque;
-    if (state->work->me != 0) {
+    if (state->work->me != 0)
         return 0.0;
-    }
     const pto_move_t move = {state->opened[1], state->own, (size_t)bytes, 1, (size_t)bytes, (size_t)bytes};
     double start = now_s();
     for (int i = 0; i < iterations; i++) {

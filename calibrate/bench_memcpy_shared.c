@@ -16,11 +16,9 @@ enum { STRIDED_LEAST_BYTES = 8 };
 /* Processes that every device has. */
 static int fewest_of_a_device(const job_t *job) {
     for (int count = 0;; count++) {
-        for (int device = 0; device < job->device_count; device++) {
-            if (job_driver(job, device, count) < 0) {
+        for (int device = 0; device < job->device_count; device++)
+            if (job_driver(job, device, count) < 0)
                 return count;
-            }
-        }
     }
 }
 
@@ -49,15 +47,12 @@ static void list_cases(const job_t *job, case_list_t *list) {
         return;
     }
     for (int strided = 0; strided < 2; strided++) {
-        for (pto_copy_kind_t kind = PTO_COPY_H2D; kind <= (strided ? PTO_COPY_D2H : PTO_COPY_D2D); kind++) {
-            for (int procs = 1; procs != 0; procs = next_count(procs, most)) {
+        for (pto_copy_kind_t kind = PTO_COPY_H2D; kind <= (strided ? PTO_COPY_D2H : PTO_COPY_D2D); kind++)
+            for (int procs = 1; procs != 0; procs = next_count(procs, most))
                 add_case(job, kind, strided, procs, list);
-            }
-        }
     }
-    if (most == 1) {
+    if (most == 1)
         case_missing(list, "the job has one process for each GPU", "memcpy_shared_more");
-    }
 }
 
 typedef struct {

@@ -57,14 +57,12 @@ static void list_level(const job_t *job, pto_space_t space, pto_level_t level, c
         free(partners);
         return;
     }
-    for (int messages = 1; messages != 0; messages = next_count(messages, most)) {
+    for (int messages = 1; messages != 0; messages = next_count(messages, most))
         add_case(list, space, level, TO_MANY, messages, 0, partners);
-    }
     for (int messages = 1; messages <= MESSAGES_TO_ONE_MAX; messages *= 4) {
         add_case(list, space, level, TO_ONE, messages, 0, partners);
-        if (messages > 1) {
+        if (messages > 1)
             add_case(list, space, level, TO_ONE_REVERSED, messages, 0, partners);
-        }
     }
     free(partners);
 }
@@ -76,9 +74,8 @@ static void list_cases(const job_t *job, case_list_t *list) {
             case_missing(list, why, "multi_message_%s", pto_space_name(space));
             continue;
         }
-        for (pto_level_t level = PTO_LEVEL_ON_SOCKET; level < PTO_LEVEL_COUNT; level++) {
+        for (pto_level_t level = PTO_LEVEL_ON_SOCKET; level < PTO_LEVEL_COUNT; level++)
             list_level(job, space, level, list);
-        }
     }
 }
 
@@ -101,9 +98,8 @@ static void *open_case(const work_t *work) {
 
 /* Message i of the sender goes to, and comes from, this member. */
 static int partner_of(const state_t *state, int i) {
-    if (state->work->me > 0) {
+    if (state->work->me > 0)
         return 0;
-    }
     return kind_of(state) == TO_MANY ? 1 + i : 1;
 }
 
@@ -140,9 +136,8 @@ static void answer(state_t *state, int count, int iterations) {
     for (int i = 0; i < iterations; i++) {
         MPI_DO(MPI_Waitall(state->messages, state->requests, MPI_STATUSES_IGNORE));
         together_wait(state->answering); /* no process answers while others still receive */
-        if (i + 1 < iterations) {
+        if (i + 1 < iterations)
             post_receives(state, count);
-        }
         start_sends(state, count);
         MPI_DO(MPI_Waitall(state->messages, state->requests + state->messages, MPI_STATUSES_IGNORE));
     }
@@ -151,9 +146,8 @@ static void answer(state_t *state, int count, int iterations) {
 static void tell_ready(const work_t *work) { MPI_DO(MPI_Send(NULL, 0, MPI_BYTE, 0, TAG_READY, work->comm)); }
 
 static void await_ready(const work_t *work) {
-    for (int i = 1; i < work->what->member_count; i++) {
+    for (int i = 1; i < work->what->member_count; i++)
         MPI_DO(MPI_Recv(NULL, 0, MPI_BYTE, i, TAG_READY, work->comm, MPI_STATUS_IGNORE));
-    }
 }
 
 static double trial(void *opaque, int64_t bytes, int iterations) {

@@ -30,9 +30,8 @@ typedef struct {
 
 static void check_nccl(const state_t *state, int result, const char *call) {
     pto_error_t err;
-    if (pto_nccl_check(state->library, result, call, &err) != PTO_OK) {
+    if (pto_nccl_check(state->library, result, call, &err) != PTO_OK)
         die("%s", err.message);
-    }
 }
 
 /* --- the collectives ------------------------------------------------------------------------------------ */
@@ -125,9 +124,8 @@ static void add_case(const job_t *job, int collective, int nodes, int gpus_per_n
 static void list_nodes(const job_t *job, int nodes, int most, case_list_t *list) {
     int gpus = nodes > 1 ? 1 : 2;
     while (gpus != 0 && gpus <= most) {
-        for (int collective = 0; collective < COLLECTIVE_COUNT; collective++) {
+        for (int collective = 0; collective < COLLECTIVE_COUNT; collective++)
             add_case(job, collective, nodes, gpus, list);
-        }
         gpus = gpus == most ? 0 : nodes > 1 ? most : next_count(gpus, most);
     }
 }
@@ -148,16 +146,14 @@ static const char *why_no_nccl(const job_t *job) {
 static void list_cases(const job_t *job, case_list_t *list) {
     const char *why = job->no_gpu[0] != '\0' ? job->no_gpu : why_no_nccl(job);
     int most = fewest_on_a_node(job);
-    if (why == NULL && most * job->node_count < 2) {
+    if (why == NULL && most * job->node_count < 2)
         why = "NCCL needs two GPUs or more, each with a process of its own";
-    }
     if (why != NULL) {
         case_missing(list, why, "nccl");
         return;
     }
-    for (int nodes = 1; nodes != 0; nodes = next_count(nodes, job->node_count)) {
+    for (int nodes = 1; nodes != 0; nodes = next_count(nodes, job->node_count))
         list_nodes(job, nodes, most, list);
-    }
 }
 
 /* --- measuring ------------------------------------------------------------------------------------------ */
@@ -166,18 +162,16 @@ static void *open_case(const work_t *work) {
     state_t *state = must_allocate(1, sizeof *state);
     *state = (state_t){.work = work};
     pto_error_t err;
-    if (pto_nccl_library(&state->library, &err) != PTO_OK) {
+    if (pto_nccl_library(&state->library, &err) != PTO_OK)
         die("%s", err.message);
-    }
     bool by_member = collectives[work->what->detail[DETAIL_COLLECTIVE]].by_member;
     int64_t bytes = work->most_bytes * (by_member ? work->what->member_count : 1);
     state->in = buffer_allocate(PTO_SPACE_GPU, bytes);
     state->out = buffer_allocate(PTO_SPACE_GPU, bytes);
     state->stream = gpu.stream;
     pto_nccl_id_t id = {{0}};
-    if (work->me == 0) {
+    if (work->me == 0)
         check_nccl(state, state->library->get_unique_id(&id), "ncclGetUniqueId");
-    }
     MPI_DO(MPI_Bcast(&id, (int)sizeof id, MPI_BYTE, 0, work->comm));
     check_nccl(state, state->library->comm_init_rank(&state->comm, work->what->member_count, id, work->me),
                "ncclCommInitRank");
@@ -187,9 +181,8 @@ static void *open_case(const work_t *work) {
 /* Within a node, a shared-memory barrier releases all processes at the same moment. Between nodes,
  * MPI_Barrier is the best there is, so it comes first. */
 static void meet(const work_t *work) {
-    if (work->what->messages > 1) {
+    if (work->what->messages > 1)
         MPI_DO(MPI_Barrier(work->comm));
-    }
     together_wait(work->together);
 }
 

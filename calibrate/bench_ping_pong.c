@@ -31,9 +31,8 @@ static void list_cases(const job_t *job, case_list_t *list) {
         }
         /* For host memory it doesn't matter which process drives which GPU. */
         pto_level_t first = space == PTO_SPACE_GPU ? PTO_LEVEL_ON_GPU : PTO_LEVEL_ON_SOCKET;
-        for (pto_level_t level = first; level < PTO_LEVEL_COUNT; level++) {
+        for (pto_level_t level = first; level < PTO_LEVEL_COUNT; level++)
             list_level(job, space, level, list);
-        }
     }
 }
 

@@ -37,9 +37,8 @@ static void *open_case(const work_t *work) {
     state_t *state = must_allocate(1, sizeof *state);
     state->work = work;
     state->target = buffer_zeroed(PTO_SPACE_GPU, work->most_bytes);
-    for (int i = 0; i < work->what->messages; i++) {
+    for (int i = 0; i < work->what->messages; i++)
         state->input[i] = buffer_zeroed(PTO_SPACE_GPU, work->most_bytes);
-    }
     return state;
 }
 
@@ -58,9 +57,8 @@ static double trial(void *opaque, int64_t bytes, int iterations) {
 static void close_case(void *opaque) {
     state_t *state = opaque;
     buffer_free(PTO_SPACE_GPU, state->target);
-    for (int i = 0; i < state->work->what->messages; i++) {
+    for (int i = 0; i < state->work->what->messages; i++)
         buffer_free(PTO_SPACE_GPU, state->input[i]);
-    }
     free(state);
 }
 

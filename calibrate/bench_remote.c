@@ -40,11 +40,9 @@ static void add_cases(const pair_t *pair, pto_reach_t reach, bool stores, int wi
 }
 
 static void list_blocks(const pair_t *pair, pto_reach_t reach, int blocks, case_list_t *list) {
-    for (int stores = 0; stores < 2; stores++) {
-        for (int width = 4; width <= WIDEST; width *= 2) {
+    for (int stores = 0; stores < 2; stores++)
+        for (int width = 4; width <= WIDEST; width *= 2)
             add_cases(pair, reach, stores, width, 1, blocks, list);
-        }
-    }
     add_cases(pair, reach, true, STRIDED_WIDTH, 2, blocks, list);
 }
 
@@ -53,14 +51,11 @@ static void list_reach(const job_t *job, pto_reach_t reach, case_list_t *list) {
     static const int some_blocks[] = {1, 8, 32};
     pair_t pairs[PAIRS_MAX];
     int count = exchange_pairs(job, reach, pairs, "remote", list);
-    if (count == 0) {
+    if (count == 0)
         return;
-    }
-    for (size_t i = 0; i < sizeof some_blocks / sizeof *some_blocks; i++) {
-        if (some_blocks[i] < job->gpu_blocks) {
+    for (size_t i = 0; i < sizeof some_blocks / sizeof *some_blocks; i++)
+        if (some_blocks[i] < job->gpu_blocks)
             list_blocks(&pairs[0], reach, some_blocks[i], list);
-        }
-    }
     list_blocks(&pairs[0], reach, job->gpu_blocks, list);
     for (int i = 1; i < count; i++) {
         add_cases(&pairs[i], reach, false, WIDEST, 1, job->gpu_blocks, list);
@@ -85,9 +80,8 @@ static void *open_case(const work_t *work) {
 static double trial(void *opaque, int64_t bytes, int iterations) {
     const state_t *state = opaque;
     const int *detail = state->work->what->detail;
-    if (state->work->me != 0) {
+    if (state->work->me != 0)
         return 0.0;
-    }
     void *target = detail[DETAIL_STORES] ? state->opened[1] : state->target;
     const void *source = detail[DETAIL_STORES] ? state->source : state->opened[1];
     size_t count = (size_t)bytes / (size_t)detail[DETAIL_WIDTH];

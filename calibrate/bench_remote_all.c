@@ -22,14 +22,11 @@ typedef struct {
  * to, and itself. */
 static int devices_that_reach(const job_t *job) {
     for (int count = 0; count < job->device_count; count++) {
-        if (job_driver(job, count, 0) < 0 || count > PTO_BENCH_TARGETS_MAX) {
+        if (job_driver(job, count, 0) < 0 || count > PTO_BENCH_TARGETS_MAX)
             return count;
-        }
-        for (int other = 0; other < count; other++) {
-            if (!job->reach[count][other] || !job->reach[other][count]) {
+        for (int other = 0; other < count; other++)
+            if (!job->reach[count][other] || !job->reach[other][count])
                 return count;
-            }
-        }
     }
     return job->device_count;
 }
@@ -54,9 +51,8 @@ static void list_cases(const job_t *job, case_list_t *list) {
                      "remote_store_all");
         return;
     }
-    for (int gpus = 2; gpus != 0; gpus = next_count(gpus, most)) {
+    for (int gpus = 2; gpus != 0; gpus = next_count(gpus, most))
         add_case(job, gpus, list);
-    }
 }
 
 static void *open_case(const work_t *work) {

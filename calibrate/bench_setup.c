@@ -25,16 +25,14 @@ static case_t *add_case(case_list_t *list, kind_t kind, const char *name, pto_sp
 
 /* The first processes of node 0. */
 static void fill_members(const job_t *job, case_t *added) {
-    for (int i = 0; i < added->member_count; i++) {
+    for (int i = 0; i < added->member_count; i++)
         added->member[i] = job_rank_at(job, 0, i);
-    }
 }
 
 static void list_allocations(const job_t *job, pto_space_t space, case_list_t *list) {
     int most = job_processes_on(job, 0);
-    for (int count = 1; count > 0; count = next_count(count, most)) {
+    for (int count = 1; count > 0; count = next_count(count, most))
         fill_members(job, add_case(list, ALLOCATE, "setup_allocate", space, count));
-    }
 }
 
 /* The processes of node 0 whose GPUs reach rank `owner`'s; returns how many. */
@@ -43,9 +41,8 @@ static int find_openers(const job_t *job, int owner, int *found) {
     for (int i = 0; i < job_processes_on(job, 0); i++) {
         int rank = job_rank_at(job, 0, i);
         int device = job->process[rank].device, there = job->process[owner].device;
-        if (rank != owner && (device == there || job->reach[device][there])) {
+        if (rank != owner && (device == there || job->reach[device][there]))
             found[count++] = rank;
-        }
     }
     return count;
 }
@@ -54,16 +51,14 @@ static void list_openings(const job_t *job, case_list_t *list) {
     int *opener = must_allocate((size_t)job->size, sizeof *opener);
     int owner = job_rank_at(job, 0, 0);
     int most = find_openers(job, owner, opener);
-    if (most == 0) {
+    if (most == 0)
         case_missing(list, "no other process of the first node reaches the first one's GPU", "setup_open");
-    }
     for (int count = most > 0; count > 0; count = next_count(count, most)) {
         case_t *added = add_case(list, OPEN, "setup_open", PTO_SPACE_GPU, count + 1);
         added->procs = count;
         added->member[0] = owner;
-        for (int i = 0; i < count; i++) {
+        for (int i = 0; i < count; i++)
             added->member[i + 1] = opener[i];
-        }
     }
     free(opener);
 }
@@ -108,14 +103,12 @@ static double open_memory(const work_t *work, int64_t bytes, int iterations) {
             elapsed += now_s() - start;
         }
         together_wait(work->together);
-        if (work->me > 0) {
+        if (work->me > 0)
             GPU_DO(gpu.device->close_memory(opened, &gpu_error));
-        }
     }
     MPI_DO(MPI_Barrier(work->comm)); /* the memory may not be freed while another process has it open */
-    if (work->me == 0) {
+    if (work->me == 0)
         GPU_DO(gpu.device->release(memory, &gpu_error));
-    }
     return elapsed;
 }
 
@@ -150,18 +143,15 @@ static double share_segment(const work_t *work, int iterations) {
         pto_status_t status = PTO_OK;
         together_wait(work->together);
         double start = now_s();
-        if (work->me == 0) {
+        if (work->me == 0)
             status = pto_shared_create(SEGMENT_BYTES, &memory, &handle, &err);
-        }
         MPI_DO(MPI_Bcast(&handle, (int)sizeof handle, MPI_BYTE, 0, work->comm));
-        if (work->me > 0) {
+        if (work->me > 0)
             status = pto_shared_open(&handle, &memory, &err);
-        }
         MPI_DO(MPI_Barrier(work->comm));
         elapsed += now_s() - start;
-        if (status != PTO_OK) {
+        if (status != PTO_OK)
             die("%s", err.message);
-        }
         (work->me == 0 ? pto_shared_destroy : pto_shared_close)(memory, &handle);
     }
     return elapsed;

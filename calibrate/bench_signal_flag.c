@@ -16,9 +16,8 @@ static void list_cases(const job_t *job, case_list_t *list) {
     for (int i = 0; i < 2; i++) {
         pair_t pairs[PAIRS_MAX];
         int count = pairs_find(job, PTO_SPACE_CPU, levels[i], pairs);
-        if (count == 0) {
+        if (count == 0)
             case_missing(list, pairs_missing(levels[i]), "signal_flag_%s", pto_level_name(levels[i]));
-        }
         for (int j = 0; j < count; j++) {
             case_t *added = pairs_case(list, "signal_flag", &pairs[j]);
             added->space = pto_space_name(PTO_SPACE_CPU);

@@ -18,22 +18,18 @@
 /* Whether `names`, with commas between them, hold `name`. */
 static bool among(const char *names, const char *name) {
     size_t length = strlen(name);
-    for (const char *at = names; at != NULL; at = strchr(at, ','), at = at != NULL ? at + 1 : NULL) {
-        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0')) {
+    for (const char *at = names; at != NULL; at = strchr(at, ','), at = at != NULL ? at + 1 : NULL)
+        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0'))
             return true;
-        }
-    }
     return false;
 }
 
 static bool is_known(const char *name, size_t length) {
     for (int i = 0; i < benchmark_count; i++) {
         const char *known[] = {benchmark_registry[i]->name, benchmark_registry[i]->group};
-        for (int j = 0; j < 2; j++) {
-            if (strlen(known[j]) == length && memcmp(known[j], name, length) == 0) {
+        for (int j = 0; j < 2; j++)
+            if (strlen(known[j]) == length && memcmp(known[j], name, length) == 0)
                 return true;
-            }
-        }
     }
     return false;
 }
@@ -61,17 +57,15 @@ static int read_options(int argc, char **argv, pto_calibrate_options_t *options,
     pto_arguments_t arguments;
     pto_error_t cause = {0};
     int code = pto_arguments_read(&pto_calibrate_syntax, argc, argv, &arguments, err);
-    if (code >= 0) {
+    if (code >= 0)
         return code;
-    }
     pto_status_t status = pto_arguments_apply(&arguments, options, &cause);
     if (status == PTO_OK && arguments.operand_count > 0) {
         status = pto_error_set(&cause, PTO_ERR_RANGE, "unknown argument '%s'; --help shows what there is",
                                arguments.operand[0]);
     }
-    if (status == PTO_OK) {
+    if (status == PTO_OK)
         status = check_names(options->only, &cause);
-    }
     pto_arguments_fini(&arguments);
     if (status != PTO_OK) {
         pto_error_set(err, status, "%s: %s", pto_calibrate_syntax.program, cause.message);
@@ -90,15 +84,14 @@ static void print_list(void) {
 
 /* What needs no other processes, and so no launcher. */
 static bool print_asked(int code, const pto_calibrate_options_t *options) {
-    if (code == PTO_EXIT_OK) {
+    if (code == PTO_EXIT_OK)
         pto_print_help(&pto_calibrate_syntax, stdout);
-    } else if (code < 0 && options->list) {
+    else if (code < 0 && options->list)
         print_list();
-    } else if (code < 0 && options->version) {
+    else if (code < 0 && options->version)
         printf("portolan-calibrate %s, %s\n", pto_version(), gpu_build());
-    } else {
+    else
         return false;
-    }
     return true;
 }
 
@@ -110,15 +103,13 @@ static case_list_t *list_cases(const job_t *job, const pto_calibrate_options_t *
     case_list_t *lists = must_allocate((size_t)benchmark_count, sizeof *lists);
     for (int i = 0; i < benchmark_count; i++) {
         const benchmark_t *benchmark = benchmark_registry[i];
-        if (!is_wanted(options, benchmark)) {
+        if (!is_wanted(options, benchmark))
             continue;
-        }
         guard_step(0, "listing the cases of %s", benchmark->name);
-        if (benchmark->gpu_only != NULL && job->no_gpu[0] != '\0') {
+        if (benchmark->gpu_only != NULL && job->no_gpu[0] != '\0')
             case_missing(&lists[i], job->no_gpu, "%s", benchmark->gpu_only);
-        } else {
+        else
             benchmark->list(job, &lists[i]);
-        }
     }
     return lists;
 }
@@ -147,9 +138,8 @@ static bool open_samples(const job_t *job, const pto_calibrate_options_t *option
 
 static int measure(const job_t *job, const pto_calibrate_options_t *options, int argc, char **argv) {
     samples_t *samples = NULL;
-    if (!open_samples(job, options, &samples)) {
+    if (!open_samples(job, options, &samples))
         return 1;
-    }
     case_list_t *lists = list_cases(job, options);
     if (job->rank == 0) {
         provenance_write(samples, job, options, argc, argv);
@@ -190,9 +180,8 @@ int main(int argc, char **argv) {
     pto_calibrate_options_t options = {.timeout_s = GUARD_TIMEOUT_DEFAULT_S};
     pto_error_t err = {0};
     int code = read_options(argc, argv, &options, &err);
-    if (print_asked(code, &options)) {
+    if (print_asked(code, &options))
         return 0;
-    }
     guard_begin(pto_calibrate_syntax.program, options.timeout_s);
     MPI_DO(MPI_Init(&argc, &argv));
     guard_meet(MPI_COMM_WORLD);

@@ -10,9 +10,8 @@
 
 static void *grown(void *array, int count, size_t size) {
     void *larger = realloc(array, ((size_t)count + 1) * size);
-    if (larger == NULL) {
+    if (larger == NULL)
         die("out of memory for the list of cases");
-    }
     return larger;
 }
 
@@ -45,18 +44,16 @@ void case_missing(case_list_t *list, const char *reason, const char *format, ...
 }
 
 void case_list_fini(case_list_t *list) {
-    for (int i = 0; i < list->case_count; i++) {
+    for (int i = 0; i < list->case_count; i++)
         free(list->cases[i].member);
-    }
     free(list->cases);
     free(list->skips);
     memset(list, 0, sizeof *list);
 }
 
 int next_count(int count, int most) {
-    if (count >= most) {
+    if (count >= most)
         return 0;
-    }
     int next = count + 1;
     if (count >= 4) { /* powers of two and what lies half-way between them */
         bool power = (count & (count - 1)) == 0;

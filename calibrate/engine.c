@@ -123,21 +123,18 @@ static int warm_up(run_t *run, int64_t bytes) {
         }
         wanted = agree_on(run, wanted);
         /* The first iterations are slow: repeat until the estimate is stable, at most tenfold at a time. */
-        if (wanted <= 2 * iterations) {
+        if (wanted <= 2 * iterations)
             return wanted;
-        }
         iterations = wanted < 10 * iterations ? wanted : 10 * iterations;
     }
 }
 
 static bool more_needed(run_t *run, int count, double point_end_s) {
-    if (count >= run->options->repeats) {
+    if (count >= run->options->repeats)
         return false;
-    }
     double now = now_s();
-    if (now >= run->case_end_s || (now >= point_end_s && count >= REPEATS_WORTH_HAVING)) {
+    if (now >= run->case_end_s || (now >= point_end_s && count >= REPEATS_WORTH_HAVING))
         return false;
-    }
     memcpy(run->sorted, run->seconds, (size_t)count * sizeof *run->sorted);
     return !median_is_settled(run->sorted, count, settled_fraction);
 }
@@ -165,13 +162,11 @@ static int measure_point(run_t *run, int64_t bytes, int points_left) {
 /* --- one case ------------------------------------------------------------------------------------------- */
 
 static int64_t first_size(const pto_calibrate_options_t *options, const case_t *what) {
-    if (!what->sized) {
+    if (!what->sized)
         return 0;
-    }
     int64_t bytes = 1;
-    while (bytes < options->from_bytes || bytes < what->least_bytes) {
+    while (bytes < options->from_bytes || bytes < what->least_bytes)
         bytes *= 2;
-    }
     return bytes;
 }
 
@@ -180,13 +175,11 @@ static int64_t last_size(const pto_calibrate_options_t *options, const case_t *w
 }
 
 static int points_of(const pto_calibrate_options_t *options, const case_t *what) {
-    if (!what->sized) {
+    if (!what->sized)
         return 1;
-    }
     int count = 0;
-    for (int64_t bytes = first_size(options, what); bytes <= last_size(options, what); bytes *= 2) {
+    for (int64_t bytes = first_size(options, what); bytes <= last_size(options, what); bytes *= 2)
         count++;
-    }
     return count;
 }
 
@@ -197,9 +190,8 @@ static void member_point(run_t *run, int64_t bytes, int points_left, report_t *r
     report->bytes = bytes;
     report->count = 0;
     guard_step(0, "measuring %lld bytes", (long long)bytes);
-    if (agree_on(run, leads(run) && room_for_point(run))) {
+    if (agree_on(run, leads(run) && room_for_point(run)))
         report->count = measure_point(run, bytes, points_left);
-    }
 }
 
 /* The lead's samples reach rank 0, which writes them. */
@@ -211,9 +203,8 @@ static void hand_over(run_t *run, report_t *report) {
         MPI_DO(
             MPI_Send(run->seconds, report->count * (int)sizeof(double), MPI_BYTE, 0, TAG_POINT, job->world));
     }
-    if (job->rank != 0) {
+    if (job->rank != 0)
         return;
-    }
     if (lead != 0) {
         guard_step(others_limit_s(run), "waiting for rank %d to measure %lld bytes", lead,
                    (long long)report->bytes);
@@ -227,27 +218,23 @@ static void hand_over(run_t *run, report_t *report) {
 }
 
 static void show(const run_t *run) {
-    if (run->shows) {
+    if (run->shows)
         progress_show(run->benchmark->name, run->points_done, run->point_count, run->end_s - now_s());
-    }
 }
 
 /* Returns how many points were measured. */
 static int run_points(run_t *run, int point_count) {
     bool takes_part = run->work.comm != MPI_COMM_NULL;
-    if (!takes_part && run->work.job->rank != 0) {
+    if (!takes_part && run->work.job->rank != 0)
         return 0;
-    }
     int64_t bytes = first_size(run->options, run->work.what);
     for (int done = 0; done < point_count; done++, bytes *= 2) {
         report_t report = {bytes, 0};
-        if (takes_part) {
+        if (takes_part)
             member_point(run, bytes, point_count - done, &report);
-        }
         hand_over(run, &report);
-        if (report.count == 0) {
+        if (report.count == 0)
             return done;
-        }
         run->points_done++;
         show(run);
     }
@@ -255,11 +242,9 @@ static int run_points(run_t *run, int point_count) {
 }
 
 static int place_among_members(const case_t *what, int rank) {
-    for (int i = 0; i < what->member_count; i++) {
-        if (what->member[i] == rank) {
+    for (int i = 0; i < what->member_count; i++)
+        if (what->member[i] == rank)
             return i;
-        }
-    }
     return -1;
 }
 
@@ -284,9 +269,8 @@ static int run_case(run_t *run, int point_count) {
     int measured = run_points(run, point_count);
     if (place >= 0) {
         guard_step(set_up_limit_s(), "closing a case");
-        if (run->benchmark->close != NULL) {
+        if (run->benchmark->close != NULL)
             run->benchmark->close(run->state);
-        }
         together_destroy(work->together);
         MPI_DO(MPI_Comm_free(&work->comm));
     }
@@ -316,14 +300,12 @@ int engine_run(const job_t *job, const pto_calibrate_options_t *options, const b
     run.sorted = must_allocate((size_t)options->repeats, sizeof *run.sorted);
     run.shows = job->rank == 0 && list->case_count > 0 && (options->progress || progress_wanted());
     run.end_s = now_s() + options->budget_s;
-    for (int i = 0; i < list->case_count; i++) {
+    for (int i = 0; i < list->case_count; i++)
         run.point_count += points_of(options, &list->cases[i]);
-    }
     show(&run);
     int left_out = run_cases(&run, list);
-    if (run.shows) {
+    if (run.shows)
         progress_clear();
-    }
     free(run.seconds);
     free(run.sorted);
     return job->rank == 0 ? left_out : 0;

@@ -29,14 +29,12 @@ void *buffer_allocate(pto_space_t space, int64_t bytes) { return filled(space, b
 void *buffer_zeroed(pto_space_t space, int64_t bytes) { return filled(space, bytes, 0); }
 
 void buffer_free(pto_space_t space, void *buffer) {
-    if (buffer == NULL) {
+    if (buffer == NULL)
         return;
-    }
-    if (space == PTO_SPACE_GPU) {
+    if (space == PTO_SPACE_GPU)
         GPU_DO(gpu.device->release(buffer, &gpu_error));
-    } else {
+    else
         free(buffer);
-    }
 }
 
 void *there_and_back_open(const work_t *work) {

@@ -6,11 +6,9 @@
 #include <string.h>
 
 static bool used(const pair_t *pairs, int count, int rank) {
-    for (int i = 0; i < count; i++) {
-        if (pairs[i].a == rank || pairs[i].b == rank) {
+    for (int i = 0; i < count; i++)
+        if (pairs[i].a == rank || pairs[i].b == rank)
             return true;
-        }
-    }
     return false;
 }
 
@@ -55,30 +53,24 @@ static bool same_gpu(const job_t *job, int a, int b) {
 
 /* On gpu, a process counts only where none of those before it drives the same GPU. */
 static void add_rank(const job_t *job, pto_space_t space, int rank, int *ranks, int *count) {
-    for (int i = 0; i < *count && space == PTO_SPACE_GPU; i++) {
-        if (same_gpu(job, ranks[i], rank)) {
+    for (int i = 0; i < *count && space == PTO_SPACE_GPU; i++)
+        if (same_gpu(job, ranks[i], rank))
             return;
-        }
-    }
     ranks[(*count)++] = rank;
 }
 
 int pairs_partners(const job_t *job, pto_space_t space, pto_level_t level, int rank, int *found) {
     int count = 0;
-    for (int other = 0; other < job->size; other++) {
-        if (other != rank && job_level(job, space, rank, other) == level) {
+    for (int other = 0; other < job->size; other++)
+        if (other != rank && job_level(job, space, rank, other) == level)
             add_rank(job, space, other, found, &count);
-        }
-    }
     return count;
 }
 
 int pairs_on_node(const job_t *job, pto_space_t space, int node, int *found) {
     int count = 0;
-    for (int rank = 0; rank < job->size; rank++) {
-        if (job->process[rank].node == node) {
+    for (int rank = 0; rank < job->size; rank++)
+        if (job->process[rank].node == node)
             add_rank(job, space, rank, found, &count);
-        }
-    }
     return count;
 }

@@ -14,19 +14,17 @@ static void write_date(samples_t *samples) {
     char text[32];
     time_t now = time(NULL);
     struct tm utc;
-    if (gmtime_r(&now, &utc) != NULL && strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc) > 0) {
+    if (gmtime_r(&now, &utc) != NULL && strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc) > 0)
         samples_provenance(samples, "date", "%s", text);
-    }
 }
 
 static void write_machine(samples_t *samples, const job_t *job, const pto_calibrate_options_t *options) {
-    if (options->machine != NULL) {
+    if (options->machine != NULL)
         samples_provenance(samples, "machine", "%s", options->machine);
-    } else if (job->device_count > 0) {
+    else if (job->device_count > 0)
         samples_provenance(samples, "machine", "%s, %d x %s", job->cpu, job->device_count, job->gpu);
-    } else {
+    else
         samples_provenance(samples, "machine", "%s", job->cpu);
-    }
     samples_provenance(samples, "node", "%d sockets, %d GPUs, %d cores", job->sockets, job->device_count,
                        job->cores);
     samples_provenance(samples, "cpu", "%s", job->cpu);
@@ -44,11 +42,10 @@ static void write_layout(samples_t *samples, const job_t *job) {
         most = count > most ? count : most;
     }
     samples_provenance(samples, "hosts", "%d", job->node_count);
-    if (fewest == most) {
+    if (fewest == most)
         samples_provenance(samples, "layout", "%d processes, %d a node", job->size, most);
-    } else {
+    else
         samples_provenance(samples, "layout", "%d processes, %d to %d a node", job->size, fewest, most);
-    }
     samples_provenance(samples, "binding", "%s",
                        job->bound_here ? "to sockets, by portolan-calibrate" : "the launcher's");
 }
@@ -73,9 +70,8 @@ static void write_clock(samples_t *samples) {
     char source[64] = "unknown";
     FILE *file = fopen("/sys/devices/system/clocksource/clocksource0/current_clocksource", "r");
     if (file != NULL) {
-        if (fscanf(file, "%63s", source) != 1) {
+        if (fscanf(file, "%63s", source) != 1)
             snprintf(source, sizeof source, "unknown");
-        }
         fclose(file);
     }
     samples_provenance(samples, "clock", "%s, resolution %ld ns, source %s", clock_name(), step.tv_nsec,
@@ -84,9 +80,8 @@ static void write_clock(samples_t *samples) {
 
 static void write_command(samples_t *samples, const pto_calibrate_options_t *options, int argc, char **argv) {
     size_t size = 1;
-    for (int i = 0; i < argc; i++) {
+    for (int i = 0; i < argc; i++)
         size += strlen(argv[i]) + 1;
-    }
     char *command = must_allocate(size, 1);
     size_t length = 0;
     for (int i = 0; i < argc; i++) {

@@ -16,12 +16,10 @@ static pto_status_t fit_filtered(fit_work_t *work, const char *name, const fit_f
                                  pto_postal_t *postal) {
     fit_points_t points;
     pto_status_t status = fit_select(work, filter, &points);
-    if (status != PTO_OK) {
+    if (status != PTO_OK)
         return status;
-    }
-    if (points.count > 0) {
+    if (points.count > 0)
         status = fit_postal_entry(work, name, &points, postal);
-    }
     free(points.point);
     return status;
 }
@@ -80,19 +78,16 @@ static pto_status_t find_large(const fit_work_t *work, const fit_points_t *point
     *from_bytes = 0;
     pto_status_t status = fit_find_breaks(points, 2, &count, below_bytes, work->err);
     fit_regression_t whole;
-    if (status != PTO_OK || count == 0 || fit_postal(points, work->options->minima, &whole, NULL) != PTO_OK) {
+    if (status != PTO_OK || count == 0 || fit_postal(points, work->options->minima, &whole, NULL) != PTO_OK)
         return status;
-    }
     double *scratch = malloc(points->count * sizeof *scratch);
-    if (scratch == NULL) {
+    if (scratch == NULL)
         return pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for shared copies");
-    }
     fit_points_t small = fit_slice(points, 0, below_bytes[0]);
     fit_points_t large = fit_slice(points, below_bytes[0], INT64_MAX);
     if (residual_under(&small, &whole, scratch) > bent_residual ||
-        residual_under(&large, &whole, scratch) > bent_residual) {
+        residual_under(&large, &whole, scratch) > bent_residual)
         *from_bytes = below_bytes[0];
-    }
     free(scratch);
     return PTO_OK;
 }
@@ -106,9 +101,8 @@ static pto_status_t fit_row(fit_work_t *work, const fit_points_t *points, const 
     pto_cost_row_name(row, row_name);
     snprintf(name, sizeof name, "copies.shared.%s.%.40s", pto_copy_kind_name(kind), row_name);
     pto_status_t status = fit_cost_row(work, name, points, row, cost);
-    if (cost->count > before && (status != PTO_OK || !pto_postal_known(&cost->row[before].postal))) {
+    if (cost->count > before && (status != PTO_OK || !pto_postal_known(&cost->row[before].postal)))
         pto_cost_truncate(cost, before);
-    }
     return status;
 }
 
@@ -127,22 +121,19 @@ static pto_status_t fit_shared(fit_work_t *work, const fit_points_t *points, pto
         row.from_bytes = cost->count > before ? from_bytes : 0;
         row.below_bytes = INT64_MAX;
     }
-    if (status != PTO_OK) {
+    if (status != PTO_OK)
         return status;
-    }
     fit_points_t large = fit_slice(points, from_bytes, INT64_MAX);
     status = fit_row(work, &large, &row, kind);
-    if (status == PTO_OK && row.from_bytes > 0 && cost->count == before + 1) {
+    if (status == PTO_OK && row.from_bytes > 0 && cost->count == before + 1)
         pto_cost_truncate(cost, before); /* a row for small copies alone would also price large ones */
-    }
     return status;
 }
 
 static size_t run_of_procs(const fit_points_t *points, size_t first) {
     size_t past = first;
-    while (past < points->count && points->point[past].procs == points->point[first].procs) {
+    while (past < points->count && points->point[past].procs == points->point[first].procs)
         past++;
-    }
     return past - first;
 }
 
@@ -152,9 +143,8 @@ static pto_status_t fit_sharing(fit_work_t *work, pto_copy_kind_t kind, pto_benc
     fit_points_t points;
     pto_status_t status =
         fit_select(work, &(fit_filter_t){benchmark, PTO_IN_COUNT, PTO_AT_COUNT, 0, 0}, &points);
-    if (status != PTO_OK) {
+    if (status != PTO_OK)
         return status;
-    }
     for (size_t first = 0; status == PTO_OK && first < points.count; first += run_of_procs(&points, first)) {
         fit_points_t own = {run_of_procs(&points, first), points.point + first};
         status = fit_shared(work, &own, kind, strided);
@@ -176,9 +166,8 @@ pto_status_t fit_shared_copies(fit_work_t *work) {
         {PTO_COPY_D2D, PTO_BENCHMARK_MEMCPY_SHARED_D2D, false},
     };
     pto_status_t status = PTO_OK;
-    for (size_t i = 0; status == PTO_OK && i < sizeof sharing / sizeof *sharing; i++) {
+    for (size_t i = 0; status == PTO_OK && i < sizeof sharing / sizeof *sharing; i++)
         status = fit_sharing(work, sharing[i].kind, sharing[i].benchmark, sharing[i].strided);
-    }
     return status;
 }
 
@@ -206,9 +195,8 @@ pto_status_t fit_time(fit_work_t *work, pto_benchmark_t benchmark, const char *n
     status = fit_regress(&design, work->options->minima, &result, work->err);
     fit_design_fini(&design);
     pto_fit_entry_t *entry = status == PTO_OK ? fit_entry_add(work, PTO_FIT_TIME, "%s", name) : NULL;
-    if (entry == NULL) {
+    if (entry == NULL)
         return status == PTO_OK ? PTO_ERR_MEMORY : status;
-    }
     entry->alpha_s = *param = fit_param(&result, 0);
     entry->sample_count = (int64_t)points.count;
     entry->below_bytes = INT64_MAX;
@@ -231,8 +219,7 @@ pto_status_t fit_times(fit_work_t *work) {
         {PTO_BENCHMARK_KERNEL_QUEUED, "launch.queued_s", &machine->queued_launch_s},
     };
     pto_status_t status = PTO_OK;
-    for (size_t i = 0; status == PTO_OK && i < sizeof times / sizeof *times; i++) {
+    for (size_t i = 0; status == PTO_OK && i < sizeof times / sizeof *times; i++)
         status = fit_time(work, times[i].benchmark, times[i].name, times[i].param);
-    }
     return status;
 }

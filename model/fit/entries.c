@@ -46,13 +46,11 @@ pto_fit_entry_t *fit_entry_add(fit_work_t *work, pto_fit_kind_t kind, const char
 }
 
 pto_status_t fit_give_up(fit_work_t *work, const char *name, const char *why) {
-    if (!work->options->partial) {
+    if (!work->options->partial)
         return pto_error_set(work->err, PTO_ERR_NOT_FOUND, "%s: %s (--partial leaves it out)", name, why);
-    }
     pto_fit_entry_t *entry = fit_entry_add(work, PTO_FIT_ABSENT, "%s", name);
-    if (entry == NULL) {
+    if (entry == NULL)
         return PTO_ERR_MEMORY;
-    }
     snprintf(entry->note, sizeof entry->note, "%s", why);
     return PTO_OK;
 }
@@ -61,16 +59,14 @@ pto_status_t fit_give_up(fit_work_t *work, const char *name, const char *why) {
 static pto_status_t furthest_size(const fit_points_t *points, const fit_regression_t *line, int64_t *bytes,
                                   double *ratio, pto_error_t *err) {
     double *scratch = malloc((points->count + 1) * sizeof *scratch);
-    if (scratch == NULL) {
+    if (scratch == NULL)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for fitted parameters");
-    }
     *bytes = 0;
     *ratio = 1;
     for (size_t first = 0, past; first < points->count; first = past) {
         for (past = first; past < points->count && points->point[past].bytes == points->point[first].bytes;
-             past++) {
+             past++)
             scratch[past - first] = points->point[past].seconds;
-        }
         double fitted = line->value[0] + line->value[1] * (double)points->point[first].bytes;
         double here = fit_median(scratch, past - first) / fitted;
         if (fmax(fitted, here * fitted) > fit_grain_s && fabs(log(here)) > fabs(log(*ratio))) {
@@ -110,22 +106,19 @@ static pto_status_t remark(const fit_points_t *points, const fit_regression_t *l
 static pto_status_t keep_postal(fit_work_t *work, const char *name, const fit_points_t *points,
                                 const fit_regression_t *line, pto_postal_t *postal) {
     pto_fit_entry_t *entry = fit_entry_add(work, PTO_FIT_POSTAL, "%s", name);
-    if (entry == NULL) {
+    if (entry == NULL)
         return PTO_ERR_MEMORY;
-    }
     entry->alpha_s = fit_param(line, 0);
     entry->beta_s_per_byte = fit_param(line, 1);
     entry->from_bytes = points->point[0].bytes;
     entry->sample_count = (int64_t)points->count;
     entry->residual = fit_round(line->residual);
     pto_status_t status = remark(points, line, entry->note, sizeof entry->note, work->err);
-    if (status != PTO_OK) {
+    if (status != PTO_OK)
         return status;
-    }
     char *flagged = entry->note[0] != '\0' ? pto_text_copy(entry->note) : NULL;
-    if (entry->note[0] != '\0' && flagged == NULL) {
+    if (entry->note[0] != '\0' && flagged == NULL)
         return pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for fitted parameters");
-    }
     *postal =
         (pto_postal_t){entry->alpha_s, entry->beta_s_per_byte, entry->sample_count, entry->residual, flagged};
     return PTO_OK;
@@ -141,12 +134,10 @@ pto_status_t fit_postal_entry(fit_work_t *work, const char *name, const fit_poin
     }
     fit_regression_t line;
     pto_status_t status = fit_postal(points, work->options->minima, &line, work->err);
-    if (status == PTO_ERR_NOT_FOUND) {
+    if (status == PTO_ERR_NOT_FOUND)
         return fit_give_up(work, name, "its samples allow no regression");
-    }
-    if (status != PTO_OK) {
+    if (status != PTO_OK)
         return status;
-    }
     if (line.residual > fit_useless_residual && !work->options->minima) {
         snprintf(why, sizeof why, "useless samples: half of them lie more than %.0f percent off any line",
                  100 * line.residual);

@@ -38,11 +38,9 @@ static double total_of(const fit_point_t *point) { return (double)point->procs *
 static bool shares_one_message(const fit_point_t *point, const fit_points_t *alone) {
     int64_t least = point->procs * point->bytes;
     int64_t past = point->procs * (point->bytes + (int64_t)sizeof(float));
-    for (size_t i = 0; i < alone->count; i++) {
-        if (alone->point[i].bytes >= least && alone->point[i].bytes < past) {
+    for (size_t i = 0; i < alone->count; i++)
+        if (alone->point[i].bytes >= least && alone->point[i].bytes < past)
             return true;
-        }
-    }
     return false;
 }
 
@@ -58,18 +56,15 @@ static pto_status_t select_rows(injection_t *injection, const pto_cost_row_t *pi
     fit_points_t alone;
     pto_status_t status = fit_select(
         injection->work, &(fit_filter_t){PTO_BENCHMARK_PING_PONG, space, PTO_AT_OFF_NODE, 0, 0}, &alone);
-    if (status != PTO_OK) {
+    if (status != PTO_OK)
         return status;
-    }
     status =
         fit_select(injection->work, &(fit_filter_t){PTO_BENCHMARK_INJECTION, space, PTO_AT_OFF_NODE, 0, 0},
                    &injection->rows);
     size_t kept = 0;
-    for (size_t i = 0; status == PTO_OK && i < injection->rows.count; i++) {
-        if (keep_row(injection, &injection->rows.point[i], piece, &alone)) {
+    for (size_t i = 0; status == PTO_OK && i < injection->rows.count; i++)
+        if (keep_row(injection, &injection->rows.point[i], piece, &alone))
             injection->rows.point[kept++] = injection->rows.point[i];
-        }
-    }
     injection->rows.count = kept;
     free(alone.point);
     return status;
@@ -77,28 +72,24 @@ static pto_status_t select_rows(injection_t *injection, const pto_cost_row_t *pi
 
 static int32_t most_procs(const fit_points_t *rows) {
     int32_t most = 0;
-    for (size_t i = 0; i < rows->count; i++) {
+    for (size_t i = 0; i < rows->count; i++)
         most = rows->point[i].procs > most ? rows->point[i].procs : most;
-    }
     return most;
 }
 
 /* An initial rate, from the rows that load the node most. */
 static pto_status_t first_rate(const injection_t *injection, double *rate) {
     double *value = malloc((injection->rows.count + 1) * sizeof *value);
-    if (value == NULL) {
+    if (value == NULL)
         return pto_error_set(injection->work->err, PTO_ERR_MEMORY, "out of memory for injection limits");
-    }
     double largest = 0;
-    for (size_t i = 0; i < injection->rows.count; i++) {
+    for (size_t i = 0; i < injection->rows.count; i++)
         largest = fmax(largest, total_of(&injection->rows.point[i]));
-    }
     size_t count = 0;
     for (size_t i = 0; i < injection->rows.count; i++) {
         const fit_point_t *point = &injection->rows.point[i];
-        if (total_of(point) >= largest / 4) {
+        if (total_of(point) >= largest / 4)
             value[count++] = (point->seconds - injection->alpha_s) / total_of(point);
-        }
     }
     *rate = fit_median(value, count);
     free(value);
@@ -112,9 +103,8 @@ static bool is_limited(const injection_t *injection, const fit_point_t *point, d
 
 static size_t count_limited(const injection_t *injection, double rate) {
     size_t count = 0;
-    for (size_t i = 0; i < injection->rows.count; i++) {
+    for (size_t i = 0; i < injection->rows.count; i++)
         count += is_limited(injection, &injection->rows.point[i], rate);
-    }
     return count;
 }
 
@@ -125,17 +115,15 @@ static pto_status_t regress_limited(const injection_t *injection, double rate, f
     fit_design_t design;
     pto_status_t status =
         fit_design_init(count_limited(injection, rate), (int)columns, &design, injection->work->err);
-    if (status != PTO_OK) {
+    if (status != PTO_OK)
         return status;
-    }
     size_t filled = 0;
     for (size_t i = 0; i < injection->rows.count; i++) {
         const fit_point_t *point = &injection->rows.point[i];
         if (is_limited(injection, point, rate)) {
             design.column[columns * filled] = total_of(point);
-            if (!minima) {
+            if (!minima)
                 design.column[2 * filled + 1] = 1;
-            }
             design.seconds[filled++] = point->seconds - (minima ? injection->alpha_s : 0);
         }
     }
@@ -148,17 +136,14 @@ static pto_status_t find_rate(const injection_t *injection, double *rate, fit_re
     pto_status_t status = first_rate(injection, rate);
     for (int turn = 0; status == PTO_OK && turn < TURNS_MAX; turn++) {
         size_t limited = count_limited(injection, *rate);
-        if (limited < LIMITED_ROWS_MIN) {
+        if (limited < LIMITED_ROWS_MIN)
             return PTO_OK;
-        }
         status = regress_limited(injection, *rate, result);
-        if (status != PTO_OK) {
+        if (status != PTO_OK)
             break;
-        }
         *rate = result->value[0];
-        if (count_limited(injection, *rate) == limited) {
+        if (count_limited(injection, *rate) == limited)
             break;
-        }
     }
     return status;
 }
@@ -175,9 +160,8 @@ static double residual_of(const injection_t *injection, double rate, double *scr
 
 static pto_status_t not_reached(const injection_t *injection, double rate) {
     pto_fit_entry_t *entry = fit_entry_add(injection->work, PTO_FIT_ABSENT, "%s", injection->name);
-    if (entry == NULL) {
+    if (entry == NULL)
         return PTO_ERR_MEMORY;
-    }
     entry->sample_count = (int64_t)injection->rows.count;
     int32_t most = most_procs(&injection->rows);
     snprintf(entry->note, sizeof entry->note,
@@ -202,11 +186,10 @@ static pto_status_t keep_rate(const injection_t *injection, const fit_regression
     entry->residual = residual_of(injection, rate, scratch);
     free(scratch);
     double knee = injection->beta_s_per_byte / rate;
-    if (knee <= limited_ratio) {
+    if (knee <= limited_ratio)
         snprintf(entry->note, sizeof entry->note, "one process reaches the limit");
-    } else {
+    else
         snprintf(entry->note, sizeof entry->note, "reached by %.1f processes", knee);
-    }
     work->fit->machine.injection_s_per_byte[injection->space] = entry->beta_s_per_byte;
     return PTO_OK;
 }
@@ -227,17 +210,15 @@ static pto_status_t fit_rows(injection_t *injection) {
                    ? fit_give_up(injection->work, injection->name, "its samples allow no regression")
                    : status;
     }
-    if (count_limited(injection, rate) < LIMITED_ROWS_MIN || !is_significant(injection, &result)) {
+    if (count_limited(injection, rate) < LIMITED_ROWS_MIN || !is_significant(injection, &result))
         return not_reached(injection, rate);
-    }
     return keep_rate(injection, &result);
 }
 
 static size_t count_together(const fit_points_t *rows) {
     size_t count = 0;
-    for (size_t i = 0; i < rows->count; i++) {
+    for (size_t i = 0; i < rows->count; i++)
         count += rows->point[i].procs > 1;
-    }
     return count;
 }
 
@@ -246,9 +227,8 @@ static pto_status_t fit_last_piece(injection_t *injection, const pto_cost_table_
     for (int k = cost->count - 1; k >= 0; k--) {
         const pto_cost_row_t *piece = &cost->row[k];
         pto_status_t status = select_rows(injection, piece);
-        if (status != PTO_OK) {
+        if (status != PTO_OK)
             return status;
-        }
         bool enough = count_together(&injection->rows) >= LIMITED_ROWS_MIN;
         if (enough) {
             injection->alpha_s = piece->postal.alpha_s.value;
@@ -257,9 +237,8 @@ static pto_status_t fit_last_piece(injection_t *injection, const pto_cost_table_
         }
         free(injection->rows.point);
         injection->rows = (fit_points_t){0};
-        if (enough) {
+        if (enough)
             return status;
-        }
     }
     return fit_give_up(injection->work, injection->name, "too few rows of two or more processes");
 }
@@ -273,16 +252,13 @@ pto_status_t fit_injection(fit_work_t *work, pto_space_t space) {
                         PTO_AT_OFF_NODE, 0, 0};
     fit_points_t all;
     pto_status_t status = fit_select(work, &any, &all);
-    if (status != PTO_OK) {
+    if (status != PTO_OK)
         return status;
-    }
     size_t count = all.count;
     free(all.point);
-    if (count == 0) {
+    if (count == 0)
         return PTO_OK;
-    }
-    if (cost->count == 0) {
+    if (cost->count == 0)
         return fit_give_up(work, name, "needs the cost of one process (ping_pong off_node, or procs 1)");
-    }
     return fit_last_piece(&injection, cost);
 }

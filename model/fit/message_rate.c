@@ -27,18 +27,16 @@ static double median_of(const fit_points_t *points, int32_t procs, int64_t bytes
     size_t count = 0;
     for (size_t i = 0; i < points->count; i++) {
         const fit_point_t *point = &points->point[i];
-        if (point->procs == procs && point->bytes == bytes) {
+        if (point->procs == procs && point->bytes == bytes)
             scratch[count++] = point->seconds;
-        }
     }
     return fit_median(scratch, count);
 }
 
 static int32_t most_procs(const fit_points_t *points) {
     int32_t most = 0;
-    for (size_t i = 0; i < points->count; i++) {
+    for (size_t i = 0; i < points->count; i++)
         most = points->point[i].procs > most ? points->point[i].procs : most;
-    }
     return most;
 }
 
@@ -53,16 +51,14 @@ static size_t find_gammas(const fit_work_t *work, pto_space_t space, const fit_p
     int64_t last = -1;
     for (size_t i = 0; i < points->count && procs >= PROCS_MIN; i++) {
         const fit_point_t *point = &points->point[i];
-        if (point->procs != procs || point->bytes == last || point->bytes >= below) {
+        if (point->procs != procs || point->bytes == last || point->bytes >= below)
             continue;
-        }
         last = point->bytes;
         double alone_s = median_of(points, 1, last, scratch);
         double together_s = median_of(points, procs, last, scratch);
         double each_s = together_s / procs - (double)last * s_per_byte;
-        if (alone_s > 0 && together_s > slower_ratio * alone_s && each_s > 0) {
+        if (alone_s > 0 && together_s > slower_ratio * alone_s && each_s > 0)
             gamma[count++] = each_s;
-        }
     }
     return count;
 }
@@ -83,9 +79,8 @@ static pto_param_t centre(double *value, size_t count) {
 static pto_status_t keep_rate(fit_work_t *work, pto_space_t space, double *gamma, size_t count) {
     pto_fit_entry_t *entry =
         fit_entry_add(work, PTO_FIT_TIME, "injection.%s.s_per_message", pto_space_name(space));
-    if (entry == NULL) {
+    if (entry == NULL)
         return PTO_ERR_MEMORY;
-    }
     entry->alpha_s = centre(gamma, count);
     entry->sample_count = (int64_t)count;
     entry->below_bytes = INT64_MAX;
@@ -98,22 +93,19 @@ pto_status_t fit_message_rate(fit_work_t *work, pto_space_t space) {
     fit_filter_t any = {PTO_BENCHMARK_INJECTION, space == PTO_SPACE_GPU ? PTO_IN_GPU : PTO_IN_CPU,
                         PTO_AT_OFF_NODE, 0, 0};
     fit_points_t points;
-    if (!pto_param_known(&work->fit->machine.injection_s_per_byte[space])) {
+    if (!pto_param_known(&work->fit->machine.injection_s_per_byte[space]))
         return PTO_OK;
-    }
     pto_status_t status = fit_select(work, &any, &points);
-    if (status != PTO_OK) {
+    if (status != PTO_OK)
         return status;
-    }
     double *gamma = malloc(2 * (points.count + 1) * sizeof *gamma);
     if (gamma == NULL) {
         free(points.point);
         return pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for message rates");
     }
     size_t count = find_gammas(work, space, &points, gamma, gamma + points.count + 1);
-    if (count >= SIZES_MIN) {
+    if (count >= SIZES_MIN)
         status = keep_rate(work, space, gamma, count);
-    }
     free(gamma);
     free(points.point);
     return status;

@@ -32,9 +32,8 @@ static pto_status_t select_alone(const fit_work_t *work, pto_space_t space, pto_
     for (size_t i = 0; i < sizeof alone_benchmarks / sizeof *alone_benchmarks; i++) {
         fit_filter_t filter = {alone_benchmarks[i], where_of_space(space), place_of_level[level], 1, 0};
         pto_status_t status = fit_select(work, &filter, points);
-        if (status != PTO_OK || points->count > 0 || i > 0) {
+        if (status != PTO_OK || points->count > 0 || i > 0)
             return status;
-        }
         free(points->point);
     }
     return PTO_OK;
@@ -63,19 +62,16 @@ pto_status_t fit_messages(fit_work_t *work, pto_space_t space, pto_level_t level
     snprintf(name, sizeof name, "messages.%s.%s", pto_space_name(space), pto_level_name(level));
     fit_points_t points;
     pto_status_t status = select_alone(work, space, level, &points);
-    if (status != PTO_OK) {
+    if (status != PTO_OK)
         return status;
-    }
     if (points.count > 0) {
         const pto_fit_breaks_t *forced = &work->options->breaks[space][level];
         int count = forced->count;
         int64_t below_bytes[PTO_PROTOCOL_COUNT] = {0};
-        for (int i = 0; i < count; i++) {
+        for (int i = 0; i < count; i++)
             below_bytes[i] = forced->below_bytes[i];
-        }
-        if (!forced->given) {
+        if (!forced->given)
             status = fit_find_breaks(&points, PTO_PROTOCOL_COUNT, &count, below_bytes, work->err);
-        }
         if (status == PTO_OK) {
             status = fit_pieces(work, name, &points, count, below_bytes,
                                 &work->fit->machine.messages[space][level]);
@@ -118,9 +114,8 @@ static double further_message_s(const fit_points_t *points, int64_t bytes, doubl
         const fit_point_t *a = &points->point[i];
         for (size_t j = 0; j < i && a->bytes == bytes; j++) {
             const fit_point_t *b = &points->point[j];
-            if (b->bytes == bytes && b->messages != a->messages && pairs++ % stride == 0) {
+            if (b->bytes == bytes && b->messages != a->messages && pairs++ % stride == 0)
                 slopes[count++] = (a->seconds - b->seconds) / (double)(a->messages - b->messages);
-            }
         }
     }
     double slope = fit_median(slopes, count);
@@ -156,24 +151,20 @@ pto_status_t fit_gap(fit_work_t *work, pto_space_t space) {
     fit_filter_t filter = {PTO_BENCHMARK_MULTI_MESSAGE, where_of_space(space), PTO_AT_OFF_NODE, 0, 0};
     fit_points_t points;
     pto_status_t status = fit_select(work, &filter, &points);
-    if (status != PTO_OK) {
+    if (status != PTO_OK)
         return status;
-    }
     fit_points_t gaps = {0};
     bool measured = points.count > 0;
-    if (measured) {
+    if (measured)
         status = select_gaps(work, &points, &gaps);
-    }
     int count = 0;
     int64_t below_bytes[PTO_PROTOCOL_COUNT] = {0};
-    if (status == PTO_OK && gaps.count > 0) {
+    if (status == PTO_OK && gaps.count > 0)
         status = fit_find_breaks(&gaps, PTO_PROTOCOL_COUNT, &count, below_bytes, work->err);
-    }
-    if (status == PTO_OK && gaps.count > 0) {
+    if (status == PTO_OK && gaps.count > 0)
         status = fit_pieces(work, name, &gaps, count, below_bytes, &work->fit->machine.gap[space]);
-    } else if (status == PTO_OK && measured) {
+    else if (status == PTO_OK && measured)
         status = fit_give_up(work, name, "needs rows of three or more numbers of messages in flight");
-    }
     free(gaps.point);
     free(points.point);
     return status;

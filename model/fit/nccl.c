@@ -23,9 +23,8 @@ static int by_row(const void *a, const void *b) {
 static size_t run_of_job(const fit_points_t *points, size_t first) {
     size_t past = first;
     while (past < points->count && gpus_of(&points->point[past]) == gpus_of(&points->point[first]) &&
-           nodes_of(&points->point[past]) == nodes_of(&points->point[first])) {
+           nodes_of(&points->point[past]) == nodes_of(&points->point[first]))
         past++;
-    }
     return past - first;
 }
 
@@ -68,12 +67,10 @@ static pto_status_t fit_collective(fit_work_t *work, pto_benchmark_t benchmark, 
     fit_points_t points;
     pto_status_t status =
         fit_select(work, &(fit_filter_t){benchmark, PTO_IN_COUNT, PTO_AT_COUNT, 0, 0}, &points);
-    if (status != PTO_OK) {
+    if (status != PTO_OK)
         return status;
-    }
-    if (points.count > 0) {
+    if (points.count > 0)
         qsort(points.point, points.count, sizeof *points.point, by_row);
-    }
     for (size_t first = 0; status == PTO_OK && first < points.count; first += run_of_job(&points, first)) {
         fit_points_t own = {run_of_job(&points, first), points.point + first};
         status = fit_job(work, kind, &own);

@@ -38,28 +38,25 @@ static fit_filter_t filter_of(pto_space_t space, const char *pair) {
 pto_status_t fit_cost_row(fit_work_t *work, const char *name, const fit_points_t *points,
                           const pto_cost_row_t *like, pto_cost_table_t *cost) {
     pto_cost_row_t *row = pto_cost_add(cost);
-    if (row == NULL) {
+    if (row == NULL)
         return pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for %s", name);
-    }
     *row = *like;
     fit_points_t own = fit_slice(points, row->from_bytes, row->below_bytes);
     pto_status_t status = fit_postal_entry(work, name, &own, &row->postal);
-    if (status == PTO_OK) {
+    if (status == PTO_OK)
         work->fit->entry[work->fit->entry_count - 1].below_bytes = row->below_bytes;
-    }
     return status;
 }
 
 static pto_status_t fit_range(fit_work_t *work, const char *what, const fit_points_t *points,
                               const pto_cost_row_t *like, pto_cost_table_t *cost) {
     char name[PTO_FIT_NAME_MAX];
-    if (like->below_bytes != INT64_MAX) {
+    if (like->below_bytes != INT64_MAX)
         snprintf(name, sizeof name, "%s below %lld", what, (long long)like->below_bytes);
-    } else if (like->from_bytes > 0) {
+    else if (like->from_bytes > 0)
         snprintf(name, sizeof name, "%s from %lld", what, (long long)like->from_bytes);
-    } else {
+    else
         snprintf(name, sizeof name, "%s", what);
-    }
     return fit_cost_row(work, name, points, like, cost);
 }
 
@@ -96,9 +93,8 @@ static double fitted_seconds(const fit_work_t *work, pto_space_t space, int64_t 
 static pto_status_t whole_residual(const fit_work_t *work, pto_space_t space, const fit_points_t *points,
                                    double *residual) {
     double *scratch = malloc((points->count + 1) * sizeof *scratch);
-    if (scratch == NULL) {
+    if (scratch == NULL)
         return pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for reductions");
-    }
     for (size_t i = 0; i < points->count; i++) {
         double seconds = points->point[i].seconds;
         scratch[i] =
@@ -115,16 +111,14 @@ static pto_status_t add_to_spread(const fit_work_t *work, pto_space_t space, con
     fit_points_t points;
     fit_filter_t filter = filter_of(space, pair);
     pto_status_t status = fit_select(work, &filter, &points);
-    if (status != PTO_OK) {
+    if (status != PTO_OK)
         return status;
-    }
     double *ratio = malloc((points.count + 1) * sizeof *ratio);
     size_t count = 0;
     for (size_t i = 0; ratio != NULL && i < points.count; i++) {
         double fitted = fitted_seconds(work, space, points.point[i].bytes);
-        if (fmax(points.point[i].seconds, fitted) > fit_grain_s) {
+        if (fmax(points.point[i].seconds, fitted) > fit_grain_s)
             ratio[count++] = points.point[i].seconds / fitted;
-        }
     }
     if (ratio == NULL) {
         status = pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for reductions");
@@ -152,18 +146,15 @@ static pto_status_t report_spread(fit_work_t *work, pto_space_t space, bool alon
         char pair[PAIR_TEXT_MAX];
         snprintf(pair, sizeof pair, "%s-%s", operations[i / TYPE_COUNT], types[i % TYPE_COUNT]);
         pto_status_t status = add_to_spread(work, space, pair, &spread);
-        if (status != PTO_OK) {
+        if (status != PTO_OK)
             return status;
-        }
     }
-    if (spread.count < 2) {
+    if (spread.count < 2)
         return PTO_OK;
-    }
     pto_fit_entry_t *entry =
         fit_entry_add(work, PTO_FIT_ABSENT, "reduce.%s by operation", pto_space_name(space));
-    if (entry == NULL) {
+    if (entry == NULL)
         return PTO_ERR_MEMORY;
-    }
     snprintf(entry->note, sizeof entry->note,
              "%s; %d operations and types took %.2f (%s) to %.2f (%s) times the fitted cost",
              alone ? "fitted to sum-float alone" : "pooled", spread.count, spread.least, spread.least_pair,
@@ -176,9 +167,8 @@ static pto_status_t judge_pooled(const fit_work_t *work, pto_space_t space, cons
                                  pto_status_t fitted, bool *good) {
     double residual = HUGE_VAL;
     pto_status_t status = PTO_OK;
-    if (fitted == PTO_OK && work->fit->machine.reduce[space].count > 0) {
+    if (fitted == PTO_OK && work->fit->machine.reduce[space].count > 0)
         status = whole_residual(work, space, points, &residual);
-    }
     *good = residual <= fit_doubtful_residual;
     return status;
 }
@@ -191,14 +181,12 @@ static pto_status_t fit_pooled_or_usual(fit_work_t *work, pto_space_t space, con
     pto_status_t status = fit_pieces(work, space, pooled);
     *alone = false;
     if ((status != PTO_OK && status != PTO_ERR_NOT_FOUND) || usual->count == 0 ||
-        usual->count == pooled->count) {
+        usual->count == pooled->count)
         return status;
-    }
     bool good;
     pto_status_t judged = judge_pooled(work, space, pooled, status, &good);
-    if (judged != PTO_OK || good) {
+    if (judged != PTO_OK || good)
         return judged;
-    }
     pto_cost_fini(&work->fit->machine.reduce[space]);
     work->fit->entry_count = entry_count;
     *alone = true;
@@ -212,14 +200,12 @@ pto_status_t fit_reduce(fit_work_t *work, pto_space_t space) {
     fit_filter_t one = filter_of(space, usual_pair);
     bool alone = false;
     pto_status_t status = fit_select(work, &all, &pooled);
-    if (status == PTO_OK) {
+    if (status == PTO_OK)
         status = fit_select(work, &one, &usual);
-    }
     if (status == PTO_OK && pooled.count > 0) {
         status = fit_pooled_or_usual(work, space, &pooled, &usual, &alone);
-        if (status == PTO_OK && work->fit->machine.reduce[space].count > 0) {
+        if (status == PTO_OK && work->fit->machine.reduce[space].count > 0)
             status = report_spread(work, space, alone);
-        }
     }
     free(pooled.point);
     free(usual.point);

@@ -65,9 +65,8 @@ typedef struct {
 } solver_t;
 
 double fit_median(double *value, size_t count) {
-    if (count == 0) {
+    if (count == 0)
         return 0;
-    }
     gsl_sort(value, 1, count);
     return count % 2 == 1 ? value[count / 2] : (value[count / 2 - 1] + value[count / 2]) / 2;
 }
@@ -109,14 +108,12 @@ static pto_status_t solver_init(solver_t *solver, const fit_design_t *design, pt
     solver->fitted = malloc(design->count * sizeof *solver->fitted);
     solver->weight = malloc(design->count * sizeof *solver->weight);
     if (solver->x == NULL || solver->y == NULL || solver->c == NULL || solver->covariance == NULL ||
-        solver->fitted == NULL || solver->weight == NULL) {
+        solver->fitted == NULL || solver->weight == NULL)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a regression");
-    }
     for (int k = 0; k < solver->active_count; k++) {
         double largest = DBL_MIN;
-        for (size_t i = 0; i < design->count; i++) {
+        for (size_t i = 0; i < design->count; i++)
             largest = fmax(largest, design->column[i * (size_t)design->columns + (size_t)solver->active[k]]);
-        }
         solver->scale[k] = largest;
     }
     return PTO_OK;
@@ -131,9 +128,8 @@ static double column_at(const solver_t *solver, size_t i, int k) {
 static void fill(solver_t *solver) {
     for (size_t i = 0; i < solver->design->count; i++) {
         double divisor = solver->plain ? 1 : fit_error_scale(solver->fitted[i]);
-        for (int k = 0; k < solver->active_count; k++) {
+        for (int k = 0; k < solver->active_count; k++)
             gsl_matrix_set(solver->x, i, (size_t)k, column_at(solver, i, k) / divisor);
-        }
         gsl_vector_set(solver->y, i, solver->design->seconds[i] / divisor);
     }
 }
@@ -144,12 +140,10 @@ static double refresh_fitted(solver_t *solver) {
     double change = 0;
     for (size_t i = 0; i < solver->design->count; i++) {
         double fitted = 0;
-        for (int k = 0; k < solver->active_count; k++) {
+        for (int k = 0; k < solver->active_count; k++)
             fitted += column_at(solver, i, k) * gsl_vector_get(solver->c, (size_t)k);
-        }
-        if (!solver->plain) {
+        if (!solver->plain)
             fitted = fmax(fitted, solver->design->seconds[i] * 1e-3);
-        }
         change = fmax(change, fabs(fitted / solver->fitted[i] - 1));
         solver->fitted[i] = fitted;
     }
@@ -160,14 +154,12 @@ static int solve_linear(solver_t *solver) {
     double chi_square;
     gsl_multifit_linear_workspace *space =
         gsl_multifit_linear_alloc(solver->design->count, (size_t)solver->active_count);
-    if (space == NULL) {
+    if (space == NULL)
         return GSL_ENOMEM;
-    }
     int status = gsl_multifit_linear(solver->x, solver->y, solver->c, solver->covariance, &chi_square, space);
     gsl_multifit_linear_free(space);
-    for (size_t i = 0; i < solver->design->count; i++) {
+    for (size_t i = 0; i < solver->design->count; i++)
         solver->weight[i] = 1;
-    }
     return status;
 }
 
@@ -175,9 +167,8 @@ static double largest_residual(const solver_t *solver) {
     double largest = 0;
     for (size_t i = 0; i < solver->design->count; i++) {
         double y = 0;
-        for (int k = 0; k < solver->active_count; k++) {
+        for (int k = 0; k < solver->active_count; k++)
             y += gsl_matrix_get(solver->x, i, (size_t)k) * gsl_vector_get(solver->c, (size_t)k);
-        }
         largest = fmax(largest, fabs(y - gsl_vector_get(solver->y, i)));
     }
     return largest;
@@ -187,14 +178,12 @@ static int solve_robust(solver_t *solver) {
     gsl_multifit_robust_workspace *space =
         gsl_multifit_robust_alloc(solver->cleaned ? gsl_multifit_robust_huber : gsl_multifit_robust_bisquare,
                                   solver->design->count, (size_t)solver->active_count);
-    if (space == NULL) {
+    if (space == NULL)
         return GSL_ENOMEM;
-    }
     int status = gsl_multifit_robust(solver->x, solver->y, solver->c, solver->covariance, space);
     /* If the weights oscillate between a few samples, the coefficients are good enough. */
-    if (status == GSL_EMAXITER) {
+    if (status == GSL_EMAXITER)
         status = GSL_SUCCESS;
-    }
     gsl_multifit_robust_stats statistics = gsl_multifit_robust_statistics(space);
     /* GSL's covariance mixes in the scatter of plain least squares (DuMouchel and O'Brien 1989), which a
      * single outlier of a hundred times can inflate beyond use. The robust scatter alone matches the
@@ -203,9 +192,8 @@ static int solve_robust(solver_t *solver) {
         gsl_matrix_scale(solver->covariance, pow(statistics.sigma_rob / statistics.sigma, 2));
         solver->sigma = statistics.sigma_rob;
     }
-    for (size_t i = 0; i < solver->design->count; i++) {
+    for (size_t i = 0; i < solver->design->count; i++)
         solver->weight[i] = gsl_vector_get(statistics.weights, i);
-    }
     gsl_multifit_robust_free(space);
     return status;
 }
@@ -224,9 +212,8 @@ static int solve(solver_t *solver) {
     for (int round = 0; status == GSL_SUCCESS && round < ROUNDS_MAX; round++) {
         fill(solver);
         status = solve_robust(solver);
-        if (status == GSL_SUCCESS && refresh_fitted(solver) < round_tolerance) {
+        if (status == GSL_SUCCESS && refresh_fitted(solver) < round_tolerance)
             break;
-        }
     }
     return status;
 }
@@ -273,16 +260,14 @@ static scatter_t scatter_of(const solver_t *solver) {
 static void set_interval_factor(solver_t *solver) {
     double freedom = (double)solver->design->count - solver->active_count;
     solver->has_interval = freedom > 0;
-    if (!solver->has_interval) {
+    if (!solver->has_interval)
         return;
-    }
     solver->interval_factor = gsl_cdf_tdist_Pinv((1 + confidence) / 2, freedom);
     scatter_t scatter = scatter_of(solver);
     double between_freedom = (double)scatter.rows - solver->active_count;
     double within_freedom = scatter.weight - (double)scatter.rows;
-    if (solver->sigma <= 0 || between_freedom < 1 || within_freedom < 1 || scatter.within <= 0) {
+    if (solver->sigma <= 0 || between_freedom < 1 || within_freedom < 1 || scatter.within <= 0)
         return;
-    }
     double between = scatter.between / between_freedom;
     double ratio = between / (scatter.within / within_freedom);
     if (ratio > gsl_cdf_fdist_Qinv(lack_of_fit_level, between_freedom, within_freedom)) {
@@ -333,36 +318,31 @@ static void take(const solver_t *solver, int k, fit_regression_t *result) {
 static pto_status_t regress_active(solver_t *solver, const fit_design_t *design, fit_regression_t *result,
                                    bool *dropped, pto_error_t *err) {
     pto_status_t status = solver_init(solver, design, err);
-    if (status != PTO_OK) {
+    if (status != PTO_OK)
         return status;
-    }
-    if (solve(solver) != GSL_SUCCESS) {
+    if (solve(solver) != GSL_SUCCESS)
         return pto_error_set(err, PTO_ERR_NOT_FOUND, "the regression does not converge");
-    }
     set_interval_factor(solver);
     result->has_interval = solver->has_interval;
     int worst = most_negative(solver);
     *dropped = worst >= 0;
     if (*dropped) {
         take(solver, worst, result);
-        for (int k = worst; k + 1 < solver->active_count; k++) {
+        for (int k = worst; k + 1 < solver->active_count; k++)
             solver->active[k] = solver->active[k + 1];
-        }
         solver->active_count--;
         return PTO_OK;
     }
-    for (int k = 0; k < solver->active_count; k++) {
+    for (int k = 0; k < solver->active_count; k++)
         take(solver, k, result);
-    }
     result->residual = median_residual(solver);
     return PTO_OK;
 }
 
 static size_t row_samples(const fit_design_t *design, size_t first) {
     size_t past = first;
-    while (past < design->count && same_row(design, first, past)) {
+    while (past < design->count && same_row(design, first, past))
         past++;
-    }
     return past - first;
 }
 
@@ -380,9 +360,8 @@ static bool has_full_rows(const fit_design_t *design) {
 static double allowed_distance(const double *seconds, size_t count, double *scratch, double *middle) {
     memcpy(scratch, seconds, count * sizeof *scratch);
     *middle = fit_median(scratch, count);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         scratch[i] = fabs(seconds[i] - *middle);
-    }
     return fmax(outlier_deviations * mad_to_deviation * fit_median(scratch, count),
                 outlier_least * fit_error_scale(*middle));
 }
@@ -390,9 +369,8 @@ static double allowed_distance(const double *seconds, size_t count, double *scra
 /* Move the samples that are not outliers to the front of a design, in their order. */
 static pto_status_t drop_outliers(fit_design_t *design, pto_error_t *err) {
     double *scratch = malloc(design->count * sizeof *scratch);
-    if (scratch == NULL) {
+    if (scratch == NULL)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a regression");
-    }
     size_t columns = (size_t)design->columns;
     size_t kept = 0;
     for (size_t first = 0, samples; first < design->count; first += samples) {
@@ -449,9 +427,8 @@ pto_status_t fit_regress(fit_design_t *design, bool plain, fit_regression_t *res
 pto_status_t fit_postal(const fit_points_t *points, bool plain, fit_regression_t *result, pto_error_t *err) {
     fit_design_t design;
     pto_status_t status = fit_design_init(points->count, 2, &design, err);
-    if (status != PTO_OK) {
+    if (status != PTO_OK)
         return status;
-    }
     for (size_t i = 0; i < points->count; i++) {
         design.column[2 * i] = 1;
         design.column[2 * i + 1] = (double)points->point[i].bytes;

@@ -37,9 +37,8 @@ static int32_t most_procs(const fit_points_t *points) {
 static pto_status_t fit_line(const fit_work_t *work, const fit_points_t *points, fit_regression_t *result) {
     fit_design_t design;
     pto_status_t status = fit_design_init(points->count, COLUMN_COUNT, &design, work->err);
-    if (status != PTO_OK) {
+    if (status != PTO_OK)
         return status;
-    }
     for (size_t i = 0; i < points->count; i++) {
         double *row = design.column + i * COLUMN_COUNT;
         row[COLUMN_LAUNCH] = 1;
@@ -55,9 +54,8 @@ static pto_status_t fit_line(const fit_work_t *work, const fit_points_t *points,
 static pto_status_t keep_line(fit_work_t *work, const char *name, const fit_points_t *points,
                               const fit_regression_t *line, pto_postal_t *postal) {
     pto_fit_entry_t *entry = fit_entry_add(work, PTO_FIT_POSTAL, "%s", name);
-    if (entry == NULL) {
+    if (entry == NULL)
         return PTO_ERR_MEMORY;
-    }
     entry->alpha_s = fit_param(line, COLUMN_ALPHA);
     entry->beta_s_per_byte = fit_param(line, COLUMN_BETA);
     entry->below_bytes = INT64_MAX;
@@ -72,9 +70,8 @@ static pto_status_t keep_line(fit_work_t *work, const char *name, const fit_poin
                  line->held[COLUMN_ALPHA] ? "alpha_s" : "beta_s_per_byte");
     }
     postal->flagged = entry->note[0] != '\0' ? pto_text_copy(entry->note) : NULL;
-    if (entry->note[0] != '\0' && postal->flagged == NULL) {
+    if (entry->note[0] != '\0' && postal->flagged == NULL)
         return pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for fitted parameters");
-    }
     postal->alpha_s = entry->alpha_s;
     postal->beta_s_per_byte = entry->beta_s_per_byte;
     postal->sample_count = entry->sample_count;
@@ -86,25 +83,19 @@ static pto_status_t keep_line(fit_work_t *work, const char *name, const fit_poin
 static pto_status_t fit_access(fit_work_t *work, const char *name, const fit_points_t *points,
                                pto_postal_t *postal) {
     fit_regression_t line;
-    if (points->point[0].bytes > 0) {
+    if (points->point[0].bytes > 0)
         return fit_give_up(work, name, "without samples of 0 bytes the launch can't be told from the access");
-    }
-    if (fit_size_count(points) < 3) {
+    if (fit_size_count(points) < 3)
         return fit_give_up(work, name, "samples of fewer than two sizes above 0 are too little");
-    }
     pto_status_t status = fit_line(work, points, &line);
-    if (status == PTO_ERR_NOT_FOUND) {
+    if (status == PTO_ERR_NOT_FOUND)
         return fit_give_up(work, name, "its samples allow no regression");
-    }
-    if (status != PTO_OK) {
+    if (status != PTO_OK)
         return status;
-    }
-    if (line.residual > fit_useless_residual && !work->options->minima) {
+    if (line.residual > fit_useless_residual && !work->options->minima)
         return fit_give_up(work, name, "useless samples: half of them are far from any line");
-    }
-    if (line.held[COLUMN_ALPHA] && line.held[COLUMN_BETA]) {
+    if (line.held[COLUMN_ALPHA] && line.held[COLUMN_BETA])
         return fit_give_up(work, name, "useless samples: bytes cost nothing in them");
-    }
     return keep_line(work, name, points, &line, postal);
 }
 
@@ -119,11 +110,9 @@ typedef struct {
 
 static double median_of(const fit_points_t *points, int64_t bytes, double *scratch) {
     size_t count = 0;
-    for (size_t i = 0; i < points->count; i++) {
-        if (points->point[i].bytes == bytes) {
+    for (size_t i = 0; i < points->count; i++)
+        if (points->point[i].bytes == bytes)
             scratch[count++] = points->point[i].seconds;
-        }
-    }
     return fit_median(scratch, count);
 }
 
@@ -134,15 +123,13 @@ static pto_status_t reached(const compared_t *compared, pto_benchmark_t benchmar
     *bytes_per_s = 0;
     pto_status_t status = fit_select(
         compared->work, &(fit_filter_t){benchmark, PTO_IN_COUNT, compared->place, procs, 0}, &points);
-    if (status != PTO_OK) {
+    if (status != PTO_OK)
         return status;
-    }
     int64_t bytes = points.count > 0 ? points.point[points.count - 1].bytes : 0;
     double seconds = median_of(&points, bytes, compared->scratch);
     double launch_s = median_of(&points, 0, compared->scratch);
-    if (bytes > 0 && seconds > launch_s) {
+    if (bytes > 0 && seconds > launch_s)
         *bytes_per_s = (double)bytes / (seconds - launch_s);
-    }
     free(points.point);
     return PTO_OK;
 }
@@ -167,21 +154,18 @@ static pto_status_t tell_widths(fit_work_t *work, const compared_t *compared, pt
     for (int i = 0; i < (remote == PTO_REMOTE_STORE ? 4 : 3); i++) {
         double bytes_per_s;
         pto_status_t status = reached(compared, benchmarks[i], procs, &bytes_per_s);
-        if (status != PTO_OK) {
+        if (status != PTO_OK)
             return status;
-        }
         if (bytes_per_s > 0) {
             append(note, sizeof note, "%s%s %.3g GB/s", told++ > 0 ? ", " : "", labels[i],
                    1e-9 * bytes_per_s);
         }
     }
-    if (told < 2) {
+    if (told < 2)
         return PTO_OK;
-    }
     pto_fit_entry_t *entry = fit_entry_add(work, PTO_FIT_ABSENT, "%s by width", name);
-    if (entry == NULL) {
+    if (entry == NULL)
         return PTO_ERR_MEMORY;
-    }
     snprintf(entry->note, sizeof entry->note, "%s", note);
     return PTO_OK;
 }
@@ -194,25 +178,21 @@ static pto_status_t tell_blocks(fit_work_t *work, const compared_t *compared, co
     for (size_t i = 0; i < points->count; i++) {
         int32_t procs = points->point[i].procs;
         double bytes_per_s = 0;
-        if (i > 0 && points->point[i - 1].procs == procs) {
+        if (i > 0 && points->point[i - 1].procs == procs)
             continue;
-        }
         pto_status_t status = reached(compared, benchmark, procs, &bytes_per_s);
-        if (status != PTO_OK) {
+        if (status != PTO_OK)
             return status;
-        }
         if (bytes_per_s > 0) {
             append(note, sizeof note, "%s%d %.3g GB/s", told++ > 0 ? ", " : "blocks of threads: ", (int)procs,
                    1e-9 * bytes_per_s);
         }
     }
-    if (told < 2) {
+    if (told < 2)
         return PTO_OK;
-    }
     pto_fit_entry_t *entry = fit_entry_add(work, PTO_FIT_ABSENT, "%s by blocks", name);
-    if (entry == NULL) {
+    if (entry == NULL)
         return PTO_ERR_MEMORY;
-    }
     snprintf(entry->note, sizeof entry->note, "%s", note);
     return PTO_OK;
 }
@@ -221,13 +201,11 @@ static pto_status_t tell_others(fit_work_t *work, pto_remote_t remote, pto_reach
                                 const fit_points_t *points, const char *name) {
     compared_t compared = {work, fit_place_of_reach[reach],
                            malloc((work->samples->count + 1) * sizeof(double))};
-    if (compared.scratch == NULL) {
+    if (compared.scratch == NULL)
         return pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for fitted parameters");
-    }
     pto_status_t status = tell_widths(work, &compared, remote, most_procs(points), name);
-    if (status == PTO_OK) {
+    if (status == PTO_OK)
         status = tell_blocks(work, &compared, points, widths[remote].benchmark[2], name);
-    }
     free(compared.scratch);
     return status;
 }
@@ -239,19 +217,16 @@ static pto_status_t fit_reach(fit_work_t *work, pto_remote_t remote, pto_reach_t
     pto_status_t status = fit_select(
         work, &(fit_filter_t){widths[remote].benchmark[2], PTO_IN_COUNT, fit_place_of_reach[reach], 0, 0},
         &points);
-    if (status != PTO_OK) {
+    if (status != PTO_OK)
         return status;
-    }
     size_t first = 0;
-    while (first < points.count && points.point[first].procs < most_procs(&points)) {
+    while (first < points.count && points.point[first].procs < most_procs(&points))
         first++;
-    }
     fit_points_t widest = {points.count - first, points.point + first};
     if (points.count > 0) {
         status = fit_access(work, name, &widest, &work->fit->machine.remote[remote][reach]);
-        if (status == PTO_OK) {
+        if (status == PTO_OK)
             status = tell_others(work, remote, reach, &points, name);
-        }
     }
     free(points.point);
     return status;
@@ -264,9 +239,8 @@ static pto_status_t fit_all_line(const fit_work_t *work, const fit_points_t *poi
                                  fit_regression_t *result) {
     fit_design_t design;
     pto_status_t status = fit_design_init(points->count, ALL_COLUMN_COUNT, &design, work->err);
-    if (status != PTO_OK) {
+    if (status != PTO_OK)
         return status;
-    }
     for (size_t i = 0; i < points->count; i++) {
         double *row = design.column + i * ALL_COLUMN_COUNT;
         row[ALL_COLUMN_START] = 1;
@@ -283,9 +257,8 @@ static pto_status_t keep_all(fit_work_t *work, const char *name, const fit_point
     pto_fit_entry_t *entry = fit_entry_add(work, PTO_FIT_RATE, "%s", name);
     const pto_postal_t *store =
         pto_machine_remote(&work->fit->machine, PTO_REMOTE_STORE, PTO_REACH_ON_SOCKET);
-    if (entry == NULL) {
+    if (entry == NULL)
         return PTO_ERR_MEMORY;
-    }
     entry->beta_s_per_byte = fit_param(line, ALL_COLUMN_BYTES);
     entry->below_bytes = INT64_MAX;
     entry->sample_count = (int64_t)points->count;
@@ -302,20 +275,16 @@ static pto_status_t keep_all(fit_work_t *work, const char *name, const fit_point
 static pto_status_t fit_all_of(fit_work_t *work, const fit_points_t *points) {
     static const char name[] = "remote.all_s_per_byte";
     fit_regression_t line;
-    if (points->point[0].procs < 2 || fit_size_count(points) < 2) {
+    if (points->point[0].procs < 2 || fit_size_count(points) < 2)
         return fit_give_up(work, name, "samples of two sizes and two GPUs are the least");
-    }
     pto_status_t status = fit_all_line(work, points, &line);
-    if (status == PTO_ERR_NOT_FOUND) {
+    if (status == PTO_ERR_NOT_FOUND)
         return fit_give_up(work, name, "its samples allow no regression");
-    }
-    if (status != PTO_OK) {
+    if (status != PTO_OK)
         return status;
-    }
     bool useless = line.residual > fit_useless_residual && !work->options->minima;
-    if (useless || line.held[ALL_COLUMN_BYTES]) {
+    if (useless || line.held[ALL_COLUMN_BYTES])
         return fit_give_up(work, name, "useless samples: no line shows what a byte costs");
-    }
     return keep_all(work, name, points, &line);
 }
 
@@ -323,26 +292,21 @@ static pto_status_t fit_all_pairs(fit_work_t *work) {
     fit_points_t points;
     pto_status_t status = fit_select(
         work, &(fit_filter_t){PTO_BENCHMARK_REMOTE_STORE_ALL, PTO_IN_COUNT, PTO_AT_COUNT, 0, 0}, &points);
-    if (status != PTO_OK) {
+    if (status != PTO_OK)
         return status;
-    }
     size_t first = 0;
-    while (first < points.count && points.point[first].procs < most_procs(&points)) {
+    while (first < points.count && points.point[first].procs < most_procs(&points))
         first++;
-    }
-    if (points.count > 0) {
+    if (points.count > 0)
         status = fit_all_of(work, &(fit_points_t){points.count - first, points.point + first});
-    }
     free(points.point);
     return status;
 }
 
 pto_status_t fit_remote(fit_work_t *work) {
     pto_status_t status = PTO_OK;
-    for (int remote = 0; remote < PTO_REMOTE_COUNT; remote++) {
-        for (int reach = 0; status == PTO_OK && reach < PTO_REACH_COUNT; reach++) {
+    for (int remote = 0; remote < PTO_REMOTE_COUNT; remote++)
+        for (int reach = 0; status == PTO_OK && reach < PTO_REACH_COUNT; reach++)
             status = fit_reach(work, (pto_remote_t)remote, (pto_reach_t)reach);
-        }
-    }
     return status == PTO_OK ? fit_all_pairs(work) : status;
 }

@@ -9,10 +9,8 @@ static int32_t most_procs(const fit_work_t *work, const fit_filter_t *filter) {
     int32_t most = 0;
     for (size_t i = 0; i < work->samples->count; i++) {
         const pto_sample_t *sample = &work->samples->sample[i];
-        if (sample->benchmark == filter->benchmark && sample->where == filter->where &&
-            sample->procs > most) {
+        if (sample->benchmark == filter->benchmark && sample->where == filter->where && sample->procs > most)
             most = sample->procs;
-        }
     }
     return most;
 }
@@ -23,9 +21,8 @@ static pto_status_t fit_sized(fit_work_t *work, pto_benchmark_t benchmark, pto_s
     fit_points_t points = {0};
     filter.procs = most_procs(work, &filter);
     pto_status_t status = filter.procs > 0 ? fit_select(work, &filter, &points) : PTO_OK;
-    if (status == PTO_OK && points.count > 0) {
+    if (status == PTO_OK && points.count > 0)
         status = fit_cost(work, name, &points, cost);
-    }
     free(points.point);
     return status;
 }
@@ -42,8 +39,7 @@ pto_status_t fit_setup(fit_work_t *work) {
         status = fit_sized(work, PTO_BENCHMARK_SETUP_ALLOCATE, PTO_SPACE_CPU, "setup.allocate.cpu",
                            &machine->setup_allocate[PTO_SPACE_CPU]);
     }
-    if (status == PTO_OK) {
+    if (status == PTO_OK)
         status = fit_time(work, PTO_BENCHMARK_SETUP_SEGMENT, "setup.segment_s", &machine->setup_segment_s);
-    }
     return status;
 }

@@ -207,7 +207,7 @@ int pto_arguments_read(const pto_syntax_t *syntax, int argc, char **argv, pto_ar
         pto_error_set(err, PTO_ERR_MEMORY, "%s: out of memory", syntax->program);
         code = PTO_EXIT_ERROR;
     }
-    for (int i = 1; i < argc && code < 0; i++) {
+    for (int i = 1; i < argc && code < 0; i++)
         if (options_end || argv[i][0] != '-' || argv[i][1] == '\0')
             arguments->operand[arguments->operand_count++] = argv[i];
         else if (strcmp(argv[i], "--") == 0)
@@ -220,7 +220,6 @@ int pto_arguments_read(const pto_syntax_t *syntax, int argc, char **argv, pto_ar
             code = refuse(syntax, err, "unknown option '%s'", argv[i]);
         else
             code = take_option(arguments, argc, argv, &i, err);
-    }
     if (code >= 0)
         pto_arguments_fini(arguments);
     return code;

@@ -132,12 +132,11 @@ static void print_bash(void) {
 
 /* Text inside single quotes, with escapes for the characters that _arguments interprets. */
 static void zsh_text(const char *text, const char *special) {
-    for (; *text; text++) {
+    for (; *text; text++)
         if (*text == '\'')
             printf("'\\''");
         else
             printf("%s%c", strchr(special, *text) ? "\\" : "", *text);
-    }
 }
 
 static void zsh_option(const pto_option_t *option) {

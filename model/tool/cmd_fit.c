@@ -99,24 +99,20 @@ static const pto_syntax_t syntax = {
 
 /* Returns -1, or the exit code. */
 static int check_arguments(const arguments_t *arguments) {
-    if (arguments->samples_count == 0) {
+    if (arguments->samples_count == 0)
         return pto_usage_error(&syntax, "no samples given");
-    }
-    if (arguments->out == NULL && arguments->plot == NULL && !arguments->report) {
+    if (arguments->out == NULL && arguments->plot == NULL && !arguments->report)
         return pto_usage_error(&syntax, "nothing to do: give --out, --report or --plot");
-    }
-    if (arguments->out != NULL && arguments->name == NULL) {
+    if (arguments->out != NULL && arguments->name == NULL)
         return pto_usage_error(&syntax, "--out needs --name");
-    }
     return -1;
 }
 
 static pto_status_t read_samples(int count, char **paths, pto_samples_t *samples, pto_error_t *err) {
     for (int i = 0; i < count; i++) {
         pto_status_t status = pto_samples_read(paths[i], samples, err);
-        if (status != PTO_OK) {
+        if (status != PTO_OK)
             return status;
-        }
     }
     return PTO_OK;
 }
@@ -128,13 +124,12 @@ static const char *base_name(const char *path) {
 
 /* A parameter as text: "1.2340e-06 [1.1e-06, 1.3e-06]", or a dash. */
 static const char *param_text(const pto_param_t *param, char *text, size_t text_size) {
-    if (!pto_param_known(param)) {
+    if (!pto_param_known(param))
         snprintf(text, text_size, "-");
-    } else if (param->has_interval) {
+    else if (param->has_interval)
         snprintf(text, text_size, "%.4g [%.4g, %.4g]", param->value, param->low, param->high);
-    } else {
+    else
         snprintf(text, text_size, "%.4g", param->value);
-    }
     return text;
 }
 
@@ -163,18 +158,16 @@ static const char *collective_text(const pto_fit_collective_t *parameter, char *
 
 static void print_collectives(const pto_fit_collectives_t *fit) {
     char text[160];
-    for (int i = 0; i < fit->parameter_count; i++) {
+    for (int i = 0; i < fit->parameter_count; i++)
         printf("from collectives: %s\n", collective_text(&fit->parameter[i], text, sizeof text));
-    }
     printf("from collectives: mean |ln(predicted/measured)| plus regret: %.3f\n", fit->badness);
 }
 
 static void print_report(const pto_fit_t *fit) {
     printf("%-34s %-36s %-36s %8s %9s\n", "parameter", "alpha_s [95% interval]",
            "beta_s_per_byte [95% interval]", "samples", "residual");
-    for (int i = 0; i < fit->entry_count; i++) {
+    for (int i = 0; i < fit->entry_count; i++)
         print_entry(&fit->entry[i]);
-    }
     puts("residual: median of |fitted - measured| / measured. gap: cost of each additional "
          "message in flight.");
 }
@@ -185,24 +178,20 @@ static void write_comment(FILE *stream, const pto_samples_t *samples, const pto_
     static const char *const keys[] = {"machine", "mpi", "measured", "date", "device", "source"};
     fprintf(stream, "Fitted by portolan fit%s from %zu samples (docs/fitting.md).\n",
             arguments->fit.minima ? " --minima" : "", samples->count);
-    for (int i = 0; i < samples->file_count; i++) {
+    for (int i = 0; i < samples->file_count; i++)
         fprintf(stream, "file: %s\n", base_name(samples->path[i]));
-    }
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const char *value = pto_samples_provenance(samples, keys[i]);
-        if (value != NULL) {
+        if (value != NULL)
             fprintf(stream, "%s: %s\n", keys[i], value);
-        }
     }
     for (int i = 0; i < fit->entry_count; i++) {
         const pto_fit_entry_t *entry = &fit->entry[i];
-        if (entry->kind == PTO_FIT_ABSENT || entry->kind == PTO_FIT_RATE) {
+        if (entry->kind == PTO_FIT_ABSENT || entry->kind == PTO_FIT_RATE)
             fprintf(stream, "%s: %s\n", entry->name, entry->note);
-        }
     }
-    for (int i = 0; i < arguments->collectives_count; i++) {
+    for (int i = 0; i < arguments->collectives_count; i++)
         fprintf(stream, "collectives: %s\n", base_name(arguments->collectives[i]));
-    }
     for (int i = 0; i < collectives->parameter_count; i++) {
         char text[160];
         fprintf(stream, "fitted to collectives: %s\n",
@@ -216,9 +205,8 @@ static pto_status_t write_machine(const pto_samples_t *samples, const pto_fit_t 
     char *comment = NULL;
     size_t size = 0;
     FILE *stream = open_memstream(&comment, &size);
-    if (stream == NULL) {
+    if (stream == NULL)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a machine file");
-    }
     write_comment(stream, samples, fit, collectives, arguments);
     pto_status_t status =
         fclose(stream) == 0 ? pto_machine_write(&fit->machine, comment, arguments->out, arguments->force, err)
@@ -232,12 +220,10 @@ static pto_status_t add_collectives(const arguments_t *arguments, pto_fit_t *fit
                                     pto_error_t *err) {
     pto_collectives_t collectives = {0};
     pto_status_t status = PTO_OK;
-    for (int i = 0; i < arguments->collectives_count && status == PTO_OK; i++) {
+    for (int i = 0; i < arguments->collectives_count && status == PTO_OK; i++)
         status = pto_collectives_read(arguments->collectives[i], &collectives, err);
-    }
-    if (status == PTO_OK && arguments->collectives_count > 0) {
+    if (status == PTO_OK && arguments->collectives_count > 0)
         status = pto_fit_collectives(&fit->machine, &collectives, 0, made, err);
-    }
     if (status == PTO_OK && arguments->collectives_count > 0) {
         pto_machine_fini(&fit->machine);
         fit->machine = made->machine;
@@ -255,24 +241,20 @@ static pto_status_t fit_and_write(const pto_samples_t *samples, const arguments_
     pto_status_t status =
         pto_fit_samples(samples, arguments->name != NULL ? arguments->name : "unnamed",
                         source != NULL ? source : "portolan fit", &arguments->fit, &fit, err);
-    if (status != PTO_OK) {
+    if (status != PTO_OK)
         return status;
-    }
     pto_fit_collectives_t collectives = {0};
     status = add_collectives(arguments, &fit, &collectives, err);
-    if (status == PTO_OK && arguments->out != NULL) {
+    if (status == PTO_OK && arguments->out != NULL)
         status = write_machine(samples, &fit, &collectives, arguments, err);
-    }
     if (status == PTO_OK && arguments->report) {
         print_report(&fit);
-        if (arguments->collectives_count > 0) {
+        if (arguments->collectives_count > 0)
             print_collectives(&collectives);
-        }
     }
     /* Last, so that without gnuplot the machine file is still written. */
-    if (status == PTO_OK && arguments->plot != NULL) {
+    if (status == PTO_OK && arguments->plot != NULL)
         status = pto_fit_plot(samples, &fit, arguments->plot, err);
-    }
     pto_fit_fini(&fit);
     return status;
 }
@@ -289,9 +271,8 @@ static int fit_files(const arguments_t *arguments) {
     pto_samples_t samples = {0};
     pto_error_t err = {0};
     pto_status_t status = read_samples(arguments->samples_count, arguments->samples, &samples, &err);
-    if (status == PTO_OK) {
+    if (status == PTO_OK)
         status = fit_and_write(&samples, arguments, &err);
-    }
     name_file(&samples, &err);
     pto_samples_fini(&samples);
     int code = pto_flush_output();

@@ -21,9 +21,8 @@ typedef struct {
 } writer_t;
 
 static bool writer_reserve(writer_t *writer, size_t more) {
-    if (writer->failed || writer->size + more + 1 <= writer->capacity) {
+    if (writer->failed || writer->size + more + 1 <= writer->capacity)
         return !writer->failed;
-    }
     size_t capacity = 2 * (writer->size + more + 1);
     char *grown = realloc(writer->text, capacity);
     if (grown == NULL) {
@@ -59,9 +58,8 @@ static void putf(writer_t *writer, const char *format, ...) {
 static const char *number(double value, char *text) {
     for (int digits = 1; digits <= 17; digits++) {
         snprintf(text, NUMBER_MAX, "%.*g", digits, value);
-        if (strtod(text, NULL) == value) {
+        if (strtod(text, NULL) == value)
             break;
-        }
     }
     return text;
 }
@@ -69,18 +67,15 @@ static const char *number(double value, char *text) {
 /* Bytes of the character at `text` that YAML takes as it is: printable ASCII, or well-formed UTF-8 from
  * U+00A0 up, without surrogates and U+FFFE and U+FFFF. 0: none such. */
 static size_t plain_character(const unsigned char *text) {
-    if (text[0] < 0x80) {
+    if (text[0] < 0x80)
         return text[0] >= 0x20 && text[0] < 0x7f;
-    }
     size_t size = text[0] >= 0xf0 && text[0] < 0xf5 ? 4 : text[0] >= 0xe0 ? 3 : text[0] >= 0xc2 ? 2 : 0;
-    if (size == 0 || text[0] >= 0xf5) {
+    if (size == 0 || text[0] >= 0xf5)
         return 0;
-    }
     uint32_t code = text[0] & (0x7fU >> size);
     for (size_t i = 1; i < size; i++) {
-        if ((text[i] & 0xc0) != 0x80) {
+        if ((text[i] & 0xc0) != 0x80)
             return 0;
-        }
         code = code << 6 | (text[i] & 0x3fU);
     }
     static const uint32_t least[] = {0, 0, 0xa0, 0x800, 0x10000};
@@ -103,13 +98,12 @@ static void put_quoted(writer_t *writer, const char *text) {
     put(writer, "\"");
     while (*text != '\0') {
         size_t size = plain_character((const unsigned char *)text);
-        if (*text == '"' || *text == '\\') {
+        if (*text == '"' || *text == '\\')
             putf(writer, "\\%c", *text);
-        } else if (size > 0) {
+        else if (size > 0)
             put_bytes(writer, text, size);
-        } else {
+        else
             putf(writer, "\\x%02x", (unsigned char)*text);
-        }
         text += size > 0 ? size : 1;
     }
     put(writer, "\"");
@@ -119,9 +113,8 @@ static void put_quoted(writer_t *writer, const char *text) {
 static void put_number(writer_t *writer, const char *key, const pto_param_t *param, const char *separator) {
     char low[NUMBER_MAX], high[NUMBER_MAX];
     putf(writer, "%s: %s", key, number(param->value, low));
-    if (param->has_interval) {
+    if (param->has_interval)
         putf(writer, "%s%s_95: [%s, %s]", separator, key, number(param->low, low), number(param->high, high));
-    }
 }
 
 static void put_param(writer_t *writer, pto_field_t field, const pto_param_t *param) {
@@ -130,9 +123,8 @@ static void put_param(writer_t *writer, pto_field_t field, const pto_param_t *pa
 
 /* How far a fit can be trusted, as far as it is known. */
 static void put_grounds(writer_t *writer, int64_t sample_count, double residual, const char *flagged) {
-    if (sample_count > 0) {
+    if (sample_count > 0)
         putf(writer, ", samples: %" PRId64, sample_count);
-    }
     if (residual > 0) {
         char value[NUMBER_MAX];
         putf(writer, ", residual: %s", number(residual, value));
@@ -152,9 +144,8 @@ static void put_postal(writer_t *writer, const pto_postal_t *postal) {
 }
 
 static void put_below(writer_t *writer, int64_t below_bytes) {
-    if (below_bytes != INT64_MAX) {
+    if (below_bytes != INT64_MAX)
         putf(writer, "below_bytes: %" PRId64 ", ", below_bytes);
-    }
 }
 
 /* What tells a row apart from others. */
@@ -165,9 +156,8 @@ static void put_row_key(writer_t *writer, pto_rows_by_t by, const pto_cost_row_t
         putf(writer, "procs: %" PRId64 ", %s", row->procs, row->strided ? "strided: true, " : "");
     } else if (by == PTO_ROWS_BY_GPUS) {
         putf(writer, "gpus: %" PRId64 ", ", row->gpus);
-        if (row->nodes > 1) {
+        if (row->nodes > 1)
             putf(writer, "nodes: %" PRId64 ", ", row->nodes);
-        }
     }
 }
 
@@ -177,9 +167,8 @@ static void put_cost(writer_t *writer, int indent, pto_rows_by_t by, const pto_c
     put(writer, is_list ? "\n" : " ");
     for (int i = 0; i < cost->count; i++) {
         const pto_cost_row_t *row = &cost->row[i];
-        if (is_list) {
+        if (is_list)
             putf(writer, "%*s- ", indent, "");
-        }
         put(writer, "{");
         put_row_key(writer, by, row);
         put_below(writer, row->below_bytes);
@@ -206,11 +195,9 @@ static const struct {
 };
 
 static const char *comment_of(const char *path) {
-    for (size_t i = 0; i < sizeof comments / sizeof *comments; i++) {
-        if (strcmp(comments[i].path, path) == 0) {
+    for (size_t i = 0; i < sizeof comments / sizeof *comments; i++)
+        if (strcmp(comments[i].path, path) == 0)
             return comments[i].comment;
-        }
-    }
     return NULL;
 }
 
@@ -241,11 +228,10 @@ static void put_leaf(writer_t *writer, int indent, const char *key, const pto_ce
         putf(writer, "%s: %" PRId64, key, *(const int64_t *)cell->at);
         return;
     case PTO_FORM_VALUE:
-        if (cell->family->unit == PTO_UNIT_BYTES) { /* without an exponent */
+        if (cell->family->unit == PTO_UNIT_BYTES) /* without an exponent */
             putf(writer, "%s: %.0f", key, ((const pto_param_t *)cell->at)->value);
-        } else {
+        else
             put_number(writer, key, cell->at, ", ");
-        }
         return;
     case PTO_FORM_POSTAL:
         putf(writer, "%*s%s: {", indent, "", key);
@@ -274,15 +260,13 @@ static void put_children(writer_t *writer, const pto_machine_t *machine, const c
 static void put_section(writer_t *writer, const pto_machine_t *machine, const char *path, int indent) {
     const char *dot = strrchr(path, '.'), *comment = comment_of(path);
     section_t section = look_at(machine, path);
-    if (!section.known) {
+    if (!section.known)
         return;
-    }
     putf(writer, "%s%*s%s:", indent == 0 ? "\n" : "", indent, "", dot != NULL ? dot + 1 : path);
-    if (section.is_flat) {
+    if (section.is_flat)
         put(writer, " {");
-    } else {
+    else
         putf(writer, "%s%s\n", comment != NULL ? " # " : "", comment != NULL ? comment : "");
-    }
     put_children(writer, machine, path, indent + 2, section.is_flat);
     put(writer, section.is_flat ? "}\n" : "");
 }
@@ -297,9 +281,8 @@ static void put_children(writer_t *writer, const pto_machine_t *machine, const c
         memcpy(child, cell.key, length);
         child[length] = '\0';
         if (cell.key[length] != '\0') {
-            if (pto_cell_is_first(machine, &cell, child)) {
+            if (pto_cell_is_first(machine, &cell, child))
                 put_section(writer, machine, child, indent);
-            }
         } else if (pto_cell_known(&cell) && !on_one_line && cell.family->form == PTO_FORM_VALUE) {
             put_number_lines(writer, indent, rest, cell.at);
         } else if (pto_cell_known(&cell)) {
@@ -315,9 +298,8 @@ static void put_children(writer_t *writer, const pto_machine_t *machine, const c
 static void put_rule(writer_t *writer, const pto_library_rule_t *rule) {
     put(writer, "      - {");
     put_below(writer, rule->below_bytes);
-    if (rule->procs > 0) {
+    if (rule->procs > 0)
         putf(writer, "procs: %" PRId64 ", ", rule->procs);
-    }
     put(writer, "algorithm: ");
     put(writer, rule->algorithm);
     put(writer, rule->staged ? ", staged: true}\n" : "}\n");
@@ -328,21 +310,18 @@ static void put_library(writer_t *writer, const pto_machine_t *machine) {
     for (int i = 0; i < machine->library_count; i++) {
         const char *collective = machine->library[i].collective;
         bool first = true;
-        for (int j = 0; j < i; j++) {
+        for (int j = 0; j < i; j++)
             first = first && strcmp(machine->library[j].collective, collective) != 0;
-        }
         put(writer, i == 0 ? "\nlibrary:\n" : "");
-        if (!first) {
+        if (!first)
             continue;
-        }
         putf(writer, "  %s:\n", collective);
         for (int j = i; j < machine->library_count; j++) {
             const pto_library_table_t *table = &machine->library[j];
             if (strcmp(table->collective, collective) == 0) {
                 putf(writer, "    %s:\n", pto_space_name(table->space));
-                for (int r = 0; r < table->rule_count; r++) {
+                for (int r = 0; r < table->rule_count; r++)
                     put_rule(writer, &table->rule[r]);
-                }
             }
         }
     }
@@ -355,11 +334,10 @@ static void put_comment(writer_t *writer, const char *comment) {
         size_t size = plain_character((const unsigned char *)at);
         bool end = *at == '\n';
         put(writer, !fresh ? "" : end ? "#" : "# ");
-        if (size > 0) {
+        if (size > 0)
             put_bytes(writer, at, size);
-        } else {
+        else
             put(writer, end ? "\n" : "?");
-        }
         fresh = end;
         at += size > 0 ? size : 1;
     }
@@ -389,9 +367,8 @@ pto_status_t pto_machine_write(const pto_machine_t *machine, const char *comment
     char *text = NULL;
     pto_output_t *output = NULL;
     pto_status_t status = pto_machine_format(machine, comment, &text, err);
-    if (status == PTO_OK) {
+    if (status == PTO_OK)
         status = pto_output_open(path, force, &output, err);
-    }
     if (status == PTO_OK) {
         fputs(text, pto_output_stream(output));
         status = pto_output_close(output, true, err);
