@@ -16,8 +16,6 @@ static pto_status_t fit_filtered(fit_work_t *work, const char *name, const fit_f
                                  pto_postal_t *postal) {
     fit_points_t points;
     pto_status_t status = fit_select(work, filter, &points);
-    if (status != PTO_OK)
-        return status;
     if (points.count > 0)
         status = fit_postal_entry(work, name, &points, postal);
     free(points.point);
@@ -143,8 +141,6 @@ static pto_status_t fit_sharing(fit_work_t *work, pto_copy_kind_t kind, pto_benc
     fit_points_t points;
     pto_status_t status =
         fit_select(work, &(fit_filter_t){benchmark, PTO_IN_COUNT, PTO_AT_COUNT, 0, 0}, &points);
-    if (status != PTO_OK)
-        return status;
     for (size_t first = 0; status == PTO_OK && first < points.count; first += run_of_procs(&points, first)) {
         fit_points_t own = {run_of_procs(&points, first), points.point + first};
         status = fit_shared(work, &own, kind, strided);
@@ -171,35 +167,30 @@ pto_status_t fit_shared_copies(fit_work_t *work) {
     return status;
 }
 
+static bool fill_constant(const fit_point_t *point, const void *context, fit_row_t *row) {
+    (void)point;
+    (void)context;
+    row->column[0] = 1;
+    return true;
+}
+
 /* A cost that does not depend on size: the robust centre of its samples. */
 pto_status_t fit_time(fit_work_t *work, pto_benchmark_t benchmark, const char *name, pto_param_t *param) {
     fit_points_t points;
-    fit_design_t design;
     pto_status_t status =
         fit_select(work, &(fit_filter_t){benchmark, PTO_IN_COUNT, PTO_AT_COUNT, 0, 0}, &points);
-    if (status != PTO_OK || points.count == 0) {
-        free(status == PTO_OK ? points.point : NULL);
-        return status;
-    }
-    status = fit_design_init(points.count, 1, &design, work->err);
-    if (status != PTO_OK) {
+    if (points.count == 0) {
         free(points.point);
         return status;
     }
-    for (size_t i = 0; i < points.count; i++) {
-        design.column[i] = 1;
-        design.seconds[i] = points.point[i].seconds;
-    }
-    free(points.point);
     fit_regression_t result;
-    status = fit_regress(&design, work->options->minima, &result, work->err);
-    fit_design_fini(&design);
+    status = fit_regress(&points, 1, fill_constant, NULL, work->options->minima, &result, work->err);
+    free(points.point);
     pto_fit_entry_t *entry = status == PTO_OK ? fit_entry_add(work, PTO_FIT_TIME, "%s", name) : NULL;
     if (entry == NULL)
         return status == PTO_OK ? PTO_ERR_MEMORY : status;
     entry->alpha_s = *param = fit_param(&result, 0);
     entry->sample_count = (int64_t)points.count;
-    entry->below_bytes = INT64_MAX;
     entry->residual = result.residual;
     return PTO_OK;
 }

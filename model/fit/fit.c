@@ -68,17 +68,10 @@ static pto_status_t fit_space(fit_work_t *work, pto_space_t space) {
 }
 
 static pto_status_t note_unknown(fit_work_t *work) {
-    int64_t count = 0;
+    size_t count = 0;
     for (size_t i = 0; i < work->samples->count; i++)
         count += work->samples->sample[i].benchmark == PTO_BENCHMARK_OTHER;
-    if (count == 0)
-        return PTO_OK;
-    pto_fit_entry_t *entry = fit_entry_add(work, PTO_FIT_ABSENT, "other benchmarks");
-    if (entry == NULL)
-        return PTO_ERR_MEMORY;
-    entry->sample_count = count;
-    snprintf(entry->note, sizeof entry->note, "nothing is fitted from them");
-    return PTO_OK;
+    return count > 0 ? fit_note(work, "other benchmarks", count, "nothing is fitted from them") : PTO_OK;
 }
 
 static pto_status_t fit_all(fit_work_t *work) {

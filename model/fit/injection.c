@@ -52,7 +52,7 @@ static bool keep_row(const injection_t *injection, const fit_point_t *point, con
 }
 
 static pto_status_t select_rows(injection_t *injection, const pto_cost_row_t *piece) {
-    pto_sample_space_t space = injection->space == PTO_SPACE_GPU ? PTO_IN_GPU : PTO_IN_CPU;
+    pto_sample_space_t space = fit_where_of_space[injection->space];
     fit_points_t alone;
     pto_status_t status = fit_select(
         injection->work, &(fit_filter_t){PTO_BENCHMARK_PING_PONG, space, PTO_AT_OFF_NODE, 0, 0}, &alone);
@@ -68,13 +68,6 @@ static pto_status_t select_rows(injection_t *injection, const pto_cost_row_t *pi
     injection->rows.count = kept;
     free(alone.point);
     return status;
-}
-
-static int32_t most_procs(const fit_points_t *rows) {
-    int32_t most = 0;
-    for (size_t i = 0; i < rows->count; i++)
-        most = rows->point[i].procs > most ? rows->point[i].procs : most;
-    return most;
 }
 
 /* An initial rate, from the rows that load the node most. */
@@ -108,28 +101,25 @@ static size_t count_limited(const injection_t *injection, double rate) {
     return count;
 }
 
+/* A row that is limited according to `rate`. */
+typedef struct {
+    const injection_t *injection;
+    double rate;
+} limited_t;
+
+static bool fill_limited(const fit_point_t *point, const void *context, fit_row_t *row) {
+    const limited_t *limited = context;
+    row->column[0] = total_of(point);
+    row->column[1] = 1; /* not used in minima mode, in which the line goes through alpha */
+    row->seconds -= limited->injection->work->options->minima ? limited->injection->alpha_s : 0;
+    return is_limited(limited->injection, point, limited->rate);
+}
+
 /* One iteration: fit the line through the rows that are limited according to `rate`. */
 static pto_status_t regress_limited(const injection_t *injection, double rate, fit_regression_t *result) {
     bool minima = injection->work->options->minima;
-    size_t columns = minima ? 1 : 2;
-    fit_design_t design;
-    pto_status_t status =
-        fit_design_init(count_limited(injection, rate), (int)columns, &design, injection->work->err);
-    if (status != PTO_OK)
-        return status;
-    size_t filled = 0;
-    for (size_t i = 0; i < injection->rows.count; i++) {
-        const fit_point_t *point = &injection->rows.point[i];
-        if (is_limited(injection, point, rate)) {
-            design.column[columns * filled] = total_of(point);
-            if (!minima)
-                design.column[2 * filled + 1] = 1;
-            design.seconds[filled++] = point->seconds - (minima ? injection->alpha_s : 0);
-        }
-    }
-    status = fit_regress(&design, minima, result, injection->work->err);
-    fit_design_fini(&design);
-    return status;
+    return fit_regress(&injection->rows, minima ? 1 : 2, fill_limited, &(limited_t){injection, rate}, minima,
+                       result, injection->work->err);
 }
 
 static pto_status_t find_rate(const injection_t *injection, double *rate, fit_regression_t *result) {
@@ -159,15 +149,10 @@ static double residual_of(const injection_t *injection, double rate, double *scr
 }
 
 static pto_status_t not_reached(const injection_t *injection, double rate) {
-    pto_fit_entry_t *entry = fit_entry_add(injection->work, PTO_FIT_ABSENT, "%s", injection->name);
-    if (entry == NULL)
-        return PTO_ERR_MEMORY;
-    entry->sample_count = (int64_t)injection->rows.count;
-    int32_t most = most_procs(&injection->rows);
-    snprintf(entry->note, sizeof entry->note,
-             "not reached: a byte of each of %d processes takes %.2f times as long as of one alone",
-             (int)most, fmax(1, most * rate / injection->beta_s_per_byte));
-    return PTO_OK;
+    int32_t most = fit_most_procs(&injection->rows);
+    return fit_note(injection->work, injection->name, injection->rows.count,
+                    "not reached: a byte of each of %d processes takes %.2f times as long as of one alone",
+                    (int)most, fmax(1, most * rate / injection->beta_s_per_byte));
 }
 
 static pto_status_t keep_rate(const injection_t *injection, const fit_regression_t *result) {
@@ -181,7 +166,6 @@ static pto_status_t keep_rate(const injection_t *injection, const fit_regression
     double rate = result->value[0];
     entry->beta_s_per_byte = fit_param(result, 0);
     entry->from_bytes = injection->rows.point[0].bytes;
-    entry->below_bytes = INT64_MAX;
     entry->sample_count = (int64_t)count_limited(injection, rate);
     entry->residual = residual_of(injection, rate, scratch);
     free(scratch);
@@ -196,7 +180,7 @@ static pto_status_t keep_rate(const injection_t *injection, const fit_regression
 
 /* Whether the limit is clear and statistically significant. */
 static bool is_significant(const injection_t *injection, const fit_regression_t *result) {
-    int32_t most = most_procs(&injection->rows);
+    int32_t most = fit_most_procs(&injection->rows);
     return most * result->value[0] > limited_ratio * injection->beta_s_per_byte &&
            most * result->low[0] > injection->beta_s_per_byte;
 }
@@ -248,16 +232,13 @@ pto_status_t fit_injection(fit_work_t *work, pto_space_t space) {
     char name[PTO_FIT_NAME_MAX];
     snprintf(name, sizeof name, "injection.%s", pto_space_name(space));
     injection_t injection = {.work = work, .space = space, .name = name};
-    fit_filter_t any = {PTO_BENCHMARK_INJECTION, space == PTO_SPACE_GPU ? PTO_IN_GPU : PTO_IN_CPU,
-                        PTO_AT_OFF_NODE, 0, 0};
+    fit_filter_t any = {PTO_BENCHMARK_INJECTION, fit_where_of_space[space], PTO_AT_OFF_NODE, 0, 0};
     fit_points_t all;
     pto_status_t status = fit_select(work, &any, &all);
-    if (status != PTO_OK)
-        return status;
     size_t count = all.count;
     free(all.point);
     if (count == 0)
-        return PTO_OK;
+        return status;
     if (cost->count == 0)
         return fit_give_up(work, name, "needs the cost of one process (ping_pong off_node, or procs 1)");
     return fit_last_piece(&injection, cost);

@@ -22,15 +22,11 @@ static const pto_sample_level_t place_of_level[PTO_LEVEL_COUNT] = {
     [PTO_LEVEL_OFF_NODE] = PTO_AT_OFF_NODE,
 };
 
-static pto_sample_space_t where_of_space(pto_space_t space) {
-    return space == PTO_SPACE_GPU ? PTO_IN_GPU : PTO_IN_CPU;
-}
-
 /* Ping-pong rows; without them, injection rows of one process, which measure the same. */
 static pto_status_t select_alone(const fit_work_t *work, pto_space_t space, pto_level_t level,
                                  fit_points_t *points) {
     for (size_t i = 0; i < sizeof alone_benchmarks / sizeof *alone_benchmarks; i++) {
-        fit_filter_t filter = {alone_benchmarks[i], where_of_space(space), place_of_level[level], 1, 0};
+        fit_filter_t filter = {alone_benchmarks[i], fit_where_of_space[space], place_of_level[level], 1, 0};
         pto_status_t status = fit_select(work, &filter, points);
         if (status != PTO_OK || points->count > 0 || i > 0)
             return status;
@@ -62,8 +58,6 @@ pto_status_t fit_messages(fit_work_t *work, pto_space_t space, pto_level_t level
     snprintf(name, sizeof name, "messages.%s.%s", pto_space_name(space), pto_level_name(level));
     fit_points_t points;
     pto_status_t status = select_alone(work, space, level, &points);
-    if (status != PTO_OK)
-        return status;
     if (points.count > 0) {
         const pto_fit_breaks_t *forced = &work->options->breaks[space][level];
         int count = forced->count;
@@ -148,11 +142,9 @@ static pto_status_t select_gaps(const fit_work_t *work, const fit_points_t *poin
 pto_status_t fit_gap(fit_work_t *work, pto_space_t space) {
     char name[PTO_FIT_NAME_MAX];
     snprintf(name, sizeof name, "gap.%s", pto_space_name(space));
-    fit_filter_t filter = {PTO_BENCHMARK_MULTI_MESSAGE, where_of_space(space), PTO_AT_OFF_NODE, 0, 0};
+    fit_filter_t filter = {PTO_BENCHMARK_MULTI_MESSAGE, fit_where_of_space[space], PTO_AT_OFF_NODE, 0, 0};
     fit_points_t points;
     pto_status_t status = fit_select(work, &filter, &points);
-    if (status != PTO_OK)
-        return status;
     fit_points_t gaps = {0};
     bool measured = points.count > 0;
     if (measured)

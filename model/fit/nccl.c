@@ -67,8 +67,6 @@ static pto_status_t fit_collective(fit_work_t *work, pto_benchmark_t benchmark, 
     fit_points_t points;
     pto_status_t status =
         fit_select(work, &(fit_filter_t){benchmark, PTO_IN_COUNT, PTO_AT_COUNT, 0, 0}, &points);
-    if (status != PTO_OK)
-        return status;
     if (points.count > 0)
         qsort(points.point, points.count, sizeof *points.point, by_row);
     for (size_t first = 0; status == PTO_OK && first < points.count; first += run_of_job(&points, first)) {

@@ -31,8 +31,8 @@ typedef struct {
 } spread_t;
 
 static fit_filter_t filter_of(pto_space_t space, const char *pair) {
-    return (fit_filter_t){PTO_BENCHMARK_REDUCE, space == PTO_SPACE_GPU ? PTO_IN_GPU : PTO_IN_CPU,
-                          PTO_AT_COUNT, 0, pair != NULL ? pto_sample_pair_hash(pair) : 0};
+    return (fit_filter_t){PTO_BENCHMARK_REDUCE, fit_where_of_space[space], PTO_AT_COUNT, 0,
+                          pair != NULL ? pto_sample_pair_hash(pair) : 0};
 }
 
 pto_status_t fit_cost_row(fit_work_t *work, const char *name, const fit_points_t *points,
@@ -111,8 +111,6 @@ static pto_status_t add_to_spread(const fit_work_t *work, pto_space_t space, con
     fit_points_t points;
     fit_filter_t filter = filter_of(space, pair);
     pto_status_t status = fit_select(work, &filter, &points);
-    if (status != PTO_OK)
-        return status;
     double *ratio = malloc((points.count + 1) * sizeof *ratio);
     size_t count = 0;
     for (size_t i = 0; ratio != NULL && i < points.count; i++) {
@@ -151,15 +149,12 @@ static pto_status_t report_spread(fit_work_t *work, pto_space_t space, bool alon
     }
     if (spread.count < 2)
         return PTO_OK;
-    pto_fit_entry_t *entry =
-        fit_entry_add(work, PTO_FIT_ABSENT, "reduce.%s by operation", pto_space_name(space));
-    if (entry == NULL)
-        return PTO_ERR_MEMORY;
-    snprintf(entry->note, sizeof entry->note,
-             "%s; %d operations and types took %.2f (%s) to %.2f (%s) times the fitted cost",
-             alone ? "fitted to sum-float alone" : "pooled", spread.count, spread.least, spread.least_pair,
-             spread.most, spread.most_pair);
-    return PTO_OK;
+    char name[PTO_FIT_NAME_MAX];
+    snprintf(name, sizeof name, "reduce.%s by operation", pto_space_name(space));
+    return fit_note(work, name, 0,
+                    "%s; %d operations and types took %.2f (%s) to %.2f (%s) times the fitted cost",
+                    alone ? "fitted to sum-float alone" : "pooled", spread.count, spread.least,
+                    spread.least_pair, spread.most, spread.most_pair);
 }
 
 /* Whether the pooled fit describes its samples. */

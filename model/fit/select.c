@@ -85,14 +85,10 @@ static pto_status_t skip_job(fit_work_t *work, const pto_sample_t *job, double r
     for (size_t i = 0; i < work->samples->count; i++)
         if (compare_job(&work->samples->sample[i], job) == 0)
             work->skip[i] = 1;
-    pto_fit_entry_t *entry = fit_entry_add(
-        work, PTO_FIT_ABSENT, "job %s.%s.%d", pto_benchmark_name((pto_benchmark_t)job->benchmark),
-        pto_sample_space_name((pto_sample_space_t)job->where), (int)job->run);
-    if (entry == NULL)
-        return PTO_ERR_MEMORY;
-    snprintf(entry->note, sizeof entry->note, "left out: a slow job, %.2f times the middle one of its cells",
-             ratio);
-    return PTO_OK;
+    char name[PTO_FIT_NAME_MAX];
+    snprintf(name, sizeof name, "job %s.%s.%d", pto_benchmark_name((pto_benchmark_t)job->benchmark),
+             pto_sample_space_name((pto_sample_space_t)job->where), (int)job->run);
+    return fit_note(work, name, 0, "left out: a slow job, %.2f times the middle one of its cells", ratio);
 }
 
 /* Judge each job by the quantiles of its ratios; cells are sorted by job. */

@@ -17,7 +17,7 @@ static int32_t most_procs(const fit_work_t *work, const fit_filter_t *filter) {
 
 static pto_status_t fit_sized(fit_work_t *work, pto_benchmark_t benchmark, pto_space_t space,
                               const char *name, pto_cost_table_t *cost) {
-    fit_filter_t filter = {benchmark, space == PTO_SPACE_GPU ? PTO_IN_GPU : PTO_IN_CPU, PTO_AT_COUNT, 0, 0};
+    fit_filter_t filter = {benchmark, fit_where_of_space[space], PTO_AT_COUNT, 0, 0};
     fit_points_t points = {0};
     filter.procs = most_procs(work, &filter);
     pto_status_t status = filter.procs > 0 ? fit_select(work, &filter, &points) : PTO_OK;
