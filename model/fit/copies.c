@@ -5,7 +5,6 @@
 
 #include "base/text_file.h"
 #include "parts.h"
-#include "segments.h"
 #include "select.h"
 
 /* A line whose median residual over the large copies exceeds this does not describe them. */
@@ -23,37 +22,37 @@ static pto_status_t fit_filtered(fit_work_t *work, const char *name, const fit_f
 }
 
 pto_status_t fit_copies(fit_work_t *work) {
-    static const struct {
-        pto_benchmark_t benchmark;
-        pto_copy_kind_t kind;
-    } kinds[] = {{PTO_BENCHMARK_MEMCPY_H2D, PTO_COPY_H2D},
-                 {PTO_BENCHMARK_MEMCPY_D2H, PTO_COPY_D2H},
-                 {PTO_BENCHMARK_MEMCPY_D2D, PTO_COPY_D2D}};
     pto_machine_t *machine = &work->fit->machine;
-    char name[PTO_FIT_NAME_MAX];
-    pto_status_t status = PTO_OK;
-    for (int reach = 0; status == PTO_OK && reach < PTO_REACH_COUNT; reach++) {
-        const char *reach_name = pto_reach_name((pto_reach_t)reach);
-        for (size_t k = 0; status == PTO_OK && k < sizeof kinds / sizeof *kinds; k++) {
-            fit_filter_t filter = {kinds[k].benchmark, PTO_IN_COUNT, fit_place_of_reach[reach], 1, 0};
-            snprintf(name, sizeof name, "copies.%s.%s", pto_copy_kind_name(kinds[k].kind), reach_name);
-            status = fit_filtered(work, name, &filter, &machine->copies[kinds[k].kind][reach]);
-        }
-        if (status == PTO_OK) {
-            fit_filter_t filter = {PTO_BENCHMARK_MEMCPY_PEER, PTO_IN_COUNT, fit_place_of_reach[reach], 1, 0};
-            snprintf(name, sizeof name, "peer.%s", reach_name);
-            status = fit_filtered(work, name, &filter, &machine->peer[reach]);
-        }
-    }
-    static const struct {
+    const struct {
         pto_benchmark_t benchmark;
-        pto_copy_kind_t kind;
-    } pageable[] = {{PTO_BENCHMARK_MEMCPY_PAGEABLE_H2D, PTO_COPY_H2D},
-                    {PTO_BENCHMARK_MEMCPY_PAGEABLE_D2H, PTO_COPY_D2H}};
-    for (size_t k = 0; status == PTO_OK && k < sizeof pageable / sizeof *pageable; k++) {
-        fit_filter_t filter = {pageable[k].benchmark, PTO_IN_COUNT, PTO_AT_ON_SOCKET, 1, 0};
-        snprintf(name, sizeof name, "copies.pageable.%s", pto_copy_kind_name(pageable[k].kind));
-        status = fit_filtered(work, name, &filter, &machine->pageable[pageable[k].kind]);
+        pto_sample_level_t place;
+        const char *name;
+        pto_postal_t *postal;
+    } copies[] = {
+        {PTO_BENCHMARK_MEMCPY_H2D, PTO_AT_ON_SOCKET, "copies.h2d.on_socket",
+         &machine->copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET]},
+        {PTO_BENCHMARK_MEMCPY_D2H, PTO_AT_ON_SOCKET, "copies.d2h.on_socket",
+         &machine->copies[PTO_COPY_D2H][PTO_REACH_ON_SOCKET]},
+        {PTO_BENCHMARK_MEMCPY_D2D, PTO_AT_ON_SOCKET, "copies.d2d.on_socket",
+         &machine->copies[PTO_COPY_D2D][PTO_REACH_ON_SOCKET]},
+        {PTO_BENCHMARK_MEMCPY_PEER, PTO_AT_ON_SOCKET, "peer.on_socket", &machine->peer[PTO_REACH_ON_SOCKET]},
+        {PTO_BENCHMARK_MEMCPY_H2D, PTO_AT_OFF_SOCKET, "copies.h2d.off_socket",
+         &machine->copies[PTO_COPY_H2D][PTO_REACH_OFF_SOCKET]},
+        {PTO_BENCHMARK_MEMCPY_D2H, PTO_AT_OFF_SOCKET, "copies.d2h.off_socket",
+         &machine->copies[PTO_COPY_D2H][PTO_REACH_OFF_SOCKET]},
+        {PTO_BENCHMARK_MEMCPY_D2D, PTO_AT_OFF_SOCKET, "copies.d2d.off_socket",
+         &machine->copies[PTO_COPY_D2D][PTO_REACH_OFF_SOCKET]},
+        {PTO_BENCHMARK_MEMCPY_PEER, PTO_AT_OFF_SOCKET, "peer.off_socket",
+         &machine->peer[PTO_REACH_OFF_SOCKET]},
+        {PTO_BENCHMARK_MEMCPY_PAGEABLE_H2D, PTO_AT_ON_SOCKET, "copies.pageable.h2d",
+         &machine->pageable[PTO_COPY_H2D]},
+        {PTO_BENCHMARK_MEMCPY_PAGEABLE_D2H, PTO_AT_ON_SOCKET, "copies.pageable.d2h",
+         &machine->pageable[PTO_COPY_D2H]},
+    };
+    pto_status_t status = PTO_OK;
+    for (size_t i = 0; status == PTO_OK && i < sizeof copies / sizeof *copies; i++) {
+        fit_filter_t filter = {copies[i].benchmark, PTO_IN_COUNT, copies[i].place, 1, 0};
+        status = fit_filtered(work, copies[i].name, &filter, copies[i].postal);
     }
     return status;
 }
@@ -71,21 +70,21 @@ static double residual_under(const fit_points_t *points, const fit_regression_t 
  * large ones hide. No single line describes both. `*from_bytes` is the size from which copies count as
  * large; 0 if one line describes all. */
 static pto_status_t find_large(const fit_work_t *work, const fit_points_t *points, int64_t *from_bytes) {
-    int count = 0;
-    int64_t below_bytes[PTO_PROTOCOL_COUNT] = {0};
+    fit_breaks_t breaks;
     *from_bytes = 0;
-    pto_status_t status = fit_find_breaks(points, 2, &count, below_bytes, work->err);
+    pto_status_t status = fit_find_breaks(points, 2, &breaks, work->err);
     fit_regression_t whole;
-    if (status != PTO_OK || count == 0 || fit_postal(points, work->options->minima, &whole, NULL) != PTO_OK)
+    if (status != PTO_OK || breaks.count == 0 ||
+        fit_postal(points, work->options->minima, &whole, NULL) != PTO_OK)
         return status;
     double *scratch = malloc(points->count * sizeof *scratch);
     if (scratch == NULL)
         return pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for shared copies");
-    fit_points_t small = fit_slice(points, 0, below_bytes[0]);
-    fit_points_t large = fit_slice(points, below_bytes[0], INT64_MAX);
+    fit_points_t small = fit_slice(points, 0, breaks.below_bytes[0]);
+    fit_points_t large = fit_slice(points, breaks.below_bytes[0], INT64_MAX);
     if (residual_under(&small, &whole, scratch) > bent_residual ||
         residual_under(&large, &whole, scratch) > bent_residual)
-        *from_bytes = below_bytes[0];
+        *from_bytes = breaks.below_bytes[0];
     free(scratch);
     return PTO_OK;
 }

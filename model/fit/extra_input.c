@@ -25,14 +25,6 @@ static bool fill_inputs(const fit_point_t *point, const void *context, fit_row_t
     return point->messages >= 2 && point->bytes >= piece->from_bytes && point->bytes < piece->below_bytes;
 }
 
-static void name_piece(pto_space_t space, const pto_cost_row_t *piece, char *name, size_t name_size) {
-    int end = snprintf(name, name_size, "reduce.%s.extra_input_s_per_byte", pto_space_name(space));
-    if (piece->below_bytes != INT64_MAX)
-        snprintf(name + end, name_size - (size_t)end, " below %lld", (long long)piece->below_bytes);
-    else if (piece->from_bytes > 0)
-        snprintf(name + end, name_size - (size_t)end, " from %lld", (long long)piece->from_bytes);
-}
-
 static pto_status_t keep(fit_work_t *work, const char *name, const fit_regression_t *result,
                          pto_cost_row_t *piece) {
     pto_fit_entry_t *entry = fit_entry_add(work, PTO_FIT_RATE, "%s", name);
@@ -50,11 +42,11 @@ static pto_status_t keep(fit_work_t *work, const char *name, const fit_regressio
     return PTO_OK;
 }
 
-static pto_status_t fit_piece(fit_work_t *work, pto_space_t space, const fit_points_t *points,
+static pto_status_t fit_piece(fit_work_t *work, const char *key, const fit_points_t *points,
                               pto_cost_row_t *piece) {
     char name[PTO_FIT_NAME_MAX];
     fit_regression_t result;
-    name_piece(space, piece, name, sizeof name);
+    fit_name_range(key, 0, piece, name);
     pto_status_t status =
         fit_regress(points, COLUMN_COUNT, fill_inputs, piece, work->options->minima, &result, work->err);
     if (result.count == 0)
@@ -74,17 +66,16 @@ static pto_status_t fit_piece(fit_work_t *work, pto_space_t space, const fit_poi
 
 pto_status_t fit_extra_input(fit_work_t *work, pto_space_t space) {
     pto_cost_table_t *cost = &work->fit->machine.reduce[space];
+    char key[PTO_FIT_NAME_MAX];
     fit_points_t points;
+    snprintf(key, sizeof key, "reduce.%s.extra_input_s_per_byte", pto_space_name(space));
     pto_status_t status = fit_select(
         work, &(fit_filter_t){PTO_BENCHMARK_REDUCE_MANY, fit_where_of_space[space], PTO_AT_COUNT, 0, 0},
         &points);
-    if (points.count > 0 && cost->count == 0) {
-        char name[PTO_FIT_NAME_MAX];
-        snprintf(name, sizeof name, "reduce.%s.extra_input_s_per_byte", pto_space_name(space));
-        status = fit_give_up(work, name, "without samples of `reduce` there is no cost of two inputs");
-    }
+    if (points.count > 0 && cost->count == 0)
+        status = fit_give_up(work, key, "without samples of `reduce` there is no cost of two inputs");
     for (int k = 0; status == PTO_OK && points.count > 0 && k < cost->count; k++)
-        status = fit_piece(work, space, &points, &cost->row[k]);
+        status = fit_piece(work, key, &points, &cost->row[k]);
     free(points.point);
     return status;
 }

@@ -54,17 +54,31 @@ static pto_status_t set_node(fit_work_t *work) {
     return PTO_OK;
 }
 
-static pto_status_t fit_space(fit_work_t *work, pto_space_t space) {
+static pto_status_t fit_levels(fit_work_t *work, pto_space_t space) {
     pto_status_t status = PTO_OK;
     for (int level = 0; status == PTO_OK && level < PTO_LEVEL_COUNT; level++)
         status = fit_messages(work, space, (pto_level_t)level);
-    if (status == PTO_OK)
-        status = fit_injection(work, space);
-    if (status == PTO_OK)
-        status = fit_message_rate(work, space);
-    if (status == PTO_OK)
-        status = fit_gap(work, space);
     return status;
+}
+
+typedef pto_status_t (*space_part_t)(fit_work_t *work, pto_space_t space);
+
+/* The parts of both spaces, one space after the other. */
+static pto_status_t fit_spaces(fit_work_t *work, const space_part_t *part, int count) {
+    pto_status_t status = PTO_OK;
+    for (int i = 0; status == PTO_OK && i < PTO_SPACE_COUNT * count; i++)
+        status = part[i % count](work, (pto_space_t)(i / count));
+    return status;
+}
+
+static pto_status_t fit_all_messages(fit_work_t *work) {
+    static const space_part_t parts[] = {fit_levels, fit_injection, fit_message_rate, fit_gap};
+    return fit_spaces(work, parts, sizeof parts / sizeof *parts);
+}
+
+static pto_status_t fit_all_reductions(fit_work_t *work) {
+    static const space_part_t parts[] = {fit_reduce, fit_extra_input};
+    return fit_spaces(work, parts, sizeof parts / sizeof *parts);
 }
 
 static pto_status_t note_unknown(fit_work_t *work) {
@@ -74,30 +88,15 @@ static pto_status_t note_unknown(fit_work_t *work) {
     return count > 0 ? fit_note(work, "other benchmarks", count, "nothing is fitted from them") : PTO_OK;
 }
 
+/* In this order: some build on what those before them have fitted. */
 static pto_status_t fit_all(fit_work_t *work) {
-    pto_status_t status = set_node(work);
-    if (status == PTO_OK && !work->options->minima)
-        status = fit_skip_slow_jobs(work);
-    for (int space = 0; status == PTO_OK && space < PTO_SPACE_COUNT; space++)
-        status = fit_space(work, (pto_space_t)space);
-    if (status == PTO_OK)
-        status = fit_copies(work);
-    if (status == PTO_OK)
-        status = fit_shared_copies(work);
-    for (int space = 0; status == PTO_OK && space < PTO_SPACE_COUNT; space++) {
-        status = fit_reduce(work, (pto_space_t)space);
-        if (status == PTO_OK)
-            status = fit_extra_input(work, (pto_space_t)space);
-    }
-    if (status == PTO_OK)
-        status = fit_remote(work);
-    if (status == PTO_OK)
-        status = fit_times(work);
-    if (status == PTO_OK)
-        status = fit_setup(work);
-    if (status == PTO_OK)
-        status = fit_nccl(work);
-    return status == PTO_OK ? note_unknown(work) : status;
+    static pto_status_t (*const parts[])(fit_work_t *) = {
+        set_node,   fit_skip_slow_jobs, fit_all_messages, fit_copies, fit_shared_copies, fit_all_reductions,
+        fit_remote, fit_times,          fit_setup,        fit_nccl,   note_unknown};
+    pto_status_t status = PTO_OK;
+    for (size_t i = 0; status == PTO_OK && i < sizeof parts / sizeof *parts; i++)
+        status = parts[i](work);
+    return status;
 }
 
 /* Without message costs nothing can be predicted, and a machine file is not valid. */

@@ -185,7 +185,7 @@ static bool is_significant(const injection_t *injection, const fit_regression_t 
            most * result->low[0] > injection->beta_s_per_byte;
 }
 
-static pto_status_t fit_rows(injection_t *injection) {
+static pto_status_t fit_limit(injection_t *injection) {
     double rate = 0;
     fit_regression_t result = {0};
     pto_status_t status = find_rate(injection, &rate, &result);
@@ -217,7 +217,7 @@ static pto_status_t fit_last_piece(injection_t *injection, const pto_cost_table_
         if (enough) {
             injection->alpha_s = piece->postal.alpha_s.value;
             injection->beta_s_per_byte = piece->postal.beta_s_per_byte.value;
-            status = fit_rows(injection);
+            status = fit_limit(injection);
         }
         free(injection->rows.point);
         injection->rows = (fit_points_t){0};

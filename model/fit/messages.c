@@ -4,10 +4,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/text_file.h"
 #include "parts.h"
-#include "segments.h"
 #include "select.h"
 
 /* Approximate maximum number of pairs of samples of one size whose slopes are computed. */
@@ -35,22 +35,15 @@ static pto_status_t select_alone(const fit_work_t *work, pto_space_t space, pto_
     return PTO_OK;
 }
 
-/* Fits all rows of a level or none: a gap would be priced by a neighbouring row. */
-static pto_status_t fit_pieces(fit_work_t *work, const char *level_name, const fit_points_t *points,
-                               int break_count, const int64_t *below_bytes, pto_cost_table_t *cost) {
-    for (int k = 0; k <= break_count; k++) {
-        char name[PTO_FIT_NAME_MAX + 16];
-        pto_cost_row_t row = {.protocol = (pto_protocol_t)(PTO_PROTOCOL_COUNT - 1 - break_count + k),
-                              .from_bytes = k > 0 ? below_bytes[k - 1] : 0,
-                              .below_bytes = k < break_count ? below_bytes[k] : INT64_MAX};
-        snprintf(name, sizeof name, "%s.%s", level_name, pto_protocol_name(row.protocol));
-        pto_status_t status = fit_cost_row(work, name, points, &row, cost);
-        if (status != PTO_OK || !pto_postal_known(&cost->row[cost->count - 1].postal)) {
-            pto_cost_fini(cost);
-            return status;
-        }
-    }
-    return PTO_OK;
+static void name_protocol(const char *key, int k, pto_cost_row_t *row, char name[PTO_FIT_NAME_MAX]) {
+    row->protocol = (pto_protocol_t)((int)row->protocol + k);
+    snprintf(name, PTO_FIT_NAME_MAX, "%.48s.%s", key, pto_protocol_name(row->protocol));
+}
+
+static pto_status_t fit_pieces(fit_work_t *work, const char *key, const fit_points_t *points,
+                               const fit_breaks_t *breaks, pto_cost_table_t *cost) {
+    const pto_cost_row_t like = {.protocol = (pto_protocol_t)(PTO_PROTOCOL_COUNT - 1 - breaks->count)};
+    return fit_rows(work, key, points, breaks, &like, name_protocol, cost);
 }
 
 pto_status_t fit_messages(fit_work_t *work, pto_space_t space, pto_level_t level) {
@@ -60,16 +53,12 @@ pto_status_t fit_messages(fit_work_t *work, pto_space_t space, pto_level_t level
     pto_status_t status = select_alone(work, space, level, &points);
     if (points.count > 0) {
         const pto_fit_breaks_t *forced = &work->options->breaks[space][level];
-        int count = forced->count;
-        int64_t below_bytes[PTO_PROTOCOL_COUNT] = {0};
-        for (int i = 0; i < count; i++)
-            below_bytes[i] = forced->below_bytes[i];
+        fit_breaks_t breaks = {.count = forced->count};
+        memcpy(breaks.below_bytes, forced->below_bytes, sizeof forced->below_bytes);
         if (!forced->given)
-            status = fit_find_breaks(&points, PTO_PROTOCOL_COUNT, &count, below_bytes, work->err);
-        if (status == PTO_OK) {
-            status = fit_pieces(work, name, &points, count, below_bytes,
-                                &work->fit->machine.messages[space][level]);
-        }
+            status = fit_find_breaks(&points, PTO_PROTOCOL_COUNT, &breaks, work->err);
+        if (status == PTO_OK)
+            status = fit_pieces(work, name, &points, &breaks, &work->fit->machine.messages[space][level]);
     }
     free(points.point);
     return status;
@@ -149,12 +138,11 @@ pto_status_t fit_gap(fit_work_t *work, pto_space_t space) {
     bool measured = points.count > 0;
     if (measured)
         status = select_gaps(work, &points, &gaps);
-    int count = 0;
-    int64_t below_bytes[PTO_PROTOCOL_COUNT] = {0};
+    fit_breaks_t breaks = {.count = 0};
     if (status == PTO_OK && gaps.count > 0)
-        status = fit_find_breaks(&gaps, PTO_PROTOCOL_COUNT, &count, below_bytes, work->err);
+        status = fit_find_breaks(&gaps, PTO_PROTOCOL_COUNT, &breaks, work->err);
     if (status == PTO_OK && gaps.count > 0)
-        status = fit_pieces(work, name, &gaps, count, below_bytes, &work->fit->machine.gap[space]);
+        status = fit_pieces(work, name, &gaps, &breaks, &work->fit->machine.gap[space]);
     else if (status == PTO_OK && measured)
         status = fit_give_up(work, name, "needs rows of three or more numbers of messages in flight");
     free(gaps.point);

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "parts.h"
-#include "segments.h"
 #include "select.h"
 
 /* In these samples `procs` is the number of GPUs on all nodes, and `messages` is the number of nodes. */
@@ -28,39 +27,26 @@ static size_t run_of_job(const fit_points_t *points, size_t first) {
     return past - first;
 }
 
-/* Append the row of one range, with the cost fitted to its points. */
-static pto_status_t fit_row(fit_work_t *work, pto_nccl_kind_t kind, const fit_points_t *points,
-                            const pto_cost_row_t *like) {
-    char row_name[PTO_COST_ROW_MAX], what[PTO_FIT_NAME_MAX];
-    pto_cost_row_name(like, row_name);
-    snprintf(what, sizeof what, "nccl.%s.%.40s", pto_nccl_name(kind), row_name);
-    return fit_cost_row(work, what, points, like, &work->fit->machine.nccl[kind]);
+static void name_row(const char *key, int k, pto_cost_row_t *row, char name[PTO_FIT_NAME_MAX]) {
+    char row_name[PTO_COST_ROW_MAX];
+    (void)k;
+    pto_cost_row_name(row, row_name);
+    snprintf(name, PTO_FIT_NAME_MAX, "%.20s.%.40s", key, row_name);
 }
 
 /* Fits all pieces of one number of GPUs and nodes, or none. */
 static pto_status_t fit_job(fit_work_t *work, pto_nccl_kind_t kind, const fit_points_t *points) {
-    pto_cost_row_t row = {.gpus = gpus_of(points->point), .nodes = nodes_of(points->point)};
-    if (row.gpus < 2 || row.gpus % row.nodes != 0) {
-        char name[PTO_FIT_NAME_MAX];
-        snprintf(name, sizeof name, "nccl.%s", pto_nccl_name(kind));
-        return fit_give_up(work, name,
+    const pto_cost_row_t like = {.gpus = gpus_of(points->point), .nodes = nodes_of(points->point)};
+    char key[PTO_FIT_NAME_MAX];
+    fit_breaks_t breaks;
+    snprintf(key, sizeof key, "nccl.%s", pto_nccl_name(kind));
+    if (like.gpus < 2 || like.gpus % like.nodes != 0)
+        return fit_give_up(work, key,
                            "a row must have two GPUs or more (procs), equally many on each node (messages)");
-    }
-    int breaks = 0;
-    pto_cost_table_t *cost = &work->fit->machine.nccl[kind];
-    int before = cost->count;
-    int64_t below_bytes[FIT_PIECE_MAX] = {0};
-    pto_status_t status = fit_find_breaks(points, PTO_COST_RANGE_MAX, &breaks, below_bytes, work->err);
-    for (int k = 0; status == PTO_OK && k <= breaks; k++) {
-        row.from_bytes = k > 0 ? below_bytes[k - 1] : 0;
-        row.below_bytes = k < breaks ? below_bytes[k] : INT64_MAX;
-        status = fit_row(work, kind, points, &row);
-        if (status != PTO_OK || !pto_postal_known(&cost->row[cost->count - 1].postal)) {
-            pto_cost_truncate(cost, before);
-            return status;
-        }
-    }
-    return status;
+    pto_status_t status = fit_find_breaks(points, FIT_PIECE_MAX, &breaks, work->err);
+    return status == PTO_OK
+               ? fit_rows(work, key, points, &breaks, &like, name_row, &work->fit->machine.nccl[kind])
+               : status;
 }
 
 static pto_status_t fit_collective(fit_work_t *work, pto_benchmark_t benchmark, pto_nccl_kind_t kind) {

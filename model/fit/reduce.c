@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "parts.h"
-#include "segments.h"
 #include "select.h"
 
 static const char *const operations[] = {"sum", "prod", "min", "max"};
@@ -33,49 +32,6 @@ typedef struct {
 static fit_filter_t filter_of(pto_space_t space, const char *pair) {
     return (fit_filter_t){PTO_BENCHMARK_REDUCE, fit_where_of_space[space], PTO_AT_COUNT, 0,
                           pair != NULL ? pto_sample_pair_hash(pair) : 0};
-}
-
-pto_status_t fit_cost_row(fit_work_t *work, const char *name, const fit_points_t *points,
-                          const pto_cost_row_t *like, pto_cost_table_t *cost) {
-    pto_cost_row_t *row = pto_cost_add(cost);
-    if (row == NULL)
-        return pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for %s", name);
-    *row = *like;
-    fit_points_t own = fit_slice(points, row->from_bytes, row->below_bytes);
-    pto_status_t status = fit_postal_entry(work, name, &own, &row->postal);
-    if (status == PTO_OK)
-        work->fit->entry[work->fit->entry_count - 1].below_bytes = row->below_bytes;
-    return status;
-}
-
-static pto_status_t fit_range(fit_work_t *work, const char *what, const fit_points_t *points,
-                              const pto_cost_row_t *like, pto_cost_table_t *cost) {
-    char name[PTO_FIT_NAME_MAX];
-    if (like->below_bytes != INT64_MAX)
-        snprintf(name, sizeof name, "%s below %lld", what, (long long)like->below_bytes);
-    else if (like->from_bytes > 0)
-        snprintf(name, sizeof name, "%s from %lld", what, (long long)like->from_bytes);
-    else
-        snprintf(name, sizeof name, "%s", what);
-    return fit_cost_row(work, name, points, like, cost);
-}
-
-/* Fits all pieces or none, as for messages. */
-pto_status_t fit_cost(fit_work_t *work, const char *name, const fit_points_t *points,
-                      pto_cost_table_t *cost) {
-    int breaks = 0;
-    int64_t below_bytes[FIT_PIECE_MAX] = {0};
-    pto_status_t status = fit_find_breaks(points, PTO_COST_RANGE_MAX, &breaks, below_bytes, work->err);
-    for (int k = 0; status == PTO_OK && k <= breaks; k++) {
-        pto_cost_row_t row = {.from_bytes = k > 0 ? below_bytes[k - 1] : 0,
-                              .below_bytes = k < breaks ? below_bytes[k] : INT64_MAX};
-        status = fit_range(work, name, points, &row, cost);
-        if (status != PTO_OK || !pto_postal_known(&cost->row[cost->count - 1].postal)) {
-            pto_cost_fini(cost);
-            return status;
-        }
-    }
-    return status;
 }
 
 static pto_status_t fit_pieces(fit_work_t *work, pto_space_t space, const fit_points_t *points) {

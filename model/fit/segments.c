@@ -256,9 +256,8 @@ static int search_all(grid_t *grid, const size_group_t *groups, size_t count, in
     return pieces - 1;
 }
 
-pto_status_t fit_find_breaks(const fit_points_t *points, int most, int *count, int64_t *below_bytes,
-                             pto_error_t *err) {
-    *count = 0;
+pto_status_t fit_find_breaks(const fit_points_t *points, int most, fit_breaks_t *breaks, pto_error_t *err) {
+    *breaks = (fit_breaks_t){0};
     if (fit_size_count(points) < 2 * PIECE_SIZES_MIN)
         return PTO_OK;
     size_group_t *groups = calloc(fit_size_count(points), sizeof *groups);
@@ -269,8 +268,8 @@ pto_status_t fit_find_breaks(const fit_points_t *points, int most, int *count, i
         status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for the search for protocol limits");
     } else {
         size_t group_count = make_groups(points, scratch, groups);
-        *count =
-            group_count < 2 * PIECE_SIZES_MIN ? 0 : search_all(grid, groups, group_count, most, below_bytes);
+        if (group_count >= 2 * PIECE_SIZES_MIN)
+            breaks->count = search_all(grid, groups, group_count, most, breaks->below_bytes);
     }
     free(groups);
     free(scratch);

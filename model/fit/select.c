@@ -111,6 +111,8 @@ static pto_status_t judge_jobs(fit_work_t *work, const cell_t *cells, size_t cou
 }
 
 pto_status_t fit_skip_slow_jobs(fit_work_t *work) {
+    if (work->options->minima)
+        return PTO_OK;
     size_t count = work->samples->count;
     const pto_sample_t **sorted = malloc((count + 1) * sizeof *sorted);
     cell_t *cells = malloc((count + 1) * sizeof *cells);

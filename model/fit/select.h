@@ -25,7 +25,8 @@ typedef struct {
     uint64_t pair_hash;
 } fit_filter_t;
 
-/* Mark the samples of slow jobs and report these jobs. Errors: PTO_ERR_MEMORY. */
+/* Mark the samples of slow jobs and report these jobs; not in minima mode, in which they do no harm. Errors:
+ * PTO_ERR_MEMORY. */
 pto_status_t fit_skip_slow_jobs(fit_work_t *work);
 
 /* The samples that a filter selects, without slow jobs; in minima mode the minimum of each (procs, messages,

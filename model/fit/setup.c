@@ -29,17 +29,22 @@ static pto_status_t fit_sized(fit_work_t *work, pto_benchmark_t benchmark, pto_s
 
 pto_status_t fit_setup(fit_work_t *work) {
     pto_machine_t *machine = &work->fit->machine;
-    pto_status_t status =
-        fit_sized(work, PTO_BENCHMARK_SETUP_OPEN, PTO_SPACE_GPU, "setup.open", &machine->setup_open);
-    if (status == PTO_OK) {
-        status = fit_sized(work, PTO_BENCHMARK_SETUP_ALLOCATE, PTO_SPACE_GPU, "setup.allocate.gpu",
-                           &machine->setup_allocate[PTO_SPACE_GPU]);
-    }
-    if (status == PTO_OK) {
-        status = fit_sized(work, PTO_BENCHMARK_SETUP_ALLOCATE, PTO_SPACE_CPU, "setup.allocate.cpu",
-                           &machine->setup_allocate[PTO_SPACE_CPU]);
-    }
-    if (status == PTO_OK)
-        status = fit_time(work, PTO_BENCHMARK_SETUP_SEGMENT, "setup.segment_s", &machine->setup_segment_s);
-    return status;
+    const struct {
+        pto_benchmark_t benchmark;
+        pto_space_t space;
+        const char *name;
+        pto_cost_table_t *cost;
+    } sized[] = {
+        {PTO_BENCHMARK_SETUP_OPEN, PTO_SPACE_GPU, "setup.open", &machine->setup_open},
+        {PTO_BENCHMARK_SETUP_ALLOCATE, PTO_SPACE_GPU, "setup.allocate.gpu",
+         &machine->setup_allocate[PTO_SPACE_GPU]},
+        {PTO_BENCHMARK_SETUP_ALLOCATE, PTO_SPACE_CPU, "setup.allocate.cpu",
+         &machine->setup_allocate[PTO_SPACE_CPU]},
+    };
+    pto_status_t status = PTO_OK;
+    for (size_t i = 0; status == PTO_OK && i < sizeof sized / sizeof *sized; i++)
+        status = fit_sized(work, sized[i].benchmark, sized[i].space, sized[i].name, sized[i].cost);
+    return status == PTO_OK
+               ? fit_time(work, PTO_BENCHMARK_SETUP_SEGMENT, "setup.segment_s", &machine->setup_segment_s)
+               : status;
 }
