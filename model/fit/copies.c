@@ -11,12 +11,12 @@
 static const double bent_residual = 0.25;
 
 /* Fit the samples that a filter selects, if any. */
-static pto_status_t fit_filtered(fit_work_t *work, const char *name, const fit_filter_t *filter,
-                                 pto_postal_t *postal) {
+static pto_status_t fit_filtered(fit_work_t *work, const fit_filter_t *filter, pto_postal_t *postal) {
+    pto_cell_t cell;
     fit_points_t points;
     pto_status_t status = fit_select(work, filter, &points);
     if (points.count > 0)
-        status = fit_postal_entry(work, name, &points, postal);
+        status = fit_postal_entry(work, fit_key(work, postal, &cell), &points, postal);
     free(points.point);
     return status;
 }
@@ -26,33 +26,23 @@ pto_status_t fit_copies(fit_work_t *work) {
     const struct {
         pto_benchmark_t benchmark;
         pto_sample_level_t place;
-        const char *name;
         pto_postal_t *postal;
     } copies[] = {
-        {PTO_BENCHMARK_MEMCPY_H2D, PTO_AT_ON_SOCKET, "copies.h2d.on_socket",
-         &machine->copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET]},
-        {PTO_BENCHMARK_MEMCPY_D2H, PTO_AT_ON_SOCKET, "copies.d2h.on_socket",
-         &machine->copies[PTO_COPY_D2H][PTO_REACH_ON_SOCKET]},
-        {PTO_BENCHMARK_MEMCPY_D2D, PTO_AT_ON_SOCKET, "copies.d2d.on_socket",
-         &machine->copies[PTO_COPY_D2D][PTO_REACH_ON_SOCKET]},
-        {PTO_BENCHMARK_MEMCPY_PEER, PTO_AT_ON_SOCKET, "peer.on_socket", &machine->peer[PTO_REACH_ON_SOCKET]},
-        {PTO_BENCHMARK_MEMCPY_H2D, PTO_AT_OFF_SOCKET, "copies.h2d.off_socket",
-         &machine->copies[PTO_COPY_H2D][PTO_REACH_OFF_SOCKET]},
-        {PTO_BENCHMARK_MEMCPY_D2H, PTO_AT_OFF_SOCKET, "copies.d2h.off_socket",
-         &machine->copies[PTO_COPY_D2H][PTO_REACH_OFF_SOCKET]},
-        {PTO_BENCHMARK_MEMCPY_D2D, PTO_AT_OFF_SOCKET, "copies.d2d.off_socket",
-         &machine->copies[PTO_COPY_D2D][PTO_REACH_OFF_SOCKET]},
-        {PTO_BENCHMARK_MEMCPY_PEER, PTO_AT_OFF_SOCKET, "peer.off_socket",
-         &machine->peer[PTO_REACH_OFF_SOCKET]},
-        {PTO_BENCHMARK_MEMCPY_PAGEABLE_H2D, PTO_AT_ON_SOCKET, "copies.pageable.h2d",
-         &machine->pageable[PTO_COPY_H2D]},
-        {PTO_BENCHMARK_MEMCPY_PAGEABLE_D2H, PTO_AT_ON_SOCKET, "copies.pageable.d2h",
-         &machine->pageable[PTO_COPY_D2H]},
+        {PTO_BENCHMARK_MEMCPY_H2D, PTO_AT_ON_SOCKET, &machine->copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET]},
+        {PTO_BENCHMARK_MEMCPY_D2H, PTO_AT_ON_SOCKET, &machine->copies[PTO_COPY_D2H][PTO_REACH_ON_SOCKET]},
+        {PTO_BENCHMARK_MEMCPY_D2D, PTO_AT_ON_SOCKET, &machine->copies[PTO_COPY_D2D][PTO_REACH_ON_SOCKET]},
+        {PTO_BENCHMARK_MEMCPY_PEER, PTO_AT_ON_SOCKET, &machine->peer[PTO_REACH_ON_SOCKET]},
+        {PTO_BENCHMARK_MEMCPY_H2D, PTO_AT_OFF_SOCKET, &machine->copies[PTO_COPY_H2D][PTO_REACH_OFF_SOCKET]},
+        {PTO_BENCHMARK_MEMCPY_D2H, PTO_AT_OFF_SOCKET, &machine->copies[PTO_COPY_D2H][PTO_REACH_OFF_SOCKET]},
+        {PTO_BENCHMARK_MEMCPY_D2D, PTO_AT_OFF_SOCKET, &machine->copies[PTO_COPY_D2D][PTO_REACH_OFF_SOCKET]},
+        {PTO_BENCHMARK_MEMCPY_PEER, PTO_AT_OFF_SOCKET, &machine->peer[PTO_REACH_OFF_SOCKET]},
+        {PTO_BENCHMARK_MEMCPY_PAGEABLE_H2D, PTO_AT_ON_SOCKET, &machine->pageable[PTO_COPY_H2D]},
+        {PTO_BENCHMARK_MEMCPY_PAGEABLE_D2H, PTO_AT_ON_SOCKET, &machine->pageable[PTO_COPY_D2H]},
     };
     pto_status_t status = PTO_OK;
     for (size_t i = 0; status == PTO_OK && i < sizeof copies / sizeof *copies; i++) {
         fit_filter_t filter = {copies[i].benchmark, PTO_IN_COUNT, copies[i].place, 1, 0};
-        status = fit_filtered(work, copies[i].name, &filter, copies[i].postal);
+        status = fit_filtered(work, &filter, copies[i].postal);
     }
     return status;
 }
@@ -90,13 +80,13 @@ static pto_status_t find_large(const fit_work_t *work, const fit_points_t *point
 }
 
 /* Adds one row if it could be fitted. */
-static pto_status_t fit_row(fit_work_t *work, const fit_points_t *points, const pto_cost_row_t *row,
+static pto_status_t fit_row(fit_work_t *work, const fit_points_t *points, pto_cost_row_t *row,
                             pto_copy_kind_t kind) {
     pto_cost_table_t *cost = &work->fit->machine.shared_copies[kind];
-    char row_name[PTO_COST_ROW_MAX], name[PTO_FIT_NAME_MAX];
+    char name[PTO_FIT_NAME_MAX];
+    pto_cell_t cell;
     int before = cost->count;
-    pto_cost_row_name(row, row_name);
-    snprintf(name, sizeof name, "copies.shared.%s.%.40s", pto_copy_kind_name(kind), row_name);
+    fit_name_row(fit_key(work, cost, &cell), 0, row, name);
     pto_status_t status = fit_cost_row(work, name, points, row, cost);
     if (cost->count > before && (status != PTO_OK || !pto_postal_known(&cost->row[before].postal)))
         pto_cost_truncate(cost, before);
@@ -174,7 +164,8 @@ static bool fill_constant(const fit_point_t *point, const void *context, fit_row
 }
 
 /* A cost that does not depend on size: the robust centre of its samples. */
-pto_status_t fit_time(fit_work_t *work, pto_benchmark_t benchmark, const char *name, pto_param_t *param) {
+pto_status_t fit_time(fit_work_t *work, pto_benchmark_t benchmark, pto_param_t *param) {
+    pto_cell_t cell;
     fit_points_t points;
     pto_status_t status =
         fit_select(work, &(fit_filter_t){benchmark, PTO_IN_COUNT, PTO_AT_COUNT, 0, 0}, &points);
@@ -185,7 +176,8 @@ pto_status_t fit_time(fit_work_t *work, pto_benchmark_t benchmark, const char *n
     fit_regression_t result;
     status = fit_regress(&points, 1, fill_constant, NULL, work->options->minima, &result, work->err);
     free(points.point);
-    pto_fit_entry_t *entry = status == PTO_OK ? fit_entry_add(work, PTO_FIT_TIME, "%s", name) : NULL;
+    pto_fit_entry_t *entry =
+        status == PTO_OK ? fit_entry_add(work, PTO_FIT_TIME, "%s", fit_key(work, param, &cell)) : NULL;
     if (entry == NULL)
         return status == PTO_OK ? PTO_ERR_MEMORY : status;
     entry->alpha_s = *param = fit_param(&result, 0);
@@ -198,18 +190,17 @@ pto_status_t fit_times(fit_work_t *work) {
     pto_machine_t *machine = &work->fit->machine;
     const struct {
         pto_benchmark_t benchmark;
-        const char *name;
         pto_param_t *param;
     } times[] = {
-        {PTO_BENCHMARK_SIGNAL_FLAG, "signals.flag_s", &machine->signal_s},
-        {PTO_BENCHMARK_SIGNAL_EVENT, "signals.event_s", &machine->event_s},
-        {PTO_BENCHMARK_SIGNAL_DEVICE, "signals.device_s", &machine->device_signal_s},
-        {PTO_BENCHMARK_KERNEL_LAUNCH, "launch.kernel_s", &machine->kernel_launch_s},
-        {PTO_BENCHMARK_GRAPH_LAUNCH, "launch.graph_s", &machine->graph_launch_s},
-        {PTO_BENCHMARK_KERNEL_QUEUED, "launch.queued_s", &machine->queued_launch_s},
+        {PTO_BENCHMARK_SIGNAL_FLAG, &machine->signal_s},
+        {PTO_BENCHMARK_SIGNAL_EVENT, &machine->event_s},
+        {PTO_BENCHMARK_SIGNAL_DEVICE, &machine->device_signal_s},
+        {PTO_BENCHMARK_KERNEL_LAUNCH, &machine->kernel_launch_s},
+        {PTO_BENCHMARK_GRAPH_LAUNCH, &machine->graph_launch_s},
+        {PTO_BENCHMARK_KERNEL_QUEUED, &machine->queued_launch_s},
     };
     pto_status_t status = PTO_OK;
     for (size_t i = 0; status == PTO_OK && i < sizeof times / sizeof *times; i++)
-        status = fit_time(work, times[i].benchmark, times[i].name, times[i].param);
+        status = fit_time(work, times[i].benchmark, times[i].param);
     return status;
 }

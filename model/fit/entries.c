@@ -28,6 +28,10 @@ pto_param_t fit_param(const fit_regression_t *regression, int j) {
     return param;
 }
 
+const char *fit_key(const fit_work_t *work, const void *at, pto_cell_t *cell) {
+    return pto_cell_at(&work->fit->machine, at, cell) ? cell->key : "";
+}
+
 pto_fit_entry_t *fit_entry_add(fit_work_t *work, pto_fit_kind_t kind, const char *format, ...) {
     pto_fit_t *fit = work->fit;
     pto_fit_entry_t *grown = realloc(fit->entry, ((size_t)fit->entry_count + 1) * sizeof *grown);

@@ -2,6 +2,7 @@
 #ifndef PORTOLAN_FIT_ENTRIES_H
 #define PORTOLAN_FIT_ENTRIES_H
 
+#include "machine/registry.h"
 #include "regress.h"
 
 /* A line with a larger median residual is useless and not reported. */
@@ -18,6 +19,9 @@ typedef struct {
     pto_fit_t *fit;
     pto_error_t *err;
 } fit_work_t;
+
+/* The key in a machine file of the fitted machine's part at this address; `cell` holds it. */
+const char *fit_key(const fit_work_t *work, const void *at, pto_cell_t *cell);
 
 /* Appends an entry, zeroed but for its name; NULL if out of memory (the error is set). */
 pto_fit_entry_t *fit_entry_add(fit_work_t *work, pto_fit_kind_t kind, const char *format, ...)

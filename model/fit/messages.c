@@ -40,15 +40,13 @@ static void name_protocol(const char *key, int k, pto_cost_row_t *row, char name
     snprintf(name, PTO_FIT_NAME_MAX, "%.48s.%s", key, pto_protocol_name(row->protocol));
 }
 
-static pto_status_t fit_pieces(fit_work_t *work, const char *key, const fit_points_t *points,
-                               const fit_breaks_t *breaks, pto_cost_table_t *cost) {
+static pto_status_t fit_pieces(fit_work_t *work, const fit_points_t *points, const fit_breaks_t *breaks,
+                               pto_cost_table_t *cost) {
     const pto_cost_row_t like = {.protocol = (pto_protocol_t)(PTO_PROTOCOL_COUNT - 1 - breaks->count)};
-    return fit_rows(work, key, points, breaks, &like, name_protocol, cost);
+    return fit_rows(work, points, breaks, &like, name_protocol, cost);
 }
 
 pto_status_t fit_messages(fit_work_t *work, pto_space_t space, pto_level_t level) {
-    char name[PTO_FIT_NAME_MAX];
-    snprintf(name, sizeof name, "messages.%s.%s", pto_space_name(space), pto_level_name(level));
     fit_points_t points;
     pto_status_t status = select_alone(work, space, level, &points);
     if (points.count > 0) {
@@ -58,7 +56,7 @@ pto_status_t fit_messages(fit_work_t *work, pto_space_t space, pto_level_t level
         if (!forced->given)
             status = fit_find_breaks(&points, PTO_PROTOCOL_COUNT, &breaks, work->err);
         if (status == PTO_OK)
-            status = fit_pieces(work, name, &points, &breaks, &work->fit->machine.messages[space][level]);
+            status = fit_pieces(work, &points, &breaks, &work->fit->machine.messages[space][level]);
     }
     free(points.point);
     return status;
@@ -129,8 +127,8 @@ static pto_status_t select_gaps(const fit_work_t *work, const fit_points_t *poin
 }
 
 pto_status_t fit_gap(fit_work_t *work, pto_space_t space) {
-    char name[PTO_FIT_NAME_MAX];
-    snprintf(name, sizeof name, "gap.%s", pto_space_name(space));
+    pto_cost_table_t *cost = &work->fit->machine.gap[space];
+    pto_cell_t cell;
     fit_filter_t filter = {PTO_BENCHMARK_MULTI_MESSAGE, fit_where_of_space[space], PTO_AT_OFF_NODE, 0, 0};
     fit_points_t points;
     pto_status_t status = fit_select(work, &filter, &points);
@@ -142,9 +140,10 @@ pto_status_t fit_gap(fit_work_t *work, pto_space_t space) {
     if (status == PTO_OK && gaps.count > 0)
         status = fit_find_breaks(&gaps, PTO_PROTOCOL_COUNT, &breaks, work->err);
     if (status == PTO_OK && gaps.count > 0)
-        status = fit_pieces(work, name, &gaps, &breaks, &work->fit->machine.gap[space]);
+        status = fit_pieces(work, &gaps, &breaks, cost);
     else if (status == PTO_OK && measured)
-        status = fit_give_up(work, name, "needs rows of three or more numbers of messages in flight");
+        status = fit_give_up(work, fit_key(work, cost, &cell),
+                             "needs rows of three or more numbers of messages in flight");
     free(gaps.point);
     free(points.point);
     return status;

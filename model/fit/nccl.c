@@ -27,26 +27,17 @@ static size_t run_of_job(const fit_points_t *points, size_t first) {
     return past - first;
 }
 
-static void name_row(const char *key, int k, pto_cost_row_t *row, char name[PTO_FIT_NAME_MAX]) {
-    char row_name[PTO_COST_ROW_MAX];
-    (void)k;
-    pto_cost_row_name(row, row_name);
-    snprintf(name, PTO_FIT_NAME_MAX, "%.20s.%.40s", key, row_name);
-}
-
 /* Fits all pieces of one number of GPUs and nodes, or none. */
 static pto_status_t fit_job(fit_work_t *work, pto_nccl_kind_t kind, const fit_points_t *points) {
     const pto_cost_row_t like = {.gpus = gpus_of(points->point), .nodes = nodes_of(points->point)};
-    char key[PTO_FIT_NAME_MAX];
+    pto_cost_table_t *cost = &work->fit->machine.nccl[kind];
+    pto_cell_t cell;
     fit_breaks_t breaks;
-    snprintf(key, sizeof key, "nccl.%s", pto_nccl_name(kind));
     if (like.gpus < 2 || like.gpus % like.nodes != 0)
-        return fit_give_up(work, key,
+        return fit_give_up(work, fit_key(work, cost, &cell),
                            "a row must have two GPUs or more (procs), equally many on each node (messages)");
     pto_status_t status = fit_find_breaks(points, FIT_PIECE_MAX, &breaks, work->err);
-    return status == PTO_OK
-               ? fit_rows(work, key, points, &breaks, &like, name_row, &work->fit->machine.nccl[kind])
-               : status;
+    return status == PTO_OK ? fit_rows(work, points, &breaks, &like, fit_name_row, cost) : status;
 }
 
 static pto_status_t fit_collective(fit_work_t *work, pto_benchmark_t benchmark, pto_nccl_kind_t kind) {

@@ -34,12 +34,6 @@ static fit_filter_t filter_of(pto_space_t space, const char *pair) {
                           pair != NULL ? pto_sample_pair_hash(pair) : 0};
 }
 
-static pto_status_t fit_pieces(fit_work_t *work, pto_space_t space, const fit_points_t *points) {
-    char name[PTO_FIT_NAME_MAX];
-    snprintf(name, sizeof name, "reduce.%s", pto_space_name(space));
-    return fit_cost(work, name, points, &work->fit->machine.reduce[space]);
-}
-
 static double fitted_seconds(const fit_work_t *work, pto_space_t space, int64_t bytes) {
     const pto_postal_t *postal = pto_machine_reduce(&work->fit->machine, space, bytes);
     return postal->alpha_s.value + postal->beta_s_per_byte.value * (double)bytes;
@@ -129,7 +123,7 @@ static pto_status_t judge_pooled(const fit_work_t *work, pto_space_t space, cons
 static pto_status_t fit_pooled_or_usual(fit_work_t *work, pto_space_t space, const fit_points_t *pooled,
                                         const fit_points_t *usual, bool *alone) {
     int entry_count = work->fit->entry_count;
-    pto_status_t status = fit_pieces(work, space, pooled);
+    pto_status_t status = fit_cost(work, pooled, &work->fit->machine.reduce[space]);
     *alone = false;
     if ((status != PTO_OK && status != PTO_ERR_NOT_FOUND) || usual->count == 0 ||
         usual->count == pooled->count)
@@ -141,7 +135,7 @@ static pto_status_t fit_pooled_or_usual(fit_work_t *work, pto_space_t space, con
     pto_cost_fini(&work->fit->machine.reduce[space]);
     work->fit->entry_count = entry_count;
     *alone = true;
-    return fit_pieces(work, space, usual);
+    return fit_cost(work, usual, &work->fit->machine.reduce[space]);
 }
 
 pto_status_t fit_reduce(fit_work_t *work, pto_space_t space) {

@@ -148,14 +148,15 @@ static pto_status_t tell_others(fit_work_t *work, pto_remote_t remote, pto_reach
 
 static pto_status_t fit_reach(fit_work_t *work, pto_remote_t remote, pto_reach_t reach) {
     fit_points_t points;
-    char name[PTO_FIT_NAME_MAX];
-    snprintf(name, sizeof name, "remote.%s.%s", pto_remote_name(remote), pto_reach_name(reach));
+    pto_cell_t cell;
+    pto_postal_t *postal = &work->fit->machine.remote[remote][reach];
+    const char *name = fit_key(work, postal, &cell);
     pto_status_t status = fit_select(
         work, &(fit_filter_t){widths[remote].benchmark[2], PTO_IN_COUNT, fit_place_of_reach[reach], 0, 0},
         &points);
     fit_points_t widest = fit_of_most_procs(&points);
     if (points.count > 0) {
-        status = fit_access(work, name, &widest, &work->fit->machine.remote[remote][reach]);
+        status = fit_access(work, name, &widest, postal);
         if (status == PTO_OK)
             status = tell_others(work, remote, reach, &points, name);
     }

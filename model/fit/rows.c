@@ -19,9 +19,10 @@ pto_status_t fit_cost_row(fit_work_t *work, const char *name, const fit_points_t
 }
 
 /* A gap would be priced by a neighbouring row, so it is all rows or none. */
-pto_status_t fit_rows(fit_work_t *work, const char *key, const fit_points_t *points,
-                      const fit_breaks_t *breaks, const pto_cost_row_t *like, fit_row_name_t name,
-                      pto_cost_table_t *cost) {
+pto_status_t fit_rows(fit_work_t *work, const fit_points_t *points, const fit_breaks_t *breaks,
+                      const pto_cost_row_t *like, fit_row_name_t name, pto_cost_table_t *cost) {
+    pto_cell_t cell;
+    const char *key = fit_key(work, cost, &cell);
     int before = cost->count;
     pto_status_t status = PTO_OK;
     bool known = true;
@@ -50,10 +51,16 @@ void fit_name_range(const char *key, int k, pto_cost_row_t *row, char name[PTO_F
         snprintf(name + end, PTO_FIT_NAME_MAX - (size_t)end, " from %lld", (long long)row->from_bytes);
 }
 
-pto_status_t fit_cost(fit_work_t *work, const char *name, const fit_points_t *points,
-                      pto_cost_table_t *cost) {
+void fit_name_row(const char *key, int k, pto_cost_row_t *row, char name[PTO_FIT_NAME_MAX]) {
+    char row_name[PTO_COST_ROW_MAX];
+    (void)k;
+    pto_cost_row_name(row, row_name);
+    snprintf(name, PTO_FIT_NAME_MAX, "%.20s.%.40s", key, row_name);
+}
+
+pto_status_t fit_cost(fit_work_t *work, const fit_points_t *points, pto_cost_table_t *cost) {
     fit_breaks_t breaks;
     pto_status_t status = fit_find_breaks(points, FIT_PIECE_MAX, &breaks, work->err);
     const pto_cost_row_t like = {.below_bytes = INT64_MAX};
-    return status == PTO_OK ? fit_rows(work, name, points, &breaks, &like, fit_name_range, cost) : status;
+    return status == PTO_OK ? fit_rows(work, points, &breaks, &like, fit_name_range, cost) : status;
 }
