@@ -9,6 +9,7 @@
 #include "machine_folders.h"
 #include "options.h"
 #include "portolan/units.h"
+#include "scenario/check.h"
 
 static pto_status_t replace_text(char **target, const char *text, pto_error_t *err) {
     char *copy = strdup(text);
@@ -88,18 +89,11 @@ static pto_status_t parse_series(const char *text,
         if (part && count == 2)
             return pto_error_set(err, PTO_ERR_TYPE, "'%s' is not N, FROM:TO or FROM:TO:FACTOR", text);
     }
-    pto_series_t made = {0};
-    if (count > 1) {
-        pto_status_t status = pto_series_range(number[0], number[1], number[2], &made, err);
-        if (status != PTO_OK)
-            return status;
-    } else {
-        made.value = malloc(sizeof *made.value);
-        if (!made.value)
-            return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
-        made.value[0] = number[0];
-        made.count = 1;
-    }
+    pto_series_t made;
+    pto_status_t status = count > 1 ? pto_series_range(number[0], number[1], number[2], &made, err)
+                                    : pto_series_one(number[0], &made, err);
+    if (status != PTO_OK)
+        return status;
     pto_series_fini(series);
     *series = made;
     return PTO_OK;

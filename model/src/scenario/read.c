@@ -23,22 +23,12 @@ typedef struct {
     int64_t factor;
 } range_t;
 
+/* clang-format off */
 #define RANGE_FIELDS(read_end)                                                                               \
-    {                                                                                                        \
-        {.key = "from",                                                                                      \
-         .read = (read_end),                                                                                 \
-         .offset = offsetof(range_t, from),                                                                  \
-         .argument = 1,                                                                                      \
-         .required = true},                                                                                  \
-            {.key = "to",                                                                                    \
-             .read = (read_end),                                                                             \
-             .offset = offsetof(range_t, to),                                                                \
-             .argument = 1,                                                                                  \
-             .required = true},                                                                              \
-        {                                                                                                    \
-            .key = "factor", .read = pto_read_count, .offset = offsetof(range_t, factor), .argument = 2      \
-        }                                                                                                    \
-    }
+    {{.key = "from", .read = (read_end), .offset = offsetof(range_t, from), .argument = 1, .required = true}, \
+     {.key = "to", .read = (read_end), .offset = offsetof(range_t, to), .argument = 1, .required = true},     \
+     {.key = "factor", .read = pto_read_count, .offset = offsetof(range_t, factor), .argument = 2}}
+/* clang-format on */
 
 static const pto_yaml_field_t byte_range_fields[] = RANGE_FIELDS(pto_read_bytes);
 static const pto_yaml_field_t count_range_fields[] = RANGE_FIELDS(pto_read_count);
@@ -97,12 +87,7 @@ static pto_status_t read_series(const pto_reader_t *reader, const pto_yaml_node_
     pto_status_t status = series_kind[kind].read(reader, node, &value, series_kind[kind].least);
     if (status != PTO_OK)
         return status;
-    series->value = calloc(1, sizeof *series->value);
-    if (!series->value)
-        return pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
-    series->value[0] = value;
-    series->count = 1;
-    return PTO_OK;
+    return pto_series_one(value, series, reader->err);
 }
 
 /* --- names ---------------------------------------------------------------------------------------------- */
@@ -112,43 +97,21 @@ static const char *implementation_at(int i) { return pto_implementation_name((pt
 static const char *split_at(int i) { return pto_split_name((pto_split_t)i); }
 static const char *datatype_at(int i) { return pto_datatype_name((pto_datatype_t)i); }
 
-static pto_status_t read_collective(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
-                                    int argument) {
-    int index = argument;
-    pto_status_t status = pto_read_name(reader, node, collective_at, PTO_COLLECTIVE_COUNT, &index);
-    if (status == PTO_OK)
-        ((pto_scenario_t *)slot)->collective = (pto_collective_t)index;
-    return status;
-}
+/* The kinds of names. */
+static const struct {
+    const char *(*name_at)(int);
+    int count;
+} name_kind[] = {
+    {collective_at, PTO_COLLECTIVE_COUNT},
+    {implementation_at, PTO_IMPLEMENTATION_COUNT},
+    {split_at, PTO_SPLIT_COUNT},
+    {datatype_at, PTO_DATATYPE_COUNT},
+};
+enum { NAMES_COLLECTIVE, NAMES_IMPLEMENTATION, NAMES_SPLIT, NAMES_DATATYPE };
 
-static pto_status_t read_implementation(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
-                                        int argument) {
-    int index = argument;
-    pto_status_t status = pto_read_name(reader, node, implementation_at, PTO_IMPLEMENTATION_COUNT, &index);
-    if (status == PTO_OK)
-        ((pto_scenario_t *)slot)->implementation = (pto_implementation_t)index;
-    return status;
-}
-
-static pto_status_t read_split(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
-                               int argument) {
-    pto_scenario_t *scenario = slot;
-    int index = argument;
-    pto_status_t status = pto_read_name(reader, node, split_at, PTO_SPLIT_COUNT, &index);
-    if (status != PTO_OK)
-        return status;
-    scenario->split = (pto_split_t)index;
-    scenario->has_split = true;
-    return PTO_OK;
-}
-
-static pto_status_t read_datatype(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
-                                  int argument) {
-    int index = argument;
-    pto_status_t status = pto_read_name(reader, node, datatype_at, PTO_DATATYPE_COUNT, &index);
-    if (status == PTO_OK)
-        ((pto_scenario_t *)slot)->datatype = (pto_datatype_t)index;
-    return status;
+/* An enum, by the names of a kind. */
+static pto_status_t read_enum(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot, int kind) {
+    return pto_read_name(reader, node, name_kind[kind].name_at, name_kind[kind].count, slot);
 }
 
 static pto_status_t read_path(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
@@ -297,10 +260,10 @@ static pto_status_t finish_scenario(const pto_reader_t *reader, const pto_yaml_n
 static const pto_yaml_field_t scenario_fields[] = {
     {.key = "scenario", .read = pto_read_text, AT(name), .required = true},
     {.key = "machine", .read = read_path, AT(machine_path), .required = true},
-    {.key = "collective", .read = read_collective, .required = true},
-    {.key = "implementation", .read = read_implementation},
-    {.key = "split", .read = read_split},
-    {.key = "datatype", .read = read_datatype},
+    {.key = "collective", .read = read_enum, AT(collective), .argument = NAMES_COLLECTIVE, .required = true},
+    {.key = "implementation", .read = read_enum, AT(implementation), .argument = NAMES_IMPLEMENTATION},
+    {.key = "split", .read = read_enum, AT(split), .argument = NAMES_SPLIT},
+    {.key = "datatype", .read = read_enum, AT(datatype), .argument = NAMES_DATATYPE},
     {.key = "layout", .table = &layout_table, .required = true},
     {.key = "bytes", .read = read_series, AT(bytes), .argument = SERIES_BYTES},
     {.key = "messages", .read = read_series, AT(messages), .argument = SERIES_COUNTS},
@@ -337,18 +300,14 @@ static pto_status_t take_matrix_bytes(const pto_reader_t *reader, const pto_yaml
         return pto_read_fail(reader, bytes, PTO_ERR_KEY,
                              "bytes and a matrix of bytes (counts on line %d) cannot both be given",
                              pto_yaml_find(root, "counts")->line);
-    scenario->bytes.value = calloc(1, sizeof *scenario->bytes.value);
-    if (!scenario->bytes.value)
-        return pto_read_fail(reader, root, PTO_ERR_MEMORY, "out of memory");
-    scenario->bytes.value[0] = pto_counts_largest(&scenario->counts);
-    scenario->bytes.count = 1;
-    return PTO_OK;
+    return pto_series_one(pto_counts_largest(&scenario->counts), &scenario->bytes, reader->err);
 }
 
 static pto_status_t finish_scenario(const pto_reader_t *reader, const pto_yaml_node_t *root, void *target) {
     pto_scenario_t *scenario = target;
     pto_status_t status = PTO_OK;
     note_places(root, scenario->place);
+    scenario->has_split = pto_yaml_find(root, "split") != NULL;
     scenario->layout.nodes = scenario->nodes.value[0];
     if (scenario->counts.kind == PTO_COUNTS_MATRIX)
         status = take_matrix_bytes(reader, root, scenario);
