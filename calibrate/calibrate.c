@@ -160,20 +160,18 @@ static int measure(const job_t *job, const pto_calibrate_options_t *options, int
 }
 
 /* Each process may have arguments of its own (mpirun's `:`), but the cases must be the same. */
-static void compare_options(const job_t *job, const pto_calibrate_options_t *options) {
-    char own[512];
-    char first[sizeof own];
-    memset(own, 0, sizeof own);
-    snprintf(own, sizeof own, "--only %.256s --bytes %lld:%lld --budget %.15g --repeats %d",
-             options->only != NULL ? options->only : "(all)", (long long)options->from_bytes,
-             (long long)options->to_bytes, options->budget_s, options->repeats);
-    memcpy(first, own, sizeof own);
-    MPI_DO(MPI_Bcast(first, (int)sizeof first, MPI_CHAR, 0, job->world));
-    if (strcmp(own, first) != 0) {
-        die("the processes were given different arguments: MPI rank %d has %s, MPI rank 0 has %s", job->rank,
-            own, first);
-    }
-    MPI_DO(MPI_Barrier(job->world));
+static void compare_options(const pto_calibrate_options_t *options) {
+    setting_t settings[] = {
+        {.name = "--only"}, {.name = "--bytes"}, {.name = "--budget"}, {.name = "--repeats"}};
+    pto_error_t err;
+    snprintf(settings[0].value, SETTING_MAX, "%s", options->only != NULL ? options->only : "(all)");
+    snprintf(settings[1].value, SETTING_MAX, "%lld:%lld", (long long)options->from_bytes,
+             (long long)options->to_bytes);
+    snprintf(settings[2].value, SETTING_MAX, "%.15g", options->budget_s);
+    snprintf(settings[3].value, SETTING_MAX, "%d", options->repeats);
+    if (agree_on_settings(settings, 4, &err) != PTO_OK && guard_says(err.message))
+        die("%s", err.message);
+    MPI_DO(MPI_Barrier(MPI_COMM_WORLD));
 }
 
 int main(int argc, char **argv) {
@@ -191,7 +189,7 @@ int main(int argc, char **argv) {
         job_t job;
         guard_step(0, "finding out who is where");
         job_init(&job);
-        compare_options(&job, &options);
+        compare_options(&options);
         code = measure(&job, &options, argc, argv);
         job_fini(&job);
     }

@@ -3,13 +3,8 @@
 #include "statistics.h"
 
 #include <math.h>
-#include <stdlib.h>
 
-static int compare(const void *a, const void *b) {
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
+#include "portolan/score.h"
 
 /* Above it the binomial's smallest terms underflow, and its normal limit is exact enough. */
 enum { EXACT_COUNT_MAX = 500 };
@@ -33,8 +28,7 @@ bool median_is_settled(double *value, int count, double fraction) {
     int k = interval_rank(count);
     if (k == 0)
         return false;
-    qsort(value, (size_t)count, sizeof *value, compare);
-    double median = 0.5 * (value[(count - 1) / 2] + value[count / 2]);
+    double median = pto_quantile(value, count, 0.5); /* sorts */
     double low = value[k - 1];
     double high = value[count - k];
     return median - low <= fraction * median && high - median <= fraction * median;

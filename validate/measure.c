@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "guard.h"
+#include "portolan/score.h"
 #include "portolan/strategy.h"
 #include "reference.h"
 #include "validate.h"
@@ -149,11 +150,6 @@ static pto_status_t time_runs(const settings_t *settings, pto_exec_t *exec, doub
     return status;
 }
 
-static int by_value(const void *left, const void *right) {
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
 /* The interval of the median by order statistics (normal approximation of the binomial): it assumes nothing
  * about how times are distributed. */
 static pto_status_t summarise(cell_t *cell, pto_error_t *err) {
@@ -162,11 +158,10 @@ static pto_status_t summarise(cell_t *cell, pto_error_t *err) {
     if (!sorted)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for %d times", n);
     memcpy(sorted, cell->sample_s, (size_t)n * sizeof *sorted);
-    qsort(sorted, (size_t)n, sizeof *sorted, by_value);
+    cell->median_s = pto_quantile(sorted, n, 0.5); /* sorts */
     double half = 1.96 * sqrt(n) / 2;
     int low = (int)floor((n - 1) / 2.0 - half), high = (int)ceil((n - 1) / 2.0 + half);
     cell->least_s = sorted[0];
-    cell->median_s = (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
     cell->low_s = sorted[low < 0 ? 0 : low];
     cell->high_s = sorted[high >= n ? n - 1 : high];
     free(sorted);

@@ -240,7 +240,7 @@ static int run_all(const pto_options_t *options, settings_t *settings, int argc,
     pto_error_t err = {0};
     guard_step(0, "comparing the arguments of all processes");
     if (pto_scenario_strategies(&options->scenario, &strategy, &count, &err) != PTO_OK ||
-        agree_on_settings(settings, options, count, &err) != PTO_OK)
+        compare_settings(settings, options, count, &err) != PTO_OK)
         end_job(&err);
     bool begun = energy_begin(settings, options);
     if (begun && settings->options.powers)

@@ -101,37 +101,25 @@ static void add_copies(panel_t *panel, const pto_samples_t *samples, const pto_f
 
 static int make_panels(const pto_samples_t *samples, const pto_fit_t *fit, panel_t *panels,
                        medians_t *scratch) {
-    panel_t *all[] = {&panels[0], &panels[1], &panels[2], &panels[3], &panels[4]};
     static const char *const titles[] = {"messages, cpu", "messages, gpu", "injection, cpu", "injection, gpu",
                                          "copies"};
     int kept = 0;
     for (int i = 0; i < 5; i++)
-        *all[i] = (panel_t){.title = titles[i]};
-    add_messages(all[0], samples, fit, PTO_SPACE_CPU, scratch);
-    add_messages(all[1], samples, fit, PTO_SPACE_GPU, scratch);
-    add_injection(all[2], samples, fit, PTO_SPACE_CPU, scratch);
-    add_injection(all[3], samples, fit, PTO_SPACE_GPU, scratch);
-    add_copies(all[4], samples, fit, scratch);
+        panels[i] = (panel_t){.title = titles[i]};
+    add_messages(&panels[0], samples, fit, PTO_SPACE_CPU, scratch);
+    add_messages(&panels[1], samples, fit, PTO_SPACE_GPU, scratch);
+    add_injection(&panels[2], samples, fit, PTO_SPACE_CPU, scratch);
+    add_injection(&panels[3], samples, fit, PTO_SPACE_GPU, scratch);
+    add_copies(&panels[4], samples, fit, scratch);
     for (int i = 0; i < 5; i++)
-        if (all[i]->count > 0)
-            panels[kept++] = *all[i];
+        if (panels[i].count > 0)
+            panels[kept++] = panels[i];
     return kept;
-}
-
-static const pto_cost_row_t *piece_of(const pto_cost_table_t *cost, int64_t bytes) {
-    for (int i = 0; i < cost->count; i++)
-        if (bytes < cost->row[i].below_bytes)
-            return &cost->row[i];
-    return NULL;
 }
 
 /* Time according to the fitted model; 0 if there is none. */
 static double fitted_seconds(const series_t *series, int64_t bytes) {
-    const pto_postal_t *postal = series->postal;
-    if (series->cost != NULL) {
-        const pto_cost_row_t *piece = piece_of(series->cost, bytes);
-        postal = piece != NULL ? &piece->postal : NULL;
-    }
+    const pto_postal_t *postal = series->cost != NULL ? pto_cost_at(series->cost, bytes) : series->postal;
     if (postal == NULL || !pto_postal_known(postal))
         return 0;
     double per_byte = postal->beta_s_per_byte.value;
