@@ -5,7 +5,6 @@
  * A round trip has two legs in opposite directions. Partners answer only when all of them have their message:
  * else the early ones' answers would overlap the others' way out, and half a round trip would be less than
  * one way. Both waits are of shared memory, a fraction of a microsecond. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
  * one partner the messages come in the order in which their receives were posted, or in the reverse order, so
  * that each of them is found at the end of the queue: the difference is the queue search (Bienz, Gropp,
  * Olson, EuroMPI 2018). Half of the whole is one way for all the messages together. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /* Ping-pong: a message to a partner and one of the same size back, half of which is one way. Every level of
  * the job, host and GPU buffers. */
-#include <stdlib.h>
 
 #include "benchmark.h"
 #include "fatal.h"

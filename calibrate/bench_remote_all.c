@@ -1,7 +1,6 @@
 /* Remote memory of all: every GPU of a node stores to all others at once, bytes of its own to each of them,
  * in one kernel. `procs` counts the GPUs, `bytes` are of one destination. The processes meet before and after
  * every kernel, so that all are at work together. */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "fatal.h"

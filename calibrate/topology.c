@@ -6,7 +6,6 @@
 #include <hwloc.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "fatal.h"
 

@@ -1,7 +1,6 @@
 /* Energy in what portolan-validate prints: what can be read, and joules beside times. */
 #include <string.h>
 
-#include "command.h"
 #include "guard.h"
 #include "validate.h"
 

@@ -1,9 +1,7 @@
 /* Fits copies, alone and shared, and the costs that are a single time. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "base/text_file.h"
 #include "parts.h"
 #include "select.h"
 

@@ -8,7 +8,6 @@
  *
  * In minima mode the fit follows the paper's Table III: least squares through alpha, over rows whose
  * processes share one message's bytes, with at least one process per GPU. */
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

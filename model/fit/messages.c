@@ -1,12 +1,10 @@
 /* Message costs: the protocol limits, a line for each protocol, and the cost of additional messages of one
  * process. A machine file names its protocols, but data only show pieces. So the last piece is called
  * rendezvous, the one before it eager and the one before that short. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text_file.h"
 #include "parts.h"
 #include "select.h"
 

@@ -1,6 +1,5 @@
 /* NCCL's collectives: alpha and beta for each measured number of GPUs and nodes, in as many pieces as the
  * data show, since NCCL changes protocol and pattern with size. Pieces are found as for messages. */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "parts.h"

@@ -1,6 +1,5 @@
 /* Costs in rows: a line for each range of sizes, between limits that are given or found in the data. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "parts.h"
 #include "segments.h"

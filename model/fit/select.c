@@ -3,7 +3,6 @@
  * in the cells (processes, messages, size) that they share. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>

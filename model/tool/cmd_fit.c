@@ -10,6 +10,7 @@
 #include "plot.h"
 #include "portolan/fit.h"
 #include "portolan/machine_write.h"
+#include "table.h"
 
 static const char usage[] =
     "usage: portolan fit SAMPLES.csv [MORE.csv ...] --name NAME --out MACHINE.yaml [OPTIONS]\n"
@@ -117,11 +118,6 @@ static pto_status_t read_samples(int count, char **paths, pto_samples_t *samples
     return PTO_OK;
 }
 
-static const char *base_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
 /* A parameter as text: "1.2340e-06 [1.1e-06, 1.3e-06]", or a dash. */
 static const char *param_text(const pto_param_t *param, char *text, size_t text_size) {
     if (!pto_param_known(param))
@@ -179,7 +175,7 @@ static void write_comment(FILE *stream, const pto_samples_t *samples, const pto_
     fprintf(stream, "Fitted by portolan fit%s from %zu samples (docs/fitting.md).\n",
             arguments->fit.minima ? " --minima" : "", samples->count);
     for (int i = 0; i < samples->file_count; i++)
-        fprintf(stream, "file: %s\n", base_name(samples->path[i]));
+        fprintf(stream, "file: %s\n", pto_file_name(samples->path[i]));
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const char *value = pto_samples_provenance(samples, keys[i]);
         if (value != NULL)
@@ -191,7 +187,7 @@ static void write_comment(FILE *stream, const pto_samples_t *samples, const pto_
             fprintf(stream, "%s: %s\n", entry->name, entry->note);
     }
     for (int i = 0; i < arguments->collectives_count; i++)
-        fprintf(stream, "collectives: %s\n", base_name(arguments->collectives[i]));
+        fprintf(stream, "collectives: %s\n", pto_file_name(arguments->collectives[i]));
     for (int i = 0; i < collectives->parameter_count; i++) {
         char text[160];
         fprintf(stream, "fitted to collectives: %s\n",

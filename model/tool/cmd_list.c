@@ -1,10 +1,8 @@
 /* portolan list: everything portolan knows, from the registries that it uses itself. */
 #include <glob.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "command.h"
-#include "find_machine.h"
 #include "machine_folders.h"
 #include "options.h"
 

@@ -1,5 +1,4 @@
 /* portolan score: compare predictions and picks with measured collectives. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

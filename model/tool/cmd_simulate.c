@@ -1,6 +1,5 @@
 /* portolan simulate: simulated time of each strategy at every point, and where the time goes. */
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "command.h"

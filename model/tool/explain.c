@@ -67,11 +67,6 @@ static void print_remarks(const explained_t *explained) {
     }
 }
 
-static const char *file_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static void print_place(const pto_param_t *param, const char *file) {
     if (param->line == PTO_LINE_WHAT_IF)
         printf("(what if)");
@@ -178,7 +173,7 @@ static void explain_cell(const explained_t *explained, int64_t point, int strate
 }
 
 void pto_print_explanations(const pto_predictions_t *predictions, const pto_flags_t *flags) {
-    const explained_t explained = {predictions, flags, file_name(predictions->machine->path)};
+    const explained_t explained = {predictions, flags, pto_file_name(predictions->machine->path)};
     pto_print_header(stdout, "predict --explain", predictions);
     printf("# critical path: microseconds, share, stage, count x parameter = value (line of the machine "
            "file)\n");

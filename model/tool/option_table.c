@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "find_machine.h"
-#include "machine_folders.h"
 #include "options.h"
 #include "portolan/units.h"
 #include "scenario/check.h"

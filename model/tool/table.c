@@ -261,6 +261,11 @@ void pto_print_csv_cell(FILE *stream, const pto_predictions_t *predictions, int6
             prediction->applicable ? prediction->algorithm->name : "");
 }
 
+const char *pto_file_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 void pto_print_csv_text(FILE *stream, const char *text) {
     if (!strpbrk(text, ",\"\n")) {
         fputs(text, stream);

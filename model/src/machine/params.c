@@ -3,7 +3,6 @@
 #include "machine/registry.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct {
     pto_machine_param_t *param;

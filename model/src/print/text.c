@@ -1,8 +1,6 @@
 /* The phrases for a plan's arithmetic: expressions, sets of peers, slices. */
 #include "print/text.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/names.h"
