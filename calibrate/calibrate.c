@@ -12,8 +12,7 @@
 #include "portolan/version.h"
 #include "provenance.h"
 
-/* --- options ---------------------------------------------------------------------------------------------
- */
+/* --- options -------------------------------------------------------------------------------------------- */
 
 /* Whether `names`, with commas between them, hold `name`. */
 static bool among(const char *names, const char *name) {
@@ -95,8 +94,7 @@ static bool print_asked(int code, const pto_calibrate_options_t *options) {
     return true;
 }
 
-/* --- measuring -------------------------------------------------------------------------------------------
- */
+/* --- measuring ------------------------------------------------------------------------------------------ */
 
 /* A list for every benchmark that is wanted; others stay empty. */
 static case_list_t *list_cases(const job_t *job, const pto_calibrate_options_t *options) {

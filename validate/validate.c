@@ -8,8 +8,7 @@
 #include "portolan/strategy.h"
 #include "validate.h"
 
-/* --- options ---------------------------------------------------------------------------------------------
- */
+/* --- options -------------------------------------------------------------------------------------------- */
 
 /* What is watched before the other options are applied. */
 static double timeout_s(const pto_arguments_t *arguments, int code) {
@@ -56,8 +55,7 @@ static int apply_on_all(const pto_arguments_t *arguments, int rank, settings_t *
     return worst;
 }
 
-/* --- all cells -------------------------------------------------------------------------------------------
- */
+/* --- all cells ------------------------------------------------------------------------------------------ */
 
 /* Errors of one process end the job: the others may be inside a run. Most are met by all of them. */
 static void end_job(const pto_error_t *err) {

@@ -273,6 +273,8 @@ static pto_status_t store(const pto_option_t *option, const char *text, void *ta
         return parse_int(text, (int)option->most, at, err);
     case PTO_VALUE_COUNT:
         return pto_count_parse(text, at, err);
+    case PTO_VALUE_BYTES:
+        return pto_bytes_parse(text, at, err);
     case PTO_VALUE_NUMBER:
         return pto_number_parse(text, option->least, option->most, at, err);
     case PTO_VALUE_OWN:

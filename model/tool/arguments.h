@@ -20,6 +20,7 @@ typedef enum {
     PTO_VALUE_WORD,   /* an enum or an int: the index among the words */
     PTO_VALUE_INT,    /* int, 1 to `most` */
     PTO_VALUE_COUNT,  /* int64_t, 1 or more */
+    PTO_VALUE_BYTES,  /* int64_t, 0 or more, as in 64KiB */
     PTO_VALUE_NUMBER, /* double, `least` to `most` */
 } pto_value_form_t;
 

@@ -49,10 +49,6 @@ static pto_status_t apply_statistic(void *target, const char *text, pto_error_t 
     return status;
 }
 
-static pto_status_t apply_min_bytes(void *target, const char *text, pto_error_t *err) {
-    return pto_bytes_parse(text, &((arguments_t *)target)->min_bytes, err);
-}
-
 static pto_status_t parse_implementation(const char *text, size_t size, pto_implementation_t *found,
                                          pto_error_t *err) {
     for (pto_implementation_t i = 0; i < PTO_IMPLEMENTATION_COUNT; i++) {
@@ -100,7 +96,7 @@ static const pto_option_t score_options_table[] = {
      "a strategy's time: of its runs the fastest (runs that are jobs) or the median (repeats; default where "
      "portolan-validate wrote all files)",
      .apply = apply_statistic, .word_at = statistic_at},
-    {"min-bytes", "N", "leave out smaller sizes, whose shares round", .apply = apply_min_bytes,
+    {"min-bytes", "N", "leave out smaller sizes, whose shares round", STORE(BYTES, min_bytes),
      .standard = "64"},
     {"skip", "IMPLEMENTATION:STRATEGY", "leave out these rows, which did not do the collective (repeatable)",
      .apply = apply_skip},

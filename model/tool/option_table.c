@@ -161,11 +161,6 @@ static pto_status_t apply_messages(void *target, const char *text, pto_error_t *
     return parse_series(text, parse_count_or_suffix, &options->scenario.messages, err);
 }
 
-static pto_status_t apply_unique_bytes(void *target, const char *text, pto_error_t *err) {
-    pto_options_t *options = target;
-    return pto_bytes_parse(text, &options->scenario.unique_bytes, err);
-}
-
 static void drop_strategies(pto_scenario_t *scenario) {
     for (int i = 0; i < scenario->strategy_count; i++)
         free(scenario->strategy[i]);
@@ -301,7 +296,7 @@ const pto_option_t pto_scenario_options[] = {
     {"messages", "N|FROM:TO", "messages: number of messages that each GPU sends", .apply = apply_messages,
      OVERRIDES(MESSAGES)},
     {"unique-bytes", "N", "messages: bytes of a GPU's messages that are unique; the rest are duplicates",
-     .apply = apply_unique_bytes, OVERRIDES(UNIQUE_BYTES)},
+     STORE(BYTES, scenario.unique_bytes), OVERRIDES(UNIQUE_BYTES)},
     {"counts", "equal|skew:X:SEED|FILE.csv", "alltoallv: equal, random within +-X, or a matrix of bytes",
      .apply = apply_counts, OVERRIDES(COUNTS)},
     {"datatype", "NAME", "byte, int32, int64, float (default) or double", STORE(WORD, scenario.datatype),
