@@ -259,19 +259,13 @@ part_calibrate() {
     tail -n 60 "$OUT/fits.txt"
 }
 
-# What only the host does needs no second time under MPS.
+# What one process or the host alone does needs no second time under MPS.
 part_copies() {
-    local mixed="--only memcpy_mixed --bytes 4:16MiB:4 --budget 30 --machine $NAME"
-    local shared="--only memcpy_shared --bytes 1:16MiB:4 --budget 20 --machine $NAME"
-    # shellcheck disable=SC2086
-    {
-        step 50 on_host "$COPIERS" copies-mixed.csv $mixed
-        step 50 under_mps "$COPIERS" copies-mixed-mps.csv $mixed
-        step 40 on_host "$COPIERS" copies-shared.csv $shared
-        step 40 under_mps "$COPIERS" copies-shared-mps.csv $shared
-    }
-    step 40 on_host "$COPIERS" copies-host.csv --only memcpy_queued,memcpy_h2h,memcpy_method --bytes 1:64MiB:4 \
+    local shared=(--only "memcpy_mixed,memcpy_shared" --bytes 4:16MiB:4 --budget 25 --machine "$NAME")
+    step 80 on_host "$COPIERS" copies-shared.csv "${shared[@]}"
+    step 45 on_host "$COPIERS" copies-host.csv --only memcpy_queued,memcpy_method,memcpy_h2h --bytes 1:64MiB:4 \
         --budget 9 --machine "$NAME"
+    step 80 under_mps "$COPIERS" copies-shared-mps.csv "${shared[@]}"
 }
 
 for part in "${@:3}"; do
