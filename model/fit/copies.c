@@ -32,7 +32,8 @@ pto_status_t fit_copies(fit_work_t *work) {
         pto_copy_kind_t kind;
     } kinds[] = {{PTO_BENCHMARK_MEMCPY_H2D, PTO_COPY_H2D},
                  {PTO_BENCHMARK_MEMCPY_D2H, PTO_COPY_D2H},
-                 {PTO_BENCHMARK_MEMCPY_D2D, PTO_COPY_D2D}};
+                 {PTO_BENCHMARK_MEMCPY_D2D, PTO_COPY_D2D},
+                 {PTO_BENCHMARK_MEMCPY_H2H, PTO_COPY_H2H}};
     pto_machine_t *machine = &work->fit->machine;
     char name[PTO_FIT_NAME_MAX];
     pto_status_t status = PTO_OK;

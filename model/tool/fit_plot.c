@@ -86,9 +86,9 @@ static void add_copies(panel_t *panel, const pto_samples_t *samples, const pto_f
         [PTO_COPY_H2D] = PTO_BENCHMARK_MEMCPY_H2D,
         [PTO_COPY_D2H] = PTO_BENCHMARK_MEMCPY_D2H,
         [PTO_COPY_D2D] = PTO_BENCHMARK_MEMCPY_D2D,
-        [PTO_COPY_H2H] = PTO_BENCHMARK_OTHER,
+        [PTO_COPY_H2H] = PTO_BENCHMARK_MEMCPY_H2H,
     };
-    for (int kind = 0; kind <= PTO_COPY_D2D; kind++) {
+    for (int kind = 0; kind < PTO_COPY_COUNT; kind++) {
         for (int reach = 0; reach < PTO_REACH_COUNT; reach++) {
             series_t series = {.benchmark = benchmarks[kind],
                                .where = PTO_IN_COUNT,

@@ -366,6 +366,14 @@ static void copies_reductions_and_times_are_fitted(void **unused) {
     pto_sample_t peer = {.benchmark = PTO_BENCHMARK_MEMCPY_PEER, .place = PTO_AT_OFF_SOCKET, .procs = 1};
     add_messages(&samples, 20, &state);
     add_line(&samples, h2d_row, copy_alpha_s, copy_beta_s_per_byte, 200, &state);
+    pto_sample_t h2h = {.benchmark = PTO_BENCHMARK_MEMCPY_H2H,
+                        .where = PTO_IN_CPU,
+                        .place = PTO_AT_OFF_SOCKET,
+                        .procs = 1,
+                        .messages = 1};
+    add_line(&samples, h2h, 2e-7, 1e-10, 200, &state);
+    h2h.procs = 8; /* those of a whole socket share its memory */
+    add_line(&samples, h2h, 2e-6, 8e-10, 200, &state);
     add_line(&samples, shared, 3e-5, 1.3e-10, 200, &state);
     shared.benchmark = PTO_BENCHMARK_MEMCPY_SHARED_D2D;
     add_line(&samples, shared, 4e-4, 6e-12, 200, &state);
@@ -376,6 +384,7 @@ static void copies_reductions_and_times_are_fitted(void **unused) {
     const pto_machine_t *machine = &fit.machine;
     assert_within(machine->copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET].alpha_s.value, copy_alpha_s, 0.02);
     assert_false(pto_postal_known(&machine->copies[PTO_COPY_H2D][PTO_REACH_OFF_SOCKET]));
+    assert_within(machine->copies[PTO_COPY_H2H][PTO_REACH_OFF_SOCKET].beta_s_per_byte.value, 1e-10, 0.02);
     assert_int_equal(machine->shared_copies[PTO_COPY_D2H].count, 1);
     assert_int_equal(machine->shared_copies[PTO_COPY_D2H].row[0].procs, 3);
     assert_within(machine->shared_copies[PTO_COPY_D2H].row[0].postal.beta_s_per_byte.value, 1.3e-10, 0.02);
