@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "machine/machine_internal.h"
 #include "portolan/pick.h"
 
 enum { REQUESTS = 32 };

@@ -195,9 +195,9 @@ pto_status_t pto_scenario_check(const pto_scenario_t *scenario, pto_error_t *err
  * the machine has. The number of nodes is not limited. */
 pto_status_t pto_scenario_bind(pto_scenario_t *scenario, const pto_machine_t *machine, pto_error_t *err);
 
-/* Read the scenario's machine file. Errors: those of pto_machine_read; a file that cannot be read is reported
- * at the place where the scenario names it. */
-pto_status_t pto_scenario_read_machine(const pto_scenario_t *scenario, pto_machine_t *machine,
+/* Read the scenario's machine file. The caller frees `*machine`. Errors: those of pto_machine_open; a file
+ * that cannot be read is reported at the place where the scenario names it. */
+pto_status_t pto_scenario_read_machine(const pto_scenario_t *scenario, pto_machine_t **machine,
                                        pto_error_t *err);
 
 /* The split that applies: the one requested, or the collective's default. */

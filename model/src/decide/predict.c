@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "machine/machine_internal.h"
 #include "plan/plan_internal.h"
 #include "portolan/pick.h"
 #include "scenario/check.h"

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "portolan/machine.h"
+#include "machine/machine_internal.h"
 
 typedef enum { PTO_FORM_WHOLE, PTO_FORM_VALUE, PTO_FORM_POSTAL, PTO_FORM_COST } pto_form_t;
 
@@ -119,6 +119,17 @@ void pto_cell_explain(const pto_cell_t *cell, const pto_param_t *param, pto_fiel
 
 /* Whether two rows differ in their bytes alone. */
 bool pto_row_continues(pto_rows_by_t by, const pto_cost_row_t *before, const pto_cost_row_t *row);
+
+/* Explanations name on_gpu keys of a machine without on_gpu messages, which uses its on_socket costs for
+ * them. Map such a key, in place, to the one that is in the machine. */
+void pto_param_key_resolve(const pto_machine_t *machine, char key[PTO_PARAM_KEY_MAX]);
+
+/* Whether a key or a group is that of the parameter. */
+bool pto_param_is_named(const pto_machine_param_t *param, const char *key);
+
+/* PTO_ERR_NOT_FOUND, with the nearest of the parameters' keys and of `more` names. */
+pto_status_t pto_param_unknown(const char *key, const pto_machine_param_t *param, int param_count,
+                               const char *const *more, int more_count, pto_error_t *err);
 
 /* Give each cost that may be one for all sizes, and is unknown, a row that does not count yet, so that
  * pto_machine_params lists its numbers. Errors: PTO_ERR_MEMORY. */

@@ -7,18 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/suggest.h"
 #include "machine/registry.h"
 #include "portolan/units.h"
 
-enum { KNOWN_MAX = 512, NOTE_MAX = 256 };
+enum { NOTE_MAX = 256 };
 
 /* PARAMETER=VALUE, PARAMETER=*FACTOR or PARAMETER=/FACTOR, parsed. */
 typedef struct {
     char key[PTO_PARAM_KEY_MAX];
     const char *value; /* the text after '=', as given */
     bool relative;
-    double factor; /* of a relative change; the reciprocal of a divisor */
+    double factor;     /* of a relative change; the reciprocal of a divisor */
+    bool machine_only; /* the key cannot be one of the layout */
 } change_t;
 
 static pto_status_t read_change(const char *text, change_t *change, pto_error_t *err) {
@@ -163,45 +163,8 @@ static void describe(const change_t *change, const pto_machine_param_t *param, i
         snprintf(text, text_size, " (none before)");
 }
 
-/* --- finding parameters --------------------------------------------------------------------------------- */
-
-static bool names(const pto_machine_param_t *param, const char *key) {
-    return strcmp(param->key, key) == 0 || strcmp(param->group, key) == 0;
-}
-
-/* A machine without on_gpu messages uses its on_socket costs for them, but explanations name on_gpu keys: map
- * these keys to on_socket. */
-static void resolve(const pto_machine_t *machine, char key[PTO_PARAM_KEY_MAX]) {
-    for (int space = 0; space < PTO_SPACE_COUNT; space++) {
-        char head[PTO_PARAM_KEY_MAX], rest[PTO_PARAM_KEY_MAX];
-        int length = snprintf(head, sizeof head, "messages.%s.on_gpu.", pto_space_name((pto_space_t)space));
-        if (machine->messages[space][PTO_LEVEL_ON_GPU].count > 0 || strncmp(key, head, (size_t)length) != 0)
-            continue;
-        memcpy(rest, key + length, strlen(key) - (size_t)length + 1);
-        length =
-            snprintf(key, PTO_PARAM_KEY_MAX, "messages.%s.on_socket.", pto_space_name((pto_space_t)space));
-        snprintf(key + length, PTO_PARAM_KEY_MAX - (size_t)length, "%s", rest);
-    }
-}
-
 static const char *const layout_keys[] = {"nodes", "gpus_per_node", "procs_per_gpu", "owners_per_gpu"};
 enum { LAYOUT_COUNT = (int)(sizeof layout_keys / sizeof *layout_keys) };
-
-static pto_status_t unknown(const char *key, const pto_machine_param_t *param, int count, pto_error_t *err) {
-    const char *known[KNOWN_MAX];
-    int listed = 0;
-    for (int i = 0; i < LAYOUT_COUNT; i++)
-        known[listed++] = layout_keys[i];
-    for (int i = 0; i < count && listed + 2 <= KNOWN_MAX; i++) {
-        known[listed++] = param[i].key;
-        known[listed++] = param[i].group;
-    }
-    const char *near = pto_suggest(key, known, listed);
-    if (near)
-        return pto_error_set(err, PTO_ERR_NOT_FOUND, "unknown parameter '%s'; did you mean '%s'?", key, near);
-    return pto_error_set(err, PTO_ERR_NOT_FOUND,
-                         "unknown parameter '%s'; `portolan predict --explain` names those that matter", key);
-}
 
 static pto_status_t change_param(const change_t *change, pto_machine_t *machine, pto_machine_param_t *param,
                                  pto_error_t *err) {
@@ -230,7 +193,7 @@ static pto_status_t check_rows(const change_t *change, const pto_machine_param_t
 /* Whether the machine has a value for any parameter that the key names. */
 static bool any_known(const pto_machine_param_t *param, int count, const char *key) {
     for (int i = 0; i < count; i++)
-        if (names(&param[i], key) && param[i].param && pto_param_known(param[i].param))
+        if (pto_param_is_named(&param[i], key) && param[i].param && pto_param_known(param[i].param))
             return true;
     return false;
 }
@@ -239,7 +202,7 @@ static bool any_known(const pto_machine_param_t *param, int count, const char *k
  * (reduce.gpu.extra_input_s_per_byte). */
 static bool is_meant(const change_t *change, const pto_machine_param_t *param, bool some_known) {
     bool lacks = param->param && !pto_param_known(param->param);
-    return names(param, change->key) && !(change->relative && some_known && lacks);
+    return pto_param_is_named(param, change->key) && !(change->relative && some_known && lacks);
 }
 
 static pto_status_t change_machine(change_t *change, pto_machine_t *machine, pto_error_t *err) {
@@ -250,7 +213,7 @@ static pto_status_t change_machine(change_t *change, pto_machine_t *machine, pto
         status = pto_machine_params(machine, &param, &count, err);
     if (status != PTO_OK)
         return status;
-    resolve(machine, change->key);
+    pto_param_key_resolve(machine, change->key);
     bool some_known = any_known(param, count, change->key);
     int first = count, rows = 0;
     for (int i = count - 1; i >= 0; i--)
@@ -260,7 +223,8 @@ static pto_status_t change_machine(change_t *change, pto_machine_t *machine, pto
         }
     char text[NOTE_MAX];
     if (rows == 0) {
-        status = unknown(change->key, param, count, err);
+        status = pto_param_unknown(change->key, param, count, layout_keys,
+                                   change->machine_only ? 0 : LAYOUT_COUNT, err);
     } else {
         status = check_rows(change, &param[first], rows, err);
         describe(change, &param[first], rows, text, sizeof text);
@@ -278,6 +242,17 @@ static pto_status_t change_machine(change_t *change, pto_machine_t *machine, pto
         return status;
     pto_machine_use_room(machine);
     return note(machine, text, err);
+}
+
+pto_status_t pto_machine_set(pto_machine_t *machine, const char *key, double value, pto_error_t *err) {
+    char text[32];
+    bool whole = fabs(value) < 0x1p63 && !(floor(value) < value); /* sizes in bytes take no exponent */
+    snprintf(text, sizeof text, whole ? "%.0f" : "%.15g", value);
+    if (strtod(text, NULL) < value || strtod(text, NULL) > value)
+        snprintf(text, sizeof text, "%.17g", value);
+    change_t change = {.value = text, .machine_only = true};
+    snprintf(change.key, sizeof change.key, "%s", key);
+    return change_machine(&change, machine, err);
 }
 
 /* --- the layout ----------------------------------------------------------------------------------------- */
