@@ -20,6 +20,7 @@ int pto_build_flag(pto_builder_t *builder, const char *name);
 /* A temporary of the same shape as `buffer`, for staging, with another name and space. */
 int pto_build_mirror(pto_builder_t *builder, int buffer, const char *name, pto_space_t space);
 
+/* What has been built so far: valid until the next call that builds one. */
 const pto_buffer_t *pto_builder_buffer(const pto_builder_t *builder, int buffer);
 const pto_group_t *pto_builder_group(const pto_builder_t *builder, int group);
 
@@ -39,6 +40,7 @@ void pto_build_end(pto_builder_t *builder);
 
 /* Build the request's algorithm among `exchange`'s members, as one collective node. */
 void pto_build_exchange(pto_builder_t *builder, const pto_request_t *request, const pto_exchange_t *exchange);
+/* The request that the plan is made for. */
 const pto_request_t *pto_builder_request(const pto_builder_t *builder);
 
 static inline pto_expr_t pto_expr_of(int64_t constant, int64_t loop, int64_t power, int64_t inverse) {

@@ -296,6 +296,7 @@ void pto_plan_destroy(pto_plan_t *plan);
 
 /* --- reading a plan ------------------------------------------------------------------------------------ */
 
+/* The parts of a plan, by index. The request is the one that the plan was made from. */
 const pto_request_t *pto_plan_request(const pto_plan_t *plan);
 int pto_plan_node_count(const pto_plan_t *plan);
 const pto_node_t *pto_plan_node(const pto_plan_t *plan, int index);
@@ -336,6 +337,7 @@ typedef struct {
     int kernel_end;
 } pto_walk_t;
 
+/* pto_walk_next moves to the first stage, then to the next one; false after the last. */
 void pto_walk_begin(pto_walk_t *walk, const pto_plan_t *plan);
 bool pto_walk_next(pto_walk_t *walk);
 
@@ -387,6 +389,7 @@ int64_t pto_group_index(const pto_plan_t *plan, const pto_group_t *group, int64_
 /* The unfolded group of this kind. */
 pto_group_t pto_group_shape(const pto_layout_t *layout, pto_group_kind_t kind);
 
+/* The value of an expression. */
 int64_t pto_expr_value(pto_expr_t expr, int64_t k, int64_t core, int64_t peer);
 
 /* The rank whose memory a slice refers to. */

@@ -77,7 +77,7 @@ const char *pto_implementation_name(pto_implementation_t implementation);
 const char *pto_split_name(pto_split_t split);
 const char *pto_datatype_name(pto_datatype_t datatype);
 const char *pto_sweep_kind_name(pto_sweep_kind_t kind);
-int64_t pto_datatype_bytes(pto_datatype_t datatype);
+int64_t pto_datatype_bytes(pto_datatype_t datatype); /* of one element */
 
 /* The values of a scenario field: one integer, a {from, to, factor} range or a [list]. */
 typedef struct {
