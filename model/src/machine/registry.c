@@ -78,14 +78,18 @@ static void append_range(growing_t *growing, const pto_dim_t *dim) {
 }
 
 /* A family's key with the names of these ranges in it. */
-static void fill_key(const pto_family_t *family, const pto_dim_t dim[PTO_DIM_MAX], char *text, size_t room) {
-    growing_t growing = {text, text + room - 1};
+static void append_key(growing_t *growing, const pto_family_t *family, const pto_dim_t dim[PTO_DIM_MAX]) {
     for (const char *at = family->key; *at; at++)
         if (*at == '*')
-            append_range(&growing, dim++);
-        else if (*at != '!' && growing.at < growing.end)
-            *growing.at++ = *at;
-    *growing.at = '\0';
+            append_range(growing, dim++);
+        else if (*at != '!' && growing->at < growing->end)
+            *growing->at++ = *at;
+}
+
+/* Behind a dot, unless it is empty. */
+static void append_word(growing_t *growing, const char *word) {
+    append(growing, *word ? "." : "");
+    append(growing, word);
 }
 
 /* --- families ------------------------------------------------------------------------------------------- */
@@ -111,7 +115,8 @@ pto_parameter_t pto_parameter_at(int index) {
                                  .term = family->term ? family->term : "",
                                  .what = family->what,
                                  .priced = !family->measured_only};
-    fill_key(family, family->dim, parameter.key, sizeof parameter.key);
+    growing_t growing = {parameter.key, parameter.key + sizeof parameter.key - 1};
+    append_key(&growing, family, family->dim);
     return parameter;
 }
 
@@ -206,10 +211,16 @@ static void locate(const pto_family_t *family, int index, pto_dim_t place[PTO_DI
     place[1] = (pto_dim_t){dim[1].kind, second, second};
 }
 
-void pto_cell_key(const pto_cell_t *cell, char *key) {
+static void append_cell(growing_t *growing, const pto_cell_t *cell) {
     pto_dim_t place[PTO_DIM_MAX];
     locate(cell->family, cell->index, place);
-    fill_key(cell->family, place, key, PTO_PARAM_KEY_MAX);
+    append_key(growing, cell->family, place);
+}
+
+void pto_cell_key(const pto_cell_t *cell, char *key) {
+    growing_t growing = {key, key + PTO_PARAM_KEY_MAX - 1};
+    append_cell(&growing, cell);
+    *growing.at = '\0';
 }
 
 /* The index of an address in a family's array; -1: it is none of the family's cells. */
@@ -401,19 +412,19 @@ static const pto_cost_row_t *row_of(const pto_cell_t *cell, const pto_param_t *p
     return has_row ? (const pto_cost_row_t *)((const char *)param - offset[field]) : NULL;
 }
 
-static void name_row(const pto_cell_t *cell, const pto_cost_row_t *row, char *text) {
+static void append_row_name(growing_t *growing, const pto_cell_t *cell, const pto_cost_row_t *row) {
+    char name[PTO_COST_ROW_MAX] = "";
     if (row && cell->family->by == PTO_ROWS_BY_PROTOCOL)
-        snprintf(text, PTO_COST_ROW_MAX, "%s", pto_protocol_name(row->protocol));
+        append_word(growing, pto_protocol_name(row->protocol));
     else if (row && cell->family->by != PTO_ROWS_BY_BYTES)
-        pto_cost_row_name(row, text);
+        pto_cost_row_name(row, name);
+    append_word(growing, name);
 }
 
 void pto_cell_explain(const pto_cell_t *cell, const pto_param_t *param, pto_field_t field, char *text) {
-    char key[PTO_PARAM_KEY_MAX], row_name[PTO_COST_ROW_MAX] = "";
-    const char *leaf = pto_field_name(field);
-    pto_cell_key(cell, key);
-    name_row(cell, row_of(cell, param, field), row_name);
-    int end = snprintf(text, PTO_PARAM_KEY_MAX, "%s%s%s", key, *row_name ? "." : "", row_name);
-    if (*leaf && end < PTO_PARAM_KEY_MAX)
-        snprintf(text + end, (size_t)(PTO_PARAM_KEY_MAX - end), ".%s", leaf);
+    growing_t growing = {text, text + PTO_PARAM_KEY_MAX - 1};
+    append_cell(&growing, cell);
+    append_row_name(&growing, cell, row_of(cell, param, field));
+    append_word(&growing, pto_field_name(field));
+    *growing.at = '\0';
 }
