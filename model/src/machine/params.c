@@ -56,10 +56,10 @@ static void add_postal(list_t *list, place_t place, pto_postal_t *postal) {
     param->flagged = postal->flagged;
 }
 
-static void add_row(list_t *list, const pto_cell_t *cell, pto_cost_row_t *row) {
+static void add_row(list_t *list, const pto_cell_t *cell, const char *key, pto_cost_row_t *row) {
     char base[PTO_PARAM_KEY_MAX], row_name[PTO_COST_ROW_MAX] = "";
     bool by_protocol = cell->family->by == PTO_ROWS_BY_PROTOCOL;
-    snprintf(base, sizeof base, "%.40s%s%s", cell->key, by_protocol ? "." : "",
+    snprintf(base, sizeof base, "%.40s%s%s", key, by_protocol ? "." : "",
              by_protocol ? pto_protocol_name(row->protocol) : "");
     if (!by_protocol)
         pto_cost_row_name(row, row_name);
@@ -72,25 +72,27 @@ static void add_row(list_t *list, const pto_cell_t *cell, pto_cost_row_t *row) {
 }
 
 /* With no rows, the one that pto_machine_make_room has made. */
-static void add_rows(list_t *list, const pto_cell_t *cell) {
+static void add_rows(list_t *list, const pto_cell_t *cell, const char *key) {
     const pto_cost_table_t *cost = cell->at;
     for (int i = 0; i < cost->count || (i == 0 && cost->row); i++)
-        add_row(list, cell, &cost->row[i]);
+        add_row(list, cell, key, &cost->row[i]);
 }
 
 static void add_cell(list_t *list, const pto_cell_t *cell) {
+    char key[PTO_PARAM_KEY_MAX];
+    pto_cell_key(cell, key);
     switch (cell->family->form) {
     case PTO_FORM_WHOLE:
-        add(list, (place_t){cell->key, ""}, "")->number = cell->at;
+        add(list, (place_t){key, ""}, "")->number = cell->at;
         break;
     case PTO_FORM_VALUE:
-        add(list, (place_t){cell->key, ""}, "")->param = cell->at;
+        add(list, (place_t){key, ""}, "")->param = cell->at;
         break;
     case PTO_FORM_POSTAL:
-        add_postal(list, (place_t){cell->key, ""}, cell->at);
+        add_postal(list, (place_t){key, ""}, cell->at);
         break;
     case PTO_FORM_COST:
-        add_rows(list, cell);
+        add_rows(list, cell, key);
         break;
     }
 }
