@@ -72,9 +72,9 @@ for collective in allreduce reduce broadcast alltoall alltoallv; do
         if ($4 < 0.99 * wanted || $4 > 1.01 * wanted) bad = 1 } END { exit !(rows == 3 && !bad) }' "$work/predicted.csv"
 done
 
-# --- portolan-validate and portolan score, where MPI stands in
+# --- portolan-validate and portolan score, on the host device
 
-validate() { # MACHINE, FURTHER ARGUMENTS
+validate() { # MACHINE, ARGUMENTS...
     local machine=$1
     shift
     launch 120 -n 4 "$build/portolan-validate" --machine "$machine" --placement identity --nodes 1 \
@@ -86,7 +86,7 @@ for collective in allreduce reduce broadcast alltoall alltoallv; do
 done
 check "validate times it" validate "$work/fake.yaml" --collective allreduce --strategy nccl --repeats 3 --out "$work/collectives.csv"
 check "its file has a row for each run" test "$(grep -c '^allreduce,library,nccl,1,4,1,' "$work/collectives.csv")" = 9
-check "and tells that this was no NCCL" grep -q '^# nccl=none, MPI stands in$' "$work/collectives.csv"
+check "and tells that this was no NCCL" grep -q '^# nccl=none (MPI collectives instead)$' "$work/collectives.csv"
 check "a machine without its cost leaves it out" validate summit-spectrum --collective alltoall --check-only \
     --strategy nccl,cuda_aware
 check "with what to measure" grep -q 'nccl *does not apply: .*nccl.alltoall for 4 GPUs on 1 node.*portolan-calibrate' "$work/stdout"

@@ -1,5 +1,5 @@
-/* The terms that the papers' models lack (docs/model.md, 'Further terms'): gaps between messages in flight,
- * queues at a GPU's copy engine, a node's message rate, contention, staging. */
+/* The terms that the papers' models lack (docs/model.md, 'Additional terms'): gaps between messages in
+ * flight, queues at a GPU's copy engine, a node's message rate, contention, staging. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

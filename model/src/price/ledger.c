@@ -99,12 +99,12 @@ pto_status_t pto_charge_messages(pto_charge_t *charge, const pto_machine_t *mach
                                 pto_space_name(space), pto_level_name(level));
     bool off_node = level == PTO_LEVEL_OFF_NODE;
     const pto_cost_row_t *gap = off_node && charge->at_once ? pto_machine_gap(machine, space, bytes) : NULL;
-    int64_t further = gap ? count - (charge->off_node ? 0 : 1) : 0;
-    if (count > further)
+    int64_t additional = gap ? count - (charge->off_node ? 0 : 1) : 0;
+    if (count > additional)
         charge_row_of(charge, &machine->messages[space][level], row, space, off_node, bytes,
-                      (double)(count - further));
-    if (further > 0)
-        charge_row_of(charge, &machine->gap[space], gap, space, off_node, bytes, (double)further);
+                      (double)(count - additional));
+    if (additional > 0)
+        charge_row_of(charge, &machine->gap[space], gap, space, off_node, bytes, (double)additional);
     charge->off_node = charge->off_node || off_node;
     return PTO_OK;
 }
@@ -234,22 +234,22 @@ double pto_copy_hold_s(const pto_machine_t *machine, pto_queued_copy_t copy) {
 
 pto_reduction_parts_t pto_reduction_parts(const pto_machine_t *machine, pto_space_t space,
                                           pto_reduction_t reduction) {
-    int64_t further_bytes = reduction.bytes - reduction.input_bytes;
-    const pto_param_t *further =
-        further_bytes > 0 ? pto_machine_extra_input(machine, space, reduction.input_bytes) : NULL;
-    if (!further)
+    int64_t extra_bytes = reduction.bytes - reduction.input_bytes;
+    const pto_param_t *extra =
+        extra_bytes > 0 ? pto_machine_extra_input(machine, space, reduction.input_bytes) : NULL;
+    if (!extra)
         return (pto_reduction_parts_t){.bytes = reduction.bytes};
-    return (pto_reduction_parts_t){reduction.input_bytes, further_bytes, further};
+    return (pto_reduction_parts_t){reduction.input_bytes, extra_bytes, extra};
 }
 
 void pto_charge_extra_inputs(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,
                              pto_reduction_parts_t parts) {
-    if (parts.further)
+    if (parts.extra)
         pto_charge_entry(charge, (pto_entry_t){.place = &machine->reduce[space],
                                                .field = PTO_FIELD_EXTRA_INPUT,
-                                               .param = parts.further,
+                                               .param = parts.extra,
                                                .space = space,
-                                               .count = (double)parts.further_bytes});
+                                               .count = (double)parts.extra_bytes});
 }
 
 void pto_charge_reduce(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,

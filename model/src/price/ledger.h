@@ -110,8 +110,8 @@ void pto_charge_reduce(pto_charge_t *charge, const pto_machine_t *machine, pto_s
 /* The bytes that it takes as two inputs, and of the others those that have a cost of their own. */
 typedef struct {
     int64_t bytes;
-    int64_t further_bytes;
-    const pto_param_t *further;
+    int64_t extra_bytes;
+    const pto_param_t *extra;
 } pto_reduction_parts_t;
 pto_reduction_parts_t pto_reduction_parts(const pto_machine_t *machine, pto_space_t space,
                                           pto_reduction_t reduction);
