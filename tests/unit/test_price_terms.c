@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "made_machine.h"
 #include "plan/plan_internal.h"
 #include "plan_request.h"
 #include "portolan/pick.h"
@@ -386,10 +387,9 @@ static void in_place_sets_the_data_aside(void **state) {
 
 static void a_stage_explains_any_number_of_addends(void **state) {
     (void)state;
-    pto_machine_t machine;
+    pto_machine_t machine = made_machine();
     pto_machine_param_t *param = NULL;
     int count = 0;
-    assert_int_equal(pto_machine_read("tests/fixtures/all_parameters.yaml", &machine, NULL), PTO_OK);
     assert_int_equal(pto_machine_params(&machine, &param, &count, NULL), PTO_OK);
     pto_ledger_t terms = {0}, ledger = {0};
     pto_charge_t charge;
