@@ -41,25 +41,15 @@ _Noreturn static void die(const char *what) {
 }
 
 static void ask(case_t *test, pto_collective_t collective, const pto_layout_t *layout, int64_t bytes) {
-    pto_error_t err = {0};
     memset(test, 0, sizeof *test);
     test->request.layout = *layout;
     test->request.collective = collective;
     test->request.datatype = PTO_DATATYPE_FLOAT;
     test->request.bytes = bytes;
     test->options.placement = PTO_PLACEMENT_IDENTITY;
-    if (pto_strategy_find("nccl", &test->request.strategy, &err) != PTO_OK ||
-        pto_algorithm_find("nccl", collective, &test->request.algorithm, &err) != PTO_OK)
-        die(err.message);
 }
 
-static pto_plan_t *made(const case_t *test) {
-    pto_plan_t *plan = NULL;
-    pto_error_t err = {0};
-    if (pto_plan_create(&test->request, &plan, &err) != PTO_OK)
-        case_die(test, &err);
-    return plan;
-}
+static pto_plan_t *made(case_t *test) { return case_plan(test, "nccl", "nccl"); }
 
 /* --- right results ---------------------------------------------------------------------------------------
  */
