@@ -19,7 +19,7 @@ void report_header(FILE *file, const pto_options_t *options, const settings_t *s
             (long long)layout->nodes, (long long)layout->gpus_per_node, (long long)layout->procs_per_gpu,
             (long long)layout->owners_per_gpu);
     if (strcmp(settings->device->name, "host") == 0)
-        fprintf(file, "# host memory stands in for the GPU: these are no GPU's times\n");
+        fprintf(file, "# the device is host memory: these are not GPU times\n");
     if (settings->options.check_only) {
         fprintf(file, "# results only, no times\n");
         return;

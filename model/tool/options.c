@@ -69,7 +69,7 @@ static void forget_places(const pto_arguments_t *arguments, pto_scenario_t *scen
             scenario->place[i] = (pto_place_t){0};
 }
 
-/* What must be given if there is no scenario file. */
+/* What must be given if there is no scenario file. Faults that no number of messages mends come before it. */
 static pto_status_t check_complete(const pto_scenario_t *scenario, pto_error_t *err) {
     const char *missing = NULL;
     if (!scenario->machine_path)
@@ -80,8 +80,12 @@ static pto_status_t check_complete(const pto_scenario_t *scenario, pto_error_t *
         missing = "--nodes";
     else if (scenario->bytes.count == 0 && scenario->counts.kind != PTO_COUNTS_MATRIX)
         missing = "--bytes";
-    else if (scenario->collective == PTO_COLLECTIVE_MESSAGES && scenario->messages.count == 0)
+    else if (scenario->collective == PTO_COLLECTIVE_MESSAGES && scenario->messages.count == 0) {
+        pto_status_t status = pto_scenario_check(scenario, err);
+        if (status != PTO_OK)
+            return status;
         missing = "--messages";
+    }
     if (!missing)
         return PTO_OK;
     return pto_error_set(err, PTO_ERR_KEY, "without a scenario file, %s is needed", missing);

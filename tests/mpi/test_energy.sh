@@ -29,13 +29,13 @@ zone() { # ZONE NAME WATTS
 mkdir "$work/powercap"
 check "without counters --energy fails" exits 1 run --energy --powercap "$work/powercap"
 check "and says why, of GPUs and of CPUs" \
-    has "no energy can be measured here. GPUs: host memory stands in.*CPUs: .*shows no RAPL counters" "$work/stderr"
+    has "no energy can be measured here. GPUs: the device is host memory.*CPUs: .*shows no RAPL counters" "$work/stderr"
 check "without --energy nothing asks for counters" run --powercap "$work/powercap"
 check "and no joules are shown" lacks "mJ" "$work/stdout"
 
 zone intel-rapl:0 package-0 0
 check "counters that stand still are none" exits 1 run --energy --powercap "$work/powercap"
-check "and that is said" has "CPUs: a counter stood still" "$work/stderr"
+check "and that is said" has "CPUs: a counter has not changed for 1 s" "$work/stderr"
 
 zone intel-rapl:0 package-0 100
 zone intel-rapl:0:0 dram 10
@@ -45,7 +45,7 @@ check "joules stand beside times" run --energy --powercap "$work/powercap" --out
 watts() { awk '$2 == "three_step" { print $(NF - 1) }' "$work/stdout"; }
 check "at the power of package and memory, not of psys" between 80 140 "$(watts)"
 check "with what was read" has "# energy: CPUs by rapl, 1 counters" "$work/stdout"
-check "and what was not" has "# energy: GPUs not measured: host memory stands in" "$work/stdout"
+check "and what was not" has "# energy: GPUs not measured: the device is host memory" "$work/stdout"
 check "the csv has a column of joules" has ",seconds,joules$" "$work/energy.csv"
 millijoules() { awk '$2 == "dup_devptr" { print $(NF - 2) }' "$work/stdout"; }
 check "the table's" between 0.999 1.001 \

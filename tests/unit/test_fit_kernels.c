@@ -136,8 +136,8 @@ static void a_kernel_that_differs_for_two_inputs_is_reported(void **unused) {
     bool told = false;
     for (int i = 0; i < fit.entry_count; i++) {
         told = told || (strstr(fit.entry[i].name, "extra_input_s_per_byte from") != NULL &&
-                        strstr(fit.entry[i].note, "two take 1.4") != NULL &&
-                        strstr(fit.entry[i].note, "which prices don't know") != NULL);
+                        strstr(fit.entry[i].note, "two inputs take 1.4") != NULL &&
+                        strstr(fit.entry[i].note, "which prices do not contain") != NULL);
     }
     assert_true(told);
     pto_fit_fini(&fit);

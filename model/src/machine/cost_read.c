@@ -167,7 +167,7 @@ static const struct {
 };
 /* clang-format on */
 
-enum { WORD_MAX = 96, FURTHER_FIELDS = 2 };
+enum { WORD_MAX = 96, EXTRA_FIELDS = 2 };
 
 /* " of {gpus: 4, nodes: 2}", or nothing where rows differ in their bytes alone. */
 static void describe(pto_rows_by_t by, const pto_cost_row_t *row, char *text) {
@@ -278,7 +278,7 @@ static pto_status_t read_cost(const pto_reader_t *reader, const pto_yaml_node_t 
     pto_yaml_table_t table = kinds[family->by].table;
     bool may_be_one = family->by == PTO_ROWS_BY_BYTES;
     if (may_be_one && !family->has_extra_input)
-        table.field_count -= FURTHER_FIELDS;
+        table.field_count -= EXTRA_FIELDS;
     if (may_be_one && node->kind == PTO_YAML_MAPPING) {
         table.what = "a cost";
         table.field++; /* below_bytes */

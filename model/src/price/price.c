@@ -154,14 +154,18 @@ static pto_status_t charge_step(pto_pricing_t *pricing, pto_action_t *action, co
     return PTO_OK;
 }
 
+static pto_ledger_t *terms_of(pto_pricing_t *pricing, int which) {
+    return pricing->explain ? &pricing->terms[which] : NULL;
+}
+
 static pto_status_t price_actor(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k) {
     pto_ledger_t *mine = &pricing->ledger[actor];
     const pto_outflow_t *outflow = &pricing->outflow[pricing->actor[actor].place.node];
     costs_t costs;
     costs.queued = false;
-    pto_charge_begin(&costs.out, stage->name, pricing->explain);
-    pto_charge_begin(&costs.in, stage->name, pricing->explain);
-    pto_charge_begin(&costs.other, stage->name, pricing->explain);
+    pto_charge_begin(&costs.out, stage->name, terms_of(pricing, 0));
+    pto_charge_begin(&costs.in, stage->name, terms_of(pricing, 1));
+    pto_charge_begin(&costs.other, stage->name, terms_of(pricing, 2));
     costs.out.at_once = stage->order == PTO_ORDER_AT_ONCE;
     costs.in.at_once = costs.out.at_once;
     for (int i = 0; i < stage->step_count; i++) {
@@ -238,7 +242,7 @@ static bool in_nccl(const pto_pricing_t *pricing, const pto_node_t *node, int64_
 static pto_status_t price_nccl(pto_pricing_t *pricing, const pto_node_t *node) {
     pto_ledger_t *last = NULL;
     pto_charge_t charge;
-    pto_charge_begin(&charge, pto_nccl_stage, pricing->explain);
+    pto_charge_begin(&charge, pto_nccl_stage, terms_of(pricing, 0));
     pto_status_t status = pto_charge_nccl(&charge, pricing->machine, pricing->plan, node, pricing->err);
     if (status != PTO_OK)
         return status;
@@ -364,6 +368,8 @@ static void release(pto_pricing_t *pricing) {
         pto_ledger_fini(&pricing->ledger[i]);
     for (int64_t gpu = 0; pricing->engine && gpu < pricing->gpu_count; gpu++)
         pto_copy_queue_fini(&pricing->engine[gpu].queue);
+    for (size_t i = 0; i < sizeof pricing->terms / sizeof *pricing->terms; i++)
+        pto_ledger_fini(&pricing->terms[i]);
     free(pricing->actor);
     free(pricing->order);
     free(pricing->ledger);
