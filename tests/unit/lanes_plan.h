@@ -9,6 +9,7 @@ static struct {
     int64_t slots;  /* of a ring or a pipeline */
     int64_t chunks; /* of the message */
     bool no_credits;
+    bool one_gpu;       /* both processes of a node share a GPU */
     bool one_slot_less; /* in the pipeline's buffers than its depth */
 } shape;
 
@@ -17,7 +18,7 @@ static inline int test_buffer(pto_builder_t *builder, const char *name, pto_role
     return pto_build_buffer(builder, (pto_buffer_t){.name = name,
                                                     .role = role,
                                                     .space = space,
-                                                    .core_count = 1,
+                                                    .core_count = shape.one_gpu ? 2 : 1,
                                                     .group = PTO_GROUP_OWNERS,
                                                     .block_count = blocks,
                                                     .block_bytes = bytes,
@@ -27,7 +28,7 @@ static inline int test_buffer(pto_builder_t *builder, const char *name, pto_role
 static inline pto_exchange_t test_owners(pto_builder_t *builder, const pto_request_t *request) {
     return (pto_exchange_t){.group = pto_build_group(builder, PTO_GROUP_OWNERS, 0),
                             .n = pto_layout_owner_count(&request->layout),
-                            .core_count = 1};
+                            .core_count = shape.one_gpu ? 2 : 1};
 }
 
 /* A step of member `who`, with member `peer` as its peer; -1: none. */
@@ -196,13 +197,14 @@ static inline pto_status_t try_plan(void (*build)(pto_builder_t *, const pto_req
                                 .collectives = 1u << collective,
                                 .direct = true,
                                 .build = build};
-    pto_request_t request = {.layout = {nodes, 2 / nodes, 1, 1, 2},
-                             .collective = collective,
-                             .datatype = PTO_DATATYPE_BYTE,
-                             .bytes = bytes,
-                             .messages = 1,
-                             .strategy = &strategy,
-                             .algorithm = &none};
+    pto_request_t request = {
+        .layout = {nodes, shape.one_gpu ? 1 : 2 / nodes, shape.one_gpu ? 2 : 1, shape.one_gpu ? 2 : 1, 2},
+        .collective = collective,
+        .datatype = PTO_DATATYPE_BYTE,
+        .bytes = bytes,
+        .messages = 1,
+        .strategy = &strategy,
+        .algorithm = &none};
     return pto_plan_create(&request, plan, err);
 }
 
