@@ -47,8 +47,11 @@ static void a_walk_takes_branch_after_branch(void **state) {
         const char *stage;
         int lane;
         int64_t fork, after;
-    } wanted[] = {
-        {"own", 0, 0, -1}, {"copy to host", 0, 1, -1}, {"copy to device", 0, 1, 1}, {"push", 1, 1, -1}};
+    } wanted[] = {{"ready", 0, 0, -1},
+                  {"copy to host", 0, 1, -1},
+                  {"take", 0, 1, 1},
+                  {"push", 1, 1, -1},
+                  {"take", 1, 1, 3}};
     pto_walk_t walk;
     pto_walk_begin(&walk, plan);
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
@@ -303,6 +306,95 @@ static void a_ring_without_credits_is_refused(void **state) {
     shape.no_credits = false;
 }
 
+/* --- pipelines --------------------------------------------------------------------------------------------
+ */
+
+static double longest(const double *stage_s, int count) {
+    double longest_s = 0;
+    for (int i = 0; i < count; i++)
+        longest_s = fmax(longest_s, stage_s[i]);
+    return longest_s;
+}
+
+/* c chunks through stages t_i: sum t_i + (c - 1) max t_i. */
+static void a_pipeline_costs_its_closed_formula(void **state) {
+    (void)state;
+    static const int64_t chunks[] = {1, 2, 8, 64}, slots[] = {3, 4, 64};
+    for (size_t c = 0; c < sizeof chunks / sizeof *chunks; c++)
+        for (size_t d = 0; d < sizeof slots / sizeof *slots; d++) {
+            double bytes = (double)RING_BYTES / (double)chunks[c];
+            double copy_s = 6e-6 + 2e-11 * bytes, send_s = 2e-6 + 4e-11 * bytes;
+            double stage_s[] = {copy_s, send_s, copy_s};
+            double wanted_s = 2 * copy_s + send_s + (double)(chunks[c] - 1) * longest(stage_s, 3);
+            pto_plan_t *plan = pipeline_plan(slots[d], chunks[c], RING_BYTES);
+            assert_within(price_in_all_ways(plan), wanted_s, 0.01);
+            pto_plan_destroy(plan);
+        }
+}
+
+/* With fewer slots than stages, chunks wait for slots. */
+static void a_pipeline_of_one_slot_does_not_overlap(void **state) {
+    (void)state;
+    double bytes = RING_BYTES / 8.0;
+    double whole_s = 8 * (2 * (6e-6 + 2e-11 * bytes) + 2e-6 + 4e-11 * bytes);
+    pto_plan_t *one = pipeline_plan(1, 8, RING_BYTES);
+    assert_within(price_in_all_ways(one), whole_s, 0.01);
+    pto_plan_destroy(one);
+}
+
+/* The message of 16 MiB in chunks of 2 MiB between two of Summit's nodes. */
+static void summits_message_takes_what_its_closed_formula_says(void **state) {
+    (void)state;
+    pto_machine_t summit, before = machine;
+    pto_error_t err;
+    assert_int_equal(pto_machine_read("scenarios/machines/summit-spectrum.yaml", &summit, &err), PTO_OK);
+    machine = summit;
+    pto_plan_t *chunked = pipeline_plan(8, 8, RING_BYTES), *whole = pipeline_plan(1, 1, RING_BYTES);
+    assert_within(price_in_all_ways(chunked), 1601e-6, 0.01);
+    assert_within(price_in_all_ways(whole), 2251e-6, 0.01);
+    pto_plan_destroy(chunked);
+    pto_plan_destroy(whole);
+    machine = before;
+    pto_machine_fini(&summit);
+}
+
+/* --- branches ---------------------------------------------------------------------------------------------
+ */
+
+/* Branches cost the longer of both if they use different things, and the sum if they use the same. */
+static void branches_overlap_where_they_use_different_things(void **state) {
+    (void)state;
+    const double bytes = RING_BYTES, copy_s = 6e-6 + 2e-11 * bytes, send_s = 2e-6 + 4e-11 * bytes;
+    static const pto_copy_kind_t out = PTO_COPY_D2H, in = PTO_COPY_H2D, message = PTO_COPY_H2H;
+    const struct {
+        pto_copy_kind_t kind[2];
+        double wanted_s;
+    } cases[] = {{{out, in}, copy_s},
+                 {{out, out}, 2 * copy_s},
+                 {{in, in}, 2 * copy_s},
+                 {{out, message}, fmax(copy_s, send_s)},
+                 {{message, message}, 2 * send_s}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        memcpy(shape.kind, cases[i].kind, sizeof shape.kind);
+        pto_plan_t *plan = plan_of(build_pair, PTO_COLLECTIVE_MESSAGES, 2, RING_BYTES);
+        assert_within(price_in_all_ways(plan), cases[i].wanted_s, 0.01);
+        pto_plan_destroy(plan);
+    }
+}
+
+static void a_broadcast_in_two_branches_takes_the_longer_one(void **state) {
+    (void)state;
+    const double half = RING_BYTES / 2.0, staged_s = 2 * (6e-6 + 2e-11 * half);
+    pto_postal_t *peer = &machine.peer[PTO_REACH_ON_SOCKET];
+    pto_plan_t *plan = plan_of(build_branches, PTO_COLLECTIVE_BROADCAST, 1, RING_BYTES);
+    peer->alpha_s = (pto_param_t){.value = 5e-6, .line = 1};
+    for (double beta = 1e-11; beta < 1e-10; beta *= 2) {
+        peer->beta_s_per_byte = (pto_param_t){.value = beta, .line = 1};
+        assert_within(price_in_all_ways(plan), fmax(staged_s, 5e-6 + beta * half), 0.01);
+    }
+    pto_plan_destroy(plan);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_walk_takes_a_pipeline_chunk_by_chunk),
@@ -316,6 +408,11 @@ int main(void) {
         cmocka_unit_test(the_explanation_of_a_ring_sums_to_its_price),
         cmocka_unit_test(a_ring_is_proved),
         cmocka_unit_test(a_ring_without_credits_is_refused),
+        cmocka_unit_test(a_pipeline_costs_its_closed_formula),
+        cmocka_unit_test(a_pipeline_of_one_slot_does_not_overlap),
+        cmocka_unit_test(branches_overlap_where_they_use_different_things),
+        cmocka_unit_test(a_broadcast_in_two_branches_takes_the_longer_one),
+        cmocka_unit_test(summits_message_takes_what_its_closed_formula_says),
     };
     return cmocka_run_group_tests(tests, read_machine, free_machine);
 }

@@ -43,8 +43,24 @@ static pto_status_t price_rounds(pto_pricing_t *pricing, int loop, int64_t from,
     return status;
 }
 
+static int64_t demands(const pto_pricing_t *pricing) {
+    return pricing->in_lanes ? PTO_LANE_RESOURCE_COUNT * pricing->actor_count : 0;
+}
+
+static void take_snapshot(pto_pricing_t *pricing) {
+    pto_pricing_remember(pricing, pricing->snapshot);
+    for (int64_t i = 0; i < demands(pricing); i++)
+        if (!pto_ledger_copy(&pricing->demand_before[i], &pricing->demand[i], pricing->explain))
+            pricing->out_of_memory = true;
+}
+
 /* Add `times` what the ledgers have gained since the snapshot. */
 static void repeat_gains(pto_pricing_t *pricing, double times) {
+    for (int64_t i = 0; i < demands(pricing); i++) {
+        pto_ledger_t *demand = &pricing->demand[i];
+        if (!pto_ledger_shift(demand, demand, &pricing->demand_before[i], times))
+            pricing->out_of_memory = true;
+    }
     for (int64_t actor = 0; actor < pricing->actor_count; actor++) {
         pto_ledger_t *ledger = &pricing->ledger[actor];
         if (!pto_ledger_shift(ledger, ledger, &pricing->snapshot[actor], times))
@@ -88,7 +104,7 @@ static pto_status_t price_lagging(pto_pricing_t *pricing, int index, int64_t k) 
     pto_status_t status = PTO_OK;
     while (k + 2 * period <= to && status == PTO_OK) {
         int64_t pending = pto_raises_pending(pricing);
-        pto_pricing_remember(pricing, pricing->snapshot);
+        take_snapshot(pricing);
         status = price_rounds(pricing, index, k, k + period);
         k += period;
         bool steady = gains_are_equal(pricing, &gain_s) && pto_raises_pending(pricing) == pending &&
@@ -122,7 +138,7 @@ pto_status_t pto_price_loop(pto_pricing_t *pricing, int index) {
     pto_status_t status = price_rounds(pricing, index, loop->from, measured_from);
     int64_t pending = pto_raises_pending(pricing);
     pricing->lag = 0;
-    pto_pricing_remember(pricing, pricing->snapshot);
+    take_snapshot(pricing);
     if (status == PTO_OK)
         status = price_rounds(pricing, index, measured_from, measured_to);
     if (status != PTO_OK)

@@ -119,6 +119,11 @@ static void settle_costs(pto_pricing_t *pricing, int64_t actor, costs_t *costs) 
     double in_s = pto_charge_seconds(&costs->in, pricing->machine, outflow);
     pto_charge_t *messages = out_s >= in_s ? &costs->out : &costs->in;
     pto_charge_settle(messages, pricing->machine, outflow);
+    if (pricing->in_lanes) {
+        pto_charge_settle(out_s >= in_s ? &costs->in : &costs->out, pricing->machine, outflow);
+        pto_lane_demand(pricing, actor, PTO_LANE_SEND, &costs->out, out_s);
+        pto_lane_demand(pricing, actor, PTO_LANE_RECV, &costs->in, in_s);
+    }
     if (!pto_ledger_add(mine, messages, out_s >= in_s ? out_s : in_s) ||
         !pto_ledger_add(mine, &costs->other, pto_charge_seconds(&costs->other, pricing->machine, outflow)) ||
         (costs->queued &&
@@ -152,6 +157,20 @@ static pto_status_t charge_step(pto_pricing_t *pricing, pto_action_t *action, co
     return PTO_OK;
 }
 
+/* In a lane, what the step alone costs also counts as a demand on its resource. */
+static pto_status_t charge_in_lane(pto_pricing_t *pricing, pto_action_t *action, costs_t *costs) {
+    pto_charge_t before = costs->other;
+    pto_charge_begin(&costs->other, before.stage, pricing->explain);
+    pto_status_t status = charge_step(pricing, action, costs);
+    pto_lane_demand(pricing, action->rank, pto_lane_resource(pricing->plan, action->step), &costs->other,
+                    costs->other.other_s);
+    before.other_s += costs->other.other_s;
+    for (int i = 0; i < costs->other.entry_count; i++)
+        pto_charge_enter(&before, costs->other.entry[i]);
+    costs->other = before;
+    return status;
+}
+
 static pto_status_t price_actor(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k) {
     costs_t costs;
     begin_costs(pricing, stage, &costs);
@@ -165,7 +184,8 @@ static pto_status_t price_actor(pto_pricing_t *pricing, const pto_stage_t *stage
             settle_costs(pricing, actor, &costs); /* flags are raised and seen after the steps before them */
             begin_costs(pricing, stage, &costs);
         }
-        status = charge_step(pricing, &action, &costs);
+        status = pricing->in_lanes ? charge_in_lane(pricing, &action, &costs)
+                                   : charge_step(pricing, &action, &costs);
         if (status != PTO_OK)
             return status;
     }
@@ -257,8 +277,9 @@ pto_status_t pto_price_nodes(pto_pricing_t *pricing, int first, int count, int64
         } else if (node->kind == PTO_NODE_LOOP) {
             status = pto_price_loop(pricing, i);
             i += node->span;
-        } else if (node->kind >= PTO_NODE_PARALLEL) {
-            status = pto_error_set(pricing->err, PTO_ERR_NOT_APPLICABLE, "lanes have no price yet");
+        } else if (node->kind == PTO_NODE_PARALLEL || node->kind == PTO_NODE_PIPELINE) {
+            status = pto_price_lanes(pricing, i, k);
+            i += node->span;
         } else if (node->by == PTO_DONE_BY_NCCL) {
             status = price_nccl(pricing, node);
             i += node->span;
@@ -269,33 +290,44 @@ pto_status_t pto_price_nodes(pto_pricing_t *pricing, int first, int count, int64
 
 /* --- memory --------------------------------------------------------------------------------------------- */
 
-static size_t ledger_count(const pto_pricing_t *pricing) { return 3 * (size_t)pricing->actor_count; }
+/* All ledgers but those of flags and queues. */
+static size_t ledger_count(const pto_pricing_t *pricing, int lanes) {
+    int for_lanes = lanes > 1 ? 1 + 2 * PTO_LANE_RESOURCE_COUNT : 0;
+    return (size_t)(2 + lanes + for_lanes) * (size_t)pricing->actor_count;
+}
 
 static bool allocate(pto_pricing_t *pricing) {
     if (!pto_actors_find(pricing))
         return false;
+    int lanes = pto_plan_lane_count(pricing->plan);
     pricing->order = malloc((size_t)pricing->actor_count * sizeof *pricing->order);
-    pricing->ledger = calloc(ledger_count(pricing), sizeof *pricing->ledger);
+    pricing->lane = calloc(ledger_count(pricing, lanes), sizeof *pricing->lane);
     pricing->raised =
         calloc((size_t)(pricing->plan->flags.count * pricing->actor_count) + 1, sizeof *pricing->raised);
     pricing->engine = calloc((size_t)pricing->gpu_count, sizeof *pricing->engine);
     pricing->outflow = malloc((size_t)pricing->node_count * sizeof *pricing->outflow);
-    if (!pricing->order || !pricing->ledger || !pricing->raised || !pricing->engine || !pricing->outflow)
+    if (!pricing->order || !pricing->lane || !pricing->raised || !pricing->engine || !pricing->outflow)
         return false;
-    pricing->before = pricing->ledger + pricing->actor_count;
+    pricing->ledger = pricing->lane;
+    pricing->before = pricing->lane + lanes * pricing->actor_count;
     pricing->snapshot = pricing->before + pricing->actor_count;
+    if (lanes > 1) {
+        pricing->base = pricing->snapshot + pricing->actor_count;
+        pricing->demand = pricing->base + pricing->actor_count;
+        pricing->demand_before = pricing->demand + PTO_LANE_RESOURCE_COUNT * pricing->actor_count;
+    }
     return true;
 }
 
 static void release(pto_pricing_t *pricing) {
-    for (size_t i = 0; pricing->ledger && i < ledger_count(pricing); i++)
-        pto_ledger_fini(&pricing->ledger[i]);
+    for (size_t i = 0; pricing->lane && i < ledger_count(pricing, pto_plan_lane_count(pricing->plan)); i++)
+        pto_ledger_fini(&pricing->lane[i]);
     pto_raises_fini(pricing);
     for (int64_t gpu = 0; pricing->engine && gpu < pricing->gpu_count; gpu++)
         pto_copy_queue_fini(&pricing->engine[gpu].queue);
     free(pricing->actor);
     free(pricing->order);
-    free(pricing->ledger);
+    free(pricing->lane);
     free(pricing->engine);
     free(pricing->outflow);
 }
