@@ -10,7 +10,8 @@ static struct {
     int64_t chunks; /* of the message */
     bool no_credits;
     bool one_gpu;            /* both processes of a node share a GPU */
-    bool same_half;          /* both branches write the same bytes */
+    bool steals;             /* the second branch reads what the first one writes */
+    bool same_flag;          /* both raise one flag */
     pto_copy_kind_t kind[2]; /* of a pair's steps; H2H: a message instead */
     bool one_slot_less;      /* in the pipeline's buffers than its depth */
 } shape;
@@ -164,6 +165,8 @@ static inline void push(pto_builder_t *builder, const pto_exchange_t *owners, co
     pto_step_t signal = test_step(owners, PTO_STEP_SIGNAL, 0, 1),
                wait = test_step(owners, PTO_STEP_WAIT, 1, 0);
     signal.flag = wait.flag = pto_build_flag(builder, name);
+    if (shape.same_flag)
+        signal.flag = wait.flag = 0;
     to.holder = PTO_HOLDER_PEER;
     pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
     test_copy(builder, test_step(owners, PTO_STEP_COPY, 0, 1), from, to);
@@ -193,8 +196,13 @@ static void build_branches(pto_builder_t *builder, const pto_request_t *request)
     push(builder, &owners, "copy to host", from, all);
     test_copy(builder, test_step(&owners, PTO_STEP_COPY, 1, -1), all, to);
     pto_build_end(builder);
-    if (!shape.same_half)
-        from.offset = to.offset = pto_constant(1);
+    if (shape.steals) {
+        from = all;
+        from.holder = PTO_HOLDER_PEER;
+    } else {
+        from.offset = pto_constant(1);
+    }
+    to.offset = pto_constant(1);
     pto_build_branch(builder);
     push(builder, &owners, "push", from, to);
     pto_build_end(builder);

@@ -276,18 +276,20 @@ static void the_explanation_of_a_ring_sums_to_its_price(void **state) {
     pto_plan_destroy(plan);
 }
 
+static void assert_proved(pto_plan_t *plan) {
+    pto_check_report_t report;
+    pto_error_t err = {0};
+    if (pto_check(plan, &report, &err) != PTO_OK)
+        fail_msg("%s", err.message);
+    pto_plan_destroy(plan);
+}
+
 static void a_ring_is_proved(void **state) {
     (void)state;
     static const int64_t slots[] = {1, 2, 4, 8, 16}, chunks[] = {1, 16, 64};
     for (size_t s = 0; s < sizeof slots / sizeof *slots; s++)
-        for (size_t c = 0; c < sizeof chunks / sizeof *chunks; c++) {
-            pto_plan_t *plan = ring_plan(slots[s], chunks[c], 6400);
-            pto_check_report_t report;
-            pto_error_t err = {0};
-            if (pto_check(plan, &report, &err) != PTO_OK)
-                fail_msg("%s", err.message);
-            pto_plan_destroy(plan);
-        }
+        for (size_t c = 0; c < sizeof chunks / sizeof *chunks; c++)
+            assert_proved(ring_plan(slots[s], chunks[c], 6400));
 }
 
 static void refused(pto_plan_t *plan, const char *words) {
@@ -358,6 +360,24 @@ static void summits_message_takes_what_its_closed_formula_says(void **state) {
     pto_machine_fini(&summit);
 }
 
+static void a_pipeline_is_proved(void **state) {
+    (void)state;
+    static const int64_t slots[] = {1, 2, 3, 8}, chunks[] = {1, 2, 3, 16};
+    for (size_t d = 0; d < sizeof slots / sizeof *slots; d++)
+        for (size_t c = 0; c < sizeof chunks / sizeof *chunks; c++)
+            assert_proved(pipeline_plan(slots[d], chunks[c], 4800));
+}
+
+static void a_slot_that_is_used_again_too_early_is_refused(void **state) {
+    (void)state;
+    shape.one_slot_less = true;
+    refused(
+        pipeline_plan(3, 16, 6400),
+        "stage 'copy to host', k=2: lane 0 writes bytes 0..399 of 'host in' of rank 0, unordered with the "
+        "read of stage 'exchange' in lane 1 of the same rank");
+    shape.one_slot_less = false;
+}
+
 /* --- branches ---------------------------------------------------------------------------------------------
  */
 
@@ -395,6 +415,30 @@ static void a_broadcast_in_two_branches_takes_the_longer_one(void **state) {
     pto_plan_destroy(plan);
 }
 
+static pto_plan_t *branches_plan(void) { return plan_of(build_branches, PTO_COLLECTIVE_BROADCAST, 1, 6400); }
+
+static void branches_are_proved(void **state) {
+    (void)state;
+    assert_proved(branches_plan());
+}
+
+static void a_branch_that_races_another_is_refused(void **state) {
+    (void)state;
+    shape.steals = true;
+    refused(branches_plan(),
+            "rank 0, stage 'push': lane 1 reads bytes 0..3199 of 'host' of rank 1, unordered "
+            "with the write of stage 'copy to host' in lane 0 of the same rank");
+    shape.steals = false;
+}
+
+static void a_flag_of_two_lanes_is_refused(void **state) {
+    (void)state;
+    shape.same_flag = true;
+    refused(branches_plan(),
+            "flag 'ready' is raised in lane 0 (stage 'copy to host') and in lane 1 (stage 'push')");
+    shape.same_flag = false;
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_walk_takes_a_pipeline_chunk_by_chunk),
@@ -412,6 +456,11 @@ int main(void) {
         cmocka_unit_test(a_pipeline_of_one_slot_does_not_overlap),
         cmocka_unit_test(branches_overlap_where_they_use_different_things),
         cmocka_unit_test(a_broadcast_in_two_branches_takes_the_longer_one),
+        cmocka_unit_test(a_pipeline_is_proved),
+        cmocka_unit_test(a_slot_that_is_used_again_too_early_is_refused),
+        cmocka_unit_test(branches_are_proved),
+        cmocka_unit_test(a_branch_that_races_another_is_refused),
+        cmocka_unit_test(a_flag_of_two_lanes_is_refused),
         cmocka_unit_test(summits_message_takes_what_its_closed_formula_says),
     };
     return cmocka_run_group_tests(tests, read_machine, free_machine);
