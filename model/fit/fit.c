@@ -151,12 +151,11 @@ pto_status_t pto_fit_samples(const pto_samples_t *samples, const char *name, con
     fit_work_t work = {.samples = samples, .options = options, .fit = &made, .err = err};
     work.skip = calloc(samples->count + 1, 1);
     made.machine = calloc(1, sizeof *made.machine);
-    pto_status_t status = PTO_OK;
-    if (work.skip == NULL || made.machine == NULL || !name_machine(made.machine, name, source)) {
-        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a fit");
-    }
-    if (status == PTO_OK) {
+    pto_status_t status = PTO_ERR_MEMORY;
+    if (work.skip != NULL && made.machine != NULL && name_machine(made.machine, name, source)) {
         status = fit_all(&work);
+    } else {
+        pto_error_set(err, status, "out of memory for a fit");
     }
     if (status == PTO_OK && !fitted_messages(&made)) {
         status = pto_error_set(

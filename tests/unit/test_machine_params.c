@@ -175,11 +175,10 @@ static void a_value_is_set_by_its_key_in_a_duplicate_alone(void **state) {
     assert_true(value_of(copy, "copies.shared.h2d.4.alpha_s") == 9e-6);
     assert_true(value_of(copy, "memory.gpu_bytes") == 96e15);
     assert_true(value_of(copy, "reduce.cpu.alpha_s") == 1e-6);
-    assert_string_equal(pto_machine_what_if(copy),
-                        "copies.h2d.on_socket.alpha_s=0.30000000000000004 (5e-06 before)\n"
-                        "copies.shared.h2d.alpha_s=9e-06 (2 rows)\n"
-                        "memory.gpu_bytes=96000000000000000 (none before)\n"
-                        "reduce.cpu.alpha_s=1e-06 (none before)");
+    assert_string_equal(pto_machine_what_if(copy), "copies.h2d.on_socket.alpha_s=0.3 (5e-06 before)\n"
+                                                   "copies.shared.h2d.alpha_s=9e-06 (2 rows)\n"
+                                                   "memory.gpu_bytes=9.6e+16 (none before)\n"
+                                                   "reduce.cpu.alpha_s=1e-06 (none before)");
     assert_true(value_of(machine, "copies.h2d.on_socket.alpha_s") == 5e-6);
     assert_null(pto_machine_what_if(machine));
     assert_string_equal(pto_machine_name(copy), "made");
@@ -199,7 +198,7 @@ static void a_value_that_no_machine_has_is_not_set(void **state) {
         const char *says;
     } bad[] = {{"copies.h2d.on_socket.alpha_s", -1, PTO_ERR_RANGE, "0 or more"},
                {"copies.h2d.on_socket.alpha_s", NAN, PTO_ERR_RANGE, "nan"},
-               {"node.gpus", 1.5, PTO_ERR_TYPE, "1.5"},
+               {"node.gpus", 1.5, PTO_ERR_RANGE, "a whole number"},
                {"node.gpus", 0, PTO_ERR_RANGE, "1 or more"},
                {"messages.cpu.on_socket.eager.below_bytes", 256, PTO_ERR_RANGE, "between"},
                {"nodes", 2, PTO_ERR_NOT_FOUND, "--explain"}}; /* of a layout, so not suggested */

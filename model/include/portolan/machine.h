@@ -119,7 +119,7 @@ pto_status_t pto_machine_duplicate(const pto_machine_t *machine, pto_machine_t *
 /* NULL is allowed. */
 void pto_machine_destroy(pto_machine_t *machine);
 
-/* What the machine says of itself. The text is valid until the machine is changed or destroyed. */
+/* Descriptive texts, valid until the machine is changed or destroyed. */
 const char *pto_machine_name(const pto_machine_t *machine);
 const char *pto_machine_source(const pto_machine_t *machine);  /* NULL: not given */
 const char *pto_machine_path(const pto_machine_t *machine);    /* the file it was read from */

@@ -147,7 +147,7 @@ void pto_machine_fini(pto_machine_t *machine) {
     memset(machine, 0, sizeof *machine);
 }
 
-/* Move a machine to the heap if it could be read. */
+/* Move a machine to the heap if it was read. */
 static pto_status_t keep(pto_status_t status, pto_machine_t *made, pto_machine_t **machine,
                          pto_error_t *err) {
     if (status != PTO_OK)

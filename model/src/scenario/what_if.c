@@ -17,8 +17,9 @@ typedef struct {
     char key[PTO_PARAM_KEY_MAX];
     const char *value; /* the text after '=', as given */
     bool relative;
-    double factor;     /* of a relative change; the reciprocal of a divisor */
-    bool machine_only; /* the key cannot be one of the layout */
+    double factor; /* of a relative change; the reciprocal of a divisor */
+    bool numeric;  /* by pto_machine_set: `number` is the value, and the key is not one of the layout */
+    double number;
 } change_t;
 
 static pto_status_t read_change(const char *text, change_t *change, pto_error_t *err) {
@@ -59,9 +60,9 @@ static pto_status_t new_number(const change_t *change, int64_t before, bool byte
                                pto_error_t *err) {
     pto_status_t status = PTO_OK;
     int64_t made = 0;
-    if (change->relative) {
-        double exact = (double)before * change->factor;
-        double whole = bytes ? round(exact) : exact;
+    if (change->relative || change->numeric) {
+        double exact = change->numeric ? change->number : (double)before * change->factor;
+        double whole = bytes && !change->numeric ? round(exact) : exact;
         if (!(whole >= 1 && whole < 0x1p63) || floor(whole) < whole)
             return out_of_range(change, exact, "a whole number of 1 or more", err);
         made = (int64_t)whole;
@@ -113,6 +114,8 @@ static pto_status_t new_value(const change_t *change, const pto_param_t *param, 
                              "the machine has no %s: a factor changes nothing, give it a value", change->key);
     if (change->relative) {
         made = param->value * change->factor;
+    } else if (change->numeric) {
+        made = change->number;
     } else if (ends_in(change->key, "_bytes")) {
         status = pto_bytes_parse(change->value, &bytes, err);
         made = (double)bytes;
@@ -223,8 +226,8 @@ static pto_status_t change_machine(change_t *change, pto_machine_t *machine, pto
         }
     char text[NOTE_MAX];
     if (rows == 0) {
-        status = pto_param_unknown(change->key, param, count, layout_keys,
-                                   change->machine_only ? 0 : LAYOUT_COUNT, err);
+        status = pto_param_unknown(change->key, param, count, layout_keys, change->numeric ? 0 : LAYOUT_COUNT,
+                                   err);
     } else {
         status = check_rows(change, &param[first], rows, err);
         describe(change, &param[first], rows, text, sizeof text);
@@ -246,11 +249,8 @@ static pto_status_t change_machine(change_t *change, pto_machine_t *machine, pto
 
 pto_status_t pto_machine_set(pto_machine_t *machine, const char *key, double value, pto_error_t *err) {
     char text[32];
-    bool whole = fabs(value) < 0x1p63 && !(floor(value) < value); /* sizes in bytes take no exponent */
-    snprintf(text, sizeof text, whole ? "%.0f" : "%.15g", value);
-    if (strtod(text, NULL) < value || strtod(text, NULL) > value)
-        snprintf(text, sizeof text, "%.17g", value);
-    change_t change = {.value = text, .machine_only = true};
+    snprintf(text, sizeof text, "%.15g", value);
+    change_t change = {.value = text, .numeric = true, .number = value};
     snprintf(change.key, sizeof change.key, "%s", key);
     return change_machine(&change, machine, err);
 }
