@@ -21,7 +21,7 @@ typedef struct {
  * to, and itself. */
 static int devices_that_reach(const job_t *job) {
     for (int count = 0; count < job->device_count; count++) {
-        if (job_driver(job, count, 0) < 0 || count > PTO_BENCH_TARGETS_MAX)
+        if (job_process_of_device(job, count, 0) < 0 || count > PTO_BENCH_TARGETS_MAX)
             return count;
         for (int other = 0; other < count; other++)
             if (!job->reach[count][other] || !job->reach[other][count])
@@ -37,7 +37,7 @@ static void add_case(const job_t *job, int gpus, case_list_t *list) {
     added->least_bytes = LEAST_BYTES;
     bool on_socket = true;
     for (int i = 0; i < gpus; i++) {
-        added->member[i] = job_driver(job, i, 0);
+        added->member[i] = job_process_of_device(job, i, 0);
         on_socket = on_socket && job->device_socket[i] == job->device_socket[0];
     }
     added->level = pto_reach_name(on_socket ? PTO_REACH_ON_SOCKET : PTO_REACH_OFF_SOCKET);

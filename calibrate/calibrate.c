@@ -161,7 +161,7 @@ static int measure(const job_t *job, const pto_calibrate_options_t *options, int
 static void compare_options(const pto_calibrate_options_t *options) {
     setting_t settings[] = {
         {.name = "--only"}, {.name = "--bytes"}, {.name = "--budget"}, {.name = "--repeats"}};
-    pto_error_t err;
+    pto_error_t err = {0};
     snprintf(settings[0].value, SETTING_MAX, "%s", options->only != NULL ? options->only : "(all)");
     snprintf(settings[1].value, SETTING_MAX, "%lld:%lld", (long long)options->from_bytes,
              (long long)options->to_bytes);

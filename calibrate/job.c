@@ -43,8 +43,10 @@ static void describe_devices(job_t *job, const topology_t *topology) {
     for (int device = 0; device < job->device_count; device++) {
         GPU_DO(gpu.bench->describe(device, &info, &gpu_error));
         job->device_socket[device] = topology_gpu_socket(topology, info.bus, job->driver, sizeof job->driver);
-        if (device == 0)
+        if (device == 0) {
             job->gpu_blocks = info.blocks;
+            job->mps = info.mps;
+        }
         for (int peer = 0; peer < job->device_count; peer++)
             if (peer != device)
                 GPU_DO(gpu.bench->can_reach(device, peer, &job->reach[device][peer], &gpu_error));
@@ -130,7 +132,7 @@ int job_rank_at(const job_t *job, int node, int node_rank) {
     return -1;
 }
 
-int job_driver(const job_t *job, int device, int index) {
+int job_process_of_device(const job_t *job, int device, int index) {
     for (int rank = 0; rank < job->size; rank++) {
         const process_t *process = &job->process[rank];
         if (process->node == job->process[0].node && process->device == device && index-- == 0)

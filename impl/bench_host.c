@@ -29,6 +29,7 @@ static pto_status_t host_describe(int gpu, pto_gpu_info_t *info, pto_error_t *er
     snprintf(info->name, sizeof info->name, "host memory emulating GPU memory");
     snprintf(info->bus, sizeof info->bus, "0000:%02x:00.0", (unsigned)gpu & 0xff);
     info->blocks = BLOCKS;
+    info->mps = 0;
     return PTO_OK;
 }
 
@@ -55,6 +56,15 @@ static pto_status_t host_reach(int peer, pto_error_t *err) {
 static pto_status_t host_fill(void *memory, int byte, size_t bytes, pto_error_t *err) {
     (void)err;
     memset(memory, byte, bytes);
+    return PTO_OK;
+}
+
+static pto_status_t host_copy_by(pto_bench_copy_t how, pto_copy_kind_t kind, void *target, const void *source,
+                                 size_t bytes, pto_error_t *err) {
+    (void)how;
+    (void)kind;
+    (void)err;
+    memcpy(target, source, bytes);
     return PTO_OK;
 }
 
@@ -187,6 +197,7 @@ const pto_device_bench_t pto_device_bench_host = {
     .can_reach = host_can_reach,
     .reach = host_reach,
     .fill = host_fill,
+    .copy_by = host_copy_by,
     .launch_empty = host_launch_empty,
     .move = host_move,
     .store_all = host_store_all,

@@ -1,14 +1,37 @@
-/* One process speaks for all, so that an error is printed once. */
+/* Processes agree before they go on: one of them speaks for all, so that an error is printed once. */
 #include "agreement.h"
 
+#include <stdbool.h>
 #include <string.h>
 
-int agree_on_arguments(const pto_syntax_t *syntax, int code, const pto_error_t *err) {
+/* The lowest rank that failed; the number of processes if none did. Collective. */
+static int first_failed(MPI_Comm comm, bool failed) {
     int rank = 0, size = 0, first = 0;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    int own = failed ? rank : size;
+    MPI_Allreduce(&own, &first, 1, MPI_INT, MPI_MIN, comm);
+    return first;
+}
+
+pto_status_t agree_on_status(MPI_Comm comm, pto_status_t status, pto_error_t *err) {
+    struct {
+        pto_status_t status;
+        pto_error_t err;
+    } shared = {.status = status, .err = *err};
+    int size = 0, first = first_failed(comm, status != PTO_OK);
+    MPI_Comm_size(comm, &size);
+    if (first == size)
+        return PTO_OK;
+    MPI_Bcast(&shared, (int)sizeof shared, MPI_BYTE, first, comm);
+    *err = shared.err;
+    return shared.status;
+}
+
+int agree_on_arguments(const pto_syntax_t *syntax, int code, const pto_error_t *err) {
+    int rank = 0, size = 0, first = first_failed(MPI_COMM_WORLD, code >= 0);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    int own = code < 0 ? size : rank;
-    MPI_Allreduce(&own, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     if (first == size)
         return -1;
     if (rank == first && code == PTO_EXIT_OK)
@@ -20,25 +43,18 @@ int agree_on_arguments(const pto_syntax_t *syntax, int code, const pto_error_t *
 }
 
 pto_status_t agree_on_settings(const setting_t *setting, int count, pto_error_t *err) {
-    char wrong[PTO_ERROR_MESSAGE_MAX] = "";
-    int rank = 0, size = 0, first = 0;
+    pto_status_t status = PTO_OK;
+    int rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
     for (int i = 0; i < count; i++) {
         char value[SETTING_MAX];
         memcpy(value, setting[i].value, sizeof value);
         MPI_Bcast(value, sizeof value, MPI_CHAR, 0, MPI_COMM_WORLD);
-        if (!*wrong && strcmp(value, setting[i].value) != 0)
-            snprintf(
-                wrong, sizeof wrong,
-                "the processes were given different arguments: MPI rank %d has %s %.150s, MPI rank 0 has "
-                "%.150s",
-                rank, setting[i].name, setting[i].value, value);
+        if (status == PTO_OK && strcmp(value, setting[i].value) != 0)
+            status = pto_error_set(err, PTO_ERR_RANGE,
+                                   "the processes were given different arguments: MPI rank %d has %s %.150s, "
+                                   "MPI rank 0 has %.150s",
+                                   rank, setting[i].name, setting[i].value, value);
     }
-    int own = *wrong ? rank : size;
-    MPI_Allreduce(&own, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-    if (first == size)
-        return PTO_OK;
-    MPI_Bcast(wrong, sizeof wrong, MPI_CHAR, first, MPI_COMM_WORLD);
-    return pto_error_set(err, PTO_ERR_RANGE, "%s", wrong);
+    return agree_on_status(MPI_COMM_WORLD, status, err);
 }

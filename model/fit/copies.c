@@ -10,17 +10,17 @@ static const double bent_residual = 0.25;
 
 /* Fit the samples that a filter selects, if any. */
 static pto_status_t fit_filtered(fit_work_t *work, const fit_filter_t *filter, pto_postal_t *postal) {
-    pto_cell_t cell;
+    char key[PTO_PARAM_KEY_MAX];
     fit_points_t points;
     pto_status_t status = fit_select(work, filter, &points);
     if (points.count > 0)
-        status = fit_postal_entry(work, fit_key(work, postal, &cell), &points, postal);
+        status = fit_postal_entry(work, fit_key(work, postal, key), &points, postal);
     free(points.point);
     return status;
 }
 
 pto_status_t fit_copies(fit_work_t *work) {
-    pto_machine_t *machine = &work->fit->machine;
+    pto_machine_t *machine = work->fit->machine;
     const struct {
         pto_benchmark_t benchmark;
         pto_sample_level_t place;
@@ -29,10 +29,12 @@ pto_status_t fit_copies(fit_work_t *work) {
         {PTO_BENCHMARK_MEMCPY_H2D, PTO_AT_ON_SOCKET, &machine->copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET]},
         {PTO_BENCHMARK_MEMCPY_D2H, PTO_AT_ON_SOCKET, &machine->copies[PTO_COPY_D2H][PTO_REACH_ON_SOCKET]},
         {PTO_BENCHMARK_MEMCPY_D2D, PTO_AT_ON_SOCKET, &machine->copies[PTO_COPY_D2D][PTO_REACH_ON_SOCKET]},
+        {PTO_BENCHMARK_MEMCPY_H2H, PTO_AT_ON_SOCKET, &machine->copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET]},
         {PTO_BENCHMARK_MEMCPY_PEER, PTO_AT_ON_SOCKET, &machine->peer[PTO_REACH_ON_SOCKET]},
         {PTO_BENCHMARK_MEMCPY_H2D, PTO_AT_OFF_SOCKET, &machine->copies[PTO_COPY_H2D][PTO_REACH_OFF_SOCKET]},
         {PTO_BENCHMARK_MEMCPY_D2H, PTO_AT_OFF_SOCKET, &machine->copies[PTO_COPY_D2H][PTO_REACH_OFF_SOCKET]},
         {PTO_BENCHMARK_MEMCPY_D2D, PTO_AT_OFF_SOCKET, &machine->copies[PTO_COPY_D2D][PTO_REACH_OFF_SOCKET]},
+        {PTO_BENCHMARK_MEMCPY_H2H, PTO_AT_OFF_SOCKET, &machine->copies[PTO_COPY_H2H][PTO_REACH_OFF_SOCKET]},
         {PTO_BENCHMARK_MEMCPY_PEER, PTO_AT_OFF_SOCKET, &machine->peer[PTO_REACH_OFF_SOCKET]},
         {PTO_BENCHMARK_MEMCPY_PAGEABLE_H2D, PTO_AT_ON_SOCKET, &machine->pageable[PTO_COPY_H2D]},
         {PTO_BENCHMARK_MEMCPY_PAGEABLE_D2H, PTO_AT_ON_SOCKET, &machine->pageable[PTO_COPY_D2H]},
@@ -80,11 +82,11 @@ static pto_status_t find_large(const fit_work_t *work, const fit_points_t *point
 /* Adds one row if it could be fitted. */
 static pto_status_t fit_row(fit_work_t *work, const fit_points_t *points, pto_cost_row_t *row,
                             pto_copy_kind_t kind) {
-    pto_cost_table_t *cost = &work->fit->machine.shared_copies[kind];
+    pto_cost_table_t *cost = &work->fit->machine->shared_copies[kind];
     char name[PTO_FIT_NAME_MAX];
-    pto_cell_t cell;
+    char key[PTO_PARAM_KEY_MAX];
     int before = cost->count;
-    fit_name_row(fit_key(work, cost, &cell), 0, row, name);
+    fit_name_row(fit_key(work, cost, key), 0, row, name);
     pto_status_t status = fit_cost_row(work, name, points, row, cost);
     if (cost->count > before && (status != PTO_OK || !pto_postal_known(&cost->row[before].postal)))
         pto_cost_truncate(cost, before);
@@ -96,7 +98,7 @@ static pto_status_t fit_shared(fit_work_t *work, const fit_points_t *points, pto
                                bool strided) {
     int64_t from_bytes;
     pto_cost_row_t row = {.procs = points->point[0].procs, .strided = strided, .below_bytes = INT64_MAX};
-    pto_cost_table_t *cost = &work->fit->machine.shared_copies[kind];
+    pto_cost_table_t *cost = &work->fit->machine->shared_copies[kind];
     int before = cost->count;
     pto_status_t status = find_large(work, points, &from_bytes);
     if (status == PTO_OK && from_bytes > 0) {
@@ -163,7 +165,7 @@ static bool fill_constant(const fit_point_t *point, const void *context, fit_row
 
 /* A cost that does not depend on size: the robust centre of its samples. */
 pto_status_t fit_time(fit_work_t *work, pto_benchmark_t benchmark, pto_param_t *param) {
-    pto_cell_t cell;
+    char key[PTO_PARAM_KEY_MAX];
     fit_points_t points;
     pto_status_t status =
         fit_select(work, &(fit_filter_t){benchmark, PTO_IN_COUNT, PTO_AT_COUNT, 0, 0}, &points);
@@ -175,7 +177,7 @@ pto_status_t fit_time(fit_work_t *work, pto_benchmark_t benchmark, pto_param_t *
     status = fit_regress(&points, 1, fill_constant, NULL, work->options->minima, &result, work->err);
     free(points.point);
     pto_fit_entry_t *entry =
-        status == PTO_OK ? fit_entry_add(work, PTO_FIT_TIME, "%s", fit_key(work, param, &cell)) : NULL;
+        status == PTO_OK ? fit_entry_add(work, PTO_FIT_TIME, "%s", fit_key(work, param, key)) : NULL;
     if (entry == NULL)
         return status == PTO_OK ? PTO_ERR_MEMORY : status;
     entry->alpha_s = *param = fit_param(&result, 0);
@@ -185,7 +187,7 @@ pto_status_t fit_time(fit_work_t *work, pto_benchmark_t benchmark, pto_param_t *
 }
 
 pto_status_t fit_times(fit_work_t *work) {
-    pto_machine_t *machine = &work->fit->machine;
+    pto_machine_t *machine = work->fit->machine;
     const struct {
         pto_benchmark_t benchmark;
         pto_param_t *param;

@@ -28,8 +28,12 @@ pto_param_t fit_param(const fit_regression_t *regression, int j) {
     return param;
 }
 
-const char *fit_key(const fit_work_t *work, const void *at, pto_cell_t *cell) {
-    return pto_cell_at(&work->fit->machine, at, cell) ? cell->key : "";
+const char *fit_key(const fit_work_t *work, const void *at, char key[PTO_PARAM_KEY_MAX]) {
+    pto_cell_t cell;
+    key[0] = '\0';
+    if (pto_cell_at(work->fit->machine, at, &cell))
+        pto_cell_key(&cell, key);
+    return key;
 }
 
 pto_fit_entry_t *fit_entry_add(fit_work_t *work, pto_fit_kind_t kind, const char *format, ...) {

@@ -20,8 +20,8 @@ typedef struct {
     pto_error_t *err;
 } fit_work_t;
 
-/* The key in a machine file of the fitted machine's part at this address; `cell` holds it. */
-const char *fit_key(const fit_work_t *work, const void *at, pto_cell_t *cell);
+/* The key in a machine file of the fitted machine's part at this address; returns `key`. */
+const char *fit_key(const fit_work_t *work, const void *at, char key[PTO_PARAM_KEY_MAX]);
 
 /* Appends an entry, zeroed but for its name; NULL if out of memory (the error is set). */
 pto_fit_entry_t *fit_entry_add(fit_work_t *work, pto_fit_kind_t kind, const char *format, ...)

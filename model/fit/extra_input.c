@@ -14,14 +14,14 @@
 #include "parts.h"
 #include "select.h"
 
-enum { COLUMN_TWO, COLUMN_FURTHER, COLUMN_COUNT };
+enum { COLUMN_TWO, COLUMN_EXTRA, COLUMN_COUNT };
 
 /* One row for each point of the piece, which is the context. */
 static bool fill_inputs(const fit_point_t *point, const void *context, fit_row_t *row) {
     const pto_cost_row_t *piece = context;
     double bytes = (double)point->bytes;
     row->column[COLUMN_TWO] = piece->postal.alpha_s.value + piece->postal.beta_s_per_byte.value * bytes;
-    row->column[COLUMN_FURTHER] = (double)(point->messages - 2) * bytes;
+    row->column[COLUMN_EXTRA] = (double)(point->messages - 2) * bytes;
     return point->messages >= 2 && point->bytes >= piece->from_bytes && point->bytes < piece->below_bytes;
 }
 
@@ -30,15 +30,16 @@ static pto_status_t keep(fit_work_t *work, const char *name, const fit_regressio
     pto_fit_entry_t *entry = fit_entry_add(work, PTO_FIT_RATE, "%s", name);
     if (entry == NULL)
         return PTO_ERR_MEMORY;
-    piece->extra_input_s_per_byte = fit_param(result, COLUMN_FURTHER);
+    piece->extra_input_s_per_byte = fit_param(result, COLUMN_EXTRA);
     entry->beta_s_per_byte = piece->extra_input_s_per_byte;
     entry->from_bytes = piece->from_bytes;
     entry->below_bytes = piece->below_bytes;
     entry->sample_count = (int64_t)result->count;
     entry->residual = fit_round(result->residual);
     bool doubtful = fabs(result->value[COLUMN_TWO] - 1) > fit_doubtful_residual;
-    snprintf(entry->note, sizeof entry->note, "of a further input; two take %.2f times reduce's cost%s",
-             result->value[COLUMN_TWO], doubtful ? ", which prices don't know" : "");
+    snprintf(entry->note, sizeof entry->note,
+             "of an additional input; two inputs take %.2f times reduce's cost%s", result->value[COLUMN_TWO],
+             doubtful ? ", which prices do not contain" : "");
     return PTO_OK;
 }
 
@@ -59,13 +60,13 @@ static pto_status_t fit_piece(fit_work_t *work, const char *key, const fit_point
         return fit_give_up(work, name, "useless samples: half of them are far from any line");
     /* The launch may hide the cost of bytes. Then the price stays k - 1 times that of two inputs, in which
      * bytes also matter little. */
-    if (result.held[COLUMN_FURTHER] || fit_round(result.value[COLUMN_FURTHER]) <= 0)
-        return fit_note(work, name, 0, "further inputs cost nothing that the samples show");
+    if (result.held[COLUMN_EXTRA] || fit_round(result.value[COLUMN_EXTRA]) <= 0)
+        return fit_note(work, name, 0, "additional inputs cost nothing measurable");
     return keep(work, name, &result, piece);
 }
 
 pto_status_t fit_extra_input(fit_work_t *work, pto_space_t space) {
-    pto_cost_table_t *cost = &work->fit->machine.reduce[space];
+    pto_cost_table_t *cost = &work->fit->machine->reduce[space];
     char key[PTO_FIT_NAME_MAX];
     fit_points_t points;
     snprintf(key, sizeof key, "reduce.%s.extra_input_s_per_byte", pto_space_name(space));

@@ -54,7 +54,7 @@ pto_status_t fit_messages(fit_work_t *work, pto_space_t space, pto_level_t level
         if (!forced->given)
             status = fit_find_breaks(&points, PTO_PROTOCOL_COUNT, &breaks, work->err);
         if (status == PTO_OK)
-            status = fit_pieces(work, &points, &breaks, &work->fit->machine.messages[space][level]);
+            status = fit_pieces(work, &points, &breaks, &work->fit->machine->messages[space][level]);
     }
     free(points.point);
     return status;
@@ -86,7 +86,7 @@ static int distinct_messages(const fit_points_t *points, int64_t bytes) {
 /* Cost of an additional message of one size: the median slope of time over messages in flight, over all
  * pairs of samples (Theil 1950, Sen 1968), which is robust against outliers. 0 if all samples have the same
  * number of messages. */
-static double further_message_s(const fit_points_t *points, int64_t bytes, double *slopes) {
+static double additional_message_s(const fit_points_t *points, int64_t bytes, double *slopes) {
     size_t count = 0, pairs = 0;
     size_t stride = 1 + points->count * points->count / 2 / PAIRS_MAX;
     for (size_t i = 0; i < points->count; i++) {
@@ -113,7 +113,7 @@ static pto_status_t select_gaps(const fit_work_t *work, const fit_points_t *poin
     }
     for (int64_t bytes = next_bytes(points, 0); bytes < INT64_MAX; bytes = next_bytes(points, bytes + 1)) {
         bool enough = distinct_messages(points, bytes) >= 3;
-        double seconds = enough ? further_message_s(points, bytes, slopes) : 0;
+        double seconds = enough ? additional_message_s(points, bytes, slopes) : 0;
         if (seconds > 0) {
             made.point[made.count++] =
                 (fit_point_t){.seconds = seconds, .bytes = bytes, .procs = 1, .messages = 1};
@@ -125,8 +125,8 @@ static pto_status_t select_gaps(const fit_work_t *work, const fit_points_t *poin
 }
 
 pto_status_t fit_gap(fit_work_t *work, pto_space_t space) {
-    pto_cost_table_t *cost = &work->fit->machine.gap[space];
-    pto_cell_t cell;
+    pto_cost_table_t *cost = &work->fit->machine->gap[space];
+    char key[PTO_PARAM_KEY_MAX];
     fit_filter_t filter = {PTO_BENCHMARK_MULTI_MESSAGE, fit_where_of_space[space], PTO_AT_OFF_NODE, 0, 0};
     fit_points_t points;
     pto_status_t status = fit_select(work, &filter, &points);
@@ -140,7 +140,7 @@ pto_status_t fit_gap(fit_work_t *work, pto_space_t space) {
     if (status == PTO_OK && gaps.count > 0)
         status = fit_pieces(work, &gaps, &breaks, cost);
     else if (status == PTO_OK && measured)
-        status = fit_give_up(work, fit_key(work, cost, &cell),
+        status = fit_give_up(work, fit_key(work, cost, key),
                              "needs rows of three or more numbers of messages in flight");
     free(gaps.point);
     free(points.point);

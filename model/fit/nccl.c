@@ -29,11 +29,11 @@ static size_t run_of_job(const fit_points_t *points, size_t first) {
 /* Fits all pieces of one number of GPUs and nodes, or none. */
 static pto_status_t fit_job(fit_work_t *work, pto_nccl_kind_t kind, const fit_points_t *points) {
     const pto_cost_row_t like = {.gpus = gpus_of(points->point), .nodes = nodes_of(points->point)};
-    pto_cost_table_t *cost = &work->fit->machine.nccl[kind];
-    pto_cell_t cell;
+    pto_cost_table_t *cost = &work->fit->machine->nccl[kind];
+    char key[PTO_PARAM_KEY_MAX];
     fit_breaks_t breaks;
     if (like.gpus < 2 || like.gpus % like.nodes != 0)
-        return fit_give_up(work, fit_key(work, cost, &cell),
+        return fit_give_up(work, fit_key(work, cost, key),
                            "a row must have two GPUs or more (procs), equally many on each node (messages)");
     pto_status_t status = fit_find_breaks(points, FIT_PIECE_MAX, &breaks, work->err);
     return status == PTO_OK ? fit_rows(work, points, &breaks, &like, fit_name_row, cost) : status;

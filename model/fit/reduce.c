@@ -35,7 +35,7 @@ static fit_filter_t filter_of(pto_space_t space, const char *pair) {
 }
 
 static double fitted_seconds(const fit_work_t *work, pto_space_t space, int64_t bytes) {
-    const pto_postal_t *postal = pto_machine_reduce(&work->fit->machine, space, bytes);
+    const pto_postal_t *postal = pto_machine_reduce(work->fit->machine, space, bytes);
     return postal->alpha_s.value + postal->beta_s_per_byte.value * (double)bytes;
 }
 
@@ -112,7 +112,7 @@ static pto_status_t judge_pooled(const fit_work_t *work, pto_space_t space, cons
                                  pto_status_t fitted, bool *good) {
     double residual = HUGE_VAL;
     pto_status_t status = PTO_OK;
-    if (fitted == PTO_OK && work->fit->machine.reduce[space].count > 0)
+    if (fitted == PTO_OK && work->fit->machine->reduce[space].count > 0)
         status = whole_residual(work, space, points, &residual);
     *good = residual <= fit_doubtful_residual;
     return status;
@@ -123,7 +123,7 @@ static pto_status_t judge_pooled(const fit_work_t *work, pto_space_t space, cons
 static pto_status_t fit_pooled_or_usual(fit_work_t *work, pto_space_t space, const fit_points_t *pooled,
                                         const fit_points_t *usual, bool *alone) {
     int entry_count = work->fit->entry_count;
-    pto_status_t status = fit_cost(work, pooled, &work->fit->machine.reduce[space]);
+    pto_status_t status = fit_cost(work, pooled, &work->fit->machine->reduce[space]);
     *alone = false;
     if ((status != PTO_OK && status != PTO_ERR_NOT_FOUND) || usual->count == 0 ||
         usual->count == pooled->count)
@@ -132,10 +132,10 @@ static pto_status_t fit_pooled_or_usual(fit_work_t *work, pto_space_t space, con
     pto_status_t judged = judge_pooled(work, space, pooled, status, &good);
     if (judged != PTO_OK || good)
         return judged;
-    pto_cost_fini(&work->fit->machine.reduce[space]);
+    pto_cost_fini(&work->fit->machine->reduce[space]);
     work->fit->entry_count = entry_count;
     *alone = true;
-    return fit_cost(work, usual, &work->fit->machine.reduce[space]);
+    return fit_cost(work, usual, &work->fit->machine->reduce[space]);
 }
 
 pto_status_t fit_reduce(fit_work_t *work, pto_space_t space) {
@@ -149,7 +149,7 @@ pto_status_t fit_reduce(fit_work_t *work, pto_space_t space) {
         status = fit_select(work, &one, &usual);
     if (status == PTO_OK && pooled.count > 0) {
         status = fit_pooled_or_usual(work, space, &pooled, &usual, &alone);
-        if (status == PTO_OK && work->fit->machine.reduce[space].count > 0)
+        if (status == PTO_OK && work->fit->machine->reduce[space].count > 0)
             status = report_spread(work, space, alone);
     }
     free(pooled.point);

@@ -148,9 +148,9 @@ static pto_status_t tell_others(fit_work_t *work, pto_remote_t remote, pto_reach
 
 static pto_status_t fit_reach(fit_work_t *work, pto_remote_t remote, pto_reach_t reach) {
     fit_points_t points;
-    pto_cell_t cell;
-    pto_postal_t *postal = &work->fit->machine.remote[remote][reach];
-    const char *name = fit_key(work, postal, &cell);
+    char key[PTO_PARAM_KEY_MAX];
+    pto_postal_t *postal = &work->fit->machine->remote[remote][reach];
+    const char *name = fit_key(work, postal, key);
     pto_status_t status = fit_select(
         work, &(fit_filter_t){widths[remote].benchmark[2], PTO_IN_COUNT, fit_place_of_reach[reach], 0, 0},
         &points);
@@ -177,8 +177,7 @@ static bool fill_all(const fit_point_t *point, const void *context, fit_row_t *r
 static pto_status_t keep_all(fit_work_t *work, const char *name, const fit_points_t *points,
                              const fit_regression_t *line) {
     pto_fit_entry_t *entry = fit_entry_add(work, PTO_FIT_RATE, "%s", name);
-    const pto_postal_t *store =
-        pto_machine_remote(&work->fit->machine, PTO_REMOTE_STORE, PTO_REACH_ON_SOCKET);
+    const pto_postal_t *store = pto_machine_remote(work->fit->machine, PTO_REMOTE_STORE, PTO_REACH_ON_SOCKET);
     if (entry == NULL)
         return PTO_ERR_MEMORY;
     entry->beta_s_per_byte = fit_param(line, ALL_COLUMN_BYTES);
@@ -191,7 +190,7 @@ static pto_status_t keep_all(fit_work_t *work, const char *name, const fit_point
                  "; %.2f times what a store to one other costs",
                  line->value[ALL_COLUMN_BYTES] / store->beta_s_per_byte.value);
     }
-    work->fit->machine.remote_all_s_per_byte = entry->beta_s_per_byte;
+    work->fit->machine->remote_all_s_per_byte = entry->beta_s_per_byte;
     return PTO_OK;
 }
 

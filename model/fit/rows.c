@@ -20,8 +20,8 @@ pto_status_t fit_cost_row(fit_work_t *work, const char *name, const fit_points_t
 /* A gap would be priced by a neighbouring row, so it is all rows or none. */
 pto_status_t fit_rows(fit_work_t *work, const fit_points_t *points, const fit_breaks_t *breaks,
                       const pto_cost_row_t *like, fit_row_name_t name, pto_cost_table_t *cost) {
-    pto_cell_t cell;
-    const char *key = fit_key(work, cost, &cell);
+    char key[PTO_PARAM_KEY_MAX];
+    fit_key(work, cost, key);
     int before = cost->count;
     pto_status_t status = PTO_OK;
     bool known = true;

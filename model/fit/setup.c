@@ -28,7 +28,7 @@ static pto_status_t fit_sized(fit_work_t *work, pto_benchmark_t benchmark, pto_s
 }
 
 pto_status_t fit_setup(fit_work_t *work) {
-    pto_machine_t *machine = &work->fit->machine;
+    pto_machine_t *machine = work->fit->machine;
     const struct {
         pto_benchmark_t benchmark;
         pto_space_t space;

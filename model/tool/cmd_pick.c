@@ -122,9 +122,9 @@ static pto_status_t run(pto_options_t *options, pto_error_t *err) {
     pto_predictions_t predictions;
     pto_range_t *range = NULL;
     int64_t count = 0;
-    pto_status_t status = options->by == PTO_BY_TIME ? PTO_OK : pto_need_powers(&options->machine, err);
+    pto_status_t status = options->by == PTO_BY_TIME ? PTO_OK : pto_need_powers(options->machine, err);
     if (status == PTO_OK)
-        status = pto_predict(&options->scenario, &options->machine, true, &predictions, err);
+        status = pto_predict(&options->scenario, options->machine, true, &predictions, err);
     if (status == PTO_OK) {
         predictions.by = options->by;
         status = pto_pick(&predictions, &range, &count, err);

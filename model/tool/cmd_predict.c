@@ -212,7 +212,7 @@ static void print_prices(const pto_options_t *options, const pto_predictions_t *
 static pto_status_t print_explained(pto_options_t *options, const pto_predictions_t *predictions,
                                     pto_error_t *err) {
     pto_flags_t flags;
-    pto_status_t status = pto_flags_find(&options->machine, &flags, err);
+    pto_status_t status = pto_flags_find(options->machine, &flags, err);
     if (status != PTO_OK)
         return status;
     if (options->format == PTO_FORMAT_CSV)
@@ -227,9 +227,9 @@ static pto_status_t print_explained(pto_options_t *options, const pto_prediction
 
 static pto_status_t run(pto_options_t *options, pto_error_t *err) {
     pto_predictions_t predictions;
-    pto_status_t status = options->by == PTO_BY_TIME ? PTO_OK : pto_need_powers(&options->machine, err);
+    pto_status_t status = options->by == PTO_BY_TIME ? PTO_OK : pto_need_powers(options->machine, err);
     if (status == PTO_OK)
-        status = pto_predict(&options->scenario, &options->machine, true, &predictions, err);
+        status = pto_predict(&options->scenario, options->machine, true, &predictions, err);
     if (status == PTO_OK) {
         if (options->plot) /* draws times, whatever is printed */
             status = draw(options, &predictions, err);

@@ -182,7 +182,7 @@ static pto_status_t run(pto_options_t *options, pto_error_t *err) {
         how.context = trace;
     }
     pto_status_t status =
-        pto_simulate_scenario(&options->scenario, &options->machine, &how, &predictions, &simulation, err);
+        pto_simulate_scenario(&options->scenario, options->machine, &how, &predictions, &simulation, err);
     if (how.begin)
         fputs("\r\033[K", stderr);
     bool simulated = status == PTO_OK;
