@@ -187,6 +187,8 @@ spawn "random cases on 1 to $GPUS GPUs x 1 to $processes_per_gpu processes: owne
 spawn "one plan runs 300 times under random delays" run 60 4 "$test_exec" repeats 300 "$SEED" "$DEVICE" 1x1x4
 spawn "rings of page-locked host memory deliver every chunk" run 90 2 "$test_exec" rings 3 "$SEED" "$DEVICE" \
     "1x$((GPUS < 2 ? 1 : 2))x$((GPUS < 2 ? 2 : 1))"
+spawn "pipelines and branches are right in lanes" run 90 2 "$test_exec" lanes 2 "$SEED" "$DEVICE" \
+    "1x$((GPUS < 2 ? 1 : 2))x$((GPUS < 2 ? 2 : 1))"
 spawn "cuda_aware" cuda_aware
 spawn "NCCL's collectives, every type, operation and placing" nccl
 spawn "runs back to back on changing data never read stale results" run 60 8 "$test_stale" 300 "$DEVICE"

@@ -1,4 +1,4 @@
-/* Strategies whose processes share host memory. */
+/* Strategies whose processes share host memory, and strategies with lanes. */
 #include "exec_strategies.h"
 
 #include <stdio.h>
@@ -6,9 +6,9 @@
 
 #include "../../model/strategies/intranode.h"
 
-/* --- a ring of host memory at each receiver ------------------------------------------------------------- */
+/* --- chunks ------------------------------------------------------------- */
 
-ring_shape_t ring_shape;
+chunks_shape_t chunks_shape;
 
 /* The vector in grains: chunks of `chunk` grains, of which the last may be shorter. */
 typedef struct {
@@ -17,12 +17,13 @@ typedef struct {
     int64_t whole; /* number of whole chunks */
     int64_t rest;  /* grains of the last chunk; 0: it is whole */
     int64_t all;
+    int64_t grain_bytes;
 } cut_t;
 
 static cut_t cut_of(const pto_request_t *request, int64_t grain) {
     static const int64_t chunks[] = {1, 3, 7, 16, 33, 1000};
-    cut_t cut = {.slots = ring_shape.slots, .all = request->bytes / grain};
-    int64_t wanted = ring_shape.chunks;
+    cut_t cut = {.slots = chunks_shape.slots, .all = request->bytes / grain, .grain_bytes = grain};
+    int64_t wanted = chunks_shape.chunks;
     if (cut.slots == 0)
         cut.slots = (int64_t)1 << request->bytes % 5;
     if (wanted == 0)
@@ -32,6 +33,42 @@ static cut_t cut_of(const pto_request_t *request, int64_t grain) {
     cut.rest = cut.all % cut.chunk;
     return cut;
 }
+
+/* `grains` grains from the k-th chunk's place on, in a vector or in a ring of slots. */
+static pto_slice_t chunk_of(const cut_t *cut, int buffer, bool ring, int64_t grains, pto_expr_t k) {
+    int64_t units = ring ? cut->slots * cut->chunk : cut->all;
+    pto_expr_t offset = {.constant = k.constant * cut->chunk, .loop = k.loop * cut->chunk};
+    pto_slice_t slice = pto_slice_part(buffer, units > 0 ? units : 1, PTO_ANCHOR_ABSOLUTE, offset);
+    slice.run = slice.stride = slice.until = pto_constant(grains);
+    return slice;
+}
+
+/* A ring of host memory at every member. */
+static int ring_of(pto_builder_t *builder, const pto_exchange_t *who, int like, const cut_t *cut,
+                   const char *name) {
+    pto_buffer_t ring = pto_intranode_shape(builder, who, like, name, 1, 1);
+    ring.space = PTO_SPACE_CPU;
+    ring.block_bytes = cut->all > 0 ? cut->slots * cut->chunk * cut->grain_bytes : 0;
+    return pto_build_buffer(builder, ring);
+}
+
+static pto_exchange_t owners_of(const pto_request_t *request, const pto_user_t *user) {
+    return (pto_exchange_t){.group = user->owners,
+                            .n = pto_layout_owner_count(&request->layout),
+                            .core_count = request->layout.owners_per_gpu};
+}
+
+/* The root of a broadcast has its own output. */
+static void build_own(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user) {
+    pto_step_t own = pto_intranode_root(PTO_STEP_COPY, who);
+    own.peers.kind = PTO_PEERS_NONE;
+    own.source = pto_slice_all(builder, user->in);
+    own.target = pto_slice_all(builder, user->out);
+    pto_build_stage(builder, "own", PTO_ORDER_SEQUENCE);
+    pto_build_step(builder, own);
+}
+
+/* --- a ring of host memory at each receiver ------------------------------------------------------------- */
 
 typedef struct {
     pto_builder_t *builder;
@@ -44,15 +81,6 @@ typedef struct {
     int empty;
 } ring_t;
 
-/* `grains` grains from the k-th chunk's place on. Places in the ring count modulo its slots. */
-static pto_slice_t chunk_of(const ring_t *ring, int buffer, int64_t grains, pto_expr_t k) {
-    int64_t units = buffer == ring->ring ? ring->cut.slots * ring->cut.chunk : ring->cut.all;
-    pto_expr_t offset = {.constant = k.constant * ring->cut.chunk, .loop = k.loop * ring->cut.chunk};
-    pto_slice_t slice = pto_slice_part(buffer, units > 0 ? units : 1, PTO_ANCHOR_ABSOLUTE, offset);
-    slice.run = slice.stride = slice.until = pto_constant(grains);
-    return slice;
-}
-
 static void add_flag(const ring_t *ring, pto_step_t step, int flag) {
     step.flag = flag;
     pto_build_step(ring->builder, step);
@@ -64,8 +92,8 @@ static void build_chunk(const ring_t *ring, int64_t grains, pto_expr_t k, bool w
     if (waits)
         add_flag(ring, pto_intranode_root(PTO_STEP_WAIT, &ring->who), ring->empty);
     pto_step_t fill = pto_intranode_root(PTO_STEP_COPY, &ring->who);
-    fill.source = chunk_of(ring, ring->in, grains, k);
-    fill.target = chunk_of(ring, ring->ring, grains, k);
+    fill.source = chunk_of(&ring->cut, ring->in, false, grains, k);
+    fill.target = chunk_of(&ring->cut, ring->ring, true, grains, k);
     fill.target.holder = PTO_HOLDER_PEER;
     pto_build_step(ring->builder, fill);
     add_flag(ring, pto_intranode_root(PTO_STEP_SIGNAL, &ring->who), ring->full);
@@ -73,8 +101,8 @@ static void build_chunk(const ring_t *ring, int64_t grains, pto_expr_t k, bool w
     add_flag(ring, pto_intranode_others(PTO_STEP_WAIT, &ring->who), ring->full);
     pto_step_t drain = pto_intranode_others(PTO_STEP_COPY, &ring->who);
     drain.peers.kind = PTO_PEERS_NONE;
-    drain.source = chunk_of(ring, ring->ring, grains, k);
-    drain.target = chunk_of(ring, ring->out, grains, k);
+    drain.source = chunk_of(&ring->cut, ring->ring, true, grains, k);
+    drain.target = chunk_of(&ring->cut, ring->out, false, grains, k);
     pto_build_step(ring->builder, drain);
     add_flag(ring, pto_intranode_others(PTO_STEP_SIGNAL, &ring->who), ring->empty);
 }
@@ -90,22 +118,15 @@ static int64_t smaller(int64_t one, int64_t other) { return one < other ? one : 
 static void build_ring(pto_builder_t *builder, const pto_request_t *request) {
     pto_user_t user = pto_route_user(builder, request);
     int64_t grain = pto_builder_buffer(builder, user.in)->granularity_bytes;
-    ring_t ring = {.builder = builder, .cut = cut_of(request, grain), .in = user.in, .out = user.out};
-    ring.who = (pto_exchange_t){.group = user.owners,
-                                .n = pto_layout_owner_count(&request->layout),
-                                .core_count = request->layout.owners_per_gpu};
-    pto_buffer_t slots = pto_intranode_shape(builder, &ring.who, user.out, "ring", 1, 1);
-    slots.space = PTO_SPACE_CPU;
-    slots.block_bytes = ring.cut.all > 0 ? ring.cut.slots * ring.cut.chunk * grain : 0;
-    ring.ring = pto_build_buffer(builder, slots);
+    ring_t ring = {.builder = builder,
+                   .who = owners_of(request, &user),
+                   .cut = cut_of(request, grain),
+                   .in = user.in,
+                   .out = user.out};
+    ring.ring = ring_of(builder, &ring.who, user.out, &ring.cut, "ring");
     ring.full = pto_build_flag(builder, "full");
     ring.empty = pto_build_flag(builder, "empty");
-    pto_step_t own = pto_intranode_root(PTO_STEP_COPY, &ring.who);
-    own.peers.kind = PTO_PEERS_NONE;
-    own.source = pto_slice_all(builder, user.in);
-    own.target = pto_slice_all(builder, user.out);
-    pto_build_stage(builder, "own", PTO_ORDER_SEQUENCE);
-    pto_build_step(builder, own);
+    build_own(builder, &ring.who, &user);
     int64_t whole = ring.cut.whole, filled = smaller(whole, ring.cut.slots);
     build_chunks(&ring, 0, filled, false);
     build_chunks(&ring, filled, whole, true);
@@ -146,7 +167,173 @@ static void build_shared_staging(pto_builder_t *builder, const pto_request_t *re
                    pto_slice_all(builder, user.out));
 }
 
+/* --- a pipeline of chunks ------------------------------------------------------------------------------- */
+
+typedef struct {
+    pto_builder_t *builder;
+    pto_exchange_t who;
+    cut_t cut;
+    pto_user_t user;
+    int host_in;
+    int host_out;
+} staged_t;
+
+/* One chunk of a broadcast by messages from the root through host memory. */
+static void build_staged_chunk(const staged_t *staged, int64_t grains, pto_expr_t k) {
+    pto_builder_t *builder = staged->builder;
+    pto_build_stage(builder, "copy to host", PTO_ORDER_SEQUENCE);
+    pto_step_t out = pto_intranode_root(PTO_STEP_COPY, &staged->who);
+    out.peers.kind = PTO_PEERS_NONE;
+    out.source = chunk_of(&staged->cut, staged->user.in, false, grains, k);
+    out.target = chunk_of(&staged->cut, staged->host_in, true, grains, k);
+    pto_build_step(builder, out);
+    pto_build_stage(builder, "messages", PTO_ORDER_AT_ONCE);
+    pto_step_t send = pto_intranode_root(PTO_STEP_SEND, &staged->who);
+    send.source = out.target;
+    pto_build_step(builder, send);
+    pto_step_t recv = pto_intranode_others(PTO_STEP_RECV, &staged->who);
+    recv.target = chunk_of(&staged->cut, staged->host_out, true, grains, k);
+    pto_build_step(builder, recv);
+    pto_build_stage(builder, "copy to device", PTO_ORDER_SEQUENCE);
+    pto_step_t in = pto_intranode_others(PTO_STEP_COPY, &staged->who);
+    in.peers.kind = PTO_PEERS_NONE;
+    in.source = recv.target;
+    in.target = chunk_of(&staged->cut, staged->user.out, false, grains, k);
+    pto_build_step(builder, in);
+}
+
+static void build_chunk_pipeline(pto_builder_t *builder, const pto_request_t *request) {
+    staged_t staged = {.builder = builder, .user = pto_route_user(builder, request)};
+    int64_t grain = pto_builder_buffer(builder, staged.user.in)->granularity_bytes;
+    staged.who = owners_of(request, &staged.user);
+    staged.cut = cut_of(request, grain);
+    staged.host_in = ring_of(builder, &staged.who, staged.user.out, &staged.cut, "host in");
+    staged.host_out = ring_of(builder, &staged.who, staged.user.out, &staged.cut, "host out");
+    build_own(builder, &staged.who, &staged.user);
+    pto_build_pipeline(builder, 0, staged.cut.whole, staged.cut.slots);
+    build_staged_chunk(&staged, staged.cut.chunk, pto_loop_index(1, 0));
+    pto_build_end(builder);
+    if (staged.cut.rest > 0)
+        build_staged_chunk(&staged, staged.cut.rest, pto_constant(staged.cut.whole));
+}
+
+/* --- a pipeline across destinations --------------------------------------------------------------------- */
+
+static pto_slice_t block_at(int buffer, pto_anchor_t anchor, int64_t sign) {
+    pto_slice_t slice = pto_slice_block(buffer, anchor);
+    slice.offset = pto_loop_index(sign, 0);
+    return slice;
+}
+
+/* The block for one partner is copied out while that for another travels and a third one is copied in. */
+static void build_partner_pipeline(pto_builder_t *builder, const pto_request_t *request) {
+    pto_user_t user = pto_route_user(builder, request);
+    pto_exchange_t who = owners_of(request, &user);
+    int64_t depth = chunks_shape.slots > 0 ? chunks_shape.slots : 1 + request->bytes % 4;
+    pto_buffer_t slots = pto_intranode_shape(builder, &who, user.in, "host in", depth, 1);
+    slots.space = PTO_SPACE_CPU;
+    int host_in = pto_build_buffer(builder, slots);
+    slots.name = "host out";
+    int host_out = pto_build_buffer(builder, slots);
+    pto_step_t copy = pto_step_of(PTO_STEP_COPY, &who);
+    pto_build_stage(builder, "own", PTO_ORDER_SEQUENCE);
+    copy.source = pto_slice_block(user.in, PTO_ANCHOR_ME);
+    copy.target = pto_slice_block(user.out, PTO_ANCHOR_ME);
+    pto_build_step(builder, copy);
+    pto_build_pipeline(builder, 1, who.n, depth);
+    pto_build_stage(builder, "copy to host", PTO_ORDER_SEQUENCE);
+    copy.source = block_at(user.in, PTO_ANCHOR_ME, 1);
+    copy.target = block_at(host_in, PTO_ANCHOR_ABSOLUTE, 1);
+    pto_build_step(builder, copy);
+    pto_build_stage(builder, "messages", PTO_ORDER_AT_ONCE);
+    pto_step_t send = pto_step_of(PTO_STEP_SEND, &who), recv = pto_step_of(PTO_STEP_RECV, &who);
+    send.peers = pto_peers_at(pto_loop_index(1, 0), 1);
+    send.source = block_at(host_in, PTO_ANCHOR_ABSOLUTE, 1);
+    pto_build_step(builder, send);
+    recv.peers = pto_peers_at(pto_loop_index(1, 0), -1);
+    recv.target = block_at(host_out, PTO_ANCHOR_ABSOLUTE, 1);
+    pto_build_step(builder, recv);
+    pto_build_stage(builder, "copy to device", PTO_ORDER_SEQUENCE);
+    copy.source = block_at(host_out, PTO_ANCHOR_ABSOLUTE, 1);
+    copy.target = block_at(user.out, PTO_ANCHOR_ME, -1);
+    pto_build_step(builder, copy);
+    pto_build_end(builder);
+}
+
+/* --- branches: one half through host memory, the other directly ----------------------------------------- */
+
+typedef struct {
+    pto_builder_t *builder;
+    pto_exchange_t who;
+    pto_user_t user;
+    int given[2];  /* by branch: what a process gives to the root */
+    int result[2]; /* and what the root makes of it */
+} halves_t;
+
+static pto_slice_t half(int buffer, int branch) {
+    return pto_slice_part(buffer, 2, PTO_ANCHOR_ABSOLUTE, pto_constant(branch));
+}
+
+static void build_half_copy(const halves_t *halves, pto_step_t step, pto_slice_t source, pto_slice_t target) {
+    step.source = source;
+    step.target = target;
+    pto_build_step(halves->builder, step);
+}
+
+static void build_half(const halves_t *halves, int branch) {
+    pto_builder_t *builder = halves->builder;
+    const pto_exchange_t *who = &halves->who;
+    pto_step_t root = pto_intranode_root(PTO_STEP_COPY, who), alone = root;
+    pto_step_t others = pto_intranode_others(PTO_STEP_COPY, who);
+    pto_slice_t result = half(halves->result[branch], branch), out = half(halves->user.out, branch);
+    pto_slice_t given = half(halves->given[branch], branch), theirs = given;
+    alone.peers.kind = PTO_PEERS_NONE;
+    theirs.holder = PTO_HOLDER_PEER;
+    pto_intranode_flag(builder, branch ? "given 1" : "given 0", others, root);
+    pto_build_stage(builder, "reduce", PTO_ORDER_SEQUENCE);
+    build_half_copy(halves, alone, given, result);
+    root.kind = PTO_STEP_REDUCE;
+    build_half_copy(halves, root, theirs, result);
+    pto_intranode_flag(builder, branch ? "reduced 1" : "reduced 0", root, others);
+    pto_build_stage(builder, "copy out", PTO_ORDER_SEQUENCE);
+    build_half_copy(halves, alone, result, out);
+    result.holder = PTO_HOLDER_PEER;
+    build_half_copy(halves, others, result, out);
+}
+
+/* The root reduces one half of the vectors in shared host memory and the other half on its GPU. */
+static void build_two_halves(pto_builder_t *builder, const pto_request_t *request) {
+    halves_t halves = {.builder = builder, .user = pto_route_user(builder, request)};
+    halves.who = owners_of(request, &halves.user);
+    for (int branch = 0; branch < 2; branch++) {
+        pto_buffer_t given =
+            pto_intranode_shape(builder, &halves.who, halves.user.in, branch ? "given 1" : "given 0", 1, 1);
+        given.space = branch ? PTO_SPACE_GPU : PTO_SPACE_CPU;
+        halves.given[branch] = pto_build_buffer(builder, given);
+        given.name = branch ? "result 1" : "result 0";
+        given.held_stride = halves.who.n;
+        halves.result[branch] = pto_build_buffer(builder, given);
+    }
+    pto_build_stage(builder, "give", PTO_ORDER_SEQUENCE);
+    for (int branch = 0; branch < 2; branch++)
+        build_half_copy(&halves, pto_step_of(PTO_STEP_COPY, &halves.who), half(halves.user.in, branch),
+                        half(halves.given[branch], branch));
+    pto_build_parallel(builder);
+    for (int branch = 0; branch < 2; branch++) {
+        pto_build_branch(builder);
+        build_half(&halves, branch);
+        pto_build_end(builder);
+    }
+    pto_build_end(builder);
+}
+
 /* --- all of them ---------------------------------------------------------------------------------------- */
+
+static pto_status_t several_owners(const pto_request_t *request, pto_error_t *err) {
+    return pto_layout_owner_count(&request->layout) > 1
+               ? PTO_OK
+               : pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "only one process holds data");
+}
 
 static const pto_strategy_t strategies[] = {
     {.name = "host_ring",
@@ -162,6 +349,26 @@ static const pto_strategy_t strategies[] = {
      .splits = true,
      .collective_space = PTO_SPACE_CPU,
      .build = build_shared_staging},
+    {.name = "chunk_pipeline",
+     .summary = "the root's chunks are copied, sent and copied in a pipeline",
+     .collectives = 1u << PTO_COLLECTIVE_BROADCAST,
+     .direct = true,
+     .collective_space = PTO_SPACE_CPU,
+     .applicable = several_owners,
+     .build = build_chunk_pipeline},
+    {.name = "partner_pipeline",
+     .summary = "each partner's block is copied, sent and copied in a pipeline",
+     .collectives = 1u << PTO_COLLECTIVE_ALLTOALL,
+     .direct = true,
+     .collective_space = PTO_SPACE_CPU,
+     .build = build_partner_pipeline},
+    {.name = "two_halves",
+     .summary = "one half of the vectors is reduced in host memory, the other on a GPU",
+     .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE,
+     .direct = true,
+     .collective_space = PTO_SPACE_GPU,
+     .applicable = pto_intranode_applicable,
+     .build = build_two_halves},
 };
 
 void strategies_register(void) {

@@ -7,12 +7,12 @@
 /* Register them all: then random cases draw them too. */
 void strategies_register(void);
 
-/* Shape of `host_ring`; 0: it follows from the number of bytes. Equal on all processes. */
+/* Shape of rings and pipelines; 0: it follows from the number of bytes. Equal on all processes. */
 typedef struct {
     int64_t slots;
     int64_t chunks;
-} ring_shape_t;
+} chunks_shape_t;
 
-extern ring_shape_t ring_shape;
+extern chunks_shape_t chunks_shape;
 
 #endif

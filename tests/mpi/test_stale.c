@@ -24,7 +24,7 @@ typedef struct {
     pto_collective_t collective;
     bool kernels;  /* one process a GPU, whose kernels, or NCCL's, do it */
     bool queued;   /* several runs in place before one wait */
-    int64_t slots; /* of host_ring */
+    int64_t slots; /* of a ring or a pipeline */
 } plan_t;
 
 static const plan_t plans[] = {
@@ -49,6 +49,9 @@ static const plan_t plans[] = {
     {"host_ring", "direct", 1, .collective = PTO_COLLECTIVE_BROADCAST, .slots = 1},
     {"host_ring", "direct", 1, .collective = PTO_COLLECTIVE_BROADCAST, .slots = 4},
     {"host_ring", "direct", 1, .collective = PTO_COLLECTIVE_BROADCAST, .slots = 16},
+    {"chunk_pipeline", "direct", 2, .collective = PTO_COLLECTIVE_BROADCAST, .slots = 2},
+    {"partner_pipeline", "direct", 2, .collective = PTO_COLLECTIVE_ALLTOALL, .slots = 3},
+    {"two_halves", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE},
     {"gas_read", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true},
     {"gas_read", "direct", 1, .collective = PTO_COLLECTIVE_REDUCE, .kernels = true},
     {"gas_gather", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true},
@@ -162,7 +165,7 @@ static void run_plan(const plan_t *plan, const pto_device_t *device, int size, i
     process.count = elements(plan) * (pto_collective_is_vector(plan->collective) ? 1 : size);
     size_t bytes = (size_t)process.count * sizeof(int32_t);
     process.host = malloc(bytes);
-    ring_shape = (ring_shape_t){plan->slots, ELEMENTS};
+    chunks_shape = (chunks_shape_t){plan->slots, ELEMENTS};
     pto_plan_t *made = NULL;
     pto_error_t err = {0};
     if (!process.host || pto_strategy_find(plan->strategy, &request.strategy, &err) != PTO_OK ||
