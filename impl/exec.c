@@ -88,6 +88,8 @@ static pto_status_t advance(pto_exec_t *exec, bool wait, bool *finished, pto_err
     if (status != PTO_OK)
         return fail(exec, 0, status, err);
     if (*finished) {
+        for (int i = 1; i < exec->lane_count; i++)
+            exec->lane[i].pending = false; /* lane 0 waited for all of them */
         exec->under_way = false;
         exec->queued = false;
         atomic_store_explicit(&exec->watchdog.began_ns, 0, memory_order_relaxed);

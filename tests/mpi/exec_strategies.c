@@ -96,14 +96,16 @@ static void build_chunk(const ring_t *ring, int64_t grains, pto_expr_t k, bool w
     fill.target = chunk_of(&ring->cut, ring->ring, true, grains, k);
     fill.target.holder = PTO_HOLDER_PEER;
     pto_build_step(ring->builder, fill);
+    pto_build_stage(ring->builder, "full", PTO_ORDER_SEQUENCE);
     add_flag(ring, pto_intranode_root(PTO_STEP_SIGNAL, &ring->who), ring->full);
-    pto_build_stage(ring->builder, "drain", PTO_ORDER_SEQUENCE);
     add_flag(ring, pto_intranode_others(PTO_STEP_WAIT, &ring->who), ring->full);
+    pto_build_stage(ring->builder, "drain", PTO_ORDER_SEQUENCE);
     pto_step_t drain = pto_intranode_others(PTO_STEP_COPY, &ring->who);
     drain.peers.kind = PTO_PEERS_NONE;
     drain.source = chunk_of(&ring->cut, ring->ring, true, grains, k);
     drain.target = chunk_of(&ring->cut, ring->out, false, grains, k);
     pto_build_step(ring->builder, drain);
+    pto_build_stage(ring->builder, "empty", PTO_ORDER_SEQUENCE);
     add_flag(ring, pto_intranode_others(PTO_STEP_SIGNAL, &ring->who), ring->empty);
 }
 
@@ -115,7 +117,7 @@ static void build_chunks(const ring_t *ring, int64_t from, int64_t to, bool wait
 
 static int64_t smaller(int64_t one, int64_t other) { return one < other ? one : other; }
 
-static void build_ring(pto_builder_t *builder, const pto_request_t *request) {
+static ring_t begin_ring(pto_builder_t *builder, const pto_request_t *request) {
     pto_user_t user = pto_route_user(builder, request);
     int64_t grain = pto_builder_buffer(builder, user.in)->granularity_bytes;
     ring_t ring = {.builder = builder,
@@ -127,15 +129,38 @@ static void build_ring(pto_builder_t *builder, const pto_request_t *request) {
     ring.full = pto_build_flag(builder, "full");
     ring.empty = pto_build_flag(builder, "empty");
     build_own(builder, &ring.who, &user);
+    return ring;
+}
+
+/* `count` credits, raised by the receivers or taken by the root. */
+static void build_credits(const ring_t *ring, int64_t count, pto_step_t step) {
+    pto_build_loop(ring->builder, 0, count, false);
+    pto_build_stage(ring->builder, "credits", PTO_ORDER_SEQUENCE);
+    add_flag(ring, step, ring->empty);
+    pto_build_end(ring->builder);
+}
+
+static void build_ring(pto_builder_t *builder, const pto_request_t *request) {
+    ring_t ring = begin_ring(builder, request);
     int64_t whole = ring.cut.whole, filled = smaller(whole, ring.cut.slots);
     build_chunks(&ring, 0, filled, false);
     build_chunks(&ring, filled, whole, true);
     if (ring.cut.rest > 0)
         build_chunk(&ring, ring.cut.rest, pto_constant(whole), whole >= ring.cut.slots);
-    pto_build_loop(builder, 0, smaller(whole + (ring.cut.rest > 0), ring.cut.slots), false);
-    pto_build_stage(builder, "empty", PTO_ORDER_SEQUENCE);
-    add_flag(&ring, pto_intranode_root(PTO_STEP_WAIT, &ring.who), ring.empty);
+    build_credits(&ring, smaller(whole + (ring.cut.rest > 0), ring.cut.slots),
+                  pto_intranode_root(PTO_STEP_WAIT, &ring.who));
+}
+
+/* The same in lanes: the next chunks are copied while one is signalled. */
+static void build_ring_in_lanes(pto_builder_t *builder, const pto_request_t *request) {
+    ring_t ring = begin_ring(builder, request);
+    build_credits(&ring, ring.cut.slots, pto_intranode_others(PTO_STEP_SIGNAL, &ring.who));
+    pto_build_pipeline(builder, 0, ring.cut.whole, ring.cut.slots);
+    build_chunk(&ring, ring.cut.chunk, pto_loop_index(1, 0), true);
     pto_build_end(builder);
+    if (ring.cut.rest > 0)
+        build_chunk(&ring, ring.cut.rest, pto_constant(ring.cut.whole), true);
+    build_credits(&ring, ring.cut.slots, pto_intranode_root(PTO_STEP_WAIT, &ring.who));
 }
 
 /* --- one host buffer for all processes of a GPU --------------------------------------------------------- */
@@ -343,6 +368,13 @@ static const pto_strategy_t strategies[] = {
      .collective_space = PTO_SPACE_CPU,
      .applicable = pto_intranode_applicable,
      .build = build_ring},
+    {.name = "ring_in_lanes",
+     .summary = "host_ring as a pipeline",
+     .collectives = 1u << PTO_COLLECTIVE_BROADCAST,
+     .direct = true,
+     .collective_space = PTO_SPACE_CPU,
+     .applicable = pto_intranode_applicable,
+     .build = build_ring_in_lanes},
     {.name = "shared_staging",
      .summary = "all processes of a GPU share its owner's staging buffer",
      .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE,

@@ -452,7 +452,8 @@ static void run_chunks(const job_t *job, const char *strategy, pto_collective_t 
                         .bytes = bytes};
     if (pto_strategy_find(strategy, &test.request.strategy, &err) != PTO_OK ||
         pto_algorithm_find("direct", collective, &test.request.algorithm, &err) != PTO_OK ||
-        pto_plan_create(&test.request, &plan, &err) != PTO_OK || (pto_check(plan, &report, &err) != PTO_OK && !strstr(err.message, "lanes")))
+        pto_plan_create(&test.request, &plan, &err) != PTO_OK ||
+        (pto_check(plan, &report, &err) != PTO_OK && !strstr(err.message, "lanes")))
         die(err.message);
     test.asynchronous = job->seed % 2;
     case_run(&test, plan, MPI_COMM_WORLD, job->device, job->count);
@@ -460,9 +461,9 @@ static void run_chunks(const job_t *job, const char *strategy, pto_collective_t 
 }
 
 static void run_rings(const job_t *job) {
-    const int64_t bytes = 4 * 1009;
+    const int64_t bytes = 4 * 101;
     for (int64_t slots = 1; slots <= 16; slots *= 2) {
-        const int64_t chunks[] = {1, slots > 1 ? slots - 1 : 1, slots, 2 * slots + 1, 100, 2 * bytes};
+        const int64_t chunks[] = {1, slots > 1 ? slots - 1 : 1, slots, 2 * slots + 1, 30, 2 * bytes};
         for (size_t i = 0; i <= sizeof chunks / sizeof *chunks; i++) {
             bool none = i == sizeof chunks / sizeof *chunks;
             chunks_shape = (chunks_shape_t){slots, none ? 3 : chunks[i]};
@@ -472,12 +473,13 @@ static void run_rings(const job_t *job) {
 }
 
 static void run_lanes(const job_t *job) {
-    static const int64_t chunks[] = {1, 2, 3, 50, 1000}, bytes[] = {4 * 1009, 4, 0};
+    static const int64_t chunks[] = {1, 2, 3, 20, 1000}, bytes[] = {4 * 101, 4, 0};
     for (int64_t slots = 1; slots <= 4; slots++)
         for (size_t i = 0; i < sizeof chunks / sizeof *chunks; i++)
             for (size_t j = 0; j < sizeof bytes / sizeof *bytes; j++) {
                 chunks_shape = (chunks_shape_t){slots, chunks[i]};
                 run_chunks(job, "chunk_pipeline", PTO_COLLECTIVE_BROADCAST, true, bytes[j]);
+                run_chunks(job, "ring_in_lanes", PTO_COLLECTIVE_BROADCAST, false, bytes[j]);
                 if (i == 0) {
                     run_chunks(job, "partner_pipeline", PTO_COLLECTIVE_ALLTOALL, true, bytes[j]);
                     run_chunks(job, "two_halves", PTO_COLLECTIVE_ALLREDUCE, false, bytes[j]);

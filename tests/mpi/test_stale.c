@@ -49,6 +49,7 @@ static const plan_t plans[] = {
     {"host_ring", "direct", 1, .collective = PTO_COLLECTIVE_BROADCAST, .slots = 1},
     {"host_ring", "direct", 1, .collective = PTO_COLLECTIVE_BROADCAST, .slots = 4},
     {"host_ring", "direct", 1, .collective = PTO_COLLECTIVE_BROADCAST, .slots = 16},
+    {"ring_in_lanes", "direct", 1, .collective = PTO_COLLECTIVE_BROADCAST, .slots = 3},
     {"chunk_pipeline", "direct", 2, .collective = PTO_COLLECTIVE_BROADCAST, .slots = 2},
     {"partner_pipeline", "direct", 2, .collective = PTO_COLLECTIVE_ALLTOALL, .slots = 3},
     {"two_halves", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE},
