@@ -363,34 +363,43 @@ void *pto_exec_kernel_flag(const pto_exec_t *exec, int64_t from, int64_t to, int
                  : NULL;
 }
 
-/* Each process's host buffers begin on a page. */
-static pto_status_t find_places(pto_exec_t *exec, size_t *first_bytes, size_t *end_bytes, pto_error_t *err) {
-    int64_t mine = (int64_t)rounded_up(lay_out(exec, ARENA_SEGMENT, NULL), PAGE_BYTES), until = 0, all = 0;
-    pto_status_t status = PTO_MPI(MPI_Scan(&mine, &until, 1, MPI_INT64_T, MPI_SUM, exec->job.node), err);
+/* The segment: flags, then each process's host buffers, which begin on a page. */
+typedef struct {
+    size_t flags_bytes;
+    size_t own_offset_bytes;
+    size_t own_bytes;
+    size_t bytes;
+} segment_t;
+
+static pto_status_t plan_segment(pto_exec_t *exec, segment_t *segment, pto_error_t *err) {
+    int64_t own = (int64_t)rounded_up(lay_out(exec, ARENA_SEGMENT, NULL), PAGE_BYTES), until = 0, all = 0;
+    pto_status_t status = PTO_MPI(MPI_Scan(&own, &until, 1, MPI_INT64_T, MPI_SUM, exec->job.node), err);
     if (status == PTO_OK)
-        status = PTO_MPI(MPI_Allreduce(&mine, &all, 1, MPI_INT64_T, MPI_SUM, exec->job.node), err);
-    size_t flags_bytes = rounded_up((size_t)exec->flag_rows * exec->flag_row_bytes, PAGE_BYTES);
-    *first_bytes = flags_bytes + (size_t)(until - mine);
-    *end_bytes = flags_bytes + (size_t)all;
+        status = PTO_MPI(MPI_Allreduce(&own, &all, 1, MPI_INT64_T, MPI_SUM, exec->job.node), err);
+    size_t flags = rounded_up((size_t)exec->flag_rows * exec->flag_row_bytes, PAGE_BYTES);
+    *segment = (segment_t){flags, flags + (size_t)(until - own), (size_t)own, flags + (size_t)all};
     return status;
 }
 
 /* Every process maps the whole segment. */
-static pto_status_t map_segment(pto_exec_t *exec, size_t bytes, pto_error_t *err) {
+static pto_status_t map_segment(pto_exec_t *exec, const segment_t *segment, pto_error_t *err) {
     int place = 0;
+    pto_shared_handle_t *handle = &exec->segment_handle;
     pto_status_t status = PTO_MPI(MPI_Comm_rank(exec->job.node, &place), err);
     if (status == PTO_OK && place == 0) {
-        status = pto_shared_create(bytes, &exec->segment, &exec->segment_handle, err);
+        status = pto_shared_create_sparse(segment->bytes, &exec->segment, handle, err);
         exec->segment_own = status == PTO_OK;
     }
+    if (status == PTO_OK && place == 0)
+        status = pto_shared_reserve(handle, 0, segment->flags_bytes, err);
     status = pto_agree(exec->job.comm, status, err);
     if (status == PTO_OK)
-        status = PTO_MPI(
-            MPI_Bcast(&exec->segment_handle, (int)sizeof exec->segment_handle, MPI_BYTE, 0, exec->job.node),
-            err);
+        status = PTO_MPI(MPI_Bcast(handle, (int)sizeof *handle, MPI_BYTE, 0, exec->job.node), err);
     if (status == PTO_OK && place > 0)
-        status = pto_shared_open(&exec->segment_handle, &exec->segment, err);
-    return status;
+        status = pto_shared_open(handle, &exec->segment, err);
+    if (status == PTO_OK && segment->own_bytes > 0)
+        status = pto_shared_reserve(handle, segment->own_offset_bytes, segment->own_bytes, err);
+    return pto_agree(exec->job.comm, status, err);
 }
 
 static bool shares_host_memory(const pto_exec_t *exec) {
@@ -403,22 +412,22 @@ static bool shares_host_memory(const pto_exec_t *exec) {
 /* Collective. */
 static pto_status_t make_segment(pto_exec_t *exec, pto_error_t *err) {
     bool flags = signals(exec, false), buffers = shares_host_memory(exec);
-    size_t first_bytes = 0, end_bytes = 0;
+    segment_t segment;
     if (!flags && !buffers)
         return PTO_OK;
     if (flags)
         exec->flag_row_bytes = aligned((int64_t)sizeof(atomic_uint_fast64_t) *
                                        pto_plan_flag_count(exec->plan) * exec->flag_rows);
-    pto_status_t status = find_places(exec, &first_bytes, &end_bytes, err);
-    status = pto_agree(exec->job.comm, status, err);
+    pto_status_t status = pto_agree(exec->job.comm, plan_segment(exec, &segment, err), err);
     if (status == PTO_OK)
-        status = map_segment(exec, end_bytes, err);
-    if (status == PTO_OK && buffers) {
-        lay_out(exec, ARENA_SEGMENT, (char *)exec->segment + first_bytes);
-        if (exec->device->pin)
-            status = exec->device->pin(exec->segment, end_bytes, err);
-        exec->segment_pinned = exec->device->pin && status == PTO_OK;
-    }
+        status = map_segment(exec, &segment, err);
+    if (status != PTO_OK || !buffers)
+        return status;
+    lay_out(exec, ARENA_SEGMENT, (char *)exec->segment + segment.own_offset_bytes);
+    if (!exec->device->pin)
+        return PTO_OK;
+    status = exec->device->pin(exec->segment, segment.bytes, err);
+    exec->segment_pinned = status == PTO_OK;
     return pto_agree(exec->job.comm, status, err);
 }
 
