@@ -38,6 +38,12 @@ static pto_user_t build_user(pto_builder_t *builder, const pto_request_t *reques
             in.held_stride = pto_layout_owner_count(&request->layout);
         if (pto_collective_is_to_root(request->collective))
             *(in_place ? &out.user_stride : &out.held_stride) = pto_layout_owner_count(&request->layout);
+    } else if (request->collective == PTO_COLLECTIVE_PAIR) {
+        in.space = request->ends.from_host ? PTO_SPACE_CPU : PTO_SPACE_GPU;
+        out.space = request->ends.to_host ? PTO_SPACE_CPU : PTO_SPACE_GPU;
+        in.block_count = out.block_count = 1;
+        in.held_stride = out.held_stride = request->ends.both_ways ? 1 : 2;
+        out.held_first = request->ends.both_ways ? 0 : 1;
     } else if (request->collective == PTO_COLLECTIVE_MESSAGES) {
         in.block_count = distinct_messages(request);
         out.block_count = request->messages;

@@ -2,7 +2,43 @@
  * section III and option 2 of section VI). */
 #include "staging.h"
 
+/* Point to point "by hand" (Ji et al. 2012): only an end in GPU memory is staged. */
+static void build_pair(pto_builder_t *builder, const pto_request_t *request) {
+    bool both_ways = request->ends.both_ways;
+    pto_user_t user = pto_route_user(builder, request);
+    pto_exchange_t exchange = {
+        .group = user.owners, .n = 2, .core_count = request->layout.owners_per_gpu, .in = user.in, .out = user.out};
+    pto_exchange_t sender = exchange;
+    sender.n = both_ways ? 2 : 1;
+    if (!request->ends.from_host) {
+        exchange.in = pto_build_mirror(builder, user.in, "host in", PTO_SPACE_CPU);
+        pto_route_copy_of(builder, "copy to host", &sender, pto_slice_all(builder, user.in),
+                          pto_slice_all(builder, exchange.in));
+    }
+    if (!request->ends.to_host)
+        exchange.out = pto_build_mirror(builder, user.out, "host out", PTO_SPACE_CPU);
+    pto_build_exchange(builder, request, &exchange);
+    if (request->ends.to_host)
+        return;
+    pto_build_stage(builder, "copy to device", PTO_ORDER_SEQUENCE);
+    pto_step_t copy = pto_step_of(PTO_STEP_COPY, &exchange);
+    copy.who_first = pto_constant(both_ways ? 0 : 1);
+    copy.source = pto_slice_all(builder, exchange.out);
+    copy.target = pto_slice_all(builder, user.out);
+    pto_build_step(builder, copy);
+}
+
+static pto_status_t applicable(const pto_request_t *request, pto_error_t *err) {
+    if (request->collective == PTO_COLLECTIVE_PAIR && request->ends.from_host && request->ends.to_host)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "neither end is in GPU memory: nothing is staged");
+    return PTO_OK;
+}
+
 static void build(pto_builder_t *builder, const pto_request_t *request) {
+    if (request->collective == PTO_COLLECTIVE_PAIR) {
+        build_pair(builder, request);
+        return;
+    }
     bool vector = pto_collective_is_vector(request->collective);
     bool from_root = pto_collective_is_from_root(request->collective);
     pto_user_t user = pto_route_user(builder, request);
@@ -32,7 +68,8 @@ const pto_strategy_t pto_strategy_three_step = {
     .summary = "copy to the host, collective among one process per GPU, copy back",
     .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLTOALL |
                    1u << PTO_COLLECTIVE_ALLTOALLV | 1u << PTO_COLLECTIVE_MESSAGES |
-                   1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST,
+                   1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST | 1u << PTO_COLLECTIVE_PAIR,
     .collective_space = PTO_SPACE_CPU,
+    .applicable = applicable,
     .build = build,
 };

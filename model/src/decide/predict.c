@@ -46,6 +46,7 @@ pto_request_t pto_scenario_request(const pto_scenario_t *scenario, int64_t point
                              .messages = series_at(&scenario->messages, point),
                              .unique_bytes = scenario->unique_bytes,
                              .counts = &scenario->counts,
+                             .ends = scenario->ends,
                              .strategy = strategy,
                              .algorithm = algorithm,
                              .by_library = scenario->implementation == PTO_IMPLEMENTATION_LIBRARY &&

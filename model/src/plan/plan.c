@@ -100,7 +100,7 @@ void pto_build_loop(pto_builder_t *builder, int64_t from, int64_t to, bool power
 
 /* The slice that a member gives to or gets from each other member. */
 static pto_slice_t call_slice(const pto_builder_t *builder, pto_collective_t collective, int buffer) {
-    if (pto_collective_is_vector(collective))
+    if (pto_collective_is_vector(collective) || collective == PTO_COLLECTIVE_PAIR)
         return pto_slice_all(builder, buffer);
     pto_slice_t slice =
         pto_slice_block(buffer, collective == PTO_COLLECTIVE_MESSAGES ? PTO_ANCHOR_ORDINAL : PTO_ANCHOR_PEER);
@@ -308,7 +308,7 @@ static uint64_t digest_buffer(uint64_t hash, const pto_buffer_t *buffer) {
                               buffer->pageable};
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
         hash = fnv1a(hash, (uint64_t)number[i]);
-    return hash;
+    return buffer->held_first ? fnv1a(hash, (uint64_t)buffer->held_first) : hash;
 }
 
 static uint64_t digest_request(uint64_t hash, const pto_request_t *request) {
@@ -319,6 +319,8 @@ static uint64_t digest_request(uint64_t hash, const pto_request_t *request) {
                               request->messages,     request->unique_bytes, request->by_library};
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
         hash = fnv1a(hash, (uint64_t)number[i]);
+    if (request->collective == PTO_COLLECTIVE_PAIR)
+        hash = fnv1a(hash, 4u * request->ends.from_host + 2u * request->ends.to_host + request->ends.both_ways);
     const pto_counts_t *counts = request->counts;
     if (counts && counts->kind == PTO_COUNTS_SKEW) {
         uint64_t bits;
@@ -394,7 +396,7 @@ static pto_status_t check_sizes(const pto_request_t *request, pto_error_t *err) 
                              (long long)counts->order, (long long)owners);
     if (request->collective == PTO_COLLECTIVE_MESSAGES)
         peers = request->messages;
-    else if (!pto_collective_is_vector(request->collective))
+    else if (pto_collective_data(request->collective) == PTO_DATA_BLOCKS)
         peers = owners;
     int64_t bytes = largest_bytes(request);
     bool doubled = counts && counts->kind == PTO_COUNTS_SKEW;
