@@ -35,6 +35,11 @@ void pto_build_collective(pto_builder_t *builder, const pto_exchange_t *exchange
 /* A kernel launched by the members of `who`. Its first stage, the launch, is built automatically. Kernels
  * don't nest and contain no loops. */
 void pto_build_kernel(pto_builder_t *builder, const pto_exchange_t *who);
+/* Lanes (plan.h): branches that may overlap, each between pto_build_branch and pto_build_end, and a pipeline
+ * of chunks [from, to), of which `depth` are in progress at most. */
+void pto_build_parallel(pto_builder_t *builder);
+void pto_build_branch(pto_builder_t *builder);
+void pto_build_pipeline(pto_builder_t *builder, int64_t from, int64_t to, int64_t depth);
 void pto_build_end(pto_builder_t *builder);
 
 /* Build the request's algorithm among `exchange`'s members, as one collective node. */

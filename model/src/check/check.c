@@ -413,6 +413,8 @@ pto_status_t pto_check(const pto_plan_t *plan, pto_check_report_t *report, pto_e
                              "check walks every process and keeps what each has seen of each other, "
                              "so it supports at most %d processes; this layout has %lld",
                              PTO_CHECK_RANKS_MAX, (long long)ranks);
+    if (pto_plan_lane_count(plan) > 1)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "lanes cannot be proved yet");
     pto_checker_t checker = {.plan = plan,
                              .request = request,
                              .ranks = ranks,

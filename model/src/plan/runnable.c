@@ -33,7 +33,9 @@ static pto_status_t step_runnable(const pto_plan_t *plan, const pto_stage_t *sta
 }
 
 pto_status_t pto_plan_runnable(const pto_plan_t *plan, pto_error_t *err) {
-    pto_status_t status = PTO_OK;
+    pto_status_t status = pto_lanes_check(plan, err);
+    if (status != PTO_OK)
+        return status;
     for (int b = 0; b < pto_plan_buffer_count(plan); b++) {
         const pto_buffer_t *buffer = pto_plan_buffer(plan, b);
         if (buffer->double_buffered && buffer->role != PTO_ROLE_TEMPORARY)

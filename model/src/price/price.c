@@ -330,6 +330,8 @@ static pto_status_t price_nodes(pto_pricing_t *pricing, int first, int count, in
         } else if (node->kind == PTO_NODE_LOOP) {
             status = price_loop(pricing, i);
             i += node->span;
+        } else if (node->kind >= PTO_NODE_PARALLEL) {
+            status = pto_error_set(pricing->err, PTO_ERR_NOT_APPLICABLE, "lanes have no price yet");
         } else if (node->by == PTO_DONE_BY_NCCL) {
             status = price_nccl(pricing, node);
             i += node->span;

@@ -424,6 +424,8 @@ pto_status_t pto_simulate(const pto_plan_t *plan, const pto_machine_t *machine,
                      .gpus = layout->nodes * layout->gpus_per_node,
                      .err = err};
     pto_status_t status = pto_simulate_check_size(plan, sim.options->limit, err);
+    if (status == PTO_OK && pto_plan_lane_count(plan) > 1)
+        status = pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "lanes cannot be simulated yet");
     if (status != PTO_OK)
         return status;
     sim.ranks = (uint32_t)pto_layout_rank_count(layout);
