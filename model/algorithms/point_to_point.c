@@ -16,14 +16,10 @@ static pto_peers_t next_node(const pto_builder_t *builder, const pto_exchange_t 
 
 /* Between the two members of a pair: member 0 sends, and in both ways member 1 does too. */
 static void build_pair(pto_builder_t *builder, const pto_exchange_t *exchange) {
-    bool both_ways = pto_builder_request(builder)->ends.both_ways;
     pto_build_stage(builder, "message", PTO_ORDER_AT_ONCE);
-    pto_step_t send = pto_step_of(PTO_STEP_SEND, exchange), recv = pto_step_of(PTO_STEP_RECV, exchange);
-    send.who_until = pto_constant(both_ways ? 2 : 1);
-    send.peers = pto_peers_at(pto_constant(1), 1);
+    pto_step_t send = pto_build_sender(builder, PTO_STEP_SEND, exchange);
     send.source = pto_slice_all(builder, exchange->in);
-    recv.who_first = pto_constant(both_ways ? 0 : 1);
-    recv.peers = pto_peers_at(pto_constant(1), -1);
+    pto_step_t recv = pto_build_receiver(builder, PTO_STEP_RECV, exchange);
     recv.target = pto_slice_all(builder, exchange->out);
     pto_build_step(builder, send);
     pto_build_step(builder, recv);

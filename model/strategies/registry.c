@@ -21,7 +21,9 @@
     ROW(node_aware)                                                                                          \
     ROW(staged_leaders)                                                                                      \
     ROW(staged_aware)                                                                                        \
-    ROW(nccl)
+    ROW(nccl)                                                                                                \
+    ROW(ipc_copy)                                                                                            \
+    ROW(host_ring)
 
 #define DECLARE(name) extern const pto_strategy_t pto_strategy_##name;
 STRATEGIES(DECLARE)

@@ -5,6 +5,8 @@ static int64_t grain(const pto_request_t *request) {
     int64_t element = pto_datatype_bytes(request->datatype);
     if (request->strategy->granularity_bytes > 0)
         return request->strategy->granularity_bytes;
+    if (request->strategy->chunked)
+        return pto_chunk_bytes(request);
     bool tables = request->counts && request->counts->kind != PTO_COUNTS_EQUAL;
     return tables || request->bytes % element ? 1 : element;
 }
@@ -80,6 +82,24 @@ void pto_route_copy(pto_builder_t *builder, const char *name, int group, int64_t
                           .core_first = core_first,
                           .core_count = core_count};
     pto_route_copy_of(builder, name, &who, source, target);
+}
+
+pto_exchange_t pto_route_pair(const pto_request_t *request, const pto_user_t *user) {
+    return (pto_exchange_t){.group = user->owners,
+                            .n = 2,
+                            .core_count = request->layout.owners_per_gpu,
+                            .in = user->in,
+                            .out = user->out};
+}
+
+void pto_route_pair_copy(pto_builder_t *builder, const char *name, pto_step_t who, pto_slice_t source,
+                         pto_slice_t target) {
+    pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
+    if (source.holder != PTO_HOLDER_PEER && target.holder != PTO_HOLDER_PEER)
+        who.peers = (pto_peers_t){.kind = PTO_PEERS_NONE};
+    who.source = source;
+    who.target = target;
+    pto_build_step(builder, who);
 }
 
 /* A share buffer for what `whole` holds. */

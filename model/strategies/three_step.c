@@ -4,28 +4,19 @@
 
 /* Point to point "by hand" (Ji et al. 2012): only an end in GPU memory is staged. */
 static void build_pair(pto_builder_t *builder, const pto_request_t *request) {
-    bool both_ways = request->ends.both_ways;
     pto_user_t user = pto_route_user(builder, request);
-    pto_exchange_t exchange = {
-        .group = user.owners, .n = 2, .core_count = request->layout.owners_per_gpu, .in = user.in, .out = user.out};
-    pto_exchange_t sender = exchange;
-    sender.n = both_ways ? 2 : 1;
+    pto_exchange_t pair = pto_route_pair(request, &user);
     if (!request->ends.from_host) {
-        exchange.in = pto_build_mirror(builder, user.in, "host in", PTO_SPACE_CPU);
-        pto_route_copy_of(builder, "copy to host", &sender, pto_slice_all(builder, user.in),
-                          pto_slice_all(builder, exchange.in));
+        pair.in = pto_build_mirror(builder, user.in, "host in", PTO_SPACE_CPU);
+        pto_route_pair_copy(builder, "copy to host", pto_build_sender(builder, PTO_STEP_COPY, &pair),
+                            pto_slice_all(builder, user.in), pto_slice_all(builder, pair.in));
     }
     if (!request->ends.to_host)
-        exchange.out = pto_build_mirror(builder, user.out, "host out", PTO_SPACE_CPU);
-    pto_build_exchange(builder, request, &exchange);
-    if (request->ends.to_host)
-        return;
-    pto_build_stage(builder, "copy to device", PTO_ORDER_SEQUENCE);
-    pto_step_t copy = pto_step_of(PTO_STEP_COPY, &exchange);
-    copy.who_first = pto_constant(both_ways ? 0 : 1);
-    copy.source = pto_slice_all(builder, exchange.out);
-    copy.target = pto_slice_all(builder, user.out);
-    pto_build_step(builder, copy);
+        pair.out = pto_build_mirror(builder, user.out, "host out", PTO_SPACE_CPU);
+    pto_build_exchange(builder, request, &pair);
+    if (!request->ends.to_host)
+        pto_route_pair_copy(builder, "copy to device", pto_build_receiver(builder, PTO_STEP_COPY, &pair),
+                            pto_slice_all(builder, pair.out), pto_slice_all(builder, user.out));
 }
 
 static pto_status_t applicable(const pto_request_t *request, pto_error_t *err) {

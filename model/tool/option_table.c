@@ -256,6 +256,11 @@ static pto_status_t apply_owners(void *target, const char *text, pto_error_t *er
     return parse_count(text, &options->scenario.layout.owners_per_gpu, err);
 }
 
+static pto_status_t apply_chunks(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    return parse_count(text, &options->scenario.chunks, err);
+}
+
 static void drop_strategies(pto_scenario_t *scenario) {
     for (int i = 0; i < scenario->strategy_count; i++)
         free(scenario->strategy[i]);
@@ -428,6 +433,8 @@ const pto_option_t pto_scenario_options[] = {
      .word_at = datatype_at, OVERRIDES(DATATYPE)},
     {"split", "bytes|destinations", "what split strategies divide among a GPU's processes",
      .apply = apply_split, .word_at = split_at, OVERRIDES(SPLIT)},
+    {"chunks", "N", "chunked strategies: pieces that a message is cut into (default: as many as are cheapest)",
+     .apply = apply_chunks, OVERRIDES(CHUNKS)},
     {"strategy", "NAME[,NAME]", "only these strategies (repeatable)", .apply = apply_strategy,
      .word_at = strategy_at, OVERRIDES(STRATEGIES)},
     {"library", "best|ALGORITHM", "the algorithm that models the MPI library's own", .apply = apply_library,

@@ -160,6 +160,7 @@ typedef enum {
     PTO_FIELD_DISTANCE,
     PTO_FIELD_SPACES,
     PTO_FIELD_BOTH_WAYS,
+    PTO_FIELD_CHUNKS,
     PTO_FIELD_STRATEGIES,
     PTO_FIELD_LIBRARY,
     PTO_FIELD_COUNT
@@ -183,6 +184,7 @@ typedef struct {
     pto_counts_t counts;   /* alltoallv only */
     pto_level_t distance;  /* `pair` only: between the two processes, which it places; default on_socket */
     pto_pair_ends_t ends;       /* `pair` only */
+    int64_t chunks;        /* of chunked strategies; 0: as many as are cheapest */
     int strategy_count;    /* 0: all that support the collective */
     char **strategy;
     pto_library_choice_t library;

@@ -337,6 +337,7 @@ static const pto_yaml_field_t scenario_fields[] = {
     {.key = "distance", .read = read_distance},
     {.key = "spaces", .read = read_spaces, AT(ends)},
     {.key = "both_ways", .read = pto_read_bool, AT(ends.both_ways)},
+    {.key = "chunks", .read = pto_read_count, AT(chunks), .argument = 1},
     {.key = "strategies", .read = read_strategies},
     {.key = "library", .read = read_library, AT(library)},
 };
@@ -352,7 +353,8 @@ static void note_places(const pto_yaml_node_t *root, pto_place_t place[PTO_FIELD
         [PTO_FIELD_MESSAGES] = "messages", [PTO_FIELD_UNIQUE_BYTES] = "unique_bytes",
         [PTO_FIELD_COUNTS] = "counts",     [PTO_FIELD_STRATEGIES] = "strategies",
         [PTO_FIELD_DISTANCE] = "distance", [PTO_FIELD_SPACES] = "spaces",
-        [PTO_FIELD_BOTH_WAYS] = "both_ways", [PTO_FIELD_LIBRARY] = "library",
+        [PTO_FIELD_BOTH_WAYS] = "both_ways", [PTO_FIELD_CHUNKS] = "chunks",
+        [PTO_FIELD_LIBRARY] = "library",
     };
     const pto_yaml_node_t *layout = pto_yaml_find(root, "layout");
     for (int i = 0; i < PTO_FIELD_COUNT; i++) {
