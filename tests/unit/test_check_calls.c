@@ -312,10 +312,6 @@ static void plans_that_no_executor_can_run_are_rejected(void **state) {
         buffer_in(plan, names[i])->double_buffered = true;
         assert_int_equal(pto_plan_runnable(plan, NULL), PTO_ERR_INVALID_PLAN);
         refused_for(plan, "which alternates, outside of a kernel");
-        plan = good(PTO_COLLECTIVE_ALLREDUCE, "gsb", "direct", four_gpus);
-        buffer_in(plan, names[i])->space = PTO_SPACE_CPU;
-        assert_int_equal(pto_plan_runnable(plan, NULL), PTO_ERR_INVALID_PLAN);
-        refused_for(plan, "which is in host memory");
     }
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "gas_split", "direct", four_gpus);
     buffer_in(plan, "out")->double_buffered = true;

@@ -358,7 +358,8 @@ static void note_places(const pto_yaml_node_t *root, pto_place_t place[PTO_FIELD
     };
     const pto_yaml_node_t *layout = pto_yaml_find(root, "layout");
     for (int i = 0; i < PTO_FIELD_COUNT; i++) {
-        const pto_yaml_node_t *node = pto_yaml_find(i == PTO_FIELD_NODES ? layout : root, key[i]);
+        const pto_yaml_node_t *within = i == PTO_FIELD_NODES ? layout : root;
+        const pto_yaml_node_t *node = within ? pto_yaml_find(within, key[i]) : NULL;
         if (node)
             place[i] = (pto_place_t){.line = node->line, .column = node->column};
     }
