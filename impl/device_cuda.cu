@@ -45,6 +45,14 @@ static pto_status_t cuda_release_staging(void *memory, pto_error_t *err) {
     return memory ? CUDA_DO(cudaFreeHost(memory), err) : PTO_OK;
 }
 
+static pto_status_t cuda_pin(void *memory, size_t bytes, pto_error_t *err) {
+    return CUDA_DO(cudaHostRegister(memory, bytes, cudaHostRegisterDefault), err);
+}
+
+static pto_status_t cuda_unpin(void *memory, pto_error_t *err) {
+    return CUDA_DO(cudaHostUnregister(memory), err);
+}
+
 static pto_status_t cuda_stream_create(void **stream, pto_error_t *err) {
     cudaStream_t made = nullptr;
     pto_status_t status = CUDA_DO(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking), err);
@@ -354,6 +362,8 @@ const pto_device_t pto_device_cuda = {
     cuda_release,
     cuda_allocate_staging,
     cuda_release_staging,
+    cuda_pin,
+    cuda_unpin,
     cuda_stream_create,
     cuda_stream_destroy,
     cuda_copy,

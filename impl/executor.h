@@ -103,11 +103,12 @@ typedef struct {
     int shared;   /* index among the buffers that other processes access; -1: private */
 } pto_bound_t;
 
-/* Another process's buffer, opened here. */
+/* Another process's buffer. */
 typedef struct {
     int buffer;
     int64_t rank; /* logical */
     char *memory;
+    void *opened; /* through the device; NULL: in the node's segment */
 } pto_reached_t;
 
 typedef struct {
@@ -135,9 +136,10 @@ struct pto_exec {
     void *shadow_out;
     const void *user_in;
     void *user_out;
-    void *flags; /* one segment per node */
-    pto_shared_handle_t flags_handle;
-    bool flags_own;
+    void *segment; /* one per node: flags, then the host buffers that its processes share */
+    pto_shared_handle_t segment_handle;
+    bool segment_own;
+    bool segment_pinned;
     int flag_rows; /* processes on this node */
     size_t flag_row_bytes;
     void *kernel_flags; /* flags that this process's GPU waits for; NULL: none */

@@ -23,7 +23,7 @@
     ROW(staged_aware)                                                                                        \
     ROW(nccl)                                                                                                \
     ROW(ipc_copy)                                                                                            \
-    ROW(host_ring)
+    ROW(shm_ring)
 
 #define DECLARE(name) extern const pto_strategy_t pto_strategy_##name;
 STRATEGIES(DECLARE)

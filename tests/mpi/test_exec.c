@@ -15,6 +15,7 @@
  * GPU
  *   refusals   what an executor must not be made or queued for is refused, with the reason, on every process
  *   lines      data of short kernels carry their flags
+ *   rings      a ring of host memory of 1, 2, 4, 8 and 16 slots, with fewer and more chunks; COUNT runs each
  *   full       a buffer of COUNT bytes that one node has no room for is refused, on every process */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include <limits.h>
@@ -27,7 +28,9 @@
 
 #include "exec_case.h"
 #include "exec_specials.h"
+#include "exec_strategies.h"
 #include "executor.h"
+#include "portolan/check.h"
 #include "portolan/strategy.h"
 
 enum { RUNS_PER_CASE = 2, CASES_THAT_COVER = 1000, DRAWS_FOR_UNMET = 20 };
@@ -256,8 +259,11 @@ static pto_plan_t *chosen_plan(const job_t *job, case_t *test) {
     pto_plan_t *plan = NULL;
     pto_plan_destroy(fixed_plan(test, job->size, "three_step", "ring"));
     test->request.layout = (pto_layout_t){1, job->size, 1, 1, job->size};
-    if (pto_strategy_find(job->strategy, &test->request.strategy, &err) != PTO_OK ||
-        pto_algorithm_find("direct", PTO_COLLECTIVE_ALLREDUCE, &test->request.algorithm, &err) != PTO_OK ||
+    if (pto_strategy_find(job->strategy, &test->request.strategy, &err) != PTO_OK)
+        die(err.message);
+    if (!(test->request.strategy->collectives & 1u << PTO_COLLECTIVE_ALLREDUCE))
+        test->request.collective = PTO_COLLECTIVE_BROADCAST;
+    if (pto_algorithm_find("direct", test->request.collective, &test->request.algorithm, &err) != PTO_OK ||
         pto_plan_create(&test->request, &plan, &err) != PTO_OK)
         die(err.message);
     return plan;
@@ -427,6 +433,39 @@ static void run_lines(const job_t *job) {
     }
 }
 
+/* Prove and run a broadcast through rings of this shape. */
+static void run_ring(const job_t *job, int64_t slots, int64_t chunks, int64_t bytes) {
+    case_t test;
+    pto_error_t err = {0};
+    pto_plan_t *plan = NULL;
+    pto_check_report_t report;
+    ring_shape = (ring_shape_t){slots, chunks};
+    test = (case_t){.options = {.placement = PTO_PLACEMENT_IDENTITY,
+                                .on_timeout = PTO_TIMEOUT_ABORT,
+                                .delay_max_s = 20e-6,
+                                .delay_seed = (uint64_t)job->rank + job->seed}};
+    test.request = (pto_request_t){.layout = {1, job->size, 1, 1, job->size},
+                                   .collective = PTO_COLLECTIVE_BROADCAST,
+                                   .datatype = PTO_DATATYPE_INT32,
+                                   .bytes = bytes};
+    if (pto_strategy_find("host_ring", &test.request.strategy, &err) != PTO_OK ||
+        pto_algorithm_find("direct", PTO_COLLECTIVE_BROADCAST, &test.request.algorithm, &err) != PTO_OK ||
+        pto_plan_create(&test.request, &plan, &err) != PTO_OK || pto_check(plan, &report, &err) != PTO_OK)
+        die(err.message);
+    case_run(&test, plan, MPI_COMM_WORLD, job->device, job->count);
+    pto_plan_destroy(plan);
+}
+
+static void run_rings(const job_t *job) {
+    const int64_t bytes = 4 * 1009;
+    for (int64_t slots = 1; slots <= 16; slots *= 2) {
+        const int64_t chunks[] = {1, slots > 1 ? slots - 1 : 1, slots, 2 * slots + 1, 100, 2 * bytes};
+        for (size_t i = 0; i < sizeof chunks / sizeof *chunks; i++)
+            run_ring(job, slots, chunks[i], bytes);
+        run_ring(job, slots, 3, 0);
+    }
+}
+
 static void run_absent(const job_t *job) {
     case_t test;
     pto_plan_t *plan =
@@ -515,6 +554,8 @@ static bool run(const char *what, const job_t *job) {
         run_refusals(job);
     else if (strcmp(what, "lines") == 0)
         run_lines(job);
+    else if (strcmp(what, "rings") == 0)
+        run_rings(job);
     else if (asks_for(what, "absent"))
         run_absent(job);
     else if (asks_for(what, "timeout"))
@@ -522,7 +563,9 @@ static bool run(const char *what, const job_t *job) {
     else if (strcmp(what, "full") == 0)
         right = run_full(job);
     else
-        die("do what? cases, shapes, specials, repeats, different, refusals, lines, absent, timeout or full");
+        die("do what? cases, shapes, specials, repeats, different, refusals, lines, rings, absent, timeout "
+            "or "
+            "full");
     return right;
 }
 
@@ -553,6 +596,7 @@ int main(int argc, char **argv) {
     parse(argc, argv, &job);
     const char *what = argc > 1 ? argv[1] : "";
     case_random_state = job.seed;
+    strategies_register();
     if (job.rank == 0)
         printf("test_exec: %s on %d processes, count %lld, seed %llu, device %s\n", what, job.size,
                (long long)job.count, (unsigned long long)job.seed, job.device->name);

@@ -54,6 +54,10 @@ typedef struct {
     /* Host memory that the device copies from and to at full speed. */
     pto_status_t (*allocate_staging)(size_t bytes, void **memory, pto_error_t *err);
     pto_status_t (*release_staging)(void *memory, pto_error_t *err);
+    /* Page-lock whole pages of memory that the processes of a node share, so that the device copies from and
+     * to it as to its staging memory. Every process does so for its own mapping. NULL: not needed. */
+    pto_status_t (*pin)(void *memory, size_t bytes, pto_error_t *err);
+    pto_status_t (*unpin)(void *memory, pto_error_t *err);
     /* What is queued in a stream happens in order, and has happened once `finish` returns. */
     pto_status_t (*stream_create)(void **stream, pto_error_t *err);
     pto_status_t (*stream_destroy)(void *stream, pto_error_t *err);

@@ -464,10 +464,10 @@ bool pto_buffer_stands_in(const pto_plan_t *plan, int buffer);
  * the two. */
 int64_t pto_buffer_bytes(const pto_plan_t *plan, int buffer, int64_t rank);
 
-/* Check that an executor can run the plan: buffers alternate only in kernels, processes share only GPU
- * memory, messages are only in stages whose steps run at once, the MPI library broadcasts in place, and lanes
- * contain neither collectives nor kernels.
- * Errors: PTO_ERR_INVALID_PLAN with the stage and the cause. */
+/* Check that an executor can run the plan: buffers alternate only in kernels, processes share GPU memory and
+ * temporaries in host memory, messages are only in stages whose steps run at once, the MPI library broadcasts
+ * in place, and lanes contain neither collectives nor kernels. Errors: PTO_ERR_INVALID_PLAN with the stage
+ * and the cause. */
 pto_status_t pto_plan_runnable(const pto_plan_t *plan, pto_error_t *err);
 
 /* The maximum bytes that the plan's buffers need on any one GPU, and in host memory on any one node. */

@@ -1,4 +1,4 @@
-/* host_ring: the sender of a pair copies its message, chunk by chunk, into a ring of page-locked slots in host
+/* shm_ring: the sender of a pair copies its message, chunk by chunk, into a ring of page-locked slots in host
  * memory that both processes share; the receiver copies the chunks out as they come. While one chunk leaves
  * the ring the next one enters it (Ji et al., "Efficient Intranode Communication in GPU-Accelerated Systems",
  * 2012, section IV-C). One chunk alone is the paper's eager cell.
@@ -107,8 +107,8 @@ static pto_status_t applicable(const pto_request_t *request, pto_error_t *err) {
     return PTO_OK;
 }
 
-const pto_strategy_t pto_strategy_host_ring = {
-    .name = "host_ring",
+const pto_strategy_t pto_strategy_shm_ring = {
+    .name = "shm_ring",
     .summary = "chunks go through a ring of page-locked host memory that both processes share",
     .collectives = 1u << PTO_COLLECTIVE_PAIR,
     .direct = true,
