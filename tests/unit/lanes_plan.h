@@ -9,7 +9,11 @@ static struct {
     int64_t slots;  /* of a ring or a pipeline */
     int64_t chunks; /* of the message */
     bool no_credits;
-    bool one_slot_less; /* in the pipeline's buffers than its depth */
+    bool one_gpu;            /* both processes of a node share a GPU */
+    bool steals;             /* the second branch reads what the first one writes */
+    bool same_flag;          /* both raise one flag */
+    pto_copy_kind_t kind[2]; /* of a pair's steps; H2H: a message instead */
+    bool one_slot_less;      /* in the pipeline's buffers than its depth */
 } shape;
 
 static inline int test_buffer(pto_builder_t *builder, const char *name, pto_role_t role, pto_space_t space,
@@ -17,7 +21,7 @@ static inline int test_buffer(pto_builder_t *builder, const char *name, pto_role
     return pto_build_buffer(builder, (pto_buffer_t){.name = name,
                                                     .role = role,
                                                     .space = space,
-                                                    .core_count = 1,
+                                                    .core_count = shape.one_gpu ? 2 : 1,
                                                     .group = PTO_GROUP_OWNERS,
                                                     .block_count = blocks,
                                                     .block_bytes = bytes,
@@ -27,7 +31,7 @@ static inline int test_buffer(pto_builder_t *builder, const char *name, pto_role
 static inline pto_exchange_t test_owners(pto_builder_t *builder, const pto_request_t *request) {
     return (pto_exchange_t){.group = pto_build_group(builder, PTO_GROUP_OWNERS, 0),
                             .n = pto_layout_owner_count(&request->layout),
-                            .core_count = 1};
+                            .core_count = shape.one_gpu ? 2 : 1};
 }
 
 /* A step of member `who`, with member `peer` as its peer; -1: none. */
@@ -155,31 +159,81 @@ static void build_pipeline(pto_builder_t *builder, const pto_request_t *request)
 /* --- branches: a broadcast, one half through host memory and the other directly --------------------------
  */
 
+/* A stage in which member 0 copies and then raises a flag, and one in which member 1 waits for it. */
+static inline void push(pto_builder_t *builder, const pto_exchange_t *owners, const char *name,
+                        pto_slice_t from, pto_slice_t to) {
+    pto_step_t signal = test_step(owners, PTO_STEP_SIGNAL, 0, 1),
+               wait = test_step(owners, PTO_STEP_WAIT, 1, 0);
+    signal.flag = wait.flag = pto_build_flag(builder, name);
+    if (shape.same_flag)
+        signal.flag = wait.flag = 0;
+    to.holder = PTO_HOLDER_PEER;
+    pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
+    test_copy(builder, test_step(owners, PTO_STEP_COPY, 0, 1), from, to);
+    pto_build_step(builder, signal);
+    pto_build_stage(builder, "take", PTO_ORDER_SEQUENCE);
+    pto_build_step(builder, wait);
+}
+
 static void build_branches(pto_builder_t *builder, const pto_request_t *request) {
     pto_exchange_t owners = test_owners(builder, request);
     int in = test_buffer(builder, "in", PTO_ROLE_IN, PTO_SPACE_GPU, 1, request->bytes);
     int out = test_buffer(builder, "out", PTO_ROLE_OUT, PTO_SPACE_GPU, 1, request->bytes);
     int host = test_buffer(builder, "host", PTO_ROLE_TEMPORARY, PTO_SPACE_CPU, 1, request->bytes / 2);
-    pto_slice_t all = pto_slice_all(builder, host), theirs = all;
-    theirs.holder = PTO_HOLDER_PEER;
+    pto_slice_t all = pto_slice_all(builder, host);
     pto_slice_t from = pto_slice_part(in, 2, PTO_ANCHOR_ABSOLUTE, pto_constant(0)), to = from;
+    pto_step_t signal = test_step(&owners, PTO_STEP_SIGNAL, 1, 0);
+    pto_step_t wait = test_step(&owners, PTO_STEP_WAIT, 0, 1);
     to.buffer = out;
-    pto_build_stage(builder, "own", PTO_ORDER_SEQUENCE);
+    signal.flag = wait.flag = pto_build_flag(builder, "ready");
+    pto_build_stage(builder, "ready", PTO_ORDER_SEQUENCE);
+    pto_build_step(builder, signal);
+    pto_build_step(builder, wait);
     test_copy(builder, test_step(&owners, PTO_STEP_COPY, 0, -1), pto_slice_all(builder, in),
               pto_slice_all(builder, out));
     pto_build_parallel(builder);
     pto_build_branch(builder);
-    pto_build_stage(builder, "copy to host", PTO_ORDER_SEQUENCE);
-    test_copy(builder, test_step(&owners, PTO_STEP_COPY, 0, 1), from, theirs);
-    pto_build_stage(builder, "copy to device", PTO_ORDER_SEQUENCE);
+    push(builder, &owners, "copy to host", from, all);
     test_copy(builder, test_step(&owners, PTO_STEP_COPY, 1, -1), all, to);
     pto_build_end(builder);
-    from.offset = to.offset = pto_constant(1);
-    to.holder = PTO_HOLDER_PEER;
+    if (shape.steals) {
+        from = all;
+        from.holder = PTO_HOLDER_PEER;
+    } else {
+        from.offset = pto_constant(1);
+    }
+    to.offset = pto_constant(1);
     pto_build_branch(builder);
-    pto_build_stage(builder, "push", PTO_ORDER_SEQUENCE);
-    test_copy(builder, test_step(&owners, PTO_STEP_COPY, 0, 1), from, to);
+    push(builder, &owners, "push", from, to);
     pto_build_end(builder);
+    pto_build_end(builder);
+}
+
+/* Two branches, each with one step of every process; not a collective. */
+static void build_pair(pto_builder_t *builder, const pto_request_t *request) {
+    pto_exchange_t owners = test_owners(builder, request);
+    int gpu = test_buffer(builder, "in", PTO_ROLE_IN, PTO_SPACE_GPU, 1, request->bytes);
+    int host = test_buffer(builder, "host", PTO_ROLE_TEMPORARY, PTO_SPACE_CPU, 2, request->bytes);
+    pto_slice_t block = pto_slice_block(host, PTO_ANCHOR_ABSOLUTE);
+    pto_build_parallel(builder);
+    for (int branch = 0; branch < 2; branch++) {
+        pto_step_t send = pto_step_of(PTO_STEP_SEND, &owners), recv = pto_step_of(PTO_STEP_RECV, &owners);
+        send.peers = pto_peers_at(pto_constant(1), 1);
+        recv.peers = pto_peers_at(pto_constant(1), -1);
+        send.source = recv.target = block;
+        recv.target.offset = pto_constant(1);
+        pto_build_branch(builder);
+        pto_build_stage(builder, branch ? "second" : "first", PTO_ORDER_AT_ONCE);
+        if (shape.kind[branch] == PTO_COPY_H2H) {
+            pto_build_step(builder, send);
+            pto_build_step(builder, recv);
+        } else {
+            bool out = shape.kind[branch] == PTO_COPY_D2H;
+            test_copy(builder, pto_step_of(PTO_STEP_COPY, &owners), out ? pto_slice_all(builder, gpu) : block,
+                      out ? block : pto_slice_all(builder, gpu));
+        }
+        pto_build_end(builder);
+    }
     pto_build_end(builder);
 }
 
@@ -196,13 +250,14 @@ static inline pto_status_t try_plan(void (*build)(pto_builder_t *, const pto_req
                                 .collectives = 1u << collective,
                                 .direct = true,
                                 .build = build};
-    pto_request_t request = {.layout = {nodes, 2 / nodes, 1, 1, 2},
-                             .collective = collective,
-                             .datatype = PTO_DATATYPE_BYTE,
-                             .bytes = bytes,
-                             .messages = 1,
-                             .strategy = &strategy,
-                             .algorithm = &none};
+    pto_request_t request = {
+        .layout = {nodes, shape.one_gpu ? 1 : 2 / nodes, shape.one_gpu ? 2 : 1, shape.one_gpu ? 2 : 1, 2},
+        .collective = collective,
+        .datatype = PTO_DATATYPE_BYTE,
+        .bytes = bytes,
+        .messages = 1,
+        .strategy = &strategy,
+        .algorithm = &none};
     return pto_plan_create(&request, plan, err);
 }
 

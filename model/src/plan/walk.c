@@ -27,8 +27,10 @@ static void close_nodes(pto_walk_t *walk) {
         walk->collective = -1;
     if (walk->kernel >= 0 && walk->next == walk->kernel_end)
         walk->kernel = -1;
-    if (walk->lanes >= 0 && walk->next == walk->lanes_end)
+    if (walk->lanes >= 0 && walk->next == walk->lanes_end) {
         walk->lanes = -1;
+        walk->lane = 0;
+    }
 }
 
 static void enter_stage(pto_walk_t *walk, const pto_node_t *node) {

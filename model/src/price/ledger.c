@@ -378,19 +378,26 @@ static bool ledger_reserve(pto_ledger_t *ledger, int count) {
     return true;
 }
 
+/* The ledger's addend like `entry`; a new one that counts 0 if it has none; NULL when out of memory. */
+static pto_entry_t *entry_like(pto_ledger_t *ledger, const pto_entry_t *entry) {
+    for (int i = 0; i < ledger->entry_count; i++)
+        if (same_entry(&ledger->entry[i], entry))
+            return &ledger->entry[i];
+    if (!ledger_reserve(ledger, ledger->entry_count + 1))
+        return NULL;
+    pto_entry_t *added = &ledger->entry[ledger->entry_count++];
+    *added = *entry;
+    added->count = 0;
+    return added;
+}
+
 bool pto_ledger_add(pto_ledger_t *ledger, const pto_charge_t *charge, double seconds) {
     ledger->seconds += seconds;
     for (int i = 0; i < charge->entry_count; i++) {
-        int at = 0;
-        while (at < ledger->entry_count && !same_entry(&ledger->entry[at], &charge->entry[i]))
-            at++;
-        if (at < ledger->entry_count) {
-            ledger->entry[at].count += charge->entry[i].count;
-        } else {
-            if (!ledger_reserve(ledger, at + 1))
-                return false;
-            ledger->entry[ledger->entry_count++] = charge->entry[i];
-        }
+        pto_entry_t *entry = entry_like(ledger, &charge->entry[i]);
+        if (!entry)
+            return false;
+        entry->count += charge->entry[i].count;
     }
     return true;
 }
@@ -411,13 +418,19 @@ bool pto_ledger_copy(pto_ledger_t *ledger, const pto_ledger_t *from, bool explai
     return true;
 }
 
-void pto_ledger_repeat(pto_ledger_t *ledger, const pto_ledger_t *before, double times) {
-    ledger->seconds += times * (ledger->seconds - before->seconds);
-    for (int i = 0; i < ledger->entry_count; i++) {
+bool pto_ledger_shift(pto_ledger_t *ledger, const pto_ledger_t *now, const pto_ledger_t *before,
+                      double times) {
+    ledger->seconds += times * (now->seconds - before->seconds);
+    for (int i = 0; i < now->entry_count; i++) {
         double count_before = 0;
         for (int j = 0; j < before->entry_count; j++)
-            if (same_entry(&ledger->entry[i], &before->entry[j]))
+            if (same_entry(&now->entry[i], &before->entry[j]))
                 count_before = before->entry[j].count;
-        ledger->entry[i].count += times * (ledger->entry[i].count - count_before);
+        double more = times * (now->entry[i].count - count_before);
+        pto_entry_t *entry = entry_like(ledger, &now->entry[i]);
+        if (!entry)
+            return false;
+        entry->count += more;
     }
+    return true;
 }
