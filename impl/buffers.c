@@ -149,7 +149,8 @@ static pto_status_t bind_user(pto_exec_t *exec, int b, const void *user, bool sh
     }
     if (!shadow)
         return PTO_OK;
-    pto_status_t status = exec->device->allocate((size_t)bytes, shadowed, err);
+    pto_status_t status =
+        pto_exec_user_allocate(exec->plan, exec->device, buffer->role, bytes, shadowed, err);
     exec->bound[b].memory = *shadowed;
     return status;
 }
@@ -467,8 +468,8 @@ void pto_exec_unbind(pto_exec_t *exec) {
     if (exec->offer_count > 0 && !exec->failed)
         MPI_Barrier(exec->job.comm);
     leave_segment(exec);
-    exec->device->release(exec->shadow_in, NULL);
-    exec->device->release(exec->shadow_out, NULL);
+    pto_exec_user_release(exec->plan, exec->device, PTO_ROLE_IN, exec->shadow_in);
+    pto_exec_user_release(exec->plan, exec->device, PTO_ROLE_OUT, exec->shadow_out);
     exec->device->release(exec->kernel_flags, NULL);
     exec->device->release(exec->device_arena, NULL);
     exec->device->release_staging(exec->staging_arena, NULL);

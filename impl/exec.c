@@ -226,6 +226,25 @@ int64_t pto_exec_user_bytes(const pto_plan_t *plan, int64_t logical_rank, pto_ro
     return 0;
 }
 
+static bool user_on_host(const pto_plan_t *plan, pto_role_t role) {
+    for (int b = 0; b < pto_plan_buffer_count(plan); b++)
+        if (pto_plan_buffer(plan, b)->role == role)
+            return pto_plan_buffer(plan, b)->space == PTO_SPACE_CPU;
+    return false;
+}
+
+pto_status_t pto_exec_user_allocate(const pto_plan_t *plan, const pto_device_t *device, pto_role_t role,
+                                    int64_t bytes, void **memory, pto_error_t *err) {
+    *memory = NULL;
+    if (bytes == 0)
+        return PTO_OK;
+    return (user_on_host(plan, role) ? device->allocate_staging : device->allocate)((size_t)bytes, memory, err);
+}
+
+void pto_exec_user_release(const pto_plan_t *plan, const pto_device_t *device, pto_role_t role, void *memory) {
+    (user_on_host(plan, role) ? device->release_staging : device->release)(memory, NULL);
+}
+
 static bool messages_from_device(const pto_plan_t *plan, const pto_stage_t *stage) {
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(plan, stage->step_first + i);
@@ -389,8 +408,8 @@ void pto_exec_destroy(pto_exec_t *exec) {
     for (int i = 0; i < exec->lane_count; i++)
         if (exec->lane[i].stream)
             exec->device->stream_destroy(exec->lane[i].stream, NULL);
-    exec->device->release(exec->own_in, NULL);
-    exec->device->release(exec->own_out, NULL);
+    pto_exec_user_release(exec->plan, exec->device, PTO_ROLE_IN, exec->own_in);
+    pto_exec_user_release(exec->plan, exec->device, PTO_ROLE_OUT, exec->own_out);
     pto_watchdog_end(exec);
     pto_job_free(&exec->job);
     free(exec->lane);

@@ -169,6 +169,8 @@ static void print_json(const pto_predictions_t *predictions, const pto_flags_t *
         }
         printf("\"algorithm\": \"%s\", \"seconds\": %.9g", prediction->algorithm->name,
                prediction->price.seconds);
+        if (prediction->chunks > 0)
+            printf(", \"chunks\": %lld", (long long)prediction->chunks);
         if (prediction->price.has_interval)
             printf(", \"low_s\": %.9g, \"high_s\": %.9g", prediction->price.low_s, prediction->price.high_s);
         if (predictions->by == PTO_BY_ENERGY && prediction->has_energy)

@@ -326,6 +326,7 @@ static const char *axis_of(const pto_predictions_t *predictions) {
     switch (pto_collective_data(predictions->scenario->collective)) {
     case PTO_DATA_BLOCKS:
         return "bytes per destination";
+    case PTO_DATA_PAIR:
     case PTO_DATA_MESSAGES:
         return "bytes per message";
     case PTO_DATA_VECTOR:
