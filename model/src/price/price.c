@@ -67,7 +67,7 @@ typedef struct {
     pto_charge_t out;
     pto_charge_t in;
     pto_charge_t other;
-    bool queued; /* one of its copies is in its GPU's queue, which it leaves at the end of the stage */
+    unsigned queued; /* as in pto_copying_t */
 } costs_t;
 
 static pto_status_t charge_messages(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge) {
@@ -158,7 +158,7 @@ static pto_status_t price_actor(pto_pricing_t *pricing, const pto_stage_t *stage
     pto_ledger_t *mine = &pricing->ledger[actor];
     const pto_outflow_t *outflow = &pricing->outflow[pricing->actor[actor].place.node];
     costs_t costs;
-    costs.queued = false;
+    costs.queued = 0;
     pto_charge_begin(&costs.out, stage->name, pricing->explain);
     pto_charge_begin(&costs.in, stage->name, pricing->explain);
     pto_charge_begin(&costs.other, stage->name, pricing->explain);
@@ -179,8 +179,7 @@ static pto_status_t price_actor(pto_pricing_t *pricing, const pto_stage_t *stage
     pto_charge_settle(messages, pricing->machine, outflow);
     if (!pto_ledger_add(mine, messages, out_s >= in_s ? out_s : in_s) ||
         !pto_ledger_add(mine, &costs.other, pto_charge_seconds(&costs.other, pricing->machine, outflow)) ||
-        (costs.queued &&
-         !pto_copy_queue_leave(&engine_of(pricing, actor)->queue, actor, mine, pricing->explain)))
+        !pto_copies_leave(engine_of(pricing, actor), costs.queued, actor, mine, pricing->explain))
         pricing->out_of_memory = true;
     return PTO_OK;
 }
@@ -363,7 +362,7 @@ static void release(pto_pricing_t *pricing) {
     for (size_t i = 0; pricing->ledger && i < ledger_count(pricing); i++)
         pto_ledger_fini(&pricing->ledger[i]);
     for (int64_t gpu = 0; pricing->engine && gpu < pricing->gpu_count; gpu++)
-        pto_copy_queue_fini(&pricing->engine[gpu].queue);
+        pto_copies_fini(&pricing->engine[gpu]);
     free(pricing->actor);
     free(pricing->order);
     free(pricing->ledger);
