@@ -299,8 +299,6 @@ static int run_case(run_t *run, int point_count) {
     work_t *work = &run->work;
     const job_t *job = work->job;
     guard_about("%s", run->benchmark->name);
-    guard_step(others_limit_s(run), "waiting for all processes to come to the next case");
-    gather_quietly(job);
     guard_step(set_up_limit_s(), "setting up a case");
     int place = place_among_members(work->what, job->rank);
     MPI_DO(MPI_Comm_split(job->world, place >= 0 ? 0 : MPI_UNDEFINED, place, &work->comm));
@@ -320,6 +318,8 @@ static int run_case(run_t *run, int point_count) {
         together_destroy(work->together);
         MPI_DO(MPI_Comm_free(&work->comm));
     }
+    guard_step(others_limit_s(run), "waiting for all processes to end the case");
+    gather_quietly(job);
     return measured;
 }
 

@@ -8,7 +8,7 @@
 #include "job.h"
 #include "mpi_collective.h"
 
-static const char *host_version(void) { return "none, MPI stands in"; }
+static const char *host_version(void) { return "none (MPI collectives instead)"; }
 
 static pto_status_t host_available(pto_error_t *err) {
     (void)err;

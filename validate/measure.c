@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agreement.h"
 #include "guard.h"
 #include "portolan/strategy.h"
 #include "reference.h"
@@ -187,10 +188,10 @@ static int repeats_more(double window_s, double elapsed_s, int repeats) {
 static pto_status_t measure_energy(const settings_t *settings, pto_exec_t *exec, cell_t *cell,
                                    pto_error_t *err) {
     const energy_job_t *job = &settings->job;
-    double before[ENERGY_COUNT] = {0};
+    double before[ENERGY_COUNT] = {0}, used[ENERGY_COUNT] = {0};
     guard_step(0, "measuring energy");
     MPI_Barrier(MPI_COMM_WORLD);
-    pto_status_t status = energy_read(job, before, err);
+    pto_status_t status = agree_on_status(job->comm, energy_read(job, before, err), err);
     double began_s = MPI_Wtime();
     int repeats = 0;
     for (int more = 1; more > 0 && status == PTO_OK;) {
@@ -207,11 +208,12 @@ static pto_status_t measure_energy(const settings_t *settings, pto_exec_t *exec,
             more = repeats_more(job->window_s, MPI_Wtime() - began_s, repeats);
     }
     cell->energy_run_s = (MPI_Wtime() - began_s) / cell->energy_runs;
-    if (status == PTO_OK)
-        status = energy_since(job, before, cell->joules, err);
+    if (status != PTO_OK)
+        return status;
+    status = energy_read(job, used, err);
     for (int i = 0; i < ENERGY_COUNT; i++)
-        cell->joules[i] /= cell->energy_runs;
-    return status;
+        used[i] = (used[i] - before[i]) / cell->energy_runs;
+    return energy_add_up(job, status, used, cell->joules, err);
 }
 
 static pto_status_t check_and_time(const settings_t *settings, const pto_plan_t *plan, const user_t *user,

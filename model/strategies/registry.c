@@ -9,6 +9,7 @@
     ROW(dup_devptr)                                                                                          \
     ROW(gsb)                                                                                                 \
     ROW(btb)                                                                                                 \
+    ROW(btb_flat)                                                                                            \
     ROW(gsb_gsb)                                                                                             \
     ROW(gsb_btb)                                                                                             \
     ROW(btb_gsb)                                                                                             \

@@ -121,7 +121,7 @@ cuda_aware() {
     done
 }
 
-# NCCL itself on the GPUs, where it is installed; on the host device what stands in for it.
+# NCCL itself on the GPUs, where it is installed; on the host device, MPI collectives.
 nccl() {
     local gpus=$((GPUS / 2 * 2))
     [ "$gpus" -ge 2 ] || { echo "NCCL takes two GPUs or more" && return 77; }

@@ -143,6 +143,20 @@ pto_plan_t *case_random(case_t *test, const pto_layout_t *layout, int size) {
     return plan;
 }
 
+pto_plan_t *case_plan(case_t *test, const char *strategy, const char *algorithm) {
+    pto_error_t err = {0};
+    pto_plan_t *plan = NULL;
+    pto_request_t *request = &test->request;
+    if (pto_strategy_find(strategy, &request->strategy, &err) == PTO_OK &&
+        pto_algorithm_find(algorithm, request->collective, &request->algorithm, &err) == PTO_OK &&
+        pto_plan_create(request, &plan, &err) == PTO_OK)
+        return plan;
+    fprintf(stderr, "%s by %s, %s: %s\n", pto_collective_name(request->collective), strategy, algorithm,
+            err.message);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+    abort();
+}
+
 /* --- running it ------------------------------------------------------------------------------------------
  */
 
@@ -178,6 +192,16 @@ void case_user_free(const case_t *test, const pto_device_t *device, case_user_t 
     if (!test->in_place)
         release(user->out, NULL);
     device->release_staging(user->host, NULL);
+}
+
+pto_status_t case_open(const case_t *test, const pto_plan_t *plan, MPI_Comm comm, const pto_device_t *device,
+                       case_user_t *user, pto_exec_t **exec, pto_error_t *err) {
+    int64_t rank = 0;
+    *exec = NULL;
+    if (pto_exec_place(&test->request.layout, comm, &test->options, &rank, err) != PTO_OK)
+        case_die(test, err);
+    *user = case_user(test, plan, device, rank);
+    return pto_exec_create(plan, comm, device, user->in, user->out, test->op, &test->options, exec, err);
 }
 
 /* Several runs on the same input give what one gives, unless its output takes the input's place. */
@@ -240,13 +264,9 @@ static bool may_not_apply(const case_t *test, const pto_device_t *device, const 
 bool case_run(const case_t *test, const pto_plan_t *plan, MPI_Comm comm, const pto_device_t *device,
               int64_t runs) {
     pto_error_t err = {0};
-    int64_t rank = 0;
     pto_exec_t *exec = NULL;
-    if (pto_exec_place(&test->request.layout, comm, &test->options, &rank, &err) != PTO_OK)
-        case_die(test, &err);
-    case_user_t user = case_user(test, plan, device, rank);
-    pto_status_t status =
-        pto_exec_create(plan, comm, device, user.in, user.out, test->op, &test->options, &exec, &err);
+    case_user_t user;
+    pto_status_t status = case_open(test, plan, comm, device, &user, &exec, &err);
     bool applies = status == PTO_OK;
     if (!applies && !(status == PTO_ERR_NOT_APPLICABLE && may_not_apply(test, device, &err)))
         case_die(test, &err);

@@ -74,7 +74,7 @@ check "validate messages" run 8 "$validate" scenarios/problems/messages-duplicat
 check "validate times" run 8 "$validate" --machine summit-spectrum --collective allreduce "${two_by_two[@]}" \
     --bytes 4:4KiB:32 --repeats 5 --out "$work/collectives.csv"
 check "its table tells picked, won and regret" has "picked .*, won .*, regret " "$work/stdout"
-check "its table says that the device is no GPU" has "no GPU's times" "$work/stdout"
+check "its table says that the device is no GPU" has "not GPU times" "$work/stdout"
 check "its file names the device" has "^# device=host$" "$work/collectives.csv"
 check "its file is readable" awk -F, '/^#/ { next } !head { head = 1; next }
     { rows++; if (NF != 9 || !($9 > 0)) bad = 1 } END { exit !(rows == 60 && !bad) }' "$work/collectives.csv"

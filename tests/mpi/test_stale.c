@@ -32,6 +32,7 @@ static const plan_t plans[] = {
     {"btb", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE},
     {"btb", "direct", 1, .collective = PTO_COLLECTIVE_REDUCE},
     {"btb", "direct", 1, .collective = PTO_COLLECTIVE_BROADCAST},
+    {"btb_flat", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE},
     {"gsb_btb", "ring", 2, .collective = PTO_COLLECTIVE_ALLREDUCE},
     {"btb_gsb", "recursive_doubling", 2, .collective = PTO_COLLECTIVE_ALLREDUCE},
     {"btb_btb", "binomial", 2, .collective = PTO_COLLECTIVE_REDUCE},

@@ -163,7 +163,7 @@ static void a_copy_never_lowers_what_its_stage_costs(void **state) {
     for (uint64_t seed = 1; seed <= MACHINES; seed++) {
         pto_machine_t machine = random_machine(seed);
         pto_charge_t charge;
-        pto_charge_begin(&charge, "copy", false);
+        pto_charge_begin(&charge, "copy", NULL);
         charge.other_s = 1e-3;
         for (int64_t waiting = 0; waiting < 10; waiting++) {
             int64_t bytes = (int64_t)random_between(1, 1 << 20);

@@ -57,6 +57,7 @@ typedef struct {
     /* What is queued in a stream happens in order, and has happened once `finish` returns. */
     pto_status_t (*stream_create)(void **stream, pto_error_t *err);
     pto_status_t (*stream_destroy)(void *stream, pto_error_t *err);
+    /* Queued: a move; target[i] = target[i] `op` source[i] for `count` elements. */
     pto_status_t (*copy)(const pto_move_t *move, void *stream, pto_error_t *err);
     pto_status_t (*reduce)(void *target, const void *source, size_t count, pto_datatype_t datatype,
                            pto_op_t op, void *stream, pto_error_t *err);
@@ -66,7 +67,7 @@ typedef struct {
                                 size_t count, pto_datatype_t datatype, pto_op_t op, void *stream,
                                 pto_error_t *err);
     pto_status_t (*finish)(void *stream, pto_error_t *err);
-    pto_status_t (*poll)(void *stream, bool *finished, pto_error_t *err);
+    pto_status_t (*poll)(void *stream, bool *finished, pto_error_t *err); /* without waiting */
     /* `export_memory` takes any place inside an allocation; PTO_ERR_NOT_APPLICABLE where the memory is not
      * the device's own. What `open_memory` gives is the same place, and goes back through `close_memory`. */
     pto_status_t (*export_memory)(const void *memory, pto_memory_handle_t *handle, pto_error_t *err);

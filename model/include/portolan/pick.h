@@ -151,6 +151,9 @@ typedef struct {
     const char *unpriced; /* pto_pick_unpriced at the first point where it is not NULL; else NULL */
 } pto_range_t;
 
+/* Whether two costs differ only by rounding: strategies with such costs tie. */
+bool pto_cost_is_same(double a, double b);
+
 /* True if a strategy other than the winner ties with it over the whole range. */
 bool pto_range_is_tied(const pto_predictions_t *predictions, const pto_range_t *range, int strategy);
 

@@ -160,23 +160,19 @@ void pto_copy_queue_fini(pto_copy_queue_t *queue) {
 
 bool pto_copy_queue_enter(pto_copy_queue_t *queue, const pto_machine_t *machine, pto_queued_copy_t copy,
                           int64_t who, pto_ledger_t *mine, pto_charge_t *charge) {
-    pto_charge_t alone = *charge;
     int64_t waiting = 0;
     for (int i = 0; i < queue->count; i++)
         waiting += queue->held[i].who != who && queue->held[i].until_s > mine->seconds;
     queue->hold_s = pto_copy_hold_s(machine, copy);
+    pto_charge_t alone = *charge, queued = *charge;
+    alone.terms = queued.terms = NULL;
     pto_charge_queued(&alone, machine, copy, 0);
-    if (waiting > 0) {
-        pto_charge_t queued = *charge;
+    if (waiting > 0)
         pto_charge_queued(&queued, machine, copy, waiting);
-        if (queue->last.seconds + queued.other_s > mine->seconds + alone.other_s) {
-            *charge = queued;
-            /* The path goes through the previous copy, even if that ended before `mine`. */
-            return pto_ledger_copy(mine, &queue->last, charge->explain);
-        }
-    }
-    *charge = alone;
-    return true;
+    bool delayed = waiting > 0 && queue->last.seconds + queued.other_s > mine->seconds + alone.other_s;
+    pto_charge_queued(charge, machine, copy, delayed ? waiting : 0);
+    /* The path goes through the previous copy, even if that ended before `mine`. */
+    return !delayed || pto_ledger_copy(mine, &queue->last, charge->terms != NULL);
 }
 
 bool pto_copy_queue_leave(pto_copy_queue_t *queue, int64_t who, const pto_ledger_t *mine, bool explain) {
@@ -190,4 +186,14 @@ bool pto_copy_queue_leave(pto_copy_queue_t *queue, int64_t who, const pto_ledger
     }
     queue->held[queue->count++] = (pto_held_copy_t){who, mine->seconds + queue->hold_s};
     return pto_ledger_follow(&queue->last, mine, explain);
+}
+
+bool pto_copy_queue_shift(pto_copy_queue_t *queue, const pto_ledger_t *now, const pto_ledger_t *before,
+                          double times) {
+    for (int i = 0; i < queue->count; i++) {
+        int64_t who = queue->held[i].who;
+        queue->held[i].until_s += times * (now[who].seconds - before[who].seconds);
+    }
+    int64_t last = queue->count > 0 ? queue->held[queue->count - 1].who : 0;
+    return queue->count == 0 || pto_ledger_shift(&queue->last, &now[last], &before[last], times);
 }

@@ -7,17 +7,10 @@
 
 /* --- one stage of one actor ----------------------------------------------------------------------------- */
 
-void pto_charge_begin(pto_charge_t *charge, const char *stage, bool explain) {
-    charge->stage = stage;
-    charge->explain = explain;
-    charge->at_once = false;
-    charge->alpha_s = 0;
-    charge->on_node_s = 0;
-    charge->off_node_alpha_s = 0;
-    charge->off_node_s = 0;
-    charge->off_node = false;
-    charge->other_s = 0;
-    charge->entry_count = 0;
+void pto_charge_begin(pto_charge_t *charge, const char *stage, pto_ledger_t *terms) {
+    *charge = (pto_charge_t){.stage = stage, .terms = terms};
+    if (terms)
+        terms->entry_count = 0;
 }
 
 static bool same_entry(const pto_entry_t *a, const pto_entry_t *b) {
@@ -25,23 +18,43 @@ static bool same_entry(const pto_entry_t *a, const pto_entry_t *b) {
            a->space == b->space;
 }
 
+static bool ledger_reserve(pto_ledger_t *ledger, int count) {
+    if (count <= ledger->entry_capacity)
+        return true;
+    int capacity = count > 16 ? 2 * count : 16;
+    pto_entry_t *grown = realloc(ledger->entry, (size_t)capacity * sizeof *grown);
+    if (!grown)
+        return false;
+    ledger->entry = grown;
+    ledger->entry_capacity = capacity;
+    return true;
+}
+
+/* Add to the count of an addend that the ledger has, or give it one more. */
+static bool ledger_enter(pto_ledger_t *ledger, const pto_entry_t *entry) {
+    for (int i = 0; i < ledger->entry_count; i++)
+        if (same_entry(&ledger->entry[i], entry)) {
+            ledger->entry[i].count += entry->count;
+            return true;
+        }
+    if (!ledger_reserve(ledger, ledger->entry_count + 1))
+        return false;
+    ledger->entry[ledger->entry_count++] = *entry;
+    return true;
+}
+
 void pto_charge_enter(pto_charge_t *charge, pto_entry_t entry) {
-    if (!charge->explain || entry.count == 0)
+    if (!charge->terms || entry.count == 0)
         return;
     entry.stage = charge->stage;
-    for (int i = 0; i < charge->entry_count; i++)
-        if (same_entry(&charge->entry[i], &entry)) {
-            charge->entry[i].count += entry.count;
-            return;
-        }
-    if (charge->entry_count < PTO_CHARGE_TERMS_MAX)
-        charge->entry[charge->entry_count++] = entry;
+    if (!ledger_enter(charge->terms, &entry))
+        charge->out_of_memory = true;
 }
 
 /* The two addends of a postal cost. */
 static void enter_postal(pto_charge_t *charge, pto_entry_t entry, const pto_postal_t *postal, double starts,
                          double bytes) {
-    if (!charge->explain)
+    if (!charge->terms)
         return;
     bool known = postal && pto_postal_known(postal);
     entry.field = PTO_FIELD_ALPHA;
@@ -99,12 +112,12 @@ pto_status_t pto_charge_messages(pto_charge_t *charge, const pto_machine_t *mach
                                 pto_space_name(space), pto_level_name(level));
     bool off_node = level == PTO_LEVEL_OFF_NODE;
     const pto_cost_row_t *gap = off_node && charge->at_once ? pto_machine_gap(machine, space, bytes) : NULL;
-    int64_t further = gap ? count - (charge->off_node ? 0 : 1) : 0;
-    if (count > further)
+    int64_t additional = gap ? count - (charge->off_node ? 0 : 1) : 0;
+    if (count > additional)
         charge_row_of(charge, &machine->messages[space][level], row, space, off_node, bytes,
-                      (double)(count - further));
-    if (further > 0)
-        charge_row_of(charge, &machine->gap[space], gap, space, off_node, bytes, (double)further);
+                      (double)(count - additional));
+    if (additional > 0)
+        charge_row_of(charge, &machine->gap[space], gap, space, off_node, bytes, (double)additional);
     charge->off_node = charge->off_node || off_node;
     return PTO_OK;
 }
@@ -207,7 +220,7 @@ static void charge_shared(pto_charge_t *charge, const pto_machine_t *machine, pt
 
 static double shared_s(const pto_machine_t *machine, pto_queued_copy_t copy, int64_t procs) {
     pto_charge_t charge;
-    pto_charge_begin(&charge, "", false);
+    pto_charge_begin(&charge, "", NULL);
     charge_shared(&charge, machine, copy, procs, 1);
     return charge.other_s;
 }
@@ -225,8 +238,8 @@ void pto_charge_queued(pto_charge_t *charge, const pto_machine_t *machine, pto_q
 
 double pto_copy_hold_s(const pto_machine_t *machine, pto_queued_copy_t copy) {
     pto_charge_t alone, second;
-    pto_charge_begin(&alone, "", false);
-    pto_charge_begin(&second, "", false);
+    pto_charge_begin(&alone, "", NULL);
+    pto_charge_begin(&second, "", NULL);
     pto_charge_queued(&alone, machine, copy, 0);
     pto_charge_queued(&second, machine, copy, 1);
     return second.other_s > alone.other_s ? second.other_s - alone.other_s : 0;
@@ -246,22 +259,22 @@ pto_copy_resource_t pto_copy_resource(const pto_machine_t *machine, pto_queued_c
 
 pto_reduction_parts_t pto_reduction_parts(const pto_machine_t *machine, pto_space_t space,
                                           pto_reduction_t reduction) {
-    int64_t further_bytes = reduction.bytes - reduction.input_bytes;
-    const pto_param_t *further =
-        further_bytes > 0 ? pto_machine_extra_input(machine, space, reduction.input_bytes) : NULL;
-    if (!further)
+    int64_t extra_bytes = reduction.bytes - reduction.input_bytes;
+    const pto_param_t *extra =
+        extra_bytes > 0 ? pto_machine_extra_input(machine, space, reduction.input_bytes) : NULL;
+    if (!extra)
         return (pto_reduction_parts_t){.bytes = reduction.bytes};
-    return (pto_reduction_parts_t){reduction.input_bytes, further_bytes, further};
+    return (pto_reduction_parts_t){reduction.input_bytes, extra_bytes, extra};
 }
 
 void pto_charge_extra_inputs(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,
                              pto_reduction_parts_t parts) {
-    if (parts.further)
+    if (parts.extra)
         pto_charge_entry(charge, (pto_entry_t){.place = &machine->reduce[space],
                                                .field = PTO_FIELD_EXTRA_INPUT,
-                                               .param = parts.further,
+                                               .param = parts.extra,
                                                .space = space,
-                                               .count = (double)parts.further_bytes});
+                                               .count = (double)parts.extra_bytes});
 }
 
 void pto_charge_reduce(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,
@@ -342,11 +355,12 @@ static void enter_limit(pto_charge_t *charge, const pto_param_t *param, pto_spac
 /* A limit of the node holds instead of the off-node messages' own cost: swap the entries. */
 static void enter_limits(pto_charge_t *charge, const pto_machine_t *machine, const pto_outflow_t *outflow,
                          bound_t bound) {
+    pto_ledger_t *terms = charge->terms;
     int kept = 0;
-    for (int i = 0; i < charge->entry_count; i++)
-        if (!is_replaced(&charge->entry[i], bound))
-            charge->entry[kept++] = charge->entry[i];
-    charge->entry_count = kept;
+    for (int i = 0; i < terms->entry_count; i++)
+        if (!is_replaced(&terms->entry[i], bound))
+            terms->entry[kept++] = terms->entry[i];
+    terms->entry_count = kept;
     for (int i = 0; i < PTO_SPACE_COUNT; i++) {
         pto_space_t space = (pto_space_t)i;
         enter_limit(charge, &machine->injection_s_per_byte[space], space, outflow->bytes[space]);
@@ -367,7 +381,7 @@ double pto_charge_seconds(const pto_charge_t *charge, const pto_machine_t *machi
 void pto_charge_settle(pto_charge_t *charge, const pto_machine_t *machine, const pto_outflow_t *outflow) {
     double off_node_s;
     bound_t bound = find_bound(charge, machine, outflow, &off_node_s);
-    if (charge->explain && bound != BOUND_OWN)
+    if (charge->terms && bound != BOUND_OWN)
         enter_limits(charge, machine, outflow, bound);
 }
 
@@ -378,33 +392,12 @@ void pto_ledger_fini(pto_ledger_t *ledger) {
     *ledger = (pto_ledger_t){0};
 }
 
-static bool ledger_reserve(pto_ledger_t *ledger, int count) {
-    if (count <= ledger->entry_capacity)
-        return true;
-    int capacity = count > 16 ? 2 * count : 16;
-    pto_entry_t *grown = realloc(ledger->entry, (size_t)capacity * sizeof *grown);
-    if (!grown)
-        return false;
-    ledger->entry = grown;
-    ledger->entry_capacity = capacity;
-    return true;
-}
-
 bool pto_ledger_add(pto_ledger_t *ledger, const pto_charge_t *charge, double seconds) {
+    bool kept = !charge->out_of_memory;
     ledger->seconds += seconds;
-    for (int i = 0; i < charge->entry_count; i++) {
-        int at = 0;
-        while (at < ledger->entry_count && !same_entry(&ledger->entry[at], &charge->entry[i]))
-            at++;
-        if (at < ledger->entry_count) {
-            ledger->entry[at].count += charge->entry[i].count;
-        } else {
-            if (!ledger_reserve(ledger, at + 1))
-                return false;
-            ledger->entry[ledger->entry_count++] = charge->entry[i];
-        }
-    }
-    return true;
+    for (int i = 0; charge->terms && i < charge->terms->entry_count; i++)
+        kept = ledger_enter(ledger, &charge->terms->entry[i]) && kept;
+    return kept;
 }
 
 bool pto_ledger_follow(pto_ledger_t *ledger, const pto_ledger_t *from, bool explain) {
@@ -423,13 +416,18 @@ bool pto_ledger_copy(pto_ledger_t *ledger, const pto_ledger_t *from, bool explai
     return true;
 }
 
-void pto_ledger_repeat(pto_ledger_t *ledger, const pto_ledger_t *before, double times) {
-    ledger->seconds += times * (ledger->seconds - before->seconds);
-    for (int i = 0; i < ledger->entry_count; i++) {
+bool pto_ledger_shift(pto_ledger_t *ledger, const pto_ledger_t *now, const pto_ledger_t *before,
+                      double times) {
+    ledger->seconds += times * (now->seconds - before->seconds);
+    for (int i = 0; i < now->entry_count; i++) {
         double count_before = 0;
         for (int j = 0; j < before->entry_count; j++)
-            if (same_entry(&ledger->entry[i], &before->entry[j]))
+            if (same_entry(&now->entry[i], &before->entry[j]))
                 count_before = before->entry[j].count;
-        ledger->entry[i].count += times * (ledger->entry[i].count - count_before);
+        pto_entry_t more = now->entry[i];
+        more.count = times * (more.count - count_before);
+        if (!ledger_enter(ledger, &more))
+            return false;
     }
+    return true;
 }

@@ -6,8 +6,6 @@
 #include "machine/registry.h"
 #include "portolan/price.h"
 
-enum { PTO_CHARGE_TERMS_MAX = 40 };
-
 /* An addend: a number of the machine, and how often it counts. */
 typedef struct {
     const char *stage;
@@ -19,19 +17,26 @@ typedef struct {
     double count;
 } pto_entry_t;
 
-/* What one stage costs one actor. Entries are kept only when an explanation is wanted. */
+/* How far one actor has come, and by which addends. */
+typedef struct {
+    double seconds;
+    int entry_count;
+    int entry_capacity;
+    pto_entry_t *entry;
+} pto_ledger_t;
+
+/* What one stage costs one actor. */
 typedef struct {
     const char *stage;
-    bool explain;
-    bool at_once; /* whether messages are in flight together; not at first */
+    pto_ledger_t *terms; /* the addends; NULL: no explanation is wanted */
+    bool out_of_memory;  /* an addend could not be kept */
+    bool at_once;        /* whether messages are in flight together; not at first */
     double alpha_s;
     double off_node_alpha_s; /* of these, the off-node messages' */
     double on_node_s;
     double off_node_s;
     bool off_node; /* whether any message leaves the node */
     double other_s;
-    int entry_count;
-    pto_entry_t entry[PTO_CHARGE_TERMS_MAX];
 } pto_charge_t;
 
 /* What a node sends off itself in one stage, by space: messages, their bytes, and how many of these go where
@@ -46,9 +51,10 @@ typedef struct {
 void pto_outflow_add(pto_outflow_t *outflow, const pto_plan_t *plan, const pto_step_t *step, double messages,
                      double bytes_each);
 
-void pto_charge_begin(pto_charge_t *charge, const char *stage, bool explain);
+/* `terms` is emptied, and must outlive the charge; NULL: no explanation is wanted. */
+void pto_charge_begin(pto_charge_t *charge, const char *stage, pto_ledger_t *terms);
 
-/* Add to an addend's count, where an explanation is wanted. */
+/* Add to an addend's count, if an explanation is wanted. */
 void pto_charge_enter(pto_charge_t *charge, pto_entry_t entry);
 
 /* A cost that is paid `starts` times, for `bytes` in total. `postal` may be NULL or unknown: then the
@@ -120,8 +126,8 @@ void pto_charge_reduce(pto_charge_t *charge, const pto_machine_t *machine, pto_s
 /* The bytes that it takes as two inputs, and of the others those that have a cost of their own. */
 typedef struct {
     int64_t bytes;
-    int64_t further_bytes;
-    const pto_param_t *further;
+    int64_t extra_bytes;
+    const pto_param_t *extra;
 } pto_reduction_parts_t;
 pto_reduction_parts_t pto_reduction_parts(const pto_machine_t *machine, pto_space_t space,
                                           pto_reduction_t reduction);
@@ -159,17 +165,9 @@ double pto_charge_seconds(const pto_charge_t *charge, const pto_machine_t *machi
 /* Where that limit holds, make its parameters the addends instead of the off-node bytes' own. */
 void pto_charge_settle(pto_charge_t *charge, const pto_machine_t *machine, const pto_outflow_t *outflow);
 
-/* How far one actor has come, and by which addends. */
-typedef struct {
-    double seconds;
-    int entry_count;
-    int entry_capacity;
-    pto_entry_t *entry;
-} pto_ledger_t;
-
 void pto_ledger_fini(pto_ledger_t *ledger);
 
-/* Add a closed charge of `seconds`. Returns false when out of memory. */
+/* Add a closed charge of `seconds`. Returns false when out of memory, now or while it was charged. */
 bool pto_ledger_add(pto_ledger_t *ledger, const pto_charge_t *charge, double seconds);
 
 /* Advance `ledger` to the time of `from`, with its entries, if that is later. */
@@ -178,8 +176,10 @@ bool pto_ledger_follow(pto_ledger_t *ledger, const pto_ledger_t *from, bool expl
 /* Set `ledger` to the time of `from`, with its entries. */
 bool pto_ledger_copy(pto_ledger_t *ledger, const pto_ledger_t *from, bool explain);
 
-/* `before` is the state of `ledger` some iterations ago: add the difference `times` times more. */
-void pto_ledger_repeat(pto_ledger_t *ledger, const pto_ledger_t *before, double times);
+/* Add `times` the difference between `before`, the state of a ledger some iterations ago, and `now`, which
+ * may be `ledger` itself. Returns false when out of memory. */
+bool pto_ledger_shift(pto_ledger_t *ledger, const pto_ledger_t *now, const pto_ledger_t *before,
+                      double times);
 
 /* A copy that others count as not ended until then. */
 typedef struct {
@@ -207,6 +207,10 @@ bool pto_copy_queue_enter(pto_copy_queue_t *queue, const pto_machine_t *machine,
 
 /* The copy of `who` has ended at the time of `mine`. Returns false when out of memory. */
 bool pto_copy_queue_leave(pto_copy_queue_t *queue, int64_t who, const pto_ledger_t *mine, bool explain);
+
+/* Move all copies on as pto_ledger_shift moves their actors' ledgers on. Returns false when out of memory. */
+bool pto_copy_queue_shift(pto_copy_queue_t *queue, const pto_ledger_t *now, const pto_ledger_t *before,
+                          double times);
 
 /* Turn the slowest actor's ledger into a price and, if wanted, an explanation. */
 pto_status_t pto_ledger_report(const pto_ledger_t *slowest, const pto_machine_t *machine, pto_price_t *price,

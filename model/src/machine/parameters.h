@@ -14,12 +14,6 @@
 #ifndef PORTOLAN_PARAMETERS_H
 #define PORTOLAN_PARAMETERS_H
 
-#include <stdbool.h>
-
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* clang-format off */
 #define PTO_PARAMETER_TABLE(MEMBER, PART)                                                                    \
     PART(WHOLE, node.sockets, .key = "!node.!sockets", .what = "CPU sockets of a node")                      \
@@ -131,23 +125,5 @@ extern "C" {
          .key = "energy.cpu.!core_w", .dim = {PTO_ONE(POWER, CPU_CORE)}, .unit = PTO_UNIT_W,                 \
          .what = "each core that works or polls, in addition")
 /* clang-format on */
-
-enum { PTO_PATTERN_MAX = 96 };
-
-/* A family of parameters, as `portolan list parameters` shows it. */
-typedef struct {
-    char key[PTO_PATTERN_MAX]; /* in a machine file: remote.{load,store}.{on_socket,off_socket} */
-    const char *unit;          /* or what is below the key */
-    const char *term;          /* of a model, without which it is left out; "": in every model */
-    const char *what;
-    bool priced; /* false: measured, and no price uses it */
-} pto_parameter_t;
-
-int pto_parameter_count(void);
-pto_parameter_t pto_parameter_at(int index);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif
