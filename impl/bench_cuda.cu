@@ -102,29 +102,6 @@ static pto_status_t cuda_copy_by(pto_bench_copy_t how, pto_copy_kind_t kind, voi
     return CUDA_DO(cudaMemcpy(target, source, bytes, direction), err);
 }
 
-/* --- events --------------------------------------------------------------------------------------------- */
-
-static pto_status_t cuda_event_create(void **event, pto_error_t *err) {
-    cudaEvent_t made = nullptr;
-    pto_status_t status = CUDA_DO(cudaEventCreateWithFlags(&made, cudaEventDisableTiming), err);
-    *event = made;
-    return status;
-}
-
-static pto_status_t cuda_event_destroy(void *event, pto_error_t *err) {
-    return CUDA_DO(cudaEventDestroy(static_cast<cudaEvent_t>(event)), err);
-}
-
-static pto_status_t cuda_event_record(void *event, void *stream, pto_error_t *err) {
-    return CUDA_DO(cudaEventRecord(static_cast<cudaEvent_t>(event), as_stream(stream)), err);
-}
-
-static pto_status_t cuda_event_query(void *event, bool *happened, pto_error_t *err) {
-    cudaError_t error = cudaEventQuery(static_cast<cudaEvent_t>(event));
-    *happened = error == cudaSuccess;
-    return error == cudaErrorNotReady ? PTO_OK : check(error, "cudaEventQuery", err);
-}
-
 /* --- launches ------------------------------------------------------------------------------------------- */
 
 /* Kernels have their own namespace: templates have external linkage, and the linker would merge instances of
@@ -375,9 +352,5 @@ const pto_device_bench_t pto_device_bench_cuda = {
     cuda_graph_create,
     cuda_graph_destroy,
     cuda_graph_launch,
-    cuda_event_create,
-    cuda_event_destroy,
-    cuda_event_record,
-    cuda_event_query,
 };
 }

@@ -144,7 +144,7 @@ static pto_status_t host_ping_pong(const pto_bench_ping_pong_t *side, void *stre
     return status;
 }
 
-/* --- empty kernels, graphs and events: there is nothing to do, and it is done at once ---------------------
+/* --- empty kernels and graphs: there is nothing to do, and it is done at once ---------------------
  */
 
 static char nothing;
@@ -163,27 +163,8 @@ static pto_status_t host_graph_launch(void *graph, void *stream, pto_error_t *er
     return pto_host_stream_finish(stream, err);
 }
 
-static pto_status_t host_event_create(void **event, pto_error_t *err) {
-    (void)err;
-    *event = &nothing;
-    return PTO_OK;
-}
-
-static pto_status_t host_event_record(void *event, void *stream, pto_error_t *err) {
-    (void)event;
-    return pto_host_stream_finish(stream, err);
-}
-
-static pto_status_t host_event_query(void *event, bool *happened, pto_error_t *err) {
-    (void)event;
-    (void)err;
-    *happened = true;
-    return PTO_OK;
-}
-
-/* Of a graph or an event. */
-static pto_status_t host_destroy(void *made, pto_error_t *err) {
-    (void)made;
+static pto_status_t host_graph_destroy(void *graph, pto_error_t *err) {
+    (void)graph;
     (void)err;
     return PTO_OK;
 }
@@ -203,10 +184,6 @@ const pto_device_bench_t pto_device_bench_host = {
     .store_all = host_store_all,
     .ping_pong = host_ping_pong,
     .graph_create = host_graph_create,
-    .graph_destroy = host_destroy,
+    .graph_destroy = host_graph_destroy,
     .graph_launch = host_graph_launch,
-    .event_create = host_event_create,
-    .event_destroy = host_destroy,
-    .event_record = host_event_record,
-    .event_query = host_event_query,
 };

@@ -63,6 +63,7 @@ static pto_status_t vector(MPI_Comm comm, const pto_nccl_call_t *call, pto_error
     case PTO_COLLECTIVE_ALLTOALL:
     case PTO_COLLECTIVE_ALLTOALLV:
     case PTO_COLLECTIVE_MESSAGES:
+    case PTO_COLLECTIVE_PAIR:
     case PTO_COLLECTIVE_COUNT:
         break;
     }

@@ -48,17 +48,18 @@ static pto_status_t make_user(const settings_t *settings, const pto_plan_t *plan
     user->in_bytes = pto_exec_user_bytes(plan, rank, PTO_ROLE_IN);
     user->out_bytes = pto_exec_user_bytes(plan, rank, PTO_ROLE_OUT);
     int64_t most = user->in_bytes > user->out_bytes ? user->in_bytes : user->out_bytes;
-    status = settings->device->allocate((size_t)user->in_bytes, &user->in, err);
+    status = pto_exec_user_allocate(plan, settings->device, PTO_ROLE_IN, user->in_bytes, &user->in, err);
     if (status == PTO_OK)
-        status = settings->device->allocate((size_t)user->out_bytes, &user->out, err);
+        status =
+            pto_exec_user_allocate(plan, settings->device, PTO_ROLE_OUT, user->out_bytes, &user->out, err);
     if (status == PTO_OK)
         status = settings->device->allocate_staging((size_t)most, &user->host, err);
     return status;
 }
 
-static void free_user(const settings_t *settings, user_t *user) {
-    settings->device->release(user->in, NULL);
-    settings->device->release(user->out, NULL);
+static void free_user(const settings_t *settings, const pto_plan_t *plan, user_t *user) {
+    pto_exec_user_release(plan, settings->device, PTO_ROLE_IN, user->in);
+    pto_exec_user_release(plan, settings->device, PTO_ROLE_OUT, user->out);
     settings->device->release_staging(user->host, NULL);
 }
 
@@ -260,6 +261,6 @@ pto_status_t measure_cell(const settings_t *settings, const pto_plan_t *plan, in
         status = check_and_time(settings, plan, &user, exec, 1000003 * (uint64_t)(point + 1), cell, err);
     guard_step(local_limit_s(), "freeing the executor");
     pto_exec_destroy(exec);
-    free_user(settings, &user);
+    free_user(settings, plan, &user);
     return status;
 }

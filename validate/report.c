@@ -49,8 +49,11 @@ static void report_cell(FILE *file, const settings_t *settings, const pto_reques
         fprintf(file, "does not apply: %s\n", cell->reason);
         return;
     }
-    char name[64];
-    snprintf(name, sizeof name, "%s%s", cell->algorithm->name, cell->by_library ? " (library)" : "");
+    char name[64], chunks[32] = "";
+    if (cell->chunks > 1)
+        snprintf(chunks, sizeof chunks, ", %lld chunks", (long long)cell->chunks);
+    snprintf(name, sizeof name, "%s%s%s", cell->algorithm->name, cell->by_library ? " (library)" : "",
+             chunks);
     if (settings->options.check_only) {
         fprintf(file, "%-28s right\n", name);
         return;

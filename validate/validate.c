@@ -148,6 +148,7 @@ static void run_cell(const pto_options_t *options, const settings_t *settings, i
         predict_setup(options, plan, cell);
         cell->predicted_s = price.seconds;
         cell->algorithm = pto_plan_request(plan)->algorithm;
+        cell->chunks = pto_plan_request(plan)->chunks;
         cell->by_library = uses_library(plan) && !settings->exec.own_algorithms;
         status = measure_cell(settings, plan, point, cell, &err);
     }

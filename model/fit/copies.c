@@ -163,9 +163,19 @@ static bool fill_constant(const fit_point_t *point, const void *context, fit_row
     return true;
 }
 
+static pto_status_t add_time(fit_work_t *work, const pto_param_t *param, const fit_regression_t *result) {
+    char key[PTO_PARAM_KEY_MAX];
+    pto_fit_entry_t *entry = fit_entry_add(work, PTO_FIT_TIME, "%s", fit_key(work, param, key));
+    if (entry == NULL)
+        return PTO_ERR_MEMORY;
+    entry->alpha_s = *param;
+    entry->sample_count = (int64_t)result->count;
+    entry->residual = result->residual;
+    return PTO_OK;
+}
+
 /* A cost that does not depend on size: the robust centre of its samples. */
 pto_status_t fit_time(fit_work_t *work, pto_benchmark_t benchmark, pto_param_t *param) {
-    char key[PTO_PARAM_KEY_MAX];
     fit_points_t points;
     pto_status_t status =
         fit_select(work, &(fit_filter_t){benchmark, PTO_IN_COUNT, PTO_AT_COUNT, 0, 0}, &points);
@@ -176,14 +186,42 @@ pto_status_t fit_time(fit_work_t *work, pto_benchmark_t benchmark, pto_param_t *
     fit_regression_t result;
     status = fit_regress(&points, 1, fill_constant, NULL, work->options->minima, &result, work->err);
     free(points.point);
-    pto_fit_entry_t *entry =
-        status == PTO_OK ? fit_entry_add(work, PTO_FIT_TIME, "%s", fit_key(work, param, key)) : NULL;
-    if (entry == NULL)
-        return status == PTO_OK ? PTO_ERR_MEMORY : status;
-    entry->alpha_s = *param = fit_param(&result, 0);
-    entry->sample_count = (int64_t)points.count;
-    entry->residual = result.residual;
-    return PTO_OK;
+    if (status != PTO_OK)
+        return status;
+    *param = fit_param(&result, 0);
+    return add_time(work, param, &result);
+}
+
+enum { COLUMN_ONE, COLUMN_ADDITIONAL, COLUMN_BYTES, COLUMN_COUNT };
+
+static bool fill_queued(const fit_point_t *point, const void *context, fit_row_t *row) {
+    (void)context;
+    row->column[COLUMN_ONE] = 1;
+    row->column[COLUMN_ADDITIONAL] = point->messages - 1;
+    row->column[COLUMN_BYTES] = (double)point->messages * (double)point->bytes;
+    return true;
+}
+
+/* n copies of s bytes in one stream, waited for once, take a + (n - 1) q + n b s: q is what each additional
+ * copy costs besides its bytes. */
+static pto_status_t fit_queued(fit_work_t *work, pto_benchmark_t benchmark, pto_param_t *param) {
+    char key[PTO_PARAM_KEY_MAX];
+    fit_points_t points;
+    fit_regression_t result;
+    pto_status_t status =
+        fit_select(work, &(fit_filter_t){benchmark, PTO_IN_COUNT, PTO_AT_COUNT, 0, 0}, &points);
+    if (points.count > 0) {
+        status =
+            fit_regress(&points, COLUMN_COUNT, fill_queued, NULL, work->options->minima, &result, work->err);
+        if (status == PTO_OK)
+            *param = fit_param(&result, COLUMN_ADDITIONAL);
+        if (status == PTO_OK)
+            status = add_time(work, param, &result);
+        else if (status == PTO_ERR_NOT_FOUND)
+            status = fit_give_up(work, fit_key(work, param, key), "its samples allow no regression");
+    }
+    free(points.point);
+    return status;
 }
 
 pto_status_t fit_times(fit_work_t *work) {
@@ -202,5 +240,8 @@ pto_status_t fit_times(fit_work_t *work) {
     pto_status_t status = PTO_OK;
     for (size_t i = 0; status == PTO_OK && i < sizeof times / sizeof *times; i++)
         status = fit_time(work, times[i].benchmark, times[i].param);
+    for (int kind = 0; status == PTO_OK && kind <= PTO_COPY_D2D; kind++)
+        status = fit_queued(work, (pto_benchmark_t)((int)PTO_BENCHMARK_MEMCPY_QUEUED_H2D + kind),
+                            &machine->queued_copy_s[kind]);
     return status;
 }

@@ -155,6 +155,8 @@ typedef struct {
 static void print_json_cell(int64_t cell, const void *context) {
     const printed_t *printed = context;
     const pto_prediction_t *prediction = &printed->predictions->prediction[cell];
+    if (prediction->chunks > 0)
+        printf(", \"chunks\": %lld", (long long)prediction->chunks);
     if (prediction->price.has_interval)
         printf(", \"low_s\": %.9g, \"high_s\": %.9g", prediction->price.low_s, prediction->price.high_s);
     if (printed->predictions->by == PTO_BY_ENERGY && prediction->has_energy)

@@ -75,7 +75,7 @@ static pto_status_t check_complete(const pto_scenario_t *scenario, pto_error_t *
         missing = "--machine";
     else if (scenario->collective == PTO_COLLECTIVE_COUNT)
         missing = "--collective";
-    else if (scenario->nodes.count == 0)
+    else if (scenario->nodes.count == 0 && scenario->collective != PTO_COLLECTIVE_PAIR)
         missing = "--nodes";
     else if (scenario->bytes.count == 0 && scenario->counts.kind != PTO_COUNTS_MATRIX)
         missing = "--bytes";

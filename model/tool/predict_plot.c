@@ -324,9 +324,10 @@ static void write_ranges(FILE *script, const pto_predict_plot_t *drawn) {
 static PTO_NAME_FUNCTION(bytes_axis, pto_data_t, PTO_DATA_COUNT, "bytes",
                          {[PTO_DATA_VECTOR] = "bytes",
                           [PTO_DATA_BLOCKS] = "bytes per destination",
-                          [PTO_DATA_MESSAGES] = "bytes per message"})
+                          [PTO_DATA_MESSAGES] = "bytes per message",
+                          [PTO_DATA_PAIR] = "bytes per message"});
 
-    static const char *axis_of(const pto_predictions_t *predictions) {
+static const char *axis_of(const pto_predictions_t *predictions) {
     return predictions->sweep == PTO_SWEEP_BYTES
                ? bytes_axis(pto_collective_data(predictions->scenario->collective))
                : pto_sweep_kind_name(predictions->sweep);

@@ -35,6 +35,13 @@ static const char *next_note(const char *notes, int *length) {
     return notes + *length + (notes[*length] == '\n');
 }
 
+const char *pto_chunks_text(int64_t chunks, char text[32]) {
+    text[0] = '\0';
+    if (chunks > 1)
+        snprintf(text, 32, ", %lld chunks", (long long)chunks);
+    return text;
+}
+
 void pto_print_changes(FILE *stream, const pto_machine_t *machine) {
     int length;
     const char *model = pto_machine_model(machine), *notes = pto_machine_what_if(machine);
@@ -219,12 +226,15 @@ void pto_print_table(FILE *stream, const char *command, const pto_predictions_t 
             else if (!reason_to_hide(predictions, i))
                 fprintf(stream, " %14s", "-");
         }
+        char chunks[32];
         int winner = pto_pick_at(predictions, point);
         bool unsure = pto_pick_unpriced(predictions, point) != NULL;
         any_unsure = any_unsure || unsure;
         if (winner >= 0)
-            fprintf(stream, "   %s (%s)%s", predictions->strategy[winner]->name,
-                    pto_prediction_at(predictions, point, winner)->algorithm->name, unsure ? ", unsure" : "");
+            fprintf(stream, "   %s (%s%s)%s", predictions->strategy[winner]->name,
+                    pto_prediction_at(predictions, point, winner)->algorithm->name,
+                    pto_chunks_text(pto_prediction_at(predictions, point, winner)->chunks, chunks),
+                    unsure ? ", unsure" : "");
         fputc('\n', stream);
     }
     pto_print_footer(stream, predictions);

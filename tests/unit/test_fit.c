@@ -393,6 +393,34 @@ static void copies_reductions_and_times_are_fitted(void **unused) {
     pto_samples_fini(&samples);
 }
 
+/* 8 us and 2 us for each copy more, and 20 ps a byte. */
+static void additional_copies_of_a_stream_are_fitted(void **unused) {
+    (void)unused;
+    uint64_t state = 21;
+    pto_samples_t samples = {0};
+    add_messages(&samples, 20, &state);
+    for (int32_t copies = 1; copies <= 64; copies *= 2) {
+        for (int64_t bytes = 1; bytes <= 1 << 20; bytes *= 4) {
+            for (int32_t run = 1; run <= 10; run++) {
+                pto_sample_t sample = {.benchmark = PTO_BENCHMARK_MEMCPY_QUEUED_D2H,
+                                       .place = PTO_AT_ON_SOCKET,
+                                       .procs = 1,
+                                       .messages = copies,
+                                       .bytes = bytes,
+                                       .run = run};
+                sample.seconds =
+                    shaken(8e-6 + 2e-6 * (copies - 1) + 2e-11 * (double)(copies * bytes), &state);
+                add(&samples, sample);
+            }
+        }
+    }
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    assert_within(fit.machine->queued_copy_s[PTO_COPY_D2H].value, 2e-6, 0.02);
+    assert_false(pto_param_known(&fit.machine->queued_copy_s[PTO_COPY_H2D]));
+    pto_fit_fini(&fit);
+    pto_samples_fini(&samples);
+}
+
 /* Below 256 bytes a further message costs 0.4 us, from there on 1 us and 1 ns per 10 bytes. */
 static double further_s(int64_t bytes) { return bytes < 256 ? 4e-7 : 1e-6 + 1e-10 * (double)bytes; }
 
@@ -571,6 +599,7 @@ int main(void) {
         cmocka_unit_test(useless_data_is_an_error_that_names_the_parameter),
         cmocka_unit_test(no_messages_and_no_node_shape_are_errors),
         cmocka_unit_test(forced_limits_that_leave_a_piece_empty_are_an_error),
+        cmocka_unit_test(additional_copies_of_a_stream_are_fitted),
         cmocka_unit_test(options_are_read_and_nonsense_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

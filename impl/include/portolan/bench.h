@@ -1,5 +1,5 @@
 /* What benchmarks ask of a device beyond what plans need: which GPUs there are, kernels that each isolate one
- * cost, events and graphs. A table that a device may have; portolan-calibrate measures devices that have one.
+ * cost, and graphs. A table that a device may have; portolan-calibrate measures devices that have one.
  *
  * GPUs are numbered from 0 as the process sees them; `select` of device.h chooses one. What takes a stream is
  * enqueued there and returns at once. Errors are those of device.h. */
@@ -87,11 +87,6 @@ struct pto_device_bench {
     pto_status_t (*graph_create)(void *stream, void **graph, pto_error_t *err);
     pto_status_t (*graph_destroy)(void *graph, pto_error_t *err);
     pto_status_t (*graph_launch)(void *graph, void *stream, pto_error_t *err);
-    /* Events without timing. */
-    pto_status_t (*event_create)(void **event, pto_error_t *err);
-    pto_status_t (*event_destroy)(void *event, pto_error_t *err);
-    pto_status_t (*event_record)(void *event, void *stream, pto_error_t *err);
-    pto_status_t (*event_query)(void *event, bool *happened, pto_error_t *err);
 };
 
 PTO_API_END

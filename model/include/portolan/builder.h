@@ -72,6 +72,15 @@ pto_peers_t pto_peers_at(pto_expr_t distance, int64_t sign);
 pto_step_t pto_build_tree_ends(pto_step_kind_t kind, const pto_exchange_t *exchange, bool lower,
                                pto_expr_t distance);
 
+/* A step of the member of a pair that sends, or of the one that receives, with the other as its peer. If the
+ * request goes both ways, both members do both. */
+pto_step_t pto_build_sender(pto_builder_t *builder, pto_step_kind_t kind, const pto_exchange_t *pair);
+pto_step_t pto_build_receiver(pto_builder_t *builder, pto_step_kind_t kind, const pto_exchange_t *pair);
+
+/* Bytes of each chunk of the request's message, a multiple of 64, so of whole elements; the last one may be
+ * shorter. */
+int64_t pto_chunk_bytes(const pto_request_t *request);
+
 /* Smallest L with 2^L >= n. */
 int64_t pto_log2_ceil(int64_t n);
 

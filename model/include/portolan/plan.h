@@ -94,7 +94,8 @@ typedef struct {
     int64_t core_first; /* the cores of each GPU that hold one */
     int64_t core_count;
     pto_group_kind_t group; /* the group whose indices number the blocks and the holder */
-    int64_t held_stride;    /* > 1: only ranks whose index is a multiple of it hold one */
+    int64_t held_first;     /* with held_stride > 1 */
+    int64_t held_stride;    /* > 1: only ranks whose index is held_first modulo it hold one */
     int64_t user_stride;    /* > 1: a temporary unless the index is a multiple of it */
     bool double_buffered;   /* double-buffered temporary: consecutive runs alternate between two copies */
     pto_blocks_t blocks;
@@ -259,6 +260,7 @@ typedef enum {
  *   the same buffer. A reduction in place leaves the vectors of all members but the root undefined.
  * - alltoall, alltoallv: `in` is the block for a peer, `out` the block from it (PTO_ANCHOR_PEER).
  * - messages: the blocks of one message, by its ordinal (PTO_ANCHOR_ORDINAL).
+ * - pair: each slice is the whole message.
  *
  * The stages in the node are one implementation of the call. They use these slices, and temporaries that no
  * other part of the plan uses. `check` proves that they perform the collective. It proves the rest of the
@@ -298,6 +300,8 @@ typedef struct {
     int64_t messages;           /* `messages` only */
     int64_t unique_bytes;       /* `messages` only; 0: all */
     const pto_counts_t *counts; /* alltoallv; NULL: equal */
+    pto_pair_ends_t ends;       /* `pair` only */
+    int64_t chunks;             /* chunked strategies only; 0: 1, the whole message */
     const pto_strategy_t *strategy;
     const pto_algorithm_t *algorithm;
     bool by_library; /* the MPI library runs the inner collective */
@@ -463,9 +467,10 @@ bool pto_buffer_stands_in(const pto_plan_t *plan, int buffer);
  * the two. */
 int64_t pto_buffer_bytes(const pto_plan_t *plan, int buffer, int64_t rank);
 
-/* Check that an executor can run the plan: buffers alternate only in kernels, messages are only in stages
- * whose steps run at once, the MPI library broadcasts in place, and lanes contain neither collectives nor
- * kernels. Errors: PTO_ERR_INVALID_PLAN with the stage and the cause. */
+/* Check that an executor can run the plan: buffers alternate only in kernels, processes share GPU memory and
+ * temporaries in host memory, messages are only in stages whose steps run at once, the MPI library broadcasts
+ * in place, and lanes contain neither collectives nor kernels. Errors: PTO_ERR_INVALID_PLAN with the stage
+ * and the cause. */
 pto_status_t pto_plan_runnable(const pto_plan_t *plan, pto_error_t *err);
 
 /* The maximum bytes that the plan's buffers need on any one GPU, and in host memory on any one node. */

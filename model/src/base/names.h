@@ -15,7 +15,8 @@
         static const char *const name[] = __VA_ARGS__;                                                       \
         PTO_EACH_NAMED(name, count);                                                                         \
         return value < (count) ? name[value] : (otherwise);                                                  \
-    }
+    }                                                                                                        \
+    _Static_assert((count) > 0, "there is something to name")
 
 typedef const char *(*pto_name_at_t)(int index);
 

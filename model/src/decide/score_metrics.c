@@ -8,7 +8,7 @@
 
 PTO_NAME_FUNCTION(
     pto_picker_name, pto_picker_t, PTO_PICKER_COUNT, "nobody",
-    {[PTO_PICKER_MODEL] = "model", [PTO_PICKER_FLOOR] = "floor", [PTO_PICKER_ALWAYS] = "always"})
+    {[PTO_PICKER_MODEL] = "model", [PTO_PICKER_FLOOR] = "floor", [PTO_PICKER_ALWAYS] = "always"});
 
 static int by_value(const void *left, const void *right) {
     double a = *(const double *)left, b = *(const double *)right;

@@ -52,6 +52,9 @@
            .key = "copies.shared.*", .dim = {PTO_UP_TO(COPY, D2D)}, .by = PTO_ROWS_BY_PROCS,                 \
            .term = "copies.shared", .power = PTO_POWER_GPU_COPY,                                             \
            .what = "copies that several processes make from or to one GPU at once, each")                    \
+    MEMBER(VALUE, queued_copy_s, [PTO_COPY_COUNT],                                                           \
+           .key = "copies.queued.*", .dim = {PTO_UP_TO(COPY, D2D)}, .unit = PTO_UNIT_S,                      \
+           .measured_only = true, .what = "each additional copy that is queued behind others, besides its bytes") \
     MEMBER(POSTAL, pageable, [PTO_COPY_COUNT],                                                               \
            .key = "copies.pageable.*", .dim = {PTO_UP_TO(COPY, D2H)}, .term = "copies.pageable",             \
            .power = PTO_POWER_GPU_COPY, .what = "a copy from or to host memory that is not pinned")          \

@@ -95,6 +95,16 @@ void pto_charge_queued(pto_charge_t *charge, const pto_machine_t *machine, pto_q
  * processes take turns on the GPU, and a turn lasts whether it is used or not. */
 double pto_copy_hold_s(const pto_machine_t *machine, pto_queued_copy_t copy);
 
+/* What the copies of a GPU's processes wait for. Copies that wait for different ones overlap. */
+typedef enum {
+    PTO_COPY_OUT,    /* the engine to the host */
+    PTO_COPY_IN,     /* the engine from the host */
+    PTO_COPY_TURN,   /* the time slice of their process */
+    PTO_COPY_MEMORY, /* the GPU's own memory, where processes do not take turns */
+    PTO_COPY_RESOURCE_COUNT
+} pto_copy_resource_t;
+pto_copy_resource_t pto_copy_resource(const pto_machine_t *machine, pto_queued_copy_t copy);
+
 /* Whether the machine knows how processes share a GPU's copies of this kind. */
 bool pto_copy_is_queued(const pto_machine_t *machine, pto_copy_kind_t kind);
 
@@ -177,8 +187,9 @@ typedef struct {
     double until_s;
 } pto_held_copy_t;
 
-/* The copies of one GPU's processes, in the order in which they were asked for: each takes what the machine's
- * sharing says it adds to those that have not ended (docs/model.md, 'Shared copies'). */
+/* The copies of one GPU's processes that wait for one resource, in the order in which they were asked for:
+ * each takes what the machine's sharing says it adds to those that have not ended (docs/model.md, 'Shared
+ * copies'). */
 typedef struct {
     int count;
     int capacity;

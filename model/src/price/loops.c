@@ -91,8 +91,10 @@ static bool gains_are_equal(const pto_pricing_t *pricing, double *gain_s) {
 static void repeat_pending(pto_pricing_t *pricing, double times) {
     pto_raises_repeat(pricing, times);
     for (int64_t gpu = 0; gpu < pricing->gpu_count; gpu++)
-        if (!pto_copy_queue_shift(&pricing->engine[gpu].queue, pricing->ledger, pricing->snapshot, times))
-            pricing->out_of_memory = true;
+        for (int resource = 0; resource < PTO_COPY_RESOURCE_COUNT; resource++)
+            if (!pto_copy_queue_shift(&pricing->engine[gpu].queue[resource], pricing->ledger,
+                                      pricing->snapshot, times))
+                pricing->out_of_memory = true;
 }
 
 /* Processes that wait for flags of earlier rounds, as a ring's sender waits for one of its r slots, depend on

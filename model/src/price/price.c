@@ -67,7 +67,7 @@ typedef struct {
     pto_charge_t out;
     pto_charge_t in;
     pto_charge_t other;
-    bool queued; /* one of its copies is in its GPU's queue, which it leaves at the end of the stage */
+    unsigned queued; /* as in pto_copying_t */
 } costs_t;
 
 static pto_status_t charge_messages(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge) {
@@ -107,7 +107,7 @@ static pto_ledger_t *terms_of(pto_pricing_t *pricing, int which) {
 }
 
 static void begin_costs(pto_pricing_t *pricing, const pto_stage_t *stage, costs_t *costs) {
-    costs->queued = false;
+    costs->queued = 0;
     pto_charge_begin(&costs->out, stage->name, terms_of(pricing, 0));
     pto_charge_begin(&costs->in, stage->name, terms_of(pricing, 1));
     pto_charge_begin(&costs->other, stage->name, terms_of(pricing, 2));
@@ -130,8 +130,7 @@ static void settle_costs(pto_pricing_t *pricing, int64_t actor, costs_t *costs) 
     }
     if (!pto_ledger_add(mine, messages, out_s >= in_s ? out_s : in_s) ||
         !pto_ledger_add(mine, &costs->other, pto_charge_seconds(&costs->other, pricing->machine, outflow)) ||
-        (costs->queued &&
-         !pto_copy_queue_leave(&engine_of(pricing, actor)->queue, actor, mine, pricing->explain)))
+        !pto_copies_leave(engine_of(pricing, actor), costs->queued, actor, mine, pricing->explain))
         pricing->out_of_memory = true;
 }
 
@@ -329,7 +328,7 @@ static void release(pto_pricing_t *pricing) {
         pto_ledger_fini(&pricing->lane[i]);
     pto_raises_fini(pricing);
     for (int64_t gpu = 0; pricing->engine && gpu < pricing->gpu_count; gpu++)
-        pto_copy_queue_fini(&pricing->engine[gpu].queue);
+        pto_copies_fini(&pricing->engine[gpu]);
     for (size_t i = 0; i < sizeof pricing->terms / sizeof *pricing->terms; i++)
         pto_ledger_fini(&pricing->terms[i]);
     free(pricing->actor);

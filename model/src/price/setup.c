@@ -64,11 +64,13 @@ static opening_t opening_of(const survey_t *survey, int buffer, int64_t holder) 
     return (opening_t){holder, TEMPORARIES, temporary_bytes(survey, space, holder)};
 }
 
-/* Note what a slice makes its process open; an allocation is opened once, and an empty one never. */
+/* Note what a slice makes its process open; an allocation is opened once, and an empty one never. Host
+ * buffers of others are in the node's segment, which every process maps. */
 static pto_status_t note_opening(const survey_t *survey, const pto_slice_t *slice, const pto_action_t *action,
                                  openings_t *openings, pto_error_t *err) {
     int64_t holder = pto_slice_holder(survey->plan, slice, action);
-    if (holder == action->rank || pto_buffer_bytes(survey->plan, slice->buffer, holder) == 0)
+    if (holder == action->rank || pto_plan_buffer(survey->plan, slice->buffer)->space != PTO_SPACE_GPU ||
+        pto_buffer_bytes(survey->plan, slice->buffer, holder) == 0)
         return PTO_OK;
     opening_t opening = opening_of(survey, slice->buffer, holder);
     for (int i = 0; i < openings->count; i++)

@@ -26,9 +26,10 @@ static void print_indent(printer_t *printer, int further) {
 static PTO_NAME_FUNCTION(size_of, pto_data_t, PTO_DATA_COUNT, "",
                          {[PTO_DATA_VECTOR] = "the vector",
                           [PTO_DATA_BLOCKS] = "to each destination",
-                          [PTO_DATA_MESSAGES] = "each message"})
+                          [PTO_DATA_MESSAGES] = "each message",
+                          [PTO_DATA_PAIR] = "the message"});
 
-    static void print_sizes(printer_t *printer) {
+static void print_sizes(printer_t *printer) {
     const pto_request_t *request = printer->request;
     if (request->counts && request->counts->kind == PTO_COUNTS_MATRIX) {
         pto_text_add(&printer->text, "  bytes     by a matrix of counts\n");
@@ -122,10 +123,10 @@ static PTO_NAME_FUNCTION(relation, pto_step_kind_t, PTO_STEP_COUNT, "",
                           [PTO_STEP_REDUCE] = "->",
                           [PTO_STEP_SIGNAL] = "to",
                           [PTO_STEP_WAIT] = "of",
-                          [PTO_STEP_LAUNCH] = ""})
+                          [PTO_STEP_LAUNCH] = ""});
 
-    /* The sizes of a step's messages or copies. */
-    typedef struct {
+/* The sizes of a step's messages or copies. */
+typedef struct {
     int64_t count;
     int64_t least;
     int64_t most;

@@ -165,10 +165,10 @@ static PTO_NAME_FUNCTION(anchor_name, pto_anchor_t, PTO_ANCHOR_COUNT, "",
                           [PTO_ANCHOR_ME] = "me",
                           [PTO_ANCHOR_PEER] = "peer",
                           [PTO_ANCHOR_HOLDER] = "holder",
-                          [PTO_ANCHOR_ORDINAL] = "j"})
+                          [PTO_ANCHOR_ORDINAL] = "j"});
 
-    /* The position from which a slice counts: "me - k", "peer", "reversed bits of me". */
-    static void add_base(pto_text_t *text, const pto_slice_t *slice, pto_expr_t also, int64_t core) {
+/* The position from which a slice counts: "me - k", "peer", "reversed bits of me". */
+static void add_base(pto_text_t *text, const pto_slice_t *slice, pto_expr_t also, int64_t core) {
     bool begun = slice->anchor != PTO_ANCHOR_ABSOLUTE;
     if (slice->reverse_bits > 0)
         pto_text_add(text, "bit-reversed ");

@@ -81,6 +81,10 @@ double pto_sim_queued_copy_s(const pto_sim_t *sim, const pto_proc_t *proc, int64
     return charge.other_s;
 }
 
+pto_copy_resource_t pto_sim_copy_resource(const pto_sim_t *sim, const pto_proc_t *proc) {
+    return pto_copy_resource(sim->machine, queued_copy(proc));
+}
+
 double pto_sim_copy_hold_s(const pto_sim_t *sim, const pto_proc_t *proc) {
     return pto_copy_hold_s(sim->machine, queued_copy(proc));
 }
