@@ -3,8 +3,13 @@
 #include "statistics.h"
 
 #include <math.h>
+#include <stdlib.h>
 
-#include "portolan/score.h"
+static int compare(const void *a, const void *b) {
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
 
 /* Above it the binomial's smallest terms underflow, and its normal limit is exact enough. */
 enum { EXACT_COUNT_MAX = 500 };
@@ -28,7 +33,8 @@ bool median_is_settled(double *value, int count, double fraction) {
     int k = interval_rank(count);
     if (k == 0)
         return false;
-    double median = pto_quantile(value, count, 0.5); /* sorts */
+    qsort(value, (size_t)count, sizeof *value, compare);
+    double median = 0.5 * (value[(count - 1) / 2] + value[count / 2]);
     double low = value[k - 1];
     double high = value[count - k];
     return median - low <= fraction * median && high - median <= fraction * median;
