@@ -260,19 +260,21 @@ static void a_ring_inside_a_gpu_has_a_closed_sum(void **state) {
     machine.shared_copies[PTO_COPY_H2D] = machine.shared_copies[PTO_COPY_D2H] = (pto_cost_table_t){0};
 }
 
-static void the_explanation_of_a_ring_sums_to_its_price(void **state) {
-    (void)state;
-    pto_plan_t *plan = ring_plan(4, 512, RING_BYTES);
+static void assert_explained(const pto_plan_t *plan) {
     pto_price_t price;
     pto_explanation_t explanation = {0};
     assert_int_equal(pto_price(plan, &machine, &price, &explanation, NULL), PTO_OK);
     double sum = 0;
-    for (int i = 0; i < explanation.count; i++) {
-        assert_true(explanation.term[i].count >= 0);
+    for (int i = 0; i < explanation.count; i++)
         sum += explanation.term[i].seconds;
-    }
     assert_within(sum, price.seconds, 1e-9);
     pto_explanation_fini(&explanation);
+}
+
+static void the_explanation_of_a_ring_sums_to_its_price(void **state) {
+    (void)state;
+    pto_plan_t *plan = ring_plan(4, 512, RING_BYTES);
+    assert_explained(plan);
     pto_plan_destroy(plan);
 }
 
@@ -332,6 +334,59 @@ static void a_pipeline_costs_its_closed_formula(void **state) {
             assert_within(price_in_all_ways(plan), wanted_s, 0.01);
             pto_plan_destroy(plan);
         }
+}
+
+/* Chunks that cost the same are one product: as if they were priced one by one. */
+static void many_chunks_cost_what_each_of_them_does(void **state) {
+    (void)state;
+    static const int64_t slots[] = {1, 2, 3, 5, 400};
+    pto_param_t *beta = &machine.copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET].beta_s_per_byte;
+    const double before = beta->value;
+    for (double factor = 0.3; factor < 5; factor *= 1.9)
+        for (size_t s = 0; s < sizeof slots / sizeof *slots; s++) {
+            pto_plan_t *plan = pipeline_plan(slots[s], 400, 400 * 40000);
+            pto_price_t price, walked;
+            beta->value = factor * before;
+            assert_int_equal(pto_price(plan, &machine, &price, NULL, NULL), PTO_OK);
+            assert_int_equal(pto_price_walk(plan, &machine, &walked, NULL, NULL), PTO_OK);
+            assert_within(price.seconds, walked.seconds, 1e-9);
+            price_in_all_ways(plan);
+            assert_explained(plan);
+            pto_plan_destroy(plan);
+        }
+    beta->value = before;
+}
+
+static pto_plan_t *across_plan(int64_t slots, int64_t nodes, int64_t bytes) {
+    shape.slots = slots;
+    shape.gpus = 2;
+    pto_plan_t *plan = plan_of(build_across, PTO_COLLECTIVE_ALLTOALL, nodes, bytes);
+    shape.gpus = 0;
+    return plan;
+}
+
+static void a_pipeline_across_destinations_is_proved_and_priced(void **state) {
+    (void)state;
+    static const int64_t slots[] = {1, 2, 4};
+    for (size_t s = 0; s < sizeof slots / sizeof *slots; s++) {
+        assert_proved(across_plan(slots[s], 3, 1000));
+        pto_plan_t *plan = across_plan(slots[s], 40, 100000);
+        price_in_all_ways(plan);
+        assert_explained(plan);
+        pto_plan_destroy(plan);
+    }
+}
+
+/* The chunks of 100,000 nodes are not priced one by one: the price grows in proportion to them. */
+static void a_price_does_not_walk_the_nodes(void **state) {
+    (void)state;
+    pto_price_t price[2];
+    for (int i = 0; i < 2; i++) {
+        pto_plan_t *plan = across_plan(3, i ? 100000 : 100, 100000);
+        assert_int_equal(pto_price(plan, &machine, &price[i], NULL, NULL), PTO_OK);
+        pto_plan_destroy(plan);
+    }
+    assert_within(price[1].seconds, 1000 * price[0].seconds, 0.02);
 }
 
 /* With fewer slots than stages, chunks wait for slots. */
@@ -453,6 +508,9 @@ int main(void) {
         cmocka_unit_test(a_ring_is_proved),
         cmocka_unit_test(a_ring_without_credits_is_refused),
         cmocka_unit_test(a_pipeline_costs_its_closed_formula),
+        cmocka_unit_test(many_chunks_cost_what_each_of_them_does),
+        cmocka_unit_test(a_pipeline_across_destinations_is_proved_and_priced),
+        cmocka_unit_test(a_price_does_not_walk_the_nodes),
         cmocka_unit_test(a_pipeline_of_one_slot_does_not_overlap),
         cmocka_unit_test(branches_overlap_where_they_use_different_things),
         cmocka_unit_test(a_broadcast_in_two_branches_takes_the_longer_one),
