@@ -389,6 +389,36 @@ static void a_price_does_not_walk_the_nodes(void **state) {
     assert_within(price[1].seconds, 1000 * price[0].seconds, 0.02);
 }
 
+/* The end of the last span of each resource of each rank; of local work, in each lane. */
+typedef struct {
+    double end_s[2][PTO_RESOURCE_COUNT][PTO_LANES_MAX];
+    bool overlap[2]; /* whether local work of two lanes of the rank has overlapped */
+} spans_t;
+
+static void note_span(void *context, const pto_span_t *span) {
+    spans_t *spans = context;
+    if (span->resource > PTO_RESOURCE_LOCAL)
+        return;
+    int lane = span->resource == PTO_RESOURCE_LOCAL ? span->lane : 0;
+    double *end_s = spans->end_s[span->index][span->resource];
+    assert_true(span->start_s >= end_s[lane] * (1 - 1e-12));
+    end_s[lane] = span->end_s;
+    for (int other = 0; other < PTO_LANES_MAX && span->resource == PTO_RESOURCE_LOCAL; other++)
+        if (other != lane && end_s[other] > span->start_s)
+            spans->overlap[span->index] = true;
+}
+
+static void only_lanes_of_a_rank_overlap(void **state) {
+    (void)state;
+    spans_t spans = {0};
+    pto_simulate_options_t options = {.visit = note_span, .context = &spans};
+    pto_simulation_t simulation;
+    pto_plan_t *plan = pipeline_plan(3, 16, RING_BYTES);
+    assert_int_equal(pto_simulate(plan, &machine, &options, &simulation, NULL), PTO_OK);
+    assert_true(spans.overlap[0] && spans.overlap[1]);
+    pto_plan_destroy(plan);
+}
+
 /* With fewer slots than stages, chunks wait for slots. */
 static void a_pipeline_of_one_slot_does_not_overlap(void **state) {
     (void)state;
@@ -511,6 +541,7 @@ int main(void) {
         cmocka_unit_test(many_chunks_cost_what_each_of_them_does),
         cmocka_unit_test(a_pipeline_across_destinations_is_proved_and_priced),
         cmocka_unit_test(a_price_does_not_walk_the_nodes),
+        cmocka_unit_test(only_lanes_of_a_rank_overlap),
         cmocka_unit_test(a_pipeline_of_one_slot_does_not_overlap),
         cmocka_unit_test(branches_overlap_where_they_use_different_things),
         cmocka_unit_test(a_broadcast_in_two_branches_takes_the_longer_one),
