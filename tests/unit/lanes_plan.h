@@ -10,6 +10,7 @@ static struct {
     int64_t chunks; /* of the message */
     int64_t gpus;   /* of a node; 0: two in all */
     bool no_credits;
+    bool two_sockets;        /* one GPU each */
     bool one_gpu;            /* both processes of a node share a GPU */
     bool steals;             /* the second branch reads what the first one writes */
     bool same_flag;          /* both raise one flag */
@@ -289,7 +290,7 @@ static inline pto_status_t try_plan(void (*build)(pto_builder_t *, const pto_req
                                 .direct = true,
                                 .build = build};
     int64_t gpus = shape.one_gpu ? 1 : shape.gpus > 0 ? shape.gpus : 2 / nodes, cores = shape.one_gpu ? 2 : 1;
-    pto_request_t request = {.layout = {nodes, gpus, cores, cores, gpus},
+    pto_request_t request = {.layout = {nodes, gpus, cores, cores, shape.two_sockets ? 1 : gpus},
                              .collective = collective,
                              .datatype = PTO_DATATYPE_BYTE,
                              .bytes = bytes,

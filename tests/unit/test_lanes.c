@@ -260,6 +260,27 @@ static void a_ring_inside_a_gpu_has_a_closed_sum(void **state) {
     machine.shared_copies[PTO_COPY_H2D] = machine.shared_copies[PTO_COPY_D2H] = (pto_cost_table_t){0};
 }
 
+/* The ring is in the receiver's memory, which is on another socket than the sender. */
+static void a_ring_between_sockets_pays_for_the_distance(void **state) {
+    (void)state;
+    pto_postal_t *far = &machine.copies[PTO_COPY_D2H][PTO_REACH_OFF_SOCKET];
+    const double bytes = RING_BYTES / 64.0, near_s = 6e-6 + 2e-11 * bytes, far_s = 9e-6 + 5e-11 * bytes;
+    pto_plan_t *plan[2];
+    for (int sockets = 1; sockets <= 2; sockets++) {
+        shape.two_sockets = sockets == 2;
+        plan[sockets - 1] = ring_plan(4, 64, RING_BYTES);
+    }
+    shape.two_sockets = false;
+    assert_within(price_in_all_ways(plan[1]), 65 * near_s, 0.015); /* without a cost of the distance */
+    far->alpha_s = (pto_param_t){.value = 9e-6, .line = 1};
+    far->beta_s_per_byte = (pto_param_t){.value = 5e-11, .line = 1};
+    assert_within(price_in_all_ways(plan[0]), 65 * near_s, 0.015);
+    assert_within(price_in_all_ways(plan[1]), 64 * far_s + near_s, 0.015);
+    *far = (pto_postal_t){0};
+    pto_plan_destroy(plan[0]);
+    pto_plan_destroy(plan[1]);
+}
+
 static void assert_explained(const pto_plan_t *plan) {
     pto_price_t price;
     pto_explanation_t explanation = {0};
@@ -534,6 +555,7 @@ int main(void) {
         cmocka_unit_test(a_ring_costs_what_it_takes),
         cmocka_unit_test(a_ring_costs_what_its_slower_side_takes),
         cmocka_unit_test(a_ring_inside_a_gpu_has_a_closed_sum),
+        cmocka_unit_test(a_ring_between_sockets_pays_for_the_distance),
         cmocka_unit_test(the_explanation_of_a_ring_sums_to_its_price),
         cmocka_unit_test(a_ring_is_proved),
         cmocka_unit_test(a_ring_without_credits_is_refused),

@@ -84,10 +84,11 @@ static pto_status_t charge_copies(pto_pricing_t *pricing, pto_action_t *action, 
                         .charge = &costs->other,
                         .queued = costs->queued,
                         .err = pricing->err};
-    pto_status_t status = pto_actors_are_exact(pricing, action->step)
-                              ? pto_copies_charge(&to, action)
-                              : pto_copy_charge(&to, action, action->rank / pricing->actors_per_gpu,
-                                                pto_class_slice_bytes(plan, &action->step->source, action));
+    pto_status_t status =
+        pto_actors_are_exact(pricing, action->step)
+            ? pto_copies_charge(&to, action)
+            : pto_copy_charge(&to, action, PTO_REACH_ON_SOCKET, action->rank / pricing->actors_per_gpu,
+                              pto_class_slice_bytes(plan, &action->step->source, action));
     costs->queued = to.queued;
     return status;
 }

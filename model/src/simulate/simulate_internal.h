@@ -159,10 +159,10 @@ typedef struct {
     double copy_alone_s;
     int64_t copy_gpu; /* the GPU whose engine or link it uses */
     pto_copy_kind_t copy_kind;
-    pto_reach_t copy_reach; /* between GPUs */
-    pto_remote_t copy_how;  /* a kernel's */
-    uint32_t copy_engine;   /* which of its engines */
-    uint32_t copy_next;     /* rank + 1 in its engine's list */
+    pto_reach_t copy_reach;
+    pto_remote_t copy_how; /* a kernel's */
+    uint32_t copy_engine;  /* which of its engines */
+    uint32_t copy_next;    /* rank + 1 in its engine's list */
     bool copy_pageable;
     bool copy_queued;
     bool copy_strided;
