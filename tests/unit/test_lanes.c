@@ -484,6 +484,94 @@ static void a_slot_that_is_used_again_too_early_is_refused(void **state) {
     shape.one_slot_less = false;
 }
 
+/* --- random nodes -----------------------------------------------------------------------------------------
+ */
+
+/* A pipeline or a parallel node, each of whose stages is one copy, or messages if both its buffers are on the
+ * host; no two stages use the same resource. */
+static struct {
+    int stages;
+    bool parallel;
+    struct {
+        int source;
+        int target;
+        int64_t blocks;
+    } stage[5];
+} mixed;
+
+static pto_slice_t first_blocks(int buffer, int64_t blocks) {
+    pto_slice_t slice = pto_slice_block(buffer, PTO_ANCHOR_ABSOLUTE);
+    slice.run = slice.stride = slice.until = pto_constant(blocks);
+    return slice;
+}
+
+static void build_mixed(pto_builder_t *builder, const pto_request_t *request) {
+    enum { GPU_BUFFERS = 2, BUFFERS = 4, BLOCKS = 8, BLOCK_BYTES = 1 << 18 };
+    static const char *const name[BUFFERS] = {"in", "gpu", "host", "other host"};
+    pto_exchange_t owners = test_owners(builder, request);
+    for (int i = 0; i < BUFFERS; i++)
+        test_buffer(builder, name[i], i ? PTO_ROLE_TEMPORARY : PTO_ROLE_IN,
+                    i < GPU_BUFFERS ? PTO_SPACE_GPU : PTO_SPACE_CPU, BLOCKS, BLOCK_BYTES);
+    if (mixed.parallel)
+        pto_build_parallel(builder);
+    else
+        pto_build_pipeline(builder, 0, shape.chunks, shape.slots);
+    for (int i = 0; i < mixed.stages; i++) {
+        pto_slice_t source = first_blocks(mixed.stage[i].source, mixed.stage[i].blocks);
+        pto_slice_t target = first_blocks(mixed.stage[i].target, mixed.stage[i].blocks);
+        pto_step_t send = pto_step_of(PTO_STEP_SEND, &owners), recv = pto_step_of(PTO_STEP_RECV, &owners);
+        if (mixed.parallel)
+            pto_build_branch(builder);
+        pto_build_stage(builder, "stage", PTO_ORDER_AT_ONCE);
+        send.source = source;
+        recv.target = target;
+        send.peers = pto_peers_at(pto_constant(1), 1);
+        recv.peers = pto_peers_at(pto_constant(1), -1);
+        if (mixed.stage[i].source == GPU_BUFFERS && mixed.stage[i].target > GPU_BUFFERS) {
+            pto_build_step(builder, send);
+            pto_build_step(builder, recv);
+        } else {
+            test_copy(builder, pto_step_of(PTO_STEP_COPY, &owners), source, target);
+        }
+        if (mixed.parallel)
+            pto_build_end(builder);
+    }
+    pto_build_end(builder);
+}
+
+static void random_nodes_cost_what_they_take(void **state) {
+    (void)state;
+    static const int ends[5][2] = {{0, 1}, {0, 2}, {2, 0}, {2, 3}, {3, 2}};
+    pto_machine_t everything, before = machine;
+    pto_error_t err;
+    assert_int_equal(pto_machine_read("tests/fixtures/all_parameters.yaml", &everything, &err), PTO_OK);
+    machine = everything;
+    memset(machine.shared_copies, 0, sizeof machine.shared_copies);
+    for (unsigned seed = 0; seed < 300; seed++) {
+        srand(seed);
+        int start = rand() % 5;
+        mixed.stages = 1 + rand() % 5;
+        mixed.parallel = rand() % 3 == 0;
+        shape.chunks = 1 + rand() % 200;
+        shape.slots = 1 + rand() % 8;
+        for (int i = 0; i < mixed.stages; i++) {
+            mixed.stage[i].source = ends[(start + 2 * i) % 5][0];
+            mixed.stage[i].target = ends[(start + 2 * i) % 5][1];
+            mixed.stage[i].blocks = 1 + rand() % 8;
+        }
+        pto_plan_t *plan = plan_of(build_mixed, PTO_COLLECTIVE_MESSAGES, 2, 1 << 21);
+        pto_price_t price, walked;
+        price_in_all_ways(plan);
+        assert_explained(plan);
+        assert_int_equal(pto_price(plan, &machine, &price, NULL, NULL), PTO_OK);
+        assert_int_equal(pto_price_walk(plan, &machine, &walked, NULL, NULL), PTO_OK);
+        assert_within(price.seconds, walked.seconds, 1e-9);
+        pto_plan_destroy(plan);
+    }
+    machine = before;
+    pto_machine_fini(&everything);
+}
+
 /* --- branches ---------------------------------------------------------------------------------------------
  */
 
@@ -567,6 +655,7 @@ int main(void) {
         cmocka_unit_test(a_pipeline_of_one_slot_does_not_overlap),
         cmocka_unit_test(branches_overlap_where_they_use_different_things),
         cmocka_unit_test(a_broadcast_in_two_branches_takes_the_longer_one),
+        cmocka_unit_test(random_nodes_cost_what_they_take),
         cmocka_unit_test(a_pipeline_is_proved),
         cmocka_unit_test(a_slot_that_is_used_again_too_early_is_refused),
         cmocka_unit_test(branches_are_proved),

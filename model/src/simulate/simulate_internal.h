@@ -127,7 +127,9 @@ typedef struct {
     pto_proc_state_t state;
     uint32_t rank; /* of the plan */
     uint32_t lane;
-    int holds; /* 1 + the pto_lane_resource_t that it uses now; 0: none */
+    int holds;      /* 1 + the pto_lane_resource_t that it uses now; 0: none */
+    int wants;      /* the same for one that it waits for, */
+    double wants_s; /* and since when */
     int32_t node;
     int32_t place_in_node;
     int64_t gpu;    /* numbered across nodes */
