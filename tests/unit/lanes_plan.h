@@ -106,7 +106,7 @@ static inline void ring_round(pto_builder_t *builder, const test_ring_t *ring, b
         pto_build_step(builder, signal);
 }
 
-static void build_ring(pto_builder_t *builder, const pto_request_t *request) {
+static inline void build_ring(pto_builder_t *builder, const pto_request_t *request) {
     test_ring_t ring = {.owners = test_owners(builder, request)};
     int64_t first = shape.slots < shape.chunks ? shape.slots : shape.chunks;
     ring.in = test_buffer(builder, "in", PTO_ROLE_IN, PTO_SPACE_GPU, 1, request->bytes);
@@ -135,7 +135,7 @@ static void build_ring(pto_builder_t *builder, const pto_request_t *request) {
 /* --- a pipeline: messages to the next node through host memory -------------------------------------------
  */
 
-static void build_pipeline(pto_builder_t *builder, const pto_request_t *request) {
+static inline void build_pipeline(pto_builder_t *builder, const pto_request_t *request) {
     pto_exchange_t owners = test_owners(builder, request);
     int64_t slots = shape.slots - shape.one_slot_less, bytes = request->bytes / shape.chunks;
     int in = test_buffer(builder, "in", PTO_ROLE_IN, PTO_SPACE_GPU, 1, request->bytes);
@@ -168,7 +168,7 @@ static inline pto_slice_t test_shifted(int buffer, int64_t sign) {
     return block;
 }
 
-static void build_across(pto_builder_t *builder, const pto_request_t *request) {
+static inline void build_across(pto_builder_t *builder, const pto_request_t *request) {
     pto_exchange_t owners = test_owners(builder, request);
     int in = test_buffer(builder, "in", PTO_ROLE_IN, PTO_SPACE_GPU, owners.n, request->bytes);
     int out = test_buffer(builder, "out", PTO_ROLE_OUT, PTO_SPACE_GPU, owners.n, request->bytes);
@@ -214,7 +214,7 @@ static inline void push(pto_builder_t *builder, const pto_exchange_t *owners, co
     pto_build_step(builder, wait);
 }
 
-static void build_branches(pto_builder_t *builder, const pto_request_t *request) {
+static inline void build_branches(pto_builder_t *builder, const pto_request_t *request) {
     pto_exchange_t owners = test_owners(builder, request);
     int in = test_buffer(builder, "in", PTO_ROLE_IN, PTO_SPACE_GPU, 1, request->bytes);
     int out = test_buffer(builder, "out", PTO_ROLE_OUT, PTO_SPACE_GPU, 1, request->bytes);
@@ -249,7 +249,7 @@ static void build_branches(pto_builder_t *builder, const pto_request_t *request)
 }
 
 /* Two branches, each with one step of every process; not a collective. */
-static void build_pair(pto_builder_t *builder, const pto_request_t *request) {
+static inline void build_pair(pto_builder_t *builder, const pto_request_t *request) {
     pto_exchange_t owners = test_owners(builder, request);
     int gpu = test_buffer(builder, "in", PTO_ROLE_IN, PTO_SPACE_GPU, 1, request->bytes);
     int host = test_buffer(builder, "host", PTO_ROLE_TEMPORARY, PTO_SPACE_CPU, 2, request->bytes);

@@ -11,11 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lanes_cost.h"
 #include "lanes_plan.h"
-#include "portolan/check.h"
-#include "portolan/price.h"
 #include "portolan/print.h"
-#include "portolan/simulate.h"
 
 /* --- plans ---------------------------------------------------------------------------------------------- */
 
@@ -154,181 +152,6 @@ static void a_node_in_the_wrong_place_is_refused(void **state) {
                          PTO_ERR_INVALID_PLAN);
         assert_string_equal(err.message, cases[i].message);
     }
-}
-
-/* --- rings ------------------------------------------------------------------------------------------------
- */
-
-static const char ring_machine[] =
-    "machine: ring\n"
-    "source: made up\n"
-    "node: {sockets: 1, gpus: 2, cores: 2}\n"
-    "messages:\n"
-    "  cpu:\n"
-    "    on_socket: [{protocol: eager, alpha_s: 5e-7, beta_s_per_byte: 1e-10}]\n"
-    "    off_node: [{protocol: eager, alpha_s: 2e-6, beta_s_per_byte: 4e-11}]\n"
-    "copies:\n"
-    "  h2d: {on_socket: {alpha_s: 6e-6, beta_s_per_byte: 2e-11}}\n"
-    "  d2h: {on_socket: {alpha_s: 6e-6, beta_s_per_byte: 2e-11}}\n"
-    "signals: {flag_s: 1e-7}\n";
-
-static pto_machine_t machine;
-
-static int read_machine(void **state) {
-    (void)state;
-    pto_error_t err;
-    return pto_machine_parse(ring_machine, strlen(ring_machine), "ring.yaml", &machine, &err) == PTO_OK ? 0
-                                                                                                        : -1;
-}
-
-static int free_machine(void **state) {
-    (void)state;
-    pto_machine_fini(&machine);
-    return 0;
-}
-
-enum { RING_BYTES = 16 << 20 };
-
-static void assert_within(double got, double wanted, double fraction) {
-    if (fabs(got - wanted) > fraction * wanted)
-        fail_msg("%.9g us, not %.9g us", got * 1e6, wanted * 1e6);
-}
-
-/* The price by class, rank by rank and simulated; they agree within 1 percent. */
-static double price_in_all_ways(const pto_plan_t *plan) {
-    pto_price_t price, walked;
-    pto_simulation_t simulation;
-    pto_error_t err = {0};
-    if (pto_price(plan, &machine, &price, NULL, &err) != PTO_OK ||
-        pto_price_walk(plan, &machine, &walked, NULL, &err) != PTO_OK ||
-        pto_simulate(plan, &machine, NULL, &simulation, &err) != PTO_OK)
-        fail_msg("%s", err.message);
-    assert_within(price.seconds, simulation.seconds, 0.01);
-    assert_within(walked.seconds, simulation.seconds, 0.01);
-    return simulation.seconds;
-}
-
-static void a_ring_costs_what_it_takes(void **state) {
-    (void)state;
-    static const int64_t slots[] = {1, 2, 4, 8, 16}, chunks[] = {1, 16, 61, 64};
-    for (size_t s = 0; s < sizeof slots / sizeof *slots; s++)
-        for (size_t c = 0; c < sizeof chunks / sizeof *chunks; c++) {
-            int64_t bytes = RING_BYTES / chunks[c] * chunks[c];
-            pto_plan_t *plan = ring_plan(slots[s], chunks[c], bytes);
-            double copy_s = 6e-6 + 2e-11 * (double)(bytes / chunks[c]);
-            double c_s = (double)chunks[c] * copy_s;
-            double seconds = price_in_all_ways(plan);
-            assert_within(seconds, slots[s] == 1 ? 2 * c_s : copy_s + c_s, 0.015);
-            pto_plan_destroy(plan);
-        }
-}
-
-/* The two sides of a ring differ: the slower one decides, after the other has filled the ring. */
-static void a_ring_costs_what_its_slower_side_takes(void **state) {
-    (void)state;
-    static const int64_t slots[] = {1, 2, 3, 8};
-    pto_param_t *beta = &machine.copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET].beta_s_per_byte;
-    const double before = beta->value;
-    for (double factor = 0.1; factor < 8; factor *= 1.7)
-        for (size_t s = 0; s < sizeof slots / sizeof *slots; s++) {
-            pto_plan_t *plan = ring_plan(slots[s], 512, RING_BYTES);
-            beta->value = factor * before;
-            price_in_all_ways(plan);
-            pto_plan_destroy(plan);
-        }
-    beta->value = before;
-}
-
-/* Both copies of a slot are in the queue of one GPU, which the closed sum over the rounds moves on, too. */
-static void a_ring_inside_a_gpu_has_a_closed_sum(void **state) {
-    (void)state;
-    pto_cost_row_t row = {.procs = 2, .below_bytes = INT64_MAX};
-    row.postal = machine.copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET];
-    row.postal.beta_s_per_byte.value *= 1.7;
-    machine.shared_copies[PTO_COPY_H2D] = machine.shared_copies[PTO_COPY_D2H] =
-        (pto_cost_table_t){.count = 1, .row = &row};
-    shape.one_gpu = true;
-    for (int64_t slots = 1; slots <= 4; slots++) {
-        pto_plan_t *plan = ring_plan(slots, 256, RING_BYTES);
-        pto_price_t price, walked;
-        assert_int_equal(pto_price(plan, &machine, &price, NULL, NULL), PTO_OK);
-        assert_int_equal(pto_price_walk(plan, &machine, &walked, NULL, NULL), PTO_OK);
-        assert_within(price.seconds, walked.seconds, 1e-9);
-        pto_plan_destroy(plan);
-    }
-    shape.one_gpu = false;
-    machine.shared_copies[PTO_COPY_H2D] = machine.shared_copies[PTO_COPY_D2H] = (pto_cost_table_t){0};
-}
-
-/* The ring is in the receiver's memory, which is on another socket than the sender. */
-static void a_ring_between_sockets_pays_for_the_distance(void **state) {
-    (void)state;
-    pto_postal_t *far = &machine.copies[PTO_COPY_D2H][PTO_REACH_OFF_SOCKET];
-    const double bytes = RING_BYTES / 64.0, near_s = 6e-6 + 2e-11 * bytes, far_s = 9e-6 + 5e-11 * bytes;
-    pto_plan_t *plan[2];
-    for (int sockets = 1; sockets <= 2; sockets++) {
-        shape.two_sockets = sockets == 2;
-        plan[sockets - 1] = ring_plan(4, 64, RING_BYTES);
-    }
-    shape.two_sockets = false;
-    assert_within(price_in_all_ways(plan[1]), 65 * near_s, 0.015); /* without a cost of the distance */
-    far->alpha_s = (pto_param_t){.value = 9e-6, .line = 1};
-    far->beta_s_per_byte = (pto_param_t){.value = 5e-11, .line = 1};
-    assert_within(price_in_all_ways(plan[0]), 65 * near_s, 0.015);
-    assert_within(price_in_all_ways(plan[1]), 64 * far_s + near_s, 0.015);
-    *far = (pto_postal_t){0};
-    pto_plan_destroy(plan[0]);
-    pto_plan_destroy(plan[1]);
-}
-
-static void assert_explained(const pto_plan_t *plan) {
-    pto_price_t price;
-    pto_explanation_t explanation = {0};
-    assert_int_equal(pto_price(plan, &machine, &price, &explanation, NULL), PTO_OK);
-    double sum = 0;
-    for (int i = 0; i < explanation.count; i++)
-        sum += explanation.term[i].seconds;
-    assert_within(sum, price.seconds, 1e-9);
-    pto_explanation_fini(&explanation);
-}
-
-static void the_explanation_of_a_ring_sums_to_its_price(void **state) {
-    (void)state;
-    pto_plan_t *plan = ring_plan(4, 512, RING_BYTES);
-    assert_explained(plan);
-    pto_plan_destroy(plan);
-}
-
-static void assert_proved(pto_plan_t *plan) {
-    pto_check_report_t report;
-    pto_error_t err = {0};
-    if (pto_check(plan, &report, &err) != PTO_OK)
-        fail_msg("%s", err.message);
-    pto_plan_destroy(plan);
-}
-
-static void a_ring_is_proved(void **state) {
-    (void)state;
-    static const int64_t slots[] = {1, 2, 4, 8, 16}, chunks[] = {1, 16, 64};
-    for (size_t s = 0; s < sizeof slots / sizeof *slots; s++)
-        for (size_t c = 0; c < sizeof chunks / sizeof *chunks; c++)
-            assert_proved(ring_plan(slots[s], chunks[c], 6400));
-}
-
-static void refused(pto_plan_t *plan, const char *words) {
-    pto_check_report_t report;
-    pto_error_t err = {0};
-    assert_int_equal(pto_check(plan, &report, &err), PTO_ERR_INVALID_PLAN);
-    if (!strstr(err.message, words))
-        fail_msg("'%s' does not say '%s'", err.message, words);
-    pto_plan_destroy(plan);
-}
-
-static void a_ring_without_credits_is_refused(void **state) {
-    (void)state;
-    shape.no_credits = true;
-    refused(ring_plan(4, 16, 6400), "writes bytes 0..399 of 'ring' of rank 1, unordered with rank 1's read");
-    shape.no_credits = false;
 }
 
 /* --- pipelines --------------------------------------------------------------------------------------------
@@ -640,13 +463,6 @@ int main(void) {
         cmocka_unit_test(the_depth_of_a_pipeline_is_in_the_digest),
         cmocka_unit_test(a_plan_with_lanes_is_printed),
         cmocka_unit_test(a_node_in_the_wrong_place_is_refused),
-        cmocka_unit_test(a_ring_costs_what_it_takes),
-        cmocka_unit_test(a_ring_costs_what_its_slower_side_takes),
-        cmocka_unit_test(a_ring_inside_a_gpu_has_a_closed_sum),
-        cmocka_unit_test(a_ring_between_sockets_pays_for_the_distance),
-        cmocka_unit_test(the_explanation_of_a_ring_sums_to_its_price),
-        cmocka_unit_test(a_ring_is_proved),
-        cmocka_unit_test(a_ring_without_credits_is_refused),
         cmocka_unit_test(a_pipeline_costs_its_closed_formula),
         cmocka_unit_test(many_chunks_cost_what_each_of_them_does),
         cmocka_unit_test(a_pipeline_across_destinations_is_proved_and_priced),
