@@ -11,7 +11,9 @@ static inline pto_request_t ask(pto_collective_t collective, const char *strateg
     const char *algorithm = request.strategy->direct                 ? "direct"
                             : collective == PTO_COLLECTIVE_ALLREDUCE ? "ring"
                             : pto_collective_is_vector(collective)   ? "binomial"
-                                                                     : "pairwise";
+                            : collective == PTO_COLLECTIVE_MESSAGES || collective == PTO_COLLECTIVE_PAIR
+                                ? "point_to_point"
+                                : "pairwise";
     assert_int_equal(pto_algorithm_find(algorithm, collective, &request.algorithm, NULL), PTO_OK);
     return request;
 }

@@ -399,6 +399,11 @@ static void pricing_by_place_is_pricing_rank_by_rank(void **state) {
                 request.bytes = 1200; /* in equal parts for up to three nodes */
                 if (pto_strategy_applicable(&request, NULL) != PTO_OK)
                     continue;
+                pto_plan_t *plan = plan_of(request);
+                bool by_place = pto_plan_uses_peers_memory(plan);
+                pto_plan_destroy(plan);
+                if (!by_place)
+                    continue;
                 double place_s = priced_s(&request, pto_price), rank_s = priced_s(&request, pto_price_walk);
                 /* Up and down a tree of leaders no node is like another: then the dearest counts. */
                 if (layout.nodes > 1 && (c == PTO_COLLECTIVE_REDUCE || c == PTO_COLLECTIVE_BROADCAST))
