@@ -16,6 +16,24 @@
 
 /* --- doing one entry ----------------------------------------------------------------------------------- */
 
+/* The device's own wait may keep a core busy. */
+static pto_status_t sleep_until_finished(pto_exec_t *exec, pto_error_t *err) {
+    bool finished = false;
+    int spins = 0;
+    pto_status_t status = exec->device->poll(exec->stream, &finished, err);
+    while (status == PTO_OK && !finished) {
+        status = pto_job_rest(&exec->job, &spins, err);
+        if (status == PTO_OK)
+            status = exec->device->poll(exec->stream, &finished, err);
+    }
+    return status;
+}
+
+static pto_status_t finish(pto_exec_t *exec, pto_error_t *err) {
+    return exec->options.wait == PTO_WAIT_SLEEP ? sleep_until_finished(exec, err)
+                                                : exec->device->finish(exec->stream, err);
+}
+
 /* Drain the stream before the CPU or MPI reads its results. */
 static pto_status_t settle(pto_exec_t *exec, bool wait, bool *finished, pto_error_t *err) {
     if (exec->kernel)
@@ -23,8 +41,7 @@ static pto_status_t settle(pto_exec_t *exec, bool wait, bool *finished, pto_erro
     *finished = true;
     if (!exec->pending)
         return PTO_OK;
-    pto_status_t status =
-        wait ? exec->device->finish(exec->stream, err) : exec->device->poll(exec->stream, finished, err);
+    pto_status_t status = wait ? finish(exec, err) : exec->device->poll(exec->stream, finished, err);
     exec->pending = status == PTO_OK && !*finished;
     return status;
 }
@@ -238,14 +255,19 @@ pto_status_t pto_exec_test(pto_exec_t *exec, bool *finished, pto_error_t *err) {
     return exec->under_way ? advance(exec, false, finished, err) : PTO_OK;
 }
 
-/* A blocking call could not time out, so poll until the run completes or the time is up. */
-static pto_status_t wait_until_late(pto_exec_t *exec, pto_error_t *err) {
+/* A blocking call could neither time out nor sleep, so poll until the run completes or the time is up. Each
+ * step's naps begin short. */
+static pto_status_t poll_until_done(pto_exec_t *exec, pto_error_t *err) {
     bool finished = false;
-    int spins = 0;
+    int spins = 0, next = -1;
     exec->waiting = true;
     atomic_store_explicit(&exec->watchdog.began_ns, pto_now_ns(), memory_order_relaxed);
     pto_status_t status = advance(exec, false, &finished, err);
     while (status == PTO_OK && !finished) {
+        int now = atomic_load_explicit(&exec->next, memory_order_relaxed);
+        if (exec->options.wait == PTO_WAIT_SLEEP && now != next)
+            spins = 0;
+        next = now;
         status = pto_job_rest(&exec->job, &spins, err);
         if (status == PTO_OK)
             status = pto_exec_deadline(exec, err);
@@ -260,8 +282,9 @@ pto_status_t pto_exec_wait(pto_exec_t *exec, pto_error_t *err) {
     pto_error_t ignored;
     if (!exec->under_way)
         return PTO_OK;
-    if (exec->options.timeout_s >= 0 && exec->options.on_timeout == PTO_TIMEOUT_RETURN)
-        return wait_until_late(exec, err ? err : &ignored);
+    if (exec->options.wait == PTO_WAIT_SLEEP ||
+        (exec->options.timeout_s >= 0 && exec->options.on_timeout == PTO_TIMEOUT_RETURN))
+        return poll_until_done(exec, err ? err : &ignored);
     return advance(exec, true, &finished, err);
 }
 
