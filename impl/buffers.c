@@ -17,6 +17,13 @@ static bool holds(const pto_exec_t *exec, int buffer) {
     return pto_buffer_holds(exec->plan, buffer, exec->job.logical);
 }
 
+int64_t pto_exec_user_bytes(const pto_plan_t *plan, int64_t logical_rank, pto_role_t role) {
+    for (int b = 0; b < pto_plan_buffer_count(plan); b++)
+        if (pto_plan_buffer(plan, b)->role == role && pto_buffer_is_users(plan, b, logical_rank))
+            return pto_buffer_bytes(plan, b, logical_rank);
+    return 0;
+}
+
 /* Whether processes signal each other; with `in_kernel`, whether their kernels do. */
 static bool signals(const pto_exec_t *exec, bool in_kernel) {
     for (int n = 0; n < pto_plan_node_count(exec->plan); n++) {

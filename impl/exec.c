@@ -351,13 +351,6 @@ pto_status_t pto_exec_queue(pto_exec_t *exec, pto_error_t *err) {
 
 /* --- making -------------------------------------------------------------------------------------------- */
 
-int64_t pto_exec_user_bytes(const pto_plan_t *plan, int64_t logical_rank, pto_role_t role) {
-    for (int b = 0; b < pto_plan_buffer_count(plan); b++)
-        if (pto_plan_buffer(plan, b)->role == role && pto_buffer_is_users(plan, b, logical_rank))
-            return pto_buffer_bytes(plan, b, logical_rank);
-    return 0;
-}
-
 static bool messages_from_device(const pto_plan_t *plan, const pto_stage_t *stage) {
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(plan, stage->step_first + i);
