@@ -13,7 +13,8 @@ void report_header(FILE *file, const pto_options_t *options, const settings_t *s
     const pto_scenario_t *scenario = &options->scenario;
     const pto_layout_t *layout = &scenario->layout;
     fprintf(file, "# validate: %s on device %s, against the machine %s\n",
-            pto_collective_name(scenario->collective), settings->device->name, options->machine.name);
+            pto_collective_name(scenario->collective), settings->device->name,
+            pto_machine_name(options->machine));
     fprintf(file, "# layout: %lld nodes x %lld GPUs x %lld processes, %lld of them owners\n",
             (long long)layout->nodes, (long long)layout->gpus_per_node, (long long)layout->procs_per_gpu,
             (long long)layout->owners_per_gpu);
@@ -128,7 +129,8 @@ void csv_header(FILE *file, const pto_options_t *options, const settings_t *sett
     library[strcspn(library, ",\n")] = '\0';
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     fprintf(file, "# date=%s\n# machine=%s\n# device=%s\n# host=%s %s %s\n# mpi=%s\n", date,
-            options->machine.name, settings->device->name, name.sysname, name.release, name.machine, library);
+            pto_machine_name(options->machine), settings->device->name, name.sysname, name.release,
+            name.machine, library);
     csv_energy_header(file, settings);
     if (settings->exec.wait == PTO_WAIT_SLEEP)
         fprintf(file, "# wait=sleep\n");

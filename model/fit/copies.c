@@ -32,8 +32,9 @@ pto_status_t fit_copies(fit_work_t *work) {
         pto_copy_kind_t kind;
     } kinds[] = {{PTO_BENCHMARK_MEMCPY_H2D, PTO_COPY_H2D},
                  {PTO_BENCHMARK_MEMCPY_D2H, PTO_COPY_D2H},
-                 {PTO_BENCHMARK_MEMCPY_D2D, PTO_COPY_D2D}};
-    pto_machine_t *machine = &work->fit->machine;
+                 {PTO_BENCHMARK_MEMCPY_D2D, PTO_COPY_D2D},
+                 {PTO_BENCHMARK_MEMCPY_H2H, PTO_COPY_H2H}};
+    pto_machine_t *machine = work->fit->machine;
     char name[PTO_FIT_NAME_MAX];
     pto_status_t status = PTO_OK;
     for (int reach = 0; status == PTO_OK && reach < PTO_REACH_COUNT; reach++) {
@@ -100,7 +101,7 @@ static pto_status_t find_large(const fit_work_t *work, const fit_points_t *point
 /* Adds one row if it could be fitted. */
 static pto_status_t fit_row(fit_work_t *work, const fit_points_t *points, const pto_cost_row_t *row,
                             pto_copy_kind_t kind) {
-    pto_cost_table_t *cost = &work->fit->machine.shared_copies[kind];
+    pto_cost_table_t *cost = &work->fit->machine->shared_copies[kind];
     char row_name[PTO_COST_ROW_MAX], name[PTO_FIT_NAME_MAX];
     int before = cost->count;
     pto_cost_row_name(row, row_name);
@@ -117,7 +118,7 @@ static pto_status_t fit_shared(fit_work_t *work, const fit_points_t *points, pto
                                bool strided) {
     int64_t from_bytes;
     pto_cost_row_t row = {.procs = points->point[0].procs, .strided = strided, .below_bytes = INT64_MAX};
-    pto_cost_table_t *cost = &work->fit->machine.shared_copies[kind];
+    pto_cost_table_t *cost = &work->fit->machine->shared_copies[kind];
     int before = cost->count;
     pto_status_t status = find_large(work, points, &from_bytes);
     if (status == PTO_OK && from_bytes > 0) {
@@ -217,7 +218,7 @@ pto_status_t fit_time(fit_work_t *work, pto_benchmark_t benchmark, const char *n
 }
 
 pto_status_t fit_times(fit_work_t *work) {
-    pto_machine_t *machine = &work->fit->machine;
+    pto_machine_t *machine = work->fit->machine;
     const struct {
         pto_benchmark_t benchmark;
         const char *name;

@@ -111,7 +111,7 @@ static pto_status_t fit_piece(fit_work_t *work, pto_space_t space, const fit_poi
 }
 
 pto_status_t fit_extra_input(fit_work_t *work, pto_space_t space) {
-    pto_cost_table_t *cost = &work->fit->machine.reduce[space];
+    pto_cost_table_t *cost = &work->fit->machine->reduce[space];
     fit_points_t points;
     pto_status_t status =
         fit_select(work,

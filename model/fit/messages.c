@@ -78,7 +78,7 @@ pto_status_t fit_messages(fit_work_t *work, pto_space_t space, pto_level_t level
         }
         if (status == PTO_OK) {
             status = fit_pieces(work, name, &points, count, below_bytes,
-                                &work->fit->machine.messages[space][level]);
+                                &work->fit->machine->messages[space][level]);
         }
     }
     free(points.point);
@@ -170,7 +170,7 @@ pto_status_t fit_gap(fit_work_t *work, pto_space_t space) {
         status = fit_find_breaks(&gaps, PTO_PROTOCOL_COUNT, &count, below_bytes, work->err);
     }
     if (status == PTO_OK && gaps.count > 0) {
-        status = fit_pieces(work, name, &gaps, count, below_bytes, &work->fit->machine.gap[space]);
+        status = fit_pieces(work, name, &gaps, count, below_bytes, &work->fit->machine->gap[space]);
     } else if (status == PTO_OK && measured) {
         status = fit_give_up(work, name, "needs rows of three or more numbers of messages in flight");
     }

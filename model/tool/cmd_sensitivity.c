@@ -145,7 +145,7 @@ static void print_start(const pto_predictions_t *predictions, pto_format_t forma
                pto_sweep_kind_name(predictions->sweep));
     } else {
         printf("{\"machine\": ");
-        pto_print_json_string(stdout, predictions->machine->name);
+        pto_print_json_string(stdout, pto_machine_name(predictions->machine));
         pto_print_changes_json(stdout, predictions->machine);
         printf(", \"points\": [");
     }
@@ -178,9 +178,9 @@ static int run(int argc, char **argv) {
         return exit_code;
     pto_error_t err = {0};
     pto_predictions_t predictions;
-    pto_status_t status = pto_predict(&options.scenario, &options.machine, true, &predictions, &err);
+    pto_status_t status = pto_predict(&options.scenario, options.machine, true, &predictions, &err);
     if (status == PTO_OK) {
-        status = print_all(&predictions, &options.machine, options.format, &err);
+        status = print_all(&predictions, options.machine, options.format, &err);
         pto_predictions_fini(&predictions);
     }
     exit_code = status == PTO_OK ? pto_flush_output() : pto_report_error(&err);

@@ -178,7 +178,7 @@ static void explain_cell(const explained_t *explained, int64_t point, int strate
 }
 
 void pto_print_explanations(const pto_predictions_t *predictions, const pto_flags_t *flags) {
-    const explained_t explained = {predictions, flags, file_name(predictions->machine->path)};
+    const explained_t explained = {predictions, flags, file_name(pto_machine_path(predictions->machine))};
     pto_print_header(stdout, "predict --explain", predictions);
     printf("# critical path: microseconds, share, stage, count x parameter = value (line of the machine "
            "file)\n");

@@ -108,10 +108,10 @@ static pto_status_t read_machine(pto_options_t *options, pto_error_t *err) {
 /* Apply the options that change the machine (and the layout), after it has been read. */
 static pto_status_t change(pto_options_t *options, pto_error_t *err) {
     pto_error_t cause = {0};
-    if (options->model && pto_machine_restrict(&options->machine, options->model, &cause) != PTO_OK)
+    if (options->model && pto_machine_restrict(options->machine, options->model, &cause) != PTO_OK)
         return pto_error_set(err, cause.status, "--model: %s", cause.message);
     for (int i = 0; i < options->what_if_count; i++)
-        if (pto_what_if(options->what_if[i], &options->scenario, &options->machine, &cause) != PTO_OK)
+        if (pto_what_if(options->what_if[i], &options->scenario, options->machine, &cause) != PTO_OK)
             return pto_error_set(err, cause.status, "--what-if: %s", cause.message);
     return PTO_OK;
 }
@@ -119,7 +119,7 @@ static pto_status_t change(pto_options_t *options, pto_error_t *err) {
 static pto_status_t bind(pto_options_t *options, pto_error_t *err) {
     pto_status_t status = pto_scenario_check(&options->scenario, err);
     if (status == PTO_OK)
-        status = pto_scenario_bind(&options->scenario, &options->machine, err);
+        status = pto_scenario_bind(&options->scenario, options->machine, err);
     return status;
 }
 
@@ -170,6 +170,6 @@ int pto_options_read(const pto_syntax_t *syntax, int argc, char **argv, pto_opti
 
 void pto_options_fini(pto_options_t *options) {
     pto_scenario_fini(&options->scenario);
-    pto_machine_fini(&options->machine);
+    pto_machine_destroy(options->machine);
     free(options->what_if);
 }

@@ -12,10 +12,13 @@
  *   absent     one process never runs; the watchdog ends the job
  *   timeout    one process never runs; the others get an error
  *   sleep      one process runs late; the others, which sleep meanwhile, take little CPU time
- *   repeats:STRATEGY, absent:STRATEGY, timeout:STRATEGY, sleep:STRATEGY     the same by a strategy that needs
- * no algorithm, each process with a GPU refusals   what an executor must not be made or queued for is
- * refused, with the reason, on every process lines      data of short kernels carry their flags full       a
- * buffer of COUNT bytes that one node has no room for is refused, on every process */
+ *   repeats:STRATEGY, absent:STRATEGY, timeout:STRATEGY, sleep:STRATEGY
+ *              the same by a strategy that needs no algorithm, each process with a GPU
+ *   refusals   what an executor must not be made or queued for is refused, with the reason, on every process
+ *   lines      data of short kernels carry their flags
+ *   rings      a ring of host memory of 1, 2, 4, 8 and 16 slots, with fewer and more chunks; COUNT runs each
+ *   lanes      pipelines of 1 to 4 slots and branches, with fewer and more chunks; COUNT runs each
+ *   full       a buffer of COUNT bytes that one node has no room for is refused, on every process */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include <limits.h>
 #include <math.h>
@@ -29,7 +32,9 @@
 
 #include "exec_case.h"
 #include "exec_specials.h"
+#include "exec_strategies.h"
 #include "executor.h"
+#include "portolan/check.h"
 #include "portolan/strategy.h"
 
 enum { RUNS_PER_CASE = 2, CASES_THAT_COVER = 1000, DRAWS_FOR_UNMET = 20 };
@@ -258,7 +263,13 @@ static long resident_kib(void) {
 static pto_plan_t *chosen_plan(const job_t *job, case_t *test) {
     if (!job->strategy)
         return fixed_plan(test, job->size, job->size % 2 ? "three_step" : "dup_devptr", "ring");
+    const pto_strategy_t *strategy = NULL;
+    pto_error_t err = {0};
     ask_for_a_gpu_each(test, job->size);
+    if (pto_strategy_find(job->strategy, &strategy, &err) != PTO_OK)
+        die(err.message);
+    if (!(strategy->collectives & 1u << PTO_COLLECTIVE_ALLREDUCE))
+        test->request.collective = PTO_COLLECTIVE_BROADCAST;
     return case_plan(test, job->strategy, "direct");
 }
 
@@ -412,6 +423,58 @@ static void run_lines(const job_t *job) {
     }
 }
 
+/* Prove and run a plan in chunks; by nodes: each process is on a node of its own. */
+static void run_chunks(const job_t *job, const char *strategy, pto_collective_t collective, bool by_nodes,
+                       int64_t bytes) {
+    case_t test;
+    pto_error_t err = {0};
+    pto_plan_t *plan = NULL;
+    pto_check_report_t report;
+    test = (case_t){.options = {.placement = PTO_PLACEMENT_IDENTITY,
+                                .on_timeout = PTO_TIMEOUT_ABORT,
+                                .delay_max_s = 20e-6,
+                                .delay_seed = (uint64_t)job->rank + job->seed}};
+    test.request =
+        (pto_request_t){.layout = {by_nodes ? job->size : 1, by_nodes ? 1 : job->size, 1, 1, job->size},
+                        .collective = collective,
+                        .datatype = PTO_DATATYPE_INT32,
+                        .bytes = bytes};
+    if (pto_strategy_find(strategy, &test.request.strategy, &err) != PTO_OK ||
+        pto_algorithm_find("direct", collective, &test.request.algorithm, &err) != PTO_OK ||
+        pto_plan_create(&test.request, &plan, &err) != PTO_OK || pto_check(plan, &report, &err) != PTO_OK)
+        die(err.message);
+    test.asynchronous = job->seed % 2;
+    case_run(&test, plan, MPI_COMM_WORLD, job->device, job->count);
+    pto_plan_destroy(plan);
+}
+
+static void run_rings(const job_t *job) {
+    const int64_t bytes = 4 * 101;
+    for (int64_t slots = 1; slots <= 16; slots *= 2) {
+        const int64_t chunks[] = {1, slots > 1 ? slots - 1 : 1, slots, 2 * slots + 1, 30, 2 * bytes};
+        for (size_t i = 0; i <= sizeof chunks / sizeof *chunks; i++) {
+            bool none = i == sizeof chunks / sizeof *chunks;
+            chunks_shape = (chunks_shape_t){slots, none ? 3 : chunks[i]};
+            run_chunks(job, "host_ring", PTO_COLLECTIVE_BROADCAST, false, none ? 0 : bytes);
+        }
+    }
+}
+
+static void run_lanes(const job_t *job) {
+    static const int64_t chunks[] = {1, 2, 3, 20, 1000}, bytes[] = {4 * 101, 4, 0};
+    for (int64_t slots = 1; slots <= 4; slots++)
+        for (size_t i = 0; i < sizeof chunks / sizeof *chunks; i++)
+            for (size_t j = 0; j < sizeof bytes / sizeof *bytes; j++) {
+                chunks_shape = (chunks_shape_t){slots, chunks[i]};
+                run_chunks(job, "chunk_pipeline", PTO_COLLECTIVE_BROADCAST, true, bytes[j]);
+                run_chunks(job, "ring_in_lanes", PTO_COLLECTIVE_BROADCAST, false, bytes[j]);
+                if (i == 0) {
+                    run_chunks(job, "partner_pipeline", PTO_COLLECTIVE_ALLTOALL, true, bytes[j]);
+                    run_chunks(job, "two_halves", PTO_COLLECTIVE_ALLREDUCE, false, bytes[j]);
+                }
+            }
+}
+
 static void run_absent(const job_t *job) {
     case_t test;
     pto_plan_t *plan =
@@ -534,6 +597,10 @@ static bool run(const char *what, const job_t *job) {
         run_refusals(job);
     else if (strcmp(what, "lines") == 0)
         run_lines(job);
+    else if (strcmp(what, "rings") == 0)
+        run_rings(job);
+    else if (strcmp(what, "lanes") == 0)
+        run_lanes(job);
     else if (asks_for(what, "absent"))
         run_absent(job);
     else if (asks_for(what, "timeout"))
@@ -543,7 +610,8 @@ static bool run(const char *what, const job_t *job) {
     else if (strcmp(what, "full") == 0)
         right = run_full(job);
     else
-        die("do what? cases, shapes, specials, repeats, different, refusals, lines, absent, timeout, sleep "
+        die("do what? cases, shapes, specials, repeats, different, refusals, lines, rings, lanes, absent, "
+            "timeout, sleep "
             "or full");
     return right;
 }
@@ -575,6 +643,7 @@ int main(int argc, char **argv) {
     parse(argc, argv, &job);
     const char *what = argc > 1 ? argv[1] : "";
     case_random_state = job.seed;
+    strategies_register();
     if (job.rank == 0)
         printf("test_exec: %s on %d processes, count %lld, seed %llu, device %s\n", what, job.size,
                (long long)job.count, (unsigned long long)job.seed, job.device->name);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text_file.h"
+#include "machine/machine_internal.h"
 #include "machine/registry.h"
 
 /* Every value is another one. */
@@ -57,14 +58,21 @@ static inline void fill_cost(pto_cost_table_t *cost, const pto_family_t *family)
     assert_true(pto_cost_join(family->by, cost));
 }
 
+/* Until the next call. */
+static inline const char *key_of(const pto_cell_t *cell) {
+    static char key[PTO_PARAM_KEY_MAX];
+    pto_cell_key(cell, key);
+    return key;
+}
+
 static inline void fill_cell(const pto_cell_t *cell) {
     static const double scale[] = {
         [PTO_UNIT_S] = 1e-6, [PTO_UNIT_S_PER_BYTE] = 1e-9, [PTO_UNIT_W] = 100, [PTO_UNIT_RATIO] = 0.5};
     pto_param_t *param = cell->at;
     switch (cell->family->form) {
     case PTO_FORM_WHOLE:
-        *(int64_t *)cell->at = strcmp(cell->key, "node.cores") == 0     ? 32
-                               : strcmp(cell->key, "node.sockets") == 0 ? 2
+        *(int64_t *)cell->at = strcmp(key_of(cell), "node.cores") == 0     ? 32
+                               : strcmp(key_of(cell), "node.sockets") == 0 ? 2
                                                                         : 4;
         break;
     case PTO_FORM_VALUE:

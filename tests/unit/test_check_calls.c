@@ -305,14 +305,29 @@ static void plans_that_no_executor_can_run_are_rejected(void **state) {
         buffer_in(plan, names[i])->double_buffered = true;
         assert_int_equal(pto_plan_runnable(plan, NULL), PTO_ERR_INVALID_PLAN);
         refused_for(plan, "which alternates, outside of a kernel");
-        plan = good(PTO_COLLECTIVE_ALLREDUCE, "gsb", "direct", four_gpus);
-        buffer_in(plan, names[i])->space = PTO_SPACE_CPU;
-        assert_int_equal(pto_plan_runnable(plan, NULL), PTO_ERR_INVALID_PLAN);
-        refused_for(plan, "which is in host memory");
     }
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "gas_split", "direct", four_gpus);
     buffer_in(plan, "out")->double_buffered = true;
     refused_for(plan, "buffer 'out' alternates, but the user has only one");
+    plan = good(PTO_COLLECTIVE_ALLREDUCE, "dup_devptr", "ring", (pto_layout_t){1, 2, 1, 2, 2});
+    buffer_in(plan, "in")->space = PTO_SPACE_CPU;
+    refused_for(plan, "uses another process's 'in', which is the user's own host memory");
+}
+
+/* Which memory processes share makes no difference to what they compute. */
+static void plans_whose_processes_share_host_memory_are_proved(void **state) {
+    (void)state;
+    static const char *const strategies[] = {"gsb", "btb"};
+    for (int i = 0; i < 2; i++) {
+        pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, strategies[i], "direct", four_gpus);
+        pto_buffer_t *buffer = plan->buffers.item;
+        for (int b = 0; b < plan->buffers.count; b++)
+            if (buffer[b].role == PTO_ROLE_TEMPORARY)
+                buffer[b].space = PTO_SPACE_CPU;
+        pto_check_report_t report;
+        assert_int_equal(pto_check(plan, &report, NULL), PTO_OK);
+        pto_plan_destroy(plan);
+    }
 }
 
 /* --- the order of combination --------------------------------------------------------------------------- */
@@ -384,6 +399,7 @@ int main(void) {
         cmocka_unit_test(elements_that_are_cut_in_two_are_refused),
         cmocka_unit_test(reading_anothers_output_after_its_run_is_refused),
         cmocka_unit_test(plans_that_no_executor_can_run_are_rejected),
+        cmocka_unit_test(plans_whose_processes_share_host_memory_are_proved),
         cmocka_unit_test(sums_in_another_order_are_refused),
         cmocka_unit_test(a_plus_b_is_b_plus_a),
         cmocka_unit_test(staged_plans_are_right),

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "bad_input.h"
+#include "machine/machine_internal.h"
 #include "portolan/pick.h"
 
 /* Four lines, and what a test adds from the fifth on. */

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "bad_input.h"
-#include "portolan/machine.h"
+#include "machine/machine_internal.h"
 #include "portolan/machine_write.h"
 
 /* A machine file with every key. */

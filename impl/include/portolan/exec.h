@@ -109,6 +109,7 @@ pto_status_t pto_exec_start(pto_exec_t *exec, pto_error_t *err);
 /* Advance the run without blocking; `*finished` tells whether it has completed. The MPI library's own
  * collectives block, so they make progress only in pto_exec_wait. */
 pto_status_t pto_exec_test(pto_exec_t *exec, bool *finished, pto_error_t *err);
+/* Complete the run, or all queued ones. Errors: PTO_ERR_TIMEOUT after the options' `timeout_s`. */
 pto_status_t pto_exec_wait(pto_exec_t *exec, pto_error_t *err);
 /* pto_exec_start and pto_exec_wait in one call. */
 pto_status_t pto_exec_run(pto_exec_t *exec, pto_error_t *err);

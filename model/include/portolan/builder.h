@@ -20,6 +20,7 @@ int pto_build_flag(pto_builder_t *builder, const char *name);
 /* A temporary of the same shape as `buffer`, for staging, with another name and space. */
 int pto_build_mirror(pto_builder_t *builder, int buffer, const char *name, pto_space_t space);
 
+/* What has been built so far: valid until the next call that builds one. */
 const pto_buffer_t *pto_builder_buffer(const pto_builder_t *builder, int buffer);
 const pto_group_t *pto_builder_group(const pto_builder_t *builder, int group);
 
@@ -35,10 +36,16 @@ void pto_build_collective(pto_builder_t *builder, const pto_exchange_t *exchange
 /* A kernel launched by the members of `who`. Its first stage, the launch, is built automatically. Kernels
  * don't nest and contain no loops. */
 void pto_build_kernel(pto_builder_t *builder, const pto_exchange_t *who);
+/* Lanes (plan.h): branches that may overlap, each between pto_build_branch and pto_build_end, and a pipeline
+ * of chunks [from, to), of which `depth` are in progress at most. */
+void pto_build_parallel(pto_builder_t *builder);
+void pto_build_branch(pto_builder_t *builder);
+void pto_build_pipeline(pto_builder_t *builder, int64_t from, int64_t to, int64_t depth);
 void pto_build_end(pto_builder_t *builder);
 
 /* Build the request's algorithm among `exchange`'s members, as one collective node. */
 void pto_build_exchange(pto_builder_t *builder, const pto_request_t *request, const pto_exchange_t *exchange);
+/* The request that the plan is made for. */
 const pto_request_t *pto_builder_request(const pto_builder_t *builder);
 
 static inline pto_expr_t pto_expr_of(int64_t constant, int64_t loop, int64_t power, int64_t inverse) {

@@ -211,8 +211,7 @@ typedef struct {
     int step_count;
 } pto_stage_t;
 
-/* A plan's body is a list of nodes. A loop, a collective or a kernel contains the `span` nodes that follow
- * it.
+/* A plan's body is a list of nodes. Every node but a stage contains the `span` nodes that follow it.
  *
  * A kernel node is one kernel on each GPU. Its copies are loads and stores (over a link if the peer's memory
  * is on another GPU), and its signals are flags in GPU memory; no process takes part. Each of its thread
@@ -225,8 +224,25 @@ typedef enum {
     PTO_NODE_LOOP,       /* for k in [from, to) */
     PTO_NODE_COLLECTIVE, /* these stages are one collective of the MPI library, of NCCL or of ours */
     PTO_NODE_KERNEL,     /* the first stage launches it */
+    PTO_NODE_PARALLEL,   /* contains branches only, which may overlap */
+    PTO_NODE_BRANCH,     /* contains stages and loops */
+    PTO_NODE_PIPELINE,   /* for chunk k in [from, to), contains stages only, which overlap on different chunks
+                          */
     PTO_NODE_COUNT
 } pto_node_kind_t;
+
+/* Lanes. A rank passes the stages of a lane one after another, and different lanes at the same time. Stages
+ * outside of PTO_NODE_PARALLEL and PTO_NODE_PIPELINE are in lane 0. Branch b of a parallel node is lane b,
+ * and stage s of a pipeline is lane s, for all chunks. All lanes of a node start when the rank reaches the
+ * node, and the rank continues when all have ended. Ranks don't wait for each other at either point.
+ *
+ * Stage s of chunk k also waits until the same rank has ended stage s - 1 of chunk k. Stage 0 of chunk k
+ * waits for the last stage of chunk k - depth: `depth` chunks are in progress at most, so that buffers with
+ * `depth` blocks, numbered by k, suffice.
+ *
+ * Messages match within one stage of one iteration, as outside of lanes. A flag is raised in a stage that
+ * pto_walk_next visits no later than the wait. */
+enum { PTO_LANES_MAX = 16 }; /* of one node */
 
 /* Which code runs a collective. `check` walks the stages of the node in every case. `price` and `simulate` do
  * so too, except for NCCL, whose cost is in the machine file (`nccl`). */
@@ -251,10 +267,11 @@ typedef struct {
     pto_node_kind_t kind;
     int span;
     int stage;    /* PTO_NODE_STAGE: its index */
-    int64_t from; /* PTO_NODE_LOOP */
+    int64_t from; /* PTO_NODE_LOOP, PTO_NODE_PIPELINE */
     int64_t to;
-    bool power; /* PTO_NODE_LOOP: its body uses 2^k, so `to` is at most 62 */
-    int group;  /* PTO_NODE_COLLECTIVE, PTO_NODE_KERNEL */
+    int64_t depth; /* PTO_NODE_PIPELINE: 1 or more */
+    bool power;    /* PTO_NODE_LOOP: its body uses 2^k, so `to` is at most 62 */
+    int group;     /* PTO_NODE_COLLECTIVE, PTO_NODE_KERNEL */
     /* PTO_NODE_COLLECTIVE only: */
     pto_done_by_t by;
     pto_collective_t collective;
@@ -296,6 +313,7 @@ void pto_plan_destroy(pto_plan_t *plan);
 
 /* --- reading a plan ------------------------------------------------------------------------------------ */
 
+/* The parts of a plan, by index. The request is the one that the plan was made from. */
 const pto_request_t *pto_plan_request(const pto_plan_t *plan);
 int pto_plan_node_count(const pto_plan_t *plan);
 const pto_node_t *pto_plan_node(const pto_plan_t *plan, int index);
@@ -321,23 +339,48 @@ typedef struct {
 
 pto_plan_size_t pto_plan_size(const pto_plan_t *plan);
 
-/* A cursor over a plan's stages: one stage of one iteration at a time, in order. */
+/* A cursor over a plan's stages: one stage of one iteration at a time, in order. The branches of a parallel
+ * node come one after another; a pipeline's chunks do, each with all its stages. */
 typedef struct {
     const pto_plan_t *plan;
     const pto_stage_t *stage;
-    int64_t k;        /* of the enclosing loop; 0 outside */
+    int64_t k;        /* of the enclosing loop or pipeline; 0 outside */
     int64_t instance; /* number of stages visited before this one */
     int collective;   /* index of the enclosing PTO_NODE_COLLECTIVE, or -1 */
     int kernel;       /* index of the enclosing PTO_NODE_KERNEL, or -1 */
+    int lanes;        /* index of the enclosing PTO_NODE_PARALLEL or PTO_NODE_PIPELINE, or -1 */
+    int lane;         /* the lane of this stage; 0 outside of such nodes */
+    int64_t fork;     /* number of stages visited before that node; outside, before this stage */
     int next;         /* private from here on */
+    int lanes_end;
+    int64_t lane_first; /* instance of the branch's first stage */
     int loop;
     int loop_end;
     int collective_end;
     int kernel_end;
 } pto_walk_t;
 
+/* pto_walk_next moves to the first stage, then to the next one; false after the last. */
 void pto_walk_begin(pto_walk_t *walk, const pto_plan_t *plan);
 bool pto_walk_next(pto_walk_t *walk);
+
+/* The stages, by their instance, that must have ended at a rank before it begins the walk's current stage:
+ * all before `fork`, and these three; -1: none. The rank ends each lane's stages in the order of their
+ * instances.
+ */
+typedef struct {
+    int64_t fork;
+    int64_t lane;  /* the previous stage of the same lane and node */
+    int64_t chunk; /* in a pipeline: the chunk's previous stage, in lane - 1 */
+    int64_t slot;  /* in a pipeline: the last stage of chunk k - depth, in the last lane */
+} pto_walk_after_t;
+
+pto_walk_after_t pto_walk_after(const pto_walk_t *walk);
+
+/* The number of lanes of a parallel node or a pipeline; of the plan: the maximum over its nodes, 1 if it has
+ * no such nodes. */
+int pto_node_lane_count(const pto_plan_t *plan, int index);
+int pto_plan_lane_count(const pto_plan_t *plan);
 
 /* True if the current stage belongs to a collective that NCCL runs. pto_walk_leave_collective skips the rest
  * of that collective's stages. */
@@ -387,6 +430,7 @@ int64_t pto_group_index(const pto_plan_t *plan, const pto_group_t *group, int64_
 /* The unfolded group of this kind. */
 pto_group_t pto_group_shape(const pto_layout_t *layout, pto_group_kind_t kind);
 
+/* The value of an expression. */
 int64_t pto_expr_value(pto_expr_t expr, int64_t k, int64_t core, int64_t peer);
 
 /* The rank whose memory a slice refers to. */
@@ -419,9 +463,10 @@ bool pto_buffer_stands_in(const pto_plan_t *plan, int buffer);
  * the two. */
 int64_t pto_buffer_bytes(const pto_plan_t *plan, int buffer, int64_t rank);
 
-/* Check that an executor can run the plan: buffers alternate only in kernels, processes share only GPU
- * memory, messages are only in stages whose steps run at once, and the MPI library broadcasts in place.
- * Errors: PTO_ERR_INVALID_PLAN with the stage and the cause. */
+/* Check that an executor can run the plan: buffers alternate only in kernels, processes share GPU memory and
+ * temporaries in host memory, messages are only in stages whose steps run at once, the MPI library broadcasts
+ * in place, and lanes contain neither collectives nor kernels. Errors: PTO_ERR_INVALID_PLAN with the stage
+ * and the cause. */
 pto_status_t pto_plan_runnable(const pto_plan_t *plan, pto_error_t *err);
 
 /* The maximum bytes that the plan's buffers need on any one GPU, and in host memory on any one node. */

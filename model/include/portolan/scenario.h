@@ -77,7 +77,7 @@ const char *pto_implementation_name(pto_implementation_t implementation);
 const char *pto_split_name(pto_split_t split);
 const char *pto_datatype_name(pto_datatype_t datatype);
 const char *pto_sweep_kind_name(pto_sweep_kind_t kind);
-int64_t pto_datatype_bytes(pto_datatype_t datatype);
+int64_t pto_datatype_bytes(pto_datatype_t datatype); /* of one element */
 
 /* The values of a scenario field: one integer, a {from, to, factor} range or a [list]. */
 typedef struct {
@@ -195,9 +195,9 @@ pto_status_t pto_scenario_check(const pto_scenario_t *scenario, pto_error_t *err
  * the machine has. The number of nodes is not limited. */
 pto_status_t pto_scenario_bind(pto_scenario_t *scenario, const pto_machine_t *machine, pto_error_t *err);
 
-/* Read the scenario's machine file. Errors: those of pto_machine_read; a file that cannot be read is reported
- * at the place where the scenario names it. */
-pto_status_t pto_scenario_read_machine(const pto_scenario_t *scenario, pto_machine_t *machine,
+/* Read the scenario's machine file. The caller frees `*machine`. Errors: those of pto_machine_open; a file
+ * that cannot be read is reported at the place where the scenario names it. */
+pto_status_t pto_scenario_read_machine(const pto_scenario_t *scenario, pto_machine_t **machine,
                                        pto_error_t *err);
 
 /* The split that applies: the one requested, or the collective's default. */

@@ -231,11 +231,13 @@ static bool allocate(pto_checker_t *checker) {
 
 static bool lay_out(pto_checker_t *checker) {
     bool any_shared = false;
-    for (int buffer = 0; buffer < checker->buffers; buffer++)
+    for (int buffer = 0; buffer < checker->buffers; buffer++) {
+        checker->shared[buffer] = checker->shared[buffer] || checker->lanes > 1;
         any_shared = any_shared || checker->shared[buffer];
+    }
     if (!allocate(checker))
         return pto_check_out_of_memory(checker);
-    pto_clocks_init(&checker->clocks, checker->ranks, any_shared);
+    pto_clocks_init(&checker->clocks, checker->ranks * checker->lanes, any_shared);
     for (int64_t rank = 0; rank < checker->ranks; rank++)
         for (int buffer = 0; buffer < checker->buffers; buffer++) {
             int64_t place = rank * checker->buffers + buffer;
@@ -265,13 +267,15 @@ static bool walk_stages(pto_checker_t *checker) {
         checker->report.stages++;
         if (collective >= 0 && checker->collective < 0 && !pto_check_enter_collective(checker, collective))
             return false;
-        if (!pto_check_stage(checker))
+        if (!pto_check_begin_lanes(checker) || !pto_check_stage(checker))
             return false;
+        pto_check_end_lanes(checker);
         if (ends_collective(checker) && !pto_check_leave_collective(checker))
             return false;
         if (checker->sets.out_of_memory || checker->clocks.out_of_memory)
             return false;
     }
+    pto_check_leave_lanes(checker);
     checker->walk.stage = NULL;
     return true;
 }
@@ -313,7 +317,8 @@ static bool runnable(pto_checker_t *checker) {
 
 static void check(pto_checker_t *checker) {
     bool right = pto_check_parts(checker) && pto_check_kernels(checker) && runnable(checker) &&
-                 pto_check_collectives(checker) && lay_out(checker) && run(checker);
+                 pto_check_lanes(checker) && pto_check_collectives(checker) && lay_out(checker) &&
+                 run(checker);
     for (int runs = runs_to_walk(checker); right && checker->run + 1 < runs;)
         right = run_again(checker);
     if (checker->sets.out_of_memory || checker->clocks.out_of_memory || (!right && checker->status == PTO_OK))
@@ -340,6 +345,7 @@ static void checker_fini(pto_checker_t *checker) {
     for (int64_t rank = 0; rank < checker->ranks && checker->signal; rank++)
         free_signals(checker->signal[rank]);
     pto_check_forget_pieces(checker);
+    pto_check_leave_lanes(checker);
     void *const owned[] = {checker->contents,      checker->inside,       checker->trace,
                            checker->bytes,         checker->signal,       checker->progress,
                            checker->tally,         checker->shared,       checker->piece,
@@ -363,6 +369,8 @@ pto_status_t pto_check(const pto_plan_t *plan, pto_check_report_t *report, pto_e
     pto_checker_t checker = {.plan = plan,
                              .request = request,
                              .ranks = ranks,
+                             .lanes = pto_plan_lane_count(plan),
+                             .lanes_node = -1,
                              .buffers = pto_plan_buffer_count(plan),
                              .kernel = -1,
                              .collective = -1,

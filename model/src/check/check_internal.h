@@ -58,8 +58,12 @@ typedef struct {
     const pto_plan_t *plan;
     const pto_request_t *request;
     int64_t ranks;
+    int lanes; /* of each rank */
     int buffers;
     pto_walk_t walk;
+    int lanes_node;  /* the node whose lanes are being walked; -1: none */
+    uint32_t **slot; /* per slot of its pipeline and rank: the last lane's clock; or NULL */
+    int64_t slot_count;
     pto_spans_t *contents;   /* ranks x buffers */
     pto_spans_t *inside;     /* ranks x buffers, as seen by the stages of a collective node; or NULL */
     int collective;          /* the node whose stages are being walked; -1: none */
@@ -68,7 +72,7 @@ typedef struct {
     pto_trace_t *trace;      /* ranks x buffers, twice: the second half is for the alternate copies */
     pto_piece_use_t **piece; /* ranks x buffers, for the current kernel */
     int kernel;              /* the node of `piece` */
-    bool *shared;            /* buffers used by ranks other than their holders */
+    bool *shared;            /* buffers used by other ranks than their holders, or by lanes */
     pto_signal_t **signal;   /* by the rank that waits */
     pto_progress_t *progress;
     int64_t *tally; /* ranks + 1, for sorting */
@@ -108,6 +112,17 @@ bool pto_check_slice_named(pto_checker_t *checker, const pto_slice_t *slice);
 bool pto_check_collectives(pto_checker_t *checker);
 bool pto_check_enter_collective(pto_checker_t *checker, int at);
 bool pto_check_leave_collective(pto_checker_t *checker);
+
+/* The number of a rank's current lane among the clocks. */
+static inline int64_t pto_check_clock(const pto_checker_t *checker, int64_t rank) {
+    return rank + checker->walk.lane * checker->ranks;
+}
+
+/* Checks of lanes: once for a plan; before and after each stage, and after the last one. */
+bool pto_check_lanes(pto_checker_t *checker);
+bool pto_check_begin_lanes(pto_checker_t *checker);
+void pto_check_end_lanes(pto_checker_t *checker);
+void pto_check_leave_lanes(pto_checker_t *checker);
 
 /* Walk the current stage for all ranks. */
 bool pto_check_stage(pto_checker_t *checker);

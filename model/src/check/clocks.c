@@ -11,6 +11,7 @@ struct pto_trace_read {
     int32_t rank;
     uint32_t time;
     int32_t next; /* 0: none */
+    const pto_stage_t *stage;
 };
 
 struct pto_trace_span {
@@ -19,6 +20,7 @@ struct pto_trace_span {
     int32_t writer; /* -1: none yet */
     uint32_t time;
     int32_t reads;
+    const pto_stage_t *stage; /* of the write */
 };
 
 void pto_clocks_init(pto_clocks_t *clocks, int64_t ranks, bool needed) {
@@ -146,16 +148,20 @@ static bool seen(const pto_clocks_t *clocks, int64_t rank, int64_t other, uint32
     return rank == other || time <= clocks->now[rank * clocks->ranks + other];
 }
 
-/* The earlier access to the span that is unordered with this one; -1 if there is none. */
-static int64_t unordered(const struct pto_trace_span *span, const pto_clocks_t *clocks, int64_t rank,
-                         bool write, bool *wrote) {
-    *wrote = span->writer >= 0 && !seen(clocks, rank, span->writer, span->time);
-    if (*wrote)
-        return span->writer;
-    for (int32_t i = write ? span->reads : 0; i; i = clocks->read[i].next)
+/* Find the earlier access to the span that is unordered with this one; false if there is none. */
+static bool find_conflict(const struct pto_trace_span *span, const pto_clocks_t *clocks, int64_t rank,
+                          bool write, pto_conflict_t *conflict) {
+    *conflict = (pto_conflict_t){span->writer, span->begin, span->end, true, span->stage};
+    if (span->writer >= 0 && !seen(clocks, rank, span->writer, span->time))
+        return true;
+    conflict->wrote = false;
+    for (int32_t i = write ? span->reads : 0; i; i = clocks->read[i].next) {
+        conflict->rank = clocks->read[i].rank;
+        conflict->stage = clocks->read[i].stage;
         if (!seen(clocks, rank, clocks->read[i].rank, clocks->read[i].time))
-            return clocks->read[i].rank;
-    return -1;
+            return true;
+    }
+    return false;
 }
 
 static void note_read(struct pto_trace_span *span, pto_clocks_t *clocks, int64_t rank, uint32_t time) {
@@ -171,8 +177,8 @@ static void note_read(struct pto_trace_span *span, pto_clocks_t *clocks, int64_t
         clocks->read = read;
         clocks->read_capacity *= 2;
     }
-    clocks->read[clocks->read_count] =
-        (struct pto_trace_read){.rank = (int32_t)rank, .time = time, .next = span->reads};
+    clocks->read[clocks->read_count] = (struct pto_trace_read){
+        .rank = (int32_t)rank, .time = time, .next = span->reads, .stage = clocks->stage};
     span->reads = clocks->read_count++;
 }
 
@@ -185,12 +191,8 @@ bool pto_trace_access(pto_trace_t *trace, pto_clocks_t *clocks, int64_t rank, in
     int until = cut_at(trace, end, clocks);
     for (int i = first; i < until && !clocks->out_of_memory; i++) {
         struct pto_trace_span *span = &trace->span[i];
-        bool wrote;
-        int64_t other = unordered(span, clocks, rank, write, &wrote);
-        if (other >= 0) {
-            *conflict = (pto_conflict_t){other, span->begin, span->end, wrote};
+        if (find_conflict(span, clocks, rank, write, conflict))
             return false;
-        }
         if (!write) {
             note_read(span, clocks, rank, time);
             continue;
@@ -198,6 +200,7 @@ bool pto_trace_access(pto_trace_t *trace, pto_clocks_t *clocks, int64_t rank, in
         span->writer = (int32_t)rank;
         span->time = time;
         span->reads = 0;
+        span->stage = clocks->stage;
     }
     return true;
 }

@@ -1,5 +1,6 @@
-/* The happens-before relation while a plan is checked: vector clocks over ranks, and traces of the last
- * accesses to the bytes of a shared buffer. Internal to libportolan.
+/* The happens-before relation while a plan is checked: vector clocks over ranks (with lanes: over the lanes
+ * of all ranks, which are ranks here), and traces of the last accesses to the bytes of a shared buffer.
+ * Internal to libportolan.
  *
  * A rank's own entry counts its releases (what it sent or signalled). An access carries the number of the
  * release that will follow it, so another rank is ordered after the access once it has seen that release. */
@@ -9,11 +10,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "portolan/plan.h"
+
 typedef struct {
     int64_t ranks;
-    uint32_t *now;  /* ranks x ranks */
-    uint32_t *next; /* their values once the stage's messages have been delivered */
-    bool *joined;   /* ranks whose row of `next` differs */
+    uint32_t *now;            /* ranks x ranks */
+    uint32_t *next;           /* their values once the stage's messages have been delivered */
+    bool *joined;             /* ranks whose row of `next` differs */
+    const pto_stage_t *stage; /* the current one, for reports; NULL: the user's */
     struct pto_trace_read *read;
     int32_t read_count;
     int32_t read_capacity;
@@ -50,6 +54,7 @@ typedef struct {
     int64_t begin;
     int64_t end;
     bool wrote;
+    const pto_stage_t *stage;
 } pto_conflict_t;
 
 void pto_trace_init(pto_trace_t *trace, int64_t bytes, pto_clocks_t *clocks);

@@ -17,13 +17,23 @@ bool pto_check_access(pto_checker_t *checker, int64_t rank, const pto_touch_t *t
     if (pto_plan_buffer(checker->plan, touch->buffer)->double_buffered && checker->run % 2 > 0)
         place += checker->ranks * checker->buffers;
     pto_trace_t *trace = &checker->trace[place];
-    if (pto_trace_access(trace, &checker->clocks, rank, touch->begin, touch->end, touch->write, &conflict))
+    if (pto_trace_access(trace, &checker->clocks, pto_check_clock(checker, rank), touch->begin, touch->end,
+                         touch->write, &conflict))
         return true;
-    return pto_check_fail(
-        checker, rank, "%s bytes %lld..%lld of '%s' of rank %lld, unordered with rank %lld's %s",
-        touch->write ? "writes" : "reads", (long long)conflict.begin, (long long)conflict.end - 1,
-        pto_plan_buffer(checker->plan, touch->buffer)->name, (long long)touch->holder,
-        (long long)conflict.rank, conflict.wrote ? "write" : "read");
+    const char *does = touch->write ? "writes" : "reads", *did = conflict.wrote ? "write" : "read";
+    const char *name = pto_plan_buffer(checker->plan, touch->buffer)->name;
+    if (conflict.rank % checker->ranks == rank)
+        return pto_check_fail(
+            checker, rank,
+            "lane %d %s bytes %lld..%lld of '%s' of rank %lld, unordered with the %s of stage "
+            "'%s' in lane %lld of the same rank",
+            checker->walk.lane, does, (long long)conflict.begin, (long long)conflict.end - 1, name,
+            (long long)touch->holder, did, conflict.stage ? conflict.stage->name : "",
+            (long long)(conflict.rank / checker->ranks));
+    return pto_check_fail(checker, rank,
+                          "%s bytes %lld..%lld of '%s' of rank %lld, unordered with rank %lld's %s", does,
+                          (long long)conflict.begin, (long long)conflict.end - 1, name,
+                          (long long)touch->holder, (long long)(conflict.rank % checker->ranks), did);
 }
 
 static bool access_all(pto_checker_t *checker, int64_t rank, const pto_touches_t *touches) {

@@ -12,6 +12,7 @@ enum { MESSAGE_TOUCHES = 3, CLOCKS_A_TOUCH = 200, TOUCHES_A_KEPT_ITEM = 5, SHARE
 typedef struct {
     const pto_plan_t *plan;
     int64_t ranks;
+    int64_t clocks; /* one of each lane of each rank */
     bool shared;
     int64_t touches;
     int64_t kept; /* spans of contents and traces, ends of messages, clocks: about 45 bytes each */
@@ -28,6 +29,8 @@ static void add(int64_t *total, int64_t count) {
 }
 
 static bool is_shared(const pto_plan_t *plan, int buffer) {
+    if (pto_plan_lane_count(plan) > 1)
+        return true;
     for (int i = 0; i < plan->steps.count; i++) {
         const pto_step_t *step = pto_plan_step(plan, i);
         if (pto_step_is_local(step) &&
@@ -46,7 +49,7 @@ static void count_step(size_count_t *count, const pto_step_t *step, int64_t k, i
     int64_t actions = pto_step_actions(count->plan, step, k);
     if (step->kind == PTO_STEP_SEND) {
         int64_t each = MESSAGE_TOUCHES + blocks_of(&step->source, k, step->core_first);
-        add(&count->touches, product(actions, each + (count->shared ? count->ranks / CLOCKS_A_TOUCH : 0)));
+        add(&count->touches, product(actions, each + (count->shared ? count->clocks / CLOCKS_A_TOUCH : 0)));
         add(messages, actions);
     } else if (pto_step_is_local(step)) {
         add(&count->touches, product(actions, 1 + blocks_of(&step->source, k, step->core_first)));
@@ -62,6 +65,8 @@ static void count_stages(size_count_t *count) {
     while (pto_walk_next(&walk)) {
         int64_t messages = 0;
         add(&count->touches, count->ranks);
+        if (walk.lanes >= 0)
+            add(&count->touches, product(count->ranks, count->clocks / CLOCKS_A_TOUCH));
         for (int i = 0; i < walk.stage->step_count; i++)
             count_step(count, pto_plan_step(count->plan, walk.stage->step_first + i), walk.k, &messages);
         most_messages = messages > most_messages ? messages : most_messages;
@@ -86,12 +91,18 @@ static void count_buffers(size_count_t *count) {
             add(&count->kept, product(SHARED_ITEMS, spans));
     }
     if (count->shared)
-        add(&count->kept, product(count->ranks, count->ranks) / 8);
+        add(&count->kept, product(count->clocks, count->clocks) / 8);
+    for (int n = 0; n < count->plan->nodes.count; n++) {
+        const pto_node_t *node = pto_plan_node(count->plan, n);
+        if (node->kind == PTO_NODE_PIPELINE && node->depth < node->to - node->from)
+            add(&count->kept, product(node->depth, product(count->ranks, count->clocks) / 16));
+    }
 }
 
 pto_status_t pto_check_size(const pto_plan_t *plan, int64_t limit, pto_error_t *err) {
     size_count_t count = {.plan = plan, .ranks = pto_layout_rank_count(&plan->request.layout)};
     int64_t runs = 1;
+    count.clocks = product(count.ranks, pto_plan_lane_count(plan));
     if (limit <= 0)
         limit = PTO_CHECK_LIMIT;
     if (count.ranks > PTO_CHECK_RANKS_MAX)

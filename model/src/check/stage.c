@@ -191,7 +191,7 @@ static bool do_signal(pto_checker_t *checker, const pto_action_t *action) {
     signal->from = action->rank;
     signal->instance = checker->walk.instance;
     signal->flag = action->step->flag;
-    signal->clock = pto_clocks_snapshot(&checker->clocks, action->rank);
+    signal->clock = pto_clocks_snapshot(&checker->clocks, pto_check_clock(checker, action->rank));
     pto_signal_t **last = &checker->signal[action->peer_rank];
     while (*last)
         last = &(*last)->next;
@@ -228,7 +228,7 @@ static bool take_signal(pto_checker_t *checker, const pto_action_t *action) {
     if (!signal || !is_priced(checker, action, signal))
         return false;
     *place = signal->next;
-    pto_clocks_join(&checker->clocks, action->rank, signal->clock);
+    pto_clocks_join(&checker->clocks, pto_check_clock(checker, action->rank), signal->clock);
     free(signal->clock);
     free(signal);
     return true;
@@ -269,7 +269,7 @@ static bool do_in_turn(pto_checker_t *checker, const pto_step_t *step, int64_t r
     case PTO_STEP_WAIT:
         return do_wait(checker, step, rank, progress, stuck);
     case PTO_STEP_SIGNAL:
-        pto_clocks_release(&checker->clocks, rank);
+        pto_clocks_release(&checker->clocks, pto_check_clock(checker, rank));
         return each_action(checker, step, rank, do_signal);
     case PTO_STEP_COPY:
     case PTO_STEP_REDUCE:
@@ -392,7 +392,8 @@ static bool deliver(pto_checker_t *checker, const pto_end_t *send, const pto_end
     checker->source.count = checker->target.count = 0;
     checker->report.messages++;
     if (checker->collective < 0)
-        pto_clocks_deliver(&checker->clocks, send->from, send->to);
+        pto_clocks_deliver(&checker->clocks, pto_check_clock(checker, send->from),
+                           pto_check_clock(checker, send->to));
     return pto_check_collect(checker, &sender.step->source, &sender, false, &checker->source) &&
            pto_check_collect(checker, &receiver.step->target, &receiver, true, &checker->target) &&
            pto_check_move_touched(checker, &sender, &receiver);
@@ -458,7 +459,7 @@ static act_t done_first(pto_step_kind_t kind) {
 static bool start_rank(pto_checker_t *checker, int64_t rank) {
     checker->touched.count = 0;
     if (checker->collective < 0)
-        pto_clocks_release(&checker->clocks, rank);
+        pto_clocks_release(&checker->clocks, pto_check_clock(checker, rank));
     for (int i = 0; i < checker->walk.stage->step_count; i++) {
         act_t first = done_first(stage_step(checker, i)->kind);
         if (first && !each_action(checker, stage_step(checker, i), rank, first))

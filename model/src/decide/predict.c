@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "machine/machine_internal.h"
 #include "plan/plan_internal.h"
 #include "portolan/pick.h"
 #include "scenario/check.h"
@@ -77,6 +78,8 @@ pto_call_t pto_request_call(const pto_request_t *request) {
         pto_request_t probe = *request;
         pto_plan_t *plan = NULL;
         probe.algorithm = pto_algorithm_at(i);
+        if (!(probe.algorithm->collectives & 1u << request->collective))
+            continue;
         probe.counts = NULL;
         if (pto_plan_create(&probe, &plan, NULL) != PTO_OK)
             continue;
@@ -114,7 +117,7 @@ const char *pto_library_algorithm(const pto_scenario_t *scenario, const pto_mach
     const pto_library_choice_t *library = &scenario->library;
     if (library->name)
         return library->name;
-    if (library->best)
+    if (library->best || (library->rule_count == 0 && machine->library_count == 0))
         return NULL;
     const pto_call_t call = pto_request_call(request);
     const pto_library_rule_t *rule =

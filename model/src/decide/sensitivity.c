@@ -282,18 +282,18 @@ pto_status_t pto_sensitivity(const pto_predictions_t *predictions, const pto_mac
     pto_machine_param_t *param = NULL, *copied = NULL;
     int param_count = 0;
     pto_sensitivities_t made = {0};
-    pto_machine_t copy = {0};
-    trial_t trial = {.predictions = predictions, .machine = &copy, .point = point};
-    pto_status_t status = pto_machine_clone(machine, &copy, err);
+    pto_machine_t *copy = NULL;
+    pto_status_t status = pto_machine_duplicate(machine, &copy, err);
+    trial_t trial = {.predictions = predictions, .machine = copy, .point = point};
     if (status == PTO_OK)
         status = pto_machine_params(machine, &param, &param_count, err);
     if (status == PTO_OK)
-        status = pto_machine_params(&copy, &copied, &param_count, err);
+        status = pto_machine_params(copy, &copied, &param_count, err);
     if (status == PTO_OK)
         status = look_for_changes(&trial, param, copied, param_count, &made, err);
     free(param);
     free(copied);
-    pto_machine_fini(&copy);
+    pto_machine_destroy(copy);
     if (status == PTO_OK)
         *sensitivities = made;
     else

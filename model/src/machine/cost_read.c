@@ -300,18 +300,18 @@ static pto_status_t read_cost(const pto_reader_t *reader, const pto_yaml_node_t 
     return status;
 }
 
-pto_status_t pto_read_cell(const pto_reader_t *reader, const pto_yaml_node_t *node, const pto_cell_t *cell) {
-    const pto_family_t *family = cell->family;
+pto_status_t pto_read_cell(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                           const pto_family_t *family, void *at) {
     switch (family->form) {
     case PTO_FORM_VALUE:
-        return family->unit == PTO_UNIT_BYTES ? read_param_bytes(reader, node, cell->at)
-                                              : read_param(reader, node, cell->at, family->positive);
+        return family->unit == PTO_UNIT_BYTES ? read_param_bytes(reader, node, at)
+                                              : read_param(reader, node, at, family->positive);
     case PTO_FORM_POSTAL:
-        return pto_read_mapping(reader, node, &postal_table, cell->at);
+        return pto_read_mapping(reader, node, &postal_table, at);
     case PTO_FORM_COST:
-        return read_cost(reader, node, family, cell->at);
+        return read_cost(reader, node, family, at);
     case PTO_FORM_WHOLE:
         break;
     }
-    return pto_read_count(reader, node, cell->at, 1);
+    return pto_read_count(reader, node, at, 1);
 }

@@ -10,7 +10,7 @@
 
 struct pto_builder {
     pto_plan_t *plan;
-    int open[4]; /* nodes whose body is open */
+    int open[8]; /* nodes whose body is open */
     int open_count;
     bool in_kernel;
     int64_t bundle; /* of the current exchange; 0: none */
@@ -96,6 +96,16 @@ static void open_node(pto_builder_t *builder, pto_node_t node) {
 
 void pto_build_loop(pto_builder_t *builder, int64_t from, int64_t to, bool power) {
     open_node(builder, (pto_node_t){.kind = PTO_NODE_LOOP, .from = from, .to = to, .power = power});
+}
+
+void pto_build_parallel(pto_builder_t *builder) {
+    open_node(builder, (pto_node_t){.kind = PTO_NODE_PARALLEL});
+}
+
+void pto_build_branch(pto_builder_t *builder) { open_node(builder, (pto_node_t){.kind = PTO_NODE_BRANCH}); }
+
+void pto_build_pipeline(pto_builder_t *builder, int64_t from, int64_t to, int64_t depth) {
+    open_node(builder, (pto_node_t){.kind = PTO_NODE_PIPELINE, .from = from, .to = to, .depth = depth});
 }
 
 /* The slice that a member gives to or gets from each other member. */
@@ -292,6 +302,8 @@ static uint64_t digest_node(uint64_t hash, const pto_node_t *node) {
                               node->group, node->by,   node->collective, node->core_first, node->core_count};
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
         hash = fnv1a(hash, (uint64_t)number[i]);
+    if (node->kind == PTO_NODE_PIPELINE)
+        hash = fnv1a(hash, (uint64_t)node->depth);
     return digest_slice(digest_slice(hash, &node->in), &node->out);
 }
 
@@ -427,6 +439,11 @@ pto_status_t pto_plan_create(const pto_request_t *request, pto_plan_t **plan, pt
         pto_plan_destroy(made);
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a plan");
     }
+    status = pto_lanes_check(made, err);
+    if (status != PTO_OK) {
+        pto_plan_destroy(made);
+        return status;
+    }
     *plan = made;
     return PTO_OK;
 }
@@ -478,54 +495,3 @@ const char *pto_plan_flag_name(const pto_plan_t *plan, int flag) {
 }
 
 uint64_t pto_plan_digest(const pto_plan_t *plan) { return digest_plan(plan); }
-
-void pto_walk_begin(pto_walk_t *walk, const pto_plan_t *plan) {
-    *walk = (pto_walk_t){.plan = plan, .instance = -1, .collective = -1, .kernel = -1, .loop = -1};
-}
-
-/* Step past the end of the loop's body: back to its start, or out of the loop. */
-static void close_loop(pto_walk_t *walk) {
-    const pto_node_t *loop = pto_plan_node(walk->plan, walk->loop);
-    if (++walk->k < loop->to) {
-        walk->next = walk->loop + 1;
-        return;
-    }
-    walk->loop = -1;
-    walk->k = 0;
-}
-
-bool pto_walk_next(pto_walk_t *walk) {
-    for (;;) {
-        if (walk->loop >= 0 && walk->next == walk->loop_end) {
-            close_loop(walk);
-            continue;
-        }
-        if (walk->collective >= 0 && walk->next == walk->collective_end)
-            walk->collective = -1;
-        if (walk->kernel >= 0 && walk->next == walk->kernel_end)
-            walk->kernel = -1;
-        if (walk->next == walk->plan->nodes.count)
-            return false;
-        int index = walk->next++;
-        const pto_node_t *node = pto_plan_node(walk->plan, index);
-        if (node->kind == PTO_NODE_STAGE) {
-            walk->stage = pto_plan_stage(walk->plan, node->stage);
-            walk->instance++;
-            return true;
-        }
-        int end = index + 1 + node->span;
-        if (node->kind == PTO_NODE_COLLECTIVE) {
-            walk->collective = index;
-            walk->collective_end = end;
-        } else if (node->kind == PTO_NODE_KERNEL) {
-            walk->kernel = index;
-            walk->kernel_end = end;
-        } else if (node->from < node->to) {
-            walk->loop = index;
-            walk->loop_end = end;
-            walk->k = node->from;
-        } else {
-            walk->next = end;
-        }
-    }
-}

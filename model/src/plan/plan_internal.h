@@ -70,6 +70,10 @@ int64_t pto_group_members_per_gpu(const pto_layout_t *layout, pto_group_kind_t k
 int64_t pto_fold_out(int64_t fold, int64_t index);
 int64_t pto_fold_in(int64_t fold, int64_t base_index);
 
+/* Check that only those nodes contain lanes, and are in lanes, of which plan.h says so. Errors:
+ * PTO_ERR_INVALID_PLAN. */
+pto_status_t pto_lanes_check(const pto_plan_t *plan, pto_error_t *err);
+
 /* Whether a buffer's blocks differ in size, following the user's byte counts. */
 static inline bool pto_blocks_are_table(const pto_buffer_t *buffer) {
     return buffer->blocks != PTO_BLOCKS_EQUAL && buffer->blocks != PTO_BLOCKS_SHARE;

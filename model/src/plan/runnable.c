@@ -9,10 +9,10 @@ static pto_status_t slice_runnable(const pto_plan_t *plan, const pto_stage_t *st
         return pto_error_set(err, PTO_ERR_INVALID_PLAN,
                              "stage '%s' uses '%s', which alternates, outside of a kernel", stage->name,
                              buffer->name);
-    if (slice->holder != PTO_HOLDER_SELF && buffer->space != PTO_SPACE_GPU)
+    if (slice->holder != PTO_HOLDER_SELF && buffer->space != PTO_SPACE_GPU &&
+        buffer->role != PTO_ROLE_TEMPORARY)
         return pto_error_set(err, PTO_ERR_INVALID_PLAN,
-                             "stage '%s' uses another process's '%s', which is in host memory; processes "
-                             "share GPU memory only",
+                             "stage '%s' uses another process's '%s', which is the user's own host memory",
                              stage->name, buffer->name);
     return PTO_OK;
 }
@@ -33,7 +33,9 @@ static pto_status_t step_runnable(const pto_plan_t *plan, const pto_stage_t *sta
 }
 
 pto_status_t pto_plan_runnable(const pto_plan_t *plan, pto_error_t *err) {
-    pto_status_t status = PTO_OK;
+    pto_status_t status = pto_lanes_check(plan, err);
+    if (status != PTO_OK)
+        return status;
     for (int b = 0; b < pto_plan_buffer_count(plan); b++) {
         const pto_buffer_t *buffer = pto_plan_buffer(plan, b);
         if (buffer->double_buffered && buffer->role != PTO_ROLE_TEMPORARY)

@@ -171,3 +171,13 @@ bool pto_copy_queue_leave(pto_copy_queue_t *queue, int64_t who, const pto_ledger
     queue->held[queue->count++] = (pto_held_copy_t){who, mine->seconds + queue->hold_s};
     return pto_ledger_follow(&queue->last, mine, explain);
 }
+
+bool pto_copy_queue_shift(pto_copy_queue_t *queue, const pto_ledger_t *now, const pto_ledger_t *before,
+                          double times) {
+    for (int i = 0; i < queue->count; i++) {
+        int64_t who = queue->held[i].who;
+        queue->held[i].until_s += times * (now[who].seconds - before[who].seconds);
+    }
+    int64_t last = queue->count > 0 ? queue->held[queue->count - 1].who : 0;
+    return queue->count == 0 || pto_ledger_shift(&queue->last, &now[last], &before[last], times);
+}

@@ -404,13 +404,18 @@ bool pto_ledger_copy(pto_ledger_t *ledger, const pto_ledger_t *from, bool explai
     return true;
 }
 
-void pto_ledger_repeat(pto_ledger_t *ledger, const pto_ledger_t *before, double times) {
-    ledger->seconds += times * (ledger->seconds - before->seconds);
-    for (int i = 0; i < ledger->entry_count; i++) {
+bool pto_ledger_shift(pto_ledger_t *ledger, const pto_ledger_t *now, const pto_ledger_t *before,
+                      double times) {
+    ledger->seconds += times * (now->seconds - before->seconds);
+    for (int i = 0; i < now->entry_count; i++) {
         double count_before = 0;
         for (int j = 0; j < before->entry_count; j++)
-            if (same_entry(&ledger->entry[i], &before->entry[j]))
+            if (same_entry(&now->entry[i], &before->entry[j]))
                 count_before = before->entry[j].count;
-        ledger->entry[i].count += times * (ledger->entry[i].count - count_before);
+        pto_entry_t more = now->entry[i];
+        more.count = times * (more.count - count_before);
+        if (!ledger_enter(ledger, &more))
+            return false;
     }
+    return true;
 }

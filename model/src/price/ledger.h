@@ -166,8 +166,10 @@ bool pto_ledger_follow(pto_ledger_t *ledger, const pto_ledger_t *from, bool expl
 /* Set `ledger` to the time of `from`, with its entries. */
 bool pto_ledger_copy(pto_ledger_t *ledger, const pto_ledger_t *from, bool explain);
 
-/* `before` is the state of `ledger` some iterations ago: add the difference `times` times more. */
-void pto_ledger_repeat(pto_ledger_t *ledger, const pto_ledger_t *before, double times);
+/* Add `times` the difference between `before`, the state of a ledger some iterations ago, and `now`, which
+ * may be `ledger` itself. Returns false when out of memory. */
+bool pto_ledger_shift(pto_ledger_t *ledger, const pto_ledger_t *now, const pto_ledger_t *before,
+                      double times);
 
 /* A copy that others count as not ended until then. */
 typedef struct {
@@ -194,6 +196,10 @@ bool pto_copy_queue_enter(pto_copy_queue_t *queue, const pto_machine_t *machine,
 
 /* The copy of `who` has ended at the time of `mine`. Returns false when out of memory. */
 bool pto_copy_queue_leave(pto_copy_queue_t *queue, int64_t who, const pto_ledger_t *mine, bool explain);
+
+/* Move all copies on as pto_ledger_shift moves their actors' ledgers on. Returns false when out of memory. */
+bool pto_copy_queue_shift(pto_copy_queue_t *queue, const pto_ledger_t *now, const pto_ledger_t *before,
+                          double times);
 
 /* Turn the slowest actor's ledger into a price and, if wanted, an explanation. */
 pto_status_t pto_ledger_report(const pto_ledger_t *slowest, const pto_machine_t *machine, pto_price_t *price,

@@ -64,7 +64,7 @@ static void count_body(const pto_plan_t *plan, int first, int until, int64_t k, 
         const pto_node_t *node = pto_plan_node(plan, i);
         if (node->kind == PTO_NODE_STAGE)
             count_pairs(plan, node->stage, k, actions);
-        if (node->kind != PTO_NODE_LOOP)
+        if (node->kind != PTO_NODE_LOOP && node->kind != PTO_NODE_PIPELINE)
             continue;
         for (int64_t inner = node->from; loop_matters(plan, i) && inner < node->to && *actions <= most;
              inner++)

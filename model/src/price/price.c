@@ -97,30 +97,37 @@ static void charge_reductions(const pto_pricing_t *pricing, pto_action_t *action
                                pto_class_slice_bytes(plan, &action->step->source, action), charge);
 }
 
-/* Where a step is not exact, its flag is the same one for all actors. */
-static pto_ledger_t *flag_at(const pto_pricing_t *pricing, const pto_step_t *step, int64_t actor) {
-    return &pricing->raised[step->flag * pricing->actor_count +
-                            (pto_actors_are_exact(pricing, step) ? actor : 0)];
+static pto_ledger_t *terms_of(pto_pricing_t *pricing, int which) {
+    return pricing->explain ? &pricing->terms[which] : NULL;
 }
 
-/* Raise the step's flag at all its peers, at the actor's current time. */
-static void raise_flags(pto_pricing_t *pricing, pto_action_t *action) {
-    const pto_ledger_t *mine = &pricing->ledger[action->rank];
-    if (!pto_actors_are_exact(pricing, action->step)) {
-        pto_pricing_follow(pricing, flag_at(pricing, action->step, action->rank), mine);
-        return;
+static void begin_costs(pto_pricing_t *pricing, const pto_stage_t *stage, costs_t *costs) {
+    costs->queued = false;
+    pto_charge_begin(&costs->out, stage->name, terms_of(pricing, 0));
+    pto_charge_begin(&costs->in, stage->name, terms_of(pricing, 1));
+    pto_charge_begin(&costs->other, stage->name, terms_of(pricing, 2));
+    costs->out.at_once = stage->order == PTO_ORDER_AT_ONCE;
+    costs->in.at_once = costs->out.at_once;
+}
+
+/* Add the costs so far to the actor's ledger. */
+static void settle_costs(pto_pricing_t *pricing, int64_t actor, costs_t *costs) {
+    pto_ledger_t *mine = &pricing->ledger[actor];
+    const pto_outflow_t *outflow = &pricing->outflow[pricing->actor[actor].place.node];
+    double out_s = pto_charge_seconds(&costs->out, pricing->machine, outflow);
+    double in_s = pto_charge_seconds(&costs->in, pricing->machine, outflow);
+    pto_charge_t *messages = out_s >= in_s ? &costs->out : &costs->in;
+    pto_charge_settle(messages, pricing->machine, outflow);
+    if (pricing->in_lanes) {
+        pto_charge_settle(out_s >= in_s ? &costs->in : &costs->out, pricing->machine, outflow);
+        pto_lane_demand(pricing, actor, PTO_LANE_SEND, &costs->out, out_s);
+        pto_lane_demand(pricing, actor, PTO_LANE_RECV, &costs->in, in_s);
     }
-    int64_t peers = pto_step_peer_count(pricing->plan, action);
-    for (int64_t j = 0; j < peers; j++)
-        if (pto_step_peer(pricing->plan, j, action))
-            pto_pricing_follow(pricing, flag_at(pricing, action->step, action->peer_rank), mine);
-}
-
-static void wait_for_flag(pto_pricing_t *pricing, const pto_action_t *action, pto_charge_t *charge) {
-    if (pto_actors_are_exact(pricing, action->step) && pto_step_peer_count(pricing->plan, action) == 0)
-        return;
-    pto_pricing_follow(pricing, &pricing->ledger[action->rank], flag_at(pricing, action->step, action->rank));
-    pto_charge_wait(charge, pricing->machine, action->step);
+    if (!pto_ledger_add(mine, messages, out_s >= in_s ? out_s : in_s) ||
+        !pto_ledger_add(mine, &costs->other, pto_charge_seconds(&costs->other, pricing->machine, outflow)) ||
+        (costs->queued &&
+         !pto_copy_queue_leave(&engine_of(pricing, actor)->queue, actor, mine, pricing->explain)))
+        pricing->out_of_memory = true;
 }
 
 static pto_status_t charge_step(pto_pricing_t *pricing, pto_action_t *action, costs_t *costs) {
@@ -135,10 +142,10 @@ static pto_status_t charge_step(pto_pricing_t *pricing, pto_action_t *action, co
         charge_reductions(pricing, action, &costs->other);
         break;
     case PTO_STEP_SIGNAL:
-        raise_flags(pricing, action);
+        pto_raises_raise(pricing, action);
         break;
     case PTO_STEP_WAIT:
-        wait_for_flag(pricing, action, &costs->other);
+        pto_raises_wait(pricing, action, &costs->other);
         break;
     case PTO_STEP_LAUNCH:
         pto_charge_launch(&costs->other, pricing->machine);
@@ -149,44 +156,46 @@ static pto_status_t charge_step(pto_pricing_t *pricing, pto_action_t *action, co
     return PTO_OK;
 }
 
-static pto_ledger_t *terms_of(pto_pricing_t *pricing, int which) {
-    return pricing->explain ? &pricing->terms[which] : NULL;
+/* In a lane, what the step alone costs also counts as a demand on its resource. */
+static pto_status_t charge_in_lane(pto_pricing_t *pricing, pto_action_t *action, costs_t *costs) {
+    pto_charge_t before = costs->other;
+    pto_charge_begin(&costs->other, before.stage, terms_of(pricing, 3));
+    pto_status_t status = charge_step(pricing, action, costs);
+    pto_lane_demand(pricing, action->rank, pto_lane_resource(pricing->plan, action->step), &costs->other,
+                    costs->other.other_s);
+    before.other_s += costs->other.other_s;
+    before.out_of_memory = before.out_of_memory || costs->other.out_of_memory;
+    for (int i = 0; before.terms && i < pricing->terms[3].entry_count; i++)
+        pto_charge_enter(&before, pricing->terms[3].entry[i]);
+    costs->other = before;
+    return status;
 }
 
 static pto_status_t price_actor(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k) {
-    pto_ledger_t *mine = &pricing->ledger[actor];
-    const pto_outflow_t *outflow = &pricing->outflow[pricing->actor[actor].place.node];
     costs_t costs;
-    costs.queued = false;
-    pto_charge_begin(&costs.out, stage->name, terms_of(pricing, 0));
-    pto_charge_begin(&costs.in, stage->name, terms_of(pricing, 1));
-    pto_charge_begin(&costs.other, stage->name, terms_of(pricing, 2));
-    costs.out.at_once = stage->order == PTO_ORDER_AT_ONCE;
-    costs.in.at_once = costs.out.at_once;
+    begin_costs(pricing, stage, &costs);
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(pricing->plan, stage->step_first + i);
         pto_action_t action;
         pto_status_t status = PTO_OK;
-        if (pto_actor_acts(pricing, step, actor, k, &action))
-            status = charge_step(pricing, &action, &costs);
+        if (!pto_actor_acts(pricing, step, actor, k, &action))
+            continue;
+        if (pto_step_is_signal(step) && stage->order == PTO_ORDER_SEQUENCE && costs.other.other_s > 0) {
+            settle_costs(pricing, actor, &costs); /* flags are raised and seen after the steps before them */
+            begin_costs(pricing, stage, &costs);
+        }
+        status = pricing->in_lanes ? charge_in_lane(pricing, &action, &costs)
+                                   : charge_step(pricing, &action, &costs);
         if (status != PTO_OK)
             return status;
     }
-    double out_s = pto_charge_seconds(&costs.out, pricing->machine, outflow);
-    double in_s = pto_charge_seconds(&costs.in, pricing->machine, outflow);
-    pto_charge_t *messages = out_s >= in_s ? &costs.out : &costs.in;
-    pto_charge_settle(messages, pricing->machine, outflow);
-    if (!pto_ledger_add(mine, messages, out_s >= in_s ? out_s : in_s) ||
-        !pto_ledger_add(mine, &costs.other, pto_charge_seconds(&costs.other, pricing->machine, outflow)) ||
-        (costs.queued &&
-         !pto_copy_queue_leave(&engine_of(pricing, actor)->queue, actor, mine, pricing->explain)))
-        pricing->out_of_memory = true;
+    settle_costs(pricing, actor, &costs);
     return PTO_OK;
 }
 
 /* --- stages ------------------------------------------------------------------------------------------- */
 
-static void remember(pto_pricing_t *pricing, pto_ledger_t *copies) {
+void pto_pricing_remember(pto_pricing_t *pricing, pto_ledger_t *copies) {
     for (int64_t actor = 0; actor < pricing->actor_count; actor++)
         if (!pto_ledger_copy(&copies[actor], &pricing->ledger[actor], pricing->explain))
             pricing->out_of_memory = true;
@@ -219,7 +228,7 @@ static bool has_wait(const pto_pricing_t *pricing, const pto_stage_t *stage, int
 /* Actors that only signal go first, so that those that wait find the flag raised. */
 static pto_status_t price_stage(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k) {
     count_demand(pricing, stage, k);
-    remember(pricing, pricing->before);
+    pto_pricing_remember(pricing, pricing->before);
     sort_by_arrival(pricing);
     pto_status_t status = PTO_OK;
     for (int pass = 0; pass < 2; pass++)
@@ -257,77 +266,19 @@ static pto_status_t price_nccl(pto_pricing_t *pricing, const pto_node_t *node) {
     return status;
 }
 
-/* --- loops -------------------------------------------------------------------------------------------- */
+/* --- nodes ---------------------------------------------------------------------------------------------- */
 
-static pto_status_t price_nodes(pto_pricing_t *pricing, int first, int count, int64_t k);
-
-/* Iterations [uniform_from, uniform_to) of a loop that cost the same, taken `period` at a time. */
-typedef struct {
-    int64_t uniform_from;
-    int64_t uniform_to;
-    int64_t period;
-} repeat_t;
-
-/* Rounds in which a shift of k takes every message off the node; with no such shift all rounds are alike. */
-static repeat_t find_repeat(const pto_plan_t *plan, int index) {
-    const pto_node_t *loop = pto_plan_node(plan, index);
-    repeat_t repeat = {loop->from, loop->power ? loop->from : loop->to, 1};
-    for (int i = index + 1; i <= index + loop->span; i++) {
-        const pto_node_t *node = pto_plan_node(plan, i);
-        const pto_stage_t *stage = node->kind == PTO_NODE_STAGE ? pto_plan_stage(plan, node->stage) : NULL;
-        for (int s = 0; stage && s < stage->step_count; s++) {
-            const pto_step_t *step = pto_plan_step(plan, stage->step_first + s);
-            const pto_group_t *group = pto_plan_group(plan, step->group);
-            if (step->peers.kind != PTO_PEERS_SHIFT || step->peers.first.loop == 0)
-                continue;
-            const pto_buffer_t *buffer = pto_plan_buffer(plan, pto_message_slice(step)->buffer);
-            if (buffer->cyclic != PTO_CYCLIC_NONE)
-                repeat.period = buffer->cyclic_count;
-            if (repeat.uniform_from < group->members_per_node)
-                repeat.uniform_from = group->members_per_node;
-            if (repeat.uniform_to > group->size - group->members_per_node + 1)
-                repeat.uniform_to = group->size - group->members_per_node + 1;
-        }
-    }
-    return repeat;
-}
-
-static pto_status_t price_rounds(pto_pricing_t *pricing, int loop, int64_t from, int64_t to) {
-    pto_status_t status = PTO_OK;
-    for (int64_t k = from; k < to && status == PTO_OK; k++)
-        status = price_nodes(pricing, loop + 1, pto_plan_node(pricing->plan, loop)->span, k);
-    return status;
-}
-
-/* A loop over shifts is a closed sum: two periods of uniform rounds are priced, the second is measured, and
- * as many more as there are cost the same. Between single ranks no rounds are uniform. */
-static pto_status_t price_loop(pto_pricing_t *pricing, int index) {
-    const pto_node_t *loop = pto_plan_node(pricing->plan, index);
-    repeat_t repeat = find_repeat(pricing->plan, index);
-    int64_t measured_from = repeat.uniform_from + repeat.period;
-    int64_t measured_to = measured_from + repeat.period;
-    int64_t more = (repeat.uniform_to - measured_to) / repeat.period;
-    if (more <= 0 || pricing->kind == PTO_ACTORS_RANKS)
-        return price_rounds(pricing, index, loop->from, loop->to);
-    pto_status_t status = price_rounds(pricing, index, loop->from, measured_from);
-    remember(pricing, pricing->snapshot);
-    if (status == PTO_OK)
-        status = price_rounds(pricing, index, measured_from, measured_to);
-    for (int64_t actor = 0; actor < pricing->actor_count; actor++)
-        pto_ledger_repeat(&pricing->ledger[actor], &pricing->snapshot[actor], (double)more);
-    if (status == PTO_OK)
-        status = price_rounds(pricing, index, measured_to + more * repeat.period, loop->to);
-    return status;
-}
-
-static pto_status_t price_nodes(pto_pricing_t *pricing, int first, int count, int64_t k) {
+pto_status_t pto_price_nodes(pto_pricing_t *pricing, int first, int count, int64_t k) {
     pto_status_t status = PTO_OK;
     for (int i = first; i < first + count && status == PTO_OK && !pricing->out_of_memory; i++) {
         const pto_node_t *node = pto_plan_node(pricing->plan, i);
         if (node->kind == PTO_NODE_STAGE) {
             status = price_stage(pricing, pto_plan_stage(pricing->plan, node->stage), k);
         } else if (node->kind == PTO_NODE_LOOP) {
-            status = price_loop(pricing, i);
+            status = pto_price_loop(pricing, i);
+            i += node->span;
+        } else if (node->kind == PTO_NODE_PARALLEL || node->kind == PTO_NODE_PIPELINE) {
+            status = pto_price_lanes(pricing, i, k);
             i += node->span;
         } else if (node->by == PTO_DONE_BY_NCCL) {
             status = price_nccl(pricing, node);
@@ -339,35 +290,46 @@ static pto_status_t price_nodes(pto_pricing_t *pricing, int first, int count, in
 
 /* --- memory --------------------------------------------------------------------------------------------- */
 
-static size_t ledger_count(const pto_pricing_t *pricing) {
-    return (3 + (size_t)pricing->plan->flags.count) * (size_t)pricing->actor_count;
+/* All ledgers but those of flags and queues. */
+static size_t ledger_count(const pto_pricing_t *pricing, int lanes) {
+    int for_lanes = lanes > 1 ? 1 + 2 * PTO_LANE_RESOURCE_COUNT : 0;
+    return (size_t)(2 + lanes + for_lanes) * (size_t)pricing->actor_count;
 }
 
 static bool allocate(pto_pricing_t *pricing) {
     if (!pto_actors_find(pricing))
         return false;
+    int lanes = pto_plan_lane_count(pricing->plan);
     pricing->order = malloc((size_t)pricing->actor_count * sizeof *pricing->order);
-    pricing->ledger = calloc(ledger_count(pricing), sizeof *pricing->ledger);
+    pricing->lane = calloc(ledger_count(pricing, lanes), sizeof *pricing->lane);
+    pricing->raised =
+        calloc((size_t)(pricing->plan->flags.count * pricing->actor_count) + 1, sizeof *pricing->raised);
     pricing->engine = calloc((size_t)pricing->gpu_count, sizeof *pricing->engine);
     pricing->outflow = malloc((size_t)pricing->node_count * sizeof *pricing->outflow);
-    if (!pricing->order || !pricing->ledger || !pricing->engine || !pricing->outflow)
+    if (!pricing->order || !pricing->lane || !pricing->raised || !pricing->engine || !pricing->outflow)
         return false;
-    pricing->before = pricing->ledger + pricing->actor_count;
+    pricing->ledger = pricing->lane;
+    pricing->before = pricing->lane + lanes * pricing->actor_count;
     pricing->snapshot = pricing->before + pricing->actor_count;
-    pricing->raised = pricing->snapshot + pricing->actor_count;
+    if (lanes > 1) {
+        pricing->base = pricing->snapshot + pricing->actor_count;
+        pricing->demand = pricing->base + pricing->actor_count;
+        pricing->demand_before = pricing->demand + PTO_LANE_RESOURCE_COUNT * pricing->actor_count;
+    }
     return true;
 }
 
 static void release(pto_pricing_t *pricing) {
-    for (size_t i = 0; pricing->ledger && i < ledger_count(pricing); i++)
-        pto_ledger_fini(&pricing->ledger[i]);
+    for (size_t i = 0; pricing->lane && i < ledger_count(pricing, pto_plan_lane_count(pricing->plan)); i++)
+        pto_ledger_fini(&pricing->lane[i]);
+    pto_raises_fini(pricing);
     for (int64_t gpu = 0; pricing->engine && gpu < pricing->gpu_count; gpu++)
         pto_copy_queue_fini(&pricing->engine[gpu].queue);
     for (size_t i = 0; i < sizeof pricing->terms / sizeof *pricing->terms; i++)
         pto_ledger_fini(&pricing->terms[i]);
     free(pricing->actor);
     free(pricing->order);
-    free(pricing->ledger);
+    free(pricing->lane);
     free(pricing->engine);
     free(pricing->outflow);
 }
@@ -388,7 +350,7 @@ static pto_status_t price_plan(pto_pricing_t *pricing, pto_price_t *price, pto_e
     pricing->explain = explanation != NULL;
     pricing->out_of_memory = !allocate(pricing);
     if (!pricing->out_of_memory)
-        status = price_nodes(pricing, 0, pto_plan_node_count(pricing->plan), 0);
+        status = pto_price_nodes(pricing, 0, pto_plan_node_count(pricing->plan), 0);
     if (pricing->out_of_memory)
         status = pto_error_set(pricing->err, PTO_ERR_MEMORY, "out of memory while pricing");
     if (status == PTO_OK)

@@ -20,20 +20,52 @@ typedef struct {
     int64_t cores;    /* of one GPU that it represents */
 } pto_actor_t;
 
+/* What an actor has only one of, so that its lanes share it. */
+typedef enum {
+    PTO_LANE_OUT,  /* its GPU's copies to the host */
+    PTO_LANE_IN,   /* from the host */
+    PTO_LANE_GPU,  /* copies and reductions in the memory of GPUs */
+    PTO_LANE_CPU,  /* copies and reductions in host memory, and flags */
+    PTO_LANE_SEND, /* messages that it sends */
+    PTO_LANE_RECV,
+    PTO_LANE_RESOURCE_COUNT
+} pto_lane_resource_t;
+
+/* A raise of a flag that has not been waited for. */
+typedef struct {
+    int64_t from;  /* the actor that raised it */
+    int64_t round; /* the pricing's, then */
+    pto_ledger_t at;
+} pto_raise_t;
+
+/* Those of one flag for one actor, oldest first; beyond `count`, ledgers to be used again. */
+typedef struct {
+    pto_raise_t *item;
+    int count;
+    int capacity;
+} pto_raises_t;
+
 typedef struct {
     const pto_plan_t *plan;
     const pto_machine_t *machine;
     bool explain;
-    pto_ledger_t terms[3]; /* of an actor's stage, while its costs are charged */
+    pto_ledger_t terms[4]; /* of an actor's stage, and of one step in a lane, while they are charged */
     pto_actors_t kind;
     int64_t actor_count;
     int64_t actors_per_gpu;
     pto_actor_t *actor;
     int64_t *order;         /* the actors in the order in which they come to a stage */
-    pto_ledger_t *ledger;   /* one per actor */
+    pto_ledger_t *lane;     /* per lane and actor */
+    pto_ledger_t *ledger;   /* one per actor: those of the current lane */
     pto_ledger_t *before;   /* the ledgers before the stage */
     pto_ledger_t *snapshot; /* the ledgers before a loop's measured iterations */
-    pto_ledger_t *raised;   /* per flag and actor: when the flag was last raised */
+    pto_raises_t *raised;   /* one per flag and actor */
+    int64_t round;          /* number of iterations of loops so far */
+    int64_t lag;            /* most rounds between a raise and its wait, since it was last set to 0 */
+    bool in_lanes;
+    pto_ledger_t *base;          /* one per actor: from where `demand` is counted */
+    pto_ledger_t *demand;        /* per resource and actor: what the current node's lanes have asked of it */
+    pto_ledger_t *demand_before; /* the same before a loop's measured iterations */
     int64_t gpu_count;
     pto_copies_t *engine; /* one per GPU that has actors */
     int64_t node_count;
@@ -42,6 +74,38 @@ typedef struct {
     bool out_of_memory;
     pto_error_t *err;
 } pto_pricing_t;
+
+/* Copy the current ledgers. */
+void pto_pricing_remember(pto_pricing_t *pricing, pto_ledger_t *copies);
+
+/* --- price.c -------------------------------------------------------------------------------------------- */
+
+/* Price nodes [first, first + count) in iteration k. Errors: those of pto_price. */
+pto_status_t pto_price_nodes(pto_pricing_t *pricing, int first, int count, int64_t k);
+
+/* --- loops.c -------------------------------------------------------------------------------------------- */
+
+pto_status_t pto_price_loop(pto_pricing_t *pricing, int index);
+
+/* --- lanes.c -------------------------------------------------------------------------------------------- */
+
+/* A parallel node or a pipeline. */
+pto_status_t pto_price_lanes(pto_pricing_t *pricing, int index, int64_t k);
+/* The resource of a step that is not a message, and the actor's use of a resource in the current lane. */
+pto_lane_resource_t pto_lane_resource(const pto_plan_t *plan, const pto_step_t *step);
+void pto_lane_demand(pto_pricing_t *pricing, int64_t actor, pto_lane_resource_t resource,
+                     const pto_charge_t *charge, double seconds);
+
+/* --- flags.c -------------------------------------------------------------------------------------------- */
+
+/* Raise the step's flag at all its peers, at the actor's current time; wait for it. */
+void pto_raises_raise(pto_pricing_t *pricing, pto_action_t *action);
+void pto_raises_wait(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge);
+/* Raises that have not been waited for. */
+int64_t pto_raises_pending(const pto_pricing_t *pricing);
+/* Move them on as pto_ledger_repeat moves the actors that raised them on, relative to the snapshot. */
+void pto_raises_repeat(pto_pricing_t *pricing, double times);
+void pto_raises_fini(pto_pricing_t *pricing);
 
 /* --- actors.c ------------------------------------------------------------------------------------------ */
 

@@ -361,8 +361,11 @@ static void print_loop(printer_t *printer, int index, const pto_node_t *loop) {
     int64_t printed = 0;
     if (!printer->unroll && iterations > 0) {
         print_indent(printer, 0);
-        pto_text_add(&printer->text, "for k = %lld .. %lld\n", (long long)loop->from,
-                     (long long)loop->to - 1);
+        pto_text_add(&printer->text, "for k = %lld .. %lld", (long long)loop->from, (long long)loop->to - 1);
+        if (loop->kind == PTO_NODE_PIPELINE)
+            pto_text_add(&printer->text, ", pipelined: each stage is a lane, at most %lld chunks at once",
+                         (long long)loop->depth);
+        pto_text_add(&printer->text, "\n");
         print_loop_body(printer, index, loop, loop->from);
         return;
     }
@@ -397,25 +400,46 @@ static void print_kernel(printer_t *printer, const pto_node_t *node) {
                  pto_text_member(group));
 }
 
-static void print_body(printer_t *printer) {
-    pto_text_add(&printer->text, "\n");
-    int end = -1; /* of the collective or kernel */
-    for (int i = 0; i < pto_plan_node_count(printer->plan); i++) {
+static void print_line(printer_t *printer, const char *line) {
+    print_indent(printer, 0);
+    pto_text_add(&printer->text, "%s\n", line);
+}
+
+/* Nodes [first, until), and what they contain. */
+static void print_nodes(printer_t *printer, int first, int until) {
+    int lane = 0;
+    for (int i = first; i < until; i++) {
         const pto_node_t *node = pto_plan_node(printer->plan, i);
-        printer->depth = i <= end ? 2 : 1;
-        if (node->kind == PTO_NODE_COLLECTIVE) {
-            print_collective(printer, node);
-            end = i + node->span;
-        } else if (node->kind == PTO_NODE_KERNEL) {
-            print_kernel(printer, node);
-            end = i + node->span;
-        } else if (node->kind == PTO_NODE_LOOP) {
+        if (node->kind == PTO_NODE_STAGE) {
+            print_stage(printer, pto_plan_stage(printer->plan, node->stage), 0, 1);
+            continue;
+        }
+        if (node->kind == PTO_NODE_LOOP || node->kind == PTO_NODE_PIPELINE) {
             print_loop(printer, i, node);
             i += node->span;
-        } else {
-            print_stage(printer, pto_plan_stage(printer->plan, node->stage), 0, 1);
+            continue;
         }
+        if (node->kind == PTO_NODE_COLLECTIVE)
+            print_collective(printer, node);
+        else if (node->kind == PTO_NODE_KERNEL)
+            print_kernel(printer, node);
+        else if (node->kind == PTO_NODE_PARALLEL)
+            print_line(printer, "in parallel");
+        else {
+            print_indent(printer, 0);
+            pto_text_add(&printer->text, "lane %d\n", lane++);
+        }
+        printer->depth++;
+        print_nodes(printer, i + 1, i + 1 + node->span);
+        printer->depth--;
+        i += node->span;
     }
+}
+
+static void print_body(printer_t *printer) {
+    pto_text_add(&printer->text, "\n");
+    printer->depth = 1;
+    print_nodes(printer, 0, pto_plan_node_count(printer->plan));
 }
 
 pto_status_t pto_print(const pto_plan_t *plan, int64_t rank, bool unroll, char **text, pto_error_t *err) {

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/checked.h"
+#include "machine/machine_internal.h"
 #include "portolan/scenario.h"
 #include "scenario/check.h"
 
@@ -63,12 +64,12 @@ pto_status_t pto_scenario_bind(pto_scenario_t *scenario, const pto_machine_t *ma
     return status;
 }
 
-pto_status_t pto_scenario_read_machine(const pto_scenario_t *scenario, pto_machine_t *machine,
+pto_status_t pto_scenario_read_machine(const pto_scenario_t *scenario, pto_machine_t **machine,
                                        pto_error_t *err) {
     if (!scenario->machine_path)
         return pto_error_set(err, PTO_ERR_KEY, "no machine is named");
     pto_error_t fault = {.status = PTO_OK};
-    pto_status_t status = pto_machine_read(scenario->machine_path, machine, &fault);
+    pto_status_t status = pto_machine_open(scenario->machine_path, machine, &fault);
     if (status == PTO_ERR_IO && scenario->place[PTO_FIELD_MACHINE].line > 0)
         return pto_scenario_refuse(scenario, PTO_FIELD_MACHINE, status, err, "machine: %s: %s",
                                    scenario->machine_path, fault.message);

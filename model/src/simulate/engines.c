@@ -49,11 +49,13 @@ static void share(pto_sim_t *sim, pto_engine_t *engine, uint32_t rank) {
 
 /* Copies of the GPU's other processes that still count. */
 static int64_t copies_waited_for(const pto_sim_t *sim, uint32_t rank) {
-    int64_t cores = pto_plan_request(sim->plan)->layout.procs_per_gpu;
-    int64_t first = (int64_t)rank / cores * cores;
+    uint32_t cores = (uint32_t)sim->layout->procs_per_gpu;
+    uint32_t own = sim->proc[rank].rank, first = own / cores * cores;
     int64_t waiting = 0;
-    for (int64_t other = first; other < first + cores; other++)
-        waiting += other != (int64_t)rank && pto_sim_before(sim->now_s, sim->proc[other].copy_held_s);
+    for (uint32_t lane = 0; lane < sim->lanes; lane++)
+        for (uint32_t other = first; other < first + cores; other++)
+            waiting +=
+                other != own && pto_sim_before(sim->now_s, sim->proc[other + lane * sim->ranks].copy_held_s);
     return waiting;
 }
 
@@ -130,14 +132,13 @@ bool pto_engine_join_kernel(pto_sim_t *sim, pto_action_t *action) {
     return true;
 }
 
-void pto_engine_join(pto_sim_t *sim, const pto_action_t *action, int64_t bytes) {
-    uint32_t rank = (uint32_t)action->rank;
+void pto_engine_join(pto_sim_t *sim, uint32_t rank, const pto_action_t *action, int64_t bytes) {
     const pto_step_t *step = action->step;
     pto_proc_t *proc = &sim->proc[rank];
     find_engine(sim, action, proc);
     proc->copy_in_kernel = false;
     proc->copy_pageable = pto_step_is_pageable(sim->plan, step);
-    int64_t core = (int64_t)rank % pto_plan_request(sim->plan)->layout.procs_per_gpu;
+    int64_t core = action->core;
     proc->copy_strided = pto_step_is_strided(step, 0, core);
     proc->copy_pieces = pto_step_pieces(step, 0, core);
     proc->copy_queued =

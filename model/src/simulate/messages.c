@@ -220,7 +220,7 @@ static void start_receiving(pto_sim_t *sim, uint32_t rank, uint32_t number) {
 static void arrive(pto_sim_t *sim, uint32_t number) {
     uint32_t rank = pto_message_at(&sim->pool, number)->target;
     pto_proc_t *proc = &sim->proc[rank];
-    if (proc->in.message)
+    if (pto_sim_side_is_busy(sim, rank, false))
         queue_add(&sim->pool, &proc->in.queue, number);
     else
         start_receiving(sim, rank, number);
@@ -286,27 +286,37 @@ static void end_message(pto_sim_t *sim, pto_resource_t resource, uint32_t rank, 
     side->message = 0;
 }
 
+/* The receiving side is free: the next lane that has a message waiting receives it. */
+static void receive_next(pto_sim_t *sim, uint32_t rank) {
+    for (uint32_t i = 1; i <= sim->lanes; i++) {
+        uint32_t other = pto_sim_other_lane(sim, rank, i);
+        uint32_t next = queue_take(&sim->pool, &sim->proc[other].in.queue);
+        if (next) {
+            start_receiving(sim, other, next);
+            return;
+        }
+    }
+}
+
 bool pto_sim_recv_event(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
     if (!proc->in.message || !received(sim, rank))
         return false;
     const pto_message_t *message = pto_message_at(&sim->pool, proc->in.message);
-    proc->expected -= message_digest(message->source, message->bytes);
+    proc->expected -= message_digest(sim->proc[message->source].rank, message->bytes);
     proc->recvs_open--;
-    end_message(sim, PTO_RESOURCE_RECV, rank, &proc->in, message->source);
+    end_message(sim, PTO_RESOURCE_RECV, rank, &proc->in, sim->proc[message->source].rank);
     if (proc->recvs_open == 0 && proc->expected != 0)
         pto_sim_fail(sim, PTO_ERR_INVALID_PLAN, rank,
                      "is sent messages of other ranks or sizes than it receives");
-    uint32_t next = queue_take(&sim->pool, &proc->in.queue);
-    if (next)
-        start_receiving(sim, rank, next);
+    receive_next(sim, rank);
     return pto_sim_messages_ended(proc);
 }
 
 /* --- sending -------------------------------------------------------------------------------------------- */
 
 /* Advance to the next non-empty send of the stage; false if there is none left. */
-static bool next_send(pto_sim_t *sim, pto_proc_t *proc, uint32_t rank, int64_t *bytes) {
+static bool next_send(pto_sim_t *sim, pto_proc_t *proc, int64_t *bytes) {
     const pto_stage_t *stage = proc->walk.stage;
     while (!proc->sends_made_all) {
         while (proc->send_next < proc->send_count) {
@@ -323,7 +333,8 @@ static bool next_send(pto_sim_t *sim, pto_proc_t *proc, uint32_t rank, int64_t *
             break;
         }
         const pto_step_t *step = pto_plan_step(sim->plan, stage->step_first + proc->send_step);
-        if (step->kind == PTO_STEP_SEND && pto_step_acts(sim->plan, step, rank, proc->walk.k, &proc->send))
+        if (step->kind == PTO_STEP_SEND &&
+            pto_step_acts(sim->plan, step, proc->rank, proc->walk.k, &proc->send))
             proc->send_count = peer_count(sim, &proc->send);
     }
     return false;
@@ -349,6 +360,12 @@ static bool leave_node(pto_sim_t *sim, uint32_t rank, pto_message_t *message) {
     return waits;
 }
 
+static bool is_posted(const pto_sim_t *sim, const pto_message_t *message) {
+    const pto_proc_t *target = &sim->proc[message->target];
+    return target->walk.instance > (int64_t)message->instance ||
+           (target->walk.instance == (int64_t)message->instance && target->state != PTO_PROC_LANE);
+}
+
 static void start_sending(pto_sim_t *sim, uint32_t rank, uint32_t number) {
     pto_proc_t *proc = &sim->proc[rank];
     pto_message_t *message = pto_message_at(&sim->pool, number);
@@ -363,7 +380,7 @@ static void start_sending(pto_sim_t *sim, uint32_t rank, uint32_t number) {
     if (target->walk.instance > (int64_t)message->instance)
         pto_sim_fail(sim, PTO_ERR_INVALID_PLAN, message->target,
                      "has already left the stage of a message sent to it");
-    else if (target->walk.instance == (int64_t)message->instance)
+    else if (is_posted(sim, message))
         arrive(sim, number);
     else
         heap_add(&sim->pool, &target->early, number);
@@ -384,7 +401,7 @@ static uint32_t make_message(pto_sim_t *sim, uint32_t rank, int64_t bytes) {
     *pto_message_at(&sim->pool, number) =
         (pto_message_t){.bytes = bytes,
                         .source = rank,
-                        .target = (uint32_t)proc->send.peer_rank,
+                        .target = (uint32_t)proc->send.peer_rank + proc->lane * sim->ranks,
                         .instance = instance_of(proc),
                         .step = (uint32_t)(step - pto_plan_step(sim->plan, 0)),
                         .space = (uint8_t)space,
@@ -393,16 +410,12 @@ static uint32_t make_message(pto_sim_t *sim, uint32_t rank, int64_t bytes) {
     return number;
 }
 
-static bool is_posted(const pto_sim_t *sim, const pto_message_t *message) {
-    return sim->proc[message->target].walk.instance >= (int64_t)message->instance;
-}
-
 /* The message to send next: one that was held back and may now start, else the next of the plan; 0: none. */
 static uint32_t take_next(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
     uint32_t number = queue_take(&sim->pool, &proc->out.queue);
     int64_t bytes;
-    if (number || !next_send(sim, proc, rank, &bytes))
+    if (number || !next_send(sim, proc, &bytes))
         return number;
     number = make_message(sim, rank, bytes);
     if (number) {
@@ -419,6 +432,10 @@ static void send_next(pto_sim_t *sim, uint32_t rank, bool second_look) {
     pto_proc_t *proc = &sim->proc[rank];
     uint32_t number;
     while ((number = take_next(sim, rank))) {
+        if (pto_sim_side_is_busy(sim, rank, true)) {
+            queue_add(&sim->pool, &proc->out.queue, number);
+            return;
+        }
         pto_message_t *message = pto_message_at(&sim->pool, number);
         if (!message->waits || is_posted(sim, message)) {
             start_sending(sim, rank, number);
@@ -451,9 +468,13 @@ bool pto_sim_send_event(pto_sim_t *sim, uint32_t rank) {
     if (!proc->out.message || !sent(sim, rank))
         return false;
     const pto_message_t *message = pto_message_at(&sim->pool, proc->out.message);
-    end_message(sim, PTO_RESOURCE_SEND, rank, &proc->out, message->target);
+    end_message(sim, PTO_RESOURCE_SEND, rank, &proc->out, sim->proc[message->target].rank);
     proc->sends_open--;
-    send_next(sim, rank, false);
+    for (uint32_t i = 1; i <= sim->lanes; i++) {
+        uint32_t other = pto_sim_other_lane(sim, rank, i);
+        if (sim->proc[other].state == PTO_PROC_MESSAGES)
+            send_next(sim, other, false);
+    }
     return pto_sim_messages_ended(proc);
 }
 
@@ -514,7 +535,7 @@ void pto_sim_through(pto_sim_t *sim, pto_link_kind_t kind, uint32_t rank, double
 static void count_receives(pto_sim_t *sim, uint32_t rank, const pto_step_t *step) {
     pto_proc_t *proc = &sim->proc[rank];
     pto_action_t action;
-    if (!pto_step_acts(sim->plan, step, rank, proc->walk.k, &action))
+    if (!pto_step_acts(sim->plan, step, proc->rank, proc->walk.k, &action))
         return;
     int64_t peers = peer_count(sim, &action);
     for (int64_t j = 0; j < peers; j++) {

@@ -24,7 +24,7 @@ void pto_sim_span(pto_sim_t *sim, pto_resource_t resource, uint32_t rank, int64_
     const pto_proc_t *proc = &sim->proc[rank];
     pto_span_t span = {.resource = resource,
                        .node = proc->node,
-                       .index = rank,
+                       .index = proc->rank,
                        .name = proc->walk.stage->name,
                        .peer_rank = peer_rank,
                        .bytes = bytes,
@@ -64,17 +64,24 @@ static void add_use(pto_resource_use_t *use, double busy_s, double waiting_s) {
     use->count++;
 }
 
-static void report_ranks(const pto_sim_t *sim, pto_simulation_t *simulation) {
-    for (uint32_t rank = 0; rank < sim->ranks; rank++) {
-        const pto_proc_t *proc = &sim->proc[rank];
-        add_use(&simulation->use[PTO_RESOURCE_SEND], proc->out.busy_s, proc->out.waiting_s);
-        add_use(&simulation->use[PTO_RESOURCE_RECV], proc->in.busy_s, proc->in.waiting_s);
-        add_use(&simulation->use[PTO_RESOURCE_LOCAL], proc->local_busy_s, proc->local_waiting_s);
+static void report_rank(const pto_sim_t *sim, uint32_t rank, pto_simulation_t *simulation) {
+    double busy_s[3] = {0}, waiting_s[3] = {0};
+    for (uint32_t lane = 0; lane < sim->lanes; lane++) {
+        const pto_proc_t *proc = &sim->proc[rank + lane * sim->ranks];
+        const double busy[] = {proc->out.busy_s, proc->in.busy_s, proc->local_busy_s};
+        const double waiting[] = {proc->out.waiting_s, proc->in.waiting_s, proc->local_waiting_s};
+        for (int i = 0; i < 3; i++) {
+            busy_s[i] += busy[i];
+            waiting_s[i] += waiting[i];
+        }
         if (proc->end_s > simulation->seconds) {
             simulation->seconds = proc->end_s;
             simulation->slowest_rank = rank;
         }
     }
+    add_use(&simulation->use[PTO_RESOURCE_SEND], busy_s[0], waiting_s[0]);
+    add_use(&simulation->use[PTO_RESOURCE_RECV], busy_s[1], waiting_s[1]);
+    add_use(&simulation->use[PTO_RESOURCE_LOCAL], busy_s[2], waiting_s[2]);
 }
 
 void pto_sim_report(const pto_sim_t *sim, pto_simulation_t *simulation) {
@@ -82,7 +89,8 @@ void pto_sim_report(const pto_sim_t *sim, pto_simulation_t *simulation) {
                                      .messages = sim->messages,
                                      .events = sim->events,
                                      .most_in_flight = sim->pool.most_in_flight};
-    report_ranks(sim, simulation);
+    for (uint32_t rank = 0; rank < sim->ranks; rank++)
+        report_rank(sim, rank, simulation);
     for (int64_t node = 0; node < sim->layout->nodes; node++) {
         for (uint32_t kind = 0; kind < PTO_LINKS_PER_NODE; kind++) {
             const pto_link_t *link = pto_link_at(sim, (uint32_t)node * PTO_LINKS_PER_NODE + kind);
@@ -100,6 +108,7 @@ void pto_sim_report(const pto_sim_t *sim, pto_simulation_t *simulation) {
 
 void pto_sim_fail(pto_sim_t *sim, pto_status_t status, uint32_t rank, const char *what) {
     const pto_walk_t *walk = &sim->proc[rank].walk;
+    rank = sim->proc[rank].rank;
     if (sim->status == PTO_OK)
         sim->status = pto_error_set(sim->err, status, "rank %lu %s (stage '%s', number %lld of the plan)",
                                     (unsigned long)rank, what, walk->stage ? walk->stage->name : "start",

@@ -46,8 +46,9 @@ static void raise_flags(pto_sim_t *sim, pto_action_t *action) {
             return;
         }
         ++*raised(sim, action->step->flag, action->rank, to);
-        if (sim->proc[to].state == PTO_PROC_FLAGS)
-            pto_sim_set(sim, to, PTO_SLOT_RUN, sim->now_s);
+        for (uint32_t lane = 0; lane < sim->lanes; lane++)
+            if (sim->proc[to + lane * sim->ranks].state == PTO_PROC_FLAGS)
+                pto_sim_set(sim, to + lane * sim->ranks, PTO_SLOT_RUN, sim->now_s);
     }
 }
 
@@ -73,11 +74,20 @@ static bool spend(pto_sim_t *sim, uint32_t rank, double seconds) {
     return true;
 }
 
+/* Take what the step uses of its rank; false, and wait for it, if another lane does. */
+static bool begin_use(pto_sim_t *sim, uint32_t rank, const pto_step_t *step) {
+    if (sim->lanes == 1 || pto_sim_take_resource(sim, rank, pto_lane_resource(sim->plan, step)))
+        return true;
+    sim->proc[rank].state = PTO_PROC_RESOURCE;
+    return false;
+}
+
 /* Begin a step; false if it took no time, so that the rank continues. */
 static bool begin_local(pto_sim_t *sim, uint32_t rank, pto_action_t *action) {
     pto_proc_t *proc = &sim->proc[rank];
     const pto_step_t *step = action->step;
     int64_t bytes;
+    double seconds;
     switch (step->kind) {
     case PTO_STEP_LAUNCH:
         return spend(sim, rank, pto_sim_launch_s(sim));
@@ -85,11 +95,12 @@ static bool begin_local(pto_sim_t *sim, uint32_t rank, pto_action_t *action) {
         if (step->in_kernel)
             return pto_engine_join_kernel(sim, action);
         bytes = pto_slice_bytes(sim->plan, &step->source, action);
-        if (bytes > 0)
-            pto_engine_join(sim, action, bytes);
+        if (bytes > 0 && begin_use(sim, rank, step))
+            pto_engine_join(sim, rank, action, bytes);
         return bytes > 0;
     case PTO_STEP_REDUCE:
-        return spend(sim, rank, pto_sim_reduce_s(sim, action));
+        seconds = pto_sim_reduce_s(sim, action);
+        return seconds > 0 && (!begin_use(sim, rank, step) || spend(sim, rank, seconds));
     case PTO_STEP_SIGNAL:
         raise_flags(sim, action);
         return false;
@@ -136,7 +147,7 @@ static bool run_local(pto_sim_t *sim, uint32_t rank) {
     for (; proc->local_step < positions && sim->status == PTO_OK; proc->local_step++) {
         const pto_step_t *step = local_step(sim, stage, proc->local_step);
         pto_action_t action;
-        if (!step || !pto_step_acts(sim->plan, step, rank, proc->walk.k, &action))
+        if (!step || !pto_step_acts(sim->plan, step, proc->rank, proc->walk.k, &action))
             continue;
         if (begin_next(sim, rank, &action))
             return false;
@@ -154,7 +165,8 @@ static void open_stage(pto_sim_t *sim, uint32_t rank) {
     for (int i = 0; i < stage->step_count && view->signals_first; i++) {
         const pto_step_t *step = pto_plan_step(sim->plan, stage->step_first + i);
         pto_action_t action;
-        if (step->kind == PTO_STEP_SIGNAL && pto_step_acts(sim->plan, step, rank, proc->walk.k, &action))
+        if (step->kind == PTO_STEP_SIGNAL &&
+            pto_step_acts(sim->plan, step, proc->rank, proc->walk.k, &action))
             raise_flags(sim, &action);
     }
     proc->local_step = 0;
@@ -174,14 +186,21 @@ static void pass(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
     while (sim->status == PTO_OK && proc->state != PTO_PROC_ENDED) {
         if (proc->state == PTO_PROC_BETWEEN) {
-            if (!pto_walk_next(&proc->walk)) {
+            if (!pto_sim_next_stage(sim, rank)) {
                 proc->state = PTO_PROC_ENDED;
                 proc->end_s = sim->now_s;
+                pto_sim_wake_lanes(sim, rank, PTO_PROC_LANE);
                 return;
             }
+            pto_sim_wake_lanes(sim, rank, PTO_PROC_LANE);
             if (pto_walk_in_nccl(&proc->walk)) {
                 pto_sim_nccl_enter(sim, rank);
                 continue;
+            }
+            if (sim->lanes > 1 && !pto_sim_may_start(sim, rank)) {
+                proc->state = PTO_PROC_LANE;
+                proc->stage_s = sim->now_s;
+                return;
             }
             open_stage(sim, rank);
         }
@@ -200,16 +219,35 @@ static void pass(pto_sim_t *sim, uint32_t rank) {
     }
 }
 
+/* Other lanes let this one begin its stage, or its current step. */
+static void leave_wait(pto_sim_t *sim, uint32_t rank) {
+    pto_proc_t *proc = &sim->proc[rank];
+    proc->local_waiting_s += sim->now_s - proc->stage_s;
+    if (proc->state == PTO_PROC_LANE) {
+        open_stage(sim, rank);
+    } else {
+        proc->state = PTO_PROC_LOCAL;
+        if (is_for_each_peer(local_step(sim, proc->walk.stage, proc->local_step)))
+            proc->local_peer--; /* begin with the same peer again */
+    }
+    pass(sim, rank);
+}
+
 /* A rank's local step has ended, or its flags may all be raised now. */
 static void run_event(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
     if (proc->state == PTO_PROC_NCCL)
         pto_sim_nccl_leave(sim, rank);
+    if (proc->state == PTO_PROC_LANE || proc->state == PTO_PROC_RESOURCE) {
+        if (proc->state == PTO_PROC_RESOURCE || pto_sim_may_start(sim, rank))
+            leave_wait(sim, rank);
+        return;
+    }
     if (proc->state == PTO_PROC_FLAGS) {
         double since_s = proc->stage_s;
         const pto_step_t *step = local_step(sim, proc->walk.stage, proc->local_step);
         pto_action_t action;
-        if (!pto_step_acts(sim->plan, step, rank, proc->walk.k, &action) || !all_raised(sim, &action))
+        if (!pto_step_acts(sim->plan, step, proc->rank, proc->walk.k, &action) || !all_raised(sim, &action))
             return;
         proc->local_waiting_s += sim->now_s - since_s;
         proc->state = PTO_PROC_LOCAL;
@@ -223,6 +261,8 @@ static void run_event(pto_sim_t *sim, uint32_t rank) {
             pto_sim_span(sim, PTO_RESOURCE_LOCAL, rank, -1, proc->copy_bytes, proc->stage_s);
         if (proc->copy_bytes > 0)
             pto_engine_leave(sim, rank);
+        if (proc->holds)
+            pto_sim_give_resource(sim, rank);
         const pto_step_t *step = local_step(sim, proc->walk.stage, proc->local_step);
         if (step && !is_for_each_peer(step)) /* else run_local continues with the next peer */
             proc->local_step++;
@@ -273,12 +313,12 @@ static void run_events(pto_sim_t *sim) {
 /* No events are left, but some rank has not ended. Report the one at the earliest stage, since the others may
  * be waiting for it. */
 static void find_stuck(pto_sim_t *sim) {
-    uint32_t stuck = sim->ranks;
-    for (uint32_t rank = 0; rank < sim->ranks; rank++)
-        if (sim->proc[rank].state != PTO_PROC_ENDED &&
-            (stuck == sim->ranks || sim->proc[rank].walk.instance < sim->proc[stuck].walk.instance))
+    uint32_t procs = sim->ranks * sim->lanes, stuck = procs;
+    for (uint32_t rank = 0; rank < procs; rank++)
+        if (sim->proc[rank].state != PTO_PROC_ENDED && sim->proc[rank].state != PTO_PROC_LANE &&
+            (stuck == procs || sim->proc[rank].walk.instance < sim->proc[stuck].walk.instance))
             stuck = rank;
-    if (stuck == sim->ranks)
+    if (stuck == procs)
         return;
     const pto_proc_t *proc = &sim->proc[stuck];
     if (proc->state == PTO_PROC_NCCL)
@@ -317,8 +357,11 @@ pto_status_t pto_simulate_check_size(const pto_plan_t *plan, int64_t limit, pto_
 /* --- the simulation ------------------------------------------------------------------------------------- */
 
 static void place_ranks(pto_sim_t *sim) {
-    for (uint32_t rank = 0; rank < sim->ranks; rank++) {
-        pto_proc_t *proc = &sim->proc[rank];
+    for (uint32_t i = 0; i < sim->ranks * sim->lanes; i++) {
+        pto_proc_t *proc = &sim->proc[i];
+        uint32_t rank = i % sim->ranks;
+        proc->rank = rank;
+        proc->lane = i / sim->ranks;
         proc->node = (int32_t)(rank / sim->ranks_per_node);
         proc->place_in_node = (int32_t)(rank % sim->ranks_per_node);
         proc->gpu = rank / sim->layout->procs_per_gpu;
@@ -377,18 +420,19 @@ static bool allocate(pto_sim_t *sim) {
     size_t links = nodes * PTO_LINKS_PER_NODE;
     size_t engines = (size_t)sim->gpus * PTO_ENGINES_PER_GPU;
     size_t flags = (size_t)pto_plan_flag_count(sim->plan) * sim->ranks * sim->ranks_per_node;
-    sim->first_link_slot = sim->ranks * PTO_SLOTS_PER_RANK;
+    uint32_t procs = sim->ranks * sim->lanes;
+    sim->first_link_slot = procs * PTO_SLOTS_PER_RANK;
     sim->first_gpu_slot = sim->first_link_slot + (uint32_t)links;
     sim->first_look_slot = sim->first_gpu_slot + (uint32_t)sim->gpus;
-    sim->proc = calloc(sim->ranks, sizeof *sim->proc);
-    sim->link_size = sizeof(pto_link_t) + sim->ranks_per_node * sizeof(pto_engine_job_t);
+    sim->proc = calloc(procs, sizeof *sim->proc);
+    sim->link_size = sizeof(pto_link_t) + sim->ranks_per_node * sim->lanes * sizeof(pto_engine_job_t);
     sim->links = calloc(links, sim->link_size);
     sim->engine = calloc(engines, sizeof *sim->engine);
     sim->line_s = calloc((size_t)sim->gpus, sizeof *sim->line_s);
     sim->view = calloc((size_t)sim->plan->steps.count + 1, sizeof *sim->view);
     sim->stage = calloc((size_t)sim->plan->stages.count + 1, sizeof *sim->stage);
     sim->raised = calloc(flags + 1, sizeof *sim->raised);
-    return pto_agenda_init(&sim->agenda, sim->first_look_slot + sim->ranks) && sim->proc && sim->links &&
+    return pto_agenda_init(&sim->agenda, sim->first_look_slot + procs) && sim->proc && sim->links &&
            sim->engine && sim->line_s && sim->view && sim->stage && sim->raised;
 }
 
@@ -420,14 +464,16 @@ pto_status_t pto_simulate(const pto_plan_t *plan, const pto_machine_t *machine,
         return status;
     sim.ranks = (uint32_t)pto_layout_rank_count(layout);
     sim.ranks_per_node = sim.ranks / (uint32_t)layout->nodes;
+    sim.lanes = (uint32_t)pto_plan_lane_count(plan);
     if (!allocate(&sim)) {
         release(&sim);
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for %lu ranks", (unsigned long)sim.ranks);
     }
     place_ranks(&sim);
     view_plan(&sim);
-    for (uint32_t rank = 0; rank < sim.ranks && sim.status == PTO_OK; rank++)
-        pass(&sim, rank);
+    for (uint32_t rank = 0; rank < sim.ranks * sim.lanes && sim.status == PTO_OK; rank++)
+        if (sim.proc[rank].state == PTO_PROC_BETWEEN)
+            pass(&sim, rank);
     run_events(&sim);
     find_stuck(&sim);
     if (sim.status == PTO_OK)

@@ -5,16 +5,22 @@
  *     links.c     injection and ejection of nodes
  *     engines.c   copy engines of GPUs
  *     nccl.c      NCCL's own collectives, which all members enter and leave together
+ *     lanes.c     the order of a rank's lanes, and what they share
  *     costs.c     the cost of one operation, computed by price's own functions
  *     report.c    spans and sums of the time spent
  *     events.c    the event queue
  *
- * decide/simulate_all.c simulates all strategies at all points. */
+ * decide/simulate_all.c simulates all strategies at all points.
+ *
+ * Each lane of a rank is simulated as a process of its own: number lane * ranks + rank of sim->proc. These
+ * are the numbers that `rank` stands for in this folder, except in actions and spans. In a plan without lanes
+ * they are the ranks. */
 #ifndef PTO_SIMULATE_INTERNAL_H
 #define PTO_SIMULATE_INTERNAL_H
 
 #include "plan/plan_internal.h"
 #include "portolan/simulate.h"
+#include "price/pricing.h"
 #include "simulate/events.h"
 
 /* --- costs ---------------------------------------------------------------------------------------------- */
@@ -88,9 +94,11 @@ static inline pto_message_t *pto_message_at(const pto_pool_t *pool, uint32_t num
 
 typedef enum {
     PTO_PROC_BETWEEN,  /* stages */
+    PTO_PROC_LANE,     /* waiting for other lanes of its rank */
     PTO_PROC_MESSAGES, /* sending and receiving */
     PTO_PROC_LOCAL,    /* at its own copies, reductions, signals */
     PTO_PROC_FLAGS,    /* waiting for signals */
+    PTO_PROC_RESOURCE, /* waiting for what another lane of its rank uses */
     PTO_PROC_NCCL,     /* in an NCCL collective, or waiting for the others to enter */
     PTO_PROC_ENDED
 } pto_proc_state_t;
@@ -117,6 +125,9 @@ typedef struct {
 typedef struct {
     pto_walk_t walk;
     pto_proc_state_t state;
+    uint32_t rank; /* of the plan */
+    uint32_t lane;
+    int holds; /* 1 + the pto_lane_resource_t that it uses now; 0: none */
     int32_t node;
     int32_t place_in_node;
     int64_t gpu;    /* numbered across nodes */
@@ -215,6 +226,7 @@ typedef struct {
     const pto_simulate_options_t *options;
     double now_s;
     uint32_t ranks;
+    uint32_t lanes; /* of each rank */
     uint32_t ranks_per_node;
     uint32_t first_link_slot;
     uint32_t first_gpu_slot;
@@ -307,9 +319,25 @@ void pto_link_event(pto_sim_t *sim, uint32_t index);
 /* messages.c: a rank's message is through a link at time_s. */
 void pto_sim_through(pto_sim_t *sim, pto_link_kind_t kind, uint32_t rank, double time_s);
 
+/* --- lanes.c -------------------------------------------------------------------------------------------- */
+
+/* Go to the lane's next stage; false if there is none. */
+bool pto_sim_next_stage(pto_sim_t *sim, uint32_t rank);
+/* Whether the other lanes have come far enough for that stage. */
+bool pto_sim_may_start(const pto_sim_t *sim, uint32_t rank);
+/* The rank's other lanes that are in this state check again. */
+void pto_sim_wake_lanes(pto_sim_t *sim, uint32_t rank, pto_proc_state_t state);
+/* Take what a copy or reduction needs; false if another lane uses it. Give it back. */
+bool pto_sim_take_resource(pto_sim_t *sim, uint32_t rank, pto_lane_resource_t resource);
+void pto_sim_give_resource(pto_sim_t *sim, uint32_t rank);
+/* Whether any lane of the rank sends, or receives, a message now. */
+bool pto_sim_side_is_busy(const pto_sim_t *sim, uint32_t rank, bool sends);
+/* The lane `further` lanes after this one, cyclically. */
+uint32_t pto_sim_other_lane(const pto_sim_t *sim, uint32_t rank, uint32_t further);
+
 /* --- simulate_engines.c --------------------------------------------------------------------------------- */
 
-void pto_engine_join(pto_sim_t *sim, const pto_action_t *action, int64_t bytes);
+void pto_engine_join(pto_sim_t *sim, uint32_t rank, const pto_action_t *action, int64_t bytes);
 /* The copies of a kernel's step with all its peers; false if they take no time. */
 bool pto_engine_join_kernel(pto_sim_t *sim, pto_action_t *action);
 /* A rank's copy has ended, of any kind, and no longer counts. */

@@ -1,0 +1,140 @@
+/* Checking lanes. Each lane of a rank has a vector clock of its own: it starts with what the rank has seen at
+ * the fork, and the rank has seen all of it after the join. A pipeline's chunks are ordered as plan.h says.
+ * Two lanes of one rank that use the same bytes are then found in the same way as two ranks that do.
+ *
+ * Stages are walked in one order, which is one that a rank may run them in. That every other order does the
+ * same follows: bytes are used in one order, messages match within a stage, and only one lane of a node
+ * raises or awaits a flag. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/check_internal.h"
+
+/* --- once for a plan --------------------------------------------------------------------------------------
+ */
+
+/* The lane of a node that has a signal (or wait) for the flag; -1: none. */
+typedef struct {
+    int node;
+    int lane;
+    const char *stage;
+} user_t;
+
+static bool use_flag(pto_checker_t *checker, const pto_walk_t *walk, const pto_step_t *step, user_t *user) {
+    if (user->node == walk->lanes && user->lane != walk->lane)
+        return pto_check_fail(
+            checker, 0, "flag '%s' is %s in lane %d (stage '%s') and in lane %d (stage '%s')",
+            pto_plan_flag_name(checker->plan, step->flag), step->kind == PTO_STEP_WAIT ? "awaited" : "raised",
+            user->lane, user->stage, walk->lane, walk->stage->name);
+    *user = (user_t){walk->lanes, walk->lane, walk->stage->name};
+    return true;
+}
+
+bool pto_check_lanes(pto_checker_t *checker) {
+    int flags = pto_plan_flag_count(checker->plan);
+    bool right = true;
+    if (checker->lanes == 1 || flags == 0)
+        return true;
+    user_t *users = calloc(2 * (size_t)flags, sizeof *users);
+    if (!users)
+        return pto_check_out_of_memory(checker);
+    for (int i = 0; i < 2 * flags; i++)
+        users[i].node = -1;
+    pto_walk_t walk;
+    pto_walk_begin(&walk, checker->plan);
+    while (right && pto_walk_next(&walk))
+        for (int i = 0; i < walk.stage->step_count && right && walk.lanes >= 0; i++) {
+            const pto_step_t *step = pto_plan_step(checker->plan, walk.stage->step_first + i);
+            if (pto_step_is_signal(step))
+                right =
+                    use_flag(checker, &walk, step, &users[2 * step->flag + (step->kind == PTO_STEP_WAIT)]);
+        }
+    free(users);
+    return right;
+}
+
+/* --- the order of a rank's lanes --------------------------------------------------------------------------
+ */
+
+/* What `from` has done comes before what `to` will do. */
+static void order(pto_checker_t *checker, int64_t from, int64_t to) {
+    pto_clocks_release(&checker->clocks, from);
+    if (checker->clocks.now)
+        pto_clocks_join(&checker->clocks, to, checker->clocks.now + from * checker->clocks.ranks);
+}
+
+static int64_t in_lane(const pto_checker_t *checker, int64_t rank, int lane) {
+    return rank + lane * checker->ranks;
+}
+
+static void forget_slots(pto_checker_t *checker) {
+    for (int64_t i = 0; i < checker->slot_count && checker->slot; i++)
+        free(checker->slot[i]);
+    free(checker->slot);
+    checker->slot = NULL;
+    checker->slot_count = 0;
+}
+
+static bool fork(pto_checker_t *checker) {
+    const pto_node_t *node = pto_plan_node(checker->plan, checker->walk.lanes);
+    int lanes = pto_node_lane_count(checker->plan, checker->walk.lanes);
+    for (int64_t rank = 0; rank < checker->ranks; rank++)
+        for (int lane = 1; lane < lanes; lane++)
+            order(checker, rank, in_lane(checker, rank, lane));
+    if (node->kind != PTO_NODE_PIPELINE || node->depth >= node->to - node->from)
+        return true;
+    checker->slot_count = node->depth * checker->ranks;
+    checker->slot = calloc((size_t)checker->slot_count, sizeof *checker->slot);
+    return checker->slot || pto_check_out_of_memory(checker);
+}
+
+static void join(pto_checker_t *checker) {
+    int lanes = pto_node_lane_count(checker->plan, checker->lanes_node);
+    for (int64_t rank = 0; rank < checker->ranks; rank++)
+        for (int lane = 1; lane < lanes; lane++)
+            order(checker, in_lane(checker, rank, lane), rank);
+    forget_slots(checker);
+}
+
+/* The clocks of all ranks at the end of the chunk that last used the current chunk's slot. */
+static uint32_t **slots(pto_checker_t *checker) {
+    const pto_node_t *node = pto_plan_node(checker->plan, checker->walk.lanes);
+    return checker->slot + (checker->walk.k - node->from) % node->depth * checker->ranks;
+}
+
+bool pto_check_begin_lanes(pto_checker_t *checker) {
+    const pto_walk_t *walk = &checker->walk;
+    checker->clocks.stage = walk->stage;
+    if (walk->lanes != checker->lanes_node) {
+        if (checker->lanes_node >= 0)
+            join(checker);
+        checker->lanes_node = walk->lanes;
+        if (walk->lanes >= 0 && !fork(checker))
+            return false;
+    }
+    pto_walk_after_t after = pto_walk_after(walk);
+    for (int64_t rank = 0; rank < checker->ranks; rank++) {
+        if (after.chunk >= 0)
+            order(checker, in_lane(checker, rank, walk->lane - 1), in_lane(checker, rank, walk->lane));
+        if (after.slot >= 0)
+            pto_clocks_join(&checker->clocks, rank, slots(checker)[rank]);
+    }
+    return true;
+}
+
+void pto_check_end_lanes(pto_checker_t *checker) {
+    int last = checker->slot ? pto_node_lane_count(checker->plan, checker->walk.lanes) - 1 : -1;
+    for (int64_t rank = 0; rank < checker->ranks && checker->walk.lane == last; rank++) {
+        int64_t from = in_lane(checker, rank, last);
+        pto_clocks_release(&checker->clocks, from);
+        free(slots(checker)[rank]);
+        slots(checker)[rank] = pto_clocks_snapshot(&checker->clocks, from);
+    }
+}
+
+void pto_check_leave_lanes(pto_checker_t *checker) {
+    if (checker->lanes_node >= 0)
+        join(checker);
+    checker->lanes_node = -1;
+    checker->clocks.stage = NULL;
+}

@@ -1,0 +1,201 @@
+/* Walking a plan: its stages in one order, and which of them wait for which at a rank. */
+#include "plan/plan_internal.h"
+
+/* --- the walk ------------------------------------------------------------------------------------------- */
+
+void pto_walk_begin(pto_walk_t *walk, const pto_plan_t *plan) {
+    *walk =
+        (pto_walk_t){.plan = plan, .instance = -1, .collective = -1, .kernel = -1, .lanes = -1, .loop = -1};
+}
+
+/* Step past the end of the loop's body: back to its start, or out of the loop. */
+static void close_loop(pto_walk_t *walk) {
+    const pto_node_t *loop = pto_plan_node(walk->plan, walk->loop);
+    if (walk->loop == walk->lanes)
+        walk->lane = -1;
+    if (++walk->k < loop->to) {
+        walk->next = walk->loop + 1;
+        return;
+    }
+    walk->loop = -1;
+    walk->k = 0;
+}
+
+/* Leave the nodes that end here. */
+static void close_nodes(pto_walk_t *walk) {
+    if (walk->collective >= 0 && walk->next == walk->collective_end)
+        walk->collective = -1;
+    if (walk->kernel >= 0 && walk->next == walk->kernel_end)
+        walk->kernel = -1;
+    if (walk->lanes >= 0 && walk->next == walk->lanes_end) {
+        walk->lanes = -1;
+        walk->lane = 0;
+    }
+}
+
+static void enter_stage(pto_walk_t *walk, const pto_node_t *node) {
+    walk->stage = pto_plan_stage(walk->plan, node->stage);
+    walk->instance++;
+    if (walk->lanes < 0) {
+        walk->lane = 0;
+        walk->fork = walk->instance;
+    } else if (walk->lanes == walk->loop) {
+        walk->lane++;
+    }
+}
+
+static void enter_lanes(pto_walk_t *walk, int index, int end) {
+    walk->lanes = index;
+    walk->lanes_end = end;
+    walk->lane = -1;
+    walk->fork = walk->instance + 1;
+}
+
+static void enter_node(pto_walk_t *walk, int index, const pto_node_t *node) {
+    int end = index + 1 + node->span;
+    bool repeats = node->kind == PTO_NODE_LOOP || node->kind == PTO_NODE_PIPELINE;
+    if (repeats && node->from >= node->to) {
+        walk->next = end;
+        return;
+    }
+    if (repeats) {
+        walk->loop = index;
+        walk->loop_end = end;
+        walk->k = node->from;
+    }
+    if (node->kind == PTO_NODE_COLLECTIVE) {
+        walk->collective = index;
+        walk->collective_end = end;
+    } else if (node->kind == PTO_NODE_KERNEL) {
+        walk->kernel = index;
+        walk->kernel_end = end;
+    } else if (node->kind == PTO_NODE_BRANCH) {
+        walk->lane++;
+        walk->lane_first = walk->instance + 1;
+    } else if (node->kind != PTO_NODE_LOOP) {
+        enter_lanes(walk, index, end);
+    }
+}
+
+bool pto_walk_next(pto_walk_t *walk) {
+    for (;;) {
+        if (walk->loop >= 0 && walk->next == walk->loop_end) {
+            close_loop(walk);
+            continue;
+        }
+        close_nodes(walk);
+        if (walk->next == walk->plan->nodes.count)
+            return false;
+        int index = walk->next++;
+        const pto_node_t *node = pto_plan_node(walk->plan, index);
+        if (node->kind != PTO_NODE_STAGE) {
+            enter_node(walk, index, node);
+            continue;
+        }
+        enter_stage(walk, node);
+        return true;
+    }
+}
+
+/* --- lanes ---------------------------------------------------------------------------------------------- */
+
+int pto_node_lane_count(const pto_plan_t *plan, int index) {
+    const pto_node_t *node = pto_plan_node(plan, index);
+    if (node->kind == PTO_NODE_PIPELINE)
+        return node->span;
+    int count = 0;
+    for (int i = index + 1; i <= index + node->span; i++)
+        count += pto_plan_node(plan, i)->kind == PTO_NODE_BRANCH;
+    return count;
+}
+
+static bool has_lanes(const pto_node_t *node) {
+    return node->kind == PTO_NODE_PARALLEL || node->kind == PTO_NODE_PIPELINE;
+}
+
+int pto_plan_lane_count(const pto_plan_t *plan) {
+    int most = 1;
+    for (int i = 0; i < plan->nodes.count; i++) {
+        int count = has_lanes(pto_plan_node(plan, i)) ? pto_node_lane_count(plan, i) : 0;
+        most = count > most ? count : most;
+    }
+    return most;
+}
+
+pto_walk_after_t pto_walk_after(const pto_walk_t *walk) {
+    pto_walk_after_t after = {walk->fork, -1, -1, -1};
+    if (walk->lanes < 0)
+        return after;
+    const pto_node_t *node = pto_plan_node(walk->plan, walk->lanes);
+    if (node->kind == PTO_NODE_PARALLEL) {
+        after.lane = walk->instance > walk->lane_first ? walk->instance - 1 : -1;
+        return after;
+    }
+    if (walk->k > node->from)
+        after.lane = walk->instance - node->span;
+    if (walk->lane > 0)
+        after.chunk = walk->instance - 1;
+    else if (walk->k - node->from >= node->depth)
+        after.slot = walk->instance - (node->depth - 1) * node->span - 1;
+    return after;
+}
+
+/* --- which nodes lanes may contain ---------------------------------------------------------------------- */
+
+static bool may_contain(pto_node_kind_t outer, pto_node_kind_t inner) {
+    switch (outer) {
+    case PTO_NODE_PARALLEL:
+        return inner == PTO_NODE_BRANCH;
+    case PTO_NODE_BRANCH:
+        return inner == PTO_NODE_STAGE || inner == PTO_NODE_LOOP;
+    case PTO_NODE_PIPELINE:
+        return inner == PTO_NODE_STAGE;
+    case PTO_NODE_COUNT: /* the plan itself */
+        return inner != PTO_NODE_BRANCH;
+    case PTO_NODE_LOOP:
+    case PTO_NODE_COLLECTIVE:
+    case PTO_NODE_KERNEL:
+    case PTO_NODE_STAGE:
+        break;
+    }
+    return inner < PTO_NODE_PARALLEL;
+}
+
+static const char *node_name(pto_node_kind_t kind) {
+    static const char *const name[PTO_NODE_COUNT + 1] = {
+        [PTO_NODE_STAGE] = "a stage",
+        [PTO_NODE_LOOP] = "a loop",
+        [PTO_NODE_COLLECTIVE] = "a collective",
+        [PTO_NODE_KERNEL] = "a kernel",
+        [PTO_NODE_PARALLEL] = "a parallel node",
+        [PTO_NODE_BRANCH] = "a branch",
+        [PTO_NODE_PIPELINE] = "a pipeline",
+        [PTO_NODE_COUNT] = "a plan",
+    };
+    return name[kind];
+}
+
+/* The nodes directly in the body [first, until) of a node of kind `outer`. */
+static pto_status_t check_body(const pto_plan_t *plan, int first, int until, pto_node_kind_t outer,
+                               pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    for (int i = first; i < until && status == PTO_OK; i++) {
+        const pto_node_t *node = pto_plan_node(plan, i);
+        if (!may_contain(outer, node->kind))
+            return pto_error_set(err, PTO_ERR_INVALID_PLAN, "%s contains %s", node_name(outer),
+                                 node_name(node->kind));
+        if (has_lanes(node) && pto_node_lane_count(plan, i) > PTO_LANES_MAX)
+            return pto_error_set(err, PTO_ERR_INVALID_PLAN, "%s has %d lanes; the maximum is %d",
+                                 node_name(node->kind), pto_node_lane_count(plan, i), PTO_LANES_MAX);
+        if (node->kind == PTO_NODE_PIPELINE && node->depth < 1)
+            return pto_error_set(err, PTO_ERR_INVALID_PLAN, "a pipeline has depth %lld; it must be 1 or more",
+                                 (long long)node->depth);
+        status = check_body(plan, i + 1, i + 1 + node->span, node->kind, err);
+        i += node->span;
+    }
+    return status;
+}
+
+pto_status_t pto_lanes_check(const pto_plan_t *plan, pto_error_t *err) {
+    return check_body(plan, 0, plan->nodes.count, PTO_NODE_COUNT, err);
+}

@@ -1,0 +1,285 @@
+/* Plans with lanes and rings, built as a user's strategies are. Include cmocka.h first. */
+#ifndef PTO_TEST_LANES_PLAN_H
+#define PTO_TEST_LANES_PLAN_H
+
+#include "portolan/builder.h"
+
+/* What the strategies below build; the tests change it between plans. */
+static struct {
+    int64_t slots;  /* of a ring or a pipeline */
+    int64_t chunks; /* of the message */
+    bool no_credits;
+    bool one_gpu;            /* both processes of a node share a GPU */
+    bool steals;             /* the second branch reads what the first one writes */
+    bool same_flag;          /* both raise one flag */
+    pto_copy_kind_t kind[2]; /* of a pair's steps; H2H: a message instead */
+    bool one_slot_less;      /* in the pipeline's buffers than its depth */
+} shape;
+
+static inline int test_buffer(pto_builder_t *builder, const char *name, pto_role_t role, pto_space_t space,
+                              int64_t blocks, int64_t bytes) {
+    return pto_build_buffer(builder, (pto_buffer_t){.name = name,
+                                                    .role = role,
+                                                    .space = space,
+                                                    .core_count = shape.one_gpu ? 2 : 1,
+                                                    .group = PTO_GROUP_OWNERS,
+                                                    .block_count = blocks,
+                                                    .block_bytes = bytes,
+                                                    .granularity_bytes = 1});
+}
+
+static inline pto_exchange_t test_owners(pto_builder_t *builder, const pto_request_t *request) {
+    return (pto_exchange_t){.group = pto_build_group(builder, PTO_GROUP_OWNERS, 0),
+                            .n = pto_layout_owner_count(&request->layout),
+                            .core_count = shape.one_gpu ? 2 : 1};
+}
+
+/* A step of member `who`, with member `peer` as its peer; -1: none. */
+static inline pto_step_t test_step(const pto_exchange_t *owners, pto_step_kind_t kind, int64_t who,
+                                   int64_t peer) {
+    pto_step_t step = pto_step_of(kind, owners);
+    step.who_first = pto_constant(who);
+    step.who_until = pto_constant(who + 1);
+    if (peer >= 0)
+        step.peers = (pto_peers_t){.kind = PTO_PEERS_INDEX,
+                                   .first = pto_constant(peer),
+                                   .stride = pto_constant(1),
+                                   .until = pto_constant(peer + 1)};
+    return step;
+}
+
+/* Part k of a vector, and slot k of a ring. */
+static inline pto_slice_t test_chunk(int buffer) {
+    return pto_slice_part(buffer, shape.chunks, PTO_ANCHOR_ABSOLUTE, pto_loop_index(1, 0));
+}
+
+static inline pto_slice_t test_slot(int buffer) {
+    pto_slice_t slot = pto_slice_block(buffer, PTO_ANCHOR_ABSOLUTE);
+    slot.offset = pto_loop_index(1, 0);
+    return slot;
+}
+
+static inline void test_copy(pto_builder_t *builder, pto_step_t step, pto_slice_t source,
+                             pto_slice_t target) {
+    step.source = source;
+    step.target = target;
+    pto_build_step(builder, step);
+}
+
+/* --- a ring: a broadcast from one process to another through host memory of the receiver ------------------
+ */
+
+typedef struct {
+    pto_exchange_t owners;
+    int in;
+    int out;
+    int ring;
+    int full;
+    int empty;
+} test_ring_t;
+
+/* One slot's way; `credit`: the sender first waits for one to be empty. */
+static inline void ring_round(pto_builder_t *builder, const test_ring_t *ring, bool credit) {
+    pto_step_t wait = test_step(&ring->owners, PTO_STEP_WAIT, 0, 1);
+    pto_step_t copy = test_step(&ring->owners, PTO_STEP_COPY, 0, 1);
+    pto_step_t signal = test_step(&ring->owners, PTO_STEP_SIGNAL, 0, 1);
+    pto_slice_t slot = test_slot(ring->ring);
+    wait.flag = ring->empty;
+    signal.flag = ring->full;
+    slot.holder = PTO_HOLDER_PEER;
+    pto_build_stage(builder, "fill", PTO_ORDER_SEQUENCE);
+    if (credit && !shape.no_credits)
+        pto_build_step(builder, wait);
+    test_copy(builder, copy, test_chunk(ring->in), slot);
+    pto_build_step(builder, signal);
+    wait = test_step(&ring->owners, PTO_STEP_WAIT, 1, 0);
+    signal = test_step(&ring->owners, PTO_STEP_SIGNAL, 1, 0);
+    wait.flag = ring->full;
+    signal.flag = ring->empty;
+    pto_build_stage(builder, "drain", PTO_ORDER_SEQUENCE);
+    pto_build_step(builder, wait);
+    test_copy(builder, test_step(&ring->owners, PTO_STEP_COPY, 1, -1), test_slot(ring->ring),
+              test_chunk(ring->out));
+    if (!shape.no_credits)
+        pto_build_step(builder, signal);
+}
+
+static void build_ring(pto_builder_t *builder, const pto_request_t *request) {
+    test_ring_t ring = {.owners = test_owners(builder, request)};
+    int64_t first = shape.slots < shape.chunks ? shape.slots : shape.chunks;
+    ring.in = test_buffer(builder, "in", PTO_ROLE_IN, PTO_SPACE_GPU, 1, request->bytes);
+    ring.out = test_buffer(builder, "out", PTO_ROLE_OUT, PTO_SPACE_GPU, 1, request->bytes);
+    ring.ring = test_buffer(builder, "ring", PTO_ROLE_TEMPORARY, PTO_SPACE_CPU, shape.slots,
+                            request->bytes / shape.chunks);
+    ring.full = pto_build_flag(builder, "full");
+    ring.empty = pto_build_flag(builder, "empty");
+    pto_build_stage(builder, "own", PTO_ORDER_SEQUENCE);
+    test_copy(builder, test_step(&ring.owners, PTO_STEP_COPY, 0, -1), pto_slice_all(builder, ring.in),
+              pto_slice_all(builder, ring.out));
+    pto_build_loop(builder, 0, first, false);
+    ring_round(builder, &ring, false);
+    pto_build_end(builder);
+    pto_build_loop(builder, first, shape.chunks, false);
+    ring_round(builder, &ring, true);
+    pto_build_end(builder);
+    pto_step_t wait = test_step(&ring.owners, PTO_STEP_WAIT, 0, 1);
+    wait.flag = ring.empty;
+    pto_build_loop(builder, 0, shape.no_credits ? 0 : first, false);
+    pto_build_stage(builder, "take credits", PTO_ORDER_SEQUENCE);
+    pto_build_step(builder, wait);
+    pto_build_end(builder);
+}
+
+/* --- a pipeline: messages to the next node through host memory -------------------------------------------
+ */
+
+static void build_pipeline(pto_builder_t *builder, const pto_request_t *request) {
+    pto_exchange_t owners = test_owners(builder, request);
+    int64_t slots = shape.slots - shape.one_slot_less, bytes = request->bytes / shape.chunks;
+    int in = test_buffer(builder, "in", PTO_ROLE_IN, PTO_SPACE_GPU, 1, request->bytes);
+    int out = test_buffer(builder, "out", PTO_ROLE_OUT, PTO_SPACE_GPU, 1, request->bytes);
+    int host_in = test_buffer(builder, "host in", PTO_ROLE_TEMPORARY, PTO_SPACE_CPU, slots, bytes);
+    int host_out = test_buffer(builder, "host out", PTO_ROLE_TEMPORARY, PTO_SPACE_CPU, slots, bytes);
+    pto_step_t send = pto_step_of(PTO_STEP_SEND, &owners), recv = pto_step_of(PTO_STEP_RECV, &owners);
+    send.peers = pto_peers_at(pto_constant(1), 1);
+    recv.peers = pto_peers_at(pto_constant(1), -1);
+    send.source = test_slot(host_in);
+    recv.target = test_slot(host_out);
+    pto_build_pipeline(builder, 0, shape.chunks, shape.slots);
+    pto_build_stage(builder, "copy to host", PTO_ORDER_SEQUENCE);
+    test_copy(builder, pto_step_of(PTO_STEP_COPY, &owners), test_chunk(in), test_slot(host_in));
+    pto_build_stage(builder, "exchange", PTO_ORDER_AT_ONCE);
+    pto_build_step(builder, send);
+    pto_build_step(builder, recv);
+    pto_build_stage(builder, "copy to device", PTO_ORDER_SEQUENCE);
+    test_copy(builder, pto_step_of(PTO_STEP_COPY, &owners), test_slot(host_out), test_chunk(out));
+    pto_build_end(builder);
+}
+
+/* --- branches: a broadcast, one half through host memory and the other directly --------------------------
+ */
+
+/* A stage in which member 0 copies and then raises a flag, and one in which member 1 waits for it. */
+static inline void push(pto_builder_t *builder, const pto_exchange_t *owners, const char *name,
+                        pto_slice_t from, pto_slice_t to) {
+    pto_step_t signal = test_step(owners, PTO_STEP_SIGNAL, 0, 1),
+               wait = test_step(owners, PTO_STEP_WAIT, 1, 0);
+    signal.flag = wait.flag = pto_build_flag(builder, name);
+    if (shape.same_flag)
+        signal.flag = wait.flag = 0;
+    to.holder = PTO_HOLDER_PEER;
+    pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
+    test_copy(builder, test_step(owners, PTO_STEP_COPY, 0, 1), from, to);
+    pto_build_step(builder, signal);
+    pto_build_stage(builder, "take", PTO_ORDER_SEQUENCE);
+    pto_build_step(builder, wait);
+}
+
+static void build_branches(pto_builder_t *builder, const pto_request_t *request) {
+    pto_exchange_t owners = test_owners(builder, request);
+    int in = test_buffer(builder, "in", PTO_ROLE_IN, PTO_SPACE_GPU, 1, request->bytes);
+    int out = test_buffer(builder, "out", PTO_ROLE_OUT, PTO_SPACE_GPU, 1, request->bytes);
+    int host = test_buffer(builder, "host", PTO_ROLE_TEMPORARY, PTO_SPACE_CPU, 1, request->bytes / 2);
+    pto_slice_t all = pto_slice_all(builder, host);
+    pto_slice_t from = pto_slice_part(in, 2, PTO_ANCHOR_ABSOLUTE, pto_constant(0)), to = from;
+    pto_step_t signal = test_step(&owners, PTO_STEP_SIGNAL, 1, 0);
+    pto_step_t wait = test_step(&owners, PTO_STEP_WAIT, 0, 1);
+    to.buffer = out;
+    signal.flag = wait.flag = pto_build_flag(builder, "ready");
+    pto_build_stage(builder, "ready", PTO_ORDER_SEQUENCE);
+    pto_build_step(builder, signal);
+    pto_build_step(builder, wait);
+    test_copy(builder, test_step(&owners, PTO_STEP_COPY, 0, -1), pto_slice_all(builder, in),
+              pto_slice_all(builder, out));
+    pto_build_parallel(builder);
+    pto_build_branch(builder);
+    push(builder, &owners, "copy to host", from, all);
+    test_copy(builder, test_step(&owners, PTO_STEP_COPY, 1, -1), all, to);
+    pto_build_end(builder);
+    if (shape.steals) {
+        from = all;
+        from.holder = PTO_HOLDER_PEER;
+    } else {
+        from.offset = pto_constant(1);
+    }
+    to.offset = pto_constant(1);
+    pto_build_branch(builder);
+    push(builder, &owners, "push", from, to);
+    pto_build_end(builder);
+    pto_build_end(builder);
+}
+
+/* Two branches, each with one step of every process; not a collective. */
+static void build_pair(pto_builder_t *builder, const pto_request_t *request) {
+    pto_exchange_t owners = test_owners(builder, request);
+    int gpu = test_buffer(builder, "in", PTO_ROLE_IN, PTO_SPACE_GPU, 1, request->bytes);
+    int host = test_buffer(builder, "host", PTO_ROLE_TEMPORARY, PTO_SPACE_CPU, 2, request->bytes);
+    pto_slice_t block = pto_slice_block(host, PTO_ANCHOR_ABSOLUTE);
+    pto_build_parallel(builder);
+    for (int branch = 0; branch < 2; branch++) {
+        pto_step_t send = pto_step_of(PTO_STEP_SEND, &owners), recv = pto_step_of(PTO_STEP_RECV, &owners);
+        send.peers = pto_peers_at(pto_constant(1), 1);
+        recv.peers = pto_peers_at(pto_constant(1), -1);
+        send.source = recv.target = block;
+        recv.target.offset = pto_constant(1);
+        pto_build_branch(builder);
+        pto_build_stage(builder, branch ? "second" : "first", PTO_ORDER_AT_ONCE);
+        if (shape.kind[branch] == PTO_COPY_H2H) {
+            pto_build_step(builder, send);
+            pto_build_step(builder, recv);
+        } else {
+            bool out = shape.kind[branch] == PTO_COPY_D2H;
+            test_copy(builder, pto_step_of(PTO_STEP_COPY, &owners), out ? pto_slice_all(builder, gpu) : block,
+                      out ? block : pto_slice_all(builder, gpu));
+        }
+        pto_build_end(builder);
+    }
+    pto_build_end(builder);
+}
+
+/* --- asking ----------------------------------------------------------------------------------------------
+ */
+
+static inline pto_status_t try_plan(void (*build)(pto_builder_t *, const pto_request_t *),
+                                    pto_collective_t collective, int64_t nodes, int64_t bytes,
+                                    pto_plan_t **plan, pto_error_t *err) {
+    static pto_strategy_t strategy;
+    static const pto_algorithm_t none = {.name = "none", .collectives = ~0u, .direct = true};
+    strategy = (pto_strategy_t){.name = "test",
+                                .summary = "of a test",
+                                .collectives = 1u << collective,
+                                .direct = true,
+                                .build = build};
+    pto_request_t request = {
+        .layout = {nodes, shape.one_gpu ? 1 : 2 / nodes, shape.one_gpu ? 2 : 1, shape.one_gpu ? 2 : 1, 2},
+        .collective = collective,
+        .datatype = PTO_DATATYPE_BYTE,
+        .bytes = bytes,
+        .messages = 1,
+        .strategy = &strategy,
+        .algorithm = &none};
+    return pto_plan_create(&request, plan, err);
+}
+
+static inline pto_plan_t *plan_of(void (*build)(pto_builder_t *, const pto_request_t *),
+                                  pto_collective_t collective, int64_t nodes, int64_t bytes) {
+    pto_plan_t *plan = NULL;
+    pto_error_t err = {0};
+    if (try_plan(build, collective, nodes, bytes, &plan, &err) != PTO_OK)
+        fail_msg("%s", err.message);
+    return plan;
+}
+
+static inline pto_plan_t *ring_plan(int64_t slots, int64_t chunks, int64_t bytes) {
+    shape.slots = slots;
+    shape.chunks = chunks;
+    return plan_of(build_ring, PTO_COLLECTIVE_BROADCAST, 1, bytes);
+}
+
+static inline pto_plan_t *pipeline_plan(int64_t slots, int64_t chunks, int64_t bytes) {
+    shape.slots = slots;
+    shape.chunks = chunks;
+    return plan_of(build_pipeline, PTO_COLLECTIVE_MESSAGES, 2, bytes);
+}
+
+#endif
