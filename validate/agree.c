@@ -5,7 +5,7 @@
 
 #include "validate.h"
 
-enum { SETTING_COUNT = 11, VALUE_MAX = 24 };
+enum { SETTING_COUNT = 12, VALUE_MAX = 24 };
 
 typedef struct {
     const char *name;
@@ -20,6 +20,7 @@ static void list_settings(const settings_t *settings, const pto_options_t *optio
                                           {"--queued", ""},
                                           {"--check-only", ""},
                                           {"--own-algorithms", ""},
+                                          {"--wait", ""},
                                           {"--energy", ""},
                                           {"--powers", ""},
                                           {"--energy-seconds", ""},
@@ -27,17 +28,17 @@ static void list_settings(const settings_t *settings, const pto_options_t *optio
                                           {"--device", ""},
                                           {"a number of points of", ""},
                                           {"a number of strategies of", ""}};
-    const double number[] = {settings->options.repeats,        settings->options.queued,
-                             settings->options.check_only,     settings->exec.own_algorithms,
-                             settings->options.energy,         settings->options.powers,
-                             settings->options.energy_window_s};
+    const double number[] = {settings->options.repeats,    settings->options.queued,
+                             settings->options.check_only, settings->exec.own_algorithms,
+                             settings->exec.wait,          settings->options.energy,
+                             settings->options.powers,     settings->options.energy_window_s};
     memcpy(list, all, sizeof all);
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
         snprintf(list[i].value, VALUE_MAX, "%.15g", number[i]);
-    snprintf(list[7].value, VALUE_MAX, "%s", pto_op_name(settings->op));
-    snprintf(list[8].value, VALUE_MAX, "%s", settings->device->name);
-    snprintf(list[9].value, VALUE_MAX, "%lld", (long long)pto_scenario_points(&options->scenario));
-    snprintf(list[10].value, VALUE_MAX, "%d", strategies);
+    snprintf(list[8].value, VALUE_MAX, "%s", pto_op_name(settings->op));
+    snprintf(list[9].value, VALUE_MAX, "%s", settings->device->name);
+    snprintf(list[10].value, VALUE_MAX, "%lld", (long long)pto_scenario_points(&options->scenario));
+    snprintf(list[11].value, VALUE_MAX, "%d", strategies);
 }
 
 /* The first process, and its first setting, that differ from MPI rank 0's. */

@@ -23,6 +23,11 @@ static const char *op_at(int i) {
     return names[i];
 }
 
+static const char *wait_at(int i) {
+    static const char *const names[] = {"yield", "spin", "sleep", NULL};
+    return names[i];
+}
+
 static const char *placement_at(int i) {
     static const char *const names[] = {"nodes", "identity", NULL};
     return names[i];
@@ -57,6 +62,11 @@ static pto_status_t apply_placement(void *target, const char *text, pto_error_t 
     pto_status_t status = pto_word_parse(text, "placement", placement_at, &found, err);
     options->identity_places = found == 1;
     return status;
+}
+
+static pto_status_t apply_wait(void *target, const char *text, pto_error_t *err) {
+    pto_validate_options_t *options = target;
+    return pto_word_parse(text, "way to wait", wait_at, &options->wait, err);
 }
 
 static pto_status_t apply_repeats(void *target, const char *text, pto_error_t *err) {
@@ -98,6 +108,8 @@ static const pto_option_t own_options[] = {
      .apply = apply_own_algorithms},
     {"placement", "nodes|identity", "logical ranks by the nodes that processes run on, or by MPI rank",
      .apply = apply_placement, .standard = "nodes", .word_at = placement_at},
+    {"wait", "yield|spin|sleep", "what processes do while they wait: sleep saves cores and takes longer",
+     .apply = apply_wait, .standard = "yield", .word_at = wait_at},
     {"energy", NULL, "joules of a run beside its time: NVML's and RAPL's counters", .apply = apply_energy},
     {"powers", NULL, "measure the powers for a machine file's `energy`, run no plan", .apply = apply_powers},
     {"energy-seconds", "S", "measure energy at least so long, and for 20 steps of the counters",

@@ -21,6 +21,7 @@ typedef struct {
     double timeout_s;
     int op;               /* a pto_op_t */
     bool identity_places; /* logical ranks by MPI rank, not by real nodes */
+    int wait;             /* a pto_wait_t */
 } pto_validate_options_t;
 
 extern const pto_syntax_t pto_validate_syntax;

@@ -76,13 +76,6 @@ bool pto_check_collect(pto_checker_t *checker, const pto_slice_t *slice, const p
     return collector.right;
 }
 
-int64_t pto_check_touched_bytes(const pto_touches_t *touches) {
-    int64_t total = 0;
-    for (int i = 0; i < touches->count; i++)
-        total += touches->item[i].end - touches->item[i].begin;
-    return total;
-}
-
 static int by_place(const void *left, const void *right) {
     const pto_touch_t *a = left, *b = right;
     if (a->holder != b->holder)

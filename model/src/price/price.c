@@ -12,11 +12,6 @@
 #include "price/nccl.h"
 #include "price/pricing.h"
 
-void pto_pricing_follow(pto_pricing_t *pricing, pto_ledger_t *ledger, const pto_ledger_t *from) {
-    if (!pto_ledger_follow(ledger, from, pricing->explain))
-        pricing->out_of_memory = true;
-}
-
 /* --- what a stage asks of nodes and copy engines ------------------------------------------------------ */
 
 static pto_copies_t *engine_of(const pto_pricing_t *pricing, int64_t actor) {

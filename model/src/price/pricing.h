@@ -75,9 +75,6 @@ typedef struct {
     pto_error_t *err;
 } pto_pricing_t;
 
-/* Advance `ledger` to the time of `from`, if that is later. */
-void pto_pricing_follow(pto_pricing_t *pricing, pto_ledger_t *ledger, const pto_ledger_t *from);
-
 /* Copy the current ledgers. */
 void pto_pricing_remember(pto_pricing_t *pricing, pto_ledger_t *copies);
 
@@ -146,6 +143,9 @@ bool pto_actors_are_exact(const pto_pricing_t *pricing, const pto_step_t *step);
  * action's peer is 0 then. */
 bool pto_actor_acts(const pto_pricing_t *pricing, const pto_step_t *step, int64_t actor, int64_t k,
                     pto_action_t *action);
+
+/* Advance `ledger` to the time of `from`, if that is later. */
+void pto_pricing_follow(pto_pricing_t *pricing, pto_ledger_t *ledger, const pto_ledger_t *from);
 
 /* --- by_rank.c, by_class.c: messages and bytes ---------------------------------------------------------- */
 
