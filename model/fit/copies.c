@@ -257,7 +257,8 @@ static pto_status_t fit_queued(fit_work_t *work, pto_benchmark_t benchmark, pto_
         status = fit_give_up(work, name, "its samples allow no regression");
     } else if (status == PTO_OK) {
         work->fit->machine->queued_copy_s[kind] = fit_param(&result, COLUMN_ADDITIONAL);
-        status = add_time(work, name, &work->fit->machine->queued_copy_s[kind], points.count, result.residual);
+        status =
+            add_time(work, name, &work->fit->machine->queued_copy_s[kind], points.count, result.residual);
     }
     free(points.point);
     return status;
