@@ -64,9 +64,12 @@ const pto_cost_row_t *pto_machine_gap(const pto_machine_t *machine, pto_space_t 
     return row_for(&machine->gap[space], bytes);
 }
 
-const pto_postal_t *pto_machine_copy(const pto_machine_t *machine, pto_copy_kind_t kind, bool pageable) {
-    bool known = pageable && pto_postal_known(&machine->pageable[kind]);
-    return known ? &machine->pageable[kind] : &machine->copies[kind][PTO_REACH_ON_SOCKET];
+const pto_postal_t *pto_machine_copy(const pto_machine_t *machine, pto_copy_kind_t kind, pto_reach_t reach,
+                                     bool pageable) {
+    if (pageable && pto_postal_known(&machine->pageable[kind]))
+        return &machine->pageable[kind];
+    bool known = pto_postal_known(&machine->copies[kind][reach]);
+    return &machine->copies[kind][known ? reach : PTO_REACH_ON_SOCKET];
 }
 
 const pto_postal_t *pto_cost_at(const pto_cost_table_t *cost, int64_t bytes) {

@@ -25,6 +25,7 @@ void pto_sim_span(pto_sim_t *sim, pto_resource_t resource, uint32_t rank, int64_
     pto_span_t span = {.resource = resource,
                        .node = proc->node,
                        .index = proc->rank,
+                       .lane = (int)proc->lane,
                        .name = proc->walk.stage->name,
                        .peer_rank = peer_rank,
                        .bytes = bytes,
