@@ -72,9 +72,9 @@ typedef struct {
     pto_status_t (*finish)(void *stream, pto_error_t *err);
     pto_status_t (*poll)(void *stream, bool *finished, pto_error_t *err);
     /* An event marks a point in a stream: what was queued there when `event_record` was last called.
-     * `event_poll` tells whether that has happened; an event that was never recorded has. `event_follow`: what
-     * is queued in `stream` from now on happens after it, and the process does not wait. Destroy a stream's
-     * events before the stream. */
+     * `event_poll` tells whether that has happened; an event that was never recorded has. `event_follow`:
+     * what is queued in `stream` from now on happens after it, and the process does not wait. Destroy a
+     * stream's events before the stream. */
     pto_status_t (*event_create)(void **event, pto_error_t *err);
     pto_status_t (*event_destroy)(void *event, pto_error_t *err);
     pto_status_t (*event_record)(void *event, void *stream, pto_error_t *err);
