@@ -90,8 +90,7 @@ static void a_plan_with_lanes_is_printed(void **state) {
     pto_plan_destroy(plan);
 }
 
-/* --- structure -------------------------------------------------------------------------------------------
- */
+/* --- structure ------------------------------------------------------------------------------------------ */
 
 static void build_loop_in_pipeline(pto_builder_t *builder, const pto_request_t *request) {
     build_pipeline(builder, request);
@@ -154,8 +153,7 @@ static void a_node_in_the_wrong_place_is_refused(void **state) {
     }
 }
 
-/* --- pipelines --------------------------------------------------------------------------------------------
- */
+/* --- pipelines ------------------------------------------------------------------------------------------ */
 
 static double longest(const double *stage_s, int count) {
     double longest_s = 0;
@@ -307,8 +305,7 @@ static void a_slot_that_is_used_again_too_early_is_refused(void **state) {
     shape.one_slot_less = false;
 }
 
-/* --- random nodes -----------------------------------------------------------------------------------------
- */
+/* --- random nodes --------------------------------------------------------------------------------------- */
 
 /* A pipeline or a parallel node, each of whose stages is one copy, or messages if both its buffers are on the
  * host; no two stages use the same resource. */
@@ -321,6 +318,13 @@ static struct {
         int64_t blocks;
     } stage[5];
 } mixed;
+
+static uint64_t random_state;
+
+static int random_below(int bound) {
+    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+    return (int)((random_state >> 33) % (uint64_t)bound);
+}
 
 static pto_slice_t first_blocks(int buffer, int64_t blocks) {
     pto_slice_t slice = pto_slice_block(buffer, PTO_ANCHOR_ABSOLUTE);
@@ -370,17 +374,17 @@ static void random_nodes_cost_what_they_take(void **state) {
     assert_int_equal(pto_machine_read("tests/fixtures/all_parameters.yaml", &everything, &err), PTO_OK);
     machine = everything;
     memset(machine.shared_copies, 0, sizeof machine.shared_copies);
-    for (unsigned seed = 0; seed < 300; seed++) {
-        srand(seed);
-        int start = rand() % 5;
-        mixed.stages = 1 + rand() % 5;
-        mixed.parallel = rand() % 3 == 0;
-        shape.chunks = 1 + rand() % 200;
-        shape.slots = 1 + rand() % 8;
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        random_state = seed;
+        int start = random_below(5);
+        mixed.stages = 1 + random_below(5);
+        mixed.parallel = random_below(3) == 0;
+        shape.chunks = 1 + random_below(200);
+        shape.slots = 1 + random_below(8);
         for (int i = 0; i < mixed.stages; i++) {
             mixed.stage[i].source = ends[(start + 2 * i) % 5][0];
             mixed.stage[i].target = ends[(start + 2 * i) % 5][1];
-            mixed.stage[i].blocks = 1 + rand() % 8;
+            mixed.stage[i].blocks = 1 + random_below(8);
         }
         pto_plan_t *plan = plan_of(build_mixed, PTO_COLLECTIVE_MESSAGES, 2, 1 << 21);
         pto_price_t price, walked;
@@ -395,8 +399,7 @@ static void random_nodes_cost_what_they_take(void **state) {
     pto_machine_fini(&everything);
 }
 
-/* --- branches ---------------------------------------------------------------------------------------------
- */
+/* --- branches ------------------------------------------------------------------------------------------- */
 
 /* Branches cost the longer of both if they use different things, and the sum if they use the same. */
 static void branches_overlap_where_they_use_different_things(void **state) {
