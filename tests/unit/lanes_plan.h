@@ -68,8 +68,7 @@ static inline void test_copy(pto_builder_t *builder, pto_step_t step, pto_slice_
     pto_build_step(builder, step);
 }
 
-/* --- a ring: a broadcast from one process to another through host memory of the receiver ------------------
- */
+/* --- a ring: a broadcast from one process to another through host memory of the receiver ---------------- */
 
 typedef struct {
     pto_exchange_t owners;
@@ -132,8 +131,7 @@ static inline void build_ring(pto_builder_t *builder, const pto_request_t *reque
     pto_build_end(builder);
 }
 
-/* --- a pipeline: messages to the next node through host memory -------------------------------------------
- */
+/* --- a pipeline: messages to the next node through host memory ------------------------------------------ */
 
 static inline void build_pipeline(pto_builder_t *builder, const pto_request_t *request) {
     pto_exchange_t owners = test_owners(builder, request);
@@ -158,8 +156,7 @@ static inline void build_pipeline(pto_builder_t *builder, const pto_request_t *r
     pto_build_end(builder);
 }
 
-/* --- a pipeline across destinations: an alltoall whose chunks are the blocks -----------------------------
- */
+/* --- a pipeline across destinations: an alltoall whose chunks are the blocks ---------------------------- */
 
 /* The block for the process k places on, or from the one k places back. */
 static inline pto_slice_t test_shifted(int buffer, int64_t sign) {
@@ -195,8 +192,7 @@ static inline void build_across(pto_builder_t *builder, const pto_request_t *req
     pto_build_end(builder);
 }
 
-/* --- branches: a broadcast, one half through host memory and the other directly --------------------------
- */
+/* --- branches: a broadcast, one half through host memory and the other directly ------------------------- */
 
 /* A stage in which member 0 copies and then raises a flag, and one in which member 1 waits for it. */
 static inline void push(pto_builder_t *builder, const pto_exchange_t *owners, const char *name,
@@ -276,8 +272,7 @@ static inline void build_pair(pto_builder_t *builder, const pto_request_t *reque
     pto_build_end(builder);
 }
 
-/* --- asking ----------------------------------------------------------------------------------------------
- */
+/* --- asking --------------------------------------------------------------------------------------------- */
 
 static inline pto_status_t try_plan(void (*build)(pto_builder_t *, const pto_request_t *),
                                     pto_collective_t collective, int64_t nodes, int64_t bytes,

@@ -91,8 +91,7 @@ static void a_plan_with_lanes_is_printed(void **state) {
     pto_plan_destroy(plan);
 }
 
-/* --- structure -------------------------------------------------------------------------------------------
- */
+/* --- structure ------------------------------------------------------------------------------------------ */
 
 static void build_loop_in_pipeline(pto_builder_t *builder, const pto_request_t *request) {
     build_pipeline(builder, request);
@@ -155,8 +154,7 @@ static void a_node_in_the_wrong_place_is_refused(void **state) {
     }
 }
 
-/* --- pipelines --------------------------------------------------------------------------------------------
- */
+/* --- pipelines ------------------------------------------------------------------------------------------ */
 
 static double longest(const double *stage_s, int count) {
     double longest_s = 0;
@@ -308,8 +306,7 @@ static void a_slot_that_is_used_again_too_early_is_refused(void **state) {
     shape.one_slot_less = false;
 }
 
-/* --- random nodes -----------------------------------------------------------------------------------------
- */
+/* --- random nodes --------------------------------------------------------------------------------------- */
 
 /* A pipeline or a parallel node, each of whose stages is one copy, or messages if both its buffers are on the
  * host; no two stages use the same resource. */
@@ -401,8 +398,7 @@ static void random_nodes_cost_what_they_take(void **state) {
     pto_machine_fini(&everything);
 }
 
-/* --- branches ---------------------------------------------------------------------------------------------
- */
+/* --- branches ------------------------------------------------------------------------------------------- */
 
 /* Branches cost the longer of both if they use different things, and the sum if they use the same. */
 static void branches_overlap_where_they_use_different_things(void **state) {

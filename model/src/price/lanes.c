@@ -92,8 +92,7 @@ static pto_status_t price_chunk(pto_pricing_t *pricing, int index, int64_t k, pt
     return status;
 }
 
-/* --- chunks that cost the same ---------------------------------------------------------------------------
- */
+/* --- chunks that cost the same -------------------------------------------------------------------------- */
 
 void pto_lanes_remember_demand(pto_pricing_t *pricing) {
     for (int64_t i = 0; i < PTO_LANE_RESOURCE_COUNT * pricing->actor_count; i++)
@@ -241,8 +240,7 @@ pto_status_t pto_price_lanes(pto_pricing_t *pricing, int index, int64_t k) {
     return status;
 }
 
-/* --- what a step asks for --------------------------------------------------------------------------------
- */
+/* --- what a step asks for ------------------------------------------------------------------------------- */
 
 pto_lane_resource_t pto_lane_resource(const pto_plan_t *plan, const pto_step_t *step) {
     static const pto_lane_resource_t by_copy[PTO_COPY_COUNT] = {

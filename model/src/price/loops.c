@@ -53,8 +53,7 @@ static void repeat_gains(pto_pricing_t *pricing, double times) {
     }
 }
 
-/* --- loops in which processes lag -------------------------------------------------------------------------
- */
+/* --- loops in which processes lag ----------------------------------------------------------------------- */
 
 bool pto_same_time(double a_s, double b_s) { return fabs(a_s - b_s) <= 1e-9 * fabs(a_s); }
 
@@ -113,8 +112,7 @@ static pto_status_t price_lagging(pto_pricing_t *pricing, int index, int64_t k, 
     return status == PTO_OK ? price_rounds(pricing, index, k, to) : status;
 }
 
-/* --- loops ------------------------------------------------------------------------------------------------
- */
+/* --- loops ---------------------------------------------------------------------------------------------- */
 
 /* A loop over shifts is a closed sum: two periods of uniform rounds are priced, the second is measured, and
  * as many more as there are cost the same. Between single ranks no rounds are uniform. */

@@ -44,8 +44,7 @@ void pto_sim_wake_lanes(pto_sim_t *sim, uint32_t rank, pto_proc_state_t state) {
     }
 }
 
-/* --- what lanes share -------------------------------------------------------------------------------------
- */
+/* --- what lanes share ----------------------------------------------------------------------------------- */
 
 /* Whether `other` has what this one wants, or has waited for it longer; of two equals, the later lane is the
  * one with the older chunk. */
