@@ -10,6 +10,9 @@ void pto_build_own_block(pto_builder_t *builder, const pto_exchange_t *exchange)
 /* A temporary with the shape, space and cores of `buffer`. */
 int pto_build_temporary(pto_builder_t *builder, int buffer, const char *name);
 
+/* The aligned run of `count` blocks or parts around the one of `slice`. */
+pto_slice_t pto_slice_aligned_run(pto_slice_t slice, pto_expr_t count);
+
 /* Fold an allreduce to a power of two: the first 2r of n members pair up (r = n - the largest power of two up
  * to n). The even ones send their vector to their neighbour and pause until pto_build_unfold returns the
  * result to them. Returns the exchange of the remaining members. `received` is a temporary vector. */

@@ -13,6 +13,14 @@ int pto_build_temporary(pto_builder_t *builder, int buffer, const char *name) {
     return pto_build_mirror(builder, buffer, name, pto_builder_buffer(builder, buffer)->space);
 }
 
+pto_slice_t pto_slice_aligned_run(pto_slice_t slice, pto_expr_t count) {
+    slice.align = count;
+    slice.run = count;
+    slice.stride = count;
+    slice.until = count;
+    return slice;
+}
+
 pto_step_t pto_build_tree_ends(pto_step_kind_t kind, const pto_exchange_t *exchange, bool lower,
                                pto_expr_t distance) {
     pto_step_t step = pto_step_of(kind, exchange);

@@ -8,11 +8,7 @@
 static pto_slice_t half(int buffer, int64_t parts, pto_anchor_t anchor, pto_expr_t parts_kept) {
     pto_slice_t slice = pto_slice_part(buffer, parts, anchor, pto_constant(0));
     slice.reverse_bits = pto_log2_ceil(parts);
-    slice.align = parts_kept;
-    slice.run = parts_kept;
-    slice.stride = parts_kept;
-    slice.until = parts_kept;
-    return slice;
+    return pto_slice_aligned_run(slice, parts_kept);
 }
 
 static void build_halving(pto_builder_t *builder, const pto_exchange_t *folded, int received) {

@@ -98,32 +98,65 @@ static void copy_with_leader(const between_t *between, const char *name, pto_sli
     pto_build_step(between->builder, others);
 }
 
+/* What the leaders exchange, and the parts of it that belong to one process: where it copies its input, and
+ * where it finds its output. */
+typedef struct {
+    int gathered;
+    int arrived;
+    int64_t bundle;
+    pto_slice_t place;
+    pto_slice_t output;
+} led_t;
+
 /* The leader raises "complete" when all its sends have completed, and exchanges again only when all have
  * raised "gathered", after they have copied out. So neither buffer needs a flag that says when the next run
  * may write to it. */
-static void build_by_leaders(pto_builder_t *builder, const pto_request_t *request) {
-    between_t between = make_between(builder, request);
-    int64_t m = between.node.n, bundles = between.nodes * m;
-    int gathered =
-        build_bundles(&between, "gathered", PTO_GROUP_LEADERS, 1, PTO_BLOCKS_NODE_ROW, bundles * m);
-    int arrived =
-        build_bundles(&between, "arrived", PTO_GROUP_LEADERS, 1, PTO_BLOCKS_NODE_COLUMN, bundles * m);
-
-    pto_slice_t place = one_in(gathered, m, bundles, PTO_ANCHOR_ME);
-    place.bundle = m;
-    copy_with_leader(&between, "gather", pto_slice_all(builder, between.user.in), place, true);
-    pto_intranode_flag(builder, "gathered", pto_intranode_others(PTO_STEP_SIGNAL, &between.node),
-                       pto_intranode_root(PTO_STEP_WAIT, &between.node));
+static void build_led(const between_t *between, const led_t *led) {
+    pto_builder_t *builder = between->builder;
+    copy_with_leader(between, "gather", pto_slice_all(builder, between->user.in), led->place, true);
+    pto_intranode_flag(builder, "gathered", pto_intranode_others(PTO_STEP_SIGNAL, &between->node),
+                       pto_intranode_root(PTO_STEP_WAIT, &between->node));
     pto_exchange_t exchange = {.group = pto_build_group(builder, PTO_GROUP_LEADERS, 0),
                                .core_count = 1,
-                               .in = gathered,
-                               .out = arrived,
-                               .bundle = m * m};
-    build_exchange(&between, exchange);
-    pto_intranode_flag(builder, "complete", pto_intranode_root(PTO_STEP_SIGNAL, &between.node),
-                       pto_intranode_others(PTO_STEP_WAIT, &between.node));
-    copy_with_leader(&between, "copy out", one_in(arrived, m, bundles * m, PTO_ANCHOR_ME),
-                     pto_slice_all(builder, between.user.out), false);
+                               .in = led->gathered,
+                               .out = led->arrived,
+                               .bundle = led->bundle};
+    build_exchange(between, exchange);
+    pto_intranode_flag(builder, "complete", pto_intranode_root(PTO_STEP_SIGNAL, &between->node),
+                       pto_intranode_others(PTO_STEP_WAIT, &between->node));
+    copy_with_leader(between, "copy out", led->output, pto_slice_all(builder, between->user.out), false);
+}
+
+static int build_at_leaders(const between_t *between, const char *name, pto_blocks_t blocks, int64_t count) {
+    return build_bundles(between, name, PTO_GROUP_LEADERS, 1, blocks, count);
+}
+
+static led_t make_alltoall(const between_t *between) {
+    int64_t m = between->node.n, bundles = between->nodes * m;
+    led_t led = {.gathered = build_at_leaders(between, "gathered", PTO_BLOCKS_NODE_ROW, bundles * m),
+                 .arrived = build_at_leaders(between, "arrived", PTO_BLOCKS_NODE_COLUMN, bundles * m),
+                 .bundle = m * m};
+    led.place = one_in(led.gathered, m, bundles, PTO_ANCHOR_ME);
+    led.place.bundle = m;
+    led.output = one_in(led.arrived, m, bundles * m, PTO_ANCHOR_ME);
+    return led;
+}
+
+static led_t make_allgather(const between_t *between) {
+    int64_t m = between->node.n;
+    led_t led = {.gathered = build_at_leaders(between, "gathered", PTO_BLOCKS_EQUAL, m),
+                 .arrived = build_at_leaders(between, "arrived", PTO_BLOCKS_EQUAL, between->nodes * m),
+                 .bundle = m};
+    led.place = pto_slice_block(led.gathered, PTO_ANCHOR_ME);
+    led.output = pto_slice_all(between->builder, led.arrived);
+    return led;
+}
+
+static void build_by_leaders(pto_builder_t *builder, const pto_request_t *request) {
+    between_t between = make_between(builder, request);
+    led_t led =
+        request->collective == PTO_COLLECTIVE_ALLGATHER ? make_allgather(&between) : make_alltoall(&between);
+    build_led(&between, &led);
 }
 
 /* --- by counterparts ------------------------------------------------------------------------------------ */
@@ -184,7 +217,8 @@ static pto_status_t staged_applicable(const pto_request_t *request, pto_error_t 
 const pto_strategy_t pto_strategy_node_leaders = {
     .name = "node_leaders",
     .summary = "a node's processes copy into a buffer on its leader's GPU; leaders exchange; all copy out",
-    .collectives = 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV,
+    .collectives =
+        1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV | 1u << PTO_COLLECTIVE_ALLGATHER,
     .collective_space = PTO_SPACE_GPU,
     .applicable = applicable,
     .build = build_by_leaders,
@@ -202,7 +236,8 @@ const pto_strategy_t pto_strategy_node_aware = {
 const pto_strategy_t pto_strategy_staged_leaders = {
     .name = "staged_leaders",
     .summary = "node_leaders, whose leaders copy to the host, exchange there and copy back",
-    .collectives = 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV,
+    .collectives =
+        1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV | 1u << PTO_COLLECTIVE_ALLGATHER,
     .collective_space = PTO_SPACE_CPU,
     .applicable = staged_applicable,
     .build = build_by_leaders,
