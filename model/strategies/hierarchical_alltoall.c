@@ -5,7 +5,8 @@
  * node_leaders: all processes copy into one buffer on the GPU of the node's first process, the leader. The
  * leaders exchange blocks between nodes, and all processes copy their part out (Träff, "Improved MPI
  * all-to-all communication on a Giganet SMP cluster", Euro PVM/MPI 2002; with shared GPU memory as in
- * Faraji's thesis, chapter 4).
+ * Faraji's thesis, chapter 4). In an allgather the leaders exchange the blocks of their nodes, and all copy
+ * out everything.
  *
  * node_aware: each process gets from the others of its node what they send to processes at its own place, and
  * exchanges that with its counterparts on the other nodes. This is a transpose within the node, then one
@@ -106,57 +107,58 @@ typedef struct {
     int64_t bundle;
     pto_slice_t place;
     pto_slice_t output;
-} led_t;
+} leaders_t;
 
 /* The leader raises "complete" when all its sends have completed, and exchanges again only when all have
  * raised "gathered", after they have copied out. So neither buffer needs a flag that says when the next run
  * may write to it. */
-static void build_led(const between_t *between, const led_t *led) {
+static void build_through_leaders(const between_t *between, const leaders_t *leaders) {
     pto_builder_t *builder = between->builder;
-    copy_with_leader(between, "gather", pto_slice_all(builder, between->user.in), led->place, true);
+    copy_with_leader(between, "gather", pto_slice_all(builder, between->user.in), leaders->place, true);
     pto_intranode_flag(builder, "gathered", pto_intranode_others(PTO_STEP_SIGNAL, &between->node),
                        pto_intranode_root(PTO_STEP_WAIT, &between->node));
     pto_exchange_t exchange = {.group = pto_build_group(builder, PTO_GROUP_LEADERS, 0),
                                .core_count = 1,
-                               .in = led->gathered,
-                               .out = led->arrived,
-                               .bundle = led->bundle};
+                               .in = leaders->gathered,
+                               .out = leaders->arrived,
+                               .bundle = leaders->bundle};
     build_exchange(between, exchange);
     pto_intranode_flag(builder, "complete", pto_intranode_root(PTO_STEP_SIGNAL, &between->node),
                        pto_intranode_others(PTO_STEP_WAIT, &between->node));
-    copy_with_leader(between, "copy out", led->output, pto_slice_all(builder, between->user.out), false);
+    copy_with_leader(between, "copy out", leaders->output, pto_slice_all(builder, between->user.out), false);
 }
 
 static int build_at_leaders(const between_t *between, const char *name, pto_blocks_t blocks, int64_t count) {
     return build_bundles(between, name, PTO_GROUP_LEADERS, 1, blocks, count);
 }
 
-static led_t make_alltoall(const between_t *between) {
+static leaders_t leaders_of_alltoall(const between_t *between) {
     int64_t m = between->node.n, bundles = between->nodes * m;
-    led_t led = {.gathered = build_at_leaders(between, "gathered", PTO_BLOCKS_NODE_ROW, bundles * m),
-                 .arrived = build_at_leaders(between, "arrived", PTO_BLOCKS_NODE_COLUMN, bundles * m),
-                 .bundle = m * m};
-    led.place = one_in(led.gathered, m, bundles, PTO_ANCHOR_ME);
-    led.place.bundle = m;
-    led.output = one_in(led.arrived, m, bundles * m, PTO_ANCHOR_ME);
-    return led;
+    leaders_t leaders = {.gathered = build_at_leaders(between, "gathered", PTO_BLOCKS_NODE_ROW, bundles * m),
+                         .arrived = build_at_leaders(between, "arrived", PTO_BLOCKS_NODE_COLUMN, bundles * m),
+                         .bundle = m * m};
+    leaders.place = one_in(leaders.gathered, m, bundles, PTO_ANCHOR_ME);
+    leaders.place.bundle = m;
+    leaders.output = one_in(leaders.arrived, m, bundles * m, PTO_ANCHOR_ME);
+    return leaders;
 }
 
-static led_t make_allgather(const between_t *between) {
+static leaders_t leaders_of_allgather(const between_t *between) {
     int64_t m = between->node.n;
-    led_t led = {.gathered = build_at_leaders(between, "gathered", PTO_BLOCKS_EQUAL, m),
-                 .arrived = build_at_leaders(between, "arrived", PTO_BLOCKS_EQUAL, between->nodes * m),
-                 .bundle = m};
-    led.place = pto_slice_block(led.gathered, PTO_ANCHOR_ME);
-    led.output = pto_slice_all(between->builder, led.arrived);
-    return led;
+    leaders_t leaders = {.gathered = build_at_leaders(between, "gathered", PTO_BLOCKS_EQUAL, m),
+                         .arrived =
+                             build_at_leaders(between, "arrived", PTO_BLOCKS_EQUAL, between->nodes * m),
+                         .bundle = m};
+    leaders.place = pto_slice_block(leaders.gathered, PTO_ANCHOR_ME);
+    leaders.output = pto_slice_all(between->builder, leaders.arrived);
+    return leaders;
 }
 
 static void build_by_leaders(pto_builder_t *builder, const pto_request_t *request) {
     between_t between = make_between(builder, request);
-    led_t led =
-        request->collective == PTO_COLLECTIVE_ALLGATHER ? make_allgather(&between) : make_alltoall(&between);
-    build_led(&between, &led);
+    leaders_t leaders = request->collective == PTO_COLLECTIVE_ALLGATHER ? leaders_of_allgather(&between)
+                                                                        : leaders_of_alltoall(&between);
+    build_through_leaders(&between, &leaders);
 }
 
 /* --- by counterparts ------------------------------------------------------------------------------------ */
