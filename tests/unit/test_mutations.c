@@ -282,7 +282,8 @@ static bool is_from_its_copy(const pto_plan_t *plan, int index, const mutation_t
  */
 static bool is_handed_over_otherwise(const pto_plan_t *plan, int index, const mutation_t *mutation) {
     const pto_step_t *step = pto_plan_step(plan, index);
-    return has_counterparts(plan) && step->kind == PTO_STEP_COPY && step->target.holder == PTO_HOLDER_PEER &&
+    bool of_peers = step->source.holder == PTO_HOLDER_PEER || step->target.holder == PTO_HOLDER_PEER;
+    return has_counterparts(plan) && step->kind == PTO_STEP_COPY && of_peers &&
            strncmp(mutation->field, "peers.", 6) == 0;
 }
 
