@@ -42,7 +42,7 @@ static pto_status_t as_int(int64_t count, int *number, pto_error_t *err) {
 }
 
 /* MPI forbids passing one buffer twice, so equal buffers become MPI_IN_PLACE. */
-static pto_status_t whole(MPI_Comm comm, const pto_nccl_call_t *call, pto_error_t *err) {
+static pto_status_t counted(MPI_Comm comm, const pto_nccl_call_t *call, pto_error_t *err) {
     const void *in = call->in == call->out ? MPI_IN_PLACE : call->in;
     MPI_Datatype type = pto_mpi_datatype(call->datatype);
     MPI_Op op = pto_mpi_op(call->op);
@@ -109,7 +109,7 @@ static pto_status_t exchange(MPI_Comm comm, const pto_nccl_call_t *call, pto_err
 static pto_status_t host_run(void *group, const pto_nccl_call_t *call, void *stream, pto_error_t *err) {
     MPI_Comm comm = ((const group_t *)group)->comm;
     pto_host_stream_finish(stream, NULL);
-    return call->send ? exchange(comm, call, err) : whole(comm, call, err);
+    return call->send ? exchange(comm, call, err) : counted(comm, call, err);
 }
 
 const pto_nccl_t pto_nccl_host = {

@@ -30,15 +30,10 @@ static pto_slice_t rotated(int buffer, int64_t n, bool reversed) {
 static void build_rounds(pto_builder_t *builder, const pto_exchange_t *exchange, int travelling) {
     int arrived = pto_build_temporary(builder, exchange->out, "arrived");
     pto_build_loop(builder, 0, pto_log2_ceil(exchange->n), true);
-    pto_build_stage(builder, "round", PTO_ORDER_AT_ONCE);
-    pto_step_t send = pto_step_of(PTO_STEP_SEND, exchange);
-    send.peers = pto_peers_at(pto_power(1), 1);
-    send.source = blocks_with_bit(travelling, exchange->n);
-    pto_build_step(builder, send);
-    pto_step_t recv = pto_step_of(PTO_STEP_RECV, exchange);
-    recv.peers = pto_peers_at(pto_power(1), -1);
-    recv.target = blocks_with_bit(arrived, exchange->n);
-    pto_build_step(builder, recv);
+    pto_build_sendrecv(
+        builder, "round", exchange,
+        (pto_message_end_t){pto_peers_at(pto_power(1), 1), blocks_with_bit(travelling, exchange->n)},
+        (pto_message_end_t){pto_peers_at(pto_power(1), -1), blocks_with_bit(arrived, exchange->n)});
     pto_build_stage(builder, "unpack", PTO_ORDER_SEQUENCE);
     pto_step_t unpack = pto_step_of(PTO_STEP_COPY, exchange);
     unpack.source = blocks_with_bit(arrived, exchange->n);
@@ -77,16 +72,10 @@ static void build_allgather(pto_builder_t *builder, const pto_exchange_t *exchan
     copy.target = pto_slice_block(gathered, PTO_ANCHOR_ABSOLUTE);
     pto_build_step(builder, copy);
     pto_build_loop(builder, 0, pto_log2_ceil(exchange->n), true);
-    pto_build_stage(builder, "round", PTO_ORDER_AT_ONCE);
-    pto_step_t send = pto_step_of(PTO_STEP_SEND, exchange);
-    send.peers = pto_peers_at(pto_power(1), -1);
-    send.source = arriving(gathered, exchange->n); /* equally many blocks, from the first on */
-    send.source.offset = pto_power(-1);
-    pto_build_step(builder, send);
-    pto_step_t recv = pto_step_of(PTO_STEP_RECV, exchange);
-    recv.peers = pto_peers_at(pto_power(1), 1);
-    recv.target = arriving(gathered, exchange->n);
-    pto_build_step(builder, recv);
+    pto_slice_t arrived = arriving(gathered, exchange->n), sent = arrived;
+    sent.offset = pto_power(-1); /* equally many blocks, from the first on */
+    pto_build_sendrecv(builder, "round", exchange, (pto_message_end_t){pto_peers_at(pto_power(1), -1), sent},
+                       (pto_message_end_t){pto_peers_at(pto_power(1), 1), arrived});
     pto_build_end(builder);
     pto_build_stage(builder, "rotate", PTO_ORDER_SEQUENCE);
     copy.source = pto_slice_all(builder, gathered);

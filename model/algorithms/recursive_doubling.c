@@ -9,15 +9,9 @@ extern const pto_algorithm_t pto_algorithm_bruck;
 /* One stage of the loop: send `source` to the partner, and receive into `target`. */
 static void build_round(pto_builder_t *builder, const pto_exchange_t *exchange, pto_slice_t source,
                         pto_slice_t target) {
-    pto_build_stage(builder, "exchange", PTO_ORDER_AT_ONCE);
-    pto_step_t send = pto_step_of(PTO_STEP_SEND, exchange);
-    send.peers = (pto_peers_t){.kind = PTO_PEERS_XOR, .first = pto_power(1), .sign = 1};
-    send.source = source;
-    pto_build_step(builder, send);
-    pto_step_t recv = pto_step_of(PTO_STEP_RECV, exchange);
-    recv.peers = send.peers;
-    recv.target = target;
-    pto_build_step(builder, recv);
+    pto_peers_t partner = {.kind = PTO_PEERS_XOR, .first = pto_power(1), .sign = 1};
+    pto_build_sendrecv(builder, "exchange", exchange, (pto_message_end_t){partner, source},
+                       (pto_message_end_t){partner, target});
 }
 
 static void build_allreduce(pto_builder_t *builder, const pto_exchange_t *exchange) {

@@ -4,21 +4,16 @@
  * (Patarasuk and Yuan 2009). */
 #include "algorithms.h"
 
-/* One round: send `part` to the next process, and receive the part before it. */
-static pto_step_t build_round(pto_builder_t *builder, const pto_exchange_t *exchange, int target,
-                              pto_slice_t part) {
-    pto_build_stage(builder, "round", PTO_ORDER_AT_ONCE);
-    pto_step_t send = pto_step_of(PTO_STEP_SEND, exchange);
-    send.peers = pto_peers_at(pto_constant(1), 1);
-    send.source = part;
-    pto_build_step(builder, send);
-    pto_step_t recv = pto_step_of(PTO_STEP_RECV, exchange);
-    recv.peers = pto_peers_at(pto_constant(1), -1);
-    recv.target = part;
-    recv.target.buffer = target;
-    recv.target.offset.constant--;
-    pto_build_step(builder, recv);
-    return recv;
+/* One round: send `part` to the next process and receive the part before it. Returns the latter. */
+static pto_slice_t build_round(pto_builder_t *builder, const pto_exchange_t *exchange, int target,
+                               pto_slice_t part) {
+    pto_slice_t received = part;
+    received.buffer = target;
+    received.offset.constant--;
+    pto_build_sendrecv(builder, "round", exchange,
+                       (pto_message_end_t){pto_peers_at(pto_constant(1), 1), part},
+                       (pto_message_end_t){pto_peers_at(pto_constant(1), -1), received});
+    return received;
 }
 
 /* Pass parts around until every process has all of them. `own` is the part that it has in round 0. */
@@ -33,8 +28,8 @@ static void build_allreduce(pto_builder_t *builder, const pto_exchange_t *exchan
     int received = pto_build_temporary(builder, exchange->out, "received");
     pto_slice_t part = pto_slice_part(exchange->out, exchange->n, PTO_ANCHOR_ME, pto_loop_index(-1, 0));
     pto_build_loop(builder, 0, exchange->n - 1, false);
-    pto_step_t recv = build_round(builder, exchange, received, part);
-    pto_build_reduce(builder, pto_step_of(PTO_STEP_REDUCE, exchange), recv.target, received, exchange->out);
+    pto_slice_t reduced = build_round(builder, exchange, received, part);
+    pto_build_reduce(builder, pto_step_of(PTO_STEP_REDUCE, exchange), reduced, received, exchange->out);
     pto_build_end(builder);
     part.offset = pto_constant(1);
     build_passing(builder, exchange, part);

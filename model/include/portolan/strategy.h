@@ -14,7 +14,8 @@ PTO_API_BEGIN
 typedef struct pto_builder pto_builder_t;
 
 /* What an algorithm works on: a group of n members, each of which runs it on buffers of its own. Algorithms
- * see only the index (PTO_ANCHOR_ME) and n, so they can run in any group. */
+ * see only the index (PTO_ANCHOR_ME) and n, so they can run in any group. Block numbers count modulo the
+ * number of blocks, so the one block of an allgather's input is its block j for every j. */
 typedef struct {
     int group;
     int64_t n;
