@@ -329,6 +329,8 @@ static const char *axis_of(const pto_predictions_t *predictions) {
     case PTO_DATA_PAIR:
     case PTO_DATA_MESSAGES:
         return "bytes per message";
+    case PTO_DATA_GATHERED:
+        return "bytes per process";
     case PTO_DATA_VECTOR:
     case PTO_DATA_COUNT:
         break;

@@ -111,7 +111,7 @@ cuda_aware() {
     local gpus collective
     for gpus in 1 2 4; do
         [ "$gpus" -le "$GPUS" ] || continue
-        for collective in allreduce alltoall alltoallv; do
+        for collective in allreduce allgather alltoall alltoallv; do
             echo "cuda_aware, $collective on $gpus GPUs"
             run 20 "$gpus" "$validate" --device "$DEVICE" --machine h200-x4 --collective "$collective" --nodes 1 \
                 --gpus-per-node "$gpus" --procs-per-gpu 1 --bytes 4:4MiB:32 --check-only --strategy cuda_aware \
@@ -220,7 +220,7 @@ spawn "a process that never runs ends the job while kernels wait for it" two_gpu
 collect
 # The longest last, and one after another: every process has a context on its GPU, and those of five jobs take
 # turns for minutes.
-for collective in allreduce reduce broadcast alltoall alltoallv; do
+for collective in allreduce reduce broadcast allgather alltoall alltoallv; do
     spawn "own algorithms on $GPUS GPUs x $processes_per_gpu processes: $collective" own_algorithms $collective
     collect
 done

@@ -73,7 +73,7 @@ check "the example is right" test "$(grep -c ': 6$' "$work/stdout")" -eq 3
 # --- portolan-validate
 
 two_by_two=(--placement identity --nodes 2 --gpus-per-node 2 --procs-per-gpu 2)
-for collective in allreduce alltoall alltoallv; do
+for collective in allreduce allgather alltoall alltoallv; do
     for how in "" --own-algorithms; do
         # shellcheck disable=SC2086
         check "validate $collective $how: results" run 8 "$validate" --machine summit-spectrum --collective \

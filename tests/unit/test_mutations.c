@@ -64,8 +64,8 @@ static const mutation_t call_mutations[] = {
     CALL(group, 1),       CALL(group, -1),      CALL(group, -2),     CALL(by, 3),
     CALL(collective, 1),  CALL(collective, 2),  CALL(collective, 3), CALL(collective, -1),
     CALL(collective, -2), CALL(collective, -3), CALL(core_first, 1), CALL(core_first, -1),
-    CALL(core_count, 1),  CALL(core_count, -1), CALL(span, 1),       CALL(span, -1),
-    CALL_SLICE(in),       CALL_SLICE(out),
+    CALL(collective, 5),  CALL(collective, -5), CALL(core_count, 1), CALL(core_count, -1),
+    CALL(span, 1),        CALL(span, -1),       CALL_SLICE(in),      CALL_SLICE(out),
 };
 
 static bool is_of_call(const mutation_t *mutation) {
@@ -285,7 +285,8 @@ static bool is_from_its_copy(const pto_plan_t *plan, int index, const mutation_t
  */
 static bool is_handed_over_otherwise(const pto_plan_t *plan, int index, const mutation_t *mutation) {
     const pto_step_t *step = pto_plan_step(plan, index);
-    return has_counterparts(plan) && step->kind == PTO_STEP_COPY && step->target.holder == PTO_HOLDER_PEER &&
+    bool of_peers = step->source.holder == PTO_HOLDER_PEER || step->target.holder == PTO_HOLDER_PEER;
+    return has_counterparts(plan) && step->kind == PTO_STEP_COPY && of_peers &&
            strncmp(mutation->field, "peers.", 6) == 0;
 }
 
@@ -412,8 +413,8 @@ static void every_mutation_is_caught_or_changes_nothing(void **state) {
                     request.counts = NULL;
                 }
                 request.layout = (pto_layout_t){1, 4, 2, 3, 2};
-                if (request.strategy->applicable)
-                    mutate_plan(request);
+                if (request.strategy->applicable || collective == PTO_COLLECTIVE_ALLGATHER)
+                    mutate_plan(request); /* among 2^k processes an algorithm may take another way */
             }
     print_message("%lld mutants: %lld caught, %lld as right, %lld survived\n", (long long)campaign.made,
                   (long long)campaign.caught, (long long)campaign.as_right, (long long)campaign.survived);

@@ -73,7 +73,8 @@ static bool expect_vector(pto_checker_t *checker, int out, int64_t owners) {
     return true;
 }
 
-/* Block i of owner j's output is block j of owner i's input. `origin` is the offset of that block. */
+/* Block i of owner j's output is block j of owner i's input, or its only one. `origin` is the offset of that
+ * block. */
 static bool expect_column(pto_checker_t *checker, int out, int64_t owners, int64_t j, int64_t *origin) {
     int64_t rank = owner_rank(checker->request, j), offset = 0, total = 0;
     for (int64_t i = 0; i < owners; i++)
@@ -85,12 +86,13 @@ static bool expect_column(pto_checker_t *checker, int out, int64_t owners, int64
         int32_t set = pto_sets_run(&checker->sets, (int32_t)i, (int32_t)i + 1);
         if (!expect(checker, rank, out, &offset, bytes, set, origin[i]))
             return false;
-        origin[i] += bytes;
+        if (pto_collective_is_addressed(checker->request->collective))
+            origin[i] += bytes;
     }
     return true;
 }
 
-static bool expect_alltoall(pto_checker_t *checker, int out, int64_t owners) {
+static bool expect_blocks(pto_checker_t *checker, int out, int64_t owners) {
     int64_t *origin = calloc((size_t)owners, sizeof *origin);
     if (!origin)
         return pto_check_out_of_memory(checker);
@@ -146,17 +148,17 @@ static bool expect_outputs(pto_checker_t *checker) {
     case PTO_DATA_PAIR:
         return expect_pair(checker, out);
     case PTO_DATA_BLOCKS:
+    case PTO_DATA_GATHERED:
     case PTO_DATA_COUNT:
         break;
     }
-    return expect_alltoall(checker, out, owners);
+    return expect_blocks(checker, out, owners);
 }
 
 /* --- the user's part ------------------------------------------------------------------------------------ */
 
 static int64_t input_bytes(const pto_request_t *request, int64_t owner, int64_t owners) {
-    if (pto_collective_data(request->collective) != PTO_DATA_BLOCKS &&
-        pto_collective_data(request->collective) != PTO_DATA_MESSAGES)
+    if (!pto_collective_is_addressed(request->collective))
         return request->bytes;
     if (pto_collective_data(request->collective) == PTO_DATA_MESSAGES)
         return distinct_messages(request) * request->bytes;

@@ -258,7 +258,21 @@ static void order_receiver(pto_checker_t *checker, const call_t *call, member_t 
         pto_clocks_deliver(&checker->clocks, checker->tally[i], to.rank);
 }
 
-static bool do_alltoall(pto_checker_t *checker, const call_t *call) {
+/* MPI and NCCL rely on the number of blocks. */
+static bool has_blocks(pto_checker_t *checker, const call_t *call, const pto_slice_t *slice, int64_t wanted) {
+    const pto_buffer_t *buffer = pto_plan_buffer(checker->plan, slice->buffer);
+    int64_t blocks = buffer->block_count / (slice->bundle > 1 ? slice->bundle : 1);
+    return blocks == wanted ||
+           pto_check_fail(checker, call->root_rank, "%s takes %lld blocks of '%s', which has %lld",
+                          pto_collective_name(call->node->collective), (long long)wanted, buffer->name,
+                          (long long)blocks);
+}
+
+static bool do_blocks(pto_checker_t *checker, const call_t *call) {
+    bool addressed = pto_collective_is_addressed(call->node->collective);
+    if (!has_blocks(checker, call, &call->node->in, addressed ? call->group->size : 1) ||
+        !has_blocks(checker, call, &call->node->out, call->group->size))
+        return false;
     gather_givers(checker, call);
     for (int64_t receiver = 0; receiver < call->group->size; receiver++) {
         member_t to = member_at(checker, call, receiver);
@@ -413,7 +427,7 @@ static bool do_call(pto_checker_t *checker, const call_t *call) {
     if (call->node->collective == PTO_COLLECTIVE_PAIR)
         return do_pair(checker, call);
     return call->node->collective == PTO_COLLECTIVE_MESSAGES ? do_messages(checker, call)
-                                                             : do_alltoall(checker, call);
+                                                             : do_blocks(checker, call);
 }
 
 bool pto_check_leave_collective(pto_checker_t *checker) {

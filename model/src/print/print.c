@@ -32,6 +32,8 @@ static const char *size_of(pto_collective_t collective) {
         return "each message";
     case PTO_DATA_PAIR:
         return "the message";
+    case PTO_DATA_GATHERED:
+        return "from each owner";
     case PTO_DATA_COUNT:
         break;
     }
