@@ -57,6 +57,13 @@ static void broadcast(const state_t *state, size_t bytes) {
         "ncclBroadcast");
 }
 
+static void all_gather(const state_t *state, size_t bytes) {
+    check_nccl(
+        state,
+        state->library->all_gather(state->in, state->out, bytes, PTO_NCCL_INT8, state->comm, state->stream),
+        "ncclAllGather");
+}
+
 static void all_to_all(const state_t *state, size_t bytes) {
     check_nccl(state, state->library->group_start(), "ncclGroupStart");
     for (int peer = 0; peer < state->work->what->member_count; peer++) {
@@ -77,12 +84,11 @@ static const struct {
     const char *name; /* the column `benchmark` */
     void (*call)(const state_t *state, size_t bytes);
     bool reduces;
-    bool by_member; /* `bytes` is one peer's block, not the whole buffer */
+    bool by_member; /* `bytes` is one member's block, not the whole buffer */
 } collectives[] = {
-    {"nccl_allreduce", all_reduce, true, false},
-    {"nccl_reduce", reduce, true, false},
-    {"nccl_broadcast", broadcast, false, false},
-    {"nccl_alltoall", all_to_all, false, true},
+    {"nccl_allreduce", all_reduce, true, false}, {"nccl_reduce", reduce, true, false},
+    {"nccl_broadcast", broadcast, false, false}, {"nccl_alltoall", all_to_all, false, true},
+    {"nccl_allgather", all_gather, false, true},
 };
 enum { COLLECTIVE_COUNT = sizeof collectives / sizeof *collectives };
 
@@ -212,7 +218,7 @@ static void close_case(void *opaque) {
 const benchmark_t bench_nccl = {
     .name = "nccl",
     .group = "nccl",
-    .rows = "nccl_allreduce, nccl_reduce, nccl_broadcast, nccl_alltoall",
+    .rows = "nccl_allreduce, nccl_reduce, nccl_broadcast, nccl_alltoall, nccl_allgather",
     .summary = "NCCL's own collectives among GPUs of one node and of several",
     .list = list_cases,
     .open = open_case,

@@ -24,6 +24,34 @@ static bool holds(const pto_exec_t *exec, int buffer) {
     return pto_buffer_holds(exec->plan, buffer, exec->job.logical);
 }
 
+int64_t pto_exec_user_bytes(const pto_plan_t *plan, int64_t logical_rank, pto_role_t role) {
+    for (int b = 0; b < pto_plan_buffer_count(plan); b++)
+        if (pto_plan_buffer(plan, b)->role == role && pto_buffer_is_users(plan, b, logical_rank))
+            return pto_buffer_bytes(plan, b, logical_rank);
+    return 0;
+}
+
+static bool user_on_host(const pto_plan_t *plan, pto_role_t role) {
+    for (int b = 0; b < pto_plan_buffer_count(plan); b++)
+        if (pto_plan_buffer(plan, b)->role == role)
+            return pto_plan_buffer(plan, b)->space == PTO_SPACE_CPU;
+    return false;
+}
+
+pto_status_t pto_exec_user_allocate(const pto_plan_t *plan, const pto_device_t *device, pto_role_t role,
+                                    int64_t bytes, void **memory, pto_error_t *err) {
+    *memory = NULL;
+    if (bytes == 0)
+        return PTO_OK;
+    return (user_on_host(plan, role) ? device->allocate_staging : device->allocate)((size_t)bytes, memory,
+                                                                                    err);
+}
+
+void pto_exec_user_release(const pto_plan_t *plan, const pto_device_t *device, pto_role_t role,
+                           void *memory) {
+    (user_on_host(plan, role) ? device->release_staging : device->release)(memory, NULL);
+}
+
 /* Whether processes signal each other; with `in_kernel`, whether their kernels do. */
 static bool signals(const pto_exec_t *exec, bool in_kernel) {
     for (int n = 0; n < pto_plan_node_count(exec->plan); n++) {

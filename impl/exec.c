@@ -124,14 +124,26 @@ pto_status_t pto_exec_test(pto_exec_t *exec, bool *finished, pto_error_t *err) {
     return exec->under_way ? advance(exec, false, finished, err) : PTO_OK;
 }
 
-/* A blocking call could not time out, so poll until the run completes or the time is up. */
-static pto_status_t wait_until_late(pto_exec_t *exec, pto_error_t *err) {
+static int tasks_done(const pto_exec_t *exec) {
+    int done = 0;
+    for (int i = 0; i < exec->lane_count; i++)
+        done += atomic_load_explicit(&exec->lane[i].next, memory_order_relaxed);
+    return done;
+}
+
+/* A blocking call could neither time out nor sleep, so poll until the run completes or the time is up. Each
+ * task's naps begin short. */
+static pto_status_t poll_until_done(pto_exec_t *exec, pto_error_t *err) {
     bool finished = false;
-    int spins = 0;
+    int spins = 0, done = -1;
     exec->waiting = true;
     atomic_store_explicit(&exec->watchdog.began_ns, pto_now_ns(), memory_order_relaxed);
     pto_status_t status = advance(exec, false, &finished, err);
     while (status == PTO_OK && !finished) {
+        int now = tasks_done(exec);
+        if (exec->options.wait == PTO_WAIT_SLEEP && now != done)
+            spins = 0;
+        done = now;
         status = pto_job_rest(&exec->job, &spins, err);
         if (status == PTO_OK)
             status = pto_exec_deadline(exec, err);
@@ -147,8 +159,9 @@ pto_status_t pto_exec_wait(pto_exec_t *exec, pto_error_t *err) {
     pto_error_t ignored;
     if (!exec->under_way)
         return PTO_OK;
-    if (exec->options.timeout_s >= 0 && exec->options.on_timeout == PTO_TIMEOUT_RETURN)
-        return wait_until_late(exec, err ? err : &ignored);
+    if (exec->options.wait == PTO_WAIT_SLEEP ||
+        (exec->options.timeout_s >= 0 && exec->options.on_timeout == PTO_TIMEOUT_RETURN))
+        return poll_until_done(exec, err ? err : &ignored);
     exec->waiting = true;
     pto_status_t status = advance(exec, true, &finished, err);
     exec->waiting = false;
@@ -218,34 +231,6 @@ pto_status_t pto_exec_queue(pto_exec_t *exec, pto_error_t *err) {
 }
 
 /* --- making -------------------------------------------------------------------------------------------- */
-
-int64_t pto_exec_user_bytes(const pto_plan_t *plan, int64_t logical_rank, pto_role_t role) {
-    for (int b = 0; b < pto_plan_buffer_count(plan); b++)
-        if (pto_plan_buffer(plan, b)->role == role && pto_buffer_is_users(plan, b, logical_rank))
-            return pto_buffer_bytes(plan, b, logical_rank);
-    return 0;
-}
-
-static bool user_on_host(const pto_plan_t *plan, pto_role_t role) {
-    for (int b = 0; b < pto_plan_buffer_count(plan); b++)
-        if (pto_plan_buffer(plan, b)->role == role)
-            return pto_plan_buffer(plan, b)->space == PTO_SPACE_CPU;
-    return false;
-}
-
-pto_status_t pto_exec_user_allocate(const pto_plan_t *plan, const pto_device_t *device, pto_role_t role,
-                                    int64_t bytes, void **memory, pto_error_t *err) {
-    *memory = NULL;
-    if (bytes == 0)
-        return PTO_OK;
-    return (user_on_host(plan, role) ? device->allocate_staging : device->allocate)((size_t)bytes, memory,
-                                                                                    err);
-}
-
-void pto_exec_user_release(const pto_plan_t *plan, const pto_device_t *device, pto_role_t role,
-                           void *memory) {
-    (user_on_host(plan, role) ? device->release_staging : device->release)(memory, NULL);
-}
 
 static bool messages_from_device(const pto_plan_t *plan, const pto_stage_t *stage) {
     for (int i = 0; i < stage->step_count; i++) {

@@ -120,6 +120,8 @@ static pto_status_t enqueue(stream_t *stream, work_t work, const void *const *so
     return PTO_OK;
 }
 
+static const void *const no_source[1];
+
 static pto_status_t submit(void *stream, work_t work, const void *const *source, pto_error_t *err) {
     if (stream)
         return enqueue(stream, work, source, err);
@@ -128,7 +130,6 @@ static pto_status_t submit(void *stream, work_t work, const void *const *source,
 }
 
 pto_status_t pto_host_stream_copy(const pto_move_t *move, void *stream, pto_error_t *err) {
-    static const void *const no_source[1];
     return submit(stream, (work_t){.move = *move}, no_source, err);
 }
 
@@ -176,7 +177,7 @@ pto_status_t pto_host_event_poll(void *event, bool *finished, pto_error_t *err) 
 pto_status_t pto_host_event_follow(void *event, void *stream, pto_error_t *err) {
     const event_t *after = event;
     if (stream && !has_happened(after))
-        return enqueue(stream, (work_t){.after = *after}, NULL, err);
+        return enqueue(stream, (work_t){.after = *after}, no_source, err);
     while (!has_happened(after))
         do_next(after->stream);
     return PTO_OK;

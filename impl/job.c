@@ -3,10 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "job.h"
 
-enum { SPINS_BEFORE_YIELD = 200 };
+enum { SPINS_BEFORE_YIELD = 200, NAP_FIRST_NS = 10000, NAP_LONGEST_NS = 1000000 };
 
 pto_status_t pto_mpi(int code, const char *call, pto_error_t *err) {
     if (code == MPI_SUCCESS)
@@ -150,7 +151,7 @@ static pto_status_t find_places(const pto_layout_t *layout, const pto_exec_optio
 
 pto_status_t pto_job_create(const pto_layout_t *layout, MPI_Comm comm, const pto_exec_options_t *options,
                             pto_job_t *job, pto_error_t *err) {
-    *job = (pto_job_t){.comm = MPI_COMM_NULL, .node = MPI_COMM_NULL};
+    *job = (pto_job_t){.comm = MPI_COMM_NULL, .node = MPI_COMM_NULL, .wait = options->wait};
     pto_status_t status = PTO_MPI(MPI_Comm_dup(comm, &job->comm), err);
     if (status == PTO_OK)
         status = PTO_MPI(MPI_Comm_set_errhandler(job->comm, MPI_ERRORS_RETURN), err);
@@ -206,6 +207,14 @@ pto_status_t pto_exec_place(const pto_layout_t *layout, MPI_Comm comm, const pto
     return PTO_OK;
 }
 
+/* Naps that double bound both what a short wait loses and the CPU time of a long one. */
+static void nap(int earlier_naps) {
+    long ns = NAP_FIRST_NS;
+    for (int i = 0; i < earlier_naps && ns < NAP_LONGEST_NS; i++)
+        ns *= 2;
+    nanosleep(&(struct timespec){.tv_nsec = ns < NAP_LONGEST_NS ? ns : NAP_LONGEST_NS}, NULL);
+}
+
 /* A waiting process must let MPI make progress on the messages of others. */
 pto_status_t pto_job_rest(const pto_job_t *job, int *spins, pto_error_t *err) {
     int flag = 0;
@@ -213,6 +222,9 @@ pto_status_t pto_job_rest(const pto_job_t *job, int *spins, pto_error_t *err) {
         return PTO_OK;
     pto_status_t status =
         PTO_MPI(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, job->comm, &flag, MPI_STATUS_IGNORE), err);
-    sched_yield();
+    if (job->wait == PTO_WAIT_SLEEP)
+        nap(*spins - SPINS_BEFORE_YIELD);
+    else if (job->wait == PTO_WAIT_YIELD)
+        sched_yield();
     return status;
 }

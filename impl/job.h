@@ -14,6 +14,7 @@ typedef struct {
     int *mpi_of;        /* by logical rank */
     int *node_of;       /* by logical rank: the lowest MPI rank on its real node */
     int *place_in_node; /* by logical rank: rank in its `node` */
+    pto_wait_t wait;
 } pto_job_t;
 
 /* Translate an MPI result: PTO_OK, or PTO_ERR_IO with the call and MPI's message. */
@@ -32,8 +33,8 @@ void pto_job_free(pto_job_t *job);
 /* Collective: PTO_ERR_RANGE if processes passed different numbers. */
 pto_status_t pto_same_everywhere(MPI_Comm comm, uint64_t number, pto_error_t *err);
 
-/* One turn of a wait loop: the first turns spin, later ones let MPI and other processes make progress.
- * `*spins` counts them, from 0. */
+/* One turn of a wait loop: the first turns spin, later ones let MPI and other processes make progress, or
+ * sleep. `*spins` counts them, from 0. */
 pto_status_t pto_job_rest(const pto_job_t *job, int *spins, pto_error_t *err);
 
 #endif

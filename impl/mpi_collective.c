@@ -47,8 +47,8 @@ static bool is_table(const pto_buffer_t *buffer) {
     return buffer->blocks != PTO_BLOCKS_EQUAL || buffer->cyclic != PTO_CYCLIC_NONE;
 }
 
-static pto_status_t fill_alltoall(const pto_exec_t *exec, const pto_node_t *node, int64_t n,
-                                  pto_library_call_t *call, pto_error_t *err) {
+static pto_status_t fill_blocks(const pto_exec_t *exec, const pto_node_t *node, int64_t n,
+                                pto_library_call_t *call, pto_error_t *err) {
     call->equal = !is_table(pto_plan_buffer(exec->plan, node->in.buffer)) &&
                   !is_table(pto_plan_buffer(exec->plan, node->out.buffer)) &&
                   !pto_collective_is_by_pair(call->collective);
@@ -81,7 +81,7 @@ static pto_status_t fill_call(const pto_exec_t *exec, const pto_node_t *node, in
     call->in = exec->bound[node->in.buffer].memory;
     call->out = exec->bound[node->out.buffer].memory;
     if (!pto_collective_is_vector(node->collective))
-        return fill_alltoall(exec, node, n, call, err);
+        return fill_blocks(exec, node, n, call, err);
     int64_t bytes = pto_exec_block(exec, &node->in, 0).bytes;
     bool moves = !pto_collective_reduces(node->collective); /* counted in bytes, whatever the datatype */
     int64_t count = moves ? bytes : bytes / pto_datatype_bytes(request->datatype);
@@ -190,6 +190,10 @@ pto_status_t pto_library_call(const pto_exec_t *exec, const pto_library_call_t *
                                      pto_mpi_datatype(pto_plan_request(exec->plan)->datatype),
                                      pto_mpi_op(exec->op), call->comm),
                        err);
+    case PTO_COLLECTIVE_ALLGATHER:
+        return PTO_MPI(
+            MPI_Allgather(call->in, call->count, MPI_BYTE, call->out, call->count, MPI_BYTE, call->comm),
+            err);
     case PTO_COLLECTIVE_ALLTOALL:
     case PTO_COLLECTIVE_ALLTOALLV:
     case PTO_COLLECTIVE_MESSAGES:

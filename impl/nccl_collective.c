@@ -25,7 +25,7 @@ static pto_status_t fill(const pto_exec_t *exec, const pto_node_t *node, int mem
                                    .datatype = request->datatype,
                                    .op = exec->op,
                                    .members = members};
-    if (pto_collective_is_vector(node->collective)) {
+    if (pto_collective_data(node->collective) != PTO_DATA_BLOCKS) {
         /* In a broadcast all members have an output; otherwise all have an input. */
         bool from_root = node->collective == PTO_COLLECTIVE_BROADCAST;
         int64_t bytes = pto_exec_block(exec, from_root ? &node->out : &node->in, 0).bytes;

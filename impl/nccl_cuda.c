@@ -129,6 +129,10 @@ static pto_status_t nccl_run(void *group, const pto_nccl_call_t *call, void *str
         return pto_nccl_check(
             library, library->broadcast(call->in, call->out, (size_t)call->count, datatype, 0, group, stream),
             "ncclBroadcast", err);
+    case PTO_COLLECTIVE_ALLGATHER:
+        return pto_nccl_check(
+            library, library->all_gather(call->in, call->out, (size_t)call->count, datatype, group, stream),
+            "ncclAllGather", err);
     case PTO_COLLECTIVE_ALLTOALL:
     case PTO_COLLECTIVE_ALLTOALLV:
         return exchange(library, group, call, stream, err);

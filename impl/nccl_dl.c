@@ -23,6 +23,7 @@ static const struct {
     CALL("ncclAllReduce", all_reduce),
     CALL("ncclReduce", reduce),
     CALL("ncclBroadcast", broadcast),
+    CALL("ncclAllGather", all_gather),
     CALL("ncclSend", send),
     CALL("ncclRecv", recv),
     CALL("ncclGroupStart", group_start),

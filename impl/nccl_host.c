@@ -42,7 +42,7 @@ static pto_status_t as_int(int64_t count, int *number, pto_error_t *err) {
 }
 
 /* MPI forbids passing one buffer twice, so equal buffers become MPI_IN_PLACE. */
-static pto_status_t vector(MPI_Comm comm, const pto_nccl_call_t *call, pto_error_t *err) {
+static pto_status_t counted(MPI_Comm comm, const pto_nccl_call_t *call, pto_error_t *err) {
     const void *in = call->in == call->out ? MPI_IN_PLACE : call->in;
     MPI_Datatype type = pto_mpi_datatype(call->datatype);
     MPI_Op op = pto_mpi_op(call->op);
@@ -59,6 +59,8 @@ static pto_status_t vector(MPI_Comm comm, const pto_nccl_call_t *call, pto_error
         return PTO_MPI(
             MPI_Reduce(rank == 0 ? in : call->in, rank == 0 ? call->out : NULL, count, type, op, 0, comm),
             err);
+    case PTO_COLLECTIVE_ALLGATHER:
+        return PTO_MPI(MPI_Allgather(in, count, type, call->out, count, type, comm), err);
     case PTO_COLLECTIVE_BROADCAST:
     case PTO_COLLECTIVE_ALLTOALL:
     case PTO_COLLECTIVE_ALLTOALLV:
@@ -108,7 +110,7 @@ static pto_status_t exchange(MPI_Comm comm, const pto_nccl_call_t *call, pto_err
 static pto_status_t host_run(void *group, const pto_nccl_call_t *call, void *stream, pto_error_t *err) {
     MPI_Comm comm = ((const group_t *)group)->comm;
     pto_host_stream_finish(stream, NULL);
-    return pto_collective_is_vector(call->collective) ? vector(comm, call, err) : exchange(comm, call, err);
+    return call->send ? exchange(comm, call, err) : counted(comm, call, err);
 }
 
 const pto_nccl_t pto_nccl_host = {

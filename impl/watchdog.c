@@ -84,7 +84,8 @@ static bool is_late(const pto_exec_t *exec) {
 }
 
 pto_status_t pto_exec_deadline(const pto_exec_t *exec, pto_error_t *err) {
-    if (exec->options.timeout_s < 0 || !is_late(exec))
+    bool returns = exec->options.timeout_s >= 0 && exec->options.on_timeout == PTO_TIMEOUT_RETURN;
+    if (!returns || !is_late(exec))
         return PTO_OK;
     return pto_error_set(err, PTO_ERR_TIMEOUT, "%s, no progress for %g s", what_now(exec),
                          exec->watchdog.timeout_s);

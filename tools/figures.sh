@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # figures.sh FOLDER : draw the figures of docs/figures/README.md into FOLDER, from the project's root.
 #
-# Each is drawn by `portolan predict --plot` from a scenario, except Figures 4 and 5 of the paper, which overlay
-# several predictions and are drawn from `portolan predict --format csv`. The files contain no dates, so the same
+# Each is drawn by `portolan predict --plot` from a scenario, except Figures 4 and 5 of the paper and the calls until
+# a setup is paid back, which overlay several predictions and are drawn from `portolan predict --format csv` or json. The files contain no dates, so the same
 # gnuplot version writes identical files.
 set -euo pipefail
 
@@ -35,7 +35,7 @@ rows() { # STRATEGY SCENARIO [OPTIONS]
 }
 
 # gnuplot's settings for several predictions over sizes; the lines to plot follow on standard input.
-overlay() { # NAME TITLE KEY-TITLE
+overlay() { # NAME TITLE KEY-TITLE [Y-LABEL Y-FORMAT KEY-PLACE]
     {
         cat <<END
 set terminal svg size 800,560 background rgb 'white' noenhanced
@@ -45,11 +45,11 @@ set logscale x 2
 set logscale y 10
 set xtics ('1' 1, '4' 4, '16' 16, '64' 64, '256' 256, '1 KiB' 1024, '4 KiB' 4096, '16 KiB' 16384, '64 KiB' 65536, \\
   '256 KiB' 262144, '1 MiB' 1048576, '4 MiB' 4194304, '16 MiB' 16777216)
-set format y '%.0s %cs'
+set format y '${5:-%.0s %cs}'
 set grid
-set key left top title '$3'
+set key ${6:-left} top title '$3'
 set xlabel 'bytes'
-set ylabel 'time'
+set ylabel '${4:-time}'
 END
         cat
         echo 'set output'
@@ -94,11 +94,35 @@ figure_5() { # MACHINE
     echo
 }
 
+# Calls after which gsb's setup is paid back against the library's allreduce: rows "bytes calls".
+payback() { # MACHINE PROCESSES
+    "$portolan" predict --machine "$1" --collective allreduce --nodes 1 --gpus-per-node 1 --procs-per-gpu "$2" \
+        --owners-per-gpu "$2" --bytes 4:16MiB --strategy gsb,cuda_aware --explain --format json |
+        sed -n 's/.*"bytes": \([0-9]*\), "strategy": "gsb".*"calls": \([0-9][0-9]*\).*/\1 \2/p'
+}
+
+# Figure 3 of Faraji and Afsahi. No machine file has both MPS and setup costs, so one is put together.
+figure_payback() {
+    local procs line=0 comma='plot' machines=scenarios/machines
+    { cat $machines/h200-x4-mps.yaml && sed -n '/^setup:/,/^$/p' $machines/h200-x2.yaml; } >"$scratch/mps.yaml"
+    for procs in 4 8 16; do
+        payback $machines/h200-x2.yaml "$procs" >"$scratch/payback-$procs"
+        payback "$scratch/mps.yaml" "$procs" >"$scratch/payback-mps-$procs"
+        printf "%s '%s' with lines lw 2 lc rgb '%s' title '%d', '%s' with lines lw 2 dt 3 lc rgb '%s' notitle" "$comma" \
+            "$scratch/payback-$procs" "${colours[line]}" "$procs" "$scratch/payback-mps-$procs" "${colours[line]}"
+        comma=', '
+        line=$((line + 1))
+    done
+    echo
+}
+
 draw figure-3a-summit messages-one-summit
 draw figure-3b-lassen messages-one-lassen
 figure_4 | overlay figure-4-summit 'one message between two Summit nodes, split over processes, without copies' processes
 figure_5 summit | overlay figure-5a-summit 'messages between two Summit nodes: cuda_aware (solid), three_step (dotted)' messages
 figure_5 lassen | overlay figure-5b-lassen 'messages between two Lassen nodes: cuda_aware (solid), three_step (dotted)' messages
+figure_payback | overlay payback-h200 'calls of an allreduce until the setup of gsb is paid back: without MPS (solid), with (dotted)' \
+    processes calls '%g' right
 for collective in alltoall alltoallv; do
     draw "figure-6a-summit-$collective" "$collective-summit"
     draw "figure-6b-lassen-$collective" "$collective-lassen"

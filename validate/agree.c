@@ -12,6 +12,7 @@ pto_status_t compare_settings(const settings_t *settings, const pto_options_t *o
                    {"--queued", settings->options.queued},
                    {"--check-only", settings->options.check_only},
                    {"--own-algorithms", settings->exec.own_algorithms},
+                   {"--wait", settings->exec.wait},
                    {"--energy", settings->options.energy},
                    {"--powers", settings->options.powers},
                    {"--energy-seconds", settings->options.energy_window_s},

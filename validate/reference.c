@@ -217,13 +217,14 @@ static int64_t bytes_between(const pto_request_t *request, int64_t from, int64_t
     return request->bytes;
 }
 
-static pto_status_t compare_alltoall(const pto_request_t *request, uint64_t seed, int64_t owner,
-                                     const void *out, pto_error_t *err) {
+static pto_status_t compare_blocks(const pto_request_t *request, uint64_t seed, int64_t owner,
+                                   const void *out, pto_error_t *err) {
     const unsigned char *got = out;
+    int64_t blocks_before = pto_collective_is_addressed(request->collective) ? owner : 0;
     pto_status_t status = PTO_OK;
     for (int64_t from = 0; from < pto_layout_owner_count(&request->layout) && status == PTO_OK; from++) {
         int64_t place = 0;
-        for (int64_t to = 0; to < owner; to++)
+        for (int64_t to = 0; to < blocks_before; to++)
             place += bytes_between(request, from, to);
         int64_t bytes = bytes_between(request, from, owner);
         status = compare_block(seed, from, place, owner, got, bytes, err);
@@ -261,8 +262,8 @@ pto_status_t reference_compare(const pto_request_t *request, pto_op_t op, uint64
         return compare_messages(request, seed, owner, out, err);
     if (data == PTO_DATA_PAIR)
         return compare_block(seed, 1 - owner, 0, owner, out, bytes, err);
-    if (data == PTO_DATA_BLOCKS)
-        return compare_alltoall(request, seed, owner, out, err);
+    if (data == PTO_DATA_BLOCKS || data == PTO_DATA_GATHERED)
+        return compare_blocks(request, seed, owner, out, err);
     if (!pto_collective_reduces(request->collective))
         return compare_block(seed, 0, 0, owner, out, bytes, err);
     sought_t sought = {.request = request,

@@ -25,6 +25,10 @@ void report_header(FILE *file, const pto_options_t *options, const settings_t *s
         return;
     }
     report_sources(file, settings);
+    if (settings->exec.wait == PTO_WAIT_SLEEP)
+        fprintf(
+            file,
+            "# wait: processes sleep while they wait, which takes longer; no core's power is predicted\n");
     if (settings->options.queued > 0)
         fprintf(file,
                 "# queued: each measured time is that of %d runs, queued one behind another with one wait "
@@ -131,6 +135,8 @@ void csv_header(FILE *file, const pto_options_t *options, const settings_t *sett
             pto_machine_name(options->machine), settings->device->name, name.sysname, name.release,
             name.machine, library);
     csv_energy_header(file, settings);
+    if (settings->exec.wait == PTO_WAIT_SLEEP)
+        fprintf(file, "# wait=sleep\n");
     if (settings->options.queued > 0)
         fprintf(file, "# queued=%d\n", settings->options.queued);
     if (settings->device->nccl && settings->device->nccl->available(NULL) == PTO_OK)

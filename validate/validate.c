@@ -30,7 +30,8 @@ static int apply(const pto_arguments_t *arguments, settings_t *settings) {
     settings->exec = (pto_exec_options_t){.own_algorithms = options->own_algorithms,
                                           .placement = (pto_placement_t)options->placement,
                                           .timeout_s = options->timeout_s,
-                                          .on_timeout = PTO_TIMEOUT_ABORT};
+                                          .on_timeout = PTO_TIMEOUT_ABORT,
+                                          .wait = (pto_wait_t)options->wait};
     if (pto_device_find(options->device, &settings->device, &err) == PTO_OK)
         return -1;
     pto_options_fini(&settings->options.shared);
@@ -110,9 +111,12 @@ static void predict_energy(const pto_options_t *options, const settings_t *setti
         pto_energy(plan, options->machine, price, explanation, &energy, NULL) != PTO_OK)
         return;
     cell->has_predicted_joules = true;
-    for (int power = 0; power < PTO_POWER_COUNT; power++)
+    for (int power = 0; power < PTO_POWER_COUNT; power++) {
+        if (power == PTO_POWER_CPU_CORE && settings->exec.wait == PTO_WAIT_SLEEP)
+            continue; /* its cores neither work nor poll */
         if (source[power <= PTO_POWER_GPU_KERNEL ? ENERGY_GPUS : ENERGY_CPUS].counter_count > 0)
             cell->predicted_joules += energy.part[power].joules;
+    }
 }
 
 /* As far as the machine file knows what the plan's setup costs. */

@@ -10,6 +10,19 @@ void pto_build_own_block(pto_builder_t *builder, const pto_exchange_t *exchange)
 /* A temporary with the shape, space and cores of `buffer`. */
 int pto_build_temporary(pto_builder_t *builder, int buffer, const char *name);
 
+/* One end of a message: with which peer, and which bytes. */
+typedef struct {
+    pto_peers_t peer;
+    pto_slice_t bytes;
+} pto_message_end_t;
+
+/* A stage in which every member sends one message and receives one. */
+void pto_build_sendrecv(pto_builder_t *builder, const char *name, const pto_exchange_t *exchange,
+                        pto_message_end_t send, pto_message_end_t recv);
+
+/* The aligned run of `count` blocks or parts around the one of `slice`. */
+pto_slice_t pto_slice_aligned_run(pto_slice_t slice, pto_expr_t count);
+
 /* Fold an allreduce to a power of two: the first 2r of n members pair up (r = n - the largest power of two up
  * to n). The even ones send their vector to their neighbour and pause until pto_build_unfold returns the
  * result to them. Returns the exchange of the remaining members. `received` is a temporary vector. */

@@ -1,6 +1,11 @@
-/* Bruck's index algorithm (Bruck et al. 1997): ceil(log2 n) rounds. In round k every process forwards, to the
- * one whose index is 2^k higher, all blocks whose remaining distance has bit k set. Blocks are first rotated
- * so that their position is that distance, and rotated back (in reverse) at the end. */
+/* Bruck's algorithms (Bruck et al. 1997): ceil(log2 n) rounds.
+ *
+ * Alltoall (index): in round k every process forwards, to the one whose index is 2^k higher, all blocks whose
+ * remaining distance has bit k set. Blocks are first rotated so that their position is that distance, and
+ * rotated back (in reverse) at the end.
+ *
+ * Allgather (concatenation): in round k every process sends all the blocks that it has to the one whose index
+ * is 2^k lower. A block's position is its distance from the process, until all are rotated at the end. */
 #include "algorithms.h"
 
 /* The blocks whose number has bit k set: runs of 2^k, every 2^(k+1), from 2^k on. */
@@ -25,15 +30,10 @@ static pto_slice_t rotated(int buffer, int64_t n, bool reversed) {
 static void build_rounds(pto_builder_t *builder, const pto_exchange_t *exchange, int travelling) {
     int arrived = pto_build_temporary(builder, exchange->out, "arrived");
     pto_build_loop(builder, 0, pto_log2_ceil(exchange->n), true);
-    pto_build_stage(builder, "round", PTO_ORDER_AT_ONCE);
-    pto_step_t send = pto_step_of(PTO_STEP_SEND, exchange);
-    send.peers = pto_peers_at(pto_power(1), 1);
-    send.source = blocks_with_bit(travelling, exchange->n);
-    pto_build_step(builder, send);
-    pto_step_t recv = pto_step_of(PTO_STEP_RECV, exchange);
-    recv.peers = pto_peers_at(pto_power(1), -1);
-    recv.target = blocks_with_bit(arrived, exchange->n);
-    pto_build_step(builder, recv);
+    pto_build_sendrecv(
+        builder, "round", exchange,
+        (pto_message_end_t){pto_peers_at(pto_power(1), 1), blocks_with_bit(travelling, exchange->n)},
+        (pto_message_end_t){pto_peers_at(pto_power(1), -1), blocks_with_bit(arrived, exchange->n)});
     pto_build_stage(builder, "unpack", PTO_ORDER_SEQUENCE);
     pto_step_t unpack = pto_step_of(PTO_STEP_COPY, exchange);
     unpack.source = blocks_with_bit(arrived, exchange->n);
@@ -42,7 +42,7 @@ static void build_rounds(pto_builder_t *builder, const pto_exchange_t *exchange,
     pto_build_end(builder);
 }
 
-static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
+static void build_alltoall(pto_builder_t *builder, const pto_exchange_t *exchange) {
     int travelling = pto_build_temporary(builder, exchange->in, "travelling");
     pto_build_stage(builder, "rotate", PTO_ORDER_SEQUENCE);
     pto_step_t rotate = pto_step_of(PTO_STEP_COPY, exchange);
@@ -57,10 +57,43 @@ static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
     pto_build_step(builder, back);
 }
 
+/* What arrives in round k: blocks 2^k, 2^k + 1, ... below 2^(k+1) and n. */
+static pto_slice_t arriving(int buffer, int64_t n) {
+    pto_slice_t slice = blocks_with_bit(buffer, n);
+    slice.stride = pto_constant(n);
+    return slice;
+}
+
+static void build_allgather(pto_builder_t *builder, const pto_exchange_t *exchange) {
+    int gathered = pto_build_temporary(builder, exchange->out, "gathered");
+    pto_build_stage(builder, "own block", PTO_ORDER_SEQUENCE);
+    pto_step_t copy = pto_step_of(PTO_STEP_COPY, exchange);
+    copy.source = pto_slice_all(builder, exchange->in);
+    copy.target = pto_slice_block(gathered, PTO_ANCHOR_ABSOLUTE);
+    pto_build_step(builder, copy);
+    pto_build_loop(builder, 0, pto_log2_ceil(exchange->n), true);
+    pto_slice_t arrived = arriving(gathered, exchange->n), sent = arrived;
+    sent.offset = pto_power(-1); /* equally many blocks, from the first on */
+    pto_build_sendrecv(builder, "round", exchange, (pto_message_end_t){pto_peers_at(pto_power(1), -1), sent},
+                       (pto_message_end_t){pto_peers_at(pto_power(1), 1), arrived});
+    pto_build_end(builder);
+    pto_build_stage(builder, "rotate", PTO_ORDER_SEQUENCE);
+    copy.source = pto_slice_all(builder, gathered);
+    copy.target = rotated(exchange->out, exchange->n, false);
+    pto_build_step(builder, copy);
+}
+
+static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
+    if (pto_builder_request(builder)->collective == PTO_COLLECTIVE_ALLTOALL)
+        build_alltoall(builder, exchange);
+    else
+        build_allgather(builder, exchange);
+}
+
 const pto_algorithm_t pto_algorithm_bruck = {
     .name = "bruck",
-    .summary = "ceil(log2 n) rounds, each passing on about half of all blocks",
-    .collectives = 1u << PTO_COLLECTIVE_ALLTOALL,
+    .summary = "ceil(log2 n) rounds, each passing on half of all blocks, or for allgather all that arrived",
+    .collectives = 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLGATHER,
     .relays = true,
     .build = build,
 };

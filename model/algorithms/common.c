@@ -13,6 +13,27 @@ int pto_build_temporary(pto_builder_t *builder, int buffer, const char *name) {
     return pto_build_mirror(builder, buffer, name, pto_builder_buffer(builder, buffer)->space);
 }
 
+void pto_build_sendrecv(pto_builder_t *builder, const char *name, const pto_exchange_t *exchange,
+                        pto_message_end_t send, pto_message_end_t recv) {
+    pto_build_stage(builder, name, PTO_ORDER_AT_ONCE);
+    pto_step_t sent = pto_step_of(PTO_STEP_SEND, exchange);
+    sent.peers = send.peer;
+    sent.source = send.bytes;
+    pto_build_step(builder, sent);
+    pto_step_t received = pto_step_of(PTO_STEP_RECV, exchange);
+    received.peers = recv.peer;
+    received.target = recv.bytes;
+    pto_build_step(builder, received);
+}
+
+pto_slice_t pto_slice_aligned_run(pto_slice_t slice, pto_expr_t count) {
+    slice.align = count;
+    slice.run = count;
+    slice.stride = count;
+    slice.until = count;
+    return slice;
+}
+
 pto_step_t pto_build_tree_ends(pto_step_kind_t kind, const pto_exchange_t *exchange, bool lower,
                                pto_expr_t distance) {
     pto_step_t step = pto_step_of(kind, exchange);

@@ -77,7 +77,7 @@ static void build_broadcast(pto_builder_t *builder, const pto_exchange_t *exchan
     pto_build_step(builder, recv);
 }
 
-static void build_alltoall(pto_builder_t *builder, const pto_exchange_t *exchange) {
+static void build_blocks(pto_builder_t *builder, const pto_exchange_t *exchange) {
     const pto_request_t *request = pto_builder_request(builder);
     bool send_empty = request->by_library && request->collective == PTO_COLLECTIVE_ALLTOALLV;
     int64_t deal = exchange->cyclic_count > 1 ? exchange->cyclic_count : 1;
@@ -94,7 +94,7 @@ static void build_alltoall(pto_builder_t *builder, const pto_exchange_t *exchang
 static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
     pto_collective_t collective = pto_builder_request(builder)->collective;
     if (!pto_collective_is_vector(collective))
-        build_alltoall(builder, exchange);
+        build_blocks(builder, exchange);
     else if (exchange->n > 1 && collective == PTO_COLLECTIVE_REDUCE)
         build_reduce(builder, exchange);
     else if (exchange->n > 1)
@@ -105,6 +105,7 @@ const pto_algorithm_t pto_algorithm_linear = {
     .name = "linear",
     .summary = "all n-1 sends and receives of a process in flight at once",
     .collectives = 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV |
-                   1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST,
+                   1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST |
+                   1u << PTO_COLLECTIVE_ALLGATHER,
     .build = build,
 };

@@ -8,42 +8,29 @@
 static pto_slice_t half(int buffer, int64_t parts, pto_anchor_t anchor, pto_expr_t parts_kept) {
     pto_slice_t slice = pto_slice_part(buffer, parts, anchor, pto_constant(0));
     slice.reverse_bits = pto_log2_ceil(parts);
-    slice.align = parts_kept;
-    slice.run = parts_kept;
-    slice.stride = parts_kept;
-    slice.until = parts_kept;
-    return slice;
+    return pto_slice_aligned_run(slice, parts_kept);
 }
 
 static void build_halving(pto_builder_t *builder, const pto_exchange_t *folded, int received) {
     int64_t n = folded->n;
     pto_expr_t kept = pto_inverse_power(n / 2);
     pto_build_loop(builder, 0, pto_log2_ceil(n), true);
-    pto_build_stage(builder, "halve", PTO_ORDER_AT_ONCE);
-    pto_step_t send = pto_step_of(PTO_STEP_SEND, folded);
-    send.peers = (pto_peers_t){.kind = PTO_PEERS_XOR, .first = pto_power(1), .sign = 1};
-    send.source = half(folded->out, n, PTO_ANCHOR_PEER, kept);
-    pto_build_step(builder, send);
-    pto_step_t recv = pto_step_of(PTO_STEP_RECV, folded);
-    recv.peers = send.peers;
-    recv.target = half(received, n, PTO_ANCHOR_ME, kept);
-    pto_build_step(builder, recv);
-    pto_build_reduce(builder, pto_step_of(PTO_STEP_REDUCE, folded), recv.target, received, folded->out);
+    pto_peers_t partner = {.kind = PTO_PEERS_XOR, .first = pto_power(1), .sign = 1};
+    pto_slice_t mine = half(received, n, PTO_ANCHOR_ME, kept);
+    pto_build_sendrecv(builder, "halve", folded,
+                       (pto_message_end_t){partner, half(folded->out, n, PTO_ANCHOR_PEER, kept)},
+                       (pto_message_end_t){partner, mine});
+    pto_build_reduce(builder, pto_step_of(PTO_STEP_REDUCE, folded), mine, received, folded->out);
     pto_build_end(builder);
 }
 
 static void build_doubling(pto_builder_t *builder, const pto_exchange_t *folded) {
     int64_t n = folded->n;
     pto_build_loop(builder, 0, pto_log2_ceil(n), true);
-    pto_build_stage(builder, "double", PTO_ORDER_AT_ONCE);
-    pto_step_t send = pto_step_of(PTO_STEP_SEND, folded);
-    send.peers = (pto_peers_t){.kind = PTO_PEERS_XOR, .first = pto_inverse_power(n / 2), .sign = 1};
-    send.source = half(folded->out, n, PTO_ANCHOR_ME, pto_power(1));
-    pto_build_step(builder, send);
-    pto_step_t recv = pto_step_of(PTO_STEP_RECV, folded);
-    recv.peers = send.peers;
-    recv.target = half(folded->out, n, PTO_ANCHOR_PEER, pto_power(1));
-    pto_build_step(builder, recv);
+    pto_peers_t partner = {.kind = PTO_PEERS_XOR, .first = pto_inverse_power(n / 2), .sign = 1};
+    pto_build_sendrecv(builder, "double", folded,
+                       (pto_message_end_t){partner, half(folded->out, n, PTO_ANCHOR_ME, pto_power(1))},
+                       (pto_message_end_t){partner, half(folded->out, n, PTO_ANCHOR_PEER, pto_power(1))});
     pto_build_end(builder);
 }
 

@@ -1,31 +1,57 @@
-/* Recursive doubling: log2 n rounds. In round k every process exchanges its whole vector with the process
- * whose index differs in bit k, and both reduce (Thakur, Rabenseifner, Gropp 2005, section 4.5). Counts that
- * are not powers of two are folded first. */
+/* Recursive doubling: log2 n rounds. In round k every process exchanges what it has with the process whose
+ * index differs in bit k: in an allreduce the whole vector, which both reduce, in an allgather the 2^k blocks
+ * of its aligned run (Thakur, Rabenseifner, Gropp 2005, sections 4.1 and 4.5). For counts that are not powers
+ * of two, an allreduce is folded first, and an allgather is Bruck's, as in Open MPI. */
 #include "algorithms.h"
 
-static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
+extern const pto_algorithm_t pto_algorithm_bruck;
+
+/* One stage of the loop: send `source` to the partner, and receive into `target`. */
+static void build_round(pto_builder_t *builder, const pto_exchange_t *exchange, pto_slice_t source,
+                        pto_slice_t target) {
+    pto_peers_t partner = {.kind = PTO_PEERS_XOR, .first = pto_power(1), .sign = 1};
+    pto_build_sendrecv(builder, "exchange", exchange, (pto_message_end_t){partner, source},
+                       (pto_message_end_t){partner, target});
+}
+
+static void build_allreduce(pto_builder_t *builder, const pto_exchange_t *exchange) {
     int received = pto_build_temporary(builder, exchange->out, "received");
     pto_exchange_t folded = pto_build_fold(builder, exchange, received);
-    pto_peers_t partner = {.kind = PTO_PEERS_XOR, .first = pto_power(1), .sign = 1};
     pto_build_loop(builder, 0, pto_log2_ceil(folded.n), true);
-    pto_build_stage(builder, "exchange", PTO_ORDER_AT_ONCE);
-    pto_step_t send = pto_step_of(PTO_STEP_SEND, &folded);
-    send.peers = partner;
-    send.source = pto_slice_all(builder, exchange->out);
-    pto_build_step(builder, send);
-    pto_step_t recv = pto_step_of(PTO_STEP_RECV, &folded);
-    recv.peers = partner;
-    recv.target = pto_slice_all(builder, received);
-    pto_build_step(builder, recv);
+    build_round(builder, &folded, pto_slice_all(builder, exchange->out), pto_slice_all(builder, received));
     pto_build_reduce(builder, pto_step_of(PTO_STEP_REDUCE, &folded), pto_slice_all(builder, received),
                      received, exchange->out);
     pto_build_end(builder);
     pto_build_unfold(builder, exchange);
 }
 
+static pto_slice_t run_around(int buffer, pto_anchor_t anchor) {
+    return pto_slice_aligned_run(pto_slice_block(buffer, anchor), pto_power(1));
+}
+
+static void build_allgather(pto_builder_t *builder, const pto_exchange_t *exchange) {
+    int64_t rounds = pto_log2_ceil(exchange->n);
+    if (exchange->n != (int64_t)1 << rounds) {
+        pto_algorithm_bruck.build(builder, exchange);
+        return;
+    }
+    pto_build_own_block(builder, exchange);
+    pto_build_loop(builder, 0, rounds, true);
+    build_round(builder, exchange, run_around(exchange->out, PTO_ANCHOR_ME),
+                run_around(exchange->out, PTO_ANCHOR_PEER));
+    pto_build_end(builder);
+}
+
+static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
+    if (pto_builder_request(builder)->collective == PTO_COLLECTIVE_ALLREDUCE)
+        build_allreduce(builder, exchange);
+    else
+        build_allgather(builder, exchange);
+}
+
 const pto_algorithm_t pto_algorithm_recursive_doubling = {
     .name = "recursive_doubling",
-    .summary = "log2 n exchanges of the whole vector with partners at doubling distance",
-    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE,
+    .summary = "log2 n exchanges of all that a process has with partners at doubling distance",
+    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLGATHER,
     .build = build,
 };

@@ -52,7 +52,8 @@ const pto_strategy_t pto_strategy_extra_message = {
     .summary =
         "one process copies to the host and shares the data with the GPU's other processes by messages",
     .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLTOALL |
-                   1u << PTO_COLLECTIVE_ALLTOALLV | 1u << PTO_COLLECTIVE_MESSAGES,
+                   1u << PTO_COLLECTIVE_ALLTOALLV | 1u << PTO_COLLECTIVE_MESSAGES |
+                   1u << PTO_COLLECTIVE_ALLGATHER,
     .splits = true,
     .collective_space = PTO_SPACE_CPU,
     .build = build,

@@ -1,6 +1,6 @@
 /* gas_allgather: every GPU stores its vector in the memory of all others, and each reduces all of them
  * (section 4 of the paper cited in gas.h, figure 3c). It needs only one flag between GPUs, so it suits small
- * data. In an alltoall each GPU stores the other's block, and the other moves it to its place.
+ * data. In an alltoall or allgather each GPU stores the other's block, and the other moves it to its place.
  *
  * The buffer that others write into is double-buffered. A GPU that writes it two runs later has heard from
  * its holder in the run between, and the holder's kernel of this run has ended by then. A single buffer would
@@ -19,8 +19,8 @@ static void build_allreduce(pto_builder_t *builder, const pto_exchange_t *who, c
     pto_gas_reduce(builder, who, who->n, gathered, pto_slice_all(builder, user->out));
 }
 
-static void build_alltoall(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user,
-                           int gathered) {
+static void build_blocks(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user,
+                         int gathered) {
     pto_step_t step = pto_intranode_all(PTO_STEP_COPY, who);
     step.source = pto_slice_block(user->in, PTO_ANCHOR_PEER);
     step.target = pto_slice_block(gathered, PTO_ANCHOR_ME);
@@ -42,14 +42,15 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
     if (request->collective == PTO_COLLECTIVE_ALLREDUCE)
         build_allreduce(builder, &who, &user, gathered);
     else
-        build_alltoall(builder, &who, &user, gathered);
+        build_blocks(builder, &who, &user, gathered);
     pto_build_end(builder);
 }
 
 const pto_strategy_t pto_strategy_gas_allgather = {
     .name = "gas_allgather",
     .summary = "one kernel a GPU: each stores its data to all others, and each reduces; one flag",
-    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLTOALL,
+    .collectives =
+        1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLGATHER,
     .direct = true,
     .collective_space = PTO_SPACE_GPU,
     .applicable = pto_gas_applicable,

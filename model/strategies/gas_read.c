@@ -21,7 +21,7 @@ static void build_reduction(pto_builder_t *builder, const pto_exchange_t *who, c
     pto_build_end(builder);
 }
 
-static void build_alltoall(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user) {
+static void build_blocks(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user) {
     pto_build_kernel(builder, who);
     pto_gas_flag(builder, "ready", who, PTO_GAS_ALL_TO_ALL);
     pto_step_t step = pto_intranode_all(PTO_STEP_COPY, who);
@@ -37,17 +37,17 @@ static void build_alltoall(pto_builder_t *builder, const pto_exchange_t *who, co
 static void build(pto_builder_t *builder, const pto_request_t *request) {
     pto_user_t user = pto_route_user(builder, request);
     pto_exchange_t who = pto_gas_members(request, &user);
-    if (request->collective == PTO_COLLECTIVE_ALLTOALL)
-        build_alltoall(builder, &who, &user);
-    else
+    if (pto_collective_reduces(request->collective))
         build_reduction(builder, &who, &user, request->collective == PTO_COLLECTIVE_REDUCE);
+    else
+        build_blocks(builder, &who, &user);
 }
 
 const pto_strategy_t pto_strategy_gas_read = {
     .name = "gas_read",
     .summary = "one kernel a GPU: each loads the others' data and reduces them",
-    .collectives =
-        1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_ALLTOALL,
+    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE |
+                   1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLGATHER,
     .direct = true,
     .collective_space = PTO_SPACE_GPU,
     .applicable = pto_gas_applicable,

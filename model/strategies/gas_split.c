@@ -1,7 +1,7 @@
 /* gas_split: every GPU stores a share of its vector to each other GPU, reduces its own share, and stores the
  * result where it is needed (section 4 of the paper cited in gas.h, "all-to-all/allgather"). It needs two
- * flags but moves each byte only once, so it suits large data. In an alltoall blocks are stored at their
- * final position, once all have signalled that they may be.
+ * flags but moves each byte only once, so it suits large data. In an alltoall or allgather blocks are stored
+ * at their final position, once all have signalled that they may be.
  *
  * A GPU that has received a share from another knows that the other has begun its run, so it may write the
  * other's output. In a reduce the others do not signal that they have reduced, so the buffer that receives
@@ -39,7 +39,7 @@ static void build_reduction(pto_builder_t *builder, const pto_request_t *request
     pto_build_end(builder);
 }
 
-static void build_alltoall(pto_builder_t *builder, const pto_request_t *request) {
+static void build_blocks(pto_builder_t *builder, const pto_request_t *request) {
     pto_user_t user = pto_route_user(builder, request);
     pto_exchange_t who = pto_gas_members(request, &user);
     pto_build_kernel(builder, &who);
@@ -55,17 +55,17 @@ static void build_alltoall(pto_builder_t *builder, const pto_request_t *request)
 }
 
 static void build(pto_builder_t *builder, const pto_request_t *request) {
-    if (request->collective == PTO_COLLECTIVE_ALLTOALL)
-        build_alltoall(builder, request);
-    else
+    if (pto_collective_reduces(request->collective))
         build_reduction(builder, request);
+    else
+        build_blocks(builder, request);
 }
 
 const pto_strategy_t pto_strategy_gas_split = {
     .name = "gas_split",
     .summary = "one kernel a GPU: each reduces a share of the vector and stores it to all",
-    .collectives =
-        1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_ALLTOALL,
+    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE |
+                   1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLGATHER,
     .direct = true,
     .collective_space = PTO_SPACE_GPU,
     .granularity_bytes = 16, /* bytes that a thread loads and stores at a time */

@@ -1,17 +1,16 @@
 /* gsb, the GPU shared buffer: all processes copy by CUDA IPC into one buffer in the root's device memory and
- * raise flags in host memory. The root reduces the buffer in one kernel and raises the completion flag; all
- * copy the result out (Faraji and Afsahi, "GPU-Aware Intranode MPI_Allreduce", EuroMPI/ASIA 2014, section
- * 3.1; Faraji's thesis, section 3.2.1).
+ * raise flags in host memory. The root reduces the buffer in one kernel (not in an allgather) and raises the
+ * completion flag; all copy the result out (Faraji and Afsahi, "GPU-Aware Intranode MPI_Allreduce",
+ * EuroMPI/ASIA 2014, section 3.1; Faraji's thesis, section 3.2.1).
  *
  * The result is separate from the inputs: by the time it is written in the next run, its writer has heard
  * from all processes that read it in this run. The flags count runs (docs/executing.md), so none is ever
  * stale. */
 #include "intranode.h"
 
-static int reduce(pto_builder_t *builder, const pto_exchange_t *who, int source, int into, pto_runs_t runs) {
+/* Returns the root's buffer with the data of all, complete when the root has seen all flags. */
+static int gather(pto_builder_t *builder, const pto_exchange_t *who, int source, pto_runs_t runs) {
     int gathered = pto_intranode_buffer(builder, who, source, "gathered", who->n, who->n);
-    if (into < 0)
-        into = pto_intranode_buffer(builder, who, source, "result", 1, who->n);
     if (runs == PTO_RUNS_LOOSE)
         pto_intranode_flag(builder, "inputs free", pto_intranode_root(PTO_STEP_SIGNAL, who),
                            pto_intranode_others(PTO_STEP_WAIT, who));
@@ -29,10 +28,16 @@ static int reduce(pto_builder_t *builder, const pto_exchange_t *who, int source,
     pto_build_step(builder, others);
     pto_intranode_flag(builder, "copied", pto_intranode_others(PTO_STEP_SIGNAL, who),
                        pto_intranode_root(PTO_STEP_WAIT, who));
+    return gathered;
+}
 
+static int reduce(pto_builder_t *builder, const pto_exchange_t *who, int source, int into, pto_runs_t runs) {
+    int gathered = gather(builder, who, source, runs);
+    if (into < 0)
+        into = pto_intranode_buffer(builder, who, source, "result", 1, who->n);
     pto_build_stage(builder, "reduce", PTO_ORDER_SEQUENCE);
-    pto_step_t combine = own;
-    combine.kind = PTO_STEP_REDUCE;
+    pto_step_t combine = pto_intranode_root(PTO_STEP_REDUCE, who);
+    combine.peers.kind = PTO_PEERS_NONE;
     combine.fresh = true;
     combine.source = pto_slice_all(builder, gathered);
     combine.target = pto_slice_all(builder, into);
@@ -69,7 +74,15 @@ static void broadcast(pto_builder_t *builder, const pto_exchange_t *who, int sou
     pto_build_step(builder, others);
 }
 
-const pto_intranode_t pto_intranode_gsb = {.reduce = reduce, .broadcast = broadcast};
+/* All read the gathered blocks, so in the next run all must have read them before any may write. */
+static void allgather(pto_builder_t *builder, const pto_exchange_t *who, int source, int target) {
+    pto_intranode_flag(builder, "result free", pto_intranode_others(PTO_STEP_SIGNAL, who),
+                       pto_intranode_root(PTO_STEP_WAIT, who));
+    int gathered = gather(builder, who, source, PTO_RUNS_LOOSE);
+    broadcast(builder, who, gathered, target, PTO_RUNS_ORDERED);
+}
+
+const pto_intranode_t pto_intranode_gsb = {.reduce = reduce, .broadcast = broadcast, .allgather = allgather};
 
 static void build(pto_builder_t *builder, const pto_request_t *request) {
     pto_intranode_build(builder, request, &pto_intranode_gsb);
@@ -78,8 +91,8 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
 const pto_strategy_t pto_strategy_gsb = {
     .name = "gsb",
     .summary = "a node's processes copy into a buffer on the root's GPU, which reduces; all copy out",
-    .collectives =
-        1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST,
+    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE |
+                   1u << PTO_COLLECTIVE_BROADCAST | 1u << PTO_COLLECTIVE_ALLGATHER,
     .direct = true,
     .collective_space = PTO_SPACE_GPU,
     .applicable = pto_intranode_applicable,

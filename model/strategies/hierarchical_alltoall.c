@@ -5,12 +5,14 @@
  * node_leaders: all processes copy into one buffer on the GPU of the node's first process, the leader. The
  * leaders exchange blocks between nodes, and all processes copy their part out (Träff, "Improved MPI
  * all-to-all communication on a Giganet SMP cluster", Euro PVM/MPI 2002; with shared GPU memory as in
- * Faraji's thesis, chapter 4).
+ * Faraji's thesis, chapter 4). In an allgather the leaders exchange the blocks of their nodes, and all copy
+ * out everything.
  *
  * node_aware: each process gets from the others of its node what they send to processes at its own place, and
  * exchanges that with its counterparts on the other nodes. This is a transpose within the node, then one
  * between nodes, whose blocks arrive at their final position. All processes of a node send, so neither one
- * process nor the memory of one GPU is a bottleneck.
+ * process nor the memory of one GPU is a bottleneck. An allgather goes the other way round: the counterparts
+ * gather first, and the processes of a node then copy from each other what has arrived.
  *
  * staged_leaders, staged_aware: the same, but the combined data is copied from the GPU to the host, sent from
  * there and copied back, as in three_step.
@@ -98,68 +100,132 @@ static void copy_with_leader(const between_t *between, const char *name, pto_sli
     pto_build_step(between->builder, others);
 }
 
+/* What the leaders exchange, and the parts of it that belong to one process: where it copies its input, and
+ * where it finds its output. */
+typedef struct {
+    int gathered;
+    int arrived;
+    int64_t bundle;
+    pto_slice_t place;
+    pto_slice_t output;
+} leaders_t;
+
 /* The leader raises "complete" when all its sends have completed, and exchanges again only when all have
  * raised "gathered", after they have copied out. So neither buffer needs a flag that says when the next run
  * may write to it. */
-static void build_by_leaders(pto_builder_t *builder, const pto_request_t *request) {
-    between_t between = make_between(builder, request);
-    int64_t m = between.node.n, bundles = between.nodes * m;
-    int gathered =
-        build_bundles(&between, "gathered", PTO_GROUP_LEADERS, 1, PTO_BLOCKS_NODE_ROW, bundles * m);
-    int arrived =
-        build_bundles(&between, "arrived", PTO_GROUP_LEADERS, 1, PTO_BLOCKS_NODE_COLUMN, bundles * m);
-
-    pto_slice_t place = one_in(gathered, m, bundles, PTO_ANCHOR_ME);
-    place.bundle = m;
-    copy_with_leader(&between, "gather", pto_slice_all(builder, between.user.in), place, true);
-    pto_intranode_flag(builder, "gathered", pto_intranode_others(PTO_STEP_SIGNAL, &between.node),
-                       pto_intranode_root(PTO_STEP_WAIT, &between.node));
+static void build_through_leaders(const between_t *between, const leaders_t *leaders) {
+    pto_builder_t *builder = between->builder;
+    copy_with_leader(between, "gather", pto_slice_all(builder, between->user.in), leaders->place, true);
+    pto_intranode_flag(builder, "gathered", pto_intranode_others(PTO_STEP_SIGNAL, &between->node),
+                       pto_intranode_root(PTO_STEP_WAIT, &between->node));
     pto_exchange_t exchange = {.group = pto_build_group(builder, PTO_GROUP_LEADERS, 0),
                                .core_count = 1,
-                               .in = gathered,
-                               .out = arrived,
-                               .bundle = m * m};
-    build_exchange(&between, exchange);
-    pto_intranode_flag(builder, "complete", pto_intranode_root(PTO_STEP_SIGNAL, &between.node),
-                       pto_intranode_others(PTO_STEP_WAIT, &between.node));
-    copy_with_leader(&between, "copy out", one_in(arrived, m, bundles * m, PTO_ANCHOR_ME),
-                     pto_slice_all(builder, between.user.out), false);
+                               .in = leaders->gathered,
+                               .out = leaders->arrived,
+                               .bundle = leaders->bundle};
+    build_exchange(between, exchange);
+    pto_intranode_flag(builder, "complete", pto_intranode_root(PTO_STEP_SIGNAL, &between->node),
+                       pto_intranode_others(PTO_STEP_WAIT, &between->node));
+    copy_with_leader(between, "copy out", leaders->output, pto_slice_all(builder, between->user.out), false);
+}
+
+static int build_at_leaders(const between_t *between, const char *name, pto_blocks_t blocks, int64_t count) {
+    return build_bundles(between, name, PTO_GROUP_LEADERS, 1, blocks, count);
+}
+
+static leaders_t leaders_of_alltoall(const between_t *between) {
+    int64_t m = between->node.n, bundles = between->nodes * m;
+    leaders_t leaders = {.gathered = build_at_leaders(between, "gathered", PTO_BLOCKS_NODE_ROW, bundles * m),
+                         .arrived = build_at_leaders(between, "arrived", PTO_BLOCKS_NODE_COLUMN, bundles * m),
+                         .bundle = m * m};
+    leaders.place = one_in(leaders.gathered, m, bundles, PTO_ANCHOR_ME);
+    leaders.place.bundle = m;
+    leaders.output = one_in(leaders.arrived, m, bundles * m, PTO_ANCHOR_ME);
+    return leaders;
+}
+
+static leaders_t leaders_of_allgather(const between_t *between) {
+    int64_t m = between->node.n;
+    leaders_t leaders = {.gathered = build_at_leaders(between, "gathered", PTO_BLOCKS_EQUAL, m),
+                         .arrived =
+                             build_at_leaders(between, "arrived", PTO_BLOCKS_EQUAL, between->nodes * m),
+                         .bundle = m};
+    leaders.place = pto_slice_block(leaders.gathered, PTO_ANCHOR_ME);
+    leaders.output = pto_slice_all(between->builder, leaders.arrived);
+    return leaders;
+}
+
+static void build_by_leaders(pto_builder_t *builder, const pto_request_t *request) {
+    between_t between = make_between(builder, request);
+    leaders_t leaders = request->collective == PTO_COLLECTIVE_ALLGATHER ? leaders_of_allgather(&between)
+                                                                        : leaders_of_alltoall(&between);
+    build_through_leaders(&between, &leaders);
 }
 
 /* --- by counterparts ------------------------------------------------------------------------------------ */
 
-/* Each process copies to all others in rounds. In round k it copies to the process whose index is k higher,
- * so no two copy to the same one. */
-static void hand_over(const between_t *between, int handed) {
-    int64_t m = between->node.n, blocks = between->nodes * m;
+/* Each process copies its own part, then with all others in rounds. In round k its peer is the process whose
+ * index is k higher, so no two copy to or from the same one. */
+static void hand_over(const between_t *between, pto_slice_t own_source, pto_slice_t own_target,
+                      pto_slice_t source, pto_slice_t target) {
     pto_step_t copy = pto_step_of(PTO_STEP_COPY, &between->node);
-    copy.source = one_in(between->user.in, m, blocks, PTO_ANCHOR_ME);
-    copy.target = one_in(handed, m, blocks, PTO_ANCHOR_ME);
+    copy.source = own_source;
+    copy.target = own_target;
     pto_build_stage(between->builder, "keep own", PTO_ORDER_SEQUENCE);
     pto_build_step(between->builder, copy);
-    pto_build_loop(between->builder, 1, m, false);
+    pto_build_loop(between->builder, 1, between->node.n, false);
     pto_build_stage(between->builder, "hand over", PTO_ORDER_SEQUENCE);
     copy.peers = pto_peers_at(pto_loop_index(1, 0), 1);
-    copy.source.anchor = PTO_ANCHOR_PEER;
-    copy.target.holder = PTO_HOLDER_PEER;
+    copy.source = source;
+    copy.target = target;
     pto_build_step(between->builder, copy);
     pto_build_end(between->builder);
 }
 
+/* The exchange with the counterparts. */
+static void build_on_rail(const between_t *between, int in, int out, int64_t bundle) {
+    pto_exchange_t exchange = {.group = pto_build_group(between->builder, PTO_GROUP_RAIL, 0),
+                               .core_count = between->node.core_count,
+                               .in = in,
+                               .out = out,
+                               .bundle = bundle};
+    build_exchange(between, exchange);
+}
+
+static void build_alltoall(const between_t *between) {
+    int64_t m = between->node.n, blocks = between->nodes * m;
+    int in = between->user.in;
+    int handed = build_bundles(between, "handed over", PTO_GROUP_RAIL, between->node.core_count,
+                               PTO_BLOCKS_RAIL, blocks);
+    pto_slice_t target = one_in(handed, m, blocks, PTO_ANCHOR_ME), own = target;
+    target.holder = PTO_HOLDER_PEER;
+    pto_flag_barrier(between->builder, "buffers free", &between->node);
+    hand_over(between, one_in(in, m, blocks, PTO_ANCHOR_ME), own, one_in(in, m, blocks, PTO_ANCHOR_PEER),
+              target);
+    pto_flag_barrier(between->builder, "all handed over", &between->node);
+    build_on_rail(between, handed, between->user.out, m);
+}
+
+static void build_allgather(const between_t *between) {
+    int64_t m = between->node.n, blocks = between->nodes * m;
+    int out = between->user.out;
+    int arrived = build_bundles(between, "arrived", PTO_GROUP_RAIL, between->node.core_count,
+                                PTO_BLOCKS_EQUAL, between->nodes);
+    pto_slice_t source = pto_slice_all(between->builder, arrived), own = source;
+    source.holder = PTO_HOLDER_PEER;
+    pto_flag_barrier(between->builder, "buffers free", &between->node);
+    build_on_rail(between, between->user.in, arrived, 0);
+    pto_flag_barrier(between->builder, "all arrived", &between->node);
+    hand_over(between, own, one_in(out, m, blocks, PTO_ANCHOR_ME), source,
+              one_in(out, m, blocks, PTO_ANCHOR_PEER));
+}
+
 static void build_by_counterparts(pto_builder_t *builder, const pto_request_t *request) {
     between_t between = make_between(builder, request);
-    int64_t m = between.node.n;
-    int handed = build_bundles(&between, "handed over", PTO_GROUP_RAIL, between.node.core_count,
-                               PTO_BLOCKS_RAIL, between.nodes * m);
-    pto_flag_barrier(builder, "buffers free", &between.node);
-    hand_over(&between, handed);
-    pto_flag_barrier(builder, "all handed over", &between.node);
-    pto_exchange_t exchange = {.group = pto_build_group(builder, PTO_GROUP_RAIL, 0),
-                               .core_count = between.node.core_count,
-                               .in = handed,
-                               .out = between.user.out,
-                               .bundle = m};
-    build_exchange(&between, exchange);
+    if (request->collective == PTO_COLLECTIVE_ALLGATHER)
+        build_allgather(&between);
+    else
+        build_alltoall(&between);
 }
 
 /* --- the strategies ------------------------------------------------------------------------------------- */
@@ -184,7 +250,8 @@ static pto_status_t staged_applicable(const pto_request_t *request, pto_error_t 
 const pto_strategy_t pto_strategy_node_leaders = {
     .name = "node_leaders",
     .summary = "a node's processes copy into a buffer on its leader's GPU; leaders exchange; all copy out",
-    .collectives = 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV,
+    .collectives =
+        1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV | 1u << PTO_COLLECTIVE_ALLGATHER,
     .collective_space = PTO_SPACE_GPU,
     .applicable = applicable,
     .build = build_by_leaders,
@@ -193,7 +260,8 @@ const pto_strategy_t pto_strategy_node_leaders = {
 const pto_strategy_t pto_strategy_node_aware = {
     .name = "node_aware",
     .summary = "a node's processes hand each other what goes to their counterparts, who then exchange it",
-    .collectives = 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV,
+    .collectives =
+        1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV | 1u << PTO_COLLECTIVE_ALLGATHER,
     .collective_space = PTO_SPACE_GPU,
     .applicable = applicable,
     .build = build_by_counterparts,
@@ -202,7 +270,8 @@ const pto_strategy_t pto_strategy_node_aware = {
 const pto_strategy_t pto_strategy_staged_leaders = {
     .name = "staged_leaders",
     .summary = "node_leaders, whose leaders copy to the host, exchange there and copy back",
-    .collectives = 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV,
+    .collectives =
+        1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV | 1u << PTO_COLLECTIVE_ALLGATHER,
     .collective_space = PTO_SPACE_CPU,
     .applicable = staged_applicable,
     .build = build_by_leaders,
@@ -211,7 +280,8 @@ const pto_strategy_t pto_strategy_staged_leaders = {
 const pto_strategy_t pto_strategy_staged_aware = {
     .name = "staged_aware",
     .summary = "node_aware, whose counterparts copy to the host, exchange there and copy back",
-    .collectives = 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV,
+    .collectives =
+        1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV | 1u << PTO_COLLECTIVE_ALLGATHER,
     .collective_space = PTO_SPACE_CPU,
     .applicable = staged_applicable,
     .build = build_by_counterparts,

@@ -83,6 +83,8 @@ void pto_intranode_build(pto_builder_t *builder, const pto_request_t *request,
         inside->reduce(builder, &who, user.in, user.out, PTO_RUNS_LOOSE);
     } else if (request->collective == PTO_COLLECTIVE_BROADCAST) {
         inside->broadcast(builder, &who, user.in, user.out, PTO_RUNS_LOOSE);
+    } else if (request->collective == PTO_COLLECTIVE_ALLGATHER) {
+        inside->allgather(builder, &who, user.in, user.out);
     } else {
         int reduced = inside->reduce(builder, &who, user.in, -1, PTO_RUNS_ORDERED);
         inside->broadcast(builder, &who, reduced, user.out, PTO_RUNS_ORDERED);

@@ -18,11 +18,13 @@ typedef struct {
     /* Broadcast member 0's `source` to all members' `target`. */
     void (*broadcast)(pto_builder_t *builder, const pto_exchange_t *who, int source, int target,
                       pto_runs_t runs);
+    /* Gather all members' `source` in all members' `target`, in order; NULL if there is no such operation. */
+    void (*allgather)(pto_builder_t *builder, const pto_exchange_t *who, int source, int target);
 } pto_intranode_t;
 
 extern const pto_intranode_t pto_intranode_gsb, pto_intranode_btb;
 
-/* A complete plan for reduce, broadcast or allreduce with `inside` among all processes of a single node. */
+/* A complete plan for a collective that `inside` supports among all processes of a single node. */
 void pto_intranode_build(pto_builder_t *builder, const pto_request_t *request, const pto_intranode_t *inside);
 /* Errors: PTO_ERR_NOT_APPLICABLE. */
 pto_status_t pto_intranode_applicable(const pto_request_t *request, pto_error_t *err);

@@ -1,6 +1,6 @@
 /* nccl: one call of NVIDIA's NCCL on GPU memory, the baseline that GPU users have at hand: ncclAllReduce,
- * ncclReduce and ncclBroadcast from one buffer into the other. alltoall and alltoallv are one group of
- * ncclSend and ncclRecv, as in NCCL's user guide.
+ * ncclReduce, ncclBroadcast and ncclAllGather from one buffer into the other. alltoall and alltoallv are one
+ * group of ncclSend and ncclRecv, as in NCCL's user guide.
  *
  * The stages inside define what the call means, so that `check` can prove it: a vector passes around a ring
  * or goes to or from the root, or every process sends to every other at once. NCCL's actual algorithm and
@@ -77,7 +77,7 @@ const pto_strategy_t pto_strategy_nccl = {
     .summary = "NCCL's own collective, by one process a GPU: a baseline",
     .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLTOALL |
                    1u << PTO_COLLECTIVE_ALLTOALLV | 1u << PTO_COLLECTIVE_REDUCE |
-                   1u << PTO_COLLECTIVE_BROADCAST,
+                   1u << PTO_COLLECTIVE_BROADCAST | 1u << PTO_COLLECTIVE_ALLGATHER,
     .nccl = true,
     .collective_space = PTO_SPACE_GPU,
     .applicable = applicable,

@@ -81,7 +81,7 @@ static pto_status_t split_applicable(const pto_request_t *request, pto_error_t *
                              name);
     if (request->split == PTO_SPLIT_BYTES)
         return PTO_OK;
-    if (pto_collective_is_vector(request->collective))
+    if (!pto_collective_is_addressed(request->collective))
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "%s has no destinations to split",
                              pto_collective_name(request->collective));
     if (request->algorithm->relays)

@@ -49,6 +49,8 @@ static pto_user_t build_user(pto_builder_t *builder, const pto_request_t *reques
     } else if (request->collective == PTO_COLLECTIVE_MESSAGES) {
         in.block_count = distinct_messages(request);
         out.block_count = request->messages;
+    } else if (request->collective == PTO_COLLECTIVE_ALLGATHER) {
+        in.block_count = 1;
     } else if (request->counts && request->counts->kind != PTO_COUNTS_EQUAL) {
         in.blocks = PTO_BLOCKS_ROW;
         out.blocks = PTO_BLOCKS_COLUMN;

@@ -59,7 +59,8 @@ const pto_strategy_t pto_strategy_three_step = {
     .summary = "copy to the host, collective among one process per GPU, copy back",
     .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLTOALL |
                    1u << PTO_COLLECTIVE_ALLTOALLV | 1u << PTO_COLLECTIVE_MESSAGES |
-                   1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST | 1u << PTO_COLLECTIVE_PAIR,
+                   1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST |
+                   1u << PTO_COLLECTIVE_ALLGATHER | 1u << PTO_COLLECTIVE_PAIR,
     .collective_space = PTO_SPACE_CPU,
     .applicable = applicable,
     .build = build,

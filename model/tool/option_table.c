@@ -300,7 +300,7 @@ const pto_option_t pto_machine_options[] = {
     {.name = NULL}};
 
 const pto_option_t pto_scenario_options[] = {
-    {"collective", "NAME", "allreduce, reduce, broadcast, alltoall, alltoallv, messages or pair",
+    {"collective", "NAME", "allreduce, reduce, broadcast, allgather, alltoall, alltoallv, messages or pair",
      .apply = apply_collective, .word_at = collective_at, OVERRIDES(COLLECTIVE)},
     {"implementation", "NAME", "alltoallv: library (MPI's own) or isend_irecv",
      STORE(WORD, scenario.implementation), .word_at = implementation_at, OVERRIDES(IMPLEMENTATION)},
@@ -312,7 +312,8 @@ const pto_option_t pto_scenario_options[] = {
      STORE(COUNT, scenario.layout.procs_per_gpu), OVERRIDES(LAYOUT)},
     {"owners-per-gpu", "N", "processes per GPU that hold user data (default 1)",
      STORE(COUNT, scenario.layout.owners_per_gpu), OVERRIDES(LAYOUT)},
-    {"bytes", "N|FROM:TO", "bytes per destination, per message, or of allreduce's vector; accepts 64KiB",
+    {"bytes", "N|FROM:TO",
+     "bytes per destination, per message, of allgather's blocks or of a vector; accepts 64KiB",
      .apply = apply_bytes, OVERRIDES(BYTES)},
     {"messages", "N|FROM:TO", "messages: number of messages that each GPU sends", .apply = apply_messages,
      OVERRIDES(MESSAGES)},

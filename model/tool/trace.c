@@ -1,6 +1,6 @@
 /* The Chrome trace format ("Trace Event Format", the JSON object form): complete events (ph X) in
- * microseconds. A trace process is a node; its threads are the sides of ranks and the shared resources.
- * Events on one thread never overlap. */
+ * microseconds. A trace process is a node; its threads are the sides of ranks (the local one of each lane)
+ * and the shared resources. Events on one thread never overlap. */
 #include "trace.h"
 
 #include <stdio.h>
@@ -10,6 +10,9 @@
 #include "table.h"
 
 enum { EVENTS_DEFAULT = 1000000, RANK_THREADS = 3, GPU_THREADS = 6, LINKS = 3 };
+enum {
+    LANE_THREADS = PTO_LANES_MAX - 1
+}; /* the local sides of a rank's lanes but lane 0, after all others */
 
 struct pto_trace {
     const char *path;
@@ -32,7 +35,7 @@ pto_status_t pto_trace_create(const char *path, const pto_layout_t *layout, int6
     made->layout = *layout;
     made->events_max = events_max > 0 ? events_max : EVENTS_DEFAULT;
     made->threads_per_node =
-        layout->gpus_per_node * (layout->procs_per_gpu * RANK_THREADS + GPU_THREADS) + LINKS;
+        layout->gpus_per_node * (layout->procs_per_gpu * (RANK_THREADS + LANE_THREADS) + GPU_THREADS) + LINKS;
     made->named = calloc((size_t)((made->threads_per_node + 1) * layout->nodes), sizeof *made->named);
     pto_status_t status = made->named ? pto_output_open(path, true, &made->output, err)
                                       : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a trace");
@@ -51,6 +54,11 @@ pto_status_t pto_trace_create(const char *path, const pto_layout_t *layout, int6
 static int64_t thread_of(const pto_trace_t *trace, const pto_span_t *span, char *name, size_t name_size) {
     int64_t ranks = trace->layout.gpus_per_node * trace->layout.procs_per_gpu;
     const char *text = pto_resource_name(span->resource);
+    if (span->resource == PTO_RESOURCE_LOCAL && span->lane > 0) {
+        snprintf(name, name_size, "rank %lld lane %d", (long long)span->index, span->lane);
+        return ranks * RANK_THREADS + LINKS + trace->layout.gpus_per_node * GPU_THREADS +
+               span->index % ranks * LANE_THREADS + span->lane - 1;
+    }
     if (span->resource <= PTO_RESOURCE_LOCAL) {
         snprintf(name, name_size, "rank %lld %s", (long long)span->index, text);
         return span->index % ranks * RANK_THREADS + (int64_t)span->resource;

@@ -23,6 +23,11 @@ static const char *op_at(int i) {
     return names[i];
 }
 
+static const char *wait_at(int i) {
+    static const char *const names[] = {"yield", "spin", "sleep", NULL};
+    return names[i];
+}
+
 static const char *placement_at(int i) {
     static const char *const names[] = {"nodes", "identity", NULL};
     return names[i];
@@ -49,6 +54,8 @@ static const pto_option_t own_options[] = {
      STORE(FLAG, own_algorithms)},
     {"placement", "nodes|identity", "logical ranks by the nodes that processes run on, or by MPI rank",
      STORE(WORD, placement), .standard = "nodes", .word_at = placement_at},
+    {"wait", "yield|spin|sleep", "what processes do while they wait: sleep saves cores and takes longer",
+     STORE(WORD, wait), .what = "way to wait", .standard = "yield", .word_at = wait_at},
     {"energy", NULL, "joules of a run beside its time: NVML's and RAPL's counters", STORE(FLAG, energy)},
     {"powers", NULL, "measure the powers for a machine file's `energy`, run no plan", STORE(FLAG, powers)},
     {"energy-seconds", "S", "measure energy at least so long, and for 20 steps of the counters",

@@ -21,6 +21,7 @@ typedef struct {
     double timeout_s;
     int op;        /* a pto_op_t */
     int placement; /* a pto_placement_t */
+    int wait;      /* a pto_wait_t */
 } pto_validate_options_t;
 
 extern const pto_syntax_t pto_validate_syntax;

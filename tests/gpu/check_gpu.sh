@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The executor on this machine's GPUs: random cases on every number of GPUs and processes, our own algorithms,
 # CUDA-aware MPI, failures, compute-sanitizer. Exits 77 with a reason where there is no GPU or no CUDA compiler;
-# prints "N passed, N failed" last. Takes about a minute and a half on four GPUs, the build included.
+# prints "N passed, N failed" last. Takes about two minutes on four GPUs, the build included.
 #
 # BUILD: where to build (default build). JOBS: of make (default: the processors, at most 16).
 # SEED: of the random cases (default: the time). CASES: how many of each shape (default 6). STALE_RUNS: back to back
@@ -111,7 +111,7 @@ cuda_aware() {
     local gpus collective
     for gpus in 1 2 4; do
         [ "$gpus" -le "$GPUS" ] || continue
-        for collective in allreduce alltoall alltoallv; do
+        for collective in allreduce allgather alltoall alltoallv; do
             echo "cuda_aware, $collective on $gpus GPUs"
             run 20 "$gpus" "$validate" --device "$DEVICE" --machine h200-x4 --collective "$collective" --nodes 1 \
                 --gpus-per-node "$gpus" --procs-per-gpu 1 --bytes 4:4MiB:32 --check-only --strategy cuda_aware \
@@ -185,13 +185,14 @@ echo "check_gpu: $GPUS GPUs, device $DEVICE, MPI takes GPU pointers: $aware, see
 spawn "random cases on 1 to $GPUS GPUs x 1 to $processes_per_gpu processes: owners, helpers, all algorithms" \
     run 90 $((GPUS * processes_per_gpu)) "$test_exec" shapes "$CASES" "$SEED" "$DEVICE" "1x${GPUS}x$processes_per_gpu"
 spawn "one plan runs 300 times under random delays" run 60 4 "$test_exec" repeats 300 "$SEED" "$DEVICE" 1x1x4
+spawn "cuda_aware" cuda_aware
+spawn "NCCL's collectives, every type, operation and placing" nccl
+spawn "runs back to back on changing data never read stale results" run 90 8 "$test_stale" 300 "$DEVICE"
+collect
 spawn "rings of page-locked host memory deliver every chunk" run 90 2 "$test_exec" rings 3 "$SEED" "$DEVICE" \
     "1x$((GPUS < 2 ? 1 : 2))x$((GPUS < 2 ? 2 : 1))"
 spawn "pipelines and branches are right in lanes" run 90 2 "$test_exec" lanes 2 "$SEED" "$DEVICE" \
     "1x$((GPUS < 2 ? 1 : 2))x$((GPUS < 2 ? 2 : 1))"
-spawn "cuda_aware" cuda_aware
-spawn "NCCL's collectives, every type, operation and placing" nccl
-spawn "runs back to back on changing data never read stale results" run 60 8 "$test_stale" 300 "$DEVICE"
 collect
 # Alone on the GPUs: a kernel that waits keeps its GPU from other jobs for as long as its turn lasts.
 spawn "plans of kernels never read stale results, $STALE_RUNS runs each" two_gpus run 300 "$GPUS" "$test_stale" \
@@ -219,7 +220,7 @@ spawn "a process that never runs ends the job while kernels wait for it" two_gpu
 collect
 # The longest last, and one after another: every process has a context on its GPU, and those of five jobs take
 # turns for minutes.
-for collective in allreduce reduce broadcast alltoall alltoallv; do
+for collective in allreduce reduce broadcast allgather alltoall alltoallv; do
     spawn "own algorithms on $GPUS GPUs x $processes_per_gpu processes: $collective" own_algorithms $collective
     collect
 done

@@ -13,7 +13,7 @@
 #   DEVICE       cuda (default) or host: a dry run, host memory in the GPUs' place
 #   GPUS         how many (default: those that nvidia-smi lists, 4 at most; on the host device 2)
 #   BUDGET       seconds for each benchmark of calibrate (default 10)
-#   COLLECTIVES  to validate (default "allreduce reduce broadcast alltoall alltoallv")
+#   COLLECTIVES  to validate (default "allreduce reduce broadcast allgather alltoall alltoallv")
 #   BYTES        their sizes, FROM:TO:FACTOR (default 64:64MiB:4)
 #   CORES        processes a GPU, of strategies that split (default "2 4 8"; one process always)
 #   REPEATS      of each plan (default 15)
@@ -30,7 +30,7 @@ set -uo pipefail
 self=$(readlink -f "${BASH_SOURCE[0]}")
 cd "$(dirname "$self")/../.." || exit 1
 : "${BUILD:=build}" "${AT:=/opt}" "${LIMIT:=540}" "${BUDGET:=10}" "${BYTES:=64:64MiB:4}" "${CORES:=2 4 8}"
-: "${COLLECTIVES:=allreduce reduce broadcast alltoall alltoallv}" "${REPEATS:=15}" "${CASES:=6}" "${MACHINE:=}"
+: "${COLLECTIVES:=allreduce reduce broadcast allgather alltoall alltoallv}" "${REPEATS:=15}" "${CASES:=6}" "${MACHINE:=}"
 : "${QUEUED:=100}"
 . tests/gpu/environment.sh
 shared_processes_per_gpu=8
@@ -272,7 +272,7 @@ validate_all() {
     for collective in $COLLECTIVES; do
         for cores in 1 $CORES; do
             case $cores-$collective in
-            1-* | *-allreduce | *-alltoall | *-alltoallv) ;;
+            1-* | *-allreduce | *-allgather | *-alltoall | *-alltoallv) ;;
             *) continue ;;
             esac
             [ -e "$OUT/done/validate-$collective-$cores" ] || rm -f "$OUT/done/score"

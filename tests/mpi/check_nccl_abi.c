@@ -35,6 +35,8 @@ extern __typeof__(ncclResult_t(const void *, void *, size_t, ncclDataType_t, ncc
                                cudaStream_t)) ncclReduce;
 extern __typeof__(ncclResult_t(const void *, void *, size_t, ncclDataType_t, int, ncclComm_t,
                                cudaStream_t)) ncclBroadcast;
+extern __typeof__(ncclResult_t(const void *, void *, size_t, ncclDataType_t, ncclComm_t,
+                               cudaStream_t)) ncclAllGather;
 extern __typeof__(ncclResult_t(const void *, size_t, ncclDataType_t, int, ncclComm_t, cudaStream_t)) ncclSend;
 extern __typeof__(ncclResult_t(void *, size_t, ncclDataType_t, int, ncclComm_t, cudaStream_t)) ncclRecv;
 extern __typeof__(ncclResult_t(void)) ncclGroupStart;

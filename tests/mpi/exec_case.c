@@ -128,6 +128,7 @@ pto_plan_t *case_random_of(case_t *test, const pto_strategy_t *strategy, const p
         test->queued = case_random_below(3) == 0 ? 1 + (int)case_random_below(4) : 0;
         test->options.own_algorithms = case_random_below(2);
         test->options.on_timeout = (pto_timeout_t)case_random_below(PTO_TIMEOUT_COUNT);
+        test->options.wait = (pto_wait_t)case_random_below(PTO_WAIT_COUNT);
         random_table(test, size);
         pto_plan_t *plan = NULL;
         if (pto_plan_create(&test->request, &plan, NULL) == PTO_OK)

@@ -21,7 +21,7 @@ typedef struct {
 } cut_t;
 
 static cut_t cut_of(const pto_request_t *request, int64_t grain) {
-    static const int64_t chunks[] = {1, 3, 7, 16, 33, 1000};
+    static const int64_t chunks[] = {1, 2, 3, 7, 16, 33};
     cut_t cut = {.slots = chunks_shape.slots, .all = request->bytes / grain, .grain_bytes = grain};
     int64_t wanted = chunks_shape.chunks;
     if (cut.slots == 0)

@@ -39,6 +39,7 @@ int EXPORT ncclReduce(const void *in, void *out, size_t count, int type, int op,
                       void *stream);
 int EXPORT ncclBroadcast(const void *in, void *out, size_t count, int type, int root, comm_t *comm,
                          void *stream);
+int EXPORT ncclAllGather(const void *in, void *out, size_t count, int type, comm_t *comm, void *stream);
 int EXPORT ncclSend(const void *in, size_t count, int type, int peer, comm_t *comm, void *stream);
 int EXPORT ncclRecv(void *out, size_t count, int type, int peer, comm_t *comm, void *stream);
 int EXPORT ncclGroupStart(void);
@@ -195,6 +196,15 @@ int ncclBroadcast(const void *in, void *out, size_t count, int type, int root, c
     if (comm->rank == root && in != out && count > 0)
         memcpy(out, in, count * (size_t)bytes);
     MPI_Bcast(out, (int)count, mpi_type, root, comm->mpi);
+    return SUCCESS;
+}
+
+int ncclAllGather(const void *in, void *out, size_t count, int type, comm_t *comm, void *stream) {
+    (void)stream;
+    MPI_Datatype mpi_type;
+    if (type_of(type, &mpi_type) || (count > 0 && (!in || !out)))
+        return INVALID_ARGUMENT;
+    MPI_Allgather(in, (int)count, mpi_type, out, (int)count, mpi_type, comm->mpi);
     return SUCCESS;
 }
 

@@ -11,8 +11,9 @@
  *   different  processes with different plans find out
  *   absent     one process never runs; the watchdog ends the job
  *   timeout    one process never runs; the others get an error
- *   repeats:STRATEGY, absent:STRATEGY     the same by a strategy that needs no algorithm, each process with a
- * GPU
+ *   sleep      one process runs late; the others, which sleep meanwhile, take little CPU time
+ *   repeats:STRATEGY, absent:STRATEGY, timeout:STRATEGY, sleep:STRATEGY
+ *              the same by a strategy that needs no algorithm, each process with a GPU
  *   refusals   what an executor must not be made or queued for is refused, with the reason, on every process
  *   lines      data of short kernels carry their flags
  *   rings      a ring of host memory of 1, 2, 4, 8 and 16 slots, with fewer and more chunks; COUNT runs each
@@ -20,11 +21,13 @@
  *   full       a buffer of COUNT bytes that one node has no room for is refused, on every process */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "exec_case.h"
@@ -354,8 +357,8 @@ static void refuse_placements(const job_t *job) {
 static void refuse_long_counts(const job_t *job) {
     const int64_t bytes = (int64_t)INT_MAX + 1;
     static const pto_collective_t collectives[] = {PTO_COLLECTIVE_BROADCAST, PTO_COLLECTIVE_ALLTOALL,
-                                                   PTO_COLLECTIVE_ALLTOALLV};
-    static const char *const algorithms[] = {"binomial", "pairwise", "pairwise"};
+                                                   PTO_COLLECTIVE_ALLTOALLV, PTO_COLLECTIVE_ALLGATHER};
+    static const char *const algorithms[] = {"binomial", "pairwise", "pairwise", "ring"};
     for (size_t i = 0; i < sizeof collectives / sizeof *collectives; i++) {
         case_t test;
         ask_for_a_gpu_each(&test, job->size);
@@ -516,6 +519,43 @@ static void run_timeout(const job_t *job) {
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+static double cpu_s(void) {
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
+/* Polling takes all of the time that the machine gives. */
+static void run_sleep(const job_t *job) {
+    const double late_s = 0.5;
+    case_t test;
+    pto_plan_t *plan =
+        job->strategy ? chosen_plan(job, &test) : fixed_plan(&test, job->size, "three_step", "ring");
+    case_user_t user;
+    pto_exec_t *exec = NULL;
+    pto_error_t err = {0};
+    test.options.wait = PTO_WAIT_SLEEP;
+    test.options.own_algorithms = true;
+    if (create(job, &test, plan, &user, &exec, &err) != PTO_OK)
+        case_die(&test, &err);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (job->rank == 0)
+        nanosleep(&(struct timespec){.tv_nsec = (long)(late_s * 1e9)}, NULL);
+    double began_s = MPI_Wtime(), used_s = cpu_s();
+    if (pto_exec_run(exec, &err) != PTO_OK)
+        case_die(&test, &err);
+    double waited_s = MPI_Wtime() - began_s;
+    used_s = cpu_s() - used_s;
+    if (job->rank > 0 && used_s > fmax(waited_s, late_s) / 10) {
+        fprintf(stderr, "test_exec: %.3f s of CPU time in a wait of %.3f s\n", used_s, waited_s);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    pto_exec_destroy(exec);
+    case_user_free(&test, job->device, &user);
+    pto_plan_destroy(plan);
+}
+
 /* The user's buffers are staging memory, so that the first that finds no room is one of the executor's. Every
  * process must hear of it; the program then fails, as a user's would. */
 static bool run_full(const job_t *job) {
@@ -565,13 +605,14 @@ static bool run(const char *what, const job_t *job) {
         run_absent(job);
     else if (asks_for(what, "timeout"))
         run_timeout(job);
+    else if (asks_for(what, "sleep"))
+        run_sleep(job);
     else if (strcmp(what, "full") == 0)
         right = run_full(job);
     else
         die("do what? cases, shapes, specials, repeats, different, refusals, lines, rings, lanes, absent, "
-            "timeout "
-            "or "
-            "full");
+            "timeout, sleep "
+            "or full");
     return right;
 }
 

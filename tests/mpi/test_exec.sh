@@ -45,6 +45,9 @@ for what in timeout timeout:gas_split timeout:chunk_pipeline timeout:two_halves;
     check "or is a timeout that the others get as an error ($what)" run 3 "$test_exec" $what
     check "and nothing is printed" test ! -s "$work/stderr"
 done
+for what in sleep sleep:gsb sleep:gas_split; do
+    check "processes that sleep while they wait take little CPU time ($what)" run 3 "$test_exec" $what
+done
 check "a sender that never fills its rings ends the job" fails_within 30 run 3 "$test_exec" absent:host_ring
 check "a process that never runs ends the job of a pipeline" fails_within 30 run 3 "$test_exec" absent:chunk_pipeline
 check "the watchdog names lane and chunk" has \
@@ -70,7 +73,7 @@ check "the example is right" test "$(grep -c ': 6$' "$work/stdout")" -eq 3
 # --- portolan-validate
 
 two_by_two=(--placement identity --nodes 2 --gpus-per-node 2 --procs-per-gpu 2)
-for collective in allreduce alltoall alltoallv; do
+for collective in allreduce allgather alltoall alltoallv; do
     for how in "" --own-algorithms; do
         # shellcheck disable=SC2086
         check "validate $collective $how: results" run 8 "$validate" --machine summit-spectrum --collective \
@@ -99,6 +102,10 @@ check "its table says what can't be queued, and why" has "three_step .*more than
 check "its file says so" has "^# queued=20$" "$work/queued.csv"
 check "its file has kernels' plans and NCCL's alone" awk -F, '/^#/ { next } !head { head = 1; next }
     { rows++; if ($3 !~ /^gas_|^nccl$/ || !($9 > 0)) bad = 1 } END { exit !(rows == 75 && !bad) }' "$work/queued.csv"
+check "validate with processes that sleep" run 8 "$validate" --machine summit-spectrum --collective allreduce \
+    "${two_by_two[@]}" --bytes 4:4KiB:32 --repeats 3 --own-algorithms --wait sleep --out "$work/sleep.csv"
+check "its table says so" has "^# wait: processes sleep" "$work/stdout"
+check "its file says so" has "^# wait=sleep$" "$work/sleep.csv"
 check "a job that does not fit the layout is refused" fails run 3 "$validate" --machine summit-spectrum \
     --collective allreduce "${two_by_two[@]}" --bytes 4
 check "and told why" has "the layout has 8 processes, the job 3" "$work/stderr"

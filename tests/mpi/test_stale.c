@@ -31,6 +31,7 @@ static const plan_t plans[] = {
     {"gsb", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE},
     {"gsb", "direct", 1, .collective = PTO_COLLECTIVE_REDUCE},
     {"gsb", "direct", 1, .collective = PTO_COLLECTIVE_BROADCAST},
+    {"gsb", "direct", 1, .collective = PTO_COLLECTIVE_ALLGATHER},
     {"btb", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE},
     {"btb", "direct", 1, .collective = PTO_COLLECTIVE_REDUCE},
     {"btb", "direct", 1, .collective = PTO_COLLECTIVE_BROADCAST},
@@ -40,6 +41,11 @@ static const plan_t plans[] = {
     {"btb_btb", "binomial", 2, .collective = PTO_COLLECTIVE_REDUCE},
     {"gsb_gsb", "linear", 2, .collective = PTO_COLLECTIVE_BROADCAST},
     {"node_leaders", "pairwise", 1, .collective = PTO_COLLECTIVE_ALLTOALL},
+    {"node_leaders", "ring", 1, .collective = PTO_COLLECTIVE_ALLGATHER},
+    {"node_leaders", "recursive_doubling", 2, .collective = PTO_COLLECTIVE_ALLGATHER},
+    {"staged_leaders", "bruck", 2, .collective = PTO_COLLECTIVE_ALLGATHER},
+    {"node_aware", "linear", 1, .collective = PTO_COLLECTIVE_ALLGATHER},
+    {"node_aware", "ring", 2, .collective = PTO_COLLECTIVE_ALLGATHER},
     {"node_aware", "pairwise", 1, .collective = PTO_COLLECTIVE_ALLTOALL},
     {"node_leaders", "pairwise", 2, .collective = PTO_COLLECTIVE_ALLTOALL},
     {"node_leaders", "linear", 2, .collective = PTO_COLLECTIVE_ALLTOALLV},
@@ -64,6 +70,9 @@ static const plan_t plans[] = {
     {"gas_read", "direct", 1, .collective = PTO_COLLECTIVE_ALLTOALL, .kernels = true},
     {"gas_allgather", "direct", 1, .collective = PTO_COLLECTIVE_ALLTOALL, .kernels = true},
     {"gas_split", "direct", 1, .collective = PTO_COLLECTIVE_ALLTOALL, .kernels = true},
+    {"gas_read", "direct", 1, .collective = PTO_COLLECTIVE_ALLGATHER, .kernels = true},
+    {"gas_allgather", "direct", 1, .collective = PTO_COLLECTIVE_ALLGATHER, .kernels = true},
+    {"gas_split", "direct", 1, .collective = PTO_COLLECTIVE_ALLGATHER, .kernels = true},
     {"gas_read", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true, .queued = true},
     {"gas_gather", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true, .queued = true},
     {"gas_allgather", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true, .queued = true},
@@ -105,7 +114,9 @@ typedef struct {
 static int32_t wanted(const plan_t *plan, const process_t *process, int64_t run, int64_t i) {
     int64_t block = elements(plan);
     if (!pto_collective_is_vector(plan->collective))
-        return value(run, i / block, process->owner * block + i % block);
+        return value(run, i / block,
+                     pto_collective_is_addressed(plan->collective) ? process->owner * block + i % block
+                                                                   : i % block);
     uint32_t sum = 0;
     int64_t from = plan->collective == PTO_COLLECTIVE_BROADCAST ? 1 : process->owners;
     for (int64_t owner = 0; owner < from; owner++)

@@ -8,10 +8,13 @@ static inline pto_request_t ask(pto_collective_t collective, const char *strateg
     pto_request_t request = {
         .layout = layout, .collective = collective, .datatype = PTO_DATATYPE_FLOAT, .bytes = 1000};
     assert_int_equal(pto_strategy_find(strategy, &request.strategy, NULL), PTO_OK);
-    const char *algorithm = request.strategy->direct                 ? "direct"
-                            : collective == PTO_COLLECTIVE_ALLREDUCE ? "ring"
-                            : pto_collective_is_vector(collective)   ? "binomial"
-                                                                     : "pairwise";
+    bool in_a_ring = collective == PTO_COLLECTIVE_ALLREDUCE || collective == PTO_COLLECTIVE_ALLGATHER;
+    bool of_messages = collective == PTO_COLLECTIVE_MESSAGES || collective == PTO_COLLECTIVE_PAIR;
+    const char *algorithm = request.strategy->direct               ? "direct"
+                            : in_a_ring                            ? "ring"
+                            : pto_collective_is_vector(collective) ? "binomial"
+                            : of_messages                          ? "point_to_point"
+                                                                   : "pairwise";
     assert_int_equal(pto_algorithm_find(algorithm, collective, &request.algorithm, NULL), PTO_OK);
     return request;
 }

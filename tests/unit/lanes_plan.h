@@ -8,7 +8,9 @@
 static struct {
     int64_t slots;  /* of a ring or a pipeline */
     int64_t chunks; /* of the message */
+    int64_t gpus;   /* of a node; 0: two in all */
     bool no_credits;
+    bool two_sockets;        /* one GPU each */
     bool one_gpu;            /* both processes of a node share a GPU */
     bool steals;             /* the second branch reads what the first one writes */
     bool same_flag;          /* both raise one flag */
@@ -66,8 +68,7 @@ static inline void test_copy(pto_builder_t *builder, pto_step_t step, pto_slice_
     pto_build_step(builder, step);
 }
 
-/* --- a ring: a broadcast from one process to another through host memory of the receiver ------------------
- */
+/* --- a ring: a broadcast from one process to another through host memory of the receiver ---------------- */
 
 typedef struct {
     pto_exchange_t owners;
@@ -104,7 +105,7 @@ static inline void ring_round(pto_builder_t *builder, const test_ring_t *ring, b
         pto_build_step(builder, signal);
 }
 
-static void build_ring(pto_builder_t *builder, const pto_request_t *request) {
+static inline void build_ring(pto_builder_t *builder, const pto_request_t *request) {
     test_ring_t ring = {.owners = test_owners(builder, request)};
     int64_t first = shape.slots < shape.chunks ? shape.slots : shape.chunks;
     ring.in = test_buffer(builder, "in", PTO_ROLE_IN, PTO_SPACE_GPU, 1, request->bytes);
@@ -130,10 +131,9 @@ static void build_ring(pto_builder_t *builder, const pto_request_t *request) {
     pto_build_end(builder);
 }
 
-/* --- a pipeline: messages to the next node through host memory -------------------------------------------
- */
+/* --- a pipeline: messages to the next node through host memory ------------------------------------------ */
 
-static void build_pipeline(pto_builder_t *builder, const pto_request_t *request) {
+static inline void build_pipeline(pto_builder_t *builder, const pto_request_t *request) {
     pto_exchange_t owners = test_owners(builder, request);
     int64_t slots = shape.slots - shape.one_slot_less, bytes = request->bytes / shape.chunks;
     int in = test_buffer(builder, "in", PTO_ROLE_IN, PTO_SPACE_GPU, 1, request->bytes);
@@ -156,8 +156,43 @@ static void build_pipeline(pto_builder_t *builder, const pto_request_t *request)
     pto_build_end(builder);
 }
 
-/* --- branches: a broadcast, one half through host memory and the other directly --------------------------
- */
+/* --- a pipeline across destinations: an alltoall whose chunks are the blocks ---------------------------- */
+
+/* The block for the process k places on, or from the one k places back. */
+static inline pto_slice_t test_shifted(int buffer, int64_t sign) {
+    pto_slice_t block = pto_slice_block(buffer, PTO_ANCHOR_ME);
+    block.offset = pto_loop_index(sign, 0);
+    return block;
+}
+
+static inline void build_across(pto_builder_t *builder, const pto_request_t *request) {
+    pto_exchange_t owners = test_owners(builder, request);
+    int in = test_buffer(builder, "in", PTO_ROLE_IN, PTO_SPACE_GPU, owners.n, request->bytes);
+    int out = test_buffer(builder, "out", PTO_ROLE_OUT, PTO_SPACE_GPU, owners.n, request->bytes);
+    int host_in =
+        test_buffer(builder, "host in", PTO_ROLE_TEMPORARY, PTO_SPACE_CPU, shape.slots, request->bytes);
+    int host_out =
+        test_buffer(builder, "host out", PTO_ROLE_TEMPORARY, PTO_SPACE_CPU, shape.slots, request->bytes);
+    pto_step_t send = pto_step_of(PTO_STEP_SEND, &owners), recv = pto_step_of(PTO_STEP_RECV, &owners);
+    send.peers = pto_peers_at(pto_loop_index(1, 0), 1);
+    recv.peers = pto_peers_at(pto_loop_index(1, 0), -1);
+    send.source = test_slot(host_in);
+    recv.target = test_slot(host_out);
+    pto_build_stage(builder, "own", PTO_ORDER_SEQUENCE);
+    test_copy(builder, pto_step_of(PTO_STEP_COPY, &owners), pto_slice_block(in, PTO_ANCHOR_ME),
+              pto_slice_block(out, PTO_ANCHOR_ME));
+    pto_build_pipeline(builder, 1, owners.n, shape.slots);
+    pto_build_stage(builder, "copy to host", PTO_ORDER_SEQUENCE);
+    test_copy(builder, pto_step_of(PTO_STEP_COPY, &owners), test_shifted(in, 1), test_slot(host_in));
+    pto_build_stage(builder, "exchange", PTO_ORDER_AT_ONCE);
+    pto_build_step(builder, send);
+    pto_build_step(builder, recv);
+    pto_build_stage(builder, "copy to device", PTO_ORDER_SEQUENCE);
+    test_copy(builder, pto_step_of(PTO_STEP_COPY, &owners), test_slot(host_out), test_shifted(out, -1));
+    pto_build_end(builder);
+}
+
+/* --- branches: a broadcast, one half through host memory and the other directly ------------------------- */
 
 /* A stage in which member 0 copies and then raises a flag, and one in which member 1 waits for it. */
 static inline void push(pto_builder_t *builder, const pto_exchange_t *owners, const char *name,
@@ -175,7 +210,7 @@ static inline void push(pto_builder_t *builder, const pto_exchange_t *owners, co
     pto_build_step(builder, wait);
 }
 
-static void build_branches(pto_builder_t *builder, const pto_request_t *request) {
+static inline void build_branches(pto_builder_t *builder, const pto_request_t *request) {
     pto_exchange_t owners = test_owners(builder, request);
     int in = test_buffer(builder, "in", PTO_ROLE_IN, PTO_SPACE_GPU, 1, request->bytes);
     int out = test_buffer(builder, "out", PTO_ROLE_OUT, PTO_SPACE_GPU, 1, request->bytes);
@@ -210,7 +245,7 @@ static void build_branches(pto_builder_t *builder, const pto_request_t *request)
 }
 
 /* Two branches, each with one step of every process; not a collective. */
-static void build_pair(pto_builder_t *builder, const pto_request_t *request) {
+static inline void build_pair(pto_builder_t *builder, const pto_request_t *request) {
     pto_exchange_t owners = test_owners(builder, request);
     int gpu = test_buffer(builder, "in", PTO_ROLE_IN, PTO_SPACE_GPU, 1, request->bytes);
     int host = test_buffer(builder, "host", PTO_ROLE_TEMPORARY, PTO_SPACE_CPU, 2, request->bytes);
@@ -237,8 +272,7 @@ static void build_pair(pto_builder_t *builder, const pto_request_t *request) {
     pto_build_end(builder);
 }
 
-/* --- asking ----------------------------------------------------------------------------------------------
- */
+/* --- asking --------------------------------------------------------------------------------------------- */
 
 static inline pto_status_t try_plan(void (*build)(pto_builder_t *, const pto_request_t *),
                                     pto_collective_t collective, int64_t nodes, int64_t bytes,
@@ -250,14 +284,14 @@ static inline pto_status_t try_plan(void (*build)(pto_builder_t *, const pto_req
                                 .collectives = 1u << collective,
                                 .direct = true,
                                 .build = build};
-    pto_request_t request = {
-        .layout = {nodes, shape.one_gpu ? 1 : 2 / nodes, shape.one_gpu ? 2 : 1, shape.one_gpu ? 2 : 1, 2},
-        .collective = collective,
-        .datatype = PTO_DATATYPE_BYTE,
-        .bytes = bytes,
-        .messages = 1,
-        .strategy = &strategy,
-        .algorithm = &none};
+    int64_t gpus = shape.one_gpu ? 1 : shape.gpus > 0 ? shape.gpus : 2 / nodes, cores = shape.one_gpu ? 2 : 1;
+    pto_request_t request = {.layout = {nodes, gpus, cores, cores, shape.two_sockets ? 1 : gpus},
+                             .collective = collective,
+                             .datatype = PTO_DATATYPE_BYTE,
+                             .bytes = bytes,
+                             .messages = 1,
+                             .strategy = &strategy,
+                             .algorithm = &none};
     return pto_plan_create(&request, plan, err);
 }
 

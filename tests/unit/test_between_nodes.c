@@ -1,4 +1,4 @@
-/* Hierarchical alltoall and alltoallv: what crosses between nodes, what keeps runs apart, and prices that
+/* Hierarchical alltoall(v) and allgather: what crosses between nodes, what keeps runs apart, and prices that
  * equal the closed formulas of their steps (docs/model.md, 'Between nodes'). */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,6 +20,13 @@ static pto_request_t ask(const char *strategy, const char *algorithm, pto_layout
         .layout = layout, .collective = PTO_COLLECTIVE_ALLTOALL, .datatype = PTO_DATATYPE_BYTE, .bytes = 100};
     assert_int_equal(pto_strategy_find(strategy, &request.strategy, NULL), PTO_OK);
     assert_int_equal(pto_algorithm_find(algorithm, request.collective, &request.algorithm, NULL), PTO_OK);
+    return request;
+}
+
+static pto_request_t ask_gathering(const char *strategy, pto_layout_t layout) {
+    pto_request_t request = ask(strategy, "bruck", layout);
+    request.collective = PTO_COLLECTIVE_ALLGATHER;
+    assert_int_equal(pto_algorithm_find("ring", request.collective, &request.algorithm, NULL), PTO_OK);
     return request;
 }
 
@@ -164,18 +171,27 @@ static void bundles_are_blocks_that_follow_each_other(void **state) {
 
 static void every_flag_is_needed(void **state) {
     (void)state;
+    const pto_layout_t layout = {2, 2, 1, 1, 2};
     static const struct {
         const char *strategy;
         const char *flag;
         const char *cause;
+        bool gathers;
     } cases[] = {
-        {"node_leaders", "gathered", "reads bytes 200..399 of 'gathered' of rank 0, unordered"},
-        {"node_leaders", "complete", "of 'arrived' of rank 0, unordered with rank 0's write"},
+        {"node_leaders", "gathered", "reads bytes 100..199 of 'gathered' of rank 0, unordered", true},
+        {"node_leaders", "complete", "of 'arrived' of rank 0, unordered with rank 0's write", true},
         {"node_aware", "buffers free",
-         "second run: writes bytes 0..99 of 'handed over' of rank 1, unordered with rank 1's read"},
-        {"node_aware", "all handed over", "of 'handed over' of rank 0, unordered with rank 1's write"}};
+         "second run: writes bytes 0..99 of 'arrived' of rank 0, unordered with rank 1's read", true},
+        {"node_aware", "all arrived", "of 'arrived' of rank 1, unordered with rank 1's write", true},
+        {"node_leaders", "gathered", "reads bytes 200..399 of 'gathered' of rank 0, unordered", false},
+        {"node_leaders", "complete", "of 'arrived' of rank 0, unordered with rank 0's write", false},
+        {"node_aware", "buffers free",
+         "second run: writes bytes 0..99 of 'handed over' of rank 1, unordered with rank 1's read", false},
+        {"node_aware", "all handed over", "of 'handed over' of rank 0, unordered with rank 1's write",
+         false}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        pto_request_t request = ask(cases[i].strategy, "pairwise", (pto_layout_t){2, 2, 1, 1, 2});
+        pto_request_t request = cases[i].gathers ? ask_gathering(cases[i].strategy, layout)
+                                                 : ask(cases[i].strategy, "pairwise", layout);
         pto_plan_t *plan = made(&request);
         drop_flag(plan, cases[i].flag);
         refused_for(plan, cases[i].cause);
@@ -355,6 +371,34 @@ static void counterparts_cost_a_transpose_and_few_rounds(void **state) {
         }
 }
 
+/* The m blocks of each node go around a ring of N leaders, or one block around each ring of counterparts;
+ * then all copy all blocks from the leader, or N from each of the others. */
+static void gathering_costs_its_link_and_few_rounds(void **state) {
+    (void)state;
+    const double s = 100;
+    for (int64_t nodes = 2; nodes < 6; nodes++)
+        for (int64_t gpus = 2; gpus < 5; gpus++) {
+            const pto_layout_t layout = {nodes, gpus, 1, 1, 4};
+            double n = (double)nodes, m = (double)gpus;
+            double in_s = peer_s + (m - 1) * s * peer_s_per_byte + flag_s;
+            double out_s = flag_s + peer_s + (m - 1) * n * m * s * peer_s_per_byte;
+            pto_request_t request = ask_gathering("node_leaders", layout);
+            costs(&request, in_s + (within_s + m * s * within_s_per_byte) +
+                                (n - 1) * (message_s + m * s * message_s_per_byte) + out_s);
+            request = ask_gathering("staged_leaders", layout);
+            costs(&request, in_s + (staging_s + m * s * 4e-10 + n * m * s * 5e-10) +
+                                (n - 1) * (host_message_s + m * s * host_message_s_per_byte) + out_s);
+            out_s = flag_s + (within_s + n * s * within_s_per_byte) +
+                    (m - 1) * (peer_s + n * s * peer_s_per_byte);
+            request = ask_gathering("node_aware", layout);
+            costs(&request, flag_s + (within_s + s * within_s_per_byte) +
+                                (n - 1) * (message_s + s * message_s_per_byte) + out_s);
+            request = ask_gathering("staged_aware", layout);
+            costs(&request, flag_s + (staging_s + s * 4e-10 + n * s * 5e-10) +
+                                (n - 1) * (host_message_s + s * host_message_s_per_byte) + out_s);
+        }
+}
+
 /* One owner sends 50 bytes to the last one of the other node; the empty messages of the round cost less. */
 static void uneven_counts_cost_what_they_move(void **state) {
     (void)state;
@@ -402,6 +446,7 @@ int main(void) {
         cmocka_unit_test(what_does_not_apply_says_why),
         cmocka_unit_test(leaders_cost_their_link_twice_and_few_rounds),
         cmocka_unit_test(counterparts_cost_a_transpose_and_few_rounds),
+        cmocka_unit_test(gathering_costs_its_link_and_few_rounds),
         cmocka_unit_test(uneven_counts_cost_what_they_move),
         cmocka_unit_test(injection_is_shared_by_all_places),
     };

@@ -97,6 +97,12 @@ static void another_collective_is_refused(void **state) {
     plan = good(PTO_COLLECTIVE_REDUCE, "three_step", "binomial", two_nodes);
     call_of(plan)->collective = PTO_COLLECTIVE_ALLREDUCE;
     refused_for(plan, "the end of the collective: bytes 0..115 of 'host in' hold");
+    plan = good(PTO_COLLECTIVE_ALLGATHER, "three_step", "linear", two_nodes);
+    call_of(plan)->collective = PTO_COLLECTIVE_ALLTOALL;
+    refused_for(plan, "the end of the collective: alltoall takes 4 blocks of 'host in', which has 1");
+    plan = good(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear", two_nodes);
+    call_of(plan)->collective = PTO_COLLECTIVE_ALLGATHER;
+    refused_for(plan, "the end of the collective: allgather takes 1 blocks of 'host in', which has 4");
 }
 
 static void other_blocks_than_the_stages_move_are_refused(void **state) {
@@ -142,7 +148,8 @@ static void copies_inside_a_collective_are_refused(void **state) {
     } cases[] = {{PTO_COLLECTIVE_REDUCE, "binomial"},
                  {PTO_COLLECTIVE_ALLREDUCE, "ring"},
                  {PTO_COLLECTIVE_BROADCAST, "linear"},
-                 {PTO_COLLECTIVE_ALLTOALL, "bruck"}};
+                 {PTO_COLLECTIVE_ALLTOALL, "bruck"},
+                 {PTO_COLLECTIVE_ALLGATHER, "bruck"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         refused_for(with_a_copy_inside(cases[i].collective, cases[i].algorithm, false),
                     "stage 'copy to device': a collective's stage uses 'out', which is not the collective's "

@@ -35,6 +35,12 @@ static void copying_out_before_completion_is_found(void **state) {
     refused_for(plan,
                 "rank 1, stage 'copy out': reads bytes 0..999 of 'result' of rank 0, unordered with rank "
                 "0's write");
+    plan = made(PTO_COLLECTIVE_ALLGATHER, "gsb", one_gpu);
+    drop_flag(plan, "copied");
+    refused_for(plan, "rank 0, stage 'copy out': reads bytes 1000..1999 of 'gathered' of rank 0, unordered");
+    plan = made(PTO_COLLECTIVE_ALLGATHER, "gsb", one_gpu);
+    drop_flag(plan, "complete");
+    refused_for(plan, "rank 1, stage 'copy out': reads bytes 0..999 of 'gathered' of rank 0, unordered");
 }
 
 /* The very case of the toggling completion flag: a result that lies where the next run's input comes. */
@@ -70,6 +76,14 @@ static void runs_that_nothing_orders_need_a_flag_before(void **state) {
     drop_flag(plan, "result free");
     refused_for(plan, "stage 'share', second run: writes bytes 0..999 of 'result' of rank 0, unordered with "
                       "rank 3's read");
+    plan = made(PTO_COLLECTIVE_ALLGATHER, "gsb", two_by_two);
+    drop_flag(plan, "result free");
+    refused_for(plan, "stage 'gather', second run: writes bytes 0..999 of 'gathered' of rank 0, unordered "
+                      "with rank 3's read");
+    plan = made(PTO_COLLECTIVE_ALLGATHER, "gsb", two_by_two);
+    drop_flag(plan, "inputs free");
+    refused_for(plan, "stage 'gather', second run: writes bytes 1000..1999 of 'gathered' of rank 0, "
+                      "unordered with rank 3's read");
     plan = made(PTO_COLLECTIVE_REDUCE, "btb", two_by_two);
     drop_flag(plan, "tree free");
     refused_for(plan, "stage 'enter the tree', second run: writes bytes 1000..1999 of 'tree' of rank 0, "
@@ -280,6 +294,9 @@ static void gsb_costs_two_shared_copies_and_one_reduction(void **state) {
     assert_close(priced_s(&request, pto_price), flag_s + copy_s + flag_s + reduce_s);
     request = ask(PTO_COLLECTIVE_BROADCAST, "gsb", four_gpus);
     assert_close(priced_s(&request, pto_price), flag_s + (1e-6 + s * 1e-10) + flag_s + copy_s);
+    request = ask(PTO_COLLECTIVE_ALLGATHER, "gsb", four_gpus);
+    double all_s = 2e-6 + 3 * 4 * s * 1e-9;
+    assert_close(priced_s(&request, pto_price), 2 * flag_s + copy_s + flag_s + flag_s + all_s);
 }
 
 /* One pass over k inputs: the cost of two, and gamma for each byte of the others. */
@@ -398,6 +415,11 @@ static void pricing_by_place_is_pricing_rank_by_rank(void **state) {
                 pto_request_t request = ask((pto_collective_t)c, strategy->name, layout);
                 request.bytes = 1200; /* in equal parts for up to three nodes */
                 if (pto_strategy_applicable(&request, NULL) != PTO_OK)
+                    continue;
+                pto_plan_t *plan = plan_of(request);
+                bool by_place = pto_plan_uses_peers_memory(plan);
+                pto_plan_destroy(plan);
+                if (!by_place)
                     continue;
                 double place_s = priced_s(&request, pto_price), rank_s = priced_s(&request, pto_price_walk);
                 /* Up and down a tree of leaders no node is like another: then the dearest counts. */

@@ -11,12 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lanes_cost.h"
 #include "lanes_plan.h"
-#include "machine/machine_internal.h"
-#include "portolan/check.h"
-#include "portolan/price.h"
+#include "made_machine.h"
 #include "portolan/print.h"
-#include "portolan/simulate.h"
 
 /* --- plans ---------------------------------------------------------------------------------------------- */
 
@@ -93,8 +91,7 @@ static void a_plan_with_lanes_is_printed(void **state) {
     pto_plan_destroy(plan);
 }
 
-/* --- structure -------------------------------------------------------------------------------------------
- */
+/* --- structure ------------------------------------------------------------------------------------------ */
 
 static void build_loop_in_pipeline(pto_builder_t *builder, const pto_request_t *request) {
     build_pipeline(builder, request);
@@ -157,160 +154,7 @@ static void a_node_in_the_wrong_place_is_refused(void **state) {
     }
 }
 
-/* --- rings ------------------------------------------------------------------------------------------------
- */
-
-static const char ring_machine[] =
-    "machine: ring\n"
-    "source: made up\n"
-    "node: {sockets: 1, gpus: 2, cores: 2}\n"
-    "messages:\n"
-    "  cpu:\n"
-    "    on_socket: [{protocol: eager, alpha_s: 5e-7, beta_s_per_byte: 1e-10}]\n"
-    "    off_node: [{protocol: eager, alpha_s: 2e-6, beta_s_per_byte: 4e-11}]\n"
-    "copies:\n"
-    "  h2d: {on_socket: {alpha_s: 6e-6, beta_s_per_byte: 2e-11}}\n"
-    "  d2h: {on_socket: {alpha_s: 6e-6, beta_s_per_byte: 2e-11}}\n"
-    "signals: {flag_s: 1e-7}\n";
-
-static pto_machine_t machine;
-
-static int read_machine(void **state) {
-    (void)state;
-    pto_error_t err;
-    return pto_machine_parse(ring_machine, strlen(ring_machine), "ring.yaml", &machine, &err) == PTO_OK ? 0
-                                                                                                        : -1;
-}
-
-static int free_machine(void **state) {
-    (void)state;
-    pto_machine_fini(&machine);
-    return 0;
-}
-
-enum { RING_BYTES = 16 << 20 };
-
-static void assert_within(double got, double wanted, double fraction) {
-    if (fabs(got - wanted) > fraction * wanted)
-        fail_msg("%.9g us, not %.9g us", got * 1e6, wanted * 1e6);
-}
-
-/* The price by class, rank by rank and simulated; they agree within 1 percent. */
-static double price_in_all_ways(const pto_plan_t *plan) {
-    pto_price_t price, walked;
-    pto_simulation_t simulation;
-    pto_error_t err = {0};
-    if (pto_price(plan, &machine, &price, NULL, &err) != PTO_OK ||
-        pto_price_walk(plan, &machine, &walked, NULL, &err) != PTO_OK ||
-        pto_simulate(plan, &machine, NULL, &simulation, &err) != PTO_OK)
-        fail_msg("%s", err.message);
-    assert_within(price.seconds, simulation.seconds, 0.01);
-    assert_within(walked.seconds, simulation.seconds, 0.01);
-    return simulation.seconds;
-}
-
-static void a_ring_costs_what_it_takes(void **state) {
-    (void)state;
-    static const int64_t slots[] = {1, 2, 4, 8, 16}, chunks[] = {1, 16, 61, 64};
-    for (size_t s = 0; s < sizeof slots / sizeof *slots; s++)
-        for (size_t c = 0; c < sizeof chunks / sizeof *chunks; c++) {
-            int64_t bytes = RING_BYTES / chunks[c] * chunks[c];
-            pto_plan_t *plan = ring_plan(slots[s], chunks[c], bytes);
-            double copy_s = 6e-6 + 2e-11 * (double)(bytes / chunks[c]);
-            double c_s = (double)chunks[c] * copy_s;
-            double seconds = price_in_all_ways(plan);
-            assert_within(seconds, slots[s] == 1 ? 2 * c_s : copy_s + c_s, 0.015);
-            pto_plan_destroy(plan);
-        }
-}
-
-/* The two sides of a ring differ: the slower one decides, after the other has filled the ring. */
-static void a_ring_costs_what_its_slower_side_takes(void **state) {
-    (void)state;
-    static const int64_t slots[] = {1, 2, 3, 8};
-    pto_param_t *beta = &machine.copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET].beta_s_per_byte;
-    const double before = beta->value;
-    for (double factor = 0.1; factor < 8; factor *= 1.7)
-        for (size_t s = 0; s < sizeof slots / sizeof *slots; s++) {
-            pto_plan_t *plan = ring_plan(slots[s], 512, RING_BYTES);
-            beta->value = factor * before;
-            price_in_all_ways(plan);
-            pto_plan_destroy(plan);
-        }
-    beta->value = before;
-}
-
-/* Both copies of a slot are in the queue of one GPU, which the closed sum over the rounds moves on, too. */
-static void a_ring_inside_a_gpu_has_a_closed_sum(void **state) {
-    (void)state;
-    pto_cost_row_t row = {.procs = 2, .below_bytes = INT64_MAX};
-    row.postal = machine.copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET];
-    row.postal.beta_s_per_byte.value *= 1.7;
-    machine.shared_copies[PTO_COPY_H2D] = machine.shared_copies[PTO_COPY_D2H] =
-        (pto_cost_table_t){.count = 1, .row = &row};
-    shape.one_gpu = true;
-    for (int64_t slots = 1; slots <= 4; slots++) {
-        pto_plan_t *plan = ring_plan(slots, 256, RING_BYTES);
-        pto_price_t price, walked;
-        assert_int_equal(pto_price(plan, &machine, &price, NULL, NULL), PTO_OK);
-        assert_int_equal(pto_price_walk(plan, &machine, &walked, NULL, NULL), PTO_OK);
-        assert_within(price.seconds, walked.seconds, 1e-9);
-        pto_plan_destroy(plan);
-    }
-    shape.one_gpu = false;
-    machine.shared_copies[PTO_COPY_H2D] = machine.shared_copies[PTO_COPY_D2H] = (pto_cost_table_t){0};
-}
-
-static void the_explanation_of_a_ring_sums_to_its_price(void **state) {
-    (void)state;
-    pto_plan_t *plan = ring_plan(4, 512, RING_BYTES);
-    pto_price_t price;
-    pto_explanation_t explanation = {0};
-    assert_int_equal(pto_price(plan, &machine, &price, &explanation, NULL), PTO_OK);
-    double sum = 0;
-    for (int i = 0; i < explanation.count; i++) {
-        assert_true(explanation.term[i].count >= 0);
-        sum += explanation.term[i].seconds;
-    }
-    assert_within(sum, price.seconds, 1e-9);
-    pto_explanation_fini(&explanation);
-    pto_plan_destroy(plan);
-}
-
-static void assert_proved(pto_plan_t *plan) {
-    pto_check_report_t report;
-    pto_error_t err = {0};
-    if (pto_check(plan, &report, &err) != PTO_OK)
-        fail_msg("%s", err.message);
-    pto_plan_destroy(plan);
-}
-
-static void a_ring_is_proved(void **state) {
-    (void)state;
-    static const int64_t slots[] = {1, 2, 4, 8, 16}, chunks[] = {1, 16, 64};
-    for (size_t s = 0; s < sizeof slots / sizeof *slots; s++)
-        for (size_t c = 0; c < sizeof chunks / sizeof *chunks; c++)
-            assert_proved(ring_plan(slots[s], chunks[c], 6400));
-}
-
-static void refused(pto_plan_t *plan, const char *words) {
-    pto_check_report_t report;
-    pto_error_t err = {0};
-    assert_int_equal(pto_check(plan, &report, &err), PTO_ERR_INVALID_PLAN);
-    if (!strstr(err.message, words))
-        fail_msg("'%s' does not say '%s'", err.message, words);
-    pto_plan_destroy(plan);
-}
-
-static void a_ring_without_credits_is_refused(void **state) {
-    (void)state;
-    shape.no_credits = true;
-    refused(ring_plan(4, 16, 6400), "writes bytes 0..399 of 'ring' of rank 1, unordered with rank 1's read");
-    shape.no_credits = false;
-}
-
-/* --- pipelines --------------------------------------------------------------------------------------------
- */
+/* --- pipelines ------------------------------------------------------------------------------------------ */
 
 static double longest(const double *stage_s, int count) {
     double longest_s = 0;
@@ -333,6 +177,89 @@ static void a_pipeline_costs_its_closed_formula(void **state) {
             assert_within(price_in_all_ways(plan), wanted_s, 0.01);
             pto_plan_destroy(plan);
         }
+}
+
+/* Chunks that cost the same are one product: as if they were priced one by one. */
+static void many_chunks_cost_what_each_of_them_does(void **state) {
+    (void)state;
+    static const int64_t slots[] = {1, 2, 3, 5, 400};
+    pto_param_t *beta = &machine.copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET].beta_s_per_byte;
+    const double before = beta->value;
+    for (double factor = 0.3; factor < 5; factor *= 1.9)
+        for (size_t s = 0; s < sizeof slots / sizeof *slots; s++) {
+            pto_plan_t *plan = pipeline_plan(slots[s], 400, 400 * 40000);
+            pto_price_t price, walked;
+            beta->value = factor * before;
+            assert_int_equal(pto_price(plan, &machine, &price, NULL, NULL), PTO_OK);
+            assert_int_equal(pto_price_walk(plan, &machine, &walked, NULL, NULL), PTO_OK);
+            assert_within(price.seconds, walked.seconds, 1e-9);
+            price_in_all_ways(plan);
+            assert_explained(plan);
+            pto_plan_destroy(plan);
+        }
+    beta->value = before;
+}
+
+static pto_plan_t *across_plan(int64_t slots, int64_t nodes, int64_t bytes) {
+    shape.slots = slots;
+    shape.gpus = 2;
+    pto_plan_t *plan = plan_of(build_across, PTO_COLLECTIVE_ALLTOALL, nodes, bytes);
+    shape.gpus = 0;
+    return plan;
+}
+
+static void a_pipeline_across_destinations_is_proved_and_priced(void **state) {
+    (void)state;
+    static const int64_t slots[] = {1, 2, 4};
+    for (size_t s = 0; s < sizeof slots / sizeof *slots; s++) {
+        assert_proved(across_plan(slots[s], 3, 1000));
+        pto_plan_t *plan = across_plan(slots[s], 40, 100000);
+        price_in_all_ways(plan);
+        assert_explained(plan);
+        pto_plan_destroy(plan);
+    }
+}
+
+/* The chunks of 100,000 nodes are not priced one by one: the price grows in proportion to them. */
+static void a_price_does_not_walk_the_nodes(void **state) {
+    (void)state;
+    pto_price_t price[2];
+    for (int i = 0; i < 2; i++) {
+        pto_plan_t *plan = across_plan(3, i ? 100000 : 100, 100000);
+        assert_int_equal(pto_price(plan, &machine, &price[i], NULL, NULL), PTO_OK);
+        pto_plan_destroy(plan);
+    }
+    assert_within(price[1].seconds, 1000 * price[0].seconds, 0.02);
+}
+
+/* The end of the last span of each resource of each rank; of local work, in each lane. */
+typedef struct {
+    double end_s[2][PTO_RESOURCE_COUNT][PTO_LANES_MAX];
+    bool overlap[2]; /* whether local work of two lanes of the rank has overlapped */
+} spans_t;
+
+static void note_span(void *context, const pto_span_t *span) {
+    spans_t *spans = context;
+    if (span->resource > PTO_RESOURCE_LOCAL)
+        return;
+    int lane = span->resource == PTO_RESOURCE_LOCAL ? span->lane : 0;
+    double *end_s = spans->end_s[span->index][span->resource];
+    assert_true(span->start_s >= end_s[lane] * (1 - 1e-12));
+    end_s[lane] = span->end_s;
+    for (int other = 0; other < PTO_LANES_MAX && span->resource == PTO_RESOURCE_LOCAL; other++)
+        if (other != lane && end_s[other] > span->start_s)
+            spans->overlap[span->index] = true;
+}
+
+static void only_lanes_of_a_rank_overlap(void **state) {
+    (void)state;
+    spans_t spans = {0};
+    pto_simulate_options_t options = {.visit = note_span, .context = &spans};
+    pto_simulation_t simulation;
+    pto_plan_t *plan = pipeline_plan(3, 16, RING_BYTES);
+    assert_int_equal(pto_simulate(plan, &machine, &options, &simulation, NULL), PTO_OK);
+    assert_true(spans.overlap[0] && spans.overlap[1]);
+    pto_plan_destroy(plan);
 }
 
 /* With fewer slots than stages, chunks wait for slots. */
@@ -379,8 +306,99 @@ static void a_slot_that_is_used_again_too_early_is_refused(void **state) {
     shape.one_slot_less = false;
 }
 
-/* --- branches ---------------------------------------------------------------------------------------------
- */
+/* --- random nodes --------------------------------------------------------------------------------------- */
+
+/* A pipeline or a parallel node, each of whose stages is one copy, or messages if both its buffers are on the
+ * host; no two stages use the same resource. */
+static struct {
+    int stages;
+    bool parallel;
+    struct {
+        int source;
+        int target;
+        int64_t blocks;
+    } stage[5];
+} mixed;
+
+static uint64_t random_state;
+
+static int random_below(int bound) {
+    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+    return (int)((random_state >> 33) % (uint64_t)bound);
+}
+
+static pto_slice_t first_blocks(int buffer, int64_t blocks) {
+    pto_slice_t slice = pto_slice_block(buffer, PTO_ANCHOR_ABSOLUTE);
+    slice.run = slice.stride = slice.until = pto_constant(blocks);
+    return slice;
+}
+
+static void build_mixed(pto_builder_t *builder, const pto_request_t *request) {
+    enum { GPU_BUFFERS = 2, BUFFERS = 4, BLOCKS = 8, BLOCK_BYTES = 1 << 18 };
+    static const char *const name[BUFFERS] = {"in", "gpu", "host", "other host"};
+    pto_exchange_t owners = test_owners(builder, request);
+    for (int i = 0; i < BUFFERS; i++)
+        test_buffer(builder, name[i], i ? PTO_ROLE_TEMPORARY : PTO_ROLE_IN,
+                    i < GPU_BUFFERS ? PTO_SPACE_GPU : PTO_SPACE_CPU, BLOCKS, BLOCK_BYTES);
+    if (mixed.parallel)
+        pto_build_parallel(builder);
+    else
+        pto_build_pipeline(builder, 0, shape.chunks, shape.slots);
+    for (int i = 0; i < mixed.stages; i++) {
+        pto_slice_t source = first_blocks(mixed.stage[i].source, mixed.stage[i].blocks);
+        pto_slice_t target = first_blocks(mixed.stage[i].target, mixed.stage[i].blocks);
+        pto_step_t send = pto_step_of(PTO_STEP_SEND, &owners), recv = pto_step_of(PTO_STEP_RECV, &owners);
+        if (mixed.parallel)
+            pto_build_branch(builder);
+        pto_build_stage(builder, "stage", PTO_ORDER_AT_ONCE);
+        send.source = source;
+        recv.target = target;
+        send.peers = pto_peers_at(pto_constant(1), 1);
+        recv.peers = pto_peers_at(pto_constant(1), -1);
+        if (mixed.stage[i].source == GPU_BUFFERS && mixed.stage[i].target > GPU_BUFFERS) {
+            pto_build_step(builder, send);
+            pto_build_step(builder, recv);
+        } else {
+            test_copy(builder, pto_step_of(PTO_STEP_COPY, &owners), source, target);
+        }
+        if (mixed.parallel)
+            pto_build_end(builder);
+    }
+    pto_build_end(builder);
+}
+
+static void random_nodes_cost_what_they_take(void **state) {
+    (void)state;
+    static const int ends[5][2] = {{0, 1}, {0, 2}, {2, 0}, {2, 3}, {3, 2}};
+    pto_machine_t everything = made_machine(), before = machine;
+    machine = everything;
+    memset(machine.shared_copies, 0, sizeof machine.shared_copies);
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        random_state = seed;
+        int start = random_below(5);
+        mixed.stages = 1 + random_below(5);
+        mixed.parallel = random_below(3) == 0;
+        shape.chunks = 1 + random_below(200);
+        shape.slots = 1 + random_below(8);
+        for (int i = 0; i < mixed.stages; i++) {
+            mixed.stage[i].source = ends[(start + 2 * i) % 5][0];
+            mixed.stage[i].target = ends[(start + 2 * i) % 5][1];
+            mixed.stage[i].blocks = 1 + random_below(8);
+        }
+        pto_plan_t *plan = plan_of(build_mixed, PTO_COLLECTIVE_MESSAGES, 2, 1 << 21);
+        pto_price_t price, walked;
+        price_in_all_ways(plan);
+        assert_explained(plan);
+        assert_int_equal(pto_price(plan, &machine, &price, NULL, NULL), PTO_OK);
+        assert_int_equal(pto_price_walk(plan, &machine, &walked, NULL, NULL), PTO_OK);
+        assert_within(price.seconds, walked.seconds, 1e-9);
+        pto_plan_destroy(plan);
+    }
+    machine = before;
+    pto_machine_fini(&everything);
+}
+
+/* --- branches ------------------------------------------------------------------------------------------- */
 
 /* Branches cost the longer of both if they use different things, and the sum if they use the same. */
 static void branches_overlap_where_they_use_different_things(void **state) {
@@ -447,16 +465,15 @@ int main(void) {
         cmocka_unit_test(the_depth_of_a_pipeline_is_in_the_digest),
         cmocka_unit_test(a_plan_with_lanes_is_printed),
         cmocka_unit_test(a_node_in_the_wrong_place_is_refused),
-        cmocka_unit_test(a_ring_costs_what_it_takes),
-        cmocka_unit_test(a_ring_costs_what_its_slower_side_takes),
-        cmocka_unit_test(a_ring_inside_a_gpu_has_a_closed_sum),
-        cmocka_unit_test(the_explanation_of_a_ring_sums_to_its_price),
-        cmocka_unit_test(a_ring_is_proved),
-        cmocka_unit_test(a_ring_without_credits_is_refused),
         cmocka_unit_test(a_pipeline_costs_its_closed_formula),
+        cmocka_unit_test(many_chunks_cost_what_each_of_them_does),
+        cmocka_unit_test(a_pipeline_across_destinations_is_proved_and_priced),
+        cmocka_unit_test(a_price_does_not_walk_the_nodes),
+        cmocka_unit_test(only_lanes_of_a_rank_overlap),
         cmocka_unit_test(a_pipeline_of_one_slot_does_not_overlap),
         cmocka_unit_test(branches_overlap_where_they_use_different_things),
         cmocka_unit_test(a_broadcast_in_two_branches_takes_the_longer_one),
+        cmocka_unit_test(random_nodes_cost_what_they_take),
         cmocka_unit_test(a_pipeline_is_proved),
         cmocka_unit_test(a_slot_that_is_used_again_too_early_is_refused),
         cmocka_unit_test(branches_are_proved),

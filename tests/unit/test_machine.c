@@ -10,6 +10,7 @@
 
 #include "bad_input.h"
 #include "machine/machine_internal.h"
+#include "portolan/scenario.h"
 
 /* Three lines, a fourth, and what a test adds from the fifth on. */
 #define HEAD "machine: m\nsource: s\nnode: {sockets: 2, gpus: 6, cores: 8}\n"
@@ -161,6 +162,22 @@ static void the_library_rows_go_by_processes_then_bytes(void **state) {
     assert_null(pto_machine_library(&m, "alltoallv", PTO_SPACE_CPU, 8, 1));
     assert_int_equal(m.library_count, 2);
     pto_machine_fini(&m);
+}
+
+static void each_collective_of_mpi_can_have_a_library_table(void **state) {
+    (void)state;
+    for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++) {
+        const char *name = pto_collective_name((pto_collective_t)c);
+        char text[512];
+        snprintf(text, sizeof text, BODY "library: {%s: {cpu: [{algorithm: some}]}}\n", name);
+        pto_machine_t m = {0};
+        bool in_mpi = pto_collective_is_in_mpi((pto_collective_t)c);
+        assert_int_equal(pto_machine_parse(text, strlen(text), "m.yaml", &m, NULL),
+                         in_mpi ? PTO_OK : PTO_ERR_KEY);
+        if (in_mpi)
+            assert_string_equal(pto_machine_library(&m, name, PTO_SPACE_CPU, 2, 1)->algorithm, "some");
+        pto_machine_fini(&m);
+    }
 }
 
 static void the_recorded_machines_are_read(void **state) {
@@ -562,6 +579,7 @@ int main(void) {
         cmocka_unit_test(a_parameter_knows_its_line_and_interval),
         cmocka_unit_test(messages_go_by_the_piece_of_their_size),
         cmocka_unit_test(the_library_rows_go_by_processes_then_bytes),
+        cmocka_unit_test(each_collective_of_mpi_can_have_a_library_table),
         cmocka_unit_test(the_recorded_machines_are_read),
         cmocka_unit_test(malformed_yaml_is_refused),
         cmocka_unit_test(bad_keys_are_refused),

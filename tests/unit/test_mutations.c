@@ -11,6 +11,7 @@
 #include "plan/plan_internal.h"
 #include "portolan/check.h"
 #include "portolan/strategy.h"
+#include "sample.h"
 
 /* --- changing one thing ----------------------------------------------------------------------------------
  */
@@ -63,8 +64,8 @@ static const mutation_t call_mutations[] = {
     CALL(group, 1),       CALL(group, -1),      CALL(group, -2),     CALL(by, 3),
     CALL(collective, 1),  CALL(collective, 2),  CALL(collective, 3), CALL(collective, -1),
     CALL(collective, -2), CALL(collective, -3), CALL(core_first, 1), CALL(core_first, -1),
-    CALL(core_count, 1),  CALL(core_count, -1), CALL(span, 1),       CALL(span, -1),
-    CALL_SLICE(in),       CALL_SLICE(out),
+    CALL(collective, 5),  CALL(collective, -5), CALL(core_count, 1), CALL(core_count, -1),
+    CALL(span, 1),        CALL(span, -1),       CALL_SLICE(in),      CALL_SLICE(out),
 };
 
 static bool is_of_call(const mutation_t *mutation) {
@@ -208,6 +209,8 @@ static uint64_t deeds_of(const pto_plan_t *plan) {
 }
 
 static struct {
+    int64_t seen;
+    int64_t sample; /* every how many of them are made */
     int64_t made;
     int64_t caught;
     int64_t as_right; /* every rank does the same as before, or a known twin of it */
@@ -282,7 +285,8 @@ static bool is_from_its_copy(const pto_plan_t *plan, int index, const mutation_t
  */
 static bool is_handed_over_otherwise(const pto_plan_t *plan, int index, const mutation_t *mutation) {
     const pto_step_t *step = pto_plan_step(plan, index);
-    return has_counterparts(plan) && step->kind == PTO_STEP_COPY && step->target.holder == PTO_HOLDER_PEER &&
+    bool of_peers = step->source.holder == PTO_HOLDER_PEER || step->target.holder == PTO_HOLDER_PEER;
+    return has_counterparts(plan) && step->kind == PTO_STEP_COPY && of_peers &&
            strncmp(mutation->field, "peers.", 6) == 0;
 }
 
@@ -305,6 +309,8 @@ static bool is_known_twin(const pto_plan_t *plan, int index, const mutation_t *m
 
 /* Check a plan that was changed in one place. */
 static void judge(const pto_plan_t *plan, int index, const mutation_t *mutation, uint64_t deeds) {
+    if (campaign.seen++ % campaign.sample != 0)
+        return;
     pto_check_report_t report;
     pto_error_t err = {0};
     pto_status_t status = pto_check(plan, &report, &err);
@@ -385,6 +391,7 @@ static void mutate_plan(pto_request_t request) {
 static void every_mutation_is_caught_or_changes_nothing(void **state) {
     (void)state;
     const pto_counts_t skewed = {.kind = PTO_COUNTS_SKEW, .skew = 0.5, .seed = 7};
+    campaign.sample = test_sample();
     for (int s = 0; s < pto_strategy_count(); s++)
         for (int a = 0; a < pto_algorithm_count(); a++)
             for (int collective = 0; collective < PTO_COLLECTIVE_COUNT; collective++) {
@@ -406,13 +413,13 @@ static void every_mutation_is_caught_or_changes_nothing(void **state) {
                     request.counts = NULL;
                 }
                 request.layout = (pto_layout_t){1, 4, 2, 3, 2};
-                if (request.strategy->applicable)
-                    mutate_plan(request);
+                if (request.strategy->applicable || collective == PTO_COLLECTIVE_ALLGATHER)
+                    mutate_plan(request); /* among 2^k processes an algorithm may take another way */
             }
     print_message("%lld mutants: %lld caught, %lld as right, %lld survived\n", (long long)campaign.made,
                   (long long)campaign.caught, (long long)campaign.as_right, (long long)campaign.survived);
     assert_int_equal(campaign.survived, 0);
-    assert_true(campaign.caught > 10000);
+    assert_true(campaign.caught > 70000 / campaign.sample);
 }
 
 int main(void) {

@@ -332,7 +332,7 @@ static void errors_are_reported_at_their_position(void **state) {
     (void)state;
     static const bad_input_t bad[] = {
         {BODY "nccl: {}\n", PTO_ERR_KEY, 5, 7, {"'nccl' is empty"}},
-        {BODY "nccl: {allgather: []}\n", PTO_ERR_KEY, 5, 8, {"unknown key 'allgather'"}},
+        {BODY "nccl: {scatter: []}\n", PTO_ERR_KEY, 5, 8, {"unknown key 'scatter'"}},
         {BODY "nccl: {reduce: []}\n", PTO_ERR_RANGE, 5, 16, {"reduce: expected 1 to 1024 rows, not 0"}},
         {BODY "nccl: {reduce: {gpus: 4}}\n", PTO_ERR_TYPE, 5, 16, {"a list of rows"}},
         {BODY "nccl: {reduce: [{" COST "}]}\n", PTO_ERR_KEY, 5, 17, {"'gpus'"}},

@@ -154,6 +154,32 @@ static void rabenseifner_halves_and_doubles(void **state) {
                  expected);
 }
 
+/* Allgather, Thakur, Rabenseifner, Gropp 2005, section 4.1: (n-1) s bytes each way, in n - 1 rounds or in
+ * log2 n of doubling size. Bruck's last round is cut off, and all blocks are rotated within the host. */
+static void allgather_costs_the_rounds_of_its_algorithm(void **state) {
+    (void)state;
+    const int64_t s = 4096;
+    const struct {
+        const char *algorithm;
+        int64_t nodes;
+        int64_t blocks[4];
+    } cases[] = {{"recursive_doubling", 16, {1, 2, 4, 8}},
+                 {"recursive_doubling", 12, {1, 2, 4, 4}},
+                 {"bruck", 12, {1, 2, 4, 4}},
+                 {"bruck", 16, {1, 2, 4, 8}}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double expected = copies_s(&summit, (double)s, (double)(cases[i].nodes * s));
+        for (int k = 0; k < 4; k++)
+            expected += max_rate_s(&summit, PTO_SPACE_CPU, 1, cases[i].blocks[k] * s, 1);
+        assert_close(seconds(&summit, PTO_COLLECTIVE_ALLGATHER, "three_step", cases[i].algorithm,
+                             cases[i].nodes, 1, 1, s),
+                     expected);
+    }
+    double around_s = 11 * max_rate_s(&summit, PTO_SPACE_CPU, 1, s, 1);
+    assert_close(seconds(&summit, PTO_COLLECTIVE_ALLGATHER, "three_step", "ring", 12, 1, 1, s),
+                 around_s + copies_s(&summit, (double)s, 12.0 * (double)s));
+}
+
 static void ring_sends_an_nth_each_round(void **state) {
     (void)state;
     double round_s = max_rate_s(&summit, PTO_SPACE_CPU, 1, 120000, 1);
@@ -513,6 +539,7 @@ int main(void) {
         cmocka_unit_test(recursive_doubling_costs_log_n_messages),
         cmocka_unit_test(rabenseifner_halves_and_doubles),
         cmocka_unit_test(ring_sends_an_nth_each_round),
+        cmocka_unit_test(allgather_costs_the_rounds_of_its_algorithm),
         cmocka_unit_test(binomial_goes_up_and_down_the_tree),
         cmocka_unit_test(bruck_moves_the_blocks_of_each_bit),
         cmocka_unit_test(shares_split_the_message_and_sum_the_copies),

@@ -252,23 +252,17 @@ static double mix_s(const pto_machine_t *machine, int64_t bytes, bool first_only
     return seconds;
 }
 
-/* Staging and copies by CUDA IPC, as a mixed gather has them, wait for different things. Small copies to the
- * device wait for turns as copies within it do: together they take as long as if all were of one kind. */
-static void copies_of_two_kinds_overlap_unless_they_wait_for_the_same(void **state) {
-    (void)state;
-    static const struct {
-        pto_copy_kind_t first, second;
-        int64_t bytes;
-        bool overlap;
-    } cases[] = {
-        {PTO_COPY_D2H, PTO_COPY_D2D, 1 << 22, true}, {PTO_COPY_D2H, PTO_COPY_D2D, 1024, true},
-        {PTO_COPY_H2D, PTO_COPY_D2D, 1 << 22, true}, {PTO_COPY_H2D, PTO_COPY_D2D, 1024, false},
-        {PTO_COPY_D2H, PTO_COPY_H2D, 1024, true},
-    };
+typedef struct {
+    pto_copy_kind_t first, second;
+    int64_t bytes;
+    bool overlap;
+} mix_case_t;
+
+static void assert_mixes(const char *path, const mix_case_t *cases, size_t count) {
     pto_machine_t machine;
     pto_error_t err;
-    assert_int_equal(pto_machine_read("scenarios/machines/h200-x2.yaml", &machine, &err), PTO_OK);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    assert_int_equal(pto_machine_read(path, &machine, &err), PTO_OK);
+    for (size_t i = 0; i < count; i++)
         for (mix.first_count = 1; mix.first_count < PROCS; mix.first_count++) {
             mix.first = mix.second = cases[i].second;
             double same_s = mix_s(&machine, cases[i].bytes, false, false);
@@ -285,9 +279,33 @@ static void copies_of_two_kinds_overlap_unless_they_wait_for_the_same(void **sta
     pto_machine_fini(&machine);
 }
 
+/* Staging and copies by CUDA IPC, as a mixed gather has them, wait for different things. Small copies to the
+ * device wait for turns as copies within it do: together they take as long as if all were of one kind. */
+static void copies_of_two_kinds_overlap_unless_they_wait_for_the_same(void **state) {
+    (void)state;
+    static const mix_case_t cases[] = {
+        {PTO_COPY_D2H, PTO_COPY_D2D, 1 << 22, true}, {PTO_COPY_D2H, PTO_COPY_D2D, 1024, true},
+        {PTO_COPY_H2D, PTO_COPY_D2D, 1 << 22, true}, {PTO_COPY_H2D, PTO_COPY_D2D, 1024, false},
+        {PTO_COPY_D2H, PTO_COPY_H2D, 1024, true},
+    };
+    assert_mixes("scenarios/machines/h200-x2.yaml", cases, sizeof cases / sizeof *cases);
+}
+
+/* At 64 MiB two fitted copies at once take a little more than twice one, which is no turn. */
+static void under_mps_no_copies_take_turns(void **state) {
+    (void)state;
+    static const mix_case_t cases[] = {
+        {PTO_COPY_D2H, PTO_COPY_D2D, 1024, true},
+        {PTO_COPY_H2D, PTO_COPY_D2D, 1 << 20, true},
+        {PTO_COPY_H2D, PTO_COPY_D2D, 1 << 26, true},
+    };
+    assert_mixes("scenarios/machines/h200-x2-mps.yaml", cases, sizeof cases / sizeof *cases);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(copies_of_two_kinds_overlap_unless_they_wait_for_the_same),
+        cmocka_unit_test(under_mps_no_copies_take_turns),
         cmocka_unit_test(explanations_sum_to_their_price),
         cmocka_unit_test(a_copy_never_lowers_what_its_stage_costs),
     };

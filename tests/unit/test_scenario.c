@@ -17,6 +17,7 @@
 #define ALLTOALL TOP "collective: alltoall\n"
 #define ALLTOALLV TOP "collective: alltoallv\n"
 #define ALLREDUCE TOP "collective: allreduce\n"
+#define ALLGATHER TOP "collective: allgather\n"
 #define MESSAGES TOP "collective: messages\n"
 /* Lines 4 and 5. */
 #define REST "layout: {nodes: 2}\nbytes: 1024\n"
@@ -272,6 +273,7 @@ static void fields_that_the_collective_does_not_use_are_refused(void **state) {
         {ALLTOALL REST "messages: 3\n", PTO_ERR_KEY, 6, 11, {"messages is for messages only"}},
         {ALLTOALLV REST "unique_bytes: 3\n", PTO_ERR_KEY, 6, 15, {"unique_bytes is for messages only"}},
         {ALLREDUCE REST "split: destinations\n", PTO_ERR_KEY, 6, 8, {"no destinations to split"}},
+        {ALLGATHER REST "split: destinations\n", PTO_ERR_KEY, 6, 8, {"no destinations to split"}},
     };
     ASSERT_ALL_REFUSED(bad);
 }

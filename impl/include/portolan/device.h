@@ -72,11 +72,10 @@ typedef struct {
                                 pto_error_t *err);
     pto_status_t (*finish)(void *stream, pto_error_t *err);
     pto_status_t (*poll)(void *stream, bool *finished, pto_error_t *err); /* without waiting */
-    /* Events, which mark a point in a stream. `event_record` marks what is queued there now; it replaces what
-     * the event marked before. `event_poll` tells whether that has happened; an event that never marked
-     * anything has. `event_follow`: what is queued in `stream` from now on happens after it, without the
-     * process waiting. Destroy the events that mark a stream before the
-     * stream. */
+    /* An event marks a point in a stream: what was queued there when `event_record` was last called.
+     * `event_poll` tells whether that has happened; an event that was never recorded has. `event_follow`:
+     * what is queued in `stream` from now on happens after it, and the process does not wait. Destroy a
+     * stream's events before the stream. */
     pto_status_t (*event_create)(void **event, pto_error_t *err);
     pto_status_t (*event_destroy)(void *event, pto_error_t *err);
     pto_status_t (*event_record)(void *event, void *stream, pto_error_t *err);

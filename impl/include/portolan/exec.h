@@ -47,7 +47,20 @@ typedef enum {
  * not return. */
 typedef enum { PTO_TIMEOUT_RETURN, PTO_TIMEOUT_ABORT, PTO_TIMEOUT_COUNT } pto_timeout_t;
 
-/* All zero means the defaults. All fields but the seed must be equal on all processes. */
+/* What a process does between two looks at what it waits for: messages, flags, its stream and its kernels.
+ *
+ * PTO_WAIT_YIELD: it yields its core to other processes. Where nothing limits the wait, MPI and the device
+ * wait in their own way.
+ *
+ * PTO_WAIT_SPIN: like PTO_WAIT_YIELD, but it keeps its core.
+ *
+ * PTO_WAIT_SLEEP: after a first few looks it sleeps, at first for 10 us, then for twice as long each time, up
+ * to 1 ms. A long wait then takes little CPU time, but may end up to 1 ms late. Calls that block inside MPI
+ * or NCCL still poll: the MPI library's own collectives (unless `own_algorithms`), the first run by NCCL,
+ * pto_exec_create and pto_exec_destroy. */
+typedef enum { PTO_WAIT_YIELD, PTO_WAIT_SPIN, PTO_WAIT_SLEEP, PTO_WAIT_COUNT } pto_wait_t;
+
+/* All zero means the defaults. All fields but `wait` and the seed must be equal on all processes. */
 typedef struct {
     pto_placement_t placement;
     const int64_t *table; /* PTO_PLACEMENT_TABLE: logical rank by MPI rank */
@@ -55,6 +68,7 @@ typedef struct {
                              collective */
     double timeout_s;     /* of a run, or of a wait for it; 0: 20 s; negative: no time-out */
     pto_timeout_t on_timeout;
+    pto_wait_t wait;
     double delay_max_s; /* for tests: upper bound of a random delay before each step */
     uint64_t delay_seed;
 } pto_exec_options_t;

@@ -80,7 +80,8 @@ typedef struct {
     X(ALLREDUCE, "allreduce")                                                                                \
     X(REDUCE, "reduce")                                                                                      \
     X(BROADCAST, "broadcast")                                                                                \
-    X(ALLTOALL, "alltoall")
+    X(ALLTOALL, "alltoall")                                                                                  \
+    X(ALLGATHER, "allgather")
 
 typedef enum {
 #define PTO_NCCL_ENUM(name, text) PTO_NCCL_##name,

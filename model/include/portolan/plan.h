@@ -259,6 +259,7 @@ typedef enum {
  * - allreduce, reduce, broadcast: each slice is the whole vector. The call is in place if both slices name
  *   the same buffer. A reduction in place leaves the vectors of all members but the root undefined.
  * - alltoall, alltoallv: `in` is the block for a peer, `out` the block from it (PTO_ANCHOR_PEER).
+ * - allgather: the same, but `in` has a single block, which is the block for every peer.
  * - messages: the blocks of one message, by its ordinal (PTO_ANCHOR_ORDINAL).
  * - pair: each slice is the whole message.
  *
@@ -296,7 +297,7 @@ typedef struct {
     pto_implementation_t implementation;
     pto_split_t split;
     pto_datatype_t datatype;
-    int64_t bytes;              /* per destination, per message, or of the vector */
+    int64_t bytes;              /* per destination, per message, of the vector, or of an owner's block */
     int64_t messages;           /* `messages` only */
     int64_t unique_bytes;       /* `messages` only; 0: all */
     const pto_counts_t *counts; /* alltoallv; NULL: equal */

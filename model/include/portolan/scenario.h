@@ -20,7 +20,8 @@ typedef enum {
     PTO_COLLECTIVE_MESSAGES,  /* n messages from each GPU to distinct GPUs of the next node */
     PTO_COLLECTIVE_REDUCE,    /* to owner 0 */
     PTO_COLLECTIVE_BROADCAST, /* from owner 0 */
-    PTO_COLLECTIVE_PAIR,      /* one message between two processes at a stated distance */
+    PTO_COLLECTIVE_ALLGATHER,
+    PTO_COLLECTIVE_PAIR, /* one message between two processes at a stated distance */
     PTO_COLLECTIVE_COUNT
 } pto_collective_t;
 
@@ -67,6 +68,7 @@ typedef enum {
     PTO_DATA_BLOCKS, /* one block of `bytes` per destination; block i of owner j's output is block j of owner
                         i's input */
     PTO_DATA_MESSAGES, /* several messages of `bytes` each */
+    PTO_DATA_GATHERED, /* one block of `bytes`; block i of every output is owner i's */
     PTO_DATA_PAIR,     /* one message of `bytes` from owner 0 to owner 1, or one each way */
     PTO_DATA_COUNT
 } pto_data_t;
@@ -75,6 +77,7 @@ typedef enum {
 const char *pto_collective_name(pto_collective_t collective);
 pto_data_t pto_collective_data(pto_collective_t collective);
 bool pto_collective_is_vector(pto_collective_t collective);       /* PTO_DATA_VECTOR */
+bool pto_collective_is_addressed(pto_collective_t collective);    /* each destination gets its own data */
 bool pto_collective_reduces(pto_collective_t collective);         /* combines values */
 bool pto_collective_is_from_root(pto_collective_t collective);    /* only owner 0 has an input */
 bool pto_collective_is_to_root(pto_collective_t collective);      /* only owner 0 has an output */

@@ -77,6 +77,7 @@ typedef struct {
     pto_resource_t resource;
     int64_t node;
     int64_t index;     /* rank, node or GPU */
+    int lane;          /* of the rank */
     const char *name;  /* of the stage; NULL for shared resources */
     int64_t peer_rank; /* of a message; else -1 */
     int64_t bytes;

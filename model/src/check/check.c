@@ -2,42 +2,9 @@
  * plan's stages. */
 #include "portolan/check.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "check/check_internal.h"
-
-/* --- faults --------------------------------------------------------------------------------------------- */
-
-bool pto_check_fail(pto_checker_t *checker, int64_t rank, const char *format, ...) {
-    char cause[PTO_ERROR_MESSAGE_MAX];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(cause, sizeof cause, format, arguments);
-    va_end(arguments);
-    char place[128] = "the end";
-    const pto_walk_t *walk = &checker->walk;
-    static const char *const run_text[] = {"", ", second run", ", third run"};
-    const char *run = run_text[checker->run];
-    if (checker->leaving)
-        snprintf(place, sizeof place, "the end of the collective%s", run);
-    else if (walk->stage && walk->loop >= 0)
-        snprintf(place, sizeof place, "stage '%.80s', k=%lld%s", walk->stage->name, (long long)walk->k, run);
-    else if (walk->stage)
-        snprintf(place, sizeof place, "stage '%.80s'%s", walk->stage->name, run);
-    else if (walk->instance < 0)
-        snprintf(place, sizeof place, "the start");
-    checker->status = pto_error_set(checker->err, PTO_ERR_INVALID_PLAN, "rank %lld, %s: %.300s",
-                                    (long long)rank, place, cause);
-    return false;
-}
-
-bool pto_check_out_of_memory(pto_checker_t *checker) {
-    checker->status = pto_error_set(checker->err, PTO_ERR_MEMORY, "out of memory for checking %lld ranks",
-                                    (long long)checker->ranks);
-    return false;
-}
 
 /* --- what collectives promise --------------------------------------------------------------------------- */
 
@@ -106,7 +73,8 @@ static bool expect_vector(pto_checker_t *checker, int out, int64_t owners) {
     return true;
 }
 
-/* Block i of owner j's output is block j of owner i's input. `origin` is the offset of that block. */
+/* Block i of owner j's output is block j of owner i's input, or its only one. `origin` is the offset of that
+ * block. */
 static bool expect_column(pto_checker_t *checker, int out, int64_t owners, int64_t j, int64_t *origin) {
     int64_t rank = owner_rank(checker->request, j), offset = 0, total = 0;
     for (int64_t i = 0; i < owners; i++)
@@ -118,12 +86,13 @@ static bool expect_column(pto_checker_t *checker, int out, int64_t owners, int64
         int32_t set = pto_sets_run(&checker->sets, (int32_t)i, (int32_t)i + 1);
         if (!expect(checker, rank, out, &offset, bytes, set, origin[i]))
             return false;
-        origin[i] += bytes;
+        if (pto_collective_is_addressed(checker->request->collective))
+            origin[i] += bytes;
     }
     return true;
 }
 
-static bool expect_alltoall(pto_checker_t *checker, int out, int64_t owners) {
+static bool expect_blocks(pto_checker_t *checker, int out, int64_t owners) {
     int64_t *origin = calloc((size_t)owners, sizeof *origin);
     if (!origin)
         return pto_check_out_of_memory(checker);
@@ -179,17 +148,17 @@ static bool expect_outputs(pto_checker_t *checker) {
     case PTO_DATA_PAIR:
         return expect_pair(checker, out);
     case PTO_DATA_BLOCKS:
+    case PTO_DATA_GATHERED:
     case PTO_DATA_COUNT:
         break;
     }
-    return expect_alltoall(checker, out, owners);
+    return expect_blocks(checker, out, owners);
 }
 
 /* --- the user's part ------------------------------------------------------------------------------------ */
 
 static int64_t input_bytes(const pto_request_t *request, int64_t owner, int64_t owners) {
-    if (pto_collective_data(request->collective) != PTO_DATA_BLOCKS &&
-        pto_collective_data(request->collective) != PTO_DATA_MESSAGES)
+    if (!pto_collective_is_addressed(request->collective))
         return request->bytes;
     if (pto_collective_data(request->collective) == PTO_DATA_MESSAGES)
         return distinct_messages(request) * request->bytes;

@@ -27,7 +27,9 @@ typedef struct {
     int32_t from;
     int32_t to;
     int32_t step;
+    bool is_range; /* its bytes are one range of the rank's own buffer, from `begin` on */
     int64_t ordinal;
+    int64_t begin;
     int64_t bytes;
 } pto_end_t;
 

@@ -31,14 +31,17 @@ void pto_clocks_init(pto_clocks_t *clocks, int64_t ranks, bool needed) {
     clocks->now = calloc(n * n, sizeof *clocks->now);
     clocks->next = calloc(n * n, sizeof *clocks->next);
     clocks->joined = calloc(n, sizeof *clocks->joined);
+    clocks->gathered = calloc(n, sizeof *clocks->gathered);
     clocks->read = calloc((size_t)clocks->read_capacity, sizeof *clocks->read);
-    clocks->out_of_memory = !clocks->now || !clocks->next || !clocks->joined || !clocks->read;
+    clocks->out_of_memory =
+        !clocks->now || !clocks->next || !clocks->joined || !clocks->gathered || !clocks->read;
 }
 
 void pto_clocks_fini(pto_clocks_t *clocks) {
     free(clocks->now);
     free(clocks->next);
     free(clocks->joined);
+    free(clocks->gathered);
     free(clocks->read);
 }
 
@@ -67,9 +70,17 @@ void pto_clocks_deliver(pto_clocks_t *clocks, int64_t from, int64_t to) {
         join_next(clocks, to, clocks->now + from * clocks->ranks);
 }
 
-void pto_clocks_relay(pto_clocks_t *clocks, int64_t via, int64_t to) {
+void pto_clocks_gather(pto_clocks_t *clocks, int64_t from, bool first) {
+    if (idle(clocks))
+        return;
+    if (first)
+        memset(clocks->gathered, 0, (size_t)clocks->ranks * sizeof *clocks->gathered);
+    join_row(clocks->gathered, clocks->now + from * clocks->ranks, clocks->ranks);
+}
+
+void pto_clocks_deliver_gathered(pto_clocks_t *clocks, int64_t to) {
     if (!idle(clocks))
-        join_next(clocks, to, (clocks->joined[via] ? clocks->next : clocks->now) + via * clocks->ranks);
+        join_next(clocks, to, clocks->gathered);
 }
 
 void pto_clocks_settle(pto_clocks_t *clocks) {

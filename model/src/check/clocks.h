@@ -14,9 +14,10 @@
 
 typedef struct {
     int64_t ranks;
-    uint32_t *now;            /* ranks x ranks */
-    uint32_t *next;           /* their values once the stage's messages have been delivered */
-    bool *joined;             /* ranks whose row of `next` differs */
+    uint32_t *now;  /* ranks x ranks */
+    uint32_t *next; /* their values once the stage's messages have been delivered */
+    bool *joined;   /* ranks whose row of `next` differs */
+    uint32_t *gathered;
     const pto_stage_t *stage; /* the current one, for reports; NULL: the user's */
     struct pto_trace_read *read;
     int32_t read_count;
@@ -33,8 +34,10 @@ void pto_clocks_release(pto_clocks_t *clocks, int64_t rank);
 /* Record a message: at the end of the stage (pto_clocks_settle) the receiver is ordered after everything that
  * the sender had released at its start. */
 void pto_clocks_deliver(pto_clocks_t *clocks, int64_t from, int64_t to);
-/* The receiver is ordered after everything that `via` will be ordered after at the end of the stage. */
-void pto_clocks_relay(pto_clocks_t *clocks, int64_t via, int64_t to);
+/* The same from several senders at once: gather them, starting with the first, then deliver what was gathered
+ * to each receiver. */
+void pto_clocks_gather(pto_clocks_t *clocks, int64_t from, bool first);
+void pto_clocks_deliver_gathered(pto_clocks_t *clocks, int64_t to);
 void pto_clocks_settle(pto_clocks_t *clocks);
 
 /* A copy of the rank's clock, for others to join later; free it with free(). NULL if clocks are not

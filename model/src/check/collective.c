@@ -133,23 +133,32 @@ static int64_t rank_of(const pto_checker_t *checker, const call_t *call, int64_t
     return pto_group_rank(checker->plan, call->group, call->root_rank, member);
 }
 
+/* A process in a call. */
+typedef struct {
+    int64_t index;
+    int64_t rank;
+} member_t;
+
+static member_t member_at(const pto_checker_t *checker, const call_t *call, int64_t index) {
+    return (member_t){index, rank_of(checker, call, index)};
+}
+
 /* The bytes that `member` names for `peer`, or for message `ordinal`; empty if there are none. */
-static bool find_block(pto_checker_t *checker, const call_t *call, int64_t member, int64_t peer,
+static bool find_block(pto_checker_t *checker, const call_t *call, member_t member, member_t peer,
                        int64_t ordinal, bool write, pto_touch_t *block) {
-    int64_t rank = rank_of(checker, call, member);
     const pto_slice_t *slice = write ? &call->node->out : &call->node->in;
-    pto_action_t action = {.rank = rank,
-                           .core = rank % checker->request->layout.procs_per_gpu,
-                           .me = member,
+    pto_action_t action = {.rank = member.rank,
+                           .core = member.rank % checker->request->layout.procs_per_gpu,
+                           .me = member.index,
                            .ordinal = ordinal,
-                           .peer = peer,
-                           .peer_rank = rank_of(checker, call, peer)};
+                           .peer = peer.index,
+                           .peer_rank = peer.rank};
     checker->source.count = 0;
     if (!pto_check_collect(checker, slice, &action, write, &checker->source))
         return false;
-    *block = (pto_touch_t){.holder = rank, .buffer = slice->buffer, .write = write};
+    *block = (pto_touch_t){.holder = member.rank, .buffer = slice->buffer, .write = write};
     if (checker->source.count > 1)
-        return pto_check_fail(checker, rank, "a collective's block of '%s' is not contiguous",
+        return pto_check_fail(checker, member.rank, "a collective's block of '%s' is not contiguous",
                               pto_plan_buffer(checker->plan, slice->buffer)->name);
     if (checker->source.count == 1)
         *block = checker->source.item[0];
@@ -212,8 +221,9 @@ static bool access_block(pto_checker_t *checker, const pto_touch_t *block) {
     return bytes_of(block) == 0 || pto_check_access(checker, block->holder, block);
 }
 
-/* Transfer one block from a member to another, or to itself. */
-static bool do_block(pto_checker_t *checker, const call_t *call, int64_t from, int64_t to, int64_t ordinal) {
+/* Transfer one block from a member to another, or to itself; `sent`: it has bytes and a way to go. */
+static bool do_block(pto_checker_t *checker, const call_t *call, member_t from, member_t to, int64_t ordinal,
+                     bool *sent) {
     pto_touch_t source, target;
     if (!find_block(checker, call, from, to, ordinal, false, &source) ||
         !find_block(checker, call, to, from, ordinal, true, &target))
@@ -222,22 +232,61 @@ static bool do_block(pto_checker_t *checker, const call_t *call, int64_t from, i
         return pto_check_fail(
             checker, source.holder, "a collective's block of %lld bytes is for rank %lld, which expects %lld",
             (long long)bytes_of(&source), (long long)target.holder, (long long)bytes_of(&target));
+    *sent = bytes_of(&source) > 0 && from.index != to.index;
     if (bytes_of(&source) == 0)
         return true;
-    int32_t set = pto_sets_run(&checker->sets, (int32_t)from, (int32_t)from + 1);
-    if (!did(checker, &source, &target, set))
-        return false;
-    if (from != to)
-        pto_clocks_deliver(&checker->clocks, source.holder, target.holder);
-    return pto_check_move(checker, &source, &target) && access_block(checker, &source) &&
-           access_block(checker, &target);
+    int32_t set = pto_sets_run(&checker->sets, (int32_t)from.index, (int32_t)from.index + 1);
+    return did(checker, &source, &target, set) && pto_check_move(checker, &source, &target) &&
+           access_block(checker, &source) && access_block(checker, &target);
 }
 
-static bool do_alltoall(pto_checker_t *checker, const call_t *call) {
-    for (int64_t to = 0; to < call->group->size; to++)
-        for (int64_t from = 0; from < call->group->size; from++)
-            if (!do_block(checker, call, from, to, 0))
+/* Order all members that give data before whoever takes the gathered clocks. */
+static void gather_givers(pto_checker_t *checker, const call_t *call) {
+    for (int64_t member = 0; member < call->group->size; member++)
+        if (gives(call->node, member))
+            pto_clocks_gather(&checker->clocks, rank_of(checker, call, member), member == 0);
+}
+
+/* Order a member after those that sent it a block, whose ranks are in checker->tally. If all others did,
+ * their clocks are the gathered ones; a pair at a time would take the cube of their number. */
+static void order_receiver(pto_checker_t *checker, const call_t *call, member_t to, int64_t sender_count) {
+    if (sender_count == call->group->size - 1) {
+        pto_clocks_deliver_gathered(&checker->clocks, to.rank);
+        return;
+    }
+    for (int64_t i = 0; i < sender_count; i++)
+        pto_clocks_deliver(&checker->clocks, checker->tally[i], to.rank);
+}
+
+/* MPI and NCCL rely on the number of blocks. */
+static bool has_blocks(pto_checker_t *checker, const call_t *call, const pto_slice_t *slice, int64_t wanted) {
+    const pto_buffer_t *buffer = pto_plan_buffer(checker->plan, slice->buffer);
+    int64_t blocks = buffer->block_count / (slice->bundle > 1 ? slice->bundle : 1);
+    return blocks == wanted ||
+           pto_check_fail(checker, call->root_rank, "%s takes %lld blocks of '%s', which has %lld",
+                          pto_collective_name(call->node->collective), (long long)wanted, buffer->name,
+                          (long long)blocks);
+}
+
+static bool do_blocks(pto_checker_t *checker, const call_t *call) {
+    bool addressed = pto_collective_is_addressed(call->node->collective);
+    if (!has_blocks(checker, call, &call->node->in, addressed ? call->group->size : 1) ||
+        !has_blocks(checker, call, &call->node->out, call->group->size))
+        return false;
+    gather_givers(checker, call);
+    for (int64_t receiver = 0; receiver < call->group->size; receiver++) {
+        member_t to = member_at(checker, call, receiver);
+        int64_t sender_count = 0;
+        for (int64_t sender = 0; sender < call->group->size; sender++) {
+            member_t from = member_at(checker, call, sender);
+            bool sent;
+            if (!do_block(checker, call, from, to, 0, &sent))
                 return false;
+            if (sent)
+                checker->tally[sender_count++] = from.rank;
+        }
+        order_receiver(checker, call, to, sender_count);
+    }
     return true;
 }
 
@@ -250,15 +299,28 @@ static bool do_messages(pto_checker_t *checker, const call_t *call) {
     for (int64_t from = 0; from < call->group->size; from++)
         for (int64_t m = 0; m < checker->request->messages; m++) {
             int64_t node = (from / per_node + 1) % nodes, place = (from % per_node + m) % per_node;
-            if (!do_block(checker, call, from, node * per_node + place, m))
+            member_t sender = member_at(checker, call, from);
+            member_t receiver = member_at(checker, call, node * per_node + place);
+            bool sent;
+            if (!do_block(checker, call, sender, receiver, m, &sent))
                 return false;
+            if (sent)
+                pto_clocks_deliver(&checker->clocks, sender.rank, receiver.rank);
         }
     return true;
 }
 
 static bool do_pair(pto_checker_t *checker, const call_t *call) {
-    return do_block(checker, call, 0, 1, 0) &&
-           (!checker->request->ends.both_ways || do_block(checker, call, 1, 0, 0));
+    int64_t senders = checker->request->ends.both_ways ? 2 : 1;
+    for (int64_t from = 0; from < senders; from++) {
+        member_t sender = member_at(checker, call, from), receiver = member_at(checker, call, 1 - from);
+        bool sent;
+        if (!do_block(checker, call, sender, receiver, 0, &sent))
+            return false;
+        if (sent)
+            pto_clocks_deliver(&checker->clocks, sender.rank, receiver.rank);
+    }
+    return true;
 }
 
 /* The resulting vector of a collective; `begin` is its position in the inputs. */
@@ -273,9 +335,10 @@ typedef struct {
 /* Combine in the order of the members. */
 static bool combine_input(pto_checker_t *checker, const call_t *call, int64_t member, result_t *result) {
     pto_touch_t vector;
+    member_t who = member_at(checker, call, member);
     if (!gives(call->node, member))
         return true;
-    if (!find_block(checker, call, member, member, 0, false, &vector))
+    if (!find_block(checker, call, who, who, 0, false, &vector))
         return false;
     if (member == 0) {
         result->begin = vector.begin;
@@ -312,9 +375,10 @@ static bool give_vector(pto_checker_t *checker, const pto_touch_t *vector, resul
 static bool give_result(pto_checker_t *checker, const call_t *call, int64_t member, result_t *result) {
     bool in_place = call->node->in.buffer == call->node->out.buffer;
     pto_touch_t vector;
+    member_t who = member_at(checker, call, member);
     if (!gets(call->node, member) && !in_place)
         return true;
-    if (!find_block(checker, call, member, member, 0, true, &vector))
+    if (!find_block(checker, call, who, who, 0, true, &vector))
         return false;
     if (bytes_of(&vector) != result->bytes || (in_place && vector.begin != result->begin))
         return pto_check_fail(checker, vector.holder,
@@ -332,14 +396,10 @@ static bool give_result(pto_checker_t *checker, const call_t *call, int64_t memb
 /* The order that MPI guarantees: a member that receives a vector is ordered after all members that
  * contributed. */
 static void order_vector(pto_checker_t *checker, const call_t *call) {
-    for (int64_t member = 1; member < call->group->size; member++)
-        if (gives(call->node, member))
-            pto_clocks_deliver(&checker->clocks, rank_of(checker, call, member), call->root_rank);
-    for (int64_t member = 1; member < call->group->size; member++)
-        if (call->node->collective == PTO_COLLECTIVE_BROADCAST)
-            pto_clocks_deliver(&checker->clocks, call->root_rank, rank_of(checker, call, member));
-        else if (gets(call->node, member))
-            pto_clocks_relay(&checker->clocks, call->root_rank, rank_of(checker, call, member));
+    gather_givers(checker, call);
+    for (int64_t member = 0; member < call->group->size; member++)
+        if (gets(call->node, member))
+            pto_clocks_deliver_gathered(&checker->clocks, rank_of(checker, call, member));
 }
 
 static bool do_vector(pto_checker_t *checker, const call_t *call) {
@@ -367,7 +427,7 @@ static bool do_call(pto_checker_t *checker, const call_t *call) {
     if (call->node->collective == PTO_COLLECTIVE_PAIR)
         return do_pair(checker, call);
     return call->node->collective == PTO_COLLECTIVE_MESSAGES ? do_messages(checker, call)
-                                                             : do_alltoall(checker, call);
+                                                             : do_blocks(checker, call);
 }
 
 bool pto_check_leave_collective(pto_checker_t *checker) {

@@ -10,8 +10,7 @@
 
 #include "check/check_internal.h"
 
-/* --- once for a plan --------------------------------------------------------------------------------------
- */
+/* --- once for a plan ------------------------------------------------------------------------------------ */
 
 /* The lane of a node that has a signal (or wait) for the flag; -1: none. */
 typedef struct {
@@ -53,8 +52,7 @@ bool pto_check_lanes(pto_checker_t *checker) {
     return right;
 }
 
-/* --- the order of a rank's lanes --------------------------------------------------------------------------
- */
+/* --- the order of a rank's lanes ------------------------------------------------------------------------ */
 
 /* What `from` has done comes before what `to` will do. */
 static void order(pto_checker_t *checker, int64_t from, int64_t to) {

@@ -238,7 +238,8 @@ static void splice(pto_spans_t *contents, int first, int last, const pto_content
 void pto_contents_write(pto_spans_t *contents, pto_content_t written, pto_sets_t *sets) {
     if (written.begin >= written.end || contents->count == 0)
         return;
-    int first = find(contents, written.begin), last = find(contents, written.end - 1);
+    int first = find(contents, written.begin);
+    int last = contents->span[first].end >= written.end ? first : find(contents, written.end - 1);
     pto_content_t left = contents->span[first], right = contents->span[last];
     if (left.begin == written.begin && first > 0 && alike(&contents->span[first - 1], &written))
         left = contents->span[--first];

@@ -185,6 +185,13 @@ static pto_touch_t piece_of(const pto_touch_t *range, int64_t done, int64_t byte
     return piece;
 }
 
+int64_t pto_check_touched_bytes(const pto_touches_t *touches) {
+    int64_t total = 0;
+    for (int i = 0; i < touches->count; i++)
+        total += touches->item[i].end - touches->item[i].begin;
+    return total;
+}
+
 bool pto_check_move_touched(pto_checker_t *checker, const pto_action_t *reader, const pto_action_t *writer) {
     const pto_touches_t *source = &checker->source, *target = &checker->target;
     if (!pto_add(checker->report.moved_bytes, pto_check_touched_bytes(source), &checker->report.moved_bytes))

@@ -97,9 +97,14 @@ bool pto_check_parts(pto_checker_t *checker) {
 
 /* --- for each rank and iteration ------------------------------------------------------------------------ */
 
-/* Powers of two exist for k of 0 to 62. */
-static bool defined(const pto_expr_t *expr, int64_t k) {
-    return (!expr->power && !expr->inverse) || (k >= 0 && k <= 62);
+/* Whether each of these has a value: powers of two exist for k of 0 to 62. */
+static bool defined(const pto_expr_t *const *used, size_t count, int64_t k) {
+    if (k >= 0 && k <= 62)
+        return true;
+    for (size_t i = 0; i < count; i++)
+        if (used[i]->power || used[i]->inverse)
+            return false;
+    return true;
 }
 
 /* More members than this can only be an arithmetic mistake. */
@@ -110,16 +115,15 @@ bool pto_check_actor(pto_checker_t *checker, const pto_step_t *step, int64_t ran
     const pto_peers_t *peers = &step->peers;
     const pto_expr_t *used[] = {&step->who_first, &step->who_stride, &step->who_until,
                                 &peers->first,    &peers->stride,    &peers->until};
-    for (size_t i = 0; i < sizeof used / sizeof *used; i++)
-        if (!defined(used[i], k))
-            return pto_check_fail(checker, rank, "2^%lld is out of range", (long long)k);
-    if (pto_expr_value(step->who_stride, k, core, 0) < 1)
-        return pto_check_fail(checker, rank, "a step's members are %lld apart",
-                              (long long)pto_expr_value(step->who_stride, k, core, 0));
+    if (!defined(used, sizeof used / sizeof *used, k))
+        return pto_check_fail(checker, rank, "2^%lld is out of range", (long long)k);
+    int64_t apart = pto_expr_at(&step->who_stride, k, core, 0);
+    if (apart < 1)
+        return pto_check_fail(checker, rank, "a step's members are %lld apart", (long long)apart);
     if (peers->kind == PTO_PEERS_NONE || peers->kind == PTO_PEERS_XOR)
         return true;
-    int64_t stride = pto_expr_value(peers->stride, k, core, 0);
-    int64_t extent = pto_expr_value(peers->until, k, core, 0) - pto_expr_value(peers->first, k, core, 0);
+    int64_t stride = pto_expr_at(&peers->stride, k, core, 0);
+    int64_t extent = pto_expr_at(&peers->until, k, core, 0) - pto_expr_at(&peers->first, k, core, 0);
     if (stride < 1)
         return pto_check_fail(checker, rank, "a step's peers are %lld apart", (long long)stride);
     if (extent / stride > PEERS_MAX)
@@ -139,19 +143,19 @@ bool pto_check_peer(pto_checker_t *checker, const pto_action_t *action) {
 bool pto_check_slice(pto_checker_t *checker, const pto_slice_t *slice, const pto_action_t *action) {
     const pto_expr_t *used[] = {&slice->offset, &slice->align,  &slice->first,
                                 &slice->run,    &slice->stride, &slice->until};
-    for (size_t i = 0; i < sizeof used / sizeof *used; i++)
-        if (!defined(used[i], action->k))
-            return pto_check_fail(checker, action->rank, "2^%lld is out of range", (long long)action->k);
+    if (!defined(used, sizeof used / sizeof *used, action->k))
+        return pto_check_fail(checker, action->rank, "2^%lld is out of range", (long long)action->k);
     const pto_buffer_t *buffer = pto_plan_buffer(checker->plan, slice->buffer);
-    int64_t first = pto_expr_value(slice->first, action->k, action->core, action->peer);
-    if (first >= pto_expr_value(slice->until, action->k, action->core, action->peer))
+    int64_t first = pto_expr_at(&slice->first, action->k, action->core, action->peer);
+    int64_t until = pto_expr_at(&slice->until, action->k, action->core, action->peer);
+    if (first >= until)
         return true;
-    int64_t run = pto_expr_value(slice->run, action->k, action->core, action->peer);
-    int64_t stride = pto_expr_value(slice->stride, action->k, action->core, action->peer);
+    int64_t run = pto_expr_at(&slice->run, action->k, action->core, action->peer);
+    int64_t stride = pto_expr_at(&slice->stride, action->k, action->core, action->peer);
     if (run < 0 || stride < 1)
         return pto_check_fail(checker, action->rank, "a slice of '%s' takes runs of %lld blocks, %lld apart",
                               buffer->name, (long long)run, (long long)stride);
-    int64_t blocks = pto_slice_block_count(slice, action->k, action->core, action->peer);
+    int64_t blocks = pto_run_values(first, run, stride, until);
     int64_t available = slice->parts > 0 ? slice->parts : buffer->block_count;
     if (slice->bundle > 1)
         available /= slice->bundle;

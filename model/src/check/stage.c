@@ -64,7 +64,7 @@ bool pto_check_collect(pto_checker_t *checker, const pto_slice_t *slice, const p
                              .right = true};
     if (!pto_check_slice(checker, slice, action))
         return false;
-    if (!on_one_node(checker, holder, action->rank))
+    if (holder != action->rank && !on_one_node(checker, holder, action->rank))
         return pto_check_fail(checker, action->rank, "uses '%s' of rank %lld, which is on another node",
                               buffer->name, (long long)holder);
     if (collector.held_bytes < 0)
@@ -74,13 +74,6 @@ bool pto_check_collect(pto_checker_t *checker, const pto_slice_t *slice, const p
         return pto_check_fail(checker, action->rank, "writes the user's input");
     pto_slice_visit(checker->plan, slice, action, collect_range, &collector);
     return collector.right;
-}
-
-int64_t pto_check_touched_bytes(const pto_touches_t *touches) {
-    int64_t total = 0;
-    for (int i = 0; i < touches->count; i++)
-        total += touches->item[i].end - touches->item[i].begin;
-    return total;
 }
 
 static int by_place(const void *left, const void *right) {
@@ -352,6 +345,8 @@ static bool note_message(pto_checker_t *checker, const pto_action_t *action) {
                      .bytes = pto_check_touched_bytes(&checker->source)};
     if (end.bytes == 0 && !step->send_empty)
         return true;
+    end.is_range = checker->source.count == 1 && checker->source.item[0].holder == action->rank;
+    end.begin = end.is_range ? checker->source.item[0].begin : 0;
     return add_end(checker, send ? &checker->sends : &checker->receives, end);
 }
 
@@ -391,18 +386,37 @@ static pto_action_t action_of(const pto_checker_t *checker, const pto_end_t *end
     return action;
 }
 
+/* Fill `touches` with the ranges of one end. They follow from the plan alone, so those that note_message has
+ * checked need no second check. */
+static bool collect_end(pto_checker_t *checker, const pto_end_t *end, bool send, pto_action_t *action,
+                        pto_touches_t *touches) {
+    const pto_step_t *step = stage_step(checker, end->step);
+    const pto_slice_t *slice = send ? &step->source : &step->target;
+    touches->count = 0;
+    if (!end->is_range) {
+        *action = action_of(checker, end, send);
+        return pto_check_collect(checker, slice, action, !send, touches);
+    }
+    *action = (pto_action_t){.step = step, .rank = send ? end->from : end->to};
+    return add_touch(checker, touches,
+                     (pto_touch_t){.holder = action->rank,
+                                   .buffer = slice->buffer,
+                                   .begin = end->begin,
+                                   .end = end->begin + end->bytes,
+                                   .write = !send});
+}
+
 static bool deliver(pto_checker_t *checker, const pto_end_t *send, const pto_end_t *receive) {
     if (send->bytes != receive->bytes)
         return pto_check_fail(checker, send->from, "sends %lld bytes to rank %d, which receives %lld",
                               (long long)send->bytes, (int)send->to, (long long)receive->bytes);
-    pto_action_t sender = action_of(checker, send, true), receiver = action_of(checker, receive, false);
-    checker->source.count = checker->target.count = 0;
+    pto_action_t sender, receiver;
     checker->report.messages++;
     if (checker->collective < 0)
         pto_clocks_deliver(&checker->clocks, pto_check_clock(checker, send->from),
                            pto_check_clock(checker, send->to));
-    return pto_check_collect(checker, &sender.step->source, &sender, false, &checker->source) &&
-           pto_check_collect(checker, &receiver.step->target, &receiver, true, &checker->target) &&
+    return collect_end(checker, send, true, &sender, &checker->source) &&
+           collect_end(checker, receive, false, &receiver, &checker->target) &&
            pto_check_move_touched(checker, &sender, &receiver);
 }
 

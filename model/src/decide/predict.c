@@ -388,15 +388,6 @@ const pto_prediction_t *pto_prediction_at(const pto_predictions_t *predictions, 
 static const char *collective_at(int index) { return pto_collective_name((pto_collective_t)index); }
 static const char *datatype_at(int index) { return pto_datatype_name((pto_datatype_t)index); }
 
-static pto_status_t one_value(int64_t value, pto_series_t *series, pto_error_t *err) {
-    series->value = malloc(sizeof *series->value);
-    if (!series->value)
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a scenario");
-    series->value[0] = value;
-    series->count = 1;
-    return PTO_OK;
-}
-
 static pto_status_t bind_cell(const pto_ask_t *cell, const pto_machine_t *machine, pto_scenario_t *scenario,
                               pto_error_t *err) {
     const char *collective = cell->collective ? cell->collective : "";
@@ -411,9 +402,9 @@ static pto_status_t bind_cell(const pto_ask_t *cell, const pto_machine_t *machin
     scenario->datatype = (pto_datatype_t)type;
     scenario->layout.gpus_per_node = cell->gpus_per_node;
     scenario->layout.procs_per_gpu = cell->procs_per_gpu;
-    pto_status_t status = one_value(cell->bytes, &scenario->bytes, err);
+    pto_status_t status = pto_series_one(cell->bytes, &scenario->bytes, err);
     if (status == PTO_OK)
-        status = one_value(cell->nodes ? cell->nodes : 1, &scenario->nodes, err);
+        status = pto_series_one(cell->nodes ? cell->nodes : 1, &scenario->nodes, err);
     if (status == PTO_OK)
         status = pto_scenario_check(scenario, err);
     return status == PTO_OK ? pto_scenario_bind(scenario, machine, err) : status;

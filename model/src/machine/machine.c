@@ -2,34 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/names.h"
 #include "base/text_file.h"
 #include "machine/library_rules.h"
 #include "machine/registry.h"
-
-PTO_NAME_FUNCTION(pto_level_name, pto_level_t, PTO_LEVEL_COUNT, "no level",
-                  {[PTO_LEVEL_ON_GPU] = "on_gpu",
-                   [PTO_LEVEL_ON_SOCKET] = "on_socket",
-                   [PTO_LEVEL_ON_NODE] = "on_node",
-                   [PTO_LEVEL_OFF_NODE] = "off_node"});
-
-PTO_NAME_FUNCTION(pto_space_name, pto_space_t, PTO_SPACE_COUNT, "no space",
-                  {[PTO_SPACE_CPU] = "cpu", [PTO_SPACE_GPU] = "gpu"});
-
-PTO_NAME_FUNCTION(pto_protocol_name, pto_protocol_t, PTO_PROTOCOL_COUNT, "no protocol",
-                  {[PTO_PROTOCOL_SHORT] = "short",
-                   [PTO_PROTOCOL_EAGER] = "eager",
-                   [PTO_PROTOCOL_RENDEZVOUS] = "rendezvous"});
-
-PTO_NAME_FUNCTION(
-    pto_copy_kind_name, pto_copy_kind_t, PTO_COPY_COUNT, "no copy",
-    {[PTO_COPY_H2D] = "h2d", [PTO_COPY_D2H] = "d2h", [PTO_COPY_D2D] = "d2d", [PTO_COPY_H2H] = "h2h"});
-
-PTO_NAME_FUNCTION(pto_reach_name, pto_reach_t, PTO_REACH_COUNT, "no reach",
-                  {[PTO_REACH_ON_SOCKET] = "on_socket", [PTO_REACH_OFF_SOCKET] = "off_socket"});
-
-PTO_NAME_FUNCTION(pto_remote_name, pto_remote_t, PTO_REMOTE_COUNT, "no access",
-                  {[PTO_REMOTE_LOAD] = "load", [PTO_REMOTE_STORE] = "store"});
 
 /* Of rows that differ in their bytes alone; the last one's limit does not bind. */
 static const pto_cost_row_t *row_for(const pto_cost_table_t *cost, int64_t bytes) {
@@ -51,9 +26,12 @@ const pto_cost_row_t *pto_machine_gap(const pto_machine_t *machine, pto_space_t 
     return row_for(&machine->gap[space], bytes);
 }
 
-const pto_postal_t *pto_machine_copy(const pto_machine_t *machine, pto_copy_kind_t kind, bool pageable) {
-    bool known = pageable && pto_postal_known(&machine->pageable[kind]);
-    return known ? &machine->pageable[kind] : &machine->copies[kind][PTO_REACH_ON_SOCKET];
+const pto_postal_t *pto_machine_copy(const pto_machine_t *machine, pto_copy_kind_t kind, pto_reach_t reach,
+                                     bool pageable) {
+    if (pageable && pto_postal_known(&machine->pageable[kind]))
+        return &machine->pageable[kind];
+    bool known = pto_postal_known(&machine->copies[kind][reach]);
+    return &machine->copies[kind][known ? reach : PTO_REACH_ON_SOCKET];
 }
 
 const pto_postal_t *pto_cost_at(const pto_cost_table_t *cost, int64_t bytes) {
@@ -76,10 +54,6 @@ const pto_postal_t *pto_machine_remote(const pto_machine_t *machine, pto_remote_
 const pto_postal_t *pto_machine_reduce(const pto_machine_t *machine, pto_space_t space, int64_t bytes) {
     return pto_cost_at(&machine->reduce[space], bytes);
 }
-
-#define NAME(name, text) [PTO_NCCL_##name] = (text),
-PTO_NAME_FUNCTION(pto_nccl_name, pto_nccl_kind_t, PTO_NCCL_COUNT, "no collective", {PTO_NCCL_TABLE(NAME)});
-#undef NAME
 
 const pto_cost_row_t *pto_machine_nccl(const pto_machine_t *machine, pto_nccl_kind_t kind, int64_t gpus,
                                        int64_t nodes, int64_t bytes) {

@@ -14,7 +14,8 @@ enum { FILE_BYTES_MAX = 4 << 20, SEGMENT_MAX = 40 };
 
 /* --- the library's own algorithms ----------------------------------------------------------------------- */
 
-static const char *const library_collective[] = {"allreduce", "alltoall", "alltoallv", "reduce", "broadcast"};
+static const char *const library_collective[] = {"allreduce", "alltoall",  "alltoallv",
+                                                 "reduce",    "broadcast", "allgather"};
 enum { LIBRARY_COLLECTIVE_COUNT = sizeof library_collective / sizeof *library_collective };
 
 typedef struct {
@@ -59,6 +60,7 @@ static const pto_yaml_field_t library_fields[] = {
     {.key = "alltoallv", .read = read_library_collective, .argument = 2},
     {.key = "reduce", .read = read_library_collective, .argument = 3},
     {.key = "broadcast", .read = read_library_collective, .argument = 4},
+    {.key = "allgather", .read = read_library_collective, .argument = 5},
 };
 static const pto_yaml_table_t library_table = {.what = "'library'", FIELDS(library_fields), .nonempty = true};
 

@@ -38,6 +38,14 @@ static inline int64_t pto_expr_at(const pto_expr_t *expr, int64_t k, int64_t cor
     return value;
 }
 
+/* Number of values in [first, first + run), [first + stride, first + stride + run), ... below `until`, which
+ * is above `first`. */
+static inline int64_t pto_run_values(int64_t first, int64_t run, int64_t stride, int64_t until) {
+    int64_t whole_runs = (until - first - 1) / stride;
+    int64_t last = until - (first + whole_runs * stride);
+    return whole_runs * run + (last < run ? last : run);
+}
+
 /* pto_group_index for a rank given by its place; the group need not belong to the plan. */
 int64_t pto_group_index_at(const pto_layout_t *layout, const pto_group_t *group, pto_rank_t place);
 

@@ -243,9 +243,7 @@ int64_t pto_slice_block_count(const pto_slice_t *slice, int64_t k, int64_t core,
         return 0;
     int64_t run = pto_expr_at(&slice->run, k, core, peer);
     int64_t stride = pto_expr_at(&slice->stride, k, core, peer);
-    int64_t whole_runs = (until - first - 1) / stride;
-    int64_t last = until - (first + whole_runs * stride);
-    return whole_runs * run + (last < run ? last : run);
+    return pto_run_values(first, run, stride, until);
 }
 
 /* Cut a slice's share out of a block. */
@@ -303,28 +301,45 @@ static pto_extent_t indexed_extent(const pto_slice_t *slice, pto_held_t *holder,
                           .bytes = pto_share_bytes(whole, grain, slice->parts, part)};
 }
 
+/* Whether all of a slice's blocks are whole and of equal size, so that they need no walk. */
+static bool is_uniform(const pto_slice_t *slice, const pto_buffer_t *buffer) {
+    return buffer->blocks == PTO_BLOCKS_EQUAL && buffer->cyclic == PTO_CYCLIC_NONE && slice->parts == 0 &&
+           slice->share == PTO_SHARE_ALL;
+}
+
+/* Consecutive indices of a uniform slice are one range, or several where they wrap around. */
+static void add_uniform(merger_t *merger, const pto_slice_t *slice, const pto_held_t *holder, int64_t index,
+                        int64_t count) {
+    int64_t bundle = slice->bundle > 1 ? slice->bundle : 1;
+    int64_t indices = holder->buffer->block_count / bundle, bytes = bundle * pto_held_block_bytes(holder, 0);
+    for (int64_t at = pto_floor_mod(index, indices); count > 0; at = 0) {
+        int64_t ahead = count < indices - at ? count : indices - at;
+        merger_add(merger, (pto_extent_t){.offset_bytes = at * bytes, .bytes = ahead * bytes});
+        count -= ahead;
+    }
+}
+
 void pto_slice_visit(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action,
                      pto_range_visit_t visit, void *context) {
     pto_held_t holder = pto_held_by(plan, slice->buffer, pto_slice_holder(plan, slice, action));
     merger_t merger = {.visit = visit, .context = context};
+    bool uniform = is_uniform(slice, holder.buffer) && !slice->reversed;
     int64_t base = slice_base(slice, action, &holder);
     int64_t until = pto_expr_at(&slice->until, action->k, action->core, action->peer);
     int64_t run = pto_expr_at(&slice->run, action->k, action->core, action->peer);
     int64_t stride = pto_expr_at(&slice->stride, action->k, action->core, action->peer);
     int64_t first = pto_expr_at(&slice->first, action->k, action->core, action->peer);
-    for (; first < until && !merger.stopped; first += stride)
-        for (int64_t w = first; w < first + run && w < until && !merger.stopped; w++) {
+    for (; first < until && !merger.stopped; first += stride) {
+        int64_t end = run < until - first ? first + run : until;
+        if (uniform && run > 0)
+            add_uniform(&merger, slice, &holder, base + first, end - first);
+        for (int64_t w = first; w < end && !uniform && !merger.stopped; w++) {
             pto_extent_t extent = indexed_extent(slice, &holder, slice->reversed ? base - w : base + w);
             merger_add(&merger, share_of_block(slice, action, &holder, extent));
         }
+    }
     if (merger.pending.bytes > 0 && !merger.stopped)
         visit(context, merger.pending.offset_bytes, merger.pending.bytes);
-}
-
-/* Blocks of equal size need no walk. */
-static bool is_uniform(const pto_slice_t *slice, const pto_buffer_t *buffer) {
-    return buffer->blocks == PTO_BLOCKS_EQUAL && buffer->cyclic == PTO_CYCLIC_NONE && slice->parts == 0 &&
-           slice->share == PTO_SHARE_ALL;
 }
 
 /* Bytes of the blocks of an index, or of the slice's share of them. */

@@ -1,4 +1,4 @@
-/* The actors of a plan, and the steps in which each takes part. */
+/* The actors of a plan, the steps in which each takes part, and how one follows another. */
 #include <stdlib.h>
 
 #include "price/pricing.h"
@@ -104,4 +104,9 @@ bool pto_actor_acts(const pto_pricing_t *pricing, const pto_step_t *step, int64_
     pto_group_t group = *pto_plan_group(pricing->plan, step->group);
     group.fold = 0;
     return pto_group_index_at(&pricing->plan->request.layout, &group, *place) >= 0;
+}
+
+void pto_pricing_follow(pto_pricing_t *pricing, pto_ledger_t *ledger, const pto_ledger_t *from) {
+    if (!pto_ledger_follow(ledger, from, pricing->explain))
+        pricing->out_of_memory = true;
 }

@@ -10,6 +10,7 @@
 /* One copy of one rank. */
 typedef struct {
     pto_copy_kind_t kind;
+    pto_reach_t reach;
     int64_t bytes;
     int64_t gpu; /* the rank's own; its engine copies */
     int64_t source_gpu;
@@ -17,10 +18,20 @@ typedef struct {
     bool between_gpus;
 } copy_t;
 
+pto_reach_t pto_copy_reach(const pto_plan_t *plan, const pto_action_t *action) {
+    const pto_layout_t *layout = &plan->request.layout;
+    int64_t source = pto_slice_holder(plan, &action->step->source, action);
+    int64_t target = pto_slice_holder(plan, &action->step->target, action);
+    pto_level_t level =
+        pto_layout_level(layout, pto_layout_rank(layout, source), pto_layout_rank(layout, target));
+    return level <= PTO_LEVEL_ON_SOCKET ? PTO_REACH_ON_SOCKET : PTO_REACH_OFF_SOCKET;
+}
+
 static copy_t copy_of(const pto_plan_t *plan, const pto_action_t *action) {
     const pto_step_t *step = action->step;
     int64_t cores = plan->request.layout.procs_per_gpu;
     copy_t copy = {.kind = pto_step_copy_kind(plan, step),
+                   .reach = pto_copy_reach(plan, action),
                    .bytes = pto_slice_bytes(plan, &step->source, action),
                    .gpu = action->rank / cores,
                    .source_gpu = pto_slice_holder(plan, &step->source, action) / cores,
@@ -52,14 +63,9 @@ void pto_copies_count(const pto_plan_t *plan, pto_action_t *action, pto_copies_t
 }
 
 static pto_status_t charge_between(const pto_copying_t *to, const copy_t *copy) {
-    const pto_layout_t *layout = &to->plan->request.layout;
-    pto_level_t level =
-        pto_layout_level(layout, pto_layout_rank(layout, copy->source_gpu * layout->procs_per_gpu),
-                         pto_layout_rank(layout, copy->target_gpu * layout->procs_per_gpu));
-    pto_reach_t reach = level == PTO_LEVEL_ON_SOCKET ? PTO_REACH_ON_SOCKET : PTO_REACH_OFF_SOCKET;
     int64_t out_bytes = to->engine[copy->source_gpu].out_bytes;
     int64_t in_bytes = to->engine[copy->target_gpu].in_bytes;
-    return pto_charge_peer_copy(to->charge, to->machine, reach, copy->bytes,
+    return pto_charge_peer_copy(to->charge, to->machine, copy->reach, copy->bytes,
                                 out_bytes > in_bytes ? out_bytes : in_bytes, to->err);
 }
 
@@ -68,12 +74,13 @@ bool pto_step_queues(const pto_plan_t *plan, const pto_machine_t *machine, const
            !pto_step_is_pageable(plan, step);
 }
 
-pto_status_t pto_copy_charge(pto_copying_t *to, const pto_action_t *action, int64_t gpu, int64_t bytes) {
+pto_status_t pto_copy_charge(pto_copying_t *to, const pto_action_t *action, pto_reach_t reach, int64_t gpu,
+                             int64_t bytes) {
     const pto_step_t *step = action->step;
     pto_copy_kind_t kind = pto_step_copy_kind(to->plan, step);
     if (bytes == 0 || !pto_step_queues(to->plan, to->machine, step))
-        return pto_charge_one_copy(to->charge, to->machine, kind, pto_step_is_pageable(to->plan, step), bytes,
-                                   to->engine[gpu].bytes[kind], to->err);
+        return pto_charge_one_copy(to->charge, to->machine, kind, reach, pto_step_is_pageable(to->plan, step),
+                                   bytes, to->engine[gpu].bytes[kind], to->err);
     pto_queued_copy_t copy = {.kind = kind,
                               .strided = pto_step_is_strided(step, action->k, action->core),
                               .bytes = bytes,
@@ -98,7 +105,7 @@ static pto_status_t charge_one(pto_copying_t *to, const pto_action_t *action) {
         return pto_error_set_at(to->err, PTO_ERR_NOT_APPLICABLE, to->machine->path, 0, 0,
                                 "machine %s has no copies.d2d.on_socket, which the plan needs",
                                 to->machine->name);
-    return pto_copy_charge(to, action, copy.gpu, copy.bytes);
+    return pto_copy_charge(to, action, copy.reach, copy.gpu, copy.bytes);
 }
 
 pto_status_t pto_copies_charge(pto_copying_t *to, pto_action_t *action) {

@@ -37,7 +37,11 @@ typedef struct {
 pto_status_t pto_copies_charge(pto_copying_t *to, pto_action_t *action);
 
 /* Charge one copy of `bytes` by the engine of a GPU. Errors: as above. */
-pto_status_t pto_copy_charge(pto_copying_t *to, const pto_action_t *action, int64_t gpu, int64_t bytes);
+pto_status_t pto_copy_charge(pto_copying_t *to, const pto_action_t *action, pto_reach_t reach, int64_t gpu,
+                             int64_t bytes);
+
+/* Whether source and target of a copy are on one socket. Memory is on the socket of the GPU of its holder. */
+pto_reach_t pto_copy_reach(const pto_plan_t *plan, const pto_action_t *action);
 
 /* The copies of `who` in the queues of the resources `queued` have ended at the time of `mine`. Returns false
  * when out of memory. */

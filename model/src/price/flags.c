@@ -91,12 +91,13 @@ int64_t pto_raises_pending(const pto_pricing_t *pricing) {
     return pending;
 }
 
-void pto_raises_repeat(pto_pricing_t *pricing, double times) {
+void pto_raises_repeat(pto_pricing_t *pricing, int64_t period, double times) {
     for (int64_t i = 0; i < pricing->plan->flags.count * pricing->actor_count; i++)
         for (int r = 0; r < pricing->raised[i].count; r++) {
             pto_raise_t *raise = &pricing->raised[i].item[r];
-            if (raise->from != BY_ALL && !pto_ledger_shift(&raise->at, &pricing->ledger[raise->from],
-                                                           &pricing->snapshot[raise->from], times))
+            if (raise->from != BY_ALL && raise->round > pricing->round - period &&
+                !pto_ledger_shift(&raise->at, &pricing->ledger[raise->from], &pricing->snapshot[raise->from],
+                                  times))
                 pricing->out_of_memory = true;
         }
 }

@@ -92,24 +92,141 @@ static pto_status_t price_chunk(pto_pricing_t *pricing, int index, int64_t k, pt
     return status;
 }
 
-/* The first chunk is alone in each stage: what the chunks ask of a resource counts from its end. */
-static pto_status_t price_chunks(pto_pricing_t *pricing, int index) {
-    const pto_node_t *node = pto_plan_node(pricing->plan, index);
-    bool reuses = node->depth < node->to - node->from;
-    int64_t slots = reuses ? node->depth * pricing->actor_count : 0;
-    pto_ledger_t *slot = calloc((size_t)slots + 1, sizeof *slot);
+/* --- chunks that cost the same -------------------------------------------------------------------------- */
+
+void pto_lanes_remember_demand(pto_pricing_t *pricing) {
+    for (int64_t i = 0; i < PTO_LANE_RESOURCE_COUNT * pricing->actor_count; i++)
+        if (!pto_ledger_copy(&pricing->demand_before[i], &pricing->demand[i], pricing->explain))
+            pricing->out_of_memory = true;
+}
+
+/* Add `times` what `count` ledgers have gained since `before`. */
+static void repeat(pto_pricing_t *pricing, pto_ledger_t *ledger, const pto_ledger_t *before, int64_t count,
+                   double times) {
+    for (int64_t i = 0; i < count; i++)
+        if (!pto_ledger_shift(&ledger[i], &ledger[i], &before[i], times))
+            pricing->out_of_memory = true;
+}
+
+void pto_lanes_repeat_demand(pto_pricing_t *pricing, double times) {
+    repeat(pricing, pricing->demand, pricing->demand_before, PTO_LANE_RESOURCE_COUNT * pricing->actor_count,
+           times);
+}
+
+/* A pipeline while its chunks are priced. */
+typedef struct {
+    int index;
+    int lanes;
+    int64_t slots;  /* 0: every chunk has its own */
+    int64_t period; /* of chunks, after which its state may repeat itself */
+    pto_repeat_t repeat;
+    pto_ledger_t *slot;           /* per slot and actor: the last lane's, when it was used last */
+    pto_ledger_t *before;         /* per lane and actor: at the start of the period */
+    int64_t pending;              /* raised flags, then */
+    double gain_s[PTO_LANES_MAX]; /* of each lane, in the period before; -1: unknown */
+} pipeline_t;
+
+static bool queues_are_empty(const pto_pricing_t *pricing) {
+    for (int64_t gpu = 0; gpu < pricing->gpu_count; gpu++)
+        for (int resource = 0; resource < PTO_COPY_RESOURCE_COUNT; resource++)
+            if (pricing->engine[gpu].queue[resource].count > 0)
+                return false;
+    return true;
+}
+
+/* Whether each lane has gained as much as in the period before. A lane that gains less than the one before it
+ * will have to wait for that one. Lanes that wait for each other's slots gain the same. */
+static bool is_steady(const pto_pricing_t *pricing, pipeline_t *pipeline) {
+    bool steady = pricing->lag == 0 && pto_raises_pending(pricing) == pipeline->pending, alike = true;
+    double largest_s = 0;
+    for (int lane = 0; lane < pipeline->lanes; lane++) {
+        double gain_s, earlier_s = pipeline->gain_s[lane];
+        bool one = pto_pricing_gain(pricing, lane_at(pricing, lane),
+                                    pipeline->before + lane * pricing->actor_count, &gain_s);
+        pipeline->gain_s[lane] = one ? gain_s : -1;
+        steady = steady && one && earlier_s >= 0 && pto_same_time(gain_s, earlier_s) &&
+                 (gain_s == 0 || gain_s >= largest_s || pto_same_time(gain_s, largest_s));
+        alike = alike && (gain_s == 0 || largest_s == 0 || pto_same_time(gain_s, largest_s));
+        largest_s = gain_s > largest_s ? gain_s : largest_s;
+    }
+    return steady && (alike || (pipeline->slots == 0 && queues_are_empty(pricing)));
+}
+
+/* Add `times` the gains of the last period to all that the next chunks depend on. */
+static void repeat_period(pto_pricing_t *pricing, pipeline_t *pipeline, double times) {
+    int64_t actors = pricing->actor_count, last = (pipeline->lanes - 1) * actors;
+    for (int64_t i = 0; i < pipeline->slots * actors; i++)
+        if (!pto_ledger_shift(&pipeline->slot[i], &pricing->lane[last + i % actors],
+                              &pipeline->before[last + i % actors], times))
+            pricing->out_of_memory = true;
+    pto_pricing_shift_queues(pricing, pricing->lane, pipeline->before, times);
+    pto_lanes_repeat_demand(pricing, times);
+    repeat(pricing, pricing->lane, pipeline->before, pipeline->lanes * actors, times);
+}
+
+/* At the start of a period: the number of chunks from k on that are priced at once, because they cost what
+ * the last period did. */
+static int64_t begin_period(pto_pricing_t *pricing, pipeline_t *pipeline, int64_t k) {
+    int64_t periods = (pipeline->repeat.uniform_to - k) / pipeline->period;
+    if (k >= pipeline->repeat.uniform_from + pipeline->period && is_steady(pricing, pipeline) &&
+        periods > 0) {
+        repeat_period(pricing, pipeline, (double)periods);
+        return periods * pipeline->period;
+    }
+    for (int lane = 0; lane < pipeline->lanes; lane++)
+        copy_ledgers(pricing, pipeline->before + lane * pricing->actor_count, lane_at(pricing, lane));
+    pto_lanes_remember_demand(pricing);
+    pipeline->pending = pto_raises_pending(pricing);
+    pricing->lag = 0;
+    return 0;
+}
+
+/* The first chunk is alone in each stage: what the chunks ask of a resource counts from its end. Between
+ * single ranks no chunks are uniform. */
+static pto_status_t walk_chunks(pto_pricing_t *pricing, pipeline_t *pipeline) {
+    const pto_node_t *node = pto_plan_node(pricing->plan, pipeline->index);
     pto_status_t status = PTO_OK;
-    pricing->out_of_memory = pricing->out_of_memory || !slot;
     for (int64_t k = node->from; k < node->to && status == PTO_OK && !pricing->out_of_memory; k++) {
+        int64_t since = k - node->from;
+        if (pipeline->before && since > 0 && since % pipeline->period == 0)
+            k += begin_period(pricing, pipeline, k);
+        if (k == node->to)
+            break;
         pricing->round++;
-        status = price_chunk(pricing, index, k,
-                             reuses ? slot + (k - node->from) % node->depth * pricing->actor_count : NULL);
-        if (k == node->from)
+        status = price_chunk(
+            pricing, pipeline->index, k,
+            pipeline->slots > 0 ? pipeline->slot + since % pipeline->slots * pricing->actor_count : NULL);
+        if (since == 0)
             count_from(pricing, pricing->ledger);
     }
-    for (int64_t i = 0; i < slots && slot; i++)
-        pto_ledger_fini(&slot[i]);
-    free(slot);
+    return status;
+}
+
+static void free_ledgers(pto_ledger_t *ledger, int64_t count) {
+    for (int64_t i = 0; ledger && i < count; i++)
+        pto_ledger_fini(&ledger[i]);
+    free(ledger);
+}
+
+static pto_status_t price_chunks(pto_pricing_t *pricing, int index) {
+    const pto_node_t *node = pto_plan_node(pricing->plan, index);
+    int64_t chunks = node->to - node->from, actors = pricing->actor_count;
+    pipeline_t pipeline = {
+        .index = index, .lanes = node->span, .repeat = pto_find_repeat(pricing->plan, index)};
+    pipeline.slots = node->depth < chunks ? node->depth : 0;
+    pipeline.period = pipeline.repeat.period * (pipeline.slots > 0 ? pipeline.slots : 1);
+    int64_t slots = pipeline.slots * actors, lanes = pipeline.lanes * actors;
+    bool repeats = chunks > 3 * pipeline.period && pricing->kind != PTO_ACTORS_RANKS;
+    for (int lane = 0; lane < PTO_LANES_MAX; lane++)
+        pipeline.gain_s[lane] = -1;
+    pipeline.slot = calloc((size_t)slots + 1, sizeof *pipeline.slot);
+    if (repeats)
+        pipeline.before = calloc((size_t)lanes + 1, sizeof *pipeline.before);
+    if (!pipeline.slot || (repeats && !pipeline.before))
+        pricing->out_of_memory = true;
+    pto_status_t status = walk_chunks(pricing, &pipeline);
+    free_ledgers(pipeline.slot, slots);
+    free_ledgers(pipeline.before, lanes);
     return status;
 }
 
@@ -123,8 +240,7 @@ pto_status_t pto_price_lanes(pto_pricing_t *pricing, int index, int64_t k) {
     return status;
 }
 
-/* --- what a step asks for --------------------------------------------------------------------------------
- */
+/* --- what a step asks for ------------------------------------------------------------------------------- */
 
 pto_lane_resource_t pto_lane_resource(const pto_plan_t *plan, const pto_step_t *step) {
     static const pto_lane_resource_t by_copy[PTO_COPY_COUNT] = {

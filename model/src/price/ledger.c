@@ -147,10 +147,11 @@ static void charge_unshared(pto_charge_t *charge, const pto_machine_t *machine, 
 }
 
 pto_status_t pto_charge_one_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind,
-                                 bool pageable, int64_t own_bytes, int64_t engine_bytes, pto_error_t *err) {
+                                 pto_reach_t reach, bool pageable, int64_t own_bytes, int64_t engine_bytes,
+                                 pto_error_t *err) {
     if (own_bytes == 0)
         return PTO_OK;
-    const pto_postal_t *postal = pto_machine_copy(machine, kind, pageable);
+    const pto_postal_t *postal = pto_machine_copy(machine, kind, reach, pageable);
     bool over_the_link = kind == PTO_COPY_H2D || kind == PTO_COPY_D2H;
     if (over_the_link && !pto_postal_known(postal))
         return pto_error_set_at(err, PTO_ERR_NOT_APPLICABLE, machine->path, 0, 0,
@@ -172,7 +173,7 @@ bool pto_copy_is_queued(const pto_machine_t *machine, pto_copy_kind_t kind) {
 /* `times` times one row of the table; NULL: a process's own cost, alone. */
 static void charge_row(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind,
                        const pto_cost_row_t *row, double times, int64_t bytes) {
-    const pto_postal_t *alone = pto_machine_copy(machine, kind, false);
+    const pto_postal_t *alone = pto_machine_copy(machine, kind, PTO_REACH_ON_SOCKET, false);
     const pto_postal_t *postal = row ? &row->postal : alone;
     charge->other_s += times * (postal->alpha_s.value + (double)bytes * postal->beta_s_per_byte.value);
     const void *place = row ? (const void *)&machine->shared_copies[kind] : alone;

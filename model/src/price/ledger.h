@@ -76,7 +76,8 @@ pto_status_t pto_charge_messages(pto_charge_t *charge, const pto_machine_t *mach
  * engine carries one after another; a machine with measured sharing has pto_charge_queued instead, and one
  * without has that noted where others copy at once. */
 pto_status_t pto_charge_one_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind,
-                                 bool pageable, int64_t own_bytes, int64_t engine_bytes, pto_error_t *err);
+                                 pto_reach_t reach, bool pageable, int64_t own_bytes, int64_t engine_bytes,
+                                 pto_error_t *err);
 
 /* A copy that may have to queue with those of other processes of its GPU. */
 typedef struct {

@@ -3,17 +3,10 @@
 
 #include "price/pricing.h"
 
-/* Iterations [uniform_from, uniform_to) of a loop that cost the same, taken `period` at a time. */
-typedef struct {
-    int64_t uniform_from;
-    int64_t uniform_to;
-    int64_t period;
-} repeat_t;
-
 /* Rounds in which a shift of k takes every message off the node; with no such shift all rounds are alike. */
-static repeat_t find_repeat(const pto_plan_t *plan, int index) {
+pto_repeat_t pto_find_repeat(const pto_plan_t *plan, int index) {
     const pto_node_t *loop = pto_plan_node(plan, index);
-    repeat_t repeat = {loop->from, loop->power ? loop->from : loop->to, 1};
+    pto_repeat_t repeat = {loop->from, loop->power ? loop->from : loop->to, 1};
     for (int i = index + 1; i <= index + loop->span; i++) {
         const pto_node_t *node = pto_plan_node(plan, i);
         const pto_stage_t *stage = node->kind == PTO_NODE_STAGE ? pto_plan_stage(plan, node->stage) : NULL;
@@ -43,24 +36,16 @@ static pto_status_t price_rounds(pto_pricing_t *pricing, int loop, int64_t from,
     return status;
 }
 
-static int64_t demands(const pto_pricing_t *pricing) {
-    return pricing->in_lanes ? PTO_LANE_RESOURCE_COUNT * pricing->actor_count : 0;
-}
-
 static void take_snapshot(pto_pricing_t *pricing) {
     pto_pricing_remember(pricing, pricing->snapshot);
-    for (int64_t i = 0; i < demands(pricing); i++)
-        if (!pto_ledger_copy(&pricing->demand_before[i], &pricing->demand[i], pricing->explain))
-            pricing->out_of_memory = true;
+    if (pricing->in_lanes)
+        pto_lanes_remember_demand(pricing);
 }
 
 /* Add `times` what the ledgers have gained since the snapshot. */
 static void repeat_gains(pto_pricing_t *pricing, double times) {
-    for (int64_t i = 0; i < demands(pricing); i++) {
-        pto_ledger_t *demand = &pricing->demand[i];
-        if (!pto_ledger_shift(demand, demand, &pricing->demand_before[i], times))
-            pricing->out_of_memory = true;
-    }
+    if (pricing->in_lanes)
+        pto_lanes_repeat_demand(pricing, times);
     for (int64_t actor = 0; actor < pricing->actor_count; actor++) {
         pto_ledger_t *ledger = &pricing->ledger[actor];
         if (!pto_ledger_shift(ledger, ledger, &pricing->snapshot[actor], times))
@@ -68,70 +53,72 @@ static void repeat_gains(pto_pricing_t *pricing, double times) {
     }
 }
 
-/* --- loops in which processes lag -------------------------------------------------------------------------
- */
+/* --- loops in which processes lag ----------------------------------------------------------------------- */
 
-/* Whether all actors that have gained anything since the snapshot have gained the same, which is `*gain_s`
- * then. */
-static bool gains_are_equal(const pto_pricing_t *pricing, double *gain_s) {
-    const double rounding = 1e-9;
+bool pto_same_time(double a_s, double b_s) { return fabs(a_s - b_s) <= 1e-9 * fabs(a_s); }
+
+bool pto_pricing_gain(const pto_pricing_t *pricing, const pto_ledger_t *now, const pto_ledger_t *before,
+                      double *gain_s) {
     *gain_s = 0;
     for (int64_t actor = 0; actor < pricing->actor_count; actor++) {
-        double own_s = pricing->ledger[actor].seconds - pricing->snapshot[actor].seconds;
+        double own_s = now[actor].seconds - before[actor].seconds;
         if (own_s == 0)
             continue;
-        if (*gain_s > 0 && fabs(own_s - *gain_s) > rounding * *gain_s)
+        if (*gain_s > 0 && !pto_same_time(*gain_s, own_s))
             return false;
         *gain_s = own_s;
     }
     return true;
 }
 
-/* What is still to be waited for: raised flags, and copies in the queues of GPUs. */
-static void repeat_pending(pto_pricing_t *pricing, double times) {
-    pto_raises_repeat(pricing, times);
+void pto_pricing_shift_queues(pto_pricing_t *pricing, const pto_ledger_t *now, const pto_ledger_t *before,
+                              double times) {
     for (int64_t gpu = 0; gpu < pricing->gpu_count; gpu++)
         for (int resource = 0; resource < PTO_COPY_RESOURCE_COUNT; resource++)
-            if (!pto_copy_queue_shift(&pricing->engine[gpu].queue[resource], pricing->ledger,
-                                      pricing->snapshot, times))
+            if (!pto_copy_queue_shift(&pricing->engine[gpu].queue[resource], now, before, times))
                 pricing->out_of_memory = true;
+}
+
+/* What is still to be waited for: raised flags, and copies in the queues of GPUs. */
+static void repeat_pending(pto_pricing_t *pricing, int64_t period, double times) {
+    pto_raises_repeat(pricing, period, times);
+    pto_pricing_shift_queues(pricing, pricing->ledger, pricing->snapshot, times);
 }
 
 /* Processes that wait for flags of earlier rounds, as a ring's sender waits for one of its r slots, depend on
  * the last r rounds. Rounds are priced until r of them take all actors equally long, twice in succession, and
- * leave as many flags raised as they found; then the rest cost the same. */
-static pto_status_t price_lagging(pto_pricing_t *pricing, int index, int64_t k) {
-    int64_t to = pto_plan_node(pricing->plan, index)->to, period = pricing->lag;
+ * leave as many flags raised as they found; then the uniform ones that are left cost the same. */
+static pto_status_t price_lagging(pto_pricing_t *pricing, int index, int64_t k, pto_repeat_t repeat) {
+    int64_t to = pto_plan_node(pricing->plan, index)->to, period = pricing->lag * repeat.period;
     double gain_s, earlier_s = -1;
     pto_status_t status = PTO_OK;
-    while (k + 2 * period <= to && status == PTO_OK) {
+    while (k + 2 * period <= repeat.uniform_to && status == PTO_OK) {
         int64_t pending = pto_raises_pending(pricing);
         take_snapshot(pricing);
         status = price_rounds(pricing, index, k, k + period);
         k += period;
-        bool steady = gains_are_equal(pricing, &gain_s) && pto_raises_pending(pricing) == pending &&
-                      pricing->lag <= period;
-        if (steady && fabs(gain_s - earlier_s) <= 1e-9 * gain_s) {
-            int64_t more = (to - k) / period;
-            repeat_pending(pricing, (double)more);
+        bool steady = pto_pricing_gain(pricing, pricing->ledger, pricing->snapshot, &gain_s) &&
+                      pto_raises_pending(pricing) == pending && pricing->lag <= period;
+        if (steady && pto_same_time(gain_s, earlier_s)) {
+            int64_t more = (repeat.uniform_to - k) / period;
+            repeat_pending(pricing, period, (double)more);
             repeat_gains(pricing, (double)more);
             return price_rounds(pricing, index, k + more * period, to);
         }
         earlier_s = steady ? gain_s : -1;
         if (pricing->lag > period)
-            period = pricing->lag;
+            period = pricing->lag * repeat.period;
     }
     return status == PTO_OK ? price_rounds(pricing, index, k, to) : status;
 }
 
-/* --- loops ------------------------------------------------------------------------------------------------
- */
+/* --- loops ---------------------------------------------------------------------------------------------- */
 
 /* A loop over shifts is a closed sum: two periods of uniform rounds are priced, the second is measured, and
  * as many more as there are cost the same. Between single ranks no rounds are uniform. */
 pto_status_t pto_price_loop(pto_pricing_t *pricing, int index) {
     const pto_node_t *loop = pto_plan_node(pricing->plan, index);
-    repeat_t repeat = find_repeat(pricing->plan, index);
+    pto_repeat_t repeat = pto_find_repeat(pricing->plan, index);
     int64_t measured_from = repeat.uniform_from + repeat.period;
     int64_t measured_to = measured_from + repeat.period;
     int64_t more = (repeat.uniform_to - measured_to) / repeat.period;
@@ -148,7 +135,7 @@ pto_status_t pto_price_loop(pto_pricing_t *pricing, int index) {
     if (pto_raises_pending(pricing) != pending)
         return price_rounds(pricing, index, measured_to, loop->to);
     if (pricing->lag > 0)
-        return price_lagging(pricing, index, measured_to);
+        return price_lagging(pricing, index, measured_to, repeat);
     repeat_gains(pricing, (double)more);
     return price_rounds(pricing, index, measured_to + more * repeat.period, loop->to);
 }

@@ -12,11 +12,6 @@
 #include "price/nccl.h"
 #include "price/pricing.h"
 
-void pto_pricing_follow(pto_pricing_t *pricing, pto_ledger_t *ledger, const pto_ledger_t *from) {
-    if (!pto_ledger_follow(ledger, from, pricing->explain))
-        pricing->out_of_memory = true;
-}
-
 /* --- what a stage asks of nodes and copy engines ------------------------------------------------------ */
 
 static pto_copies_t *engine_of(const pto_pricing_t *pricing, int64_t actor) {
@@ -84,10 +79,11 @@ static pto_status_t charge_copies(pto_pricing_t *pricing, pto_action_t *action, 
                         .charge = &costs->other,
                         .queued = costs->queued,
                         .err = pricing->err};
-    pto_status_t status = pto_actors_are_exact(pricing, action->step)
-                              ? pto_copies_charge(&to, action)
-                              : pto_copy_charge(&to, action, action->rank / pricing->actors_per_gpu,
-                                                pto_class_slice_bytes(plan, &action->step->source, action));
+    pto_status_t status =
+        pto_actors_are_exact(pricing, action->step)
+            ? pto_copies_charge(&to, action)
+            : pto_copy_charge(&to, action, PTO_REACH_ON_SOCKET, action->rank / pricing->actors_per_gpu,
+                              pto_class_slice_bytes(plan, &action->step->source, action));
     costs->queued = to.queued;
     return status;
 }
@@ -273,15 +269,18 @@ static pto_status_t price_nccl(pto_pricing_t *pricing, const pto_node_t *node) {
 /* --- nodes ---------------------------------------------------------------------------------------------- */
 
 pto_status_t pto_price_nodes(pto_pricing_t *pricing, int first, int count, int64_t k) {
+    const pto_plan_t *plan = pricing->plan;
     pto_status_t status = PTO_OK;
     for (int i = first; i < first + count && status == PTO_OK && !pricing->out_of_memory; i++) {
-        const pto_node_t *node = pto_plan_node(pricing->plan, i);
+        const pto_node_t *node = pto_plan_node(plan, i);
+        bool pipeline = node->kind == PTO_NODE_PIPELINE;
+        bool lanes = (pipeline || node->kind == PTO_NODE_PARALLEL) && pto_node_lane_count(plan, i) > 1;
         if (node->kind == PTO_NODE_STAGE) {
-            status = price_stage(pricing, pto_plan_stage(pricing->plan, node->stage), k);
-        } else if (node->kind == PTO_NODE_LOOP) {
+            status = price_stage(pricing, pto_plan_stage(plan, node->stage), k);
+        } else if (node->kind == PTO_NODE_LOOP || (pipeline && !lanes)) {
             status = pto_price_loop(pricing, i);
             i += node->span;
-        } else if (node->kind == PTO_NODE_PARALLEL || node->kind == PTO_NODE_PIPELINE) {
+        } else if (lanes) {
             status = pto_price_lanes(pricing, i, k);
             i += node->span;
         } else if (node->by == PTO_DONE_BY_NCCL) {

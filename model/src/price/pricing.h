@@ -75,9 +75,6 @@ typedef struct {
     pto_error_t *err;
 } pto_pricing_t;
 
-/* Advance `ledger` to the time of `from`, if that is later. */
-void pto_pricing_follow(pto_pricing_t *pricing, pto_ledger_t *ledger, const pto_ledger_t *from);
-
 /* Copy the current ledgers. */
 void pto_pricing_remember(pto_pricing_t *pricing, pto_ledger_t *copies);
 
@@ -88,12 +85,34 @@ pto_status_t pto_price_nodes(pto_pricing_t *pricing, int first, int count, int64
 
 /* --- loops.c -------------------------------------------------------------------------------------------- */
 
+/* Iterations [uniform_from, uniform_to) of a loop or pipeline that cost the same, taken `period` at a time.
+ */
+typedef struct {
+    int64_t uniform_from;
+    int64_t uniform_to;
+    int64_t period;
+} pto_repeat_t;
+
+pto_repeat_t pto_find_repeat(const pto_plan_t *plan, int index);
 pto_status_t pto_price_loop(pto_pricing_t *pricing, int index);
+
+/* Equal but for rounding. */
+bool pto_same_time(double a_s, double b_s);
+/* Whether all actors that have gained anything since `before` have gained the same, which is `*gain_s` then.
+ */
+bool pto_pricing_gain(const pto_pricing_t *pricing, const pto_ledger_t *now, const pto_ledger_t *before,
+                      double *gain_s);
+/* Shift the copies in the queues of GPUs as their actors are. */
+void pto_pricing_shift_queues(pto_pricing_t *pricing, const pto_ledger_t *now, const pto_ledger_t *before,
+                              double times);
 
 /* --- lanes.c -------------------------------------------------------------------------------------------- */
 
 /* A parallel node or a pipeline. */
 pto_status_t pto_price_lanes(pto_pricing_t *pricing, int index, int64_t k);
+/* Copy `demand`; add `times` what it has grown by since. */
+void pto_lanes_remember_demand(pto_pricing_t *pricing);
+void pto_lanes_repeat_demand(pto_pricing_t *pricing, double times);
 /* The resource of a step that is not a message, and the actor's use of a resource in the current lane. */
 pto_lane_resource_t pto_lane_resource(const pto_plan_t *plan, const pto_step_t *step);
 void pto_lane_demand(pto_pricing_t *pricing, int64_t actor, pto_lane_resource_t resource,
@@ -106,8 +125,8 @@ void pto_raises_raise(pto_pricing_t *pricing, pto_action_t *action);
 void pto_raises_wait(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge);
 /* Raises that have not been waited for. */
 int64_t pto_raises_pending(const pto_pricing_t *pricing);
-/* Move them on as pto_ledger_repeat moves the actors that raised them on, relative to the snapshot. */
-void pto_raises_repeat(pto_pricing_t *pricing, double times);
+/* Shift those of the last `period` rounds as the actors that raised them are, relative to the snapshot. */
+void pto_raises_repeat(pto_pricing_t *pricing, int64_t period, double times);
 void pto_raises_fini(pto_pricing_t *pricing);
 
 /* --- actors.c ------------------------------------------------------------------------------------------ */
@@ -124,6 +143,9 @@ bool pto_actors_are_exact(const pto_pricing_t *pricing, const pto_step_t *step);
  * action's peer is 0 then. */
 bool pto_actor_acts(const pto_pricing_t *pricing, const pto_step_t *step, int64_t actor, int64_t k,
                     pto_action_t *action);
+
+/* Advance `ledger` to the time of `from`, if that is later. */
+void pto_pricing_follow(pto_pricing_t *pricing, pto_ledger_t *ledger, const pto_ledger_t *from);
 
 /* --- by_rank.c, by_class.c: messages and bytes ---------------------------------------------------------- */
 

@@ -55,7 +55,7 @@ static pto_status_t check_uses(const pto_scenario_t *scenario, pto_error_t *err)
         if (status != PTO_OK)
             return status;
     }
-    if (pto_collective_is_vector(scenario->collective) && pto_scenario_split(scenario) != PTO_SPLIT_BYTES)
+    if (!pto_collective_is_addressed(scenario->collective) && pto_scenario_split(scenario) != PTO_SPLIT_BYTES)
         return pto_scenario_refuse(scenario, PTO_FIELD_SPLIT, PTO_ERR_KEY, err,
                                    "%s has no destinations to split: use split: bytes",
                                    pto_collective_name(scenario->collective));

@@ -1,4 +1,4 @@
-/* Shared by scenario.c, check.c and read.c. */
+/* Shared by bind.c, check.c and read.c. */
 #ifndef PORTOLAN_SCENARIO_CHECK_H
 #define PORTOLAN_SCENARIO_CHECK_H
 

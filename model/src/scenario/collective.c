@@ -41,6 +41,10 @@ static const collective_t collectives[] = {
                                   .from_root = true,
                                   .in_mpi = true,
                                   .nccl = PTO_NCCL_BROADCAST},
+    [PTO_COLLECTIVE_ALLGATHER] = {.name = "allgather",
+                                  .data = PTO_DATA_GATHERED,
+                                  .in_mpi = true,
+                                  .nccl = PTO_NCCL_ALLGATHER},
     [PTO_COLLECTIVE_PAIR] = {.name = "pair", .data = PTO_DATA_PAIR, .nccl = PTO_NCCL_COUNT},
 };
 PTO_EACH_NAMED(collectives, PTO_COLLECTIVE_COUNT);
@@ -59,6 +63,10 @@ bool pto_collective_reduces(pto_collective_t collective) { return row(collective
 
 bool pto_collective_is_vector(pto_collective_t collective) {
     return row(collective)->data == PTO_DATA_VECTOR;
+}
+
+bool pto_collective_is_addressed(pto_collective_t collective) {
+    return row(collective)->data == PTO_DATA_BLOCKS || row(collective)->data == PTO_DATA_MESSAGES;
 }
 
 bool pto_collective_is_from_root(pto_collective_t collective) { return row(collective)->from_root; }

@@ -52,8 +52,8 @@ static pto_status_t charge_copy(const pto_sim_t *sim, const pto_proc_t *proc, in
     if (proc->copy_between_gpus)
         return pto_charge_peer_copy(charge, sim->machine, proc->copy_reach, proc->copy_bytes, engine_bytes,
                                     sim->err);
-    return pto_charge_one_copy(charge, sim->machine, proc->copy_kind, proc->copy_pageable, proc->copy_bytes,
-                               engine_bytes, sim->err);
+    return pto_charge_one_copy(charge, sim->machine, proc->copy_kind, proc->copy_reach, proc->copy_pageable,
+                               proc->copy_bytes, engine_bytes, sim->err);
 }
 
 double pto_sim_copy_s(pto_sim_t *sim, const pto_proc_t *proc, int64_t engine_bytes) {

@@ -87,13 +87,11 @@ static void find_engine(pto_sim_t *sim, const pto_action_t *action, pto_proc_t *
     proc->copy_kind = pto_step_copy_kind(sim->plan, step);
     proc->copy_between_gpus =
         proc->copy_kind == PTO_COPY_D2D && source / layout->procs_per_gpu != target / layout->procs_per_gpu;
+    proc->copy_reach = pto_copy_reach(sim->plan, action);
     proc->copy_gpu = proc->gpu;
     proc->copy_engine = (uint32_t)proc->copy_kind;
     if (!proc->copy_between_gpus)
         return;
-    pto_level_t level =
-        pto_layout_level(layout, pto_layout_rank(layout, source), pto_layout_rank(layout, target));
-    proc->copy_reach = level == PTO_LEVEL_ON_SOCKET ? PTO_REACH_ON_SOCKET : PTO_REACH_OFF_SOCKET;
     proc->copy_gpu = (pushes ? target : source) / layout->procs_per_gpu;
     proc->copy_engine = pushes ? PTO_ENGINE_IN : PTO_ENGINE_OUT;
 }

@@ -44,14 +44,27 @@ void pto_sim_wake_lanes(pto_sim_t *sim, uint32_t rank, pto_proc_state_t state) {
     }
 }
 
-/* --- what lanes share -------------------------------------------------------------------------------------
- */
+/* --- what lanes share ----------------------------------------------------------------------------------- */
+
+/* Whether `other` has what this one wants, or has waited for it longer; of two equals, the later lane is the
+ * one with the older chunk. */
+static bool comes_before(const pto_proc_t *other, const pto_proc_t *proc) {
+    if (other == proc || other->holds == proc->wants)
+        return other != proc;
+    return other->wants == proc->wants &&
+           (other->wants_s < proc->wants_s || (other->wants_s == proc->wants_s && other->lane > proc->lane));
+}
 
 bool pto_sim_take_resource(pto_sim_t *sim, uint32_t rank, pto_lane_resource_t resource) {
-    for (uint32_t lane = 0; lane < sim->lanes && sim->lanes > 1; lane++)
-        if (sim->proc[in_lane(sim, rank, lane)].holds == (int)resource + 1)
+    pto_proc_t *proc = &sim->proc[rank];
+    if (!proc->wants)
+        proc->wants_s = sim->now_s;
+    proc->wants = (int)resource + 1;
+    for (uint32_t lane = 0; lane < sim->lanes; lane++)
+        if (comes_before(&sim->proc[in_lane(sim, rank, lane)], proc))
             return false;
-    sim->proc[rank].holds = (int)resource + 1;
+    proc->holds = proc->wants;
+    proc->wants = 0;
     return true;
 }
 

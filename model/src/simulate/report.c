@@ -1,4 +1,4 @@
-/* Report of a simulation's time: spans as they end, and sums for each kind of resource. */
+/* Report of a simulation's faults, and of its time: spans as they end, and sums for each kind of resource. */
 #include <string.h>
 
 #include "simulate/simulate_internal.h"
@@ -25,6 +25,7 @@ void pto_sim_span(pto_sim_t *sim, pto_resource_t resource, uint32_t rank, int64_
     pto_span_t span = {.resource = resource,
                        .node = proc->node,
                        .index = proc->rank,
+                       .lane = (int)proc->lane,
                        .name = proc->walk.stage->name,
                        .peer_rank = peer_rank,
                        .bytes = bytes,
@@ -104,4 +105,13 @@ void pto_sim_report(const pto_sim_t *sim, pto_simulation_t *simulation) {
             add_use(&simulation->use[(int)PTO_RESOURCE_COPY_H2D + kind], engine->busy_s,
                     engine->waiting_s / (double)sim->layout->procs_per_gpu);
         }
+}
+
+void pto_sim_fail(pto_sim_t *sim, pto_status_t status, uint32_t rank, const char *what) {
+    const pto_walk_t *walk = &sim->proc[rank].walk;
+    rank = sim->proc[rank].rank;
+    if (sim->status == PTO_OK)
+        sim->status = pto_error_set(sim->err, status, "rank %lu %s (stage '%s', number %lld of the plan)",
+                                    (unsigned long)rank, what, walk->stage ? walk->stage->name : "start",
+                                    (long long)walk->instance);
 }

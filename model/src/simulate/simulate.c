@@ -10,15 +10,6 @@
 #include "portolan/strategy.h"
 #include "simulate/simulate_internal.h"
 
-void pto_sim_fail(pto_sim_t *sim, pto_status_t status, uint32_t rank, const char *what) {
-    const pto_walk_t *walk = &sim->proc[rank].walk;
-    rank = sim->proc[rank].rank;
-    if (sim->status == PTO_OK)
-        sim->status = pto_error_set(sim->err, status, "rank %lu %s (stage '%s', number %lld of the plan)",
-                                    (unsigned long)rank, what, walk->stage ? walk->stage->name : "start",
-                                    (long long)walk->instance);
-}
-
 /* --- signals -------------------------------------------------------------------------------------------- */
 
 /* The counter of pending signals from `from` to `to`. */

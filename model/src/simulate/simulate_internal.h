@@ -127,7 +127,9 @@ typedef struct {
     pto_proc_state_t state;
     uint32_t rank; /* of the plan */
     uint32_t lane;
-    int holds; /* 1 + the pto_lane_resource_t that it uses now; 0: none */
+    int holds;      /* 1 + the pto_lane_resource_t that it uses now; 0: none */
+    int wants;      /* the same for one that it waits for, */
+    double wants_s; /* and since when */
     int32_t node;
     int32_t place_in_node;
     int64_t gpu;    /* numbered across nodes */
@@ -159,10 +161,10 @@ typedef struct {
     double copy_alone_s;
     int64_t copy_gpu; /* the GPU whose engine or link it uses */
     pto_copy_kind_t copy_kind;
-    pto_reach_t copy_reach; /* between GPUs */
-    pto_remote_t copy_how;  /* a kernel's */
-    uint32_t copy_engine;   /* which of its engines */
-    uint32_t copy_next;     /* rank + 1 in its engine's list */
+    pto_reach_t copy_reach;
+    pto_remote_t copy_how; /* a kernel's */
+    uint32_t copy_engine;  /* which of its engines */
+    uint32_t copy_next;    /* rank + 1 in its engine's list */
     bool copy_pageable;
     bool copy_queued;
     bool copy_strided;

@@ -1,0 +1,35 @@
+/* The words of machine files. */
+#include "portolan/machine.h"
+
+#include "base/names.h"
+
+PTO_NAME_FUNCTION(pto_level_name, pto_level_t, PTO_LEVEL_COUNT, "no level",
+                  {[PTO_LEVEL_ON_GPU] = "on_gpu",
+                   [PTO_LEVEL_ON_SOCKET] = "on_socket",
+                   [PTO_LEVEL_ON_NODE] = "on_node",
+                   [PTO_LEVEL_OFF_NODE] = "off_node"});
+
+PTO_NAME_FUNCTION(pto_space_name, pto_space_t, PTO_SPACE_COUNT, "no space",
+                  {[PTO_SPACE_CPU] = "cpu", [PTO_SPACE_GPU] = "gpu"});
+
+PTO_NAME_FUNCTION(pto_protocol_name, pto_protocol_t, PTO_PROTOCOL_COUNT, "no protocol",
+                  {[PTO_PROTOCOL_SHORT] = "short",
+                   [PTO_PROTOCOL_EAGER] = "eager",
+                   [PTO_PROTOCOL_RENDEZVOUS] = "rendezvous"});
+
+PTO_NAME_FUNCTION(
+    pto_copy_kind_name, pto_copy_kind_t, PTO_COPY_COUNT, "no copy",
+    {[PTO_COPY_H2D] = "h2d", [PTO_COPY_D2H] = "d2h", [PTO_COPY_D2D] = "d2d", [PTO_COPY_H2H] = "h2h"});
+
+PTO_NAME_FUNCTION(pto_reach_name, pto_reach_t, PTO_REACH_COUNT, "no reach",
+                  {[PTO_REACH_ON_SOCKET] = "on_socket", [PTO_REACH_OFF_SOCKET] = "off_socket"});
+
+PTO_NAME_FUNCTION(pto_remote_name, pto_remote_t, PTO_REMOTE_COUNT, "no access",
+                  {[PTO_REMOTE_LOAD] = "load", [PTO_REMOTE_STORE] = "store"});
+
+const char *pto_nccl_name(pto_nccl_kind_t kind) {
+#define NAME(name, text) text,
+    static const char *const name[] = {PTO_NCCL_TABLE(NAME)};
+#undef NAME
+    return kind < PTO_NCCL_COUNT ? name[kind] : "no collective";
+}

@@ -1,0 +1,108 @@
+/* Binding a scenario to its machine: what its layout leaves open comes from the machine. */
+#include <stdlib.h>
+
+#include "base/checked.h"
+#include "machine/machine_internal.h"
+#include "portolan/scenario.h"
+#include "scenario/check.h"
+
+static void fill_layout(pto_layout_t *layout, const pto_machine_t *machine) {
+    int64_t cores = machine->node.cores / machine->node.gpus;
+    if (layout->gpus_per_node == 0)
+        layout->gpus_per_node = machine->node.gpus;
+    if (layout->procs_per_gpu == 0)
+        layout->procs_per_gpu = cores > 0 ? cores : 1;
+    layout->gpus_per_socket = machine->node.gpus / machine->node.sockets;
+    if (machine->node.gpus % machine->node.sockets != 0)
+        layout->gpus_per_socket++;
+}
+
+static pto_status_t check_node(const pto_scenario_t *scenario, const pto_layout_t *layout,
+                               const pto_machine_t *machine, pto_error_t *err) {
+    if (layout->gpus_per_node > machine->node.gpus)
+        return pto_scenario_refuse(scenario, PTO_FIELD_LAYOUT, PTO_ERR_RANGE, err,
+                                   "gpus_per_node %lld is more than the %lld GPUs of a node of %s",
+                                   (long long)layout->gpus_per_node, (long long)machine->node.gpus,
+                                   machine->name);
+    int64_t processes = 0;
+    if (!pto_multiply(layout->gpus_per_node, layout->procs_per_gpu, &processes) ||
+        processes > machine->node.cores)
+        return pto_scenario_refuse(
+            scenario, PTO_FIELD_LAYOUT, PTO_ERR_RANGE, err,
+            "%lld GPUs of %lld cores each (procs_per_gpu) are more than the %lld cores of a node of %s",
+            (long long)layout->gpus_per_node, (long long)layout->procs_per_gpu,
+            (long long)machine->node.cores, machine->name);
+    return PTO_OK;
+}
+
+/* A pair is a layout of two owners. */
+static pto_layout_t pair_layout(pto_level_t distance) {
+    bool share_gpu = distance == PTO_LEVEL_ON_GPU, apart = distance == PTO_LEVEL_OFF_NODE;
+    return (pto_layout_t){.nodes = apart ? 2 : 1,
+                          .gpus_per_node = share_gpu || apart ? 1 : 2,
+                          .owners_per_gpu = share_gpu ? 2 : 1,
+                          .procs_per_gpu = share_gpu ? 2 : 1,
+                          .gpus_per_socket = distance == PTO_LEVEL_ON_SOCKET ? 2 : 1};
+}
+
+static bool differs(int64_t given, int64_t wanted) { return given != 0 && given != wanted; }
+
+static pto_status_t place_pair(const pto_scenario_t *scenario, const pto_machine_t *machine,
+                               pto_layout_t *layout, pto_error_t *err) {
+    const pto_layout_t pair = pair_layout(scenario->distance), given = scenario->layout;
+    const pto_series_t *nodes = &scenario->nodes;
+    if (differs(nodes->count, 1) || (nodes->count == 1 && nodes->value[0] != pair.nodes) ||
+        differs(given.gpus_per_node, pair.gpus_per_node) || differs(given.procs_per_gpu, pair.procs_per_gpu))
+        return pto_scenario_refuse(
+            scenario, PTO_FIELD_LAYOUT, PTO_ERR_RANGE, err,
+            "layout: a pair %s has %lld nodes x %lld GPUs x %lld processes; leave it out",
+            pto_level_name(scenario->distance), (long long)pair.nodes, (long long)pair.gpus_per_node,
+            (long long)pair.procs_per_gpu);
+    if ((scenario->distance == PTO_LEVEL_ON_SOCKET && layout->gpus_per_socket < 2) ||
+        (scenario->distance == PTO_LEVEL_ON_NODE && machine->node.sockets < 2))
+        return pto_scenario_refuse(scenario, PTO_FIELD_DISTANCE, PTO_ERR_RANGE, err,
+                                   "distance: a node of %s has no two GPUs that are %s", machine->name,
+                                   pto_level_name(scenario->distance));
+    *layout = pair;
+    return PTO_OK;
+}
+
+pto_status_t pto_scenario_bind(pto_scenario_t *scenario, const pto_machine_t *machine, pto_error_t *err) {
+    pto_layout_t layout = scenario->layout;
+    fill_layout(&layout, machine);
+    if (scenario->nodes.count > 0)
+        layout.nodes = scenario->nodes.value[0];
+    pto_status_t status = PTO_OK;
+    if (scenario->collective == PTO_COLLECTIVE_PAIR)
+        status = place_pair(scenario, machine, &layout, err);
+    if (status == PTO_OK && scenario->nodes.count == 0)
+        status = pto_series_one(layout.nodes, &scenario->nodes, err);
+    if (status == PTO_OK)
+        status = check_node(scenario, &layout, machine, err);
+    for (int64_t i = 0; i < scenario->nodes.count && status == PTO_OK; i++) {
+        pto_layout_t swept = layout;
+        swept.nodes = scenario->nodes.value[i];
+        status = pto_scenario_check_layout(scenario, &swept, err);
+    }
+    if (status == PTO_OK && scenario->collective == PTO_COLLECTIVE_MESSAGES && scenario->messages.count == 0)
+        status = pto_series_one(1, &scenario->messages, err);
+    if (status == PTO_OK && scenario->counts.kind == PTO_COUNTS_MATRIX && scenario->bytes.count == 0)
+        status = pto_series_one(pto_counts_largest(&scenario->counts), &scenario->bytes, err);
+    if (status == PTO_OK)
+        scenario->layout = layout;
+    return status;
+}
+
+pto_status_t pto_scenario_read_machine(const pto_scenario_t *scenario, pto_machine_t **machine,
+                                       pto_error_t *err) {
+    if (!scenario->machine_path)
+        return pto_error_set(err, PTO_ERR_KEY, "no machine is named");
+    pto_error_t fault = {.status = PTO_OK};
+    pto_status_t status = pto_machine_open(scenario->machine_path, machine, &fault);
+    if (status == PTO_ERR_IO && scenario->place[PTO_FIELD_MACHINE].line > 0)
+        return pto_scenario_refuse(scenario, PTO_FIELD_MACHINE, status, err, "machine: %s: %s",
+                                   scenario->machine_path, fault.message);
+    if (status != PTO_OK && err)
+        *err = fault;
+    return status;
+}

@@ -1,0 +1,90 @@
+/* A small machine, and what plans cost on it in all ways. Include cmocka.h first. */
+#ifndef PTO_TEST_LANES_COST_H
+#define PTO_TEST_LANES_COST_H
+
+#include <math.h>
+#include <string.h>
+
+#include "machine/machine_internal.h"
+#include "portolan/check.h"
+#include "portolan/price.h"
+#include "portolan/simulate.h"
+
+static const char ring_machine[] =
+    "machine: ring\n"
+    "source: made up\n"
+    "node: {sockets: 1, gpus: 2, cores: 2}\n"
+    "messages:\n"
+    "  cpu:\n"
+    "    on_socket: [{protocol: eager, alpha_s: 5e-7, beta_s_per_byte: 1e-10}]\n"
+    "    off_node: [{protocol: eager, alpha_s: 2e-6, beta_s_per_byte: 4e-11}]\n"
+    "copies:\n"
+    "  h2d: {on_socket: {alpha_s: 6e-6, beta_s_per_byte: 2e-11}}\n"
+    "  d2h: {on_socket: {alpha_s: 6e-6, beta_s_per_byte: 2e-11}}\n"
+    "signals: {flag_s: 1e-7}\n";
+
+static pto_machine_t machine;
+
+static inline int read_machine(void **state) {
+    (void)state;
+    pto_error_t err;
+    return pto_machine_parse(ring_machine, strlen(ring_machine), "ring.yaml", &machine, &err) == PTO_OK ? 0
+                                                                                                        : -1;
+}
+
+static inline int free_machine(void **state) {
+    (void)state;
+    pto_machine_fini(&machine);
+    return 0;
+}
+
+enum { RING_BYTES = 16 << 20 };
+
+static inline void assert_within(double got, double wanted, double fraction) {
+    if (fabs(got - wanted) > fraction * wanted)
+        fail_msg("%.9g us, not %.9g us", got * 1e6, wanted * 1e6);
+}
+
+/* The price by class, rank by rank and simulated; they agree within 1 percent. */
+static inline double price_in_all_ways(const pto_plan_t *plan) {
+    pto_price_t price, walked;
+    pto_simulation_t simulation;
+    pto_error_t err = {0};
+    if (pto_price(plan, &machine, &price, NULL, &err) != PTO_OK ||
+        pto_price_walk(plan, &machine, &walked, NULL, &err) != PTO_OK ||
+        pto_simulate(plan, &machine, NULL, &simulation, &err) != PTO_OK)
+        fail_msg("%s", err.message);
+    assert_within(price.seconds, simulation.seconds, 0.01);
+    assert_within(walked.seconds, simulation.seconds, 0.01);
+    return simulation.seconds;
+}
+
+static inline void assert_explained(const pto_plan_t *plan) {
+    pto_price_t price;
+    pto_explanation_t explanation = {0};
+    assert_int_equal(pto_price(plan, &machine, &price, &explanation, NULL), PTO_OK);
+    double sum = 0;
+    for (int i = 0; i < explanation.count; i++)
+        sum += explanation.term[i].seconds;
+    assert_within(sum, price.seconds, 1e-9);
+    pto_explanation_fini(&explanation);
+}
+
+static inline void assert_proved(pto_plan_t *plan) {
+    pto_check_report_t report;
+    pto_error_t err = {0};
+    if (pto_check(plan, &report, &err) != PTO_OK)
+        fail_msg("%s", err.message);
+    pto_plan_destroy(plan);
+}
+
+static inline void refused(pto_plan_t *plan, const char *words) {
+    pto_check_report_t report;
+    pto_error_t err = {0};
+    assert_int_equal(pto_check(plan, &report, &err), PTO_ERR_INVALID_PLAN);
+    if (!strstr(err.message, words))
+        fail_msg("'%s' does not say '%s'", err.message, words);
+    pto_plan_destroy(plan);
+}
+
+#endif
