@@ -32,19 +32,19 @@ static void list_cases(const job_t *job, case_list_t *list) {
 static void *open_case(const work_t *work) {
     state_t *state = must_allocate(1, sizeof *state);
     state->kind = (kind_t)work->what->detail[0];
-    GPU_DO(gpu.bench->event_create(&state->event, &gpu_error));
-    GPU_DO(gpu.bench->event_record(state->event, gpu.stream, &gpu_error));
+    GPU_DO(gpu.device->event_create(&state->event, &gpu_error));
+    GPU_DO(gpu.device->event_record(state->event, gpu.stream, &gpu_error));
     GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
     return state;
 }
 
 static void once(const state_t *state) {
     if (state->kind != QUERY) {
-        GPU_DO(gpu.bench->event_record(state->event, gpu.stream, &gpu_error));
+        GPU_DO(gpu.device->event_record(state->event, gpu.stream, &gpu_error));
     }
     bool happened = state->kind == RECORD;
     while (!happened) {
-        GPU_DO(gpu.bench->event_query(state->event, &happened, &gpu_error));
+        GPU_DO(gpu.device->event_poll(state->event, &happened, &gpu_error));
     }
 }
 
@@ -62,7 +62,7 @@ static double trial(void *opaque, int64_t bytes, int iterations) {
 
 static void close_case(void *opaque) {
     state_t *state = opaque;
-    GPU_DO(gpu.bench->event_destroy(state->event, &gpu_error));
+    GPU_DO(gpu.device->event_destroy(state->event, &gpu_error));
     free(state);
 }
 

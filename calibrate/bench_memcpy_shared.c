@@ -3,7 +3,8 @@
  * of one GPU. All meet before and after every copy: without MPS a GPU serves its processes in turns of tens
  * of microseconds, into which a process that copies again and again fits many small copies, while one that
  * copies once waits for its turn. Strided copies, eight rows at twice their length, go another way through
- * the GPU and have rows of their own. */
+ * the GPU and have rows of their own. In duplex, every second process of a GPU, and every second GPU, copies
+ * to the host while the others copy from it. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,48 +13,48 @@
 #include "memcpy_common.h"
 
 enum { STRIDED_LEAST_BYTES = 8 };
+enum { DETAIL_KIND, DETAIL_WAY };
 
-/* The index-th process of node 0 that drives a device; -1: none. */
-static int process_of_device(const job_t *job, int device, int index) {
-    for (int rank = 0; rank < job->size; rank++) {
-        const process_t *process = &job->process[rank];
-        if (process->node == job->process[0].node && process->device == device && index-- == 0) {
-            return rank;
-        }
-    }
-    return -1;
-}
+typedef enum { CONTIGUOUS, STRIDED, DUPLEX } way_t;
 
 /* Processes that every device has. */
 static int fewest_of_a_device(const job_t *job) {
     for (int count = 0;; count++) {
         for (int device = 0; device < job->device_count; device++) {
-            if (process_of_device(job, device, count) < 0) {
+            if (job_process_of_device(job, device, count) < 0) {
                 return count;
             }
         }
     }
 }
 
-static void add_case(const job_t *job, pto_copy_kind_t kind, bool strided, int procs, case_list_t *list) {
+static void add_case(const job_t *job, const char *what, pto_copy_kind_t kind, way_t way, int procs,
+                     case_list_t *list) {
     char name[CASE_NAME_MAX];
-    snprintf(name, sizeof name, "memcpy_shared_%s%s", strided ? "strided_" : "", pto_copy_kind_name(kind));
+    snprintf(name, sizeof name, "memcpy_shared_%s", what);
     case_t *added = case_add(list, name, procs * job->device_count);
     added->procs = procs;
     added->buffers = PTO_SPACE_GPU;
-    added->detail[0] = (int)kind;
-    added->detail[1] = strided;
-    added->least_bytes = strided ? STRIDED_LEAST_BYTES : 1;
+    added->detail[DETAIL_KIND] = (int)kind;
+    added->detail[DETAIL_WAY] = way;
+    added->least_bytes = way == STRIDED ? STRIDED_LEAST_BYTES : 1;
     bool on_socket = true;
     for (int i = 0; i < added->member_count; i++) {
         int device = i % job->device_count;
-        added->member[i] = process_of_device(job, device, i / job->device_count);
+        added->member[i] = job_process_of_device(job, device, i / job->device_count);
         on_socket = on_socket && job_on_socket(job, added->member[i], device);
     }
     added->level = on_socket ? "on_socket" : "off_socket";
 }
 
 static void list_cases(const job_t *job, case_list_t *list) {
+    static const struct {
+        const char *what;
+        pto_copy_kind_t kind;
+        way_t way;
+    } shared[] = {{"h2d", PTO_COPY_H2D, CONTIGUOUS},      {"d2h", PTO_COPY_D2H, CONTIGUOUS},
+                  {"d2d", PTO_COPY_D2D, CONTIGUOUS},      {"strided_h2d", PTO_COPY_H2D, STRIDED},
+                  {"strided_d2h", PTO_COPY_D2H, STRIDED}, {"duplex", PTO_COPY_H2D, DUPLEX}};
     if (job->no_gpu[0] != '\0') {
         case_skip(list, "memcpy_shared", job->no_gpu);
         return;
@@ -63,11 +64,9 @@ static void list_cases(const job_t *job, case_list_t *list) {
         case_skip(list, "memcpy_shared", "fewer processes than GPUs on the node");
         return;
     }
-    for (int strided = 0; strided < 2; strided++) {
-        for (pto_copy_kind_t kind = PTO_COPY_H2D; kind <= (strided ? PTO_COPY_D2H : PTO_COPY_D2D); kind++) {
-            for (int procs = 1; procs != 0; procs = next_count(procs, most)) {
-                add_case(job, kind, strided, procs, list);
-            }
+    for (size_t i = 0; i < sizeof shared / sizeof *shared; i++) {
+        for (int procs = 1; procs != 0; procs = next_count(procs, most)) {
+            add_case(job, shared[i].what, shared[i].kind, shared[i].way, procs, list);
         }
     }
     if (most == 1) {
@@ -82,8 +81,13 @@ typedef struct {
 
 static void *open_case(const work_t *work) {
     copying_t *copying = must_allocate(1, sizeof *copying);
-    copying->kind = (pto_copy_kind_t)work->what->detail[0];
-    copying->strided = work->what->detail[1];
+    const int *detail = work->what->detail;
+    int devices = work->job->device_count;
+    copying->kind = (pto_copy_kind_t)detail[DETAIL_KIND];
+    if (detail[DETAIL_WAY] == DUPLEX && (work->me / devices + work->me % devices) % 2 != 0) {
+        copying->kind = PTO_COPY_D2H;
+    }
+    copying->strided = detail[DETAIL_WAY] == STRIDED;
     copying->device = work->job->process[work->job->rank].device;
     copying->peer = copying->device;
     copying->home = copying->device;
@@ -116,7 +120,7 @@ const benchmark_t bench_memcpy_shared = {
     .name = "memcpy_shared",
     .group = "copies",
     .rows = "memcpy_shared_h2d, memcpy_shared_d2h, memcpy_shared_d2d, memcpy_shared_strided_h2d, "
-            "memcpy_shared_strided_d2h",
+            "memcpy_shared_strided_d2h, memcpy_shared_duplex",
     .summary = "1 .. n processes of each GPU of a node copying at once",
     .list = list_cases,
     .open = open_case,

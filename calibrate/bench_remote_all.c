@@ -18,21 +18,11 @@ typedef struct {
     void *opened[GPU_COUNT_MAX]; /* the members' areas */
 } state_t;
 
-/* The first process of node 0 that drives a device; -1: none. */
-static int process_of_device(const job_t *job, int device) {
-    for (int rank = 0; rank < job->size; rank++) {
-        if (job->process[rank].node == job->process[0].node && job->process[rank].device == device) {
-            return rank;
-        }
-    }
-    return -1;
-}
-
 /* The devices 0, 1, ... that all have a process and reach each other; at most as many as a kernel can store
  * to, and itself. */
 static int devices_that_reach(const job_t *job) {
     for (int count = 0; count < job->device_count; count++) {
-        if (process_of_device(job, count) < 0 || count > PTO_BENCH_TARGETS_MAX) {
+        if (job_process_of_device(job, count, 0) < 0 || count > PTO_BENCH_TARGETS_MAX) {
             return count;
         }
         for (int other = 0; other < count; other++) {
@@ -51,7 +41,7 @@ static void add_case(const job_t *job, int gpus, case_list_t *list) {
     added->least_bytes = LEAST_BYTES;
     bool on_socket = true;
     for (int i = 0; i < gpus; i++) {
-        added->member[i] = process_of_device(job, i);
+        added->member[i] = job_process_of_device(job, i, 0);
         on_socket = on_socket && job->device_socket[i] == job->device_socket[0];
     }
     added->level = pto_reach_name(on_socket ? PTO_REACH_ON_SOCKET : PTO_REACH_OFF_SOCKET);

@@ -10,7 +10,13 @@
 #include "barrier.h"
 #include "job.h"
 
-enum { CASE_NAME_MAX = 48, CASE_PAIR_MAX = 48, CASE_DETAIL_COUNT = 3, SKIP_REASON_MAX = 256 };
+enum {
+    CASE_NAME_MAX = 48,
+    CASE_PAIR_MAX = 48,
+    CASE_DETAIL_COUNT = 3,
+    CASE_PART_MAX = 2,
+    SKIP_REASON_MAX = 256
+};
 
 typedef struct {
     char benchmark[CASE_NAME_MAX]; /* the columns of the samples file */
@@ -19,9 +25,10 @@ typedef struct {
     char pair[CASE_PAIR_MAX];
     int procs;
     int messages;
-    bool sized;          /* false: one point, of 0 bytes */
-    int64_t least_bytes; /* smaller points don't exist */
-    int64_t most_bytes;  /* larger ones would need too much memory */
+    char part[CASE_PART_MAX][CASE_NAME_MAX]; /* rows of the time of some members; "": none */
+    bool sized;                              /* false: one point, of 0 bytes */
+    int64_t least_bytes;                     /* smaller points don't exist */
+    int64_t most_bytes;                      /* larger ones would need too much memory */
     pto_space_t buffers;
     int detail[CASE_DETAIL_COUNT]; /* the benchmark's own */
     int member_count;              /* the processes that take part; the first leads */
@@ -59,6 +66,9 @@ typedef struct {
     void *(*open)(const work_t *work);
     /* Do it `iterations` times; the seconds of this process for all of them, 0 for one that only helps. */
     double (*trial)(void *state, int64_t bytes, int iterations);
+    /* NULL for cases without parts. The seconds of the last trial by part; leaves alone those of parts that
+     * this process is not in. */
+    void (*parts)(const void *state, double seconds[CASE_PART_MAX]);
     void (*close)(void *state);
 } benchmark_t;
 

@@ -14,7 +14,7 @@
 #include "progress.h"
 #include "statistics.h"
 
-enum { TAG_POINT = 1, ITERATIONS_MAX = 1000, REPEATS_WORTH_HAVING = 3 };
+enum { TAG_POINT = 1, SERIES_COUNT = 1 + CASE_PART_MAX, ITERATIONS_MAX = 1000, REPEATS_WORTH_HAVING = 3 };
 
 /* A repetition lasts at least this long, so that the clock's own cost and resolution don't show. */
 static const double repetition_s = 200e-6;
@@ -40,7 +40,7 @@ typedef struct {
     double case_end_s;
     double last_trial_s; /* of one iteration of the previous size; 0: none yet */
     double last_wait_s;  /* how long the previous repetition was under way, with its meetings */
-    double *seconds;     /* room for options->repeats */
+    double *seconds;     /* of the case and of its parts: options->repeats each */
     double *sorted;
 } run_t;
 
@@ -55,8 +55,11 @@ static double others_limit_s(const run_t *run) {
 /* Gigabytes may be allocated and touched, communicators of NCCL's made. */
 static double set_up_limit_s(void) { return 3.0 * guard_timeout_s(); }
 
-/* Twice the bytes may take twice the time, and more iterations than before may be in one repetition. */
-static double repetition_limit_s(const run_t *run) { return guard_timeout_s() + 4.0 * run->last_wait_s; }
+/* FACTOR times the bytes may take as much more time, and more iterations than before may be in one
+ * repetition. */
+static double repetition_limit_s(const run_t *run) {
+    return guard_timeout_s() + 2.0 * (double)run->options->factor * run->last_wait_s;
+}
 
 /* --- waiting without a core ----------------------------------------------------------------------------- */
 
@@ -89,17 +92,33 @@ static void receive_quietly(const job_t *job, void *buffer, int bytes, int from)
 
 static bool leads(const run_t *run) { return run->work.me == 0; }
 
-/* One repetition: the seconds of one iteration, of the slowest member, told to the lead; 0 to the others. */
-static double repeat(run_t *run, int64_t bytes, int iterations) {
+/* The name of the rows of a case, or of a part of it; "": there are none. */
+static const char *series_name(const case_t *what, int series) {
+    return series == 0 ? what->benchmark : what->part[series - 1];
+}
+
+static double *series_seconds(const run_t *run, int series) {
+    return run->seconds + (size_t)series * (size_t)run->options->repeats;
+}
+
+/* One repetition: the seconds of one iteration, of the slowest member, told to the lead; 0 to the others. The
+ * lead keeps those of the parts as their `index`-th samples. */
+static double repeat(run_t *run, int64_t bytes, int iterations, int index) {
     double began_s = now_s();
     guard_tick(repetition_limit_s(run));
     MPI_DO(MPI_Barrier(run->work.comm));
     together_wait(run->work.together);
-    double own = run->benchmark->trial(run->state, bytes, iterations);
-    double slowest = 0.0;
-    MPI_DO(MPI_Reduce(&own, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, run->work.comm));
+    double own[SERIES_COUNT] = {run->benchmark->trial(run->state, bytes, iterations)};
+    if (run->benchmark->parts != NULL) {
+        run->benchmark->parts(run->state, own + 1);
+    }
+    double slowest[SERIES_COUNT] = {0.0};
+    MPI_DO(MPI_Reduce(own, slowest, SERIES_COUNT, MPI_DOUBLE, MPI_MAX, 0, run->work.comm));
+    for (int series = 1; series < SERIES_COUNT; series++) {
+        series_seconds(run, series)[index] = slowest[series] / iterations;
+    }
     run->last_wait_s = now_s() - began_s;
-    return slowest / iterations;
+    return slowest[0] / iterations;
 }
 
 static int agree_on(run_t *run, int value) {
@@ -112,9 +131,9 @@ static int agree_on(run_t *run, int value) {
  * memory touched, tells nothing of the others. */
 static int warm_up(run_t *run, int64_t bytes) {
     int iterations = 1;
-    (void)repeat(run, bytes, iterations);
+    (void)repeat(run, bytes, iterations, 0);
     for (;;) {
-        double once = repeat(run, bytes, iterations);
+        double once = repeat(run, bytes, iterations, 0);
         int wanted = iterations;
         if (leads(run)) {
             run->last_trial_s = once;
@@ -150,7 +169,7 @@ static int measure_point(run_t *run, int64_t bytes, int points_left) {
     int count = 0;
     int more = 1;
     while (more) {
-        double seconds = repeat(run, bytes, iterations);
+        double seconds = repeat(run, bytes, iterations, count);
         if (leads(run)) {
             run->seconds[count] = seconds;
             run->last_trial_s = seconds;
@@ -184,14 +203,17 @@ static int points_of(const pto_calibrate_options_t *options, const case_t *what)
         return 1;
     }
     int count = 0;
-    for (int64_t bytes = first_size(options, what); bytes <= last_size(options, what); bytes *= 2) {
+    for (int64_t bytes = first_size(options, what); bytes <= last_size(options, what);
+         bytes *= options->factor) {
         count++;
     }
     return count;
 }
 
-/* Twice the bytes may take twice the time, once to warm up and once to measure: is there room? */
-static bool room_for_point(const run_t *run) { return now_s() + 4.0 * run->last_trial_s < run->case_end_s; }
+/* FACTOR times the bytes may take as much more time, once to warm up and once to measure: is there room? */
+static bool room_for_point(const run_t *run) {
+    return now_s() + 2.0 * (double)run->options->factor * run->last_trial_s < run->case_end_s;
+}
 
 static void member_point(run_t *run, int64_t bytes, int points_left, report_t *report) {
     report->bytes = bytes;
@@ -202,27 +224,37 @@ static void member_point(run_t *run, int64_t bytes, int points_left, report_t *r
     }
 }
 
-/* The lead's samples reach rank 0, which writes them. */
-static void hand_over(run_t *run, report_t *report) {
+/* From the lead to rank 0, if they are two. */
+static void pass_on(const run_t *run, void *data, size_t size) {
     const job_t *job = run->work.job;
     int lead = run->work.what->member[0];
-    if (job->rank == lead && lead != 0) {
-        MPI_DO(MPI_Send(report, (int)sizeof *report, MPI_BYTE, 0, TAG_POINT, job->world));
-        MPI_DO(
-            MPI_Send(run->seconds, report->count * (int)sizeof(double), MPI_BYTE, 0, TAG_POINT, job->world));
+    if (lead != 0 && job->rank == lead) {
+        MPI_DO(MPI_Send(data, (int)size, MPI_BYTE, 0, TAG_POINT, job->world));
+    } else if (lead != 0 && job->rank == 0) {
+        receive_quietly(job, data, (int)size, lead);
     }
-    if (job->rank != 0) {
-        return;
-    }
-    if (lead != 0) {
-        guard_step(others_limit_s(run), "waiting for rank %d to measure %lld bytes", lead,
+}
+
+/* The lead's samples reach rank 0, which writes them. */
+static void hand_over(run_t *run, report_t *report) {
+    const case_t *what = run->work.what;
+    bool writes = run->work.job->rank == 0;
+    if (writes && what->member[0] != 0) {
+        guard_step(others_limit_s(run), "waiting for rank %d to measure %lld bytes", what->member[0],
                    (long long)report->bytes);
-        receive_quietly(job, report, (int)sizeof *report, lead);
-        receive_quietly(job, run->seconds, report->count * (int)sizeof(double), lead);
     }
-    if (report->count > 0) {
-        guard_step(0, "writing samples");
-        samples_point(run->samples, run->work.what, report->bytes, run->seconds, report->count);
+    pass_on(run, report, sizeof *report);
+    for (int series = 0; series < SERIES_COUNT && report->count > 0; series++) {
+        const char *name = series_name(what, series);
+        double *seconds = series_seconds(run, series);
+        if (name[0] == '\0') {
+            continue;
+        }
+        pass_on(run, seconds, (size_t)report->count * sizeof *seconds);
+        if (writes) {
+            guard_step(0, "writing samples");
+            samples_point(run->samples, what, name, report->bytes, seconds, report->count);
+        }
     }
 }
 
@@ -239,7 +271,7 @@ static int run_points(run_t *run, int point_count) {
         return 0;
     }
     int64_t bytes = first_size(run->options, run->work.what);
-    for (int done = 0; done < point_count; done++, bytes *= 2) {
+    for (int done = 0; done < point_count; done++, bytes *= run->options->factor) {
         report_t report = {bytes, 0};
         if (takes_part) {
             member_point(run, bytes, point_count - done, &report);
@@ -267,8 +299,6 @@ static int run_case(run_t *run, int point_count) {
     work_t *work = &run->work;
     const job_t *job = work->job;
     guard_about("%s", run->benchmark->name);
-    guard_step(others_limit_s(run), "waiting for all processes to come to the next case");
-    gather_quietly(job);
     guard_step(set_up_limit_s(), "setting up a case");
     int place = place_among_members(work->what, job->rank);
     MPI_DO(MPI_Comm_split(job->world, place >= 0 ? 0 : MPI_UNDEFINED, place, &work->comm));
@@ -288,6 +318,8 @@ static int run_case(run_t *run, int point_count) {
         together_destroy(work->together);
         MPI_DO(MPI_Comm_free(&work->comm));
     }
+    guard_step(others_limit_s(run), "waiting for all processes to end the case");
+    gather_quietly(job);
     return measured;
 }
 
@@ -310,7 +342,7 @@ static int run_cases(run_t *run, const case_list_t *list) {
 int engine_run(const job_t *job, const pto_calibrate_options_t *options, const benchmark_t *benchmark,
                const case_list_t *list, samples_t *samples) {
     run_t run = {.options = options, .benchmark = benchmark, .samples = samples, .work = {.job = job}};
-    run.seconds = must_allocate((size_t)options->repeats, sizeof *run.seconds);
+    run.seconds = must_allocate((size_t)options->repeats * SERIES_COUNT, sizeof *run.seconds);
     run.sorted = must_allocate((size_t)options->repeats, sizeof *run.sorted);
     run.shows = job->rank == 0 && list->case_count > 0 && (options->progress || progress_wanted());
     run.end_s = now_s() + options->budget_s;

@@ -46,6 +46,7 @@ static void describe_devices(job_t *job, const topology_t *topology) {
         job->device_socket[device] = topology_gpu_socket(topology, info.bus, job->driver, sizeof job->driver);
         if (device == 0) {
             job->gpu_blocks = info.blocks;
+            job->mps = info.mps;
         }
         for (int peer = 0; peer < job->device_count; peer++) {
             if (peer != device) {
@@ -132,6 +133,16 @@ int job_processes_on(const job_t *job, int node) {
 int job_rank_at(const job_t *job, int node, int node_rank) {
     for (int rank = 0; rank < job->size; rank++) {
         if (job->process[rank].node == node && job->process[rank].node_rank == node_rank) {
+            return rank;
+        }
+    }
+    return -1;
+}
+
+int job_process_of_device(const job_t *job, int device, int index) {
+    for (int rank = 0; rank < job->size; rank++) {
+        const process_t *process = &job->process[rank];
+        if (process->node == job->process[0].node && process->device == device && index-- == 0) {
             return rank;
         }
     }

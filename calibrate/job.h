@@ -34,6 +34,7 @@ typedef struct {
     int device_socket[GPU_COUNT_MAX];
     bool reach[GPU_COUNT_MAX][GPU_COUNT_MAX]; /* peer access between devices */
     int gpu_blocks;                           /* thread blocks that fill a device */
+    int mps;                                  /* of a device's pto_gpu_info_t */
     bool bound_here; /* calibrate bound processes to their GPUs' sockets, because the launcher had not */
     bool cuda_aware;
     char no_gpu[JOB_TEXT_MAX]; /* why no GPU benchmark can run; empty where they can */
@@ -51,6 +52,9 @@ int job_processes_on(const job_t *job, int node);
 
 /* The rank of the node's `node_rank`-th process; -1: there is none. */
 int job_rank_at(const job_t *job, int node, int node_rank);
+
+/* The index-th process of node 0 that drives a device; -1: none. */
+int job_process_of_device(const job_t *job, int device, int index);
 
 /* How near two processes are: cpu by their sockets, gpu by their GPUs. */
 pto_level_t job_level(const job_t *job, pto_space_t space, int a, int b);

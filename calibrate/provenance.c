@@ -35,6 +35,7 @@ static void write_machine(samples_t *samples, const job_t *job, const pto_calibr
     samples_provenance(samples, "gpu", job->device_count > 0 ? job->gpu : "none");
     samples_provenance(samples, "driver", job->driver[0] != '\0' ? job->driver : "none");
     samples_provenance(samples, "cuda", job->cuda[0] != '\0' ? job->cuda : "none");
+    samples_provenance(samples, "mps", job->mps > 0 ? "yes" : job->mps == 0 ? "no" : "unknown");
 }
 
 static void write_layout(samples_t *samples, const job_t *job) {

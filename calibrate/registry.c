@@ -6,6 +6,10 @@
     ROW(memcpy)                                                                                              \
     ROW(memcpy_shared)                                                                                       \
     ROW(memcpy_peer)                                                                                         \
+    ROW(memcpy_mixed)                                                                                        \
+    ROW(memcpy_queued)                                                                                       \
+    ROW(memcpy_method)                                                                                       \
+    ROW(memcpy_h2h)                                                                                          \
     ROW(remote)                                                                                              \
     ROW(remote_all)                                                                                          \
     ROW(injection)                                                                                           \

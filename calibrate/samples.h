@@ -20,7 +20,9 @@ void samples_provenance(samples_t *samples, const char *key, const char *value);
 /* Ends the provenance: the line that says whether the file is complete, and the names of the columns. */
 void samples_begin(samples_t *samples);
 
-void samples_point(samples_t *samples, const case_t *what, int64_t bytes, const double *seconds, int count);
+/* `benchmark` is the case's name, or that of one of its parts. */
+void samples_point(samples_t *samples, const case_t *what, const char *benchmark, int64_t bytes,
+                   const double *seconds, int count);
 
 /* `left_out` points were beyond the budget. Returns false where the file could not be written whole. */
 bool samples_close(samples_t *samples, int left_out);

@@ -25,6 +25,20 @@ static pto_status_t cuda_count(int *count, pto_error_t *err) {
     return status;
 }
 
+/* 1, 0, or -1 where the driver or the run-time library does not know the attribute. */
+static int shares_by_mps(int gpu) {
+    int enabled = -1;
+#if CUDART_VERSION >= 12050
+    if (cudaDeviceGetAttribute(&enabled, cudaDevAttrMpsEnabled, gpu) != cudaSuccess) {
+        (void)cudaGetLastError();
+        enabled = -1;
+    }
+#else
+    (void)gpu;
+#endif
+    return enabled;
+}
+
 static pto_status_t cuda_describe(int gpu, pto_gpu_info_t *info, pto_error_t *err) {
     cudaDeviceProp properties;
     pto_status_t status = CUDA_DO(cudaGetDeviceProperties(&properties, gpu), err);
@@ -34,6 +48,7 @@ static pto_status_t cuda_describe(int gpu, pto_gpu_info_t *info, pto_error_t *er
         return status;
     snprintf(info->name, sizeof info->name, "%s", properties.name);
     info->blocks = properties.multiProcessorCount * BLOCKS_PER_SM;
+    info->mps = shares_by_mps(gpu);
     return PTO_OK;
 }
 
@@ -70,27 +85,21 @@ static pto_status_t cuda_fill(void *memory, int byte, size_t bytes, pto_error_t 
     return status == PTO_OK ? CUDA_DO(cudaDeviceSynchronize(), err) : status;
 }
 
-/* --- events --------------------------------------------------------------------------------------------- */
-
-static pto_status_t cuda_event_create(void **event, pto_error_t *err) {
-    cudaEvent_t made = nullptr;
-    pto_status_t status = CUDA_DO(cudaEventCreateWithFlags(&made, cudaEventDisableTiming), err);
-    *event = made;
-    return status;
-}
-
-static pto_status_t cuda_event_destroy(void *event, pto_error_t *err) {
-    return CUDA_DO(cudaEventDestroy(static_cast<cudaEvent_t>(event)), err);
-}
-
-static pto_status_t cuda_event_record(void *event, void *stream, pto_error_t *err) {
-    return CUDA_DO(cudaEventRecord(static_cast<cudaEvent_t>(event), as_stream(stream)), err);
-}
-
-static pto_status_t cuda_event_query(void *event, bool *happened, pto_error_t *err) {
-    cudaError_t error = cudaEventQuery(static_cast<cudaEvent_t>(event));
-    *happened = error == cudaSuccess;
-    return error == cudaErrorNotReady ? PTO_OK : check(error, "cudaEventQuery", err);
+static pto_status_t cuda_copy_by(pto_bench_copy_t how, pto_copy_kind_t kind, void *target, const void *source,
+                                 size_t bytes, pto_error_t *err) {
+    static const cudaMemcpyKind kinds[PTO_COPY_COUNT] = {cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost,
+                                                         cudaMemcpyDeviceToDevice, cudaMemcpyHostToHost};
+    cudaMemcpyKind direction = how == PTO_BENCH_COPY_DEFAULT ? cudaMemcpyDefault : kinds[kind];
+    if (how == PTO_BENCH_COPY_QUERY) {
+        cudaPointerAttributes attributes;
+        const void *asked = kind == PTO_COPY_H2D ? target : source;
+        pto_status_t status = CUDA_DO(cudaPointerGetAttributes(&attributes, asked), err);
+        if (status != PTO_OK)
+            return status;
+        bool on_gpu = attributes.type == cudaMemoryTypeDevice;
+        direction = !on_gpu ? cudaMemcpyHostToHost : kinds[kind];
+    }
+    return CUDA_DO(cudaMemcpy(target, source, bytes, direction), err);
 }
 
 /* --- launches ------------------------------------------------------------------------------------------- */
@@ -335,6 +344,7 @@ const pto_device_bench_t pto_device_bench_cuda = {
     cuda_can_reach,
     cuda_reach,
     cuda_fill,
+    cuda_copy_by,
     cuda_launch_empty,
     cuda_move,
     cuda_store_all,
@@ -342,9 +352,5 @@ const pto_device_bench_t pto_device_bench_cuda = {
     cuda_graph_create,
     cuda_graph_destroy,
     cuda_graph_launch,
-    cuda_event_create,
-    cuda_event_destroy,
-    cuda_event_record,
-    cuda_event_query,
 };
 }

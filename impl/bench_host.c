@@ -29,6 +29,7 @@ static pto_status_t host_describe(int gpu, pto_gpu_info_t *info, pto_error_t *er
     snprintf(info->name, sizeof info->name, "host memory emulating GPU memory");
     snprintf(info->bus, sizeof info->bus, "0000:%02x:00.0", (unsigned)gpu & 0xff);
     info->blocks = BLOCKS;
+    info->mps = 0;
     return PTO_OK;
 }
 
@@ -55,6 +56,15 @@ static pto_status_t host_reach(int peer, pto_error_t *err) {
 static pto_status_t host_fill(void *memory, int byte, size_t bytes, pto_error_t *err) {
     (void)err;
     memset(memory, byte, bytes);
+    return PTO_OK;
+}
+
+static pto_status_t host_copy_by(pto_bench_copy_t how, pto_copy_kind_t kind, void *target, const void *source,
+                                 size_t bytes, pto_error_t *err) {
+    (void)how;
+    (void)kind;
+    (void)err;
+    memcpy(target, source, bytes);
     return PTO_OK;
 }
 
@@ -134,7 +144,7 @@ static pto_status_t host_ping_pong(const pto_bench_ping_pong_t *side, void *stre
     return status;
 }
 
-/* --- empty kernels, graphs and events: there is nothing to do, and it is done at once ---------------------
+/* --- empty kernels and graphs: there is nothing to do, and it is done at once ---------------------
  */
 
 static char nothing;
@@ -153,27 +163,8 @@ static pto_status_t host_graph_launch(void *graph, void *stream, pto_error_t *er
     return pto_host_stream_finish(stream, err);
 }
 
-static pto_status_t host_event_create(void **event, pto_error_t *err) {
-    (void)err;
-    *event = &nothing;
-    return PTO_OK;
-}
-
-static pto_status_t host_event_record(void *event, void *stream, pto_error_t *err) {
-    (void)event;
-    return pto_host_stream_finish(stream, err);
-}
-
-static pto_status_t host_event_query(void *event, bool *happened, pto_error_t *err) {
-    (void)event;
-    (void)err;
-    *happened = true;
-    return PTO_OK;
-}
-
-/* Of a graph or an event. */
-static pto_status_t host_destroy(void *made, pto_error_t *err) {
-    (void)made;
+static pto_status_t host_graph_destroy(void *graph, pto_error_t *err) {
+    (void)graph;
     (void)err;
     return PTO_OK;
 }
@@ -187,15 +178,12 @@ const pto_device_bench_t pto_device_bench_host = {
     .can_reach = host_can_reach,
     .reach = host_reach,
     .fill = host_fill,
+    .copy_by = host_copy_by,
     .launch_empty = host_launch_empty,
     .move = host_move,
     .store_all = host_store_all,
     .ping_pong = host_ping_pong,
     .graph_create = host_graph_create,
-    .graph_destroy = host_destroy,
+    .graph_destroy = host_graph_destroy,
     .graph_launch = host_graph_launch,
-    .event_create = host_event_create,
-    .event_destroy = host_destroy,
-    .event_record = host_event_record,
-    .event_query = host_event_query,
 };

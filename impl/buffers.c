@@ -1,7 +1,8 @@
-/* Binds a plan's buffers to memory. Temporary buffers are placed in two arenas. The user's buffers are used
- * directly where possible. Buffers of other processes on the node are opened through the device's handles.
- * Flags between processes are in one segment per node, flags between kernels in the memory of the GPU that
- * waits for them. */
+/* Binds a plan's buffers to memory. Temporary buffers are placed in two arenas, except for the host buffers
+ * that other processes access: these are in one pinned segment per node, together with the flags between
+ * processes. The user's buffers are used directly where possible. GPU buffers of other processes on the node
+ * are opened through the device's handles. Flags between kernels are in the memory of the GPU that waits for
+ * them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,9 +10,15 @@
 #include "mpi_collective.h"
 #include "nccl_collective.h"
 
-enum { ALIGN_BYTES = 256, KERNEL_FLAGS = -1 /* in the place of a buffer's number */ };
+enum { ALIGN_BYTES = 256, PAGE_BYTES = 4096, KERNEL_FLAGS = -1 /* in the place of a buffer's number */ };
 
-static size_t aligned(int64_t bytes) { return ((size_t)bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES; }
+typedef enum { ARENA_DEVICE, ARENA_STAGING, ARENA_SEGMENT } arena_t;
+
+static size_t rounded_up(size_t bytes, size_t multiple) {
+    return (bytes + multiple - 1) / multiple * multiple;
+}
+
+static size_t aligned(int64_t bytes) { return rounded_up((size_t)bytes, ALIGN_BYTES); }
 
 static bool holds(const pto_exec_t *exec, int buffer) {
     return pto_buffer_holds(exec->plan, buffer, exec->job.logical);
@@ -81,16 +88,21 @@ int64_t pto_exec_apart_bytes(const pto_exec_t *exec, int buffer, int64_t rank) {
                : 0;
 }
 
-/* Place the temporary buffers of one space from `arena` on (NULL: only count). Returns their total size. */
-static size_t lay_out(pto_exec_t *exec, pto_space_t space, char *arena) {
+static arena_t arena_of(const pto_exec_t *exec, int buffer) {
+    if (pto_plan_buffer(exec->plan, buffer)->space == PTO_SPACE_GPU)
+        return ARENA_DEVICE;
+    return exec->bound[buffer].shared >= 0 ? ARENA_SEGMENT : ARENA_STAGING;
+}
+
+/* Place the temporary buffers of one arena from `memory` on (NULL: only count). Returns their total size. */
+static size_t lay_out(pto_exec_t *exec, arena_t arena, char *memory) {
     size_t total = 0;
     for (int b = 0; b < pto_plan_buffer_count(exec->plan); b++) {
-        const pto_buffer_t *buffer = pto_plan_buffer(exec->plan, b);
-        if (pto_buffer_is_users(exec->plan, b, exec->job.logical) || buffer->space != space ||
+        if (pto_buffer_is_users(exec->plan, b, exec->job.logical) || arena_of(exec, b) != arena ||
             !holds(exec, b) || pto_buffer_stands_in(exec->plan, b))
             continue;
-        if (arena)
-            exec->bound[b].memory = arena + total;
+        if (memory)
+            exec->bound[b].memory = memory + total;
         total += aligned(memory_bytes(exec, b, exec->job.logical)) +
                  (size_t)pto_exec_apart_bytes(exec, b, exec->job.logical);
     }
@@ -98,8 +110,8 @@ static size_t lay_out(pto_exec_t *exec, pto_space_t space, char *arena) {
 }
 
 static pto_status_t allocate_arenas(pto_exec_t *exec, pto_error_t *err) {
-    size_t device_bytes = lay_out(exec, PTO_SPACE_GPU, NULL);
-    size_t staging_bytes = lay_out(exec, PTO_SPACE_CPU, NULL);
+    size_t device_bytes = lay_out(exec, ARENA_DEVICE, NULL);
+    size_t staging_bytes = lay_out(exec, ARENA_STAGING, NULL);
     pto_status_t status = PTO_OK;
     if (device_bytes > 0)
         status = exec->device->allocate(device_bytes, &exec->device_arena, err);
@@ -107,8 +119,8 @@ static pto_status_t allocate_arenas(pto_exec_t *exec, pto_error_t *err) {
         status = exec->device->allocate_staging(staging_bytes, &exec->staging_arena, err);
     if (status != PTO_OK)
         return status;
-    lay_out(exec, PTO_SPACE_GPU, exec->device_arena);
-    lay_out(exec, PTO_SPACE_CPU, exec->staging_arena);
+    lay_out(exec, ARENA_DEVICE, exec->device_arena);
+    lay_out(exec, ARENA_STAGING, exec->staging_arena);
     return PTO_OK;
 }
 
@@ -137,7 +149,8 @@ static pto_status_t bind_user(pto_exec_t *exec, int b, const void *user, bool sh
     }
     if (!shadow)
         return PTO_OK;
-    pto_status_t status = exec->device->allocate((size_t)bytes, shadowed, err);
+    pto_status_t status =
+        pto_exec_user_allocate(exec->plan, exec->device, buffer->role, bytes, shadowed, err);
     exec->bound[b].memory = *shadowed;
     return status;
 }
@@ -165,7 +178,8 @@ static pto_status_t bind_own(pto_exec_t *exec, const void *in, void *out, pto_er
 
 typedef struct {
     pto_memory_handle_t handle;
-    bool empty; /* zero bytes: nothing to open */
+    size_t offset_bytes; /* of a host buffer, in the segment */
+    bool empty;          /* zero bytes: nothing to open */
 } offer_t;
 
 /* Flags and lines must be zero before other processes learn their address. */
@@ -209,8 +223,13 @@ static pto_status_t make_offers(pto_exec_t *exec, offer_t *offers, pto_error_t *
             continue;
         offer_t *offer = &offers[bound->shared];
         offer->empty = pto_buffer_bytes(exec->plan, b, exec->job.logical) == 0;
-        pto_status_t status =
-            offer->empty ? PTO_OK : exec->device->export_memory(bound->memory, &offer->handle, err);
+        if (offer->empty)
+            continue;
+        pto_status_t status = PTO_OK;
+        if (arena_of(exec, b) == ARENA_SEGMENT)
+            offer->offset_bytes = (size_t)(bound->memory - (char *)exec->segment);
+        else
+            status = exec->device->export_memory(bound->memory, &offer->handle, err);
         if (status != PTO_OK)
             return status;
     }
@@ -245,17 +264,17 @@ static pto_status_t take_offer(pto_exec_t *exec, const offer_t *offers, int buff
     const offer_t *offer = &offers[exec->job.place_in_node[rank] * exec->offer_count + number];
     if (offer->empty)
         return PTO_OK;
-    void *opened = NULL;
-    pto_status_t status = exec->device->open_memory(&offer->handle, &opened, err);
-    if (status != PTO_OK)
-        return status;
     pto_reached_t *reached = pto_vector_add(&exec->reached, sizeof *reached);
-    if (!reached) {
-        exec->device->close_memory(opened, NULL);
+    if (!reached)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    *reached = (pto_reached_t){.buffer = buffer, .rank = rank};
+    if (buffer != KERNEL_FLAGS && arena_of(exec, buffer) == ARENA_SEGMENT) {
+        reached->memory = (char *)exec->segment + offer->offset_bytes;
+        return PTO_OK;
     }
-    *reached = (pto_reached_t){buffer, rank, opened};
-    return PTO_OK;
+    pto_status_t status = exec->device->open_memory(&offer->handle, &reached->opened, err);
+    reached->memory = reached->opened;
+    return status;
 }
 
 /* Open everything that an action accesses in other processes. */
@@ -321,13 +340,13 @@ static pto_status_t share(pto_exec_t *exec, pto_error_t *err) {
     return status;
 }
 
-/* --- flags --------------------------------------------------------------------------------------------- */
+/* --- the segment of the node ---------------------------------------------------------------------------- */
 
 /* One row of counters for each sending process of the node, by flag and receiver. Rows do not share cache
  * lines. */
 atomic_uint_fast64_t *pto_exec_counter(const pto_exec_t *exec, int64_t from, int64_t to, int flag) {
     int sender = exec->job.place_in_node[from], receiver = exec->job.place_in_node[to];
-    char *row = (char *)exec->flags + (size_t)sender * exec->flag_row_bytes;
+    char *row = (char *)exec->segment + (size_t)sender * exec->flag_row_bytes;
     return (atomic_uint_fast64_t *)(void *)row + (size_t)flag * (size_t)exec->flag_rows + receiver;
 }
 
@@ -345,24 +364,79 @@ void *pto_exec_kernel_flag(const pto_exec_t *exec, int64_t from, int64_t to, int
                  : NULL;
 }
 
-static pto_status_t make_flags(pto_exec_t *exec, pto_error_t *err) {
-    int flags = pto_plan_flag_count(exec->plan), place = 0;
-    if (!signals(exec, false))
-        return PTO_OK;
+/* The segment: flags, then each process's host buffers, which begin on a page. */
+typedef struct {
+    size_t flags_bytes;
+    size_t own_offset_bytes;
+    size_t own_bytes;
+    size_t bytes;
+} segment_t;
+
+static pto_status_t plan_segment(pto_exec_t *exec, segment_t *segment, pto_error_t *err) {
+    int64_t own = (int64_t)rounded_up(lay_out(exec, ARENA_SEGMENT, NULL), PAGE_BYTES), until = 0, all = 0;
+    pto_status_t status = PTO_MPI(MPI_Scan(&own, &until, 1, MPI_INT64_T, MPI_SUM, exec->job.node), err);
+    if (status == PTO_OK)
+        status = PTO_MPI(MPI_Allreduce(&own, &all, 1, MPI_INT64_T, MPI_SUM, exec->job.node), err);
+    size_t flags = rounded_up((size_t)exec->flag_rows * exec->flag_row_bytes, PAGE_BYTES);
+    *segment = (segment_t){flags, flags + (size_t)(until - own), (size_t)own, flags + (size_t)all};
+    return status;
+}
+
+/* Every process maps the whole segment. */
+static pto_status_t map_segment(pto_exec_t *exec, const segment_t *segment, pto_error_t *err) {
+    int place = 0;
+    pto_shared_handle_t *handle = &exec->segment_handle;
     pto_status_t status = PTO_MPI(MPI_Comm_rank(exec->job.node, &place), err);
-    exec->flag_row_bytes = aligned((int64_t)sizeof(atomic_uint_fast64_t) * flags * exec->flag_rows);
     if (status == PTO_OK && place == 0) {
-        status = pto_shared_create((size_t)exec->flag_rows * exec->flag_row_bytes, &exec->flags,
-                                   &exec->flags_handle, err);
-        exec->flags_own = status == PTO_OK;
+        status = pto_shared_create_sparse(segment->bytes, &exec->segment, handle, err);
+        exec->segment_own = status == PTO_OK;
     }
+    if (status == PTO_OK && place == 0)
+        status = pto_shared_reserve(handle, 0, segment->flags_bytes, err);
     status = pto_agree(exec->job.comm, status, err);
     if (status == PTO_OK)
-        status = PTO_MPI(
-            MPI_Bcast(&exec->flags_handle, (int)sizeof exec->flags_handle, MPI_BYTE, 0, exec->job.node), err);
+        status = PTO_MPI(MPI_Bcast(handle, (int)sizeof *handle, MPI_BYTE, 0, exec->job.node), err);
     if (status == PTO_OK && place > 0)
-        status = pto_shared_open(&exec->flags_handle, &exec->flags, err);
+        status = pto_shared_open(handle, &exec->segment, err);
+    if (status == PTO_OK && segment->own_bytes > 0)
+        status = pto_shared_reserve(handle, segment->own_offset_bytes, segment->own_bytes, err);
     return pto_agree(exec->job.comm, status, err);
+}
+
+static bool shares_host_memory(const pto_exec_t *exec) {
+    for (int b = 0; b < pto_plan_buffer_count(exec->plan); b++)
+        if (exec->bound[b].shared >= 0 && arena_of(exec, b) == ARENA_SEGMENT)
+            return true;
+    return false;
+}
+
+/* Collective. */
+static pto_status_t make_segment(pto_exec_t *exec, pto_error_t *err) {
+    bool flags = signals(exec, false), buffers = shares_host_memory(exec);
+    segment_t segment;
+    if (!flags && !buffers)
+        return PTO_OK;
+    if (flags)
+        exec->flag_row_bytes = aligned((int64_t)sizeof(atomic_uint_fast64_t) *
+                                       pto_plan_flag_count(exec->plan) * exec->flag_rows);
+    pto_status_t status = pto_agree(exec->job.comm, plan_segment(exec, &segment, err), err);
+    if (status == PTO_OK)
+        status = map_segment(exec, &segment, err);
+    if (status != PTO_OK || !buffers)
+        return status;
+    lay_out(exec, ARENA_SEGMENT, (char *)exec->segment + segment.own_offset_bytes);
+    if (!exec->device->pin)
+        return PTO_OK;
+    status = exec->device->pin(exec->segment, segment.bytes, err);
+    exec->segment_pinned = status == PTO_OK;
+    return pto_agree(exec->job.comm, status, err);
+}
+
+static void leave_segment(pto_exec_t *exec) {
+    if (exec->segment_pinned)
+        exec->device->unpin(exec->segment, NULL);
+    if (exec->segment)
+        (exec->segment_own ? pto_shared_destroy : pto_shared_close)(exec->segment, &exec->segment_handle);
 }
 
 /* --- all of it ----------------------------------------------------------------------------------------- */
@@ -380,22 +454,22 @@ pto_status_t pto_exec_bind(pto_exec_t *exec, const void *in, void *out, pto_erro
         status = bind_own(exec, in, out, err);
     status = pto_agree(exec->job.comm, status, err);
     if (status == PTO_OK)
-        status = share(exec, err);
-    return status == PTO_OK ? make_flags(exec, err) : status;
+        status = make_segment(exec, err);
+    return status == PTO_OK ? share(exec, err) : status;
 }
 
 void pto_exec_unbind(pto_exec_t *exec) {
     const pto_reached_t *reached = exec->reached.item;
     for (int i = 0; i < exec->reached.count; i++)
-        exec->device->close_memory(reached[i].memory, NULL);
+        if (reached[i].opened)
+            exec->device->close_memory(reached[i].opened, NULL);
     free(exec->reached.item);
     /* A process must not free memory that another one still has open. */
     if (exec->offer_count > 0 && !exec->failed)
         MPI_Barrier(exec->job.comm);
-    if (exec->flags)
-        (exec->flags_own ? pto_shared_destroy : pto_shared_close)(exec->flags, &exec->flags_handle);
-    exec->device->release(exec->shadow_in, NULL);
-    exec->device->release(exec->shadow_out, NULL);
+    leave_segment(exec);
+    pto_exec_user_release(exec->plan, exec->device, PTO_ROLE_IN, exec->shadow_in);
+    pto_exec_user_release(exec->plan, exec->device, PTO_ROLE_OUT, exec->shadow_out);
     exec->device->release(exec->kernel_flags, NULL);
     exec->device->release(exec->device_arena, NULL);
     exec->device->release_staging(exec->staging_arena, NULL);

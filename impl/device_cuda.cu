@@ -45,6 +45,14 @@ static pto_status_t cuda_release_staging(void *memory, pto_error_t *err) {
     return memory ? CUDA_DO(cudaFreeHost(memory), err) : PTO_OK;
 }
 
+static pto_status_t cuda_pin(void *memory, size_t bytes, pto_error_t *err) {
+    return CUDA_DO(cudaHostRegister(memory, bytes, cudaHostRegisterDefault), err);
+}
+
+static pto_status_t cuda_unpin(void *memory, pto_error_t *err) {
+    return CUDA_DO(cudaHostUnregister(memory), err);
+}
+
 static pto_status_t cuda_stream_create(void **stream, pto_error_t *err) {
     cudaStream_t made = nullptr;
     pto_status_t status = CUDA_DO(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking), err);
@@ -75,6 +83,34 @@ static pto_status_t cuda_poll(void *stream, bool *finished, pto_error_t *err) {
     cudaError_t error = cudaStreamQuery(static_cast<cudaStream_t>(stream));
     *finished = error == cudaSuccess;
     return error == cudaErrorNotReady ? PTO_OK : check(error, "cudaStreamQuery", err);
+}
+
+/* --- events --------------------------------------------------------------------------------------------- */
+
+static pto_status_t cuda_event_create(void **event, pto_error_t *err) {
+    cudaEvent_t made = nullptr;
+    pto_status_t status = CUDA_DO(cudaEventCreateWithFlags(&made, cudaEventDisableTiming), err);
+    *event = made;
+    return status;
+}
+
+static pto_status_t cuda_event_destroy(void *event, pto_error_t *err) {
+    return CUDA_DO(cudaEventDestroy(static_cast<cudaEvent_t>(event)), err);
+}
+
+static pto_status_t cuda_event_record(void *event, void *stream, pto_error_t *err) {
+    return CUDA_DO(cudaEventRecord(static_cast<cudaEvent_t>(event), static_cast<cudaStream_t>(stream)), err);
+}
+
+static pto_status_t cuda_event_poll(void *event, bool *finished, pto_error_t *err) {
+    cudaError_t error = cudaEventQuery(static_cast<cudaEvent_t>(event));
+    *finished = error == cudaSuccess;
+    return error == cudaErrorNotReady ? PTO_OK : check(error, "cudaEventQuery", err);
+}
+
+static pto_status_t cuda_event_follow(void *event, void *stream, pto_error_t *err) {
+    return CUDA_DO(cudaStreamWaitEvent(static_cast<cudaStream_t>(stream), static_cast<cudaEvent_t>(event), 0),
+                   err);
 }
 
 /* --- between processes --------------------------------------------------------------------------------- */
@@ -354,6 +390,8 @@ const pto_device_t pto_device_cuda = {
     cuda_release,
     cuda_allocate_staging,
     cuda_release_staging,
+    cuda_pin,
+    cuda_unpin,
     cuda_stream_create,
     cuda_stream_destroy,
     cuda_copy,
@@ -361,6 +399,11 @@ const pto_device_t pto_device_cuda = {
     cuda_reduce_many,
     cuda_finish,
     cuda_poll,
+    cuda_event_create,
+    cuda_event_destroy,
+    cuda_event_record,
+    cuda_event_poll,
+    cuda_event_follow,
     cuda_export,
     cuda_open,
     cuda_close,

@@ -1,8 +1,5 @@
-/* Creating, running and destroying an executor: the interpreter of the flat schedule. */
-#include <sched.h>
-#include <stdio.h>
+/* Creating, running and destroying an executor: moving its lanes forward. */
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "buffers.h"
@@ -10,164 +7,9 @@
 #include "mpi_collective.h"
 #include "nccl_collective.h"
 #include "portolan/strategy.h"
-#include "reduce.h"
 #include "schedule.h"
+#include "tasks.h"
 #include "watchdog.h"
-
-/* --- doing one entry ----------------------------------------------------------------------------------- */
-
-/* Drain the stream before the CPU or MPI reads its results. */
-static pto_status_t settle(pto_exec_t *exec, bool wait, bool *finished, pto_error_t *err) {
-    if (exec->kernel)
-        return pto_kernel_settle(exec, wait, finished, err);
-    *finished = true;
-    if (!exec->pending)
-        return PTO_OK;
-    pto_status_t status =
-        wait ? exec->device->finish(exec->stream, err) : exec->device->poll(exec->stream, finished, err);
-    exec->pending = status == PTO_OK && !*finished;
-    return status;
-}
-
-static pto_status_t message_error(const pto_exec_t *exec, const pto_task_t *task, int code,
-                                  pto_error_t *err) {
-    const pto_exec_end_t *end = (const pto_exec_end_t *)exec->ends.item + task->first;
-    for (int i = 0; code == MPI_ERR_IN_STATUS && i < task->count; i++) {
-        int cause = exec->statuses[i].MPI_ERROR;
-        if (cause == MPI_SUCCESS || cause == MPI_ERR_PENDING)
-            continue;
-        pto_error_t why;
-        pto_mpi(cause, end[i].sends ? "send to" : "receive from", &why);
-        return pto_error_set(err, PTO_ERR_IO, "message with MPI rank %d: %s", end[i].peer, why.message);
-    }
-    return pto_mpi(code, "MPI_Waitall", err);
-}
-
-static pto_status_t do_finish(pto_exec_t *exec, const pto_task_t *task, bool wait, bool *finished,
-                              pto_error_t *err) {
-    MPI_Request *request = (MPI_Request *)exec->requests.item + task->first;
-    int flag = 1;
-    int code = wait ? MPI_Waitall(task->count, request, exec->statuses)
-                    : MPI_Testall(task->count, request, &flag, exec->statuses);
-    *finished = flag != 0;
-    return code == MPI_SUCCESS ? PTO_OK : message_error(exec, task, code, err);
-}
-
-static pto_status_t do_moves(pto_exec_t *exec, const pto_task_t *task, pto_error_t *err) {
-    const pto_exec_move_t *item = (const pto_exec_move_t *)exec->moves.item + task->first;
-    pto_status_t status = PTO_OK;
-    bool finished;
-    for (int i = 0; i < task->count && status == PTO_OK; i++) {
-        const pto_move_t *move = &item[i].move;
-        if (item[i].on_device) {
-            status = exec->device->copy(move, exec->stream, err);
-            exec->pending = true;
-            continue;
-        }
-        status = settle(exec, true, &finished, err);
-        for (size_t row = 0; row < move->rows; row++)
-            memcpy((char *)move->target + row * move->target_pitch_bytes,
-                   (const char *)move->source + row * move->source_pitch_bytes, move->bytes);
-    }
-    return status;
-}
-
-static pto_status_t do_reductions(pto_exec_t *exec, const pto_task_t *task, pto_error_t *err) {
-    const pto_exec_reduction_t *item = (const pto_exec_reduction_t *)exec->reductions.item + task->first;
-    pto_datatype_t datatype = pto_plan_request(exec->plan)->datatype;
-    pto_status_t status = PTO_OK;
-    bool finished;
-    for (int i = 0; i < task->count && status == PTO_OK; i++) {
-        const void *const *source = (const void *const *)exec->sources.item + item[i].source_first;
-        bool several = item[i].fresh || item[i].source_count > 1;
-        if (!item[i].on_device) {
-            status = settle(exec, true, &finished, err);
-            if (status == PTO_OK)
-                pto_reduce_many_host(item[i].target, item[i].fresh, source, item[i].source_count,
-                                     item[i].count, datatype, exec->op);
-            continue;
-        }
-        status = several
-                     ? exec->device->reduce_many(item[i].target, item[i].fresh, source, item[i].source_count,
-                                                 item[i].count, datatype, exec->op, exec->stream, err)
-                     : exec->device->reduce(item[i].target, source[0], item[i].count, datatype, exec->op,
-                                            exec->stream, err);
-        exec->pending = true;
-    }
-    return status;
-}
-
-static void do_signals(pto_exec_t *exec, const pto_task_t *task) {
-    const pto_exec_signal_t *signal = (const pto_exec_signal_t *)exec->signals.item + task->first;
-    for (int i = 0; i < task->count; i++)
-        atomic_fetch_add_explicit(signal[i].counter, 1, memory_order_release);
-}
-
-static pto_status_t await(const pto_exec_t *exec, const pto_exec_signal_t *signal, bool wait, bool *finished,
-                          pto_error_t *err) {
-    pto_status_t status = PTO_OK;
-    int spins = 0;
-    while (atomic_load_explicit(signal->counter, memory_order_acquire) < signal->seen + 1) {
-        *finished = false;
-        if (!wait || status != PTO_OK)
-            return status;
-        status = pto_job_rest(&exec->job, &spins, err);
-    }
-    *finished = true;
-    return PTO_OK;
-}
-
-/* Several waits can share one counter, which receives `stride` signals per run. Each wait keeps its own
- * count. */
-static pto_status_t do_waits(pto_exec_t *exec, const pto_task_t *task, bool wait, bool *finished,
-                             pto_error_t *err) {
-    pto_exec_signal_t *signal = (pto_exec_signal_t *)exec->signals.item + task->first;
-    pto_status_t status = PTO_OK;
-    *finished = true;
-    for (int i = 0; i < task->count && status == PTO_OK && *finished; i++)
-        status = await(exec, &signal[i], wait, finished, err);
-    for (int i = 0; i < task->count && status == PTO_OK && *finished; i++)
-        signal[i].seen += signal[i].stride;
-    return status;
-}
-
-static pto_status_t do_post(pto_exec_t *exec, const pto_task_t *task, pto_error_t *err) {
-    return PTO_MPI(MPI_Startall(task->count, (MPI_Request *)exec->requests.item + task->first), err);
-}
-
-static pto_status_t do_one(pto_exec_t *exec, const pto_task_t *task, bool wait, bool *finished,
-                           pto_error_t *err) {
-    pto_status_t status = PTO_OK;
-    *finished = true;
-    if (task->kind == PTO_TASK_KERNEL)
-        return pto_kernel_start(exec, task->first, wait, finished, err);
-    if (exec->kernel)
-        status = pto_kernel_settle(exec, wait, finished, err);
-    if (status != PTO_OK || !*finished)
-        return status;
-    if (task->kind == PTO_TASK_MOVE)
-        return do_moves(exec, task, err);
-    if (task->kind == PTO_TASK_REDUCE)
-        return do_reductions(exec, task, err);
-    if (task->kind == PTO_TASK_FINISH)
-        return do_finish(exec, task, wait, finished, err);
-    if (task->kind == PTO_TASK_WAIT)
-        return do_waits(exec, task, wait, finished, err);
-    if (task->kind == PTO_TASK_NCCL)
-        return pto_nccl_run(exec, task->first, wait, finished, err);
-    status = settle(exec, wait, finished, err);
-    if (status != PTO_OK || !*finished)
-        return status;
-    if (task->kind == PTO_TASK_POST)
-        return do_post(exec, task, err);
-    if (task->kind == PTO_TASK_SIGNAL) {
-        do_signals(exec, task);
-        return PTO_OK;
-    }
-    *finished = wait || exec->waiting;
-    return *finished ? pto_library_call(exec, (pto_library_call_t *)exec->calls.item + task->first, err)
-                     : PTO_OK;
-}
 
 /* --- running ------------------------------------------------------------------------------------------- */
 
@@ -179,9 +21,9 @@ static void delay(pto_exec_t *exec) {
     nanosleep(&pause, NULL);
 }
 
-static pto_status_t fail(pto_exec_t *exec, pto_status_t status, pto_error_t *err) {
+static pto_status_t fail(pto_exec_t *exec, int lane, pto_status_t status, pto_error_t *err) {
     char where[256];
-    pto_exec_where(exec, where, sizeof where);
+    pto_exec_where(exec, lane, where, sizeof where);
     exec->failed = true;
     exec->under_way = false;
     if (!err)
@@ -190,30 +32,74 @@ static pto_status_t fail(pto_exec_t *exec, pto_status_t status, pto_error_t *err
     return pto_error_set(err, status, "%s: %s", where, why.message);
 }
 
-static pto_status_t advance(pto_exec_t *exec, bool wait, bool *finished, pto_error_t *err) {
-    const pto_task_t *task = exec->tasks.item;
-    int next = atomic_load_explicit(&exec->next, memory_order_relaxed);
+/* Do the lane's tasks up to one that cannot finish yet. */
+static pto_status_t advance_lane(pto_exec_t *exec, int index, bool wait, bool *finished, pto_error_t *err) {
+    pto_lane_t *lane = &exec->lane[index];
+    const pto_task_t *task = lane->tasks.item;
+    int next = atomic_load_explicit(&lane->next, memory_order_relaxed);
     *finished = true;
-    for (; next < exec->tasks.count; next++) {
-        atomic_store_explicit(&exec->next, next, memory_order_relaxed);
+    for (; next < lane->tasks.count; next++) {
+        atomic_store_explicit(&lane->next, next, memory_order_relaxed);
         if (exec->options.delay_max_s > 0)
             delay(exec);
-        pto_status_t status = do_one(exec, &task[next], wait, finished, err);
+        pto_status_t status = pto_lane_do(exec, lane, &task[next], wait, finished, err);
         if (status != PTO_OK)
-            return fail(exec, status, err);
+            return fail(exec, index, status, err);
         if (!*finished)
             return PTO_OK;
     }
-    atomic_store_explicit(&exec->next, next, memory_order_relaxed);
-    pto_status_t status = settle(exec, wait, finished, err);
+    atomic_store_explicit(&lane->next, next, memory_order_relaxed);
+    return PTO_OK;
+}
+
+/* No lane may block, since others may be what it waits for. */
+static pto_status_t advance_lanes(pto_exec_t *exec, bool *finished, pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    *finished = true;
+    for (int i = 0; i < exec->lane_count && status == PTO_OK; i++) {
+        bool ended = false;
+        if (exec->options.delay_max_s == 0 || exec->random >> 40 & 1) /* for tests: in any order */
+            status = advance_lane(exec, i, false, &ended, err);
+        else
+            delay(exec);
+        *finished &= ended;
+    }
+    return status;
+}
+
+static pto_status_t advance_all(pto_exec_t *exec, bool wait, bool *finished, pto_error_t *err) {
+    int spins = 0;
+    if (exec->lane_count == 1)
+        return advance_lane(exec, 0, wait, finished, err);
+    pto_status_t status = advance_lanes(exec, finished, err);
+    while (status == PTO_OK && wait && !*finished) {
+        status = pto_job_rest(&exec->job, &spins, err);
+        status =
+            status == PTO_OK ? advance_lanes(exec, finished, err) : fail(exec, PTO_LANE_BUSY, status, err);
+    }
+    return status;
+}
+
+static pto_status_t advance(pto_exec_t *exec, bool wait, bool *finished, pto_error_t *err) {
+    pto_status_t status = advance_all(exec, wait, finished, err);
+    if (status != PTO_OK || !*finished)
+        return status;
+    status = pto_lane_settle(exec, &exec->lane[0], wait, finished, err);
     if (status != PTO_OK)
-        return fail(exec, status, err);
+        return fail(exec, 0, status, err);
     if (*finished) {
+        for (int i = 1; i < exec->lane_count; i++)
+            exec->lane[i].pending = false; /* lane 0 waited for all of them */
         exec->under_way = false;
         exec->queued = false;
         atomic_store_explicit(&exec->watchdog.began_ns, 0, memory_order_relaxed);
     }
     return PTO_OK;
+}
+
+static void set_next(pto_exec_t *exec, int next) {
+    for (int i = 0; i < exec->lane_count; i++)
+        atomic_store_explicit(&exec->lane[i].next, next, memory_order_relaxed);
 }
 
 static pto_status_t begin(pto_exec_t *exec, pto_error_t *err) {
@@ -222,7 +108,7 @@ static pto_status_t begin(pto_exec_t *exec, pto_error_t *err) {
                              exec->failed ? "an earlier run failed" : "a run is already active");
     exec->under_way = true;
     exec->run++;
-    atomic_store_explicit(&exec->next, 0, memory_order_relaxed);
+    set_next(exec, 0);
     atomic_store_explicit(&exec->watchdog.began_ns, pto_now_ns(), memory_order_relaxed);
     return PTO_OK;
 }
@@ -249,7 +135,8 @@ static pto_status_t wait_until_late(pto_exec_t *exec, pto_error_t *err) {
         status = pto_job_rest(&exec->job, &spins, err);
         if (status == PTO_OK)
             status = pto_exec_deadline(exec, err);
-        status = status == PTO_OK ? advance(exec, false, &finished, err) : fail(exec, status, err);
+        status =
+            status == PTO_OK ? advance(exec, false, &finished, err) : fail(exec, PTO_LANE_BUSY, status, err);
     }
     exec->waiting = false;
     return status;
@@ -262,7 +149,10 @@ pto_status_t pto_exec_wait(pto_exec_t *exec, pto_error_t *err) {
         return PTO_OK;
     if (exec->options.timeout_s >= 0 && exec->options.on_timeout == PTO_TIMEOUT_RETURN)
         return wait_until_late(exec, err ? err : &ignored);
-    return advance(exec, true, &finished, err);
+    exec->waiting = true;
+    pto_status_t status = advance(exec, true, &finished, err);
+    exec->waiting = false;
+    return status;
 }
 
 pto_status_t pto_exec_run(pto_exec_t *exec, pto_error_t *err) {
@@ -318,12 +208,13 @@ pto_status_t pto_exec_queue(pto_exec_t *exec, pto_error_t *err) {
     exec->queued = true;
     if (exec->options.delay_max_s > 0)
         delay(exec);
-    const pto_task_t *task = exec->tasks.item;
-    if (exec->tasks.count > 0) /* enqueued whether or not NCCL's call blocks */
+    pto_lane_t *lane = &exec->lane[0];
+    const pto_task_t *task = lane->tasks.item;
+    if (lane->tasks.count > 0) /* enqueued whether or not NCCL's call blocks */
         status = task->kind == PTO_TASK_NCCL ? pto_nccl_queue(exec, task->first, err)
-                                             : do_one(exec, task, false, &finished, err);
-    atomic_store_explicit(&exec->next, exec->tasks.count, memory_order_relaxed);
-    return status == PTO_OK ? PTO_OK : fail(exec, status, err);
+                                             : pto_lane_do(exec, lane, task, false, &finished, err);
+    atomic_store_explicit(&lane->next, lane->tasks.count, memory_order_relaxed);
+    return status == PTO_OK ? PTO_OK : fail(exec, 0, status, err);
 }
 
 /* --- making -------------------------------------------------------------------------------------------- */
@@ -333,6 +224,25 @@ int64_t pto_exec_user_bytes(const pto_plan_t *plan, int64_t logical_rank, pto_ro
         if (pto_plan_buffer(plan, b)->role == role && pto_buffer_is_users(plan, b, logical_rank))
             return pto_buffer_bytes(plan, b, logical_rank);
     return 0;
+}
+
+static bool user_on_host(const pto_plan_t *plan, pto_role_t role) {
+    for (int b = 0; b < pto_plan_buffer_count(plan); b++)
+        if (pto_plan_buffer(plan, b)->role == role)
+            return pto_plan_buffer(plan, b)->space == PTO_SPACE_CPU;
+    return false;
+}
+
+pto_status_t pto_exec_user_allocate(const pto_plan_t *plan, const pto_device_t *device, pto_role_t role,
+                                    int64_t bytes, void **memory, pto_error_t *err) {
+    *memory = NULL;
+    if (bytes == 0)
+        return PTO_OK;
+    return (user_on_host(plan, role) ? device->allocate_staging : device->allocate)((size_t)bytes, memory, err);
+}
+
+void pto_exec_user_release(const pto_plan_t *plan, const pto_device_t *device, pto_role_t role, void *memory) {
+    (user_on_host(plan, role) ? device->release_staging : device->release)(memory, NULL);
 }
 
 static bool messages_from_device(const pto_plan_t *plan, const pto_stage_t *stage) {
@@ -396,6 +306,13 @@ static void number_waits(pto_exec_t *exec) {
     }
 }
 
+static pto_status_t create_streams(pto_exec_t *exec, pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    for (int i = 0; i < exec->lane_count && status == PTO_OK; i++)
+        status = exec->device->stream_create(&exec->lane[i].stream, err);
+    return status;
+}
+
 static pto_status_t prepare(pto_exec_t *exec, const void *in, void *out, pto_error_t *err) {
     pto_status_t status = pto_watchdog_begin(exec, err);
     atomic_store(&exec->watchdog.began_ns, pto_now_ns());
@@ -405,7 +322,7 @@ static pto_status_t prepare(pto_exec_t *exec, const void *in, void *out, pto_err
     if (status == PTO_OK)
         status = pto_agree(exec->job.comm, applicable(exec, err), err);
     if (status == PTO_OK)
-        status = pto_agree(exec->job.comm, exec->device->stream_create(&exec->stream, err), err);
+        status = pto_agree(exec->job.comm, create_streams(exec, err), err);
     exec->bound = calloc((size_t)pto_plan_buffer_count(exec->plan), sizeof *exec->bound);
     if (status == PTO_OK)
         status = pto_agree(
@@ -446,10 +363,17 @@ pto_status_t pto_exec_create(const pto_plan_t *plan, MPI_Comm comm, const pto_de
     made->options = options ? *options : (pto_exec_options_t){0};
     made->random = made->options.delay_seed;
     made->lines = PTO_LINES_NONE;
-    atomic_init(&made->next, -1);
+    made->lane_count = pto_plan_lane_count(plan);
+    made->lane = calloc((size_t)made->lane_count, sizeof *made->lane);
+    if (!made->lane) {
+        free(made);
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for an executor");
+    }
+    set_next(made, -1);
     pto_status_t status =
         pto_job_create(&pto_plan_request(plan)->layout, comm, &made->options, &made->job, err);
     if (status != PTO_OK) {
+        free(made->lane);
         free(made);
         return status;
     }
@@ -471,7 +395,7 @@ void pto_exec_destroy(pto_exec_t *exec) {
     /* After a failed run a kernel may still wait for other GPUs, and freeing device memory would wait for
      * the kernel. */
     if (exec->failed) {
-        atomic_store(&exec->next, -1);
+        set_next(exec, -1);
         atomic_store(&exec->watchdog.began_ns, pto_now_ns());
     } else {
         pto_watchdog_end(exec);
@@ -481,11 +405,13 @@ void pto_exec_destroy(pto_exec_t *exec) {
     pto_library_free(exec);
     pto_nccl_free(exec);
     pto_exec_unbind(exec);
-    if (exec->stream)
-        exec->device->stream_destroy(exec->stream, NULL);
-    exec->device->release(exec->own_in, NULL);
-    exec->device->release(exec->own_out, NULL);
+    for (int i = 0; i < exec->lane_count; i++)
+        if (exec->lane[i].stream)
+            exec->device->stream_destroy(exec->lane[i].stream, NULL);
+    pto_exec_user_release(exec->plan, exec->device, PTO_ROLE_IN, exec->own_in);
+    pto_exec_user_release(exec->plan, exec->device, PTO_ROLE_OUT, exec->own_out);
     pto_watchdog_end(exec);
     pto_job_free(&exec->job);
+    free(exec->lane);
     free(exec);
 }

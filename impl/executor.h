@@ -25,6 +25,8 @@ typedef enum {
     PTO_TASK_LIBRARY,
     PTO_TASK_KERNEL,
     PTO_TASK_NCCL,
+    PTO_TASK_MARK,  /* record event `first`: other lanes wait for what this one did so far */
+    PTO_TASK_AFTER, /* wait for lane `first` to pass its mark, which is its task `count` */
     PTO_TASK_COUNT
 } pto_task_kind_t;
 
@@ -35,7 +37,21 @@ typedef struct {
     int count;
     const char *stage;
     int64_t k;
+    int lanes; /* index of the plan's node whose lane this is in; -1: none */
 } pto_task_t;
+
+/* One lane: tasks in order, with a stream of their own. */
+typedef struct {
+    pto_vector_t tasks; /* pto_task_t */
+    atomic_int next;    /* index of the current task */
+    void *stream;
+    bool pending; /* the stream holds work that nothing has waited for */
+} pto_lane_t;
+
+typedef struct {
+    void *event;   /* the device's */
+    bool recorded; /* by the last mark; else its stream was empty */
+} pto_exec_event_t;
 
 typedef struct {
     pto_move_t move;
@@ -103,11 +119,12 @@ typedef struct {
     int shared;   /* index among the buffers that other processes access; -1: private */
 } pto_bound_t;
 
-/* Another process's buffer, opened here. */
+/* Another process's buffer. */
 typedef struct {
     int buffer;
     int64_t rank; /* logical */
     char *memory;
+    void *opened; /* through the device; NULL: in the node's segment */
 } pto_reached_t;
 
 typedef struct {
@@ -135,9 +152,10 @@ struct pto_exec {
     void *shadow_out;
     const void *user_in;
     void *user_out;
-    void *flags; /* one segment per node */
-    pto_shared_handle_t flags_handle;
-    bool flags_own;
+    void *segment; /* one per node: flags, then the host buffers that its processes share */
+    pto_shared_handle_t segment_handle;
+    bool segment_own;
+    bool segment_pinned;
     int flag_rows; /* processes on this node */
     size_t flag_row_bytes;
     void *kernel_flags; /* flags that this process's GPU waits for; NULL: none */
@@ -145,8 +163,9 @@ struct pto_exec {
     int kernel_slices;  /* slices per block */
     int lines;          /* the buffer in line format, which needs no flags; -1: none */
     int offer_count;    /* memory that this process exports to its node: shared buffers, kernel flags */
-    void *stream;
-    pto_vector_t tasks;      /* pto_task_t */
+    pto_lane_t *lane;   /* lane 0 also does what is in none */
+    int lane_count;
+    pto_vector_t events;     /* pto_exec_event_t */
     pto_vector_t requests;   /* MPI_Request */
     pto_vector_t ends;       /* pto_exec_end_t, by request */
     pto_vector_t moves;      /* pto_exec_move_t */
@@ -157,9 +176,7 @@ struct pto_exec {
     pto_vector_t kernels;    /* pto_exec_kernel_t */
     pto_vector_t nccl;       /* pto_nccl_part_t */
     MPI_Status *statuses;    /* as many as the largest batch of requests */
-    atomic_int next;         /* index of the current item of `task` */
-    bool pending;            /* the stream holds work that nothing has waited for */
-    void *kernel;            /* the last kernel in the stream, the device's handle; NULL: none */
+    void *kernel;            /* the last kernel in lane 0's stream, the device's handle; NULL: none */
     uint64_t run;            /* the last run that began, counted from 1 */
     uint64_t ended;          /* the last run that the current kernel has completed */
     pto_queue_t queue;

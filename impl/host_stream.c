@@ -1,4 +1,5 @@
-/* Streams of the host device: a list of copies and reductions that are executed later, in order. */
+/* Streams of the host device: a list of copies and reductions that are executed later, in order. An event is
+ * a number of items of a stream. */
 #include "host_stream.h"
 
 #include <stdlib.h>
@@ -7,8 +8,17 @@
 #include "reduce.h"
 #include "vector.h"
 
-/* A reduction if it has sources, else a copy. */
+typedef struct stream stream_t;
+
+/* True once the stream has run so many items. */
 typedef struct {
+    stream_t *stream; /* NULL: true */
+    uint64_t items;
+} event_t;
+
+/* Following an event, if that has a stream; a reduction, if it has sources; else a copy. */
+typedef struct {
+    event_t after;
     pto_move_t move;
     void *target;
     bool fresh;
@@ -19,11 +29,12 @@ typedef struct {
     pto_op_t op;
 } work_t;
 
-typedef struct {
+struct stream {
     pto_vector_t work;    /* work_t */
     pto_vector_t sources; /* const void * */
     int next;             /* the first item that has not run */
-} stream_t;
+    uint64_t ran;         /* items since the stream was created */
+};
 
 pto_status_t pto_host_stream_create(void **stream, pto_error_t *err) {
     *stream = calloc(1, sizeof(stream_t));
@@ -46,11 +57,23 @@ static void do_work(const work_t *work, const void *const *source) {
 
 static void forget_all(stream_t *stream) { stream->next = stream->work.count = stream->sources.count = 0; }
 
+static bool has_happened(const event_t *event) {
+    return !event->stream || event->stream->ran >= event->items;
+}
+
+/* Run the next item, or of the stream that it waits for. An event is recorded before it is followed, so that
+ * streams never wait for each other in a circle. */
 static void do_next(stream_t *stream) {
-    const work_t *work = (const work_t *)stream->work.item + stream->next++;
+    const work_t *work = (const work_t *)stream->work.item + stream->next;
+    while (!has_happened(&work->after)) {
+        stream = work->after.stream;
+        work = (const work_t *)stream->work.item + stream->next;
+    }
     const void *const *sources = stream->sources.item; /* NULL where nothing but copies was ever queued */
-    do_work(work, work->source_count > 0 ? sources + work->source_first : NULL);
-    if (stream->next == stream->work.count)
+    if (!work->after.stream)
+        do_work(work, work->source_count > 0 ? sources + work->source_first : NULL);
+    stream->ran++;
+    if (++stream->next == stream->work.count)
         forget_all(stream);
 }
 
@@ -119,4 +142,42 @@ pto_status_t pto_host_stream_reduce(void *target, bool fresh, const void *const 
                    .datatype = datatype,
                    .op = op};
     return submit(stream, work, source, err);
+}
+
+pto_status_t pto_host_event_create(void **event, pto_error_t *err) {
+    *event = calloc(1, sizeof(event_t));
+    return *event ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for an event");
+}
+
+pto_status_t pto_host_event_destroy(void *event, pto_error_t *err) {
+    (void)err;
+    free(event);
+    return PTO_OK;
+}
+
+pto_status_t pto_host_event_record(void *event, void *stream, pto_error_t *err) {
+    stream_t *marked = stream;
+    (void)err;
+    *(event_t *)event = (event_t){0};
+    if (marked)
+        *(event_t *)event = (event_t){marked, marked->ran + (uint64_t)(marked->work.count - marked->next)};
+    return PTO_OK;
+}
+
+pto_status_t pto_host_event_poll(void *event, bool *finished, pto_error_t *err) {
+    const event_t *asked = event;
+    (void)err;
+    if (!has_happened(asked))
+        do_next(asked->stream);
+    *finished = has_happened(asked);
+    return PTO_OK;
+}
+
+pto_status_t pto_host_event_follow(void *event, void *stream, pto_error_t *err) {
+    const event_t *after = event;
+    if (stream && !has_happened(after))
+        return enqueue(stream, (work_t){.after = *after}, NULL, err);
+    while (!has_happened(after))
+        do_next(after->stream);
+    return PTO_OK;
 }

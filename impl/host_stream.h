@@ -1,5 +1,6 @@
-/* Streams of the host device. Work runs only when the stream is finished or polled, so that a schedule that
- * reads data too early fails here as it would on a GPU. */
+/* Streams and events of the host device. Work runs only when its stream, an event in it or another stream
+ * that follows it is finished or polled, so that a schedule that reads data too early fails here as it would
+ * on a GPU. */
 #ifndef PTO_HOST_STREAM_H
 #define PTO_HOST_STREAM_H
 
@@ -22,5 +23,12 @@ pto_status_t pto_host_stream_finish(void *stream, pto_error_t *err);
 
 /* Run the next queued item; *finished if it was the last. */
 pto_status_t pto_host_stream_poll(void *stream, bool *finished, pto_error_t *err);
+
+/* Events (device.h). Polling one runs the next item of its stream. Errors: PTO_ERR_MEMORY. */
+pto_status_t pto_host_event_create(void **event, pto_error_t *err);
+pto_status_t pto_host_event_destroy(void *event, pto_error_t *err);
+pto_status_t pto_host_event_record(void *event, void *stream, pto_error_t *err);
+pto_status_t pto_host_event_poll(void *event, bool *finished, pto_error_t *err);
+pto_status_t pto_host_event_follow(void *event, void *stream, pto_error_t *err);
 
 #endif

@@ -119,7 +119,7 @@ pto_status_t pto_kernel_start(pto_exec_t *exec, int index, bool wait, bool *fini
     if (status != PTO_OK || !*finished)
         return status;
     exec->kernel = kernel;
-    return exec->device->kernels->start(kernel, exec->run, exec->queued, exec->stream, err);
+    return exec->device->kernels->start(kernel, exec->run, exec->queued, exec->lane[0].stream, err);
 }
 
 /* With queued runs, every run that completes restarts the watchdog's time-out. */
@@ -149,7 +149,7 @@ pto_status_t pto_kernel_settle(pto_exec_t *exec, bool wait, bool *finished, pto_
     }
     if (*finished) {
         exec->kernel = NULL;
-        exec->pending = false; /* the kernel was the last work in the stream */
+        exec->lane[0].pending = false; /* the kernel was the last work in the stream */
     }
     return status;
 }

@@ -98,8 +98,8 @@ int pto_nccl_part(const pto_exec_t *exec, int node) {
 
 pto_status_t pto_nccl_queue(pto_exec_t *exec, int index, pto_error_t *err) {
     const pto_nccl_part_t *part = (const pto_nccl_part_t *)exec->nccl.item + index;
-    exec->pending = true;
-    return exec->device->nccl->run(part->group, &part->call, exec->stream, err);
+    exec->lane[0].pending = true;
+    return exec->device->nccl->run(part->group, &part->call, exec->lane[0].stream, err);
 }
 
 pto_status_t pto_nccl_run(pto_exec_t *exec, int index, bool wait, bool *finished, pto_error_t *err) {
@@ -109,8 +109,8 @@ pto_status_t pto_nccl_run(pto_exec_t *exec, int index, bool wait, bool *finished
     pto_status_t status = pto_nccl_queue(exec, index, err);
     /* A missing member shows up here, so set the position for the watchdog. */
     if (status == PTO_OK && wait) {
-        status = exec->device->finish(exec->stream, err);
-        exec->pending = false;
+        status = exec->device->finish(exec->lane[0].stream, err);
+        exec->lane[0].pending = false;
     }
     return status;
 }

@@ -133,6 +133,7 @@ static pto_status_t nccl_run(void *group, const pto_nccl_call_t *call, void *str
     case PTO_COLLECTIVE_ALLTOALLV:
         return exchange(library, group, call, stream, err);
     case PTO_COLLECTIVE_MESSAGES:
+    case PTO_COLLECTIVE_PAIR:
     case PTO_COLLECTIVE_COUNT:
         break;
     }

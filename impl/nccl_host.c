@@ -8,7 +8,7 @@
 #include "job.h"
 #include "mpi_collective.h"
 
-static const char *host_version(void) { return "none, MPI stands in"; }
+static const char *host_version(void) { return "none (MPI collectives instead)"; }
 
 static pto_status_t host_available(pto_error_t *err) {
     (void)err;
@@ -63,6 +63,7 @@ static pto_status_t vector(MPI_Comm comm, const pto_nccl_call_t *call, pto_error
     case PTO_COLLECTIVE_ALLTOALL:
     case PTO_COLLECTIVE_ALLTOALLV:
     case PTO_COLLECTIVE_MESSAGES:
+    case PTO_COLLECTIVE_PAIR:
     case PTO_COLLECTIVE_COUNT:
         break;
     }

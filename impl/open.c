@@ -4,8 +4,7 @@
 
 static pto_status_t allocate(const pto_device_t *device, const pto_plan_t *plan, int64_t logical,
                              pto_role_t role, void **memory, pto_error_t *err) {
-    int64_t bytes = pto_exec_user_bytes(plan, logical, role);
-    return bytes > 0 ? device->allocate((size_t)bytes, memory, err) : PTO_OK;
+    return pto_exec_user_allocate(plan, device, role, pto_exec_user_bytes(plan, logical, role), memory, err);
 }
 
 static pto_status_t find_device(const char *name, int64_t gpu, const pto_device_t **device,
@@ -40,8 +39,8 @@ pto_status_t pto_exec_open(const pto_plan_t *plan, MPI_Comm comm, const char *de
         return PTO_OK;
     }
     if (found) {
-        found->release(in, NULL);
-        found->release(out, NULL);
+        pto_exec_user_release(plan, found, PTO_ROLE_IN, in);
+        pto_exec_user_release(plan, found, PTO_ROLE_OUT, out);
     }
     return status;
 }

@@ -33,33 +33,75 @@ void pto_shared_name(char name[PTO_SHARED_NAME_MAX]) {
     snprintf(name, PTO_SHARED_NAME_MAX, "/%.64s-%ld-%u", prefix, (long)getpid(), atomic_fetch_add(&made, 1));
 }
 
-pto_status_t pto_shared_create(size_t bytes, void **memory, pto_shared_handle_t *handle, pto_error_t *err) {
+static pto_status_t reserve(int descriptor, size_t offset, size_t bytes, pto_error_t *err) {
+    int cause = bytes > 0 ? posix_fallocate(descriptor, (off_t)offset, (off_t)bytes) : 0;
+    return cause ? failed(err, "posix_fallocate in /dev/shm", cause, bytes) : PTO_OK;
+}
+
+pto_status_t pto_shared_create_sparse(size_t bytes, void **memory, pto_shared_handle_t *handle,
+                                      pto_error_t *err) {
     char name[PTO_SHARED_NAME_MAX];
-    size_t size = bytes > 0 ? bytes : 1;
     pto_shared_name(name);
     int descriptor = shm_open(name, O_CREAT | O_EXCL | O_RDWR, 0600);
     if (descriptor < 0)
-        return failed(err, "shm_open", errno, size);
+        return failed(err, "shm_open", errno, bytes);
     shm_unlink(name);
-    int cause = posix_fallocate(descriptor, 0, (off_t)size);
     pto_status_t status =
-        cause ? failed(err, "posix_fallocate in /dev/shm", cause, size) : map(descriptor, size, memory, err);
+        ftruncate(descriptor, (off_t)bytes) ? failed(err, "ftruncate", errno, bytes) : PTO_OK;
+    if (status == PTO_OK)
+        status = map(descriptor, bytes, memory, err);
     if (status != PTO_OK) {
         close(descriptor);
         return status;
     }
-    *handle = (pto_shared_handle_t){.pid = getpid(), .descriptor = descriptor, .bytes = size};
+    *handle = (pto_shared_handle_t){.pid = getpid(), .descriptor = descriptor, .bytes = bytes};
     return PTO_OK;
 }
 
-pto_status_t pto_shared_open(const pto_shared_handle_t *handle, void **memory, pto_error_t *err) {
+pto_status_t pto_shared_create(size_t bytes, void **memory, pto_shared_handle_t *handle, pto_error_t *err) {
+    void *made = NULL;
+    pto_shared_handle_t its = {0};
+    pto_status_t status = pto_shared_create_sparse(bytes > 0 ? bytes : 1, &made, &its, err);
+    if (status != PTO_OK)
+        return status;
+    status = reserve((int)its.descriptor, 0, its.bytes, err);
+    if (status != PTO_OK) {
+        pto_shared_close(made, &its);
+        close((int)its.descriptor);
+        return status;
+    }
+    *memory = made;
+    *handle = its;
+    return PTO_OK;
+}
+
+static pto_status_t open_descriptor(const pto_shared_handle_t *handle, int *descriptor, pto_error_t *err) {
     char path[64];
     snprintf(path, sizeof path, "/proc/%lld/fd/%lld", (long long)handle->pid, (long long)handle->descriptor);
-    int descriptor = open(path, O_RDWR);
-    if (descriptor < 0)
+    *descriptor = open(path, O_RDWR);
+    if (*descriptor < 0)
         return pto_error_set(err, PTO_ERR_IO, "open %s, another process's shared memory: %s", path,
                              strerror(errno));
-    pto_status_t status = map(descriptor, handle->bytes, memory, err);
+    return PTO_OK;
+}
+
+pto_status_t pto_shared_reserve(const pto_shared_handle_t *handle, size_t offset, size_t bytes,
+                                pto_error_t *err) {
+    int descriptor = -1;
+    pto_status_t status = open_descriptor(handle, &descriptor, err);
+    if (status != PTO_OK)
+        return status;
+    status = reserve(descriptor, offset, bytes, err);
+    close(descriptor);
+    return status;
+}
+
+pto_status_t pto_shared_open(const pto_shared_handle_t *handle, void **memory, pto_error_t *err) {
+    int descriptor = -1;
+    pto_status_t status = open_descriptor(handle, &descriptor, err);
+    if (status != PTO_OK)
+        return status;
+    status = map(descriptor, handle->bytes, memory, err);
     close(descriptor);
     return status;
 }

@@ -23,6 +23,12 @@ void pto_shared_name(char name[PTO_SHARED_NAME_MAX]);
  * processes open it through the creator's file descriptor. All pages are allocated at once: a full /dev/shm
  * yields an error here instead of SIGBUS later. */
 pto_status_t pto_shared_create(size_t bytes, void **memory, pto_shared_handle_t *handle, pto_error_t *err);
+/* The same without pages. Each process then allocates those of its own part, on its own NUMA node, before any
+ * process uses that part. */
+pto_status_t pto_shared_create_sparse(size_t bytes, void **memory, pto_shared_handle_t *handle,
+                                      pto_error_t *err);
+pto_status_t pto_shared_reserve(const pto_shared_handle_t *handle, size_t offset, size_t bytes,
+                                pto_error_t *err);
 pto_status_t pto_shared_open(const pto_shared_handle_t *handle, void **memory, pto_error_t *err);
 void pto_shared_close(void *memory, const pto_shared_handle_t *handle);
 /* For the creator: unmap and close. */

@@ -26,34 +26,55 @@ static const char *doing(const pto_task_t *task) {
         [PTO_TASK_LIBRARY] = "in MPI's collective",
         [PTO_TASK_KERNEL] = "in a kernel",
         [PTO_TASK_NCCL] = "in NCCL's collective",
+        [PTO_TASK_MARK] = "ending a chunk",
+        [PTO_TASK_AFTER] = "waiting for another lane",
     };
     _Static_assert(sizeof text / sizeof *text == PTO_TASK_COUNT, "every kind has a text");
     return text[task->kind];
 }
 
 /* The current entry, or NULL. A final kernel stays current until it completes. */
-static const pto_task_t *at_work(const pto_exec_t *exec) {
-    const pto_task_t *task = exec->tasks.item;
-    int next = atomic_load(&exec->next), count = exec->tasks.count;
+static const pto_task_t *at_work(const pto_lane_t *lane) {
+    const pto_task_t *task = lane->tasks.item;
+    int next = atomic_load(&lane->next), count = lane->tasks.count;
     if (next == count && count > 0 && task[count - 1].kind == PTO_TASK_KERNEL)
         next--;
     return next >= 0 && next < count ? &task[next] : NULL;
 }
 
-void pto_exec_where(const pto_exec_t *exec, char *text, size_t text_size) {
+/* The first lane that does not just wait for another one. */
+static int busy_lane(const pto_exec_t *exec) {
+    for (int i = 0; i < exec->lane_count; i++) {
+        const pto_task_t *task = at_work(&exec->lane[i]);
+        if (task && task->kind != PTO_TASK_AFTER)
+            return i;
+    }
+    return 0;
+}
+
+static void say_stage(const pto_exec_t *exec, int lane, const pto_task_t *task, char *text,
+                      size_t text_size) {
+    long long k = (long long)task->k;
+    if (task->lanes < 0)
+        snprintf(text, text_size, " in stage '%s', k %lld", task->stage, k);
+    else
+        snprintf(text, text_size, " in stage '%s', lane %d, %s %lld", task->stage, lane,
+                 pto_plan_node(exec->plan, task->lanes)->kind == PTO_NODE_PIPELINE ? "chunk" : "k", k);
+}
+
+void pto_exec_where(const pto_exec_t *exec, int lane, char *text, size_t text_size) {
     pto_rank_t place = pto_layout_rank(&pto_plan_request(exec->plan)->layout, exec->job.logical);
     int used = snprintf(text, text_size, "rank %lld (MPI rank %d; node %lld, GPU %lld, core %lld)",
                         (long long)exec->job.logical, exec->job.rank, (long long)place.node,
                         (long long)place.gpu, (long long)place.core);
-    const pto_task_t *task = at_work(exec);
-    if (!task || used < 0 || (size_t)used >= text_size)
-        return;
-    snprintf(text + used, text_size - (size_t)used, " in stage '%s', k %lld", task->stage,
-             (long long)task->k);
+    lane = lane == PTO_LANE_BUSY ? busy_lane(exec) : lane;
+    const pto_task_t *task = at_work(&exec->lane[lane]);
+    if (task && used >= 0 && (size_t)used < text_size)
+        say_stage(exec, lane, task, text + used, text_size - (size_t)used);
 }
 
 static const char *what_now(const pto_exec_t *exec) {
-    const pto_task_t *task = at_work(exec);
+    const pto_task_t *task = at_work(&exec->lane[busy_lane(exec)]);
     return task ? doing(task) : "waiting for the other processes";
 }
 
@@ -72,7 +93,7 @@ pto_status_t pto_exec_deadline(const pto_exec_t *exec, pto_error_t *err) {
 static void end_job(const pto_exec_t *exec) {
     char where[256];
     const char *what = what_now(exec);
-    pto_exec_where(exec, where, sizeof where);
+    pto_exec_where(exec, PTO_LANE_BUSY, where, sizeof where);
     fprintf(stderr, "portolan: %s: %s, no progress for %g s; ending the job\n", where, what,
             exec->watchdog.timeout_s);
     /* The main thread may hold the MPI library's locks, so MPI_Abort may block: the alarm then ends the

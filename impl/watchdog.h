@@ -13,7 +13,9 @@ void pto_watchdog_end(pto_exec_t *exec);
 /* With PTO_TIMEOUT_RETURN: PTO_ERR_TIMEOUT if the run has exceeded the time-out. */
 pto_status_t pto_exec_deadline(const pto_exec_t *exec, pto_error_t *err);
 
-/* Describe where this process is, as "rank 3 (node 0, GPU 1, core 1), stage 'round', k 2". */
-void pto_exec_where(const pto_exec_t *exec, char *text, size_t text_size);
+/* Describe where a lane of this process is, as "rank 3 (MPI rank 3; node 0, GPU 1, core 1) in stage 'round',
+ * k 2"; with PTO_LANE_BUSY the first lane that does not wait for another one. */
+enum { PTO_LANE_BUSY = -1 };
+void pto_exec_where(const pto_exec_t *exec, int lane, char *text, size_t text_size);
 
 #endif

@@ -1,14 +1,36 @@
-/* One process speaks for all, so that an error is printed once. */
+/* Processes agree before they go on: one of them speaks for all, so that an error is printed once. */
 #include "agreement.h"
 
-#include <mpi.h>
+#include <stdbool.h>
+
+/* The lowest rank that failed; the number of processes if none did. Collective. */
+static int first_failed(MPI_Comm comm, bool failed) {
+    int rank = 0, size = 0, first = 0;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    int own = failed ? rank : size;
+    MPI_Allreduce(&own, &first, 1, MPI_INT, MPI_MIN, comm);
+    return first;
+}
+
+pto_status_t agree_on_status(MPI_Comm comm, pto_status_t status, pto_error_t *err) {
+    struct {
+        pto_status_t status;
+        pto_error_t err;
+    } shared = {.status = status, .err = *err};
+    int size = 0, first = first_failed(comm, status != PTO_OK);
+    MPI_Comm_size(comm, &size);
+    if (first == size)
+        return PTO_OK;
+    MPI_Bcast(&shared, (int)sizeof shared, MPI_BYTE, first, comm);
+    *err = shared.err;
+    return shared.status;
+}
 
 int agree_on_arguments(const pto_syntax_t *syntax, int code, const pto_error_t *err) {
-    int rank = 0, size = 0, first = 0;
+    int rank = 0, size = 0, first = first_failed(MPI_COMM_WORLD, code >= 0);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    int own = code < 0 ? size : rank;
-    MPI_Allreduce(&own, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     if (first == size)
         return -1;
     if (rank == first && code == PTO_EXIT_OK)

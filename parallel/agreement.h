@@ -1,8 +1,15 @@
-/* Command lines of an MPI job's processes, each of which may have its own (mpirun's `:`). */
+/* What the processes of an MPI job must agree on before they go on together: whether all have succeeded, and
+ * their command lines, of which each may have its own (mpirun's `:`). */
 #ifndef PTO_AGREEMENT_H
 #define PTO_AGREEMENT_H
 
+#include <mpi.h>
+
 #include "arguments.h"
+
+/* Collective. PTO_OK if `status` is PTO_OK on all processes of `comm`. Otherwise all processes return the
+ * status of the lowest rank that failed, and `err`, which must not be NULL, is that rank's. */
+pto_status_t agree_on_status(MPI_Comm comm, pto_status_t status, pto_error_t *err);
 
 /* Collective over MPI_COMM_WORLD, with what pto_arguments_read returned, or what came of it: `code` and the
  * error. The lowest rank that is not to go on prints its error, or the help. All return the same: -1 to go

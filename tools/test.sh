@@ -227,6 +227,8 @@ run_exec() {
     queue check_exec 5 cases 300 "${SEED:-1}"
     queue check_exec 4 repeats 50 1
     queue check_exec 4 repeats:gas_split 50 1
+    queue check_exec 3 rings 2 1
+    queue check_exec 3 lanes 1 1
     queue check_exec 2 different
 }
 

@@ -5,23 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agreement.h"
+
 /* Updates of a counter in a window, at least: one update more or less is then at most 5 percent. */
 enum { STEPS_LEAST = 20 };
 
 /* A counter that does not change for this long is unusable. */
 static const double still_s = 1.0;
-
-/* Whether `succeeded` is true on all processes. If not, all get the `reason` of the first that failed. */
-static bool all_succeeded(MPI_Comm comm, bool succeeded, char *reason) {
-    int rank = 0, size = 0, first = 0;
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &size);
-    int mine = succeeded ? size : rank;
-    MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, comm);
-    if (first < size)
-        MPI_Bcast(reason, PTO_ERROR_MESSAGE_MAX, MPI_CHAR, first, comm);
-    return first == size;
-}
 
 /* Of the processes that opened the same counter, only the first keeps it. Sets counter_count to the number of
  * different counters. */
@@ -31,11 +21,12 @@ static pto_status_t share_out(MPI_Comm comm, energy_source_t *source, pto_error_
     MPI_Comm_size(comm, &size);
     char mine[METER_ID_MAX] = "", (*id)[METER_ID_MAX] = calloc((size_t)size, sizeof *id);
     strncpy(mine, source->source->id(source->meter), sizeof mine - 1);
-    int failed = !id, any_failed = 0;
-    MPI_Allreduce(&failed, &any_failed, 1, MPI_INT, MPI_MAX, comm);
-    if (any_failed || !id) {
+    pto_status_t status =
+        id ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for energy counters");
+    status = agree_on_status(comm, status, err);
+    if (status != PTO_OK || !id) {
         free(id);
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for energy counters");
+        return status;
     }
     MPI_Allgather(mine, METER_ID_MAX, MPI_CHAR, id, METER_ID_MAX, MPI_CHAR, comm);
     for (int i = 0; i < size; i++) {
@@ -64,7 +55,7 @@ static pto_status_t find_step(const energy_source_t *source, double *step_s, pto
             changed_s = MPI_Wtime();
             last = now;
         } else if (*step_s > still_s) {
-            return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "a counter stood still for %g s", still_s);
+            return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "a counter has not changed for %g s", still_s);
         }
     }
     return status;
@@ -77,24 +68,26 @@ static void drop(energy_source_t *source) {
     source->counter_count = 0;
 }
 
+/* Whether all processes can go on with the source; otherwise none does, and all have the reason. */
+static bool keep(MPI_Comm comm, energy_source_t *source, pto_status_t status, pto_error_t *cause) {
+    if (agree_on_status(comm, status, cause) == PTO_OK)
+        return true;
+    memcpy(source->reason, cause->message, sizeof source->reason);
+    drop(source);
+    return false;
+}
+
 static pto_status_t open_source(MPI_Comm comm, const meter_place_t *place, energy_source_t *source,
                                 pto_error_t *err) {
     pto_error_t cause = {0};
-    bool opened = source->source->open(place, &source->meter, &cause) == PTO_OK;
-    memcpy(source->reason, cause.message, sizeof source->reason);
-    if (!all_succeeded(comm, opened, source->reason)) {
-        drop(source);
+    if (!keep(comm, source, source->source->open(place, &source->meter, &cause), &cause))
         return PTO_OK;
-    }
     pto_status_t status = share_out(comm, source, err);
     if (status != PTO_OK)
         return status;
     double mine_s = 0;
-    bool moves = !source->meter || find_step(source, &mine_s, &cause) == PTO_OK;
-    memcpy(source->reason, cause.message, sizeof source->reason);
-    if (!all_succeeded(comm, moves, source->reason))
-        drop(source);
-    else
+    status = source->meter ? find_step(source, &mine_s, &cause) : PTO_OK;
+    if (keep(comm, source, status, &cause))
         MPI_Allreduce(&mine_s, &source->step_s, 1, MPI_DOUBLE, MPI_MAX, comm);
     return PTO_OK;
 }
@@ -137,13 +130,10 @@ pto_status_t energy_read(const energy_job_t *job, double joules[ENERGY_COUNT], p
     return status;
 }
 
-pto_status_t energy_since(const energy_job_t *job, const double before[ENERGY_COUNT],
-                          double joules[ENERGY_COUNT], pto_error_t *err) {
-    double mine[ENERGY_COUNT] = {0};
-    pto_status_t status = energy_read(job, mine, err);
-    for (int i = 0; i < ENERGY_COUNT; i++)
-        mine[i] -= before[i];
-    /* After a failed read too: other processes wait in the reduction. */
-    MPI_Allreduce(mine, joules, ENERGY_COUNT, MPI_DOUBLE, MPI_SUM, job->comm);
+pto_status_t energy_add_up(const energy_job_t *job, pto_status_t status, const double mine[ENERGY_COUNT],
+                           double sum[ENERGY_COUNT], pto_error_t *err) {
+    status = agree_on_status(job->comm, status, err);
+    if (status == PTO_OK)
+        MPI_Allreduce(mine, sum, ENERGY_COUNT, MPI_DOUBLE, MPI_SUM, job->comm);
     return status;
 }

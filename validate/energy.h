@@ -38,8 +38,9 @@ bool energy_any(const energy_job_t *job);
 /* The process's own counters now. */
 pto_status_t energy_read(const energy_job_t *job, double joules[ENERGY_COUNT], pto_error_t *err);
 
-/* What the job used since every process read `before`. Collective; ends with all processes' joules. */
-pto_status_t energy_since(const energy_job_t *job, const double before[ENERGY_COUNT],
-                          double joules[ENERGY_COUNT], pto_error_t *err);
+/* The sum over all processes of what each has measured, if its `status` is PTO_OK. Collective. If any process
+ * failed, all return the error of the first one (agree_on_status), and `sum` is unset. */
+pto_status_t energy_add_up(const energy_job_t *job, pto_status_t status, const double mine[ENERGY_COUNT],
+                           double sum[ENERGY_COUNT], pto_error_t *err);
 
 #endif

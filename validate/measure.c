@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agreement.h"
 #include "guard.h"
 #include "portolan/strategy.h"
 #include "reference.h"
@@ -46,17 +47,18 @@ static pto_status_t make_user(const settings_t *settings, const pto_plan_t *plan
     user->in_bytes = pto_exec_user_bytes(plan, rank, PTO_ROLE_IN);
     user->out_bytes = pto_exec_user_bytes(plan, rank, PTO_ROLE_OUT);
     int64_t most = user->in_bytes > user->out_bytes ? user->in_bytes : user->out_bytes;
-    status = settings->device->allocate((size_t)user->in_bytes, &user->in, err);
+    status =
+        pto_exec_user_allocate(plan, settings->device, PTO_ROLE_IN, user->in_bytes, &user->in, err);
     if (status == PTO_OK)
-        status = settings->device->allocate((size_t)user->out_bytes, &user->out, err);
+        status = pto_exec_user_allocate(plan, settings->device, PTO_ROLE_OUT, user->out_bytes, &user->out, err);
     if (status == PTO_OK)
         status = settings->device->allocate_staging((size_t)most, &user->host, err);
     return status;
 }
 
-static void free_user(const settings_t *settings, user_t *user) {
-    settings->device->release(user->in, NULL);
-    settings->device->release(user->out, NULL);
+static void free_user(const settings_t *settings, const pto_plan_t *plan, user_t *user) {
+    pto_exec_user_release(plan, settings->device, PTO_ROLE_IN, user->in);
+    pto_exec_user_release(plan, settings->device, PTO_ROLE_OUT, user->out);
     settings->device->release_staging(user->host, NULL);
 }
 
@@ -187,10 +189,10 @@ static int repeats_more(double window_s, double elapsed_s, int repeats) {
 static pto_status_t measure_energy(const settings_t *settings, pto_exec_t *exec, cell_t *cell,
                                    pto_error_t *err) {
     const energy_job_t *job = &settings->job;
-    double before[ENERGY_COUNT] = {0};
+    double before[ENERGY_COUNT] = {0}, used[ENERGY_COUNT] = {0};
     guard_step(0, "measuring energy");
     MPI_Barrier(MPI_COMM_WORLD);
-    pto_status_t status = energy_read(job, before, err);
+    pto_status_t status = agree_on_status(job->comm, energy_read(job, before, err), err);
     double began_s = MPI_Wtime();
     int repeats = 0;
     for (int more = 1; more > 0 && status == PTO_OK;) {
@@ -207,11 +209,12 @@ static pto_status_t measure_energy(const settings_t *settings, pto_exec_t *exec,
             more = repeats_more(job->window_s, MPI_Wtime() - began_s, repeats);
     }
     cell->energy_run_s = (MPI_Wtime() - began_s) / cell->energy_runs;
-    if (status == PTO_OK)
-        status = energy_since(job, before, cell->joules, err);
+    if (status != PTO_OK)
+        return status;
+    status = energy_read(job, used, err);
     for (int i = 0; i < ENERGY_COUNT; i++)
-        cell->joules[i] /= cell->energy_runs;
-    return status;
+        used[i] = (used[i] - before[i]) / cell->energy_runs;
+    return energy_add_up(job, status, used, cell->joules, err);
 }
 
 static pto_status_t check_and_time(const settings_t *settings, const pto_plan_t *plan, const user_t *user,
@@ -263,6 +266,6 @@ pto_status_t measure_cell(const settings_t *settings, const pto_plan_t *plan, in
         status = check_and_time(settings, plan, &user, exec, 1000003 * (uint64_t)(point + 1), cell, err);
     guard_step(local_limit_s(), "freeing the executor");
     pto_exec_destroy(exec);
-    free_user(settings, &user);
+    free_user(settings, plan, &user);
     return status;
 }

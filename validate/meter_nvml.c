@@ -67,7 +67,7 @@ static pto_status_t find_device(const meter_nvml_calls_t *calls, int gpu, nvml_m
 pto_status_t meter_nvml_open(const meter_nvml_calls_t *calls, const meter_place_t *place, void **meter,
                              pto_error_t *err) {
     if (place->gpu < 0)
-        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "host memory stands in for the GPU");
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "the device is host memory, not a GPU");
     if (!calls)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                              "NVIDIA's driver and NVML (libcuda.so.1, libnvidia-ml.so.1) are not there");

@@ -129,8 +129,7 @@ static pto_status_t measure_window(const settings_t *settings, const bench_t *be
     double seconds = MPI_Wtime() - began_s;
     for (int i = 0; i < ENERGY_COUNT; i++)
         mine_w[i] = (after[i] - before[i]) / seconds;
-    MPI_Allreduce(mine_w, watts, ENERGY_COUNT, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    return status;
+    return energy_add_up(&settings->job, status, mine_w, watts, err);
 }
 
 /* The first window is not counted: clocks and voltages follow the load. */

@@ -261,6 +261,8 @@ pto_status_t reference_compare(const pto_request_t *request, pto_op_t op, uint64
         return PTO_OK;
     if (data == PTO_DATA_MESSAGES)
         return compare_messages(request, seed, owner, out, err);
+    if (data == PTO_DATA_PAIR)
+        return compare_block(seed, 1 - owner, 0, owner, out, bytes, err);
     if (data == PTO_DATA_BLOCKS)
         return compare_alltoall(request, seed, owner, out, err);
     if (!pto_collective_reduces(request->collective))

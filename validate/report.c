@@ -13,12 +13,13 @@ void report_header(FILE *file, const pto_options_t *options, const settings_t *s
     const pto_scenario_t *scenario = &options->scenario;
     const pto_layout_t *layout = &scenario->layout;
     fprintf(file, "# validate: %s on device %s, against the machine %s\n",
-            pto_collective_name(scenario->collective), settings->device->name, options->machine.name);
+            pto_collective_name(scenario->collective), settings->device->name,
+            pto_machine_name(options->machine));
     fprintf(file, "# layout: %lld nodes x %lld GPUs x %lld processes, %lld of them owners\n",
             (long long)layout->nodes, (long long)layout->gpus_per_node, (long long)layout->procs_per_gpu,
             (long long)layout->owners_per_gpu);
     if (strcmp(settings->device->name, "host") == 0)
-        fprintf(file, "# host memory stands in for the GPU: these are no GPU's times\n");
+        fprintf(file, "# the device is host memory: these are not GPU times\n");
     if (settings->options.check_only) {
         fprintf(file, "# results only, no times\n");
         return;
@@ -48,8 +49,10 @@ static void report_cell(FILE *file, const settings_t *settings, const pto_reques
         fprintf(file, "does not apply: %s\n", cell->reason);
         return;
     }
-    char name[64];
-    snprintf(name, sizeof name, "%s%s", cell->algorithm->name, cell->by_library ? " (library)" : "");
+    char name[64], chunks[32] = "";
+    if (cell->chunks > 1)
+        snprintf(chunks, sizeof chunks, ", %lld chunks", (long long)cell->chunks);
+    snprintf(name, sizeof name, "%s%s%s", cell->algorithm->name, cell->by_library ? " (library)" : "", chunks);
     if (settings->options.check_only) {
         fprintf(file, "%-28s right\n", name);
         return;
@@ -124,7 +127,8 @@ void csv_header(FILE *file, const pto_options_t *options, const settings_t *sett
     library[strcspn(library, ",\n")] = '\0';
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     fprintf(file, "# date=%s\n# machine=%s\n# device=%s\n# host=%s %s %s\n# mpi=%s\n", date,
-            options->machine.name, settings->device->name, name.sysname, name.release, name.machine, library);
+            pto_machine_name(options->machine), settings->device->name, name.sysname, name.release,
+            name.machine, library);
     csv_energy_header(file, settings);
     if (settings->options.queued > 0)
         fprintf(file, "# queued=%d\n", settings->options.queued);

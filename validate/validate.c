@@ -106,9 +106,10 @@ static void predict_energy(const pto_options_t *options, const settings_t *setti
                            const pto_price_t *price, const pto_explanation_t *explanation, cell_t *cell) {
     pto_energy_t energy;
     const energy_source_t *source = settings->job.source;
-    bool cpus = pto_param_known(&options->machine.power_w[PTO_POWER_CPU_IDLE]);
+    double watts;
+    bool cpus = pto_machine_get(options->machine, "energy.cpu.idle_w", &watts, NULL) == PTO_OK;
     if (!settings->options.energy || (source[ENERGY_CPUS].counter_count > 0 && !cpus) ||
-        pto_energy(plan, &options->machine, price, explanation, &energy, NULL) != PTO_OK)
+        pto_energy(plan, options->machine, price, explanation, &energy, NULL) != PTO_OK)
         return;
     cell->has_predicted_joules = true;
     for (int power = 0; power < PTO_POWER_COUNT; power++)
@@ -119,7 +120,7 @@ static void predict_energy(const pto_options_t *options, const settings_t *setti
 /* As far as the machine file knows what the plan's setup costs. */
 static void predict_setup(const pto_options_t *options, const pto_plan_t *plan, cell_t *cell) {
     pto_setup_t setup;
-    cell->has_predicted_setup = pto_setup(plan, &options->machine, &setup, NULL) == PTO_OK && setup.known;
+    cell->has_predicted_setup = pto_setup(plan, options->machine, &setup, NULL) == PTO_OK && setup.known;
     cell->predicted_setup_s = cell->has_predicted_setup ? setup.seconds : 0;
 }
 
@@ -142,13 +143,14 @@ static void run_cell(const pto_options_t *options, const settings_t *settings, i
     guard_about("%s of %lld bytes by %s", pto_collective_name(options->scenario.collective), (long long)bytes,
                 cell->strategy->name);
     guard_step(local_limit_s(), "planning");
-    pto_status_t status = pto_plan_choose(&options->scenario, &options->machine, point, cell->strategy, &plan,
+    pto_status_t status = pto_plan_choose(&options->scenario, options->machine, point, cell->strategy, &plan,
                                           &price, &explanation, &err);
     if (status == PTO_OK) {
         predict_energy(options, settings, plan, &price, &explanation, cell);
         predict_setup(options, plan, cell);
         cell->predicted_s = price.seconds;
         cell->algorithm = pto_plan_request(plan)->algorithm;
+        cell->chunks = pto_plan_request(plan)->chunks;
         cell->by_library = uses_library(plan) && !settings->exec.own_algorithms;
         status = measure_cell(settings, plan, point, cell, &err);
     }

@@ -7,7 +7,7 @@ int main(int argc, char **argv) {
     enum { COUNT = 1000 };
     static double data[COUNT];
     int size, rank;
-    pto_machine_t machine;
+    pto_machine_t *machine;
     pto_plan_t *plan;
     pto_exec_t *exec;
     pto_error_t err = {.message = "usage: mpirun -n GPUS execute MACHINE.yaml [DEVICE]"};
@@ -16,12 +16,12 @@ int main(int argc, char **argv) {
         data[i] = rank + 1;
     pto_ask_t cell = {"allreduce", .datatype = "double", .bytes = sizeof data, .gpus_per_node = size,
                       .procs_per_gpu = 1};
-    if (argc < 2 || pto_machine_read(argv[1], &machine, &err) ||
-        pto_predict_one(&machine, &cell, &plan, NULL, &err) ||
+    if (argc < 2 || pto_machine_open(argv[1], &machine, &err) ||
+        pto_predict_one(machine, &cell, &plan, NULL, &err) ||
         pto_exec_open(plan, MPI_COMM_WORLD, argc > 2 ? argv[2] : "host", PTO_OP_SUM, NULL, &exec, &err) ||
         pto_exec_put(exec, data, &err) || pto_exec_run(exec, &err) || pto_exec_get(exec, data, &err))
         return fprintf(stderr, "%s\n", err.message), MPI_Abort(MPI_COMM_WORLD, 1);
     printf("rank %d: %g\n", rank, data[COUNT - 1]);
-    pto_exec_destroy(exec), pto_plan_destroy(plan), pto_machine_fini(&machine);
+    pto_exec_destroy(exec), pto_plan_destroy(plan), pto_machine_destroy(machine);
     return MPI_Finalize();
 }

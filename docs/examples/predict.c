@@ -4,14 +4,14 @@
 #include <stdio.h>
 
 int main(int argc, char **argv) {
-    pto_machine_t machine;
+    pto_machine_t *machine;
     pto_plan_t *plan;
     pto_price_t price;
     pto_error_t err = {.message = "usage: predict MACHINE.yaml"};
     pto_ask_t cell = {.collective = "allreduce", .bytes = 1 << 20, .nodes = 32};
-    if (argc < 2 || pto_machine_read(argv[1], &machine, &err) ||
-        pto_predict_one(&machine, &cell, &plan, &price, &err))
+    if (argc < 2 || pto_machine_open(argv[1], &machine, &err) ||
+        pto_predict_one(machine, &cell, &plan, &price, &err))
         return fprintf(stderr, "%s\n", err.message), 1;
     printf("%s: %.1f us\n", pto_plan_request(plan)->strategy->name, price.seconds * 1e6);
-    pto_plan_destroy(plan), pto_machine_fini(&machine);
+    pto_plan_destroy(plan), pto_machine_destroy(machine);
 }

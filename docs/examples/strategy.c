@@ -86,7 +86,7 @@ int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    pto_machine_t machine;
+    pto_machine_t *machine;
     pto_plan_t *plan;
     pto_price_t price;
     pto_check_report_t report;
@@ -97,8 +97,8 @@ int main(int argc, char **argv) {
                       .gpus_per_node = size,
                       .procs_per_gpu = 1};
     must(pto_strategy_register(&pageable, &err), &err);
-    must(argc < 2 ? PTO_ERR_IO : pto_machine_read(argv[1], &machine, &err), &err);
-    must(pto_predict_one(&machine, &cell, &plan, &price, &err), &err);
+    must(argc < 2 ? PTO_ERR_IO : pto_machine_open(argv[1], &machine, &err), &err);
+    must(pto_predict_one(machine, &cell, &plan, &price, &err), &err);
     must(pto_check(plan, &report, &err), &err);
     char *text;
     must(pto_print(plan, rank, false, &text, &err), &err);
@@ -108,6 +108,6 @@ int main(int argc, char **argv) {
     free(text);
     run(plan, size, rank);
     pto_plan_destroy(plan);
-    pto_machine_fini(&machine);
+    pto_machine_destroy(machine);
     return MPI_Finalize();
 }

@@ -28,6 +28,20 @@ pto_step_t pto_build_tree_ends(pto_step_kind_t kind, const pto_exchange_t *excha
     return step;
 }
 
+pto_step_t pto_build_sender(pto_builder_t *builder, pto_step_kind_t kind, const pto_exchange_t *pair) {
+    pto_step_t step = pto_step_of(kind, pair);
+    step.who_until = pto_constant(pto_builder_request(builder)->ends.both_ways ? 2 : 1);
+    step.peers = pto_peers_at(pto_constant(1), 1);
+    return step;
+}
+
+pto_step_t pto_build_receiver(pto_builder_t *builder, pto_step_kind_t kind, const pto_exchange_t *pair) {
+    pto_step_t step = pto_step_of(kind, pair);
+    step.who_first = pto_constant(pto_builder_request(builder)->ends.both_ways ? 0 : 1);
+    step.peers = pto_peers_at(pto_constant(1), -1);
+    return step;
+}
+
 int64_t pto_log2_ceil(int64_t n) {
     int64_t log2 = 0;
     while (((int64_t)1 << log2) < n)

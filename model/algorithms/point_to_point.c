@@ -1,4 +1,4 @@
-/* Point to point: every GPU sends its messages to GPUs of the next node, all in flight at once. Message j
+/* Point to point. A pair: one message, or one each way. Messages: every GPU sends its messages to GPUs of the next node, all in flight at once. Message j
  * goes to the GPU j places after the sender's own place (the paper's section V). With more messages than GPUs
  * per node the places repeat. If messages are dealt out over the processes of a GPU, each sends those whose
  * number is its core modulo `deal`. */
@@ -14,7 +14,22 @@ static pto_peers_t next_node(const pto_builder_t *builder, const pto_exchange_t 
                          .sign = sign};
 }
 
+/* Between the two members of a pair: member 0 sends, and in both ways member 1 does too. */
+static void build_pair(pto_builder_t *builder, const pto_exchange_t *exchange) {
+    pto_build_stage(builder, "message", PTO_ORDER_AT_ONCE);
+    pto_step_t send = pto_build_sender(builder, PTO_STEP_SEND, exchange);
+    send.source = pto_slice_all(builder, exchange->in);
+    pto_step_t recv = pto_build_receiver(builder, PTO_STEP_RECV, exchange);
+    recv.target = pto_slice_all(builder, exchange->out);
+    pto_build_step(builder, send);
+    pto_build_step(builder, recv);
+}
+
 static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
+    if (pto_builder_request(builder)->collective == PTO_COLLECTIVE_PAIR) {
+        build_pair(builder, exchange);
+        return;
+    }
     pto_build_stage(builder, "all messages", PTO_ORDER_AT_ONCE);
     pto_step_t send = pto_step_of(PTO_STEP_SEND, exchange);
     send.peers = next_node(builder, exchange, 1);
@@ -28,7 +43,7 @@ static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
 
 const pto_algorithm_t pto_algorithm_point_to_point = {
     .name = "point_to_point",
-    .summary = "messages to GPUs of the next node, all in flight at once",
-    .collectives = 1u << PTO_COLLECTIVE_MESSAGES,
+    .summary = "messages to another process or to GPUs of the next node, all in flight at once",
+    .collectives = 1u << PTO_COLLECTIVE_MESSAGES | 1u << PTO_COLLECTIVE_PAIR,
     .build = build,
 };

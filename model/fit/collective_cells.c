@@ -7,7 +7,7 @@ double collective_fit_miss(collective_fit_t *fit, const pto_score_cell_t *cell, 
                            const pto_library_rule_t *rule, pto_request_t *request) {
     double seconds = 0;
     if (fit->status == PTO_OK)
-        fit->status = pto_score_price(cell, candidate, &fit->machine, rule, request, &seconds, fit->err);
+        fit->status = pto_score_price(cell, candidate, fit->machine, rule, request, &seconds, fit->err);
     return seconds > 0 ? log(seconds / cell->candidate[candidate].measured_s) : 1;
 }
 

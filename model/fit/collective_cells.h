@@ -2,6 +2,7 @@
 #ifndef PORTOLAN_FIT_COLLECTIVE_CELLS_H
 #define PORTOLAN_FIT_COLLECTIVE_CELLS_H
 
+#include "machine/machine_internal.h"
 #include "portolan/fit.h"
 #include "portolan/score.h"
 
@@ -9,7 +10,7 @@ enum { COLLECTIVE_CANDIDATES_MAX = 32 };
 
 typedef struct {
     pto_score_t score;
-    pto_machine_t machine; /* with the values fitted so far */
+    pto_machine_t *machine; /* with the values fitted so far */
     int64_t without_nodes;
     pto_error_t *err;
     pto_status_t status; /* of the first price that failed */

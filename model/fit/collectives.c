@@ -136,13 +136,13 @@ typedef struct {
 static double badness_at(const gsl_vector *at, void *context) {
     search_t *search = context;
     for (int i = 0; i < search->count; i++)
-        numbers[search->number[i]].set(&search->fit->machine, exp(gsl_vector_get(at, (size_t)i)));
+        numbers[search->number[i]].set(search->fit->machine, exp(gsl_vector_get(at, (size_t)i)));
     return mean_badness(search->fit);
 }
 
 static void set_all(search_t *search) {
     for (int i = 0; i < search->count; i++)
-        numbers[search->number[i]].set(&search->fit->machine, search->value[i]);
+        numbers[search->number[i]].set(search->fit->machine, search->value[i]);
 }
 
 /* Drop the parameters that the collectives do not depend on. */
@@ -150,12 +150,12 @@ static void keep_visible(search_t *search) {
     int kept = 0;
     for (int i = 0; i < search->count; i++) {
         const number_t *number = &numbers[search->number[i]];
-        number->set(&search->fit->machine, search->value[i] / 4);
+        number->set(search->fit->machine, search->value[i] / 4);
         double less = mean_badness(search->fit);
-        number->set(&search->fit->machine, search->value[i] * 4);
+        number->set(search->fit->machine, search->value[i] * 4);
         double more = mean_badness(search->fit);
         bool visible = fabs(more - less) > 1e-6;
-        number->set(&search->fit->machine, visible ? search->value[i] : 0);
+        number->set(search->fit->machine, visible ? search->value[i] : 0);
         if (visible) {
             search->number[kept] = search->number[i];
             search->value[kept++] = search->value[i];
@@ -209,12 +209,12 @@ static void keep_worthy(search_t *search, pto_fit_collectives_t *made) {
     double badness = mean_badness(search->fit);
     for (int i = 0; i < search->count; i++) {
         const number_t *number = &numbers[search->number[i]];
-        number->set(&search->fit->machine, 0);
+        number->set(search->fit->machine, 0);
         double gain = mean_badness(search->fit) / badness - 1;
         if (gain < worthless_gain)
             continue;
         double value = fit_round(search->value[i]);
-        number->set(&search->fit->machine, value);
+        number->set(search->fit->machine, value);
         pto_fit_collective_t *parameter = &made->parameter[made->parameter_count++];
         snprintf(parameter->name, sizeof parameter->name, "%s", number->name);
         parameter->value = value;
@@ -224,9 +224,9 @@ static void keep_worthy(search_t *search, pto_fit_collectives_t *made) {
 
 /* Cost rows can carry a note on their origin in the machine file; single values cannot. */
 static pto_status_t flag_fitted(collective_fit_t *fit) {
-    pto_postal_t *const fitted[] = {&fit->machine.copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET],
-                                    &fit->machine.pageable[PTO_COPY_H2D],
-                                    &fit->machine.pageable[PTO_COPY_D2H]};
+    pto_postal_t *const fitted[] = {&fit->machine->copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET],
+                                    &fit->machine->pageable[PTO_COPY_H2D],
+                                    &fit->machine->pageable[PTO_COPY_D2H]};
     for (size_t i = 0; i < sizeof fitted / sizeof *fitted; i++) {
         if (!pto_postal_known(fitted[i]) || from_samples(fitted[i]) || fitted[i]->flagged)
             continue;
@@ -253,7 +253,7 @@ static pto_status_t search_from(collective_fit_t *fit, double factor, pto_fit_co
     int switch_count = 0;
     pto_status_t status = PTO_OK;
     for (int i = 0; i < NUMBER_COUNT; i++)
-        if (!numbers[i].measured(&fit->machine)) {
+        if (!numbers[i].measured(fit->machine)) {
             search.number[search.count] = i;
             search.value[search.count++] = numbers[i].start * factor;
         }
@@ -278,12 +278,12 @@ static pto_status_t search_from(collective_fit_t *fit, double factor, pto_fit_co
 /* --- the whole ----------------------------------------------------------------------------------------- */
 
 /* Copy a machine by writing and reading its text, as if it were a file. */
-static pto_status_t copy_machine(const pto_machine_t *machine, pto_machine_t *copy, pto_error_t *err) {
+static pto_status_t copy_machine(const pto_machine_t *machine, pto_machine_t **copy, pto_error_t *err) {
     char *text = NULL;
     pto_status_t status = pto_machine_format(machine, NULL, &text, err);
     if (status == PTO_OK)
         status =
-            pto_machine_parse(text, strlen(text), machine->path ? machine->path : machine->name, copy, err);
+            pto_machine_create(text, strlen(text), machine->path ? machine->path : machine->name, copy, err);
     free(text);
     return status;
 }
@@ -304,11 +304,11 @@ static pto_status_t try_from(collective_fit_t *work, const pto_machine_t *machin
         return status;
     status = search_from(work, factor, &made);
     if (status == PTO_OK && (first || made.badness < best->badness)) {
-        pto_machine_fini(&best->machine);
+        pto_machine_destroy(best->machine);
         made.machine = work->machine;
         *best = made;
     } else {
-        pto_machine_fini(&work->machine);
+        pto_machine_destroy(work->machine);
     }
     return status;
 }
@@ -328,7 +328,7 @@ pto_status_t pto_fit_collectives(const pto_machine_t *machine, const pto_collect
     gsl_set_error_handler(handler);
     pto_score_fini(&work.score);
     if (status != PTO_OK) {
-        pto_machine_fini(&best.machine);
+        pto_machine_destroy(best.machine);
         return status;
     }
     *fit = best;

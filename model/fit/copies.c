@@ -32,8 +32,9 @@ pto_status_t fit_copies(fit_work_t *work) {
         pto_copy_kind_t kind;
     } kinds[] = {{PTO_BENCHMARK_MEMCPY_H2D, PTO_COPY_H2D},
                  {PTO_BENCHMARK_MEMCPY_D2H, PTO_COPY_D2H},
-                 {PTO_BENCHMARK_MEMCPY_D2D, PTO_COPY_D2D}};
-    pto_machine_t *machine = &work->fit->machine;
+                 {PTO_BENCHMARK_MEMCPY_D2D, PTO_COPY_D2D},
+                 {PTO_BENCHMARK_MEMCPY_H2H, PTO_COPY_H2H}};
+    pto_machine_t *machine = work->fit->machine;
     char name[PTO_FIT_NAME_MAX];
     pto_status_t status = PTO_OK;
     for (int reach = 0; status == PTO_OK && reach < PTO_REACH_COUNT; reach++) {
@@ -100,7 +101,7 @@ static pto_status_t find_large(const fit_work_t *work, const fit_points_t *point
 /* Adds one row if it could be fitted. */
 static pto_status_t fit_row(fit_work_t *work, const fit_points_t *points, const pto_cost_row_t *row,
                             pto_copy_kind_t kind) {
-    pto_cost_table_t *cost = &work->fit->machine.shared_copies[kind];
+    pto_cost_table_t *cost = &work->fit->machine->shared_copies[kind];
     char row_name[PTO_COST_ROW_MAX], name[PTO_FIT_NAME_MAX];
     int before = cost->count;
     pto_cost_row_name(row, row_name);
@@ -117,7 +118,7 @@ static pto_status_t fit_shared(fit_work_t *work, const fit_points_t *points, pto
                                bool strided) {
     int64_t from_bytes;
     pto_cost_row_t row = {.procs = points->point[0].procs, .strided = strided, .below_bytes = INT64_MAX};
-    pto_cost_table_t *cost = &work->fit->machine.shared_copies[kind];
+    pto_cost_table_t *cost = &work->fit->machine->shared_copies[kind];
     int before = cost->count;
     pto_status_t status = find_large(work, points, &from_bytes);
     if (status == PTO_OK && from_bytes > 0) {
@@ -182,6 +183,19 @@ pto_status_t fit_shared_copies(fit_work_t *work) {
     return status;
 }
 
+static pto_status_t add_time(fit_work_t *work, const char *name, const pto_param_t *param, size_t count,
+                             double residual) {
+    pto_fit_entry_t *entry = fit_entry_add(work, PTO_FIT_TIME, "%s", name);
+    if (entry == NULL) {
+        return PTO_ERR_MEMORY;
+    }
+    entry->alpha_s = *param;
+    entry->sample_count = (int64_t)count;
+    entry->below_bytes = INT64_MAX;
+    entry->residual = residual;
+    return PTO_OK;
+}
+
 /* A cost that does not depend on size: the robust centre of its samples. */
 pto_status_t fit_time(fit_work_t *work, pto_benchmark_t benchmark, const char *name, pto_param_t *param) {
     fit_points_t points;
@@ -205,19 +219,52 @@ pto_status_t fit_time(fit_work_t *work, pto_benchmark_t benchmark, const char *n
     fit_regression_t result;
     status = fit_regress(&design, work->options->minima, &result, work->err);
     fit_design_fini(&design);
-    pto_fit_entry_t *entry = status == PTO_OK ? fit_entry_add(work, PTO_FIT_TIME, "%s", name) : NULL;
-    if (entry == NULL) {
-        return status == PTO_OK ? PTO_ERR_MEMORY : status;
+    if (status != PTO_OK) {
+        return status;
     }
-    entry->alpha_s = *param = fit_param(&result, 0);
-    entry->sample_count = (int64_t)points.count;
-    entry->below_bytes = INT64_MAX;
-    entry->residual = result.residual;
-    return PTO_OK;
+    *param = fit_param(&result, 0);
+    return add_time(work, name, param, points.count, result.residual);
+}
+
+/* n copies of s bytes in one stream, waited for once, take a + (n - 1) q + n b s: q is what each additional
+ * copy costs besides its bytes. */
+static pto_status_t fit_queued(fit_work_t *work, pto_benchmark_t benchmark, pto_copy_kind_t kind) {
+    enum { COLUMN_ONE, COLUMN_ADDITIONAL, COLUMN_BYTES, COLUMN_COUNT };
+    char name[PTO_FIT_NAME_MAX];
+    fit_points_t points;
+    fit_design_t design;
+    fit_regression_t result;
+    snprintf(name, sizeof name, "copies.queued.%s", pto_copy_kind_name(kind));
+    pto_status_t status =
+        fit_select(work, &(fit_filter_t){benchmark, PTO_IN_COUNT, PTO_AT_COUNT, 0, 0}, &points);
+    if (status != PTO_OK || points.count == 0) {
+        free(status == PTO_OK ? points.point : NULL);
+        return status;
+    }
+    status = fit_design_init(points.count, COLUMN_COUNT, &design, work->err);
+    for (size_t i = 0; status == PTO_OK && i < points.count; i++) {
+        double *row = &design.column[i * COLUMN_COUNT], copies = (double)points.point[i].messages;
+        row[COLUMN_ONE] = 1;
+        row[COLUMN_ADDITIONAL] = copies - 1;
+        row[COLUMN_BYTES] = copies * (double)points.point[i].bytes;
+        design.seconds[i] = points.point[i].seconds;
+    }
+    if (status == PTO_OK) {
+        status = fit_regress(&design, work->options->minima, &result, work->err);
+        fit_design_fini(&design);
+    }
+    if (status == PTO_ERR_NOT_FOUND) {
+        status = fit_give_up(work, name, "its samples allow no regression");
+    } else if (status == PTO_OK) {
+        work->fit->machine->queued_copy_s[kind] = fit_param(&result, COLUMN_ADDITIONAL);
+        status = add_time(work, name, &work->fit->machine->queued_copy_s[kind], points.count, result.residual);
+    }
+    free(points.point);
+    return status;
 }
 
 pto_status_t fit_times(fit_work_t *work) {
-    pto_machine_t *machine = &work->fit->machine;
+    pto_machine_t *machine = work->fit->machine;
     const struct {
         pto_benchmark_t benchmark;
         const char *name;
@@ -233,6 +280,10 @@ pto_status_t fit_times(fit_work_t *work) {
     pto_status_t status = PTO_OK;
     for (size_t i = 0; status == PTO_OK && i < sizeof times / sizeof *times; i++) {
         status = fit_time(work, times[i].benchmark, times[i].name, times[i].param);
+    }
+    for (int kind = 0; status == PTO_OK && kind <= PTO_COPY_D2D; kind++) {
+        status = fit_queued(work, (pto_benchmark_t)((int)PTO_BENCHMARK_MEMCPY_QUEUED_H2D + kind),
+                            (pto_copy_kind_t)kind);
     }
     return status;
 }

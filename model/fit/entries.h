@@ -2,6 +2,7 @@
 #ifndef PORTOLAN_FIT_ENTRIES_H
 #define PORTOLAN_FIT_ENTRIES_H
 
+#include "machine/machine_internal.h"
 #include "regress.h"
 
 /* A line with a larger median residual is useless and not reported. */

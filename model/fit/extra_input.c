@@ -14,7 +14,7 @@
 #include "parts.h"
 #include "select.h"
 
-enum { COLUMN_TWO, COLUMN_FURTHER, COLUMN_COUNT };
+enum { COLUMN_TWO, COLUMN_EXTRA, COLUMN_COUNT };
 
 static bool in_piece(const fit_point_t *point, const pto_cost_row_t *piece) {
     return point->messages >= 2 && point->bytes >= piece->from_bytes && point->bytes < piece->below_bytes;
@@ -36,7 +36,7 @@ static pto_status_t fill_design(const fit_work_t *work, const fit_points_t *poin
         double bytes = (double)point->bytes;
         double *row = &design->column[design->count * COLUMN_COUNT];
         row[COLUMN_TWO] = piece->postal.alpha_s.value + piece->postal.beta_s_per_byte.value * bytes;
-        row[COLUMN_FURTHER] = (double)(point->messages - 2) * bytes;
+        row[COLUMN_EXTRA] = (double)(point->messages - 2) * bytes;
         design->seconds[design->count++] = point->seconds;
     }
     return PTO_OK;
@@ -58,7 +58,7 @@ static pto_status_t note_absent(fit_work_t *work, const char *name) {
     if (entry == NULL) {
         return PTO_ERR_MEMORY;
     }
-    snprintf(entry->note, sizeof entry->note, "further inputs cost nothing that the samples show");
+    snprintf(entry->note, sizeof entry->note, "additional inputs cost nothing measurable");
     return PTO_OK;
 }
 
@@ -68,15 +68,16 @@ static pto_status_t keep(fit_work_t *work, const char *name, const fit_regressio
     if (entry == NULL) {
         return PTO_ERR_MEMORY;
     }
-    piece->extra_input_s_per_byte = fit_param(result, COLUMN_FURTHER);
+    piece->extra_input_s_per_byte = fit_param(result, COLUMN_EXTRA);
     entry->beta_s_per_byte = piece->extra_input_s_per_byte;
     entry->from_bytes = piece->from_bytes;
     entry->below_bytes = piece->below_bytes;
     entry->sample_count = (int64_t)count;
     entry->residual = fit_round(result->residual);
     bool doubtful = fabs(result->value[COLUMN_TWO] - 1) > fit_doubtful_residual;
-    snprintf(entry->note, sizeof entry->note, "of a further input; two take %.2f times reduce's cost%s",
-             result->value[COLUMN_TWO], doubtful ? ", which prices don't know" : "");
+    snprintf(entry->note, sizeof entry->note,
+             "of an additional input; two inputs take %.2f times reduce's cost%s", result->value[COLUMN_TWO],
+             doubtful ? ", which prices do not contain" : "");
     return PTO_OK;
 }
 
@@ -103,14 +104,14 @@ static pto_status_t fit_piece(fit_work_t *work, pto_space_t space, const fit_poi
     if (result.residual > fit_useless_residual && !work->options->minima) {
         return fit_give_up(work, name, "useless samples: half of them are far from any line");
     }
-    if (result.held[COLUMN_FURTHER] || fit_round(result.value[COLUMN_FURTHER]) <= 0) {
+    if (result.held[COLUMN_EXTRA] || fit_round(result.value[COLUMN_EXTRA]) <= 0) {
         return note_absent(work, name);
     }
     return keep(work, name, &result, count, piece);
 }
 
 pto_status_t fit_extra_input(fit_work_t *work, pto_space_t space) {
-    pto_cost_table_t *cost = &work->fit->machine.reduce[space];
+    pto_cost_table_t *cost = &work->fit->machine->reduce[space];
     fit_points_t points;
     pto_status_t status =
         fit_select(work,

@@ -39,7 +39,7 @@ static int64_t count_before(const char *text, const char *word) {
 static pto_status_t set_node(fit_work_t *work) {
     const char *said = pto_samples_provenance(work->samples, "node");
     const char *text = said != NULL ? said : "";
-    pto_machine_t *machine = &work->fit->machine;
+    pto_machine_t *machine = work->fit->machine;
     const pto_fit_options_t *options = work->options;
     machine->node.sockets = options->node.sockets > 0 ? options->node.sockets : count_before(text, "socket");
     machine->node.gpus = options->node.gpus > 0 ? options->node.gpus : count_before(text, "gpu");
@@ -133,10 +133,16 @@ static bool fitted_messages(const pto_fit_t *fit) {
     bool any = false;
     for (int space = 0; space < PTO_SPACE_COUNT; space++) {
         for (int level = 0; level < PTO_LEVEL_COUNT; level++) {
-            any = any || fit->machine.messages[space][level].count > 0;
+            any = any || fit->machine->messages[space][level].count > 0;
         }
     }
     return any;
+}
+
+static bool name_machine(pto_machine_t *machine, const char *name, const char *source) {
+    machine->name = pto_text_copy(name);
+    machine->source = source != NULL ? pto_text_copy(source) : NULL;
+    return machine->name != NULL && (source == NULL || machine->source != NULL);
 }
 
 pto_status_t pto_fit_samples(const pto_samples_t *samples, const char *name, const char *source,
@@ -144,14 +150,12 @@ pto_status_t pto_fit_samples(const pto_samples_t *samples, const char *name, con
     pto_fit_t made = {0};
     fit_work_t work = {.samples = samples, .options = options, .fit = &made, .err = err};
     work.skip = calloc(samples->count + 1, 1);
-    made.machine.name = pto_text_copy(name);
-    made.machine.source = source != NULL ? pto_text_copy(source) : NULL;
-    pto_status_t status = PTO_OK;
-    if (work.skip == NULL || made.machine.name == NULL || (source != NULL && made.machine.source == NULL)) {
-        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a fit");
-    }
-    if (status == PTO_OK) {
+    made.machine = calloc(1, sizeof *made.machine);
+    pto_status_t status = PTO_ERR_MEMORY;
+    if (work.skip != NULL && made.machine != NULL && name_machine(made.machine, name, source)) {
         status = fit_all(&work);
+    } else {
+        pto_error_set(err, status, "out of memory for a fit");
     }
     if (status == PTO_OK && !fitted_messages(&made)) {
         status = pto_error_set(
@@ -169,7 +173,7 @@ pto_status_t pto_fit_samples(const pto_samples_t *samples, const char *name, con
 }
 
 void pto_fit_fini(pto_fit_t *fit) {
-    pto_machine_fini(&fit->machine);
+    pto_machine_destroy(fit->machine);
     free(fit->entry);
     *fit = (pto_fit_t){0};
 }

@@ -49,7 +49,7 @@ static bool shares_one_message(const fit_point_t *point, const fit_points_t *alo
 static bool keep_row(const injection_t *injection, const fit_point_t *point, const pto_cost_row_t *piece,
                      const fit_points_t *alone) {
     return point->bytes >= piece->from_bytes && point->bytes < piece->below_bytes &&
-           (!injection->work->options->minima || (point->procs >= injection->work->fit->machine.node.gpus &&
+           (!injection->work->options->minima || (point->procs >= injection->work->fit->machine->node.gpus &&
                                                   (alone->count == 0 || shares_one_message(point, alone))));
 }
 
@@ -207,7 +207,7 @@ static pto_status_t keep_rate(const injection_t *injection, const fit_regression
     } else {
         snprintf(entry->note, sizeof entry->note, "reached by %.1f processes", knee);
     }
-    work->fit->machine.injection_s_per_byte[injection->space] = entry->beta_s_per_byte;
+    work->fit->machine->injection_s_per_byte[injection->space] = entry->beta_s_per_byte;
     return PTO_OK;
 }
 
@@ -265,7 +265,7 @@ static pto_status_t fit_last_piece(injection_t *injection, const pto_cost_table_
 }
 
 pto_status_t fit_injection(fit_work_t *work, pto_space_t space) {
-    const pto_cost_table_t *cost = &work->fit->machine.messages[space][PTO_LEVEL_OFF_NODE];
+    const pto_cost_table_t *cost = &work->fit->machine->messages[space][PTO_LEVEL_OFF_NODE];
     char name[PTO_FIT_NAME_MAX];
     snprintf(name, sizeof name, "injection.%s", pto_space_name(space));
     injection_t injection = {.work = work, .space = space, .name = name};

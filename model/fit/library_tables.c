@@ -225,8 +225,8 @@ static pto_status_t choose_gpu(collective_fit_t *fit, pto_collective_t collectiv
                 own = (choice_t){.below = -1, .above = a, .badness = miss};
         }
         bool stages = staged_miss <= own.badness;
-        status = add_table(&fit->machine, collective, PTO_SPACE_GPU, stages, staged, stages ? host : own,
-                           fit->err);
+        status =
+            add_table(fit->machine, collective, PTO_SPACE_GPU, stages, staged, stages ? host : own, fit->err);
     }
     trials_fini(&direct);
     return status;
@@ -234,7 +234,7 @@ static pto_status_t choose_gpu(collective_fit_t *fit, pto_collective_t collectiv
 
 pto_status_t collective_fit_library(collective_fit_t *fit, int room, collective_switch_t *switches,
                                     int *switch_count) {
-    drop_tables(&fit->machine);
+    drop_tables(fit->machine);
     *switch_count = 0;
     pto_status_t status = PTO_OK;
     for (pto_collective_t collective = 0; collective < PTO_COLLECTIVE_COUNT && status == PTO_OK;
@@ -245,7 +245,7 @@ pto_status_t collective_fit_library(collective_fit_t *fit, int room, collective_
             choice_t choice = choose(&trials, collective, *switch_count < room);
             if (choice.below >= 0)
                 switches[(*switch_count)++] = (collective_switch_t){collective, choice.switch_bytes};
-            status = add_table(&fit->machine, collective, PTO_SPACE_CPU, false, &trials, choice, fit->err);
+            status = add_table(fit->machine, collective, PTO_SPACE_CPU, false, &trials, choice, fit->err);
             if (status == PTO_OK)
                 status = choose_gpu(fit, collective, &trials, choice);
         }

@@ -45,9 +45,9 @@ static int32_t most_procs(const fit_points_t *points) {
 /* One gamma for each size below the last protocol; returns their number. */
 static size_t find_gammas(const fit_work_t *work, pto_space_t space, const fit_points_t *points,
                           double *gamma, double *scratch) {
-    const pto_cost_table_t *cost = &work->fit->machine.messages[space][PTO_LEVEL_OFF_NODE];
+    const pto_cost_table_t *cost = &work->fit->machine->messages[space][PTO_LEVEL_OFF_NODE];
     int64_t below = cost->count > 1 ? cost->row[cost->count - 1].from_bytes : INT64_MAX;
-    double s_per_byte = work->fit->machine.injection_s_per_byte[space].value;
+    double s_per_byte = work->fit->machine->injection_s_per_byte[space].value;
     int32_t procs = most_procs(points);
     size_t count = 0;
     int64_t last = -1;
@@ -90,7 +90,7 @@ static pto_status_t keep_rate(fit_work_t *work, pto_space_t space, double *gamma
     entry->sample_count = (int64_t)count;
     entry->below_bytes = INT64_MAX;
     snprintf(entry->note, sizeof entry->note, "median over %zu sizes", count);
-    work->fit->machine.injection_s_per_message[space] = entry->alpha_s;
+    work->fit->machine->injection_s_per_message[space] = entry->alpha_s;
     return PTO_OK;
 }
 
@@ -98,7 +98,7 @@ pto_status_t fit_message_rate(fit_work_t *work, pto_space_t space) {
     fit_filter_t any = {PTO_BENCHMARK_INJECTION, space == PTO_SPACE_GPU ? PTO_IN_GPU : PTO_IN_CPU,
                         PTO_AT_OFF_NODE, 0, 0};
     fit_points_t points;
-    if (!pto_param_known(&work->fit->machine.injection_s_per_byte[space])) {
+    if (!pto_param_known(&work->fit->machine->injection_s_per_byte[space])) {
         return PTO_OK;
     }
     pto_status_t status = fit_select(work, &any, &points);

@@ -78,7 +78,7 @@ pto_status_t fit_messages(fit_work_t *work, pto_space_t space, pto_level_t level
         }
         if (status == PTO_OK) {
             status = fit_pieces(work, name, &points, count, below_bytes,
-                                &work->fit->machine.messages[space][level]);
+                                &work->fit->machine->messages[space][level]);
         }
     }
     free(points.point);
@@ -111,7 +111,7 @@ static int distinct_messages(const fit_points_t *points, int64_t bytes) {
 /* Cost of an additional message of one size: the median slope of time over messages in flight, over all
  * pairs of samples (Theil 1950, Sen 1968), which is robust against outliers. 0 if all samples have the same
  * number of messages. */
-static double further_message_s(const fit_points_t *points, int64_t bytes, double *slopes) {
+static double additional_message_s(const fit_points_t *points, int64_t bytes, double *slopes) {
     size_t count = 0, pairs = 0;
     size_t stride = 1 + points->count * points->count / 2 / PAIRS_MAX;
     for (size_t i = 0; i < points->count; i++) {
@@ -139,7 +139,7 @@ static pto_status_t select_gaps(const fit_work_t *work, const fit_points_t *poin
     }
     for (int64_t bytes = next_bytes(points, 0); bytes < INT64_MAX; bytes = next_bytes(points, bytes + 1)) {
         bool enough = distinct_messages(points, bytes) >= 3;
-        double seconds = enough ? further_message_s(points, bytes, slopes) : 0;
+        double seconds = enough ? additional_message_s(points, bytes, slopes) : 0;
         if (seconds > 0) {
             made.point[made.count++] =
                 (fit_point_t){.seconds = seconds, .bytes = bytes, .procs = 1, .messages = 1};
@@ -170,7 +170,7 @@ pto_status_t fit_gap(fit_work_t *work, pto_space_t space) {
         status = fit_find_breaks(&gaps, PTO_PROTOCOL_COUNT, &count, below_bytes, work->err);
     }
     if (status == PTO_OK && gaps.count > 0) {
-        status = fit_pieces(work, name, &gaps, count, below_bytes, &work->fit->machine.gap[space]);
+        status = fit_pieces(work, name, &gaps, count, below_bytes, &work->fit->machine->gap[space]);
     } else if (status == PTO_OK && measured) {
         status = fit_give_up(work, name, "needs rows of three or more numbers of messages in flight");
     }

@@ -35,7 +35,7 @@ static pto_status_t fit_row(fit_work_t *work, pto_nccl_kind_t kind, const fit_po
     char row_name[PTO_COST_ROW_MAX], what[PTO_FIT_NAME_MAX];
     pto_cost_row_name(like, row_name);
     snprintf(what, sizeof what, "nccl.%s.%.40s", pto_nccl_name(kind), row_name);
-    return fit_cost_row(work, what, points, like, &work->fit->machine.nccl[kind]);
+    return fit_cost_row(work, what, points, like, &work->fit->machine->nccl[kind]);
 }
 
 /* Fits all pieces of one number of GPUs and nodes, or none. */
@@ -48,7 +48,7 @@ static pto_status_t fit_job(fit_work_t *work, pto_nccl_kind_t kind, const fit_po
                            "a row must have two GPUs or more (procs), equally many on each node (messages)");
     }
     int breaks = 0;
-    pto_cost_table_t *cost = &work->fit->machine.nccl[kind];
+    pto_cost_table_t *cost = &work->fit->machine->nccl[kind];
     int before = cost->count;
     int64_t below_bytes[FIT_PIECE_MAX] = {0};
     pto_status_t status = fit_find_breaks(points, PTO_COST_RANGE_MAX, &breaks, below_bytes, work->err);

@@ -84,11 +84,11 @@ pto_status_t fit_cost(fit_work_t *work, const char *name, const fit_points_t *po
 static pto_status_t fit_pieces(fit_work_t *work, pto_space_t space, const fit_points_t *points) {
     char name[PTO_FIT_NAME_MAX];
     snprintf(name, sizeof name, "reduce.%s", pto_space_name(space));
-    return fit_cost(work, name, points, &work->fit->machine.reduce[space]);
+    return fit_cost(work, name, points, &work->fit->machine->reduce[space]);
 }
 
 static double fitted_seconds(const fit_work_t *work, pto_space_t space, int64_t bytes) {
-    const pto_postal_t *postal = pto_machine_reduce(&work->fit->machine, space, bytes);
+    const pto_postal_t *postal = pto_machine_reduce(work->fit->machine, space, bytes);
     return postal->alpha_s.value + postal->beta_s_per_byte.value * (double)bytes;
 }
 
@@ -176,7 +176,7 @@ static pto_status_t judge_pooled(const fit_work_t *work, pto_space_t space, cons
                                  pto_status_t fitted, bool *good) {
     double residual = HUGE_VAL;
     pto_status_t status = PTO_OK;
-    if (fitted == PTO_OK && work->fit->machine.reduce[space].count > 0) {
+    if (fitted == PTO_OK && work->fit->machine->reduce[space].count > 0) {
         status = whole_residual(work, space, points, &residual);
     }
     *good = residual <= fit_doubtful_residual;
@@ -199,7 +199,7 @@ static pto_status_t fit_pooled_or_usual(fit_work_t *work, pto_space_t space, con
     if (judged != PTO_OK || good) {
         return judged;
     }
-    pto_cost_fini(&work->fit->machine.reduce[space]);
+    pto_cost_fini(&work->fit->machine->reduce[space]);
     work->fit->entry_count = entry_count;
     *alone = true;
     return fit_pieces(work, space, usual);
@@ -217,7 +217,7 @@ pto_status_t fit_reduce(fit_work_t *work, pto_space_t space) {
     }
     if (status == PTO_OK && pooled.count > 0) {
         status = fit_pooled_or_usual(work, space, &pooled, &usual, &alone);
-        if (status == PTO_OK && work->fit->machine.reduce[space].count > 0) {
+        if (status == PTO_OK && work->fit->machine->reduce[space].count > 0) {
             status = report_spread(work, space, alone);
         }
     }

@@ -248,7 +248,7 @@ static pto_status_t fit_reach(fit_work_t *work, pto_remote_t remote, pto_reach_t
     }
     fit_points_t widest = {points.count - first, points.point + first};
     if (points.count > 0) {
-        status = fit_access(work, name, &widest, &work->fit->machine.remote[remote][reach]);
+        status = fit_access(work, name, &widest, &work->fit->machine->remote[remote][reach]);
         if (status == PTO_OK) {
             status = tell_others(work, remote, reach, &points, name);
         }
@@ -281,8 +281,7 @@ static pto_status_t fit_all_line(const fit_work_t *work, const fit_points_t *poi
 static pto_status_t keep_all(fit_work_t *work, const char *name, const fit_points_t *points,
                              const fit_regression_t *line) {
     pto_fit_entry_t *entry = fit_entry_add(work, PTO_FIT_RATE, "%s", name);
-    const pto_postal_t *store =
-        pto_machine_remote(&work->fit->machine, PTO_REMOTE_STORE, PTO_REACH_ON_SOCKET);
+    const pto_postal_t *store = pto_machine_remote(work->fit->machine, PTO_REMOTE_STORE, PTO_REACH_ON_SOCKET);
     if (entry == NULL) {
         return PTO_ERR_MEMORY;
     }
@@ -295,7 +294,7 @@ static pto_status_t keep_all(fit_work_t *work, const char *name, const fit_point
         append(entry->note, sizeof entry->note, "; %.2f times what a store to one other costs",
                line->value[ALL_COLUMN_BYTES] / store->beta_s_per_byte.value);
     }
-    work->fit->machine.remote_all_s_per_byte = entry->beta_s_per_byte;
+    work->fit->machine->remote_all_s_per_byte = entry->beta_s_per_byte;
     return PTO_OK;
 }
 

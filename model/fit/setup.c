@@ -31,7 +31,7 @@ static pto_status_t fit_sized(fit_work_t *work, pto_benchmark_t benchmark, pto_s
 }
 
 pto_status_t fit_setup(fit_work_t *work) {
-    pto_machine_t *machine = &work->fit->machine;
+    pto_machine_t *machine = work->fit->machine;
     pto_status_t status =
         fit_sized(work, PTO_BENCHMARK_SETUP_OPEN, PTO_SPACE_GPU, "setup.open", &machine->setup_open);
     if (status == PTO_OK) {

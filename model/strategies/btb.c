@@ -1,7 +1,8 @@
 /* btb, the binomial tree over GPU shared buffers: every second process has a buffer in its device memory. Its
  * children in the tree copy into it by CUDA IPC, and read from it on the way back. Flags in host memory say
- * which level of the tree a buffer is at (Faraji and Afsahi, "GPU-Aware Intranode MPI_Allreduce",
- * EuroMPI/ASIA 2014, section 3.2; Faraji's thesis, section 3.2.2).
+ * which level of the tree a buffer is at (Faraji's thesis, section 3.2.2). The way up is also that of Faraji
+ * and Afsahi, "GPU-Aware Intranode MPI_Allreduce", EuroMPI/ASIA 2014, section 3.2, which has no tree down:
+ * btb_flat.c.
  *
  * A buffer has two places: one for the partial result of its process, and one for the data of the child at
  * the current level. Data passed down has a buffer of its own, for the same reason as gsb's result. */

@@ -23,7 +23,7 @@ const pto_strategy_t pto_strategy_cuda_aware = {
     .summary = "GPU buffers go to the collective; messages travel GPU to GPU",
     .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLTOALL |
                    1u << PTO_COLLECTIVE_ALLTOALLV | 1u << PTO_COLLECTIVE_MESSAGES |
-                   1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST,
+                   1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST | 1u << PTO_COLLECTIVE_PAIR,
     .collective_space = PTO_SPACE_GPU,
     .build = build,
 };

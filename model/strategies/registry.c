@@ -9,6 +9,7 @@
     ROW(dup_devptr)                                                                                          \
     ROW(gsb)                                                                                                 \
     ROW(btb)                                                                                                 \
+    ROW(btb_flat)                                                                                            \
     ROW(gsb_gsb)                                                                                             \
     ROW(gsb_btb)                                                                                             \
     ROW(btb_gsb)                                                                                             \
@@ -21,7 +22,9 @@
     ROW(node_aware)                                                                                          \
     ROW(staged_leaders)                                                                                      \
     ROW(staged_aware)                                                                                        \
-    ROW(nccl)
+    ROW(nccl)                                                                                                \
+    ROW(ipc_copy)                                                                                            \
+    ROW(shm_ring)
 
 #define DECLARE(name) extern const pto_strategy_t pto_strategy_##name;
 STRATEGIES(DECLARE)
@@ -102,6 +105,9 @@ pto_status_t pto_strategy_applicable(const pto_request_t *request, pto_error_t *
     if (request->collective == PTO_COLLECTIVE_MESSAGES && request->layout.nodes < 2)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                              "messages go to another node, and there is only one node");
+    if (request->collective == PTO_COLLECTIVE_PAIR && pto_layout_owner_count(&request->layout) != 2)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "a pair has two owners, and the layout has %lld",
+                             (long long)pto_layout_owner_count(&request->layout));
     if (!pto_strategy_with(strategy, request->algorithm))
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                              pto_strategy_only_with(strategy)

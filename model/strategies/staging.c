@@ -5,6 +5,8 @@ static int64_t grain(const pto_request_t *request) {
     int64_t element = pto_datatype_bytes(request->datatype);
     if (request->strategy->granularity_bytes > 0)
         return request->strategy->granularity_bytes;
+    if (request->strategy->chunked)
+        return pto_chunk_bytes(request);
     bool tables = request->counts && request->counts->kind != PTO_COUNTS_EQUAL;
     return tables || request->bytes % element ? 1 : element;
 }
@@ -38,6 +40,12 @@ static pto_user_t build_user(pto_builder_t *builder, const pto_request_t *reques
             in.held_stride = pto_layout_owner_count(&request->layout);
         if (pto_collective_is_to_root(request->collective))
             *(in_place ? &out.user_stride : &out.held_stride) = pto_layout_owner_count(&request->layout);
+    } else if (request->collective == PTO_COLLECTIVE_PAIR) {
+        in.space = request->ends.from_host ? PTO_SPACE_CPU : PTO_SPACE_GPU;
+        out.space = request->ends.to_host ? PTO_SPACE_CPU : PTO_SPACE_GPU;
+        in.block_count = out.block_count = 1;
+        in.held_stride = out.held_stride = request->ends.both_ways ? 1 : 2;
+        out.held_first = request->ends.both_ways ? 0 : 1;
     } else if (request->collective == PTO_COLLECTIVE_MESSAGES) {
         in.block_count = distinct_messages(request);
         out.block_count = request->messages;
@@ -74,6 +82,24 @@ void pto_route_copy(pto_builder_t *builder, const char *name, int group, int64_t
                           .core_first = core_first,
                           .core_count = core_count};
     pto_route_copy_of(builder, name, &who, source, target);
+}
+
+pto_exchange_t pto_route_pair(const pto_request_t *request, const pto_user_t *user) {
+    return (pto_exchange_t){.group = user->owners,
+                            .n = 2,
+                            .core_count = request->layout.owners_per_gpu,
+                            .in = user->in,
+                            .out = user->out};
+}
+
+void pto_route_pair_copy(pto_builder_t *builder, const char *name, pto_step_t who, pto_slice_t source,
+                         pto_slice_t target) {
+    pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
+    if (source.holder != PTO_HOLDER_PEER && target.holder != PTO_HOLDER_PEER)
+        who.peers = (pto_peers_t){.kind = PTO_PEERS_NONE};
+    who.source = source;
+    who.target = target;
+    pto_build_step(builder, who);
 }
 
 /* A share buffer for what `whole` holds. */

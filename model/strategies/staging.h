@@ -25,6 +25,12 @@ void pto_route_copy(pto_builder_t *builder, const char *name, int group, int64_t
 void pto_route_copy_of(pto_builder_t *builder, const char *name, const pto_exchange_t *who,
                        pto_slice_t source, pto_slice_t target);
 
+/* The two members of a pair, with the user's buffers; and a stage in which one end (`who`) or both copy. The
+ * copy has a peer only if a slice is the peer's. */
+pto_exchange_t pto_route_pair(const pto_request_t *request, const pto_user_t *user);
+void pto_route_pair_copy(pto_builder_t *builder, const char *name, pto_step_t who, pto_slice_t source,
+                         pto_slice_t target);
+
 /* How a split strategy divides the work of one GPU among its processes. */
 typedef struct {
     int cores; /* the group of k-th processes */

@@ -2,7 +2,34 @@
  * section III and option 2 of section VI). */
 #include "staging.h"
 
+/* Point to point "by hand" (Ji et al. 2012): only an end in GPU memory is staged. */
+static void build_pair(pto_builder_t *builder, const pto_request_t *request) {
+    pto_user_t user = pto_route_user(builder, request);
+    pto_exchange_t pair = pto_route_pair(request, &user);
+    if (!request->ends.from_host) {
+        pair.in = pto_build_mirror(builder, user.in, "host in", PTO_SPACE_CPU);
+        pto_route_pair_copy(builder, "copy to host", pto_build_sender(builder, PTO_STEP_COPY, &pair),
+                            pto_slice_all(builder, user.in), pto_slice_all(builder, pair.in));
+    }
+    if (!request->ends.to_host)
+        pair.out = pto_build_mirror(builder, user.out, "host out", PTO_SPACE_CPU);
+    pto_build_exchange(builder, request, &pair);
+    if (!request->ends.to_host)
+        pto_route_pair_copy(builder, "copy to device", pto_build_receiver(builder, PTO_STEP_COPY, &pair),
+                            pto_slice_all(builder, pair.out), pto_slice_all(builder, user.out));
+}
+
+static pto_status_t applicable(const pto_request_t *request, pto_error_t *err) {
+    if (request->collective == PTO_COLLECTIVE_PAIR && request->ends.from_host && request->ends.to_host)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "neither end is in GPU memory: nothing is staged");
+    return PTO_OK;
+}
+
 static void build(pto_builder_t *builder, const pto_request_t *request) {
+    if (request->collective == PTO_COLLECTIVE_PAIR) {
+        build_pair(builder, request);
+        return;
+    }
     bool vector = pto_collective_is_vector(request->collective);
     bool from_root = pto_collective_is_from_root(request->collective);
     pto_user_t user = pto_route_user(builder, request);
@@ -32,7 +59,8 @@ const pto_strategy_t pto_strategy_three_step = {
     .summary = "copy to the host, collective among one process per GPU, copy back",
     .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLTOALL |
                    1u << PTO_COLLECTIVE_ALLTOALLV | 1u << PTO_COLLECTIVE_MESSAGES |
-                   1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST,
+                   1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST | 1u << PTO_COLLECTIVE_PAIR,
     .collective_space = PTO_SPACE_CPU,
+    .applicable = applicable,
     .build = build,
 };

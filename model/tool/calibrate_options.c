@@ -22,22 +22,33 @@ PTO_APPLY_TEXT(apply_out, pto_calibrate_options_t, out)
 PTO_APPLY_TEXT(apply_only, pto_calibrate_options_t, only)
 PTO_APPLY_TEXT(apply_machine, pto_calibrate_options_t, machine)
 
+/* FROM:TO or FROM:TO:FACTOR. */
 static pto_status_t apply_bytes(void *target, const char *text, pto_error_t *err) {
     pto_calibrate_options_t *options = target;
-    char from[PTO_BYTES_TEXT_MAX];
-    const char *colon = strchr(text, ':');
-    if (!colon || (size_t)(colon - text) >= sizeof from)
-        return pto_error_set(err, PTO_ERR_TYPE, "'%s' is not FROM:TO, such as 1:64MiB", text);
-    memcpy(from, text, (size_t)(colon - text));
-    from[colon - text] = '\0';
-    pto_status_t status = pto_bytes_parse(from, &options->from_bytes, err);
-    if (status == PTO_OK)
-        status = pto_bytes_parse(colon + 1, &options->to_bytes, err);
-    if (status == PTO_OK && (options->from_bytes < 1 || options->to_bytes < options->from_bytes ||
-                             options->to_bytes > most_bytes))
-        status =
-            pto_error_set(err, PTO_ERR_RANGE, "'%s' is not 1 byte to 1 GiB, the smaller size first", text);
-    return status;
+    int64_t number[3] = {0, 0, 2};
+    int count = 0;
+    for (const char *at = text; at && count < 3; count++) {
+        char part[PTO_BYTES_TEXT_MAX];
+        const char *colon = strchr(at, ':');
+        size_t length = colon ? (size_t)(colon - at) : strlen(at);
+        if (length >= sizeof part || (colon && count == 2) || (!colon && count == 0))
+            return pto_error_set(err, PTO_ERR_TYPE, "'%s' is not FROM:TO or FROM:TO:FACTOR, such as 1:64MiB",
+                                 text);
+        memcpy(part, at, length);
+        part[length] = '\0';
+        pto_status_t status = pto_bytes_parse(part, &number[count], err);
+        if (status != PTO_OK)
+            return status;
+        at = colon ? colon + 1 : NULL;
+    }
+    if (number[0] < 1 || number[1] < number[0] || number[1] > most_bytes)
+        return pto_error_set(err, PTO_ERR_RANGE, "'%s' is not 1 byte to 1 GiB, the smaller size first", text);
+    if (number[2] < 2 || (number[2] & (number[2] - 1)) != 0)
+        return pto_error_set(err, PTO_ERR_RANGE, "the factor of '%s' is not a power of two", text);
+    options->from_bytes = number[0];
+    options->to_bytes = number[1];
+    options->factor = number[2];
+    return PTO_OK;
 }
 
 static pto_status_t apply_budget(void *target, const char *text, pto_error_t *err) {
@@ -63,8 +74,8 @@ static const pto_option_t options[] = {
     {"force", NULL, "replace that file where it exists, when all is measured", .apply = apply_force},
     {"only", "NAME[,NAME]", "run these benchmarks, or all of these groups, only (--list shows them)",
      .apply = apply_only},
-    {"bytes", "FROM:TO", "sizes, by powers of two, of at most 1GiB", .apply = apply_bytes,
-     .standard = "1:64MiB"},
+    {"bytes", "FROM:TO", "sizes, by powers of two, of at most 1GiB (FROM:TO:FACTOR for fewer)",
+     .apply = apply_bytes, .standard = "1:64MiB"},
     {"budget", "SECONDS", "time for each benchmark; points that have no room in it are left out",
      .apply = apply_budget, .standard = "60"},
     {"repeats", "N",

@@ -18,6 +18,7 @@ typedef struct {
     const char *machine;
     int64_t from_bytes;
     int64_t to_bytes;
+    int64_t factor; /* from one size to the next; a power of two */
     double budget_s;
     double timeout_s;
     int repeats;

@@ -101,7 +101,7 @@ static pto_status_t prove_strategy(run_t *run, const pto_strategy_t *strategy, p
             if (!is_asked(scenario, strategy, algorithm))
                 continue;
             pto_request_t request = pto_scenario_request(scenario, point, strategy, algorithm);
-            pto_library_algorithm(scenario, &run->options->machine, &request, &request.staged);
+            pto_library_algorithm(scenario, run->options->machine, &request, &request.staged);
             pto_status_t status = prove(run, &request, point, err);
             if (status != PTO_OK)
                 return status;
@@ -134,7 +134,7 @@ static void print_heading(const pto_options_t *options) {
     const pto_scenario_t *scenario = &options->scenario;
     printf("# portolan check: %s\n",
            scenario->name ? scenario->name : pto_collective_name(scenario->collective));
-    pto_print_changes(stdout, &options->machine);
+    pto_print_changes(stdout, options->machine);
     printf("# %-10s %-14s %-19s %7s %7s %10s %14s %10s\n", "Bytes", "Strategy", "Algorithm", "Ranks",
            "Stages", "Messages", "Bytes moved", "Shared use");
 }

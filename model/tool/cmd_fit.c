@@ -241,7 +241,7 @@ static pto_status_t write_machine(const pto_samples_t *samples, const pto_fit_t 
     }
     write_comment(stream, samples, fit, collectives, arguments);
     pto_status_t status =
-        fclose(stream) == 0 ? pto_machine_write(&fit->machine, comment, arguments->out, arguments->force, err)
+        fclose(stream) == 0 ? pto_machine_write(fit->machine, comment, arguments->out, arguments->force, err)
                             : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a machine file");
     free(comment);
     return status;
@@ -256,12 +256,12 @@ static pto_status_t add_collectives(const arguments_t *arguments, pto_fit_t *fit
         status = pto_collectives_read(arguments->collectives[i], &collectives, err);
     }
     if (status == PTO_OK && arguments->collectives_count > 0) {
-        status = pto_fit_collectives(&fit->machine, &collectives, 0, made, err);
+        status = pto_fit_collectives(fit->machine, &collectives, 0, made, err);
     }
     if (status == PTO_OK && arguments->collectives_count > 0) {
-        pto_machine_fini(&fit->machine);
+        pto_machine_destroy(fit->machine);
         fit->machine = made->machine;
-        made->machine = (pto_machine_t){0};
+        made->machine = NULL;
     }
     pto_collectives_fini(&collectives);
     return status;

@@ -70,14 +70,14 @@ static void list_machines_in(const char *folder) {
     if (glob(pattern, 0, NULL, &found) != 0)
         return;
     for (size_t i = 0; i < found.gl_pathc; i++) {
-        pto_machine_t machine;
+        pto_machine_t *machine;
         pto_error_t err;
-        if (pto_machine_read(found.gl_pathv[i], &machine, &err) != PTO_OK) {
+        if (pto_machine_open(found.gl_pathv[i], &machine, &err) != PTO_OK) {
             pto_report_error(&err);
             continue;
         }
-        printf("  %-24s %s\n", machine.name, found.gl_pathv[i]);
-        pto_machine_fini(&machine);
+        printf("  %-24s %s\n", pto_machine_name(machine), found.gl_pathv[i]);
+        pto_machine_destroy(machine);
     }
     globfree(&found);
 }

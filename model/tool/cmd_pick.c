@@ -97,7 +97,7 @@ static void print_json_name(const char *key, const pto_predictions_t *prediction
 
 static void print_json(const pto_predictions_t *predictions, const pto_range_t *range, int64_t count) {
     printf("{\"machine\": ");
-    pto_print_json_string(stdout, predictions->machine->name);
+    pto_print_json_string(stdout, pto_machine_name(predictions->machine));
     pto_print_changes_json(stdout, predictions->machine);
     printf(", \"swept\": \"%s\", ", pto_sweep_kind_name(predictions->sweep));
     if (predictions->by != PTO_BY_TIME)
@@ -129,9 +129,9 @@ static int run(int argc, char **argv) {
     pto_predictions_t predictions;
     pto_range_t *range = NULL;
     int64_t count = 0;
-    pto_status_t status = options.by == PTO_BY_TIME ? PTO_OK : pto_need_powers(&options.machine, &err);
+    pto_status_t status = options.by == PTO_BY_TIME ? PTO_OK : pto_need_powers(options.machine, &err);
     if (status == PTO_OK)
-        status = pto_predict(&options.scenario, &options.machine, true, &predictions, &err);
+        status = pto_predict(&options.scenario, options.machine, true, &predictions, &err);
     if (status == PTO_OK) {
         predictions.by = options.by;
         status = pto_pick(&predictions, &range, &count, &err);

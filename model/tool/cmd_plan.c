@@ -32,7 +32,7 @@ static pto_status_t print_plan(const pto_options_t *options, const pto_strategy_
     pto_price_t price;
     pto_error_t reason = {0};
     pto_status_t status =
-        pto_plan_choose(&options->scenario, &options->machine, 0, strategy, &plan, &price, NULL, &reason);
+        pto_plan_choose(&options->scenario, options->machine, 0, strategy, &plan, &price, NULL, &reason);
     const char *gap = first ? "" : "\n";
     if (status == PTO_ERR_NOT_APPLICABLE) {
         printf("%s%s does not apply: %s\n", gap, strategy->name, reason.message);
@@ -75,7 +75,7 @@ static int run(int argc, char **argv) {
     if (status == PTO_OK)
         status = pto_scenario_strategies(&options.scenario, &strategy, &count, &err);
     if (status == PTO_OK)
-        pto_print_changes(stdout, &options.machine);
+        pto_print_changes(stdout, options.machine);
     bool any = false, applies = false;
     for (int i = 0; i < count && status == PTO_OK; i++) {
         status = print_plan(&options, strategy[i], i == 0, &applies, &err);

@@ -150,7 +150,7 @@ static void print_json_unpriced(const pto_explanation_t *explanation) {
 /* `flags` is NULL without --explain. */
 static void print_json(const pto_predictions_t *predictions, const pto_flags_t *flags) {
     printf("{\"machine\": ");
-    pto_print_json_string(stdout, predictions->machine->name);
+    pto_print_json_string(stdout, pto_machine_name(predictions->machine));
     pto_print_changes_json(stdout, predictions->machine);
     printf(", \"collective\": \"%s\", \"predictions\": [",
            pto_collective_name(predictions->scenario->collective));
@@ -169,6 +169,8 @@ static void print_json(const pto_predictions_t *predictions, const pto_flags_t *
         }
         printf("\"algorithm\": \"%s\", \"seconds\": %.9g", prediction->algorithm->name,
                prediction->price.seconds);
+        if (prediction->chunks > 0)
+            printf(", \"chunks\": %lld", (long long)prediction->chunks);
         if (prediction->price.has_interval)
             printf(", \"low_s\": %.9g, \"high_s\": %.9g", prediction->price.low_s, prediction->price.high_s);
         if (predictions->by == PTO_BY_ENERGY && prediction->has_energy)
@@ -224,7 +226,7 @@ static void print_prices(const pto_options_t *options, const pto_predictions_t *
 static pto_status_t print_explained(pto_options_t *options, const pto_predictions_t *predictions,
                                     pto_error_t *err) {
     pto_flags_t flags;
-    pto_status_t status = pto_flags_find(&options->machine, &flags, err);
+    pto_status_t status = pto_flags_find(options->machine, &flags, err);
     if (status != PTO_OK)
         return status;
     if (options->format == PTO_FORMAT_CSV)
@@ -249,9 +251,9 @@ static int run(int argc, char **argv) {
     }
     pto_error_t err = {0};
     pto_predictions_t predictions;
-    pto_status_t status = options.by == PTO_BY_TIME ? PTO_OK : pto_need_powers(&options.machine, &err);
+    pto_status_t status = options.by == PTO_BY_TIME ? PTO_OK : pto_need_powers(options.machine, &err);
     if (status == PTO_OK)
-        status = pto_predict(&options.scenario, &options.machine, true, &predictions, &err);
+        status = pto_predict(&options.scenario, options.machine, true, &predictions, &err);
     if (status == PTO_OK) {
         if (options.plot) /* draws times, whatever is printed */
             status = draw(&options, &predictions, &err);

@@ -190,14 +190,15 @@ static pto_status_t no_cells(const pto_score_t *score, pto_error_t *err) {
 
 /* A machine for the cells of `nodes`, fitted without them; with no more terms than the user asked for. */
 static pto_status_t refit(const pto_machine_t *machine, const pto_collectives_t *collectives, int64_t nodes,
-                          void *context, pto_machine_t *fitted, pto_error_t *err) {
+                          void *context, pto_machine_t **fitted, pto_error_t *err) {
     (void)context;
     pto_fit_collectives_t fit;
     pto_status_t status = pto_fit_collectives(machine, collectives, nodes, &fit, err);
     if (status != PTO_OK)
         return status;
     *fitted = fit.machine;
-    return machine->model ? pto_machine_restrict(fitted, machine->model, err) : PTO_OK;
+    const char *model = pto_machine_model(machine);
+    return model ? pto_machine_restrict(fit.machine, model, err) : PTO_OK;
 }
 
 static pto_status_t predict(const arguments_t *arguments, const pto_machine_t *machine,
@@ -218,10 +219,10 @@ static pto_status_t score_and_print(const arguments_t *arguments, const pto_coll
     pto_status_t status = pto_score_collect(collectives, &asked, &score, err);
     if (status != PTO_OK)
         return status;
-    status = predict(arguments, &options->machine, collectives, &score, err);
+    status = predict(arguments, options->machine, collectives, &score, err);
     print.format = options->format;
     if (status == PTO_OK)
-        status = score_print(&score, collectives, &options->machine, &print, err);
+        status = score_print(&score, collectives, options->machine, &print, err);
     pto_score_fini(&score);
     return status;
 }

@@ -42,6 +42,17 @@ static double seconds_of(const answer_t *answer, int strategy) {
     return pto_prediction_at(answer->predictions, answer->point, strategy)->price.seconds;
 }
 
+static void print_tied(const answer_t *answer, double best_s) {
+    const char *before = ", tied with ";
+    for (int i = 0; i < answer->predictions->strategy_count; i++) {
+        bool applies = pto_prediction_at(answer->predictions, answer->point, i)->applicable;
+        if (i == answer->found->winner || !applies || !pto_cost_is_same(seconds_of(answer, i), best_s))
+            continue;
+        printf("%s%s", before, name_of(answer, i));
+        before = ", ";
+    }
+}
+
 static void print_pick(const answer_t *answer) {
     const pto_sensitivities_t *found = answer->found;
     printf("\n%s %lld: ", pto_sweep_kind_name(answer->predictions->sweep),
@@ -52,6 +63,7 @@ static void print_pick(const answer_t *answer) {
     }
     double best_s = seconds_of(answer, found->winner);
     printf("%s, %.2f us", name_of(answer, found->winner), best_s * 1e6);
+    print_tied(answer, best_s);
     if (found->runner_up < 0)
         printf("; nothing else applies\n");
     else
@@ -133,7 +145,7 @@ static void print_start(const pto_predictions_t *predictions, pto_format_t forma
                pto_sweep_kind_name(predictions->sweep));
     } else {
         printf("{\"machine\": ");
-        pto_print_json_string(stdout, predictions->machine->name);
+        pto_print_json_string(stdout, pto_machine_name(predictions->machine));
         pto_print_changes_json(stdout, predictions->machine);
         printf(", \"points\": [");
     }
@@ -166,9 +178,9 @@ static int run(int argc, char **argv) {
         return exit_code;
     pto_error_t err = {0};
     pto_predictions_t predictions;
-    pto_status_t status = pto_predict(&options.scenario, &options.machine, true, &predictions, &err);
+    pto_status_t status = pto_predict(&options.scenario, options.machine, true, &predictions, &err);
     if (status == PTO_OK) {
-        status = print_all(&predictions, &options.machine, options.format, &err);
+        status = print_all(&predictions, options.machine, options.format, &err);
         pto_predictions_fini(&predictions);
     }
     exit_code = status == PTO_OK ? pto_flush_output() : pto_report_error(&err);

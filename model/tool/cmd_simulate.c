@@ -113,7 +113,7 @@ static void print_json_use(pto_resource_t resource, const pto_resource_use_t *us
 
 static void print_json(const pto_predictions_t *predictions, const pto_simulation_t *simulation) {
     printf("{\"machine\": ");
-    pto_print_json_string(stdout, predictions->machine->name);
+    pto_print_json_string(stdout, pto_machine_name(predictions->machine));
     pto_print_changes_json(stdout, predictions->machine);
     printf(", \"collective\": \"%s\", \"simulations\": [",
            pto_collective_name(predictions->scenario->collective));
@@ -205,7 +205,7 @@ static int simulate(const pto_options_t *options) {
         how.context = trace;
     }
     pto_status_t status =
-        pto_simulate_scenario(&options->scenario, &options->machine, &how, &predictions, &simulation, &err);
+        pto_simulate_scenario(&options->scenario, options->machine, &how, &predictions, &simulation, &err);
     if (how.begin)
         fputs("\r\033[K", stderr);
     pto_error_t *trace_err = status == PTO_OK ? &err : NULL;

@@ -169,7 +169,9 @@ static void explain_cell(const explained_t *explained, int64_t point, int strate
         printf(" does not apply: %s\n", prediction->reason);
         return;
     }
-    printf(" (%s), %.3f us\n", prediction->algorithm->name, prediction->price.seconds * 1e6);
+    char chunks[32];
+    printf(" (%s%s), %.3f us\n", prediction->algorithm->name, pto_chunks_text(prediction->chunks, chunks),
+           prediction->price.seconds * 1e6);
     for (int t = 0; t < prediction->explanation.count; t++)
         explain_term(explained, &prediction->explanation.term[t], prediction->price.seconds);
     if (predictions->by == PTO_BY_ENERGY)
@@ -178,7 +180,7 @@ static void explain_cell(const explained_t *explained, int64_t point, int strate
 }
 
 void pto_print_explanations(const pto_predictions_t *predictions, const pto_flags_t *flags) {
-    const explained_t explained = {predictions, flags, file_name(predictions->machine->path)};
+    const explained_t explained = {predictions, flags, file_name(pto_machine_path(predictions->machine))};
     pto_print_header(stdout, "predict --explain", predictions);
     printf("# critical path: microseconds, share, stage, count x parameter = value (line of the machine "
            "file)\n");

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "machine/machine_internal.h" /* the fitted tables, which are drawn */
 #include "plot.h"
 
 enum { SIZES_MAX = 4096, SERIES_MAX = 12, PANELS_MAX = 6, TITLE_MAX = 48 };
@@ -59,7 +60,7 @@ static void add_messages(panel_t *panel, const pto_samples_t *samples, const pto
                            .where = space == PTO_SPACE_GPU ? PTO_IN_GPU : PTO_IN_CPU,
                            .place = places[level],
                            .procs = 1,
-                           .cost = &fit->machine.messages[space][level]};
+                           .cost = &fit->machine->messages[space][level]};
         snprintf(series.title, sizeof series.title, "%s", pto_level_name((pto_level_t)level));
         add_series(panel, samples, &series, scratch);
     }
@@ -73,8 +74,8 @@ static void add_injection(panel_t *panel, const pto_samples_t *samples, const pt
                            .where = space == PTO_SPACE_GPU ? PTO_IN_GPU : PTO_IN_CPU,
                            .place = PTO_AT_OFF_NODE,
                            .procs = procs[i],
-                           .cost = &fit->machine.messages[space][PTO_LEVEL_OFF_NODE],
-                           .injection_s_per_byte = fit->machine.injection_s_per_byte[space].value};
+                           .cost = &fit->machine->messages[space][PTO_LEVEL_OFF_NODE],
+                           .injection_s_per_byte = fit->machine->injection_s_per_byte[space].value};
         snprintf(series.title, sizeof series.title, "%d processes", (int)procs[i]);
         add_series(panel, samples, &series, scratch);
     }
@@ -86,14 +87,14 @@ static void add_copies(panel_t *panel, const pto_samples_t *samples, const pto_f
         [PTO_COPY_H2D] = PTO_BENCHMARK_MEMCPY_H2D,
         [PTO_COPY_D2H] = PTO_BENCHMARK_MEMCPY_D2H,
         [PTO_COPY_D2D] = PTO_BENCHMARK_MEMCPY_D2D,
-        [PTO_COPY_H2H] = PTO_BENCHMARK_OTHER,
+        [PTO_COPY_H2H] = PTO_BENCHMARK_MEMCPY_H2H,
     };
-    for (int kind = 0; kind <= PTO_COPY_D2D; kind++) {
+    for (int kind = 0; kind < PTO_COPY_COUNT; kind++) {
         for (int reach = 0; reach < PTO_REACH_COUNT; reach++) {
             series_t series = {.benchmark = benchmarks[kind],
                                .where = PTO_IN_COUNT,
                                .place = reach == PTO_REACH_ON_SOCKET ? PTO_AT_ON_SOCKET : PTO_AT_OFF_SOCKET,
-                               .postal = &fit->machine.copies[kind][reach]};
+                               .postal = &fit->machine->copies[kind][reach]};
             snprintf(series.title, sizeof series.title, "%s %s", pto_copy_kind_name((pto_copy_kind_t)kind),
                      pto_reach_name((pto_reach_t)reach));
             add_series(panel, samples, &series, scratch);

@@ -35,6 +35,13 @@ static const char *datatype_at(int i) {
     return i < PTO_DATATYPE_COUNT ? pto_datatype_name((pto_datatype_t)i) : NULL;
 }
 
+static const char *level_at(int i) { return i < PTO_LEVEL_COUNT ? pto_level_name((pto_level_t)i) : NULL; }
+
+static const char *spaces_at(int i) {
+    static const char *const spaces[] = {"gpu,gpu", "gpu,cpu", "cpu,gpu", "cpu,cpu"};
+    return i < (int)(sizeof spaces / sizeof *spaces) ? spaces[i] : NULL;
+}
+
 static const char *format_at(int i) {
     static const char *const names[] = {[PTO_FORMAT_TABLE] = "table",
                                         [PTO_FORMAT_CSV] = "csv",
@@ -125,8 +132,9 @@ static pto_status_t apply_machine(void *target, const char *text, pto_error_t *e
 
 /* Fields of the file that apply only to the old collective do not apply to the new one. */
 static void change_collective(pto_scenario_t *scenario, pto_collective_t collective) {
-    const pto_scenario_field_t own[] = {PTO_FIELD_IMPLEMENTATION, PTO_FIELD_SPLIT, PTO_FIELD_MESSAGES,
-                                        PTO_FIELD_UNIQUE_BYTES, PTO_FIELD_COUNTS};
+    const pto_scenario_field_t own[] = {PTO_FIELD_IMPLEMENTATION, PTO_FIELD_SPLIT,    PTO_FIELD_MESSAGES,
+                                        PTO_FIELD_UNIQUE_BYTES,   PTO_FIELD_COUNTS,   PTO_FIELD_DISTANCE,
+                                        PTO_FIELD_SPACES,         PTO_FIELD_BOTH_WAYS};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         scenario->place[own[i]] = (pto_place_t){0};
     scenario->collective = collective;
@@ -134,6 +142,8 @@ static void change_collective(pto_scenario_t *scenario, pto_collective_t collect
     scenario->has_split = false;
     pto_series_fini(&scenario->messages);
     scenario->unique_bytes = 0;
+    scenario->distance = PTO_LEVEL_ON_SOCKET;
+    scenario->ends = (pto_pair_ends_t){0};
     pto_counts_fini(&scenario->counts);
     scenario->counts = (pto_counts_t){.kind = PTO_COUNTS_EQUAL};
 }
@@ -204,6 +214,33 @@ static pto_status_t apply_unique_bytes(void *target, const char *text, pto_error
     return pto_bytes_parse(text, &options->scenario.unique_bytes, err);
 }
 
+static pto_status_t apply_distance(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    int found = 0;
+    pto_status_t status = pto_word_parse(text, "distance", level_at, &found, err);
+    if (status == PTO_OK)
+        options->scenario.distance = (pto_level_t)found;
+    return status;
+}
+
+static pto_status_t apply_spaces(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    int found = 0;
+    pto_status_t status = pto_word_parse(text, "pair of spaces", spaces_at, &found, err);
+    if (status == PTO_OK) {
+        options->scenario.ends.from_host = found & 2;
+        options->scenario.ends.to_host = found & 1;
+    }
+    return status;
+}
+
+static pto_status_t apply_both_ways(void *target, const char *text, pto_error_t *err) {
+    (void)text;
+    (void)err;
+    ((pto_options_t *)target)->scenario.ends.both_ways = true;
+    return PTO_OK;
+}
+
 static pto_status_t apply_gpus(void *target, const char *text, pto_error_t *err) {
     pto_options_t *options = target;
     return parse_count(text, &options->scenario.layout.gpus_per_node, err);
@@ -217,6 +254,11 @@ static pto_status_t apply_cores(void *target, const char *text, pto_error_t *err
 static pto_status_t apply_owners(void *target, const char *text, pto_error_t *err) {
     pto_options_t *options = target;
     return parse_count(text, &options->scenario.layout.owners_per_gpu, err);
+}
+
+static pto_status_t apply_chunks(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    return parse_count(text, &options->scenario.chunks, err);
 }
 
 static void drop_strategies(pto_scenario_t *scenario) {
@@ -362,7 +404,7 @@ const pto_option_t pto_machine_options[] = {
     {.name = NULL}};
 
 const pto_option_t pto_scenario_options[] = {
-    {"collective", "NAME", "allreduce, reduce, broadcast, alltoall, alltoallv or messages",
+    {"collective", "NAME", "allreduce, reduce, broadcast, alltoall, alltoallv, messages or pair",
      .apply = apply_collective, .word_at = collective_at, OVERRIDES(COLLECTIVE)},
     {"implementation", "NAME", "alltoallv: library (MPI's own) or isend_irecv", .apply = apply_implementation,
      .word_at = implementation_at, OVERRIDES(IMPLEMENTATION)},
@@ -382,10 +424,17 @@ const pto_option_t pto_scenario_options[] = {
      .apply = apply_unique_bytes, OVERRIDES(UNIQUE_BYTES)},
     {"counts", "equal|skew:X:SEED|FILE.csv", "alltoallv: equal, random within +-X, or a matrix of bytes",
      .apply = apply_counts, OVERRIDES(COUNTS)},
+    {"distance", "LEVEL", "pair: on_gpu, on_socket (default), on_node or off_node", .apply = apply_distance,
+     .word_at = level_at, OVERRIDES(DISTANCE)},
+    {"spaces", "FROM,TO", "pair: gpu,gpu (default), cpu,gpu, gpu,cpu or cpu,cpu", .apply = apply_spaces,
+     .word_at = spaces_at, OVERRIDES(SPACES)},
+    {"both-ways", NULL, "pair: a message each way, at once", .apply = apply_both_ways, OVERRIDES(BOTH_WAYS)},
     {"datatype", "NAME", "byte, int32, int64, float (default) or double", .apply = apply_datatype,
      .word_at = datatype_at, OVERRIDES(DATATYPE)},
     {"split", "bytes|destinations", "what split strategies divide among a GPU's processes",
      .apply = apply_split, .word_at = split_at, OVERRIDES(SPLIT)},
+    {"chunks", "N", "chunked strategies: pieces that a message is cut into (default: as many as are cheapest)",
+     .apply = apply_chunks, OVERRIDES(CHUNKS)},
     {"strategy", "NAME[,NAME]", "only these strategies (repeatable)", .apply = apply_strategy,
      .word_at = strategy_at, OVERRIDES(STRATEGIES)},
     {"library", "best|ALGORITHM", "the algorithm that models the MPI library's own", .apply = apply_library,

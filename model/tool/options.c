@@ -69,19 +69,23 @@ static void forget_places(const pto_arguments_t *arguments, pto_scenario_t *scen
             scenario->place[i] = (pto_place_t){0};
 }
 
-/* What must be given if there is no scenario file. */
+/* What must be given if there is no scenario file. Faults that no number of messages mends come before it. */
 static pto_status_t check_complete(const pto_scenario_t *scenario, pto_error_t *err) {
     const char *missing = NULL;
     if (!scenario->machine_path)
         missing = "--machine";
     else if (scenario->collective == PTO_COLLECTIVE_COUNT)
         missing = "--collective";
-    else if (scenario->nodes.count == 0)
+    else if (scenario->nodes.count == 0 && scenario->collective != PTO_COLLECTIVE_PAIR)
         missing = "--nodes";
     else if (scenario->bytes.count == 0 && scenario->counts.kind != PTO_COUNTS_MATRIX)
         missing = "--bytes";
-    else if (scenario->collective == PTO_COLLECTIVE_MESSAGES && scenario->messages.count == 0)
+    else if (scenario->collective == PTO_COLLECTIVE_MESSAGES && scenario->messages.count == 0) {
+        pto_status_t status = pto_scenario_check(scenario, err);
+        if (status != PTO_OK)
+            return status;
         missing = "--messages";
+    }
     if (!missing)
         return PTO_OK;
     return pto_error_set(err, PTO_ERR_KEY, "without a scenario file, %s is needed", missing);
@@ -104,10 +108,10 @@ static pto_status_t read_machine(pto_options_t *options, pto_error_t *err) {
 /* Apply the options that change the machine (and the layout), after it has been read. */
 static pto_status_t change(pto_options_t *options, pto_error_t *err) {
     pto_error_t cause = {0};
-    if (options->model && pto_machine_restrict(&options->machine, options->model, &cause) != PTO_OK)
+    if (options->model && pto_machine_restrict(options->machine, options->model, &cause) != PTO_OK)
         return pto_error_set(err, cause.status, "--model: %s", cause.message);
     for (int i = 0; i < options->what_if_count; i++)
-        if (pto_what_if(options->what_if[i], &options->scenario, &options->machine, &cause) != PTO_OK)
+        if (pto_what_if(options->what_if[i], &options->scenario, options->machine, &cause) != PTO_OK)
             return pto_error_set(err, cause.status, "--what-if: %s", cause.message);
     return PTO_OK;
 }
@@ -115,7 +119,7 @@ static pto_status_t change(pto_options_t *options, pto_error_t *err) {
 static pto_status_t bind(pto_options_t *options, pto_error_t *err) {
     pto_status_t status = pto_scenario_check(&options->scenario, err);
     if (status == PTO_OK)
-        status = pto_scenario_bind(&options->scenario, &options->machine, err);
+        status = pto_scenario_bind(&options->scenario, options->machine, err);
     return status;
 }
 
@@ -166,6 +170,6 @@ int pto_options_read(const pto_syntax_t *syntax, int argc, char **argv, pto_opti
 
 void pto_options_fini(pto_options_t *options) {
     pto_scenario_fini(&options->scenario);
-    pto_machine_fini(&options->machine);
+    pto_machine_destroy(options->machine);
     free(options->what_if);
 }

@@ -9,7 +9,7 @@ typedef enum { PTO_FORMAT_TABLE, PTO_FORMAT_CSV, PTO_FORMAT_JSON, PTO_FORMAT_COU
 
 typedef struct {
     pto_scenario_t scenario; /* checked, and bound to the machine */
-    pto_machine_t machine;   /* as read, then changed by `model` and `what_if` */
+    pto_machine_t *machine;  /* as read, then changed by `model` and `what_if` */
     const char *model;       /* --model, borrowed from argv; NULL: full */
     const char **what_if;    /* --what-if, each borrowed from argv */
     int what_if_count;

@@ -201,9 +201,10 @@ static void write_layout(FILE *script, const pto_predictions_t *predictions) {
     if (predictions->sweep != PTO_SWEEP_NODES)
         snprintf(nodes, sizeof nodes, "%lld node%s of ", (long long)layout->nodes,
                  layout->nodes == 1 ? "" : "s");
-    snprintf(text, sizeof text, "%s, %s%lld GPU%s, %lld process%s a GPU", predictions->machine->name, nodes,
-             (long long)layout->gpus_per_node, layout->gpus_per_node == 1 ? "" : "s",
-             (long long)layout->procs_per_gpu, layout->procs_per_gpu == 1 ? "" : "es");
+    snprintf(text, sizeof text, "%s, %s%lld GPU%s, %lld process%s a GPU",
+             pto_machine_name(predictions->machine), nodes, (long long)layout->gpus_per_node,
+             layout->gpus_per_node == 1 ? "" : "s", (long long)layout->procs_per_gpu,
+             layout->procs_per_gpu == 1 ? "" : "es");
     write_title_line(script, "machine ", text);
 }
 
@@ -213,8 +214,8 @@ static void write_title(FILE *script, const pto_predict_plot_t *drawn) {
     fputs("set title ", script);
     pto_plot_quote(script, scenario->name ? scenario->name : pto_collective_name(scenario->collective));
     write_layout(script, drawn->predictions);
-    write_title_line(script, "model ", machine->model);
-    write_title_line(script, "what if ", machine->what_if);
+    write_title_line(script, "model ", pto_machine_model(machine));
+    write_title_line(script, "what if ", pto_machine_what_if(machine));
     write_title_line(script, "points: ", drawn->measured);
     fputc('\n', script);
 }
@@ -325,6 +326,7 @@ static const char *axis_of(const pto_predictions_t *predictions) {
     switch (pto_collective_data(predictions->scenario->collective)) {
     case PTO_DATA_BLOCKS:
         return "bytes per destination";
+    case PTO_DATA_PAIR:
     case PTO_DATA_MESSAGES:
         return "bytes per message";
     case PTO_DATA_VECTOR:
@@ -371,7 +373,8 @@ static void write_band(FILE *script, const pto_predict_plot_t *drawn) {
 
 static int title_lines(const pto_predict_plot_t *drawn) {
     const pto_machine_t *machine = drawn->predictions->machine;
-    return 2 + (machine->model != NULL) + (machine->what_if != NULL) + (drawn->measured != NULL);
+    return 2 + (pto_machine_model(machine) != NULL) + (pto_machine_what_if(machine) != NULL) +
+           (drawn->measured != NULL);
 }
 
 static void write_script(FILE *script, const void *context) {

@@ -37,7 +37,7 @@ static void print_header(const printer_t *printer) {
     const pto_score_options_t *options = &printer->score->options;
     const char *measured = pto_collectives_provenance(printer->collectives, "machine");
     printf("# portolan score: what is predicted beside what was measured\n# machine    %s (%s)\n",
-           printer->machine->name, printer->machine->path);
+           pto_machine_name(printer->machine), pto_machine_path(printer->machine));
     pto_print_changes(stdout, printer->machine);
     printf("# measured   %s (", measured ? measured : "on a machine that the files don't name");
     for (int i = 0; i < printer->collectives->file_count; i++)
@@ -390,7 +390,7 @@ static pto_status_t print_json(printer_t *printer) {
     const pto_score_t *score = printer->score;
     pto_status_t status = PTO_OK;
     printf("{\"machine\": ");
-    pto_print_json_string(stdout, printer->machine->name);
+    pto_print_json_string(stdout, pto_machine_name(printer->machine));
     pto_print_changes_json(stdout, printer->machine);
     printf(", \"statistic\": \"%s\", \"min_bytes\": %lld, \"left_out\": [",
            pto_statistic_name(score->options.statistic), (long long)score->options.min_bytes);

@@ -35,29 +35,36 @@ static const char *next_note(const char *notes, int *length) {
     return notes + *length + (notes[*length] == '\n');
 }
 
+const char *pto_chunks_text(int64_t chunks, char text[32]) {
+    text[0] = '\0';
+    if (chunks > 1)
+        snprintf(text, 32, ", %lld chunks", (long long)chunks);
+    return text;
+}
+
 void pto_print_changes(FILE *stream, const pto_machine_t *machine) {
     int length;
-    if (machine->model)
-        fprintf(stream, "# model      %s\n", machine->model);
-    const char *notes = machine->what_if;
+    const char *model = pto_machine_model(machine), *notes = pto_machine_what_if(machine);
+    if (model)
+        fprintf(stream, "# model      %s\n", model);
     for (const char *next; (next = next_note(notes, &length)); notes = next)
         fprintf(stream, "# what if    %.*s\n", length, notes);
 }
 
 void pto_print_changes_json(FILE *stream, const pto_machine_t *machine) {
     int length;
-    if (machine->model) {
+    const char *model = pto_machine_model(machine), *what_if = pto_machine_what_if(machine), *notes = what_if;
+    if (model) {
         fputs(", \"model\": ", stream);
-        pto_print_json_string(stream, machine->model);
+        pto_print_json_string(stream, model);
     }
-    const char *notes = machine->what_if;
     for (const char *next; (next = next_note(notes, &length)); notes = next) {
         char text[512];
         snprintf(text, sizeof text, "%.*s", length, notes);
-        fputs(notes == machine->what_if ? ", \"what_if\": [" : ", ", stream);
+        fputs(notes == what_if ? ", \"what_if\": [" : ", ", stream);
         pto_print_json_string(stream, text);
     }
-    fputs(machine->what_if ? "]" : "", stream);
+    fputs(what_if ? "]" : "", stream);
 }
 
 void pto_print_header(FILE *stream, const char *command, const pto_predictions_t *predictions) {
@@ -65,7 +72,8 @@ void pto_print_header(FILE *stream, const char *command, const pto_predictions_t
     const pto_layout_t *layout = &scenario->layout;
     fprintf(stream, "# portolan %s: %s\n", command,
             scenario->name ? scenario->name : pto_collective_name(scenario->collective));
-    fprintf(stream, "# machine    %s (%s)\n", predictions->machine->name, predictions->machine->path);
+    fprintf(stream, "# machine    %s (%s)\n", pto_machine_name(predictions->machine),
+            pto_machine_path(predictions->machine));
     pto_print_changes(stream, predictions->machine);
     if (predictions->sweep == PTO_SWEEP_NODES)
         fprintf(stream, "# layout     %lld GPUs a node, %lld processes a GPU\n",
@@ -120,21 +128,22 @@ void pto_print_unpriced(FILE *stream, const pto_predictions_t *predictions) {
     fputc('\n', stream);
 }
 
-static bool is_known(const pto_machine_t *machine, pto_power_t power) {
-    return pto_param_known(&machine->power_w[power]);
+static bool is_known(const pto_machine_t *machine, const char *key) {
+    double value;
+    return pto_machine_get(machine, key, &value, NULL) == PTO_OK;
 }
 
 pto_status_t pto_need_powers(const pto_machine_t *machine, pto_error_t *err) {
-    if (is_known(machine, PTO_POWER_GPU_IDLE))
+    if (is_known(machine, "energy.gpu.idle_w"))
         return PTO_OK;
     return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                          "machine %s (%s) has no `energy`, without which no joules are known; "
                          "`portolan-validate --powers` measures it",
-                         machine->name, machine->path);
+                         pto_machine_name(machine), pto_machine_path(machine));
 }
 
 void pto_print_energy_note(FILE *stream, const pto_predictions_t *predictions) {
-    if (predictions->by != PTO_BY_TIME && !is_known(predictions->machine, PTO_POWER_CPU_IDLE))
+    if (predictions->by != PTO_BY_TIME && !is_known(predictions->machine, "energy.cpu.idle_w"))
         fputs("# energy     of the GPUs alone: the machine file has no energy.cpu\n", stream);
 }
 
@@ -215,12 +224,15 @@ void pto_print_table(FILE *stream, const char *command, const pto_predictions_t 
             else if (!reason_to_hide(predictions, i))
                 fprintf(stream, " %14s", "-");
         }
+        char chunks[32];
         int winner = pto_pick_at(predictions, point);
         bool unsure = pto_pick_unpriced(predictions, point) != NULL;
         any_unsure = any_unsure || unsure;
         if (winner >= 0)
-            fprintf(stream, "   %s (%s)%s", predictions->strategy[winner]->name,
-                    pto_prediction_at(predictions, point, winner)->algorithm->name, unsure ? ", unsure" : "");
+            fprintf(stream, "   %s (%s%s)%s", predictions->strategy[winner]->name,
+                    pto_prediction_at(predictions, point, winner)->algorithm->name,
+                    pto_chunks_text(pto_prediction_at(predictions, point, winner)->chunks, chunks),
+                    unsure ? ", unsure" : "");
         fputc('\n', stream);
     }
     pto_print_footer(stream, predictions);

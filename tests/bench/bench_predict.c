@@ -172,22 +172,22 @@ static void bench_price(const pto_machine_t *machine, pto_collective_t collectiv
 
 int main(void) {
     const char *program = getenv("PORTOLAN");
-    pto_machine_t machine;
+    pto_machine_t *machine;
     pto_error_t err;
-    if (pto_machine_read("scenarios/machines/summit-spectrum.yaml", &machine, &err) != PTO_OK)
+    if (pto_machine_open("scenarios/machines/summit-spectrum.yaml", &machine, &err) != PTO_OK)
         fail(err.message);
     printf("# predicting 16 sizes x all strategies, %d and %d Summit nodes; medians of %d runs\n",
            SMALL_NODES, LARGE_NODES, run_count());
     const pto_collective_t collectives[] = {PTO_COLLECTIVE_ALLREDUCE, PTO_COLLECTIVE_ALLTOALL,
                                             PTO_COLLECTIVE_ALLTOALLV};
     for (size_t i = 0; i < sizeof collectives / sizeof *collectives; i++)
-        bench_collective(program ? program : "build/portolan", &machine, collectives[i]);
+        bench_collective(program ? program : "build/portolan", machine, collectives[i]);
     printf("# one price of a ready plan, %d nodes\n", SMALL_NODES);
     for (size_t c = 0; c < sizeof collectives / sizeof *collectives; c++)
         for (int s = 0; s < pto_strategy_count(); s++)
             for (int a = 0; a < pto_algorithm_count(); a++)
                 if (pto_algorithm_at(a)->collectives & 1u << collectives[c])
-                    bench_price(&machine, collectives[c], pto_strategy_at(s), pto_algorithm_at(a));
-    pto_machine_fini(&machine);
+                    bench_price(machine, collectives[c], pto_strategy_at(s), pto_algorithm_at(a));
+    pto_machine_destroy(machine);
     return 0;
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "bench.h"
+#include "machine/machine_internal.h"
 #include "portolan/simulate.h"
 #include "portolan/strategy.h"
 

@@ -7,11 +7,11 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    pto_machine_t machine;
+    pto_machine_t *machine;
     pto_error_t err = {.status = PTO_OK};
-    pto_status_t status = pto_machine_parse((const char *)data, size, "fuzz.yaml", &machine, &err);
+    pto_status_t status = pto_machine_create((const char *)data, size, "fuzz.yaml", &machine, &err);
     if (status == PTO_OK)
-        pto_machine_fini(&machine);
+        pto_machine_destroy(machine);
     else if (err.status != status || err.message[0] == '\0' || err.file[0] == '\0' || err.line < 1 ||
              err.column < 1)
         abort();

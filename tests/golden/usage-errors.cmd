@@ -28,6 +28,8 @@ try portolan predict scenarios/problems/alltoall-summit.yaml --library ring
 try portolan predict scenarios/problems/alltoall-summit.yaml --gpus-per-node 7
 try portolan predict scenarios/problems/alltoall-summit.yaml --procs-per-gpu 7
 try portolan predict --collective alltoall --nodes 2 --bytes 4
+try portolan predict --machine summit-spectrum --collective messages --nodes 1 --bytes 4
+try portolan predict --machine summit-spectrum --collective messages --nodes 2 --bytes 4
 try portolan predict --machine summit-spectrum --collective allreduce --nodes 2 --bytes 6
 try portolan predict --machine summit-spectrum --collective alltoallv --nodes 1 --gpus-per-node 4 --counts tests/fixtures/ragged.csv
 try portolan predict --machine tests/fixtures/machine.yaml --collective alltoallv --nodes 1 --gpus-per-node 2 --bytes 1024 --counts tests/fixtures/square.csv

@@ -121,7 +121,7 @@ cuda_aware() {
     done
 }
 
-# NCCL itself on the GPUs, where it is installed; on the host device what stands in for it.
+# NCCL itself on the GPUs, where it is installed; on the host device, MPI collectives.
 nccl() {
     local gpus=$((GPUS / 2 * 2))
     [ "$gpus" -ge 2 ] || { echo "NCCL takes two GPUs or more" && return 77; }
@@ -185,6 +185,10 @@ echo "check_gpu: $GPUS GPUs, device $DEVICE, MPI takes GPU pointers: $aware, see
 spawn "random cases on 1 to $GPUS GPUs x 1 to $processes_per_gpu processes: owners, helpers, all algorithms" \
     run 90 $((GPUS * processes_per_gpu)) "$test_exec" shapes "$CASES" "$SEED" "$DEVICE" "1x${GPUS}x$processes_per_gpu"
 spawn "one plan runs 300 times under random delays" run 60 4 "$test_exec" repeats 300 "$SEED" "$DEVICE" 1x1x4
+spawn "rings of page-locked host memory deliver every chunk" run 90 2 "$test_exec" rings 3 "$SEED" "$DEVICE" \
+    "1x$((GPUS < 2 ? 1 : 2))x$((GPUS < 2 ? 2 : 1))"
+spawn "pipelines and branches are right in lanes" run 90 2 "$test_exec" lanes 2 "$SEED" "$DEVICE" \
+    "1x$((GPUS < 2 ? 1 : 2))x$((GPUS < 2 ? 2 : 1))"
 spawn "cuda_aware" cuda_aware
 spawn "NCCL's collectives, every type, operation and placing" nccl
 spawn "runs back to back on changing data never read stale results" run 60 8 "$test_stale" 300 "$DEVICE"
@@ -206,6 +210,7 @@ for tool in memcheck racecheck; do
 done
 spawn "a killed process ends the job" killed 4 repeats 1x1x4
 spawn "a process that never runs ends the job" absent 3 absent 1x1x3 ""
+spawn "a killed receiver ends the job while its ring is full" killed 2 repeats:host_ring 1x1x2
 collect
 spawn "a killed process ends the job while kernels wait for it" two_gpus killed "$GPUS" repeats:gas_split "1x${GPUS}x1"
 collect

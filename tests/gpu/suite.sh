@@ -59,7 +59,7 @@ is_whole() { # TABLE
 calibrate() { # BENCHMARK
     clear_parts
     local processes=$((GPUS > 2 ? GPUS : 2))
-    case $1 in *shared*) processes=$((GPUS * shared_processes_per_gpu)) ;; esac
+    case $1 in *shared | *mixed | *h2h) processes=$((GPUS * shared_processes_per_gpu)) ;; esac
     host_run "$processes" "$BUILD/portolan-calibrate" --only "$1" --budget "$BUDGET" --repeats 20 --timeout 60 \
         --machine "$NAME" --out "$results/part.$$.csv" || return
     mv "$results/part.$$.csv" "$results/samples-$1.csv"

@@ -18,20 +18,22 @@
 #            energy        joules of allreduces of 64 KiB to 64 MiB on four GPUs, 4 processes each, and the
 #                          powers of the machine (up to three minutes)
 #            calibrate     samples of the host and of the namespace nodes, fitted; needs root (7 minutes)
+#            copies        how COPIERS processes share GPUs, copies and host memory, with and without MPS (three
+#                          minutes)
 # Environment: AT, where to unpack (default /opt); BUILD (default AT/build-visit); LIMIT (default 500); LARGE, a
 # range of bytes (default 128MiB:256MiB:2; per destination for alltoall(v), so that each buffer has four times
 # as many: a GiB at most, of 3 GiB pinned host memory a process); REPEATS of these (default 7); BUDGET, seconds
-# for each benchmark of calibrate (default 10); NAME, what machine files' names begin with (default h200).
-# DEVICE=host GPUS=4 makes a dry run.
+# for each benchmark of calibrate (default 10); NAME, what machine files' names begin with (default h200);
+# COPIERS (default 32). DEVICE=host GPUS=4 makes a dry run.
 #
 # Leaves under OUT: log.txt; tables.txt, collectives-x4.csv, collectives-2x2-tcp.csv; powers.yaml,
-# energy-x4.csv; fits.txt, samples-*.csv.
+# energy-x4.csv; fits.txt, samples-*.csv; copies-*.csv.
 set -uo pipefail
 self=$(readlink -f "${BASH_SOURCE[0]}")
 start=$PWD
 cd "$(dirname "$self")/../.." || exit 1
 : "${AT:=/opt}" "${BUILD:=$AT/build-visit}" "${LIMIT:=500}" "${BUDGET:=10}" "${NAME:=h200}" "${DEPS:=}"
-: "${LARGE:=128MiB:256MiB:2}" "${REPEATS:=7}"
+: "${LARGE:=128MiB:256MiB:2}" "${REPEATS:=7}" "${COPIERS:=32}"
 export AT BUILD LIMIT BUDGET DEPS
 . tests/gpu/environment.sh
 cluster=tests/cluster/cluster
@@ -163,7 +165,7 @@ wrong_usage() {
 [ $# -ge 3 ] && [ -n "${OUT:-}" ] || wrong_usage "OUT, DEPS, OPENMPI and a part are needed"
 for part in "${@:3}"; do
     case $part in
-    look | build | check | bench | validate-x4 | validate-2x2 | energy | calibrate) ;;
+    look | build | check | bench | validate-x4 | validate-2x2 | energy | calibrate | copies) ;;
     *) wrong_usage "no such part: $part" ;;
     esac
 done
@@ -178,6 +180,7 @@ cd "$OLDPWD" || exit 1
 log=$OUT/log.txt
 unpack "$DEPS" "$openmpi" || exit 1
 export OUT LARGE REPEATS
+[ "$DEVICE" = cuda ] || export PORTOLAN_EMULATED_GPUS=${GPUS:-4}
 export CUDA_MPS_PIPE_DIRECTORY=$BUILD/mps CUDA_MPS_LOG_DIRECTORY=$BUILD/mps
 
 # A daemon that a cut-short step left behind, and nodes.
@@ -256,6 +259,15 @@ part_calibrate() {
     tail -n 60 "$OUT/fits.txt"
 }
 
+# What one process or the host alone does needs no second time under MPS.
+part_copies() {
+    local shared=(--only "memcpy_mixed,memcpy_shared" --bytes 4:16MiB:4 --budget 25 --machine "$NAME")
+    step 80 on_host "$COPIERS" copies-shared.csv "${shared[@]}"
+    step 45 on_host "$COPIERS" copies-host.csv --only memcpy_queued,memcpy_method,memcpy_h2h --bytes 1:64MiB:4 \
+        --budget 9 --machine "$NAME"
+    step 80 under_mps "$COPIERS" copies-shared-mps.csv "${shared[@]}"
+}
+
 for part in "${@:3}"; do
     case $part in
     look) step 30 look ;;
@@ -266,6 +278,7 @@ for part in "${@:3}"; do
     validate-2x2) part_validate_2x2 ;;
     energy) part_energy ;;
     calibrate) part_calibrate ;;
+    copies) part_copies ;;
     esac
 done
 grep '^[0-9]* passed, [0-9]* failed$\|^FAIL\|^skip\|rows keep the promise' "$log"

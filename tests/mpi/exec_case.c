@@ -98,7 +98,7 @@ static void random_request(case_t *test, const pto_layout_t *layout, int size) {
     request->split = (pto_split_t)case_random_below(PTO_SPLIT_COUNT);
     request->datatype = (pto_datatype_t)(PTO_DATATYPE_INT32 + case_random_below(4));
     request->bytes = random_bytes();
-    request->by_library = request->collective != PTO_COLLECTIVE_MESSAGES && case_random_below(2);
+    request->by_library = pto_collective_is_in_mpi(request->collective) && case_random_below(2);
     if (pto_collective_reduces(request->collective))
         request->bytes *= pto_datatype_bytes(request->datatype);
     if (request->collective == PTO_COLLECTIVE_ALLTOALLV && case_random_below(4))
@@ -106,6 +106,10 @@ static void random_request(case_t *test, const pto_layout_t *layout, int size) {
     if (request->collective == PTO_COLLECTIVE_MESSAGES) {
         request->messages = 1 + case_random_below(5);
         request->unique_bytes = case_random_below(2) ? 0 : 1 + case_random_below(request->bytes + 1);
+    }
+    if (request->collective == PTO_COLLECTIVE_PAIR) {
+        request->ends = (pto_pair_ends_t){case_random_below(2), case_random_below(2), case_random_below(2)};
+        request->chunks = case_random_below(10);
     }
 }
 
@@ -117,7 +121,7 @@ pto_plan_t *case_random_of(case_t *test, const pto_strategy_t *strategy, const p
         test->request.algorithm = algorithm;
         random_request(test, layout, size);
         test->op = (pto_op_t)case_random_below(PTO_OP_COUNT);
-        test->in_place = case_random_below(4) == 0;
+        test->in_place = case_random_below(4) == 0 && test->request.ends.from_host == test->request.ends.to_host;
         test->plain_memory = case_random_below(4) == 0;
         test->asynchronous = case_random_below(3) == 0;
         test->queued = case_random_below(3) == 0 ? 1 + (int)case_random_below(4) : 0;
@@ -143,10 +147,30 @@ pto_plan_t *case_random(case_t *test, const pto_layout_t *layout, int size) {
     return plan;
 }
 
+pto_plan_t *case_plan(case_t *test, const char *strategy, const char *algorithm) {
+    pto_error_t err = {0};
+    pto_plan_t *plan = NULL;
+    pto_request_t *request = &test->request;
+    if (pto_strategy_find(strategy, &request->strategy, &err) == PTO_OK &&
+        pto_algorithm_find(algorithm, request->collective, &request->algorithm, &err) == PTO_OK &&
+        pto_plan_create(request, &plan, &err) == PTO_OK)
+        return plan;
+    fprintf(stderr, "%s by %s, %s: %s\n", pto_collective_name(request->collective), strategy, algorithm,
+            err.message);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+    abort();
+}
+
 /* --- running it ------------------------------------------------------------------------------------------
  */
 
-/* Staging memory is no device's own: the executor must put its own in that memory's place. */
+/* A user's buffer on the host, or one whose case has plain memory. Plain memory is no device's own: the
+ * executor must put its own in that memory's place. */
+static bool is_staging(const case_t *test, pto_role_t role) {
+    return test->plain_memory ||
+           (role == PTO_ROLE_IN ? test->request.ends.from_host : test->request.ends.to_host);
+}
+
 static void *new_memory(const case_t *test, const pto_device_t *device, bool staging, int64_t bytes) {
     void *memory = NULL;
     pto_error_t err = {0};
@@ -165,19 +189,27 @@ case_user_t case_user(const case_t *test, const pto_plan_t *plan, const pto_devi
     user.in_bytes = pto_exec_user_bytes(plan, rank, PTO_ROLE_IN);
     user.out_bytes = pto_exec_user_bytes(plan, rank, PTO_ROLE_OUT);
     int64_t most = user.in_bytes > user.out_bytes ? user.in_bytes : user.out_bytes;
-    user.in = new_memory(test, device, test->plain_memory, most);
-    user.out = test->in_place ? user.in : new_memory(test, device, test->plain_memory, user.out_bytes);
+    user.in = new_memory(test, device, is_staging(test, PTO_ROLE_IN), most);
+    user.out = test->in_place ? user.in : new_memory(test, device, is_staging(test, PTO_ROLE_OUT), user.out_bytes);
     user.host = new_memory(test, device, true, most);
     return user;
 }
 
 void case_user_free(const case_t *test, const pto_device_t *device, case_user_t *user) {
-    pto_status_t (*release)(void *, pto_error_t *) =
-        test->plain_memory ? device->release_staging : device->release;
-    release(user->in, NULL);
+    (is_staging(test, PTO_ROLE_IN) ? device->release_staging : device->release)(user->in, NULL);
     if (!test->in_place)
-        release(user->out, NULL);
+        (is_staging(test, PTO_ROLE_OUT) ? device->release_staging : device->release)(user->out, NULL);
     device->release_staging(user->host, NULL);
+}
+
+pto_status_t case_open(const case_t *test, const pto_plan_t *plan, MPI_Comm comm, const pto_device_t *device,
+                       case_user_t *user, pto_exec_t **exec, pto_error_t *err) {
+    int64_t rank = 0;
+    *exec = NULL;
+    if (pto_exec_place(&test->request.layout, comm, &test->options, &rank, err) != PTO_OK)
+        case_die(test, err);
+    *user = case_user(test, plan, device, rank);
+    return pto_exec_create(plan, comm, device, user->in, user->out, test->op, &test->options, exec, err);
 }
 
 /* Several runs on the same input give what one gives, unless its output takes the input's place. */
@@ -240,13 +272,9 @@ static bool may_not_apply(const case_t *test, const pto_device_t *device, const 
 bool case_run(const case_t *test, const pto_plan_t *plan, MPI_Comm comm, const pto_device_t *device,
               int64_t runs) {
     pto_error_t err = {0};
-    int64_t rank = 0;
     pto_exec_t *exec = NULL;
-    if (pto_exec_place(&test->request.layout, comm, &test->options, &rank, &err) != PTO_OK)
-        case_die(test, &err);
-    case_user_t user = case_user(test, plan, device, rank);
-    pto_status_t status =
-        pto_exec_create(plan, comm, device, user.in, user.out, test->op, &test->options, &exec, &err);
+    case_user_t user;
+    pto_status_t status = case_open(test, plan, comm, device, &user, &exec, &err);
     bool applies = status == PTO_OK;
     if (!applies && !(status == PTO_ERR_NOT_APPLICABLE && may_not_apply(test, device, &err)))
         case_die(test, &err);

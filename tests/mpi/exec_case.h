@@ -37,6 +37,9 @@ pto_plan_t *case_random(case_t *test, const pto_layout_t *layout, int size);
 pto_plan_t *case_random_of(case_t *test, const pto_strategy_t *strategy, const pto_algorithm_t *algorithm,
                            const pto_layout_t *layout, int size);
 
+/* The plan of the case's request by this strategy and algorithm. Without one, the job ends. */
+pto_plan_t *case_plan(case_t *test, const char *strategy, const char *algorithm);
+
 /* The user's buffers on the device, and host memory to fill them from and look at them in. */
 typedef struct {
     void *in;
@@ -48,6 +51,10 @@ typedef struct {
 } case_user_t;
 
 case_user_t case_user(const case_t *test, const pto_plan_t *plan, const pto_device_t *device, int64_t rank);
+/* The process's place, buffers and executor, of which the caller frees the latter two also after an error.
+ * Collective. Errors: those of pto_exec_create. */
+pto_status_t case_open(const case_t *test, const pto_plan_t *plan, MPI_Comm comm, const pto_device_t *device,
+                       case_user_t *user, pto_exec_t **exec, pto_error_t *err);
 void case_user_free(const case_t *test, const pto_device_t *device, case_user_t *user);
 
 /* Run the plan `runs` times, each with fresh inputs, and compare. Collective. False: it does not apply to

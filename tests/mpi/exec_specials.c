@@ -67,13 +67,9 @@ static void compare(const case_t *test, const case_user_t *user, uint64_t seed) 
 static void run_case(const case_t *test, const pto_plan_t *plan, MPI_Comm comm, const pto_device_t *device,
                      uint64_t seed) {
     pto_error_t err = {0};
-    int64_t rank = 0;
     pto_exec_t *exec = NULL;
-    if (pto_exec_place(&test->request.layout, comm, &test->options, &rank, &err) != PTO_OK)
-        case_die(test, &err);
-    case_user_t user = case_user(test, plan, device, rank);
-    pto_status_t status =
-        pto_exec_create(plan, comm, device, user.in, user.out, test->op, &test->options, &exec, &err);
+    case_user_t user;
+    pto_status_t status = case_open(test, plan, comm, device, &user, &exec, &err);
     for (int64_t i = 0; i < user.in_bytes / pto_datatype_bytes(test->request.datatype); i++)
         put(test, user.host, i, value_at(seed, user.owner, i));
     if (status == PTO_OK && user.in_bytes > 0)

@@ -30,12 +30,12 @@ rows() { awk -F, -v name="$2" '$1 == name { n++ } END { print n + 0 }' "$1"; }
 
 # --- command line
 
-for name in ping_pong memcpy memcpy_shared memcpy_peer remote remote_all injection multi_message reduce reduce_many \
+for name in ping_pong memcpy memcpy_shared memcpy_peer memcpy_mixed memcpy_queued memcpy_h2h memcpy_method remote remote_all injection multi_message reduce reduce_many \
     signal_flag signal_device kernel_launch kernel_queued graph_launch event nccl; do
     check "--list names $name" has "^$name " <("$calibrate" --list)
 done
 check "--help exits 0" exits 0 quietly "$calibrate" --help
-for wrong in "--no-such" "--only nothing" "--bytes 5" "--bytes 9:3" "--bytes 0:1" "--budget -1" "--repeats 0" \
+for wrong in "--no-such" "--only nothing" "--bytes 5" "--bytes 9:3" "--bytes 0:1" "--bytes 1:8:3" "--bytes 1:8:2:2" "--budget -1" "--repeats 0" \
     "--out"; do
     # shellcheck disable=SC2086
     check "'$wrong' is wrong usage" exits 2 quietly "$calibrate" $wrong
@@ -46,7 +46,7 @@ done
 
 check "a run on two processes ends well" run 2 --bytes 1:64KiB --budget 30 --repeats 20 --out "$work/two.csv"
 check "its file is readable" readable "$work/two.csv"
-for key in date machine node cpu gpu driver cuda hosts layout binding mpi cuda_aware nccl clock portolan command; do
+for key in date machine node cpu gpu driver cuda mps hosts layout binding mpi cuda_aware nccl clock portolan command; do
     check "provenance tells $key" has "^# $key=." "$work/two.csv"
 done
 check "it tells the hosts" has "^# hosts=1$" "$work/two.csv"
@@ -99,17 +99,54 @@ unset PORTOLAN_EMULATED_GPUS
 check "their file is readable" readable "$work/gpus.csv"
 check "it tells that they are emulated" has "^# gpu=host memory emulating GPU memory$" "$work/gpus.csv"
 for name in memcpy_h2d memcpy_d2h memcpy_d2d memcpy_pageable_h2d memcpy_pageable_d2h memcpy_shared_h2d \
-    memcpy_shared_d2h memcpy_shared_d2d memcpy_shared_strided_h2d memcpy_shared_strided_d2h memcpy_peer \
+    memcpy_shared_d2h memcpy_shared_d2d memcpy_shared_strided_h2d memcpy_shared_strided_d2h memcpy_shared_duplex \
+    memcpy_peer memcpy_queued_h2d memcpy_queued_d2h memcpy_queued_d2d memcpy_h2h memcpy_method_default_h2d \
+    memcpy_method_explicit_d2h memcpy_method_query_h2d memcpy_method_default_h2h memcpy_method_memcpy_h2h \
     remote_load_4 remote_load_8 remote_load_16 remote_store_4 remote_store_8 remote_store_16 remote_store_strided \
     remote_store_all reduce_many event_record event_query signal_event signal_device kernel_launch kernel_enqueue \
     kernel_queued graph_launch setup_open setup_allocate; do
     check "$name has rows" test "$(rows "$work/gpus.csv" "$name")" -gt 0
 done
+check "64 copies are queued" has "^memcpy_queued_d2d,-,on_socket,-,1,64,8,1," "$work/gpus.csv"
+check "one process for each GPU: no mixed copies, with the reason" \
+    has "^# skipped_memcpy_mixed=the job has one process for each GPU" "$work/gpus.csv"
 check "reduce has rows of the GPU" has "^reduce,gpu,-,max-int64,1,1,1024,1," "$work/gpus.csv"
 check "every GPU stores to all others" has "^remote_store_all,-,on_socket,-,4,1,1024,1," "$work/gpus.csv"
 check "no GPU memory is left over" test "$(find /dev/shm -name "$PORTOLAN_SEGMENTS-*" | wc -l)" = 0
 check "no GPUs are emulated unless some are asked for" \
     has "^# skipped_memcpy=PORTOLAN_EMULATED_GPUS is not a number" <(PORTOLAN_EMULATED_GPUS=0 run 1 --only memcpy)
+
+# --- copies of processes that share a GPU
+
+check "four processes share a GPU" env PORTOLAN_EMULATED_GPUS=1 timeout 120 mpirun -n 4 --oversubscribe \
+    --mca mpi_yield_when_idle 1 "$calibrate" --only memcpy_mixed --bytes 4:64KiB:16 --budget 60 --repeats 2 \
+    --out "$work/mixed.csv"
+check "their file is readable" readable "$work/mixed.csv"
+check "the factor leaves sizes out" \
+    test "$(awk -F, '/^memcpy/ { print $7 }' "$work/mixed.csv" | sort -un | tr '\n' ' ')" = "4 64 1024 16384 "
+for direction in h2d d2h; do
+    for by_ipc in 0 1 2 3 4; do
+        check "$direction, $by_ipc of 4 by IPC" has "^memcpy_mixed_$direction,-,on_gpu,ipc=$by_ipc,4,1,1024,2," \
+            "$work/mixed.csv"
+    done
+    check "both parts of a mix have rows" \
+        test "$(grep -c "^memcpy_mixed_${direction}_\(ipc\|staged\),-,on_gpu,ipc=1,4,1,1024,1," "$work/mixed.csv")" = 2
+    check "where all copy by IPC none is staged" \
+        test "$(grep -c "^memcpy_mixed_${direction}_staged,-,on_gpu,ipc=4,4" "$work/mixed.csv")" = 0
+done
+# What a part takes is within what all take, of each sample.
+parts_are_within() { # FILE
+    awk -F, '
+        /^memcpy_mixed_[hd]2[hd],/ { all[$1 "," $4 "," $5 "," $7 "," $8] = $9 }
+        /^memcpy_mixed_.*_(ipc|staged),/ {
+            name = $1
+            sub(/_(ipc|staged)$/, "", name)
+            n++
+            if ($9 > 1.000001 * all[name "," $4 "," $5 "," $7 "," $8]) bad = 1
+        }
+        END { exit !(n > 0 && !bad) }' "$1"
+}
+check "no part takes longer than all" parts_are_within "$work/mixed.csv"
 
 # --- two sockets, as hwloc is told
 
@@ -120,6 +157,11 @@ if [ "$(nproc)" -ge 2 ]; then
     check "unbound processes are bound to sockets" has "^# binding=to sockets" "$work/sockets.csv"
     check "neighbours share one" has "^ping_pong,cpu,on_socket,0-1,1,1,8,1," "$work/sockets.csv"
     check "others are on the node" has "^ping_pong,cpu,on_node,0-2,1,1,8,1," "$work/sockets.csv"
+    timeout 60 mpirun -n 4 --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 \
+        env HWLOC_SYNTHETIC="package:2 core:1 pu:1" HWLOC_THISSYSTEM=1 "$calibrate" \
+        --only memcpy_h2h --bytes 8:16 --budget 30 --repeats 2 --out "$work/h2h.csv" 2>"$work/stderr"
+    check "copies within a socket's memory" has "^memcpy_h2h,cpu,on_socket,-,2,1,16,2," "$work/h2h.csv"
+    check "copies from the other socket's memory" has "^memcpy_h2h,cpu,off_socket,-,2,1,16,2," "$work/h2h.csv"
     check "flags too" has "^signal_flag,cpu,on_node,0-2,1,1,0,1," "$work/sockets.csv"
 fi
 

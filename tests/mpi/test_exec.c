@@ -15,6 +15,8 @@
  * GPU
  *   refusals   what an executor must not be made or queued for is refused, with the reason, on every process
  *   lines      data of short kernels carry their flags
+ *   rings      a ring of host memory of 1, 2, 4, 8 and 16 slots, with fewer and more chunks; COUNT runs each
+ *   lanes      pipelines of 1 to 4 slots and branches, with fewer and more chunks; COUNT runs each
  *   full       a buffer of COUNT bytes that one node has no room for is refused, on every process */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include <limits.h>
@@ -27,7 +29,9 @@
 
 #include "exec_case.h"
 #include "exec_specials.h"
+#include "exec_strategies.h"
 #include "executor.h"
+#include "portolan/check.h"
 #include "portolan/strategy.h"
 
 enum { RUNS_PER_CASE = 2, CASES_THAT_COVER = 1000, DRAWS_FOR_UNMET = 20 };
@@ -225,21 +229,25 @@ static void run_shapes(const job_t *job) {
 /* --- one plan --------------------------------------------------------------------------------------------
  */
 
-static pto_plan_t *fixed_plan(case_t *test, int size, const char *strategy, const char *algorithm) {
-    pto_error_t err = {0};
-    pto_plan_t *plan = NULL;
+static void ask(case_t *test, const pto_layout_t *layout) {
     *test = (case_t){.options = {.placement = PTO_PLACEMENT_IDENTITY, .on_timeout = PTO_TIMEOUT_ABORT}};
-    test->request = (pto_request_t){.layout = {1, size / 2, 1, 2, 1},
+    test->request = (pto_request_t){.layout = *layout,
                                     .collective = PTO_COLLECTIVE_ALLREDUCE,
                                     .datatype = PTO_DATATYPE_INT32,
                                     .bytes = 4 * 1009};
-    if (size % 2)
-        test->request.layout = (pto_layout_t){1, size, 1, 1, 1};
-    if (pto_strategy_find(strategy, &test->request.strategy, &err) != PTO_OK ||
-        pto_algorithm_find(algorithm, PTO_COLLECTIVE_ALLREDUCE, &test->request.algorithm, &err) != PTO_OK ||
-        pto_plan_create(&test->request, &plan, &err) != PTO_OK)
-        die(err.message);
-    return plan;
+}
+
+/* Each process has a GPU, and all GPUs are on one node and socket. */
+static void ask_for_a_gpu_each(case_t *test, int size) { ask(test, &(pto_layout_t){1, size, 1, 1, size}); }
+
+/* Two processes a GPU, if their number is even. */
+static void ask_for_pairs(case_t *test, int size) {
+    ask(test, size % 2 ? &(pto_layout_t){1, size, 1, 1, 1} : &(pto_layout_t){1, size / 2, 1, 2, 1});
+}
+
+static pto_plan_t *fixed_plan(case_t *test, int size, const char *strategy, const char *algorithm) {
+    ask_for_pairs(test, size);
+    return case_plan(test, strategy, algorithm);
 }
 
 static long resident_kib(void) {
@@ -252,15 +260,14 @@ static long resident_kib(void) {
 static pto_plan_t *chosen_plan(const job_t *job, case_t *test) {
     if (!job->strategy)
         return fixed_plan(test, job->size, job->size % 2 ? "three_step" : "dup_devptr", "ring");
+    const pto_strategy_t *strategy = NULL;
     pto_error_t err = {0};
-    pto_plan_t *plan = NULL;
-    pto_plan_destroy(fixed_plan(test, job->size, "three_step", "ring"));
-    test->request.layout = (pto_layout_t){1, job->size, 1, 1, job->size};
-    if (pto_strategy_find(job->strategy, &test->request.strategy, &err) != PTO_OK ||
-        pto_algorithm_find("direct", PTO_COLLECTIVE_ALLREDUCE, &test->request.algorithm, &err) != PTO_OK ||
-        pto_plan_create(&test->request, &plan, &err) != PTO_OK)
+    ask_for_a_gpu_each(test, job->size);
+    if (pto_strategy_find(job->strategy, &strategy, &err) != PTO_OK)
         die(err.message);
-    return plan;
+    if (!(strategy->collectives & 1u << PTO_COLLECTIVE_ALLREDUCE))
+        test->request.collective = PTO_COLLECTIVE_BROADCAST;
+    return case_plan(test, job->strategy, "direct");
 }
 
 /* Nothing may be lost from run to run: after the first tenth, memory must not grow. */
@@ -285,13 +292,7 @@ static void run_repeats(const job_t *job) {
 
 static pto_status_t create(const job_t *job, const case_t *test, const pto_plan_t *plan, case_user_t *user,
                            pto_exec_t **exec, pto_error_t *err) {
-    int64_t place = 0;
-    pto_status_t status = pto_exec_place(&test->request.layout, MPI_COMM_WORLD, &test->options, &place, err);
-    if (status != PTO_OK)
-        return status;
-    *user = case_user(test, plan, job->device, place);
-    return pto_exec_create(plan, MPI_COMM_WORLD, job->device, user->in, user->out, test->op, &test->options,
-                           exec, err);
+    return case_open(test, plan, MPI_COMM_WORLD, job->device, user, exec, err);
 }
 
 static void run_different(const job_t *job) {
@@ -357,10 +358,7 @@ static void refuse_long_counts(const job_t *job) {
     static const char *const algorithms[] = {"binomial", "pairwise", "pairwise"};
     for (size_t i = 0; i < sizeof collectives / sizeof *collectives; i++) {
         case_t test;
-        pto_error_t err = {0};
-        pto_plan_t *plan = NULL;
-        pto_plan_destroy(fixed_plan(&test, job->size, "cuda_aware", "ring"));
-        test.request.layout = (pto_layout_t){1, job->size, 1, 1, job->size};
+        ask_for_a_gpu_each(&test, job->size);
         test.request.collective = collectives[i];
         test.request.datatype = PTO_DATATYPE_BYTE;
         test.request.bytes = collectives[i] == PTO_COLLECTIVE_ALLTOALLV ? INT_MAX / 2 + 2 : bytes;
@@ -368,10 +366,9 @@ static void refuse_long_counts(const job_t *job) {
         size_t room = (size_t)(test.request.bytes * job->size);
         char *memory =
             mmap(NULL, 2 * room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (memory == MAP_FAILED ||
-            pto_algorithm_find(algorithms[i], collectives[i], &test.request.algorithm, &err) != PTO_OK ||
-            pto_plan_create(&test.request, &plan, &err) != PTO_OK)
-            die(err.message);
+        if (memory == MAP_FAILED)
+            die("no addresses are left");
+        pto_plan_t *plan = case_plan(&test, "cuda_aware", algorithms[i]);
         expect_refusal(job, &test, plan, memory, memory + room, PTO_ERR_TOO_LARGE, "MPI counts are limited");
         pto_plan_destroy(plan);
         munmap(memory, 2 * room);
@@ -381,9 +378,8 @@ static void refuse_long_counts(const job_t *job) {
 /* One process has buffers that the others cannot reach, so its runs copy them. Then nobody may queue. */
 static void refuse_queueing(const job_t *job) {
     case_t test;
-    job_t asked = *job;
-    asked.strategy = "gas_split";
-    pto_plan_t *plan = chosen_plan(&asked, &test);
+    ask_for_a_gpu_each(&test, job->size);
+    pto_plan_t *plan = case_plan(&test, "gas_split", "direct");
     test.plain_memory = job->rank == 0;
     case_user_t user;
     pto_exec_t *exec = NULL;
@@ -407,16 +403,13 @@ static void run_refusals(const job_t *job) {
 static void run_lines(const job_t *job) {
     for (int large = 0; large < 2; large++) {
         case_t test;
-        job_t asked = *job;
-        asked.strategy = "gas_allgather";
-        pto_plan_t *small = chosen_plan(&asked, &test), *plan = NULL;
-        pto_plan_destroy(small);
+        ask_for_a_gpu_each(&test, job->size);
         test.request.bytes = large ? 64 << 20 : 1024;
+        pto_plan_t *plan = case_plan(&test, "gas_allgather", "direct");
         case_user_t user;
         pto_exec_t *exec = NULL;
         pto_error_t err = {0};
-        if (pto_plan_create(&test.request, &plan, &err) != PTO_OK ||
-            create(job, &test, plan, &user, &exec, &err) != PTO_OK)
+        if (create(job, &test, plan, &user, &exec, &err) != PTO_OK)
             die(err.message);
         if ((exec->lines == PTO_LINES_NONE) != (large == 1))
             die(large ? "the data of a long kernel carry flags"
@@ -425,6 +418,58 @@ static void run_lines(const job_t *job) {
         case_user_free(&test, job->device, &user);
         pto_plan_destroy(plan);
     }
+}
+
+/* Prove and run a plan in chunks; by nodes: each process is on a node of its own. */
+static void run_chunks(const job_t *job, const char *strategy, pto_collective_t collective, bool by_nodes,
+                       int64_t bytes) {
+    case_t test;
+    pto_error_t err = {0};
+    pto_plan_t *plan = NULL;
+    pto_check_report_t report;
+    test = (case_t){.options = {.placement = PTO_PLACEMENT_IDENTITY,
+                                .on_timeout = PTO_TIMEOUT_ABORT,
+                                .delay_max_s = 20e-6,
+                                .delay_seed = (uint64_t)job->rank + job->seed}};
+    test.request =
+        (pto_request_t){.layout = {by_nodes ? job->size : 1, by_nodes ? 1 : job->size, 1, 1, job->size},
+                        .collective = collective,
+                        .datatype = PTO_DATATYPE_INT32,
+                        .bytes = bytes};
+    if (pto_strategy_find(strategy, &test.request.strategy, &err) != PTO_OK ||
+        pto_algorithm_find("direct", collective, &test.request.algorithm, &err) != PTO_OK ||
+        pto_plan_create(&test.request, &plan, &err) != PTO_OK || pto_check(plan, &report, &err) != PTO_OK)
+        die(err.message);
+    test.asynchronous = job->seed % 2;
+    case_run(&test, plan, MPI_COMM_WORLD, job->device, job->count);
+    pto_plan_destroy(plan);
+}
+
+static void run_rings(const job_t *job) {
+    const int64_t bytes = 4 * 101;
+    for (int64_t slots = 1; slots <= 16; slots *= 2) {
+        const int64_t chunks[] = {1, slots > 1 ? slots - 1 : 1, slots, 2 * slots + 1, 30, 2 * bytes};
+        for (size_t i = 0; i <= sizeof chunks / sizeof *chunks; i++) {
+            bool none = i == sizeof chunks / sizeof *chunks;
+            chunks_shape = (chunks_shape_t){slots, none ? 3 : chunks[i]};
+            run_chunks(job, "host_ring", PTO_COLLECTIVE_BROADCAST, false, none ? 0 : bytes);
+        }
+    }
+}
+
+static void run_lanes(const job_t *job) {
+    static const int64_t chunks[] = {1, 2, 3, 20, 1000}, bytes[] = {4 * 101, 4, 0};
+    for (int64_t slots = 1; slots <= 4; slots++)
+        for (size_t i = 0; i < sizeof chunks / sizeof *chunks; i++)
+            for (size_t j = 0; j < sizeof bytes / sizeof *bytes; j++) {
+                chunks_shape = (chunks_shape_t){slots, chunks[i]};
+                run_chunks(job, "chunk_pipeline", PTO_COLLECTIVE_BROADCAST, true, bytes[j]);
+                run_chunks(job, "ring_in_lanes", PTO_COLLECTIVE_BROADCAST, false, bytes[j]);
+                if (i == 0) {
+                    run_chunks(job, "partner_pipeline", PTO_COLLECTIVE_ALLTOALL, true, bytes[j]);
+                    run_chunks(job, "two_halves", PTO_COLLECTIVE_ALLREDUCE, false, bytes[j]);
+                }
+            }
 }
 
 static void run_absent(const job_t *job) {
@@ -475,16 +520,13 @@ static void run_timeout(const job_t *job) {
  * process must hear of it; the program then fails, as a user's would. */
 static bool run_full(const job_t *job) {
     case_t test;
-    pto_plan_t *small = fixed_plan(&test, job->size, "cuda_aware", "recursive_doubling");
-    pto_plan_destroy(small);
+    ask_for_pairs(&test, job->size);
     test.request.bytes = job->count;
     test.plain_memory = true;
-    pto_plan_t *plan = NULL;
+    pto_plan_t *plan = case_plan(&test, "cuda_aware", "recursive_doubling");
     case_user_t user;
     pto_exec_t *exec = NULL;
     pto_error_t err = {0};
-    if (pto_plan_create(&test.request, &plan, &err) != PTO_OK)
-        die(err.message);
     pto_status_t status = create(job, &test, plan, &user, &exec, &err);
     if (status != PTO_OK)
         fprintf(stderr, "test_exec: process %d: %s\n", job->rank, err.message);
@@ -515,6 +557,10 @@ static bool run(const char *what, const job_t *job) {
         run_refusals(job);
     else if (strcmp(what, "lines") == 0)
         run_lines(job);
+    else if (strcmp(what, "rings") == 0)
+        run_rings(job);
+    else if (strcmp(what, "lanes") == 0)
+        run_lanes(job);
     else if (asks_for(what, "absent"))
         run_absent(job);
     else if (asks_for(what, "timeout"))
@@ -522,7 +568,10 @@ static bool run(const char *what, const job_t *job) {
     else if (strcmp(what, "full") == 0)
         right = run_full(job);
     else
-        die("do what? cases, shapes, specials, repeats, different, refusals, lines, absent, timeout or full");
+        die("do what? cases, shapes, specials, repeats, different, refusals, lines, rings, lanes, absent, "
+            "timeout "
+            "or "
+            "full");
     return right;
 }
 
@@ -553,6 +602,7 @@ int main(int argc, char **argv) {
     parse(argc, argv, &job);
     const char *what = argc > 1 ? argv[1] : "";
     case_random_state = job.seed;
+    strategies_register();
     if (job.rank == 0)
         printf("test_exec: %s on %d processes, count %lld, seed %llu, device %s\n", what, job.size,
                (long long)job.count, (unsigned long long)job.seed, job.device->name);

@@ -32,13 +32,23 @@ check "one plan runs ${REPEATS:-1000} times under random delays" run 4 "$test_ex
 check "and so does one whose kernels signal each other" run 4 "$test_exec" repeats:gas_split "${REPEATS:-1000}" "$seed"
 check "different plans are noticed before data moves" run 2 "$test_exec" different
 check "different operations, options, placements and long counts are refused everywhere" run 2 "$test_exec" refusals
+for processes in 2 3; do
+    check "rings of host memory deliver every chunk ($processes processes)" run $processes "$test_exec" rings 3 "$seed"
+done
+for processes in 2 3; do
+    check "pipelines and branches are right in lanes ($processes processes)" run $processes "$test_exec" lanes 2 "$seed"
+done
 check "data of short kernels carry their flags" run 3 "$test_exec" lines
 check "a process that never runs ends the job" fails_within 30 run 3 "$test_exec" absent
 check "the watchdog names rank and stage" has "portolan: rank .* in stage 'round'.* ending the job" "$work/stderr"
-for what in timeout timeout:gas_split; do
+for what in timeout timeout:gas_split timeout:chunk_pipeline timeout:two_halves; do
     check "or is a timeout that the others get as an error ($what)" run 3 "$test_exec" $what
     check "and nothing is printed" test ! -s "$work/stderr"
 done
+check "a sender that never fills its rings ends the job" fails_within 30 run 3 "$test_exec" absent:host_ring
+check "a process that never runs ends the job of a pipeline" fails_within 30 run 3 "$test_exec" absent:chunk_pipeline
+check "the watchdog names lane and chunk" has \
+    "portolan: rank .* in stage 'messages', lane 1, chunk 0: waiting for messages.* ending the job" "$work/stderr"
 check "a kernel whose peer never runs ends the job" fails_within 30 run 3 "$test_exec" absent:gas_split
 check "the watchdog names the kernel" has "portolan: rank .* in stage 'launch'.* in a kernel.* ending the job" \
     "$work/stderr"
@@ -49,7 +59,7 @@ kill_one() { # WHAT
         status=$?
     [ "$status" -ne 0 ] && [ "$status" -ne 124 ]
 }
-for what in repeats repeats:gas_split; do
+for what in repeats repeats:gas_split repeats:host_ring repeats:chunk_pipeline; do
     check "a killed process ends the job ($what)" kill_one $what
     check "and mpirun says which" has "exited on signal 9" "$work/stderr"
 done
@@ -74,7 +84,7 @@ check "validate messages" run 8 "$validate" scenarios/problems/messages-duplicat
 check "validate times" run 8 "$validate" --machine summit-spectrum --collective allreduce "${two_by_two[@]}" \
     --bytes 4:4KiB:32 --repeats 5 --out "$work/collectives.csv"
 check "its table tells picked, won and regret" has "picked .*, won .*, regret " "$work/stdout"
-check "its table says that the device is no GPU" has "no GPU's times" "$work/stdout"
+check "its table says that the device is no GPU" has "not GPU times" "$work/stdout"
 check "its file names the device" has "^# device=host$" "$work/collectives.csv"
 check "its file is readable" awk -F, '/^#/ { next } !head { head = 1; next }
     { rows++; if (NF != 9 || !($9 > 0)) bad = 1 } END { exit !(rows == 60 && !bad) }' "$work/collectives.csv"

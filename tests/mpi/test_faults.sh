@@ -18,119 +18,130 @@ quick=("${job[@]}" --repeats 3 --bytes 64 --strategy gsb)
 
 # --- a stopped process
 
-# stop RANK PROCESSES READY COMMAND...: stop the rank 0.3 s after READY holds. Ends with the job's status.
+# doing STEP PROCESSES: whether that many processes have told their guards that they are in this step. The guards
+# share memory that is among the open files of rank 0.
+doing() {
+    local pid file
+    pid=$(cat "$work/pid.0" 2>/dev/null) || return 1
+    for file in "/proc/$pid/fd/"*; do
+        [[ $(readlink "$file") != /dev/shm/* || $(grep -aoF -- "$1" "$file" | wc -l) -lt $2 ]] || return 0
+    done
+    return 1
+}
+# stop RANK PROCESSES READY COMMAND...: stop the rank as soon as READY holds. Ends with the job's status.
 stop() {
     local rank=$1 processes=$2 ready=$3 status=0 launcher
     shift 3
     rm -f "$work"/pid.* "$work/stdout"
     # shellcheck disable=SC2016
-    launch 60 -n "$processes" bash -c 'echo $$ >"$0.$OMPI_COMM_WORLD_RANK"; exec "$@"' "$work/pid" "$@" &
+    launch 120 -n "$processes" bash -c 'echo $$ >"$0.$OMPI_COMM_WORLD_RANK"; exec "$@"' "$work/pid" "$@" &
     launcher=$!
-    for _ in $(seq 400); do
-        ! $ready || break
+    until $ready; do
+        kill -0 "$launcher" 2>/dev/null || break
         sleep 0.05
     done
-    sleep 0.3
     kill -STOP "$(cat "$work/pid.$rank")"
     wait "$launcher" || status=$?
     return "$status"
 }
-table_begun() { has "^# Bytes" "$work/stdout" 2>/dev/null; }
-check_only_begun() { has "^# results only" "$work/stdout" 2>/dev/null; }
-rows_begun() { [ -e "$work/stdout" ] && [ "$(wc -l <"$work/stdout")" -gt 50 ]; }
+timing() { doing "allreduce of 64 bytes by gsb: timing 1000000 repeats" 4; }
+checking() { doing ": checking results" 4; }
+measuring() { doing "ping_pong: " 2; }
+reducing() { doing "reduce: " 4; }
 
+# Long enough that a busy machine lets each process run meanwhile.
+limit=(--timeout 10)
 named="MPI rank 3 (process [0-9]* on .*) shows no sign of life"
-check "validate: a process that is stopped while runs are timed ends the job" \
-    exits 1 stop 3 4 table_begun "$validate" "${job[@]}" --bytes 64 --repeats 1000000 --strategy gsb --timeout 3
+timed=("$validate" "${job[@]}" --bytes 64 --repeats 1000000 --strategy gsb "${limit[@]}")
+check "validate: a process that is stopped while runs are timed ends the job" exits 1 stop 3 4 timing "${timed[@]}"
 check "and is named" has "^portolan-validate: $named"
 check "with its last step" has "allreduce of 64 bytes by gsb: timing 1000000 repeats$"
-check "validate: rank 0 too" \
-    exits 1 stop 0 4 table_begun "$validate" "${job[@]}" --bytes 64 --repeats 1000000 --strategy gsb --timeout 3
+check "validate: rank 0 too" exits 1 stop 0 4 timing "${timed[@]}"
 check "and is named" has "^portolan-validate: MPI rank 0 (process .*) shows no sign of life"
 check "validate: a process that is stopped while results are checked ends the job" \
-    exits 1 stop 3 4 check_only_begun "$validate" "${job[@]}" --bytes 4:1GiB:2 --check-only --timeout 3
+    exits 1 stop 3 4 checking "$validate" "${job[@]}" --bytes 4:1GiB:2 --check-only "${limit[@]}"
 check "and is named" has "$named"
 check "calibrate: a process that is stopped while it measures ends the job" \
-    exits 1 stop 1 2 rows_begun "$calibrate" --only ping_pong --timeout 3
-check "and is named" has "^portolan-calibrate: MPI rank 1 (process [0-9]* on .*) shows no sign of life.*ping_pong: measuring"
+    exits 1 stop 1 2 measuring "$calibrate" --only ping_pong "${limit[@]}"
+check "and is named" has "^portolan-calibrate: MPI rank 1 (process [0-9]* on .*) shows no sign of life.*: ping_pong: "
 check "calibrate: a process that takes no part ends the job" \
-    exits 1 stop 3 4 rows_begun "$calibrate" --only reduce --timeout 3
-check "and is named" has "^portolan-calibrate: $named.*reduce: waiting for all processes"
-check "calibrate: a benchmark that takes longer than the time-out goes on" \
-    exits 0 launch 60 -n 3 "$calibrate" --only reduce --bytes 64:64KiB --budget 4 --timeout 1
+    exits 1 stop 3 4 reducing "$calibrate" --only reduce "${limit[@]}"
+check "and is named" has "^portolan-calibrate: $named.*: reduce: "
+check "calibrate: processes that take no part wait longer than the time-out" \
+    exits 0 launch 120 -n 3 "$calibrate" --only ping_pong --bytes 1:64MiB --repeats 1000 --budget 12 --timeout 5
 
 # --- different arguments
 
-check "different numbers of repeats end the job" exits 1 launch 60 -n 3 "$validate" "${job[@]}" --bytes 64 --repeats 3 : \
+check "different numbers of repeats end the job" exits 1 launch 120 -n 3 "$validate" "${job[@]}" --bytes 64 --repeats 3 : \
     -n 1 "$validate" "${job[@]}" --bytes 64 --repeats 2
 check "and are named, once" says_once "MPI rank 3 has --repeats 2, MPI rank 0 has 3"
-check "different numbers of points end the job" exits 1 launch 60 -n 3 "$validate" "${job[@]}" --bytes 64:1024 : \
+check "different numbers of points end the job" exits 1 launch 120 -n 3 "$validate" "${job[@]}" --bytes 64:1024 : \
     -n 1 "$validate" "${job[@]}" --bytes 64
 check "and are named" says_once "MPI rank 3 has a number of points of 1, MPI rank 0 has 5"
-check "different numbers of strategies end the job" exits 1 launch 60 -n 3 "$validate" "${quick[@]}" : \
+check "different numbers of strategies end the job" exits 1 launch 120 -n 3 "$validate" "${quick[@]}" : \
     -n 1 "$validate" "${quick[@]}" --strategy btb
 check "and are named" says_once "MPI rank 3 has a number of strategies of 2, MPI rank 0 has 1"
-check "a wrong option of one process is wrong usage" exits 2 launch 60 -n 3 "$validate" "${quick[@]}" : \
+check "a wrong option of one process is wrong usage" exits 2 launch 120 -n 3 "$validate" "${quick[@]}" : \
     -n 1 "$validate" "${quick[@]}" --op none
 check "and explained" says_once "unknown operation 'none'"
-check "a scenario that one process lacks ends the job" exits 1 launch 60 -n 3 "$validate" "${quick[@]}" : \
+check "a scenario that one process lacks ends the job" exits 1 launch 120 -n 3 "$validate" "${quick[@]}" : \
     -n 1 "$validate" "$work/none.yaml"
 check "and is named" says_once "none.yaml"
-check "calibrate: different benchmarks end the job" exits 1 launch 60 -n 1 "$calibrate" --only ping_pong : \
+check "calibrate: different benchmarks end the job" exits 1 launch 120 -n 1 "$calibrate" --only ping_pong : \
     -n 1 "$calibrate" --only reduce
 check "and are named" has "MPI rank 1 has --only reduce .*, MPI rank 0 has --only ping_pong "
-check "calibrate: a wrong option of one process is wrong usage" exits 2 launch 60 -n 1 "$calibrate" --only ping_pong : \
+check "calibrate: a wrong option of one process is wrong usage" exits 2 launch 120 -n 1 "$calibrate" --only ping_pong : \
     -n 1 "$calibrate" --only nothing
 check "and explained" says_once "^portolan-calibrate: --only: no benchmark 'nothing'"
 
 # --- errors of all processes, numbers
 
-check "an error that all processes meet is said once" exits 1 launch 60 -n 3 "$validate" "${job[@]}" --bytes 64
+check "an error that all processes meet is said once" exits 1 launch 120 -n 3 "$validate" "${job[@]}" --bytes 64
 check "with its reason" says_once "the layout has 4 processes, the job 3"
-check "too many repeats are wrong usage" exits 2 launch 60 -n 1 "$validate" "${job[@]}" --repeats 10000000
+check "too many repeats are wrong usage" exits 2 launch 120 -n 1 "$validate" "${job[@]}" --repeats 10000000
 check "and the limit is a whole number" says_once "'10000000' is not a whole number between 1 and 1000000$"
-check "a fraction of a repeat too" exits 2 launch 60 -n 1 "$validate" "${job[@]}" --repeats 2.5
-check "a time-out that is too long" exits 2 launch 60 -n 1 "$validate" "${job[@]}" --timeout 2000000
+check "a fraction of a repeat too" exits 2 launch 120 -n 1 "$validate" "${job[@]}" --repeats 2.5
+check "a time-out that is too long" exits 2 launch 120 -n 1 "$validate" "${job[@]}" --timeout 2000000
 check "is told the limits" says_once "'2000000' is not a number between 0.1 and 1000000$"
 printf '0,64\n64,0\n' >"$work/matrix.csv"
 vector=(--machine h200-x4 --collective alltoallv --nodes 1 --gpus-per-node 2 --procs-per-gpu 1 --strategy three_step)
-check "--bytes before a matrix of counts is refused" exits 1 launch 60 -n 2 "$validate" "${vector[@]}" --bytes 1024 \
+check "--bytes before a matrix of counts is refused" exits 1 launch 120 -n 2 "$validate" "${vector[@]}" --bytes 1024 \
     --counts "$work/matrix.csv" --check-only
 check "and explained" says_once "bytes and a matrix of bytes .* cannot both be given"
-check "after it too" exits 1 launch 60 -n 2 "$validate" "${vector[@]}" --counts "$work/matrix.csv" --bytes 1024 --check-only
-check "the matrix alone is accepted" exits 0 launch 60 -n 2 "$validate" "${vector[@]}" --counts "$work/matrix.csv" --check-only
+check "after it too" exits 1 launch 120 -n 2 "$validate" "${vector[@]}" --counts "$work/matrix.csv" --bytes 1024 --check-only
+check "the matrix alone is accepted" exits 0 launch 120 -n 2 "$validate" "${vector[@]}" --counts "$work/matrix.csv" --check-only
 
 # --- output that can't be written
 
-check "validate: a full disk ends the job" exits 1 launch 60 -n 4 "$validate" "${quick[@]}" --out /dev/full
+check "validate: a full disk ends the job" exits 1 launch 120 -n 4 "$validate" "${quick[@]}" --out /dev/full
 check "with the cause" says_once "/dev/full:1:1: cannot write: No space left on device"
-check "validate: a folder that is not there ends the job" exits 1 launch 60 -n 4 "$validate" "${quick[@]}" --out "$work/no/x.csv"
+check "validate: a folder that is not there ends the job" exits 1 launch 120 -n 4 "$validate" "${quick[@]}" --out "$work/no/x.csv"
 check "with the cause" says_once "$work/no/x.csv:1:1: cannot write: No such file or directory"
-check "validate: standard output that is full ends the job" exits 1 launch 60 -n 4 bash -c 'exec "$0" "$@" >/dev/full' \
+check "validate: standard output that is full ends the job" exits 1 launch 120 -n 4 bash -c 'exec "$0" "$@" >/dev/full' \
     "$validate" "${quick[@]}"
 check "with the cause" has "cannot write standard output: No space left on device"
-check "validate: a table ends with its last line" exits 0 launch 60 -n 4 "$validate" "${quick[@]}"
+check "validate: a table ends with its last line" exits 0 launch 120 -n 4 "$validate" "${quick[@]}"
 check "which counts the points" test "$(tail -n 1 "$work/stdout")" = "# complete: 1 points"
-check "calibrate: a full disk ends the job" exits 1 launch 60 -n 2 "$calibrate" --only signals --out /dev/full
+check "calibrate: a full disk ends the job" exits 1 launch 120 -n 2 "$calibrate" --only signals --out /dev/full
 check "with the cause" has "/dev/full:1:1: cannot write: No space left on device"
 
-check "validate writes a new file" exits 0 launch 60 -n 4 "$validate" "${quick[@]}" --out "$work/rows.csv"
+check "validate writes a new file" exits 0 launch 120 -n 4 "$validate" "${quick[@]}" --out "$work/rows.csv"
 echo old >"$work/rows.csv"
-check "validate keeps an existing file" exits 1 launch 60 -n 4 "$validate" "${quick[@]}" --out "$work/rows.csv"
+check "validate keeps an existing file" exits 1 launch 120 -n 4 "$validate" "${quick[@]}" --out "$work/rows.csv"
 check "and says how to replace it" says_once "$work/rows.csv:1:1: exists already (--force replaces it)"
 check "it is as it was" test "$(cat "$work/rows.csv")" = old
-check "--force replaces it" exits 0 launch 60 -n 4 "$validate" "${quick[@]}" --out "$work/rows.csv" --force
+check "--force replaces it" exits 0 launch 120 -n 4 "$validate" "${quick[@]}" --out "$work/rows.csv" --force
 check "as a whole" test "$(grep -c '^allreduce,' "$work/rows.csv")" -eq 3
 check "with nothing left beside it" test -z "$(find "$work" -name 'rows.csv.part-*')"
 
 echo old >"$work/samples.csv"
 interrupt() { # once there are rows beside the old file
     local launcher
-    timeout 60 mpirun -n 2 --oversubscribe --mca mpi_yield_when_idle 1 "$calibrate" --only ping_pong --force \
+    timeout 120 mpirun -n 2 --oversubscribe --mca mpi_yield_when_idle 1 "$calibrate" --only ping_pong --force \
         --out "$work/samples.csv" 2>"$work/stderr" & # not the function: the signal is for the launcher
     launcher=$!
-    for _ in $(seq 400); do
-        [ "$(cat "$work"/samples.csv.part-* 2>/dev/null | wc -l)" -le 50 ] || break
+    until [ "$(cat "$work"/samples.csv.part-* 2>/dev/null | wc -l)" -gt 50 ]; do
+        kill -0 "$launcher" 2>/dev/null || break
         sleep 0.05
     done
     kill -TERM "$launcher"
@@ -145,12 +156,12 @@ check "the old file is as it was" test "$(cat "$work/samples.csv")" = old
 lines_are_whole() { [ "$(tail -c 1 "$1" | od -An -c | tr -d ' ')" = '\n' ] && awk -F, -v n="$2" '!/^#/ && NF != n { bad = 1 } END { exit bad }' "$1"; }
 mkdir "$full"
 if mount -t tmpfs -o size=16k tmpfs "$full" 2>/dev/null; then
-    check "validate: a disk that fills ends the job" exits 1 launch 60 -n 4 "$validate" "${job[@]}" --bytes 64:4KiB \
+    check "validate: a disk that fills ends the job" exits 1 launch 120 -n 4 "$validate" "${job[@]}" --bytes 64:4KiB \
         --repeats 200 --strategy gsb --out "$full/rows.csv"
     check "with the cause" says_once "$full/rows.csv:1:1: cannot write: No space left on device; the lines before are kept"
     check "and leaves whole rows" lines_are_whole "$full/rows.csv" 9
     rm "$full/rows.csv"
-    check "calibrate: a disk that fills ends the job" exits 1 launch 60 -n 2 "$calibrate" --only ping_pong --budget 30 \
+    check "calibrate: a disk that fills ends the job" exits 1 launch 120 -n 2 "$calibrate" --only ping_pong --budget 30 \
         --out "$full/samples.csv"
     check "with the cause" has "$full/samples.csv:1:1: cannot write: No space left on device; the lines before are kept"
     check "and leaves whole rows" lines_are_whole "$full/samples.csv" 9

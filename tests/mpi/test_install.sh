@@ -91,6 +91,13 @@ example strategy portolan-exec "$MPICC" 3 'rank [012]: right$\|^proved: 4 stages
     "$machines/h200-x4.yaml"
 cd "$tree"
 
+# --- what the installed headers keep to themselves
+
+compile() { printf '#include <portolan/pick.h>\n%s\n' "$1" | "${CC:-cc}" -std=c11 -fsyntax-only "-I$prefix/include" -x c - 2>"$work/stderr"; }
+check "an installed machine is a pointer" compile 'pto_machine_t *machine;'
+no_size() { ! compile 'int size[sizeof(pto_machine_t)];' && grep -q incomplete "$work/stderr"; }
+check "and its structure is not to be seen" no_size
+
 # --- what the shared libraries export: what the installed headers declare, and nothing else
 
 undeclared() {

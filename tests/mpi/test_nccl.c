@@ -4,7 +4,7 @@
  *
  *   cases   every collective, type, operation and placing is right; N is even
  *   create  only make an executor, or say why there is none
- *   run     run an allreduce once, with a watchdog of 2 seconds
+ *   run     run an allreduce once, with a watchdog of 10 seconds
  *
  * VERBOSE=1: say each case before it begins.
  * Without a device everything between a plan and NCCL is tested, with fake_nccl.c in NCCL's place: the device
@@ -41,25 +41,15 @@ _Noreturn static void die(const char *what) {
 }
 
 static void ask(case_t *test, pto_collective_t collective, const pto_layout_t *layout, int64_t bytes) {
-    pto_error_t err = {0};
     memset(test, 0, sizeof *test);
     test->request.layout = *layout;
     test->request.collective = collective;
     test->request.datatype = PTO_DATATYPE_FLOAT;
     test->request.bytes = bytes;
     test->options.placement = PTO_PLACEMENT_IDENTITY;
-    if (pto_strategy_find("nccl", &test->request.strategy, &err) != PTO_OK ||
-        pto_algorithm_find("nccl", collective, &test->request.algorithm, &err) != PTO_OK)
-        die(err.message);
 }
 
-static pto_plan_t *made(const case_t *test) {
-    pto_plan_t *plan = NULL;
-    pto_error_t err = {0};
-    if (pto_plan_create(&test->request, &plan, &err) != PTO_OK)
-        case_die(test, &err);
-    return plan;
-}
+static pto_plan_t *made(case_t *test) { return case_plan(test, "nccl", "nccl"); }
 
 /* --- right results ---------------------------------------------------------------------------------------
  */
@@ -135,7 +125,7 @@ static int run_once(const pto_device_t *device, int size, bool run) {
     pto_error_t err = {0};
     ask(&test, PTO_COLLECTIVE_ALLREDUCE, &(pto_layout_t){1, size, 1, 1, 1}, 4096);
     test.options.on_timeout = PTO_TIMEOUT_ABORT;
-    test.options.timeout_s = run ? 2 : 60; /* NCCL takes its time to begin */
+    test.options.timeout_s = run ? 10 : 60; /* NCCL takes its time to begin */
     pto_plan_t *plan = made(&test);
     case_user_t user = case_user(&test, plan, device, world_rank);
     memset(user.host, 0, (size_t)user.in_bytes);

@@ -8,9 +8,10 @@ needs mpirun
 program=$build/tests/test_nccl
 built "$program" "$build/tests/fake/libnccl.so.2"
 
+# A call that hangs is ended by the executor's watchdog; the limit is for what it does not watch.
 run() { # FOLDER OF THE LIBRARY, HOW IT MISBEHAVES, WHAT
     local -x LD_LIBRARY_PATH=$1${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} FAKE_NCCL=$2
-    launch 120 -n 4 "$program" "$3"
+    launch 600 -n 4 "$program" "$3"
 }
 fake=$build/tests/fake
 
@@ -21,7 +22,7 @@ check "as not applicable, with the reason" has "does not apply here: ncclCommIni
 check "a failing call is an error" fails run "$fake" fail run
 check "with rank, stage, call and cause" has "rank .* in stage 'NCCL'.*: ncclAllReduce: unhandled system error"
 check "a call that never ends ends the job" fails run "$fake" hang run
-check "and the watchdog says what it waited for" has "in NCCL's collective, no progress for 2 s"
+check "and the watchdog says what it waited for" has "in NCCL's collective, no progress for 10 s"
 
 # A library that is older than what is needed, and a file that is none. (An absent one can't be had where NCCL is
 # installed; the loader says no in the same place.)
@@ -72,9 +73,9 @@ for collective in allreduce reduce broadcast alltoall alltoallv; do
         if ($4 < 0.99 * wanted || $4 > 1.01 * wanted) bad = 1 } END { exit !(rows == 3 && !bad) }' "$work/predicted.csv"
 done
 
-# --- portolan-validate and portolan score, where MPI stands in
+# --- portolan-validate and portolan score, on the host device
 
-validate() { # MACHINE, FURTHER ARGUMENTS
+validate() { # MACHINE, ARGUMENTS...
     local machine=$1
     shift
     launch 120 -n 4 "$build/portolan-validate" --machine "$machine" --placement identity --nodes 1 \
@@ -86,7 +87,7 @@ for collective in allreduce reduce broadcast alltoall alltoallv; do
 done
 check "validate times it" validate "$work/fake.yaml" --collective allreduce --strategy nccl --repeats 3 --out "$work/collectives.csv"
 check "its file has a row for each run" test "$(grep -c '^allreduce,library,nccl,1,4,1,' "$work/collectives.csv")" = 9
-check "and tells that this was no NCCL" grep -q '^# nccl=none, MPI stands in$' "$work/collectives.csv"
+check "and tells that this was no NCCL" grep -q '^# nccl=none (MPI collectives instead)$' "$work/collectives.csv"
 check "a machine without its cost leaves it out" validate summit-spectrum --collective alltoall --check-only \
     --strategy nccl,cuda_aware
 check "with what to measure" grep -q 'nccl *does not apply: .*nccl.alltoall for 4 GPUs on 1 node.*portolan-calibrate' "$work/stdout"

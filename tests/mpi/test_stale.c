@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exec_strategies.h"
 #include "portolan/exec.h"
 #include "portolan/nccl.h"
 #include "portolan/strategy.h"
@@ -21,8 +22,9 @@ typedef struct {
     const char *algorithm;
     int64_t nodes;
     pto_collective_t collective;
-    bool kernels; /* one process a GPU, whose kernels, or NCCL's, do it */
-    bool queued;  /* several runs in place before one wait */
+    bool kernels;  /* one process a GPU, whose kernels, or NCCL's, do it */
+    bool queued;   /* several runs in place before one wait */
+    int64_t slots; /* of a ring or a pipeline */
 } plan_t;
 
 static const plan_t plans[] = {
@@ -32,6 +34,7 @@ static const plan_t plans[] = {
     {"btb", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE},
     {"btb", "direct", 1, .collective = PTO_COLLECTIVE_REDUCE},
     {"btb", "direct", 1, .collective = PTO_COLLECTIVE_BROADCAST},
+    {"btb_flat", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE},
     {"gsb_btb", "ring", 2, .collective = PTO_COLLECTIVE_ALLREDUCE},
     {"btb_gsb", "recursive_doubling", 2, .collective = PTO_COLLECTIVE_ALLREDUCE},
     {"btb_btb", "binomial", 2, .collective = PTO_COLLECTIVE_REDUCE},
@@ -44,6 +47,13 @@ static const plan_t plans[] = {
     {"node_aware", "linear", 2, .collective = PTO_COLLECTIVE_ALLTOALLV},
     {"staged_leaders", "pairwise", 2, .collective = PTO_COLLECTIVE_ALLTOALL},
     {"staged_aware", "pairwise", 2, .collective = PTO_COLLECTIVE_ALLTOALL},
+    {"host_ring", "direct", 1, .collective = PTO_COLLECTIVE_BROADCAST, .slots = 1},
+    {"host_ring", "direct", 1, .collective = PTO_COLLECTIVE_BROADCAST, .slots = 4},
+    {"host_ring", "direct", 1, .collective = PTO_COLLECTIVE_BROADCAST, .slots = 16},
+    {"ring_in_lanes", "direct", 1, .collective = PTO_COLLECTIVE_BROADCAST, .slots = 3},
+    {"chunk_pipeline", "direct", 2, .collective = PTO_COLLECTIVE_BROADCAST, .slots = 2},
+    {"partner_pipeline", "direct", 2, .collective = PTO_COLLECTIVE_ALLTOALL, .slots = 3},
+    {"two_halves", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE},
     {"gas_read", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true},
     {"gas_read", "direct", 1, .collective = PTO_COLLECTIVE_REDUCE, .kernels = true},
     {"gas_gather", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true},
@@ -157,6 +167,7 @@ static void run_plan(const plan_t *plan, const pto_device_t *device, int size, i
     process.count = elements(plan) * (pto_collective_is_vector(plan->collective) ? 1 : size);
     size_t bytes = (size_t)process.count * sizeof(int32_t);
     process.host = malloc(bytes);
+    chunks_shape = (chunks_shape_t){plan->slots, ELEMENTS};
     pto_plan_t *made = NULL;
     pto_error_t err = {0};
     if (!process.host || pto_strategy_find(plan->strategy, &request.strategy, &err) != PTO_OK ||
@@ -194,6 +205,7 @@ int main(int argc, char **argv) {
     bool kernels = argc > 3 && strcmp(argv[3], "kernels") == 0;
     if ((!kernels && size % 4) || pto_device_find(argc > 2 ? argv[2] : "host", &device, NULL) != PTO_OK)
         return 2;
+    strategies_register();
     for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
         if (plans[i].kernels != kernels)
             continue;

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "machine/machine_internal.h"
 #include "portolan/pick.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* Ways to break plans, and the fault that check must report. Include cmocka.h first. */
+/* Plans, ways to break them, and the fault that check must report. Include cmocka.h first. */
 #ifndef PTO_TEST_BROKEN_PLAN_H
 #define PTO_TEST_BROKEN_PLAN_H
 
@@ -6,6 +6,27 @@
 
 #include "plan/plan_internal.h"
 #include "portolan/check.h"
+#include "portolan/strategy.h"
+
+/* Of floats; three processes a GPU where the strategy splits. */
+static inline pto_request_t request_on(pto_layout_t layout, pto_collective_t collective, const char *strategy,
+                                       const char *algorithm, int64_t bytes) {
+    pto_request_t request = {
+        .layout = layout, .collective = collective, .datatype = PTO_DATATYPE_FLOAT, .bytes = bytes};
+    assert_int_equal(pto_strategy_find(strategy, &request.strategy, NULL), PTO_OK);
+    assert_int_equal(pto_algorithm_find(algorithm, collective, &request.algorithm, NULL), PTO_OK);
+    if (request.strategy->splits)
+        request.layout.procs_per_gpu = 3;
+    return request;
+}
+
+static inline pto_plan_t *plan_of(pto_request_t request) {
+    pto_plan_t *plan = NULL;
+    pto_error_t err = {0};
+    if (pto_plan_create(&request, &plan, &err) != PTO_OK)
+        fail_msg("%s", err.message);
+    return plan;
+}
 
 static inline pto_step_t *step_in(const pto_plan_t *plan, const char *stage_name, pto_step_kind_t kind) {
     const pto_stage_t *stage = plan->stages.item;
@@ -34,11 +55,12 @@ static inline int buffer_named(const pto_plan_t *plan, const char *name) {
 /* Check that the plan is refused for `cause`; destroys it. */
 static inline void refused_for(pto_plan_t *plan, const char *cause) {
     pto_error_t err = {0};
-    pto_check_report_t report;
+    pto_check_report_t report = {.ranks = -1};
     pto_status_t status = pto_check(plan, &report, &err);
     pto_plan_destroy(plan);
-    if (status != PTO_ERR_INVALID_PLAN || !strstr(err.message, cause))
+    if (status != PTO_ERR_INVALID_PLAN || err.status != status || !strstr(err.message, cause))
         fail_msg("wanted '%s', got %d '%s'", cause, (int)status, err.message);
+    assert_int_equal(report.ranks, -1);
 }
 
 #endif

@@ -3,7 +3,6 @@
 #define PTO_TEST_INSIDE_PLAN_H
 
 #include "broken_plan.h"
-#include "portolan/strategy.h"
 
 static inline pto_request_t ask(pto_collective_t collective, const char *strategy, pto_layout_t layout) {
     pto_request_t request = {
@@ -18,12 +17,7 @@ static inline pto_request_t ask(pto_collective_t collective, const char *strateg
 }
 
 static inline pto_plan_t *made(pto_collective_t collective, const char *strategy, pto_layout_t layout) {
-    pto_request_t request = ask(collective, strategy, layout);
-    pto_plan_t *plan = NULL;
-    pto_error_t err = {0};
-    if (pto_plan_create(&request, &plan, &err) != PTO_OK)
-        fail_msg("%s", err.message);
-    return plan;
+    return plan_of(ask(collective, strategy, layout));
 }
 
 static inline void assert_close(double got, double wanted) {

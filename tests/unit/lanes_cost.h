@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "machine/machine_internal.h"
 #include "portolan/check.h"
 #include "portolan/price.h"
 #include "portolan/simulate.h"

@@ -2,7 +2,7 @@
 #ifndef PTO_MADE_UP_H
 #define PTO_MADE_UP_H
 
-#include "portolan/machine.h"
+#include "machine/machine_internal.h"
 
 enum { MADE_UP_NODES = 64, MADE_UP_GPUS = 6 };
 

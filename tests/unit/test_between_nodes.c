@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "broken_plan.h"
+#include "machine/machine_internal.h"
 #include "portolan/pick.h"
 #include "portolan/price.h"
 #include "portolan/simulate.h"

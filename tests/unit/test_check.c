@@ -9,35 +9,19 @@
 
 #include <cmocka.h>
 
-#include "plan/plan_internal.h"
+#include "broken_plan.h"
 #include "portolan/builder.h"
-#include "portolan/check.h"
 
 /* --- good plans, and how to break them ------------------------------------------------------------------ */
 
 static pto_request_t ask(pto_collective_t collective, const char *strategy, const char *algorithm) {
-    pto_request_t request = {.layout = {2, 2, 1, 1, 2},
-                             .collective = collective,
-                             .datatype = PTO_DATATYPE_FLOAT,
-                             .bytes = 32,
-                             .messages = 3};
-    assert_int_equal(pto_strategy_find(strategy, &request.strategy, NULL), PTO_OK);
-    assert_int_equal(pto_algorithm_find(algorithm, collective, &request.algorithm, NULL), PTO_OK);
-    if (request.strategy->splits)
-        request.layout.procs_per_gpu = 3;
+    pto_request_t request = request_on((pto_layout_t){2, 2, 1, 1, 2}, collective, strategy, algorithm, 32);
+    request.messages = 3;
     return request;
 }
 
-static pto_plan_t *made(pto_request_t request) {
-    pto_plan_t *plan = NULL;
-    pto_error_t err = {0};
-    if (pto_plan_create(&request, &plan, &err) != PTO_OK)
-        fail_msg("%s", err.message);
-    return plan;
-}
-
 static pto_plan_t *good(pto_collective_t collective, const char *strategy, const char *algorithm) {
-    return made(ask(collective, strategy, algorithm));
+    return plan_of(ask(collective, strategy, algorithm));
 }
 
 static pto_stage_t *stage_named(const pto_plan_t *plan, const char *name) {
@@ -47,36 +31,6 @@ static pto_stage_t *stage_named(const pto_plan_t *plan, const char *name) {
             return &stage[i];
     fail_msg("no stage '%s'", name);
     return NULL;
-}
-
-/* The first step of a kind in the first stage of a name. */
-static pto_step_t *step_in(const pto_plan_t *plan, const char *stage_name, pto_step_kind_t kind) {
-    const pto_stage_t *stage = stage_named(plan, stage_name);
-    pto_step_t *step = plan->steps.item;
-    for (int i = stage->step_first; i < stage->step_first + stage->step_count; i++)
-        if (step[i].kind == kind)
-            return &step[i];
-    fail_msg("no such step in stage '%s'", stage_name);
-    return NULL;
-}
-
-static int buffer_named(const pto_plan_t *plan, const char *name) {
-    for (int i = 0; i < pto_plan_buffer_count(plan); i++)
-        if (strcmp(pto_plan_buffer(plan, i)->name, name) == 0)
-            return i;
-    fail_msg("no buffer '%s'", name);
-    return -1;
-}
-
-/* Check that the plan is refused for `cause`; destroys it. */
-static void refused_for(pto_plan_t *plan, const char *cause) {
-    pto_error_t err = {0};
-    pto_check_report_t report = {.ranks = -1};
-    pto_status_t status = pto_check(plan, &report, &err);
-    pto_plan_destroy(plan);
-    if (status != PTO_ERR_INVALID_PLAN || err.status != status || !strstr(err.message, cause))
-        fail_msg("wanted '%s', got %d '%s'", cause, (int)status, err.message);
-    assert_int_equal(report.ranks, -1);
 }
 
 /* --- faults of messages --------------------------------------------------------------------------------- */
@@ -108,7 +62,7 @@ static void messages_between_two_ranks_match_in_order(void **state) {
     pto_request_t request = ask(PTO_COLLECTIVE_MESSAGES, "cuda_aware", "point_to_point");
     request.layout.gpus_per_node = 1;
     request.messages = 2;
-    pto_plan_t *plan = made(request);
+    pto_plan_t *plan = plan_of(request);
     step_in(plan, "all messages", PTO_STEP_RECV)->target.offset.constant = 1;
     refused_for(plan,
                 "rank 1, the end of the collective: bytes 0..31 of 'out' hold member 0's bytes from 32 on, "
@@ -128,7 +82,7 @@ static void an_empty_message_that_only_one_side_sends_is_named(void **state) {
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALLV, "cuda_aware", "pairwise");
     request.bytes = 0;
     request.counts = &counts;
-    pto_plan_t *plan = made(request);
+    pto_plan_t *plan = plan_of(request);
     pto_check_report_t report;
     assert_int_equal(pto_check(plan, &report, NULL), PTO_OK);
     assert_int_equal(report.messages, 12);
@@ -171,7 +125,7 @@ static void reducing_into_nothing_is_named(void **state) {
                 "rank 0, the end of the collective: reads bytes 0..31 of 'out', which were never written");
     pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "gsb", "direct");
     request.layout.nodes = 1;
-    plan = made(request);
+    plan = plan_of(request);
     step_in(plan, "reduce", PTO_STEP_REDUCE)->fresh = false;
     refused_for(plan, "reduces into bytes 0..31 of 'result', which were never written");
 }
@@ -267,7 +221,7 @@ static void leaving_a_buffer_is_named(void **state) {
     (void)state;
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "dup_devptr", "linear");
     request.split = PTO_SPLIT_DESTINATIONS;
-    pto_plan_t *plan = made(request);
+    pto_plan_t *plan = plan_of(request);
     pto_buffer_t *buffer = plan->buffers.item;
     int share = buffer_named(plan, "share");
     buffer[share].block_count = 3;
@@ -408,7 +362,7 @@ static pto_plan_t *with_handshake(handshake_t which) {
     pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "ring");
     request.strategy = &strategy;
     request.layout = (pto_layout_t){1, 1, 1, 2, 1};
-    return made(request);
+    return plan_of(request);
 }
 
 static void processes_that_both_wait_first_are_a_deadlock(void **state) {
@@ -469,7 +423,7 @@ static void what_would_take_long_to_check_is_refused_by_its_work(void **state) {
     for (size_t i = 0; i < 4; i++) {
         pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, strategy[i], "linear");
         request.layout.nodes = PTO_CHECK_RANKS_MAX / (2 * request.layout.procs_per_gpu);
-        pto_plan_t *plan = made(request);
+        pto_plan_t *plan = plan_of(request);
         pto_error_t err = {0};
         assert_int_equal(pto_check_size(plan, 0, &err), PTO_ERR_TOO_LARGE);
         assert_non_null(strstr(err.message, "--limit N raises"));
@@ -483,7 +437,7 @@ static void a_checks_work_is_counted_before_it_is_done(void **state) {
     (void)state;
     const char *const algorithm[] = {"linear", "pairwise", "bruck"};
     for (size_t i = 0; i < 3; i++) {
-        pto_plan_t *plan = made(ask(PTO_COLLECTIVE_ALLTOALL, "three_step", algorithm[i]));
+        pto_plan_t *plan = plan_of(ask(PTO_COLLECTIVE_ALLTOALL, "three_step", algorithm[i]));
         pto_check_report_t report;
         assert_int_equal(pto_check(plan, &report, NULL), PTO_OK);
         int64_t least = 3 * report.messages + report.ranks * report.stages;
@@ -497,7 +451,7 @@ static void more_processes_than_check_can_walk_are_refused(void **state) {
     (void)state;
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "pairwise");
     request.layout.nodes = PTO_CHECK_RANKS_MAX / 2 + 1;
-    pto_plan_t *plan = made(request);
+    pto_plan_t *plan = plan_of(request);
     pto_error_t err = {0};
     pto_check_report_t report;
     assert_int_equal(pto_check(plan, &report, &err), PTO_ERR_TOO_LARGE);

@@ -16,24 +16,17 @@ static const pto_layout_t two_nodes = {2, 2, 1, 1, 2}, four_gpus = {1, 4, 1, 1, 
 
 static pto_request_t ask(pto_collective_t collective, const char *strategy, const char *algorithm,
                          pto_layout_t layout) {
-    pto_request_t request = {.layout = layout,
-                             .collective = collective,
-                             .datatype = PTO_DATATYPE_FLOAT,
-                             .bytes = 4 * 29,
-                             .by_library = true};
-    assert_int_equal(pto_strategy_find(strategy, &request.strategy, NULL), PTO_OK);
-    assert_int_equal(pto_algorithm_find(algorithm, collective, &request.algorithm, NULL), PTO_OK);
-    if (request.strategy->splits)
-        request.layout.procs_per_gpu = 3;
+    pto_request_t request = request_on(layout, collective, strategy, algorithm, 4 * 29);
+    request.by_library = true;
     return request;
 }
 
 /* A plan that check accepts. */
 static pto_plan_t *made(pto_request_t request) {
-    pto_plan_t *plan = NULL;
+    pto_plan_t *plan = plan_of(request);
     pto_error_t err = {0};
     pto_check_report_t report;
-    if (pto_plan_create(&request, &plan, &err) != PTO_OK || pto_check(plan, &report, &err) != PTO_OK)
+    if (pto_check(plan, &report, &err) != PTO_OK)
         fail_msg("%s", err.message);
     return plan;
 }
@@ -316,6 +309,25 @@ static void plans_that_no_executor_can_run_are_rejected(void **state) {
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "gas_split", "direct", four_gpus);
     buffer_in(plan, "out")->double_buffered = true;
     refused_for(plan, "buffer 'out' alternates, but the user has only one");
+    plan = good(PTO_COLLECTIVE_ALLREDUCE, "dup_devptr", "ring", (pto_layout_t){1, 2, 1, 2, 2});
+    buffer_in(plan, "in")->space = PTO_SPACE_CPU;
+    refused_for(plan, "uses another process's 'in', which is the user's own host memory");
+}
+
+/* Which memory processes share makes no difference to what they compute. */
+static void plans_whose_processes_share_host_memory_are_proved(void **state) {
+    (void)state;
+    static const char *const strategies[] = {"gsb", "btb"};
+    for (int i = 0; i < 2; i++) {
+        pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, strategies[i], "direct", four_gpus);
+        pto_buffer_t *buffer = plan->buffers.item;
+        for (int b = 0; b < plan->buffers.count; b++)
+            if (buffer[b].role == PTO_ROLE_TEMPORARY)
+                buffer[b].space = PTO_SPACE_CPU;
+        pto_check_report_t report;
+        assert_int_equal(pto_check(plan, &report, NULL), PTO_OK);
+        pto_plan_destroy(plan);
+    }
 }
 
 /* --- the order of combination --------------------------------------------------------------------------- */
@@ -387,6 +399,7 @@ int main(void) {
         cmocka_unit_test(elements_that_are_cut_in_two_are_refused),
         cmocka_unit_test(reading_anothers_output_after_its_run_is_refused),
         cmocka_unit_test(plans_that_no_executor_can_run_are_rejected),
+        cmocka_unit_test(plans_whose_processes_share_host_memory_are_proved),
         cmocka_unit_test(sums_in_another_order_are_refused),
         cmocka_unit_test(a_plus_b_is_b_plus_a),
         cmocka_unit_test(staged_plans_are_right),

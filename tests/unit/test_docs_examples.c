@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "portolan/machine.h"
+#include "machine/machine_internal.h"
 #include "portolan/scenario.h"
 
 static const char document_path[] = "docs/formats.md";

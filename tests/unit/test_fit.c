@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "machine/machine_internal.h"
 #include "portolan/fit.h"
 
 /* --- made-up samples ------------------------------------------------------------------------------------ */
@@ -149,7 +150,7 @@ static void true_parameters_are_found_despite_noise_and_outliers(void **unused) 
     add_messages(&samples, TRUTH_REPEATS, &state);
     add_injection(&samples, TRUTH_REPEATS, truth_limit, &state);
     pto_fit_t fit = must_fit(&samples, &any_node);
-    const pto_cost_table_t *cost = &fit.machine.messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
+    const pto_cost_table_t *cost = &fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
     assert_int_equal(cost->count, 3);
     for (int k = 0; k < 3; k++) {
         assert_int_equal(cost->row[k].from_bytes, truth[k].from_bytes);
@@ -159,7 +160,7 @@ static void true_parameters_are_found_despite_noise_and_outliers(void **unused) 
         assert_within(cost->row[k].postal.beta_s_per_byte.value, truth[k].beta_s_per_byte, 0.02);
         assert_true(cost->row[k].postal.residual < noise);
     }
-    assert_within(fit.machine.injection_s_per_byte[PTO_SPACE_CPU].value, truth_limit, 0.02);
+    assert_within(fit.machine->injection_s_per_byte[PTO_SPACE_CPU].value, truth_limit, 0.02);
     pto_fit_fini(&fit);
     pto_samples_fini(&samples);
 }
@@ -200,7 +201,7 @@ static void intervals_hold_the_truth_as_often_as_they_say(void **unused) {
         add_line(&samples, h2d_row, copy_alpha_s, copy_beta_s_per_byte, COVERAGE_REPEATS, &state);
         add_line(&samples, flag_row, flag_s, 0, COVERAGE_REPEATS, &state);
         pto_fit_t fit = must_fit(&samples, &any_node);
-        count_held(&fit.machine, held);
+        count_held(fit.machine, held);
         pto_fit_fini(&fit);
         pto_samples_fini(&samples);
     }
@@ -219,7 +220,7 @@ static void a_limit_that_no_process_count_reaches_is_absent(void **unused) {
     add_messages(&samples, 20, &state);
     add_injection(&samples, 20, truth[2].beta_s_per_byte / 20, &state);
     pto_fit_t fit = must_fit(&samples, &any_node);
-    assert_false(pto_param_known(&fit.machine.injection_s_per_byte[PTO_SPACE_CPU]));
+    assert_false(pto_param_known(&fit.machine->injection_s_per_byte[PTO_SPACE_CPU]));
     const pto_fit_entry_t *entry = &fit.entry[fit.entry_count - 1];
     assert_string_equal(entry->name, "injection.cpu");
     assert_non_null(strstr(entry->note, "not reached"));
@@ -234,7 +235,7 @@ static void a_limit_that_one_process_reaches_is_fitted_as_such(void **unused) {
     add_messages(&samples, 20, &state);
     add_injection(&samples, 20, truth[2].beta_s_per_byte, &state);
     pto_fit_t fit = must_fit(&samples, &any_node);
-    assert_within(fit.machine.injection_s_per_byte[PTO_SPACE_CPU].value, truth[2].beta_s_per_byte, 0.02);
+    assert_within(fit.machine->injection_s_per_byte[PTO_SPACE_CPU].value, truth[2].beta_s_per_byte, 0.02);
     assert_string_equal(fit.entry[fit.entry_count - 1].note, "one process reaches the limit");
     pto_fit_fini(&fit);
     pto_samples_fini(&samples);
@@ -246,11 +247,11 @@ static void injection_rows_of_one_process_replace_ping_pong(void **unused) {
     pto_samples_t samples = {0};
     add_injection(&samples, 40, truth_limit, &state);
     pto_fit_t fit = must_fit(&samples, &any_node);
-    const pto_cost_table_t *cost = &fit.machine.messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
+    const pto_cost_table_t *cost = &fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
     assert_int_equal(cost->count, 1);
     assert_int_equal(cost->row[0].protocol, PTO_PROTOCOL_RENDEZVOUS);
     assert_within(cost->row[0].postal.beta_s_per_byte.value, truth[2].beta_s_per_byte, 0.02);
-    assert_within(fit.machine.injection_s_per_byte[PTO_SPACE_CPU].value, truth_limit, 0.02);
+    assert_within(fit.machine->injection_s_per_byte[PTO_SPACE_CPU].value, truth_limit, 0.02);
     pto_fit_fini(&fit);
     pto_samples_fini(&samples);
 }
@@ -265,7 +266,7 @@ static void without_large_injection_rows_the_protocol_before_serves(void **unuse
     /* A last piece that begins above every injection row, on the same line as the one before. */
     assert_int_equal(pto_fit_breaks_parse("cpu.off_node=16384,33554432", &options, NULL), PTO_OK);
     pto_fit_t fit = must_fit(&samples, &options);
-    assert_within(fit.machine.injection_s_per_byte[PTO_SPACE_CPU].value, truth_limit, 0.02);
+    assert_within(fit.machine->injection_s_per_byte[PTO_SPACE_CPU].value, truth_limit, 0.02);
     pto_fit_fini(&fit);
     pto_samples_fini(&samples);
 }
@@ -283,7 +284,7 @@ static void limits_are_found_among_a_hundred_thousand_different_sizes(void **unu
         add(&samples, sample);
     }
     pto_fit_t fit = must_fit(&samples, &any_node);
-    const pto_cost_table_t *cost = &fit.machine.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_NODE];
+    const pto_cost_table_t *cost = &fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_ON_NODE];
     assert_int_equal(cost->count, 3);
     for (int k = 0; k < 3; k++) {
         assert_within((double)cost->row[k].below_bytes, (double)truth[k].below_bytes, 0.05);
@@ -305,7 +306,7 @@ static void samples_without_noise_yield_the_exact_parameters(void **unused) {
         add(&samples, sample);
     }
     pto_fit_t fit = must_fit(&samples, &any_node);
-    const pto_cost_table_t *cost = &fit.machine.messages[PTO_SPACE_GPU][PTO_LEVEL_ON_SOCKET];
+    const pto_cost_table_t *cost = &fit.machine->messages[PTO_SPACE_GPU][PTO_LEVEL_ON_SOCKET];
     assert_int_equal(cost->count, 3);
     for (int k = 0; k < 3; k++) {
         assert_int_equal(cost->row[k].below_bytes, truth[k].below_bytes);
@@ -328,7 +329,7 @@ static void coefficients_are_never_negative(void **unused) {
     pto_fit_options_t options = any_node;
     assert_int_equal(pto_fit_breaks_parse("none", &options, NULL), PTO_OK);
     pto_fit_t fit = must_fit(&samples, &options);
-    const pto_postal_t *postal = &fit.machine.messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].row[0].postal;
+    const pto_postal_t *postal = &fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].row[0].postal;
     assert_true(postal->beta_s_per_byte.value == 0 && postal->beta_s_per_byte.low == 0);
     assert_within(postal->alpha_s.value, 0.825e-5, 0.05);
     assert_non_null(strstr(postal->flagged, "held at 0"));
@@ -349,7 +350,7 @@ static void a_slow_job_is_left_out_entirely(void **unused) {
     }
     pto_fit_t fit = must_fit(&samples, &any_node);
     assert_string_equal(fit.entry[0].name, "job ping_pong.cpu.2");
-    const pto_cost_table_t *cost = &fit.machine.messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
+    const pto_cost_table_t *cost = &fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
     assert_within(cost->row[2].postal.beta_s_per_byte.value, truth[2].beta_s_per_byte, 0.02);
     assert_int_equal(cost->row[0].postal.sample_count, 9 * 20);
     pto_fit_fini(&fit);
@@ -366,6 +367,14 @@ static void copies_reductions_and_times_are_fitted(void **unused) {
     pto_sample_t peer = {.benchmark = PTO_BENCHMARK_MEMCPY_PEER, .place = PTO_AT_OFF_SOCKET, .procs = 1};
     add_messages(&samples, 20, &state);
     add_line(&samples, h2d_row, copy_alpha_s, copy_beta_s_per_byte, 200, &state);
+    pto_sample_t h2h = {.benchmark = PTO_BENCHMARK_MEMCPY_H2H,
+                        .where = PTO_IN_CPU,
+                        .place = PTO_AT_OFF_SOCKET,
+                        .procs = 1,
+                        .messages = 1};
+    add_line(&samples, h2h, 2e-7, 1e-10, 200, &state);
+    h2h.procs = 8; /* those of a whole socket share its memory */
+    add_line(&samples, h2h, 2e-6, 8e-10, 200, &state);
     add_line(&samples, shared, 3e-5, 1.3e-10, 200, &state);
     shared.benchmark = PTO_BENCHMARK_MEMCPY_SHARED_D2D;
     add_line(&samples, shared, 4e-4, 6e-12, 200, &state);
@@ -373,9 +382,10 @@ static void copies_reductions_and_times_are_fitted(void **unused) {
     add_line(&samples, peer, 9e-6, 5e-12, 200, &state);
     add_line(&samples, flag_row, flag_s, 0, 200, &state);
     pto_fit_t fit = must_fit(&samples, &any_node);
-    const pto_machine_t *machine = &fit.machine;
+    const pto_machine_t *machine = fit.machine;
     assert_within(machine->copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET].alpha_s.value, copy_alpha_s, 0.02);
     assert_false(pto_postal_known(&machine->copies[PTO_COPY_H2D][PTO_REACH_OFF_SOCKET]));
+    assert_within(machine->copies[PTO_COPY_H2H][PTO_REACH_OFF_SOCKET].beta_s_per_byte.value, 1e-10, 0.02);
     assert_int_equal(machine->shared_copies[PTO_COPY_D2H].count, 1);
     assert_int_equal(machine->shared_copies[PTO_COPY_D2H].row[0].procs, 3);
     assert_within(machine->shared_copies[PTO_COPY_D2H].row[0].postal.beta_s_per_byte.value, 1.3e-10, 0.02);
@@ -384,6 +394,34 @@ static void copies_reductions_and_times_are_fitted(void **unused) {
     assert_within(machine->reduce[PTO_SPACE_GPU].row[0].postal.beta_s_per_byte.value, 2e-12, 0.02);
     assert_within(machine->peer[PTO_REACH_OFF_SOCKET].beta_s_per_byte.value, 5e-12, 0.02);
     assert_within(machine->signal_s.value, flag_s, 0.02);
+    pto_fit_fini(&fit);
+    pto_samples_fini(&samples);
+}
+
+/* 8 us and 2 us for each copy more, and 20 ps a byte. */
+static void additional_copies_of_a_stream_are_fitted(void **unused) {
+    (void)unused;
+    uint64_t state = 21;
+    pto_samples_t samples = {0};
+    add_messages(&samples, 20, &state);
+    for (int32_t copies = 1; copies <= 64; copies *= 2) {
+        for (int64_t bytes = 1; bytes <= 1 << 20; bytes *= 4) {
+            for (int32_t run = 1; run <= 10; run++) {
+                pto_sample_t sample = {.benchmark = PTO_BENCHMARK_MEMCPY_QUEUED_D2H,
+                                       .place = PTO_AT_ON_SOCKET,
+                                       .procs = 1,
+                                       .messages = copies,
+                                       .bytes = bytes,
+                                       .run = run};
+                sample.seconds =
+                    shaken(8e-6 + 2e-6 * (copies - 1) + 2e-11 * (double)(copies * bytes), &state);
+                add(&samples, sample);
+            }
+        }
+    }
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    assert_within(fit.machine->queued_copy_s[PTO_COPY_D2H].value, 2e-6, 0.02);
+    assert_false(pto_param_known(&fit.machine->queued_copy_s[PTO_COPY_H2D]));
     pto_fit_fini(&fit);
     pto_samples_fini(&samples);
 }
@@ -411,7 +449,7 @@ static void gaps_between_messages_are_found(void **unused) {
     }
     pto_fit_t fit = must_fit(&samples, &any_node);
     for (int64_t bytes = 4; bytes <= 65536; bytes *= 2) {
-        const pto_cost_row_t *gap = pto_machine_gap(&fit.machine, PTO_SPACE_CPU, bytes);
+        const pto_cost_row_t *gap = pto_machine_gap(fit.machine, PTO_SPACE_CPU, bytes);
         assert_within(gap->postal.alpha_s.value + gap->postal.beta_s_per_byte.value * (double)bytes,
                       further_s(bytes), 0.03);
     }
@@ -443,7 +481,7 @@ static void a_message_rate_is_found_where_many_processes_are_slower(void **unuse
         }
     }
     pto_fit_t fit = must_fit(&samples, &any_node);
-    const pto_param_t *rate = &fit.machine.injection_s_per_message[PTO_SPACE_CPU];
+    const pto_param_t *rate = &fit.machine->injection_s_per_message[PTO_SPACE_CPU];
     assert_within(rate->value, 6e-8, 0.05);
     assert_true(rate->has_interval && rate->low <= rate->value && rate->value <= rate->high);
     pto_fit_fini(&fit);
@@ -469,8 +507,8 @@ static void too_little_data_is_an_error_that_names_the_parameter(void **unused) 
     pto_fit_options_t partial = any_node;
     partial.partial = true;
     fit = must_fit(&samples, &partial);
-    assert_false(pto_postal_known(&fit.machine.copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET]));
-    assert_int_equal(fit.machine.messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].count, 3);
+    assert_false(pto_postal_known(&fit.machine->copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET]));
+    assert_int_equal(fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].count, 3);
     pto_fit_fini(&fit);
     pto_samples_fini(&samples);
 }
@@ -568,6 +606,7 @@ int main(void) {
         cmocka_unit_test(useless_data_is_an_error_that_names_the_parameter),
         cmocka_unit_test(no_messages_and_no_node_shape_are_errors),
         cmocka_unit_test(forced_limits_that_leave_a_piece_empty_are_an_error),
+        cmocka_unit_test(additional_copies_of_a_stream_are_fitted),
         cmocka_unit_test(options_are_read_and_nonsense_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

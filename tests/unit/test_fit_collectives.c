@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "machine/machine_internal.h"
 #include "portolan/fit.h"
 #include "portolan/score.h"
 
@@ -103,20 +104,20 @@ static void what_was_hidden_is_found(void **state) {
     pto_fit_collectives_t fit;
     assert_int_equal(pto_fit_collectives(&machine, &collectives, 0, &fit, NULL), PTO_OK);
     assert_true(fit.badness < 0.02);
-    assert_within(fit.machine.copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET].beta_s_per_byte.value, 4e-10, 0.05);
-    assert_within(fit.machine.pageable[PTO_COPY_D2H].alpha_s.value, 3e-5, 0.05);
-    assert_within(fit.machine.contention.value, 0.8, 0.05);
-    assert_false(pto_param_known(&fit.machine.injection_s_per_message[PTO_SPACE_CPU])); /* not put in */
-    const pto_library_rule_t *rule = pto_machine_library(&fit.machine, "alltoall", PTO_SPACE_GPU, 8, 1024);
+    assert_within(fit.machine->copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET].beta_s_per_byte.value, 4e-10, 0.05);
+    assert_within(fit.machine->pageable[PTO_COPY_D2H].alpha_s.value, 3e-5, 0.05);
+    assert_within(fit.machine->contention.value, 0.8, 0.05);
+    assert_false(pto_param_known(&fit.machine->injection_s_per_message[PTO_SPACE_CPU])); /* not put in */
+    const pto_library_rule_t *rule = pto_machine_library(fit.machine, "alltoall", PTO_SPACE_GPU, 8, 1024);
     assert_string_equal(rule->algorithm, "bruck");
     assert_true(rule->staged);
     assert_int_equal(rule->below_bytes, 4096);
-    rule = pto_machine_library(&fit.machine, "alltoallv", PTO_SPACE_GPU, 8, 1024);
+    rule = pto_machine_library(fit.machine, "alltoallv", PTO_SPACE_GPU, 8, 1024);
     assert_string_equal(rule->algorithm, "linear");
     assert_false(rule->staged);
     assert_true(fit.parameter_count <= PTO_FIT_COLLECTIVE_MAX);
-    assert_string_equal(fit.machine.pageable[PTO_COPY_H2D].flagged, "fitted to collectives");
-    pto_machine_fini(&fit.machine);
+    assert_string_equal(fit.machine->pageable[PTO_COPY_H2D].flagged, "fitted to collectives");
+    pto_machine_destroy(fit.machine);
     pto_collectives_fini(&collectives);
     pto_machine_fini(&truth);
     pto_machine_fini(&machine);
@@ -130,16 +131,16 @@ static void what_is_left_out_is_not_looked_at(void **state) {
     pto_collectives_t collectives = collectives_of(&truth, nodes, 2);
     pto_fit_collectives_t fit;
     assert_int_equal(pto_fit_collectives(&machine, &collectives, 8, &fit, NULL), PTO_OK);
-    assert_false(pto_param_known(&fit.machine.contention));
-    assert_within(fit.machine.pageable[PTO_COPY_D2H].alpha_s.value, 3e-5, 0.05);
-    pto_machine_fini(&fit.machine);
+    assert_false(pto_param_known(&fit.machine->contention));
+    assert_within(fit.machine->pageable[PTO_COPY_D2H].alpha_s.value, 3e-5, 0.05);
+    pto_machine_destroy(fit.machine);
     pto_collectives_fini(&collectives);
     const int more_nodes[] = {2, 4, 8};
     collectives = collectives_of(&truth, more_nodes, 3);
     assert_int_equal(pto_fit_collectives(&machine, &collectives, 2, &fit, NULL), PTO_OK);
     /* Tables and numbers are found in turn, which may end near the best place. */
-    assert_within(fit.machine.contention.value, 0.8, 0.1);
-    pto_machine_fini(&fit.machine);
+    assert_within(fit.machine->contention.value, 0.8, 0.1);
+    pto_machine_destroy(fit.machine);
     pto_collectives_fini(&collectives);
     pto_machine_fini(&truth);
     pto_machine_fini(&machine);
@@ -156,10 +157,10 @@ static void measured_numbers_are_not_fitted(void **state) {
     pto_collectives_t collectives = collectives_of(&truth, nodes, 2);
     pto_fit_collectives_t fit;
     assert_int_equal(pto_fit_collectives(&machine, &collectives, 0, &fit, NULL), PTO_OK);
-    assert_true(fit.machine.copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET].beta_s_per_byte.value == 4e-10);
-    assert_true(fit.machine.injection_s_per_message[PTO_SPACE_CPU].value == 1e-9);
-    assert_within(fit.machine.contention.value, 0.8, 0.05);
-    pto_machine_fini(&fit.machine);
+    assert_true(fit.machine->copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET].beta_s_per_byte.value == 4e-10);
+    assert_true(fit.machine->injection_s_per_message[PTO_SPACE_CPU].value == 1e-9);
+    assert_within(fit.machine->contention.value, 0.8, 0.05);
+    pto_machine_destroy(fit.machine);
     pto_collectives_fini(&collectives);
     pto_machine_fini(&truth);
     pto_machine_fini(&machine);

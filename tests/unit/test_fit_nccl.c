@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "machine/machine_internal.h"
 #include "made_samples.h"
 #include "portolan/machine_write.h"
 
@@ -40,8 +41,8 @@ static void pieces_and_parameters_are_recovered(void **state) {
     pto_samples_t samples = new_samples();
     add_job(&samples, PTO_BENCHMARK_NCCL_ALLREDUCE, 4, 1);
     pto_fit_t fit = must_fit(&samples, &any_node);
-    const pto_cost_row_t *row = fit.machine.nccl[PTO_NCCL_ALLREDUCE].row;
-    assert_int_equal(fit.machine.nccl[PTO_NCCL_ALLREDUCE].count, 2);
+    const pto_cost_row_t *row = fit.machine->nccl[PTO_NCCL_ALLREDUCE].row;
+    assert_int_equal(fit.machine->nccl[PTO_NCCL_ALLREDUCE].count, 2);
     assert_int_equal(row[0].below_bytes, LIMIT_BYTES * 2); /* the first size of the next piece: 8 times 4^n */
     assert_int_equal(row[1].from_bytes, LIMIT_BYTES * 2);
     assert_true(row[1].below_bytes == INT64_MAX);
@@ -50,7 +51,7 @@ static void pieces_and_parameters_are_recovered(void **state) {
     assert_within(row[1].postal.alpha_s.value, 36e-6, 0.02);
     assert_within(row[1].postal.beta_s_per_byte.value, 8e-12, 0.02);
     assert_true(row[0].postal.alpha_s.has_interval);
-    assert_int_equal(fit.machine.nccl[PTO_NCCL_ALLTOALL].count, 0);
+    assert_int_equal(fit.machine->nccl[PTO_NCCL_ALLTOALL].count, 0);
     pto_fit_fini(&fit);
     pto_samples_fini(&samples);
 }
@@ -67,7 +68,7 @@ static void rows_are_in_the_order_of_a_machine_file(void **state) {
     char *text = NULL;
     pto_machine_t read;
     pto_error_t err = {0};
-    assert_int_equal(pto_machine_format(&fit.machine, NULL, &text, &err), PTO_OK);
+    assert_int_equal(pto_machine_format(fit.machine, NULL, &text, &err), PTO_OK);
     if (pto_machine_parse(text, strlen(text), "written", &read, &err) != PTO_OK) {
         fail_msg("%d:%d: %s", err.line, err.column, err.message);
     }
@@ -97,8 +98,8 @@ static void unequal_nodes_are_refused_or_left_out(void **state) {
     pto_fit_options_t partial = any_node;
     partial.partial = true;
     assert_int_equal(pto_fit_samples(&samples, "made-up", "a test", &partial, &fit, &err), PTO_OK);
-    assert_int_equal(fit.machine.nccl[PTO_NCCL_REDUCE].count, 2);
-    assert_int_equal(fit.machine.nccl[PTO_NCCL_REDUCE].row[0].gpus, 4);
+    assert_int_equal(fit.machine->nccl[PTO_NCCL_REDUCE].count, 2);
+    assert_int_equal(fit.machine->nccl[PTO_NCCL_REDUCE].row[0].gpus, 4);
     pto_fit_fini(&fit);
     pto_samples_fini(&samples);
 }

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "machine/machine_internal.h"
 #include "portolan/fit.h"
 
 /* Printed values are two or three digits; the issue allows 2 percent. */
@@ -148,7 +149,7 @@ static void assert_tables_come_out(const paper_t *paper) {
     pto_fit_t fit = fit_of(paper, &samples, true);
     for (size_t i = 0; i < paper->message_count; i++) {
         const printed_t *printed = &paper->messages[i];
-        const pto_cost_table_t *cost = &fit.machine.messages[printed->space][printed->level];
+        const pto_cost_table_t *cost = &fit.machine->messages[printed->space][printed->level];
         assert_in_range(printed->piece, 0, cost->count - 1);
         assert_printed("alpha_s", cost->row[printed->piece].postal.alpha_s.value, printed->alpha_s);
         assert_printed("beta_s_per_byte", cost->row[printed->piece].postal.beta_s_per_byte.value,
@@ -156,13 +157,13 @@ static void assert_tables_come_out(const paper_t *paper) {
     }
     for (int i = 0; i < 4; i++) {
         const printed_copy_t *printed = &paper->copies[i];
-        const pto_postal_t *copy = &fit.machine.copies[printed->kind][printed->reach];
+        const pto_postal_t *copy = &fit.machine->copies[printed->kind][printed->reach];
         assert_printed("copy alpha_s", copy->alpha_s.value, printed->alpha_s);
         assert_printed("copy beta_s_per_byte", copy->beta_s_per_byte.value, printed->beta_s_per_byte);
     }
     for (int space = 0; space < PTO_SPACE_COUNT; space++) {
         if (paper->injection_s_per_byte[space] > 0) {
-            assert_printed("1/R_N", fit.machine.injection_s_per_byte[space].value,
+            assert_printed("1/R_N", fit.machine->injection_s_per_byte[space].value,
                            paper->injection_s_per_byte[space]);
         }
     }
@@ -221,7 +222,7 @@ static void assert_fit_is_nearer_than_the_paper(const paper_t *paper) {
     assert_int_equal(pto_machine_read(path, &printed, NULL), PTO_OK);
     for (int space = 0; space < PTO_SPACE_COUNT; space++) {
         for (int level = PTO_LEVEL_ON_SOCKET; level < PTO_LEVEL_COUNT; level++) {
-            double ours = residual_of(&samples, &fit.machine, (pto_space_t)space, (pto_level_t)level);
+            double ours = residual_of(&samples, fit.machine, (pto_space_t)space, (pto_level_t)level);
             double theirs = residual_of(&samples, &printed, (pto_space_t)space, (pto_level_t)level);
             if (!(ours < theirs)) {
                 fail_msg("%s %s: residual %.4f, of the printed values %.4f",

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "machine/machine_internal.h"
 #include "made_samples.h"
 
 enum { REPEATS = 12 };
@@ -78,10 +79,10 @@ static void pieces_end_where_the_caches_do(void **unused) {
     pto_samples_t samples = new_samples();
     add_reductions(&samples, "sum-float", 1, &state);
     pto_fit_t fit = must_fit(&samples, &any_node);
-    assert_truth(&fit.machine.reduce[PTO_SPACE_CPU], 0.02);
+    assert_truth(&fit.machine->reduce[PTO_SPACE_CPU], 0.02);
     assert_int_equal(entry_named(&fit, "reduce.cpu below 32768")->below_bytes, 32768);
     assert_int_equal(entry_named(&fit, "reduce.cpu from 4194304")->from_bytes, 4 << 20);
-    assert_int_equal(fit.machine.reduce[PTO_SPACE_GPU].count, 0);
+    assert_int_equal(fit.machine->reduce[PTO_SPACE_GPU].count, 0);
     pto_fit_fini(&fit);
     pto_samples_fini(&samples);
 }
@@ -94,7 +95,7 @@ static void operations_that_hardly_differ_are_pooled(void **unused) {
     add_reductions(&samples, "max-int64", 1, &state);
     add_reductions(&samples, "prod-double", 1.05, &state);
     pto_fit_t fit = must_fit(&samples, &any_node);
-    assert_truth(&fit.machine.reduce[PTO_SPACE_CPU], 0.02);
+    assert_truth(&fit.machine->reduce[PTO_SPACE_CPU], 0.02);
     const char *note = entry_named(&fit, "reduce.cpu by operation")->note;
     assert_non_null(strstr(note, "pooled; 3 operations and types"));
     assert_non_null(strstr(note, "0.95 (sum-float) to 1.05 (prod-double)"));
@@ -109,7 +110,7 @@ static void operations_that_differ_much_leave_the_usual_one(void **unused) {
     add_reductions(&samples, "sum-float", 1, &state);
     add_reductions(&samples, "max-int64", 3, &state);
     pto_fit_t fit = must_fit(&samples, &any_node);
-    assert_truth(&fit.machine.reduce[PTO_SPACE_CPU], 0.02);
+    assert_truth(&fit.machine->reduce[PTO_SPACE_CPU], 0.02);
     const char *note = entry_named(&fit, "reduce.cpu by operation")->note;
     assert_non_null(strstr(note, "fitted to sum-float alone"));
     pto_fit_fini(&fit);
@@ -130,7 +131,7 @@ static void times_below_the_grain_do_not_steer(void **unused) {
         }
     }
     pto_fit_t fit = must_fit(&samples, &any_node);
-    const pto_cost_table_t *cost = &fit.machine.reduce[PTO_SPACE_CPU];
+    const pto_cost_table_t *cost = &fit.machine->reduce[PTO_SPACE_CPU];
     assert_int_equal(cost->count, 1);
     assert_within(cost->row[0].postal.beta_s_per_byte.value, 2e-11, 0.02);
     assert_true(cost->row[0].postal.alpha_s.value < 1e-8);

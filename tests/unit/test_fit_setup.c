@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "machine/machine_internal.h"
 #include "made_samples.h"
 
 enum { REPEATS = 12, PAGE_BYTES = 2 << 20 };
@@ -44,8 +45,8 @@ static void allocations_have_pieces(void **state) {
     add_sized(&samples, PTO_BENCHMARK_SETUP_ALLOCATE, PTO_IN_GPU, 1, small_is_cheap, &random);
     add_sized(&samples, PTO_BENCHMARK_SETUP_ALLOCATE, PTO_IN_CPU, 1, one_line, &random);
     pto_fit_t fit = fitted(&samples);
-    const pto_cost_table_t *gpu = &fit.machine.setup_allocate[PTO_SPACE_GPU];
-    const pto_cost_table_t *cpu = &fit.machine.setup_allocate[PTO_SPACE_CPU];
+    const pto_cost_table_t *gpu = &fit.machine->setup_allocate[PTO_SPACE_GPU];
+    const pto_cost_table_t *cpu = &fit.machine->setup_allocate[PTO_SPACE_CPU];
     assert_int_equal(gpu->count, 2);
     assert_int_equal(gpu->row[0].below_bytes, PAGE_BYTES);
     assert_within(gpu->row[0].postal.alpha_s.value, 2e-6, noise);
@@ -65,9 +66,9 @@ static void the_largest_number_of_processes_is_used(void **state) {
     for (int procs = 1; procs <= 3; procs++)
         add_sized(&samples, PTO_BENCHMARK_SETUP_OPEN, PTO_IN_GPU, procs, one_line, &random);
     pto_fit_t fit = fitted(&samples);
-    assert_int_equal(fit.machine.setup_open.count, 1);
-    assert_within(fit.machine.setup_open.row[0].postal.alpha_s.value, 3 * 2e-5, noise);
-    assert_within(fit.machine.setup_open.row[0].postal.beta_s_per_byte.value, 3 * 2e-10, noise);
+    assert_int_equal(fit.machine->setup_open.count, 1);
+    assert_within(fit.machine->setup_open.row[0].postal.alpha_s.value, 3 * 2e-5, noise);
+    assert_within(fit.machine->setup_open.row[0].postal.beta_s_per_byte.value, 3 * 2e-10, noise);
     pto_fit_fini(&fit);
 }
 
@@ -82,8 +83,8 @@ static void a_segment_is_a_time(void **state) {
         add(&samples, sample);
     }
     pto_fit_t fit = fitted(&samples);
-    assert_within(fit.machine.setup_segment_s.value, 5e-5, noise);
-    assert_true(fit.machine.setup_segment_s.has_interval);
+    assert_within(fit.machine->setup_segment_s.value, 5e-5, noise);
+    assert_true(fit.machine->setup_segment_s.has_interval);
     pto_fit_fini(&fit);
 }
 
@@ -91,10 +92,10 @@ static void unmeasured_parameters_are_absent(void **state) {
     (void)state;
     pto_samples_t samples = new_samples();
     pto_fit_t fit = fitted(&samples);
-    assert_int_equal(fit.machine.setup_open.count, 0);
-    assert_int_equal(fit.machine.setup_allocate[PTO_SPACE_GPU].count, 0);
-    assert_int_equal(fit.machine.setup_allocate[PTO_SPACE_CPU].count, 0);
-    assert_false(pto_param_known(&fit.machine.setup_segment_s));
+    assert_int_equal(fit.machine->setup_open.count, 0);
+    assert_int_equal(fit.machine->setup_allocate[PTO_SPACE_GPU].count, 0);
+    assert_int_equal(fit.machine->setup_allocate[PTO_SPACE_CPU].count, 0);
+    assert_false(pto_param_known(&fit.machine->setup_segment_s));
     pto_fit_fini(&fit);
 }
 

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "inside_plan.h"
+#include "machine/machine_internal.h"
 #include "portolan/builder.h"
 #include "portolan/price.h"
 

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "inside_plan.h"
+#include "machine/machine_internal.h"
 #include "portolan/pick.h"
 #include "portolan/price.h"
 #include "portolan/simulate.h"
@@ -122,6 +123,10 @@ static void the_root_holds_the_shared_buffers(void **state) {
     assert_int_equal(gpu_bytes, (2 + 2 + 1) * 1000); /* in, out, two places of the tree, what is passed */
     for (int64_t rank = 0; rank < 4; rank++)
         assert_int_equal(pto_buffer_bytes(plan, buffer_named(plan, "tree"), rank), rank % 2 ? 0 : 2000);
+    pto_plan_destroy(plan);
+    plan = made(PTO_COLLECTIVE_ALLREDUCE, "btb_flat", four_gpus);
+    for (int64_t rank = 0; rank < 4; rank++)
+        assert_int_equal(pto_buffer_bytes(plan, buffer_named(plan, "result"), rank), rank > 0 ? 0 : 1000);
     pto_plan_destroy(plan);
 }
 
@@ -345,8 +350,8 @@ static void copies_within_a_gpu_queue_where_that_is_known(void **state) {
     assert_close(seconds, all_s + 4 * turn_s); /* flags and the reduction pass within the fourth turn */
 }
 
-/* Four members: two levels up, two down. At the first level a flag, at the second one before and one after.
- */
+/* Four members: two levels up, two down, or all at once down. At the first level a flag, at the second one
+ * before and one after. */
 static void btb_costs_a_copy_and_a_reduction_a_level(void **state) {
     (void)state;
     const double s = 1000, flag_s = 5e-7, copy_s = 2e-6 + s * 1e-9, reduce_s = 3e-6 + s * 2e-10;
@@ -356,6 +361,8 @@ static void btb_costs_a_copy_and_a_reduction_a_level(void **state) {
     assert_close(priced_s(&request, pto_price), up_s + down_s);
     request = ask(PTO_COLLECTIVE_REDUCE, "btb", four_gpus);
     assert_close(priced_s(&request, pto_price), flag_s + up_s);
+    request = ask(PTO_COLLECTIVE_ALLREDUCE, "btb_flat", four_gpus);
+    assert_close(priced_s(&request, pto_price), up_s + flag_s + 2e-6 + 3 * s * 1e-9);
 }
 
 /* Two nodes of two GPUs of two: each level as on its own, a ring between the leaders, and one copy more than

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "bad_input.h"
+#include "machine/machine_internal.h"
 #include "portolan/energy.h"
 #include "portolan/pick.h"
 #include "portolan/what_if.h"

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "bad_input.h"
-#include "portolan/machine.h"
+#include "machine/machine_internal.h"
 
 /* Three lines, a fourth, and what a test adds from the fifth on. */
 #define HEAD "machine: m\nsource: s\nnode: {sockets: 2, gpus: 6, cores: 8}\n"

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "bad_input.h"
+#include "machine/machine_internal.h"
 #include "portolan/pick.h"
 #include "portolan/what_if.h"
 
@@ -119,6 +120,95 @@ static void explanations_name_parameters(void **state) {
     assert_true(seen > 20);
     free(param);
     pto_predictions_fini(&predictions);
+}
+
+/* --- one value, by its key ---------------------------------------------------------------------------------
+ */
+
+static double value_of(const pto_machine_t *machine, const char *key) {
+    pto_error_t err = {0};
+    double value = 0;
+    if (pto_machine_get(machine, key, &value, &err) != PTO_OK)
+        fail_msg("%s: %s", key, err.message);
+    return value;
+}
+
+static void a_value_is_found_by_its_key(void **state) {
+    const pto_machine_t *machine = &((given_t *)*state)->machine;
+    assert_true(value_of(machine, "node.gpus") == 2);
+    assert_true(value_of(machine, "copies.h2d.on_socket.alpha_s") == 5e-6);
+    assert_true(value_of(machine, "copies.shared.h2d.4.alpha_s") == 7e-6);
+    assert_true(value_of(machine, "reduce.gpu.from_4096.beta_s_per_byte") == 2e-12);
+    assert_true(value_of(machine, "messages.cpu.on_socket.short.below_bytes") == 256);
+    assert_true(value_of(machine, "messages.cpu.on_gpu.eager.alpha_s") == 2e-6); /* on_socket's */
+}
+
+static void a_value_that_is_not_there_is_not_made_up(void **state) {
+    const pto_machine_t *machine = &((given_t *)*state)->machine;
+    const struct {
+        const char *key;
+        pto_status_t status;
+        const char *says;
+    } bad[] = {{"energy.cpu.idle_w", PTO_ERR_NOT_FOUND, "the machine has no energy.cpu.idle_w"},
+               {"energy.cpu.idle", PTO_ERR_NOT_FOUND, "did you mean 'energy.cpu.idle_w'?"},
+               {"nodes", PTO_ERR_NOT_FOUND, "unknown parameter 'nodes'"},
+               {"copies.shared.h2d.alpha_s", PTO_ERR_RANGE, "names 2 rows"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        double value = 7;
+        pto_error_t err = {0};
+        assert_int_equal(pto_machine_get(machine, bad[i].key, &value, &err), bad[i].status);
+        assert_non_null(strstr(err.message, bad[i].says));
+        assert_true(value == 7);
+    }
+}
+
+static void a_value_is_set_by_its_key_in_a_duplicate_alone(void **state) {
+    const pto_machine_t *machine = &((given_t *)*state)->machine;
+    pto_machine_t *copy = NULL;
+    assert_int_equal(pto_machine_duplicate(machine, &copy, NULL), PTO_OK);
+    assert_int_equal(pto_machine_set(copy, "copies.h2d.on_socket.alpha_s", 0.1 + 0.2, NULL), PTO_OK);
+    assert_int_equal(pto_machine_set(copy, "copies.shared.h2d.alpha_s", 9e-6, NULL), PTO_OK);
+    assert_int_equal(pto_machine_set(copy, "memory.gpu_bytes", 96e15, NULL), PTO_OK);
+    assert_int_equal(pto_machine_set(copy, "reduce.cpu.alpha_s", 1e-6, NULL), PTO_OK);
+    assert_true(value_of(copy, "copies.h2d.on_socket.alpha_s") == 0.1 + 0.2);
+    assert_true(value_of(copy, "copies.shared.h2d.2.alpha_s") == 9e-6);
+    assert_true(value_of(copy, "copies.shared.h2d.4.alpha_s") == 9e-6);
+    assert_true(value_of(copy, "memory.gpu_bytes") == 96e15);
+    assert_true(value_of(copy, "reduce.cpu.alpha_s") == 1e-6);
+    assert_string_equal(pto_machine_what_if(copy), "copies.h2d.on_socket.alpha_s=0.3 (5e-06 before)\n"
+                                                   "copies.shared.h2d.alpha_s=9e-06 (2 rows)\n"
+                                                   "memory.gpu_bytes=9.6e+16 (none before)\n"
+                                                   "reduce.cpu.alpha_s=1e-06 (none before)");
+    assert_true(value_of(machine, "copies.h2d.on_socket.alpha_s") == 5e-6);
+    assert_null(pto_machine_what_if(machine));
+    assert_string_equal(pto_machine_name(copy), "made");
+    assert_string_equal(pto_machine_source(copy), "made up");
+    assert_string_equal(pto_machine_path(copy), "made.yaml");
+    assert_null(pto_machine_model(copy));
+    pto_machine_destroy(copy);
+    pto_machine_destroy(NULL);
+}
+
+static void a_value_that_no_machine_has_is_not_set(void **state) {
+    pto_machine_t *machine = &((given_t *)*state)->machine;
+    const struct {
+        const char *key;
+        double value;
+        pto_status_t status;
+        const char *says;
+    } bad[] = {{"copies.h2d.on_socket.alpha_s", -1, PTO_ERR_RANGE, "0 or more"},
+               {"copies.h2d.on_socket.alpha_s", NAN, PTO_ERR_RANGE, "nan"},
+               {"node.gpus", 1.5, PTO_ERR_RANGE, "a whole number"},
+               {"node.gpus", 0, PTO_ERR_RANGE, "1 or more"},
+               {"messages.cpu.on_socket.eager.below_bytes", 256, PTO_ERR_RANGE, "between"},
+               {"nodes", 2, PTO_ERR_NOT_FOUND, "--explain"}}; /* of a layout, so not suggested */
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        pto_error_t err = {0};
+        assert_int_equal(pto_machine_set(machine, bad[i].key, bad[i].value, &err), bad[i].status);
+        if (!strstr(err.message, bad[i].says))
+            fail_msg("%s: %s", bad[i].key, err.message);
+    }
+    assert_null(pto_machine_what_if(machine));
 }
 
 /* --- changes -----------------------------------------------------------------------------------------------
@@ -238,6 +328,10 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         CASE(keys_are_unique_and_groups_hold_their_rows),
         CASE(explanations_name_parameters),
+        CASE(a_value_is_found_by_its_key),
+        CASE(a_value_that_is_not_there_is_not_made_up),
+        CASE(a_value_is_set_by_its_key_in_a_duplicate_alone),
+        CASE(a_value_that_no_machine_has_is_not_set),
         CASE(a_value_replaces_the_parameter_and_its_interval),
         CASE(a_factor_scales_and_changes_add_up),
         CASE(a_group_changes_all_rows_and_a_key_one),

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "machine/machine_internal.h"
 #include "portolan/machine_write.h"
 
 static pto_machine_t read_machine(const char *path) {

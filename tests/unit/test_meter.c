@@ -191,7 +191,7 @@ static void nvml_that_can_not_be_read_is_the_reason(void **state) {
     assert_int_equal(meter_nvml_open(NULL, &place, &meter, &err), PTO_ERR_NOT_APPLICABLE);
     assert_non_null(strstr(err.message, "libnvidia-ml.so.1"));
     assert_int_equal(meter_nvml.open(&none, &meter, &err), PTO_ERR_NOT_APPLICABLE);
-    assert_non_null(strstr(err.message, "stands in for the GPU"));
+    assert_non_null(strstr(err.message, "host memory, not a GPU"));
     assert_null(meter);
 }
 

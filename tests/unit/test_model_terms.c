@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "bad_input.h"
-#include "portolan/machine.h"
+#include "machine/machine_internal.h"
 #include "portolan/machine_write.h"
 
 /* A machine file with every key. */
@@ -106,7 +106,7 @@ static void additional_inputs_are_a_separate_term(void **state) {
     assert_null(pto_machine_extra_input(&machine, PTO_SPACE_GPU, 1024));
     pto_machine_fini(&machine);
     read_machine(&machine);
-    assert_int_equal(pto_machine_restrict(&machine, "published+reduce+reduce.further", NULL), PTO_OK);
+    assert_int_equal(pto_machine_restrict(&machine, "published+reduce+reduce.extra_input", NULL), PTO_OK);
     assert_non_null(pto_machine_extra_input(&machine, PTO_SPACE_GPU, 1024));
     pto_machine_fini(&machine);
 }

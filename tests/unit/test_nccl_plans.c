@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "bad_input.h"
+#include "machine/machine_internal.h"
 #include "plan_request.h"
 #include "portolan/check.h"
 #include "portolan/energy.h"

@@ -211,6 +211,28 @@ static void messages_are_right_on_every_small_layout(void **state) {
     }
 }
 
+static void pair_chunks(pto_request_t request) {
+    static const int64_t bytes[] = {0, 1, 7, 4096, 100003}, chunks[] = {0, 1, 2, 5, 6, 64};
+    for (size_t i = 0; i < sizeof chunks / sizeof *chunks; i++) {
+        request.chunks = chunks[i];
+        with_sizes(request, bytes, sizeof bytes / sizeof *bytes, prove_routes);
+    }
+}
+
+/* Two owners: on two nodes, on two GPUs, on one; with helpers too. */
+static void pairs_are_right_at_every_distance_and_between_all_spaces(void **state) {
+    (void)state;
+    static const pto_layout_t layout[] = {
+        {2, 1, 1, 1, 1}, {1, 2, 1, 1, 1}, {1, 2, 1, 3, 2}, {1, 1, 2, 2, 1}, {1, 1, 2, 4, 1}};
+    pto_request_t request = {.collective = PTO_COLLECTIVE_PAIR};
+    for (size_t i = 0; i < sizeof layout / sizeof *layout; i++)
+        for (int ends = 0; ends < 8; ends++) {
+            request.layout = layout[i];
+            request.ends = (pto_pair_ends_t){ends & 1, ends & 2, ends & 4};
+            pair_chunks(request);
+        }
+}
+
 static void larger_and_prime_groups_are_right(void **state) {
     (void)state;
     pto_request_t request = {.datatype = PTO_DATATYPE_DOUBLE, .bytes = 8 * 101};
@@ -218,7 +240,7 @@ static void larger_and_prime_groups_are_right(void **state) {
         {31, 1, 1, 1, 1}, {11, 3, 1, 2, 2}, {8, 8, 1, 1, 4}, {1, 127, 1, 2, 7}};
     for (size_t i = 0; i < sizeof layout / sizeof *layout; i++)
         for (int collective = 0; collective < PTO_COLLECTIVE_COUNT; collective++) {
-            if (collective == PTO_COLLECTIVE_MESSAGES)
+            if (collective == PTO_COLLECTIVE_MESSAGES || collective == PTO_COLLECTIVE_PAIR)
                 continue;
             request.layout = layout[i];
             request.collective = (pto_collective_t)collective;
@@ -428,6 +450,7 @@ int main(void) {
         cmocka_unit_test(alltoallv_is_right_with_a_sparse_matrix),
         cmocka_unit_test(messages_are_right_on_every_small_layout),
         cmocka_unit_test(larger_and_prime_groups_are_right),
+        cmocka_unit_test(pairs_are_right_at_every_distance_and_between_all_spaces),
         cmocka_unit_test(conformance_covers_every_strategy_and_algorithm),
         cmocka_unit_test(shares_cover_every_byte_once),
         cmocka_unit_test(group_indices_and_ranks_are_inverse),

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "machine/machine_internal.h"
 #include "plot_points.h"
 #include "predict_plot.h"
 

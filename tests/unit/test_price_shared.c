@@ -13,6 +13,8 @@
 
 #include "made_up.h"
 #include "plan_request.h"
+#include "portolan/builder.h"
+#include "portolan/simulate.h"
 #include "price/ledger.h"
 
 enum { MACHINES = 200, ROWS_MAX = 12, REQUESTS = 6 };
@@ -161,11 +163,12 @@ static void a_copy_never_lowers_what_its_stage_costs(void **state) {
     for (uint64_t seed = 1; seed <= MACHINES; seed++) {
         pto_machine_t machine = random_machine(seed);
         pto_charge_t charge;
-        pto_charge_begin(&charge, "copy", false);
+        pto_charge_begin(&charge, "copy", NULL);
         charge.other_s = 1e-3;
         for (int64_t waiting = 0; waiting < 10; waiting++) {
             int64_t bytes = (int64_t)random_between(1, 1 << 20);
-            pto_queued_copy_t copy = {PTO_COPY_D2H, random_below(2) == 0, bytes, bytes};
+            pto_queued_copy_t copy = {
+                .kind = PTO_COPY_D2H, .strided = random_below(2) == 0, .bytes = bytes, .piece_bytes = bytes};
             double before_s = charge.other_s;
             pto_charge_queued(&charge, &machine, copy, waiting);
             assert_true(charge.other_s >= before_s);
@@ -173,8 +176,119 @@ static void a_copy_never_lowers_what_its_stage_costs(void **state) {
     }
 }
 
+/* --- what waits for what ---------------------------------------------------------------------------------
+ */
+
+enum { PROCS = 8 };
+
+/* The first `first_count` processes of a GPU make one copy, the others another, all at once. */
+static struct {
+    pto_copy_kind_t first, second;
+    int64_t first_count;
+    bool first_only, second_only;
+} mix;
+
+static void build_copy(pto_builder_t *builder, const pto_exchange_t *who, int buffer[2][2],
+                       pto_copy_kind_t kind) {
+    static const pto_space_t ends[PTO_COPY_COUNT][2] = {[PTO_COPY_H2D] = {PTO_SPACE_CPU, PTO_SPACE_GPU},
+                                                        [PTO_COPY_D2H] = {PTO_SPACE_GPU, PTO_SPACE_CPU},
+                                                        [PTO_COPY_D2D] = {PTO_SPACE_GPU, PTO_SPACE_GPU}};
+    pto_step_t step = pto_step_of(PTO_STEP_COPY, who);
+    step.source = pto_slice_all(builder, buffer[ends[kind][0]][0]);
+    step.target = pto_slice_all(builder, buffer[ends[kind][1]][1]);
+    pto_build_step(builder, step);
+}
+
+static void build_mix(pto_builder_t *builder, const pto_request_t *request) {
+    pto_exchange_t who = {.group = pto_build_group(builder, PTO_GROUP_OWNERS, 0), .n = PROCS};
+    pto_buffer_t shape = {.name = "data",
+                          .space = PTO_SPACE_GPU,
+                          .role = PTO_ROLE_TEMPORARY,
+                          .core_count = PROCS,
+                          .group = PTO_GROUP_OWNERS,
+                          .held_stride = 1,
+                          .block_count = 1,
+                          .block_bytes = request->bytes};
+    int buffer[2][2];
+    for (int space = 0; space < 2; space++)
+        for (int end = 0; end < 2; end++) {
+            shape.space = (pto_space_t)space;
+            buffer[space][end] = pto_build_buffer(builder, shape);
+        }
+    pto_build_stage(builder, "mix", PTO_ORDER_SEQUENCE);
+    who.core_count = mix.first_count;
+    if (!mix.second_only)
+        build_copy(builder, &who, buffer, mix.first);
+    who.core_first = mix.first_count;
+    who.core_count = PROCS - mix.first_count;
+    if (!mix.first_only)
+        build_copy(builder, &who, buffer, mix.second);
+}
+
+static const pto_strategy_t mixed = {.name = "mixed",
+                                     .summary = "two kinds of copies at once",
+                                     .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE,
+                                     .direct = true,
+                                     .collective_space = PTO_SPACE_GPU,
+                                     .build = build_mix};
+
+/* By both pricers and the simulator, which agree. */
+static double mix_s(const pto_machine_t *machine, int64_t bytes, bool first_only, bool second_only) {
+    pto_request_t request = request_for(PTO_COLLECTIVE_ALLREDUCE, "gsb", "direct", 1, 1, PROCS, bytes);
+    request.layout.owners_per_gpu = PROCS;
+    request.strategy = &mixed;
+    mix.first_only = first_only;
+    mix.second_only = second_only;
+    pto_plan_t *plan = NULL;
+    pto_error_t err = {0};
+    pto_simulation_t simulation;
+    if (pto_plan_create(&request, &plan, &err) != PTO_OK ||
+        pto_simulate(plan, machine, NULL, &simulation, &err) != PTO_OK)
+        fail_msg("%s", err.message);
+    double seconds = seconds_of(pto_price, plan, machine, NULL);
+    double walked_s = seconds_of(pto_price_walk, plan, machine, NULL);
+    pto_plan_destroy(plan);
+    assert_true(fabs(walked_s - seconds) <= 1e-9 * seconds);
+    assert_true(fabs(simulation.seconds - seconds) <= 1e-9 * seconds);
+    return seconds;
+}
+
+/* Staging and copies by CUDA IPC, as a mixed gather has them, wait for different things. Small copies to the
+ * device wait for turns as copies within it do: together they take as long as if all were of one kind. */
+static void copies_of_two_kinds_overlap_unless_they_wait_for_the_same(void **state) {
+    (void)state;
+    static const struct {
+        pto_copy_kind_t first, second;
+        int64_t bytes;
+        bool overlap;
+    } cases[] = {
+        {PTO_COPY_D2H, PTO_COPY_D2D, 1 << 22, true}, {PTO_COPY_D2H, PTO_COPY_D2D, 1024, true},
+        {PTO_COPY_H2D, PTO_COPY_D2D, 1 << 22, true}, {PTO_COPY_H2D, PTO_COPY_D2D, 1024, false},
+        {PTO_COPY_D2H, PTO_COPY_H2D, 1024, true},
+    };
+    pto_machine_t machine;
+    pto_error_t err;
+    assert_int_equal(pto_machine_read("scenarios/machines/h200-x2.yaml", &machine, &err), PTO_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (mix.first_count = 1; mix.first_count < PROCS; mix.first_count++) {
+            mix.first = mix.second = cases[i].second;
+            double same_s = mix_s(&machine, cases[i].bytes, false, false);
+            mix.first = cases[i].first;
+            double first_s = mix_s(&machine, cases[i].bytes, true, false);
+            double second_s = mix_s(&machine, cases[i].bytes, false, true);
+            double both_s = mix_s(&machine, cases[i].bytes, false, false);
+            double wanted_s = cases[i].overlap ? fmax(first_s, second_s) : same_s;
+            double tolerance = cases[i].overlap ? 1e-9 : 0.02;
+            if (fabs(both_s - wanted_s) > tolerance * wanted_s)
+                fail_msg("case %d, %d of %d: %.9g and %.9g s give %.9g s, not %.9g s", (int)i,
+                         (int)mix.first_count, PROCS, first_s, second_s, both_s, wanted_s);
+        }
+    pto_machine_fini(&machine);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(copies_of_two_kinds_overlap_unless_they_wait_for_the_same),
         cmocka_unit_test(explanations_sum_to_their_price),
         cmocka_unit_test(a_copy_never_lowers_what_its_stage_costs),
     };

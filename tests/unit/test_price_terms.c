@@ -1,14 +1,16 @@
-/* The terms that the papers' models lack (docs/model.md, 'Further terms'): gaps between messages in flight,
- * queues at a GPU's copy engine, a node's message rate, contention, staging. */
+/* The terms that the papers' models lack (docs/model.md, 'Additional terms'): gaps between messages in
+ * flight, queues at a GPU's copy engine, a node's message rate, contention, staging. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include "made_machine.h"
 #include "plan/plan_internal.h"
 #include "plan_request.h"
 #include "portolan/pick.h"
@@ -125,7 +127,7 @@ static double copy_after(pto_copy_queue_t *queue, const pto_machine_t *machine, 
     pto_queued_copy_t copy = {.kind = kind, .bytes = bytes, .piece_bytes = bytes};
     pto_ledger_t mine = {.seconds = arrival_s};
     pto_charge_t charge;
-    pto_charge_begin(&charge, "copy", false);
+    pto_charge_begin(&charge, "copy", NULL);
     assert_true(pto_copy_queue_enter(queue, machine, copy, queue->count, &mine, &charge));
     assert_true(pto_ledger_add(&mine, &charge, charge.other_s));
     assert_true(pto_copy_queue_leave(queue, queue->count, &mine, false));
@@ -185,7 +187,7 @@ static void a_turn_lasts_whether_it_is_used_or_not(void **state) {
     assert_close(copy_after(&queue, &machine, PTO_COPY_D2H, 200e-6, 0), 210e-6);
     pto_ledger_t mine = {.seconds = 230e-6};
     pto_charge_t charge;
-    pto_charge_begin(&charge, "copy", false);
+    pto_charge_begin(&charge, "copy", NULL);
     pto_queued_copy_t copy = {.kind = PTO_COPY_D2H};
     assert_true(pto_copy_queue_enter(&queue, &machine, copy, 2, &mine, &charge));
     assert_close(charge.other_s, 10e-6);
@@ -380,6 +382,37 @@ static void in_place_sets_the_data_aside(void **state) {
     pto_machine_fini(&machine);
 }
 
+/* --- explanations ----------------------------------------------------------------------------------------
+ */
+
+static void a_stage_explains_any_number_of_addends(void **state) {
+    (void)state;
+    pto_machine_t machine = made_machine();
+    pto_machine_param_t *param = NULL;
+    int count = 0;
+    assert_int_equal(pto_machine_params(&machine, &param, &count, NULL), PTO_OK);
+    pto_ledger_t terms = {0}, ledger = {0};
+    pto_charge_t charge;
+    pto_charge_begin(&charge, "everything", &terms);
+    int entered = 0;
+    for (int i = 0; i < count; i++)
+        if (param[i].param && param[i].param->value > 0) {
+            pto_charge_param(&charge, param[i].param, PTO_SPACE_CPU, 2);
+            entered++;
+        }
+    assert_true(pto_ledger_add(&ledger, &charge, charge.other_s));
+    assert_true(entered > 60);
+    assert_int_equal(ledger.entry_count, entered);
+    double sum_s = 0;
+    for (int i = 0; i < ledger.entry_count; i++)
+        sum_s += ledger.entry[i].count * ledger.entry[i].param->value;
+    assert_close(sum_s, ledger.seconds);
+    pto_ledger_fini(&terms);
+    pto_ledger_fini(&ledger);
+    free(param);
+    pto_machine_fini(&machine);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(messages_in_flight_cost_a_start_and_gaps),
@@ -399,6 +432,7 @@ int main(void) {
         cmocka_unit_test(a_staging_library_is_three_step_with_pageable_memory),
         cmocka_unit_test(the_machine_says_that_its_library_stages),
         cmocka_unit_test(in_place_sets_the_data_aside),
+        cmocka_unit_test(a_stage_explains_any_number_of_addends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -81,7 +81,7 @@ static void price_both_ways(const pto_machine_t *machine, const pto_request_t *r
         status = pto_price(plan, machine, &price, &explanation, NULL);
     fold_price(fold, status, &price, &explanation);
     if (print_cells)
-        printf("%s %s %s %s %" PRId64 "x%" PRId64 " %" PRId64 " %d%d %a\n", machine->name,
+        printf("%s %s %s %s %" PRId64 "x%" PRId64 " %" PRId64 " %d%d %a\n", pto_machine_name(machine),
                pto_collective_name(request->collective), request->strategy->name, request->algorithm->name,
                request->layout.nodes, request->layout.gpus_per_node, request->bytes, request->by_library,
                request->staged, status == PTO_OK ? price.seconds : -1.0);
@@ -119,24 +119,24 @@ static void price_algorithm(const pto_machine_t *machine, pto_collective_t colle
     request.staged = true;
     price_sizes(machine, request, &fold);
     if (fold.priced > 0 && !print_cells)
-        fprintf(out, "%s %s %s %s %" PRId64 " %016" PRIx64 "\n", machine->name,
+        fprintf(out, "%s %s %s %s %" PRId64 " %016" PRIx64 "\n", pto_machine_name(machine),
                 pto_collective_name(collective), strategy->name, algorithm->name, fold.priced, fold.digest);
 }
 
 static void price_machine(const char *path, FILE *out) {
-    pto_machine_t machine = {0};
-    assert_int_equal(pto_machine_read(path, &machine, NULL), PTO_OK);
+    pto_machine_t *machine = NULL;
+    assert_int_equal(pto_machine_open(path, &machine, NULL), PTO_OK);
     for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++) {
         for (int s = 0; s < pto_strategy_count(); s++) {
             for (int a = 0; a < pto_algorithm_count(); a++) {
                 pto_collective_t collective = (pto_collective_t)c;
                 const pto_algorithm_t *algorithm = NULL;
                 if (pto_algorithm_find(pto_algorithm_at(a)->name, collective, &algorithm, NULL) == PTO_OK)
-                    price_algorithm(&machine, collective, pto_strategy_at(s), algorithm, out);
+                    price_algorithm(machine, collective, pto_strategy_at(s), algorithm, out);
             }
         }
     }
-    pto_machine_fini(&machine);
+    pto_machine_destroy(machine);
 }
 
 /* --- a scenario as `predict` prices it ---------------------------------------------------------------------
@@ -151,13 +151,13 @@ static void fold_prediction(fold_t *fold, const pto_prediction_t *prediction) {
 
 static void price_scenario(const char *path, FILE *out) {
     pto_scenario_t scenario;
-    pto_machine_t machine = {0};
+    pto_machine_t *machine = NULL;
     pto_predictions_t predictions = {0};
     pto_scenario_init(&scenario);
     assert_int_equal(pto_scenario_read(path, &scenario, NULL), PTO_OK);
     assert_int_equal(pto_scenario_read_machine(&scenario, &machine, NULL), PTO_OK);
-    assert_int_equal(pto_scenario_bind(&scenario, &machine, NULL), PTO_OK);
-    assert_int_equal(pto_predict(&scenario, &machine, true, &predictions, NULL), PTO_OK);
+    assert_int_equal(pto_scenario_bind(&scenario, machine, NULL), PTO_OK);
+    assert_int_equal(pto_predict(&scenario, machine, true, &predictions, NULL), PTO_OK);
     for (int s = 0; s < predictions.strategy_count; s++) {
         fold_t fold = empty_fold;
         for (int64_t p = 0; p < predictions.point_count; p++)
@@ -166,7 +166,7 @@ static void price_scenario(const char *path, FILE *out) {
                 predictions.strategy[s]->name, fold.priced, fold.digest);
     }
     pto_predictions_fini(&predictions);
-    pto_machine_fini(&machine);
+    pto_machine_destroy(machine);
     pto_scenario_fini(&scenario);
 }
 

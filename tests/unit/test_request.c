@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "machine/machine_internal.h"
 #include "plan_request.h"
 #include "portolan/builder.h"
 #include "portolan/check.h"

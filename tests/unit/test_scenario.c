@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "bad_input.h"
+#include "machine/machine_internal.h"
 #include "portolan/scenario.h"
 
 /* Lines 1 and 2; the collective is line 3. */
@@ -206,12 +207,12 @@ static void the_recorded_problems_are_read_and_fit_their_machines(void **state) 
         char path[128];
         snprintf(path, sizeof path, "scenarios/problems/%s.yaml", name[i]);
         pto_scenario_t s;
-        pto_machine_t machine;
+        pto_machine_t *machine;
         pto_error_t err = {.status = PTO_OK};
         assert_int_equal(pto_scenario_read(path, &s, &err), PTO_OK);
         assert_int_equal(pto_scenario_read_machine(&s, &machine, &err), PTO_OK);
-        assert_int_equal(pto_scenario_bind(&s, &machine, &err), PTO_OK);
-        pto_machine_fini(&machine);
+        assert_int_equal(pto_scenario_bind(&s, machine, &err), PTO_OK);
+        pto_machine_destroy(machine);
         pto_scenario_fini(&s);
     }
 }
@@ -463,7 +464,7 @@ static void a_missing_scenario_is_refused(void **state) {
 static void a_missing_machine_is_reported_where_it_is_named(void **state) {
     (void)state;
     pto_scenario_t s;
-    pto_machine_t machine;
+    pto_machine_t *machine;
     pto_error_t err;
     must_parse(ALLTOALL REST, &s);
     assert_int_equal(pto_scenario_read_machine(&s, &machine, &err), PTO_ERR_IO);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "machine/machine_internal.h"
 #include "portolan/scenario.h"
 
 /* Lines 1 and 2; the collective is line 3. */
@@ -126,7 +127,7 @@ static void a_scenario_from_flags_is_checked_without_a_place(void **state) {
     assert_int_equal(pto_scenario_check(&s, &err), PTO_OK);
     s.bytes.value[0] = -6;
     assert_int_equal(pto_scenario_check(&s, &err), PTO_ERR_RANGE);
-    assert_int_equal(pto_scenario_read_machine(&s, &(pto_machine_t){.name = NULL}, &err), PTO_ERR_KEY);
+    assert_int_equal(pto_scenario_read_machine(&s, &(pto_machine_t *){NULL}, &err), PTO_ERR_KEY);
     pto_scenario_fini(&s);
 }
 

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "machine/machine_internal.h"
 #include "portolan/sensitivity.h"
 
 /* One message of 10,000 bytes: direct 2 + 10 = 12 us; staged 5 + 1 (to the host) + 1 + 1 (message) + 5 + 1
@@ -158,7 +159,7 @@ static void the_pick_changes_at_the_factor_and_not_before(void **state) {
     asked_t asked = {0};
     pto_error_t err = {0};
     if (pto_scenario_read("scenarios/problems/alltoall-summit.yaml", &asked.scenario, &err) != PTO_OK ||
-        pto_scenario_read_machine(&asked.scenario, &asked.machine, &err) != PTO_OK)
+        pto_machine_read(asked.scenario.machine_path, &asked.machine, &err) != PTO_OK)
         fail_msg("%s", err.message);
     predict(&asked);
     int changes = 0;

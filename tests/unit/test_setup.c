@@ -11,6 +11,7 @@
 #include <math.h>
 
 #include "bad_input.h"
+#include "machine/machine_internal.h"
 #include "plan_request.h"
 #include "portolan/pick.h"
 

@@ -1,5 +1,5 @@
 /* What benchmarks ask of a device beyond what plans need: which GPUs there are, kernels that each isolate one
- * cost, events and graphs. A table that a device may have; portolan-calibrate measures devices that have one.
+ * cost, and graphs. A table that a device may have; portolan-calibrate measures devices that have one.
  *
  * GPUs are numbered from 0 as the process sees them; `select` of device.h chooses one. What takes a stream is
  * enqueued there and returns at once. Errors are those of device.h. */
@@ -8,6 +8,7 @@
 
 #include "portolan/api.h"
 #include "portolan/device.h"
+#include "portolan/machine.h"
 
 PTO_API_BEGIN
 
@@ -17,7 +18,17 @@ typedef struct {
     char name[PTO_GPU_TEXT_MAX];
     char bus[PTO_GPU_BUS_MAX]; /* PCI address */
     int blocks;                /* thread blocks of `move` that fill the GPU */
+    int mps;                   /* whether processes share the GPU through MPS; -1: the driver cannot say */
 } pto_gpu_info_t;
+
+/* How a copy learns where its memory is: from the addresses, from the caller, or by asking for the GPU's
+ * address before the copy. */
+typedef enum {
+    PTO_BENCH_COPY_DEFAULT,
+    PTO_BENCH_COPY_EXPLICIT,
+    PTO_BENCH_COPY_QUERY,
+    PTO_BENCH_COPY_COUNT
+} pto_bench_copy_t;
 
 /* GPUs that `store_all` can store to. */
 enum { PTO_BENCH_TARGETS_MAX = 15 };
@@ -56,6 +67,9 @@ struct pto_device_bench {
     pto_status_t (*reach)(int peer, pto_error_t *err);
     /* Returns when all bytes are set. */
     pto_status_t (*fill)(void *memory, int byte, size_t bytes, pto_error_t *err);
+    /* One copy of `kind`, any but within a GPU; returns when it is complete. */
+    pto_status_t (*copy_by)(pto_bench_copy_t how, pto_copy_kind_t kind, void *target, const void *source,
+                            size_t bytes, pto_error_t *err);
     /* A kernel that does nothing. */
     pto_status_t (*launch_empty)(void *stream, pto_error_t *err);
     /* target[i * stride] = source[i] for `count` elements of `width` bytes (4, 8 or 16), by `blocks` thread
@@ -73,11 +87,6 @@ struct pto_device_bench {
     pto_status_t (*graph_create)(void *stream, void **graph, pto_error_t *err);
     pto_status_t (*graph_destroy)(void *graph, pto_error_t *err);
     pto_status_t (*graph_launch)(void *graph, void *stream, pto_error_t *err);
-    /* Events without timing. */
-    pto_status_t (*event_create)(void **event, pto_error_t *err);
-    pto_status_t (*event_destroy)(void *event, pto_error_t *err);
-    pto_status_t (*event_record)(void *event, void *stream, pto_error_t *err);
-    pto_status_t (*event_query)(void *event, bool *happened, pto_error_t *err);
 };
 
 PTO_API_END

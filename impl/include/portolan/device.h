@@ -54,9 +54,14 @@ typedef struct {
     /* Host memory that the device copies from and to at full speed. */
     pto_status_t (*allocate_staging)(size_t bytes, void **memory, pto_error_t *err);
     pto_status_t (*release_staging)(void *memory, pto_error_t *err);
+    /* Page-lock whole pages of memory that the processes of a node share, so that the device copies from and
+     * to it as to its staging memory. Every process does so for its own mapping. NULL: not needed. */
+    pto_status_t (*pin)(void *memory, size_t bytes, pto_error_t *err);
+    pto_status_t (*unpin)(void *memory, pto_error_t *err);
     /* What is queued in a stream happens in order, and has happened once `finish` returns. */
     pto_status_t (*stream_create)(void **stream, pto_error_t *err);
     pto_status_t (*stream_destroy)(void *stream, pto_error_t *err);
+    /* Queued: a move; target[i] = target[i] `op` source[i] for `count` elements. */
     pto_status_t (*copy)(const pto_move_t *move, void *stream, pto_error_t *err);
     pto_status_t (*reduce)(void *target, const void *source, size_t count, pto_datatype_t datatype,
                            pto_op_t op, void *stream, pto_error_t *err);
@@ -66,7 +71,17 @@ typedef struct {
                                 size_t count, pto_datatype_t datatype, pto_op_t op, void *stream,
                                 pto_error_t *err);
     pto_status_t (*finish)(void *stream, pto_error_t *err);
-    pto_status_t (*poll)(void *stream, bool *finished, pto_error_t *err);
+    pto_status_t (*poll)(void *stream, bool *finished, pto_error_t *err); /* without waiting */
+    /* Events, which mark a point in a stream. `event_record` marks what is queued there now; it replaces what
+     * the event marked before. `event_poll` tells whether that has happened; an event that never marked
+     * anything has. `event_follow`: what is queued in `stream` from now on happens after it, without the
+     * process waiting. Destroy the events that mark a stream before the
+     * stream. */
+    pto_status_t (*event_create)(void **event, pto_error_t *err);
+    pto_status_t (*event_destroy)(void *event, pto_error_t *err);
+    pto_status_t (*event_record)(void *event, void *stream, pto_error_t *err);
+    pto_status_t (*event_poll)(void *event, bool *finished, pto_error_t *err);
+    pto_status_t (*event_follow)(void *event, void *stream, pto_error_t *err);
     /* `export_memory` takes any place inside an allocation; PTO_ERR_NOT_APPLICABLE where the memory is not
      * the device's own. What `open_memory` gives is the same place, and goes back through `close_memory`. */
     pto_status_t (*export_memory)(const void *memory, pto_memory_handle_t *handle, pto_error_t *err);

@@ -66,6 +66,12 @@ pto_status_t pto_exec_place(const pto_layout_t *layout, MPI_Comm comm, const pto
 /* Size of the user's input or output buffer on a logical rank; 0 if the rank has none. */
 int64_t pto_exec_user_bytes(const pto_plan_t *plan, int64_t logical_rank, pto_role_t role);
 
+/* Memory for the user's buffers of this role: the device's, or pinned host memory where the plan has them on
+ * the host. `bytes` of 0 give NULL; releasing NULL is legal. Errors: the device's. */
+pto_status_t pto_exec_user_allocate(const pto_plan_t *plan, const pto_device_t *device, pto_role_t role,
+                                    int64_t bytes, void **memory, pto_error_t *err);
+void pto_exec_user_release(const pto_plan_t *plan, const pto_device_t *device, pto_role_t role, void *memory);
+
 /* Collective. `plan`, `device`, `in` and `out` are borrowed until pto_exec_destroy returns. Processes
  * without user data (helpers) pass NULL buffers. `in == out` means in place. Elements have the plan's
  * datatype, and `op` is the operation of the plan's reductions; the size of a reduction must be a whole
@@ -95,6 +101,7 @@ pto_status_t pto_exec_start(pto_exec_t *exec, pto_error_t *err);
 /* Advance the run without blocking; `*finished` tells whether it has completed. The MPI library's own
  * collectives block, so they make progress only in pto_exec_wait. */
 pto_status_t pto_exec_test(pto_exec_t *exec, bool *finished, pto_error_t *err);
+/* Complete the run, or all queued ones. Errors: PTO_ERR_TIMEOUT after the options' `timeout_s`. */
 pto_status_t pto_exec_wait(pto_exec_t *exec, pto_error_t *err);
 /* pto_exec_start and pto_exec_wait in one call. */
 pto_status_t pto_exec_run(pto_exec_t *exec, pto_error_t *err);

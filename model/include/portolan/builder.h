@@ -20,6 +20,7 @@ int pto_build_flag(pto_builder_t *builder, const char *name);
 /* A temporary of the same shape as `buffer`, for staging, with another name and space. */
 int pto_build_mirror(pto_builder_t *builder, int buffer, const char *name, pto_space_t space);
 
+/* What has been built so far: valid until the next call that builds one. */
 const pto_buffer_t *pto_builder_buffer(const pto_builder_t *builder, int buffer);
 const pto_group_t *pto_builder_group(const pto_builder_t *builder, int group);
 
@@ -44,6 +45,7 @@ void pto_build_end(pto_builder_t *builder);
 
 /* Build the request's algorithm among `exchange`'s members, as one collective node. */
 void pto_build_exchange(pto_builder_t *builder, const pto_request_t *request, const pto_exchange_t *exchange);
+/* The request that the plan is made for. */
 const pto_request_t *pto_builder_request(const pto_builder_t *builder);
 
 static inline pto_expr_t pto_expr_of(int64_t constant, int64_t loop, int64_t power, int64_t inverse) {
@@ -69,6 +71,15 @@ pto_peers_t pto_peers_at(pto_expr_t distance, int64_t sign);
  * ends, whose lowest set bit is the distance, with the upper ends as peers; else the reverse. */
 pto_step_t pto_build_tree_ends(pto_step_kind_t kind, const pto_exchange_t *exchange, bool lower,
                                pto_expr_t distance);
+
+/* A step of the member of a pair that sends, or of the one that receives, with the other as its peer. If the
+ * request goes both ways, both members do both. */
+pto_step_t pto_build_sender(pto_builder_t *builder, pto_step_kind_t kind, const pto_exchange_t *pair);
+pto_step_t pto_build_receiver(pto_builder_t *builder, pto_step_kind_t kind, const pto_exchange_t *pair);
+
+/* Bytes of each chunk of the request's message, a multiple of 64, so of whole elements; the last one may be
+ * shorter. */
+int64_t pto_chunk_bytes(const pto_request_t *request);
 
 /* Smallest L with 2^L >= n. */
 int64_t pto_log2_ceil(int64_t n);

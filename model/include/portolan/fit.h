@@ -65,7 +65,7 @@ typedef struct {
 } pto_fit_entry_t;
 
 typedef struct {
-    pto_machine_t machine;
+    pto_machine_t *machine; /* owned */
     int entry_count;
     pto_fit_entry_t *entry;
 } pto_fit_t;
@@ -104,7 +104,7 @@ typedef struct {
 } pto_fit_collective_t;
 
 typedef struct {
-    pto_machine_t machine;
+    pto_machine_t *machine; /* owned by the caller */
     int parameter_count;
     pto_fit_collective_t parameter[PTO_FIT_COLLECTIVE_MAX];
     double badness; /* mean of |ln(predicted / measured)| plus regret of picks */
@@ -114,7 +114,7 @@ typedef struct {
  * uses and from which size on, whether it stages GPU buffers, and, unless samples gave them, the CPU's copy
  * rate, the startup cost of a copy from pageable memory, a node's message rate, and contention. All
  * collectives have the same weight. Collectives on `without_nodes` nodes are ignored (0: none are). Free
- * `fit->machine` with pto_machine_fini. Errors: PTO_ERR_NOT_FOUND if no collective is left to fit to;
+ * `fit->machine` with pto_machine_destroy. Errors: PTO_ERR_NOT_FOUND if no collective is left to fit to;
  * PTO_ERR_MEMORY. */
 pto_status_t pto_fit_collectives(const pto_machine_t *machine, const pto_collectives_t *collectives,
                                  int64_t without_nodes, pto_fit_collectives_t *fit, pto_error_t *err);

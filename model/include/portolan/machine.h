@@ -13,7 +13,6 @@
 #include <stdint.h>
 
 #include "portolan/api.h"
-#include "portolan/parameters.h"
 #include "portolan/status.h"
 
 PTO_API_BEGIN
@@ -67,53 +66,6 @@ enum { PTO_LINE_WHAT_IF = INT32_MAX };
 
 static inline bool pto_param_known(const pto_param_t *param) { return param->line > 0; }
 
-/* T = alpha + beta * bytes. `flagged` is NULL or the file's reason to doubt the values. */
-typedef struct {
-    pto_param_t alpha_s;
-    pto_param_t beta_s_per_byte;
-    int64_t sample_count; /* number of samples fitted; 0: not given */
-    double residual;      /* median relative residual of the fit; 0: not given */
-    char *flagged;
-} pto_postal_t;
-
-static inline bool pto_postal_known(const pto_postal_t *postal) { return pto_param_known(&postal->alpha_s); }
-
-/* One row of a cost table: the cost in [from_bytes, below_bytes), and the conditions under which it holds. */
-typedef struct {
-    pto_protocol_t protocol; /* messages, gap: the protocol */
-    bool strided;            /* copies.shared: of bytes that are not contiguous on the GPU */
-    int64_t procs;           /* copies.shared: number of processes that copy concurrently; 0 elsewhere */
-    int64_t gpus;            /* nccl: GPUs on all nodes; 0 elsewhere. Holds for this number only */
-    int64_t nodes;           /* nccl: nodes of these GPUs */
-    int64_t from_bytes;
-    int64_t below_bytes; /* INT64_MAX for the last row of its kind */
-    pto_postal_t postal;
-    pto_param_t extra_input_s_per_byte; /* reduce: cost per byte of each input beyond two */
-} pto_cost_row_t;
-
-/* A cost as a function of size: rows in increasing order. Rows that differ only in their bytes are contiguous
- * and start at 0 bytes. count 0: unknown. */
-typedef struct {
-    int count;
-    pto_cost_row_t *row; /* from pto_cost_add */
-} pto_cost_table_t;
-
-enum { PTO_COST_RANGE_MAX = 4 }; /* of rows that differ only in their bytes */
-
-/* Append a zeroed row without an upper limit; earlier rows may move. NULL when out of memory. */
-pto_cost_row_t *pto_cost_add(pto_cost_table_t *cost);
-
-/* Remove the rows from `count` on. */
-void pto_cost_truncate(pto_cost_table_t *cost, int count);
-
-/* Legal on a zeroed cost. */
-void pto_cost_fini(pto_cost_table_t *cost);
-
-/* The name of a row in keys, without the protocol: 4, 4.strided, 8.nodes_2, or 4.from_65536 if there are
- * several ranges of bytes; empty for a single row of all sizes. `text` has room for PTO_COST_ROW_MAX. */
-enum { PTO_COST_ROW_MAX = 64 };
-void pto_cost_row_name(const pto_cost_row_t *row, char *text);
-
 /* The MPI library's choice below a size: one row of `library: {collective: {space: [...]}}`. */
 typedef struct {
     int64_t below_bytes; /* bytes as the library's call sees them; INT64_MAX for the last row */
@@ -122,13 +74,6 @@ typedef struct {
     bool staged; /* the library stages device buffers through the host */
     int line;
 } pto_library_rule_t;
-
-typedef struct {
-    char *collective;
-    pto_space_t space;
-    int rule_count;
-    pto_library_rule_t *rule;
-} pto_library_table_t;
 
 /* NCCL's own collectives that are priced: name, name in files. alltoallv uses the same calls as alltoall. */
 #define PTO_NCCL_TABLE(X)                                                                                    \
@@ -156,45 +101,32 @@ typedef enum {
     PTO_POWER_COUNT
 } pto_power_t;
 
-#define PTO_TYPE_VALUE pto_param_t
-#define PTO_TYPE_POSTAL pto_postal_t
-#define PTO_TYPE_COST pto_cost_table_t
+/* Its values are read and changed by key (pto_machine_get, pto_machine_set in what_if.h, pto_machine_params).
+ * A machine that is not being changed may be used by several threads. */
+typedef struct pto_machine pto_machine_t;
 
-/* The members that hold parameters are those of PTO_PARAMETER_TABLE. */
-typedef struct {
-    char *name;
-    char *source;
-    char *path;    /* the file it was read from */
-    char *model;   /* the argument of pto_machine_restrict; NULL: full */
-    char *what_if; /* the changes made by pto_what_if, one per line; NULL: none */
-    struct {
-        int64_t sockets;
-        int64_t gpus;
-        int64_t cores;
-    } node;
-#define PTO_DECLARE(form, member, dimensions, ...) PTO_TYPE_##form member dimensions;
-#define PTO_SKIP(...)
-    PTO_PARAMETER_TABLE(PTO_DECLARE, PTO_SKIP)
-#undef PTO_DECLARE
-#undef PTO_SKIP
-    int library_count;
-    pto_library_table_t *library;
-} pto_machine_t;
+/* Read a machine file. The caller frees `*machine` with pto_machine_destroy. Errors: PTO_ERR_IO, _SYNTAX,
+ * _KEY, _TYPE, _RANGE, _NOT_FOUND, _TOO_LARGE, _MEMORY, each with file, line and column. */
+pto_status_t pto_machine_open(const char *path, pto_machine_t **machine, pto_error_t *err);
 
-/* Read a machine file. On success `*machine` owns its strings; free them with pto_machine_fini.
- * Errors: PTO_ERR_IO, _SYNTAX, _KEY, _TYPE, _RANGE, _NOT_FOUND, _TOO_LARGE, _MEMORY, each with file,
- * line and column. */
-pto_status_t pto_machine_read(const char *path, pto_machine_t *machine, pto_error_t *err);
+/* The same from the text of a machine file; `path` only names the text in messages. */
+pto_status_t pto_machine_create(const char *text, size_t text_size, const char *path, pto_machine_t **machine,
+                                pto_error_t *err);
 
-/* The same from memory; `path` only names the text in messages. */
-pto_status_t pto_machine_parse(const char *text, size_t text_size, const char *path, pto_machine_t *machine,
-                               pto_error_t *err);
+/* Make a copy that shares nothing with the machine. Errors: PTO_ERR_MEMORY. */
+pto_status_t pto_machine_duplicate(const pto_machine_t *machine, pto_machine_t **duplicate, pto_error_t *err);
 
-/* Legal on a zeroed machine. */
-void pto_machine_fini(pto_machine_t *machine);
+/* NULL is allowed. */
+void pto_machine_destroy(pto_machine_t *machine);
 
-/* Make a copy that shares nothing with the machine; free it with pto_machine_fini. Errors: PTO_ERR_MEMORY. */
-pto_status_t pto_machine_clone(const pto_machine_t *machine, pto_machine_t *clone, pto_error_t *err);
+/* Descriptive texts, valid until the machine is changed or destroyed. */
+const char *pto_machine_name(const pto_machine_t *machine);
+const char *pto_machine_source(const pto_machine_t *machine);  /* NULL: not given */
+const char *pto_machine_path(const pto_machine_t *machine);    /* the file it was read from */
+const char *pto_machine_model(const pto_machine_t *machine);   /* of pto_machine_restrict; NULL: full */
+const char *pto_machine_what_if(const pto_machine_t *machine); /* changes, one per line; NULL: none */
+
+enum { PTO_COST_RANGE_MAX = 4 }; /* ranges of bytes that a cost has at most */
 
 enum { PTO_PARAM_KEY_MAX = 80 };
 
@@ -213,9 +145,28 @@ typedef struct {
 
 /* All numbers that a machine has or could have, except rows that it lacks; missing numbers have line 0. The
  * caller frees `*param` with free(). It points into the machine, so a caller that may change the machine may
- * do so through it. A clone has the same numbers in the same order. Errors: PTO_ERR_MEMORY. */
+ * do so through it. A duplicate has the same numbers in the same order. Errors: PTO_ERR_MEMORY. */
 pto_status_t pto_machine_params(const pto_machine_t *machine, pto_machine_param_t **param, int *param_count,
                                 pto_error_t *err);
+
+/* The value of one number by its key, in SI units: energy.cpu.idle_w, node.gpus. Errors: PTO_ERR_NOT_FOUND if
+ * there is no such key, or the machine has no value for it; PTO_ERR_RANGE if the key names several rows;
+ * PTO_ERR_MEMORY. */
+pto_status_t pto_machine_get(const pto_machine_t *machine, const char *key, double *value, pto_error_t *err);
+
+enum { PTO_PATTERN_MAX = 96 };
+
+/* A family of parameters, as `portolan list parameters` shows it. */
+typedef struct {
+    char key[PTO_PATTERN_MAX]; /* in a machine file: remote.{load,store}.{on_socket,off_socket} */
+    const char *unit;          /* or what is below the key */
+    const char *term;          /* of a model, without which it is left out; "": in every model */
+    const char *what;
+    bool priced; /* false: measured, and no price uses it */
+} pto_parameter_t;
+
+int pto_parameter_count(void);
+pto_parameter_t pto_parameter_at(int index);
 
 /* A part of a machine file that a model may omit. */
 typedef struct {
@@ -231,43 +182,6 @@ const pto_model_term_t *pto_model_term_at(int index);
  * "published+TERM+TERM" removes all but those. Errors: PTO_ERR_NOT_FOUND, with the nearest known name,
  * PTO_ERR_MEMORY. */
 pto_status_t pto_machine_restrict(pto_machine_t *machine, const char *model, pto_error_t *err);
-
-/* The row for a message of `bytes`, with the on_gpu fallback; NULL if the machine has no cost for such
- * messages. */
-const pto_cost_row_t *pto_machine_message(const pto_machine_t *machine, pto_space_t space, pto_level_t level,
-                                          int64_t bytes);
-
-/* The cost of each additional message of `bytes` for a process that already has one in flight to another
- * node: the gap g and the gap per byte G of LogGP (Alexandrov et al. 1995), as alpha_s and beta_s_per_byte.
- * NULL if unknown; each message then costs as much as a single one. */
-const pto_cost_row_t *pto_machine_gap(const pto_machine_t *machine, pto_space_t space, int64_t bytes);
-
-/* The cost of a copy alone on its engine, with the on_socket fallback; with `pageable`, that of pageable memory
- * if the machine has it. */
-const pto_postal_t *pto_machine_copy(const pto_machine_t *machine, pto_copy_kind_t kind, pto_reach_t reach,
-                                     bool pageable);
-
-/* The row for `bytes`; NULL if nothing is known. */
-const pto_postal_t *pto_cost_at(const pto_cost_table_t *cost, int64_t bytes);
-
-/* The cost of combining two buffers of `bytes` each; NULL if unknown. */
-const pto_postal_t *pto_machine_reduce(const pto_machine_t *machine, pto_space_t space, int64_t bytes);
-
-/* The cost per byte of each additional input in a reduction of more than two inputs of `bytes` each, which is
- * one pass over all of them. NULL if unknown: k inputs then cost k - 1 times as much as two. */
-const pto_param_t *pto_machine_extra_input(const pto_machine_t *machine, pto_space_t space, int64_t bytes);
-
-/* The additional time of a kernel that loads from or stores to another GPU's memory, with the on_socket
- * fallback; NULL if unknown. */
-const pto_postal_t *pto_machine_remote(const pto_machine_t *machine, pto_remote_t remote, pto_reach_t reach);
-
-/* The row of NCCL's own collective; NULL if these numbers of GPUs and nodes were not measured. */
-const pto_cost_row_t *pto_machine_nccl(const pto_machine_t *machine, pto_nccl_kind_t kind, int64_t gpus,
-                                       int64_t nodes, int64_t bytes);
-
-/* The library's row for a call of `bytes` among `procs` processes; NULL if the machine has none. */
-const pto_library_rule_t *pto_machine_library(const pto_machine_t *machine, const char *collective,
-                                              pto_space_t space, int64_t procs, int64_t bytes);
 
 PTO_API_END
 

@@ -1,4 +1,4 @@
-/* Write a machine as a machine file (docs/formats.md) that pto_machine_read reads back unchanged. */
+/* Write a machine as a machine file (docs/formats.md) that pto_machine_open reads back unchanged. */
 #ifndef PORTOLAN_MACHINE_WRITE_H
 #define PORTOLAN_MACHINE_WRITE_H
 

@@ -16,6 +16,7 @@ PTO_API_BEGIN
 typedef struct {
     bool applicable;
     const pto_algorithm_t *algorithm;
+    int64_t chunks; /* of a chunked strategy; else 0 */
     pto_price_t price;
     pto_explanation_t explanation; /* only if pto_predict was asked to explain */
     bool has_energy; /* only with an explanation and a machine that has the powers; else `reason` says why */
@@ -110,7 +111,8 @@ const char *pto_library_algorithm(const pto_scenario_t *scenario, const pto_mach
                                   const pto_request_t *request, bool *staged);
 
 /* The plan that a strategy uses at a point: with the algorithm that the scenario or the machine file names,
- * else with the cheapest. The caller owns `*plan`. Errors: those of pto_plan_create and pto_price, and
+ * else with the cheapest; a chunked strategy's with the scenario's number of chunks, else with the cheapest
+ * power of two. The caller owns `*plan`. Errors: those of pto_plan_create and pto_price, and
  * PTO_ERR_NOT_APPLICABLE if the plan's buffers do not fit in the memory of a GPU or a node. */
 pto_status_t pto_plan_choose(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t point,
                              const pto_strategy_t *strategy, pto_plan_t **plan, pto_price_t *price,
@@ -150,6 +152,9 @@ typedef struct {
     bool near_tie;        /* near-tie: at some point the margin is inside the costs' intervals */
     const char *unpriced; /* pto_pick_unpriced at the first point where it is not NULL; else NULL */
 } pto_range_t;
+
+/* Whether two costs differ only by rounding: strategies with such costs tie. */
+bool pto_cost_is_same(double a, double b);
 
 /* True if a strategy other than the winner ties with it over the whole range. */
 bool pto_range_is_tied(const pto_predictions_t *predictions, const pto_range_t *range, int strategy);

@@ -94,7 +94,8 @@ typedef struct {
     int64_t core_first; /* the cores of each GPU that hold one */
     int64_t core_count;
     pto_group_kind_t group; /* the group whose indices number the blocks and the holder */
-    int64_t held_stride;    /* > 1: only ranks whose index is a multiple of it hold one */
+    int64_t held_first;     /* with held_stride > 1 */
+    int64_t held_stride;    /* > 1: only ranks whose index is held_first modulo it hold one */
     int64_t user_stride;    /* > 1: a temporary unless the index is a multiple of it */
     bool double_buffered;   /* double-buffered temporary: consecutive runs alternate between two copies */
     pto_blocks_t blocks;
@@ -259,6 +260,7 @@ typedef enum {
  *   the same buffer. A reduction in place leaves the vectors of all members but the root undefined.
  * - alltoall, alltoallv: `in` is the block for a peer, `out` the block from it (PTO_ANCHOR_PEER).
  * - messages: the blocks of one message, by its ordinal (PTO_ANCHOR_ORDINAL).
+ * - pair: each slice is the whole message.
  *
  * The stages in the node are one implementation of the call. They use these slices, and temporaries that no
  * other part of the plan uses. `check` proves that they perform the collective. It proves the rest of the
@@ -298,6 +300,8 @@ typedef struct {
     int64_t messages;           /* `messages` only */
     int64_t unique_bytes;       /* `messages` only; 0: all */
     const pto_counts_t *counts; /* alltoallv; NULL: equal */
+    pto_pair_ends_t ends;       /* `pair` only */
+    int64_t chunks;             /* chunked strategies only; 0: 1, the whole message */
     const pto_strategy_t *strategy;
     const pto_algorithm_t *algorithm;
     bool by_library; /* the MPI library runs the inner collective */
@@ -313,6 +317,7 @@ void pto_plan_destroy(pto_plan_t *plan);
 
 /* --- reading a plan ------------------------------------------------------------------------------------ */
 
+/* The parts of a plan, by index. The request is the one that the plan was made from. */
 const pto_request_t *pto_plan_request(const pto_plan_t *plan);
 int pto_plan_node_count(const pto_plan_t *plan);
 const pto_node_t *pto_plan_node(const pto_plan_t *plan, int index);
@@ -359,6 +364,7 @@ typedef struct {
     int kernel_end;
 } pto_walk_t;
 
+/* pto_walk_next moves to the first stage, then to the next one; false after the last. */
 void pto_walk_begin(pto_walk_t *walk, const pto_plan_t *plan);
 bool pto_walk_next(pto_walk_t *walk);
 
@@ -428,6 +434,7 @@ int64_t pto_group_index(const pto_plan_t *plan, const pto_group_t *group, int64_
 /* The unfolded group of this kind. */
 pto_group_t pto_group_shape(const pto_layout_t *layout, pto_group_kind_t kind);
 
+/* The value of an expression. */
 int64_t pto_expr_value(pto_expr_t expr, int64_t k, int64_t core, int64_t peer);
 
 /* The rank whose memory a slice refers to. */
@@ -460,9 +467,10 @@ bool pto_buffer_stands_in(const pto_plan_t *plan, int buffer);
  * the two. */
 int64_t pto_buffer_bytes(const pto_plan_t *plan, int buffer, int64_t rank);
 
-/* Check that an executor can run the plan: buffers alternate only in kernels, messages are only in stages
- * whose steps run at once, the MPI library broadcasts in place, and lanes contain neither collectives nor
- * kernels. Errors: PTO_ERR_INVALID_PLAN with the stage and the cause. */
+/* Check that an executor can run the plan: buffers alternate only in kernels, processes share GPU memory and
+ * temporaries in host memory, messages are only in stages whose steps run at once, the MPI library broadcasts
+ * in place, and lanes contain neither collectives nor kernels. Errors: PTO_ERR_INVALID_PLAN with the stage
+ * and the cause. */
 pto_status_t pto_plan_runnable(const pto_plan_t *plan, pto_error_t *err);
 
 /* The maximum bytes that the plan's buffers need on any one GPU, and in host memory on any one node. */

@@ -20,6 +20,7 @@ typedef enum {
     PTO_COLLECTIVE_MESSAGES,  /* n messages from each GPU to distinct GPUs of the next node */
     PTO_COLLECTIVE_REDUCE,    /* to owner 0 */
     PTO_COLLECTIVE_BROADCAST, /* from owner 0 */
+    PTO_COLLECTIVE_PAIR,      /* one message between two processes at a stated distance */
     PTO_COLLECTIVE_COUNT
 } pto_collective_t;
 
@@ -53,12 +54,20 @@ typedef enum {
     PTO_COUNTS_KIND_COUNT
 } pto_counts_kind_t;
 
+/* A `pair`: where its message comes from and goes to (default: GPU memory), and whether one goes each way. */
+typedef struct {
+    bool from_host;
+    bool to_host;
+    bool both_ways;
+} pto_pair_ends_t;
+
 /* The form of an owner's data. */
 typedef enum {
     PTO_DATA_VECTOR, /* one vector of `bytes` */
     PTO_DATA_BLOCKS, /* one block of `bytes` per destination; block i of owner j's output is block j of owner
                         i's input */
     PTO_DATA_MESSAGES, /* several messages of `bytes` each */
+    PTO_DATA_PAIR,     /* one message of `bytes` from owner 0 to owner 1, or one each way */
     PTO_DATA_COUNT
 } pto_data_t;
 
@@ -77,7 +86,7 @@ const char *pto_implementation_name(pto_implementation_t implementation);
 const char *pto_split_name(pto_split_t split);
 const char *pto_datatype_name(pto_datatype_t datatype);
 const char *pto_sweep_kind_name(pto_sweep_kind_t kind);
-int64_t pto_datatype_bytes(pto_datatype_t datatype);
+int64_t pto_datatype_bytes(pto_datatype_t datatype); /* of one element */
 
 /* The values of a scenario field: one integer, a {from, to, factor} range or a [list]. */
 typedef struct {
@@ -148,6 +157,10 @@ typedef enum {
     PTO_FIELD_MESSAGES,
     PTO_FIELD_UNIQUE_BYTES,
     PTO_FIELD_COUNTS,
+    PTO_FIELD_DISTANCE,
+    PTO_FIELD_SPACES,
+    PTO_FIELD_BOTH_WAYS,
+    PTO_FIELD_CHUNKS,
     PTO_FIELD_STRATEGIES,
     PTO_FIELD_LIBRARY,
     PTO_FIELD_COUNT
@@ -169,6 +182,9 @@ typedef struct {
     pto_series_t messages; /* `messages` only; empty: 1 */
     int64_t unique_bytes;  /* `messages` only; 0: all of them */
     pto_counts_t counts;   /* alltoallv only */
+    pto_level_t distance;  /* `pair` only: between the two processes, which it places; default on_socket */
+    pto_pair_ends_t ends;       /* `pair` only */
+    int64_t chunks;        /* of chunked strategies; 0: as many as are cheapest */
     int strategy_count;    /* 0: all that support the collective */
     char **strategy;
     pto_library_choice_t library;
@@ -191,13 +207,14 @@ pto_status_t pto_scenario_parse(const char *text, size_t text_size, const char *
 pto_status_t pto_scenario_check(const pto_scenario_t *scenario, pto_error_t *err);
 
 /* Bind the scenario to a machine: fill in defaults for what it leaves open (with a matrix, the default size
- * is the largest entry) and the sockets of its GPUs. Errors: PTO_ERR_RANGE if it asks for more than a node of
- * the machine has. The number of nodes is not limited. */
+ * is the largest entry; the layout of a pair follows from its distance) and the sockets of its GPUs. Errors:
+ * PTO_ERR_RANGE if it asks for more than a node of the machine has, or for a distance that it does not have.
+ * The number of nodes is not limited. */
 pto_status_t pto_scenario_bind(pto_scenario_t *scenario, const pto_machine_t *machine, pto_error_t *err);
 
-/* Read the scenario's machine file. Errors: those of pto_machine_read; a file that cannot be read is reported
- * at the place where the scenario names it. */
-pto_status_t pto_scenario_read_machine(const pto_scenario_t *scenario, pto_machine_t *machine,
+/* Read the scenario's machine file. The caller frees `*machine`. Errors: those of pto_machine_open; a file
+ * that cannot be read is reported at the place where the scenario names it. */
+pto_status_t pto_scenario_read_machine(const pto_scenario_t *scenario, pto_machine_t **machine,
                                        pto_error_t *err);
 
 /* The split that applies: the one requested, or the collective's default. */

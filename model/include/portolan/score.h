@@ -108,9 +108,9 @@ pto_status_t pto_score_price(const pto_score_cell_t *cell, int candidate, const 
                              pto_error_t *err);
 
 /* Create a machine whose collective-fitted parameters come from the rows of all node counts other than
- * `nodes`. The caller frees `fitted` with pto_machine_fini. */
+ * `nodes`. `*fitted` is NULL before the call; the caller frees it, also after an error. */
 typedef pto_status_t (*pto_score_refit_t)(const pto_machine_t *machine, const pto_collectives_t *collectives,
-                                          int64_t nodes, void *context, pto_machine_t *fitted,
+                                          int64_t nodes, void *context, pto_machine_t **fitted,
                                           pto_error_t *err);
 
 /* Predict the cells of each node count with a machine fitted without them. Errors: those of `refit` and of

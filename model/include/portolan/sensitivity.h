@@ -20,8 +20,8 @@ typedef struct {
 } pto_sensitivity_t;
 
 typedef struct {
-    int winner;    /* -1: no strategy applies */
-    int runner_up; /* -1: none */
+    int winner;    /* the first listed of tied ones; -1: no strategy applies */
+    int runner_up; /* the next more expensive strategy; -1: none */
     int count;
     pto_sensitivity_t *item; /* those that change the pick first, nearest first; then by elasticity */
 } pto_sensitivities_t;

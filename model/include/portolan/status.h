@@ -2,7 +2,14 @@
  *
  * Conventions: PTO_OK is 0 and errors are negative. A fallible function returns a pto_status_t and takes, as
  * its last argument, a caller-owned pto_error_t that may be NULL. The first function that detects the error
- * fills it; callers only pass it on. Outputs are set only on PTO_OK. */
+ * fills it; callers only pass it on. Outputs are set only on PTO_OK.
+ *
+ * Names end in their unit: _s seconds, _bytes bytes, _s_per_byte seconds per byte, _w watts.
+ *
+ * pto_X_fini frees what a structure owns and zeroes it; a zeroed one is legal. pto_X_destroy frees the
+ * object; NULL is legal. A pointer that a function returns is borrowed from its first argument; without one
+ * it is valid for ever. pto_X_name is the static name of an enum's value in files and options. An index runs
+ * from 0 to below the count and is not checked. */
 #ifndef PORTOLAN_STATUS_H
 #define PORTOLAN_STATUS_H
 

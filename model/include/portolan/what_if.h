@@ -11,8 +11,8 @@ PTO_API_BEGIN
 /* Apply the change in `text`: PARAMETER=VALUE, or PARAMETER=*FACTOR or PARAMETER=/FACTOR for a relative
  * change. A parameter is a key or a group of pto_machine_params, or nodes, gpus_per_node, procs_per_gpu or
  * owners_per_gpu of the layout. Values ending in bytes take suffixes (64KiB). A changed parameter loses its
- * interval, gets the line PTO_LINE_WHAT_IF and is recorded in machine->what_if. A VALUE adds a parameter that
- * the machine lacks.
+ * interval, gets the line PTO_LINE_WHAT_IF and is recorded in pto_machine_what_if. A VALUE adds a parameter
+ * that the machine lacks.
  *
  * The scenario need not be bound, and must be checked and bound afterwards. On an error both are unchanged.
  * Errors: PTO_ERR_TYPE (not PARAMETER=VALUE, not a number), PTO_ERR_NOT_FOUND (no such parameter, with the
@@ -20,6 +20,11 @@ PTO_API_BEGIN
  * would overlap), PTO_ERR_MEMORY, and those of pto_scenario_bind. */
 pto_status_t pto_what_if(const char *text, pto_scenario_t *scenario, pto_machine_t *machine,
                          pto_error_t *err);
+
+/* Give a machine's parameter a value in SI units, as pto_what_if does with "KEY=VALUE", but never change a
+ * layout: a group's value becomes that of all its rows. On an error the machine is unchanged. Errors:
+ * PTO_ERR_NOT_FOUND, _RANGE, _MEMORY. */
+pto_status_t pto_machine_set(pto_machine_t *machine, const char *key, double value, pto_error_t *err);
 
 PTO_API_END
 

@@ -155,6 +155,17 @@ static bool expect_messages(pto_checker_t *checker, int out, int64_t owners) {
     return true;
 }
 
+/* The input of the other owner. */
+static bool expect_pair(pto_checker_t *checker, int out) {
+    bool right = true;
+    for (int64_t owner = checker->request->ends.both_ways ? 0 : 1; owner < 2 && right; owner++) {
+        int64_t rank = owner_rank(checker->request, owner), bytes = checker->request->bytes, offset = 0;
+        int32_t set = pto_sets_run(&checker->sets, (int32_t)(1 - owner), (int32_t)(2 - owner));
+        right = sized(checker, rank, out, bytes) && expect(checker, rank, out, &offset, bytes, set, 0);
+    }
+    return right;
+}
+
 static bool expect_outputs(pto_checker_t *checker) {
     int64_t owners = pto_layout_owner_count(&checker->request->layout);
     int out = buffer_of_role(checker->plan, PTO_ROLE_OUT);
@@ -165,6 +176,8 @@ static bool expect_outputs(pto_checker_t *checker) {
         return expect_vector(checker, out, owners);
     case PTO_DATA_MESSAGES:
         return expect_messages(checker, out, owners);
+    case PTO_DATA_PAIR:
+        return expect_pair(checker, out);
     case PTO_DATA_BLOCKS:
     case PTO_DATA_COUNT:
         break;
@@ -175,7 +188,8 @@ static bool expect_outputs(pto_checker_t *checker) {
 /* --- the user's part ------------------------------------------------------------------------------------ */
 
 static int64_t input_bytes(const pto_request_t *request, int64_t owner, int64_t owners) {
-    if (pto_collective_is_vector(request->collective))
+    if (pto_collective_data(request->collective) != PTO_DATA_BLOCKS &&
+        pto_collective_data(request->collective) != PTO_DATA_MESSAGES)
         return request->bytes;
     if (pto_collective_data(request->collective) == PTO_DATA_MESSAGES)
         return distinct_messages(request) * request->bytes;
@@ -194,13 +208,19 @@ static bool user_access(pto_checker_t *checker, int64_t rank, int buffer, bool w
     return pto_check_access(checker, rank, &touch);
 }
 
+/* Of a pair that goes one way, only owner 0 gives and only owner 1 gets. */
+static bool one_way(const pto_checker_t *checker) {
+    return checker->request->collective == PTO_COLLECTIVE_PAIR && !checker->request->ends.both_ways;
+}
+
 /* Only owner 0 has a vector to broadcast, and only owner 0 receives a reduced one. */
 static bool has_input(const pto_checker_t *checker, int64_t owner) {
-    return owner == 0 || !pto_collective_is_from_root(checker->request->collective);
+    return owner == 0 || !(one_way(checker) || pto_collective_is_from_root(checker->request->collective));
 }
 
 static bool has_output(const pto_checker_t *checker, int64_t owner) {
-    return owner == 0 || !pto_collective_is_to_root(checker->request->collective);
+    return one_way(checker) ? owner == 1
+                            : owner == 0 || !pto_collective_is_to_root(checker->request->collective);
 }
 
 static bool write_inputs(pto_checker_t *checker) {

@@ -213,7 +213,7 @@ static bool access_block(pto_checker_t *checker, const pto_touch_t *block) {
 }
 
 /* Transfer one block from a member to another, or to itself. */
-static bool do_pair(pto_checker_t *checker, const call_t *call, int64_t from, int64_t to, int64_t ordinal) {
+static bool do_block(pto_checker_t *checker, const call_t *call, int64_t from, int64_t to, int64_t ordinal) {
     pto_touch_t source, target;
     if (!find_block(checker, call, from, to, ordinal, false, &source) ||
         !find_block(checker, call, to, from, ordinal, true, &target))
@@ -236,7 +236,7 @@ static bool do_pair(pto_checker_t *checker, const call_t *call, int64_t from, in
 static bool do_alltoall(pto_checker_t *checker, const call_t *call) {
     for (int64_t to = 0; to < call->group->size; to++)
         for (int64_t from = 0; from < call->group->size; from++)
-            if (!do_pair(checker, call, from, to, 0))
+            if (!do_block(checker, call, from, to, 0))
                 return false;
     return true;
 }
@@ -250,10 +250,15 @@ static bool do_messages(pto_checker_t *checker, const call_t *call) {
     for (int64_t from = 0; from < call->group->size; from++)
         for (int64_t m = 0; m < checker->request->messages; m++) {
             int64_t node = (from / per_node + 1) % nodes, place = (from % per_node + m) % per_node;
-            if (!do_pair(checker, call, from, node * per_node + place, m))
+            if (!do_block(checker, call, from, node * per_node + place, m))
                 return false;
         }
     return true;
+}
+
+static bool do_pair(pto_checker_t *checker, const call_t *call) {
+    return do_block(checker, call, 0, 1, 0) &&
+           (!checker->request->ends.both_ways || do_block(checker, call, 1, 0, 0));
 }
 
 /* The resulting vector of a collective; `begin` is its position in the inputs. */
@@ -359,6 +364,8 @@ static bool do_call(pto_checker_t *checker, const call_t *call) {
     }
     if (pto_collective_is_vector(call->node->collective))
         return do_vector(checker, call);
+    if (call->node->collective == PTO_COLLECTIVE_PAIR)
+        return do_pair(checker, call);
     return call->node->collective == PTO_COLLECTIVE_MESSAGES ? do_messages(checker, call)
                                                              : do_alltoall(checker, call);
 }

@@ -42,7 +42,7 @@ bool pto_prediction_cost(const pto_prediction_t *prediction, pto_by_t by, pto_co
 }
 
 /* Prices that sum the same addends in another order differ only by rounding. */
-static bool is_same(double a, double b) { return fabs(a - b) <= 1e-12 * fmax(fabs(a), fabs(b)); }
+bool pto_cost_is_same(double a, double b) { return fabs(a - b) <= 1e-12 * fmax(fabs(a), fabs(b)); }
 
 static bool cost_at(const pto_predictions_t *predictions, int64_t point, int strategy, pto_cost_t *cost) {
     return pto_prediction_cost(pto_prediction_at(predictions, point, strategy), predictions->by, cost);
@@ -54,9 +54,10 @@ static int cheapest_above(const pto_predictions_t *predictions, int64_t point, d
     int cheapest = -1;
     for (int i = 0; i < predictions->strategy_count; i++) {
         pto_cost_t cost;
-        if (!cost_at(predictions, point, i, &cost) || cost.value < above || is_same(cost.value, above))
+        if (!cost_at(predictions, point, i, &cost) || cost.value < above ||
+            pto_cost_is_same(cost.value, above))
             continue;
-        if (cheapest < 0 || (cost.value < found->value && !is_same(cost.value, found->value))) {
+        if (cheapest < 0 || (cost.value < found->value && !pto_cost_is_same(cost.value, found->value))) {
             cheapest = i;
             *found = cost;
         }
@@ -67,7 +68,7 @@ static int cheapest_above(const pto_predictions_t *predictions, int64_t point, d
 static bool is_cheapest(const pto_predictions_t *predictions, int64_t point, int strategy) {
     pto_cost_t best, cost;
     return cheapest_above(predictions, point, -1, &best) >= 0 &&
-           cost_at(predictions, point, strategy, &cost) && is_same(cost.value, best.value);
+           cost_at(predictions, point, strategy, &cost) && pto_cost_is_same(cost.value, best.value);
 }
 
 static place_t place_at(const pto_predictions_t *predictions, int64_t point) {

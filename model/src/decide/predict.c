@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "machine/machine_internal.h"
 #include "plan/plan_internal.h"
 #include "portolan/pick.h"
 #include "scenario/check.h"
@@ -46,6 +47,8 @@ pto_request_t pto_scenario_request(const pto_scenario_t *scenario, int64_t point
                              .messages = series_at(&scenario->messages, point),
                              .unique_bytes = scenario->unique_bytes,
                              .counts = &scenario->counts,
+                             .ends = scenario->ends,
+                             .chunks = strategy && strategy->chunked ? scenario->chunks : 0,
                              .strategy = strategy,
                              .algorithm = algorithm,
                              .by_library = scenario->implementation == PTO_IMPLEMENTATION_LIBRARY &&
@@ -77,6 +80,8 @@ pto_call_t pto_request_call(const pto_request_t *request) {
         pto_request_t probe = *request;
         pto_plan_t *plan = NULL;
         probe.algorithm = pto_algorithm_at(i);
+        if (!(probe.algorithm->collectives & 1u << request->collective))
+            continue;
         probe.counts = NULL;
         if (pto_plan_create(&probe, &plan, NULL) != PTO_OK)
             continue;
@@ -114,7 +119,7 @@ const char *pto_library_algorithm(const pto_scenario_t *scenario, const pto_mach
     const pto_library_choice_t *library = &scenario->library;
     if (library->name)
         return library->name;
-    if (library->best)
+    if (library->best || (library->rule_count == 0 && machine->library_count == 0))
         return NULL;
     const pto_call_t call = pto_request_call(request);
     const pto_library_rule_t *rule =
@@ -163,6 +168,41 @@ static pto_status_t price_one(const pto_request_t *request, const pto_machine_t 
     return PTO_OK;
 }
 
+/* The chunks that are tried: 1, 2, 4, ... up to CHUNKS_MAX, of CHUNK_BYTES_LEAST at least. */
+enum { CHUNKS_MAX = 1024, CHUNK_BYTES_LEAST = 4096 };
+
+/* A chunked strategy's number of chunks is the scenario's, or the cheapest. Of equal ones, the fewest. */
+static pto_status_t price_chunks(pto_request_t *request, const pto_machine_t *machine, pto_plan_t **plan,
+                                 pto_price_t *price, pto_explanation_t *explanation, pto_error_t *err) {
+    if (!request->strategy->chunked || request->chunks > 0)
+        return price_one(request, machine, plan, price, explanation, err);
+    pto_request_t tried = *request;
+    pto_plan_t *best = NULL;
+    pto_status_t status = PTO_OK;
+    for (tried.chunks = 1; status == PTO_OK && tried.chunks <= CHUNKS_MAX &&
+                           (tried.chunks == 1 || tried.bytes / tried.chunks >= CHUNK_BYTES_LEAST);
+         tried.chunks *= 2) {
+        pto_plan_t *made = NULL;
+        pto_price_t made_price = {0};
+        status = price_one(&tried, machine, &made, &made_price, NULL, err);
+        bool cheaper = status == PTO_OK && (!best || made_price.seconds < price->seconds);
+        pto_plan_destroy(cheaper ? best : made);
+        if (!cheaper)
+            continue;
+        best = made;
+        *price = made_price;
+        request->chunks = tried.chunks;
+    }
+    if (status == PTO_OK && explanation)
+        status = pto_price(best, machine, price, explanation, err);
+    if (status != PTO_OK) {
+        pto_plan_destroy(best);
+        return status;
+    }
+    *plan = best;
+    return PTO_OK;
+}
+
 /* The cheapest algorithm that applies; if none does, the first one's reason. */
 static pto_status_t price_cheapest(pto_request_t *request, const pto_machine_t *machine, pto_plan_t **plan,
                                    pto_price_t *price, pto_error_t *err) {
@@ -176,7 +216,8 @@ static pto_status_t price_cheapest(pto_request_t *request, const pto_machine_t *
         pto_plan_t *made = NULL;
         pto_price_t made_price = {0};
         pto_error_t reason;
-        pto_status_t status = price_one(request, machine, &made, &made_price, NULL, &reason);
+        pto_request_t tried = *request;
+        pto_status_t status = price_chunks(&tried, machine, &made, &made_price, NULL, &reason);
         if (status != PTO_OK && status != PTO_ERR_NOT_APPLICABLE) {
             pto_plan_destroy(best);
             if (err)
@@ -214,7 +255,7 @@ pto_status_t pto_plan_choose(const pto_scenario_t *scenario, const pto_machine_t
             pto_scenario_refuse(scenario, PTO_FIELD_LIBRARY, PTO_ERR_NOT_FOUND, err, "%s", cause.message);
             return PTO_ERR_NOT_FOUND;
         }
-        return price_one(&request, machine, plan, price, explanation, err);
+        return price_chunks(&request, machine, plan, price, explanation, err);
     }
     pto_plan_t *best = NULL;
     pto_status_t status = price_cheapest(&request, machine, &best, price, err);
@@ -249,6 +290,7 @@ static pto_status_t predict_one(const pto_scenario_t *scenario, const pto_machin
     assert(plan);
     prediction->applicable = true;
     prediction->algorithm = plan->request.algorithm;
+    prediction->chunks = plan->request.chunks;
     if (explain) {
         prediction->has_energy = pto_energy(plan, machine, &prediction->price, &prediction->explanation,
                                             &prediction->energy, &reason) == PTO_OK;

@@ -202,11 +202,11 @@ pto_status_t pto_score_leave_one_out(pto_score_t *score, const pto_collectives_t
                              "only one node count was measured, so there is none to leave out");
     pto_status_t status = PTO_OK;
     for (; nodes > 0 && status == PTO_OK; nodes = next_nodes(score, nodes)) {
-        pto_machine_t fitted = {0};
+        pto_machine_t *fitted = NULL;
         status = refit(machine, collectives, nodes, context, &fitted, err);
         if (status == PTO_OK)
-            status = pto_score_predict(score, &fitted, nodes, err);
-        pto_machine_fini(&fitted);
+            status = pto_score_predict(score, fitted, nodes, err);
+        pto_machine_destroy(fitted);
     }
     return status;
 }

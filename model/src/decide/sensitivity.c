@@ -25,18 +25,17 @@ typedef struct {
     bool known[STEPS + 1];
 } trial_t;
 
-static void find_cheapest(const double *seconds, int count, int *winner, int *runner_up) {
-    *winner = *runner_up = -1;
+/* The cheapest strategy above `above_s`, the first listed of those that tie; -1: none. */
+static int cheapest_above(const double *seconds, int count, double above_s) {
+    int cheapest = -1;
     for (int i = 0; i < count; i++) {
-        if (isinf(seconds[i]))
+        if (isinf(seconds[i]) || seconds[i] < above_s || pto_cost_is_same(seconds[i], above_s))
             continue;
-        if (*winner < 0 || seconds[i] < seconds[*winner]) {
-            *runner_up = *winner;
-            *winner = i;
-        } else if (*runner_up < 0 || seconds[i] < seconds[*runner_up]) {
-            *runner_up = i;
-        }
+        if (cheapest < 0 ||
+            (seconds[i] < seconds[cheapest] && !pto_cost_is_same(seconds[i], seconds[cheapest])))
+            cheapest = i;
     }
+    return cheapest;
 }
 
 static double *row_at(const trial_t *trial, int step) {
@@ -44,9 +43,14 @@ static double *row_at(const trial_t *trial, int step) {
 }
 
 static int picked_in(const trial_t *trial, const double *seconds) {
-    int winner, runner_up;
-    find_cheapest(seconds, trial->predictions->strategy_count, &winner, &runner_up);
-    return winner;
+    return cheapest_above(seconds, trial->predictions->strategy_count, -1);
+}
+
+static void find_winners(const trial_t *trial, pto_sensitivities_t *made) {
+    const double *seconds = row_at(trial, 0);
+    int count = trial->predictions->strategy_count;
+    made->winner = picked_in(trial, seconds);
+    made->runner_up = made->winner < 0 ? -1 : cheapest_above(seconds, count, seconds[made->winner]);
 }
 
 /* The prices of all strategies on the current machine; those that don't move keep the first row's. */
@@ -261,7 +265,7 @@ static pto_status_t look_for_changes(trial_t *trial, const pto_machine_param_t *
                                      pto_sensitivities_t *made, pto_error_t *err) {
     pto_status_t status = PTO_OK;
     if (begin(trial)) {
-        find_cheapest(trial->row, trial->predictions->strategy_count, &made->winner, &made->runner_up);
+        find_winners(trial, made);
         trial->winner = made->winner;
         if (made->winner >= 0)
             status = examine(trial, param, copied, param_count, made, err);
@@ -278,18 +282,18 @@ pto_status_t pto_sensitivity(const pto_predictions_t *predictions, const pto_mac
     pto_machine_param_t *param = NULL, *copied = NULL;
     int param_count = 0;
     pto_sensitivities_t made = {0};
-    pto_machine_t copy = {0};
-    trial_t trial = {.predictions = predictions, .machine = &copy, .point = point};
-    pto_status_t status = pto_machine_clone(machine, &copy, err);
+    pto_machine_t *copy = NULL;
+    pto_status_t status = pto_machine_duplicate(machine, &copy, err);
+    trial_t trial = {.predictions = predictions, .machine = copy, .point = point};
     if (status == PTO_OK)
         status = pto_machine_params(machine, &param, &param_count, err);
     if (status == PTO_OK)
-        status = pto_machine_params(&copy, &copied, &param_count, err);
+        status = pto_machine_params(copy, &copied, &param_count, err);
     if (status == PTO_OK)
         status = look_for_changes(&trial, param, copied, param_count, &made, err);
     free(param);
     free(copied);
-    pto_machine_fini(&copy);
+    pto_machine_destroy(copy);
     if (status == PTO_OK)
         *sensitivities = made;
     else

@@ -167,7 +167,7 @@ static const struct {
 };
 /* clang-format on */
 
-enum { WORD_MAX = 96, FURTHER_FIELDS = 2 };
+enum { WORD_MAX = 96, EXTRA_FIELDS = 2 };
 
 /* " of {gpus: 4, nodes: 2}", or nothing where rows differ in their bytes alone. */
 static void describe(pto_rows_by_t by, const pto_cost_row_t *row, char *text) {
@@ -278,7 +278,7 @@ static pto_status_t read_cost(const pto_reader_t *reader, const pto_yaml_node_t 
     pto_yaml_table_t table = kinds[family->by].table;
     bool may_be_one = family->by == PTO_ROWS_BY_BYTES;
     if (may_be_one && !family->has_extra_input)
-        table.field_count -= FURTHER_FIELDS;
+        table.field_count -= EXTRA_FIELDS;
     if (may_be_one && node->kind == PTO_YAML_MAPPING) {
         table.what = "a cost";
         table.field++; /* below_bytes */
@@ -300,18 +300,18 @@ static pto_status_t read_cost(const pto_reader_t *reader, const pto_yaml_node_t 
     return status;
 }
 
-pto_status_t pto_read_cell(const pto_reader_t *reader, const pto_yaml_node_t *node, const pto_cell_t *cell) {
-    const pto_family_t *family = cell->family;
+pto_status_t pto_read_cell(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                           const pto_family_t *family, void *at) {
     switch (family->form) {
     case PTO_FORM_VALUE:
-        return family->unit == PTO_UNIT_BYTES ? read_param_bytes(reader, node, cell->at)
-                                              : read_param(reader, node, cell->at, family->positive);
+        return family->unit == PTO_UNIT_BYTES ? read_param_bytes(reader, node, at)
+                                              : read_param(reader, node, at, family->positive);
     case PTO_FORM_POSTAL:
-        return pto_read_mapping(reader, node, &postal_table, cell->at);
+        return pto_read_mapping(reader, node, &postal_table, at);
     case PTO_FORM_COST:
-        return read_cost(reader, node, family, cell->at);
+        return read_cost(reader, node, family, at);
     case PTO_FORM_WHOLE:
         break;
     }
-    return pto_read_count(reader, node, cell->at, 1);
+    return pto_read_count(reader, node, at, 1);
 }

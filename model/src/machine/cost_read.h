@@ -5,8 +5,9 @@
 #include "formats/yaml_read.h"
 #include "machine/registry.h"
 
-/* The value of a cell of any form. */
-pto_status_t pto_read_cell(const pto_reader_t *reader, const pto_yaml_node_t *node, const pto_cell_t *cell);
+/* The value of a family's cell, which is `at` this address of the machine. */
+pto_status_t pto_read_cell(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                           const pto_family_t *family, void *at);
 
 /* A pto_param_t's 95 percent interval, [low, high]. */
 pto_status_t pto_read_interval(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,

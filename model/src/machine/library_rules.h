@@ -3,7 +3,7 @@
 #define PORTOLAN_LIBRARY_RULES_H
 
 #include "formats/yaml_read.h"
-#include "portolan/machine.h"
+#include "machine/machine_internal.h"
 
 enum { PTO_LIBRARY_RULES_MAX = 256 };
 

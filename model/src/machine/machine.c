@@ -150,6 +150,49 @@ void pto_machine_fini(pto_machine_t *machine) {
     memset(machine, 0, sizeof *machine);
 }
 
+/* Move a machine to the heap if it was read. */
+static pto_status_t keep(pto_status_t status, pto_machine_t *made, pto_machine_t **machine,
+                         pto_error_t *err) {
+    if (status != PTO_OK)
+        return status;
+    *machine = malloc(sizeof **machine);
+    if (!*machine) {
+        pto_machine_fini(made);
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a machine");
+    }
+    **machine = *made;
+    return PTO_OK;
+}
+
+pto_status_t pto_machine_open(const char *path, pto_machine_t **machine, pto_error_t *err) {
+    pto_machine_t made;
+    return keep(pto_machine_read(path, &made, err), &made, machine, err);
+}
+
+pto_status_t pto_machine_create(const char *text, size_t text_size, const char *path, pto_machine_t **machine,
+                                pto_error_t *err) {
+    pto_machine_t made;
+    return keep(pto_machine_parse(text, text_size, path, &made, err), &made, machine, err);
+}
+
+pto_status_t pto_machine_duplicate(const pto_machine_t *machine, pto_machine_t **duplicate,
+                                   pto_error_t *err) {
+    pto_machine_t made;
+    return keep(pto_machine_clone(machine, &made, err), &made, duplicate, err);
+}
+
+void pto_machine_destroy(pto_machine_t *machine) {
+    if (machine)
+        pto_machine_fini(machine);
+    free(machine);
+}
+
+const char *pto_machine_name(const pto_machine_t *machine) { return machine->name; }
+const char *pto_machine_source(const pto_machine_t *machine) { return machine->source; }
+const char *pto_machine_path(const pto_machine_t *machine) { return machine->path; }
+const char *pto_machine_model(const pto_machine_t *machine) { return machine->model; }
+const char *pto_machine_what_if(const pto_machine_t *machine) { return machine->what_if; }
+
 static bool copy_text(const char *from, char **to) {
     *to = from ? pto_text_copy(from) : NULL;
     return !from || *to;

@@ -1,9 +1,14 @@
 /* A machine's numbers by key, for changing one of them and for asking what would change with it. The keys are
  * those of the machine file, dots between their levels. */
 #include "machine/registry.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/suggest.h"
+
+enum { KNOWN_MAX = 512 };
 
 typedef struct {
     pto_machine_param_t *param;
@@ -51,10 +56,10 @@ static void add_postal(list_t *list, place_t place, pto_postal_t *postal) {
     param->flagged = postal->flagged;
 }
 
-static void add_row(list_t *list, const pto_cell_t *cell, pto_cost_row_t *row) {
+static void add_row(list_t *list, const pto_cell_t *cell, const char *key, pto_cost_row_t *row) {
     char base[PTO_PARAM_KEY_MAX], row_name[PTO_COST_ROW_MAX] = "";
     bool by_protocol = cell->family->by == PTO_ROWS_BY_PROTOCOL;
-    snprintf(base, sizeof base, "%.40s%s%s", cell->key, by_protocol ? "." : "",
+    snprintf(base, sizeof base, "%.40s%s%s", key, by_protocol ? "." : "",
              by_protocol ? pto_protocol_name(row->protocol) : "");
     if (!by_protocol)
         pto_cost_row_name(row, row_name);
@@ -67,25 +72,27 @@ static void add_row(list_t *list, const pto_cell_t *cell, pto_cost_row_t *row) {
 }
 
 /* With no rows, the one that pto_machine_make_room has made. */
-static void add_rows(list_t *list, const pto_cell_t *cell) {
+static void add_rows(list_t *list, const pto_cell_t *cell, const char *key) {
     const pto_cost_table_t *cost = cell->at;
     for (int i = 0; i < cost->count || (i == 0 && cost->row); i++)
-        add_row(list, cell, &cost->row[i]);
+        add_row(list, cell, key, &cost->row[i]);
 }
 
 static void add_cell(list_t *list, const pto_cell_t *cell) {
+    char key[PTO_PARAM_KEY_MAX];
+    pto_cell_key(cell, key);
     switch (cell->family->form) {
     case PTO_FORM_WHOLE:
-        add(list, (place_t){cell->key, ""}, "")->number = cell->at;
+        add(list, (place_t){key, ""}, "")->number = cell->at;
         break;
     case PTO_FORM_VALUE:
-        add(list, (place_t){cell->key, ""}, "")->param = cell->at;
+        add(list, (place_t){key, ""}, "")->param = cell->at;
         break;
     case PTO_FORM_POSTAL:
-        add_postal(list, (place_t){cell->key, ""}, cell->at);
+        add_postal(list, (place_t){key, ""}, cell->at);
         break;
     case PTO_FORM_COST:
-        add_rows(list, cell);
+        add_rows(list, cell, key);
         break;
     }
 }
@@ -106,6 +113,67 @@ pto_status_t pto_machine_params(const pto_machine_t *machine, pto_machine_param_
     *param = list.param;
     *param_count = list.count;
     return PTO_OK;
+}
+
+bool pto_param_is_named(const pto_machine_param_t *param, const char *key) {
+    return strcmp(param->key, key) == 0 || strcmp(param->group, key) == 0;
+}
+
+void pto_param_key_resolve(const pto_machine_t *machine, char key[PTO_PARAM_KEY_MAX]) {
+    for (int space = 0; space < PTO_SPACE_COUNT; space++) {
+        char head[PTO_PARAM_KEY_MAX], rest[PTO_PARAM_KEY_MAX];
+        int length = snprintf(head, sizeof head, "messages.%s.on_gpu.", pto_space_name((pto_space_t)space));
+        if (machine->messages[space][PTO_LEVEL_ON_GPU].count > 0 || strncmp(key, head, (size_t)length) != 0)
+            continue;
+        memcpy(rest, key + length, strlen(key) - (size_t)length + 1);
+        length =
+            snprintf(key, PTO_PARAM_KEY_MAX, "messages.%s.on_socket.", pto_space_name((pto_space_t)space));
+        snprintf(key + length, PTO_PARAM_KEY_MAX - (size_t)length, "%s", rest);
+    }
+}
+
+pto_status_t pto_param_unknown(const char *key, const pto_machine_param_t *param, int param_count,
+                               const char *const *more, int more_count, pto_error_t *err) {
+    const char *known[KNOWN_MAX];
+    int listed = 0;
+    for (int i = 0; i < more_count; i++)
+        known[listed++] = more[i];
+    for (int i = 0; i < param_count && listed + 2 <= KNOWN_MAX; i++) {
+        known[listed++] = param[i].key;
+        known[listed++] = param[i].group;
+    }
+    const char *near = pto_suggest(key, known, listed);
+    if (near)
+        return pto_error_set(err, PTO_ERR_NOT_FOUND, "unknown parameter '%s'; did you mean '%s'?", key, near);
+    return pto_error_set(err, PTO_ERR_NOT_FOUND,
+                         "unknown parameter '%s'; `portolan predict --explain` names those that matter", key);
+}
+
+pto_status_t pto_machine_get(const pto_machine_t *machine, const char *key, double *value, pto_error_t *err) {
+    char resolved[PTO_PARAM_KEY_MAX];
+    snprintf(resolved, sizeof resolved, "%s", key);
+    pto_param_key_resolve(machine, resolved);
+    pto_machine_param_t *param = NULL, *found = NULL;
+    int count = 0, rows = 0;
+    pto_status_t status = pto_machine_params(machine, &param, &count, err);
+    if (status != PTO_OK)
+        return status;
+    for (int i = 0; i < count; i++)
+        if (pto_param_is_named(&param[i], resolved)) {
+            found = &param[i];
+            rows++;
+        }
+    if (!found)
+        status = pto_param_unknown(key, param, count, NULL, 0, err);
+    else if (rows > 1)
+        status = pto_error_set(err, PTO_ERR_RANGE, "%s names %d rows; name a single one, such as %s", key,
+                               rows, found->key);
+    else if (found->param && !pto_param_known(found->param))
+        status = pto_error_set(err, PTO_ERR_NOT_FOUND, "the machine has no %s", key);
+    else
+        *value = found->param ? found->param->value : (double)*found->number;
+    free(param);
+    return status;
 }
 
 static pto_cost_table_t *cost_of_all_sizes(const pto_cell_t *cell) {

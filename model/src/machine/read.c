@@ -66,41 +66,46 @@ static const pto_yaml_table_t library_table = {.what = "'library'", FIELDS(libra
 
 static const char interval_suffix[] = "_95";
 
+/* The keys that a mapping of the file may have. */
+typedef struct {
+    char name[PTO_YAML_FIELDS_MAX][SEGMENT_MAX];
+    pto_yaml_field_t field[PTO_YAML_FIELDS_MAX]; /* `argument` is the key's own index */
+    pto_word_t word[PTO_YAML_FIELDS_MAX];        /* of the registry */
+    int count;
+} keys_t;
+
 /* A mapping of the file, by the keys that lead to it: copies.shared; empty for the file itself. */
 typedef struct {
     pto_machine_t *machine;
     const char *path;
+    keys_t keys;
 } section_t;
 
-/* The keys that a section may have. */
-typedef struct {
-    char name[PTO_YAML_FIELDS_MAX][SEGMENT_MAX];
-    pto_yaml_field_t field[PTO_YAML_FIELDS_MAX];
-    int count;
-} keys_t;
+static pto_status_t read_section(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                                 pto_machine_t *machine, const char *path, pto_word_t first);
 
-static void join_path(const char *path, const char *key, char *text) {
-    snprintf(text, PTO_PARAM_KEY_MAX, "%s%s%s", path, *path ? "." : "", key);
+static pto_status_t read_below(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                               int argument) {
+    const section_t *section = slot;
+    const pto_word_t *word = &section->keys.word[argument];
+    char path[PTO_PARAM_KEY_MAX], *end = path;
+    assert(strlen(section->path) + 1 + strlen(node->key) < sizeof path); /* as the registry knows it */
+    if (*section->path)
+        end = stpcpy(stpcpy(end, section->path), ".");
+    stpcpy(end, node->key);
+    return read_section(reader, node, section->machine, path,
+                        (pto_word_t){.next = word->next, .end = word->end});
 }
 
-static pto_status_t read_section(const pto_reader_t *reader, const pto_yaml_node_t *node,
-                                 pto_machine_t *machine, const char *path);
+static pto_status_t read_cell(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                              int argument) {
+    const pto_word_t *word = &((const section_t *)slot)->keys.word[argument];
+    return pto_read_cell(reader, node, word->family, word->at);
+}
 
-static pto_status_t read_key(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
-                             int argument) {
-    (void)argument;
-    const section_t *section = slot;
-    char path[PTO_PARAM_KEY_MAX];
-    pto_cell_t cell;
-    join_path(section->path, node->key, path);
-    if (pto_cell_find(section->machine, path, &cell))
-        return pto_read_cell(reader, node, &cell);
-    size_t length = strlen(path), suffix = sizeof interval_suffix - 1;
-    if (length <= suffix || strcmp(path + length - suffix, interval_suffix) != 0)
-        return read_section(reader, node, section->machine, path);
-    path[length - suffix] = '\0';
-    pto_cell_find(section->machine, path, &cell);
-    return pto_read_interval(reader, node, cell.at, 0);
+static pto_status_t read_interval(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                                  int argument) {
+    return pto_read_interval(reader, node, ((const section_t *)slot)->keys.word[argument].at, 0);
 }
 
 static pto_status_t read_top(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
@@ -111,26 +116,46 @@ static pto_status_t read_top(const pto_reader_t *reader, const pto_yaml_node_t *
     return pto_read_text(reader, node, argument == 0 ? &machine->name : &machine->source, 0);
 }
 
-static pto_yaml_field_t *add_key(keys_t *keys, const char *name, int length, const char *suffix) {
-    char *text = keys->name[keys->count];
-    snprintf(text, SEGMENT_MAX, "%.*s%s", length, name, suffix);
-    for (int i = 0; i < keys->count; i++)
-        if (strcmp(keys->name[i], text) == 0)
-            return &keys->field[i];
-    assert(keys->count + 1 < PTO_YAML_FIELDS_MAX);
-    keys->field[keys->count] = (pto_yaml_field_t){.key = text, .read = read_key};
-    return &keys->field[keys->count++];
+static void add_key(keys_t *keys, const pto_word_t *word, const char *suffix, pto_yaml_read_t read) {
+    char *name = keys->name[keys->count];
+    assert(keys->count < PTO_YAML_FIELDS_MAX && word->length + strlen(suffix) < SEGMENT_MAX);
+    memcpy(name, word->text, word->length);
+    memcpy(name + word->length, suffix, strlen(suffix) + 1);
+    keys->word[keys->count] = *word;
+    keys->field[keys->count] =
+        (pto_yaml_field_t){.key = name, .read = read, .argument = keys->count, .required = word->required};
+    keys->count++;
 }
 
-static void list_keys(const pto_machine_t *machine, const char *path, keys_t *keys) {
-    pto_cell_t cell = {0};
-    for (const char *rest; (rest = pto_cell_below(machine, path, &cell));) {
-        int length = (int)strcspn(rest, ".");
-        bool is_leaf = rest[length] == '\0';
-        pto_yaml_field_t *field = add_key(keys, rest, length, "");
-        field->required = field->required || pto_key_is_required(cell.family, path);
-        if (is_leaf && cell.family->form == PTO_FORM_VALUE && cell.family->unit != PTO_UNIT_BYTES)
-            add_key(keys, rest, length, interval_suffix);
+static bool is_called(const char *name, const pto_word_t *word) {
+    return *name == *word->text && strncmp(name, word->text, word->length) == 0 && !name[word->length];
+}
+
+/* The key of a word that leads to another mapping. Several families may share it, up to this one. */
+static void add_shared(keys_t *keys, const pto_word_t *word) {
+    int i = 0;
+    while (i < keys->count && !is_called(keys->name[i], word))
+        i++;
+    if (i == keys->count)
+        add_key(keys, word, "", read_below);
+    keys->field[i].required = keys->field[i].required || word->required;
+    keys->word[i].end = word->next + 1;
+}
+
+static bool may_have_interval(const pto_family_t *family) {
+    return family->form == PTO_FORM_VALUE && family->unit != PTO_UNIT_BYTES;
+}
+
+static void list_keys(pto_machine_t *machine, const char *path, pto_word_t word, keys_t *keys) {
+    while (pto_word_next(machine, path, &word)) {
+        if (!word.at) {
+            add_shared(keys, &word);
+            continue;
+        }
+        add_key(keys, &word, "", read_cell);
+        word.required = false;
+        if (may_have_interval(word.family))
+            add_key(keys, &word, interval_suffix, read_interval);
     }
 }
 
@@ -148,37 +173,43 @@ static pto_status_t check_power(const pto_reader_t *reader, const pto_yaml_node_
 
 static pto_status_t finish_section(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target) {
     const section_t *section = target;
+    const keys_t *keys = &section->keys;
     pto_status_t status = PTO_OK;
-    pto_cell_t cell = {0};
-    for (const char *key;
-         status == PTO_OK && (key = pto_cell_below(section->machine, section->path, &cell));) {
-        char interval_key[PTO_PARAM_KEY_MAX + sizeof interval_suffix];
-        if (strchr(key, '.') || cell.family->form != PTO_FORM_VALUE)
+    for (int i = 0; i < keys->count && status == PTO_OK; i++) {
+        const pto_word_t *word = &keys->word[i];
+        if (keys->field[i].read != read_cell || word->family->form != PTO_FORM_VALUE)
             continue;
-        snprintf(interval_key, sizeof interval_key, "%s%s", key, interval_suffix);
-        status = check_power(reader, node, key, section->machine, cell.at);
-        if (status == PTO_OK)
-            status = pto_settle_param(reader, node, interval_key, cell.at);
+        status = check_power(reader, node, keys->name[i], section->machine, word->at);
+        if (status == PTO_OK) /* the interval's key is the next one */
+            status =
+                pto_settle_param(reader, node, keys->name[i + may_have_interval(word->family)], word->at);
     }
     return status;
 }
 
-static pto_status_t read_section(const pto_reader_t *reader, const pto_yaml_node_t *node,
-                                 pto_machine_t *machine, const char *path) {
+static void list_top(keys_t *keys) {
     static const char *const top[] = {"machine", "source", "library"};
-    bool is_file = *path == '\0';
-    section_t section = {machine, path};
-    keys_t keys = {.count = 0};
-    char what[PTO_PARAM_KEY_MAX + sizeof "''"];
-    snprintf(what, sizeof what, is_file ? "a machine file" : "'%s'", path);
-    for (int i = 0; is_file && i < 3; i++) {
-        pto_yaml_field_t *field = add_key(&keys, top[i], (int)strlen(top[i]), "");
-        *field = (pto_yaml_field_t){.key = field->key, .read = read_top, .argument = i, .required = i < 2};
+    for (int i = 0; i < 3; i++) {
+        const pto_word_t word = {.text = top[i], .length = strlen(top[i]), .required = i < 2};
+        add_key(keys, &word, "", read_top);
     }
-    list_keys(machine, path, &keys);
+}
+
+static pto_status_t read_section(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                                 pto_machine_t *machine, const char *path, pto_word_t first) {
+    section_t section;
+    section.machine = machine;
+    section.path = path;
+    section.keys.count = 0; /* the rest is set key by key */
+    char what[PTO_PARAM_KEY_MAX + sizeof "''"] = "a machine file";
+    if (*path)
+        stpcpy(stpcpy(stpcpy(what, "'"), path), "'");
+    if (*path == '\0')
+        list_top(&section.keys);
+    list_keys(machine, path, first, &section.keys);
     const pto_yaml_table_t table = {.what = what,
-                                    .field = keys.field,
-                                    .field_count = keys.count,
+                                    .field = section.keys.field,
+                                    .field_count = section.keys.count,
                                     .nonempty = true,
                                     .finish = finish_section};
     return pto_read_mapping(reader, node, &table, &section);
@@ -193,7 +224,7 @@ pto_status_t pto_machine_parse(const char *text, size_t text_size, const char *p
         return status;
     pto_machine_t made = {.path = pto_text_copy(path)};
     if (made.path)
-        status = read_section(&reader, root, &made, "");
+        status = read_section(&reader, root, &made, "", (pto_word_t){0});
     else
         status = pto_read_fail(&reader, root, PTO_ERR_MEMORY, "out of memory");
     pto_yaml_destroy(root);

@@ -78,14 +78,18 @@ static void append_range(growing_t *growing, const pto_dim_t *dim) {
 }
 
 /* A family's key with the names of these ranges in it. */
-static void fill_key(const pto_family_t *family, const pto_dim_t dim[PTO_DIM_MAX], char *text, size_t room) {
-    growing_t growing = {text, text + room - 1};
+static void append_key(growing_t *growing, const pto_family_t *family, const pto_dim_t dim[PTO_DIM_MAX]) {
     for (const char *at = family->key; *at; at++)
         if (*at == '*')
-            append_range(&growing, dim++);
-        else if (*at != '!' && growing.at < growing.end)
-            *growing.at++ = *at;
-    *growing.at = '\0';
+            append_range(growing, dim++);
+        else if (*at != '!' && growing->at < growing->end)
+            *growing->at++ = *at;
+}
+
+/* Behind a dot, unless it is empty. */
+static void append_word(growing_t *growing, const char *word) {
+    append(growing, *word ? "." : "");
+    append(growing, word);
 }
 
 /* --- families ------------------------------------------------------------------------------------------- */
@@ -111,115 +115,175 @@ pto_parameter_t pto_parameter_at(int index) {
                                  .term = family->term ? family->term : "",
                                  .what = family->what,
                                  .priced = !family->measured_only};
-    fill_key(family, family->dim, parameter.key, sizeof parameter.key);
+    growing_t growing = {parameter.key, parameter.key + sizeof parameter.key - 1};
+    append_key(&growing, family, family->dim);
     return parameter;
 }
 
 /* --- cells ---------------------------------------------------------------------------------------------- */
 
-static int cell_count(const pto_family_t *family) {
-    return extent(&family->dim[0]) * extent(&family->dim[1]);
-}
-
-/* The single place in each dimension of the family's cell of that number. */
-static void locate(const pto_family_t *family, int number, pto_dim_t place[PTO_DIM_MAX]) {
-    const pto_dim_t *dim = family->dim;
-    int first = dim[0].first + number / extent(&dim[1]), second = dim[1].first + number % extent(&dim[1]);
-    place[0] = (pto_dim_t){dim[0].kind, first, first};
-    place[1] = (pto_dim_t){dim[1].kind, second, second};
-}
-
-static void *address_of(const pto_machine_t *machine, const pto_family_t *family, const pto_dim_t *place) {
-    int index = place[0].first * dim_size[place[1].kind] + place[1].first;
-    return (char *)machine + family->offset + (size_t)index * size_of_form[family->form];
-}
-
-bool pto_cell_next(const pto_machine_t *machine, pto_cell_t *cell) {
-    if (cell->next < FAMILY_COUNT && cell->step == cell_count(&families[cell->next])) {
-        cell->next++;
-        cell->step = 0;
-    }
-    if (cell->next == FAMILY_COUNT)
-        return false;
-    pto_dim_t place[PTO_DIM_MAX];
-    cell->family = &families[cell->next];
-    locate(cell->family, cell->step++, place);
-    cell->at = address_of(machine, cell->family, place);
-    fill_key(cell->family, place, cell->key, sizeof cell->key);
-    return true;
-}
-
-/* The places that an address has in a family's dimensions; false: none. */
-static bool place_of(const pto_family_t *family, uintptr_t offset, pto_dim_t place[PTO_DIM_MAX]) {
-    const pto_dim_t *dim = family->dim;
-    size_t size = size_of_form[family->form];
-    size_t bytes = size * (size_t)(dim_size[dim[0].kind] * dim_size[dim[1].kind]);
-    if (offset < family->offset || offset >= family->offset + bytes || (offset - family->offset) % size)
-        return false;
-    int index = (int)((offset - family->offset) / size);
-    int first = index / dim_size[dim[1].kind], second = index % dim_size[dim[1].kind];
-    place[0] = (pto_dim_t){dim[0].kind, first, first};
-    place[1] = (pto_dim_t){dim[1].kind, second, second};
-    return first >= dim[0].first && first <= dim[0].last && second >= dim[1].first && second <= dim[1].last;
-}
-
-bool pto_cell_at(const pto_machine_t *machine, const void *at, pto_cell_t *cell) {
-    for (int i = 0; i < FAMILY_COUNT; i++) {
-        pto_dim_t place[PTO_DIM_MAX];
-        if (place_of(&families[i], (uintptr_t)at - (uintptr_t)machine, place)) {
-            *cell = (pto_cell_t){.family = &families[i], .at = (void *)at};
-            fill_key(&families[i], place, cell->key, sizeof cell->key);
+/* Let a dimension be one name alone; false: it has no such name. */
+static bool narrow(pto_dim_t *dim, const char *name, size_t length) {
+    for (int i = dim->first; i <= dim->last; i++) {
+        const char *known = dim_name(dim->kind, i);
+        if (strncmp(known, name, length) == 0 && known[length] == '\0') {
+            dim->first = dim->last = i;
             return true;
         }
     }
     return false;
 }
 
-/* Whether a family's key, up to its first dimension, may begin with the path or end in it. */
-static bool may_lead_to(const char *key, const char *path) {
-    for (; *key && *key != '*' && *path; key++)
-        if (*key != '!' && *key != *path++)
+/* Where a path leads along a family's key. */
+typedef struct {
+    const char *rest;           /* of the key; empty where the path is all of it */
+    int passed;                 /* dimensions that the path names */
+    pto_dim_t dim[PTO_DIM_MAX]; /* what the path leaves of them */
+} trail_t;
+
+/* Of a key or a path, up to the next dot. */
+static size_t word_length(const char *text) {
+    size_t length = 0;
+    while (text[length] && text[length] != '.')
+        length++;
+    return length;
+}
+
+/* False: the path leads elsewhere, as for most families its first letter already shows. */
+static bool follow(const pto_family_t *family, const char *path, trail_t *trail) {
+    const char *key = family->key;
+    if (*path && key[*key == '!'] != *path)
+        return false;
+    trail->passed = 0;
+    for (; *key && *path; key++)
+        if (*key == '*') {
+            size_t length = word_length(path);
+            pto_dim_t *dim = &trail->dim[trail->passed];
+            *dim = family->dim[trail->passed++];
+            if (!narrow(dim, path, length))
+                return false;
+            path += length;
+        } else if (*key != '!' && *key != *path++)
             return false;
+    if (*path || (key > family->key && *key != '\0' && *key != '.'))
+        return false;
+    memcpy(trail->dim + trail->passed, family->dim + trail->passed,
+           (size_t)(PTO_DIM_MAX - trail->passed) * sizeof *trail->dim);
+    trail->rest = *key == '.' ? key + 1 : key;
     return true;
 }
 
-static bool next_on(const pto_machine_t *machine, const char *path, pto_cell_t *cell) {
-    while (cell->next < FAMILY_COUNT && !may_lead_to(families[cell->next].key, path)) {
-        cell->next++;
-        cell->step = 0;
-    }
-    return pto_cell_next(machine, cell);
+/* Set the cell of that number among those of a family in these dimensions. */
+static void set_cell(const pto_machine_t *machine, const pto_family_t *family,
+                     const pto_dim_t dim[PTO_DIM_MAX], int number, pto_cell_t *cell) {
+    int first = dim[0].first + number / extent(&dim[1]), second = dim[1].first + number % extent(&dim[1]);
+    cell->family = family;
+    cell->index = first * dim_size[dim[1].kind] + second;
+    cell->at = (char *)machine + family->offset + (size_t)cell->index * size_of_form[family->form];
 }
 
-bool pto_cell_find(const pto_machine_t *machine, const char *key, pto_cell_t *cell) {
-    *cell = (pto_cell_t){0};
-    while (next_on(machine, key, cell))
-        if (strcmp(cell->key, key) == 0)
+static bool next_below(const pto_machine_t *machine, const char *path, pto_cell_t *cell) {
+    for (; cell->next < FAMILY_COUNT; cell->next++, cell->step = 0) {
+        trail_t trail;
+        if (follow(&families[cell->next], path, &trail) && *trail.rest &&
+            cell->step < extent(&trail.dim[0]) * extent(&trail.dim[1])) {
+            set_cell(machine, &families[cell->next], trail.dim, cell->step++, cell);
             return true;
+        }
+    }
     return false;
 }
 
-const char *pto_cell_below(const pto_machine_t *machine, const char *path, pto_cell_t *cell) {
-    size_t length = strlen(path);
-    while (next_on(machine, path, cell)) {
-        if (length == 0)
-            return cell->key;
-        if (strncmp(cell->key, path, length) == 0 && cell->key[length] == '.')
-            return cell->key + length + 1;
+bool pto_cell_next(const pto_machine_t *machine, pto_cell_t *cell) { return next_below(machine, "", cell); }
+
+const char *pto_cell_below(const pto_machine_t *machine, const char *path, pto_cell_t *cell, char *key) {
+    if (!next_below(machine, path, cell))
+        return NULL;
+    pto_cell_key(cell, key);
+    return *path ? key + strlen(path) + 1 : key;
+}
+
+/* The place that an index has in each of a family's dimensions. */
+static void locate(const pto_family_t *family, int index, pto_dim_t place[PTO_DIM_MAX]) {
+    const pto_dim_t *dim = family->dim;
+    int first = index / dim_size[dim[1].kind], second = index % dim_size[dim[1].kind];
+    place[0] = (pto_dim_t){dim[0].kind, first, first};
+    place[1] = (pto_dim_t){dim[1].kind, second, second};
+}
+
+static void append_cell(growing_t *growing, const pto_cell_t *cell) {
+    pto_dim_t place[PTO_DIM_MAX];
+    locate(cell->family, cell->index, place);
+    append_key(growing, cell->family, place);
+}
+
+void pto_cell_key(const pto_cell_t *cell, char *key) {
+    growing_t growing = {key, key + PTO_PARAM_KEY_MAX - 1};
+    append_cell(&growing, cell);
+    *growing.at = '\0';
+}
+
+/* The index of an address in a family's array; -1: it is none of the family's cells. */
+static int index_of(const pto_family_t *family, uintptr_t offset) {
+    const pto_dim_t *dim = family->dim;
+    size_t size = size_of_form[family->form];
+    size_t bytes = size * (size_t)(dim_size[dim[0].kind] * dim_size[dim[1].kind]);
+    if (offset < family->offset || offset >= family->offset + bytes || (offset - family->offset) % size)
+        return -1;
+    pto_dim_t place[PTO_DIM_MAX];
+    int index = (int)((offset - family->offset) / size);
+    locate(family, index, place);
+    bool covered = place[0].first >= dim[0].first && place[0].first <= dim[0].last &&
+                   place[1].first >= dim[1].first && place[1].first <= dim[1].last;
+    return covered ? index : -1;
+}
+
+bool pto_cell_at(const pto_machine_t *machine, const void *at, pto_cell_t *cell) {
+    for (int i = 0; i < FAMILY_COUNT; i++) {
+        int index = index_of(&families[i], (uintptr_t)at - (uintptr_t)machine);
+        if (index >= 0) {
+            *cell = (pto_cell_t){.family = &families[i], .at = (void *)at, .index = index};
+            return true;
+        }
     }
-    return NULL;
+    return false;
+}
+
+bool pto_word_next(const pto_machine_t *machine, const char *path, pto_word_t *word) {
+    int end = word->end > 0 ? word->end : FAMILY_COUNT;
+    for (; word->next < end; word->next++, word->step = 0) {
+        const pto_family_t *family = &families[word->next];
+        trail_t trail;
+        if (!follow(family, path, &trail) || !*trail.rest)
+            continue;
+        pto_dim_t *dim = &trail.dim[trail.passed];
+        const char *text = trail.rest + (*trail.rest == '!');
+        bool is_dim = *text == '*';
+        if (word->step >= (is_dim ? extent(dim) : 1))
+            continue;
+        if (is_dim)
+            dim->first = dim->last = dim->first + word->step;
+        word->step++;
+        pto_cell_t cell;
+        set_cell(machine, family, trail.dim, 0, &cell);
+        word->family = family;
+        word->at = text[word_length(text)] ? NULL : cell.at;
+        word->required = *trail.rest == '!';
+        word->text = is_dim ? dim_name(dim->kind, dim->first) : text;
+        word->length = word_length(word->text);
+        return true;
+    }
+    return false;
 }
 
 bool pto_key_is_required(const pto_family_t *family, const char *path) {
-    const char *at = family->key;
-    for (const char *dot = path; *path && dot; dot = strchr(dot + 1, '.'))
-        at = strchr(at, '.') + 1;
-    return *at == '!';
+    trail_t trail;
+    return follow(family, path, &trail) && *trail.rest == '!';
 }
 
 bool pto_cell_is_first(const pto_machine_t *machine, const pto_cell_t *cell, const char *path) {
     pto_cell_t first = {0};
-    return pto_cell_below(machine, path, &first) && first.at == cell->at;
+    return next_below(machine, path, &first) && first.at == cell->at;
 }
 
 bool pto_cell_known(const pto_cell_t *cell) {
@@ -348,18 +412,19 @@ static const pto_cost_row_t *row_of(const pto_cell_t *cell, const pto_param_t *p
     return has_row ? (const pto_cost_row_t *)((const char *)param - offset[field]) : NULL;
 }
 
-static void name_row(const pto_cell_t *cell, const pto_cost_row_t *row, char *text) {
+static void append_row_name(growing_t *growing, const pto_cell_t *cell, const pto_cost_row_t *row) {
+    char name[PTO_COST_ROW_MAX] = "";
     if (row && cell->family->by == PTO_ROWS_BY_PROTOCOL)
-        snprintf(text, PTO_COST_ROW_MAX, "%s", pto_protocol_name(row->protocol));
+        append_word(growing, pto_protocol_name(row->protocol));
     else if (row && cell->family->by != PTO_ROWS_BY_BYTES)
-        pto_cost_row_name(row, text);
+        pto_cost_row_name(row, name);
+    append_word(growing, name);
 }
 
 void pto_cell_explain(const pto_cell_t *cell, const pto_param_t *param, pto_field_t field, char *text) {
-    char row_name[PTO_COST_ROW_MAX] = "";
-    const char *leaf = pto_field_name(field);
-    name_row(cell, row_of(cell, param, field), row_name);
-    int end = snprintf(text, PTO_PARAM_KEY_MAX, "%s%s%s", cell->key, *row_name ? "." : "", row_name);
-    if (*leaf && end < PTO_PARAM_KEY_MAX)
-        snprintf(text + end, (size_t)(PTO_PARAM_KEY_MAX - end), ".%s", leaf);
+    growing_t growing = {text, text + PTO_PARAM_KEY_MAX - 1};
+    append_cell(&growing, cell);
+    append_row_name(&growing, cell, row_of(cell, param, field));
+    append_word(&growing, pto_field_name(field));
+    *growing.at = '\0';
 }

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "portolan/machine.h"
+#include "machine/machine_internal.h"
 
 typedef enum { PTO_FORM_WHOLE, PTO_FORM_VALUE, PTO_FORM_POSTAL, PTO_FORM_COST } pto_form_t;
 
@@ -75,23 +75,39 @@ typedef struct {
 typedef struct {
     const pto_family_t *family;
     void *at;
-    char key[PTO_PARAM_KEY_MAX];
-    int next; /* of the walk */
+    int index; /* in the member's array */
+    int next;  /* of the walk */
     int step;
 } pto_cell_t;
 
 /* Step through all cells, from a zeroed one; false: there are no more. */
 bool pto_cell_next(const pto_machine_t *machine, pto_cell_t *cell);
 
+/* The cell's key; `key` has room for PTO_PARAM_KEY_MAX. */
+void pto_cell_key(const pto_cell_t *cell, char *key);
+
 /* The cell that begins at this address of the machine; false: none does. */
 bool pto_cell_at(const pto_machine_t *machine, const void *at, pto_cell_t *cell);
 
-/* The cell with this key; false: none has it. */
-bool pto_cell_find(const pto_machine_t *machine, const char *key, pto_cell_t *cell);
-
 /* Step through the cells whose keys begin with `path.`; start with a zeroed cell. Returns the rest of the
- * key, or the whole key if the path is empty; NULL after the last cell. */
-const char *pto_cell_below(const pto_machine_t *machine, const char *path, pto_cell_t *cell);
+ * key, or the whole key if the path is empty; NULL after the last cell. `key` is filled as above. */
+const char *pto_cell_below(const pto_machine_t *machine, const char *path, pto_cell_t *cell, char *key);
+
+/* A word that may follow a path in a family's key. */
+typedef struct {
+    const pto_family_t *family;
+    const char *text; /* `length` characters, not terminated */
+    size_t length;
+    void *at;      /* of the machine, as a cell's; NULL: more words follow */
+    bool required; /* in the mapping at the path */
+    int next;      /* of the walk: the family, also of the word that was found */
+    int end;       /* behind the last family to look at; 0: all */
+    int step;
+} pto_word_t;
+
+/* Step through the words that may follow `path`, from a zeroed one or from the families `next` to `end` that
+ * are known to lead there. Families that share a word each yield it. False: there are no more. */
+bool pto_word_next(const pto_machine_t *machine, const char *path, pto_word_t *word);
 
 /* Whether the mapping at `path`, which leads to the family, must hold its next key. */
 bool pto_key_is_required(const pto_family_t *family, const char *path);
@@ -119,6 +135,17 @@ void pto_cell_explain(const pto_cell_t *cell, const pto_param_t *param, pto_fiel
 
 /* Whether two rows differ in their bytes alone. */
 bool pto_row_continues(pto_rows_by_t by, const pto_cost_row_t *before, const pto_cost_row_t *row);
+
+/* Explanations name on_gpu keys of a machine without on_gpu messages, which uses its on_socket costs for
+ * them. Map such a key, in place, to the one that is in the machine. */
+void pto_param_key_resolve(const pto_machine_t *machine, char key[PTO_PARAM_KEY_MAX]);
+
+/* Whether a key or a group is that of the parameter. */
+bool pto_param_is_named(const pto_machine_param_t *param, const char *key);
+
+/* PTO_ERR_NOT_FOUND, with the nearest of the parameters' keys and of `more` names. */
+pto_status_t pto_param_unknown(const char *key, const pto_machine_param_t *param, int param_count,
+                               const char *const *more, int more_count, pto_error_t *err);
 
 /* Give each cost that may be one for all sizes, and is unknown, a row that does not count yet, so that
  * pto_machine_params lists its numbers. Errors: PTO_ERR_MEMORY. */

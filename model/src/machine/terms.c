@@ -11,7 +11,7 @@
 
 enum { TERM_NAME_MAX = 64 };
 
-static const char further_term[] = "reduce.further";
+static const char extra_input_term[] = "reduce.extra_input";
 
 static const pto_model_term_t terms[] = {
     {"copies.shared", "copies that several processes make from or to one GPU at once"},
@@ -21,7 +21,7 @@ static const pto_model_term_t terms[] = {
     {"network", "contention of several nodes for one receiver"},
     {"gap", "the cost of each additional message that a process has in flight"},
     {"reduce", "combining two buffers"},
-    {further_term, "the cost of additional inputs of one reduction, with 'reduce'"},
+    {extra_input_term, "the cost of additional inputs of one reduction, with 'reduce'"},
     {"peer", "copies from GPU to GPU of a node"},
     {"remote", "kernels that load from and store to another GPU's memory"},
     {"signals", "flags between processes, events of a GPU, flags between kernels"},
@@ -33,7 +33,7 @@ static const pto_model_term_t terms[] = {
 static void drop(pto_machine_t *machine, const char *term) {
     for (pto_cell_t cell = {0}; pto_cell_next(machine, &cell);) {
         const pto_cost_table_t *cost = cell.family->has_extra_input ? cell.at : NULL;
-        for (int i = 0; cost && i < cost->count && strcmp(term, further_term) == 0; i++)
+        for (int i = 0; cost && i < cost->count && strcmp(term, extra_input_term) == 0; i++)
             cost->row[i].extra_input_s_per_byte = (pto_param_t){0};
         if (cell.family->term && strcmp(cell.family->term, term) == 0)
             pto_cell_clear(&cell);

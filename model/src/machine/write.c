@@ -223,8 +223,9 @@ typedef struct {
 static section_t look_at(const pto_machine_t *machine, const char *path) {
     section_t section = {.is_flat = true};
     bool complete = true;
+    char key[PTO_PARAM_KEY_MAX];
     pto_cell_t cell = {0};
-    for (const char *rest; (rest = pto_cell_below(machine, path, &cell)) != NULL;) {
+    for (const char *rest; (rest = pto_cell_below(machine, path, &cell, key)) != NULL;) {
         bool known = pto_cell_known(&cell), is_leaf = strchr(rest, '.') == NULL;
         section.known = section.known || known;
         section.is_flat = section.is_flat && is_leaf &&
@@ -291,12 +292,13 @@ static void put_children(writer_t *writer, const pto_machine_t *machine, const c
                          bool on_one_line) {
     const char *separator = "";
     pto_cell_t cell = {0};
-    for (const char *rest; (rest = pto_cell_below(machine, path, &cell)) != NULL;) {
+    char key[PTO_PARAM_KEY_MAX];
+    for (const char *rest; (rest = pto_cell_below(machine, path, &cell, key)) != NULL;) {
         char child[PTO_PARAM_KEY_MAX];
-        size_t length = (size_t)(rest - cell.key) + strcspn(rest, ".");
-        memcpy(child, cell.key, length);
+        size_t length = (size_t)(rest - key) + strcspn(rest, ".");
+        memcpy(child, key, length);
         child[length] = '\0';
-        if (cell.key[length] != '\0') {
+        if (key[length] != '\0') {
             if (pto_cell_is_first(machine, &cell, child)) {
                 put_section(writer, machine, child, indent);
             }

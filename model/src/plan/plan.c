@@ -110,7 +110,7 @@ void pto_build_pipeline(pto_builder_t *builder, int64_t from, int64_t to, int64_
 
 /* The slice that a member gives to or gets from each other member. */
 static pto_slice_t call_slice(const pto_builder_t *builder, pto_collective_t collective, int buffer) {
-    if (pto_collective_is_vector(collective))
+    if (pto_collective_is_vector(collective) || collective == PTO_COLLECTIVE_PAIR)
         return pto_slice_all(builder, buffer);
     pto_slice_t slice =
         pto_slice_block(buffer, collective == PTO_COLLECTIVE_MESSAGES ? PTO_ANCHOR_ORDINAL : PTO_ANCHOR_PEER);
@@ -230,6 +230,13 @@ pto_slice_t pto_slice_part(int buffer, int64_t parts, pto_anchor_t anchor, pto_e
     return slice;
 }
 
+int64_t pto_chunk_bytes(const pto_request_t *request) {
+    enum { ALIGNMENT_BYTES = 64 };
+    int64_t chunks = request->chunks > 1 ? request->chunks : 1, bytes = request->bytes;
+    int64_t least = bytes / chunks + (bytes % chunks > 0);
+    return (least / ALIGNMENT_BYTES + (least % ALIGNMENT_BYTES > 0 || least == 0)) * ALIGNMENT_BYTES;
+}
+
 pto_peers_t pto_peers_at(pto_expr_t distance, int64_t sign) {
     pto_expr_t until = distance;
     until.constant++;
@@ -320,7 +327,7 @@ static uint64_t digest_buffer(uint64_t hash, const pto_buffer_t *buffer) {
                               buffer->pageable};
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
         hash = fnv1a(hash, (uint64_t)number[i]);
-    return hash;
+    return buffer->held_first ? fnv1a(hash, (uint64_t)buffer->held_first) : hash;
 }
 
 static uint64_t digest_request(uint64_t hash, const pto_request_t *request) {
@@ -331,6 +338,10 @@ static uint64_t digest_request(uint64_t hash, const pto_request_t *request) {
                               request->messages,     request->unique_bytes, request->by_library};
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
         hash = fnv1a(hash, (uint64_t)number[i]);
+    if (request->collective == PTO_COLLECTIVE_PAIR)
+        hash = fnv1a(hash, 4u * request->ends.from_host + 2u * request->ends.to_host + request->ends.both_ways);
+    if (request->chunks > 1)
+        hash = fnv1a(hash, (uint64_t)request->chunks);
     const pto_counts_t *counts = request->counts;
     if (counts && counts->kind == PTO_COUNTS_SKEW) {
         uint64_t bits;
@@ -393,7 +404,8 @@ static pto_status_t check_sizes(const pto_request_t *request, pto_error_t *err) 
         int64_t value;
         const char *name;
     } size[] = {
-        {request->bytes, "bytes"}, {request->messages, "messages"}, {request->unique_bytes, "unique_bytes"}};
+        {request->bytes, "bytes"}, {request->messages, "messages"}, {request->unique_bytes, "unique_bytes"},
+        {request->chunks, "chunks"}};
     for (size_t i = 0; i < sizeof size / sizeof *size; i++)
         if (size[i].value < 0)
             return pto_error_set(err, PTO_ERR_RANGE, "%s must be 0 or more, not %lld", size[i].name,
@@ -406,7 +418,7 @@ static pto_status_t check_sizes(const pto_request_t *request, pto_error_t *err) 
                              (long long)counts->order, (long long)owners);
     if (request->collective == PTO_COLLECTIVE_MESSAGES)
         peers = request->messages;
-    else if (!pto_collective_is_vector(request->collective))
+    else if (pto_collective_data(request->collective) == PTO_DATA_BLOCKS)
         peers = owners;
     int64_t bytes = largest_bytes(request);
     bool doubled = counts && counts->kind == PTO_COUNTS_SKEW;

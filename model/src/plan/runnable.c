@@ -9,6 +9,11 @@ static pto_status_t slice_runnable(const pto_plan_t *plan, const pto_stage_t *st
         return pto_error_set(err, PTO_ERR_INVALID_PLAN,
                              "stage '%s' uses '%s', which alternates, outside of a kernel", stage->name,
                              buffer->name);
+    if (slice->holder != PTO_HOLDER_SELF && buffer->space != PTO_SPACE_GPU &&
+        buffer->role != PTO_ROLE_TEMPORARY)
+        return pto_error_set(err, PTO_ERR_INVALID_PLAN,
+                             "stage '%s' uses another process's '%s', which is the user's own host memory",
+                             stage->name, buffer->name);
     return PTO_OK;
 }
 

@@ -140,7 +140,7 @@ static bool is_held(const pto_held_t *holder) {
     const pto_buffer_t *buffer = holder->buffer;
     return holder->index >= 0 && holder->core >= buffer->core_first &&
            holder->core < buffer->core_first + buffer->core_count &&
-           (buffer->held_stride <= 1 || holder->index % buffer->held_stride == 0);
+           (buffer->held_stride <= 1 || holder->index % buffer->held_stride == buffer->held_first);
 }
 
 bool pto_buffer_holds(const pto_plan_t *plan, int buffer, int64_t rank) {
@@ -433,7 +433,7 @@ bool pto_plan_uses_peers_memory(const pto_plan_t *plan) {
 /* Whether two buffers have the same size on every rank. */
 static bool same_size(const pto_buffer_t *a, const pto_buffer_t *b) {
     return a->core_first == b->core_first && a->core_count == b->core_count && a->group == b->group &&
-           a->held_stride == b->held_stride && a->blocks == b->blocks && a->block_count == b->block_count &&
+           a->held_first == b->held_first && a->held_stride == b->held_stride && a->blocks == b->blocks && a->block_count == b->block_count &&
            a->block_bytes == b->block_bytes && a->granularity_bytes == b->granularity_bytes &&
            a->split == b->split && a->cyclic == b->cyclic && a->cyclic_count == b->cyclic_count;
 }

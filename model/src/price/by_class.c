@@ -109,7 +109,7 @@ static pto_status_t charge_costliest(const pto_pricing_t *pricing, const pto_tra
         return charge_mix(pricing, &traffic->mix[0], space, bytes, charge);
     for (int i = 0; i < traffic->mix_count; i++) {
         pto_charge_t mix = *charge;
-        mix.explain = false;
+        mix.terms = NULL;
         pto_status_t status = charge_mix(pricing, &traffic->mix[i], space, bytes, &mix);
         if (status != PTO_OK)
             return status;

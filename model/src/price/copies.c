@@ -81,12 +81,15 @@ pto_status_t pto_copy_charge(pto_copying_t *to, const pto_action_t *action, pto_
     if (bytes == 0 || !pto_step_queues(to->plan, to->machine, step))
         return pto_charge_one_copy(to->charge, to->machine, kind, reach, pto_step_is_pageable(to->plan, step),
                                    bytes, to->engine[gpu].bytes[kind], to->err);
-    to->queued = true;
     pto_queued_copy_t copy = {.kind = kind,
+                              .reach = reach,
                               .strided = pto_step_is_strided(step, action->k, action->core),
                               .bytes = bytes,
                               .piece_bytes = bytes / pto_step_pieces(step, action->k, action->core)};
-    if (!pto_copy_queue_enter(&to->engine[gpu].queue, to->machine, copy, action->rank, to->mine, to->charge))
+    pto_copy_resource_t resource = pto_copy_resource(to->machine, copy);
+    to->queued |= 1u << resource;
+    if (!pto_copy_queue_enter(&to->engine[gpu].queue[resource], to->machine, copy, action->rank, to->mine,
+                              to->charge))
         return pto_error_set(to->err, PTO_ERR_MEMORY, "out of memory while pricing");
     return PTO_OK;
 }
@@ -141,7 +144,21 @@ void pto_reduction_charge(const pto_plan_t *plan, const pto_machine_t *machine, 
         pto_reduction_charge_one(plan, machine, action, charge);
 }
 
-/* --- the queue of a GPU --------------------------------------------------------------------------------- */
+/* --- the queues of a GPU -------------------------------------------------------------------------------- */
+
+bool pto_copies_leave(pto_copies_t *engine, unsigned queued, int64_t who, const pto_ledger_t *mine,
+                      bool explain) {
+    bool kept = true;
+    for (int resource = 0; resource < PTO_COPY_RESOURCE_COUNT; resource++)
+        if (queued & 1u << resource)
+            kept = pto_copy_queue_leave(&engine->queue[resource], who, mine, explain) && kept;
+    return kept;
+}
+
+void pto_copies_fini(pto_copies_t *engine) {
+    for (int resource = 0; resource < PTO_COPY_RESOURCE_COUNT; resource++)
+        pto_copy_queue_fini(&engine->queue[resource]);
+}
 
 void pto_copy_queue_fini(pto_copy_queue_t *queue) {
     free(queue->held);
@@ -151,23 +168,19 @@ void pto_copy_queue_fini(pto_copy_queue_t *queue) {
 
 bool pto_copy_queue_enter(pto_copy_queue_t *queue, const pto_machine_t *machine, pto_queued_copy_t copy,
                           int64_t who, pto_ledger_t *mine, pto_charge_t *charge) {
-    pto_charge_t alone = *charge;
     int64_t waiting = 0;
     for (int i = 0; i < queue->count; i++)
         waiting += queue->held[i].who != who && queue->held[i].until_s > mine->seconds;
     queue->hold_s = pto_copy_hold_s(machine, copy);
+    pto_charge_t alone = *charge, queued = *charge;
+    alone.terms = queued.terms = NULL;
     pto_charge_queued(&alone, machine, copy, 0);
-    if (waiting > 0) {
-        pto_charge_t queued = *charge;
+    if (waiting > 0)
         pto_charge_queued(&queued, machine, copy, waiting);
-        if (queue->last.seconds + queued.other_s > mine->seconds + alone.other_s) {
-            *charge = queued;
-            /* The path goes through the previous copy, even if that ended before `mine`. */
-            return pto_ledger_copy(mine, &queue->last, charge->explain);
-        }
-    }
-    *charge = alone;
-    return true;
+    bool delayed = waiting > 0 && queue->last.seconds + queued.other_s > mine->seconds + alone.other_s;
+    pto_charge_queued(charge, machine, copy, delayed ? waiting : 0);
+    /* The path goes through the previous copy, even if that ended before `mine`. */
+    return !delayed || pto_ledger_copy(mine, &queue->last, charge->terms != NULL);
 }
 
 bool pto_copy_queue_leave(pto_copy_queue_t *queue, int64_t who, const pto_ledger_t *mine, bool explain) {

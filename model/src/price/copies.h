@@ -5,16 +5,16 @@
 
 #include "price/ledger.h"
 
-/* One GPU's share of a stage, and its queue of shared copies over all stages. Copies between two GPUs are in
+/* One GPU's share of a stage, and its queues of shared copies over all stages. Copies between two GPUs are in
  * `in_bytes` of the one and `out_bytes` of the other, all other copies in `bytes` of their kind. */
 typedef struct {
     int64_t bytes[PTO_COPY_COUNT];
     int64_t in_bytes;
     int64_t out_bytes;
-    pto_copy_queue_t queue;
+    pto_copy_queue_t queue[PTO_COPY_RESOURCE_COUNT];
 } pto_copies_t;
 
-/* Begin a stage: forget all but the queue. */
+/* Begin a stage: forget all but the queues. */
 void pto_copies_begin(pto_copies_t *engine);
 
 /* Count the copies of one rank's step, for each of its peers where it has any. `engine` is of the GPU
@@ -28,8 +28,7 @@ typedef struct {
     pto_copies_t *engine; /* of the GPU numbered 0 in the layout and those that follow */
     pto_ledger_t *mine;   /* of the actor that copies */
     pto_charge_t *charge;
-    bool
-        queued; /* set where a copy entered its GPU's queue, which the actor leaves at the end of its stage */
+    unsigned queued; /* resources whose queues its copies entered, a bit each: left at the end of the stage */
     pto_error_t *err;
 } pto_copying_t;
 
@@ -43,6 +42,13 @@ pto_status_t pto_copy_charge(pto_copying_t *to, const pto_action_t *action, pto_
 
 /* Whether source and target of a copy are on one socket. Memory is on the socket of the GPU of its holder. */
 pto_reach_t pto_copy_reach(const pto_plan_t *plan, const pto_action_t *action);
+
+/* The copies of `who` in the queues of the resources `queued` have ended at the time of `mine`. Returns false
+ * when out of memory. */
+bool pto_copies_leave(pto_copies_t *engine, unsigned queued, int64_t who, const pto_ledger_t *mine,
+                      bool explain);
+
+void pto_copies_fini(pto_copies_t *engine);
 
 /* Charge a reduction by its bytes, for each of its peers where it has any. */
 void pto_reduction_charge(const pto_plan_t *plan, const pto_machine_t *machine, pto_action_t *action,

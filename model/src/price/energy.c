@@ -67,7 +67,7 @@ pto_status_t pto_energy(const pto_plan_t *plan, const pto_machine_t *machine, co
         bool of_gpu = power <= PTO_POWER_GPU_KERNEL;
         pto_cell_t cell;
         if (pto_cell_at(machine, param, &cell))
-            memcpy(part->key, cell.key, sizeof part->key);
+            pto_cell_key(&cell, part->key);
         if (of_gpu && part->device_s > 0 && !pto_param_known(param))
             return pto_error_set_at(err, PTO_ERR_NOT_APPLICABLE, machine->path, 0, 0,
                                     "machine %s has no %s, which the plan's energy needs; "

@@ -128,8 +128,9 @@ typedef struct {
 
 static bool queues_are_empty(const pto_pricing_t *pricing) {
     for (int64_t gpu = 0; gpu < pricing->gpu_count; gpu++)
-        if (pricing->engine[gpu].queue.count > 0)
-            return false;
+        for (int resource = 0; resource < PTO_COPY_RESOURCE_COUNT; resource++)
+            if (pricing->engine[gpu].queue[resource].count > 0)
+                return false;
     return true;
 }
 

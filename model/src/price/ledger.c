@@ -7,17 +7,10 @@
 
 /* --- one stage of one actor ----------------------------------------------------------------------------- */
 
-void pto_charge_begin(pto_charge_t *charge, const char *stage, bool explain) {
-    charge->stage = stage;
-    charge->explain = explain;
-    charge->at_once = false;
-    charge->alpha_s = 0;
-    charge->on_node_s = 0;
-    charge->off_node_alpha_s = 0;
-    charge->off_node_s = 0;
-    charge->off_node = false;
-    charge->other_s = 0;
-    charge->entry_count = 0;
+void pto_charge_begin(pto_charge_t *charge, const char *stage, pto_ledger_t *terms) {
+    *charge = (pto_charge_t){.stage = stage, .terms = terms};
+    if (terms)
+        terms->entry_count = 0;
 }
 
 static bool same_entry(const pto_entry_t *a, const pto_entry_t *b) {
@@ -25,23 +18,43 @@ static bool same_entry(const pto_entry_t *a, const pto_entry_t *b) {
            a->space == b->space;
 }
 
+static bool ledger_reserve(pto_ledger_t *ledger, int count) {
+    if (count <= ledger->entry_capacity)
+        return true;
+    int capacity = count > 16 ? 2 * count : 16;
+    pto_entry_t *grown = realloc(ledger->entry, (size_t)capacity * sizeof *grown);
+    if (!grown)
+        return false;
+    ledger->entry = grown;
+    ledger->entry_capacity = capacity;
+    return true;
+}
+
+/* Add to the count of an addend that the ledger has, or give it one more. */
+static bool ledger_enter(pto_ledger_t *ledger, const pto_entry_t *entry) {
+    for (int i = 0; i < ledger->entry_count; i++)
+        if (same_entry(&ledger->entry[i], entry)) {
+            ledger->entry[i].count += entry->count;
+            return true;
+        }
+    if (!ledger_reserve(ledger, ledger->entry_count + 1))
+        return false;
+    ledger->entry[ledger->entry_count++] = *entry;
+    return true;
+}
+
 void pto_charge_enter(pto_charge_t *charge, pto_entry_t entry) {
-    if (!charge->explain || entry.count == 0)
+    if (!charge->terms || entry.count == 0)
         return;
     entry.stage = charge->stage;
-    for (int i = 0; i < charge->entry_count; i++)
-        if (same_entry(&charge->entry[i], &entry)) {
-            charge->entry[i].count += entry.count;
-            return;
-        }
-    if (charge->entry_count < PTO_CHARGE_TERMS_MAX)
-        charge->entry[charge->entry_count++] = entry;
+    if (!ledger_enter(charge->terms, &entry))
+        charge->out_of_memory = true;
 }
 
 /* The two addends of a postal cost. */
 static void enter_postal(pto_charge_t *charge, pto_entry_t entry, const pto_postal_t *postal, double starts,
                          double bytes) {
-    if (!charge->explain)
+    if (!charge->terms)
         return;
     bool known = postal && pto_postal_known(postal);
     entry.field = PTO_FIELD_ALPHA;
@@ -99,12 +112,12 @@ pto_status_t pto_charge_messages(pto_charge_t *charge, const pto_machine_t *mach
                                 pto_space_name(space), pto_level_name(level));
     bool off_node = level == PTO_LEVEL_OFF_NODE;
     const pto_cost_row_t *gap = off_node && charge->at_once ? pto_machine_gap(machine, space, bytes) : NULL;
-    int64_t further = gap ? count - (charge->off_node ? 0 : 1) : 0;
-    if (count > further)
+    int64_t additional = gap ? count - (charge->off_node ? 0 : 1) : 0;
+    if (count > additional)
         charge_row_of(charge, &machine->messages[space][level], row, space, off_node, bytes,
-                      (double)(count - further));
-    if (further > 0)
-        charge_row_of(charge, &machine->gap[space], gap, space, off_node, bytes, (double)further);
+                      (double)(count - additional));
+    if (additional > 0)
+        charge_row_of(charge, &machine->gap[space], gap, space, off_node, bytes, (double)additional);
     charge->off_node = charge->off_node || off_node;
     return PTO_OK;
 }
@@ -158,14 +171,14 @@ bool pto_copy_is_queued(const pto_machine_t *machine, pto_copy_kind_t kind) {
 }
 
 /* `times` times one row of the table; NULL: a process's own cost, alone. */
-static void charge_row(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind,
-                       const pto_cost_row_t *row, double times, int64_t bytes) {
-    const pto_postal_t *alone = pto_machine_copy(machine, kind, PTO_REACH_ON_SOCKET, false);
+static void charge_row(pto_charge_t *charge, const pto_machine_t *machine, pto_queued_copy_t copy,
+                       const pto_cost_row_t *row, double times) {
+    const pto_postal_t *alone = pto_machine_copy(machine, copy.kind, copy.reach, false);
     const pto_postal_t *postal = row ? &row->postal : alone;
-    charge->other_s += times * (postal->alpha_s.value + (double)bytes * postal->beta_s_per_byte.value);
-    const void *place = row ? (const void *)&machine->shared_copies[kind] : alone;
-    enter_postal(charge, (pto_entry_t){.place = place, .space = space_of(kind)}, postal, times,
-                 times * (double)bytes);
+    charge->other_s += times * (postal->alpha_s.value + (double)copy.bytes * postal->beta_s_per_byte.value);
+    const void *place = row ? (const void *)&machine->shared_copies[copy.kind] : alone;
+    enter_postal(charge, (pto_entry_t){.place = place, .space = space_of(copy.kind)}, postal, times,
+                 times * (double)copy.bytes);
 }
 
 /* Strided copies have rows of their own where they were measured. */
@@ -193,22 +206,22 @@ static void charge_shared(pto_charge_t *charge, const pto_machine_t *machine, pt
     }
     if (!above) {
         double share = below ? (double)procs / (double)below->procs : 1;
-        charge_row(charge, machine, copy.kind, below, times * share, copy.bytes);
+        charge_row(charge, machine, copy, below, times * share);
         return;
     }
     if (above->procs == procs) {
-        charge_row(charge, machine, copy.kind, above, times, copy.bytes);
+        charge_row(charge, machine, copy, above, times);
         return;
     }
     int64_t below_procs = below ? below->procs : 1;
     double share = (double)(procs - below_procs) / (double)(above->procs - below_procs);
-    charge_row(charge, machine, copy.kind, below, times * (1 - share), copy.bytes);
-    charge_row(charge, machine, copy.kind, above, times * share, copy.bytes);
+    charge_row(charge, machine, copy, below, times * (1 - share));
+    charge_row(charge, machine, copy, above, times * share);
 }
 
 static double shared_s(const pto_machine_t *machine, pto_queued_copy_t copy, int64_t procs) {
     pto_charge_t charge;
-    pto_charge_begin(&charge, "", false);
+    pto_charge_begin(&charge, "", NULL);
     charge_shared(&charge, machine, copy, procs, 1);
     return charge.other_s;
 }
@@ -226,31 +239,43 @@ void pto_charge_queued(pto_charge_t *charge, const pto_machine_t *machine, pto_q
 
 double pto_copy_hold_s(const pto_machine_t *machine, pto_queued_copy_t copy) {
     pto_charge_t alone, second;
-    pto_charge_begin(&alone, "", false);
-    pto_charge_begin(&second, "", false);
+    pto_charge_begin(&alone, "", NULL);
+    pto_charge_begin(&second, "", NULL);
     pto_charge_queued(&alone, machine, copy, 0);
     pto_charge_queued(&second, machine, copy, 1);
     return second.other_s > alone.other_s ? second.other_s - alone.other_s : 0;
 }
 
+/* The driver sends copies within the GPU, and small ones to it, in the command stream, which waits for its
+ * process's turn. The measurement shows that: a second copy then waits longer than one alone takes to start,
+ * whatever its size. Copies to the host never wait. */
+pto_copy_resource_t pto_copy_resource(const pto_machine_t *machine, pto_queued_copy_t copy) {
+    if (copy.kind == PTO_COPY_D2H)
+        return PTO_COPY_OUT;
+    copy.bytes = 0; /* the same rows, of which the starts alone count */
+    if (pto_copy_hold_s(machine, copy) > 0)
+        return PTO_COPY_TURN;
+    return copy.kind == PTO_COPY_H2D ? PTO_COPY_IN : PTO_COPY_MEMORY;
+}
+
 pto_reduction_parts_t pto_reduction_parts(const pto_machine_t *machine, pto_space_t space,
                                           pto_reduction_t reduction) {
-    int64_t further_bytes = reduction.bytes - reduction.input_bytes;
-    const pto_param_t *further =
-        further_bytes > 0 ? pto_machine_extra_input(machine, space, reduction.input_bytes) : NULL;
-    if (!further)
+    int64_t extra_bytes = reduction.bytes - reduction.input_bytes;
+    const pto_param_t *extra =
+        extra_bytes > 0 ? pto_machine_extra_input(machine, space, reduction.input_bytes) : NULL;
+    if (!extra)
         return (pto_reduction_parts_t){.bytes = reduction.bytes};
-    return (pto_reduction_parts_t){reduction.input_bytes, further_bytes, further};
+    return (pto_reduction_parts_t){reduction.input_bytes, extra_bytes, extra};
 }
 
 void pto_charge_extra_inputs(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,
                              pto_reduction_parts_t parts) {
-    if (parts.further)
+    if (parts.extra)
         pto_charge_entry(charge, (pto_entry_t){.place = &machine->reduce[space],
                                                .field = PTO_FIELD_EXTRA_INPUT,
-                                               .param = parts.further,
+                                               .param = parts.extra,
                                                .space = space,
-                                               .count = (double)parts.further_bytes});
+                                               .count = (double)parts.extra_bytes});
 }
 
 void pto_charge_reduce(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,
@@ -331,11 +356,12 @@ static void enter_limit(pto_charge_t *charge, const pto_param_t *param, pto_spac
 /* A limit of the node holds instead of the off-node messages' own cost: swap the entries. */
 static void enter_limits(pto_charge_t *charge, const pto_machine_t *machine, const pto_outflow_t *outflow,
                          bound_t bound) {
+    pto_ledger_t *terms = charge->terms;
     int kept = 0;
-    for (int i = 0; i < charge->entry_count; i++)
-        if (!is_replaced(&charge->entry[i], bound))
-            charge->entry[kept++] = charge->entry[i];
-    charge->entry_count = kept;
+    for (int i = 0; i < terms->entry_count; i++)
+        if (!is_replaced(&terms->entry[i], bound))
+            terms->entry[kept++] = terms->entry[i];
+    terms->entry_count = kept;
     for (int i = 0; i < PTO_SPACE_COUNT; i++) {
         pto_space_t space = (pto_space_t)i;
         enter_limit(charge, &machine->injection_s_per_byte[space], space, outflow->bytes[space]);
@@ -356,7 +382,7 @@ double pto_charge_seconds(const pto_charge_t *charge, const pto_machine_t *machi
 void pto_charge_settle(pto_charge_t *charge, const pto_machine_t *machine, const pto_outflow_t *outflow) {
     double off_node_s;
     bound_t bound = find_bound(charge, machine, outflow, &off_node_s);
-    if (charge->explain && bound != BOUND_OWN)
+    if (charge->terms && bound != BOUND_OWN)
         enter_limits(charge, machine, outflow, bound);
 }
 
@@ -367,40 +393,12 @@ void pto_ledger_fini(pto_ledger_t *ledger) {
     *ledger = (pto_ledger_t){0};
 }
 
-static bool ledger_reserve(pto_ledger_t *ledger, int count) {
-    if (count <= ledger->entry_capacity)
-        return true;
-    int capacity = count > 16 ? 2 * count : 16;
-    pto_entry_t *grown = realloc(ledger->entry, (size_t)capacity * sizeof *grown);
-    if (!grown)
-        return false;
-    ledger->entry = grown;
-    ledger->entry_capacity = capacity;
-    return true;
-}
-
-/* The ledger's addend like `entry`; a new one that counts 0 if it has none; NULL when out of memory. */
-static pto_entry_t *entry_like(pto_ledger_t *ledger, const pto_entry_t *entry) {
-    for (int i = 0; i < ledger->entry_count; i++)
-        if (same_entry(&ledger->entry[i], entry))
-            return &ledger->entry[i];
-    if (!ledger_reserve(ledger, ledger->entry_count + 1))
-        return NULL;
-    pto_entry_t *added = &ledger->entry[ledger->entry_count++];
-    *added = *entry;
-    added->count = 0;
-    return added;
-}
-
 bool pto_ledger_add(pto_ledger_t *ledger, const pto_charge_t *charge, double seconds) {
+    bool kept = !charge->out_of_memory;
     ledger->seconds += seconds;
-    for (int i = 0; i < charge->entry_count; i++) {
-        pto_entry_t *entry = entry_like(ledger, &charge->entry[i]);
-        if (!entry)
-            return false;
-        entry->count += charge->entry[i].count;
-    }
-    return true;
+    for (int i = 0; charge->terms && i < charge->terms->entry_count; i++)
+        kept = ledger_enter(ledger, &charge->terms->entry[i]) && kept;
+    return kept;
 }
 
 bool pto_ledger_follow(pto_ledger_t *ledger, const pto_ledger_t *from, bool explain) {
@@ -427,11 +425,10 @@ bool pto_ledger_shift(pto_ledger_t *ledger, const pto_ledger_t *now, const pto_l
         for (int j = 0; j < before->entry_count; j++)
             if (same_entry(&now->entry[i], &before->entry[j]))
                 count_before = before->entry[j].count;
-        double more = times * (now->entry[i].count - count_before);
-        pto_entry_t *entry = entry_like(ledger, &now->entry[i]);
-        if (!entry)
+        pto_entry_t more = now->entry[i];
+        more.count = times * (more.count - count_before);
+        if (!ledger_enter(ledger, &more))
             return false;
-        entry->count += more;
     }
     return true;
 }

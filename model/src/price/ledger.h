@@ -6,8 +6,6 @@
 #include "machine/registry.h"
 #include "portolan/price.h"
 
-enum { PTO_CHARGE_TERMS_MAX = 40 };
-
 /* An addend: a number of the machine, and how often it counts. */
 typedef struct {
     const char *stage;
@@ -19,19 +17,26 @@ typedef struct {
     double count;
 } pto_entry_t;
 
-/* What one stage costs one actor. Entries are kept only when an explanation is wanted. */
+/* How far one actor has come, and by which addends. */
+typedef struct {
+    double seconds;
+    int entry_count;
+    int entry_capacity;
+    pto_entry_t *entry;
+} pto_ledger_t;
+
+/* What one stage costs one actor. */
 typedef struct {
     const char *stage;
-    bool explain;
-    bool at_once; /* whether messages are in flight together; not at first */
+    pto_ledger_t *terms; /* the addends; NULL: no explanation is wanted */
+    bool out_of_memory;  /* an addend could not be kept */
+    bool at_once;        /* whether messages are in flight together; not at first */
     double alpha_s;
     double off_node_alpha_s; /* of these, the off-node messages' */
     double on_node_s;
     double off_node_s;
     bool off_node; /* whether any message leaves the node */
     double other_s;
-    int entry_count;
-    pto_entry_t entry[PTO_CHARGE_TERMS_MAX];
 } pto_charge_t;
 
 /* What a node sends off itself in one stage, by space: messages, their bytes, and how many of these go where
@@ -46,9 +51,10 @@ typedef struct {
 void pto_outflow_add(pto_outflow_t *outflow, const pto_plan_t *plan, const pto_step_t *step, double messages,
                      double bytes_each);
 
-void pto_charge_begin(pto_charge_t *charge, const char *stage, bool explain);
+/* `terms` is emptied, and must outlive the charge; NULL: no explanation is wanted. */
+void pto_charge_begin(pto_charge_t *charge, const char *stage, pto_ledger_t *terms);
 
-/* Add to an addend's count, where an explanation is wanted. */
+/* Add to an addend's count, if an explanation is wanted. */
 void pto_charge_enter(pto_charge_t *charge, pto_entry_t entry);
 
 /* A cost that is paid `starts` times, for `bytes` in total. `postal` may be NULL or unknown: then the
@@ -79,6 +85,7 @@ typedef struct {
     bool strided; /* its bytes don't lie together on the GPU */
     int64_t bytes;
     int64_t piece_bytes; /* of each of its pieces, where it is made one by one */
+    pto_reach_t reach;   /* matters to a copy alone only */
 } pto_queued_copy_t;
 
 /* What one more copy adds while `waiting` others have not ended: the difference between the measured times of
@@ -89,6 +96,16 @@ void pto_charge_queued(pto_charge_t *charge, const pto_machine_t *machine, pto_q
 /* How long after its end a copy still counts as not ended. Where a second copy takes longer than one alone,
  * processes take turns on the GPU, and a turn lasts whether it is used or not. */
 double pto_copy_hold_s(const pto_machine_t *machine, pto_queued_copy_t copy);
+
+/* What the copies of a GPU's processes wait for. Copies that wait for different ones overlap. */
+typedef enum {
+    PTO_COPY_OUT,    /* the engine to the host */
+    PTO_COPY_IN,     /* the engine from the host */
+    PTO_COPY_TURN,   /* the time slice of their process */
+    PTO_COPY_MEMORY, /* the GPU's own memory, where processes do not take turns */
+    PTO_COPY_RESOURCE_COUNT
+} pto_copy_resource_t;
+pto_copy_resource_t pto_copy_resource(const pto_machine_t *machine, pto_queued_copy_t copy);
 
 /* Whether the machine knows how processes share a GPU's copies of this kind. */
 bool pto_copy_is_queued(const pto_machine_t *machine, pto_copy_kind_t kind);
@@ -111,8 +128,8 @@ void pto_charge_reduce(pto_charge_t *charge, const pto_machine_t *machine, pto_s
 /* The bytes that it takes as two inputs, and of the others those that have a cost of their own. */
 typedef struct {
     int64_t bytes;
-    int64_t further_bytes;
-    const pto_param_t *further;
+    int64_t extra_bytes;
+    const pto_param_t *extra;
 } pto_reduction_parts_t;
 pto_reduction_parts_t pto_reduction_parts(const pto_machine_t *machine, pto_space_t space,
                                           pto_reduction_t reduction);
@@ -150,17 +167,9 @@ double pto_charge_seconds(const pto_charge_t *charge, const pto_machine_t *machi
 /* Where that limit holds, make its parameters the addends instead of the off-node bytes' own. */
 void pto_charge_settle(pto_charge_t *charge, const pto_machine_t *machine, const pto_outflow_t *outflow);
 
-/* How far one actor has come, and by which addends. */
-typedef struct {
-    double seconds;
-    int entry_count;
-    int entry_capacity;
-    pto_entry_t *entry;
-} pto_ledger_t;
-
 void pto_ledger_fini(pto_ledger_t *ledger);
 
-/* Add a closed charge of `seconds`. Returns false when out of memory. */
+/* Add a closed charge of `seconds`. Returns false when out of memory, now or while it was charged. */
 bool pto_ledger_add(pto_ledger_t *ledger, const pto_charge_t *charge, double seconds);
 
 /* Advance `ledger` to the time of `from`, with its entries, if that is later. */
@@ -180,8 +189,9 @@ typedef struct {
     double until_s;
 } pto_held_copy_t;
 
-/* The copies of one GPU's processes, in the order in which they were asked for: each takes what the machine's
- * sharing says it adds to those that have not ended (docs/model.md, 'Shared copies'). */
+/* The copies of one GPU's processes that wait for one resource, in the order in which they were asked for:
+ * each takes what the machine's sharing says it adds to those that have not ended (docs/model.md, 'Shared
+ * copies'). */
 typedef struct {
     int count;
     int capacity;

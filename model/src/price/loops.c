@@ -74,8 +74,9 @@ bool pto_pricing_gain(const pto_pricing_t *pricing, const pto_ledger_t *now, con
 void pto_pricing_shift_queues(pto_pricing_t *pricing, const pto_ledger_t *now, const pto_ledger_t *before,
                               double times) {
     for (int64_t gpu = 0; gpu < pricing->gpu_count; gpu++)
-        if (!pto_copy_queue_shift(&pricing->engine[gpu].queue, now, before, times))
-            pricing->out_of_memory = true;
+        for (int resource = 0; resource < PTO_COPY_RESOURCE_COUNT; resource++)
+            if (!pto_copy_queue_shift(&pricing->engine[gpu].queue[resource], now, before, times))
+                pricing->out_of_memory = true;
 }
 
 /* What is still to be waited for: raised flags, and copies in the queues of GPUs. */

@@ -67,7 +67,7 @@ typedef struct {
     pto_charge_t out;
     pto_charge_t in;
     pto_charge_t other;
-    bool queued; /* one of its copies is in its GPU's queue, which it leaves at the end of the stage */
+    unsigned queued; /* as in pto_copying_t */
 } costs_t;
 
 static pto_status_t charge_messages(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge) {
@@ -103,11 +103,15 @@ static void charge_reductions(const pto_pricing_t *pricing, pto_action_t *action
                                pto_class_slice_bytes(plan, &action->step->source, action), charge);
 }
 
-static void begin_costs(const pto_pricing_t *pricing, const pto_stage_t *stage, costs_t *costs) {
-    costs->queued = false;
-    pto_charge_begin(&costs->out, stage->name, pricing->explain);
-    pto_charge_begin(&costs->in, stage->name, pricing->explain);
-    pto_charge_begin(&costs->other, stage->name, pricing->explain);
+static pto_ledger_t *terms_of(pto_pricing_t *pricing, int which) {
+    return pricing->explain ? &pricing->terms[which] : NULL;
+}
+
+static void begin_costs(pto_pricing_t *pricing, const pto_stage_t *stage, costs_t *costs) {
+    costs->queued = 0;
+    pto_charge_begin(&costs->out, stage->name, terms_of(pricing, 0));
+    pto_charge_begin(&costs->in, stage->name, terms_of(pricing, 1));
+    pto_charge_begin(&costs->other, stage->name, terms_of(pricing, 2));
     costs->out.at_once = stage->order == PTO_ORDER_AT_ONCE;
     costs->in.at_once = costs->out.at_once;
 }
@@ -127,8 +131,7 @@ static void settle_costs(pto_pricing_t *pricing, int64_t actor, costs_t *costs) 
     }
     if (!pto_ledger_add(mine, messages, out_s >= in_s ? out_s : in_s) ||
         !pto_ledger_add(mine, &costs->other, pto_charge_seconds(&costs->other, pricing->machine, outflow)) ||
-        (costs->queued &&
-         !pto_copy_queue_leave(&engine_of(pricing, actor)->queue, actor, mine, pricing->explain)))
+        !pto_copies_leave(engine_of(pricing, actor), costs->queued, actor, mine, pricing->explain))
         pricing->out_of_memory = true;
 }
 
@@ -161,13 +164,14 @@ static pto_status_t charge_step(pto_pricing_t *pricing, pto_action_t *action, co
 /* In a lane, what the step alone costs also counts as a demand on its resource. */
 static pto_status_t charge_in_lane(pto_pricing_t *pricing, pto_action_t *action, costs_t *costs) {
     pto_charge_t before = costs->other;
-    pto_charge_begin(&costs->other, before.stage, pricing->explain);
+    pto_charge_begin(&costs->other, before.stage, terms_of(pricing, 3));
     pto_status_t status = charge_step(pricing, action, costs);
     pto_lane_demand(pricing, action->rank, pto_lane_resource(pricing->plan, action->step), &costs->other,
                     costs->other.other_s);
     before.other_s += costs->other.other_s;
-    for (int i = 0; i < costs->other.entry_count; i++)
-        pto_charge_enter(&before, costs->other.entry[i]);
+    before.out_of_memory = before.out_of_memory || costs->other.out_of_memory;
+    for (int i = 0; before.terms && i < pricing->terms[3].entry_count; i++)
+        pto_charge_enter(&before, pricing->terms[3].entry[i]);
     costs->other = before;
     return status;
 }
@@ -247,7 +251,7 @@ static bool in_nccl(const pto_pricing_t *pricing, const pto_node_t *node, int64_
 static pto_status_t price_nccl(pto_pricing_t *pricing, const pto_node_t *node) {
     pto_ledger_t *last = NULL;
     pto_charge_t charge;
-    pto_charge_begin(&charge, pto_nccl_stage, pricing->explain);
+    pto_charge_begin(&charge, pto_nccl_stage, terms_of(pricing, 0));
     pto_status_t status = pto_charge_nccl(&charge, pricing->machine, pricing->plan, node, pricing->err);
     if (status != PTO_OK)
         return status;
@@ -328,7 +332,9 @@ static void release(pto_pricing_t *pricing) {
         pto_ledger_fini(&pricing->lane[i]);
     pto_raises_fini(pricing);
     for (int64_t gpu = 0; pricing->engine && gpu < pricing->gpu_count; gpu++)
-        pto_copy_queue_fini(&pricing->engine[gpu].queue);
+        pto_copies_fini(&pricing->engine[gpu]);
+    for (size_t i = 0; i < sizeof pricing->terms / sizeof *pricing->terms; i++)
+        pto_ledger_fini(&pricing->terms[i]);
     free(pricing->actor);
     free(pricing->order);
     free(pricing->lane);

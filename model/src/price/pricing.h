@@ -49,6 +49,7 @@ typedef struct {
     const pto_plan_t *plan;
     const pto_machine_t *machine;
     bool explain;
+    pto_ledger_t terms[4]; /* of an actor's stage, and of one step in a lane, while they are charged */
     pto_actors_t kind;
     int64_t actor_count;
     int64_t actors_per_gpu;

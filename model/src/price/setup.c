@@ -64,11 +64,13 @@ static opening_t opening_of(const survey_t *survey, int buffer, int64_t holder) 
     return (opening_t){holder, TEMPORARIES, temporary_bytes(survey, space, holder)};
 }
 
-/* Note what a slice makes its process open; an allocation is opened once, and an empty one never. */
+/* Note what a slice makes its process open; an allocation is opened once, and an empty one never. Host
+ * buffers of others are in the node's segment, which every process maps. */
 static pto_status_t note_opening(const survey_t *survey, const pto_slice_t *slice, const pto_action_t *action,
                                  openings_t *openings, pto_error_t *err) {
     int64_t holder = pto_slice_holder(survey->plan, slice, action);
-    if (holder == action->rank || pto_buffer_bytes(survey->plan, slice->buffer, holder) == 0)
+    if (holder == action->rank || pto_plan_buffer(survey->plan, slice->buffer)->space != PTO_SPACE_GPU ||
+        pto_buffer_bytes(survey->plan, slice->buffer, holder) == 0)
         return PTO_OK;
     opening_t opening = opening_of(survey, slice->buffer, holder);
     for (int i = 0; i < openings->count; i++)
@@ -147,72 +149,95 @@ static pto_status_t find_openings(const survey_t *survey, int64_t rank, openings
 static const char *const allocation_stage[PTO_SPACE_COUNT] = {
     [PTO_SPACE_CPU] = "allocate host memory", [PTO_SPACE_GPU] = "allocate GPU memory"};
 
-/* `param` NULL: the machine file lacks it. What a parameter is used for again adds to its term. */
-static void add_term(pto_setup_t *setup, pto_term_t term) {
-    setup->known = setup->known && term.param;
-    setup->seconds += term.seconds;
-    for (int i = 0; i < setup->term_count; i++) {
-        pto_term_t *had = &setup->term[i];
-        if (had->stage == term.stage && had->param == term.param) {
-            had->count += term.param ? term.count : 0;
-            had->seconds += term.seconds;
+typedef struct {
+    pto_entry_t entry;
+    double seconds;
+} item_t;
+
+/* A setup whose terms are not named yet: a name costs more than all other work on a term, and only the terms
+ * of the busiest process are shown. */
+typedef struct {
+    bool known;
+    double seconds;
+    int count;
+    item_t item[PTO_SETUP_TERM_MAX];
+} bill_t;
+
+/* `param` NULL: the machine file lacks it. What a parameter is used for again adds to its item. */
+static void add_item(bill_t *bill, const item_t *item) {
+    const pto_entry_t *entry = &item->entry;
+    bill->known = bill->known && entry->param;
+    bill->seconds += item->seconds;
+    for (int i = 0; i < bill->count; i++) {
+        item_t *had = &bill->item[i];
+        if (had->entry.stage == entry->stage && had->entry.param == entry->param) {
+            had->entry.count += entry->param ? entry->count : 0;
+            had->seconds += item->seconds;
             return;
         }
     }
-    setup->term[setup->term_count++] = term;
+    bill->item[bill->count++] = *item;
 }
 
-static void add_entry(pto_setup_t *setup, const pto_machine_t *machine, pto_entry_t entry) {
-    add_term(setup, pto_entry_term(&entry, machine));
+static void add_entry(bill_t *bill, pto_entry_t entry) {
+    add_item(bill, &(item_t){entry, entry.param ? entry.count * entry.param->value : 0});
 }
 
-static void add_cost(pto_setup_t *setup, const pto_machine_t *machine, const pto_cost_table_t *cost,
-                     const char *stage, int64_t bytes) {
+static pto_setup_t name_items(const bill_t *bill, const pto_machine_t *machine) {
+    pto_setup_t setup = {.known = bill->known, .seconds = bill->seconds, .term_count = bill->count};
+    for (int i = 0; i < bill->count; i++) {
+        setup.term[i] = pto_entry_term(&bill->item[i].entry, machine);
+        setup.term[i].seconds = bill->item[i].seconds;
+    }
+    return setup;
+}
+
+static void add_cost(bill_t *bill, const pto_cost_table_t *cost, const char *stage, int64_t bytes) {
     const pto_postal_t *postal = pto_cost_at(cost, bytes);
     pto_entry_t entry = {.stage = stage, .place = cost, .count = 1};
     if (postal) {
         entry.field = PTO_FIELD_ALPHA;
         entry.param = &postal->alpha_s;
     }
-    add_entry(setup, machine, entry);
+    add_entry(bill, entry);
     if (!postal || postal->beta_s_per_byte.value <= 0)
         return;
     entry.field = PTO_FIELD_BETA;
     entry.param = &postal->beta_s_per_byte;
     entry.count = (double)bytes;
-    add_entry(setup, machine, entry);
+    add_entry(bill, entry);
 }
 
-static pto_setup_t allocations(const survey_t *survey, const pto_machine_t *machine, int64_t rank) {
-    pto_setup_t setup = {.known = true};
+static bill_t allocations(const survey_t *survey, const pto_machine_t *machine, int64_t rank) {
+    bill_t bill = {.known = true};
     for (int space = PTO_SPACE_COUNT - 1; space >= 0; space--) {
         int64_t bytes = temporary_bytes(survey, (pto_space_t)space, rank);
         if (bytes > 0)
-            add_cost(&setup, machine, &machine->setup_allocate[space], allocation_stage[space], bytes);
+            add_cost(&bill, &machine->setup_allocate[space], allocation_stage[space], bytes);
     }
-    return setup;
+    return bill;
 }
 
-static pto_setup_t price_openings(const pto_machine_t *machine, const openings_t *openings) {
-    pto_setup_t setup = {.known = true};
+static bill_t price_openings(const pto_machine_t *machine, const openings_t *openings) {
+    bill_t bill = {.known = true};
     for (int i = 0; i < openings->count; i++)
-        add_cost(&setup, machine, &machine->setup_open, "open GPU memory", openings->item[i].bytes);
-    return setup;
+        add_cost(&bill, &machine->setup_open, "open GPU memory", openings->item[i].bytes);
+    return bill;
 }
 
-/* All terms of a part, or only those that the machine file lacks. */
-static void add_terms(const pto_setup_t *part, bool lacking, pto_setup_t *whole) {
-    for (int i = 0; i < part->term_count; i++)
-        if (!lacking || !part->term[i].param)
-            add_term(whole, part->term[i]);
+/* All items of a part, or only those that the machine file lacks. */
+static void add_items(const bill_t *part, bool lacking, bill_t *whole) {
+    for (int i = 0; i < part->count; i++)
+        if (!lacking || !part->item[i].entry.param)
+            add_item(whole, &part->item[i]);
 }
 
 /* The busiest process; but nothing that any process lacks a cost for is forgotten. */
-static void keep_costlier(const pto_setup_t *one, pto_setup_t *costliest) {
+static void keep_costlier(const bill_t *one, bill_t *costliest) {
     if (!one->known || !costliest->known) {
-        pto_setup_t lacking = {.known = false};
-        add_terms(costliest, true, &lacking);
-        add_terms(one, true, &lacking);
+        bill_t lacking = {.known = false};
+        add_items(costliest, true, &lacking);
+        add_items(one, true, &lacking);
         *costliest = lacking;
     } else if (one->seconds > costliest->seconds) {
         *costliest = *one;
@@ -221,20 +246,20 @@ static void keep_costlier(const pto_setup_t *one, pto_setup_t *costliest) {
 
 /* All but the segment: the busiest process of each. */
 static pto_status_t survey_ranks(const survey_t *survey, const pto_machine_t *machine, int64_t ranks,
-                                 pto_setup_t *setup, pto_error_t *err) {
-    pto_setup_t allocated = {.known = true}, opened = {.known = true};
+                                 bill_t *bill, pto_error_t *err) {
+    bill_t allocated = {.known = true}, opened = {.known = true};
     openings_t openings = {0};
     pto_status_t status = PTO_OK;
     for (int64_t rank = 0; rank < ranks && status == PTO_OK; rank++) {
-        pto_setup_t own = allocations(survey, machine, rank);
+        bill_t own = allocations(survey, machine, rank);
         keep_costlier(&own, &allocated);
         status = find_openings(survey, rank, &openings, err);
         own = price_openings(machine, &openings);
         keep_costlier(&own, &opened);
     }
     free(openings.item);
-    add_terms(&allocated, false, setup);
-    add_terms(&opened, false, setup);
+    add_items(&allocated, false, bill);
+    add_items(&opened, false, bill);
     return status;
 }
 
@@ -243,7 +268,7 @@ pto_status_t pto_setup(const pto_plan_t *plan, const pto_machine_t *machine, pto
     const pto_layout_t *layout = &pto_plan_request(plan)->layout;
     int64_t nodes = pto_plan_has_tables(plan) ? layout->nodes : 1;
     survey_t survey = {.plan = plan};
-    pto_setup_t made = {.known = true};
+    bill_t made = {.known = true};
     pto_status_t status = find_own_buffers(&survey, err);
     if (status == PTO_OK)
         status =
@@ -253,12 +278,11 @@ pto_status_t pto_setup(const pto_plan_t *plan, const pto_machine_t *machine, pto
         return status;
     if (pto_plan_flag_count(plan) > 0) {
         const pto_param_t *segment_s = &machine->setup_segment_s;
-        add_entry(&made, machine,
-                  (pto_entry_t){.stage = "flag segment",
-                                .place = segment_s,
-                                .param = pto_param_known(segment_s) ? segment_s : NULL,
-                                .count = 1});
+        add_entry(&made, (pto_entry_t){.stage = "flag segment",
+                                       .place = segment_s,
+                                       .param = pto_param_known(segment_s) ? segment_s : NULL,
+                                       .count = 1});
     }
-    *setup = made;
+    *setup = name_items(&made, machine);
     return PTO_OK;
 }

@@ -30,6 +30,8 @@ static const char *size_of(pto_collective_t collective) {
         return "to each destination";
     case PTO_DATA_MESSAGES:
         return "each message";
+    case PTO_DATA_PAIR:
+        return "the message";
     case PTO_DATA_COUNT:
         break;
     }

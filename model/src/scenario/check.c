@@ -43,6 +43,12 @@ static pto_status_t check_uses(const pto_scenario_t *scenario, pto_error_t *err)
          PTO_FIELD_COUNTS, "counts", PTO_COLLECTIVE_ALLTOALLV},
         {scenario->messages.count > 0, PTO_FIELD_MESSAGES, "messages", PTO_COLLECTIVE_MESSAGES},
         {scenario->unique_bytes != 0, PTO_FIELD_UNIQUE_BYTES, "unique_bytes", PTO_COLLECTIVE_MESSAGES},
+        {scenario->distance != PTO_LEVEL_ON_SOCKET || scenario->place[PTO_FIELD_DISTANCE].line > 0,
+         PTO_FIELD_DISTANCE, "distance", PTO_COLLECTIVE_PAIR},
+        {scenario->ends.from_host || scenario->ends.to_host || scenario->place[PTO_FIELD_SPACES].line > 0,
+         PTO_FIELD_SPACES, "spaces", PTO_COLLECTIVE_PAIR},
+        {scenario->ends.both_ways || scenario->place[PTO_FIELD_BOTH_WAYS].line > 0, PTO_FIELD_BOTH_WAYS,
+         "both_ways", PTO_COLLECTIVE_PAIR},
     };
     for (size_t i = 0; i < sizeof use / sizeof *use; i++) {
         pto_status_t status = check_use(scenario, use[i].used, use[i].field, use[i].name, use[i].only, err);
@@ -109,7 +115,7 @@ static pto_status_t check_sweeps(const pto_scenario_t *scenario, pto_error_t *er
     }
     if (scenario->bytes.count == 0 && scenario->counts.kind != PTO_COUNTS_MATRIX)
         return pto_error_set(err, PTO_ERR_KEY, "no bytes are given");
-    if (scenario->nodes.count == 0)
+    if (scenario->nodes.count == 0 && scenario->collective != PTO_COLLECTIVE_PAIR)
         return pto_error_set(err, PTO_ERR_KEY, "no number of nodes is given");
     return PTO_OK;
 }
@@ -179,7 +185,7 @@ static bool is_countable(const pto_scenario_t *scenario, const pto_layout_t *lay
     int64_t peers = 1;
     if (scenario->collective == PTO_COLLECTIVE_MESSAGES)
         peers = largest_of(&scenario->messages);
-    else if (!pto_collective_is_vector(scenario->collective))
+    else if (pto_collective_data(scenario->collective) == PTO_DATA_BLOCKS)
         peers = pto_layout_owner_count(layout);
     int64_t skewed = scenario->counts.kind == PTO_COUNTS_SKEW ? 2 : 1;
     int64_t bytes = 0;

@@ -41,6 +41,7 @@ static const collective_t collectives[] = {
                                   .from_root = true,
                                   .in_mpi = true,
                                   .nccl = PTO_NCCL_BROADCAST},
+    [PTO_COLLECTIVE_PAIR] = {.name = "pair", .data = PTO_DATA_PAIR, .nccl = PTO_NCCL_COUNT},
 };
 PTO_EACH_NAMED(collectives, PTO_COLLECTIVE_COUNT);
 

@@ -111,6 +111,8 @@ static const char *collective_at(int i) { return pto_collective_name((pto_collec
 static const char *implementation_at(int i) { return pto_implementation_name((pto_implementation_t)i); }
 static const char *split_at(int i) { return pto_split_name((pto_split_t)i); }
 static const char *datatype_at(int i) { return pto_datatype_name((pto_datatype_t)i); }
+static const char *level_at(int i) { return pto_level_name((pto_level_t)i); }
+static const char *space_at(int i) { return pto_space_name((pto_space_t)i); }
 
 static pto_status_t read_collective(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                                     int argument) {
@@ -148,6 +150,32 @@ static pto_status_t read_datatype(const pto_reader_t *reader, const pto_yaml_nod
     pto_status_t status = pto_read_name(reader, node, datatype_at, PTO_DATATYPE_COUNT, &index);
     if (status == PTO_OK)
         ((pto_scenario_t *)slot)->datatype = (pto_datatype_t)index;
+    return status;
+}
+
+static pto_status_t read_distance(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                                  int argument) {
+    int index = argument;
+    pto_status_t status = pto_read_name(reader, node, level_at, PTO_LEVEL_COUNT, &index);
+    if (status == PTO_OK)
+        ((pto_scenario_t *)slot)->distance = (pto_level_t)index;
+    return status;
+}
+
+/* [from, to] */
+static pto_status_t read_spaces(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                                int argument) {
+    pto_pair_ends_t *ends = slot;
+    int from = argument, to = argument;
+    pto_status_t status = pto_read_expect(reader, node, PTO_YAML_LIST, "[from, to], of cpu and gpu");
+    if (status == PTO_OK && node->child_count != 2)
+        return pto_read_fail(reader, node, PTO_ERR_RANGE, "spaces: expected 2 names, not %d", node->child_count);
+    if (status == PTO_OK)
+        status = pto_read_name(reader, node->child, space_at, PTO_SPACE_COUNT, &from);
+    if (status == PTO_OK)
+        status = pto_read_name(reader, node->child->next, space_at, PTO_SPACE_COUNT, &to);
+    ends->from_host = status == PTO_OK && from == PTO_SPACE_CPU;
+    ends->to_host = status == PTO_OK && to == PTO_SPACE_CPU;
     return status;
 }
 
@@ -301,11 +329,15 @@ static const pto_yaml_field_t scenario_fields[] = {
     {.key = "implementation", .read = read_implementation},
     {.key = "split", .read = read_split},
     {.key = "datatype", .read = read_datatype},
-    {.key = "layout", .table = &layout_table, .required = true},
+    {.key = "layout", .table = &layout_table},
     {.key = "bytes", .read = read_series, AT(bytes), .argument = SERIES_BYTES},
     {.key = "messages", .read = read_series, AT(messages), .argument = SERIES_COUNTS},
     {.key = "unique_bytes", .read = pto_read_bytes, AT(unique_bytes), .argument = 1},
     {.key = "counts", .read = read_counts, AT(counts)},
+    {.key = "distance", .read = read_distance},
+    {.key = "spaces", .read = read_spaces, AT(ends)},
+    {.key = "both_ways", .read = pto_read_bool, AT(ends.both_ways)},
+    {.key = "chunks", .read = pto_read_count, AT(chunks), .argument = 1},
     {.key = "strategies", .read = read_strategies},
     {.key = "library", .read = read_library, AT(library)},
 };
@@ -320,11 +352,14 @@ static void note_places(const pto_yaml_node_t *root, pto_place_t place[PTO_FIELD
         [PTO_FIELD_BYTES] = "bytes",       [PTO_FIELD_NODES] = "nodes",
         [PTO_FIELD_MESSAGES] = "messages", [PTO_FIELD_UNIQUE_BYTES] = "unique_bytes",
         [PTO_FIELD_COUNTS] = "counts",     [PTO_FIELD_STRATEGIES] = "strategies",
+        [PTO_FIELD_DISTANCE] = "distance", [PTO_FIELD_SPACES] = "spaces",
+        [PTO_FIELD_BOTH_WAYS] = "both_ways", [PTO_FIELD_CHUNKS] = "chunks",
         [PTO_FIELD_LIBRARY] = "library",
     };
     const pto_yaml_node_t *layout = pto_yaml_find(root, "layout");
     for (int i = 0; i < PTO_FIELD_COUNT; i++) {
-        const pto_yaml_node_t *node = pto_yaml_find(i == PTO_FIELD_NODES ? layout : root, key[i]);
+        const pto_yaml_node_t *within = i == PTO_FIELD_NODES ? layout : root;
+        const pto_yaml_node_t *node = within ? pto_yaml_find(within, key[i]) : NULL;
         if (node)
             place[i] = (pto_place_t){.line = node->line, .column = node->column};
     }
@@ -349,7 +384,10 @@ static pto_status_t finish_scenario(const pto_reader_t *reader, const pto_yaml_n
     pto_scenario_t *scenario = target;
     pto_status_t status = PTO_OK;
     note_places(root, scenario->place);
-    scenario->layout.nodes = scenario->nodes.value[0];
+    if (scenario->nodes.count > 0)
+        scenario->layout.nodes = scenario->nodes.value[0];
+    else if (scenario->collective != PTO_COLLECTIVE_PAIR)
+        return pto_read_fail(reader, root, PTO_ERR_KEY, "missing key 'layout' in a scenario file");
     if (scenario->counts.kind == PTO_COUNTS_MATRIX)
         status = take_matrix_bytes(reader, root, scenario);
     else if (scenario->bytes.count == 0)

@@ -83,6 +83,7 @@ void pto_scenario_init(pto_scenario_t *scenario) {
         .implementation = PTO_IMPLEMENTATION_LIBRARY,
         .datatype = PTO_DATATYPE_FLOAT,
         .layout = {.owners_per_gpu = 1},
+        .distance = PTO_LEVEL_ON_SOCKET,
         .counts = {.kind = PTO_COUNTS_EQUAL},
     };
 }
@@ -146,6 +147,37 @@ static pto_status_t check_node(const pto_scenario_t *scenario, const pto_layout_
     return PTO_OK;
 }
 
+/* A pair is a layout of two owners. */
+static pto_layout_t pair_layout(pto_level_t distance) {
+    bool share_gpu = distance == PTO_LEVEL_ON_GPU, apart = distance == PTO_LEVEL_OFF_NODE;
+    return (pto_layout_t){.nodes = apart ? 2 : 1,
+                          .gpus_per_node = share_gpu || apart ? 1 : 2,
+                          .owners_per_gpu = share_gpu ? 2 : 1,
+                          .procs_per_gpu = share_gpu ? 2 : 1,
+                          .gpus_per_socket = distance == PTO_LEVEL_ON_SOCKET ? 2 : 1};
+}
+
+static bool differs(int64_t given, int64_t wanted) { return given != 0 && given != wanted; }
+
+static pto_status_t place_pair(const pto_scenario_t *scenario, const pto_machine_t *machine,
+                               pto_layout_t *layout, pto_error_t *err) {
+    const pto_layout_t pair = pair_layout(scenario->distance), given = scenario->layout;
+    const pto_series_t *nodes = &scenario->nodes;
+    if (differs(nodes->count, 1) || (nodes->count == 1 && nodes->value[0] != pair.nodes) ||
+        differs(given.gpus_per_node, pair.gpus_per_node) || differs(given.procs_per_gpu, pair.procs_per_gpu))
+        return pto_scenario_refuse(scenario, PTO_FIELD_LAYOUT, PTO_ERR_RANGE, err,
+                                   "layout: a pair %s has %lld nodes x %lld GPUs x %lld processes; leave it out",
+                                   pto_level_name(scenario->distance), (long long)pair.nodes,
+                                   (long long)pair.gpus_per_node, (long long)pair.procs_per_gpu);
+    if ((scenario->distance == PTO_LEVEL_ON_SOCKET && layout->gpus_per_socket < 2) ||
+        (scenario->distance == PTO_LEVEL_ON_NODE && machine->node.sockets < 2))
+        return pto_scenario_refuse(scenario, PTO_FIELD_DISTANCE, PTO_ERR_RANGE, err,
+                                   "distance: a node of %s has no two GPUs that are %s", machine->name,
+                                   pto_level_name(scenario->distance));
+    *layout = pair;
+    return PTO_OK;
+}
+
 static pto_status_t one_value(int64_t value, pto_series_t *series, pto_error_t *err) {
     int64_t *made = calloc(1, sizeof *made);
     if (!made)
@@ -160,7 +192,13 @@ pto_status_t pto_scenario_bind(pto_scenario_t *scenario, const pto_machine_t *ma
     fill_layout(&layout, machine);
     if (scenario->nodes.count > 0)
         layout.nodes = scenario->nodes.value[0];
-    pto_status_t status = check_node(scenario, &layout, machine, err);
+    pto_status_t status = PTO_OK;
+    if (scenario->collective == PTO_COLLECTIVE_PAIR)
+        status = place_pair(scenario, machine, &layout, err);
+    if (status == PTO_OK && scenario->nodes.count == 0)
+        status = one_value(layout.nodes, &scenario->nodes, err);
+    if (status == PTO_OK)
+        status = check_node(scenario, &layout, machine, err);
     for (int64_t i = 0; i < scenario->nodes.count && status == PTO_OK; i++) {
         pto_layout_t swept = layout;
         swept.nodes = scenario->nodes.value[i];
@@ -175,12 +213,12 @@ pto_status_t pto_scenario_bind(pto_scenario_t *scenario, const pto_machine_t *ma
     return status;
 }
 
-pto_status_t pto_scenario_read_machine(const pto_scenario_t *scenario, pto_machine_t *machine,
+pto_status_t pto_scenario_read_machine(const pto_scenario_t *scenario, pto_machine_t **machine,
                                        pto_error_t *err) {
     if (!scenario->machine_path)
         return pto_error_set(err, PTO_ERR_KEY, "no machine is named");
     pto_error_t fault = {.status = PTO_OK};
-    pto_status_t status = pto_machine_read(scenario->machine_path, machine, &fault);
+    pto_status_t status = pto_machine_open(scenario->machine_path, machine, &fault);
     if (status == PTO_ERR_IO && scenario->place[PTO_FIELD_MACHINE].line > 0)
         return pto_scenario_refuse(scenario, PTO_FIELD_MACHINE, status, err, "machine: %s: %s",
                                    scenario->machine_path, fault.message);

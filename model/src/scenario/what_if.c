@@ -7,11 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/suggest.h"
 #include "machine/registry.h"
 #include "portolan/units.h"
 
-enum { KNOWN_MAX = 512, NOTE_MAX = 256 };
+enum { NOTE_MAX = 256 };
 
 /* PARAMETER=VALUE, PARAMETER=*FACTOR or PARAMETER=/FACTOR, parsed. */
 typedef struct {
@@ -19,6 +18,8 @@ typedef struct {
     const char *value; /* the text after '=', as given */
     bool relative;
     double factor; /* of a relative change; the reciprocal of a divisor */
+    bool numeric;  /* by pto_machine_set: `number` is the value, and the key is not one of the layout */
+    double number;
 } change_t;
 
 static pto_status_t read_change(const char *text, change_t *change, pto_error_t *err) {
@@ -59,9 +60,9 @@ static pto_status_t new_number(const change_t *change, int64_t before, bool byte
                                pto_error_t *err) {
     pto_status_t status = PTO_OK;
     int64_t made = 0;
-    if (change->relative) {
-        double exact = (double)before * change->factor;
-        double whole = bytes ? round(exact) : exact;
+    if (change->relative || change->numeric) {
+        double exact = change->numeric ? change->number : (double)before * change->factor;
+        double whole = bytes && !change->numeric ? round(exact) : exact;
         if (!(whole >= 1 && whole < 0x1p63) || floor(whole) < whole)
             return out_of_range(change, exact, "a whole number of 1 or more", err);
         made = (int64_t)whole;
@@ -113,6 +114,8 @@ static pto_status_t new_value(const change_t *change, const pto_param_t *param, 
                              "the machine has no %s: a factor changes nothing, give it a value", change->key);
     if (change->relative) {
         made = param->value * change->factor;
+    } else if (change->numeric) {
+        made = change->number;
     } else if (ends_in(change->key, "_bytes")) {
         status = pto_bytes_parse(change->value, &bytes, err);
         made = (double)bytes;
@@ -163,45 +166,8 @@ static void describe(const change_t *change, const pto_machine_param_t *param, i
         snprintf(text, text_size, " (none before)");
 }
 
-/* --- finding parameters --------------------------------------------------------------------------------- */
-
-static bool names(const pto_machine_param_t *param, const char *key) {
-    return strcmp(param->key, key) == 0 || strcmp(param->group, key) == 0;
-}
-
-/* A machine without on_gpu messages uses its on_socket costs for them, but explanations name on_gpu keys: map
- * these keys to on_socket. */
-static void resolve(const pto_machine_t *machine, char key[PTO_PARAM_KEY_MAX]) {
-    for (int space = 0; space < PTO_SPACE_COUNT; space++) {
-        char head[PTO_PARAM_KEY_MAX], rest[PTO_PARAM_KEY_MAX];
-        int length = snprintf(head, sizeof head, "messages.%s.on_gpu.", pto_space_name((pto_space_t)space));
-        if (machine->messages[space][PTO_LEVEL_ON_GPU].count > 0 || strncmp(key, head, (size_t)length) != 0)
-            continue;
-        memcpy(rest, key + length, strlen(key) - (size_t)length + 1);
-        length =
-            snprintf(key, PTO_PARAM_KEY_MAX, "messages.%s.on_socket.", pto_space_name((pto_space_t)space));
-        snprintf(key + length, PTO_PARAM_KEY_MAX - (size_t)length, "%s", rest);
-    }
-}
-
 static const char *const layout_keys[] = {"nodes", "gpus_per_node", "procs_per_gpu", "owners_per_gpu"};
 enum { LAYOUT_COUNT = (int)(sizeof layout_keys / sizeof *layout_keys) };
-
-static pto_status_t unknown(const char *key, const pto_machine_param_t *param, int count, pto_error_t *err) {
-    const char *known[KNOWN_MAX];
-    int listed = 0;
-    for (int i = 0; i < LAYOUT_COUNT; i++)
-        known[listed++] = layout_keys[i];
-    for (int i = 0; i < count && listed + 2 <= KNOWN_MAX; i++) {
-        known[listed++] = param[i].key;
-        known[listed++] = param[i].group;
-    }
-    const char *near = pto_suggest(key, known, listed);
-    if (near)
-        return pto_error_set(err, PTO_ERR_NOT_FOUND, "unknown parameter '%s'; did you mean '%s'?", key, near);
-    return pto_error_set(err, PTO_ERR_NOT_FOUND,
-                         "unknown parameter '%s'; `portolan predict --explain` names those that matter", key);
-}
 
 static pto_status_t change_param(const change_t *change, pto_machine_t *machine, pto_machine_param_t *param,
                                  pto_error_t *err) {
@@ -230,7 +196,7 @@ static pto_status_t check_rows(const change_t *change, const pto_machine_param_t
 /* Whether the machine has a value for any parameter that the key names. */
 static bool any_known(const pto_machine_param_t *param, int count, const char *key) {
     for (int i = 0; i < count; i++)
-        if (names(&param[i], key) && param[i].param && pto_param_known(param[i].param))
+        if (pto_param_is_named(&param[i], key) && param[i].param && pto_param_known(param[i].param))
             return true;
     return false;
 }
@@ -239,7 +205,7 @@ static bool any_known(const pto_machine_param_t *param, int count, const char *k
  * (reduce.gpu.extra_input_s_per_byte). */
 static bool is_meant(const change_t *change, const pto_machine_param_t *param, bool some_known) {
     bool lacks = param->param && !pto_param_known(param->param);
-    return names(param, change->key) && !(change->relative && some_known && lacks);
+    return pto_param_is_named(param, change->key) && !(change->relative && some_known && lacks);
 }
 
 static pto_status_t change_machine(change_t *change, pto_machine_t *machine, pto_error_t *err) {
@@ -250,7 +216,7 @@ static pto_status_t change_machine(change_t *change, pto_machine_t *machine, pto
         status = pto_machine_params(machine, &param, &count, err);
     if (status != PTO_OK)
         return status;
-    resolve(machine, change->key);
+    pto_param_key_resolve(machine, change->key);
     bool some_known = any_known(param, count, change->key);
     int first = count, rows = 0;
     for (int i = count - 1; i >= 0; i--)
@@ -260,7 +226,8 @@ static pto_status_t change_machine(change_t *change, pto_machine_t *machine, pto
         }
     char text[NOTE_MAX];
     if (rows == 0) {
-        status = unknown(change->key, param, count, err);
+        status = pto_param_unknown(change->key, param, count, layout_keys, change->numeric ? 0 : LAYOUT_COUNT,
+                                   err);
     } else {
         status = check_rows(change, &param[first], rows, err);
         describe(change, &param[first], rows, text, sizeof text);
@@ -278,6 +245,14 @@ static pto_status_t change_machine(change_t *change, pto_machine_t *machine, pto
         return status;
     pto_machine_use_room(machine);
     return note(machine, text, err);
+}
+
+pto_status_t pto_machine_set(pto_machine_t *machine, const char *key, double value, pto_error_t *err) {
+    char text[32];
+    snprintf(text, sizeof text, "%.15g", value);
+    change_t change = {.value = text, .numeric = true, .number = value};
+    snprintf(change.key, sizeof change.key, "%s", key);
+    return change_machine(&change, machine, err);
 }
 
 /* --- the layout ----------------------------------------------------------------------------------------- */

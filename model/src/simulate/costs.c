@@ -6,7 +6,7 @@
 pto_status_t pto_sim_message_cost(const pto_sim_t *sim, const pto_proc_t *proc, const pto_side_t *side,
                                   const pto_message_t *message, pto_sim_cost_t *cost) {
     pto_charge_t charge;
-    pto_charge_begin(&charge, "", false);
+    pto_charge_begin(&charge, "", NULL);
     charge.at_once = proc->walk.stage->order == PTO_ORDER_AT_ONCE;
     charge.off_node = side->off_node;
     pto_status_t status = pto_charge_messages(&charge, sim->machine, (pto_space_t)message->space,
@@ -25,7 +25,7 @@ bool pto_sim_is_held_back(const pto_sim_t *sim, pto_space_t space, pto_level_t l
 static double limit_s(const pto_sim_t *sim, const pto_step_t *step, double messages, double bytes_each) {
     pto_outflow_t outflow = {0};
     pto_charge_t charge;
-    pto_charge_begin(&charge, "", false);
+    pto_charge_begin(&charge, "", NULL);
     charge.off_node = true;
     pto_outflow_add(&outflow, sim->plan, step, messages, bytes_each);
     return pto_charge_seconds(&charge, sim->machine, &outflow);
@@ -58,7 +58,7 @@ static pto_status_t charge_copy(const pto_sim_t *sim, const pto_proc_t *proc, in
 
 double pto_sim_copy_s(pto_sim_t *sim, const pto_proc_t *proc, int64_t engine_bytes) {
     pto_charge_t charge;
-    pto_charge_begin(&charge, "", false);
+    pto_charge_begin(&charge, "", NULL);
     pto_status_t status = charge_copy(sim, proc, engine_bytes, &charge);
     if (status != PTO_OK)
         sim->status = status;
@@ -70,15 +70,22 @@ bool pto_sim_copy_is_queued(const pto_sim_t *sim, pto_copy_kind_t kind, bool pag
 }
 
 static pto_queued_copy_t queued_copy(const pto_proc_t *proc) {
-    return (pto_queued_copy_t){proc->copy_kind, proc->copy_strided, proc->copy_bytes,
-                               proc->copy_bytes / proc->copy_pieces};
+    return (pto_queued_copy_t){.kind = proc->copy_kind,
+                               .strided = proc->copy_strided,
+                               .bytes = proc->copy_bytes,
+                               .piece_bytes = proc->copy_bytes / proc->copy_pieces,
+                               .reach = proc->copy_reach};
 }
 
 double pto_sim_queued_copy_s(const pto_sim_t *sim, const pto_proc_t *proc, int64_t waiting) {
     pto_charge_t charge;
-    pto_charge_begin(&charge, "", false);
+    pto_charge_begin(&charge, "", NULL);
     pto_charge_queued(&charge, sim->machine, queued_copy(proc), waiting);
     return charge.other_s;
+}
+
+pto_copy_resource_t pto_sim_copy_resource(const pto_sim_t *sim, const pto_proc_t *proc) {
+    return pto_copy_resource(sim->machine, queued_copy(proc));
 }
 
 double pto_sim_copy_hold_s(const pto_sim_t *sim, const pto_proc_t *proc) {
@@ -87,28 +94,28 @@ double pto_sim_copy_hold_s(const pto_sim_t *sim, const pto_proc_t *proc) {
 
 double pto_sim_reduce_s(const pto_sim_t *sim, const pto_action_t *action) {
     pto_charge_t charge;
-    pto_charge_begin(&charge, "", false);
+    pto_charge_begin(&charge, "", NULL);
     pto_reduction_charge_one(sim->plan, sim->machine, action, &charge);
     return charge.other_s;
 }
 
 double pto_sim_kernel_bytes_s(const pto_sim_t *sim, int64_t bytes) {
     pto_charge_t charge;
-    pto_charge_begin(&charge, "", false);
+    pto_charge_begin(&charge, "", NULL);
     pto_charge_kernel_bytes(&charge, sim->machine, bytes);
     return charge.other_s;
 }
 
 double pto_sim_launch_s(const pto_sim_t *sim) {
     pto_charge_t charge;
-    pto_charge_begin(&charge, "", false);
+    pto_charge_begin(&charge, "", NULL);
     pto_charge_launch(&charge, sim->machine);
     return charge.other_s;
 }
 
 double pto_sim_signal_s(const pto_sim_t *sim, const pto_step_t *step) {
     pto_charge_t charge;
-    pto_charge_begin(&charge, "", false);
+    pto_charge_begin(&charge, "", NULL);
     pto_charge_wait(&charge, sim->machine, step);
     return charge.other_s;
 }

@@ -1,10 +1,10 @@
 /* Copy engines: the concurrent copies of one GPU's processes.
  *
- * If the machine file says how processes share a GPU's copies (`copies.shared`), the copies wait in one queue
- * per GPU, and each adds the cost that price charges for one more copy. Otherwise each direction is an engine
- * that carries the bytes of all concurrent copies. A copy that starts or ends changes the speed of all, so
- * each copy stores its remaining work as a fraction. Copies that start together see each other, because an
- * engine's event comes after those that were set before it. */
+ * If the machine file says how processes share a GPU's copies (`copies.shared`), the copies wait in a queue
+ * for each resource of the GPU (pto_copy_resource), and each adds the cost that price charges for one more
+ * copy. Otherwise each direction is an engine that carries the bytes of all concurrent copies. A copy that
+ * starts or ends changes the speed of all, so each copy stores its remaining work as a fraction. Copies that
+ * start together see each other, because an engine's event comes after those that were set before it. */
 #include <math.h>
 
 #include "price/copies.h"
@@ -47,28 +47,29 @@ static void share(pto_sim_t *sim, pto_engine_t *engine, uint32_t rank) {
     set_next(sim, engine, sim->now_s);
 }
 
-/* Copies of the GPU's other processes that still count. */
-static int64_t copies_waited_for(const pto_sim_t *sim, uint32_t rank) {
+/* Copies of the GPU's other processes that still count at a resource. */
+static int64_t copies_waited_for(const pto_sim_t *sim, uint32_t rank, pto_copy_resource_t resource) {
     uint32_t cores = (uint32_t)sim->layout->procs_per_gpu;
     uint32_t own = sim->proc[rank].rank, first = own / cores * cores;
     int64_t waiting = 0;
     for (uint32_t lane = 0; lane < sim->lanes; lane++)
         for (uint32_t other = first; other < first + cores; other++)
-            waiting +=
-                other != own && pto_sim_before(sim->now_s, sim->proc[other + lane * sim->ranks].copy_held_s);
+            waiting += other != own &&
+                       pto_sim_before(sim->now_s, sim->proc[other + lane * sim->ranks].copy_held_s[resource]);
     return waiting;
 }
 
-/* Enter the GPU's queue, as in pto_copy_queue_enter: the end is known immediately. */
+/* Enter a queue of the GPU, as in pto_copy_queue_enter: the end is known immediately. */
 static void stand_in_line(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
-    double *last_s = &sim->line_s[proc->gpu];
-    int64_t waiting = copies_waited_for(sim, rank);
+    pto_copy_resource_t resource = pto_sim_copy_resource(sim, proc);
+    double *last_s = &sim->line_s[proc->gpu * PTO_COPY_RESOURCE_COUNT + (int64_t)resource];
+    int64_t waiting = copies_waited_for(sim, rank, resource);
     double end_s = sim->now_s + proc->copy_alone_s;
     if (waiting > 0)
         end_s = fmax(end_s, *last_s + pto_sim_queued_copy_s(sim, proc, waiting));
     *last_s = end_s;
-    proc->copy_held_s = end_s + pto_sim_copy_hold_s(sim, proc);
+    proc->copy_held_s[resource] = end_s + pto_sim_copy_hold_s(sim, proc);
     pto_sim_set(sim, rank, PTO_SLOT_RUN, end_s);
 }
 

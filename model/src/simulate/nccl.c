@@ -6,7 +6,7 @@
 /* Start the collective: all members leave it at the same time. */
 static void start(pto_sim_t *sim, const pto_node_t *node) {
     pto_charge_t charge;
-    pto_charge_begin(&charge, "", false);
+    pto_charge_begin(&charge, "", NULL);
     pto_status_t status = pto_charge_nccl(&charge, sim->machine, sim->plan, node, sim->err);
     if (status != PTO_OK) {
         sim->status = status;

@@ -155,9 +155,9 @@ typedef struct {
     int64_t local_peer; /* of a copy or reduction done for each peer: the next peer's number */
     int64_t copy_bytes;
     int64_t copy_pieces;
-    int64_t copy_most_bytes; /* of a kernel's accesses: the maximum for one other GPU */
-    double copy_held_s;      /* until when others still count its last copy */
-    double copy_left;        /* remaining fraction of its copy, from 1 to 0 */
+    int64_t copy_most_bytes;                     /* of a kernel's accesses: the maximum for one other GPU */
+    double copy_held_s[PTO_COPY_RESOURCE_COUNT]; /* until when others still count its last copy there */
+    double copy_left;                            /* remaining fraction of its copy, from 1 to 0 */
     double copy_alone_s;
     int64_t copy_gpu; /* the GPU whose engine or link it uses */
     pto_copy_kind_t copy_kind;
@@ -200,7 +200,7 @@ typedef struct {
 enum { PTO_ENGINE_IN = PTO_COPY_COUNT, PTO_ENGINE_OUT, PTO_ENGINES_PER_GPU };
 
 /* The copies of one GPU in one direction. Copies that the machine's sharing queues are counted here, but
- * timed by their GPU's queue. */
+ * timed by their GPU's queues. */
 typedef struct {
     uint32_t first; /* rank + 1, of copies that are not queued */
     int32_t active; /* number of copies, queued ones included */
@@ -244,7 +244,7 @@ typedef struct {
     char *links; /* PTO_LINKS_PER_NODE per node, link_size bytes each */
     size_t link_size;
     pto_engine_t *engine;    /* PTO_ENGINES_PER_GPU per GPU */
-    double *line_s;          /* when the last copy in a GPU's queue ends; one per GPU */
+    double *line_s;          /* when the last copy in a GPU's queue ends; PTO_COPY_RESOURCE_COUNT per GPU */
     pto_step_view_t *view;   /* one per step */
     pto_stage_view_t *stage; /* one per stage */
     int32_t *raised;         /* pending signals: [flag][rank][place in node of the sender] */
@@ -290,6 +290,7 @@ double pto_sim_ejection_s_per_byte(const pto_sim_t *sim, pto_space_t space);
 double pto_sim_copy_s(pto_sim_t *sim, const pto_proc_t *proc, int64_t engine_bytes);
 /* Whether copies of this kind queue, and the cost that one more adds to those waiting. */
 bool pto_sim_copy_is_queued(const pto_sim_t *sim, pto_copy_kind_t kind, bool pageable);
+pto_copy_resource_t pto_sim_copy_resource(const pto_sim_t *sim, const pto_proc_t *proc);
 double pto_sim_copy_hold_s(const pto_sim_t *sim, const pto_proc_t *proc);
 double pto_sim_queued_copy_s(const pto_sim_t *sim, const pto_proc_t *proc, int64_t waiting);
 double pto_sim_reduce_s(const pto_sim_t *sim, const pto_action_t *action);

@@ -14,12 +14,6 @@
 #ifndef PORTOLAN_PARAMETERS_H
 #define PORTOLAN_PARAMETERS_H
 
-#include <stdbool.h>
-
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* clang-format off */
 #define PTO_PARAMETER_TABLE(MEMBER, PART)                                                                    \
     PART(WHOLE, node.sockets, .key = "!node.!sockets", .what = "CPU sockets of a node")                      \
@@ -46,18 +40,27 @@ extern "C" {
            .key = "copies.*.*", .dim = {PTO_UP_TO(COPY, D2D), PTO_ONE(REACH, ON_SOCKET)},                    \
            .power = PTO_POWER_GPU_COPY, .what = "a copy between host (h) and device (d) memory")             \
     PART(POSTAL, copies,                                                                                     \
-         .key = "copies.*.*", .dim = {PTO_UP_TO(COPY, D2D), PTO_ONE(REACH, OFF_SOCKET)},                     \
-         .measured_only = true, .what = "the same, where process and GPU sit on different sockets")                                    \
+         .key = "copies.*.*", .dim = {PTO_ONE(COPY, H2D), PTO_ONE(REACH, OFF_SOCKET)},                       \
+         .measured_only = true, .what = "the same, where process and GPU sit on different sockets")          \
+    PART(POSTAL, copies,                                                                                     \
+         .key = "copies.*.*", .dim = {PTO_ONE(COPY, D2H), PTO_ONE(REACH, OFF_SOCKET)},                       \
+         .power = PTO_POWER_GPU_COPY, .what = "the same, to the memory of a process on another socket")      \
+    PART(POSTAL, copies,                                                                                     \
+         .key = "copies.*.*", .dim = {PTO_ONE(COPY, D2D), PTO_ONE(REACH, OFF_SOCKET)},                       \
+         .measured_only = true, .what = "the same, where process and GPU sit on different sockets")          \
     PART(POSTAL, copies,                                                                                     \
          .key = "copies.*.*", .dim = {PTO_ONE(COPY, H2H), PTO_ONE(REACH, ON_SOCKET)}, .term = "copies.h2h",  \
          .power = PTO_POWER_GPU_COPY, .what = "a copy within host memory")                                   \
     PART(POSTAL, copies,                                                                                     \
          .key = "copies.*.*", .dim = {PTO_ONE(COPY, H2H), PTO_ONE(REACH, OFF_SOCKET)}, .term = "copies.h2h", \
-         .measured_only = true, .what = "the same, where process and GPU sit on different sockets")                                    \
+         .power = PTO_POWER_GPU_COPY, .what = "the same, to the memory of a process on another socket")      \
     MEMBER(COST, shared_copies, [PTO_COPY_COUNT],                                                            \
            .key = "copies.shared.*", .dim = {PTO_UP_TO(COPY, D2D)}, .by = PTO_ROWS_BY_PROCS,                 \
            .term = "copies.shared", .power = PTO_POWER_GPU_COPY,                                             \
            .what = "copies that several processes make from or to one GPU at once, each")                    \
+    MEMBER(VALUE, queued_copy_s, [PTO_COPY_COUNT],                                                           \
+           .key = "copies.queued.*", .dim = {PTO_UP_TO(COPY, D2D)}, .unit = PTO_UNIT_S,                      \
+           .measured_only = true, .what = "each additional copy that is queued behind others, besides its bytes") \
     MEMBER(POSTAL, pageable, [PTO_COPY_COUNT],                                                               \
            .key = "copies.pageable.*", .dim = {PTO_UP_TO(COPY, D2H)}, .term = "copies.pageable",             \
            .power = PTO_POWER_GPU_COPY, .what = "a copy from or to host memory that is not pinned")          \
@@ -128,23 +131,5 @@ extern "C" {
          .key = "energy.cpu.!core_w", .dim = {PTO_ONE(POWER, CPU_CORE)}, .unit = PTO_UNIT_W,                 \
          .what = "each core that works or polls, in addition")
 /* clang-format on */
-
-enum { PTO_PATTERN_MAX = 96 };
-
-/* A family of parameters, as `portolan list parameters` shows it. */
-typedef struct {
-    char key[PTO_PATTERN_MAX]; /* in a machine file: remote.{load,store}.{on_socket,off_socket} */
-    const char *unit;          /* or what is below the key */
-    const char *term;          /* of a model, without which it is left out; "": in every model */
-    const char *what;
-    bool priced; /* false: measured, and no price uses it */
-} pto_parameter_t;
-
-int pto_parameter_count(void);
-pto_parameter_t pto_parameter_at(int index);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

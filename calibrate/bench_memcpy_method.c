@@ -1,0 +1,148 @@
+/* Three ways to tell a copy where its memory is (Ji et al. 2012, Figure 4): cudaMemcpyDefault, the explicit
+ * kind, and the explicit kind after asking the driver about the GPU's address. Within host memory (Figure 5):
+ * memcpy, non-temporal stores, and cudaMemcpyDefault. The calls are synchronous; host memory is pinned. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+#include "benchmark.h"
+#include "fatal.h"
+#include "memory.h"
+
+enum { DETAIL_KIND, DETAIL_METHOD };
+
+/* The first are those of the device. */
+typedef enum {
+    METHOD_DEFAULT = PTO_BENCH_COPY_DEFAULT,
+    METHOD_EXPLICIT = PTO_BENCH_COPY_EXPLICIT,
+    METHOD_QUERY = PTO_BENCH_COPY_QUERY,
+    METHOD_MEMCPY = PTO_BENCH_COPY_COUNT,
+    METHOD_STREAM,
+    METHOD_COUNT
+} method_t;
+
+static const char *const method_names[METHOD_COUNT] = {[METHOD_DEFAULT] = "default",
+                                                       [METHOD_EXPLICIT] = "explicit",
+                                                       [METHOD_QUERY] = "query",
+                                                       [METHOD_MEMCPY] = "memcpy",
+                                                       [METHOD_STREAM] = "stream"};
+
+static void add_case(const job_t *job, pto_copy_kind_t kind, method_t method, case_list_t *list) {
+    char name[CASE_NAME_MAX];
+    snprintf(name, sizeof name, "memcpy_method_%s_%s", method_names[method], pto_copy_kind_name(kind));
+    case_t *added = case_add(list, name, 1);
+    added->level = pto_reach_name(job_on_socket(job, 0, job->process[0].device) ? PTO_REACH_ON_SOCKET
+                                                                                : PTO_REACH_OFF_SOCKET);
+    added->buffers = PTO_SPACE_GPU;
+    added->detail[DETAIL_KIND] = (int)kind;
+    added->detail[DETAIL_METHOD] = (int)method;
+    added->member[0] = 0;
+}
+
+static void list_cases(const job_t *job, case_list_t *list) {
+    if (job->no_gpu[0] != '\0') {
+        case_skip(list, "memcpy_method", job->no_gpu);
+        return;
+    }
+    for (pto_copy_kind_t kind = PTO_COPY_H2D; kind <= PTO_COPY_D2H; kind++) {
+        for (method_t method = METHOD_DEFAULT; method <= METHOD_QUERY; method++) {
+            add_case(job, kind, method, list);
+        }
+    }
+    add_case(job, PTO_COPY_H2H, METHOD_DEFAULT, list);
+    add_case(job, PTO_COPY_H2H, METHOD_MEMCPY, list);
+#if defined(__SSE2__)
+    add_case(job, PTO_COPY_H2H, METHOD_STREAM, list);
+#else
+    case_skip(list, "memcpy_method_stream_h2h", "the processor has no SSE2");
+#endif
+}
+
+typedef struct {
+    pto_copy_kind_t kind;
+    method_t method;
+    void *source;
+    void *target;
+} state_t;
+
+static void *allocate(bool on_gpu, int64_t bytes) {
+    void *memory = NULL;
+    if (on_gpu) {
+        return buffer_allocate(PTO_SPACE_GPU, bytes);
+    }
+    GPU_DO(gpu.device->allocate_staging((size_t)bytes, &memory, &gpu_error));
+    memset(memory, 1, (size_t)bytes);
+    return memory;
+}
+
+static void release(bool on_gpu, void *memory) {
+    if (on_gpu) {
+        buffer_free(PTO_SPACE_GPU, memory);
+    } else {
+        GPU_DO(gpu.device->release_staging(memory, &gpu_error));
+    }
+}
+
+static void *open_case(const work_t *work) {
+    state_t *state = must_allocate(1, sizeof *state);
+    state->kind = (pto_copy_kind_t)work->what->detail[DETAIL_KIND];
+    state->method = (method_t)work->what->detail[DETAIL_METHOD];
+    state->source = allocate(state->kind == PTO_COPY_D2H, work->most_bytes);
+    state->target = allocate(state->kind == PTO_COPY_H2D, work->most_bytes);
+    return state;
+}
+
+#if defined(__SSE2__)
+/* Whole vectors past the cache; what remains as usual. The fence orders the stores before a later flag. */
+static void copy_past_cache(void *target, const void *source, size_t bytes) {
+    size_t count = bytes / sizeof(__m128i);
+    for (size_t i = 0; i < count; i++) {
+        _mm_stream_si128((__m128i *)target + i, _mm_load_si128((const __m128i *)source + i));
+    }
+    size_t done = count * sizeof(__m128i);
+    memcpy((char *)target + done, (const char *)source + done, bytes - done);
+    _mm_sfence();
+}
+#else
+static void copy_past_cache(void *target, const void *source, size_t bytes) { memcpy(target, source, bytes); }
+#endif
+
+static double trial(void *opaque, int64_t bytes, int iterations) {
+    const state_t *state = opaque;
+    size_t size = (size_t)bytes;
+    double start = now_s();
+    for (int i = 0; i < iterations; i++) {
+        if (state->method == METHOD_MEMCPY) {
+            memcpy(state->target, state->source, size);
+        } else if (state->method == METHOD_STREAM) {
+            copy_past_cache(state->target, state->source, size);
+        } else {
+            GPU_DO(gpu.bench->copy_by((pto_bench_copy_t)state->method, state->kind, state->target,
+                                      state->source, size, &gpu_error));
+        }
+    }
+    return now_s() - start;
+}
+
+static void close_case(void *opaque) {
+    state_t *state = opaque;
+    release(state->kind == PTO_COPY_D2H, state->source);
+    release(state->kind == PTO_COPY_H2D, state->target);
+    free(state);
+}
+
+const benchmark_t bench_memcpy_method = {
+    .name = "memcpy_method",
+    .group = "copies",
+    .rows = "memcpy_method_default_{h2d,d2h,h2h}, memcpy_method_explicit_{h2d,d2h}, "
+            "memcpy_method_query_{h2d,d2h}, memcpy_method_{memcpy,stream}_h2h",
+    .summary = "ways to tell a copy where its memory is, and to copy within host memory",
+    .list = list_cases,
+    .open = open_case,
+    .trial = trial,
+    .close = close_case,
+};

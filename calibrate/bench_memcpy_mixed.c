@@ -1,0 +1,170 @@
+/* Mixed copies (Faraji's thesis, Figures 5.1 and 5.2): n processes of one GPU copy at once, k of them by CUDA
+ * IPC into a buffer of the first, the others between their own GPU memory and pinned host memory. `procs` is
+ * n, and the pair names k. All meet before and after every copy, as in memcpy_shared. The rows of a part are
+ * the time of the slowest process that copies that way. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "benchmark.h"
+#include "fatal.h"
+#include "memory.h"
+
+enum { DETAIL_KIND, DETAIL_BY_IPC };
+enum { PART_IPC, PART_STAGED };
+
+static const int64_t least_bytes = 4;
+static const int64_t most_bytes = INT64_C(1) << 24;
+
+static void add_case(const job_t *job, pto_copy_kind_t kind, int procs, int by_ipc, case_list_t *list) {
+    char name[CASE_NAME_MAX / 2];
+    snprintf(name, sizeof name, "memcpy_mixed_%s", pto_copy_kind_name(kind));
+    case_t *added = case_add(list, name, procs);
+    added->procs = procs;
+    added->level = "on_gpu";
+    added->buffers = PTO_SPACE_GPU;
+    added->detail[DETAIL_KIND] = (int)kind;
+    added->detail[DETAIL_BY_IPC] = by_ipc;
+    added->least_bytes = least_bytes;
+    added->most_bytes = most_bytes;
+    snprintf(added->pair, sizeof added->pair, "ipc=%d", by_ipc);
+    if (by_ipc > 0) {
+        snprintf(added->part[PART_IPC], CASE_NAME_MAX, "%s_ipc", name);
+    }
+    if (by_ipc < procs) {
+        snprintf(added->part[PART_STAGED], CASE_NAME_MAX, "%s_staged", name);
+    }
+    for (int i = 0; i < procs; i++) {
+        added->member[i] = job_process_of_device(job, 0, i);
+    }
+}
+
+/* n = 2, 4, 8, ... and all. */
+static void list_cases(const job_t *job, case_list_t *list) {
+    if (job->no_gpu[0] != '\0') {
+        case_skip(list, "memcpy_mixed", job->no_gpu);
+        return;
+    }
+    int most = 0;
+    while (job_process_of_device(job, 0, most) >= 0) {
+        most++;
+    }
+    if (most < 2) {
+        case_skip(list, "memcpy_mixed", "the job has one process for each GPU");
+        return;
+    }
+    for (pto_copy_kind_t kind = PTO_COPY_H2D; kind <= PTO_COPY_D2H; kind++) {
+        for (int procs = 2; procs > 0; procs = procs == most ? 0 : 2 * procs < most ? 2 * procs : most) {
+            for (int by_ipc = 0; by_ipc <= procs; by_ipc++) {
+                add_case(job, kind, procs, by_ipc, list);
+            }
+        }
+    }
+}
+
+typedef struct {
+    const work_t *work;
+    bool by_ipc;
+    together_t *part; /* the members that copy the same way */
+    double part_s;
+    void *own;    /* GPU memory */
+    void *shared; /* member 0's buffer, or what was opened of it; NULL: none */
+    void *host;   /* pinned; NULL: none */
+} mixed_t;
+
+/* All members take part; those that copy by IPC get the buffer of member 0. */
+static void share_buffer(mixed_t *mixed) {
+    const work_t *work = mixed->work;
+    pto_memory_handle_t handle;
+    if (work->me == 0) {
+        mixed->shared = buffer_allocate(PTO_SPACE_GPU, work->what->member_count * work->most_bytes);
+        GPU_DO(gpu.device->export_memory(mixed->shared, &handle, &gpu_error));
+    }
+    MPI_DO(MPI_Bcast(&handle, (int)sizeof handle, MPI_BYTE, 0, work->comm));
+    if (work->me > 0 && mixed->by_ipc) {
+        GPU_DO(gpu.device->open_memory(&handle, &mixed->shared, &gpu_error));
+    }
+}
+
+static void *open_case(const work_t *work) {
+    mixed_t *mixed = must_allocate(1, sizeof *mixed);
+    MPI_Comm part = MPI_COMM_NULL;
+    mixed->work = work;
+    mixed->by_ipc = work->me >= work->what->member_count - work->what->detail[DETAIL_BY_IPC];
+    MPI_DO(MPI_Comm_split(work->comm, mixed->by_ipc, work->me, &part));
+    mixed->part = together_create(part);
+    MPI_DO(MPI_Comm_free(&part));
+    mixed->own = buffer_allocate(PTO_SPACE_GPU, work->most_bytes);
+    if (!mixed->by_ipc) {
+        GPU_DO(gpu.device->allocate_staging((size_t)work->most_bytes, &mixed->host, &gpu_error));
+    }
+    share_buffer(mixed);
+    return mixed;
+}
+
+static pto_move_t move_of(const mixed_t *mixed, int64_t bytes) {
+    const work_t *work = mixed->work;
+    size_t size = (size_t)bytes;
+    bool to_gpu = work->what->detail[DETAIL_KIND] == PTO_COPY_H2D;
+    pto_move_t move = {.bytes = size, .rows = 1, .target_pitch_bytes = size, .source_pitch_bytes = size};
+    if (mixed->by_ipc) {
+        move.target = (char *)mixed->shared + work->me * work->most_bytes;
+        move.source = mixed->own;
+    } else {
+        move.target = to_gpu ? mixed->own : mixed->host;
+        move.source = to_gpu ? mixed->host : mixed->own;
+    }
+    return move;
+}
+
+static double trial(void *opaque, int64_t bytes, int iterations) {
+    mixed_t *mixed = opaque;
+    const pto_move_t move = move_of(mixed, bytes);
+    double seconds = 0;
+    mixed->part_s = 0;
+    for (int i = 0; i < iterations; i++) {
+        together_wait(mixed->work->together);
+        double start = now_s();
+        GPU_DO(gpu.device->copy(&move, gpu.stream, &gpu_error));
+        GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
+        together_wait(mixed->part);
+        mixed->part_s += now_s() - start;
+        together_wait(mixed->work->together);
+        seconds += now_s() - start;
+    }
+    return seconds;
+}
+
+static void parts(const void *opaque, double seconds[CASE_PART_MAX]) {
+    const mixed_t *mixed = opaque;
+    seconds[mixed->by_ipc ? PART_IPC : PART_STAGED] = mixed->part_s;
+}
+
+static void close_case(void *opaque) {
+    mixed_t *mixed = opaque;
+    const work_t *work = mixed->work;
+    if (work->me > 0 && mixed->by_ipc) {
+        GPU_DO(gpu.device->close_memory(mixed->shared, &gpu_error));
+    }
+    MPI_DO(MPI_Barrier(work->comm));
+    if (work->me == 0) {
+        buffer_free(PTO_SPACE_GPU, mixed->shared);
+    }
+    buffer_free(PTO_SPACE_GPU, mixed->own);
+    if (mixed->host != NULL) {
+        GPU_DO(gpu.device->release_staging(mixed->host, &gpu_error));
+    }
+    together_destroy(mixed->part);
+    free(mixed);
+}
+
+const benchmark_t bench_memcpy_mixed = {
+    .name = "memcpy_mixed",
+    .group = "copies",
+    .rows = "memcpy_mixed_h2d, memcpy_mixed_d2h, and of each _ipc and _staged",
+    .summary = "processes of one GPU copying at once, some by CUDA IPC and some to or from the host",
+    .list = list_cases,
+    .open = open_case,
+    .trial = trial,
+    .parts = parts,
+    .close = close_case,
+};

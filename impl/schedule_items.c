@@ -1,0 +1,340 @@
+/* The items of a schedule: copies, reductions, messages and signals, with all addresses, sizes and peers
+ * resolved. */
+#include "schedule_items.h"
+
+#include <stdlib.h>
+
+#include "buffers.h"
+
+/* An MPI count is an int; longer ranges are split. */
+#define PIECE_BYTES_MAX ((int64_t)1 << 30)
+
+pto_status_t pto_schedule_out_of_memory(pto_error_t *err) {
+    return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a schedule");
+}
+
+/* --- byte ranges --------------------------------------------------------------------------------------- */
+
+static bool note_range(void *context, int64_t offset_bytes, int64_t bytes) {
+    pto_byte_ranges_t *ranges = context;
+    pto_byte_range_t *range = pto_vector_add(&ranges->list, sizeof *range);
+    ranges->failed = !range;
+    if (range)
+        *range = (pto_byte_range_t){ranges->base + pto_spot_bytes(ranges->lines, offset_bytes), bytes};
+    ranges->bytes += bytes;
+    return range != NULL;
+}
+
+static pto_status_t collect(pto_schedule_t *builder, const pto_slice_t *slice, const pto_action_t *action,
+                            pto_byte_ranges_t *ranges) {
+    const pto_exec_t *exec = builder->exec;
+    ranges->list.count = 0;
+    ranges->bytes = 0;
+    ranges->failed = false;
+    int64_t holder = pto_slice_holder(exec->plan, slice, action);
+    ranges->base = pto_exec_memory(exec, slice->buffer, holder);
+    ranges->apart_bytes = pto_exec_apart_bytes(exec, slice->buffer, holder);
+    ranges->lines = slice->buffer == exec->lines;
+    pto_slice_visit(exec->plan, slice, action, note_range, ranges);
+    return ranges->failed ? pto_schedule_out_of_memory(builder->err) : PTO_OK;
+}
+
+static bool in_device(const pto_schedule_t *builder, const pto_slice_t *slice) {
+    return pto_plan_buffer(builder->exec->plan, slice->buffer)->space == PTO_SPACE_GPU;
+}
+
+/* --- entries ------------------------------------------------------------------------------------------- */
+
+static pto_vector_t *tasks_of(const pto_schedule_t *builder) {
+    return &builder->exec->lane[builder->walk->lane].tasks;
+}
+
+pto_status_t pto_schedule_append(pto_schedule_t *builder, int lane, pto_task_kind_t kind, int first,
+                                 int count) {
+    const pto_walk_t *walk = builder->walk;
+    pto_task_t *entry = pto_vector_add(&builder->exec->lane[lane].tasks, sizeof *entry);
+    if (!entry)
+        return pto_schedule_out_of_memory(builder->err);
+    *entry = (pto_task_t){kind, first, count, walk->stage->name, walk->k, walk->lanes};
+    return PTO_OK;
+}
+
+/* A task's copies and reductions are all on the device, or all on the CPU. */
+static bool runs_alike(const pto_exec_t *exec, pto_task_kind_t kind, int one, int other) {
+    const pto_exec_move_t *move = exec->moves.item;
+    const pto_exec_reduction_t *reduction = exec->reductions.item;
+    if (kind == PTO_TASK_MOVE)
+        return move[one].on_device == move[other].on_device;
+    return kind != PTO_TASK_REDUCE || reduction[one].on_device == reduction[other].on_device;
+}
+
+pto_status_t pto_schedule_add(pto_schedule_t *builder, pto_task_kind_t kind, int first, int count) {
+    const pto_vector_t *task = tasks_of(builder);
+    pto_task_t *last = task->count ? (pto_task_t *)task->item + task->count - 1 : NULL;
+    if (last && last->kind == kind && last->first + last->count == first && kind != PTO_TASK_LIBRARY &&
+        kind != PTO_TASK_NCCL && last->stage == builder->walk->stage->name && last->k == builder->walk->k &&
+        runs_alike(builder->exec, kind, first - 1, first)) {
+        last->count += count;
+        return PTO_OK;
+    }
+    return pto_schedule_append(builder, builder->walk->lane, kind, first, count);
+}
+
+static pto_spot_t spot_at(const pto_byte_ranges_t *ranges, char *at) {
+    return (pto_spot_t){at, ranges->apart_bytes, ranges->lines};
+}
+
+/* The rest of a range after its first `bytes`. */
+static pto_byte_range_t after(const pto_byte_ranges_t *ranges, pto_byte_range_t range, int64_t bytes) {
+    return (pto_byte_range_t){range.at + pto_spot_bytes(ranges->lines, bytes), range.bytes - bytes};
+}
+
+/* --- copies and reductions ----------------------------------------------------------------------------- */
+
+/* Add `piece` to the move as another row if it continues the same stride. */
+static bool extend_move(pto_exec_move_t *last, const pto_move_t *piece, bool on_device) {
+    pto_move_t *move = &last->move;
+    if (last->on_device != on_device || move->bytes != piece->bytes)
+        return false;
+    ptrdiff_t target_step = (char *)piece->target - (char *)move->target;
+    ptrdiff_t source_step = (const char *)piece->source - (const char *)move->source;
+    ptrdiff_t rows = (ptrdiff_t)move->rows;
+    ptrdiff_t least = (ptrdiff_t)(move->bytes) * rows;
+    if (target_step < least || source_step < least || target_step % rows || source_step % rows)
+        return false;
+    if (rows > 1 && (target_step / rows != (ptrdiff_t)move->target_pitch_bytes ||
+                     source_step / rows != (ptrdiff_t)move->source_pitch_bytes))
+        return false;
+    move->target_pitch_bytes = (size_t)(target_step / rows);
+    move->source_pitch_bytes = (size_t)(source_step / rows);
+    move->rows++;
+    return true;
+}
+
+pto_status_t pto_schedule_move(pto_schedule_t *builder, char *target, const char *source, int64_t bytes,
+                               bool on_device, int *own_first) {
+    pto_vector_t *moves = &builder->exec->moves;
+    if (target == source)
+        return PTO_OK; /* in place */
+    pto_move_t piece = {target, source, (size_t)bytes, 1, (size_t)bytes, (size_t)bytes};
+    if (moves->count > *own_first &&
+        extend_move((pto_exec_move_t *)moves->item + moves->count - 1, &piece, on_device))
+        return PTO_OK;
+    pto_exec_move_t *move = pto_vector_add(moves, sizeof *move);
+    if (!move)
+        return pto_schedule_out_of_memory(builder->err);
+    *move = (pto_exec_move_t){piece, on_device};
+    return pto_schedule_add(builder, PTO_TASK_MOVE, moves->count - 1, 1);
+}
+
+/* The byte at `offset` of consecutive ranges, and the bytes that follow it in its range. */
+static pto_byte_range_t range_at(const pto_byte_ranges_t *ranges, int64_t offset) {
+    const pto_byte_range_t *range = ranges->list.item;
+    for (; offset >= range->bytes; range++)
+        offset -= range->bytes;
+    return after(ranges, *range, offset);
+}
+
+/* The longest reduction that is contiguous in target and sources, from byte `done` of the target on. */
+static pto_status_t add_kernel_reduction(pto_schedule_t *builder, const pto_step_t *step,
+                                         pto_byte_range_t target, int64_t done, int64_t *bytes) {
+    int64_t whole = builder->target.bytes, count = builder->source.bytes / whole;
+    pto_spot_t into = spot_at(&builder->target, target.at);
+    *bytes = target.bytes;
+    for (int64_t i = 0; i < count; i++) {
+        pto_byte_range_t source = range_at(&builder->source, i * whole + done);
+        *bytes = source.bytes < *bytes ? source.bytes : *bytes;
+    }
+    bool added = pto_program_reduce(builder->program, into, *bytes) &&
+                 (step->fresh || pto_program_source(builder->program, into, *bytes));
+    for (int64_t i = 0; i < count && added; i++) {
+        char *source = range_at(&builder->source, i * whole + done).at;
+        added = pto_program_source(builder->program, spot_at(&builder->source, source), *bytes);
+    }
+    return added ? PTO_OK : pto_schedule_out_of_memory(builder->err);
+}
+
+/* The longest reduction into `target` that is contiguous in all sources, from byte `done` of the whole
+ * target on. */
+static pto_status_t add_reduction(pto_schedule_t *builder, const pto_step_t *step, pto_byte_range_t target,
+                                  int64_t done, bool on_device, int64_t *bytes) {
+    pto_exec_t *exec = builder->exec;
+    int64_t element = pto_datatype_bytes(pto_plan_request(exec->plan)->datatype);
+    int64_t whole = builder->target.bytes, count = builder->source.bytes / whole;
+    pto_exec_reduction_t *reduction = pto_vector_add(&exec->reductions, sizeof *reduction);
+    if (!reduction)
+        return pto_schedule_out_of_memory(builder->err);
+    int first = exec->sources.count;
+    *bytes = target.bytes;
+    for (int64_t i = 0; i < count; i++) {
+        pto_byte_range_t source = range_at(&builder->source, i * whole + done);
+        const void **place = pto_vector_add(&exec->sources, sizeof *place);
+        if (!place)
+            return pto_schedule_out_of_memory(builder->err);
+        *place = source.at;
+        *bytes = source.bytes < *bytes ? source.bytes : *bytes;
+    }
+    *reduction = (pto_exec_reduction_t){target.at, first, (int)count, step->fresh, (size_t)(*bytes / element),
+                                        on_device};
+    return pto_schedule_add(builder, PTO_TASK_REDUCE, exec->reductions.count - 1, 1);
+}
+
+/* The source may be a multiple of the target's size: its pieces are combined. */
+static pto_status_t build_reduction(pto_schedule_t *builder, const pto_step_t *step, bool on_device) {
+    pto_status_t status = PTO_OK;
+    for (int64_t done = 0, bytes = 0; done < builder->target.bytes && status == PTO_OK; done += bytes) {
+        pto_byte_range_t target = range_at(&builder->target, done);
+        status = builder->program ? add_kernel_reduction(builder, step, target, done, &bytes)
+                                  : add_reduction(builder, step, target, done, on_device, &bytes);
+    }
+    return status;
+}
+
+static pto_status_t add_kernel_move(pto_schedule_t *builder, char *target, char *source, int64_t bytes) {
+    if (target == source)
+        return PTO_OK; /* in place */
+    return pto_program_move(builder->program, spot_at(&builder->target, target),
+                            spot_at(&builder->source, source), bytes)
+               ? PTO_OK
+               : pto_schedule_out_of_memory(builder->err);
+}
+
+/* Pair the ranges of both sides, which have the same total size, piece by piece. */
+static pto_status_t build_copy(pto_schedule_t *builder, bool on_device) {
+    int own_first = builder->exec->moves.count;
+    pto_status_t status = PTO_OK;
+    pto_byte_range_t *source = builder->source.list.item, *target = builder->target.list.item;
+    int s = 0, t = 0;
+    while (status == PTO_OK && s < builder->source.list.count && t < builder->target.list.count) {
+        int64_t bytes = source[s].bytes < target[t].bytes ? source[s].bytes : target[t].bytes;
+        status = builder->program
+                     ? add_kernel_move(builder, target[t].at, source[s].at, bytes)
+                     : pto_schedule_move(builder, target[t].at, source[s].at, bytes, on_device, &own_first);
+        source[s] = after(&builder->source, source[s], bytes);
+        target[t] = after(&builder->target, target[t], bytes);
+        s += source[s].bytes == 0;
+        t += target[t].bytes == 0;
+    }
+    return status;
+}
+
+pto_status_t pto_schedule_local(pto_schedule_t *builder, const pto_action_t *action) {
+    const pto_step_t *step = action->step;
+    bool on_device = in_device(builder, &step->source) || in_device(builder, &step->target);
+    pto_status_t status = collect(builder, &step->source, action, &builder->source);
+    if (status == PTO_OK)
+        status = collect(builder, &step->target, action, &builder->target);
+    if (status != PTO_OK)
+        return status;
+    return step->kind == PTO_STEP_COPY ? build_copy(builder, on_device)
+                                       : build_reduction(builder, step, on_device);
+}
+
+/* --- messages ------------------------------------------------------------------------------------------ */
+
+static int piece_count(const pto_byte_ranges_t *ranges) {
+    const pto_byte_range_t *range = ranges->list.item;
+    int count = 0;
+    for (int i = 0; i < ranges->list.count; i++)
+        count += (int)((range[i].bytes - 1) / PIECE_BYTES_MAX + 1);
+    return count;
+}
+
+/* A committed datatype for ranges that are not contiguous. */
+static pto_status_t make_type(pto_schedule_t *builder, const pto_byte_ranges_t *ranges, int pieces,
+                              MPI_Datatype *type) {
+    int *lengths = calloc((size_t)pieces, sizeof *lengths);
+    MPI_Aint *places = calloc((size_t)pieces, sizeof *places);
+    pto_status_t status = lengths && places ? PTO_OK : pto_schedule_out_of_memory(builder->err);
+    const pto_byte_range_t *range = ranges->list.item;
+    int made = 0;
+    for (int i = 0; i < ranges->list.count && lengths && places; i++)
+        for (int64_t done = 0; done < range[i].bytes; done += PIECE_BYTES_MAX) {
+            int64_t left = range[i].bytes - done;
+            lengths[made] = (int)(left < PIECE_BYTES_MAX ? left : PIECE_BYTES_MAX);
+            places[made++] = (MPI_Aint)(range[i].at - ranges->base + done);
+        }
+    if (status == PTO_OK)
+        status = PTO_MPI(MPI_Type_create_hindexed(pieces, lengths, places, MPI_BYTE, type), builder->err);
+    if (status == PTO_OK)
+        status = PTO_MPI(MPI_Type_commit(type), builder->err);
+    free(lengths);
+    free(places);
+    return status;
+}
+
+/* MPI guarantees tags up to 32767. Messages of one lane are posted in order on both sides. */
+static int tag_of(const pto_walk_t *walk) {
+    enum { TAGS = 32768, LANE_TAGS = TAGS / PTO_LANES_MAX };
+    return (int)(walk->lanes < 0 ? walk->instance % TAGS
+                                 : walk->lane * LANE_TAGS + walk->instance % LANE_TAGS);
+}
+
+static pto_status_t add_request(pto_schedule_t *builder, bool sends, void *at, int count, MPI_Datatype type,
+                                int peer) {
+    pto_exec_t *exec = builder->exec;
+    int tag = tag_of(builder->walk);
+    pto_exec_end_t *end = pto_vector_add(&exec->ends, sizeof *end);
+    MPI_Request *request = end ? pto_vector_add(&exec->requests, sizeof *request) : NULL;
+    if (!request)
+        return pto_schedule_out_of_memory(builder->err);
+    *end = (pto_exec_end_t){sends, peer};
+    *request = MPI_REQUEST_NULL;
+    if (sends)
+        return PTO_MPI(MPI_Send_init(at, count, type, peer, tag, exec->job.comm, request), builder->err);
+    return PTO_MPI(MPI_Recv_init(at, count, type, peer, tag, exec->job.comm, request), builder->err);
+}
+
+pto_status_t pto_schedule_message(pto_schedule_t *builder, const pto_action_t *action) {
+    const pto_step_t *step = action->step;
+    bool sends = step->kind == PTO_STEP_SEND;
+    pto_byte_ranges_t *ranges = &builder->source;
+    int peer = builder->exec->job.mpi_of[action->peer_rank];
+    pto_status_t status = collect(builder, sends ? &step->source : &step->target, action, ranges);
+    if (status != PTO_OK || (ranges->bytes == 0 && !step->send_empty))
+        return status;
+    int pieces = piece_count(ranges);
+    const pto_byte_range_t *range = ranges->list.item;
+    if (pieces == 0)
+        return add_request(builder, sends, ranges->base, 0, MPI_BYTE, peer);
+    if (pieces == 1)
+        return add_request(builder, sends, range->at, (int)range->bytes, MPI_BYTE, peer);
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    status = make_type(builder, ranges, pieces, &type);
+    if (status == PTO_OK)
+        status = add_request(builder, sends, ranges->base, 1, type, peer);
+    if (type != MPI_DATATYPE_NULL)
+        MPI_Type_free(&type); /* the request keeps a reference */
+    return status;
+}
+
+/* --- signals ------------------------------------------------------------------------------------------- */
+
+static pto_status_t add_kernel_flag(pto_schedule_t *builder, const pto_action_t *action, bool sends) {
+    if (builder->exec->lines >= 0)
+        return PTO_OK;
+    int64_t from = sends ? action->rank : action->peer_rank, to = sends ? action->peer_rank : action->rank;
+    pto_spot_t flag = {.at = pto_exec_kernel_flag(builder->exec, from, to, action->step->flag)};
+    bool added = pto_program_flag(builder->program, sends ? PTO_KERNEL_SIGNAL : PTO_KERNEL_WAIT, flag);
+    return added ? PTO_OK : pto_schedule_out_of_memory(builder->err);
+}
+
+pto_status_t pto_schedule_signal(pto_schedule_t *builder, const pto_action_t *action) {
+    pto_exec_t *exec = builder->exec;
+    bool sends = action->step->kind == PTO_STEP_SIGNAL;
+    if (exec->job.node_of[action->rank] != exec->job.node_of[action->peer_rank])
+        return pto_error_set(builder->err, PTO_ERR_NOT_APPLICABLE,
+                             "ranks %lld and %lld signal through shared memory, but are on different nodes",
+                             (long long)action->rank, (long long)action->peer_rank);
+    if (builder->program)
+        return add_kernel_flag(builder, action, sends);
+    atomic_uint_fast64_t *counter =
+        sends ? pto_exec_counter(exec, action->rank, action->peer_rank, action->step->flag)
+              : pto_exec_counter(exec, action->peer_rank, action->rank, action->step->flag);
+    pto_exec_signal_t *signal = pto_vector_add(&exec->signals, sizeof *signal);
+    if (!signal)
+        return pto_schedule_out_of_memory(builder->err);
+    signal->counter = counter;
+    signal->peer = exec->job.mpi_of[action->peer_rank];
+    return pto_schedule_add(builder, sends ? PTO_TASK_SIGNAL : PTO_TASK_WAIT, exec->signals.count - 1, 1);
+}

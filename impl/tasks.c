@@ -1,0 +1,217 @@
+/* Doing one task of a lane. */
+#include "tasks.h"
+
+#include <string.h>
+
+#include "kernel_nodes.h"
+#include "mpi_collective.h"
+#include "nccl_collective.h"
+#include "reduce.h"
+
+pto_status_t pto_lane_settle(pto_exec_t *exec, pto_lane_t *lane, bool wait, bool *finished,
+                             pto_error_t *err) {
+    if (exec->kernel)
+        return pto_kernel_settle(exec, wait, finished, err);
+    *finished = true;
+    if (!lane->pending)
+        return PTO_OK;
+    pto_status_t status =
+        wait ? exec->device->finish(lane->stream, err) : exec->device->poll(lane->stream, finished, err);
+    lane->pending = status == PTO_OK && !*finished;
+    return status;
+}
+
+static pto_status_t message_error(const pto_exec_t *exec, const pto_task_t *task, int code,
+                                  pto_error_t *err) {
+    const pto_exec_end_t *end = (const pto_exec_end_t *)exec->ends.item + task->first;
+    for (int i = 0; code == MPI_ERR_IN_STATUS && i < task->count; i++) {
+        int cause = exec->statuses[i].MPI_ERROR;
+        if (cause == MPI_SUCCESS || cause == MPI_ERR_PENDING)
+            continue;
+        pto_error_t why;
+        pto_mpi(cause, end[i].sends ? "send to" : "receive from", &why);
+        return pto_error_set(err, PTO_ERR_IO, "message with MPI rank %d: %s", end[i].peer, why.message);
+    }
+    return pto_mpi(code, "MPI_Waitall", err);
+}
+
+static pto_status_t do_finish(pto_exec_t *exec, const pto_task_t *task, bool wait, bool *finished,
+                              pto_error_t *err) {
+    MPI_Request *request = (MPI_Request *)exec->requests.item + task->first;
+    int flag = 1;
+    int code = wait ? MPI_Waitall(task->count, request, exec->statuses)
+                    : MPI_Testall(task->count, request, &flag, exec->statuses);
+    *finished = flag != 0;
+    return code == MPI_SUCCESS ? PTO_OK : message_error(exec, task, code, err);
+}
+
+static void copy_rows(const pto_move_t *move) {
+    for (size_t row = 0; row < move->rows; row++)
+        memcpy((char *)move->target + row * move->target_pitch_bytes,
+               (const char *)move->source + row * move->source_pitch_bytes, move->bytes);
+}
+
+static pto_status_t do_moves(pto_exec_t *exec, pto_lane_t *lane, const pto_task_t *task, pto_error_t *err) {
+    const pto_exec_move_t *item = (const pto_exec_move_t *)exec->moves.item + task->first;
+    pto_status_t status = PTO_OK;
+    for (int i = 0; i < task->count && status == PTO_OK; i++) {
+        if (item[i].on_device)
+            status = exec->device->copy(&item[i].move, lane->stream, err);
+        else
+            copy_rows(&item[i].move);
+        lane->pending |= item[i].on_device;
+    }
+    return status;
+}
+
+static pto_status_t do_reductions(pto_exec_t *exec, pto_lane_t *lane, const pto_task_t *task,
+                                  pto_error_t *err) {
+    const pto_exec_reduction_t *item = (const pto_exec_reduction_t *)exec->reductions.item + task->first;
+    pto_datatype_t datatype = pto_plan_request(exec->plan)->datatype;
+    pto_status_t status = PTO_OK;
+    for (int i = 0; i < task->count && status == PTO_OK; i++) {
+        const void *const *source = (const void *const *)exec->sources.item + item[i].source_first;
+        bool several = item[i].fresh || item[i].source_count > 1;
+        if (!item[i].on_device)
+            pto_reduce_many_host(item[i].target, item[i].fresh, source, item[i].source_count, item[i].count,
+                                 datatype, exec->op);
+        else if (several)
+            status = exec->device->reduce_many(item[i].target, item[i].fresh, source, item[i].source_count,
+                                               item[i].count, datatype, exec->op, lane->stream, err);
+        else
+            status = exec->device->reduce(item[i].target, source[0], item[i].count, datatype, exec->op,
+                                          lane->stream, err);
+        lane->pending |= item[i].on_device;
+    }
+    return status;
+}
+
+static void do_signals(pto_exec_t *exec, const pto_task_t *task) {
+    const pto_exec_signal_t *signal = (const pto_exec_signal_t *)exec->signals.item + task->first;
+    for (int i = 0; i < task->count; i++)
+        atomic_fetch_add_explicit(signal[i].counter, 1, memory_order_release);
+}
+
+static pto_status_t await(const pto_exec_t *exec, const pto_exec_signal_t *signal, bool wait, bool *finished,
+                          pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    int spins = 0;
+    while (atomic_load_explicit(signal->counter, memory_order_acquire) < signal->seen + 1) {
+        *finished = false;
+        if (!wait || status != PTO_OK)
+            return status;
+        status = pto_job_rest(&exec->job, &spins, err);
+    }
+    *finished = true;
+    return PTO_OK;
+}
+
+/* Several waits can share one counter, which receives `stride` signals per run. Each wait keeps its own
+ * count. */
+static pto_status_t do_waits(pto_exec_t *exec, const pto_task_t *task, bool wait, bool *finished,
+                             pto_error_t *err) {
+    pto_exec_signal_t *signal = (pto_exec_signal_t *)exec->signals.item + task->first;
+    pto_status_t status = PTO_OK;
+    *finished = true;
+    for (int i = 0; i < task->count && status == PTO_OK && *finished; i++)
+        status = await(exec, &signal[i], wait, finished, err);
+    for (int i = 0; i < task->count && status == PTO_OK && *finished; i++)
+        signal[i].seen += signal[i].stride;
+    return status;
+}
+
+static pto_status_t do_post(pto_exec_t *exec, const pto_task_t *task, pto_error_t *err) {
+    return PTO_MPI(MPI_Startall(task->count, (MPI_Request *)exec->requests.item + task->first), err);
+}
+
+/* Whether a copy's or a reduction's items run on the device; all items of a task are alike. */
+static bool on_device(const pto_exec_t *exec, const pto_task_t *task) {
+    if (task->kind == PTO_TASK_MOVE)
+        return ((const pto_exec_move_t *)exec->moves.item)[task->first].on_device;
+    return task->kind == PTO_TASK_REDUCE &&
+           ((const pto_exec_reduction_t *)exec->reductions.item)[task->first].on_device;
+}
+
+/* Nothing to mark if the stream is empty: then all that the lane did has happened. */
+static pto_status_t do_mark(pto_exec_t *exec, const pto_lane_t *lane, const pto_task_t *task,
+                            pto_error_t *err) {
+    pto_exec_event_t *mark = (pto_exec_event_t *)exec->events.item + task->first;
+    mark->recorded = lane->pending;
+    return lane->pending ? exec->device->event_record(mark->event, lane->stream, err) : PTO_OK;
+}
+
+/* Whether the lane first needs the device after this task, and the CPU only later. */
+static bool goes_to_device(const pto_exec_t *exec, const pto_lane_t *lane, const pto_task_t *task) {
+    const pto_task_t *end = (const pto_task_t *)lane->tasks.item + lane->tasks.count;
+    do {
+        task++;
+    } while (task < end && task->kind == PTO_TASK_AFTER);
+    return task < end && (task->kind == PTO_TASK_MARK || on_device(exec, task));
+}
+
+/* Device work follows the other lane's in the stream; the process waits only for what the CPU or MPI use. */
+static pto_status_t do_after(pto_exec_t *exec, pto_lane_t *lane, const pto_task_t *task, bool *finished,
+                             pto_error_t *err) {
+    const pto_lane_t *other = &exec->lane[task->first];
+    *finished = atomic_load_explicit(&other->next, memory_order_relaxed) > task->count;
+    if (!*finished)
+        return PTO_OK;
+    const pto_task_t *mark = (const pto_task_t *)other->tasks.item + task->count;
+    const pto_exec_event_t *marked = (const pto_exec_event_t *)exec->events.item + mark->first;
+    if (!marked->recorded)
+        return PTO_OK;
+    if (!goes_to_device(exec, lane, task))
+        return exec->device->event_poll(marked->event, finished, err);
+    lane->pending = true;
+    return exec->device->event_follow(marked->event, lane->stream, err);
+}
+
+/* Tasks that need not wait for the lane's stream. */
+static bool runs_beside(const pto_exec_t *exec, const pto_task_t *task) {
+    return on_device(exec, task) || task->kind == PTO_TASK_FINISH || task->kind == PTO_TASK_WAIT ||
+           task->kind == PTO_TASK_NCCL || task->kind == PTO_TASK_MARK;
+}
+
+pto_status_t pto_lane_do(pto_exec_t *exec, pto_lane_t *lane, const pto_task_t *task, bool wait,
+                         bool *finished, pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    *finished = true;
+    if (task->kind == PTO_TASK_KERNEL)
+        return pto_kernel_start(exec, task->first, wait, finished, err);
+    if (task->kind == PTO_TASK_AFTER)
+        return do_after(exec, lane, task, finished, err);
+    if (!runs_beside(exec, task))
+        status = pto_lane_settle(exec, lane, wait, finished, err);
+    else if (exec->kernel)
+        status = pto_kernel_settle(exec, wait, finished, err);
+    if (status != PTO_OK || !*finished)
+        return status;
+    switch (task->kind) {
+    case PTO_TASK_MOVE:
+        return do_moves(exec, lane, task, err);
+    case PTO_TASK_REDUCE:
+        return do_reductions(exec, lane, task, err);
+    case PTO_TASK_FINISH:
+        return do_finish(exec, task, wait, finished, err);
+    case PTO_TASK_WAIT:
+        return do_waits(exec, task, wait, finished, err);
+    case PTO_TASK_NCCL:
+        return pto_nccl_run(exec, task->first, wait, finished, err);
+    case PTO_TASK_MARK:
+        return do_mark(exec, lane, task, err);
+    case PTO_TASK_POST:
+        return do_post(exec, task, err);
+    case PTO_TASK_SIGNAL:
+        do_signals(exec, task);
+        return PTO_OK;
+    case PTO_TASK_LIBRARY:
+        *finished = wait || exec->waiting;
+        return *finished ? pto_library_call(exec, (pto_library_call_t *)exec->calls.item + task->first, err)
+                         : PTO_OK;
+    case PTO_TASK_KERNEL:
+    case PTO_TASK_AFTER:
+    case PTO_TASK_COUNT:
+        break;
+    }
+    return PTO_OK;
+}

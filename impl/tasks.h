@@ -1,0 +1,14 @@
+/* Doing one task of a lane. */
+#ifndef PTO_TASKS_H
+#define PTO_TASKS_H
+
+#include "executor.h"
+
+/* Do a task, blocking if `wait`. Unless *finished, it must be done again. */
+pto_status_t pto_lane_do(pto_exec_t *exec, pto_lane_t *lane, const pto_task_t *task, bool wait,
+                         bool *finished, pto_error_t *err);
+
+/* Drain a lane's stream before the CPU or MPI reads its results. */
+pto_status_t pto_lane_settle(pto_exec_t *exec, pto_lane_t *lane, bool wait, bool *finished, pto_error_t *err);
+
+#endif
