@@ -123,7 +123,8 @@ static void limits_beyond_bytes_are_read(void **state) {
     assert_true(m.injection_s_per_message[PTO_SPACE_GPU].high == 5e-8);
     assert_true(pto_param_known(&m.contention) && m.contention.value == 0);
     assert_true(pto_machine_copy(&m, PTO_COPY_H2D, PTO_REACH_ON_SOCKET, true)->alpha_s.value == 2e-5);
-    assert_ptr_equal(pto_machine_copy(&m, PTO_COPY_D2H, PTO_REACH_OFF_SOCKET, true), &m.copies[PTO_COPY_D2H][PTO_REACH_ON_SOCKET]);
+    assert_ptr_equal(pto_machine_copy(&m, PTO_COPY_D2H, PTO_REACH_OFF_SOCKET, true),
+                     &m.copies[PTO_COPY_D2H][PTO_REACH_ON_SOCKET]);
     pto_machine_fini(&m);
 }
 

@@ -104,8 +104,8 @@ const pto_cost_row_t *pto_machine_message(const pto_machine_t *machine, pto_spac
  * NULL if unknown; each message then costs as much as a single one. */
 const pto_cost_row_t *pto_machine_gap(const pto_machine_t *machine, pto_space_t space, int64_t bytes);
 
-/* The cost of a copy alone on its engine, with the on_socket fallback; with `pageable`, that of pageable memory
- * if the machine has it. */
+/* The cost of a copy alone on its engine, with the on_socket fallback; with `pageable`, that of pageable
+ * memory if the machine has it. */
 const pto_postal_t *pto_machine_copy(const pto_machine_t *machine, pto_copy_kind_t kind, pto_reach_t reach,
                                      bool pageable);
 
