@@ -37,10 +37,9 @@ static void add_request(const char *collective, const char *layout, const char *
     pto_error_t err = {0};
     request_t *made = &request[request_count++];
     assert_true(request_count <= REQUESTS);
-    snprintf(
-        text, sizeof text,
-        "scenario: made\nmachine: m.yaml\ncollective: %s\nlayout: {%s}\nbytes: [8, 6000, 65536, 4194304]\n%s",
-        collective, layout, more);
+    snprintf(text, sizeof text,
+             "scenario: made\nmachine: m.yaml\ncollective: %s\n%s%s%s\nbytes: [8, 6000, 65536, 4194304]\n%s",
+             collective, *layout ? "layout: {" : "", layout, *layout ? "}" : "", more);
     if (pto_scenario_parse(text, strlen(text), "made.yaml", &made->scenario, &err) != PTO_OK ||
         pto_scenario_bind(&made->scenario, &machine, &err) != PTO_OK)
         fail_msg("%s", err.message);
@@ -62,6 +61,8 @@ static void add_requests(void) {
     add_request("reduce", layout[3], "library: linear\nstrategies: [three_step, cuda_aware]\n");
     add_request("alltoall", layout[3], "library: [{algorithm: pairwise, staged: true}]\n");
     add_request("alltoall", "nodes: 4, gpus_per_node: 1, procs_per_gpu: 4, owners_per_gpu: 4", "");
+    add_request("pair", "", "distance: on_node\n");
+    add_request("pair", "", "distance: on_node\nspaces: [cpu, gpu]\n");
     add_request("messages", "nodes: 2, gpus_per_node: 4, procs_per_gpu: 4", "messages: 20\n");
 }
 

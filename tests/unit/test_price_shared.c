@@ -167,7 +167,8 @@ static void a_copy_never_lowers_what_its_stage_costs(void **state) {
         charge.other_s = 1e-3;
         for (int64_t waiting = 0; waiting < 10; waiting++) {
             int64_t bytes = (int64_t)random_between(1, 1 << 20);
-            pto_queued_copy_t copy = {PTO_COPY_D2H, random_below(2) == 0, bytes, bytes};
+            pto_queued_copy_t copy = {
+                .kind = PTO_COPY_D2H, .strided = random_below(2) == 0, .bytes = bytes, .piece_bytes = bytes};
             double before_s = charge.other_s;
             pto_charge_queued(&charge, &machine, copy, waiting);
             assert_true(charge.other_s >= before_s);

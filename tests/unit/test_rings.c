@@ -56,6 +56,7 @@ static void a_ring_inside_a_gpu_has_a_closed_sum(void **state) {
         assert_int_equal(pto_price(plan, &machine, &price, NULL, NULL), PTO_OK);
         assert_int_equal(pto_price_walk(plan, &machine, &walked, NULL, NULL), PTO_OK);
         assert_within(price.seconds, walked.seconds, 1e-9);
+        price_in_all_ways(plan);
         pto_plan_destroy(plan);
     }
     shape.one_gpu = false;

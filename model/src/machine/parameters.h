@@ -40,14 +40,20 @@
            .key = "copies.*.*", .dim = {PTO_UP_TO(COPY, D2D), PTO_ONE(REACH, ON_SOCKET)},                    \
            .power = PTO_POWER_GPU_COPY, .what = "a copy between host (h) and device (d) memory")             \
     PART(POSTAL, copies,                                                                                     \
-         .key = "copies.*.*", .dim = {PTO_UP_TO(COPY, D2D), PTO_ONE(REACH, OFF_SOCKET)},                     \
+         .key = "copies.*.*", .dim = {PTO_ONE(COPY, H2D), PTO_ONE(REACH, OFF_SOCKET)},                       \
+         .measured_only = true, .what = "the same, where process and GPU sit on different sockets")          \
+    PART(POSTAL, copies,                                                                                     \
+         .key = "copies.*.*", .dim = {PTO_ONE(COPY, D2H), PTO_ONE(REACH, OFF_SOCKET)},                       \
+         .power = PTO_POWER_GPU_COPY, .what = "the same, to the memory of a process on another socket")      \
+    PART(POSTAL, copies,                                                                                     \
+         .key = "copies.*.*", .dim = {PTO_ONE(COPY, D2D), PTO_ONE(REACH, OFF_SOCKET)},                       \
          .measured_only = true, .what = "the same, where process and GPU sit on different sockets")          \
     PART(POSTAL, copies,                                                                                     \
          .key = "copies.*.*", .dim = {PTO_ONE(COPY, H2H), PTO_ONE(REACH, ON_SOCKET)}, .term = "copies.h2h",  \
          .power = PTO_POWER_GPU_COPY, .what = "a copy within host memory")                                   \
     PART(POSTAL, copies,                                                                                     \
          .key = "copies.*.*", .dim = {PTO_ONE(COPY, H2H), PTO_ONE(REACH, OFF_SOCKET)}, .term = "copies.h2h", \
-         .measured_only = true, .what = "the same, from the memory of another socket")                       \
+         .power = PTO_POWER_GPU_COPY, .what = "the same, to the memory of a process on another socket")      \
     MEMBER(COST, shared_copies, [PTO_COPY_COUNT],                                                            \
            .key = "copies.shared.*", .dim = {PTO_UP_TO(COPY, D2D)}, .by = PTO_ROWS_BY_PROCS,                 \
            .term = "copies.shared", .power = PTO_POWER_GPU_COPY,                                             \

@@ -82,6 +82,7 @@ pto_status_t pto_copy_charge(pto_copying_t *to, const pto_action_t *action, pto_
         return pto_charge_one_copy(to->charge, to->machine, kind, reach, pto_step_is_pageable(to->plan, step),
                                    bytes, to->engine[gpu].bytes[kind], to->err);
     pto_queued_copy_t copy = {.kind = kind,
+                              .reach = reach,
                               .strided = pto_step_is_strided(step, action->k, action->core),
                               .bytes = bytes,
                               .piece_bytes = bytes / pto_step_pieces(step, action->k, action->core)};

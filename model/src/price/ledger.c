@@ -171,14 +171,14 @@ bool pto_copy_is_queued(const pto_machine_t *machine, pto_copy_kind_t kind) {
 }
 
 /* `times` times one row of the table; NULL: a process's own cost, alone. */
-static void charge_row(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind,
-                       const pto_cost_row_t *row, double times, int64_t bytes) {
-    const pto_postal_t *alone = pto_machine_copy(machine, kind, PTO_REACH_ON_SOCKET, false);
+static void charge_row(pto_charge_t *charge, const pto_machine_t *machine, pto_queued_copy_t copy,
+                       const pto_cost_row_t *row, double times) {
+    const pto_postal_t *alone = pto_machine_copy(machine, copy.kind, copy.reach, false);
     const pto_postal_t *postal = row ? &row->postal : alone;
-    charge->other_s += times * (postal->alpha_s.value + (double)bytes * postal->beta_s_per_byte.value);
-    const void *place = row ? (const void *)&machine->shared_copies[kind] : alone;
-    enter_postal(charge, (pto_entry_t){.place = place, .space = space_of(kind)}, postal, times,
-                 times * (double)bytes);
+    charge->other_s += times * (postal->alpha_s.value + (double)copy.bytes * postal->beta_s_per_byte.value);
+    const void *place = row ? (const void *)&machine->shared_copies[copy.kind] : alone;
+    enter_postal(charge, (pto_entry_t){.place = place, .space = space_of(copy.kind)}, postal, times,
+                 times * (double)copy.bytes);
 }
 
 /* Strided copies have rows of their own where they were measured. */
@@ -206,17 +206,17 @@ static void charge_shared(pto_charge_t *charge, const pto_machine_t *machine, pt
     }
     if (!above) {
         double share = below ? (double)procs / (double)below->procs : 1;
-        charge_row(charge, machine, copy.kind, below, times * share, copy.bytes);
+        charge_row(charge, machine, copy, below, times * share);
         return;
     }
     if (above->procs == procs) {
-        charge_row(charge, machine, copy.kind, above, times, copy.bytes);
+        charge_row(charge, machine, copy, above, times);
         return;
     }
     int64_t below_procs = below ? below->procs : 1;
     double share = (double)(procs - below_procs) / (double)(above->procs - below_procs);
-    charge_row(charge, machine, copy.kind, below, times * (1 - share), copy.bytes);
-    charge_row(charge, machine, copy.kind, above, times * share, copy.bytes);
+    charge_row(charge, machine, copy, below, times * (1 - share));
+    charge_row(charge, machine, copy, above, times * share);
 }
 
 static double shared_s(const pto_machine_t *machine, pto_queued_copy_t copy, int64_t procs) {

@@ -85,6 +85,7 @@ typedef struct {
     bool strided; /* its bytes don't lie together on the GPU */
     int64_t bytes;
     int64_t piece_bytes; /* of each of its pieces, where it is made one by one */
+    pto_reach_t reach;   /* matters to a copy alone only */
 } pto_queued_copy_t;
 
 /* What one more copy adds while `waiting` others have not ended: the difference between the measured times of

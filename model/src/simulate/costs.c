@@ -70,8 +70,11 @@ bool pto_sim_copy_is_queued(const pto_sim_t *sim, pto_copy_kind_t kind, bool pag
 }
 
 static pto_queued_copy_t queued_copy(const pto_proc_t *proc) {
-    return (pto_queued_copy_t){proc->copy_kind, proc->copy_strided, proc->copy_bytes,
-                               proc->copy_bytes / proc->copy_pieces};
+    return (pto_queued_copy_t){.kind = proc->copy_kind,
+                               .strided = proc->copy_strided,
+                               .bytes = proc->copy_bytes,
+                               .piece_bytes = proc->copy_bytes / proc->copy_pieces,
+                               .reach = proc->copy_reach};
 }
 
 double pto_sim_queued_copy_s(const pto_sim_t *sim, const pto_proc_t *proc, int64_t waiting) {
