@@ -43,9 +43,8 @@ together_t *together_create(MPI_Comm comm) {
     if (rank == 0) {
         atomic_init(&together->shared->arrived.value, 0);
         atomic_init(&together->shared->round.value, 0);
-        for (int i = 0; i < TOGETHER_FLAG_COUNT; i++) {
+        for (int i = 0; i < TOGETHER_FLAG_COUNT; i++)
             atomic_init(&together->shared->flag[i].value, 0);
-        }
     }
     MPI_DO(MPI_Barrier(together->node));
     return together;
@@ -60,17 +59,14 @@ void together_destroy(together_t *together) {
 }
 
 void together_await(atomic_int *flag, int value) {
-    for (int spins = 0; atomic_load_explicit(flag, memory_order_acquire) != value; spins++) {
-        if (spins >= SPINS_BEFORE_YIELD) {
+    for (int spins = 0; atomic_load_explicit(flag, memory_order_acquire) != value; spins++)
+        if (spins >= SPINS_BEFORE_YIELD)
             sched_yield();
-        }
-    }
 }
 
 void together_wait(together_t *together) {
-    if (together->size == 1) {
+    if (together->size == 1)
         return;
-    }
     shared_t *shared = together->shared;
     int round = atomic_load_explicit(&shared->round.value, memory_order_relaxed);
     if (atomic_fetch_add_explicit(&shared->arrived.value, 1, memory_order_acq_rel) == together->size - 1) {

@@ -16,10 +16,7 @@ typedef struct {
 } state_t;
 
 static void list_cases(const job_t *job, case_list_t *list) {
-    if (job->no_gpu[0] != '\0') {
-        case_skip(list, "event", job->no_gpu);
-        return;
-    }
+    (void)job;
     for (int kind = 0; kind < KIND_COUNT; kind++) {
         case_t *added = case_add(list, kind_names[kind], 1);
         added->space = pto_space_name(PTO_SPACE_GPU);
@@ -39,22 +36,19 @@ static void *open_case(const work_t *work) {
 }
 
 static void once(const state_t *state) {
-    if (state->kind != QUERY) {
+    if (state->kind != QUERY)
         GPU_DO(gpu.device->event_record(state->event, gpu.stream, &gpu_error));
-    }
     bool happened = state->kind == RECORD;
-    while (!happened) {
+    while (!happened)
         GPU_DO(gpu.device->event_poll(state->event, &happened, &gpu_error));
-    }
 }
 
 static double trial(void *opaque, int64_t bytes, int iterations) {
     (void)bytes;
     const state_t *state = opaque;
     double start = now_s();
-    for (int i = 0; i < iterations; i++) {
+    for (int i = 0; i < iterations; i++)
         once(state);
-    }
     double elapsed = now_s() - start;
     GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
     return elapsed;
@@ -71,6 +65,7 @@ const benchmark_t bench_event = {
     .group = "signals",
     .rows = "event_record, event_query, signal_event",
     .summary = "recording an event, asking for it, and both until the host sees it",
+    .gpu_only = "event",
     .list = list_cases,
     .open = open_case,
     .trial = trial,

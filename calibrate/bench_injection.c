@@ -5,43 +5,19 @@
  * A round trip has two legs in opposite directions. Partners answer only when all of them have their message:
  * else the early ones' answers would overlap the others' way out, and half a round trip would be less than
  * one way. Both waits are of shared memory, a fraction of a microsecond. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "benchmark.h"
 #include "fatal.h"
 #include "memory.h"
-
-typedef struct {
-    const work_t *work;
-    void *outgoing;
-    void *incoming;
-} state_t;
-
-/* The processes of a node that take part, in order: on gpu the first of each GPU. */
-static int senders_of(const job_t *job, pto_space_t space, int node, int *ranks) {
-    int count = 0;
-    for (int rank = 0; rank < job->size; rank++) {
-        if (job->process[rank].node != node) {
-            continue;
-        }
-        bool taken = false;
-        for (int i = 0; i < count && space == PTO_SPACE_GPU; i++) {
-            taken = taken || strcmp(job->process[ranks[i]].bus, job->process[rank].bus) == 0;
-        }
-        if (!taken) {
-            ranks[count++] = rank;
-        }
-    }
-    return count;
-}
+#include "pairs.h"
 
 static void list_space(const job_t *job, pto_space_t space, case_list_t *list) {
     int *from = must_allocate((size_t)job->size, sizeof *from);
     int *to = must_allocate((size_t)job->size, sizeof *to);
-    int from_count = senders_of(job, space, 0, from);
-    int to_count = senders_of(job, space, 1, to);
+    int from_count = pairs_on_node(job, space, 0, from);
+    int to_count = pairs_on_node(job, space, 1, to);
     int most = from_count < to_count ? from_count : to_count;
     for (int procs = 1; procs != 0; procs = next_count(procs, most)) {
         case_t *added = case_add(list, "injection", 2 * procs);
@@ -59,28 +35,16 @@ static void list_space(const job_t *job, pto_space_t space, case_list_t *list) {
 static void list_cases(const job_t *job, case_list_t *list) {
     for (pto_space_t space = 0; space < PTO_SPACE_COUNT; space++) {
         const char *why = job_no_messages(job, space);
-        if (why == NULL && job->node_count < 2) {
+        if (why == NULL && job->node_count < 2)
             why = "the job has one node";
-        }
-        if (why != NULL) {
-            char what[CASE_NAME_MAX];
-            snprintf(what, sizeof what, "injection_%s", pto_space_name(space));
-            case_skip(list, what, why);
-        } else {
+        if (why != NULL)
+            case_missing(list, why, "injection_%s", pto_space_name(space));
+        else
             list_space(job, space, list);
-        }
     }
 }
 
-static void *open_case(const work_t *work) {
-    state_t *state = must_allocate(1, sizeof *state);
-    state->work = work;
-    state->outgoing = buffer_allocate(work->what->buffers, work->most_bytes);
-    state->incoming = buffer_allocate(work->what->buffers, work->most_bytes);
-    return state;
-}
-
-static double send_first(state_t *state, int count, int partner, int iterations) {
+static double send_first(there_and_back_t *state, int count, int partner, int iterations) {
     const work_t *work = state->work;
     double start = now_s();
     for (int i = 0; i < iterations; i++) {
@@ -92,13 +56,12 @@ static double send_first(state_t *state, int count, int partner, int iterations)
 }
 
 static double trial(void *opaque, int64_t bytes, int iterations) {
-    state_t *state = opaque;
+    there_and_back_t *state = opaque;
     const work_t *work = state->work;
     int procs = work->what->procs;
     int count = (int)bytes;
-    if (work->me < procs) {
+    if (work->me < procs)
         return send_first(state, count, work->me + procs, iterations);
-    }
     int partner = work->me - procs;
     for (int i = 0; i < iterations; i++) {
         MPI_DO(MPI_Recv(state->incoming, count, MPI_BYTE, partner, 0, work->comm, MPI_STATUS_IGNORE));
@@ -108,20 +71,13 @@ static double trial(void *opaque, int64_t bytes, int iterations) {
     return 0.0;
 }
 
-static void close_case(void *opaque) {
-    state_t *state = opaque;
-    buffer_free(state->work->what->buffers, state->outgoing);
-    buffer_free(state->work->what->buffers, state->incoming);
-    free(state);
-}
-
 const benchmark_t bench_injection = {
     .name = "injection",
     .group = "injection",
     .rows = "injection",
     .summary = "1 .. ppn processes of a node sending to their partners on another at once",
     .list = list_cases,
-    .open = open_case,
+    .open = there_and_back_open,
     .trial = trial,
-    .close = close_case,
+    .close = there_and_back_close,
 };

@@ -10,41 +10,32 @@
 
 enum { DETAIL_KIND, DETAIL_DEVICE, DETAIL_PEER_OR_PAGEABLE };
 
-static const char *level_name(bool on_socket) { return on_socket ? "on_socket" : "off_socket"; }
-
 static case_t *add_case(case_list_t *list, const char *prefix, pto_copy_kind_t kind, int rank,
                         bool on_socket) {
     char name[CASE_NAME_MAX];
     snprintf(name, sizeof name, "%s_%s", prefix, pto_copy_kind_name(kind));
     case_t *added = case_add(list, name, 1);
-    added->level = level_name(on_socket);
+    added->level = pto_reach_name(on_socket ? PTO_REACH_ON_SOCKET : PTO_REACH_OFF_SOCKET);
     added->buffers = PTO_SPACE_GPU;
     added->detail[DETAIL_KIND] = (int)kind;
     added->member[0] = rank;
     return added;
 }
 
-/* The first process of node 0 that is on a device's socket, or off it; -1: none. */
-static int process_near(const job_t *job, int device, bool on_socket) {
-    for (int rank = 0; rank < job->size; rank++) {
-        bool same_node = job->process[rank].node == job->process[0].node;
-        if (same_node && job_on_socket(job, rank, device) == on_socket) {
-            return rank;
-        }
-    }
-    return -1;
-}
-
-/* The process that drives the device, where it is as near as wanted. */
+/* The process that drives the device, where it is as near as wanted, or the first of node 0 that is; -1:
+ * none.
+ */
 static int process_for(const job_t *job, int device, bool on_socket) {
+    int near = -1;
     for (int rank = 0; rank < job->size; rank++) {
         const process_t *process = &job->process[rank];
-        if (process->node == job->process[0].node && process->device == device &&
-            job_on_socket(job, rank, device) == on_socket) {
+        if (process->node != job->process[0].node || job_on_socket(job, rank, device) != on_socket)
+            continue;
+        if (process->device == device)
             return rank;
-        }
+        near = near < 0 ? rank : near;
     }
-    return process_near(job, device, on_socket);
+    return near;
 }
 
 static void list_host(const job_t *job, pto_copy_kind_t kind, bool pageable, bool on_socket,
@@ -52,9 +43,8 @@ static void list_host(const job_t *job, pto_copy_kind_t kind, bool pageable, boo
     int count = 0;
     for (int device = 0; device < job->device_count && count < PAIRS_MAX; device++) {
         int rank = process_for(job, device, on_socket);
-        if (rank < 0) {
+        if (rank < 0)
             continue;
-        }
         case_t *added = add_case(list, pageable ? "memcpy_pageable" : "memcpy", kind, rank, on_socket);
         added->detail[DETAIL_DEVICE] = device;
         added->detail[DETAIL_PEER_OR_PAGEABLE] = pageable;
@@ -73,9 +63,8 @@ static void list_device(const job_t *job, bool on_socket, case_list_t *list) {
     int count = 0;
     for (int device = 0; device < job->device_count; device++) {
         for (int peer = device + 1; peer < job->device_count && count < PAIRS_MAX; peer++) {
-            if (devices_share_socket(job, device, peer) != on_socket) {
+            if (devices_share_socket(job, device, peer) != on_socket)
                 continue;
-            }
             int rank = process_for(job, device, true);
             rank = rank >= 0 ? rank : 0;
             case_t *added = add_case(list, "memcpy", PTO_COPY_D2D, rank, on_socket);
@@ -88,10 +77,6 @@ static void list_device(const job_t *job, bool on_socket, case_list_t *list) {
 }
 
 static void list_cases(const job_t *job, case_list_t *list) {
-    if (job->no_gpu[0] != '\0') {
-        case_skip(list, "memcpy", job->no_gpu);
-        return;
-    }
     for (int on_socket = 1; on_socket >= 0; on_socket--) {
         int before = list->case_count;
         for (int pageable = 0; pageable <= 1; pageable++) {
@@ -99,14 +84,16 @@ static void list_cases(const job_t *job, case_list_t *list) {
             list_host(job, PTO_COPY_D2H, pageable, on_socket, list);
         }
         if (list->case_count == before) {
-            case_skip(list, on_socket ? "memcpy_on_socket" : "memcpy_off_socket",
-                      on_socket ? "no process sits on a GPU's socket" : "no process sits off a GPU's socket");
+            case_missing(
+                list, on_socket ? "no process sits on a GPU's socket" : "no process sits off a GPU's socket",
+                "memcpy_%s_socket", on_socket ? "on" : "off");
         }
         before = list->case_count;
         list_device(job, on_socket, list);
         if (list->case_count == before) {
-            case_skip(list, on_socket ? "memcpy_d2d_on_socket" : "memcpy_d2d_off_socket",
-                      on_socket ? "no two GPUs share a socket" : "no two GPUs sit on different sockets");
+            case_missing(list,
+                         on_socket ? "no two GPUs share a socket" : "no two GPUs sit on different sockets",
+                         "memcpy_d2d_%s_socket", on_socket ? "on" : "off");
         }
     }
 }
@@ -128,6 +115,7 @@ const benchmark_t bench_memcpy = {
     .group = "copies",
     .rows = "memcpy_h2d, memcpy_d2h, memcpy_d2d, memcpy_pageable_h2d, memcpy_pageable_d2h",
     .summary = "one process copying between host and GPU, or between two GPUs",
+    .gpu_only = "memcpy",
     .list = list_cases,
     .open = open_case,
     .trial = copying_trial,

@@ -21,29 +21,25 @@ static const int64_t region_bytes = INT64_C(1) << 24;
 static int process_of_socket(const job_t *job, int socket, int index) {
     for (int rank = 0; rank < job->size; rank++) {
         const process_t *process = &job->process[rank];
-        if (process->node == job->process[0].node && process->socket == socket && index-- == 0) {
+        if (process->node == job->process[0].node && process->socket == socket && index-- == 0)
             return rank;
-        }
     }
     return -1;
 }
 
 /* A socket of node 0 that is not rank 0's; -1: none. */
 static int other_socket(const job_t *job) {
-    for (int rank = 0; rank < job->size; rank++) {
+    for (int rank = 0; rank < job->size; rank++)
         if (job->process[rank].node == job->process[0].node &&
-            job->process[rank].socket != job->process[0].socket) {
+            job->process[rank].socket != job->process[0].socket)
             return job->process[rank].socket;
-        }
-    }
     return -1;
 }
 
 static int count_of(const job_t *job, int socket) {
     int count = 0;
-    while (process_of_socket(job, socket, count) >= 0) {
+    while (process_of_socket(job, socket, count) >= 0)
         count++;
-    }
     return count;
 }
 
@@ -56,24 +52,20 @@ static void add_case(const job_t *job, int from_socket, int procs, case_list_t *
     added->level = pto_reach_name(on_socket ? PTO_REACH_ON_SOCKET : PTO_REACH_OFF_SOCKET);
     added->space = pto_space_name(PTO_SPACE_CPU);
     added->most_bytes = on_socket ? added->most_bytes : region_bytes;
-    for (int i = 0; i < added->member_count; i++) {
+    for (int i = 0; i < added->member_count; i++)
         added->member[i] = process_of_socket(job, i < procs ? socket : from_socket, i % procs);
-    }
 }
 
 static void list_cases(const job_t *job, case_list_t *list) {
     int socket = job->process[0].socket, other = other_socket(job);
     int most = count_of(job, socket), most_there = other < 0 ? 0 : count_of(job, other);
-    for (int procs = 1; procs != 0; procs = next_count(procs, most)) {
+    for (int procs = 1; procs != 0; procs = next_count(procs, most))
         add_case(job, socket, procs, list);
-    }
     most = most < most_there ? most : most_there;
-    if (most == 0) {
-        case_skip(list, "memcpy_h2h_off_socket", "all processes of the first node sit on one socket");
-    }
-    for (int procs = most > 0; procs != 0; procs = next_count(procs, most)) {
+    if (most == 0)
+        case_missing(list, "all processes of the first node sit on one socket", "memcpy_h2h_off_socket");
+    for (int procs = most > 0; procs != 0; procs = next_count(procs, most))
         add_case(job, other, procs, list);
-    }
 }
 
 typedef struct {
@@ -104,9 +96,8 @@ static void share_segment(state_t *state) {
                         MPI_STATUS_IGNORE));
         status = pto_shared_open(&state->segment, &state->source, &err);
     }
-    if (status != PTO_OK) {
+    if (status != PTO_OK)
         die("%s", err.message);
-    }
 }
 
 static void *open_case(const work_t *work) {
@@ -115,14 +106,12 @@ static void *open_case(const work_t *work) {
     state->on_socket = work->what->member_count == work->what->procs;
     state->copies = work->me < work->what->procs;
     state->bytes = work->most_bytes > region_bytes ? work->most_bytes : region_bytes;
-    if (state->copies) {
+    if (state->copies)
         state->target = buffer_allocate(PTO_SPACE_CPU, state->bytes);
-    }
-    if (state->on_socket) {
+    if (state->on_socket)
         state->source = buffer_allocate(PTO_SPACE_CPU, state->bytes);
-    } else {
+    else
         share_segment(state);
-    }
     return state;
 }
 
@@ -138,30 +127,25 @@ static double trial(void *opaque, int64_t bytes, int iterations) {
     bool meets = state->work->what->procs > 1;
     double start = now_s();
     for (int i = 0; i < iterations; i++) {
-        if (meets) {
+        if (meets)
             together_wait(state->work->together);
-        }
-        if (state->copies) {
+        if (state->copies)
             copy_one(state, bytes);
-        }
-        if (meets) {
+        if (meets)
             together_wait(state->work->together);
-        }
     }
     return state->copies ? now_s() - start : 0;
 }
 
 static void close_case(void *opaque) {
     state_t *state = opaque;
-    if (state->on_socket) {
+    if (state->on_socket)
         buffer_free(PTO_SPACE_CPU, state->source);
-    } else if (state->copies) {
+    else if (state->copies)
         pto_shared_close(state->source, &state->segment);
-    }
     MPI_DO(MPI_Barrier(state->work->comm));
-    if (!state->copies) {
+    if (!state->copies)
         pto_shared_destroy(state->source, &state->segment);
-    }
     buffer_free(PTO_SPACE_CPU, state->target);
     free(state);
 }

@@ -44,21 +44,15 @@ static void add_case(const job_t *job, pto_copy_kind_t kind, method_t method, ca
 }
 
 static void list_cases(const job_t *job, case_list_t *list) {
-    if (job->no_gpu[0] != '\0') {
-        case_skip(list, "memcpy_method", job->no_gpu);
-        return;
-    }
-    for (pto_copy_kind_t kind = PTO_COPY_H2D; kind <= PTO_COPY_D2H; kind++) {
-        for (method_t method = METHOD_DEFAULT; method <= METHOD_QUERY; method++) {
+    for (pto_copy_kind_t kind = PTO_COPY_H2D; kind <= PTO_COPY_D2H; kind++)
+        for (method_t method = METHOD_DEFAULT; method <= METHOD_QUERY; method++)
             add_case(job, kind, method, list);
-        }
-    }
     add_case(job, PTO_COPY_H2H, METHOD_DEFAULT, list);
     add_case(job, PTO_COPY_H2H, METHOD_MEMCPY, list);
 #if defined(__SSE2__)
     add_case(job, PTO_COPY_H2H, METHOD_STREAM, list);
 #else
-    case_skip(list, "memcpy_method_stream_h2h", "the processor has no SSE2");
+    case_missing(list, "the processor has no SSE2", "memcpy_method_stream_h2h");
 #endif
 }
 
@@ -71,20 +65,18 @@ typedef struct {
 
 static void *allocate(bool on_gpu, int64_t bytes) {
     void *memory = NULL;
-    if (on_gpu) {
+    if (on_gpu)
         return buffer_allocate(PTO_SPACE_GPU, bytes);
-    }
     GPU_DO(gpu.device->allocate_staging((size_t)bytes, &memory, &gpu_error));
     memset(memory, 1, (size_t)bytes);
     return memory;
 }
 
 static void release(bool on_gpu, void *memory) {
-    if (on_gpu) {
+    if (on_gpu)
         buffer_free(PTO_SPACE_GPU, memory);
-    } else {
+    else
         GPU_DO(gpu.device->release_staging(memory, &gpu_error));
-    }
 }
 
 static void *open_case(const work_t *work) {
@@ -100,9 +92,8 @@ static void *open_case(const work_t *work) {
 /* Whole vectors past the cache; what remains as usual. The fence orders the stores before a later flag. */
 static void copy_past_cache(void *target, const void *source, size_t bytes) {
     size_t count = bytes / sizeof(__m128i);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         _mm_stream_si128((__m128i *)target + i, _mm_load_si128((const __m128i *)source + i));
-    }
     size_t done = count * sizeof(__m128i);
     memcpy((char *)target + done, (const char *)source + done, bytes - done);
     _mm_sfence();
@@ -141,6 +132,7 @@ const benchmark_t bench_memcpy_method = {
     .rows = "memcpy_method_default_{h2d,d2h,h2h}, memcpy_method_explicit_{h2d,d2h}, "
             "memcpy_method_query_{h2d,d2h}, memcpy_method_{memcpy,stream}_h2h",
     .summary = "ways to tell a copy where its memory is, and to copy within host memory",
+    .gpu_only = "memcpy_method",
     .list = list_cases,
     .open = open_case,
     .trial = trial,

@@ -27,37 +27,27 @@ static void add_case(const job_t *job, pto_copy_kind_t kind, int procs, int by_i
     added->least_bytes = least_bytes;
     added->most_bytes = most_bytes;
     snprintf(added->pair, sizeof added->pair, "ipc=%d", by_ipc);
-    if (by_ipc > 0) {
+    if (by_ipc > 0)
         snprintf(added->part[PART_IPC], CASE_NAME_MAX, "%s_ipc", name);
-    }
-    if (by_ipc < procs) {
+    if (by_ipc < procs)
         snprintf(added->part[PART_STAGED], CASE_NAME_MAX, "%s_staged", name);
-    }
-    for (int i = 0; i < procs; i++) {
+    for (int i = 0; i < procs; i++)
         added->member[i] = job_process_of_device(job, 0, i);
-    }
 }
 
 /* n = 2, 4, 8, ... and all. */
 static void list_cases(const job_t *job, case_list_t *list) {
-    if (job->no_gpu[0] != '\0') {
-        case_skip(list, "memcpy_mixed", job->no_gpu);
-        return;
-    }
     int most = 0;
-    while (job_process_of_device(job, 0, most) >= 0) {
+    while (job_process_of_device(job, 0, most) >= 0)
         most++;
-    }
     if (most < 2) {
-        case_skip(list, "memcpy_mixed", "the job has one process for each GPU");
+        case_missing(list, "the job has one process for each GPU", "memcpy_mixed");
         return;
     }
     for (pto_copy_kind_t kind = PTO_COPY_H2D; kind <= PTO_COPY_D2H; kind++) {
-        for (int procs = 2; procs > 0; procs = procs == most ? 0 : 2 * procs < most ? 2 * procs : most) {
-            for (int by_ipc = 0; by_ipc <= procs; by_ipc++) {
+        for (int procs = 2; procs > 0; procs = procs == most ? 0 : 2 * procs < most ? 2 * procs : most)
+            for (int by_ipc = 0; by_ipc <= procs; by_ipc++)
                 add_case(job, kind, procs, by_ipc, list);
-            }
-        }
     }
 }
 
@@ -80,9 +70,8 @@ static void share_buffer(mixed_t *mixed) {
         GPU_DO(gpu.device->export_memory(mixed->shared, &handle, &gpu_error));
     }
     MPI_DO(MPI_Bcast(&handle, (int)sizeof handle, MPI_BYTE, 0, work->comm));
-    if (work->me > 0 && mixed->by_ipc) {
+    if (work->me > 0 && mixed->by_ipc)
         GPU_DO(gpu.device->open_memory(&handle, &mixed->shared, &gpu_error));
-    }
 }
 
 static void *open_case(const work_t *work) {
@@ -94,9 +83,8 @@ static void *open_case(const work_t *work) {
     mixed->part = together_create(part);
     MPI_DO(MPI_Comm_free(&part));
     mixed->own = buffer_allocate(PTO_SPACE_GPU, work->most_bytes);
-    if (!mixed->by_ipc) {
+    if (!mixed->by_ipc)
         GPU_DO(gpu.device->allocate_staging((size_t)work->most_bytes, &mixed->host, &gpu_error));
-    }
     share_buffer(mixed);
     return mixed;
 }
@@ -142,17 +130,14 @@ static void parts(const void *opaque, double seconds[CASE_PART_MAX]) {
 static void close_case(void *opaque) {
     mixed_t *mixed = opaque;
     const work_t *work = mixed->work;
-    if (work->me > 0 && mixed->by_ipc) {
+    if (work->me > 0 && mixed->by_ipc)
         GPU_DO(gpu.device->close_memory(mixed->shared, &gpu_error));
-    }
     MPI_DO(MPI_Barrier(work->comm));
-    if (work->me == 0) {
+    if (work->me == 0)
         buffer_free(PTO_SPACE_GPU, mixed->shared);
-    }
     buffer_free(PTO_SPACE_GPU, mixed->own);
-    if (mixed->host != NULL) {
+    if (mixed->host != NULL)
         GPU_DO(gpu.device->release_staging(mixed->host, &gpu_error));
-    }
     together_destroy(mixed->part);
     free(mixed);
 }
@@ -162,6 +147,7 @@ const benchmark_t bench_memcpy_mixed = {
     .group = "copies",
     .rows = "memcpy_mixed_h2d, memcpy_mixed_d2h, and of each _ipc and _staged",
     .summary = "processes of one GPU copying at once, some by CUDA IPC and some to or from the host",
+    .gpu_only = "memcpy_mixed",
     .list = list_cases,
     .open = open_case,
     .trial = trial,

@@ -26,15 +26,9 @@ static void add_case(const job_t *job, pto_copy_kind_t kind, int copies, case_li
 }
 
 static void list_cases(const job_t *job, case_list_t *list) {
-    if (job->no_gpu[0] != '\0') {
-        case_skip(list, "memcpy_queued", job->no_gpu);
-        return;
-    }
-    for (pto_copy_kind_t kind = PTO_COPY_H2D; kind <= PTO_COPY_D2D; kind++) {
-        for (int copies = 1; copies <= QUEUED_MAX; copies *= 2) {
+    for (pto_copy_kind_t kind = PTO_COPY_H2D; kind <= PTO_COPY_D2D; kind++)
+        for (int copies = 1; copies <= QUEUED_MAX; copies *= 2)
             add_case(job, kind, copies, list);
-        }
-    }
 }
 
 typedef struct {
@@ -85,6 +79,7 @@ const benchmark_t bench_memcpy_queued = {
     .group = "copies",
     .rows = "memcpy_queued_h2d, memcpy_queued_d2h, memcpy_queued_d2d",
     .summary = "1 .. 64 copies that are queued in a stream and waited for once",
+    .gpu_only = "memcpy_queued",
     .list = list_cases,
     .open = open_case,
     .trial = trial,

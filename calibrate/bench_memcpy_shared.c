@@ -20,11 +20,9 @@ typedef enum { CONTIGUOUS, STRIDED, DUPLEX } way_t;
 /* Processes that every device has. */
 static int fewest_of_a_device(const job_t *job) {
     for (int count = 0;; count++) {
-        for (int device = 0; device < job->device_count; device++) {
-            if (job_process_of_device(job, device, count) < 0) {
+        for (int device = 0; device < job->device_count; device++)
+            if (job_process_of_device(job, device, count) < 0)
                 return count;
-            }
-        }
     }
 }
 
@@ -55,23 +53,16 @@ static void list_cases(const job_t *job, case_list_t *list) {
     } shared[] = {{"h2d", PTO_COPY_H2D, CONTIGUOUS},      {"d2h", PTO_COPY_D2H, CONTIGUOUS},
                   {"d2d", PTO_COPY_D2D, CONTIGUOUS},      {"strided_h2d", PTO_COPY_H2D, STRIDED},
                   {"strided_d2h", PTO_COPY_D2H, STRIDED}, {"duplex", PTO_COPY_H2D, DUPLEX}};
-    if (job->no_gpu[0] != '\0') {
-        case_skip(list, "memcpy_shared", job->no_gpu);
-        return;
-    }
     int most = fewest_of_a_device(job);
     if (most == 0) {
-        case_skip(list, "memcpy_shared", "fewer processes than GPUs on the node");
+        case_missing(list, "fewer processes than GPUs on the node", "memcpy_shared");
         return;
     }
-    for (size_t i = 0; i < sizeof shared / sizeof *shared; i++) {
-        for (int procs = 1; procs != 0; procs = next_count(procs, most)) {
+    for (size_t i = 0; i < sizeof shared / sizeof *shared; i++)
+        for (int procs = 1; procs != 0; procs = next_count(procs, most))
             add_case(job, shared[i].what, shared[i].kind, shared[i].way, procs, list);
-        }
-    }
-    if (most == 1) {
-        case_skip(list, "memcpy_shared_more", "the job has one process for each GPU");
-    }
+    if (most == 1)
+        case_missing(list, "the job has one process for each GPU", "memcpy_shared_more");
 }
 
 typedef struct {
@@ -84,9 +75,8 @@ static void *open_case(const work_t *work) {
     const int *detail = work->what->detail;
     int devices = work->job->device_count;
     copying->kind = (pto_copy_kind_t)detail[DETAIL_KIND];
-    if (detail[DETAIL_WAY] == DUPLEX && (work->me / devices + work->me % devices) % 2 != 0) {
+    if (detail[DETAIL_WAY] == DUPLEX && (work->me / devices + work->me % devices) % 2 != 0)
         copying->kind = PTO_COPY_D2H;
-    }
     copying->strided = detail[DETAIL_WAY] == STRIDED;
     copying->device = work->job->process[work->job->rank].device;
     copying->peer = copying->device;
@@ -122,6 +112,7 @@ const benchmark_t bench_memcpy_shared = {
     .rows = "memcpy_shared_h2d, memcpy_shared_d2h, memcpy_shared_d2d, memcpy_shared_strided_h2d, "
             "memcpy_shared_strided_d2h, memcpy_shared_duplex",
     .summary = "1 .. n processes of each GPU of a node copying at once",
+    .gpu_only = "memcpy_shared",
     .list = list_cases,
     .open = open_case,
     .trial = trial,

@@ -2,7 +2,6 @@
  * one partner the messages come in the order in which their receives were posted, or in the reverse order, so
  * that each of them is found at the end of the queue: the difference is the queue search (Bienz, Gropp,
  * Olson, EuroMPI 2018). Half of the whole is one way for all the messages together. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,20 +51,17 @@ static void list_level(const job_t *job, pto_space_t space, pto_level_t level, c
     int *partners = must_allocate((size_t)job->size, sizeof *partners);
     int most = pairs_partners(job, space, level, 0, partners);
     if (most == 0) {
-        char what[CASE_NAME_MAX];
-        snprintf(what, sizeof what, "multi_message_%s_%s", pto_space_name(space), pto_level_name(level));
-        case_skip(list, what, pairs_missing(level));
+        case_missing(list, pairs_missing(level), "multi_message_%s_%s", pto_space_name(space),
+                     pto_level_name(level));
         free(partners);
         return;
     }
-    for (int messages = 1; messages != 0; messages = next_count(messages, most)) {
+    for (int messages = 1; messages != 0; messages = next_count(messages, most))
         add_case(list, space, level, TO_MANY, messages, 0, partners);
-    }
     for (int messages = 1; messages <= MESSAGES_TO_ONE_MAX; messages *= 4) {
         add_case(list, space, level, TO_ONE, messages, 0, partners);
-        if (messages > 1) {
+        if (messages > 1)
             add_case(list, space, level, TO_ONE_REVERSED, messages, 0, partners);
-        }
     }
     free(partners);
 }
@@ -74,14 +70,11 @@ static void list_cases(const job_t *job, case_list_t *list) {
     for (pto_space_t space = 0; space < PTO_SPACE_COUNT; space++) {
         const char *why = job_no_messages(job, space);
         if (why != NULL) {
-            char what[CASE_NAME_MAX];
-            snprintf(what, sizeof what, "multi_message_%s", pto_space_name(space));
-            case_skip(list, what, why);
+            case_missing(list, why, "multi_message_%s", pto_space_name(space));
             continue;
         }
-        for (pto_level_t level = PTO_LEVEL_ON_SOCKET; level < PTO_LEVEL_COUNT; level++) {
+        for (pto_level_t level = PTO_LEVEL_ON_SOCKET; level < PTO_LEVEL_COUNT; level++)
             list_level(job, space, level, list);
-        }
     }
 }
 
@@ -104,9 +97,8 @@ static void *open_case(const work_t *work) {
 
 /* Message i of the sender goes to, and comes from, this member. */
 static int partner_of(const state_t *state, int i) {
-    if (state->work->me > 0) {
+    if (state->work->me > 0)
         return 0;
-    }
     return kind_of(state) == TO_MANY ? 1 + i : 1;
 }
 
@@ -143,9 +135,8 @@ static void answer(state_t *state, int count, int iterations) {
     for (int i = 0; i < iterations; i++) {
         MPI_DO(MPI_Waitall(state->messages, state->requests, MPI_STATUSES_IGNORE));
         together_wait(state->answering); /* no process answers while others still receive */
-        if (i + 1 < iterations) {
+        if (i + 1 < iterations)
             post_receives(state, count);
-        }
         start_sends(state, count);
         MPI_DO(MPI_Waitall(state->messages, state->requests + state->messages, MPI_STATUSES_IGNORE));
     }
@@ -154,9 +145,8 @@ static void answer(state_t *state, int count, int iterations) {
 static void tell_ready(const work_t *work) { MPI_DO(MPI_Send(NULL, 0, MPI_BYTE, 0, TAG_READY, work->comm)); }
 
 static void await_ready(const work_t *work) {
-    for (int i = 1; i < work->what->member_count; i++) {
+    for (int i = 1; i < work->what->member_count; i++)
         MPI_DO(MPI_Recv(NULL, 0, MPI_BYTE, i, TAG_READY, work->comm, MPI_STATUS_IGNORE));
-    }
 }
 
 static double trial(void *opaque, int64_t bytes, int iterations) {

@@ -11,6 +11,7 @@
 #include "fatal.h"
 #include "memory.h"
 #include "nccl_dl.h"
+#include "pairs.h"
 
 enum { DETAIL_COLLECTIVE, FLOAT_BYTES = 4 };
 
@@ -29,9 +30,8 @@ typedef struct {
 
 static void check_nccl(const state_t *state, int result, const char *call) {
     pto_error_t err;
-    if (pto_nccl_check(state->library, result, call, &err) != PTO_OK) {
+    if (pto_nccl_check(state->library, result, call, &err) != PTO_OK)
         die("%s", err.message);
-    }
 }
 
 /* --- the collectives ------------------------------------------------------------------------------------ */
@@ -94,27 +94,12 @@ enum { COLLECTIVE_COUNT = sizeof collectives / sizeof *collectives };
 
 /* --- cases ---------------------------------------------------------------------------------------------- */
 
-/* Lists the lowest rank that drives each GPU of a node, in ascending order. Returns their number. */
-static int drivers_of(const job_t *job, int node, int *ranks) {
-    int count = 0;
-    for (int rank = 0; rank < job->size; rank++) {
-        bool taken = job->process[rank].node != node;
-        for (int i = 0; i < count; i++) {
-            taken = taken || strcmp(job->process[ranks[i]].bus, job->process[rank].bus) == 0;
-        }
-        if (!taken) {
-            ranks[count++] = rank;
-        }
-    }
-    return count;
-}
-
 /* The smallest number of GPUs in use on any node: cases use the same number on each. */
 static int fewest_on_a_node(const job_t *job) {
     int *ranks = must_allocate((size_t)job->size, sizeof *ranks);
-    int fewest = drivers_of(job, 0, ranks);
+    int fewest = pairs_on_node(job, PTO_SPACE_GPU, 0, ranks);
     for (int node = 1; node < job->node_count; node++) {
-        int count = drivers_of(job, node, ranks);
+        int count = pairs_on_node(job, PTO_SPACE_GPU, node, ranks);
         fewest = count < fewest ? count : fewest;
     }
     free(ranks);
@@ -133,7 +118,7 @@ static void add_case(const job_t *job, int collective, int nodes, int gpus_per_n
     added->most_bytes =
         collectives[collective].by_member ? buffer_bytes_max / added->member_count : buffer_bytes_max;
     for (int node = 0; node < nodes; node++) {
-        drivers_of(job, node, ranks);
+        pairs_on_node(job, PTO_SPACE_GPU, node, ranks);
         memcpy(added->member + (size_t)node * (size_t)gpus_per_node, ranks,
                (size_t)gpus_per_node * sizeof *ranks);
     }
@@ -145,9 +130,8 @@ static void add_case(const job_t *job, int collective, int nodes, int gpus_per_n
 static void list_nodes(const job_t *job, int nodes, int most, case_list_t *list) {
     int gpus = nodes > 1 ? 1 : 2;
     while (gpus != 0 && gpus <= most) {
-        for (int collective = 0; collective < COLLECTIVE_COUNT; collective++) {
+        for (int collective = 0; collective < COLLECTIVE_COUNT; collective++)
             add_case(job, collective, nodes, gpus, list);
-        }
         gpus = gpus == most ? 0 : nodes > 1 ? most : next_count(gpus, most);
     }
 }
@@ -168,16 +152,14 @@ static const char *why_no_nccl(const job_t *job) {
 static void list_cases(const job_t *job, case_list_t *list) {
     const char *why = job->no_gpu[0] != '\0' ? job->no_gpu : why_no_nccl(job);
     int most = fewest_on_a_node(job);
-    if (why == NULL && most * job->node_count < 2) {
+    if (why == NULL && most * job->node_count < 2)
         why = "NCCL needs two GPUs or more, each with a process of its own";
-    }
     if (why != NULL) {
-        case_skip(list, "nccl", why);
+        case_missing(list, why, "nccl");
         return;
     }
-    for (int nodes = 1; nodes != 0; nodes = next_count(nodes, job->node_count)) {
+    for (int nodes = 1; nodes != 0; nodes = next_count(nodes, job->node_count))
         list_nodes(job, nodes, most, list);
-    }
 }
 
 /* --- measuring ------------------------------------------------------------------------------------------ */
@@ -186,18 +168,16 @@ static void *open_case(const work_t *work) {
     state_t *state = must_allocate(1, sizeof *state);
     *state = (state_t){.work = work};
     pto_error_t err;
-    if (pto_nccl_library(&state->library, &err) != PTO_OK) {
+    if (pto_nccl_library(&state->library, &err) != PTO_OK)
         die("%s", err.message);
-    }
     bool by_member = collectives[work->what->detail[DETAIL_COLLECTIVE]].by_member;
     int64_t bytes = work->most_bytes * (by_member ? work->what->member_count : 1);
     state->in = buffer_allocate(PTO_SPACE_GPU, bytes);
     state->out = buffer_allocate(PTO_SPACE_GPU, bytes);
     state->stream = gpu.stream;
     pto_nccl_id_t id = {{0}};
-    if (work->me == 0) {
+    if (work->me == 0)
         check_nccl(state, state->library->get_unique_id(&id), "ncclGetUniqueId");
-    }
     MPI_DO(MPI_Bcast(&id, (int)sizeof id, MPI_BYTE, 0, work->comm));
     check_nccl(state, state->library->comm_init_rank(&state->comm, work->what->member_count, id, work->me),
                "ncclCommInitRank");
@@ -207,9 +187,8 @@ static void *open_case(const work_t *work) {
 /* Within a node, a shared-memory barrier releases all processes at the same moment. Between nodes,
  * MPI_Barrier is the best there is, so it comes first. */
 static void meet(const work_t *work) {
-    if (work->what->messages > 1) {
+    if (work->what->messages > 1)
         MPI_DO(MPI_Barrier(work->comm));
-    }
     together_wait(work->together);
 }
 

@@ -34,11 +34,10 @@ static void list_space(pto_space_t space, case_list_t *list) {
 
 static void list_cases(const job_t *job, case_list_t *list) {
     list_space(PTO_SPACE_CPU, list);
-    if (job->no_gpu[0] != '\0') {
-        case_skip(list, "reduce_gpu", job->no_gpu);
-    } else {
+    if (job->no_gpu[0] != '\0')
+        case_missing(list, job->no_gpu, "reduce_gpu");
+    else
         list_space(PTO_SPACE_GPU, list);
-    }
 }
 
 static void *open_case(const work_t *work) {

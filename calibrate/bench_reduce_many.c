@@ -20,10 +20,7 @@ typedef struct {
 } state_t;
 
 static void list_cases(const job_t *job, case_list_t *list) {
-    if (job->no_gpu[0] != '\0') {
-        case_skip(list, "reduce_many", job->no_gpu);
-        return;
-    }
+    (void)job;
     for (int inputs = 2; inputs != 0; inputs = next_count(inputs, INPUTS_MAX)) {
         case_t *added = case_add(list, "reduce_many", 1);
         added->space = pto_space_name(PTO_SPACE_GPU);
@@ -40,9 +37,8 @@ static void *open_case(const work_t *work) {
     state_t *state = must_allocate(1, sizeof *state);
     state->work = work;
     state->target = buffer_zeroed(PTO_SPACE_GPU, work->most_bytes);
-    for (int i = 0; i < work->what->messages; i++) {
+    for (int i = 0; i < work->what->messages; i++)
         state->input[i] = buffer_zeroed(PTO_SPACE_GPU, work->most_bytes);
-    }
     return state;
 }
 
@@ -61,9 +57,8 @@ static double trial(void *opaque, int64_t bytes, int iterations) {
 static void close_case(void *opaque) {
     state_t *state = opaque;
     buffer_free(PTO_SPACE_GPU, state->target);
-    for (int i = 0; i < state->work->what->messages; i++) {
+    for (int i = 0; i < state->work->what->messages; i++)
         buffer_free(PTO_SPACE_GPU, state->input[i]);
-    }
     free(state);
 }
 
@@ -72,6 +67,7 @@ const benchmark_t bench_reduce_many = {
     .group = "reduce",
     .rows = "reduce_many",
     .summary = "element-wise reduction of many inputs in one GPU kernel, the executor's own",
+    .gpu_only = "reduce_many",
     .list = list_cases,
     .open = open_case,
     .trial = trial,

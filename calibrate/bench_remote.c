@@ -27,7 +27,7 @@ static void add_cases(const pair_t *pair, pto_reach_t reach, bool stores, int wi
     char name[CASE_NAME_MAX];
     snprintf(name, sizeof name, "remote_%s_%d", stores ? "store" : "load", width);
     for (int sized = 0; sized < 2; sized++) {
-        case_t *added = case_add(list, stride > 1 ? "remote_store_strided" : name, 2);
+        case_t *added = pairs_case(list, stride > 1 ? "remote_store_strided" : name, pair);
         added->level = pto_reach_name(reach);
         added->buffers = PTO_SPACE_GPU;
         added->procs = blocks;
@@ -36,18 +36,13 @@ static void add_cases(const pair_t *pair, pto_reach_t reach, bool stores, int wi
         added->detail[DETAIL_STORES] = stores;
         added->detail[DETAIL_WIDTH] = width;
         added->detail[DETAIL_STRIDE] = stride;
-        snprintf(added->pair, sizeof added->pair, "%d-%d", pair->a, pair->b);
-        added->member[0] = pair->a;
-        added->member[1] = pair->b;
     }
 }
 
 static void list_blocks(const pair_t *pair, pto_reach_t reach, int blocks, case_list_t *list) {
-    for (int stores = 0; stores < 2; stores++) {
-        for (int width = 4; width <= WIDEST; width *= 2) {
+    for (int stores = 0; stores < 2; stores++)
+        for (int width = 4; width <= WIDEST; width *= 2)
             add_cases(pair, reach, stores, width, 1, blocks, list);
-        }
-    }
     add_cases(pair, reach, true, STRIDED_WIDTH, 2, blocks, list);
 }
 
@@ -55,19 +50,12 @@ static void list_blocks(const pair_t *pair, pto_reach_t reach, int blocks, case_
 static void list_reach(const job_t *job, pto_reach_t reach, case_list_t *list) {
     static const int some_blocks[] = {1, 8, 32};
     pair_t pairs[PAIRS_MAX];
-    const char *missing = NULL;
-    int count = exchange_pairs(job, reach, pairs, &missing);
-    if (count == 0) {
-        char what[CASE_NAME_MAX];
-        snprintf(what, sizeof what, "remote_%s", pto_reach_name(reach));
-        case_skip(list, what, missing);
+    int count = exchange_pairs(job, reach, pairs, "remote", list);
+    if (count == 0)
         return;
-    }
-    for (size_t i = 0; i < sizeof some_blocks / sizeof *some_blocks; i++) {
-        if (some_blocks[i] < job->gpu_blocks) {
+    for (size_t i = 0; i < sizeof some_blocks / sizeof *some_blocks; i++)
+        if (some_blocks[i] < job->gpu_blocks)
             list_blocks(&pairs[0], reach, some_blocks[i], list);
-        }
-    }
     list_blocks(&pairs[0], reach, job->gpu_blocks, list);
     for (int i = 1; i < count; i++) {
         add_cases(&pairs[i], reach, false, WIDEST, 1, job->gpu_blocks, list);
@@ -76,10 +64,6 @@ static void list_reach(const job_t *job, pto_reach_t reach, case_list_t *list) {
 }
 
 static void list_cases(const job_t *job, case_list_t *list) {
-    if (job->no_gpu[0] != '\0') {
-        case_skip(list, "remote", job->no_gpu);
-        return;
-    }
     list_reach(job, PTO_REACH_ON_SOCKET, list);
     list_reach(job, PTO_REACH_OFF_SOCKET, list);
 }
@@ -96,9 +80,8 @@ static void *open_case(const work_t *work) {
 static double trial(void *opaque, int64_t bytes, int iterations) {
     const state_t *state = opaque;
     const int *detail = state->work->what->detail;
-    if (state->work->me != 0) {
+    if (state->work->me != 0)
         return 0.0;
-    }
     void *target = detail[DETAIL_STORES] ? state->opened[1] : state->target;
     const void *source = detail[DETAIL_STORES] ? state->source : state->opened[1];
     size_t count = (size_t)bytes / (size_t)detail[DETAIL_WIDTH];
@@ -124,6 +107,7 @@ const benchmark_t bench_remote = {
     .group = "remote",
     .rows = "remote_load_4, _8, _16, remote_store_4, _8, _16, remote_store_strided",
     .summary = "a kernel loading from or storing to another GPU's memory, by width and thread blocks",
+    .gpu_only = "remote",
     .list = list_cases,
     .open = open_case,
     .trial = trial,

@@ -1,7 +1,6 @@
 /* Remote memory of all: every GPU of a node stores to all others at once, bytes of its own to each of them,
  * in one kernel. `procs` counts the GPUs, `bytes` are of one destination. The processes meet before and after
  * every kernel, so that all are at work together. */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "fatal.h"
@@ -22,14 +21,11 @@ typedef struct {
  * to, and itself. */
 static int devices_that_reach(const job_t *job) {
     for (int count = 0; count < job->device_count; count++) {
-        if (job_process_of_device(job, count, 0) < 0 || count > PTO_BENCH_TARGETS_MAX) {
+        if (job_process_of_device(job, count, 0) < 0 || count > PTO_BENCH_TARGETS_MAX)
             return count;
-        }
-        for (int other = 0; other < count; other++) {
-            if (!job->reach[count][other] || !job->reach[other][count]) {
+        for (int other = 0; other < count; other++)
+            if (!job->reach[count][other] || !job->reach[other][count])
                 return count;
-            }
-        }
     }
     return job->device_count;
 }
@@ -48,19 +44,14 @@ static void add_case(const job_t *job, int gpus, case_list_t *list) {
 }
 
 static void list_cases(const job_t *job, case_list_t *list) {
-    if (job->no_gpu[0] != '\0') {
-        case_skip(list, "remote_store_all", job->no_gpu);
-        return;
-    }
     int most = devices_that_reach(job);
     if (most < 2) {
-        case_skip(list, "remote_store_all",
-                  "no two GPUs of the node with a process each reach each other's memory");
+        case_missing(list, "no two GPUs of the node with a process each reach each other's memory",
+                     "remote_store_all");
         return;
     }
-    for (int gpus = 2; gpus != 0; gpus = next_count(gpus, most)) {
+    for (int gpus = 2; gpus != 0; gpus = next_count(gpus, most))
         add_case(job, gpus, list);
-    }
 }
 
 static void *open_case(const work_t *work) {
@@ -111,6 +102,7 @@ const benchmark_t bench_remote_all = {
     .group = "remote",
     .rows = "remote_store_all",
     .summary = "every GPU of a node storing to all others at once",
+    .gpu_only = "remote_store_all",
     .list = list_cases,
     .open = open_case,
     .trial = trial,

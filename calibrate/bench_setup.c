@@ -2,11 +2,7 @@
  * it then. Opening GPU memory of another process by CUDA IPC (setup_open), allocating and exporting GPU
  * memory or allocating pinned host memory (setup_allocate), and a segment of shared memory that one process
  * makes and the others open (setup_segment). Undoing it is not timed. */
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "benchmark.h"
 #include "fatal.h"
@@ -14,7 +10,7 @@
 
 typedef enum { OPEN, ALLOCATE, SEGMENT } kind_t;
 
-enum { SEGMENT_BYTES = 4096, PATH_MAX_CHARACTERS = 64 };
+enum { SEGMENT_BYTES = 4096 };
 
 /* --- cases ---------------------------------------------------------------------------------------------- */
 
@@ -29,16 +25,14 @@ static case_t *add_case(case_list_t *list, kind_t kind, const char *name, pto_sp
 
 /* The first processes of node 0. */
 static void fill_members(const job_t *job, case_t *added) {
-    for (int i = 0; i < added->member_count; i++) {
+    for (int i = 0; i < added->member_count; i++)
         added->member[i] = job_rank_at(job, 0, i);
-    }
 }
 
 static void list_allocations(const job_t *job, pto_space_t space, case_list_t *list) {
     int most = job_processes_on(job, 0);
-    for (int count = 1; count > 0; count = next_count(count, most)) {
+    for (int count = 1; count > 0; count = next_count(count, most))
         fill_members(job, add_case(list, ALLOCATE, "setup_allocate", space, count));
-    }
 }
 
 /* The processes of node 0 whose GPUs reach rank `owner`'s; returns how many. */
@@ -47,9 +41,8 @@ static int find_openers(const job_t *job, int owner, int *found) {
     for (int i = 0; i < job_processes_on(job, 0); i++) {
         int rank = job_rank_at(job, 0, i);
         int device = job->process[rank].device, there = job->process[owner].device;
-        if (rank != owner && (device == there || job->reach[device][there])) {
+        if (rank != owner && (device == there || job->reach[device][there]))
             found[count++] = rank;
-        }
     }
     return count;
 }
@@ -58,16 +51,14 @@ static void list_openings(const job_t *job, case_list_t *list) {
     int *opener = must_allocate((size_t)job->size, sizeof *opener);
     int owner = job_rank_at(job, 0, 0);
     int most = find_openers(job, owner, opener);
-    if (most == 0) {
-        case_skip(list, "setup_open", "no other process of the first node reaches the first one's GPU");
-    }
+    if (most == 0)
+        case_missing(list, "no other process of the first node reaches the first one's GPU", "setup_open");
     for (int count = most > 0; count > 0; count = next_count(count, most)) {
         case_t *added = add_case(list, OPEN, "setup_open", PTO_SPACE_GPU, count + 1);
         added->procs = count;
         added->member[0] = owner;
-        for (int i = 0; i < count; i++) {
+        for (int i = 0; i < count; i++)
             added->member[i + 1] = opener[i];
-        }
     }
     free(opener);
 }
@@ -79,15 +70,15 @@ static void list_cases(const job_t *job, case_list_t *list) {
         list_allocations(job, PTO_SPACE_GPU, list);
         list_allocations(job, PTO_SPACE_CPU, list);
     } else {
-        case_skip(list, "setup_open", job->no_gpu);
-        case_skip(list, "setup_allocate", job->no_gpu);
+        case_missing(list, job->no_gpu, "setup_open");
+        case_missing(list, job->no_gpu, "setup_allocate");
     }
     if (most > 1) {
         case_t *added = add_case(list, SEGMENT, "setup_segment", PTO_SPACE_CPU, most);
         added->sized = false;
         fill_members(job, added);
     } else {
-        case_skip(list, "setup_segment", "only one process is on the first node");
+        case_missing(list, "only one process is on the first node", "setup_segment");
     }
 }
 
@@ -112,14 +103,12 @@ static double open_memory(const work_t *work, int64_t bytes, int iterations) {
             elapsed += now_s() - start;
         }
         together_wait(work->together);
-        if (work->me > 0) {
+        if (work->me > 0)
             GPU_DO(gpu.device->close_memory(opened, &gpu_error));
-        }
     }
     MPI_DO(MPI_Barrier(work->comm)); /* the memory may not be freed while another process has it open */
-    if (work->me == 0) {
+    if (work->me == 0)
         GPU_DO(gpu.device->release(memory, &gpu_error));
-    }
     return elapsed;
 }
 
@@ -144,60 +133,29 @@ static double allocate_memory(const work_t *work, int64_t bytes, int iterations)
     return elapsed;
 }
 
-/* As the executor does it: without a name as soon as it is there, so that none is left over. */
-static void *make_segment(int *descriptor) {
-    char name[PTO_SHARED_NAME_MAX];
-    pto_shared_name(name);
-    *descriptor = shm_open(name, O_CREAT | O_EXCL | O_RDWR, 0600);
-    if (*descriptor >= 0) {
-        shm_unlink(name);
-    }
-    if (*descriptor < 0 || posix_fallocate(*descriptor, 0, SEGMENT_BYTES) != 0) {
-        die("no shared memory of %d bytes: /dev/shm is missing, full or not writable", SEGMENT_BYTES);
-    }
-    return mmap(NULL, SEGMENT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, *descriptor, 0);
-}
-
-static void *open_segment(const int place[2]) {
-    char path[PATH_MAX_CHARACTERS];
-    snprintf(path, sizeof path, "/proc/%d/fd/%d", place[0], place[1]);
-    int descriptor = open(path, O_RDWR);
-    if (descriptor < 0) {
-        die("another process's shared memory can't be opened at %s", path);
-    }
-    void *memory = mmap(NULL, SEGMENT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-    close(descriptor);
-    return memory;
-}
-
+/* As the executor does it, with a segment that is left to no other job. */
 static double share_segment(const work_t *work, int iterations) {
     double elapsed = 0.0;
     for (int i = 0; i < iterations; i++) {
         void *memory = NULL;
-        int place[2] = {(int)getpid(), -1}; /* the maker's process and descriptor */
+        pto_shared_handle_t handle = {0};
+        pto_error_t err;
+        pto_status_t status = PTO_OK;
         together_wait(work->together);
         double start = now_s();
-        if (work->me == 0) {
-            memory = make_segment(&place[1]);
-        }
-        MPI_DO(MPI_Bcast(place, 2, MPI_INT, 0, work->comm));
-        if (work->me > 0) {
-            memory = open_segment(place);
-        }
+        if (work->me == 0)
+            status = pto_shared_create(SEGMENT_BYTES, &memory, &handle, &err);
+        MPI_DO(MPI_Bcast(&handle, (int)sizeof handle, MPI_BYTE, 0, work->comm));
+        if (work->me > 0)
+            status = pto_shared_open(&handle, &memory, &err);
         MPI_DO(MPI_Barrier(work->comm));
         elapsed += now_s() - start;
-        if (memory == MAP_FAILED) {
-            die("a segment of %d bytes of shared memory can't be mapped", SEGMENT_BYTES);
-        }
-        munmap(memory, SEGMENT_BYTES);
-        if (work->me == 0) {
-            close(place[1]);
-        }
+        if (status != PTO_OK)
+            die("%s", err.message);
+        (work->me == 0 ? pto_shared_destroy : pto_shared_close)(memory, &handle);
     }
     return elapsed;
 }
-
-static void *open_case(const work_t *work) { return (void *)work; }
 
 static double trial(void *opaque, int64_t bytes, int iterations) {
     const work_t *work = opaque;
@@ -212,8 +170,6 @@ static double trial(void *opaque, int64_t bytes, int iterations) {
     return share_segment(work, iterations);
 }
 
-static void close_case(void *opaque) { (void)opaque; }
-
 const benchmark_t bench_setup = {
     .name = "setup",
     .group = "setup",
@@ -221,7 +177,5 @@ const benchmark_t bench_setup = {
     .summary =
         "once before a plan's first run: opening others' GPU memory, allocating, shared memory for flags",
     .list = list_cases,
-    .open = open_case,
     .trial = trial,
-    .close = close_case,
 };

@@ -3,7 +3,6 @@
  * it is what a flag costs with all that makes it safe to act upon. There and back a thousand times, by the
  * GPU's own clock; half of a round is one way. The first round, in which the kernels find each other, is not
  * timed. */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "fatal.h"
@@ -25,29 +24,16 @@ typedef struct {
 
 static void list_reach(const job_t *job, pto_reach_t reach, case_list_t *list) {
     pair_t pairs[PAIRS_MAX];
-    const char *missing = NULL;
-    int count = exchange_pairs(job, reach, pairs, &missing);
-    if (count == 0) {
-        char what[CASE_NAME_MAX];
-        snprintf(what, sizeof what, "signal_device_%s", pto_reach_name(reach));
-        case_skip(list, what, missing);
-    }
+    int count = exchange_pairs(job, reach, pairs, "signal_device", list);
     for (int i = 0; i < count; i++) {
-        case_t *added = case_add(list, "signal_device", 2);
+        case_t *added = pairs_case(list, "signal_device", &pairs[i]);
         added->space = pto_space_name(PTO_SPACE_GPU);
         added->level = pto_reach_name(reach);
         added->sized = false;
-        snprintf(added->pair, sizeof added->pair, "%d-%d", pairs[i].a, pairs[i].b);
-        added->member[0] = pairs[i].a;
-        added->member[1] = pairs[i].b;
     }
 }
 
 static void list_cases(const job_t *job, case_list_t *list) {
-    if (job->no_gpu[0] != '\0') {
-        case_skip(list, "signal_device", job->no_gpu);
-        return;
-    }
     list_reach(job, PTO_REACH_ON_SOCKET, list);
     list_reach(job, PTO_REACH_OFF_SOCKET, list);
 }
@@ -107,6 +93,7 @@ const benchmark_t bench_signal_device = {
     .group = "signals",
     .rows = "signal_device",
     .summary = "from stores of a kernel to another GPU's memory until one there loads them, told by a flag",
+    .gpu_only = "signal_device",
     .list = list_cases,
     .open = open_case,
     .trial = trial,

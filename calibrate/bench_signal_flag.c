@@ -1,6 +1,5 @@
 /* Signal: a flag in shared memory that one process of a node sets and another waits for; there and back, half
  * of which is one way. */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "benchmark.h"
@@ -17,19 +16,13 @@ static void list_cases(const job_t *job, case_list_t *list) {
     for (int i = 0; i < 2; i++) {
         pair_t pairs[PAIRS_MAX];
         int count = pairs_find(job, PTO_SPACE_CPU, levels[i], pairs);
-        if (count == 0) {
-            char what[CASE_NAME_MAX];
-            snprintf(what, sizeof what, "signal_flag_%s", pto_level_name(levels[i]));
-            case_skip(list, what, pairs_missing(levels[i]));
-        }
+        if (count == 0)
+            case_missing(list, pairs_missing(levels[i]), "signal_flag_%s", pto_level_name(levels[i]));
         for (int j = 0; j < count; j++) {
-            case_t *added = case_add(list, "signal_flag", 2);
+            case_t *added = pairs_case(list, "signal_flag", &pairs[j]);
             added->space = pto_space_name(PTO_SPACE_CPU);
             added->level = pto_level_name(levels[i]);
             added->sized = false;
-            snprintf(added->pair, sizeof added->pair, "%d-%d", pairs[j].a, pairs[j].b);
-            added->member[0] = pairs[j].a;
-            added->member[1] = pairs[j].b;
         }
     }
 }

@@ -62,14 +62,15 @@ typedef struct {
     const char *group; /* also understood by --only; may equal the name */
     const char *rows;  /* what it writes into the column `benchmark` */
     const char *summary;
+    const char *gpu_only; /* what is skipped where no GPU can be measured; NULL: `list` sees to it */
     void (*list)(const job_t *job, case_list_t *list);
-    void *(*open)(const work_t *work);
+    void *(*open)(const work_t *work); /* NULL: the state is the case at work itself */
     /* Do it `iterations` times; the seconds of this process for all of them, 0 for one that only helps. */
     double (*trial)(void *state, int64_t bytes, int iterations);
     /* NULL for cases without parts. The seconds of the last trial by part; leaves alone those of parts that
      * this process is not in. */
     void (*parts)(const void *state, double seconds[CASE_PART_MAX]);
-    void (*close)(void *state);
+    void (*close)(void *state); /* NULL: nothing is left to free */
 } benchmark_t;
 
 extern const benchmark_t *const benchmark_registry[];
@@ -80,8 +81,9 @@ extern const int benchmark_count;
 case_t *case_add(case_list_t *list, const char *benchmark, int member_count);
 void case_list_fini(case_list_t *list);
 
-/* Note what can't be measured, and why. */
-void case_skip(case_list_t *list, const char *what, const char *reason);
+/* Note what can't be measured, formatted, and why. */
+void case_missing(case_list_t *list, const char *reason, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* 1, 2, 3, 4, 6, 8, 12, ... and `most`: the counts of processes or messages that are worth a case. Returns
  * the next after `count`, or 0 after `most`. */

@@ -12,28 +12,23 @@
 #include "portolan/version.h"
 #include "provenance.h"
 
-/* --- options ---------------------------------------------------------------------------------------------
- */
+/* --- options -------------------------------------------------------------------------------------------- */
 
 /* Whether `names`, with commas between them, hold `name`. */
 static bool among(const char *names, const char *name) {
     size_t length = strlen(name);
-    for (const char *at = names; at != NULL; at = strchr(at, ','), at = at != NULL ? at + 1 : NULL) {
-        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0')) {
+    for (const char *at = names; at != NULL; at = strchr(at, ','), at = at != NULL ? at + 1 : NULL)
+        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0'))
             return true;
-        }
-    }
     return false;
 }
 
 static bool is_known(const char *name, size_t length) {
     for (int i = 0; i < benchmark_count; i++) {
         const char *known[] = {benchmark_registry[i]->name, benchmark_registry[i]->group};
-        for (int j = 0; j < 2; j++) {
-            if (strlen(known[j]) == length && memcmp(known[j], name, length) == 0) {
+        for (int j = 0; j < 2; j++)
+            if (strlen(known[j]) == length && memcmp(known[j], name, length) == 0)
                 return true;
-            }
-        }
     }
     return false;
 }
@@ -61,17 +56,15 @@ static int read_options(int argc, char **argv, pto_calibrate_options_t *options,
     pto_arguments_t arguments;
     pto_error_t cause = {0};
     int code = pto_arguments_read(&pto_calibrate_syntax, argc, argv, &arguments, err);
-    if (code >= 0) {
+    if (code >= 0)
         return code;
-    }
     pto_status_t status = pto_arguments_apply(&arguments, options, &cause);
     if (status == PTO_OK && arguments.operand_count > 0) {
         status = pto_error_set(&cause, PTO_ERR_RANGE, "unknown argument '%s'; --help shows what there is",
                                arguments.operand[0]);
     }
-    if (status == PTO_OK) {
+    if (status == PTO_OK)
         status = check_names(options->only, &cause);
-    }
     pto_arguments_fini(&arguments);
     if (status != PTO_OK) {
         pto_error_set(err, status, "%s: %s", pto_calibrate_syntax.program, cause.message);
@@ -90,29 +83,31 @@ static void print_list(void) {
 
 /* What needs no other processes, and so no launcher. */
 static bool print_asked(int code, const pto_calibrate_options_t *options) {
-    if (code == PTO_EXIT_OK) {
+    if (code == PTO_EXIT_OK)
         pto_print_help(&pto_calibrate_syntax, stdout);
-    } else if (code < 0 && options->list) {
+    else if (code < 0 && options->list)
         print_list();
-    } else if (code < 0 && options->version) {
+    else if (code < 0 && options->version)
         printf("portolan-calibrate %s, %s\n", pto_version(), gpu_build());
-    } else {
+    else
         return false;
-    }
     return true;
 }
 
-/* --- measuring -------------------------------------------------------------------------------------------
- */
+/* --- measuring ------------------------------------------------------------------------------------------ */
 
 /* A list for every benchmark that is wanted; others stay empty. */
 static case_list_t *list_cases(const job_t *job, const pto_calibrate_options_t *options) {
     case_list_t *lists = must_allocate((size_t)benchmark_count, sizeof *lists);
     for (int i = 0; i < benchmark_count; i++) {
-        if (is_wanted(options, benchmark_registry[i])) {
-            guard_step(0, "listing the cases of %s", benchmark_registry[i]->name);
-            benchmark_registry[i]->list(job, &lists[i]);
-        }
+        const benchmark_t *benchmark = benchmark_registry[i];
+        if (!is_wanted(options, benchmark))
+            continue;
+        guard_step(0, "listing the cases of %s", benchmark->name);
+        if (benchmark->gpu_only != NULL && job->no_gpu[0] != '\0')
+            case_missing(&lists[i], job->no_gpu, "%s", benchmark->gpu_only);
+        else
+            benchmark->list(job, &lists[i]);
     }
     return lists;
 }
@@ -122,7 +117,7 @@ static void write_skips(samples_t *samples, const case_list_t *lists) {
     for (int i = 0; i < benchmark_count; i++) {
         for (int j = 0; j < lists[i].skip_count; j++) {
             snprintf(key, sizeof key, "skipped_%s", lists[i].skips[j].what);
-            samples_provenance(samples, key, lists[i].skips[j].reason);
+            samples_provenance(samples, key, "%s", lists[i].skips[j].reason);
         }
     }
 }
@@ -141,9 +136,8 @@ static bool open_samples(const job_t *job, const pto_calibrate_options_t *option
 
 static int measure(const job_t *job, const pto_calibrate_options_t *options, int argc, char **argv) {
     samples_t *samples = NULL;
-    if (!open_samples(job, options, &samples)) {
+    if (!open_samples(job, options, &samples))
         return 1;
-    }
     case_list_t *lists = list_cases(job, options);
     if (job->rank == 0) {
         provenance_write(samples, job, options, argc, argv);
@@ -164,29 +158,26 @@ static int measure(const job_t *job, const pto_calibrate_options_t *options, int
 }
 
 /* Each process may have arguments of its own (mpirun's `:`), but the cases must be the same. */
-static void compare_options(const job_t *job, const pto_calibrate_options_t *options) {
-    char own[512];
-    char first[sizeof own];
-    memset(own, 0, sizeof own);
-    snprintf(own, sizeof own, "--only %.256s --bytes %lld:%lld --budget %.15g --repeats %d",
-             options->only != NULL ? options->only : "(all)", (long long)options->from_bytes,
-             (long long)options->to_bytes, options->budget_s, options->repeats);
-    memcpy(first, own, sizeof own);
-    MPI_DO(MPI_Bcast(first, (int)sizeof first, MPI_CHAR, 0, job->world));
-    if (strcmp(own, first) != 0) {
-        die("the processes were given different arguments: MPI rank %d has %s, MPI rank 0 has %s", job->rank,
-            own, first);
-    }
-    MPI_DO(MPI_Barrier(job->world));
+static void compare_options(const pto_calibrate_options_t *options) {
+    setting_t settings[] = {
+        {.name = "--only"}, {.name = "--bytes"}, {.name = "--budget"}, {.name = "--repeats"}};
+    pto_error_t err = {0};
+    snprintf(settings[0].value, SETTING_MAX, "%s", options->only != NULL ? options->only : "(all)");
+    snprintf(settings[1].value, SETTING_MAX, "%lld:%lld", (long long)options->from_bytes,
+             (long long)options->to_bytes);
+    snprintf(settings[2].value, SETTING_MAX, "%.15g", options->budget_s);
+    snprintf(settings[3].value, SETTING_MAX, "%d", options->repeats);
+    if (agree_on_settings(settings, 4, &err) != PTO_OK && guard_says(err.message))
+        die("%s", err.message);
+    MPI_DO(MPI_Barrier(MPI_COMM_WORLD));
 }
 
 int main(int argc, char **argv) {
     pto_calibrate_options_t options = {.timeout_s = GUARD_TIMEOUT_DEFAULT_S};
     pto_error_t err = {0};
     int code = read_options(argc, argv, &options, &err);
-    if (print_asked(code, &options)) {
+    if (print_asked(code, &options))
         return 0;
-    }
     guard_begin(pto_calibrate_syntax.program, options.timeout_s);
     MPI_DO(MPI_Init(&argc, &argv));
     guard_meet(MPI_COMM_WORLD);
@@ -196,7 +187,7 @@ int main(int argc, char **argv) {
         job_t job;
         guard_step(0, "finding out who is where");
         job_init(&job);
-        compare_options(&job, &options);
+        compare_options(&options);
         code = measure(&job, &options, argc, argv);
         job_fini(&job);
     }

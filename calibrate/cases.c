@@ -1,4 +1,5 @@
 /* Lists of cases, and the clock. */
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +10,8 @@
 
 static void *grown(void *array, int count, size_t size) {
     void *larger = realloc(array, ((size_t)count + 1) * size);
-    if (larger == NULL) {
+    if (larger == NULL)
         die("out of memory for the list of cases");
-    }
     return larger;
 }
 
@@ -33,26 +33,27 @@ case_t *case_add(case_list_t *list, const char *benchmark, int member_count) {
     return added;
 }
 
-void case_skip(case_list_t *list, const char *what, const char *reason) {
+void case_missing(case_list_t *list, const char *reason, const char *format, ...) {
+    va_list arguments;
     list->skips = grown(list->skips, list->skip_count, sizeof *list->skips);
     skip_t *skip = &list->skips[list->skip_count++];
-    snprintf(skip->what, sizeof skip->what, "%s", what);
+    va_start(arguments, format);
+    vsnprintf(skip->what, sizeof skip->what, format, arguments);
+    va_end(arguments);
     snprintf(skip->reason, sizeof skip->reason, "%s", reason);
 }
 
 void case_list_fini(case_list_t *list) {
-    for (int i = 0; i < list->case_count; i++) {
+    for (int i = 0; i < list->case_count; i++)
         free(list->cases[i].member);
-    }
     free(list->cases);
     free(list->skips);
     memset(list, 0, sizeof *list);
 }
 
 int next_count(int count, int most) {
-    if (count >= most) {
+    if (count >= most)
         return 0;
-    }
     int next = count + 1;
     if (count >= 4) { /* powers of two and what lies half-way between them */
         bool power = (count & (count - 1)) == 0;

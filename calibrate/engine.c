@@ -109,14 +109,12 @@ static double repeat(run_t *run, int64_t bytes, int iterations, int index) {
     MPI_DO(MPI_Barrier(run->work.comm));
     together_wait(run->work.together);
     double own[SERIES_COUNT] = {run->benchmark->trial(run->state, bytes, iterations)};
-    if (run->benchmark->parts != NULL) {
+    if (run->benchmark->parts != NULL)
         run->benchmark->parts(run->state, own + 1);
-    }
     double slowest[SERIES_COUNT] = {0.0};
     MPI_DO(MPI_Reduce(own, slowest, SERIES_COUNT, MPI_DOUBLE, MPI_MAX, 0, run->work.comm));
-    for (int series = 1; series < SERIES_COUNT; series++) {
+    for (int series = 1; series < SERIES_COUNT; series++)
         series_seconds(run, series)[index] = slowest[series] / iterations;
-    }
     run->last_wait_s = now_s() - began_s;
     return slowest[0] / iterations;
 }
@@ -142,21 +140,18 @@ static int warm_up(run_t *run, int64_t bytes) {
         }
         wanted = agree_on(run, wanted);
         /* The first iterations are slow: repeat until the estimate is stable, at most tenfold at a time. */
-        if (wanted <= 2 * iterations) {
+        if (wanted <= 2 * iterations)
             return wanted;
-        }
         iterations = wanted < 10 * iterations ? wanted : 10 * iterations;
     }
 }
 
 static bool more_needed(run_t *run, int count, double point_end_s) {
-    if (count >= run->options->repeats) {
+    if (count >= run->options->repeats)
         return false;
-    }
     double now = now_s();
-    if (now >= run->case_end_s || (now >= point_end_s && count >= REPEATS_WORTH_HAVING)) {
+    if (now >= run->case_end_s || (now >= point_end_s && count >= REPEATS_WORTH_HAVING))
         return false;
-    }
     memcpy(run->sorted, run->seconds, (size_t)count * sizeof *run->sorted);
     return !median_is_settled(run->sorted, count, settled_fraction);
 }
@@ -184,13 +179,11 @@ static int measure_point(run_t *run, int64_t bytes, int points_left) {
 /* --- one case ------------------------------------------------------------------------------------------- */
 
 static int64_t first_size(const pto_calibrate_options_t *options, const case_t *what) {
-    if (!what->sized) {
+    if (!what->sized)
         return 0;
-    }
     int64_t bytes = 1;
-    while (bytes < options->from_bytes || bytes < what->least_bytes) {
+    while (bytes < options->from_bytes || bytes < what->least_bytes)
         bytes *= 2;
-    }
     return bytes;
 }
 
@@ -199,14 +192,12 @@ static int64_t last_size(const pto_calibrate_options_t *options, const case_t *w
 }
 
 static int points_of(const pto_calibrate_options_t *options, const case_t *what) {
-    if (!what->sized) {
+    if (!what->sized)
         return 1;
-    }
     int count = 0;
     for (int64_t bytes = first_size(options, what); bytes <= last_size(options, what);
-         bytes *= options->factor) {
+         bytes *= options->factor)
         count++;
-    }
     return count;
 }
 
@@ -219,20 +210,18 @@ static void member_point(run_t *run, int64_t bytes, int points_left, report_t *r
     report->bytes = bytes;
     report->count = 0;
     guard_step(0, "measuring %lld bytes", (long long)bytes);
-    if (agree_on(run, leads(run) && room_for_point(run))) {
+    if (agree_on(run, leads(run) && room_for_point(run)))
         report->count = measure_point(run, bytes, points_left);
-    }
 }
 
 /* From the lead to rank 0, if they are two. */
 static void pass_on(const run_t *run, void *data, size_t size) {
     const job_t *job = run->work.job;
     int lead = run->work.what->member[0];
-    if (lead != 0 && job->rank == lead) {
+    if (lead != 0 && job->rank == lead)
         MPI_DO(MPI_Send(data, (int)size, MPI_BYTE, 0, TAG_POINT, job->world));
-    } else if (lead != 0 && job->rank == 0) {
+    else if (lead != 0 && job->rank == 0)
         receive_quietly(job, data, (int)size, lead);
-    }
 }
 
 /* The lead's samples reach rank 0, which writes them. */
@@ -247,9 +236,8 @@ static void hand_over(run_t *run, report_t *report) {
     for (int series = 0; series < SERIES_COUNT && report->count > 0; series++) {
         const char *name = series_name(what, series);
         double *seconds = series_seconds(run, series);
-        if (name[0] == '\0') {
+        if (name[0] == '\0')
             continue;
-        }
         pass_on(run, seconds, (size_t)report->count * sizeof *seconds);
         if (writes) {
             guard_step(0, "writing samples");
@@ -259,27 +247,23 @@ static void hand_over(run_t *run, report_t *report) {
 }
 
 static void show(const run_t *run) {
-    if (run->shows) {
+    if (run->shows)
         progress_show(run->benchmark->name, run->points_done, run->point_count, run->end_s - now_s());
-    }
 }
 
 /* Returns how many points were measured. */
 static int run_points(run_t *run, int point_count) {
     bool takes_part = run->work.comm != MPI_COMM_NULL;
-    if (!takes_part && run->work.job->rank != 0) {
+    if (!takes_part && run->work.job->rank != 0)
         return 0;
-    }
     int64_t bytes = first_size(run->options, run->work.what);
     for (int done = 0; done < point_count; done++, bytes *= run->options->factor) {
         report_t report = {bytes, 0};
-        if (takes_part) {
+        if (takes_part)
             member_point(run, bytes, point_count - done, &report);
-        }
         hand_over(run, &report);
-        if (report.count == 0) {
+        if (report.count == 0)
             return done;
-        }
         run->points_done++;
         show(run);
     }
@@ -287,11 +271,9 @@ static int run_points(run_t *run, int point_count) {
 }
 
 static int place_among_members(const case_t *what, int rank) {
-    for (int i = 0; i < what->member_count; i++) {
-        if (what->member[i] == rank) {
+    for (int i = 0; i < what->member_count; i++)
+        if (what->member[i] == rank)
             return i;
-        }
-    }
     return -1;
 }
 
@@ -309,12 +291,13 @@ static int run_case(run_t *run, int point_count) {
     if (place >= 0) {
         MPI_DO(MPI_Comm_set_errhandler(work->comm, MPI_ERRORS_RETURN));
         work->together = together_create(work->comm);
-        run->state = run->benchmark->open(work);
+        run->state = run->benchmark->open != NULL ? run->benchmark->open(work) : work;
     }
     int measured = run_points(run, point_count);
     if (place >= 0) {
         guard_step(set_up_limit_s(), "closing a case");
-        run->benchmark->close(run->state);
+        if (run->benchmark->close != NULL)
+            run->benchmark->close(run->state);
         together_destroy(work->together);
         MPI_DO(MPI_Comm_free(&work->comm));
     }
@@ -346,14 +329,12 @@ int engine_run(const job_t *job, const pto_calibrate_options_t *options, const b
     run.sorted = must_allocate((size_t)options->repeats, sizeof *run.sorted);
     run.shows = job->rank == 0 && list->case_count > 0 && (options->progress || progress_wanted());
     run.end_s = now_s() + options->budget_s;
-    for (int i = 0; i < list->case_count; i++) {
+    for (int i = 0; i < list->case_count; i++)
         run.point_count += points_of(options, &list->cases[i]);
-    }
     show(&run);
     int left_out = run_cases(&run, list);
-    if (run.shows) {
+    if (run.shows)
         progress_clear();
-    }
     free(run.seconds);
     free(run.sorted);
     return job->rank == 0 ? left_out : 0;

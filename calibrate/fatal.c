@@ -12,9 +12,8 @@
 static _Noreturn void end_job(void) { guard_abort(1); }
 
 void check_mpi(int code, const char *call, const char *file, int line) {
-    if (code == MPI_SUCCESS) {
+    if (code == MPI_SUCCESS)
         return;
-    }
     char text[MPI_MAX_ERROR_STRING] = "unknown error";
     int length = 0;
     MPI_Error_string(code, text, &length);
@@ -43,8 +42,7 @@ void die(const char *format, ...) {
 
 void *must_allocate(size_t count, size_t size) {
     void *memory = calloc(count > 0 ? count : 1, size);
-    if (memory == NULL) {
+    if (memory == NULL)
         die("out of memory (%zu bytes)", count * size);
-    }
     return memory;
 }

@@ -15,12 +15,10 @@ const char *gpu_build(void) {
 pto_status_t gpu_find(int *count, pto_error_t *err) {
     const pto_device_t *device = NULL;
     const char *name = getenv("PORTOLAN_EMULATED_GPUS") != NULL ? "host" : "cuda";
-    if (pto_device_find(name, &device, NULL) != PTO_OK) {
+    if (pto_device_find(name, &device, NULL) != PTO_OK)
         return pto_error_set(err, PTO_ERR_NOT_FOUND, "portolan-calibrate was built without CUDA");
-    }
-    if (device->bench == NULL) {
+    if (device->bench == NULL)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "the device '%s' has no benchmarks", name);
-    }
     gpu = (gpu_t){.device = device, .bench = device->bench};
     pto_status_t status = gpu.bench->count(count, err);
     *count = *count < GPU_COUNT_MAX ? *count : GPU_COUNT_MAX;
@@ -30,8 +28,7 @@ pto_status_t gpu_find(int *count, pto_error_t *err) {
 void gpu_select(int index) {
     static void *stream[GPU_COUNT_MAX];
     GPU_DO(gpu.device->select(index, &gpu_error));
-    if (stream[index] == NULL) {
+    if (stream[index] == NULL)
         GPU_DO(gpu.device->stream_create(&stream[index], &gpu_error));
-    }
     gpu.stream = stream[index];
 }

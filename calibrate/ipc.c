@@ -5,19 +5,23 @@
 
 #include "fatal.h"
 
-int exchange_pairs(const job_t *job, pto_reach_t reach, pair_t pairs[PAIRS_MAX], const char **missing) {
+int exchange_pairs(const job_t *job, pto_reach_t reach, pair_t pairs[PAIRS_MAX], const char *benchmark,
+                   case_list_t *list) {
     pto_level_t level = reach == PTO_REACH_ON_SOCKET ? PTO_LEVEL_ON_SOCKET : PTO_LEVEL_ON_NODE;
     pair_t found[PAIRS_MAX];
     int found_count = pairs_find(job, PTO_SPACE_GPU, level, found);
     int count = 0;
-    *missing = found_count == 0 ? "no two processes of a node drive different GPUs so placed"
-                                : "the GPUs can't reach each other's memory";
     for (int i = 0; i < found_count; i++) {
         int a = job->process[found[i].a].device;
         int b = job->process[found[i].b].device;
-        if (job->reach[a][b] && job->reach[b][a]) {
+        if (job->reach[a][b] && job->reach[b][a])
             pairs[count++] = found[i];
-        }
+    }
+    if (count == 0) {
+        case_missing(list,
+                     found_count == 0 ? "no two processes of a node drive different GPUs so placed"
+                                      : "the GPUs can't reach each other's memory",
+                     "%s_%s", benchmark, pto_reach_name(reach));
     }
     return count;
 }
@@ -30,18 +34,15 @@ void exchange_open(const work_t *work, void *own, void **opened) {
     MPI_DO(MPI_Allgather(&mine, (int)sizeof mine, MPI_BYTE, handles, (int)sizeof mine, MPI_BYTE, work->comm));
     for (int i = 0; i < count; i++) {
         opened[i] = own;
-        if (i != work->me) {
+        if (i != work->me)
             GPU_DO(gpu.device->open_memory(&handles[i], &opened[i], &gpu_error));
-        }
     }
     free(handles);
 }
 
 void exchange_close(const work_t *work, void **opened) {
-    for (int i = 0; i < work->what->member_count; i++) {
-        if (i != work->me) {
+    for (int i = 0; i < work->what->member_count; i++)
+        if (i != work->me)
             GPU_DO(gpu.device->close_memory(opened[i], &gpu_error));
-        }
-    }
     MPI_DO(MPI_Barrier(work->comm));
 }

@@ -6,8 +6,9 @@
 #include "pairs.h"
 
 /* Pairs of processes whose GPUs are at distance `reach` and can access each other's memory. Returns their
- * number, at most PAIRS_MAX; if 0, `*missing` is the reason. */
-int exchange_pairs(const job_t *job, pto_reach_t reach, pair_t pairs[PAIRS_MAX], const char **missing);
+ * number, at most PAIRS_MAX; if 0, the list of `benchmark` notes the reason. */
+int exchange_pairs(const job_t *job, pto_reach_t reach, pair_t pairs[PAIRS_MAX], const char *benchmark,
+                   case_list_t *list);
 
 /* Collective over the case's members: `opened[i]` is what the i-th of them gave as `own`, and `own` itself
  * for this one. The buffers are of buffer_allocate on the GPU. */

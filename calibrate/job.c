@@ -32,9 +32,8 @@ static int processes_beside(job_t *job, const process_t *own) {
     int *nodes = must_allocate((size_t)job->size, sizeof *nodes);
     MPI_DO(MPI_Allgather(&own->node, 1, MPI_INT, nodes, 1, MPI_INT, job->world));
     int count = 1;
-    for (int rank = 0; rank < job->size; rank++) {
+    for (int rank = 0; rank < job->size; rank++)
         count += rank != job->rank && nodes[rank] == own->node;
-    }
     free(nodes);
     return count;
 }
@@ -48,11 +47,9 @@ static void describe_devices(job_t *job, const topology_t *topology) {
             job->gpu_blocks = info.blocks;
             job->mps = info.mps;
         }
-        for (int peer = 0; peer < job->device_count; peer++) {
-            if (peer != device) {
+        for (int peer = 0; peer < job->device_count; peer++)
+            if (peer != device)
                 GPU_DO(gpu.bench->can_reach(device, peer, &job->reach[device][peer], &gpu_error));
-            }
-        }
     }
     GPU_DO(gpu.bench->versions(job->cuda, &gpu_error));
     snprintf(job->gpu, sizeof job->gpu, "%s", info.name);
@@ -85,9 +82,8 @@ static void agree(job_t *job, const process_t *own) {
     int state[2] = {own->device >= 0, !job->bound_here};
     MPI_DO(MPI_Allreduce(MPI_IN_PLACE, state, 2, MPI_INT, MPI_MIN, job->world));
     seen.bound_here = state[1] == 0;
-    if (state[0] == 0 && seen.no_gpu[0] == '\0') {
+    if (state[0] == 0 && seen.no_gpu[0] == '\0')
         snprintf(seen.no_gpu, sizeof seen.no_gpu, "some processes of the job see no GPU");
-    }
     *job = seen;
     MPI_DO(
         MPI_Allgather(own, (int)sizeof *own, MPI_BYTE, job->process, (int)sizeof *own, MPI_BYTE, job->world));
@@ -124,27 +120,23 @@ void job_fini(job_t *job) {
 
 int job_processes_on(const job_t *job, int node) {
     int count = 0;
-    for (int rank = 0; rank < job->size; rank++) {
+    for (int rank = 0; rank < job->size; rank++)
         count += job->process[rank].node == node;
-    }
     return count;
 }
 
 int job_rank_at(const job_t *job, int node, int node_rank) {
-    for (int rank = 0; rank < job->size; rank++) {
-        if (job->process[rank].node == node && job->process[rank].node_rank == node_rank) {
+    for (int rank = 0; rank < job->size; rank++)
+        if (job->process[rank].node == node && job->process[rank].node_rank == node_rank)
             return rank;
-        }
-    }
     return -1;
 }
 
 int job_process_of_device(const job_t *job, int device, int index) {
     for (int rank = 0; rank < job->size; rank++) {
         const process_t *process = &job->process[rank];
-        if (process->node == job->process[0].node && process->device == device && index-- == 0) {
+        if (process->node == job->process[0].node && process->device == device && index-- == 0)
             return rank;
-        }
     }
     return -1;
 }
@@ -152,13 +144,11 @@ int job_process_of_device(const job_t *job, int device, int index) {
 pto_level_t job_level(const job_t *job, pto_space_t space, int a, int b) {
     const process_t *one = &job->process[a];
     const process_t *other = &job->process[b];
-    if (one->node != other->node) {
+    if (one->node != other->node)
         return PTO_LEVEL_OFF_NODE;
-    }
     if (space == PTO_SPACE_GPU) {
-        if (strcmp(one->bus, other->bus) == 0) {
+        if (strcmp(one->bus, other->bus) == 0)
             return PTO_LEVEL_ON_GPU;
-        }
         return one->gpu_socket == other->gpu_socket ? PTO_LEVEL_ON_SOCKET : PTO_LEVEL_ON_NODE;
     }
     return one->socket == other->socket ? PTO_LEVEL_ON_SOCKET : PTO_LEVEL_ON_NODE;
@@ -171,16 +161,13 @@ bool job_on_socket(const job_t *job, int rank, int device) {
 }
 
 const char *job_no_messages(const job_t *job, pto_space_t space) {
-    if (job->size < 2) {
+    if (job->size < 2)
         return "the job has one process";
-    }
     if (space == PTO_SPACE_GPU) {
-        if (job->no_gpu[0] != '\0') {
+        if (job->no_gpu[0] != '\0')
             return job->no_gpu;
-        }
-        if (!job->cuda_aware) {
+        if (!job->cuda_aware)
             return "the MPI library is not CUDA-aware";
-        }
     }
     return NULL;
 }

@@ -9,33 +9,29 @@
 
 static void *host_allocate(bool pageable, int64_t bytes) {
     void *buffer = NULL;
-    if (pageable) {
+    if (pageable)
         return buffer_allocate(PTO_SPACE_CPU, bytes);
-    }
     GPU_DO(gpu.device->allocate_staging((size_t)bytes, &buffer, &gpu_error));
     return buffer;
 }
 
 static void host_free(bool pageable, void *buffer) {
-    if (pageable) {
+    if (pageable)
         buffer_free(PTO_SPACE_CPU, buffer);
-    } else {
+    else
         GPU_DO(gpu.device->release_staging(buffer, &gpu_error));
-    }
 }
 
 void copying_open(copying_t *copying, int64_t bytes) {
     if (copying->kind == PTO_COPY_D2D) {
         gpu_select(copying->peer);
         copying->target = buffer_allocate(PTO_SPACE_GPU, bytes);
-        if (copying->peer != copying->device) {
+        if (copying->peer != copying->device)
             GPU_DO(gpu.bench->reach(copying->device, &gpu_error));
-        }
         gpu_select(copying->device);
         copying->source = buffer_allocate(PTO_SPACE_GPU, bytes);
-        if (copying->peer != copying->device) {
+        if (copying->peer != copying->device)
             GPU_DO(gpu.bench->reach(copying->peer, &gpu_error));
-        }
         return;
     }
     gpu_select(copying->device);

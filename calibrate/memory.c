@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "fatal.h"
-#include "gpu.h"
 
 enum { PAGE_BYTES = 4096 };
 
@@ -30,12 +29,25 @@ void *buffer_allocate(pto_space_t space, int64_t bytes) { return filled(space, b
 void *buffer_zeroed(pto_space_t space, int64_t bytes) { return filled(space, bytes, 0); }
 
 void buffer_free(pto_space_t space, void *buffer) {
-    if (buffer == NULL) {
+    if (buffer == NULL)
         return;
-    }
-    if (space == PTO_SPACE_GPU) {
+    if (space == PTO_SPACE_GPU)
         GPU_DO(gpu.device->release(buffer, &gpu_error));
-    } else {
+    else
         free(buffer);
-    }
+}
+
+void *there_and_back_open(const work_t *work) {
+    there_and_back_t *state = must_allocate(1, sizeof *state);
+    state->work = work;
+    state->outgoing = buffer_allocate(work->what->buffers, work->most_bytes);
+    state->incoming = buffer_allocate(work->what->buffers, work->most_bytes);
+    return state;
+}
+
+void there_and_back_close(void *opaque) {
+    there_and_back_t *state = opaque;
+    buffer_free(state->work->what->buffers, state->outgoing);
+    buffer_free(state->work->what->buffers, state->incoming);
+    free(state);
 }

@@ -2,10 +2,7 @@
 #ifndef PORTOLAN_CALIBRATE_MEMORY_H
 #define PORTOLAN_CALIBRATE_MEMORY_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "portolan/machine.h"
+#include "benchmark.h"
 
 /* Touched, so that no page is missing when the clock runs. */
 void *buffer_allocate(pto_space_t space, int64_t bytes);
@@ -14,5 +11,15 @@ void *buffer_allocate(pto_space_t space, int64_t bytes);
 void *buffer_zeroed(pto_space_t space, int64_t bytes);
 
 void buffer_free(pto_space_t space, void *buffer);
+
+/* What a benchmark of messages there and back needs: its `open` and `close`, and their state. */
+typedef struct {
+    const work_t *work;
+    void *outgoing;
+    void *incoming;
+} there_and_back_t;
+
+void *there_and_back_open(const work_t *work);
+void there_and_back_close(void *state);
 
 #endif

@@ -2,14 +2,13 @@
 #include "pairs.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 static bool used(const pair_t *pairs, int count, int rank) {
-    for (int i = 0; i < count; i++) {
-        if (pairs[i].a == rank || pairs[i].b == rank) {
+    for (int i = 0; i < count; i++)
+        if (pairs[i].a == rank || pairs[i].b == rank)
             return true;
-        }
-    }
     return false;
 }
 
@@ -24,6 +23,14 @@ int pairs_find(const job_t *job, pto_space_t space, pto_level_t level, pair_t pa
         }
     }
     return count;
+}
+
+case_t *pairs_case(case_list_t *list, const char *benchmark, const pair_t *pair) {
+    case_t *added = case_add(list, benchmark, 2);
+    snprintf(added->pair, sizeof added->pair, "%d-%d", pair->a, pair->b);
+    added->member[0] = pair->a;
+    added->member[1] = pair->b;
+    return added;
 }
 
 const char *pairs_missing(pto_level_t level) {
@@ -44,19 +51,26 @@ static bool same_gpu(const job_t *job, int a, int b) {
            strcmp(job->process[a].bus, job->process[b].bus) == 0;
 }
 
+/* On gpu, a process counts only where none of those before it drives the same GPU. */
+static void add_rank(const job_t *job, pto_space_t space, int rank, int *ranks, int *count) {
+    for (int i = 0; i < *count && space == PTO_SPACE_GPU; i++)
+        if (same_gpu(job, ranks[i], rank))
+            return;
+    ranks[(*count)++] = rank;
+}
+
 int pairs_partners(const job_t *job, pto_space_t space, pto_level_t level, int rank, int *found) {
     int count = 0;
-    for (int other = 0; other < job->size; other++) {
-        if (other == rank || job_level(job, space, rank, other) != level) {
-            continue;
-        }
-        bool taken = false;
-        for (int i = 0; i < count && space == PTO_SPACE_GPU; i++) {
-            taken = taken || same_gpu(job, found[i], other);
-        }
-        if (!taken) {
-            found[count++] = other;
-        }
-    }
+    for (int other = 0; other < job->size; other++)
+        if (other != rank && job_level(job, space, rank, other) == level)
+            add_rank(job, space, other, found, &count);
+    return count;
+}
+
+int pairs_on_node(const job_t *job, pto_space_t space, int node, int *found) {
+    int count = 0;
+    for (int rank = 0; rank < job->size; rank++)
+        if (job->process[rank].node == node)
+            add_rank(job, space, rank, found, &count);
     return count;
 }

@@ -2,7 +2,7 @@
 #ifndef PORTOLAN_CALIBRATE_PAIRS_H
 #define PORTOLAN_CALIBRATE_PAIRS_H
 
-#include "job.h"
+#include "benchmark.h"
 
 enum { PAIRS_MAX = 2 };
 
@@ -14,11 +14,17 @@ typedef struct {
 /* At most PAIRS_MAX pairs at a level, no process in two of them. Returns how many. */
 int pairs_find(const job_t *job, pto_space_t space, pto_level_t level, pair_t pairs[PAIRS_MAX]);
 
+/* A case of the pair, which its column `pair` names. */
+case_t *pairs_case(case_list_t *list, const char *benchmark, const pair_t *pair);
+
 /* Why there is none. */
 const char *pairs_missing(pto_level_t level);
 
 /* The processes at a level to `rank`, rising, `rank` itself not among them. `found` has room for all of the
  * job; returns how many. On gpu no two of them drive the same GPU. */
 int pairs_partners(const job_t *job, pto_space_t space, pto_level_t level, int rank, int *found);
+
+/* The same of a node: its processes, on gpu the first of each GPU. */
+int pairs_on_node(const job_t *job, pto_space_t space, int node, int *found);
 
 #endif

@@ -15,9 +15,8 @@ static bool launcher_has_terminal(void) {
     char path[64];
     snprintf(path, sizeof path, "/proc/%ld/fd/2", (long)getppid());
     int fd = open(path, O_WRONLY | O_NOCTTY);
-    if (fd < 0) {
+    if (fd < 0)
         return false;
-    }
     bool terminal = isatty(fd) == 1;
     close(fd);
     return terminal;
@@ -27,15 +26,13 @@ bool progress_wanted(void) { return isatty(STDERR_FILENO) == 1 || launcher_has_t
 
 void progress_show(const char *benchmark, int done, int total, double left_s) {
     static double drawn_s;
-    if (done > 0 && now_s() - drawn_s < between_s) {
+    if (done > 0 && now_s() - drawn_s < between_s)
         return;
-    }
     drawn_s = now_s();
     char bar[BAR_WIDTH + 1];
     int filled = total > 0 ? done * BAR_WIDTH / total : 0;
-    for (int i = 0; i < BAR_WIDTH; i++) {
+    for (int i = 0; i < BAR_WIDTH; i++)
         bar[i] = i < filled ? '#' : '.';
-    }
     bar[BAR_WIDTH] = '\0';
     fprintf(stderr, "\r%-14s [%s] %d of %d points, at most %.0f s left \033[K", benchmark, bar, done, total,
             left_s > 0.0 ? left_s : 0.0);

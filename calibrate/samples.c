@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,23 +62,29 @@ samples_t *samples_create(const char *path, bool force) {
 
 static void put(samples_t *samples, const char *text, size_t length) {
     pto_error_t err = {0};
-    if (row_file_put(samples->file, text, length, &err) != PTO_OK) {
+    if (row_file_put(samples->file, text, length, &err) != PTO_OK)
         die("%s", text_of(&err));
-    }
 }
 
-void samples_provenance(samples_t *samples, const char *key, const char *value) {
-    size_t size = strlen(key) + strlen(value) + 8;
-    char *line = must_allocate(size, 1);
-    int length = snprintf(line, size, "# %s=%s", key, value);
-    for (char *at = line; *at != '\0'; at++) {
+void samples_provenance(samples_t *samples, const char *key, const char *format, ...) {
+    char *line = NULL;
+    size_t length = 0;
+    va_list arguments;
+    FILE *file = open_memstream(&line, &length);
+    if (file == NULL)
+        die("out of memory for a line of the samples file");
+    fprintf(file, "# %s=", key);
+    va_start(arguments, format);
+    vfprintf(file, format, arguments);
+    va_end(arguments);
+    if (fclose(file) != 0)
+        die("out of memory for a line of the samples file");
+    for (char *at = line; *at != '\0'; at++)
         *at = *at == '\n' || *at == '\r' ? ' ' : *at;
-    }
-    while (length > 0 && line[length - 1] == ' ') {
+    while (length > 0 && line[length - 1] == ' ')
         length--;
-    }
-    line[length++] = '\n';
-    put(samples, line, (size_t)length);
+    line[length++] = '\n'; /* in the place of the text's end, or before it */
+    put(samples, line, length);
     free(line);
 }
 
@@ -92,9 +99,8 @@ void samples_begin(samples_t *samples) {
     char line[COMPLETE_MAX];
     complete_line(line, "no, the run was cut short");
     samples->complete_at = row_file_place(samples->file);
-    if (samples->complete_at >= 0) { /* a pipe's reader sees the run's end by itself */
+    if (samples->complete_at >= 0) /* a pipe's reader sees the run's end by itself */
         put(samples, line, COMPLETE_MAX);
-    }
     put(samples, columns, sizeof columns - 1);
 }
 
@@ -115,27 +121,23 @@ void samples_point(samples_t *samples, const case_t *what, const char *benchmark
 static pto_status_t tell_complete(samples_t *samples, int left_out, pto_error_t *err) {
     char what[COMPLETE_MAX - 16] = "yes";
     char line[COMPLETE_MAX];
-    if (samples->complete_at < 0) {
+    if (samples->complete_at < 0)
         return PTO_OK;
-    }
-    if (left_out > 0) {
+    if (left_out > 0)
         snprintf(what, sizeof what, "no, %d points over budget", left_out);
-    }
     complete_line(line, what);
     return row_file_rewrite(samples->file, samples->complete_at, line, COMPLETE_MAX, err);
 }
 
 bool samples_close(samples_t *samples, int left_out) {
-    if (samples == NULL) {
+    if (samples == NULL)
         return true;
-    }
     pto_error_t err = {0};
     pto_error_t close_err = {0};
     pto_status_t told = tell_complete(samples, left_out, &err);
     pto_status_t closed = row_file_close(samples->file, &close_err);
-    if (told != PTO_OK || closed != PTO_OK) {
+    if (told != PTO_OK || closed != PTO_OK)
         fprintf(stderr, "portolan-calibrate: %s\n", text_of(told != PTO_OK ? &err : &close_err));
-    }
     free(samples);
     return told == PTO_OK && closed == PTO_OK;
 }

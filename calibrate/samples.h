@@ -14,8 +14,9 @@ typedef struct samples samples_t;
  * From then on SIGINT and SIGTERM end this process with what is written kept. */
 samples_t *samples_create(const char *path, bool force);
 
-/* Line breaks in `value` become blanks. */
-void samples_provenance(samples_t *samples, const char *key, const char *value);
+/* Line breaks in the formatted value become blanks. */
+void samples_provenance(samples_t *samples, const char *key, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Ends the provenance: the line that says whether the file is complete, and the names of the columns. */
 void samples_begin(samples_t *samples);

@@ -16,9 +16,8 @@ enum { EXACT_COUNT_MAX = 500 };
 
 /* The largest k, from 1, for which the interval still covers 95 percent; 0 if there is none. */
 static int interval_rank(int count) {
-    if (count > EXACT_COUNT_MAX) {
+    if (count > EXACT_COUNT_MAX)
         return (int)((count - 1.96 * sqrt(count)) / 2.0);
-    }
     double probability = pow(0.5, count);
     double below = 0.0;
     int k = 0;
@@ -32,9 +31,8 @@ static int interval_rank(int count) {
 
 bool median_is_settled(double *value, int count, double fraction) {
     int k = interval_rank(count);
-    if (k == 0) {
+    if (k == 0)
         return false;
-    }
     qsort(value, (size_t)count, sizeof *value, compare);
     double median = 0.5 * (value[(count - 1) / 2] + value[count / 2]);
     double low = value[k - 1];

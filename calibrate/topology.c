@@ -4,10 +4,8 @@
 
 #include <dlfcn.h>
 #include <hwloc.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "fatal.h"
 
@@ -18,9 +16,8 @@ struct topology {
 
 static void open_nvml(topology_t *topology) {
     topology->nvml = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (topology->nvml == NULL) {
+    if (topology->nvml == NULL)
         return;
-    }
     int (*initialize)(void) = NULL;
     *(void **)&initialize = dlsym(topology->nvml, "nvmlInit_v2");
     if (initialize == NULL || initialize() != 0) {
@@ -31,20 +28,17 @@ static void open_nvml(topology_t *topology) {
 
 topology_t *topology_create(void) {
     topology_t *topology = must_allocate(1, sizeof *topology);
-    if (hwloc_topology_init(&topology->hwloc) != 0 || hwloc_topology_load(topology->hwloc) != 0) {
+    if (hwloc_topology_init(&topology->hwloc) != 0 || hwloc_topology_load(topology->hwloc) != 0)
         die("hwloc can't read this machine's topology");
-    }
     open_nvml(topology);
     return topology;
 }
 
 void topology_destroy(topology_t *topology) {
-    if (topology == NULL) {
+    if (topology == NULL)
         return;
-    }
-    if (topology->nvml != NULL) {
+    if (topology->nvml != NULL)
         dlclose(topology->nvml);
-    }
     hwloc_topology_destroy(topology->hwloc);
     free(topology);
 }
@@ -71,9 +65,8 @@ static int socket_of_set(const topology_t *topology, hwloc_const_cpuset_t set) {
     for (int i = 0; i < hwloc_get_nbobjs_by_type(topology->hwloc, HWLOC_OBJ_PACKAGE); i++) {
         hwloc_obj_t package = hwloc_get_obj_by_type(topology->hwloc, HWLOC_OBJ_PACKAGE, (unsigned)i);
         if (hwloc_bitmap_intersects(package->cpuset, set)) {
-            if (found >= 0) {
+            if (found >= 0)
                 return -1;
-            }
             found = i;
         }
     }
@@ -82,22 +75,19 @@ static int socket_of_set(const topology_t *topology, hwloc_const_cpuset_t set) {
 
 static int bind_to_socket(topology_t *topology, int socket) {
     hwloc_obj_t package = hwloc_get_obj_by_type(topology->hwloc, HWLOC_OBJ_PACKAGE, (unsigned)socket);
-    if (package == NULL || hwloc_set_cpubind(topology->hwloc, package->cpuset, HWLOC_CPUBIND_PROCESS) != 0) {
+    if (package == NULL || hwloc_set_cpubind(topology->hwloc, package->cpuset, HWLOC_CPUBIND_PROCESS) != 0)
         return -1;
-    }
     return socket;
 }
 
 int topology_own_socket(topology_t *topology, int preferred, bool *bound_here) {
     *bound_here = false;
-    if (topology_sockets(topology) == 1) {
+    if (topology_sockets(topology) == 1)
         return 0;
-    }
     hwloc_cpuset_t set = hwloc_bitmap_alloc();
     int socket = -1;
-    if (set != NULL && hwloc_get_cpubind(topology->hwloc, set, HWLOC_CPUBIND_PROCESS) == 0) {
+    if (set != NULL && hwloc_get_cpubind(topology->hwloc, set, HWLOC_CPUBIND_PROCESS) == 0)
         socket = socket_of_set(topology, set);
-    }
     hwloc_bitmap_free(set);
     if (socket < 0) {
         socket = bind_to_socket(topology, preferred);
@@ -106,57 +96,35 @@ int topology_own_socket(topology_t *topology, int preferred, bool *bound_here) {
     return socket;
 }
 
-int topology_socket_of_processor(const topology_t *topology, unsigned processor) {
-    hwloc_cpuset_t set = hwloc_bitmap_alloc();
-    if (set == NULL) {
-        return -1;
-    }
-    hwloc_bitmap_only(set, processor);
-    int socket = socket_of_set(topology, set);
-    hwloc_bitmap_free(set);
-    return socket;
-}
-
 enum { AFFINITY_WORDS = 64 };
 
 /* The socket of the CPUs in `mask`; -1 if they belong to several sockets or there are none. */
 static int socket_of_mask(const topology_t *topology, const unsigned long *mask) {
-    const unsigned bits = sizeof(unsigned long) * CHAR_BIT;
-    int found = -1;
-    for (unsigned i = 0; i < AFFINITY_WORDS * bits; i++) {
-        if ((mask[i / bits] >> (i % bits) & 1UL) == 0) {
-            continue;
-        }
-        int socket = topology_socket_of_processor(topology, i);
-        if (socket >= 0 && found >= 0 && socket != found) {
-            return -1;
-        }
-        found = socket >= 0 ? socket : found;
-    }
-    return found;
+    hwloc_bitmap_t set = hwloc_bitmap_alloc();
+    int socket = -1;
+    if (set != NULL && hwloc_bitmap_from_ulongs(set, AFFINITY_WORDS, mask) == 0)
+        socket = socket_of_set(topology, set);
+    hwloc_bitmap_free(set);
+    return socket;
 }
 
 int topology_gpu_socket(const topology_t *topology, const char *bus, char *driver, size_t driver_size) {
-    if (topology->nvml == NULL) {
+    if (topology->nvml == NULL)
         return topology_sockets(topology) == 1 ? 0 : -1;
-    }
     int (*driver_version)(char *, unsigned) = NULL;
     int (*by_bus)(const char *, void **) = NULL;
     int (*affinity)(void *, unsigned, unsigned long *) = NULL;
     *(void **)&driver_version = dlsym(topology->nvml, "nvmlSystemGetDriverVersion");
     *(void **)&by_bus = dlsym(topology->nvml, "nvmlDeviceGetHandleByPciBusId_v2");
     *(void **)&affinity = dlsym(topology->nvml, "nvmlDeviceGetCpuAffinity");
-    if (driver_version != NULL) {
+    if (driver_version != NULL)
         (void)driver_version(driver, (unsigned)driver_size);
-    }
     void *device = NULL;
     unsigned long mask[AFFINITY_WORDS] = {0};
-    if (topology_sockets(topology) == 1) {
+    if (topology_sockets(topology) == 1)
         return 0;
-    }
     if (by_bus == NULL || affinity == NULL || by_bus(bus, &device) != 0 ||
-        affinity(device, AFFINITY_WORDS, mask) != 0) {
+        affinity(device, AFFINITY_WORDS, mask) != 0)
         return -1;
-    }
     return socket_of_mask(topology, mask);
 }

@@ -19,9 +19,6 @@ void topology_cpu_name(const topology_t *topology, char *name, size_t name_size)
  * levels mean something; `*bound_here` says so. */
 int topology_own_socket(topology_t *topology, int preferred, bool *bound_here);
 
-/* The socket of the CPU with this operating-system number; -1 if there is none. */
-int topology_socket_of_processor(const topology_t *topology, unsigned processor);
-
 /* The socket of the GPU at a PCI address: -1 where NVML is absent or names CPUs of several. `driver`
  * gets the driver's version, or stays as it is. */
 int topology_gpu_socket(const topology_t *topology, const char *bus, char *driver, size_t driver_size);

@@ -2,6 +2,7 @@
 #include "agreement.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 /* The lowest rank that failed; the number of processes if none did. Collective. */
 static int first_failed(MPI_Comm comm, bool failed) {
@@ -39,4 +40,21 @@ int agree_on_arguments(const pto_syntax_t *syntax, int code, const pto_error_t *
         fprintf(stderr, "%s\n", err->message);
     MPI_Bcast(&code, 1, MPI_INT, first, MPI_COMM_WORLD);
     return code;
+}
+
+pto_status_t agree_on_settings(const setting_t *setting, int count, pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (int i = 0; i < count; i++) {
+        char value[SETTING_MAX];
+        memcpy(value, setting[i].value, sizeof value);
+        MPI_Bcast(value, sizeof value, MPI_CHAR, 0, MPI_COMM_WORLD);
+        if (status == PTO_OK && strcmp(value, setting[i].value) != 0)
+            status = pto_error_set(err, PTO_ERR_RANGE,
+                                   "the processes were given different arguments: MPI rank %d has %s %.150s, "
+                                   "MPI rank 0 has %.150s",
+                                   rank, setting[i].name, setting[i].value, value);
+    }
+    return agree_on_status(MPI_COMM_WORLD, status, err);
 }

@@ -7,6 +7,14 @@
 
 #include "arguments.h"
 
+enum { SETTING_MAX = 256 };
+
+/* What all processes must have alike. */
+typedef struct {
+    const char *name;
+    char value[SETTING_MAX];
+} setting_t;
+
 /* Collective. PTO_OK if `status` is PTO_OK on all processes of `comm`. Otherwise all processes return the
  * status of the lowest rank that failed, and `err`, which must not be NULL, is that rank's. */
 pto_status_t agree_on_status(MPI_Comm comm, pto_status_t status, pto_error_t *err);
@@ -15,5 +23,10 @@ pto_status_t agree_on_status(MPI_Comm comm, pto_status_t status, pto_error_t *er
  * error. The lowest rank that is not to go on prints its error, or the help. All return the same: -1 to go
  * on, otherwise that rank's exit code. */
 int agree_on_arguments(const pto_syntax_t *syntax, int code, const pto_error_t *err);
+
+/* Whether all processes have the same settings, which must be the same in number and in order. Collective
+ * over MPI_COMM_WORLD, as is its error, PTO_ERR_RANGE with the first process that differs from rank 0, and
+ * its first setting that does. `err` must not be NULL. */
+pto_status_t agree_on_settings(const setting_t *setting, int count, pto_error_t *err);
 
 #endif

@@ -85,8 +85,7 @@ static struct {
     _Atomic double limit_s;
 } guard = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER, .rank = -1};
 
-/* --- saying what is wrong --------------------------------------------------------------------------------
- */
+/* --- saying what is wrong ------------------------------------------------------------------------------- */
 
 static void append(char text[REPORT_MAX], const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -163,8 +162,7 @@ static void end_job(double stuck_s, bool stuck) {
     guard_abort(1);
 }
 
-/* --- watching --------------------------------------------------------------------------------------------
- */
+/* --- watching ------------------------------------------------------------------------------------------- */
 
 static double now_s(void) {
     struct timespec now;
@@ -230,8 +228,7 @@ static void *watch(void *ignored) {
     return ignored;
 }
 
-/* --- the main thread's part -------------------------------------------------------------------------------
- */
+/* --- the main thread's part ----------------------------------------------------------------------------- */
 
 void guard_begin(const char *program, double timeout_s) {
     guard.program = program;

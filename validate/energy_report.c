@@ -1,7 +1,6 @@
 /* Energy in what portolan-validate prints: what can be read, and joules beside times. */
 #include <string.h>
 
-#include "command.h"
 #include "guard.h"
 #include "validate.h"
 
@@ -51,12 +50,11 @@ void report_energy_heading(FILE *file, const settings_t *settings) {
 }
 
 void report_energy(FILE *file, const settings_t *settings, const cell_t *cell) {
-    for (int i = 0; settings->options.energy && i < ENERGY_COUNT; i++) {
+    for (int i = 0; settings->options.energy && i < ENERGY_COUNT; i++)
         if (settings->job.source[i].counter_count > 0)
             fprintf(file, " %12.3f", cell->joules[i] * 1e3);
         else
             fprintf(file, " %12s", "-");
-    }
     if (settings->options.energy)
         fprintf(file, " %10.1f", energy_total(settings, cell) / cell->energy_run_s);
     if (settings->options.energy && cell->has_predicted_joules)

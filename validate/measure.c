@@ -5,6 +5,7 @@
 
 #include "agreement.h"
 #include "guard.h"
+#include "portolan/score.h"
 #include "portolan/strategy.h"
 #include "reference.h"
 #include "validate.h"
@@ -47,10 +48,10 @@ static pto_status_t make_user(const settings_t *settings, const pto_plan_t *plan
     user->in_bytes = pto_exec_user_bytes(plan, rank, PTO_ROLE_IN);
     user->out_bytes = pto_exec_user_bytes(plan, rank, PTO_ROLE_OUT);
     int64_t most = user->in_bytes > user->out_bytes ? user->in_bytes : user->out_bytes;
-    status =
-        pto_exec_user_allocate(plan, settings->device, PTO_ROLE_IN, user->in_bytes, &user->in, err);
+    status = pto_exec_user_allocate(plan, settings->device, PTO_ROLE_IN, user->in_bytes, &user->in, err);
     if (status == PTO_OK)
-        status = pto_exec_user_allocate(plan, settings->device, PTO_ROLE_OUT, user->out_bytes, &user->out, err);
+        status =
+            pto_exec_user_allocate(plan, settings->device, PTO_ROLE_OUT, user->out_bytes, &user->out, err);
     if (status == PTO_OK)
         status = settings->device->allocate_staging((size_t)most, &user->host, err);
     return status;
@@ -151,11 +152,6 @@ static pto_status_t time_runs(const settings_t *settings, pto_exec_t *exec, doub
     return status;
 }
 
-static int by_value(const void *left, const void *right) {
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
 /* The interval of the median by order statistics (normal approximation of the binomial): it assumes nothing
  * about how times are distributed. */
 static pto_status_t summarise(cell_t *cell, pto_error_t *err) {
@@ -164,11 +160,10 @@ static pto_status_t summarise(cell_t *cell, pto_error_t *err) {
     if (!sorted)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for %d times", n);
     memcpy(sorted, cell->sample_s, (size_t)n * sizeof *sorted);
-    qsort(sorted, (size_t)n, sizeof *sorted, by_value);
+    cell->median_s = pto_quantile(sorted, n, 0.5); /* sorts */
     double half = 1.96 * sqrt(n) / 2;
     int low = (int)floor((n - 1) / 2.0 - half), high = (int)ceil((n - 1) / 2.0 + half);
     cell->least_s = sorted[0];
-    cell->median_s = (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
     cell->low_s = sorted[low < 0 ? 0 : low];
     cell->high_s = sorted[high >= n ? n - 1 : high];
     free(sorted);

@@ -2,7 +2,6 @@
  * all processes poll, GPUs copy, or GPUs reduce. Each GPU works at the hands of the process that reads its
  * counter; all others sleep. */
 #include <math.h>
-#include <stdlib.h>
 #include <time.h>
 
 #include "guard.h"

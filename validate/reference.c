@@ -4,7 +4,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static uint64_t mix(uint64_t x) {
@@ -39,7 +38,7 @@ enum { MUCH = 1 << 20 };
 
 static void fill_values(const pto_request_t *request, pto_op_t op, uint64_t source, void *in, int64_t count) {
 #pragma omp parallel for if (count >= MUCH)
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = 0; i < count; i++)
         if (request->datatype == PTO_DATATYPE_INT32)
             ((int32_t *)in)[i] = (int32_t)whole_value(op, source, i);
         else if (request->datatype == PTO_DATATYPE_INT64)
@@ -48,7 +47,6 @@ static void fill_values(const pto_request_t *request, pto_op_t op, uint64_t sour
             ((float *)in)[i] = (float)real_value(op, source, i);
         else
             ((double *)in)[i] = real_value(op, source, i);
-    }
 }
 
 /* Elements generated at a time. */

@@ -56,7 +56,8 @@ static void report_cell(FILE *file, const settings_t *settings, const pto_reques
     char name[64], chunks[32] = "";
     if (cell->chunks > 1)
         snprintf(chunks, sizeof chunks, ", %lld chunks", (long long)cell->chunks);
-    snprintf(name, sizeof name, "%s%s%s", cell->algorithm->name, cell->by_library ? " (library)" : "", chunks);
+    snprintf(name, sizeof name, "%s%s%s", cell->algorithm->name, cell->by_library ? " (library)" : "",
+             chunks);
     if (settings->options.check_only) {
         fprintf(file, "%-28s right\n", name);
         return;

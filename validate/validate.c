@@ -8,14 +8,14 @@
 #include "portolan/strategy.h"
 #include "validate.h"
 
-/* --- options ---------------------------------------------------------------------------------------------
- */
+/* --- options -------------------------------------------------------------------------------------------- */
 
 /* What is watched before the other options are applied. */
 static double timeout_s(const pto_arguments_t *arguments, int code) {
     double seconds = GUARD_TIMEOUT_DEFAULT_S;
     if (code < 0)
-        pto_timeout_parse(pto_arguments_text(arguments, "timeout"), &seconds, NULL);
+        pto_number_parse(pto_arguments_text(arguments, "timeout"), PTO_TIMEOUT_LEAST_S, PTO_TIMEOUT_MOST_S,
+                         &seconds, NULL);
     return seconds;
 }
 
@@ -28,8 +28,7 @@ static int apply(const pto_arguments_t *arguments, settings_t *settings) {
         return code;
     settings->op = (pto_op_t)options->op;
     settings->exec = (pto_exec_options_t){.own_algorithms = options->own_algorithms,
-                                          .placement = options->identity_places ? PTO_PLACEMENT_IDENTITY
-                                                                                : PTO_PLACEMENT_NODES,
+                                          .placement = (pto_placement_t)options->placement,
                                           .timeout_s = options->timeout_s,
                                           .on_timeout = PTO_TIMEOUT_ABORT,
                                           .wait = (pto_wait_t)options->wait};
@@ -57,8 +56,7 @@ static int apply_on_all(const pto_arguments_t *arguments, int rank, settings_t *
     return worst;
 }
 
-/* --- all cells -------------------------------------------------------------------------------------------
- */
+/* --- all cells ------------------------------------------------------------------------------------------ */
 
 /* Errors of one process end the job: the others may be inside a run. Most are met by all of them. */
 static void end_job(const pto_error_t *err) {
@@ -246,7 +244,7 @@ static int run_all(const pto_options_t *options, settings_t *settings, int argc,
     pto_error_t err = {0};
     guard_step(0, "comparing the arguments of all processes");
     if (pto_scenario_strategies(&options->scenario, &strategy, &count, &err) != PTO_OK ||
-        agree_on_settings(settings, options, count, &err) != PTO_OK)
+        compare_settings(settings, options, count, &err) != PTO_OK)
         end_job(&err);
     bool begun = energy_begin(settings, options);
     if (begun && settings->options.powers)

@@ -43,8 +43,8 @@ typedef struct {
 
 /* agree.c: whether all processes have the same settings, points and number of strategies. Collective, as is
  * its error, PTO_ERR_RANGE with the first that differs. */
-pto_status_t agree_on_settings(const settings_t *settings, const pto_options_t *options, int strategies,
-                               pto_error_t *err);
+pto_status_t compare_settings(const settings_t *settings, const pto_options_t *options, int strategies,
+                              pto_error_t *err);
 
 /* measure.c: how long a process may be about its own work, making plans or comparing results. */
 double local_limit_s(void);

@@ -9,11 +9,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/text_file.h"
 #include "entries.h"
-#include "portolan/machine_write.h"
 
 enum {
     ROUNDS_MAX = 4,
@@ -277,17 +275,6 @@ static pto_status_t search_from(collective_fit_t *fit, double factor, pto_fit_co
 
 /* --- the whole ----------------------------------------------------------------------------------------- */
 
-/* Copy a machine by writing and reading its text, as if it were a file. */
-static pto_status_t copy_machine(const pto_machine_t *machine, pto_machine_t **copy, pto_error_t *err) {
-    char *text = NULL;
-    pto_status_t status = pto_machine_format(machine, NULL, &text, err);
-    if (status == PTO_OK)
-        status =
-            pto_machine_create(text, strlen(text), machine->path ? machine->path : machine->name, copy, err);
-    free(text);
-    return status;
-}
-
 static bool any_cell(const collective_fit_t *fit) {
     for (int64_t i = 0; i < fit->score.cell_count; i++)
         if (collective_fit_has(fit, &fit->score.cell[i]))
@@ -299,7 +286,7 @@ static bool any_cell(const collective_fit_t *fit) {
 static pto_status_t try_from(collective_fit_t *work, const pto_machine_t *machine, double factor, bool first,
                              pto_fit_collectives_t *best) {
     pto_fit_collectives_t made = {0};
-    pto_status_t status = copy_machine(machine, &work->machine, work->err);
+    pto_status_t status = pto_machine_duplicate(machine, &work->machine, work->err);
     if (status != PTO_OK)
         return status;
     status = search_from(work, factor, &made);

@@ -28,6 +28,14 @@ pto_param_t fit_param(const fit_regression_t *regression, int j) {
     return param;
 }
 
+const char *fit_key(const fit_work_t *work, const void *at, char key[PTO_PARAM_KEY_MAX]) {
+    pto_cell_t cell;
+    key[0] = '\0';
+    if (pto_cell_at(work->fit->machine, at, &cell))
+        pto_cell_key(&cell, key);
+    return key;
+}
+
 pto_fit_entry_t *fit_entry_add(fit_work_t *work, pto_fit_kind_t kind, const char *format, ...) {
     pto_fit_t *fit = work->fit;
     pto_fit_entry_t *grown = realloc(fit->entry, ((size_t)fit->entry_count + 1) * sizeof *grown);
@@ -45,32 +53,36 @@ pto_fit_entry_t *fit_entry_add(fit_work_t *work, pto_fit_kind_t kind, const char
     return entry;
 }
 
-pto_status_t fit_give_up(fit_work_t *work, const char *name, const char *why) {
-    if (!work->options->partial) {
-        return pto_error_set(work->err, PTO_ERR_NOT_FOUND, "%s: %s (--partial leaves it out)", name, why);
-    }
+pto_status_t fit_note(fit_work_t *work, const char *name, size_t sample_count, const char *format, ...) {
     pto_fit_entry_t *entry = fit_entry_add(work, PTO_FIT_ABSENT, "%s", name);
-    if (entry == NULL) {
+    if (entry == NULL)
         return PTO_ERR_MEMORY;
-    }
-    snprintf(entry->note, sizeof entry->note, "%s", why);
+    entry->sample_count = (int64_t)sample_count;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(entry->note, sizeof entry->note, format, arguments);
+    va_end(arguments);
     return PTO_OK;
+}
+
+pto_status_t fit_give_up(fit_work_t *work, const char *name, const char *why) {
+    if (!work->options->partial)
+        return pto_error_set(work->err, PTO_ERR_NOT_FOUND, "%s: %s (--partial leaves it out)", name, why);
+    return fit_note(work, name, 0, "%s", why);
 }
 
 /* The size whose median sample is furthest from the line, and its ratio measured / fitted. */
 static pto_status_t furthest_size(const fit_points_t *points, const fit_regression_t *line, int64_t *bytes,
                                   double *ratio, pto_error_t *err) {
     double *scratch = malloc((points->count + 1) * sizeof *scratch);
-    if (scratch == NULL) {
+    if (scratch == NULL)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for fitted parameters");
-    }
     *bytes = 0;
     *ratio = 1;
     for (size_t first = 0, past; first < points->count; first = past) {
         for (past = first; past < points->count && points->point[past].bytes == points->point[first].bytes;
-             past++) {
+             past++)
             scratch[past - first] = points->point[past].seconds;
-        }
         double fitted = line->value[0] + line->value[1] * (double)points->point[first].bytes;
         double here = fit_median(scratch, past - first) / fitted;
         if (fmax(fitted, here * fitted) > fit_grain_s && fabs(log(here)) > fabs(log(*ratio))) {
@@ -85,47 +97,43 @@ static pto_status_t furthest_size(const fit_points_t *points, const fit_regressi
 /* Whether a size that the line misses may be mentioned: with only a few samples it could be an outlier. */
 static bool has_many_each(const fit_points_t *points) { return points->count >= 5 * fit_size_count(points); }
 
-/* Writes why to doubt a line; an empty text if there is no reason. */
-static pto_status_t remark(const fit_points_t *points, const fit_regression_t *line, char *note,
-                           size_t note_size, pto_error_t *err) {
+/* Writes which samples a line misses, or that it rests on few; an empty text if neither. */
+static pto_status_t find_missed(const fit_points_t *points, const fit_regression_t *line, char *missed,
+                                size_t missed_size, pto_error_t *err) {
     int64_t bytes = 0;
     double ratio = 1;
     pto_status_t status = furthest_size(points, line, &bytes, &ratio, err);
-    note[0] = '\0';
-    if (line->residual > fit_doubtful_residual) {
-        snprintf(note, note_size, "half of the samples lie more than %.0f percent off the line",
-                 100 * line->residual);
-    } else if (has_many_each(points) && (ratio > missed_ratio || ratio < 1 / missed_ratio)) {
-        snprintf(note, note_size, "misses its samples of %lld bytes, which took %.2f times as long",
+    missed[0] = '\0';
+    if (has_many_each(points) && (ratio > missed_ratio || ratio < 1 / missed_ratio))
+        snprintf(missed, missed_size, "misses its samples of %lld bytes, which took %.2f times as long",
                  (long long)bytes, ratio);
-    } else if (fit_size_count(points) < 3) {
-        snprintf(note, note_size, "rests on %zu sizes", fit_size_count(points));
-    } else if (line->held[0] || line->held[1]) {
-        snprintf(note, note_size, "%s held at 0: the samples would have it negative",
-                 line->held[0] ? "alpha_s" : "beta_s_per_byte");
-    }
+    else if (fit_size_count(points) < 3)
+        snprintf(missed, missed_size, "rests on %zu sizes", fit_size_count(points));
     return status;
 }
 
-static pto_status_t keep_postal(fit_work_t *work, const char *name, const fit_points_t *points,
-                                const fit_regression_t *line, pto_postal_t *postal) {
+pto_status_t fit_keep_postal(fit_work_t *work, const char *name, const fit_points_t *points,
+                             const fit_regression_t *line, int alpha, const char *missed,
+                             pto_postal_t *postal) {
     pto_fit_entry_t *entry = fit_entry_add(work, PTO_FIT_POSTAL, "%s", name);
-    if (entry == NULL) {
+    if (entry == NULL)
         return PTO_ERR_MEMORY;
-    }
-    entry->alpha_s = fit_param(line, 0);
-    entry->beta_s_per_byte = fit_param(line, 1);
+    entry->alpha_s = fit_param(line, alpha);
+    entry->beta_s_per_byte = fit_param(line, alpha + 1);
     entry->from_bytes = points->point[0].bytes;
     entry->sample_count = (int64_t)points->count;
     entry->residual = fit_round(line->residual);
-    pto_status_t status = remark(points, line, entry->note, sizeof entry->note, work->err);
-    if (status != PTO_OK) {
-        return status;
-    }
+    if (line->residual > fit_doubtful_residual)
+        snprintf(entry->note, sizeof entry->note,
+                 "half of the samples lie more than %.0f percent off the line", 100 * line->residual);
+    else if (missed[0] != '\0')
+        snprintf(entry->note, sizeof entry->note, "%s", missed);
+    else if (line->held[alpha] || line->held[alpha + 1])
+        snprintf(entry->note, sizeof entry->note, "%s held at 0: the samples would have it negative",
+                 line->held[alpha] ? "alpha_s" : "beta_s_per_byte");
     char *flagged = entry->note[0] != '\0' ? pto_text_copy(entry->note) : NULL;
-    if (entry->note[0] != '\0' && flagged == NULL) {
+    if (entry->note[0] != '\0' && flagged == NULL)
         return pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for fitted parameters");
-    }
     *postal =
         (pto_postal_t){entry->alpha_s, entry->beta_s_per_byte, entry->sample_count, entry->residual, flagged};
     return PTO_OK;
@@ -141,16 +149,15 @@ pto_status_t fit_postal_entry(fit_work_t *work, const char *name, const fit_poin
     }
     fit_regression_t line;
     pto_status_t status = fit_postal(points, work->options->minima, &line, work->err);
-    if (status == PTO_ERR_NOT_FOUND) {
+    if (status == PTO_ERR_NOT_FOUND)
         return fit_give_up(work, name, "its samples allow no regression");
-    }
-    if (status != PTO_OK) {
+    if (status != PTO_OK)
         return status;
-    }
     if (line.residual > fit_useless_residual && !work->options->minima) {
         snprintf(why, sizeof why, "useless samples: half of them lie more than %.0f percent off any line",
                  100 * line.residual);
         return fit_give_up(work, name, why);
     }
-    return keep_postal(work, name, points, &line, postal);
+    status = find_missed(points, &line, why, sizeof why, work->err);
+    return status == PTO_OK ? fit_keep_postal(work, name, points, &line, 0, why, postal) : status;
 }

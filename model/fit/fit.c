@@ -3,7 +3,6 @@
 #include "portolan/fit.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,23 +14,18 @@
 static int64_t count_before(const char *text, const char *word) {
     for (const char *at = text; *at != '\0'; at++) {
         size_t matched = 0;
-        while (word[matched] != '\0' && tolower((unsigned char)at[matched]) == word[matched]) {
+        while (word[matched] != '\0' && tolower((unsigned char)at[matched]) == word[matched])
             matched++;
-        }
-        if (word[matched] != '\0') {
+        if (word[matched] != '\0')
             continue;
-        }
         const char *digit = at;
-        while (digit > text && digit[-1] == ' ') {
+        while (digit > text && digit[-1] == ' ')
             digit--;
-        }
         const char *past = digit;
-        while (digit > text && digit[-1] >= '0' && digit[-1] <= '9') {
+        while (digit > text && digit[-1] >= '0' && digit[-1] <= '9')
             digit--;
-        }
-        if (digit < past && past - digit < 9) {
+        if (digit < past && past - digit < 9)
             return strtoll(digit, NULL, 10);
-        }
     }
     return 0;
 }
@@ -59,83 +53,57 @@ static pto_status_t set_node(fit_work_t *work) {
     return PTO_OK;
 }
 
-static pto_status_t fit_space(fit_work_t *work, pto_space_t space) {
+static pto_status_t fit_levels(fit_work_t *work, pto_space_t space) {
     pto_status_t status = PTO_OK;
-    for (int level = 0; status == PTO_OK && level < PTO_LEVEL_COUNT; level++) {
+    for (int level = 0; status == PTO_OK && level < PTO_LEVEL_COUNT; level++)
         status = fit_messages(work, space, (pto_level_t)level);
-    }
-    if (status == PTO_OK) {
-        status = fit_injection(work, space);
-    }
-    if (status == PTO_OK) {
-        status = fit_message_rate(work, space);
-    }
-    if (status == PTO_OK) {
-        status = fit_gap(work, space);
-    }
     return status;
 }
 
-static pto_status_t note_unknown(fit_work_t *work) {
-    int64_t count = 0;
-    for (size_t i = 0; i < work->samples->count; i++) {
-        count += work->samples->sample[i].benchmark == PTO_BENCHMARK_OTHER;
-    }
-    if (count == 0) {
-        return PTO_OK;
-    }
-    pto_fit_entry_t *entry = fit_entry_add(work, PTO_FIT_ABSENT, "other benchmarks");
-    if (entry == NULL) {
-        return PTO_ERR_MEMORY;
-    }
-    entry->sample_count = count;
-    snprintf(entry->note, sizeof entry->note, "nothing is fitted from them");
-    return PTO_OK;
+typedef pto_status_t (*space_part_t)(fit_work_t *work, pto_space_t space);
+
+/* The parts of both spaces, one space after the other. */
+static pto_status_t fit_spaces(fit_work_t *work, const space_part_t *part, int count) {
+    pto_status_t status = PTO_OK;
+    for (int i = 0; status == PTO_OK && i < PTO_SPACE_COUNT * count; i++)
+        status = part[i % count](work, (pto_space_t)(i / count));
+    return status;
 }
 
+static pto_status_t fit_all_messages(fit_work_t *work) {
+    static const space_part_t parts[] = {fit_levels, fit_injection, fit_message_rate, fit_gap};
+    return fit_spaces(work, parts, sizeof parts / sizeof *parts);
+}
+
+static pto_status_t fit_all_reductions(fit_work_t *work) {
+    static const space_part_t parts[] = {fit_reduce, fit_extra_input};
+    return fit_spaces(work, parts, sizeof parts / sizeof *parts);
+}
+
+static pto_status_t note_unknown(fit_work_t *work) {
+    size_t count = 0;
+    for (size_t i = 0; i < work->samples->count; i++)
+        count += work->samples->sample[i].benchmark == PTO_BENCHMARK_OTHER;
+    return count > 0 ? fit_note(work, "other benchmarks", count, "nothing is fitted from them") : PTO_OK;
+}
+
+/* In this order: some build on what those before them have fitted. */
 static pto_status_t fit_all(fit_work_t *work) {
-    pto_status_t status = set_node(work);
-    if (status == PTO_OK && !work->options->minima) {
-        status = fit_skip_slow_jobs(work);
-    }
-    for (int space = 0; status == PTO_OK && space < PTO_SPACE_COUNT; space++) {
-        status = fit_space(work, (pto_space_t)space);
-    }
-    if (status == PTO_OK) {
-        status = fit_copies(work);
-    }
-    if (status == PTO_OK) {
-        status = fit_shared_copies(work);
-    }
-    for (int space = 0; status == PTO_OK && space < PTO_SPACE_COUNT; space++) {
-        status = fit_reduce(work, (pto_space_t)space);
-        if (status == PTO_OK) {
-            status = fit_extra_input(work, (pto_space_t)space);
-        }
-    }
-    if (status == PTO_OK) {
-        status = fit_remote(work);
-    }
-    if (status == PTO_OK) {
-        status = fit_times(work);
-    }
-    if (status == PTO_OK) {
-        status = fit_setup(work);
-    }
-    if (status == PTO_OK) {
-        status = fit_nccl(work);
-    }
-    return status == PTO_OK ? note_unknown(work) : status;
+    static pto_status_t (*const parts[])(fit_work_t *) = {
+        set_node,   fit_skip_slow_jobs, fit_all_messages, fit_copies, fit_shared_copies, fit_all_reductions,
+        fit_remote, fit_times,          fit_setup,        fit_nccl,   note_unknown};
+    pto_status_t status = PTO_OK;
+    for (size_t i = 0; status == PTO_OK && i < sizeof parts / sizeof *parts; i++)
+        status = parts[i](work);
+    return status;
 }
 
 /* Without message costs nothing can be predicted, and a machine file is not valid. */
 static bool fitted_messages(const pto_fit_t *fit) {
     bool any = false;
-    for (int space = 0; space < PTO_SPACE_COUNT; space++) {
-        for (int level = 0; level < PTO_LEVEL_COUNT; level++) {
+    for (int space = 0; space < PTO_SPACE_COUNT; space++)
+        for (int level = 0; level < PTO_LEVEL_COUNT; level++)
             any = any || fit->machine->messages[space][level].count > 0;
-        }
-    }
     return any;
 }
 
@@ -152,11 +120,10 @@ pto_status_t pto_fit_samples(const pto_samples_t *samples, const char *name, con
     work.skip = calloc(samples->count + 1, 1);
     made.machine = calloc(1, sizeof *made.machine);
     pto_status_t status = PTO_ERR_MEMORY;
-    if (work.skip != NULL && made.machine != NULL && name_machine(made.machine, name, source)) {
+    if (work.skip != NULL && made.machine != NULL && name_machine(made.machine, name, source))
         status = fit_all(&work);
-    } else {
+    else
         pto_error_set(err, status, "out of memory for a fit");
-    }
     if (status == PTO_OK && !fitted_messages(&made)) {
         status = pto_error_set(
             err, PTO_ERR_NOT_FOUND,

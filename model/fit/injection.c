@@ -8,7 +8,6 @@
  *
  * In minima mode the fit follows the paper's Table III: least squares through alpha, over rows whose
  * processes share one message's bytes, with at least one process per GPU. */
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,11 +37,9 @@ static double total_of(const fit_point_t *point) { return (double)point->procs *
 static bool shares_one_message(const fit_point_t *point, const fit_points_t *alone) {
     int64_t least = point->procs * point->bytes;
     int64_t past = point->procs * (point->bytes + (int64_t)sizeof(float));
-    for (size_t i = 0; i < alone->count; i++) {
-        if (alone->point[i].bytes >= least && alone->point[i].bytes < past) {
+    for (size_t i = 0; i < alone->count; i++)
+        if (alone->point[i].bytes >= least && alone->point[i].bytes < past)
             return true;
-        }
-    }
     return false;
 }
 
@@ -54,51 +51,37 @@ static bool keep_row(const injection_t *injection, const fit_point_t *point, con
 }
 
 static pto_status_t select_rows(injection_t *injection, const pto_cost_row_t *piece) {
-    pto_sample_space_t space = injection->space == PTO_SPACE_GPU ? PTO_IN_GPU : PTO_IN_CPU;
+    pto_sample_space_t space = fit_where_of_space[injection->space];
     fit_points_t alone;
     pto_status_t status = fit_select(
         injection->work, &(fit_filter_t){PTO_BENCHMARK_PING_PONG, space, PTO_AT_OFF_NODE, 0, 0}, &alone);
-    if (status != PTO_OK) {
+    if (status != PTO_OK)
         return status;
-    }
     status =
         fit_select(injection->work, &(fit_filter_t){PTO_BENCHMARK_INJECTION, space, PTO_AT_OFF_NODE, 0, 0},
                    &injection->rows);
     size_t kept = 0;
-    for (size_t i = 0; status == PTO_OK && i < injection->rows.count; i++) {
-        if (keep_row(injection, &injection->rows.point[i], piece, &alone)) {
+    for (size_t i = 0; status == PTO_OK && i < injection->rows.count; i++)
+        if (keep_row(injection, &injection->rows.point[i], piece, &alone))
             injection->rows.point[kept++] = injection->rows.point[i];
-        }
-    }
     injection->rows.count = kept;
     free(alone.point);
     return status;
 }
 
-static int32_t most_procs(const fit_points_t *rows) {
-    int32_t most = 0;
-    for (size_t i = 0; i < rows->count; i++) {
-        most = rows->point[i].procs > most ? rows->point[i].procs : most;
-    }
-    return most;
-}
-
 /* An initial rate, from the rows that load the node most. */
 static pto_status_t first_rate(const injection_t *injection, double *rate) {
     double *value = malloc((injection->rows.count + 1) * sizeof *value);
-    if (value == NULL) {
+    if (value == NULL)
         return pto_error_set(injection->work->err, PTO_ERR_MEMORY, "out of memory for injection limits");
-    }
     double largest = 0;
-    for (size_t i = 0; i < injection->rows.count; i++) {
+    for (size_t i = 0; i < injection->rows.count; i++)
         largest = fmax(largest, total_of(&injection->rows.point[i]));
-    }
     size_t count = 0;
     for (size_t i = 0; i < injection->rows.count; i++) {
         const fit_point_t *point = &injection->rows.point[i];
-        if (total_of(point) >= largest / 4) {
+        if (total_of(point) >= largest / 4)
             value[count++] = (point->seconds - injection->alpha_s) / total_of(point);
-        }
     }
     *rate = fit_median(value, count);
     free(value);
@@ -112,53 +95,44 @@ static bool is_limited(const injection_t *injection, const fit_point_t *point, d
 
 static size_t count_limited(const injection_t *injection, double rate) {
     size_t count = 0;
-    for (size_t i = 0; i < injection->rows.count; i++) {
+    for (size_t i = 0; i < injection->rows.count; i++)
         count += is_limited(injection, &injection->rows.point[i], rate);
-    }
     return count;
+}
+
+/* A row that is limited according to `rate`. */
+typedef struct {
+    const injection_t *injection;
+    double rate;
+} limited_t;
+
+static bool fill_limited(const fit_point_t *point, const void *context, fit_row_t *row) {
+    const limited_t *limited = context;
+    row->column[0] = total_of(point);
+    row->column[1] = 1; /* not used in minima mode, in which the line goes through alpha */
+    row->seconds -= limited->injection->work->options->minima ? limited->injection->alpha_s : 0;
+    return is_limited(limited->injection, point, limited->rate);
 }
 
 /* One iteration: fit the line through the rows that are limited according to `rate`. */
 static pto_status_t regress_limited(const injection_t *injection, double rate, fit_regression_t *result) {
     bool minima = injection->work->options->minima;
-    size_t columns = minima ? 1 : 2;
-    fit_design_t design;
-    pto_status_t status =
-        fit_design_init(count_limited(injection, rate), (int)columns, &design, injection->work->err);
-    if (status != PTO_OK) {
-        return status;
-    }
-    size_t filled = 0;
-    for (size_t i = 0; i < injection->rows.count; i++) {
-        const fit_point_t *point = &injection->rows.point[i];
-        if (is_limited(injection, point, rate)) {
-            design.column[columns * filled] = total_of(point);
-            if (!minima) {
-                design.column[2 * filled + 1] = 1;
-            }
-            design.seconds[filled++] = point->seconds - (minima ? injection->alpha_s : 0);
-        }
-    }
-    status = fit_regress(&design, minima, result, injection->work->err);
-    fit_design_fini(&design);
-    return status;
+    return fit_regress(&injection->rows, minima ? 1 : 2, fill_limited, &(limited_t){injection, rate}, minima,
+                       result, injection->work->err);
 }
 
 static pto_status_t find_rate(const injection_t *injection, double *rate, fit_regression_t *result) {
     pto_status_t status = first_rate(injection, rate);
     for (int turn = 0; status == PTO_OK && turn < TURNS_MAX; turn++) {
         size_t limited = count_limited(injection, *rate);
-        if (limited < LIMITED_ROWS_MIN) {
+        if (limited < LIMITED_ROWS_MIN)
             return PTO_OK;
-        }
         status = regress_limited(injection, *rate, result);
-        if (status != PTO_OK) {
+        if (status != PTO_OK)
             break;
-        }
         *rate = result->value[0];
-        if (count_limited(injection, *rate) == limited) {
+        if (count_limited(injection, *rate) == limited)
             break;
-        }
     }
     return status;
 }
@@ -174,16 +148,10 @@ static double residual_of(const injection_t *injection, double rate, double *scr
 }
 
 static pto_status_t not_reached(const injection_t *injection, double rate) {
-    pto_fit_entry_t *entry = fit_entry_add(injection->work, PTO_FIT_ABSENT, "%s", injection->name);
-    if (entry == NULL) {
-        return PTO_ERR_MEMORY;
-    }
-    entry->sample_count = (int64_t)injection->rows.count;
-    int32_t most = most_procs(&injection->rows);
-    snprintf(entry->note, sizeof entry->note,
-             "not reached: a byte of each of %d processes takes %.2f times as long as of one alone",
-             (int)most, fmax(1, most * rate / injection->beta_s_per_byte));
-    return PTO_OK;
+    int32_t most = fit_most_procs(&injection->rows);
+    return fit_note(injection->work, injection->name, injection->rows.count,
+                    "not reached: a byte of each of %d processes takes %.2f times as long as of one alone",
+                    (int)most, fmax(1, most * rate / injection->beta_s_per_byte));
 }
 
 static pto_status_t keep_rate(const injection_t *injection, const fit_regression_t *result) {
@@ -197,28 +165,26 @@ static pto_status_t keep_rate(const injection_t *injection, const fit_regression
     double rate = result->value[0];
     entry->beta_s_per_byte = fit_param(result, 0);
     entry->from_bytes = injection->rows.point[0].bytes;
-    entry->below_bytes = INT64_MAX;
     entry->sample_count = (int64_t)count_limited(injection, rate);
     entry->residual = residual_of(injection, rate, scratch);
     free(scratch);
     double knee = injection->beta_s_per_byte / rate;
-    if (knee <= limited_ratio) {
+    if (knee <= limited_ratio)
         snprintf(entry->note, sizeof entry->note, "one process reaches the limit");
-    } else {
+    else
         snprintf(entry->note, sizeof entry->note, "reached by %.1f processes", knee);
-    }
     work->fit->machine->injection_s_per_byte[injection->space] = entry->beta_s_per_byte;
     return PTO_OK;
 }
 
 /* Whether the limit is clear and statistically significant. */
 static bool is_significant(const injection_t *injection, const fit_regression_t *result) {
-    int32_t most = most_procs(&injection->rows);
+    int32_t most = fit_most_procs(&injection->rows);
     return most * result->value[0] > limited_ratio * injection->beta_s_per_byte &&
            most * result->low[0] > injection->beta_s_per_byte;
 }
 
-static pto_status_t fit_rows(injection_t *injection) {
+static pto_status_t fit_limit(injection_t *injection) {
     double rate = 0;
     fit_regression_t result = {0};
     pto_status_t status = find_rate(injection, &rate, &result);
@@ -227,17 +193,15 @@ static pto_status_t fit_rows(injection_t *injection) {
                    ? fit_give_up(injection->work, injection->name, "its samples allow no regression")
                    : status;
     }
-    if (count_limited(injection, rate) < LIMITED_ROWS_MIN || !is_significant(injection, &result)) {
+    if (count_limited(injection, rate) < LIMITED_ROWS_MIN || !is_significant(injection, &result))
         return not_reached(injection, rate);
-    }
     return keep_rate(injection, &result);
 }
 
 static size_t count_together(const fit_points_t *rows) {
     size_t count = 0;
-    for (size_t i = 0; i < rows->count; i++) {
+    for (size_t i = 0; i < rows->count; i++)
         count += rows->point[i].procs > 1;
-    }
     return count;
 }
 
@@ -246,20 +210,18 @@ static pto_status_t fit_last_piece(injection_t *injection, const pto_cost_table_
     for (int k = cost->count - 1; k >= 0; k--) {
         const pto_cost_row_t *piece = &cost->row[k];
         pto_status_t status = select_rows(injection, piece);
-        if (status != PTO_OK) {
+        if (status != PTO_OK)
             return status;
-        }
         bool enough = count_together(&injection->rows) >= LIMITED_ROWS_MIN;
         if (enough) {
             injection->alpha_s = piece->postal.alpha_s.value;
             injection->beta_s_per_byte = piece->postal.beta_s_per_byte.value;
-            status = fit_rows(injection);
+            status = fit_limit(injection);
         }
         free(injection->rows.point);
         injection->rows = (fit_points_t){0};
-        if (enough) {
+        if (enough)
             return status;
-        }
     }
     return fit_give_up(injection->work, injection->name, "too few rows of two or more processes");
 }
@@ -269,20 +231,14 @@ pto_status_t fit_injection(fit_work_t *work, pto_space_t space) {
     char name[PTO_FIT_NAME_MAX];
     snprintf(name, sizeof name, "injection.%s", pto_space_name(space));
     injection_t injection = {.work = work, .space = space, .name = name};
-    fit_filter_t any = {PTO_BENCHMARK_INJECTION, space == PTO_SPACE_GPU ? PTO_IN_GPU : PTO_IN_CPU,
-                        PTO_AT_OFF_NODE, 0, 0};
+    fit_filter_t any = {PTO_BENCHMARK_INJECTION, fit_where_of_space[space], PTO_AT_OFF_NODE, 0, 0};
     fit_points_t all;
     pto_status_t status = fit_select(work, &any, &all);
-    if (status != PTO_OK) {
-        return status;
-    }
     size_t count = all.count;
     free(all.point);
-    if (count == 0) {
-        return PTO_OK;
-    }
-    if (cost->count == 0) {
+    if (count == 0)
+        return status;
+    if (cost->count == 0)
         return fit_give_up(work, name, "needs the cost of one process (ping_pong off_node, or procs 1)");
-    }
     return fit_last_piece(&injection, cost);
 }

@@ -17,62 +17,34 @@ static const double slower_ratio = 1.2;
 
 enum { SIZES_MIN = 3, PROCS_MIN = 8 };
 
-static int compare(const void *a, const void *b) {
-    double left = *(const double *)a, right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
-/* Median time of `procs` processes that send one message of this size each; 0 if not measured. */
-static double median_of(const fit_points_t *points, int32_t procs, int64_t bytes, double *scratch) {
-    size_t count = 0;
-    for (size_t i = 0; i < points->count; i++) {
-        const fit_point_t *point = &points->point[i];
-        if (point->procs == procs && point->bytes == bytes) {
-            scratch[count++] = point->seconds;
-        }
-    }
-    return fit_median(scratch, count);
-}
-
-static int32_t most_procs(const fit_points_t *points) {
-    int32_t most = 0;
-    for (size_t i = 0; i < points->count; i++) {
-        most = points->point[i].procs > most ? points->point[i].procs : most;
-    }
-    return most;
-}
-
 /* One gamma for each size below the last protocol; returns their number. */
 static size_t find_gammas(const fit_work_t *work, pto_space_t space, const fit_points_t *points,
                           double *gamma, double *scratch) {
     const pto_cost_table_t *cost = &work->fit->machine->messages[space][PTO_LEVEL_OFF_NODE];
     int64_t below = cost->count > 1 ? cost->row[cost->count - 1].from_bytes : INT64_MAX;
     double s_per_byte = work->fit->machine->injection_s_per_byte[space].value;
-    int32_t procs = most_procs(points);
+    int32_t procs = fit_most_procs(points);
     size_t count = 0;
     int64_t last = -1;
     for (size_t i = 0; i < points->count && procs >= PROCS_MIN; i++) {
         const fit_point_t *point = &points->point[i];
-        if (point->procs != procs || point->bytes == last || point->bytes >= below) {
+        if (point->procs != procs || point->bytes == last || point->bytes >= below)
             continue;
-        }
         last = point->bytes;
-        double alone_s = median_of(points, 1, last, scratch);
-        double together_s = median_of(points, procs, last, scratch);
+        double alone_s = fit_median_at(points, 1, last, scratch);
+        double together_s = fit_median_at(points, procs, last, scratch);
         double each_s = together_s / procs - (double)last * s_per_byte;
-        if (alone_s > 0 && together_s > slower_ratio * alone_s && each_s > 0) {
+        if (alone_s > 0 && together_s > slower_ratio * alone_s && each_s > 0)
             gamma[count++] = each_s;
-        }
     }
     return count;
 }
 
 /* The median, with the order statistics that enclose it with 95 % confidence. */
 static pto_param_t centre(double *value, size_t count) {
-    qsort(value, count, sizeof *value, compare);
+    double middle = fit_median(value, count); /* sorts */
     double reach = 0.98 * sqrt((double)count);
     size_t low = (double)count / 2 > reach ? (size_t)((double)count / 2 - reach) : 0;
-    double middle = count % 2 ? value[count / 2] : (value[count / 2 - 1] + value[count / 2]) / 2;
     return (pto_param_t){.value = fit_round(middle),
                          .low = fit_round(value[low]),
                          .high = fit_round(value[count - 1 - low]),
@@ -83,37 +55,29 @@ static pto_param_t centre(double *value, size_t count) {
 static pto_status_t keep_rate(fit_work_t *work, pto_space_t space, double *gamma, size_t count) {
     pto_fit_entry_t *entry =
         fit_entry_add(work, PTO_FIT_TIME, "injection.%s.s_per_message", pto_space_name(space));
-    if (entry == NULL) {
+    if (entry == NULL)
         return PTO_ERR_MEMORY;
-    }
     entry->alpha_s = centre(gamma, count);
     entry->sample_count = (int64_t)count;
-    entry->below_bytes = INT64_MAX;
     snprintf(entry->note, sizeof entry->note, "median over %zu sizes", count);
     work->fit->machine->injection_s_per_message[space] = entry->alpha_s;
     return PTO_OK;
 }
 
 pto_status_t fit_message_rate(fit_work_t *work, pto_space_t space) {
-    fit_filter_t any = {PTO_BENCHMARK_INJECTION, space == PTO_SPACE_GPU ? PTO_IN_GPU : PTO_IN_CPU,
-                        PTO_AT_OFF_NODE, 0, 0};
+    fit_filter_t any = {PTO_BENCHMARK_INJECTION, fit_where_of_space[space], PTO_AT_OFF_NODE, 0, 0};
     fit_points_t points;
-    if (!pto_param_known(&work->fit->machine->injection_s_per_byte[space])) {
+    if (!pto_param_known(&work->fit->machine->injection_s_per_byte[space]))
         return PTO_OK;
-    }
     pto_status_t status = fit_select(work, &any, &points);
-    if (status != PTO_OK) {
-        return status;
-    }
     double *gamma = malloc(2 * (points.count + 1) * sizeof *gamma);
     if (gamma == NULL) {
         free(points.point);
         return pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for message rates");
     }
     size_t count = find_gammas(work, space, &points, gamma, gamma + points.count + 1);
-    if (count >= SIZES_MIN) {
+    if (count >= SIZES_MIN)
         status = keep_rate(work, space, gamma, count);
-    }
     free(gamma);
     free(points.point);
     return status;

@@ -1,13 +1,11 @@
 /* Message costs: the protocol limits, a line for each protocol, and the cost of additional messages of one
  * process. A machine file names its protocols, but data only show pieces. So the last piece is called
  * rendezvous, the one before it eager and the one before that short. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "base/text_file.h"
 #include "parts.h"
-#include "segments.h"
 #include "select.h"
 
 /* Approximate maximum number of pairs of samples of one size whose slopes are computed. */
@@ -22,64 +20,41 @@ static const pto_sample_level_t place_of_level[PTO_LEVEL_COUNT] = {
     [PTO_LEVEL_OFF_NODE] = PTO_AT_OFF_NODE,
 };
 
-static pto_sample_space_t where_of_space(pto_space_t space) {
-    return space == PTO_SPACE_GPU ? PTO_IN_GPU : PTO_IN_CPU;
-}
-
 /* Ping-pong rows; without them, injection rows of one process, which measure the same. */
 static pto_status_t select_alone(const fit_work_t *work, pto_space_t space, pto_level_t level,
                                  fit_points_t *points) {
     for (size_t i = 0; i < sizeof alone_benchmarks / sizeof *alone_benchmarks; i++) {
-        fit_filter_t filter = {alone_benchmarks[i], where_of_space(space), place_of_level[level], 1, 0};
+        fit_filter_t filter = {alone_benchmarks[i], fit_where_of_space[space], place_of_level[level], 1, 0};
         pto_status_t status = fit_select(work, &filter, points);
-        if (status != PTO_OK || points->count > 0 || i > 0) {
+        if (status != PTO_OK || points->count > 0 || i > 0)
             return status;
-        }
         free(points->point);
     }
     return PTO_OK;
 }
 
-/* Fits all rows of a level or none: a gap would be priced by a neighbouring row. */
-static pto_status_t fit_pieces(fit_work_t *work, const char *level_name, const fit_points_t *points,
-                               int break_count, const int64_t *below_bytes, pto_cost_table_t *cost) {
-    for (int k = 0; k <= break_count; k++) {
-        char name[PTO_FIT_NAME_MAX + 16];
-        pto_cost_row_t row = {.protocol = (pto_protocol_t)(PTO_PROTOCOL_COUNT - 1 - break_count + k),
-                              .from_bytes = k > 0 ? below_bytes[k - 1] : 0,
-                              .below_bytes = k < break_count ? below_bytes[k] : INT64_MAX};
-        snprintf(name, sizeof name, "%s.%s", level_name, pto_protocol_name(row.protocol));
-        pto_status_t status = fit_cost_row(work, name, points, &row, cost);
-        if (status != PTO_OK || !pto_postal_known(&cost->row[cost->count - 1].postal)) {
-            pto_cost_fini(cost);
-            return status;
-        }
-    }
-    return PTO_OK;
+static void name_protocol(const char *key, int k, pto_cost_row_t *row, char name[PTO_FIT_NAME_MAX]) {
+    row->protocol = (pto_protocol_t)((int)row->protocol + k);
+    snprintf(name, PTO_FIT_NAME_MAX, "%.48s.%s", key, pto_protocol_name(row->protocol));
+}
+
+static pto_status_t fit_pieces(fit_work_t *work, const fit_points_t *points, const fit_breaks_t *breaks,
+                               pto_cost_table_t *cost) {
+    const pto_cost_row_t like = {.protocol = (pto_protocol_t)(PTO_PROTOCOL_COUNT - 1 - breaks->count)};
+    return fit_rows(work, points, breaks, &like, name_protocol, cost);
 }
 
 pto_status_t fit_messages(fit_work_t *work, pto_space_t space, pto_level_t level) {
-    char name[PTO_FIT_NAME_MAX];
-    snprintf(name, sizeof name, "messages.%s.%s", pto_space_name(space), pto_level_name(level));
     fit_points_t points;
     pto_status_t status = select_alone(work, space, level, &points);
-    if (status != PTO_OK) {
-        return status;
-    }
     if (points.count > 0) {
         const pto_fit_breaks_t *forced = &work->options->breaks[space][level];
-        int count = forced->count;
-        int64_t below_bytes[PTO_PROTOCOL_COUNT] = {0};
-        for (int i = 0; i < count; i++) {
-            below_bytes[i] = forced->below_bytes[i];
-        }
-        if (!forced->given) {
-            status = fit_find_breaks(&points, PTO_PROTOCOL_COUNT, &count, below_bytes, work->err);
-        }
-        if (status == PTO_OK) {
-            status = fit_pieces(work, name, &points, count, below_bytes,
-                                &work->fit->machine->messages[space][level]);
-        }
+        fit_breaks_t breaks = {.count = forced->count};
+        memcpy(breaks.below_bytes, forced->below_bytes, sizeof forced->below_bytes);
+        if (!forced->given)
+            status = fit_find_breaks(&points, PTO_PROTOCOL_COUNT, &breaks, work->err);
+        if (status == PTO_OK)
+            status = fit_pieces(work, &points, &breaks, &work->fit->machine->messages[space][level]);
     }
     free(points.point);
     return status;
@@ -118,9 +93,8 @@ static double additional_message_s(const fit_points_t *points, int64_t bytes, do
         const fit_point_t *a = &points->point[i];
         for (size_t j = 0; j < i && a->bytes == bytes; j++) {
             const fit_point_t *b = &points->point[j];
-            if (b->bytes == bytes && b->messages != a->messages && pairs++ % stride == 0) {
+            if (b->bytes == bytes && b->messages != a->messages && pairs++ % stride == 0)
                 slopes[count++] = (a->seconds - b->seconds) / (double)(a->messages - b->messages);
-            }
         }
     }
     double slope = fit_median(slopes, count);
@@ -151,29 +125,23 @@ static pto_status_t select_gaps(const fit_work_t *work, const fit_points_t *poin
 }
 
 pto_status_t fit_gap(fit_work_t *work, pto_space_t space) {
-    char name[PTO_FIT_NAME_MAX];
-    snprintf(name, sizeof name, "gap.%s", pto_space_name(space));
-    fit_filter_t filter = {PTO_BENCHMARK_MULTI_MESSAGE, where_of_space(space), PTO_AT_OFF_NODE, 0, 0};
+    pto_cost_table_t *cost = &work->fit->machine->gap[space];
+    char key[PTO_PARAM_KEY_MAX];
+    fit_filter_t filter = {PTO_BENCHMARK_MULTI_MESSAGE, fit_where_of_space[space], PTO_AT_OFF_NODE, 0, 0};
     fit_points_t points;
     pto_status_t status = fit_select(work, &filter, &points);
-    if (status != PTO_OK) {
-        return status;
-    }
     fit_points_t gaps = {0};
     bool measured = points.count > 0;
-    if (measured) {
+    if (measured)
         status = select_gaps(work, &points, &gaps);
-    }
-    int count = 0;
-    int64_t below_bytes[PTO_PROTOCOL_COUNT] = {0};
-    if (status == PTO_OK && gaps.count > 0) {
-        status = fit_find_breaks(&gaps, PTO_PROTOCOL_COUNT, &count, below_bytes, work->err);
-    }
-    if (status == PTO_OK && gaps.count > 0) {
-        status = fit_pieces(work, name, &gaps, count, below_bytes, &work->fit->machine->gap[space]);
-    } else if (status == PTO_OK && measured) {
-        status = fit_give_up(work, name, "needs rows of three or more numbers of messages in flight");
-    }
+    fit_breaks_t breaks = {.count = 0};
+    if (status == PTO_OK && gaps.count > 0)
+        status = fit_find_breaks(&gaps, PTO_PROTOCOL_COUNT, &breaks, work->err);
+    if (status == PTO_OK && gaps.count > 0)
+        status = fit_pieces(work, &gaps, &breaks, cost);
+    else if (status == PTO_OK && measured)
+        status = fit_give_up(work, fit_key(work, cost, key),
+                             "needs rows of three or more numbers of messages in flight");
     free(gaps.point);
     free(points.point);
     return status;

@@ -8,9 +8,8 @@
 /* Copy the text before `stop`; false if it does not fit. */
 static bool copy_part(const char *text, const char *stop, char *part, size_t part_size) {
     size_t size = (size_t)(stop - text);
-    if (size >= part_size) {
+    if (size >= part_size)
         return false;
-    }
     memcpy(part, text, size);
     part[size] = '\0';
     return true;
@@ -21,18 +20,16 @@ static bool read_number(const char *text, const char *stop, int64_t *value) {
     char *end = NULL;
     errno = 0;
     long long parsed = text[0] >= '0' && text[0] <= '9' ? strtoll(text, &end, 10) : 0;
-    if (end != stop || errno != 0 || parsed < 1) {
+    if (end != stop || errno != 0 || parsed < 1)
         return false;
-    }
     *value = parsed;
     return true;
 }
 
 static pto_status_t read_limits(const char *text, pto_fit_breaks_t *breaks, pto_error_t *err) {
     *breaks = (pto_fit_breaks_t){.given = true};
-    if (strcmp(text, "none") == 0) {
+    if (strcmp(text, "none") == 0)
         return PTO_OK;
-    }
     for (const char *at = text; at != NULL;) {
         const char *comma = strchr(at, ',');
         const char *stop = comma != NULL ? comma : at + strlen(at);
@@ -45,9 +42,8 @@ static pto_status_t read_limits(const char *text, pto_fit_breaks_t *breaks, pto_
             return pto_error_set(err, PTO_ERR_RANGE, "limits '%s': more than %d", text,
                                  PTO_PROTOCOL_COUNT - 1);
         }
-        if (breaks->count > 0 && bytes <= breaks->below_bytes[breaks->count - 1]) {
+        if (breaks->count > 0 && bytes <= breaks->below_bytes[breaks->count - 1])
             return pto_error_set(err, PTO_ERR_RANGE, "limits '%s': must rise", text);
-        }
         breaks->below_bytes[breaks->count++] = bytes;
         at = comma != NULL ? comma + 1 : NULL;
     }
@@ -61,9 +57,8 @@ static pto_status_t read_scope(const char *scope, int space[2], int level[2], pt
     space[1] = PTO_SPACE_COUNT;
     level[0] = 0;
     level[1] = PTO_LEVEL_COUNT;
-    if (scope[0] == '\0') {
+    if (scope[0] == '\0')
         return PTO_OK;
-    }
     const char *dot = strchr(scope, '.');
     bool known = false;
     if (copy_part(scope, dot != NULL ? dot : scope + strlen(scope), part, sizeof part)) {
@@ -90,24 +85,19 @@ static pto_status_t read_scope(const char *scope, int space[2], int level[2], pt
 pto_status_t pto_fit_breaks_parse(const char *text, pto_fit_options_t *options, pto_error_t *err) {
     char scope[64] = "";
     const char *equals = strchr(text, '=');
-    if (equals != NULL && !copy_part(text, equals, scope, sizeof scope)) {
+    if (equals != NULL && !copy_part(text, equals, scope, sizeof scope))
         return pto_error_set(err, PTO_ERR_NOT_FOUND, "'%s': no such space or level", text);
-    }
     int space[2];
     int level[2];
     pto_fit_breaks_t breaks;
     pto_status_t status = read_scope(scope, space, level, err);
-    if (status == PTO_OK) {
+    if (status == PTO_OK)
         status = read_limits(equals != NULL ? equals + 1 : text, &breaks, err);
-    }
-    if (status != PTO_OK) {
+    if (status != PTO_OK)
         return status;
-    }
-    for (int s = space[0]; s < space[1]; s++) {
-        for (int l = level[0]; l < level[1]; l++) {
+    for (int s = space[0]; s < space[1]; s++)
+        for (int l = level[0]; l < level[1]; l++)
             options->breaks[s][l] = breaks;
-        }
-    }
     return PTO_OK;
 }
 
@@ -121,11 +111,9 @@ pto_status_t pto_fit_node_parse(const char *text, pto_fit_options_t *options, pt
         const char *equals = strchr(at, '=');
         char key[16];
         int found = -1;
-        if (equals != NULL && equals < stop && copy_part(at, equals, key, sizeof key)) {
-            for (int i = 0; i < 3; i++) {
+        if (equals != NULL && equals < stop && copy_part(at, equals, key, sizeof key))
+            for (int i = 0; i < 3; i++)
                 found = strcmp(key, names[i]) == 0 ? i : found;
-            }
-        }
         if (found < 0) {
             return pto_error_set(err, PTO_ERR_NOT_FOUND,
                                  "node '%s': expected sockets=, gpus= or cores=", text);

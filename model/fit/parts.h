@@ -3,6 +3,7 @@
 #define PORTOLAN_FIT_PARTS_H
 
 #include "entries.h"
+#include "segments.h"
 
 /* The parts of a machine. Each adds its entries. If there are too few data, the result is an error or, with
  * --partial, an absent entry. */
@@ -25,11 +26,22 @@ pto_status_t fit_nccl(fit_work_t *work);
 pto_status_t fit_cost_row(fit_work_t *work, const char *name, const fit_points_t *points,
                           const pto_cost_row_t *like, pto_cost_table_t *cost);
 
-/* Fit a cost by size in up to PTO_COST_RANGE_MAX rows, from points sorted by bytes; `name` is its key. */
-pto_status_t fit_cost(fit_work_t *work, const char *name, const fit_points_t *points, pto_cost_table_t *cost);
+/* Completes the k-th of a table's rows, and names it in the report by the table's key. */
+typedef void (*fit_row_name_t)(const char *key, int k, pto_cost_row_t *row, char name[PTO_FIT_NAME_MAX]);
+
+/* By the row's range of bytes, or by what else tells it apart. */
+void fit_name_range(const char *key, int k, pto_cost_row_t *row, char name[PTO_FIT_NAME_MAX]);
+void fit_name_row(const char *key, int k, pto_cost_row_t *row, char name[PTO_FIT_NAME_MAX]);
+
+/* Append a row like `like` to `cost` for each piece between the breaks; none if one cannot be fitted. */
+pto_status_t fit_rows(fit_work_t *work, const fit_points_t *points, const fit_breaks_t *breaks,
+                      const pto_cost_row_t *like, fit_row_name_t name, pto_cost_table_t *cost);
+
+/* Fit a cost by size in up to FIT_PIECE_MAX rows, from points sorted by bytes. */
+pto_status_t fit_cost(fit_work_t *work, const fit_points_t *points, pto_cost_table_t *cost);
 
 /* Fit the robust centre of a benchmark's times, which do not depend on size. No entry if there are no
  * samples. */
-pto_status_t fit_time(fit_work_t *work, pto_benchmark_t benchmark, const char *name, pto_param_t *param);
+pto_status_t fit_time(fit_work_t *work, pto_benchmark_t benchmark, pto_param_t *param);
 
 #endif

@@ -3,20 +3,28 @@
 
 fit_points_t fit_slice(const fit_points_t *points, int64_t from_bytes, int64_t below_bytes) {
     size_t first = 0;
-    while (first < points->count && points->point[first].bytes < from_bytes) {
+    while (first < points->count && points->point[first].bytes < from_bytes)
         first++;
-    }
     size_t past = first;
-    while (past < points->count && points->point[past].bytes < below_bytes) {
+    while (past < points->count && points->point[past].bytes < below_bytes)
         past++;
-    }
     return (fit_points_t){past - first, points->point + first};
+}
+
+int32_t fit_most_procs(const fit_points_t *points) {
+    return points->count > 0 ? points->point[points->count - 1].procs : 0;
+}
+
+fit_points_t fit_of_most_procs(const fit_points_t *points) {
+    size_t first = 0;
+    while (first < points->count && points->point[first].procs < fit_most_procs(points))
+        first++;
+    return (fit_points_t){points->count - first, points->point + first};
 }
 
 size_t fit_size_count(const fit_points_t *points) {
     size_t sizes = 0;
-    for (size_t i = 0; i < points->count; i++) {
+    for (size_t i = 0; i < points->count; i++)
         sizes += i == 0 || points->point[i].bytes != points->point[i - 1].bytes;
-    }
     return sizes;
 }

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "parts.h"
-#include "segments.h"
 #include "select.h"
 
 static const char *const operations[] = {"sum", "prod", "min", "max"};
@@ -31,60 +30,8 @@ typedef struct {
 } spread_t;
 
 static fit_filter_t filter_of(pto_space_t space, const char *pair) {
-    return (fit_filter_t){PTO_BENCHMARK_REDUCE, space == PTO_SPACE_GPU ? PTO_IN_GPU : PTO_IN_CPU,
-                          PTO_AT_COUNT, 0, pair != NULL ? pto_sample_pair_hash(pair) : 0};
-}
-
-pto_status_t fit_cost_row(fit_work_t *work, const char *name, const fit_points_t *points,
-                          const pto_cost_row_t *like, pto_cost_table_t *cost) {
-    pto_cost_row_t *row = pto_cost_add(cost);
-    if (row == NULL) {
-        return pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for %s", name);
-    }
-    *row = *like;
-    fit_points_t own = fit_slice(points, row->from_bytes, row->below_bytes);
-    pto_status_t status = fit_postal_entry(work, name, &own, &row->postal);
-    if (status == PTO_OK) {
-        work->fit->entry[work->fit->entry_count - 1].below_bytes = row->below_bytes;
-    }
-    return status;
-}
-
-static pto_status_t fit_range(fit_work_t *work, const char *what, const fit_points_t *points,
-                              const pto_cost_row_t *like, pto_cost_table_t *cost) {
-    char name[PTO_FIT_NAME_MAX];
-    if (like->below_bytes != INT64_MAX) {
-        snprintf(name, sizeof name, "%s below %lld", what, (long long)like->below_bytes);
-    } else if (like->from_bytes > 0) {
-        snprintf(name, sizeof name, "%s from %lld", what, (long long)like->from_bytes);
-    } else {
-        snprintf(name, sizeof name, "%s", what);
-    }
-    return fit_cost_row(work, name, points, like, cost);
-}
-
-/* Fits all pieces or none, as for messages. */
-pto_status_t fit_cost(fit_work_t *work, const char *name, const fit_points_t *points,
-                      pto_cost_table_t *cost) {
-    int breaks = 0;
-    int64_t below_bytes[FIT_PIECE_MAX] = {0};
-    pto_status_t status = fit_find_breaks(points, PTO_COST_RANGE_MAX, &breaks, below_bytes, work->err);
-    for (int k = 0; status == PTO_OK && k <= breaks; k++) {
-        pto_cost_row_t row = {.from_bytes = k > 0 ? below_bytes[k - 1] : 0,
-                              .below_bytes = k < breaks ? below_bytes[k] : INT64_MAX};
-        status = fit_range(work, name, points, &row, cost);
-        if (status != PTO_OK || !pto_postal_known(&cost->row[cost->count - 1].postal)) {
-            pto_cost_fini(cost);
-            return status;
-        }
-    }
-    return status;
-}
-
-static pto_status_t fit_pieces(fit_work_t *work, pto_space_t space, const fit_points_t *points) {
-    char name[PTO_FIT_NAME_MAX];
-    snprintf(name, sizeof name, "reduce.%s", pto_space_name(space));
-    return fit_cost(work, name, points, &work->fit->machine->reduce[space]);
+    return (fit_filter_t){PTO_BENCHMARK_REDUCE, fit_where_of_space[space], PTO_AT_COUNT, 0,
+                          pair != NULL ? pto_sample_pair_hash(pair) : 0};
 }
 
 static double fitted_seconds(const fit_work_t *work, pto_space_t space, int64_t bytes) {
@@ -96,9 +43,8 @@ static double fitted_seconds(const fit_work_t *work, pto_space_t space, int64_t 
 static pto_status_t whole_residual(const fit_work_t *work, pto_space_t space, const fit_points_t *points,
                                    double *residual) {
     double *scratch = malloc((points->count + 1) * sizeof *scratch);
-    if (scratch == NULL) {
+    if (scratch == NULL)
         return pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for reductions");
-    }
     for (size_t i = 0; i < points->count; i++) {
         double seconds = points->point[i].seconds;
         scratch[i] =
@@ -115,16 +61,12 @@ static pto_status_t add_to_spread(const fit_work_t *work, pto_space_t space, con
     fit_points_t points;
     fit_filter_t filter = filter_of(space, pair);
     pto_status_t status = fit_select(work, &filter, &points);
-    if (status != PTO_OK) {
-        return status;
-    }
     double *ratio = malloc((points.count + 1) * sizeof *ratio);
     size_t count = 0;
     for (size_t i = 0; ratio != NULL && i < points.count; i++) {
         double fitted = fitted_seconds(work, space, points.point[i].bytes);
-        if (fmax(points.point[i].seconds, fitted) > fit_grain_s) {
+        if (fmax(points.point[i].seconds, fitted) > fit_grain_s)
             ratio[count++] = points.point[i].seconds / fitted;
-        }
     }
     if (ratio == NULL) {
         status = pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for reductions");
@@ -152,23 +94,17 @@ static pto_status_t report_spread(fit_work_t *work, pto_space_t space, bool alon
         char pair[PAIR_TEXT_MAX];
         snprintf(pair, sizeof pair, "%s-%s", operations[i / TYPE_COUNT], types[i % TYPE_COUNT]);
         pto_status_t status = add_to_spread(work, space, pair, &spread);
-        if (status != PTO_OK) {
+        if (status != PTO_OK)
             return status;
-        }
     }
-    if (spread.count < 2) {
+    if (spread.count < 2)
         return PTO_OK;
-    }
-    pto_fit_entry_t *entry =
-        fit_entry_add(work, PTO_FIT_ABSENT, "reduce.%s by operation", pto_space_name(space));
-    if (entry == NULL) {
-        return PTO_ERR_MEMORY;
-    }
-    snprintf(entry->note, sizeof entry->note,
-             "%s; %d operations and types took %.2f (%s) to %.2f (%s) times the fitted cost",
-             alone ? "fitted to sum-float alone" : "pooled", spread.count, spread.least, spread.least_pair,
-             spread.most, spread.most_pair);
-    return PTO_OK;
+    char name[PTO_FIT_NAME_MAX];
+    snprintf(name, sizeof name, "reduce.%s by operation", pto_space_name(space));
+    return fit_note(work, name, 0,
+                    "%s; %d operations and types took %.2f (%s) to %.2f (%s) times the fitted cost",
+                    alone ? "fitted to sum-float alone" : "pooled", spread.count, spread.least,
+                    spread.least_pair, spread.most, spread.most_pair);
 }
 
 /* Whether the pooled fit describes its samples. */
@@ -176,9 +112,8 @@ static pto_status_t judge_pooled(const fit_work_t *work, pto_space_t space, cons
                                  pto_status_t fitted, bool *good) {
     double residual = HUGE_VAL;
     pto_status_t status = PTO_OK;
-    if (fitted == PTO_OK && work->fit->machine->reduce[space].count > 0) {
+    if (fitted == PTO_OK && work->fit->machine->reduce[space].count > 0)
         status = whole_residual(work, space, points, &residual);
-    }
     *good = residual <= fit_doubtful_residual;
     return status;
 }
@@ -188,21 +123,19 @@ static pto_status_t judge_pooled(const fit_work_t *work, pto_space_t space, cons
 static pto_status_t fit_pooled_or_usual(fit_work_t *work, pto_space_t space, const fit_points_t *pooled,
                                         const fit_points_t *usual, bool *alone) {
     int entry_count = work->fit->entry_count;
-    pto_status_t status = fit_pieces(work, space, pooled);
+    pto_status_t status = fit_cost(work, pooled, &work->fit->machine->reduce[space]);
     *alone = false;
     if ((status != PTO_OK && status != PTO_ERR_NOT_FOUND) || usual->count == 0 ||
-        usual->count == pooled->count) {
+        usual->count == pooled->count)
         return status;
-    }
     bool good;
     pto_status_t judged = judge_pooled(work, space, pooled, status, &good);
-    if (judged != PTO_OK || good) {
+    if (judged != PTO_OK || good)
         return judged;
-    }
     pto_cost_fini(&work->fit->machine->reduce[space]);
     work->fit->entry_count = entry_count;
     *alone = true;
-    return fit_pieces(work, space, usual);
+    return fit_cost(work, usual, &work->fit->machine->reduce[space]);
 }
 
 pto_status_t fit_reduce(fit_work_t *work, pto_space_t space) {
@@ -212,14 +145,12 @@ pto_status_t fit_reduce(fit_work_t *work, pto_space_t space) {
     fit_filter_t one = filter_of(space, usual_pair);
     bool alone = false;
     pto_status_t status = fit_select(work, &all, &pooled);
-    if (status == PTO_OK) {
+    if (status == PTO_OK)
         status = fit_select(work, &one, &usual);
-    }
     if (status == PTO_OK && pooled.count > 0) {
         status = fit_pooled_or_usual(work, space, &pooled, &usual, &alone);
-        if (status == PTO_OK && work->fit->machine->reduce[space].count > 0) {
+        if (status == PTO_OK && work->fit->machine->reduce[space].count > 0)
             status = report_spread(work, space, alone);
-        }
     }
     free(pooled.point);
     free(usual.point);

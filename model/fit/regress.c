@@ -45,9 +45,17 @@ static const double outlier_least = 0.1;
 static const double confidence = 0.95;
 static const double lack_of_fit_level = 0.01;
 
+/* times[i] = sum over j of coefficient[j] * column[i * columns + j]. Both arrays share one allocation. */
+typedef struct {
+    size_t count;
+    int columns;
+    double *column;
+    double *seconds;
+} design_t;
+
 /* GSL's view of a regression, with the columns that are not held at 0. */
 typedef struct {
-    const fit_design_t *design;
+    const design_t *design;
     bool plain;
     bool cleaned; /* outliers were dropped; otherwise the weights must handle them */
     int active_count;
@@ -65,29 +73,20 @@ typedef struct {
 } solver_t;
 
 double fit_median(double *value, size_t count) {
-    if (count == 0) {
+    if (count == 0)
         return 0;
-    }
     gsl_sort(value, 1, count);
     return count % 2 == 1 ? value[count / 2] : (value[count / 2 - 1] + value[count / 2]) / 2;
 }
 
-pto_status_t fit_design_init(size_t count, int columns, fit_design_t *design, pto_error_t *err) {
-    double *memory = calloc(count * ((size_t)columns + 1) + 1, sizeof *memory);
-    if (memory == NULL) {
-        pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a regression");
-        return PTO_ERR_MEMORY;
+double fit_median_at(const fit_points_t *points, int32_t procs, int64_t bytes, double *scratch) {
+    size_t count = 0;
+    for (size_t i = 0; i < points->count; i++) {
+        const fit_point_t *point = &points->point[i];
+        if (point->bytes == bytes && (procs == 0 || point->procs == procs))
+            scratch[count++] = point->seconds;
     }
-    design->count = count;
-    design->columns = columns;
-    design->seconds = memory;
-    design->column = memory + count;
-    return PTO_OK;
-}
-
-void fit_design_fini(fit_design_t *design) {
-    free(design->seconds);
-    *design = (fit_design_t){0};
+    return fit_median(scratch, count);
 }
 
 static void solver_fini(solver_t *solver) {
@@ -99,7 +98,7 @@ static void solver_fini(solver_t *solver) {
     free(solver->weight);
 }
 
-static pto_status_t solver_init(solver_t *solver, const fit_design_t *design, pto_error_t *err) {
+static pto_status_t solver_init(solver_t *solver, const design_t *design, pto_error_t *err) {
     size_t columns = (size_t)solver->active_count;
     solver->design = design;
     solver->x = gsl_matrix_alloc(design->count, columns);
@@ -109,14 +108,12 @@ static pto_status_t solver_init(solver_t *solver, const fit_design_t *design, pt
     solver->fitted = malloc(design->count * sizeof *solver->fitted);
     solver->weight = malloc(design->count * sizeof *solver->weight);
     if (solver->x == NULL || solver->y == NULL || solver->c == NULL || solver->covariance == NULL ||
-        solver->fitted == NULL || solver->weight == NULL) {
+        solver->fitted == NULL || solver->weight == NULL)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a regression");
-    }
     for (int k = 0; k < solver->active_count; k++) {
         double largest = DBL_MIN;
-        for (size_t i = 0; i < design->count; i++) {
+        for (size_t i = 0; i < design->count; i++)
             largest = fmax(largest, design->column[i * (size_t)design->columns + (size_t)solver->active[k]]);
-        }
         solver->scale[k] = largest;
     }
     return PTO_OK;
@@ -128,12 +125,11 @@ static double column_at(const solver_t *solver, size_t i, int k) {
 }
 
 /* Fill the rows, divided by the scale of their errors or unscaled. */
-static void fill(solver_t *solver) {
+static void scale_rows(solver_t *solver) {
     for (size_t i = 0; i < solver->design->count; i++) {
         double divisor = solver->plain ? 1 : fit_error_scale(solver->fitted[i]);
-        for (int k = 0; k < solver->active_count; k++) {
+        for (int k = 0; k < solver->active_count; k++)
             gsl_matrix_set(solver->x, i, (size_t)k, column_at(solver, i, k) / divisor);
-        }
         gsl_vector_set(solver->y, i, solver->design->seconds[i] / divisor);
     }
 }
@@ -144,12 +140,10 @@ static double refresh_fitted(solver_t *solver) {
     double change = 0;
     for (size_t i = 0; i < solver->design->count; i++) {
         double fitted = 0;
-        for (int k = 0; k < solver->active_count; k++) {
+        for (int k = 0; k < solver->active_count; k++)
             fitted += column_at(solver, i, k) * gsl_vector_get(solver->c, (size_t)k);
-        }
-        if (!solver->plain) {
+        if (!solver->plain)
             fitted = fmax(fitted, solver->design->seconds[i] * 1e-3);
-        }
         change = fmax(change, fabs(fitted / solver->fitted[i] - 1));
         solver->fitted[i] = fitted;
     }
@@ -160,14 +154,12 @@ static int solve_linear(solver_t *solver) {
     double chi_square;
     gsl_multifit_linear_workspace *space =
         gsl_multifit_linear_alloc(solver->design->count, (size_t)solver->active_count);
-    if (space == NULL) {
+    if (space == NULL)
         return GSL_ENOMEM;
-    }
     int status = gsl_multifit_linear(solver->x, solver->y, solver->c, solver->covariance, &chi_square, space);
     gsl_multifit_linear_free(space);
-    for (size_t i = 0; i < solver->design->count; i++) {
+    for (size_t i = 0; i < solver->design->count; i++)
         solver->weight[i] = 1;
-    }
     return status;
 }
 
@@ -175,9 +167,8 @@ static double largest_residual(const solver_t *solver) {
     double largest = 0;
     for (size_t i = 0; i < solver->design->count; i++) {
         double y = 0;
-        for (int k = 0; k < solver->active_count; k++) {
+        for (int k = 0; k < solver->active_count; k++)
             y += gsl_matrix_get(solver->x, i, (size_t)k) * gsl_vector_get(solver->c, (size_t)k);
-        }
         largest = fmax(largest, fabs(y - gsl_vector_get(solver->y, i)));
     }
     return largest;
@@ -187,14 +178,12 @@ static int solve_robust(solver_t *solver) {
     gsl_multifit_robust_workspace *space =
         gsl_multifit_robust_alloc(solver->cleaned ? gsl_multifit_robust_huber : gsl_multifit_robust_bisquare,
                                   solver->design->count, (size_t)solver->active_count);
-    if (space == NULL) {
+    if (space == NULL)
         return GSL_ENOMEM;
-    }
     int status = gsl_multifit_robust(solver->x, solver->y, solver->c, solver->covariance, space);
     /* If the weights oscillate between a few samples, the coefficients are good enough. */
-    if (status == GSL_EMAXITER) {
+    if (status == GSL_EMAXITER)
         status = GSL_SUCCESS;
-    }
     gsl_multifit_robust_stats statistics = gsl_multifit_robust_statistics(space);
     /* GSL's covariance mixes in the scatter of plain least squares (DuMouchel and O'Brien 1989), which a
      * single outlier of a hundred times can inflate beyond use. The robust scatter alone matches the
@@ -203,9 +192,8 @@ static int solve_robust(solver_t *solver) {
         gsl_matrix_scale(solver->covariance, pow(statistics.sigma_rob / statistics.sigma, 2));
         solver->sigma = statistics.sigma_rob;
     }
-    for (size_t i = 0; i < solver->design->count; i++) {
+    for (size_t i = 0; i < solver->design->count; i++)
         solver->weight[i] = gsl_vector_get(statistics.weights, i);
-    }
     gsl_multifit_robust_free(space);
     return status;
 }
@@ -213,7 +201,7 @@ static int solve_robust(solver_t *solver) {
 static int solve(solver_t *solver) {
     size_t count = solver->design->count;
     memcpy(solver->fitted, solver->design->seconds, count * sizeof *solver->fitted);
-    fill(solver);
+    scale_rows(solver);
     int status = solve_linear(solver);
     bool robust = !solver->plain && count > (size_t)solver->active_count + 1;
     if (status != GSL_SUCCESS || !robust || largest_residual(solver) < exact_spread) {
@@ -222,16 +210,15 @@ static int solve(solver_t *solver) {
     }
     refresh_fitted(solver);
     for (int round = 0; status == GSL_SUCCESS && round < ROUNDS_MAX; round++) {
-        fill(solver);
+        scale_rows(solver);
         status = solve_robust(solver);
-        if (status == GSL_SUCCESS && refresh_fitted(solver) < round_tolerance) {
+        if (status == GSL_SUCCESS && refresh_fitted(solver) < round_tolerance)
             break;
-        }
     }
     return status;
 }
 
-static bool same_row(const fit_design_t *design, size_t a, size_t b) {
+static bool same_row(const design_t *design, size_t a, size_t b) {
     size_t columns = (size_t)design->columns;
     return memcmp(design->column + a * columns, design->column + b * columns,
                   columns * sizeof *design->column) == 0;
@@ -273,16 +260,14 @@ static scatter_t scatter_of(const solver_t *solver) {
 static void set_interval_factor(solver_t *solver) {
     double freedom = (double)solver->design->count - solver->active_count;
     solver->has_interval = freedom > 0;
-    if (!solver->has_interval) {
+    if (!solver->has_interval)
         return;
-    }
     solver->interval_factor = gsl_cdf_tdist_Pinv((1 + confidence) / 2, freedom);
     scatter_t scatter = scatter_of(solver);
     double between_freedom = (double)scatter.rows - solver->active_count;
     double within_freedom = scatter.weight - (double)scatter.rows;
-    if (solver->sigma <= 0 || between_freedom < 1 || within_freedom < 1 || scatter.within <= 0) {
+    if (solver->sigma <= 0 || between_freedom < 1 || within_freedom < 1 || scatter.within <= 0)
         return;
-    }
     double between = scatter.between / between_freedom;
     double ratio = between / (scatter.within / within_freedom);
     if (ratio > gsl_cdf_fdist_Qinv(lack_of_fit_level, between_freedom, within_freedom)) {
@@ -330,44 +315,39 @@ static void take(const solver_t *solver, int k, fit_regression_t *result) {
 }
 
 /* Solve on the active columns. Drops a column whose coefficient is negative and tells whether it did. */
-static pto_status_t regress_active(solver_t *solver, const fit_design_t *design, fit_regression_t *result,
+static pto_status_t regress_active(solver_t *solver, const design_t *design, fit_regression_t *result,
                                    bool *dropped, pto_error_t *err) {
     pto_status_t status = solver_init(solver, design, err);
-    if (status != PTO_OK) {
+    if (status != PTO_OK)
         return status;
-    }
-    if (solve(solver) != GSL_SUCCESS) {
+    if (solve(solver) != GSL_SUCCESS)
         return pto_error_set(err, PTO_ERR_NOT_FOUND, "the regression does not converge");
-    }
     set_interval_factor(solver);
     result->has_interval = solver->has_interval;
     int worst = most_negative(solver);
     *dropped = worst >= 0;
     if (*dropped) {
         take(solver, worst, result);
-        for (int k = worst; k + 1 < solver->active_count; k++) {
+        for (int k = worst; k + 1 < solver->active_count; k++)
             solver->active[k] = solver->active[k + 1];
-        }
         solver->active_count--;
         return PTO_OK;
     }
-    for (int k = 0; k < solver->active_count; k++) {
+    for (int k = 0; k < solver->active_count; k++)
         take(solver, k, result);
-    }
     result->residual = median_residual(solver);
     return PTO_OK;
 }
 
-static size_t row_samples(const fit_design_t *design, size_t first) {
+static size_t row_samples(const design_t *design, size_t first) {
     size_t past = first;
-    while (past < design->count && same_row(design, first, past)) {
+    while (past < design->count && same_row(design, first, past))
         past++;
-    }
     return past - first;
 }
 
 /* Whether most samples are in rows with enough of them. */
-static bool has_full_rows(const fit_design_t *design) {
+static bool has_full_rows(const design_t *design) {
     size_t inside = 0;
     for (size_t first = 0; first < design->count; first += row_samples(design, first)) {
         size_t samples = row_samples(design, first);
@@ -380,19 +360,17 @@ static bool has_full_rows(const fit_design_t *design) {
 static double allowed_distance(const double *seconds, size_t count, double *scratch, double *middle) {
     memcpy(scratch, seconds, count * sizeof *scratch);
     *middle = fit_median(scratch, count);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         scratch[i] = fabs(seconds[i] - *middle);
-    }
     return fmax(outlier_deviations * mad_to_deviation * fit_median(scratch, count),
                 outlier_least * fit_error_scale(*middle));
 }
 
 /* Move the samples that are not outliers to the front of a design, in their order. */
-static pto_status_t drop_outliers(fit_design_t *design, pto_error_t *err) {
+static pto_status_t drop_outliers(design_t *design, pto_error_t *err) {
     double *scratch = malloc(design->count * sizeof *scratch);
-    if (scratch == NULL) {
+    if (scratch == NULL)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a regression");
-    }
     size_t columns = (size_t)design->columns;
     size_t kept = 0;
     for (size_t first = 0, samples; first < design->count; first += samples) {
@@ -413,7 +391,7 @@ static pto_status_t drop_outliers(fit_design_t *design, pto_error_t *err) {
 }
 
 /* Fit on fewer and fewer columns until no coefficient is negative. */
-static pto_status_t regress_columns(const fit_design_t *design, bool plain, bool cleaned,
+static pto_status_t regress_columns(const design_t *design, bool plain, bool cleaned,
                                     fit_regression_t *result, pto_error_t *err) {
     int active_count = design->columns;
     int active[FIT_COLUMN_MAX] = {0, 1, 2, 3};
@@ -430,12 +408,10 @@ static pto_status_t regress_columns(const fit_design_t *design, bool plain, bool
     return status;
 }
 
-pto_status_t fit_regress(fit_design_t *design, bool plain, fit_regression_t *result, pto_error_t *err) {
-    *result = (fit_regression_t){0};
-    if (design->count < (size_t)design->columns) {
+static pto_status_t regress(design_t *design, bool plain, fit_regression_t *result, pto_error_t *err) {
+    if (design->count < (size_t)design->columns)
         return pto_error_set(err, PTO_ERR_NOT_FOUND, "%zu samples for %d parameters", design->count,
                              design->columns);
-    }
     bool cleaned = !plain && has_full_rows(design);
     pto_status_t status = cleaned ? drop_outliers(design, err) : PTO_OK;
     if (status == PTO_OK) {
@@ -446,18 +422,35 @@ pto_status_t fit_regress(fit_design_t *design, bool plain, fit_regression_t *res
     return status;
 }
 
-pto_status_t fit_postal(const fit_points_t *points, bool plain, fit_regression_t *result, pto_error_t *err) {
-    fit_design_t design;
-    pto_status_t status = fit_design_init(points->count, 2, &design, err);
-    if (status != PTO_OK) {
-        return status;
-    }
+pto_status_t fit_regress(const fit_points_t *points, int columns, fit_fill_t fill, const void *context,
+                         bool plain, fit_regression_t *result, pto_error_t *err) {
+    size_t width = (size_t)columns;
+    design_t design = {.columns = columns,
+                       .seconds = calloc(points->count * (width + 1) + 1, sizeof *design.seconds)};
+    *result = (fit_regression_t){0};
+    if (!design.seconds)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a regression");
+    design.column = design.seconds + points->count;
     for (size_t i = 0; i < points->count; i++) {
-        design.column[2 * i] = 1;
-        design.column[2 * i + 1] = (double)points->point[i].bytes;
-        design.seconds[i] = points->point[i].seconds;
+        fit_row_t row = {.seconds = points->point[i].seconds};
+        if (!fill(&points->point[i], context, &row))
+            continue;
+        memcpy(design.column + design.count * width, row.column, width * sizeof *row.column);
+        design.seconds[design.count++] = row.seconds;
     }
-    status = fit_regress(&design, plain, result, err);
-    fit_design_fini(&design);
+    result->count = design.count;
+    pto_status_t status = regress(&design, plain, result, err);
+    free(design.seconds);
     return status;
+}
+
+static bool fill_postal(const fit_point_t *point, const void *context, fit_row_t *row) {
+    (void)context;
+    row->column[0] = 1;
+    row->column[1] = (double)point->bytes;
+    return true;
+}
+
+pto_status_t fit_postal(const fit_points_t *points, bool plain, fit_regression_t *result, pto_error_t *err) {
+    return fit_regress(points, 2, fill_postal, NULL, plain, result, err);
 }

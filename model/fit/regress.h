@@ -16,15 +16,8 @@ static const double fit_grain_s = 5e-8;
  * more about the loop than about its body. */
 static inline double fit_error_scale(double seconds) { return fmax(seconds, fit_grain_s); }
 
-/* times[i] = sum over j of coefficient[j] * column[i * columns + j]; coefficients are at least 0. */
 typedef struct {
-    size_t count;
-    int columns;
-    double *column;
-    double *seconds;
-} fit_design_t;
-
-typedef struct {
+    size_t count; /* of rows, outliers among them */
     double value[FIT_COLUMN_MAX];
     double low[FIT_COLUMN_MAX];
     double high[FIT_COLUMN_MAX];
@@ -33,19 +26,29 @@ typedef struct {
     double residual;           /* median of |fitted - measured| / fit_error_scale(measured) */
 } fit_regression_t;
 
-/* Allocate `count` rows; both arrays share one allocation. Errors: PTO_ERR_MEMORY. */
-pto_status_t fit_design_init(size_t count, int columns, fit_design_t *design, pto_error_t *err);
-void fit_design_fini(fit_design_t *design);
+/* A row of a regression: seconds = sum over j of coefficient[j] * column[j]; coefficients are at least 0. */
+typedef struct {
+    double seconds; /* the point's, unless the fill changes them */
+    double column[FIT_COLUMN_MAX];
+} fit_row_t;
 
-/* `plain`: ordinary least squares; otherwise robust regression on relative errors, which removes outliers
- * from the design. Equal rows must be adjacent. Errors: PTO_ERR_MEMORY; PTO_ERR_NOT_FOUND if the columns
- * cannot be told apart. */
-pto_status_t fit_regress(fit_design_t *design, bool plain, fit_regression_t *result, pto_error_t *err);
+/* Fills a point's row, which is zeroed; false leaves the point out. */
+typedef bool (*fit_fill_t)(const fit_point_t *point, const void *context, fit_row_t *row);
+
+/* Fit the coefficients of `columns` columns. `plain`: ordinary least squares; otherwise robust regression on
+ * relative errors, which leaves outliers out. Equal rows must be adjacent. Errors: PTO_ERR_MEMORY;
+ * PTO_ERR_NOT_FOUND if the columns cannot be told apart. */
+pto_status_t fit_regress(const fit_points_t *points, int columns, fit_fill_t fill, const void *context,
+                         bool plain, fit_regression_t *result, pto_error_t *err);
 
 /* Fit alpha and beta to points. Same errors as fit_regress. */
 pto_status_t fit_postal(const fit_points_t *points, bool plain, fit_regression_t *result, pto_error_t *err);
 
-/* Median; reorders the values. 0 if there are none. */
+/* Median; sorts the values. 0 if there are none. */
 double fit_median(double *value, size_t count);
+
+/* The median time of the points of `bytes`, of this many processes (0: any); 0 if there are none. `scratch`
+ * has room for all points. */
+double fit_median_at(const fit_points_t *points, int32_t procs, int64_t bytes, double *scratch);
 
 #endif

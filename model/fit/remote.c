@@ -6,12 +6,10 @@
  * too, so alpha is a coefficient of the same regression, with its own interval, rather than a difference of
  * two medians. The fit uses the 16-byte accesses of the largest number of thread blocks; the rates of the
  * others are reported. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text_file.h"
 #include "parts.h"
 #include "select.h"
 
@@ -28,84 +26,35 @@ static const struct {
                            PTO_BENCHMARK_REMOTE_STORE_16}},
 };
 
-static int32_t most_procs(const fit_points_t *points) {
-    return points->count > 0 ? points->point[points->count - 1].procs : 0; /* points are sorted by procs */
-}
-
 /* --- one GPU to another -------------------------------------------------------------------------------- */
 
-static pto_status_t fit_line(const fit_work_t *work, const fit_points_t *points, fit_regression_t *result) {
-    fit_design_t design;
-    pto_status_t status = fit_design_init(points->count, COLUMN_COUNT, &design, work->err);
-    if (status != PTO_OK) {
-        return status;
-    }
-    for (size_t i = 0; i < points->count; i++) {
-        double *row = design.column + i * COLUMN_COUNT;
-        row[COLUMN_LAUNCH] = 1;
-        row[COLUMN_ALPHA] = points->point[i].bytes > 0;
-        row[COLUMN_BETA] = (double)points->point[i].bytes;
-        design.seconds[i] = points->point[i].seconds;
-    }
-    status = fit_regress(&design, work->options->minima, result, work->err);
-    fit_design_fini(&design);
-    return status;
-}
-
-static pto_status_t keep_line(fit_work_t *work, const char *name, const fit_points_t *points,
-                              const fit_regression_t *line, pto_postal_t *postal) {
-    pto_fit_entry_t *entry = fit_entry_add(work, PTO_FIT_POSTAL, "%s", name);
-    if (entry == NULL) {
-        return PTO_ERR_MEMORY;
-    }
-    entry->alpha_s = fit_param(line, COLUMN_ALPHA);
-    entry->beta_s_per_byte = fit_param(line, COLUMN_BETA);
-    entry->below_bytes = INT64_MAX;
-    entry->sample_count = (int64_t)points->count;
-    entry->residual = fit_round(line->residual);
-    bool doubtful = line->residual > fit_doubtful_residual;
-    if (doubtful) {
-        snprintf(entry->note, sizeof entry->note,
-                 "half of the samples lie more than %.0f percent off the line", 100 * line->residual);
-    } else if (line->held[COLUMN_ALPHA] || line->held[COLUMN_BETA]) {
-        snprintf(entry->note, sizeof entry->note, "%s held at 0: the samples would have it negative",
-                 line->held[COLUMN_ALPHA] ? "alpha_s" : "beta_s_per_byte");
-    }
-    postal->flagged = entry->note[0] != '\0' ? pto_text_copy(entry->note) : NULL;
-    if (entry->note[0] != '\0' && postal->flagged == NULL) {
-        return pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for fitted parameters");
-    }
-    postal->alpha_s = entry->alpha_s;
-    postal->beta_s_per_byte = entry->beta_s_per_byte;
-    postal->sample_count = entry->sample_count;
-    postal->residual = entry->residual;
-    return PTO_OK;
+static bool fill_access(const fit_point_t *point, const void *context, fit_row_t *row) {
+    (void)context;
+    row->column[COLUMN_LAUNCH] = 1;
+    row->column[COLUMN_ALPHA] = point->bytes > 0;
+    row->column[COLUMN_BETA] = (double)point->bytes;
+    return true;
 }
 
 /* Points of one number of thread blocks. */
 static pto_status_t fit_access(fit_work_t *work, const char *name, const fit_points_t *points,
                                pto_postal_t *postal) {
     fit_regression_t line;
-    if (points->point[0].bytes > 0) {
+    if (points->point[0].bytes > 0)
         return fit_give_up(work, name, "without samples of 0 bytes the launch can't be told from the access");
-    }
-    if (fit_size_count(points) < 3) {
+    if (fit_size_count(points) < 3)
         return fit_give_up(work, name, "samples of fewer than two sizes above 0 are too little");
-    }
-    pto_status_t status = fit_line(work, points, &line);
-    if (status == PTO_ERR_NOT_FOUND) {
+    pto_status_t status =
+        fit_regress(points, COLUMN_COUNT, fill_access, NULL, work->options->minima, &line, work->err);
+    if (status == PTO_ERR_NOT_FOUND)
         return fit_give_up(work, name, "its samples allow no regression");
-    }
-    if (status != PTO_OK) {
+    if (status != PTO_OK)
         return status;
-    }
-    if (line.residual > fit_useless_residual && !work->options->minima) {
+    if (line.residual > fit_useless_residual && !work->options->minima)
         return fit_give_up(work, name, "useless samples: half of them are far from any line");
-    }
-    if (line.held[COLUMN_ALPHA] && line.held[COLUMN_BETA]) {
+    if (line.held[COLUMN_ALPHA] && line.held[COLUMN_BETA])
         return fit_give_up(work, name, "useless samples: bytes cost nothing in them");
-    }
-    return keep_line(work, name, points, &line, postal);
+    return fit_keep_postal(work, name, points, &line, COLUMN_ALPHA, "", postal);
 }
 
 /* --- what other ways reach ----------------------------------------------------------------------------- */
@@ -117,16 +66,6 @@ typedef struct {
     double *scratch; /* room for all samples */
 } compared_t;
 
-static double median_of(const fit_points_t *points, int64_t bytes, double *scratch) {
-    size_t count = 0;
-    for (size_t i = 0; i < points->count; i++) {
-        if (points->point[i].bytes == bytes) {
-            scratch[count++] = points->point[i].seconds;
-        }
-    }
-    return fit_median(scratch, count);
-}
-
 /* Bytes per second beyond the launch, at the largest measured size; 0 if there are no data. */
 static pto_status_t reached(const compared_t *compared, pto_benchmark_t benchmark, int32_t procs,
                             double *bytes_per_s) {
@@ -134,27 +73,37 @@ static pto_status_t reached(const compared_t *compared, pto_benchmark_t benchmar
     *bytes_per_s = 0;
     pto_status_t status = fit_select(
         compared->work, &(fit_filter_t){benchmark, PTO_IN_COUNT, compared->place, procs, 0}, &points);
-    if (status != PTO_OK) {
-        return status;
-    }
     int64_t bytes = points.count > 0 ? points.point[points.count - 1].bytes : 0;
-    double seconds = median_of(&points, bytes, compared->scratch);
-    double launch_s = median_of(&points, 0, compared->scratch);
-    if (bytes > 0 && seconds > launch_s) {
+    double seconds = fit_median_at(&points, 0, bytes, compared->scratch);
+    double launch_s = fit_median_at(&points, 0, 0, compared->scratch);
+    if (bytes > 0 && seconds > launch_s)
         *bytes_per_s = (double)bytes / (seconds - launch_s);
-    }
     free(points.point);
-    return PTO_OK;
+    return status;
 }
 
-static void append(char *text, size_t text_size, const char *format, ...) PTO_PRINTF_LIKE(3, 4);
+/* A list of rates for a report. */
+typedef struct {
+    char text[PTO_FIT_NOTE_MAX];
+    int count;
+} rates_t;
 
-static void append(char *text, size_t text_size, const char *format, ...) {
-    size_t length = strlen(text);
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text + length, text_size - length, format, arguments);
-    va_end(arguments);
+/* Append the rate that a benchmark reached, if it was measured. `opening` precedes the first one. */
+static pto_status_t add_rate(const compared_t *compared, pto_benchmark_t benchmark, int32_t procs,
+                             const char *opening, const char *label, rates_t *rates) {
+    double bytes_per_s;
+    size_t length = strlen(rates->text);
+    pto_status_t status = reached(compared, benchmark, procs, &bytes_per_s);
+    if (bytes_per_s > 0)
+        snprintf(rates->text + length, sizeof rates->text - length, "%s%s %.3g GB/s",
+                 rates->count++ > 0 ? ", " : opening, label, 1e-9 * bytes_per_s);
+    return status;
+}
+
+static pto_status_t tell(fit_work_t *work, const char *name, const char *by, const rates_t *rates) {
+    char what[PTO_FIT_NAME_MAX];
+    snprintf(what, sizeof what, "%.48s by %s", name, by);
+    return rates->count > 1 ? fit_note(work, what, 0, "%s", rates->text) : PTO_OK;
 }
 
 static pto_status_t tell_widths(fit_work_t *work, const compared_t *compared, pto_remote_t remote,
@@ -162,96 +111,54 @@ static pto_status_t tell_widths(fit_work_t *work, const compared_t *compared, pt
     static const char *const labels[] = {"4 B a thread", "8 B", "16 B", "every second 4 B"};
     const pto_benchmark_t benchmarks[] = {widths[remote].benchmark[0], widths[remote].benchmark[1],
                                           widths[remote].benchmark[2], PTO_BENCHMARK_REMOTE_STORE_STRIDED};
-    char note[PTO_FIT_NOTE_MAX] = "";
-    int told = 0;
-    for (int i = 0; i < (remote == PTO_REMOTE_STORE ? 4 : 3); i++) {
-        double bytes_per_s;
-        pto_status_t status = reached(compared, benchmarks[i], procs, &bytes_per_s);
-        if (status != PTO_OK) {
-            return status;
-        }
-        if (bytes_per_s > 0) {
-            append(note, sizeof note, "%s%s %.3g GB/s", told++ > 0 ? ", " : "", labels[i],
-                   1e-9 * bytes_per_s);
-        }
-    }
-    if (told < 2) {
-        return PTO_OK;
-    }
-    pto_fit_entry_t *entry = fit_entry_add(work, PTO_FIT_ABSENT, "%s by width", name);
-    if (entry == NULL) {
-        return PTO_ERR_MEMORY;
-    }
-    snprintf(entry->note, sizeof entry->note, "%s", note);
-    return PTO_OK;
+    rates_t rates = {.count = 0};
+    pto_status_t status = PTO_OK;
+    for (int i = 0; i < (remote == PTO_REMOTE_STORE ? 4 : 3) && status == PTO_OK; i++)
+        status = add_rate(compared, benchmarks[i], procs, "", labels[i], &rates);
+    return status == PTO_OK ? tell(work, name, "width", &rates) : status;
 }
 
 /* `points` are those of the fitted width, for all numbers of blocks. */
 static pto_status_t tell_blocks(fit_work_t *work, const compared_t *compared, const fit_points_t *points,
                                 pto_benchmark_t benchmark, const char *name) {
-    char note[PTO_FIT_NOTE_MAX] = "";
-    int told = 0;
-    for (size_t i = 0; i < points->count; i++) {
+    rates_t rates = {.count = 0};
+    pto_status_t status = PTO_OK;
+    for (size_t i = 0; i < points->count && status == PTO_OK; i++) {
         int32_t procs = points->point[i].procs;
-        double bytes_per_s = 0;
-        if (i > 0 && points->point[i - 1].procs == procs) {
-            continue;
-        }
-        pto_status_t status = reached(compared, benchmark, procs, &bytes_per_s);
-        if (status != PTO_OK) {
-            return status;
-        }
-        if (bytes_per_s > 0) {
-            append(note, sizeof note, "%s%d %.3g GB/s", told++ > 0 ? ", " : "blocks of threads: ", (int)procs,
-                   1e-9 * bytes_per_s);
-        }
+        char label[16];
+        snprintf(label, sizeof label, "%d", (int)procs);
+        if (i == 0 || points->point[i - 1].procs != procs)
+            status = add_rate(compared, benchmark, procs, "blocks of threads: ", label, &rates);
     }
-    if (told < 2) {
-        return PTO_OK;
-    }
-    pto_fit_entry_t *entry = fit_entry_add(work, PTO_FIT_ABSENT, "%s by blocks", name);
-    if (entry == NULL) {
-        return PTO_ERR_MEMORY;
-    }
-    snprintf(entry->note, sizeof entry->note, "%s", note);
-    return PTO_OK;
+    return status == PTO_OK ? tell(work, name, "blocks", &rates) : status;
 }
 
 static pto_status_t tell_others(fit_work_t *work, pto_remote_t remote, pto_reach_t reach,
                                 const fit_points_t *points, const char *name) {
     compared_t compared = {work, fit_place_of_reach[reach],
                            malloc((work->samples->count + 1) * sizeof(double))};
-    if (compared.scratch == NULL) {
+    if (compared.scratch == NULL)
         return pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for fitted parameters");
-    }
-    pto_status_t status = tell_widths(work, &compared, remote, most_procs(points), name);
-    if (status == PTO_OK) {
+    pto_status_t status = tell_widths(work, &compared, remote, fit_most_procs(points), name);
+    if (status == PTO_OK)
         status = tell_blocks(work, &compared, points, widths[remote].benchmark[2], name);
-    }
     free(compared.scratch);
     return status;
 }
 
 static pto_status_t fit_reach(fit_work_t *work, pto_remote_t remote, pto_reach_t reach) {
     fit_points_t points;
-    char name[PTO_FIT_NAME_MAX];
-    snprintf(name, sizeof name, "remote.%s.%s", pto_remote_name(remote), pto_reach_name(reach));
+    char key[PTO_PARAM_KEY_MAX];
+    pto_postal_t *postal = &work->fit->machine->remote[remote][reach];
+    const char *name = fit_key(work, postal, key);
     pto_status_t status = fit_select(
         work, &(fit_filter_t){widths[remote].benchmark[2], PTO_IN_COUNT, fit_place_of_reach[reach], 0, 0},
         &points);
-    if (status != PTO_OK) {
-        return status;
-    }
-    size_t first = 0;
-    while (first < points.count && points.point[first].procs < most_procs(&points)) {
-        first++;
-    }
-    fit_points_t widest = {points.count - first, points.point + first};
+    fit_points_t widest = fit_of_most_procs(&points);
     if (points.count > 0) {
-        status = fit_access(work, name, &widest, &work->fit->machine->remote[remote][reach]);
-        if (status == PTO_OK) {
+        status = fit_access(work, name, &widest, postal);
+        if (status == PTO_OK)
             status = tell_others(work, remote, reach, &points, name);
-        }
     }
     free(points.point);
     return status;
@@ -260,39 +167,28 @@ static pto_status_t fit_reach(fit_work_t *work, pto_remote_t remote, pto_reach_t
 /* --- all GPUs to all others ---------------------------------------------------------------------------- */
 
 /* T = a + r (n - 1) s, where r is the time per byte that leaves one of n GPUs. */
-static pto_status_t fit_all_line(const fit_work_t *work, const fit_points_t *points,
-                                 fit_regression_t *result) {
-    fit_design_t design;
-    pto_status_t status = fit_design_init(points->count, ALL_COLUMN_COUNT, &design, work->err);
-    if (status != PTO_OK) {
-        return status;
-    }
-    for (size_t i = 0; i < points->count; i++) {
-        double *row = design.column + i * ALL_COLUMN_COUNT;
-        row[ALL_COLUMN_START] = 1;
-        row[ALL_COLUMN_BYTES] = (double)points->point[i].bytes * (points->point[i].procs - 1);
-        design.seconds[i] = points->point[i].seconds;
-    }
-    status = fit_regress(&design, work->options->minima, result, work->err);
-    fit_design_fini(&design);
-    return status;
+static bool fill_all(const fit_point_t *point, const void *context, fit_row_t *row) {
+    (void)context;
+    row->column[ALL_COLUMN_START] = 1;
+    row->column[ALL_COLUMN_BYTES] = (double)point->bytes * (point->procs - 1);
+    return true;
 }
 
 static pto_status_t keep_all(fit_work_t *work, const char *name, const fit_points_t *points,
                              const fit_regression_t *line) {
     pto_fit_entry_t *entry = fit_entry_add(work, PTO_FIT_RATE, "%s", name);
     const pto_postal_t *store = pto_machine_remote(work->fit->machine, PTO_REMOTE_STORE, PTO_REACH_ON_SOCKET);
-    if (entry == NULL) {
+    if (entry == NULL)
         return PTO_ERR_MEMORY;
-    }
     entry->beta_s_per_byte = fit_param(line, ALL_COLUMN_BYTES);
-    entry->below_bytes = INT64_MAX;
     entry->sample_count = (int64_t)points->count;
     entry->residual = fit_round(line->residual);
-    snprintf(entry->note, sizeof entry->note, "that leaves one of %d GPUs", (int)points->point[0].procs);
+    int length =
+        snprintf(entry->note, sizeof entry->note, "that leaves one of %d GPUs", (int)points->point[0].procs);
     if (store != NULL && store->beta_s_per_byte.value > 0) {
-        append(entry->note, sizeof entry->note, "; %.2f times what a store to one other costs",
-               line->value[ALL_COLUMN_BYTES] / store->beta_s_per_byte.value);
+        snprintf(entry->note + length, sizeof entry->note - (size_t)length,
+                 "; %.2f times what a store to one other costs",
+                 line->value[ALL_COLUMN_BYTES] / store->beta_s_per_byte.value);
     }
     work->fit->machine->remote_all_s_per_byte = entry->beta_s_per_byte;
     return PTO_OK;
@@ -301,20 +197,17 @@ static pto_status_t keep_all(fit_work_t *work, const char *name, const fit_point
 static pto_status_t fit_all_of(fit_work_t *work, const fit_points_t *points) {
     static const char name[] = "remote.all_s_per_byte";
     fit_regression_t line;
-    if (points->point[0].procs < 2 || fit_size_count(points) < 2) {
+    if (points->point[0].procs < 2 || fit_size_count(points) < 2)
         return fit_give_up(work, name, "samples of two sizes and two GPUs are the least");
-    }
-    pto_status_t status = fit_all_line(work, points, &line);
-    if (status == PTO_ERR_NOT_FOUND) {
+    pto_status_t status =
+        fit_regress(points, ALL_COLUMN_COUNT, fill_all, NULL, work->options->minima, &line, work->err);
+    if (status == PTO_ERR_NOT_FOUND)
         return fit_give_up(work, name, "its samples allow no regression");
-    }
-    if (status != PTO_OK) {
+    if (status != PTO_OK)
         return status;
-    }
     bool useless = line.residual > fit_useless_residual && !work->options->minima;
-    if (useless || line.held[ALL_COLUMN_BYTES]) {
+    if (useless || line.held[ALL_COLUMN_BYTES])
         return fit_give_up(work, name, "useless samples: no line shows what a byte costs");
-    }
     return keep_all(work, name, points, &line);
 }
 
@@ -322,26 +215,17 @@ static pto_status_t fit_all_pairs(fit_work_t *work) {
     fit_points_t points;
     pto_status_t status = fit_select(
         work, &(fit_filter_t){PTO_BENCHMARK_REMOTE_STORE_ALL, PTO_IN_COUNT, PTO_AT_COUNT, 0, 0}, &points);
-    if (status != PTO_OK) {
-        return status;
-    }
-    size_t first = 0;
-    while (first < points.count && points.point[first].procs < most_procs(&points)) {
-        first++;
-    }
-    if (points.count > 0) {
-        status = fit_all_of(work, &(fit_points_t){points.count - first, points.point + first});
-    }
+    fit_points_t most = fit_of_most_procs(&points);
+    if (points.count > 0)
+        status = fit_all_of(work, &most);
     free(points.point);
     return status;
 }
 
 pto_status_t fit_remote(fit_work_t *work) {
     pto_status_t status = PTO_OK;
-    for (int remote = 0; remote < PTO_REMOTE_COUNT; remote++) {
-        for (int reach = 0; status == PTO_OK && reach < PTO_REACH_COUNT; reach++) {
+    for (int remote = 0; remote < PTO_REMOTE_COUNT; remote++)
+        for (int reach = 0; status == PTO_OK && reach < PTO_REACH_COUNT; reach++)
             status = fit_reach(work, (pto_remote_t)remote, (pto_reach_t)reach);
-        }
-    }
     return status == PTO_OK ? fit_all_pairs(work) : status;
 }

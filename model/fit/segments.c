@@ -48,16 +48,14 @@ typedef struct {
 } grid_t;
 
 static void make_group(const fit_point_t *point, size_t count, double *scratch, size_group_t *group) {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         scratch[i] = point[i].seconds;
-    }
     group->bytes = point[0].bytes;
     group->count = (double)count;
     group->median = fit_median(scratch, count);
     group->times = count < REPRESENTATIVES ? (int)count : REPRESENTATIVES;
-    for (int i = 0; i < group->times; i++) {
+    for (int i = 0; i < group->times; i++)
         group->time[i] = gsl_stats_quantile_from_sorted_data(scratch, 1, count, (i + 0.5) / group->times);
-    }
 }
 
 /* Groups the sizes above the grain; returns the number of groups. */
@@ -66,9 +64,8 @@ static size_t make_groups(const fit_points_t *points, double *scratch, size_grou
     for (size_t first = 0, past; first < points->count; first = past) {
         int64_t bytes = points->point[first].bytes;
         past = first;
-        while (past < points->count && points->point[past].bytes == bytes) {
+        while (past < points->count && points->point[past].bytes == bytes)
             past++;
-        }
         make_group(points->point + first, past - first, scratch, &groups[made]);
         made += groups[made].median > fit_grain_s;
     }
@@ -139,18 +136,15 @@ static double group_cost(const size_group_t *group, line_t line) {
 static double piece_cost(const size_group_t *const *group, size_t count) {
     line_t line = fit_line(group, count);
     double cost = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         cost += group_cost(group[i], line);
-    }
     return cost;
 }
 
 static void fill_costs(grid_t *grid) {
-    for (int first = 0; first < grid->count; first++) {
-        for (int last = first + PIECE_SIZES_MIN - 1; last < grid->count; last++) {
+    for (int first = 0; first < grid->count; first++)
+        for (int last = first + PIECE_SIZES_MIN - 1; last < grid->count; last++)
             grid->cost[first][last] = piece_cost(grid->group + first, (size_t)(last - first + 1));
-        }
-    }
 }
 
 /* Bellman's recursion: best[k][j] is the minimal cost of groups 0..j in k + 1 pieces, and from[k][j] is the
@@ -184,9 +178,8 @@ static void fill_table(const grid_t *grid, int most, table_t *table) {
  * has a limit. */
 static int choose_pieces(const grid_t *grid, const table_t *table, int most) {
     double samples = 0;
-    for (int i = 0; i < grid->count; i++) {
+    for (int i = 0; i < grid->count; i++)
         samples += grid->group[i]->count;
-    }
     int chosen = 1;
     double least = HUGE_VAL;
     for (int k = 0; k < most; k++) {
@@ -217,9 +210,8 @@ static int search(grid_t *grid, int most, int *first) {
 /* Up to GRID_MAX groups, evenly spaced from `from` to before `past`. Returns their number. */
 static size_t spread(const size_group_t *groups, size_t from, size_t past, const size_group_t **chosen) {
     size_t count = past - from < GRID_MAX ? past - from : GRID_MAX;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         chosen[i] = &groups[from + (count > 1 ? i * (past - from - 1) / (count - 1) : 0)];
-    }
     return count;
 }
 
@@ -253,27 +245,21 @@ static int search_all(grid_t *grid, const size_group_t *groups, size_t count, in
     size_t edge[FIT_PIECE_MAX + 1] = {0};
     grid->count = (int)spread(groups, 0, count, grid->group);
     int pieces = search(grid, most, first);
-    for (int b = 1; b < pieces; b++) {
+    for (int b = 1; b < pieces; b++)
         edge[b] = (size_t)(grid->group[first[b - 1]] - groups);
-    }
     edge[pieces] = count;
-    for (int pass = 0; pass < MOVES && count > GRID_MAX; pass++) {
-        for (int b = 1; b < pieces; b++) {
+    for (int pass = 0; pass < MOVES && count > GRID_MAX; pass++)
+        for (int b = 1; b < pieces; b++)
             edge[b] = move_break(groups, edge[b - 1], edge[b], edge[b + 1]);
-        }
-    }
-    for (int b = 1; b < pieces; b++) {
+    for (int b = 1; b < pieces; b++)
         below_bytes[b - 1] = groups[edge[b]].bytes;
-    }
     return pieces - 1;
 }
 
-pto_status_t fit_find_breaks(const fit_points_t *points, int most, int *count, int64_t *below_bytes,
-                             pto_error_t *err) {
-    *count = 0;
-    if (fit_size_count(points) < 2 * PIECE_SIZES_MIN) {
+pto_status_t fit_find_breaks(const fit_points_t *points, int most, fit_breaks_t *breaks, pto_error_t *err) {
+    *breaks = (fit_breaks_t){0};
+    if (fit_size_count(points) < 2 * PIECE_SIZES_MIN)
         return PTO_OK;
-    }
     size_group_t *groups = calloc(fit_size_count(points), sizeof *groups);
     double *scratch = malloc(points->count * sizeof *scratch);
     grid_t *grid = calloc(1, sizeof *grid);
@@ -282,8 +268,8 @@ pto_status_t fit_find_breaks(const fit_points_t *points, int most, int *count, i
         status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for the search for protocol limits");
     } else {
         size_t group_count = make_groups(points, scratch, groups);
-        *count =
-            group_count < 2 * PIECE_SIZES_MIN ? 0 : search_all(grid, groups, group_count, most, below_bytes);
+        if (group_count >= 2 * PIECE_SIZES_MIN)
+            breaks->count = search_all(grid, groups, group_count, most, breaks->below_bytes);
     }
     free(groups);
     free(scratch);

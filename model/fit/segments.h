@@ -7,9 +7,14 @@
 /* Applies to everything that is fitted in pieces. */
 enum { FIT_PIECE_MAX = PTO_COST_RANGE_MAX };
 
-/* Find the breaks of points sorted by bytes: their number, and the first size of each following piece. At
- * most `most` pieces, and never more than FIT_PIECE_MAX. Errors: PTO_ERR_MEMORY. */
-pto_status_t fit_find_breaks(const fit_points_t *points, int most, int *count, int64_t *below_bytes,
-                             pto_error_t *err);
+/* Between pieces: the first size of each but the first. */
+typedef struct {
+    int count;
+    int64_t below_bytes[FIT_PIECE_MAX];
+} fit_breaks_t;
+
+/* Find the breaks of points sorted by bytes, for at most `most` pieces, and never more than FIT_PIECE_MAX.
+ * Errors: PTO_ERR_MEMORY. */
+pto_status_t fit_find_breaks(const fit_points_t *points, int most, fit_breaks_t *breaks, pto_error_t *err);
 
 #endif

@@ -3,7 +3,6 @@
  * in the cells (processes, messages, size) that they share. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
@@ -60,9 +59,8 @@ static int by_job(const void *a, const void *b) {
 static size_t make_cells(const pto_sample_t **sorted, size_t count, double *scratch, cell_t *cells) {
     size_t made = 0;
     for (size_t first = 0, past; first < count; first = past) {
-        for (past = first; past < count && by_cell_then_job(&sorted[first], &sorted[past]) == 0; past++) {
+        for (past = first; past < count && by_cell_then_job(&sorted[first], &sorted[past]) == 0; past++)
             scratch[past - first] = sorted[past]->seconds;
-        }
         cells[made++] = (cell_t){sorted[first], fit_median(scratch, past - first), 0};
     }
     return made;
@@ -71,62 +69,49 @@ static size_t make_cells(const pto_sample_t **sorted, size_t count, double *scra
 /* Uses the lower median, so that of two jobs the faster is the reference. */
 static void set_ratios(cell_t *cells, size_t count, double *scratch) {
     for (size_t first = 0, past; first < count; first = past) {
-        for (past = first; past < count && compare_cell(cells[first].sample, cells[past].sample) == 0;
-             past++) {
+        for (past = first; past < count && compare_cell(cells[first].sample, cells[past].sample) == 0; past++)
             scratch[past - first] = cells[past].seconds;
-        }
-        if (past - first < 2) {
+        if (past - first < 2)
             continue;
-        }
         gsl_sort(scratch, 1, past - first);
         double middle = scratch[(past - first - 1) / 2];
-        for (size_t i = first; i < past; i++) {
+        for (size_t i = first; i < past; i++)
             cells[i].ratio = cells[i].seconds / middle;
-        }
     }
 }
 
 static pto_status_t skip_job(fit_work_t *work, const pto_sample_t *job, double ratio) {
-    for (size_t i = 0; i < work->samples->count; i++) {
-        if (compare_job(&work->samples->sample[i], job) == 0) {
+    for (size_t i = 0; i < work->samples->count; i++)
+        if (compare_job(&work->samples->sample[i], job) == 0)
             work->skip[i] = 1;
-        }
-    }
-    pto_fit_entry_t *entry = fit_entry_add(
-        work, PTO_FIT_ABSENT, "job %s.%s.%d", pto_benchmark_name((pto_benchmark_t)job->benchmark),
-        pto_sample_space_name((pto_sample_space_t)job->where), (int)job->run);
-    if (entry == NULL) {
-        return PTO_ERR_MEMORY;
-    }
-    snprintf(entry->note, sizeof entry->note, "left out: a slow job, %.2f times the middle one of its cells",
-             ratio);
-    return PTO_OK;
+    char name[PTO_FIT_NAME_MAX];
+    snprintf(name, sizeof name, "job %s.%s.%d", pto_benchmark_name((pto_benchmark_t)job->benchmark),
+             pto_sample_space_name((pto_sample_space_t)job->where), (int)job->run);
+    return fit_note(work, name, 0, "left out: a slow job, %.2f times the middle one of its cells", ratio);
 }
 
 /* Judge each job by the quantiles of its ratios; cells are sorted by job. */
 static pto_status_t judge_jobs(fit_work_t *work, const cell_t *cells, size_t count, double *scratch) {
     for (size_t first = 0, past; first < count; first = past) {
         size_t shared = 0;
-        for (past = first; past < count && by_job(&cells[first], &cells[past]) == 0; past++) {
-            if (cells[past].ratio > 0) {
+        for (past = first; past < count && by_job(&cells[first], &cells[past]) == 0; past++)
+            if (cells[past].ratio > 0)
                 scratch[shared++] = cells[past].ratio;
-            }
-        }
-        if (shared < SLOW_CELLS_MIN) {
+        if (shared < SLOW_CELLS_MIN)
             continue;
-        }
         gsl_sort(scratch, 1, shared);
         if (gsl_stats_quantile_from_sorted_data(scratch, 1, shared, slow_quantile) > slow_ratio) {
             pto_status_t status = skip_job(work, cells[first].sample, fit_median(scratch, shared));
-            if (status != PTO_OK) {
+            if (status != PTO_OK)
                 return status;
-            }
         }
     }
     return PTO_OK;
 }
 
 pto_status_t fit_skip_slow_jobs(fit_work_t *work) {
+    if (work->options->minima)
+        return PTO_OK;
     size_t count = work->samples->count;
     const pto_sample_t **sorted = malloc((count + 1) * sizeof *sorted);
     cell_t *cells = malloc((count + 1) * sizeof *cells);
@@ -135,9 +120,8 @@ pto_status_t fit_skip_slow_jobs(fit_work_t *work) {
     if (sorted == NULL || cells == NULL || scratch == NULL) {
         pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for samples");
     } else {
-        for (size_t i = 0; i < count; i++) {
+        for (size_t i = 0; i < count; i++)
             sorted[i] = &work->samples->sample[i];
-        }
         qsort(sorted, count, sizeof *sorted, by_cell_then_job);
         size_t cell_count = make_cells(sorted, count, scratch, cells);
         set_ratios(cells, cell_count, scratch);
@@ -171,11 +155,10 @@ static void keep_minima(fit_points_t *points) {
     size_t kept = 0;
     for (size_t i = 0; i < points->count; i++) {
         fit_point_t *last = kept > 0 ? &points->point[kept - 1] : NULL;
-        if (last == NULL || by_size(last, &points->point[i]) != 0) {
+        if (last == NULL || by_size(last, &points->point[i]) != 0)
             points->point[kept++] = points->point[i];
-        } else if (points->point[i].seconds < last->seconds) {
+        else if (points->point[i].seconds < last->seconds)
             last->seconds = points->point[i].seconds;
-        }
     }
     points->count = kept;
 }
@@ -185,9 +168,8 @@ static size_t collect(const fit_work_t *work, const fit_filter_t *filter, fit_po
     for (size_t i = 0; i < work->samples->count; i++) {
         const pto_sample_t *sample = &work->samples->sample[i];
         if (!work->skip[i] && passes(sample, filter)) {
-            if (point != NULL) {
+            if (point != NULL)
                 point[count] = (fit_point_t){sample->seconds, sample->bytes, sample->procs, sample->messages};
-            }
             count++;
         }
     }
@@ -198,14 +180,12 @@ pto_status_t fit_select(const fit_work_t *work, const fit_filter_t *filter, fit_
     size_t count = collect(work, filter, NULL);
     points->count = 0;
     points->point = malloc((count + 1) * sizeof *points->point);
-    if (points->point == NULL) {
+    if (points->point == NULL)
         return pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for samples");
-    }
     points->count = collect(work, filter, points->point);
     qsort(points->point, count, sizeof *points->point, by_size);
-    if (work->options->minima) {
+    if (work->options->minima)
         keep_minima(points);
-    }
     return PTO_OK;
 }
 
@@ -222,9 +202,8 @@ size_t pto_fit_medians(const pto_samples_t *samples, pto_benchmark_t benchmark, 
         fit_select(&work, &(fit_filter_t){benchmark, where, place, procs, 0}, &points) == PTO_OK) {
         for (size_t first = 0, past; first < points.count; first = past, sizes++) {
             for (past = first; past < points.count && by_size(&points.point[first], &points.point[past]) == 0;
-                 past++) {
+                 past++)
                 scratch[past - first] = points.point[past].seconds;
-            }
             if (sizes < capacity) {
                 bytes[sizes] = points.point[first].bytes;
                 seconds[sizes] = fit_median(scratch, past - first);

@@ -10,6 +10,12 @@ static const pto_sample_level_t fit_place_of_reach[PTO_REACH_COUNT] = {
     [PTO_REACH_OFF_SOCKET] = PTO_AT_OFF_SOCKET,
 };
 
+/* The column `space`. */
+static const pto_sample_space_t fit_where_of_space[PTO_SPACE_COUNT] = {
+    [PTO_SPACE_CPU] = PTO_IN_CPU,
+    [PTO_SPACE_GPU] = PTO_IN_GPU,
+};
+
 /* Which samples to select. PTO_IN_COUNT, PTO_AT_COUNT, procs 0 and pair_hash 0 match everything. */
 typedef struct {
     pto_benchmark_t benchmark;
@@ -19,11 +25,13 @@ typedef struct {
     uint64_t pair_hash;
 } fit_filter_t;
 
-/* Mark the samples of slow jobs and report these jobs. Errors: PTO_ERR_MEMORY. */
+/* Mark the samples of slow jobs and report these jobs; not in minima mode, in which they do no harm. Errors:
+ * PTO_ERR_MEMORY. */
 pto_status_t fit_skip_slow_jobs(fit_work_t *work);
 
 /* The samples that a filter selects, without slow jobs; in minima mode the minimum of each (procs, messages,
- * bytes). The caller frees points->point. Errors: PTO_ERR_MEMORY. */
+ * bytes). The caller frees points->point, on an error too, where there are no points. Errors: PTO_ERR_MEMORY.
+ */
 pto_status_t fit_select(const fit_work_t *work, const fit_filter_t *filter, fit_points_t *points);
 
 #endif

@@ -9,41 +9,37 @@ static int32_t most_procs(const fit_work_t *work, const fit_filter_t *filter) {
     int32_t most = 0;
     for (size_t i = 0; i < work->samples->count; i++) {
         const pto_sample_t *sample = &work->samples->sample[i];
-        if (sample->benchmark == filter->benchmark && sample->where == filter->where &&
-            sample->procs > most) {
+        if (sample->benchmark == filter->benchmark && sample->where == filter->where && sample->procs > most)
             most = sample->procs;
-        }
     }
     return most;
 }
 
 static pto_status_t fit_sized(fit_work_t *work, pto_benchmark_t benchmark, pto_space_t space,
-                              const char *name, pto_cost_table_t *cost) {
-    fit_filter_t filter = {benchmark, space == PTO_SPACE_GPU ? PTO_IN_GPU : PTO_IN_CPU, PTO_AT_COUNT, 0, 0};
+                              pto_cost_table_t *cost) {
+    fit_filter_t filter = {benchmark, fit_where_of_space[space], PTO_AT_COUNT, 0, 0};
     fit_points_t points = {0};
     filter.procs = most_procs(work, &filter);
     pto_status_t status = filter.procs > 0 ? fit_select(work, &filter, &points) : PTO_OK;
-    if (status == PTO_OK && points.count > 0) {
-        status = fit_cost(work, name, &points, cost);
-    }
+    if (status == PTO_OK && points.count > 0)
+        status = fit_cost(work, &points, cost);
     free(points.point);
     return status;
 }
 
 pto_status_t fit_setup(fit_work_t *work) {
     pto_machine_t *machine = work->fit->machine;
-    pto_status_t status =
-        fit_sized(work, PTO_BENCHMARK_SETUP_OPEN, PTO_SPACE_GPU, "setup.open", &machine->setup_open);
-    if (status == PTO_OK) {
-        status = fit_sized(work, PTO_BENCHMARK_SETUP_ALLOCATE, PTO_SPACE_GPU, "setup.allocate.gpu",
-                           &machine->setup_allocate[PTO_SPACE_GPU]);
-    }
-    if (status == PTO_OK) {
-        status = fit_sized(work, PTO_BENCHMARK_SETUP_ALLOCATE, PTO_SPACE_CPU, "setup.allocate.cpu",
-                           &machine->setup_allocate[PTO_SPACE_CPU]);
-    }
-    if (status == PTO_OK) {
-        status = fit_time(work, PTO_BENCHMARK_SETUP_SEGMENT, "setup.segment_s", &machine->setup_segment_s);
-    }
-    return status;
+    const struct {
+        pto_benchmark_t benchmark;
+        pto_space_t space;
+        pto_cost_table_t *cost;
+    } sized[] = {
+        {PTO_BENCHMARK_SETUP_OPEN, PTO_SPACE_GPU, &machine->setup_open},
+        {PTO_BENCHMARK_SETUP_ALLOCATE, PTO_SPACE_GPU, &machine->setup_allocate[PTO_SPACE_GPU]},
+        {PTO_BENCHMARK_SETUP_ALLOCATE, PTO_SPACE_CPU, &machine->setup_allocate[PTO_SPACE_CPU]},
+    };
+    pto_status_t status = PTO_OK;
+    for (size_t i = 0; status == PTO_OK && i < sizeof sized / sizeof *sized; i++)
+        status = fit_sized(work, sized[i].benchmark, sized[i].space, sized[i].cost);
+    return status == PTO_OK ? fit_time(work, PTO_BENCHMARK_SETUP_SEGMENT, &machine->setup_segment_s) : status;
 }

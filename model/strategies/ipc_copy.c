@@ -1,7 +1,7 @@
 /* ipc_copy: the receiver of a pair copies straight from the sender's GPU memory, which it has opened by CUDA
  * IPC. One flag says that the data are there, the other that they have been copied (the direct copy that Ji
- * et al., "Efficient Intranode Communication in GPU-Accelerated Systems", 2012, section IV, had to do without:
- * their GPUs' memory could not be opened by other processes). */
+ * et al., "Efficient Intranode Communication in GPU-Accelerated Systems", 2012, section IV, had to do
+ * without: their GPUs' memory could not be opened by other processes). */
 #include "staging.h"
 
 /* In two stages, since with both ways a member raises the flag and waits for the other's. */

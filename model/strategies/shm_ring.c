@@ -4,8 +4,8 @@
  * 2012, section IV-C). One chunk alone is the paper's eager cell.
  *
  * Flags take the place of the paper's lengths and pointers: "full" says that a chunk is in its slot, "empty"
- * that the slot may be filled again. The sender runs ahead by the slots of the ring and no further. Chunks are
- * whole elements, so none goes on in the next slot (the paper's surfeit). */
+ * that the slot may be filled again. The sender runs ahead by the slots of the ring and no further. Chunks
+ * are whole elements, so none goes on in the next slot (the paper's surfeit). */
 #include "staging.h"
 
 enum { SLOTS = 4 };

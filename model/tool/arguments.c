@@ -72,7 +72,7 @@ pto_status_t pto_number_parse(const char *text, double least, double most, doubl
     return PTO_OK;
 }
 
-pto_status_t pto_count_parse(const char *text, int most, int *count, pto_error_t *err) {
+static pto_status_t parse_int(const char *text, int most, int *count, pto_error_t *err) {
     int64_t parsed = 0;
     if (pto_int64_parse(text, &parsed, NULL) != PTO_OK || parsed < 1 || parsed > most)
         return pto_error_set(err, PTO_ERR_RANGE, "'%s' is not a whole number between 1 and %d", text, most);
@@ -80,8 +80,11 @@ pto_status_t pto_count_parse(const char *text, int most, int *count, pto_error_t
     return PTO_OK;
 }
 
-pto_status_t pto_timeout_parse(const char *text, double *seconds, pto_error_t *err) {
-    return pto_number_parse(text, 0.1, 1e6, seconds, err);
+pto_status_t pto_count_parse(const char *text, int64_t *count, pto_error_t *err) {
+    pto_status_t status = pto_int64_parse(text, count, err);
+    if (status == PTO_OK && *count < 1)
+        return pto_error_set(err, PTO_ERR_RANGE, "must be 1 or more, not %s", text);
+    return status;
 }
 
 pto_status_t pto_word_parse(const char *text, const char *what, const char *(*word_at)(int i), int *found,
@@ -185,6 +188,14 @@ static int take_option(pto_arguments_t *arguments, int argc, char **argv, int *i
     return -1;
 }
 
+/* Whether a word that the command takes as an operand is given as an option: `list --machines`. */
+static bool is_operand(const pto_syntax_t *syntax, const char *text) {
+    for (int i = 0; syntax->operand_at && syntax->operand_at(i); i++)
+        if (strncmp(text, "--", 2) == 0 && strcmp(text + 2, syntax->operand_at(i)) == 0)
+            return true;
+    return false;
+}
+
 int pto_arguments_read(const pto_syntax_t *syntax, int argc, char **argv, pto_arguments_t *arguments,
                        pto_error_t *err) {
     *arguments = (pto_arguments_t){.syntax = syntax,
@@ -196,18 +207,19 @@ int pto_arguments_read(const pto_syntax_t *syntax, int argc, char **argv, pto_ar
         pto_error_set(err, PTO_ERR_MEMORY, "%s: out of memory", syntax->program);
         code = PTO_EXIT_ERROR;
     }
-    for (int i = 1; i < argc && code < 0; i++) {
+    for (int i = 1; i < argc && code < 0; i++)
         if (options_end || argv[i][0] != '-' || argv[i][1] == '\0')
             arguments->operand[arguments->operand_count++] = argv[i];
         else if (strcmp(argv[i], "--") == 0)
             options_end = true;
         else if (strcmp(argv[i], "-h") == 0)
             code = PTO_EXIT_OK;
+        else if (is_operand(syntax, argv[i]))
+            arguments->operand[arguments->operand_count++] = argv[i] + 2;
         else if (argv[i][1] != '-')
             code = refuse(syntax, err, "unknown option '%s'", argv[i]);
         else
             code = take_option(arguments, argc, argv, &i, err);
-    }
     if (code >= 0)
         pto_arguments_fini(arguments);
     return code;
@@ -241,9 +253,39 @@ void pto_arguments_fini(pto_arguments_t *arguments) {
     *arguments = (pto_arguments_t){0};
 }
 
+static pto_status_t store(const pto_option_t *option, const char *text, void *target, pto_error_t *err) {
+    void *at = (char *)target + option->at;
+    const char *what = option->what ? option->what : option->name;
+    int index;
+    switch (option->form) {
+    case PTO_VALUE_FLAG:
+        *(bool *)at = true;
+        return PTO_OK;
+    case PTO_VALUE_TEXT:
+        *(const char **)at = text;
+        return PTO_OK;
+    case PTO_VALUE_NAME:
+        *(const char **)at = text;
+        return pto_word_parse(text, what, option->word_at, &index, err);
+    case PTO_VALUE_WORD:
+        return pto_word_parse(text, what, option->word_at, at, err);
+    case PTO_VALUE_INT:
+        return parse_int(text, (int)option->most, at, err);
+    case PTO_VALUE_COUNT:
+        return pto_count_parse(text, at, err);
+    case PTO_VALUE_BYTES:
+        return pto_bytes_parse(text, at, err);
+    case PTO_VALUE_NUMBER:
+        return pto_number_parse(text, option->least, option->most, at, err);
+    case PTO_VALUE_OWN:
+        break;
+    }
+    return option->apply(target, text, err);
+}
+
 static pto_status_t apply(const pto_option_t *option, const char *text, void *target, pto_error_t *err) {
     pto_error_t cause = {0};
-    pto_status_t status = option->apply(target, text, &cause);
+    pto_status_t status = store(option, text, target, &cause);
     if (status == PTO_OK)
         return PTO_OK;
     if (cause.line == 0)

@@ -3,22 +3,44 @@
 #ifndef PTO_ARGUMENTS_H
 #define PTO_ARGUMENTS_H
 
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "portolan/status.h"
 
 enum { PTO_EXIT_OK = 0, PTO_EXIT_ERROR = 1, PTO_EXIT_USAGE = 2 };
 
+/* How a value is read, and what it is stored as. */
+typedef enum {
+    PTO_VALUE_OWN,    /* by the option's own `apply` */
+    PTO_VALUE_FLAG,   /* bool: true */
+    PTO_VALUE_TEXT,   /* const char *, borrowed from argv */
+    PTO_VALUE_NAME,   /* the same, one of the words */
+    PTO_VALUE_WORD,   /* an enum or an int: the index among the words */
+    PTO_VALUE_INT,    /* int, 1 to `most` */
+    PTO_VALUE_COUNT,  /* int64_t, 1 or more */
+    PTO_VALUE_BYTES,  /* int64_t, 0 or more, as in 64KiB */
+    PTO_VALUE_NUMBER, /* double, `least` to `most` */
+} pto_value_form_t;
+
 typedef struct {
     const char *name;     /* without dashes */
     const char *argument; /* the value's name in --help; NULL: takes no value */
     const char *help;
+    pto_value_form_t form;
+    size_t at; /* offset of the value in the command's own struct */
+    double least, most;
     /* Store the value in the command's own struct; `text` is NULL if the option takes none. */
     pto_status_t (*apply)(void *target, const char *text, pto_error_t *err);
     const char *standard;          /* default value shown by --help, or NULL */
     const char *(*word_at)(int i); /* the allowed values, NULL after the last; or NULL: any value */
+    const char *what;              /* a word's name in messages; NULL: the option's */
     int overrides;                 /* 1 + the pto_scenario_field_t that it replaces; 0: none */
 } pto_option_t;
+
+/* A row's form and offset, where `type` is the command's own struct. */
+#define PTO_STORE(form_, type, member) .form = PTO_VALUE_##form_, .at = offsetof(type, member)
 
 /* Options under one heading of --help. */
 typedef struct {
@@ -82,27 +104,13 @@ void pto_print_help(const pto_syntax_t *syntax, FILE *stream);
 pto_status_t pto_word_parse(const char *text, const char *what, const char *(*word_at)(int i), int *found,
                             pto_error_t *err);
 
-/* For apply: a number or a count (from 1) within these bounds. Errors: PTO_ERR_RANGE. */
+/* For apply: a number within these bounds, or a count of at least 1. Errors: PTO_ERR_RANGE. */
 pto_status_t pto_number_parse(const char *text, double least, double most, double *number, pto_error_t *err);
-pto_status_t pto_count_parse(const char *text, int most, int *count, pto_error_t *err);
-/* The seconds of --timeout. */
-pto_status_t pto_timeout_parse(const char *text, double *seconds, pto_error_t *err);
+pto_status_t pto_count_parse(const char *text, int64_t *count, pto_error_t *err);
 
-/* Define an apply function that sets `field`, a bool, or keeps the text there, which is borrowed from argv.
- */
-#define PTO_APPLY_FLAG(function, type, field)                                                                \
-    static pto_status_t function(void *target, const char *text, pto_error_t *err) {                         \
-        (void)text;                                                                                          \
-        (void)err;                                                                                           \
-        ((type *)target)->field = true;                                                                      \
-        return PTO_OK;                                                                                       \
-    }
-#define PTO_APPLY_TEXT(function, type, field)                                                                \
-    static pto_status_t function(void *target, const char *text, pto_error_t *err) {                         \
-        (void)err;                                                                                           \
-        ((type *)target)->field = text;                                                                      \
-        return PTO_OK;                                                                                       \
-    }
+/* The bounds of --timeout. */
+#define PTO_TIMEOUT_LEAST_S 0.1
+#define PTO_TIMEOUT_MOST_S 1e6
 
 /* Iterate over all options of a syntax: `at` counts from 0; returns NULL at the end. */
 const pto_option_t *pto_syntax_option(const pto_syntax_t *syntax, int at);

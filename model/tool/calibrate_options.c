@@ -14,13 +14,7 @@ static const char usage[] =
 
 static const int64_t most_bytes = INT64_C(1) << 30;
 
-PTO_APPLY_FLAG(apply_force, pto_calibrate_options_t, force)
-PTO_APPLY_FLAG(apply_progress, pto_calibrate_options_t, progress)
-PTO_APPLY_FLAG(apply_list, pto_calibrate_options_t, list)
-PTO_APPLY_FLAG(apply_version, pto_calibrate_options_t, version)
-PTO_APPLY_TEXT(apply_out, pto_calibrate_options_t, out)
-PTO_APPLY_TEXT(apply_only, pto_calibrate_options_t, only)
-PTO_APPLY_TEXT(apply_machine, pto_calibrate_options_t, machine)
+#define STORE(form, member) PTO_STORE(form, pto_calibrate_options_t, member)
 
 /* FROM:TO or FROM:TO:FACTOR. */
 static pto_status_t apply_bytes(void *target, const char *text, pto_error_t *err) {
@@ -59,21 +53,11 @@ static pto_status_t apply_budget(void *target, const char *text, pto_error_t *er
     return status;
 }
 
-static pto_status_t apply_repeats(void *target, const char *text, pto_error_t *err) {
-    pto_calibrate_options_t *options = target;
-    return pto_count_parse(text, 1000000, &options->repeats, err);
-}
-
-static pto_status_t apply_timeout(void *target, const char *text, pto_error_t *err) {
-    pto_calibrate_options_t *options = target;
-    return pto_timeout_parse(text, &options->timeout_s, err);
-}
-
 static const pto_option_t options[] = {
-    {"out", "FILE", "write the samples there; - is standard output", .apply = apply_out, .standard = "-"},
-    {"force", NULL, "replace that file where it exists, when all is measured", .apply = apply_force},
+    {"out", "FILE", "write the samples there; - is standard output", STORE(TEXT, out), .standard = "-"},
+    {"force", NULL, "replace that file where it exists, when all is measured", STORE(FLAG, force)},
     {"only", "NAME[,NAME]", "run these benchmarks, or all of these groups, only (--list shows them)",
-     .apply = apply_only},
+     STORE(TEXT, only)},
     {"bytes", "FROM:TO", "sizes, by powers of two, of at most 1GiB (FROM:TO:FACTOR for fewer)",
      .apply = apply_bytes, .standard = "1:64MiB"},
     {"budget", "SECONDS", "time for each benchmark; points that have no room in it are left out",
@@ -81,15 +65,15 @@ static const pto_option_t options[] = {
     {"repeats", "N",
      "at most so many samples of each point; fewer where the 95 percent interval of the median lies within 2 "
      "percent of it",
-     .apply = apply_repeats, .standard = "50"},
+     STORE(INT, repeats), .most = 1000000, .standard = "50"},
     {"timeout", "SECONDS", "end the job where a process makes no progress for so long",
-     .apply = apply_timeout, .standard = "20"},
+     STORE(NUMBER, timeout_s), .least = PTO_TIMEOUT_LEAST_S, .most = PTO_TIMEOUT_MOST_S, .standard = "20"},
     {"machine", "NAME", "what to call the machine in the file (default: its processor and GPU)",
-     .apply = apply_machine},
+     STORE(TEXT, machine)},
     {"progress", NULL, "draw the progress bar even where standard error is no terminal",
-     .apply = apply_progress},
-    {"list", NULL, "list the benchmarks, their groups and the rows they write", .apply = apply_list},
-    {"version", NULL, "print the version, and whether it was built with CUDA", .apply = apply_version},
+     STORE(FLAG, progress)},
+    {"list", NULL, "list the benchmarks, their groups and the rows they write", STORE(FLAG, list)},
+    {"version", NULL, "print the version, and whether it was built with CUDA", STORE(FLAG, version)},
     {.name = NULL}};
 
 static const pto_option_set_t sets[] = {{"options", options}, {NULL, NULL}};

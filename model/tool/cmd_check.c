@@ -139,38 +139,31 @@ static void print_heading(const pto_options_t *options) {
            "Stages", "Messages", "Bytes moved", "Shared use");
 }
 
-static int run_check(int argc, char **argv) {
-    pto_options_t options;
-    int exit_code = pto_options_read(&syntax, argc, argv, &options);
-    if (exit_code >= 0)
-        return exit_code;
-    pto_error_t err = {0};
-    run_t run = {.options = &options};
+static pto_status_t run_check(pto_options_t *options, pto_error_t *err) {
+    run_t run = {.options = options};
     const pto_strategy_t **strategy = NULL;
     int count = 0;
-    pto_status_t status = pto_scenario_strategies(&options.scenario, &strategy, &count, &err);
+    pto_status_t status = pto_scenario_strategies(&options->scenario, &strategy, &count, err);
     if (status == PTO_OK && count > 0)
-        status = refuse_early(&options.scenario, strategy[0], &err);
+        status = refuse_early(&options->scenario, strategy[0], err);
     if (status == PTO_OK)
-        print_heading(&options);
+        print_heading(options);
     for (int i = 0; i < count && status == PTO_OK; i++)
-        status = prove_strategy(&run, strategy[i], &err);
+        status = prove_strategy(&run, strategy[i], err);
     if (status == PTO_OK)
         printf("# %lld plans proved right\n", (long long)run.proved);
     if (status == PTO_OK && run.refused > 0)
         status =
-            pto_error_set(&err, PTO_ERR_TOO_LARGE, "%lld plans were not checked; --limit raises the limit",
+            pto_error_set(err, PTO_ERR_TOO_LARGE, "%lld plans were not checked; --limit raises the limit",
                           (long long)run.refused);
     if (status == PTO_OK && run.proved == 0 && run.refused == 0)
         status =
-            pto_error_set(&err, PTO_ERR_NOT_APPLICABLE, "no strategy applies: %.400s", run.reason.message);
+            pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "no strategy applies: %.400s", run.reason.message);
     free(strategy);
-    exit_code = status == PTO_OK ? pto_flush_output() : pto_report_error(&err);
-    pto_options_fini(&options);
-    return exit_code;
+    return status;
 }
 
 const pto_command_t pto_command_check = {.name = "check",
                                          .summary = "prove that the plans of a scenario are right",
                                          .syntax = &syntax,
-                                         .run = run_check};
+                                         .on_scenario = run_check};

@@ -132,12 +132,11 @@ static void print_bash(void) {
 
 /* Text inside single quotes, with escapes for the characters that _arguments interprets. */
 static void zsh_text(const char *text, const char *special) {
-    for (; *text; text++) {
+    for (; *text; text++)
         if (*text == '\'')
             printf("'\\''");
         else
             printf("%s%c", strchr(special, *text) ? "\\" : "", *text);
-    }
 }
 
 static void zsh_option(const pto_option_t *option) {
@@ -352,17 +351,7 @@ static int print(const pto_arguments_t *arguments) {
     return status == PTO_OK ? pto_flush_output() : pto_usage_error(&syntax, "%s", err.message);
 }
 
-static int run(int argc, char **argv) {
-    pto_arguments_t arguments;
-    int code = pto_arguments_parse(&syntax, argc, argv, &arguments);
-    if (code >= 0)
-        return code;
-    code = print(&arguments);
-    pto_arguments_fini(&arguments);
-    return code;
-}
-
 const pto_command_t pto_command_completion = {.name = "completion",
                                               .summary = "print a script that completes commands and options",
                                               .syntax = &syntax,
-                                              .run = run};
+                                              .run = print};

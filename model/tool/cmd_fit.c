@@ -10,6 +10,7 @@
 #include "plot.h"
 #include "portolan/fit.h"
 #include "portolan/machine_write.h"
+#include "table.h"
 
 static const char usage[] =
     "usage: portolan fit SAMPLES.csv [MORE.csv ...] --name NAME --out MACHINE.yaml [OPTIONS]\n"
@@ -40,27 +41,7 @@ typedef struct {
 
 /* --- options ------------------------------------------------------------------------------------------- */
 
-#define TAKE_TEXT(member)                                                                                    \
-    static pto_status_t apply_##member(void *target, const char *text, pto_error_t *err) {                   \
-        (void)err;                                                                                           \
-        ((arguments_t *)target)->member = text;                                                              \
-        return PTO_OK;                                                                                       \
-    }
-#define TAKE_FLAG(name, member)                                                                              \
-    static pto_status_t apply_##name(void *target, const char *text, pto_error_t *err) {                     \
-        (void)text;                                                                                          \
-        (void)err;                                                                                           \
-        ((arguments_t *)target)->member = true;                                                              \
-        return PTO_OK;                                                                                       \
-    }
-
-TAKE_TEXT(name)
-TAKE_TEXT(out)
-TAKE_TEXT(source)
-TAKE_FLAG(force, force)
-TAKE_FLAG(report, report)
-TAKE_FLAG(partial, fit.partial)
-TAKE_FLAG(minima, fit.minima)
+#define STORE(form, member) PTO_STORE(form, arguments_t, member)
 
 /* Reject names that cannot be drawn before doing any work. */
 static pto_status_t apply_plot(void *target, const char *text, pto_error_t *err) {
@@ -85,16 +66,16 @@ static pto_status_t apply_collectives(void *target, const char *text, pto_error_
 }
 
 static const pto_option_t fit_options[] = {
-    {"name", "NAME", "the machine's name in the file", .apply = apply_name},
+    {"name", "NAME", "the machine's name in the file", STORE(TEXT, name)},
     {"out", "FILE.yaml", "the machine file to write; one that exists is replaced only with --force",
-     .apply = apply_out},
-    {"force", NULL, "replace that file, as a whole", .apply = apply_force},
-    {"report", NULL, "print the fitted parameters with intervals and residuals", .apply = apply_report},
+     STORE(TEXT, out)},
+    {"force", NULL, "replace that file, as a whole", STORE(FLAG, force)},
+    {"report", NULL, "print the fitted parameters with intervals and residuals", STORE(FLAG, report)},
     {"plot", "FILE.svg|png", "draw samples and fitted lines (needs gnuplot)", .apply = apply_plot},
     {"partial", NULL,
      "leave out parameters with too few samples, instead of failing; the cost of messages (ping_pong) is "
      "needed all the same",
-     .apply = apply_partial},
+     STORE(FLAG, fit.partial)},
     {"breaks", "LIMITS",
      "force protocol limits, for example cpu.off_node=256,16384 or gpu=none (repeatable; later ones "
      "override)",
@@ -102,8 +83,8 @@ static const pto_option_t fit_options[] = {
     {"minima", NULL,
      "plain least squares on the minima over runs and pairs (the paper's way), not robust regression on "
      "relative errors",
-     .apply = apply_minima},
-    {"source", "TEXT", "where the samples come from (default: their source= line)", .apply = apply_source},
+     STORE(FLAG, fit.minima)},
+    {"source", "TEXT", "where the samples come from (default: their source= line)", STORE(TEXT, source)},
     {"collectives", "FILE.csv",
      "fit what only collectives show as well (docs/validation.md): the library's algorithms, staging, "
      "contention (repeatable)",
@@ -119,42 +100,32 @@ static const pto_syntax_t syntax = {
 
 /* Returns -1, or the exit code. */
 static int check_arguments(const arguments_t *arguments) {
-    if (arguments->samples_count == 0) {
+    if (arguments->samples_count == 0)
         return pto_usage_error(&syntax, "no samples given");
-    }
-    if (arguments->out == NULL && arguments->plot == NULL && !arguments->report) {
+    if (arguments->out == NULL && arguments->plot == NULL && !arguments->report)
         return pto_usage_error(&syntax, "nothing to do: give --out, --report or --plot");
-    }
-    if (arguments->out != NULL && arguments->name == NULL) {
+    if (arguments->out != NULL && arguments->name == NULL)
         return pto_usage_error(&syntax, "--out needs --name");
-    }
     return -1;
 }
 
 static pto_status_t read_samples(int count, char **paths, pto_samples_t *samples, pto_error_t *err) {
     for (int i = 0; i < count; i++) {
         pto_status_t status = pto_samples_read(paths[i], samples, err);
-        if (status != PTO_OK) {
+        if (status != PTO_OK)
             return status;
-        }
     }
     return PTO_OK;
 }
 
-static const char *base_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
 /* A parameter as text: "1.2340e-06 [1.1e-06, 1.3e-06]", or a dash. */
 static const char *param_text(const pto_param_t *param, char *text, size_t text_size) {
-    if (!pto_param_known(param)) {
+    if (!pto_param_known(param))
         snprintf(text, text_size, "-");
-    } else if (param->has_interval) {
+    else if (param->has_interval)
         snprintf(text, text_size, "%.4g [%.4g, %.4g]", param->value, param->low, param->high);
-    } else {
+    else
         snprintf(text, text_size, "%.4g", param->value);
-    }
     return text;
 }
 
@@ -183,18 +154,16 @@ static const char *collective_text(const pto_fit_collective_t *parameter, char *
 
 static void print_collectives(const pto_fit_collectives_t *fit) {
     char text[160];
-    for (int i = 0; i < fit->parameter_count; i++) {
+    for (int i = 0; i < fit->parameter_count; i++)
         printf("from collectives: %s\n", collective_text(&fit->parameter[i], text, sizeof text));
-    }
     printf("from collectives: mean |ln(predicted/measured)| plus regret: %.3f\n", fit->badness);
 }
 
 static void print_report(const pto_fit_t *fit) {
     printf("%-34s %-36s %-36s %8s %9s\n", "parameter", "alpha_s [95% interval]",
            "beta_s_per_byte [95% interval]", "samples", "residual");
-    for (int i = 0; i < fit->entry_count; i++) {
+    for (int i = 0; i < fit->entry_count; i++)
         print_entry(&fit->entry[i]);
-    }
     puts("residual: median of |fitted - measured| / measured. gap: cost of each additional "
          "message in flight.");
 }
@@ -205,24 +174,20 @@ static void write_comment(FILE *stream, const pto_samples_t *samples, const pto_
     static const char *const keys[] = {"machine", "mpi", "measured", "date", "device", "source"};
     fprintf(stream, "Fitted by portolan fit%s from %zu samples (docs/fitting.md).\n",
             arguments->fit.minima ? " --minima" : "", samples->count);
-    for (int i = 0; i < samples->file_count; i++) {
-        fprintf(stream, "file: %s\n", base_name(samples->path[i]));
-    }
+    for (int i = 0; i < samples->file_count; i++)
+        fprintf(stream, "file: %s\n", pto_file_name(samples->path[i]));
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const char *value = pto_samples_provenance(samples, keys[i]);
-        if (value != NULL) {
+        if (value != NULL)
             fprintf(stream, "%s: %s\n", keys[i], value);
-        }
     }
     for (int i = 0; i < fit->entry_count; i++) {
         const pto_fit_entry_t *entry = &fit->entry[i];
-        if (entry->kind == PTO_FIT_ABSENT || entry->kind == PTO_FIT_RATE) {
+        if (entry->kind == PTO_FIT_ABSENT || entry->kind == PTO_FIT_RATE)
             fprintf(stream, "%s: %s\n", entry->name, entry->note);
-        }
     }
-    for (int i = 0; i < arguments->collectives_count; i++) {
-        fprintf(stream, "collectives: %s\n", base_name(arguments->collectives[i]));
-    }
+    for (int i = 0; i < arguments->collectives_count; i++)
+        fprintf(stream, "collectives: %s\n", pto_file_name(arguments->collectives[i]));
     for (int i = 0; i < collectives->parameter_count; i++) {
         char text[160];
         fprintf(stream, "fitted to collectives: %s\n",
@@ -236,9 +201,8 @@ static pto_status_t write_machine(const pto_samples_t *samples, const pto_fit_t 
     char *comment = NULL;
     size_t size = 0;
     FILE *stream = open_memstream(&comment, &size);
-    if (stream == NULL) {
+    if (stream == NULL)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a machine file");
-    }
     write_comment(stream, samples, fit, collectives, arguments);
     pto_status_t status =
         fclose(stream) == 0 ? pto_machine_write(fit->machine, comment, arguments->out, arguments->force, err)
@@ -252,12 +216,10 @@ static pto_status_t add_collectives(const arguments_t *arguments, pto_fit_t *fit
                                     pto_error_t *err) {
     pto_collectives_t collectives = {0};
     pto_status_t status = PTO_OK;
-    for (int i = 0; i < arguments->collectives_count && status == PTO_OK; i++) {
+    for (int i = 0; i < arguments->collectives_count && status == PTO_OK; i++)
         status = pto_collectives_read(arguments->collectives[i], &collectives, err);
-    }
-    if (status == PTO_OK && arguments->collectives_count > 0) {
+    if (status == PTO_OK && arguments->collectives_count > 0)
         status = pto_fit_collectives(fit->machine, &collectives, 0, made, err);
-    }
     if (status == PTO_OK && arguments->collectives_count > 0) {
         pto_machine_destroy(fit->machine);
         fit->machine = made->machine;
@@ -275,24 +237,20 @@ static pto_status_t fit_and_write(const pto_samples_t *samples, const arguments_
     pto_status_t status =
         pto_fit_samples(samples, arguments->name != NULL ? arguments->name : "unnamed",
                         source != NULL ? source : "portolan fit", &arguments->fit, &fit, err);
-    if (status != PTO_OK) {
+    if (status != PTO_OK)
         return status;
-    }
     pto_fit_collectives_t collectives = {0};
     status = add_collectives(arguments, &fit, &collectives, err);
-    if (status == PTO_OK && arguments->out != NULL) {
+    if (status == PTO_OK && arguments->out != NULL)
         status = write_machine(samples, &fit, &collectives, arguments, err);
-    }
     if (status == PTO_OK && arguments->report) {
         print_report(&fit);
-        if (arguments->collectives_count > 0) {
+        if (arguments->collectives_count > 0)
             print_collectives(&collectives);
-        }
     }
     /* Last, so that without gnuplot the machine file is still written. */
-    if (status == PTO_OK && arguments->plot != NULL) {
+    if (status == PTO_OK && arguments->plot != NULL)
         status = pto_fit_plot(samples, &fit, arguments->plot, err);
-    }
     pto_fit_fini(&fit);
     return status;
 }
@@ -309,33 +267,21 @@ static int fit_files(const arguments_t *arguments) {
     pto_samples_t samples = {0};
     pto_error_t err = {0};
     pto_status_t status = read_samples(arguments->samples_count, arguments->samples, &samples, &err);
-    if (status == PTO_OK) {
+    if (status == PTO_OK)
         status = fit_and_write(&samples, arguments, &err);
-    }
     name_file(&samples, &err);
     pto_samples_fini(&samples);
     int code = pto_flush_output();
     return status == PTO_OK ? code : pto_report_error(&err);
 }
 
-static int run(int argc, char **argv) {
-    pto_arguments_t given;
-    arguments_t arguments = {0};
+static int run(const pto_arguments_t *given) {
+    arguments_t arguments = {.samples = given->operand, .samples_count = given->operand_count};
     pto_error_t err = {0};
-    int code = pto_arguments_parse(&syntax, argc, argv, &given);
-    if (code >= 0) {
-        return code;
-    }
-    arguments.samples = given.operand;
-    arguments.samples_count = given.operand_count;
-    code = pto_arguments_apply(&given, &arguments, &err) == PTO_OK
-               ? check_arguments(&arguments)
-               : pto_usage_error(&syntax, "%s", err.message);
-    if (code < 0) {
-        code = fit_files(&arguments);
-    }
-    pto_arguments_fini(&given);
-    return code;
+    if (pto_arguments_apply(given, &arguments, &err) != PTO_OK)
+        return pto_usage_error(&syntax, "%s", err.message);
+    int code = check_arguments(&arguments);
+    return code < 0 ? fit_files(&arguments) : code;
 }
 
 const pto_command_t pto_command_fit = {

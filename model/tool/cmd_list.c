@@ -1,10 +1,8 @@
 /* portolan list: everything portolan knows, from the registries that it uses itself. */
 #include <glob.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "command.h"
-#include "find_machine.h"
 #include "machine_folders.h"
 #include "options.h"
 
@@ -124,27 +122,8 @@ static int list(const pto_arguments_t *arguments) {
     return pto_flush_output();
 }
 
-/* Accept `list --machines` for `list machines`. */
-static void take_dashes_off(int argc, char **argv) {
-    for (int i = 1; i < argc; i++)
-        for (int kind = 0; kind_at(kind); kind++)
-            if (strncmp(argv[i], "--", 2) == 0 && strcmp(argv[i] + 2, kind_at(kind)) == 0)
-                argv[i] += 2;
-}
-
-static int run(int argc, char **argv) {
-    pto_arguments_t arguments;
-    take_dashes_off(argc, argv);
-    int code = pto_arguments_parse(&syntax, argc, argv, &arguments);
-    if (code >= 0)
-        return code;
-    code = list(&arguments);
-    pto_arguments_fini(&arguments);
-    return code;
-}
-
 const pto_command_t pto_command_list = {
     .name = "list",
     .summary = "list collectives, strategies, algorithms, model terms, parameters and machines",
     .syntax = &syntax,
-    .run = run};
+    .run = list};

@@ -96,9 +96,7 @@ static void print_json_name(const char *key, const pto_predictions_t *prediction
 }
 
 static void print_json(const pto_predictions_t *predictions, const pto_range_t *range, int64_t count) {
-    printf("{\"machine\": ");
-    pto_print_json_string(stdout, pto_machine_name(predictions->machine));
-    pto_print_changes_json(stdout, predictions->machine);
+    pto_print_json_start(stdout, predictions->machine);
     printf(", \"swept\": \"%s\", ", pto_sweep_kind_name(predictions->sweep));
     if (predictions->by != PTO_BY_TIME)
         printf("\"by\": \"%s\", ", pto_by_name(predictions->by));
@@ -120,37 +118,30 @@ static void print_json(const pto_predictions_t *predictions, const pto_range_t *
     printf("\n]}\n");
 }
 
-static int run(int argc, char **argv) {
-    pto_options_t options;
-    int exit_code = pto_options_read(&syntax, argc, argv, &options);
-    if (exit_code >= 0)
-        return exit_code;
-    pto_error_t err = {0};
+static pto_status_t run(pto_options_t *options, pto_error_t *err) {
     pto_predictions_t predictions;
     pto_range_t *range = NULL;
     int64_t count = 0;
-    pto_status_t status = options.by == PTO_BY_TIME ? PTO_OK : pto_need_powers(options.machine, &err);
+    pto_status_t status = options->by == PTO_BY_TIME ? PTO_OK : pto_need_powers(options->machine, err);
     if (status == PTO_OK)
-        status = pto_predict(&options.scenario, options.machine, true, &predictions, &err);
+        status = pto_predict(&options->scenario, options->machine, true, &predictions, err);
     if (status == PTO_OK) {
-        predictions.by = options.by;
-        status = pto_pick(&predictions, &range, &count, &err);
-        if (status == PTO_OK && options.format == PTO_FORMAT_CSV)
+        predictions.by = options->by;
+        status = pto_pick(&predictions, &range, &count, err);
+        if (status == PTO_OK && options->format == PTO_FORMAT_CSV)
             print_csv(&predictions, range, count);
-        else if (status == PTO_OK && options.format == PTO_FORMAT_JSON)
+        else if (status == PTO_OK && options->format == PTO_FORMAT_JSON)
             print_json(&predictions, range, count);
         else if (status == PTO_OK)
             print_table(&predictions, range, count);
         free(range);
         pto_predictions_fini(&predictions);
     }
-    exit_code = status == PTO_OK ? pto_flush_output() : pto_report_error(&err);
-    pto_options_fini(&options);
-    return exit_code;
+    return status;
 }
 
 const pto_command_t pto_command_pick = {.name = "pick",
                                         .summary =
                                             "print the cheapest strategy of every range, and its margin",
                                         .syntax = &syntax,
-                                        .run = run};
+                                        .on_scenario = run};

@@ -63,30 +63,26 @@ static pto_status_t check_rank(const pto_options_t *options, pto_error_t *err) {
                          options->rank, pto_layout_rank_count(&layout) - 1);
 }
 
-static int run(int argc, char **argv) {
-    pto_options_t options;
-    int exit_code = pto_options_read(&syntax, argc, argv, &options);
-    if (exit_code >= 0)
-        return exit_code;
-    pto_error_t err = {0};
+static pto_status_t run(pto_options_t *options, pto_error_t *err) {
     const pto_strategy_t **strategy = NULL;
     int count = 0;
-    pto_status_t status = check_rank(&options, &err);
+    pto_status_t status = check_rank(options, err);
     if (status == PTO_OK)
-        status = pto_scenario_strategies(&options.scenario, &strategy, &count, &err);
+        status = pto_scenario_strategies(&options->scenario, &strategy, &count, err);
     if (status == PTO_OK)
-        pto_print_changes(stdout, options.machine);
+        pto_print_changes(stdout, options->machine);
     bool any = false, applies = false;
     for (int i = 0; i < count && status == PTO_OK; i++) {
-        status = print_plan(&options, strategy[i], i == 0, &applies, &err);
+        status = print_plan(options, strategy[i], i == 0, &applies, err);
         any = any || applies;
     }
     if (status == PTO_OK && !any)
-        status = pto_error_set(&err, PTO_ERR_NOT_APPLICABLE, "no strategy applies");
+        status = pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "no strategy applies");
     free(strategy);
-    pto_options_fini(&options);
-    return status == PTO_OK ? pto_flush_output() : pto_report_error(&err);
+    return status;
 }
 
-const pto_command_t pto_command_plan = {
-    .name = "plan", .summary = "print what one process does by each strategy", .syntax = &syntax, .run = run};
+const pto_command_t pto_command_plan = {.name = "plan",
+                                        .summary = "print what one process does by each strategy",
+                                        .syntax = &syntax,
+                                        .on_scenario = run};

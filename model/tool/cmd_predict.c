@@ -58,21 +58,20 @@ static void print_csv(const pto_predictions_t *predictions) {
     pto_print_unpriced(stdout, predictions);
     printf("%s,strategy,algorithm,seconds,low_s,high_s%s\n", pto_sweep_kind_name(predictions->sweep),
            energy ? ",joules,low_joules,high_joules" : "");
-    for (int64_t point = 0; point < predictions->point_count; point++)
-        for (int i = 0; i < predictions->strategy_count; i++) {
-            const pto_prediction_t *prediction = pto_prediction_at(predictions, point, i);
-            printf("%lld,%s,", (long long)predictions->point[point], predictions->strategy[i]->name);
-            if (!prediction->applicable)
-                printf(",,,");
-            else if (prediction->price.has_interval)
-                printf("%s,%.9g,%.9g,%.9g", prediction->algorithm->name, prediction->price.seconds,
-                       prediction->price.low_s, prediction->price.high_s);
-            else
-                printf("%s,%.9g,,", prediction->algorithm->name, prediction->price.seconds);
-            if (energy)
-                print_csv_energy(prediction);
-            putchar('\n');
-        }
+    for (int64_t cell = 0; cell < predictions->point_count * predictions->strategy_count; cell++) {
+        const pto_prediction_t *prediction = &predictions->prediction[cell];
+        pto_print_csv_cell(stdout, predictions, cell);
+        if (!prediction->applicable)
+            printf(",,");
+        else if (prediction->price.has_interval)
+            printf("%.9g,%.9g,%.9g", prediction->price.seconds, prediction->price.low_s,
+                   prediction->price.high_s);
+        else
+            printf("%.9g,,", prediction->price.seconds);
+        if (energy)
+            print_csv_energy(prediction);
+        putchar('\n');
+    }
 }
 
 /* A value set by --what-if has no line. */
@@ -148,41 +147,30 @@ static void print_json_unpriced(const pto_explanation_t *explanation) {
 }
 
 /* `flags` is NULL without --explain. */
-static void print_json(const pto_predictions_t *predictions, const pto_flags_t *flags) {
-    printf("{\"machine\": ");
-    pto_print_json_string(stdout, pto_machine_name(predictions->machine));
-    pto_print_changes_json(stdout, predictions->machine);
-    printf(", \"collective\": \"%s\", \"predictions\": [",
-           pto_collective_name(predictions->scenario->collective));
-    int64_t cells = predictions->point_count * predictions->strategy_count;
-    for (int64_t cell = 0; cell < cells; cell++) {
-        const pto_prediction_t *prediction = &predictions->prediction[cell];
-        printf("%s\n  {\"%s\": %lld, \"strategy\": \"%s\", ", cell ? "," : "",
-               pto_sweep_kind_name(predictions->sweep),
-               (long long)predictions->point[cell / predictions->strategy_count],
-               predictions->strategy[cell % predictions->strategy_count]->name);
-        if (!prediction->applicable) {
-            printf("\"reason\": ");
-            pto_print_json_string(stdout, prediction->reason);
-            putchar('}');
-            continue;
-        }
-        printf("\"algorithm\": \"%s\", \"seconds\": %.9g", prediction->algorithm->name,
-               prediction->price.seconds);
-        if (prediction->chunks > 0)
-            printf(", \"chunks\": %lld", (long long)prediction->chunks);
-        if (prediction->price.has_interval)
-            printf(", \"low_s\": %.9g, \"high_s\": %.9g", prediction->price.low_s, prediction->price.high_s);
-        if (predictions->by == PTO_BY_ENERGY && prediction->has_energy)
-            print_json_energy(&prediction->energy);
-        print_json_unpriced(&prediction->explanation);
-        if (flags) {
-            print_json_terms(flags, prediction->explanation.term, prediction->explanation.count);
-            print_json_setup(predictions, flags, cell);
-        }
-        putchar('}');
+typedef struct {
+    const pto_predictions_t *predictions;
+    const pto_flags_t *flags;
+} printed_t;
+
+static void print_json_cell(int64_t cell, const void *context) {
+    const printed_t *printed = context;
+    const pto_prediction_t *prediction = &printed->predictions->prediction[cell];
+    if (prediction->chunks > 0)
+        printf(", \"chunks\": %lld", (long long)prediction->chunks);
+    if (prediction->price.has_interval)
+        printf(", \"low_s\": %.9g, \"high_s\": %.9g", prediction->price.low_s, prediction->price.high_s);
+    if (printed->predictions->by == PTO_BY_ENERGY && prediction->has_energy)
+        print_json_energy(&prediction->energy);
+    print_json_unpriced(&prediction->explanation);
+    if (printed->flags) {
+        print_json_terms(printed->flags, prediction->explanation.term, prediction->explanation.count);
+        print_json_setup(printed->predictions, printed->flags, cell);
     }
-    printf("\n]}\n");
+}
+
+static void print_json(const pto_predictions_t *predictions, const pto_flags_t *flags) {
+    const printed_t printed = {predictions, flags};
+    pto_print_json_cells(stdout, "predictions", predictions, print_json_cell, &printed);
 }
 
 static pto_status_t draw(const pto_options_t *options, const pto_predictions_t *predictions,
@@ -239,38 +227,27 @@ static pto_status_t print_explained(pto_options_t *options, const pto_prediction
     return PTO_OK;
 }
 
-static int run(int argc, char **argv) {
-    pto_options_t options;
-    int exit_code = pto_options_read(&syntax, argc, argv, &options);
-    if (exit_code >= 0)
-        return exit_code;
-    exit_code = check_plot(&options);
-    if (exit_code >= 0) {
-        pto_options_fini(&options);
-        return exit_code;
-    }
-    pto_error_t err = {0};
+static pto_status_t run(pto_options_t *options, pto_error_t *err) {
     pto_predictions_t predictions;
-    pto_status_t status = options.by == PTO_BY_TIME ? PTO_OK : pto_need_powers(options.machine, &err);
+    pto_status_t status = options->by == PTO_BY_TIME ? PTO_OK : pto_need_powers(options->machine, err);
     if (status == PTO_OK)
-        status = pto_predict(&options.scenario, options.machine, true, &predictions, &err);
+        status = pto_predict(&options->scenario, options->machine, true, &predictions, err);
     if (status == PTO_OK) {
-        if (options.plot) /* draws times, whatever is printed */
-            status = draw(&options, &predictions, &err);
-        predictions.by = options.by;
-        if (status == PTO_OK && options.explain)
-            status = print_explained(&options, &predictions, &err);
+        if (options->plot) /* draws times, whatever is printed */
+            status = draw(options, &predictions, err);
+        predictions.by = options->by;
+        if (status == PTO_OK && options->explain)
+            status = print_explained(options, &predictions, err);
         else if (status == PTO_OK)
-            print_prices(&options, &predictions);
+            print_prices(options, &predictions);
         pto_predictions_fini(&predictions);
     }
-    exit_code = status == PTO_OK ? pto_flush_output() : pto_report_error(&err);
-    pto_options_fini(&options);
-    return exit_code;
+    return status;
 }
 
 const pto_command_t pto_command_predict = {.name = "predict",
                                            .summary =
                                                "print what each strategy would cost, and why (--explain)",
                                            .syntax = &syntax,
-                                           .run = run};
+                                           .on_scenario = run,
+                                           .check = check_plot};

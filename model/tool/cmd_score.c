@@ -1,5 +1,4 @@
 /* portolan score: compare predictions and picks with measured collectives. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,10 +49,6 @@ static pto_status_t apply_statistic(void *target, const char *text, pto_error_t 
     return status;
 }
 
-static pto_status_t apply_min_bytes(void *target, const char *text, pto_error_t *err) {
-    return pto_bytes_parse(text, &((arguments_t *)target)->min_bytes, err);
-}
-
 static pto_status_t parse_implementation(const char *text, size_t size, pto_implementation_t *found,
                                          pto_error_t *err) {
     for (pto_implementation_t i = 0; i < PTO_IMPLEMENTATION_COUNT; i++) {
@@ -94,26 +89,14 @@ static pto_status_t apply_by(void *target, const char *text, pto_error_t *err) {
     return pto_word_parse(text, "group", group_at, &found, err);
 }
 
-static pto_status_t apply_cells(void *target, const char *text, pto_error_t *err) {
-    (void)text;
-    (void)err;
-    ((arguments_t *)target)->print.cells = true;
-    return PTO_OK;
-}
-
-static pto_status_t apply_leave_one_out(void *target, const char *text, pto_error_t *err) {
-    (void)text;
-    (void)err;
-    ((arguments_t *)target)->print.leave_one_out = true;
-    return PTO_OK;
-}
+#define STORE(form, member) PTO_STORE(form, arguments_t, member)
 
 static const pto_option_t score_options_table[] = {
     {"statistic", "min|median",
      "a strategy's time: of its runs the fastest (runs that are jobs) or the median (repeats; default where "
      "portolan-validate wrote all files)",
      .apply = apply_statistic, .word_at = statistic_at},
-    {"min-bytes", "N", "leave out smaller sizes, whose shares round", .apply = apply_min_bytes,
+    {"min-bytes", "N", "leave out smaller sizes, whose shares round", STORE(BYTES, min_bytes),
      .standard = "64"},
     {"skip", "IMPLEMENTATION:STRATEGY", "leave out these rows, which did not do the collective (repeatable)",
      .apply = apply_skip},
@@ -121,8 +104,9 @@ static const pto_option_t score_options_table[] = {
     {"leave-one-out", NULL,
      "predict each node count with what collectives alone can show (as `portolan fit --collectives` finds "
      "it) fitted to the others only",
-     .apply = apply_leave_one_out},
-    {"cells", NULL, "every cell instead: each strategy's time, measured and predicted", .apply = apply_cells},
+     STORE(FLAG, print.leave_one_out)},
+    {"cells", NULL, "every cell instead: each strategy's time, measured and predicted",
+     STORE(FLAG, print.cells)},
     {.name = NULL}};
 
 static const pto_option_set_t option_sets[] = {{"options", pto_machine_options},
@@ -239,18 +223,13 @@ static int score_files(const arguments_t *arguments, int count, char **paths) {
     return status == PTO_OK ? pto_flush_output() : pto_report_error(&err);
 }
 
-static int run(int argc, char **argv) {
+static int run(const pto_arguments_t *given) {
     arguments_t arguments = {.skip = NULL};
-    pto_arguments_t given;
-    int code = pto_arguments_parse(&syntax, argc, argv, &given);
-    if (code >= 0)
-        return code;
-    code = apply(&given, &arguments);
+    int code = apply(given, &arguments);
     if (code < 0)
-        code = score_files(&arguments, given.operand_count, given.operand);
+        code = score_files(&arguments, given->operand_count, given->operand);
     pto_options_fini(&arguments.shared);
     free(arguments.skip);
-    pto_arguments_fini(&given);
     return code;
 }
 

@@ -144,9 +144,7 @@ static void print_start(const pto_predictions_t *predictions, pto_format_t forma
         printf("%s,winner,parameter,value,elasticity,factor,changed_value,becomes,inside_interval\n",
                pto_sweep_kind_name(predictions->sweep));
     } else {
-        printf("{\"machine\": ");
-        pto_print_json_string(stdout, pto_machine_name(predictions->machine));
-        pto_print_changes_json(stdout, predictions->machine);
+        pto_print_json_start(stdout, predictions->machine);
         printf(", \"points\": [");
     }
 }
@@ -171,25 +169,18 @@ static pto_status_t print_all(const pto_predictions_t *predictions, pto_machine_
     return PTO_OK;
 }
 
-static int run(int argc, char **argv) {
-    pto_options_t options;
-    int exit_code = pto_options_read(&syntax, argc, argv, &options);
-    if (exit_code >= 0)
-        return exit_code;
-    pto_error_t err = {0};
+static pto_status_t run(pto_options_t *options, pto_error_t *err) {
     pto_predictions_t predictions;
-    pto_status_t status = pto_predict(&options.scenario, options.machine, true, &predictions, &err);
+    pto_status_t status = pto_predict(&options->scenario, options->machine, true, &predictions, err);
     if (status == PTO_OK) {
-        status = print_all(&predictions, options.machine, options.format, &err);
+        status = print_all(&predictions, options->machine, options->format, err);
         pto_predictions_fini(&predictions);
     }
-    exit_code = status == PTO_OK ? pto_flush_output() : pto_report_error(&err);
-    pto_options_fini(&options);
-    return exit_code;
+    return status;
 }
 
 const pto_command_t pto_command_sensitivity = {
     .name = "sensitivity",
     .summary = "print which parameters would change the pick, and how far off they are",
     .syntax = &syntax,
-    .run = run};
+    .on_scenario = run};

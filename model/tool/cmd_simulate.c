@@ -1,6 +1,5 @@
 /* portolan simulate: simulated time of each strategy at every point, and where the time goes. */
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "command.h"
@@ -85,13 +84,11 @@ static void print_csv(const pto_predictions_t *predictions, const pto_simulation
     putchar('\n');
     for (int64_t cell = 0; cell < predictions->point_count * predictions->strategy_count; cell++) {
         const pto_prediction_t *prediction = &predictions->prediction[cell];
-        printf("%lld,%s,", (long long)predictions->point[cell / predictions->strategy_count],
-               predictions->strategy[cell % predictions->strategy_count]->name);
+        pto_print_csv_cell(stdout, predictions, cell);
         if (prediction->applicable)
-            printf("%s,%.9g,,,%lld", prediction->algorithm->name, prediction->price.seconds,
-                   (long long)simulation[cell].messages);
+            printf("%.9g,,,%lld", prediction->price.seconds, (long long)simulation[cell].messages);
         else
-            printf(",,,,");
+            printf(",,,");
         for (int i = 0; i < PTO_RESOURCE_COUNT; i++)
             if (prediction->applicable)
                 printf(",%.9g,%.9g", simulation[cell].use[i].most_busy_s,
@@ -111,38 +108,19 @@ static void print_json_use(pto_resource_t resource, const pto_resource_use_t *us
            (long long)use->most_waiting);
 }
 
-static void print_json(const pto_predictions_t *predictions, const pto_simulation_t *simulation) {
-    printf("{\"machine\": ");
-    pto_print_json_string(stdout, pto_machine_name(predictions->machine));
-    pto_print_changes_json(stdout, predictions->machine);
-    printf(", \"collective\": \"%s\", \"simulations\": [",
-           pto_collective_name(predictions->scenario->collective));
-    for (int64_t cell = 0; cell < predictions->point_count * predictions->strategy_count; cell++) {
-        const pto_prediction_t *prediction = &predictions->prediction[cell];
-        printf("%s\n  {\"%s\": %lld, \"strategy\": \"%s\", ", cell ? "," : "",
-               pto_sweep_kind_name(predictions->sweep),
-               (long long)predictions->point[cell / predictions->strategy_count],
-               predictions->strategy[cell % predictions->strategy_count]->name);
-        if (!prediction->applicable) {
-            printf("\"reason\": ");
-            pto_print_json_string(stdout, prediction->reason);
-            putchar('}');
+/* `context` is the simulations. */
+static void print_json_cell(int64_t cell, const void *context) {
+    const pto_simulation_t *simulation = (const pto_simulation_t *)context + cell;
+    printf(", \"slowest_rank\": %lld, \"messages\": %lld, \"most_in_flight\": %lld, \"resources\": [",
+           (long long)simulation->slowest_rank, (long long)simulation->messages,
+           (long long)simulation->most_in_flight);
+    for (int i = 0, printed = 0; i < PTO_RESOURCE_COUNT; i++) {
+        if (simulation->use[i].busy_s <= 0)
             continue;
-        }
-        printf("\"algorithm\": \"%s\", \"seconds\": %.9g, \"slowest_rank\": %lld, \"messages\": %lld, "
-               "\"most_in_flight\": %lld, \"resources\": [",
-               prediction->algorithm->name, prediction->price.seconds,
-               (long long)simulation[cell].slowest_rank, (long long)simulation[cell].messages,
-               (long long)simulation[cell].most_in_flight);
-        for (int i = 0, printed = 0; i < PTO_RESOURCE_COUNT; i++) {
-            if (simulation[cell].use[i].busy_s <= 0)
-                continue;
-            printf("%s", printed++ ? "," : "");
-            print_json_use((pto_resource_t)i, &simulation[cell].use[i]);
-        }
-        printf("]}");
+        printf("%s", printed++ ? "," : "");
+        print_json_use((pto_resource_t)i, &simulation->use[i]);
     }
-    printf("\n]}\n");
+    putchar(']');
 }
 
 /* --- the command --------------------------------------------------------------------------------------- */
@@ -168,17 +146,16 @@ static int check_trace(const pto_options_t *options) {
     return PTO_EXIT_USAGE;
 }
 
-static int print_all(const pto_options_t *options, const pto_predictions_t *predictions,
-                     const pto_simulation_t *simulation) {
+static void print_all(const pto_options_t *options, const pto_predictions_t *predictions,
+                      const pto_simulation_t *simulation) {
     if (options->format == PTO_FORMAT_CSV) {
         print_csv(predictions, simulation);
     } else if (options->format == PTO_FORMAT_JSON) {
-        print_json(predictions, simulation);
+        pto_print_json_cells(stdout, "simulations", predictions, print_json_cell, simulation);
     } else {
         pto_print_table(stdout, "simulate", predictions);
         print_where(predictions, simulation);
     }
-    return pto_flush_output();
 }
 
 /* A line on standard error that the next one overwrites. */
@@ -189,8 +166,7 @@ static void show_progress(const pto_simulate_progress_t *progress) {
     fflush(stderr);
 }
 
-static int simulate(const pto_options_t *options) {
-    pto_error_t err = {0};
+static pto_status_t run(pto_options_t *options, pto_error_t *err) {
     pto_predictions_t predictions;
     pto_simulation_t *simulation;
     pto_trace_t *trace = NULL;
@@ -198,40 +174,31 @@ static int simulate(const pto_options_t *options) {
     if (options->progress || isatty(STDERR_FILENO) == 1)
         how.begin = show_progress;
     if (options->trace) {
-        if (pto_trace_create(options->trace, &options->scenario.layout, options->trace_events, &trace,
-                             &err) != PTO_OK)
-            return pto_report_error(&err);
+        pto_status_t made =
+            pto_trace_create(options->trace, &options->scenario.layout, options->trace_events, &trace, err);
+        if (made != PTO_OK)
+            return made;
         how.visit = pto_trace_visit;
         how.context = trace;
     }
     pto_status_t status =
-        pto_simulate_scenario(&options->scenario, options->machine, &how, &predictions, &simulation, &err);
+        pto_simulate_scenario(&options->scenario, options->machine, &how, &predictions, &simulation, err);
     if (how.begin)
         fputs("\r\033[K", stderr);
-    pto_error_t *trace_err = status == PTO_OK ? &err : NULL;
-    bool traced = !trace || pto_trace_close(trace, trace_err) == PTO_OK;
-    if (status != PTO_OK)
-        return pto_report_error(&err);
-    int exit_code = traced ? print_all(options, &predictions, simulation) : pto_report_error(&err);
+    bool simulated = status == PTO_OK;
+    pto_status_t traced = trace ? pto_trace_close(trace, simulated ? err : NULL) : PTO_OK;
+    if (!simulated)
+        return status;
+    if (traced == PTO_OK)
+        print_all(options, &predictions, simulation);
     pto_predictions_fini(&predictions);
     free(simulation);
-    return exit_code;
-}
-
-static int run(int argc, char **argv) {
-    pto_options_t options;
-    int exit_code = pto_options_read(&syntax, argc, argv, &options);
-    if (exit_code >= 0)
-        return exit_code;
-    exit_code = check_trace(&options);
-    if (exit_code < 0)
-        exit_code = simulate(&options);
-    pto_options_fini(&options);
-    return exit_code;
+    return traced;
 }
 
 const pto_command_t pto_command_simulate = {.name = "simulate",
                                             .summary =
                                                 "print what each strategy takes by simulation, and where",
                                             .syntax = &syntax,
-                                            .run = run};
+                                            .on_scenario = run,
+                                            .check = check_trace};

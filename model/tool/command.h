@@ -2,20 +2,27 @@
 #ifndef PTO_COMMAND_H
 #define PTO_COMMAND_H
 
-#include "arguments.h"
+#include "options.h"
 
 typedef struct {
     const char *name;
     const char *summary;
     const pto_syntax_t *syntax;
-    /* `argv[0]` is the subcommand's name. Returns the exit code: 0, 1 for an error, 2 for wrong usage. */
-    int (*run)(int argc, char **argv);
+    /* Returns the exit code: 0, 1 for an error, 2 for wrong usage. */
+    int (*run)(const pto_arguments_t *arguments);
+    /* In place of `run`, the work of a command on a scenario, which is read and bound. */
+    pto_status_t (*on_scenario)(pto_options_t *options, pto_error_t *err);
+    /* Before it: wrong usage of its options. Returns -1, or the exit code after saying so; or NULL. */
+    int (*check)(const pto_options_t *options);
 } pto_command_t;
+
+/* Run a command with its arguments; `argv[0]` is the command's name. Returns the exit code. */
+int pto_command_run(const pto_command_t *command, int argc, char **argv);
 
 /* NULL after the last one. */
 const pto_command_t *pto_command_at(int i);
 
-/* The project's other programs, as far as their command lines go; NULL behind the last one. `run` is NULL. */
+/* The project's other programs, as far as their command lines go; NULL behind the last one. */
 const pto_command_t *pto_program_at(int i);
 
 /* Errors: PTO_ERR_NOT_FOUND, with the nearest name. */

@@ -19,6 +19,30 @@ static const pto_command_t programs[] = {
     {.name = "portolan-validate", .syntax = &pto_validate_syntax},
 };
 
+static int run_on_scenario(const pto_command_t *command, const pto_arguments_t *arguments) {
+    pto_options_t options = {.scenario = {.name = NULL}};
+    pto_error_t err = {0};
+    int code = pto_options_finish(arguments, &options);
+    if (code >= 0)
+        return code;
+    if (command->check)
+        code = command->check(&options);
+    if (code < 0)
+        code = command->on_scenario(&options, &err) == PTO_OK ? pto_flush_output() : pto_report_error(&err);
+    pto_options_fini(&options);
+    return code;
+}
+
+int pto_command_run(const pto_command_t *command, int argc, char **argv) {
+    pto_arguments_t arguments;
+    int code = pto_arguments_parse(command->syntax, argc, argv, &arguments);
+    if (code >= 0)
+        return code;
+    code = command->run ? command->run(&arguments) : run_on_scenario(command, &arguments);
+    pto_arguments_fini(&arguments);
+    return code;
+}
+
 const pto_command_t *pto_program_at(int i) {
     return i < (int)(sizeof programs / sizeof *programs) ? &programs[i] : NULL;
 }

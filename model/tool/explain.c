@@ -67,11 +67,6 @@ static void print_remarks(const explained_t *explained) {
     }
 }
 
-static const char *file_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static void print_place(const pto_param_t *param, const char *file) {
     if (param->line == PTO_LINE_WHAT_IF)
         printf("(what if)");
@@ -180,7 +175,7 @@ static void explain_cell(const explained_t *explained, int64_t point, int strate
 }
 
 void pto_print_explanations(const pto_predictions_t *predictions, const pto_flags_t *flags) {
-    const explained_t explained = {predictions, flags, file_name(pto_machine_path(predictions->machine))};
+    const explained_t explained = {predictions, flags, pto_file_name(pto_machine_path(predictions->machine))};
     pto_print_header(stdout, "predict --explain", predictions);
     printf("# critical path: microseconds, share, stage, count x parameter = value (line of the machine "
            "file)\n");
@@ -200,10 +195,8 @@ static void csv_place(const pto_param_t *param) {
 
 /* The columns up to the part's name. */
 static void csv_start(const pto_predictions_t *predictions, int64_t cell, const char *part) {
-    const pto_prediction_t *prediction = &predictions->prediction[cell];
-    printf("%lld,%s,%s,%s,", (long long)predictions->point[cell / predictions->strategy_count],
-           predictions->strategy[cell % predictions->strategy_count]->name,
-           prediction->applicable ? prediction->algorithm->name : "", part);
+    pto_print_csv_cell(stdout, predictions, cell);
+    printf("%s,", part);
 }
 
 static void csv_terms(const pto_predictions_t *predictions, const pto_flags_t *flags, int64_t cell,

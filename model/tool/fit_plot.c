@@ -38,17 +38,15 @@ typedef struct {
 static void take_medians(const pto_samples_t *samples, const series_t *series, medians_t *medians) {
     medians->count = pto_fit_medians(samples, series->benchmark, series->where, series->place, series->procs,
                                      SIZES_MAX, medians->bytes, medians->seconds);
-    if (medians->count > SIZES_MAX) {
+    if (medians->count > SIZES_MAX)
         medians->count = SIZES_MAX;
-    }
 }
 
 static void add_series(panel_t *panel, const pto_samples_t *samples, const series_t *series,
                        medians_t *scratch) {
     take_medians(samples, series, scratch);
-    if (scratch->count > 0 && panel->count < SERIES_MAX) {
+    if (scratch->count > 0 && panel->count < SERIES_MAX)
         panel->series[panel->count++] = *series;
-    }
 }
 
 static void add_messages(panel_t *panel, const pto_samples_t *samples, const pto_fit_t *fit,
@@ -104,45 +102,27 @@ static void add_copies(panel_t *panel, const pto_samples_t *samples, const pto_f
 
 static int make_panels(const pto_samples_t *samples, const pto_fit_t *fit, panel_t *panels,
                        medians_t *scratch) {
-    panel_t *all[] = {&panels[0], &panels[1], &panels[2], &panels[3], &panels[4]};
     static const char *const titles[] = {"messages, cpu", "messages, gpu", "injection, cpu", "injection, gpu",
                                          "copies"};
     int kept = 0;
-    for (int i = 0; i < 5; i++) {
-        *all[i] = (panel_t){.title = titles[i]};
-    }
-    add_messages(all[0], samples, fit, PTO_SPACE_CPU, scratch);
-    add_messages(all[1], samples, fit, PTO_SPACE_GPU, scratch);
-    add_injection(all[2], samples, fit, PTO_SPACE_CPU, scratch);
-    add_injection(all[3], samples, fit, PTO_SPACE_GPU, scratch);
-    add_copies(all[4], samples, fit, scratch);
-    for (int i = 0; i < 5; i++) {
-        if (all[i]->count > 0) {
-            panels[kept++] = *all[i];
-        }
-    }
+    for (int i = 0; i < 5; i++)
+        panels[i] = (panel_t){.title = titles[i]};
+    add_messages(&panels[0], samples, fit, PTO_SPACE_CPU, scratch);
+    add_messages(&panels[1], samples, fit, PTO_SPACE_GPU, scratch);
+    add_injection(&panels[2], samples, fit, PTO_SPACE_CPU, scratch);
+    add_injection(&panels[3], samples, fit, PTO_SPACE_GPU, scratch);
+    add_copies(&panels[4], samples, fit, scratch);
+    for (int i = 0; i < 5; i++)
+        if (panels[i].count > 0)
+            panels[kept++] = panels[i];
     return kept;
-}
-
-static const pto_cost_row_t *piece_of(const pto_cost_table_t *cost, int64_t bytes) {
-    for (int i = 0; i < cost->count; i++) {
-        if (bytes < cost->row[i].below_bytes) {
-            return &cost->row[i];
-        }
-    }
-    return NULL;
 }
 
 /* Time according to the fitted model; 0 if there is none. */
 static double fitted_seconds(const series_t *series, int64_t bytes) {
-    const pto_postal_t *postal = series->postal;
-    if (series->cost != NULL) {
-        const pto_cost_row_t *piece = piece_of(series->cost, bytes);
-        postal = piece != NULL ? &piece->postal : NULL;
-    }
-    if (postal == NULL || !pto_postal_known(postal)) {
+    const pto_postal_t *postal = series->cost != NULL ? pto_cost_at(series->cost, bytes) : series->postal;
+    if (postal == NULL || !pto_postal_known(postal))
         return 0;
-    }
     double per_byte = postal->beta_s_per_byte.value;
     double limited = series->procs * series->injection_s_per_byte;
     return postal->alpha_s.value + (limited > per_byte ? limited : per_byte) * (double)bytes;
@@ -188,13 +168,11 @@ static void write_script(FILE *script, const void *context) {
           "'256 KiB' 262144, '2 MiB' 2097152, '16 MiB' 16777216, '128 MiB' 134217728)\n"
           "set key left top\nset xlabel 'bytes'\nset ylabel 'time'\n",
           script);
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         write_data(script, drawing->samples, &drawing->panels[i], i, drawing->scratch);
-    }
     fprintf(script, "set multiplot layout %d,%d\n", (count + 1) / 2, count > 1 ? 2 : 1);
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         write_panel(script, &drawing->panels[i], i);
-    }
     fputs("unset multiplot\n", script);
 }
 

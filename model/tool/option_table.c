@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "find_machine.h"
-#include "machine_folders.h"
 #include "options.h"
 #include "portolan/units.h"
+#include "scenario/check.h"
 
 static pto_status_t replace_text(char **target, const char *text, pto_error_t *err) {
     char *copy = strdup(text);
@@ -67,18 +67,11 @@ static const char *model_at(int i) {
 
 /* --- what they do -------------------------------------------------------------------------------------- */
 
-static pto_status_t parse_count(const char *text, int64_t *count, pto_error_t *err) {
-    pto_status_t status = pto_int64_parse(text, count, err);
-    if (status == PTO_OK && *count < 1)
-        return pto_error_set(err, PTO_ERR_RANGE, "must be 1 or more, not %s", text);
-    return status;
-}
-
 /* A number of nodes or messages; accepts 1K for 1024. */
 static pto_status_t parse_count_or_suffix(const char *text, int64_t *count, pto_error_t *err) {
     if (pto_bytes_parse(text, count, NULL) == PTO_OK && *count > 0)
         return PTO_OK;
-    return parse_count(text, count, err);
+    return pto_count_parse(text, count, err);
 }
 
 /* N, FROM:TO or FROM:TO:FACTOR, where `parse_one` reads each number. */
@@ -102,18 +95,11 @@ static pto_status_t parse_series(const char *text,
         if (part && count == 2)
             return pto_error_set(err, PTO_ERR_TYPE, "'%s' is not N, FROM:TO or FROM:TO:FACTOR", text);
     }
-    pto_series_t made = {0};
-    if (count > 1) {
-        pto_status_t status = pto_series_range(number[0], number[1], number[2], &made, err);
-        if (status != PTO_OK)
-            return status;
-    } else {
-        made.value = malloc(sizeof *made.value);
-        if (!made.value)
-            return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
-        made.value[0] = number[0];
-        made.count = 1;
-    }
+    pto_series_t made;
+    pto_status_t status = count > 1 ? pto_series_range(number[0], number[1], number[2], &made, err)
+                                    : pto_series_one(number[0], &made, err);
+    if (status != PTO_OK)
+        return status;
     pto_series_fini(series);
     *series = made;
     return PTO_OK;
@@ -157,36 +143,12 @@ static pto_status_t apply_collective(void *target, const char *text, pto_error_t
     return status;
 }
 
-static pto_status_t apply_implementation(void *target, const char *text, pto_error_t *err) {
-    pto_options_t *options = target;
-    int found = 0;
-    pto_status_t status = pto_word_parse(text, "implementation", implementation_at, &found, err);
-    options->scenario.implementation = (pto_implementation_t)found;
-    return status;
-}
-
 static pto_status_t apply_split(void *target, const char *text, pto_error_t *err) {
     pto_options_t *options = target;
     int found = 0;
     pto_status_t status = pto_word_parse(text, "split", split_at, &found, err);
     options->scenario.split = (pto_split_t)found;
     options->scenario.has_split = true;
-    return status;
-}
-
-static pto_status_t apply_datatype(void *target, const char *text, pto_error_t *err) {
-    pto_options_t *options = target;
-    int found = 0;
-    pto_status_t status = pto_word_parse(text, "datatype", datatype_at, &found, err);
-    options->scenario.datatype = (pto_datatype_t)found;
-    return status;
-}
-
-static pto_status_t apply_format(void *target, const char *text, pto_error_t *err) {
-    pto_options_t *options = target;
-    int found = 0;
-    pto_status_t status = pto_word_parse(text, "format", format_at, &found, err);
-    options->format = (pto_format_t)found;
     return status;
 }
 
@@ -209,20 +171,6 @@ static pto_status_t apply_messages(void *target, const char *text, pto_error_t *
     return parse_series(text, parse_count_or_suffix, &options->scenario.messages, err);
 }
 
-static pto_status_t apply_unique_bytes(void *target, const char *text, pto_error_t *err) {
-    pto_options_t *options = target;
-    return pto_bytes_parse(text, &options->scenario.unique_bytes, err);
-}
-
-static pto_status_t apply_distance(void *target, const char *text, pto_error_t *err) {
-    pto_options_t *options = target;
-    int found = 0;
-    pto_status_t status = pto_word_parse(text, "distance", level_at, &found, err);
-    if (status == PTO_OK)
-        options->scenario.distance = (pto_level_t)found;
-    return status;
-}
-
 static pto_status_t apply_spaces(void *target, const char *text, pto_error_t *err) {
     pto_options_t *options = target;
     int found = 0;
@@ -232,33 +180,6 @@ static pto_status_t apply_spaces(void *target, const char *text, pto_error_t *er
         options->scenario.ends.to_host = found & 1;
     }
     return status;
-}
-
-static pto_status_t apply_both_ways(void *target, const char *text, pto_error_t *err) {
-    (void)text;
-    (void)err;
-    ((pto_options_t *)target)->scenario.ends.both_ways = true;
-    return PTO_OK;
-}
-
-static pto_status_t apply_gpus(void *target, const char *text, pto_error_t *err) {
-    pto_options_t *options = target;
-    return parse_count(text, &options->scenario.layout.gpus_per_node, err);
-}
-
-static pto_status_t apply_cores(void *target, const char *text, pto_error_t *err) {
-    pto_options_t *options = target;
-    return parse_count(text, &options->scenario.layout.procs_per_gpu, err);
-}
-
-static pto_status_t apply_owners(void *target, const char *text, pto_error_t *err) {
-    pto_options_t *options = target;
-    return parse_count(text, &options->scenario.layout.owners_per_gpu, err);
-}
-
-static pto_status_t apply_chunks(void *target, const char *text, pto_error_t *err) {
-    pto_options_t *options = target;
-    return parse_count(text, &options->scenario.chunks, err);
 }
 
 static void drop_strategies(pto_scenario_t *scenario) {
@@ -340,14 +261,6 @@ static pto_status_t apply_counts(void *target, const char *text, pto_error_t *er
     return PTO_OK;
 }
 
-PTO_APPLY_FLAG(apply_explain, pto_options_t, explain)
-PTO_APPLY_FLAG(apply_progress, pto_options_t, progress)
-PTO_APPLY_FLAG(apply_unroll, pto_options_t, unroll)
-PTO_APPLY_TEXT(apply_measured, pto_options_t, measured)
-PTO_APPLY_TEXT(apply_model, pto_options_t, model)
-PTO_APPLY_TEXT(apply_plot, pto_options_t, plot)
-PTO_APPLY_TEXT(apply_trace, pto_options_t, trace)
-
 /* Stored until the machine is read, which defines the parameters. */
 static pto_status_t apply_what_if(void *target, const char *text, pto_error_t *err) {
     pto_options_t *options = target;
@@ -368,14 +281,6 @@ static pto_status_t apply_energy(void *target, const char *text, pto_error_t *er
     return PTO_OK;
 }
 
-static pto_status_t apply_by(void *target, const char *text, pto_error_t *err) {
-    pto_options_t *options = target;
-    int found = 0;
-    pto_status_t status = pto_word_parse(text, "measure", by_at, &found, err);
-    options->by = (pto_by_t)found;
-    return status;
-}
-
 static pto_status_t apply_rank(void *target, const char *text, pto_error_t *err) {
     pto_options_t *options = target;
     pto_status_t status = pto_int64_parse(text, &options->rank, err);
@@ -384,18 +289,9 @@ static pto_status_t apply_rank(void *target, const char *text, pto_error_t *err)
                : status;
 }
 
-static pto_status_t apply_trace_events(void *target, const char *text, pto_error_t *err) {
-    pto_options_t *options = target;
-    return parse_count(text, &options->trace_events, err);
-}
-
-static pto_status_t apply_limit(void *target, const char *text, pto_error_t *err) {
-    pto_options_t *options = target;
-    return parse_count(text, &options->limit, err);
-}
-
 /* --- the tables ---------------------------------------------------------------------------------------- */
 
+#define STORE(form, member) PTO_STORE(form, pto_options_t, member)
 #define OVERRIDES(field) .overrides = (1 + PTO_FIELD_##field)
 
 const pto_option_t pto_machine_options[] = {
@@ -406,36 +302,38 @@ const pto_option_t pto_machine_options[] = {
 const pto_option_t pto_scenario_options[] = {
     {"collective", "NAME", "allreduce, reduce, broadcast, allgather, alltoall, alltoallv, messages or pair",
      .apply = apply_collective, .word_at = collective_at, OVERRIDES(COLLECTIVE)},
-    {"implementation", "NAME", "alltoallv: library (MPI's own) or isend_irecv", .apply = apply_implementation,
-     .word_at = implementation_at, OVERRIDES(IMPLEMENTATION)},
+    {"implementation", "NAME", "alltoallv: library (MPI's own) or isend_irecv",
+     STORE(WORD, scenario.implementation), .word_at = implementation_at, OVERRIDES(IMPLEMENTATION)},
     {"nodes", "N|FROM:TO", "nodes; a range is swept by factors of 2 (FROM:TO:FACTOR for others)",
      .apply = apply_nodes, OVERRIDES(NODES)},
-    {"gpus-per-node", "N", "GPUs used per node (default: all of the machine's)", .apply = apply_gpus,
-     OVERRIDES(LAYOUT)},
+    {"gpus-per-node", "N", "GPUs used per node (default: all of the machine's)",
+     STORE(COUNT, scenario.layout.gpus_per_node), OVERRIDES(LAYOUT)},
     {"procs-per-gpu", "N", "processes per GPU (default: the machine's cores, divided evenly)",
-     .apply = apply_cores, OVERRIDES(LAYOUT)},
-    {"owners-per-gpu", "N", "processes per GPU that hold user data (default 1)", .apply = apply_owners,
-     OVERRIDES(LAYOUT)},
+     STORE(COUNT, scenario.layout.procs_per_gpu), OVERRIDES(LAYOUT)},
+    {"owners-per-gpu", "N", "processes per GPU that hold user data (default 1)",
+     STORE(COUNT, scenario.layout.owners_per_gpu), OVERRIDES(LAYOUT)},
     {"bytes", "N|FROM:TO",
      "bytes per destination, per message, of allgather's blocks or of a vector; accepts 64KiB",
      .apply = apply_bytes, OVERRIDES(BYTES)},
     {"messages", "N|FROM:TO", "messages: number of messages that each GPU sends", .apply = apply_messages,
      OVERRIDES(MESSAGES)},
     {"unique-bytes", "N", "messages: bytes of a GPU's messages that are unique; the rest are duplicates",
-     .apply = apply_unique_bytes, OVERRIDES(UNIQUE_BYTES)},
+     STORE(BYTES, scenario.unique_bytes), OVERRIDES(UNIQUE_BYTES)},
     {"counts", "equal|skew:X:SEED|FILE.csv", "alltoallv: equal, random within +-X, or a matrix of bytes",
      .apply = apply_counts, OVERRIDES(COUNTS)},
-    {"distance", "LEVEL", "pair: on_gpu, on_socket (default), on_node or off_node", .apply = apply_distance,
-     .word_at = level_at, OVERRIDES(DISTANCE)},
+    {"distance", "LEVEL", "pair: on_gpu, on_socket (default), on_node or off_node",
+     STORE(WORD, scenario.distance), .word_at = level_at, OVERRIDES(DISTANCE)},
     {"spaces", "FROM,TO", "pair: gpu,gpu (default), cpu,gpu, gpu,cpu or cpu,cpu", .apply = apply_spaces,
      .word_at = spaces_at, OVERRIDES(SPACES)},
-    {"both-ways", NULL, "pair: a message each way, at once", .apply = apply_both_ways, OVERRIDES(BOTH_WAYS)},
-    {"datatype", "NAME", "byte, int32, int64, float (default) or double", .apply = apply_datatype,
+    {"both-ways", NULL, "pair: a message each way, at once", STORE(FLAG, scenario.ends.both_ways),
+     OVERRIDES(BOTH_WAYS)},
+    {"datatype", "NAME", "byte, int32, int64, float (default) or double", STORE(WORD, scenario.datatype),
      .word_at = datatype_at, OVERRIDES(DATATYPE)},
     {"split", "bytes|destinations", "what split strategies divide among a GPU's processes",
      .apply = apply_split, .word_at = split_at, OVERRIDES(SPLIT)},
-    {"chunks", "N", "chunked strategies: pieces that a message is cut into (default: as many as are cheapest)",
-     .apply = apply_chunks, OVERRIDES(CHUNKS)},
+    {"chunks", "N",
+     "chunked strategies: pieces that a message is cut into (default: as many as are cheapest)",
+     STORE(COUNT, scenario.chunks), OVERRIDES(CHUNKS)},
     {"strategy", "NAME[,NAME]", "only these strategies (repeatable)", .apply = apply_strategy,
      .word_at = strategy_at, OVERRIDES(STRATEGIES)},
     {"library", "best|ALGORITHM", "the algorithm that models the MPI library's own", .apply = apply_library,
@@ -444,44 +342,44 @@ const pto_option_t pto_scenario_options[] = {
 
 const pto_option_t pto_change_options[] = {
     {"model", "full|published[+TERM]",
-     "use only the papers' terms, plus the TERMs added (see `portolan list`)", .apply = apply_model,
+     "use only the papers' terms, plus the TERMs added (see `portolan list`)", STORE(TEXT, model),
      .word_at = model_at},
     {"what-if", "PARAMETER=VALUE", "change a parameter (repeatable); *2 and /10 are relative",
      .apply = apply_what_if},
     {.name = NULL}};
 
-const pto_option_t pto_format_options[] = {{"format", "table|csv|json", "output format",
-                                            .apply = apply_format, .standard = "table", .word_at = format_at},
+const pto_option_t pto_format_options[] = {{"format", "table|csv|json", "output format", STORE(WORD, format),
+                                            .standard = "table", .word_at = format_at},
                                            {.name = NULL}};
 
 const pto_option_t pto_predict_options[] = {
     {"explain", NULL, "break every price down into terms: stage, parameter, line of the machine file",
-     .apply = apply_explain},
+     STORE(FLAG, explain)},
     {"energy", NULL, "energies by the machine file's powers, in addition to or instead of times",
      .apply = apply_energy},
-    {"plot", "FILE.svg|png", "draw the prediction (needs gnuplot)", .apply = apply_plot},
-    {"measured", "FILE.csv", "measured collectives, drawn as points by --plot", .apply = apply_measured},
+    {"plot", "FILE.svg|png", "draw the prediction (needs gnuplot)", STORE(TEXT, plot)},
+    {"measured", "FILE.csv", "measured collectives, drawn as points by --plot", STORE(TEXT, measured)},
     {.name = NULL}};
 
-const pto_option_t pto_pick_options[] = {{"by", "time|energy|product",
-                                          "what to minimise: time, energy, or product (energy x time)",
-                                          .apply = apply_by, .standard = "time", .word_at = by_at},
-                                         {.name = NULL}};
+const pto_option_t pto_pick_options[] = {
+    {"by", "time|energy|product", "what to minimise: time, energy, or product (energy x time)",
+     STORE(WORD, by), .what = "measure", .standard = "time", .word_at = by_at},
+    {.name = NULL}};
 
 const pto_option_t pto_simulate_options[] = {
-    {"trace", "FILE.json", "write the simulation's events in the Chrome trace format", .apply = apply_trace},
-    {"trace-events", "N", "maximum number of events in the trace", .apply = apply_trace_events,
+    {"trace", "FILE.json", "write the simulation's events in the Chrome trace format", STORE(TEXT, trace)},
+    {"trace-events", "N", "maximum number of events in the trace", STORE(COUNT, trace_events),
      .standard = "1000000"},
-    {"limit", "N", "refuse plans with more than N messages", .apply = apply_limit, .standard = "100000000"},
-    {"progress", NULL, "show progress even if standard error is not a terminal", .apply = apply_progress},
+    {"limit", "N", "refuse plans with more than N messages", STORE(COUNT, limit), .standard = "100000000"},
+    {"progress", NULL, "show progress even if standard error is not a terminal", STORE(FLAG, progress)},
     {.name = NULL}};
 
 const pto_option_t pto_check_options[] = {
     {"limit", "N", "refuse plans with more work than N (the default takes about a minute and a gigabyte)",
-     .apply = apply_limit, .standard = "100000000"},
+     STORE(COUNT, limit), .standard = "100000000"},
     {.name = NULL}};
 
 const pto_option_t pto_plan_options[] = {
     {"rank", "R", "rank to print", .apply = apply_rank, .standard = "0"},
-    {"unroll", NULL, "print every iteration of loops", .apply = apply_unroll},
+    {"unroll", NULL, "print every iteration of loops", STORE(FLAG, unroll)},
     {.name = NULL}};

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command.h"
 #include "find_machine.h"
 #include "portolan/what_if.h"
 
@@ -154,17 +153,6 @@ int pto_options_finish(const pto_arguments_t *arguments, pto_options_t *options)
     int code = read_and_apply(arguments, options);
     if (code >= 0)
         pto_options_fini(options);
-    return code;
-}
-
-int pto_options_read(const pto_syntax_t *syntax, int argc, char **argv, pto_options_t *options) {
-    pto_arguments_t arguments;
-    memset(options, 0, sizeof *options);
-    int code = pto_arguments_parse(syntax, argc, argv, &arguments);
-    if (code >= 0)
-        return code;
-    code = pto_options_finish(&arguments, options);
-    pto_arguments_fini(&arguments);
     return code;
 }
 

@@ -28,12 +28,8 @@ typedef struct {
     int64_t rank;
 } pto_options_t;
 
-/* Parse a command's arguments, then read and bind the scenario and the machine. Returns -1 on success;
- * otherwise the exit code, after printing the help or the error. */
-int pto_options_read(const pto_syntax_t *syntax, int argc, char **argv, pto_options_t *options);
-
-/* The second half of pto_options_read, for programs with additional options: apply `arguments` to `options`,
- * which must be zeroed, then read and bind the scenario and the machine. */
+/* Apply `arguments` to `options`, which must be zeroed, then read and bind the scenario and the machine.
+ * Returns -1 on success; otherwise the exit code, after printing the error. */
 int pto_options_finish(const pto_arguments_t *arguments, pto_options_t *options);
 void pto_options_fini(pto_options_t *options);
 

@@ -22,25 +22,22 @@ void pto_plot_quote(FILE *script, const char *text) {
 /* gnuplot's terminal for a file name; NULL: unknown ending. */
 static const char *terminal_of(const char *path) {
     const char *dot = strrchr(path, '.');
-    if (dot != NULL && strcmp(dot, ".svg") == 0) {
+    if (dot != NULL && strcmp(dot, ".svg") == 0)
         return "svg";
-    }
     return dot != NULL && strcmp(dot, ".png") == 0 ? "pngcairo" : NULL;
 }
 
 pto_status_t pto_plot_check_name(const char *path, pto_error_t *err) {
-    if (terminal_of(path) != NULL) {
+    if (terminal_of(path) != NULL)
         return PTO_OK;
-    }
     return pto_error_set(err, PTO_ERR_TYPE, "'%s' does not name a drawing: it must end in .svg or .png",
                          path);
 }
 
 pto_status_t pto_plot_script(const pto_plot_t *plot, const char *path, FILE *script, pto_error_t *err) {
     pto_status_t status = pto_plot_check_name(path, err);
-    if (status != PTO_OK) {
+    if (status != PTO_OK)
         return status;
-    }
     fprintf(script, "set terminal %s size %d,%d background rgb 'white' noenhanced\nset output ",
             terminal_of(path), plot->width_px, plot->height_px);
     pto_plot_quote(script, path);
@@ -63,9 +60,8 @@ static pto_status_t run_gnuplot(const pto_plot_t *plot, const char *path, pto_er
         result = pclose(script);
     }
     signal(SIGPIPE, before == SIG_ERR ? SIG_DFL : before);
-    if (status != PTO_OK || result == 0) {
+    if (status != PTO_OK || result == 0)
         return status;
-    }
     if (WIFEXITED(result) && WEXITSTATUS(result) == NOT_FOUND) {
         return pto_error_set_at(err, PTO_ERR_IO, path, 1, 1,
                                 "cannot draw it without gnuplot (Debian package gnuplot-nox)");
@@ -75,18 +71,15 @@ static pto_status_t run_gnuplot(const pto_plot_t *plot, const char *path, pto_er
 
 pto_status_t pto_plot_draw(const pto_plot_t *plot, const char *path, pto_error_t *err) {
     pto_status_t status = pto_plot_check_name(path, err);
-    if (status != PTO_OK) {
+    if (status != PTO_OK)
         return status;
-    }
     bool existed = access(path, F_OK) == 0;
     FILE *file = fopen(path, "a"); /* gnuplot's own message would not say why */
-    if (file == NULL) {
+    if (file == NULL)
         return pto_error_set_at(err, PTO_ERR_IO, path, 1, 1, "cannot write: %s", strerror(errno));
-    }
     fclose(file);
     status = run_gnuplot(plot, path, err);
-    if (status != PTO_OK && !existed) {
+    if (status != PTO_OK && !existed)
         unlink(path);
-    }
     return status;
 }

@@ -31,7 +31,7 @@ static int run_command(const char *name, int argc, char **argv) {
     const pto_command_t *command;
     pto_error_t err = {0};
     if (pto_command_find(name, &command, &err) == PTO_OK)
-        return command->run(argc, argv);
+        return pto_command_run(command, argc, argv);
     fprintf(stderr, "portolan: %s\n", err.message);
     return PTO_EXIT_USAGE;
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "portolan/units.h"
 
 /* Factors: horizontal distance between strategies' points, and relative difference that is invisible. */
@@ -320,22 +321,17 @@ static void write_ranges(FILE *script, const pto_predict_plot_t *drawn) {
     }
 }
 
+static PTO_NAME_FUNCTION(bytes_axis, pto_data_t, PTO_DATA_COUNT, "bytes",
+                         {[PTO_DATA_VECTOR] = "bytes",
+                          [PTO_DATA_BLOCKS] = "bytes per destination",
+                          [PTO_DATA_MESSAGES] = "bytes per message",
+                          [PTO_DATA_PAIR] = "bytes per message",
+                          [PTO_DATA_GATHERED] = "bytes per process"});
+
 static const char *axis_of(const pto_predictions_t *predictions) {
-    if (predictions->sweep != PTO_SWEEP_BYTES)
-        return pto_sweep_kind_name(predictions->sweep);
-    switch (pto_collective_data(predictions->scenario->collective)) {
-    case PTO_DATA_BLOCKS:
-        return "bytes per destination";
-    case PTO_DATA_PAIR:
-    case PTO_DATA_MESSAGES:
-        return "bytes per message";
-    case PTO_DATA_GATHERED:
-        return "bytes per process";
-    case PTO_DATA_VECTOR:
-    case PTO_DATA_COUNT:
-        break;
-    }
-    return "bytes";
+    return predictions->sweep == PTO_SWEEP_BYTES
+               ? bytes_axis(pto_collective_data(predictions->scenario->collective))
+               : pto_sweep_kind_name(predictions->sweep);
 }
 
 static bool has_toss_up(const pto_predict_plot_t *drawn) {

@@ -15,11 +15,6 @@ typedef struct {
     pto_error_t *err;
 } printer_t;
 
-static const char *file_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static const char *filter_name(const pto_score_filter_t *filter, char *text, size_t text_size) {
     int length = filter->collective == PTO_COLLECTIVE_COUNT
                      ? snprintf(text, text_size, "all")
@@ -41,7 +36,7 @@ static void print_header(const printer_t *printer) {
     pto_print_changes(stdout, printer->machine);
     printf("# measured   %s (", measured ? measured : "on a machine that the files don't name");
     for (int i = 0; i < printer->collectives->file_count; i++)
-        printf("%s%s", i ? ", " : "", file_name(printer->collectives->path[i]));
+        printf("%s%s", i ? ", " : "", pto_file_name(printer->collectives->path[i]));
     printf(")\n# times      the %s over runs; %lld bytes and up\n",
            options->statistic == PTO_STATISTIC_MIN ? "minimum" : "median", (long long)options->min_bytes);
     printf("# clear      cells in which the second takes at least %g%% longer than the best\n",
@@ -389,9 +384,7 @@ static pto_status_t print_csv(printer_t *printer) {
 static pto_status_t print_json(printer_t *printer) {
     const pto_score_t *score = printer->score;
     pto_status_t status = PTO_OK;
-    printf("{\"machine\": ");
-    pto_print_json_string(stdout, pto_machine_name(printer->machine));
-    pto_print_changes_json(stdout, printer->machine);
+    pto_print_json_start(stdout, printer->machine);
     printf(", \"statistic\": \"%s\", \"min_bytes\": %lld, \"left_out\": [",
            pto_statistic_name(score->options.statistic), (long long)score->options.min_bytes);
     for (int i = 0; i < score->note_count; i++) {

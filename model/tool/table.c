@@ -51,9 +51,11 @@ void pto_print_changes(FILE *stream, const pto_machine_t *machine) {
         fprintf(stream, "# what if    %.*s\n", length, notes);
 }
 
-void pto_print_changes_json(FILE *stream, const pto_machine_t *machine) {
+void pto_print_json_start(FILE *stream, const pto_machine_t *machine) {
     int length;
     const char *model = pto_machine_model(machine), *what_if = pto_machine_what_if(machine), *notes = what_if;
+    fputs("{\"machine\": ", stream);
+    pto_print_json_string(stream, pto_machine_name(machine));
     if (model) {
         fputs(", \"model\": ", stream);
         pto_print_json_string(stream, model);
@@ -238,6 +240,42 @@ void pto_print_table(FILE *stream, const char *command, const pto_predictions_t 
     pto_print_footer(stream, predictions);
     if (any_unsure)
         fputs("# unsure: an unpriced cost would make the pick more expensive, but not all others\n", stream);
+}
+
+void pto_print_json_cells(FILE *stream, const char *name, const pto_predictions_t *predictions,
+                          void (*print)(int64_t cell, const void *context), const void *context) {
+    pto_print_json_start(stream, predictions->machine);
+    fprintf(stream, ", \"collective\": \"%s\", \"%s\": [",
+            pto_collective_name(predictions->scenario->collective), name);
+    for (int64_t cell = 0; cell < predictions->point_count * predictions->strategy_count; cell++) {
+        const pto_prediction_t *prediction = &predictions->prediction[cell];
+        fprintf(stream, "%s\n  {\"%s\": %lld, \"strategy\": \"%s\", ", cell ? "," : "",
+                pto_sweep_kind_name(predictions->sweep),
+                (long long)predictions->point[cell / predictions->strategy_count],
+                predictions->strategy[cell % predictions->strategy_count]->name);
+        if (prediction->applicable) {
+            fprintf(stream, "\"algorithm\": \"%s\", \"seconds\": %.9g", prediction->algorithm->name,
+                    prediction->price.seconds);
+            print(cell, context);
+        } else {
+            fputs("\"reason\": ", stream);
+            pto_print_json_string(stream, prediction->reason);
+        }
+        fputc('}', stream);
+    }
+    fputs("\n]}\n", stream);
+}
+
+void pto_print_csv_cell(FILE *stream, const pto_predictions_t *predictions, int64_t cell) {
+    const pto_prediction_t *prediction = &predictions->prediction[cell];
+    fprintf(stream, "%lld,%s,%s,", (long long)predictions->point[cell / predictions->strategy_count],
+            predictions->strategy[cell % predictions->strategy_count]->name,
+            prediction->applicable ? prediction->algorithm->name : "");
+}
+
+const char *pto_file_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
 }
 
 void pto_print_csv_text(FILE *stream, const char *text) {

@@ -15,8 +15,17 @@ const char *pto_chunks_text(int64_t chunks, char text[32]);
 
 void pto_print_changes(FILE *stream, const pto_machine_t *machine);
 
-/* The same as fields of a JSON object, each preceded by a comma. */
-void pto_print_changes_json(FILE *stream, const pto_machine_t *machine);
+/* The start of a JSON object: its brace, the machine's name and its changes. */
+void pto_print_json_start(FILE *stream, const pto_machine_t *machine);
+
+/* A whole JSON object with an array `name` of all cells. `print` adds the fields of a cell that applies to
+ * those that every command has: the point, the strategy, the algorithm and the seconds. */
+void pto_print_json_cells(FILE *stream, const char *name, const pto_predictions_t *predictions,
+                          void (*print)(int64_t cell, const void *context), const void *context);
+
+/* A CSV row's columns that every command has: the point, the strategy and the algorithm, each with a comma.
+ */
+void pto_print_csv_cell(FILE *stream, const pto_predictions_t *predictions, int64_t cell);
 
 /* A comment line with the parameters that plans use and the machine file lacks; nothing if there are
  * none. */
@@ -38,6 +47,9 @@ void pto_print_energy_note(FILE *stream, const pto_predictions_t *predictions);
 
 /* Heading of a table's first column. */
 const char *pto_sweep_heading(pto_sweep_kind_t sweep);
+
+/* A path's last part. */
+const char *pto_file_name(const char *path);
 
 /* A CSV field, quoted if necessary. */
 void pto_print_csv_text(FILE *stream, const char *text);

@@ -33,91 +33,37 @@ static const char *placement_at(int i) {
     return names[i];
 }
 
-/* --- what they do --------------------------------------------------------------------------------------- */
-
-PTO_APPLY_FLAG(apply_force, pto_validate_options_t, force)
-PTO_APPLY_FLAG(apply_check_only, pto_validate_options_t, check_only)
-PTO_APPLY_FLAG(apply_own_algorithms, pto_validate_options_t, own_algorithms)
-PTO_APPLY_FLAG(apply_energy, pto_validate_options_t, energy)
-PTO_APPLY_FLAG(apply_powers, pto_validate_options_t, powers)
-PTO_APPLY_TEXT(apply_out, pto_validate_options_t, out_path)
-PTO_APPLY_TEXT(apply_powercap, pto_validate_options_t, powercap)
-
-static pto_status_t apply_device(void *target, const char *text, pto_error_t *err) {
-    pto_validate_options_t *options = target;
-    int found = 0;
-    pto_status_t status = pto_word_parse(text, "device", device_at, &found, err);
-    options->device = device_at(found);
-    return status;
-}
-
-static pto_status_t apply_op(void *target, const char *text, pto_error_t *err) {
-    pto_validate_options_t *options = target;
-    return pto_word_parse(text, "operation", op_at, &options->op, err);
-}
-
-static pto_status_t apply_placement(void *target, const char *text, pto_error_t *err) {
-    pto_validate_options_t *options = target;
-    int found = 0;
-    pto_status_t status = pto_word_parse(text, "placement", placement_at, &found, err);
-    options->identity_places = found == 1;
-    return status;
-}
-
-static pto_status_t apply_wait(void *target, const char *text, pto_error_t *err) {
-    pto_validate_options_t *options = target;
-    return pto_word_parse(text, "way to wait", wait_at, &options->wait, err);
-}
-
-static pto_status_t apply_repeats(void *target, const char *text, pto_error_t *err) {
-    pto_validate_options_t *options = target;
-    return pto_count_parse(text, 1000000, &options->repeats, err);
-}
-
-static pto_status_t apply_queued(void *target, const char *text, pto_error_t *err) {
-    pto_validate_options_t *options = target;
-    return pto_count_parse(text, 100000, &options->queued, err);
-}
-
-static pto_status_t apply_energy_seconds(void *target, const char *text, pto_error_t *err) {
-    pto_validate_options_t *options = target;
-    return pto_number_parse(text, 0.001, 600, &options->energy_window_s, err);
-}
-
-static pto_status_t apply_timeout(void *target, const char *text, pto_error_t *err) {
-    pto_validate_options_t *options = target;
-    return pto_timeout_parse(text, &options->timeout_s, err);
-}
-
 /* --- the table ------------------------------------------------------------------------------------------ */
+
+#define STORE(form, member) PTO_STORE(form, pto_validate_options_t, member)
 
 static const pto_option_t own_options[] = {
     {"device", "host|cuda", "where `gpu` buffers lie; host checks results, its times are not a GPU's",
-     .apply = apply_device, .standard = "host", .word_at = device_at},
-    {"out", "FILE.csv", "write every time measured, for `portolan score`", .apply = apply_out},
-    {"force", NULL, "replace that file where it exists, when all is measured", .apply = apply_force},
-    {"repeats", "N", "timed runs of each plan", .apply = apply_repeats, .standard = "30"},
+     STORE(NAME, device), .standard = "host", .word_at = device_at},
+    {"out", "FILE.csv", "write every time measured, for `portolan score`", STORE(TEXT, out_path)},
+    {"force", NULL, "replace that file where it exists, when all is measured", STORE(FLAG, force)},
+    {"repeats", "N", "timed runs of each plan", STORE(INT, repeats), .most = 1000000, .standard = "30"},
     {"queued", "N",
      "time N runs queued one behind another and one wait, over N; for plans that are one kernel or one call "
      "of NCCL, others are left out",
-     .apply = apply_queued},
-    {"check-only", NULL, "compare results, time nothing", .apply = apply_check_only},
-    {"op", "sum|prod|min|max", "the operation of allreduce and reduce", .apply = apply_op, .standard = "sum",
-     .word_at = op_at},
+     STORE(INT, queued), .most = 100000},
+    {"check-only", NULL, "compare results, time nothing", STORE(FLAG, check_only)},
+    {"op", "sum|prod|min|max", "the operation of allreduce and reduce", STORE(WORD, op), .what = "operation",
+     .standard = "sum", .word_at = op_at},
     {"own-algorithms", NULL, "run portolan's algorithms in place of the MPI library's collectives",
-     .apply = apply_own_algorithms},
+     STORE(FLAG, own_algorithms)},
     {"placement", "nodes|identity", "logical ranks by the nodes that processes run on, or by MPI rank",
-     .apply = apply_placement, .standard = "nodes", .word_at = placement_at},
+     STORE(WORD, placement), .standard = "nodes", .word_at = placement_at},
     {"wait", "yield|spin|sleep", "what processes do while they wait: sleep saves cores and takes longer",
-     .apply = apply_wait, .standard = "yield", .word_at = wait_at},
-    {"energy", NULL, "joules of a run beside its time: NVML's and RAPL's counters", .apply = apply_energy},
-    {"powers", NULL, "measure the powers for a machine file's `energy`, run no plan", .apply = apply_powers},
+     STORE(WORD, wait), .standard = "yield", .word_at = wait_at},
+    {"energy", NULL, "joules of a run beside its time: NVML's and RAPL's counters", STORE(FLAG, energy)},
+    {"powers", NULL, "measure the powers for a machine file's `energy`, run no plan", STORE(FLAG, powers)},
     {"energy-seconds", "S", "measure energy at least so long, and for 20 steps of the counters",
-     .apply = apply_energy_seconds, .standard = "1"},
-    {"powercap", "FOLDER", "where the kernel shows RAPL", .apply = apply_powercap,
+     STORE(NUMBER, energy_window_s), .least = 0.001, .most = 600, .standard = "1"},
+    {"powercap", "FOLDER", "where the kernel shows RAPL", STORE(TEXT, powercap),
      .standard = "/sys/class/powercap"},
     {"timeout", "SECONDS", "end the job where a run takes longer, or a process makes no progress for so long",
-     .apply = apply_timeout, .standard = "20"},
+     STORE(NUMBER, timeout_s), .least = PTO_TIMEOUT_LEAST_S, .most = PTO_TIMEOUT_MOST_S, .standard = "20"},
     {.name = NULL}};
 
 static const pto_option_set_t sets[] = {{"its own options", own_options}, PTO_SCENARIO_SETS};

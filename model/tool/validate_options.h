@@ -19,9 +19,9 @@ typedef struct {
     double energy_window_s; /* the least to measure energy for */
     const char *powercap;   /* where the kernel shows RAPL */
     double timeout_s;
-    int op;               /* a pto_op_t */
-    bool identity_places; /* logical ranks by MPI rank, not by real nodes */
-    int wait;             /* a pto_wait_t */
+    int op;        /* a pto_op_t */
+    int placement; /* a pto_placement_t */
+    int wait;      /* a pto_wait_t */
 } pto_validate_options_t;
 
 extern const pto_syntax_t pto_validate_syntax;

@@ -20,9 +20,8 @@ static double uniform(uint64_t *state) {
 
 static double shaken(double seconds, uint64_t *state) {
     double sum = 0;
-    for (int i = 0; i < 12; i++) {
+    for (int i = 0; i < 12; i++)
         sum += uniform(state);
-    }
     return seconds * (1 + 0.05 * (sum - 6)) * (uniform(state) < 0.01 ? 100 : 1);
 }
 
@@ -47,14 +46,12 @@ static size_t write_row(char *text, int row, uint64_t *state) {
 static char *make_text(size_t *size) {
     uint64_t state = 1;
     char *text = malloc((size_t)ROWS * ROW_BYTES + 256);
-    if (text == NULL) {
+    if (text == NULL)
         return NULL;
-    }
     *size = (size_t)sprintf(text, "# machine=made up\n# node=2 sockets, 4 GPUs, 32 cores\n"
                                   "benchmark,space,level,pair,procs,messages,bytes,run,seconds\n");
-    for (int row = 0; row < ROWS; row++) {
+    for (int row = 0; row < ROWS; row++)
         *size += write_row(text + *size, row, &state);
-    }
     return text;
 }
 

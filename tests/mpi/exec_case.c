@@ -121,7 +121,8 @@ pto_plan_t *case_random_of(case_t *test, const pto_strategy_t *strategy, const p
         test->request.algorithm = algorithm;
         random_request(test, layout, size);
         test->op = (pto_op_t)case_random_below(PTO_OP_COUNT);
-        test->in_place = case_random_below(4) == 0 && test->request.ends.from_host == test->request.ends.to_host;
+        test->in_place =
+            case_random_below(4) == 0 && test->request.ends.from_host == test->request.ends.to_host;
         test->plain_memory = case_random_below(4) == 0;
         test->asynchronous = case_random_below(3) == 0;
         test->queued = case_random_below(3) == 0 ? 1 + (int)case_random_below(4) : 0;
@@ -191,7 +192,8 @@ case_user_t case_user(const case_t *test, const pto_plan_t *plan, const pto_devi
     user.out_bytes = pto_exec_user_bytes(plan, rank, PTO_ROLE_OUT);
     int64_t most = user.in_bytes > user.out_bytes ? user.in_bytes : user.out_bytes;
     user.in = new_memory(test, device, is_staging(test, PTO_ROLE_IN), most);
-    user.out = test->in_place ? user.in : new_memory(test, device, is_staging(test, PTO_ROLE_OUT), user.out_bytes);
+    user.out =
+        test->in_place ? user.in : new_memory(test, device, is_staging(test, PTO_ROLE_OUT), user.out_bytes);
     user.host = new_memory(test, device, true, most);
     return user;
 }

@@ -73,7 +73,7 @@ static inline void fill_cell(const pto_cell_t *cell) {
     case PTO_FORM_WHOLE:
         *(int64_t *)cell->at = strcmp(key_of(cell), "node.cores") == 0     ? 32
                                : strcmp(key_of(cell), "node.sockets") == 0 ? 2
-                                                                        : 4;
+                                                                           : 4;
         break;
     case PTO_FORM_VALUE:
         *param = cell->family->unit == PTO_UNIT_BYTES

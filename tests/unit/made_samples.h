@@ -44,16 +44,14 @@ static inline pto_samples_t new_samples(void) {
 static inline pto_fit_t must_fit(const pto_samples_t *samples, const pto_fit_options_t *options) {
     pto_fit_t fit;
     pto_error_t err = {0};
-    if (pto_fit_samples(samples, "made-up", "a test", options, &fit, &err) != PTO_OK) {
+    if (pto_fit_samples(samples, "made-up", "a test", options, &fit, &err) != PTO_OK)
         fail_msg("%s", err.message);
-    }
     return fit;
 }
 
 static inline void assert_within(double got, double wanted, double tolerance) {
-    if (!(fabs(got / wanted - 1) <= tolerance)) {
+    if (!(fabs(got / wanted - 1) <= tolerance))
         fail_msg("%.6g is not within %g of %.6g", got, tolerance, wanted);
-    }
 }
 
 #endif

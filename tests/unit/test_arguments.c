@@ -179,7 +179,10 @@ static void check_options(const pto_syntax_t *of) {
     for (int i = 0; (option = pto_syntax_option(of, i)); i++) {
         assert_true(i < NAMES_MAX);
         assert_non_null(option->help);
-        assert_non_null(option->apply);
+        assert_true((option->form == PTO_VALUE_OWN) == (option->apply != NULL));
+        assert_true((option->form == PTO_VALUE_FLAG) <= (option->argument == NULL));
+        assert_true(option->word_at || (option->form != PTO_VALUE_WORD && option->form != PTO_VALUE_NAME));
+        assert_true(option->most > 0 || (option->form != PTO_VALUE_INT && option->form != PTO_VALUE_NUMBER));
         assert_true(strlen(option->name) < 60);
         for (int k = 0; k < i; k++)
             assert_string_not_equal(names[k], option->name);

@@ -75,9 +75,8 @@ static double shaken(double seconds, uint64_t *state) {
 
 static double true_seconds(int64_t bytes, int32_t procs, double limit) {
     int k = 0;
-    while (bytes >= truth[k].below_bytes) {
+    while (bytes >= truth[k].below_bytes)
         k++;
-    }
     return truth[k].alpha_s + fmax(truth[k].beta_s_per_byte, procs * limit) * (double)bytes;
 }
 
@@ -129,16 +128,14 @@ static pto_fit_t must_fit(const pto_samples_t *samples, const pto_fit_options_t 
     pto_fit_t fit;
     pto_error_t err = {0};
     pto_status_t status = pto_fit_samples(samples, "made-up", "a test", options, &fit, &err);
-    if (status != PTO_OK) {
+    if (status != PTO_OK)
         fail_msg("%s", err.message);
-    }
     return fit;
 }
 
 static void assert_within(double value, double expected, double relative) {
-    if (!(fabs(value / expected - 1) <= relative)) {
+    if (!(fabs(value / expected - 1) <= relative))
         fail_msg("%.6g is not within %g percent of %.6g", value, 100 * relative, expected);
-    }
 }
 
 /* --- known truth ---------------------------------------------------------------------------------------- */
@@ -207,9 +204,8 @@ static void intervals_hold_the_truth_as_often_as_they_say(void **unused) {
     }
     for (int i = 0; i < COVERED; i++) {
         double share = (double)held[i] / COVERAGE_TRIALS;
-        if (!(share >= 0.90 && share <= 0.99)) {
+        if (!(share >= 0.90 && share <= 0.99))
             fail_msg("parameter %d: the interval holds the truth in %.1f percent of trials", i, 100 * share);
-        }
     }
 }
 
@@ -345,9 +341,8 @@ static void a_slow_job_is_left_out_entirely(void **unused) {
     uint64_t state = 6;
     pto_samples_t samples = {0};
     add_messages(&samples, 30, &state);
-    for (size_t i = 0; i < samples.count; i++) {
+    for (size_t i = 0; i < samples.count; i++)
         samples.sample[i].seconds *= samples.sample[i].run == 2 ? 1.5 : 1;
-    }
     pto_fit_t fit = must_fit(&samples, &any_node);
     assert_string_equal(fit.entry[0].name, "job ping_pong.cpu.2");
     const pto_cost_table_t *cost = &fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
@@ -574,17 +569,15 @@ static void options_are_read_and_nonsense_is_refused(void **unused) {
     assert_true(options.breaks[PTO_SPACE_GPU][PTO_LEVEL_ON_NODE].given);
     static const char *const bad_breaks[] = {"tpu=4",   "cpu.far=4",  "cpu=",   "cpu=4,",       "cpu=-4",
                                              "cpu=8,4", "cpu=4,8,16", "cpu=4k", "cpu.off_node", ""};
-    for (size_t i = 0; i < sizeof bad_breaks / sizeof *bad_breaks; i++) {
+    for (size_t i = 0; i < sizeof bad_breaks / sizeof *bad_breaks; i++)
         assert_int_not_equal(pto_fit_breaks_parse(bad_breaks[i], &options, NULL), PTO_OK);
-    }
     assert_int_equal(pto_fit_node_parse("sockets=2,cores=40", &options, NULL), PTO_OK);
     assert_int_equal(options.node.cores, 40);
     assert_int_equal(options.node.gpus, 0);
     static const char *const bad_nodes[] = {"",        "sockets", "sockets=0", "gpus=x",
                                             "disks=2", "gpus=1,", "gpus=-1"};
-    for (size_t i = 0; i < sizeof bad_nodes / sizeof *bad_nodes; i++) {
+    for (size_t i = 0; i < sizeof bad_nodes / sizeof *bad_nodes; i++)
         assert_int_not_equal(pto_fit_node_parse(bad_nodes[i], &options, NULL), PTO_OK);
-    }
 }
 
 int main(void) {

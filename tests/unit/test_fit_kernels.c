@@ -42,9 +42,8 @@ static void refused_for(const pto_samples_t *samples, const char *words) {
     pto_fit_t fit;
     pto_error_t err = {0};
     assert_int_equal(pto_fit_samples(samples, "made-up", "a test", &any_node, &fit, &err), PTO_ERR_NOT_FOUND);
-    if (strstr(err.message, words) == NULL) {
+    if (strstr(err.message, words) == NULL)
         fail_msg("'%s' does not say '%s'", err.message, words);
-    }
 }
 
 /* The fit's machine is one that can be written and read again. */
@@ -53,19 +52,16 @@ static void assert_readable(const pto_fit_t *fit) {
     pto_machine_t again;
     pto_error_t err = {0};
     assert_int_equal(pto_machine_format(fit->machine, NULL, &text, &err), PTO_OK);
-    if (pto_machine_parse(text, strlen(text), "fitted.yaml", &again, &err) != PTO_OK) {
+    if (pto_machine_parse(text, strlen(text), "fitted.yaml", &again, &err) != PTO_OK)
         fail_msg("%s in\n%s", err.message, text);
-    }
     free(text);
     pto_machine_fini(&again);
 }
 
 static const pto_fit_entry_t *find_entry(const pto_fit_t *fit, const char *name) {
-    for (int i = 0; i < fit->entry_count; i++) {
-        if (strcmp(fit->entry[i].name, name) == 0) {
+    for (int i = 0; i < fit->entry_count; i++)
+        if (strcmp(fit->entry[i].name, name) == 0)
             return &fit->entry[i];
-        }
-    }
     return NULL;
 }
 
@@ -89,9 +85,8 @@ static double further_s(int64_t bytes, int inputs) {
 
 static void add_reductions(pto_samples_t *samples, uint64_t *state) {
     pto_sample_t sample = {.benchmark = PTO_BENCHMARK_REDUCE, .where = PTO_IN_GPU, .procs = 1, .messages = 1};
-    for (sample.bytes = 4; sample.bytes <= 1 << 28; sample.bytes *= 2) {
+    for (sample.bytes = 4; sample.bytes <= 1 << 28; sample.bytes *= 2)
         add_shaken(samples, sample, two_s(sample.bytes), state);
-    }
 }
 
 static void add_many(pto_samples_t *samples, double factor, uint64_t *state) {
@@ -149,9 +144,8 @@ static void additional_inputs_that_cost_nothing_are_absent(void **unused) {
     uint64_t state = 3;
     pto_samples_t samples = new_samples();
     pto_sample_t sample = {.benchmark = PTO_BENCHMARK_REDUCE, .where = PTO_IN_GPU, .procs = 1, .messages = 1};
-    for (sample.bytes = 4; sample.bytes <= 1 << 20; sample.bytes *= 2) {
+    for (sample.bytes = 4; sample.bytes <= 1 << 20; sample.bytes *= 2)
         add_shaken(&samples, sample, launch_s + beta * (double)sample.bytes, &state);
-    }
     sample.benchmark = PTO_BENCHMARK_REDUCE_MANY;
     for (sample.messages = 2; sample.messages <= 8; sample.messages *= 2) {
         for (sample.bytes = 4; sample.bytes <= 1 << 20; sample.bytes *= 2) {
@@ -192,9 +186,8 @@ static void add_way(pto_samples_t *samples, pto_benchmark_t benchmark, int32_t b
     pto_sample_t sample = {
         .benchmark = (uint8_t)benchmark, .place = PTO_AT_ON_SOCKET, .procs = blocks, .messages = 1};
     add_shaken(samples, sample, launch_s, state);
-    for (sample.bytes = 16; sample.bytes <= 1 << 26; sample.bytes *= 2) {
+    for (sample.bytes = 16; sample.bytes <= 1 << 26; sample.bytes *= 2)
         add_shaken(samples, sample, launch_s + alpha_true + s_per_byte * (double)sample.bytes, state);
-    }
 }
 
 /* The launch, five times as long as alpha, is in neither coefficient; narrow accesses and few blocks are told

@@ -61,17 +61,15 @@ static void rows_are_in_the_order_of_a_machine_file(void **state) {
     (void)state;
     static const int32_t job[][2] = {{8, 2}, {4, 1}, {4, 2}, {2, 1}, {8, 4}};
     pto_samples_t samples = new_samples();
-    for (size_t i = 0; i < sizeof job / sizeof *job; i++) {
+    for (size_t i = 0; i < sizeof job / sizeof *job; i++)
         add_job(&samples, PTO_BENCHMARK_NCCL_ALLTOALL, job[i][0], job[i][1]);
-    }
     pto_fit_t fit = must_fit(&samples, &any_node);
     char *text = NULL;
     pto_machine_t read;
     pto_error_t err = {0};
     assert_int_equal(pto_machine_format(fit.machine, NULL, &text, &err), PTO_OK);
-    if (pto_machine_parse(text, strlen(text), "written", &read, &err) != PTO_OK) {
+    if (pto_machine_parse(text, strlen(text), "written", &read, &err) != PTO_OK)
         fail_msg("%d:%d: %s", err.line, err.column, err.message);
-    }
     assert_int_equal(read.nccl[PTO_NCCL_ALLTOALL].count, 10);
     for (size_t i = 0; i < sizeof job / sizeof *job; i++) {
         const pto_cost_row_t *row = pto_machine_nccl(&read, PTO_NCCL_ALLTOALL, job[i][0], job[i][1], 1 << 20);

@@ -118,9 +118,8 @@ static pto_samples_t measured(const paper_t *paper) {
     }
     pto_samples_t samples = {0};
     pto_error_t err;
-    if (pto_samples_read(path, &samples, &err) != PTO_OK) {
+    if (pto_samples_read(path, &samples, &err) != PTO_OK)
         fail_msg("%s:%d:%d: %s", err.file, err.line, err.column, err.message);
-    }
     return samples;
 }
 
@@ -129,19 +128,16 @@ static pto_fit_t fit_of(const paper_t *paper, const pto_samples_t *samples, bool
     pto_error_t err = {0};
     pto_fit_t fit;
     assert_int_equal(pto_fit_node_parse(paper->node, &options, &err), PTO_OK);
-    for (int i = 0; the_papers_way && i < 3; i++) {
+    for (int i = 0; the_papers_way && i < 3; i++)
         assert_int_equal(pto_fit_breaks_parse(paper->breaks[i], &options, &err), PTO_OK);
-    }
-    if (pto_fit_samples(samples, "paper", "a test", &options, &fit, &err) != PTO_OK) {
+    if (pto_fit_samples(samples, "paper", "a test", &options, &fit, &err) != PTO_OK)
         fail_msg("%s", err.message);
-    }
     return fit;
 }
 
 static void assert_printed(const char *what, double value, double printed) {
-    if (!(fabs(value / printed - 1) <= printed_tolerance)) {
+    if (!(fabs(value / printed - 1) <= printed_tolerance))
         fail_msg("%s: fitted %.4g, printed %.3g", what, value, printed);
-    }
 }
 
 static void assert_tables_come_out(const paper_t *paper) {

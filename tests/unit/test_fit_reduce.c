@@ -33,9 +33,8 @@ enum { TRUTH_COUNT = sizeof truth / sizeof *truth };
 
 static double true_seconds(int64_t bytes) {
     int k = 0;
-    while (bytes >= truth[k].below_bytes) {
+    while (bytes >= truth[k].below_bytes)
         k++;
-    }
     return truth[k].alpha_s + truth[k].beta_s_per_byte * (double)bytes;
 }
 
@@ -66,9 +65,8 @@ static void assert_truth(const pto_cost_table_t *cost, double tolerance) {
 
 static const pto_fit_entry_t *entry_named(const pto_fit_t *fit, const char *name) {
     int at = 0;
-    while (at < fit->entry_count && strcmp(fit->entry[at].name, name) != 0) {
+    while (at < fit->entry_count && strcmp(fit->entry[at].name, name) != 0)
         at++;
-    }
     assert_true(at < fit->entry_count);
     return &fit->entry[at];
 }

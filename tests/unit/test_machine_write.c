@@ -18,9 +18,8 @@
 static pto_machine_t read_machine(const char *path) {
     pto_machine_t machine;
     pto_error_t err;
-    if (pto_machine_read(path, &machine, &err) != PTO_OK) {
+    if (pto_machine_read(path, &machine, &err) != PTO_OK)
         fail_msg("%s:%d:%d: %s", err.file, err.line, err.column, err.message);
-    }
     return machine;
 }
 
@@ -33,9 +32,8 @@ static char *format(const pto_machine_t *machine, const char *comment) {
 static pto_machine_t parse(const char *text) {
     pto_machine_t machine;
     pto_error_t err;
-    if (pto_machine_parse(text, strlen(text), "written.yaml", &machine, &err) != PTO_OK) {
+    if (pto_machine_parse(text, strlen(text), "written.yaml", &machine, &err) != PTO_OK)
         fail_msg("%d:%d: %s in\n%s", err.line, err.column, err.message, text);
-    }
     return machine;
 }
 
@@ -76,9 +74,8 @@ static void assert_same_pieces(const pto_cost_table_t *left, const pto_cost_tabl
 
 static void assert_same_messages(const pto_machine_t *a, const pto_machine_t *b) {
     for (int space = 0; space < PTO_SPACE_COUNT; space++) {
-        for (int level = 0; level < PTO_LEVEL_COUNT; level++) {
+        for (int level = 0; level < PTO_LEVEL_COUNT; level++)
             assert_same_pieces(&a->messages[space][level], &b->messages[space][level]);
-        }
         assert_same_pieces(&a->gap[space], &b->gap[space]);
     }
 }
@@ -95,9 +92,8 @@ static void assert_same_copies(const pto_machine_t *a, const pto_machine_t *b) {
                              b->shared_copies[kind].row[i].below_bytes);
             assert_same_postal(&a->shared_copies[kind].row[i].postal, &b->shared_copies[kind].row[i].postal);
         }
-        for (int reach = 0; reach < PTO_REACH_COUNT; reach++) {
+        for (int reach = 0; reach < PTO_REACH_COUNT; reach++)
             assert_same_postal(&a->copies[kind][reach], &b->copies[kind][reach]);
-        }
         assert_same_postal(&a->pageable[kind], &b->pageable[kind]);
     }
 }
@@ -113,11 +109,9 @@ static void assert_same_reduce(const pto_cost_table_t *a, const pto_cost_table_t
 }
 
 static void assert_same_kernels(const pto_machine_t *a, const pto_machine_t *b) {
-    for (int remote = 0; remote < PTO_REMOTE_COUNT; remote++) {
-        for (int reach = 0; reach < PTO_REACH_COUNT; reach++) {
+    for (int remote = 0; remote < PTO_REMOTE_COUNT; remote++)
+        for (int reach = 0; reach < PTO_REACH_COUNT; reach++)
             assert_same_postal(&a->remote[remote][reach], &b->remote[remote][reach]);
-        }
-    }
     assert_same_param(&a->remote_all_s_per_byte, &b->remote_all_s_per_byte);
     assert_same_param(&a->device_signal_s, &b->device_signal_s);
     assert_same_param(&a->graph_launch_s, &b->graph_launch_s);
@@ -143,12 +137,10 @@ static void assert_same_rest(const pto_machine_t *a, const pto_machine_t *b) {
         assert_same_reduce(&a->reduce[i], &b->reduce[i]);
         assert_same_param(&a->injection_s_per_message[i], &b->injection_s_per_message[i]);
     }
-    for (int reach = 0; reach < PTO_REACH_COUNT; reach++) {
+    for (int reach = 0; reach < PTO_REACH_COUNT; reach++)
         assert_same_postal(&a->peer[reach], &b->peer[reach]);
-    }
-    for (int i = 0; i < PTO_SPACE_COUNT; i++) {
+    for (int i = 0; i < PTO_SPACE_COUNT; i++)
         assert_same_reduce(&a->setup_allocate[i], &b->setup_allocate[i]);
-    }
     assert_same_reduce(&a->setup_open, &b->setup_open);
     assert_same_param(&a->setup_segment_s, &b->setup_segment_s);
     assert_same_param(&a->contention, &b->contention);
@@ -257,9 +249,8 @@ static int count_files(void) {
     int count = 0;
     DIR *listing = opendir(folder);
     assert_non_null(listing);
-    for (const struct dirent *entry = readdir(listing); entry != NULL; entry = readdir(listing)) {
+    for (const struct dirent *entry = readdir(listing); entry != NULL; entry = readdir(listing))
         count += entry->d_name[0] != '.';
-    }
     closedir(listing);
     return count;
 }

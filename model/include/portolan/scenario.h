@@ -186,7 +186,7 @@ typedef struct {
     int64_t unique_bytes;  /* `messages` only; 0: all of them */
     pto_counts_t counts;   /* alltoallv only */
     pto_level_t distance;  /* `pair` only: between the two processes, which it places; default on_socket */
-    pto_pair_ends_t ends;       /* `pair` only */
+    pto_pair_ends_t ends;  /* `pair` only */
     int64_t chunks;        /* of chunked strategies; 0: as many as are cheapest */
     int strategy_count;    /* 0: all that support the collective */
     char **strategy;

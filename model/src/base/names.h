@@ -8,6 +8,16 @@
 #define PTO_EACH_NAMED(table, count)                                                                         \
     _Static_assert(sizeof(table) / sizeof *(table) == (count), "every enumerator has an entry")
 
+/* Define `function`, which names the enumerators of `type`, each by a list of designated initialisers, and
+ * all else `otherwise`. */
+#define PTO_NAME_FUNCTION(function, type, count, otherwise, ...)                                             \
+    const char *function(type value) {                                                                       \
+        static const char *const name[] = __VA_ARGS__;                                                       \
+        PTO_EACH_NAMED(name, count);                                                                         \
+        return value < (count) ? name[value] : (otherwise);                                                  \
+    }                                                                                                        \
+    _Static_assert((count) > 0, "there is something to name")
+
 typedef const char *(*pto_name_at_t)(int index);
 
 /* Index of `name` among `count` names, or -1. */

@@ -11,7 +11,9 @@ static int smallest(int a, int b, int c) {
     return least < c ? least : c;
 }
 
-int pto_edit_distance(const char *a, const char *b) {
+/* Number of edits that turn `a` into `b`: insert, delete or replace a character, swap two neighbours (the
+ * restricted Damerau-Levenshtein distance). Names of more than 63 characters are at the maximum distance. */
+static int edit_distance(const char *a, const char *b) {
     size_t rows = strlen(a), columns = strlen(b);
     if (rows > LENGTH_MAX || columns > LENGTH_MAX)
         return INT_MAX;
@@ -38,7 +40,7 @@ const char *pto_suggest(const char *text, const char *const *names, int count) {
     for (int i = 0; i < count; i++) {
         if (!names[i])
             continue;
-        int distance = pto_edit_distance(text, names[i]);
+        int distance = edit_distance(text, names[i]);
         if (length >= PREFIX_MIN && strncmp(text, names[i], length) == 0)
             distance = smallest(distance, 1, 1);
         if (distance <= limit) {

@@ -2,7 +2,6 @@
 #include "portolan/units.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <locale.h>
 #include <math.h>
 #include <stdbool.h>

@@ -120,14 +120,13 @@ static const int32_t *bounds_of(const pto_sets_t *sets, int32_t set) {
 int32_t pto_sets_common(const pto_sets_t *sets, int32_t a, int32_t b) {
     const int32_t *run_a = bounds_of(sets, a), *run_b = bounds_of(sets, b);
     const int32_t *end_a = run_a + 2 * sets->set[a].run_count, *end_b = run_b + 2 * sets->set[b].run_count;
-    while (run_a < end_a && run_b < end_b) {
+    while (run_a < end_a && run_b < end_b)
         if (run_a[1] <= run_b[0])
             run_a += 2;
         else if (run_b[1] <= run_a[0])
             run_b += 2;
         else
             return run_a[0] > run_b[0] ? run_a[0] : run_b[0];
-    }
     return -1;
 }
 

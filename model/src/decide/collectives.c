@@ -37,7 +37,7 @@ static int name_of(pto_collectives_t *collectives, pto_text_span_t field) {
     if (!grown)
         return -1;
     collectives->name = grown;
-    grown[collectives->name_count] = pto_span_copy(field);
+    grown[collectives->name_count] = strndup(field.text, field.size);
     return grown[collectives->name_count] ? collectives->name_count++ : -1;
 }
 

@@ -15,12 +15,8 @@ typedef struct {
     bool near_tie;
 } place_t;
 
-const char *pto_by_name(pto_by_t by) {
-    static const char *const name[] = {
-        [PTO_BY_TIME] = "time", [PTO_BY_ENERGY] = "energy", [PTO_BY_PRODUCT] = "product"};
-    PTO_EACH_NAMED(name, PTO_BY_COUNT);
-    return by < PTO_BY_COUNT ? name[by] : "nothing";
-}
+PTO_NAME_FUNCTION(pto_by_name, pto_by_t, PTO_BY_COUNT, "nothing",
+                  {[PTO_BY_TIME] = "time", [PTO_BY_ENERGY] = "energy", [PTO_BY_PRODUCT] = "product"});
 
 /* Time and energy rise and fall together, so the product's bounds are the products of their bounds. */
 bool pto_prediction_cost(const pto_prediction_t *prediction, pto_by_t by, pto_cost_t *cost) {

@@ -1,7 +1,6 @@
 /* Predicting a scenario: the algorithm that models the library's collective at each size, whether the buffers
  * fit, and the price of every strategy. */
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -94,18 +94,16 @@ const char *pto_sample_space_name(pto_sample_space_t where) {
 
 static uint64_t span_hash(pto_text_span_t span) {
     uint64_t hash = UINT64_C(14695981039346656037);
-    for (size_t i = 0; i < span.size; i++) {
+    for (size_t i = 0; i < span.size; i++)
         hash = (hash ^ (unsigned char)span.text[i]) * UINT64_C(1099511628211);
-    }
     return hash;
 }
 
 uint64_t pto_sample_pair_hash(const char *pair) { return span_hash((pto_text_span_t){pair, strlen(pair)}); }
 
 static pto_status_t read_benchmark(const pto_csv_t *csv, pto_text_span_t field, pto_sample_t *sample) {
-    if (field.size == 0) {
+    if (field.size == 0)
         return pto_csv_bad_field(csv, COLUMN_BENCHMARK, field, PTO_ERR_TYPE, "a name");
-    }
     int found = pto_span_find(field, benchmark_names, PTO_BENCHMARK_OTHER);
     sample->benchmark = (uint8_t)(found < 0 ? PTO_BENCHMARK_OTHER : found);
     return PTO_OK;
@@ -143,9 +141,8 @@ static pto_status_t begin_row(void *table, int file, pto_error_t *err) {
     if (samples->count == samples->capacity) {
         size_t capacity = samples->capacity > 0 ? 2 * samples->capacity : 1024;
         pto_sample_t *grown = realloc(samples->sample, capacity * sizeof *grown);
-        if (grown == NULL) {
+        if (grown == NULL)
             return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for samples");
-        }
         samples->sample = grown;
         samples->capacity = capacity;
     }
@@ -177,9 +174,8 @@ pto_status_t pto_samples_parse(const char *text, size_t text_size, const char *p
     samples->provenance = origin.provenance;
     samples->file_count = origin.file_count;
     samples->path = origin.path;
-    if (status != PTO_OK) {
+    if (status != PTO_OK)
         samples->count = count;
-    }
     return status;
 }
 
@@ -187,9 +183,8 @@ pto_status_t pto_samples_read(const char *path, pto_samples_t *samples, pto_erro
     size_t size = 0;
     char *text = NULL;
     pto_status_t status = pto_text_read(path, PTO_CSV_BYTES_MAX, &text, &size, err);
-    if (status != PTO_OK) {
+    if (status != PTO_OK)
         return status;
-    }
     status = pto_samples_parse(text, size, path, samples, err);
     free(text);
     return status;

@@ -6,12 +6,9 @@
 #include "base/names.h"
 #include "portolan/score.h"
 
-const char *pto_picker_name(pto_picker_t picker) {
-    static const char *const name[] = {
-        [PTO_PICKER_MODEL] = "model", [PTO_PICKER_FLOOR] = "floor", [PTO_PICKER_ALWAYS] = "always"};
-    PTO_EACH_NAMED(name, PTO_PICKER_COUNT);
-    return picker < PTO_PICKER_COUNT ? name[picker] : "nobody";
-}
+PTO_NAME_FUNCTION(
+    pto_picker_name, pto_picker_t, PTO_PICKER_COUNT, "nobody",
+    {[PTO_PICKER_MODEL] = "model", [PTO_PICKER_FLOOR] = "floor", [PTO_PICKER_ALWAYS] = "always"});
 
 static int by_value(const void *left, const void *right) {
     double a = *(const double *)left, b = *(const double *)right;

@@ -24,15 +24,6 @@ static const char *span_quote(pto_text_span_t span, char *quote, size_t quote_si
     return quote;
 }
 
-char *pto_span_copy(pto_text_span_t span) {
-    char *copy = malloc(span.size + 1);
-    if (copy) {
-        memcpy(copy, span.text, span.size);
-        copy[span.size] = '\0';
-    }
-    return copy;
-}
-
 int pto_span_find(pto_text_span_t span, const char *const *names, int count) {
     for (int i = 0; i < count; i++)
         if (span_is(span, names[i]))
@@ -161,7 +152,8 @@ static pto_status_t add_provenance(pto_csv_t *csv, pto_text_span_t line) {
     if (!grown)
         return out_of_memory(csv);
     origin->provenance = grown;
-    pto_provenance_t added = {pto_span_copy(key), pto_span_copy(value), origin->file_count - 1, csv->line};
+    pto_provenance_t added = {strndup(key.text, key.size), strndup(value.text, value.size),
+                              origin->file_count - 1, csv->line};
     pto_status_t status = added.key && added.value ? check_same(csv, &added) : out_of_memory(csv);
     if (status != PTO_OK) {
         free(added.key);
@@ -177,7 +169,7 @@ static pto_status_t add_path(pto_csv_t *csv) {
     char **grown = realloc(origin->path, ((size_t)origin->file_count + 1) * sizeof *grown);
     if (grown)
         origin->path = grown;
-    char *copy = grown ? pto_span_copy((pto_text_span_t){csv->path, strlen(csv->path)}) : NULL;
+    char *copy = grown ? strdup(csv->path) : NULL;
     if (!copy)
         return out_of_memory(csv);
     grown[origin->file_count++] = copy;

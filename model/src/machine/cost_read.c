@@ -63,8 +63,8 @@ pto_status_t pto_settle_param(const pto_reader_t *reader, const pto_yaml_node_t 
 
 /* --- postal costs --------------------------------------------------------------------------------------- */
 
-static pto_status_t settle_postal(const pto_reader_t *reader, const pto_yaml_node_t *node,
-                                  pto_postal_t *postal) {
+static pto_status_t finish_postal(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target) {
+    pto_postal_t *postal = target;
     if (postal->alpha_s.value <= 0 && postal->beta_s_per_byte.value <= 0)
         return pto_read_fail(reader, node, PTO_ERR_RANGE,
                              "alpha_s and beta_s_per_byte are both 0: nothing is free");
@@ -72,10 +72,6 @@ static pto_status_t settle_postal(const pto_reader_t *reader, const pto_yaml_nod
     if (status != PTO_OK)
         return status;
     return pto_settle_param(reader, node, "beta_s_per_byte_95", &postal->beta_s_per_byte);
-}
-
-static pto_status_t finish_postal(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target) {
-    return settle_postal(reader, node, target);
 }
 
 /* clang-format off */
@@ -116,7 +112,7 @@ static pto_status_t read_protocol(const pto_reader_t *reader, const pto_yaml_nod
 
 static pto_status_t finish_row(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target) {
     pto_cost_row_t *row = target;
-    pto_status_t status = settle_postal(reader, node, &row->postal);
+    pto_status_t status = finish_postal(reader, node, &row->postal);
     return status != PTO_OK
                ? status
                : pto_settle_param(reader, node, "extra_input_s_per_byte_95", &row->extra_input_s_per_byte);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "base/text_file.h"
 #include "machine/library_rules.h"
 #include "machine/registry.h"

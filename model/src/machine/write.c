@@ -2,66 +2,24 @@
 #include "portolan/machine_write.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "machine/registry.h"
 #include "portolan/output.h"
 
 enum { NUMBER_MAX = 32, PLACE_MAX = 32 };
 
-/* Text that grows; `failed` once memory is out, and then nothing more is added. */
-typedef struct {
-    char *text;
-    size_t size;
-    size_t capacity;
-    bool failed;
-} writer_t;
-
-static bool writer_reserve(writer_t *writer, size_t more) {
-    if (writer->failed || writer->size + more + 1 <= writer->capacity) {
-        return !writer->failed;
-    }
-    size_t capacity = 2 * (writer->size + more + 1);
-    char *grown = realloc(writer->text, capacity);
-    if (grown == NULL) {
-        writer->failed = true;
-        return false;
-    }
-    writer->text = grown;
-    writer->capacity = capacity;
-    return true;
-}
-
-static void put(writer_t *writer, const char *text) {
-    size_t size = strlen(text);
-    if (writer_reserve(writer, size)) {
-        memcpy(writer->text + writer->size, text, size + 1);
-        writer->size += size;
-    }
-}
-
-/* Short pieces only: keys and numbers. */
-static void putf(writer_t *writer, const char *format, ...) PTO_PRINTF_LIKE(2, 3);
-
-static void putf(writer_t *writer, const char *format, ...) {
-    char piece[256];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(piece, sizeof piece, format, arguments);
-    va_end(arguments);
-    put(writer, piece);
-}
+static void put(pto_text_t *writer, const char *text) { pto_text_add(writer, "%s", text); }
 
 /* The fewest digits that read back as the same double. */
 static const char *number(double value, char *text) {
     for (int digits = 1; digits <= 17; digits++) {
         snprintf(text, NUMBER_MAX, "%.*g", digits, value);
-        if (strtod(text, NULL) == value) {
+        if (strtod(text, NULL) == value)
             break;
-        }
     }
     return text;
 }
@@ -69,18 +27,15 @@ static const char *number(double value, char *text) {
 /* Bytes of the character at `text` that YAML takes as it is: printable ASCII, or well-formed UTF-8 from
  * U+00A0 up, without surrogates and U+FFFE and U+FFFF. 0: none such. */
 static size_t plain_character(const unsigned char *text) {
-    if (text[0] < 0x80) {
+    if (text[0] < 0x80)
         return text[0] >= 0x20 && text[0] < 0x7f;
-    }
     size_t size = text[0] >= 0xf0 && text[0] < 0xf5 ? 4 : text[0] >= 0xe0 ? 3 : text[0] >= 0xc2 ? 2 : 0;
-    if (size == 0 || text[0] >= 0xf5) {
+    if (size == 0 || text[0] >= 0xf5)
         return 0;
-    }
     uint32_t code = text[0] & (0x7fU >> size);
     for (size_t i = 1; i < size; i++) {
-        if ((text[i] & 0xc0) != 0x80) {
+        if ((text[i] & 0xc0) != 0x80)
             return 0;
-        }
         code = code << 6 | (text[i] & 0x3fU);
     }
     static const uint32_t least[] = {0, 0, 0xa0, 0x800, 0x10000};
@@ -89,53 +44,43 @@ static size_t plain_character(const unsigned char *text) {
     return refused || code > 0x10ffff ? 0 : size;
 }
 
-static void put_bytes(writer_t *writer, const char *text, size_t size) {
-    if (writer_reserve(writer, size)) {
-        memcpy(writer->text + writer->size, text, size);
-        writer->size += size;
-        writer->text[writer->size] = '\0';
-    }
-}
-
 /* A double-quoted scalar. A byte that is not part of a valid character is written as the character of that
  * code. */
-static void put_quoted(writer_t *writer, const char *text) {
+static void put_quoted(pto_text_t *writer, const char *text) {
     put(writer, "\"");
     while (*text != '\0') {
         size_t size = plain_character((const unsigned char *)text);
-        if (*text == '"' || *text == '\\') {
-            putf(writer, "\\%c", *text);
-        } else if (size > 0) {
-            put_bytes(writer, text, size);
-        } else {
-            putf(writer, "\\x%02x", (unsigned char)*text);
-        }
+        if (*text == '"' || *text == '\\')
+            pto_text_add(writer, "\\%c", *text);
+        else if (size > 0)
+            pto_text_add(writer, "%.*s", (int)size, text);
+        else
+            pto_text_add(writer, "\\x%02x", (unsigned char)*text);
         text += size > 0 ? size : 1;
     }
     put(writer, "\"");
 }
 
 /* `key: value`, and behind `separator` `key_95: [low, high]` where there is an interval. */
-static void put_number(writer_t *writer, const char *key, const pto_param_t *param, const char *separator) {
+static void put_number(pto_text_t *writer, const char *key, const pto_param_t *param, const char *separator) {
     char low[NUMBER_MAX], high[NUMBER_MAX];
-    putf(writer, "%s: %s", key, number(param->value, low));
-    if (param->has_interval) {
-        putf(writer, "%s%s_95: [%s, %s]", separator, key, number(param->low, low), number(param->high, high));
-    }
+    pto_text_add(writer, "%s: %s", key, number(param->value, low));
+    if (param->has_interval)
+        pto_text_add(writer, "%s%s_95: [%s, %s]", separator, key, number(param->low, low),
+                     number(param->high, high));
 }
 
-static void put_param(writer_t *writer, pto_field_t field, const pto_param_t *param) {
+static void put_param(pto_text_t *writer, pto_field_t field, const pto_param_t *param) {
     put_number(writer, pto_field_name(field), param, ", ");
 }
 
 /* How far a fit can be trusted, as far as it is known. */
-static void put_grounds(writer_t *writer, int64_t sample_count, double residual, const char *flagged) {
-    if (sample_count > 0) {
-        putf(writer, ", samples: %" PRId64, sample_count);
-    }
+static void put_grounds(pto_text_t *writer, int64_t sample_count, double residual, const char *flagged) {
+    if (sample_count > 0)
+        pto_text_add(writer, ", samples: %" PRId64, sample_count);
     if (residual > 0) {
         char value[NUMBER_MAX];
-        putf(writer, ", residual: %s", number(residual, value));
+        pto_text_add(writer, ", residual: %s", number(residual, value));
     }
     if (flagged != NULL) {
         put(writer, ", flagged: ");
@@ -144,42 +89,39 @@ static void put_grounds(writer_t *writer, int64_t sample_count, double residual,
 }
 
 /* The inside of a flow mapping. */
-static void put_postal(writer_t *writer, const pto_postal_t *postal) {
+static void put_postal(pto_text_t *writer, const pto_postal_t *postal) {
     put_param(writer, PTO_FIELD_ALPHA, &postal->alpha_s);
     put(writer, ", ");
     put_param(writer, PTO_FIELD_BETA, &postal->beta_s_per_byte);
     put_grounds(writer, postal->sample_count, postal->residual, postal->flagged);
 }
 
-static void put_below(writer_t *writer, int64_t below_bytes) {
-    if (below_bytes != INT64_MAX) {
-        putf(writer, "below_bytes: %" PRId64 ", ", below_bytes);
-    }
+static void put_below(pto_text_t *writer, int64_t below_bytes) {
+    if (below_bytes != INT64_MAX)
+        pto_text_add(writer, "below_bytes: %" PRId64 ", ", below_bytes);
 }
 
 /* What tells a row apart from others. */
-static void put_row_key(writer_t *writer, pto_rows_by_t by, const pto_cost_row_t *row) {
+static void put_row_key(pto_text_t *writer, pto_rows_by_t by, const pto_cost_row_t *row) {
     if (by == PTO_ROWS_BY_PROTOCOL) {
-        putf(writer, "protocol: %s, ", pto_protocol_name(row->protocol));
+        pto_text_add(writer, "protocol: %s, ", pto_protocol_name(row->protocol));
     } else if (by == PTO_ROWS_BY_PROCS) {
-        putf(writer, "procs: %" PRId64 ", %s", row->procs, row->strided ? "strided: true, " : "");
+        pto_text_add(writer, "procs: %" PRId64 ", %s", row->procs, row->strided ? "strided: true, " : "");
     } else if (by == PTO_ROWS_BY_GPUS) {
-        putf(writer, "gpus: %" PRId64 ", ", row->gpus);
-        if (row->nodes > 1) {
-            putf(writer, "nodes: %" PRId64 ", ", row->nodes);
-        }
+        pto_text_add(writer, "gpus: %" PRId64 ", ", row->gpus);
+        if (row->nodes > 1)
+            pto_text_add(writer, "nodes: %" PRId64 ", ", row->nodes);
     }
 }
 
 /* A list; where bytes alone tell rows apart, a single one is a mapping. */
-static void put_cost(writer_t *writer, int indent, pto_rows_by_t by, const pto_cost_table_t *cost) {
+static void put_cost(pto_text_t *writer, int indent, pto_rows_by_t by, const pto_cost_table_t *cost) {
     bool is_list = cost->count > 1 || by != PTO_ROWS_BY_BYTES;
     put(writer, is_list ? "\n" : " ");
     for (int i = 0; i < cost->count; i++) {
         const pto_cost_row_t *row = &cost->row[i];
-        if (is_list) {
-            putf(writer, "%*s- ", indent, "");
-        }
+        if (is_list)
+            pto_text_add(writer, "%*s- ", indent, "");
         put(writer, "{");
         put_row_key(writer, by, row);
         put_below(writer, row->below_bytes);
@@ -206,11 +148,9 @@ static const struct {
 };
 
 static const char *comment_of(const char *path) {
-    for (size_t i = 0; i < sizeof comments / sizeof *comments; i++) {
-        if (strcmp(comments[i].path, path) == 0) {
+    for (size_t i = 0; i < sizeof comments / sizeof *comments; i++)
+        if (strcmp(comments[i].path, path) == 0)
             return comments[i].comment;
-        }
-    }
     return NULL;
 }
 
@@ -236,32 +176,31 @@ static section_t look_at(const pto_machine_t *machine, const char *path) {
     return section;
 }
 
-static void put_leaf(writer_t *writer, int indent, const char *key, const pto_cell_t *cell) {
+static void put_leaf(pto_text_t *writer, int indent, const char *key, const pto_cell_t *cell) {
     switch (cell->family->form) {
     case PTO_FORM_WHOLE:
-        putf(writer, "%s: %" PRId64, key, *(const int64_t *)cell->at);
+        pto_text_add(writer, "%s: %" PRId64, key, *(const int64_t *)cell->at);
         return;
     case PTO_FORM_VALUE:
-        if (cell->family->unit == PTO_UNIT_BYTES) { /* without an exponent */
-            putf(writer, "%s: %.0f", key, ((const pto_param_t *)cell->at)->value);
-        } else {
+        if (cell->family->unit == PTO_UNIT_BYTES) /* without an exponent */
+            pto_text_add(writer, "%s: %.0f", key, ((const pto_param_t *)cell->at)->value);
+        else
             put_number(writer, key, cell->at, ", ");
-        }
         return;
     case PTO_FORM_POSTAL:
-        putf(writer, "%*s%s: {", indent, "", key);
+        pto_text_add(writer, "%*s%s: {", indent, "", key);
         put_postal(writer, cell->at);
         put(writer, "}\n");
         return;
     case PTO_FORM_COST:
-        putf(writer, "%*s%s:", indent, "", key);
+        pto_text_add(writer, "%*s%s:", indent, "", key);
         put_cost(writer, indent + 2, cell->family->by, cell->at);
         return;
     }
 }
 
 /* A number between mappings, and its interval, each on a line of its own. */
-static void put_number_lines(writer_t *writer, int indent, const char *key, const pto_param_t *param) {
+static void put_number_lines(pto_text_t *writer, int indent, const char *key, const pto_param_t *param) {
     char separator[PLACE_MAX];
     snprintf(separator, sizeof separator, "\n%*s", indent, "");
     put(writer, separator + 1);
@@ -269,26 +208,24 @@ static void put_number_lines(writer_t *writer, int indent, const char *key, cons
     put(writer, "\n");
 }
 
-static void put_children(writer_t *writer, const pto_machine_t *machine, const char *path, int indent,
+static void put_children(pto_text_t *writer, const pto_machine_t *machine, const char *path, int indent,
                          bool on_one_line);
 
-static void put_section(writer_t *writer, const pto_machine_t *machine, const char *path, int indent) {
+static void put_section(pto_text_t *writer, const pto_machine_t *machine, const char *path, int indent) {
     const char *dot = strrchr(path, '.'), *comment = comment_of(path);
     section_t section = look_at(machine, path);
-    if (!section.known) {
+    if (!section.known)
         return;
-    }
-    putf(writer, "%s%*s%s:", indent == 0 ? "\n" : "", indent, "", dot != NULL ? dot + 1 : path);
-    if (section.is_flat) {
+    pto_text_add(writer, "%s%*s%s:", indent == 0 ? "\n" : "", indent, "", dot != NULL ? dot + 1 : path);
+    if (section.is_flat)
         put(writer, " {");
-    } else {
-        putf(writer, "%s%s\n", comment != NULL ? " # " : "", comment != NULL ? comment : "");
-    }
+    else
+        pto_text_add(writer, "%s%s\n", comment != NULL ? " # " : "", comment != NULL ? comment : "");
     put_children(writer, machine, path, indent + 2, section.is_flat);
     put(writer, section.is_flat ? "}\n" : "");
 }
 
-static void put_children(writer_t *writer, const pto_machine_t *machine, const char *path, int indent,
+static void put_children(pto_text_t *writer, const pto_machine_t *machine, const char *path, int indent,
                          bool on_one_line) {
     const char *separator = "";
     pto_cell_t cell = {0};
@@ -299,9 +236,8 @@ static void put_children(writer_t *writer, const pto_machine_t *machine, const c
         memcpy(child, key, length);
         child[length] = '\0';
         if (key[length] != '\0') {
-            if (pto_cell_is_first(machine, &cell, child)) {
+            if (pto_cell_is_first(machine, &cell, child))
                 put_section(writer, machine, child, indent);
-            }
         } else if (pto_cell_known(&cell) && !on_one_line && cell.family->form == PTO_FORM_VALUE) {
             put_number_lines(writer, indent, rest, cell.at);
         } else if (pto_cell_known(&cell)) {
@@ -314,54 +250,49 @@ static void put_children(writer_t *writer, const pto_machine_t *machine, const c
 
 /* --- the library's own algorithms ----------------------------------------------------------------------- */
 
-static void put_rule(writer_t *writer, const pto_library_rule_t *rule) {
+static void put_rule(pto_text_t *writer, const pto_library_rule_t *rule) {
     put(writer, "      - {");
     put_below(writer, rule->below_bytes);
-    if (rule->procs > 0) {
-        putf(writer, "procs: %" PRId64 ", ", rule->procs);
-    }
+    if (rule->procs > 0)
+        pto_text_add(writer, "procs: %" PRId64 ", ", rule->procs);
     put(writer, "algorithm: ");
     put(writer, rule->algorithm);
     put(writer, rule->staged ? ", staged: true}\n" : "}\n");
 }
 
 /* Both spaces of a collective are one mapping, wherever their tables lie. */
-static void put_library(writer_t *writer, const pto_machine_t *machine) {
+static void put_library(pto_text_t *writer, const pto_machine_t *machine) {
     for (int i = 0; i < machine->library_count; i++) {
         const char *collective = machine->library[i].collective;
         bool first = true;
-        for (int j = 0; j < i; j++) {
+        for (int j = 0; j < i; j++)
             first = first && strcmp(machine->library[j].collective, collective) != 0;
-        }
         put(writer, i == 0 ? "\nlibrary:\n" : "");
-        if (!first) {
+        if (!first)
             continue;
-        }
-        putf(writer, "  %s:\n", collective);
+        pto_text_add(writer, "  %s:\n", collective);
         for (int j = i; j < machine->library_count; j++) {
             const pto_library_table_t *table = &machine->library[j];
             if (strcmp(table->collective, collective) == 0) {
-                putf(writer, "    %s:\n", pto_space_name(table->space));
-                for (int r = 0; r < table->rule_count; r++) {
+                pto_text_add(writer, "    %s:\n", pto_space_name(table->space));
+                for (int r = 0; r < table->rule_count; r++)
                     put_rule(writer, &table->rule[r]);
-                }
             }
         }
     }
 }
 
 /* Comments have no escapes: what YAML would refuse in them becomes a question mark. */
-static void put_comment(writer_t *writer, const char *comment) {
+static void put_comment(pto_text_t *writer, const char *comment) {
     bool fresh = true;
     for (const char *at = comment; *at != '\0';) {
         size_t size = plain_character((const unsigned char *)at);
         bool end = *at == '\n';
         put(writer, !fresh ? "" : end ? "#" : "# ");
-        if (size > 0) {
-            put_bytes(writer, at, size);
-        } else {
+        if (size > 0)
+            pto_text_add(writer, "%.*s", (int)size, at);
+        else
             put(writer, end ? "\n" : "?");
-        }
         fresh = end;
         at += size > 0 ? size : 1;
     }
@@ -370,7 +301,7 @@ static void put_comment(writer_t *writer, const char *comment) {
 
 pto_status_t pto_machine_format(const pto_machine_t *machine, const char *comment, char **text,
                                 pto_error_t *err) {
-    writer_t writer = {0};
+    pto_text_t writer = {0};
     put_comment(&writer, comment != NULL ? comment : "");
     put(&writer, "machine: ");
     put_quoted(&writer, machine->name != NULL ? machine->name : "");
@@ -378,7 +309,7 @@ pto_status_t pto_machine_format(const pto_machine_t *machine, const char *commen
     put_quoted(&writer, machine->source != NULL ? machine->source : "");
     put_children(&writer, machine, "", 0, false);
     put_library(&writer, machine);
-    if (writer.failed) {
+    if (writer.out_of_memory) {
         free(writer.text);
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a machine file");
     }
@@ -391,9 +322,8 @@ pto_status_t pto_machine_write(const pto_machine_t *machine, const char *comment
     char *text = NULL;
     pto_output_t *output = NULL;
     pto_status_t status = pto_machine_format(machine, comment, &text, err);
-    if (status == PTO_OK) {
+    if (status == PTO_OK)
         status = pto_output_open(path, force, &output, err);
-    }
     if (status == PTO_OK) {
         fputs(text, pto_output_stream(output));
         status = pto_output_close(output, true, err);

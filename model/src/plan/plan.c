@@ -339,7 +339,8 @@ static uint64_t digest_request(uint64_t hash, const pto_request_t *request) {
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
         hash = fnv1a(hash, (uint64_t)number[i]);
     if (request->collective == PTO_COLLECTIVE_PAIR)
-        hash = fnv1a(hash, 4u * request->ends.from_host + 2u * request->ends.to_host + request->ends.both_ways);
+        hash =
+            fnv1a(hash, 4u * request->ends.from_host + 2u * request->ends.to_host + request->ends.both_ways);
     if (request->chunks > 1)
         hash = fnv1a(hash, (uint64_t)request->chunks);
     const pto_counts_t *counts = request->counts;
@@ -403,9 +404,10 @@ static pto_status_t check_sizes(const pto_request_t *request, pto_error_t *err) 
     const struct {
         int64_t value;
         const char *name;
-    } size[] = {
-        {request->bytes, "bytes"}, {request->messages, "messages"}, {request->unique_bytes, "unique_bytes"},
-        {request->chunks, "chunks"}};
+    } size[] = {{request->bytes, "bytes"},
+                {request->messages, "messages"},
+                {request->unique_bytes, "unique_bytes"},
+                {request->chunks, "chunks"}};
     for (size_t i = 0; i < sizeof size / sizeof *size; i++)
         if (size[i].value < 0)
             return pto_error_set(err, PTO_ERR_RANGE, "%s must be 0 or more, not %lld", size[i].name,

@@ -448,9 +448,10 @@ bool pto_plan_uses_peers_memory(const pto_plan_t *plan) {
 /* Whether two buffers have the same size on every rank. */
 static bool same_size(const pto_buffer_t *a, const pto_buffer_t *b) {
     return a->core_first == b->core_first && a->core_count == b->core_count && a->group == b->group &&
-           a->held_first == b->held_first && a->held_stride == b->held_stride && a->blocks == b->blocks && a->block_count == b->block_count &&
-           a->block_bytes == b->block_bytes && a->granularity_bytes == b->granularity_bytes &&
-           a->split == b->split && a->cyclic == b->cyclic && a->cyclic_count == b->cyclic_count;
+           a->held_first == b->held_first && a->held_stride == b->held_stride && a->blocks == b->blocks &&
+           a->block_count == b->block_count && a->block_bytes == b->block_bytes &&
+           a->granularity_bytes == b->granularity_bytes && a->split == b->split && a->cyclic == b->cyclic &&
+           a->cyclic_count == b->cyclic_count;
 }
 
 enum { SIZES_KEPT = 16 };

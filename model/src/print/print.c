@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/names.h"
 #include "plan/plan_internal.h"
 #include "portolan/strategy.h"
 #include "print/text.h"
@@ -22,23 +23,12 @@ static void print_indent(printer_t *printer, int further) {
 
 /* --- header --------------------------------------------------------------------------------------------- */
 
-static const char *size_of(pto_collective_t collective) {
-    switch (pto_collective_data(collective)) {
-    case PTO_DATA_VECTOR:
-        return "the vector";
-    case PTO_DATA_BLOCKS:
-        return "to each destination";
-    case PTO_DATA_MESSAGES:
-        return "each message";
-    case PTO_DATA_PAIR:
-        return "the message";
-    case PTO_DATA_GATHERED:
-        return "from each owner";
-    case PTO_DATA_COUNT:
-        break;
-    }
-    return "";
-}
+static PTO_NAME_FUNCTION(size_of, pto_data_t, PTO_DATA_COUNT, "",
+                         {[PTO_DATA_VECTOR] = "the vector",
+                          [PTO_DATA_BLOCKS] = "to each destination",
+                          [PTO_DATA_MESSAGES] = "each message",
+                          [PTO_DATA_PAIR] = "the message",
+                          [PTO_DATA_GATHERED] = "from each owner"});
 
 static void print_sizes(printer_t *printer) {
     const pto_request_t *request = printer->request;
@@ -48,7 +38,7 @@ static void print_sizes(printer_t *printer) {
     }
     pto_text_add(&printer->text, "  bytes     ");
     pto_text_bytes(&printer->text, request->bytes);
-    pto_text_add(&printer->text, ", %s", size_of(request->collective));
+    pto_text_add(&printer->text, ", %s", size_of(pto_collective_data(request->collective)));
     if (request->counts && request->counts->kind == PTO_COUNTS_SKEW)
         pto_text_add(&printer->text, ", within %g percent (seed %llu)", 100 * request->counts->skew,
                      (unsigned long long)request->counts->seed);
@@ -127,24 +117,14 @@ static void print_buffer(printer_t *printer, int index) {
 /* --- steps ---------------------------------------------------------------------------------------------- */
 
 /* The word between a step's slice or flag and its target or peers. */
-static const char *relation(pto_step_kind_t kind) {
-    switch (kind) {
-    case PTO_STEP_SEND:
-    case PTO_STEP_COPY:
-    case PTO_STEP_REDUCE:
-        return "->";
-    case PTO_STEP_RECV:
-        return "<-";
-    case PTO_STEP_SIGNAL:
-        return "to";
-    case PTO_STEP_WAIT:
-        return "of";
-    case PTO_STEP_LAUNCH:
-    case PTO_STEP_COUNT:
-        break;
-    }
-    return "";
-}
+static PTO_NAME_FUNCTION(relation, pto_step_kind_t, PTO_STEP_COUNT, "",
+                         {[PTO_STEP_SEND] = "->",
+                          [PTO_STEP_RECV] = "<-",
+                          [PTO_STEP_COPY] = "->",
+                          [PTO_STEP_REDUCE] = "->",
+                          [PTO_STEP_SIGNAL] = "to",
+                          [PTO_STEP_WAIT] = "of",
+                          [PTO_STEP_LAUNCH] = ""});
 
 /* The sizes of a step's messages or copies. */
 typedef struct {

@@ -1,43 +1,11 @@
 /* The phrases for a plan's arithmetic: expressions, sets of peers, slices. */
 #include "print/text.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/names.h"
 #include "plan/plan_internal.h"
 #include "portolan/units.h"
-
-/* --- growing text --------------------------------------------------------------------------------------- */
-
-static bool reserve(pto_text_t *text, size_t more) {
-    if (text->length + more < text->capacity)
-        return true;
-    size_t capacity = 2 * (text->length + more) + 256;
-    char *grown = realloc(text->text, capacity);
-    if (!grown) {
-        text->out_of_memory = true;
-        return false;
-    }
-    text->text = grown;
-    text->capacity = capacity;
-    return true;
-}
-
-void pto_text_add(pto_text_t *text, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    int needed = vsnprintf(NULL, 0, format, arguments);
-    va_end(arguments);
-    if (text->out_of_memory || needed < 0 || !reserve(text, (size_t)needed + 1))
-        return;
-    va_start(arguments, format);
-    vsnprintf(text->text + text->length, (size_t)needed + 1, format, arguments);
-    va_end(arguments);
-    text->length += (size_t)needed;
-}
 
 void pto_text_bytes(pto_text_t *text, int64_t bytes) {
     char size[PTO_BYTES_TEXT_MAX];
@@ -192,14 +160,12 @@ void pto_text_peers(pto_text_t *text, const pto_plan_t *plan, const pto_action_t
 
 /* --- slices --------------------------------------------------------------------------------------------- */
 
-static const char *anchor_name(pto_anchor_t anchor) {
-    static const char *const name[] = {
-        [PTO_ANCHOR_ABSOLUTE] = "",     [PTO_ANCHOR_ME] = "me",     [PTO_ANCHOR_PEER] = "peer",
-        [PTO_ANCHOR_HOLDER] = "holder", [PTO_ANCHOR_ORDINAL] = "j",
-    };
-    PTO_EACH_NAMED(name, PTO_ANCHOR_COUNT);
-    return anchor < PTO_ANCHOR_COUNT ? name[anchor] : "";
-}
+static PTO_NAME_FUNCTION(anchor_name, pto_anchor_t, PTO_ANCHOR_COUNT, "",
+                         {[PTO_ANCHOR_ABSOLUTE] = "",
+                          [PTO_ANCHOR_ME] = "me",
+                          [PTO_ANCHOR_PEER] = "peer",
+                          [PTO_ANCHOR_HOLDER] = "holder",
+                          [PTO_ANCHOR_ORDINAL] = "j"});
 
 /* The position from which a slice counts: "me - k", "peer", "reversed bits of me". */
 static void add_base(pto_text_t *text, const pto_slice_t *slice, pto_expr_t also, int64_t core) {

@@ -1,19 +1,9 @@
-/* Growing text, and the phrases for a plan's arithmetic. Internal to libportolan. */
+/* The phrases for a plan's arithmetic. Internal to libportolan. */
 #ifndef PTO_PRINT_TEXT_H
 #define PTO_PRINT_TEXT_H
 
-#include <stddef.h>
-
+#include "base/text.h"
 #include "portolan/plan.h"
-
-typedef struct {
-    char *text;
-    size_t length;
-    size_t capacity;
-    bool out_of_memory;
-} pto_text_t;
-
-void pto_text_add(pto_text_t *text, const char *format, ...) PTO_PRINTF_LIKE(2, 3);
 
 /* "48 KiB" or "97 B". */
 void pto_text_bytes(pto_text_t *text, int64_t bytes);

@@ -53,25 +53,17 @@ static pto_status_t place_pair(const pto_scenario_t *scenario, const pto_machine
     const pto_series_t *nodes = &scenario->nodes;
     if (differs(nodes->count, 1) || (nodes->count == 1 && nodes->value[0] != pair.nodes) ||
         differs(given.gpus_per_node, pair.gpus_per_node) || differs(given.procs_per_gpu, pair.procs_per_gpu))
-        return pto_scenario_refuse(scenario, PTO_FIELD_LAYOUT, PTO_ERR_RANGE, err,
-                                   "layout: a pair %s has %lld nodes x %lld GPUs x %lld processes; leave it out",
-                                   pto_level_name(scenario->distance), (long long)pair.nodes,
-                                   (long long)pair.gpus_per_node, (long long)pair.procs_per_gpu);
+        return pto_scenario_refuse(
+            scenario, PTO_FIELD_LAYOUT, PTO_ERR_RANGE, err,
+            "layout: a pair %s has %lld nodes x %lld GPUs x %lld processes; leave it out",
+            pto_level_name(scenario->distance), (long long)pair.nodes, (long long)pair.gpus_per_node,
+            (long long)pair.procs_per_gpu);
     if ((scenario->distance == PTO_LEVEL_ON_SOCKET && layout->gpus_per_socket < 2) ||
         (scenario->distance == PTO_LEVEL_ON_NODE && machine->node.sockets < 2))
         return pto_scenario_refuse(scenario, PTO_FIELD_DISTANCE, PTO_ERR_RANGE, err,
                                    "distance: a node of %s has no two GPUs that are %s", machine->name,
                                    pto_level_name(scenario->distance));
     *layout = pair;
-    return PTO_OK;
-}
-
-static pto_status_t one_value(int64_t value, pto_series_t *series, pto_error_t *err) {
-    int64_t *made = calloc(1, sizeof *made);
-    if (!made)
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
-    *made = value;
-    *series = (pto_series_t){.value = made, .count = 1};
     return PTO_OK;
 }
 
@@ -84,7 +76,7 @@ pto_status_t pto_scenario_bind(pto_scenario_t *scenario, const pto_machine_t *ma
     if (scenario->collective == PTO_COLLECTIVE_PAIR)
         status = place_pair(scenario, machine, &layout, err);
     if (status == PTO_OK && scenario->nodes.count == 0)
-        status = one_value(layout.nodes, &scenario->nodes, err);
+        status = pto_series_one(layout.nodes, &scenario->nodes, err);
     if (status == PTO_OK)
         status = check_node(scenario, &layout, machine, err);
     for (int64_t i = 0; i < scenario->nodes.count && status == PTO_OK; i++) {
@@ -93,9 +85,9 @@ pto_status_t pto_scenario_bind(pto_scenario_t *scenario, const pto_machine_t *ma
         status = pto_scenario_check_layout(scenario, &swept, err);
     }
     if (status == PTO_OK && scenario->collective == PTO_COLLECTIVE_MESSAGES && scenario->messages.count == 0)
-        status = one_value(1, &scenario->messages, err);
+        status = pto_series_one(1, &scenario->messages, err);
     if (status == PTO_OK && scenario->counts.kind == PTO_COUNTS_MATRIX && scenario->bytes.count == 0)
-        status = one_value(pto_counts_largest(&scenario->counts), &scenario->bytes, err);
+        status = pto_series_one(pto_counts_largest(&scenario->counts), &scenario->bytes, err);
     if (status == PTO_OK)
         scenario->layout = layout;
     return status;

@@ -23,22 +23,12 @@ typedef struct {
     int64_t factor;
 } range_t;
 
+/* clang-format off */
 #define RANGE_FIELDS(read_end)                                                                               \
-    {                                                                                                        \
-        {.key = "from",                                                                                      \
-         .read = (read_end),                                                                                 \
-         .offset = offsetof(range_t, from),                                                                  \
-         .argument = 1,                                                                                      \
-         .required = true},                                                                                  \
-            {.key = "to",                                                                                    \
-             .read = (read_end),                                                                             \
-             .offset = offsetof(range_t, to),                                                                \
-             .argument = 1,                                                                                  \
-             .required = true},                                                                              \
-        {                                                                                                    \
-            .key = "factor", .read = pto_read_count, .offset = offsetof(range_t, factor), .argument = 2      \
-        }                                                                                                    \
-    }
+    {{.key = "from", .read = (read_end), .offset = offsetof(range_t, from), .argument = 1, .required = true}, \
+     {.key = "to", .read = (read_end), .offset = offsetof(range_t, to), .argument = 1, .required = true},     \
+     {.key = "factor", .read = pto_read_count, .offset = offsetof(range_t, factor), .argument = 2}}
+/* clang-format on */
 
 static const pto_yaml_field_t byte_range_fields[] = RANGE_FIELDS(pto_read_bytes);
 static const pto_yaml_field_t count_range_fields[] = RANGE_FIELDS(pto_read_count);
@@ -97,12 +87,7 @@ static pto_status_t read_series(const pto_reader_t *reader, const pto_yaml_node_
     pto_status_t status = series_kind[kind].read(reader, node, &value, series_kind[kind].least);
     if (status != PTO_OK)
         return status;
-    series->value = calloc(1, sizeof *series->value);
-    if (!series->value)
-        return pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
-    series->value[0] = value;
-    series->count = 1;
-    return PTO_OK;
+    return pto_series_one(value, series, reader->err);
 }
 
 /* --- names ---------------------------------------------------------------------------------------------- */
@@ -114,52 +99,20 @@ static const char *datatype_at(int i) { return pto_datatype_name((pto_datatype_t
 static const char *level_at(int i) { return pto_level_name((pto_level_t)i); }
 static const char *space_at(int i) { return pto_space_name((pto_space_t)i); }
 
-static pto_status_t read_collective(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
-                                    int argument) {
-    int index = argument;
-    pto_status_t status = pto_read_name(reader, node, collective_at, PTO_COLLECTIVE_COUNT, &index);
-    if (status == PTO_OK)
-        ((pto_scenario_t *)slot)->collective = (pto_collective_t)index;
-    return status;
-}
+/* The kinds of names. */
+static const struct {
+    const char *(*name_at)(int);
+    int count;
+} name_kind[] = {
+    {collective_at, PTO_COLLECTIVE_COUNT}, {implementation_at, PTO_IMPLEMENTATION_COUNT},
+    {split_at, PTO_SPLIT_COUNT},           {datatype_at, PTO_DATATYPE_COUNT},
+    {level_at, PTO_LEVEL_COUNT},
+};
+enum { NAMES_COLLECTIVE, NAMES_IMPLEMENTATION, NAMES_SPLIT, NAMES_DATATYPE, NAMES_LEVEL };
 
-static pto_status_t read_implementation(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
-                                        int argument) {
-    int index = argument;
-    pto_status_t status = pto_read_name(reader, node, implementation_at, PTO_IMPLEMENTATION_COUNT, &index);
-    if (status == PTO_OK)
-        ((pto_scenario_t *)slot)->implementation = (pto_implementation_t)index;
-    return status;
-}
-
-static pto_status_t read_split(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
-                               int argument) {
-    pto_scenario_t *scenario = slot;
-    int index = argument;
-    pto_status_t status = pto_read_name(reader, node, split_at, PTO_SPLIT_COUNT, &index);
-    if (status != PTO_OK)
-        return status;
-    scenario->split = (pto_split_t)index;
-    scenario->has_split = true;
-    return PTO_OK;
-}
-
-static pto_status_t read_datatype(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
-                                  int argument) {
-    int index = argument;
-    pto_status_t status = pto_read_name(reader, node, datatype_at, PTO_DATATYPE_COUNT, &index);
-    if (status == PTO_OK)
-        ((pto_scenario_t *)slot)->datatype = (pto_datatype_t)index;
-    return status;
-}
-
-static pto_status_t read_distance(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
-                                  int argument) {
-    int index = argument;
-    pto_status_t status = pto_read_name(reader, node, level_at, PTO_LEVEL_COUNT, &index);
-    if (status == PTO_OK)
-        ((pto_scenario_t *)slot)->distance = (pto_level_t)index;
-    return status;
+/* An enum, by the names of a kind. */
+static pto_status_t read_enum(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot, int kind) {
+    return pto_read_name(reader, node, name_kind[kind].name_at, name_kind[kind].count, slot);
 }
 
 /* [from, to] */
@@ -169,7 +122,8 @@ static pto_status_t read_spaces(const pto_reader_t *reader, const pto_yaml_node_
     int from = argument, to = argument;
     pto_status_t status = pto_read_expect(reader, node, PTO_YAML_LIST, "[from, to], of cpu and gpu");
     if (status == PTO_OK && node->child_count != 2)
-        return pto_read_fail(reader, node, PTO_ERR_RANGE, "spaces: expected 2 names, not %d", node->child_count);
+        return pto_read_fail(reader, node, PTO_ERR_RANGE, "spaces: expected 2 names, not %d",
+                             node->child_count);
     if (status == PTO_OK)
         status = pto_read_name(reader, node->child, space_at, PTO_SPACE_COUNT, &from);
     if (status == PTO_OK)
@@ -325,16 +279,16 @@ static pto_status_t finish_scenario(const pto_reader_t *reader, const pto_yaml_n
 static const pto_yaml_field_t scenario_fields[] = {
     {.key = "scenario", .read = pto_read_text, AT(name), .required = true},
     {.key = "machine", .read = read_path, AT(machine_path), .required = true},
-    {.key = "collective", .read = read_collective, .required = true},
-    {.key = "implementation", .read = read_implementation},
-    {.key = "split", .read = read_split},
-    {.key = "datatype", .read = read_datatype},
+    {.key = "collective", .read = read_enum, AT(collective), .argument = NAMES_COLLECTIVE, .required = true},
+    {.key = "implementation", .read = read_enum, AT(implementation), .argument = NAMES_IMPLEMENTATION},
+    {.key = "split", .read = read_enum, AT(split), .argument = NAMES_SPLIT},
+    {.key = "datatype", .read = read_enum, AT(datatype), .argument = NAMES_DATATYPE},
     {.key = "layout", .table = &layout_table},
     {.key = "bytes", .read = read_series, AT(bytes), .argument = SERIES_BYTES},
     {.key = "messages", .read = read_series, AT(messages), .argument = SERIES_COUNTS},
     {.key = "unique_bytes", .read = pto_read_bytes, AT(unique_bytes), .argument = 1},
     {.key = "counts", .read = read_counts, AT(counts)},
-    {.key = "distance", .read = read_distance},
+    {.key = "distance", .read = read_enum, AT(distance), .argument = NAMES_LEVEL},
     {.key = "spaces", .read = read_spaces, AT(ends)},
     {.key = "both_ways", .read = pto_read_bool, AT(ends.both_ways)},
     {.key = "chunks", .read = pto_read_count, AT(chunks), .argument = 1},
@@ -346,13 +300,13 @@ static const pto_yaml_table_t scenario_table = {
 
 static void note_places(const pto_yaml_node_t *root, pto_place_t place[PTO_FIELD_COUNT]) {
     static const char *const key[PTO_FIELD_COUNT] = {
-        [PTO_FIELD_MACHINE] = "machine",   [PTO_FIELD_COLLECTIVE] = "collective",
-        [PTO_FIELD_SPLIT] = "split",       [PTO_FIELD_IMPLEMENTATION] = "implementation",
-        [PTO_FIELD_DATATYPE] = "datatype", [PTO_FIELD_LAYOUT] = "layout",
-        [PTO_FIELD_BYTES] = "bytes",       [PTO_FIELD_NODES] = "nodes",
-        [PTO_FIELD_MESSAGES] = "messages", [PTO_FIELD_UNIQUE_BYTES] = "unique_bytes",
-        [PTO_FIELD_COUNTS] = "counts",     [PTO_FIELD_STRATEGIES] = "strategies",
-        [PTO_FIELD_DISTANCE] = "distance", [PTO_FIELD_SPACES] = "spaces",
+        [PTO_FIELD_MACHINE] = "machine",     [PTO_FIELD_COLLECTIVE] = "collective",
+        [PTO_FIELD_SPLIT] = "split",         [PTO_FIELD_IMPLEMENTATION] = "implementation",
+        [PTO_FIELD_DATATYPE] = "datatype",   [PTO_FIELD_LAYOUT] = "layout",
+        [PTO_FIELD_BYTES] = "bytes",         [PTO_FIELD_NODES] = "nodes",
+        [PTO_FIELD_MESSAGES] = "messages",   [PTO_FIELD_UNIQUE_BYTES] = "unique_bytes",
+        [PTO_FIELD_COUNTS] = "counts",       [PTO_FIELD_STRATEGIES] = "strategies",
+        [PTO_FIELD_DISTANCE] = "distance",   [PTO_FIELD_SPACES] = "spaces",
         [PTO_FIELD_BOTH_WAYS] = "both_ways", [PTO_FIELD_CHUNKS] = "chunks",
         [PTO_FIELD_LIBRARY] = "library",
     };
@@ -372,18 +326,14 @@ static pto_status_t take_matrix_bytes(const pto_reader_t *reader, const pto_yaml
         return pto_read_fail(reader, bytes, PTO_ERR_KEY,
                              "bytes and a matrix of bytes (counts on line %d) cannot both be given",
                              pto_yaml_find(root, "counts")->line);
-    scenario->bytes.value = calloc(1, sizeof *scenario->bytes.value);
-    if (!scenario->bytes.value)
-        return pto_read_fail(reader, root, PTO_ERR_MEMORY, "out of memory");
-    scenario->bytes.value[0] = pto_counts_largest(&scenario->counts);
-    scenario->bytes.count = 1;
-    return PTO_OK;
+    return pto_series_one(pto_counts_largest(&scenario->counts), &scenario->bytes, reader->err);
 }
 
 static pto_status_t finish_scenario(const pto_reader_t *reader, const pto_yaml_node_t *root, void *target) {
     pto_scenario_t *scenario = target;
     pto_status_t status = PTO_OK;
     note_places(root, scenario->place);
+    scenario->has_split = pto_yaml_find(root, "split") != NULL;
     if (scenario->nodes.count > 0)
         scenario->layout.nodes = scenario->nodes.value[0];
     else if (scenario->collective != PTO_COLLECTIVE_PAIR)

@@ -7,20 +7,14 @@
 #include <string.h>
 
 #include "machine/library_rules.h"
+#include "scenario/check.h"
 
-const char *pto_implementation_name(pto_implementation_t implementation) {
-    static const char *const name[] = {
-        [PTO_IMPLEMENTATION_LIBRARY] = "library", [PTO_IMPLEMENTATION_ISEND_IRECV] = "isend_irecv"};
-    PTO_EACH_NAMED(name, PTO_IMPLEMENTATION_COUNT);
-    return implementation < PTO_IMPLEMENTATION_COUNT ? name[implementation] : "no implementation";
-}
+PTO_NAME_FUNCTION(
+    pto_implementation_name, pto_implementation_t, PTO_IMPLEMENTATION_COUNT, "no implementation",
+    {[PTO_IMPLEMENTATION_LIBRARY] = "library", [PTO_IMPLEMENTATION_ISEND_IRECV] = "isend_irecv"});
 
-const char *pto_split_name(pto_split_t split) {
-    static const char *const name[] = {
-        [PTO_SPLIT_BYTES] = "bytes", [PTO_SPLIT_DESTINATIONS] = "destinations"};
-    PTO_EACH_NAMED(name, PTO_SPLIT_COUNT);
-    return split < PTO_SPLIT_COUNT ? name[split] : "no split";
-}
+PTO_NAME_FUNCTION(pto_split_name, pto_split_t, PTO_SPLIT_COUNT, "no split",
+                  {[PTO_SPLIT_BYTES] = "bytes", [PTO_SPLIT_DESTINATIONS] = "destinations"});
 
 static const struct {
     const char *name;
@@ -40,12 +34,9 @@ int64_t pto_datatype_bytes(pto_datatype_t datatype) {
     return datatype < PTO_DATATYPE_COUNT ? datatypes[datatype].bytes : 1;
 }
 
-const char *pto_sweep_kind_name(pto_sweep_kind_t kind) {
-    static const char *const name[] = {
-        [PTO_SWEEP_BYTES] = "bytes", [PTO_SWEEP_NODES] = "nodes", [PTO_SWEEP_MESSAGES] = "messages"};
-    PTO_EACH_NAMED(name, PTO_SWEEP_COUNT);
-    return kind < PTO_SWEEP_COUNT ? name[kind] : "no sweep";
-}
+PTO_NAME_FUNCTION(
+    pto_sweep_kind_name, pto_sweep_kind_t, PTO_SWEEP_COUNT, "no sweep",
+    {[PTO_SWEEP_BYTES] = "bytes", [PTO_SWEEP_NODES] = "nodes", [PTO_SWEEP_MESSAGES] = "messages"});
 
 pto_status_t pto_series_range(int64_t from, int64_t to, int64_t factor, pto_series_t *series,
                               pto_error_t *err) {
@@ -67,6 +58,15 @@ pto_status_t pto_series_range(int64_t from, int64_t to, int64_t factor, pto_seri
     for (int64_t i = 1; i < count; i++)
         made[i] = made[i - 1] * factor;
     *series = (pto_series_t){.value = made, .count = count};
+    return PTO_OK;
+}
+
+pto_status_t pto_series_one(int64_t value, pto_series_t *series, pto_error_t *err) {
+    int64_t *made = calloc(1, sizeof *made);
+    if (!made)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    *made = value;
+    *series = (pto_series_t){.value = made, .count = 1};
     return PTO_OK;
 }
 

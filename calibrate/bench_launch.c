@@ -1,0 +1,137 @@
+/* Launches. Of a kernel that does nothing, until the host sees its end (kernel_launch), and the host's part
+ * alone where many follow one another (kernel_enqueue). Of a captured graph of one such kernel, until the
+ * host sees its end (graph_launch). And the cost of each additional kernel in a stream (kernel_queued): after
+ * one kernel that is not timed, a thousand empty ones are launched and the stream is synchronized once. The
+ * time recorded is that of one kernel. */
+#include "benchmark.h"
+#include "fatal.h"
+
+typedef enum { LAUNCH, ENQUEUE } kind_t;
+
+enum { QUEUED = 1000 };
+
+/* Between two launches that are waited for, which is not timed, the host does something else for a while, as
+ * it does between a plan's launches: one right after another takes a fifth less. */
+static const double pause_s = 20e-6;
+
+static case_t *add_case(case_list_t *list, const char *name) {
+    case_t *added = case_add(list, name, 1);
+    added->space = pto_space_name(PTO_SPACE_GPU);
+    added->sized = false;
+    added->member[0] = 0;
+    return added;
+}
+
+/* Seconds of `iterations` launches into the GPU's stream, each until the host sees its end. */
+static double launching_s(pto_status_t (*launch)(void *what, void *stream, pto_error_t *err), void *what,
+                          int iterations) {
+    double seconds = 0;
+    for (int i = 0; i < iterations; i++) {
+        double start = now_s();
+        GPU_DO(launch(what, gpu.stream, &gpu_error));
+        GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
+        double end = now_s();
+        seconds += end - start;
+        while (now_s() - end < pause_s) {
+        }
+    }
+    return seconds;
+}
+
+/* --- kernels -------------------------------------------------------------------------------------------- */
+
+static void list_kernels(const job_t *job, case_list_t *list) {
+    (void)job;
+    add_case(list, "kernel_launch")->detail[0] = LAUNCH;
+    add_case(list, "kernel_enqueue")->detail[0] = ENQUEUE;
+}
+
+static pto_status_t launch_empty(void *nothing, void *stream, pto_error_t *err) {
+    (void)nothing;
+    return gpu.bench->launch_empty(stream, err);
+}
+
+static double trial_kernel(void *opaque, int64_t bytes, int iterations) {
+    (void)bytes;
+    const work_t *work = opaque;
+    if (work->what->detail[0] == LAUNCH)
+        return launching_s(launch_empty, NULL, iterations);
+    double start = now_s();
+    for (int i = 0; i < iterations; i++)
+        GPU_DO(gpu.bench->launch_empty(gpu.stream, &gpu_error));
+    double elapsed = now_s() - start;
+    GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
+    return elapsed;
+}
+
+static void list_queued(const job_t *job, case_list_t *list) {
+    (void)job;
+    add_case(list, "kernel_queued");
+}
+
+/* Whatever the iterations: a thousand are long enough for the clock. */
+static double trial_queued(void *opaque, int64_t bytes, int iterations) {
+    (void)opaque;
+    (void)bytes;
+    GPU_DO(gpu.bench->launch_empty(gpu.stream, &gpu_error));
+    double start = now_s();
+    for (int i = 0; i < QUEUED; i++)
+        GPU_DO(gpu.bench->launch_empty(gpu.stream, &gpu_error));
+    GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
+    return (now_s() - start) / QUEUED * iterations;
+}
+
+/* --- graphs --------------------------------------------------------------------------------------------- */
+
+static void list_graph(const job_t *job, case_list_t *list) {
+    (void)job;
+    add_case(list, "graph_launch");
+}
+
+static void *open_graph(const work_t *work) {
+    (void)work;
+    void *graph = NULL;
+    GPU_DO(gpu.bench->graph_create(gpu.stream, &graph, &gpu_error));
+    return graph;
+}
+
+static double trial_graph(void *graph, int64_t bytes, int iterations) {
+    (void)bytes;
+    return launching_s(gpu.bench->graph_launch, graph, iterations);
+}
+
+static void close_graph(void *graph) { GPU_DO(gpu.bench->graph_destroy(graph, &gpu_error)); }
+
+/* --- descriptors ---------------------------------------------------------------------------------------- */
+
+const benchmark_t bench_kernel_launch = {
+    .name = "kernel_launch",
+    .group = "signals",
+    .rows = "kernel_launch, kernel_enqueue",
+    .summary = "an empty kernel until its end, and the host's part alone",
+    .gpu_only = "kernel_launch",
+    .list = list_kernels,
+    .trial = trial_kernel,
+};
+
+const benchmark_t bench_kernel_queued = {
+    .name = "kernel_queued",
+    .group = "signals",
+    .rows = "kernel_queued",
+    .summary = "each of a thousand empty kernels that are queued and waited for once",
+    .gpu_only = "kernel_queued",
+    .list = list_queued,
+    .trial = trial_queued,
+};
+
+const benchmark_t bench_graph_launch = {
+    .name = "graph_launch",
+    .group = "signals",
+    .rows = "graph_launch",
+    .summary = "a captured graph of one empty kernel until its end",
+    .gpu_only = "graph_launch",
+    .list = list_graph,
+    .open = open_graph,
+    .trial = trial_graph,
+    .close = close_graph,
+};

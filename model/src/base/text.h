@@ -1,0 +1,20 @@
+/* Text that grows. Internal to libportolan. */
+#ifndef PTO_BASE_TEXT_H
+#define PTO_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "portolan/status.h"
+
+/* Zeroed at first; free `text`. Once memory has run out nothing more is added. */
+typedef struct {
+    char *text;
+    size_t length;
+    size_t capacity;
+    bool out_of_memory;
+} pto_text_t;
+
+void pto_text_add(pto_text_t *text, const char *format, ...) PTO_PRINTF_LIKE(2, 3);
+
+#endif
