@@ -55,7 +55,7 @@ static const pto_option_t own_options[] = {
     {"placement", "nodes|identity", "logical ranks by the nodes that processes run on, or by MPI rank",
      STORE(WORD, placement), .standard = "nodes", .word_at = placement_at},
     {"wait", "yield|spin|sleep", "what processes do while they wait: sleep saves cores and takes longer",
-     STORE(WORD, wait), .what = "way to wait", .standard = "yield", .word_at = wait_at},
+     STORE(WORD, wait), .standard = "yield", .word_at = wait_at},
     {"energy", NULL, "joules of a run beside its time: NVML's and RAPL's counters", STORE(FLAG, energy)},
     {"powers", NULL, "measure the powers for a machine file's `energy`, run no plan", STORE(FLAG, powers)},
     {"energy-seconds", "S", "measure energy at least so long, and for 20 steps of the counters",

@@ -12,7 +12,7 @@
 #include "made_machine.h"
 #include "portolan/pick.h"
 
-enum { REQUESTS = 32 };
+enum { REQUESTS = 40 };
 
 typedef struct {
     pto_scenario_t scenario;
@@ -47,7 +47,8 @@ static void add_request(const char *collective, const char *layout, const char *
 }
 
 static void add_requests(void) {
-    static const char *const collective[] = {"allreduce", "reduce", "broadcast", "alltoall", "alltoallv"};
+    static const char *const collective[] = {"allreduce", "reduce",   "broadcast",
+                                             "allgather", "alltoall", "alltoallv"};
     static const char *const layout[] = {
         "nodes: 1, gpus_per_node: 4, procs_per_gpu: 1",
         "nodes: 1, gpus_per_node: 4, procs_per_gpu: 4",

@@ -312,6 +312,9 @@ static bool do_messages(pto_checker_t *checker, const call_t *call) {
 
 static bool do_pair(pto_checker_t *checker, const call_t *call) {
     int64_t senders = checker->request->ends.both_ways ? 2 : 1;
+    if (call->group->size != 2)
+        return pto_check_fail(checker, call->root_rank, "a pair has two members, not %lld",
+                              (long long)call->group->size);
     for (int64_t from = 0; from < senders; from++) {
         member_t sender = member_at(checker, call, from), receiver = member_at(checker, call, 1 - from);
         bool sent;

@@ -1,7 +1,6 @@
 /* The words of machine files. */
-#include "portolan/machine.h"
-
 #include "base/names.h"
+#include "portolan/machine.h"
 
 PTO_NAME_FUNCTION(pto_level_name, pto_level_t, PTO_LEVEL_COUNT, "no level",
                   {[PTO_LEVEL_ON_GPU] = "on_gpu",
@@ -27,9 +26,6 @@ PTO_NAME_FUNCTION(pto_reach_name, pto_reach_t, PTO_REACH_COUNT, "no reach",
 PTO_NAME_FUNCTION(pto_remote_name, pto_remote_t, PTO_REMOTE_COUNT, "no access",
                   {[PTO_REMOTE_LOAD] = "load", [PTO_REMOTE_STORE] = "store"});
 
-const char *pto_nccl_name(pto_nccl_kind_t kind) {
-#define NAME(name, text) text,
-    static const char *const name[] = {PTO_NCCL_TABLE(NAME)};
+#define NAME(name, text) [PTO_NCCL_##name] = (text),
+PTO_NAME_FUNCTION(pto_nccl_name, pto_nccl_kind_t, PTO_NCCL_COUNT, "no collective", {PTO_NCCL_TABLE(NAME)});
 #undef NAME
-    return kind < PTO_NCCL_COUNT ? name[kind] : "no collective";
-}
