@@ -78,6 +78,23 @@ figure_4() {
     echo
 }
 
+# One message between processes at each distance, in GPU memory (solid) and host memory (dotted).
+figure_2() {
+    local distance space data dash line=0 comma='plot'
+    for distance in on_socket on_node off_node; do
+        for space in gpu cpu; do
+            data=$scratch/$distance-$space
+            rows cuda_aware pair-summit --distance "$distance" --spaces "$space,$space" >"$data"
+            dash="dt 1 title '$distance'"
+            if [[ $space == cpu ]]; then dash='dt 3 notitle'; fi
+            printf "%s '%s' with lines lw 2 lc rgb '%s' %s" "$comma" "$data" "${colours[line]}" "$dash"
+            comma=', '
+        done
+        line=$((line + 1))
+    done
+    echo
+}
+
 figure_5() { # MACHINE
     local messages strategy data dash line=0 comma='plot'
     for messages in 1 2 5 10 20 50 100; do
@@ -116,6 +133,7 @@ figure_payback() {
     echo
 }
 
+figure_2 | overlay figure-2-summit 'one message on Summit: between GPUs (solid), between CPUs (dotted)' distance
 draw figure-3a-summit messages-one-summit
 draw figure-3b-lassen messages-one-lassen
 figure_4 | overlay figure-4-summit 'one message between two Summit nodes, split over processes, without copies' processes

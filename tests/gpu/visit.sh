@@ -272,7 +272,7 @@ for part in "${@:3}"; do
     case $part in
     look) step 30 look ;;
     build) step 150 compile "$BUILD/tests/test_exec" "$BUILD/bench/bench_exec" || break ;;
-    check) step 180 check ;;
+    check) step 300 check ;;
     bench) step 60 bench ;;
     validate-x4) part_validate_x4 ;;
     validate-2x2) part_validate_2x2 ;;

@@ -371,7 +371,8 @@ pto_status_t pto_price_walk(const pto_plan_t *plan, const pto_machine_t *machine
 
 pto_status_t pto_price(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,
                        pto_explanation_t *explanation, pto_error_t *err) {
-    if (pto_plan_has_tables(plan))
+    /* The two ends of a pair do different things, so that a class has no price of its own. */
+    if (pto_plan_has_tables(plan) || plan->request.collective == PTO_COLLECTIVE_PAIR)
         return pto_price_walk(plan, machine, price, explanation, err);
     pto_status_t status = pto_price_check_size(plan, err);
     bool places = pto_plan_uses_peers_memory(plan);

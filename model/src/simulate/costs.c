@@ -1,5 +1,7 @@
 /* The cost of one message, copy, reduction or wait, computed by price's own functions, so that a new term of
  * the model applies to both. */
+#include <math.h>
+
 #include "price/copies.h"
 #include "simulate/simulate_internal.h"
 
@@ -14,6 +16,11 @@ pto_status_t pto_sim_message_cost(const pto_sim_t *sim, const pto_proc_t *proc, 
     cost->alpha_s = charge.alpha_s;
     cost->bytes_s = charge.on_node_s + charge.off_node_s;
     return status;
+}
+
+double pto_sim_alone_s(const pto_sim_t *sim, pto_space_t space, pto_level_t level, int64_t bytes) {
+    const pto_cost_row_t *row = pto_machine_message(sim->machine, space, level, bytes);
+    return row ? row->postal.alpha_s.value + row->postal.beta_s_per_byte.value * (double)bytes : INFINITY;
 }
 
 bool pto_sim_is_held_back(const pto_sim_t *sim, pto_space_t space, pto_level_t level, int64_t bytes) {

@@ -1,0 +1,171 @@
+/* The collective `pair`: its layout, its prices beside simulations, and the chunks that price picks. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "machine/machine_internal.h"
+#include "portolan/pick.h"
+#include "portolan/scenario.h"
+
+static pto_machine_t machine;
+
+static int read_machine(void **state) {
+    (void)state;
+    return pto_machine_read("scenarios/machines/h200-x2-mps.yaml", &machine, NULL) != PTO_OK;
+}
+
+static int free_machine(void **state) {
+    (void)state;
+    pto_machine_fini(&machine);
+    return 0;
+}
+
+static pto_status_t bound(const char *rest, pto_scenario_t *scenario, pto_error_t *err) {
+    char text[256];
+    snprintf(text, sizeof text, "scenario: p\nmachine: m.yaml\ncollective: pair\n%s", rest);
+    pto_status_t status = pto_scenario_parse(text, strlen(text), "p.yaml", scenario, err);
+    if (status != PTO_OK)
+        return status;
+    status = pto_scenario_bind(scenario, &machine, err);
+    if (status != PTO_OK)
+        pto_scenario_fini(scenario);
+    return status;
+}
+
+static void refused_for(const char *rest, const char *why) {
+    pto_scenario_t scenario;
+    pto_error_t err = {0};
+    assert_int_not_equal(bound(rest, &scenario, &err), PTO_OK);
+    if (!strstr(err.message, why))
+        fail_msg("'%s' has no '%s'", err.message, why);
+}
+
+static void the_distance_gives_the_layout(void **state) {
+    (void)state;
+    static const struct {
+        const char *distance;
+        pto_layout_t layout;
+    } cases[] = {{"on_gpu", {1, 1, 2, 2, 1}}, {"on_socket", {1, 2, 1, 1, 2}}, {"off_node", {2, 1, 1, 1, 1}}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char rest[64];
+        pto_scenario_t scenario;
+        snprintf(rest, sizeof rest, "bytes: 8\ndistance: %s\n", cases[i].distance);
+        assert_int_equal(bound(rest, &scenario, NULL), PTO_OK);
+        assert_memory_equal(&scenario.layout, &cases[i].layout, sizeof scenario.layout);
+        const pto_rank_t first = pto_layout_rank(&scenario.layout, 0),
+                         second = pto_layout_rank(&scenario.layout, 1);
+        assert_string_equal(pto_level_name(pto_layout_level(&scenario.layout, first, second)),
+                            cases[i].distance);
+        pto_scenario_fini(&scenario);
+    }
+}
+
+static void what_a_pair_cannot_have_is_refused(void **state) {
+    (void)state;
+    refused_for("bytes: 8\ndistance: on_node\n", "has no two GPUs that are on_node");
+    refused_for("bytes: 8\nlayout: {nodes: 2}\n", "a pair on_socket has 1 nodes x 2 GPUs x 1 processes");
+    refused_for("bytes: 8\nspaces: [gpu]\n", "expected 2 names, not 1");
+    refused_for("bytes: 8\nspaces: [gpu, disk]\n", "disk");
+    refused_for("bytes: 8\nmessages: 2\n", "messages is for messages only");
+    refused_for("bytes: 8\nchunks: 0\n", "chunks");
+}
+
+/* Nothing contends in a pair. */
+static void prices_are_simulated_times(void **state) {
+    (void)state;
+    static const char *const ends[] = {"",
+                                       "spaces: [gpu, cpu]\n",
+                                       "spaces: [cpu, gpu]\n",
+                                       "spaces: [cpu, cpu]\n",
+                                       "distance: on_gpu\n",
+                                       "both_ways: true\n"};
+    int compared = 0;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        char rest[128];
+        pto_scenario_t scenario;
+        pto_predictions_t priced, simulated;
+        pto_simulation_t *simulation = NULL;
+        snprintf(rest, sizeof rest, "bytes: [0, 4, 4KiB, 1MiB, 64MiB]\n%s", ends[i]);
+        assert_int_equal(bound(rest, &scenario, NULL), PTO_OK);
+        assert_int_equal(pto_predict(&scenario, &machine, false, &priced, NULL), PTO_OK);
+        pto_simulate_options_t options = {.limit = 0};
+        assert_int_equal(pto_simulate_scenario(&scenario, &machine, &options, &simulated, &simulation, NULL),
+                         PTO_OK);
+        for (int64_t cell = 0; cell < priced.point_count * priced.strategy_count; cell++) {
+            const pto_prediction_t *one = &priced.prediction[cell], *other = &simulated.prediction[cell];
+            assert_int_equal(one->applicable, other->applicable);
+            if (!one->applicable)
+                continue;
+            if (fabs(one->price.seconds - other->price.seconds) > 0.01 * one->price.seconds)
+                fail_msg("%s%s: priced %g s, simulated %g s", ends[i],
+                         priced.strategy[cell % priced.strategy_count]->name, one->price.seconds,
+                         other->price.seconds);
+            compared++;
+        }
+        free(simulation);
+        pto_predictions_fini(&priced);
+        pto_predictions_fini(&simulated);
+        pto_scenario_fini(&scenario);
+    }
+    assert_true(compared > 80);
+}
+
+static const pto_prediction_t *ring(const pto_predictions_t *predictions, int64_t point) {
+    for (int s = 0; s < predictions->strategy_count; s++)
+        if (strcmp(predictions->strategy[s]->name, "shm_ring") == 0)
+            return pto_prediction_at(predictions, point, s);
+    fail();
+    return NULL;
+}
+
+/* Two equal stages of alpha + beta u are fastest with units of sqrt(s alpha / beta); the number of chunks is
+ * a power of two, and a ring has flags too. The message in one piece is the eager cell. */
+static void the_unit_is_near_that_of_the_closed_formula(void **state) {
+    (void)state;
+    const pto_postal_t *copy = pto_machine_copy(&machine, PTO_COPY_D2H, PTO_REACH_ON_SOCKET, false);
+    pto_scenario_t scenario;
+    pto_predictions_t predictions;
+    assert_int_equal(bound("bytes: [1KiB, 64KiB, 4MiB, 16MiB, 64MiB]\n", &scenario, NULL), PTO_OK);
+    assert_int_equal(pto_predict(&scenario, &machine, false, &predictions, NULL), PTO_OK);
+    assert_int_equal(ring(&predictions, 0)->chunks, 1);
+    assert_int_equal(ring(&predictions, 1)->chunks, 1);
+    for (int64_t point = 2; point < predictions.point_count; point++) {
+        double bytes = (double)predictions.point[point];
+        double unit = sqrt(bytes * copy->alpha_s.value / copy->beta_s_per_byte.value);
+        double picked = bytes / (double)ring(&predictions, point)->chunks;
+        if (picked < unit / 2 || picked > unit * 2)
+            fail_msg("%g bytes in units of %g, not %g", bytes, picked, unit);
+    }
+    pto_predictions_fini(&predictions);
+    pto_scenario_fini(&scenario);
+}
+
+static void chunks_that_are_asked_for_are_taken(void **state) {
+    (void)state;
+    pto_scenario_t scenario;
+    pto_predictions_t predictions;
+    assert_int_equal(bound("bytes: 1MiB\nchunks: 7\n", &scenario, NULL), PTO_OK);
+    assert_int_equal(pto_predict(&scenario, &machine, false, &predictions, NULL), PTO_OK);
+    assert_int_equal(ring(&predictions, 0)->chunks, 7);
+    assert_int_equal(predictions.prediction[0].chunks, 0);
+    pto_predictions_fini(&predictions);
+    pto_scenario_fini(&scenario);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_distance_gives_the_layout),
+        cmocka_unit_test(what_a_pair_cannot_have_is_refused),
+        cmocka_unit_test(prices_are_simulated_times),
+        cmocka_unit_test(the_unit_is_near_that_of_the_closed_formula),
+        cmocka_unit_test(chunks_that_are_asked_for_are_taken),
+    };
+    return cmocka_run_group_tests_name("pair", tests, read_machine, free_machine);
+}
