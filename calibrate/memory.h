@@ -20,6 +20,6 @@ typedef struct {
 } there_and_back_t;
 
 void *there_and_back_open(const work_t *work);
-void there_and_back_close(void *state);
+void there_and_back_close(void *opaque);
 
 #endif

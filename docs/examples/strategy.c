@@ -86,7 +86,7 @@ int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    pto_machine_t *machine;
+    pto_machine_t *machine = NULL;
     pto_plan_t *plan;
     pto_price_t price;
     pto_check_report_t report;

@@ -29,14 +29,14 @@ typedef struct {
     const char *argument; /* the value's name in --help; NULL: takes no value */
     const char *help;
     pto_value_form_t form;
-    size_t at; /* offset of the value in the command's own struct */
+    int overrides; /* 1 + the pto_scenario_field_t that it replaces; 0: none */
+    size_t at;     /* offset of the value in the command's own struct */
     double least, most;
     /* Store the value in the command's own struct; `text` is NULL if the option takes none. */
     pto_status_t (*apply)(void *target, const char *text, pto_error_t *err);
     const char *standard;          /* default value shown by --help, or NULL */
     const char *(*word_at)(int i); /* the allowed values, NULL after the last; or NULL: any value */
     const char *what;              /* a word's name in messages; NULL: the option's */
-    int overrides;                 /* 1 + the pto_scenario_field_t that it replaces; 0: none */
 } pto_option_t;
 
 /* A row's form and offset, where `type` is the command's own struct. */

@@ -24,6 +24,7 @@ static FILE *counter(FILE *power) {
     return made;
 }
 
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the header's are reserved */
 FILE *fopen(const char *path, const char *mode) {
     static const char name[] = "/energy_uj";
     static open_file_t open_file;

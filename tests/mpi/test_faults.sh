@@ -135,16 +135,20 @@ check "as a whole" test "$(grep -c '^allreduce,' "$work/rows.csv")" -eq 3
 check "with nothing left beside it" test -z "$(find "$work" -name 'rows.csv.part-*')"
 
 echo old >"$work/samples.csv"
-interrupt() { # once there are rows beside the old file
+# Once there are rows beside the old file. The signal is for the process that writes them: a launcher that gets it
+# may end, and with it the job, before it has passed the signal on.
+export WRITER=$work/writer
+interrupt() {
     local launcher
-    timeout 120 mpirun -n 2 --oversubscribe --mca mpi_yield_when_idle 1 "$calibrate" --only ping_pong --force \
-        --out "$work/samples.csv" 2>"$work/stderr" & # not the function: the signal is for the launcher
+    timeout 120 mpirun -n 2 --oversubscribe --mca mpi_yield_when_idle 1 \
+        bash -c '[ "$OMPI_COMM_WORLD_RANK" != 0 ] || echo $$ >"$WRITER"; exec "$0" "$@"' "$calibrate" \
+        --only ping_pong --force --out "$work/samples.csv" 2>"$work/stderr" &
     launcher=$!
     until [ "$(cat "$work"/samples.csv.part-* 2>/dev/null | wc -l)" -gt 50 ]; do
         kill -0 "$launcher" 2>/dev/null || break
         sleep 0.05
     done
-    kill -TERM "$launcher"
+    kill -TERM "$(cat "$WRITER")"
     ! wait "$launcher"
 }
 check "calibrate --force is interrupted" interrupt

@@ -47,8 +47,8 @@ static inline void assert_within(double got, double wanted, double fraction) {
 
 /* The price by class, rank by rank and simulated; they agree within 1 percent. */
 static inline double price_in_all_ways(const pto_plan_t *plan) {
-    pto_price_t price, walked;
-    pto_simulation_t simulation;
+    pto_price_t price = {0}, walked = {0};
+    pto_simulation_t simulation = {0};
     pto_error_t err = {0};
     if (pto_price(plan, &machine, &price, NULL, &err) != PTO_OK ||
         pto_price_walk(plan, &machine, &walked, NULL, &err) != PTO_OK ||

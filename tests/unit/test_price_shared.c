@@ -241,7 +241,7 @@ static double mix_s(const pto_machine_t *machine, int64_t bytes, bool first_only
     mix.second_only = second_only;
     pto_plan_t *plan = NULL;
     pto_error_t err = {0};
-    pto_simulation_t simulation;
+    pto_simulation_t simulation = {0};
     if (pto_plan_create(&request, &plan, &err) != PTO_OK ||
         pto_simulate(plan, machine, NULL, &simulation, &err) != PTO_OK)
         fail_msg("%s", err.message);

@@ -44,12 +44,12 @@ typedef enum { PTO_REACH_ON_SOCKET, PTO_REACH_OFF_SOCKET, PTO_REACH_COUNT } pto_
 /* A kernel's access to memory of another GPU of its node. */
 typedef enum { PTO_REMOTE_LOAD, PTO_REMOTE_STORE, PTO_REMOTE_COUNT } pto_remote_t;
 
-const char *pto_level_name(pto_level_t level);
-const char *pto_space_name(pto_space_t space);
-const char *pto_protocol_name(pto_protocol_t protocol);
-const char *pto_copy_kind_name(pto_copy_kind_t kind);
-const char *pto_reach_name(pto_reach_t reach);
-const char *pto_remote_name(pto_remote_t remote);
+const char *pto_level_name(pto_level_t value);
+const char *pto_space_name(pto_space_t value);
+const char *pto_protocol_name(pto_protocol_t value);
+const char *pto_copy_kind_name(pto_copy_kind_t value);
+const char *pto_reach_name(pto_reach_t value);
+const char *pto_remote_name(pto_remote_t value);
 
 /* One number of a machine file. `low` and `high` bound its 95 percent confidence interval; both equal `value`
  * if the file gives none (has_interval is false). line == 0: absent. */
@@ -90,7 +90,7 @@ typedef enum {
         PTO_NCCL_COUNT
 } pto_nccl_kind_t;
 
-const char *pto_nccl_name(pto_nccl_kind_t kind);
+const char *pto_nccl_name(pto_nccl_kind_t value);
 
 /* Powers in watts. Each GPU power is the total draw of one GPU in that state. */
 typedef enum {

@@ -33,7 +33,7 @@ typedef enum {
     PTO_BY_COUNT
 } pto_by_t;
 
-const char *pto_by_name(pto_by_t by);
+const char *pto_by_name(pto_by_t value);
 
 /* A prediction's cost in seconds, joules or joule seconds, with its interval. Without an interval, low = high
  * = value. */

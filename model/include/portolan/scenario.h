@@ -85,10 +85,10 @@ bool pto_collective_is_by_pair(pto_collective_t collective);      /* sizes can d
 bool pto_collective_is_in_mpi(pto_collective_t collective);       /* an MPI call exists */
 pto_nccl_kind_t pto_collective_nccl(pto_collective_t collective); /* PTO_NCCL_COUNT: not in NCCL */
 
-const char *pto_implementation_name(pto_implementation_t implementation);
-const char *pto_split_name(pto_split_t split);
+const char *pto_implementation_name(pto_implementation_t value);
+const char *pto_split_name(pto_split_t value);
 const char *pto_datatype_name(pto_datatype_t datatype);
-const char *pto_sweep_kind_name(pto_sweep_kind_t kind);
+const char *pto_sweep_kind_name(pto_sweep_kind_t value);
 int64_t pto_datatype_bytes(pto_datatype_t datatype); /* of one element */
 
 /* The values of a scenario field: one integer, a {from, to, factor} range or a [list]. */

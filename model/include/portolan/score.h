@@ -142,7 +142,7 @@ typedef enum {
     PTO_PICKER_COUNT
 } pto_picker_t;
 
-const char *pto_picker_name(pto_picker_t picker);
+const char *pto_picker_name(pto_picker_t value);
 
 /* Summary over the cells in which the model can pick. For the floor, each cell has weight one regardless of
  * its number of runs: its fraction of right runs and its mean regret are counted; percentile and maximum are

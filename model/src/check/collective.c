@@ -279,7 +279,7 @@ static bool do_blocks(pto_checker_t *checker, const call_t *call) {
         int64_t sender_count = 0;
         for (int64_t sender = 0; sender < call->group->size; sender++) {
             member_t from = member_at(checker, call, sender);
-            bool sent;
+            bool sent = false;
             if (!do_block(checker, call, from, to, 0, &sent))
                 return false;
             if (sent)
@@ -301,7 +301,7 @@ static bool do_messages(pto_checker_t *checker, const call_t *call) {
             int64_t node = (from / per_node + 1) % nodes, place = (from % per_node + m) % per_node;
             member_t sender = member_at(checker, call, from);
             member_t receiver = member_at(checker, call, node * per_node + place);
-            bool sent;
+            bool sent = false;
             if (!do_block(checker, call, sender, receiver, m, &sent))
                 return false;
             if (sent)
@@ -317,7 +317,7 @@ static bool do_pair(pto_checker_t *checker, const call_t *call) {
                               (long long)call->group->size);
     for (int64_t from = 0; from < senders; from++) {
         member_t sender = member_at(checker, call, from), receiver = member_at(checker, call, 1 - from);
-        bool sent;
+        bool sent = false;
         if (!do_block(checker, call, sender, receiver, 0, &sent))
             return false;
         if (sent)
