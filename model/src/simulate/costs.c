@@ -18,9 +18,23 @@ pto_status_t pto_sim_message_cost(const pto_sim_t *sim, const pto_proc_t *proc, 
     return status;
 }
 
-double pto_sim_alone_s(const pto_sim_t *sim, pto_space_t space, pto_level_t level, int64_t bytes) {
+/* What a message costs that nothing else delays; INFINITY where the machine has no such messages. */
+static double alone_s(const pto_sim_t *sim, pto_space_t space, pto_level_t level, int64_t bytes) {
     const pto_cost_row_t *row = pto_machine_message(sim->machine, space, level, bytes);
     return row ? row->postal.alpha_s.value + row->postal.beta_s_per_byte.value * (double)bytes : INFINITY;
+}
+
+pto_space_t pto_sim_message_space(const pto_sim_t *sim, const pto_proc_t *proc, pto_level_t level,
+                                  int64_t bytes) {
+    const pto_stage_t *stage = proc->walk.stage;
+    pto_space_t space = pto_plan_buffer(sim->plan, proc->send.step->source.buffer)->space, other = space;
+    for (int i = 0; i < stage->step_count; i++) {
+        const pto_step_t *step = pto_plan_step(sim->plan, stage->step_first + i);
+        if (step->kind == PTO_STEP_RECV)
+            other = pto_plan_buffer(sim->plan, step->target.buffer)->space;
+    }
+    bool costs_more = other != space && alone_s(sim, other, level, bytes) > alone_s(sim, space, level, bytes);
+    return costs_more ? other : space;
 }
 
 bool pto_sim_is_held_back(const pto_sim_t *sim, pto_space_t space, pto_level_t level, int64_t bytes) {

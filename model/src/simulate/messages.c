@@ -386,23 +386,6 @@ static void start_sending(pto_sim_t *sim, uint32_t rank, uint32_t number) {
         heap_add(&sim->pool, &target->early, number);
 }
 
-/* Where the message of the current send is: if its ends are in two spaces, in the one where it costs more, as
- * in price. */
-static pto_space_t message_space(const pto_sim_t *sim, const pto_proc_t *proc, pto_level_t level,
-                                 int64_t bytes) {
-    const pto_stage_t *stage = proc->walk.stage;
-    pto_space_t space = pto_plan_buffer(sim->plan, proc->send.step->source.buffer)->space, other = space;
-    for (int i = 0; i < stage->step_count; i++) {
-        const pto_step_t *step = pto_plan_step(sim->plan, stage->step_first + i);
-        if (step->kind == PTO_STEP_RECV)
-            other = pto_plan_buffer(sim->plan, step->target.buffer)->space;
-    }
-    return other != space &&
-                   pto_sim_alone_s(sim, other, level, bytes) > pto_sim_alone_s(sim, space, level, bytes)
-               ? other
-               : space;
-}
-
 /* Make a record of the current send; 0 on failure. */
 static uint32_t make_message(pto_sim_t *sim, uint32_t rank, int64_t bytes) {
     pto_proc_t *proc = &sim->proc[rank];
@@ -414,7 +397,7 @@ static uint32_t make_message(pto_sim_t *sim, uint32_t rank, int64_t bytes) {
         return 0;
     }
     pto_level_t level = level_between(sim, proc, &sim->proc[proc->send.peer_rank]);
-    pto_space_t space = message_space(sim, proc, level, bytes);
+    pto_space_t space = pto_sim_message_space(sim, proc, level, bytes);
     *pto_message_at(&sim->pool, number) =
         (pto_message_t){.bytes = bytes,
                         .source = rank,

@@ -280,8 +280,10 @@ static inline const pto_stage_view_t *pto_sim_stage(const pto_sim_t *sim, const 
 /* The cost of a message at one of its ends, `side`, which has moved others in this stage. */
 pto_status_t pto_sim_message_cost(const pto_sim_t *sim, const pto_proc_t *proc, const pto_side_t *side,
                                   const pto_message_t *message, pto_sim_cost_t *cost);
-/* What a message costs that nothing else delays; INFINITY where the machine has no such messages. */
-double pto_sim_alone_s(const pto_sim_t *sim, pto_space_t space, pto_level_t level, int64_t bytes);
+/* Where the message of a process's current send is: if its ends are in two spaces, in the one where it costs
+ * more, as in price. */
+pto_space_t pto_sim_message_space(const pto_sim_t *sim, const pto_proc_t *proc, pto_level_t level,
+                                  int64_t bytes);
 /* Whether the message starts only once its receive is posted. */
 bool pto_sim_is_held_back(const pto_sim_t *sim, pto_space_t space, pto_level_t level, int64_t bytes);
 /* Seconds of a link's time per byte, or per message; 0: not limited. */
