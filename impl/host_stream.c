@@ -10,9 +10,9 @@
 
 typedef struct stream stream_t;
 
-/* True once the stream has run so many items. */
+/* Has happened once the stream has run this many items. */
 typedef struct {
-    stream_t *stream; /* NULL: true */
+    stream_t *stream; /* NULL: has happened */
     uint64_t items;
 } event_t;
 

@@ -78,34 +78,37 @@ figure_4() {
     echo
 }
 
+# The next curve of a caller that counts its colours in `line` and begins with `comma` as plot. Of the two curves of
+# a colour, the second is dotted and has no title.
+curve() { # DATA TITLE [dotted]
+    local dash="dt 1 title '$2'"
+    if [[ ${3:-} == dotted ]]; then dash='dt 3 notitle'; fi
+    printf "%s '%s' with lines lw 2 lc rgb '%s' %s" "$comma" "$1" "${colours[line]}" "$dash"
+    comma=', '
+}
+
 # One message between processes at each distance, in GPU memory (solid) and host memory (dotted).
 figure_2() {
-    local distance space data dash line=0 comma='plot'
+    local distance space line=0 comma='plot'
     for distance in on_socket on_node off_node; do
         for space in gpu cpu; do
-            data=$scratch/$distance-$space
-            rows cuda_aware pair-summit --distance "$distance" --spaces "$space,$space" >"$data"
-            dash="dt 1 title '$distance'"
-            if [[ $space == cpu ]]; then dash='dt 3 notitle'; fi
-            printf "%s '%s' with lines lw 2 lc rgb '%s' %s" "$comma" "$data" "${colours[line]}" "$dash"
-            comma=', '
+            rows cuda_aware pair-summit --distance "$distance" --spaces "$space,$space" >"$scratch/$distance-$space"
         done
+        curve "$scratch/$distance-gpu" "$distance"
+        curve "$scratch/$distance-cpu" "$distance" dotted
         line=$((line + 1))
     done
     echo
 }
 
 figure_5() { # MACHINE
-    local messages strategy data dash line=0 comma='plot'
+    local messages strategy line=0 comma='plot'
     for messages in 1 2 5 10 20 50 100; do
         for strategy in cuda_aware three_step; do
-            data=$scratch/$1-$messages-$strategy
-            rows "$strategy" "messages-one-$1" --messages "$messages" >"$data"
-            dash="dt 1 title '$messages'"
-            if [[ $strategy == three_step ]]; then dash='dt 3 notitle'; fi
-            printf "%s '%s' with lines lw 2 lc rgb '%s' %s" "$comma" "$data" "${colours[line]}" "$dash"
-            comma=', '
+            rows "$strategy" "messages-one-$1" --messages "$messages" >"$scratch/$1-$messages-$strategy"
         done
+        curve "$scratch/$1-$messages-cuda_aware" "$messages"
+        curve "$scratch/$1-$messages-three_step" "$messages" dotted
         line=$((line + 1))
     done
     echo

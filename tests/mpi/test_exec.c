@@ -298,6 +298,11 @@ static pto_status_t create(const job_t *job, const case_t *test, const pto_plan_
     return case_open(test, plan, MPI_COMM_WORLD, job->device, user, exec, err);
 }
 
+/* The strategy named after WHAT and a colon, or one with messages between all processes. */
+static pto_plan_t *plan_of_messages(const job_t *job, case_t *test) {
+    return job->strategy ? chosen_plan(job, test) : fixed_plan(test, job->size, "three_step", "ring");
+}
+
 static void run_different(const job_t *job) {
     case_t test;
     pto_plan_t *plan = fixed_plan(&test, job->size, "three_step", job->rank ? "ring" : "binomial");
@@ -477,8 +482,7 @@ static void run_lanes(const job_t *job) {
 
 static void run_absent(const job_t *job) {
     case_t test;
-    pto_plan_t *plan =
-        job->strategy ? chosen_plan(job, &test) : fixed_plan(&test, job->size, "three_step", "ring");
+    pto_plan_t *plan = plan_of_messages(job, &test);
     case_user_t user;
     pto_exec_t *exec = NULL;
     pto_error_t err = {0};
@@ -495,8 +499,7 @@ static void run_absent(const job_t *job) {
 /* With PTO_TIMEOUT_RETURN the others get an error, and everybody goes on. */
 static void run_timeout(const job_t *job) {
     case_t test;
-    pto_plan_t *plan =
-        job->strategy ? chosen_plan(job, &test) : fixed_plan(&test, job->size, "three_step", "ring");
+    pto_plan_t *plan = plan_of_messages(job, &test);
     case_user_t user;
     pto_exec_t *exec = NULL;
     pto_error_t err = {0};
@@ -530,8 +533,7 @@ static double cpu_s(void) {
 static void run_sleep(const job_t *job) {
     const double late_s = 0.5;
     case_t test;
-    pto_plan_t *plan =
-        job->strategy ? chosen_plan(job, &test) : fixed_plan(&test, job->size, "three_step", "ring");
+    pto_plan_t *plan = plan_of_messages(job, &test);
     case_user_t user;
     pto_exec_t *exec = NULL;
     pto_error_t err = {0};

@@ -240,7 +240,7 @@ static bool do_block(pto_checker_t *checker, const call_t *call, member_t from, 
            access_block(checker, &source) && access_block(checker, &target);
 }
 
-/* Order all members that give data before whoever takes the gathered clocks. */
+/* Join the clocks of all members that give data, for pto_clocks_deliver_gathered. */
 static void gather_givers(pto_checker_t *checker, const call_t *call) {
     for (int64_t member = 0; member < call->group->size; member++)
         if (gives(call->node, member))

@@ -12,9 +12,8 @@
  *
  * decide/simulate_all.c simulates all strategies at all points.
  *
- * Each lane of a rank is simulated as a process of its own: number lane * ranks + rank of sim->proc. These
- * are the numbers that `rank` stands for in this folder, except in actions and spans. In a plan without lanes
- * they are the ranks. */
+ * Each lane of a rank is simulated as a process of its own, at index lane * ranks + rank of sim->proc. In
+ * this folder, `rank` is that index, except in actions and spans. In a plan without lanes it is the rank. */
 #ifndef PTO_SIMULATE_INTERNAL_H
 #define PTO_SIMULATE_INTERNAL_H
 
