@@ -34,7 +34,8 @@ unpack() {
         export PATH=$OPAL_PREFIX/bin:$PATH LD_LIBRARY_PATH=$OPAL_PREFIX/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
     fi
     export DEPS OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-    export PATH=/usr/local/cuda/bin:$PATH${DEPS:+:$DEPS/usr/bin:$DEPS/usr/sbin:$DEPS/bin:$DEPS/sbin}
+    # After the others: a dry run must build with the nvcc that everything was built with.
+    export PATH=$PATH:/usr/local/cuda/bin${DEPS:+:$DEPS/usr/bin:$DEPS/usr/sbin:$DEPS/bin:$DEPS/sbin}
     [ -z "$DEPS" ] || LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$DEPS/usr/lib/x86_64-linux-gnu:$DEPS/lib/x86_64-linux-gnu
     [ -z "${LD_LIBRARY_PATH:-}" ] || export LD_LIBRARY_PATH
 }
