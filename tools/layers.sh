@@ -7,7 +7,7 @@ set -euo pipefail
 order="base formats machine scenario plan check print price simulate decide"
 declare -A room=(
     [status]=base [units]=base [output]=base [version]=base [api]=base [provenance]=base
-    [machine]=machine [machine_write]=machine 
+    [machine]=machine [machine_write]=machine [topology]=machine
     [scenario]=scenario [what_if]=scenario [layout]=scenario
     [plan]=plan [strategy]=plan [builder]=plan
     [check]=check [print]=print
