@@ -83,9 +83,27 @@ static void random_table(case_t *test, int size) {
     test->options.table = test->table;
 }
 
+static void random_mapping(case_t *test, int owners) {
+    int order[CASE_PROCESSES_MAX];
+    case_random_order(order, owners);
+    for (int i = 0; i < owners; i++)
+        test->process[i] = order[i];
+    test->mapping = (pto_mapping_t){.count = owners, .process = test->process};
+    test->request.mapping = &test->mapping;
+}
+
 static void random_counts(case_t *test) {
+    int64_t owners = pto_layout_owner_count(&test->request.layout);
     test->counts =
         (pto_counts_t){.kind = PTO_COUNTS_SKEW, .skew = (double)case_random_below(101) / 100, .seed = 7};
+    if (case_random_below(2))
+        test->counts = (pto_counts_t){.kind = PTO_COUNTS_STENCIL,
+                                      .grid = {.dim_count = 2,
+                                               .dim = {1, owners},
+                                               .weight = {1, 1 + case_random_below(3)},
+                                               .wrap = {false, case_random_below(2)}}};
+    if (case_random_below(2))
+        random_mapping(test, (int)owners);
     test->request.counts = &test->counts;
 }
 

@@ -243,7 +243,7 @@ static void bad_keys_are_refused(void **state) {
          5,
          25,
          {"unknown key 'step'", "known are: from, to, factor"}},
-        {ALLTOALLV REST "counts: {}\n", PTO_ERR_KEY, 6, 9, {"missing key 'skew' or 'matrix'"}},
+        {ALLTOALLV REST "counts: {}\n", PTO_ERR_KEY, 6, 9, {"missing key 'skew', 'matrix' or 'pattern'"}},
         {ALLTOALLV REST "counts: {skw: 1}\n", PTO_ERR_KEY, 6, 10, {"did you mean 'skew'?"}},
         {ALLTOALLV "layout: {nodes: 2}\ncounts: {matrix: square.csv, skew: 0.5}\n",
          PTO_ERR_KEY,
