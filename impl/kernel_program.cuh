@@ -28,7 +28,7 @@ struct op {
 };
 
 /* Parameters are copied at each launch: 4 KiB take 0.7 us longer than 1 KiB. */
-enum { OPS_MAX = 16, OPERANDS_NEAR = 33, OPERANDS_MAX = 256 };
+enum { OPS_MAX = 24, OPERANDS_NEAR = 33, OPERANDS_MAX = 256 };
 
 struct program {
     uint64_t run;        /* 0: one more than each block's last run */

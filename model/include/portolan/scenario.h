@@ -125,9 +125,10 @@ typedef struct {
  * mix(h + g), so that all counts are equally likely. */
 int64_t pto_counts_bytes(const pto_counts_t *counts, int64_t bytes, int64_t source, int64_t destination);
 
-/* Read a square CSV matrix of byte counts: non-negative integers; lines that begin with '#' are comments. On
- * success `*counts` owns it. Errors: PTO_ERR_IO, _SYNTAX, _TYPE, _RANGE, _TOO_LARGE, _MEMORY, with file, line
- * and column. */
+/* Read a square CSV matrix of byte counts: non-negative integers; lines that begin with '#' are comments. Or
+ * rows with the columns `source`, `destination` and `bytes` (traffic.csv, docs/formats.md), of which those of
+ * one pair are added; a line `# ranks=N` gives the order. On success `*counts` owns the matrix. Errors:
+ * PTO_ERR_IO, _SYNTAX, _TYPE, _RANGE, _TOO_LARGE, _MEMORY, with file, line and column. */
 pto_status_t pto_counts_read_matrix(const char *path, pto_counts_t *counts, pto_error_t *err);
 pto_status_t pto_counts_parse_matrix(const char *text, size_t text_size, const char *path,
                                      pto_counts_t *counts, pto_error_t *err);

@@ -5,6 +5,7 @@
 #include "base/text_file.h"
 #include "machine/library_rules.h"
 #include "machine/registry.h"
+#include "machine/topology_internal.h"
 
 /* Of rows that differ in their bytes alone; the last one's limit does not bind. */
 static const pto_cost_row_t *row_for(const pto_cost_table_t *cost, int64_t bytes) {
@@ -102,6 +103,7 @@ void pto_machine_fini(pto_machine_t *machine) {
     for (pto_cell_t cell = {0}; pto_cell_next(machine, &cell);)
         pto_cell_clear(&cell);
     pto_library_tables_free(machine->library, machine->library_count);
+    pto_topology_destroy(machine->topology);
     memset(machine, 0, sizeof *machine);
 }
 
@@ -154,6 +156,11 @@ static bool copy_text(const char *from, char **to) {
     return !from || *to;
 }
 
+static bool copy_topology(const pto_topology_t *from, pto_topology_t **to) {
+    *to = from ? pto_topology_copy(from) : NULL;
+    return !from || *to;
+}
+
 static bool copy_cells(const pto_machine_t *machine, pto_machine_t *clone) {
     pto_cell_t from = {0}, to = {0};
     while (pto_cell_next(machine, &from) && pto_cell_next(clone, &to))
@@ -167,6 +174,7 @@ pto_status_t pto_machine_clone(const pto_machine_t *machine, pto_machine_t *clon
     if (copy_text(machine->name, &made.name) && copy_text(machine->source, &made.source) &&
         copy_text(machine->path, &made.path) && copy_text(machine->model, &made.model) &&
         copy_text(machine->what_if, &made.what_if) && copy_cells(machine, &made) &&
+        copy_topology(machine->topology, &made.topology) &&
         pto_library_tables_copy(machine->library, machine->library_count, &made.library)) {
         made.library_count = machine->library_count;
         made.mps = machine->mps;

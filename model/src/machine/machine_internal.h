@@ -5,6 +5,7 @@
 
 #include "machine/parameters.h"
 #include "portolan/machine.h"
+#include "portolan/topology.h"
 
 /* T = alpha + beta * bytes. `flagged` is NULL or the file's reason to doubt the values. */
 typedef struct {
@@ -82,6 +83,7 @@ struct pto_machine {
 #undef PTO_SKIP
     int library_count;
     pto_library_table_t *library;
+    pto_topology_t *topology; /* of a node; NULL: unknown */
 };
 
 /* pto_machine_open and pto_machine_create for a machine by value, which pto_machine_fini empties. */
