@@ -82,6 +82,8 @@ for collective in allreduce allgather alltoall alltoallv; do
 done
 check "validate skewed counts" run 8 "$validate" scenarios/problems/alltoallv-skewed-summit.yaml "${two_by_two[@]}" \
     --bytes 100:10000:10 --check-only
+check "validate a pair, both ways, through rings" run 2 "$validate" --machine h200-x2 --collective pair --both-ways \
+    --spaces gpu,cpu --strategy shm_ring --chunks 7 --bytes 1:64KiB:16 --check-only
 check "validate messages" run 8 "$validate" scenarios/problems/messages-duplicate-summit.yaml "${two_by_two[@]}" \
     --check-only
 check "validate times" run 8 "$validate" --machine summit-spectrum --collective allreduce "${two_by_two[@]}" \
