@@ -248,7 +248,7 @@ static void bad_keys_are_refused(void **state) {
         {ALLTOALLV "layout: {nodes: 2}\ncounts: {matrix: square.csv, skew: 0.5}\n",
          PTO_ERR_KEY,
          5,
-         18,
+         36,
          {"cannot be given with a matrix"}},
         {ALLTOALLV REST "counts: {matrix: square.csv}\n",
          PTO_ERR_KEY,
