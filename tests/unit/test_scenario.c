@@ -248,7 +248,7 @@ static void bad_keys_are_refused(void **state) {
         {ALLTOALLV "layout: {nodes: 2}\ncounts: {matrix: square.csv, skew: 0.5}\n",
          PTO_ERR_KEY,
          5,
-         18,
+         36,
          {"cannot be given with a matrix"}},
         {ALLTOALLV REST "counts: {matrix: square.csv}\n",
          PTO_ERR_KEY,
@@ -437,7 +437,7 @@ static void a_matrix_file_that_is_missing_is_reported_where_it_is_named(void **s
         {ALLTOALLV "layout: {nodes: 2}\ncounts: {matrix: none.csv}\n",
          PTO_ERR_IO,
          5,
-         18,
+         36,
          {"tests/fixtures/none.csv", "No such file"}},
     };
     ASSERT_ALL_REFUSED(bad);
