@@ -6,6 +6,10 @@
 #include "base/checked.h"
 #include "scenario/check.h"
 
+static bool has_grid(const pto_counts_t *counts) {
+    return counts->kind == PTO_COUNTS_STENCIL || counts->kind == PTO_COUNTS_GROUPS;
+}
+
 /* How often two processes that are `step` apart in a dimension are neighbors. */
 static int64_t adjacency(const pto_grid_t *grid, int d, int64_t step) {
     int64_t distance = step < 0 ? -step : step;
@@ -45,6 +49,38 @@ int64_t pto_pattern_bytes(const pto_counts_t *counts, int64_t bytes, int64_t sou
                                                             : 0;
 }
 
+/* The neighbors on one dimension, whose coordinates are `stride` apart in the numbering. */
+static int64_t neighbors(const pto_grid_t *grid, int d, int64_t stride, int64_t source, int64_t *peer) {
+    int64_t size = grid->dim[d], at = source / stride % size, count = 0;
+    int64_t before = at > 0 ? -1 : size - 1, after = at < size - 1 ? 1 : 1 - size;
+    if (size > 1)
+        peer[count++] = source + before * stride;
+    if (size > 2)
+        peer[count++] = source + after * stride;
+    return count;
+}
+
+static int64_t line(const pto_grid_t *grid, int d, int64_t stride, int64_t source, int64_t *peer) {
+    int64_t size = grid->dim[d], first = source - source / stride % size * stride;
+    for (int64_t k = 0; k < size; k++)
+        peer[k] = first + k * stride;
+    return size;
+}
+
+int64_t pto_counts_peers(const pto_counts_t *counts, int64_t count, int64_t source, int64_t *peer) {
+    const pto_grid_t *grid = &counts->grid;
+    int64_t found = 0, stride = 1;
+    if (!has_grid(counts))
+        for (; found < count; found++)
+            peer[found] = found;
+    for (int d = grid->dim_count - 1; d >= 0 && has_grid(counts); stride *= grid->dim[d--])
+        if (counts->kind == PTO_COUNTS_STENCIL)
+            found += neighbors(grid, d, stride, source, peer + found);
+        else if (d == grid->along)
+            found = line(grid, d, stride, source, peer);
+    return found;
+}
+
 static int64_t most_messages(const pto_grid_t *grid) {
     int64_t most = 0;
     for (int d = 0; d < grid->dim_count; d++) {
@@ -65,10 +101,6 @@ int64_t pto_counts_largest(const pto_counts_t *counts, int64_t bytes) {
 }
 
 /* --- grids ---------------------------------------------------------------------------------------------- */
-
-static bool has_grid(const pto_counts_t *counts) {
-    return counts->kind == PTO_COUNTS_STENCIL || counts->kind == PTO_COUNTS_GROUPS;
-}
 
 int64_t pto_counts_order(const pto_counts_t *counts) {
     int64_t order = 1;
