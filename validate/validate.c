@@ -182,7 +182,7 @@ static void run_point(const pto_options_t *options, const settings_t *settings, 
         if (csv) {
             lines_t lines;
             lines_begin(&lines);
-            csv_cell(lines.file, settings, &request, &cells[i]);
+            csv_cell(lines.file, options, settings, &request, &cells[i]);
             lines_put(&lines, csv);
         }
     }
@@ -247,6 +247,8 @@ static int run_all(const pto_options_t *options, settings_t *settings, int argc,
     if (pto_scenario_strategies(&options->scenario, &strategy, &count, &err) != PTO_OK ||
         compare_settings(settings, options, count, &err) != PTO_OK)
         end_job(&err);
+    for (int i = 0; i < count; i++)
+        settings->chunked = settings->chunked || strategy[i]->chunked;
     bool begun = energy_begin(settings, options);
     if (begun && settings->options.powers)
         run_powers(options, settings);

@@ -14,6 +14,7 @@ typedef struct {
     const pto_device_t *device; /* this and what follows: what the options name */
     pto_op_t op;
     pto_exec_options_t exec;
+    bool chunked;     /* whether any of the strategies sends in chunks */
     energy_job_t job; /* where energy or powers are measured: what can be read */
 } settings_t;
 
@@ -79,6 +80,7 @@ void report_point(FILE *file, const settings_t *settings, const pto_request_t *r
 void report_end(FILE *file, int64_t points);
 /* `# key=value` lines and the columns' names, then one row a sample. */
 void csv_header(FILE *file, const pto_options_t *options, const settings_t *settings, int argc, char **argv);
-void csv_cell(FILE *file, const settings_t *settings, const pto_request_t *request, const cell_t *cell);
+void csv_cell(FILE *file, const pto_options_t *options, const settings_t *settings,
+              const pto_request_t *request, const cell_t *cell);
 
 #endif
