@@ -46,6 +46,7 @@ pto_request_t pto_scenario_request(const pto_scenario_t *scenario, int64_t point
                              .messages = series_at(&scenario->messages, point),
                              .unique_bytes = scenario->unique_bytes,
                              .counts = &scenario->counts,
+                             .mapping = &scenario->mapping,
                              .ends = scenario->ends,
                              .chunks = strategy && strategy->chunked ? scenario->chunks : 0,
                              .strategy = strategy,
@@ -454,8 +455,10 @@ pto_status_t pto_predict_one(const pto_machine_t *machine, const pto_ask_t *cell
     if (status == PTO_OK)
         status = choose_one(&scenario, machine, cell->strategy, &best, &cost, err);
     pto_scenario_fini(&scenario);
-    if (status == PTO_OK && best)
-        best->request.counts = NULL; /* equal counts; the scenario's must not be borrowed */
+    if (status == PTO_OK && best) { /* equal counts; the scenario's must not be borrowed */
+        best->request.counts = NULL;
+        best->request.mapping = NULL;
+    }
     if (status == PTO_OK && price)
         *price = cost;
     if (status == PTO_OK && plan)

@@ -149,6 +149,7 @@ const char *pto_machine_source(const pto_machine_t *machine) { return machine->s
 const char *pto_machine_path(const pto_machine_t *machine) { return machine->path; }
 const char *pto_machine_model(const pto_machine_t *machine) { return machine->model; }
 const char *pto_machine_what_if(const pto_machine_t *machine) { return machine->what_if; }
+pto_mps_t pto_machine_mps(const pto_machine_t *machine) { return machine->mps; }
 
 static bool copy_text(const char *from, char **to) {
     *to = from ? pto_text_copy(from) : NULL;
@@ -176,6 +177,7 @@ pto_status_t pto_machine_clone(const pto_machine_t *machine, pto_machine_t *clon
         copy_topology(machine->topology, &made.topology) &&
         pto_library_tables_copy(machine->library, machine->library_count, &made.library)) {
         made.library_count = machine->library_count;
+        made.mps = machine->mps;
         *clone = made;
         return PTO_OK;
     }

@@ -70,6 +70,7 @@ struct pto_machine {
     char *path;    /* the file it was read from */
     char *model;   /* the argument of pto_machine_restrict; NULL: full */
     char *what_if; /* the changes made by pto_what_if, one per line; NULL: none */
+    pto_mps_t mps;
     struct {
         int64_t sockets;
         int64_t gpus;

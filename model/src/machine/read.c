@@ -145,6 +145,19 @@ static pto_status_t read_interval(const pto_reader_t *reader, const pto_yaml_nod
     return pto_read_interval(reader, node, ((const section_t *)slot)->keys.word[argument].at, 0);
 }
 
+/* A file that does not know leaves the key out. */
+static const char *mps_at(int index) { return pto_mps_name((pto_mps_t)(index + PTO_MPS_NO)); }
+
+static pto_status_t read_mps(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                             int argument) {
+    (void)argument;
+    int index = 0;
+    pto_status_t status = pto_read_name(reader, node, mps_at, PTO_MPS_COUNT - PTO_MPS_NO, &index);
+    if (status == PTO_OK)
+        ((const section_t *)slot)->machine->mps = (pto_mps_t)(index + PTO_MPS_NO);
+    return status;
+}
+
 static pto_status_t read_top(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                              int argument) {
     pto_machine_t *machine = ((const section_t *)slot)->machine;
@@ -232,6 +245,7 @@ static void list_top(keys_t *keys) {
         const pto_word_t word = {.text = top[i], .length = strlen(top[i]), .required = i < 2};
         add_key(keys, &word, "", read_top);
     }
+    add_key(keys, &(pto_word_t){.text = "mps", .length = strlen("mps")}, "", read_mps);
 }
 
 static pto_status_t read_section(const pto_reader_t *reader, const pto_yaml_node_t *node,

@@ -382,6 +382,8 @@ pto_status_t pto_machine_format(const pto_machine_t *machine, const char *commen
     put_quoted(&writer, machine->name != NULL ? machine->name : "");
     put(&writer, "\nsource: ");
     put_quoted(&writer, machine->source != NULL ? machine->source : "");
+    if (machine->mps != PTO_MPS_UNKNOWN)
+        pto_text_add(&writer, "\nmps: %s", pto_mps_name(machine->mps));
     put_children(&writer, machine, "", 0, false);
     put_library(&writer, machine);
     if (machine->topology != NULL) {
