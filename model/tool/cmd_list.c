@@ -5,9 +5,10 @@
 #include "command.h"
 #include "machine_folders.h"
 #include "options.h"
+#include "portolan/map.h"
 
 static const char usage[] =
-    "usage: portolan list [collectives|strategies|algorithms|terms|parameters|machines]...\n"
+    "usage: portolan list [collectives|strategies|algorithms|mappers|terms|parameters|machines]...\n"
     "\n"
     "Lists what portolan knows: everything, or the given kinds. Terms are those that --model published+TERM\n"
     "adds to the papers' messages, injection and copies. Parameters are those of a machine file, with their\n"
@@ -46,6 +47,11 @@ static void list_algorithms(void) {
         snprintf(text + end, sizeof text - (size_t)end, ")");
         print_item(algorithm->name, text);
     }
+}
+
+static void list_mappers(void) {
+    for (int i = 0; i < pto_mapper_count(); i++)
+        print_item(pto_mapper_at(i)->name, pto_mapper_at(i)->summary);
 }
 
 static void list_terms(void) {
@@ -90,9 +96,9 @@ static const struct {
     const char *name;
     void (*print)(void);
 } kinds[] = {
-    {"collectives", list_collectives}, {"strategies", list_strategies},
-    {"algorithms", list_algorithms},   {"terms", list_terms},
-    {"parameters", list_parameters},   {"machines", list_machines},
+    {"collectives", list_collectives}, {"strategies", list_strategies}, {"algorithms", list_algorithms},
+    {"mappers", list_mappers},         {"terms", list_terms},           {"parameters", list_parameters},
+    {"machines", list_machines},
 };
 
 static const char *kind_at(int i) { return i < (int)(sizeof kinds / sizeof *kinds) ? kinds[i].name : NULL; }
@@ -124,6 +130,6 @@ static int list(const pto_arguments_t *arguments) {
 
 const pto_command_t pto_command_list = {
     .name = "list",
-    .summary = "list collectives, strategies, algorithms, model terms, parameters and machines",
+    .summary = "list collectives, strategies, algorithms, mappers, model terms, parameters and machines",
     .syntax = &syntax,
     .run = list};

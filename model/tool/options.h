@@ -26,6 +26,16 @@ typedef struct {
     bool progress;
     bool unroll;
     int64_t rank;
+    /* map: lists of names, and files, borrowed from argv; NULL: not given */
+    const char *mappers;
+    const char *phases;
+    int metric;
+    int seeds;
+    int64_t seed;
+    int64_t refine;
+    const char *out, *rankfile, *slurm_hosts, *cuda_devices;
+    const char *hosts;
+    bool force;
 } pto_options_t;
 
 /* Apply `arguments` to `options`, which must be zeroed, then read and bind the scenario and the machine.
