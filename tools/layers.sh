@@ -4,14 +4,15 @@
 # A folder of model/src may include from those before it in `order`. Each public header belongs to a folder.
 set -euo pipefail
 
-order="base formats machine scenario plan check print price simulate decide map"
+order="base formats machine scenario plan check print price traffic simulate decide map"
 declare -A room=(
     [status]=base [units]=base [output]=base [version]=base [api]=base [provenance]=base
     [machine]=machine [machine_write]=machine [topology]=machine
     [scenario]=scenario [what_if]=scenario [layout]=scenario
-    [plan]=plan [strategy]=plan [builder]=plan
+    [plan]=plan [strategy]=plan [builder]=plan [rows]=plan
     [check]=check [print]=print
     [price]=price [energy]=price [setup]=price
+    [traffic]=traffic
     [simulate]=simulate
     [samples]=decide [collectives]=decide [pick]=decide [score]=decide [sensitivity]=decide [fit]=decide [map]=map)
 

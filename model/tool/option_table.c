@@ -160,6 +160,18 @@ static pto_status_t apply_split(void *target, const char *text, pto_error_t *err
     return status;
 }
 
+static pto_status_t apply_staged(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    int64_t *staged = &options->scenario.staged_members;
+    if (strcmp(text, "all") == 0)
+        *staged = PTO_STAGED_ALL;
+    else if (strcmp(text, "0") == 0)
+        *staged = 0;
+    else
+        return pto_count_parse(text, staged, err);
+    return PTO_OK;
+}
+
 static pto_status_t apply_nodes(void *target, const char *text, pto_error_t *err) {
     pto_options_t *options = target;
     pto_status_t status = parse_series(text, parse_count_or_suffix, &options->scenario.nodes, err);
@@ -377,6 +389,10 @@ const pto_option_t pto_scenario_options[] = {
     {"chunks", "N",
      "chunked strategies: pieces that a message is cut into (default: as many as are cheapest)",
      STORE(COUNT, scenario.chunks), OVERRIDES(CHUNKS)},
+    {"staged", "N|all",
+     "mix: members that stage their data through host memory (default: the machine file's `tuning`, else as "
+     "many as are cheapest); all: the cheapest of all numbers; portolan-validate runs each",
+     .apply = apply_staged, OVERRIDES(STAGED_MEMBERS)},
     {"strategy", "NAME[,NAME]", "only these strategies (repeatable)", .apply = apply_strategy,
      .word_at = strategy_at, OVERRIDES(STRATEGIES)},
     {"library", "best|ALGORITHM", "the algorithm that models the MPI library's own", .apply = apply_library,
@@ -420,6 +436,24 @@ const pto_option_t pto_simulate_options[] = {
 const pto_option_t pto_check_options[] = {
     {"limit", "N", "refuse plans with more work than N (the default takes about a minute and a gigabyte)",
      STORE(COUNT, limit), .standard = "100000000"},
+    {.name = NULL}};
+
+const pto_option_t pto_traffic_options[] = {
+    {"out", "FILE.csv", "write the rows there instead of to standard output", STORE(TEXT, out)},
+    {"force", NULL, "replace a file that exists", STORE(FLAG, force)},
+    {"plot", "FILE.svg|png", "draw a heat map (needs gnuplot)", STORE(TEXT, plot)},
+    {0},
+};
+
+const pto_option_t pto_tune_options[] = {
+    {"collective", "NAME", "allreduce or allgather (default: both)", .apply = apply_collective,
+     .word_at = collective_at},
+    {"bytes", "N|FROM:TO", "bytes of the vector or of allgather's blocks (default 4:64MiB:4)",
+     .apply = apply_bytes},
+    {"gpus-per-node", "N", "GPUs whose processes take part", STORE(COUNT, scenario.layout.gpus_per_node),
+     .standard = "1"},
+    {"procs-per-gpu", "N", "most processes per GPU (default: the machine's cores, divided evenly)",
+     STORE(COUNT, scenario.layout.procs_per_gpu)},
     {.name = NULL}};
 
 const pto_option_t pto_plan_options[] = {
