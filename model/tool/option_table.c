@@ -124,7 +124,7 @@ static pto_status_t apply_machine(void *target, const char *text, pto_error_t *e
 static void change_collective(pto_scenario_t *scenario, pto_collective_t collective) {
     const pto_scenario_field_t own[] = {PTO_FIELD_IMPLEMENTATION, PTO_FIELD_SPLIT,     PTO_FIELD_MESSAGES,
                                         PTO_FIELD_UNIQUE_BYTES,   PTO_FIELD_COUNTS,    PTO_FIELD_DISTANCE,
-                                        PTO_FIELD_SPACES,         PTO_FIELD_BOTH_WAYS, PTO_FIELD_GRID};
+                                        PTO_FIELD_SPACES,         PTO_FIELD_BOTH_WAYS, PTO_FIELD_HALO};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         scenario->place[own[i]] = (pto_place_t){0};
     scenario->collective = collective;
@@ -134,7 +134,7 @@ static void change_collective(pto_scenario_t *scenario, pto_collective_t collect
     scenario->unique_bytes = 0;
     scenario->distance = PTO_LEVEL_ON_SOCKET;
     scenario->ends = (pto_pair_ends_t){0};
-    scenario->grid = (pto_grid_t){.width = 1};
+    scenario->halo = (pto_halo_t){.width = 1};
     pto_counts_fini(&scenario->counts);
     scenario->counts = (pto_counts_t){.kind = PTO_COUNTS_EQUAL};
 }
@@ -188,7 +188,7 @@ static pto_status_t apply_spaces(void *target, const char *text, pto_error_t *er
 }
 
 /* One number for each dimension of the grid, as in 4x4 or 1,0. */
-static pto_status_t parse_dimensions(const char *text, char separator, pto_grid_t *grid, int64_t *number,
+static pto_status_t parse_dimensions(const char *text, char separator, pto_halo_t *grid, int64_t *number,
                                      pto_error_t *err) {
     char copy[64];
     int count = 0;
@@ -210,17 +210,17 @@ static pto_status_t parse_dimensions(const char *text, char separator, pto_grid_
 }
 
 static pto_status_t apply_dims(void *target, const char *text, pto_error_t *err) {
-    pto_grid_t *grid = &((pto_options_t *)target)->scenario.grid;
+    pto_halo_t *grid = &((pto_options_t *)target)->scenario.halo;
     return parse_dimensions(text, 'x', grid, grid->dims, err);
 }
 
 static pto_status_t apply_extent(void *target, const char *text, pto_error_t *err) {
-    pto_grid_t *grid = &((pto_options_t *)target)->scenario.grid;
+    pto_halo_t *grid = &((pto_options_t *)target)->scenario.halo;
     return parse_dimensions(text, 'x', grid, grid->extent, err);
 }
 
 static pto_status_t apply_wrap(void *target, const char *text, pto_error_t *err) {
-    pto_grid_t *grid = &((pto_options_t *)target)->scenario.grid;
+    pto_halo_t *grid = &((pto_options_t *)target)->scenario.halo;
     int64_t number[PTO_DIMS_MAX] = {0};
     pto_status_t status = parse_dimensions(text, ',', grid, number, err);
     for (int d = 0; d < PTO_DIMS_MAX; d++)
@@ -375,14 +375,14 @@ const pto_option_t pto_scenario_options[] = {
     {"both-ways", NULL, "pair: a message each way, at once", STORE(FLAG, scenario.ends.both_ways),
      OVERRIDES(BOTH_WAYS)},
     {"dims", "PxQ[xR]", "halo: processes along each dimension; 0: as even as possible (default)",
-     .apply = apply_dims, OVERRIDES(GRID)},
+     .apply = apply_dims, OVERRIDES(HALO)},
     {"wrap", "0|1,0|1[,0|1]", "halo: whether each dimension wraps around (default: none)",
-     .apply = apply_wrap, OVERRIDES(GRID)},
+     .apply = apply_wrap, OVERRIDES(HALO)},
     {"extent", "MxN[xO]", "halo: cells of each process along each dimension, of --bytes each",
-     .apply = apply_extent, OVERRIDES(GRID)},
-    {"halo", "N", "halo: its width in cells (default 1)", STORE(COUNT, scenario.grid.width), OVERRIDES(GRID)},
-    {"corners", "NAME", "halo: two_phase (default), diagonal or none", STORE(WORD, scenario.grid.corners),
-     .word_at = corners_at, OVERRIDES(GRID)},
+     .apply = apply_extent, OVERRIDES(HALO)},
+    {"halo", "N", "halo: its width in cells (default 1)", STORE(COUNT, scenario.halo.width), OVERRIDES(HALO)},
+    {"corners", "NAME", "halo: two_phase (default), diagonal or none", STORE(WORD, scenario.halo.corners),
+     .word_at = corners_at, OVERRIDES(HALO)},
     {"datatype", "NAME", "byte, int32, int64, float (default) or double", STORE(WORD, scenario.datatype),
      .word_at = datatype_at, OVERRIDES(DATATYPE)},
     {"split", "bytes|destinations", "what split strategies divide among a GPU's processes",

@@ -90,7 +90,7 @@ static void random_counts(case_t *test) {
 }
 
 static void random_grid(case_t *test) {
-    pto_grid_t *grid = &test->request.grid;
+    pto_halo_t *grid = &test->request.halo;
     grid->dim_count = 2 + (int)case_random_below(2);
     grid->width = 1 + case_random_below(3);
     grid->corners = (pto_corners_t)case_random_below(PTO_CORNERS_COUNT);

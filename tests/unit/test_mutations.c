@@ -408,7 +408,7 @@ static void mutate_plan(pto_request_t request) {
     pto_plan_destroy(plan);
 }
 
-static const pto_grid_t torus = {.dim_count = 2, .wrap = {true, true}, .extent = {3, 4}, .width = 1};
+static const pto_halo_t torus = {.dim_count = 2, .wrap = {true, true}, .extent = {3, 4}, .width = 1};
 
 static void every_mutation_is_caught_or_changes_nothing(void **state) {
     (void)state;
@@ -422,11 +422,11 @@ static void every_mutation_is_caught_or_changes_nothing(void **state) {
                                          .datatype = PTO_DATATYPE_FLOAT,
                                          .bytes = 4 * 29,
                                          .messages = 5,
-                                         .grid = torus,
+                                         .halo = torus,
                                          .strategy = pto_strategy_at(s),
                                          .algorithm = pto_algorithm_at(a)};
                 mutate_plan(request);
-                request.grid.corners = PTO_CORNERS_DIAGONAL;
+                request.halo.corners = PTO_CORNERS_DIAGONAL;
                 if (collective == PTO_COLLECTIVE_HALO)
                     mutate_plan(request);
                 request.split = PTO_SPLIT_DESTINATIONS;

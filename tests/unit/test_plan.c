@@ -244,7 +244,7 @@ static void pairs_are_right_at_every_distance_and_between_all_spaces(void **stat
 /* More grids: tests/unit/test_halo. */
 static void halo_corners(pto_request_t request) {
     for (int corners = 0; corners < PTO_CORNERS_COUNT; corners++) {
-        request.grid.corners = (pto_corners_t)corners;
+        request.halo.corners = (pto_corners_t)corners;
         prove_routes(request);
     }
 }
@@ -253,7 +253,7 @@ static void halos_are_right_on_every_small_layout(void **state) {
     (void)state;
     pto_request_t request = {.collective = PTO_COLLECTIVE_HALO,
                              .bytes = 4,
-                             .grid = {.dim_count = 2, .wrap = {true, false}, .extent = {3, 5}, .width = 2}};
+                             .halo = {.dim_count = 2, .wrap = {true, false}, .extent = {3, 5}, .width = 2}};
     with_every_layout(request, halo_corners);
 }
 
@@ -261,7 +261,7 @@ static void larger_and_prime_groups_are_right(void **state) {
     (void)state;
     pto_request_t request = {.datatype = PTO_DATATYPE_DOUBLE,
                              .bytes = 8 * 101,
-                             .grid = {.dim_count = 3, .wrap = {true}, .extent = {3, 1, 2}, .width = 1}};
+                             .halo = {.dim_count = 3, .wrap = {true}, .extent = {3, 1, 2}, .width = 1}};
     static const pto_layout_t layout[] = {
         {31, 1, 1, 1, 1}, {11, 3, 1, 2, 2}, {8, 8, 1, 1, 4}, {1, 127, 1, 2, 7}};
     for (size_t i = 0; i < sizeof layout / sizeof *layout; i += (size_t)test_sample())

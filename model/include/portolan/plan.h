@@ -308,7 +308,7 @@ typedef struct {
     int64_t unique_bytes;       /* `messages` only; 0: all */
     const pto_counts_t *counts; /* alltoallv; NULL: equal */
     pto_pair_ends_t ends;       /* `pair` only */
-    pto_grid_t grid;            /* `halo` only */
+    pto_halo_t halo;            /* `halo` only */
     int64_t chunks;             /* chunked strategies only; 0: 1, the whole message */
     const pto_strategy_t *strategy;
     const pto_algorithm_t *algorithm;

@@ -83,18 +83,18 @@ typedef struct {
     int64_t extent[PTO_DIMS_MAX]; /* at least `width` */
     int64_t width;
     pto_corners_t corners;
-} pto_grid_t;
+} pto_halo_t;
 
 enum { PTO_SHIFTS_MAX = 27 }; /* of a grid: 3^3, of which one is none */
 
 /* Replace the dims of 0 by those of MPI_Dims_create. Errors: PTO_ERR_RANGE, with the reason: not 2 or 3
  * dimensions, a width below 1, an extent below the width; PTO_ERR_NOT_APPLICABLE if the grid does not have
  * `owners` members. */
-pto_status_t pto_grid_complete(pto_grid_t *grid, int64_t owners, pto_error_t *err);
+pto_status_t pto_halo_complete(pto_halo_t *grid, int64_t owners, pto_error_t *err);
 /* The member of a complete grid that is `shift` further on; -1: none. */
-int64_t pto_grid_peer(const pto_grid_t *grid, int64_t index, const int shift[PTO_DIMS_MAX]);
+int64_t pto_halo_peer(const pto_halo_t *grid, int64_t index, const int shift[PTO_DIMS_MAX]);
 /* Cells of an owner's array, with halos. */
-int64_t pto_grid_cells(const pto_grid_t *grid);
+int64_t pto_halo_cells(const pto_halo_t *grid);
 
 /* The form of an owner's data. */
 typedef enum {
@@ -200,7 +200,7 @@ typedef enum {
     PTO_FIELD_SPACES,
     PTO_FIELD_BOTH_WAYS,
     PTO_FIELD_CHUNKS,
-    PTO_FIELD_GRID,
+    PTO_FIELD_HALO,
     PTO_FIELD_STRATEGIES,
     PTO_FIELD_LIBRARY,
     PTO_FIELD_COUNT
@@ -225,7 +225,7 @@ typedef struct {
     pto_level_t distance;  /* `pair` only: between the two processes, which it places; default on_socket */
     pto_pair_ends_t ends;  /* `pair` only */
     int64_t chunks;        /* of chunked strategies; 0: as many as are cheapest */
-    pto_grid_t grid;       /* `halo` only; `bytes` are a cell's, by default those of `datatype` */
+    pto_halo_t halo;       /* `halo` only; `bytes` are a cell's, by default those of `datatype` */
     int strategy_count;    /* 0: all that support the collective */
     char **strategy;
     pto_library_choice_t library;

@@ -141,12 +141,12 @@ typedef struct {
     int64_t delta[3]; /* in cells: their place in the owner's array, relative to their place here */
 } sides_t;
 
-static sides_t sides_of(const pto_grid_t *grid, int d, int64_t owner) {
+static sides_t sides_of(const pto_halo_t *grid, int d, int64_t owner) {
     sides_t sides = {{0}, {0}};
     for (int side = -1; side <= 1; side += 2) {
         int shift[PTO_DIMS_MAX] = {0};
         shift[d] = side;
-        if (pto_grid_peer(grid, owner, shift) < 0)
+        if (pto_halo_peer(grid, owner, shift) < 0)
             continue; /* beyond the edge are the owner's own values, which stay */
         sides.shift[1 + side] = side;
         sides.delta[1 + side] = -side * grid->extent[d];
@@ -163,7 +163,7 @@ static bool is_promised(pto_corners_t corners, int outside, int moved) {
 
 /* The cells of one region of an owner's array: `region` is -1, 0 or 1 along each dimension. */
 static bool expect_region(pto_checker_t *checker, int out, int64_t owner, const int *region) {
-    const pto_grid_t *grid = &checker->request->grid;
+    const pto_halo_t *grid = &checker->request->halo;
     int64_t first[PTO_DIMS_MAX] = {0, 0, 0}, count[PTO_DIMS_MAX] = {1, 1, 1};
     int64_t pitch[PTO_DIMS_MAX] = {0, 0, 0}, delta = 0, cells = 1;
     int shift[PTO_DIMS_MAX] = {0}, outside = 0, moved = 0;
@@ -178,7 +178,7 @@ static bool expect_region(pto_checker_t *checker, int out, int64_t owner, const 
         moved += shift[d] != 0;
         cells *= grid->extent[d] + 2 * grid->width;
     }
-    int64_t from = pto_grid_peer(grid, owner, shift), rank = owner_rank(checker->request, owner);
+    int64_t from = pto_halo_peer(grid, owner, shift), rank = owner_rank(checker->request, owner);
     int64_t bytes = checker->request->bytes, row = count[grid->dim_count - 1] * bytes;
     int32_t set = pto_sets_run(&checker->sets, (int32_t)from, (int32_t)from + 1);
     bool right = true;
@@ -196,11 +196,11 @@ static bool expect_region(pto_checker_t *checker, int out, int64_t owner, const 
 }
 
 static bool expect_grid(pto_checker_t *checker, int out, int64_t owners) {
-    const pto_grid_t *grid = &checker->request->grid;
+    const pto_halo_t *grid = &checker->request->halo;
     bool right = true;
     for (int64_t owner = 0; owner < owners && right; owner++) {
         right = sized(checker, owner_rank(checker->request, owner), out,
-                      pto_grid_cells(grid) * checker->request->bytes);
+                      pto_halo_cells(grid) * checker->request->bytes);
         for (int number = 0; number < PTO_SHIFTS_MAX && right; number++) {
             int region[PTO_DIMS_MAX] = {number / 9 - 1, number / 3 % 3 - 1, number % 3 - 1};
             if (grid->dim_count == PTO_DIMS_MAX || region[PTO_DIMS_MAX - 1] == 0)
@@ -236,7 +236,7 @@ static bool expect_outputs(pto_checker_t *checker) {
 
 static int64_t input_bytes(const pto_request_t *request, int64_t owner, int64_t owners) {
     if (request->collective == PTO_COLLECTIVE_HALO)
-        return pto_grid_cells(&request->grid) * request->bytes;
+        return pto_halo_cells(&request->halo) * request->bytes;
     if (!pto_collective_is_addressed(request->collective))
         return request->bytes;
     if (pto_collective_data(request->collective) == PTO_DATA_MESSAGES)

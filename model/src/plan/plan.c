@@ -338,7 +338,7 @@ static uint64_t digest_buffer(uint64_t hash, const pto_buffer_t *buffer) {
     return buffer->held_first ? fnv1a(hash, (uint64_t)buffer->held_first) : hash;
 }
 
-static uint64_t digest_grid(uint64_t hash, const pto_grid_t *grid) {
+static uint64_t digest_halo(uint64_t hash, const pto_halo_t *grid) {
     for (int d = 0; d < grid->dim_count; d++)
         hash = fnv1a(fnv1a(hash, (uint64_t)grid->dims[d]), 2 * (uint64_t)grid->extent[d] + grid->wrap[d]);
     return fnv1a(fnv1a(hash, (uint64_t)grid->width), grid->corners);
@@ -356,7 +356,7 @@ static uint64_t digest_request(uint64_t hash, const pto_request_t *request) {
         hash =
             fnv1a(hash, 4u * request->ends.from_host + 2u * request->ends.to_host + request->ends.both_ways);
     if (request->collective == PTO_COLLECTIVE_HALO)
-        hash = digest_grid(hash, &request->grid);
+        hash = digest_halo(hash, &request->halo);
     if (request->chunks > 1)
         hash = fnv1a(hash, (uint64_t)request->chunks);
     const pto_counts_t *counts = request->counts;
@@ -439,7 +439,7 @@ static pto_status_t check_sizes(const pto_request_t *request, pto_error_t *err) 
     else if (pto_collective_data(request->collective) == PTO_DATA_BLOCKS)
         peers = owners;
     else if (request->collective == PTO_COLLECTIVE_HALO)
-        peers = pto_grid_cells(&request->grid);
+        peers = pto_halo_cells(&request->halo);
     int64_t bytes = largest_bytes(request);
     bool doubled = counts && counts->kind == PTO_COUNTS_SKEW;
     if (bytes > INT64_MAX / 2 ||
@@ -457,7 +457,7 @@ pto_status_t pto_plan_create(const pto_request_t *asked, pto_plan_t **plan, pto_
     if (status == PTO_OK)
         status = pto_layout_check(&request->layout, err);
     if (status == PTO_OK && request->collective == PTO_COLLECTIVE_HALO)
-        status = pto_grid_complete(&request->grid, pto_layout_owner_count(&request->layout), err);
+        status = pto_halo_complete(&request->halo, pto_layout_owner_count(&request->layout), err);
     if (status == PTO_OK)
         status = check_sizes(request, err);
     if (status == PTO_OK)

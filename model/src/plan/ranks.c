@@ -67,7 +67,7 @@ bool pto_step_peer(const pto_plan_t *plan, int64_t j, pto_action_t *action) {
                        pto_floor_mod(action->me % per_node + peers->sign * value, per_node);
         break;
     case PTO_PEERS_CART:
-        action->peer = pto_grid_peer(&plan->request.grid, action->me, peers->shift);
+        action->peer = pto_halo_peer(&plan->request.halo, action->me, peers->shift);
         if (action->peer < 0)
             return false;
         break;

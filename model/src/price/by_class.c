@@ -33,7 +33,7 @@ int64_t pto_class_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, 
 enum { GRID_NODES_MAX = 125 };
 
 static int grid_nodes(const pto_plan_t *plan, int64_t per_node, int64_t node[GRID_NODES_MAX]) {
-    const pto_grid_t *grid = &plan->request.grid;
+    const pto_halo_t *grid = &plan->request.halo;
     int64_t nodes = plan->request.layout.nodes;
     int count = 0;
     for (; nodes <= GRID_NODES_MAX && count < nodes; count++)
@@ -53,7 +53,7 @@ static int grid_nodes(const pto_plan_t *plan, int64_t per_node, int64_t node[GRI
 /* The level of an owner's message to a neighbor; PTO_LEVEL_COUNT: none. */
 static pto_level_t neighbor_level(const pto_plan_t *plan, int64_t owner, const int *shift) {
     const pto_layout_t *layout = &plan->request.layout;
-    int64_t peer = pto_grid_peer(&plan->request.grid, owner, shift), cores = layout->owners_per_gpu;
+    int64_t peer = pto_halo_peer(&plan->request.halo, owner, shift), cores = layout->owners_per_gpu;
     if (peer < 0 || peer == owner)
         return PTO_LEVEL_COUNT;
     pto_rank_t from = {owner / cores / layout->gpus_per_node, owner / cores % layout->gpus_per_node,

@@ -136,7 +136,7 @@ static void add_torus(pto_text_t *text, const pto_peers_t *peers, const pto_grou
 }
 
 static void add_cart(pto_text_t *text, const pto_plan_t *plan, const pto_peers_t *peers) {
-    const pto_grid_t *grid = &plan->request.grid;
+    const pto_halo_t *grid = &plan->request.halo;
     pto_text_add(text, "neighbor (");
     for (int d = 0; d < grid->dim_count; d++)
         pto_text_add(text, "%s%+d", d ? ", " : "", peers->shift[d]);

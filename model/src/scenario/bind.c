@@ -69,12 +69,12 @@ static pto_status_t place_pair(const pto_scenario_t *scenario, const pto_machine
 
 static pto_status_t check_members(const pto_scenario_t *scenario, const pto_layout_t *layout,
                                   pto_error_t *err) {
-    pto_grid_t grid = scenario->grid;
+    pto_halo_t grid = scenario->halo;
     pto_error_t fault = {.status = PTO_OK};
     if (scenario->collective != PTO_COLLECTIVE_HALO ||
-        pto_grid_complete(&grid, pto_layout_owner_count(layout), &fault) == PTO_OK)
+        pto_halo_complete(&grid, pto_layout_owner_count(layout), &fault) == PTO_OK)
         return PTO_OK;
-    return pto_scenario_refuse(scenario, PTO_FIELD_GRID, PTO_ERR_RANGE, err, "%s", fault.message);
+    return pto_scenario_refuse(scenario, PTO_FIELD_HALO, PTO_ERR_RANGE, err, "%s", fault.message);
 }
 
 pto_status_t pto_scenario_bind(pto_scenario_t *scenario, const pto_machine_t *machine, pto_error_t *err) {

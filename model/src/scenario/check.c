@@ -49,7 +49,7 @@ static pto_status_t check_uses(const pto_scenario_t *scenario, pto_error_t *err)
          PTO_FIELD_SPACES, "spaces", PTO_COLLECTIVE_PAIR},
         {scenario->ends.both_ways || scenario->place[PTO_FIELD_BOTH_WAYS].line > 0, PTO_FIELD_BOTH_WAYS,
          "both_ways", PTO_COLLECTIVE_PAIR},
-        {scenario->grid.dim_count > 0 || scenario->place[PTO_FIELD_GRID].line > 0, PTO_FIELD_GRID, "extent",
+        {scenario->halo.dim_count > 0 || scenario->place[PTO_FIELD_HALO].line > 0, PTO_FIELD_HALO, "extent",
          PTO_COLLECTIVE_HALO},
     };
     for (size_t i = 0; i < sizeof use / sizeof *use; i++) {
@@ -178,13 +178,13 @@ static pto_status_t check_counts(const pto_scenario_t *scenario, pto_error_t *er
 
 /* All but whether the grid has as many members as the layout has owners, which may still be open. */
 static pto_status_t check_grid(const pto_scenario_t *scenario, pto_error_t *err) {
-    pto_grid_t grid = scenario->grid;
+    pto_halo_t grid = scenario->halo;
     pto_error_t fault = {.status = PTO_OK};
     for (int d = 0; d < PTO_DIMS_MAX; d++)
         grid.dims[d] = 0;
-    if (scenario->collective != PTO_COLLECTIVE_HALO || pto_grid_complete(&grid, 1, &fault) == PTO_OK)
+    if (scenario->collective != PTO_COLLECTIVE_HALO || pto_halo_complete(&grid, 1, &fault) == PTO_OK)
         return PTO_OK;
-    return pto_scenario_refuse(scenario, PTO_FIELD_GRID, fault.status, err, "%s", fault.message);
+    return pto_scenario_refuse(scenario, PTO_FIELD_HALO, fault.status, err, "%s", fault.message);
 }
 
 /* --- layouts -------------------------------------------------------------------------------------------- */
@@ -200,7 +200,7 @@ static bool is_countable(const pto_scenario_t *scenario, const pto_layout_t *lay
     if (scenario->collective == PTO_COLLECTIVE_MESSAGES)
         peers = largest_of(&scenario->messages);
     else if (scenario->collective == PTO_COLLECTIVE_HALO)
-        peers = pto_grid_cells(&scenario->grid);
+        peers = pto_halo_cells(&scenario->halo);
     else if (pto_collective_data(scenario->collective) == PTO_DATA_BLOCKS)
         peers = pto_layout_owner_count(layout);
     int64_t skewed = scenario->counts.kind == PTO_COUNTS_SKEW ? 2 : 1;

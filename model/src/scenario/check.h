@@ -22,6 +22,6 @@ pto_status_t pto_scenario_check_layout(const pto_scenario_t *scenario, const pto
 
 /* Set the number of a grid's dimensions, which each of dims, wrap and extent gives. Errors: PTO_ERR_RANGE if
  * another one has given a different number, or if it is not 2 or 3. */
-pto_status_t pto_scenario_set_dimensions(pto_grid_t *grid, int count, pto_error_t *err);
+pto_status_t pto_scenario_set_dimensions(pto_halo_t *grid, int count, pto_error_t *err);
 
 #endif

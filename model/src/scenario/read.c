@@ -136,22 +136,26 @@ static pto_status_t read_spaces(const pto_reader_t *reader, const pto_yaml_node_
 
 enum { GRID_DIMS, GRID_WRAP, GRID_EXTENT };
 
-/* A list of a grid's numbers, or of whether it wraps: one for each dimension. */
+/* A list of numbers of a grid's dimensions. */
 static pto_status_t read_grid(const pto_reader_t *reader, const pto_yaml_node_t *list, void *slot,
                               int which) {
-    pto_grid_t *grid = slot;
-    pto_status_t status = pto_read_expect(reader, list, PTO_YAML_LIST, "a list with an entry per dimension");
+    pto_halo_t *halo = slot;
+    pto_status_t status =
+        pto_read_expect(reader, list, PTO_YAML_LIST, "a list with a number for each dimension");
     if (status != PTO_OK)
         return status;
     pto_error_t fault = {.status = PTO_OK};
-    if (pto_scenario_set_dimensions(grid, list->child_count, &fault) != PTO_OK)
+    if (pto_scenario_set_dimensions(halo, list->child_count, &fault) != PTO_OK)
         return pto_read_fail(reader, list, fault.status, "%s: %s", list->key, fault.message);
     int d = 0;
-    for (const pto_yaml_node_t *node = list->child; node && status == PTO_OK; node = node->next, d++)
-        status = which == GRID_WRAP
-                     ? pto_read_bool(reader, node, &grid->wrap[d], 0)
-                     : pto_read_count(reader, node, which == GRID_DIMS ? &grid->dims[d] : &grid->extent[d],
-                                      which == GRID_DIMS ? 0 : 1);
+    for (const pto_yaml_node_t *node = list->child; node && status == PTO_OK; node = node->next, d++) {
+        int64_t number = 0;
+        status = pto_read_count(reader, node, &number, which == GRID_EXTENT);
+        if (which == GRID_WRAP)
+            halo->wrap[d] = number != 0;
+        else
+            (which == GRID_DIMS ? halo->dims : halo->extent)[d] = number;
+    }
     return status;
 }
 
@@ -313,11 +317,11 @@ static const pto_yaml_field_t scenario_fields[] = {
     {.key = "distance", .read = read_enum, AT(distance), .argument = NAMES_LEVEL},
     {.key = "spaces", .read = read_spaces, AT(ends)},
     {.key = "both_ways", .read = pto_read_bool, AT(ends.both_ways)},
-    {.key = "dims", .read = read_grid, AT(grid), .argument = GRID_DIMS},
-    {.key = "wrap", .read = read_grid, AT(grid), .argument = GRID_WRAP},
-    {.key = "extent", .read = read_grid, AT(grid), .argument = GRID_EXTENT},
-    {.key = "halo", .read = pto_read_count, AT(grid.width), .argument = 1},
-    {.key = "corners", .read = read_enum, AT(grid.corners), .argument = NAMES_CORNERS},
+    {.key = "dims", .read = read_grid, AT(halo), .argument = GRID_DIMS},
+    {.key = "wrap", .read = read_grid, AT(halo), .argument = GRID_WRAP},
+    {.key = "extent", .read = read_grid, AT(halo), .argument = GRID_EXTENT},
+    {.key = "halo", .read = pto_read_count, AT(halo.width), .argument = 1},
+    {.key = "corners", .read = read_enum, AT(halo.corners), .argument = NAMES_CORNERS},
     {.key = "chunks", .read = pto_read_count, AT(chunks), .argument = 1},
     {.key = "strategies", .read = read_strategies},
     {.key = "library", .read = read_library, AT(library)},
@@ -335,7 +339,7 @@ static void note_places(const pto_yaml_node_t *root, pto_place_t place[PTO_FIELD
         [PTO_FIELD_COUNTS] = "counts",       [PTO_FIELD_STRATEGIES] = "strategies",
         [PTO_FIELD_DISTANCE] = "distance",   [PTO_FIELD_SPACES] = "spaces",
         [PTO_FIELD_BOTH_WAYS] = "both_ways", [PTO_FIELD_CHUNKS] = "chunks",
-        [PTO_FIELD_LIBRARY] = "library",     [PTO_FIELD_GRID] = "extent",
+        [PTO_FIELD_LIBRARY] = "library",     [PTO_FIELD_HALO] = "extent",
     };
     const pto_yaml_node_t *layout = pto_yaml_find(root, "layout");
     for (int i = 0; i < PTO_FIELD_COUNT; i++) {

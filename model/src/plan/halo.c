@@ -3,7 +3,7 @@
 #include "portolan/builder.h"
 
 /* Whether anyone has such a neighbor, and whether everyone is its own. */
-static bool has_neighbor(const pto_grid_t *grid, const int *shift) {
+static bool has_neighbor(const pto_halo_t *grid, const int *shift) {
     bool any = false;
     for (int d = 0; d < grid->dim_count; d++) {
         if (shift[d] != 0 && grid->dims[d] == 1 && !grid->wrap[d])
@@ -13,18 +13,18 @@ static bool has_neighbor(const pto_grid_t *grid, const int *shift) {
     return any;
 }
 
-static bool is_self(const pto_grid_t *grid, const int *shift) {
+static bool is_self(const pto_halo_t *grid, const int *shift) {
     for (int d = 0; d < grid->dim_count; d++)
         if (shift[d] != 0 && grid->dims[d] > 1)
             return false;
     return true;
 }
 
-int pto_grid_phases(const pto_grid_t *grid) {
+int pto_halo_phases(const pto_halo_t *grid) {
     return grid->corners == PTO_CORNERS_TWO_PHASE ? grid->dim_count : 1;
 }
 
-int pto_grid_shifts(const pto_grid_t *grid, int phase, int shift[PTO_SHIFTS_MAX][PTO_DIMS_MAX]) {
+int pto_halo_shifts(const pto_halo_t *grid, int phase, int shift[PTO_SHIFTS_MAX][PTO_DIMS_MAX]) {
     int count = 0;
     for (int number = 0; number < PTO_SHIFTS_MAX; number++) {
         int tried[PTO_DIMS_MAX] = {number / 9 - 1, number / 3 % 3 - 1, number % 3 - 1}, moved = 0;
@@ -43,7 +43,7 @@ int pto_grid_shifts(const pto_grid_t *grid, int phase, int shift[PTO_SHIFTS_MAX]
 
 pto_peers_t pto_peers_cart(const pto_builder_t *builder, const int shift[PTO_DIMS_MAX]) {
     pto_peers_t peers = {.kind = PTO_PEERS_NONE};
-    if (is_self(&pto_builder_request(builder)->grid, shift))
+    if (is_self(&pto_builder_request(builder)->halo, shift))
         return peers;
     peers.kind = PTO_PEERS_CART;
     for (int d = 0; d < PTO_DIMS_MAX; d++)
@@ -55,7 +55,7 @@ pto_peers_t pto_peers_cart(const pto_builder_t *builder, const int shift[PTO_DIM
 
 /* The cells [first, first + count) along each dimension. Dimensions that are taken whole are merged with the
  * one before, so that at most one dimension remains to be repeated besides runs and strides. */
-static pto_slice_t box(const pto_grid_t *grid, int buffer, const int64_t *first, const int64_t *count) {
+static pto_slice_t box(const pto_halo_t *grid, int buffer, const int64_t *first, const int64_t *count) {
     int64_t pitch[PTO_DIMS_MAX] = {1, 1, 1}, offset = 0;
     for (int d = grid->dim_count - 1; d >= 0; d--) {
         if (d < grid->dim_count - 1)
@@ -86,7 +86,7 @@ static pto_slice_t box(const pto_grid_t *grid, int buffer, const int64_t *first,
  * others with their halos: those of earlier phases carry the corners, those of later ones keep the slices
  * contiguous and are overwritten. */
 static pto_slice_t side(const pto_builder_t *builder, int buffer, const int *shift, bool inside) {
-    const pto_grid_t *grid = &pto_builder_request(builder)->grid;
+    const pto_halo_t *grid = &pto_builder_request(builder)->halo;
     int64_t first[PTO_DIMS_MAX] = {0}, count[PTO_DIMS_MAX] = {1, 1, 1};
     for (int d = 0; d < grid->dim_count; d++) {
         int64_t width = grid->width, extent = grid->extent[d];
