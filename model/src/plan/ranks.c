@@ -37,7 +37,7 @@ int64_t pto_step_peer_count(const pto_plan_t *plan, const pto_action_t *action) 
     const pto_peers_t *peers = &action->step->peers;
     if (peers->kind == PTO_PEERS_NONE)
         return 0;
-    if (peers->kind == PTO_PEERS_XOR)
+    if (peers->kind == PTO_PEERS_XOR || peers->kind == PTO_PEERS_CART)
         return 1;
     int64_t first = pto_expr_at(&peers->first, action->k, action->core, 0);
     int64_t stride = pto_expr_at(&peers->stride, action->k, action->core, 0);
@@ -66,6 +66,11 @@ bool pto_step_peer(const pto_plan_t *plan, int64_t j, pto_action_t *action) {
         action->peer = pto_floor_mod(action->me / per_node + peers->node_shift, nodes) * per_node +
                        pto_floor_mod(action->me % per_node + peers->sign * value, per_node);
         break;
+    case PTO_PEERS_CART:
+        action->peer = pto_halo_peer(&plan->request.halo, action->me, peers->shift);
+        if (action->peer < 0)
+            return false;
+        break;
     case PTO_PEERS_INDEX:
     case PTO_PEERS_NONE:
     case PTO_PEERS_COUNT:
@@ -91,6 +96,8 @@ static int64_t value_of_peer(const pto_plan_t *plan, const pto_group_t *group, c
         return peer / per_node == node ? pto_floor_mod(peers->sign * (peer - me), per_node) : -1;
     case PTO_PEERS_INDEX:
         return peer;
+    case PTO_PEERS_CART: /* its only one */
+        return 0;
     case PTO_PEERS_NONE:
     case PTO_PEERS_COUNT:
         break;
