@@ -101,7 +101,15 @@ check "its table says what can't be queued, and why" has "three_step .*more than
     "$work/stdout"
 check "its file says so" has "^# queued=20$" "$work/queued.csv"
 check "its file has kernels' plans and NCCL's alone" awk -F, '/^#/ { next } !head { head = 1; next }
-    { rows++; if ($3 !~ /^gas_|^nccl$/ || !($9 > 0)) bad = 1 } END { exit !(rows == 75 && !bad) }' "$work/queued.csv"
+    { rows++; if ($3 !~ /^gas_|^nccl$/ || !($9 > 0)) bad = 1 } END { exit !(rows == 90 && !bad) }' "$work/queued.csv"
+check "validate times a global sum" run 3 "$validate" --machine tests/fixtures/machine.yaml --pattern global_sum \
+    --local 64KiB --collective allreduce --datatype double --nodes 1 --gpus-per-node 3 --procs-per-gpu 1 --bytes 8 \
+    --repeats 5 --out "$work/global.csv"
+check "its table has the kernel and the exchange's share" has "gas_tree .* [0-9.]* *[0-9.]*%" "$work/stdout"
+check "its file tells each strategy's kernel" awk -F'[=,]' '/^# kernel_s=/ { n++; if (!($3 > 0)) bad = 1 }
+    END { exit !(n == 11 && !bad) }' "$work/global.csv"
+check "a global sum of other than one double is refused" fails run 3 "$validate" --machine tests/fixtures/machine.yaml \
+    --pattern global_sum --collective allreduce --nodes 1 --gpus-per-node 3 --procs-per-gpu 1 --bytes 8
 check "validate with processes that sleep" run 8 "$validate" --machine summit-spectrum --collective allreduce \
     "${two_by_two[@]}" --bytes 4:4KiB:32 --repeats 3 --own-algorithms --wait sleep --out "$work/sleep.csv"
 check "its table says so" has "^# wait: processes sleep" "$work/stdout"
