@@ -37,6 +37,10 @@ static const char *datatype_at(int i) {
 
 static const char *level_at(int i) { return i < PTO_LEVEL_COUNT ? pto_level_name((pto_level_t)i) : NULL; }
 
+static const char *corners_at(int i) {
+    return i < PTO_CORNERS_COUNT ? pto_corners_name((pto_corners_t)i) : NULL;
+}
+
 static const char *spaces_at(int i) {
     static const char *const spaces[] = {"gpu,gpu", "gpu,cpu", "cpu,gpu", "cpu,cpu"};
     return i < (int)(sizeof spaces / sizeof *spaces) ? spaces[i] : NULL;
@@ -118,9 +122,9 @@ static pto_status_t apply_machine(void *target, const char *text, pto_error_t *e
 
 /* Fields of the file that apply only to the old collective do not apply to the new one. */
 static void change_collective(pto_scenario_t *scenario, pto_collective_t collective) {
-    const pto_scenario_field_t own[] = {PTO_FIELD_IMPLEMENTATION, PTO_FIELD_SPLIT,    PTO_FIELD_MESSAGES,
-                                        PTO_FIELD_UNIQUE_BYTES,   PTO_FIELD_COUNTS,   PTO_FIELD_DISTANCE,
-                                        PTO_FIELD_SPACES,         PTO_FIELD_BOTH_WAYS};
+    const pto_scenario_field_t own[] = {PTO_FIELD_IMPLEMENTATION, PTO_FIELD_SPLIT,     PTO_FIELD_MESSAGES,
+                                        PTO_FIELD_UNIQUE_BYTES,   PTO_FIELD_COUNTS,    PTO_FIELD_DISTANCE,
+                                        PTO_FIELD_SPACES,         PTO_FIELD_BOTH_WAYS, PTO_FIELD_GRID};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         scenario->place[own[i]] = (pto_place_t){0};
     scenario->collective = collective;
@@ -130,6 +134,7 @@ static void change_collective(pto_scenario_t *scenario, pto_collective_t collect
     scenario->unique_bytes = 0;
     scenario->distance = PTO_LEVEL_ON_SOCKET;
     scenario->ends = (pto_pair_ends_t){0};
+    scenario->grid = (pto_grid_t){.width = 1};
     pto_counts_fini(&scenario->counts);
     scenario->counts = (pto_counts_t){.kind = PTO_COUNTS_EQUAL};
 }
@@ -179,6 +184,47 @@ static pto_status_t apply_spaces(void *target, const char *text, pto_error_t *er
         options->scenario.ends.from_host = found & 2;
         options->scenario.ends.to_host = found & 1;
     }
+    return status;
+}
+
+/* One number for each dimension of the grid, as in 4x4 or 1,0. */
+static pto_status_t parse_dimensions(const char *text, char separator, pto_grid_t *grid, int64_t *number,
+                                     pto_error_t *err) {
+    char copy[64];
+    int count = 0;
+    if (strlen(text) >= sizeof copy)
+        return pto_error_set(err, PTO_ERR_TYPE, "'%.40s...' is too long for the dimensions of a grid", text);
+    memcpy(copy, text, strlen(text) + 1);
+    for (char *part = copy; part; count++) {
+        char *end = strchr(part, separator);
+        if (end)
+            *end = '\0';
+        pto_status_t status =
+            count < PTO_DIMS_MAX ? pto_int64_parse(part, &number[count], err)
+                                 : pto_error_set(err, PTO_ERR_RANGE, "'%s' has more than 3 dimensions", text);
+        if (status != PTO_OK)
+            return status;
+        part = end ? end + 1 : NULL;
+    }
+    return pto_scenario_set_dimensions(grid, count, err);
+}
+
+static pto_status_t apply_dims(void *target, const char *text, pto_error_t *err) {
+    pto_grid_t *grid = &((pto_options_t *)target)->scenario.grid;
+    return parse_dimensions(text, 'x', grid, grid->dims, err);
+}
+
+static pto_status_t apply_extent(void *target, const char *text, pto_error_t *err) {
+    pto_grid_t *grid = &((pto_options_t *)target)->scenario.grid;
+    return parse_dimensions(text, 'x', grid, grid->extent, err);
+}
+
+static pto_status_t apply_wrap(void *target, const char *text, pto_error_t *err) {
+    pto_grid_t *grid = &((pto_options_t *)target)->scenario.grid;
+    int64_t number[PTO_DIMS_MAX] = {0};
+    pto_status_t status = parse_dimensions(text, ',', grid, number, err);
+    for (int d = 0; d < PTO_DIMS_MAX; d++)
+        grid->wrap[d] = number[d] != 0;
     return status;
 }
 
@@ -300,7 +346,8 @@ const pto_option_t pto_machine_options[] = {
     {.name = NULL}};
 
 const pto_option_t pto_scenario_options[] = {
-    {"collective", "NAME", "allreduce, reduce, broadcast, allgather, alltoall, alltoallv, messages or pair",
+    {"collective", "NAME",
+     "allreduce, reduce, broadcast, allgather, alltoall, alltoallv, messages, pair or halo",
      .apply = apply_collective, .word_at = collective_at, OVERRIDES(COLLECTIVE)},
     {"implementation", "NAME", "alltoallv: library (MPI's own) or isend_irecv",
      STORE(WORD, scenario.implementation), .word_at = implementation_at, OVERRIDES(IMPLEMENTATION)},
@@ -327,6 +374,15 @@ const pto_option_t pto_scenario_options[] = {
      .word_at = spaces_at, OVERRIDES(SPACES)},
     {"both-ways", NULL, "pair: a message each way, at once", STORE(FLAG, scenario.ends.both_ways),
      OVERRIDES(BOTH_WAYS)},
+    {"dims", "PxQ[xR]", "halo: processes along each dimension; 0: as even as possible (default)",
+     .apply = apply_dims, OVERRIDES(GRID)},
+    {"wrap", "0|1,0|1[,0|1]", "halo: whether each dimension wraps around (default: none)",
+     .apply = apply_wrap, OVERRIDES(GRID)},
+    {"extent", "MxN[xO]", "halo: cells of each process along each dimension, of --bytes each",
+     .apply = apply_extent, OVERRIDES(GRID)},
+    {"halo", "N", "halo: its width in cells (default 1)", STORE(COUNT, scenario.grid.width), OVERRIDES(GRID)},
+    {"corners", "NAME", "halo: two_phase (default), diagonal or none", STORE(WORD, scenario.grid.corners),
+     .word_at = corners_at, OVERRIDES(GRID)},
     {"datatype", "NAME", "byte, int32, int64, float (default) or double", STORE(WORD, scenario.datatype),
      .word_at = datatype_at, OVERRIDES(DATATYPE)},
     {"split", "bytes|destinations", "what split strategies divide among a GPU's processes",

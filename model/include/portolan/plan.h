@@ -131,7 +131,8 @@ typedef enum {
 /* A slice selects blocks base + w (base - w if reversed), modulo the block count. w runs over [first, first +
  * run), then [first + stride, first + stride + run), and so on, below `until`. base = anchor + offset,
  * rounded down to a multiple of `align`. If parts > 0, the buffer's single block is divided into `parts`
- * equal blocks. If bundle > 1, each run of `bundle` consecutive blocks is treated as one. */
+ * equal blocks. If bundle > 1, each run of `bundle` consecutive blocks is treated as one. If repeat > 1, the
+ * slice has all this `repeat` times, each time `repeat_stride` blocks on. */
 typedef struct {
     int buffer;
     pto_holder_t holder;
@@ -147,6 +148,8 @@ typedef struct {
                              halving */
     int64_t parts;
     int64_t bundle;
+    int64_t repeat; /* of whole blocks of equal size only */
+    int64_t repeat_stride;
     pto_share_t share;
     int64_t share_count;
 } pto_slice_t;
@@ -161,6 +164,8 @@ typedef enum {
     PTO_PEERS_INDEX, /* indices first, first + stride, ... below until; never oneself */
     PTO_PEERS_TORUS, /* message j = first, first + stride, ... below until goes to the node `node_shift`
                         further on, to the member whose index within that node is `sign` * j further on */
+    PTO_PEERS_CART,  /* `shift` further on in the request's grid, of which the group has all members; none
+                        beyond an edge that does not wrap, never oneself */
     PTO_PEERS_COUNT
 } pto_peers_kind_t;
 
@@ -170,7 +175,8 @@ typedef struct {
     pto_expr_t stride;
     pto_expr_t until;
     int64_t node_shift;
-    int64_t sign; /* 1 or -1 */
+    int64_t sign;            /* 1 or -1 */
+    int shift[PTO_DIMS_MAX]; /* -1, 0 or 1 */
 } pto_peers_t;
 
 typedef enum {
@@ -302,6 +308,7 @@ typedef struct {
     int64_t unique_bytes;       /* `messages` only; 0: all */
     const pto_counts_t *counts; /* alltoallv; NULL: equal */
     pto_pair_ends_t ends;       /* `pair` only */
+    pto_grid_t grid;            /* `halo` only */
     int64_t chunks;             /* chunked strategies only; 0: 1, the whole message */
     const pto_strategy_t *strategy;
     const pto_algorithm_t *algorithm;

@@ -47,6 +47,7 @@ pto_request_t pto_scenario_request(const pto_scenario_t *scenario, int64_t point
                              .unique_bytes = scenario->unique_bytes,
                              .counts = &scenario->counts,
                              .ends = scenario->ends,
+                             .grid = scenario->grid,
                              .chunks = strategy && strategy->chunked ? scenario->chunks : 0,
                              .strategy = strategy,
                              .algorithm = algorithm,

@@ -37,7 +37,7 @@ int64_t pto_step_peer_count(const pto_plan_t *plan, const pto_action_t *action) 
     const pto_peers_t *peers = &action->step->peers;
     if (peers->kind == PTO_PEERS_NONE)
         return 0;
-    if (peers->kind == PTO_PEERS_XOR)
+    if (peers->kind == PTO_PEERS_XOR || peers->kind == PTO_PEERS_CART)
         return 1;
     int64_t first = pto_expr_at(&peers->first, action->k, action->core, 0);
     int64_t stride = pto_expr_at(&peers->stride, action->k, action->core, 0);
@@ -65,6 +65,11 @@ bool pto_step_peer(const pto_plan_t *plan, int64_t j, pto_action_t *action) {
     case PTO_PEERS_TORUS:
         action->peer = pto_floor_mod(action->me / per_node + peers->node_shift, nodes) * per_node +
                        pto_floor_mod(action->me % per_node + peers->sign * value, per_node);
+        break;
+    case PTO_PEERS_CART:
+        action->peer = pto_grid_peer(&plan->request.grid, action->me, peers->shift);
+        if (action->peer < 0)
+            return false;
         break;
     case PTO_PEERS_INDEX:
     case PTO_PEERS_NONE:

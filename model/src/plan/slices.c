@@ -243,7 +243,7 @@ int64_t pto_slice_block_count(const pto_slice_t *slice, int64_t k, int64_t core,
         return 0;
     int64_t run = pto_expr_at(&slice->run, k, core, peer);
     int64_t stride = pto_expr_at(&slice->stride, k, core, peer);
-    return pto_run_values(first, run, stride, until);
+    return pto_run_values(first, run, stride, until) * (slice->repeat > 1 ? slice->repeat : 1);
 }
 
 /* Cut a slice's share out of a block. */
@@ -328,16 +328,18 @@ void pto_slice_visit(const pto_plan_t *plan, const pto_slice_t *slice, const pto
     int64_t until = pto_expr_at(&slice->until, action->k, action->core, action->peer);
     int64_t run = pto_expr_at(&slice->run, action->k, action->core, action->peer);
     int64_t stride = pto_expr_at(&slice->stride, action->k, action->core, action->peer);
-    int64_t first = pto_expr_at(&slice->first, action->k, action->core, action->peer);
-    for (; first < until && !merger.stopped; first += stride) {
-        int64_t end = run < until - first ? first + run : until;
-        if (uniform && run > 0)
-            add_uniform(&merger, slice, &holder, base + first, end - first);
-        for (int64_t w = first; w < end && !uniform && !merger.stopped; w++) {
-            pto_extent_t extent = indexed_extent(slice, &holder, slice->reversed ? base - w : base + w);
-            merger_add(&merger, share_of_block(slice, action, &holder, extent));
+    int64_t from = pto_expr_at(&slice->first, action->k, action->core, action->peer);
+    int64_t times = slice->repeat > 1 ? slice->repeat : 1;
+    for (int64_t repeated = 0; repeated < times; repeated++, base += slice->repeat_stride)
+        for (int64_t first = from; first < until && !merger.stopped; first += stride) {
+            int64_t end = run < until - first ? first + run : until;
+            if (uniform && run > 0)
+                add_uniform(&merger, slice, &holder, base + first, end - first);
+            for (int64_t w = first; w < end && !uniform && !merger.stopped; w++) {
+                pto_extent_t extent = indexed_extent(slice, &holder, slice->reversed ? base - w : base + w);
+                merger_add(&merger, share_of_block(slice, action, &holder, extent));
+            }
         }
-    }
     if (merger.pending.bytes > 0 && !merger.stopped)
         visit(context, merger.pending.offset_bytes, merger.pending.bytes);
 }

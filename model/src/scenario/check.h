@@ -20,4 +20,8 @@ int64_t pto_counts_largest(const pto_counts_t *counts);
 pto_status_t pto_scenario_check_layout(const pto_scenario_t *scenario, const pto_layout_t *layout,
                                        pto_error_t *err);
 
+/* Set the number of a grid's dimensions, which each of dims, wrap and extent gives. Errors: PTO_ERR_RANGE if
+ * another one has given a different number, or if it is not 2 or 3. */
+pto_status_t pto_scenario_set_dimensions(pto_grid_t *grid, int count, pto_error_t *err);
+
 #endif
