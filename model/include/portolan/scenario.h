@@ -93,6 +93,8 @@ enum { PTO_SHIFTS_MAX = 27 }; /* of a grid: 3^3, of which one is none */
 pto_status_t pto_grid_complete(pto_grid_t *grid, int64_t owners, pto_error_t *err);
 /* The member of a complete grid that is `shift` further on; -1: none. */
 int64_t pto_grid_peer(const pto_grid_t *grid, int64_t index, const int shift[PTO_DIMS_MAX]);
+/* The shift of this number, below PTO_SHIFTS_MAX; false if its values are not exchanged. */
+bool pto_grid_shift(const pto_grid_t *grid, int64_t number, int shift[PTO_DIMS_MAX]);
 /* Cells of an owner's array, with halos. */
 int64_t pto_grid_cells(const pto_grid_t *grid);
 

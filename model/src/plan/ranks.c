@@ -47,6 +47,16 @@ int64_t pto_step_peer_count(const pto_plan_t *plan, const pto_action_t *action) 
     return first < until ? (until - first - 1) / stride + 1 : 0;
 }
 
+/* The neighbor at shift j. Signals and waits leave out one that they have met at an earlier shift. */
+static bool meets(const pto_grid_t *grid, pto_action_t *action, int64_t j) {
+    int shift[PTO_DIMS_MAX];
+    action->peer = pto_grid_shift(grid, j, shift) ? pto_grid_peer(grid, action->me, shift) : -1;
+    bool met = action->peer < 0;
+    for (int64_t earlier = 0; pto_step_is_signal(action->step) && !met && earlier < j; earlier++)
+        met = pto_grid_shift(grid, earlier, shift) && pto_grid_peer(grid, action->me, shift) == action->peer;
+    return !met;
+}
+
 bool pto_step_peer(const pto_plan_t *plan, int64_t j, pto_action_t *action) {
     const pto_peers_t *peers = &action->step->peers;
     const pto_group_t *group = pto_plan_group(plan, action->step->group);
@@ -69,6 +79,10 @@ bool pto_step_peer(const pto_plan_t *plan, int64_t j, pto_action_t *action) {
     case PTO_PEERS_CART:
         action->peer = pto_grid_peer(&plan->request.grid, action->me, peers->shift);
         if (action->peer < 0)
+            return false;
+        break;
+    case PTO_PEERS_GRID:
+        if (!meets(&plan->request.grid, action, j))
             return false;
         break;
     case PTO_PEERS_INDEX:
