@@ -73,11 +73,9 @@ static void report_cell(FILE *file, const settings_t *settings, const pto_reques
         fprintf(file, "does not apply: %s\n", cell->reason);
         return;
     }
-    char name[64], chunks[32] = "";
-    if (cell->chunks > 1)
-        snprintf(chunks, sizeof chunks, ", %lld chunks", (long long)cell->chunks);
+    char name[64], choice[PTO_CHOICE_TEXT_MAX];
     snprintf(name, sizeof name, "%s%s%s", cell->algorithm->name, cell->by_library ? " (library)" : "",
-             chunks);
+             pto_choice_text(cell->strategy, cell->chunks, cell->staged_members, choice));
     if (settings->options.check_only) {
         fprintf(file, "%-28s right\n", name);
         return;
@@ -102,6 +100,7 @@ static pto_status_t score_point(const pto_request_t *request, const cell_t *cell
             continue;
         int at = score->candidate_count++;
         score->candidate[at].strategy = cells[i].strategy;
+        score->candidate[at].staged_members = cells[i].staged_members;
         score->candidate[at].measured_s = cells[i].median_s;
         score->prediction[at].applicable = true;
         score->prediction[at].price.seconds = cells[i].predicted_s;
@@ -123,10 +122,14 @@ static void report_pick(FILE *file, const pto_request_t *request, const cell_t *
         status = score_point(request, cells, count, &score, &err);
     if (status != PTO_OK)
         fprintf(file, "%-12s no pick: %s\n", "", pto_status_text(status));
-    else if (score.picked >= 0)
-        fprintf(file, "%-12s picked %s, won %s, regret %.1f%%\n", "",
-                score.candidate[score.picked].strategy->name, score.candidate[score.best].strategy->name,
-                100 * score.regret);
+    else if (score.picked >= 0) {
+        const pto_score_candidate_t *picked = &score.candidate[score.picked];
+        const pto_score_candidate_t *best = &score.candidate[score.best];
+        char choice[PTO_CHOICE_TEXT_MAX], best_choice[PTO_CHOICE_TEXT_MAX];
+        fprintf(file, "%-12s picked %s%s, won %s%s, regret %.1f%%\n", "", picked->strategy->name,
+                pto_choice_text(picked->strategy, 0, picked->staged_members, choice), best->strategy->name,
+                pto_choice_text(best->strategy, 0, best->staged_members, best_choice), 100 * score.regret);
+    }
     free(score.candidate);
     free(score.prediction);
 }
@@ -168,12 +171,13 @@ void csv_header(FILE *file, const pto_options_t *options, const settings_t *sett
         fprintf(file, "%s%s", i ? " " : "", argv[i]);
     fprintf(file,
             "\ncollective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu%s,bytes,run,seconds%s%s%s"
-            "%s\n",
+            "%s%s\n",
             options->scenario.layout.owners_per_gpu != 1 ? ",owners_per_gpu" : "",
             settings->exec.own_algorithms ? ",algorithm" : "", settings->options.energy ? ",joules" : "",
             options->scenario.collective == PTO_COLLECTIVE_PAIR ? ",distance,from_space,to_space,both_ways"
                                                                 : "",
-            settings->chunked ? ",chunks" : "");
+            settings->chunked ? ",chunks" : "",
+            options->scenario.staged_members != PTO_STAGED_TUNED ? ",staged_members" : "");
 }
 
 /* What a row has after its time. */
@@ -192,8 +196,11 @@ static void format_rest(const settings_t *settings, const pto_scenario_t *scenar
                                    pto_space_name(scenario->ends.to_host ? PTO_SPACE_CPU : PTO_SPACE_GPU),
                                    scenario->ends.both_ways ? "yes" : "no");
     if (settings->chunked)
-        snprintf(text + length, text_size - length, cell->chunks > 0 ? ",%lld" : ",",
-                 (long long)cell->chunks);
+        length += (size_t)snprintf(text + length, text_size - length, cell->chunks > 0 ? ",%lld" : ",",
+                                   (long long)cell->chunks);
+    if (scenario->staged_members != PTO_STAGED_TUNED)
+        snprintf(text + length, text_size - length, cell->strategy->stages ? ",%lld" : ",",
+                 (long long)cell->staged_members);
 }
 
 void csv_cell(FILE *file, const pto_options_t *options, const settings_t *settings,

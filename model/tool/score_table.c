@@ -276,12 +276,10 @@ static const char *cell_name(const pto_score_cell_t *cell, char *text, size_t te
 static void print_table_candidate(const pto_score_cell_t *cell, int index) {
     const pto_score_candidate_t *candidate = &cell->candidate[index];
     const pto_prediction_t *prediction = &cell->prediction[index];
-    char algorithm[64], chunks[32] = "";
-    if (candidate->chunks > 0)
-        snprintf(chunks, sizeof chunks, ", %lld chunk%s", (long long)candidate->chunks,
-                 candidate->chunks > 1 ? "s" : "");
-    snprintf(algorithm, sizeof algorithm, "%s%s", prediction->applicable ? prediction->algorithm->name : "-",
-             chunks);
+    char algorithm[64] = "-", choice[PTO_CHOICE_TEXT_MAX];
+    if (prediction->applicable)
+        snprintf(algorithm, sizeof algorithm, "%s%s", prediction->algorithm->name,
+                 pto_choice_text(candidate->strategy, candidate->chunks, prediction->staged_members, choice));
     printf(" %-14s %-19s %12.2f", candidate->strategy->name, algorithm, candidate->measured_s * 1e6);
     if (prediction->applicable)
         printf(" %12.2f %+8.1f%%", prediction->price.seconds * 1e6,
@@ -313,7 +311,10 @@ static void print_table_cells(const printer_t *printer) {
 }
 
 /* Empty for what a cell or a candidate does not have. */
-static void print_csv_pair(const pto_score_cell_t *cell, const pto_score_candidate_t *candidate) {
+/* What tells cells of a pair apart, and what their candidates chose. */
+static void print_csv_choices(const pto_score_cell_t *cell, int index) {
+    const pto_score_candidate_t *candidate = &cell->candidate[index];
+    const pto_prediction_t *prediction = &cell->prediction[index];
     if (cell->collective == PTO_COLLECTIVE_PAIR)
         printf(",%s,%s,%s,%s,", pto_level_name(cell->distance), space_name(cell->ends.from_host),
                space_name(cell->ends.to_host), cell->ends.both_ways ? "yes" : "no");
@@ -321,6 +322,9 @@ static void print_csv_pair(const pto_score_cell_t *cell, const pto_score_candida
         printf(",,,,,");
     if (candidate->chunks > 0)
         printf("%lld", (long long)candidate->chunks);
+    putchar(',');
+    if (candidate->strategy->stages && prediction->applicable)
+        printf("%lld", (long long)prediction->staged_members);
     putchar('\n');
 }
 
@@ -328,7 +332,7 @@ static void print_csv_cells(const printer_t *printer) {
     printf(
         "collective,implementation,nodes,gpus_per_node,owners_per_gpu,procs_per_gpu,bytes,strategy,"
         "algorithm,measured_s,predicted_s,best,picked,near_tie,regret,distance,from_space,to_space,both_ways,"
-        "chunks\n");
+        "chunks,staged_members\n");
     for (int64_t i = 0; i < printer->score->cell_count; i++) {
         const pto_score_cell_t *cell = &printer->score->cell[i];
         for (int c = 0; c < cell->candidate_count; c++) {
@@ -344,7 +348,7 @@ static void print_csv_cells(const printer_t *printer) {
                 printf(",%.9g,", cell->candidate[c].measured_s);
             printf(",%d,%d,%d,%.9g", c == cell->best, c == cell->picked, c == cell->picked && cell->near_tie,
                    pto_score_regret(cell, c));
-            print_csv_pair(cell, &cell->candidate[c]);
+            print_csv_choices(cell, c);
         }
     }
 }
@@ -356,8 +360,11 @@ static void print_json_candidate(const pto_score_cell_t *cell, int index) {
     if (cell->candidate[index].chunks > 0)
         printf("\"chunks\": %lld, ", (long long)cell->candidate[index].chunks);
     if (prediction->applicable) {
-        printf("\"algorithm\": \"%s\", \"predicted_s\": %.9g}", prediction->algorithm->name,
+        printf("\"algorithm\": \"%s\", \"predicted_s\": %.9g", prediction->algorithm->name,
                prediction->price.seconds);
+        if (cell->candidate[index].strategy->stages)
+            printf(", \"staged_members\": %lld", (long long)prediction->staged_members);
+        putchar('}');
         return;
     }
     printf("\"reason\": ");

@@ -166,6 +166,8 @@ static int compare_candidates(const entry_t *a, const entry_t *b) {
     int order = order_of(registry_index(a->strategy), registry_index(b->strategy));
     if (order == 0 && a->algorithm && b->algorithm)
         order = strcmp(a->algorithm, b->algorithm);
+    if (order == 0)
+        order = order_of(a->row->staged_members, b->row->staged_members);
     return order != 0 ? order : order_of(a->row->chunks, b->row->chunks);
 }
 
@@ -265,9 +267,10 @@ static pto_status_t fill_cell(work_t *work, stretch_t *candidate, int count, int
         return out_of_memory(work->err);
     }
     for (int c = 0; c < count; c++)
-        cell->candidate[c] = (pto_score_candidate_t){
-            candidate[c].entry->strategy, candidate[c].entry->algorithm, candidate[c].entry->row->chunks,
-            statistic_of(statistic, candidate[c].entry, candidate[c].count, scratch)};
+        cell->candidate[c] =
+            (pto_score_candidate_t){candidate[c].entry->strategy, candidate[c].entry->algorithm,
+                                    candidate[c].entry->row->chunks, candidate[c].entry->row->staged_members,
+                                    statistic_of(statistic, candidate[c].entry, candidate[c].count, scratch)};
     pto_status_t status = fill_floor(cell, statistic, candidate, scratch, work->err);
     free(scratch);
     if (status == PTO_OK)

@@ -78,6 +78,7 @@ static pto_status_t price_candidate(pto_score_t *score, const pto_scenario_t *sc
     if (status == PTO_OK) {
         prediction->applicable = true;
         prediction->algorithm = pto_plan_request(plan)->algorithm;
+        prediction->staged_members = pto_plan_request(plan)->staged_members;
         prediction->chunks = pto_plan_request(plan)->chunks;
         status = note_unpriced(score, &explanation, err);
     }
@@ -100,6 +101,7 @@ static pto_scenario_t scenario_of(const pto_score_cell_t *cell, int candidate, i
     scenario.ends = cell->ends;
     scenario.chunks = cell->candidate[candidate].chunks;
     scenario.datatype = cell->datatype;
+    scenario.staged_members = cell->candidate[candidate].staged_members;
     scenario.layout = (pto_layout_t){.nodes = cell->nodes,
                                      .gpus_per_node = cell->gpus_per_node,
                                      .owners_per_gpu = cell->owners_per_gpu,
