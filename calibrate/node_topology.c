@@ -306,7 +306,7 @@ static void put_node(const node_t *node, const pto_calibrate_options_t *options)
             options->from != NULL ? ", from " : "", options->from != NULL ? options->from : "",
             node->by_nvml ? " and NVML" : "");
     for (int i = 0; i < node->gpus; i++)
-        fprintf(node->text, "# gpu.%d: %s %s\n", i, node->bus[i],
+        fprintf(node->text, "# gpu.%d: %s%s%s\n", i, node->bus[i], node->gpu[i]->name != NULL ? " " : "",
                 node->gpu[i]->name != NULL ? node->gpu[i]->name : "");
     fprintf(node->text, "devices: {gpus: %d, sockets: %d, nics: %d}\nlinks:\n", node->gpus, node->sockets,
             node->nics);
