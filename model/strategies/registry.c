@@ -10,6 +10,7 @@
     ROW(gsb)                                                                                                 \
     ROW(btb)                                                                                                 \
     ROW(btb_flat)                                                                                            \
+    ROW(mix)                                                                                                 \
     ROW(gsb_gsb)                                                                                             \
     ROW(gsb_btb)                                                                                             \
     ROW(btb_gsb)                                                                                             \

@@ -5,10 +5,11 @@
 #include "command.h"
 #include "machine_folders.h"
 #include "options.h"
+#include "portolan/map.h"
 #include "portolan/topology.h"
 
 static const char usage[] =
-    "usage: portolan list [collectives|strategies|algorithms|terms|parameters|machines|\n"
+    "usage: portolan list [collectives|strategies|algorithms|mappers|terms|parameters|machines|\n"
     "                     topologies]...\n"
     "\n"
     "Lists what portolan knows: everything, or the given kinds. Terms are those that --model published+TERM\n"
@@ -48,6 +49,11 @@ static void list_algorithms(void) {
         snprintf(text + end, sizeof text - (size_t)end, ")");
         print_item(algorithm->name, text);
     }
+}
+
+static void list_mappers(void) {
+    for (int i = 0; i < pto_mapper_count(); i++)
+        print_item(pto_mapper_at(i)->name, pto_mapper_at(i)->summary);
 }
 
 static void list_terms(void) {
@@ -113,10 +119,9 @@ static const struct {
     const char *name;
     void (*print)(void);
 } kinds[] = {
-    {"collectives", list_collectives}, {"strategies", list_strategies},
-    {"algorithms", list_algorithms},   {"terms", list_terms},
-    {"parameters", list_parameters},   {"machines", list_machines},
-    {"topologies", list_topologies},
+    {"collectives", list_collectives}, {"strategies", list_strategies}, {"algorithms", list_algorithms},
+    {"mappers", list_mappers},         {"terms", list_terms},           {"parameters", list_parameters},
+    {"machines", list_machines},       {"topologies", list_topologies},
 };
 
 static const char *kind_at(int i) { return i < (int)(sizeof kinds / sizeof *kinds) ? kinds[i].name : NULL; }
@@ -148,6 +153,7 @@ static int list(const pto_arguments_t *arguments) {
 
 const pto_command_t pto_command_list = {
     .name = "list",
-    .summary = "list collectives, strategies, algorithms, model terms, parameters, machines and topologies",
+    .summary =
+        "list collectives, strategies, algorithms, mappers, model terms, parameters, machines, topologies",
     .syntax = &syntax,
     .run = list};

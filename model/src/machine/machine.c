@@ -68,17 +68,17 @@ const pto_cost_row_t *pto_machine_nccl(const pto_machine_t *machine, pto_nccl_ki
     return NULL;
 }
 
-static const pto_library_table_t *find_table(const pto_machine_t *machine, const char *collective,
-                                             pto_space_t space) {
-    for (int i = 0; i < machine->library_count; i++)
-        if (machine->library[i].space == space && strcmp(machine->library[i].collective, collective) == 0)
-            return &machine->library[i];
+static const pto_library_table_t *find_table(const pto_library_table_t *table, int count,
+                                             const char *collective, pto_space_t space) {
+    for (int i = 0; i < count; i++)
+        if (table[i].space == space && strcmp(table[i].collective, collective) == 0)
+            return &table[i];
     return NULL;
 }
 
-const pto_library_rule_t *pto_machine_library(const pto_machine_t *machine, const char *collective,
-                                              pto_space_t space, int64_t procs, int64_t bytes) {
-    const pto_library_table_t *table = find_table(machine, collective, space);
+/* Among the rows with the largest `procs` not above the call's, the first one above its bytes, else the last.
+ */
+static const pto_library_rule_t *find_rule(const pto_library_table_t *table, int64_t procs, int64_t bytes) {
     const pto_library_rule_t *last = NULL, *found = NULL;
     int64_t largest = -1;
     for (int i = 0; table && i < table->rule_count; i++)
@@ -94,6 +94,17 @@ const pto_library_rule_t *pto_machine_library(const pto_machine_t *machine, cons
     return found ? found : last;
 }
 
+const pto_library_rule_t *pto_machine_library(const pto_machine_t *machine, const char *collective,
+                                              pto_space_t space, int64_t procs, int64_t bytes) {
+    return find_rule(find_table(machine->library, machine->library_count, collective, space), procs, bytes);
+}
+
+const pto_library_rule_t *pto_machine_tuning(const pto_machine_t *machine, const char *collective,
+                                             int64_t procs, int64_t bytes) {
+    return find_rule(find_table(machine->tuning, machine->tuning_count, collective, PTO_SPACE_CPU), procs,
+                     bytes);
+}
+
 void pto_machine_fini(pto_machine_t *machine) {
     free(machine->name);
     free(machine->source);
@@ -104,6 +115,7 @@ void pto_machine_fini(pto_machine_t *machine) {
         pto_cell_clear(&cell);
     pto_library_tables_free(machine->library, machine->library_count);
     pto_topology_destroy(machine->topology);
+    pto_library_tables_free(machine->tuning, machine->tuning_count);
     memset(machine, 0, sizeof *machine);
 }
 
@@ -178,8 +190,11 @@ pto_status_t pto_machine_clone(const pto_machine_t *machine, pto_machine_t *clon
         pto_library_tables_copy(machine->library, machine->library_count, &made.library)) {
         made.library_count = machine->library_count;
         made.mps = machine->mps;
-        *clone = made;
-        return PTO_OK;
+        if (pto_library_tables_copy(machine->tuning, machine->tuning_count, &made.tuning)) {
+            made.tuning_count = machine->tuning_count;
+            *clone = made;
+            return PTO_OK;
+        }
     }
     pto_machine_fini(&made);
     return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a copy of a machine");

@@ -251,14 +251,15 @@ static void put_children(pto_text_t *writer, const pto_machine_t *machine, const
 
 /* --- the library's own algorithms ----------------------------------------------------------------------- */
 
-static void put_rule(pto_text_t *writer, const pto_library_rule_t *rule) {
-    put(writer, "      - {");
+static void put_rule(pto_text_t *writer, int indent, const pto_library_rule_t *rule) {
+    pto_text_add(writer, "%*s- {", indent, "");
     put_below(writer, rule->below_bytes);
     if (rule->procs > 0)
         pto_text_add(writer, "procs: %" PRId64 ", ", rule->procs);
-    put(writer, "algorithm: ");
-    put(writer, rule->algorithm);
-    put(writer, rule->staged ? ", staged: true}\n" : "}\n");
+    if (rule->algorithm)
+        pto_text_add(writer, "algorithm: %s%s}\n", rule->algorithm, rule->staged ? ", staged: true" : "");
+    else
+        pto_text_add(writer, "staged_members: %" PRId64 "}\n", rule->staged_members);
 }
 
 /* Both spaces of a collective are one mapping, wherever their tables lie. */
@@ -277,9 +278,18 @@ static void put_library(pto_text_t *writer, const pto_machine_t *machine) {
             if (strcmp(table->collective, collective) == 0) {
                 pto_text_add(writer, "    %s:\n", pto_space_name(table->space));
                 for (int r = 0; r < table->rule_count; r++)
-                    put_rule(writer, &table->rule[r]);
+                    put_rule(writer, 6, &table->rule[r]);
             }
         }
+    }
+}
+
+static void put_tuning(pto_text_t *writer, const pto_machine_t *machine) {
+    for (int i = 0; i < machine->tuning_count; i++) {
+        const pto_library_table_t *table = &machine->tuning[i];
+        pto_text_add(writer, "%s  %s:\n", i == 0 ? "\ntuning:\n" : "", table->collective);
+        for (int r = 0; r < table->rule_count; r++)
+            put_rule(writer, 4, &table->rule[r]);
     }
 }
 
@@ -390,6 +400,7 @@ pto_status_t pto_machine_format(const pto_machine_t *machine, const char *commen
         put(&writer, "\ntopology:\n");
         put_topology(&writer, 2, machine->topology);
     }
+    put_tuning(&writer, machine);
     if (writer.out_of_memory) {
         free(writer.text);
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a machine file");

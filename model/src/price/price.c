@@ -4,7 +4,8 @@
  * alike, priced once for all GPUs. A stage costs a class as much as its most expensive member;
  * docs/decisions/0001 says where that is exact and where it is an upper bound. Where processes use their
  * peers' memory, an actor is a process of the first node, which stands for its counterparts on all nodes
- * (docs/decisions/0003). Where byte counts are a table, every rank is an actor of its own. */
+ * (docs/decisions/0003). Where byte counts are a table, or every step is that of one member, every rank is an
+ * actor of its own. */
 #include "portolan/price.h"
 
 #include <stdlib.h>
@@ -408,14 +409,9 @@ pto_status_t pto_price_walk(const pto_plan_t *plan, const pto_machine_t *machine
 
 pto_status_t pto_price(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,
                        pto_explanation_t *explanation, pto_error_t *err) {
-    /* The two ends of a pair do different things, so that a class has no price of its own. */
-    if (pto_plan_has_tables(plan) || plan->request.collective == PTO_COLLECTIVE_PAIR)
+    pto_pricing_t pricing = {.plan = plan, .machine = machine, .kind = pto_actors_of(plan), .err = err};
+    if (pricing.kind == PTO_ACTORS_RANKS)
         return pto_price_walk(plan, machine, price, explanation, err);
     pto_status_t status = pto_price_check_size(plan, err);
-    bool places = pto_plan_uses_peers_memory(plan);
-    pto_pricing_t pricing = {.plan = plan,
-                             .machine = machine,
-                             .kind = places ? PTO_ACTORS_PLACES : PTO_ACTORS_CLASSES,
-                             .err = err};
     return status == PTO_OK ? price_plan(&pricing, price, explanation) : status;
 }

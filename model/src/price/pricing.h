@@ -143,6 +143,9 @@ void pto_raises_fini(pto_pricing_t *pricing);
 
 /* --- actors.c ------------------------------------------------------------------------------------------ */
 
+/* What the actors of a plan have to be. */
+pto_actors_t pto_actors_of(const pto_plan_t *plan);
+
 /* Fill in the actors of the pricing's kind. Returns false when out of memory. */
 bool pto_actors_find(pto_pricing_t *pricing);
 

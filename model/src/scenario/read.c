@@ -407,7 +407,7 @@ static pto_status_t read_library(const pto_reader_t *reader, const pto_yaml_node
                                  int argument) {
     pto_library_choice_t *library = slot;
     if (node->kind == PTO_YAML_LIST)
-        return pto_read_library_rules(reader, node, &library->rule, &library->rule_count);
+        return pto_read_rules(reader, node, &pto_library_row, &library->rule, &library->rule_count);
     pto_status_t status = pto_read_expect(reader, node, PTO_YAML_SCALAR, "best, a name or a list of rows");
     if (status != PTO_OK)
         return status;
@@ -444,6 +444,7 @@ static const pto_yaml_field_t scenario_fields[] = {
     {.key = "spaces", .read = read_spaces, AT(ends)},
     {.key = "both_ways", .read = pto_read_bool, AT(ends.both_ways)},
     {.key = "chunks", .read = pto_read_count, AT(chunks), .argument = 1},
+    {.key = "staged_members", .read = pto_read_count, AT(staged_members)},
     {.key = "strategies", .read = read_strategies},
     {.key = "library", .read = read_library, AT(library)},
 };
@@ -452,15 +453,25 @@ static const pto_yaml_table_t scenario_table = {
 
 static void note_places(const pto_yaml_node_t *root, pto_place_t place[PTO_FIELD_COUNT]) {
     static const char *const key[PTO_FIELD_COUNT] = {
-        [PTO_FIELD_MACHINE] = "machine",     [PTO_FIELD_COLLECTIVE] = "collective",
-        [PTO_FIELD_SPLIT] = "split",         [PTO_FIELD_IMPLEMENTATION] = "implementation",
-        [PTO_FIELD_DATATYPE] = "datatype",   [PTO_FIELD_LAYOUT] = "layout",
-        [PTO_FIELD_BYTES] = "bytes",         [PTO_FIELD_NODES] = "nodes",
-        [PTO_FIELD_MESSAGES] = "messages",   [PTO_FIELD_UNIQUE_BYTES] = "unique_bytes",
-        [PTO_FIELD_COUNTS] = "counts",       [PTO_FIELD_STRATEGIES] = "strategies",
-        [PTO_FIELD_DISTANCE] = "distance",   [PTO_FIELD_SPACES] = "spaces",
-        [PTO_FIELD_BOTH_WAYS] = "both_ways", [PTO_FIELD_CHUNKS] = "chunks",
-        [PTO_FIELD_LIBRARY] = "library",     [PTO_FIELD_PLACEMENT] = "placement",
+        [PTO_FIELD_MACHINE] = "machine",
+        [PTO_FIELD_COLLECTIVE] = "collective",
+        [PTO_FIELD_SPLIT] = "split",
+        [PTO_FIELD_IMPLEMENTATION] = "implementation",
+        [PTO_FIELD_DATATYPE] = "datatype",
+        [PTO_FIELD_LAYOUT] = "layout",
+        [PTO_FIELD_BYTES] = "bytes",
+        [PTO_FIELD_NODES] = "nodes",
+        [PTO_FIELD_MESSAGES] = "messages",
+        [PTO_FIELD_UNIQUE_BYTES] = "unique_bytes",
+        [PTO_FIELD_COUNTS] = "counts",
+        [PTO_FIELD_STRATEGIES] = "strategies",
+        [PTO_FIELD_DISTANCE] = "distance",
+        [PTO_FIELD_SPACES] = "spaces",
+        [PTO_FIELD_BOTH_WAYS] = "both_ways",
+        [PTO_FIELD_CHUNKS] = "chunks",
+        [PTO_FIELD_STAGED_MEMBERS] = "staged_members",
+        [PTO_FIELD_LIBRARY] = "library",
+        [PTO_FIELD_PLACEMENT] = "placement",
     };
     const pto_yaml_node_t *layout = pto_yaml_find(root, "layout");
     for (int i = 0; i < PTO_FIELD_COUNT; i++) {
