@@ -230,6 +230,23 @@ pto_status_t pto_exec_queue(pto_exec_t *exec, pto_error_t *err) {
     return status == PTO_OK ? PTO_OK : fail(exec, 0, status, err);
 }
 
+/* Every lane may be the first to use the input. */
+pto_status_t pto_exec_follow(pto_exec_t *exec, void *stream, pto_error_t *err) {
+    const pto_device_t *device = exec->device;
+    pto_status_t status = PTO_OK;
+    if (exec->under_way && !exec->queued)
+        return pto_error_set(err, PTO_ERR_RANGE, "a run is already active");
+    if (!exec->followed)
+        status = device->event_create(&exec->followed, err);
+    if (status == PTO_OK)
+        status = device->event_record(exec->followed, stream, err);
+    for (int i = 0; i < exec->lane_count && status == PTO_OK; i++) {
+        exec->lane[i].pending = true;
+        status = device->event_follow(exec->followed, exec->lane[i].stream, err);
+    }
+    return status;
+}
+
 /* --- making -------------------------------------------------------------------------------------------- */
 
 static bool messages_from_device(const pto_plan_t *plan, const pto_stage_t *stage) {
@@ -392,6 +409,8 @@ void pto_exec_destroy(pto_exec_t *exec) {
     pto_library_free(exec);
     pto_nccl_free(exec);
     pto_exec_unbind(exec);
+    if (exec->followed)
+        exec->device->event_destroy(exec->followed, NULL);
     for (int i = 0; i < exec->lane_count; i++)
         if (exec->lane[i].stream)
             exec->device->stream_destroy(exec->lane[i].stream, NULL);

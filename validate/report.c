@@ -4,10 +4,30 @@
 #include <sys/utsname.h>
 #include <time.h>
 
+#include "portolan/bench.h"
 #include "portolan/nccl.h"
 #include "portolan/score.h"
 #include "portolan/version.h"
 #include "validate.h"
+
+/* Of the first GPU: MPS serves all GPUs of a node or none. */
+static pto_mps_t mps_here(const settings_t *settings) {
+    pto_gpu_info_t info = {.mps = PTO_MPS_UNKNOWN};
+    const pto_device_bench_t *bench = settings->device->bench;
+    return bench && bench->describe(0, &info, NULL) == PTO_OK ? info.mps : PTO_MPS_UNKNOWN;
+}
+
+void warn_of_mps(const pto_options_t *options, const settings_t *settings) {
+    pto_mps_t here = mps_here(settings);
+    pto_mps_t priced = pto_machine_mps(options->machine);
+    if (here == PTO_MPS_UNKNOWN || priced == PTO_MPS_UNKNOWN || here == priced)
+        return;
+    fprintf(stderr,
+            "portolan-validate: warning: processes share a GPU %s MPS here, and the costs of %s are those "
+            "%s MPS (mps: %s)\n",
+            here == PTO_MPS_YES ? "through" : "without", pto_machine_path(options->machine),
+            priced == PTO_MPS_YES ? "through" : "without", pto_mps_name(priced));
+}
 
 void report_header(FILE *file, const pto_options_t *options, const settings_t *settings) {
     const pto_scenario_t *scenario = &options->scenario;
@@ -134,9 +154,9 @@ void csv_header(FILE *file, const pto_options_t *options, const settings_t *sett
     MPI_Get_library_version(library, &length);
     library[strcspn(library, ",\n")] = '\0';
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    fprintf(file, "# date=%s\n# machine=%s\n# device=%s\n# host=%s %s %s\n# mpi=%s\n", date,
-            pto_machine_name(options->machine), settings->device->name, name.sysname, name.release,
-            name.machine, library);
+    fprintf(file, "# date=%s\n# machine=%s\n# device=%s\n# mps=%s\n# host=%s %s %s\n# mpi=%s\n", date,
+            pto_machine_name(options->machine), settings->device->name, pto_mps_name(mps_here(settings)),
+            name.sysname, name.release, name.machine, library);
     csv_energy_header(file, settings);
     if (settings->exec.wait == PTO_WAIT_SLEEP)
         fprintf(file, "# wait=sleep\n");

@@ -247,6 +247,7 @@ static void run_points(const pto_options_t *options, const settings_t *settings,
     pto_error_t err = {0};
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (rank == 0) {
+        warn_of_mps(options, settings);
         csv = open_csv(settings, options, argc, argv);
         report_header(stdout, options, settings);
         flush_table();

@@ -19,6 +19,7 @@
     ROW(gas_gather)                                                                                          \
     ROW(gas_allgather)                                                                                       \
     ROW(gas_split)                                                                                           \
+    ROW(gas_tree)                                                                                            \
     ROW(node_leaders)                                                                                        \
     ROW(node_aware)                                                                                          \
     ROW(staged_leaders)                                                                                      \

@@ -118,9 +118,9 @@ static pto_status_t apply_machine(void *target, const char *text, pto_error_t *e
 
 /* Fields of the file that apply only to the old collective do not apply to the new one. */
 static void change_collective(pto_scenario_t *scenario, pto_collective_t collective) {
-    const pto_scenario_field_t own[] = {PTO_FIELD_IMPLEMENTATION, PTO_FIELD_SPLIT,    PTO_FIELD_MESSAGES,
-                                        PTO_FIELD_UNIQUE_BYTES,   PTO_FIELD_COUNTS,   PTO_FIELD_DISTANCE,
-                                        PTO_FIELD_SPACES,         PTO_FIELD_BOTH_WAYS};
+    const pto_scenario_field_t own[] = {PTO_FIELD_IMPLEMENTATION, PTO_FIELD_SPLIT,     PTO_FIELD_MESSAGES,
+                                        PTO_FIELD_UNIQUE_BYTES,   PTO_FIELD_COUNTS,    PTO_FIELD_DISTANCE,
+                                        PTO_FIELD_SPACES,         PTO_FIELD_BOTH_WAYS, PTO_FIELD_PLACEMENT};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         scenario->place[own[i]] = (pto_place_t){0};
     scenario->collective = collective;
@@ -130,6 +130,7 @@ static void change_collective(pto_scenario_t *scenario, pto_collective_t collect
     scenario->unique_bytes = 0;
     scenario->distance = PTO_LEVEL_ON_SOCKET;
     scenario->ends = (pto_pair_ends_t){0};
+    pto_mapping_fini(&scenario->mapping);
     pto_counts_fini(&scenario->counts);
     scenario->counts = (pto_counts_t){.kind = PTO_COUNTS_EQUAL};
 }
@@ -238,7 +239,7 @@ static pto_status_t apply_library(void *target, const char *text, pto_error_t *e
     return PTO_OK;
 }
 
-/* equal, or skew:FRACTION:SEED, or a CSV file. */
+/* equal, skew:FRACTION:SEED, a mapping as in a scenario, or a CSV file. */
 static pto_status_t apply_counts(void *target, const char *text, pto_error_t *err) {
     pto_options_t *options = target;
     pto_counts_t made = {.kind = PTO_COUNTS_EQUAL};
@@ -260,6 +261,8 @@ static pto_status_t apply_counts(void *target, const char *text, pto_error_t *er
             status = pto_error_set(err, PTO_ERR_RANGE, "skew %s is not between 0 and 1", fraction);
         if (status == PTO_OK)
             made = (pto_counts_t){.kind = PTO_COUNTS_SKEW, .skew = skew, .seed = (uint64_t)seed};
+    } else if (text[0] == '{') {
+        status = pto_counts_parse(text, "--counts", &made, err);
     } else if (strcmp(text, "equal") != 0) {
         status = pto_counts_read_matrix(text, &made, err);
         if (!options->bytes_given) /* the scenario's value; a --bytes option is rejected later, in the final
@@ -270,6 +273,17 @@ static pto_status_t apply_counts(void *target, const char *text, pto_error_t *er
         return status;
     pto_counts_fini(&options->scenario.counts);
     options->scenario.counts = made;
+    return PTO_OK;
+}
+
+static pto_status_t apply_placement(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    pto_mapping_t made;
+    pto_status_t status = pto_mapping_read(text, &made, err);
+    if (status != PTO_OK)
+        return status;
+    pto_mapping_fini(&options->scenario.mapping);
+    options->scenario.mapping = made;
     return PTO_OK;
 }
 
@@ -331,8 +345,11 @@ const pto_option_t pto_scenario_options[] = {
      OVERRIDES(MESSAGES)},
     {"unique-bytes", "N", "messages: bytes of a GPU's messages that are unique; the rest are duplicates",
      STORE(BYTES, scenario.unique_bytes), OVERRIDES(UNIQUE_BYTES)},
-    {"counts", "equal|skew:X:SEED|FILE.csv", "alltoallv: equal, random within +-X, or a matrix of bytes",
+    {"counts", "equal|skew:X:SEED|{...}|FILE.csv",
+     "alltoallv: equal, random within +-X, a pattern as in a scenario, or a matrix of bytes",
      .apply = apply_counts, OVERRIDES(COUNTS)},
+    {"placement-file", "FILE.csv", "alltoallv: the node, GPU and core of each process",
+     .apply = apply_placement, OVERRIDES(PLACEMENT)},
     {"distance", "LEVEL", "pair: on_gpu, on_socket (default), on_node or off_node",
      STORE(WORD, scenario.distance), .word_at = level_at, OVERRIDES(DISTANCE)},
     {"spaces", "FROM,TO", "pair: gpu,gpu (default), cpu,gpu, gpu,cpu or cpu,cpu", .apply = apply_spaces,
@@ -404,6 +421,12 @@ const pto_option_t pto_tune_options[] = {
      .standard = "1"},
     {"procs-per-gpu", "N", "most processes per GPU (default: the machine's cores, divided evenly)",
      STORE(COUNT, scenario.layout.procs_per_gpu)},
+    {.name = NULL}};
+
+const pto_option_t pto_traffic_options[] = {
+    {"out", "FILE.csv", "write the rows there instead of to standard output", STORE(TEXT, out)},
+    {"force", NULL, "replace a file that exists", STORE(FLAG, force)},
+    {"plot", "FILE.svg|png", "draw a heat map (needs gnuplot)", STORE(TEXT, plot)},
     {.name = NULL}};
 
 const pto_option_t pto_plan_options[] = {

@@ -83,6 +83,8 @@ for collective in allreduce allgather alltoall alltoallv; do
 done
 check "validate skewed counts" run 8 "$validate" scenarios/problems/alltoallv-skewed-summit.yaml "${two_by_two[@]}" \
     --bytes 100:10000:10 --check-only
+check "validate a pair, both ways, through rings" run 2 "$validate" --machine h200-x2 --collective pair --both-ways \
+    --spaces gpu,cpu --strategy shm_ring --chunks 7 --bytes 1:64KiB:16 --check-only
 check "validate messages" run 8 "$validate" scenarios/problems/messages-duplicate-summit.yaml "${two_by_two[@]}" \
     --check-only
 check "validate times" run 8 "$validate" --machine summit-spectrum --collective allreduce "${two_by_two[@]}" \
@@ -110,6 +112,20 @@ check "its file has each of them" awk -F, '/^#/ { next } !head { head = 1; next 
     END { exit !(n["gsb-"] == 6 && n["mix-0"] == 6 && n["mix-3"] == 6 && !n["mix-4"]) }' "$work/staged.csv"
 check "and score tells the regret of the predicted one" quietly "$build/portolan" score "$work/staged.csv" \
     --machine h200-x2
+mps_here() { # STATE MACHINE
+    run 1 -x PORTOLAN_EMULATED_MPS="$1" "$validate" --machine "$2" --collective allreduce --nodes 1 \
+        --gpus-per-node 1 --procs-per-gpu 1 --bytes 64 --strategy three_step --repeats 2 --force --out "$work/mps.csv"
+}
+check "validate finds MPS" mps_here yes h200-x2
+check "and warns that the machine's costs hold without it" has \
+    "warning: .* through MPS here, and the costs of .*h200-x2.yaml are those without MPS (mps: no)" "$work/stderr"
+check "its file says so" has "^# mps=yes$" "$work/mps.csv"
+check "validate finds no MPS" mps_here no h200-x2-mps
+check "and warns that the machine's costs hold with it" has "without MPS here.* through MPS (mps: yes)" "$work/stderr"
+check "where both agree" mps_here yes h200-x2-mps
+check "nothing is warned of" lacks "warning" "$work/stderr"
+check "where MPS is unknown" mps_here "" h200-x2-mps
+check "nothing is warned of" lacks "warning" "$work/stderr"
 check "validate with processes that sleep" run 8 "$validate" --machine summit-spectrum --collective allreduce \
     "${two_by_two[@]}" --bytes 4:4KiB:32 --repeats 3 --own-algorithms --wait sleep --out "$work/sleep.csv"
 check "its table says so" has "^# wait: processes sleep" "$work/stdout"

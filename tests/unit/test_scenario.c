@@ -243,12 +243,12 @@ static void bad_keys_are_refused(void **state) {
          5,
          25,
          {"unknown key 'step'", "known are: from, to, factor"}},
-        {ALLTOALLV REST "counts: {}\n", PTO_ERR_KEY, 6, 9, {"missing key 'skew' or 'matrix'"}},
+        {ALLTOALLV REST "counts: {}\n", PTO_ERR_KEY, 6, 9, {"missing key 'skew', 'matrix' or 'pattern'"}},
         {ALLTOALLV REST "counts: {skw: 1}\n", PTO_ERR_KEY, 6, 10, {"did you mean 'skew'?"}},
         {ALLTOALLV "layout: {nodes: 2}\ncounts: {matrix: square.csv, skew: 0.5}\n",
          PTO_ERR_KEY,
          5,
-         18,
+         36,
          {"cannot be given with a matrix"}},
         {ALLTOALLV REST "counts: {matrix: square.csv}\n",
          PTO_ERR_KEY,
@@ -437,7 +437,7 @@ static void a_matrix_file_that_is_missing_is_reported_where_it_is_named(void **s
         {ALLTOALLV "layout: {nodes: 2}\ncounts: {matrix: none.csv}\n",
          PTO_ERR_IO,
          5,
-         18,
+         36,
          {"tests/fixtures/none.csv", "No such file"}},
     };
     ASSERT_ALL_REFUSED(bad);

@@ -47,6 +47,7 @@ pto_request_t pto_scenario_request(const pto_scenario_t *scenario, int64_t point
                              .messages = series_at(&scenario->messages, point),
                              .unique_bytes = scenario->unique_bytes,
                              .counts = &scenario->counts,
+                             .mapping = &scenario->mapping,
                              .ends = scenario->ends,
                              .chunks = strategy && strategy->chunked ? scenario->chunks : 0,
                              .staged_members = strategy && strategy->stages && scenario->staged_members > 0
@@ -509,8 +510,10 @@ pto_status_t pto_predict_one(const pto_machine_t *machine, const pto_ask_t *cell
     if (status == PTO_OK)
         status = choose_one(&scenario, machine, cell->strategy, &best, &cost, err);
     pto_scenario_fini(&scenario);
-    if (status == PTO_OK && best)
-        best->request.counts = NULL; /* equal counts; the scenario's must not be borrowed */
+    if (status == PTO_OK && best) { /* equal counts; the scenario's must not be borrowed */
+        best->request.counts = NULL;
+        best->request.mapping = NULL;
+    }
     if (status == PTO_OK && price)
         *price = cost;
     if (status == PTO_OK && plan)

@@ -5,6 +5,7 @@
 #include "base/text_file.h"
 #include "machine/library_rules.h"
 #include "machine/registry.h"
+#include "machine/topology_internal.h"
 
 /* Of rows that differ in their bytes alone; the last one's limit does not bind. */
 static const pto_cost_row_t *row_for(const pto_cost_table_t *cost, int64_t bytes) {
@@ -114,6 +115,7 @@ void pto_machine_fini(pto_machine_t *machine) {
         pto_cell_clear(&cell);
     pto_library_tables_free(machine->library, machine->library_count);
     pto_library_tables_free(machine->tuning, machine->tuning_count);
+    pto_topology_destroy(machine->topology);
     memset(machine, 0, sizeof *machine);
 }
 
@@ -159,9 +161,15 @@ const char *pto_machine_source(const pto_machine_t *machine) { return machine->s
 const char *pto_machine_path(const pto_machine_t *machine) { return machine->path; }
 const char *pto_machine_model(const pto_machine_t *machine) { return machine->model; }
 const char *pto_machine_what_if(const pto_machine_t *machine) { return machine->what_if; }
+pto_mps_t pto_machine_mps(const pto_machine_t *machine) { return machine->mps; }
 
 static bool copy_text(const char *from, char **to) {
     *to = from ? pto_text_copy(from) : NULL;
+    return !from || *to;
+}
+
+static bool copy_topology(const pto_topology_t *from, pto_topology_t **to) {
+    *to = from ? pto_topology_copy(from) : NULL;
     return !from || *to;
 }
 
@@ -178,10 +186,12 @@ pto_status_t pto_machine_clone(const pto_machine_t *machine, pto_machine_t *clon
     if (copy_text(machine->name, &made.name) && copy_text(machine->source, &made.source) &&
         copy_text(machine->path, &made.path) && copy_text(machine->model, &made.model) &&
         copy_text(machine->what_if, &made.what_if) && copy_cells(machine, &made) &&
+        copy_topology(machine->topology, &made.topology) &&
         pto_library_tables_copy(machine->library, machine->library_count, &made.library)) {
         made.library_count = machine->library_count;
         if (pto_library_tables_copy(machine->tuning, machine->tuning_count, &made.tuning)) {
             made.tuning_count = machine->tuning_count;
+            made.mps = machine->mps;
             *clone = made;
             return PTO_OK;
         }

@@ -5,6 +5,7 @@
 
 #include "machine/parameters.h"
 #include "portolan/machine.h"
+#include "portolan/topology.h"
 
 /* T = alpha + beta * bytes. `flagged` is NULL or the file's reason to doubt the values. */
 typedef struct {
@@ -69,6 +70,7 @@ struct pto_machine {
     char *path;    /* the file it was read from */
     char *model;   /* the argument of pto_machine_restrict; NULL: full */
     char *what_if; /* the changes made by pto_what_if, one per line; NULL: none */
+    pto_mps_t mps;
     struct {
         int64_t sockets;
         int64_t gpus;
@@ -83,6 +85,7 @@ struct pto_machine {
     pto_library_table_t *library;
     int tuning_count; /* tables, whose spaces mean nothing */
     pto_library_table_t *tuning;
+    pto_topology_t *topology; /* of a node; NULL: unknown */
 };
 
 /* pto_machine_open and pto_machine_create for a machine by value, which pto_machine_fini empties. */
