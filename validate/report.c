@@ -174,7 +174,7 @@ void csv_header(FILE *file, const pto_options_t *options, const settings_t *sett
         "\ncollective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu%s,bytes,run,seconds%s%s%s\n",
         options->scenario.layout.owners_per_gpu != 1 ? ",owners_per_gpu" : "",
         settings->exec.own_algorithms ? ",algorithm" : "", settings->options.energy ? ",joules" : "",
-        options->scenario.staged_members != PTO_STAGED_TUNED ? ",staged_members" : "");
+        options->scenario.staged_members.in != PTO_STAGED_TUNED ? ",staged_in,staged_out" : "");
 }
 
 void csv_cell(FILE *file, const pto_options_t *options, const settings_t *settings,
@@ -182,7 +182,7 @@ void csv_cell(FILE *file, const pto_options_t *options, const settings_t *settin
     const pto_layout_t *layout = &request->layout;
     bool posted = request->implementation == PTO_IMPLEMENTATION_ISEND_IRECV ||
                   !pto_collective_is_in_mpi(request->collective);
-    char owners[24] = "", algorithm[64] = "", joules[32] = "", staged[24] = "";
+    char owners[24] = "", algorithm[64] = "", joules[32] = "", staged[48] = "";
     if (layout->owners_per_gpu != 1)
         snprintf(owners, sizeof owners, ",%lld", (long long)layout->owners_per_gpu);
     if (settings->exec.own_algorithms && cell->sample_count > 0)
@@ -190,9 +190,9 @@ void csv_cell(FILE *file, const pto_options_t *options, const settings_t *settin
     double total_joules = energy_total(settings, cell);
     if (settings->options.energy)
         snprintf(joules, sizeof joules, total_joules > 0 ? ",%.6g" : ",", total_joules);
-    if (options->scenario.staged_members != PTO_STAGED_TUNED)
-        snprintf(staged, sizeof staged, cell->strategy->stages ? ",%lld" : ",",
-                 (long long)cell->staged_members);
+    if (options->scenario.staged_members.in != PTO_STAGED_TUNED)
+        snprintf(staged, sizeof staged, cell->strategy->stages ? ",%lld,%lld" : ",,",
+                 (long long)cell->staged_members.in, (long long)cell->staged_members.out);
     if (cell->sample_count > 0)
         fprintf(file, "# setup_s=%s,%lld,%.9g\n", cell->strategy->name, (long long)request->bytes,
                 cell->setup_s);

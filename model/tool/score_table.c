@@ -300,7 +300,7 @@ static void print_table_cells(const printer_t *printer) {
 
 static void print_csv_cells(const printer_t *printer) {
     printf("collective,implementation,nodes,gpus_per_node,owners_per_gpu,procs_per_gpu,bytes,strategy,"
-           "algorithm,measured_s,predicted_s,best,picked,near_tie,regret,staged_members\n");
+           "algorithm,measured_s,predicted_s,best,picked,near_tie,regret,staged_in,staged_out\n");
     for (int64_t i = 0; i < printer->score->cell_count; i++) {
         const pto_score_cell_t *cell = &printer->score->cell[i];
         for (int c = 0; c < cell->candidate_count; c++) {
@@ -317,8 +317,10 @@ static void print_csv_cells(const printer_t *printer) {
             printf(",%d,%d,%d,%.9g,", c == cell->best, c == cell->picked, c == cell->picked && cell->near_tie,
                    pto_score_regret(cell, c));
             if (cell->candidate[c].strategy->stages && prediction->applicable)
-                printf("%lld", (long long)prediction->staged_members);
-            putchar('\n');
+                printf("%lld,%lld\n", (long long)prediction->staged_members.in,
+                       (long long)prediction->staged_members.out);
+            else
+                puts(",");
         }
     }
 }
@@ -331,7 +333,8 @@ static void print_json_candidate(const pto_score_cell_t *cell, int index) {
         printf("\"algorithm\": \"%s\", \"predicted_s\": %.9g", prediction->algorithm->name,
                prediction->price.seconds);
         if (cell->candidate[index].strategy->stages)
-            printf(", \"staged_members\": %lld", (long long)prediction->staged_members);
+            printf(", \"staged_in\": %lld, \"staged_out\": %lld", (long long)prediction->staged_members.in,
+                   (long long)prediction->staged_members.out);
         putchar('}');
         return;
     }

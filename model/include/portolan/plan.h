@@ -304,7 +304,7 @@ typedef struct {
     const pto_mapping_t *mapping; /* alltoallv; NULL: process i of `counts` is owner i */
     pto_pair_ends_t ends;         /* `pair` only */
     int64_t chunks;               /* chunked strategies only; 0: 1, the whole message */
-    int64_t staged_members;       /* strategies that stage only: of a root's other members */
+    pto_staged_t staged_members;  /* strategies that stage only: of a root's other members */
     const pto_strategy_t *strategy;
     const pto_algorithm_t *algorithm;
     bool by_library; /* the MPI library runs the inner collective */

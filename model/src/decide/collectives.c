@@ -21,13 +21,14 @@ typedef enum {
     COLUMN_OWNERS_PER_GPU,
     COLUMN_ALGORITHM,
     COLUMN_JOULES,
-    COLUMN_STAGED_MEMBERS,
+    COLUMN_STAGED_IN,
+    COLUMN_STAGED_OUT,
     COLUMN_COUNT
 } column_t;
 
 static const char *const column_names[COLUMN_COUNT] = {
-    "collective", "implementation", "strategy",       "nodes",     "gpus_per_node", "procs_per_gpu",  "bytes",
-    "run",        "seconds",        "owners_per_gpu", "algorithm", "joules",        "staged_members",
+    "collective", "implementation", "strategy",  "nodes",  "gpus_per_node", "procs_per_gpu", "bytes", "run",
+    "seconds",    "owners_per_gpu", "algorithm", "joules", "staged_in",     "staged_out",
 };
 
 static int name_of(pto_collectives_t *collectives, pto_text_span_t field) {
@@ -104,8 +105,10 @@ static pto_status_t read_field(const pto_csv_t *csv, int column, pto_text_span_t
         return pto_csv_seconds(csv, column, field, &row->seconds);
     case COLUMN_JOULES: /* empty if not measured */
         return field.size > 0 ? pto_csv_joules(csv, column, field, &row->joules) : PTO_OK;
-    case COLUMN_STAGED_MEMBERS: /* empty if the strategy stages none */
-        return field.size > 0 ? pto_csv_count(csv, column, field, 0, &row->staged_members) : PTO_OK;
+    case COLUMN_STAGED_IN: /* empty if the strategy does not stage */
+        return field.size > 0 ? pto_csv_count(csv, column, field, 0, &row->staged_in) : PTO_OK;
+    case COLUMN_STAGED_OUT:
+        return field.size > 0 ? pto_csv_count(csv, column, field, 0, &row->staged_out) : PTO_OK;
     default: /* COLUMN_ALGORITHM: empty if the library's own ran */
         return field.size > 0 ? read_name(csv, column, field, &row->algorithm) : PTO_OK;
     }
@@ -125,7 +128,8 @@ static pto_status_t begin_row(void *table, int file, pto_error_t *err) {
                                                                     .owners_per_gpu = 1,
                                                                     .datatype = PTO_DATATYPE_FLOAT,
                                                                     .algorithm = -1,
-                                                                    .staged_members = PTO_STAGED_TUNED};
+                                                                    .staged_in = PTO_STAGED_TUNED,
+                                                                    .staged_out = PTO_STAGED_TUNED};
     return PTO_OK;
 }
 

@@ -444,7 +444,8 @@ static const pto_yaml_field_t scenario_fields[] = {
     {.key = "spaces", .read = read_spaces, AT(ends)},
     {.key = "both_ways", .read = pto_read_bool, AT(ends.both_ways)},
     {.key = "chunks", .read = pto_read_count, AT(chunks), .argument = 1},
-    {.key = "staged_members", .read = pto_read_count, AT(staged_members)},
+    {.key = "staged_in", .read = pto_read_count, AT(staged_members.in)},
+    {.key = "staged_out", .read = pto_read_count, AT(staged_members.out)},
     {.key = "strategies", .read = read_strategies},
     {.key = "library", .read = read_library, AT(library)},
 };
@@ -471,7 +472,7 @@ static void note_places(const pto_yaml_node_t *root, pto_place_t place[PTO_FIELD
         [PTO_FIELD_CHUNKS] = "chunks",
         [PTO_FIELD_LIBRARY] = "library",
         [PTO_FIELD_PLACEMENT] = "placement",
-        [PTO_FIELD_STAGED_MEMBERS] = "staged_members",
+        [PTO_FIELD_STAGED_MEMBERS] = "staged_in",
     };
     const pto_yaml_node_t *layout = pto_yaml_find(root, "layout");
     for (int i = 0; i < PTO_FIELD_COUNT; i++) {
