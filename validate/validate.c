@@ -190,7 +190,7 @@ static int add_cells(const pto_options_t *options, int64_t point, const pto_stra
         return 1;
     }
     const pto_request_t *request = pto_plan_request(plan);
-    int64_t members = pto_layout_owner_count(&request->layout);
+    int64_t members = strategy->stages(request);
     for (pto_staged_t pair = {0}; pair.in < members; pair.in++)
         for (pair.out = 0; pair.out < members; pair.out++) {
             if (!is_run(asked, &request->staged_members, members, pair))

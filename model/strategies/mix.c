@@ -181,7 +181,11 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
     pto_intranode_build(builder, request, &pto_intranode_mix);
 }
 
-pto_status_t pto_mix_applicable(const pto_request_t *request, int64_t members, pto_error_t *err) {
+/* All are in one group. */
+static int64_t members_of(const pto_request_t *request) { return pto_layout_owner_count(&request->layout); }
+
+pto_status_t pto_mix_applicable(const pto_request_t *request, pto_error_t *err) {
+    int64_t members = request->strategy->stages(request);
     const pto_staged_t *staged = &request->staged_members;
     int64_t most = staged->in > staged->out ? staged->in : staged->out;
     if (most < members)
@@ -192,8 +196,7 @@ pto_status_t pto_mix_applicable(const pto_request_t *request, int64_t members, p
 
 static pto_status_t applicable(const pto_request_t *request, pto_error_t *err) {
     pto_status_t status = pto_intranode_applicable(request, err);
-    return status == PTO_OK ? pto_mix_applicable(request, pto_layout_owner_count(&request->layout), err)
-                            : status;
+    return status == PTO_OK ? pto_mix_applicable(request, err) : status;
 }
 
 const pto_strategy_t pto_strategy_mix = {
@@ -201,7 +204,7 @@ const pto_strategy_t pto_strategy_mix = {
     .summary = "as gsb, but some members' data go through host memory at the same time",
     .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLGATHER,
     .direct = true,
-    .stages = true,
+    .stages = members_of,
     .collective_space = PTO_SPACE_GPU,
     .applicable = applicable,
     .build = build,

@@ -186,6 +186,22 @@ static void prices_are_near_simulated_times_on_a_gpu(void **state) {
     }
 }
 
+/* With two GPUs, each GPU's leader stages for its own members. */
+static void several_gpus_stage_at_once(void **state) {
+    (void)state;
+    const double s = 1e6, flag_s = 5e-7, reduce_s = 3e-6 + s * 2e-10, peer_s = 2e-6 + s * 1e-9;
+    char text[2048];
+    snprintf(text, sizeof text, "%speer: {on_socket: {alpha_s: 2.0e-6, beta_s_per_byte: 1.0e-9}}\n", simple);
+    pto_machine_t machine = parsed(text);
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "mix_gsb", (pto_layout_t){1, 2, 2, 2, 2});
+    request.staged_members = (pto_staged_t){1, 1};
+    request.bytes = (int64_t)s;
+    double in_s = (6e-6 + s * 3e-10) + flag_s + (5e-6 + s * 4e-10);
+    double between_s = (peer_s + flag_s + reduce_s) + (flag_s + peer_s);
+    assert_costs(request, &machine, in_s + reduce_s + between_s + in_s);
+    pto_machine_fini(&machine);
+}
+
 /* The root of gsb's broadcast copies twice within one time slice: the other process waits for one. */
 static void a_process_counts_once_however_many_copies_it_has(void **state) {
     (void)state;
@@ -369,6 +385,7 @@ int main(void) {
         cmocka_unit_test(only_others_than_the_root_can_stage),
         cmocka_unit_test(it_costs_the_longer_of_its_lanes),
         cmocka_unit_test(prices_are_near_simulated_times_on_a_gpu),
+        cmocka_unit_test(several_gpus_stage_at_once),
         cmocka_unit_test(a_process_counts_once_however_many_copies_it_has),
         cmocka_unit_test(the_cheapest_numbers_fall_with_the_bytes),
         cmocka_unit_test(a_machine_file_may_say_how_many),

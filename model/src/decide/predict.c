@@ -201,7 +201,7 @@ static choice_t choose_staged(const pto_scenario_t *scenario, const pto_machine_
                               pto_request_t *request) {
     const pto_staged_t *given = &scenario->staged_members;
     pto_staged_t *staged = &request->staged_members;
-    int64_t procs = pto_layout_owner_count(&request->layout) / request->layout.nodes;
+    int64_t procs = request->strategy->stages(request);
     const pto_library_rule_t *rule =
         pto_machine_tuning(machine, pto_collective_name(request->collective), procs, request->bytes);
     choice_t choice = {.last = procs - 1};
