@@ -130,7 +130,7 @@ static void try_start(search_t *search) {
 /* Number the processes with the axes in another order, the last of them varying fastest. */
 static void order_axes(const pto_grid_t *grid, const int *axis, int64_t count, int64_t *place) {
     for (int64_t process = 0; process < count; process++) {
-        int64_t at[PTO_GRID_DIMS_MAX], rest = process, number = 0;
+        int64_t at[PTO_GRID_DIMS_MAX] = {0}, rest = process, number = 0;
         for (int d = grid->dim_count - 1; d >= 0; rest /= grid->dim[d--])
             at[d] = rest % grid->dim[d];
         for (int d = 0; d < grid->dim_count; d++)
