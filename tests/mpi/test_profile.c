@@ -290,6 +290,34 @@ static void pass_on(int round) {
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* Messages that all have one tag: receives of any kind may take any of them. */
+static void run_alike(void) {
+    enum { ALIKE = 12 };
+    message_t message = {.source = (rank + size - 1) % size, .tag = 1, .comm = 1, .bytes = sizeof(note_t)};
+    message_t sent = {.destination = (rank + 1) % size, .tag = 1, .comm = 1, .bytes = sizeof(note_t)};
+    MPI_Request request[2 * ALIKE];
+    int space[ALIKE];
+    uint64_t common = case_random_state;
+    case_random_state ^= (uint64_t)rank << 20;
+    for (int i = 0; i < ALIKE; i++) {
+        space[i] = (int)case_random_below(SPACES);
+        start_receive(&message, i, space[i], (int)case_random_below(4), &request[i]);
+    }
+    for (int i = 0; i < ALIKE; i++) {
+        sent.space = (int)case_random_below(SPACES);
+        sent.how = (int)case_random_below(2);
+        start_send(&sent, i, &request[ALIKE + i]);
+    }
+    complete(request, 2 * ALIKE, (int)case_random_below(4));
+    for (int i = 0; i < ALIKE; i++) {
+        note_t note;
+        memcpy(&note, place_of(space[i], i, true), sizeof note);
+        expect(note.source, rank, note.space, space[i], 1, note.bytes);
+    }
+    case_random_state = common;
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 static void run_messages(int64_t count) {
     comms[0] = MPI_COMM_WORLD;
     MPI_Comm_dup(MPI_COMM_WORLD, &comms[1]);
@@ -301,6 +329,7 @@ static void run_messages(int64_t count) {
         if (i % 3 == 0)
             cancel_one();
         pass_on((int)i);
+        run_alike();
     }
     MPI_Pcontrol(0);
 }
