@@ -87,7 +87,7 @@ PROFILE_SRC := $(wildcard profile/*.c)
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 UNIT_HELP_SRC := $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c))
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
-MPI_BENCH_SRC := $(wildcard tests/bench/bench_exec.c)
+MPI_BENCH_SRC := $(wildcard tests/bench/bench_exec.c tests/bench/bench_profile.c)
 BENCH_SRC := $(filter-out $(MPI_BENCH_SRC),$(wildcard tests/bench/bench_*.c))
 # fit.h belongs to libportolan-fit, which is not installed.
 INSTALLED_HEADERS := $(filter-out %/fit.h,$(wildcard model/include/portolan/*.h))
@@ -339,12 +339,15 @@ gpu-suite: ## build, check, calibrate, validate, export results; resumable: OUT=
 BENCH_DEVICE ?= host
 BENCH_MPIRUN ?= mpirun -n 2 --oversubscribe
 BENCH_SHORT ?=
+# The profiler's runs under it, on one process and on two.
+PROFILED := env LD_PRELOAD=$(abspath $(PROFILE_LIB)) PORTOLAN_PROFILE=$(BUILD)/bench/ $(BUILD)/bench/bench_profile
 .PHONY: bench
-bench: $(TOOL) $(BENCH) $(MPI_BENCH) $(SMPI_BENCH) ## run the benchmarks; BENCH_SHORT=1: only check their results, in seconds
+bench: $(PROFILE_LIB) $(TOOL) $(BENCH) $(MPI_BENCH) $(SMPI_BENCH) ## run the benchmarks; BENCH_SHORT=1: only check their results, in seconds
 	@passed=0; failed=0; \
 	export BENCH_SHORT=$(BENCH_SHORT) PORTOLAN=$(BUILD)/portolan SMPI_ALLTOALL=$(SMPI_BENCH) \
 		OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; \
-	for program in $(BENCH) $(foreach program,$(MPI_BENCH),'$(BENCH_MPIRUN) $(program) $(BENCH_DEVICE)'); do \
+	for program in $(BENCH) $(if $(MPI_BENCH),'$(BENCH_MPIRUN) $(BUILD)/bench/bench_exec $(BENCH_DEVICE)' \
+		'mpirun -n 1 $(PROFILED)' '$(BENCH_MPIRUN) $(PROFILED)'); do \
 		if $$program; then passed=$$((passed + 1)); else failed=$$((failed + 1)); fi; \
 	done; echo "bench: $$passed passed, $$failed failed"; [ $$failed = 0 ]
 

@@ -23,10 +23,32 @@ bool prof_count_begin(void) {
     return prof.cell && prof.received;
 }
 
+/* Sizes of predefined types, whose handles never change their meaning. */
+static struct {
+    MPI_Datatype type;
+    int64_t bytes;
+} known_types[8];
+static int known_count;
+
+static void remember(MPI_Datatype type, int64_t bytes) {
+    int integers, addresses, types, combiner = MPI_COMBINER_DUP;
+    if (known_count == sizeof known_types / sizeof *known_types)
+        return;
+    PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
+    if (combiner != MPI_COMBINER_NAMED)
+        return;
+    known_types[known_count].type = type;
+    known_types[known_count++].bytes = bytes;
+}
+
 int64_t prof_type_bytes(MPI_Datatype type) {
     MPI_Count bytes = 0;
+    for (int i = 0; i < known_count; i++)
+        if (known_types[i].type == type)
+            return known_types[i].bytes;
     if (type == MPI_DATATYPE_NULL || PMPI_Type_size_x(type, &bytes) != MPI_SUCCESS || bytes < 0)
         return 0;
+    remember(type, (int64_t)bytes);
     return (int64_t)bytes;
 }
 
@@ -140,14 +162,14 @@ void prof_count_call(const prof_call_t *call, const prof_group_t *group, int pee
         return;
     prof_time_t *time = &prof.time[call->routine][space];
     time->calls++;
-    time->ns += call->end_ns - call->begin_ns;
+    time->inside += call->end - call->begin;
     prof_line_t *line = new_line();
     if (!line) {
         prof.lines_lost++;
         return;
     }
-    *line = (prof_line_t){.begin_ns = call->begin_ns,
-                          .end_ns = call->end_ns,
+    *line = (prof_line_t){.begin = call->begin,
+                          .end = call->end,
                           .bytes = bytes,
                           .group = group ? group->id : 0,
                           .procs = group ? group->size : 0,

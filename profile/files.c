@@ -65,9 +65,16 @@ static void put_number(int64_t number) {
     put(digits_of((uint64_t)(number < 0 ? -number : number), 10, 1, room));
 }
 
-static void put_seconds(int64_t ns) {
+static double ns_per_tick;
+
+static void find_tick(void) {
+    int64_t ticks = prof_ticks() - prof.origin;
+    ns_per_tick = ticks > 0 ? (double)(prof_now_ns() - prof.origin_ns) / (double)ticks : 1;
+}
+
+static void put_seconds(int64_t ticks) {
     char room[24];
-    ns = ns > 0 ? ns : 0;
+    int64_t ns = ticks > 0 ? (int64_t)((double)ticks * ns_per_tick) : 0;
     put_number(ns / 1000000000);
     put(".");
     put(digits_of((uint64_t)(ns % 1000000000), 10, 9, room));
@@ -127,9 +134,9 @@ static void write_cells(const own_t *own) {
         put_field(cell->messages);
         put_field(cell->bytes);
         put(",");
-        put_seconds(cell->ns);
+        put_seconds(cell->inside);
         put(",");
-        put_seconds(cell->waiting_ns);
+        put_seconds(cell->waiting);
         end_line();
     }
 }
@@ -139,7 +146,7 @@ static void write_times(const own_t *own) {
     for (int routine = 0; routine < PROF_ROUTINE_COUNT; routine++)
         for (int space = 0; space < PROF_SPACE_COUNT; space++) {
             const prof_time_t *time = &prof.time[routine][space];
-            if (time->calls == 0 && time->waiting_ns == 0)
+            if (time->calls == 0 && time->waiting == 0)
                 continue;
             put_number(prof.rank);
             put(",");
@@ -148,9 +155,9 @@ static void write_times(const own_t *own) {
             put(space_names[space]);
             put_field(time->calls);
             put(",");
-            put_seconds(time->ns);
+            put_seconds(time->inside);
             put(",");
-            put_seconds(time->waiting_ns);
+            put_seconds(time->waiting);
             end_line();
         }
 }
@@ -183,9 +190,9 @@ static void write_lines(const own_t *own) {
         char room[24];
         put_number(prof.rank);
         put(",");
-        put_seconds(line->begin_ns - prof.origin_ns);
+        put_seconds(line->begin - prof.origin);
         put(",");
-        put_seconds(line->end_ns - prof.origin_ns);
+        put_seconds(line->end - prof.origin);
         put(",");
         put(routine_names[line->routine]);
         put(",");
@@ -268,9 +275,10 @@ static pid_t process; /* not its children */
 
 void prof_write_own(void) {
     own_t own = {prof.cell, prof.cell_capacity};
-    if (is_written || prof.origin_ns == 0 || getpid() != process)
+    if (is_written || prof.origin == 0 || getpid() != process)
         return;
     is_written = 1;
+    find_tick();
     for (int i = 0; i < TABLES; i++) {
         sink.file = open_file(&tables[i], true);
         if (sink.file < 0)
@@ -365,6 +373,7 @@ static void write_table(const table_t *table, const own_t *own) {
 void prof_write_all(void) {
     own_t own = {NULL, 0};
     PMPI_Comm_dup(MPI_COMM_WORLD, &relay);
+    find_tick();
     own.cell = prof_order_resolve(&own.cell_count);
     for (int i = 0; i < TABLES; i++)
         write_table(&tables[i], &own);

@@ -60,6 +60,7 @@ static void begin(void) {
         prof_files_begin();
     PMPI_Barrier(MPI_COMM_WORLD);
     prof.origin_ns = prof_now_ns();
+    prof.origin = prof_ticks();
     depth--;
 }
 

@@ -29,9 +29,9 @@ void prof_unlock(void);
         if (!prof_enter(always))                                                                             \
             return next plain;                                                                               \
         before;                                                                                              \
-        prof_call_t call = {PROF_##name, prof_now_ns(), 0};                                                  \
+        prof_call_t call = {PROF_##name, prof_ticks(), 0};                                                   \
         int code = next args;                                                                                \
-        call.end_ns = prof_now_ns();                                                                         \
+        call.end = prof_ticks();                                                                             \
         prof_lock();                                                                                         \
         after;                                                                                               \
         prof_unlock();                                                                                       \

@@ -12,7 +12,7 @@ static void count_send(const prof_call_t *call, const prof_group_t *group, int p
                        prof_space_t space) {
     prof_cell_t *cell = prof_count_sent(call->routine, PROF_MESSAGE, group, peer, tag, 1, bytes, space);
     if (cell)
-        cell->ns += call->end_ns - call->begin_ns;
+        cell->inside += call->end - call->begin;
 }
 
 static void note_send(const prof_call_t *call, int code, const void *buffer, int count, MPI_Datatype type,
@@ -172,7 +172,7 @@ static void note_start(const prof_call_t *call, int code, const MPI_Request *req
     prof_count_call(call, NULL, -1, -1, 0, PROF_CPU);
     for (int i = 0; i < count && code == MPI_SUCCESS; i++) {
         prof_request_t *what = prof_request_find(request[i]);
-        prof_call_t own = {PROF_Start, call->begin_ns, count == 1 ? call->end_ns : call->begin_ns};
+        prof_call_t own = {PROF_Start, call->begin, count == 1 ? call->end : call->begin};
         if (!what || !what->persistent)
             continue;
         own.routine = (prof_routine_t)what->routine;
@@ -245,19 +245,19 @@ static void complete_receive(const prof_request_t *what, const MPI_Status *statu
     }
 }
 
-static void complete(MPI_Request request, const MPI_Status *status, int64_t waiting_ns) {
+static void complete(MPI_Request request, const MPI_Status *status, int64_t waiting) {
     prof_request_t *what = prof_request_find(request);
     if (!what || !what->active)
         return;
     what->active = false;
-    prof.time[what->routine][what->space].waiting_ns += waiting_ns;
+    prof.time[what->routine][what->space].waiting += waiting;
     if (what->receives)
         complete_receive(what, status);
     prof_cell_t *cell = what->receives ? NULL
                                        : prof_find_cell(prof_world_rank(what->group, what->peer),
                                                         what->routine, PROF_MESSAGE, what->space);
     if (cell)
-        cell->waiting_ns += waiting_ns;
+        cell->waiting += waiting;
     what->cancelled = false;
     if (!what->persistent)
         prof_request_remove(request);
@@ -269,7 +269,7 @@ static void wait_end(waiting_t *waiting, const prof_call_t *call, int code, int 
     prof_count_call(call, NULL, -1, -1, 0, PROF_CPU);
     for (int i = 0; some && i < done; i++)
         complete(waiting->saved[index ? index[i] : i], waiting->has_status ? &waiting->status[i] : NULL,
-                 (call->end_ns - call->begin_ns) / done);
+                 (call->end - call->begin) / done);
     free(waiting->many);
 }
 

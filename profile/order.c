@@ -316,8 +316,8 @@ static void add_part(prof_cell_t *out, size_t *count, const prof_cell_t *cell, i
     made->arrival = (uint8_t)arrival;
     made->messages = share.messages;
     made->bytes = share.bytes;
-    made->ns = (int64_t)((double)cell->ns * part);
-    made->waiting_ns = (int64_t)((double)cell->waiting_ns * part);
+    made->inside = (int64_t)((double)cell->inside * part);
+    made->waiting = (int64_t)((double)cell->waiting * part);
 }
 
 /* A cell, by the space at the receiver; what could not be matched is unknown. */
