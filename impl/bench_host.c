@@ -24,12 +24,18 @@ static pto_status_t host_count(int *count, pto_error_t *err) {
     return PTO_OK;
 }
 
+/* PORTOLAN_EMULATED_MPS, yes or no. */
+static pto_mps_t emulated_mps(void) {
+    const char *said = getenv("PORTOLAN_EMULATED_MPS");
+    return said ? pto_mps_find(said) : PTO_MPS_UNKNOWN;
+}
+
 static pto_status_t host_describe(int gpu, pto_gpu_info_t *info, pto_error_t *err) {
     (void)err;
     snprintf(info->name, sizeof info->name, "host memory emulating GPU memory");
     snprintf(info->bus, sizeof info->bus, "0000:%02x:00.0", (unsigned)gpu & 0xff);
     info->blocks = BLOCKS;
-    info->mps = 0;
+    info->mps = emulated_mps();
     return PTO_OK;
 }
 
@@ -169,6 +175,16 @@ static pto_status_t host_graph_destroy(void *graph, pto_error_t *err) {
     return PTO_OK;
 }
 
+static pto_status_t host_sum(double *target, const double *source, size_t count, void *stream,
+                             pto_error_t *err) {
+    pto_status_t status = pto_host_stream_finish(stream, err);
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += source[i];
+    *target = sum;
+    return status;
+}
+
 extern const pto_device_bench_t pto_device_bench_host;
 const pto_device_bench_t pto_device_bench_host = {
     .build = "with host memory emulating GPU memory",
@@ -186,4 +202,5 @@ const pto_device_bench_t pto_device_bench_host = {
     .graph_create = host_graph_create,
     .graph_destroy = host_graph_destroy,
     .graph_launch = host_graph_launch,
+    .sum = host_sum,
 };

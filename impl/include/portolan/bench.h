@@ -18,7 +18,7 @@ typedef struct {
     char name[PTO_GPU_TEXT_MAX];
     char bus[PTO_GPU_BUS_MAX]; /* PCI address */
     int blocks;                /* thread blocks of `move` that fill the GPU */
-    int mps;                   /* whether processes share the GPU through MPS; -1: the driver cannot say */
+    pto_mps_t mps;             /* _UNKNOWN: the driver cannot tell */
 } pto_gpu_info_t;
 
 /* How a copy learns where its memory is: from the addresses, from the caller, or by asking for the GPU's
@@ -87,6 +87,9 @@ struct pto_device_bench {
     pto_status_t (*graph_create)(void *stream, void **graph, pto_error_t *err);
     pto_status_t (*graph_destroy)(void *graph, pto_error_t *err);
     pto_status_t (*graph_launch)(void *graph, void *stream, pto_error_t *err);
+    /* *target = the sum of `count` values. `target` and `source` are the selected GPU's memory. One sum at a
+     * time. */
+    pto_status_t (*sum)(double *target, const double *source, size_t count, void *stream, pto_error_t *err);
 };
 
 PTO_API_END

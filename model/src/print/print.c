@@ -28,6 +28,7 @@ static PTO_NAME_FUNCTION(size_of, pto_data_t, PTO_DATA_COUNT, "",
                           [PTO_DATA_BLOCKS] = "to each destination",
                           [PTO_DATA_MESSAGES] = "each message",
                           [PTO_DATA_PAIR] = "the message",
+                          [PTO_DATA_GRID] = "each cell",
                           [PTO_DATA_GATHERED] = "from each owner"});
 
 static void print_sizes(printer_t *printer) {
@@ -42,6 +43,9 @@ static void print_sizes(printer_t *printer) {
     if (request->counts && request->counts->kind == PTO_COUNTS_SKEW)
         pto_text_add(&printer->text, ", within %g percent (seed %llu)", 100 * request->counts->skew,
                      (unsigned long long)request->counts->seed);
+    char pattern[PTO_ERROR_MESSAGE_MAX];
+    if (request->counts && *pto_counts_describe(request->counts, pattern, sizeof pattern))
+        pto_text_add(&printer->text, ", %s", pattern);
     if (pto_collective_data(request->collective) == PTO_DATA_MESSAGES)
         pto_text_add(&printer->text, ", %lld from each owner", (long long)request->messages);
     if (request->unique_bytes > 0) {

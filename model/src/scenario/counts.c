@@ -1,4 +1,5 @@
-/* Byte counts between the owners of an alltoallv: equal, skewed by a seeded hash, or a matrix from CSV. */
+/* Byte counts between the owners of an alltoallv: equal, skewed by a seeded hash, or a matrix from
+ * CSV. pattern.c has those on grids. */
 #include "portolan/scenario.h"
 
 #include <limits.h>
@@ -51,6 +52,9 @@ int64_t pto_counts_bytes(const pto_counts_t *counts, int64_t bytes, int64_t sour
         return skewed_bytes(counts, bytes, source, destination);
     case PTO_COUNTS_MATRIX:
         return counts->matrix[source * counts->order + destination];
+    case PTO_COUNTS_STENCIL:
+    case PTO_COUNTS_GROUPS:
+        return pto_pattern_bytes(counts, bytes, source, destination);
     case PTO_COUNTS_EQUAL:
     case PTO_COUNTS_KIND_COUNT:
         break;
@@ -172,13 +176,6 @@ static pto_status_t read_rows(csv_t *csv) {
     if (csv->rows == 0)
         return pto_error_set_at(csv->err, PTO_ERR_SYNTAX, csv->path, 1, 1, "the file holds no numbers");
     return csv->rows == csv->columns ? PTO_OK : refuse_height(csv);
-}
-
-int64_t pto_counts_largest(const pto_counts_t *counts) {
-    int64_t largest = 0;
-    for (int64_t i = 0; i < counts->order * counts->order; i++)
-        largest = counts->matrix[i] > largest ? counts->matrix[i] : largest;
-    return largest;
 }
 
 static pto_status_t parse_square(const char *text, const char *end, const char *path, pto_counts_t *counts,
