@@ -175,6 +175,8 @@ pto_status_t pto_exec_run(pto_exec_t *exec, pto_error_t *err) {
 
 /* If any rank needs staging copies, no rank can queue. */
 static pto_queue_t queue_of(const pto_exec_t *exec) {
+    if (pto_plan_node_count(exec->plan) == 0) /* a grid in which nobody has neighbors */
+        return PTO_QUEUE_BY_PROCESSES;
     const pto_node_t *first = pto_plan_node(exec->plan, 0);
     if ((first->kind != PTO_NODE_KERNEL && !pto_runs_by_nccl(first)) ||
         first->span != pto_plan_node_count(exec->plan) - 1)
@@ -228,6 +230,23 @@ pto_status_t pto_exec_queue(pto_exec_t *exec, pto_error_t *err) {
                                              : pto_lane_do(exec, lane, task, false, &finished, err);
     atomic_store_explicit(&lane->next, lane->tasks.count, memory_order_relaxed);
     return status == PTO_OK ? PTO_OK : fail(exec, 0, status, err);
+}
+
+/* Every lane may be the first to use the input. */
+pto_status_t pto_exec_follow(pto_exec_t *exec, void *stream, pto_error_t *err) {
+    const pto_device_t *device = exec->device;
+    pto_status_t status = PTO_OK;
+    if (exec->under_way && !exec->queued)
+        return pto_error_set(err, PTO_ERR_RANGE, "a run is already active");
+    if (!exec->followed)
+        status = device->event_create(&exec->followed, err);
+    if (status == PTO_OK)
+        status = device->event_record(exec->followed, stream, err);
+    for (int i = 0; i < exec->lane_count && status == PTO_OK; i++) {
+        exec->lane[i].pending = true;
+        status = device->event_follow(exec->followed, exec->lane[i].stream, err);
+    }
+    return status;
 }
 
 /* --- making -------------------------------------------------------------------------------------------- */
@@ -392,6 +411,8 @@ void pto_exec_destroy(pto_exec_t *exec) {
     pto_library_free(exec);
     pto_nccl_free(exec);
     pto_exec_unbind(exec);
+    if (exec->followed)
+        exec->device->event_destroy(exec->followed, NULL);
     for (int i = 0; i < exec->lane_count; i++)
         if (exec->lane[i].stream)
             exec->device->stream_destroy(exec->lane[i].stream, NULL);

@@ -164,6 +164,7 @@ struct pto_exec {
     int lines;          /* the buffer in line format, which needs no flags; -1: none */
     int offer_count;    /* memory that this process exports to its node: shared buffers, kernel flags */
     pto_lane_t *lane;   /* lane 0 also does what is in none */
+    void *followed;     /* event of pto_exec_follow; NULL: none yet */
     int lane_count;
     pto_vector_t events;     /* pto_exec_event_t */
     pto_vector_t requests;   /* MPI_Request */

@@ -33,7 +33,7 @@ static __device__ void finish_copy(const part &source, const part &target, unsig
 }
 
 /* Loads that one thread keeps in flight over all pairs. */
-enum { IN_FLIGHT = 8 };
+enum { IN_FLIGHT = 8, DEEP_ROWS = 4 };
 
 /* Sizes may differ. */
 template <int PAIRS> static __device__ void move_pairs(const part *pairs) {
@@ -80,6 +80,62 @@ static __device__ void move(const part *operands, const op &now) {
 #pragma unroll 1
     for (unsigned pair = 0; pair < pairs; pair++)
         finish_copy(operands[2 * pair], operands[2 * pair + 1], now.width);
+}
+
+/* --- copies of rows --------------------------------------------------------------------------------------
+ */
+
+/* Byte `offset` of a part in rows, counted without the gaps. */
+static __device__ char *in_rows(const part &own, uint32_t offset) {
+    const uint32_t at = own.offset_bytes + offset, row = at / own.rows.bytes;
+    return own.at + static_cast<size_t>(row) * own.rows.pitch_bytes + (at - row * own.rows.bytes);
+}
+
+template <typename W> static __device__ uint32_t words_in(const part &own) {
+    return static_cast<uint32_t>(bytes_of(own) / sizeof(W));
+}
+
+/* All pairs together are one list of words, so that loads of all of them are in flight, however small each
+ * is. */
+template <typename W> static __device__ void move_row_words(const part *pairs, unsigned count) {
+    uint32_t all = 0;
+#pragma unroll 1
+    for (unsigned i = 0; i < count; i++)
+        all += words_in<W>(pairs[2 * i]);
+    unsigned pair = 0;
+    uint32_t first = 0; /* word of the pair */
+#pragma unroll 1
+    for (uint32_t i = threadIdx.x; i < all; i += DEEP_ROWS * THREADS) {
+        W value[DEEP_ROWS] = {};
+        char *target[DEEP_ROWS] = {};
+#pragma unroll
+        for (int j = 0; j < DEEP_ROWS; j++) {
+            const uint32_t word = i + j * THREADS;
+            if (word >= all)
+                break;
+            for (uint32_t words; word - first >= (words = words_in<W>(pairs[2 * pair])); first += words)
+                pair++;
+            const uint32_t offset = (word - first) * static_cast<uint32_t>(sizeof(W));
+            value[j] = *reinterpret_cast<const W *>(in_rows(pairs[2 * pair], offset));
+            target[j] = in_rows(pairs[2 * pair + 1], offset);
+        }
+#pragma unroll
+        for (int j = 0; j < DEEP_ROWS; j++)
+            if (i + j * THREADS < all)
+                *reinterpret_cast<W *>(target[j]) = value[j];
+    }
+}
+
+static __device__ void move_rows(const part *operands, const op &now) {
+    const unsigned pairs = now.count / 2;
+    if (now.width == PTO_UNIT_BYTES)
+        move_row_words<uint4>(operands, pairs);
+    else if (now.width == sizeof(uint64_t))
+        move_row_words<uint64_t>(operands, pairs);
+    else if (now.width == sizeof(uint32_t))
+        move_row_words<uint32_t>(operands, pairs);
+    else
+        move_row_words<char>(operands, pairs);
 }
 
 /* Loads that a thread keeps in flight for each source of a spread or reduction. */

@@ -22,6 +22,7 @@
 
 #include "device_cuda.h"
 #include "kernel_lines.cuh"
+#include "kernel_translate.cuh"
 
 enum {
     BLOCK_BYTES = 8192,
@@ -121,6 +122,8 @@ __global__ void __launch_bounds__(THREADS, 1) run_program(const __grid_constant_
                 reduce<T, Op>(operands, now);
             else if (now.kind == PTO_KERNEL_MOVE)
                 move(operands, now);
+            else if (now.kind == MOVE_ROWS)
+                move_rows(operands, now);
             else
                 spread(operands, now);
             __syncthreads();
@@ -222,38 +225,6 @@ static pto_status_t cuda_blocks_max(pto_datatype_t datatype, pto_op_t op, int *b
     return status;
 }
 
-static operand translate(const pto_operand_t *from, unsigned parts) {
-    const uint64_t units = static_cast<uint64_t>(from->bytes) / PTO_UNIT_BYTES;
-    return {static_cast<char *>(from->spot.at),
-            from->spot.apart_bytes,
-            static_cast<uint32_t>(units / parts),
-            static_cast<uint16_t>(units % parts),
-            static_cast<uint8_t>(from->bytes % PTO_UNIT_BYTES),
-            from->spot.lines};
-}
-
-static bool some_lines(const pto_kernel_program_t *program, int first, int count) {
-    bool some = false;
-    for (int i = first; i < first + count; i++)
-        some |= program->operands[i].spot.lines;
-    return some;
-}
-
-/* Lines' own addresses allow what is needed. */
-static unsigned width_of(const pto_kernel_program_t *program, const pto_kernel_op_t *op) {
-    const unsigned most =
-        some_lines(program, op->first, op->count) ? unsigned(PTO_LINE_DATA_BYTES) : unsigned(PTO_UNIT_BYTES);
-    uintptr_t all = 0;
-    for (int i = 0; i < op->count; i++) {
-        const pto_spot_t *spot = &program->operands[op->first + i].spot;
-        if (!spot->lines)
-            all |= reinterpret_cast<uintptr_t>(spot->at) | static_cast<uintptr_t>(spot->apart_bytes);
-    }
-    if (all % most == 0)
-        return most;
-    return all % sizeof(uint32_t) == 0 ? sizeof(uint32_t) : 1;
-}
-
 /* Operands that the parameters have no room for. */
 static pto_status_t put_far(cuda_kernel *kernel, const pto_operand_t *operands, int count, pto_error_t *err) {
     const size_t bytes = static_cast<size_t>(count) * sizeof(operand);
@@ -297,7 +268,13 @@ static pto_status_t translate_all(const pto_kernel_program_t *program, cuda_kern
                              program->op_count, program->operand_count, OPS_MAX, OPERANDS_MAX);
     for (int i = 0; i < program->op_count; i++) {
         const pto_kernel_op_t *from = &program->ops[i];
-        kernel->all.ops[i] = {static_cast<uint8_t>(from->kind), static_cast<uint8_t>(width_of(program, from)),
+        const bool rows = some_rows(program, from);
+        if (rows && !can_run_rows(program, from))
+            return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                                 "rows beside lines, double-buffered, or of more than 2 GiB, none of which "
+                                 "this device takes");
+        kernel->all.ops[i] = {static_cast<uint8_t>(rows ? int(MOVE_ROWS) : int(from->kind)),
+                              static_cast<uint8_t>(width_of(program, from)),
                               static_cast<uint16_t>(from->count), static_cast<uint16_t>(from->first)};
     }
     if (some_lines(program, 0, program->operand_count) && !can_run_lines(program))

@@ -127,6 +127,23 @@ static const char *from_lines(const turn_t *turn, const pto_operand_t *source, p
     return unpacked;
 }
 
+/* The bytes from `offset` to the end of its row. */
+static int64_t row_rest(const pto_rows_t *rows, int64_t offset) { return rows->bytes - offset % rows->bytes; }
+
+static char *in_row(char *first, const pto_rows_t *rows, int64_t offset) {
+    return first + offset / rows->bytes * rows->pitch_bytes + offset % rows->bytes;
+}
+
+static void move_rows(char *source, const pto_rows_t *from, char *target, const pto_rows_t *to,
+                      pto_part_t own) {
+    for (int64_t at = own.offset_bytes, end = at + own.bytes; at < end;) {
+        int64_t bytes = row_rest(from, at) < row_rest(to, at) ? row_rest(from, at) : row_rest(to, at);
+        bytes = bytes < end - at ? bytes : end - at;
+        memcpy(in_row(target, to, at), in_row(source, from, at), (size_t)bytes);
+        at += bytes;
+    }
+}
+
 static bool move(const turn_t *turn, const pto_operand_t *source, const pto_operand_t *target) {
     pto_part_t own = part(turn, source);
     if (target->spot.lines) {
@@ -139,7 +156,9 @@ static bool move(const turn_t *turn, const pto_operand_t *source, const pto_oper
             memcpy(place(turn, target) + own.offset_bytes, data, (size_t)own.bytes);
         return data != NULL;
     }
-    if (own.bytes > 0)
+    if (source->rows.rows > 1 || target->rows.rows > 1)
+        move_rows(place(turn, source), &source->rows, place(turn, target), &target->rows, own);
+    else if (own.bytes > 0)
         memmove(place(turn, target) + own.offset_bytes, place(turn, source) + own.offset_bytes,
                 (size_t)own.bytes);
     return true;

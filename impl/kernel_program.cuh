@@ -9,26 +9,39 @@ enum { THREADS = 512 };
 
 /* --- a program, as the parameter of the kernel --------------------------------------------------------- */
 
+/* How an operand lies in memory. Rows are not double-buffered. */
+enum form : uint8_t { FORM_PLAIN, FORM_LINES, FORM_ROWS };
+
+struct row_shape {
+    uint32_t bytes;
+    uint32_t pitch_bytes;
+};
+
 /* Units (16 bytes) in each part, how many of the first parts have one more, and the bytes left over for the
  * last part: the rule of parts.h with the division already done. */
 struct operand {
     char *at;
-    int64_t apart_bytes;
+    union {
+        int64_t apart_bytes;
+        row_shape rows; /* FORM_ROWS */
+    };
     uint32_t each;
     uint16_t more;
     uint8_t rest_bytes;
-    bool lines;
+    form is;
 };
 
 struct op {
-    uint8_t kind;  /* pto_kernel_kind_t */
-    uint8_t width; /* access width that the addresses allow: 16; 8 next to lines; 4; 1 */
+    uint8_t kind;  /* pto_kernel_kind_t, or MOVE_ROWS */
+    uint8_t width; /* access width that the addresses allow: 16; 8 next to lines and in rows; 4; 1 */
     uint16_t count;
     uint16_t first;
 };
 
+enum { MOVE_ROWS = PTO_KERNEL_KIND_COUNT }; /* a MOVE with operands in rows */
+
 /* Parameters are copied at each launch: 4 KiB take 0.7 us longer than 1 KiB. */
-enum { OPS_MAX = 16, OPERANDS_NEAR = 33, OPERANDS_MAX = 256 };
+enum { OPS_MAX = 24, OPERANDS_NEAR = 33, OPERANDS_MAX = 256 };
 
 struct program {
     uint64_t run;        /* 0: one more than each block's last run */
@@ -54,10 +67,12 @@ static_assert(sizeof(program) <= 1024, "measured at 1 KiB");
 
 /* A part of one operand. */
 struct part {
-    char *at;
+    char *at;       /* of rows: of the operand */
     unsigned units; /* at most 64 GiB */
     uint16_t rest_bytes;
     bool lines;
+    uint32_t offset_bytes; /* of the part in its rows, without the gaps; at most 4 GiB */
+    row_shape rows;        /* contiguous: a single row */
 };
 
 static __device__ size_t bytes_of(const part &own) {
@@ -66,11 +81,21 @@ static __device__ size_t bytes_of(const part &own) {
 
 static __device__ part part_of(const program &all, const operand &whole, unsigned number, uint64_t run) {
     const size_t first = static_cast<size_t>(number) * whole.each + min(number, unsigned(whole.more));
-    const unsigned times = whole.lines ? PTO_LINE_BYTES / PTO_LINE_DATA_BYTES : 1;
-    char *at = whole.at + static_cast<int64_t>(run % 2) * whole.apart_bytes + first * PTO_UNIT_BYTES * times;
     const bool last = number == gridDim.x * all.slices - 1;
-    return {at, whole.each + (number < whole.more ? 1 : 0),
-            static_cast<uint16_t>(last ? whole.rest_bytes : 0), whole.lines};
+    part own = {whole.at,
+                whole.each + (number < whole.more ? 1 : 0),
+                static_cast<uint16_t>(last ? whole.rest_bytes : 0),
+                whole.is == FORM_LINES,
+                0,
+                {UINT32_MAX, 0}};
+    if (whole.is == FORM_ROWS) {
+        own.offset_bytes = static_cast<uint32_t>(first * PTO_UNIT_BYTES);
+        own.rows = whole.rows;
+    } else {
+        const unsigned times = own.lines ? PTO_LINE_BYTES / PTO_LINE_DATA_BYTES : 1;
+        own.at += static_cast<int64_t>(run % 2) * whole.apart_bytes + first * PTO_UNIT_BYTES * times;
+    }
+    return own;
 }
 
 /* All operands' parts, each computed by its own thread. */

@@ -14,6 +14,9 @@ typedef struct {
 
 /* These append to the program and return false if out of memory. */
 bool pto_program_move(pto_program_t *program, pto_spot_t target, pto_spot_t source, int64_t bytes);
+/* Rows of one size on both sides. */
+bool pto_program_move_rows(pto_program_t *program, pto_spot_t target, const pto_rows_t *to, pto_spot_t source,
+                           const pto_rows_t *from);
 /* `kind` is PTO_KERNEL_SIGNAL or PTO_KERNEL_WAIT. */
 bool pto_program_flag(pto_program_t *program, pto_kernel_kind_t kind, pto_spot_t flag);
 /* A reduction without sources, which are then appended in order. To accumulate into the target, append the

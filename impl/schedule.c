@@ -281,10 +281,9 @@ static pto_status_t build_shadow(pto_schedule_t *builder, pto_role_t role, void 
     if (!target || !source)
         return PTO_OK;
     builder->walk = &around;
-    int first = builder->exec->moves.count;
-    int64_t bytes = pto_exec_user_bytes(builder->exec->plan, builder->exec->job.logical, role);
-    pto_status_t status =
-        bytes > 0 ? pto_schedule_move(builder, target, source, bytes, true, &first) : PTO_OK;
+    size_t bytes = (size_t)pto_exec_user_bytes(builder->exec->plan, builder->exec->job.logical, role);
+    const pto_move_t whole = {target, source, bytes, 1, bytes, bytes};
+    pto_status_t status = bytes > 0 ? pto_schedule_move(builder, &whole, true) : PTO_OK;
     builder->walk = NULL;
     return status;
 }

@@ -91,39 +91,12 @@ static pto_byte_range_t after(const pto_byte_ranges_t *ranges, pto_byte_range_t 
 
 /* --- copies and reductions ----------------------------------------------------------------------------- */
 
-/* Add `piece` to the move as another row if it continues the same stride. */
-static bool extend_move(pto_exec_move_t *last, const pto_move_t *piece, bool on_device) {
-    pto_move_t *move = &last->move;
-    if (last->on_device != on_device || move->bytes != piece->bytes)
-        return false;
-    ptrdiff_t target_step = (char *)piece->target - (char *)move->target;
-    ptrdiff_t source_step = (const char *)piece->source - (const char *)move->source;
-    ptrdiff_t rows = (ptrdiff_t)move->rows;
-    ptrdiff_t least = (ptrdiff_t)(move->bytes) * rows;
-    if (target_step < least || source_step < least || target_step % rows || source_step % rows)
-        return false;
-    if (rows > 1 && (target_step / rows != (ptrdiff_t)move->target_pitch_bytes ||
-                     source_step / rows != (ptrdiff_t)move->source_pitch_bytes))
-        return false;
-    move->target_pitch_bytes = (size_t)(target_step / rows);
-    move->source_pitch_bytes = (size_t)(source_step / rows);
-    move->rows++;
-    return true;
-}
-
-pto_status_t pto_schedule_move(pto_schedule_t *builder, char *target, const char *source, int64_t bytes,
-                               bool on_device, int *own_first) {
+pto_status_t pto_schedule_move(pto_schedule_t *builder, const pto_move_t *move, bool on_device) {
     pto_vector_t *moves = &builder->exec->moves;
-    if (target == source)
-        return PTO_OK; /* in place */
-    pto_move_t piece = {target, source, (size_t)bytes, 1, (size_t)bytes, (size_t)bytes};
-    if (moves->count > *own_first &&
-        extend_move((pto_exec_move_t *)moves->item + moves->count - 1, &piece, on_device))
-        return PTO_OK;
-    pto_exec_move_t *move = pto_vector_add(moves, sizeof *move);
-    if (!move)
+    pto_exec_move_t *added = pto_vector_add(moves, sizeof *added);
+    if (!added)
         return pto_schedule_out_of_memory(builder->err);
-    *move = (pto_exec_move_t){piece, on_device};
+    *added = (pto_exec_move_t){*move, on_device};
     return pto_schedule_add(builder, PTO_TASK_MOVE, moves->count - 1, 1);
 }
 
@@ -190,32 +163,64 @@ static pto_status_t build_reduction(pto_schedule_t *builder, const pto_step_t *s
     return status;
 }
 
-static pto_status_t add_kernel_move(pto_schedule_t *builder, char *target, char *source, int64_t bytes) {
-    if (target == source)
-        return PTO_OK; /* in place */
-    return pto_program_move(builder->program, spot_at(&builder->target, target),
-                            spot_at(&builder->source, source), bytes)
-               ? PTO_OK
-               : pto_schedule_out_of_memory(builder->err);
+/* A copy of rows that are collected range by range. */
+typedef struct {
+    char *target;
+    char *source;
+    pto_rows_t to; /* no rows: nothing has been collected */
+    pto_rows_t from;
+} row_copy_t;
+
+static pto_status_t add_copy(pto_schedule_t *builder, const row_copy_t *copy, bool on_device) {
+    bool in_place = copy->target == copy->source && copy->to.pitch_bytes == copy->from.pitch_bytes;
+    if (copy->to.rows == 0 || in_place)
+        return PTO_OK;
+    if (builder->program)
+        return pto_program_move_rows(builder->program, spot_at(&builder->target, copy->target), &copy->to,
+                                     spot_at(&builder->source, copy->source), &copy->from)
+                   ? PTO_OK
+                   : pto_schedule_out_of_memory(builder->err);
+    const pto_move_t move = {copy->target,
+                             copy->source,
+                             (size_t)copy->to.bytes,
+                             (size_t)copy->to.rows,
+                             (size_t)copy->to.pitch_bytes,
+                             (size_t)copy->from.pitch_bytes};
+    return pto_schedule_move(builder, &move, on_device);
+}
+
+/* Whether the ranges are the copy's next row. */
+static bool continues(const pto_schedule_t *builder, row_copy_t *copy, const char *target, const char *source,
+                      int64_t bytes) {
+    if (copy->to.rows == 0 || builder->target.lines || builder->source.lines)
+        return false;
+    int64_t to = pto_rows_next(&copy->to, target - copy->target, bytes);
+    int64_t from = pto_rows_next(&copy->from, source - copy->source, bytes);
+    if (to == 0 || from == 0)
+        return false;
+    pto_rows_add(&copy->to, to);
+    pto_rows_add(&copy->from, from);
+    return true;
 }
 
 /* Pair the ranges of both sides, which have the same total size, piece by piece. */
 static pto_status_t build_copy(pto_schedule_t *builder, bool on_device) {
-    int own_first = builder->exec->moves.count;
     pto_status_t status = PTO_OK;
     pto_byte_range_t *source = builder->source.list.item, *target = builder->target.list.item;
+    row_copy_t copy = {0};
     int s = 0, t = 0;
     while (status == PTO_OK && s < builder->source.list.count && t < builder->target.list.count) {
         int64_t bytes = source[s].bytes < target[t].bytes ? source[s].bytes : target[t].bytes;
-        status = builder->program
-                     ? add_kernel_move(builder, target[t].at, source[s].at, bytes)
-                     : pto_schedule_move(builder, target[t].at, source[s].at, bytes, on_device, &own_first);
+        if (!continues(builder, &copy, target[t].at, source[s].at, bytes)) {
+            status = add_copy(builder, &copy, on_device);
+            copy = (row_copy_t){target[t].at, source[s].at, pto_rows_of(bytes), pto_rows_of(bytes)};
+        }
         source[s] = after(&builder->source, source[s], bytes);
         target[t] = after(&builder->target, target[t], bytes);
         s += source[s].bytes == 0;
         t += target[t].bytes == 0;
     }
-    return status;
+    return status == PTO_OK ? add_copy(builder, &copy, on_device) : status;
 }
 
 pto_status_t pto_schedule_local(pto_schedule_t *builder, const pto_action_t *action) {

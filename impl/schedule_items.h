@@ -46,9 +46,8 @@ pto_status_t pto_schedule_append(pto_schedule_t *builder, int lane, pto_task_kin
  * new one. */
 pto_status_t pto_schedule_add(pto_schedule_t *builder, pto_task_kind_t kind, int first, int count);
 
-/* Append a copy, as another row of the last one if that began at `*own_first` or later and has its stride. */
-pto_status_t pto_schedule_move(pto_schedule_t *builder, char *target, const char *source, int64_t bytes,
-                               bool on_device, int *own_first);
+/* Append a copy. */
+pto_status_t pto_schedule_move(pto_schedule_t *builder, const pto_move_t *move, bool on_device);
 
 /* Append what one action of a step does: a copy or a reduction; a message's request (but not its start); a
  * signal or a wait. In a kernel, append it to the kernel's program. */

@@ -211,12 +211,6 @@ static pto_status_t compare_block(uint64_t seed, int64_t from, int64_t place, in
                          (long long)owner, (long long)first_wrong, (long long)from, got[first_wrong], wanted);
 }
 
-static int64_t bytes_between(const pto_request_t *request, int64_t from, int64_t to) {
-    if (pto_collective_is_by_pair(request->collective) && request->counts)
-        return pto_counts_bytes(request->counts, request->bytes, from, to);
-    return request->bytes;
-}
-
 static pto_status_t compare_blocks(const pto_request_t *request, uint64_t seed, int64_t owner,
                                    const void *out, pto_error_t *err) {
     const unsigned char *got = out;
@@ -225,8 +219,8 @@ static pto_status_t compare_blocks(const pto_request_t *request, uint64_t seed, 
     for (int64_t from = 0; from < pto_layout_owner_count(&request->layout) && status == PTO_OK; from++) {
         int64_t place = 0;
         for (int64_t to = 0; to < blocks_before; to++)
-            place += bytes_between(request, from, to);
-        int64_t bytes = bytes_between(request, from, owner);
+            place += pto_request_bytes(request, from, to);
+        int64_t bytes = pto_request_bytes(request, from, owner);
         status = compare_block(seed, from, place, owner, got, bytes, err);
         got += bytes;
     }

@@ -10,6 +10,7 @@
     ROW(gsb)                                                                                                 \
     ROW(btb)                                                                                                 \
     ROW(btb_flat)                                                                                            \
+    ROW(mix)                                                                                                 \
     ROW(gsb_gsb)                                                                                             \
     ROW(gsb_btb)                                                                                             \
     ROW(btb_gsb)                                                                                             \
@@ -18,11 +19,13 @@
     ROW(gas_gather)                                                                                          \
     ROW(gas_allgather)                                                                                       \
     ROW(gas_split)                                                                                           \
+    ROW(gas_tree)                                                                                            \
     ROW(node_leaders)                                                                                        \
     ROW(node_aware)                                                                                          \
     ROW(staged_leaders)                                                                                      \
     ROW(staged_aware)                                                                                        \
     ROW(nccl)                                                                                                \
+    ROW(pack_kernel)                                                                                         \
     ROW(ipc_copy)                                                                                            \
     ROW(shm_ring)
 

@@ -122,9 +122,10 @@ static pto_status_t apply_machine(void *target, const char *text, pto_error_t *e
 
 /* Fields of the file that apply only to the old collective do not apply to the new one. */
 static void change_collective(pto_scenario_t *scenario, pto_collective_t collective) {
-    const pto_scenario_field_t own[] = {PTO_FIELD_IMPLEMENTATION, PTO_FIELD_SPLIT,     PTO_FIELD_MESSAGES,
-                                        PTO_FIELD_UNIQUE_BYTES,   PTO_FIELD_COUNTS,    PTO_FIELD_DISTANCE,
-                                        PTO_FIELD_SPACES,         PTO_FIELD_BOTH_WAYS, PTO_FIELD_HALO};
+    const pto_scenario_field_t own[] = {
+        PTO_FIELD_IMPLEMENTATION, PTO_FIELD_SPLIT,    PTO_FIELD_MESSAGES, PTO_FIELD_UNIQUE_BYTES,
+        PTO_FIELD_COUNTS,         PTO_FIELD_DISTANCE, PTO_FIELD_SPACES,   PTO_FIELD_BOTH_WAYS,
+        PTO_FIELD_PLACEMENT,      PTO_FIELD_HALO};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         scenario->place[own[i]] = (pto_place_t){0};
     scenario->collective = collective;
@@ -135,6 +136,7 @@ static void change_collective(pto_scenario_t *scenario, pto_collective_t collect
     scenario->distance = PTO_LEVEL_ON_SOCKET;
     scenario->ends = (pto_pair_ends_t){0};
     scenario->halo = (pto_halo_t){.width = 1};
+    pto_mapping_fini(&scenario->mapping);
     pto_counts_fini(&scenario->counts);
     scenario->counts = (pto_counts_t){.kind = PTO_COUNTS_EQUAL};
 }
@@ -155,6 +157,18 @@ static pto_status_t apply_split(void *target, const char *text, pto_error_t *err
     options->scenario.split = (pto_split_t)found;
     options->scenario.has_split = true;
     return status;
+}
+
+static pto_status_t apply_staged(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    int64_t *staged = &options->scenario.staged_members;
+    if (strcmp(text, "all") == 0)
+        *staged = PTO_STAGED_ALL;
+    else if (strcmp(text, "0") == 0)
+        *staged = 0;
+    else
+        return pto_count_parse(text, staged, err);
+    return PTO_OK;
 }
 
 static pto_status_t apply_nodes(void *target, const char *text, pto_error_t *err) {
@@ -272,7 +286,7 @@ static pto_status_t apply_library(void *target, const char *text, pto_error_t *e
     return PTO_OK;
 }
 
-/* equal, or skew:FRACTION:SEED, or a CSV file. */
+/* equal, skew:FRACTION:SEED, a mapping as in a scenario, or a CSV file. */
 static pto_status_t apply_counts(void *target, const char *text, pto_error_t *err) {
     pto_options_t *options = target;
     pto_counts_t made = {.kind = PTO_COUNTS_EQUAL};
@@ -294,6 +308,8 @@ static pto_status_t apply_counts(void *target, const char *text, pto_error_t *er
             status = pto_error_set(err, PTO_ERR_RANGE, "skew %s is not between 0 and 1", fraction);
         if (status == PTO_OK)
             made = (pto_counts_t){.kind = PTO_COUNTS_SKEW, .skew = skew, .seed = (uint64_t)seed};
+    } else if (text[0] == '{') {
+        status = pto_counts_parse(text, "--counts", &made, err);
     } else if (strcmp(text, "equal") != 0) {
         status = pto_counts_read_matrix(text, &made, err);
         if (!options->bytes_given) /* the scenario's value; a --bytes option is rejected later, in the final
@@ -304,6 +320,17 @@ static pto_status_t apply_counts(void *target, const char *text, pto_error_t *er
         return status;
     pto_counts_fini(&options->scenario.counts);
     options->scenario.counts = made;
+    return PTO_OK;
+}
+
+static pto_status_t apply_placement(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    pto_mapping_t made;
+    pto_status_t status = pto_mapping_read(text, &made, err);
+    if (status != PTO_OK)
+        return status;
+    pto_mapping_fini(&options->scenario.mapping);
+    options->scenario.mapping = made;
     return PTO_OK;
 }
 
@@ -366,8 +393,11 @@ const pto_option_t pto_scenario_options[] = {
      OVERRIDES(MESSAGES)},
     {"unique-bytes", "N", "messages: bytes of a GPU's messages that are unique; the rest are duplicates",
      STORE(BYTES, scenario.unique_bytes), OVERRIDES(UNIQUE_BYTES)},
-    {"counts", "equal|skew:X:SEED|FILE.csv", "alltoallv: equal, random within +-X, or a matrix of bytes",
+    {"counts", "equal|skew:X:SEED|{...}|FILE.csv",
+     "alltoallv: equal, random within +-X, a pattern as in a scenario, or a matrix of bytes",
      .apply = apply_counts, OVERRIDES(COUNTS)},
+    {"placement-file", "FILE.csv", "alltoallv: the node, GPU and core of each process",
+     .apply = apply_placement, OVERRIDES(PLACEMENT)},
     {"distance", "LEVEL", "pair: on_gpu, on_socket (default), on_node or off_node",
      STORE(WORD, scenario.distance), .word_at = level_at, OVERRIDES(DISTANCE)},
     {"spaces", "FROM,TO", "pair: gpu,gpu (default), cpu,gpu, gpu,cpu or cpu,cpu", .apply = apply_spaces,
@@ -390,6 +420,10 @@ const pto_option_t pto_scenario_options[] = {
     {"chunks", "N",
      "chunked strategies: pieces that a message is cut into (default: as many as are cheapest)",
      STORE(COUNT, scenario.chunks), OVERRIDES(CHUNKS)},
+    {"staged", "N|all",
+     "mix: members that stage their data through host memory (default: the machine file's `tuning`, else as "
+     "many as are cheapest); all: the cheapest of all numbers; portolan-validate runs each",
+     .apply = apply_staged, OVERRIDES(STAGED_MEMBERS)},
     {"strategy", "NAME[,NAME]", "only these strategies (repeatable)", .apply = apply_strategy,
      .word_at = strategy_at, OVERRIDES(STRATEGIES)},
     {"library", "best|ALGORITHM", "the algorithm that models the MPI library's own", .apply = apply_library,
@@ -433,6 +467,24 @@ const pto_option_t pto_simulate_options[] = {
 const pto_option_t pto_check_options[] = {
     {"limit", "N", "refuse plans with more work than N (the default takes about a minute and a gigabyte)",
      STORE(COUNT, limit), .standard = "100000000"},
+    {.name = NULL}};
+
+const pto_option_t pto_traffic_options[] = {
+    {"out", "FILE.csv", "write the rows there instead of to standard output", STORE(TEXT, out)},
+    {"force", NULL, "replace a file that exists", STORE(FLAG, force)},
+    {"plot", "FILE.svg|png", "draw a heat map (needs gnuplot)", STORE(TEXT, plot)},
+    {0},
+};
+
+const pto_option_t pto_tune_options[] = {
+    {"collective", "NAME", "allreduce or allgather (default: both)", .apply = apply_collective,
+     .word_at = collective_at},
+    {"bytes", "N|FROM:TO", "bytes of the vector or of allgather's blocks (default 4:64MiB:4)",
+     .apply = apply_bytes},
+    {"gpus-per-node", "N", "GPUs whose processes take part", STORE(COUNT, scenario.layout.gpus_per_node),
+     .standard = "1"},
+    {"procs-per-gpu", "N", "most processes per GPU (default: the machine's cores, divided evenly)",
+     STORE(COUNT, scenario.layout.procs_per_gpu)},
     {.name = NULL}};
 
 const pto_option_t pto_plan_options[] = {

@@ -15,6 +15,8 @@ typedef struct {
     int what_if_count;
     const char *plot; /* NULL: not requested; both borrowed from argv */
     const char *measured;
+    const char *out; /* NULL: standard output; borrowed from argv */
+    bool force;
     const char *trace; /* NULL: none; borrowed from argv */
     int64_t trace_events;
     int64_t limit;

@@ -263,7 +263,10 @@ static void print_footer(const printer_t *printer) {
 static void print_table_candidate(const pto_score_cell_t *cell, int index) {
     const pto_score_candidate_t *candidate = &cell->candidate[index];
     const pto_prediction_t *prediction = &cell->prediction[index];
-    const char *algorithm = prediction->applicable ? prediction->algorithm->name : "-";
+    char algorithm[64] = "-", choice[PTO_CHOICE_TEXT_MAX];
+    if (prediction->applicable)
+        snprintf(algorithm, sizeof algorithm, "%s%s", prediction->algorithm->name,
+                 pto_choice_text(candidate->strategy, 0, prediction->staged_members, choice));
     printf(" %-14s %-19s %12.2f", candidate->strategy->name, algorithm, candidate->measured_s * 1e6);
     if (prediction->applicable)
         printf(" %12.2f %+8.1f%%", prediction->price.seconds * 1e6,
@@ -297,7 +300,7 @@ static void print_table_cells(const printer_t *printer) {
 
 static void print_csv_cells(const printer_t *printer) {
     printf("collective,implementation,nodes,gpus_per_node,owners_per_gpu,procs_per_gpu,bytes,strategy,"
-           "algorithm,measured_s,predicted_s,best,picked,near_tie,regret\n");
+           "algorithm,measured_s,predicted_s,best,picked,near_tie,regret,staged_members\n");
     for (int64_t i = 0; i < printer->score->cell_count; i++) {
         const pto_score_cell_t *cell = &printer->score->cell[i];
         for (int c = 0; c < cell->candidate_count; c++) {
@@ -311,8 +314,11 @@ static void print_csv_cells(const printer_t *printer) {
                        prediction->price.seconds);
             else
                 printf(",%.9g,", cell->candidate[c].measured_s);
-            printf(",%d,%d,%d,%.9g\n", c == cell->best, c == cell->picked,
-                   c == cell->picked && cell->near_tie, pto_score_regret(cell, c));
+            printf(",%d,%d,%d,%.9g,", c == cell->best, c == cell->picked, c == cell->picked && cell->near_tie,
+                   pto_score_regret(cell, c));
+            if (cell->candidate[c].strategy->stages && prediction->applicable)
+                printf("%lld", (long long)prediction->staged_members);
+            putchar('\n');
         }
     }
 }
@@ -322,8 +328,11 @@ static void print_json_candidate(const pto_score_cell_t *cell, int index) {
     printf("%s{\"strategy\": \"%s\", \"measured_s\": %.9g, ", index ? ", " : "",
            cell->candidate[index].strategy->name, cell->candidate[index].measured_s);
     if (prediction->applicable) {
-        printf("\"algorithm\": \"%s\", \"predicted_s\": %.9g}", prediction->algorithm->name,
+        printf("\"algorithm\": \"%s\", \"predicted_s\": %.9g", prediction->algorithm->name,
                prediction->price.seconds);
+        if (cell->candidate[index].strategy->stages)
+            printf(", \"staged_members\": %lld", (long long)prediction->staged_members);
+        putchar('}');
         return;
     }
     printf("\"reason\": ");

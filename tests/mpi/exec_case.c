@@ -83,9 +83,27 @@ static void random_table(case_t *test, int size) {
     test->options.table = test->table;
 }
 
+static void random_mapping(case_t *test, int owners) {
+    int order[CASE_PROCESSES_MAX];
+    case_random_order(order, owners);
+    for (int i = 0; i < owners; i++)
+        test->process[i] = order[i];
+    test->mapping = (pto_mapping_t){.count = owners, .process = test->process};
+    test->request.mapping = &test->mapping;
+}
+
 static void random_counts(case_t *test) {
+    int64_t owners = pto_layout_owner_count(&test->request.layout);
     test->counts =
         (pto_counts_t){.kind = PTO_COUNTS_SKEW, .skew = (double)case_random_below(101) / 100, .seed = 7};
+    if (case_random_below(2))
+        test->counts = (pto_counts_t){.kind = PTO_COUNTS_STENCIL,
+                                      .grid = {.dim_count = 2,
+                                               .dim = {1, owners},
+                                               .weight = {1, 1 + case_random_below(3)},
+                                               .wrap = {false, case_random_below(2)}}};
+    if (case_random_below(2))
+        random_mapping(test, (int)owners);
     test->request.counts = &test->counts;
 }
 
@@ -125,6 +143,8 @@ static void random_request(case_t *test, const pto_layout_t *layout, int size) {
     }
     if (request->collective == PTO_COLLECTIVE_HALO)
         random_grid(test);
+    if (request->strategy->stages)
+        request->staged_members = case_random_below(pto_layout_owner_count(&request->layout));
     if (request->collective == PTO_COLLECTIVE_PAIR) {
         request->ends = (pto_pair_ends_t){case_random_below(2), case_random_below(2), case_random_below(2)};
         request->chunks = case_random_below(10);
@@ -143,6 +163,7 @@ pto_plan_t *case_random_of(case_t *test, const pto_strategy_t *strategy, const p
             case_random_below(4) == 0 && test->request.ends.from_host == test->request.ends.to_host;
         test->plain_memory = case_random_below(4) == 0;
         test->asynchronous = case_random_below(3) == 0;
+        test->follows = case_random_below(3) == 0;
         test->queued = case_random_below(3) == 0 ? 1 + (int)case_random_below(4) : 0;
         test->options.own_algorithms = case_random_below(2);
         test->options.on_timeout = (pto_timeout_t)case_random_below(PTO_TIMEOUT_COUNT);
@@ -213,6 +234,9 @@ case_user_t case_user(const case_t *test, const pto_plan_t *plan, const pto_devi
     user.out =
         test->in_place ? user.in : new_memory(test, device, is_staging(test, PTO_ROLE_OUT), user.out_bytes);
     user.host = new_memory(test, device, true, most);
+    pto_error_t err = {0};
+    if (device->stream_create(&user.stream, &err) != PTO_OK)
+        case_die(test, &err);
     return user;
 }
 
@@ -221,6 +245,8 @@ void case_user_free(const case_t *test, const pto_device_t *device, case_user_t 
     if (!test->in_place)
         (is_staging(test, PTO_ROLE_OUT) ? device->release_staging : device->release)(user->out, NULL);
     device->release_staging(user->host, NULL);
+    if (user->stream)
+        device->stream_destroy(user->stream, NULL);
 }
 
 pto_status_t case_open(const case_t *test, const pto_plan_t *plan, MPI_Comm comm, const pto_device_t *device,
@@ -255,25 +281,35 @@ static pto_status_t run_once(const case_t *test, pto_exec_t *exec, pto_error_t *
     return status == PTO_OK ? pto_exec_wait(exec, err) : status;
 }
 
+/* The input arrives in the user's stream, which the next run follows. */
+static pto_status_t put_later(const pto_device_t *device, pto_exec_t *exec, const case_user_t *user,
+                              pto_error_t *err) {
+    size_t bytes = (size_t)user->in_bytes;
+    const pto_move_t move = {user->in, user->host, bytes, 1, bytes, bytes};
+    pto_status_t status = bytes > 0 ? device->copy(&move, user->stream, err) : PTO_OK;
+    return status == PTO_OK ? pto_exec_follow(exec, user->stream, err) : status;
+}
+
 /* Poisoned output, fresh input: in this order, as they may be the same. */
-static pto_status_t refresh(const case_t *test, const pto_device_t *device, const case_user_t *user,
-                            uint64_t seed, pto_error_t *err) {
+static pto_status_t refresh(const case_t *test, const pto_device_t *device, pto_exec_t *exec,
+                            const case_user_t *user, uint64_t seed, pto_error_t *err) {
     if (test->request.collective == PTO_COLLECTIVE_HALO) /* in place */
         reference_fill(&test->request, test->op, seed, user->owner, user->host, user->out_bytes);
     else
         memset(user->host, POISON, (size_t)user->out_bytes);
     pto_status_t status = pto_device_copy(device, user->out, user->host, (size_t)user->out_bytes, err);
     reference_fill(&test->request, test->op, seed, user->owner, user->host, user->in_bytes);
-    if (status == PTO_OK)
-        status = pto_device_copy(device, user->in, user->host, (size_t)user->in_bytes, err);
-    return status;
+    if (status != PTO_OK)
+        return status;
+    return test->follows ? put_later(device, exec, user, err)
+                         : pto_device_copy(device, user->in, user->host, (size_t)user->in_bytes, err);
 }
 
 static void run_checked(const case_t *test, const pto_device_t *device, pto_exec_t *exec,
                         const case_user_t *user, uint64_t seed) {
     pto_error_t err = {0};
     bool owns = user->owner >= 0;
-    pto_status_t status = owns ? refresh(test, device, user, seed, &err) : PTO_OK;
+    pto_status_t status = owns ? refresh(test, device, exec, user, seed, &err) : PTO_OK;
     if (status == PTO_OK)
         status = run_once(test, exec, &err);
     if (status == PTO_OK && owns)

@@ -10,11 +10,14 @@ enum { CASE_PROCESSES_MAX = 64 };
 typedef struct {
     pto_request_t request;
     pto_counts_t counts;
+    pto_mapping_t mapping;
+    int64_t process[CASE_PROCESSES_MAX]; /* of the mapping */
     pto_op_t op;
     bool in_place;
     bool plain_memory; /* the user's buffers are not the device's */
     bool asynchronous;
-    int queued; /* > 0: so many runs are queued, where the plan allows it */
+    bool follows; /* the input is still being copied when a run starts */
+    int queued;   /* > 0: so many runs are queued, where the plan allows it */
     pto_exec_options_t options;
     int64_t table[CASE_PROCESSES_MAX];
 } case_t;
@@ -48,6 +51,7 @@ typedef struct {
     int64_t in_bytes;
     int64_t out_bytes;
     int64_t owner; /* number among the owners; -1: a helper */
+    void *stream;
 } case_user_t;
 
 case_user_t case_user(const case_t *test, const pto_plan_t *plan, const pto_device_t *device, int64_t rank);

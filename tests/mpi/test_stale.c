@@ -67,6 +67,9 @@ static const plan_t plans[] = {
     {"gas_allgather", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true},
     {"gas_split", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true},
     {"gas_split", "direct", 1, .collective = PTO_COLLECTIVE_REDUCE, .kernels = true},
+    {"gas_tree", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true},
+    {"gas_tree", "direct", 1, .collective = PTO_COLLECTIVE_REDUCE, .kernels = true},
+    {"gas_tree", "direct", 1, .collective = PTO_COLLECTIVE_BROADCAST, .kernels = true},
     {"gas_read", "direct", 1, .collective = PTO_COLLECTIVE_ALLTOALL, .kernels = true},
     {"gas_allgather", "direct", 1, .collective = PTO_COLLECTIVE_ALLTOALL, .kernels = true},
     {"gas_split", "direct", 1, .collective = PTO_COLLECTIVE_ALLTOALL, .kernels = true},
@@ -77,6 +80,7 @@ static const plan_t plans[] = {
     {"gas_gather", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true, .queued = true},
     {"gas_allgather", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true, .queued = true},
     {"gas_split", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true, .queued = true},
+    {"gas_tree", "direct", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true, .queued = true},
     {"nccl", "nccl", 1, .collective = PTO_COLLECTIVE_ALLREDUCE, .kernels = true, .queued = true},
 };
 

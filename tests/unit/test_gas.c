@@ -78,6 +78,32 @@ static void outputs_are_not_written_before_their_owner_is_there(void **state) {
     refused_for(plan, "second run: writes bytes");
 }
 
+/* Each level of a tree has flags of its own. */
+static void every_flag_of_a_tree_is_needed(void **state) {
+    (void)state;
+    static const pto_collective_t collectives[] = {PTO_COLLECTIVE_ALLREDUCE, PTO_COLLECTIVE_REDUCE,
+                                                   PTO_COLLECTIVE_BROADCAST};
+    for (int64_t gpus = 2; gpus <= 9; gpus++)
+        for (size_t i = 0; i < sizeof collectives / sizeof *collectives; i++) {
+            pto_request_t request = ask(collectives[i], "gas_tree", (pto_layout_t){1, gpus, 1, 1, gpus});
+            pto_plan_t *whole = plan_of(request);
+            int flags = pto_plan_flag_count(whole);
+            assert_int_equal(flags, 2 * pto_log2_ceil(gpus));
+            pto_check_report_t report;
+            assert_int_equal(pto_check(whole, &report, NULL), PTO_OK);
+            pto_plan_destroy(whole);
+            for (int flag = 0; flag < flags; flag++) {
+                pto_plan_t *plan = plan_of(request);
+                for (int s = 0; s < plan->steps.count; s++) {
+                    pto_step_t *step = (pto_step_t *)plan->steps.item + s;
+                    if (pto_step_is_signal(step) && step->flag == flag)
+                        step->core_count = 0;
+                }
+                refused_for(plan, "unordered with");
+            }
+        }
+}
+
 /* --- what can't stand in a kernel ----------------------------------------------------------------------- */
 
 /* Each thread block signals for its own part of a piece: another cut needs parts that it hasn't heard of. */
@@ -221,6 +247,11 @@ static void kernels_cost_their_launch_links_and_flags(void **state) {
                  launch_s + flag_s + store_all_s + flag_s + 3 * own_s);
     assert_price(&machine, PTO_COLLECTIVE_ALLREDUCE, "gas_read",
                  launch_s + flag_s + own_s + load_all_s + flag_s + 3 * own_s);
+    const double store_one_s = store_s + s * store_s_per_byte, up_s = 2 * (store_one_s + flag_s + own_s),
+                 down_s = 2 * (store_one_s + flag_s);
+    assert_price(&machine, PTO_COLLECTIVE_ALLREDUCE, "gas_tree", launch_s + up_s + down_s);
+    assert_price(&machine, PTO_COLLECTIVE_REDUCE, "gas_tree", launch_s + flag_s + up_s);
+    assert_price(&machine, PTO_COLLECTIVE_BROADCAST, "gas_tree", launch_s + 2 * flag_s + own_s + down_s);
     double scatter_s = part_s + store_s + 3 * part * store_s_per_byte;
     double gather_s = store_s + 3 * part * store_s_per_byte;
     assert_price(&machine, PTO_COLLECTIVE_ALLREDUCE, "gas_split",
@@ -268,6 +299,7 @@ int main(void) {
         cmocka_unit_test(ending_before_others_have_stored_or_loaded_is_found),
         cmocka_unit_test(one_buffer_for_all_runs_is_found_by_the_second),
         cmocka_unit_test(outputs_are_not_written_before_their_owner_is_there),
+        cmocka_unit_test(every_flag_of_a_tree_is_needed),
         cmocka_unit_test(pieces_that_are_cut_otherwise_are_found),
         cmocka_unit_test(a_kernels_flag_has_one_step_that_raises_it),
         cmocka_unit_test(kernels_access_only_gpu_memory),

@@ -48,6 +48,7 @@ static line load_line(const char *at) {
 static void store_line(char *at, const line &value) { memcpy(at, &value, sizeof value); }
 
 #include "kernel_lines.cuh"
+#include "kernel_translate.cuh"
 #include "operations.cuh"
 extern "C" {
 #include "reduce.h"
@@ -95,13 +96,9 @@ static program program_of(pieces_t &pieces, unsigned count, unsigned blocks, uns
     all.operand_count = static_cast<uint16_t>(count);
     all.slices = static_cast<uint16_t>(slices);
     for (unsigned i = 0; i < count; i++) {
-        size_t units = pieces.bytes / PTO_UNIT_BYTES;
-        all.operands[i] = {piece(pieces, i),
-                           0,
-                           static_cast<uint32_t>(units / parts),
-                           static_cast<uint16_t>(units % parts),
-                           static_cast<uint8_t>(pieces.bytes % PTO_UNIT_BYTES),
-                           pieces.lines[i]};
+        const int64_t bytes = static_cast<int64_t>(pieces.bytes);
+        const pto_operand_t whole = {{piece(pieces, i), 0, pieces.lines[i]}, bytes, pto_rows_of(bytes)};
+        all.operands[i] = translate(&whole, parts);
     }
     gridDim.x = blocks;
     return all;
@@ -189,6 +186,84 @@ static void copies_of_any_number_size_and_place_are_right(void **) {
                 check_copies(false, pairs, some_bytes(), shift);
                 check_copies(true, pairs, some_bytes(), shift);
             }
+}
+
+/* --- rows ------------------------------------------------------------------------------------------------
+ */
+
+/* Pairs of rows, and the memory that they must leave: the arrays of each side, of some alignment. */
+struct rows_t {
+    std::vector<pto_operand_t> operands;
+    std::vector<std::vector<char>> memory, wanted;
+};
+
+/* Rows of `bytes` in memory of their own, with gaps or without. */
+static pto_operand_t make_rows(std::vector<char> &memory, int64_t bytes, int64_t rows, int64_t align) {
+    const int64_t pitch = bytes + align * random_below(4);
+    memory.resize(static_cast<size_t>(rows * pitch + 2 * GUARD));
+    for (char &byte : memory)
+        byte = static_cast<char>(random_below(256));
+    char *begin = memory.data() + GUARD;
+    begin += (16 - reinterpret_cast<uintptr_t>(begin) % 16) % 16 + static_cast<uintptr_t>(align % 16);
+    pto_rows_t shape = {bytes, rows, pitch};
+    return {{begin, 0, false}, bytes * rows, pto_rows_joined(shape)};
+}
+
+static char *in_operand(const pto_operand_t &operand, int64_t offset) {
+    return static_cast<char *>(operand.spot.at) + offset / operand.rows.bytes * operand.rows.pitch_bytes +
+           offset % operand.rows.bytes;
+}
+
+static void add_pair(rows_t &all, int64_t align) {
+    const int64_t bytes = align * (1 + random_below(20)), rows = 1 + random_below(random_below(2) ? 5 : 600);
+    for (int side = 0; side < 2; side++) {
+        all.memory.emplace_back();
+        all.operands.push_back(make_rows(all.memory.back(), bytes, rows, align));
+    }
+}
+
+/* By the definition: byte by byte. */
+static void fill_wanted(rows_t &all) {
+    all.wanted = all.memory;
+    for (size_t pair = 0; pair < all.operands.size(); pair += 2)
+        for (int64_t i = 0; i < all.operands[pair].bytes; i++) {
+            const pto_operand_t &target = all.operands[pair + 1];
+            const ptrdiff_t at = in_operand(target, i) - all.memory[pair + 1].data();
+            all.wanted[pair + 1][static_cast<size_t>(at)] = *in_operand(all.operands[pair], i);
+        }
+}
+
+static void check_rows(unsigned pairs, int64_t align) {
+    rows_t rows;
+    for (unsigned pair = 0; pair < pairs; pair++)
+        add_pair(rows, align);
+    fill_wanted(rows);
+    const pto_kernel_op_t whole = {PTO_KERNEL_MOVE, 0, static_cast<int>(2 * pairs)};
+    pto_kernel_program_t from = {};
+    from.ops = &whole;
+    from.op_count = 1;
+    from.operands = rows.operands.data();
+    from.operand_count = whole.count;
+    program all = {};
+    gridDim.x = 1 + random_below(4);
+    all.slices = static_cast<uint16_t>(1 + random_below(3));
+    all.operand_count = static_cast<uint16_t>(whole.count);
+    for (int i = 0; i < whole.count; i++)
+        all.operands[i] = translate(&from.operands[i], gridDim.x * all.slices);
+    assert_true(can_run_rows(&from, &whole));
+    const bool strided = some_rows(&from, &whole);
+    const op now = {static_cast<uint8_t>(strided ? int(MOVE_ROWS) : int(PTO_KERNEL_MOVE)),
+                    static_cast<uint8_t>(width_of(&from, &whole)), static_cast<uint16_t>(whole.count), 0};
+    each_thread(all, [&](const part *own) { strided ? move_rows(own, now) : move(own, now); });
+    assert_true(rows.memory == rows.wanted);
+}
+
+static void rows_of_any_number_size_and_gaps_are_copied(void **) {
+    static const int64_t aligns[] = {1, 4, 8, 12, 16};
+    for (unsigned pairs = 1; pairs <= 9; pairs++)
+        for (int64_t align : aligns)
+            for (int i = 0; i < 4; i++)
+                check_rows(pairs, align);
 }
 
 /* --- reductions ------------------------------------------------------------------------------------------
@@ -335,6 +410,7 @@ static void a_vector_into_everybodys_lines_and_their_sum_are_right(void **) {
 int main() {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(copies_of_any_number_size_and_place_are_right),
+        cmocka_unit_test(rows_of_any_number_size_and_gaps_are_copied),
         cmocka_unit_test(reductions_of_any_number_size_and_place_are_right),
         cmocka_unit_test(least_and_greatest_depend_on_no_order),
         cmocka_unit_test(what_goes_into_lines_and_out_of_them_is_right),

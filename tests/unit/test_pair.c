@@ -85,7 +85,11 @@ static void prices_are_simulated_times(void **state) {
                                        "spaces: [cpu, gpu]\n",
                                        "spaces: [cpu, cpu]\n",
                                        "distance: on_gpu\n",
-                                       "both_ways: true\n"};
+                                       "both_ways: true\n",
+                                       "both_ways: true\ndistance: on_gpu\n",
+                                       "both_ways: true\nspaces: [gpu, cpu]\n",
+                                       "both_ways: true\nspaces: [cpu, gpu]\n",
+                                       "both_ways: true\nspaces: [cpu, cpu]\n"};
     int compared = 0;
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         char rest[128];

@@ -126,6 +126,57 @@ static void a_spreads_targets_are_looked_at_too(void **state) {
     pto_program_fini(&program);
 }
 
+/* Columns of one array interleave without sharing bytes, so they go on together. */
+static void columns_of_one_array_are_copied_together(void **state) {
+    (void)state;
+    enum { PITCH = 32, ROWS = 4 };
+    const pto_rows_t column = {8, ROWS, PITCH}, packed = {8, ROWS, 8};
+    pto_program_t program = {0};
+    for (int i = 0; i < 3; i++)
+        assert_true(pto_program_move_rows(&program, at(1, 8 * i), &column, at(0, 8 * i), &column));
+    assert_true(pto_program_move_rows(&program, at(2, 0), &packed, at(0, 24), &column));
+    assert_int_equal(program.ops.count, 1);
+    assert_int_equal(op_at(&program, 0).kind, PTO_KERNEL_MOVE);
+    assert_int_equal(op_at(&program, 0).count, 8);
+    const pto_operand_t *last = (const pto_operand_t *)program.operands.item + 7;
+    assert_int_equal(last->bytes, 8 * ROWS);
+    assert_int_equal(last->rows.rows, 1); /* without gaps they are contiguous */
+    assert_true(pto_program_move_rows(&program, at(1, 4), &column, at(3, 0), &column));
+    assert_int_equal(program.ops.count, 2); /* writes half of each row of two others */
+    pto_program_fini(&program);
+}
+
+static void rows_of_one_source_are_no_spread(void **state) {
+    (void)state;
+    const pto_rows_t column = {8, 4, 32};
+    pto_program_t program = {0};
+    for (int peer = 1; peer < PEERS; peer++)
+        assert_true(pto_program_move_rows(&program, at(peer, 0), &column, at(0, 0), &column));
+    assert_int_equal(program.ops.count, 1);
+    assert_int_equal(op_at(&program, 0).kind, PTO_KERNEL_MOVE);
+    assert_int_equal(op_at(&program, 0).count, 2 * (PEERS - 1));
+    pto_program_fini(&program);
+}
+
+/* Against byte by byte. */
+static void rows_overlap_where_they_share_bytes(void **state) {
+    (void)state;
+    static const pto_rows_t shape[] = {{3, 4, 7}, {2, 3, 7}, {5, 1, 5}, {12, 1, 12}, {7, 2, 7}};
+    for (size_t i = 0; i < sizeof shape / sizeof *shape; i++)
+        for (size_t j = 0; j < sizeof shape / sizeof *shape; j++)
+            for (int64_t distance = -40; distance <= 40; distance++) {
+                bool share = false, said = pto_rows_overlap(&shape[i], &shape[j], distance);
+                for (int64_t a = 0; a < shape[i].rows * shape[i].bytes; a++)
+                    for (int64_t b = 0; b < shape[j].rows * shape[j].bytes; b++)
+                        share = share ||
+                                a / shape[i].bytes * shape[i].pitch_bytes + a % shape[i].bytes ==
+                                    distance + b / shape[j].bytes * shape[j].pitch_bytes + b % shape[j].bytes;
+                assert_true(said || !share);
+                if (shape[i].rows > 1 && shape[j].rows > 1 && distance > -7 && distance < 7)
+                    assert_int_equal(said, share); /* exact for columns of one array */
+            }
+}
+
 static void lines_are_twice_as_long_as_their_data(void **state) {
     (void)state;
     pto_spot_t lines = at(0, 0);
@@ -239,6 +290,9 @@ int main(void) {
         cmocka_unit_test(a_spread_has_a_single_source),
         cmocka_unit_test(copies_that_need_each_other_stay_apart),
         cmocka_unit_test(a_spreads_targets_are_looked_at_too),
+        cmocka_unit_test(columns_of_one_array_are_copied_together),
+        cmocka_unit_test(rows_of_one_source_are_no_spread),
+        cmocka_unit_test(rows_overlap_where_they_share_bytes),
         cmocka_unit_test(lines_are_twice_as_long_as_their_data),
         cmocka_unit_test(lines_are_the_source_of_no_spread),
         cmocka_unit_test(flags_of_one_kind_in_a_row_are_one_op),

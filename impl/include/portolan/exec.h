@@ -129,6 +129,10 @@ pto_status_t pto_exec_run(pto_exec_t *exec, pto_error_t *err);
  * kernel per GPU or one NCCL call, or if the user's buffers must be copied before or after each run. */
 pto_status_t pto_exec_queue(pto_exec_t *exec, pto_error_t *err);
 
+/* The next run begins after what is queued in `stream`, one of the device's, at this point: the caller need
+ * not wait for a kernel that computes the input. No run may be active. */
+pto_status_t pto_exec_follow(pto_exec_t *exec, void *stream, pto_error_t *err);
+
 /* Collective. NULL is legal. No run may be active. */
 void pto_exec_destroy(pto_exec_t *exec);
 

@@ -4,8 +4,9 @@
  * A program is a list of ops. It is executed by `blocks` thread blocks, each at its own pace. A block
  * executes the program `slices` times, each time on another part of every operand: slice s of block b works
  * on part s * blocks + b. How an operand is cut into parts depends only on its size and on the number of
- * parts (parts.h): parts are whole units of 16 bytes, and the last part also gets the remaining bytes. A
- * block signals and waits only for the same part on other GPUs. So the parts of one GPU are not ordered
+ * parts (parts.h): parts are whole units of 16 bytes, and the last part also gets the remaining bytes. The
+ * bytes of rows are counted without the gaps, so rows and contiguous bytes of one size are cut alike. A block
+ * signals and waits only for the same part on other GPUs. So the parts of one GPU are not ordered
  * among themselves, except that a block executes its own in turn.
  *
  * A flag is 64 bits in the memory of the GPU that waits. There is one per part, initially zero. A signal in
@@ -22,6 +23,7 @@
 
 #include "portolan/api.h"
 #include "portolan/device.h"
+#include "portolan/rows.h"
 
 PTO_API_BEGIN
 
@@ -59,7 +61,8 @@ typedef struct {
 
 typedef struct {
     pto_spot_t spot;
-    int64_t bytes; /* 0 for flags */
+    int64_t bytes;   /* of data, all rows together; 0 for flags */
+    pto_rows_t rows; /* several in a MOVE only, and not in line format */
 } pto_operand_t;
 
 typedef struct {

@@ -20,12 +20,6 @@ static int64_t owner_rank(const pto_request_t *request, int64_t owner) {
     return owner / layout->owners_per_gpu * layout->procs_per_gpu + owner % layout->owners_per_gpu;
 }
 
-static int64_t pair_bytes(const pto_request_t *request, int64_t source, int64_t destination) {
-    if (!pto_collective_is_by_pair(request->collective) || !request->counts)
-        return request->bytes;
-    return pto_counts_bytes(request->counts, request->bytes, source, destination);
-}
-
 /* Number of messages with distinct data; additional messages repeat them in turn. */
 static int64_t distinct_messages(const pto_request_t *request) {
     if (request->unique_bytes <= 0 || request->bytes == 0)
@@ -78,11 +72,11 @@ static bool expect_vector(pto_checker_t *checker, int out, int64_t owners) {
 static bool expect_column(pto_checker_t *checker, int out, int64_t owners, int64_t j, int64_t *origin) {
     int64_t rank = owner_rank(checker->request, j), offset = 0, total = 0;
     for (int64_t i = 0; i < owners; i++)
-        total += pair_bytes(checker->request, i, j);
+        total += pto_request_bytes(checker->request, i, j);
     if (!sized(checker, rank, out, total))
         return false;
     for (int64_t i = 0; i < owners; i++) {
-        int64_t bytes = pair_bytes(checker->request, i, j);
+        int64_t bytes = pto_request_bytes(checker->request, i, j);
         int32_t set = pto_sets_run(&checker->sets, (int32_t)i, (int32_t)i + 1);
         if (!expect(checker, rank, out, &offset, bytes, set, origin[i]))
             return false;
@@ -243,7 +237,7 @@ static int64_t input_bytes(const pto_request_t *request, int64_t owner, int64_t 
         return distinct_messages(request) * request->bytes;
     int64_t total = 0;
     for (int64_t destination = 0; destination < owners; destination++)
-        total += pair_bytes(request, owner, destination);
+        total += pto_request_bytes(request, owner, destination);
     return total;
 }
 

@@ -1,8 +1,10 @@
 /* Checking kernels: their steps must be ones that threads can do, and all users of the same bytes must cut
  * them into the same pieces, so that each thread block finds what the same block elsewhere has signalled. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "check/check_internal.h"
+#include "portolan/rows.h"
 
 /* --- once for a plan ------------------------------------------------------------------------------------ */
 
@@ -74,7 +76,7 @@ bool pto_check_kernels(pto_checker_t *checker) {
 struct pto_piece_use {
     struct pto_piece_use *next;
     int64_t begin;
-    int64_t end;
+    pto_rows_t rows;
     bool written;
 };
 
@@ -94,45 +96,91 @@ void pto_check_forget_pieces(pto_checker_t *checker) {
 }
 
 static bool use_piece(pto_checker_t *checker, int64_t rank, const pto_touch_t *touch, int64_t begin,
-                      int64_t end) {
+                      pto_rows_t rows) {
     pto_piece_use_t **first = &checker->piece[touch->holder * checker->buffers + touch->buffer];
+    rows = pto_rows_joined(rows);
     for (pto_piece_use_t *use = *first; use; use = use->next) {
-        if (use->begin == begin && use->end == end) {
+        if (use->begin == begin && memcmp(&use->rows, &rows, sizeof rows) == 0) {
             use->written = use->written || touch->write;
             return true;
         }
-        if (use->end <= begin || end <= use->begin || !(use->written || touch->write))
+        if (!(use->written || touch->write) || !pto_rows_overlap(&use->rows, &rows, begin - use->begin))
             continue;
         return pto_check_fail(checker, rank,
                               "a kernel uses bytes %lld..%lld of '%s' of rank %lld in one piece and "
                               "%lld..%lld in another",
-                              (long long)begin, (long long)end - 1,
+                              (long long)begin, (long long)(begin + pto_rows_span(&rows)) - 1,
                               pto_plan_buffer(checker->plan, touch->buffer)->name, (long long)touch->holder,
-                              (long long)use->begin, (long long)use->end - 1);
+                              (long long)use->begin, (long long)(use->begin + pto_rows_span(&use->rows)) - 1);
     }
     pto_piece_use_t *made = malloc(sizeof *made);
     if (!made)
         return pto_check_out_of_memory(checker);
-    *made = (pto_piece_use_t){*first, begin, end, touch->write};
+    *made = (pto_piece_use_t){*first, begin, rows, touch->write};
     *first = made;
     return true;
 }
 
+/* One side of a copy or reduction: the touch and the byte in it that come next, and the rows so far. */
+typedef struct {
+    const pto_touches_t *touches;
+    int index;
+    int64_t done;
+    int rows_index; /* the touch of the first row */
+    int64_t rows_begin;
+    pto_rows_t rows;
+} side_t;
+
+static const pto_touch_t *next_of(const side_t *side) { return &side->touches->item[side->index]; }
+
+static int64_t left_in(const side_t *side) { return next_of(side)->end - next_of(side)->begin - side->done; }
+
+static int64_t pitch_of(const side_t *side, int64_t bytes) {
+    return next_of(side)->holder == side->touches->item[side->rows_index].holder
+               ? pto_rows_next(&side->rows, next_of(side)->begin + side->done - side->rows_begin, bytes)
+               : 0;
+}
+
+static bool use_rows(pto_checker_t *checker, int64_t rank, const side_t *side) {
+    return side->rows.rows == 0 ||
+           use_piece(checker, rank, &side->touches->item[side->rows_index], side->rows_begin, side->rows);
+}
+
+static void begin_rows(side_t *side, int64_t bytes) {
+    side->rows_index = side->index;
+    side->rows_begin = next_of(side)->begin + side->done;
+    side->rows = pto_rows_of(bytes);
+}
+
+static void go_on(side_t *side, int64_t bytes) {
+    bool whole = bytes == left_in(side);
+    side->done = whole ? 0 : side->done + bytes;
+    side->index = whole ? (side->index + 1) % side->touches->count : side->index;
+}
+
+/* The pieces are those that the executor makes: a copy's ranges are joined to rows where both sides allow it
+ * (rows.h). */
 bool pto_check_pieces(pto_checker_t *checker, const pto_action_t *action) {
-    const pto_touches_t *source = &checker->source, *target = &checker->target;
-    int s = 0, t = 0;
-    int64_t read = 0, written = 0;
-    while (s < source->count && target->count > 0) {
-        const pto_touch_t *from = &source->item[s], *to = &target->item[t];
-        int64_t left = from->end - from->begin - read, room = to->end - to->begin - written;
-        int64_t bytes = left < room ? left : room;
-        if (!use_piece(checker, action->rank, from, from->begin + read, from->begin + read + bytes) ||
-            !use_piece(checker, action->rank, to, to->begin + written, to->begin + written + bytes))
-            return false;
-        read = bytes == left ? 0 : read + bytes;
-        s += bytes == left;
-        written = bytes == room ? 0 : written + bytes;
-        t = bytes == room ? (t + 1) % target->count : t;
+    side_t source = {.touches = &checker->source}, target = {.touches = &checker->target};
+    bool copies = action->step->kind == PTO_STEP_COPY;
+    int64_t all = pto_check_touched_bytes(source.touches);
+    if (target.touches->count == 0)
+        return true;
+    for (int64_t done = 0, bytes = 0; done < all; done += bytes) {
+        bytes = left_in(&source) < left_in(&target) ? left_in(&source) : left_in(&target);
+        int64_t from = copies && source.rows.rows > 0 ? pitch_of(&source, bytes) : 0;
+        int64_t to = from > 0 ? pitch_of(&target, bytes) : 0;
+        if (to > 0) {
+            pto_rows_add(&source.rows, from);
+            pto_rows_add(&target.rows, to);
+        } else {
+            if (!use_rows(checker, action->rank, &source) || !use_rows(checker, action->rank, &target))
+                return false;
+            begin_rows(&source, bytes);
+            begin_rows(&target, bytes);
+        }
+        go_on(&source, bytes);
+        go_on(&target, bytes);
     }
-    return true;
+    return use_rows(checker, action->rank, &source) && use_rows(checker, action->rank, &target);
 }

@@ -21,12 +21,13 @@ typedef enum {
     COLUMN_OWNERS_PER_GPU,
     COLUMN_ALGORITHM,
     COLUMN_JOULES,
+    COLUMN_STAGED_MEMBERS,
     COLUMN_COUNT
 } column_t;
 
 static const char *const column_names[COLUMN_COUNT] = {
-    "collective", "implementation", "strategy",       "nodes",     "gpus_per_node", "procs_per_gpu", "bytes",
-    "run",        "seconds",        "owners_per_gpu", "algorithm", "joules",
+    "collective", "implementation", "strategy",       "nodes",     "gpus_per_node", "procs_per_gpu",  "bytes",
+    "run",        "seconds",        "owners_per_gpu", "algorithm", "joules",        "staged_members",
 };
 
 static int name_of(pto_collectives_t *collectives, pto_text_span_t field) {
@@ -103,6 +104,8 @@ static pto_status_t read_field(const pto_csv_t *csv, int column, pto_text_span_t
         return pto_csv_seconds(csv, column, field, &row->seconds);
     case COLUMN_JOULES: /* empty if not measured */
         return field.size > 0 ? pto_csv_joules(csv, column, field, &row->joules) : PTO_OK;
+    case COLUMN_STAGED_MEMBERS: /* empty if the strategy stages none */
+        return field.size > 0 ? pto_csv_count(csv, column, field, 0, &row->staged_members) : PTO_OK;
     default: /* COLUMN_ALGORITHM: empty if the library's own ran */
         return field.size > 0 ? read_name(csv, column, field, &row->algorithm) : PTO_OK;
     }
@@ -118,8 +121,11 @@ static pto_status_t begin_row(void *table, int file, pto_error_t *err) {
         collectives->row = grown;
         collectives->capacity = capacity;
     }
-    collectives->row[collectives->count++] = (pto_collective_row_t){
-        .file = file, .owners_per_gpu = 1, .datatype = PTO_DATATYPE_FLOAT, .algorithm = -1};
+    collectives->row[collectives->count++] = (pto_collective_row_t){.file = file,
+                                                                    .owners_per_gpu = 1,
+                                                                    .datatype = PTO_DATATYPE_FLOAT,
+                                                                    .algorithm = -1,
+                                                                    .staged_members = PTO_STAGED_TUNED};
     return PTO_OK;
 }
 

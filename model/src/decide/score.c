@@ -162,7 +162,7 @@ static int compare_candidates(const entry_t *a, const entry_t *b) {
     int order = order_of(registry_index(a->strategy), registry_index(b->strategy));
     if (order == 0 && a->algorithm && b->algorithm)
         order = strcmp(a->algorithm, b->algorithm);
-    return order;
+    return order != 0 ? order : order_of(a->row->staged_members, b->row->staged_members);
 }
 
 static int compare_runs(const entry_t *a, const entry_t *b) {
@@ -263,6 +263,7 @@ static pto_status_t fill_cell(work_t *work, stretch_t *candidate, int count, int
     for (int c = 0; c < count; c++)
         cell->candidate[c] =
             (pto_score_candidate_t){candidate[c].entry->strategy, candidate[c].entry->algorithm,
+                                    candidate[c].entry->row->staged_members,
                                     statistic_of(statistic, candidate[c].entry, candidate[c].count, scratch)};
     pto_status_t status = fill_floor(cell, statistic, candidate, scratch, work->err);
     free(scratch);

@@ -78,6 +78,7 @@ static pto_status_t price_candidate(pto_score_t *score, const pto_scenario_t *sc
     if (status == PTO_OK) {
         prediction->applicable = true;
         prediction->algorithm = pto_plan_request(plan)->algorithm;
+        prediction->staged_members = pto_plan_request(plan)->staged_members;
         status = note_unpriced(score, &explanation, err);
     }
     pto_explanation_fini(&explanation);
@@ -86,7 +87,8 @@ static pto_status_t price_candidate(pto_score_t *score, const pto_scenario_t *sc
 }
 
 /* A scenario of one point that borrows all but the algorithm's name. */
-static pto_scenario_t scenario_of(const pto_score_cell_t *cell, int64_t *nodes, int64_t *bytes) {
+static pto_scenario_t scenario_of(const pto_score_cell_t *cell, int candidate, int64_t *nodes,
+                                  int64_t *bytes) {
     pto_scenario_t scenario;
     pto_scenario_init(&scenario);
     *nodes = cell->nodes;
@@ -94,6 +96,7 @@ static pto_scenario_t scenario_of(const pto_score_cell_t *cell, int64_t *nodes, 
     scenario.collective = cell->collective;
     scenario.implementation = cell->implementation;
     scenario.datatype = cell->datatype;
+    scenario.staged_members = cell->candidate[candidate].staged_members;
     scenario.layout = (pto_layout_t){.nodes = cell->nodes,
                                      .gpus_per_node = cell->gpus_per_node,
                                      .owners_per_gpu = cell->owners_per_gpu,
@@ -115,7 +118,7 @@ static pto_status_t predict_candidate(pto_score_t *score, pto_score_cell_t *cell
     const pto_score_candidate_t *candidate = &cell->candidate[index];
     pto_prediction_t *prediction = &cell->prediction[index];
     int64_t nodes, bytes;
-    pto_scenario_t scenario = scenario_of(cell, &nodes, &bytes);
+    pto_scenario_t scenario = scenario_of(cell, index, &nodes, &bytes);
     pto_error_t cause = {0};
     if (candidate->algorithm) {
         scenario.library.name = pto_text_copy(candidate->algorithm);
@@ -159,7 +162,7 @@ pto_status_t pto_score_price(const pto_score_cell_t *cell, int candidate, const 
     int64_t nodes, bytes;
     const pto_strategy_t *strategy = cell->candidate[candidate].strategy;
     pto_library_rule_t one = {0};
-    pto_scenario_t scenario = scenario_of(cell, &nodes, &bytes);
+    pto_scenario_t scenario = scenario_of(cell, candidate, &nodes, &bytes);
     pto_plan_t *plan = NULL;
     pto_price_t price = {0};
     pto_error_t cause = {0};

@@ -252,6 +252,7 @@ static pto_status_t read_header(pto_csv_t *csv, pto_text_span_t line) {
         if (!seen[i])
             return bad_header(csv, "", format->column[i], " is missing");
     csv->order_count = count;
+    csv->header = line;
     return PTO_OK;
 }
 
@@ -289,7 +290,10 @@ static pto_status_t read_line(pto_csv_t *csv, pto_text_span_t line) {
         return next_field(csv, line, &fields, &remark) ? add_provenance(csv, remark)
                                                        : bad_line(csv, fields.fault);
     }
-    return csv->order_count > 0 ? read_row(csv, line) : read_header(csv, line);
+    if (csv->order_count == 0)
+        return read_header(csv, line);
+    bool repeats = line.size == csv->header.size && memcmp(line.text, csv->header.text, line.size) == 0;
+    return repeats ? PTO_OK : read_row(csv, line); /* tables that were joined by cat */
 }
 
 static pto_status_t read_lines(pto_csv_t *csv) {

@@ -79,6 +79,11 @@ static pto_status_t charge_copies(pto_pricing_t *pricing, pto_action_t *action, 
                         .charge = &costs->other,
                         .queued = costs->queued,
                         .err = pricing->err};
+    if (action->step->in_kernel && !pto_actors_are_exact(pricing, action->step)) { /* its own memory */
+        pto_charge_kernel_bytes(&costs->other, pricing->machine,
+                                pto_class_slice_bytes(plan, &action->step->source, action));
+        return PTO_OK;
+    }
     pto_status_t status =
         pto_actors_are_exact(pricing, action->step)
             ? pto_copies_charge(&to, action)

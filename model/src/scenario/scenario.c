@@ -84,6 +84,7 @@ void pto_scenario_init(pto_scenario_t *scenario) {
         .distance = PTO_LEVEL_ON_SOCKET,
         .counts = {.kind = PTO_COUNTS_EQUAL},
         .halo = {.width = 1},
+        .staged_members = PTO_STAGED_TUNED,
     };
 }
 
@@ -95,6 +96,7 @@ void pto_scenario_fini(pto_scenario_t *scenario) {
     pto_series_fini(&scenario->nodes);
     pto_series_fini(&scenario->messages);
     pto_counts_fini(&scenario->counts);
+    pto_mapping_fini(&scenario->mapping);
     for (int i = 0; i < scenario->strategy_count; i++)
         free(scenario->strategy[i]);
     free(scenario->strategy);

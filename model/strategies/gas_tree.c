@@ -1,0 +1,109 @@
+/* gas_tree: a binomial tree in a kernel (section 4 of the paper cited in gas.h, "tree-based hierarchical
+ * design"). On the way up every GPU stores its partial result in the memory of its parent, which adds it to
+ * its own; on the way down every GPU that has the result stores it in the output of its children. No link
+ * carries more than log2 n vectors, and every GPU works in parallel with others, so it suits many GPUs. With
+ * four GPUs it is the paper's two-level tree.
+ *
+ * A kernel has no loops: each level is written out, with flags of its own. A parent has a place for each
+ * level, so a child need not wait for its turn, only for its parent's previous run to be over. In an
+ * allreduce it knows that from the result of that run. In a reduce the parent signals it, and in a broadcast
+ * the child signals that its output may be written. */
+#include "gas.h"
+
+typedef struct {
+    pto_builder_t *builder;
+    const pto_exchange_t *who;
+    const pto_user_t *user;
+    int64_t levels;
+} tree_t;
+
+/* One end of the edges between levels `level` and `level` + 1. */
+static pto_step_t ends(const tree_t *tree, pto_step_kind_t kind, bool lower, int64_t level) {
+    return pto_build_tree_ends(kind, tree->who, lower, pto_constant((int64_t)1 << level));
+}
+
+static void build_flag(const tree_t *tree, const char *name, bool up, int64_t level) {
+    pto_intranode_flag(tree->builder, name, ends(tree, PTO_STEP_SIGNAL, up, level),
+                       ends(tree, PTO_STEP_WAIT, !up, level));
+}
+
+/* `free` for every level before any data, so that these flags travel while the first levels are at work. */
+static void build_free(const tree_t *tree, bool up) {
+    for (int64_t level = 0; level < tree->levels; level++)
+        build_flag(tree, "free", up, level);
+}
+
+static void build_up(const tree_t *tree) {
+    pto_builder_t *builder = tree->builder;
+    pto_buffer_t shape = pto_intranode_shape(builder, tree->who, tree->user->in, "children", tree->levels, 2);
+    int children = pto_build_buffer(builder, shape);
+    pto_slice_t in = pto_slice_all(builder, tree->user->in), sum = pto_slice_all(builder, tree->user->out);
+    for (int64_t level = 0; level < tree->levels; level++) {
+        pto_slice_t place = pto_slice_block(children, PTO_ANCHOR_ABSOLUTE);
+        place.offset = pto_constant(level);
+        pto_step_t store = ends(tree, PTO_STEP_COPY, true, level),
+                   reduce = ends(tree, PTO_STEP_REDUCE, false, level);
+        store.source = level == 0 ? in : sum;
+        store.target = reduce.source = place;
+        store.target.holder = PTO_HOLDER_PEER;
+        pto_build_stage(builder, "up the tree", PTO_ORDER_SEQUENCE);
+        if (level == 0) {
+            pto_step_t own = pto_step_of(PTO_STEP_COPY, tree->who);
+            own.who_stride = pto_constant(2);
+            own.source = in;
+            own.target = sum;
+            pto_build_step(builder, own);
+        }
+        pto_build_step(builder, store);
+        build_flag(tree, "stored", true, level);
+        reduce.peers = (pto_peers_t){0};
+        reduce.target = sum;
+        pto_build_stage(builder, "reduce", PTO_ORDER_SEQUENCE);
+        pto_build_step(builder, reduce);
+    }
+}
+
+static void build_down(const tree_t *tree) {
+    for (int64_t level = tree->levels - 1; level >= 0; level--) {
+        pto_step_t store = ends(tree, PTO_STEP_COPY, false, level);
+        store.source = store.target = pto_slice_all(tree->builder, tree->user->out);
+        store.target.holder = PTO_HOLDER_PEER;
+        pto_build_stage(tree->builder, "down the tree", PTO_ORDER_SEQUENCE);
+        pto_build_step(tree->builder, store);
+        build_flag(tree, "complete", false, level);
+    }
+}
+
+static void build(pto_builder_t *builder, const pto_request_t *request) {
+    pto_user_t user = pto_route_user_in_place(builder, request);
+    pto_exchange_t who = pto_gas_members(request, &user);
+    tree_t tree = {builder, &who, &user, pto_log2_ceil(who.n)};
+    pto_build_kernel(builder, &who);
+    if (request->collective == PTO_COLLECTIVE_REDUCE)
+        build_free(&tree, false);
+    if (request->collective != PTO_COLLECTIVE_BROADCAST) {
+        build_up(&tree);
+    } else {
+        build_free(&tree, true);
+        pto_build_stage(builder, "own output", PTO_ORDER_SEQUENCE);
+        pto_step_t own = pto_step_of(PTO_STEP_COPY, &who);
+        own.who_until = pto_constant(1);
+        own.source = pto_slice_all(builder, user.in);
+        own.target = pto_slice_all(builder, user.out);
+        pto_build_step(builder, own);
+    }
+    if (request->collective != PTO_COLLECTIVE_REDUCE)
+        build_down(&tree);
+    pto_build_end(builder);
+}
+
+const pto_strategy_t pto_strategy_gas_tree = {
+    .name = "gas_tree",
+    .summary = "one kernel a GPU: partial results are stored up a binomial tree, the result down",
+    .collectives =
+        1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST,
+    .direct = true,
+    .collective_space = PTO_SPACE_GPU,
+    .applicable = pto_gas_applicable,
+    .build = build,
+};
