@@ -27,6 +27,7 @@
     ROW(staged_leaders)                                                                                      \
     ROW(staged_aware)                                                                                        \
     ROW(nccl)                                                                                                \
+    ROW(pack_kernel)                                                                                         \
     ROW(ipc_copy)                                                                                            \
     ROW(shm_ring)
 

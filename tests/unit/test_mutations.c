@@ -150,7 +150,7 @@ static uint64_t deed_of(const pto_plan_t *plan, const pto_action_t *action) {
         pto_slice_visit(plan, slice[i], action, add_range, &deed);
         bytes += pto_slice_bytes(plan, slice[i], action);
     }
-    bool counts = bytes > 0 || pto_step_is_signal(step) || (step->send_empty && !pto_step_is_local(step));
+    bool counts = bytes > 0 || pto_step_is_signal(step) || (step->send_empty && pto_step_is_message(step));
     return counts ? deed.hash : 0;
 }
 
