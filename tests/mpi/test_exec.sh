@@ -110,6 +110,10 @@ check "its file tells each strategy's kernel" awk -F'[=,]' '/^# kernel_s=/ { n++
     END { exit !(n == 11 && !bad) }' "$work/global.csv"
 check "a global sum of other than one double is refused" fails run 3 "$validate" --machine tests/fixtures/machine.yaml \
     --pattern global_sum --collective allreduce --nodes 1 --gpus-per-node 3 --procs-per-gpu 1 --bytes 8
+check "validate times a stencil" run 4 "$validate" --machine tests/fixtures/machine.yaml --pattern stencil2d \
+    --collective halo --nodes 1 --gpus-per-node 4 --procs-per-gpu 1 --bytes 8 --dims 2x2 --wrap 1,0 --extent 30x50 \
+    --repeats 3
+check "its field agrees with the serial one" has "gas_halo .* [0-9.]* *[0-9.]*%" "$work/stdout"
 check "validate with processes that sleep" run 8 "$validate" --machine summit-spectrum --collective allreduce \
     "${two_by_two[@]}" --bytes 4:4KiB:32 --repeats 3 --own-algorithms --wait sleep --out "$work/sleep.csv"
 check "its table says so" has "^# wait: processes sleep" "$work/stdout"
