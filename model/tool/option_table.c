@@ -7,6 +7,7 @@
 
 #include "find_machine.h"
 #include "options.h"
+#include "portolan/map.h"
 #include "portolan/units.h"
 #include "scenario/check.h"
 
@@ -63,6 +64,12 @@ static const char *library_at(int i) {
         return "best";
     return i <= pto_algorithm_count() ? pto_algorithm_at(i - 1)->name : NULL;
 }
+
+static const char *metric_at(int i) { return i < PTO_METRIC_COUNT ? pto_metric_name((pto_metric_t)i) : NULL; }
+
+static const char *phase_at(int i) { return i < PTO_PHASE_COUNT ? pto_phase_name((pto_phase_t)i) : NULL; }
+
+static const char *mapper_at(int i) { return i < pto_mapper_count() ? pto_mapper_at(i)->name : NULL; }
 
 static const char *model_at(int i) {
     static const char *const names[] = {"full", "published", NULL};
@@ -135,8 +142,8 @@ static void change_collective(pto_scenario_t *scenario, pto_collective_t collect
     scenario->unique_bytes = 0;
     scenario->distance = PTO_LEVEL_ON_SOCKET;
     scenario->ends = (pto_pair_ends_t){0};
-    scenario->halo = (pto_halo_t){.width = 1};
     pto_mapping_fini(&scenario->mapping);
+    scenario->halo = (pto_halo_t){.width = 1};
     pto_counts_fini(&scenario->counts);
     scenario->counts = (pto_counts_t){.kind = PTO_COUNTS_EQUAL};
 }
@@ -354,6 +361,25 @@ static pto_status_t apply_energy(void *target, const char *text, pto_error_t *er
     return PTO_OK;
 }
 
+static pto_status_t apply_seed(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    pto_status_t status = pto_int64_parse(text, &options->seed, err);
+    return status == PTO_OK && options->seed < 0
+               ? pto_error_set(err, PTO_ERR_RANGE, "seed %s is negative", text)
+               : status;
+}
+
+/* auto, or a number of prices. */
+static pto_status_t apply_refine(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    options->refine = -1;
+    if (strcmp(text, "auto") == 0)
+        return PTO_OK;
+    pto_status_t status = pto_int64_parse(text, &options->refine, err);
+    return status == PTO_OK && options->refine < 0 ? pto_error_set(err, PTO_ERR_RANGE, "%s is negative", text)
+                                                   : status;
+}
+
 static pto_status_t apply_rank(void *target, const char *text, pto_error_t *err) {
     pto_options_t *options = target;
     pto_status_t status = pto_int64_parse(text, &options->rank, err);
@@ -490,4 +516,24 @@ const pto_option_t pto_tune_options[] = {
 const pto_option_t pto_plan_options[] = {
     {"rank", "R", "rank to print", .apply = apply_rank, .standard = "0"},
     {"unroll", NULL, "print every iteration of loops", STORE(FLAG, unroll)},
+    {.name = NULL}};
+
+const pto_option_t pto_map_command_options[] = {
+    {"with", "NAME[,NAME]", "only these mappers, besides the default (`portolan list` shows them)",
+     STORE(TEXT, mappers), .word_at = mapper_at},
+    {"metric", "NAME", "what the mappers minimise, times volume: latency, bandwidth, distance or price",
+     STORE(WORD, metric), .standard = "price", .word_at = metric_at},
+    {"phases", "NAME[,NAME]", "also map in phases: to nodes (node), sockets (core) and GPUs (gpu)",
+     STORE(TEXT, phases), .standard = "node,core,gpu", .word_at = phase_at},
+    {"seed", "N", "the first seed of mappers that depend on one", .apply = apply_seed, .standard = "0"},
+    {"seeds", "N", "how many seeds they are given", STORE(INT, seeds), .most = 20, .standard = "4"},
+    {"refine", "auto|N", "how many swaps of the best mapping are priced", .apply = apply_refine,
+     .standard = "auto"},
+    {"out", "FILE.csv", "write the placement", STORE(TEXT, out)},
+    {"rankfile", "FILE", "write it for Open MPI's --rankfile", STORE(TEXT, rankfile)},
+    {"slurm-hosts", "FILE", "write it as SLURM_HOSTFILE of srun --distribution=arbitrary",
+     STORE(TEXT, slurm_hosts)},
+    {"cuda-devices", "FILE", "write CUDA_VISIBLE_DEVICES of rank r in line r + 1", STORE(TEXT, cuda_devices)},
+    {"hosts", "NAME[,NAME]", "the nodes' names in these files", STORE(TEXT, hosts)},
+    {"force", NULL, "replace existing files", STORE(FLAG, force)},
     {.name = NULL}};

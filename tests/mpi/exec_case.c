@@ -141,10 +141,10 @@ static void random_request(case_t *test, const pto_layout_t *layout, int size) {
         request->messages = 1 + case_random_below(5);
         request->unique_bytes = case_random_below(2) ? 0 : 1 + case_random_below(request->bytes + 1);
     }
-    if (request->collective == PTO_COLLECTIVE_HALO)
-        random_grid(test);
     if (request->strategy->stages)
         request->staged_members = case_random_below(pto_layout_owner_count(&request->layout));
+    if (request->collective == PTO_COLLECTIVE_HALO)
+        random_grid(test);
     if (request->collective == PTO_COLLECTIVE_PAIR) {
         request->ends = (pto_pair_ends_t){case_random_below(2), case_random_below(2), case_random_below(2)};
         request->chunks = case_random_below(10);

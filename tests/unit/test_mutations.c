@@ -321,10 +321,10 @@ static bool is_known_twin(const pto_plan_t *plan, int index, const mutation_t *m
     const pto_request_t *request = &plan->request;
     if (is_of_call(mutation))
         return false;
-    if (request->collective == PTO_COLLECTIVE_HALO) /* a border is in the field and in its copy */
-        return strcmp(mutation->field, "source.buffer") == 0;
     if (request->strategy->stages && strcmp(mutation->field, "source.buffer") == 0 && mutation->delta == -1)
         return true;
+    if (request->collective == PTO_COLLECTIVE_HALO) /* a border is in the field and in its copy */
+        return strcmp(mutation->field, "source.buffer") == 0;
     if (!pto_collective_is_vector(request->collective))
         return is_from_its_copy(plan, index, mutation) || is_handed_over_otherwise(plan, index, mutation);
     bool has_both =
@@ -416,13 +416,13 @@ static void mutate_plan(pto_request_t request) {
     pto_plan_destroy(plan);
 }
 
-static const pto_halo_t torus = {.dim_count = 2, .wrap = {true, true}, .extent = {3, 4}, .width = 1};
 static void assert_none_survived(long long caught) {
     print_message("%lld mutants: %lld caught, %lld as right, %lld survived\n", (long long)campaign.made,
                   (long long)campaign.caught, (long long)campaign.as_right, (long long)campaign.survived);
     assert_int_equal(campaign.survived, 0);
     assert_true(campaign.caught > caught / campaign.sample);
 }
+static const pto_halo_t torus = {.dim_count = 2, .wrap = {true, true}, .extent = {3, 4}, .width = 1};
 
 static void every_mutation_is_caught_or_changes_nothing(void **state) {
     (void)state;

@@ -435,6 +435,9 @@ bool pto_step_acts(const pto_plan_t *plan, const pto_step_t *step, int64_t rank,
 int64_t pto_step_peer_count(const pto_plan_t *plan, const pto_action_t *action);
 bool pto_step_peer(const pto_plan_t *plan, int64_t j, pto_action_t *action);
 
+/* Whether a rank is among those peers; then it becomes the action's current one. */
+bool pto_step_reaches(const pto_plan_t *plan, pto_action_t *action, int64_t peer_rank);
+
 /* Iterate over the rank's actions in the step: one for each peer other than itself, or a single one if the
  * step has no peers. Start with *next = 0; `action` is valid while the function returns true. */
 bool pto_step_next(const pto_plan_t *plan, int64_t *next, pto_action_t *action);

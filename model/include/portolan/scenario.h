@@ -276,8 +276,8 @@ typedef enum {
     PTO_FIELD_SPACES,
     PTO_FIELD_BOTH_WAYS,
     PTO_FIELD_CHUNKS,
-    PTO_FIELD_HALO,
     PTO_FIELD_STAGED_MEMBERS,
+    PTO_FIELD_HALO,
     PTO_FIELD_STRATEGIES,
     PTO_FIELD_LIBRARY,
     PTO_FIELD_COUNT
@@ -305,6 +305,7 @@ typedef struct {
     pto_halo_t halo;        /* `halo` only; `bytes` are of a cell, by default those of `datatype` */
     int64_t chunks;         /* of chunked strategies; 0: as many as are cheapest */
     int64_t staged_members; /* of strategies that stage; or one of PTO_STAGED_* */
+    pto_halo_t halo;        /* `halo` only; `bytes` are a cell's, by default those of `datatype` */
     int strategy_count;     /* 0: all that support the collective */
     char **strategy;
     pto_library_choice_t library;

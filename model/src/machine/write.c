@@ -293,8 +293,7 @@ static void put_tuning(pto_text_t *writer, const pto_machine_t *machine) {
     }
 }
 
-/* --- topologies
- * ----------------------------------------------------------------------------------------- */
+/* --- topologies ----------------------------------------------------------------------------------------- */
 
 static void put_link(pto_text_t *writer, const pto_topology_t *topology, int index) {
     const pto_topology_link_t *there = pto_topology_link_at(topology, index);

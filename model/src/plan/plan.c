@@ -338,18 +338,18 @@ static uint64_t digest_buffer(uint64_t hash, const pto_buffer_t *buffer) {
     return buffer->held_first ? fnv1a(hash, (uint64_t)buffer->held_first) : hash;
 }
 
-static uint64_t digest_halo(uint64_t hash, const pto_halo_t *grid) {
-    for (int d = 0; d < grid->dim_count; d++)
-        hash = fnv1a(fnv1a(hash, (uint64_t)grid->dims[d]), 2 * (uint64_t)grid->extent[d] + grid->wrap[d]);
-    return fnv1a(fnv1a(hash, (uint64_t)grid->width), grid->corners);
-}
-
 static uint64_t digest_grid(uint64_t hash, const pto_grid_t *grid) {
     for (int d = 0; d < grid->dim_count; d++) {
         hash = fnv1a(fnv1a(hash, (uint64_t)grid->dim[d]), (uint64_t)grid->weight[d]);
         hash = fnv1a(hash, grid->wrap[d]);
     }
     return fnv1a(hash, (uint64_t)grid->along);
+}
+
+static uint64_t digest_halo(uint64_t hash, const pto_halo_t *grid) {
+    for (int d = 0; d < grid->dim_count; d++)
+        hash = fnv1a(fnv1a(hash, (uint64_t)grid->dims[d]), 2 * (uint64_t)grid->extent[d] + grid->wrap[d]);
+    return fnv1a(fnv1a(hash, (uint64_t)grid->width), grid->corners);
 }
 
 static uint64_t digest_request(uint64_t hash, const pto_request_t *request) {

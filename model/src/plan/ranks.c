@@ -81,6 +81,44 @@ bool pto_step_peer(const pto_plan_t *plan, int64_t j, pto_action_t *action) {
     return action->peer != action->me;
 }
 
+/* The value with which a member is reached, as pto_step_peer counts; -1: none. */
+static int64_t value_of_peer(const pto_plan_t *plan, const pto_group_t *group, const pto_action_t *action,
+                             int64_t peer) {
+    const pto_peers_t *peers = &action->step->peers;
+    int64_t me = action->me, per_node = group->members_per_node;
+    int64_t node = pto_floor_mod(me / per_node + peers->node_shift, plan->request.layout.nodes);
+    switch (peers->kind) {
+    case PTO_PEERS_SHIFT:
+        return pto_floor_mod(peers->sign * (peer - me), group->size);
+    case PTO_PEERS_XOR:
+        return me ^ peer;
+    case PTO_PEERS_TORUS:
+        return peer / per_node == node ? pto_floor_mod(peers->sign * (peer - me), per_node) : -1;
+    case PTO_PEERS_INDEX:
+        return peer;
+    case PTO_PEERS_CART: /* its only one */
+        return 0;
+    case PTO_PEERS_NONE:
+    case PTO_PEERS_COUNT:
+        break;
+    }
+    return -1;
+}
+
+bool pto_step_reaches(const pto_plan_t *plan, pto_action_t *action, int64_t peer_rank) {
+    const pto_peers_t *peers = &action->step->peers;
+    const pto_group_t *group = pto_plan_group(plan, action->step->group);
+    int64_t peer = pto_group_index(plan, group, peer_rank);
+    if (peer < 0 || pto_group_rank(plan, group, action->rank, peer) != peer_rank)
+        return false;
+    int64_t first = pto_expr_at(&peers->first, action->k, action->core, 0);
+    int64_t stride = pto_expr_at(&peers->stride, action->k, action->core, 0);
+    int64_t value = value_of_peer(plan, group, action, peer);
+    int64_t j = value < first || stride == 0 ? 0 : (value - first) / stride;
+    return j < pto_step_peer_count(plan, action) && pto_step_peer(plan, j, action) &&
+           action->peer_rank == peer_rank;
+}
+
 bool pto_step_next(const pto_plan_t *plan, int64_t *next, pto_action_t *action) {
     if (action->step->peers.kind == PTO_PEERS_NONE)
         return (*next)++ == 0;

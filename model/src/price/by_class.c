@@ -1,4 +1,6 @@
 /* The messages and bytes of many processes at once: of a class, or of a place on all nodes. */
+#include <math.h>
+
 #include "price/pricing.h"
 
 /* --- bytes -------------------------------------------------------------------------------------------- */
@@ -221,21 +223,26 @@ static pto_status_t charge_by_peer(const pto_pricing_t *pricing, pto_action_t *a
 static pto_status_t charge_costliest(const pto_pricing_t *pricing, const pto_traffic_t *traffic,
                                      pto_space_t space, int64_t bytes, pto_charge_t *charge) {
     const pto_mix_t *costliest = NULL;
-    double costliest_s = -1;
-    if (traffic->mix_count == 1)
-        return charge_mix(pricing, &traffic->mix[0], space, bytes, charge);
+    double costliest_s = -1, on_node_s = 0, before_s = charge->on_node_s;
+    if (traffic->mix_count == 1) {
+        pto_status_t status = charge_mix(pricing, &traffic->mix[0], space, bytes, charge);
+        charge->most_on_node_s += charge->on_node_s - before_s;
+        return status;
+    }
     for (int i = 0; i < traffic->mix_count; i++) {
         pto_charge_t mix = *charge;
         mix.terms = NULL;
         pto_status_t status = charge_mix(pricing, &traffic->mix[i], space, bytes, &mix);
         if (status != PTO_OK)
             return status;
+        on_node_s = fmax(on_node_s, mix.on_node_s - before_s);
         double mix_s = pto_charge_seconds(&mix, pricing->machine, pricing->outflow);
         if (mix_s > costliest_s) {
             costliest_s = mix_s;
             costliest = &traffic->mix[i];
         }
     }
+    charge->most_on_node_s += on_node_s;
     return costliest ? charge_mix(pricing, costliest, space, bytes, charge) : PTO_OK;
 }
 

@@ -94,9 +94,9 @@ pto_status_t pto_scenario_bind(pto_scenario_t *scenario, const pto_machine_t *ma
         swept.nodes = scenario->nodes.value[i];
         status = pto_scenario_check_layout(scenario, &swept, err);
         if (status == PTO_OK)
-            status = pto_mapping_bind(&scenario->mapping, &swept, err);
-        if (status == PTO_OK)
             status = check_members(scenario, &swept, err);
+        if (status == PTO_OK)
+            status = pto_mapping_bind(&scenario->mapping, &swept, err);
     }
     if (status == PTO_OK && scenario->collective == PTO_COLLECTIVE_MESSAGES && scenario->messages.count == 0)
         status = pto_series_one(1, &scenario->messages, err);

@@ -83,8 +83,8 @@ void pto_scenario_init(pto_scenario_t *scenario) {
         .layout = {.owners_per_gpu = 1},
         .distance = PTO_LEVEL_ON_SOCKET,
         .counts = {.kind = PTO_COUNTS_EQUAL},
-        .halo = {.width = 1},
         .staged_members = PTO_STAGED_TUNED,
+        .halo = {.width = 1},
     };
 }
 
