@@ -31,7 +31,7 @@ static void write_machine(samples_t *samples, const job_t *job, const pto_calibr
     samples_provenance(samples, "gpu", "%s", job->device_count > 0 ? job->gpu : "none");
     samples_provenance(samples, "driver", "%s", job->driver[0] != '\0' ? job->driver : "none");
     samples_provenance(samples, "cuda", "%s", job->cuda[0] != '\0' ? job->cuda : "none");
-    samples_provenance(samples, "mps", "%s", job->mps > 0 ? "yes" : job->mps == 0 ? "no" : "unknown");
+    samples_provenance(samples, "mps", "%s", pto_mps_name(job->mps));
 }
 
 static void write_layout(samples_t *samples, const job_t *job) {

@@ -25,18 +25,17 @@ static pto_status_t cuda_count(int *count, pto_error_t *err) {
     return status;
 }
 
-/* 1, 0, or -1 where the driver or the run-time library does not know the attribute. */
-static int shares_by_mps(int gpu) {
-    int enabled = -1;
+/* Unknown where the driver or the run-time library does not have the attribute. */
+static pto_mps_t mps_of(int gpu) {
 #if CUDART_VERSION >= 12050
-    if (cudaDeviceGetAttribute(&enabled, cudaDevAttrMpsEnabled, gpu) != cudaSuccess) {
-        (void)cudaGetLastError();
-        enabled = -1;
-    }
+    int enabled = 0;
+    if (cudaDeviceGetAttribute(&enabled, cudaDevAttrMpsEnabled, gpu) == cudaSuccess)
+        return enabled ? PTO_MPS_YES : PTO_MPS_NO;
+    (void)cudaGetLastError();
 #else
     (void)gpu;
 #endif
-    return enabled;
+    return PTO_MPS_UNKNOWN;
 }
 
 static pto_status_t cuda_describe(int gpu, pto_gpu_info_t *info, pto_error_t *err) {
@@ -48,7 +47,7 @@ static pto_status_t cuda_describe(int gpu, pto_gpu_info_t *info, pto_error_t *er
         return status;
     snprintf(info->name, sizeof info->name, "%s", properties.name);
     info->blocks = properties.multiProcessorCount * BLOCKS_PER_SM;
-    info->mps = shares_by_mps(gpu);
+    info->mps = mps_of(gpu);
     return PTO_OK;
 }
 

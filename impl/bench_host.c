@@ -24,12 +24,18 @@ static pto_status_t host_count(int *count, pto_error_t *err) {
     return PTO_OK;
 }
 
+/* PORTOLAN_EMULATED_MPS, yes or no. */
+static pto_mps_t emulated_mps(void) {
+    const char *said = getenv("PORTOLAN_EMULATED_MPS");
+    return said ? pto_mps_find(said) : PTO_MPS_UNKNOWN;
+}
+
 static pto_status_t host_describe(int gpu, pto_gpu_info_t *info, pto_error_t *err) {
     (void)err;
     snprintf(info->name, sizeof info->name, "host memory emulating GPU memory");
     snprintf(info->bus, sizeof info->bus, "0000:%02x:00.0", (unsigned)gpu & 0xff);
     info->blocks = BLOCKS;
-    info->mps = 0;
+    info->mps = emulated_mps();
     return PTO_OK;
 }
 

@@ -4,16 +4,17 @@
 # A folder of model/src may include from those before it in `order`. Each public header belongs to a folder.
 set -euo pipefail
 
-order="base formats machine scenario plan check print price simulate decide"
+order="base formats machine scenario plan check print price traffic simulate decide map"
 declare -A room=(
     [status]=base [units]=base [output]=base [version]=base [api]=base [provenance]=base
-    [machine]=machine [machine_write]=machine 
+    [machine]=machine [machine_write]=machine [topology]=machine
     [scenario]=scenario [what_if]=scenario [layout]=scenario
     [plan]=plan [strategy]=plan [builder]=plan [rows]=plan
     [check]=check [print]=print
     [price]=price [energy]=price [setup]=price
+    [traffic]=traffic
     [simulate]=simulate
-    [samples]=decide [collectives]=decide [pick]=decide [score]=decide [sensitivity]=decide [fit]=decide)
+    [samples]=decide [collectives]=decide [pick]=decide [score]=decide [sensitivity]=decide [fit]=decide [map]=map)
 
 rank() {
     local place=0 name

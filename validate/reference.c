@@ -211,12 +211,6 @@ static pto_status_t compare_block(uint64_t seed, int64_t from, int64_t place, in
                          (long long)owner, (long long)first_wrong, (long long)from, got[first_wrong], wanted);
 }
 
-static int64_t bytes_between(const pto_request_t *request, int64_t from, int64_t to) {
-    if (pto_collective_is_by_pair(request->collective) && request->counts)
-        return pto_counts_bytes(request->counts, request->bytes, from, to);
-    return request->bytes;
-}
-
 static pto_status_t compare_blocks(const pto_request_t *request, uint64_t seed, int64_t owner,
                                    const void *out, pto_error_t *err) {
     const unsigned char *got = out;
@@ -225,8 +219,8 @@ static pto_status_t compare_blocks(const pto_request_t *request, uint64_t seed, 
     for (int64_t from = 0; from < pto_layout_owner_count(&request->layout) && status == PTO_OK; from++) {
         int64_t place = 0;
         for (int64_t to = 0; to < blocks_before; to++)
-            place += bytes_between(request, from, to);
-        int64_t bytes = bytes_between(request, from, owner);
+            place += pto_request_bytes(request, from, to);
+        int64_t bytes = pto_request_bytes(request, from, owner);
         status = compare_block(seed, from, place, owner, got, bytes, err);
         got += bytes;
     }
@@ -257,7 +251,7 @@ static pto_status_t compare_messages(const pto_request_t *request, uint64_t seed
 
 /* From the coordinate of a cell in an owner's array: whose cell it is, along one dimension, and where it is
  * in that one's array. Beyond an edge without wrap are the values of those at the edge. */
-static int64_t cell_from(const pto_grid_t *grid, int d, int64_t owner, int64_t *cell, int *outside,
+static int64_t cell_from(const pto_halo_t *grid, int d, int64_t owner, int64_t *cell, int *outside,
                          int *moved) {
     int64_t extent = grid->extent[d], at = *cell - grid->width;
     int64_t to = owner + (at < 0 ? -1 : at >= extent ? 1 : 0);
@@ -275,7 +269,7 @@ static int64_t cell_from(const pto_grid_t *grid, int d, int64_t owner, int64_t *
 static pto_status_t compare_cells(const pto_request_t *request, uint64_t seed, int64_t owner,
                                   const int64_t *cell, int64_t count, const unsigned char *out,
                                   pto_error_t *err) {
-    const pto_grid_t *grid = &request->grid;
+    const pto_halo_t *grid = &request->halo;
     int64_t at = 0, place = 0, from = 0, rest = owner, me[PTO_DIMS_MAX] = {0};
     int outside = 0, moved = 0;
     for (int d = grid->dim_count - 1; d >= 0; rest /= grid->dims[d--])
@@ -296,10 +290,10 @@ static pto_status_t compare_cells(const pto_request_t *request, uint64_t seed, i
 static pto_status_t compare_field(const pto_request_t *asked, uint64_t seed, int64_t owner, const void *out,
                                   pto_error_t *err) {
     pto_request_t request = *asked;
-    pto_grid_t *grid = &request.grid;
-    pto_status_t status = pto_grid_complete(grid, pto_layout_owner_count(&request.layout), err);
+    pto_halo_t *grid = &request.halo;
+    pto_status_t status = pto_halo_complete(grid, pto_layout_owner_count(&request.layout), err);
     int last = grid->dim_count - 1;
-    int64_t width = grid->width, cells = pto_grid_cells(grid), across = grid->extent[last] + 2 * width;
+    int64_t width = grid->width, cells = pto_halo_cells(grid), across = grid->extent[last] + 2 * width;
     for (int64_t row = 0; row < cells / across && status == PTO_OK; row++) {
         int64_t cell[PTO_DIMS_MAX] = {0}, rest = row;
         for (int d = last - 1; d >= 0; d--) {

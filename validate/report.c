@@ -5,10 +5,30 @@
 #include <time.h>
 
 #include "pattern.h"
+#include "portolan/bench.h"
 #include "portolan/nccl.h"
 #include "portolan/score.h"
 #include "portolan/version.h"
 #include "validate.h"
+
+/* Of the first GPU: MPS serves all GPUs of a node or none. */
+static pto_mps_t mps_here(const settings_t *settings) {
+    pto_gpu_info_t info = {.mps = PTO_MPS_UNKNOWN};
+    const pto_device_bench_t *bench = settings->device->bench;
+    return bench && bench->describe(0, &info, NULL) == PTO_OK ? info.mps : PTO_MPS_UNKNOWN;
+}
+
+void warn_of_mps(const pto_options_t *options, const settings_t *settings) {
+    pto_mps_t here = mps_here(settings);
+    pto_mps_t priced = pto_machine_mps(options->machine);
+    if (here == PTO_MPS_UNKNOWN || priced == PTO_MPS_UNKNOWN || here == priced)
+        return;
+    fprintf(stderr,
+            "portolan-validate: warning: processes share a GPU %s MPS here, and the costs of %s are those "
+            "%s MPS (mps: %s)\n",
+            here == PTO_MPS_YES ? "through" : "without", pto_machine_path(options->machine),
+            priced == PTO_MPS_YES ? "through" : "without", pto_mps_name(priced));
+}
 
 void report_header(FILE *file, const pto_options_t *options, const settings_t *settings) {
     const pto_scenario_t *scenario = &options->scenario;
@@ -62,11 +82,9 @@ static void report_cell(FILE *file, const settings_t *settings, const pto_reques
         fprintf(file, "does not apply: %s\n", cell->reason);
         return;
     }
-    char name[64], chunks[32] = "";
-    if (cell->chunks > 1)
-        snprintf(chunks, sizeof chunks, ", %lld chunks", (long long)cell->chunks);
+    char name[64], choice[PTO_CHOICE_TEXT_MAX];
     snprintf(name, sizeof name, "%s%s%s", cell->algorithm->name, cell->by_library ? " (library)" : "",
-             chunks);
+             pto_choice_text(cell->strategy, cell->chunks, cell->staged_members, choice));
     if (settings->options.check_only) {
         fprintf(file, "%-28s right\n", name);
         return;
@@ -94,6 +112,7 @@ static pto_status_t score_point(const pto_request_t *request, const cell_t *cell
             continue;
         int at = score->candidate_count++;
         score->candidate[at].strategy = cells[i].strategy;
+        score->candidate[at].staged_members = cells[i].staged_members;
         score->candidate[at].measured_s = cells[i].median_s;
         score->prediction[at].applicable = true;
         score->prediction[at].price.seconds = cells[i].predicted_s;
@@ -115,10 +134,14 @@ static void report_pick(FILE *file, const pto_request_t *request, const cell_t *
         status = score_point(request, cells, count, &score, &err);
     if (status != PTO_OK)
         fprintf(file, "%-12s no pick: %s\n", "", pto_status_text(status));
-    else if (score.picked >= 0)
-        fprintf(file, "%-12s picked %s, won %s, regret %.1f%%\n", "",
-                score.candidate[score.picked].strategy->name, score.candidate[score.best].strategy->name,
-                100 * score.regret);
+    else if (score.picked >= 0) {
+        const pto_score_candidate_t *picked = &score.candidate[score.picked];
+        const pto_score_candidate_t *best = &score.candidate[score.best];
+        char choice[PTO_CHOICE_TEXT_MAX], best_choice[PTO_CHOICE_TEXT_MAX];
+        fprintf(file, "%-12s picked %s%s, won %s%s, regret %.1f%%\n", "", picked->strategy->name,
+                pto_choice_text(picked->strategy, 0, picked->staged_members, choice), best->strategy->name,
+                pto_choice_text(best->strategy, 0, best->staged_members, best_choice), 100 * score.regret);
+    }
     free(score.candidate);
     free(score.prediction);
 }
@@ -143,9 +166,9 @@ void csv_header(FILE *file, const pto_options_t *options, const settings_t *sett
     MPI_Get_library_version(library, &length);
     library[strcspn(library, ",\n")] = '\0';
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    fprintf(file, "# date=%s\n# machine=%s\n# device=%s\n# host=%s %s %s\n# mpi=%s\n", date,
-            pto_machine_name(options->machine), settings->device->name, name.sysname, name.release,
-            name.machine, library);
+    fprintf(file, "# date=%s\n# machine=%s\n# device=%s\n# mps=%s\n# host=%s %s %s\n# mpi=%s\n", date,
+            pto_machine_name(options->machine), settings->device->name, pto_mps_name(mps_here(settings)),
+            name.sysname, name.release, name.machine, library);
     csv_energy_header(file, settings);
     if (settings->exec.wait == PTO_WAIT_SLEEP)
         fprintf(file, "# wait=sleep\n");
@@ -160,35 +183,58 @@ void csv_header(FILE *file, const pto_options_t *options, const settings_t *sett
             pto_datatype_name(options->scenario.datatype), pto_op_name(settings->op), pto_version());
     for (int i = 0; i < argc; i++)
         fprintf(file, "%s%s", i ? " " : "", argv[i]);
-    fprintf(
-        file,
-        "\ncollective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu%s,bytes,run,seconds%s%s\n",
-        options->scenario.layout.owners_per_gpu != 1 ? ",owners_per_gpu" : "",
-        settings->exec.own_algorithms ? ",algorithm" : "", settings->options.energy ? ",joules" : "");
+    fprintf(file,
+            "\ncollective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu%s,bytes,run,seconds%s%s%s"
+            "%s%s\n",
+            options->scenario.layout.owners_per_gpu != 1 ? ",owners_per_gpu" : "",
+            settings->exec.own_algorithms ? ",algorithm" : "", settings->options.energy ? ",joules" : "",
+            options->scenario.collective == PTO_COLLECTIVE_PAIR ? ",distance,from_space,to_space,both_ways"
+                                                                : "",
+            settings->chunked ? ",chunks" : "",
+            options->scenario.staged_members != PTO_STAGED_TUNED ? ",staged_members" : "");
 }
 
-void csv_cell(FILE *file, const settings_t *settings, const pto_request_t *request, const cell_t *cell) {
+/* What a row has after its time. */
+static void format_rest(const settings_t *settings, const pto_scenario_t *scenario, const cell_t *cell,
+                        bool posted, char *text, size_t text_size) {
+    size_t length = 0;
+    double joules = energy_total(settings, cell);
+    if (settings->exec.own_algorithms)
+        length += (size_t)snprintf(text, text_size, ",%s", posted ? "" : cell->algorithm->name);
+    if (settings->options.energy)
+        length += (size_t)snprintf(text + length, text_size - length, joules > 0 ? ",%.6g" : ",", joules);
+    if (scenario->collective == PTO_COLLECTIVE_PAIR)
+        length += (size_t)snprintf(text + length, text_size - length, ",%s,%s,%s,%s",
+                                   pto_level_name(scenario->distance),
+                                   pto_space_name(scenario->ends.from_host ? PTO_SPACE_CPU : PTO_SPACE_GPU),
+                                   pto_space_name(scenario->ends.to_host ? PTO_SPACE_CPU : PTO_SPACE_GPU),
+                                   scenario->ends.both_ways ? "yes" : "no");
+    if (settings->chunked)
+        length += (size_t)snprintf(text + length, text_size - length, cell->chunks > 0 ? ",%lld" : ",",
+                                   (long long)cell->chunks);
+    if (scenario->staged_members != PTO_STAGED_TUNED)
+        snprintf(text + length, text_size - length, cell->strategy->stages ? ",%lld" : ",",
+                 (long long)cell->staged_members);
+}
+
+void csv_cell(FILE *file, const pto_options_t *options, const settings_t *settings,
+              const pto_request_t *request, const cell_t *cell) {
     const pto_layout_t *layout = &request->layout;
     bool posted = request->implementation == PTO_IMPLEMENTATION_ISEND_IRECV ||
                   !pto_collective_is_in_mpi(request->collective);
-    char owners[24] = "", algorithm[64] = "", joules[32] = "";
+    char owners[24] = "", rest[160] = "";
+    if (cell->sample_count == 0)
+        return;
     if (layout->owners_per_gpu != 1)
         snprintf(owners, sizeof owners, ",%lld", (long long)layout->owners_per_gpu);
-    if (settings->exec.own_algorithms && cell->sample_count > 0)
-        snprintf(algorithm, sizeof algorithm, ",%s", posted ? "" : cell->algorithm->name);
-    double total_joules = energy_total(settings, cell);
-    if (settings->options.energy)
-        snprintf(joules, sizeof joules, total_joules > 0 ? ",%.6g" : ",", total_joules);
-    if (cell->sample_count > 0)
-        fprintf(file, "# setup_s=%s,%lld,%.9g\n", cell->strategy->name, (long long)request->bytes,
-                cell->setup_s);
-    if (cell->sample_count > 0 && pattern_of(settings))
+    format_rest(settings, &options->scenario, cell, posted, rest, sizeof rest);
+    fprintf(file, "# setup_s=%s,%lld,%.9g\n", cell->strategy->name, (long long)request->bytes, cell->setup_s);
+    if (pattern_of(settings))
         fprintf(file, "# kernel_s=%s,%.9g\n", cell->strategy->name, cell->kernel_s);
     for (int i = 0; i < cell->sample_count; i++)
-        fprintf(file, "%s,%s,%s,%lld,%lld,%lld%s,%lld,%d,%.9g%s%s\n",
-                pto_collective_name(request->collective),
+        fprintf(file, "%s,%s,%s,%lld,%lld,%lld%s,%lld,%d,%.9g%s\n", pto_collective_name(request->collective),
                 pto_implementation_name(posted ? PTO_IMPLEMENTATION_ISEND_IRECV : PTO_IMPLEMENTATION_LIBRARY),
                 cell->strategy->name, (long long)layout->nodes, (long long)layout->gpus_per_node,
                 (long long)(cell->strategy->splits ? layout->procs_per_gpu : layout->owners_per_gpu), owners,
-                (long long)request->bytes, i + 1, cell->sample_s[i], algorithm, joules);
+                (long long)request->bytes, i + 1, cell->sample_s[i], rest);
 }

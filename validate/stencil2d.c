@@ -14,7 +14,7 @@ enum { STEPS = 20 };
 static const double difference_max = 1e-12;
 
 static pto_status_t allowed(const settings_t *settings, const pto_request_t *request, pto_error_t *err) {
-    const pto_grid_t *grid = &request->grid;
+    const pto_halo_t *grid = &request->halo;
     (void)settings;
     if (request->collective == PTO_COLLECTIVE_HALO && grid->dim_count == 2 && grid->width == 1 &&
         grid->corners != PTO_CORNERS_NONE && request->bytes == (int64_t)sizeof(double))
@@ -26,7 +26,7 @@ static pto_status_t allowed(const settings_t *settings, const pto_request_t *req
 
 static size_t local_bytes(const settings_t *settings, const pto_request_t *request) {
     (void)settings;
-    return (size_t)pto_grid_cells(&request->grid) * sizeof(double);
+    return (size_t)pto_halo_cells(&request->halo) * sizeof(double);
 }
 
 /* --- the serial field ------------------------------------------------------------------------------------
@@ -34,7 +34,7 @@ static size_t local_bytes(const settings_t *settings, const pto_request_t *reque
 
 /* A part of the whole field: the cells of an owner and `margin` more on every side. */
 typedef struct {
-    const pto_grid_t *grid;
+    const pto_halo_t *grid;
     int64_t first[2]; /* of the owner's cells, in the whole field */
     int64_t margin;
     int64_t columns; /* of the part, with margins */
@@ -43,16 +43,16 @@ typedef struct {
 } serial_t;
 
 /* Where a cell is in the whole field, along one dimension. */
-static int64_t whole_place(const pto_grid_t *grid, int d, int64_t at) {
+static int64_t whole_place(const pto_halo_t *grid, int d, int64_t at) {
     int64_t all = grid->dims[d] * grid->extent[d];
     return grid->wrap[d] ? (at % all + all) % all : at;
 }
 
-static bool is_beyond(const pto_grid_t *grid, int d, int64_t at) {
+static bool is_beyond(const pto_halo_t *grid, int d, int64_t at) {
     return !grid->wrap[d] && (at < 0 || at >= grid->dims[d] * grid->extent[d]);
 }
 
-static double initial(const pto_grid_t *grid, uint64_t seed, int64_t row, int64_t column) {
+static double initial(const pto_halo_t *grid, uint64_t seed, int64_t row, int64_t column) {
     uint64_t place = (uint64_t)whole_place(grid, 0, row) * 1000003u + (uint64_t)whole_place(grid, 1, column);
     uint64_t random = (place + seed * 1442695040888963407u) * 6364136223846793005u;
     random = (random ^ random >> 29) * 0xbf58476d1ce4e5b9u;
@@ -60,7 +60,7 @@ static double initial(const pto_grid_t *grid, uint64_t seed, int64_t row, int64_
 }
 
 static void begin_at_owner(serial_t *serial, const work_t *work, int64_t margin) {
-    const pto_grid_t *grid = &work->request->grid;
+    const pto_halo_t *grid = &work->request->halo;
     *serial = (serial_t){.grid = grid, .margin = margin, .columns = grid->extent[1] + 2 * margin};
     serial->first[0] = work->owner / grid->dims[1] * grid->extent[0];
     serial->first[1] = work->owner % grid->dims[1] * grid->extent[1];
@@ -82,7 +82,7 @@ static double mean(const double *c, int64_t pitch) {
 
 /* One step of all cells but the outer `done` + 1, whose neighbors are not known any more. */
 static void step_part(serial_t *serial, int64_t done) {
-    const pto_grid_t *grid = serial->grid;
+    const pto_halo_t *grid = serial->grid;
     int64_t rows = grid->extent[0] + 2 * serial->margin, columns = serial->columns, outer = done + 1;
 #pragma omp parallel for
     for (int64_t i = outer; i < rows - outer; i++)
@@ -108,7 +108,7 @@ static pto_status_t fill(const work_t *work, uint64_t seed, pto_error_t *err) {
 }
 
 static pto_status_t kernel(const work_t *work, pto_error_t *err) {
-    const pto_grid_t *grid = &work->request->grid;
+    const pto_halo_t *grid = &work->request->halo;
     return work->device->bench->stencil(work->out, work->local, (size_t)grid->extent[0],
                                         (size_t)grid->extent[1], work->stream, err);
 }

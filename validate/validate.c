@@ -138,6 +138,8 @@ static bool uses_library(const pto_plan_t *plan) {
 
 static void run_cell(const pto_options_t *options, const settings_t *settings, int64_t point, cell_t *cell) {
     pto_error_t err = {0};
+    pto_scenario_t scenario = options->scenario; /* borrows what it owns */
+    scenario.staged_members = cell->staged_members;
     pto_plan_t *plan = NULL;
     pto_price_t price = {0};
     pto_explanation_t explanation = {0};
@@ -145,14 +147,15 @@ static void run_cell(const pto_options_t *options, const settings_t *settings, i
     guard_about("%s of %lld bytes by %s", pto_collective_name(options->scenario.collective), (long long)bytes,
                 cell->strategy->name);
     guard_step(local_limit_s(), "planning");
-    pto_status_t status = pto_plan_choose(&options->scenario, options->machine, point, cell->strategy, &plan,
-                                          &price, &explanation, &err);
+    pto_status_t status = pto_plan_choose(&scenario, options->machine, point, cell->strategy, &plan, &price,
+                                          &explanation, &err);
     if (status == PTO_OK) {
         predict_energy(options, settings, plan, &price, &explanation, cell);
         predict_setup(options, plan, cell);
         cell->predicted_s = price.seconds;
         cell->algorithm = pto_plan_request(plan)->algorithm;
         cell->chunks = pto_plan_request(plan)->chunks;
+        cell->staged_members = pto_plan_request(plan)->staged_members;
         cell->by_library = uses_library(plan) && !settings->exec.own_algorithms;
         status = measure_cell(settings, plan, point, cell, &err);
     }
@@ -164,34 +167,54 @@ static void run_cell(const pto_options_t *options, const settings_t *settings, i
     pto_plan_destroy(plan);
 }
 
+/* How many cells a strategy has: with `staged_members: all`, one for each number. */
+static int cells_of(const pto_scenario_t *scenario, const pto_strategy_t *strategy) {
+    bool each = strategy->stages && scenario->staged_members == PTO_STAGED_ALL;
+    return each ? (int)(scenario->layout.owners_per_gpu * scenario->layout.gpus_per_node) : 1;
+}
+
+static cell_t *list_cells(const pto_scenario_t *scenario, const pto_strategy_t **strategy, int count,
+                          int *cell_count) {
+    pto_error_t err = {0};
+    int cells = 0, at = 0;
+    for (int i = 0; i < count; i++)
+        cells += cells_of(scenario, strategy[i]);
+    cell_t *list = calloc((size_t)cells, sizeof *list);
+    if (!list) {
+        pto_error_set(&err, PTO_ERR_MEMORY, "out of memory for %d cells", cells);
+        end_job(&err);
+        return NULL;
+    }
+    for (int i = 0; i < count; i++)
+        for (int staged = 0; staged < cells_of(scenario, strategy[i]); staged++, at++) {
+            list[at].strategy = strategy[i];
+            list[at].staged_members = cells_of(scenario, strategy[i]) > 1 ? staged : scenario->staged_members;
+        }
+    *cell_count = cells;
+    return list;
+}
+
 static void run_point(const pto_options_t *options, const settings_t *settings, int64_t point,
                       const pto_strategy_t **strategy, int count, row_file_t *csv) {
-    int rank = 0;
+    int rank = 0, cell_count = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    cell_t *cells = calloc((size_t)count, sizeof *cells);
-    if (!cells) {
-        pto_error_t err = {0};
-        pto_error_set(&err, PTO_ERR_MEMORY, "out of memory for %d strategies", count);
-        end_job(&err);
-        return;
-    }
-    for (int i = 0; i < count; i++) {
-        cells[i].strategy = strategy[i];
+    cell_t *cells = list_cells(&options->scenario, strategy, count, &cell_count);
+    for (int i = 0; i < cell_count; i++) {
         run_cell(options, settings, point, &cells[i]);
-        pto_request_t request = pto_scenario_request(&options->scenario, point, strategy[i], NULL);
+        pto_request_t request = pto_scenario_request(&options->scenario, point, cells[i].strategy, NULL);
         if (csv) {
             lines_t lines;
             lines_begin(&lines);
-            csv_cell(lines.file, settings, &request, &cells[i]);
+            csv_cell(lines.file, options, settings, &request, &cells[i]);
             lines_put(&lines, csv);
         }
     }
     pto_request_t request = pto_scenario_request(&options->scenario, point, strategy[0], NULL);
     if (rank == 0) {
-        report_point(stdout, settings, &request, cells, count);
+        report_point(stdout, settings, &request, cells, cell_count);
         flush_table();
     }
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < cell_count; i++)
         free(cells[i].sample_s);
     free(cells);
 }
@@ -224,6 +247,7 @@ static void run_points(const pto_options_t *options, const settings_t *settings,
     pto_error_t err = {0};
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (rank == 0) {
+        warn_of_mps(options, settings);
         csv = open_csv(settings, options, argc, argv);
         report_header(stdout, options, settings);
         flush_table();
@@ -246,6 +270,8 @@ static int run_all(const pto_options_t *options, settings_t *settings, int argc,
     if (pto_scenario_strategies(&options->scenario, &strategy, &count, &err) != PTO_OK ||
         compare_settings(settings, options, count, &err) != PTO_OK)
         end_job(&err);
+    for (int i = 0; i < count; i++)
+        settings->chunked = settings->chunked || strategy[i]->chunked;
     bool begun = energy_begin(settings, options);
     if (begun && settings->options.powers)
         run_powers(options, settings);

@@ -14,6 +14,7 @@ typedef struct {
     const pto_device_t *device; /* this and what follows: what the options name */
     pto_op_t op;
     pto_exec_options_t exec;
+    bool chunked;     /* whether any of the strategies sends in chunks */
     energy_job_t job; /* where energy or powers are measured: what can be read */
 } settings_t;
 
@@ -21,7 +22,8 @@ typedef struct {
 typedef struct {
     const pto_strategy_t *strategy;
     const pto_algorithm_t *algorithm;
-    int64_t chunks; /* of a chunked strategy; else 0 */
+    int64_t chunks;         /* of a chunked strategy; else 0 */
+    int64_t staged_members; /* of a strategy that stages; else 0 */
     bool by_library;
     char reason[PTO_ERROR_MESSAGE_MAX]; /* why it does not apply; empty: it does */
     double predicted_s;
@@ -71,6 +73,8 @@ pto_status_t measure_powers(const settings_t *settings, const pto_options_t *opt
                             pto_error_t *err);
 
 /* report.c, on rank 0. */
+/* Warn where processes share GPUs in another way than the machine's costs hold for. */
+void warn_of_mps(const pto_options_t *options, const settings_t *settings);
 void report_header(FILE *file, const pto_options_t *options, const settings_t *settings);
 void report_point(FILE *file, const settings_t *settings, const pto_request_t *request, const cell_t *cells,
                   int count);
@@ -78,6 +82,7 @@ void report_point(FILE *file, const settings_t *settings, const pto_request_t *r
 void report_end(FILE *file, int64_t points);
 /* `# key=value` lines and the columns' names, then one row a sample. */
 void csv_header(FILE *file, const pto_options_t *options, const settings_t *settings, int argc, char **argv);
-void csv_cell(FILE *file, const settings_t *settings, const pto_request_t *request, const cell_t *cell);
+void csv_cell(FILE *file, const pto_options_t *options, const settings_t *settings,
+              const pto_request_t *request, const cell_t *cell);
 
 #endif

@@ -20,7 +20,7 @@ static void add_step(pto_builder_t *builder, const pto_exchange_t *exchange, pto
 static void build_phase(pto_builder_t *builder, const pto_exchange_t *exchange, int phase) {
     static const char *const name[] = {"messages", "messages, 2nd dimension", "messages, 3rd dimension"};
     int shift[PTO_SHIFTS_MAX][PTO_DIMS_MAX], others = 0;
-    int count = pto_grid_shifts(&pto_builder_request(builder)->grid, phase, shift);
+    int count = pto_halo_shifts(&pto_builder_request(builder)->halo, phase, shift);
     for (int i = 0; i < count; i++) {
         bool own = pto_peers_cart(builder, shift[i]).kind == PTO_PEERS_NONE;
         others += !own;
@@ -37,7 +37,7 @@ static void build_phase(pto_builder_t *builder, const pto_exchange_t *exchange, 
 }
 
 static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
-    for (int phase = 0; phase < pto_grid_phases(&pto_builder_request(builder)->grid); phase++)
+    for (int phase = 0; phase < pto_halo_phases(&pto_builder_request(builder)->halo); phase++)
         build_phase(builder, exchange, phase);
 }
 

@@ -1,6 +1,7 @@
 /* Fits copies, alone and shared, and the costs that are a single time. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "parts.h"
 #include "select.h"
@@ -138,6 +139,33 @@ static pto_status_t fit_sharing(fit_work_t *work, pto_copy_kind_t kind, pto_benc
     return status;
 }
 
+static pto_mps_t mps_of_file(const pto_samples_t *samples, int file) {
+    const pto_provenance_t *line = samples->provenance;
+    for (int i = 0; i < samples->provenance_count; i++)
+        if (line[i].file == file && strcmp(line[i].key, "mps") == 0)
+            return pto_mps_find(line[i].value);
+    return PTO_MPS_UNKNOWN;
+}
+
+static bool is_of_sharing(const pto_sample_t *sample) {
+    return sample->benchmark >= PTO_BENCHMARK_MEMCPY_SHARED_H2D &&
+           sample->benchmark <= PTO_BENCHMARK_MEMCPY_SHARED_STRIDED_D2H;
+}
+
+/* The state in which processes shared a GPU; unknown where the files of these rows differ or do not say. */
+static pto_mps_t mps_of_samples(const pto_samples_t *samples) {
+    pto_mps_t state = PTO_MPS_COUNT;
+    int file = -1;
+    for (size_t i = 0; i < samples->count; i++) {
+        if (!is_of_sharing(&samples->sample[i]) || samples->sample[i].file == file)
+            continue;
+        file = samples->sample[i].file;
+        pto_mps_t own = mps_of_file(samples, file);
+        state = state == PTO_MPS_COUNT || state == own ? own : PTO_MPS_UNKNOWN;
+    }
+    return state == PTO_MPS_COUNT ? PTO_MPS_UNKNOWN : state;
+}
+
 pto_status_t fit_shared_copies(fit_work_t *work) {
     static const struct {
         pto_copy_kind_t kind;
@@ -151,6 +179,7 @@ pto_status_t fit_shared_copies(fit_work_t *work) {
         {PTO_COPY_D2D, PTO_BENCHMARK_MEMCPY_SHARED_D2D, false},
     };
     pto_status_t status = PTO_OK;
+    work->fit->machine->mps = mps_of_samples(work->samples);
     for (size_t i = 0; status == PTO_OK && i < sizeof sharing / sizeof *sharing; i++)
         status = fit_sharing(work, sharing[i].kind, sharing[i].benchmark, sharing[i].strided);
     return status;

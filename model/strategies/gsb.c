@@ -8,19 +8,15 @@
  * stale. */
 #include "intranode.h"
 
-/* Returns the root's buffer with the data of all, complete when the root has seen all flags. */
-static int gather(pto_builder_t *builder, const pto_exchange_t *who, int source, pto_runs_t runs) {
-    int gathered = pto_intranode_buffer(builder, who, source, "gathered", who->n, who->n);
-    if (runs == PTO_RUNS_LOOSE)
-        pto_intranode_flag(builder, "inputs free", pto_intranode_root(PTO_STEP_SIGNAL, who),
-                           pto_intranode_others(PTO_STEP_WAIT, who));
-
+void pto_gsb_copy_in(pto_builder_t *builder, const pto_exchange_t *who, int source, int gathered) {
     pto_build_stage(builder, "gather", PTO_ORDER_SEQUENCE);
     pto_step_t own = pto_intranode_root(PTO_STEP_COPY, who);
     own.peers.kind = PTO_PEERS_NONE;
     own.source = pto_slice_all(builder, source);
     own.target = pto_slice_block(gathered, PTO_ANCHOR_ME);
     pto_build_step(builder, own);
+    if (who->n == 1)
+        return;
     pto_step_t others = pto_intranode_others(PTO_STEP_COPY, who);
     others.source = own.source;
     others.target = own.target;
@@ -28,11 +24,19 @@ static int gather(pto_builder_t *builder, const pto_exchange_t *who, int source,
     pto_build_step(builder, others);
     pto_intranode_flag(builder, "copied", pto_intranode_others(PTO_STEP_SIGNAL, who),
                        pto_intranode_root(PTO_STEP_WAIT, who));
+}
+
+/* Returns the root's buffer with the data of all, complete when the root has seen all flags. */
+static int gather(pto_builder_t *builder, const pto_exchange_t *who, int source, pto_runs_t runs) {
+    int gathered = pto_intranode_buffer(builder, who, source, "gathered", who->n, who->n);
+    if (runs == PTO_RUNS_LOOSE)
+        pto_intranode_flag(builder, "inputs free", pto_intranode_root(PTO_STEP_SIGNAL, who),
+                           pto_intranode_others(PTO_STEP_WAIT, who));
+    pto_gsb_copy_in(builder, who, source, gathered);
     return gathered;
 }
 
-static int reduce(pto_builder_t *builder, const pto_exchange_t *who, int source, int into, pto_runs_t runs) {
-    int gathered = gather(builder, who, source, runs);
+int pto_gsb_combine(pto_builder_t *builder, const pto_exchange_t *who, int source, int gathered, int into) {
     if (into < 0)
         into = pto_intranode_buffer(builder, who, source, "result", 1, who->n);
     pto_build_stage(builder, "reduce", PTO_ORDER_SEQUENCE);
@@ -45,33 +49,46 @@ static int reduce(pto_builder_t *builder, const pto_exchange_t *who, int source,
     return into;
 }
 
-/* A result that is already in the root's shared memory is read there. It is copied there first if it is in
- * the user's buffer, or if the next run may overwrite it before all have read it. */
-static void broadcast(pto_builder_t *builder, const pto_exchange_t *who, int source, int target,
-                      pto_runs_t runs) {
+static int reduce(pto_builder_t *builder, const pto_exchange_t *who, int source, int into, pto_runs_t runs) {
+    return pto_gsb_combine(builder, who, source, gather(builder, who, source, runs), into);
+}
+
+void pto_gsb_copy_out(pto_builder_t *builder, const pto_exchange_t *who, int source, int target) {
+    if (who->n > 1)
+        pto_intranode_flag(builder, "complete", pto_intranode_root(PTO_STEP_SIGNAL, who),
+                           pto_intranode_others(PTO_STEP_WAIT, who));
+    pto_build_stage(builder, "copy out", PTO_ORDER_SEQUENCE);
     pto_step_t root = pto_intranode_root(PTO_STEP_COPY, who);
     root.peers.kind = PTO_PEERS_NONE;
     root.source = pto_slice_all(builder, source);
-    if (runs == PTO_RUNS_LOOSE)
-        pto_intranode_flag(builder, "result free", pto_intranode_others(PTO_STEP_SIGNAL, who),
-                           pto_intranode_root(PTO_STEP_WAIT, who));
-    if (runs == PTO_RUNS_LOOSE || pto_builder_buffer(builder, source)->role != PTO_ROLE_TEMPORARY) {
-        int result = pto_intranode_buffer(builder, who, source, "result", 1, who->n);
-        root.target = pto_slice_all(builder, result);
-        pto_build_stage(builder, "share", PTO_ORDER_SEQUENCE);
-        pto_build_step(builder, root);
-        root.source = root.target;
-    }
-    pto_intranode_flag(builder, "complete", pto_intranode_root(PTO_STEP_SIGNAL, who),
-                       pto_intranode_others(PTO_STEP_WAIT, who));
-    pto_build_stage(builder, "copy out", PTO_ORDER_SEQUENCE);
     root.target = pto_slice_all(builder, target);
     pto_build_step(builder, root);
+    if (who->n == 1)
+        return;
     pto_step_t others = pto_intranode_others(PTO_STEP_COPY, who);
     others.source = root.source;
     others.source.holder = PTO_HOLDER_PEER;
     others.target = root.target;
     pto_build_step(builder, others);
+}
+
+/* A result that is already in the root's shared memory is read there. It is copied there first if it is in
+ * the user's buffer, or if the next run may overwrite it before all have read it. */
+static void broadcast(pto_builder_t *builder, const pto_exchange_t *who, int source, int target,
+                      pto_runs_t runs) {
+    if (runs == PTO_RUNS_LOOSE)
+        pto_intranode_flag(builder, "result free", pto_intranode_others(PTO_STEP_SIGNAL, who),
+                           pto_intranode_root(PTO_STEP_WAIT, who));
+    if (runs == PTO_RUNS_LOOSE || pto_builder_buffer(builder, source)->role != PTO_ROLE_TEMPORARY) {
+        pto_step_t share = pto_intranode_root(PTO_STEP_COPY, who);
+        share.peers.kind = PTO_PEERS_NONE;
+        share.source = pto_slice_all(builder, source);
+        source = pto_intranode_buffer(builder, who, source, "result", 1, who->n);
+        share.target = pto_slice_all(builder, source);
+        pto_build_stage(builder, "share", PTO_ORDER_SEQUENCE);
+        pto_build_step(builder, share);
+    }
+    pto_gsb_copy_out(builder, who, source, target);
 }
 
 /* All read the gathered blocks, so in the next run all must have read them before any may write. */

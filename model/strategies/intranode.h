@@ -22,12 +22,22 @@ typedef struct {
     void (*allgather)(pto_builder_t *builder, const pto_exchange_t *who, int source, int target);
 } pto_intranode_t;
 
-extern const pto_intranode_t pto_intranode_gsb, pto_intranode_btb;
+extern const pto_intranode_t pto_intranode_gsb, pto_intranode_btb, pto_intranode_mix;
+
+/* The parts of gsb. Members copy `source` by CUDA IPC into their blocks of member 0's `gathered`, which is
+ * complete when member 0 has seen their flags. Member 0 reduces these blocks into `into`, or into a temporary
+ * if that is -1, and returns the buffer of the result. All copy member 0's `source` into `target`. */
+void pto_gsb_copy_in(pto_builder_t *builder, const pto_exchange_t *who, int source, int gathered);
+int pto_gsb_combine(pto_builder_t *builder, const pto_exchange_t *who, int source, int gathered, int into);
+void pto_gsb_copy_out(pto_builder_t *builder, const pto_exchange_t *who, int source, int target);
 
 /* A complete plan for a collective that `inside` supports among all processes of a single node. */
 void pto_intranode_build(pto_builder_t *builder, const pto_request_t *request, const pto_intranode_t *inside);
 /* Errors: PTO_ERR_NOT_APPLICABLE. */
 pto_status_t pto_intranode_applicable(const pto_request_t *request, pto_error_t *err);
+
+/* Whether the request's staged members are fewer than a group of so many. Errors: PTO_ERR_NOT_APPLICABLE. */
+pto_status_t pto_mix_applicable(const pto_request_t *request, int64_t members, pto_error_t *err);
 
 /* A temporary of `blocks` vectors like `like`, at the members whose index is a multiple of `stride`. */
 int pto_intranode_buffer(pto_builder_t *builder, const pto_exchange_t *who, int like, const char *name,

@@ -10,6 +10,7 @@
     ROW(gsb)                                                                                                 \
     ROW(btb)                                                                                                 \
     ROW(btb_flat)                                                                                            \
+    ROW(mix)                                                                                                 \
     ROW(gsb_gsb)                                                                                             \
     ROW(gsb_btb)                                                                                             \
     ROW(btb_gsb)                                                                                             \
@@ -25,6 +26,7 @@
     ROW(staged_leaders)                                                                                      \
     ROW(staged_aware)                                                                                        \
     ROW(nccl)                                                                                                \
+    ROW(pack_kernel)                                                                                         \
     ROW(ipc_copy)                                                                                            \
     ROW(shm_ring)
 
@@ -110,10 +112,10 @@ pto_status_t pto_strategy_applicable(const pto_request_t *request, pto_error_t *
     if (request->collective == PTO_COLLECTIVE_PAIR && pto_layout_owner_count(&request->layout) != 2)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "a pair has two owners, and the layout has %lld",
                              (long long)pto_layout_owner_count(&request->layout));
-    pto_grid_t grid = request->grid;
+    pto_halo_t grid = request->halo;
     pto_status_t status = PTO_OK;
     if (request->collective == PTO_COLLECTIVE_HALO)
-        status = pto_grid_complete(&grid, pto_layout_owner_count(&request->layout), err);
+        status = pto_halo_complete(&grid, pto_layout_owner_count(&request->layout), err);
     if (status != PTO_OK)
         return status;
     if (!pto_strategy_with(strategy, request->algorithm))

@@ -35,7 +35,7 @@ static pto_user_t build_user(pto_builder_t *builder, const pto_request_t *reques
     out.role = PTO_ROLE_OUT;
     if (request->collective == PTO_COLLECTIVE_HALO) {
         out.name = "field";
-        out.block_count = pto_grid_cells(&request->grid);
+        out.block_count = pto_halo_cells(&request->halo);
         user.in = user.out = pto_build_buffer(builder, out);
         return user;
     }

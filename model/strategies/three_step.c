@@ -23,10 +23,10 @@ static void build_pair(pto_builder_t *builder, const pto_request_t *request) {
  * others. */
 static void build_halo_copies(pto_builder_t *builder, const pto_exchange_t *who, const char *name, int field,
                               bool to_host) {
-    const pto_grid_t *grid = &pto_builder_request(builder)->grid;
-    for (int phase = 0; phase < pto_grid_phases(grid); phase++) {
+    const pto_halo_t *grid = &pto_builder_request(builder)->halo;
+    for (int phase = 0; phase < pto_halo_phases(grid); phase++) {
         int shift[PTO_SHIFTS_MAX][PTO_DIMS_MAX];
-        int count = pto_grid_shifts(grid, phase, shift);
+        int count = pto_halo_shifts(grid, phase, shift);
         for (int i = 0; i < count; i++) {
             int moved = 0;
             for (int d = 0; d < PTO_DIMS_MAX; d++)

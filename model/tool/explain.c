@@ -164,8 +164,10 @@ static void explain_cell(const explained_t *explained, int64_t point, int strate
         printf(" does not apply: %s\n", prediction->reason);
         return;
     }
-    char chunks[32];
-    printf(" (%s%s), %.3f us\n", prediction->algorithm->name, pto_chunks_text(prediction->chunks, chunks),
+    char choice[PTO_CHOICE_TEXT_MAX];
+    printf(" (%s%s), %.3f us\n", prediction->algorithm->name,
+           pto_choice_text(predictions->strategy[strategy], prediction->chunks, prediction->staged_members,
+                           choice),
            prediction->price.seconds * 1e6);
     for (int t = 0; t < prediction->explanation.count; t++)
         explain_term(explained, &prediction->explanation.term[t], prediction->price.seconds);

@@ -7,6 +7,7 @@
 
 #include "find_machine.h"
 #include "options.h"
+#include "portolan/map.h"
 #include "portolan/units.h"
 #include "scenario/check.h"
 
@@ -63,6 +64,12 @@ static const char *library_at(int i) {
         return "best";
     return i <= pto_algorithm_count() ? pto_algorithm_at(i - 1)->name : NULL;
 }
+
+static const char *metric_at(int i) { return i < PTO_METRIC_COUNT ? pto_metric_name((pto_metric_t)i) : NULL; }
+
+static const char *phase_at(int i) { return i < PTO_PHASE_COUNT ? pto_phase_name((pto_phase_t)i) : NULL; }
+
+static const char *mapper_at(int i) { return i < pto_mapper_count() ? pto_mapper_at(i)->name : NULL; }
 
 static const char *model_at(int i) {
     static const char *const names[] = {"full", "published", NULL};
@@ -122,9 +129,10 @@ static pto_status_t apply_machine(void *target, const char *text, pto_error_t *e
 
 /* Fields of the file that apply only to the old collective do not apply to the new one. */
 static void change_collective(pto_scenario_t *scenario, pto_collective_t collective) {
-    const pto_scenario_field_t own[] = {PTO_FIELD_IMPLEMENTATION, PTO_FIELD_SPLIT,     PTO_FIELD_MESSAGES,
-                                        PTO_FIELD_UNIQUE_BYTES,   PTO_FIELD_COUNTS,    PTO_FIELD_DISTANCE,
-                                        PTO_FIELD_SPACES,         PTO_FIELD_BOTH_WAYS, PTO_FIELD_GRID};
+    const pto_scenario_field_t own[] = {
+        PTO_FIELD_IMPLEMENTATION, PTO_FIELD_SPLIT,    PTO_FIELD_MESSAGES, PTO_FIELD_UNIQUE_BYTES,
+        PTO_FIELD_COUNTS,         PTO_FIELD_DISTANCE, PTO_FIELD_SPACES,   PTO_FIELD_BOTH_WAYS,
+        PTO_FIELD_PLACEMENT,      PTO_FIELD_HALO};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         scenario->place[own[i]] = (pto_place_t){0};
     scenario->collective = collective;
@@ -134,7 +142,8 @@ static void change_collective(pto_scenario_t *scenario, pto_collective_t collect
     scenario->unique_bytes = 0;
     scenario->distance = PTO_LEVEL_ON_SOCKET;
     scenario->ends = (pto_pair_ends_t){0};
-    scenario->grid = (pto_grid_t){.width = 1};
+    pto_mapping_fini(&scenario->mapping);
+    scenario->halo = (pto_halo_t){.width = 1};
     pto_counts_fini(&scenario->counts);
     scenario->counts = (pto_counts_t){.kind = PTO_COUNTS_EQUAL};
 }
@@ -155,6 +164,18 @@ static pto_status_t apply_split(void *target, const char *text, pto_error_t *err
     options->scenario.split = (pto_split_t)found;
     options->scenario.has_split = true;
     return status;
+}
+
+static pto_status_t apply_staged(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    int64_t *staged = &options->scenario.staged_members;
+    if (strcmp(text, "all") == 0)
+        *staged = PTO_STAGED_ALL;
+    else if (strcmp(text, "0") == 0)
+        *staged = 0;
+    else
+        return pto_count_parse(text, staged, err);
+    return PTO_OK;
 }
 
 static pto_status_t apply_nodes(void *target, const char *text, pto_error_t *err) {
@@ -188,7 +209,7 @@ static pto_status_t apply_spaces(void *target, const char *text, pto_error_t *er
 }
 
 /* One number for each dimension of the grid, as in 4x4 or 1,0. */
-static pto_status_t parse_dimensions(const char *text, char separator, pto_grid_t *grid, int64_t *number,
+static pto_status_t parse_dimensions(const char *text, char separator, pto_halo_t *grid, int64_t *number,
                                      pto_error_t *err) {
     char copy[64];
     int count = 0;
@@ -210,17 +231,17 @@ static pto_status_t parse_dimensions(const char *text, char separator, pto_grid_
 }
 
 static pto_status_t apply_dims(void *target, const char *text, pto_error_t *err) {
-    pto_grid_t *grid = &((pto_options_t *)target)->scenario.grid;
+    pto_halo_t *grid = &((pto_options_t *)target)->scenario.halo;
     return parse_dimensions(text, 'x', grid, grid->dims, err);
 }
 
 static pto_status_t apply_extent(void *target, const char *text, pto_error_t *err) {
-    pto_grid_t *grid = &((pto_options_t *)target)->scenario.grid;
+    pto_halo_t *grid = &((pto_options_t *)target)->scenario.halo;
     return parse_dimensions(text, 'x', grid, grid->extent, err);
 }
 
 static pto_status_t apply_wrap(void *target, const char *text, pto_error_t *err) {
-    pto_grid_t *grid = &((pto_options_t *)target)->scenario.grid;
+    pto_halo_t *grid = &((pto_options_t *)target)->scenario.halo;
     int64_t number[PTO_DIMS_MAX] = {0};
     pto_status_t status = parse_dimensions(text, ',', grid, number, err);
     for (int d = 0; d < PTO_DIMS_MAX; d++)
@@ -272,7 +293,7 @@ static pto_status_t apply_library(void *target, const char *text, pto_error_t *e
     return PTO_OK;
 }
 
-/* equal, or skew:FRACTION:SEED, or a CSV file. */
+/* equal, skew:FRACTION:SEED, a mapping as in a scenario, or a CSV file. */
 static pto_status_t apply_counts(void *target, const char *text, pto_error_t *err) {
     pto_options_t *options = target;
     pto_counts_t made = {.kind = PTO_COUNTS_EQUAL};
@@ -294,6 +315,8 @@ static pto_status_t apply_counts(void *target, const char *text, pto_error_t *er
             status = pto_error_set(err, PTO_ERR_RANGE, "skew %s is not between 0 and 1", fraction);
         if (status == PTO_OK)
             made = (pto_counts_t){.kind = PTO_COUNTS_SKEW, .skew = skew, .seed = (uint64_t)seed};
+    } else if (text[0] == '{') {
+        status = pto_counts_parse(text, "--counts", &made, err);
     } else if (strcmp(text, "equal") != 0) {
         status = pto_counts_read_matrix(text, &made, err);
         if (!options->bytes_given) /* the scenario's value; a --bytes option is rejected later, in the final
@@ -304,6 +327,17 @@ static pto_status_t apply_counts(void *target, const char *text, pto_error_t *er
         return status;
     pto_counts_fini(&options->scenario.counts);
     options->scenario.counts = made;
+    return PTO_OK;
+}
+
+static pto_status_t apply_placement(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    pto_mapping_t made;
+    pto_status_t status = pto_mapping_read(text, &made, err);
+    if (status != PTO_OK)
+        return status;
+    pto_mapping_fini(&options->scenario.mapping);
+    options->scenario.mapping = made;
     return PTO_OK;
 }
 
@@ -325,6 +359,25 @@ static pto_status_t apply_energy(void *target, const char *text, pto_error_t *er
     (void)err;
     options->by = PTO_BY_ENERGY;
     return PTO_OK;
+}
+
+static pto_status_t apply_seed(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    pto_status_t status = pto_int64_parse(text, &options->seed, err);
+    return status == PTO_OK && options->seed < 0
+               ? pto_error_set(err, PTO_ERR_RANGE, "seed %s is negative", text)
+               : status;
+}
+
+/* auto, or a number of prices. */
+static pto_status_t apply_refine(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    options->refine = -1;
+    if (strcmp(text, "auto") == 0)
+        return PTO_OK;
+    pto_status_t status = pto_int64_parse(text, &options->refine, err);
+    return status == PTO_OK && options->refine < 0 ? pto_error_set(err, PTO_ERR_RANGE, "%s is negative", text)
+                                                   : status;
 }
 
 static pto_status_t apply_rank(void *target, const char *text, pto_error_t *err) {
@@ -366,8 +419,11 @@ const pto_option_t pto_scenario_options[] = {
      OVERRIDES(MESSAGES)},
     {"unique-bytes", "N", "messages: bytes of a GPU's messages that are unique; the rest are duplicates",
      STORE(BYTES, scenario.unique_bytes), OVERRIDES(UNIQUE_BYTES)},
-    {"counts", "equal|skew:X:SEED|FILE.csv", "alltoallv: equal, random within +-X, or a matrix of bytes",
+    {"counts", "equal|skew:X:SEED|{...}|FILE.csv",
+     "alltoallv: equal, random within +-X, a pattern as in a scenario, or a matrix of bytes",
      .apply = apply_counts, OVERRIDES(COUNTS)},
+    {"placement-file", "FILE.csv", "alltoallv: the node, GPU and core of each process",
+     .apply = apply_placement, OVERRIDES(PLACEMENT)},
     {"distance", "LEVEL", "pair: on_gpu, on_socket (default), on_node or off_node",
      STORE(WORD, scenario.distance), .word_at = level_at, OVERRIDES(DISTANCE)},
     {"spaces", "FROM,TO", "pair: gpu,gpu (default), cpu,gpu, gpu,cpu or cpu,cpu", .apply = apply_spaces,
@@ -375,14 +431,14 @@ const pto_option_t pto_scenario_options[] = {
     {"both-ways", NULL, "pair: a message each way, at once", STORE(FLAG, scenario.ends.both_ways),
      OVERRIDES(BOTH_WAYS)},
     {"dims", "PxQ[xR]", "halo: processes along each dimension; 0: as even as possible (default)",
-     .apply = apply_dims, OVERRIDES(GRID)},
+     .apply = apply_dims, OVERRIDES(HALO)},
     {"wrap", "0|1,0|1[,0|1]", "halo: whether each dimension wraps around (default: none)",
-     .apply = apply_wrap, OVERRIDES(GRID)},
+     .apply = apply_wrap, OVERRIDES(HALO)},
     {"extent", "MxN[xO]", "halo: cells of each process along each dimension, of --bytes each",
-     .apply = apply_extent, OVERRIDES(GRID)},
-    {"halo", "N", "halo: its width in cells (default 1)", STORE(COUNT, scenario.grid.width), OVERRIDES(GRID)},
-    {"corners", "NAME", "halo: two_phase (default), diagonal or none", STORE(WORD, scenario.grid.corners),
-     .word_at = corners_at, OVERRIDES(GRID)},
+     .apply = apply_extent, OVERRIDES(HALO)},
+    {"halo", "N", "halo: its width in cells (default 1)", STORE(COUNT, scenario.halo.width), OVERRIDES(HALO)},
+    {"corners", "NAME", "halo: two_phase (default), diagonal or none", STORE(WORD, scenario.halo.corners),
+     .word_at = corners_at, OVERRIDES(HALO)},
     {"datatype", "NAME", "byte, int32, int64, float (default) or double", STORE(WORD, scenario.datatype),
      .word_at = datatype_at, OVERRIDES(DATATYPE)},
     {"split", "bytes|destinations", "what split strategies divide among a GPU's processes",
@@ -390,6 +446,10 @@ const pto_option_t pto_scenario_options[] = {
     {"chunks", "N",
      "chunked strategies: pieces that a message is cut into (default: as many as are cheapest)",
      STORE(COUNT, scenario.chunks), OVERRIDES(CHUNKS)},
+    {"staged", "N|all",
+     "mix: members that stage their data through host memory (default: the machine file's `tuning`, else as "
+     "many as are cheapest); all: the cheapest of all numbers; portolan-validate runs each",
+     .apply = apply_staged, OVERRIDES(STAGED_MEMBERS)},
     {"strategy", "NAME[,NAME]", "only these strategies (repeatable)", .apply = apply_strategy,
      .word_at = strategy_at, OVERRIDES(STRATEGIES)},
     {"library", "best|ALGORITHM", "the algorithm that models the MPI library's own", .apply = apply_library,
@@ -435,7 +495,45 @@ const pto_option_t pto_check_options[] = {
      STORE(COUNT, limit), .standard = "100000000"},
     {.name = NULL}};
 
+const pto_option_t pto_traffic_options[] = {
+    {"out", "FILE.csv", "write the rows there instead of to standard output", STORE(TEXT, out)},
+    {"force", NULL, "replace a file that exists", STORE(FLAG, force)},
+    {"plot", "FILE.svg|png", "draw a heat map (needs gnuplot)", STORE(TEXT, plot)},
+    {0},
+};
+
+const pto_option_t pto_tune_options[] = {
+    {"collective", "NAME", "allreduce or allgather (default: both)", .apply = apply_collective,
+     .word_at = collective_at},
+    {"bytes", "N|FROM:TO", "bytes of the vector or of allgather's blocks (default 4:64MiB:4)",
+     .apply = apply_bytes},
+    {"gpus-per-node", "N", "GPUs whose processes take part", STORE(COUNT, scenario.layout.gpus_per_node),
+     .standard = "1"},
+    {"procs-per-gpu", "N", "most processes per GPU (default: the machine's cores, divided evenly)",
+     STORE(COUNT, scenario.layout.procs_per_gpu)},
+    {.name = NULL}};
+
 const pto_option_t pto_plan_options[] = {
     {"rank", "R", "rank to print", .apply = apply_rank, .standard = "0"},
     {"unroll", NULL, "print every iteration of loops", STORE(FLAG, unroll)},
+    {.name = NULL}};
+
+const pto_option_t pto_map_command_options[] = {
+    {"with", "NAME[,NAME]", "only these mappers, besides the default (`portolan list` shows them)",
+     STORE(TEXT, mappers), .word_at = mapper_at},
+    {"metric", "NAME", "what the mappers minimise, times volume: latency, bandwidth, distance or price",
+     STORE(WORD, metric), .standard = "price", .word_at = metric_at},
+    {"phases", "NAME[,NAME]", "also map in phases: to nodes (node), sockets (core) and GPUs (gpu)",
+     STORE(TEXT, phases), .standard = "node,core,gpu", .word_at = phase_at},
+    {"seed", "N", "the first seed of mappers that depend on one", .apply = apply_seed, .standard = "0"},
+    {"seeds", "N", "how many seeds they are given", STORE(INT, seeds), .most = 20, .standard = "4"},
+    {"refine", "auto|N", "how many swaps of the best mapping are priced", .apply = apply_refine,
+     .standard = "auto"},
+    {"out", "FILE.csv", "write the placement", STORE(TEXT, out)},
+    {"rankfile", "FILE", "write it for Open MPI's --rankfile", STORE(TEXT, rankfile)},
+    {"slurm-hosts", "FILE", "write it as SLURM_HOSTFILE of srun --distribution=arbitrary",
+     STORE(TEXT, slurm_hosts)},
+    {"cuda-devices", "FILE", "write CUDA_VISIBLE_DEVICES of rank r in line r + 1", STORE(TEXT, cuda_devices)},
+    {"hosts", "NAME[,NAME]", "the nodes' names in these files", STORE(TEXT, hosts)},
+    {"force", NULL, "replace existing files", STORE(FLAG, force)},
     {.name = NULL}};

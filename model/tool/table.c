@@ -35,13 +35,6 @@ static const char *next_note(const char *notes, int *length) {
     return notes + *length + (notes[*length] == '\n');
 }
 
-const char *pto_chunks_text(int64_t chunks, char text[32]) {
-    text[0] = '\0';
-    if (chunks > 1)
-        snprintf(text, 32, ", %lld chunks", (long long)chunks);
-    return text;
-}
-
 void pto_print_changes(FILE *stream, const pto_machine_t *machine) {
     int length;
     const char *model = pto_machine_model(machine), *notes = pto_machine_what_if(machine);
@@ -226,14 +219,14 @@ void pto_print_table(FILE *stream, const char *command, const pto_predictions_t 
             else if (!reason_to_hide(predictions, i))
                 fprintf(stream, " %14s", "-");
         }
-        char chunks[32];
+        char choice[PTO_CHOICE_TEXT_MAX];
         int winner = pto_pick_at(predictions, point);
         bool unsure = pto_pick_unpriced(predictions, point) != NULL;
         any_unsure = any_unsure || unsure;
-        if (winner >= 0)
-            fprintf(stream, "   %s (%s%s)%s", predictions->strategy[winner]->name,
-                    pto_prediction_at(predictions, point, winner)->algorithm->name,
-                    pto_chunks_text(pto_prediction_at(predictions, point, winner)->chunks, chunks),
+        const pto_prediction_t *won = winner >= 0 ? pto_prediction_at(predictions, point, winner) : NULL;
+        if (won)
+            fprintf(stream, "   %s (%s%s)%s", predictions->strategy[winner]->name, won->algorithm->name,
+                    pto_choice_text(predictions->strategy[winner], won->chunks, won->staged_members, choice),
                     unsure ? ", unsure" : "");
         fputc('\n', stream);
     }

@@ -10,8 +10,6 @@
 void pto_print_header(FILE *stream, const char *command, const pto_predictions_t *predictions);
 
 /* Comment lines with the model and the what-ifs in use; nothing if the machine is unchanged. */
-/* ", 8 chunks", or "" for a message in one piece. Returns `text`. */
-const char *pto_chunks_text(int64_t chunks, char text[32]);
 
 void pto_print_changes(FILE *stream, const pto_machine_t *machine);
 

@@ -20,20 +20,27 @@
 #            calibrate     samples of the host and of the namespace nodes, fitted; needs root (7 minutes)
 #            copies        how COPIERS processes share GPUs, copies and host memory, with and without MPS (three
 #                          minutes)
+#            staged        strategy mix with every number of staged members: 4, 8 and 16 processes of one GPU, with
+#                          and without MPS, the most important cells first (STAGED_LIMIT seconds; cells that an
+#                          earlier call with the same BUILD has measured are not measured again)
+#            kernels       gas_tree beside the other kernels and NCCL, and global sums, on all GPUs (a minute)
 # Environment: AT, where to unpack (default /opt); BUILD (default AT/build-visit); LIMIT (default 500); LARGE, a
 # range of bytes (default 128MiB:256MiB:2; per destination for alltoall(v), so that each buffer has four times
 # as many: a GiB at most, of 3 GiB pinned host memory a process); REPEATS of these (default 7); BUDGET, seconds
 # for each benchmark of calibrate (default 10); NAME, what machine files' names begin with (default h200);
-# COPIERS (default 32). DEVICE=host GPUS=4 makes a dry run.
+# COPIERS (default 32); STAGED_LIMIT (default 90), STAGED_FIRST (default 4MiB) and
+# STAGED_BYTES (default "4:1MiB:16 64KiB:16MiB:16"), the sizes of staged. DEVICE=host GPUS=4 makes a dry run.
 #
 # Leaves under OUT: log.txt; tables.txt, collectives-x4.csv, collectives-2x2-tcp.csv; powers.yaml,
-# energy-x4.csv; fits.txt, samples-*.csv; copies-*.csv.
+# energy-x4.csv; fits.txt, samples-*.csv; copies-*.csv; staged.csv, staged-mps.csv, score-staged.txt;
+# tree.csv, sum-LOCAL.csv.
 set -uo pipefail
 self=$(readlink -f "${BASH_SOURCE[0]}")
 start=$PWD
 cd "$(dirname "$self")/../.." || exit 1
 : "${AT:=/opt}" "${BUILD:=$AT/build-visit}" "${LIMIT:=500}" "${BUDGET:=10}" "${NAME:=h200}" "${DEPS:=}"
-: "${LARGE:=128MiB:256MiB:2}" "${REPEATS:=7}" "${COPIERS:=32}"
+: "${LARGE:=128MiB:256MiB:2}" "${REPEATS:=7}" "${COPIERS:=32}" "${STAGED_LIMIT:=90}"
+: "${STAGED_FIRST:=4MiB}" "${STAGED_BYTES:=4:1MiB:16 64KiB:16MiB:16}"
 export AT BUILD LIMIT BUDGET DEPS
 . tests/gpu/environment.sh
 cluster=tests/cluster/cluster
@@ -102,9 +109,9 @@ energy_row() { # BYTES
         --strategy cuda_aware,three_step,dup_devptr --force --out "$BUILD/rows/energy-${1%%:*}.csv" >>"$OUT/tables.txt"
 }
 
-# merge NAME: all rows of NAME-*.csv below the provenance of the first of them
+# merge BEGINNING FILE: all rows of the files with names of that beginning, below the provenance of the first of them
 merge() {
-    local rows=("$BUILD/rows/$1"-*.csv)
+    local rows=("$BUILD/rows/$1"*.csv)
     [ -e "${rows[0]}" ] || return
     merge_rows "${rows[@]}" >"$OUT/$2"
 }
@@ -130,13 +137,48 @@ on_cluster() { # RATE FILE ARGUMENTS...
     return $status
 }
 
-under_mps() { # PROCESSES FILE ARGUMENTS...
+under_mps() { # STEP ARGUMENTS...
     command -v nvidia-cuda-mps-control || return 77
     local status=0
     nvidia-cuda-mps-control -d || return
-    on_host "$@" || status=$?
+    "$@" || status=$?
     echo quit | nvidia-cuda-mps-control
     return $status
+}
+
+# One GPU's processes. Nothing is measured twice.
+staged() { # MACHINE COLLECTIVE PROCESSES BYTES
+    local file=$BUILD/rows/staged-$1-$2-$3-${4//:/-}.csv
+    [ ! -e "$file" ] || return 0
+    host_run "$3" "$validate" --machine "$1" --device "$DEVICE" --nodes 1 --gpus-per-node 1 --owners-per-gpu "$3" \
+        --procs-per-gpu "$3" --collective "$2" --strategy mix,three_step --staged all --bytes "$4" --repeats 20 \
+        --timeout 60 --force --out "$file" >>"$OUT/tables.txt"
+}
+
+score_staged() {
+    local machine
+    merge staged-h200-x2-a staged.csv # what follows is the collective
+    merge staged-h200-x2-mps staged-mps.csv
+    for machine in h200-x2 h200-x2-mps; do
+        local file=$OUT/staged${machine#h200-x2}.csv
+        [ ! -e "$file" ] || "$BUILD/portolan" score --min-bytes 1 --machine $machine "$file"
+    done >"$OUT/score-staged.txt"
+}
+
+kernels_row() { # FILE.csv ARGUMENTS...
+    local file=$1
+    shift
+    host_run "$GPUS" "$validate" --machine "$KERNELS_MACHINE" --device "$DEVICE" --nodes 1 --gpus-per-node "$GPUS" \
+        --procs-per-gpu 1 --timeout 60 --force --out "$file" "$@" >>"$OUT/tables.txt"
+}
+
+tree() { # COLLECTIVE STRATEGIES
+    kernels_row "$BUILD/rows/tree-$1.csv" --collective "$1" --strategy "$2" --bytes 64:64MiB:8 --repeats 30
+}
+
+sum() { # LOCAL
+    kernels_row "$OUT/sum-$1.csv" --pattern global_sum --local "$1" --collective allreduce --datatype double --bytes 8 \
+        --repeats 100
 }
 
 fit() { # NAME SAMPLES...
@@ -165,7 +207,7 @@ wrong_usage() {
 [ $# -ge 3 ] && [ -n "${OUT:-}" ] || wrong_usage "OUT, DEPS, OPENMPI and a part are needed"
 for part in "${@:3}"; do
     case $part in
-    look | build | check | bench | validate-x4 | validate-2x2 | energy | calibrate | copies) ;;
+    look | build | check | bench | validate-x4 | validate-2x2 | energy | calibrate | copies | staged | kernels) ;;
     *) wrong_usage "no such part: $part" ;;
     esac
 done
@@ -221,7 +263,7 @@ part_validate_x4() {
     for collective in allreduce alltoall alltoallv; do
         for cores in 1 2 4 8; do as_far_as 60 validate_x4 $cores $collective; done
     done
-    step 10 merge x4 collectives-x4.csv
+    step 10 merge x4- collectives-x4.csv
 }
 
 part_validate_2x2() {
@@ -233,7 +275,7 @@ part_validate_2x2() {
         for cores in 1 2 4 8; do as_far_as 15 validate_2x2 $cores $collective 16MiB:64MiB:4 "$REPEATS"; done
     done
     "$cluster" down
-    step 10 merge 2x2 collectives-2x2-tcp.csv
+    step 10 merge 2x2- collectives-2x2-tcp.csv
 }
 
 part_energy() {
@@ -241,7 +283,7 @@ part_energy() {
     step 80 energy_powers # 25 windows of 20 steps of the counters, which take 0.1 s on an H200
     as_far_as 40 energy_row 64KiB:4MiB:64
     as_far_as 40 energy_row 64MiB
-    ! compgen -G "$BUILD/rows/energy-*" >/dev/null || step 10 merge energy energy-x4.csv
+    ! compgen -G "$BUILD/rows/energy-*" >/dev/null || step 10 merge energy- energy-x4.csv
 }
 
 part_calibrate() {
@@ -250,7 +292,7 @@ part_calibrate() {
     step 110 on_cluster 8gbit samples-2x2-8gbit.csv --only $tcp --budget "$BUDGET" --machine "$NAME-2x2-tcp-8gbit"
     step 110 on_cluster 16gbit samples-2x2-16gbit.csv --only $tcp --budget "$BUDGET" --machine "$NAME-2x2-tcp-16gbit"
     step 45 on_host 32 samples-x4-shared.csv --only memcpy_shared --budget $((2 * BUDGET)) --machine "$NAME-x4"
-    step 45 under_mps 32 samples-x4-shared-mps.csv --only memcpy_shared --budget $((2 * BUDGET)) --machine "$NAME-x4"
+    step 45 under_mps on_host 32 samples-x4-shared-mps.csv --only memcpy_shared --budget $((2 * BUDGET)) --machine "$NAME-x4"
     ends=$((ends + 20)) # fits are short, and what was measured shall not go unfitted
     step 10 fit "$NAME-x4" samples-x4.csv samples-x4-shared.csv
     step 10 fit "$NAME-x4-mps" samples-x4.csv samples-x4-shared-mps.csv
@@ -265,7 +307,38 @@ part_copies() {
     step 80 on_host "$COPIERS" copies-shared.csv "${shared[@]}"
     step 45 on_host "$COPIERS" copies-host.csv --only memcpy_queued,memcpy_method,memcpy_h2h --bytes 1:64MiB:4 \
         --budget 9 --machine "$NAME"
-    step 80 under_mps "$COPIERS" copies-shared-mps.csv "${shared[@]}"
+    step 80 under_mps on_host "$COPIERS" copies-shared-mps.csv "${shared[@]}"
+}
+
+part_staged() {
+    local ends=$((SECONDS + STAGED_LIMIT)) collective processes bytes
+    for collective in allreduce allgather; do as_far_as 30 staged h200-x2 $collective 8 "$STAGED_FIRST"; done
+    for processes in 8 16 4; do
+        for bytes in $STAGED_BYTES "$STAGED_FIRST"; do
+            for collective in allreduce allgather; do
+                as_far_as 40 staged h200-x2 $collective $processes "$bytes"
+                [ "$DEVICE" = host ] || as_far_as 40 under_mps staged h200-x2-mps $collective $processes "$bytes"
+            done
+        done
+    done
+    ends=$((ends + 20)) # what was measured shall not go unscored
+    step 20 score_staged
+    cat "$OUT/score-staged.txt"
+}
+
+# The machine of the host device knows all costs.
+part_kernels() {
+    local local
+    : "${GPUS:=$(nvidia-smi -L | wc -l)}"
+    KERNELS_MACHINE=h200-x$GPUS
+    [ "$DEVICE" = cuda ] || KERNELS_MACHINE=tests/fixtures/machine.yaml
+    export GPUS KERNELS_MACHINE
+    rm -f "$BUILD"/rows/tree-*
+    as_far_as 40 tree allreduce gas_read,gas_gather,gas_allgather,gas_split,gas_tree,nccl
+    as_far_as 40 tree reduce gas_read,gas_gather,gas_split,gas_tree,nccl
+    as_far_as 40 tree broadcast gas_tree,btb,cuda_aware,nccl
+    step 10 merge tree- tree.csv
+    for local in 64 512 4KiB 32KiB 256KiB 2MiB 16MiB; do as_far_as 20 sum $local; done
 }
 
 for part in "${@:3}"; do
@@ -279,6 +352,8 @@ for part in "${@:3}"; do
     energy) part_energy ;;
     calibrate) part_calibrate ;;
     copies) part_copies ;;
+    staged) part_staged ;;
+    kernels) part_kernels ;;
     esac
 done
 grep '^[0-9]* passed, [0-9]* failed$\|^FAIL\|^skip\|rows keep the promise' "$log"

@@ -83,14 +83,32 @@ static void random_table(case_t *test, int size) {
     test->options.table = test->table;
 }
 
+static void random_mapping(case_t *test, int owners) {
+    int order[CASE_PROCESSES_MAX];
+    case_random_order(order, owners);
+    for (int i = 0; i < owners; i++)
+        test->process[i] = order[i];
+    test->mapping = (pto_mapping_t){.count = owners, .process = test->process};
+    test->request.mapping = &test->mapping;
+}
+
 static void random_counts(case_t *test) {
+    int64_t owners = pto_layout_owner_count(&test->request.layout);
     test->counts =
         (pto_counts_t){.kind = PTO_COUNTS_SKEW, .skew = (double)case_random_below(101) / 100, .seed = 7};
+    if (case_random_below(2))
+        test->counts = (pto_counts_t){.kind = PTO_COUNTS_STENCIL,
+                                      .grid = {.dim_count = 2,
+                                               .dim = {1, owners},
+                                               .weight = {1, 1 + case_random_below(3)},
+                                               .wrap = {false, case_random_below(2)}}};
+    if (case_random_below(2))
+        random_mapping(test, (int)owners);
     test->request.counts = &test->counts;
 }
 
 static void random_grid(case_t *test) {
-    pto_grid_t *grid = &test->request.grid;
+    pto_halo_t *grid = &test->request.halo;
     grid->dim_count = 2 + (int)case_random_below(2);
     grid->width = 1 + case_random_below(3);
     grid->corners = (pto_corners_t)case_random_below(PTO_CORNERS_COUNT);
@@ -123,6 +141,8 @@ static void random_request(case_t *test, const pto_layout_t *layout, int size) {
         request->messages = 1 + case_random_below(5);
         request->unique_bytes = case_random_below(2) ? 0 : 1 + case_random_below(request->bytes + 1);
     }
+    if (request->strategy->stages)
+        request->staged_members = case_random_below(pto_layout_owner_count(&request->layout));
     if (request->collective == PTO_COLLECTIVE_HALO)
         random_grid(test);
     if (request->collective == PTO_COLLECTIVE_PAIR) {

@@ -10,6 +10,8 @@ enum { CASE_PROCESSES_MAX = 64 };
 typedef struct {
     pto_request_t request;
     pto_counts_t counts;
+    pto_mapping_t mapping;
+    int64_t process[CASE_PROCESSES_MAX]; /* of the mapping */
     pto_op_t op;
     bool in_place;
     bool plain_memory; /* the user's buffers are not the device's */

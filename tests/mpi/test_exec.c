@@ -270,6 +270,8 @@ static pto_plan_t *chosen_plan(const job_t *job, case_t *test) {
         die(err.message);
     if (!(strategy->collectives & 1u << PTO_COLLECTIVE_ALLREDUCE))
         test->request.collective = PTO_COLLECTIVE_BROADCAST;
+    if (strategy->stages)
+        test->request.staged_members = job->size / 2;
     return case_plan(test, job->strategy, "direct");
 }
 

@@ -29,6 +29,7 @@ echo "     seed $seed"
 check "${CASES:-2000} random cases on up to 9 processes are right" run 9 "$test_exec" cases "${CASES:-2000}" "$seed"
 check "min and max of NaNs and zeros leave the same bits on all processes" run 9 "$test_exec" specials 200 "$seed"
 check "one plan runs ${REPEATS:-1000} times under random delays" run 4 "$test_exec" repeats "${REPEATS:-1000}" "$seed"
+check "and so does one with mixed copies" run 4 "$test_exec" repeats:mix "${REPEATS:-1000}" "$seed"
 check "and so does one whose kernels signal each other" run 4 "$test_exec" repeats:gas_split "${REPEATS:-1000}" "$seed"
 check "different plans are noticed before data moves" run 2 "$test_exec" different
 check "different operations, options, placements and long counts are refused everywhere" run 2 "$test_exec" refusals
@@ -41,7 +42,7 @@ done
 check "data of short kernels carry their flags" run 3 "$test_exec" lines
 check "a process that never runs ends the job" fails_within 30 run 3 "$test_exec" absent
 check "the watchdog names rank and stage" has "portolan: rank .* in stage 'round'.* ending the job" "$work/stderr"
-for what in timeout timeout:gas_split timeout:chunk_pipeline timeout:two_halves; do
+for what in timeout timeout:mix timeout:gas_split timeout:chunk_pipeline timeout:two_halves; do
     check "or is a timeout that the others get as an error ($what)" run 3 "$test_exec" $what
     check "and nothing is printed" test ! -s "$work/stderr"
 done
@@ -62,7 +63,7 @@ kill_one() { # WHAT
         status=$?
     [ "$status" -ne 0 ] && [ "$status" -ne 124 ]
 }
-for what in repeats repeats:gas_split repeats:host_ring repeats:chunk_pipeline; do
+for what in repeats repeats:mix repeats:gas_split repeats:host_ring repeats:chunk_pipeline; do
     check "a killed process ends the job ($what)" kill_one $what
     check "and mpirun says which" has "exited on signal 9" "$work/stderr"
 done
@@ -82,6 +83,8 @@ for collective in allreduce allgather alltoall alltoallv; do
 done
 check "validate skewed counts" run 8 "$validate" scenarios/problems/alltoallv-skewed-summit.yaml "${two_by_two[@]}" \
     --bytes 100:10000:10 --check-only
+check "validate a pair, both ways, through rings" run 2 "$validate" --machine h200-x2 --collective pair --both-ways \
+    --spaces gpu,cpu --strategy shm_ring --chunks 7 --bytes 1:64KiB:16 --check-only
 check "validate messages" run 8 "$validate" scenarios/problems/messages-duplicate-summit.yaml "${two_by_two[@]}" \
     --check-only
 check "validate times" run 8 "$validate" --machine summit-spectrum --collective allreduce "${two_by_two[@]}" \
@@ -89,11 +92,18 @@ check "validate times" run 8 "$validate" --machine summit-spectrum --collective 
 check "its table tells picked, won and regret" has "picked .*, won .*, regret " "$work/stdout"
 check "its table says that the device is no GPU" has "not GPU times" "$work/stdout"
 check "its file names the device" has "^# device=host$" "$work/collectives.csv"
-check "its file is readable" awk -F, '/^#/ { next } !head { head = 1; next }
-    { rows++; if (NF != 9 || !($9 > 0)) bad = 1 } END { exit !(rows == 60 && !bad) }' "$work/collectives.csv"
+check "its file is readable" awk -F, '/^#/ { next } !head { head = NF; next }
+    { rows++; if (NF != head || !($9 > 0)) bad = 1 } END { exit !(rows == 60 && !bad) }' "$work/collectives.csv"
 check "its file tells each executor's setup" awk -F'[=,]' '/^# setup_s=/ { n++; if ($3 < 4 || !($4 > 0 && $4 < 20)) bad = 1 }
     END { exit !(n == 12 && !bad) }' "$work/collectives.csv"
 check "and score reads it" quietly "$build/portolan" score "$work/collectives.csv" --machine summit-spectrum
+check "validate times a pair" run 2 "$validate" --machine h200-x2 --collective pair --both-ways --spaces gpu,cpu \
+    --chunks 3 --bytes 1KiB --repeats 5 --out "$work/pair.csv"
+check "its file tells distance, spaces, ways and chunks" has ",on_socket,gpu,cpu,yes,3$" "$work/pair.csv"
+priced=$(awk '$1 == 1024 && /\[/ { print $2, $(NF - 3) }' "$work/stdout")
+check "and score reads it" quietly "$build/portolan" score "$work/pair.csv" --machine h200-x2 --cells --format csv
+check "with the same predictions" test "$priced" = \
+    "$(awk -F, '$1 == "pair" { printf "%s %.2f\n", $8, $11 * 1e6 }' "$work/stdout")"
 check "validate times queued runs" run 2 "$validate" --machine tests/fixtures/machine.yaml --collective allreduce \
     --nodes 1 --gpus-per-node 2 --procs-per-gpu 1 --bytes 4:4KiB:32 --repeats 5 --queued 20 --out "$work/queued.csv"
 check "its table says so" has "^# queued: each measured time is that of 20 runs" "$work/stdout"
@@ -114,6 +124,27 @@ check "validate times a stencil" run 4 "$validate" --machine tests/fixtures/mach
     --collective halo --nodes 1 --gpus-per-node 4 --procs-per-gpu 1 --bytes 8 --dims 2x2 --wrap 1,0 --extent 30x50 \
     --repeats 3
 check "its field agrees with the serial one" has "gas_halo .* [0-9.]* *[0-9.]*%" "$work/stdout"
+mps_here() { # STATE MACHINE
+    run 1 -x PORTOLAN_EMULATED_MPS="$1" "$validate" --machine "$2" --collective allreduce --nodes 1 \
+        --gpus-per-node 1 --procs-per-gpu 1 --bytes 64 --strategy three_step --repeats 2 --force --out "$work/mps.csv"
+}
+check "validate finds MPS" mps_here yes h200-x2
+check "and warns that the machine's costs hold without it" has \
+    "warning: .* through MPS here, and the costs of .*h200-x2.yaml are those without MPS (mps: no)" "$work/stderr"
+check "its file says so" has "^# mps=yes$" "$work/mps.csv"
+check "validate finds no MPS" mps_here no h200-x2-mps
+check "and warns that the machine's costs hold with it" has "without MPS here.* through MPS (mps: yes)" "$work/stderr"
+check "where both agree" mps_here yes h200-x2-mps
+check "nothing is warned of" lacks "warning" "$work/stderr"
+check "where MPS is unknown" mps_here "" h200-x2-mps
+check "nothing is warned of" lacks "warning" "$work/stderr"
+check "validate every number of staged members" run 4 "$validate" --machine h200-x2 --collective allgather --nodes 1 \
+    --gpus-per-node 1 --owners-per-gpu 4 --procs-per-gpu 4 --strategy gsb,mix --staged all --bytes 64:4KiB:64 \
+    --repeats 3 --out "$work/staged.csv"
+check "its file has each of them" awk -F, '/^#/ { next } !head { head = 1; next } { n[$3 "-" $NF]++ }
+    END { exit !(n["gsb-"] == 6 && n["mix-0"] == 6 && n["mix-3"] == 6 && !n["mix-4"]) }' "$work/staged.csv"
+check "and score tells the regret of the predicted one" quietly "$build/portolan" score "$work/staged.csv" \
+    --machine h200-x2
 check "validate with processes that sleep" run 8 "$validate" --machine summit-spectrum --collective allreduce \
     "${two_by_two[@]}" --bytes 4:4KiB:32 --repeats 3 --own-algorithms --wait sleep --out "$work/sleep.csv"
 check "its table says so" has "^# wait: processes sleep" "$work/stdout"

@@ -9,7 +9,7 @@ static inline pto_request_t ask(pto_collective_t collective, const char *strateg
                              .collective = collective,
                              .datatype = PTO_DATATYPE_FLOAT,
                              .bytes = 1000,
-                             .grid = {.dim_count = 2, .wrap = {true, true}, .extent = {3, 4}, .width = 1}};
+                             .halo = {.dim_count = 2, .wrap = {true, true}, .extent = {3, 4}, .width = 1}};
     assert_int_equal(pto_strategy_find(strategy, &request.strategy, NULL), PTO_OK);
     bool in_a_ring = collective == PTO_COLLECTIVE_ALLREDUCE || collective == PTO_COLLECTIVE_ALLGATHER;
     bool of_messages = collective == PTO_COLLECTIVE_MESSAGES || collective == PTO_COLLECTIVE_PAIR;

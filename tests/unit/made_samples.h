@@ -7,8 +7,6 @@
 
 #include "portolan/fit.h"
 
-enum { SAMPLES_MAX = 32768 };
-
 static const pto_fit_options_t any_node = {.node = {.sockets = 2, .gpus = 4, .cores = 16}};
 
 /* A linear congruential generator (Knuth's MMIX), -1 to 1. */
@@ -18,11 +16,11 @@ static inline double shake(uint64_t *state) {
 }
 
 static inline void add(pto_samples_t *samples, pto_sample_t sample) {
-    if (samples->sample == NULL) {
-        samples->sample = calloc(SAMPLES_MAX, sizeof *samples->sample);
-        samples->capacity = SAMPLES_MAX;
+    if (samples->count == samples->capacity) {
+        samples->capacity = samples->capacity > 0 ? 2 * samples->capacity : 1024;
+        samples->sample = realloc(samples->sample, samples->capacity * sizeof *samples->sample);
+        assert_non_null(samples->sample);
     }
-    assert_true(samples->sample != NULL && samples->count < samples->capacity);
     samples->sample[samples->count++] = sample;
 }
 
@@ -49,9 +47,9 @@ static inline pto_fit_t must_fit(const pto_samples_t *samples, const pto_fit_opt
     return fit;
 }
 
-static inline void assert_within(double got, double wanted, double tolerance) {
-    if (!(fabs(got / wanted - 1) <= tolerance))
-        fail_msg("%.6g is not within %g of %.6g", got, tolerance, wanted);
+static inline void assert_within(double value, double expected, double relative) {
+    if (!(fabs(value / expected - 1) <= relative))
+        fail_msg("%.6g is not within %g percent of %.6g", value, 100 * relative, expected);
 }
 
 #endif

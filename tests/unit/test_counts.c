@@ -107,6 +107,23 @@ static void quoted_numbers_and_a_byte_order_mark_are_read(void **state) {
     pto_counts_fini(&counts);
 }
 
+static void rows_of_pairs_are_added_up(void **state) {
+    (void)state;
+    static const char text[] =
+        "# ranks=4\nsource,destination,source_space,bytes\n0,1,cpu,5\n0,1,gpu,7\n2,0,gpu,1\n"
+        "# another file\nsource,destination,source_space,bytes\n2,0,gpu,2\n";
+    pto_counts_t counts = {.order = 0};
+    assert_int_equal(pto_counts_parse_matrix(text, sizeof text - 1, "m.csv", &counts, NULL), PTO_OK);
+    assert_int_equal(counts.order, 4);
+    assert_string_equal(counts.matrix_path, "m.csv");
+    for (int64_t i = 0; i < 4; i++)
+        for (int64_t j = 0; j < 4; j++)
+            assert_int_equal(pto_counts_bytes(&counts, 0, i, j), i == 0 && j == 1   ? 12
+                                                                 : i == 2 && j == 0 ? 3
+                                                                                    : 0);
+    pto_counts_fini(&counts);
+}
+
 static void bad_matrices_are_refused_where_they_are_bad(void **state) {
     (void)state;
     const bad_input_t bad[] = {
@@ -138,6 +155,14 @@ static void bad_matrices_are_refused_where_they_are_bad(void **state) {
          3,
          {"'x'"}},
         {"1;2\n", PTO_ERR_TYPE, 1, 1, {"'1;2'"}},
+        {"source,destination\n0,1\n", PTO_ERR_KEY, 1, 1, {"column 'bytes' is missing"}},
+        {"source,destination,bites\n", PTO_ERR_KEY, 1, 20, {"unknown column 'bites'"}},
+        {"source,destination,bytes\n0,x,1\n", PTO_ERR_TYPE, 2, 3, {"destination", "whole number"}},
+        {"source,destination,bytes\n0,1,-1\n", PTO_ERR_RANGE, 2, 5, {"bytes"}},
+        {"source,destination,bytes\n0,11585,1\n", PTO_ERR_TOO_LARGE, 2, 3, {"at most 11585 processes"}},
+        {"source,destination,bytes\n", PTO_ERR_SYNTAX, 1, 1, {"no rows"}},
+        {"# ranks=2\nsource,destination,bytes\n0,2,1\n", PTO_ERR_RANGE, 1, 1, {"not a number from 3"}},
+        {"source,destination,bytes\n0,1,9223372036854775807\n0,1,1\n", PTO_ERR_RANGE, 1, 1, {"sums to more"}},
         {"1111111111111111111111111111111111111111111111111111111111111111111111\n",
          PTO_ERR_TYPE,
          1,
@@ -188,6 +213,7 @@ int main(void) {
         cmocka_unit_test(a_square_matrix_is_read_row_by_row),
         cmocka_unit_test(a_large_matrix_is_read_whole),
         cmocka_unit_test(quoted_numbers_and_a_byte_order_mark_are_read),
+        cmocka_unit_test(rows_of_pairs_are_added_up),
         cmocka_unit_test(bad_matrices_are_refused_where_they_are_bad),
         cmocka_unit_test(a_nul_in_a_matrix_is_refused),
         cmocka_unit_test(a_matrix_file_is_read),

@@ -111,7 +111,22 @@ static void every_scenario_example_parses_and_fits_its_machine(void **state) {
 
 static void the_counts_example_parses(void **state) {
     (void)state;
-    assert_int_equal(for_each_example("```csv counts\n", check_counts), 1);
+    assert_int_equal(for_each_example("```csv counts\n", check_counts), 2);
+}
+
+static void check_placement(const char *text, size_t text_size) {
+    const pto_layout_t layout = {
+        .nodes = 2, .gpus_per_node = 2, .owners_per_gpu = 1, .procs_per_gpu = 1, .gpus_per_socket = 2};
+    pto_mapping_t mapping;
+    pto_error_t err;
+    require_ok(pto_mapping_parse(text, text_size, document_path, &mapping, &err), &err);
+    require_ok(pto_mapping_bind(&mapping, &layout, &err), &err);
+    pto_mapping_fini(&mapping);
+}
+
+static void the_placement_example_parses(void **state) {
+    (void)state;
+    assert_int_equal(for_each_example("```csv placement\n", check_placement), 1);
 }
 
 static void require_files(const char *pattern, size_t least, glob_t *found) {
@@ -155,6 +170,7 @@ int main(void) {
         cmocka_unit_test(the_machine_example_parses),
         cmocka_unit_test(every_scenario_example_parses_and_fits_its_machine),
         cmocka_unit_test(the_counts_example_parses),
+        cmocka_unit_test(the_placement_example_parses),
         cmocka_unit_test(every_shipped_machine_reads),
         cmocka_unit_test(every_shipped_scenario_reads_and_fits_its_machine),
     };

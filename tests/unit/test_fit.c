@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "machine/machine_internal.h"
-#include "portolan/fit.h"
+#include "made_samples.h"
 
 /* --- made-up samples ------------------------------------------------------------------------------------ */
 
@@ -58,16 +58,7 @@ static double gaussian(uint64_t *state) {
     return radius * cos(6.283185307179586 * uniform(state));
 }
 
-static void add(pto_samples_t *samples, pto_sample_t sample) {
-    if (samples->count == samples->capacity) {
-        samples->capacity = samples->capacity > 0 ? 2 * samples->capacity : 1024;
-        samples->sample = realloc(samples->sample, samples->capacity * sizeof *samples->sample);
-        assert_non_null(samples->sample);
-    }
-    samples->sample[samples->count++] = sample;
-}
-
-/* A time with noise and now and then a outlier. */
+/* A time with noise and now and then an outlier. */
 static double shaken(double seconds, uint64_t *state) {
     double factor = 1 + noise * gaussian(state);
     return seconds * factor * (uniform(state) < outlier_share ? outlier_factor : 1);
@@ -120,22 +111,6 @@ static void add_line(pto_samples_t *samples, pto_sample_t like, double alpha_s, 
             add(samples, sample);
         }
     }
-}
-
-static const pto_fit_options_t any_node = {.node = {.sockets = 2, .gpus = 4, .cores = 16}};
-
-static pto_fit_t must_fit(const pto_samples_t *samples, const pto_fit_options_t *options) {
-    pto_fit_t fit;
-    pto_error_t err = {0};
-    pto_status_t status = pto_fit_samples(samples, "made-up", "a test", options, &fit, &err);
-    if (status != PTO_OK)
-        fail_msg("%s", err.message);
-    return fit;
-}
-
-static void assert_within(double value, double expected, double relative) {
-    if (!(fabs(value / expected - 1) <= relative))
-        fail_msg("%.6g is not within %g percent of %.6g", value, 100 * relative, expected);
 }
 
 /* --- known truth ---------------------------------------------------------------------------------------- */
@@ -393,34 +368,6 @@ static void copies_reductions_and_times_are_fitted(void **unused) {
     pto_samples_fini(&samples);
 }
 
-/* 8 us and 2 us for each copy more, and 20 ps a byte. */
-static void additional_copies_of_a_stream_are_fitted(void **unused) {
-    (void)unused;
-    uint64_t state = 21;
-    pto_samples_t samples = {0};
-    add_messages(&samples, 20, &state);
-    for (int32_t copies = 1; copies <= 64; copies *= 2) {
-        for (int64_t bytes = 1; bytes <= 1 << 20; bytes *= 4) {
-            for (int32_t run = 1; run <= 10; run++) {
-                pto_sample_t sample = {.benchmark = PTO_BENCHMARK_MEMCPY_QUEUED_D2H,
-                                       .place = PTO_AT_ON_SOCKET,
-                                       .procs = 1,
-                                       .messages = copies,
-                                       .bytes = bytes,
-                                       .run = run};
-                sample.seconds =
-                    shaken(8e-6 + 2e-6 * (copies - 1) + 2e-11 * (double)(copies * bytes), &state);
-                add(&samples, sample);
-            }
-        }
-    }
-    pto_fit_t fit = must_fit(&samples, &any_node);
-    assert_within(fit.machine->queued_copy_s[PTO_COPY_D2H].value, 2e-6, 0.02);
-    assert_false(pto_param_known(&fit.machine->queued_copy_s[PTO_COPY_H2D]));
-    pto_fit_fini(&fit);
-    pto_samples_fini(&samples);
-}
-
 /* Below 256 bytes a further message costs 0.4 us, from there on 1 us and 1 ns per 10 bytes. */
 static double further_s(int64_t bytes) { return bytes < 256 ? 4e-7 : 1e-6 + 1e-10 * (double)bytes; }
 
@@ -599,7 +546,6 @@ int main(void) {
         cmocka_unit_test(useless_data_is_an_error_that_names_the_parameter),
         cmocka_unit_test(no_messages_and_no_node_shape_are_errors),
         cmocka_unit_test(forced_limits_that_leave_a_piece_empty_are_an_error),
-        cmocka_unit_test(additional_copies_of_a_stream_are_fitted),
         cmocka_unit_test(options_are_read_and_nonsense_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -108,7 +108,7 @@ static void every_flag_of_a_tree_is_needed(void **state) {
 static pto_request_t halo(pto_corners_t corners, bool wraps, bool in_a_row) {
     pto_request_t request = ask(PTO_COLLECTIVE_HALO, "gas_halo", four);
     request.bytes = 4;
-    request.grid = (pto_grid_t){.dim_count = 2,
+    request.halo = (pto_halo_t){.dim_count = 2,
                                 .dims = {in_a_row ? 4 : 2, in_a_row ? 1 : 2},
                                 .wrap = {wraps, wraps},
                                 .extent = {8, 16},

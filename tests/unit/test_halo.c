@@ -15,7 +15,7 @@
 static int64_t proved;
 
 static void describe(const pto_request_t *request, const pto_error_t *err) {
-    const pto_grid_t *grid = &request->grid;
+    const pto_halo_t *grid = &request->halo;
     fail_msg("halo by %s, %lldx%lldx%lld, wrap %d%d%d, extent %lldx%lldx%lld, width %lld, corners %s: %s",
              request->strategy->name, (long long)grid->dims[0], (long long)grid->dims[1],
              (long long)grid->dims[2], grid->wrap[0], grid->wrap[1], grid->wrap[2],
@@ -48,7 +48,7 @@ static void prove_grid(pto_layout_t layout, int dim_count, int64_t rows, int64_t
     for (int how = 0; how < 1 << dim_count; how++)
         for (int corners = 0; corners < PTO_CORNERS_COUNT; corners++)
             for (int64_t width = 1; width <= 3; width += test_sample() > 1 ? 2 : 1) {
-                request.grid = (pto_grid_t){.dim_count = dim_count,
+                request.halo = (pto_halo_t){.dim_count = dim_count,
                                             .dims = {rows, columns, planes},
                                             .wrap = {how & 1, how & 2, how & 4},
                                             .extent = {width, width + 1, width + 2},
@@ -78,14 +78,14 @@ static void every_small_grid_of_three_dimensions_is_right(void **state) {
     print_message("%lld plans proved right\n", (long long)proved);
 }
 
-static pto_request_t ask(const char *strategy, const char *algorithm, pto_grid_t grid, pto_layout_t layout) {
-    pto_request_t request = {.layout = layout, .collective = PTO_COLLECTIVE_HALO, .bytes = 4, .grid = grid};
+static pto_request_t ask(const char *strategy, const char *algorithm, pto_halo_t grid, pto_layout_t layout) {
+    pto_request_t request = {.layout = layout, .collective = PTO_COLLECTIVE_HALO, .bytes = 4, .halo = grid};
     assert_int_equal(pto_strategy_find(strategy, &request.strategy, NULL), PTO_OK);
     assert_int_equal(pto_algorithm_find(algorithm, PTO_COLLECTIVE_HALO, &request.algorithm, NULL), PTO_OK);
     return request;
 }
 
-static const pto_grid_t torus = {.dim_count = 2, .wrap = {true, true}, .extent = {4, 6}, .width = 1};
+static const pto_halo_t torus = {.dim_count = 2, .wrap = {true, true}, .extent = {4, 6}, .width = 1};
 
 static void dims_left_open_are_as_even_as_possible(void **state) {
     (void)state;
@@ -96,9 +96,9 @@ static void dims_left_open_are_as_even_as_possible(void **state) {
                  {3, 64, {0, 0, 0}, {4, 4, 4}}, {3, 24, {0, 2, 0}, {4, 2, 3}},    {2, 6, {2, 0}, {2, 3}},
                  {2, 6, {6, 1}, {6, 1}},        {2, 1048578, {0, 0}, {174763, 6}}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        pto_grid_t grid = {.dim_count = cases[i].dim_count, .extent = {1, 1, 1}, .width = 1};
+        pto_halo_t grid = {.dim_count = cases[i].dim_count, .extent = {1, 1, 1}, .width = 1};
         memcpy(grid.dims, cases[i].given, sizeof grid.dims);
-        assert_int_equal(pto_grid_complete(&grid, cases[i].owners, NULL), PTO_OK);
+        assert_int_equal(pto_halo_complete(&grid, cases[i].owners, NULL), PTO_OK);
         for (int d = 0; d < cases[i].dim_count; d++)
             assert_int_equal(grid.dims[d], cases[i].wanted[d]);
     }
@@ -107,7 +107,7 @@ static void dims_left_open_are_as_even_as_possible(void **state) {
 static void shapes_that_make_no_grid_are_refused(void **state) {
     (void)state;
     static const struct {
-        pto_grid_t grid;
+        pto_halo_t grid;
         pto_status_t status;
         const char *says;
     } cases[] = {

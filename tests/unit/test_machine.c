@@ -51,6 +51,7 @@ static void a_whole_machine_is_read(void **state) {
     assert_string_equal(m.name, "everything");
     assert_string_equal(m.source, "made up for the tests");
     assert_string_equal(m.path, "tests/fixtures/machine.yaml");
+    assert_int_equal(m.mps, PTO_MPS_YES);
     assert_int_equal(m.node.sockets, 2);
     assert_int_equal(m.node.gpus, 6);
     assert_int_equal(m.node.cores, 40);
@@ -299,6 +300,7 @@ static void wrong_types_are_refused(void **state) {
          10,
          {"machine: expected a text", "a list"}},
         {"machine:\nsource: s\nnode: 1\n" MESSAGES, PTO_ERR_TYPE, 1, 9, {"machine:", "the value is empty"}},
+        {BODY "mps: unknown\n", PTO_ERR_NOT_FOUND, 5, 6, {"unknown mps 'unknown'; known are: no, yes"}},
         {"machine: m\nsource: s\nnode: 1\n" MESSAGES, PTO_ERR_TYPE, 3, 7, {"'node' must be a mapping"}},
         {"machine: m\nsource: s\nnode: {sockets: two, gpus: 1, cores: 1}\n" MESSAGES,
          PTO_ERR_TYPE,

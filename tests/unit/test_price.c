@@ -313,7 +313,7 @@ static void for_all_plans(shape_t shape, void (*visit)(const pto_request_t *requ
                         .datatype = PTO_DATATYPE_FLOAT,
                         .bytes = shape.bytes,
                         .messages = 3,
-                        .grid = {.dim_count = 2, .wrap = {true, true}, .extent = {7, 9}, .width = 1},
+                        .halo = {.dim_count = 2, .wrap = {true, true}, .extent = {7, 9}, .width = 1},
                         .strategy = pto_strategy_at(s),
                         .algorithm = pto_algorithm_at(a),
                         .by_library = true};

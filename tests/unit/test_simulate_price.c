@@ -45,7 +45,7 @@ static void visit_layout(const pto_machine_t *machine, pto_layout_t layout, pto_
                         .datatype = PTO_DATATYPE_FLOAT,
                         .bytes = sizes[i],
                         .messages = 5,
-                        .grid = {.dim_count = 2, .wrap = {true, true}, .extent = {7, 9}, .width = 1},
+                        .halo = {.dim_count = 2, .wrap = {true, true}, .extent = {7, 9}, .width = 1},
                         .strategy = pto_strategy_at(s),
                         .algorithm = pto_algorithm_at(a),
                         .by_library = true};

@@ -18,7 +18,7 @@ typedef struct {
     char name[PTO_GPU_TEXT_MAX];
     char bus[PTO_GPU_BUS_MAX]; /* PCI address */
     int blocks;                /* thread blocks of `move` that fill the GPU */
-    int mps;                   /* whether processes share the GPU through MPS; -1: the driver cannot say */
+    pto_mps_t mps;             /* _UNKNOWN: the driver cannot tell */
 } pto_gpu_info_t;
 
 /* How a copy learns where its memory is: from the addresses, from the caller, or by asking for the GPU's

@@ -77,10 +77,10 @@ pto_step_t pto_build_tree_ends(pto_step_kind_t kind, const pto_exchange_t *excha
 pto_step_t pto_build_sender(pto_builder_t *builder, pto_step_kind_t kind, const pto_exchange_t *pair);
 pto_step_t pto_build_receiver(pto_builder_t *builder, pto_step_kind_t kind, const pto_exchange_t *pair);
 
-/* A halo exchange: `pto_grid_phases` phases, in each of which messages go to these shifts, at once. A phase
+/* A halo exchange: `pto_halo_phases` phases, in each of which messages go to these shifts, at once. A phase
  * has no shift without a neighbor for anyone. */
-int pto_grid_phases(const pto_grid_t *grid);
-int pto_grid_shifts(const pto_grid_t *grid, int phase, int shift[PTO_SHIFTS_MAX][PTO_DIMS_MAX]);
+int pto_halo_phases(const pto_halo_t *grid);
+int pto_halo_shifts(const pto_halo_t *grid, int phase, int shift[PTO_SHIFTS_MAX][PTO_DIMS_MAX]);
 /* The neighbor at `shift`. A step of this peer is for those who have such a neighbor; where everyone is its
  * own neighbor, the peers are PTO_PEERS_NONE, so that a copy is for everyone. */
 pto_peers_t pto_peers_cart(const pto_builder_t *builder, const int shift[PTO_DIMS_MAX]);

@@ -44,12 +44,17 @@ typedef enum { PTO_REACH_ON_SOCKET, PTO_REACH_OFF_SOCKET, PTO_REACH_COUNT } pto_
 /* A kernel's access to memory of another GPU of its node. */
 typedef enum { PTO_REMOTE_LOAD, PTO_REMOTE_STORE, PTO_REMOTE_COUNT } pto_remote_t;
 
+/* Whether the processes of a GPU use it through MPS, and not in time slices. */
+typedef enum { PTO_MPS_UNKNOWN, PTO_MPS_NO, PTO_MPS_YES, PTO_MPS_COUNT } pto_mps_t;
+
 const char *pto_level_name(pto_level_t value);
 const char *pto_space_name(pto_space_t value);
 const char *pto_protocol_name(pto_protocol_t value);
 const char *pto_copy_kind_name(pto_copy_kind_t value);
 const char *pto_reach_name(pto_reach_t value);
 const char *pto_remote_name(pto_remote_t value);
+const char *pto_mps_name(pto_mps_t value); /* unknown, no, yes */
+pto_mps_t pto_mps_find(const char *name);  /* _UNKNOWN for any other name */
 
 /* One number of a machine file. `low` and `high` bound its 95 percent confidence interval; both equal `value`
  * if the file gives none (has_interval is false). line == 0: absent. */
@@ -66,12 +71,14 @@ enum { PTO_LINE_WHAT_IF = INT32_MAX };
 
 static inline bool pto_param_known(const pto_param_t *param) { return param->line > 0; }
 
-/* The MPI library's choice below a size: one row of `library: {collective: {space: [...]}}`. */
+/* A choice below a size: one row of `library: {collective: {space: [...]}}`, the MPI library's, or of
+ * `tuning: {collective: [...]}`. */
 typedef struct {
-    int64_t below_bytes; /* bytes as the library's call sees them; INT64_MAX for the last row */
-    int64_t procs;       /* smallest number of processes for which the row holds; 0: any */
-    char *algorithm;
-    bool staged; /* the library stages device buffers through the host */
+    int64_t below_bytes;    /* bytes as the call sees them; INT64_MAX for the last row */
+    int64_t procs;          /* smallest number of processes for which the row holds; 0: any */
+    char *algorithm;        /* `library` only */
+    bool staged;            /* `library` only: the library stages device buffers through the host */
+    int64_t staged_members; /* `tuning` only */
     int line;
 } pto_library_rule_t;
 
@@ -126,6 +133,9 @@ const char *pto_machine_source(const pto_machine_t *machine);  /* NULL: not give
 const char *pto_machine_path(const pto_machine_t *machine);    /* the file it was read from */
 const char *pto_machine_model(const pto_machine_t *machine);   /* of pto_machine_restrict; NULL: full */
 const char *pto_machine_what_if(const pto_machine_t *machine); /* changes, one per line; NULL: none */
+
+/* The state for which the file's copies.shared hold; _UNKNOWN: the file does not say. */
+pto_mps_t pto_machine_mps(const pto_machine_t *machine);
 
 enum { PTO_COST_RANGE_MAX = 4 }; /* ranges of bytes that a cost has at most */
 

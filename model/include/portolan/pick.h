@@ -16,7 +16,8 @@ PTO_API_BEGIN
 typedef struct {
     bool applicable;
     const pto_algorithm_t *algorithm;
-    int64_t chunks; /* of a chunked strategy; else 0 */
+    int64_t chunks;         /* of a chunked strategy; else 0 */
+    int64_t staged_members; /* of a strategy that stages; else 0 */
     pto_price_t price;
     pto_explanation_t explanation; /* only if pto_predict was asked to explain */
     bool has_energy; /* only with an explanation and a machine that has the powers; else `reason` says why */
@@ -110,10 +111,16 @@ pto_call_t pto_request_call(const pto_request_t *request);
 const char *pto_library_algorithm(const pto_scenario_t *scenario, const pto_machine_t *machine,
                                   const pto_request_t *request, bool *staged);
 
+/* ", 8 chunks" or ", 3 staged", by what the request's strategy has; else "". Returns `text`. */
+enum { PTO_CHOICE_TEXT_MAX = 40 };
+const char *pto_choice_text(const pto_strategy_t *strategy, int64_t chunks, int64_t staged_members,
+                            char text[PTO_CHOICE_TEXT_MAX]);
+
 /* The plan that a strategy uses at a point: with the algorithm that the scenario or the machine file names,
  * else with the cheapest; a chunked strategy's with the scenario's number of chunks, else with the cheapest
- * power of two. The caller owns `*plan`. Errors: those of pto_plan_create and pto_price, and
- * PTO_ERR_NOT_APPLICABLE if the plan's buffers do not fit in the memory of a GPU or a node. */
+ * power of two; with the scenario's or the machine file's number of staged members, else with the cheapest.
+ * The caller owns `*plan`. Errors: those of pto_plan_create and pto_price, and PTO_ERR_NOT_APPLICABLE if the
+ * plan's buffers do not fit in the memory of a GPU or a node. */
 pto_status_t pto_plan_choose(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t point,
                              const pto_strategy_t *strategy, pto_plan_t **plan, pto_price_t *price,
                              pto_explanation_t *explanation, pto_error_t *err);

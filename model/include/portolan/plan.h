@@ -171,7 +171,7 @@ typedef enum {
                         further on, to the member whose index within that node is `sign` * j further on */
     PTO_PEERS_CART,  /* `shift` further on in the request's grid, of which the group has all members; none
                         beyond an edge that does not wrap, never oneself */
-    PTO_PEERS_GRID,  /* message j goes to the neighbor at shift j (pto_grid_shift), if there is one and it is
+    PTO_PEERS_GRID,  /* message j goes to the neighbor at shift j (pto_halo_shift), if there is one and it is
                         not oneself; a signal or a wait meets a neighbor once, at whatever shifts it is */
     PTO_PEERS_COUNT
 } pto_peers_kind_t;
@@ -310,23 +310,28 @@ typedef struct {
     pto_implementation_t implementation;
     pto_split_t split;
     pto_datatype_t datatype;
-    int64_t bytes;              /* per destination, per message, of the vector, or of an owner's block */
-    int64_t messages;           /* `messages` only */
-    int64_t unique_bytes;       /* `messages` only; 0: all */
-    const pto_counts_t *counts; /* alltoallv; NULL: equal */
-    pto_pair_ends_t ends;       /* `pair` only */
-    pto_grid_t grid;            /* `halo` only */
-    int64_t chunks;             /* chunked strategies only; 0: 1, the whole message */
+    int64_t bytes;                /* per destination, per message, of the vector, or of an owner's block */
+    int64_t messages;             /* `messages` only */
+    int64_t unique_bytes;         /* `messages` only; 0: all */
+    const pto_counts_t *counts;   /* alltoallv; NULL: equal */
+    const pto_mapping_t *mapping; /* alltoallv; NULL: process i of `counts` is owner i */
+    pto_pair_ends_t ends;         /* `pair` only */
+    pto_halo_t halo;              /* `halo` only */
+    int64_t chunks;               /* chunked strategies only; 0: 1, the whole message */
+    int64_t staged_members;       /* strategies that stage only: of a root's other members */
     const pto_strategy_t *strategy;
     const pto_algorithm_t *algorithm;
     bool by_library; /* the MPI library runs the inner collective */
     bool staged;     /* the library stages GPU buffers through host memory of its own */
 } pto_request_t;
 
+/* Bytes that owner `source` sends to owner `destination`: those that the processes at their places send. */
+int64_t pto_request_bytes(const pto_request_t *request, int64_t source, int64_t destination);
+
 /* Build and seal a plan; destroy it with pto_plan_destroy (NULL is legal). Errors: PTO_ERR_NOT_APPLICABLE
  * with the reason; PTO_ERR_RANGE for an invalid request: no strategy or algorithm, a value outside its enum,
  * a negative size, a layout without processes, a count matrix of the wrong order, or more bytes on a node
- * than can be counted (2^57); PTO_ERR_MEMORY. */
+ * than can be counted (2^57), a placement that is not bound to the layout; PTO_ERR_MEMORY. */
 pto_status_t pto_plan_create(const pto_request_t *request, pto_plan_t **plan, pto_error_t *err);
 void pto_plan_destroy(pto_plan_t *plan);
 
@@ -436,6 +441,9 @@ bool pto_step_acts(const pto_plan_t *plan, const pto_step_t *step, int64_t rank,
  * false if that member is the rank itself. */
 int64_t pto_step_peer_count(const pto_plan_t *plan, const pto_action_t *action);
 bool pto_step_peer(const pto_plan_t *plan, int64_t j, pto_action_t *action);
+
+/* Whether a rank is among those peers; then it becomes the action's current one. */
+bool pto_step_reaches(const pto_plan_t *plan, pto_action_t *action, int64_t peer_rank);
 
 /* Iterate over the rank's actions in the step: one for each peer other than itself, or a single one if the
  * step has no peers. Start with *next = 0; `action` is valid while the function returns true. */

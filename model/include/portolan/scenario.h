@@ -4,6 +4,7 @@
 #define PORTOLAN_SCENARIO_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "portolan/api.h"
@@ -50,9 +51,11 @@ typedef enum { PTO_SWEEP_BYTES, PTO_SWEEP_NODES, PTO_SWEEP_MESSAGES, PTO_SWEEP_C
 
 /* How alltoallv's byte counts are generated. */
 typedef enum {
-    PTO_COUNTS_EQUAL,  /* `bytes` for every pair */
-    PTO_COUNTS_SKEW,   /* seeded, uniform in [bytes (1 - skew), bytes (1 + skew)] */
-    PTO_COUNTS_MATRIX, /* a CSV file of bytes, row i to column j */
+    PTO_COUNTS_EQUAL,   /* `bytes` for every pair */
+    PTO_COUNTS_SKEW,    /* seeded, uniform in [bytes (1 - skew), bytes (1 + skew)] */
+    PTO_COUNTS_MATRIX,  /* a CSV file of bytes, row i to column j */
+    PTO_COUNTS_STENCIL, /* `bytes` times a weight to each neighbor on a grid */
+    PTO_COUNTS_GROUPS,  /* `bytes` to each process of one's own line of a grid, itself included */
     PTO_COUNTS_KIND_COUNT
 } pto_counts_kind_t;
 
@@ -83,20 +86,20 @@ typedef struct {
     int64_t extent[PTO_DIMS_MAX]; /* at least `width` */
     int64_t width;
     pto_corners_t corners;
-} pto_grid_t;
+} pto_halo_t;
 
 enum { PTO_SHIFTS_MAX = 27 }; /* of a grid: 3^3, of which one is none */
 
 /* Replace the dims of 0 by those of MPI_Dims_create. Errors: PTO_ERR_RANGE, with the reason: not 2 or 3
  * dimensions, a width below 1, an extent below the width; PTO_ERR_NOT_APPLICABLE if the grid does not have
  * `owners` members. */
-pto_status_t pto_grid_complete(pto_grid_t *grid, int64_t owners, pto_error_t *err);
+pto_status_t pto_halo_complete(pto_halo_t *grid, int64_t owners, pto_error_t *err);
 /* The member of a complete grid that is `shift` further on; -1: none. */
-int64_t pto_grid_peer(const pto_grid_t *grid, int64_t index, const int shift[PTO_DIMS_MAX]);
+int64_t pto_halo_peer(const pto_halo_t *grid, int64_t index, const int shift[PTO_DIMS_MAX]);
 /* The shift of this number, below PTO_SHIFTS_MAX; false if its values are not exchanged. */
-bool pto_grid_shift(const pto_grid_t *grid, int64_t number, int shift[PTO_DIMS_MAX]);
+bool pto_halo_shift(const pto_halo_t *grid, int64_t number, int shift[PTO_DIMS_MAX]);
 /* Cells of an owner's array, with halos. */
-int64_t pto_grid_cells(const pto_grid_t *grid);
+int64_t pto_halo_cells(const pto_halo_t *grid);
 
 /* The form of an owner's data. */
 typedef enum {
@@ -143,6 +146,18 @@ pto_status_t pto_series_range(int64_t from, int64_t to, int64_t factor, pto_seri
                               pto_error_t *err);
 void pto_series_fini(pto_series_t *series);
 
+enum { PTO_GRID_DIMS_MAX = 4, PTO_GRID_WEIGHT_MAX = 1 << 20 };
+
+/* A grid of processes, numbered in row-major order: the last dimension varies fastest. */
+typedef struct {
+    int dim_count;
+    int64_t dim[PTO_GRID_DIMS_MAX];
+    int64_t weight[PTO_GRID_DIMS_MAX]; /* stencils: of the messages along this dimension */
+    bool wrap[PTO_GRID_DIMS_MAX];      /* stencils: its first and last process are neighbors. With size 2 they
+                                          are so twice, and their messages are twice as large */
+    int along;                         /* groups: the dimension of the lines */
+} pto_grid_t;
+
 /* Byte counts between owners. */
 typedef struct {
     pto_counts_kind_t kind;
@@ -151,6 +166,7 @@ typedef struct {
     int64_t order;   /* rows and columns of the matrix */
     int64_t *matrix; /* order * order, row-major: bytes from i to j; owned */
     char *matrix_path;
+    pto_grid_t grid; /* stencils and groups */
 } pto_counts_t;
 
 /* Bytes that owner `source` sends to owner `destination` if the scenario's size is `bytes`.
@@ -163,13 +179,68 @@ typedef struct {
  * mix(h + g), so that all counts are equally likely. */
 int64_t pto_counts_bytes(const pto_counts_t *counts, int64_t bytes, int64_t source, int64_t destination);
 
-/* Read a square CSV matrix of byte counts: non-negative integers; lines that begin with '#' are comments. On
- * success `*counts` owns it. Errors: PTO_ERR_IO, _SYNTAX, _TYPE, _RANGE, _TOO_LARGE, _MEMORY, with file, line
- * and column. */
+/* Read a square CSV matrix of byte counts: non-negative integers; lines that begin with '#' are comments. Or
+ * rows with the columns `source`, `destination` and `bytes` (traffic.csv, docs/formats.md), of which those of
+ * one pair are added; a line `# ranks=N` gives the order. On success `*counts` owns the matrix. Errors:
+ * PTO_ERR_IO, _SYNTAX, _TYPE, _RANGE, _TOO_LARGE, _MEMORY, with file, line and column. */
 pto_status_t pto_counts_read_matrix(const char *path, pto_counts_t *counts, pto_error_t *err);
 pto_status_t pto_counts_parse_matrix(const char *text, size_t text_size, const char *path,
                                      pto_counts_t *counts, pto_error_t *err);
 void pto_counts_fini(pto_counts_t *counts);
+
+/* Read a mapping as under a scenario's key `counts`, such as "{pattern: stencil, dims: [4, 4]}". Errors:
+ * those of pto_scenario_parse. */
+pto_status_t pto_counts_parse(const char *text, const char *path, pto_counts_t *counts, pto_error_t *err);
+
+/* How many owners the counts are for; 0: any number. */
+int64_t pto_counts_order(const pto_counts_t *counts);
+
+/* The most that any pair can have if the scenario's size is `bytes`; INT64_MAX if it does not fit. */
+int64_t pto_counts_largest(const pto_counts_t *counts, int64_t bytes);
+
+/* Check a stencil's or groups' grid. Errors: PTO_ERR_RANGE. */
+pto_status_t pto_counts_check(const pto_counts_t *counts, pto_error_t *err);
+
+/* Describe a stencil or groups, such as "stencil on 4 x 4, wrap 1 1"; "" for other kinds. Returns `text`. */
+const char *pto_counts_describe(const pto_counts_t *counts, char *text, size_t text_size);
+
+/* A placement: the process of the application at each place of the layout. The library numbers owners by
+ * place, so a placement changes only what they send each other (docs/decisions/0012). */
+typedef struct {
+    pto_rank_t place;
+    int line; /* of the file; 0: none */
+} pto_placed_t;
+
+typedef struct {
+    int64_t count;    /* processes; 0: process i is owner i */
+    pto_placed_t *at; /* by process; owned */
+    int64_t *process; /* by owner, once bound to a layout; owned */
+    char *path;       /* the file it was read from, or NULL; owned */
+} pto_mapping_t;
+
+/* Read a CSV table with the columns process, node, gpu and, optionally, core; processes count from 0. Errors:
+ * PTO_ERR_IO, _SYNTAX, _KEY, _TYPE, _RANGE (a process given twice or missing), _MEMORY, with file and line.
+ */
+pto_status_t pto_mapping_read(const char *path, pto_mapping_t *mapping, pto_error_t *err);
+pto_status_t pto_mapping_parse(const char *text, size_t text_size, const char *path, pto_mapping_t *mapping,
+                               pto_error_t *err);
+
+/* The placement of process p at the place of owner owner[p], bound to the layout; `owner` must be a
+ * permutation. Errors: PTO_ERR_RANGE, PTO_ERR_MEMORY. */
+pto_status_t pto_mapping_make(const pto_layout_t *layout, const int64_t *owner, pto_mapping_t *mapping,
+                              pto_error_t *err);
+
+/* Check that every process has a place of its own that exists and holds data, and fill `process`. An empty
+ * placement fits any layout. Errors: PTO_ERR_RANGE, at the process's line; PTO_ERR_MEMORY. */
+pto_status_t pto_mapping_bind(pto_mapping_t *mapping, const pto_layout_t *layout, pto_error_t *err);
+
+/* For an executor's table: rank[p] is the rank of process p of the application. Processes without data follow
+ * in the order of their ranks. `rank` has room for all ranks of the layout. */
+void pto_mapping_ranks(const pto_mapping_t *mapping, const pto_layout_t *layout, int64_t *rank);
+
+/* The table as pto_mapping_read takes it; the caller frees `*text`. Errors: PTO_ERR_MEMORY. */
+pto_status_t pto_mapping_write(const pto_mapping_t *mapping, char **text, pto_error_t *err);
+void pto_mapping_fini(pto_mapping_t *mapping);
 
 /* Which algorithm models the MPI library's own collective. */
 typedef struct {
@@ -178,6 +249,10 @@ typedef struct {
     int rule_count; /* a table of byte ranges, as in a machine file */
     pto_library_rule_t *rule;
 } pto_library_choice_t;
+
+/* Staged members that are not given: those of the machine file's `tuning`, else as many as are cheapest; as
+ * many as are cheapest, whatever that says (portolan-validate runs each number). */
+enum { PTO_STAGED_TUNED = -1, PTO_STAGED_ALL = -2 };
 
 /* A field's position in the scenario file; line 0: the field does not come from the file. Code that overrides
  * a field clears its place. */
@@ -198,11 +273,13 @@ typedef enum {
     PTO_FIELD_MESSAGES,
     PTO_FIELD_UNIQUE_BYTES,
     PTO_FIELD_COUNTS,
+    PTO_FIELD_PLACEMENT,
     PTO_FIELD_DISTANCE,
     PTO_FIELD_SPACES,
     PTO_FIELD_BOTH_WAYS,
     PTO_FIELD_CHUNKS,
-    PTO_FIELD_GRID,
+    PTO_FIELD_STAGED_MEMBERS,
+    PTO_FIELD_HALO,
     PTO_FIELD_STRATEGIES,
     PTO_FIELD_LIBRARY,
     PTO_FIELD_COUNT
@@ -220,15 +297,17 @@ typedef struct {
     pto_datatype_t datatype; /* default float; alltoall(v) and messages move raw bytes */
     pto_layout_t layout;     /* 0 where left open until bound; first of `nodes` */
     pto_series_t bytes;
-    pto_series_t nodes;    /* one value unless swept */
-    pto_series_t messages; /* `messages` only; empty: 1 */
-    int64_t unique_bytes;  /* `messages` only; 0: all of them */
-    pto_counts_t counts;   /* alltoallv only */
-    pto_level_t distance;  /* `pair` only: between the two processes, which it places; default on_socket */
-    pto_pair_ends_t ends;  /* `pair` only */
-    int64_t chunks;        /* of chunked strategies; 0: as many as are cheapest */
-    pto_grid_t grid;       /* `halo` only; `bytes` are a cell's, by default those of `datatype` */
-    int strategy_count;    /* 0: all that support the collective */
+    pto_series_t nodes;     /* one value unless swept */
+    pto_series_t messages;  /* `messages` only; empty: 1 */
+    int64_t unique_bytes;   /* `messages` only; 0: all of them */
+    pto_counts_t counts;    /* alltoallv only */
+    pto_mapping_t mapping;  /* alltoallv only: `placement` */
+    pto_level_t distance;   /* `pair` only: between the two processes, which it places; default on_socket */
+    pto_pair_ends_t ends;   /* `pair` only */
+    pto_halo_t halo;        /* `halo` only; `bytes` are of a cell, by default those of `datatype` */
+    int64_t chunks;         /* of chunked strategies; 0: as many as are cheapest */
+    int64_t staged_members; /* of strategies that stage; or one of PTO_STAGED_* */
+    int strategy_count;     /* 0: all that support the collective */
     char **strategy;
     pto_library_choice_t library;
 } pto_scenario_t;

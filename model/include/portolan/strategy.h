@@ -47,6 +47,7 @@ struct pto_strategy {
     bool direct; /* has no inner collective, so it only goes with the algorithm `direct` */
     bool nccl;   /* NCCL runs its collective, so it only goes with the algorithm `nccl` */
     bool chunked;                 /* cuts the message into the request's `chunks` */
+    bool stages;                  /* stages the data of the request's `staged_members` */
     pto_space_t collective_space; /* where the data is during the inner collective */
     int64_t granularity_bytes; /* shares of a vector are multiples of it, except the last; 0: one element */
     pto_status_t (*applicable)(const pto_request_t *request,

@@ -20,12 +20,6 @@ static int64_t owner_rank(const pto_request_t *request, int64_t owner) {
     return owner / layout->owners_per_gpu * layout->procs_per_gpu + owner % layout->owners_per_gpu;
 }
 
-static int64_t pair_bytes(const pto_request_t *request, int64_t source, int64_t destination) {
-    if (!pto_collective_is_by_pair(request->collective) || !request->counts)
-        return request->bytes;
-    return pto_counts_bytes(request->counts, request->bytes, source, destination);
-}
-
 /* Number of messages with distinct data; additional messages repeat them in turn. */
 static int64_t distinct_messages(const pto_request_t *request) {
     if (request->unique_bytes <= 0 || request->bytes == 0)
@@ -78,11 +72,11 @@ static bool expect_vector(pto_checker_t *checker, int out, int64_t owners) {
 static bool expect_column(pto_checker_t *checker, int out, int64_t owners, int64_t j, int64_t *origin) {
     int64_t rank = owner_rank(checker->request, j), offset = 0, total = 0;
     for (int64_t i = 0; i < owners; i++)
-        total += pair_bytes(checker->request, i, j);
+        total += pto_request_bytes(checker->request, i, j);
     if (!sized(checker, rank, out, total))
         return false;
     for (int64_t i = 0; i < owners; i++) {
-        int64_t bytes = pair_bytes(checker->request, i, j);
+        int64_t bytes = pto_request_bytes(checker->request, i, j);
         int32_t set = pto_sets_run(&checker->sets, (int32_t)i, (int32_t)i + 1);
         if (!expect(checker, rank, out, &offset, bytes, set, origin[i]))
             return false;
@@ -141,12 +135,12 @@ typedef struct {
     int64_t delta[3]; /* in cells: their place in the owner's array, relative to their place here */
 } sides_t;
 
-static sides_t sides_of(const pto_grid_t *grid, int d, int64_t owner) {
+static sides_t sides_of(const pto_halo_t *grid, int d, int64_t owner) {
     sides_t sides = {{0}, {0}};
     for (int side = -1; side <= 1; side += 2) {
         int shift[PTO_DIMS_MAX] = {0};
         shift[d] = side;
-        if (pto_grid_peer(grid, owner, shift) < 0)
+        if (pto_halo_peer(grid, owner, shift) < 0)
             continue; /* beyond the edge are the owner's own values, which stay */
         sides.shift[1 + side] = side;
         sides.delta[1 + side] = -side * grid->extent[d];
@@ -163,7 +157,7 @@ static bool is_promised(pto_corners_t corners, int outside, int moved) {
 
 /* The cells of one region of an owner's array: `region` is -1, 0 or 1 along each dimension. */
 static bool expect_region(pto_checker_t *checker, int out, int64_t owner, const int *region) {
-    const pto_grid_t *grid = &checker->request->grid;
+    const pto_halo_t *grid = &checker->request->halo;
     int64_t first[PTO_DIMS_MAX] = {0, 0, 0}, count[PTO_DIMS_MAX] = {1, 1, 1};
     int64_t pitch[PTO_DIMS_MAX] = {0, 0, 0}, delta = 0, cells = 1;
     int shift[PTO_DIMS_MAX] = {0}, outside = 0, moved = 0;
@@ -178,7 +172,7 @@ static bool expect_region(pto_checker_t *checker, int out, int64_t owner, const 
         moved += shift[d] != 0;
         cells *= grid->extent[d] + 2 * grid->width;
     }
-    int64_t from = pto_grid_peer(grid, owner, shift), rank = owner_rank(checker->request, owner);
+    int64_t from = pto_halo_peer(grid, owner, shift), rank = owner_rank(checker->request, owner);
     int64_t bytes = checker->request->bytes, row = count[grid->dim_count - 1] * bytes;
     int32_t set = pto_sets_run(&checker->sets, (int32_t)from, (int32_t)from + 1);
     bool right = true;
@@ -196,11 +190,11 @@ static bool expect_region(pto_checker_t *checker, int out, int64_t owner, const 
 }
 
 static bool expect_grid(pto_checker_t *checker, int out, int64_t owners) {
-    const pto_grid_t *grid = &checker->request->grid;
+    const pto_halo_t *grid = &checker->request->halo;
     bool right = true;
     for (int64_t owner = 0; owner < owners && right; owner++) {
         right = sized(checker, owner_rank(checker->request, owner), out,
-                      pto_grid_cells(grid) * checker->request->bytes);
+                      pto_halo_cells(grid) * checker->request->bytes);
         for (int number = 0; number < PTO_SHIFTS_MAX && right; number++) {
             int region[PTO_DIMS_MAX] = {number / 9 - 1, number / 3 % 3 - 1, number % 3 - 1};
             if (grid->dim_count == PTO_DIMS_MAX || region[PTO_DIMS_MAX - 1] == 0)
@@ -236,14 +230,14 @@ static bool expect_outputs(pto_checker_t *checker) {
 
 static int64_t input_bytes(const pto_request_t *request, int64_t owner, int64_t owners) {
     if (request->collective == PTO_COLLECTIVE_HALO)
-        return pto_grid_cells(&request->grid) * request->bytes;
+        return pto_halo_cells(&request->halo) * request->bytes;
     if (!pto_collective_is_addressed(request->collective))
         return request->bytes;
     if (pto_collective_data(request->collective) == PTO_DATA_MESSAGES)
         return distinct_messages(request) * request->bytes;
     int64_t total = 0;
     for (int64_t destination = 0; destination < owners; destination++)
-        total += pair_bytes(request, owner, destination);
+        total += pto_request_bytes(request, owner, destination);
     return total;
 }
 

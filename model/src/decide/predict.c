@@ -1,6 +1,7 @@
 /* Predicting a scenario: the algorithm that models the library's collective at each size, whether the buffers
  * fit, and the price of every strategy. */
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,9 +47,13 @@ pto_request_t pto_scenario_request(const pto_scenario_t *scenario, int64_t point
                              .messages = series_at(&scenario->messages, point),
                              .unique_bytes = scenario->unique_bytes,
                              .counts = &scenario->counts,
+                             .mapping = &scenario->mapping,
                              .ends = scenario->ends,
-                             .grid = scenario->grid,
+                             .halo = scenario->halo,
                              .chunks = strategy && strategy->chunked ? scenario->chunks : 0,
+                             .staged_members = strategy && strategy->stages && scenario->staged_members > 0
+                                                   ? scenario->staged_members
+                                                   : 0,
                              .strategy = strategy,
                              .algorithm = algorithm,
                              .by_library = scenario->implementation == PTO_IMPLEMENTATION_LIBRARY &&
@@ -168,31 +173,70 @@ static pto_status_t price_one(const pto_request_t *request, const pto_machine_t 
     return PTO_OK;
 }
 
-/* The chunks that are tried: 1, 2, 4, ... up to CHUNKS_MAX, of CHUNK_BYTES_LEAST at least. */
+/* A number in a request that is left to the price: the values that are tried, 2^i or all, in order. */
+typedef struct {
+    int64_t *value; /* NULL: there is none */
+    int64_t first;
+    int64_t last;
+    bool doubles;
+} choice_t;
+
+/* Numbers of chunks that are tried, and their least size. */
 enum { CHUNKS_MAX = 1024, CHUNK_BYTES_LEAST = 4096 };
 
-/* A chunked strategy's number of chunks is the scenario's, or the cheapest. Of equal ones, the fewest. */
-static pto_status_t price_chunks(pto_request_t *request, const pto_machine_t *machine, pto_plan_t **plan,
-                                 pto_price_t *price, pto_explanation_t *explanation, pto_error_t *err) {
-    if (!request->strategy->chunked || request->chunks > 0)
+static choice_t choose_chunks(pto_request_t *request) {
+    int64_t most = request->bytes / CHUNK_BYTES_LEAST;
+    return (choice_t){.value = &request->chunks,
+                      .first = 1,
+                      .last = most < 1            ? 1
+                              : most < CHUNKS_MAX ? most
+                                                  : CHUNKS_MAX,
+                      .doubles = true};
+}
+
+/* What the scenario leaves open. The machine file's tuning may fill it in. */
+static choice_t open_choice(const pto_scenario_t *scenario, const pto_machine_t *machine,
+                            pto_request_t *request) {
+    const pto_strategy_t *strategy = request->strategy;
+    if (strategy->chunked && scenario->chunks == 0)
+        return choose_chunks(request);
+    if (!strategy->stages || scenario->staged_members >= 0)
+        return (choice_t){0};
+    int64_t procs = pto_layout_owner_count(&request->layout) / request->layout.nodes;
+    const pto_library_rule_t *rule =
+        scenario->staged_members == PTO_STAGED_TUNED
+            ? pto_machine_tuning(machine, pto_collective_name(request->collective), procs, request->bytes)
+            : NULL;
+    if (!rule)
+        return (choice_t){.value = &request->staged_members, .last = procs - 1};
+    request->staged_members = rule->staged_members < procs ? rule->staged_members : procs - 1;
+    return (choice_t){0};
+}
+
+/* With the cheapest value of what is left open; of equal ones, the least. Values from one that does not apply
+ * on are not tried. */
+static pto_status_t price_choices(const pto_scenario_t *scenario, const pto_machine_t *machine,
+                                  pto_request_t *request, pto_plan_t **plan, pto_price_t *price,
+                                  pto_explanation_t *explanation, pto_error_t *err) {
+    choice_t choice = open_choice(scenario, machine, request);
+    if (!choice.value)
         return price_one(request, machine, plan, price, explanation, err);
-    pto_request_t tried = *request;
     pto_plan_t *best = NULL;
     pto_status_t status = PTO_OK;
-    for (tried.chunks = 1; status == PTO_OK && tried.chunks <= CHUNKS_MAX &&
-                           (tried.chunks == 1 || tried.bytes / tried.chunks >= CHUNK_BYTES_LEAST);
-         tried.chunks *= 2) {
+    for (*choice.value = choice.first; status == PTO_OK && *choice.value <= choice.last;
+         *choice.value += choice.doubles ? *choice.value : 1) {
         pto_plan_t *made = NULL;
         pto_price_t made_price = {0};
-        status = price_one(&tried, machine, &made, &made_price, NULL, err);
+        status = price_one(request, machine, &made, &made_price, NULL, err);
         bool cheaper = status == PTO_OK && (!best || made_price.seconds < price->seconds);
         pto_plan_destroy(cheaper ? best : made);
         if (!cheaper)
             continue;
         best = made;
         *price = made_price;
-        request->chunks = tried.chunks;
     }
+    if (status == PTO_ERR_NOT_APPLICABLE && best)
+        status = PTO_OK;
     if (status == PTO_OK && explanation)
         status = pto_price(best, machine, price, explanation, err);
     if (status != PTO_OK) {
@@ -203,9 +247,20 @@ static pto_status_t price_chunks(pto_request_t *request, const pto_machine_t *ma
     return PTO_OK;
 }
 
+const char *pto_choice_text(const pto_strategy_t *strategy, int64_t chunks, int64_t staged_members,
+                            char text[PTO_CHOICE_TEXT_MAX]) {
+    text[0] = '\0';
+    if (chunks > 1)
+        snprintf(text, PTO_CHOICE_TEXT_MAX, ", %lld chunks", (long long)chunks);
+    else if (strategy->stages)
+        snprintf(text, PTO_CHOICE_TEXT_MAX, ", %lld staged", (long long)staged_members);
+    return text;
+}
+
 /* The cheapest algorithm that applies; if none does, the first one's reason. */
-static pto_status_t price_cheapest(pto_request_t *request, const pto_machine_t *machine, pto_plan_t **plan,
-                                   pto_price_t *price, pto_error_t *err) {
+static pto_status_t price_cheapest(const pto_scenario_t *scenario, const pto_machine_t *machine,
+                                   pto_request_t *request, pto_plan_t **plan, pto_price_t *price,
+                                   pto_error_t *err) {
     pto_plan_t *best = NULL;
     pto_price_t best_price = {0};
     bool refused = false;
@@ -217,7 +272,7 @@ static pto_status_t price_cheapest(pto_request_t *request, const pto_machine_t *
         pto_price_t made_price = {0};
         pto_error_t reason;
         pto_request_t tried = *request;
-        pto_status_t status = price_chunks(&tried, machine, &made, &made_price, NULL, &reason);
+        pto_status_t status = price_choices(scenario, machine, &tried, &made, &made_price, NULL, &reason);
         if (status != PTO_OK && status != PTO_ERR_NOT_APPLICABLE) {
             pto_plan_destroy(best);
             if (err)
@@ -255,10 +310,10 @@ pto_status_t pto_plan_choose(const pto_scenario_t *scenario, const pto_machine_t
             pto_scenario_refuse(scenario, PTO_FIELD_LIBRARY, PTO_ERR_NOT_FOUND, err, "%s", cause.message);
             return PTO_ERR_NOT_FOUND;
         }
-        return price_chunks(&request, machine, plan, price, explanation, err);
+        return price_choices(scenario, machine, &request, plan, price, explanation, err);
     }
     pto_plan_t *best = NULL;
-    pto_status_t status = price_cheapest(&request, machine, &best, price, err);
+    pto_status_t status = price_cheapest(scenario, machine, &request, &best, price, err);
     if (status == PTO_OK && explanation)
         status = pto_price(best, machine, price, explanation, err);
     if (status != PTO_OK) {
@@ -291,6 +346,7 @@ static pto_status_t predict_one(const pto_scenario_t *scenario, const pto_machin
     prediction->applicable = true;
     prediction->algorithm = plan->request.algorithm;
     prediction->chunks = plan->request.chunks;
+    prediction->staged_members = plan->request.staged_members;
     if (explain) {
         prediction->has_energy = pto_energy(plan, machine, &prediction->price, &prediction->explanation,
                                             &prediction->energy, &reason) == PTO_OK;
@@ -455,8 +511,10 @@ pto_status_t pto_predict_one(const pto_machine_t *machine, const pto_ask_t *cell
     if (status == PTO_OK)
         status = choose_one(&scenario, machine, cell->strategy, &best, &cost, err);
     pto_scenario_fini(&scenario);
-    if (status == PTO_OK && best)
-        best->request.counts = NULL; /* equal counts; the scenario's must not be borrowed */
+    if (status == PTO_OK && best) { /* equal counts; the scenario's must not be borrowed */
+        best->request.counts = NULL;
+        best->request.mapping = NULL;
+    }
     if (status == PTO_OK && price)
         *price = cost;
     if (status == PTO_OK && plan)

@@ -46,11 +46,20 @@ static bool is_in(const pto_score_filter_t *filter, const pto_score_cell_t *cell
            (filter->nodes == 0 || filter->nodes == cell->nodes);
 }
 
+/* The strategy's candidate. Of several, as with different numbers of staged members, the one that is
+ * predicted to be the fastest. */
 static int find_candidate(const pto_score_cell_t *cell, const pto_strategy_t *strategy) {
-    for (int c = 0; c < cell->candidate_count; c++)
-        if (cell->candidate[c].strategy == strategy)
-            return c;
-    return -1;
+    int found = -1;
+    for (int c = 0; c < cell->candidate_count; c++) {
+        const pto_prediction_t *prediction = &cell->prediction[c];
+        if (cell->candidate[c].strategy != strategy)
+            continue;
+        if (found < 0 ||
+            (prediction->applicable && (!cell->prediction[found].applicable ||
+                                        prediction->price.seconds < cell->prediction[found].price.seconds)))
+            found = c;
+    }
+    return found;
 }
 
 /* Number of picks of a picker in a cell: one, except for the floor. */

@@ -78,6 +78,8 @@ static pto_status_t price_candidate(pto_score_t *score, const pto_scenario_t *sc
     if (status == PTO_OK) {
         prediction->applicable = true;
         prediction->algorithm = pto_plan_request(plan)->algorithm;
+        prediction->staged_members = pto_plan_request(plan)->staged_members;
+        prediction->chunks = pto_plan_request(plan)->chunks;
         status = note_unpriced(score, &explanation, err);
     }
     pto_explanation_fini(&explanation);
@@ -86,14 +88,20 @@ static pto_status_t price_candidate(pto_score_t *score, const pto_scenario_t *sc
 }
 
 /* A scenario of one point that borrows all but the algorithm's name. */
-static pto_scenario_t scenario_of(const pto_score_cell_t *cell, int64_t *nodes, int64_t *bytes) {
+static pto_scenario_t scenario_of(const pto_score_cell_t *cell, int candidate, int64_t *nodes,
+                                  int64_t *bytes) {
     pto_scenario_t scenario;
     pto_scenario_init(&scenario);
     *nodes = cell->nodes;
     *bytes = cell->bytes;
     scenario.collective = cell->collective;
-    scenario.implementation = cell->implementation;
+    if (pto_collective_is_in_mpi(cell->collective)) /* else messages are all there is */
+        scenario.implementation = cell->implementation;
+    scenario.distance = cell->distance;
+    scenario.ends = cell->ends;
+    scenario.chunks = cell->candidate[candidate].chunks;
     scenario.datatype = cell->datatype;
+    scenario.staged_members = cell->candidate[candidate].staged_members;
     scenario.layout = (pto_layout_t){.nodes = cell->nodes,
                                      .gpus_per_node = cell->gpus_per_node,
                                      .owners_per_gpu = cell->owners_per_gpu,
@@ -115,7 +123,7 @@ static pto_status_t predict_candidate(pto_score_t *score, pto_score_cell_t *cell
     const pto_score_candidate_t *candidate = &cell->candidate[index];
     pto_prediction_t *prediction = &cell->prediction[index];
     int64_t nodes, bytes;
-    pto_scenario_t scenario = scenario_of(cell, &nodes, &bytes);
+    pto_scenario_t scenario = scenario_of(cell, index, &nodes, &bytes);
     pto_error_t cause = {0};
     if (candidate->algorithm) {
         scenario.library.name = pto_text_copy(candidate->algorithm);
@@ -159,7 +167,7 @@ pto_status_t pto_score_price(const pto_score_cell_t *cell, int candidate, const 
     int64_t nodes, bytes;
     const pto_strategy_t *strategy = cell->candidate[candidate].strategy;
     pto_library_rule_t one = {0};
-    pto_scenario_t scenario = scenario_of(cell, &nodes, &bytes);
+    pto_scenario_t scenario = scenario_of(cell, candidate, &nodes, &bytes);
     pto_plan_t *plan = NULL;
     pto_price_t price = {0};
     pto_error_t cause = {0};

@@ -2,6 +2,7 @@
  * leaves nothing behind. */
 #include "formats/csv_table.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -235,6 +236,7 @@ static pto_status_t read_header(pto_csv_t *csv, pto_text_span_t line) {
     bool seen[PTO_CSV_COLUMN_MAX] = {false};
     char quote[48];
     int count = 0;
+    assert(format->column_count <= PTO_CSV_COLUMN_MAX);
     pto_csv_line_t fields = fields_of(line);
     for (pto_text_span_t field; next_field(csv, line, &fields, &field); count++) {
         int column = pto_span_find(field, format->column, format->column_count);
@@ -252,6 +254,7 @@ static pto_status_t read_header(pto_csv_t *csv, pto_text_span_t line) {
         if (!seen[i])
             return bad_header(csv, "", format->column[i], " is missing");
     csv->order_count = count;
+    csv->header = line;
     return PTO_OK;
 }
 
@@ -289,7 +292,10 @@ static pto_status_t read_line(pto_csv_t *csv, pto_text_span_t line) {
         return next_field(csv, line, &fields, &remark) ? add_provenance(csv, remark)
                                                        : bad_line(csv, fields.fault);
     }
-    return csv->order_count > 0 ? read_row(csv, line) : read_header(csv, line);
+    if (csv->order_count == 0)
+        return read_header(csv, line);
+    bool repeats = line.size == csv->header.size && memcmp(line.text, csv->header.text, line.size) == 0;
+    return repeats ? PTO_OK : read_row(csv, line); /* tables that were joined by cat */
 }
 
 static pto_status_t read_lines(pto_csv_t *csv) {

@@ -14,7 +14,7 @@
 
 typedef struct pto_csv pto_csv_t;
 
-enum { PTO_CSV_COLUMN_MAX = 16 };
+enum { PTO_CSV_COLUMN_MAX = 24 };
 
 /* One kind of table. The columns of a file may be in any order. */
 typedef struct {
@@ -43,6 +43,7 @@ struct pto_csv {
     const char *end;
     int line;
     int place;
+    pto_text_span_t header;
     int order[PTO_CSV_COLUMN_MAX]; /* of the file's columns */
     int order_count;               /* 0: no line of column names yet */
     pto_csv_origin_t *origin;

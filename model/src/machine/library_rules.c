@@ -1,16 +1,21 @@
-/* Tables of what an MPI library does, by the call's bytes and processes. */
+/* Tables of choices by a call's bytes and processes: what an MPI library does, and `tuning`. */
 #include "machine/library_rules.h"
 
 #include <stdlib.h>
 
 #include "base/text_file.h"
 
-static const pto_yaml_field_t rule_fields[] = {
-    {.key = "below_bytes",
-     .read = pto_read_bytes,
-     .offset = offsetof(pto_library_rule_t, below_bytes),
-     .argument = 1},
-    {.key = "procs", .read = pto_read_count, .offset = offsetof(pto_library_rule_t, procs), .argument = 1},
+#define BELOW_BYTES                                                                                          \
+    {                                                                                                        \
+        .key = "below_bytes", .read = pto_read_bytes, .offset = offsetof(pto_library_rule_t, below_bytes),   \
+        .argument = 1                                                                                        \
+    }
+#define PROCS                                                                                                \
+    { .key = "procs", .read = pto_read_count, .offset = offsetof(pto_library_rule_t, procs), .argument = 1 }
+
+static const pto_yaml_field_t library_fields[] = {
+    BELOW_BYTES,
+    PROCS,
     {.key = "algorithm",
      .read = pto_read_text,
      .offset = offsetof(pto_library_rule_t, algorithm),
@@ -18,10 +23,25 @@ static const pto_yaml_field_t rule_fields[] = {
     {.key = "staged", .read = pto_read_bool, .offset = offsetof(pto_library_rule_t, staged)},
 };
 
-static const pto_yaml_table_t rule_table = {
+const pto_yaml_table_t pto_library_row = {
     .what = "a row of a library table",
-    .field = rule_fields,
-    .field_count = sizeof rule_fields / sizeof *rule_fields,
+    .field = library_fields,
+    .field_count = sizeof library_fields / sizeof *library_fields,
+};
+
+static const pto_yaml_field_t tuning_fields[] = {
+    BELOW_BYTES,
+    PROCS,
+    {.key = "staged_members",
+     .read = pto_read_count,
+     .offset = offsetof(pto_library_rule_t, staged_members),
+     .required = true},
+};
+
+const pto_yaml_table_t pto_tuning_row = {
+    .what = "a row of a tuning table",
+    .field = tuning_fields,
+    .field_count = sizeof tuning_fields / sizeof *tuning_fields,
 };
 
 /* The row before `index` that is for as many processes; -1: none. */
@@ -61,11 +81,11 @@ static pto_status_t check_row(const pto_reader_t *reader, const pto_yaml_node_t 
 }
 
 static pto_status_t read_rows(const pto_reader_t *reader, const pto_yaml_node_t *list,
-                              pto_library_rule_t *rule) {
+                              const pto_yaml_table_t *row, pto_library_rule_t *rule) {
     int index = 0;
     for (const pto_yaml_node_t *node = list->child; node; node = node->next, index++) {
         rule[index].line = node->line;
-        pto_status_t status = pto_read_mapping(reader, node, &rule_table, &rule[index]);
+        pto_status_t status = pto_read_mapping(reader, node, row, &rule[index]);
         if (status != PTO_OK)
             return status;
         if (!pto_yaml_find(node, "below_bytes"))
@@ -80,8 +100,8 @@ static pto_status_t read_rows(const pto_reader_t *reader, const pto_yaml_node_t 
     return PTO_OK;
 }
 
-pto_status_t pto_read_library_rules(const pto_reader_t *reader, const pto_yaml_node_t *node,
-                                    pto_library_rule_t **rule, int *rule_count) {
+pto_status_t pto_read_rules(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                            const pto_yaml_table_t *row, pto_library_rule_t **rule, int *rule_count) {
     pto_status_t status = pto_read_expect(reader, node, PTO_YAML_LIST, "a list of rows");
     if (status != PTO_OK)
         return status;
@@ -91,7 +111,7 @@ pto_status_t pto_read_library_rules(const pto_reader_t *reader, const pto_yaml_n
     pto_library_rule_t *made = calloc((size_t)node->child_count, sizeof *made);
     if (!made)
         return pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
-    status = read_rows(reader, node, made);
+    status = read_rows(reader, node, row, made);
     if (status != PTO_OK) {
         pto_library_rules_free(made, node->child_count);
         return status;
@@ -122,9 +142,10 @@ static bool copy_table(const pto_library_table_t *from, pto_library_table_t *to)
     bool copied = to->collective && to->rule;
     for (int i = 0; i < from->rule_count && copied; i++) {
         to->rule[i] = from->rule[i];
-        to->rule[i].algorithm = pto_text_copy(from->rule[i].algorithm);
+        if (from->rule[i].algorithm)
+            to->rule[i].algorithm = pto_text_copy(from->rule[i].algorithm);
         to->rule_count++;
-        copied = to->rule[i].algorithm;
+        copied = to->rule[i].algorithm || !from->rule[i].algorithm;
     }
     return copied;
 }

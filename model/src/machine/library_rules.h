@@ -1,4 +1,4 @@
-/* Tables of what an MPI library does: rows of a machine file's `library` and of a scenario's. */
+/* Tables of choices: rows of `library` in a machine file or a scenario, and of a machine file's `tuning`. */
 #ifndef PORTOLAN_LIBRARY_RULES_H
 #define PORTOLAN_LIBRARY_RULES_H
 
@@ -7,9 +7,11 @@
 
 enum { PTO_LIBRARY_RULES_MAX = 256 };
 
-/* On success the caller owns `*rule`: free it with pto_library_rules_free. */
-pto_status_t pto_read_library_rules(const pto_reader_t *reader, const pto_yaml_node_t *node,
-                                    pto_library_rule_t **rule, int *rule_count);
+extern const pto_yaml_table_t pto_library_row, pto_tuning_row;
+
+/* A list of such rows. On success the caller owns `*rule`: free it with pto_library_rules_free. */
+pto_status_t pto_read_rules(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                            const pto_yaml_table_t *row, pto_library_rule_t **rule, int *rule_count);
 void pto_library_rules_free(pto_library_rule_t *rule, int rule_count);
 
 /* A copy that the caller frees with pto_library_tables_free. Returns false, with nothing made, when out of

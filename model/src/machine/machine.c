@@ -5,6 +5,7 @@
 #include "base/text_file.h"
 #include "machine/library_rules.h"
 #include "machine/registry.h"
+#include "machine/topology_internal.h"
 
 /* Of rows that differ in their bytes alone; the last one's limit does not bind. */
 static const pto_cost_row_t *row_for(const pto_cost_table_t *cost, int64_t bytes) {
@@ -67,17 +68,17 @@ const pto_cost_row_t *pto_machine_nccl(const pto_machine_t *machine, pto_nccl_ki
     return NULL;
 }
 
-static const pto_library_table_t *find_table(const pto_machine_t *machine, const char *collective,
-                                             pto_space_t space) {
-    for (int i = 0; i < machine->library_count; i++)
-        if (machine->library[i].space == space && strcmp(machine->library[i].collective, collective) == 0)
-            return &machine->library[i];
+static const pto_library_table_t *find_table(const pto_library_table_t *table, int count,
+                                             const char *collective, pto_space_t space) {
+    for (int i = 0; i < count; i++)
+        if (table[i].space == space && strcmp(table[i].collective, collective) == 0)
+            return &table[i];
     return NULL;
 }
 
-const pto_library_rule_t *pto_machine_library(const pto_machine_t *machine, const char *collective,
-                                              pto_space_t space, int64_t procs, int64_t bytes) {
-    const pto_library_table_t *table = find_table(machine, collective, space);
+/* Among the rows with the largest `procs` not above the call's, the first one above its bytes, else the last.
+ */
+static const pto_library_rule_t *find_rule(const pto_library_table_t *table, int64_t procs, int64_t bytes) {
     const pto_library_rule_t *last = NULL, *found = NULL;
     int64_t largest = -1;
     for (int i = 0; table && i < table->rule_count; i++)
@@ -93,6 +94,17 @@ const pto_library_rule_t *pto_machine_library(const pto_machine_t *machine, cons
     return found ? found : last;
 }
 
+const pto_library_rule_t *pto_machine_library(const pto_machine_t *machine, const char *collective,
+                                              pto_space_t space, int64_t procs, int64_t bytes) {
+    return find_rule(find_table(machine->library, machine->library_count, collective, space), procs, bytes);
+}
+
+const pto_library_rule_t *pto_machine_tuning(const pto_machine_t *machine, const char *collective,
+                                             int64_t procs, int64_t bytes) {
+    return find_rule(find_table(machine->tuning, machine->tuning_count, collective, PTO_SPACE_CPU), procs,
+                     bytes);
+}
+
 void pto_machine_fini(pto_machine_t *machine) {
     free(machine->name);
     free(machine->source);
@@ -102,6 +114,8 @@ void pto_machine_fini(pto_machine_t *machine) {
     for (pto_cell_t cell = {0}; pto_cell_next(machine, &cell);)
         pto_cell_clear(&cell);
     pto_library_tables_free(machine->library, machine->library_count);
+    pto_topology_destroy(machine->topology);
+    pto_library_tables_free(machine->tuning, machine->tuning_count);
     memset(machine, 0, sizeof *machine);
 }
 
@@ -147,9 +161,15 @@ const char *pto_machine_source(const pto_machine_t *machine) { return machine->s
 const char *pto_machine_path(const pto_machine_t *machine) { return machine->path; }
 const char *pto_machine_model(const pto_machine_t *machine) { return machine->model; }
 const char *pto_machine_what_if(const pto_machine_t *machine) { return machine->what_if; }
+pto_mps_t pto_machine_mps(const pto_machine_t *machine) { return machine->mps; }
 
 static bool copy_text(const char *from, char **to) {
     *to = from ? pto_text_copy(from) : NULL;
+    return !from || *to;
+}
+
+static bool copy_topology(const pto_topology_t *from, pto_topology_t **to) {
+    *to = from ? pto_topology_copy(from) : NULL;
     return !from || *to;
 }
 
@@ -166,10 +186,15 @@ pto_status_t pto_machine_clone(const pto_machine_t *machine, pto_machine_t *clon
     if (copy_text(machine->name, &made.name) && copy_text(machine->source, &made.source) &&
         copy_text(machine->path, &made.path) && copy_text(machine->model, &made.model) &&
         copy_text(machine->what_if, &made.what_if) && copy_cells(machine, &made) &&
+        copy_topology(machine->topology, &made.topology) &&
         pto_library_tables_copy(machine->library, machine->library_count, &made.library)) {
         made.library_count = machine->library_count;
-        *clone = made;
-        return PTO_OK;
+        made.mps = machine->mps;
+        if (pto_library_tables_copy(machine->tuning, machine->tuning_count, &made.tuning)) {
+            made.tuning_count = machine->tuning_count;
+            *clone = made;
+            return PTO_OK;
+        }
     }
     pto_machine_fini(&made);
     return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a copy of a machine");

@@ -5,6 +5,7 @@
 
 #include "machine/parameters.h"
 #include "portolan/machine.h"
+#include "portolan/topology.h"
 
 /* T = alpha + beta * bytes. `flagged` is NULL or the file's reason to doubt the values. */
 typedef struct {
@@ -69,6 +70,7 @@ struct pto_machine {
     char *path;    /* the file it was read from */
     char *model;   /* the argument of pto_machine_restrict; NULL: full */
     char *what_if; /* the changes made by pto_what_if, one per line; NULL: none */
+    pto_mps_t mps;
     struct {
         int64_t sockets;
         int64_t gpus;
@@ -81,6 +83,9 @@ struct pto_machine {
 #undef PTO_SKIP
     int library_count;
     pto_library_table_t *library;
+    pto_topology_t *topology; /* of a node; NULL: unknown */
+    int tuning_count;         /* tables, whose spaces mean nothing */
+    pto_library_table_t *tuning;
 };
 
 /* pto_machine_open and pto_machine_create for a machine by value, which pto_machine_fini empties. */
@@ -126,6 +131,11 @@ const pto_postal_t *pto_machine_remote(const pto_machine_t *machine, pto_remote_
 /* The row of NCCL's own collective; NULL if these numbers of GPUs and nodes were not measured. */
 const pto_cost_row_t *pto_machine_nccl(const pto_machine_t *machine, pto_nccl_kind_t kind, int64_t gpus,
                                        int64_t nodes, int64_t bytes);
+
+/* The row of `tuning` for a collective of `bytes` among `procs` processes of a node; NULL if the machine has
+ * none. */
+const pto_library_rule_t *pto_machine_tuning(const pto_machine_t *machine, const char *collective,
+                                             int64_t procs, int64_t bytes);
 
 /* The library's row for a call of `bytes` among `procs` processes; NULL if the machine has none. */
 const pto_library_rule_t *pto_machine_library(const pto_machine_t *machine, const char *collective,

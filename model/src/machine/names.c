@@ -1,4 +1,6 @@
 /* The words of machine files. */
+#include <string.h>
+
 #include "base/names.h"
 #include "portolan/machine.h"
 
@@ -29,3 +31,13 @@ PTO_NAME_FUNCTION(pto_remote_name, pto_remote_t, PTO_REMOTE_COUNT, "no access",
 #define NAME(name, text) [PTO_NCCL_##name] = (text),
 PTO_NAME_FUNCTION(pto_nccl_name, pto_nccl_kind_t, PTO_NCCL_COUNT, "no collective", {PTO_NCCL_TABLE(NAME)});
 #undef NAME
+
+PTO_NAME_FUNCTION(pto_mps_name, pto_mps_t, PTO_MPS_COUNT, "unknown",
+                  {[PTO_MPS_UNKNOWN] = "unknown", [PTO_MPS_NO] = "no", [PTO_MPS_YES] = "yes"});
+
+pto_mps_t pto_mps_find(const char *name) {
+    pto_mps_t found = PTO_MPS_UNKNOWN;
+    for (pto_mps_t mps = PTO_MPS_NO; mps < PTO_MPS_COUNT; mps++)
+        found = strcmp(name, pto_mps_name(mps)) == 0 ? mps : found;
+    return found;
+}

@@ -40,11 +40,8 @@
            .key = "copies.*.*", .dim = {PTO_UP_TO(COPY, D2D), PTO_ONE(REACH, ON_SOCKET)},                    \
            .power = PTO_POWER_GPU_COPY, .what = "a copy between host (h) and device (d) memory")             \
     PART(POSTAL, copies,                                                                                     \
-         .key = "copies.*.*", .dim = {PTO_ONE(COPY, H2D), PTO_ONE(REACH, OFF_SOCKET)},                       \
-         .measured_only = true, .what = "the same, where process and GPU sit on different sockets")          \
-    PART(POSTAL, copies,                                                                                     \
-         .key = "copies.*.*", .dim = {PTO_ONE(COPY, D2H), PTO_ONE(REACH, OFF_SOCKET)},                       \
-         .power = PTO_POWER_GPU_COPY, .what = "the same, to the memory of a process on another socket")      \
+         .key = "copies.*.*", .dim = {PTO_UP_TO(COPY, D2H), PTO_ONE(REACH, OFF_SOCKET)},                     \
+         .power = PTO_POWER_GPU_COPY, .what = "the same, of the host memory of a process on another socket") \
     PART(POSTAL, copies,                                                                                     \
          .key = "copies.*.*", .dim = {PTO_ONE(COPY, D2D), PTO_ONE(REACH, OFF_SOCKET)},                       \
          .measured_only = true, .what = "the same, where process and GPU sit on different sockets")          \

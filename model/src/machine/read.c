@@ -7,6 +7,7 @@
 #include "base/text_file.h"
 #include "machine/cost_read.h"
 #include "machine/library_rules.h"
+#include "machine/topology_internal.h"
 
 enum { FILE_BYTES_MAX = 4 << 20, SEGMENT_MAX = 40 };
 
@@ -33,7 +34,7 @@ static pto_status_t read_library_space(const pto_reader_t *reader, const pto_yam
     if (!table->collective)
         return pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
     machine->library_count++;
-    return pto_read_library_rules(reader, node, &table->rule, &table->rule_count);
+    return pto_read_rules(reader, node, &pto_library_row, &table->rule, &table->rule_count);
 }
 
 static const pto_yaml_field_t library_space_fields[] = {
@@ -63,6 +64,65 @@ static const pto_yaml_field_t library_fields[] = {
     {.key = "allgather", .read = read_library_collective, .argument = 5},
 };
 static const pto_yaml_table_t library_table = {.what = "'library'", FIELDS(library_fields), .nonempty = true};
+
+/* --- the topology of a node ----------------------------------------------------------------------------- */
+
+/* The topology itself, or the file that has it. */
+static pto_status_t read_topology(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                                  pto_topology_t **topology) {
+    if (node->kind != PTO_YAML_SCALAR)
+        return pto_read_topology(reader, node, topology);
+    char *path = pto_path_beside(reader->path, node->text);
+    if (!path)
+        return pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
+    pto_error_t fault = {.status = PTO_OK};
+    pto_status_t status = pto_topology_open(path, topology, &fault);
+    if (status == PTO_ERR_IO)
+        pto_read_fail(reader, node, status, "topology: %s: %s", path, fault.message);
+    else if (status != PTO_OK && reader->err)
+        *reader->err = fault;
+    free(path);
+    return status;
+}
+
+/* Ranks are placed by the counts of 'node', so the topology must be of the same node. */
+static pto_status_t check_topology(const pto_reader_t *reader, const pto_yaml_node_t *root,
+                                   const pto_machine_t *machine) {
+    const pto_topology_t *topology = machine->topology;
+    if (!topology || (pto_topology_device_count(topology, PTO_DEVICE_GPU) == machine->node.gpus &&
+                      pto_topology_device_count(topology, PTO_DEVICE_SOCKET) == machine->node.sockets))
+        return PTO_OK;
+    return pto_read_fail(reader, pto_yaml_find(root, "topology"), PTO_ERR_RANGE,
+                         "topology: %d GPUs and %d sockets, but 'node' has %lld and %lld",
+                         pto_topology_device_count(topology, PTO_DEVICE_GPU),
+                         pto_topology_device_count(topology, PTO_DEVICE_SOCKET),
+                         (long long)machine->node.gpus, (long long)machine->node.sockets);
+}
+/* --- choices that override predictions ------------------------------------------------------------------ */
+
+static const char *const tuned_collective[] = {"allreduce", "allgather"};
+enum { TUNED_COLLECTIVE_COUNT = sizeof tuned_collective / sizeof *tuned_collective };
+
+static pto_status_t read_tuning_collective(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                                           void *slot, int argument) {
+    pto_machine_t *machine = slot;
+    if (!machine->tuning)
+        machine->tuning = calloc(TUNED_COLLECTIVE_COUNT, sizeof *machine->tuning);
+    char *name = pto_text_copy(tuned_collective[argument]);
+    if (!machine->tuning || !name) {
+        free(name);
+        return pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
+    }
+    pto_library_table_t *table = &machine->tuning[machine->tuning_count++];
+    table->collective = name;
+    return pto_read_rules(reader, node, &pto_tuning_row, &table->rule, &table->rule_count);
+}
+
+static const pto_yaml_field_t tuning_fields[] = {
+    {.key = "allreduce", .read = read_tuning_collective, .argument = 0},
+    {.key = "allgather", .read = read_tuning_collective, .argument = 1},
+};
+static const pto_yaml_table_t tuning_table = {.what = "'tuning'", FIELDS(tuning_fields), .nonempty = true};
 
 /* --- sections ------------------------------------------------------------------------------------------- */
 
@@ -110,11 +170,28 @@ static pto_status_t read_interval(const pto_reader_t *reader, const pto_yaml_nod
     return pto_read_interval(reader, node, ((const section_t *)slot)->keys.word[argument].at, 0);
 }
 
+/* A file that does not know leaves the key out. */
+static const char *mps_at(int index) { return pto_mps_name((pto_mps_t)(index + PTO_MPS_NO)); }
+
+static pto_status_t read_mps(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                             int argument) {
+    (void)argument;
+    int index = 0;
+    pto_status_t status = pto_read_name(reader, node, mps_at, PTO_MPS_COUNT - PTO_MPS_NO, &index);
+    if (status == PTO_OK)
+        ((const section_t *)slot)->machine->mps = (pto_mps_t)(index + PTO_MPS_NO);
+    return status;
+}
+
 static pto_status_t read_top(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                              int argument) {
     pto_machine_t *machine = ((const section_t *)slot)->machine;
     if (argument == 2)
         return pto_read_mapping(reader, node, &library_table, machine);
+    if (argument == 3)
+        return read_topology(reader, node, &machine->topology);
+    if (argument == 4)
+        return pto_read_mapping(reader, node, &tuning_table, machine);
     return pto_read_text(reader, node, argument == 0 ? &machine->name : &machine->source, 0);
 }
 
@@ -190,11 +267,12 @@ static pto_status_t finish_section(const pto_reader_t *reader, const pto_yaml_no
 }
 
 static void list_top(keys_t *keys) {
-    static const char *const top[] = {"machine", "source", "library"};
-    for (int i = 0; i < 3; i++) {
+    static const char *const top[] = {"machine", "source", "library", "topology", "tuning"};
+    for (int i = 0; i < (int)(sizeof top / sizeof *top); i++) {
         const pto_word_t word = {.text = top[i], .length = strlen(top[i]), .required = i < 2};
         add_key(keys, &word, "", read_top);
     }
+    add_key(keys, &(pto_word_t){.text = "mps", .length = strlen("mps")}, "", read_mps);
 }
 
 static pto_status_t read_section(const pto_reader_t *reader, const pto_yaml_node_t *node,
@@ -229,6 +307,8 @@ pto_status_t pto_machine_parse(const char *text, size_t text_size, const char *p
         status = read_section(&reader, root, &made, "", (pto_word_t){0});
     else
         status = pto_read_fail(&reader, root, PTO_ERR_MEMORY, "out of memory");
+    if (status == PTO_OK)
+        status = check_topology(&reader, root, &made);
     pto_yaml_destroy(root);
     if (status != PTO_OK) {
         pto_machine_fini(&made);

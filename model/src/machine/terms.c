@@ -27,7 +27,9 @@ static const pto_model_term_t terms[] = {
     {"signals", "flags between processes, events of a GPU, flags between kernels"},
     {"launch", "starting a kernel, a graph, a kernel behind others"},
     {"library", "the MPI library's own choice of algorithms"},
+    {"tuning", "choices that replace those by price"},
     {"nccl", "what NCCL's own collectives take"},
+    {"topology", "the links of a node, which its messages and copies share"},
 };
 
 static void drop(pto_machine_t *machine, const char *term) {
@@ -42,6 +44,15 @@ static void drop(pto_machine_t *machine, const char *term) {
         pto_library_tables_free(machine->library, machine->library_count);
         machine->library = NULL;
         machine->library_count = 0;
+    }
+    if (strcmp(term, "topology") == 0) {
+        pto_topology_destroy(machine->topology);
+        machine->topology = NULL;
+    }
+    if (strcmp(term, "tuning") == 0) {
+        pto_library_tables_free(machine->tuning, machine->tuning_count);
+        machine->tuning = NULL;
+        machine->tuning_count = 0;
     }
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "machine/registry.h"
+#include "machine/topology_internal.h"
 #include "portolan/output.h"
 
 enum { NUMBER_MAX = 32, PLACE_MAX = 32 };
@@ -250,14 +251,15 @@ static void put_children(pto_text_t *writer, const pto_machine_t *machine, const
 
 /* --- the library's own algorithms ----------------------------------------------------------------------- */
 
-static void put_rule(pto_text_t *writer, const pto_library_rule_t *rule) {
-    put(writer, "      - {");
+static void put_rule(pto_text_t *writer, int indent, const pto_library_rule_t *rule) {
+    pto_text_add(writer, "%*s- {", indent, "");
     put_below(writer, rule->below_bytes);
     if (rule->procs > 0)
         pto_text_add(writer, "procs: %" PRId64 ", ", rule->procs);
-    put(writer, "algorithm: ");
-    put(writer, rule->algorithm);
-    put(writer, rule->staged ? ", staged: true}\n" : "}\n");
+    if (rule->algorithm)
+        pto_text_add(writer, "algorithm: %s%s}\n", rule->algorithm, rule->staged ? ", staged: true" : "");
+    else
+        pto_text_add(writer, "staged_members: %" PRId64 "}\n", rule->staged_members);
 }
 
 /* Both spaces of a collective are one mapping, wherever their tables lie. */
@@ -276,10 +278,93 @@ static void put_library(pto_text_t *writer, const pto_machine_t *machine) {
             if (strcmp(table->collective, collective) == 0) {
                 pto_text_add(writer, "    %s:\n", pto_space_name(table->space));
                 for (int r = 0; r < table->rule_count; r++)
-                    put_rule(writer, &table->rule[r]);
+                    put_rule(writer, 6, &table->rule[r]);
             }
         }
     }
+}
+
+static void put_tuning(pto_text_t *writer, const pto_machine_t *machine) {
+    for (int i = 0; i < machine->tuning_count; i++) {
+        const pto_library_table_t *table = &machine->tuning[i];
+        pto_text_add(writer, "%s  %s:\n", i == 0 ? "\ntuning:\n" : "", table->collective);
+        for (int r = 0; r < table->rule_count; r++)
+            put_rule(writer, 4, &table->rule[r]);
+    }
+}
+
+/* --- topologies ----------------------------------------------------------------------------------------- */
+
+static void put_link(pto_text_t *writer, const pto_topology_t *topology, int index) {
+    const pto_topology_link_t *there = pto_topology_link_at(topology, index);
+    const pto_topology_link_t *back = pto_topology_link_at(topology, index + 1);
+    char value[NUMBER_MAX];
+    pto_text_add(writer, "- {between: [%s, %s], s_per_byte: %s",
+                 pto_topology_vertex_name(topology, there->from),
+                 pto_topology_vertex_name(topology, there->to), number(there->s_per_byte.value, value));
+    if (back->s_per_byte.value < there->s_per_byte.value || back->s_per_byte.value > there->s_per_byte.value)
+        pto_text_add(writer, ", back_s_per_byte: %s", number(back->s_per_byte.value, value));
+    if (pto_param_known(&there->alpha_s))
+        pto_text_add(writer, ", alpha_s: %s", number(there->alpha_s.value, value));
+    put(writer, "}\n");
+}
+
+static void put_route(pto_text_t *writer, const pto_topology_t *topology, int from, int to) {
+    const pto_route_t *route = pto_topology_route_of(topology, from, to);
+    pto_text_add(writer, "- {between: [%s, %s], through: [", pto_topology_vertex_name(topology, from),
+                 pto_topology_vertex_name(topology, to));
+    for (int i = 1; i < route->count; i++)
+        pto_text_add(writer, "%s%s", i > 1 ? ", " : "",
+                     pto_topology_vertex_name(topology, topology->link[route->link[i]].from));
+    put(writer, "]}\n");
+}
+
+static void put_routes(pto_text_t *writer, int indent, const pto_topology_t *topology) {
+    int devices = pto_topology_devices(topology);
+    bool first = true;
+    for (int from = 0; from < devices; from++)
+        for (int to = from + 1; to < devices; to++) {
+            if (!pto_topology_route_of(topology, from, to)->given)
+                continue;
+            if (first)
+                pto_text_add(writer, "%*sroutes:\n", indent, "");
+            first = false;
+            pto_text_add(writer, "%*s", indent + 2, "");
+            put_route(writer, topology, from, to);
+        }
+}
+
+static void put_text_line(pto_text_t *writer, int indent, const char *key, const char *text) {
+    if (text == NULL)
+        return;
+    pto_text_add(writer, "%*s%s: ", indent, "", key);
+    put_quoted(writer, text);
+    put(writer, "\n");
+}
+
+static void put_topology(pto_text_t *writer, int indent, const pto_topology_t *topology) {
+    put_text_line(writer, indent, "topology", topology->name);
+    put_text_line(writer, indent, "source", topology->source);
+    pto_text_add(writer, "%*sdevices: {gpus: %d, sockets: %d, nics: %d}\n%*slinks:\n", indent, "",
+                 pto_topology_device_count(topology, PTO_DEVICE_GPU),
+                 pto_topology_device_count(topology, PTO_DEVICE_SOCKET),
+                 pto_topology_device_count(topology, PTO_DEVICE_NIC), indent, "");
+    for (int i = 0; i < topology->link_count; i += 2) {
+        pto_text_add(writer, "%*s", indent + 2, "");
+        put_link(writer, topology, i);
+    }
+    put_routes(writer, indent, topology);
+}
+
+pto_status_t pto_topology_format(const pto_topology_t *topology, char **text, pto_error_t *err) {
+    pto_text_t writer = {0};
+    put_topology(&writer, 0, topology);
+    if (writer.out_of_memory) {
+        free(writer.text);
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a topology file");
+    }
+    *text = writer.text;
+    return PTO_OK;
 }
 
 /* Comments have no escapes: what YAML would refuse in them becomes a question mark. */
@@ -307,8 +392,15 @@ pto_status_t pto_machine_format(const pto_machine_t *machine, const char *commen
     put_quoted(&writer, machine->name != NULL ? machine->name : "");
     put(&writer, "\nsource: ");
     put_quoted(&writer, machine->source != NULL ? machine->source : "");
+    if (machine->mps != PTO_MPS_UNKNOWN)
+        pto_text_add(&writer, "\nmps: %s", pto_mps_name(machine->mps));
     put_children(&writer, machine, "", 0, false);
     put_library(&writer, machine);
+    if (machine->topology != NULL) {
+        put(&writer, "\ntopology:\n");
+        put_topology(&writer, 2, machine->topology);
+    }
+    put_tuning(&writer, machine);
     if (writer.out_of_memory) {
         free(writer.text);
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a machine file");

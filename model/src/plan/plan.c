@@ -342,6 +342,14 @@ static uint64_t digest_buffer(uint64_t hash, const pto_buffer_t *buffer) {
 }
 
 static uint64_t digest_grid(uint64_t hash, const pto_grid_t *grid) {
+    for (int d = 0; d < grid->dim_count; d++) {
+        hash = fnv1a(fnv1a(hash, (uint64_t)grid->dim[d]), (uint64_t)grid->weight[d]);
+        hash = fnv1a(hash, grid->wrap[d]);
+    }
+    return fnv1a(hash, (uint64_t)grid->along);
+}
+
+static uint64_t digest_halo(uint64_t hash, const pto_halo_t *grid) {
     for (int d = 0; d < grid->dim_count; d++)
         hash = fnv1a(fnv1a(hash, (uint64_t)grid->dims[d]), 2 * (uint64_t)grid->extent[d] + grid->wrap[d]);
     return fnv1a(fnv1a(hash, (uint64_t)grid->width), grid->corners);
@@ -359,9 +367,11 @@ static uint64_t digest_request(uint64_t hash, const pto_request_t *request) {
         hash =
             fnv1a(hash, 4u * request->ends.from_host + 2u * request->ends.to_host + request->ends.both_ways);
     if (request->collective == PTO_COLLECTIVE_HALO)
-        hash = digest_grid(hash, &request->grid);
+        hash = digest_halo(hash, &request->halo);
     if (request->chunks > 1)
         hash = fnv1a(hash, (uint64_t)request->chunks);
+    if (request->staged_members > 0)
+        hash = fnv1a(hash, (uint64_t)request->staged_members);
     const pto_counts_t *counts = request->counts;
     if (counts && counts->kind == PTO_COUNTS_SKEW) {
         uint64_t bits;
@@ -371,6 +381,10 @@ static uint64_t digest_request(uint64_t hash, const pto_request_t *request) {
     if (counts && counts->kind == PTO_COUNTS_MATRIX)
         for (int64_t i = 0; i < counts->order * counts->order; i++)
             hash = fnv1a(hash, (uint64_t)counts->matrix[i]);
+    if (counts && (counts->kind == PTO_COUNTS_STENCIL || counts->kind == PTO_COUNTS_GROUPS))
+        hash = digest_grid(fnv1a(hash, counts->kind), &counts->grid);
+    for (int64_t owner = 0; request->mapping && owner < request->mapping->count; owner++)
+        hash = fnv1a(hash, (uint64_t)request->mapping->process[owner]);
     return fnv1a_text(fnv1a_text(hash, request->strategy->name), request->algorithm->name);
 }
 
@@ -388,6 +402,17 @@ static uint64_t digest_plan(const pto_plan_t *plan) {
     for (int i = 0; i < plan->steps.count; i++)
         hash = digest_step(hash, pto_plan_step(plan, i));
     return hash;
+}
+
+int64_t pto_request_bytes(const pto_request_t *request, int64_t source, int64_t destination) {
+    const pto_mapping_t *mapping = request->mapping;
+    if (!request->counts || !pto_collective_is_by_pair(request->collective))
+        return request->bytes;
+    if (mapping && mapping->count > 0) {
+        source = mapping->process[source];
+        destination = mapping->process[destination];
+    }
+    return pto_counts_bytes(request->counts, request->bytes, source, destination);
 }
 
 /* --- asking --------------------------------------------------------------------------------------------- */
@@ -410,15 +435,6 @@ static pto_status_t check_choices(const pto_request_t *request, pto_error_t *err
     return PTO_OK;
 }
 
-static int64_t largest_bytes(const pto_request_t *request) {
-    const pto_counts_t *counts = request->counts;
-    int64_t most = request->bytes;
-    if (counts && counts->kind == PTO_COUNTS_MATRIX)
-        for (int64_t i = 0; i < counts->order * counts->order; i++)
-            most = counts->matrix[i] > most ? counts->matrix[i] : most;
-    return most;
-}
-
 static pto_status_t check_sizes(const pto_request_t *request, pto_error_t *err) {
     const struct {
         int64_t value;
@@ -426,32 +442,46 @@ static pto_status_t check_sizes(const pto_request_t *request, pto_error_t *err) 
     } size[] = {{request->bytes, "bytes"},
                 {request->messages, "messages"},
                 {request->unique_bytes, "unique_bytes"},
-                {request->chunks, "chunks"}};
+                {request->chunks, "chunks"},
+                {request->staged_members, "staged_members"}};
     for (size_t i = 0; i < sizeof size / sizeof *size; i++)
         if (size[i].value < 0)
             return pto_error_set(err, PTO_ERR_RANGE, "%s must be 0 or more, not %lld", size[i].name,
                                  (long long)size[i].value);
-    const pto_counts_t *counts = request->counts;
+    static const pto_counts_t equal = {.kind = PTO_COUNTS_EQUAL};
+    const pto_counts_t *counts = request->counts ? request->counts : &equal;
     int64_t owners = pto_layout_owner_count(&request->layout), peers = 1;
-    if (counts && counts->kind == PTO_COUNTS_MATRIX && counts->order != owners)
+    pto_status_t status = pto_counts_check(counts, err);
+    if (status != PTO_OK)
+        return status;
+    if (pto_counts_order(counts) > 0 && pto_counts_order(counts) != owners)
         return pto_error_set(err, PTO_ERR_RANGE,
-                             "the matrix of bytes has %lld rows, but %lld processes hold data",
-                             (long long)counts->order, (long long)owners);
+                             "the %s of bytes has %lld rows, but %lld processes hold data",
+                             counts->kind == PTO_COUNTS_MATRIX ? "matrix" : "pattern",
+                             (long long)pto_counts_order(counts), (long long)owners);
     if (request->collective == PTO_COLLECTIVE_MESSAGES)
         peers = request->messages;
     else if (pto_collective_data(request->collective) == PTO_DATA_BLOCKS)
         peers = owners;
     else if (request->collective == PTO_COLLECTIVE_HALO)
-        peers = pto_grid_cells(&request->grid);
-    int64_t bytes = largest_bytes(request);
-    bool doubled = counts && counts->kind == PTO_COUNTS_SKEW;
-    if (bytes > INT64_MAX / 2 ||
-        !pto_bytes_countable(doubled ? 2 * bytes : bytes, peers,
-                             request->layout.gpus_per_node * request->layout.procs_per_gpu))
+        peers = pto_halo_cells(&request->halo);
+    int64_t bytes = pto_counts_largest(counts, request->bytes);
+    bytes = bytes > request->bytes ? bytes : request->bytes;
+    if (!pto_bytes_countable(bytes, peers, request->layout.gpus_per_node * request->layout.procs_per_gpu))
         return pto_error_set(err, PTO_ERR_RANGE,
                              "bytes: %lld on %lld nodes add up to more bytes than can be counted",
                              (long long)bytes, (long long)request->layout.nodes);
     return PTO_OK;
+}
+
+/* Owners without a place of their own have been refused when the placement was bound. */
+static pto_status_t check_mapping(const pto_request_t *request, pto_error_t *err) {
+    const pto_mapping_t *mapping = request->mapping;
+    int64_t owners = pto_layout_owner_count(&request->layout);
+    if (!mapping || mapping->count == 0 || (mapping->process && mapping->count == owners))
+        return PTO_OK;
+    return pto_error_set(err, PTO_ERR_RANGE, "the placement of %lld processes is not bound to %lld owners",
+                         (long long)mapping->count, (long long)owners);
 }
 
 pto_status_t pto_plan_create(const pto_request_t *asked, pto_plan_t **plan, pto_error_t *err) {
@@ -460,9 +490,11 @@ pto_status_t pto_plan_create(const pto_request_t *asked, pto_plan_t **plan, pto_
     if (status == PTO_OK)
         status = pto_layout_check(&request->layout, err);
     if (status == PTO_OK && request->collective == PTO_COLLECTIVE_HALO)
-        status = pto_grid_complete(&request->grid, pto_layout_owner_count(&request->layout), err);
+        status = pto_halo_complete(&request->halo, pto_layout_owner_count(&request->layout), err);
     if (status == PTO_OK)
         status = check_sizes(request, err);
+    if (status == PTO_OK)
+        status = check_mapping(request, err);
     if (status == PTO_OK)
         status = pto_strategy_applicable(request, err);
     if (status != PTO_OK)

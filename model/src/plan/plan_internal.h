@@ -119,6 +119,10 @@ int64_t pto_step_actions(const pto_plan_t *plan, const pto_step_t *step, int64_t
 /* Whether any step is for this core. Processes without a step need not walk the stages. */
 bool pto_core_acts(const pto_plan_t *plan, int64_t core);
 
+/* Check that the plan can be read rank by rank. `what` begins the message, as in "a plan is read". Errors:
+ * PTO_ERR_TOO_LARGE with the count and the limit. */
+pto_status_t pto_walk_check_size(const pto_plan_t *plan, const char *what, pto_error_t *err);
+
 /* Check that pricing the plan, rank by rank or as pto_price does it, is within the limits. Errors:
  * PTO_ERR_TOO_LARGE with the count and the limit. */
 pto_status_t pto_price_walk_check_size(const pto_plan_t *plan, pto_error_t *err);

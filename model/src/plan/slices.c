@@ -51,12 +51,12 @@ static int64_t node_block_bytes(const pto_held_t *holder, int64_t block) {
     int64_t home = holder->place.node * members, place = holder->place.gpu * owners + holder->place.core;
     pto_blocks_t blocks = holder->buffer->blocks;
     if (blocks == PTO_BLOCKS_RAIL)
-        return pto_counts_bytes(request->counts, request->bytes, home + block % members,
+        return pto_request_bytes(request, home + block % members,
                                 block / members * members + place);
     int64_t i = block / members % members, j = block % members;
     int64_t other = block / (members * members) * members;
     bool sending = blocks == PTO_BLOCKS_NODE_ROW;
-    return pto_counts_bytes(request->counts, request->bytes, (sending ? home : other) + i,
+    return pto_request_bytes(request, (sending ? home : other) + i,
                             (sending ? other : home) + j);
 }
 
@@ -69,9 +69,9 @@ static int64_t whole_block_bytes(const pto_held_t *holder, int64_t block) {
     case PTO_BLOCKS_NODE_COLUMN:
         return node_block_bytes(holder, block);
     case PTO_BLOCKS_ROW:
-        return pto_counts_bytes(request->counts, request->bytes, holder->index, block);
+        return pto_request_bytes(request, holder->index, block);
     case PTO_BLOCKS_COLUMN:
-        return pto_counts_bytes(request->counts, request->bytes, block, holder->index);
+        return pto_request_bytes(request, block, holder->index);
     case PTO_BLOCKS_SHARE:
         return pto_share_bytes(holder->buffer->block_bytes, holder->buffer->granularity_bytes,
                                holder->members, holder->index);

@@ -1,4 +1,6 @@
 /* The messages and bytes of many processes at once: of a class, or of a place on all nodes. */
+#include <math.h>
+
 #include "price/pricing.h"
 
 /* --- bytes -------------------------------------------------------------------------------------------- */
@@ -33,7 +35,7 @@ int64_t pto_class_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, 
 enum { GRID_NODES_MAX = 125 };
 
 static int grid_nodes(const pto_plan_t *plan, int64_t per_node, int64_t node[GRID_NODES_MAX]) {
-    const pto_grid_t *grid = &plan->request.grid;
+    const pto_halo_t *grid = &plan->request.halo;
     int64_t nodes = plan->request.layout.nodes;
     int count = 0;
     for (; nodes <= GRID_NODES_MAX && count < nodes; count++)
@@ -53,7 +55,7 @@ static int grid_nodes(const pto_plan_t *plan, int64_t per_node, int64_t node[GRI
 /* The level of an owner's message to a neighbor; PTO_LEVEL_COUNT: none. */
 static pto_level_t neighbor_level(const pto_plan_t *plan, int64_t owner, const int *shift) {
     const pto_layout_t *layout = &plan->request.layout;
-    int64_t peer = pto_grid_peer(&plan->request.grid, owner, shift), cores = layout->owners_per_gpu;
+    int64_t peer = pto_halo_peer(&plan->request.halo, owner, shift), cores = layout->owners_per_gpu;
     if (peer < 0 || peer == owner)
         return PTO_LEVEL_COUNT;
     pto_rank_t from = {owner / cores / layout->gpus_per_node, owner / cores % layout->gpus_per_node,
@@ -221,21 +223,26 @@ static pto_status_t charge_by_peer(const pto_pricing_t *pricing, pto_action_t *a
 static pto_status_t charge_costliest(const pto_pricing_t *pricing, const pto_traffic_t *traffic,
                                      pto_space_t space, int64_t bytes, pto_charge_t *charge) {
     const pto_mix_t *costliest = NULL;
-    double costliest_s = -1;
-    if (traffic->mix_count == 1)
-        return charge_mix(pricing, &traffic->mix[0], space, bytes, charge);
+    double costliest_s = -1, on_node_s = 0, before_s = charge->on_node_s;
+    if (traffic->mix_count == 1) {
+        pto_status_t status = charge_mix(pricing, &traffic->mix[0], space, bytes, charge);
+        charge->most_on_node_s += charge->on_node_s - before_s;
+        return status;
+    }
     for (int i = 0; i < traffic->mix_count; i++) {
         pto_charge_t mix = *charge;
         mix.terms = NULL;
         pto_status_t status = charge_mix(pricing, &traffic->mix[i], space, bytes, &mix);
         if (status != PTO_OK)
             return status;
+        on_node_s = fmax(on_node_s, mix.on_node_s - before_s);
         double mix_s = pto_charge_seconds(&mix, pricing->machine, pricing->outflow);
         if (mix_s > costliest_s) {
             costliest_s = mix_s;
             costliest = &traffic->mix[i];
         }
     }
+    charge->most_on_node_s += on_node_s;
     return costliest ? charge_mix(pricing, costliest, space, bytes, charge) : PTO_OK;
 }
 

@@ -15,8 +15,8 @@ static double busiest_bytes(const pto_request_t *request) {
     for (int64_t i = 0; i < owners; i++) {
         int64_t out_bytes = 0, in_bytes = 0;
         for (int64_t j = 0; j < owners; j++) {
-            out_bytes += pto_counts_bytes(request->counts, request->bytes, i, j);
-            in_bytes += pto_counts_bytes(request->counts, request->bytes, j, i);
+            out_bytes += pto_request_bytes(request, i, j);
+            in_bytes += pto_request_bytes(request, j, i);
         }
         if (out_bytes > most_bytes)
             most_bytes = out_bytes;

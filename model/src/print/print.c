@@ -43,6 +43,9 @@ static void print_sizes(printer_t *printer) {
     if (request->counts && request->counts->kind == PTO_COUNTS_SKEW)
         pto_text_add(&printer->text, ", within %g percent (seed %llu)", 100 * request->counts->skew,
                      (unsigned long long)request->counts->seed);
+    char pattern[PTO_ERROR_MESSAGE_MAX];
+    if (request->counts && *pto_counts_describe(request->counts, pattern, sizeof pattern))
+        pto_text_add(&printer->text, ", %s", pattern);
     if (pto_collective_data(request->collective) == PTO_DATA_MESSAGES)
         pto_text_add(&printer->text, ", %lld from each owner", (long long)request->messages);
     if (request->unique_bytes > 0) {

@@ -135,13 +135,13 @@ static void add_torus(pto_text_t *text, const pto_peers_t *peers, const pto_grou
     add_every(text, peers->stride, core);
 }
 
-static void add_grid(pto_text_t *text, const pto_grid_t *grid) {
+static void add_grid(pto_text_t *text, const pto_halo_t *grid) {
     for (int d = 0; d < grid->dim_count; d++)
         pto_text_add(text, "%s%lld%s", d ? " x " : "", (long long)grid->dims[d],
                      grid->wrap[d] ? " (wraps)" : "");
 }
 
-static void add_direction(pto_text_t *text, const pto_grid_t *grid, const int *shift) {
+static void add_direction(pto_text_t *text, const pto_halo_t *grid, const int *shift) {
     for (int d = 0; d < grid->dim_count; d++)
         pto_text_add(text, "%s%+d", d ? ", " : "(", shift[d]);
     pto_text_add(text, ")");
@@ -149,9 +149,9 @@ static void add_direction(pto_text_t *text, const pto_grid_t *grid, const int *s
 
 static void add_cart(pto_text_t *text, const pto_plan_t *plan, const pto_peers_t *peers) {
     pto_text_add(text, "neighbor ");
-    add_direction(text, &plan->request.grid, peers->shift);
+    add_direction(text, &plan->request.halo, peers->shift);
     pto_text_add(text, " on the grid ");
-    add_grid(text, &plan->request.grid);
+    add_grid(text, &plan->request.halo);
 }
 
 /* Cells for the step's peers, or for oneself at a shift. */
@@ -161,7 +161,7 @@ static void add_cells(pto_text_t *text, const pto_plan_t *plan, const pto_slice_
     const pto_peers_t *peers = &action->step->peers;
     pto_text_add(text, border ? "border towards " : "halo towards the sender");
     if (peers->kind == PTO_PEERS_NONE)
-        add_direction(text, &plan->request.grid, peers->shift);
+        add_direction(text, &plan->request.halo, peers->shift);
     else if (border)
         pto_text_add(text, "it");
 }
@@ -188,7 +188,7 @@ void pto_text_peers(pto_text_t *text, const pto_plan_t *plan, const pto_action_t
         break;
     case PTO_PEERS_GRID:
         pto_text_add(text, "each neighbor on the grid ");
-        add_grid(text, &plan->request.grid);
+        add_grid(text, &plan->request.halo);
         break;
     case PTO_PEERS_NONE:
     case PTO_PEERS_COUNT:

@@ -69,12 +69,12 @@ static pto_status_t place_pair(const pto_scenario_t *scenario, const pto_machine
 
 static pto_status_t check_members(const pto_scenario_t *scenario, const pto_layout_t *layout,
                                   pto_error_t *err) {
-    pto_grid_t grid = scenario->grid;
+    pto_halo_t grid = scenario->halo;
     pto_error_t fault = {.status = PTO_OK};
     if (scenario->collective != PTO_COLLECTIVE_HALO ||
-        pto_grid_complete(&grid, pto_layout_owner_count(layout), &fault) == PTO_OK)
+        pto_halo_complete(&grid, pto_layout_owner_count(layout), &fault) == PTO_OK)
         return PTO_OK;
-    return pto_scenario_refuse(scenario, PTO_FIELD_GRID, PTO_ERR_RANGE, err, "%s", fault.message);
+    return pto_scenario_refuse(scenario, PTO_FIELD_HALO, PTO_ERR_RANGE, err, "%s", fault.message);
 }
 
 pto_status_t pto_scenario_bind(pto_scenario_t *scenario, const pto_machine_t *machine, pto_error_t *err) {
@@ -95,11 +95,13 @@ pto_status_t pto_scenario_bind(pto_scenario_t *scenario, const pto_machine_t *ma
         status = pto_scenario_check_layout(scenario, &swept, err);
         if (status == PTO_OK)
             status = check_members(scenario, &swept, err);
+        if (status == PTO_OK)
+            status = pto_mapping_bind(&scenario->mapping, &swept, err);
     }
     if (status == PTO_OK && scenario->collective == PTO_COLLECTIVE_MESSAGES && scenario->messages.count == 0)
         status = pto_series_one(1, &scenario->messages, err);
     if (status == PTO_OK && scenario->counts.kind == PTO_COUNTS_MATRIX && scenario->bytes.count == 0)
-        status = pto_series_one(pto_counts_largest(&scenario->counts), &scenario->bytes, err);
+        status = pto_series_one(pto_counts_largest(&scenario->counts, 0), &scenario->bytes, err);
     if (status == PTO_OK && scenario->collective == PTO_COLLECTIVE_HALO && scenario->bytes.count == 0)
         status = pto_series_one(pto_datatype_bytes(scenario->datatype), &scenario->bytes, err);
     if (status == PTO_OK)

@@ -41,6 +41,7 @@ static pto_status_t check_uses(const pto_scenario_t *scenario, pto_error_t *err)
          PTO_FIELD_IMPLEMENTATION, "implementation", PTO_COLLECTIVE_ALLTOALLV},
         {scenario->counts.kind != PTO_COUNTS_EQUAL || scenario->place[PTO_FIELD_COUNTS].line > 0,
          PTO_FIELD_COUNTS, "counts", PTO_COLLECTIVE_ALLTOALLV},
+        {scenario->mapping.count > 0, PTO_FIELD_PLACEMENT, "placement", PTO_COLLECTIVE_ALLTOALLV},
         {scenario->messages.count > 0, PTO_FIELD_MESSAGES, "messages", PTO_COLLECTIVE_MESSAGES},
         {scenario->unique_bytes != 0, PTO_FIELD_UNIQUE_BYTES, "unique_bytes", PTO_COLLECTIVE_MESSAGES},
         {scenario->distance != PTO_LEVEL_ON_SOCKET || scenario->place[PTO_FIELD_DISTANCE].line > 0,
@@ -49,7 +50,7 @@ static pto_status_t check_uses(const pto_scenario_t *scenario, pto_error_t *err)
          PTO_FIELD_SPACES, "spaces", PTO_COLLECTIVE_PAIR},
         {scenario->ends.both_ways || scenario->place[PTO_FIELD_BOTH_WAYS].line > 0, PTO_FIELD_BOTH_WAYS,
          "both_ways", PTO_COLLECTIVE_PAIR},
-        {scenario->grid.dim_count > 0 || scenario->place[PTO_FIELD_GRID].line > 0, PTO_FIELD_GRID, "extent",
+        {scenario->halo.dim_count > 0 || scenario->place[PTO_FIELD_HALO].line > 0, PTO_FIELD_HALO, "extent",
          PTO_COLLECTIVE_HALO},
     };
     for (size_t i = 0; i < sizeof use / sizeof *use; i++) {
@@ -166,10 +167,13 @@ static pto_status_t check_counts(const pto_scenario_t *scenario, pto_error_t *er
     if (counts->kind == PTO_COUNTS_SKEW && !(counts->skew >= 0 && counts->skew <= 1))
         return pto_scenario_refuse(scenario, PTO_FIELD_COUNTS, PTO_ERR_RANGE, err,
                                    "skew must be in [0, 1], not %g", counts->skew);
+    pto_error_t fault = {.status = PTO_OK};
+    if (pto_counts_check(counts, &fault) != PTO_OK)
+        return pto_scenario_refuse(scenario, PTO_FIELD_COUNTS, fault.status, err, "%s", fault.message);
     if (counts->kind != PTO_COUNTS_MATRIX)
         return PTO_OK;
     const pto_series_t *bytes = &scenario->bytes;
-    if (bytes->count > 1 || (bytes->count == 1 && bytes->value[0] != pto_counts_largest(counts)))
+    if (bytes->count > 1 || (bytes->count == 1 && bytes->value[0] != pto_counts_largest(counts, 0)))
         return pto_scenario_refuse(scenario, PTO_FIELD_BYTES, PTO_ERR_KEY, err,
                                    "bytes and a matrix of bytes (%s) cannot both be given",
                                    counts->matrix_path);
@@ -178,20 +182,20 @@ static pto_status_t check_counts(const pto_scenario_t *scenario, pto_error_t *er
 
 /* All but whether the grid has as many members as the layout has owners, which may still be open. */
 static pto_status_t check_grid(const pto_scenario_t *scenario, pto_error_t *err) {
-    pto_grid_t grid = scenario->grid;
+    pto_halo_t grid = scenario->halo;
     pto_error_t fault = {.status = PTO_OK};
     for (int d = 0; d < PTO_DIMS_MAX; d++)
         grid.dims[d] = 0;
-    if (scenario->collective != PTO_COLLECTIVE_HALO || pto_grid_complete(&grid, 1, &fault) == PTO_OK)
+    if (scenario->collective != PTO_COLLECTIVE_HALO || pto_halo_complete(&grid, 1, &fault) == PTO_OK)
         return PTO_OK;
-    return pto_scenario_refuse(scenario, PTO_FIELD_GRID, fault.status, err, "%s", fault.message);
+    return pto_scenario_refuse(scenario, PTO_FIELD_HALO, fault.status, err, "%s", fault.message);
 }
 
 /* --- layouts -------------------------------------------------------------------------------------------- */
 
 static int64_t largest_size(const pto_scenario_t *scenario) {
     if (scenario->counts.kind == PTO_COUNTS_MATRIX)
-        return pto_counts_largest(&scenario->counts);
+        return pto_counts_largest(&scenario->counts, 0);
     return largest_of(&scenario->bytes);
 }
 
@@ -200,13 +204,11 @@ static bool is_countable(const pto_scenario_t *scenario, const pto_layout_t *lay
     if (scenario->collective == PTO_COLLECTIVE_MESSAGES)
         peers = largest_of(&scenario->messages);
     else if (scenario->collective == PTO_COLLECTIVE_HALO)
-        peers = pto_grid_cells(&scenario->grid);
+        peers = pto_halo_cells(&scenario->halo);
     else if (pto_collective_data(scenario->collective) == PTO_DATA_BLOCKS)
         peers = pto_layout_owner_count(layout);
-    int64_t skewed = scenario->counts.kind == PTO_COUNTS_SKEW ? 2 : 1;
-    int64_t bytes = 0;
-    return pto_multiply(largest_size(scenario), skewed, &bytes) &&
-           pto_bytes_countable(bytes, peers, layout->gpus_per_node * layout->procs_per_gpu);
+    int64_t bytes = pto_counts_largest(&scenario->counts, largest_of(&scenario->bytes));
+    return pto_bytes_countable(bytes, peers, layout->gpus_per_node * layout->procs_per_gpu);
 }
 
 pto_status_t pto_scenario_check_layout(const pto_scenario_t *scenario, const pto_layout_t *layout,
@@ -220,13 +222,16 @@ pto_status_t pto_scenario_check_layout(const pto_scenario_t *scenario, const pto
             scenario, scenario->counts.kind == PTO_COUNTS_MATRIX ? PTO_FIELD_COUNTS : PTO_FIELD_BYTES,
             PTO_ERR_RANGE, err, "bytes: %lld on %lld nodes add up to more bytes than can be counted",
             (long long)largest_size(scenario), (long long)layout->nodes);
-    if (scenario->counts.kind == PTO_COUNTS_MATRIX &&
-        scenario->counts.order != pto_layout_owner_count(layout))
+    int64_t order = pto_counts_order(&scenario->counts), owners = pto_layout_owner_count(layout);
+    if (order == 0 || order == owners)
+        return PTO_OK;
+    if (scenario->counts.kind == PTO_COUNTS_MATRIX)
         return pto_scenario_refuse(scenario, PTO_FIELD_COUNTS, PTO_ERR_RANGE, err,
                                    "the matrix %s has %lld rows, but %lld processes hold data",
-                                   scenario->counts.matrix_path, (long long)scenario->counts.order,
-                                   (long long)pto_layout_owner_count(layout));
-    return PTO_OK;
+                                   scenario->counts.matrix_path, (long long)order, (long long)owners);
+    return pto_scenario_refuse(scenario, PTO_FIELD_COUNTS, PTO_ERR_RANGE, err,
+                               "the dims of the pattern make %lld processes, but %lld processes hold data",
+                               (long long)order, (long long)owners);
 }
 
 /* Checks that are possible before the machine is known: counts left open are taken as small as possible. */
@@ -241,8 +246,8 @@ static pto_status_t check_open_layout(const pto_scenario_t *scenario, pto_error_
     if (layout.gpus_per_socket == 0)
         layout.gpus_per_socket = 1;
     pto_error_t fault = {.status = PTO_OK};
-    if (open && scenario->counts.kind == PTO_COUNTS_MATRIX) {
-        /* The matrix's order is checked later, when the machine's GPUs are known. */
+    if (open && pto_counts_order(&scenario->counts) > 0) {
+        /* The order is checked later, when the machine's GPUs are known. */
         if (pto_layout_check(&layout, &fault) == PTO_OK)
             return PTO_OK;
         return pto_scenario_refuse(scenario, PTO_FIELD_LAYOUT, fault.status, err, "layout: %s",

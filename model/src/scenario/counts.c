@@ -1,4 +1,5 @@
-/* Byte counts between the owners of an alltoallv: equal, skewed by a seeded hash, or a matrix from CSV. */
+/* Byte counts between the owners of an alltoallv: equal, skewed by a seeded hash, or a matrix from
+ * CSV. pattern.c has those on grids. */
 #include "portolan/scenario.h"
 
 #include <limits.h>
@@ -11,6 +12,7 @@
 #include "formats/csv_line.h"
 #include "portolan/units.h"
 #include "scenario/check.h"
+#include "scenario/pair_rows.h"
 
 enum { FIRST_CAPACITY = 1 << 10, CELL_MAX = 64 };
 
@@ -50,6 +52,9 @@ int64_t pto_counts_bytes(const pto_counts_t *counts, int64_t bytes, int64_t sour
         return skewed_bytes(counts, bytes, source, destination);
     case PTO_COUNTS_MATRIX:
         return counts->matrix[source * counts->order + destination];
+    case PTO_COUNTS_STENCIL:
+    case PTO_COUNTS_GROUPS:
+        return pto_pattern_bytes(counts, bytes, source, destination);
     case PTO_COUNTS_EQUAL:
     case PTO_COUNTS_KIND_COUNT:
         break;
@@ -173,27 +178,32 @@ static pto_status_t read_rows(csv_t *csv) {
     return csv->rows == csv->columns ? PTO_OK : refuse_height(csv);
 }
 
-int64_t pto_counts_largest(const pto_counts_t *counts) {
-    int64_t largest = 0;
-    for (int64_t i = 0; i < counts->order * counts->order; i++)
-        largest = counts->matrix[i] > largest ? counts->matrix[i] : largest;
-    return largest;
+static pto_status_t parse_square(const char *text, const char *end, const char *path, pto_counts_t *counts,
+                                 pto_error_t *err) {
+    csv_t csv = {.path = path, .err = err, .at = text, .end = end, .line_start = text};
+    pto_status_t status = read_rows(&csv);
+    if (status != PTO_OK)
+        free(csv.value);
+    else
+        *counts = (pto_counts_t){.kind = PTO_COUNTS_MATRIX, .order = csv.columns, .matrix = csv.value};
+    return status;
 }
 
 pto_status_t pto_counts_parse_matrix(const char *text, size_t text_size, const char *path,
                                      pto_counts_t *counts, pto_error_t *err) {
-    const char *start = text + pto_byte_order_mark(text, text_size);
-    csv_t csv = {.path = path, .err = err, .at = start, .end = text + text_size, .line_start = start};
-    pto_status_t status = read_rows(&csv);
-    char *name = status == PTO_OK ? pto_text_copy(path) : NULL;
-    if (status == PTO_OK && !name)
-        status = pto_error_set_at(err, PTO_ERR_MEMORY, path, 1, 1, "out of memory");
-    if (status != PTO_OK) {
-        free(csv.value);
+    const char *start = text + pto_byte_order_mark(text, text_size), *end = text + text_size;
+    pto_counts_t made;
+    pto_status_t status = pto_pair_rows_begin(start, (size_t)(end - start))
+                              ? pto_pair_rows_parse(start, (size_t)(end - start), path, &made, err)
+                              : parse_square(start, end, path, &made, err);
+    if (status != PTO_OK)
         return status;
+    made.matrix_path = pto_text_copy(path);
+    if (!made.matrix_path) {
+        pto_counts_fini(&made);
+        return pto_error_set_at(err, PTO_ERR_MEMORY, path, 1, 1, "out of memory");
     }
-    *counts = (pto_counts_t){
-        .kind = PTO_COUNTS_MATRIX, .order = csv.columns, .matrix = csv.value, .matrix_path = name};
+    *counts = made;
     return PTO_OK;
 }
 

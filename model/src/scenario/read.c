@@ -99,6 +99,7 @@ static const char *datatype_at(int i) { return pto_datatype_name((pto_datatype_t
 static const char *level_at(int i) { return pto_level_name((pto_level_t)i); }
 static const char *corners_at(int i) { return pto_corners_name((pto_corners_t)i); }
 static const char *space_at(int i) { return pto_space_name((pto_space_t)i); }
+static const char *pattern_at(int i) { return i == 0 ? "stencil" : "groups"; }
 
 /* The kinds of names. */
 static const struct {
@@ -107,9 +108,18 @@ static const struct {
 } name_kind[] = {
     {collective_at, PTO_COLLECTIVE_COUNT}, {implementation_at, PTO_IMPLEMENTATION_COUNT},
     {split_at, PTO_SPLIT_COUNT},           {datatype_at, PTO_DATATYPE_COUNT},
-    {level_at, PTO_LEVEL_COUNT},           {corners_at, PTO_CORNERS_COUNT},
+    {level_at, PTO_LEVEL_COUNT},           {pattern_at, 2},
+    {corners_at, PTO_CORNERS_COUNT},
 };
-enum { NAMES_COLLECTIVE, NAMES_IMPLEMENTATION, NAMES_SPLIT, NAMES_DATATYPE, NAMES_LEVEL, NAMES_CORNERS };
+enum {
+    NAMES_COLLECTIVE,
+    NAMES_IMPLEMENTATION,
+    NAMES_SPLIT,
+    NAMES_DATATYPE,
+    NAMES_LEVEL,
+    NAMES_PATTERN,
+    NAMES_CORNERS
+};
 
 /* An enum, by the names of a kind. */
 static pto_status_t read_enum(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot, int kind) {
@@ -136,22 +146,26 @@ static pto_status_t read_spaces(const pto_reader_t *reader, const pto_yaml_node_
 
 enum { GRID_DIMS, GRID_WRAP, GRID_EXTENT };
 
-/* A list of a grid's numbers, or of whether it wraps: one for each dimension. */
+/* A list of numbers of a grid's dimensions. */
 static pto_status_t read_grid(const pto_reader_t *reader, const pto_yaml_node_t *list, void *slot,
                               int which) {
-    pto_grid_t *grid = slot;
-    pto_status_t status = pto_read_expect(reader, list, PTO_YAML_LIST, "a list with an entry per dimension");
+    pto_halo_t *halo = slot;
+    pto_status_t status =
+        pto_read_expect(reader, list, PTO_YAML_LIST, "a list with a number for each dimension");
     if (status != PTO_OK)
         return status;
     pto_error_t fault = {.status = PTO_OK};
-    if (pto_scenario_set_dimensions(grid, list->child_count, &fault) != PTO_OK)
+    if (pto_scenario_set_dimensions(halo, list->child_count, &fault) != PTO_OK)
         return pto_read_fail(reader, list, fault.status, "%s: %s", list->key, fault.message);
     int d = 0;
-    for (const pto_yaml_node_t *node = list->child; node && status == PTO_OK; node = node->next, d++)
-        status = which == GRID_WRAP
-                     ? pto_read_bool(reader, node, &grid->wrap[d], 0)
-                     : pto_read_count(reader, node, which == GRID_DIMS ? &grid->dims[d] : &grid->extent[d],
-                                      which == GRID_DIMS ? 0 : 1);
+    for (const pto_yaml_node_t *node = list->child; node && status == PTO_OK; node = node->next, d++) {
+        int64_t number = 0;
+        status = pto_read_count(reader, node, &number, which == GRID_EXTENT);
+        if (which == GRID_WRAP)
+            halo->wrap[d] = number != 0;
+        else
+            (which == GRID_DIMS ? halo->dims : halo->extent)[d] = number;
+    }
     return status;
 }
 
@@ -170,10 +184,19 @@ static pto_status_t read_path(const pto_reader_t *reader, const pto_yaml_node_t 
 
 /* --- counts --------------------------------------------------------------------------------------------- */
 
+/* One number for each dimension. */
+typedef struct {
+    int count;
+    int64_t value[PTO_GRID_DIMS_MAX];
+} numbers_t;
+
 typedef struct {
     double skew;
     int64_t seed;
     char *matrix_path;
+    int pattern;
+    numbers_t dims, wrap, weights;
+    int64_t along;
 } counts_slot_t;
 
 static pto_status_t read_skew(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
@@ -184,15 +207,66 @@ static pto_status_t read_skew(const pto_reader_t *reader, const pto_yaml_node_t 
     return status;
 }
 
+static pto_status_t read_numbers(const pto_reader_t *reader, const pto_yaml_node_t *list, void *slot,
+                                 int argument) {
+    numbers_t *numbers = slot;
+    pto_status_t status = pto_read_expect(reader, list, PTO_YAML_LIST, "a list of numbers");
+    if (status != PTO_OK)
+        return status;
+    if (list->child_count < 1 || list->child_count > PTO_GRID_DIMS_MAX)
+        return pto_read_fail(reader, list, PTO_ERR_RANGE, "%s: expected 1 to %d numbers, not %d", list->key,
+                             PTO_GRID_DIMS_MAX, list->child_count);
+    for (const pto_yaml_node_t *node = list->child; node && status == PTO_OK; node = node->next)
+        status = pto_read_count(reader, node, &numbers->value[numbers->count++], argument);
+    return status;
+}
+
+/* The keys of `counts`, and which of its forms each belongs to. */
+enum { FORM_SKEW = 1, FORM_MATRIX = 2, FORM_STENCIL = 4, FORM_GROUPS = 8 };
+static const struct {
+    const char *key;
+    unsigned forms;
+} counts_form[] = {
+    {"skew", FORM_SKEW},
+    {"seed", FORM_SKEW},
+    {"matrix", FORM_MATRIX},
+    {"pattern", FORM_STENCIL | FORM_GROUPS},
+    {"dims", FORM_STENCIL | FORM_GROUPS},
+    {"wrap", FORM_STENCIL},
+    {"weights", FORM_STENCIL},
+    {"along", FORM_GROUPS},
+};
+
 static pto_status_t finish_counts(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target) {
-    (void)target;
-    const pto_yaml_node_t *skew = pto_yaml_find(node, "skew");
-    const pto_yaml_node_t *matrix = pto_yaml_find(node, "matrix");
-    if (!skew && !matrix)
-        return pto_read_fail(reader, node, PTO_ERR_KEY, "missing key 'skew' or 'matrix' in 'counts'");
-    if (matrix && node->child_count > 1)
-        return pto_read_fail(reader, matrix, PTO_ERR_KEY, "counts: %s cannot be given with a matrix",
-                             skew ? "skew" : "seed");
+    const counts_slot_t *read = target;
+    bool pattern = pto_yaml_find(node, "pattern") != NULL, matrix = pto_yaml_find(node, "matrix") != NULL;
+    unsigned form = matrix               ? FORM_MATRIX
+                    : !pattern           ? FORM_SKEW
+                    : read->pattern == 0 ? FORM_STENCIL
+                                         : FORM_GROUPS;
+    if (!pattern && !matrix && !pto_yaml_find(node, "skew"))
+        return pto_read_fail(reader, node, PTO_ERR_KEY,
+                             "missing key 'skew', 'matrix' or 'pattern' in 'counts'");
+    for (size_t i = 0; i < sizeof counts_form / sizeof *counts_form; i++) {
+        const pto_yaml_node_t *given = pto_yaml_find(node, counts_form[i].key);
+        if (given && !(counts_form[i].forms & form))
+            return pto_read_fail(reader, given, PTO_ERR_KEY, "counts: %s cannot be given with %s",
+                                 counts_form[i].key,
+                                 matrix    ? "a matrix"
+                                 : pattern ? pattern_at(read->pattern)
+                                           : "skew");
+    }
+    if (pattern && read->dims.count == 0)
+        return pto_read_fail(reader, node, PTO_ERR_KEY, "missing key 'dims' in 'counts'");
+    const struct {
+        const numbers_t *numbers;
+        const char *key;
+    } by_dim[] = {{&read->wrap, "wrap"}, {&read->weights, "weights"}};
+    for (size_t i = 0; i < sizeof by_dim / sizeof *by_dim; i++)
+        if (by_dim[i].numbers->count > 0 && by_dim[i].numbers->count != read->dims.count)
+            return pto_read_fail(reader, pto_yaml_find(node, by_dim[i].key), PTO_ERR_RANGE,
+                                 "%s: %d numbers for %d dims", by_dim[i].key, by_dim[i].numbers->count,
+                                 read->dims.count);
     return PTO_OK;
 }
 
@@ -200,9 +274,34 @@ static const pto_yaml_field_t counts_fields[] = {
     {.key = "skew", .read = read_skew, .offset = offsetof(counts_slot_t, skew)},
     {.key = "seed", .read = pto_read_count, .offset = offsetof(counts_slot_t, seed)},
     {.key = "matrix", .read = read_path, .offset = offsetof(counts_slot_t, matrix_path)},
+    {.key = "pattern",
+     .read = read_enum,
+     .offset = offsetof(counts_slot_t, pattern),
+     .argument = NAMES_PATTERN},
+    {.key = "dims", .read = read_numbers, .offset = offsetof(counts_slot_t, dims), .argument = 1},
+    {.key = "wrap", .read = read_numbers, .offset = offsetof(counts_slot_t, wrap)},
+    {.key = "weights", .read = read_numbers, .offset = offsetof(counts_slot_t, weights)},
+    {.key = "along", .read = pto_read_count, .offset = offsetof(counts_slot_t, along)},
 };
 static const pto_yaml_table_t counts_table = {
     .what = "'counts'", FIELDS(counts_fields), .finish = finish_counts};
+
+static pto_status_t make_pattern(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                                 const counts_slot_t *read, pto_counts_t *counts) {
+    pto_counts_t made = {.kind = read->pattern == 0 ? PTO_COUNTS_STENCIL : PTO_COUNTS_GROUPS};
+    made.grid.dim_count = read->dims.count;
+    made.grid.along = read->along < PTO_GRID_DIMS_MAX ? (int)read->along : PTO_GRID_DIMS_MAX;
+    for (int d = 0; d < read->dims.count; d++) {
+        made.grid.dim[d] = read->dims.value[d];
+        made.grid.wrap[d] = read->wrap.value[d] != 0;
+        made.grid.weight[d] = read->weights.count > 0 ? read->weights.value[d] : 1;
+    }
+    pto_error_t fault = {.status = PTO_OK};
+    if (pto_counts_check(&made, &fault) != PTO_OK)
+        return pto_read_fail_as(reader, node, &fault);
+    *counts = made;
+    return PTO_OK;
+}
 
 /* A missing matrix file is reported at the place that names it; a fault in the file is reported in the
  * file. */
@@ -225,16 +324,81 @@ static pto_status_t read_counts(const pto_reader_t *reader, const pto_yaml_node_
         if (strcmp(node->text, "equal") == 0)
             return PTO_OK;
         return pto_read_fail(reader, node, PTO_ERR_TYPE,
-                             "counts: expected equal, {skew, seed} or {matrix}, not '%.*s'", QUOTE_MAX,
-                             node->text);
+                             "counts: expected equal, {skew, seed}, {matrix} or {pattern, dims}, not '%.*s'",
+                             QUOTE_MAX, node->text);
     }
     counts_slot_t read = {.skew = 0};
     pto_status_t status = pto_read_mapping(reader, node, &counts_table, &read);
     if (status == PTO_OK && read.matrix_path)
         status = read_matrix(reader, pto_yaml_find(node, "matrix"), read.matrix_path, counts);
+    else if (status == PTO_OK && read.dims.count > 0)
+        status = make_pattern(reader, node, &read, counts);
     else if (status == PTO_OK)
         *counts = (pto_counts_t){.kind = PTO_COUNTS_SKEW, .skew = read.skew, .seed = (uint64_t)read.seed};
     free(read.matrix_path);
+    return status;
+}
+
+pto_status_t pto_counts_parse(const char *text, const char *path, pto_counts_t *counts, pto_error_t *err) {
+    const pto_reader_t reader = {.path = path, .err = err};
+    pto_yaml_node_t *root = NULL;
+    pto_status_t status = pto_yaml_parse(text, strlen(text), path, &root, err);
+    if (status != PTO_OK)
+        return status;
+    pto_counts_t made = {.kind = PTO_COUNTS_EQUAL};
+    status = read_counts(&reader, root, &made, 0);
+    pto_yaml_destroy(root);
+    if (status == PTO_OK)
+        *counts = made;
+    return status;
+}
+
+/* --- placement ------------------------------------------------------------------------------------------ */
+
+/* [node, gpu] or [node, gpu, core] */
+static pto_status_t read_place(const pto_reader_t *reader, const pto_yaml_node_t *node, pto_placed_t *at) {
+    int64_t *const number[] = {&at->place.node, &at->place.gpu, &at->place.core};
+    const pto_yaml_node_t *child = node->child;
+    pto_status_t status = pto_read_expect(reader, node, PTO_YAML_LIST, "[node, gpu] or [node, gpu, core]");
+    if (status == PTO_OK && (node->child_count < 2 || node->child_count > 3))
+        return pto_read_fail(reader, node, PTO_ERR_RANGE,
+                             "expected [node, gpu] or [node, gpu, core], not %d numbers", node->child_count);
+    for (int i = 0; child && status == PTO_OK; child = child->next, i++)
+        status = pto_read_count(reader, child, number[i], 0);
+    at->line = node->line;
+    return status;
+}
+
+/* A file's name, or a list with the place of each process. */
+static pto_status_t read_placement(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                                   int argument) {
+    pto_mapping_t *mapping = slot;
+    pto_error_t fault = {.status = PTO_OK};
+    char *path = NULL;
+    if (node->kind == PTO_YAML_SCALAR) {
+        pto_status_t status = read_path(reader, node, &path, argument);
+        if (status != PTO_OK)
+            return status;
+        status = pto_mapping_read(path, mapping, &fault);
+        if (status == PTO_ERR_IO)
+            pto_error_set_at(&fault, status, reader->path, node->line, node->column, "placement: %s: %s",
+                             path, fault.message);
+        free(path);
+        if (status != PTO_OK && reader->err)
+            *reader->err = fault;
+        return status;
+    }
+    pto_status_t status = pto_read_expect(reader, node, PTO_YAML_LIST, "a file or a list of places");
+    if (status == PTO_OK && node->child_count == 0)
+        status = pto_read_fail(reader, node, PTO_ERR_RANGE, "placement: the list is empty");
+    if (status != PTO_OK)
+        return status;
+    mapping->path = pto_text_copy(reader->path);
+    mapping->at = calloc((size_t)node->child_count + 1, sizeof *mapping->at);
+    if (!mapping->path || !mapping->at)
+        return pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
+    for (const pto_yaml_node_t *place = node->child; place && status == PTO_OK; place = place->next)
+        status = read_place(reader, place, &mapping->at[mapping->count++]);
     return status;
 }
 
@@ -278,7 +442,7 @@ static pto_status_t read_library(const pto_reader_t *reader, const pto_yaml_node
                                  int argument) {
     pto_library_choice_t *library = slot;
     if (node->kind == PTO_YAML_LIST)
-        return pto_read_library_rules(reader, node, &library->rule, &library->rule_count);
+        return pto_read_rules(reader, node, &pto_library_row, &library->rule, &library->rule_count);
     pto_status_t status = pto_read_expect(reader, node, PTO_YAML_SCALAR, "best, a name or a list of rows");
     if (status != PTO_OK)
         return status;
@@ -310,15 +474,17 @@ static const pto_yaml_field_t scenario_fields[] = {
     {.key = "messages", .read = read_series, AT(messages), .argument = SERIES_COUNTS},
     {.key = "unique_bytes", .read = pto_read_bytes, AT(unique_bytes), .argument = 1},
     {.key = "counts", .read = read_counts, AT(counts)},
+    {.key = "placement", .read = read_placement, AT(mapping)},
     {.key = "distance", .read = read_enum, AT(distance), .argument = NAMES_LEVEL},
     {.key = "spaces", .read = read_spaces, AT(ends)},
     {.key = "both_ways", .read = pto_read_bool, AT(ends.both_ways)},
-    {.key = "dims", .read = read_grid, AT(grid), .argument = GRID_DIMS},
-    {.key = "wrap", .read = read_grid, AT(grid), .argument = GRID_WRAP},
-    {.key = "extent", .read = read_grid, AT(grid), .argument = GRID_EXTENT},
-    {.key = "halo", .read = pto_read_count, AT(grid.width), .argument = 1},
-    {.key = "corners", .read = read_enum, AT(grid.corners), .argument = NAMES_CORNERS},
+    {.key = "dims", .read = read_grid, AT(halo), .argument = GRID_DIMS},
+    {.key = "wrap", .read = read_grid, AT(halo), .argument = GRID_WRAP},
+    {.key = "extent", .read = read_grid, AT(halo), .argument = GRID_EXTENT},
+    {.key = "halo", .read = pto_read_count, AT(halo.width), .argument = 1},
+    {.key = "corners", .read = read_enum, AT(halo.corners), .argument = NAMES_CORNERS},
     {.key = "chunks", .read = pto_read_count, AT(chunks), .argument = 1},
+    {.key = "staged_members", .read = pto_read_count, AT(staged_members)},
     {.key = "strategies", .read = read_strategies},
     {.key = "library", .read = read_library, AT(library)},
 };
@@ -327,15 +493,26 @@ static const pto_yaml_table_t scenario_table = {
 
 static void note_places(const pto_yaml_node_t *root, pto_place_t place[PTO_FIELD_COUNT]) {
     static const char *const key[PTO_FIELD_COUNT] = {
-        [PTO_FIELD_MACHINE] = "machine",     [PTO_FIELD_COLLECTIVE] = "collective",
-        [PTO_FIELD_SPLIT] = "split",         [PTO_FIELD_IMPLEMENTATION] = "implementation",
-        [PTO_FIELD_DATATYPE] = "datatype",   [PTO_FIELD_LAYOUT] = "layout",
-        [PTO_FIELD_BYTES] = "bytes",         [PTO_FIELD_NODES] = "nodes",
-        [PTO_FIELD_MESSAGES] = "messages",   [PTO_FIELD_UNIQUE_BYTES] = "unique_bytes",
-        [PTO_FIELD_COUNTS] = "counts",       [PTO_FIELD_STRATEGIES] = "strategies",
-        [PTO_FIELD_DISTANCE] = "distance",   [PTO_FIELD_SPACES] = "spaces",
-        [PTO_FIELD_BOTH_WAYS] = "both_ways", [PTO_FIELD_CHUNKS] = "chunks",
-        [PTO_FIELD_LIBRARY] = "library",     [PTO_FIELD_GRID] = "extent",
+        [PTO_FIELD_MACHINE] = "machine",
+        [PTO_FIELD_COLLECTIVE] = "collective",
+        [PTO_FIELD_SPLIT] = "split",
+        [PTO_FIELD_IMPLEMENTATION] = "implementation",
+        [PTO_FIELD_DATATYPE] = "datatype",
+        [PTO_FIELD_LAYOUT] = "layout",
+        [PTO_FIELD_BYTES] = "bytes",
+        [PTO_FIELD_NODES] = "nodes",
+        [PTO_FIELD_MESSAGES] = "messages",
+        [PTO_FIELD_UNIQUE_BYTES] = "unique_bytes",
+        [PTO_FIELD_COUNTS] = "counts",
+        [PTO_FIELD_STRATEGIES] = "strategies",
+        [PTO_FIELD_DISTANCE] = "distance",
+        [PTO_FIELD_SPACES] = "spaces",
+        [PTO_FIELD_BOTH_WAYS] = "both_ways",
+        [PTO_FIELD_CHUNKS] = "chunks",
+        [PTO_FIELD_STAGED_MEMBERS] = "staged_members",
+        [PTO_FIELD_LIBRARY] = "library",
+        [PTO_FIELD_PLACEMENT] = "placement",
+        [PTO_FIELD_HALO] = "extent",
     };
     const pto_yaml_node_t *layout = pto_yaml_find(root, "layout");
     for (int i = 0; i < PTO_FIELD_COUNT; i++) {
@@ -353,7 +530,7 @@ static pto_status_t take_matrix_bytes(const pto_reader_t *reader, const pto_yaml
         return pto_read_fail(reader, bytes, PTO_ERR_KEY,
                              "bytes and a matrix of bytes (counts on line %d) cannot both be given",
                              pto_yaml_find(root, "counts")->line);
-    return pto_series_one(pto_counts_largest(&scenario->counts), &scenario->bytes, reader->err);
+    return pto_series_one(pto_counts_largest(&scenario->counts, 0), &scenario->bytes, reader->err);
 }
 
 static pto_status_t finish_scenario(const pto_reader_t *reader, const pto_yaml_node_t *root, void *target) {

@@ -83,7 +83,8 @@ void pto_scenario_init(pto_scenario_t *scenario) {
         .layout = {.owners_per_gpu = 1},
         .distance = PTO_LEVEL_ON_SOCKET,
         .counts = {.kind = PTO_COUNTS_EQUAL},
-        .grid = {.width = 1},
+        .staged_members = PTO_STAGED_TUNED,
+        .halo = {.width = 1},
     };
 }
 
@@ -95,6 +96,7 @@ void pto_scenario_fini(pto_scenario_t *scenario) {
     pto_series_fini(&scenario->nodes);
     pto_series_fini(&scenario->messages);
     pto_counts_fini(&scenario->counts);
+    pto_mapping_fini(&scenario->mapping);
     for (int i = 0; i < scenario->strategy_count; i++)
         free(scenario->strategy[i]);
     free(scenario->strategy);
@@ -115,7 +117,7 @@ pto_sweep_kind_t pto_scenario_sweep(const pto_scenario_t *scenario) {
     return scenario->messages.count > 1 ? PTO_SWEEP_MESSAGES : PTO_SWEEP_BYTES;
 }
 
-pto_status_t pto_scenario_set_dimensions(pto_grid_t *grid, int count, pto_error_t *err) {
+pto_status_t pto_scenario_set_dimensions(pto_halo_t *grid, int count, pto_error_t *err) {
     if (count < 2 || count > PTO_DIMS_MAX)
         return pto_error_set(err, PTO_ERR_RANGE, "a grid has 2 or 3 dimensions, not %d", count);
     if (grid->dim_count > 0 && grid->dim_count != count)

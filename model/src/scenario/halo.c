@@ -10,7 +10,7 @@ PTO_NAME_FUNCTION(pto_corners_name, pto_corners_t, PTO_CORNERS_COUNT, "no corner
 
 /* --- its shape ------------------------------------------------------------------------------------------ */
 
-static pto_status_t check_shape(const pto_grid_t *grid, pto_error_t *err) {
+static pto_status_t check_shape(const pto_halo_t *grid, pto_error_t *err) {
     if (grid->dim_count < 2 || grid->dim_count > PTO_DIMS_MAX)
         return pto_error_set(err, PTO_ERR_RANGE, "a grid has 2 or 3 dimensions, not %d", grid->dim_count);
     if (grid->width < 1)
@@ -44,7 +44,7 @@ static int64_t largest_factor(int64_t number) {
 
 /* Hand out the factors of `members`, the largest first, each to the dimension that has least; then put the
  * larger dimensions first. */
-static void share_out(pto_grid_t *grid, const bool *open, int64_t members) {
+static void share_out(pto_halo_t *grid, const bool *open, int64_t members) {
     for (int d = 0; d < grid->dim_count; d++)
         grid->dims[d] = open[d] ? 1 : grid->dims[d];
     while (members > 1) {
@@ -65,7 +65,7 @@ static void share_out(pto_grid_t *grid, const bool *open, int64_t members) {
             }
 }
 
-pto_status_t pto_grid_complete(pto_grid_t *grid, int64_t owners, pto_error_t *err) {
+pto_status_t pto_halo_complete(pto_halo_t *grid, int64_t owners, pto_error_t *err) {
     bool open[PTO_DIMS_MAX] = {false}, any = false;
     int64_t members = 1;
     pto_status_t status = check_shape(grid, err);
@@ -87,7 +87,7 @@ pto_status_t pto_grid_complete(pto_grid_t *grid, int64_t owners, pto_error_t *er
     return PTO_OK;
 }
 
-int64_t pto_grid_cells(const pto_grid_t *grid) {
+int64_t pto_halo_cells(const pto_halo_t *grid) {
     int64_t cells = 1;
     for (int d = 0; d < grid->dim_count; d++)
         cells *= grid->extent[d] + 2 * grid->width;
@@ -96,7 +96,7 @@ int64_t pto_grid_cells(const pto_grid_t *grid) {
 
 /* --- neighbors ------------------------------------------------------------------------------------------ */
 
-int64_t pto_grid_peer(const pto_grid_t *grid, int64_t index, const int shift[PTO_DIMS_MAX]) {
+int64_t pto_halo_peer(const pto_halo_t *grid, int64_t index, const int shift[PTO_DIMS_MAX]) {
     int64_t peer = index, stride = 1;
     for (int d = grid->dim_count - 1; d >= 0; stride *= grid->dims[d], d--) {
         if (shift[d] == 0)

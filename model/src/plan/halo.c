@@ -3,7 +3,7 @@
 #include "portolan/builder.h"
 
 /* Whether anyone has such a neighbor, and whether everyone is its own. */
-static bool has_neighbor(const pto_grid_t *grid, const int *shift) {
+static bool has_neighbor(const pto_halo_t *grid, const int *shift) {
     bool any = false;
     for (int d = 0; d < grid->dim_count; d++) {
         if (shift[d] != 0 && grid->dims[d] == 1 && !grid->wrap[d])
@@ -13,7 +13,7 @@ static bool has_neighbor(const pto_grid_t *grid, const int *shift) {
     return any;
 }
 
-static bool is_self(const pto_grid_t *grid, const int *shift) {
+static bool is_self(const pto_halo_t *grid, const int *shift) {
     for (int d = 0; d < grid->dim_count; d++)
         if (shift[d] != 0 && grid->dims[d] > 1)
             return false;
@@ -28,17 +28,17 @@ static void shift_of(int64_t number, int shift[PTO_DIMS_MAX]) {
 
 static int moved_by(const int *shift) { return (shift[0] != 0) + (shift[1] != 0) + (shift[2] != 0); }
 
-bool pto_grid_shift(const pto_grid_t *grid, int64_t number, int shift[PTO_DIMS_MAX]) {
+bool pto_halo_shift(const pto_halo_t *grid, int64_t number, int shift[PTO_DIMS_MAX]) {
     shift_of(number, shift);
     return (grid->dim_count == PTO_DIMS_MAX || shift[2] == 0) && has_neighbor(grid, shift) &&
            (grid->corners != PTO_CORNERS_NONE || moved_by(shift) == 1);
 }
 
-int pto_grid_phases(const pto_grid_t *grid) {
+int pto_halo_phases(const pto_halo_t *grid) {
     return grid->corners == PTO_CORNERS_TWO_PHASE ? grid->dim_count : 1;
 }
 
-int pto_grid_shifts(const pto_grid_t *grid, int phase, int shift[PTO_SHIFTS_MAX][PTO_DIMS_MAX]) {
+int pto_halo_shifts(const pto_halo_t *grid, int phase, int shift[PTO_SHIFTS_MAX][PTO_DIMS_MAX]) {
     int count = 0;
     for (int number = 0; number < PTO_SHIFTS_MAX; number++) {
         int tried[PTO_DIMS_MAX];
@@ -56,7 +56,7 @@ int pto_grid_shifts(const pto_grid_t *grid, int phase, int shift[PTO_SHIFTS_MAX]
 
 pto_peers_t pto_peers_cart(const pto_builder_t *builder, const int shift[PTO_DIMS_MAX]) {
     pto_peers_t peers = {.kind = PTO_PEERS_NONE};
-    if (is_self(&pto_builder_request(builder)->grid, shift))
+    if (is_self(&pto_builder_request(builder)->halo, shift))
         return peers;
     peers.kind = PTO_PEERS_CART;
     for (int d = 0; d < PTO_DIMS_MAX; d++)
@@ -68,7 +68,7 @@ pto_peers_t pto_peers_cart(const pto_builder_t *builder, const int shift[PTO_DIM
 
 /* The cells [first, first + count) along each dimension. Dimensions that are taken whole are merged with the
  * one before, so that at most one dimension remains to be repeated besides runs and strides. */
-static pto_slice_t box(const pto_grid_t *grid, int buffer, const int64_t *first, const int64_t *count) {
+static pto_slice_t box(const pto_halo_t *grid, int buffer, const int64_t *first, const int64_t *count) {
     int64_t pitch[PTO_DIMS_MAX] = {1, 1, 1}, offset = 0;
     for (int d = grid->dim_count - 1; d >= 0; d--) {
         if (d < grid->dim_count - 1)
@@ -99,7 +99,7 @@ static pto_slice_t box(const pto_grid_t *grid, int buffer, const int64_t *first,
  * others with their halos: those of earlier phases carry the corners, those of later ones keep the slices
  * contiguous and are overwritten. */
 static pto_slice_t side(const pto_builder_t *builder, int buffer, const int *shift, bool inside) {
-    const pto_grid_t *grid = &pto_builder_request(builder)->grid;
+    const pto_halo_t *grid = &pto_builder_request(builder)->halo;
     int64_t first[PTO_DIMS_MAX] = {0}, count[PTO_DIMS_MAX] = {1, 1, 1};
     for (int d = 0; d < grid->dim_count; d++) {
         int64_t width = grid->width, extent = grid->extent[d];
@@ -132,7 +132,7 @@ pto_peers_t pto_peers_grid(void) {
 
 /* Until an action says which cells, the largest number of rows stands for them. */
 pto_slice_t pto_slice_cells(const pto_builder_t *builder, int buffer, pto_cells_t cells) {
-    const pto_grid_t *grid = &pto_builder_request(builder)->grid;
+    const pto_halo_t *grid = &pto_builder_request(builder)->halo;
     pto_slice_t slice = pto_slice_block(buffer, PTO_ANCHOR_ABSOLUTE);
     slice.cells = cells;
     int64_t rows = 1;
@@ -143,22 +143,22 @@ pto_slice_t pto_slice_cells(const pto_builder_t *builder, int buffer, pto_cells_
 }
 
 void pto_build_own_cells(pto_builder_t *builder, pto_step_t copy) {
-    const pto_grid_t *grid = &pto_builder_request(builder)->grid;
+    const pto_halo_t *grid = &pto_builder_request(builder)->halo;
     copy.source.holder = copy.target.holder = PTO_HOLDER_SELF;
     copy.peers = (pto_peers_t){.kind = PTO_PEERS_NONE};
     for (int64_t number = 0; number < PTO_SHIFTS_MAX; number++)
-        if (pto_grid_shift(grid, number, copy.peers.shift) && is_self(grid, copy.peers.shift))
+        if (pto_halo_shift(grid, number, copy.peers.shift) && is_self(grid, copy.peers.shift))
             pto_build_step(builder, copy);
 }
 
-static bool is_edge(const pto_grid_t *grid, int64_t index, int d, int side) {
+static bool is_edge(const pto_halo_t *grid, int64_t index, int d, int side) {
     int shift[PTO_DIMS_MAX] = {0};
     shift[d] = side;
-    return pto_grid_peer(grid, index, shift) < 0;
+    return pto_halo_peer(grid, index, shift) < 0;
 }
 
 pto_slice_t pto_slice_in_grid(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action) {
-    const pto_grid_t *grid = &plan->request.grid;
+    const pto_halo_t *grid = &plan->request.halo;
     const pto_peers_t *peers = &action->step->peers;
     int64_t first[PTO_DIMS_MAX] = {0}, count[PTO_DIMS_MAX] = {1, 1, 1}, width = grid->width;
     int shift[PTO_DIMS_MAX] = {peers->shift[0], peers->shift[1], peers->shift[2]};

@@ -1,0 +1,173 @@
+/* Mapping: which process sits at which place, so that processes that send each other much are near each
+ * other. Mappers are pure functions of who sends whom how much and of what sending between two places costs;
+ * pto_map prices what they propose. */
+#ifndef PORTOLAN_MAP_H
+#define PORTOLAN_MAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "portolan/api.h"
+#include "portolan/machine.h"
+#include "portolan/plan.h"
+#include "portolan/scenario.h"
+#include "portolan/status.h"
+
+PTO_API_BEGIN
+
+/* --- who sends whom how much ---------------------------------------------------------------------------- */
+
+/* What one process sends to a peer and receives from it. */
+typedef struct {
+    int64_t peer;
+    double out;
+    double in;
+} pto_flow_t;
+
+/* The flows of process i are flow[first[i]] to flow[first[i + 1] - 1], without those to itself. */
+typedef struct {
+    int64_t count; /* processes */
+    int64_t *first;
+    pto_flow_t *flow;
+} pto_flows_t;
+
+enum { PTO_FLOWS_MAX = 1 << 24 };
+
+/* The flows of `count` processes whose counts sum up `part_count` patterns of `bytes` each. Errors:
+ * PTO_ERR_RANGE (a matrix for another number of processes), PTO_ERR_TOO_LARGE above PTO_FLOWS_MAX,
+ * PTO_ERR_MEMORY. */
+pto_status_t pto_flows_make(const pto_counts_t *const *part, int part_count, int64_t bytes, int64_t count,
+                            pto_flows_t *flows, pto_error_t *err);
+void pto_flows_fini(pto_flows_t *flows);
+
+/* --- places --------------------------------------------------------------------------------------------- */
+
+/* Places are numbered by node, GPU and core. All nodes are alike, and the cores of a GPU are too. */
+typedef struct {
+    int64_t nodes;
+    int64_t gpus;    /* of a node */
+    int64_t cores;   /* of a GPU */
+    double *cost;    /* of a unit from GPU a to GPU b of a node: cost[a * gpus + b]; between two processes of
+                        one GPU: cost[a * gpus + a]; owned */
+    double off_node; /* of a unit between nodes */
+} pto_places_t;
+
+static inline int64_t pto_places_count(const pto_places_t *places) {
+    return places->nodes * places->gpus * places->cores;
+}
+double pto_places_cost(const pto_places_t *places, int64_t from, int64_t to);
+void pto_places_fini(pto_places_t *places);
+
+/* --- mappings ------------------------------------------------------------------------------------------- */
+
+/* What a mapping is judged by; place[i] is that of process i. */
+typedef enum {
+    PTO_AIM_SUM,     /* volume times cost, summed over all flows */
+    PTO_AIM_IN_TURN, /* the slowest process, if each sends its messages one after another */
+    PTO_AIM_AT_ONCE, /* the most expensive flow, if none shares anything with another */
+    PTO_AIM_COUNT
+} pto_aim_t;
+
+double pto_map_judge(const pto_flows_t *flows, const pto_places_t *places, pto_aim_t aim,
+                     const int64_t *place);
+
+typedef struct {
+    const pto_flows_t *flows;
+    const pto_places_t *places; /* as many as there are processes */
+    const pto_grid_t *grid;     /* of the processes, for greedy's starts; NULL: none */
+    pto_aim_t aim;              /* of exact; the others minimise the sum */
+    uint64_t seed;
+} pto_map_problem_t;
+
+typedef struct {
+    const char *name;
+    const char *summary;
+    /* Fill place[i] of every process i. Equal problems yield equal mappings. Errors: PTO_ERR_NOT_APPLICABLE
+     * with the reason, PTO_ERR_MEMORY. */
+    pto_status_t (*map)(const pto_map_problem_t *problem, int64_t *place, pto_error_t *err);
+} pto_mapper_t;
+
+int pto_mapper_count(void);
+const pto_mapper_t *pto_mapper_at(int index);
+/* Errors: PTO_ERR_NOT_FOUND, with the nearest name. */
+pto_status_t pto_mapper_find(const char *name, const pto_mapper_t **mapper, pto_error_t *err);
+/* Add one of the caller's, which is borrowed until the process ends. Errors: PTO_ERR_RANGE (no name, or one
+ * in use), PTO_ERR_TOO_LARGE above PTO_MAPPERS_MAX. */
+enum { PTO_MAPPERS_MAX = 16 };
+pto_status_t pto_mapper_register(const pto_mapper_t *mapper, pto_error_t *err);
+
+/* Run a mapper, and check that what it proposes is a permutation. Errors: the mapper's, PTO_ERR_RANGE. */
+pto_status_t pto_mapper_run(const pto_mapper_t *mapper, const pto_map_problem_t *problem, int64_t *place,
+                            pto_error_t *err);
+
+/* --- the places of a layout ------------------------------------------------------------------------------
+ */
+
+/* What a unit costs between two places. The first three are the metrics of Faraji's thesis (6.3.1), as costs:
+ * SCOTCH and every mapper here minimise volume times cost. */
+typedef enum {
+    PTO_METRIC_LATENCY,   /* the mean time of messages of up to 2 KiB */
+    PTO_METRIC_BANDWIDTH, /* seconds a byte of large messages */
+    PTO_METRIC_DISTANCE,  /* links on the way, or the number of the level if the node's topology is unknown */
+    PTO_METRIC_PRICE,     /* seconds a byte of a message of the scenario's size */
+    PTO_METRIC_COUNT
+} pto_metric_t;
+
+const char *pto_metric_name(pto_metric_t value);
+
+/* The places of a layout's owners. A node's topology, if the machine has one, bounds the rates of its pairs.
+ * Errors: PTO_ERR_NOT_APPLICABLE if the machine has no cost for a message between GPUs, PTO_ERR_MEMORY. */
+pto_status_t pto_places_make(const pto_machine_t *machine, const pto_layout_t *layout, pto_metric_t metric,
+                             int64_t bytes, pto_places_t *places, pto_error_t *err);
+
+/* What crosses each directed link of the node's topology under a mapping, on the node where that is most, and
+ * behind these what leaves a node for the network and what enters one. `load` has room for
+ * pto_map_link_count(machine) volumes. */
+int pto_map_link_count(const pto_machine_t *machine);
+void pto_map_loads(const pto_flows_t *flows, const pto_machine_t *machine, const pto_places_t *places,
+                   const int64_t *place, double *load);
+
+/* --- choosing ------------------------------------------------------------------------------------------- */
+
+/* Phases, each of which divides the processes of one part among its parts (6.3.2 of the thesis). */
+typedef enum { PTO_PHASE_NODE, PTO_PHASE_CORE, PTO_PHASE_GPU, PTO_PHASE_COUNT } pto_phase_t;
+const char *pto_phase_name(pto_phase_t value); /* node: to nodes; core: to sockets; gpu: to GPUs */
+
+typedef struct {
+    pto_metric_t metric;
+    const pto_mapper_t *const *mapper; /* what to try beside the default */
+    int mapper_count;
+    int seeds; /* how many seeds each mapper that depends on one is given; 0: 1 */
+    uint64_t seed;
+    bool phase[PTO_PHASE_COUNT]; /* if any: map in these phases, too */
+    int64_t refine;              /* how many prices the refinement by swaps may take; -1: by the size */
+} pto_map_options_t;
+
+typedef struct {
+    char name[64];  /* "greedy", "random, seed 3", "greedy in phases" */
+    int64_t *place; /* owner by process; owned. NULL: the mapper does not apply, see `reason` */
+    double sum;     /* volume times cost */
+    double seconds; /* the least price over the strategies */
+    const pto_strategy_t *strategy;
+    char reason[PTO_ERROR_MESSAGE_MAX];
+} pto_map_candidate_t;
+
+typedef struct {
+    pto_flows_t flows;
+    pto_places_t places;
+    int count;
+    pto_map_candidate_t *candidate; /* the first one is the default, by slot */
+    int best;                       /* 0 unless another is predicted to be faster */
+    int64_t priced;                 /* mappings */
+} pto_map_result_t;
+
+/* Price what the mappers propose for the first point of a bound scenario, whose own placement is not used,
+ * and improve the best by swaps. Errors: PTO_ERR_NOT_APPLICABLE if the scenario has no counts that differ, or
+ * no strategy applies; those of pto_flows_make, pto_places_make and pto_plan_choose. */
+pto_status_t pto_map(const pto_scenario_t *scenario, const pto_machine_t *machine,
+                     const pto_map_options_t *options, pto_map_result_t *result, pto_error_t *err);
+void pto_map_result_fini(pto_map_result_t *result);
+
+PTO_API_END
+
+#endif

@@ -1,0 +1,177 @@
+/* The topology of a node: its routes, and looking things up. Reading it is topology_read.c's. */
+#include "machine/topology_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/names.h"
+#include "base/text_file.h"
+#include "machine/machine_internal.h"
+
+PTO_NAME_FUNCTION(pto_device_kind_name, pto_device_kind_t, PTO_DEVICE_KINDS, "?",
+                  {[PTO_DEVICE_GPU] = "gpu", [PTO_DEVICE_SOCKET] = "socket", [PTO_DEVICE_NIC] = "nic"});
+
+const pto_topology_t *pto_machine_topology(const pto_machine_t *machine) { return machine->topology; }
+
+const char *pto_topology_name(const pto_topology_t *topology) { return topology->name; }
+const char *pto_topology_source(const pto_topology_t *topology) { return topology->source; }
+
+int pto_topology_device_count(const pto_topology_t *topology, pto_device_kind_t kind) {
+    return (int)topology->device_count[kind];
+}
+
+int pto_topology_device(const pto_topology_t *topology, pto_device_kind_t kind, int number) {
+    for (int before = 0; before < (int)kind; before++)
+        number += (int)topology->device_count[before];
+    return number;
+}
+
+int pto_topology_devices(const pto_topology_t *topology) {
+    return pto_topology_device(topology, PTO_DEVICE_KINDS, 0);
+}
+
+int pto_topology_vertex_count(const pto_topology_t *topology) { return topology->vertex_count; }
+
+const char *pto_topology_vertex_name(const pto_topology_t *topology, int vertex) {
+    return topology->vertex[vertex];
+}
+
+int pto_topology_link_count(const pto_topology_t *topology) { return topology->link_count; }
+
+const pto_topology_link_t *pto_topology_link_at(const pto_topology_t *topology, int index) {
+    return &topology->link[index];
+}
+
+int pto_topology_link_between(const pto_topology_t *topology, int from, int to) {
+    for (int i = 0; i < topology->link_count; i++)
+        if (topology->link[i].from == from && topology->link[i].to == to)
+            return i;
+    return -1;
+}
+
+pto_route_t *pto_topology_route_of(const pto_topology_t *topology, int from, int to) {
+    return &topology->route[from * pto_topology_devices(topology) + to];
+}
+
+int pto_topology_route(const pto_topology_t *topology, int from, int to, const int **link) {
+    const pto_route_t *route = pto_topology_route_of(topology, from, to);
+    *link = route->link;
+    return route->count;
+}
+
+double pto_topology_route_s_per_byte(const pto_topology_t *topology, int from, int to) {
+    const pto_route_t *route = pto_topology_route_of(topology, from, to);
+    double slowest = 0;
+    for (int i = 0; i < route->count; i++)
+        slowest = fmax(slowest, topology->link[route->link[i]].s_per_byte.value);
+    return slowest;
+}
+
+/* --- routes --------------------------------------------------------------------------------------------- */
+
+/* How a vertex is best reached from the device that routes are being found for. */
+typedef struct {
+    double cost; /* INFINITY: not */
+    int hops;
+    int link; /* the last one */
+} reach_t;
+
+/* GPUs and NICs have no hardware that forwards to another device. */
+static bool passes_on(const pto_topology_t *topology, int vertex) {
+    int sockets = pto_topology_device(topology, PTO_DEVICE_SOCKET, 0);
+    int nics = pto_topology_device(topology, PTO_DEVICE_NIC, 0);
+    return (vertex >= sockets && vertex < nics) || vertex >= pto_topology_devices(topology);
+}
+
+static void reach_all(const pto_topology_t *topology, int from, reach_t *reach) {
+    for (int vertex = 0; vertex < topology->vertex_count; vertex++)
+        reach[vertex] = (reach_t){.cost = vertex == from ? 0 : INFINITY, .link = -1};
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (int i = 0; i < topology->link_count; i++) {
+            const pto_topology_link_t *link = &topology->link[i];
+            if (link->from != from && !passes_on(topology, link->from))
+                continue;
+            reach_t by = {.cost = reach[link->from].cost + link->s_per_byte.value,
+                          .hops = reach[link->from].hops + 1,
+                          .link = i};
+            const reach_t *known = &reach[link->to];
+            if (by.cost < known->cost || (by.cost == known->cost && by.hops < known->hops)) {
+                reach[link->to] = by;
+                changed = true;
+            }
+        }
+    }
+}
+
+static bool keep_route(const pto_topology_t *topology, const reach_t *reach, int to, pto_route_t *route) {
+    int *link = malloc((size_t)(reach[to].hops + 1) * sizeof *link);
+    if (!link)
+        return false;
+    *route = (pto_route_t){.known = true, .count = reach[to].hops, .link = link};
+    for (int i = route->count - 1, vertex = to; i >= 0; vertex = topology->link[link[i--]].from)
+        link[i] = reach[vertex].link;
+    return true;
+}
+
+bool pto_topology_find_routes(pto_topology_t *topology) {
+    int devices = pto_topology_devices(topology);
+    reach_t *reach = malloc(((size_t)topology->vertex_count + 1) * sizeof *reach);
+    bool kept = reach != NULL;
+    for (int from = 0; from < devices && kept; from++) {
+        reach_all(topology, from, reach);
+        for (int to = 0; to < devices && kept; to++) {
+            pto_route_t *route = pto_topology_route_of(topology, from, to);
+            if (!route->known && isfinite(reach[to].cost))
+                kept = keep_route(topology, reach, to, route);
+        }
+    }
+    free(reach);
+    return kept;
+}
+
+/* --- memory --------------------------------------------------------------------------------------------- */
+
+void pto_topology_destroy(pto_topology_t *topology) {
+    if (!topology)
+        return;
+    int devices = topology->route ? pto_topology_devices(topology) : 0;
+    for (int i = 0; i < devices * devices; i++)
+        free(topology->route[i].link);
+    free(topology->name);
+    free(topology->source);
+    free(topology->vertex);
+    free(topology->link);
+    free(topology->route);
+    free(topology);
+}
+
+/* NULL for nothing. */
+static void *copy_of(const void *from, int count, size_t size, bool *copied) {
+    void *to = from ? malloc((size_t)count * size + 1) : NULL;
+    *copied = *copied && (to || !from);
+    return to ? memcpy(to, from, (size_t)count * size) : NULL;
+}
+
+pto_topology_t *pto_topology_copy(const pto_topology_t *topology) {
+    bool copied = true;
+    int devices = pto_topology_devices(topology), routes = devices * devices;
+    pto_topology_t *copy = copy_of(topology, 1, sizeof *topology, &copied);
+    if (!copy)
+        return NULL;
+    copy->name = topology->name ? pto_text_copy(topology->name) : NULL;
+    copy->source = topology->source ? pto_text_copy(topology->source) : NULL;
+    copied = (copy->name || !topology->name) && (copy->source || !topology->source);
+    copy->vertex = copy_of(topology->vertex, topology->vertex_count, sizeof *copy->vertex, &copied);
+    copy->link = copy_of(topology->link, topology->link_count, sizeof *copy->link, &copied);
+    copy->route = copy_of(topology->route, routes, sizeof *copy->route, &copied);
+    for (int i = 0; copy->route && i < routes; i++) {
+        const pto_route_t *route = &topology->route[i];
+        copy->route[i].link = copy_of(route->link, route->count, sizeof *route->link, &copied);
+    }
+    if (copied)
+        return copy;
+    pto_topology_destroy(copy);
+    return NULL;
+}

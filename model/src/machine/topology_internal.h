@@ -1,0 +1,46 @@
+/* The structure behind pto_topology_t, and its construction. */
+#ifndef PTO_TOPOLOGY_INTERNAL_H
+#define PTO_TOPOLOGY_INTERNAL_H
+
+#include "formats/yaml_read.h"
+#include "portolan/topology.h"
+
+typedef struct {
+    bool known;
+    bool given; /* by the file, instead of the shortest */
+    int count;
+    int *link; /* directed */
+} pto_route_t;
+
+struct pto_topology {
+    char *name;
+    char *source;
+    int64_t device_count[PTO_DEVICE_KINDS];
+    int vertex_count; /* devices come first */
+    char (*vertex)[PTO_VERTEX_NAME_MAX];
+    int link_count; /* directed: twice the links */
+    pto_topology_link_t *link;
+    pto_route_t *route; /* [from][to] of devices */
+};
+
+int pto_topology_devices(const pto_topology_t *topology);
+pto_route_t *pto_topology_route_of(const pto_topology_t *topology, int from, int to);
+
+/* The vertex called so, added if it is no device. -1: a device that there is not; -2: too many vertices. */
+int pto_topology_vertex_add(pto_topology_t *topology, const char *name);
+
+/* The directed link between two vertices; -1: none. */
+int pto_topology_link_between(const pto_topology_t *topology, int from, int to);
+
+/* Compute the routes that are not known: the least sum of s_per_byte, then the fewest links, then the links
+ * named first. Returns false when out of memory. A route that does not exist stays unknown. */
+bool pto_topology_find_routes(pto_topology_t *topology);
+
+/* Read a topology from a YAML mapping. The caller frees `*topology` with pto_topology_destroy. */
+pto_status_t pto_read_topology(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                               pto_topology_t **topology);
+
+/* NULL when out of memory. */
+pto_topology_t *pto_topology_copy(const pto_topology_t *topology);
+
+#endif

@@ -1,0 +1,361 @@
+/* Reading topologies: the files of scenarios/topologies, and the key `topology` of a machine file. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text_file.h"
+#include "machine/topology_internal.h"
+
+enum { FILE_BYTES_MAX = 1 << 20, LINKS_MAX = 2048 };
+
+/* --- vertices ------------------------------------------------------------------------------------------- */
+
+/* A name with a range of numbers: gpu.0-3. */
+typedef struct {
+    char word[PTO_VERTEX_NAME_MAX];
+    int first;
+    int count;
+} range_t;
+
+static bool parse_range(const char *text, range_t *range) {
+    static const char word[] = "abcdefghijklmnopqrstuvwxyz_ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    static const char digits[] = "0123456789";
+    size_t length = strspn(text, word), first = text[length] == '.' ? strspn(text + length + 1, digits) : 0;
+    if (length == 0 || length > PTO_VERTEX_NAME_MAX - 6 || first == 0 || first > 4)
+        return false;
+    const char *rest = text + length + 1 + first;
+    size_t last = *rest == '-' ? strspn(rest + 1, digits) : 0;
+    if ((*rest == '-' && (last == 0 || last > 4)) || rest[*rest == '-' ? last + 1 : 0])
+        return false;
+    memcpy(range->word, text, length);
+    range->word[length] = '\0';
+    range->first = atoi(text + length + 1);
+    range->count = *rest == '-' ? atoi(rest + 1) - range->first + 1 : 1;
+    return range->count > 0;
+}
+
+int pto_topology_vertex_add(pto_topology_t *topology, const char *name) {
+    for (int i = 0; i < topology->vertex_count; i++)
+        if (strcmp(topology->vertex[i], name) == 0)
+            return i;
+    for (int kind = 0; kind < PTO_DEVICE_KINDS; kind++) {
+        const char *device = pto_device_kind_name((pto_device_kind_t)kind);
+        size_t length = strlen(device);
+        if (strncmp(name, device, length) == 0 && name[length] == '.')
+            return -1;
+    }
+    if (topology->vertex_count == PTO_TOPOLOGY_VERTICES_MAX)
+        return -2;
+    strcpy(topology->vertex[topology->vertex_count], name); /* parse_range keeps names short */
+    return topology->vertex_count++;
+}
+
+static pto_status_t read_vertex(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                                pto_topology_t *topology, const range_t *range, int index, int *vertex) {
+    char name[PTO_VERTEX_NAME_MAX + 16];
+    snprintf(name, sizeof name, "%s.%d", range->word, range->first + (range->count > 1 ? index : 0));
+    *vertex = pto_topology_vertex_add(topology, name);
+    if (*vertex == -1)
+        return pto_read_fail(reader, node, PTO_ERR_NOT_FOUND, "there is no %s: 'devices' has fewer", name);
+    if (*vertex == -2)
+        return pto_read_fail(reader, node, PTO_ERR_TOO_LARGE, "more than %d devices and switches",
+                             PTO_TOPOLOGY_VERTICES_MAX);
+    return PTO_OK;
+}
+
+static pto_status_t read_range(const pto_reader_t *reader, const pto_yaml_node_t *node, range_t *range) {
+    pto_status_t status = pto_read_expect(reader, node, PTO_YAML_SCALAR, "a name such as gpu.0 or gpu.0-3");
+    if (status == PTO_OK && !parse_range(node->text, range))
+        status = pto_read_fail(reader, node, PTO_ERR_TYPE, "'%.40s' is not a name such as gpu.0 or gpu.0-3",
+                               node->text);
+    return status;
+}
+
+/* The two ends of a link or route. */
+static pto_status_t read_between(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                                 int argument) {
+    (void)argument;
+    range_t *range = slot;
+    pto_status_t status = pto_read_expect(reader, node, PTO_YAML_LIST, "a list of two names");
+    if (status == PTO_OK && node->child_count != 2)
+        status = pto_read_fail(reader, node, PTO_ERR_TYPE, "%s: expected two names, not %d", node->key,
+                               node->child_count);
+    if (status == PTO_OK)
+        status = read_range(reader, node->child, &range[0]);
+    return status == PTO_OK ? read_range(reader, node->child->next, &range[1]) : status;
+}
+
+/* --- links ---------------------------------------------------------------------------------------------- */
+
+/* A row of `links`, which stands for several where an end is a range. */
+typedef struct {
+    range_t end[2];
+    pto_param_t s_per_byte[2];
+    pto_param_t alpha_s;
+} row_t;
+
+/* pto_param_t, above 0 */
+static pto_status_t read_rate(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                              int argument) {
+    pto_param_t *param = slot;
+    pto_status_t status = pto_read_number(reader, node, &param->value, argument);
+    if (status == PTO_OK && param->value <= 0)
+        status = pto_read_fail(reader, node, PTO_ERR_RANGE, "%s: must be above 0", node->key);
+    param->low = param->high = param->value;
+    param->line = node->line;
+    return status;
+}
+
+static const pto_yaml_field_t row_fields[] = {
+    {.key = "between", .read = read_between, .offset = offsetof(row_t, end), .required = true},
+    {.key = "s_per_byte", .read = read_rate, .offset = offsetof(row_t, s_per_byte[0]), .required = true},
+    {.key = "back_s_per_byte", .read = read_rate, .offset = offsetof(row_t, s_per_byte[1])},
+    {.key = "alpha_s", .read = read_rate, .offset = offsetof(row_t, alpha_s)},
+};
+static const pto_yaml_table_t row_table = {
+    .what = "a row of 'links'", .field = row_fields, .field_count = sizeof row_fields / sizeof *row_fields};
+
+static pto_status_t add_link(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                             pto_topology_t *topology, const row_t *row, int index) {
+    int vertex[2];
+    pto_status_t status = PTO_OK;
+    for (int end = 0; end < 2 && status == PTO_OK; end++)
+        status = read_vertex(reader, node, topology, &row->end[end], index, &vertex[end]);
+    if (status != PTO_OK)
+        return status;
+    const char *name[] = {topology->vertex[vertex[0]], topology->vertex[vertex[1]]};
+    if (vertex[0] == vertex[1])
+        return pto_read_fail(reader, node, PTO_ERR_RANGE, "a link from %s to itself", name[0]);
+    int other = pto_topology_link_between(topology, vertex[0], vertex[1]);
+    if (other >= 0)
+        return pto_read_fail(reader, node, PTO_ERR_RANGE,
+                             "%s and %s are linked on line %d already; give the joint rate of parallel links",
+                             name[0], name[1], topology->link[other].s_per_byte.line);
+    if (topology->link_count == LINKS_MAX)
+        return pto_read_fail(reader, node, PTO_ERR_TOO_LARGE, "more than %d links", LINKS_MAX / 2);
+    bool alike = !pto_param_known(&row->s_per_byte[1]);
+    for (int i = 0; i < 2; i++)
+        topology->link[topology->link_count++] =
+            (pto_topology_link_t){.from = vertex[i],
+                                  .to = vertex[1 - i],
+                                  .s_per_byte = row->s_per_byte[alike ? 0 : i],
+                                  .alpha_s = row->alpha_s};
+    return PTO_OK;
+}
+
+static pto_status_t read_row(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                             pto_topology_t *topology) {
+    row_t row = {0};
+    pto_status_t status = pto_read_mapping(reader, node, &row_table, &row);
+    int first = row.end[0].count, second = row.end[1].count;
+    if (status == PTO_OK && first != second && first > 1 && second > 1)
+        status = pto_read_fail(
+            reader, node, PTO_ERR_RANGE,
+            "between: ranges of %d and %d; one must be a single name, or both equally long", first, second);
+    for (int i = 0; i < (first > second ? first : second) && status == PTO_OK; i++)
+        status = add_link(reader, node, topology, &row, i);
+    return status;
+}
+
+/* --- routes --------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    pto_topology_t *topology;
+    range_t end[2];
+    const pto_yaml_node_t *through;
+} given_t;
+
+static pto_status_t read_through(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                                 int argument) {
+    (void)argument;
+    *(const pto_yaml_node_t **)slot = node;
+    return pto_read_expect(reader, node, PTO_YAML_LIST, "a list of names");
+}
+
+static const pto_yaml_field_t given_fields[] = {
+    {.key = "between", .read = read_between, .offset = offsetof(given_t, end), .required = true},
+    {.key = "through", .read = read_through, .offset = offsetof(given_t, through), .required = true},
+};
+static const pto_yaml_table_t given_table = {.what = "a row of 'routes'",
+                                             .field = given_fields,
+                                             .field_count = sizeof given_fields / sizeof *given_fields};
+
+/* The vertices of a given route, in order. */
+static pto_status_t read_path(const pto_reader_t *reader, const pto_yaml_node_t *node, const given_t *given,
+                              int *path) {
+    pto_topology_t *topology = given->topology;
+    int count = 0, devices = pto_topology_devices(topology);
+    pto_status_t status = read_vertex(reader, node, topology, &given->end[0], 0, &path[count++]);
+    for (const pto_yaml_node_t *at = given->through->child; at && status == PTO_OK; at = at->next) {
+        range_t range = {0};
+        status = read_range(reader, at, &range);
+        if (status == PTO_OK)
+            status = read_vertex(reader, at, topology, &range, 0, &path[count++]);
+    }
+    if (status == PTO_OK)
+        status = read_vertex(reader, node, topology, &given->end[1], 0, &path[count]);
+    if (status == PTO_OK && (path[0] >= devices || path[count] >= devices || path[0] == path[count]))
+        status = pto_read_fail(reader, node, PTO_ERR_RANGE, "a route is between two devices");
+    return status;
+}
+
+static pto_status_t keep_path(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                              pto_topology_t *topology, const int *path, int count, bool back) {
+    int from = path[back ? count : 0], to = path[back ? 0 : count];
+    pto_route_t *route = pto_topology_route_of(topology, from, to);
+    if (route->known)
+        return pto_read_fail(reader, node, PTO_ERR_RANGE, "a second route between %s and %s",
+                             topology->vertex[from], topology->vertex[to]);
+    route->link = malloc((size_t)count * sizeof *route->link);
+    if (!route->link)
+        return pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
+    *route = (pto_route_t){.known = true, .given = true, .count = count, .link = route->link};
+    for (int i = 0; i < count; i++) {
+        int first = path[back ? count - i : i], second = path[back ? count - i - 1 : i + 1];
+        route->link[i] = pto_topology_link_between(topology, first, second);
+        if (route->link[i] < 0)
+            return pto_read_fail(reader, node, PTO_ERR_NOT_FOUND, "no link between %s and %s",
+                                 topology->vertex[first], topology->vertex[second]);
+    }
+    return PTO_OK;
+}
+
+static pto_status_t read_given(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                               pto_topology_t *topology) {
+    given_t given = {.topology = topology};
+    int path[PTO_TOPOLOGY_VERTICES_MAX + 2];
+    pto_status_t status = pto_read_mapping(reader, node, &given_table, &given);
+    if (status == PTO_OK && given.through->child_count > PTO_TOPOLOGY_VERTICES_MAX)
+        status = pto_read_fail(reader, given.through, PTO_ERR_TOO_LARGE, "a route of more than %d links",
+                               PTO_TOPOLOGY_VERTICES_MAX);
+    if (status == PTO_OK)
+        status = read_path(reader, node, &given, path);
+    for (int back = 0; back < 2 && status == PTO_OK; back++)
+        status = keep_path(reader, node, topology, path, given.through->child_count + 1, back);
+    return status;
+}
+
+static pto_status_t check_routes(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                                 const pto_topology_t *topology) {
+    int devices = pto_topology_devices(topology);
+    for (int i = 0; i < devices * devices; i++)
+        if (!topology->route[i].known)
+            return pto_read_fail(reader, node, PTO_ERR_RANGE, "no route from %s to %s",
+                                 topology->vertex[i / devices], topology->vertex[i % devices]);
+    return PTO_OK;
+}
+
+/* --- all of it ------------------------------------------------------------------------------------------ */
+
+/* `links` and `routes` are read once the devices are known. */
+static pto_status_t read_later(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                               int argument) {
+    (void)slot;
+    if (argument == 1 && node->kind == PTO_YAML_SCALAR && strcmp(node->text, "shortest") == 0)
+        return PTO_OK;
+    return pto_read_expect(reader, node, PTO_YAML_LIST, argument == 1 ? "'shortest' or a list" : "a list");
+}
+
+static pto_status_t add_devices(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                                pto_topology_t *topology) {
+    const pto_yaml_node_t *list = pto_yaml_find(node, "devices");
+    const int64_t *count = topology->device_count;
+    for (int kind = 0; kind < PTO_DEVICE_KINDS; kind++)
+        if (count[kind] > PTO_TOPOLOGY_DEVICES_MAX)
+            topology->device_count[kind] = PTO_TOPOLOGY_DEVICES_MAX + 1;
+    int devices = pto_topology_devices(topology);
+    if (devices > PTO_TOPOLOGY_DEVICES_MAX) {
+        memset(topology->device_count, 0, sizeof topology->device_count);
+        return pto_read_fail(reader, list, PTO_ERR_TOO_LARGE, "more than %d devices",
+                             PTO_TOPOLOGY_DEVICES_MAX);
+    }
+    topology->vertex = calloc(PTO_TOPOLOGY_VERTICES_MAX, sizeof *topology->vertex);
+    topology->link = calloc(LINKS_MAX, sizeof *topology->link);
+    topology->route = calloc((size_t)devices * (size_t)devices, sizeof *topology->route);
+    if (!topology->vertex || !topology->link || !topology->route)
+        return pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
+    for (int kind = 0; kind < PTO_DEVICE_KINDS; kind++)
+        for (int i = 0; i < count[kind]; i++)
+            snprintf(topology->vertex[topology->vertex_count++], PTO_VERTEX_NAME_MAX, "%s.%d",
+                     pto_device_kind_name((pto_device_kind_t)kind), i);
+    return PTO_OK;
+}
+
+static pto_status_t finish(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target) {
+    pto_topology_t *topology = target;
+    const pto_yaml_node_t *links = pto_yaml_find(node, "links"), *routes = pto_yaml_find(node, "routes");
+    pto_status_t status = add_devices(reader, node, topology);
+    for (const pto_yaml_node_t *row = links->child; row && status == PTO_OK; row = row->next)
+        status = read_row(reader, row, topology);
+    for (const pto_yaml_node_t *row = routes ? routes->child : NULL; row && status == PTO_OK; row = row->next)
+        status = read_given(reader, row, topology);
+    for (int i = 0; i < pto_topology_devices(topology) && status == PTO_OK; i++)
+        pto_topology_route_of(topology, i, i)->known = true;
+    if (status == PTO_OK && !pto_topology_find_routes(topology))
+        status = pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
+    return status == PTO_OK ? check_routes(reader, links, topology) : status;
+}
+
+static const pto_yaml_field_t device_fields[] = {
+    {.key = "gpus",
+     .read = pto_read_count,
+     .offset = PTO_DEVICE_GPU * sizeof(int64_t),
+     .argument = 1,
+     .required = true},
+    {.key = "sockets",
+     .read = pto_read_count,
+     .offset = PTO_DEVICE_SOCKET * sizeof(int64_t),
+     .argument = 1,
+     .required = true},
+    {.key = "nics", .read = pto_read_count, .offset = PTO_DEVICE_NIC * sizeof(int64_t)},
+};
+static const pto_yaml_table_t device_table = {
+    .what = "'devices'", .field = device_fields, .field_count = sizeof device_fields / sizeof *device_fields};
+
+static const pto_yaml_field_t fields[] = {
+    {.key = "topology", .read = pto_read_text, .offset = offsetof(pto_topology_t, name)},
+    {.key = "source", .read = pto_read_text, .offset = offsetof(pto_topology_t, source)},
+    {.key = "devices",
+     .table = &device_table,
+     .offset = offsetof(pto_topology_t, device_count),
+     .required = true},
+    {.key = "links", .read = read_later, .required = true},
+    {.key = "routes", .read = read_later, .argument = 1},
+};
+static const pto_yaml_table_t table = {
+    .what = "a topology", .field = fields, .field_count = sizeof fields / sizeof *fields, .finish = finish};
+
+pto_status_t pto_read_topology(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                               pto_topology_t **topology) {
+    pto_topology_t *made = calloc(1, sizeof *made);
+    if (!made)
+        return pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
+    pto_status_t status = pto_read_mapping(reader, node, &table, made);
+    if (status == PTO_OK)
+        *topology = made;
+    else
+        pto_topology_destroy(made);
+    return status;
+}
+
+pto_status_t pto_topology_create(const char *text, size_t text_size, const char *path,
+                                 pto_topology_t **topology, pto_error_t *err) {
+    const pto_reader_t reader = {.path = path, .err = err};
+    pto_yaml_node_t *root = NULL;
+    pto_status_t status = pto_yaml_parse(text, text_size, path, &root, err);
+    if (status != PTO_OK)
+        return status;
+    status = pto_read_topology(&reader, root, topology);
+    pto_yaml_destroy(root);
+    return status;
+}
+
+pto_status_t pto_topology_open(const char *path, pto_topology_t **topology, pto_error_t *err) {
+    char *text = NULL;
+    size_t size = 0;
+    pto_status_t status = pto_text_read(path, FILE_BYTES_MAX, &text, &size, err);
+    if (status == PTO_OK)
+        status = pto_topology_create(text, size, path, topology, err);
+    free(text);
+    return status;
+}

@@ -1,0 +1,206 @@
+/* Mapping by recursive bisection: the places are halved, and the processes are divided between the halves so
+ * that little is sent from one to the other. Each division starts from several that grow around one process,
+ * and is improved by moves back and forth as in Kernighan and Lin, "An Efficient Heuristic Procedure for
+ * Partitioning Graphs" (1970), and in Fiduccia and Mattheyses (1982). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "map/map_internal.h"
+
+enum { STARTS = 6, STARTS_OF_MANY = 2, MANY = 1024, PASSES = 8 };
+
+typedef struct {
+    const pto_flows_t *flows;
+    int64_t *side; /* by process: 0 or 1 within the current part, 2 outside */
+    double *gain;  /* by process: what its move to the other side saves */
+    bool *locked;
+    int64_t *best;  /* sides of the best division so far */
+    int64_t *moved; /* the moves of a pass */
+    uint64_t state;
+} bisection_t;
+
+/* A part of the processes. */
+typedef struct {
+    int64_t *process;
+    int64_t count;
+    int64_t first_half; /* how many go to side 0 */
+} part_t;
+
+static double volume(const pto_flow_t *flow) { return flow->out + flow->in; }
+
+/* --- the cut -------------------------------------------------------------------------------------------- */
+
+static double find_gains(bisection_t *bisection, const part_t *part) {
+    const pto_flows_t *flows = bisection->flows;
+    double cut = 0;
+    for (int64_t n = 0; n < part->count; n++) {
+        int64_t i = part->process[n];
+        bisection->gain[i] = 0;
+        for (int64_t f = flows->first[i]; f < flows->first[i + 1]; f++) {
+            int64_t other = bisection->side[flows->flow[f].peer];
+            if (other == 2)
+                continue;
+            bool across = other != bisection->side[i];
+            bisection->gain[i] += across ? volume(&flows->flow[f]) : -volume(&flows->flow[f]);
+            cut += across ? volume(&flows->flow[f]) : 0;
+        }
+    }
+    return cut / 2;
+}
+
+static void move(bisection_t *bisection, int64_t i) {
+    const pto_flows_t *flows = bisection->flows;
+    bisection->side[i] = 1 - bisection->side[i];
+    bisection->gain[i] = -bisection->gain[i];
+    for (int64_t f = flows->first[i]; f < flows->first[i + 1]; f++) {
+        int64_t peer = flows->flow[f].peer;
+        if (bisection->side[peer] != 2)
+            bisection->gain[peer] +=
+                (bisection->side[peer] == bisection->side[i] ? -2 : 2) * volume(&flows->flow[f]);
+    }
+}
+
+/* The process of a side whose move saves most; -1: all are locked. */
+static int64_t best_of(const bisection_t *bisection, const part_t *part, int64_t side) {
+    int64_t best = -1;
+    for (int64_t n = 0; n < part->count; n++) {
+        int64_t i = part->process[n];
+        if (bisection->side[i] == side && !bisection->locked[i] &&
+            (best < 0 || bisection->gain[i] > bisection->gain[best]))
+            best = i;
+    }
+    return best;
+}
+
+/* Move pairs of processes, one each way and each process once, and keep the moves up to the best point.
+ * Returns what they save. */
+static double improve_once(bisection_t *bisection, const part_t *part) {
+    int64_t moves = 0, kept = 0;
+    double saved = 0, best = 0;
+    for (int64_t n = 0; n < part->count; n++)
+        bisection->locked[part->process[n]] = false;
+    for (;;) {
+        int64_t i = best_of(bisection, part, moves % 2);
+        if (i < 0)
+            break;
+        saved += bisection->gain[i];
+        move(bisection, i);
+        bisection->locked[i] = true;
+        bisection->moved[moves++] = i;
+        if (moves % 2 == 0 && saved > best * (1 + 1e-12)) {
+            best = saved;
+            kept = moves;
+        }
+    }
+    while (moves > kept)
+        move(bisection, bisection->moved[--moves]);
+    return best;
+}
+
+/* --- starts --------------------------------------------------------------------------------------------- */
+
+/* Side 0 grows around one process by those that are connected to it most. */
+static void grow(bisection_t *bisection, const part_t *part, int64_t seed) {
+    for (int64_t n = 0; n < part->count; n++) {
+        bisection->side[part->process[n]] = 1;
+        bisection->locked[part->process[n]] = false;
+    }
+    find_gains(bisection, part);
+    for (int64_t n = 0; n < part->first_half; n++) {
+        move(bisection, seed);
+        seed = best_of(bisection, part, 1);
+    }
+}
+
+/* Side 0 is the first of the part's processes, in their order. */
+static void take_first(bisection_t *bisection, const part_t *part) {
+    for (int64_t n = 0; n < part->count; n++)
+        bisection->side[part->process[n]] = n >= part->first_half;
+    find_gains(bisection, part);
+}
+
+static void keep(const bisection_t *bisection, const part_t *part) {
+    for (int64_t n = 0; n < part->count; n++)
+        bisection->best[part->process[n]] = bisection->side[part->process[n]];
+}
+
+/* Divide a part: afterwards its processes of side 0 come first, in their order. */
+static void divide(bisection_t *bisection, const part_t *part) {
+    double least = 0;
+    int starts = part->count > MANY ? STARTS_OF_MANY : STARTS;
+    for (int64_t n = 0; n < part->count; n++)
+        bisection->side[part->process[n]] = 0;
+    for (int start = 0; start < starts; start++) {
+        if (start == 0)
+            take_first(bisection, part);
+        else
+            grow(bisection, part,
+                 part->process[start == 1 ? 0 : pto_map_random_below(&bisection->state, part->count)]);
+        for (int pass = 0; pass < PASSES && improve_once(bisection, part) > 0; pass++)
+            ;
+        double cut = find_gains(bisection, part);
+        if (start == 0 || cut < least) {
+            least = cut;
+            keep(bisection, part);
+        }
+    }
+    int64_t first = 0, second = part->first_half;
+    for (int64_t n = 0; n < part->count; n++)
+        bisection->moved[bisection->best[part->process[n]] == 0 ? first++ : second++] = part->process[n];
+    memcpy(part->process, bisection->moved, (size_t)part->count * sizeof *part->process);
+    for (int64_t n = 0; n < part->count; n++)
+        bisection->side[part->process[n]] = 2;
+}
+
+/* --- recursion ------------------------------------------------------------------------------------------ */
+
+/* How many of `count` consecutive places form the first half: whole nodes, else whole GPUs, else cores. */
+static int64_t half_of(const pto_places_t *places, int64_t count) {
+    int64_t per_node = places->gpus * places->cores;
+    int64_t unit = count > per_node ? per_node : count > places->cores ? places->cores : 1;
+    return count / unit / 2 * unit;
+}
+
+/* The processes of places [first, first + count) are `process`; give each of them its place. */
+static void bisect(bisection_t *bisection, const pto_places_t *places, int64_t *process, int64_t first,
+                   int64_t count, int64_t *place) {
+    if (count == 1) {
+        place[process[0]] = first;
+        return;
+    }
+    const part_t part = {process, count, half_of(places, count)};
+    divide(bisection, &part);
+    bisect(bisection, places, process, first, part.first_half, place);
+    bisect(bisection, places, process + part.first_half, first + part.first_half, count - part.first_half,
+           place);
+}
+
+pto_status_t pto_map_bisect(const pto_map_problem_t *problem, uint64_t seed, int64_t *place,
+                            pto_error_t *err) {
+    size_t count = (size_t)problem->flows->count;
+    int64_t *numbers = calloc(4 * count + 1, sizeof *numbers);
+    double *gain = calloc(count + 1, sizeof *gain);
+    bool *locked = calloc(count + 1, sizeof *locked);
+    pto_status_t status = PTO_OK;
+    if (numbers && gain && locked) {
+        bisection_t bisection = {.flows = problem->flows,
+                                 .side = numbers,
+                                 .best = numbers + count,
+                                 .moved = numbers + 2 * count,
+                                 .gain = gain,
+                                 .locked = locked,
+                                 .state = seed};
+        int64_t *process = numbers + 3 * count;
+        for (int64_t i = 0; i < problem->flows->count; i++) {
+            process[i] = i;
+            bisection.side[i] = 2;
+        }
+        bisect(&bisection, problem->places, process, 0, problem->flows->count, place);
+    } else {
+        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a mapping");
+    }
+    free(numbers);
+    free(gain);
+    free(locked);
+    return status;
+}

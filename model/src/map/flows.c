@@ -1,0 +1,135 @@
+/* Who sends whom how much, as a sparse matrix. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "portolan/map.h"
+#include "scenario/check.h"
+
+/* One source's row while it is made: the volume to each process, and which have any. */
+typedef struct {
+    double *volume;
+    int64_t *peer;
+    int64_t count;
+    int64_t *candidate;
+} row_t;
+
+typedef struct {
+    const pto_counts_t *const *part;
+    int part_count;
+    int64_t bytes;
+    int64_t count;
+    row_t row;
+} maker_t;
+
+static void make_row(maker_t *maker, int64_t source) {
+    row_t *row = &maker->row;
+    for (int64_t i = 0; i < row->count; i++)
+        row->volume[row->peer[i]] = 0;
+    row->count = 0;
+    for (int p = 0; p < maker->part_count; p++) {
+        int64_t candidates = pto_counts_peers(maker->part[p], maker->count, source, row->candidate);
+        for (int64_t i = 0; i < candidates; i++) {
+            int64_t peer = row->candidate[i];
+            double volume = (double)pto_counts_bytes(maker->part[p], maker->bytes, source, peer);
+            if (peer == source || !(volume > 0))
+                continue;
+            if (!(row->volume[peer] > 0))
+                row->peer[row->count++] = peer;
+            row->volume[peer] += volume;
+        }
+    }
+}
+
+/* The flow of `from` to `to`, appended to the row of `from` if there is none. */
+static pto_flow_t *flow_to(const pto_flows_t *flows, int64_t *used, int64_t from, int64_t to) {
+    pto_flow_t *row = flows->flow + flows->first[from];
+    for (int64_t i = 0; i < used[from]; i++)
+        if (row[i].peer == to)
+            return &row[i];
+    row[used[from]] = (pto_flow_t){.peer = to};
+    return &row[used[from]++];
+}
+
+/* Every flow stands in the rows of both ends, so a row has room for what the process sends and receives. */
+static pto_status_t size_rows(maker_t *maker, pto_flows_t *flows, pto_error_t *err) {
+    for (int64_t source = 0; source < maker->count; source++) {
+        make_row(maker, source);
+        flows->first[source + 1] += maker->row.count;
+        for (int64_t i = 0; i < maker->row.count; i++)
+            flows->first[maker->row.peer[i] + 1]++;
+    }
+    for (int64_t i = 0; i < maker->count; i++)
+        flows->first[i + 1] += flows->first[i];
+    if (flows->first[maker->count] > PTO_FLOWS_MAX)
+        return pto_error_set(err, PTO_ERR_TOO_LARGE, "%lld pairs of processes exchange data, more than %d",
+                             (long long)flows->first[maker->count] / 2, PTO_FLOWS_MAX / 2);
+    flows->flow = calloc((size_t)flows->first[maker->count] + 1, sizeof *flows->flow);
+    return flows->flow ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a mapping");
+}
+
+/* Close the gaps that rows have whose processes send to those that they receive from. */
+static void pack_rows(pto_flows_t *flows, const int64_t *used) {
+    int64_t end = 0;
+    for (int64_t i = 0; i < flows->count; i++) {
+        memmove(flows->flow + end, flows->flow + flows->first[i], (size_t)used[i] * sizeof *flows->flow);
+        flows->first[i] = end;
+        end += used[i];
+    }
+    flows->first[flows->count] = end;
+}
+
+static void fill_rows(maker_t *maker, pto_flows_t *flows, int64_t *used) {
+    for (int64_t source = 0; source < maker->count; source++) {
+        make_row(maker, source);
+        for (int64_t i = 0; i < maker->row.count; i++) {
+            int64_t peer = maker->row.peer[i];
+            flow_to(flows, used, source, peer)->out = maker->row.volume[peer];
+            flow_to(flows, used, peer, source)->in = maker->row.volume[peer];
+        }
+    }
+    pack_rows(flows, used);
+}
+
+static pto_status_t check_parts(const pto_counts_t *const *part, int part_count, int64_t count,
+                                pto_error_t *err) {
+    for (int p = 0; p < part_count; p++) {
+        int64_t order = pto_counts_order(part[p]);
+        if (order > 0 && order != count)
+            return pto_error_set(err, PTO_ERR_RANGE, "counts of %lld processes for %lld places",
+                                 (long long)order, (long long)count);
+    }
+    return PTO_OK;
+}
+
+pto_status_t pto_flows_make(const pto_counts_t *const *part, int part_count, int64_t bytes, int64_t count,
+                            pto_flows_t *flows, pto_error_t *err) {
+    pto_status_t status = check_parts(part, part_count, count, err);
+    if (status != PTO_OK)
+        return status;
+    maker_t maker = {.part = part, .part_count = part_count, .bytes = bytes, .count = count};
+    int64_t *numbers = calloc(3 * (size_t)count + 1, sizeof *numbers);
+    pto_flows_t made = {.count = count, .first = calloc((size_t)count + 1, sizeof *made.first)};
+    maker.row.volume = calloc((size_t)count, sizeof *maker.row.volume);
+    if (numbers && made.first && maker.row.volume) {
+        maker.row.peer = numbers;
+        maker.row.candidate = numbers + count;
+        status = size_rows(&maker, &made, err);
+        if (status == PTO_OK)
+            fill_rows(&maker, &made, numbers + 2 * count);
+    } else {
+        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a mapping");
+    }
+    free(maker.row.volume);
+    free(numbers);
+    if (status == PTO_OK)
+        *flows = made;
+    else
+        pto_flows_fini(&made);
+    return status;
+}
+
+void pto_flows_fini(pto_flows_t *flows) {
+    free(flows->first);
+    free(flows->flow);
+    *flows = (pto_flows_t){.count = 0};
+}

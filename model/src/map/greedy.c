@@ -1,0 +1,198 @@
+/* The mapper greedy: pairs of processes swap their places as long as that lessens the sum. Swaps alone find a
+ * poor optimum from most starts, so it starts from several: the default, the grid's axes in every order, and
+ * recursive bisections. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "map/map_internal.h"
+
+enum { ALL_PAIRS_MAX = 256, SWEEPS = 20, SWEEPS_OF_MANY = 3, BISECTIONS = 3 };
+
+/* --- swaps ---------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const pto_flows_t *flows;
+    const pto_places_t *places;
+    int64_t *place;
+    int64_t *process;    /* by place */
+    const int64_t *node; /* by place, since divisions would take most of the time */
+    const int64_t *gpu;
+} swaps_t;
+
+static double cost(const swaps_t *swaps, int64_t from, int64_t to) {
+    return swaps->node[from] == swaps->node[to]
+               ? swaps->places->cost[swaps->gpu[from] * swaps->places->gpus + swaps->gpu[to]]
+               : swaps->places->off_node;
+}
+
+/* What process i costs more at place `to` than now. Its flow to the process `except` is left out. */
+static double move_cost(const swaps_t *swaps, int64_t i, int64_t to, int64_t except) {
+    double more = 0;
+    int64_t from = swaps->place[i];
+    for (int64_t f = swaps->flows->first[i]; f < swaps->flows->first[i + 1]; f++) {
+        const pto_flow_t *flow = &swaps->flows->flow[f];
+        int64_t peer = swaps->place[flow->peer];
+        if (flow->peer != except)
+            more += flow->out * (cost(swaps, to, peer) - cost(swaps, from, peer)) +
+                    flow->in * (cost(swaps, peer, to) - cost(swaps, peer, from));
+    }
+    return more;
+}
+
+/* What the two processes' own flow costs more, where the directions of a pair differ in cost. */
+static double turn_cost(const swaps_t *swaps, int64_t i, int64_t j) {
+    double turned =
+        cost(swaps, swaps->place[j], swaps->place[i]) - cost(swaps, swaps->place[i], swaps->place[j]);
+    for (int64_t f = swaps->flows->first[i]; f < swaps->flows->first[i + 1]; f++)
+        if (swaps->flows->flow[f].peer == j)
+            return (swaps->flows->flow[f].out - swaps->flows->flow[f].in) * turned;
+    return 0;
+}
+
+static bool swap_if_better(const swaps_t *swaps, int64_t i, int64_t j) {
+    int64_t mine = swaps->place[i], other = swaps->place[j];
+    double cost_before = cost(swaps, mine, other);
+    double more = move_cost(swaps, i, other, j) + move_cost(swaps, j, mine, i) + turn_cost(swaps, i, j);
+    if (!(more < -1e-9 * cost_before))
+        return false;
+    swaps->place[i] = other;
+    swaps->place[j] = mine;
+    swaps->process[other] = i;
+    swaps->process[mine] = j;
+    return true;
+}
+
+static bool swap_all(const swaps_t *swaps) {
+    bool better = false;
+    for (int64_t i = 0; i < swaps->flows->count; i++)
+        for (int64_t j = i + 1; j < swaps->flows->count; j++)
+            better = swap_if_better(swaps, i, j) || better;
+    return better;
+}
+
+/* Of many processes, each tries the places on the nodes of those that it exchanges data with. */
+static bool swap_near_peers(const swaps_t *swaps) {
+    bool better = false;
+    int64_t per_node = swaps->places->gpus * swaps->places->cores;
+    for (int64_t i = 0; i < swaps->flows->count; i++) {
+        int64_t last = -1;
+        for (int64_t f = swaps->flows->first[i]; f < swaps->flows->first[i + 1]; f++) {
+            int64_t node = swaps->node[swaps->place[swaps->flows->flow[f].peer]];
+            if (node == last)
+                continue;
+            last = node;
+            for (int64_t p = node * per_node; p < (node + 1) * per_node; p++)
+                better = (swaps->process[p] != i && swap_if_better(swaps, i, swaps->process[p])) || better;
+        }
+    }
+    return better;
+}
+
+static void run_swaps(const swaps_t *swaps, int sweeps) {
+    for (int64_t i = 0; i < swaps->flows->count; i++)
+        swaps->process[swaps->place[i]] = i;
+    bool all = swaps->flows->count <= ALL_PAIRS_MAX;
+    for (int sweep = 0; sweep < sweeps; sweep++)
+        if (!(all ? swap_all(swaps) : swap_near_peers(swaps)))
+            return;
+}
+
+/* --- starts --------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const pto_map_problem_t *problem;
+    swaps_t swaps;
+    bool many; /* only the best start is improved */
+    int64_t *best;
+    double best_sum;
+    bool any;
+} search_t;
+
+static void try_start(search_t *search) {
+    const pto_map_problem_t *problem = search->problem;
+    if (!search->many)
+        run_swaps(&search->swaps, SWEEPS);
+    double sum = pto_map_judge(problem->flows, problem->places, PTO_AIM_SUM, search->swaps.place);
+    if (search->any && !(sum < search->best_sum * (1 - 1e-12)))
+        return;
+    search->any = true;
+    search->best_sum = sum;
+    memcpy(search->best, search->swaps.place, (size_t)problem->flows->count * sizeof *search->best);
+}
+
+/* Number the processes with the axes in another order, the last of them varying fastest. */
+static void order_axes(const pto_grid_t *grid, const int *axis, int64_t count, int64_t *place) {
+    for (int64_t process = 0; process < count; process++) {
+        int64_t at[PTO_GRID_DIMS_MAX], rest = process, number = 0;
+        for (int d = grid->dim_count - 1; d >= 0; rest /= grid->dim[d--])
+            at[d] = rest % grid->dim[d];
+        for (int d = 0; d < grid->dim_count; d++)
+            number = number * grid->dim[axis[d]] + at[axis[d]];
+        place[process] = number;
+    }
+}
+
+/* All orders of the axes from `from` on. */
+static void try_axes(search_t *search, int *axis, int from) {
+    const pto_grid_t *grid = search->problem->grid;
+    if (from == grid->dim_count) {
+        order_axes(grid, axis, search->problem->flows->count, search->swaps.place);
+        try_start(search);
+        return;
+    }
+    for (int i = from; i < grid->dim_count; i++) {
+        int kept = axis[from];
+        axis[from] = axis[i];
+        axis[i] = kept;
+        try_axes(search, axis, from + 1);
+        axis[i] = axis[from];
+        axis[from] = kept;
+    }
+}
+
+static pto_status_t try_starts(search_t *search, pto_error_t *err) {
+    const pto_map_problem_t *problem = search->problem;
+    int axis[PTO_GRID_DIMS_MAX] = {0, 1, 2, 3};
+    int bisections = search->many ? 1 : BISECTIONS;
+    if (problem->grid && problem->grid->dim_count > 1) {
+        try_axes(search, axis, 0); /* the default first */
+    } else {
+        pto_mapper_slot.map(problem, search->swaps.place, err);
+        try_start(search);
+    }
+    for (int i = 0; i < bisections; i++) {
+        pto_status_t status = pto_map_bisect(problem, problem->seed + (uint64_t)i, search->swaps.place, err);
+        if (status != PTO_OK)
+            return status;
+        try_start(search);
+    }
+    return PTO_OK;
+}
+
+static pto_status_t map_greedily(const pto_map_problem_t *problem, int64_t *place, pto_error_t *err) {
+    size_t count = (size_t)problem->flows->count;
+    const pto_places_t *places = problem->places;
+    int64_t *numbers = calloc(4 * count + 1, sizeof *numbers);
+    if (!numbers)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a mapping");
+    int64_t *node = numbers + 2 * count, *gpu = numbers + 3 * count;
+    for (int64_t p = 0; p < problem->flows->count; p++) {
+        node[p] = p / places->cores / places->gpus;
+        gpu[p] = p / places->cores % places->gpus;
+    }
+    search_t search = {.problem = problem,
+                       .swaps = {problem->flows, places, numbers, numbers + count, node, gpu},
+                       .many = count > ALL_PAIRS_MAX,
+                       .best = place};
+    pto_status_t status = try_starts(&search, err);
+    if (status == PTO_OK && search.many) {
+        search.swaps.place = place;
+        run_swaps(&search.swaps, SWEEPS_OF_MANY);
+    }
+    free(numbers);
+    return status;
+}
+
+const pto_mapper_t pto_mapper_greedy = {
+    "greedy", "swaps of pairs, from the default, the grid's axes in every order and recursive bisection",
+    map_greedily};

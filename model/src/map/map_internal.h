@@ -1,0 +1,39 @@
+/* Shared by the mappers. */
+#ifndef PORTOLAN_MAP_INTERNAL_H
+#define PORTOLAN_MAP_INTERNAL_H
+
+#include "portolan/map.h"
+
+/* Numbers that are the same on every platform: the generator splitmix64 (Steele, Lea, Flood 2014). */
+uint64_t pto_map_random(uint64_t *state);
+/* A number from 0 to bound - 1. */
+int64_t pto_map_random_below(uint64_t *state, int64_t bound);
+
+/* Processes in any order. */
+void pto_map_shuffle(uint64_t *state, int64_t count, int64_t *item);
+
+/* A mapping by recursive bisection: the places are halved by node, then by GPU, and the processes so that
+ * little is sent between the halves. */
+pto_status_t pto_map_bisect(const pto_map_problem_t *problem, uint64_t seed, int64_t *place,
+                            pto_error_t *err);
+
+/* The best mapping on places that form a tree whose nodes at each level have equally many children, by a
+ * dynamic program over the sets of processes. Among those with the least sum, it has the least time of the
+ * busiest link of the tree, if a link's rate is that of a pair that it is the slowest link of. Errors:
+ * PTO_ERR_NOT_APPLICABLE if the places form no such tree or there are more than PTO_TREE_MAX;
+ * PTO_ERR_MEMORY. */
+enum { PTO_TREE_MAX = 16 };
+pto_status_t pto_map_tree(const pto_map_problem_t *problem, int64_t *place, pto_error_t *err);
+
+/* The best mapping by trying all. Errors: PTO_ERR_NOT_APPLICABLE above PTO_PERMUTED_MAX processes. */
+enum { PTO_PERMUTED_MAX = 8 };
+pto_status_t pto_map_permutations(const pto_map_problem_t *problem, int64_t *place, pto_error_t *err);
+
+/* Map in phases, each by `mapper`, or by greedy where that does not apply. Errors: PTO_ERR_MEMORY. */
+pto_status_t pto_map_in_phases(const pto_map_problem_t *problem, const pto_mapper_t *mapper,
+                               const int64_t *part_size, int part_count, int64_t *place, pto_error_t *err);
+
+extern const pto_mapper_t pto_mapper_slot, pto_mapper_node, pto_mapper_random, pto_mapper_greedy,
+    pto_mapper_exact;
+
+#endif

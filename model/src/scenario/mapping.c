@@ -1,0 +1,232 @@
+/* Placements: which process of the application is at which place. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text_file.h"
+#include "formats/csv_table.h"
+#include "portolan/scenario.h"
+
+/* --- reading -------------------------------------------------------------------------------------------- */
+
+enum { COLUMN_PROCESS, COLUMN_NODE, COLUMN_GPU, COLUMN_CORE, COLUMN_COUNT };
+enum { FILE_BYTES_MAX = 256 << 20 };
+
+static const char *const column_names[COLUMN_COUNT] = {"process", "node", "gpu", "core"};
+
+typedef struct {
+    int64_t process;
+    pto_placed_t at;
+} row_t;
+
+typedef struct {
+    int64_t count;
+    int64_t capacity;
+    row_t *row;
+} rows_t;
+
+static pto_status_t begin_row(void *table, int file, pto_error_t *err) {
+    rows_t *rows = table;
+    (void)file;
+    if (rows->count == rows->capacity) {
+        int64_t capacity = rows->capacity > 0 ? 2 * rows->capacity : 64;
+        row_t *grown = realloc(rows->row, (size_t)capacity * sizeof *grown);
+        if (!grown)
+            return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a placement");
+        rows->row = grown;
+        rows->capacity = capacity;
+    }
+    rows->row[rows->count++] = (row_t){.process = 0};
+    return PTO_OK;
+}
+
+static pto_status_t read_field(const pto_csv_t *csv, int column, pto_text_span_t field, void *table) {
+    rows_t *rows = table;
+    row_t *row = &rows->row[rows->count - 1];
+    int64_t *const number[COLUMN_COUNT] = {&row->process, &row->at.place.node, &row->at.place.gpu,
+                                           &row->at.place.core};
+    row->at.line = csv->line;
+    return pto_csv_whole(csv, column, field, 0, number[column]);
+}
+
+static const pto_csv_format_t format = {.what = "placements",
+                                        .advice = "keep them apart",
+                                        .column = column_names,
+                                        .column_count = COLUMN_COUNT,
+                                        .required_count = COLUMN_CORE,
+                                        .begin_row = begin_row,
+                                        .read_field = read_field};
+
+/* Sort the rows by process: each must be there once. */
+static pto_status_t sort_rows(const rows_t *rows, const char *path, pto_placed_t *at, pto_error_t *err) {
+    for (int64_t i = 0; i < rows->count; i++) {
+        const row_t *row = &rows->row[i];
+        if (row->process >= rows->count)
+            return pto_error_set_at(err, PTO_ERR_RANGE, path, row->at.line, 1,
+                                    "process %lld of %lld: the processes count from 0, without gaps",
+                                    (long long)row->process, (long long)rows->count);
+        if (at[row->process].line > 0)
+            return pto_error_set_at(err, PTO_ERR_RANGE, path, row->at.line, 1,
+                                    "process %lld already has a place on line %d", (long long)row->process,
+                                    at[row->process].line);
+        at[row->process] = row->at;
+    }
+    return PTO_OK;
+}
+
+static pto_status_t take_rows(const rows_t *rows, const char *path, pto_mapping_t *mapping,
+                              pto_error_t *err) {
+    if (rows->count == 0)
+        return pto_error_set_at(err, PTO_ERR_SYNTAX, path, 1, 1, "the file places no process");
+    pto_mapping_t made = {.count = rows->count,
+                          .at = calloc((size_t)rows->count, sizeof *made.at),
+                          .path = pto_text_copy(path)};
+    pto_status_t status = made.at && made.path ? sort_rows(rows, path, made.at, err)
+                                               : pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    if (status == PTO_OK)
+        *mapping = made;
+    else
+        pto_mapping_fini(&made);
+    return status;
+}
+
+pto_status_t pto_mapping_parse(const char *text, size_t text_size, const char *path, pto_mapping_t *mapping,
+                               pto_error_t *err) {
+    rows_t rows = {.count = 0};
+    pto_csv_origin_t origin = {.file_count = 0};
+    pto_status_t status = pto_csv_parse(&format, text, text_size, path, &origin, &rows, err);
+    pto_csv_origin_fini(&origin);
+    if (status == PTO_OK)
+        status = take_rows(&rows, path, mapping, err);
+    free(rows.row);
+    return status;
+}
+
+pto_status_t pto_mapping_read(const char *path, pto_mapping_t *mapping, pto_error_t *err) {
+    char *text = NULL;
+    size_t size = 0;
+    pto_status_t status = pto_text_read(path, FILE_BYTES_MAX, &text, &size, err);
+    if (status != PTO_OK)
+        return status;
+    status = pto_mapping_parse(text, size, path, mapping, err);
+    free(text);
+    return status;
+}
+
+/* --- binding -------------------------------------------------------------------------------------------- */
+
+static int64_t owner_at(const pto_layout_t *layout, pto_rank_t place) {
+    return (place.node * layout->gpus_per_node + place.gpu) * layout->owners_per_gpu + place.core;
+}
+
+static pto_rank_t place_of(const pto_layout_t *layout, int64_t owner) {
+    int64_t gpu = owner / layout->owners_per_gpu;
+    return (pto_rank_t){.node = gpu / layout->gpus_per_node,
+                        .gpu = gpu % layout->gpus_per_node,
+                        .core = owner % layout->owners_per_gpu};
+}
+
+static pto_status_t refuse(const pto_mapping_t *mapping, int64_t process, pto_error_t *err,
+                           const char *message) {
+    return pto_error_set_at(err, PTO_ERR_RANGE, mapping->path, mapping->at[process].line, 1,
+                            "process %lld: %s", (long long)process, message);
+}
+
+static pto_status_t seat(const pto_layout_t *layout, int64_t process, pto_mapping_t *mapping,
+                         pto_error_t *err) {
+    pto_rank_t place = mapping->at[process].place;
+    char message[PTO_ERROR_MESSAGE_MAX];
+    const struct {
+        int64_t value, count;
+        const char *name;
+    } part[] = {{place.node, layout->nodes, "node"},
+                {place.gpu, layout->gpus_per_node, "GPU"},
+                {place.core, layout->owners_per_gpu, "core"}};
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
+        if (part[i].value >= 0 && part[i].value < part[i].count)
+            continue;
+        snprintf(message, sizeof message, "there is no %s %lld that holds data, only 0 to %lld", part[i].name,
+                 (long long)part[i].value, (long long)part[i].count - 1);
+        return refuse(mapping, process, err, message);
+    }
+    int64_t *seat = &mapping->process[owner_at(layout, place)];
+    if (*seat >= 0) {
+        snprintf(message, sizeof message,
+                 "node %lld, GPU %lld, core %lld is already the place of process %lld", (long long)place.node,
+                 (long long)place.gpu, (long long)place.core, (long long)*seat);
+        return refuse(mapping, process, err, message);
+    }
+    *seat = process;
+    return PTO_OK;
+}
+
+pto_status_t pto_mapping_bind(pto_mapping_t *mapping, const pto_layout_t *layout, pto_error_t *err) {
+    int64_t owners = pto_layout_owner_count(layout);
+    if (mapping->count == 0)
+        return PTO_OK;
+    if (mapping->count != owners)
+        return pto_error_set_at(err, PTO_ERR_RANGE, mapping->path, mapping->at[mapping->count - 1].line, 1,
+                                "%lld processes for the %lld places of the layout", (long long)mapping->count,
+                                (long long)owners);
+    free(mapping->process);
+    mapping->process = malloc((size_t)owners * sizeof *mapping->process);
+    if (!mapping->process)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a placement");
+    for (int64_t owner = 0; owner < owners; owner++)
+        mapping->process[owner] = -1;
+    pto_status_t status = PTO_OK;
+    for (int64_t process = 0; process < mapping->count && status == PTO_OK; process++)
+        status = seat(layout, process, mapping, err);
+    return status;
+}
+
+pto_status_t pto_mapping_make(const pto_layout_t *layout, const int64_t *owner, pto_mapping_t *mapping,
+                              pto_error_t *err) {
+    pto_mapping_t made = {.count = pto_layout_owner_count(layout)};
+    made.at = calloc((size_t)made.count, sizeof *made.at);
+    if (!made.at)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a placement");
+    for (int64_t process = 0; process < made.count; process++)
+        made.at[process].place = place_of(layout, owner[process]);
+    pto_status_t status = pto_mapping_bind(&made, layout, err);
+    if (status == PTO_OK)
+        *mapping = made;
+    else
+        pto_mapping_fini(&made);
+    return status;
+}
+
+void pto_mapping_ranks(const pto_mapping_t *mapping, const pto_layout_t *layout, int64_t *rank) {
+    int64_t owners = pto_layout_owner_count(layout), next = owners;
+    for (int64_t owner = 0; owner < owners; owner++)
+        rank[mapping->count > 0 ? mapping->process[owner] : owner] =
+            pto_layout_number(layout, place_of(layout, owner));
+    for (int64_t r = 0; r < pto_layout_rank_count(layout); r++)
+        if (pto_layout_rank(layout, r).core >= layout->owners_per_gpu)
+            rank[next++] = r;
+}
+
+/* --- writing -------------------------------------------------------------------------------------------- */
+
+pto_status_t pto_mapping_write(const pto_mapping_t *mapping, char **text, pto_error_t *err) {
+    enum { ROW_MAX = 4 * 20 + 4 };
+    size_t size = sizeof "process,node,gpu,core\n" + (size_t)mapping->count * ROW_MAX;
+    char *made = malloc(size);
+    if (!made)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a placement");
+    size_t used = (size_t)snprintf(made, size, "process,node,gpu,core\n");
+    for (int64_t process = 0; process < mapping->count; process++) {
+        pto_rank_t place = mapping->at[process].place;
+        used += (size_t)snprintf(made + used, size - used, "%lld,%lld,%lld,%lld\n", (long long)process,
+                                 (long long)place.node, (long long)place.gpu, (long long)place.core);
+    }
+    *text = made;
+    return PTO_OK;
+}
+
+void pto_mapping_fini(pto_mapping_t *mapping) {
+    free(mapping->at);
+    free(mapping->process);
+    free(mapping->path);
+    *mapping = (pto_mapping_t){.count = 0};
+}

@@ -1,0 +1,183 @@
+/* Byte counts of communication patterns on a grid of processes, as arithmetic: the neighbor exchanges and the
+ * collectives on lines of processes of Faraji's thesis (section 6.4.1). */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/checked.h"
+#include "scenario/check.h"
+
+static bool has_grid(const pto_counts_t *counts) {
+    return counts->kind == PTO_COUNTS_STENCIL || counts->kind == PTO_COUNTS_GROUPS;
+}
+
+/* How often two processes that are `step` apart in a dimension are neighbors. */
+static int64_t adjacency(const pto_grid_t *grid, int d, int64_t step) {
+    int64_t distance = step < 0 ? -step : step;
+    return (distance == 1) + (grid->wrap[d] && distance == grid->dim[d] - 1);
+}
+
+/* Take the coordinate of the last dimension off both numbers; returns their difference. */
+static int64_t take_step(int64_t size, int64_t *from, int64_t *to) {
+    int64_t step = *to % size - *from % size;
+    *from /= size;
+    *to /= size;
+    return step;
+}
+
+static int64_t stencil_messages(const pto_grid_t *grid, int64_t source, int64_t destination) {
+    int64_t messages = 0;
+    for (int d = grid->dim_count - 1; d >= 0; d--) {
+        int64_t step = take_step(grid->dim[d], &source, &destination);
+        if (step != 0 && messages > 0)
+            return 0; /* apart in two dimensions */
+        if (step != 0 && (messages = adjacency(grid, d, step) * grid->weight[d]) == 0)
+            return 0;
+    }
+    return messages;
+}
+
+static bool share_line(const pto_grid_t *grid, int64_t source, int64_t destination) {
+    for (int d = grid->dim_count - 1; d >= 0; d--)
+        if (take_step(grid->dim[d], &source, &destination) != 0 && d != grid->along)
+            return false;
+    return true;
+}
+
+int64_t pto_pattern_bytes(const pto_counts_t *counts, int64_t bytes, int64_t source, int64_t destination) {
+    return counts->kind == PTO_COUNTS_STENCIL ? bytes * stencil_messages(&counts->grid, source, destination)
+           : share_line(&counts->grid, source, destination) ? bytes
+                                                            : 0;
+}
+
+/* The neighbors on one dimension, whose coordinates are `stride` apart in the numbering. */
+static int64_t neighbors(const pto_grid_t *grid, int d, int64_t stride, int64_t source, int64_t *peer) {
+    int64_t size = grid->dim[d], at = source / stride % size, count = 0;
+    int64_t before = at > 0 ? -1 : size - 1, after = at < size - 1 ? 1 : 1 - size;
+    if (size > 1)
+        peer[count++] = source + before * stride;
+    if (size > 2)
+        peer[count++] = source + after * stride;
+    return count;
+}
+
+static int64_t line(const pto_grid_t *grid, int d, int64_t stride, int64_t source, int64_t *peer) {
+    int64_t size = grid->dim[d], first = source - source / stride % size * stride;
+    for (int64_t k = 0; k < size; k++)
+        peer[k] = first + k * stride;
+    return size;
+}
+
+int64_t pto_counts_peers(const pto_counts_t *counts, int64_t count, int64_t source, int64_t *peer) {
+    const pto_grid_t *grid = &counts->grid;
+    int64_t found = 0, stride = 1;
+    if (!has_grid(counts))
+        for (; found < count; found++)
+            peer[found] = found;
+    for (int d = grid->dim_count - 1; d >= 0 && has_grid(counts); stride *= grid->dim[d--])
+        if (counts->kind == PTO_COUNTS_STENCIL)
+            found += neighbors(grid, d, stride, source, peer + found);
+        else if (d == grid->along)
+            found = line(grid, d, stride, source, peer);
+    return found;
+}
+
+static int64_t most_messages(const pto_grid_t *grid) {
+    int64_t most = 0;
+    for (int d = 0; d < grid->dim_count; d++) {
+        int64_t messages = grid->dim[d] > 1 ? adjacency(grid, d, 1) * grid->weight[d] : 0;
+        most = messages > most ? messages : most;
+    }
+    return most;
+}
+
+int64_t pto_counts_largest(const pto_counts_t *counts, int64_t bytes) {
+    int64_t largest = counts->kind == PTO_COUNTS_MATRIX ? 0 : bytes;
+    for (int64_t i = 0; counts->kind == PTO_COUNTS_MATRIX && i < counts->order * counts->order; i++)
+        largest = counts->matrix[i] > largest ? counts->matrix[i] : largest;
+    int64_t times = counts->kind == PTO_COUNTS_SKEW      ? 2
+                    : counts->kind == PTO_COUNTS_STENCIL ? most_messages(&counts->grid)
+                                                         : 1;
+    return pto_multiply(largest, times, &largest) ? largest : INT64_MAX;
+}
+
+/* --- grids ---------------------------------------------------------------------------------------------- */
+
+int64_t pto_counts_order(const pto_counts_t *counts) {
+    int64_t order = 1;
+    if (!has_grid(counts))
+        return counts->kind == PTO_COUNTS_MATRIX ? counts->order : 0;
+    for (int d = 0; d < counts->grid.dim_count; d++)
+        order *= counts->grid.dim[d];
+    return order;
+}
+
+pto_status_t pto_counts_check(const pto_counts_t *counts, pto_error_t *err) {
+    const pto_grid_t *grid = &counts->grid;
+    int64_t order = 1;
+    if (!has_grid(counts))
+        return PTO_OK;
+    if (grid->dim_count < 1 || grid->dim_count > PTO_GRID_DIMS_MAX)
+        return pto_error_set(err, PTO_ERR_RANGE, "dims: expected 1 to %d sizes, not %d", PTO_GRID_DIMS_MAX,
+                             grid->dim_count);
+    for (int d = 0; d < grid->dim_count; d++) {
+        if (grid->dim[d] < 1 || !pto_multiply(order, grid->dim[d], &order))
+            return pto_error_set(err, PTO_ERR_RANGE, "dims: %lld processes in dimension %d",
+                                 (long long)grid->dim[d], d);
+        if (grid->weight[d] < 0 || grid->weight[d] > PTO_GRID_WEIGHT_MAX)
+            return pto_error_set(err, PTO_ERR_RANGE, "weights: %lld is not between 0 and %d",
+                                 (long long)grid->weight[d], PTO_GRID_WEIGHT_MAX);
+    }
+    if (grid->along < 0 || grid->along >= grid->dim_count)
+        return pto_error_set(err, PTO_ERR_RANGE, "along: there is no dimension %d, only 0 to %d", grid->along,
+                             grid->dim_count - 1);
+    return PTO_OK;
+}
+
+/* --- description ---------------------------------------------------------------------------------------- */
+
+typedef struct {
+    char *text;
+    size_t size;
+    size_t used;
+} writer_t;
+
+static PTO_PRINTF_LIKE(2, 3) void add(writer_t *writer, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(writer->text + writer->used, writer->size - writer->used, format, arguments);
+    va_end(arguments);
+    if (length > 0)
+        writer->used +=
+            (size_t)length < writer->size - writer->used ? (size_t)length : writer->size - writer->used - 1;
+}
+
+static void describe_stencil(writer_t *writer, const pto_grid_t *grid) {
+    bool wraps = false, weighted = false, twice = false;
+    for (int d = 0; d < grid->dim_count; d++) {
+        wraps = wraps || grid->wrap[d];
+        weighted = weighted || grid->weight[d] != 1;
+        twice = twice || (grid->wrap[d] && grid->dim[d] == 2);
+    }
+    for (int d = 0; d < grid->dim_count && weighted; d++)
+        add(writer, d == 0 ? ", weights %lld" : " %lld", (long long)grid->weight[d]);
+    for (int d = 0; d < grid->dim_count && wraps; d++)
+        add(writer, d == 0 ? ", wrap %d" : " %d", grid->wrap[d]);
+    if (twice)
+        add(writer, " (neighbors along a wrapped dimension of size 2 exchange twice the bytes)");
+}
+
+const char *pto_counts_describe(const pto_counts_t *counts, char *text, size_t text_size) {
+    writer_t writer = {.text = text, .size = text_size};
+    const pto_grid_t *grid = &counts->grid;
+    text[0] = '\0';
+    if (!has_grid(counts))
+        return text;
+    add(&writer, counts->kind == PTO_COUNTS_STENCIL ? "stencil on" : "groups on");
+    for (int d = 0; d < grid->dim_count; d++)
+        add(&writer, d == 0 ? " %lld" : " x %lld", (long long)grid->dim[d]);
+    if (counts->kind == PTO_COUNTS_GROUPS)
+        add(&writer, ", along dimension %d", grid->along);
+    else
+        describe_stencil(&writer, grid);
+    return text;
+}

@@ -1,0 +1,237 @@
+/* Counts a plan's messages and accesses to other processes' memory, pair by pair: every rank of a node walks
+ * the plan, and equal pairs are summed when the table is full. */
+#include "portolan/traffic.h"
+
+#include <stdlib.h>
+
+#include "base/checked.h"
+#include "base/names.h"
+#include "plan/plan_internal.h"
+
+PTO_NAME_FUNCTION(
+    pto_traffic_kind_name, pto_traffic_kind_t, PTO_TRAFFIC_COUNT, "unknown",
+    {[PTO_TRAFFIC_MESSAGE] = "message", [PTO_TRAFFIC_ACCESS] = "access", [PTO_TRAFFIC_NCCL] = "nccl"});
+
+/* --- the table ------------------------------------------------------------------------------------------ */
+
+enum { FIRST_CAPACITY = 1024 };
+
+typedef struct {
+    pto_traffic_pair_t *pair;
+    size_t count;
+    size_t capacity;
+} table_t;
+
+static int64_t saturated(int64_t a, int64_t b) {
+    int64_t sum;
+    return pto_add(a, b, &sum) ? sum : INT64_MAX;
+}
+
+static int compare(const void *one, const void *other) {
+    const pto_traffic_pair_t *a = one, *b = other;
+    const int64_t difference[] = {a->source - b->source, a->destination - b->destination,
+                                  (int64_t)a->source_space - (int64_t)b->source_space,
+                                  (int64_t)a->destination_space - (int64_t)b->destination_space,
+                                  (int64_t)a->kind - (int64_t)b->kind};
+    for (size_t i = 0; i < sizeof difference / sizeof *difference; i++)
+        if (difference[i] != 0)
+            return difference[i] < 0 ? -1 : 1;
+    return 0;
+}
+
+static void add_to(pto_traffic_pair_t *sum, const pto_traffic_pair_t *pair) {
+    sum->messages = saturated(sum->messages, pair->messages);
+    sum->bytes = saturated(sum->bytes, pair->bytes);
+}
+
+/* Sort the table and sum equal pairs. */
+static void condense(table_t *table) {
+    size_t kept = 0;
+    if (table->count > 0)
+        qsort(table->pair, table->count, sizeof *table->pair, compare);
+    for (size_t i = 0; i < table->count; i++)
+        if (kept > 0 && compare(&table->pair[kept - 1], &table->pair[i]) == 0)
+            add_to(&table->pair[kept - 1], &table->pair[i]);
+        else
+            table->pair[kept++] = table->pair[i];
+    table->count = kept;
+}
+
+/* Condensing must free half of the table, so that its cost stays proportional to what is added. */
+static bool make_room(table_t *table) {
+    condense(table);
+    if (table->count < table->capacity / 2)
+        return true;
+    size_t capacity = table->capacity > 0 ? 2 * table->capacity : FIRST_CAPACITY;
+    pto_traffic_pair_t *larger = realloc(table->pair, capacity * sizeof *larger);
+    if (!larger)
+        return false;
+    table->pair = larger;
+    table->capacity = capacity;
+    return true;
+}
+
+static bool add_pair(table_t *table, const pto_traffic_pair_t *pair) {
+    if (table->count > 0 && compare(&table->pair[table->count - 1], pair) == 0) {
+        add_to(&table->pair[table->count - 1], pair);
+        return true;
+    }
+    if (table->count == table->capacity && !make_room(table))
+        return false;
+    table->pair[table->count++] = *pair;
+    return true;
+}
+
+/* --- one stage ------------------------------------------------------------------------------------------ */
+
+typedef struct {
+    const pto_plan_t *plan;
+    pto_walk_t walk;
+    int64_t rank;
+    table_t table;
+    pto_error_t *err;
+} count_t;
+
+static pto_space_t space_of(const count_t *count, const pto_slice_t *slice) {
+    return pto_plan_buffer(count->plan, slice->buffer)->space;
+}
+
+static const pto_step_t *step_at(const count_t *count, int i) {
+    return pto_plan_step(count->plan, count->walk.stage->step_first + i);
+}
+
+static bool is_sent(const count_t *count, const pto_action_t *action, int64_t *bytes) {
+    *bytes = pto_slice_bytes(count->plan, pto_message_slice(action->step), action);
+    return *bytes > 0 || action->step->send_empty;
+}
+
+/* The messages of a kind of the stage from or to `peer`, in order: the number of those before the step and
+ * the peer of `until`, or, if `until` is NULL, the space of the one with the number `*place`. */
+static bool find_message(const count_t *count, pto_step_kind_t kind, int64_t rank, int64_t peer,
+                         const pto_action_t *until, int64_t *place, pto_space_t *space) {
+    int64_t met = 0, bytes;
+    for (int i = 0; i < count->walk.stage->step_count; i++) {
+        const pto_step_t *step = step_at(count, i);
+        pto_action_t action;
+        if (step->kind != kind || !pto_step_acts(count->plan, step, rank, count->walk.k, &action))
+            continue;
+        for (int64_t next = 0; pto_step_next(count->plan, &next, &action);) {
+            if (action.peer_rank != peer || !is_sent(count, &action, &bytes))
+                continue;
+            if (until ? step == until->step && action.ordinal == until->ordinal : met == *place) {
+                *place = met;
+                *space = space_of(count, pto_message_slice(step));
+                return true;
+            }
+            met++;
+        }
+    }
+    return false;
+}
+
+/* Whether all receives of the stage write one space. */
+static bool one_space(const count_t *count, pto_space_t *space) {
+    bool any = false;
+    for (int i = 0; i < count->walk.stage->step_count; i++) {
+        const pto_step_t *step = step_at(count, i);
+        if (step->kind != PTO_STEP_RECV)
+            continue;
+        pto_space_t own = space_of(count, &step->target);
+        if (any && own != *space)
+            return false;
+        *space = own;
+        any = true;
+    }
+    return any;
+}
+
+/* The space that a message is received in. The messages of a pair match in their order. */
+static pto_status_t find_arrival(const count_t *count, const pto_action_t *send, pto_space_t *space) {
+    int64_t place = 0;
+    if (one_space(count, space))
+        return PTO_OK;
+    if (find_message(count, PTO_STEP_SEND, send->rank, send->peer_rank, send, &place, space) &&
+        find_message(count, PTO_STEP_RECV, send->peer_rank, send->rank, NULL, &place, space))
+        return PTO_OK;
+    return pto_error_set(count->err, PTO_ERR_INVALID_PLAN,
+                         "stage '%s': rank %lld sends a message that rank %lld does not receive",
+                         count->walk.stage->name, (long long)send->rank, (long long)send->peer_rank);
+}
+
+static pto_status_t add(count_t *count, pto_traffic_pair_t pair) {
+    if (pto_walk_in_nccl(&count->walk))
+        pair.kind = PTO_TRAFFIC_NCCL;
+    return add_pair(&count->table, &pair)
+               ? PTO_OK
+               : pto_error_set(count->err, PTO_ERR_MEMORY, "out of memory for the traffic of a plan");
+}
+
+static pto_status_t count_send(count_t *count, const pto_action_t *action) {
+    pto_traffic_pair_t pair = {.source = action->rank,
+                               .destination = action->peer_rank,
+                               .source_space = space_of(count, &action->step->source),
+                               .kind = PTO_TRAFFIC_MESSAGE,
+                               .messages = 1};
+    if (!is_sent(count, action, &pair.bytes))
+        return PTO_OK;
+    pto_status_t status = find_arrival(count, action, &pair.destination_space);
+    return status == PTO_OK ? add(count, pair) : status;
+}
+
+static pto_status_t count_access(count_t *count, const pto_action_t *action) {
+    const pto_step_t *step = action->step;
+    pto_traffic_pair_t pair = {.source = pto_slice_holder(count->plan, &step->source, action),
+                               .destination = pto_slice_holder(count->plan, &step->target, action),
+                               .source_space = space_of(count, &step->source),
+                               .destination_space = space_of(count, &step->target),
+                               .kind = PTO_TRAFFIC_ACCESS,
+                               .messages = 1};
+    if (pair.source == pair.destination)
+        return PTO_OK;
+    pair.bytes = pto_slice_bytes(count->plan, &step->source, action);
+    return pair.bytes > 0 ? add(count, pair) : PTO_OK;
+}
+
+static pto_status_t count_step(count_t *count, const pto_step_t *step) {
+    pto_action_t action;
+    pto_status_t status = PTO_OK;
+    bool sends = step->kind == PTO_STEP_SEND;
+    if ((!sends && !pto_step_is_local(step)) ||
+        !pto_step_acts(count->plan, step, count->rank, count->walk.k, &action))
+        return PTO_OK;
+    for (int64_t next = 0; status == PTO_OK && pto_step_next(count->plan, &next, &action);)
+        status = sends ? count_send(count, &action) : count_access(count, &action);
+    return status;
+}
+
+/* --- all ranks ------------------------------------------------------------------------------------------ */
+
+static pto_status_t count_rank(count_t *count) {
+    pto_status_t status = PTO_OK;
+    pto_walk_begin(&count->walk, count->plan);
+    while (status == PTO_OK && pto_walk_next(&count->walk))
+        for (int i = 0; i < count->walk.stage->step_count && status == PTO_OK; i++)
+            status = count_step(count, step_at(count, i));
+    return status;
+}
+
+/* Only processes of one node access each other's memory, so a node's ranks count all that its ranks are the
+ * source of. */
+pto_status_t pto_plan_traffic(const pto_plan_t *plan, pto_traffic_visit_t visit, void *context,
+                              pto_error_t *err) {
+    const pto_layout_t *layout = &plan->request.layout;
+    int64_t per_node = layout->gpus_per_node * layout->procs_per_gpu;
+    count_t count = {.plan = plan, .err = err};
+    pto_status_t status = pto_walk_check_size(plan, "the traffic of a plan is counted", err);
+    for (int64_t first = 0; first < pto_layout_rank_count(layout) && status == PTO_OK; first += per_node) {
+        count.table.count = 0;
+        for (count.rank = first; count.rank < first + per_node && status == PTO_OK; count.rank++)
+            if (pto_core_acts(plan, count.rank % layout->procs_per_gpu))
+                status = count_rank(&count);
+        condense(&count.table);
+        for (size_t i = 0; i < count.table.count && status == PTO_OK; i++)
+            visit(context, &count.table.pair[i]);
+    }
+    free(count.table.pair);
+    return status;
+}

@@ -1,0 +1,133 @@
+/* portolan traffic: which process sends how much to which, by a strategy's plan. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "command.h"
+#include "options.h"
+#include "portolan/output.h"
+#include "portolan/traffic.h"
+#include "table.h"
+#include "traffic_plot.h"
+
+static const char usage[] =
+    "usage: portolan traffic [SCENARIO.yaml] --strategy NAME [OPTIONS]\n"
+    "\n"
+    "Prints how many messages and bytes each process sends to each, by the plan of one strategy at the\n"
+    "scenario's first point, as csv: the ranks, the spaces of the memory at both ends, and the kind, which\n"
+    "is message, access (a copy or reduction that reads or writes another process's memory) or nccl. The\n"
+    "counts are exact; nothing is run. `counts: {matrix: FILE}` and --counts read the file.\n"
+    "\n"
+    "  portolan traffic scenarios/problems/alltoall-summit.yaml --strategy three_step --nodes 2\n"
+    "  portolan traffic --machine summit-spectrum --collective allreduce --nodes 2 --bytes 1MiB --strategy\n"
+    "      cuda_aware --out traffic.csv --plot traffic.svg\n";
+
+static const pto_option_set_t option_sets[] = {{"options", pto_traffic_options}, PTO_SCENARIO_SETS};
+
+static const pto_syntax_t syntax = {
+    .program = "portolan traffic", .usage = usage, .set = option_sets, .operand = "*.yaml"};
+
+/* Before any work: what cannot be drawn, and more strategies than one. */
+static int check(const pto_options_t *options) {
+    const pto_strategy_t **strategy;
+    int count;
+    pto_error_t err = {0};
+    if (options->plot && pto_plot_check_name(options->plot, &err) != PTO_OK)
+        return pto_usage_error(&syntax, "--plot: %s", err.message);
+    if (pto_scenario_strategies(&options->scenario, &strategy, &count, &err) != PTO_OK)
+        return pto_report_error(&err);
+    free(strategy);
+    return count == 1 ? -1
+                      : pto_usage_error(&syntax,
+                                        "the traffic is that of one strategy, and this scenario has %d; "
+                                        "--strategy NAME selects one",
+                                        count);
+}
+
+typedef struct {
+    const pto_options_t *options;
+    const pto_plan_t *plan;
+    FILE *stream;
+    pto_traffic_map_t *map; /* NULL: no plot */
+    bool begun;
+} writing_t;
+
+/* Before the first row, so that a refused plan leaves no heading. */
+static void write_heading(writing_t *writing) {
+    const pto_request_t *request = pto_plan_request(writing->plan);
+    if (writing->begun)
+        return;
+    writing->begun = true;
+    fprintf(writing->stream, "# portolan traffic: %s by %s with %s, %" PRId64 " bytes\n",
+            pto_collective_name(request->collective), request->strategy->name, request->algorithm->name,
+            request->bytes);
+    pto_print_changes(writing->stream, writing->options->machine);
+    fprintf(writing->stream, "# ranks=%" PRId64 "\n", pto_layout_rank_count(&request->layout));
+    fputs("source,destination,source_space,destination_space,kind,messages,bytes\n", writing->stream);
+}
+
+static void write_pair(void *context, const pto_traffic_pair_t *pair) {
+    writing_t *writing = context;
+    write_heading(writing);
+    fprintf(writing->stream, "%" PRId64 ",%" PRId64 ",%s,%s,%s,%" PRId64 ",%" PRId64 "\n", pair->source,
+            pair->destination, pto_space_name(pair->source_space), pto_space_name(pair->destination_space),
+            pto_traffic_kind_name(pair->kind), pair->messages, pair->bytes);
+    if (writing->map)
+        pto_traffic_map_add(writing->map, pair);
+}
+
+/* The rows, to the file or to standard output. */
+static pto_status_t write_rows(const pto_options_t *options, const pto_plan_t *plan, pto_traffic_map_t *map,
+                               pto_error_t *err) {
+    pto_output_t *output = NULL;
+    pto_status_t status = options->out ? pto_output_open(options->out, options->force, &output, err) : PTO_OK;
+    if (status != PTO_OK)
+        return status;
+    writing_t writing = {options, plan, output ? pto_output_stream(output) : stdout, map, false};
+    status = pto_plan_traffic(plan, write_pair, &writing, err);
+    if (status == PTO_OK)
+        write_heading(&writing);
+    pto_status_t closed =
+        output ? pto_output_close(output, status == PTO_OK, status == PTO_OK ? err : NULL) : PTO_OK;
+    return status == PTO_OK ? closed : status;
+}
+
+static pto_status_t write_and_draw(const pto_options_t *options, const pto_plan_t *plan, pto_error_t *err) {
+    const pto_request_t *request = pto_plan_request(plan);
+    char title[128];
+    pto_traffic_map_t map;
+    if (!options->plot)
+        return write_rows(options, plan, NULL, err);
+    snprintf(title, sizeof title, "%s by %s, %" PRId64 " bytes", pto_collective_name(request->collective),
+             request->strategy->name, request->bytes);
+    pto_status_t status = pto_traffic_map_init(&map, pto_layout_rank_count(&request->layout), title, err);
+    if (status == PTO_OK)
+        status = write_rows(options, plan, &map, err);
+    pto_plot_t plot = pto_traffic_plot(&map);
+    if (status == PTO_OK)
+        status = pto_plot_draw(&plot, options->plot, err);
+    pto_traffic_map_fini(&map);
+    return status;
+}
+
+static pto_status_t run(pto_options_t *options, pto_error_t *err) {
+    const pto_strategy_t **strategy = NULL;
+    int count = 0;
+    pto_plan_t *plan = NULL;
+    pto_price_t price;
+    pto_status_t status = pto_scenario_strategies(&options->scenario, &strategy, &count, err);
+    if (status == PTO_OK)
+        status =
+            pto_plan_choose(&options->scenario, options->machine, 0, strategy[0], &plan, &price, NULL, err);
+    if (status == PTO_OK)
+        status = write_and_draw(options, plan, err);
+    pto_plan_destroy(plan);
+    free(strategy);
+    return status;
+}
+
+const pto_command_t pto_command_traffic = {.name = "traffic",
+                                           .summary = "print how much each process sends to each",
+                                           .syntax = &syntax,
+                                           .on_scenario = run,
+                                           .check = check};

@@ -1,0 +1,202 @@
+/* portolan tune: how many members of a collective should stage their data, by size and number of processes.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "options.h"
+#include "portolan/strategy.h"
+#include "table.h"
+
+static const char usage[] =
+    "usage: portolan tune --machine MACHINE [OPTIONS]\n"
+    "\n"
+    "Prints how many members strategy mix should stage through host memory, for 2, 4, 8, ... processes of a\n"
+    "GPU, with the times of that number, of none and of all. The table is in the form of a machine file's\n"
+    "`tuning`, whose rows replace the predicted numbers.\n"
+    "\n"
+    "  portolan tune --machine h200-x2\n"
+    "  portolan tune --machine h200-x2-mps --collective allgather --bytes 4KiB:16MiB:2 --format csv\n";
+
+static const pto_option_set_t option_sets[] = {
+    {"options", pto_tune_options},
+    {NULL, pto_machine_options},
+    {NULL, pto_change_options},
+    {NULL, pto_format_options},
+    {NULL, NULL},
+};
+
+static const pto_syntax_t syntax = {.program = "portolan tune", .usage = usage, .set = option_sets};
+
+/* One size, with `staged` members and without, and with all of them. */
+typedef struct {
+    int64_t bytes;
+    int64_t staged;
+    double seconds;
+    double none_s;
+    double all_s;
+} cell_t;
+
+static const pto_strategy_t *staging_strategy(pto_collective_t collective) {
+    for (int i = 0; i < pto_strategy_count(); i++) {
+        const pto_strategy_t *strategy = pto_strategy_at(i);
+        if (strategy->stages && strategy->collectives & 1u << collective)
+            return strategy;
+    }
+    return NULL;
+}
+
+static pto_status_t price(const pto_options_t *options, pto_scenario_t *scenario, int64_t point,
+                          int64_t staged, int64_t *members, double *seconds, pto_error_t *err) {
+    pto_plan_t *plan = NULL;
+    pto_price_t made;
+    scenario->staged_members = staged;
+    pto_status_t status = pto_plan_choose(scenario, options->machine, point,
+                                          staging_strategy(scenario->collective), &plan, &made, NULL, err);
+    if (status != PTO_OK)
+        return status;
+    *members = pto_plan_request(plan)->staged_members;
+    *seconds = made.seconds;
+    pto_plan_destroy(plan);
+    return PTO_OK;
+}
+
+/* The scenario's sizes with so many processes on each GPU. */
+static pto_status_t tune(const pto_options_t *options, pto_collective_t collective, int64_t procs,
+                         cell_t *cell, pto_error_t *err) {
+    pto_scenario_t scenario = options->scenario; /* borrows what it owns */
+    pto_status_t status = PTO_OK;
+    scenario.collective = collective;
+    scenario.layout.owners_per_gpu = scenario.layout.procs_per_gpu = procs;
+    for (int64_t i = 0; i < scenario.bytes.count && status == PTO_OK; i++) {
+        int64_t asked;
+        cell[i].bytes = scenario.bytes.value[i];
+        status = price(options, &scenario, i, PTO_STAGED_ALL, &cell[i].staged, &cell[i].seconds, err);
+        if (status == PTO_OK)
+            status = price(options, &scenario, i, 0, &asked, &cell[i].none_s, err);
+        if (status == PTO_OK)
+            status = price(options, &scenario, i, scenario.layout.gpus_per_node * procs - 1, &asked,
+                           &cell[i].all_s, err);
+    }
+    return status;
+}
+
+static void print_rows(int64_t procs, const cell_t *cell, int64_t count) {
+    for (int64_t first = 0, end; first < count; first = end) {
+        for (end = first + 1; end < count && cell[end].staged == cell[first].staged;)
+            end++;
+        printf("    - {procs: %lld, ", (long long)procs);
+        if (end < count)
+            printf("below_bytes: %lld, ", (long long)cell[end].bytes);
+        printf("staged_members: %lld} # from %lld bytes: %.2f us, none staged %.2f, all %.2f\n",
+               (long long)cell[first].staged, (long long)cell[first].bytes, cell[first].seconds * 1e6,
+               cell[first].none_s * 1e6, cell[first].all_s * 1e6);
+    }
+}
+
+static void print_cells(pto_format_t format, pto_collective_t collective, int64_t procs, const cell_t *cell,
+                        int64_t count, bool *first) {
+    for (int64_t i = 0; i < count; i++, *first = false)
+        printf(format == PTO_FORMAT_CSV ? "%s%s,%lld,%lld,%lld,%.9g,%.9g,%.9g\n"
+                                        : "%s\n  {\"collective\": \"%s\", \"procs\": %lld, \"bytes\": %lld, "
+                                          "\"staged_members\": %lld, \"seconds\": %.9g, \"none_s\": %.9g, "
+                                          "\"all_s\": %.9g}",
+               format == PTO_FORMAT_CSV || *first ? "" : ",", pto_collective_name(collective),
+               (long long)procs, (long long)cell[i].bytes, (long long)cell[i].staged, cell[i].seconds,
+               cell[i].none_s, cell[i].all_s);
+}
+
+static void print_head(const pto_options_t *options) {
+    if (options->format == PTO_FORMAT_CSV) {
+        pto_print_changes(stdout, options->machine);
+        printf("collective,procs,bytes,staged_members,seconds,none_s,all_s\n");
+    } else if (options->format == PTO_FORMAT_JSON) {
+        pto_print_json_start(stdout, options->machine);
+        printf(", \"tuning\": [");
+    } else {
+        printf("# portolan tune: members that mix stages, on %lld GPU%s of a node\n# machine    %s (%s)\n",
+               (long long)options->scenario.layout.gpus_per_node,
+               options->scenario.layout.gpus_per_node > 1 ? "s" : "", pto_machine_name(options->machine),
+               pto_machine_path(options->machine));
+        pto_print_changes(stdout, options->machine);
+        printf("tuning:\n");
+    }
+}
+
+static pto_status_t tune_collective(const pto_options_t *options, pto_collective_t collective, cell_t *cell,
+                                    bool *first, pto_error_t *err) {
+    const pto_layout_t *layout = &options->scenario.layout;
+    int64_t count = options->scenario.bytes.count;
+    pto_status_t status = PTO_OK;
+    if (options->format == PTO_FORMAT_TABLE)
+        printf("  %s:\n", pto_collective_name(collective));
+    for (int64_t procs = 2; procs <= layout->procs_per_gpu && status == PTO_OK; procs *= 2) {
+        status = tune(options, collective, procs, cell, err);
+        if (status == PTO_OK && options->format == PTO_FORMAT_TABLE)
+            print_rows(layout->gpus_per_node * procs, cell, count);
+        else if (status == PTO_OK)
+            print_cells(options->format, collective, layout->gpus_per_node * procs, cell, count, first);
+    }
+    return status;
+}
+
+static pto_status_t tune_all(const pto_options_t *options, bool all, pto_error_t *err) {
+    bool first = true;
+    cell_t *cell = calloc((size_t)options->scenario.bytes.count, sizeof *cell);
+    pto_status_t status = cell ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    if (status == PTO_OK)
+        print_head(options);
+    for (pto_collective_t c = 0; c < PTO_COLLECTIVE_COUNT && status == PTO_OK; c++)
+        if (staging_strategy(c) && (all || options->scenario.collective == c))
+            status = tune_collective(options, c, cell, &first, err);
+    if (status == PTO_OK && options->format == PTO_FORMAT_JSON)
+        printf("\n]}\n");
+    free(cell);
+    return status;
+}
+
+/* One GPU of a node and many sizes, unless the options say otherwise. */
+static pto_status_t standard_scenario(pto_scenario_t *scenario, pto_error_t *err) {
+    pto_scenario_init(scenario);
+    scenario->layout.nodes = scenario->layout.gpus_per_node = 1;
+    pto_status_t status = pto_series_range(1, 1, 2, &scenario->nodes, err);
+    return status == PTO_OK ? pto_series_range(4, 64 << 20, 4, &scenario->bytes, err) : status;
+}
+
+static int apply(const pto_arguments_t *given, pto_options_t *options, bool *all) {
+    pto_error_t err = {0};
+    pto_scenario_t *scenario = &options->scenario;
+    pto_status_t status = standard_scenario(scenario, &err);
+    if (status == PTO_OK)
+        status = pto_arguments_apply(given, options, &err);
+    if (status == PTO_ERR_IO)
+        return pto_report_error(&err);
+    if (status != PTO_OK)
+        return pto_usage_error(&syntax, "%s", err.message);
+    if (!scenario->machine_path)
+        return pto_usage_error(&syntax, "no machine given (--machine)");
+    *all = scenario->collective == PTO_COLLECTIVE_COUNT;
+    if (*all)
+        scenario->collective = PTO_COLLECTIVE_ALLREDUCE;
+    if (!staging_strategy(scenario->collective))
+        return pto_usage_error(&syntax, "--collective: no strategy stages in %s",
+                               pto_collective_name(scenario->collective));
+    return pto_options_bind(options);
+}
+
+static int run(const pto_arguments_t *given) {
+    pto_options_t options = {.scenario = {.name = NULL}};
+    pto_error_t err = {0};
+    bool all = false;
+    int code = apply(given, &options, &all);
+    if (code < 0)
+        code = tune_all(&options, all, &err) == PTO_OK ? pto_flush_output() : pto_report_error(&err);
+    pto_options_fini(&options);
+    return code;
+}
+
+const pto_command_t pto_command_tune = {
+    .name = "tune",
+    .summary = "print how many processes should stage their data, as rows for a machine file",
+    .syntax = &syntax,
+    .run = run};

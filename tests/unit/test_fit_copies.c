@@ -1,0 +1,83 @@
+/* Fits of copies: those of processes that share a GPU, and those queued in one stream. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+
+#include "machine/machine_internal.h"
+#include "made_samples.h"
+
+static const double noise = 0.05;
+
+/* A file's samples of three processes that copy from one GPU, with lines of provenance. */
+static void parse_shared(const char *provenance, pto_samples_t *samples) {
+    char text[4096];
+    int length = snprintf(text, sizeof text,
+                          "%sbenchmark,space,level,pair,procs,messages,bytes,run,seconds\n", provenance);
+    for (int bytes = 8; bytes <= 1 << 20; bytes *= 8)
+        for (int run = 1; run <= 5; run++)
+            length +=
+                snprintf(text + length, sizeof text - (size_t)length,
+                         "memcpy_shared_d2h,-,on_socket,-,3,1,%d,%d,%g\n", bytes, run, 3e-5 + 1e-10 * bytes);
+    assert_int_equal(pto_samples_parse(text, (size_t)length, "a file", samples, NULL), PTO_OK);
+}
+
+static void mps_is_that_of_the_files_in_which_processes_share_a_gpu(void **unused) {
+    (void)unused;
+    static const struct {
+        const char *first, *second;
+        pto_mps_t mps;
+    } cases[] = {
+        {"# mps=yes\n", "# mps=yes\n", PTO_MPS_YES},    {"# mps=no\n", "# mps=no\n", PTO_MPS_NO},
+        {"# mps=no\n", "# mps=yes\n", PTO_MPS_UNKNOWN}, {"", "# mps=yes\n", PTO_MPS_UNKNOWN},
+        {"# mps=unknown\n", "", PTO_MPS_UNKNOWN},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pto_samples_t samples = new_samples();
+        parse_shared(cases[i].first, &samples);
+        parse_shared(cases[i].second, &samples);
+        pto_fit_t fit = must_fit(&samples, &any_node);
+        assert_int_equal(pto_machine_mps(fit.machine), cases[i].mps);
+        pto_fit_fini(&fit);
+        pto_samples_fini(&samples);
+    }
+}
+
+/* 8 us and 2 us for each copy more, and 20 ps a byte. */
+static void additional_copies_of_a_stream_are_fitted(void **unused) {
+    (void)unused;
+    uint64_t state = 21;
+    pto_samples_t samples = new_samples();
+    for (int32_t copies = 1; copies <= 64; copies *= 2) {
+        for (int64_t bytes = 1; bytes <= 1 << 20; bytes *= 4) {
+            for (int32_t run = 1; run <= 10; run++) {
+                pto_sample_t sample = {.benchmark = PTO_BENCHMARK_MEMCPY_QUEUED_D2H,
+                                       .place = PTO_AT_ON_SOCKET,
+                                       .procs = 1,
+                                       .messages = copies,
+                                       .bytes = bytes,
+                                       .run = run};
+                sample.seconds = (8e-6 + 2e-6 * (copies - 1) + 2e-11 * (double)(copies * bytes)) *
+                                 (1 + noise * shake(&state));
+                add(&samples, sample);
+            }
+        }
+    }
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    assert_within(fit.machine->queued_copy_s[PTO_COPY_D2H].value, 2e-6, 0.02);
+    assert_false(pto_param_known(&fit.machine->queued_copy_s[PTO_COPY_H2D]));
+    pto_fit_fini(&fit);
+    pto_samples_fini(&samples);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(mps_is_that_of_the_files_in_which_processes_share_a_gpu),
+        cmocka_unit_test(additional_copies_of_a_stream_are_fitted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,348 @@
+/* Mixed copies: every flag and slot is needed, prices equal the closed formula and the simulation, and the
+ * number of staged members is the cheapest, the machine file's, or the scenario's. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "inside_plan.h"
+#include "machine/machine_internal.h"
+#include "portolan/machine_write.h"
+#include "portolan/pick.h"
+#include "portolan/price.h"
+#include "portolan/score.h"
+#include "portolan/simulate.h"
+
+static const pto_layout_t four_of_a_gpu = {1, 1, 4, 4, 1};
+
+static pto_request_t mixed(pto_collective_t collective, int64_t staged) {
+    pto_request_t request = ask(collective, "mix", four_of_a_gpu);
+    request.staged_members = staged;
+    return request;
+}
+
+static pto_plan_t *mix_of(pto_collective_t collective, int64_t staged) {
+    return plan_of(mixed(collective, staged));
+}
+
+/* --- what the plan needs -------------------------------------------------------------------------------- */
+
+static void every_flag_is_needed(void **state) {
+    (void)state;
+    static const struct {
+        pto_collective_t collective;
+        const char *flag;
+        const char *cause;
+    } cases[] = {
+        {PTO_COLLECTIVE_ALLREDUCE, "copied",
+         "stage 'reduce': reads bytes 1000..1999 of 'gathered' of rank 0, unordered with rank 1's write"},
+        {PTO_COLLECTIVE_ALLREDUCE, "complete",
+         "rank 1, stage 'copy out': reads bytes 0..999 of 'result' of rank 0, unordered with rank 0's write"},
+        {PTO_COLLECTIVE_ALLREDUCE, "result staged",
+         "rank 2, stage 'copy out staged': reads bytes 0..999 of 'staged result' of rank 0, unordered"},
+        {PTO_COLLECTIVE_ALLGATHER, "copied", "of 'gathered' of rank 0, unordered with rank 1's write"},
+        {PTO_COLLECTIVE_ALLGATHER, "complete",
+         "stage 'copy out': reads bytes 0..999 of 'gathered' of rank 0"},
+        {PTO_COLLECTIVE_ALLGATHER, "result staged", "stage 'copy out staged': reads bytes"},
+        {PTO_COLLECTIVE_ALLGATHER, "result free", "second run: writes bytes"},
+        {PTO_COLLECTIVE_ALLGATHER, "inputs free", "second run: writes bytes"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pto_plan_t *plan = mix_of(cases[i].collective, 2);
+        drop_flag(plan, cases[i].flag);
+        refused_for(plan, cases[i].cause);
+    }
+    pto_plan_t *plan = mix_of(PTO_COLLECTIVE_ALLREDUCE, 2);
+    step_in(plan, "staged", PTO_STEP_SIGNAL)->core_count = 0;
+    step_in(plan, "take up", PTO_STEP_WAIT)->core_count = 0;
+    refused_for(
+        plan,
+        "stage 'take up', k=0: reads bytes 0..999 of 'staged' of rank 0, unordered with rank 2's write");
+}
+
+static void every_slot_is_needed(void **state) {
+    (void)state;
+    pto_plan_t *plan = mix_of(PTO_COLLECTIVE_ALLREDUCE, 2);
+    pto_buffer_t *buffer = plan->buffers.item;
+    buffer[buffer_named(plan, "staged")].block_count--;
+    refused_for(plan,
+                "stage 'stage': writes bytes 0..999 of 'staged' of rank 0, unordered with rank 2's write");
+}
+
+static void without_staged_members_it_is_gsb(void **state) {
+    (void)state;
+    static const pto_collective_t collective[] = {PTO_COLLECTIVE_ALLREDUCE, PTO_COLLECTIVE_ALLGATHER};
+    for (int c = 0; c < 2; c++) {
+        pto_plan_t *plan = mix_of(collective[c], 0), *gsb = made(collective[c], "gsb", four_of_a_gpu);
+        assert_int_equal(plan->steps.count, gsb->steps.count);
+        assert_memory_equal(plan->steps.item, gsb->steps.item,
+                            (size_t)plan->steps.count * sizeof(pto_step_t));
+        pto_plan_destroy(plan);
+        pto_plan_destroy(gsb);
+    }
+}
+
+static void only_others_than_the_root_can_stage(void **state) {
+    (void)state;
+    pto_request_t request = mixed(PTO_COLLECTIVE_ALLREDUCE, 4);
+    pto_plan_t *plan = NULL;
+    pto_error_t err = {0};
+    assert_int_equal(pto_plan_create(&request, &plan, &err), PTO_ERR_NOT_APPLICABLE);
+    assert_string_equal(err.message, "staged_members is 4, but the root has only 3 other members");
+    request.staged_members = -1;
+    assert_int_equal(pto_plan_create(&request, &plan, &err), PTO_ERR_RANGE);
+    assert_string_equal(err.message, "staged_members must be 0 or more, not -1");
+}
+
+/* --- prices --------------------------------------------------------------------------------------------- */
+
+static const char simple[] =
+    "machine: simple\n"
+    "source: made up\n"
+    "node: {sockets: 1, gpus: 1, cores: 8}\n"
+    "messages:\n"
+    "  cpu: {on_socket: [{protocol: eager, alpha_s: 5.0e-6, beta_s_per_byte: 2.0e-9}]}\n"
+    "copies:\n"
+    "  d2d: {on_socket: {alpha_s: 1.0e-6, beta_s_per_byte: 1.0e-10}}\n"
+    "  d2h: {on_socket: {alpha_s: 6.0e-6, beta_s_per_byte: 3.0e-10}}\n"
+    "  h2d: {on_socket: {alpha_s: 5.0e-6, beta_s_per_byte: 4.0e-10}}\n"
+    "reduce:\n"
+    "  gpu: {alpha_s: 3.0e-6, beta_s_per_byte: 2.0e-10}\n"
+    "signals: {flag_s: 5.0e-7}\n";
+
+static pto_machine_t parsed(const char *text) {
+    pto_machine_t machine;
+    pto_error_t err = {0};
+    if (pto_machine_parse(text, strlen(text), "m.yaml", &machine, &err) != PTO_OK)
+        fail_msg("%d: %s", err.line, err.message);
+    return machine;
+}
+
+static void assert_costs(pto_request_t request, const pto_machine_t *machine, double seconds) {
+    pto_plan_t *plan = plan_of(request);
+    pto_price_t price;
+    pto_simulation_t simulation;
+    assert_int_equal(pto_price(plan, machine, &price, NULL, NULL), PTO_OK);
+    assert_close(price.seconds, seconds);
+    assert_int_equal(pto_price_walk(plan, machine, &price, NULL, NULL), PTO_OK);
+    assert_close(price.seconds, seconds);
+    assert_int_equal(pto_simulate(plan, machine, NULL, &simulation, NULL), PTO_OK);
+    assert_close(simulation.seconds, seconds);
+    pto_plan_destroy(plan);
+}
+
+/* Staging is the longer lane in both directions: a copy out, a flag, and the root's copies in one after
+ * another; then a copy out, a flag, and the members' copies in at once. */
+static void it_costs_the_longer_of_its_lanes(void **state) {
+    (void)state;
+    const double s = 1e6, flag_s = 5e-7, reduce_s = 3e-6 + 3 * s * 2e-10;
+    const pto_machine_t machine = parsed(simple);
+    for (int64_t staged = 1; staged < 4; staged++) {
+        double h = (double)staged;
+        double in_s = (6e-6 + h * s * 3e-10) + flag_s + h * (5e-6 + s * 4e-10 + flag_s) - flag_s;
+        double out_s = (6e-6 + s * 3e-10) + flag_s + (5e-6 + h * s * 4e-10);
+        pto_request_t request = mixed(PTO_COLLECTIVE_ALLREDUCE, staged);
+        request.bytes = (int64_t)s;
+        assert_costs(request, &machine, in_s + reduce_s + out_s);
+    }
+    pto_machine_t given = machine;
+    pto_machine_fini(&given);
+}
+
+static void prices_are_near_simulated_times_on_a_gpu(void **state) {
+    (void)state;
+    static const char *const path[] = {"scenarios/machines/h200-x2.yaml",
+                                       "scenarios/machines/h200-x2-mps.yaml"};
+    static const int64_t bytes[] = {64, 65536, 1 << 20, 4 << 20, 16 << 20};
+    for (int m = 0; m < 2; m++) {
+        pto_machine_t machine;
+        assert_int_equal(pto_machine_read(path[m], &machine, NULL), PTO_OK);
+        for (int i = 0; i < 5 * 8 * 2; i++) {
+            pto_collective_t collective = i % 2 ? PTO_COLLECTIVE_ALLGATHER : PTO_COLLECTIVE_ALLREDUCE;
+            pto_request_t request = ask(collective, "mix", (pto_layout_t){1, 1, 8, 8, 1});
+            request.staged_members = i / 2 % 8;
+            request.bytes = bytes[i / 16];
+            pto_plan_t *plan = plan_of(request);
+            pto_price_t price;
+            pto_simulation_t simulation;
+            assert_int_equal(pto_price(plan, &machine, &price, NULL, NULL), PTO_OK);
+            assert_int_equal(pto_simulate(plan, &machine, NULL, &simulation, NULL), PTO_OK);
+            double ratio = simulation.seconds / price.seconds;
+            if (ratio < 0.9 || ratio > 1.1)
+                fail_msg("%s, %s of %d bytes, %d staged: priced %g, simulated %g", path[m],
+                         pto_collective_name(collective), (int)request.bytes, (int)request.staged_members,
+                         price.seconds, simulation.seconds);
+            pto_plan_destroy(plan);
+        }
+        pto_machine_fini(&machine);
+    }
+}
+
+/* --- how many are staged -------------------------------------------------------------------------------- */
+
+static pto_scenario_t eight_of_a_gpu(const pto_machine_t *machine, const char *rest) {
+    char text[512];
+    pto_scenario_t scenario;
+    pto_error_t err = {0};
+    snprintf(text, sizeof text,
+             "scenario: m\nmachine: m.yaml\ncollective: allreduce\nstrategies: [gsb, mix]\n"
+             "layout: {nodes: 1, gpus_per_node: 1, owners_per_gpu: 8, procs_per_gpu: 8}\n%s",
+             rest);
+    if (pto_scenario_parse(text, strlen(text), "m.yaml", &scenario, &err) != PTO_OK ||
+        pto_scenario_bind(&scenario, machine, &err) != PTO_OK)
+        fail_msg("%d: %s", err.line, err.message);
+    return scenario;
+}
+
+static const pto_prediction_t *mix_at(const pto_predictions_t *predictions, int64_t point) {
+    return pto_prediction_at(predictions, point, 1);
+}
+
+/* The thesis's findings (section 5.4.2), without MPS: the best number falls with the bytes, and in a middle
+ * range a mix is faster than either way alone. */
+static void the_cheapest_number_falls_with_the_bytes(void **state) {
+    (void)state;
+    pto_machine_t machine;
+    assert_int_equal(pto_machine_read("scenarios/machines/h200-x2.yaml", &machine, NULL), PTO_OK);
+    pto_scenario_t scenario = eight_of_a_gpu(&machine, "bytes: [64KiB, 1MiB, 4MiB, 16MiB, 256MiB]\n");
+    pto_predictions_t all;
+    assert_int_equal(pto_predict(&scenario, &machine, false, &all, NULL), PTO_OK);
+    for (int64_t i = 1; i < all.point_count; i++)
+        assert_true(mix_at(&all, i)->staged_members <= mix_at(&all, i - 1)->staged_members);
+    assert_int_equal(mix_at(&all, 0)->staged_members, 7);
+    assert_int_equal(mix_at(&all, 4)->staged_members, 0);
+    for (scenario.staged_members = 0; scenario.staged_members < 8; scenario.staged_members++) {
+        pto_predictions_t one;
+        assert_int_equal(pto_predict(&scenario, &machine, false, &one, NULL), PTO_OK);
+        for (int64_t i = 0; i < one.point_count; i++)
+            assert_true(mix_at(&one, i)->price.seconds >= mix_at(&all, i)->price.seconds);
+        if (scenario.staged_members == 0 || scenario.staged_members == 7)
+            assert_true(mix_at(&one, 2)->price.seconds > 1.3 * mix_at(&all, 2)->price.seconds);
+        pto_predictions_fini(&one);
+    }
+    pto_predictions_fini(&all);
+    pto_scenario_fini(&scenario);
+    pto_machine_fini(&machine);
+}
+
+static int64_t staged_by(const pto_machine_t *machine, const char *rest) {
+    pto_predictions_t predictions;
+    pto_scenario_t scenario = eight_of_a_gpu(machine, rest);
+    assert_int_equal(pto_predict(&scenario, machine, false, &predictions, NULL), PTO_OK);
+    int64_t staged = mix_at(&predictions, 0)->staged_members;
+    pto_predictions_fini(&predictions);
+    pto_scenario_fini(&scenario);
+    return staged;
+}
+
+static void a_machine_file_may_say_how_many(void **state) {
+    (void)state;
+    char text[2048];
+    snprintf(text, sizeof text,
+             "%stuning:\n  allreduce:\n    - {procs: 8, below_bytes: 4096, staged_members: 5}\n"
+             "    - {procs: 8, staged_members: 70}\n    - {procs: 16, staged_members: 2}\n",
+             simple);
+    pto_machine_t machine = parsed(text), none = parsed(simple), clone, back;
+    int64_t cheapest = staged_by(&none, "bytes: 64\n");
+    assert_int_not_equal(cheapest, 5);
+    assert_int_equal(staged_by(&machine, "bytes: 64\n"), 5);
+    assert_int_equal(staged_by(&machine, "bytes: 4096\n"), 7); /* as many as there are */
+    assert_int_equal(staged_by(&machine, "bytes: 64\nstaged_members: 3\n"), 3);
+    assert_int_equal(pto_machine_clone(&machine, &clone, NULL), PTO_OK);
+    assert_int_equal(staged_by(&clone, "bytes: 64\n"), 5);
+    char *written = NULL;
+    assert_int_equal(pto_machine_format(&clone, NULL, &written, NULL), PTO_OK);
+    back = parsed(written);
+    assert_int_equal(staged_by(&back, "bytes: 64\n"), 5);
+    free(written);
+    assert_int_equal(pto_machine_restrict(&clone, "published", NULL), PTO_OK);
+    assert_int_equal(clone.tuning_count, 0);
+    pto_machine_fini(&machine);
+    pto_machine_fini(&none);
+    pto_machine_fini(&clone);
+    pto_machine_fini(&back);
+}
+
+static void tuning_that_is_no_table_is_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *rows;
+        const char *why;
+    } cases[] = {
+        {"tuning: {allreduce: [{procs: 8, below_bytes: 8, staged_members: 1}]}\n", "ranges leave a gap"},
+        {"tuning: {allreduce: [{staged_members: 1}, {staged_members: 2}]}\n", "ranges overlap"},
+        {"tuning: {allreduce: [{procs: 8}]}\n", "staged_members"},
+        {"tuning: {alltoall: [{staged_members: 1}]}\n", "alltoall"},
+        {"tuning: {allgather: [{staged_members: -1}]}\n", "staged_members"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[2048];
+        pto_machine_t machine;
+        pto_error_t err = {0};
+        snprintf(text, sizeof text, "%s%s", simple, cases[i].rows);
+        assert_int_not_equal(pto_machine_parse(text, strlen(text), "m.yaml", &machine, &err), PTO_OK);
+        if (!strstr(err.message, cases[i].why))
+            fail_msg("'%s' has no '%s'", err.message, cases[i].why);
+    }
+}
+
+/* --- measured sweeps ------------------------------------------------------------------------------------ */
+
+/* Each number is a candidate of its own; the regret is that of the number that is predicted. */
+static void a_sweep_tells_the_regret_of_the_predicted_number(void **state) {
+    (void)state;
+    static const char sweep[] =
+        "collective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu,owners_per_gpu,bytes,run,"
+        "seconds,staged_members\n"
+        "allreduce,library,mix,1,1,8,8,4194304,1,0.004,0\n"
+        "allreduce,library,mix,1,1,8,8,4194304,1,0.001,3\n"
+        "allreduce,library,mix,1,1,8,8,4194304,1,0.0012,5\n"
+        "allreduce,library,mix,1,1,8,8,4194304,1,0.005,7\n"
+        "allreduce,library,gsb,1,1,8,8,4194304,1,0.004,\n";
+    pto_machine_t machine;
+    pto_collectives_t collectives = {0};
+    pto_score_t score;
+    pto_error_t err = {0};
+    assert_int_equal(pto_machine_read("scenarios/machines/h200-x2.yaml", &machine, NULL), PTO_OK);
+    if (pto_collectives_parse(sweep, strlen(sweep), "c.csv", &collectives, &err) != PTO_OK)
+        fail_msg("%d:%d: %s", err.line, err.column, err.message);
+    pto_score_options_t options = pto_score_defaults(&collectives);
+    assert_int_equal(pto_score_collect(&collectives, &options, &score, NULL), PTO_OK);
+    assert_int_equal(pto_score_predict(&score, &machine, 0, NULL), PTO_OK);
+    assert_int_equal(score.cell_count, 1);
+    const pto_score_cell_t *cell = &score.cell[0];
+    assert_int_equal(cell->candidate_count, 5);
+    assert_int_equal(cell->candidate[cell->best].staged_members, 3);
+    assert_int_equal(cell->candidate[cell->picked].staged_members, 5);
+    assert_close(cell->regret, 0.2);
+    pto_score_summary_t always;
+    const pto_score_filter_t everything = {PTO_COLLECTIVE_COUNT, PTO_IMPLEMENTATION_COUNT, 0};
+    assert_int_equal(pto_score_summarise(&score, &everything, PTO_PICKER_ALWAYS,
+                                         cell->candidate[cell->best].strategy, &always, NULL),
+                     PTO_OK);
+    assert_close(always.regret_mean, 0.2);
+    pto_score_fini(&score);
+    pto_collectives_fini(&collectives);
+    pto_machine_fini(&machine);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_flag_is_needed),
+        cmocka_unit_test(every_slot_is_needed),
+        cmocka_unit_test(without_staged_members_it_is_gsb),
+        cmocka_unit_test(only_others_than_the_root_can_stage),
+        cmocka_unit_test(it_costs_the_longer_of_its_lanes),
+        cmocka_unit_test(prices_are_near_simulated_times_on_a_gpu),
+        cmocka_unit_test(the_cheapest_number_falls_with_the_bytes),
+        cmocka_unit_test(a_machine_file_may_say_how_many),
+        cmocka_unit_test(tuning_that_is_no_table_is_refused),
+        cmocka_unit_test(a_sweep_tells_the_regret_of_the_predicted_number),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,315 @@
+/* The traffic of plans: closed formulas of algorithms, and for every strategy and algorithm what the
+ * receiving side of the same plan expects. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "lanes_plan.h"
+#include "plan/plan_internal.h"
+#include "portolan/strategy.h"
+#include "portolan/traffic.h"
+
+enum { RANKS_MAX = 24, SPACES = PTO_SPACE_COUNT };
+
+/* By source, destination, their spaces and the kind. */
+typedef struct {
+    int64_t messages[RANKS_MAX][RANKS_MAX][SPACES][SPACES][PTO_TRAFFIC_COUNT];
+    int64_t bytes[RANKS_MAX][RANKS_MAX][SPACES][SPACES][PTO_TRAFFIC_COUNT];
+    int64_t pairs;
+    pto_traffic_pair_t last;
+} matrix_t;
+
+static matrix_t matrix;
+
+static bool before(const pto_traffic_pair_t *a, const pto_traffic_pair_t *b) {
+    return a->source < b->source || (a->source == b->source && a->destination <= b->destination);
+}
+
+static void note(void *context, const pto_traffic_pair_t *pair) {
+    matrix_t *into = context;
+    assert_true(into->pairs == 0 || before(&into->last, pair));
+    int64_t *messages = &into->messages[pair->source][pair->destination][pair->source_space]
+                                       [pair->destination_space][pair->kind];
+    assert_int_equal(*messages, 0);
+    assert_true(pair->messages > 0);
+    *messages = pair->messages;
+    into->bytes[pair->source][pair->destination][pair->source_space][pair->destination_space][pair->kind] =
+        pair->bytes;
+    into->pairs++;
+    into->last = *pair;
+}
+
+static void count(const pto_plan_t *plan) {
+    pto_error_t err = {0};
+    memset(&matrix, 0, sizeof matrix);
+    if (pto_plan_traffic(plan, note, &matrix, &err) != PTO_OK)
+        fail_msg("%s", err.message);
+}
+
+static pto_request_t request_on(pto_layout_t layout, pto_collective_t collective, const char *strategy,
+                                const char *algorithm, int64_t bytes) {
+    pto_request_t request = {
+        .layout = layout, .collective = collective, .datatype = PTO_DATATYPE_BYTE, .bytes = bytes};
+    assert_int_equal(pto_strategy_find(strategy, &request.strategy, NULL), PTO_OK);
+    assert_int_equal(pto_algorithm_find(algorithm, collective, &request.algorithm, NULL), PTO_OK);
+    return request;
+}
+
+static pto_plan_t *made(pto_request_t request) {
+    pto_plan_t *plan = NULL;
+    pto_error_t err = {0};
+    if (pto_plan_create(&request, &plan, &err) != PTO_OK)
+        fail_msg("%s", err.message);
+    return plan;
+}
+
+static void count_request(pto_request_t request) {
+    pto_plan_t *plan = made(request);
+    count(plan);
+    pto_plan_destroy(plan);
+}
+
+static void expect(int64_t source, int64_t destination, pto_space_t space, pto_traffic_kind_t kind,
+                   int64_t messages, int64_t bytes) {
+    assert_int_equal(matrix.messages[source][destination][space][space][kind], messages);
+    assert_int_equal(matrix.bytes[source][destination][space][space][kind], bytes);
+}
+
+/* --- formulas --------------------------------------------------------------------------------------------
+ */
+
+static const pto_layout_t eight = {2, 4, 1, 1, 4};
+
+static void pairwise_alltoall_is_one_message_a_pair(void **state) {
+    (void)state;
+    count_request(request_on(eight, PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "pairwise", 100));
+    for (int64_t i = 0; i < 8; i++)
+        for (int64_t j = 0; j < 8; j++)
+            expect(i, j, PTO_SPACE_GPU, PTO_TRAFFIC_MESSAGE, i != j, i != j ? 100 : 0);
+    assert_int_equal(matrix.pairs, 8 * 7);
+}
+
+static void staged_messages_are_between_host_buffers(void **state) {
+    (void)state;
+    count_request(request_on(eight, PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", 100));
+    expect(3, 5, PTO_SPACE_CPU, PTO_TRAFFIC_MESSAGE, 1, 100);
+    assert_int_equal(matrix.pairs, 8 * 7);
+}
+
+/* 2 (n - 1) messages of s / n bytes to the next process. */
+static void a_ring_sends_to_its_neighbor_alone(void **state) {
+    (void)state;
+    count_request(request_on(eight, PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "ring", 8 * 64));
+    for (int64_t i = 0; i < 8; i++)
+        expect(i, (i + 1) % 8, PTO_SPACE_GPU, PTO_TRAFFIC_MESSAGE, 14, 14 * 64);
+    assert_int_equal(matrix.pairs, 8);
+}
+
+static void recursive_doubling_sends_the_vector_to_every_power_of_two(void **state) {
+    (void)state;
+    count_request(request_on(eight, PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "recursive_doubling", 400));
+    for (int64_t i = 0; i < 8; i++)
+        for (int64_t bit = 1; bit < 8; bit *= 2)
+            expect(i, i ^ bit, PTO_SPACE_GPU, PTO_TRAFFIC_MESSAGE, 1, 400);
+    assert_int_equal(matrix.pairs, 8 * 3);
+}
+
+/* Folding: rank 0 gives its vector to rank 1 and gets the result. */
+static void a_folded_process_exchanges_with_its_partner_alone(void **state) {
+    (void)state;
+    pto_layout_t five = {1, 5, 1, 1, 5};
+    count_request(request_on(five, PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "recursive_doubling", 400));
+    expect(0, 1, PTO_SPACE_GPU, PTO_TRAFFIC_MESSAGE, 1, 400);
+    expect(1, 0, PTO_SPACE_GPU, PTO_TRAFFIC_MESSAGE, 1, 400);
+    assert_int_equal(matrix.pairs, 2 + 4 * 2);
+}
+
+static void a_binomial_broadcast_gives_every_process_the_vector_once(void **state) {
+    (void)state;
+    count_request(request_on(eight, PTO_COLLECTIVE_BROADCAST, "cuda_aware", "binomial", 400));
+    for (int64_t j = 1; j < 8; j++)
+        expect(j & (j - 1), j, PTO_SPACE_GPU, PTO_TRAFFIC_MESSAGE, 1, 400);
+    assert_int_equal(matrix.pairs, 7);
+}
+
+static void a_matrix_of_counts_is_its_own_traffic(void **state) {
+    (void)state;
+    int64_t bytes[] = {9, 1, 0, 2, 9, 3, 40, 0, 9};
+    const pto_counts_t counts = {.kind = PTO_COUNTS_MATRIX, .order = 3, .matrix = bytes};
+    pto_request_t request =
+        request_on((pto_layout_t){1, 3, 1, 1, 3}, PTO_COLLECTIVE_ALLTOALLV, "cuda_aware", "linear", 40);
+    request.counts = &counts;
+    count_request(request);
+    for (int64_t i = 0; i < 3; i++)
+        for (int64_t j = 0; j < 3; j++)
+            if (i != j)
+                expect(i, j, PTO_SPACE_GPU, PTO_TRAFFIC_MESSAGE, bytes[3 * i + j] > 0, bytes[3 * i + j]);
+    assert_int_equal(matrix.pairs, 4);
+}
+
+/* The root reads all vectors, and the others copy its result. */
+static void reading_a_peers_memory_is_traffic_from_that_peer(void **state) {
+    (void)state;
+    count_request(request_on((pto_layout_t){1, 4, 1, 1, 4}, PTO_COLLECTIVE_ALLREDUCE, "gsb", "direct", 400));
+    for (int64_t i = 1; i < 4; i++) {
+        assert_true(matrix.bytes[i][0][PTO_SPACE_GPU][PTO_SPACE_GPU][PTO_TRAFFIC_ACCESS] == 400);
+        assert_true(matrix.bytes[0][i][PTO_SPACE_GPU][PTO_SPACE_GPU][PTO_TRAFFIC_ACCESS] == 400);
+    }
+    assert_int_equal(matrix.pairs, 6);
+}
+
+static void what_nccl_replaces_is_marked(void **state) {
+    (void)state;
+    count_request(request_on(eight, PTO_COLLECTIVE_ALLGATHER, "nccl", "nccl", 400));
+    assert_true(matrix.pairs > 0);
+    for (int64_t i = 0; i < 8; i++)
+        for (int64_t j = 0; j < 8; j++)
+            expect(i, j, PTO_SPACE_GPU, PTO_TRAFFIC_MESSAGE, 0, 0);
+}
+
+/* --- receives of two spaces in one stage ------------------------------------------------------------------
+ */
+
+/* Rank 0 sends a message from the GPU and one from the host; rank 1 receives them the other way round. */
+static void build_crossed(pto_builder_t *builder, const pto_request_t *request) {
+    pto_exchange_t owners = test_owners(builder, request);
+    int buffer[SPACES] = {
+        [PTO_SPACE_CPU] = test_buffer(builder, "host", PTO_ROLE_TEMPORARY, PTO_SPACE_CPU, 1, 30),
+        [PTO_SPACE_GPU] = test_buffer(builder, "device", PTO_ROLE_TEMPORARY, PTO_SPACE_GPU, 1, 30)};
+    pto_step_t send = test_step(&owners, PTO_STEP_SEND, 0, 1);
+    pto_step_t recv = test_step(&owners, PTO_STEP_RECV, 1, 0);
+    pto_build_stage(builder, "crossed", PTO_ORDER_AT_ONCE);
+    for (int i = 0; i < SPACES; i++) {
+        send.source = pto_slice_all(builder, buffer[i]);
+        recv.target = pto_slice_all(builder, buffer[SPACES - 1 - i]);
+        pto_build_step(builder, send);
+        pto_build_step(builder, recv);
+    }
+}
+
+static void messages_of_a_pair_match_in_their_order(void **state) {
+    (void)state;
+    pto_plan_t *plan = plan_of(build_crossed, PTO_COLLECTIVE_BROADCAST, 1, 30);
+    count(plan);
+    assert_int_equal(matrix.bytes[0][1][PTO_SPACE_CPU][PTO_SPACE_GPU][PTO_TRAFFIC_MESSAGE], 30);
+    assert_int_equal(matrix.bytes[0][1][PTO_SPACE_GPU][PTO_SPACE_CPU][PTO_TRAFFIC_MESSAGE], 30);
+    assert_int_equal(matrix.pairs, 2);
+    pto_step_t *step = plan->steps.item;
+    step[3].who_until = pto_constant(0); /* the second receive */
+    pto_error_t err = {0};
+    assert_int_equal(pto_plan_traffic(plan, note, &(matrix_t){.pairs = 0}, &err), PTO_ERR_INVALID_PLAN);
+    assert_non_null(strstr(err.message, "does not receive"));
+    pto_plan_destroy(plan);
+}
+
+/* --- every plan ------------------------------------------------------------------------------------------
+ */
+
+/* What the receives of a plan expect, by source, destination and the receiver's space. */
+static int64_t received[RANKS_MAX][RANKS_MAX][SPACES];
+
+static void count_receives(const pto_plan_t *plan, int64_t rank) {
+    pto_walk_t walk;
+    pto_walk_begin(&walk, plan);
+    while (pto_walk_next(&walk))
+        for (int i = 0; i < walk.stage->step_count; i++) {
+            const pto_step_t *step = pto_plan_step(plan, walk.stage->step_first + i);
+            pto_action_t action;
+            if (step->kind != PTO_STEP_RECV || !pto_step_acts(plan, step, rank, walk.k, &action))
+                continue;
+            for (int64_t next = 0; pto_step_next(plan, &next, &action);)
+                received[action.peer_rank][rank][pto_plan_buffer(plan, step->target.buffer)->space] +=
+                    pto_slice_bytes(plan, &step->target, &action);
+        }
+}
+
+static int compared;
+
+static void compare_plan(const pto_plan_t *plan) {
+    int64_t ranks = pto_layout_rank_count(&plan->request.layout), messages = 0;
+    memset(received, 0, sizeof received);
+    count(plan);
+    for (int64_t rank = 0; rank < ranks; rank++)
+        count_receives(plan, rank);
+    for (int64_t i = 0; i < ranks; i++)
+        for (int64_t j = 0; j < ranks; j++)
+            for (int to = 0; to < SPACES; to++) {
+                int64_t bytes = 0;
+                for (int from = 0; from < SPACES; from++) {
+                    bytes += matrix.bytes[i][j][from][to][PTO_TRAFFIC_MESSAGE];
+                    messages += matrix.messages[i][j][from][to][PTO_TRAFFIC_MESSAGE];
+                }
+                assert_int_equal(bytes, received[i][j][to]);
+            }
+    assert_true(messages <= pto_plan_size(plan).messages);
+    compared++;
+}
+
+static void sends_and_receives_of_every_plan_agree(void **state) {
+    (void)state;
+    static const pto_layout_t layouts[] = {{1, 4, 1, 1, 2}, {3, 2, 1, 3, 2}, {2, 3, 2, 4, 3}};
+    static const pto_counts_t skew = {.kind = PTO_COUNTS_SKEW, .skew = 1, .seed = 5};
+    for (int s = 0; s < pto_strategy_count(); s++)
+        for (int a = 0; a < pto_algorithm_count(); a++)
+            for (size_t l = 0; l < sizeof layouts / sizeof *layouts; l++)
+                for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++) {
+                    pto_request_t request = {.layout = layouts[l],
+                                             .collective = (pto_collective_t)c,
+                                             .split = PTO_SPLIT_DESTINATIONS,
+                                             .datatype = PTO_DATATYPE_BYTE,
+                                             .bytes = 37,
+                                             .messages = 2,
+                                             .chunks = 3,
+                                             .counts = c == PTO_COLLECTIVE_ALLTOALLV ? &skew : NULL,
+                                             .strategy = pto_strategy_at(s),
+                                             .algorithm = pto_algorithm_at(a)};
+                    pto_plan_t *plan = NULL;
+                    if (request.strategy->nccl || pto_plan_create(&request, &plan, NULL) != PTO_OK)
+                        continue;
+                    compare_plan(plan);
+                    pto_plan_destroy(plan);
+                }
+    assert_true(compared > 200);
+}
+
+static void too_many_ranks_or_messages_are_refused(void **state) {
+    (void)state;
+    pto_error_t err = {0};
+    pto_request_t request =
+        request_on((pto_layout_t){16385, 4, 1, 1, 4}, PTO_COLLECTIVE_BROADCAST, "cuda_aware", "binomial", 8);
+    pto_plan_t *plan = made(request);
+    assert_int_equal(pto_plan_traffic(plan, note, &matrix, &err), PTO_ERR_TOO_LARGE);
+    assert_non_null(
+        strstr(err.message, "counted rank by rank, for at most 65536 ranks; this layout has 65540"));
+    pto_plan_destroy(plan);
+    request.layout.nodes = 2500;
+    request.collective = PTO_COLLECTIVE_ALLTOALL;
+    assert_int_equal(pto_algorithm_find("pairwise", request.collective, &request.algorithm, NULL), PTO_OK);
+    plan = made(request);
+    assert_int_equal(pto_plan_traffic(plan, note, &matrix, &err), PTO_ERR_TOO_LARGE);
+    assert_non_null(strstr(err.message, "message by message"));
+    pto_plan_destroy(plan);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pairwise_alltoall_is_one_message_a_pair),
+        cmocka_unit_test(staged_messages_are_between_host_buffers),
+        cmocka_unit_test(a_ring_sends_to_its_neighbor_alone),
+        cmocka_unit_test(recursive_doubling_sends_the_vector_to_every_power_of_two),
+        cmocka_unit_test(a_folded_process_exchanges_with_its_partner_alone),
+        cmocka_unit_test(a_binomial_broadcast_gives_every_process_the_vector_once),
+        cmocka_unit_test(a_matrix_of_counts_is_its_own_traffic),
+        cmocka_unit_test(reading_a_peers_memory_is_traffic_from_that_peer),
+        cmocka_unit_test(what_nccl_replaces_is_marked),
+        cmocka_unit_test(messages_of_a_pair_match_in_their_order),
+        cmocka_unit_test(sends_and_receives_of_every_plan_agree),
+        cmocka_unit_test(too_many_ranks_or_messages_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

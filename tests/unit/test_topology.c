@@ -1,0 +1,348 @@
+/* Topologies of nodes: reading and writing them, and the routes that follow from the links. */
+#include <dirent.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "bad_input.h"
+#include "portolan/machine.h"
+#include "portolan/machine_write.h"
+#include "portolan/topology.h"
+
+static pto_topology_t *made(const char *text) {
+    pto_topology_t *topology = NULL;
+    pto_error_t err = {0};
+    pto_status_t status = pto_topology_create(text, strlen(text), "node.yaml", &topology, &err);
+    if (status != PTO_OK)
+        fail_msg("%d: %s", err.line, err.message);
+    return topology;
+}
+
+static pto_topology_t *recorded(const char *name) {
+    char path[128];
+    snprintf(path, sizeof path, "scenarios/topologies/%s.yaml", name);
+    pto_topology_t *topology = NULL;
+    pto_error_t err = {0};
+    pto_status_t status = pto_topology_open(path, &topology, &err);
+    if (status != PTO_OK)
+        fail_msg("%s:%d: %s", path, err.line, err.message);
+    return topology;
+}
+
+static int gpu(const pto_topology_t *topology, int number) {
+    return pto_topology_device(topology, PTO_DEVICE_GPU, number);
+}
+
+/* The names of the vertices that a route passes, the first and the last included. */
+static const char *path_of(const pto_topology_t *topology, int from, int to) {
+    static char text[512];
+    const int *link;
+    int count = pto_topology_route(topology, from, to, &link);
+    char *end = stpcpy(text, pto_topology_vertex_name(topology, from));
+    for (int i = 0; i < count; i++) {
+        *end++ = ' ';
+        int vertex = pto_topology_link_at(topology, link[i])->to;
+        end = stpcpy(end, pto_topology_vertex_name(topology, vertex));
+    }
+    return text;
+}
+
+/* --- routes --------------------------------------------------------------------------------------------- */
+
+static void a_route_climbs_the_tree_no_higher_than_it_must(void **state) {
+    (void)state;
+    pto_topology_t *k80 = recorded("k80-2-2-2-2");
+    assert_string_equal(path_of(k80, gpu(k80, 0), gpu(k80, 1)), "gpu.0 switch.0 gpu.1");
+    assert_string_equal(path_of(k80, gpu(k80, 0), gpu(k80, 2)), "gpu.0 switch.0 bridge.0 switch.1 gpu.2");
+    assert_string_equal(path_of(k80, gpu(k80, 5), gpu(k80, 12)),
+                        "gpu.5 switch.2 bridge.1 socket.0 socket.1 bridge.3 switch.6 gpu.12");
+    const double level_3 = pto_topology_route_s_per_byte(k80, gpu(k80, 0), gpu(k80, 8));
+    const struct {
+        int other;
+        double ratio;
+    } level[] = {{1, 4.47}, {2, 1.81}, {4, 1.06}, {8, 1}};
+    for (int i = 0; i < 4; i++) {
+        double s_per_byte = pto_topology_route_s_per_byte(k80, gpu(k80, 0), gpu(k80, level[i].other));
+        assert_true(level_3 / s_per_byte > level[i].ratio - 1e-6);
+        assert_true(level_3 / s_per_byte < level[i].ratio + 1e-6);
+    }
+    assert_true(pto_topology_route_s_per_byte(k80, gpu(k80, 3), gpu(k80, 3)) <= 0);
+    pto_topology_destroy(k80);
+}
+
+static const char ring[] = "devices: {gpus: 3, sockets: 1}\n"
+                           "links:\n"
+                           "  - {between: [gpu.0, gpu.1], s_per_byte: 1e-11}\n"
+                           "  - {between: [gpu.1, gpu.2], s_per_byte: 1e-11}\n"
+                           "  - {between: [gpu.0-2, socket.0], s_per_byte: 1e-10, back_s_per_byte: 2e-10}\n";
+
+static void gpus_pass_nothing_on(void **state) {
+    (void)state;
+    pto_topology_t *topology = made(ring);
+    assert_string_equal(path_of(topology, 0, 1), "gpu.0 gpu.1");
+    assert_string_equal(path_of(topology, 0, 2), "gpu.0 socket.0 gpu.2");
+    pto_topology_destroy(topology);
+}
+
+static void a_file_may_give_other_routes(void **state) {
+    (void)state;
+    char text[sizeof ring + 128];
+    strcpy(stpcpy(text, ring), "routes: [{between: [gpu.2, gpu.0], through: [gpu.1]}]\n");
+    pto_topology_t *topology = made(text);
+    assert_string_equal(path_of(topology, 0, 2), "gpu.0 gpu.1 gpu.2");
+    assert_string_equal(path_of(topology, 2, 0), "gpu.2 gpu.1 gpu.0");
+    pto_topology_destroy(topology);
+}
+
+static void each_direction_has_its_own_rate(void **state) {
+    (void)state;
+    pto_topology_t *topology = made(ring);
+    int socket = pto_topology_device(topology, PTO_DEVICE_SOCKET, 0);
+    assert_true(pto_topology_route_s_per_byte(topology, 2, socket) < 1.5e-10);
+    assert_true(pto_topology_route_s_per_byte(topology, socket, 2) > 1.5e-10);
+    pto_topology_destroy(topology);
+}
+
+/* --- recorded nodes ------------------------------------------------------------------------------------- */
+
+static void recorded_topologies_are_of_known_source(void **state) {
+    (void)state;
+    DIR *folder = opendir("scenarios/topologies");
+    int count = 0;
+    assert_non_null(folder);
+    for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        char name[sizeof entry->d_name];
+        if (*entry->d_name == '.')
+            continue;
+        strcpy(name, entry->d_name);
+        *strrchr(name, '.') = '\0';
+        pto_topology_t *topology = recorded(name);
+        assert_string_equal(pto_topology_name(topology), name);
+        assert_non_null(pto_topology_source(topology));
+        pto_topology_destroy(topology);
+        count++;
+    }
+    closedir(folder);
+    assert_int_equal(count, 7);
+}
+
+/* NVLink where it is direct; otherwise PCIe, although both GPUs have an NVLink to a third one. */
+static void the_cube_mesh_falls_back_to_pcie(void **state) {
+    (void)state;
+    pto_topology_t *dgx_1 = recorded("dgx-1");
+    assert_string_equal(path_of(dgx_1, 0, 4), "gpu.0 gpu.4");
+    assert_string_equal(path_of(dgx_1, 0, 5), "gpu.0 switch.0 socket.0 socket.1 switch.2 gpu.5");
+    pto_topology_destroy(dgx_1);
+}
+
+typedef struct {
+    double in_turn; /* the slowest process's sends one after another, or all at once */
+    double at_once;
+} sends_t;
+
+/* A grid of rows x columns, row-major, no wrap, rank i on GPU i, `weight` along the rows' dimension; in units
+ * of volume over GB/s. */
+static sends_t grid_sends(const pto_topology_t *topology, int rows, int columns, int weight) {
+    sends_t slowest = {0, 0};
+    for (int rank = 0; rank < rows * columns; rank++) {
+        const int other[] = {rank - columns, rank + columns, rank - 1, rank + 1};
+        const bool exists[] = {rank >= columns, rank + columns<rows * columns, rank % columns> 0,
+                               rank % columns < columns - 1};
+        sends_t own = {0, 0};
+        for (int i = 0; i < 4; i++) {
+            if (!exists[i])
+                continue;
+            double time =
+                (i < 2 ? weight : 1) * 1e9 * pto_topology_route_s_per_byte(topology, rank, other[i]);
+            own.in_turn += time;
+            own.at_once = time > own.at_once ? time : own.at_once;
+        }
+        slowest.in_turn = own.in_turn > slowest.in_turn ? own.in_turn : slowest.in_turn;
+        slowest.at_once = own.at_once > slowest.at_once ? own.at_once : slowest.at_once;
+    }
+    return slowest;
+}
+
+static void small_nodes_have_the_pair_rates_of_their_tables(void **state) {
+    (void)state;
+    const struct {
+        const char *name;
+        int rows;
+        int columns;
+        int weight;
+        sends_t sends;
+    } row[] = {
+        {"p100-x4", 2, 2, 1, {.075, .050}},
+        {"p100-x4", 2, 2, 3, {.175, .150}},
+        {"dgx-1", 4, 2, 3, {.460, .300}},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        pto_topology_t *topology = recorded(row[i].name);
+        sends_t sends = grid_sends(topology, row[i].rows, row[i].columns, row[i].weight);
+        assert_true(fabs(sends.in_turn - row[i].sends.in_turn) < 5e-4);
+        assert_true(fabs(sends.at_once - row[i].sends.at_once) < 5e-4);
+        pto_topology_destroy(topology);
+    }
+}
+
+/* On NVSwitches all pairs are alike: a mapping has nothing to gain. */
+static void nvswitches_make_all_pairs_alike(void **state) {
+    (void)state;
+    static const char *const name[] = {"dgx-2", "h200-x4"};
+    for (int i = 0; i < 2; i++) {
+        pto_topology_t *topology = recorded(name[i]);
+        int gpus = pto_topology_device_count(topology, PTO_DEVICE_GPU);
+        double first = pto_topology_route_s_per_byte(topology, 0, 1);
+        for (int from = 0; from < gpus; from++)
+            for (int to = 0; to < gpus; to++)
+                if (from != to)
+                    assert_true(fabs(pto_topology_route_s_per_byte(topology, from, to) - first) < 1e-18);
+        pto_topology_destroy(topology);
+    }
+}
+
+/* --- files ---------------------------------------------------------------------------------------------- */
+
+static void faults_are_reported_at_their_place(void **state) {
+    (void)state;
+#define HEAD "devices: {gpus: 2, sockets: 1}\nlinks:\n"
+#define LINK "  - {between: [gpu.0-1, switch.0], s_per_byte: 1e-11}\n"
+#define HOST "  - {between: [switch.0, socket.0], s_per_byte: 1e-11}\n"
+    const bad_input_t bad[] = {
+        {HEAD LINK, PTO_ERR_RANGE, 3, 3, {"no route from gpu.0 to socket.0"}},
+        {HEAD "  - {between: [gpu.0-2, switch.0], s_per_byte: 1e-11}\n",
+         PTO_ERR_NOT_FOUND,
+         3,
+         5,
+         {"there is no gpu.2"}},
+        {HEAD LINK LINK, PTO_ERR_RANGE, 4, 5, {"gpu.0 and switch.0 are linked on line 3 already"}},
+        {HEAD LINK "  - {between: [gpu.1, switch.0], s_per_byte: 0}\n", PTO_ERR_RANGE, 4, 46, {"above 0"}},
+        {HEAD "  - {between: [gpu.0-1, switch.0-2], s_per_byte: 1e-11}\n",
+         PTO_ERR_RANGE,
+         3,
+         5,
+         {"ranges of 2 and 3"}},
+        {HEAD "  - {between: [gpu0, switch.0], s_per_byte: 1e-11}\n",
+         PTO_ERR_TYPE,
+         3,
+         16,
+         {"'gpu0' is not a name such as gpu.0"}},
+        {HEAD "  - {between: [gpu.0, gpu.0], s_per_byte: 1e-11}\n", PTO_ERR_RANGE, 3, 5, {"to itself"}},
+        {HEAD "  - {between: [gpu.0], s_per_byte: 1e-11}\n", PTO_ERR_TYPE, 3, 15, {"two names, not 1"}},
+        {HEAD "  - {between: [gpu.0, gpu.1], rate: 1}\n", PTO_ERR_KEY, 3, 31, {"unknown key 'rate'"}},
+        {HEAD LINK HOST "routes: [{between: [gpu.0, gpu.1], through: [socket.0]}]\n",
+         PTO_ERR_NOT_FOUND,
+         5,
+         10,
+         {"no link between gpu.0 and socket.0"}},
+        {HEAD LINK HOST "routes: [{between: [gpu.0, switch.0], through: []}]\n",
+         PTO_ERR_RANGE,
+         5,
+         10,
+         {"between two devices"}},
+        {"devices: {gpus: 200, sockets: 1}\nlinks: []\n",
+         PTO_ERR_TOO_LARGE,
+         1,
+         10,
+         {"more than 128 devices"}},
+        {"devices: {gpus: 2, sockets: 1}\n", PTO_ERR_KEY, 1, 1, {"missing key 'links'"}},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        pto_topology_t *topology = NULL;
+        pto_error_t err = {0};
+        pto_status_t status =
+            pto_topology_create(bad[i].text, strlen(bad[i].text), "node.yaml", &topology, &err);
+        assert_refused(&bad[i], status, &err);
+        assert_null(topology);
+    }
+}
+
+static void what_is_written_reads_back(void **state) {
+    (void)state;
+    char text[sizeof ring + 128], *first = NULL, *second = NULL;
+    strcpy(stpcpy(text, ring),
+           "routes: [{between: [gpu.2, gpu.0], through: [gpu.1]}]\nsource: \"a \\\"b\\\"\"\n");
+    pto_topology_t *topology = made(text);
+    assert_int_equal(pto_topology_format(topology, &first, NULL), PTO_OK);
+    pto_topology_destroy(topology);
+    topology = made(first);
+    assert_string_equal(path_of(topology, 0, 2), "gpu.0 gpu.1 gpu.2");
+    assert_string_equal(pto_topology_source(topology), "a \"b\"");
+    assert_int_equal(pto_topology_format(topology, &second, NULL), PTO_OK);
+    assert_string_equal(first, second);
+    free(first);
+    free(second);
+    pto_topology_destroy(topology);
+}
+
+static const char machine_head[] = "machine: m\nsource: s\nnode: {sockets: 1, gpus: 3, cores: 6}\nmessages:\n"
+                                   "  cpu:\n    on_socket: [{protocol: rendezvous, alpha_s: 1e-6, "
+                                   "beta_s_per_byte: 1e-10}]\n";
+
+static pto_status_t machine_with(const char *rest, pto_machine_t **machine, pto_error_t *err) {
+    char text[2048];
+    strcpy(stpcpy(text, machine_head), rest);
+    return pto_machine_create(text, strlen(text), "tests/unit/machine.yaml", machine, err);
+}
+
+static const char in_machine[] = "topology:\n"
+                                 "  devices: {gpus: 3, sockets: 1}\n"
+                                 "  links:\n"
+                                 "    - {between: [gpu.0-2, socket.0], s_per_byte: 1e-10}\n";
+
+static void a_machine_holds_its_topology(void **state) {
+    (void)state;
+    pto_machine_t *machine = NULL, *copy = NULL, *again = NULL;
+    char *text = NULL;
+    assert_int_equal(machine_with(in_machine, &machine, NULL), PTO_OK);
+    assert_int_equal(pto_machine_duplicate(machine, &copy, NULL), PTO_OK);
+    pto_machine_destroy(machine);
+    assert_string_equal(path_of(pto_machine_topology(copy), 0, 2), "gpu.0 socket.0 gpu.2");
+    assert_int_equal(pto_machine_format(copy, NULL, &text, NULL), PTO_OK);
+    assert_int_equal(pto_machine_create(text, strlen(text), "m.yaml", &again, NULL), PTO_OK);
+    assert_string_equal(path_of(pto_machine_topology(again), 0, 2), "gpu.0 socket.0 gpu.2");
+    assert_int_equal(pto_machine_restrict(copy, "published", NULL), PTO_OK);
+    assert_null(pto_machine_topology(copy));
+    free(text);
+    pto_machine_destroy(copy);
+    pto_machine_destroy(again);
+}
+
+static void a_machine_may_name_a_file_with_its_topology(void **state) {
+    (void)state;
+    pto_machine_t *machine = NULL;
+    pto_error_t err = {0};
+    pto_status_t status =
+        machine_with("topology: ../../scenarios/topologies/k80-2-2-2-2.yaml\n", &machine, &err);
+    assert_int_equal(status, PTO_ERR_RANGE);
+    assert_int_equal(err.line, 7);
+    assert_string_equal(err.message, "topology: 16 GPUs and 2 sockets, but 'node' has 3 and 1");
+    status = machine_with("topology: gone.yaml\n", &machine, &err);
+    assert_int_equal(status, PTO_ERR_IO);
+    assert_int_equal(err.line, 7);
+    assert_non_null(strstr(err.message, "tests/unit/gone.yaml"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_route_climbs_the_tree_no_higher_than_it_must),
+        cmocka_unit_test(gpus_pass_nothing_on),
+        cmocka_unit_test(a_file_may_give_other_routes),
+        cmocka_unit_test(each_direction_has_its_own_rate),
+        cmocka_unit_test(recorded_topologies_are_of_known_source),
+        cmocka_unit_test(the_cube_mesh_falls_back_to_pcie),
+        cmocka_unit_test(small_nodes_have_the_pair_rates_of_their_tables),
+        cmocka_unit_test(nvswitches_make_all_pairs_alike),
+        cmocka_unit_test(faults_are_reported_at_their_place),
+        cmocka_unit_test(what_is_written_reads_back),
+        cmocka_unit_test(a_machine_holds_its_topology),
+        cmocka_unit_test(a_machine_may_name_a_file_with_its_topology),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
