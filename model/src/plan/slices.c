@@ -51,13 +51,11 @@ static int64_t node_block_bytes(const pto_held_t *holder, int64_t block) {
     int64_t home = holder->place.node * members, place = holder->place.gpu * owners + holder->place.core;
     pto_blocks_t blocks = holder->buffer->blocks;
     if (blocks == PTO_BLOCKS_RAIL)
-        return pto_request_bytes(request, home + block % members,
-                                block / members * members + place);
+        return pto_request_bytes(request, home + block % members, block / members * members + place);
     int64_t i = block / members % members, j = block % members;
     int64_t other = block / (members * members) * members;
     bool sending = blocks == PTO_BLOCKS_NODE_ROW;
-    return pto_request_bytes(request, (sending ? home : other) + i,
-                            (sending ? other : home) + j);
+    return pto_request_bytes(request, (sending ? home : other) + i, (sending ? other : home) + j);
 }
 
 /* Bytes of a block before splitting and dealing. */
