@@ -153,7 +153,7 @@ EXEC_LDLIBS := $(CUDA_LDLIBS) -lpthread -lrt -ldl
 MPI_LDLIBS := $(EXEC_LDLIBS) $(LDLIBS)
 # Checking results uses several threads for large vectors if the compiler supports OpenMP.
 OPENMP := $(shell echo 'int main(void) { return 0; }' | $(CC) -fopenmp -xc - -o /dev/null 2>/dev/null && echo -fopenmp)
-$(BUILD)/obj/validate/reference.o: ALL_CFLAGS += $(if $(OPENMP),$(OPENMP),-Wno-unknown-pragmas)
+$(BUILD)/obj/validate/reference.o $(BUILD)/obj/validate/stencil2d.o: ALL_CFLAGS += $(if $(OPENMP),$(OPENMP),-Wno-unknown-pragmas)
 
 NVCC_FLAGS = -std=c++17 -O3 -Imodel/include -Iimpl/include -Iimpl $(filter -I%,$(MPI_CPPFLAGS)) -DOMPI_SKIP_MPICXX \
 	$(CUDA_GENCODE) -Xcompiler -Wall,-Wextra,-fPIC,$(VISIBILITY)

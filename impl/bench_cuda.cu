@@ -389,6 +389,40 @@ static pto_status_t cuda_sum(double *target, const double *source, size_t count,
     return check(cudaGetLastError(), "launch of a sum", err);
 }
 
+/* --- a stencil ------------------------------------------------------------------------------------------ */
+
+namespace bench {
+
+enum { STENCIL_COLUMNS = 64, STENCIL_ROWS = 8 }; /* of a thread block */
+
+__global__ void stencil(double *target, const double *field, size_t rows, size_t columns) {
+    const size_t i = 1 + static_cast<size_t>(blockIdx.y) * STENCIL_ROWS + threadIdx.y;
+    const size_t j = 1 + static_cast<size_t>(blockIdx.x) * STENCIL_COLUMNS + threadIdx.x;
+    const size_t pitch = columns + 2;
+    if (i > rows || j > columns)
+        return;
+    const double *up = field + (i - 1) * pitch + j, *at = up + pitch, *down = at + pitch;
+    target[i * pitch + j] = 0.25 * at[0] + 0.15 * (up[0] + down[0] + at[-1] + at[1]) +
+                            0.05 * (up[-1] + up[1] + down[-1] + down[1]);
+}
+
+} /* namespace bench */
+
+static pto_status_t cuda_stencil(double *field, double *scratch, size_t rows, size_t columns, void *stream,
+                                 pto_error_t *err) {
+    const size_t pitch_bytes = (columns + 2) * sizeof(double), inner = columns + 3; /* the first cell */
+    const dim3 threads(bench::STENCIL_COLUMNS, bench::STENCIL_ROWS);
+    const dim3 blocks(static_cast<unsigned>((columns + threads.x - 1) / threads.x),
+                      static_cast<unsigned>((rows + threads.y - 1) / threads.y));
+    bench::stencil<<<blocks, threads, 0, as_stream(stream)>>>(scratch, field, rows, columns);
+    pto_status_t status = check(cudaGetLastError(), "launch of a stencil", err);
+    return status == PTO_OK ? CUDA_DO(cudaMemcpy2DAsync(field + inner, pitch_bytes, scratch + inner,
+                                                        pitch_bytes, columns * sizeof(double), rows,
+                                                        cudaMemcpyDeviceToDevice, as_stream(stream)),
+                                      err)
+                            : status;
+}
+
 /* In bench.h's order: C++17 has no designators. */
 extern "C" {
 extern const pto_device_bench_t pto_device_bench_cuda;
@@ -409,5 +443,6 @@ const pto_device_bench_t pto_device_bench_cuda = {
     cuda_graph_destroy,
     cuda_graph_launch,
     cuda_sum,
+    cuda_stencil,
 };
 }

@@ -185,6 +185,21 @@ static pto_status_t host_sum(double *target, const double *source, size_t count,
     return status;
 }
 
+static pto_status_t host_stencil(double *field, double *scratch, size_t rows, size_t columns, void *stream,
+                                 pto_error_t *err) {
+    pto_status_t status = pto_host_stream_finish(stream, err);
+    const size_t pitch = columns + 2;
+    for (size_t i = 1; i <= rows; i++)
+        for (size_t j = 1; j <= columns; j++) {
+            const double *up = field + (i - 1) * pitch + j, *at = up + pitch, *down = at + pitch;
+            scratch[i * pitch + j] = 0.25 * at[0] + 0.15 * (up[0] + down[0] + at[-1] + at[1]) +
+                                     0.05 * (up[-1] + up[1] + down[-1] + down[1]);
+        }
+    for (size_t i = 1; i <= rows; i++)
+        memcpy(field + i * pitch + 1, scratch + i * pitch + 1, columns * sizeof *field);
+    return status;
+}
+
 extern const pto_device_bench_t pto_device_bench_host;
 const pto_device_bench_t pto_device_bench_host = {
     .build = "with host memory emulating GPU memory",
@@ -203,4 +218,5 @@ const pto_device_bench_t pto_device_bench_host = {
     .graph_destroy = host_graph_destroy,
     .graph_launch = host_graph_launch,
     .sum = host_sum,
+    .stencil = host_stencil,
 };

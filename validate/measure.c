@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "agreement.h"
-#include "global_sum.h"
 #include "guard.h"
+#include "pattern.h"
 #include "portolan/score.h"
 #include "portolan/strategy.h"
 #include "reference.h"
@@ -35,7 +35,7 @@ typedef struct {
     int64_t in_bytes;
     int64_t out_bytes;
     int64_t owner; /* number among the owners; -1: a helper */
-    global_sum_t sum;
+    work_t work;
 } user_t;
 
 static pto_status_t make_user(const settings_t *settings, const pto_plan_t *plan, int64_t rank, user_t *user,
@@ -57,7 +57,8 @@ static pto_status_t make_user(const settings_t *settings, const pto_plan_t *plan
     if (status == PTO_OK)
         status = settings->device->allocate_staging((size_t)most, &user->host, err);
     if (status == PTO_OK)
-        status = global_sum_create(settings, user->owner, &user->sum, err);
+        status = work_create(settings, pto_plan_request(plan), user->owner, user->in, user->out, most,
+                             &user->work, err);
     return status;
 }
 
@@ -65,7 +66,7 @@ static void free_user(const settings_t *settings, const pto_plan_t *plan, user_t
     pto_exec_user_release(plan, settings->device, PTO_ROLE_IN, user->in);
     pto_exec_user_release(plan, settings->device, PTO_ROLE_OUT, user->out);
     settings->device->release_staging(user->host, NULL);
-    global_sum_free(&user->sum);
+    work_free(&user->work);
 }
 
 static pto_status_t copy(const settings_t *settings, void *target, const void *source, int64_t bytes,
@@ -93,8 +94,8 @@ static pto_status_t refresh(const settings_t *settings, const pto_plan_t *plan, 
     else
         memset(user->host, POISON, (size_t)user->out_bytes);
     pto_status_t status = copy(settings, user->out, user->host, user->out_bytes, err);
-    if (user->sum.stream)
-        return status == PTO_OK ? global_sum_fill(&user->sum, seed, err) : status;
+    if (user->work.pattern)
+        return status == PTO_OK ? user->work.pattern->fill(&user->work, seed, err) : status;
     reference_fill(request, settings->op, seed, user->owner, user->host, user->in_bytes);
     return status == PTO_OK ? copy(settings, user->in, user->host, user->in_bytes, err) : status;
 }
@@ -103,9 +104,8 @@ static pto_status_t look(const settings_t *settings, const pto_plan_t *plan, con
                          uint64_t seed, pto_error_t *err) {
     if (user->owner < 0)
         return PTO_OK;
-    if (user->sum.stream)
-        return global_sum_compare(&user->sum, seed, pto_layout_owner_count(&pto_plan_request(plan)->layout),
-                                  user->out, err);
+    if (user->work.pattern)
+        return user->work.pattern->compare(&user->work, seed, err);
     pto_status_t status = copy(settings, user->host, user->out, user->out_bytes, err);
     if (status != PTO_OK)
         return status;
@@ -119,12 +119,12 @@ static pto_status_t repeat(const settings_t *settings, const user_t *user, pto_e
                            pto_error_t *err) {
     pto_status_t status = PTO_OK;
     *runs = settings->options.queued > 0 ? settings->options.queued : 1;
-    if (user->sum.stream)
-        status = global_sum_start(&user->sum, user->in, err);
-    if (user->sum.stream && status == PTO_OK)
-        status = pto_exec_follow(exec, user->sum.stream, err);
+    if (pattern_of(settings)) {
+        *runs = pattern_of(settings)->steps;
+        return work_steps(settings, &user->work, exec, err);
+    }
     if (settings->options.queued == 0)
-        return status == PTO_OK ? pto_exec_run(exec, err) : status;
+        return pto_exec_run(exec, err);
     for (int i = 0; i < settings->options.queued && status == PTO_OK; i++)
         status = pto_exec_queue(exec, err);
     return status == PTO_OK ? pto_exec_wait(exec, err) : status;
@@ -182,11 +182,8 @@ static pto_status_t take_out_kernel(const settings_t *settings, const user_t *us
         await_others(settings);
         MPI_Barrier(MPI_COMM_WORLD);
         double began_s = MPI_Wtime();
-        if (user->sum.stream)
-            status = global_sum_start(&user->sum, user->in, err);
-        if (user->sum.stream && status == PTO_OK)
-            status = global_sum_finish(&user->sum, err);
-        double mine_s = MPI_Wtime() - began_s;
+        status = work_steps(settings, &user->work, NULL, err);
+        double mine_s = (MPI_Wtime() - began_s) / pattern_of(settings)->steps;
         if (status == PTO_OK)
             MPI_Allreduce(&mine_s, &kernel_s[i < 0 ? 0 : i], 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     }
@@ -268,7 +265,7 @@ static pto_status_t check_and_time(const settings_t *settings, const pto_plan_t 
     if (!cell->sample_s)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for %d times", settings->options.repeats);
     status = time_runs(settings, user, exec, cell->sample_s, err);
-    if (status == PTO_OK && settings->options.pattern == PTO_PATTERN_GLOBAL_SUM)
+    if (status == PTO_OK && pattern_of(settings))
         status = take_out_kernel(settings, user, cell, err);
     if (status == PTO_OK)
         status = summarise(cell, err);
@@ -301,7 +298,7 @@ pto_status_t measure_cell(const settings_t *settings, const pto_plan_t *plan, in
     pto_status_t status =
         pto_exec_place(&pto_plan_request(plan)->layout, MPI_COMM_WORLD, &settings->exec, &rank, err);
     if (status == PTO_OK)
-        status = global_sum_allowed(settings, pto_plan_request(plan), err);
+        status = pattern_allowed(settings, pto_plan_request(plan), err);
     if (status != PTO_OK)
         return status;
     guard_step(local_limit_s(), "making buffers");

@@ -29,7 +29,7 @@ static const char *wait_at(int i) {
 }
 
 static const char *pattern_at(int i) {
-    static const char *const names[] = {"collective", "global_sum", NULL};
+    static const char *const names[] = {"collective", "global_sum", "stencil2d", NULL};
     return names[i];
 }
 
@@ -53,9 +53,10 @@ static const pto_option_t own_options[] = {
      "of NCCL, others are left out",
      STORE(INT, queued), .most = 100000},
     {"check-only", NULL, "compare results, time nothing", STORE(FLAG, check_only)},
-    {"pattern", "collective|global_sum",
-     "global_sum: each owner's GPU first sums its own numbers, then an allreduce of one double adds up the "
-     "sums",
+    {"pattern", "collective|global_sum|stencil2d",
+     "an application's kernel before each exchange: a sum on each GPU before an allreduce of one double, or "
+     "a "
+     "nine-point stencil before a halo exchange of doubles",
      STORE(WORD, pattern), .what = "pattern", .standard = "collective", .word_at = pattern_at},
     {"local", "BYTES", "of a global sum: the numbers on each GPU", STORE(BYTES, local_bytes),
      .standard = "4KiB"},

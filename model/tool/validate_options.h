@@ -6,7 +6,12 @@
 #include "options.h"
 
 /* What is timed: the collective alone, or an application's kernel with it. */
-typedef enum { PTO_PATTERN_COLLECTIVE, PTO_PATTERN_GLOBAL_SUM, PTO_PATTERN_COUNT } pto_pattern_t;
+typedef enum {
+    PTO_PATTERN_COLLECTIVE,
+    PTO_PATTERN_GLOBAL_SUM,
+    PTO_PATTERN_STENCIL2D,
+    PTO_PATTERN_COUNT
+} pto_pattern_t;
 
 typedef struct {
     pto_options_t shared; /* first: the options on scenarios are applied to it */

@@ -25,6 +25,7 @@
 #                          (STAGED_LIMIT seconds; nothing that an earlier call with the same BUILD has measured)
 #            halo          halo exchange of two GPUs, 64 B to 1 MiB a side: rows in the first dimension, columns of
 #                          4 bytes in the second; and SHOC's stencil (HALO_LIMIT seconds)
+#            kernels       gas_tree beside the other kernels and NCCL, and global sums, on all GPUs (a minute)
 # Environment: AT, where to unpack (default /opt); BUILD (default AT/build-visit); LIMIT (default 500); LARGE, a
 # range of bytes (default 128MiB:256MiB:2; per destination for alltoall(v), so that each buffer has four times
 # as many: a GiB at most, of 3 GiB pinned host memory a process); REPEATS of these (default 7); BUDGET, seconds
@@ -34,7 +35,7 @@
 #
 # Leaves under OUT: log.txt; tables.txt, collectives-x4.csv, collectives-2x2-tcp.csv; powers.yaml,
 # energy-x4.csv; fits.txt, samples-*.csv; copies-*.csv; staged.csv, staged-mps.csv, score-staged.txt; halo.csv,
-# halo.txt.
+# halo.txt; tree.csv, sum-LOCAL.csv.
 set -uo pipefail
 self=$(readlink -f "${BASH_SOURCE[0]}")
 start=$PWD
@@ -196,6 +197,22 @@ gather_halos() {
     done | awk '!/^side,/ || !head++' >"$OUT/halo.csv"
 }
 
+kernels_row() { # FILE.csv ARGUMENTS...
+    local file=$1
+    shift
+    host_run "$GPUS" "$validate" --machine "$KERNELS_MACHINE" --device "$DEVICE" --nodes 1 --gpus-per-node "$GPUS" \
+        --procs-per-gpu 1 --timeout 60 --force --out "$file" "$@" >>"$OUT/tables.txt"
+}
+
+tree() { # COLLECTIVE STRATEGIES
+    kernels_row "$BUILD/rows/tree-$1.csv" --collective "$1" --strategy "$2" --bytes 64:64MiB:8 --repeats 30
+}
+
+sum() { # LOCAL
+    kernels_row "$OUT/sum-$1.csv" --pattern global_sum --local "$1" --collective allreduce --datatype double --bytes 8 \
+        --repeats 100
+}
+
 fit() { # NAME SAMPLES...
     local name=$1 status=0
     shift
@@ -222,7 +239,7 @@ wrong_usage() {
 [ $# -ge 3 ] && [ -n "${OUT:-}" ] || wrong_usage "OUT, DEPS, OPENMPI and a part are needed"
 for part in "${@:3}"; do
     case $part in
-    look | build | check | bench | validate-x4 | validate-2x2 | energy | calibrate | copies | staged | halo) ;;
+    look | build | check | bench | validate-x4 | validate-2x2 | energy | calibrate | copies | staged | halo | kernels) ;;
     *) wrong_usage "no such part: $part" ;;
     esac
 done
@@ -358,6 +375,21 @@ part_halo() {
     grep -v '^#.*setup\|does not apply' "$OUT/halo.txt"
 }
 
+# The machine of the host device knows all costs.
+part_kernels() {
+    local local
+    : "${GPUS:=$(nvidia-smi -L | wc -l)}"
+    KERNELS_MACHINE=h200-x$GPUS
+    [ "$DEVICE" = cuda ] || KERNELS_MACHINE=tests/fixtures/machine.yaml
+    export GPUS KERNELS_MACHINE
+    rm -f "$BUILD"/rows/tree-*
+    as_far_as 40 tree allreduce gas_read,gas_gather,gas_allgather,gas_split,gas_tree,nccl
+    as_far_as 40 tree reduce gas_read,gas_gather,gas_split,gas_tree,nccl
+    as_far_as 40 tree broadcast gas_tree,btb,cuda_aware,nccl
+    step 10 merge tree- tree.csv
+    for local in 64 512 4KiB 32KiB 256KiB 2MiB 16MiB; do as_far_as 20 sum $local; done
+}
+
 for part in "${@:3}"; do
     case $part in
     look) step 30 look ;;
@@ -371,6 +403,7 @@ for part in "${@:3}"; do
     copies) part_copies ;;
     staged) part_staged ;;
     halo) part_halo ;;
+    kernels) part_kernels ;;
     esac
 done
 grep '^[0-9]* passed, [0-9]* failed$\|^FAIL\|^skip\|rows keep the promise' "$log"

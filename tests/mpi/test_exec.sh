@@ -112,6 +112,18 @@ check "its table says what can't be queued, and why" has "three_step .*more than
 check "its file says so" has "^# queued=20$" "$work/queued.csv"
 check "its file has kernels' plans and NCCL's alone" awk -F, '/^#/ { next } !head { head = 1; next }
     { rows++; if ($3 !~ /^gas_|^nccl$/ || !($9 > 0)) bad = 1 } END { exit !(rows == 90 && !bad) }' "$work/queued.csv"
+check "validate times a global sum" run 3 "$validate" --machine tests/fixtures/machine.yaml --pattern global_sum \
+    --local 64KiB --collective allreduce --datatype double --nodes 1 --gpus-per-node 3 --procs-per-gpu 1 --bytes 8 \
+    --repeats 5 --out "$work/global.csv"
+check "its table has the kernel and the exchange's share" has "gas_tree .* [0-9.]* *[0-9.]*%" "$work/stdout"
+check "its file tells each strategy's kernel" awk -F'[=,]' '/^# kernel_s=/ { n++; if (!($3 > 0)) bad = 1 }
+    END { exit !(n == 11 && !bad) }' "$work/global.csv"
+check "a global sum of other than one double is refused" fails run 3 "$validate" --machine tests/fixtures/machine.yaml \
+    --pattern global_sum --collective allreduce --nodes 1 --gpus-per-node 3 --procs-per-gpu 1 --bytes 8
+check "validate times a stencil" run 4 "$validate" --machine tests/fixtures/machine.yaml --pattern stencil2d \
+    --collective halo --nodes 1 --gpus-per-node 4 --procs-per-gpu 1 --bytes 8 --dims 2x2 --wrap 1,0 --extent 30x50 \
+    --repeats 3
+check "its field agrees with the serial one" has "gas_halo .* [0-9.]* *[0-9.]*%" "$work/stdout"
 mps_here() { # STATE MACHINE
     run 1 -x PORTOLAN_EMULATED_MPS="$1" "$validate" --machine "$2" --collective allreduce --nodes 1 \
         --gpus-per-node 1 --procs-per-gpu 1 --bytes 64 --strategy three_step --repeats 2 --force --out "$work/mps.csv"
@@ -133,14 +145,6 @@ check "its file has each of them" awk -F, '/^#/ { next } !head { head = 1; next 
     END { exit !(n["gsb-"] == 6 && n["mix-0"] == 24 && n["mix-3"] == 24 && !n["mix-4"]) }' "$work/staged.csv"
 check "and score tells the regret of the predicted one" quietly "$build/portolan" score "$work/staged.csv" \
     --machine h200-x2
-check "validate times a global sum" run 3 "$validate" --machine tests/fixtures/machine.yaml --pattern global_sum \
-    --local 64KiB --collective allreduce --datatype double --nodes 1 --gpus-per-node 3 --procs-per-gpu 1 --bytes 8 \
-    --repeats 5 --out "$work/global.csv"
-check "its table has the kernel and the exchange's share" has "gas_tree .* [0-9.]* *[0-9.]*%" "$work/stdout"
-check "its file tells each strategy's kernel" awk -F'[=,]' '/^# kernel_s=/ { n++; if (!($3 > 0)) bad = 1 }
-    END { exit !(n == 11 && !bad) }' "$work/global.csv"
-check "a global sum of other than one double is refused" fails run 3 "$validate" --machine tests/fixtures/machine.yaml \
-    --pattern global_sum --collective allreduce --nodes 1 --gpus-per-node 3 --procs-per-gpu 1 --bytes 8
 check "validate with processes that sleep" run 8 "$validate" --machine summit-spectrum --collective allreduce \
     "${two_by_two[@]}" --bytes 4:4KiB:32 --repeats 3 --own-algorithms --wait sleep --out "$work/sleep.csv"
 check "its table says so" has "^# wait: processes sleep" "$work/stdout"

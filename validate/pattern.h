@@ -1,0 +1,52 @@
+/* Applications' kernels, timed together with the exchange that follows each of them: patterns. A repeat is
+ * `steps` steps, each a kernel in the pattern's stream and a run of the plan, which follows that stream. */
+#ifndef PTO_PATTERN_H
+#define PTO_PATTERN_H
+
+#include "validate.h"
+
+typedef struct pattern pattern_t;
+
+/* What a process has for a pattern, on the device unless said. */
+typedef struct {
+    const pattern_t *pattern; /* NULL: no pattern, or this process is no owner */
+    const pto_device_t *device;
+    const pto_request_t *request;
+    int64_t owner;
+    void *in; /* the user's buffers */
+    void *out;
+    size_t local_bytes;
+    void *local; /* what the kernel has besides the user's buffers */
+    void *host;  /* in host memory: room for `local` and for a user's buffer */
+    void *stream;
+} work_t;
+
+struct pattern {
+    const char *name;
+    int steps;
+    /* Errors: PTO_ERR_RANGE if the plan's collective is not the pattern's. */
+    pto_status_t (*allowed)(const settings_t *settings, const pto_request_t *request, pto_error_t *err);
+    size_t (*local_bytes)(const settings_t *settings, const pto_request_t *request);
+    /* Fresh data before the first step. */
+    pto_status_t (*fill)(const work_t *work, uint64_t seed, pto_error_t *err);
+    /* Queue the kernel of one step. */
+    pto_status_t (*kernel)(const work_t *work, pto_error_t *err);
+    /* Compare the result of `steps` steps with a serial computation. */
+    pto_status_t (*compare)(const work_t *work, uint64_t seed, pto_error_t *err);
+};
+
+extern const pattern_t pattern_global_sum, pattern_stencil2d;
+
+/* The pattern of the options; NULL: none. */
+const pattern_t *pattern_of(const settings_t *settings);
+/* Whether the pattern fits the request and the other options. Errors: PTO_ERR_RANGE, PTO_ERR_NOT_APPLICABLE.
+ */
+pto_status_t pattern_allowed(const settings_t *settings, const pto_request_t *request, pto_error_t *err);
+/* `owner`: -1 for a helper. Free it also after an error. */
+pto_status_t work_create(const settings_t *settings, const pto_request_t *request, int64_t owner, void *in,
+                         void *out, int64_t user_bytes, work_t *work, pto_error_t *err);
+void work_free(work_t *work);
+/* The steps of a repeat; without an executor, the kernels alone. Waits for their end. */
+pto_status_t work_steps(const settings_t *settings, const work_t *work, pto_exec_t *exec, pto_error_t *err);
+
+#endif

@@ -1,0 +1,158 @@
+/* The nine-point stencil of SHOC's Stencil2D, the application of Ji et al. 2012: in each step, every cell of
+ * a grid becomes a weighted mean of itself and its neighbors, and then the halos are exchanged. Beyond an
+ * edge that does not wrap are values that stay as they are. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "pattern.h"
+#include "portolan/bench.h"
+
+enum { STEPS = 20 };
+
+/* Of the sums of a few rounded products, in any order; a cell that is stale or from elsewhere is off by more
+ * than 1e-3. */
+static const double difference_max = 1e-12;
+
+static pto_status_t allowed(const settings_t *settings, const pto_request_t *request, pto_error_t *err) {
+    const pto_halo_t *grid = &request->halo;
+    (void)settings;
+    if (request->collective == PTO_COLLECTIVE_HALO && grid->dim_count == 2 && grid->width == 1 &&
+        grid->corners != PTO_CORNERS_NONE && request->bytes == (int64_t)sizeof(double))
+        return PTO_OK;
+    return pto_error_set(err, PTO_ERR_RANGE,
+                         "the stencil exchanges the halos of doubles in two dimensions: --collective halo "
+                         "--bytes 8 --halo 1, with corners");
+}
+
+static size_t local_bytes(const settings_t *settings, const pto_request_t *request) {
+    (void)settings;
+    return (size_t)pto_halo_cells(&request->halo) * sizeof(double);
+}
+
+/* --- the serial field ------------------------------------------------------------------------------------
+ */
+
+/* A part of the whole field: the cells of an owner and `margin` more on every side. */
+typedef struct {
+    const pto_halo_t *grid;
+    int64_t first[2]; /* of the owner's cells, in the whole field */
+    int64_t margin;
+    int64_t columns; /* of the part, with margins */
+    double *now;
+    double *next;
+} serial_t;
+
+/* Where a cell is in the whole field, along one dimension. */
+static int64_t whole_place(const pto_halo_t *grid, int d, int64_t at) {
+    int64_t all = grid->dims[d] * grid->extent[d];
+    return grid->wrap[d] ? (at % all + all) % all : at;
+}
+
+static bool is_beyond(const pto_halo_t *grid, int d, int64_t at) {
+    return !grid->wrap[d] && (at < 0 || at >= grid->dims[d] * grid->extent[d]);
+}
+
+static double initial(const pto_halo_t *grid, uint64_t seed, int64_t row, int64_t column) {
+    uint64_t place = (uint64_t)whole_place(grid, 0, row) * 1000003u + (uint64_t)whole_place(grid, 1, column);
+    uint64_t random = (place + seed * 1442695040888963407u) * 6364136223846793005u;
+    random = (random ^ random >> 29) * 0xbf58476d1ce4e5b9u;
+    return (double)(random >> 11) / 9007199254740992.0;
+}
+
+static void begin_at_owner(serial_t *serial, const work_t *work, int64_t margin) {
+    const pto_halo_t *grid = &work->request->halo;
+    *serial = (serial_t){.grid = grid, .margin = margin, .columns = grid->extent[1] + 2 * margin};
+    serial->first[0] = work->owner / grid->dims[1] * grid->extent[0];
+    serial->first[1] = work->owner % grid->dims[1] * grid->extent[1];
+}
+
+static void fill_part(const serial_t *serial, uint64_t seed, double *cell) {
+    int64_t rows = serial->grid->extent[0] + 2 * serial->margin;
+#pragma omp parallel for
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < serial->columns; j++)
+            cell[i * serial->columns + j] = initial(serial->grid, seed, serial->first[0] + i - serial->margin,
+                                                    serial->first[1] + j - serial->margin);
+}
+
+static double mean(const double *c, int64_t pitch) {
+    return 0.25 * c[0] + 0.15 * (c[-pitch] + c[pitch] + c[-1] + c[1]) +
+           0.05 * (c[-pitch - 1] + c[-pitch + 1] + c[pitch - 1] + c[pitch + 1]);
+}
+
+/* One step of all cells but the outer `done` + 1, whose neighbors are not known any more. */
+static void step_part(serial_t *serial, int64_t done) {
+    const pto_halo_t *grid = serial->grid;
+    int64_t rows = grid->extent[0] + 2 * serial->margin, columns = serial->columns, outer = done + 1;
+#pragma omp parallel for
+    for (int64_t i = outer; i < rows - outer; i++)
+        for (int64_t j = outer; j < columns - outer; j++) {
+            const double *cell = serial->now + i * columns + j;
+            bool stays = is_beyond(grid, 0, serial->first[0] + i - serial->margin) ||
+                         is_beyond(grid, 1, serial->first[1] + j - serial->margin);
+            serial->next[i * columns + j] = stays ? *cell : mean(cell, columns);
+        }
+    double *now = serial->now;
+    serial->now = serial->next;
+    serial->next = now;
+}
+
+/* --- the pattern -----------------------------------------------------------------------------------------
+ */
+
+static pto_status_t fill(const work_t *work, uint64_t seed, pto_error_t *err) {
+    serial_t part;
+    begin_at_owner(&part, work, 1);
+    fill_part(&part, seed, work->host);
+    return pto_device_copy(work->device, work->out, work->host, work->local_bytes, err);
+}
+
+static pto_status_t kernel(const work_t *work, pto_error_t *err) {
+    const pto_halo_t *grid = &work->request->halo;
+    return work->device->bench->stencil(work->out, work->local, (size_t)grid->extent[0],
+                                        (size_t)grid->extent[1], work->stream, err);
+}
+
+/* The halos are compared too. */
+static pto_status_t compare_part(const serial_t *serial, const double *got, pto_error_t *err) {
+    int64_t rows = serial->grid->extent[0] + 2, columns = serial->grid->extent[1] + 2;
+    int64_t aside = serial->margin - 1;
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < columns; j++) {
+            double wanted = serial->now[(i + aside) * serial->columns + j + aside];
+            if (!(fabs(got[i * columns + j] - wanted) <= difference_max))
+                return pto_error_set(err, PTO_ERR_RANGE,
+                                     "wrong field: row %lld, column %lld is %.17g, should be %.17g",
+                                     (long long)i, (long long)j, got[i * columns + j], wanted);
+        }
+    return PTO_OK;
+}
+
+static pto_status_t compare(const work_t *work, uint64_t seed, pto_error_t *err) {
+    serial_t serial;
+    begin_at_owner(&serial, work, STEPS + 1);
+    size_t cells = (size_t)(serial.columns * (serial.grid->extent[0] + 2 * serial.margin));
+    double *one = calloc(cells, sizeof *one), *other = calloc(cells, sizeof *other);
+    pto_status_t status = one && other ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    if (status == PTO_OK)
+        status = pto_device_copy(work->device, work->host, work->out, work->local_bytes, err);
+    if (status == PTO_OK) {
+        serial.now = one;
+        serial.next = other;
+        fill_part(&serial, seed, one);
+        for (int64_t done = 0; done < STEPS; done++)
+            step_part(&serial, done);
+        status = compare_part(&serial, work->host, err);
+    }
+    free(one);
+    free(other);
+    return status;
+}
+
+const pattern_t pattern_stencil2d = {.name = "stencil2d",
+                                     .steps = STEPS,
+                                     .allowed = allowed,
+                                     .local_bytes = local_bytes,
+                                     .fill = fill,
+                                     .kernel = kernel,
+                                     .compare = compare};
