@@ -94,6 +94,22 @@ static pto_status_t split_applicable(const pto_request_t *request, pto_error_t *
     return PTO_OK;
 }
 
+/* A strategy with a collective inside has a pipeline if that one's stages can be its stages. */
+static pto_status_t chunks_applicable(const pto_request_t *request, pto_error_t *err) {
+    const char *collective = pto_collective_name(request->collective);
+    if (request->chunks <= 1 || !request->strategy->chunked || request->strategy->direct)
+        return PTO_OK;
+    if (request->by_library)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "the MPI library runs the %s as a whole, so %s cannot cut it into chunks",
+                             collective, request->strategy->name);
+    if (!request->algorithm->chunked)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "%s has loops, so it cannot run chunk by chunk in a pipeline",
+                             request->algorithm->name);
+    return PTO_OK;
+}
+
 pto_status_t pto_strategy_applicable(const pto_request_t *request, pto_error_t *err) {
     const pto_strategy_t *strategy = request->strategy;
     if (!(strategy->collectives & 1u << request->collective))
@@ -114,7 +130,10 @@ pto_status_t pto_strategy_applicable(const pto_request_t *request, pto_error_t *
                                  ? "%s has no inner collective for algorithm %s"
                                  : "%s needs an algorithm for its inner collective, not %s",
                              strategy->name, request->algorithm->name);
-    if (strategy->applicable)
-        return strategy->applicable(request, err);
-    return strategy->splits ? split_applicable(request, err) : PTO_OK;
+    pto_status_t status = chunks_applicable(request, err);
+    if (status == PTO_OK && strategy->applicable)
+        status = strategy->applicable(request, err);
+    else if (status == PTO_OK && strategy->splits)
+        status = split_applicable(request, err);
+    return status;
 }

@@ -41,6 +41,9 @@ void pto_build_kernel(pto_builder_t *builder, const pto_exchange_t *who);
 void pto_build_parallel(pto_builder_t *builder);
 void pto_build_branch(pto_builder_t *builder);
 void pto_build_pipeline(pto_builder_t *builder, int64_t from, int64_t to, int64_t depth);
+/* A pipeline in which the k-th chunk of every block passes through the stages: all slices that are built up
+ * to the matching pto_build_end select it. */
+void pto_build_chunks(pto_builder_t *builder, int64_t chunks, int64_t depth);
 void pto_build_end(pto_builder_t *builder);
 
 /* Build the request's algorithm among `exchange`'s members, as one collective node. */
@@ -76,10 +79,6 @@ pto_step_t pto_build_tree_ends(pto_step_kind_t kind, const pto_exchange_t *excha
  * request goes both ways, both members do both. */
 pto_step_t pto_build_sender(pto_builder_t *builder, pto_step_kind_t kind, const pto_exchange_t *pair);
 pto_step_t pto_build_receiver(pto_builder_t *builder, pto_step_kind_t kind, const pto_exchange_t *pair);
-
-/* Bytes of each chunk of the request's message, a multiple of 64, so of whole elements; the last one may be
- * shorter. */
-int64_t pto_chunk_bytes(const pto_request_t *request);
 
 /* Smallest L with 2^L >= n. */
 int64_t pto_log2_ceil(int64_t n);

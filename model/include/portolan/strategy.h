@@ -34,6 +34,7 @@ struct pto_algorithm {
     const char *summary;
     unsigned collectives; /* bits 1 << pto_collective_t */
     bool relays;          /* members forward blocks that are not their own */
+    bool chunked;         /* has no loops, so that it can be a part of a pipeline of chunks */
     bool direct;          /* placeholder for strategies without an inner collective; `build` is NULL */
     bool nccl;            /* placeholder for strategies that call NCCL; `build` is NULL */
     void (*build)(pto_builder_t *builder, const pto_exchange_t *exchange);
@@ -46,7 +47,7 @@ struct pto_strategy {
     bool splits; /* several processes per GPU take part: owners_per_gpu must be 1, procs_per_gpu at least 2 */
     bool direct; /* has no inner collective, so it only goes with the algorithm `direct` */
     bool nccl;   /* NCCL runs its collective, so it only goes with the algorithm `nccl` */
-    bool chunked;                 /* cuts the message into the request's `chunks` */
+    bool chunked;                 /* cuts the data into the request's `chunks` */
     pto_space_t collective_space; /* where the data is during the inner collective */
     int64_t granularity_bytes; /* shares of a vector are multiples of it, except the last; 0: one element */
     pto_status_t (*applicable)(const pto_request_t *request,

@@ -170,20 +170,39 @@ static pto_status_t price_one(const pto_request_t *request, const pto_machine_t 
 /* The chunks that are tried: 1, 2, 4, ... up to CHUNKS_MAX, of CHUNK_BYTES_LEAST at least. */
 enum { CHUNKS_MAX = 1024, CHUNK_BYTES_LEAST = 4096 };
 
-/* A chunked strategy's number of chunks is the scenario's, or the cheapest. Of equal ones, the fewest. */
+static bool may_be_cut(const pto_request_t *request) {
+    const pto_strategy_t *strategy = request->strategy;
+    return strategy->chunked && (strategy->direct || (request->algorithm->chunked && !request->by_library));
+}
+
+/* Bytes that an owner's process gives away. */
+static int64_t given_bytes(const pto_request_t *request) {
+    if (request->collective == PTO_COLLECTIVE_MESSAGES)
+        return request->messages * request->bytes;
+    bool addressed = pto_collective_is_addressed(request->collective);
+    return addressed ? (pto_layout_owner_count(&request->layout) - 1) * request->bytes : request->bytes;
+}
+
+/* A chunked strategy's number of chunks is the scenario's, or the cheapest. Of equal ones, the fewest. If
+ * plans with more are too large, there are no more. */
 static pto_status_t price_chunks(pto_request_t *request, const pto_machine_t *machine, pto_plan_t **plan,
                                  pto_price_t *price, pto_explanation_t *explanation, pto_error_t *err) {
-    if (!request->strategy->chunked || request->chunks > 0)
+    if (!may_be_cut(request) || request->chunks > 0)
         return price_one(request, machine, plan, price, explanation, err);
     pto_request_t tried = *request;
     pto_plan_t *best = NULL;
     pto_status_t status = PTO_OK;
+    int64_t bytes = given_bytes(request);
     for (tried.chunks = 1; status == PTO_OK && tried.chunks <= CHUNKS_MAX &&
-                           (tried.chunks == 1 || tried.bytes / tried.chunks >= CHUNK_BYTES_LEAST);
+                           (tried.chunks == 1 || bytes / tried.chunks >= CHUNK_BYTES_LEAST);
          tried.chunks *= 2) {
         pto_plan_t *made = NULL;
         pto_price_t made_price = {0};
-        status = price_one(&tried, machine, &made, &made_price, NULL, err);
+        status = price_one(&tried, machine, &made, &made_price, NULL, best ? NULL : err);
+        if (best && pto_leaves_cell_out(status)) {
+            status = PTO_OK;
+            break;
+        }
         bool cheaper = status == PTO_OK && (!best || made_price.seconds < price->seconds);
         pto_plan_destroy(cheaper ? best : made);
         if (!cheaper)

@@ -30,6 +30,7 @@ static void count_from(pto_pricing_t *pricing, const pto_ledger_t *ledgers) {
     for (int64_t i = 0; i < PTO_LANE_RESOURCE_COUNT * pricing->actor_count; i++) {
         pricing->demand[i].seconds = 0;
         pricing->demand[i].entry_count = 0;
+        pricing->askers[i] = 0;
     }
 }
 
@@ -40,12 +41,15 @@ static void fork(pto_pricing_t *pricing, int lanes) {
     pricing->in_lanes = true;
 }
 
-/* A resource that is asked for longer than the slowest lane takes decides instead. */
-static void follow_demand(pto_pricing_t *pricing, int64_t actor, const pto_ledger_t *demand) {
+/* A resource that several lanes ask for longer than the slowest lane takes decides instead. */
+static void follow_demand(pto_pricing_t *pricing, int64_t actor, int64_t index) {
+    const pto_ledger_t *demand = &pricing->demand[index];
+    unsigned askers = pricing->askers[index];
     static const pto_ledger_t nothing;
     const double rounding = 1e-12;
     pto_ledger_t *mine = &pricing->lane[actor];
-    if (pricing->base[actor].seconds + demand->seconds <= mine->seconds * (1 + rounding))
+    bool shared = (askers & (askers - 1)) != 0;
+    if (!shared || pricing->base[actor].seconds + demand->seconds <= mine->seconds * (1 + rounding))
         return;
     if (!pto_ledger_copy(mine, &pricing->base[actor], pricing->explain) ||
         !pto_ledger_shift(mine, demand, &nothing, 1))
@@ -59,7 +63,7 @@ static void join(pto_pricing_t *pricing, int lanes) {
         follow_ledgers(pricing, pricing->lane, lane_at(pricing, lane));
     for (int64_t actor = 0; actor < pricing->actor_count; actor++)
         for (int resource = 0; resource < PTO_LANE_RESOURCE_COUNT; resource++)
-            follow_demand(pricing, actor, &pricing->demand[resource * pricing->actor_count + actor]);
+            follow_demand(pricing, actor, resource * pricing->actor_count + actor);
 }
 
 static pto_status_t price_branches(pto_pricing_t *pricing, int index, int64_t k) {
@@ -258,6 +262,9 @@ pto_lane_resource_t pto_lane_resource(const pto_plan_t *plan, const pto_step_t *
 
 void pto_lane_demand(pto_pricing_t *pricing, int64_t actor, pto_lane_resource_t resource,
                      const pto_charge_t *charge, double seconds) {
-    if (!pto_ledger_add(&pricing->demand[(int64_t)resource * pricing->actor_count + actor], charge, seconds))
+    int64_t index = (int64_t)resource * pricing->actor_count + actor;
+    if (seconds > 0)
+        pricing->askers[index] |= 1u << (pricing->ledger - pricing->lane) / pricing->actor_count;
+    if (!pto_ledger_add(&pricing->demand[index], charge, seconds))
         pricing->out_of_memory = true;
 }

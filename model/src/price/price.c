@@ -318,6 +318,9 @@ static bool allocate(pto_pricing_t *pricing) {
         pricing->base = pricing->snapshot + pricing->actor_count;
         pricing->demand = pricing->base + pricing->actor_count;
         pricing->demand_before = pricing->demand + PTO_LANE_RESOURCE_COUNT * pricing->actor_count;
+        pricing->askers =
+            calloc(PTO_LANE_RESOURCE_COUNT * (size_t)pricing->actor_count, sizeof *pricing->askers);
+        return pricing->askers != NULL;
     }
     return true;
 }
@@ -333,6 +336,7 @@ static void release(pto_pricing_t *pricing) {
     free(pricing->actor);
     free(pricing->order);
     free(pricing->lane);
+    free(pricing->askers);
     free(pricing->engine);
     free(pricing->outflow);
 }

@@ -390,7 +390,7 @@ static void view_message_step(pto_sim_t *sim, const pto_step_t *step, pto_step_v
     view->k = -1;
     view->alike = same_for_all(blocks, 4) && same_for_all(peers, 3) && buffer->blocks == PTO_BLOCKS_EQUAL &&
                   buffer->cyclic == PTO_CYCLIC_NONE && buffer->split <= 1 && slice->parts == 0 &&
-                  slice->share == PTO_SHARE_ALL;
+                  slice->share == PTO_SHARE_ALL && slice->chunks <= 1;
     if (step->kind != PTO_STEP_SEND)
         return;
     view->injection_s_per_byte = pto_sim_injection_s_per_byte(sim, step);
