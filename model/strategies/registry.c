@@ -95,19 +95,22 @@ static pto_status_t split_applicable(const pto_request_t *request, pto_error_t *
 }
 
 /* A strategy with a collective inside has a pipeline if that one's stages can be its stages. */
+bool pto_request_may_be_cut(const pto_request_t *request) {
+    const pto_strategy_t *strategy = request->strategy;
+    return strategy->chunked && (strategy->direct || (request->algorithm->chunked && !request->by_library));
+}
+
 static pto_status_t chunks_applicable(const pto_request_t *request, pto_error_t *err) {
     const char *collective = pto_collective_name(request->collective);
-    if (request->chunks <= 1 || !request->strategy->chunked || request->strategy->direct)
+    if (request->chunks <= 1 || !request->strategy->chunked || pto_request_may_be_cut(request))
         return PTO_OK;
     if (request->by_library)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                              "the MPI library runs the %s as a whole, so %s cannot cut it into chunks",
                              collective, request->strategy->name);
-    if (!request->algorithm->chunked)
-        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                             "%s has loops, so it cannot run chunk by chunk in a pipeline",
-                             request->algorithm->name);
-    return PTO_OK;
+    return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                         "%s has loops, so it cannot run chunk by chunk in a pipeline",
+                         request->algorithm->name);
 }
 
 pto_status_t pto_strategy_applicable(const pto_request_t *request, pto_error_t *err) {

@@ -84,6 +84,9 @@ const pto_algorithm_t *pto_algorithm_at(int index);
 pto_status_t pto_algorithm_find(const char *name, pto_collective_t collective,
                                 const pto_algorithm_t **algorithm, pto_error_t *err);
 
+/* Whether the strategy, with the algorithm, can cut the data into chunks. */
+bool pto_request_may_be_cut(const pto_request_t *request);
+
 /* Check that the strategy and the algorithm support the request (memory aside). Errors:
  * PTO_ERR_NOT_APPLICABLE with a reason for the user. */
 pto_status_t pto_strategy_applicable(const pto_request_t *request, pto_error_t *err);

@@ -170,11 +170,6 @@ static pto_status_t price_one(const pto_request_t *request, const pto_machine_t 
 /* The chunks that are tried: 1, 2, 4, ... up to CHUNKS_MAX, of CHUNK_BYTES_LEAST at least. */
 enum { CHUNKS_MAX = 1024, CHUNK_BYTES_LEAST = 4096 };
 
-static bool may_be_cut(const pto_request_t *request) {
-    const pto_strategy_t *strategy = request->strategy;
-    return strategy->chunked && (strategy->direct || (request->algorithm->chunked && !request->by_library));
-}
-
 /* Bytes that an owner's process gives away. */
 static int64_t given_bytes(const pto_request_t *request) {
     if (request->collective == PTO_COLLECTIVE_MESSAGES)
@@ -187,7 +182,7 @@ static int64_t given_bytes(const pto_request_t *request) {
  * plans with more are too large, there are no more. */
 static pto_status_t price_chunks(pto_request_t *request, const pto_machine_t *machine, pto_plan_t **plan,
                                  pto_price_t *price, pto_explanation_t *explanation, pto_error_t *err) {
-    if (!may_be_cut(request) || request->chunks > 0)
+    if (!pto_request_may_be_cut(request) || request->chunks > 0)
         return price_one(request, machine, plan, price, explanation, err);
     pto_request_t tried = *request;
     pto_plan_t *best = NULL;
