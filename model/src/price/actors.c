@@ -110,3 +110,9 @@ void pto_pricing_follow(pto_pricing_t *pricing, pto_ledger_t *ledger, const pto_
     if (!pto_ledger_follow(ledger, from, pricing->explain))
         pricing->out_of_memory = true;
 }
+
+void pto_pricing_copy(pto_pricing_t *pricing, pto_ledger_t *to, const pto_ledger_t *from) {
+    for (int64_t actor = 0; actor < pricing->actor_count; actor++)
+        if (!pto_ledger_copy(&to[actor], &from[actor], pricing->explain))
+            pricing->out_of_memory = true;
+}

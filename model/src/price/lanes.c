@@ -13,12 +13,6 @@ static pto_ledger_t *lane_at(const pto_pricing_t *pricing, int lane) {
     return pricing->lane + lane * pricing->actor_count;
 }
 
-static void copy_ledgers(pto_pricing_t *pricing, pto_ledger_t *to, const pto_ledger_t *from) {
-    for (int64_t actor = 0; actor < pricing->actor_count; actor++)
-        if (!pto_ledger_copy(&to[actor], &from[actor], pricing->explain))
-            pricing->out_of_memory = true;
-}
-
 static void follow_ledgers(pto_pricing_t *pricing, pto_ledger_t *to, const pto_ledger_t *from) {
     for (int64_t actor = 0; actor < pricing->actor_count; actor++)
         pto_pricing_follow(pricing, &to[actor], &from[actor]);
@@ -26,7 +20,7 @@ static void follow_ledgers(pto_pricing_t *pricing, pto_ledger_t *to, const pto_l
 
 /* Add up from here what the lanes ask of each resource. */
 static void count_from(pto_pricing_t *pricing, const pto_ledger_t *ledgers) {
-    copy_ledgers(pricing, pricing->base, ledgers);
+    pto_pricing_copy(pricing, pricing->base, ledgers);
     for (int64_t i = 0; i < PTO_LANE_RESOURCE_COUNT * pricing->actor_count; i++) {
         pricing->demand[i].seconds = 0;
         pricing->demand[i].entry_count = 0;
@@ -36,7 +30,7 @@ static void count_from(pto_pricing_t *pricing, const pto_ledger_t *ledgers) {
 
 static void fork(pto_pricing_t *pricing, int lanes) {
     for (int lane = 1; lane < lanes; lane++)
-        copy_ledgers(pricing, lane_at(pricing, lane), pricing->lane);
+        pto_pricing_copy(pricing, lane_at(pricing, lane), pricing->lane);
     count_from(pricing, pricing->lane);
     pricing->in_lanes = true;
 }
@@ -92,7 +86,7 @@ static pto_status_t price_chunk(pto_pricing_t *pricing, int index, int64_t k, pt
         status = pto_price_nodes(pricing, index + 1 + lane, 1, k);
     }
     if (slot)
-        copy_ledgers(pricing, slot, pricing->ledger);
+        pto_pricing_copy(pricing, slot, pricing->ledger);
     return status;
 }
 
@@ -178,7 +172,7 @@ static int64_t begin_period(pto_pricing_t *pricing, pipeline_t *pipeline, int64_
         return periods * pipeline->period;
     }
     for (int lane = 0; lane < pipeline->lanes; lane++)
-        copy_ledgers(pricing, pipeline->before + lane * pricing->actor_count, lane_at(pricing, lane));
+        pto_pricing_copy(pricing, pipeline->before + lane * pricing->actor_count, lane_at(pricing, lane));
     pto_lanes_remember_demand(pricing);
     pipeline->pending = pto_raises_pending(pricing);
     pricing->lag = 0;

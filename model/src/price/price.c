@@ -195,12 +195,6 @@ static pto_status_t price_actor(pto_pricing_t *pricing, const pto_stage_t *stage
 
 /* --- stages ------------------------------------------------------------------------------------------- */
 
-void pto_pricing_remember(pto_pricing_t *pricing, pto_ledger_t *copies) {
-    for (int64_t actor = 0; actor < pricing->actor_count; actor++)
-        if (!pto_ledger_copy(&copies[actor], &pricing->ledger[actor], pricing->explain))
-            pricing->out_of_memory = true;
-}
-
 /* The actors of each GPU in the order in which they come to a stage, which is that of their copies. */
 static void sort_by_arrival(pto_pricing_t *pricing) {
     int64_t *order = pricing->order;
@@ -228,7 +222,7 @@ static bool has_wait(const pto_pricing_t *pricing, const pto_stage_t *stage, int
 /* Actors that only signal go first, so that those that wait find the flag raised. */
 static pto_status_t price_stage(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k) {
     count_demand(pricing, stage, k);
-    pto_pricing_remember(pricing, pricing->before);
+    pto_pricing_copy(pricing, pricing->before, pricing->ledger);
     sort_by_arrival(pricing);
     pto_status_t status = PTO_OK;
     for (int pass = 0; pass < 2; pass++)
@@ -352,25 +346,26 @@ static pto_status_t report_slowest(const pto_pricing_t *pricing, pto_price_t *pr
     return pto_ledger_report(slowest, pricing->machine, price, explanation, pricing->err);
 }
 
-static pto_status_t price_plan(pto_pricing_t *pricing, pto_price_t *price, pto_explanation_t *explanation) {
+static pto_status_t price_plan(const pto_plan_t *plan, const pto_machine_t *machine, pto_actors_t kind,
+                               pto_price_t *price, pto_explanation_t *explanation, pto_error_t *err) {
+    pto_pricing_t pricing = {
+        .plan = plan, .machine = machine, .kind = kind, .explain = explanation != NULL, .err = err};
     pto_status_t status = PTO_OK;
-    pricing->explain = explanation != NULL;
-    pricing->out_of_memory = !allocate(pricing);
-    if (!pricing->out_of_memory)
-        status = pto_price_nodes(pricing, 0, pto_plan_node_count(pricing->plan), 0);
-    if (pricing->out_of_memory)
-        status = pto_error_set(pricing->err, PTO_ERR_MEMORY, "out of memory while pricing");
+    pricing.out_of_memory = !allocate(&pricing);
+    if (!pricing.out_of_memory)
+        status = pto_price_nodes(&pricing, 0, pto_plan_node_count(plan), 0);
+    if (pricing.out_of_memory)
+        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory while pricing");
     if (status == PTO_OK)
-        status = report_slowest(pricing, price, explanation);
-    release(pricing);
+        status = report_slowest(&pricing, price, explanation);
+    release(&pricing);
     return status;
 }
 
 pto_status_t pto_price_walk(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,
                             pto_explanation_t *explanation, pto_error_t *err) {
     pto_status_t status = pto_price_walk_check_size(plan, err);
-    pto_pricing_t pricing = {.plan = plan, .machine = machine, .kind = PTO_ACTORS_RANKS, .err = err};
-    return status == PTO_OK ? price_plan(&pricing, price, explanation) : status;
+    return status == PTO_OK ? price_plan(plan, machine, PTO_ACTORS_RANKS, price, explanation, err) : status;
 }
 
 pto_status_t pto_price(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,
@@ -379,10 +374,6 @@ pto_status_t pto_price(const pto_plan_t *plan, const pto_machine_t *machine, pto
     if (pto_plan_has_tables(plan) || plan->request.collective == PTO_COLLECTIVE_PAIR)
         return pto_price_walk(plan, machine, price, explanation, err);
     pto_status_t status = pto_price_check_size(plan, err);
-    bool places = pto_plan_uses_peers_memory(plan);
-    pto_pricing_t pricing = {.plan = plan,
-                             .machine = machine,
-                             .kind = places ? PTO_ACTORS_PLACES : PTO_ACTORS_CLASSES,
-                             .err = err};
-    return status == PTO_OK ? price_plan(&pricing, price, explanation) : status;
+    pto_actors_t kind = pto_plan_uses_peers_memory(plan) ? PTO_ACTORS_PLACES : PTO_ACTORS_CLASSES;
+    return status == PTO_OK ? price_plan(plan, machine, kind, price, explanation, err) : status;
 }
