@@ -111,8 +111,8 @@ void pto_pricing_follow(pto_pricing_t *pricing, pto_ledger_t *ledger, const pto_
         pricing->out_of_memory = true;
 }
 
-void pto_pricing_copy(pto_pricing_t *pricing, pto_ledger_t *to, const pto_ledger_t *from) {
+void pto_pricing_remember(pto_pricing_t *pricing, pto_ledger_t *copies) {
     for (int64_t actor = 0; actor < pricing->actor_count; actor++)
-        if (!pto_ledger_copy(&to[actor], &from[actor], pricing->explain))
+        if (!pto_ledger_copy(&copies[actor], &pricing->ledger[actor], pricing->explain))
             pricing->out_of_memory = true;
 }

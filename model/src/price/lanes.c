@@ -19,8 +19,8 @@ static void follow_ledgers(pto_pricing_t *pricing, pto_ledger_t *to, const pto_l
 }
 
 /* Add up from here what the lanes ask of each resource. */
-static void count_from(pto_pricing_t *pricing, const pto_ledger_t *ledgers) {
-    pto_pricing_copy(pricing, pricing->base, ledgers);
+static void count_from_here(pto_pricing_t *pricing) {
+    pto_pricing_remember(pricing, pricing->base);
     for (int64_t i = 0; i < PTO_LANE_RESOURCE_COUNT * pricing->actor_count; i++) {
         pricing->demand[i].seconds = 0;
         pricing->demand[i].entry_count = 0;
@@ -30,8 +30,8 @@ static void count_from(pto_pricing_t *pricing, const pto_ledger_t *ledgers) {
 
 static void fork(pto_pricing_t *pricing, int lanes) {
     for (int lane = 1; lane < lanes; lane++)
-        pto_pricing_copy(pricing, lane_at(pricing, lane), pricing->lane);
-    count_from(pricing, pricing->lane);
+        pto_pricing_remember(pricing, lane_at(pricing, lane));
+    count_from_here(pricing);
     pricing->in_lanes = true;
 }
 
@@ -86,7 +86,7 @@ static pto_status_t price_chunk(pto_pricing_t *pricing, int index, int64_t k, pt
         status = pto_price_nodes(pricing, index + 1 + lane, 1, k);
     }
     if (slot)
-        pto_pricing_copy(pricing, slot, pricing->ledger);
+        pto_pricing_remember(pricing, slot);
     return status;
 }
 
@@ -171,8 +171,10 @@ static int64_t begin_period(pto_pricing_t *pricing, pipeline_t *pipeline, int64_
         repeat_period(pricing, pipeline, (double)periods);
         return periods * pipeline->period;
     }
-    for (int lane = 0; lane < pipeline->lanes; lane++)
-        pto_pricing_copy(pricing, pipeline->before + lane * pricing->actor_count, lane_at(pricing, lane));
+    for (int lane = 0; lane < pipeline->lanes; lane++) {
+        pricing->ledger = lane_at(pricing, lane);
+        pto_pricing_remember(pricing, pipeline->before + lane * pricing->actor_count);
+    }
     pto_lanes_remember_demand(pricing);
     pipeline->pending = pto_raises_pending(pricing);
     pricing->lag = 0;
@@ -195,7 +197,7 @@ static pto_status_t walk_chunks(pto_pricing_t *pricing, pipeline_t *pipeline) {
             pricing, pipeline->index, k,
             pipeline->slots > 0 ? pipeline->slot + since % pipeline->slots * pricing->actor_count : NULL);
         if (since == 0)
-            count_from(pricing, pricing->ledger);
+            count_from_here(pricing);
     }
     return status;
 }

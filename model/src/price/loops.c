@@ -47,7 +47,7 @@ static pto_status_t price_rounds(pto_pricing_t *pricing, int loop, int64_t from,
 }
 
 static void take_snapshot(pto_pricing_t *pricing) {
-    pto_pricing_copy(pricing, pricing->snapshot, pricing->ledger);
+    pto_pricing_remember(pricing, pricing->snapshot);
     if (pricing->in_lanes)
         pto_lanes_remember_demand(pricing);
 }

@@ -222,7 +222,7 @@ static bool has_wait(const pto_pricing_t *pricing, const pto_stage_t *stage, int
 /* Actors that only signal go first, so that those that wait find the flag raised. */
 static pto_status_t price_stage(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k) {
     count_demand(pricing, stage, k);
-    pto_pricing_copy(pricing, pricing->before, pricing->ledger);
+    pto_pricing_remember(pricing, pricing->before);
     sort_by_arrival(pricing);
     pto_status_t status = PTO_OK;
     for (int pass = 0; pass < 2; pass++)

@@ -144,8 +144,8 @@ bool pto_actor_acts(const pto_pricing_t *pricing, const pto_step_t *step, int64_
 
 /* Advance `ledger` to the time of `from`, if that is later. */
 void pto_pricing_follow(pto_pricing_t *pricing, pto_ledger_t *ledger, const pto_ledger_t *from);
-/* Copy the ledgers of all actors. */
-void pto_pricing_copy(pto_pricing_t *pricing, pto_ledger_t *to, const pto_ledger_t *from);
+/* Copy the current ledgers. */
+void pto_pricing_remember(pto_pricing_t *pricing, pto_ledger_t *copies);
 
 /* --- by_rank.c, by_class.c: messages and bytes ---------------------------------------------------------- */
 
