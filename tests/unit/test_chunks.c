@@ -118,6 +118,25 @@ static void an_alltoall_across_destinations_costs_its_closed_formula(void **stat
     }
 }
 
+/* Copies slower than the messages follow each other in their streams, where each costs less than its start. */
+static void queued_copies_cost_less_than_their_starts(void **state) {
+    (void)state;
+    pto_param_t *queued = machine.queued_copy_s;
+    double bytes = RING_BYTES / 64.0;
+    machine.messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].row->postal.beta_s_per_byte.value = 1e-12;
+    double without_s = in_all_ways(message(RING_BYTES, 64));
+    queued[PTO_COPY_D2H] = queued[PTO_COPY_H2D] = (pto_param_t){.value = 1e-6, .line = 1};
+    double with_s = in_all_ways(message(RING_BYTES, 64));
+    assert_within(without_s, 65 * (6e-6 + 2e-11 * bytes) + 2e-6, 0.01);
+    assert_within(with_s, 2 * (6e-6 + 2e-11 * bytes) + 2e-6 + 63 * (1e-6 + 2e-11 * bytes), 0.01);
+    /* Messages that take longer leave gaps: nothing is queued. */
+    machine.messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].row->postal.beta_s_per_byte.value = 8e-11;
+    with_s = in_all_ways(message(RING_BYTES, 64));
+    queued[PTO_COPY_D2H] = queued[PTO_COPY_H2D] = (pto_param_t){0};
+    assert_within(in_all_ways(message(RING_BYTES, 64)), with_s, 1e-9);
+    machine.messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].row->postal.beta_s_per_byte.value = 4e-11;
+}
+
 static void summits_message_takes_what_its_closed_formula_says(void **state) {
     (void)state;
     static const struct {
@@ -175,6 +194,7 @@ int main(void) {
         cmocka_unit_test(a_pair_costs_its_closed_formula),
         cmocka_unit_test(an_alltoall_in_chunks_is_priced_as_simulated),
         cmocka_unit_test(an_alltoall_across_destinations_costs_its_closed_formula),
+        cmocka_unit_test(queued_copies_cost_less_than_their_starts),
         cmocka_unit_test(summits_message_takes_what_its_closed_formula_says),
         cmocka_unit_test(a_price_in_chunks_does_not_walk_the_nodes),
         cmocka_unit_test(what_has_loops_or_is_the_librarys_is_not_cut),

@@ -53,6 +53,8 @@ static void follow_demand(pto_pricing_t *pricing, int64_t actor, int64_t index) 
 static void join(pto_pricing_t *pricing, int lanes) {
     pricing->ledger = pricing->lane;
     pricing->in_lanes = false;
+    for (int64_t actor = 0; actor < pricing->actor_count; actor++)
+        pricing->behind[actor] = false;
     for (int lane = 1; lane < lanes; lane++)
         follow_ledgers(pricing, pricing->lane, lane_at(pricing, lane));
     for (int64_t actor = 0; actor < pricing->actor_count; actor++)
@@ -72,17 +74,25 @@ static pto_status_t price_branches(pto_pricing_t *pricing, int index, int64_t k)
     return status;
 }
 
+/* A stage of a chunk follows that of the previous chunk without a gap if what it waits for in other lanes was there
+ * before. */
+static void note_gaps(pto_pricing_t *pricing, const pto_ledger_t *awaited, bool first) {
+    for (int64_t actor = 0; actor < pricing->actor_count; actor++)
+        pricing->behind[actor] =
+            !first && (!awaited || awaited[actor].seconds <= pricing->ledger[actor].seconds);
+}
+
 /* One chunk. `slot`: the last lane's ledgers at the end of the chunk whose slot this one takes, then this
  * one's own; NULL: every chunk has a slot of its own. */
 static pto_status_t price_chunk(pto_pricing_t *pricing, int index, int64_t k, pto_ledger_t *slot) {
     int lanes = pto_plan_node(pricing->plan, index)->span;
     pto_status_t status = PTO_OK;
     for (int lane = 0; lane < lanes && status == PTO_OK; lane++) {
+        const pto_ledger_t *awaited = lane > 0 ? lane_at(pricing, lane - 1) : slot;
         pricing->ledger = lane_at(pricing, lane);
-        if (lane > 0)
-            follow_ledgers(pricing, pricing->ledger, lane_at(pricing, lane - 1));
-        else if (slot)
-            follow_ledgers(pricing, pricing->ledger, slot);
+        note_gaps(pricing, awaited, k == pto_plan_node(pricing->plan, index)->from);
+        if (awaited)
+            follow_ledgers(pricing, pricing->ledger, awaited);
         status = pto_price_nodes(pricing, index + 1 + lane, 1, k);
     }
     if (slot)

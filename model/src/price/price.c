@@ -77,6 +77,7 @@ static pto_status_t charge_copies(pto_pricing_t *pricing, pto_action_t *action, 
                         .engine = pricing->engine,
                         .mine = &pricing->ledger[action->rank],
                         .charge = &costs->other,
+                        .behind = pricing->in_lanes && pricing->behind[action->rank],
                         .queued = costs->queued,
                         .err = pricing->err};
     pto_status_t status =
@@ -314,7 +315,8 @@ static bool allocate(pto_pricing_t *pricing) {
         pricing->demand_before = pricing->demand + PTO_LANE_RESOURCE_COUNT * pricing->actor_count;
         pricing->askers =
             calloc(PTO_LANE_RESOURCE_COUNT * (size_t)pricing->actor_count, sizeof *pricing->askers);
-        return pricing->askers != NULL;
+        pricing->behind = calloc((size_t)pricing->actor_count, sizeof *pricing->behind);
+        return pricing->askers && pricing->behind;
     }
     return true;
 }
@@ -331,6 +333,7 @@ static void release(pto_pricing_t *pricing) {
     free(pricing->order);
     free(pricing->lane);
     free(pricing->askers);
+    free(pricing->behind);
     free(pricing->engine);
     free(pricing->outflow);
 }

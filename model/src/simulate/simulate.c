@@ -202,6 +202,7 @@ static void pass(pto_sim_t *sim, uint32_t rank) {
                 proc->stage_s = sim->now_s;
                 return;
             }
+            proc->behind = pto_sim_is_later_chunk(sim, proc);
             open_stage(sim, rank);
         }
         if (proc->state == PTO_PROC_NCCL)
@@ -224,6 +225,7 @@ static void leave_wait(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
     proc->local_waiting_s += sim->now_s - proc->stage_s;
     if (proc->state == PTO_PROC_LANE) {
+        proc->behind = sim->now_s == proc->stage_s && pto_sim_is_later_chunk(sim, proc);
         open_stage(sim, rank);
     } else {
         proc->state = PTO_PROC_LOCAL;
