@@ -33,8 +33,8 @@ typedef struct {
     BOTH_WAYS(field.buffer), CHANGE(field.buffer, 2), CHANGE(field.holder, 1), CHANGE(field.holder, 2),      \
         BOTH_WAYS(field.anchor), CHANGE(field.anchor, 2), CHANGE(field.reversed, 1), BOTH_WAYS(field.parts), \
         CHANGE(field.reverse_bits, 1), BOTH_WAYS(field.bundle), CHANGE(field.bundle, 2),                     \
-        BOTH_WAYS(field.share), BOTH_WAYS(field.share_count), EXPR(field.offset), EXPR(field.align),         \
-        EXPR(field.first), EXPR(field.run), EXPR(field.stride), EXPR(field.until)
+        BOTH_WAYS(field.share), BOTH_WAYS(field.share_count), CHANGE(field.chunks, 2), EXPR(field.offset),   \
+        EXPR(field.align), EXPR(field.first), EXPR(field.run), EXPR(field.stride), EXPR(field.until)
 
 /* NOLINTEND(bugprone-macro-parentheses) */
 
@@ -229,7 +229,8 @@ static bool is_inside(const pto_plan_t *plan, const char *algorithm) {
 /* The vectors that one process reduces in one step may come in any order: in the reduction, and where linear
  * receives them. */
 static bool is_other_order(const pto_plan_t *plan, int index, const mutation_t *mutation) {
-    static const char *const field[] = {"offset.constant", "offset.power", "anchor", "reversed"};
+    static const char *const field[] = {"offset.constant", "offset.loop", "offset.power", "anchor",
+                                        "reversed"};
     const char *part = strchr(mutation->field, '.');
     bool known = false;
     for (size_t i = 0; part && i < sizeof field / sizeof *field; i++)
@@ -388,6 +389,15 @@ static void mutate_plan(pto_request_t request) {
     pto_plan_destroy(plan);
 }
 
+static void mutate_chunks(pto_request_t request) {
+    static const int64_t chunks[] = {2,
+                                     9}; /* an alltoall's groups of destinations, and pieces of its blocks */
+    for (size_t i = 0; i < 2 && pto_request_may_be_cut(&request); i++) {
+        request.chunks = chunks[i];
+        mutate_plan(request);
+    }
+}
+
 static void every_mutation_is_caught_or_changes_nothing(void **state) {
     (void)state;
     const pto_counts_t skewed = {.kind = PTO_COUNTS_SKEW, .skew = 0.5, .seed = 7};
@@ -403,6 +413,7 @@ static void every_mutation_is_caught_or_changes_nothing(void **state) {
                                          .strategy = pto_strategy_at(s),
                                          .algorithm = pto_algorithm_at(a)};
                 mutate_plan(request);
+                mutate_chunks(request);
                 request.split = PTO_SPLIT_DESTINATIONS;
                 if (request.strategy->splits)
                     mutate_plan(request);
