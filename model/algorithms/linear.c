@@ -107,5 +107,6 @@ const pto_algorithm_t pto_algorithm_linear = {
     .collectives = 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV |
                    1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST |
                    1u << PTO_COLLECTIVE_ALLGATHER,
+    .chunked = true,
     .build = build,
 };

@@ -45,5 +45,6 @@ const pto_algorithm_t pto_algorithm_point_to_point = {
     .name = "point_to_point",
     .summary = "messages to another process or to GPUs of the next node, all in flight at once",
     .collectives = 1u << PTO_COLLECTIVE_MESSAGES | 1u << PTO_COLLECTIVE_PAIR,
+    .chunked = true,
     .build = build,
 };

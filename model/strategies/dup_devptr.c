@@ -35,11 +35,13 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
     out.holder = PTO_HOLDER_OWNER;
 
     build_signal(builder, &shares, "input ready", false);
+    pto_route_chunks(builder, shares.chunks);
     pto_route_copy(builder, "copy shares to host", shares.cores, 0, shares.count, in,
                    pto_route_share(builder, &shares, shares.in));
     pto_route_share_exchange(builder, request, &shares);
     pto_route_copy(builder, "copy shares to device", shares.cores, 0, shares.count,
                    pto_route_share(builder, &shares, shares.out), out);
+    pto_route_end_chunks(builder, shares.chunks);
     build_signal(builder, &shares, "output written", true);
 }
 
@@ -50,6 +52,7 @@ const pto_strategy_t pto_strategy_dup_devptr = {
                    1u << PTO_COLLECTIVE_ALLTOALLV | 1u << PTO_COLLECTIVE_MESSAGES |
                    1u << PTO_COLLECTIVE_ALLGATHER,
     .splits = true,
+    .chunked = true,
     .collective_space = PTO_SPACE_CPU,
     .build = build,
 };

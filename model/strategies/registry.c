@@ -99,6 +99,25 @@ static pto_status_t split_applicable(const pto_request_t *request, pto_error_t *
     return PTO_OK;
 }
 
+/* A strategy with a collective inside has a pipeline if that one's stages can be its stages. */
+bool pto_request_may_be_cut(const pto_request_t *request) {
+    const pto_strategy_t *strategy = request->strategy;
+    return strategy->chunked && (strategy->direct || (request->algorithm->chunked && !request->by_library));
+}
+
+static pto_status_t chunks_applicable(const pto_request_t *request, pto_error_t *err) {
+    const char *collective = pto_collective_name(request->collective);
+    if (request->chunks <= 1 || !request->strategy->chunked || pto_request_may_be_cut(request))
+        return PTO_OK;
+    if (request->by_library)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "the MPI library runs the %s as a whole, so %s cannot cut it into chunks",
+                             collective, request->strategy->name);
+    return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                         "%s has loops, so it cannot run chunk by chunk in a pipeline",
+                         request->algorithm->name);
+}
+
 pto_status_t pto_strategy_applicable(const pto_request_t *request, pto_error_t *err) {
     const pto_strategy_t *strategy = request->strategy;
     if (!(strategy->collectives & 1u << request->collective))
@@ -125,7 +144,10 @@ pto_status_t pto_strategy_applicable(const pto_request_t *request, pto_error_t *
                                  ? "%s has no inner collective for algorithm %s"
                                  : "%s needs an algorithm for its inner collective, not %s",
                              strategy->name, request->algorithm->name);
-    if (strategy->applicable)
-        return strategy->applicable(request, err);
-    return strategy->splits ? split_applicable(request, err) : PTO_OK;
+    status = chunks_applicable(request, err);
+    if (status == PTO_OK && strategy->applicable)
+        status = strategy->applicable(request, err);
+    else if (status == PTO_OK && strategy->splits)
+        status = split_applicable(request, err);
+    return status;
 }

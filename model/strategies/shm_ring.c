@@ -99,8 +99,8 @@ static int build_slots(pto_builder_t *builder, const ring_t *ring, const char *n
 static void build_ring(pto_builder_t *builder, const pto_request_t *request, const pto_user_t *user,
                        int64_t sender) {
     ring_t ring = {.user = *user, .pair = pto_route_pair(request, user), .sender = sender};
-    int64_t unit = pto_chunk_bytes(request);
-    ring.chunks = request->bytes > 0 ? (request->bytes - 1) / unit + 1 : 1;
+    int64_t unit = pto_chunk_bytes(request->bytes, request->chunks);
+    ring.chunks = pto_chunk_count(request->bytes, request->chunks);
     int64_t before_last = ring.chunks - 1, ahead = before_last < SLOTS ? before_last : SLOTS;
     if (ahead > 0)
         ring.slots = build_slots(builder, &ring, sender == 0 ? "ring" : "ring back", ahead, unit);

@@ -5,8 +5,8 @@ static int64_t grain(const pto_request_t *request) {
     int64_t element = pto_datatype_bytes(request->datatype);
     if (request->strategy->granularity_bytes > 0)
         return request->strategy->granularity_bytes;
-    if (request->strategy->chunked)
-        return pto_chunk_bytes(request);
+    if (request->strategy->chunked && request->strategy->direct)
+        return pto_chunk_bytes(request->bytes, request->chunks);
     bool tables = request->counts && request->counts->kind != PTO_COUNTS_EQUAL;
     return tables || request->bytes % element ? 1 : element;
 }
@@ -110,9 +110,57 @@ void pto_route_pair_copy(pto_builder_t *builder, const char *name, pto_step_t wh
     pto_build_step(builder, who);
 }
 
-/* A share buffer for what `whole` holds. */
-static int build_share(pto_builder_t *builder, const pto_shares_t *shares, int whole, const char *name,
-                       pto_cyclic_t cyclic) {
+/* --- chunks --------------------------------------------------------------------------------------------- */
+
+/* In progress at most: so many that no stage of a pipeline of three or four waits for a slot, and so few that
+ * the slots stay in the processor's cache. */
+enum { SLOTS = 4 };
+
+static int64_t chunk_count(const pto_request_t *request, const pto_buffer_t *cut) {
+    int64_t bytes = cut->blocks == PTO_BLOCKS_EQUAL ? cut->block_bytes : pto_request_largest_bytes(request);
+    if (request->chunks <= 1 || !request->strategy->chunked)
+        return 1;
+    if (cut->split > 1)
+        bytes = pto_share_bytes(bytes, cut->granularity_bytes, cut->split, 0);
+    return pto_chunk_count(bytes, request->chunks);
+}
+
+int64_t pto_route_chunk_count(const pto_builder_t *builder, const pto_request_t *request, int buffer) {
+    return chunk_count(request, pto_builder_buffer(builder, buffer));
+}
+
+static void set_slots(pto_buffer_t *buffer, int64_t chunks) {
+    if (chunks <= 1 || buffer->blocks != PTO_BLOCKS_EQUAL || buffer->cyclic != PTO_CYCLIC_NONE)
+        return;
+    buffer->chunks = chunks;
+    buffer->slots = chunks < SLOTS ? chunks : SLOTS;
+}
+
+int pto_route_staging(pto_builder_t *builder, int buffer, const char *name, int64_t chunks) {
+    pto_buffer_t staging = *pto_builder_buffer(builder, buffer);
+    set_slots(&staging, chunks);
+    staging.name = name;
+    staging.role = PTO_ROLE_TEMPORARY;
+    staging.user_stride = 0;
+    staging.space = PTO_SPACE_CPU;
+    return pto_build_buffer(builder, staging);
+}
+
+void pto_route_chunks(pto_builder_t *builder, int64_t chunks) {
+    if (chunks > 1)
+        pto_build_chunks(builder, chunks, chunks < SLOTS ? chunks : SLOTS);
+}
+
+void pto_route_end_chunks(pto_builder_t *builder, int64_t chunks) {
+    if (chunks > 1)
+        pto_build_end(builder);
+}
+
+/* --- shares --------------------------------------------------------------------------------------------- */
+
+/* A share buffer for what `whole` holds, of the chunks in progress if there are several. */
+static int build_share(pto_builder_t *builder, const pto_request_t *request, pto_shares_t *shares, int whole,
+                       const char *name, pto_cyclic_t cyclic) {
     pto_buffer_t share = *pto_builder_buffer(builder, whole);
     share.name = name;
     share.role = PTO_ROLE_TEMPORARY;
@@ -125,6 +173,8 @@ static int build_share(pto_builder_t *builder, const pto_shares_t *shares, int w
     } else {
         share.split = shares->count;
     }
+    shares->chunks = chunk_count(request, &share);
+    set_slots(&share, shares->chunks);
     return pto_build_buffer(builder, share);
 }
 
@@ -134,11 +184,11 @@ pto_shares_t pto_route_shares(pto_builder_t *builder, const pto_request_t *reque
                            .count = request->layout.procs_per_gpu,
                            .cyclic = request->split == PTO_SPLIT_DESTINATIONS};
     bool messages = request->collective == PTO_COLLECTIVE_MESSAGES;
-    shares.in =
-        build_share(builder, &shares, user->in, "share", messages ? PTO_CYCLIC_ORDINAL : PTO_CYCLIC_FORWARD);
+    shares.in = build_share(builder, request, &shares, user->in, "share",
+                            messages ? PTO_CYCLIC_ORDINAL : PTO_CYCLIC_FORWARD);
     shares.out = shares.in;
     if (request->collective != PTO_COLLECTIVE_ALLREDUCE)
-        shares.out = build_share(builder, &shares, user->out, "share out",
+        shares.out = build_share(builder, request, &shares, user->out, "share out",
                                  messages ? PTO_CYCLIC_ORDINAL : PTO_CYCLIC_BACKWARD);
     return shares;
 }

@@ -31,14 +31,23 @@ pto_exchange_t pto_route_pair(const pto_request_t *request, const pto_user_t *us
 void pto_route_pair_copy(pto_builder_t *builder, const char *name, pto_step_t who, pto_slice_t source,
                          pto_slice_t target);
 
+/* The number of chunks that the request cuts a buffer's blocks into; a host buffer for them, of all bytes if
+ * there is one chunk and else of the chunks in progress, unless the blocks differ in size; and the pipeline
+ * of all stages between the last two functions. With one chunk there is none. */
+int64_t pto_route_chunk_count(const pto_builder_t *builder, const pto_request_t *request, int buffer);
+int pto_route_staging(pto_builder_t *builder, int buffer, const char *name, int64_t chunks);
+void pto_route_chunks(pto_builder_t *builder, int64_t chunks);
+void pto_route_end_chunks(pto_builder_t *builder, int64_t chunks);
+
 /* How a split strategy divides the work of one GPU among its processes. */
 typedef struct {
     int cores; /* the group of k-th processes */
     int gpu;   /* the group of one GPU's processes */
     int64_t count;
-    bool cyclic; /* destinations are dealt out; else the bytes of every block are split */
-    int in;      /* each process's share, on the host */
-    int out;     /* the same as `in` for allreduce */
+    bool cyclic;    /* destinations are dealt out; else the bytes of every block are split */
+    int in;         /* each process's share, on the host */
+    int out;        /* the same as `in` for allreduce */
+    int64_t chunks; /* that each share of a block is cut into */
 } pto_shares_t;
 
 pto_shares_t pto_route_shares(pto_builder_t *builder, const pto_request_t *request, const pto_user_t *user);

@@ -1,22 +1,31 @@
 /* three_step: copy to the host, collective among one process per GPU on host memory, copy back (the paper's
- * section III and option 2 of section VI). */
+ * section III and option 2 of section VI).
+ *
+ * In several chunks, one is copied to the host while the previous one travels and the one before is copied to
+ * the device, in a pipeline (docs/model.md, 'Staging in chunks'). Chunks of an alltoall are first of all
+ * groups of destinations, whose messages stay what they are: the blocks for the next group of partners are
+ * copied out while those for this one travel. Only where there are more chunks than destinations are blocks
+ * cut. */
 #include "staging.h"
 
 /* Point to point "by hand" (Ji et al. 2012): only an end in GPU memory is staged. */
 static void build_pair(pto_builder_t *builder, const pto_request_t *request) {
     pto_user_t user = pto_route_user(builder, request);
     pto_exchange_t pair = pto_route_pair(request, &user);
-    if (!request->ends.from_host) {
-        pair.in = pto_build_mirror(builder, user.in, "host in", PTO_SPACE_CPU);
+    int64_t chunks = pto_route_chunk_count(builder, request, user.out);
+    if (!request->ends.from_host)
+        pair.in = pto_route_staging(builder, user.in, "host in", chunks);
+    if (!request->ends.to_host)
+        pair.out = pto_route_staging(builder, user.out, "host out", chunks);
+    pto_route_chunks(builder, chunks);
+    if (!request->ends.from_host)
         pto_route_pair_copy(builder, "copy to host", pto_build_sender(builder, PTO_STEP_COPY, &pair),
                             pto_slice_all(builder, user.in), pto_slice_all(builder, pair.in));
-    }
-    if (!request->ends.to_host)
-        pair.out = pto_build_mirror(builder, user.out, "host out", PTO_SPACE_CPU);
     pto_build_exchange(builder, request, &pair);
     if (!request->ends.to_host)
         pto_route_pair_copy(builder, "copy to device", pto_build_receiver(builder, PTO_STEP_COPY, &pair),
                             pto_slice_all(builder, pair.out), pto_slice_all(builder, user.out));
+    pto_route_end_chunks(builder, chunks);
 }
 
 /* Copy the borders to a host array like the field, or its halos back. The borders of corners are part of
@@ -58,6 +67,75 @@ static void build_halo(pto_builder_t *builder, const pto_request_t *request) {
     build_halo_copies(builder, &exchange, "copy to device", user.out, false);
 }
 
+/* --- an alltoall in several chunks ---------------------------------------------------------------------- */
+
+typedef struct {
+    int64_t others; /* processes but oneself */
+    int64_t groups; /* of destinations */
+    int64_t most;   /* destinations of a group; the last one may have fewer */
+} partners_t;
+
+/* The blocks for (sign 1) or from (-1) the k-th group of partners. */
+static pto_slice_t blocks_of(const partners_t *partners, int buffer, int64_t sign) {
+    int64_t each = partners->groups > 1 ? partners->most : 0;
+    return (pto_slice_t){.buffer = buffer,
+                         .anchor = PTO_ANCHOR_ME,
+                         .offset = pto_loop_index(sign * each, sign),
+                         .run = pto_constant(partners->most),
+                         .stride = pto_constant(partners->others),
+                         .until = pto_loop_index(-each, partners->others),
+                         .reversed = sign < 0};
+}
+
+static pto_step_t message_with(const partners_t *partners, const pto_exchange_t *exchange, bool sends) {
+    int64_t each = partners->groups > 1 ? partners->most : 0;
+    pto_step_t message = pto_step_of(sends ? PTO_STEP_SEND : PTO_STEP_RECV, exchange);
+    message.peers = (pto_peers_t){.kind = PTO_PEERS_SHIFT,
+                                  .first = pto_loop_index(each, 1),
+                                  .stride = pto_constant(1),
+                                  .until = pto_loop_index(each, 1 + partners->most),
+                                  .sign = sends ? 1 : -1};
+    *(sends ? &message.source : &message.target) =
+        pto_slice_block(sends ? exchange->in : exchange->out, PTO_ANCHOR_PEER);
+    return message;
+}
+
+/* A process's block for itself stays on the device. */
+static void build_alltoall(pto_builder_t *builder, const pto_request_t *request, const pto_user_t *user) {
+    pto_exchange_t exchange = {.group = user->owners,
+                               .n = pto_layout_owner_count(&request->layout),
+                               .core_count = request->layout.owners_per_gpu};
+    partners_t partners = {.others = exchange.n - 1, .groups = 1};
+    int64_t chunks = 1;
+    if (request->chunks > partners.others)
+        chunks = pto_route_chunk_count(builder, request, user->in);
+    else
+        partners.groups = request->chunks;
+    partners.most = (partners.others - 1) / partners.groups + 1;
+    partners.groups = (partners.others - 1) / partners.most + 1;
+    exchange.in = pto_route_staging(builder, user->in, "host in", chunks);
+    exchange.out = pto_route_staging(builder, user->out, "host out", chunks);
+    pto_route_copy_of(builder, "own block", &exchange, pto_slice_block(user->in, PTO_ANCHOR_ME),
+                      pto_slice_block(user->out, PTO_ANCHOR_ME));
+    if (partners.groups > 1)
+        pto_build_pipeline(builder, 0, partners.groups, partners.groups);
+    else
+        pto_route_chunks(builder, chunks);
+    pto_route_copy_of(builder, "copy to host", &exchange, blocks_of(&partners, user->in, 1),
+                      blocks_of(&partners, exchange.in, 1));
+    pto_build_stage(builder, "all messages", PTO_ORDER_AT_ONCE);
+    pto_build_step(builder, message_with(&partners, &exchange, true));
+    pto_build_step(builder, message_with(&partners, &exchange, false));
+    pto_route_copy_of(builder, "copy to device", &exchange, blocks_of(&partners, exchange.out, -1),
+                      blocks_of(&partners, user->out, -1));
+    if (partners.groups > 1)
+        pto_build_end(builder);
+    else
+        pto_route_end_chunks(builder, chunks);
+}
+
+/* --- all collectives ------------------------------------------------------------------------------------ */
+
 static pto_status_t applicable(const pto_request_t *request, pto_error_t *err) {
     if (request->collective == PTO_COLLECTIVE_PAIR && request->ends.from_host && request->ends.to_host)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "neither end is in GPU memory: nothing is staged");
@@ -76,10 +154,16 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
     bool vector = pto_collective_is_vector(request->collective);
     bool from_root = pto_collective_is_from_root(request->collective);
     pto_user_t user = pto_route_user(builder, request);
-    int in = pto_build_mirror(builder, from_root ? user.out : user.in, "host in", PTO_SPACE_CPU);
+    if (request->chunks > 1 && pto_collective_is_addressed(request->collective) &&
+        request->collective != PTO_COLLECTIVE_MESSAGES && pto_layout_owner_count(&request->layout) > 1) {
+        build_alltoall(builder, request, &user);
+        return;
+    }
+    int64_t chunks = pto_route_chunk_count(builder, request, user.in);
+    int in = pto_route_staging(builder, from_root ? user.out : user.in, "host in", chunks);
     int out = in;
     if (!vector)
-        out = pto_build_mirror(builder, user.out, "host out", PTO_SPACE_CPU);
+        out = pto_route_staging(builder, user.out, "host out", chunks);
     pto_exchange_t exchange = {.group = user.owners,
                                .n = pto_layout_owner_count(&request->layout),
                                .core_count = request->layout.owners_per_gpu,
@@ -90,11 +174,13 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
         givers.n = 1;
     if (pto_collective_is_to_root(request->collective))
         takers.n = 1;
+    pto_route_chunks(builder, chunks);
     pto_route_copy_of(builder, "copy to host", &givers, pto_slice_all(builder, user.in),
                       pto_slice_all(builder, in));
     pto_build_exchange(builder, request, &exchange);
     pto_route_copy_of(builder, "copy to device", &takers, pto_slice_all(builder, out),
                       pto_slice_all(builder, user.out));
+    pto_route_end_chunks(builder, chunks);
 }
 
 const pto_strategy_t pto_strategy_three_step = {
@@ -104,6 +190,7 @@ const pto_strategy_t pto_strategy_three_step = {
                    1u << PTO_COLLECTIVE_ALLTOALLV | 1u << PTO_COLLECTIVE_MESSAGES |
                    1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST |
                    1u << PTO_COLLECTIVE_ALLGATHER | 1u << PTO_COLLECTIVE_PAIR | 1u << PTO_COLLECTIVE_HALO,
+    .chunked = true,
     .collective_space = PTO_SPACE_CPU,
     .applicable = applicable,
     .build = build,

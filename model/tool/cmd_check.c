@@ -7,6 +7,7 @@
 #include "options.h"
 #include "portolan/check.h"
 #include "portolan/pick.h"
+#include "portolan/strategy.h"
 #include "table.h"
 
 static const char usage[] =
@@ -15,7 +16,9 @@ static const char usage[] =
     "Proves the plan of every strategy with every algorithm at every point of the scenario: all sends match\n"
     "receives, there is no deadlock, no access leaves its buffer, every block is delivered and every\n"
     "contribution reduced exactly once, and accesses to shared buffers are ordered. At most 4096 processes.\n"
-    "If the machine's library stages GPU buffers, the plans do, too.\n"
+    "If the machine's library stages GPU buffers, the plans do, too. Strategies that can cut the data are "
+    "proved\n"
+    "as a whole and in three chunks, unless --chunks says in how many.\n"
     "\n"
     "  portolan check scenarios/problems/alltoall-summit.yaml --nodes 4\n"
     "  portolan check --machine summit-spectrum --collective allreduce --nodes 3 --bytes 1:1MiB:7 --library "
@@ -45,6 +48,8 @@ static bool is_asked(const pto_scenario_t *scenario, const pto_strategy_t *strat
     const char *name = scenario->library.name;
     return !name || !pto_collective_is_in_mpi(scenario->collective) || strcmp(algorithm->name, name) == 0;
 }
+
+enum { PROVED_CHUNKS = 3 };
 
 static void note_reason(run_t *run, const pto_error_t *reason) {
     if (run->reason.status == PTO_OK)
@@ -77,10 +82,13 @@ static pto_status_t prove(run_t *run, const pto_request_t *request, int64_t poin
                              pto_collective_name(request->collective), request->strategy->name,
                              request->algorithm->name, (long long)request->bytes, reason.message);
     bool staged = request->staged && request->strategy->collective_space == PTO_SPACE_GPU;
-    printf("%-12lld %-14s %-19s %7lld %7lld %10lld %14lld %10lld%s\n", (long long)request->bytes,
+    char chunks[32] = "";
+    if (request->chunks > 1)
+        snprintf(chunks, sizeof chunks, "  %lld chunks", (long long)request->chunks);
+    printf("%-12lld %-14s %-19s %7lld %7lld %10lld %14lld %10lld%s%s\n", (long long)request->bytes,
            request->strategy->name, request->algorithm->name, (long long)report.ranks,
            (long long)report.stages, (long long)report.messages, (long long)report.moved_bytes,
-           (long long)report.accesses, staged ? "  staged" : "");
+           (long long)report.accesses, staged ? "  staged" : "", chunks);
     run->proved++;
     return PTO_OK;
 }
@@ -103,6 +111,10 @@ static pto_status_t prove_strategy(run_t *run, const pto_strategy_t *strategy, p
             pto_request_t request = pto_scenario_request(scenario, point, strategy, algorithm);
             pto_library_algorithm(scenario, run->options->machine, &request, &request.staged);
             pto_status_t status = prove(run, &request, point, err);
+            if (status == PTO_OK && pto_request_may_be_cut(&request) && request.chunks == 0) {
+                request.chunks = PROVED_CHUNKS;
+                status = prove(run, &request, point, err);
+            }
             if (status != PTO_OK)
                 return status;
         }

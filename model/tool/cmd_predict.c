@@ -30,10 +30,12 @@ static const char usage[] =
     "least energy. csv and json output add the columns `joules,low_joules,high_joules`, and --explain shows\n"
     "what the energy is spent on.\n"
     "\n"
-    "csv: one row per strategy and point, `bytes,strategy,algorithm,seconds,low_s,high_s`. The first column "
-    "is\n"
-    "nodes or messages if these are swept. The interval is empty if the machine file has none; algorithm,\n"
-    "times and interval are empty if a strategy does not apply. With --explain one row per term.\n";
+    "csv: one row per strategy and point, `bytes,strategy,algorithm,seconds,low_s,high_s,chunks`. The first\n"
+    "column is nodes or messages if these are swept. The interval is empty if the machine file has none, "
+    "and\n"
+    "chunks if the strategy is not cut into any; algorithm, times, interval and chunks are empty if a "
+    "strategy\n"
+    "does not apply. With --explain one row per term.\n";
 
 static const pto_option_set_t option_sets[] = {
     {"options", pto_format_options}, {NULL, pto_predict_options}, PTO_SCENARIO_SETS};
@@ -56,7 +58,7 @@ static void print_csv(const pto_predictions_t *predictions) {
     pto_print_changes(stdout, predictions->machine);
     pto_print_energy_note(stdout, predictions);
     pto_print_unpriced(stdout, predictions);
-    printf("%s,strategy,algorithm,seconds,low_s,high_s%s\n", pto_sweep_kind_name(predictions->sweep),
+    printf("%s,strategy,algorithm,seconds,low_s,high_s,chunks%s\n", pto_sweep_kind_name(predictions->sweep),
            energy ? ",joules,low_joules,high_joules" : "");
     for (int64_t cell = 0; cell < predictions->point_count * predictions->strategy_count; cell++) {
         const pto_prediction_t *prediction = &predictions->prediction[cell];
@@ -68,6 +70,9 @@ static void print_csv(const pto_predictions_t *predictions) {
                    prediction->price.high_s);
         else
             printf("%.9g,,", prediction->price.seconds);
+        putchar(',');
+        if (prediction->applicable && prediction->chunks > 0)
+            printf("%lld", (long long)prediction->chunks);
         if (energy)
             print_csv_energy(prediction);
         putchar('\n');

@@ -155,6 +155,56 @@ static void explain_setup(const explained_t *explained, int64_t point, int strat
     explain_payback(predictions, point, own);
 }
 
+/* Seconds of a stage on the path: of its starts, or of its bytes. */
+static double stage_seconds(const pto_explanation_t *explanation, const char *stage, bool of_bytes) {
+    double seconds = 0;
+    for (int t = 0; t < explanation->count; t++) {
+        const pto_term_t *term = &explanation->term[t];
+        if (strcmp(term->stage, stage) == 0 && (strstr(term->key, "s_per_byte") != NULL) == of_bytes)
+            seconds += term->seconds;
+    }
+    return seconds;
+}
+
+/* Equation (8g) from the path, which has the slowest stage of every chunk and the others of one: the bytes of
+ * the others beside the start of the slowest. */
+static void explain_best_chunks(const pto_explanation_t *explanation, int64_t chunks, bool ring,
+                                int64_t bytes) {
+    const char *slowest = NULL;
+    double slowest_s = 0, bytes_s = 0;
+    for (int t = 0; t < explanation->count; t++) {
+        const pto_term_t *term = &explanation->term[t];
+        bytes_s += strstr(term->key, "s_per_byte") ? term->seconds : 0;
+        if (stage_seconds(explanation, term->stage, true) > slowest_s) {
+            slowest = term->stage;
+            slowest_s = stage_seconds(explanation, slowest, true);
+        }
+    }
+    double starts_s = slowest ? stage_seconds(explanation, slowest, false) : 0;
+    double best = (double)chunks * sqrt((bytes_s - slowest_s) / starts_s);
+    if (starts_s > 0 && best > 0)
+        printf("; c* = sqrt(%.4g us / %.4g us) = %.3g, u* = %s = %.4g bytes",
+               1e6 * (bytes_s - slowest_s) * (double)chunks, 1e6 * starts_s / (double)chunks, best,
+               ring ? "sqrt(s alpha / beta)" : "s / c*", (double)bytes / best);
+}
+
+/* How many chunks a message is cut into, and why. */
+static void explain_chunks(const explained_t *explained, int64_t point, int strategy) {
+    const pto_scenario_t *scenario = explained->predictions->scenario;
+    const pto_prediction_t *prediction = pto_prediction_at(explained->predictions, point, strategy);
+    if (prediction->chunks == 0 || scenario->chunks == 1)
+        return;
+    printf("  chunks %lld, %s", (long long)prediction->chunks,
+           scenario->chunks > 0 ? "as asked for" : "the cheapest of 1, 2, 4, ...");
+    bool one_message =
+        scenario->collective == PTO_COLLECTIVE_PAIR || scenario->collective == PTO_COLLECTIVE_MESSAGES;
+    const pto_strategy_t *cut = explained->predictions->strategy[strategy];
+    pto_request_t request = pto_scenario_request(scenario, point, cut, NULL);
+    if (one_message)
+        explain_best_chunks(&prediction->explanation, prediction->chunks, cut->direct, request.bytes);
+    putchar('\n');
+}
+
 static void explain_cell(const explained_t *explained, int64_t point, int strategy) {
     const pto_predictions_t *predictions = explained->predictions;
     const pto_prediction_t *prediction = pto_prediction_at(predictions, point, strategy);
@@ -169,6 +219,7 @@ static void explain_cell(const explained_t *explained, int64_t point, int strate
            pto_choice_text(predictions->strategy[strategy], prediction->chunks, prediction->staged_members,
                            choice),
            prediction->price.seconds * 1e6);
+    explain_chunks(explained, point, strategy);
     for (int t = 0; t < prediction->explanation.count; t++)
         explain_term(explained, &prediction->explanation.term[t], prediction->price.seconds);
     if (predictions->by == PTO_BY_ENERGY)

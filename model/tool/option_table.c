@@ -411,7 +411,7 @@ const pto_option_t pto_scenario_options[] = {
     {"collective", "NAME",
      "allreduce, reduce, broadcast, allgather, alltoall, alltoallv, messages, pair or halo",
      .apply = apply_collective, .word_at = collective_at, OVERRIDES(COLLECTIVE)},
-    {"implementation", "NAME", "alltoallv: library (MPI's own) or isend_irecv",
+    {"implementation", "NAME", "alltoall(v), allgather: library (MPI's own) or isend_irecv",
      STORE(WORD, scenario.implementation), .word_at = implementation_at, OVERRIDES(IMPLEMENTATION)},
     {"nodes", "N|FROM:TO", "nodes; a range is swept by factors of 2 (FROM:TO:FACTOR for others)",
      .apply = apply_nodes, OVERRIDES(NODES)},
@@ -453,7 +453,7 @@ const pto_option_t pto_scenario_options[] = {
     {"split", "bytes|destinations", "what split strategies divide among a GPU's processes",
      .apply = apply_split, .word_at = split_at, OVERRIDES(SPLIT)},
     {"chunks", "N",
-     "chunked strategies: pieces that a message is cut into (default: as many as are cheapest)",
+     "chunked strategies: pieces that the data are cut into (default: as many as are cheapest)",
      STORE(COUNT, scenario.chunks), OVERRIDES(CHUNKS)},
     {"staged", "IN[,OUT]|all|cross",
      "mix: members that stage their input through host memory, and that take the result from there (one "

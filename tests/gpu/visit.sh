@@ -26,23 +26,26 @@
 #            halo          halo exchange of two GPUs, 64 B to 1 MiB a side: rows in the first dimension, columns of
 #                          4 bytes in the second; and SHOC's stencil (HALO_LIMIT seconds)
 #            kernels       gas_tree beside the other kernels and NCCL, and global sums, on all GPUs (a minute)
+#            chunks        three_step between two processes as a whole, in 2 to 64 chunks, and in as many as are
+#                          predicted; on two GPUs, or on one where there is one (a minute and a half)
 # Environment: AT, where to unpack (default /opt); BUILD (default AT/build-visit); LIMIT (default 500); LARGE, a
 # range of bytes (default 128MiB:256MiB:2; per destination for alltoall(v), so that each buffer has four times
 # as many: a GiB at most, of 3 GiB pinned host memory a process); REPEATS of these (default 7); BUDGET, seconds
 # for each benchmark of calibrate (default 10); NAME, what machine files' names begin with (default h200);
 # COPIERS (default 32); STAGED_LIMIT (default 90), STAGED_FIRST (default 4MiB) and
-# STAGED_BYTES (default "4:1MiB:16 64KiB:16MiB:16"), the sizes of staged; HALO_LIMIT (default 75). DEVICE=host GPUS=4 makes a dry run.
+# STAGED_BYTES (default "4:1MiB:16 64KiB:16MiB:16"), the sizes of staged; HALO_LIMIT (default 75); CHUNK_GPUS (default:
+# two if there are) and CHUNK_REPEATS (default 20). DEVICE=host GPUS=4 makes a dry run.
 #
 # Leaves under OUT: log.txt; tables.txt, collectives-x4.csv, collectives-2x2-tcp.csv; powers.yaml,
 # energy-x4.csv; fits.txt, samples-*.csv; copies-*.csv; staged.csv, staged-mps.csv, score-staged.txt; halo.csv,
-# halo.txt; tree.csv, sum-LOCAL.csv.
+# halo.txt; tree.csv, sum-LOCAL.csv; chunks.csv, chunks.txt.
 set -uo pipefail
 self=$(readlink -f "${BASH_SOURCE[0]}")
 start=$PWD
 cd "$(dirname "$self")/../.." || exit 1
 : "${AT:=/opt}" "${BUILD:=$AT/build-visit}" "${LIMIT:=500}" "${BUDGET:=10}" "${NAME:=h200}" "${DEPS:=}"
 : "${LARGE:=128MiB:256MiB:2}" "${REPEATS:=7}" "${COPIERS:=32}" "${STAGED_LIMIT:=90}" "${HALO_LIMIT:=75}"
-: "${STAGED_FIRST:=4MiB}" "${STAGED_BYTES:=4:1MiB:16 64KiB:16MiB:16}"
+: "${STAGED_FIRST:=4MiB}" "${STAGED_BYTES:=4:1MiB:16 64KiB:16MiB:16}" "${CHUNK_REPEATS:=20}"
 export AT BUILD LIMIT BUDGET DEPS
 . tests/gpu/environment.sh
 cluster=tests/cluster/cluster
@@ -213,6 +216,43 @@ sum() { # LOCAL
         --repeats 100
 }
 
+# chunks_row COLLECTIVE CHUNKS: one table, and its rows by the number of chunks that was asked for
+chunks_row() {
+    local table=$BUILD/rows/chunks-$1-$2.txt arguments=(--collective "$1") asked=(--chunks "$2")
+    [ "$2" != predicted ] || asked=()
+    if [ "$CHUNK_GPUS" -gt 1 ] && [ "$1" = pair ]; then arguments+=(--distance on_socket)
+    elif [ "$1" = pair ]; then arguments+=(--distance on_gpu)
+    elif [ "$CHUNK_GPUS" -gt 1 ]; then arguments+=(--nodes 1 --gpus-per-node 2 --procs-per-gpu 1)
+    else arguments+=(--nodes 1 --gpus-per-node 1 --procs-per-gpu 2 --owners-per-gpu 2); fi
+    [ "$1" = pair ] || arguments+=(--implementation isend_irecv)
+    host_run 2 "$validate" --machine "$NAME-x2" "${arguments[@]}" "${asked[@]}" --bytes 4KiB:64MiB:4 \
+        --strategy three_step --repeats "$CHUNK_REPEATS" --device "$DEVICE" --timeout 30 >"$table" || return
+    cat "$table" >>"$OUT/tables.txt"
+    awk -v row="$1,$2" '/^[0-9]/ {
+        chunks = match($0, /[0-9]+ chunks/) ? substr($0, RSTART) + 0 : 1
+        sub(/,? +[0-9]+ chunks/, ""); gsub(/[][,]/, " ")
+        print row "," $1 "," chunks "," $4 "," $5 "," $8
+    }' "$table" >>"$OUT/chunks.csv"
+}
+
+# By size: the whole, the predicted and the best number of chunks, by their medians.
+chunks_summary() {
+    awk -F, 'NR == 1 { next }
+        { key = $1 " " $3; if (!(key in seen)) { seen[key] = 1; order[++count] = key } }
+        $2 == 1 { whole[key] = $6; whole_predicted[key] = $7 }
+        $2 == "predicted" { picked[key] = $6; chunks[key] = $4; predicted[key] = $7 }
+        !(key in best) || $6 < best[key] { best[key] = $6; at[key] = $4 }
+        END {
+            printf "%-22s %12s %9s %12s %6s %6s %9s %12s\n", "collective bytes", "whole us", "chunks", "us", "gain",
+                "forecast", "pred/meas", "best (chunks)"
+            for (i = 1; i <= count; i++) {
+                k = order[i]
+                printf "%-22s %12.1f %9d %12.1f %6.2f %6.2f %9.2f %12.1f (%d)\n", k, whole[k], chunks[k], picked[k],
+                    whole[k] / picked[k], whole_predicted[k] / predicted[k], predicted[k] / picked[k], best[k], at[k]
+            }
+        }' "$OUT/chunks.csv" | tee "$OUT/chunks.txt"
+}
+
 fit() { # NAME SAMPLES...
     local name=$1 status=0
     shift
@@ -239,7 +279,7 @@ wrong_usage() {
 [ $# -ge 3 ] && [ -n "${OUT:-}" ] || wrong_usage "OUT, DEPS, OPENMPI and a part are needed"
 for part in "${@:3}"; do
     case $part in
-    look | build | check | bench | validate-x4 | validate-2x2 | energy | calibrate | copies | staged | halo | kernels) ;;
+    look | build | check | bench | validate-x4 | validate-2x2 | energy | calibrate | copies | staged | halo | kernels | chunks) ;;
     *) wrong_usage "no such part: $part" ;;
     esac
 done
@@ -253,8 +293,10 @@ openmpi=${2:+$(readlink -f "$2")}
 cd "$OLDPWD" || exit 1
 log=$OUT/log.txt
 unpack "$DEPS" "$openmpi" || exit 1
-export OUT LARGE REPEATS
+export OUT LARGE REPEATS CHUNK_REPEATS
 [ "$DEVICE" = cuda ] || export PORTOLAN_EMULATED_GPUS=${GPUS:-4}
+: "${CHUNK_GPUS:=${PORTOLAN_EMULATED_GPUS:-$(nvidia-smi -L | wc -l)}}"
+export CHUNK_GPUS NAME
 export CUDA_MPS_PIPE_DIRECTORY=$BUILD/mps CUDA_MPS_LOG_DIRECTORY=$BUILD/mps
 
 # A daemon that a cut-short step left behind, and nodes.
@@ -390,6 +432,15 @@ part_kernels() {
     for local in 64 512 4KiB 32KiB 256KiB 2MiB 16MiB; do as_far_as 20 sum $local; done
 }
 
+part_chunks() {
+    local collective chunks
+    echo "collective,asked,bytes,chunks,least_us,median_us,predicted_us" >"$OUT/chunks.csv"
+    for collective in pair alltoall; do
+        for chunks in 1 predicted 2 4 8 16 32 64; do step 30 chunks_row $collective $chunks; done
+    done
+    step 10 chunks_summary
+}
+
 for part in "${@:3}"; do
     case $part in
     look) step 30 look ;;
@@ -404,6 +455,7 @@ for part in "${@:3}"; do
     staged) part_staged ;;
     halo) part_halo ;;
     kernels) part_kernels ;;
+    chunks) part_chunks ;;
     esac
 done
 grep '^[0-9]* passed, [0-9]* failed$\|^FAIL\|^skip\|rows keep the promise' "$log"

@@ -146,10 +146,10 @@ static void random_request(case_t *test, const pto_layout_t *layout, int size) {
                                                  case_random_below(request->strategy->stages(request))};
     if (request->collective == PTO_COLLECTIVE_HALO)
         random_grid(test);
-    if (request->collective == PTO_COLLECTIVE_PAIR) {
+    if (request->collective == PTO_COLLECTIVE_PAIR)
         request->ends = (pto_pair_ends_t){case_random_below(2), case_random_below(2), case_random_below(2)};
+    if (request->strategy->direct || (request->algorithm->chunked && !request->by_library))
         request->chunks = case_random_below(10);
-    }
 }
 
 pto_plan_t *case_random_of(case_t *test, const pto_strategy_t *strategy, const pto_algorithm_t *algorithm,

@@ -33,9 +33,9 @@ typedef struct {
     BOTH_WAYS(field.buffer), CHANGE(field.buffer, 2), CHANGE(field.holder, 1), CHANGE(field.holder, 2),      \
         BOTH_WAYS(field.anchor), CHANGE(field.anchor, 2), CHANGE(field.reversed, 1), BOTH_WAYS(field.parts), \
         CHANGE(field.reverse_bits, 1), BOTH_WAYS(field.bundle), CHANGE(field.bundle, 2),                     \
-        BOTH_WAYS(field.share), BOTH_WAYS(field.share_count), EXPR(field.offset), EXPR(field.align),         \
-        EXPR(field.first), EXPR(field.run), EXPR(field.stride), EXPR(field.until), BOTH_WAYS(field.repeat),  \
-        CHANGE(field.repeat, 2), BOTH_WAYS(field.repeat_stride)
+        BOTH_WAYS(field.share), BOTH_WAYS(field.share_count), CHANGE(field.chunks, 2), EXPR(field.offset),   \
+        EXPR(field.align), EXPR(field.first), EXPR(field.run), EXPR(field.stride), EXPR(field.until),        \
+        BOTH_WAYS(field.repeat), CHANGE(field.repeat, 2), BOTH_WAYS(field.repeat_stride)
 
 /* NOLINTEND(bugprone-macro-parentheses) */
 
@@ -252,7 +252,8 @@ static bool is_inside(const pto_plan_t *plan, const char *algorithm) {
 /* The vectors that one process reduces in one step may come in any order: in the reduction, and where linear
  * receives them. */
 static bool is_other_order(const pto_plan_t *plan, int index, const mutation_t *mutation) {
-    static const char *const field[] = {"offset.constant", "offset.power", "anchor", "reversed"};
+    static const char *const field[] = {"offset.constant", "offset.loop", "offset.power", "anchor",
+                                        "reversed"};
     const char *part = strchr(mutation->field, '.');
     bool known = false;
     for (size_t i = 0; part && i < sizeof field / sizeof *field; i++)
@@ -423,6 +424,14 @@ static void assert_none_survived(long long caught) {
     assert_true(campaign.caught > caught / campaign.sample);
 }
 static const pto_halo_t torus = {.dim_count = 2, .wrap = {true, true}, .extent = {3, 4}, .width = 1};
+static void mutate_chunks(pto_request_t request) {
+    static const int64_t chunks[] = {2,
+                                     9}; /* an alltoall's groups of destinations, and pieces of its blocks */
+    for (size_t i = 0; i < 2 && pto_request_may_be_cut(&request); i++) {
+        request.chunks = chunks[i];
+        mutate_plan(request);
+    }
+}
 
 static void every_mutation_is_caught_or_changes_nothing(void **state) {
     (void)state;
@@ -443,6 +452,7 @@ static void every_mutation_is_caught_or_changes_nothing(void **state) {
                 request.halo.corners = PTO_CORNERS_DIAGONAL;
                 if (collective == PTO_COLLECTIVE_HALO)
                     mutate_plan(request);
+                mutate_chunks(request);
                 request.split = PTO_SPLIT_DESTINATIONS;
                 if (request.strategy->splits)
                     mutate_plan(request);

@@ -34,13 +34,13 @@ static const char *describe(const pto_request_t *request, const pto_error_t *err
     const pto_layout_t *layout = &request->layout;
     snprintf(text, sizeof text,
              "%s by %s and %s, split %s, %lld nodes x %lld GPUs x %lld owners of %lld cores, %lld bytes, "
-             "%lld messages, unique %lld, %lld/%lld staged, counts %d: %s",
+             "%lld messages, unique %lld, %lld/%lld staged, counts %d, %lld chunks: %s",
              pto_collective_name(request->collective), request->strategy->name, request->algorithm->name,
              pto_split_name(request->split), (long long)layout->nodes, (long long)layout->gpus_per_node,
              (long long)layout->owners_per_gpu, (long long)layout->procs_per_gpu, (long long)request->bytes,
              (long long)request->messages, (long long)request->unique_bytes,
              (long long)request->staged_members.in, (long long)request->staged_members.out,
-             request->counts ? (int)request->counts->kind : -1, err->message);
+             request->counts ? (int)request->counts->kind : -1, (long long)request->chunks, err->message);
     return text;
 }
 
@@ -66,6 +66,19 @@ static void prove(const pto_request_t *request) {
 
 typedef void (*with_request_t)(pto_request_t request);
 
+/* As a whole, in two and three chunks, and in more than there are bytes. */
+static void with_chunks(pto_request_t request, with_request_t visit) {
+    const int64_t chunks[] = {0, 2, 3, request.bytes + 2};
+    bool cuts = !request.strategy->direct && request.strategy->chunked && request.algorithm->chunked;
+    bool few = request.bytes < 2000 && pto_layout_owner_count(&request.layout) <= 16;
+    int tries = request.chunks > 0 || !cuts ? 1 : few ? 4 : 3;
+    for (int i = 0; i < tries; i++) {
+        pto_request_t cut = request;
+        cut.chunks = request.chunks > 0 ? request.chunks : chunks[i];
+        visit(cut);
+    }
+}
+
 /* Every pair of a strategy and an algorithm that know the collective, with both splits where one splits. */
 static void with_every_route(pto_request_t request, with_request_t visit) {
     for (int s = 0; s < pto_strategy_count(); s++)
@@ -76,7 +89,7 @@ static void with_every_route(pto_request_t request, with_request_t visit) {
                 continue;
             for (int split = 0; split < (request.strategy->splits ? PTO_SPLIT_COUNT : 1); split++) {
                 request.split = (pto_split_t)split;
-                visit(request);
+                with_chunks(request, visit);
             }
         }
 }

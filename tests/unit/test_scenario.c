@@ -263,11 +263,11 @@ static void bad_keys_are_refused(void **state) {
 static void fields_that_the_collective_does_not_use_are_refused(void **state) {
     (void)state;
     const bad_input_t bad[] = {
-        {ALLTOALL REST "implementation: isend_irecv\n",
+        {ALLREDUCE REST "implementation: isend_irecv\n",
          PTO_ERR_KEY,
          6,
          17,
-         {"implementation is for alltoallv only, not for alltoall"}},
+         {"implementation is for alltoall, alltoallv and allgather only, not for allreduce"}},
         {ALLREDUCE REST "counts: equal\n", PTO_ERR_KEY, 6, 9, {"counts is for alltoallv only"}},
         {ALLTOALL REST "counts: {skew: 0.1}\n", PTO_ERR_KEY, 6, 9, {"counts is for alltoallv only"}},
         {ALLTOALL REST "messages: 3\n", PTO_ERR_KEY, 6, 11, {"messages is for messages only"}},

@@ -41,6 +41,9 @@ void pto_build_kernel(pto_builder_t *builder, const pto_exchange_t *who);
 void pto_build_parallel(pto_builder_t *builder);
 void pto_build_branch(pto_builder_t *builder);
 void pto_build_pipeline(pto_builder_t *builder, int64_t from, int64_t to, int64_t depth);
+/* A pipeline in which the k-th chunk of every block passes through the stages: all slices that are built up
+ * to the matching pto_build_end select it. */
+void pto_build_chunks(pto_builder_t *builder, int64_t chunks, int64_t depth);
 void pto_build_end(pto_builder_t *builder);
 
 /* Build the request's algorithm among `exchange`'s members, as one collective node. */
@@ -96,11 +99,6 @@ pto_slice_t pto_slice_halo(const pto_builder_t *builder, int buffer, const int s
 pto_peers_t pto_peers_grid(void);
 pto_slice_t pto_slice_cells(const pto_builder_t *builder, int buffer, pto_cells_t cells);
 void pto_build_own_cells(pto_builder_t *builder, pto_step_t copy);
-
-/* Bytes of each chunk of the request's message, a multiple of 64, so of whole elements; the last one may be
- * shorter. */
-int64_t pto_chunk_bytes(const pto_request_t *request);
-
 /* Smallest L with 2^L >= n. */
 int64_t pto_log2_ceil(int64_t n);
 

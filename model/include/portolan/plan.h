@@ -105,6 +105,8 @@ typedef struct {
     int64_t split;             /* > 1: holds only the core-th of `split` shares of every block */
     pto_cyclic_t cyclic;
     int64_t cyclic_count; /* number of processes that share the destinations */
+    int64_t chunks; /* > 0: holds only the chunks in progress of each block, of which there are `chunks` */
+    int64_t slots;  /* with chunks: how many; chunk k is in slot k modulo `slots` */
 } pto_buffer_t;
 
 typedef enum {
@@ -136,7 +138,8 @@ typedef enum {
  * run), then [first + stride, first + stride + run), and so on, below `until`. base = anchor + offset,
  * rounded down to a multiple of `align`. If parts > 0, the buffer's single block is divided into `parts`
  * equal blocks. If bundle > 1, each run of `bundle` consecutive blocks is treated as one. If repeat > 1, the
- * slice has all this `repeat` times, each time `repeat_stride` blocks on. */
+ * slice has all this `repeat` times, each time `repeat_stride` blocks on. If chunks > 1, only chunk k of each
+ * of these blocks (or of its share) is selected: pto_chunk_bytes. */
 typedef struct {
     int buffer;
     pto_holder_t holder;
@@ -157,14 +160,15 @@ typedef struct {
     pto_cells_t cells; /* of the neighbor at the shift of PTO_PEERS_GRID's message, or of the step's peers */
     pto_share_t share;
     int64_t share_count;
+    int64_t chunks;
 } pto_slice_t;
 
 /* --- steps -------------------------------------------------------------------------------------------- */
 
 typedef enum {
     PTO_PEERS_NONE,
-    PTO_PEERS_SHIFT, /* me + sign * d modulo size, for d = first, first + stride, ... below until; never
-                        oneself */
+    PTO_PEERS_SHIFT, /* me + sign * d modulo size, for d = first, first + stride, ... below until and size;
+                        never oneself */
     PTO_PEERS_XOR,   /* me xor first */
     PTO_PEERS_INDEX, /* indices first, first + stride, ... below until; never oneself */
     PTO_PEERS_TORUS, /* message j = first, first + stride, ... below until goes to the node `node_shift`
@@ -327,6 +331,8 @@ typedef struct {
 
 /* Bytes that owner `source` sends to owner `destination`: those that the processes at their places send. */
 int64_t pto_request_bytes(const pto_request_t *request, int64_t source, int64_t destination);
+/* The most bytes that one process has for another. */
+int64_t pto_request_largest_bytes(const pto_request_t *request);
 
 /* Build and seal a plan; destroy it with pto_plan_destroy (NULL is legal). Errors: PTO_ERR_NOT_APPLICABLE
  * with the reason; PTO_ERR_RANGE for an invalid request: no strategy or algorithm, a value outside its enum,
@@ -503,6 +509,11 @@ void pto_plan_memory(const pto_plan_t *plan, int64_t *gpu_bytes, int64_t *host_b
  * the larger ones; the remainder smaller than a grain goes to the last share. */
 int64_t pto_share_offset(int64_t bytes, int64_t granularity_bytes, int64_t shares, int64_t k);
 int64_t pto_share_bytes(int64_t bytes, int64_t granularity_bytes, int64_t shares, int64_t k);
+
+/* Bytes of each chunk of a block that is cut into `chunks`: a multiple of 64, so of whole elements. The last
+ * chunk may be shorter. How many there are then: at most `chunks`, and at least 1. */
+int64_t pto_chunk_bytes(int64_t bytes, int64_t chunks);
+int64_t pto_chunk_count(int64_t bytes, int64_t chunks);
 
 PTO_API_END
 

@@ -34,6 +34,7 @@ struct pto_algorithm {
     const char *summary;
     unsigned collectives; /* bits 1 << pto_collective_t */
     bool relays;          /* members forward blocks that are not their own */
+    bool chunked;         /* has no loops, so that it can be a part of a pipeline of chunks */
     bool direct;          /* placeholder for strategies without an inner collective; `build` is NULL */
     bool nccl;            /* placeholder for strategies that call NCCL; `build` is NULL */
     void (*build)(pto_builder_t *builder, const pto_exchange_t *exchange);
@@ -46,7 +47,7 @@ struct pto_strategy {
     bool splits; /* several processes per GPU take part: owners_per_gpu must be 1, procs_per_gpu at least 2 */
     bool direct; /* has no inner collective, so it only goes with the algorithm `direct` */
     bool nccl;   /* NCCL runs its collective, so it only goes with the algorithm `nccl` */
-    bool chunked; /* cuts the message into the request's `chunks` */
+    bool chunked; /* cuts the data into the request's `chunks` */
     /* Stages the data of the request's `staged_members`, of a group of this many members; NULL: does not. */
     int64_t (*stages)(const pto_request_t *request);
     pto_space_t collective_space; /* where the data is during the inner collective */
@@ -84,6 +85,9 @@ int pto_algorithm_count(void);
 const pto_algorithm_t *pto_algorithm_at(int index);
 pto_status_t pto_algorithm_find(const char *name, pto_collective_t collective,
                                 const pto_algorithm_t **algorithm, pto_error_t *err);
+
+/* Whether the strategy, with the algorithm, can cut the data into chunks. */
+bool pto_request_may_be_cut(const pto_request_t *request);
 
 /* Check that the strategy and the algorithm support the request (memory aside). Errors:
  * PTO_ERR_NOT_APPLICABLE with a reason for the user. */

@@ -11,7 +11,9 @@ static bool buffer_right(pto_checker_t *checker, const pto_buffer_t *buffer) {
         buffer->core_first + buffer->core_count > layout->procs_per_gpu)
         return pto_check_fail(checker, 0, "buffer '%s' is on cores that don't exist", buffer->name);
     if (buffer->block_count < 0 || buffer->block_bytes < 0 || buffer->granularity_bytes < 1 ||
-        (buffer->cyclic != PTO_CYCLIC_NONE && buffer->cyclic_count < 1))
+        (buffer->cyclic != PTO_CYCLIC_NONE && buffer->cyclic_count < 1) || buffer->chunks < 0 ||
+        (buffer->chunks > 0 &&
+         (buffer->slots < 1 || buffer->blocks != PTO_BLOCKS_EQUAL || buffer->cyclic != PTO_CYCLIC_NONE)))
         return pto_check_fail(checker, 0, "buffer '%s' has an invalid shape", buffer->name);
     if (pto_blocks_are_table(buffer) && !checker->request->counts)
         return pto_check_fail(checker, 0, "buffer '%s' needs byte counts", buffer->name);
@@ -23,6 +25,10 @@ static bool buffer_right(pto_checker_t *checker, const pto_buffer_t *buffer) {
 bool pto_check_slice_named(pto_checker_t *checker, const pto_slice_t *slice) {
     if (slice->buffer < 0 || slice->buffer >= checker->buffers)
         return pto_check_fail(checker, 0, "a step names buffer %d, which does not exist", slice->buffer);
+    int64_t in_slots = pto_plan_buffer(checker->plan, slice->buffer)->chunks;
+    if (slice->chunks < 0 || (in_slots > 0 && slice->chunks != in_slots))
+        return pto_check_fail(checker, 0, "a slice of '%s' is not of its chunks",
+                              pto_plan_buffer(checker->plan, slice->buffer)->name);
     if (slice->parts < 0 || (slice->share != PTO_SHARE_ALL && slice->share_count < 1))
         return pto_check_fail(checker, 0, "a slice of '%s' has invalid parts or shares",
                               pto_plan_buffer(checker->plan, slice->buffer)->name);

@@ -186,8 +186,16 @@ typedef struct {
 /* Numbers of chunks that are tried, and their least size. */
 enum { CHUNKS_MAX = 1024, CHUNK_BYTES_LEAST = 4096 };
 
+/* Bytes that an owner's process gives away. */
+static int64_t given_bytes(const pto_request_t *request) {
+    if (request->collective == PTO_COLLECTIVE_MESSAGES)
+        return request->messages * request->bytes;
+    bool addressed = pto_collective_is_addressed(request->collective);
+    return addressed ? (pto_layout_owner_count(&request->layout) - 1) * request->bytes : request->bytes;
+}
+
 static choice_t choose_chunks(pto_request_t *request) {
-    int64_t most = request->bytes / CHUNK_BYTES_LEAST;
+    int64_t most = given_bytes(request) / CHUNK_BYTES_LEAST;
     return (choice_t){.number = {&request->chunks},
                       .first = 1,
                       .last = most < 1            ? 1
@@ -223,7 +231,7 @@ static choice_t choose_staged(const pto_scenario_t *scenario, const pto_machine_
 /* What the scenario leaves open. The machine file's tuning may fill it in. */
 static choice_t open_choice(const pto_scenario_t *scenario, const pto_machine_t *machine,
                             pto_request_t *request) {
-    if (request->strategy->chunked && scenario->chunks == 0)
+    if (pto_request_may_be_cut(request) && scenario->chunks == 0)
         return choose_chunks(request);
     return request->strategy->stages ? choose_staged(scenario, machine, request) : (choice_t){0};
 }
@@ -234,8 +242,8 @@ typedef struct {
     pto_price_t price;
 } cheapest_t;
 
-/* Set the number to the cheapest of its values; of equal ones, to the least. Values from one that does not
- * apply on are not tried. */
+/* Set the number to the cheapest of its values; of equal ones, to the least. Values from one on that
+ * does not apply, or whose plan is too large, are not tried. */
 static pto_status_t price_values(const pto_machine_t *machine, const choice_t *choice, int64_t *number,
                                  pto_request_t *request, cheapest_t *best, pto_error_t *err) {
     int64_t cheapest = choice->first;
@@ -243,8 +251,8 @@ static pto_status_t price_values(const pto_machine_t *machine, const choice_t *c
     for (*number = choice->first; *number <= choice->last; *number += choice->doubles ? *number : 1) {
         pto_plan_t *made = NULL;
         pto_price_t price = {0};
-        pto_status_t status = price_one(request, machine, &made, &price, NULL, err);
-        if (status == PTO_ERR_NOT_APPLICABLE && any)
+        pto_status_t status = price_one(request, machine, &made, &price, NULL, any ? NULL : err);
+        if (any && pto_leaves_cell_out(status))
             break;
         if (status != PTO_OK)
             return status;

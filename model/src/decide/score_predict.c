@@ -118,6 +118,12 @@ static bool is_reason(pto_status_t status) {
            status == PTO_ERR_NOT_FOUND;
 }
 
+/* Measured rows do not say how many chunks there were: those of a strategy that is all chunks were as many as
+ * are cheapest, and others were measured as a whole. */
+static void set_chunks(pto_scenario_t *scenario, const pto_strategy_t *strategy) {
+    scenario->chunks = strategy->direct ? 0 : 1;
+}
+
 static pto_status_t predict_candidate(pto_score_t *score, pto_score_cell_t *cell, int index,
                                       const pto_machine_t *machine, pto_error_t *err) {
     const pto_score_candidate_t *candidate = &cell->candidate[index];
@@ -125,6 +131,7 @@ static pto_status_t predict_candidate(pto_score_t *score, pto_score_cell_t *cell
     int64_t nodes, bytes;
     pto_scenario_t scenario = scenario_of(cell, index, &nodes, &bytes);
     pto_error_t cause = {0};
+    set_chunks(&scenario, candidate->strategy);
     if (candidate->algorithm) {
         scenario.library.name = pto_text_copy(candidate->algorithm);
         if (!scenario.library.name)
@@ -171,6 +178,7 @@ pto_status_t pto_score_price(const pto_score_cell_t *cell, int candidate, const 
     pto_plan_t *plan = NULL;
     pto_price_t price = {0};
     pto_error_t cause = {0};
+    set_chunks(&scenario, strategy);
     if (rule) {
         one = *rule;
         scenario.library.rule = &one;

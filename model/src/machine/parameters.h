@@ -57,7 +57,8 @@
            .what = "copies that several processes make from or to one GPU at once, each")                    \
     MEMBER(VALUE, queued_copy_s, [PTO_COPY_COUNT],                                                           \
            .key = "copies.queued.*", .dim = {PTO_UP_TO(COPY, D2D)}, .unit = PTO_UNIT_S,                      \
-           .measured_only = true, .what = "each additional copy that is queued behind others, besides its bytes") \
+           .term = "copies.queued", .power = PTO_POWER_GPU_COPY,                                             \
+           .what = "each additional copy that is queued behind others, besides its bytes")                   \
     MEMBER(POSTAL, pageable, [PTO_COPY_COUNT],                                                               \
            .key = "copies.pageable.*", .dim = {PTO_UP_TO(COPY, D2H)}, .term = "copies.pageable",             \
            .power = PTO_POWER_GPU_COPY, .what = "a copy from or to host memory that is not pinned")          \

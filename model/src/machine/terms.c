@@ -17,6 +17,7 @@ static const pto_model_term_t terms[] = {
     {"copies.shared", "copies that several processes make from or to one GPU at once"},
     {"copies.pageable", "copies from and to host memory that is not pinned"},
     {"copies.h2h", "copies within host memory"},
+    {"copies.queued", "copies of a pipeline that follow each other in a stream"},
     {"message_rate", "how many messages a node can send in a second"},
     {"network", "contention of several nodes for one receiver"},
     {"gap", "the cost of each additional message that a process has in flight"},

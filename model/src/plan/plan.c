@@ -14,6 +14,7 @@ struct pto_builder {
     int open_count;
     bool in_kernel;
     int64_t bundle; /* of the current exchange; 0: none */
+    int64_t chunks; /* of the current pipeline of chunks; 0: none */
     bool out_of_memory;
 };
 
@@ -85,6 +86,7 @@ void pto_build_step(pto_builder_t *builder, pto_step_t step) {
         step.source.bundle = builder->bundle;
         step.target.bundle = builder->bundle;
     }
+    step.source.chunks = step.target.chunks = builder->chunks;
     list_add(builder, &builder->plan->steps, &step, sizeof step);
     pto_stage_t *stage = builder->plan->stages.item;
     stage[builder->plan->stages.count - 1].step_count++;
@@ -106,6 +108,11 @@ void pto_build_branch(pto_builder_t *builder) { open_node(builder, (pto_node_t){
 
 void pto_build_pipeline(pto_builder_t *builder, int64_t from, int64_t to, int64_t depth) {
     open_node(builder, (pto_node_t){.kind = PTO_NODE_PIPELINE, .from = from, .to = to, .depth = depth});
+}
+
+void pto_build_chunks(pto_builder_t *builder, int64_t chunks, int64_t depth) {
+    pto_build_pipeline(builder, 0, chunks, depth);
+    builder->chunks = chunks;
 }
 
 /* The slice that a member gives to or gets from each other member. */
@@ -145,6 +152,8 @@ void pto_build_end(pto_builder_t *builder) {
     node[opened].span = builder->plan->nodes.count - 1 - opened;
     if (node[opened].kind == PTO_NODE_KERNEL)
         builder->in_kernel = false;
+    if (node[opened].kind == PTO_NODE_PIPELINE)
+        builder->chunks = 0;
 }
 
 /* The library's own host buffer for one of the user's GPU buffers. */
@@ -188,7 +197,8 @@ static void build_staged(pto_builder_t *builder, const pto_request_t *request,
                        to_root ? 1 : exchange->n, host.out, exchange->out);
 }
 
-/* Algorithms do not know about bundles: all slices that they build here count blocks in bundles. */
+/* Algorithms do not know about bundles: all slices that they build here count blocks in bundles. In a
+ * pipeline of chunks, their stages are stages of the pipeline. */
 void pto_build_exchange(pto_builder_t *builder, const pto_request_t *request,
                         const pto_exchange_t *exchange) {
     bool on_gpu = pto_builder_buffer(builder, exchange->out)->space == PTO_SPACE_GPU;
@@ -200,6 +210,11 @@ void pto_build_exchange(pto_builder_t *builder, const pto_request_t *request,
     if (pto_collective_is_vector(request->collective))
         call.in = call.out; /* algorithms work in place */
     builder->bundle = exchange->bundle;
+    if (builder->chunks > 0) {
+        request->algorithm->build(builder, &call);
+        builder->bundle = 0;
+        return;
+    }
     pto_build_collective(builder, &call, request->by_library ? PTO_DONE_BY_LIBRARY : PTO_DONE_BY_US);
     if (request->staged && on_gpu)
         build_staged(builder, request, exchange);
@@ -232,13 +247,6 @@ pto_slice_t pto_slice_part(int buffer, int64_t parts, pto_anchor_t anchor, pto_e
     slice.parts = parts;
     slice.offset = offset;
     return slice;
-}
-
-int64_t pto_chunk_bytes(const pto_request_t *request) {
-    enum { ALIGNMENT_BYTES = 64 };
-    int64_t chunks = request->chunks > 1 ? request->chunks : 1, bytes = request->bytes;
-    int64_t least = bytes / chunks + (bytes % chunks > 0);
-    return (least / ALIGNMENT_BYTES + (least % ALIGNMENT_BYTES > 0 || least == 0)) * ALIGNMENT_BYTES;
 }
 
 pto_peers_t pto_peers_at(pto_expr_t distance, int64_t sign) {
@@ -289,6 +297,8 @@ static uint64_t digest_slice(uint64_t hash, const pto_slice_t *slice) {
         hash = fnv1a(hash, slice->cells);
     if (slice->repeat > 1)
         hash = fnv1a(fnv1a(hash, (uint64_t)slice->repeat), (uint64_t)slice->repeat_stride);
+    if (slice->chunks > 1)
+        hash = fnv1a(hash, (uint64_t)slice->chunks);
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
         hash = fnv1a(hash, (uint64_t)number[i]);
     const pto_expr_t expr[] = {slice->offset, slice->align,  slice->first,
@@ -338,6 +348,8 @@ static uint64_t digest_buffer(uint64_t hash, const pto_buffer_t *buffer) {
                               buffer->pageable};
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
         hash = fnv1a(hash, (uint64_t)number[i]);
+    if (buffer->chunks > 0)
+        hash = fnv1a(fnv1a(hash, (uint64_t)buffer->chunks), (uint64_t)buffer->slots);
     return buffer->held_first ? fnv1a(hash, (uint64_t)buffer->held_first) : hash;
 }
 
@@ -436,6 +448,11 @@ static pto_status_t check_choices(const pto_request_t *request, pto_error_t *err
     return PTO_OK;
 }
 
+int64_t pto_request_largest_bytes(const pto_request_t *request) {
+    int64_t bytes = pto_counts_largest(request->counts, request->bytes);
+    return bytes > request->bytes ? bytes : request->bytes;
+}
+
 static pto_status_t check_sizes(const pto_request_t *request, pto_error_t *err) {
     const struct {
         int64_t value;
@@ -467,8 +484,7 @@ static pto_status_t check_sizes(const pto_request_t *request, pto_error_t *err) 
         peers = owners;
     else if (request->collective == PTO_COLLECTIVE_HALO)
         peers = pto_halo_cells(&request->halo);
-    int64_t bytes = pto_counts_largest(counts, request->bytes);
-    bytes = bytes > request->bytes ? bytes : request->bytes;
+    int64_t bytes = pto_request_largest_bytes(request);
     if (!pto_bytes_countable(bytes, peers, request->layout.gpus_per_node * request->layout.procs_per_gpu))
         return pto_error_set(err, PTO_ERR_RANGE,
                              "bytes: %lld on %lld nodes add up to more bytes than can be counted",

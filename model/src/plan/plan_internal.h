@@ -46,6 +46,9 @@ static inline int64_t pto_run_values(int64_t first, int64_t run, int64_t stride,
     return whole_runs * run + (last < run ? last : run);
 }
 
+/* Bytes of chunk k of a block. */
+int64_t pto_chunk_bytes_at(int64_t bytes, int64_t chunks, int64_t k);
+
 /* pto_group_index for a rank given by its place; the group need not belong to the plan. */
 int64_t pto_group_index_at(const pto_layout_t *layout, const pto_group_t *group, pto_rank_t place);
 

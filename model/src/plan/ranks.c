@@ -33,7 +33,6 @@ bool pto_step_acts(const pto_plan_t *plan, const pto_step_t *step, int64_t rank,
 }
 
 int64_t pto_step_peer_count(const pto_plan_t *plan, const pto_action_t *action) {
-    (void)plan;
     const pto_peers_t *peers = &action->step->peers;
     if (peers->kind == PTO_PEERS_NONE)
         return 0;
@@ -42,6 +41,8 @@ int64_t pto_step_peer_count(const pto_plan_t *plan, const pto_action_t *action) 
     int64_t first = pto_expr_at(&peers->first, action->k, action->core, 0);
     int64_t stride = pto_expr_at(&peers->stride, action->k, action->core, 0);
     int64_t until = pto_expr_at(&peers->until, action->k, action->core, 0);
+    if (peers->kind == PTO_PEERS_SHIFT && until > pto_plan_group(plan, action->step->group)->size)
+        until = pto_plan_group(plan, action->step->group)->size;
     if (stride == 1)
         return first < until ? until - first : 0;
     return first < until ? (until - first - 1) / stride + 1 : 0;

@@ -21,6 +21,23 @@ int64_t pto_share_bytes(int64_t bytes, int64_t granularity_bytes, int64_t shares
            pto_share_offset(bytes, granularity_bytes, shares, k);
 }
 
+/* --- chunks --------------------------------------------------------------------------------------------- */
+
+int64_t pto_chunk_bytes(int64_t bytes, int64_t chunks) {
+    enum { ALIGNMENT_BYTES = 64 };
+    int64_t least = chunks > 1 ? bytes / chunks + (bytes % chunks > 0) : bytes;
+    return (least / ALIGNMENT_BYTES + (least % ALIGNMENT_BYTES > 0 || least == 0)) * ALIGNMENT_BYTES;
+}
+
+int64_t pto_chunk_count(int64_t bytes, int64_t chunks) {
+    return bytes > 0 ? (bytes - 1) / pto_chunk_bytes(bytes, chunks) + 1 : 1;
+}
+
+int64_t pto_chunk_bytes_at(int64_t bytes, int64_t chunks, int64_t k) {
+    int64_t unit = pto_chunk_bytes(bytes, chunks), left = bytes - k * unit;
+    return left > unit ? unit : left > 0 ? left : 0;
+}
+
 /* --- blocks --------------------------------------------------------------------------------------------- */
 
 pto_held_t pto_held_by(const pto_plan_t *plan, int buffer_index, int64_t rank) {
@@ -180,6 +197,8 @@ int64_t pto_buffer_bytes(const pto_plan_t *plan, int buffer_index, int64_t rank)
     if (buffer->split > 1)
         mine = pto_share_bytes(mine, buffer->granularity_bytes, buffer->split, holder.core);
     int64_t held = buffer->block_count;
+    if (buffer->chunks > 0)
+        mine = buffer->slots * pto_chunk_bytes(mine, buffer->chunks);
     if (buffer->cyclic != PTO_CYCLIC_NONE)
         held = holder.core < held ? (held - holder.core - 1) / buffer->cyclic_count + 1 : 0;
     return held * mine;
@@ -257,6 +276,24 @@ static pto_extent_t share_of_block(const pto_slice_t *slice, const pto_action_t 
                           .bytes = pto_share_bytes(extent.bytes, grain, slice->share_count, k)};
 }
 
+/* Cut a slice's share and its chunk out of a block. */
+static pto_extent_t piece_of_block(const pto_slice_t *slice, const pto_action_t *action,
+                                   const pto_held_t *holder, pto_extent_t extent) {
+    const pto_buffer_t *buffer = holder->buffer;
+    pto_extent_t piece = share_of_block(slice, action, holder, extent);
+    if (slice->chunks <= 1)
+        return piece;
+    pto_extent_t chunk = {.offset_bytes =
+                              piece.offset_bytes + action->k * pto_chunk_bytes(piece.bytes, slice->chunks),
+                          .bytes = pto_chunk_bytes_at(piece.bytes, slice->chunks, action->k)};
+    if (buffer->chunks > 0 && extent.bytes > 0) {
+        int64_t slot = action->k % buffer->slots, block = extent.offset_bytes / extent.bytes;
+        chunk.offset_bytes =
+            (slot * buffer->block_count + block) * pto_chunk_bytes(extent.bytes, buffer->chunks);
+    }
+    return chunk;
+}
+
 /* Merges adjacent ranges on their way to the caller's visitor. */
 typedef struct {
     pto_range_visit_t visit;
@@ -302,7 +339,7 @@ static pto_extent_t indexed_extent(const pto_slice_t *slice, pto_held_t *holder,
 /* Whether all of a slice's blocks are whole and of equal size, so that they need no walk. */
 static bool is_uniform(const pto_slice_t *slice, const pto_buffer_t *buffer) {
     return buffer->blocks == PTO_BLOCKS_EQUAL && buffer->cyclic == PTO_CYCLIC_NONE && slice->parts == 0 &&
-           slice->share == PTO_SHARE_ALL;
+           slice->share == PTO_SHARE_ALL && slice->chunks <= 1;
 }
 
 /* Consecutive indices of a uniform slice are one range, or several where they wrap around. */
@@ -340,14 +377,14 @@ void pto_slice_visit(const pto_plan_t *plan, const pto_slice_t *slice, const pto
                 add_uniform(&merger, slice, &holder, base + first, end - first);
             for (int64_t w = first; w < end && !uniform && !merger.stopped; w++) {
                 pto_extent_t extent = indexed_extent(slice, &holder, slice->reversed ? base - w : base + w);
-                merger_add(&merger, share_of_block(slice, action, &holder, extent));
+                merger_add(&merger, piece_of_block(slice, action, &holder, extent));
             }
         }
     if (merger.pending.bytes > 0 && !merger.stopped)
         visit(context, merger.pending.offset_bytes, merger.pending.bytes);
 }
 
-/* Bytes of the blocks of an index, or of the slice's share of them. */
+/* Bytes of the blocks of an index, or of the slice's share or chunk of them. */
 static int64_t indexed_bytes(const pto_slice_t *slice, const pto_action_t *action, pto_held_t *held,
                              int64_t index) {
     int64_t bundle = slice->bundle > 1 ? slice->bundle : 1;
@@ -357,7 +394,7 @@ static int64_t indexed_bytes(const pto_slice_t *slice, const pto_action_t *actio
     int64_t block = slice->parts > 0 ? 0 : indexed_block(slice, held, index);
     for (int64_t i = 0; i < bundle && slice->parts == 0; i++)
         extent.bytes += pto_held_block_bytes(held, block + i);
-    return share_of_block(slice, action, held, extent).bytes;
+    return piece_of_block(slice, action, held, extent).bytes;
 }
 
 static bool is_constant(const pto_expr_t *expr, int64_t constant) {
@@ -367,9 +404,9 @@ static bool is_constant(const pto_expr_t *expr, int64_t constant) {
 
 bool pto_slice_is_peers_block(const pto_slice_t *slice) {
     return slice->anchor == PTO_ANCHOR_PEER && slice->parts == 0 && slice->share == PTO_SHARE_ALL &&
-           slice->bundle <= 1 && slice->reverse_bits == 0 && is_constant(&slice->offset, 0) &&
-           is_constant(&slice->align, 0) && is_constant(&slice->first, 0) && is_constant(&slice->until, 1) &&
-           is_constant(&slice->run, 1);
+           slice->chunks <= 1 && slice->bundle <= 1 && slice->reverse_bits == 0 &&
+           is_constant(&slice->offset, 0) && is_constant(&slice->align, 0) && is_constant(&slice->first, 0) &&
+           is_constant(&slice->until, 1) && is_constant(&slice->run, 1);
 }
 
 /* Omits the offsets, which would cost an additional walk for a table. */
@@ -384,8 +421,8 @@ int64_t pto_held_slice_bytes(const pto_slice_t *slice, const pto_action_t *actio
     int64_t run = pto_expr_at(&slice->run, action->k, action->core, action->peer);
     int64_t stride = pto_expr_at(&slice->stride, action->k, action->core, action->peer);
     int64_t first = pto_expr_at(&slice->first, action->k, action->core, action->peer);
-    bool every_block = slice->parts == 0 && slice->share == PTO_SHARE_ALL && run == until - first &&
-                       run * bundle == buffer->block_count;
+    bool every_block = slice->parts == 0 && slice->share == PTO_SHARE_ALL && slice->chunks <= 1 &&
+                       run == until - first && run * bundle == buffer->block_count;
     if (every_block)
         return all_blocks_bytes(held);
     int64_t total = 0;
@@ -414,9 +451,10 @@ pto_copy_kind_t pto_step_copy_kind(const pto_plan_t *plan, const pto_step_t *ste
 }
 
 /* Blocks dealt out by distance wrap around the end of the buffer, so some process always copies them one by
- * one. Only shares of several blocks are strided for all processes. */
+ * one. Only shares and chunks of several blocks are strided for all processes. */
 static bool is_strided(const pto_slice_t *slice, int64_t k, int64_t core) {
-    return slice->share != PTO_SHARE_ALL && pto_slice_block_count(slice, k, core, 0) > 1;
+    return (slice->share != PTO_SHARE_ALL || slice->chunks > 1) &&
+           pto_slice_block_count(slice, k, core, 0) > 1;
 }
 
 bool pto_step_is_strided(const pto_step_t *step, int64_t k, int64_t core) {
@@ -424,7 +462,9 @@ bool pto_step_is_strided(const pto_step_t *step, int64_t k, int64_t core) {
 }
 
 static int64_t piece_count(const pto_slice_t *slice, int64_t k, int64_t core) {
-    bool apart = pto_expr_at(&slice->stride, k, core, 0) > pto_expr_at(&slice->run, k, core, 0);
+    int64_t stride = pto_expr_at(&slice->stride, k, core, 0), first = pto_expr_at(&slice->first, k, core, 0);
+    bool apart = slice->chunks > 1 || (stride > pto_expr_at(&slice->run, k, core, 0) &&
+                                       pto_expr_at(&slice->until, k, core, 0) - first > stride);
     int64_t blocks = pto_slice_block_count(slice, k, core, 0);
     return apart && blocks > 1 ? blocks : 1;
 }

@@ -138,3 +138,9 @@ void pto_pricing_follow(pto_pricing_t *pricing, pto_ledger_t *ledger, const pto_
     if (!pto_ledger_follow(ledger, from, pricing->explain))
         pricing->out_of_memory = true;
 }
+
+void pto_pricing_remember(pto_pricing_t *pricing, pto_ledger_t *copies) {
+    for (int64_t actor = 0; actor < pricing->actor_count; actor++)
+        if (!pto_ledger_copy(&copies[actor], &pricing->ledger[actor], pricing->explain))
+            pricing->out_of_memory = true;
+}

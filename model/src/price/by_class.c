@@ -25,6 +25,8 @@ int64_t pto_class_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, 
     if (slice->share != PTO_SHARE_ALL)
         bytes = pto_share_bytes(bytes, buffer->granularity_bytes, slice->share_count,
                                 slice->share == PTO_SHARE_MINE ? core : action->peer);
+    if (slice->chunks > 1)
+        bytes = pto_chunk_bytes_at(bytes, slice->chunks, action->k);
     return blocks * bytes;
 }
 

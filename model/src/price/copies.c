@@ -81,10 +81,17 @@ pto_status_t pto_copy_charge(pto_copying_t *to, const pto_action_t *action, pto_
     const pto_step_t *step = action->step;
     pto_copy_kind_t kind = pto_step_copy_kind(to->plan, step);
     if (bytes == 0 || !pto_step_queues(to->plan, to->machine, step))
-        return pto_charge_one_copy(to->charge, to->machine, kind, reach, pto_step_is_pageable(to->plan, step),
-                                   bytes, to->engine[gpu].bytes[kind], to->err);
+        return pto_charge_one_copy(to->charge, to->machine,
+                                   (pto_one_copy_t){.kind = kind,
+                                                    .reach = reach,
+                                                    .pageable = pto_step_is_pageable(to->plan, step),
+                                                    .behind = to->behind,
+                                                    .own_bytes = bytes,
+                                                    .engine_bytes = to->engine[gpu].bytes[kind]},
+                                   to->err);
     pto_queued_copy_t copy = {.kind = kind,
                               .reach = reach,
+                              .behind = to->behind,
                               .strided = pto_step_is_strided(step, action->k, action->core),
                               .bytes = bytes,
                               .piece_bytes = bytes / pto_step_pieces(step, action->k, action->core)};

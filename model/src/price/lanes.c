@@ -13,39 +13,37 @@ static pto_ledger_t *lane_at(const pto_pricing_t *pricing, int lane) {
     return pricing->lane + lane * pricing->actor_count;
 }
 
-static void copy_ledgers(pto_pricing_t *pricing, pto_ledger_t *to, const pto_ledger_t *from) {
-    for (int64_t actor = 0; actor < pricing->actor_count; actor++)
-        if (!pto_ledger_copy(&to[actor], &from[actor], pricing->explain))
-            pricing->out_of_memory = true;
-}
-
 static void follow_ledgers(pto_pricing_t *pricing, pto_ledger_t *to, const pto_ledger_t *from) {
     for (int64_t actor = 0; actor < pricing->actor_count; actor++)
         pto_pricing_follow(pricing, &to[actor], &from[actor]);
 }
 
 /* Add up from here what the lanes ask of each resource. */
-static void count_from(pto_pricing_t *pricing, const pto_ledger_t *ledgers) {
-    copy_ledgers(pricing, pricing->base, ledgers);
+static void count_from_here(pto_pricing_t *pricing) {
+    pto_pricing_remember(pricing, pricing->base);
     for (int64_t i = 0; i < PTO_LANE_RESOURCE_COUNT * pricing->actor_count; i++) {
         pricing->demand[i].seconds = 0;
         pricing->demand[i].entry_count = 0;
+        pricing->askers[i] = 0;
     }
 }
 
 static void fork(pto_pricing_t *pricing, int lanes) {
     for (int lane = 1; lane < lanes; lane++)
-        copy_ledgers(pricing, lane_at(pricing, lane), pricing->lane);
-    count_from(pricing, pricing->lane);
+        pto_pricing_remember(pricing, lane_at(pricing, lane));
+    count_from_here(pricing);
     pricing->in_lanes = true;
 }
 
-/* A resource that is asked for longer than the slowest lane takes decides instead. */
-static void follow_demand(pto_pricing_t *pricing, int64_t actor, const pto_ledger_t *demand) {
+/* A resource that several lanes ask for longer than the slowest lane takes decides instead. */
+static void follow_demand(pto_pricing_t *pricing, int64_t actor, int64_t index) {
+    const pto_ledger_t *demand = &pricing->demand[index];
+    unsigned askers = pricing->askers[index];
     static const pto_ledger_t nothing;
     const double rounding = 1e-12;
     pto_ledger_t *mine = &pricing->lane[actor];
-    if (pricing->base[actor].seconds + demand->seconds <= mine->seconds * (1 + rounding))
+    bool shared = (askers & (askers - 1)) != 0;
+    if (!shared || pricing->base[actor].seconds + demand->seconds <= mine->seconds * (1 + rounding))
         return;
     if (!pto_ledger_copy(mine, &pricing->base[actor], pricing->explain) ||
         !pto_ledger_shift(mine, demand, &nothing, 1))
@@ -55,11 +53,13 @@ static void follow_demand(pto_pricing_t *pricing, int64_t actor, const pto_ledge
 static void join(pto_pricing_t *pricing, int lanes) {
     pricing->ledger = pricing->lane;
     pricing->in_lanes = false;
+    for (int64_t actor = 0; actor < pricing->actor_count; actor++)
+        pricing->behind[actor] = false;
     for (int lane = 1; lane < lanes; lane++)
         follow_ledgers(pricing, pricing->lane, lane_at(pricing, lane));
     for (int64_t actor = 0; actor < pricing->actor_count; actor++)
         for (int resource = 0; resource < PTO_LANE_RESOURCE_COUNT; resource++)
-            follow_demand(pricing, actor, &pricing->demand[resource * pricing->actor_count + actor]);
+            follow_demand(pricing, actor, resource * pricing->actor_count + actor);
 }
 
 static pto_status_t price_branches(pto_pricing_t *pricing, int index, int64_t k) {
@@ -74,21 +74,29 @@ static pto_status_t price_branches(pto_pricing_t *pricing, int index, int64_t k)
     return status;
 }
 
+/* A stage of a chunk follows that of the previous chunk without a gap if what it waits for in other lanes was
+ * there before. */
+static void note_gaps(pto_pricing_t *pricing, const pto_ledger_t *awaited, bool first) {
+    for (int64_t actor = 0; actor < pricing->actor_count; actor++)
+        pricing->behind[actor] =
+            !first && (!awaited || awaited[actor].seconds <= pricing->ledger[actor].seconds);
+}
+
 /* One chunk. `slot`: the last lane's ledgers at the end of the chunk whose slot this one takes, then this
  * one's own; NULL: every chunk has a slot of its own. */
 static pto_status_t price_chunk(pto_pricing_t *pricing, int index, int64_t k, pto_ledger_t *slot) {
     int lanes = pto_plan_node(pricing->plan, index)->span;
     pto_status_t status = PTO_OK;
     for (int lane = 0; lane < lanes && status == PTO_OK; lane++) {
+        const pto_ledger_t *awaited = lane > 0 ? lane_at(pricing, lane - 1) : slot;
         pricing->ledger = lane_at(pricing, lane);
-        if (lane > 0)
-            follow_ledgers(pricing, pricing->ledger, lane_at(pricing, lane - 1));
-        else if (slot)
-            follow_ledgers(pricing, pricing->ledger, slot);
+        note_gaps(pricing, awaited, k == pto_plan_node(pricing->plan, index)->from);
+        if (awaited)
+            follow_ledgers(pricing, pricing->ledger, awaited);
         status = pto_price_nodes(pricing, index + 1 + lane, 1, k);
     }
     if (slot)
-        copy_ledgers(pricing, slot, pricing->ledger);
+        pto_pricing_remember(pricing, slot);
     return status;
 }
 
@@ -173,8 +181,10 @@ static int64_t begin_period(pto_pricing_t *pricing, pipeline_t *pipeline, int64_
         repeat_period(pricing, pipeline, (double)periods);
         return periods * pipeline->period;
     }
-    for (int lane = 0; lane < pipeline->lanes; lane++)
-        copy_ledgers(pricing, pipeline->before + lane * pricing->actor_count, lane_at(pricing, lane));
+    for (int lane = 0; lane < pipeline->lanes; lane++) {
+        pricing->ledger = lane_at(pricing, lane);
+        pto_pricing_remember(pricing, pipeline->before + lane * pricing->actor_count);
+    }
     pto_lanes_remember_demand(pricing);
     pipeline->pending = pto_raises_pending(pricing);
     pricing->lag = 0;
@@ -197,7 +207,7 @@ static pto_status_t walk_chunks(pto_pricing_t *pricing, pipeline_t *pipeline) {
             pricing, pipeline->index, k,
             pipeline->slots > 0 ? pipeline->slot + since % pipeline->slots * pricing->actor_count : NULL);
         if (since == 0)
-            count_from(pricing, pricing->ledger);
+            count_from_here(pricing);
     }
     return status;
 }
@@ -258,6 +268,9 @@ pto_lane_resource_t pto_lane_resource(const pto_plan_t *plan, const pto_step_t *
 
 void pto_lane_demand(pto_pricing_t *pricing, int64_t actor, pto_lane_resource_t resource,
                      const pto_charge_t *charge, double seconds) {
-    if (!pto_ledger_add(&pricing->demand[(int64_t)resource * pricing->actor_count + actor], charge, seconds))
+    int64_t index = (int64_t)resource * pricing->actor_count + actor;
+    if (seconds > 0)
+        pricing->askers[index] |= 1u << (pricing->ledger - pricing->lane) / pricing->actor_count;
+    if (!pto_ledger_add(&pricing->demand[index], charge, seconds))
         pricing->out_of_memory = true;
 }

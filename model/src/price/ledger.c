@@ -146,21 +146,28 @@ static void charge_unshared(pto_charge_t *charge, const pto_machine_t *machine, 
         charge, (pto_entry_t){.place = &machine->shared_copies[kind], .space = space_of(kind), .count = 1});
 }
 
-pto_status_t pto_charge_one_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind,
-                                 pto_reach_t reach, bool pageable, int64_t own_bytes, int64_t engine_bytes,
+static bool has_queued_cost(const pto_machine_t *machine, pto_copy_kind_t kind) {
+    return kind != PTO_COPY_H2H && pto_param_known(&machine->queued_copy_s[kind]);
+}
+
+pto_status_t pto_charge_one_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_one_copy_t copy,
                                  pto_error_t *err) {
-    if (own_bytes == 0)
+    if (copy.own_bytes == 0)
         return PTO_OK;
-    const pto_postal_t *postal = pto_machine_copy(machine, kind, reach, pageable);
-    bool over_the_link = kind == PTO_COPY_H2D || kind == PTO_COPY_D2H;
+    const pto_postal_t *postal = pto_machine_copy(machine, copy.kind, copy.reach, copy.pageable);
+    bool over_the_link = copy.kind == PTO_COPY_H2D || copy.kind == PTO_COPY_D2H;
+    bool queued = copy.behind && !copy.pageable && has_queued_cost(machine, copy.kind);
     if (over_the_link && !pto_postal_known(postal))
         return pto_error_set_at(err, PTO_ERR_NOT_APPLICABLE, machine->path, 0, 0,
                                 "machine %s has no copies.%s.on_socket, which the plan needs", machine->name,
-                                pto_copy_kind_name(kind));
-    if (kind != PTO_COPY_H2H && !pageable && engine_bytes > own_bytes && !pto_copy_is_queued(machine, kind))
-        charge_unshared(charge, machine, kind);
-    pto_charge_postal(charge, postal, postal, space_of(kind), 1,
-                      (double)(kind == PTO_COPY_H2H ? own_bytes : engine_bytes));
+                                pto_copy_kind_name(copy.kind));
+    if (copy.kind != PTO_COPY_H2H && !copy.pageable && copy.engine_bytes > copy.own_bytes &&
+        !pto_copy_is_queued(machine, copy.kind))
+        charge_unshared(charge, machine, copy.kind);
+    if (queued)
+        pto_charge_param(charge, &machine->queued_copy_s[copy.kind], PTO_SPACE_GPU, 1);
+    pto_charge_postal(charge, postal, postal, space_of(copy.kind), queued ? 0 : 1,
+                      (double)(copy.kind == PTO_COPY_H2H ? copy.own_bytes : copy.engine_bytes));
     return PTO_OK;
 }
 
@@ -175,9 +182,10 @@ static void charge_row(pto_charge_t *charge, const pto_machine_t *machine, pto_q
                        const pto_cost_row_t *row, double times) {
     const pto_postal_t *alone = pto_machine_copy(machine, copy.kind, copy.reach, false);
     const pto_postal_t *postal = row ? &row->postal : alone;
-    charge->other_s += times * (postal->alpha_s.value + (double)copy.bytes * postal->beta_s_per_byte.value);
+    double starts = copy.behind ? 0 : times, alpha_s = copy.behind ? 0 : postal->alpha_s.value;
+    charge->other_s += times * (alpha_s + (double)copy.bytes * postal->beta_s_per_byte.value);
     const void *place = row ? (const void *)&machine->shared_copies[copy.kind] : alone;
-    enter_postal(charge, (pto_entry_t){.place = place, .space = space_of(copy.kind)}, postal, times,
+    enter_postal(charge, (pto_entry_t){.place = place, .space = space_of(copy.kind)}, postal, starts,
                  times * (double)copy.bytes);
 }
 
@@ -230,6 +238,9 @@ static double shared_s(const pto_machine_t *machine, pto_queued_copy_t copy, int
  * to the price nor to the explanation. */
 void pto_charge_queued(pto_charge_t *charge, const pto_machine_t *machine, pto_queued_copy_t copy,
                        int64_t waiting) {
+    copy.behind = copy.behind && waiting == 0 && has_queued_cost(machine, copy.kind);
+    if (copy.behind)
+        pto_charge_param(charge, &machine->queued_copy_s[copy.kind], PTO_SPACE_GPU, 1);
     if (waiting > 0 && shared_s(machine, copy, waiting + 1) <= shared_s(machine, copy, waiting))
         return;
     charge_shared(charge, machine, copy, waiting + 1, 1);
@@ -239,6 +250,7 @@ void pto_charge_queued(pto_charge_t *charge, const pto_machine_t *machine, pto_q
 
 double pto_copy_hold_s(const pto_machine_t *machine, pto_queued_copy_t copy) {
     pto_charge_t alone, second;
+    copy.behind = false;
     pto_charge_begin(&alone, "", NULL);
     pto_charge_begin(&second, "", NULL);
     pto_charge_queued(&alone, machine, copy, 0);

@@ -75,9 +75,17 @@ pto_status_t pto_charge_messages(pto_charge_t *charge, const pto_machine_t *mach
 
 /* One process's copy, alone. `engine_bytes`: what all processes of the GPU copy in that direction, which its
  * engine carries one after another; a machine with measured sharing has pto_charge_queued instead, and one
- * without has that noted where others copy at once. */
-pto_status_t pto_charge_one_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind,
-                                 pto_reach_t reach, bool pageable, int64_t own_bytes, int64_t engine_bytes,
+ * without has that noted where others copy at once. `behind`: it follows another copy of its lane at once. By
+ * then it is in the stream, so that it costs `copies.queued`, if that is known, instead of a start. */
+typedef struct {
+    pto_copy_kind_t kind;
+    pto_reach_t reach;
+    bool pageable;
+    bool behind;
+    int64_t own_bytes;
+    int64_t engine_bytes;
+} pto_one_copy_t;
+pto_status_t pto_charge_one_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_one_copy_t copy,
                                  pto_error_t *err);
 
 /* A copy that may have to queue with those of other processes of its GPU. */
@@ -87,6 +95,7 @@ typedef struct {
     int64_t bytes;
     int64_t piece_bytes; /* of each of its pieces, where it is made one by one */
     pto_reach_t reach;   /* matters to a copy alone only */
+    bool behind;         /* the same; as in pto_one_copy_t */
 } pto_queued_copy_t;
 
 /* What one more copy adds while `waiting` others have not ended: the difference between the measured times of

@@ -3,7 +3,19 @@
 
 #include "price/pricing.h"
 
-/* Rounds in which a shift of k takes every message off the node; with no such shift all rounds are alike. */
+/* Rounds of a shift by c + l * k, in which it takes every message off the node. */
+static void limit_to_shift(pto_repeat_t *repeat, const pto_peers_t *peers, const pto_group_t *group) {
+    int64_t step = peers->first.loop, farthest = peers->until.constant - 1;
+    int64_t from = (group->members_per_node - peers->first.constant + step - 1) / step;
+    int64_t last = group->size - group->members_per_node - farthest;
+    if (repeat->uniform_from < from)
+        repeat->uniform_from = from;
+    if (repeat->uniform_to > last / step + 1)
+        repeat->uniform_to = last < 0 ? repeat->uniform_from : last / step + 1;
+}
+
+/* Rounds that are alike: all of them, but for those of a shift of k near the node, and the last of several
+ * chunks, which may be shorter. */
 pto_repeat_t pto_find_repeat(const pto_plan_t *plan, int index) {
     const pto_node_t *loop = pto_plan_node(plan, index);
     pto_repeat_t repeat = {loop->from, loop->power ? loop->from : loop->to, 1};
@@ -12,16 +24,14 @@ pto_repeat_t pto_find_repeat(const pto_plan_t *plan, int index) {
         const pto_stage_t *stage = node->kind == PTO_NODE_STAGE ? pto_plan_stage(plan, node->stage) : NULL;
         for (int s = 0; stage && s < stage->step_count; s++) {
             const pto_step_t *step = pto_plan_step(plan, stage->step_first + s);
-            const pto_group_t *group = pto_plan_group(plan, step->group);
+            if (step->source.chunks > 1 && repeat.uniform_to == loop->to)
+                repeat.uniform_to--;
             if (step->peers.kind != PTO_PEERS_SHIFT || step->peers.first.loop == 0)
                 continue;
             const pto_buffer_t *buffer = pto_plan_buffer(plan, pto_message_slice(step)->buffer);
             if (buffer->cyclic != PTO_CYCLIC_NONE)
                 repeat.period = buffer->cyclic_count;
-            if (repeat.uniform_from < group->members_per_node)
-                repeat.uniform_from = group->members_per_node;
-            if (repeat.uniform_to > group->size - group->members_per_node + 1)
-                repeat.uniform_to = group->size - group->members_per_node + 1;
+            limit_to_shift(&repeat, &step->peers, pto_plan_group(plan, step->group));
         }
     }
     return repeat;

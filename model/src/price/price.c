@@ -95,6 +95,7 @@ static pto_status_t charge_copies(pto_pricing_t *pricing, pto_action_t *action, 
                         .engine = pricing->engine,
                         .mine = &pricing->ledger[action->rank],
                         .charge = &costs->other,
+                        .behind = pricing->in_lanes && pricing->behind[action->rank],
                         .queued = costs->queued,
                         .err = pricing->err};
     double before_s = costs->other.other_s;
@@ -234,12 +235,6 @@ static pto_status_t price_actor(pto_pricing_t *pricing, const pto_stage_t *stage
 
 /* --- stages ------------------------------------------------------------------------------------------- */
 
-void pto_pricing_remember(pto_pricing_t *pricing, pto_ledger_t *copies) {
-    for (int64_t actor = 0; actor < pricing->actor_count; actor++)
-        if (!pto_ledger_copy(&copies[actor], &pricing->ledger[actor], pricing->explain))
-            pricing->out_of_memory = true;
-}
-
 /* The actors of each GPU in the order in which they come to a stage, which is that of their copies. */
 static void sort_by_arrival(pto_pricing_t *pricing) {
     int64_t *order = pricing->order;
@@ -357,6 +352,10 @@ static bool allocate(pto_pricing_t *pricing) {
         pricing->base = pricing->snapshot + pricing->actor_count;
         pricing->demand = pricing->base + pricing->actor_count;
         pricing->demand_before = pricing->demand + PTO_LANE_RESOURCE_COUNT * pricing->actor_count;
+        pricing->askers =
+            calloc(PTO_LANE_RESOURCE_COUNT * (size_t)pricing->actor_count, sizeof *pricing->askers);
+        pricing->behind = calloc((size_t)pricing->actor_count, sizeof *pricing->behind);
+        return pricing->askers && pricing->behind;
     }
     return true;
 }
@@ -372,6 +371,8 @@ static void release(pto_pricing_t *pricing) {
     free(pricing->actor);
     free(pricing->order);
     free(pricing->lane);
+    free(pricing->askers);
+    free(pricing->behind);
     free(pricing->engine);
     free(pricing->outflow);
     pto_links_release(pricing);
@@ -388,35 +389,35 @@ static pto_status_t report_slowest(const pto_pricing_t *pricing, pto_price_t *pr
     return pto_ledger_report(slowest, pricing->machine, price, explanation, pricing->err);
 }
 
-static pto_status_t price_plan(pto_pricing_t *pricing, pto_price_t *price, pto_explanation_t *explanation) {
-    pto_status_t status =
-        pto_paths_check(pricing->machine->topology, &pricing->plan->request.layout, pricing->err);
+static pto_status_t price_plan(const pto_plan_t *plan, const pto_machine_t *machine, pto_actors_t kind,
+                               pto_price_t *price, pto_explanation_t *explanation, pto_error_t *err) {
+    pto_pricing_t pricing = {
+        .plan = plan, .machine = machine, .kind = kind, .explain = explanation != NULL, .err = err};
+    pto_status_t status = pto_paths_check(machine->topology, &plan->request.layout, err);
     if (status != PTO_OK)
         return status;
-    pricing->explain = explanation != NULL;
-    pricing->out_of_memory = !allocate(pricing);
-    if (!pricing->out_of_memory)
-        status = pto_price_nodes(pricing, 0, pto_plan_node_count(pricing->plan), 0);
-    if (pricing->out_of_memory)
-        status = pto_error_set(pricing->err, PTO_ERR_MEMORY, "out of memory while pricing");
+    pricing.out_of_memory = !allocate(&pricing);
+    if (!pricing.out_of_memory)
+        status = pto_price_nodes(&pricing, 0, pto_plan_node_count(plan), 0);
+    if (pricing.out_of_memory)
+        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory while pricing");
     if (status == PTO_OK)
-        status = report_slowest(pricing, price, explanation);
-    release(pricing);
+        status = report_slowest(&pricing, price, explanation);
+    release(&pricing);
     return status;
 }
 
 pto_status_t pto_price_walk(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,
                             pto_explanation_t *explanation, pto_error_t *err) {
     pto_status_t status = pto_price_walk_check_size(plan, err);
-    pto_pricing_t pricing = {.plan = plan, .machine = machine, .kind = PTO_ACTORS_RANKS, .err = err};
-    return status == PTO_OK ? price_plan(&pricing, price, explanation) : status;
+    return status == PTO_OK ? price_plan(plan, machine, PTO_ACTORS_RANKS, price, explanation, err) : status;
 }
 
 pto_status_t pto_price(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,
                        pto_explanation_t *explanation, pto_error_t *err) {
-    pto_pricing_t pricing = {.plan = plan, .machine = machine, .kind = pto_actors_of(plan), .err = err};
-    if (pricing.kind == PTO_ACTORS_RANKS)
+    pto_actors_t kind = pto_actors_of(plan);
+    if (kind == PTO_ACTORS_RANKS)
         return pto_price_walk(plan, machine, price, explanation, err);
     pto_status_t status = pto_price_check_size(plan, err);
-    return status == PTO_OK ? price_plan(&pricing, price, explanation) : status;
+    return status == PTO_OK ? price_plan(plan, machine, kind, price, explanation, err) : status;
 }

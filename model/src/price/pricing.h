@@ -77,6 +77,9 @@ typedef struct {
     pto_ledger_t *base;          /* one per actor: from where `demand` is counted */
     pto_ledger_t *demand;        /* per resource and actor: what the current node's lanes have asked of it */
     pto_ledger_t *demand_before; /* the same before a loop's measured iterations */
+    unsigned *askers;            /* per resource and actor: the lanes that have asked, a bit each */
+    bool *behind; /* per actor: whether the current stage follows the same one of the chunk before
+                     without a gap */
     int64_t gpu_count;
     pto_copies_t *engine; /* one per GPU that has actors */
     int64_t node_count;
@@ -86,9 +89,6 @@ typedef struct {
     bool out_of_memory;
     pto_error_t *err;
 } pto_pricing_t;
-
-/* Copy the current ledgers. */
-void pto_pricing_remember(pto_pricing_t *pricing, pto_ledger_t *copies);
 
 /* --- price.c -------------------------------------------------------------------------------------------- */
 
@@ -161,6 +161,8 @@ bool pto_actor_acts(const pto_pricing_t *pricing, const pto_step_t *step, int64_
 
 /* Advance `ledger` to the time of `from`, if that is later. */
 void pto_pricing_follow(pto_pricing_t *pricing, pto_ledger_t *ledger, const pto_ledger_t *from);
+/* Copy the current ledgers. */
+void pto_pricing_remember(pto_pricing_t *pricing, pto_ledger_t *copies);
 
 /* --- links.c ------------------------------------------------------------------------------------------- */
 

@@ -313,12 +313,15 @@ static set_t evaluate(pto_expr_t first, pto_expr_t stride, pto_expr_t until, int
                    pto_expr_value(until, k, core, 0)};
 }
 
-static pto_traffic_key_t key_of(const pto_step_t *step, int64_t k, int64_t core) {
+static pto_traffic_key_t key_of(const pto_plan_t *plan, const pto_step_t *step, int64_t k, int64_t core) {
     const pto_peers_t *peers = &step->peers;
     set_t set = {pto_expr_value(peers->first, k, core, 0), 1, 0};
     set.until = set.first + 1;
     if (peers->kind != PTO_PEERS_XOR)
         set = evaluate(peers->first, peers->stride, peers->until, k, core);
+    int64_t size = pto_plan_group(plan, step->group)->size;
+    if (peers->kind == PTO_PEERS_SHIFT && set.until > size)
+        set.until = size;
     set_t who = evaluate(step->who_first, step->who_stride, step->who_until, k, core);
     return (pto_traffic_key_t){.group = step->group,
                                .kind = peers->kind,
@@ -377,7 +380,7 @@ static bool same_key(const pto_traffic_key_t *a, const pto_traffic_key_t *b) {
 
 const pto_traffic_t *pto_traffic_count(const pto_plan_t *plan, const pto_step_t *step, int64_t k,
                                        int64_t core, pto_traffic_cache_t *cache) {
-    pto_traffic_key_t key = key_of(step, k, core);
+    pto_traffic_key_t key = key_of(plan, step, k, core);
     for (int i = 0; i < cache->count; i++)
         if (same_key(&cache->key[i], &key))
             return &cache->traffic[i];

@@ -282,5 +282,7 @@ void pto_text_slice(pto_text_t *text, const pto_plan_t *plan, const pto_slice_t 
     if (bundled && !all)
         pto_text_add(text, ", of %lld blocks each", (long long)slice->bundle);
     add_share(text, slice, action);
+    if (slice->chunks > 1)
+        pto_text_add(text, ", chunk k of %lld", (long long)slice->chunks);
     pto_text_add(text, "]");
 }

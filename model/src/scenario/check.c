@@ -36,9 +36,6 @@ static pto_status_t check_uses(const pto_scenario_t *scenario, pto_error_t *err)
         const char *name;
         pto_collective_t only;
     } use[] = {
-        {scenario->implementation != PTO_IMPLEMENTATION_LIBRARY ||
-             scenario->place[PTO_FIELD_IMPLEMENTATION].line > 0,
-         PTO_FIELD_IMPLEMENTATION, "implementation", PTO_COLLECTIVE_ALLTOALLV},
         {scenario->counts.kind != PTO_COUNTS_EQUAL || scenario->place[PTO_FIELD_COUNTS].line > 0,
          PTO_FIELD_COUNTS, "counts", PTO_COLLECTIVE_ALLTOALLV},
         {scenario->mapping.count > 0, PTO_FIELD_PLACEMENT, "placement", PTO_COLLECTIVE_ALLTOALLV},
@@ -58,6 +55,13 @@ static pto_status_t check_uses(const pto_scenario_t *scenario, pto_error_t *err)
         if (status != PTO_OK)
             return status;
     }
+    bool names_implementation = scenario->implementation != PTO_IMPLEMENTATION_LIBRARY ||
+                                scenario->place[PTO_FIELD_IMPLEMENTATION].line > 0;
+    if (names_implementation &&
+        (pto_collective_is_vector(scenario->collective) || !pto_collective_is_in_mpi(scenario->collective)))
+        return pto_scenario_refuse(scenario, PTO_FIELD_IMPLEMENTATION, PTO_ERR_KEY, err,
+                                   "implementation is for alltoall, alltoallv and allgather only, not for %s",
+                                   pto_collective_name(scenario->collective));
     if (!pto_collective_is_addressed(scenario->collective) && pto_scenario_split(scenario) != PTO_SPLIT_BYTES)
         return pto_scenario_refuse(scenario, PTO_FIELD_SPLIT, PTO_ERR_KEY, err,
                                    "%s has no destinations to split: use split: bytes",

@@ -84,8 +84,14 @@ static pto_status_t charge_copy(const pto_sim_t *sim, const pto_proc_t *proc, in
     if (proc->copy_between_gpus)
         return pto_charge_peer_copy(charge, sim->machine, proc->copy_reach, proc->copy_bytes, engine_bytes,
                                     sim->err);
-    return pto_charge_one_copy(charge, sim->machine, proc->copy_kind, proc->copy_reach, proc->copy_pageable,
-                               proc->copy_bytes, engine_bytes, sim->err);
+    return pto_charge_one_copy(charge, sim->machine,
+                               (pto_one_copy_t){.kind = proc->copy_kind,
+                                                .reach = proc->copy_reach,
+                                                .pageable = proc->copy_pageable,
+                                                .behind = proc->behind,
+                                                .own_bytes = proc->copy_bytes,
+                                                .engine_bytes = engine_bytes},
+                               sim->err);
 }
 
 double pto_sim_copy_s(pto_sim_t *sim, const pto_proc_t *proc, int64_t engine_bytes) {
@@ -106,7 +112,8 @@ static pto_queued_copy_t queued_copy(const pto_proc_t *proc) {
                                .strided = proc->copy_strided,
                                .bytes = proc->copy_bytes,
                                .piece_bytes = proc->copy_bytes / proc->copy_pieces,
-                               .reach = proc->copy_reach};
+                               .reach = proc->copy_reach,
+                               .behind = proc->behind};
 }
 
 double pto_sim_queued_copy_s(const pto_sim_t *sim, const pto_proc_t *proc, int64_t waiting) {

@@ -25,6 +25,11 @@ bool pto_sim_may_start(const pto_sim_t *sim, uint32_t rank) {
            has_ended(sim, rank, (uint32_t)pto_node_lane_count(sim->plan, proc->walk.lanes) - 1, after.slot);
 }
 
+bool pto_sim_is_later_chunk(const pto_sim_t *sim, const pto_proc_t *proc) {
+    const pto_node_t *node = proc->walk.lanes < 0 ? NULL : pto_plan_node(sim->plan, proc->walk.lanes);
+    return node && node->kind == PTO_NODE_PIPELINE && proc->walk.k > node->from;
+}
+
 bool pto_sim_next_stage(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
     while (pto_walk_next(&proc->walk)) {

@@ -202,6 +202,7 @@ static void pass(pto_sim_t *sim, uint32_t rank) {
                 proc->stage_s = sim->now_s;
                 return;
             }
+            proc->behind = pto_sim_is_later_chunk(sim, proc);
             open_stage(sim, rank);
         }
         if (proc->state == PTO_PROC_NCCL)
@@ -224,6 +225,7 @@ static void leave_wait(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
     proc->local_waiting_s += sim->now_s - proc->stage_s;
     if (proc->state == PTO_PROC_LANE) {
+        proc->behind = sim->now_s == proc->stage_s && pto_sim_is_later_chunk(sim, proc);
         open_stage(sim, rank);
     } else {
         proc->state = PTO_PROC_LOCAL;
@@ -392,7 +394,7 @@ static void view_message_step(pto_sim_t *sim, const pto_step_t *step, pto_step_v
     view->k = -1;
     view->alike = same_for_all(blocks, 4) && same_for_all(peers, 3) && buffer->blocks == PTO_BLOCKS_EQUAL &&
                   buffer->cyclic == PTO_CYCLIC_NONE && buffer->split <= 1 && slice->parts == 0 &&
-                  slice->share == PTO_SHARE_ALL;
+                  slice->share == PTO_SHARE_ALL && slice->chunks <= 1;
     if (step->kind != PTO_STEP_SEND)
         return;
     view->injection_s_per_byte = pto_sim_injection_s_per_byte(sim, step);

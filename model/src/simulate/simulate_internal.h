@@ -160,6 +160,7 @@ typedef struct {
     /* Local steps of the current stage. */
     int local_step;
     int64_t local_peer; /* of a copy or reduction done for each peer: the next peer's number */
+    bool behind;        /* as in pto_one_copy_t, for the copies of the stage */
     int64_t copy_bytes;
     int64_t copy_pieces;
     int64_t copy_most_bytes;                     /* of a kernel's accesses: the maximum for one other GPU */
@@ -395,6 +396,8 @@ bool pto_copy_is_through(pto_sim_t *sim, uint32_t rank);
 
 /* Go to the lane's next stage; false if there is none. */
 bool pto_sim_next_stage(pto_sim_t *sim, uint32_t rank);
+/* Whether that stage belongs to a pipeline's second or a later chunk. */
+bool pto_sim_is_later_chunk(const pto_sim_t *sim, const pto_proc_t *proc);
 /* Whether the other lanes have come far enough for that stage. */
 bool pto_sim_may_start(const pto_sim_t *sim, uint32_t rank);
 /* The rank's other lanes that are in this state check again. */

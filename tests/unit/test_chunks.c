@@ -1,0 +1,204 @@
+/* Staging in chunks: what a pipeline of copies and messages costs, beside closed formulas and simulations. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "lanes_cost.h"
+#include "plan_request.h"
+#include "portolan/pick.h"
+
+static pto_plan_t *plan_of(pto_request_t request) {
+    pto_plan_t *plan = NULL;
+    pto_error_t err = {0};
+    if (pto_plan_create(&request, &plan, &err) != PTO_OK)
+        fail_msg("%s", err.message);
+    return plan;
+}
+
+static pto_request_t message(int64_t bytes, int64_t chunks) {
+    pto_request_t request =
+        request_for(PTO_COLLECTIVE_MESSAGES, "three_step", "point_to_point", 2, 1, 1, bytes);
+    request.by_library = false;
+    request.messages = 1;
+    request.chunks = chunks;
+    return request;
+}
+
+static pto_request_t alltoall(int64_t nodes, int64_t gpus, int64_t bytes, int64_t chunks) {
+    pto_request_t request =
+        request_for(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear", nodes, gpus, 1, bytes);
+    request.by_library = false;
+    request.chunks = chunks;
+    return request;
+}
+
+static double in_all_ways(pto_request_t request) {
+    pto_plan_t *plan = plan_of(request);
+    double seconds = price_in_all_ways(plan);
+    assert_explained(plan);
+    pto_plan_destroy(plan);
+    return seconds;
+}
+
+static void one_chunk_is_the_plan_without_chunks(void **state) {
+    (void)state;
+    pto_request_t requests[] = {message(100003, 0), alltoall(2, 2, 4096, 0)};
+    for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
+        pto_plan_t *whole = plan_of(requests[i]);
+        requests[i].chunks = 1;
+        pto_plan_t *one = plan_of(requests[i]);
+        assert_true(pto_plan_digest(whole) == pto_plan_digest(one));
+        requests[i].chunks = 2;
+        pto_plan_t *two = plan_of(requests[i]);
+        assert_true(pto_plan_digest(whole) != pto_plan_digest(two));
+        pto_plan_destroy(whole);
+        pto_plan_destroy(one);
+        pto_plan_destroy(two);
+    }
+}
+
+/* c chunks through three stages: sum t_i + (c - 1) max t_i, also where the last chunk is shorter. */
+static void a_message_costs_its_closed_formula(void **state) {
+    (void)state;
+    static const int64_t chunks[] = {1, 2, 3, 7, 8, 64, 1000};
+    for (size_t c = 0; c < sizeof chunks / sizeof *chunks; c++) {
+        double bytes = (double)RING_BYTES / (double)chunks[c];
+        double copy_s = 6e-6 + 2e-11 * bytes, send_s = 2e-6 + 4e-11 * bytes;
+        double wanted_s = 2 * copy_s + send_s + (double)(chunks[c] - 1) * fmax(copy_s, send_s);
+        assert_within(in_all_ways(message(RING_BYTES, chunks[c])), wanted_s, 0.01);
+    }
+}
+
+/* Both ends of a pair are priced process by process: one copies out and sends, the other receives and copies
+ * in.
+ */
+static void a_pair_costs_its_closed_formula(void **state) {
+    (void)state;
+    static const int64_t chunks[] = {1, 2, 8, 64};
+    for (size_t c = 0; c < sizeof chunks / sizeof *chunks; c++) {
+        pto_request_t request =
+            request_for(PTO_COLLECTIVE_PAIR, "three_step", "point_to_point", 2, 1, 1, RING_BYTES);
+        request.chunks = chunks[c];
+        request.by_library = false;
+        double bytes = (double)RING_BYTES / (double)chunks[c];
+        double copy_s = 6e-6 + 2e-11 * bytes, send_s = 2e-6 + 4e-11 * bytes;
+        double wanted_s = 2 * copy_s + send_s + (double)(chunks[c] - 1) * fmax(copy_s, send_s);
+        assert_within(in_all_ways(request), wanted_s, 0.01);
+        request.ends.both_ways = true;
+        assert_within(in_all_ways(request), wanted_s, 0.01);
+    }
+}
+
+/* Groups of destinations, the last one smaller; all of them alone; and pieces of all blocks. Messages of
+ * different cost at once, as with two GPUs a node, wait for each other in ways that a price does not see, in
+ * chunks or not. */
+static void an_alltoall_in_chunks_is_priced_as_simulated(void **state) {
+    (void)state;
+    static const int64_t chunks[] = {2, 3, 4, 5, 8, 11, 12, 24, 100};
+    for (size_t c = 0; c < sizeof chunks / sizeof *chunks; c++) {
+        if (chunks[c] < 12)
+            in_all_ways(alltoall(6, 2, 1 << 20, chunks[c]));
+        in_all_ways(alltoall(12, 1, 100003, chunks[c]));
+    }
+}
+
+/* Blocks for 11 partners in c groups of up to m. */
+static void an_alltoall_across_destinations_costs_its_closed_formula(void **state) {
+    (void)state;
+    static const int64_t groups[][2] = {{2, 6}, {3, 4}, {4, 3}, {6, 2}, {11, 1}};
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
+        double c = (double)groups[i][0], m = (double)groups[i][1], last = 11 - (c - 1) * m, s = 1 << 20;
+        double copy_s = 6e-6 + 2e-11 * m * s, send_s = m * (2e-6 + 4e-11 * s);
+        double wanted_s = copy_s + (c - 1) * send_s + last * (2e-6 + 4e-11 * s) + 6e-6 + 2e-11 * last * s;
+        assert_within(in_all_ways(alltoall(12, 1, 1 << 20, groups[i][0])), wanted_s, 0.01);
+    }
+}
+
+/* Copies slower than the messages follow each other in their streams, where each costs less than its start.
+ */
+static void queued_copies_cost_less_than_their_starts(void **state) {
+    (void)state;
+    pto_param_t *queued = machine.queued_copy_s;
+    double bytes = RING_BYTES / 64.0;
+    machine.messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].row->postal.beta_s_per_byte.value = 1e-12;
+    double without_s = in_all_ways(message(RING_BYTES, 64));
+    queued[PTO_COPY_D2H] = queued[PTO_COPY_H2D] = (pto_param_t){.value = 1e-6, .line = 1};
+    double with_s = in_all_ways(message(RING_BYTES, 64));
+    assert_within(without_s, 65 * (6e-6 + 2e-11 * bytes) + 2e-6, 0.01);
+    assert_within(with_s, 2 * (6e-6 + 2e-11 * bytes) + 2e-6 + 63 * (1e-6 + 2e-11 * bytes), 0.01);
+    /* Messages that take longer leave gaps: nothing is queued. */
+    machine.messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].row->postal.beta_s_per_byte.value = 8e-11;
+    with_s = in_all_ways(message(RING_BYTES, 64));
+    queued[PTO_COPY_D2H] = queued[PTO_COPY_H2D] = (pto_param_t){0};
+    assert_within(in_all_ways(message(RING_BYTES, 64)), with_s, 1e-9);
+    machine.messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].row->postal.beta_s_per_byte.value = 4e-11;
+}
+
+static void summits_message_takes_what_its_closed_formula_says(void **state) {
+    (void)state;
+    static const struct {
+        int64_t bytes;
+        int64_t chunks;
+        double whole_s;
+        double chunked_s;
+    } cases[] = {
+        {1 << 20, 2, 167e-6, 149e-6}, {16 << 20, 8, 2251e-6, 1601e-6}, {64 << 20, 16, 8920e-6, 6037e-6}};
+    pto_machine_t summit, before = machine;
+    assert_int_equal(pto_machine_read("scenarios/machines/summit-spectrum.yaml", &summit, NULL), PTO_OK);
+    machine = summit;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_within(in_all_ways(message(cases[i].bytes, 1)), cases[i].whole_s, 0.01);
+        assert_within(in_all_ways(message(cases[i].bytes, cases[i].chunks)), cases[i].chunked_s, 0.01);
+    }
+    machine = before;
+    pto_machine_fini(&summit);
+}
+
+/* The chunks of a million GPUs are not priced one by one. */
+static void a_price_in_chunks_does_not_walk_the_nodes(void **state) {
+    (void)state;
+    for (int64_t chunks = 2; chunks <= 1 << 20; chunks *= 8) {
+        pto_price_t price[2];
+        for (int i = 0; i < 2; i++) {
+            int64_t nodes = i ? 100000 : 1000;
+            pto_plan_t *plan = plan_of(alltoall(nodes, 2, 1 << 20, chunks < nodes ? chunks : nodes));
+            assert_int_equal(pto_price(plan, &machine, &price[i], NULL, NULL), PTO_OK);
+            pto_plan_destroy(plan);
+        }
+        assert_within(price[1].seconds, 100 * price[0].seconds, 0.05);
+    }
+}
+
+static void what_has_loops_or_is_the_librarys_is_not_cut(void **state) {
+    (void)state;
+    pto_request_t request = alltoall(2, 2, 4096, 2);
+    pto_plan_t *plan = NULL;
+    pto_error_t err = {0};
+    request.by_library = true;
+    assert_int_equal(pto_plan_create(&request, &plan, &err), PTO_ERR_NOT_APPLICABLE);
+    assert_string_equal(
+        err.message, "the MPI library runs the alltoall as a whole, so three_step cannot cut it into chunks");
+    request.by_library = false;
+    assert_int_equal(pto_algorithm_find("bruck", request.collective, &request.algorithm, NULL), PTO_OK);
+    assert_int_equal(pto_plan_create(&request, &plan, &err), PTO_ERR_NOT_APPLICABLE);
+    assert_string_equal(err.message, "bruck has loops, so it cannot run chunk by chunk in a pipeline");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_chunk_is_the_plan_without_chunks),
+        cmocka_unit_test(a_message_costs_its_closed_formula),
+        cmocka_unit_test(a_pair_costs_its_closed_formula),
+        cmocka_unit_test(an_alltoall_in_chunks_is_priced_as_simulated),
+        cmocka_unit_test(an_alltoall_across_destinations_costs_its_closed_formula),
+        cmocka_unit_test(queued_copies_cost_less_than_their_starts),
+        cmocka_unit_test(summits_message_takes_what_its_closed_formula_says),
+        cmocka_unit_test(a_price_in_chunks_does_not_walk_the_nodes),
+        cmocka_unit_test(what_has_loops_or_is_the_librarys_is_not_cut),
+    };
+    return cmocka_run_group_tests(tests, read_machine, free_machine);
+}
