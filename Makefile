@@ -116,7 +116,7 @@ HAVE_MPI := $(if $(MPI_SRC),$(shell echo '$(hash)include <hwloc.h>' | $(MPICC) $
 MPI_PROGRAMS := $(if $(HAVE_MPI),$(if $(CALIBRATE_SRC),$(BUILD)/portolan-calibrate) \
 	$(if $(VALIDATE_SRC),$(BUILD)/portolan-validate))
 MPI_TESTS := $(if $(HAVE_MPI),$(patsubst tests/mpi/%.c,$(BUILD)/tests/%,$(MPI_TEST_SRC)) \
-	$(BUILD)/tests/fake/librapl.so $(patsubst docs/examples/%.c,$(BUILD)/tests/example_%,$(EXAMPLE_SRC)))
+	$(BUILD)/tests/fake/librapl.so $(BUILD)/tests/fake_nvml/libnvidia-ml.so.1 $(patsubst docs/examples/%.c,$(BUILD)/tests/example_%,$(EXAMPLE_SRC)))
 EXEC_LIB := $(if $(HAVE_MPI),$(if $(IMPL_SRC),$(BUILD)/libportolan-exec.a))
 EXEC_SHARED := $(if $(EXEC_LIB),$(BUILD)/libportolan-exec.so.$(VERSION))
 # CUDA is used if nvcc is installed; otherwise the programs report its absence at run time.
@@ -223,9 +223,11 @@ $(BUILD)/tests/test_counters: $(call object,tests/mpi/test_counters.c validate/e
 $(BUILD)/tests/test_stale: $(call object,tests/mpi/test_stale.c tests/mpi/exec_strategies.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC),$(MPI_LDLIBS))
 
-# A test loads these instead of NCCL and of the kernel's energy counters.
+# A test loads these instead of NCCL, of NVML and of the kernel's energy counters.
 $(BUILD)/obj/tests/mpi/fake_%.o: VISIBILITY := -fvisibility=default
 $(BUILD)/tests/fake/librapl.so: $(call object,tests/mpi/fake_rapl.c) $(LINK_STAMP)
+	$(call link,$(CC) -shared)
+$(BUILD)/tests/fake_nvml/libnvidia-ml.so.1: $(call object,tests/mpi/fake_nvml.c) $(LINK_STAMP)
 	$(call link,$(CC) -shared)
 $(BUILD)/tests/fake/libnccl.so.2: $(call object,tests/mpi/fake_nccl.c) $(LINK_STAMP)
 	$(call link,$(MPICC) -shared -Wl$(comma)-soname$(comma)libnccl.so.2)
@@ -409,6 +411,7 @@ PC_FILES := portolan.pc $(if $(EXEC_LIB),portolan-exec.pc)
 HEADERS := $(INSTALLED_HEADERS) $(if $(EXEC_LIB),$(wildcard impl/include/portolan/*.h))
 MAN_PAGES := $(wildcard docs/man/*.1)
 MACHINES := $(wildcard scenarios/machines/*.yaml)
+TOPOLOGIES := $(wildcard scenarios/topologies/*.yaml)
 # libX.so.VERSION and the two links to it.
 SO_NAMES := $(foreach name,$(notdir $(SHARED_LIBRARIES)),$(name) $(name:.$(VERSION)=.$(SOVERSION)) $(name:.$(VERSION)=))
 
@@ -418,7 +421,7 @@ $(BUILD)/%.pc: %.pc.in $(call stamp,pc,$(PREFIX) $(LIBDIR) $(VERSION) $(MPICC) $
 
 .PHONY: install
 install: build $(addprefix $(BUILD)/,$(PC_FILES)) ## install everything but the sources (PREFIX, LIBDIR, DESTDIR)
-	install -d $(BIN_AT) $(LIB_AT)/pkgconfig $(HEADERS_AT) $(MAN_AT) $(DATA_AT)/machines
+	install -d $(BIN_AT) $(LIB_AT)/pkgconfig $(HEADERS_AT) $(MAN_AT) $(DATA_AT)/machines $(DATA_AT)/topologies
 	install -m 755 $(PROGRAMS) $(BIN_AT)
 	install -m 644 $(ARCHIVES) $(LIB_AT)
 	install -m 755 $(SHARED_LIBRARIES) $(LIB_AT)
@@ -429,13 +432,15 @@ install: build $(addprefix $(BUILD)/,$(PC_FILES)) ## install everything but the 
 	install -m 644 $(HEADERS) $(HEADERS_AT)
 	install -m 644 $(MAN_PAGES) $(MAN_AT)
 	install -m 644 $(MACHINES) $(DATA_AT)/machines
+	install -m 644 $(TOPOLOGIES) $(DATA_AT)/topologies
 
 .PHONY: uninstall
 uninstall: ## remove what `make install` installed with the same variables
 	rm -f $(addprefix $(BIN_AT)/,$(notdir $(PROGRAMS))) $(addprefix $(LIB_AT)/,$(notdir $(ARCHIVES)) $(SO_NAMES)) \
 		$(addprefix $(LIB_AT)/pkgconfig/,$(PC_FILES)) $(addprefix $(HEADERS_AT)/,$(notdir $(HEADERS))) \
-		$(addprefix $(MAN_AT)/,$(notdir $(MAN_PAGES))) $(addprefix $(DATA_AT)/machines/,$(notdir $(MACHINES)))
-	-rmdir $(HEADERS_AT) $(DATA_AT)/machines $(DATA_AT)
+		$(addprefix $(MAN_AT)/,$(notdir $(MAN_PAGES))) $(addprefix $(DATA_AT)/machines/,$(notdir $(MACHINES))) \
+		$(addprefix $(DATA_AT)/topologies/,$(notdir $(TOPOLOGIES)))
+	-rmdir $(HEADERS_AT) $(DATA_AT)/machines $(DATA_AT)/topologies $(DATA_AT)
 
 DIST := portolan-$(VERSION)
 .PHONY: dist
