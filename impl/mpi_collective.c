@@ -49,11 +49,12 @@ static bool is_table(const pto_buffer_t *buffer) {
 
 static pto_status_t fill_blocks(const pto_exec_t *exec, const pto_node_t *node, int64_t n,
                                 pto_library_call_t *call, pto_error_t *err) {
-    call->equal = !is_table(pto_plan_buffer(exec->plan, node->in.buffer)) &&
-                  !is_table(pto_plan_buffer(exec->plan, node->out.buffer)) &&
+    const pto_call_slices_t *slices = pto_plan_call(exec->plan, node->call);
+    call->equal = !is_table(pto_plan_buffer(exec->plan, slices->in.buffer)) &&
+                  !is_table(pto_plan_buffer(exec->plan, slices->out.buffer)) &&
                   !pto_collective_is_by_pair(call->collective);
     if (call->equal) {
-        int64_t bytes = pto_exec_block(exec, &node->in, 0).bytes;
+        int64_t bytes = pto_exec_block(exec, &slices->in, 0).bytes;
         call->count = (int)bytes;
         return bytes <= INT_MAX ? PTO_OK : too_long(bytes, err);
     }
@@ -64,9 +65,9 @@ static pto_status_t fill_blocks(const pto_exec_t *exec, const pto_node_t *node, 
     call->send_places = numbers + n;
     call->receive_counts = numbers + 2 * n;
     call->receive_places = numbers + 3 * n;
-    pto_status_t status = fill_counts(exec, &node->in, n, call->send_counts, call->send_places, err);
+    pto_status_t status = fill_counts(exec, &slices->in, n, call->send_counts, call->send_places, err);
     if (status == PTO_OK)
-        status = fill_counts(exec, &node->out, n, call->receive_counts, call->receive_places, err);
+        status = fill_counts(exec, &slices->out, n, call->receive_counts, call->receive_places, err);
     return status;
 }
 
@@ -78,11 +79,12 @@ static pto_status_t fill_call(const pto_exec_t *exec, const pto_node_t *node, in
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "MPI has no collective for %s",
                              pto_collective_name(node->collective));
     call->collective = node->collective;
-    call->in = exec->bound[node->in.buffer].memory;
-    call->out = exec->bound[node->out.buffer].memory;
+    const pto_call_slices_t *slices = pto_plan_call(exec->plan, node->call);
+    call->in = exec->bound[slices->in.buffer].memory;
+    call->out = exec->bound[slices->out.buffer].memory;
     if (!pto_collective_is_vector(node->collective))
         return fill_blocks(exec, node, n, call, err);
-    int64_t bytes = pto_exec_block(exec, &node->in, 0).bytes;
+    int64_t bytes = pto_exec_block(exec, &slices->in, 0).bytes;
     bool moves = !pto_collective_reduces(node->collective); /* counted in bytes, whatever the datatype */
     int64_t count = moves ? bytes : bytes / pto_datatype_bytes(request->datatype);
     call->count = (int)count;

@@ -18,17 +18,18 @@ static void fill_blocks(const pto_exec_t *exec, const pto_slice_t *slice, int me
 static pto_status_t fill(const pto_exec_t *exec, const pto_node_t *node, int members, pto_nccl_part_t *part,
                          pto_error_t *err) {
     const pto_request_t *request = pto_plan_request(exec->plan);
+    const pto_call_slices_t *slices = pto_plan_call(exec->plan, node->call);
     int64_t element = pto_datatype_bytes(request->datatype);
     part->call = (pto_nccl_call_t){.collective = node->collective,
-                                   .in = exec->bound[node->in.buffer].memory,
-                                   .out = exec->bound[node->out.buffer].memory,
+                                   .in = exec->bound[slices->in.buffer].memory,
+                                   .out = exec->bound[slices->out.buffer].memory,
                                    .datatype = request->datatype,
                                    .op = exec->op,
                                    .members = members};
     if (pto_collective_data(node->collective) != PTO_DATA_BLOCKS) {
         /* In a broadcast all members have an output; otherwise all have an input. */
         bool from_root = node->collective == PTO_COLLECTIVE_BROADCAST;
-        int64_t bytes = pto_exec_block(exec, from_root ? &node->out : &node->in, 0).bytes;
+        int64_t bytes = pto_exec_block(exec, from_root ? &slices->out : &slices->in, 0).bytes;
         bool whole = bytes % element == 0; /* data that are only moved need not be whole elements */
         part->call.datatype = whole ? request->datatype : PTO_DATATYPE_BYTE;
         part->call.count = whole ? bytes / element : bytes;
@@ -38,8 +39,8 @@ static pto_status_t fill(const pto_exec_t *exec, const pto_node_t *node, int mem
     if (!part->blocks)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for the blocks of %s",
                              pto_collective_name(node->collective));
-    fill_blocks(exec, &node->in, members, part->blocks);
-    fill_blocks(exec, &node->out, members, part->blocks + members);
+    fill_blocks(exec, &slices->in, members, part->blocks);
+    fill_blocks(exec, &slices->out, members, part->blocks + members);
     part->call.send = part->blocks;
     part->call.receive = part->blocks + members;
     return PTO_OK;

@@ -45,25 +45,31 @@ static pto_node_t *call_of(const pto_plan_t *plan) {
     return NULL;
 }
 
+static pto_call_slices_t *slices_of(const pto_plan_t *plan) {
+    return (pto_call_slices_t *)plan->calls.item + call_of(plan)->call;
+}
+
 /* --- which collective, of whom, on what ----------------------------------------------------------------- */
 
 static void a_node_names_its_collective(void **state) {
     (void)state;
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "node_leaders", "pairwise", two_nodes);
     const pto_node_t *call = call_of(plan);
+    const pto_call_slices_t *slices = slices_of(plan);
     assert_int_equal(call->collective, PTO_COLLECTIVE_ALLTOALL);
     assert_int_equal(call->by, PTO_DONE_BY_LIBRARY);
     assert_int_equal(pto_plan_group(plan, call->group)->kind, PTO_GROUP_LEADERS);
-    assert_int_equal(call->in.buffer, buffer_named(plan, "gathered"));
-    assert_int_equal(call->out.buffer, buffer_named(plan, "arrived"));
-    assert_int_equal(call->in.bundle, 4);
+    assert_int_equal(slices->in.buffer, buffer_named(plan, "gathered"));
+    assert_int_equal(slices->out.buffer, buffer_named(plan, "arrived"));
+    assert_int_equal(slices->in.bundle, 4);
     assert_int_equal(pto_collective_member(plan, call, 2), 1);
     assert_int_equal(pto_collective_member(plan, call, 1), -1);
-    assert_int_equal(pto_buffer_home(plan, call->in.buffer), -1);
+    assert_int_equal(pto_buffer_home(plan, slices->in.buffer), -1);
     pto_plan_destroy(plan);
     plan = good(PTO_COLLECTIVE_ALLREDUCE, "dup_devptr", "ring", two_nodes);
     call = call_of(plan);
-    assert_int_equal(call->in.buffer, call->out.buffer);
+    slices = slices_of(plan);
+    assert_int_equal(slices->in.buffer, slices->out.buffer);
     assert_int_equal(call->core_count, 3);
     int received = buffer_named(plan, "received");
     assert_true(pto_plan_node(plan, pto_buffer_home(plan, received)) == call);
@@ -108,7 +114,7 @@ static void another_collective_is_refused(void **state) {
 static void other_blocks_than_the_stages_move_are_refused(void **state) {
     (void)state;
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", two_nodes);
-    call_of(plan)->in.offset.constant = 1;
+    slices_of(plan)->in.offset.constant = 1;
     refused_for(plan,
                 "the end of the collective: bytes 0..115 of 'host out' hold member 0's bytes from 0 on, "
                 "not member 0's bytes from 116 on");
@@ -193,6 +199,15 @@ static void a_collective_in_a_loop_is_refused(void **state) {
     pto_node_t *before = call_of(plan) - 1;
     *before = (pto_node_t){.kind = PTO_NODE_LOOP, .span = 1 + call_of(plan)->span, .to = 2};
     refused_for(plan, "a collective is inside a loop");
+}
+
+static void a_call_that_the_plan_does_not_have_is_refused(void **state) {
+    (void)state;
+    for (int call = -1; call <= 1; call += 2) {
+        pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear", two_nodes);
+        call_of(plan)->call = call;
+        refused_for(plan, "a collective node names call");
+    }
 }
 
 static pto_buffer_t vector(const pto_request_t *request, const char *name, pto_role_t role) {
@@ -403,8 +418,10 @@ static pto_step_t step_of_member(pto_step_kind_t kind, const pto_exchange_t *own
     pto_step_t step = pto_step_of(kind, owners);
     step.who_first = pto_constant(member);
     step.who_until = pto_constant(member + 1);
-    step.peers =
-        (pto_peers_t){PTO_PEERS_INDEX, pto_constant(peer), pto_constant(1), pto_constant(peer + 1), 0, 1};
+    step.peers = (pto_peers_t){.kind = PTO_PEERS_INDEX,
+                               .first = pto_constant(peer),
+                               .stride = pto_constant(1),
+                               .until = pto_constant(peer + 1)};
     return step;
 }
 
@@ -479,6 +496,7 @@ int main(void) {
         cmocka_unit_test(copies_inside_a_collective_are_refused),
         cmocka_unit_test(a_collective_that_writes_its_input_is_refused),
         cmocka_unit_test(a_collective_in_a_loop_is_refused),
+        cmocka_unit_test(a_call_that_the_plan_does_not_have_is_refused),
         cmocka_unit_test(order_that_only_the_stages_give_does_not_count),
         cmocka_unit_test(elements_that_are_cut_in_two_are_refused),
         cmocka_unit_test(reading_anothers_output_after_its_run_is_refused),

@@ -69,12 +69,14 @@ static const mutation_t mutations[] = {
 #define CALL(field, delta)                                                                                   \
     { #field, offsetof(pto_node_t, field), sizeof(((pto_node_t *)NULL)->field), (delta) }
 /* NOLINTBEGIN(bugprone-macro-parentheses): the names of fields can't stand in parentheses. */
+#define CALLED(field, delta)                                                                                 \
+    { #field, offsetof(pto_call_slices_t, field), sizeof(((pto_call_slices_t *)NULL)->field), (delta) }
 #define CALL_SLICE(slice)                                                                                    \
-    CALL(slice.buffer, 1), CALL(slice.buffer, -1), CALL(slice.holder, 1), CALL(slice.anchor, 1),             \
-        CALL(slice.anchor, -1), CALL(slice.offset.constant, 1), CALL(slice.offset.core, 1),                  \
-        CALL(slice.first.constant, 1), CALL(slice.run.constant, 1), CALL(slice.until.constant, 1),           \
-        CALL(slice.until.constant, -1), CALL(slice.reversed, 1), CALL(slice.parts, 2),                       \
-        CALL(slice.bundle, 2), CALL(slice.bundle, -2), CALL(slice.share, 1)
+    CALLED(slice.buffer, 1), CALLED(slice.buffer, -1), CALLED(slice.holder, 1), CALLED(slice.anchor, 1),     \
+        CALLED(slice.anchor, -1), CALLED(slice.offset.constant, 1), CALLED(slice.offset.core, 1),            \
+        CALLED(slice.first.constant, 1), CALLED(slice.run.constant, 1), CALLED(slice.until.constant, 1),     \
+        CALLED(slice.until.constant, -1), CALLED(slice.reversed, 1), CALLED(slice.parts, 2),                 \
+        CALLED(slice.bundle, 2), CALLED(slice.bundle, -2), CALLED(slice.share, 1)
 /* NOLINTEND(bugprone-macro-parentheses) */
 
 /* What a collective node says of its call. */
@@ -83,14 +85,21 @@ static const mutation_t call_mutations[] = {
     CALL(collective, 1),  CALL(collective, 2),  CALL(collective, 3), CALL(collective, -1),
     CALL(collective, -2), CALL(collective, -3), CALL(core_first, 1), CALL(core_first, -1),
     CALL(collective, 5),  CALL(collective, -5), CALL(core_count, 1), CALL(core_count, -1),
-    CALL(span, 1),        CALL(span, -1),       CALL_SLICE(in),      CALL_SLICE(out),
+    CALL(span, 1),        CALL(span, -1),
+};
+static const mutation_t slice_mutations[] = {CALL_SLICE(in), CALL_SLICE(out)};
+enum {
+    CALL_MUTATIONS = sizeof call_mutations / sizeof *call_mutations,
+    SLICE_MUTATIONS = sizeof slice_mutations / sizeof *slice_mutations
 };
 
 static bool is_of_call(const mutation_t *mutation) {
-    for (size_t i = 0; i < sizeof call_mutations / sizeof *call_mutations; i++)
-        if (mutation == &call_mutations[i])
-            return true;
-    return false;
+    bool found = false;
+    for (int i = 0; i < CALL_MUTATIONS; i++)
+        found = found || mutation == &call_mutations[i];
+    for (int i = 0; i < SLICE_MUTATIONS; i++)
+        found = found || mutation == &slice_mutations[i];
+    return found;
 }
 
 /* Change one field; a bool is toggled. */
@@ -190,6 +199,7 @@ static void add_stage(deeds_t *deeds, const pto_walk_t *walk, int64_t rank) {
 /* What the call of a collective node reads and writes of one member's memory, for or from each other one. */
 static void add_call(deeds_t *deeds, const pto_node_t *node, int64_t rank) {
     const pto_plan_t *plan = deeds->plan;
+    const pto_call_slices_t *slices = pto_plan_call(plan, node->call);
     const pto_group_t *group = pto_plan_group(plan, node->group);
     bool alone = group->size == 1; /* who has only itself to give to gets what it gives, by any name */
     bool messages = !alone && node->collective == PTO_COLLECTIVE_MESSAGES;
@@ -206,10 +216,10 @@ static void add_call(deeds_t *deeds, const pto_node_t *node, int64_t rank) {
     for (int64_t j = 0; j < (messages ? plan->request.messages : vector ? 1 : group->size); j++) {
         action.peer = action.ordinal = j;
         action.peer_rank = messages ? -1 : pto_group_rank(plan, group, rank, j);
-        add_deed(deeds, node->in.buffer);
-        pto_slice_visit(plan, &node->in, &action, add_range, deeds);
-        add_deed(deeds, node->out.buffer);
-        pto_slice_visit(plan, &node->out, &action, add_range, deeds);
+        add_deed(deeds, slices->in.buffer);
+        pto_slice_visit(plan, &slices->in, &action, add_range, deeds);
+        add_deed(deeds, slices->out.buffer);
+        pto_slice_visit(plan, &slices->out, &action, add_range, deeds);
     }
 }
 
@@ -394,14 +404,21 @@ static void mutate_loops(pto_plan_t *plan, uint64_t deeds) {
 static void mutate_calls(pto_plan_t *plan, uint64_t deeds) {
     for (int index = 0; index < plan->nodes.count; index++) {
         pto_node_t *node = (pto_node_t *)plan->nodes.item + index;
-        pto_node_t kept = *node;
-        if (node->kind != PTO_NODE_COLLECTIVE)
+        if (node->kind != PTO_NODE_COLLECTIVE || index + node->span >= plan->nodes.count)
             continue;
-        for (size_t i = 0; i < sizeof call_mutations / sizeof *call_mutations; i++) {
+        const pto_node_t kept = *node;
+        for (int i = 0; i < CALL_MUTATIONS; i++) {
             mutate(node, &call_mutations[i]);
             if (index + node->span < plan->nodes.count)
                 judge(plan, index, &call_mutations[i], deeds);
             *node = kept;
+        }
+        pto_call_slices_t *slices = (pto_call_slices_t *)plan->calls.item + node->call;
+        const pto_call_slices_t kept_slices = *slices;
+        for (int i = 0; i < SLICE_MUTATIONS; i++) {
+            mutate(slices, &slice_mutations[i]);
+            judge(plan, index, &slice_mutations[i], deeds);
+            *slices = kept_slices;
         }
     }
 }

@@ -272,7 +272,8 @@ typedef enum {
 } pto_done_by_t;
 
 /* A collective node is one call with MPI's meaning. Its members are the members of `group` on the cores that
- * it names; member 0 is the root. The call reads `in` of each member, writes `out`, and touches nothing else:
+ * it names; member 0 is the root. The call reads `in` of each member, writes `out` (pto_call_slices_t), and
+ * touches nothing else:
  * - allreduce, reduce, broadcast: each slice is the whole vector. The call is in place if both slices name
  *   the same buffer. A reduction in place leaves the vectors of all members but the root undefined.
  * - alltoall, alltoallv: `in` is the block for a peer, `out` the block from it (PTO_ANCHOR_PEER).
@@ -297,9 +298,14 @@ typedef struct {
     pto_collective_t collective;
     int64_t core_first;
     int64_t core_count;
+    int call; /* the index of its slices: pto_plan_call */
+} pto_node_t;
+
+/* What a collective node's call reads and writes. */
+typedef struct {
     pto_slice_t in;
     pto_slice_t out;
-} pto_node_t;
+} pto_call_slices_t;
 
 /* --- asking for a plan --------------------------------------------------------------------------------- */
 
@@ -347,6 +353,7 @@ void pto_plan_destroy(pto_plan_t *plan);
 const pto_request_t *pto_plan_request(const pto_plan_t *plan);
 int pto_plan_node_count(const pto_plan_t *plan);
 const pto_node_t *pto_plan_node(const pto_plan_t *plan, int index);
+const pto_call_slices_t *pto_plan_call(const pto_plan_t *plan, int index);
 const pto_stage_t *pto_plan_stage(const pto_plan_t *plan, int index);
 const pto_step_t *pto_plan_step(const pto_plan_t *plan, int index);
 int pto_plan_buffer_count(const pto_plan_t *plan);

@@ -21,32 +21,35 @@ static bool call_right(pto_checker_t *checker, const pto_node_t *node) {
     if (node->by < 0 || node->by >= PTO_DONE_BY_COUNT || node->collective < 0 ||
         node->collective >= PTO_COLLECTIVE_COUNT || node->collective == PTO_COLLECTIVE_HALO)
         return pto_check_fail(checker, 0, "a collective node names an unknown collective");
+    if (node->call < 0 || node->call >= checker->plan->calls.count)
+        return pto_check_fail(checker, 0, "a collective node names call %d of %d", node->call,
+                              checker->plan->calls.count);
     if (node->group < 0 || node->group >= checker->plan->groups.count ||
         pto_plan_group(checker->plan, node->group)->fold != 0)
         return pto_check_fail(checker, 0, "a collective is of group %d, which is not a whole group",
                               node->group);
     if (!range_of_cores(checker, node->core_first, node->core_count))
         return pto_check_fail(checker, 0, "a collective is on cores that don't exist");
-    bool in_place = node->in.buffer == node->out.buffer;
-    if (in_place && !pto_collective_is_vector(node->collective))
+    const pto_call_slices_t *call = pto_plan_call(checker->plan, node->call);
+    if (pto_call_in_place(checker->plan, node) && !pto_collective_is_vector(node->collective))
         return pto_check_fail(checker, 0, "an in-place %s is not supported in plans",
                               pto_collective_name(node->collective));
-    if (node->in.holder != PTO_HOLDER_SELF || node->out.holder != PTO_HOLDER_SELF)
+    if (call->in.holder != PTO_HOLDER_SELF || call->out.holder != PTO_HOLDER_SELF)
         return pto_check_fail(checker, 0, "a collective names another process's buffer");
-    return pto_check_slice_named(checker, &node->in) && pto_check_slice_named(checker, &node->out);
+    return pto_check_slice_named(checker, &call->in) && pto_check_slice_named(checker, &call->out);
 }
 
 /* What the stages of a node may use: its input and output, and temporaries that belong to it. */
 static bool slice_inside(pto_checker_t *checker, int at, const pto_slice_t *slice, bool write) {
-    const pto_node_t *node = pto_plan_node(checker->plan, at);
+    const pto_call_slices_t *call = pto_plan_call(checker->plan, pto_plan_node(checker->plan, at)->call);
     const char *name = pto_plan_buffer(checker->plan, slice->buffer)->name;
     if (slice->holder != PTO_HOLDER_SELF)
         return pto_check_fail(checker, 0, "a collective's stage uses another process's '%s'", name);
-    if (slice->buffer == node->out.buffer)
+    if (slice->buffer == call->out.buffer)
         return true;
-    if (slice->buffer == node->in.buffer && write)
+    if (slice->buffer == call->in.buffer && write)
         return pto_check_fail(checker, 0, "a collective's stage writes '%s', which is its input", name);
-    if (slice->buffer != node->in.buffer && pto_buffer_home(checker->plan, slice->buffer) != at)
+    if (slice->buffer != call->in.buffer && pto_buffer_home(checker->plan, slice->buffer) != at)
         return pto_check_fail(checker, 0,
                               "a collective's stage uses '%s', which is not the collective's alone", name);
     return true;
@@ -99,7 +102,7 @@ static bool body_right(pto_checker_t *checker, int at) {
         return false;
     checker->walk.stage = NULL;
     bool nothing =
-        node->in.buffer == node->out.buffer && pto_plan_group(checker->plan, node->group)->size == 1;
+        pto_call_in_place(checker->plan, node) && pto_plan_group(checker->plan, node->group)->size == 1;
     return has_stages(checker->plan, at) || nothing ||
            pto_check_fail(checker, 0, "a collective contains no stages");
 }
@@ -125,7 +128,9 @@ bool pto_check_collectives(pto_checker_t *checker) {
 /* One call of the node, by the group of the current member 0. */
 typedef struct {
     const pto_node_t *node;
+    const pto_call_slices_t *slices;
     const pto_group_t *group;
+    bool in_place;
     int64_t root_rank;
 } call_t;
 
@@ -146,7 +151,7 @@ static member_t member_at(const pto_checker_t *checker, const call_t *call, int6
 /* The bytes that `member` names for `peer`, or for message `ordinal`; empty if there are none. */
 static bool find_block(pto_checker_t *checker, const call_t *call, member_t member, member_t peer,
                        int64_t ordinal, bool write, pto_touch_t *block) {
-    const pto_slice_t *slice = write ? &call->node->out : &call->node->in;
+    const pto_slice_t *slice = write ? &call->slices->out : &call->slices->in;
     pto_action_t action = {.rank = member.rank,
                            .core = member.rank % checker->request->layout.procs_per_gpu,
                            .me = member.index,
@@ -172,16 +177,17 @@ static bool gives(const pto_node_t *node, int64_t member) {
 }
 
 /* Whether the call writes a member's output. The root of a broadcast in place keeps its data. */
-static bool gets(const pto_node_t *node, int64_t member) {
-    if (node->collective == PTO_COLLECTIVE_REDUCE)
+static bool gets(const call_t *call, int64_t member) {
+    if (call->node->collective == PTO_COLLECTIVE_REDUCE)
         return member == 0;
-    return member > 0 || node->collective != PTO_COLLECTIVE_BROADCAST || node->in.buffer != node->out.buffer;
+    return member > 0 || call->node->collective != PTO_COLLECTIVE_BROADCAST || !call->in_place;
 }
 
 /* --- before its stages ---------------------------------------------------------------------------------- */
 
 bool pto_check_enter_collective(pto_checker_t *checker, int at) {
     const pto_node_t *node = pto_plan_node(checker->plan, at);
+    int input = pto_plan_call(checker->plan, node->call)->in.buffer;
     size_t places = (size_t)checker->ranks * (size_t)checker->buffers;
     if (!checker->inside)
         checker->inside = calloc(places, sizeof *checker->inside);
@@ -193,7 +199,7 @@ bool pto_check_enter_collective(pto_checker_t *checker, int at) {
     }
     for (int64_t rank = 0; rank < checker->ranks; rank++) {
         int64_t member = pto_collective_member(checker->plan, node, rank);
-        int64_t place = rank * checker->buffers + node->in.buffer;
+        int64_t place = rank * checker->buffers + input;
         if (member < 0 || !gives(node, member) || checker->bytes[place] <= 0)
             continue;
         pto_content_t symbol = {.end = checker->bytes[place],
@@ -270,8 +276,8 @@ static bool has_blocks(pto_checker_t *checker, const call_t *call, const pto_sli
 
 static bool do_blocks(pto_checker_t *checker, const call_t *call) {
     bool addressed = pto_collective_is_addressed(call->node->collective);
-    if (!has_blocks(checker, call, &call->node->in, addressed ? call->group->size : 1) ||
-        !has_blocks(checker, call, &call->node->out, call->group->size))
+    if (!has_blocks(checker, call, &call->slices->in, addressed ? call->group->size : 1) ||
+        !has_blocks(checker, call, &call->slices->out, call->group->size))
         return false;
     gather_givers(checker, call);
     for (int64_t receiver = 0; receiver < call->group->size; receiver++) {
@@ -376,20 +382,19 @@ static bool give_vector(pto_checker_t *checker, const pto_touch_t *vector, resul
 }
 
 static bool give_result(pto_checker_t *checker, const call_t *call, int64_t member, result_t *result) {
-    bool in_place = call->node->in.buffer == call->node->out.buffer;
     pto_touch_t vector;
     member_t who = member_at(checker, call, member);
-    if (!gets(call->node, member) && !in_place)
+    if (!gets(call, member) && !call->in_place)
         return true;
     if (!find_block(checker, call, who, who, 0, true, &vector))
         return false;
-    if (bytes_of(&vector) != result->bytes || (in_place && vector.begin != result->begin))
+    if (bytes_of(&vector) != result->bytes || (call->in_place && vector.begin != result->begin))
         return pto_check_fail(checker, vector.holder,
                               "a collective's result of %lld bytes goes where there are %lld",
                               (long long)result->bytes, (long long)bytes_of(&vector));
     if (result->bytes == 0)
         return true;
-    if (gets(call->node, member))
+    if (gets(call, member))
         return give_vector(checker, &vector, result);
     if (call->node->collective == PTO_COLLECTIVE_REDUCE)
         forget_vector(checker, &vector);
@@ -401,7 +406,7 @@ static bool give_result(pto_checker_t *checker, const call_t *call, int64_t memb
 static void order_vector(pto_checker_t *checker, const call_t *call) {
     gather_givers(checker, call);
     for (int64_t member = 0; member < call->group->size; member++)
-        if (gets(call->node, member))
+        if (gets(call, member))
             pto_clocks_deliver_gathered(&checker->clocks, rank_of(checker, call, member));
 }
 
@@ -435,7 +440,10 @@ static bool do_call(pto_checker_t *checker, const call_t *call) {
 
 bool pto_check_leave_collective(pto_checker_t *checker) {
     const pto_node_t *node = pto_plan_node(checker->plan, checker->collective);
-    call_t call = {.node = node, .group = pto_plan_group(checker->plan, node->group)};
+    call_t call = {.node = node,
+                   .slices = pto_plan_call(checker->plan, node->call),
+                   .group = pto_plan_group(checker->plan, node->group),
+                   .in_place = pto_call_in_place(checker->plan, node)};
     pto_check_report_t report =
         checker->report; /* the report counts the work of the stages, not of the call */
     bool right = true;

@@ -79,7 +79,8 @@ static bool are_elements(pto_checker_t *checker, int64_t rank, int64_t origin, i
 static bool is_written_once(const pto_checker_t *checker, int buffer) {
     if (checker->collective >= 0) {
         const pto_node_t *node = pto_plan_node(checker->plan, checker->collective);
-        return buffer == node->out.buffer && !pto_collective_reduces(node->collective);
+        return buffer == pto_plan_call(checker->plan, node->call)->out.buffer &&
+               !pto_collective_reduces(node->collective);
     }
     return pto_plan_buffer(checker->plan, buffer)->role == PTO_ROLE_OUT &&
            checker->request->collective != PTO_COLLECTIVE_HALO &&

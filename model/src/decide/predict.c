@@ -73,7 +73,7 @@ static void read_call(const pto_plan_t *plan, pto_call_t *call) {
             continue;
         const pto_action_t first = {.rank = 0}; /* member 0 and itself */
         call->procs = pto_plan_group(plan, node->group)->size;
-        call->bytes = pto_slice_bytes(plan, &node->in, &first);
+        call->bytes = pto_slice_bytes(plan, &pto_plan_call(plan, node->call)->in, &first);
         return;
     }
 }

@@ -19,6 +19,10 @@ static bool stage_uses(const pto_plan_t *plan, const pto_stage_t *stage, int buf
     return false;
 }
 
+static bool names(const pto_call_slices_t *call, int buffer) {
+    return call->in.buffer == buffer || call->out.buffer == buffer;
+}
+
 int pto_buffer_home(const pto_plan_t *plan, int buffer) {
     int home = -1, collective = -1, end = 0;
     if (pto_plan_buffer(plan, buffer)->role != PTO_ROLE_TEMPORARY)
@@ -26,7 +30,7 @@ int pto_buffer_home(const pto_plan_t *plan, int buffer) {
     for (int n = 0; n < pto_plan_node_count(plan); n++) {
         const pto_node_t *node = pto_plan_node(plan, n);
         bool is_call = node->kind == PTO_NODE_COLLECTIVE;
-        if (is_call && (node->in.buffer == buffer || node->out.buffer == buffer))
+        if (is_call && names(pto_plan_call(plan, node->call), buffer))
             return -1;
         if (is_call) {
             collective = n;

@@ -127,14 +127,15 @@ static pto_slice_t call_slice(const pto_builder_t *builder, pto_collective_t col
 
 void pto_build_collective(pto_builder_t *builder, const pto_exchange_t *exchange, pto_done_by_t by) {
     pto_collective_t collective = builder->plan->request.collective;
+    const pto_call_slices_t call = {.in = call_slice(builder, collective, exchange->in),
+                                    .out = call_slice(builder, collective, exchange->out)};
     open_node(builder, (pto_node_t){.kind = PTO_NODE_COLLECTIVE,
                                     .group = exchange->group,
                                     .by = by,
                                     .collective = collective,
                                     .core_first = exchange->core_first,
                                     .core_count = exchange->core_count,
-                                    .in = call_slice(builder, collective, exchange->in),
-                                    .out = call_slice(builder, collective, exchange->out)});
+                                    .call = list_add(builder, &builder->plan->calls, &call, sizeof call)});
 }
 
 void pto_build_kernel(pto_builder_t *builder, const pto_exchange_t *who) {
@@ -325,14 +326,17 @@ static uint64_t digest_step(uint64_t hash, const pto_step_t *step) {
     return digest_slice(digest_slice(hash, &step->source), &step->target);
 }
 
-static uint64_t digest_node(uint64_t hash, const pto_node_t *node) {
+static uint64_t digest_node(uint64_t hash, const pto_plan_t *plan, const pto_node_t *node) {
     const int64_t number[] = {node->kind,  node->span, node->from,       node->to,         node->power,
                               node->group, node->by,   node->collective, node->core_first, node->core_count};
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
         hash = fnv1a(hash, (uint64_t)number[i]);
     if (node->kind == PTO_NODE_PIPELINE)
         hash = fnv1a(hash, (uint64_t)node->depth);
-    return digest_slice(digest_slice(hash, &node->in), &node->out);
+    if (node->kind != PTO_NODE_COLLECTIVE)
+        return hash;
+    const pto_call_slices_t *call = pto_plan_call(plan, node->call);
+    return digest_slice(digest_slice(hash, &call->in), &call->out);
 }
 
 static uint64_t digest_group(uint64_t hash, const pto_group_t *group) {
@@ -404,7 +408,7 @@ static uint64_t digest_request(uint64_t hash, const pto_request_t *request) {
 static uint64_t digest_plan(const pto_plan_t *plan) {
     uint64_t hash = digest_request(0xcbf29ce484222325u, &plan->request);
     for (int i = 0; i < plan->nodes.count; i++)
-        hash = digest_node(hash, pto_plan_node(plan, i));
+        hash = digest_node(hash, plan, pto_plan_node(plan, i));
     for (int i = 0; i < plan->groups.count; i++)
         hash = digest_group(hash, pto_plan_group(plan, i));
     for (int i = 0; i < plan->buffers.count; i++)
@@ -540,46 +544,13 @@ void pto_plan_destroy(pto_plan_t *plan) {
     if (!plan)
         return;
     free(plan->nodes.item);
+    free(plan->calls.item);
     free(plan->stages.item);
     free(plan->steps.item);
     free(plan->buffers.item);
     free(plan->groups.item);
     free(plan->flags.item);
     free(plan);
-}
-
-/* --- reading -------------------------------------------------------------------------------------------- */
-
-const pto_request_t *pto_plan_request(const pto_plan_t *plan) { return &plan->request; }
-
-int pto_plan_node_count(const pto_plan_t *plan) { return plan->nodes.count; }
-
-const pto_node_t *pto_plan_node(const pto_plan_t *plan, int index) {
-    return (const pto_node_t *)plan->nodes.item + index;
-}
-
-const pto_stage_t *pto_plan_stage(const pto_plan_t *plan, int index) {
-    return (const pto_stage_t *)plan->stages.item + index;
-}
-
-const pto_step_t *pto_plan_step(const pto_plan_t *plan, int index) {
-    return (const pto_step_t *)plan->steps.item + index;
-}
-
-int pto_plan_buffer_count(const pto_plan_t *plan) { return plan->buffers.count; }
-
-const pto_buffer_t *pto_plan_buffer(const pto_plan_t *plan, int index) {
-    return (const pto_buffer_t *)plan->buffers.item + index;
-}
-
-const pto_group_t *pto_plan_group(const pto_plan_t *plan, int index) {
-    return (const pto_group_t *)plan->groups.item + index;
-}
-
-int pto_plan_flag_count(const pto_plan_t *plan) { return plan->flags.count; }
-
-const char *pto_plan_flag_name(const pto_plan_t *plan, int flag) {
-    return ((const char *const *)plan->flags.item)[flag];
 }
 
 uint64_t pto_plan_digest(const pto_plan_t *plan) { return digest_plan(plan); }

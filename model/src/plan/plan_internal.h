@@ -13,12 +13,19 @@ typedef struct {
 struct pto_plan {
     pto_request_t request;
     pto_list_t nodes;   /* pto_node_t */
+    pto_list_t calls;   /* pto_call_slices_t */
     pto_list_t stages;  /* pto_stage_t */
     pto_list_t steps;   /* pto_step_t */
     pto_list_t buffers; /* pto_buffer_t */
     pto_list_t groups;  /* pto_group_t */
     pto_list_t flags;   /* const char * */
 };
+
+/* Whether a collective node's call reads and writes one buffer. */
+static inline bool pto_call_in_place(const pto_plan_t *plan, const pto_node_t *node) {
+    const pto_call_slices_t *call = pto_plan_call(plan, node->call);
+    return call->in.buffer == call->out.buffer;
+}
 
 /* Block bytes and offset of one block in the buffer of a rank. */
 typedef struct {

@@ -45,7 +45,7 @@ pto_status_t pto_plan_runnable(const pto_plan_t *plan, pto_error_t *err) {
     for (int n = 0; n < pto_plan_node_count(plan); n++) {
         const pto_node_t *node = pto_plan_node(plan, n);
         if (node->kind == PTO_NODE_COLLECTIVE && node->by == PTO_DONE_BY_LIBRARY &&
-            node->collective == PTO_COLLECTIVE_BROADCAST && node->in.buffer != node->out.buffer)
+            node->collective == PTO_COLLECTIVE_BROADCAST && !pto_call_in_place(plan, node))
             return pto_error_set(err, PTO_ERR_INVALID_PLAN,
                                  "the MPI library's broadcast is in place, and the plan's is not");
         if (node->kind != PTO_NODE_STAGE)

@@ -361,7 +361,8 @@ static bool allocate(pto_pricing_t *pricing) {
 }
 
 static void release(pto_pricing_t *pricing) {
-    for (size_t i = 0; pricing->lane && i < ledger_count(pricing, pto_plan_lane_count(pricing->plan)); i++)
+    size_t ledgers = pricing->lane ? ledger_count(pricing, pto_plan_lane_count(pricing->plan)) : 0;
+    for (size_t i = 0; i < ledgers; i++)
         pto_ledger_fini(&pricing->lane[i]);
     pto_raises_fini(pricing);
     for (int64_t gpu = 0; pricing->engine && gpu < pricing->gpu_count; gpu++)
