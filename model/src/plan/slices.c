@@ -51,13 +51,11 @@ static int64_t node_block_bytes(const pto_held_t *holder, int64_t block) {
     int64_t home = holder->place.node * members, place = holder->place.gpu * owners + holder->place.core;
     pto_blocks_t blocks = holder->buffer->blocks;
     if (blocks == PTO_BLOCKS_RAIL)
-        return pto_request_bytes(request, home + block % members,
-                                block / members * members + place);
+        return pto_request_bytes(request, home + block % members, block / members * members + place);
     int64_t i = block / members % members, j = block % members;
     int64_t other = block / (members * members) * members;
     bool sending = blocks == PTO_BLOCKS_NODE_ROW;
-    return pto_request_bytes(request, (sending ? home : other) + i,
-                            (sending ? other : home) + j);
+    return pto_request_bytes(request, (sending ? home : other) + i, (sending ? other : home) + j);
 }
 
 /* Bytes of a block before splitting and dealing. */
@@ -424,6 +422,20 @@ static int64_t piece_count(const pto_slice_t *slice, int64_t k, int64_t core) {
 int64_t pto_step_pieces(const pto_step_t *step, int64_t k, int64_t core) {
     int64_t source = piece_count(&step->source, k, core);
     int64_t target = piece_count(&step->target, k, core);
+    return source > target ? source : target;
+}
+
+/* The separate ranges of a slice of constants. */
+static int64_t row_count(const pto_slice_t *slice) {
+    int64_t run = slice->run.constant, stride = slice->stride.constant, until = slice->until.constant;
+    int64_t rows = run < stride && until > 0 ? (until - 1) / stride + 1 : 1;
+    return slice->repeat > 1 ? rows * slice->repeat : rows;
+}
+
+int64_t pto_step_rows(const pto_plan_t *plan, const pto_step_t *step) {
+    if (plan->request.collective != PTO_COLLECTIVE_HALO)
+        return 1;
+    int64_t source = row_count(&step->source), target = row_count(&step->target);
     return source > target ? source : target;
 }
 
