@@ -39,9 +39,10 @@ DEPS_LDFLAGS := $(if $(DEPS),-L$(DEPS_LIBDIR) -Wl$(comma)-rpath$(comma)$(DEPS_LI
 LIB_INCLUDES := -Imodel/include -Imodel/src
 EXEC_INCLUDES := -Imodel/include -Iimpl/include -Iimpl
 TEST_INCLUDES := $(LIB_INCLUDES) -Imodel/tool -Iimpl/include -Iimpl -Ivalidate -Iparallel -Itests
-includes_for = $(strip $(if $(filter model/src/% model/strategies/% model/algorithms/% model/fit/% model/tool/%,$(1)),$(LIB_INCLUDES), \
+includes_for = $(strip $(if $(filter model/src/% model/strategies/% model/algorithms/% model/fit/% model/scotch/% model/tool/%,$(1)),$(LIB_INCLUDES), \
 	$(if $(filter impl/% docs/examples/%,$(1)),$(EXEC_INCLUDES), \
-	$(if $(filter calibrate/% validate/% parallel/%,$(1)),$(EXEC_INCLUDES) -Imodel/tool -Iparallel,$(TEST_INCLUDES)))))
+	$(if $(filter profile/%,$(1)),-Imodel/include, \
+	$(if $(filter calibrate/% validate/% parallel/%,$(1)),$(EXEC_INCLUDES) -Imodel/tool -Iparallel,$(TEST_INCLUDES))))))
 # The installation folder is not compiled in: the program finds its data relative to its own path.
 DEFINES := -D_POSIX_C_SOURCE=200809L
 CFLAGS ?= -O2 -g
@@ -68,6 +69,10 @@ FORCE:
 LIB_SRC := $(wildcard model/src/*/*.c model/strategies/*.c model/algorithms/*.c)
 TOOL_SRC := $(wildcard model/tool/*.c)
 FIT_SRC := $(wildcard model/fit/*.c)
+# The mapper of SCOTCH: a library of its own, opened at run time, built if libscotch-dev is installed.
+HAVE_SCOTCH := $(shell printf '$(hash)include <stdio.h>\n$(hash)include <stdint.h>\n$(hash)include <scotch/scotch.h>\n' | \
+	$(CC) $(DEPS_CPPFLAGS) -E - >/dev/null 2>&1 && echo yes)
+SCOTCH_SRC := $(if $(HAVE_SCOTCH),$(wildcard model/scotch/*.c))
 CALIBRATE_SRC := $(wildcard calibrate/*.c)
 # Shared by the MPI programs; files of rows do not depend on MPI.
 ROW_FILE_SRC := parallel/row_file.c
@@ -82,10 +87,11 @@ ARGUMENTS_SRC := $(addprefix model/tool/,arguments.c calibrate_options.c)
 OPTIONS_SRC := $(addprefix model/tool/,arguments.c find_machine.c machine_folders.c option_table.c options.c \
 	validate_options.c)
 VALIDATE_SRC := $(filter-out $(METER_SRC),$(wildcard validate/*.c))
+PROFILE_SRC := $(wildcard profile/*.c)
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 UNIT_HELP_SRC := $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c))
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
-MPI_BENCH_SRC := $(wildcard tests/bench/bench_exec.c)
+MPI_BENCH_SRC := $(wildcard tests/bench/bench_exec.c tests/bench/bench_profile.c)
 BENCH_SRC := $(filter-out $(MPI_BENCH_SRC),$(wildcard tests/bench/bench_*.c))
 # fit.h belongs to libportolan-fit, which is not installed.
 INSTALLED_HEADERS := $(filter-out %/fit.h,$(wildcard model/include/portolan/*.h))
@@ -95,18 +101,19 @@ EXEC_CASE_SRC := $(wildcard tests/mpi/exec_*.c)
 FAKE_SRC := $(wildcard tests/mpi/fake_*.c)
 EXAMPLE_SRC := $(wildcard docs/examples/*.c)
 
-MPI_SRC := $(CALIBRATE_SRC) $(filter-out $(ROW_FILE_SRC),$(PARALLEL_SRC)) $(IMPL_SRC) $(VALIDATE_SRC) \
+MPI_SRC := $(CALIBRATE_SRC) $(filter-out $(ROW_FILE_SRC),$(PARALLEL_SRC)) $(IMPL_SRC) $(VALIDATE_SRC) $(PROFILE_SRC) \
 	$(MPI_TEST_SRC) $(EXEC_CASE_SRC) $(FAKE_SRC) $(EXAMPLE_SRC) $(MPI_BENCH_SRC)
-PLAIN_SRC := $(LIB_SRC) $(TOOL_SRC) $(FIT_SRC) $(METER_SRC) $(PROGRAM_SRC) $(ROW_FILE_SRC) $(UNIT_SRC) \
+PLAIN_SRC := $(LIB_SRC) $(TOOL_SRC) $(FIT_SRC) $(SCOTCH_SRC) $(METER_SRC) $(PROGRAM_SRC) $(ROW_FILE_SRC) $(UNIT_SRC) \
 	$(UNIT_HELP_SRC) $(FUZZ_SRC) $(BENCH_SRC)
 ALL_C := $(PLAIN_SRC) $(MPI_SRC)
 FORMATTED := $(ALL_C) $(wildcard model/*/*.h model/src/*/*.h model/include/portolan/*.h tests/*.h tests/*/*.h calibrate/*.h \
-	impl/*.h impl/*.cu impl/*.cuh impl/include/portolan/*.h validate/*.h parallel/*.h)
+	impl/*.h impl/*.cu impl/*.cuh impl/include/portolan/*.h validate/*.h parallel/*.h profile/*.h)
 
 object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 LIB := $(BUILD)/libportolan.a
 SHARED := $(BUILD)/libportolan.so.$(VERSION)
 FIT_LIB := $(if $(FIT_SRC),$(BUILD)/libportolan-fit.a)
+MAP_LIB := $(if $(SCOTCH_SRC),$(BUILD)/libportolan-map.so)
 FIT_LDLIBS := $(if $(FIT_SRC),-lgsl -lgslcblas)
 TOOL := $(if $(TOOL_SRC),$(BUILD)/portolan)
 # The tool's commands without its main, for the tests.
@@ -116,9 +123,10 @@ HAVE_MPI := $(if $(MPI_SRC),$(shell echo '$(hash)include <hwloc.h>' | $(MPICC) $
 MPI_PROGRAMS := $(if $(HAVE_MPI),$(if $(CALIBRATE_SRC),$(BUILD)/portolan-calibrate) \
 	$(if $(VALIDATE_SRC),$(BUILD)/portolan-validate))
 MPI_TESTS := $(if $(HAVE_MPI),$(patsubst tests/mpi/%.c,$(BUILD)/tests/%,$(MPI_TEST_SRC)) \
-	$(BUILD)/tests/fake/librapl.so $(patsubst docs/examples/%.c,$(BUILD)/tests/example_%,$(EXAMPLE_SRC)))
+	$(BUILD)/tests/fake/librapl.so $(BUILD)/tests/fake_nvml/libnvidia-ml.so.1 $(patsubst docs/examples/%.c,$(BUILD)/tests/example_%,$(EXAMPLE_SRC)))
 EXEC_LIB := $(if $(HAVE_MPI),$(if $(IMPL_SRC),$(BUILD)/libportolan-exec.a))
 EXEC_SHARED := $(if $(EXEC_LIB),$(BUILD)/libportolan-exec.so.$(VERSION))
+PROFILE_LIB := $(if $(HAVE_MPI),$(if $(PROFILE_SRC),$(BUILD)/libportolan-profile.so))
 # CUDA is used if nvcc is installed; otherwise the programs report its absence at run time.
 NVCC ?= nvcc
 # Several architectures can be built at once: CUDA_ARCH="80 90". Newer GPUs use the PTX of the last one.
@@ -167,7 +175,7 @@ define link
 endef
 
 .PHONY: build
-build: $(LIB) $(SHARED) $(FIT_LIB) $(EXEC_LIB) $(EXEC_SHARED) $(TOOL) $(MPI_PROGRAMS) ## build the library and the programs (default)
+build: $(LIB) $(SHARED) $(FIT_LIB) $(MAP_LIB) $(EXEC_LIB) $(EXEC_SHARED) $(PROFILE_LIB) $(TOOL) $(MPI_PROGRAMS) ## build the library and the programs (default)
 
 $(call object,$(PLAIN_SRC)): $(BUILD)/obj/%.o: %.c Makefile $(CC_STAMP)
 	@mkdir -p $(@D)
@@ -190,8 +198,11 @@ $(FIT_LIB): $(call object,$(FIT_SRC))
 	$(call say,AR)
 	$(Q)rm -f $@ && $(AR) qcs $@ $^
 
+$(BUILD)/libportolan-map.so: $(call object,$(SCOTCH_SRC)) $(LINK_STAMP)
+	$(call link,$(CC) -shared,-Wl$(comma)--no-as-needed -lscotch -lscotcherr -lm)
+
 $(BUILD)/portolan: $(call object,$(TOOL_SRC)) $(FIT_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(CC),$(FIT_LDLIBS) $(LDLIBS))
+	$(call link,$(CC),$(FIT_LDLIBS) -ldl $(LDLIBS))
 
 $(BUILD)/obj/%.cu.o: %.cu Makefile $(NVCC_STAMP)
 	@mkdir -p $(@D)
@@ -210,10 +221,20 @@ $(BUILD)/libportolan-exec.a: $(EXEC_OBJECTS)
 $(BUILD)/libportolan-exec.so.$(VERSION): $(EXEC_OBJECTS) $(SHARED) $(LINK_STAMP)
 	$(call link,$(MPICC) -shared -Wl$(comma)-soname$(comma)libportolan-exec.so.$(SOVERSION),$(EXEC_LDLIBS))
 
+# In front of other programs, so it must not give them its own functions. Calls come from any thread, often.
+$(call object,$(PROFILE_SRC)): DEFINES := -D_GNU_SOURCE
+$(call object,$(PROFILE_SRC)): VISIBILITY := -fvisibility=hidden -ftls-model=initial-exec
+$(BUILD)/libportolan-profile.so: $(call object,$(PROFILE_SRC)) $(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC) -shared -Wl$(comma)-soname$(comma)libportolan-profile.so -Wl$(comma)--exclude-libs$(comma)ALL,-ldl -lpthread $(LDLIBS))
+
 $(BUILD)/portolan-validate: $(call object,$(VALIDATE_SRC) $(PARALLEL_SRC) $(METER_SRC) $(OPTIONS_SRC)) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
 
 $(BUILD)/tests/test_exec: $(call object,tests/mpi/test_exec.c $(EXEC_CASE_SRC) validate/reference.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
+
+$(BUILD)/tests/test_profile: $(call object,tests/mpi/test_profile.c tests/mpi/exec_case.c tests/mpi/exec_strategies.c validate/reference.c) \
+		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
 
 $(BUILD)/tests/test_counters: $(call object,tests/mpi/test_counters.c validate/energy.c parallel/agreement.c $(OPTIONS_SRC)) $(LIB) \
@@ -223,9 +244,11 @@ $(BUILD)/tests/test_counters: $(call object,tests/mpi/test_counters.c validate/e
 $(BUILD)/tests/test_stale: $(call object,tests/mpi/test_stale.c tests/mpi/exec_strategies.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC),$(MPI_LDLIBS))
 
-# A test loads these instead of NCCL and of the kernel's energy counters.
+# A test loads these instead of NCCL, of NVML and of the kernel's energy counters.
 $(BUILD)/obj/tests/mpi/fake_%.o: VISIBILITY := -fvisibility=default
 $(BUILD)/tests/fake/librapl.so: $(call object,tests/mpi/fake_rapl.c) $(LINK_STAMP)
+	$(call link,$(CC) -shared)
+$(BUILD)/tests/fake_nvml/libnvidia-ml.so.1: $(call object,tests/mpi/fake_nvml.c) $(LINK_STAMP)
 	$(call link,$(CC) -shared)
 $(BUILD)/tests/fake/libnccl.so.2: $(call object,tests/mpi/fake_nccl.c) $(LINK_STAMP)
 	$(call link,$(MPICC) -shared -Wl$(comma)-soname$(comma)libnccl.so.2)
@@ -244,14 +267,14 @@ $(UNIT_CXX): $(BUILD)/tests/%: tests/unit/%.cc $(wildcard impl/*.cuh impl/*.h) $
 	$(Q)$(CXX) -std=c++17 $(TEST_INCLUDES) $(DEPS_CPPFLAGS) -Wall -Wextra -Wno-unknown-pragmas $(CFLAGS) $(EXTRA) \
 		$(DEPS_LDFLAGS) $(LDFLAGS) $< $(call object,impl/reduce.c) $(LIB) -lcmocka $(LDLIBS) -o $@
 
-$(UNIT): $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(call object,$(UNIT_HELP_SRC) $(METER_SRC) $(PROGRAM_SRC) $(ROW_FILE_SRC)) $(TOOL_PARTS) $(FIT_LIB) $(LIB) $(LINK_STAMP)
+$(UNIT): $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(call object,$(UNIT_HELP_SRC) $(METER_SRC) $(PROGRAM_SRC) $(ROW_FILE_SRC)) $(TOOL_PARTS) $(FIT_LIB) $(LIB) $(LINK_STAMP) | $(MAP_LIB)
 	$(call link,$(CC),-lcmocka $(FIT_LDLIBS) -ldl $(LDLIBS))
 
 $(FUZZ): $(BUILD)/fuzzers/%: $(BUILD)/obj/tests/fuzz/%.o $(LIB) $(LINK_STAMP)
 	$(call link,$(CC) -fsanitize=fuzzer,$(LDLIBS))
 
 $(BENCH): $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(TOOL_PARTS) $(FIT_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(CC),$(FIT_LDLIBS) $(LDLIBS))
+	$(call link,$(CC),$(FIT_LDLIBS) -ldl $(LDLIBS))
 
 $(MPI_BENCH): $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC),$(MPI_LDLIBS))
@@ -282,7 +305,7 @@ test: ## build and run the unit, golden and header tests, JOBS at a time
 
 .PHONY: deps
 deps: ## install everything that any target needs (apt-get as root or through sudo)
-	@tools/deps.sh install "$(DEPS)" build test check mpi
+	@tools/deps.sh install "$(DEPS)" build test check mpi map
 
 # --- single checks -------------------------------------------------------------------------------------------
 
@@ -326,12 +349,15 @@ gpu-suite: ## build, check, calibrate, validate, export results; resumable: OUT=
 BENCH_DEVICE ?= host
 BENCH_MPIRUN ?= mpirun -n 2 --oversubscribe
 BENCH_SHORT ?=
+# The profiler's runs under it, on one process and on two.
+PROFILED := env LD_PRELOAD=$(abspath $(PROFILE_LIB)) PORTOLAN_PROFILE=$(BUILD)/bench/ $(BUILD)/bench/bench_profile
 .PHONY: bench
-bench: $(TOOL) $(BENCH) $(MPI_BENCH) $(SMPI_BENCH) ## run the benchmarks; BENCH_SHORT=1: only check their results, in seconds
+bench: $(PROFILE_LIB) $(TOOL) $(BENCH) $(MPI_BENCH) $(SMPI_BENCH) ## run the benchmarks; BENCH_SHORT=1: only check their results, in seconds
 	@passed=0; failed=0; \
 	export BENCH_SHORT=$(BENCH_SHORT) PORTOLAN=$(BUILD)/portolan SMPI_ALLTOALL=$(SMPI_BENCH) \
 		OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; \
-	for program in $(BENCH) $(foreach program,$(MPI_BENCH),'$(BENCH_MPIRUN) $(program) $(BENCH_DEVICE)'); do \
+	for program in $(BENCH) $(if $(MPI_BENCH),'$(BENCH_MPIRUN) $(BUILD)/bench/bench_exec $(BENCH_DEVICE)' \
+		'mpirun -n 1 $(PROFILED)' '$(BENCH_MPIRUN) $(PROFILED)'); do \
 		if $$program; then passed=$$((passed + 1)); else failed=$$((failed + 1)); fi; \
 	done; echo "bench: $$passed passed, $$failed failed"; [ $$failed = 0 ]
 
@@ -422,7 +448,7 @@ install: build $(addprefix $(BUILD)/,$(PC_FILES)) ## install everything but the 
 	install -d $(BIN_AT) $(LIB_AT)/pkgconfig $(HEADERS_AT) $(MAN_AT) $(DATA_AT)/machines $(DATA_AT)/topologies
 	install -m 755 $(PROGRAMS) $(BIN_AT)
 	install -m 644 $(ARCHIVES) $(LIB_AT)
-	install -m 755 $(SHARED_LIBRARIES) $(LIB_AT)
+	install -m 755 $(SHARED_LIBRARIES) $(MAP_LIB) $(PROFILE_LIB) $(LIB_AT)
 	@for name in $(notdir $(SHARED_LIBRARIES:.$(VERSION)=)); do \
 		ln -sf $$name.$(VERSION) $(LIB_AT)/$$name.$(SOVERSION) && ln -sf $$name.$(SOVERSION) $(LIB_AT)/$$name || exit 1; \
 	done
@@ -434,7 +460,7 @@ install: build $(addprefix $(BUILD)/,$(PC_FILES)) ## install everything but the 
 
 .PHONY: uninstall
 uninstall: ## remove what `make install` installed with the same variables
-	rm -f $(addprefix $(BIN_AT)/,$(notdir $(PROGRAMS))) $(addprefix $(LIB_AT)/,$(notdir $(ARCHIVES)) $(SO_NAMES)) \
+	rm -f $(addprefix $(BIN_AT)/,$(notdir $(PROGRAMS))) $(addprefix $(LIB_AT)/,$(notdir $(ARCHIVES) $(MAP_LIB) $(PROFILE_LIB)) $(SO_NAMES)) \
 		$(addprefix $(LIB_AT)/pkgconfig/,$(PC_FILES)) $(addprefix $(HEADERS_AT)/,$(notdir $(HEADERS))) \
 		$(addprefix $(MAN_AT)/,$(notdir $(MAN_PAGES))) $(addprefix $(DATA_AT)/machines/,$(notdir $(MACHINES))) \
 		$(addprefix $(DATA_AT)/topologies/,$(notdir $(TOPOLOGIES)))

@@ -26,6 +26,9 @@ typedef struct {
 
 _Static_assert(sizeof(place_t) <= PTO_HANDLE_BYTES, "a place must fit into a handle");
 
+/* Of the profiler, where it stands in front of MPI: this memory counts as a GPU's (docs/profiling.md). */
+extern void portolan_profile_memory(const void *memory, size_t bytes) __attribute__((weak));
+
 static piece_t *pieces;
 static pthread_mutex_t pieces_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -36,6 +39,8 @@ static pto_status_t keep(char *memory, bool own, const pto_shared_handle_t *hand
     pthread_mutex_lock(&pieces_lock);
     *piece = (piece_t){pieces, memory, own, *handle};
     pieces = piece;
+    if (portolan_profile_memory)
+        portolan_profile_memory(memory, handle->bytes);
     pthread_mutex_unlock(&pieces_lock);
     return PTO_OK;
 }
@@ -80,6 +85,8 @@ static pto_status_t drop(void *memory, pto_error_t *err) {
     piece_t *piece = *link;
     if (piece)
         *link = piece->next;
+    if (piece && portolan_profile_memory)
+        portolan_profile_memory(piece->memory, 0);
     pthread_mutex_unlock(&pieces_lock);
     if (!piece)
         return pto_error_set(err, PTO_ERR_RANGE, "memory that the host device did not allocate or open");

@@ -15,11 +15,13 @@
     ROW(gsb_btb)                                                                                             \
     ROW(btb_gsb)                                                                                             \
     ROW(btb_btb)                                                                                             \
+    ROW(mix_gsb)                                                                                             \
     ROW(gas_read)                                                                                            \
     ROW(gas_gather)                                                                                          \
     ROW(gas_allgather)                                                                                       \
     ROW(gas_split)                                                                                           \
     ROW(gas_tree)                                                                                            \
+    ROW(gas_halo)                                                                                            \
     ROW(node_leaders)                                                                                        \
     ROW(node_aware)                                                                                          \
     ROW(staged_leaders)                                                                                      \

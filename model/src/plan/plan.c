@@ -285,6 +285,8 @@ static uint64_t digest_slice(uint64_t hash, const pto_slice_t *slice) {
                               slice->parts,  slice->reverse_bits, slice->share,  slice->share_count};
     if (slice->bundle > 1)
         hash = fnv1a(hash, (uint64_t)slice->bundle);
+    if (slice->cells != PTO_CELLS_NONE)
+        hash = fnv1a(hash, slice->cells);
     if (slice->repeat > 1)
         hash = fnv1a(fnv1a(hash, (uint64_t)slice->repeat), (uint64_t)slice->repeat_stride);
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
@@ -303,7 +305,8 @@ static uint64_t digest_step(uint64_t hash, const pto_step_t *step) {
                               step->flag};
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
         hash = fnv1a(hash, (uint64_t)number[i]);
-    for (int d = 0; d < PTO_DIMS_MAX && step->peers.kind == PTO_PEERS_CART; d++)
+    bool shifts = step->peers.kind == PTO_PEERS_CART || step->source.cells != PTO_CELLS_NONE;
+    for (int d = 0; d < PTO_DIMS_MAX && shifts; d++)
         hash = fnv1a(hash, (uint64_t)(int64_t)step->peers.shift[d]);
     const pto_expr_t expr[] = {step->who_first,   step->who_stride,   step->who_until,
                                step->peers.first, step->peers.stride, step->peers.until};
@@ -367,8 +370,9 @@ static uint64_t digest_request(uint64_t hash, const pto_request_t *request) {
         hash = digest_halo(hash, &request->halo);
     if (request->chunks > 1)
         hash = fnv1a(hash, (uint64_t)request->chunks);
-    if (request->staged_members > 0)
-        hash = fnv1a(hash, (uint64_t)request->staged_members);
+    if (request->staged_members.in > 0 || request->staged_members.out > 0)
+        hash =
+            fnv1a(fnv1a(hash, (uint64_t)request->staged_members.in), (uint64_t)request->staged_members.out);
     const pto_counts_t *counts = request->counts;
     if (counts && counts->kind == PTO_COUNTS_SKEW) {
         uint64_t bits;
@@ -440,7 +444,8 @@ static pto_status_t check_sizes(const pto_request_t *request, pto_error_t *err) 
                 {request->messages, "messages"},
                 {request->unique_bytes, "unique_bytes"},
                 {request->chunks, "chunks"},
-                {request->staged_members, "staged_members"}};
+                {request->staged_members.in, "staged_members.in"},
+                {request->staged_members.out, "staged_members.out"}};
     for (size_t i = 0; i < sizeof size / sizeof *size; i++)
         if (size[i].value < 0)
             return pto_error_set(err, PTO_ERR_RANGE, "%s must be 0 or more, not %lld", size[i].name,

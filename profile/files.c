@@ -1,0 +1,383 @@
+/* The files: written by process 0 at MPI_Finalize, or by each process for itself when it ends otherwise, from
+ * a signal handler too. So the text is made here, without the C library's streams or memory. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "profile.h"
+
+enum { TEXT_MAX = 1 << 15, LINE_MAX = 512, PATH_ROOM = 4096, TAG = 32000 };
+enum { LINES_DEFAULT = 1000000 };
+
+/* --- text ----------------------------------------------------------------------------------------------- */
+
+/* Where text goes: into a file, or to process 0, which puts it into one. */
+typedef struct {
+    int file; /* -1: to process 0 */
+    size_t used;
+    char text[TEXT_MAX];
+} sink_t;
+
+static sink_t sink;
+static MPI_Comm relay = MPI_COMM_NULL;
+static char prefix[PATH_ROOM - 64];
+
+static void write_whole(int file, const char *text, size_t size) {
+    while (size > 0) {
+        ssize_t written = write(file, text, size);
+        if (written < 0 && errno != EINTR)
+            return;
+        text += written > 0 ? written : 0;
+        size -= written > 0 ? (size_t)written : 0;
+    }
+}
+
+static void flush(void) {
+    if (sink.used > 0 && sink.file >= 0)
+        write_whole(sink.file, sink.text, sink.used);
+    else if (sink.used > 0)
+        PMPI_Send(sink.text, (int)sink.used, MPI_BYTE, 0, TAG, relay);
+    sink.used = 0;
+}
+
+static void put(const char *text) {
+    size_t size = strlen(text);
+    memcpy(sink.text + sink.used, text, size);
+    sink.used += size;
+}
+
+/* At least `digits` digits. */
+static char *digits_of(uint64_t number, unsigned base, int digits, char room[24]) {
+    char *at = room + 23;
+    *at = '\0';
+    for (; number > 0 || digits > 0; number /= base, digits--)
+        *--at = "0123456789abcdef"[number % base];
+    return at;
+}
+
+static void put_number(int64_t number) {
+    char room[24];
+    if (number < 0)
+        put("-");
+    put(digits_of((uint64_t)(number < 0 ? -number : number), 10, 1, room));
+}
+
+static double ns_per_tick;
+
+static void find_tick(void) {
+    int64_t ticks = prof_ticks() - prof.origin;
+    ns_per_tick = ticks > 0 ? (double)(prof_now_ns() - prof.origin_ns) / (double)ticks : 1;
+}
+
+static void put_seconds(int64_t ticks) {
+    char room[24];
+    int64_t ns = ticks > 0 ? (int64_t)((double)ticks * ns_per_tick) : 0;
+    put_number(ns / 1000000000);
+    put(".");
+    put(digits_of((uint64_t)(ns % 1000000000), 10, 9, room));
+}
+
+static void put_field(int64_t number) {
+    put(",");
+    put_number(number);
+}
+
+/* A line ends here; there is always room for another one. */
+static void end_line(void) {
+    put("\n");
+    if (sink.used > TEXT_MAX - LINE_MAX)
+        flush();
+}
+
+/* --- tables --------------------------------------------------------------------------------------------- */
+
+static const char *const space_names[PROF_SPACE_COUNT] = {
+    [PROF_CPU] = "cpu", [PROF_GPU] = "gpu", [PROF_MANAGED] = "managed", [PROF_UNKNOWN] = "unknown"};
+
+#define NAME(name) "MPI_" #name,
+static const char *const routine_names[PROF_ROUTINE_COUNT] = {PROF_ROUTINES(NAME)};
+#undef NAME
+
+static void put_kind(int kind) {
+    if (kind == PROF_MESSAGE || kind == PROF_EXACT) {
+        put(kind == PROF_MESSAGE ? "message" : "exact");
+        return;
+    }
+    put("plan:");
+    put(prof_plan_name(kind));
+}
+
+/* What is written of one process. */
+typedef struct {
+    const prof_cell_t *cell;
+    size_t cell_count;
+} own_t;
+
+static void write_cells(const own_t *own) {
+    for (size_t i = 0; i < own->cell_count; i++) {
+        const prof_cell_t *cell = &own->cell[i];
+        if (cell->messages == 0)
+            continue;
+        put_number(prof.rank);
+        put_field(cell->peer);
+        put(",");
+        put(space_names[cell->space]);
+        put(",");
+        put(space_names[cell->arrival]);
+        put(",");
+        put_kind(cell->kind);
+        put(",");
+        put(routine_names[cell->routine]);
+        put_field(cell->messages);
+        put_field(cell->bytes);
+        put(",");
+        put_seconds(cell->inside);
+        put(",");
+        put_seconds(cell->waiting);
+        end_line();
+    }
+}
+
+static void write_times(const own_t *own) {
+    (void)own;
+    for (int routine = 0; routine < PROF_ROUTINE_COUNT; routine++)
+        for (int space = 0; space < PROF_SPACE_COUNT; space++) {
+            const prof_time_t *time = &prof.time[routine][space];
+            if (time->calls == 0 && time->waiting == 0)
+                continue;
+            put_number(prof.rank);
+            put(",");
+            put(routine_names[routine]);
+            put(",");
+            put(space_names[space]);
+            put_field(time->calls);
+            put(",");
+            put_seconds(time->inside);
+            put(",");
+            put_seconds(time->waiting);
+            end_line();
+        }
+}
+
+static void write_sizes(const own_t *own) {
+    (void)own;
+    for (int routine = 0; routine < PROF_ROUTINE_COUNT; routine++)
+        for (int space = 0; space < PROF_SPACE_COUNT; space++)
+            for (int class = 0; class < PROF_SIZES; class ++) {
+                const prof_size_t *size = &prof.sizes[routine][space][class];
+                if (size->messages == 0)
+                    continue;
+                put_number(prof.rank);
+                put(",");
+                put(routine_names[routine]);
+                put(",");
+                put(space_names[space]);
+                put_field(class > 0 ? (int64_t)1 << (class - 1) : 0);
+                put_field((int64_t)1 << class);
+                put_field(size->messages);
+                put_field(size->bytes);
+                end_line();
+            }
+}
+
+static void write_lines(const own_t *own) {
+    (void)own;
+    for (int64_t i = 0; i < prof.line_count; i++) {
+        const prof_line_t *line = &prof.chunk[i / PROF_LINES_PER_CHUNK][i % PROF_LINES_PER_CHUNK];
+        char room[24];
+        put_number(prof.rank);
+        put(",");
+        put_seconds(line->begin - prof.origin);
+        put(",");
+        put_seconds(line->end - prof.origin);
+        put(",");
+        put(routine_names[line->routine]);
+        put(",");
+        put(line->procs > 0 ? digits_of(line->group, 16, 16, room) : "");
+        put_field(line->procs);
+        put(",");
+        if (line->peer >= 0)
+            put_number(line->peer);
+        put(",");
+        if (line->tag >= 0)
+            put_number(line->tag);
+        put_field(line->bytes);
+        put(",");
+        put(space_names[line->space]);
+        end_line();
+    }
+}
+
+typedef struct {
+    const char *name;
+    const char *columns;
+    void (*write)(const own_t *own);
+} table_t;
+
+static const table_t tables[] = {
+    {"traffic",
+     "source,destination,source_space,destination_space,kind,routine,messages,bytes,seconds,waiting_s",
+     write_cells},
+    {"sizes", "rank,routine,space,from_bytes,below_bytes,messages,bytes", write_sizes},
+    {"times", "rank,routine,space,calls,seconds,waiting_s", write_times},
+    {"calls", "rank,begin_s,end_s,routine,communicator,procs,peer,tag,bytes,space", write_lines},
+};
+enum { TABLES = sizeof tables / sizeof *tables };
+
+/* What is missing of this process's counts. */
+static void write_lost(const char *table) {
+    int64_t lost = strcmp(table, "calls") == 0     ? prof.lines_lost
+                   : strcmp(table, "traffic") == 0 ? prof.messages_lost
+                                                   : 0;
+    if (lost == 0)
+        return;
+    put("# rank ");
+    put_number(prof.rank);
+    put(": not counted: ");
+    put_number(lost);
+    end_line();
+}
+
+/* PREFIXNAME.csv, or PREFIXNAME.RANK.csv. */
+static int open_file(const table_t *table, bool own) {
+    char path[PATH_ROOM], room[24];
+    strcpy(path, prefix);
+    strcat(path, table->name);
+    if (own) {
+        strcat(path, ".");
+        strcat(path, digits_of((uint64_t)prof.rank, 10, 1, room));
+    }
+    strcat(path, ".csv");
+    return open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+}
+
+static void write_heading(const table_t *table, bool complete) {
+    put("# portolan-profile");
+    end_line();
+    put("# ranks=");
+    put_number(prof.size);
+    end_line();
+    if (!complete) {
+        put("# incomplete: one process, which ended before MPI_Finalize");
+        end_line();
+    }
+    put(table->columns);
+    end_line();
+}
+
+/* --- one process alone ---------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t is_written;
+static pid_t process; /* not its children */
+
+void prof_write_own(void) {
+    own_t own = {prof.cell, prof.cell_capacity};
+    if (is_written || prof.origin == 0 || getpid() != process)
+        return;
+    is_written = 1;
+    find_tick();
+    for (int i = 0; i < TABLES; i++) {
+        sink.file = open_file(&tables[i], true);
+        if (sink.file < 0)
+            continue;
+        write_heading(&tables[i], false);
+        write_lost(tables[i].name);
+        tables[i].write(&own);
+        flush();
+        close(sink.file);
+    }
+}
+
+static const int signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGILL,  SIGABRT,
+                              SIGBUS, SIGFPE, SIGSEGV, SIGTERM, SIGXCPU};
+enum { SIGNALS = sizeof signals / sizeof *signals };
+static struct sigaction before[SIGNALS];
+
+/* Then what would have happened anyway. */
+static void on_signal(int number) {
+    int kept = errno;
+    prof_write_own();
+    for (int i = 0; i < SIGNALS; i++)
+        if (signals[i] == number)
+            sigaction(number, &before[i], NULL);
+    errno = kept;
+    raise(number);
+}
+
+/* A signal that the program ignores stays ignored. */
+static void catch_signals(void) {
+    struct sigaction action = {.sa_handler = on_signal};
+    sigemptyset(&action.sa_mask);
+    for (int i = 0; i < SIGNALS; i++) {
+        sigaction(signals[i], NULL, &before[i]);
+        if (before[i].sa_handler != SIG_IGN)
+            sigaction(signals[i], &action, NULL);
+    }
+}
+
+void prof_files_begin(void) {
+    const char *text = getenv("PORTOLAN_PROFILE"), *calls = getenv("PORTOLAN_PROFILE_CALLS");
+    text = text && strlen(text) < sizeof prefix ? text : "portolan-";
+    memcpy(prefix, text, strlen(text) + 1);
+    prof.line_max = calls ? strtoll(calls, NULL, 10) : LINES_DEFAULT;
+    if (prof.line_max > (int64_t)PROF_CHUNKS_MAX * PROF_LINES_PER_CHUNK)
+        prof.line_max = (int64_t)PROF_CHUNKS_MAX * PROF_LINES_PER_CHUNK;
+    process = getpid();
+    catch_signals();
+    atexit(prof_write_own);
+}
+
+/* --- all processes -------------------------------------------------------------------------------------- */
+
+/* Process 0 appends what the others send, one after the other; an empty message ends each. */
+static void relay_others(void) {
+    for (int rank = 1; rank < prof.size; rank++) {
+        int size = 1;
+        PMPI_Send(NULL, 0, MPI_BYTE, rank, TAG, relay); /* its turn */
+        while (size > 0) {
+            MPI_Status status;
+            PMPI_Recv(sink.text, TEXT_MAX, MPI_BYTE, rank, TAG, relay, &status);
+            PMPI_Get_count(&status, MPI_BYTE, &size);
+            if (sink.file >= 0)
+                write_whole(sink.file, sink.text, (size_t)size);
+        }
+    }
+}
+
+static void write_table(const table_t *table, const own_t *own) {
+    if (prof.rank == 0) {
+        sink.file = open_file(table, false);
+        write_heading(table, true);
+    } else {
+        sink.file = -1;
+        PMPI_Recv(NULL, 0, MPI_BYTE, 0, TAG, relay, MPI_STATUS_IGNORE);
+    }
+    write_lost(table->name);
+    if (prof.rank > 0 || sink.file >= 0)
+        table->write(own);
+    if (prof.rank == 0 && sink.file < 0)
+        sink.used = 0;
+    flush();
+    if (prof.rank > 0) {
+        PMPI_Send(NULL, 0, MPI_BYTE, 0, TAG, relay);
+        return;
+    }
+    relay_others();
+    if (sink.file >= 0)
+        close(sink.file);
+}
+
+void prof_write_all(void) {
+    own_t own = {NULL, 0};
+    PMPI_Comm_dup(MPI_COMM_WORLD, &relay);
+    find_tick();
+    own.cell = prof_order_resolve(&own.cell_count);
+    for (int i = 0; i < TABLES; i++)
+        write_table(&tables[i], &own);
+    PMPI_Comm_free(&relay);
+    free((void *)own.cell);
+    is_written = 1;
+}

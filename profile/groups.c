@@ -1,0 +1,144 @@
+/* Communicators: their processes' ranks in MPI_COMM_WORLD, and an identity that all of them compute alike. It
+ * follows from the processes and from how many communicators of the same processes came before, which is the
+ * same for all of them, because they create communicators together. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile.h"
+
+static int keyval = MPI_KEYVAL_INVALID;
+
+/* Processes in an order, and how many communicators have had them. */
+typedef struct members members_t;
+struct members {
+    members_t *next;
+    uint64_t hash;
+    uint64_t communicators;
+    int size;
+    int world[];
+};
+
+static members_t *known_members;
+/* The communicator of the last call. */
+static MPI_Comm known_comm = MPI_COMM_NULL;
+static const prof_group_t *known_group;
+
+/* The library may give the handle to another communicator. */
+static int forget(MPI_Comm comm, int key, void *attribute, void *extra) {
+    (void)key;
+    (void)attribute;
+    (void)extra;
+    if (comm == known_comm)
+        known_comm = MPI_COMM_NULL;
+    return MPI_SUCCESS;
+}
+
+void prof_groups_begin(void) { PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &keyval, NULL); }
+
+static uint64_t hash_of(const int *world, int size) {
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (int i = 0; i < size; i++)
+        hash = (hash ^ (uint32_t)world[i]) * 0x100000001b3u;
+    return hash ^ (uint64_t)size << 48;
+}
+
+static bool translate(MPI_Group group, int size, int *world) {
+    MPI_Group whole;
+    int *own = calloc((size_t)size + 1, sizeof *own);
+    bool done = own && PMPI_Comm_group(MPI_COMM_WORLD, &whole) == MPI_SUCCESS;
+    for (int i = 0; own && i < size; i++)
+        own[i] = i;
+    if (done) {
+        done = PMPI_Group_translate_ranks(group, size, own, whole, world) == MPI_SUCCESS;
+        PMPI_Group_free(&whole);
+    }
+    for (int i = 0; done && i < size; i++)
+        world[i] = world[i] == MPI_UNDEFINED ? -1 : world[i];
+    free(own);
+    return done;
+}
+
+static members_t *new_members(MPI_Group group) {
+    int size = 0;
+    PMPI_Group_size(group, &size);
+    members_t *made = calloc(1, sizeof *made + (size_t)size * sizeof *made->world);
+    if (made && !translate(group, size, made->world)) {
+        free(made);
+        made = NULL;
+    }
+    if (made) {
+        made->size = size;
+        made->hash = hash_of(made->world, size);
+    }
+    return made;
+}
+
+/* The processes that messages go to. Both sides of an inter-communicator compute the same hash. */
+static members_t *read_members(MPI_Comm comm, bool is_inter) {
+    MPI_Group local, remote;
+    PMPI_Comm_group(comm, &local);
+    members_t *made = new_members(local);
+    if (made && is_inter) {
+        uint64_t own = made->hash;
+        free(made);
+        PMPI_Comm_remote_group(comm, &remote);
+        made = new_members(remote);
+        PMPI_Group_free(&remote);
+        if (made)
+            made->hash ^= own;
+    }
+    PMPI_Group_free(&local);
+    return made;
+}
+
+static members_t *interned(members_t *made) {
+    for (members_t *known = known_members; known; known = known->next)
+        if (known->hash == made->hash && known->size == made->size &&
+            memcmp(known->world, made->world, (size_t)made->size * sizeof *made->world) == 0) {
+            free(made);
+            return known;
+        }
+    made->next = known_members;
+    known_members = made;
+    return made;
+}
+
+static prof_group_t *new_group(MPI_Comm comm) {
+    int is_inter = 0;
+    PMPI_Comm_test_inter(comm, &is_inter);
+    members_t *members = read_members(comm, is_inter != 0);
+    prof_group_t *group = members ? calloc(1, sizeof *group) : NULL;
+    if (!group) {
+        free(members);
+        return NULL;
+    }
+    members = interned(members);
+    *group = (prof_group_t){.id = members->hash + 0x9e3779b97f4a7c15u * members->communicators++,
+                            .size = members->size,
+                            .is_inter = is_inter != 0,
+                            .world = members->world};
+    PMPI_Comm_rank(comm, &group->rank);
+    return group;
+}
+
+const prof_group_t *prof_group_of(MPI_Comm comm) {
+    void *found = NULL;
+    int is_set = 0;
+    if (comm == known_comm)
+        return known_group;
+    if (comm == MPI_COMM_NULL || PMPI_Comm_get_attr(comm, keyval, (void *)&found, &is_set) != MPI_SUCCESS)
+        return NULL;
+    if (!is_set) {
+        found = new_group(comm);
+        if (!found)
+            return NULL;
+        PMPI_Comm_set_attr(comm, keyval, found);
+    }
+    known_comm = comm;
+    known_group = found;
+    return known_group;
+}
+
+int prof_world_rank(const prof_group_t *group, int rank) {
+    return group && rank >= 0 && rank < group->size ? group->world[rank] : -1;
+}

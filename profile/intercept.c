@@ -1,0 +1,183 @@
+/* The start and the end of a program, and what all interceptions share. */
+#include "intercept.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static _Thread_local int depth;
+
+void prof_next(const char *name, void *function, size_t size) {
+    void *found = dlsym(RTLD_NEXT, name);
+    memcpy(function, &found, size);
+}
+
+bool prof_enter(bool always) {
+    if (!(always ? prof.running : prof.enabled) || depth > 0)
+        return false;
+    depth++;
+    return true;
+}
+
+void prof_leave(void) { depth--; }
+
+void prof_lock(void) {
+    if (prof.threaded)
+        pthread_mutex_lock(&mutex);
+}
+
+void prof_unlock(void) {
+    if (prof.threaded)
+        pthread_mutex_unlock(&mutex);
+}
+
+/* --- the start ------------------------------------------------------------------------------------------ */
+
+static void begin(void) {
+    int provided = MPI_THREAD_SINGLE, mine, all = 0;
+    if (prof.running)
+        return;
+    depth++;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &prof.rank);
+    PMPI_Comm_size(MPI_COMM_WORLD, &prof.size);
+    PMPI_Query_thread(&provided);
+    prof.threaded = provided == MPI_THREAD_MULTIPLE;
+    prof_groups_begin();
+    prof_group_of(MPI_COMM_WORLD); /* before any of the same processes */
+    prof_group_of(MPI_COMM_SELF);
+    prof_plans_begin();
+    mine = prof_spaces_begin() || getenv("PORTOLAN_PROFILE_ORDER") != NULL;
+    PMPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    prof.ordered = all != 0;
+    mine = prof_count_begin();
+    PMPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    prof.running = prof.enabled = all != 0;
+    if (prof.running)
+        prof_files_begin();
+    PMPI_Barrier(MPI_COMM_WORLD);
+    prof.origin_ns = prof_now_ns();
+    prof.origin = prof_ticks();
+    depth--;
+}
+
+#define INIT(prefix)                                                                                         \
+    PROF_EXPORT int prefix##Init(int *argc, char ***argv) {                                                  \
+        int (*next)(int *, char ***);                                                                        \
+        prof_next(#prefix "Init", &next, sizeof next);                                                       \
+        int code = next(argc, argv);                                                                         \
+        if (code == MPI_SUCCESS)                                                                             \
+            begin();                                                                                         \
+        return code;                                                                                         \
+    }                                                                                                        \
+    PROF_EXPORT int prefix##Init_thread(int *argc, char ***argv, int required, int *provided) {              \
+        int (*next)(int *, char ***, int, int *);                                                            \
+        prof_next(#prefix "Init_thread", &next, sizeof next);                                                \
+        int code = next(argc, argv, required, provided);                                                     \
+        if (code == MPI_SUCCESS)                                                                             \
+            begin();                                                                                         \
+        return code;                                                                                         \
+    }
+INIT(MPI_)
+INIT(PMPI_)
+
+/* --- communicators ------------------------------------------------------------------------------------- */
+
+/* A new communicator gets its identity at once, in the order that is the same for all its processes. */
+static void note_created(int code, const MPI_Comm *made) {
+    if (!prof_enter(true))
+        return;
+    prof_lock();
+    if (code == MPI_SUCCESS && *made != MPI_COMM_NULL)
+        prof_group_of(*made);
+    prof_unlock();
+    prof_leave();
+}
+
+#define CREATES_ONE(prefix, name, params, args)                                                              \
+    PROF_EXPORT int prefix##name params;                                                                     \
+    PROF_EXPORT int prefix##name params {                                                                    \
+        int(*next) params;                                                                                   \
+        prof_next(#prefix #name, &next, sizeof next);                                                        \
+        int code = next args;                                                                                \
+        note_created(code, made);                                                                            \
+        return code;                                                                                         \
+    }
+#define CREATES(name, params, args)                                                                          \
+    CREATES_ONE(MPI_, name, params, args) CREATES_ONE(PMPI_, name, params, args)
+
+CREATES(Comm_dup, (MPI_Comm comm, MPI_Comm *made), (comm, made))
+CREATES(Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm *made), (comm, info, made))
+CREATES(Comm_create, (MPI_Comm comm, MPI_Group group, MPI_Comm *made), (comm, group, made))
+CREATES(Comm_create_group, (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *made),
+        (comm, group, tag, made))
+CREATES(Comm_split, (MPI_Comm comm, int color, int key, MPI_Comm *made), (comm, color, key, made))
+CREATES(Comm_split_type, (MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *made),
+        (comm, type, key, info, made))
+CREATES(Cart_create,
+        (MPI_Comm comm, int dims, const int sizes[], const int periods[], int reorder, MPI_Comm *made),
+        (comm, dims, sizes, periods, reorder, made))
+CREATES(Cart_sub, (MPI_Comm comm, const int remain[], MPI_Comm *made), (comm, remain, made))
+CREATES(Graph_create,
+        (MPI_Comm comm, int nodes, const int index[], const int edges[], int reorder, MPI_Comm *made),
+        (comm, nodes, index, edges, reorder, made))
+CREATES(Dist_graph_create,
+        (MPI_Comm comm, int n, const int sources[], const int degrees[], const int destinations[],
+         const int weights[], MPI_Info info, int reorder, MPI_Comm *made),
+        (comm, n, sources, degrees, destinations, weights, info, reorder, made))
+CREATES(Dist_graph_create_adjacent,
+        (MPI_Comm comm, int in, const int sources[], const int in_weights[], int out,
+         const int destinations[], const int out_weights[], MPI_Info info, int reorder, MPI_Comm *made),
+        (comm, in, sources, in_weights, out, destinations, out_weights, info, reorder, made))
+CREATES(Intercomm_create, (MPI_Comm comm, int leader, MPI_Comm peers, int remote, int tag, MPI_Comm *made),
+        (comm, leader, peers, remote, tag, made))
+CREATES(Intercomm_merge, (MPI_Comm comm, int high, MPI_Comm *made), (comm, high, made))
+
+/* --- the end -------------------------------------------------------------------------------------------- */
+
+/* The guard stays: what the files take in messages must not be counted. */
+static void end(void) {
+    if (!prof.running)
+        return;
+    depth++;
+    prof.enabled = prof.running = false;
+    prof_write_all();
+    depth--;
+}
+
+#define END(prefix)                                                                                          \
+    PROF_EXPORT int prefix##Finalize(void) {                                                                 \
+        int (*next)(void);                                                                                   \
+        prof_next(#prefix "Finalize", &next, sizeof next);                                                   \
+        end();                                                                                               \
+        return next();                                                                                       \
+    }                                                                                                        \
+    PROF_EXPORT int prefix##Abort(MPI_Comm comm, int code) {                                                 \
+        int (*next)(MPI_Comm, int);                                                                          \
+        prof_next(#prefix "Abort", &next, sizeof next);                                                      \
+        prof_write_own();                                                                                    \
+        return next(comm, code);                                                                             \
+    }                                                                                                        \
+    PROF_EXPORT int prefix##Pcontrol(const int level, ...) {                                                 \
+        int (*next)(const int, ...);                                                                         \
+        prof_next(#prefix "Pcontrol", &next, sizeof next);                                                   \
+        prof.enabled = prof.running && level != 0;                                                           \
+        return next(level);                                                                                  \
+    }
+END(MPI_)
+END(PMPI_)
+
+/* MPI libraries end a program after a fatal error without the functions of atexit. */
+#define EXIT(name)                                                                                           \
+    PROF_EXPORT _Noreturn void name(int code) {                                                              \
+        void (*next)(int);                                                                                   \
+        prof_write_own();                                                                                    \
+        prof_next(#name, &next, sizeof next);                                                                \
+        next(code);                                                                                          \
+        abort();                                                                                             \
+    }
+EXIT(_exit)
+EXIT(_Exit)

@@ -1,0 +1,394 @@
+/* Messages: sends, receives, probes, and requests until they complete. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "intercept.h"
+
+/* --- sends ---------------------------------------------------------------------------------------------- */
+
+static int64_t message_bytes(int count, MPI_Datatype type) { return count * prof_type_bytes(type); }
+
+static void count_send(const prof_call_t *call, const prof_group_t *group, int peer, int tag, int64_t bytes,
+                       prof_space_t space) {
+    prof_cell_t *cell = prof_count_sent(call->routine, PROF_MESSAGE, group, peer, tag, 1, bytes, space);
+    if (cell)
+        cell->inside += call->end - call->begin;
+}
+
+static void note_send(const prof_call_t *call, int code, const void *buffer, int count, MPI_Datatype type,
+                      int peer, int tag, MPI_Comm comm, const MPI_Request *request) {
+    const prof_group_t *group = prof_group_of(comm);
+    prof_space_t space = prof_message_space(buffer, type);
+    int64_t bytes = message_bytes(count, type);
+    prof_count_call(call, group, peer, tag, bytes, space);
+    if (code != MPI_SUCCESS || peer == MPI_PROC_NULL)
+        return;
+    count_send(call, group, peer, tag, bytes, space);
+    if (request && *request != MPI_REQUEST_NULL)
+        prof_request_add(*request, &(prof_request_t){.routine = (uint8_t)call->routine,
+                                                     .space = (uint8_t)space,
+                                                     .active = true,
+                                                     .peer = peer,
+                                                     .group = group});
+}
+
+#define SEND_PARAMS const void *buffer, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm
+#define SEND_ARGS buffer, count, type, peer, tag, comm
+
+#define SEND(name) PROF_SIMPLE(name, (SEND_PARAMS), (SEND_ARGS), note_send(&call, code, SEND_ARGS, NULL))
+SEND(Send)
+SEND(Bsend)
+SEND(Ssend)
+SEND(Rsend)
+
+#define ISEND(name)                                                                                          \
+    PROF_SIMPLE(name, (SEND_PARAMS, MPI_Request * request), (SEND_ARGS, request),                            \
+                note_send(&call, code, SEND_ARGS, request))
+ISEND(Isend)
+ISEND(Ibsend)
+ISEND(Issend)
+ISEND(Irsend)
+
+/* --- receives ------------------------------------------------------------------------------------------- */
+
+static bool is_open(int peer, int tag) { return peer == MPI_ANY_SOURCE || tag == MPI_ANY_TAG; }
+
+/* A receive that has completed. */
+static void count_received(const prof_group_t *group, const MPI_Status *status, prof_space_t space) {
+    if (status->MPI_SOURCE != MPI_PROC_NULL)
+        prof_count_received(group, status->MPI_SOURCE, status->MPI_TAG, 1, space);
+}
+
+static void note_recv(const prof_call_t *call, int code, const void *buffer, int count, MPI_Datatype type,
+                      int peer, int tag, MPI_Comm comm, const MPI_Status *status) {
+    const prof_group_t *group = prof_group_of(comm);
+    prof_space_t space = prof_message_space(buffer, type);
+    prof_count_call(call, group, peer, tag, message_bytes(count, type), space);
+    if (code == MPI_SUCCESS && peer != MPI_PROC_NULL)
+        count_received(group, status, space);
+}
+
+#define RECV_PARAMS void *buffer, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm
+/* A status, even if the program wants none. */
+#define OWN_STATUS                                                                                           \
+    MPI_Status own;                                                                                          \
+    MPI_Status *use = status == MPI_STATUS_IGNORE ? &own : status
+
+PROF_BOTH(Recv, false, (RECV_PARAMS, MPI_Status *status), (SEND_ARGS, status), (SEND_ARGS, use), OWN_STATUS,
+          note_recv(&call, code, SEND_ARGS, use))
+
+/* A posted receive whose source and tag are known takes its place among the others at once; an open one does
+ * when it completes. */
+static void post(prof_request_t *what) {
+    what->place = prof_order_post();
+    what->active = true;
+    if (what->is_open)
+        prof_order_open(1);
+    else
+        prof_count_received_at(what->group, what->peer, what->tag, (prof_space_t)what->space, what->place);
+}
+
+static prof_request_t receive_of(prof_routine_t routine, const void *buffer, int count, MPI_Datatype type,
+                                 int peer, int tag, MPI_Comm comm) {
+    return (prof_request_t){.routine = (uint8_t)routine,
+                            .space = (uint8_t)prof_message_space(buffer, type),
+                            .receives = true,
+                            .is_open = is_open(peer, tag),
+                            .peer = peer,
+                            .tag = tag,
+                            .bytes = message_bytes(count, type),
+                            .group = prof_group_of(comm)};
+}
+
+static void note_irecv(const prof_call_t *call, int code, const void *buffer, int count, MPI_Datatype type,
+                       int peer, int tag, MPI_Comm comm, const MPI_Request *request) {
+    prof_request_t what = receive_of(call->routine, buffer, count, type, peer, tag, comm);
+    prof_count_call(call, what.group, peer, tag, what.bytes, (prof_space_t)what.space);
+    if (code != MPI_SUCCESS || peer == MPI_PROC_NULL)
+        return;
+    post(&what);
+    prof_request_add(*request, &what);
+}
+
+PROF_SIMPLE(Irecv, (RECV_PARAMS, MPI_Request *request), (SEND_ARGS, request),
+            note_irecv(&call, code, SEND_ARGS, request))
+
+/* --- both at once --------------------------------------------------------------------------------------- */
+
+static void note_sendrecv(const prof_call_t *call, int code, const prof_request_t *out,
+                          const prof_request_t *in, const MPI_Status *status) {
+    prof_count_call(call, out->group, out->peer, out->tag, out->bytes, (prof_space_t)out->space);
+    if (code != MPI_SUCCESS)
+        return;
+    if (out->peer != MPI_PROC_NULL)
+        count_send(call, out->group, out->peer, out->tag, out->bytes, (prof_space_t)out->space);
+    if (in->peer != MPI_PROC_NULL)
+        count_received(in->group, status, (prof_space_t)in->space);
+}
+
+PROF_BOTH(Sendrecv, false,
+          (const void *buffer, int count, MPI_Datatype type, int peer, int tag, void *in, int in_count,
+           MPI_Datatype in_type, int source, int in_tag, MPI_Comm comm, MPI_Status *status),
+          (buffer, count, type, peer, tag, in, in_count, in_type, source, in_tag, comm, status),
+          (buffer, count, type, peer, tag, in, in_count, in_type, source, in_tag, comm, use), OWN_STATUS,
+          prof_request_t sends = receive_of(call.routine, buffer, count, type, peer, tag, comm);
+          prof_request_t receives = receive_of(call.routine, in, in_count, in_type, source, in_tag, comm);
+          note_sendrecv(&call, code, &sends, &receives, use))
+
+PROF_BOTH(Sendrecv_replace, false,
+          (void *buffer, int count, MPI_Datatype type, int peer, int tag, int source, int in_tag,
+           MPI_Comm comm, MPI_Status *status),
+          (buffer, count, type, peer, tag, source, in_tag, comm, status),
+          (buffer, count, type, peer, tag, source, in_tag, comm, use), OWN_STATUS,
+          prof_request_t sends = receive_of(call.routine, buffer, count, type, peer, tag, comm);
+          prof_request_t receives = receive_of(call.routine, buffer, count, type, source, in_tag, comm);
+          note_sendrecv(&call, code, &sends, &receives, use))
+
+/* --- persistent requests -------------------------------------------------------------------------------- */
+
+static void note_init(const prof_call_t *call, int code, const void *buffer, int count, MPI_Datatype type,
+                      int peer, int tag, MPI_Comm comm, bool receives, const MPI_Request *request) {
+    prof_request_t what = receive_of(call->routine, buffer, count, type, peer, tag, comm);
+    what.receives = receives;
+    what.is_open = receives && what.is_open;
+    what.persistent = true;
+    prof_count_call(call, what.group, peer, tag, what.bytes, (prof_space_t)what.space);
+    if (code == MPI_SUCCESS && peer != MPI_PROC_NULL)
+        prof_request_add(*request, &what);
+}
+
+#define SEND_INIT(name)                                                                                      \
+    PROF_BOTH(name, true, (SEND_PARAMS, MPI_Request * request), (SEND_ARGS, request), (SEND_ARGS, request),  \
+              (void)0, note_init(&call, code, SEND_ARGS, false, request))
+SEND_INIT(Send_init)
+SEND_INIT(Bsend_init)
+SEND_INIT(Ssend_init)
+SEND_INIT(Rsend_init)
+PROF_BOTH(Recv_init, true, (RECV_PARAMS, MPI_Request *request), (SEND_ARGS, request), (SEND_ARGS, request),
+          (void)0, note_init(&call, code, SEND_ARGS, true, request))
+
+/* The time counts for the message only if the call starts a single one. */
+static void note_start(const prof_call_t *call, int code, const MPI_Request *request, int count) {
+    prof_count_call(call, NULL, -1, -1, 0, PROF_CPU);
+    for (int i = 0; i < count && code == MPI_SUCCESS; i++) {
+        prof_request_t *what = prof_request_find(request[i]);
+        prof_call_t own = {PROF_Start, call->begin, count == 1 ? call->end : call->begin};
+        if (!what || !what->persistent)
+            continue;
+        own.routine = (prof_routine_t)what->routine;
+        if (what->receives)
+            post(what);
+        else
+            count_send(&own, what->group, what->peer, what->tag, what->bytes, (prof_space_t)what->space);
+        what->active = true;
+    }
+}
+
+PROF_SIMPLE(Start, (MPI_Request * request), (request), note_start(&call, code, request, 1))
+PROF_SIMPLE(Startall, (int count, MPI_Request request[]), (count, request),
+            note_start(&call, code, request, count))
+
+/* --- completion ----------------------------------------------------------------------------------------- */
+
+enum { FEW = 32 };
+
+/* The requests of a call before it, as MPI changes them, and statuses even if the program wants none. */
+typedef struct {
+    MPI_Request *saved;
+    MPI_Status *status;
+    bool has_status;
+    int count;
+    MPI_Request few[FEW];
+    MPI_Status few_status[FEW];
+    void *many;
+} waiting_t;
+
+static bool needs_status(const waiting_t *waiting) {
+    for (int i = 0; i < waiting->count; i++) {
+        const prof_request_t *what = prof_request_find(waiting->saved[i]);
+        if (what && what->active && (what->is_open || what->cancelled))
+            return true;
+    }
+    return false;
+}
+
+static void wait_begin(waiting_t *waiting, int count, const MPI_Request *request, MPI_Status *status,
+                       MPI_Status *ignored) {
+    size_t room = (size_t)(count > 0 ? count : 0);
+    waiting->many = room > FEW ? malloc(room * (sizeof *request + sizeof *status)) : NULL;
+    MPI_Status *own = waiting->many ? waiting->many : waiting->few_status;
+    waiting->saved = waiting->many ? (MPI_Request *)(void *)(own + room) : waiting->few;
+    waiting->count = room <= FEW || waiting->many ? (int)room : 0;
+    memcpy(waiting->saved, request, (size_t)waiting->count * sizeof *request);
+    prof_lock();
+    bool replace = status == ignored && needs_status(waiting);
+    prof_unlock();
+    waiting->status = replace ? own : status;
+    waiting->has_status = waiting->status != ignored;
+}
+
+static bool was_cancelled(const MPI_Status *status) {
+    int flag = 0;
+    PMPI_Test_cancelled(status, &flag);
+    return flag;
+}
+
+static void complete_receive(const prof_request_t *what, const MPI_Status *status) {
+    bool cancelled = status && what->cancelled && was_cancelled(status);
+    if (what->is_open) {
+        if (status && !cancelled && status->MPI_SOURCE != MPI_PROC_NULL)
+            prof_count_received_at(what->group, status->MPI_SOURCE, status->MPI_TAG,
+                                   (prof_space_t)what->space, what->place);
+        prof_order_open(-1);
+    } else if (cancelled) {
+        prof_order_cancel(prof_world_rank(what->group, what->peer), what->group->id, what->tag, what->place);
+    }
+}
+
+static void complete(MPI_Request request, const MPI_Status *status, int64_t waiting) {
+    prof_request_t *what = prof_request_find(request);
+    if (!what || !what->active)
+        return;
+    what->active = false;
+    prof.time[what->routine][what->space].waiting += waiting;
+    if (what->receives)
+        complete_receive(what, status);
+    prof_cell_t *cell = what->receives ? NULL
+                                       : prof_find_cell(prof_world_rank(what->group, what->peer),
+                                                        what->routine, PROF_MESSAGE, what->space);
+    if (cell)
+        cell->waiting += waiting;
+    what->cancelled = false;
+    if (!what->persistent)
+        prof_request_remove(request);
+}
+
+/* `done` requests have completed: those with these indices, or the first ones; MPI_UNDEFINED: none. */
+static void wait_end(waiting_t *waiting, const prof_call_t *call, int code, int done, const int *index) {
+    bool some = done > 0 && done <= waiting->count && (code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS);
+    prof_count_call(call, NULL, -1, -1, 0, PROF_CPU);
+    for (int i = 0; some && i < done; i++)
+        complete(waiting->saved[index ? index[i] : i], waiting->has_status ? &waiting->status[i] : NULL,
+                 (call->end - call->begin) / done);
+    free(waiting->many);
+}
+
+#define WAITING(count, requests, status, ignored)                                                            \
+    waiting_t waiting;                                                                                       \
+    wait_begin(&waiting, count, requests, status, ignored)
+
+PROF_BOTH(Wait, true, (MPI_Request * request, MPI_Status *status), (request, status),
+          (request, waiting.status), WAITING(1, request, status, MPI_STATUS_IGNORE),
+          wait_end(&waiting, &call, code, 1, NULL))
+PROF_BOTH(Test, true, (MPI_Request * request, int *flag, MPI_Status *status), (request, flag, status),
+          (request, flag, waiting.status), WAITING(1, request, status, MPI_STATUS_IGNORE),
+          wait_end(&waiting, &call, code, code == MPI_SUCCESS && *flag, NULL))
+PROF_BOTH(Waitall, true, (int count, MPI_Request requests[], MPI_Status statuses[]),
+          (count, requests, statuses), (count, requests, waiting.status),
+          WAITING(count, requests, statuses, MPI_STATUSES_IGNORE),
+          wait_end(&waiting, &call, code, count, NULL))
+PROF_BOTH(Testall, true, (int count, MPI_Request requests[], int *flag, MPI_Status statuses[]),
+          (count, requests, flag, statuses), (count, requests, flag, waiting.status),
+          WAITING(count, requests, statuses, MPI_STATUSES_IGNORE),
+          wait_end(&waiting, &call, code, code == MPI_SUCCESS && *flag ? count : 0, NULL))
+PROF_BOTH(Waitany, true, (int count, MPI_Request requests[], int *index, MPI_Status *status),
+          (count, requests, index, status), (count, requests, index, waiting.status),
+          WAITING(count, requests, status, MPI_STATUS_IGNORE),
+          wait_end(&waiting, &call, code, code == MPI_SUCCESS && *index != MPI_UNDEFINED, index))
+PROF_BOTH(Testany, true, (int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status),
+          (count, requests, index, flag, status), (count, requests, index, flag, waiting.status),
+          WAITING(count, requests, status, MPI_STATUS_IGNORE),
+          wait_end(&waiting, &call, code, code == MPI_SUCCESS && *flag && *index != MPI_UNDEFINED, index))
+PROF_BOTH(Waitsome, true,
+          (int count, MPI_Request requests[], int *done, int indices[], MPI_Status statuses[]),
+          (count, requests, done, indices, statuses), (count, requests, done, indices, waiting.status),
+          WAITING(count, requests, statuses, MPI_STATUSES_IGNORE),
+          wait_end(&waiting, &call, code, *done, indices))
+PROF_BOTH(Testsome, true,
+          (int count, MPI_Request requests[], int *done, int indices[], MPI_Status statuses[]),
+          (count, requests, done, indices, statuses), (count, requests, done, indices, waiting.status),
+          WAITING(count, requests, statuses, MPI_STATUSES_IGNORE),
+          wait_end(&waiting, &call, code, *done, indices))
+
+/* --- requests that end otherwise ------------------------------------------------------------------------ */
+
+static void forget(MPI_Request request) {
+    prof_request_t *what = prof_request_find(request);
+    if (what && what->active && what->is_open)
+        prof_order_open(-1);
+    prof_request_remove(request);
+}
+
+static void mark_cancelled(MPI_Request request) {
+    prof_request_t *what = prof_request_find(request);
+    if (what && what->receives)
+        what->cancelled = true;
+}
+
+#define ON_REQUEST(prefix, name, act)                                                                        \
+    PROF_EXPORT int prefix##name(MPI_Request *request) {                                                     \
+        int (*next)(MPI_Request *);                                                                          \
+        prof_next(#prefix #name, &next, sizeof next);                                                        \
+        if (prof_enter(true)) {                                                                              \
+            prof_lock();                                                                                     \
+            act(*request);                                                                                   \
+            prof_unlock();                                                                                   \
+            prof_leave();                                                                                    \
+        }                                                                                                    \
+        return next(request);                                                                                \
+    }
+ON_REQUEST(MPI_, Request_free, forget)
+ON_REQUEST(PMPI_, Request_free, forget)
+ON_REQUEST(MPI_, Cancel, mark_cancelled)
+ON_REQUEST(PMPI_, Cancel, mark_cancelled)
+
+/* --- probes --------------------------------------------------------------------------------------------- */
+
+static void note_probe(const prof_call_t *call, int peer, int tag, MPI_Comm comm) {
+    prof_count_call(call, prof_group_of(comm), peer, tag, 0, PROF_CPU);
+}
+
+/* The message is taken out of the order now, and received later. */
+static void note_mprobe(const prof_call_t *call, int code, int peer, int tag, MPI_Comm comm, bool found,
+                        MPI_Message message, const MPI_Status *status) {
+    note_probe(call, peer, tag, comm);
+    if (code != MPI_SUCCESS || !found || status->MPI_SOURCE == MPI_PROC_NULL)
+        return;
+    prof_message_add(message, &(prof_request_t){.peer = status->MPI_SOURCE,
+                                                .tag = status->MPI_TAG,
+                                                .place = prof_order_post(),
+                                                .group = prof_group_of(comm)});
+    prof_order_open(1);
+}
+
+static void note_mrecv(const prof_call_t *call, int code, const void *buffer, int count, MPI_Datatype type,
+                       MPI_Message message) {
+    prof_request_t what = {.group = NULL};
+    prof_space_t space = prof_message_space(buffer, type);
+    bool known = prof_message_take(message, &what);
+    prof_count_call(call, what.group, what.peer, what.tag, message_bytes(count, type), space);
+    if (!known)
+        return;
+    if (code == MPI_SUCCESS)
+        prof_count_received_at(what.group, what.peer, what.tag, space, what.place);
+    prof_order_open(-1);
+}
+
+PROF_SIMPLE(Probe, (int peer, int tag, MPI_Comm comm, MPI_Status *status), (peer, tag, comm, status),
+            note_probe(&call, peer, tag, comm))
+PROF_SIMPLE(Iprobe, (int peer, int tag, MPI_Comm comm, int *flag, MPI_Status *status),
+            (peer, tag, comm, flag, status), note_probe(&call, peer, tag, comm))
+PROF_BOTH(Mprobe, false, (int peer, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status),
+          (peer, tag, comm, message, status), (peer, tag, comm, message, use), OWN_STATUS,
+          note_mprobe(&call, code, peer, tag, comm, true, *message, use))
+PROF_BOTH(Improbe, false,
+          (int peer, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status),
+          (peer, tag, comm, flag, message, status), (peer, tag, comm, flag, message, use), OWN_STATUS,
+          note_mprobe(&call, code, peer, tag, comm, *flag != 0, *message, use))
+PROF_BOTH(Mrecv, true, (void *buffer, int count, MPI_Datatype type, MPI_Message *message, MPI_Status *status),
+          (buffer, count, type, message, status), (buffer, count, type, message, status),
+          MPI_Message saved = *message, note_mrecv(&call, code, buffer, count, type, saved))
+PROF_BOTH(Imrecv, true,
+          (void *buffer, int count, MPI_Datatype type, MPI_Message *message, MPI_Request *request),
+          (buffer, count, type, message, request), (buffer, count, type, message, request),
+          MPI_Message saved = *message, note_mrecv(&call, code, buffer, count, type, saved))

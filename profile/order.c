@@ -1,0 +1,385 @@
+/* Into which memory messages were received. Only the receiver knows; at the end the processes tell each
+ * other. Where a process received all messages of another in one space, that is the answer. Otherwise the
+ * messages are matched one by one: those of one process to another, on communicators of the same processes
+ * and with one tag, arrive in the order in which they were sent, at receives in the order in which these were
+ * posted (MPI 3.1, section 3.5). So both ends keep that order, as runs of equal messages. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile.h"
+
+/* Beyond these, later messages have an unknown space at the receiver. */
+enum { FIRST_STREAMS = 64, RUNS_MAX = 1 << 22 };
+
+/* Equal messages, one after another. */
+typedef struct {
+    int64_t first; /* place of the first and the last receive */
+    int64_t last;
+    int64_t messages;
+    int64_t bytes_each;
+    uint8_t routine; /* of the send */
+    uint8_t kind;
+    uint8_t space;
+} run_t;
+
+typedef struct {
+    uint64_t group;
+    int32_t peer;
+    int32_t tag;
+    int64_t last; /* the largest place so far */
+    run_t *run;   /* NULL: an unused slot */
+    size_t count;
+    size_t capacity;
+} stream_t;
+
+typedef struct {
+    stream_t *stream; /* hashed */
+    size_t count;
+    size_t capacity;
+} streams_t;
+
+static streams_t sent, received;
+static size_t run_count;
+static int64_t places;
+static int open_receives;
+
+int64_t prof_order_post(void) { return places++; }
+void prof_order_open(int change) { open_receives += change; }
+
+/* --- recording ------------------------------------------------------------------------------------------ */
+
+static stream_t *find_in(stream_t *streams, size_t capacity, int32_t peer, uint64_t group, int32_t tag) {
+    uint64_t hash = (group ^ (uint64_t)(uint32_t)peer << 32 ^ (uint32_t)tag) * 0x9e3779b97f4a7c15u;
+    for (size_t at = (size_t)(hash ^ hash >> 32);; at++) {
+        stream_t *stream = &streams[at & (capacity - 1)];
+        if (!stream->run || (stream->peer == peer && stream->group == group && stream->tag == tag))
+            return stream;
+    }
+}
+
+static bool grow(streams_t *streams) {
+    size_t capacity = streams->capacity > 0 ? 2 * streams->capacity : FIRST_STREAMS;
+    stream_t *larger = calloc(capacity, sizeof *larger);
+    if (!larger)
+        return false;
+    for (size_t i = 0; i < streams->capacity; i++) {
+        const stream_t *stream = &streams->stream[i];
+        if (stream->run)
+            *find_in(larger, capacity, stream->peer, stream->group, stream->tag) = *stream;
+    }
+    free(streams->stream);
+    streams->stream = larger;
+    streams->capacity = capacity;
+    return true;
+}
+
+static stream_t *stream_of(streams_t *streams, int32_t peer, uint64_t group, int32_t tag) {
+    if (streams->count >= streams->capacity / 2 && !grow(streams))
+        return NULL;
+    stream_t *stream = find_in(streams->stream, streams->capacity, peer, group, tag);
+    if (stream->run)
+        return stream;
+    run_t *run = calloc(1, sizeof *run);
+    if (!run)
+        return NULL;
+    *stream = (stream_t){.group = group, .peer = peer, .tag = tag, .last = -1, .run = run, .capacity = 1};
+    streams->count++;
+    return stream;
+}
+
+/* An unused run at the stream's end; NULL if there are too many. */
+static run_t *new_run(stream_t *stream) {
+    if (run_count >= RUNS_MAX)
+        return NULL;
+    if (stream->count == stream->capacity) {
+        run_t *larger = realloc(stream->run, 2 * stream->capacity * sizeof *larger);
+        if (!larger)
+            return NULL;
+        stream->run = larger;
+        stream->capacity *= 2;
+    }
+    run_count++;
+    return &stream->run[stream->count++];
+}
+
+/* What is not recorded must not be followed by what is. */
+static void stop_recording(void) { prof.ordered = false; }
+
+void prof_order_sent(const prof_cell_t *cell, uint64_t group, int tag, int64_t messages, int64_t bytes_each) {
+    stream_t *stream = stream_of(&sent, cell->peer, group, tag);
+    run_t *run = stream && stream->count > 0 ? &stream->run[stream->count - 1] : NULL;
+    if (run && run->routine == cell->routine && run->kind == cell->kind && run->space == cell->space &&
+        run->bytes_each == bytes_each) {
+        run->messages += messages;
+        return;
+    }
+    run = stream ? new_run(stream) : NULL;
+    if (run)
+        *run = (run_t){.messages = messages,
+                       .bytes_each = bytes_each,
+                       .routine = cell->routine,
+                       .kind = cell->kind,
+                       .space = cell->space};
+    else
+        stop_recording();
+}
+
+/* A run may only be continued if no receive that was posted within it can turn up later. */
+void prof_order_received(int peer, uint64_t group, int tag, int64_t messages, prof_space_t space,
+                         int64_t place) {
+    stream_t *stream = stream_of(&received, peer, group, tag);
+    run_t *run = stream && stream->count > 0 ? &stream->run[stream->count - 1] : NULL;
+    if (run && run->space == space && open_receives == 0 && run->last == stream->last && place > run->last) {
+        run->messages += messages;
+        run->last = place;
+        stream->last = place;
+        return;
+    }
+    run = stream ? new_run(stream) : NULL;
+    if (!run) {
+        stop_recording();
+        return;
+    }
+    *run = (run_t){.first = place, .last = place, .messages = messages, .space = (uint8_t)space};
+    stream->last = stream->last > place ? stream->last : place;
+}
+
+void prof_order_cancel(int peer, uint64_t group, int tag, int64_t place) {
+    stream_t *stream = stream_of(&received, peer, group, tag);
+    for (size_t i = 0; stream && i < stream->count; i++)
+        if (stream->run[i].first <= place && place <= stream->run[i].last) {
+            stream->run[i].messages--;
+            return;
+        }
+}
+
+/* --- telling the senders -------------------------------------------------------------------------------- */
+
+/* A run of receives, as the sender is told. */
+typedef struct {
+    uint64_t group;
+    int64_t messages;
+    int32_t tag;
+    int32_t space;
+} told_t;
+
+/* What this process was told: the runs of process i are told[first[i]] to before told[first[i + 1]], sorted
+ * by group and tag. */
+typedef struct {
+    uint8_t *spaces; /* by process: a bit for each space in which it received */
+    told_t *told;
+    int *first;
+} answers_t;
+
+static bool is_mixed(uint8_t spaces) { return (spaces & (spaces - 1)) != 0; }
+
+static int compare_places(const void *one, const void *other) {
+    const run_t *a = one, *b = other;
+    return a->first < b->first ? -1 : a->first > b->first;
+}
+
+static int compare_keys(int32_t peer, uint64_t group, int32_t tag, const stream_t *b) {
+    if (peer != b->peer)
+        return peer < b->peer ? -1 : 1;
+    if (group != b->group)
+        return group < b->group ? -1 : 1;
+    return tag < b->tag ? -1 : tag > b->tag;
+}
+
+static int compare_streams(const void *one, const void *other) {
+    const stream_t *a = one;
+    return compare_keys(a->peer, a->group, a->tag, other);
+}
+
+/* Turn the hash table into a sorted list. */
+static void sort_streams(streams_t *streams) {
+    size_t kept = 0;
+    for (size_t i = 0; i < streams->capacity; i++)
+        if (streams->stream[i].run)
+            streams->stream[kept++] = streams->stream[i];
+    if (kept > 0)
+        qsort(streams->stream, kept, sizeof *streams->stream, compare_streams);
+    streams->count = kept;
+    streams->capacity = 0;
+}
+
+/* The runs of receives from processes that need them, in one array; counts by process. */
+static told_t *collect(int *counts) {
+    size_t all = 0;
+    sort_streams(&received);
+    for (size_t i = 0; i < received.count; i++)
+        all += received.stream[i].count;
+    told_t *tell = calloc(all + 1, sizeof *tell);
+    size_t at = 0;
+    for (size_t i = 0; tell && i < received.count; i++) {
+        const stream_t *stream = &received.stream[i];
+        if (!is_mixed(prof.received[stream->peer]))
+            continue;
+        qsort(stream->run, stream->count, sizeof *stream->run, compare_places);
+        for (size_t r = 0; r < stream->count; r++)
+            tell[at++] = (told_t){stream->group, stream->run[r].messages, stream->tag, stream->run[r].space};
+        counts[stream->peer] += (int)stream->count;
+    }
+    return tell;
+}
+
+/* Where each process's runs begin, in bytes. */
+static void find_places(const int *counts, int *places_bytes) {
+    for (int i = 0, at = 0; i < prof.size; i++) {
+        places_bytes[i] = at;
+        at += counts[i] * (int)sizeof(told_t);
+    }
+}
+
+static void to_bytes(int *counts) {
+    for (int i = 0; i < prof.size; i++)
+        counts[i] *= (int)sizeof(told_t);
+}
+
+/* Collective. */
+static bool exchange_runs(answers_t *answers) {
+    size_t size = (size_t)prof.size;
+    int *number = calloc(4 * size + 1, sizeof *number);
+    answers->first = calloc(size + 1, sizeof *answers->first);
+    int *counts = number, *from = number + size, *counted = number + 2 * size, *to = number + 3 * size;
+    told_t *tell = number ? collect(counts) : NULL;
+    int able = number && answers->first && tell, all = 0;
+    PMPI_Allreduce(&able, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (all) {
+        PMPI_Alltoall(counts, 1, MPI_INT, counted, 1, MPI_INT, MPI_COMM_WORLD);
+        find_places(counts, from);
+        find_places(counted, to);
+        for (int i = 0; i < prof.size; i++)
+            answers->first[i + 1] = answers->first[i] + counted[i];
+        answers->told = calloc((size_t)answers->first[prof.size] + 1, sizeof *answers->told);
+        to_bytes(counts);
+        to_bytes(counted);
+        able = answers->told != NULL;
+        PMPI_Allreduce(&able, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    }
+    if (all)
+        PMPI_Alltoallv(tell, counts, from, MPI_BYTE, answers->told, counted, to, MPI_BYTE, MPI_COMM_WORLD);
+    free(tell);
+    free(number);
+    return all;
+}
+
+/* --- matching ------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    int64_t messages;
+    int64_t bytes;
+} share_t;
+
+/* The runs that a stream's receiver told, or those that would follow them. */
+static const told_t *find_told(const answers_t *answers, const stream_t *stream, const told_t **end) {
+    int low = answers->first[stream->peer], high = answers->first[stream->peer + 1];
+    *end = answers->told + high;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        const told_t *told = &answers->told[middle];
+        if (compare_keys(stream->peer, told->group, told->tag, stream) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return answers->told + low;
+}
+
+/* Give the stream's messages, in their order, to the receives. */
+static void match(const stream_t *stream, const answers_t *answers, share_t (*share)[PROF_SPACE_COUNT]) {
+    const told_t *end, *told = find_told(answers, stream, &end);
+    int64_t left = told < end ? told->messages : 0;
+    for (size_t i = 0; i < stream->count; i++) {
+        const run_t *run = &stream->run[i];
+        const prof_cell_t *cell = prof_find_cell(stream->peer, run->routine, run->kind, run->space);
+        for (int64_t messages = run->messages; messages > 0;) {
+            while (left == 0 && told < end)
+                left = ++told < end ? told->messages : 0;
+            if (told == end || compare_keys(stream->peer, told->group, told->tag, stream) != 0)
+                return;
+            int64_t both = messages < left ? messages : left;
+            share[cell - prof.cell][told->space].messages += both;
+            share[cell - prof.cell][told->space].bytes += both * run->bytes_each;
+            messages -= both;
+            left -= both;
+        }
+    }
+}
+
+static void add_part(prof_cell_t *out, size_t *count, const prof_cell_t *cell, int arrival, share_t share) {
+    if (share.messages == 0)
+        return;
+    double part = (double)share.messages / (double)cell->messages;
+    prof_cell_t *made = &out[(*count)++];
+    *made = *cell;
+    made->arrival = (uint8_t)arrival;
+    made->messages = share.messages;
+    made->bytes = share.bytes;
+    made->inside = (int64_t)((double)cell->inside * part);
+    made->waiting = (int64_t)((double)cell->waiting * part);
+}
+
+/* A cell, by the space at the receiver; what could not be matched is unknown. */
+static void split(prof_cell_t *out, size_t *count, const prof_cell_t *cell, uint8_t spaces,
+                  const share_t *share) {
+    share_t rest = {cell->messages, cell->bytes};
+    for (int space = 0; space < PROF_UNKNOWN; space++) {
+        share_t own = is_mixed(spaces) && share ? share[space] : (share_t){0, 0};
+        if (spaces == 1u << space)
+            own = rest;
+        add_part(out, count, cell, space, own);
+        rest.messages -= own.messages;
+        rest.bytes -= own.bytes;
+    }
+    add_part(out, count, cell, PROF_UNKNOWN, rest);
+}
+
+/* Collective: whether any process has messages to be matched and all have kept their order. */
+static bool must_match(const answers_t *answers) {
+    int mine[2] = {0, 0}, all[2];
+    for (int i = 0; i < prof.size; i++)
+        mine[0] |= is_mixed(answers->spaces[i]);
+    mine[1] = sent.count > 0 || received.count > 0;
+    PMPI_Allreduce(mine, all, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    return all[0] && all[1];
+}
+
+static int compare_cells(const void *one, const void *other) {
+    const prof_cell_t *a = one, *b = other;
+    const int difference[] = {a->peer - b->peer, a->kind - b->kind, a->routine - b->routine,
+                              a->space - b->space, a->arrival - b->arrival};
+    for (size_t i = 0; i < sizeof difference / sizeof *difference; i++)
+        if (difference[i] != 0)
+            return difference[i];
+    return 0;
+}
+
+prof_cell_t *prof_order_resolve(size_t *count) {
+    answers_t answers = {.spaces = calloc((size_t)prof.size, 1)};
+    share_t(*share)[PROF_SPACE_COUNT] = NULL;
+    int able = answers.spaces != NULL, all = 0;
+    prof_cell_t *out = calloc(PROF_SPACE_COUNT * (prof.cell_count + 1), sizeof *out);
+    *count = 0;
+    PMPI_Allreduce(&able, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (all)
+        PMPI_Alltoall(prof.received, 1, MPI_BYTE, answers.spaces, 1, MPI_BYTE, MPI_COMM_WORLD);
+    if (all && must_match(&answers) && exchange_runs(&answers)) {
+        share = calloc(prof.cell_capacity, sizeof *share);
+        sort_streams(&sent);
+        for (size_t i = 0; share && i < sent.count; i++)
+            if (is_mixed(answers.spaces[sent.stream[i].peer]))
+                match(&sent.stream[i], &answers, share);
+    }
+    for (size_t i = 0; out && i < prof.cell_capacity; i++)
+        if (prof.cell[i].messages > 0)
+            split(out, count, &prof.cell[i], all ? answers.spaces[prof.cell[i].peer] : 0,
+                  share ? share[i] : NULL);
+    if (out)
+        qsort(out, *count, sizeof *out, compare_cells);
+    free(share);
+    free(answers.spaces);
+    free(answers.told);
+    free(answers.first);
+    return out;
+}

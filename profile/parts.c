@@ -1,0 +1,291 @@
+/* Collectives, pair by pair. Where MPI says who needs whose bytes (alltoall, gather, scatter, neighbours),
+ * the parts are exact; where any algorithm will do, they are those of a plan. */
+#include "parts.h"
+
+#include <stdlib.h>
+
+/* A collective's messages have a tag of their own, so that they match among themselves. */
+static int tag_of(const prof_collective_t *what) { return -2 - (int)what->call->routine; }
+
+/* --- sides ---------------------------------------------------------------------------------------------- */
+
+static bool is_in_place(const prof_side_t *side) { return side->buffer == MPI_IN_PLACE; }
+
+static int64_t bytes_for(const prof_side_t *side, int i) {
+    int count = side->counts ? side->counts[i] : side->count;
+    return count * prof_type_bytes(side->types ? side->types[i] : side->type);
+}
+
+static prof_space_t space_of(const prof_side_t *side) {
+    return side->types ? prof_space(side->buffer) : prof_message_space(side->buffer, side->type);
+}
+
+static int64_t sum_of(const prof_side_t *side, int n) {
+    int64_t sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += bytes_for(side, i);
+    return sum;
+}
+
+/* --- parts ---------------------------------------------------------------------------------------------- */
+
+static void send_part(const prof_collective_t *what, const prof_group_t *group, int kind, int peer,
+                      int64_t messages, int64_t bytes, prof_space_t space) {
+    if (bytes > 0)
+        prof_count_sent(what->call->routine, kind, group, peer, tag_of(what), messages, bytes, space);
+}
+
+static void receive_part(const prof_collective_t *what, const prof_group_t *group, int peer, int64_t messages,
+                         int64_t bytes, prof_space_t space) {
+    if (bytes > 0)
+        prof_count_received(group, peer, tag_of(what), messages, space);
+}
+
+static void count_call(const prof_collective_t *what, const prof_group_t *group, int64_t bytes,
+                       prof_space_t space) {
+    prof_count_call(what->call, group, what->root, -1, bytes, space);
+}
+
+/* The group if the parts can be told: not between two groups. */
+static const prof_group_t *group_for_parts(const prof_collective_t *what) {
+    const prof_group_t *group = prof_group_of(what->comm);
+    if (group && !group->is_inter)
+        return group;
+    count_call(what, group, 0, PROF_CPU);
+    return NULL;
+}
+
+/* --- exact ---------------------------------------------------------------------------------------------- */
+
+void prof_note_barrier(const prof_collective_t *what) {
+    count_call(what, prof_group_of(what->comm), 0, PROF_CPU);
+}
+
+void prof_note_alltoall(const prof_collective_t *what) {
+    const prof_group_t *group = group_for_parts(what);
+    const prof_side_t *in = is_in_place(&what->in) ? &what->out : &what->in;
+    if (!group)
+        return;
+    prof_space_t from = space_of(in), to = space_of(&what->out);
+    for (int i = 0; i < group->size; i++) {
+        if (i == group->rank)
+            continue;
+        send_part(what, group, PROF_EXACT, i, 1, bytes_for(in, i), from);
+        receive_part(what, group, i, 1, bytes_for(&what->out, i), to);
+    }
+    count_call(what, group, sum_of(in, group->size), from);
+}
+
+void prof_note_gather(const prof_collective_t *what) {
+    const prof_group_t *group = group_for_parts(what);
+    if (!group)
+        return;
+    if (group->rank != what->root) {
+        prof_space_t from = space_of(&what->in);
+        send_part(what, group, PROF_EXACT, what->root, 1, bytes_for(&what->in, 0), from);
+        count_call(what, group, bytes_for(&what->in, 0), from);
+        return;
+    }
+    prof_space_t to = space_of(&what->out);
+    for (int i = 0; i < group->size; i++)
+        if (i != group->rank)
+            receive_part(what, group, i, 1, bytes_for(&what->out, i), to);
+    count_call(what, group, bytes_for(&what->out, group->rank), to);
+}
+
+void prof_note_scatter(const prof_collective_t *what) {
+    const prof_group_t *group = group_for_parts(what);
+    if (!group)
+        return;
+    if (group->rank != what->root) {
+        prof_space_t to = space_of(&what->out);
+        receive_part(what, group, what->root, 1, bytes_for(&what->out, 0), to);
+        count_call(what, group, bytes_for(&what->out, 0), to);
+        return;
+    }
+    prof_space_t from = space_of(&what->in);
+    for (int i = 0; i < group->size; i++)
+        if (i != group->rank)
+            send_part(what, group, PROF_EXACT, i, 1, bytes_for(&what->in, i), from);
+    count_call(what, group, sum_of(&what->in, group->size), from);
+}
+
+/* --- by plan -------------------------------------------------------------------------------------------- */
+
+/* Members are numbered from the root on. */
+static void by_plan(const prof_collective_t *what, const prof_group_t *group, prof_plan_t plan, int64_t bytes,
+                    int64_t element_bytes, prof_space_t space) {
+    int n = group->size, root = what->root > 0 ? what->root : 0, me = (group->rank - root + n) % n;
+    const prof_parts_t *parts =
+        n > 1 && bytes > 0 ? prof_plan_parts(plan, n, me, bytes, element_bytes > 0 ? element_bytes : 1, space)
+                           : NULL;
+    for (int i = 0; parts && i < parts->send_count; i++) {
+        const prof_part_t *part = &parts->part[i];
+        send_part(what, group, parts->kind, (part->peer + root) % n, part->messages, part->bytes, space);
+    }
+    for (int i = 0; parts && i < parts->receive_count; i++) {
+        const prof_part_t *part = &parts->part[parts->send_count + 1 + i];
+        receive_part(what, group, (part->peer + root) % n, part->messages, part->bytes, space);
+    }
+    count_call(what, group, bytes, space);
+}
+
+/* The size of the basic elements that a reduction combines is unknown for derived types: their whole size. */
+static void reduce_by_plan(const prof_collective_t *what, prof_plan_t plan) {
+    const prof_group_t *group = group_for_parts(what);
+    bool in_place = is_in_place(&what->in);
+    if (group)
+        by_plan(what, group, plan, bytes_for(&what->in, 0), prof_type_bytes(what->in.type),
+                space_of(in_place ? &what->out : &what->in));
+}
+
+void prof_note_bcast(const prof_collective_t *what) {
+    const prof_group_t *group = group_for_parts(what);
+    if (group)
+        by_plan(what, group, PROF_PLAN_BROADCAST, bytes_for(&what->out, 0), 1, space_of(&what->out));
+}
+
+void prof_note_reduce(const prof_collective_t *what) { reduce_by_plan(what, PROF_PLAN_REDUCE); }
+void prof_note_allreduce(const prof_collective_t *what) { reduce_by_plan(what, PROF_PLAN_ALLREDUCE); }
+
+void prof_note_allgather(const prof_collective_t *what) {
+    const prof_group_t *group = group_for_parts(what);
+    if (group)
+        by_plan(what, group, PROF_PLAN_ALLGATHER, bytes_for(&what->out, 0), 1, space_of(&what->out));
+}
+
+/* --- each with every other directly --------------------------------------------------------------------- */
+
+/* Every process gives its block to all others. */
+void prof_note_allgatherv(const prof_collective_t *what) {
+    const prof_group_t *group = group_for_parts(what);
+    if (!group)
+        return;
+    const prof_side_t *in = is_in_place(&what->in) ? &what->out : &what->in;
+    prof_space_t from = space_of(in), to = space_of(&what->out);
+    int64_t own = bytes_for(&what->out, group->rank);
+    for (int i = 0; i < group->size; i++) {
+        if (i == group->rank)
+            continue;
+        send_part(what, group, PROF_LINEAR, i, 1, own, from);
+        receive_part(what, group, i, 1, bytes_for(&what->out, i), to);
+    }
+    count_call(what, group, own, from);
+}
+
+/* Every process gives each its share of the vector. */
+void prof_note_reduce_scatter(const prof_collective_t *what) {
+    const prof_group_t *group = group_for_parts(what);
+    if (!group)
+        return;
+    prof_space_t from = space_of(is_in_place(&what->in) ? &what->out : &what->in);
+    prof_space_t to = space_of(&what->out);
+    for (int i = 0; i < group->size; i++) {
+        if (i == group->rank)
+            continue;
+        send_part(what, group, PROF_LINEAR, i, 1, bytes_for(&what->out, i), from);
+        receive_part(what, group, i, 1, bytes_for(&what->out, group->rank), to);
+    }
+    count_call(what, group, sum_of(&what->out, group->size), from);
+}
+
+/* Every process passes its result to the next one. */
+void prof_note_scan(const prof_collective_t *what) {
+    const prof_group_t *group = group_for_parts(what);
+    if (!group)
+        return;
+    prof_space_t space = space_of(is_in_place(&what->in) ? &what->out : &what->in);
+    int64_t bytes = bytes_for(&what->in, 0);
+    if (group->rank + 1 < group->size)
+        send_part(what, group, PROF_LINEAR, group->rank + 1, 1, bytes, space);
+    if (group->rank > 0)
+        receive_part(what, group, group->rank - 1, 1, bytes, space_of(&what->out));
+    count_call(what, group, bytes, space);
+}
+
+/* --- neighbours ----------------------------------------------------------------------------------------- */
+
+typedef struct {
+    int in_count;
+    int out_count;
+    int *in; /* one array: sources, then destinations */
+    int *out;
+} neighbors_t;
+
+static bool take_room(neighbors_t *found, int in, int out) {
+    found->in = calloc((size_t)in + (size_t)out + 1, sizeof *found->in);
+    found->in_count = in;
+    found->out_count = out;
+    found->out = found->in ? found->in + in : NULL;
+    return found->in != NULL;
+}
+
+static bool find_cart(MPI_Comm comm, neighbors_t *found) {
+    int dims = 0;
+    PMPI_Cartdim_get(comm, &dims);
+    if (!take_room(found, 2 * dims, 2 * dims))
+        return false;
+    for (int i = 0; i < dims; i++)
+        PMPI_Cart_shift(comm, i, 1, &found->in[2 * i], &found->in[2 * i + 1]);
+    for (int i = 0; i < 2 * dims; i++)
+        found->out[i] = found->in[i];
+    return true;
+}
+
+static bool find_graph(MPI_Comm comm, int rank, neighbors_t *found) {
+    int count = 0;
+    PMPI_Graph_neighbors_count(comm, rank, &count);
+    if (!take_room(found, count, count))
+        return false;
+    PMPI_Graph_neighbors(comm, rank, count, found->in);
+    for (int i = 0; i < count; i++)
+        found->out[i] = found->in[i];
+    return true;
+}
+
+static bool find_dist_graph(MPI_Comm comm, neighbors_t *found) {
+    int in = 0, out = 0, weighted = 0;
+    PMPI_Dist_graph_neighbors_count(comm, &in, &out, &weighted);
+    int *weights = weighted ? calloc((size_t)in + (size_t)out + 1, sizeof *weights) : NULL;
+    bool room = (!weighted || weights) && take_room(found, in, out);
+    if (room)
+        PMPI_Dist_graph_neighbors(comm, in, found->in, weighted ? weights : MPI_UNWEIGHTED, out, found->out,
+                                  weighted ? weights + in : MPI_UNWEIGHTED);
+    free(weights);
+    return room;
+}
+
+static bool find_neighbors(MPI_Comm comm, int rank, neighbors_t *found) {
+    int kind = MPI_UNDEFINED;
+    PMPI_Topo_test(comm, &kind);
+    if (kind == MPI_CART)
+        return find_cart(comm, found);
+    if (kind == MPI_GRAPH)
+        return find_graph(comm, rank, found);
+    return kind == MPI_DIST_GRAPH && find_dist_graph(comm, found);
+}
+
+/* A block for each neighbour, or the same one for all. */
+static void note_neighbors(const prof_collective_t *what, bool same_block) {
+    neighbors_t neighbors = {.in = NULL};
+    const prof_group_t *group = group_for_parts(what);
+    if (!group)
+        return;
+    prof_space_t from = space_of(&what->in), to = space_of(&what->out);
+    int64_t bytes = 0;
+    if (find_neighbors(what->comm, group->rank, &neighbors)) {
+        for (int i = 0; i < neighbors.out_count; i++) {
+            int64_t own = neighbors.out[i] >= 0 ? bytes_for(&what->in, same_block ? 0 : i) : 0;
+            send_part(what, group, PROF_EXACT, neighbors.out[i], 1, own, from);
+            bytes += own;
+        }
+        for (int i = 0; i < neighbors.in_count; i++)
+            if (neighbors.in[i] >= 0)
+                receive_part(what, group, neighbors.in[i], 1, bytes_for(&what->out, i), to);
+        free(neighbors.in);
+    }
+    count_call(what, group, bytes, from);
+}
+
+void prof_note_neighbor_allgather(const prof_collective_t *what) { note_neighbors(what, true); }
+void prof_note_neighbor_alltoall(const prof_collective_t *what) { note_neighbors(what, false); }

@@ -1,0 +1,191 @@
+/* Collectives whose messages MPI leaves to the library, decomposed by portolan's plan of an algorithm: the
+ * one that the environment or a machine file names, or one of the usual ones. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "portolan/pick.h"
+#include "portolan/strategy.h"
+#include "profile.h"
+
+enum { PLANS_KEPT = 1024 };
+
+/* What was decomposed, by its arguments. */
+typedef struct {
+    prof_plan_t plan;
+    int n;
+    int me;
+    int64_t bytes;
+    int64_t element_bytes;
+    prof_space_t space;
+    prof_parts_t parts;
+} kept_t;
+
+static const struct {
+    pto_collective_t collective;
+    const char *algorithm;
+} usual[PROF_PLAN_COUNT] = {
+    [PROF_PLAN_ALLREDUCE] = {PTO_COLLECTIVE_ALLREDUCE, "recursive_doubling"},
+    [PROF_PLAN_REDUCE] = {PTO_COLLECTIVE_REDUCE, "binomial"},
+    [PROF_PLAN_BROADCAST] = {PTO_COLLECTIVE_BROADCAST, "binomial"},
+    [PROF_PLAN_ALLGATHER] = {PTO_COLLECTIVE_ALLGATHER, "ring"},
+};
+
+static char named[PROF_PLAN_COUNT][32];
+static pto_machine_t *machine;
+static kept_t kept[PLANS_KEPT];
+
+/* PORTOLAN_PROFILE_ALGORITHMS, as in "allreduce:ring,broadcast:binomial". */
+static void read_names(const char *text) {
+    char collective[32], algorithm[32];
+    int length = 0;
+    while (text && sscanf(text, "%31[^:,]:%31[^,]%n", collective, algorithm, &length) == 2) {
+        for (int i = 0; i < PROF_PLAN_COUNT; i++)
+            if (strcmp(pto_collective_name(usual[i].collective), collective) == 0)
+                memcpy(named[i], algorithm, sizeof named[i]);
+        text += length;
+        text += *text == ',';
+    }
+}
+
+void prof_plans_begin(void) {
+    const char *path = getenv("PORTOLAN_PROFILE_MACHINE");
+    pto_error_t err = {0};
+    read_names(getenv("PORTOLAN_PROFILE_ALGORITHMS"));
+    if (path && pto_machine_open(path, &machine, &err) != PTO_OK)
+        fprintf(stderr, "portolan-profile: %s: %s\n", path, err.message);
+}
+
+const char *prof_plan_name(int kind) {
+    return kind == PROF_LINEAR ? "linear" : pto_algorithm_at(kind - PROF_BY_PLAN)->name;
+}
+
+static int kind_of(const pto_algorithm_t *algorithm) {
+    int i = 0;
+    while (pto_algorithm_at(i) != algorithm)
+        i++;
+    return PROF_BY_PLAN + i;
+}
+
+/* --- one plan ------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    prof_part_t *part;
+    int count;
+    int capacity;
+} list_t;
+
+static bool add(list_t *list, prof_part_t part) {
+    prof_part_t *last = list->count > 0 ? &list->part[list->count - 1] : NULL;
+    if (last && last->peer == part.peer && last->bytes == part.bytes) {
+        last->messages++;
+        return true;
+    }
+    if (list->count == list->capacity) {
+        int capacity = list->capacity > 0 ? 2 * list->capacity : 16;
+        prof_part_t *larger = realloc(list->part, (size_t)capacity * sizeof *larger);
+        if (!larger)
+            return false;
+        list->part = larger;
+        list->capacity = capacity;
+    }
+    list->part[list->count++] = part;
+    return true;
+}
+
+/* The messages of a kind that a member sends or receives, in order. */
+static bool list_messages(const pto_plan_t *plan, pto_step_kind_t kind, int me, list_t *list) {
+    pto_walk_t walk;
+    pto_walk_begin(&walk, plan);
+    while (pto_walk_next(&walk))
+        for (int i = 0; i < walk.stage->step_count; i++) {
+            const pto_step_t *step = pto_plan_step(plan, walk.stage->step_first + i);
+            const pto_slice_t *slice = kind == PTO_STEP_SEND ? &step->source : &step->target;
+            pto_action_t action;
+            if (step->kind != kind || !pto_step_acts(plan, step, me, walk.k, &action))
+                continue;
+            for (int64_t next = 0; pto_step_next(plan, &next, &action);) {
+                prof_part_t part = {(int)action.peer_rank, pto_slice_bytes(plan, slice, &action), 1};
+                if ((part.bytes > 0 || step->send_empty) && !add(list, part))
+                    return false;
+            }
+        }
+    return true;
+}
+
+static pto_datatype_t datatype_of(int64_t element_bytes) {
+    if (element_bytes % 8 == 0)
+        return PTO_DATATYPE_DOUBLE;
+    return element_bytes % 4 == 0 ? PTO_DATATYPE_FLOAT : PTO_DATATYPE_BYTE;
+}
+
+/* Every member is the process of a GPU of one node; the algorithm sees its number only. */
+static pto_request_t request_of(const kept_t *key) {
+    pto_request_t request = {.layout = {1, key->n, 1, 1, key->n},
+                             .collective = usual[key->plan].collective,
+                             .datatype = datatype_of(key->element_bytes),
+                             .bytes = key->bytes,
+                             .by_library = true};
+    pto_strategy_find(key->space == PROF_CPU ? "three_step" : "cuda_aware", &request.strategy, NULL);
+    return request;
+}
+
+static const char *algorithm_of(const pto_request_t *request, prof_plan_t plan) {
+    const char *name = NULL;
+    bool staged;
+    if (named[plan][0] != '\0')
+        return named[plan];
+    if (machine) {
+        pto_scenario_t scenario;
+        pto_scenario_init(&scenario);
+        scenario.collective = request->collective;
+        name = pto_library_algorithm(&scenario, machine, request, &staged);
+        pto_scenario_fini(&scenario);
+    }
+    return name ? name : usual[plan].algorithm;
+}
+
+static bool create(const kept_t *key, pto_plan_t **plan, int *kind) {
+    pto_request_t request = request_of(key);
+    const char *const names[] = {algorithm_of(&request, key->plan), usual[key->plan].algorithm};
+    for (int i = 0; i < 2; i++)
+        if (pto_algorithm_find(names[i], request.collective, &request.algorithm, NULL) == PTO_OK &&
+            pto_plan_create(&request, plan, NULL) == PTO_OK) {
+            *kind = kind_of(request.algorithm);
+            return true;
+        }
+    return false;
+}
+
+static bool decompose(kept_t *key) {
+    pto_plan_t *plan = NULL;
+    list_t list = {0};
+    if (!create(key, &plan, &key->parts.kind))
+        return false;
+    bool done = list_messages(plan, PTO_STEP_SEND, key->me, &list);
+    key->parts.send_count = list.count;
+    /* A send and a receive that are alike must not be merged. */
+    done = done && add(&list, (prof_part_t){-1, 0, 1});
+    done = done && list_messages(plan, PTO_STEP_RECV, key->me, &list);
+    key->parts.receive_count = list.count - key->parts.send_count - 1;
+    key->parts.part = list.part;
+    pto_plan_destroy(plan);
+    return done;
+}
+
+const prof_parts_t *prof_plan_parts(prof_plan_t plan, int n, int me, int64_t bytes, int64_t element_bytes,
+                                    prof_space_t space) {
+    kept_t key = {plan, n, me, bytes, element_bytes, space, {0}};
+    uint64_t hash = ((uint64_t)bytes * 31 + (uint64_t)n * 7 + (uint64_t)me) * 0x9e3779b97f4a7c15u;
+    kept_t *slot = &kept[(hash >> 40 ^ (uint64_t)plan << 8 ^ (uint64_t)space) % PLANS_KEPT];
+    if (slot->parts.part && slot->plan == plan && slot->n == n && slot->me == me && slot->bytes == bytes &&
+        slot->element_bytes == element_bytes && slot->space == space)
+        return &slot->parts;
+    if (!decompose(&key)) {
+        free(key.parts.part);
+        return NULL;
+    }
+    free(slot->parts.part);
+    *slot = key;
+    return &slot->parts;
+}

@@ -1,0 +1,242 @@
+/* The profiler's parts. It counts what one process sends, call by call, in tables of its own; at MPI_Finalize
+ * the processes find out into which memory each message was received, and process 0 writes the files
+ * (docs/profiling.md). No function here reports an error: a program under the profiler must run as without
+ * it. What cannot be counted for lack of memory is left out, and the files say so. */
+#ifndef PROF_PROFILE_H
+#define PROF_PROFILE_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "routines.h"
+
+typedef enum { PROF_CPU, PROF_GPU, PROF_MANAGED, PROF_UNKNOWN, PROF_SPACE_COUNT } prof_space_t;
+
+/* How a pair's traffic is known: a message of the program, a part of a collective that MPI's definition
+ * determines, or a message of the algorithm with the number kind - PROF_BY_PLAN (prof_plan_name). */
+enum { PROF_MESSAGE, PROF_EXACT, PROF_BY_PLAN, PROF_KIND_MAX = 255 };
+
+/* --- time ---------------------------------------------------------------------------------------------- */
+
+int64_t prof_now_ns(void);
+
+/* Times are ticks of a counter that costs less to read than a clock; what one takes follows from both in the
+ * end. */
+#if defined(__x86_64__)
+static inline int64_t prof_ticks(void) { return (int64_t)__builtin_ia32_rdtsc(); }
+#elif defined(__aarch64__)
+static inline int64_t prof_ticks(void) {
+    int64_t ticks;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+    return ticks;
+}
+#else
+static inline int64_t prof_ticks(void) { return prof_now_ns(); }
+#endif
+
+/* --- memory spaces (spaces.c) --------------------------------------------------------------------------- */
+
+/* Look for CUDA; returns whether this process may have memory in more than one space. */
+bool prof_spaces_begin(void);
+prof_space_t prof_space(const void *memory);
+/* Of a message: with MPI_BOTTOM, the datatype has the address. */
+prof_space_t prof_message_space(const void *memory, MPI_Datatype type);
+
+/* --- communicators (groups.c) --------------------------------------------------------------------------- */
+
+/* A communicator: kept until the program ends, also after MPI_Comm_free. */
+typedef struct {
+    uint64_t id; /* equal on all its processes, and no other communicator's */
+    int size;    /* of an inter-communicator: processes of the other side */
+    int rank;    /* the calling process */
+    bool is_inter;
+    const int *world; /* ranks in MPI_COMM_WORLD; negative: not in it */
+} prof_group_t;
+
+void prof_groups_begin(void);
+/* NULL: out of memory, or no communicator. */
+const prof_group_t *prof_group_of(MPI_Comm comm);
+/* A process's rank in MPI_COMM_WORLD; negative for MPI_PROC_NULL, MPI_ANY_SOURCE and processes outside. */
+int prof_world_rank(const prof_group_t *group, int rank);
+
+/* --- counting (count.c) --------------------------------------------------------------------------------- */
+
+/* One call of MPI. */
+typedef struct {
+    prof_routine_t routine;
+    int64_t begin;
+    int64_t end;
+} prof_call_t;
+
+/* What a process sent to another. */
+typedef struct {
+    int32_t peer; /* in MPI_COMM_WORLD */
+    uint8_t routine;
+    uint8_t kind;
+    uint8_t space;
+    uint8_t arrival; /* the space at the receiver, once it is known */
+    int64_t messages;
+    int64_t bytes;
+    int64_t inside;  /* ticks in its calls */
+    int64_t waiting; /* ticks until its requests completed */
+} prof_cell_t;
+
+typedef struct {
+    int64_t calls;
+    int64_t inside;  /* ticks in its calls */
+    int64_t waiting; /* ticks until its requests completed */
+} prof_time_t;
+
+enum { PROF_SIZES = 64 }; /* 0, 1, 2 to 3, 4 to 7, ... bytes */
+
+typedef struct {
+    int64_t messages;
+    int64_t bytes;
+} prof_size_t;
+
+/* A line of calls.csv. */
+typedef struct {
+    int64_t begin;
+    int64_t end;
+    int64_t bytes;
+    uint64_t group;
+    int32_t procs;
+    int32_t peer; /* or a collective's root; negative: none */
+    int32_t tag;
+    uint8_t routine;
+    uint8_t space;
+} prof_line_t;
+
+enum { PROF_LINES_PER_CHUNK = 4096, PROF_CHUNKS_MAX = 1 << 16 };
+
+typedef struct {
+    int rank; /* in MPI_COMM_WORLD */
+    int size;
+    bool running;   /* from MPI_Init to MPI_Finalize */
+    bool enabled;   /* and not switched off by MPI_Pcontrol(0) */
+    bool threaded;  /* MPI_THREAD_MULTIPLE */
+    bool ordered;   /* the order of messages is kept, to match the spaces of both ends */
+    int64_t origin; /* when counting began */
+    int64_t origin_ns;
+    prof_cell_t *cell; /* hashed by peer, routine, kind and space; messages == 0: unused */
+    size_t cell_count;
+    size_t cell_capacity; /* a power of two */
+    prof_time_t time[PROF_ROUTINE_COUNT][PROF_SPACE_COUNT];
+    prof_size_t sizes[PROF_ROUTINE_COUNT][PROF_SPACE_COUNT][PROF_SIZES];
+    uint8_t *received; /* by peer: a bit for each space in which its messages were received */
+    prof_line_t *chunk[PROF_CHUNKS_MAX];
+    int64_t line_count;
+    int64_t line_max;
+    int64_t lines_lost;    /* beyond line_max */
+    int64_t messages_lost; /* for lack of memory, or to processes outside of MPI_COMM_WORLD */
+} prof_t;
+
+extern prof_t prof;
+
+bool prof_count_begin(void);
+
+/* Count messages of this process to `peer` of the group. NULL if they cannot be counted. Valid until the next
+ * call. */
+prof_cell_t *prof_count_sent(prof_routine_t routine, int kind, const prof_group_t *group, int peer, int tag,
+                             int64_t messages, int64_t bytes_each, prof_space_t space);
+/* The same number of messages of `peer`, received in this order. */
+void prof_count_received(const prof_group_t *group, int peer, int tag, int64_t messages, prof_space_t space);
+
+/* The same of one message, by a receive that was posted at `place`. */
+void prof_count_received_at(const prof_group_t *group, int peer, int tag, prof_space_t space, int64_t place);
+
+/* The time of a call, and its line. `group` may be NULL. */
+void prof_count_call(const prof_call_t *call, const prof_group_t *group, int peer, int tag, int64_t bytes,
+                     prof_space_t space);
+/* The cell with this key, or NULL. */
+prof_cell_t *prof_find_cell(int32_t peer, int routine, int kind, int space);
+
+int64_t prof_type_bytes(MPI_Datatype type);
+
+/* --- the order of messages (order.c) -------------------------------------------------------------------- */
+
+/* MPI matches the messages from one process to another with one tag in the order in which they were sent, and
+ * the receives in the order in which they were posted. */
+void prof_order_sent(const prof_cell_t *cell, uint64_t group, int tag, int64_t messages, int64_t bytes_each);
+/* `place` is that of prof_order_post. */
+void prof_order_received(int peer, uint64_t group, int tag, int64_t messages, prof_space_t space,
+                         int64_t place);
+int64_t prof_order_post(void);
+/* A receive that was counted when it was posted has been cancelled. */
+void prof_order_cancel(int peer, uint64_t group, int tag, int64_t place);
+/* Receives of MPI_ANY_SOURCE or MPI_ANY_TAG that are posted: added or removed. */
+void prof_order_open(int change);
+
+/* Collective. Split the cells by the space at the receiver: returns them in a new array. */
+prof_cell_t *prof_order_resolve(size_t *count);
+
+/* --- requests (requests.c) ------------------------------------------------------------------------------ */
+
+/* What to do when a request starts and completes. */
+typedef struct {
+    uint8_t routine;
+    uint8_t space;
+    bool persistent;
+    bool receives;
+    bool is_open; /* a receive whose message is known when it completes only */
+    bool cancelled;
+    bool active;
+    int32_t peer; /* in the group */
+    int32_t tag;
+    int64_t bytes;
+    int64_t place;
+    const prof_group_t *group;
+} prof_request_t;
+
+void prof_request_add(MPI_Request request, const prof_request_t *what);
+prof_request_t *prof_request_find(MPI_Request request);
+void prof_request_remove(MPI_Request request);
+
+/* A matched probe, until its receive. */
+void prof_message_add(MPI_Message message, const prof_request_t *what);
+bool prof_message_take(MPI_Message message, prof_request_t *what);
+
+/* --- collectives (parts.c, plans.c) --------------------------------------------------------------------- */
+
+/* A message that this process sends or receives in an algorithm. */
+typedef struct {
+    int peer; /* in the group */
+    int64_t bytes;
+    int64_t messages;
+} prof_part_t;
+
+typedef struct {
+    int kind; /* PROF_BY_PLAN + number of the algorithm */
+    int send_count;
+    int receive_count;
+    prof_part_t *part; /* sends, then one that is none, then receives */
+} prof_parts_t;
+
+typedef enum {
+    PROF_PLAN_ALLREDUCE,
+    PROF_PLAN_REDUCE,
+    PROF_PLAN_BROADCAST,
+    PROF_PLAN_ALLGATHER,
+    PROF_PLAN_COUNT
+} prof_plan_t;
+
+/* What one of portolan's algorithms sends and receives for member `me` of n, the root being member 0. NULL if
+ * there is none. Valid until the next call. */
+const prof_parts_t *prof_plan_parts(prof_plan_t plan, int n, int me, int64_t bytes, int64_t element_bytes,
+                                    prof_space_t space);
+void prof_plans_begin(void);
+/* The algorithm of a kind; "linear" where each process exchanges with every other one directly. */
+const char *prof_plan_name(int kind);
+enum { PROF_LINEAR = PROF_KIND_MAX };
+
+/* --- files (files.c) ------------------------------------------------------------------------------------ */
+
+/* Collective: merge and write. */
+void prof_write_all(void);
+/* From a signal handler or at exit: write what this process knows. Happens once. */
+void prof_write_own(void);
+void prof_files_begin(void);
+
+#endif

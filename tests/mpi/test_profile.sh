@@ -1,0 +1,148 @@
+#!/usr/bin/env bash
+# The profiler in front of programs that know what it must count, under mpirun on this machine.
+# BUILD: where the programs were built (default build). SEED: of the random programs (default: the time).
+# PLANS: of each strategy and algorithm (default 3). MPIRUN: mpirun.mpich for a build with MPICH. Exits 77 where there is no mpirun.
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+. tests/shell.sh
+needs mpirun
+program=$build/tests/test_profile
+library=$build/libportolan-profile.so
+portolan=$build/portolan
+built "$program" "$library" "$portolan"
+seed=${SEED:-$(date +%s)}
+echo "     seed $seed"
+export PORTOLAN_PROFILE=$work/ PORTOLAN_PROFILE_ORDER=1
+
+profiled() { # PROCESSES PROGRAM ARGUMENTS...
+    local processes=$1
+    shift
+    if [ "${MPIRUN:-mpirun}" = mpirun ]; then
+        launch 300 -n "$processes" env LD_PRELOAD="$library" "$@"
+    else
+        quietly timeout 300 "$MPIRUN" -n "$processes" env LD_PRELOAD="$library" "$@"
+    fi
+}
+rows() { grep -v -e '^#' -e '^source' -e '^rank' "$@"; }
+# The sums over all messages between two processes and two spaces, of the kinds that match.
+sums() { # KINDS FILE
+    rows "$2" | awk -F, -v kinds="$1" '$5 ~ kinds { pair = $1 "," $2 "," $3 "," $4; messages[pair] += $7; bytes[pair] += $8 }
+        END { for (pair in messages) print pair "," messages[pair] "," bytes[pair] }' | sort
+}
+counts_right() { # PROCESSES WHAT COUNT SEED
+    rm -f "$work"/*.csv
+    profiled "$1" "$program" "$2" "$3" "$4" "$work/expected" &&
+        test -s "$work/expected" && diff <(sort "$work/expected") <(sums . "$work/traffic.csv") >"$work/stdout"
+}
+
+# --- what is counted
+
+# MPICH's processes don't yield their cores, and its mpirun ends the other processes of one that dies at once.
+if [ "${MPIRUN:-mpirun}" != mpirun ]; then
+    check "messages of mixed spaces" counts_right 2 messages 20 "$seed"
+    check "alltoalls, gathers and scatters of mixed spaces" counts_right 2 gathers 50 "$seed"
+    finish
+    exit
+fi
+check "plans of all strategies and algorithms send what portolan traffic says" counts_right 5 plans "${PLANS:-3}" "$seed"
+check "and plans of a pair between host and GPU memory" counts_right 2 plans 10 "$seed"
+for processes in 1 3 5; do
+    check "messages of mixed spaces on $processes processes" counts_right $processes messages 100 "$seed"
+done
+sizes_agree() {
+    diff <(rows "$work/traffic.csv" | awk -F, '{ print $1, $6, $3, $7, $8 }' | sums_by_three) \
+        <(rows "$work/sizes.csv" | awk -F, '{ print $1, $2, $3, $6, $7 }' | sums_by_three) >"$work/stdout"
+}
+sums_by_three() {
+    awk '{ key = $1 " " $2 " " $3; a[key] += $4; b[key] += $5 } END { for (key in a) print key, a[key], b[key] }' | sort
+}
+check "the sizes sum to the same" sizes_agree
+calls_agree() { # one line each
+    diff <(rows "$work/times.csv" | awk -F, '{ calls[$1 " " $2] += $4 } END { for (key in calls) if (calls[key]) print key, calls[key] }' | sort) \
+        <(rows "$work/calls.csv" | awk -F, '{ calls[$1 " " $4]++ } END { for (key in calls) print key, calls[key] }' | sort) >"$work/stdout"
+}
+check "there is a line for each call" calls_agree
+check "alltoalls, gathers and scatters of mixed spaces" counts_right 6 gathers 200 "$seed"
+check "without the order of messages, mixed ones are unknown" \
+    profiled 3 env -u PORTOLAN_PROFILE_ORDER "$program" messages 20 1
+check "and said to be" has "gpu,unknown,message" "$work/traffic.csv"
+check "and not guessed" lacks 'gpu,cpu\|cpu,gpu' "$work/traffic.csv"
+
+# --- collectives by plan
+
+by_plan() { # COLLECTIVE ROUTINE ALGORITHM ROOT
+    "$portolan" traffic --machine summit-spectrum --collective "$1" --library "$3" --nodes 5 --gpus-per-node 1 \
+        --procs-per-gpu 1 --bytes 8008 --datatype double --strategy three_step |
+        awk -F, -v root="$4" '!/^#/ && !/^source/ { print ($1 + root) % 5 "," ($2 + root) % 5 "," $3 "," $4 "," $6 "," $7 }' |
+        sort >"$work/expected"
+    test -s "$work/expected" && diff "$work/expected" <(grep ",plan:$3,$2," "$work/traffic.csv" >"$work/own"; sums . "$work/own") >"$work/stdout"
+}
+check "reductions, broadcasts and allgathers" profiled 5 "$program" vectors 2
+check "have the parts of a plan: allreduce" by_plan allreduce MPI_Allreduce recursive_doubling 0
+check "reduce" by_plan reduce MPI_Reduce binomial 2
+check "broadcast" by_plan broadcast MPI_Bcast binomial 2
+check "allgather" by_plan allgather MPI_Allgather ring 0
+check "with the algorithms that the environment names" \
+    profiled 5 env PORTOLAN_PROFILE_ALGORITHMS=allreduce:rabenseifner,allgather:bruck "$program" vectors 0
+check "allreduce" by_plan allreduce MPI_Allreduce rabenseifner 0
+check "allgather" by_plan allgather MPI_Allgather bruck 0
+
+# --- what reads it
+
+check "counts: the traffic is a matrix" quietly "$portolan" traffic --machine summit-spectrum --collective alltoallv \
+    --implementation isend_irecv --counts "$work/traffic.csv" --nodes 5 --gpus-per-node 1 --procs-per-gpu 1 --strategy three_step
+same_bytes() {
+    diff <(rows "$work/traffic.csv" | awk -F, '{ sum[$1 "," $2] += $8 } END { for (pair in sum) print pair "," sum[pair] }' | sort) \
+        <(rows "$work/stdout" | awk -F, '{ print $1 "," $2 "," $7 }' | sort)
+}
+check "of the same bytes" same_bytes
+
+# --- programs that die
+
+dies() { rm -f "$work"/*.csv && fails profiled 3 "$program" ends "$1"; }
+# Those that mpirun kills may not get to write.
+left() { # RANKS
+    local rank
+    for rank in "$@"; do
+        grep -q "^$rank,$(((rank + 1) % 3)),cpu,unknown,message,MPI_Sendrecv,1,100," "$work/traffic.$rank.csv" || return 1
+    done
+}
+for how in signal abort error; do
+    check "a program ends by $how" dies $how
+    check "and its process leaves its counts" left 2
+done
+check "a program exits without MPI_Finalize" dies exit
+check "and all processes leave their counts" left 0 1 2
+joined() {
+    cat "$work"/traffic.?.csv >"$work/joined.csv"
+    quietly "$portolan" traffic --machine summit-spectrum --collective alltoallv --implementation isend_irecv \
+        --counts "$work/joined.csv" --nodes 3 --gpus-per-node 1 --procs-per-gpu 1 --strategy three_step && has '^2,0,.*,1,100$' "$work/stdout"
+}
+check "which can be joined and read" joined
+
+# --- Fortran
+
+if command -v mpif90 >/dev/null; then
+    cat >"$work/ring.f90" <<'END'
+program ring
+    use mpi
+    implicit none
+    integer :: rank, ranks, code, got, status(MPI_STATUS_SIZE), request
+    real(8) :: sum
+    call MPI_Init(code)
+    call MPI_Comm_rank(MPI_COMM_WORLD, rank, code)
+    call MPI_Comm_size(MPI_COMM_WORLD, ranks, code)
+    call MPI_Isend(rank, 1, MPI_INTEGER, mod(rank + 1, ranks), 7, MPI_COMM_WORLD, request, code)
+    call MPI_Recv(got, 1, MPI_INTEGER, MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, status, code)
+    call MPI_Wait(request, MPI_STATUS_IGNORE, code)
+    sum = 1
+    call MPI_Allreduce(MPI_IN_PLACE, sum, 1, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD, code)
+    if (got /= mod(rank + ranks - 1, ranks) .or. sum /= ranks) call MPI_Abort(MPI_COMM_WORLD, 1, code)
+    call MPI_Finalize(code)
+end program
+END
+    check "a Fortran program is built" quietly mpif90 -o "$work/ring" "$work/ring.f90"
+    check "and right" profiled 3 "$work/ring"
+    check "its messages are counted once" has '^2,0,cpu,cpu,message,MPI_Isend,1,4,' "$work/traffic.csv"
+    check "and its collectives" has '^0,1,cpu,cpu,plan:recursive_doubling,MPI_Allreduce,.*,8,' "$work/traffic.csv"
+fi
+finish
