@@ -8,6 +8,7 @@
     ROW(memcpy_peer)                                                                                         \
     ROW(memcpy_mixed)                                                                                        \
     ROW(memcpy_queued)                                                                                       \
+    ROW(memcpy_strided)                                                                                      \
     ROW(memcpy_method)                                                                                       \
     ROW(memcpy_h2h)                                                                                          \
     ROW(remote)                                                                                              \

@@ -231,17 +231,25 @@ static bool fill_queued(const fit_point_t *point, const void *context, fit_row_t
     return true;
 }
 
+static bool fill_strided(const fit_point_t *point, const void *context, fit_row_t *row) {
+    (void)context;
+    row->column[COLUMN_ONE] = 1;
+    row->column[COLUMN_ADDITIONAL] = (double)(point->bytes / point->messages - 1);
+    row->column[COLUMN_BYTES] = (double)point->bytes;
+    return point->bytes >= point->messages;
+}
+
 /* n copies of s bytes in one stream, waited for once, take a + (n - 1) q + n b s: q is what each additional
- * copy costs besides its bytes. */
-static pto_status_t fit_queued(fit_work_t *work, pto_benchmark_t benchmark, pto_param_t *param) {
+ * copy costs besides its bytes. One copy of n rows, s bytes in all, takes a + (n - 1) q + b s. */
+static pto_status_t fit_additional(fit_work_t *work, pto_benchmark_t benchmark, fit_fill_t fill,
+                                   pto_param_t *param) {
     char key[PTO_PARAM_KEY_MAX];
     fit_points_t points;
     fit_regression_t result;
     pto_status_t status =
         fit_select(work, &(fit_filter_t){benchmark, PTO_IN_COUNT, PTO_AT_COUNT, 0, 0}, &points);
     if (points.count > 0) {
-        status =
-            fit_regress(&points, COLUMN_COUNT, fill_queued, NULL, work->options->minima, &result, work->err);
+        status = fit_regress(&points, COLUMN_COUNT, fill, NULL, work->options->minima, &result, work->err);
         if (status == PTO_OK)
             *param = fit_param(&result, COLUMN_ADDITIONAL);
         if (status == PTO_OK)
@@ -269,8 +277,12 @@ pto_status_t fit_times(fit_work_t *work) {
     pto_status_t status = PTO_OK;
     for (size_t i = 0; status == PTO_OK && i < sizeof times / sizeof *times; i++)
         status = fit_time(work, times[i].benchmark, times[i].param);
-    for (int kind = 0; status == PTO_OK && kind <= PTO_COPY_D2D; kind++)
-        status = fit_queued(work, (pto_benchmark_t)((int)PTO_BENCHMARK_MEMCPY_QUEUED_H2D + kind),
-                            &machine->queued_copy_s[kind]);
+    for (int kind = 0; status == PTO_OK && kind <= PTO_COPY_D2D; kind++) {
+        status = fit_additional(work, (pto_benchmark_t)((int)PTO_BENCHMARK_MEMCPY_QUEUED_H2D + kind),
+                                fill_queued, &machine->queued_copy_s[kind]);
+        if (status == PTO_OK)
+            status = fit_additional(work, (pto_benchmark_t)((int)PTO_BENCHMARK_MEMCPY_STRIDED_H2D + kind),
+                                    fill_strided, &machine->strided_row_s[kind]);
+    }
     return status;
 }

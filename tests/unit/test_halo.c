@@ -9,7 +9,10 @@
 #include <cmocka.h>
 
 #include "broken_plan.h"
+#include "machine/machine_internal.h"
 #include "portolan/builder.h"
+#include "portolan/price.h"
+#include "portolan/what_if.h"
 #include "sample.h"
 
 static int64_t proved;
@@ -161,6 +164,104 @@ static void a_border_that_is_not_exchanged_is_found(void **state) {
     }
 }
 
+/* --- prices --------------------------------------------------------------------------------------------- */
+
+static pto_machine_t *summit(void) {
+    pto_machine_t *machine = NULL;
+    assert_int_equal(pto_machine_open("scenarios/machines/summit-spectrum.yaml", &machine, NULL), PTO_OK);
+    return machine;
+}
+
+typedef pto_status_t (*priced_t)(const pto_plan_t *, const pto_machine_t *, pto_price_t *,
+                                 pto_explanation_t *, pto_error_t *);
+
+static double priced_s(const pto_machine_t *machine, pto_request_t request, priced_t how) {
+    pto_plan_t *plan = plan_of(request);
+    pto_price_t price;
+    assert_int_equal(how(plan, machine, &price, NULL, NULL), PTO_OK);
+    pto_plan_destroy(plan);
+    return price.seconds;
+}
+
+static void assert_about(double got, double wanted) {
+    if (got > wanted * (1 + 1e-9) || got < wanted * (1 - 1e-9))
+        fail_msg("%.12g, not %.12g", got, wanted);
+}
+
+static double two_messages_s(const pto_machine_t *machine, pto_space_t space, int64_t bytes) {
+    const pto_postal_t *postal = &pto_machine_message(machine, space, PTO_LEVEL_OFF_NODE, bytes)->postal;
+    return 2 * (postal->alpha_s.value + (double)bytes * postal->beta_s_per_byte.value);
+}
+
+static double copy_s(const pto_machine_t *machine, pto_copy_kind_t kind, int64_t bytes, int64_t rows) {
+    const pto_postal_t *postal = pto_machine_copy(machine, kind, PTO_REACH_ON_SOCKET, false);
+    return postal->alpha_s.value + (double)bytes * postal->beta_s_per_byte.value +
+           (double)(rows - 1) * machine->strided_row_s[kind].value;
+}
+
+/* docs/model.md, (8h). */
+static void prices_follow_the_formulas(void **state) {
+    (void)state;
+    pto_machine_t *machine = summit();
+    assert_int_equal(pto_machine_set(machine, "copies.strided.d2h", 2e-9, NULL), PTO_OK);
+    assert_int_equal(pto_machine_set(machine, "copies.strided.h2d", 3e-9, NULL), PTO_OK);
+    for (int64_t extent = 8; extent <= 8192; extent *= 4) {
+        const pto_halo_t grid = {
+            .dim_count = 2, .dims = {3, 4}, .wrap = {true, true}, .extent = {extent, 2 * extent}, .width = 1};
+        int64_t rows = extent + 2, row_bytes = 4 * (2 * extent + 2), column_bytes = 4 * rows;
+        pto_request_t request = ask("cuda_aware", "neighbors", grid, (pto_layout_t){12, 1, 1, 1, 1});
+        assert_about(priced_s(machine, request, pto_price),
+                     two_messages_s(machine, PTO_SPACE_GPU, row_bytes) +
+                         two_messages_s(machine, PTO_SPACE_GPU, column_bytes));
+        request = ask("three_step", "neighbors", grid, (pto_layout_t){12, 1, 1, 1, 1});
+        assert_about(priced_s(machine, request, pto_price),
+                     two_messages_s(machine, PTO_SPACE_CPU, row_bytes) +
+                         two_messages_s(machine, PTO_SPACE_CPU, column_bytes) +
+                         2 * copy_s(machine, PTO_COPY_D2H, row_bytes, 1) +
+                         2 * copy_s(machine, PTO_COPY_D2H, column_bytes, rows) +
+                         2 * copy_s(machine, PTO_COPY_H2D, row_bytes, 1) +
+                         2 * copy_s(machine, PTO_COPY_H2D, column_bytes, rows));
+    }
+    pto_machine_destroy(machine);
+}
+
+/* Nodes of one owner all do the same; on others, the dearest owner of each stage counts. */
+static void the_price_by_class_is_that_of_the_dearest_owner(void **state) {
+    (void)state;
+    pto_machine_t *machine = summit();
+    static const pto_layout_t layout[] = {
+        {12, 1, 1, 1, 1}, {6, 2, 1, 1, 1}, {3, 4, 1, 2, 2}, {2, 6, 1, 1, 3}};
+    static const char *const strategy[] = {"cuda_aware", "three_step"};
+    for (size_t i = 0; i < sizeof layout / sizeof *layout; i++)
+        for (int s = 0; s < 2; s++)
+            for (int how = 0; how < 4 * PTO_CORNERS_COUNT; how++) {
+                const pto_halo_t grid = {.dim_count = 2,
+                                         .dims = {3, 4},
+                                         .wrap = {how & 1, how & 2},
+                                         .extent = {512, 128},
+                                         .width = 2,
+                                         .corners = (pto_corners_t)(how / 4)};
+                pto_request_t request = ask(strategy[s], "neighbors", grid, layout[i]);
+                double class_s = priced_s(machine, request, pto_price);
+                double rank_s = priced_s(machine, request, pto_price_walk);
+                assert_true(class_s >= rank_s * (1 - 1e-9) && class_s < 1.15 * rank_s);
+                if (layout[i].gpus_per_node == 1)
+                    assert_about(class_s, rank_s);
+            }
+    pto_machine_destroy(machine);
+}
+
+static void the_price_does_not_depend_on_the_number_of_nodes(void **state) {
+    (void)state;
+    pto_machine_t *machine = summit();
+    const pto_halo_t grid = {.dim_count = 3, .wrap = {true, true, true}, .extent = {32, 32, 32}, .width = 1};
+    pto_request_t request = ask("cuda_aware", "neighbors", grid, (pto_layout_t){512, 1, 1, 1, 1});
+    double few_s = priced_s(machine, request, pto_price);
+    request.layout.nodes = 1 << 20;
+    assert_about(priced_s(machine, request, pto_price), few_s);
+    pto_machine_destroy(machine);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_small_grid_of_two_dimensions_is_right),
@@ -169,6 +270,9 @@ int main(void) {
         cmocka_unit_test(shapes_that_make_no_grid_are_refused),
         cmocka_unit_test(a_message_to_the_wrong_side_is_found),
         cmocka_unit_test(a_border_that_is_not_exchanged_is_found),
+        cmocka_unit_test(prices_follow_the_formulas),
+        cmocka_unit_test(the_price_by_class_is_that_of_the_dearest_owner),
+        cmocka_unit_test(the_price_does_not_depend_on_the_number_of_nodes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

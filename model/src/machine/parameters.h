@@ -59,6 +59,10 @@
            .key = "copies.queued.*", .dim = {PTO_UP_TO(COPY, D2D)}, .unit = PTO_UNIT_S,                      \
            .term = "copies.queued", .power = PTO_POWER_GPU_COPY,                                             \
            .what = "each additional copy that is queued behind others, besides its bytes")                   \
+    MEMBER(VALUE, strided_row_s, [PTO_COPY_COUNT],                                                           \
+           .key = "copies.strided.*", .dim = {PTO_UP_TO(COPY, D2D)}, .unit = PTO_UNIT_S,                     \
+           .term = "copies.strided", .power = PTO_POWER_GPU_COPY,                                            \
+           .what = "each row of a strided copy but the first, besides its bytes")                            \
     MEMBER(POSTAL, pageable, [PTO_COPY_COUNT],                                                               \
            .key = "copies.pageable.*", .dim = {PTO_UP_TO(COPY, D2H)}, .term = "copies.pageable",             \
            .power = PTO_POWER_GPU_COPY, .what = "a copy from or to host memory that is not pinned")          \

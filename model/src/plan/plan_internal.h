@@ -119,6 +119,9 @@ bool pto_step_is_strided(const pto_step_t *step, int64_t k, int64_t core);
 /* Number of pieces of a copy of non-contiguous blocks, such as blocks that are dealt out. */
 int64_t pto_step_pieces(const pto_step_t *step, int64_t k, int64_t core);
 
+/* Number of rows of a halo exchange's copy; 1 for other copies, whose pieces are large. */
+int64_t pto_step_rows(const pto_plan_t *plan, const pto_step_t *step);
+
 /* Whether a copy's host side is pageable memory. */
 bool pto_step_is_pageable(const pto_plan_t *plan, const pto_step_t *step);
 

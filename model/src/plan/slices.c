@@ -475,6 +475,20 @@ int64_t pto_step_pieces(const pto_step_t *step, int64_t k, int64_t core) {
     return source > target ? source : target;
 }
 
+/* The separate ranges of a slice of constants. */
+static int64_t row_count(const pto_slice_t *slice) {
+    int64_t run = slice->run.constant, stride = slice->stride.constant, until = slice->until.constant;
+    int64_t rows = run < stride && until > 0 ? (until - 1) / stride + 1 : 1;
+    return slice->repeat > 1 ? rows * slice->repeat : rows;
+}
+
+int64_t pto_step_rows(const pto_plan_t *plan, const pto_step_t *step) {
+    if (plan->request.collective != PTO_COLLECTIVE_HALO)
+        return 1;
+    int64_t source = row_count(&step->source), target = row_count(&step->target);
+    return source > target ? source : target;
+}
+
 bool pto_step_is_pageable(const pto_plan_t *plan, const pto_step_t *step) {
     return pto_plan_buffer(plan, step->source.buffer)->pageable ||
            pto_plan_buffer(plan, step->target.buffer)->pageable;

@@ -80,6 +80,8 @@ pto_status_t pto_copy_charge(pto_copying_t *to, const pto_action_t *action, pto_
                              int64_t bytes) {
     const pto_step_t *step = action->step;
     pto_copy_kind_t kind = pto_step_copy_kind(to->plan, step);
+    if (bytes > 0)
+        pto_charge_rows(to->charge, to->machine, kind, pto_step_rows(to->plan, step));
     if (bytes == 0 || !pto_step_queues(to->plan, to->machine, step))
         return pto_charge_one_copy(to->charge, to->machine,
                                    (pto_one_copy_t){.kind = kind,

@@ -171,6 +171,11 @@ pto_status_t pto_charge_one_copy(pto_charge_t *charge, const pto_machine_t *mach
     return PTO_OK;
 }
 
+void pto_charge_rows(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind, int64_t rows) {
+    if (rows > 1 && kind <= PTO_COPY_D2D)
+        pto_charge_param(charge, &machine->strided_row_s[kind], PTO_SPACE_GPU, (double)(rows - 1));
+}
+
 /* --- copies of several processes of one GPU ------------------------------------------------------------- */
 
 bool pto_copy_is_queued(const pto_machine_t *machine, pto_copy_kind_t kind) {

@@ -88,6 +88,9 @@ typedef struct {
 pto_status_t pto_charge_one_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_one_copy_t copy,
                                  pto_error_t *err);
 
+/* What the rows of a strided copy cost besides its bytes; `rows` of 1 cost nothing. */
+void pto_charge_rows(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind, int64_t rows);
+
 /* A copy that may have to queue with those of other processes of its GPU. */
 typedef struct {
     pto_copy_kind_t kind;

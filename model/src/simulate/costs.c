@@ -84,6 +84,7 @@ static pto_status_t charge_copy(const pto_sim_t *sim, const pto_proc_t *proc, in
     if (proc->copy_between_gpus)
         return pto_charge_peer_copy(charge, sim->machine, proc->copy_reach, proc->copy_bytes, engine_bytes,
                                     sim->err);
+    pto_charge_rows(charge, sim->machine, proc->copy_kind, proc->copy_rows);
     return pto_charge_one_copy(charge, sim->machine,
                                (pto_one_copy_t){.kind = proc->copy_kind,
                                                 .reach = proc->copy_reach,
@@ -120,6 +121,7 @@ double pto_sim_queued_copy_s(const pto_sim_t *sim, const pto_proc_t *proc, int64
     pto_charge_t charge;
     pto_charge_begin(&charge, "", NULL);
     pto_charge_queued(&charge, sim->machine, queued_copy(proc), waiting);
+    pto_charge_rows(&charge, sim->machine, proc->copy_kind, proc->copy_rows);
     return charge.other_s;
 }
 

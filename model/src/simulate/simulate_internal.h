@@ -163,6 +163,7 @@ typedef struct {
     bool behind;        /* as in pto_one_copy_t, for the copies of the stage */
     int64_t copy_bytes;
     int64_t copy_pieces;
+    int64_t copy_rows;
     int64_t copy_most_bytes;                     /* of a kernel's accesses: the maximum for one other GPU */
     double copy_held_s[PTO_COPY_RESOURCE_COUNT]; /* until when others still count its last copy there */
     double copy_left;                            /* remaining fraction of its copy, from 1 to 0 */
