@@ -92,11 +92,12 @@ static run_t *new_run(stream_t *stream) {
     if (run_count >= RUNS_MAX)
         return NULL;
     if (stream->count == stream->capacity) {
-        run_t *larger = realloc(stream->run, 2 * stream->capacity * sizeof *larger);
+        size_t capacity = stream->capacity > 0 ? 2 * stream->capacity : 1;
+        run_t *larger = realloc(stream->run, capacity * sizeof *larger);
         if (!larger)
             return NULL;
         stream->run = larger;
-        stream->capacity *= 2;
+        stream->capacity = capacity;
     }
     run_count++;
     return &stream->run[stream->count++];
@@ -243,9 +244,10 @@ static bool exchange_runs(answers_t *answers) {
     answers->first = calloc(size + 1, sizeof *answers->first);
     int *counts = number, *from = number + size, *counted = number + 2 * size, *to = number + 3 * size;
     told_t *tell = number ? collect(counts) : NULL;
-    int able = number && answers->first && tell, all = 0;
+    const bool has_room = number && answers->first && tell;
+    int able = has_room, all = 0;
     PMPI_Allreduce(&able, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-    if (all) {
+    if (all && has_room) {
         PMPI_Alltoall(counts, 1, MPI_INT, counted, 1, MPI_INT, MPI_COMM_WORLD);
         find_places(counts, from);
         find_places(counted, to);
@@ -257,7 +259,7 @@ static bool exchange_runs(answers_t *answers) {
         able = answers->told != NULL;
         PMPI_Allreduce(&able, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     }
-    if (all)
+    if (all && has_room)
         PMPI_Alltoallv(tell, counts, from, MPI_BYTE, answers->told, counted, to, MPI_BYTE, MPI_COMM_WORLD);
     free(tell);
     free(number);
@@ -362,9 +364,9 @@ prof_cell_t *prof_order_resolve(size_t *count) {
     prof_cell_t *out = calloc(PROF_SPACE_COUNT * (prof.cell_count + 1), sizeof *out);
     *count = 0;
     PMPI_Allreduce(&able, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-    if (all)
+    if (all && able)
         PMPI_Alltoall(prof.received, 1, MPI_BYTE, answers.spaces, 1, MPI_BYTE, MPI_COMM_WORLD);
-    if (all && must_match(&answers) && exchange_runs(&answers)) {
+    if (all && able && must_match(&answers) && exchange_runs(&answers)) {
         share = calloc(prof.cell_capacity, sizeof *share);
         sort_streams(&sent);
         for (size_t i = 0; share && i < sent.count; i++)
