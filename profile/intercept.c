@@ -100,7 +100,7 @@ static void note_created(int code, const MPI_Comm *made) {
 #define CREATES_ONE(prefix, name, params, args)                                                              \
     PROF_EXPORT int prefix##name params;                                                                     \
     PROF_EXPORT int prefix##name params {                                                                    \
-        static int(*next) params;                                                                            \
+        static int(*next) params; /* NOLINT(bugprone-macro-parentheses) */                                   \
         if (!next)                                                                                           \
             prof_next(#prefix #name, &next, sizeof next);                                                    \
         int code = next args;                                                                                \
