@@ -39,7 +39,7 @@ DEPS_LDFLAGS := $(if $(DEPS),-L$(DEPS_LIBDIR) -Wl$(comma)-rpath$(comma)$(DEPS_LI
 LIB_INCLUDES := -Imodel/include -Imodel/src
 EXEC_INCLUDES := -Imodel/include -Iimpl/include -Iimpl
 TEST_INCLUDES := $(LIB_INCLUDES) -Imodel/tool -Iimpl/include -Iimpl -Ivalidate -Iparallel -Itests
-includes_for = $(strip $(if $(filter model/src/% model/strategies/% model/algorithms/% model/fit/% model/tool/%,$(1)),$(LIB_INCLUDES), \
+includes_for = $(strip $(if $(filter model/src/% model/strategies/% model/algorithms/% model/fit/% model/scotch/% model/tool/%,$(1)),$(LIB_INCLUDES), \
 	$(if $(filter impl/% docs/examples/%,$(1)),$(EXEC_INCLUDES), \
 	$(if $(filter profile/%,$(1)),-Imodel/include, \
 	$(if $(filter calibrate/% validate/% parallel/%,$(1)),$(EXEC_INCLUDES) -Imodel/tool -Iparallel,$(TEST_INCLUDES))))))
@@ -69,6 +69,10 @@ FORCE:
 LIB_SRC := $(wildcard model/src/*/*.c model/strategies/*.c model/algorithms/*.c)
 TOOL_SRC := $(wildcard model/tool/*.c)
 FIT_SRC := $(wildcard model/fit/*.c)
+# The mapper of SCOTCH: a library of its own, opened at run time, built if libscotch-dev is installed.
+HAVE_SCOTCH := $(shell printf '$(hash)include <stdio.h>\n$(hash)include <stdint.h>\n$(hash)include <scotch/scotch.h>\n' | \
+	$(CC) $(DEPS_CPPFLAGS) -E - >/dev/null 2>&1 && echo yes)
+SCOTCH_SRC := $(if $(HAVE_SCOTCH),$(wildcard model/scotch/*.c))
 CALIBRATE_SRC := $(wildcard calibrate/*.c)
 # Shared by the MPI programs; files of rows do not depend on MPI.
 ROW_FILE_SRC := parallel/row_file.c
@@ -99,7 +103,7 @@ EXAMPLE_SRC := $(wildcard docs/examples/*.c)
 
 MPI_SRC := $(CALIBRATE_SRC) $(filter-out $(ROW_FILE_SRC),$(PARALLEL_SRC)) $(IMPL_SRC) $(VALIDATE_SRC) $(PROFILE_SRC) \
 	$(MPI_TEST_SRC) $(EXEC_CASE_SRC) $(FAKE_SRC) $(EXAMPLE_SRC) $(MPI_BENCH_SRC)
-PLAIN_SRC := $(LIB_SRC) $(TOOL_SRC) $(FIT_SRC) $(METER_SRC) $(PROGRAM_SRC) $(ROW_FILE_SRC) $(UNIT_SRC) \
+PLAIN_SRC := $(LIB_SRC) $(TOOL_SRC) $(FIT_SRC) $(SCOTCH_SRC) $(METER_SRC) $(PROGRAM_SRC) $(ROW_FILE_SRC) $(UNIT_SRC) \
 	$(UNIT_HELP_SRC) $(FUZZ_SRC) $(BENCH_SRC)
 ALL_C := $(PLAIN_SRC) $(MPI_SRC)
 FORMATTED := $(ALL_C) $(wildcard model/*/*.h model/src/*/*.h model/include/portolan/*.h tests/*.h tests/*/*.h calibrate/*.h \
@@ -109,6 +113,7 @@ object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 LIB := $(BUILD)/libportolan.a
 SHARED := $(BUILD)/libportolan.so.$(VERSION)
 FIT_LIB := $(if $(FIT_SRC),$(BUILD)/libportolan-fit.a)
+MAP_LIB := $(if $(SCOTCH_SRC),$(BUILD)/libportolan-map.so)
 FIT_LDLIBS := $(if $(FIT_SRC),-lgsl -lgslcblas)
 TOOL := $(if $(TOOL_SRC),$(BUILD)/portolan)
 # The tool's commands without its main, for the tests.
@@ -170,7 +175,7 @@ define link
 endef
 
 .PHONY: build
-build: $(LIB) $(SHARED) $(FIT_LIB) $(EXEC_LIB) $(EXEC_SHARED) $(PROFILE_LIB) $(TOOL) $(MPI_PROGRAMS) ## build the library and the programs (default)
+build: $(LIB) $(SHARED) $(FIT_LIB) $(MAP_LIB) $(EXEC_LIB) $(EXEC_SHARED) $(PROFILE_LIB) $(TOOL) $(MPI_PROGRAMS) ## build the library and the programs (default)
 
 $(call object,$(PLAIN_SRC)): $(BUILD)/obj/%.o: %.c Makefile $(CC_STAMP)
 	@mkdir -p $(@D)
@@ -193,8 +198,11 @@ $(FIT_LIB): $(call object,$(FIT_SRC))
 	$(call say,AR)
 	$(Q)rm -f $@ && $(AR) qcs $@ $^
 
+$(BUILD)/libportolan-map.so: $(call object,$(SCOTCH_SRC)) $(LINK_STAMP)
+	$(call link,$(CC) -shared,-Wl$(comma)--no-as-needed -lscotch -lscotcherr -lm)
+
 $(BUILD)/portolan: $(call object,$(TOOL_SRC)) $(FIT_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(CC),$(FIT_LDLIBS) $(LDLIBS))
+	$(call link,$(CC),$(FIT_LDLIBS) -ldl $(LDLIBS))
 
 $(BUILD)/obj/%.cu.o: %.cu Makefile $(NVCC_STAMP)
 	@mkdir -p $(@D)
@@ -259,14 +267,14 @@ $(UNIT_CXX): $(BUILD)/tests/%: tests/unit/%.cc $(wildcard impl/*.cuh impl/*.h) $
 	$(Q)$(CXX) -std=c++17 $(TEST_INCLUDES) $(DEPS_CPPFLAGS) -Wall -Wextra -Wno-unknown-pragmas $(CFLAGS) $(EXTRA) \
 		$(DEPS_LDFLAGS) $(LDFLAGS) $< $(call object,impl/reduce.c) $(LIB) -lcmocka $(LDLIBS) -o $@
 
-$(UNIT): $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(call object,$(UNIT_HELP_SRC) $(METER_SRC) $(PROGRAM_SRC) $(ROW_FILE_SRC)) $(TOOL_PARTS) $(FIT_LIB) $(LIB) $(LINK_STAMP)
+$(UNIT): $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(call object,$(UNIT_HELP_SRC) $(METER_SRC) $(PROGRAM_SRC) $(ROW_FILE_SRC)) $(TOOL_PARTS) $(FIT_LIB) $(LIB) $(LINK_STAMP) | $(MAP_LIB)
 	$(call link,$(CC),-lcmocka $(FIT_LDLIBS) -ldl $(LDLIBS))
 
 $(FUZZ): $(BUILD)/fuzzers/%: $(BUILD)/obj/tests/fuzz/%.o $(LIB) $(LINK_STAMP)
 	$(call link,$(CC) -fsanitize=fuzzer,$(LDLIBS))
 
 $(BENCH): $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(TOOL_PARTS) $(FIT_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(CC),$(FIT_LDLIBS) $(LDLIBS))
+	$(call link,$(CC),$(FIT_LDLIBS) -ldl $(LDLIBS))
 
 $(MPI_BENCH): $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC),$(MPI_LDLIBS))
@@ -297,7 +305,7 @@ test: ## build and run the unit, golden and header tests, JOBS at a time
 
 .PHONY: deps
 deps: ## install everything that any target needs (apt-get as root or through sudo)
-	@tools/deps.sh install "$(DEPS)" build test check mpi
+	@tools/deps.sh install "$(DEPS)" build test check mpi map
 
 # --- single checks -------------------------------------------------------------------------------------------
 
@@ -440,7 +448,7 @@ install: build $(addprefix $(BUILD)/,$(PC_FILES)) ## install everything but the 
 	install -d $(BIN_AT) $(LIB_AT)/pkgconfig $(HEADERS_AT) $(MAN_AT) $(DATA_AT)/machines $(DATA_AT)/topologies
 	install -m 755 $(PROGRAMS) $(BIN_AT)
 	install -m 644 $(ARCHIVES) $(LIB_AT)
-	install -m 755 $(SHARED_LIBRARIES) $(PROFILE_LIB) $(LIB_AT)
+	install -m 755 $(SHARED_LIBRARIES) $(MAP_LIB) $(PROFILE_LIB) $(LIB_AT)
 	@for name in $(notdir $(SHARED_LIBRARIES:.$(VERSION)=)); do \
 		ln -sf $$name.$(VERSION) $(LIB_AT)/$$name.$(SOVERSION) && ln -sf $$name.$(SOVERSION) $(LIB_AT)/$$name || exit 1; \
 	done
@@ -452,7 +460,7 @@ install: build $(addprefix $(BUILD)/,$(PC_FILES)) ## install everything but the 
 
 .PHONY: uninstall
 uninstall: ## remove what `make install` installed with the same variables
-	rm -f $(addprefix $(BIN_AT)/,$(notdir $(PROGRAMS))) $(addprefix $(LIB_AT)/,$(notdir $(ARCHIVES) $(PROFILE_LIB)) $(SO_NAMES)) \
+	rm -f $(addprefix $(BIN_AT)/,$(notdir $(PROGRAMS))) $(addprefix $(LIB_AT)/,$(notdir $(ARCHIVES) $(MAP_LIB) $(PROFILE_LIB)) $(SO_NAMES)) \
 		$(addprefix $(LIB_AT)/pkgconfig/,$(PC_FILES)) $(addprefix $(HEADERS_AT)/,$(notdir $(HEADERS))) \
 		$(addprefix $(MAN_AT)/,$(notdir $(MAN_PAGES))) $(addprefix $(DATA_AT)/machines/,$(notdir $(MACHINES))) \
 		$(addprefix $(DATA_AT)/topologies/,$(notdir $(TOPOLOGIES)))

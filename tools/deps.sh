@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # deps.sh check|install DIR SET... : find the dependencies of each set. `check` reports missing packages and how
 # to install them, and exits 1; `install` installs them with apt-get, as root or through sudo. DIR, if not empty,
-# contains unpacked Debian packages. Sets: build, test, check, mpi.
+# contains unpacked Debian packages. Sets: build, test, check, mpi,
+# map (optional: the mapper of SCOTCH).
 set -euo pipefail
 
 action=$1 unpacked=$2
@@ -11,7 +12,7 @@ include=()
 [[ -n $unpacked ]] && include=(-isystem "$unpacked/usr/include")
 
 has_program() { command -v "$1" >/dev/null 2>&1; }
-has_header() { echo "#include <$1>" | cc -E "${include[@]}" -o /dev/null - >/dev/null 2>&1; }
+has_header() { printf '#include <stdio.h>\n#include <stdint.h>\n#include <%s>\n' "$1" | cc -E "${include[@]}" -o /dev/null - >/dev/null 2>&1; }
 # cmocka.h does not include the headers that it needs.
 has_cmocka() {
     printf '#include <stdarg.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <setjmp.h>\n#include <cmocka.h>\n' |
@@ -48,6 +49,9 @@ need_set() {
         need openmpi-bin has_program mpirun
         need libhwloc-dev has_header hwloc.h
         need pkg-config has_program pkg-config
+        ;;
+    map)
+        need libscotch-dev has_header scotch/scotch.h
         ;;
     *)
         echo "deps.sh: unknown set: $1" >&2

@@ -189,7 +189,7 @@ void csv_header(FILE *file, const pto_options_t *options, const settings_t *sett
             options->scenario.collective == PTO_COLLECTIVE_PAIR ? ",distance,from_space,to_space,both_ways"
                                                                 : "",
             settings->chunked ? ",chunks" : "",
-            options->scenario.staged_members != PTO_STAGED_TUNED ? ",staged_members" : "");
+            options->scenario.staged_members.in != PTO_STAGED_TUNED ? ",staged_in,staged_out" : "");
 }
 
 /* What a row has after its time. */
@@ -210,9 +210,9 @@ static void format_rest(const settings_t *settings, const pto_scenario_t *scenar
     if (settings->chunked)
         length += (size_t)snprintf(text + length, text_size - length, cell->chunks > 0 ? ",%lld" : ",",
                                    (long long)cell->chunks);
-    if (scenario->staged_members != PTO_STAGED_TUNED)
-        snprintf(text + length, text_size - length, cell->strategy->stages ? ",%lld" : ",",
-                 (long long)cell->staged_members);
+    if (scenario->staged_members.in != PTO_STAGED_TUNED)
+        snprintf(text + length, text_size - length, cell->strategy->stages ? ",%lld,%lld" : ",,",
+                 (long long)cell->staged_members.in, (long long)cell->staged_members.out);
 }
 
 void csv_cell(FILE *file, const pto_options_t *options, const settings_t *settings,

@@ -22,8 +22,8 @@ typedef struct {
 typedef struct {
     const pto_strategy_t *strategy;
     const pto_algorithm_t *algorithm;
-    int64_t chunks;         /* of a chunked strategy; else 0 */
-    int64_t staged_members; /* of a strategy that stages; else 0 */
+    int64_t chunks;              /* of a chunked strategy; else 0 */
+    pto_staged_t staged_members; /* of a strategy that stages; else 0 */
     bool by_library;
     char reason[PTO_ERROR_MESSAGE_MAX]; /* why it does not apply; empty: it does */
     double predicted_s;

@@ -15,6 +15,7 @@
     ROW(gsb_btb)                                                                                             \
     ROW(btb_gsb)                                                                                             \
     ROW(btb_btb)                                                                                             \
+    ROW(mix_gsb)                                                                                             \
     ROW(gas_read)                                                                                            \
     ROW(gas_gather)                                                                                          \
     ROW(gas_allgather)                                                                                       \
@@ -26,6 +27,7 @@
     ROW(staged_leaders)                                                                                      \
     ROW(staged_aware)                                                                                        \
     ROW(nccl)                                                                                                \
+    ROW(pack_kernel)                                                                                         \
     ROW(ipc_copy)                                                                                            \
     ROW(shm_ring)
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "map_library.h"
 #include "options.h"
 #include "placement_export.h"
 #include "portolan/map.h"
@@ -55,7 +56,12 @@ static pto_status_t check_names(const char *list, pto_status_t (*find)(const cha
 
 static pto_status_t find_mapper(const char *name, pto_error_t *err) {
     const pto_mapper_t *found;
-    return pto_mapper_find(name, &found, err);
+    pto_status_t status = pto_mapper_find(name, &found, err);
+    if (status != PTO_OK && strcmp(name, "scotch") == 0)
+        return pto_error_set(err, status,
+                             "the mapper scotch needs libportolan-map.so, which is not installed; "
+                             "`make` builds it where libscotch-dev is");
+    return status;
 }
 
 static pto_status_t find_phase(const char *name, pto_error_t *err) {
@@ -192,6 +198,7 @@ static pto_status_t answer(const pto_options_t *options, const pto_map_result_t 
 }
 
 static pto_status_t run(pto_options_t *options, pto_error_t *err) {
+    pto_map_library_open();
     const pto_mapper_t **mapper = calloc((size_t)pto_mapper_count(), sizeof *mapper);
     pto_map_options_t asked;
     pto_map_result_t result;

@@ -26,8 +26,7 @@ static const struct {
 
 enum { CANDIDATE_COUNT = (int)(sizeof candidates / sizeof *candidates) };
 
-/* The folder of the running program; false if the system does not tell. */
-static bool program_folder(char folder[PTO_FOLDER_MAX]) {
+bool pto_program_folder(char folder[PTO_FOLDER_MAX]) {
     ssize_t length = readlink("/proc/self/exe", folder, PTO_FOLDER_MAX - 1);
     if (length <= 0)
         return false;
@@ -57,7 +56,7 @@ static bool candidate(int index, char folder[PTO_FOLDER_MAX], struct stat *seen)
         return false;
     if (candidates[index].origin == FROM_ENVIRONMENT)
         snprintf(base, sizeof base, "%s", data);
-    if (candidates[index].origin == FROM_PROGRAM && !program_folder(base))
+    if (candidates[index].origin == FROM_PROGRAM && !pto_program_folder(base))
         return false;
     size_t used = strlen(base), more = strlen(candidates[index].path);
     if (used + more >= PTO_FOLDER_MAX)

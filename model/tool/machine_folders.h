@@ -16,5 +16,7 @@ bool pto_machine_folder(int index, char folder[PTO_FOLDER_MAX]);
 
 /* The folder of topology files beside that folder. */
 bool pto_topology_folder(int index, char folder[PTO_FOLDER_MAX]);
+/* The folder of the running program; false if the system does not tell. */
+bool pto_program_folder(char folder[PTO_FOLDER_MAX]);
 
 #endif

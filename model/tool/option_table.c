@@ -166,16 +166,25 @@ static pto_status_t apply_split(void *target, const char *text, pto_error_t *err
     return status;
 }
 
+static pto_status_t parse_staged(const char *text, int64_t *staged, pto_error_t *err) {
+    *staged = 0;
+    return strcmp(text, "0") == 0 ? PTO_OK : pto_count_parse(text, staged, err);
+}
+
 static pto_status_t apply_staged(void *target, const char *text, pto_error_t *err) {
-    pto_options_t *options = target;
-    int64_t *staged = &options->scenario.staged_members;
-    if (strcmp(text, "all") == 0)
-        *staged = PTO_STAGED_ALL;
-    else if (strcmp(text, "0") == 0)
-        *staged = 0;
-    else
-        return pto_count_parse(text, staged, err);
-    return PTO_OK;
+    pto_staged_t *staged = &((pto_options_t *)target)->scenario.staged_members;
+    bool all = strcmp(text, "all") == 0, cross = strcmp(text, "cross") == 0;
+    const char *comma = strchr(text, ',');
+    char in[32] = "";
+    if (all || cross) {
+        staged->in = staged->out = all ? PTO_STAGED_ALL : PTO_STAGED_CROSS;
+        return PTO_OK;
+    }
+    snprintf(in, sizeof in, "%.*s", (int)(comma ? comma - text : (ptrdiff_t)strlen(text)), text);
+    pto_status_t status = parse_staged(in, &staged->in, err);
+    if (status == PTO_OK)
+        status = parse_staged(comma ? comma + 1 : in, &staged->out, err);
+    return status;
 }
 
 static pto_status_t apply_nodes(void *target, const char *text, pto_error_t *err) {
@@ -446,9 +455,11 @@ const pto_option_t pto_scenario_options[] = {
     {"chunks", "N",
      "chunked strategies: pieces that a message is cut into (default: as many as are cheapest)",
      STORE(COUNT, scenario.chunks), OVERRIDES(CHUNKS)},
-    {"staged", "N|all",
-     "mix: members that stage their data through host memory (default: the machine file's `tuning`, else as "
-     "many as are cheapest); all: the cheapest of all numbers; portolan-validate runs each",
+    {"staged", "IN[,OUT]|all|cross",
+     "mix: members that stage their input through host memory, and that take the result from there (one "
+     "number: "
+     "both; default: the machine file's `tuning`, else as many as are cheapest). all, cross: the cheapest; "
+     "portolan-validate runs every pair of numbers, or all that differ from the cheapest in one",
      .apply = apply_staged, OVERRIDES(STAGED_MEMBERS)},
     {"strategy", "NAME[,NAME]", "only these strategies (repeatable)", .apply = apply_strategy,
      .word_at = strategy_at, OVERRIDES(STRATEGIES)},

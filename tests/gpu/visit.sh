@@ -20,24 +20,27 @@
 #            calibrate     samples of the host and of the namespace nodes, fitted; needs root (7 minutes)
 #            copies        how COPIERS processes share GPUs, copies and host memory, with and without MPS (three
 #                          minutes)
-#            staged        strategy mix with every number of staged members: 4, 8 and 16 processes of one GPU, with
-#                          and without MPS, the most important cells first (STAGED_LIMIT seconds; cells that an
-#                          earlier call with the same BUILD has measured are not measured again)
+#            staged        strategy mix of 8, 16 and 4 processes of one GPU, with and without MPS, with other numbers
+#                          of staged members than the predicted ones, the most important cells first
+#                          (STAGED_LIMIT seconds; nothing that an earlier call with the same BUILD has measured)
+#            halo          halo exchange of two GPUs, 64 B to 1 MiB a side: rows in the first dimension, columns of
+#                          4 bytes in the second; and SHOC's stencil (HALO_LIMIT seconds)
 # Environment: AT, where to unpack (default /opt); BUILD (default AT/build-visit); LIMIT (default 500); LARGE, a
 # range of bytes (default 128MiB:256MiB:2; per destination for alltoall(v), so that each buffer has four times
 # as many: a GiB at most, of 3 GiB pinned host memory a process); REPEATS of these (default 7); BUDGET, seconds
 # for each benchmark of calibrate (default 10); NAME, what machine files' names begin with (default h200);
 # COPIERS (default 32); STAGED_LIMIT (default 90), STAGED_FIRST (default 4MiB) and
-# STAGED_BYTES (default "4:1MiB:16 64KiB:16MiB:16"), the sizes of staged. DEVICE=host GPUS=4 makes a dry run.
+# STAGED_BYTES (default "4:1MiB:16 64KiB:16MiB:16"), the sizes of staged; HALO_LIMIT (default 75). DEVICE=host GPUS=4 makes a dry run.
 #
 # Leaves under OUT: log.txt; tables.txt, collectives-x4.csv, collectives-2x2-tcp.csv; powers.yaml,
-# energy-x4.csv; fits.txt, samples-*.csv; copies-*.csv; staged.csv, staged-mps.csv, score-staged.txt.
+# energy-x4.csv; fits.txt, samples-*.csv; copies-*.csv; staged.csv, staged-mps.csv, score-staged.txt; halo.csv,
+# halo.txt.
 set -uo pipefail
 self=$(readlink -f "${BASH_SOURCE[0]}")
 start=$PWD
 cd "$(dirname "$self")/../.." || exit 1
 : "${AT:=/opt}" "${BUILD:=$AT/build-visit}" "${LIMIT:=500}" "${BUDGET:=10}" "${NAME:=h200}" "${DEPS:=}"
-: "${LARGE:=128MiB:256MiB:2}" "${REPEATS:=7}" "${COPIERS:=32}" "${STAGED_LIMIT:=90}"
+: "${LARGE:=128MiB:256MiB:2}" "${REPEATS:=7}" "${COPIERS:=32}" "${STAGED_LIMIT:=90}" "${HALO_LIMIT:=75}"
 : "${STAGED_FIRST:=4MiB}" "${STAGED_BYTES:=4:1MiB:16 64KiB:16MiB:16}"
 export AT BUILD LIMIT BUDGET DEPS
 . tests/gpu/environment.sh
@@ -145,11 +148,11 @@ under_mps() { # STEP ARGUMENTS...
 }
 
 # One GPU's processes. Nothing is measured twice.
-staged() { # MACHINE COLLECTIVE PROCESSES BYTES
+staged() { # MACHINE COLLECTIVE PROCESSES BYTES all|cross
     local file=$BUILD/rows/staged-$1-$2-$3-${4//:/-}.csv
     [ ! -e "$file" ] || return 0
     host_run "$3" "$validate" --machine "$1" --device "$DEVICE" --nodes 1 --gpus-per-node 1 --owners-per-gpu "$3" \
-        --procs-per-gpu "$3" --collective "$2" --strategy mix,three_step --staged all --bytes "$4" --repeats 20 \
+        --procs-per-gpu "$3" --collective "$2" --strategy mix,three_step --staged "$5" --bytes "$4" --repeats 20 \
         --timeout 60 --force --out "$file" >>"$OUT/tables.txt"
 }
 
@@ -161,6 +164,36 @@ score_staged() {
         local file=$OUT/staged${machine#h200-x2}.csv
         [ ! -e "$file" ] || "$BUILD/portolan" score --min-bytes 1 --machine $machine "$file"
     done >"$OUT/score-staged.txt"
+}
+
+# Two processes that are each other's neighbor on both sides. Derived types of many rows take milliseconds.
+halo() { # SIDE CELLS REPEATS STRATEGIES
+    local dims=2x1 wrap=1,0 extent=4x$2
+    [ "$1" = rows ] || dims=1x2 wrap=0,1 extent=$2x4
+    host_run 2 "$validate" --machine h200-x2 --device "$DEVICE" --nodes 1 --gpus-per-node 2 --procs-per-gpu 1 \
+        --collective halo --dims $dims --wrap $wrap --extent "$extent" --strategy "$4" --repeats "$3" --timeout 60 \
+        --force --out "$BUILD/rows/halo-$1-$((4 * $2)).csv" >"$BUILD/said" || return
+    { echo "# $1, $((4 * $2)) bytes a side" && cat "$BUILD/said"; } | tee -a "$OUT/tables.txt" >>"$OUT/halo.txt"
+}
+
+stencil() {
+    "$validate" --help | grep -q stencil2d || return 0
+    local extent
+    for extent in 512 2048; do
+        host_run 2 "$validate" --pattern stencil2d --machine h200-x2 --device "$DEVICE" --nodes 1 --gpus-per-node 2 \
+            --procs-per-gpu 1 --collective halo --dims 1x2 --extent ${extent}x$extent --datatype double \
+            --repeats 20 --timeout 60
+    done | tee -a "$OUT/tables.txt" >>"$OUT/halo.txt"
+}
+
+# One table: which side, its bytes, and the columns of collectives.csv.
+gather_halos() {
+    local file side
+    for file in "$BUILD"/rows/halo-*.csv; do
+        side=${file##*/halo-}
+        side=${side%.csv}
+        awk -v side="${side%-*},${side#*-}" '/^#/ { next } { print (head++ ? side : "side,side_bytes") "," $0 }' "$file"
+    done | awk '!/^side,/ || !head++' >"$OUT/halo.csv"
 }
 
 fit() { # NAME SAMPLES...
@@ -189,7 +222,7 @@ wrong_usage() {
 [ $# -ge 3 ] && [ -n "${OUT:-}" ] || wrong_usage "OUT, DEPS, OPENMPI and a part are needed"
 for part in "${@:3}"; do
     case $part in
-    look | build | check | bench | validate-x4 | validate-2x2 | energy | calibrate | copies | staged) ;;
+    look | build | check | bench | validate-x4 | validate-2x2 | energy | calibrate | copies | staged | halo) ;;
     *) wrong_usage "no such part: $part" ;;
     esac
 done
@@ -294,18 +327,35 @@ part_copies() {
 
 part_staged() {
     local ends=$((SECONDS + STAGED_LIMIT)) collective processes bytes
-    for collective in allreduce allgather; do as_far_as 30 staged h200-x2 $collective 8 "$STAGED_FIRST"; done
+    for collective in allreduce allgather; do as_far_as 30 staged h200-x2 $collective 8 "$STAGED_FIRST" all; done
     for processes in 8 16 4; do
         for bytes in $STAGED_BYTES "$STAGED_FIRST"; do
             for collective in allreduce allgather; do
-                as_far_as 40 staged h200-x2 $collective $processes "$bytes"
-                [ "$DEVICE" = host ] || as_far_as 40 under_mps staged h200-x2-mps $collective $processes "$bytes"
+                as_far_as 40 staged h200-x2 $collective $processes "$bytes" cross
+                [ "$DEVICE" = host ] || as_far_as 40 under_mps staged h200-x2-mps $collective $processes "$bytes" cross
             done
         done
     done
     ends=$((ends + 20)) # what was measured shall not go unscored
     step 20 score_staged
     cat "$OUT/score-staged.txt"
+}
+
+part_halo() {
+    local ends=$((SECONDS + HALO_LIMIT)) cells all names
+    names=$("$BUILD/portolan" predict --machine h200-x2 --collective halo --nodes 1 --dims 2x1 --extent 4x16 --format csv |
+        awk -F, '/^#/ { next } !column { for (column = 1; $column != "strategy"; column++); next } { print $column }' | sort -u | paste -sd,)
+    rm -f "$BUILD"/rows/halo-* "$OUT/halo.txt"
+    for cells in 1024 16 16384 262144 64 256 4096 65536; do
+        all=$names
+        as_far_as 20 halo rows $cells 50 "$all"
+        [ $cells -le 4096 ] || all=$(sed 's/cuda_aware,\{0,1\}//' <<<"$names")
+        as_far_as 20 halo columns $cells 30 "$all"
+    done
+    as_far_as 30 stencil
+    ends=$((ends + 10)) # what was measured shall not go ungathered
+    step 10 gather_halos
+    grep -v '^#.*setup\|does not apply' "$OUT/halo.txt"
 }
 
 for part in "${@:3}"; do
@@ -320,6 +370,7 @@ for part in "${@:3}"; do
     calibrate) part_calibrate ;;
     copies) part_copies ;;
     staged) part_staged ;;
+    halo) part_halo ;;
     esac
 done
 grep '^[0-9]* passed, [0-9]* failed$\|^FAIL\|^skip\|rows keep the promise' "$log"

@@ -142,7 +142,8 @@ static void random_request(case_t *test, const pto_layout_t *layout, int size) {
         request->unique_bytes = case_random_below(2) ? 0 : 1 + case_random_below(request->bytes + 1);
     }
     if (request->strategy->stages)
-        request->staged_members = case_random_below(pto_layout_owner_count(&request->layout));
+        request->staged_members = (pto_staged_t){case_random_below(request->strategy->stages(request)),
+                                                 case_random_below(request->strategy->stages(request))};
     if (request->collective == PTO_COLLECTIVE_HALO)
         random_grid(test);
     if (request->collective == PTO_COLLECTIVE_PAIR) {

@@ -270,7 +270,7 @@ static pto_plan_t *chosen_plan(const job_t *job, case_t *test) {
     if (!(strategy->collectives & 1u << PTO_COLLECTIVE_ALLREDUCE))
         test->request.collective = PTO_COLLECTIVE_BROADCAST;
     if (strategy->stages)
-        test->request.staged_members = job->size / 2;
+        test->request.staged_members = (pto_staged_t){job->size / 2, 1};
     return case_plan(test, job->strategy, "direct");
 }
 

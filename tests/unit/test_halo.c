@@ -130,7 +130,7 @@ static void shapes_that_make_no_grid_are_refused(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         pto_error_t err = {0};
         pto_plan_t *plan = NULL;
-        pto_request_t request = ask("cuda_aware", "neighbors", cases[i].halo, (pto_layout_t){6, 1, 1, 1, 1});
+        pto_request_t request = ask("cuda_aware", "neighbors", cases[i].grid, (pto_layout_t){6, 1, 1, 1, 1});
         assert_int_equal(pto_plan_create(&request, &plan, &err), cases[i].status);
         if (!strstr(err.message, cases[i].says))
             fail_msg("'%s' does not say '%s'", err.message, cases[i].says);

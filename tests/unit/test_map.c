@@ -1,4 +1,5 @@
 /* Choosing a mapping by its price. */
+#include <glob.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -193,6 +194,121 @@ static void loads_of_a_recorded_topology_are_the_thesis_s(void **state) {
     drop(&question);
 }
 
+/* Gains as in the tests of the mappers: of the busiest link's time, which large messages take. */
+static void predicted_gains_on_the_k80_node_are_the_recorded_ones(void **state) {
+    (void)state;
+    static const struct {
+        const char *counts;
+        int percent;
+    } row[] = {
+        {"{pattern: stencil, dims: [4, 4]}", 47},
+        {"{pattern: stencil, dims: [4, 4], wrap: [1, 1]}", 0},
+        {"{pattern: stencil, dims: [4, 4], weights: [3, 1]}", 67},
+        {"{pattern: stencil, dims: [4, 4], wrap: [1, 1], weights: [3, 1]}", 67},
+        {"{pattern: stencil, dims: [2, 2, 4]}", 29},
+        {"{pattern: stencil, dims: [2, 2, 4], wrap: [1, 1, 1]}", 50},
+        {"{pattern: stencil, dims: [2, 2, 4], weights: [3, 1, 1]}", 76},
+        {"{pattern: stencil, dims: [2, 2, 4], wrap: [1, 1, 1], weights: [3, 1, 1]}", 83},
+        {"{pattern: groups, dims: [4, 2, 2], along: 0}", 86},
+        {"{pattern: stencil, dims: [4, 4], weights: [1, 3]}", 0},
+        {"{pattern: stencil, dims: [2, 2, 4], weights: [1, 1, 3]}", 0},
+        {"{pattern: groups, dims: [2, 2, 4], along: 2}", 0},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        question_t question;
+        ask("tests/fixtures/k80.yaml", "{nodes: 1}", row[i].counts, &question);
+        question.scenario.bytes.value[0] = 64 << 20;
+        pto_map_result_t result = map(&question, PTO_METRIC_BANDWIDTH, 0);
+        double gain = 100 * (1 - result.candidate[result.best].seconds / result.candidate[0].seconds);
+        if (lround(gain) != row[i].percent)
+            fail_msg("%s: a gain of %g percent, expected %d", row[i].counts, gain, row[i].percent);
+        if (row[i].percent == 0)
+            assert_int_equal(result.best, 0);
+        pto_map_result_fini(&result);
+        drop(&question);
+    }
+}
+
+/* GPUs that are all alike: the negative control. */
+static void nothing_is_gained_between_gpus_on_a_switch(void **state) {
+    (void)state;
+    static const char *const counts[] = {"{pattern: stencil, dims: [2, 2], weights: [3, 1]}",
+                                         "{pattern: groups, dims: [2, 2], along: 0}",
+                                         "{pattern: stencil, dims: [4], wrap: [1]}"};
+    for (int i = 0; i < 3; i++) {
+        question_t question;
+        ask("scenarios/machines/h200-x4.yaml", "{nodes: 1, gpus_per_node: 4, procs_per_gpu: 1}", counts[i],
+            &question);
+        pto_map_result_t result = map(&question, PTO_METRIC_PRICE, 100);
+        assert_int_equal(result.best, 0);
+        pto_map_result_fini(&result);
+        drop(&question);
+    }
+}
+
+/* --- recorded topologies -------------------------------------------------------------------------------- */
+
+static pto_places_t places_of(const pto_topology_t *topology) {
+    int gpus = pto_topology_device_count(topology, PTO_DEVICE_GPU);
+    pto_places_t places = {.nodes = 1, .gpus = gpus, .cores = 1};
+    places.cost = calloc((size_t)(gpus * gpus), sizeof *places.cost);
+    assert_non_null(places.cost);
+    for (int i = 0; i < gpus * gpus; i++)
+        places.cost[i] =
+            pto_topology_route_s_per_byte(topology, pto_topology_device(topology, PTO_DEVICE_GPU, i / gpus),
+                                          pto_topology_device(topology, PTO_DEVICE_GPU, i % gpus));
+    return places;
+}
+
+static double sum_by(const char *name, const pto_map_problem_t *problem) {
+    const pto_mapper_t *mapper;
+    int64_t place[PTO_MAPPERS_MAX * 8];
+    pto_error_t err = {0};
+    assert_int_equal(pto_mapper_find(name, &mapper, &err), PTO_OK);
+    if (pto_mapper_run(mapper, problem, place, &err) != PTO_OK)
+        fail_msg("%s: %s", name, err.message);
+    return pto_map_judge(problem->flows, problem->places, PTO_AIM_SUM, place);
+}
+
+/* The grid's last two dimensions multiply to the number of GPUs. */
+static void compare_on(const char *path, const pto_places_t *places, int first, int second, int form) {
+    pto_counts_t counts = {.kind = form == 3 ? PTO_COUNTS_GROUPS : PTO_COUNTS_STENCIL};
+    const pto_counts_t *part = &counts;
+    pto_flows_t flows;
+    pto_error_t err = {0};
+    counts.grid = (pto_grid_t){.dim_count = 2,
+                               .dim = {first, second},
+                               .weight = {form == 1 ? 3 : 1, 1},
+                               .wrap = {form == 2, form == 2}};
+    assert_int_equal(pto_flows_make(&part, 1, 1, first * second, &flows, &err), PTO_OK);
+    const pto_map_problem_t problem = {.flows = &flows, .places = places, .grid = &counts.grid};
+    double exact = sum_by("exact", &problem), greedy = sum_by("greedy", &problem);
+    assert_true(greedy >= exact * (1 - 1e-9));
+    if (greedy > 1.05 * exact)
+        fail_msg("%s, %d x %d, form %d: greedy %g, exact %g", path, first, second, form, greedy, exact);
+    pto_flows_fini(&flows);
+}
+
+static void greedy_is_near_the_optimum_on_every_recorded_topology(void **state) {
+    (void)state;
+    glob_t found;
+    int compared = 0;
+    assert_int_equal(glob("scenarios/topologies/*.yaml", 0, NULL, &found), 0);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        pto_topology_t *topology;
+        pto_error_t err = {0};
+        assert_int_equal(pto_topology_open(found.gl_pathv[i], &topology, &err), PTO_OK);
+        pto_places_t places = places_of(topology);
+        for (int first = 1; first <= places.gpus; first++)
+            for (int form = 0; form < 4 && places.gpus % first == 0; form++, compared++)
+                compare_on(found.gl_pathv[i], &places, first, (int)places.gpus / first, form);
+        pto_places_fini(&places);
+        pto_topology_destroy(topology);
+    }
+    assert_true(found.gl_pathc >= 5 && compared > 50);
+    globfree(&found);
+}
+
 static void metrics_order_the_pairs_alike(void **state) {
     (void)state;
     question_t question;
@@ -232,6 +348,9 @@ int main(void) {
         cmocka_unit_test(the_default_stays_where_nothing_is_gained),
         cmocka_unit_test(swaps_improve_what_the_mappers_propose),
         cmocka_unit_test(loads_of_a_recorded_topology_are_the_thesis_s),
+        cmocka_unit_test(predicted_gains_on_the_k80_node_are_the_recorded_ones),
+        cmocka_unit_test(nothing_is_gained_between_gpus_on_a_switch),
+        cmocka_unit_test(greedy_is_near_the_optimum_on_every_recorded_topology),
         cmocka_unit_test(metrics_order_the_pairs_alike),
         cmocka_unit_test(equal_counts_are_refused),
     };

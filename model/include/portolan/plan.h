@@ -318,7 +318,7 @@ typedef struct {
     pto_pair_ends_t ends;         /* `pair` only */
     pto_halo_t halo;              /* `halo` only */
     int64_t chunks;               /* chunked strategies only; 0: 1, the whole message */
-    int64_t staged_members;       /* strategies that stage only: of a root's other members */
+    pto_staged_t staged_members;  /* strategies that stage only: of a root's other members */
     const pto_strategy_t *strategy;
     const pto_algorithm_t *algorithm;
     bool by_library; /* the MPI library runs the inner collective */

@@ -250,9 +250,10 @@ typedef struct {
     pto_library_rule_t *rule;
 } pto_library_choice_t;
 
-/* Staged members that are not given: those of the machine file's `tuning`, else as many as are cheapest; as
- * many as are cheapest, whatever that says (portolan-validate runs each number). */
-enum { PTO_STAGED_TUNED = -1, PTO_STAGED_ALL = -2 };
+/* Staged members that are not given: those of the machine file's `tuning`, else as many as are cheapest.
+ * _ALL and _CROSS: as many as are cheapest, whatever `tuning` says; portolan-validate runs every pair of
+ * numbers, or those that differ from the cheapest pair in one of the two. */
+enum { PTO_STAGED_TUNED = -1, PTO_STAGED_ALL = -2, PTO_STAGED_CROSS = -3 };
 
 /* A field's position in the scenario file; line 0: the field does not come from the file. Code that overrides
  * a field clears its place. */
@@ -297,17 +298,17 @@ typedef struct {
     pto_datatype_t datatype; /* default float; alltoall(v) and messages move raw bytes */
     pto_layout_t layout;     /* 0 where left open until bound; first of `nodes` */
     pto_series_t bytes;
-    pto_series_t nodes;     /* one value unless swept */
-    pto_series_t messages;  /* `messages` only; empty: 1 */
-    int64_t unique_bytes;   /* `messages` only; 0: all of them */
-    pto_counts_t counts;    /* alltoallv only */
-    pto_mapping_t mapping;  /* alltoallv only: `placement` */
-    pto_level_t distance;   /* `pair` only: between the two processes, which it places; default on_socket */
-    pto_pair_ends_t ends;   /* `pair` only */
-    int64_t chunks;         /* of chunked strategies; 0: as many as are cheapest */
-    int64_t staged_members; /* of strategies that stage; or one of PTO_STAGED_* */
-    pto_halo_t halo;        /* `halo` only; `bytes` are a cell's, by default those of `datatype` */
-    int strategy_count;     /* 0: all that support the collective */
+    pto_series_t nodes;    /* one value unless swept */
+    pto_series_t messages; /* `messages` only; empty: 1 */
+    int64_t unique_bytes;  /* `messages` only; 0: all of them */
+    pto_counts_t counts;   /* alltoallv only */
+    pto_mapping_t mapping; /* alltoallv only: `placement` */
+    pto_level_t distance;  /* `pair` only: between the two processes, which it places; default on_socket */
+    pto_pair_ends_t ends;  /* `pair` only */
+    pto_halo_t halo;       /* `halo` only; `bytes` are a cell's, by default those of `datatype` */
+    int64_t chunks;        /* of chunked strategies; 0: as many as are cheapest */
+    pto_staged_t staged_members; /* of strategies that stage; each may be one of PTO_STAGED_* */
+    int strategy_count;          /* 0: all that support the collective */
     char **strategy;
     pto_library_choice_t library;
 } pto_scenario_t;

@@ -274,9 +274,10 @@ static bool do_in_turn(pto_checker_t *checker, const pto_step_t *step, int64_t r
     case PTO_STEP_COPY:
     case PTO_STEP_REDUCE:
         return each_action(checker, step, rank, do_alone);
+    case PTO_STEP_LAUNCH:
+        return pto_check_actor(checker, step, rank);
     case PTO_STEP_SEND: /* refused earlier in a sequence */
     case PTO_STEP_RECV:
-    case PTO_STEP_LAUNCH:
     case PTO_STEP_COUNT:
         break;
     }

@@ -71,6 +71,16 @@ static pto_map_candidate_t *add_candidate(choice_t *choice) {
     return made;
 }
 
+/* Mappers and seeds often agree, and prices take longer than mapping. */
+static const pto_map_candidate_t *find_same(const pto_map_result_t *result,
+                                            const pto_map_candidate_t *candidate) {
+    size_t size = (size_t)result->flows.count * sizeof *candidate->place;
+    for (const pto_map_candidate_t *other = result->candidate; other < candidate; other++)
+        if (other->place && other->strategy && memcmp(other->place, candidate->place, size) == 0)
+            return other;
+    return NULL;
+}
+
 /* Price a candidate that a mapper has filled in, or keep the reason why it has not. */
 static pto_status_t finish(choice_t *choice, pto_map_candidate_t *candidate, pto_status_t status,
                            const pto_error_t *fault) {
@@ -86,6 +96,13 @@ static pto_status_t finish(choice_t *choice, pto_map_candidate_t *candidate, pto
         if (choice->err)
             *choice->err = *fault;
         return status;
+    }
+    const pto_map_candidate_t *same = find_same(result, candidate);
+    if (same) {
+        candidate->sum = same->sum;
+        candidate->seconds = same->seconds;
+        candidate->strategy = same->strategy;
+        return PTO_OK;
     }
     candidate->sum = pto_map_judge(&result->flows, &result->places, PTO_AIM_SUM, candidate->place);
     status = price(choice, candidate->place, 0, choice->strategy_count, &candidate->seconds, &strategy);
@@ -239,19 +256,25 @@ static pto_status_t refine_best(choice_t *choice) {
 
 /* --- all of it ------------------------------------------------------------------------------------------ */
 
+static pto_status_t refuse_equal(pto_error_t *err) {
+    pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                  "all processes send each other the same: there is nothing to map; give an alltoallv counts "
+                  "that differ");
+    return PTO_ERR_NOT_APPLICABLE;
+}
+
 static pto_status_t prepare(choice_t *choice) {
     const pto_scenario_t *scenario = choice->scenario;
     pto_map_result_t *result = choice->result;
     const pto_counts_t *counts = &scenario->counts;
     int64_t bytes = scenario->bytes.count > 0 ? scenario->bytes.value[0] : 0;
     if (scenario->collective != PTO_COLLECTIVE_ALLTOALLV || counts->kind == PTO_COUNTS_EQUAL)
-        return pto_error_set(
-            choice->err, PTO_ERR_NOT_APPLICABLE,
-            "all processes send each other the same: there is nothing to map; give an alltoallv "
-            "counts that differ");
+        return refuse_equal(choice->err);
     result->candidate = calloc(CANDIDATES_MAX + 1, sizeof *result->candidate);
-    if (!result->candidate)
-        return pto_error_set(choice->err, PTO_ERR_MEMORY, "out of memory for mappings");
+    if (!result->candidate) {
+        pto_error_set(choice->err, PTO_ERR_MEMORY, "out of memory for mappings");
+        return PTO_ERR_MEMORY;
+    }
     pto_status_t status = pto_flows_make(&counts, 1, bytes, pto_layout_owner_count(&choice->layout),
                                          &result->flows, choice->err);
     if (status == PTO_OK)

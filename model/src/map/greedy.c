@@ -1,12 +1,19 @@
 /* The mapper greedy: pairs of processes swap their places as long as that lessens the sum. Swaps alone find a
- * poor optimum from most starts, so it starts from several: the default, the grid's axes in every order, and
- * recursive bisections. */
+ * poor optimum from most starts, so it starts from several: the default, the grid's axes in every order,
+ * recursive bisections, and at random if the processes are few. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "map/map_internal.h"
 
-enum { ALL_PAIRS_MAX = 256, SWEEPS = 20, SWEEPS_OF_MANY = 3, BISECTIONS = 3 };
+enum {
+    ALL_PAIRS_MAX = 256,
+    SWEEPS = 20,
+    SWEEPS_OF_MANY = 3,
+    BISECTIONS = 3,
+    FEW = 16,
+    RANDOM_STARTS_OF_FEW = 32
+};
 
 /* --- swaps ---------------------------------------------------------------------------------------------- */
 
@@ -123,7 +130,7 @@ static void try_start(search_t *search) {
 /* Number the processes with the axes in another order, the last of them varying fastest. */
 static void order_axes(const pto_grid_t *grid, const int *axis, int64_t count, int64_t *place) {
     for (int64_t process = 0; process < count; process++) {
-        int64_t at[PTO_GRID_DIMS_MAX], rest = process, number = 0;
+        int64_t at[PTO_GRID_DIMS_MAX] = {0}, rest = process, number = 0;
         for (int d = grid->dim_count - 1; d >= 0; rest /= grid->dim[d--])
             at[d] = rest % grid->dim[d];
         for (int d = 0; d < grid->dim_count; d++)
@@ -164,6 +171,12 @@ static pto_status_t try_starts(search_t *search, pto_error_t *err) {
         pto_status_t status = pto_map_bisect(problem, problem->seed + (uint64_t)i, search->swaps.place, err);
         if (status != PTO_OK)
             return status;
+        try_start(search);
+    }
+    uint64_t state = problem->seed;
+    for (int i = 0; i < RANDOM_STARTS_OF_FEW && problem->flows->count <= FEW; i++) {
+        pto_mapper_slot.map(problem, search->swaps.place, err);
+        pto_map_shuffle(&state, problem->flows->count, search->swaps.place);
         try_start(search);
     }
     return PTO_OK;

@@ -56,10 +56,9 @@ static pto_status_t divide(const phases_t *phases, int64_t *process, int64_t fir
     pto_flows_t flows = {.count = 0};
     pto_places_t parts = {.nodes = 0};
     int64_t *numbers = calloc(2 * (size_t)count + 1, sizeof *numbers);
-    bool made = numbers && take_flows(phases, process, count, &flows) &&
-                make_parts(phases, first, count, size, &parts);
-    pto_status_t status = made ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a mapping");
-    if (status == PTO_OK) {
+    pto_status_t status = PTO_OK;
+    if (numbers && take_flows(phases, process, count, &flows) &&
+        make_parts(phases, first, count, size, &parts)) {
         const pto_map_problem_t problem = {
             .flows = &flows,
             .places = &parts,
@@ -68,11 +67,13 @@ static pto_status_t divide(const phases_t *phases, int64_t *process, int64_t fir
         status = pto_mapper_run(phases->mapper, &problem, numbers, err);
         if (status == PTO_ERR_NOT_APPLICABLE)
             status = pto_mapper_run(&pto_mapper_greedy, &problem, numbers, err);
+        for (int64_t n = 0; n < count && status == PTO_OK; n++)
+            numbers[count + numbers[n]] = process[n];
+        if (status == PTO_OK)
+            memcpy(process, numbers + count, (size_t)count * sizeof *process);
+    } else {
+        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a mapping");
     }
-    for (int64_t n = 0; n < count && status == PTO_OK; n++)
-        numbers[count + numbers[n]] = process[n];
-    if (status == PTO_OK)
-        memcpy(process, numbers + count, (size_t)count * sizeof *process);
     free(numbers);
     pto_flows_fini(&flows);
     pto_places_fini(&parts);

@@ -29,7 +29,8 @@ typedef struct {
 
 static way_t way_between(const pto_machine_t *machine, const pto_layout_t *layout, int64_t a, int64_t b) {
     const pto_topology_t *topology = pto_machine_topology(machine);
-    way_t way = {.level = pto_layout_level(layout, (pto_rank_t){.gpu = a}, (pto_rank_t){.gpu = b})};
+    const pto_rank_t first = {.gpu = a}, second = {.gpu = b};
+    way_t way = {.level = pto_layout_level(layout, first, second)};
     way.hops = (int)way.level;
     if (!topology || a == b)
         return way;

@@ -42,7 +42,7 @@ static bool next_cost(const pto_places_t *places, int64_t count, double above, d
 
 /* Order the places by subtrees of level `level`, in which no two cost more than cost[level]. */
 static bool gather(const pto_places_t *places, int64_t count, int level, tree_t *tree) {
-    int64_t ordered[PTO_TREE_MAX];
+    int64_t ordered[PTO_TREE_MAX] = {0};
     bool taken[PTO_TREE_MAX] = {false};
     int size = 0, used = 0;
     for (int64_t first = 0; first < count; first++) {

@@ -370,8 +370,9 @@ static uint64_t digest_request(uint64_t hash, const pto_request_t *request) {
         hash = digest_halo(hash, &request->halo);
     if (request->chunks > 1)
         hash = fnv1a(hash, (uint64_t)request->chunks);
-    if (request->staged_members > 0)
-        hash = fnv1a(hash, (uint64_t)request->staged_members);
+    if (request->staged_members.in > 0 || request->staged_members.out > 0)
+        hash =
+            fnv1a(fnv1a(hash, (uint64_t)request->staged_members.in), (uint64_t)request->staged_members.out);
     const pto_counts_t *counts = request->counts;
     if (counts && counts->kind == PTO_COUNTS_SKEW) {
         uint64_t bits;
@@ -443,7 +444,8 @@ static pto_status_t check_sizes(const pto_request_t *request, pto_error_t *err) 
                 {request->messages, "messages"},
                 {request->unique_bytes, "unique_bytes"},
                 {request->chunks, "chunks"},
-                {request->staged_members, "staged_members"}};
+                {request->staged_members.in, "staged_members.in"},
+                {request->staged_members.out, "staged_members.out"}};
     for (size_t i = 0; i < sizeof size / sizeof *size; i++)
         if (size[i].value < 0)
             return pto_error_set(err, PTO_ERR_RANGE, "%s must be 0 or more, not %lld", size[i].name,

@@ -99,6 +99,11 @@ static pto_status_t charge_copies(pto_pricing_t *pricing, pto_action_t *action, 
                         .err = pricing->err};
     double before_s = costs->other.other_s;
     bool exact = pto_actors_are_exact(pricing, action->step);
+    if (action->step->in_kernel && !exact) { /* its own memory */
+        pto_charge_kernel_bytes(&costs->other, pricing->machine,
+                                pto_class_slice_bytes(plan, &action->step->source, action));
+        return PTO_OK;
+    }
     pto_status_t status =
         exact ? pto_copies_charge(&to, action)
               : pto_copy_charge(&to, action, PTO_REACH_ON_SOCKET, action->rank / pricing->actors_per_gpu,

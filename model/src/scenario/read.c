@@ -484,7 +484,8 @@ static const pto_yaml_field_t scenario_fields[] = {
     {.key = "halo", .read = pto_read_count, AT(halo.width), .argument = 1},
     {.key = "corners", .read = read_enum, AT(halo.corners), .argument = NAMES_CORNERS},
     {.key = "chunks", .read = pto_read_count, AT(chunks), .argument = 1},
-    {.key = "staged_members", .read = pto_read_count, AT(staged_members)},
+    {.key = "staged_in", .read = pto_read_count, AT(staged_members.in)},
+    {.key = "staged_out", .read = pto_read_count, AT(staged_members.out)},
     {.key = "strategies", .read = read_strategies},
     {.key = "library", .read = read_library, AT(library)},
 };
@@ -509,10 +510,10 @@ static void note_places(const pto_yaml_node_t *root, pto_place_t place[PTO_FIELD
         [PTO_FIELD_SPACES] = "spaces",
         [PTO_FIELD_BOTH_WAYS] = "both_ways",
         [PTO_FIELD_CHUNKS] = "chunks",
-        [PTO_FIELD_STAGED_MEMBERS] = "staged_members",
         [PTO_FIELD_LIBRARY] = "library",
         [PTO_FIELD_PLACEMENT] = "placement",
         [PTO_FIELD_HALO] = "extent",
+        [PTO_FIELD_STAGED_MEMBERS] = "staged_in",
     };
     const pto_yaml_node_t *layout = pto_yaml_find(root, "layout");
     for (int i = 0; i < PTO_FIELD_COUNT; i++) {

@@ -83,7 +83,7 @@ void pto_scenario_init(pto_scenario_t *scenario) {
         .layout = {.owners_per_gpu = 1},
         .distance = PTO_LEVEL_ON_SOCKET,
         .counts = {.kind = PTO_COUNTS_EQUAL},
-        .staged_members = PTO_STAGED_TUNED,
+        .staged_members = {PTO_STAGED_TUNED, PTO_STAGED_TUNED},
         .halo = {.width = 1},
     };
 }

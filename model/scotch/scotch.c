@@ -1,0 +1,154 @@
+/* The mapper scotch: static mapping by SCOTCH (Pellegrini and Roman 1996), as in section 6.3.1 of Faraji's
+ * thesis. It is a library of its own, which `portolan map` opens at run time, because SCOTCH's licence
+ * (CeCILL-C) is not that of libportolan.
+ *
+ * SCOTCH minimises volume times the cost of the way between the places, so the edges of its target graph are
+ * costs; the thesis describes their inverse. */
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <scotch/scotch.h>
+
+#include "portolan/map.h"
+
+enum { PLACES_MAX = 512, COST_MAX = 1000 };
+static const double volume_sum_max = 1e6; /* times COST_MAX it fits in SCOTCH's 32-bit numbers */
+
+static pto_status_t fail(pto_error_t *err, pto_status_t status, const char *message) {
+    if (err) {
+        *err = (pto_error_t){.status = status};
+        snprintf(err->message, sizeof err->message, "%s", message);
+    }
+    return status;
+}
+
+/* --- graphs --------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    SCOTCH_Num *first; /* count + 1 */
+    SCOTCH_Num *peer;
+    SCOTCH_Num *weight;
+} edges_t;
+
+static bool allocate(int64_t count, int64_t edge_count, edges_t *edges) {
+    edges->first = calloc((size_t)count + 1, sizeof *edges->first);
+    edges->peer = calloc((size_t)edge_count + 1, sizeof *edges->peer);
+    edges->weight = calloc((size_t)edge_count + 1, sizeof *edges->weight);
+    return edges->first && edges->peer && edges->weight;
+}
+
+static void release(edges_t *edges) {
+    free(edges->first);
+    free(edges->peer);
+    free(edges->weight);
+}
+
+/* A weight of 1 or more. */
+static SCOTCH_Num whole(double value) { return value < 1 ? 1 : (SCOTCH_Num)lround(value); }
+
+static void fill_flows(const pto_flows_t *flows, edges_t *edges) {
+    double sum = 0;
+    for (int64_t f = 0; f < flows->first[flows->count]; f++)
+        sum += flows->flow[f].out + flows->flow[f].in;
+    double scale = sum > 0 ? volume_sum_max / sum : 1;
+    for (int64_t i = 0; i <= flows->count; i++)
+        edges->first[i] = (SCOTCH_Num)flows->first[i];
+    for (int64_t f = 0; f < flows->first[flows->count]; f++) {
+        edges->peer[f] = (SCOTCH_Num)flows->flow[f].peer;
+        edges->weight[f] = whole(scale * (flows->flow[f].out + flows->flow[f].in));
+    }
+}
+
+static double cost_between(const pto_places_t *places, int64_t a, int64_t b) {
+    int64_t per_node = places->gpus * places->cores;
+    if (a / per_node != b / per_node)
+        return places->off_node;
+    int64_t gpu_a = a / places->cores % places->gpus, gpu_b = b / places->cores % places->gpus;
+    return (places->cost[gpu_a * places->gpus + gpu_b] + places->cost[gpu_b * places->gpus + gpu_a]) / 2;
+}
+
+/* All pairs of places. */
+static void fill_places(const pto_places_t *places, int64_t count, edges_t *edges) {
+    double most = 0;
+    SCOTCH_Num edge = 0;
+    for (int64_t i = 0; i < count * count; i++)
+        most = i / count != i % count ? fmax(most, cost_between(places, i / count, i % count)) : most;
+    for (int64_t a = 0; a < count; a++) {
+        for (int64_t b = 0; b < count; b++) {
+            if (a == b)
+                continue;
+            edges->peer[edge] = (SCOTCH_Num)b;
+            edges->weight[edge++] = whole(most > 0 ? COST_MAX * cost_between(places, a, b) / most : 1);
+        }
+        edges->first[a + 1] = edge;
+    }
+}
+
+static bool build(SCOTCH_Graph *graph, int64_t count, const edges_t *edges) {
+    return SCOTCH_graphBuild(graph, 0, (SCOTCH_Num)count, edges->first, edges->first + 1, NULL, NULL,
+                             edges->first[count], edges->peer, edges->weight) == 0;
+}
+
+/* --- mapping -------------------------------------------------------------------------------------------- */
+
+/* Room for everything that SCOTCH fills. */
+typedef struct {
+    SCOTCH_Graph processes, places;
+    SCOTCH_Arch target;
+    SCOTCH_Strat strategy;
+} scotch_t;
+
+static bool run(scotch_t *scotch, int64_t count, const edges_t *flows, const edges_t *places, uint64_t seed,
+                SCOTCH_Num *part) {
+    bool mapped = SCOTCH_graphInit(&scotch->processes) == 0 && SCOTCH_graphInit(&scotch->places) == 0 &&
+                  SCOTCH_archInit(&scotch->target) == 0 && SCOTCH_stratInit(&scotch->strategy) == 0;
+    if (!mapped)
+        return false;
+    SCOTCH_randomSeed((SCOTCH_Num)(seed % INT32_MAX));
+    SCOTCH_randomReset();
+    mapped = build(&scotch->processes, count, flows) && build(&scotch->places, count, places) &&
+             SCOTCH_archBuild(&scotch->target, &scotch->places, 0, NULL, &scotch->strategy) == 0;
+    SCOTCH_stratExit(&scotch->strategy); /* the target's strategy bisects, the mapping's maps */
+    SCOTCH_stratInit(&scotch->strategy);
+    mapped = mapped && SCOTCH_graphMap(&scotch->processes, &scotch->target, &scotch->strategy, part) == 0;
+    SCOTCH_stratExit(&scotch->strategy);
+    SCOTCH_archExit(&scotch->target);
+    SCOTCH_graphExit(&scotch->places);
+    SCOTCH_graphExit(&scotch->processes);
+    return mapped;
+}
+
+static pto_status_t map(const pto_map_problem_t *problem, int64_t *place, pto_error_t *err) {
+    int64_t count = problem->flows->count;
+    edges_t flows = {NULL}, places = {NULL};
+    scotch_t scotch;
+    if (count > PLACES_MAX)
+        return fail(err, PTO_ERR_NOT_APPLICABLE,
+                    "more than 512 places for SCOTCH's target graph of all pairs");
+    SCOTCH_Num *part = calloc((size_t)count + 1, sizeof *part);
+    bool room = part && allocate(count, problem->flows->first[count], &flows) &&
+                allocate(count, count * count, &places);
+    bool mapped = false;
+    if (room) {
+        fill_flows(problem->flows, &flows);
+        fill_places(problem->places, count, &places);
+        mapped = run(&scotch, count, &flows, &places, problem->seed, part);
+    }
+    for (int64_t i = 0; mapped && i < count; i++)
+        place[i] = part[i];
+    free(part);
+    release(&flows);
+    release(&places);
+    if (!room)
+        return fail(err, PTO_ERR_MEMORY, "out of memory for SCOTCH");
+    return mapped ? PTO_OK : fail(err, PTO_ERR_NOT_APPLICABLE, "SCOTCH failed");
+}
+
+PTO_API_BEGIN
+extern const pto_mapper_t pto_mapper_scotch;
+PTO_API_END
+
+const pto_mapper_t pto_mapper_scotch = {
+    .name = "scotch", .summary = "static mapping by SCOTCH (libportolan-map)", .map = map};
