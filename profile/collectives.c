@@ -28,16 +28,20 @@ static void note_started(const prof_call_t *call, int code, const MPI_Request *r
                 note(&call, code, parts, comm, root, in, out);                                               \
                 note_started(&call, code, request))
 
-#define SIDE(...) ((prof_side_t){__VA_ARGS__})
-#define NO_SIDE SIDE(.type = MPI_DATATYPE_NULL)
-#define IN SIDE(.buffer = in, .count = in_count, .type = in_type)
-#define OUT SIDE(.buffer = out, .count = out_count, .type = out_type)
-#define IN_COUNTS SIDE(.buffer = in, .counts = in_counts, .type = in_type)
-#define OUT_COUNTS SIDE(.buffer = out, .counts = out_counts, .type = out_type)
-#define IN_TYPES SIDE(.buffer = in, .counts = in_counts, .type = MPI_DATATYPE_NULL, .types = in_types)
-#define OUT_TYPES SIDE(.buffer = out, .counts = out_counts, .type = MPI_DATATYPE_NULL, .types = out_types)
-#define VECTOR_IN SIDE(.buffer = in, .count = count, .type = type)
-#define VECTOR_OUT SIDE(.buffer = out, .count = count, .type = type)
+static prof_side_t side_of(const void *buffer, int count, const int *counts, MPI_Datatype type,
+                           const MPI_Datatype *types) {
+    return (prof_side_t){.buffer = buffer, .count = count, .counts = counts, .type = type, .types = types};
+}
+
+#define NO_SIDE side_of(NULL, 0, NULL, MPI_DATATYPE_NULL, NULL)
+#define IN side_of(in, in_count, NULL, in_type, NULL)
+#define OUT side_of(out, out_count, NULL, out_type, NULL)
+#define IN_COUNTS side_of(in, 0, in_counts, in_type, NULL)
+#define OUT_COUNTS side_of(out, 0, out_counts, out_type, NULL)
+#define IN_TYPES side_of(in, 0, in_counts, MPI_DATATYPE_NULL, in_types)
+#define OUT_TYPES side_of(out, 0, out_counts, MPI_DATATYPE_NULL, out_types)
+#define VECTOR_IN side_of(in, count, NULL, type, NULL)
+#define VECTOR_OUT side_of(out, count, NULL, type, NULL)
 
 #define IN_PARAMS const void *in, int in_count, MPI_Datatype in_type
 #define OUT_PARAMS void *out, int out_count, MPI_Datatype out_type
@@ -82,8 +86,8 @@ COLLECTIVE(Allreduce, Iallreduce, (const void *in, void *out, int count, MPI_Dat
            (in, out, count, type, op), prof_note_allreduce, -1, VECTOR_IN, VECTOR_OUT)
 COLLECTIVE(Reduce_scatter, Ireduce_scatter,
            (const void *in, void *out, const int counts[], MPI_Datatype type, MPI_Op op),
-           (in, out, counts, type, op), prof_note_reduce_scatter, -1, SIDE(.buffer = in, .type = type),
-           SIDE(.buffer = out, .counts = counts, .type = type))
+           (in, out, counts, type, op), prof_note_reduce_scatter, -1, side_of(in, 0, NULL, type, NULL),
+           side_of(out, 0, counts, type, NULL))
 COLLECTIVE(Reduce_scatter_block, Ireduce_scatter_block,
            (const void *in, void *out, int count, MPI_Datatype type, MPI_Op op), (in, out, count, type, op),
            prof_note_reduce_scatter, -1, VECTOR_IN, VECTOR_OUT)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -241,18 +242,21 @@ static void write_lost(const char *table) {
     end_line();
 }
 
-/* PREFIXNAME.csv, or PREFIXNAME.RANK.csv. */
-static int open_file(const table_t *table, bool own) {
-    char path[PATH_ROOM], room[24];
-    strcpy(path, prefix);
-    strcat(path, table->name);
-    if (own) {
-        strcat(path, ".");
-        strcat(path, digits_of((uint64_t)prof.rank, 10, 1, room));
-    }
-    strcat(path, ".csv");
-    return open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+static char *append(char *end, const char *text) {
+    size_t size = strlen(text);
+    memcpy(end, text, size + 1);
+    return end + size;
 }
+
+/* PREFIXNAME.csv, or PREFIXNAME.RANK.csv. */
+static void make_path(char path[PATH_ROOM], const table_t *table, bool own) {
+    char room[24], *end = append(append(path, prefix), table->name);
+    if (own)
+        end = append(append(end, "."), digits_of((uint64_t)prof.rank, 10, 1, room));
+    append(end, ".csv");
+}
+
+static int open_file(const char *path) { return open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666); }
 
 static void write_heading(const table_t *table, bool complete) {
     put("# portolan-profile");
@@ -274,13 +278,15 @@ static volatile sig_atomic_t is_written;
 static pid_t process; /* not its children */
 
 void prof_write_own(void) {
+    char path[PATH_ROOM];
     own_t own = {prof.cell, prof.cell_capacity};
     if (is_written || prof.origin == 0 || getpid() != process)
         return;
     is_written = 1;
     find_tick();
     for (int i = 0; i < TABLES; i++) {
-        sink.file = open_file(&tables[i], true);
+        make_path(path, &tables[i], true);
+        sink.file = open_file(path);
         if (sink.file < 0)
             continue;
         write_heading(&tables[i], false);
@@ -347,27 +353,34 @@ static void relay_others(void) {
     }
 }
 
-static void write_table(const table_t *table, const own_t *own) {
-    if (prof.rank == 0) {
-        sink.file = open_file(table, false);
-        write_heading(table, true);
+static void write_first(const table_t *table, const own_t *own) {
+    char path[PATH_ROOM];
+    make_path(path, table, false);
+    sink.file = open_file(path);
+    if (sink.file < 0) {
+        fprintf(stderr, "portolan-profile: cannot write %s: %s\n", path, strerror(errno));
     } else {
-        sink.file = -1;
-        PMPI_Recv(NULL, 0, MPI_BYTE, 0, TAG, relay, MPI_STATUS_IGNORE);
-    }
-    write_lost(table->name);
-    if (prof.rank > 0 || sink.file >= 0)
+        write_heading(table, true);
+        write_lost(table->name);
         table->write(own);
-    if (prof.rank == 0 && sink.file < 0)
-        sink.used = 0;
-    flush();
-    if (prof.rank > 0) {
-        PMPI_Send(NULL, 0, MPI_BYTE, 0, TAG, relay);
-        return;
+        flush();
     }
     relay_others();
     if (sink.file >= 0)
         close(sink.file);
+}
+
+static void write_table(const table_t *table, const own_t *own) {
+    if (prof.rank == 0) {
+        write_first(table, own);
+        return;
+    }
+    sink.file = -1;
+    PMPI_Recv(NULL, 0, MPI_BYTE, 0, TAG, relay, MPI_STATUS_IGNORE);
+    write_lost(table->name);
+    table->write(own);
+    flush();
+    PMPI_Send(NULL, 0, MPI_BYTE, 0, TAG, relay);
 }
 
 void prof_write_all(void) {

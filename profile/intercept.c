@@ -100,8 +100,9 @@ static void note_created(int code, const MPI_Comm *made) {
 #define CREATES_ONE(prefix, name, params, args)                                                              \
     PROF_EXPORT int prefix##name params;                                                                     \
     PROF_EXPORT int prefix##name params {                                                                    \
-        int(*next) params;                                                                                   \
-        prof_next(#prefix #name, &next, sizeof next);                                                        \
+        static int(*next) params; /* NOLINT(bugprone-macro-parentheses) */                                   \
+        if (!next)                                                                                           \
+            prof_next(#prefix #name, &next, sizeof next);                                                    \
         int code = next args;                                                                                \
         note_created(code, made);                                                                            \
         return code;                                                                                         \
@@ -172,11 +173,11 @@ END(PMPI_)
 
 /* MPI libraries end a program after a fatal error without the functions of atexit. */
 #define EXIT(name)                                                                                           \
-    PROF_EXPORT _Noreturn void name(int code) {                                                              \
+    PROF_EXPORT _Noreturn void name(int status) {                                                            \
         void (*next)(int);                                                                                   \
         prof_write_own();                                                                                    \
         prof_next(#name, &next, sizeof next);                                                                \
-        next(code);                                                                                          \
+        next(status);                                                                                        \
         abort();                                                                                             \
     }
 EXIT(_exit)

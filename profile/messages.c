@@ -71,7 +71,7 @@ static void note_recv(const prof_call_t *call, int code, const void *buffer, int
 #define RECV_PARAMS void *buffer, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm
 /* A status, even if the program wants none. */
 #define OWN_STATUS                                                                                           \
-    MPI_Status own;                                                                                          \
+    MPI_Status own = {0};                                                                                    \
     MPI_Status *use = status == MPI_STATUS_IGNORE ? &own : status
 
 PROF_BOTH(Recv, false, (RECV_PARAMS, MPI_Status *status), (SEND_ARGS, status), (SEND_ARGS, use), OWN_STATUS,

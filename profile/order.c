@@ -92,11 +92,12 @@ static run_t *new_run(stream_t *stream) {
     if (run_count >= RUNS_MAX)
         return NULL;
     if (stream->count == stream->capacity) {
-        run_t *larger = realloc(stream->run, 2 * stream->capacity * sizeof *larger);
+        size_t capacity = stream->capacity > 0 ? 2 * stream->capacity : 1;
+        run_t *larger = realloc(stream->run, capacity * sizeof *larger);
         if (!larger)
             return NULL;
         stream->run = larger;
-        stream->capacity *= 2;
+        stream->capacity = capacity;
     }
     run_count++;
     return &stream->run[stream->count++];
@@ -243,9 +244,10 @@ static bool exchange_runs(answers_t *answers) {
     answers->first = calloc(size + 1, sizeof *answers->first);
     int *counts = number, *from = number + size, *counted = number + 2 * size, *to = number + 3 * size;
     told_t *tell = number ? collect(counts) : NULL;
-    int able = number && answers->first && tell, all = 0;
+    const bool has_room = number && answers->first && tell;
+    int able = has_room, all = 0;
     PMPI_Allreduce(&able, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-    if (all) {
+    if (all && has_room) {
         PMPI_Alltoall(counts, 1, MPI_INT, counted, 1, MPI_INT, MPI_COMM_WORLD);
         find_places(counts, from);
         find_places(counted, to);
@@ -257,11 +259,11 @@ static bool exchange_runs(answers_t *answers) {
         able = answers->told != NULL;
         PMPI_Allreduce(&able, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     }
-    if (all)
+    if (all && has_room)
         PMPI_Alltoallv(tell, counts, from, MPI_BYTE, answers->told, counted, to, MPI_BYTE, MPI_COMM_WORLD);
     free(tell);
     free(number);
-    return all;
+    return all && answers->told;
 }
 
 /* --- matching ------------------------------------------------------------------------------------------- */
@@ -358,13 +360,15 @@ static int compare_cells(const void *one, const void *other) {
 prof_cell_t *prof_order_resolve(size_t *count) {
     answers_t answers = {.spaces = calloc((size_t)prof.size, 1)};
     share_t(*share)[PROF_SPACE_COUNT] = NULL;
-    int able = answers.spaces != NULL, all = 0;
+    const bool has_room = answers.spaces != NULL;
+    int able = has_room, all = 0;
     prof_cell_t *out = calloc(PROF_SPACE_COUNT * (prof.cell_count + 1), sizeof *out);
     *count = 0;
     PMPI_Allreduce(&able, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-    if (all)
+    const bool told = all && has_room;
+    if (told)
         PMPI_Alltoall(prof.received, 1, MPI_BYTE, answers.spaces, 1, MPI_BYTE, MPI_COMM_WORLD);
-    if (all && must_match(&answers) && exchange_runs(&answers)) {
+    if (told && must_match(&answers) && exchange_runs(&answers)) {
         share = calloc(prof.cell_capacity, sizeof *share);
         sort_streams(&sent);
         for (size_t i = 0; share && i < sent.count; i++)
@@ -373,7 +377,7 @@ prof_cell_t *prof_order_resolve(size_t *count) {
     }
     for (size_t i = 0; out && i < prof.cell_capacity; i++)
         if (prof.cell[i].messages > 0)
-            split(out, count, &prof.cell[i], all ? answers.spaces[prof.cell[i].peer] : 0,
+            split(out, count, &prof.cell[i], told ? answers.spaces[prof.cell[i].peer] : 0,
                   share ? share[i] : NULL);
     if (out)
         qsort(out, *count, sizeof *out, compare_cells);

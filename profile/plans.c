@@ -12,12 +12,12 @@ enum { PLANS_KEPT = 1024 };
 
 /* What was decomposed, by its arguments. */
 typedef struct {
-    prof_plan_t plan;
-    int n;
-    int me;
     int64_t bytes;
     int64_t element_bytes;
+    prof_plan_t plan;
     prof_space_t space;
+    int n;
+    int me;
     prof_parts_t parts;
 } kept_t;
 
@@ -175,7 +175,7 @@ static bool decompose(kept_t *key) {
 
 const prof_parts_t *prof_plan_parts(prof_plan_t plan, int n, int me, int64_t bytes, int64_t element_bytes,
                                     prof_space_t space) {
-    kept_t key = {plan, n, me, bytes, element_bytes, space, {0}};
+    kept_t key = {bytes, element_bytes, plan, space, n, me, {0}};
     uint64_t hash = ((uint64_t)bytes * 31 + (uint64_t)n * 7 + (uint64_t)me) * 0x9e3779b97f4a7c15u;
     kept_t *slot = &kept[(hash >> 40 ^ (uint64_t)plan << 8 ^ (uint64_t)space) % PLANS_KEPT];
     if (slot->parts.part && slot->plan == plan && slot->n == n && slot->me == me && slot->bytes == bytes &&

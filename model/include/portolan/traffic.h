@@ -16,7 +16,7 @@ typedef enum {
     PTO_TRAFFIC_COUNT
 } pto_traffic_kind_t;
 
-const char *pto_traffic_kind_name(pto_traffic_kind_t kind);
+const char *pto_traffic_kind_name(pto_traffic_kind_t value);
 
 /* The sum over all messages or accesses from one rank to another, of one kind and between the same spaces. */
 typedef struct {
