@@ -167,29 +167,56 @@ static void run_cell(const pto_options_t *options, const settings_t *settings, i
     pto_plan_destroy(plan);
 }
 
-/* How many cells a strategy has: with `staged_members: all`, one for each number. */
-static int cells_of(const pto_scenario_t *scenario, const pto_strategy_t *strategy) {
-    bool each = strategy->stages && scenario->staged_members == PTO_STAGED_ALL;
-    return each ? (int)(scenario->layout.owners_per_gpu * scenario->layout.gpus_per_node) : 1;
+/* The numbers of staged members that are run: those asked for, or every pair, or the cheapest pair with the
+ * others that differ in one number. The pairs that stage nothing and everything are always among these. */
+static bool is_run(const pto_staged_t *asked, const pto_staged_t *cheapest, int64_t members,
+                   pto_staged_t pair) {
+    bool pure = pair.in == pair.out && (pair.in == 0 || pair.in == members - 1);
+    return asked->in == PTO_STAGED_ALL || pure || pair.in == cheapest->in || pair.out == cheapest->out;
 }
 
-static cell_t *list_cells(const pto_scenario_t *scenario, const pto_strategy_t **strategy, int count,
-                          int *cell_count) {
+/* Add a strategy's cells to the list, if there is one. Returns their number. */
+static int add_cells(const pto_options_t *options, int64_t point, const pto_strategy_t *strategy,
+                     cell_t *list) {
+    const pto_staged_t *asked = &options->scenario.staged_members;
+    pto_plan_t *plan = NULL;
+    pto_price_t price;
+    int count = 0;
+    bool several = strategy->stages && (asked->in == PTO_STAGED_ALL || asked->in == PTO_STAGED_CROSS);
+    if (!several || pto_plan_choose(&options->scenario, options->machine, point, strategy, &plan, &price,
+                                    NULL, NULL) != PTO_OK) {
+        if (list)
+            *list = (cell_t){.strategy = strategy, .staged_members = *asked};
+        return 1;
+    }
+    const pto_request_t *request = pto_plan_request(plan);
+    int64_t members = strategy->stages(request);
+    for (pto_staged_t pair = {0}; pair.in < members; pair.in++)
+        for (pair.out = 0; pair.out < members; pair.out++) {
+            if (!is_run(asked, &request->staged_members, members, pair))
+                continue;
+            if (list)
+                list[count] = (cell_t){.strategy = strategy, .staged_members = pair};
+            count++;
+        }
+    pto_plan_destroy(plan);
+    return count;
+}
+
+static cell_t *list_cells(const pto_options_t *options, int64_t point, const pto_strategy_t **strategy,
+                          int strategy_count, int *cell_count) {
     pto_error_t err = {0};
     int cells = 0, at = 0;
-    for (int i = 0; i < count; i++)
-        cells += cells_of(scenario, strategy[i]);
+    for (int i = 0; i < strategy_count; i++)
+        cells += add_cells(options, point, strategy[i], NULL);
     cell_t *list = calloc((size_t)cells, sizeof *list);
     if (!list) {
         pto_error_set(&err, PTO_ERR_MEMORY, "out of memory for %d cells", cells);
         end_job(&err);
         return NULL;
     }
-    for (int i = 0; i < count; i++)
-        for (int staged = 0; staged < cells_of(scenario, strategy[i]); staged++, at++) {
-            list[at].strategy = strategy[i];
-            list[at].staged_members = cells_of(scenario, strategy[i]) > 1 ? staged : scenario->staged_members;
-        }
+    for (int i = 0; i < strategy_count; i++)
+        at += add_cells(options, point, strategy[i], list + at);
     *cell_count = cells;
     return list;
 }
@@ -198,7 +225,7 @@ static void run_point(const pto_options_t *options, const settings_t *settings, 
                       const pto_strategy_t **strategy, int count, row_file_t *csv) {
     int rank = 0, cell_count = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    cell_t *cells = list_cells(&options->scenario, strategy, count, &cell_count);
+    cell_t *cells = list_cells(options, point, strategy, count, &cell_count);
     for (int i = 0; i < cell_count; i++) {
         run_cell(options, settings, point, &cells[i]);
         pto_request_t request = pto_scenario_request(&options->scenario, point, cells[i].strategy, NULL);

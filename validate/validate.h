@@ -22,14 +22,15 @@ typedef struct {
 typedef struct {
     const pto_strategy_t *strategy;
     const pto_algorithm_t *algorithm;
-    int64_t chunks;         /* of a chunked strategy; else 0 */
-    int64_t staged_members; /* of a strategy that stages; else 0 */
+    int64_t chunks;              /* of a chunked strategy; else 0 */
+    pto_staged_t staged_members; /* of a strategy that stages; else 0 */
     bool by_library;
     char reason[PTO_ERROR_MESSAGE_MAX]; /* why it does not apply; empty: it does */
     double predicted_s;
     double setup_s; /* making the executor, once: the slowest process */
     bool has_predicted_setup;
     double predicted_setup_s;
+    double kernel_s;  /* of a pattern: the kernel alone, with a wait; the samples are what the rest adds */
     double *sample_s; /* one a repeat, the slowest process's, of one run, in the order measured */
     int sample_count;
     double least_s;

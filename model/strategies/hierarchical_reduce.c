@@ -2,7 +2,8 @@
  * these leaders of the GPUs reduce to the leader of the node, the leaders of the nodes run the collective
  * among themselves, and the result is broadcast back the same way. A reduce ends with the leaders'
  * collective; a broadcast begins with it. The levels inside the GPU and between the GPUs of a node use gsb or
- * btb each, which gives four strategies, named by the two in that order.
+ * btb each, which gives four strategies, named by the two in that order. mix_gsb has mixed copies inside the
+ * GPU (chapter 5).
  *
  * A level with one member is omitted. If two strategies would then be the same, only the one with gsb at that
  * level applies, so that no route is listed twice. */
@@ -138,6 +139,12 @@ static void build_btb_btb(pto_builder_t *builder, const pto_request_t *request) 
     build(builder, request, &pto_intranode_btb, &pto_intranode_btb);
 }
 
+static void build_mix_gsb(pto_builder_t *builder, const pto_request_t *request) {
+    build(builder, request, &pto_intranode_mix, &pto_intranode_gsb);
+}
+
+static int64_t members_of_gpu(const pto_request_t *request) { return request->layout.owners_per_gpu; }
+
 static pto_status_t any_applicable(const pto_request_t *request, pto_error_t *err) {
     if (request->layout.owners_per_gpu > 1 || request->layout.gpus_per_node > 1)
         return PTO_OK;
@@ -161,6 +168,19 @@ static pto_status_t needs_gpus(const pto_request_t *request, pto_error_t *err) {
     return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                          "%s uses a tree between the GPUs of a node, which has one (gpus_per_node: 1)",
                          request->strategy->name);
+}
+
+/* On a single GPU it would be mix. */
+static pto_status_t needs_several_groups(const pto_request_t *request, pto_error_t *err) {
+    const pto_layout_t *layout = &request->layout;
+    if (layout->owners_per_gpu == 1)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "%s stages inside each GPU, where one process holds data (owners_per_gpu: 1)",
+                             request->strategy->name);
+    if (layout->gpus_per_node == 1 && layout->nodes == 1)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "%s is for several GPUs, and the layout has one",
+                             request->strategy->name);
+    return pto_mix_applicable(request, err);
 }
 
 static pto_status_t needs_both(const pto_request_t *request, pto_error_t *err) {
@@ -207,4 +227,14 @@ const pto_strategy_t pto_strategy_btb_btb = {
     .collective_space = PTO_SPACE_GPU,
     .applicable = needs_both,
     .build = build_btb_btb,
+};
+
+const pto_strategy_t pto_strategy_mix_gsb = {
+    .name = "mix_gsb",
+    .summary = "hierarchical: mixed copies inside each GPU, a shared buffer between a node's",
+    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE,
+    .stages = members_of_gpu,
+    .collective_space = PTO_SPACE_GPU,
+    .applicable = needs_several_groups,
+    .build = build_mix_gsb,
 };

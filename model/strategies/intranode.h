@@ -36,8 +36,8 @@ void pto_intranode_build(pto_builder_t *builder, const pto_request_t *request, c
 /* Errors: PTO_ERR_NOT_APPLICABLE. */
 pto_status_t pto_intranode_applicable(const pto_request_t *request, pto_error_t *err);
 
-/* Whether the request's staged members are fewer than a group of so many. Errors: PTO_ERR_NOT_APPLICABLE. */
-pto_status_t pto_mix_applicable(const pto_request_t *request, int64_t members, pto_error_t *err);
+/* Whether the strategy's group has more members than the request stages. Errors: PTO_ERR_NOT_APPLICABLE. */
+pto_status_t pto_mix_applicable(const pto_request_t *request, pto_error_t *err);
 
 /* A temporary of `blocks` vectors like `like`, at the members whose index is a multiple of `stride`. */
 int pto_intranode_buffer(pto_builder_t *builder, const pto_exchange_t *who, int like, const char *name,

@@ -2,7 +2,8 @@
  * node shares, the others copy by CUDA IPC, both at the same time (Faraji's thesis, section 5.3.1: the Static
  * Hyper-Q-aware algorithm). The two kinds wait for different engines of the GPU: staged copies for those
  * between GPU and host, copies by CUDA IPC for time slices or the GPU's memory (docs/decisions/0011). h is
- * the request's `staged_members`. With h = 0 the plan is gsb's.
+ * the request's `staged_members`, a number for the inputs and one for the result. With h = 0 the plan is
+ * gsb's.
  *
  * The staged members are the last ones, so that the blocks of the others are contiguous. The root takes the
  * staged blocks to its GPU one after another, each as soon as it has come. It copies the result to the host
@@ -124,47 +125,54 @@ static void hand_out(pto_builder_t *builder, const pto_exchange_t *who, int64_t 
     pto_build_end(builder);
 }
 
-static int64_t staged_members(const pto_builder_t *builder) {
+static pto_staged_t staged_members(const pto_builder_t *builder) {
     return pto_builder_request(builder)->staged_members;
 }
 
 /* --- the operations ------------------------------------------------------------------------------------- */
 
 static int reduce(pto_builder_t *builder, const pto_exchange_t *who, int source, int into, pto_runs_t runs) {
-    int64_t staged = staged_members(builder);
+    int64_t staged = staged_members(builder).in;
     if (staged == 0)
         return pto_intranode_gsb.reduce(builder, who, source, into, runs);
     int gathered = pto_intranode_buffer(builder, who, source, "gathered", who->n, who->n);
-    int host = host_buffer(builder, who, source, "staged", staged);
-    gather(builder, who, staged, source, host, 0, gathered);
+    gather(builder, who, staged, source, host_buffer(builder, who, source, "staged", staged), 0, gathered);
     return pto_gsb_combine(builder, who, source, gathered, into);
 }
 
 /* In an allreduce the result is a temporary of the root. */
 static void broadcast(pto_builder_t *builder, const pto_exchange_t *who, int source, int target,
                       pto_runs_t runs) {
-    int64_t staged = staged_members(builder);
-    if (staged == 0) {
+    int64_t staged = staged_members(builder).out;
+    if (staged == 0)
         pto_intranode_gsb.broadcast(builder, who, source, target, runs);
-        return;
-    }
-    hand_out(builder, who, staged, source, 1, host_buffer(builder, who, source, "staged result", 1), target);
+    else
+        hand_out(builder, who, staged, source, 1, host_buffer(builder, who, source, "staged result", 1),
+                 target);
 }
 
+/* Without staged results the host buffer holds the staged blocks alone. */
 static void allgather(pto_builder_t *builder, const pto_exchange_t *who, int source, int target) {
-    int64_t staged = staged_members(builder), first = who->n - staged;
-    if (staged == 0) {
+    const pto_staged_t staged = staged_members(builder);
+    if (staged.in == 0 && staged.out == 0) {
         pto_intranode_gsb.allgather(builder, who, source, target);
         return;
     }
+    int64_t first = who->n - staged.in;
     int gathered = pto_intranode_buffer(builder, who, source, "gathered", who->n, who->n);
-    int host = host_buffer(builder, who, source, "staged", who->n);
+    int host = host_buffer(builder, who, source, "staged", staged.out > 0 ? who->n : staged.in);
     pto_intranode_flag(builder, "result free", pto_intranode_others(PTO_STEP_SIGNAL, who),
                        pto_intranode_root(PTO_STEP_WAIT, who));
     pto_intranode_flag(builder, "inputs free", pto_intranode_root(PTO_STEP_SIGNAL, who),
                        pto_intranode_others(PTO_STEP_WAIT, who));
-    gather(builder, who, staged, source, host, first, gathered);
-    hand_out(builder, who, staged, gathered, first, host, target);
+    if (staged.in > 0)
+        gather(builder, who, staged.in, source, host, staged.out > 0 ? first : 0, gathered);
+    else
+        pto_gsb_copy_in(builder, who, source, gathered);
+    if (staged.out > 0)
+        hand_out(builder, who, staged.out, gathered, first, host, target);
+    else
+        pto_gsb_copy_out(builder, who, gathered, target);
 }
 
 const pto_intranode_t pto_intranode_mix = {.reduce = reduce, .broadcast = broadcast, .allgather = allgather};
@@ -173,18 +181,22 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
     pto_intranode_build(builder, request, &pto_intranode_mix);
 }
 
-pto_status_t pto_mix_applicable(const pto_request_t *request, int64_t members, pto_error_t *err) {
-    if (request->staged_members < members)
+/* All are in one group. */
+static int64_t members_of(const pto_request_t *request) { return pto_layout_owner_count(&request->layout); }
+
+pto_status_t pto_mix_applicable(const pto_request_t *request, pto_error_t *err) {
+    int64_t members = request->strategy->stages(request);
+    const pto_staged_t *staged = &request->staged_members;
+    int64_t most = staged->in > staged->out ? staged->in : staged->out;
+    if (most < members)
         return PTO_OK;
-    return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                         "staged_members is %lld, but the root has only %lld other members",
-                         (long long)request->staged_members, (long long)members - 1);
+    return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "%lld members cannot stage: the root has %lld others",
+                         (long long)most, (long long)members - 1);
 }
 
 static pto_status_t applicable(const pto_request_t *request, pto_error_t *err) {
     pto_status_t status = pto_intranode_applicable(request, err);
-    return status == PTO_OK ? pto_mix_applicable(request, pto_layout_owner_count(&request->layout), err)
-                            : status;
+    return status == PTO_OK ? pto_mix_applicable(request, err) : status;
 }
 
 const pto_strategy_t pto_strategy_mix = {
@@ -192,7 +204,7 @@ const pto_strategy_t pto_strategy_mix = {
     .summary = "as gsb, but some members' data go through host memory at the same time",
     .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLGATHER,
     .direct = true,
-    .stages = true,
+    .stages = members_of,
     .collective_space = PTO_SPACE_GPU,
     .applicable = applicable,
     .build = build,

@@ -159,7 +159,8 @@ static void print_json_cell(int64_t cell, const void *context) {
         printf(", \"chunks\": %lld", (long long)prediction->chunks);
     if (printed->predictions->strategy[cell % printed->predictions->strategy_count]->stages &&
         prediction->applicable)
-        printf(", \"staged_members\": %lld", (long long)prediction->staged_members);
+        printf(", \"staged_in\": %lld, \"staged_out\": %lld", (long long)prediction->staged_members.in,
+               (long long)prediction->staged_members.out);
     if (prediction->price.has_interval)
         printf(", \"low_s\": %.9g, \"high_s\": %.9g", prediction->price.low_s, prediction->price.high_s);
     if (printed->predictions->by == PTO_BY_ENERGY && prediction->has_energy)

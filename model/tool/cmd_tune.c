@@ -28,10 +28,10 @@ static const pto_option_set_t option_sets[] = {
 
 static const pto_syntax_t syntax = {.program = "portolan tune", .usage = usage, .set = option_sets};
 
-/* One size, with `staged` members and without, and with all of them. */
+/* One size, with the cheapest numbers of staged members, with none and with all. */
 typedef struct {
     int64_t bytes;
-    int64_t staged;
+    pto_staged_t staged;
     double seconds;
     double none_s;
     double all_s;
@@ -47,7 +47,7 @@ static const pto_strategy_t *staging_strategy(pto_collective_t collective) {
 }
 
 static pto_status_t price(const pto_options_t *options, pto_scenario_t *scenario, int64_t point,
-                          int64_t staged, int64_t *members, double *seconds, pto_error_t *err) {
+                          pto_staged_t staged, pto_staged_t *members, double *seconds, pto_error_t *err) {
     pto_plan_t *plan = NULL;
     pto_price_t made;
     scenario->staged_members = staged;
@@ -68,48 +68,53 @@ static pto_status_t tune(const pto_options_t *options, pto_collective_t collecti
     pto_status_t status = PTO_OK;
     scenario.collective = collective;
     scenario.layout.owners_per_gpu = scenario.layout.procs_per_gpu = procs;
+    int64_t others = scenario.layout.gpus_per_node * procs - 1;
+    const pto_staged_t cheapest = {PTO_STAGED_ALL, PTO_STAGED_ALL}, none = {0, 0}, all = {others, others};
     for (int64_t i = 0; i < scenario.bytes.count && status == PTO_OK; i++) {
-        int64_t asked;
+        pto_staged_t asked;
         cell[i].bytes = scenario.bytes.value[i];
-        status = price(options, &scenario, i, PTO_STAGED_ALL, &cell[i].staged, &cell[i].seconds, err);
+        status = price(options, &scenario, i, cheapest, &cell[i].staged, &cell[i].seconds, err);
         if (status == PTO_OK)
-            status = price(options, &scenario, i, 0, &asked, &cell[i].none_s, err);
+            status = price(options, &scenario, i, none, &asked, &cell[i].none_s, err);
         if (status == PTO_OK)
-            status = price(options, &scenario, i, scenario.layout.gpus_per_node * procs - 1, &asked,
-                           &cell[i].all_s, err);
+            status = price(options, &scenario, i, all, &asked, &cell[i].all_s, err);
     }
     return status;
 }
 
+static bool is_same(pto_staged_t a, pto_staged_t b) { return a.in == b.in && a.out == b.out; }
+
 static void print_rows(int64_t procs, const cell_t *cell, int64_t count) {
     for (int64_t first = 0, end; first < count; first = end) {
-        for (end = first + 1; end < count && cell[end].staged == cell[first].staged;)
+        for (end = first + 1; end < count && is_same(cell[end].staged, cell[first].staged);)
             end++;
         printf("    - {procs: %lld, ", (long long)procs);
         if (end < count)
             printf("below_bytes: %lld, ", (long long)cell[end].bytes);
-        printf("staged_members: %lld} # from %lld bytes: %.2f us, none staged %.2f, all %.2f\n",
-               (long long)cell[first].staged, (long long)cell[first].bytes, cell[first].seconds * 1e6,
-               cell[first].none_s * 1e6, cell[first].all_s * 1e6);
+        printf("staged_in: %lld, staged_out: %lld} # from %lld bytes: %.2f us, none staged %.2f, all %.2f\n",
+               (long long)cell[first].staged.in, (long long)cell[first].staged.out,
+               (long long)cell[first].bytes, cell[first].seconds * 1e6, cell[first].none_s * 1e6,
+               cell[first].all_s * 1e6);
     }
 }
 
 static void print_cells(pto_format_t format, pto_collective_t collective, int64_t procs, const cell_t *cell,
                         int64_t count, bool *first) {
     for (int64_t i = 0; i < count; i++, *first = false)
-        printf(format == PTO_FORMAT_CSV ? "%s%s,%lld,%lld,%lld,%.9g,%.9g,%.9g\n"
-                                        : "%s\n  {\"collective\": \"%s\", \"procs\": %lld, \"bytes\": %lld, "
-                                          "\"staged_members\": %lld, \"seconds\": %.9g, \"none_s\": %.9g, "
-                                          "\"all_s\": %.9g}",
+        printf(format == PTO_FORMAT_CSV
+                   ? "%s%s,%lld,%lld,%lld,%lld,%.9g,%.9g,%.9g\n"
+                   : "%s\n  {\"collective\": \"%s\", \"procs\": %lld, \"bytes\": %lld, "
+                     "\"staged_in\": %lld, \"staged_out\": %lld, \"seconds\": %.9g, \"none_s\": %.9g, "
+                     "\"all_s\": %.9g}",
                format == PTO_FORMAT_CSV || *first ? "" : ",", pto_collective_name(collective),
-               (long long)procs, (long long)cell[i].bytes, (long long)cell[i].staged, cell[i].seconds,
-               cell[i].none_s, cell[i].all_s);
+               (long long)procs, (long long)cell[i].bytes, (long long)cell[i].staged.in,
+               (long long)cell[i].staged.out, cell[i].seconds, cell[i].none_s, cell[i].all_s);
 }
 
 static void print_head(const pto_options_t *options) {
     if (options->format == PTO_FORMAT_CSV) {
         pto_print_changes(stdout, options->machine);
-        printf("collective,procs,bytes,staged_members,seconds,none_s,all_s\n");
+        printf("collective,procs,bytes,staged_in,staged_out,seconds,none_s,all_s\n");
     } else if (options->format == PTO_FORMAT_JSON) {
         pto_print_json_start(stdout, options->machine);
         printf(", \"tuning\": [");

@@ -38,6 +38,10 @@ static const char *datatype_at(int i) {
 
 static const char *level_at(int i) { return i < PTO_LEVEL_COUNT ? pto_level_name((pto_level_t)i) : NULL; }
 
+static const char *corners_at(int i) {
+    return i < PTO_CORNERS_COUNT ? pto_corners_name((pto_corners_t)i) : NULL;
+}
+
 static const char *spaces_at(int i) {
     static const char *const spaces[] = {"gpu,gpu", "gpu,cpu", "cpu,gpu", "cpu,cpu"};
     return i < (int)(sizeof spaces / sizeof *spaces) ? spaces[i] : NULL;
@@ -125,9 +129,10 @@ static pto_status_t apply_machine(void *target, const char *text, pto_error_t *e
 
 /* Fields of the file that apply only to the old collective do not apply to the new one. */
 static void change_collective(pto_scenario_t *scenario, pto_collective_t collective) {
-    const pto_scenario_field_t own[] = {PTO_FIELD_IMPLEMENTATION, PTO_FIELD_SPLIT,     PTO_FIELD_MESSAGES,
-                                        PTO_FIELD_UNIQUE_BYTES,   PTO_FIELD_COUNTS,    PTO_FIELD_DISTANCE,
-                                        PTO_FIELD_SPACES,         PTO_FIELD_BOTH_WAYS, PTO_FIELD_PLACEMENT};
+    const pto_scenario_field_t own[] = {
+        PTO_FIELD_IMPLEMENTATION, PTO_FIELD_SPLIT,    PTO_FIELD_MESSAGES, PTO_FIELD_UNIQUE_BYTES,
+        PTO_FIELD_COUNTS,         PTO_FIELD_DISTANCE, PTO_FIELD_SPACES,   PTO_FIELD_BOTH_WAYS,
+        PTO_FIELD_PLACEMENT,      PTO_FIELD_HALO};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         scenario->place[own[i]] = (pto_place_t){0};
     scenario->collective = collective;
@@ -138,6 +143,7 @@ static void change_collective(pto_scenario_t *scenario, pto_collective_t collect
     scenario->distance = PTO_LEVEL_ON_SOCKET;
     scenario->ends = (pto_pair_ends_t){0};
     pto_mapping_fini(&scenario->mapping);
+    scenario->halo = (pto_halo_t){.width = 1};
     pto_counts_fini(&scenario->counts);
     scenario->counts = (pto_counts_t){.kind = PTO_COUNTS_EQUAL};
 }
@@ -160,16 +166,25 @@ static pto_status_t apply_split(void *target, const char *text, pto_error_t *err
     return status;
 }
 
+static pto_status_t parse_staged(const char *text, int64_t *staged, pto_error_t *err) {
+    *staged = 0;
+    return strcmp(text, "0") == 0 ? PTO_OK : pto_count_parse(text, staged, err);
+}
+
 static pto_status_t apply_staged(void *target, const char *text, pto_error_t *err) {
-    pto_options_t *options = target;
-    int64_t *staged = &options->scenario.staged_members;
-    if (strcmp(text, "all") == 0)
-        *staged = PTO_STAGED_ALL;
-    else if (strcmp(text, "0") == 0)
-        *staged = 0;
-    else
-        return pto_count_parse(text, staged, err);
-    return PTO_OK;
+    pto_staged_t *staged = &((pto_options_t *)target)->scenario.staged_members;
+    bool all = strcmp(text, "all") == 0, cross = strcmp(text, "cross") == 0;
+    const char *comma = strchr(text, ',');
+    char in[32] = "";
+    if (all || cross) {
+        staged->in = staged->out = all ? PTO_STAGED_ALL : PTO_STAGED_CROSS;
+        return PTO_OK;
+    }
+    snprintf(in, sizeof in, "%.*s", (int)(comma ? comma - text : (ptrdiff_t)strlen(text)), text);
+    pto_status_t status = parse_staged(in, &staged->in, err);
+    if (status == PTO_OK)
+        status = parse_staged(comma ? comma + 1 : in, &staged->out, err);
+    return status;
 }
 
 static pto_status_t apply_nodes(void *target, const char *text, pto_error_t *err) {
@@ -199,6 +214,47 @@ static pto_status_t apply_spaces(void *target, const char *text, pto_error_t *er
         options->scenario.ends.from_host = found & 2;
         options->scenario.ends.to_host = found & 1;
     }
+    return status;
+}
+
+/* One number for each dimension of the grid, as in 4x4 or 1,0. */
+static pto_status_t parse_dimensions(const char *text, char separator, pto_halo_t *grid, int64_t *number,
+                                     pto_error_t *err) {
+    char copy[64];
+    int count = 0;
+    if (strlen(text) >= sizeof copy)
+        return pto_error_set(err, PTO_ERR_TYPE, "'%.40s...' is too long for the dimensions of a grid", text);
+    memcpy(copy, text, strlen(text) + 1);
+    for (char *part = copy; part; count++) {
+        char *end = strchr(part, separator);
+        if (end)
+            *end = '\0';
+        pto_status_t status =
+            count < PTO_DIMS_MAX ? pto_int64_parse(part, &number[count], err)
+                                 : pto_error_set(err, PTO_ERR_RANGE, "'%s' has more than 3 dimensions", text);
+        if (status != PTO_OK)
+            return status;
+        part = end ? end + 1 : NULL;
+    }
+    return pto_scenario_set_dimensions(grid, count, err);
+}
+
+static pto_status_t apply_dims(void *target, const char *text, pto_error_t *err) {
+    pto_halo_t *grid = &((pto_options_t *)target)->scenario.halo;
+    return parse_dimensions(text, 'x', grid, grid->dims, err);
+}
+
+static pto_status_t apply_extent(void *target, const char *text, pto_error_t *err) {
+    pto_halo_t *grid = &((pto_options_t *)target)->scenario.halo;
+    return parse_dimensions(text, 'x', grid, grid->extent, err);
+}
+
+static pto_status_t apply_wrap(void *target, const char *text, pto_error_t *err) {
+    pto_halo_t *grid = &((pto_options_t *)target)->scenario.halo;
+    int64_t number[PTO_DIMS_MAX] = {0};
+    pto_status_t status = parse_dimensions(text, ',', grid, number, err);
+    for (int d = 0; d < PTO_DIMS_MAX; d++)
+        grid->wrap[d] = number[d] != 0;
     return status;
 }
 
@@ -352,7 +408,8 @@ const pto_option_t pto_machine_options[] = {
     {.name = NULL}};
 
 const pto_option_t pto_scenario_options[] = {
-    {"collective", "NAME", "allreduce, reduce, broadcast, allgather, alltoall, alltoallv, messages or pair",
+    {"collective", "NAME",
+     "allreduce, reduce, broadcast, allgather, alltoall, alltoallv, messages, pair or halo",
      .apply = apply_collective, .word_at = collective_at, OVERRIDES(COLLECTIVE)},
     {"implementation", "NAME", "alltoallv: library (MPI's own) or isend_irecv",
      STORE(WORD, scenario.implementation), .word_at = implementation_at, OVERRIDES(IMPLEMENTATION)},
@@ -382,6 +439,15 @@ const pto_option_t pto_scenario_options[] = {
      .word_at = spaces_at, OVERRIDES(SPACES)},
     {"both-ways", NULL, "pair: a message each way, at once", STORE(FLAG, scenario.ends.both_ways),
      OVERRIDES(BOTH_WAYS)},
+    {"dims", "PxQ[xR]", "halo: processes along each dimension; 0: as even as possible (default)",
+     .apply = apply_dims, OVERRIDES(HALO)},
+    {"wrap", "0|1,0|1[,0|1]", "halo: whether each dimension wraps around (default: none)",
+     .apply = apply_wrap, OVERRIDES(HALO)},
+    {"extent", "MxN[xO]", "halo: cells of each process along each dimension, of --bytes each",
+     .apply = apply_extent, OVERRIDES(HALO)},
+    {"halo", "N", "halo: its width in cells (default 1)", STORE(COUNT, scenario.halo.width), OVERRIDES(HALO)},
+    {"corners", "NAME", "halo: two_phase (default), diagonal or none", STORE(WORD, scenario.halo.corners),
+     .word_at = corners_at, OVERRIDES(HALO)},
     {"datatype", "NAME", "byte, int32, int64, float (default) or double", STORE(WORD, scenario.datatype),
      .word_at = datatype_at, OVERRIDES(DATATYPE)},
     {"split", "bytes|destinations", "what split strategies divide among a GPU's processes",
@@ -389,9 +455,11 @@ const pto_option_t pto_scenario_options[] = {
     {"chunks", "N",
      "chunked strategies: pieces that a message is cut into (default: as many as are cheapest)",
      STORE(COUNT, scenario.chunks), OVERRIDES(CHUNKS)},
-    {"staged", "N|all",
-     "mix: members that stage their data through host memory (default: the machine file's `tuning`, else as "
-     "many as are cheapest); all: the cheapest of all numbers; portolan-validate runs each",
+    {"staged", "IN[,OUT]|all|cross",
+     "mix: members that stage their input through host memory, and that take the result from there (one "
+     "number: "
+     "both; default: the machine file's `tuning`, else as many as are cheapest). all, cross: the cheapest; "
+     "portolan-validate runs every pair of numbers, or all that differ from the cheapest in one",
      .apply = apply_staged, OVERRIDES(STAGED_MEMBERS)},
     {"strategy", "NAME[,NAME]", "only these strategies (repeatable)", .apply = apply_strategy,
      .word_at = strategy_at, OVERRIDES(STRATEGIES)},

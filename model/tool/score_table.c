@@ -324,15 +324,17 @@ static void print_csv_choices(const pto_score_cell_t *cell, int index) {
         printf("%lld", (long long)candidate->chunks);
     putchar(',');
     if (candidate->strategy->stages && prediction->applicable)
-        printf("%lld", (long long)prediction->staged_members);
-    putchar('\n');
+        printf("%lld,%lld\n", (long long)prediction->staged_members.in,
+               (long long)prediction->staged_members.out);
+    else
+        puts(",");
 }
 
 static void print_csv_cells(const printer_t *printer) {
     printf(
         "collective,implementation,nodes,gpus_per_node,owners_per_gpu,procs_per_gpu,bytes,strategy,"
         "algorithm,measured_s,predicted_s,best,picked,near_tie,regret,distance,from_space,to_space,both_ways,"
-        "chunks,staged_members\n");
+        "chunks,staged_in,staged_out\n");
     for (int64_t i = 0; i < printer->score->cell_count; i++) {
         const pto_score_cell_t *cell = &printer->score->cell[i];
         for (int c = 0; c < cell->candidate_count; c++) {
@@ -363,7 +365,8 @@ static void print_json_candidate(const pto_score_cell_t *cell, int index) {
         printf("\"algorithm\": \"%s\", \"predicted_s\": %.9g", prediction->algorithm->name,
                prediction->price.seconds);
         if (cell->candidate[index].strategy->stages)
-            printf(", \"staged_members\": %lld", (long long)prediction->staged_members);
+            printf(", \"staged_in\": %lld, \"staged_out\": %lld", (long long)prediction->staged_members.in,
+                   (long long)prediction->staged_members.out);
         putchar('}');
         return;
     }

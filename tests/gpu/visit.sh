@@ -20,9 +20,9 @@
 #            calibrate     samples of the host and of the namespace nodes, fitted; needs root (7 minutes)
 #            copies        how COPIERS processes share GPUs, copies and host memory, with and without MPS (three
 #                          minutes)
-#            staged        strategy mix with every number of staged members: 4, 8 and 16 processes of one GPU, with
-#                          and without MPS, the most important cells first (STAGED_LIMIT seconds; cells that an
-#                          earlier call with the same BUILD has measured are not measured again)
+#            staged        strategy mix of 8, 16 and 4 processes of one GPU, with and without MPS, with other numbers
+#                          of staged members than the predicted ones, the most important cells first
+#                          (STAGED_LIMIT seconds; nothing that an earlier call with the same BUILD has measured)
 # Environment: AT, where to unpack (default /opt); BUILD (default AT/build-visit); LIMIT (default 500); LARGE, a
 # range of bytes (default 128MiB:256MiB:2; per destination for alltoall(v), so that each buffer has four times
 # as many: a GiB at most, of 3 GiB pinned host memory a process); REPEATS of these (default 7); BUDGET, seconds
@@ -145,11 +145,11 @@ under_mps() { # STEP ARGUMENTS...
 }
 
 # One GPU's processes. Nothing is measured twice.
-staged() { # MACHINE COLLECTIVE PROCESSES BYTES
+staged() { # MACHINE COLLECTIVE PROCESSES BYTES all|cross
     local file=$BUILD/rows/staged-$1-$2-$3-${4//:/-}.csv
     [ ! -e "$file" ] || return 0
     host_run "$3" "$validate" --machine "$1" --device "$DEVICE" --nodes 1 --gpus-per-node 1 --owners-per-gpu "$3" \
-        --procs-per-gpu "$3" --collective "$2" --strategy mix,three_step --staged all --bytes "$4" --repeats 20 \
+        --procs-per-gpu "$3" --collective "$2" --strategy mix,three_step --staged "$5" --bytes "$4" --repeats 20 \
         --timeout 60 --force --out "$file" >>"$OUT/tables.txt"
 }
 
@@ -294,12 +294,12 @@ part_copies() {
 
 part_staged() {
     local ends=$((SECONDS + STAGED_LIMIT)) collective processes bytes
-    for collective in allreduce allgather; do as_far_as 30 staged h200-x2 $collective 8 "$STAGED_FIRST"; done
+    for collective in allreduce allgather; do as_far_as 30 staged h200-x2 $collective 8 "$STAGED_FIRST" all; done
     for processes in 8 16 4; do
         for bytes in $STAGED_BYTES "$STAGED_FIRST"; do
             for collective in allreduce allgather; do
-                as_far_as 40 staged h200-x2 $collective $processes "$bytes"
-                [ "$DEVICE" = host ] || as_far_as 40 under_mps staged h200-x2-mps $collective $processes "$bytes"
+                as_far_as 40 staged h200-x2 $collective $processes "$bytes" cross
+                [ "$DEVICE" = host ] || as_far_as 40 under_mps staged h200-x2-mps $collective $processes "$bytes" cross
             done
         done
     done

@@ -188,8 +188,12 @@ static void hierarchies_apply_where_their_levels_are(void **state) {
                     "btb_gsb uses a tree inside each GPU, where one process holds data (owners_per_gpu: 1)");
     refused_because(ask(PTO_COLLECTIVE_ALLREDUCE, "gsb_btb", (pto_layout_t){2, 1, 4, 4, 1}),
                     "gsb_btb uses a tree between the GPUs of a node, which has one (gpus_per_node: 1)");
-    static const char *const name[] = {"gsb_gsb", "gsb_btb", "btb_gsb", "btb_btb"};
-    for (size_t i = 0; i < 4; i++)
+    refused_because(ask(PTO_COLLECTIVE_ALLREDUCE, "mix_gsb", (pto_layout_t){2, 4, 1, 4, 4}),
+                    "mix_gsb stages inside each GPU, where one process holds data (owners_per_gpu: 1)");
+    refused_because(ask(PTO_COLLECTIVE_ALLREDUCE, "mix_gsb", (pto_layout_t){1, 1, 4, 4, 4}),
+                    "mix_gsb is for several GPUs, and the layout has one");
+    static const char *const name[] = {"gsb_gsb", "gsb_btb", "btb_gsb", "btb_btb", "mix_gsb"};
+    for (size_t i = 0; i < 5; i++)
         pto_plan_destroy(made(PTO_COLLECTIVE_ALLREDUCE, name[i], (pto_layout_t){2, 2, 2, 3, 2}));
 }
 

@@ -34,13 +34,13 @@ static const char *describe(const pto_request_t *request, const pto_error_t *err
     const pto_layout_t *layout = &request->layout;
     snprintf(text, sizeof text,
              "%s by %s and %s, split %s, %lld nodes x %lld GPUs x %lld owners of %lld cores, %lld bytes, "
-             "%lld messages, unique %lld, %lld staged, counts %d: %s",
+             "%lld messages, unique %lld, %lld/%lld staged, counts %d: %s",
              pto_collective_name(request->collective), request->strategy->name, request->algorithm->name,
              pto_split_name(request->split), (long long)layout->nodes, (long long)layout->gpus_per_node,
              (long long)layout->owners_per_gpu, (long long)layout->procs_per_gpu, (long long)request->bytes,
              (long long)request->messages, (long long)request->unique_bytes,
-             (long long)request->staged_members, request->counts ? (int)request->counts->kind : -1,
-             err->message);
+             (long long)request->staged_members.in, (long long)request->staged_members.out,
+             request->counts ? (int)request->counts->kind : -1, err->message);
     return text;
 }
 
@@ -114,11 +114,15 @@ static void with_sizes(pto_request_t request, const int64_t *bytes, size_t count
     }
 }
 
-/* Strategies that stage, with every number of staged members. */
+/* Strategies that stage, with every number of staged members, in and out; large groups with a few. */
 static void prove_staged(pto_request_t request) {
-    int64_t most = request.strategy->stages ? pto_layout_owner_count(&request.layout) : 1;
-    for (request.staged_members = 0; request.staged_members < most; request.staged_members++)
+    int64_t most = request.strategy->stages ? request.strategy->stages(&request) : 1;
+    bool several = request.layout.nodes > 1; /* each node does the same */
+    int64_t step = most > 8 ? most * most / 7 : several ? most + 1 : 1;
+    for (int64_t pair = 0; pair < most * most; pair += step) {
+        request.staged_members = (pto_staged_t){pair / most, pair % most};
         prove(&request);
+    }
 }
 
 static void prove_routes(pto_request_t request) { with_every_route(request, prove_staged); }
@@ -248,9 +252,27 @@ static void pairs_are_right_at_every_distance_and_between_all_spaces(void **stat
         }
 }
 
+/* More grids: tests/unit/test_halo. */
+static void halo_corners(pto_request_t request) {
+    for (int corners = 0; corners < PTO_CORNERS_COUNT; corners++) {
+        request.halo.corners = (pto_corners_t)corners;
+        prove_routes(request);
+    }
+}
+
+static void halos_are_right_on_every_small_layout(void **state) {
+    (void)state;
+    pto_request_t request = {.collective = PTO_COLLECTIVE_HALO,
+                             .bytes = 4,
+                             .halo = {.dim_count = 2, .wrap = {true, false}, .extent = {3, 5}, .width = 2}};
+    with_every_layout(request, halo_corners);
+}
+
 static void larger_and_prime_groups_are_right(void **state) {
     (void)state;
-    pto_request_t request = {.datatype = PTO_DATATYPE_DOUBLE, .bytes = 8 * 101};
+    pto_request_t request = {.datatype = PTO_DATATYPE_DOUBLE,
+                             .bytes = 8 * 101,
+                             .halo = {.dim_count = 3, .wrap = {true}, .extent = {3, 1, 2}, .width = 1}};
     static const pto_layout_t layout[] = {
         {31, 1, 1, 1, 1}, {11, 3, 1, 2, 2}, {8, 8, 1, 1, 4}, {1, 127, 1, 2, 7}};
     for (size_t i = 0; i < sizeof layout / sizeof *layout; i += (size_t)test_sample())
@@ -465,6 +487,7 @@ int main(void) {
         cmocka_unit_test(alltoallv_is_right_with_skewed_counts),
         cmocka_unit_test(alltoallv_is_right_with_a_sparse_matrix),
         cmocka_unit_test(messages_are_right_on_every_small_layout),
+        cmocka_unit_test(halos_are_right_on_every_small_layout),
         cmocka_unit_test(larger_and_prime_groups_are_right),
         cmocka_unit_test(pairs_are_right_at_every_distance_and_between_all_spaces),
         cmocka_unit_test(conformance_covers_every_strategy_and_algorithm),

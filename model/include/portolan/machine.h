@@ -71,14 +71,20 @@ enum { PTO_LINE_WHAT_IF = INT32_MAX };
 
 static inline bool pto_param_known(const pto_param_t *param) { return param->line > 0; }
 
+/* Members of a collective whose input is staged through host memory, and whose result is. */
+typedef struct {
+    int64_t in;
+    int64_t out;
+} pto_staged_t;
+
 /* A choice below a size: one row of `library: {collective: {space: [...]}}`, the MPI library's, or of
  * `tuning: {collective: [...]}`. */
 typedef struct {
-    int64_t below_bytes;    /* bytes as the call sees them; INT64_MAX for the last row */
-    int64_t procs;          /* smallest number of processes for which the row holds; 0: any */
-    char *algorithm;        /* `library` only */
-    bool staged;            /* `library` only: the library stages device buffers through the host */
-    int64_t staged_members; /* `tuning` only */
+    int64_t below_bytes;         /* bytes as the call sees them; INT64_MAX for the last row */
+    int64_t procs;               /* smallest number of processes for which the row holds; 0: any */
+    char *algorithm;             /* `library` only */
+    bool staged;                 /* `library` only: the library stages device buffers through the host */
+    pto_staged_t staged_members; /* `tuning` only */
     int line;
 } pto_library_rule_t;
 

@@ -16,8 +16,8 @@ PTO_API_BEGIN
 typedef struct {
     bool applicable;
     const pto_algorithm_t *algorithm;
-    int64_t chunks;         /* of a chunked strategy; else 0 */
-    int64_t staged_members; /* of a strategy that stages; else 0 */
+    int64_t chunks;              /* of a chunked strategy; else 0 */
+    pto_staged_t staged_members; /* of a strategy that stages; else 0 */
     pto_price_t price;
     pto_explanation_t explanation; /* only if pto_predict was asked to explain */
     bool has_energy; /* only with an explanation and a machine that has the powers; else `reason` says why */
@@ -111,9 +111,9 @@ pto_call_t pto_request_call(const pto_request_t *request);
 const char *pto_library_algorithm(const pto_scenario_t *scenario, const pto_machine_t *machine,
                                   const pto_request_t *request, bool *staged);
 
-/* ", 8 chunks" or ", 3 staged", by what the request's strategy has; else "". Returns `text`. */
+/* ", 8 chunks" or ", 3/1 staged" (in and out), by what the strategy has; else "". Returns `text`. */
 enum { PTO_CHOICE_TEXT_MAX = 40 };
-const char *pto_choice_text(const pto_strategy_t *strategy, int64_t chunks, int64_t staged_members,
+const char *pto_choice_text(const pto_strategy_t *strategy, int64_t chunks, pto_staged_t staged_members,
                             char text[PTO_CHOICE_TEXT_MAX]);
 
 /* The plan that a strategy uses at a point: with the algorithm that the scenario or the machine file names,

@@ -119,6 +119,10 @@ typedef enum {
 /* Which of `share_count` equal shares of every block a slice covers. */
 typedef enum { PTO_SHARE_ALL, PTO_SHARE_MINE, PTO_SHARE_PEERS, PTO_SHARE_KIND_COUNT } pto_share_t;
 
+/* Cells of a halo exchange's field: those that the peer gets, and where they go in its array. The slice's
+ * other fields but the buffer and the holder are then unused. */
+typedef enum { PTO_CELLS_NONE, PTO_CELLS_BORDER, PTO_CELLS_HALO, PTO_CELLS_COUNT } pto_cells_t;
+
 /* The rank whose buffer a slice names. Buffers of other ranks are on the same node and reached through shared
  * memory. */
 typedef enum {
@@ -131,7 +135,8 @@ typedef enum {
 /* A slice selects blocks base + w (base - w if reversed), modulo the block count. w runs over [first, first +
  * run), then [first + stride, first + stride + run), and so on, below `until`. base = anchor + offset,
  * rounded down to a multiple of `align`. If parts > 0, the buffer's single block is divided into `parts`
- * equal blocks. If bundle > 1, each run of `bundle` consecutive blocks is treated as one. */
+ * equal blocks. If bundle > 1, each run of `bundle` consecutive blocks is treated as one. If repeat > 1, the
+ * slice has all this `repeat` times, each time `repeat_stride` blocks on. */
 typedef struct {
     int buffer;
     pto_holder_t holder;
@@ -147,6 +152,9 @@ typedef struct {
                              halving */
     int64_t parts;
     int64_t bundle;
+    int64_t repeat; /* of whole blocks of equal size only */
+    int64_t repeat_stride;
+    pto_cells_t cells; /* of the neighbor at the shift of PTO_PEERS_GRID's message, or of the step's peers */
     pto_share_t share;
     int64_t share_count;
 } pto_slice_t;
@@ -161,6 +169,10 @@ typedef enum {
     PTO_PEERS_INDEX, /* indices first, first + stride, ... below until; never oneself */
     PTO_PEERS_TORUS, /* message j = first, first + stride, ... below until goes to the node `node_shift`
                         further on, to the member whose index within that node is `sign` * j further on */
+    PTO_PEERS_CART,  /* `shift` further on in the request's grid, of which the group has all members; none
+                        beyond an edge that does not wrap, never oneself */
+    PTO_PEERS_GRID,  /* message j goes to the neighbor at shift j (pto_halo_shift), if there is one and it is
+                        not oneself; a signal or a wait meets a neighbor once, at whatever shifts it is */
     PTO_PEERS_COUNT
 } pto_peers_kind_t;
 
@@ -170,7 +182,8 @@ typedef struct {
     pto_expr_t stride;
     pto_expr_t until;
     int64_t node_shift;
-    int64_t sign; /* 1 or -1 */
+    int64_t sign;            /* 1 or -1 */
+    int shift[PTO_DIMS_MAX]; /* -1, 0 or 1 */
 } pto_peers_t;
 
 typedef enum {
@@ -303,8 +316,9 @@ typedef struct {
     const pto_counts_t *counts;   /* alltoallv; NULL: equal */
     const pto_mapping_t *mapping; /* alltoallv; NULL: process i of `counts` is owner i */
     pto_pair_ends_t ends;         /* `pair` only */
+    pto_halo_t halo;              /* `halo` only */
     int64_t chunks;               /* chunked strategies only; 0: 1, the whole message */
-    int64_t staged_members;       /* strategies that stage only: of a root's other members */
+    pto_staged_t staged_members;  /* strategies that stage only: of a root's other members */
     const pto_strategy_t *strategy;
     const pto_algorithm_t *algorithm;
     bool by_library; /* the MPI library runs the inner collective */

@@ -41,11 +41,11 @@ pto_score_options_t pto_score_defaults(const pto_collectives_t *collectives);
 
 typedef struct {
     const pto_strategy_t *strategy;
-    const char *algorithm;  /* one of ours, run instead of the library's; NULL: the library's. Borrowed from
-                               the collectives */
-    int64_t chunks;         /* as in the rows; candidates may differ in it alone */
-    int64_t staged_members; /* PTO_STAGED_TUNED: as the machine file or the price says */
-    double measured_s;      /* by the options' statistic */
+    const char *algorithm; /* one of ours, run instead of the library's; NULL: the library's. Borrowed from
+                              the collectives */
+    int64_t chunks;        /* as in the rows; candidates may differ in it alone */
+    pto_staged_t staged_members; /* PTO_STAGED_TUNED: as the machine file or the price says */
+    double measured_s;           /* by the options' statistic */
 } pto_score_candidate_t;
 
 typedef struct {

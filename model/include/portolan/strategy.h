@@ -46,8 +46,9 @@ struct pto_strategy {
     bool splits; /* several processes per GPU take part: owners_per_gpu must be 1, procs_per_gpu at least 2 */
     bool direct; /* has no inner collective, so it only goes with the algorithm `direct` */
     bool nccl;   /* NCCL runs its collective, so it only goes with the algorithm `nccl` */
-    bool chunked;                 /* cuts the message into the request's `chunks` */
-    bool stages;                  /* stages the data of the request's `staged_members` */
+    bool chunked; /* cuts the message into the request's `chunks` */
+    /* Stages the data of the request's `staged_members`, of a group of this many members; NULL: does not. */
+    int64_t (*stages)(const pto_request_t *request);
     pto_space_t collective_space; /* where the data is during the inner collective */
     int64_t granularity_bytes; /* shares of a vector are multiples of it, except the last; 0: one element */
     pto_status_t (*applicable)(const pto_request_t *request,

@@ -21,7 +21,8 @@ typedef enum {
     COLUMN_OWNERS_PER_GPU,
     COLUMN_ALGORITHM,
     COLUMN_JOULES,
-    COLUMN_STAGED_MEMBERS,
+    COLUMN_STAGED_IN,
+    COLUMN_STAGED_OUT,
     COLUMN_DISTANCE,
     COLUMN_FROM_SPACE,
     COLUMN_TO_SPACE,
@@ -31,11 +32,10 @@ typedef enum {
 } column_t;
 
 static const char *const column_names[COLUMN_COUNT] = {
-    "collective",     "implementation", "strategy",   "nodes",
-    "gpus_per_node",  "procs_per_gpu",  "bytes",      "run",
-    "seconds",        "owners_per_gpu", "algorithm",  "joules",
-    "staged_members", "distance",       "from_space", "to_space",
-    "both_ways",      "chunks",
+    "collective",    "implementation", "strategy",  "nodes",      "gpus_per_node",
+    "procs_per_gpu", "bytes",          "run",       "seconds",    "owners_per_gpu",
+    "algorithm",     "joules",         "staged_in", "staged_out", "distance",
+    "from_space",    "to_space",       "both_ways", "chunks",
 };
 
 static int name_of(pto_collectives_t *collectives, pto_text_span_t field) {
@@ -113,8 +113,10 @@ static pto_status_t read_optional(const pto_csv_t *csv, column_t column, pto_tex
     switch (column) {
     case COLUMN_JOULES:
         return pto_csv_joules(csv, column, field, &row->joules);
-    case COLUMN_STAGED_MEMBERS:
-        return pto_csv_count(csv, column, field, 0, &row->staged_members);
+    case COLUMN_STAGED_IN:
+        return pto_csv_count(csv, column, field, 0, &row->staged_in);
+    case COLUMN_STAGED_OUT:
+        return pto_csv_count(csv, column, field, 0, &row->staged_out);
     case COLUMN_DISTANCE:
         return read_distance(csv, field, &row->distance);
     case COLUMN_FROM_SPACE:
@@ -174,7 +176,8 @@ static pto_status_t begin_row(void *table, int file, pto_error_t *err) {
     collectives->row[collectives->count++] = (pto_collective_row_t){.file = file,
                                                                     .owners_per_gpu = 1,
                                                                     .datatype = PTO_DATATYPE_FLOAT,
-                                                                    .staged_members = PTO_STAGED_TUNED,
+                                                                    .staged_in = PTO_STAGED_TUNED,
+                                                                    .staged_out = PTO_STAGED_TUNED,
                                                                     .distance = PTO_LEVEL_ON_SOCKET,
                                                                     .algorithm = -1};
     return PTO_OK;

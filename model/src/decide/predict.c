@@ -49,15 +49,17 @@ pto_request_t pto_scenario_request(const pto_scenario_t *scenario, int64_t point
                              .counts = &scenario->counts,
                              .mapping = &scenario->mapping,
                              .ends = scenario->ends,
+                             .halo = scenario->halo,
                              .chunks = strategy && strategy->chunked ? scenario->chunks : 0,
-                             .staged_members = strategy && strategy->stages && scenario->staged_members > 0
-                                                   ? scenario->staged_members
-                                                   : 0,
                              .strategy = strategy,
                              .algorithm = algorithm,
                              .by_library = scenario->implementation == PTO_IMPLEMENTATION_LIBRARY &&
                                            pto_collective_is_in_mpi(scenario->collective)};
     request.layout.nodes = series_at(&scenario->nodes, point);
+    if (strategy && strategy->stages)
+        request.staged_members =
+            (pto_staged_t){scenario->staged_members.in > 0 ? scenario->staged_members.in : 0,
+                           scenario->staged_members.out > 0 ? scenario->staged_members.out : 0};
     return request;
 }
 
@@ -172,9 +174,10 @@ static pto_status_t price_one(const pto_request_t *request, const pto_machine_t 
     return PTO_OK;
 }
 
-/* A number in a request that is left to the price: the values that are tried, 2^i or all, in order. */
+/* Numbers in a request that are left to the price. Each in turn takes the cheapest of its values, 2^i or all
+ * up to `last`; with two, the first one does so again for the cheapest second one. */
 typedef struct {
-    int64_t *value; /* NULL: there is none */
+    int64_t *number[3]; /* NULL behind the last one */
     int64_t first;
     int64_t last;
     bool doubles;
@@ -185,7 +188,7 @@ enum { CHUNKS_MAX = 1024, CHUNK_BYTES_LEAST = 4096 };
 
 static choice_t choose_chunks(pto_request_t *request) {
     int64_t most = request->bytes / CHUNK_BYTES_LEAST;
-    return (choice_t){.value = &request->chunks,
+    return (choice_t){.number = {&request->chunks},
                       .first = 1,
                       .last = most < 1            ? 1
                               : most < CHUNKS_MAX ? most
@@ -193,66 +196,99 @@ static choice_t choose_chunks(pto_request_t *request) {
                       .doubles = true};
 }
 
+static int64_t at_most(int64_t value, int64_t most) { return value < most ? value : most; }
+
+static choice_t choose_staged(const pto_scenario_t *scenario, const pto_machine_t *machine,
+                              pto_request_t *request) {
+    const pto_staged_t *given = &scenario->staged_members;
+    pto_staged_t *staged = &request->staged_members;
+    int64_t procs = request->strategy->stages(request);
+    const pto_library_rule_t *rule =
+        pto_machine_tuning(machine, pto_collective_name(request->collective), procs, request->bytes);
+    choice_t choice = {.last = procs - 1};
+    int count = 0;
+    if (rule && given->in == PTO_STAGED_TUNED)
+        staged->in = at_most(rule->staged_members.in, procs - 1);
+    else if (given->in < 0)
+        choice.number[count++] = &staged->in;
+    if (rule && given->out == PTO_STAGED_TUNED)
+        staged->out = at_most(rule->staged_members.out, procs - 1);
+    else if (given->out < 0)
+        choice.number[count++] = &staged->out;
+    if (count == 2)
+        choice.number[2] = &staged->in;
+    return choice;
+}
+
 /* What the scenario leaves open. The machine file's tuning may fill it in. */
 static choice_t open_choice(const pto_scenario_t *scenario, const pto_machine_t *machine,
                             pto_request_t *request) {
-    const pto_strategy_t *strategy = request->strategy;
-    if (strategy->chunked && scenario->chunks == 0)
+    if (request->strategy->chunked && scenario->chunks == 0)
         return choose_chunks(request);
-    if (!strategy->stages || scenario->staged_members >= 0)
-        return (choice_t){0};
-    int64_t procs = pto_layout_owner_count(&request->layout) / request->layout.nodes;
-    const pto_library_rule_t *rule =
-        scenario->staged_members == PTO_STAGED_TUNED
-            ? pto_machine_tuning(machine, pto_collective_name(request->collective), procs, request->bytes)
-            : NULL;
-    if (!rule)
-        return (choice_t){.value = &request->staged_members, .last = procs - 1};
-    request->staged_members = rule->staged_members < procs ? rule->staged_members : procs - 1;
-    return (choice_t){0};
+    return request->strategy->stages ? choose_staged(scenario, machine, request) : (choice_t){0};
 }
 
-/* With the cheapest value of what is left open; of equal ones, the least. Values from one that does not apply
- * on are not tried. */
+/* A request's cheapest plan so far. */
+typedef struct {
+    pto_plan_t *plan;
+    pto_price_t price;
+} cheapest_t;
+
+/* Set the number to the cheapest of its values; of equal ones, to the least. Values from one that does not
+ * apply on are not tried. */
+static pto_status_t price_values(const pto_machine_t *machine, const choice_t *choice, int64_t *number,
+                                 pto_request_t *request, cheapest_t *best, pto_error_t *err) {
+    int64_t cheapest = choice->first;
+    bool any = false;
+    for (*number = choice->first; *number <= choice->last; *number += choice->doubles ? *number : 1) {
+        pto_plan_t *made = NULL;
+        pto_price_t price = {0};
+        pto_status_t status = price_one(request, machine, &made, &price, NULL, err);
+        if (status == PTO_ERR_NOT_APPLICABLE && any)
+            break;
+        if (status != PTO_OK)
+            return status;
+        bool cheaper = !any || price.seconds < best->price.seconds;
+        any = true;
+        pto_plan_destroy(cheaper ? best->plan : made);
+        if (!cheaper)
+            continue;
+        *best = (cheapest_t){made, price};
+        cheapest = *number;
+    }
+    *number = cheapest;
+    return PTO_OK;
+}
+
 static pto_status_t price_choices(const pto_scenario_t *scenario, const pto_machine_t *machine,
                                   pto_request_t *request, pto_plan_t **plan, pto_price_t *price,
                                   pto_explanation_t *explanation, pto_error_t *err) {
     choice_t choice = open_choice(scenario, machine, request);
-    if (!choice.value)
+    if (!choice.number[0])
         return price_one(request, machine, plan, price, explanation, err);
-    pto_plan_t *best = NULL;
+    cheapest_t best = {0};
     pto_status_t status = PTO_OK;
-    for (*choice.value = choice.first; status == PTO_OK && *choice.value <= choice.last;
-         *choice.value += choice.doubles ? *choice.value : 1) {
-        pto_plan_t *made = NULL;
-        pto_price_t made_price = {0};
-        status = price_one(request, machine, &made, &made_price, NULL, err);
-        bool cheaper = status == PTO_OK && (!best || made_price.seconds < price->seconds);
-        pto_plan_destroy(cheaper ? best : made);
-        if (!cheaper)
-            continue;
-        best = made;
-        *price = made_price;
-    }
-    if (status == PTO_ERR_NOT_APPLICABLE && best)
-        status = PTO_OK;
+    for (int i = 0; i < 3 && choice.number[i] && status == PTO_OK; i++)
+        status = price_values(machine, &choice, choice.number[i], request, &best, err);
     if (status == PTO_OK && explanation)
-        status = pto_price(best, machine, price, explanation, err);
+        status = pto_price(best.plan, machine, &best.price, explanation, err);
     if (status != PTO_OK) {
-        pto_plan_destroy(best);
+        pto_plan_destroy(best.plan);
         return status;
     }
-    *plan = best;
+    *plan = best.plan;
+    *price = best.price;
     return PTO_OK;
 }
 
-const char *pto_choice_text(const pto_strategy_t *strategy, int64_t chunks, int64_t staged_members,
+const char *pto_choice_text(const pto_strategy_t *strategy, int64_t chunks, pto_staged_t staged_members,
                             char text[PTO_CHOICE_TEXT_MAX]) {
     text[0] = '\0';
     if (chunks > 1)
         snprintf(text, PTO_CHOICE_TEXT_MAX, ", %lld chunks", (long long)chunks);
     else if (strategy->stages)
-        snprintf(text, PTO_CHOICE_TEXT_MAX, ", %lld staged", (long long)staged_members);
+        snprintf(text, PTO_CHOICE_TEXT_MAX, ", %lld/%lld staged", (long long)staged_members.in,
+                 (long long)staged_members.out);
     return text;
 }
 

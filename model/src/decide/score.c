@@ -167,7 +167,9 @@ static int compare_candidates(const entry_t *a, const entry_t *b) {
     if (order == 0 && a->algorithm && b->algorithm)
         order = strcmp(a->algorithm, b->algorithm);
     if (order == 0)
-        order = order_of(a->row->staged_members, b->row->staged_members);
+        order = order_of(a->row->staged_in, b->row->staged_in);
+    if (order == 0)
+        order = order_of(a->row->staged_out, b->row->staged_out);
     return order != 0 ? order : order_of(a->row->chunks, b->row->chunks);
 }
 
@@ -268,8 +270,10 @@ static pto_status_t fill_cell(work_t *work, stretch_t *candidate, int count, int
     }
     for (int c = 0; c < count; c++)
         cell->candidate[c] =
-            (pto_score_candidate_t){candidate[c].entry->strategy, candidate[c].entry->algorithm,
-                                    candidate[c].entry->row->chunks, candidate[c].entry->row->staged_members,
+            (pto_score_candidate_t){candidate[c].entry->strategy,
+                                    candidate[c].entry->algorithm,
+                                    candidate[c].entry->row->chunks,
+                                    {candidate[c].entry->row->staged_in, candidate[c].entry->row->staged_out},
                                     statistic_of(statistic, candidate[c].entry, candidate[c].count, scratch)};
     pto_status_t status = fill_floor(cell, statistic, candidate, scratch, work->err);
     free(scratch);

@@ -32,9 +32,13 @@ const pto_yaml_table_t pto_library_row = {
 static const pto_yaml_field_t tuning_fields[] = {
     BELOW_BYTES,
     PROCS,
-    {.key = "staged_members",
+    {.key = "staged_in",
      .read = pto_read_count,
-     .offset = offsetof(pto_library_rule_t, staged_members),
+     .offset = offsetof(pto_library_rule_t, staged_members.in),
+     .required = true},
+    {.key = "staged_out",
+     .read = pto_read_count,
+     .offset = offsetof(pto_library_rule_t, staged_members.out),
      .required = true},
 };
 

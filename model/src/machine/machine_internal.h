@@ -132,7 +132,7 @@ const pto_postal_t *pto_machine_remote(const pto_machine_t *machine, pto_remote_
 const pto_cost_row_t *pto_machine_nccl(const pto_machine_t *machine, pto_nccl_kind_t kind, int64_t gpus,
                                        int64_t nodes, int64_t bytes);
 
-/* The row of `tuning` for a collective of `bytes` among `procs` processes of a node; NULL if the machine has
+/* The row of `tuning` for a collective of `bytes` among a group of `procs` processes; NULL if the machine has
  * none. */
 const pto_library_rule_t *pto_machine_tuning(const pto_machine_t *machine, const char *collective,
                                              int64_t procs, int64_t bytes);

@@ -259,7 +259,8 @@ static void put_rule(pto_text_t *writer, int indent, const pto_library_rule_t *r
     if (rule->algorithm)
         pto_text_add(writer, "algorithm: %s%s}\n", rule->algorithm, rule->staged ? ", staged: true" : "");
     else
-        pto_text_add(writer, "staged_members: %" PRId64 "}\n", rule->staged_members);
+        pto_text_add(writer, "staged_in: %" PRId64 ", staged_out: %" PRId64 "}\n", rule->staged_members.in,
+                     rule->staged_members.out);
 }
 
 /* Both spaces of a collective are one mapping, wherever their tables lie. */

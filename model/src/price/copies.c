@@ -3,7 +3,9 @@
  */
 #include "price/copies.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "plan/plan_internal.h"
 
@@ -183,7 +185,20 @@ bool pto_copy_queue_enter(pto_copy_queue_t *queue, const pto_machine_t *machine,
     return !delayed || pto_ledger_copy(mine, &queue->last, charge->terms != NULL);
 }
 
+/* Forget what `who` held, so that no process counts twice. Returns until when. */
+static double drop_held(pto_copy_queue_t *queue, int64_t who) {
+    int at = 0;
+    while (at < queue->count && queue->held[at].who != who)
+        at++;
+    if (at == queue->count)
+        return 0;
+    double until_s = queue->held[at].until_s;
+    memmove(&queue->held[at], &queue->held[at + 1], (size_t)(--queue->count - at) * sizeof *queue->held);
+    return until_s;
+}
+
 bool pto_copy_queue_leave(pto_copy_queue_t *queue, int64_t who, const pto_ledger_t *mine, bool explain) {
+    double until_s = fmax(drop_held(queue, who), mine->seconds + queue->hold_s);
     if (queue->count == queue->capacity) {
         int capacity = queue->capacity > 0 ? 2 * queue->capacity : 16;
         pto_held_copy_t *grown = realloc(queue->held, (size_t)capacity * sizeof *grown);
@@ -192,7 +207,7 @@ bool pto_copy_queue_leave(pto_copy_queue_t *queue, int64_t who, const pto_ledger
         queue->held = grown;
         queue->capacity = capacity;
     }
-    queue->held[queue->count++] = (pto_held_copy_t){who, mine->seconds + queue->hold_s};
+    queue->held[queue->count++] = (pto_held_copy_t){who, until_s};
     return pto_ledger_follow(&queue->last, mine, explain);
 }
 

@@ -196,7 +196,7 @@ typedef struct {
 typedef struct {
     int count;
     int capacity;
-    pto_held_copy_t *held; /* every copy so far */
+    pto_held_copy_t *held; /* of each process, in the order of their latest copies */
     double hold_s;         /* of the one that has entered last */
     pto_ledger_t last;     /* where the last one's process stood at its end */
 } pto_copy_queue_t;

@@ -23,4 +23,8 @@ int64_t pto_pattern_bytes(const pto_counts_t *counts, int64_t bytes, int64_t sou
 pto_status_t pto_scenario_check_layout(const pto_scenario_t *scenario, const pto_layout_t *layout,
                                        pto_error_t *err);
 
+/* Set the number of a grid's dimensions, which each of dims, wrap and extent gives. Errors: PTO_ERR_RANGE if
+ * another one has given a different number, or if it is not 2 or 3. */
+pto_status_t pto_scenario_set_dimensions(pto_halo_t *grid, int count, pto_error_t *err);
+
 #endif

@@ -47,15 +47,18 @@ static void share(pto_sim_t *sim, pto_engine_t *engine, uint32_t rank) {
     set_next(sim, engine, sim->now_s);
 }
 
-/* Copies of the GPU's other processes that still count at a resource. */
+/* The GPU's other processes with copies that still count at a resource, in whatever lane. */
 static int64_t copies_waited_for(const pto_sim_t *sim, uint32_t rank, pto_copy_resource_t resource) {
     uint32_t cores = (uint32_t)sim->layout->procs_per_gpu;
     uint32_t own = sim->proc[rank].rank, first = own / cores * cores;
     int64_t waiting = 0;
-    for (uint32_t lane = 0; lane < sim->lanes; lane++)
-        for (uint32_t other = first; other < first + cores; other++)
-            waiting += other != own &&
-                       pto_sim_before(sim->now_s, sim->proc[other + lane * sim->ranks].copy_held_s[resource]);
+    for (uint32_t other = first; other < first + cores; other++) {
+        bool counts = false;
+        for (uint32_t lane = 0; lane < sim->lanes && other != own; lane++)
+            counts = counts ||
+                     pto_sim_before(sim->now_s, sim->proc[other + lane * sim->ranks].copy_held_s[resource]);
+        waiting += counts;
+    }
     return waiting;
 }
 

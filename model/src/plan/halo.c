@@ -1,0 +1,184 @@
+/* What a halo exchange asks of plans: its phases, and the slices of borders and halos. */
+#include "plan/plan_internal.h"
+#include "portolan/builder.h"
+
+/* Whether anyone has such a neighbor, and whether everyone is its own. */
+static bool has_neighbor(const pto_halo_t *grid, const int *shift) {
+    bool any = false;
+    for (int d = 0; d < grid->dim_count; d++) {
+        if (shift[d] != 0 && grid->dims[d] == 1 && !grid->wrap[d])
+            return false;
+        any = any || shift[d] != 0;
+    }
+    return any;
+}
+
+static bool is_self(const pto_halo_t *grid, const int *shift) {
+    for (int d = 0; d < grid->dim_count; d++)
+        if (shift[d] != 0 && grid->dims[d] > 1)
+            return false;
+    return true;
+}
+
+static void shift_of(int64_t number, int shift[PTO_DIMS_MAX]) {
+    shift[0] = (int)(number / 9) - 1;
+    shift[1] = (int)(number / 3 % 3) - 1;
+    shift[2] = (int)(number % 3) - 1;
+}
+
+static int moved_by(const int *shift) { return (shift[0] != 0) + (shift[1] != 0) + (shift[2] != 0); }
+
+bool pto_halo_shift(const pto_halo_t *grid, int64_t number, int shift[PTO_DIMS_MAX]) {
+    shift_of(number, shift);
+    return (grid->dim_count == PTO_DIMS_MAX || shift[2] == 0) && has_neighbor(grid, shift) &&
+           (grid->corners != PTO_CORNERS_NONE || moved_by(shift) == 1);
+}
+
+int pto_halo_phases(const pto_halo_t *grid) {
+    return grid->corners == PTO_CORNERS_TWO_PHASE ? grid->dim_count : 1;
+}
+
+int pto_halo_shifts(const pto_halo_t *grid, int phase, int shift[PTO_SHIFTS_MAX][PTO_DIMS_MAX]) {
+    int count = 0;
+    for (int number = 0; number < PTO_SHIFTS_MAX; number++) {
+        int tried[PTO_DIMS_MAX];
+        shift_of(number, tried);
+        bool in_phase = grid->corners != PTO_CORNERS_TWO_PHASE || tried[phase] != 0;
+        if ((grid->dim_count < 3 && tried[2] != 0) || !in_phase || !has_neighbor(grid, tried) ||
+            (moved_by(tried) > 1 && grid->corners != PTO_CORNERS_DIAGONAL))
+            continue;
+        for (int d = 0; d < PTO_DIMS_MAX; d++)
+            shift[count][d] = tried[d];
+        count++;
+    }
+    return count;
+}
+
+pto_peers_t pto_peers_cart(const pto_builder_t *builder, const int shift[PTO_DIMS_MAX]) {
+    pto_peers_t peers = {.kind = PTO_PEERS_NONE};
+    if (is_self(&pto_builder_request(builder)->halo, shift))
+        return peers;
+    peers.kind = PTO_PEERS_CART;
+    for (int d = 0; d < PTO_DIMS_MAX; d++)
+        peers.shift[d] = shift[d];
+    return peers;
+}
+
+/* --- slices --------------------------------------------------------------------------------------------- */
+
+/* The cells [first, first + count) along each dimension. Dimensions that are taken whole are merged with the
+ * one before, so that at most one dimension remains to be repeated besides runs and strides. */
+static pto_slice_t box(const pto_halo_t *grid, int buffer, const int64_t *first, const int64_t *count) {
+    int64_t pitch[PTO_DIMS_MAX] = {1, 1, 1}, offset = 0;
+    for (int d = grid->dim_count - 1; d >= 0; d--) {
+        if (d < grid->dim_count - 1)
+            pitch[d] = pitch[d + 1] * (grid->extent[d + 1] + 2 * grid->width);
+        offset += first[d] * pitch[d];
+    }
+    int last = grid->dim_count - 1;
+    int64_t run = count[last];
+    while (last > 0 && run == pitch[last - 1])
+        run *= count[--last];
+    int64_t rows = last > 0 ? count[last - 1] : 1, stride = last > 0 ? pitch[last - 1] : run;
+    pto_slice_t slice = {.buffer = buffer,
+                         .offset = pto_constant(offset),
+                         .run = pto_constant(run),
+                         .stride = pto_constant(stride)};
+    bool whole = last == 2 && rows * stride == pitch[0];
+    if (whole)
+        rows *= count[0];
+    slice.until = pto_constant((rows - 1) * stride + run);
+    if (last == 2 && !whole && count[0] > 1) {
+        slice.repeat = count[0];
+        slice.repeat_stride = pitch[0];
+    }
+    return slice;
+}
+
+/* The border (inside) or the halo (outside) towards `shift`. In a phase of its own, a dimension takes the
+ * others with their halos: those of earlier phases carry the corners, those of later ones keep the slices
+ * contiguous and are overwritten. */
+static pto_slice_t side(const pto_builder_t *builder, int buffer, const int *shift, bool inside) {
+    const pto_halo_t *grid = &pto_builder_request(builder)->halo;
+    int64_t first[PTO_DIMS_MAX] = {0}, count[PTO_DIMS_MAX] = {1, 1, 1};
+    for (int d = 0; d < grid->dim_count; d++) {
+        int64_t width = grid->width, extent = grid->extent[d];
+        bool two_phase = grid->corners == PTO_CORNERS_TWO_PHASE;
+        if (shift[d] == 0) {
+            first[d] = two_phase ? 0 : width;
+            count[d] = two_phase ? extent + 2 * width : extent;
+            continue;
+        }
+        first[d] = shift[d] > 0 ? extent + (inside ? 0 : width) : inside ? width : 0;
+        count[d] = width;
+    }
+    return box(grid, buffer, first, count);
+}
+
+pto_slice_t pto_slice_border(const pto_builder_t *builder, int buffer, const int shift[PTO_DIMS_MAX]) {
+    return side(builder, buffer, shift, true);
+}
+
+pto_slice_t pto_slice_halo(const pto_builder_t *builder, int buffer, const int shift[PTO_DIMS_MAX]) {
+    return side(builder, buffer, shift, false);
+}
+
+/* --- in one phase --------------------------------------------------------------------------------------- */
+
+pto_peers_t pto_peers_grid(void) {
+    return (pto_peers_t){
+        .kind = PTO_PEERS_GRID, .stride = pto_constant(1), .until = pto_constant(PTO_SHIFTS_MAX)};
+}
+
+/* Until an action says which cells, the largest number of rows stands for them. */
+pto_slice_t pto_slice_cells(const pto_builder_t *builder, int buffer, pto_cells_t cells) {
+    const pto_halo_t *grid = &pto_builder_request(builder)->halo;
+    pto_slice_t slice = pto_slice_block(buffer, PTO_ANCHOR_ABSOLUTE);
+    slice.cells = cells;
+    int64_t rows = 1;
+    for (int d = 0; d < grid->dim_count - 1; d++)
+        rows *= grid->extent[d] + 2 * grid->width;
+    slice.run = slice.stride = slice.until = pto_constant(rows);
+    return slice;
+}
+
+void pto_build_own_cells(pto_builder_t *builder, pto_step_t copy) {
+    const pto_halo_t *grid = &pto_builder_request(builder)->halo;
+    copy.source.holder = copy.target.holder = PTO_HOLDER_SELF;
+    copy.peers = (pto_peers_t){.kind = PTO_PEERS_NONE};
+    for (int64_t number = 0; number < PTO_SHIFTS_MAX; number++)
+        if (pto_halo_shift(grid, number, copy.peers.shift) && is_self(grid, copy.peers.shift))
+            pto_build_step(builder, copy);
+}
+
+static bool is_edge(const pto_halo_t *grid, int64_t index, int d, int side) {
+    int shift[PTO_DIMS_MAX] = {0};
+    shift[d] = side;
+    return pto_halo_peer(grid, index, shift) < 0;
+}
+
+pto_slice_t pto_slice_in_grid(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action) {
+    const pto_halo_t *grid = &plan->request.halo;
+    const pto_peers_t *peers = &action->step->peers;
+    int64_t first[PTO_DIMS_MAX] = {0}, count[PTO_DIMS_MAX] = {1, 1, 1}, width = grid->width;
+    int shift[PTO_DIMS_MAX] = {peers->shift[0], peers->shift[1], peers->shift[2]};
+    if (peers->kind == PTO_PEERS_GRID)
+        shift_of(action->ordinal, shift);
+    for (int d = 0; d < grid->dim_count; d++) {
+        /* the cells towards the neighbor, and in its array those on the other side */
+        int side = slice->cells == PTO_CELLS_BORDER ? shift[d] : -shift[d];
+        bool inside = slice->cells == PTO_CELLS_BORDER, edges = grid->corners == PTO_CORNERS_TWO_PHASE;
+        if (side == 0) {
+            int64_t before = edges && is_edge(grid, action->me, d, -1) ? width : 0;
+            int64_t after = edges && is_edge(grid, action->me, d, 1) ? width : 0;
+            first[d] = width - before;
+            count[d] = before + grid->extent[d] + after;
+            continue;
+        }
+        first[d] = side > 0 ? grid->extent[d] + (inside ? 0 : width) : inside ? width : 0;
+        count[d] = width;
+    }
+    pto_slice_t cells = box(grid, slice->buffer, first, count);
+    cells.holder = slice->holder;
+    return cells;
+}
