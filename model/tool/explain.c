@@ -82,7 +82,7 @@ static void explain_term(const explained_t *explained, const pto_term_t *term, d
     }
     printf("  %12.3f  %5.1f%% %-20s %12.6g x %s = %.4g  ", term->seconds * 1e6, 100 * term->seconds / total_s,
            term->stage, term->count, term->key, term->param->value);
-    print_place(term->param, explained->file);
+    print_place(term->param, term->file ? pto_file_name(term->file) : explained->file);
     printf(pto_flag_of(explained->flags, term->param) ? "  flagged\n" : "\n");
 }
 

@@ -12,6 +12,12 @@ if command -v gnuplot >/dev/null; then
 else
     echo 8
 fi
+# The busiest link in an explanation, and a machine without the term.
+{ sed 's/^node:.*/node: {sockets: 2, gpus: 16, cores: 16}/' scenarios/machines/summit-spectrum.yaml
+  echo "topology: $PWD/scenarios/topologies/k80-2-2-2-2.yaml"; } >"$dir/machine.yaml"
+predict() { portolan predict --machine "$dir/machine.yaml" --collective alltoall --nodes 1 --bytes 1MiB --strategy cuda_aware --library linear "$@"; }
+predict --explain | grep topology.
+for model in full published published+topology; do predict --model "$model" | grep ^1048576; done
 try
 try nowhere
 try k80-2-2-2-2 --plot node.pdf

@@ -355,6 +355,27 @@ static void one_link_a_gpu_changes_no_digit(void **state) {
     pto_topology_destroy(topology);
 }
 
+/* The links of a node are counted among its own ranks, whatever the size of the machine; the test would take
+ * hours otherwise. */
+static void a_price_with_links_needs_no_more_work_for_more_nodes(void **state) {
+    (void)state;
+    static const char *const algorithm[] = {"ring", "rabenseifner", "recursive_doubling"};
+    pto_machine_t with = completed(&summit), without = with;
+    pto_topology_t *topology = NULL;
+    assert_int_equal(pto_topology_open("scenarios/topologies/k80-2-2-2-2.yaml", &topology, NULL), PTO_OK);
+    with.topology = topology;
+    for (int i = 0; i < 3; i++) {
+        pto_request_t request =
+            ask(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", algorithm[i], 1 << 20, 16, 1, INT64_C(1) << 30);
+        request.layout.gpus_per_socket = 8;
+        pto_plan_t *plan = made(&request);
+        double slower = price_s(plan, &with) / price_s(plan, &without);
+        pto_plan_destroy(plan);
+        assert_true(slower > 1.001 && slower < 30);
+    }
+    pto_topology_destroy(topology);
+}
+
 static void a_layout_must_fit_the_topology(void **state) {
     (void)state;
     pto_machine_t machine = light_machine(1, 6, two_links);
@@ -379,6 +400,7 @@ int main(void) {
         cmocka_unit_test(simulate_shares_links_max_min_fairly),
         cmocka_unit_test(copies_share_the_links_to_the_host),
         cmocka_unit_test(one_link_a_gpu_changes_no_digit),
+        cmocka_unit_test(a_price_with_links_needs_no_more_work_for_more_nodes),
         cmocka_unit_test(a_layout_must_fit_the_topology),
     };
     return cmocka_run_group_tests(tests, read_machines, free_machines);

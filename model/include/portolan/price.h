@@ -25,6 +25,7 @@ typedef struct {
     char key[PTO_PARAM_KEY_MAX]; /* the machine file's key, e.g. messages.cpu.off_node.eager.alpha_s */
     double count;
     double seconds;
+    const char *file; /* where the parameter is, if not in the machine file; else NULL */
 } pto_term_t;
 
 /* The addends along the longest path, in stage order. Free with pto_explanation_fini. */

@@ -48,6 +48,7 @@ const pto_topology_t *pto_machine_topology(const pto_machine_t *machine);
 
 const char *pto_topology_name(const pto_topology_t *topology);   /* NULL: not given */
 const char *pto_topology_source(const pto_topology_t *topology); /* NULL: not given */
+const char *pto_topology_path(const pto_topology_t *topology);   /* NULL: of no file of its own */
 
 int pto_topology_device_count(const pto_topology_t *topology, pto_device_kind_t kind);
 

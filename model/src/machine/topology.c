@@ -16,6 +16,7 @@ const pto_topology_t *pto_machine_topology(const pto_machine_t *machine) { retur
 
 const char *pto_topology_name(const pto_topology_t *topology) { return topology->name; }
 const char *pto_topology_source(const pto_topology_t *topology) { return topology->source; }
+const char *pto_topology_path(const pto_topology_t *topology) { return topology->path; }
 
 int pto_topology_device_count(const pto_topology_t *topology, pto_device_kind_t kind) {
     return (int)topology->device_count[kind];
@@ -141,6 +142,7 @@ void pto_topology_destroy(pto_topology_t *topology) {
         free(topology->route[i].link);
     free(topology->name);
     free(topology->source);
+    free(topology->path);
     free(topology->vertex);
     free(topology->link);
     free(topology->route);
@@ -154,15 +156,21 @@ static void *copy_of(const void *from, int count, size_t size, bool *copied) {
     return to ? memcpy(to, from, (size_t)count * size) : NULL;
 }
 
+static char *text_of(const char *from, bool *copied) {
+    char *to = from ? pto_text_copy(from) : NULL;
+    *copied = *copied && (to || !from);
+    return to;
+}
+
 pto_topology_t *pto_topology_copy(const pto_topology_t *topology) {
     bool copied = true;
     int devices = pto_topology_devices(topology), routes = devices * devices;
     pto_topology_t *copy = copy_of(topology, 1, sizeof *topology, &copied);
     if (!copy)
         return NULL;
-    copy->name = topology->name ? pto_text_copy(topology->name) : NULL;
-    copy->source = topology->source ? pto_text_copy(topology->source) : NULL;
-    copied = (copy->name || !topology->name) && (copy->source || !topology->source);
+    copy->name = text_of(topology->name, &copied);
+    copy->source = text_of(topology->source, &copied);
+    copy->path = text_of(topology->path, &copied);
     copy->vertex = copy_of(topology->vertex, topology->vertex_count, sizeof *copy->vertex, &copied);
     copy->link = copy_of(topology->link, topology->link_count, sizeof *copy->link, &copied);
     copy->route = copy_of(topology->route, routes, sizeof *copy->route, &copied);

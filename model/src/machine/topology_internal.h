@@ -15,6 +15,7 @@ typedef struct {
 struct pto_topology {
     char *name;
     char *source;
+    char *path; /* the file of its own that it was read from; or NULL */
     int64_t device_count[PTO_DEVICE_KINDS];
     int vertex_count; /* devices come first */
     char (*vertex)[PTO_VERTEX_NAME_MAX];

@@ -357,5 +357,12 @@ pto_status_t pto_topology_open(const char *path, pto_topology_t **topology, pto_
     if (status == PTO_OK)
         status = pto_topology_create(text, size, path, topology, err);
     free(text);
-    return status;
+    if (status != PTO_OK)
+        return status;
+    (*topology)->path = pto_text_copy(path);
+    if ((*topology)->path)
+        return PTO_OK;
+    pto_topology_destroy(*topology);
+    *topology = NULL;
+    return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
 }

@@ -74,13 +74,13 @@ void pto_links_count_message(pto_pricing_t *pricing, const pto_action_t *action,
             message_path(pricing, action, true), (double)bytes);
 }
 
-/* The messages of one rank within its node. Its peers there are looked for among the node's ranks, since most
- * of a large group's peers are elsewhere. */
+/* The messages of one rank within its node, as large as those that its class is charged. Its peers there are
+ * looked for among the node's ranks, since most of a large group's peers are elsewhere. */
 static void count_within(pto_pricing_t *pricing, pto_action_t *action, int64_t first, int64_t until) {
     for (int64_t peer = first; peer < until; peer++) {
         if (!pto_step_reaches(pricing->plan, action, peer))
             continue;
-        int64_t bytes = pto_slice_bytes(pricing->plan, pto_message_slice(action->step), action);
+        int64_t bytes = pto_class_slice_bytes(pricing->plan, pto_message_slice(action->step), action);
         pto_links_count_message(pricing, action, bytes);
     }
 }

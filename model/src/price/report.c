@@ -37,6 +37,7 @@ pto_term_t pto_entry_term(const pto_entry_t *entry, const pto_machine_t *machine
         term.power = power_of(entry, cell.family);
     } else if (name_link(machine->topology, entry->param, term.key)) {
         term.power = PTO_POWER_GPU_COPY;
+        term.file = pto_topology_path(machine->topology);
     }
     term.seconds = entry->param ? entry->count * entry->param->value : 0;
     return term;
