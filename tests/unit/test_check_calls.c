@@ -403,8 +403,8 @@ static pto_step_t step_of_member(pto_step_kind_t kind, const pto_exchange_t *own
     pto_step_t step = pto_step_of(kind, owners);
     step.who_first = pto_constant(member);
     step.who_until = pto_constant(member + 1);
-    step.peers =
-        (pto_peers_t){PTO_PEERS_INDEX, pto_constant(peer), pto_constant(1), pto_constant(peer + 1), 0, 1};
+    step.peers = (pto_peers_t){
+        PTO_PEERS_INDEX, pto_constant(peer), pto_constant(1), pto_constant(peer + 1), 0, 1, {0}};
     return step;
 }
 
