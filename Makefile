@@ -409,6 +409,7 @@ PC_FILES := portolan.pc $(if $(EXEC_LIB),portolan-exec.pc)
 HEADERS := $(INSTALLED_HEADERS) $(if $(EXEC_LIB),$(wildcard impl/include/portolan/*.h))
 MAN_PAGES := $(wildcard docs/man/*.1)
 MACHINES := $(wildcard scenarios/machines/*.yaml)
+TOPOLOGIES := $(wildcard scenarios/topologies/*.yaml)
 # libX.so.VERSION and the two links to it.
 SO_NAMES := $(foreach name,$(notdir $(SHARED_LIBRARIES)),$(name) $(name:.$(VERSION)=.$(SOVERSION)) $(name:.$(VERSION)=))
 
@@ -418,7 +419,7 @@ $(BUILD)/%.pc: %.pc.in $(call stamp,pc,$(PREFIX) $(LIBDIR) $(VERSION) $(MPICC) $
 
 .PHONY: install
 install: build $(addprefix $(BUILD)/,$(PC_FILES)) ## install everything but the sources (PREFIX, LIBDIR, DESTDIR)
-	install -d $(BIN_AT) $(LIB_AT)/pkgconfig $(HEADERS_AT) $(MAN_AT) $(DATA_AT)/machines
+	install -d $(BIN_AT) $(LIB_AT)/pkgconfig $(HEADERS_AT) $(MAN_AT) $(DATA_AT)/machines $(DATA_AT)/topologies
 	install -m 755 $(PROGRAMS) $(BIN_AT)
 	install -m 644 $(ARCHIVES) $(LIB_AT)
 	install -m 755 $(SHARED_LIBRARIES) $(LIB_AT)
@@ -429,13 +430,15 @@ install: build $(addprefix $(BUILD)/,$(PC_FILES)) ## install everything but the 
 	install -m 644 $(HEADERS) $(HEADERS_AT)
 	install -m 644 $(MAN_PAGES) $(MAN_AT)
 	install -m 644 $(MACHINES) $(DATA_AT)/machines
+	install -m 644 $(TOPOLOGIES) $(DATA_AT)/topologies
 
 .PHONY: uninstall
 uninstall: ## remove what `make install` installed with the same variables
 	rm -f $(addprefix $(BIN_AT)/,$(notdir $(PROGRAMS))) $(addprefix $(LIB_AT)/,$(notdir $(ARCHIVES)) $(SO_NAMES)) \
 		$(addprefix $(LIB_AT)/pkgconfig/,$(PC_FILES)) $(addprefix $(HEADERS_AT)/,$(notdir $(HEADERS))) \
-		$(addprefix $(MAN_AT)/,$(notdir $(MAN_PAGES))) $(addprefix $(DATA_AT)/machines/,$(notdir $(MACHINES)))
-	-rmdir $(HEADERS_AT) $(DATA_AT)/machines $(DATA_AT)
+		$(addprefix $(MAN_AT)/,$(notdir $(MAN_PAGES))) $(addprefix $(DATA_AT)/machines/,$(notdir $(MACHINES))) \
+		$(addprefix $(DATA_AT)/topologies/,$(notdir $(TOPOLOGIES)))
+	-rmdir $(HEADERS_AT) $(DATA_AT)/machines $(DATA_AT)/topologies $(DATA_AT)
 
 DIST := portolan-$(VERSION)
 .PHONY: dist

@@ -198,6 +198,7 @@ pto_status_t pto_library_call(const pto_exec_t *exec, const pto_library_call_t *
     case PTO_COLLECTIVE_ALLTOALLV:
     case PTO_COLLECTIVE_MESSAGES:
     case PTO_COLLECTIVE_PAIR:
+    case PTO_COLLECTIVE_HALO:
     case PTO_COLLECTIVE_COUNT:
         break;
     }

@@ -138,6 +138,7 @@ static pto_status_t nccl_run(void *group, const pto_nccl_call_t *call, void *str
         return exchange(library, group, call, stream, err);
     case PTO_COLLECTIVE_MESSAGES:
     case PTO_COLLECTIVE_PAIR:
+    case PTO_COLLECTIVE_HALO:
     case PTO_COLLECTIVE_COUNT:
         break;
     }

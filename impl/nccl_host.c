@@ -66,6 +66,7 @@ static pto_status_t counted(MPI_Comm comm, const pto_nccl_call_t *call, pto_erro
     case PTO_COLLECTIVE_ALLTOALLV:
     case PTO_COLLECTIVE_MESSAGES:
     case PTO_COLLECTIVE_PAIR:
+    case PTO_COLLECTIVE_HALO:
     case PTO_COLLECTIVE_COUNT:
         break;
     }

@@ -82,9 +82,13 @@ static pto_status_t refresh(const settings_t *settings, const pto_plan_t *plan, 
                             uint64_t seed, pto_error_t *err) {
     if (user->owner < 0)
         return PTO_OK;
-    memset(user->host, POISON, (size_t)user->out_bytes);
+    const pto_request_t *request = pto_plan_request(plan);
+    if (pto_collective_data(request->collective) == PTO_DATA_GRID) /* in place */
+        reference_fill(request, settings->op, seed, user->owner, user->host, user->out_bytes);
+    else
+        memset(user->host, POISON, (size_t)user->out_bytes);
     pto_status_t status = copy(settings, user->out, user->host, user->out_bytes, err);
-    reference_fill(pto_plan_request(plan), settings->op, seed, user->owner, user->host, user->in_bytes);
+    reference_fill(request, settings->op, seed, user->owner, user->host, user->in_bytes);
     return status == PTO_OK ? copy(settings, user->in, user->host, user->in_bytes, err) : status;
 }
 

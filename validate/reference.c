@@ -247,6 +247,68 @@ static pto_status_t compare_messages(const pto_request_t *request, uint64_t seed
     return status;
 }
 
+/* --- halos ---------------------------------------------------------------------------------------------- */
+
+/* From the coordinate of a cell in an owner's array: whose cell it is, along one dimension, and where it is
+ * in that one's array. Beyond an edge without wrap are the values of those at the edge. */
+static int64_t cell_from(const pto_halo_t *grid, int d, int64_t owner, int64_t *cell, int *outside,
+                         int *moved) {
+    int64_t extent = grid->extent[d], at = *cell - grid->width;
+    int64_t to = owner + (at < 0 ? -1 : at >= extent ? 1 : 0);
+    bool is_edge = to < 0 || to >= grid->dims[d];
+    *outside += to != owner;
+    if (to == owner || (is_edge && !grid->wrap[d]))
+        return owner;
+    *moved += 1;
+    *cell += (owner - to) * extent;
+    return (to + grid->dims[d]) % grid->dims[d];
+}
+
+/* Compare the cells from `cell` on along the last dimension, which are all on one side of the owner's part.
+ */
+static pto_status_t compare_cells(const pto_request_t *request, uint64_t seed, int64_t owner,
+                                  const int64_t *cell, int64_t count, const unsigned char *out,
+                                  pto_error_t *err) {
+    const pto_halo_t *grid = &request->halo;
+    int64_t at = 0, place = 0, from = 0, rest = owner, me[PTO_DIMS_MAX] = {0};
+    int outside = 0, moved = 0;
+    for (int d = grid->dim_count - 1; d >= 0; rest /= grid->dims[d--])
+        me[d] = rest % grid->dims[d];
+    for (int d = 0; d < grid->dim_count; d++) {
+        int64_t there = cell[d], across = grid->extent[d] + 2 * grid->width;
+        from = from * grid->dims[d] + cell_from(grid, d, me[d], &there, &outside, &moved);
+        at = at * across + cell[d];
+        place = place * across + there;
+    }
+    bool all = grid->corners == PTO_CORNERS_DIAGONAL && moved == outside;
+    if (outside > 1 && !all && grid->corners != PTO_CORNERS_TWO_PHASE)
+        return PTO_OK; /* a corner that nobody sends */
+    return compare_block(seed, from, place * request->bytes, owner, out + at * request->bytes,
+                         count * request->bytes, err);
+}
+
+static pto_status_t compare_field(const pto_request_t *asked, uint64_t seed, int64_t owner, const void *out,
+                                  pto_error_t *err) {
+    pto_request_t request = *asked;
+    pto_halo_t *grid = &request.halo;
+    pto_status_t status = pto_halo_complete(grid, pto_layout_owner_count(&request.layout), err);
+    int last = grid->dim_count - 1;
+    int64_t width = grid->width, cells = pto_halo_cells(grid), across = grid->extent[last] + 2 * width;
+    for (int64_t row = 0; row < cells / across && status == PTO_OK; row++) {
+        int64_t cell[PTO_DIMS_MAX] = {0}, rest = row;
+        for (int d = last - 1; d >= 0; d--) {
+            cell[d] = rest % (grid->extent[d] + 2 * width);
+            rest /= grid->extent[d] + 2 * width;
+        }
+        const int64_t first[] = {0, width, across - width, across};
+        for (int side = 0; side < 3 && status == PTO_OK; side++) {
+            cell[last] = first[side];
+            status = compare_cells(&request, seed, owner, cell, first[side + 1] - first[side], out, err);
+        }
+    }
+    return status;
+}
+
 pto_status_t reference_compare(const pto_request_t *request, pto_op_t op, uint64_t seed, int64_t owner,
                                const void *out, int64_t bytes, pto_error_t *err) {
     pto_data_t data = pto_collective_data(request->collective);
@@ -254,6 +316,8 @@ pto_status_t reference_compare(const pto_request_t *request, pto_op_t op, uint64
         return PTO_OK;
     if (data == PTO_DATA_MESSAGES)
         return compare_messages(request, seed, owner, out, err);
+    if (data == PTO_DATA_GRID)
+        return compare_field(request, seed, owner, out, err);
     if (data == PTO_DATA_PAIR)
         return compare_block(seed, 1 - owner, 0, owner, out, bytes, err);
     if (data == PTO_DATA_BLOCKS || data == PTO_DATA_GATHERED)

@@ -169,12 +169,38 @@ void csv_header(FILE *file, const pto_options_t *options, const settings_t *sett
             pto_datatype_name(options->scenario.datatype), pto_op_name(settings->op), pto_version());
     for (int i = 0; i < argc; i++)
         fprintf(file, "%s%s", i ? " " : "", argv[i]);
-    fprintf(
-        file,
-        "\ncollective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu%s,bytes,run,seconds%s%s%s\n",
-        options->scenario.layout.owners_per_gpu != 1 ? ",owners_per_gpu" : "",
-        settings->exec.own_algorithms ? ",algorithm" : "", settings->options.energy ? ",joules" : "",
-        options->scenario.staged_members.in != PTO_STAGED_TUNED ? ",staged_in,staged_out" : "");
+    fprintf(file,
+            "\ncollective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu%s,bytes,run,seconds%s%s%s"
+            "%s%s\n",
+            options->scenario.layout.owners_per_gpu != 1 ? ",owners_per_gpu" : "",
+            settings->exec.own_algorithms ? ",algorithm" : "", settings->options.energy ? ",joules" : "",
+            options->scenario.collective == PTO_COLLECTIVE_PAIR ? ",distance,from_space,to_space,both_ways"
+                                                                : "",
+            settings->chunked ? ",chunks" : "",
+            options->scenario.staged_members.in != PTO_STAGED_TUNED ? ",staged_in,staged_out" : "");
+}
+
+/* What a row has after its time. */
+static void format_rest(const settings_t *settings, const pto_scenario_t *scenario, const cell_t *cell,
+                        bool posted, char *text, size_t text_size) {
+    size_t length = 0;
+    double joules = energy_total(settings, cell);
+    if (settings->exec.own_algorithms)
+        length += (size_t)snprintf(text, text_size, ",%s", posted ? "" : cell->algorithm->name);
+    if (settings->options.energy)
+        length += (size_t)snprintf(text + length, text_size - length, joules > 0 ? ",%.6g" : ",", joules);
+    if (scenario->collective == PTO_COLLECTIVE_PAIR)
+        length += (size_t)snprintf(text + length, text_size - length, ",%s,%s,%s,%s",
+                                   pto_level_name(scenario->distance),
+                                   pto_space_name(scenario->ends.from_host ? PTO_SPACE_CPU : PTO_SPACE_GPU),
+                                   pto_space_name(scenario->ends.to_host ? PTO_SPACE_CPU : PTO_SPACE_GPU),
+                                   scenario->ends.both_ways ? "yes" : "no");
+    if (settings->chunked)
+        length += (size_t)snprintf(text + length, text_size - length, cell->chunks > 0 ? ",%lld" : ",",
+                                   (long long)cell->chunks);
+    if (scenario->staged_members.in != PTO_STAGED_TUNED)
+        snprintf(text + length, text_size - length, cell->strategy->stages ? ",%lld,%lld" : ",,",
+                 (long long)cell->staged_members.in, (long long)cell->staged_members.out);
 }
 
 void csv_cell(FILE *file, const pto_options_t *options, const settings_t *settings,
@@ -182,25 +208,17 @@ void csv_cell(FILE *file, const pto_options_t *options, const settings_t *settin
     const pto_layout_t *layout = &request->layout;
     bool posted = request->implementation == PTO_IMPLEMENTATION_ISEND_IRECV ||
                   !pto_collective_is_in_mpi(request->collective);
-    char owners[24] = "", algorithm[64] = "", joules[32] = "", staged[48] = "";
+    char owners[24] = "", rest[160] = "";
+    if (cell->sample_count == 0)
+        return;
     if (layout->owners_per_gpu != 1)
         snprintf(owners, sizeof owners, ",%lld", (long long)layout->owners_per_gpu);
-    if (settings->exec.own_algorithms && cell->sample_count > 0)
-        snprintf(algorithm, sizeof algorithm, ",%s", posted ? "" : cell->algorithm->name);
-    double total_joules = energy_total(settings, cell);
-    if (settings->options.energy)
-        snprintf(joules, sizeof joules, total_joules > 0 ? ",%.6g" : ",", total_joules);
-    if (options->scenario.staged_members.in != PTO_STAGED_TUNED)
-        snprintf(staged, sizeof staged, cell->strategy->stages ? ",%lld,%lld" : ",,",
-                 (long long)cell->staged_members.in, (long long)cell->staged_members.out);
-    if (cell->sample_count > 0)
-        fprintf(file, "# setup_s=%s,%lld,%.9g\n", cell->strategy->name, (long long)request->bytes,
-                cell->setup_s);
+    format_rest(settings, &options->scenario, cell, posted, rest, sizeof rest);
+    fprintf(file, "# setup_s=%s,%lld,%.9g\n", cell->strategy->name, (long long)request->bytes, cell->setup_s);
     for (int i = 0; i < cell->sample_count; i++)
-        fprintf(file, "%s,%s,%s,%lld,%lld,%lld%s,%lld,%d,%.9g%s%s%s\n",
-                pto_collective_name(request->collective),
+        fprintf(file, "%s,%s,%s,%lld,%lld,%lld%s,%lld,%d,%.9g%s\n", pto_collective_name(request->collective),
                 pto_implementation_name(posted ? PTO_IMPLEMENTATION_ISEND_IRECV : PTO_IMPLEMENTATION_LIBRARY),
                 cell->strategy->name, (long long)layout->nodes, (long long)layout->gpus_per_node,
                 (long long)(cell->strategy->splits ? layout->procs_per_gpu : layout->owners_per_gpu), owners,
-                (long long)request->bytes, i + 1, cell->sample_s[i], algorithm, joules, staged);
+                (long long)request->bytes, i + 1, cell->sample_s[i], rest);
 }

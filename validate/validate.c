@@ -297,6 +297,8 @@ static int run_all(const pto_options_t *options, settings_t *settings, int argc,
     if (pto_scenario_strategies(&options->scenario, &strategy, &count, &err) != PTO_OK ||
         compare_settings(settings, options, count, &err) != PTO_OK)
         end_job(&err);
+    for (int i = 0; i < count; i++)
+        settings->chunked = settings->chunked || strategy[i]->chunked;
     bool begun = energy_begin(settings, options);
     if (begun && settings->options.powers)
         run_powers(options, settings);

@@ -14,6 +14,7 @@ typedef struct {
     const pto_device_t *device; /* this and what follows: what the options name */
     pto_op_t op;
     pto_exec_options_t exec;
+    bool chunked;     /* whether any of the strategies sends in chunks */
     energy_job_t job; /* where energy or powers are measured: what can be read */
 } settings_t;
 

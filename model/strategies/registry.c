@@ -111,6 +111,12 @@ pto_status_t pto_strategy_applicable(const pto_request_t *request, pto_error_t *
     if (request->collective == PTO_COLLECTIVE_PAIR && pto_layout_owner_count(&request->layout) != 2)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "a pair has two owners, and the layout has %lld",
                              (long long)pto_layout_owner_count(&request->layout));
+    pto_halo_t grid = request->halo;
+    pto_status_t status = PTO_OK;
+    if (request->collective == PTO_COLLECTIVE_HALO)
+        status = pto_halo_complete(&grid, pto_layout_owner_count(&request->layout), err);
+    if (status != PTO_OK)
+        return status;
     if (!pto_strategy_with(strategy, request->algorithm))
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                              pto_strategy_only_with(strategy)

@@ -33,6 +33,12 @@ static pto_user_t build_user(pto_builder_t *builder, const pto_request_t *reques
     pto_buffer_t out = in;
     out.name = "out";
     out.role = PTO_ROLE_OUT;
+    if (request->collective == PTO_COLLECTIVE_HALO) {
+        out.name = "field";
+        out.block_count = pto_halo_cells(&request->halo);
+        user.in = user.out = pto_build_buffer(builder, out);
+        return user;
+    }
     if (pto_collective_is_vector(request->collective)) {
         in.block_count = 1;
         out.block_count = 1;

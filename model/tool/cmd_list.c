@@ -5,9 +5,12 @@
 #include "command.h"
 #include "machine_folders.h"
 #include "options.h"
+#include "portolan/map.h"
+#include "portolan/topology.h"
 
 static const char usage[] =
-    "usage: portolan list [collectives|strategies|algorithms|terms|parameters|machines]...\n"
+    "usage: portolan list [collectives|strategies|algorithms|mappers|terms|parameters|machines|\n"
+    "                     topologies]...\n"
     "\n"
     "Lists what portolan knows: everything, or the given kinds. Terms are those that --model published+TERM\n"
     "adds to the papers' messages, injection and copies. Parameters are those of a machine file, with their\n"
@@ -48,6 +51,11 @@ static void list_algorithms(void) {
     }
 }
 
+static void list_mappers(void) {
+    for (int i = 0; i < pto_mapper_count(); i++)
+        print_item(pto_mapper_at(i)->name, pto_mapper_at(i)->summary);
+}
+
 static void list_terms(void) {
     for (int i = 0; i < pto_model_term_count(); i++)
         print_item(pto_model_term_at(i)->name, pto_model_term_at(i)->summary);
@@ -61,38 +69,59 @@ static void list_parameters(void) {
     }
 }
 
-static void list_machines_in(const char *folder) {
+static pto_status_t list_machine(const char *path, pto_error_t *err) {
+    pto_machine_t *machine;
+    pto_status_t status = pto_machine_open(path, &machine, err);
+    if (status != PTO_OK)
+        return status;
+    printf("  %-24s %s\n", pto_machine_name(machine), path);
+    pto_machine_destroy(machine);
+    return PTO_OK;
+}
+
+static pto_status_t list_topology(const char *path, pto_error_t *err) {
+    pto_topology_t *topology;
+    pto_status_t status = pto_topology_open(path, &topology, err);
+    if (status != PTO_OK)
+        return status;
+    const char *name = pto_topology_name(topology);
+    printf("  %-24s %s\n", name ? name : "", path);
+    pto_topology_destroy(topology);
+    return PTO_OK;
+}
+
+static void list_files(const char *folder, pto_status_t (*list_file)(const char *, pto_error_t *)) {
     glob_t found;
     char pattern[PTO_FOLDER_MAX + 16];
+    pto_error_t err;
     snprintf(pattern, sizeof pattern, "%s/*.yaml", folder);
     if (glob(pattern, 0, NULL, &found) != 0)
         return;
-    for (size_t i = 0; i < found.gl_pathc; i++) {
-        pto_machine_t *machine;
-        pto_error_t err;
-        if (pto_machine_open(found.gl_pathv[i], &machine, &err) != PTO_OK) {
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        if (list_file(found.gl_pathv[i], &err) != PTO_OK)
             pto_report_error(&err);
-            continue;
-        }
-        printf("  %-24s %s\n", pto_machine_name(machine), found.gl_pathv[i]);
-        pto_machine_destroy(machine);
-    }
     globfree(&found);
 }
 
 static void list_machines(void) {
     char folder[PTO_FOLDER_MAX];
     for (int i = 0; pto_machine_folder(i, folder); i++)
-        list_machines_in(folder);
+        list_files(folder, list_machine);
+}
+
+static void list_topologies(void) {
+    char folder[PTO_FOLDER_MAX];
+    for (int i = 0; pto_topology_folder(i, folder); i++)
+        list_files(folder, list_topology);
 }
 
 static const struct {
     const char *name;
     void (*print)(void);
 } kinds[] = {
-    {"collectives", list_collectives}, {"strategies", list_strategies},
-    {"algorithms", list_algorithms},   {"terms", list_terms},
-    {"parameters", list_parameters},   {"machines", list_machines},
+    {"collectives", list_collectives}, {"strategies", list_strategies}, {"algorithms", list_algorithms},
+    {"mappers", list_mappers},         {"terms", list_terms},           {"parameters", list_parameters},
+    {"machines", list_machines},       {"topologies", list_topologies},
 };
 
 static const char *kind_at(int i) { return i < (int)(sizeof kinds / sizeof *kinds) ? kinds[i].name : NULL; }
@@ -124,6 +153,7 @@ static int list(const pto_arguments_t *arguments) {
 
 const pto_command_t pto_command_list = {
     .name = "list",
-    .summary = "list collectives, strategies, algorithms, model terms, parameters and machines",
+    .summary =
+        "list collectives, strategies, algorithms, mappers, model terms, parameters, machines, topologies",
     .syntax = &syntax,
     .run = list};

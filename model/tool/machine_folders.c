@@ -81,3 +81,11 @@ bool pto_machine_folder(int index, char folder[PTO_FOLDER_MAX]) {
     }
     return false;
 }
+
+bool pto_topology_folder(int index, char folder[PTO_FOLDER_MAX]) {
+    static const char machines[] = "machines", topologies[] = "topologies";
+    if (!pto_machine_folder(index, folder) || strlen(folder) + sizeof topologies > PTO_FOLDER_MAX)
+        return false;
+    strcpy(folder + strlen(folder) - strlen(machines), topologies);
+    return true;
+}

@@ -14,4 +14,7 @@ enum { PTO_FOLDER_MAX = 1024 };
  * program's own path, so that both can be moved; and those in /usr/local. */
 bool pto_machine_folder(int index, char folder[PTO_FOLDER_MAX]);
 
+/* The folder of topology files beside that folder. */
+bool pto_topology_folder(int index, char folder[PTO_FOLDER_MAX]);
+
 #endif

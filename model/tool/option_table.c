@@ -7,6 +7,7 @@
 
 #include "find_machine.h"
 #include "options.h"
+#include "portolan/map.h"
 #include "portolan/units.h"
 #include "scenario/check.h"
 
@@ -37,6 +38,10 @@ static const char *datatype_at(int i) {
 
 static const char *level_at(int i) { return i < PTO_LEVEL_COUNT ? pto_level_name((pto_level_t)i) : NULL; }
 
+static const char *corners_at(int i) {
+    return i < PTO_CORNERS_COUNT ? pto_corners_name((pto_corners_t)i) : NULL;
+}
+
 static const char *spaces_at(int i) {
     static const char *const spaces[] = {"gpu,gpu", "gpu,cpu", "cpu,gpu", "cpu,cpu"};
     return i < (int)(sizeof spaces / sizeof *spaces) ? spaces[i] : NULL;
@@ -59,6 +64,12 @@ static const char *library_at(int i) {
         return "best";
     return i <= pto_algorithm_count() ? pto_algorithm_at(i - 1)->name : NULL;
 }
+
+static const char *metric_at(int i) { return i < PTO_METRIC_COUNT ? pto_metric_name((pto_metric_t)i) : NULL; }
+
+static const char *phase_at(int i) { return i < PTO_PHASE_COUNT ? pto_phase_name((pto_phase_t)i) : NULL; }
+
+static const char *mapper_at(int i) { return i < pto_mapper_count() ? pto_mapper_at(i)->name : NULL; }
 
 static const char *model_at(int i) {
     static const char *const names[] = {"full", "published", NULL};
@@ -118,9 +129,10 @@ static pto_status_t apply_machine(void *target, const char *text, pto_error_t *e
 
 /* Fields of the file that apply only to the old collective do not apply to the new one. */
 static void change_collective(pto_scenario_t *scenario, pto_collective_t collective) {
-    const pto_scenario_field_t own[] = {PTO_FIELD_IMPLEMENTATION, PTO_FIELD_SPLIT,     PTO_FIELD_MESSAGES,
-                                        PTO_FIELD_UNIQUE_BYTES,   PTO_FIELD_COUNTS,    PTO_FIELD_DISTANCE,
-                                        PTO_FIELD_SPACES,         PTO_FIELD_BOTH_WAYS, PTO_FIELD_PLACEMENT};
+    const pto_scenario_field_t own[] = {
+        PTO_FIELD_IMPLEMENTATION, PTO_FIELD_SPLIT,    PTO_FIELD_MESSAGES, PTO_FIELD_UNIQUE_BYTES,
+        PTO_FIELD_COUNTS,         PTO_FIELD_DISTANCE, PTO_FIELD_SPACES,   PTO_FIELD_BOTH_WAYS,
+        PTO_FIELD_PLACEMENT,      PTO_FIELD_HALO};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         scenario->place[own[i]] = (pto_place_t){0};
     scenario->collective = collective;
@@ -131,6 +143,7 @@ static void change_collective(pto_scenario_t *scenario, pto_collective_t collect
     scenario->distance = PTO_LEVEL_ON_SOCKET;
     scenario->ends = (pto_pair_ends_t){0};
     pto_mapping_fini(&scenario->mapping);
+    scenario->halo = (pto_halo_t){.width = 1};
     pto_counts_fini(&scenario->counts);
     scenario->counts = (pto_counts_t){.kind = PTO_COUNTS_EQUAL};
 }
@@ -201,6 +214,47 @@ static pto_status_t apply_spaces(void *target, const char *text, pto_error_t *er
         options->scenario.ends.from_host = found & 2;
         options->scenario.ends.to_host = found & 1;
     }
+    return status;
+}
+
+/* One number for each dimension of the grid, as in 4x4 or 1,0. */
+static pto_status_t parse_dimensions(const char *text, char separator, pto_halo_t *grid, int64_t *number,
+                                     pto_error_t *err) {
+    char copy[64];
+    int count = 0;
+    if (strlen(text) >= sizeof copy)
+        return pto_error_set(err, PTO_ERR_TYPE, "'%.40s...' is too long for the dimensions of a grid", text);
+    memcpy(copy, text, strlen(text) + 1);
+    for (char *part = copy; part; count++) {
+        char *end = strchr(part, separator);
+        if (end)
+            *end = '\0';
+        pto_status_t status =
+            count < PTO_DIMS_MAX ? pto_int64_parse(part, &number[count], err)
+                                 : pto_error_set(err, PTO_ERR_RANGE, "'%s' has more than 3 dimensions", text);
+        if (status != PTO_OK)
+            return status;
+        part = end ? end + 1 : NULL;
+    }
+    return pto_scenario_set_dimensions(grid, count, err);
+}
+
+static pto_status_t apply_dims(void *target, const char *text, pto_error_t *err) {
+    pto_halo_t *grid = &((pto_options_t *)target)->scenario.halo;
+    return parse_dimensions(text, 'x', grid, grid->dims, err);
+}
+
+static pto_status_t apply_extent(void *target, const char *text, pto_error_t *err) {
+    pto_halo_t *grid = &((pto_options_t *)target)->scenario.halo;
+    return parse_dimensions(text, 'x', grid, grid->extent, err);
+}
+
+static pto_status_t apply_wrap(void *target, const char *text, pto_error_t *err) {
+    pto_halo_t *grid = &((pto_options_t *)target)->scenario.halo;
+    int64_t number[PTO_DIMS_MAX] = {0};
+    pto_status_t status = parse_dimensions(text, ',', grid, number, err);
+    for (int d = 0; d < PTO_DIMS_MAX; d++)
+        grid->wrap[d] = number[d] != 0;
     return status;
 }
 
@@ -316,6 +370,25 @@ static pto_status_t apply_energy(void *target, const char *text, pto_error_t *er
     return PTO_OK;
 }
 
+static pto_status_t apply_seed(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    pto_status_t status = pto_int64_parse(text, &options->seed, err);
+    return status == PTO_OK && options->seed < 0
+               ? pto_error_set(err, PTO_ERR_RANGE, "seed %s is negative", text)
+               : status;
+}
+
+/* auto, or a number of prices. */
+static pto_status_t apply_refine(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    options->refine = -1;
+    if (strcmp(text, "auto") == 0)
+        return PTO_OK;
+    pto_status_t status = pto_int64_parse(text, &options->refine, err);
+    return status == PTO_OK && options->refine < 0 ? pto_error_set(err, PTO_ERR_RANGE, "%s is negative", text)
+                                                   : status;
+}
+
 static pto_status_t apply_rank(void *target, const char *text, pto_error_t *err) {
     pto_options_t *options = target;
     pto_status_t status = pto_int64_parse(text, &options->rank, err);
@@ -335,7 +408,8 @@ const pto_option_t pto_machine_options[] = {
     {.name = NULL}};
 
 const pto_option_t pto_scenario_options[] = {
-    {"collective", "NAME", "allreduce, reduce, broadcast, allgather, alltoall, alltoallv, messages or pair",
+    {"collective", "NAME",
+     "allreduce, reduce, broadcast, allgather, alltoall, alltoallv, messages, pair or halo",
      .apply = apply_collective, .word_at = collective_at, OVERRIDES(COLLECTIVE)},
     {"implementation", "NAME", "alltoallv: library (MPI's own) or isend_irecv",
      STORE(WORD, scenario.implementation), .word_at = implementation_at, OVERRIDES(IMPLEMENTATION)},
@@ -365,6 +439,15 @@ const pto_option_t pto_scenario_options[] = {
      .word_at = spaces_at, OVERRIDES(SPACES)},
     {"both-ways", NULL, "pair: a message each way, at once", STORE(FLAG, scenario.ends.both_ways),
      OVERRIDES(BOTH_WAYS)},
+    {"dims", "PxQ[xR]", "halo: processes along each dimension; 0: as even as possible (default)",
+     .apply = apply_dims, OVERRIDES(HALO)},
+    {"wrap", "0|1,0|1[,0|1]", "halo: whether each dimension wraps around (default: none)",
+     .apply = apply_wrap, OVERRIDES(HALO)},
+    {"extent", "MxN[xO]", "halo: cells of each process along each dimension, of --bytes each",
+     .apply = apply_extent, OVERRIDES(HALO)},
+    {"halo", "N", "halo: its width in cells (default 1)", STORE(COUNT, scenario.halo.width), OVERRIDES(HALO)},
+    {"corners", "NAME", "halo: two_phase (default), diagonal or none", STORE(WORD, scenario.halo.corners),
+     .word_at = corners_at, OVERRIDES(HALO)},
     {"datatype", "NAME", "byte, int32, int64, float (default) or double", STORE(WORD, scenario.datatype),
      .word_at = datatype_at, OVERRIDES(DATATYPE)},
     {"split", "bytes|destinations", "what split strategies divide among a GPU's processes",
@@ -423,6 +506,13 @@ const pto_option_t pto_check_options[] = {
      STORE(COUNT, limit), .standard = "100000000"},
     {.name = NULL}};
 
+const pto_option_t pto_traffic_options[] = {
+    {"out", "FILE.csv", "write the rows there instead of to standard output", STORE(TEXT, out)},
+    {"force", NULL, "replace a file that exists", STORE(FLAG, force)},
+    {"plot", "FILE.svg|png", "draw a heat map (needs gnuplot)", STORE(TEXT, plot)},
+    {0},
+};
+
 const pto_option_t pto_tune_options[] = {
     {"collective", "NAME", "allreduce or allgather (default: both)", .apply = apply_collective,
      .word_at = collective_at},
@@ -434,13 +524,27 @@ const pto_option_t pto_tune_options[] = {
      STORE(COUNT, scenario.layout.procs_per_gpu)},
     {.name = NULL}};
 
-const pto_option_t pto_traffic_options[] = {
-    {"out", "FILE.csv", "write the rows there instead of to standard output", STORE(TEXT, out)},
-    {"force", NULL, "replace a file that exists", STORE(FLAG, force)},
-    {"plot", "FILE.svg|png", "draw a heat map (needs gnuplot)", STORE(TEXT, plot)},
-    {.name = NULL}};
-
 const pto_option_t pto_plan_options[] = {
     {"rank", "R", "rank to print", .apply = apply_rank, .standard = "0"},
     {"unroll", NULL, "print every iteration of loops", STORE(FLAG, unroll)},
+    {.name = NULL}};
+
+const pto_option_t pto_map_command_options[] = {
+    {"with", "NAME[,NAME]", "only these mappers, besides the default (`portolan list` shows them)",
+     STORE(TEXT, mappers), .word_at = mapper_at},
+    {"metric", "NAME", "what the mappers minimise, times volume: latency, bandwidth, distance or price",
+     STORE(WORD, metric), .standard = "price", .word_at = metric_at},
+    {"phases", "NAME[,NAME]", "also map in phases: to nodes (node), sockets (core) and GPUs (gpu)",
+     STORE(TEXT, phases), .standard = "node,core,gpu", .word_at = phase_at},
+    {"seed", "N", "the first seed of mappers that depend on one", .apply = apply_seed, .standard = "0"},
+    {"seeds", "N", "how many seeds they are given", STORE(INT, seeds), .most = 20, .standard = "4"},
+    {"refine", "auto|N", "how many swaps of the best mapping are priced", .apply = apply_refine,
+     .standard = "auto"},
+    {"out", "FILE.csv", "write the placement", STORE(TEXT, out)},
+    {"rankfile", "FILE", "write it for Open MPI's --rankfile", STORE(TEXT, rankfile)},
+    {"slurm-hosts", "FILE", "write it as SLURM_HOSTFILE of srun --distribution=arbitrary",
+     STORE(TEXT, slurm_hosts)},
+    {"cuda-devices", "FILE", "write CUDA_VISIBLE_DEVICES of rank r in line r + 1", STORE(TEXT, cuda_devices)},
+    {"hosts", "NAME[,NAME]", "the nodes' names in these files", STORE(TEXT, hosts)},
+    {"force", NULL, "replace existing files", STORE(FLAG, force)},
     {.name = NULL}};

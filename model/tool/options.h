@@ -15,7 +15,7 @@ typedef struct {
     int what_if_count;
     const char *plot; /* NULL: not requested; both borrowed from argv */
     const char *measured;
-    const char *out; /* NULL: standard output; borrowed from argv */
+    const char *out; /* NULL: standard output, or no file; borrowed from argv */
     bool force;
     const char *trace; /* NULL: none; borrowed from argv */
     int64_t trace_events;
@@ -28,6 +28,15 @@ typedef struct {
     bool progress;
     bool unroll;
     int64_t rank;
+    /* map: lists of names, and files, borrowed from argv; NULL: not given */
+    const char *mappers;
+    const char *phases;
+    int metric;
+    int seeds;
+    int64_t seed;
+    int64_t refine;
+    const char *rankfile, *slurm_hosts, *cuda_devices;
+    const char *hosts;
 } pto_options_t;
 
 /* Apply `arguments` to `options`, which must be zeroed, then read and bind the scenario and the machine.

@@ -326,6 +326,7 @@ static PTO_NAME_FUNCTION(bytes_axis, pto_data_t, PTO_DATA_COUNT, "bytes",
                           [PTO_DATA_BLOCKS] = "bytes per destination",
                           [PTO_DATA_MESSAGES] = "bytes per message",
                           [PTO_DATA_PAIR] = "bytes per message",
+                          [PTO_DATA_GRID] = "bytes per cell",
                           [PTO_DATA_GATHERED] = "bytes per process"});
 
 static const char *axis_of(const pto_predictions_t *predictions) {

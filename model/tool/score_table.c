@@ -260,13 +260,26 @@ static void print_footer(const printer_t *printer) {
 
 /* --- cells --------------------------------------------------------------------------------------------- */
 
+static const char *space_name(bool host) { return pto_space_name(host ? PTO_SPACE_CPU : PTO_SPACE_GPU); }
+
+/* The decision: "alltoall library", "pair on_socket gpu,cpu". */
+static const char *cell_name(const pto_score_cell_t *cell, char *text, size_t text_size) {
+    const pto_score_filter_t filter = {cell->collective, cell->implementation, 0};
+    if (cell->collective != PTO_COLLECTIVE_PAIR)
+        return filter_name(&filter, text, text_size);
+    snprintf(text, text_size, "pair %s %s,%s%s", pto_level_name(cell->distance),
+             space_name(cell->ends.from_host), space_name(cell->ends.to_host),
+             cell->ends.both_ways ? " both ways" : "");
+    return text;
+}
+
 static void print_table_candidate(const pto_score_cell_t *cell, int index) {
     const pto_score_candidate_t *candidate = &cell->candidate[index];
     const pto_prediction_t *prediction = &cell->prediction[index];
     char algorithm[64] = "-", choice[PTO_CHOICE_TEXT_MAX];
     if (prediction->applicable)
         snprintf(algorithm, sizeof algorithm, "%s%s", prediction->algorithm->name,
-                 pto_choice_text(candidate->strategy, 0, prediction->staged_members, choice));
+                 pto_choice_text(candidate->strategy, candidate->chunks, prediction->staged_members, choice));
     printf(" %-14s %-19s %12.2f", candidate->strategy->name, algorithm, candidate->measured_s * 1e6);
     if (prediction->applicable)
         printf(" %12.2f %+8.1f%%", prediction->price.seconds * 1e6,
@@ -284,11 +297,10 @@ static void print_table_cells(const printer_t *printer) {
            "Bytes", "Strategy", "Algorithm", "Measured", "Predicted", "Error");
     for (int64_t i = 0; i < printer->score->cell_count; i++) {
         const pto_score_cell_t *cell = &printer->score->cell[i];
-        const pto_score_filter_t filter = {cell->collective, cell->implementation, 0};
         char name[64];
         for (int c = 0; c < cell->candidate_count; c++) {
             if (c == 0)
-                printf("%-22s %6lld %5lld %6lld %10lld", filter_name(&filter, name, sizeof name),
+                printf("%-22s %6lld %5lld %6lld %10lld", cell_name(cell, name, sizeof name),
                        (long long)cell->nodes, (long long)cell->gpus_per_node, (long long)cell->procs_per_gpu,
                        (long long)cell->bytes);
             else
@@ -298,9 +310,31 @@ static void print_table_cells(const printer_t *printer) {
     }
 }
 
+/* Empty for what a cell or a candidate does not have. */
+/* What tells cells of a pair apart, and what their candidates chose. */
+static void print_csv_choices(const pto_score_cell_t *cell, int index) {
+    const pto_score_candidate_t *candidate = &cell->candidate[index];
+    const pto_prediction_t *prediction = &cell->prediction[index];
+    if (cell->collective == PTO_COLLECTIVE_PAIR)
+        printf(",%s,%s,%s,%s,", pto_level_name(cell->distance), space_name(cell->ends.from_host),
+               space_name(cell->ends.to_host), cell->ends.both_ways ? "yes" : "no");
+    else
+        printf(",,,,,");
+    if (candidate->chunks > 0)
+        printf("%lld", (long long)candidate->chunks);
+    putchar(',');
+    if (candidate->strategy->stages && prediction->applicable)
+        printf("%lld,%lld\n", (long long)prediction->staged_members.in,
+               (long long)prediction->staged_members.out);
+    else
+        puts(",");
+}
+
 static void print_csv_cells(const printer_t *printer) {
-    printf("collective,implementation,nodes,gpus_per_node,owners_per_gpu,procs_per_gpu,bytes,strategy,"
-           "algorithm,measured_s,predicted_s,best,picked,near_tie,regret,staged_in,staged_out\n");
+    printf(
+        "collective,implementation,nodes,gpus_per_node,owners_per_gpu,procs_per_gpu,bytes,strategy,"
+        "algorithm,measured_s,predicted_s,best,picked,near_tie,regret,distance,from_space,to_space,both_ways,"
+        "chunks,staged_in,staged_out\n");
     for (int64_t i = 0; i < printer->score->cell_count; i++) {
         const pto_score_cell_t *cell = &printer->score->cell[i];
         for (int c = 0; c < cell->candidate_count; c++) {
@@ -314,13 +348,9 @@ static void print_csv_cells(const printer_t *printer) {
                        prediction->price.seconds);
             else
                 printf(",%.9g,", cell->candidate[c].measured_s);
-            printf(",%d,%d,%d,%.9g,", c == cell->best, c == cell->picked, c == cell->picked && cell->near_tie,
+            printf(",%d,%d,%d,%.9g", c == cell->best, c == cell->picked, c == cell->picked && cell->near_tie,
                    pto_score_regret(cell, c));
-            if (cell->candidate[c].strategy->stages && prediction->applicable)
-                printf("%lld,%lld\n", (long long)prediction->staged_members.in,
-                       (long long)prediction->staged_members.out);
-            else
-                puts(",");
+            print_csv_choices(cell, c);
         }
     }
 }
@@ -329,6 +359,8 @@ static void print_json_candidate(const pto_score_cell_t *cell, int index) {
     const pto_prediction_t *prediction = &cell->prediction[index];
     printf("%s{\"strategy\": \"%s\", \"measured_s\": %.9g, ", index ? ", " : "",
            cell->candidate[index].strategy->name, cell->candidate[index].measured_s);
+    if (cell->candidate[index].chunks > 0)
+        printf("\"chunks\": %lld, ", (long long)cell->candidate[index].chunks);
     if (prediction->applicable) {
         printf("\"algorithm\": \"%s\", \"predicted_s\": %.9g", prediction->algorithm->name,
                prediction->price.seconds);
@@ -353,6 +385,10 @@ static void print_json_cells(const printer_t *printer) {
             "\"gpus_per_node\": %lld, \"owners_per_gpu\": %lld, \"procs_per_gpu\": %lld, \"bytes\": %lld, ",
             (long long)cell->gpus_per_node, (long long)cell->owners_per_gpu, (long long)cell->procs_per_gpu,
             (long long)cell->bytes);
+        if (cell->collective == PTO_COLLECTIVE_PAIR)
+            printf("\"distance\": \"%s\", \"spaces\": [\"%s\", \"%s\"], \"both_ways\": %s, ",
+                   pto_level_name(cell->distance), space_name(cell->ends.from_host),
+                   space_name(cell->ends.to_host), cell->ends.both_ways ? "true" : "false");
         printf("\"best\": \"%s\", ", cell->candidate[cell->best].strategy->name);
         if (cell->picked >= 0)
             printf("\"picked\": \"%s\", \"regret\": %.9g, \"near_tie\": %s, ",

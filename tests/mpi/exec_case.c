@@ -107,6 +107,22 @@ static void random_counts(case_t *test) {
     test->request.counts = &test->counts;
 }
 
+static void random_grid(case_t *test) {
+    pto_halo_t *grid = &test->request.halo;
+    grid->dim_count = 2 + (int)case_random_below(2);
+    grid->width = 1 + case_random_below(3);
+    grid->corners = (pto_corners_t)case_random_below(PTO_CORNERS_COUNT);
+    test->request.bytes = 1 + case_random_below(12);
+    for (int d = 0; d < grid->dim_count; d++) {
+        grid->wrap[d] = case_random_below(2);
+        grid->extent[d] = grid->width + case_random_below(6);
+    }
+    int64_t owners = pto_layout_owner_count(&test->request.layout);
+    int alone = (int)case_random_below(grid->dim_count + 1); /* a dimension that has all; the last: none */
+    for (int d = 0; d < grid->dim_count && alone < grid->dim_count; d++)
+        grid->dims[d] = d == alone ? owners : 1;
+}
+
 static void random_request(case_t *test, const pto_layout_t *layout, int size) {
     pto_request_t *request = &test->request;
     request->layout = layout ? *layout : random_layout(size);
@@ -128,6 +144,8 @@ static void random_request(case_t *test, const pto_layout_t *layout, int size) {
     if (request->strategy->stages)
         request->staged_members = (pto_staged_t){case_random_below(request->strategy->stages(request)),
                                                  case_random_below(request->strategy->stages(request))};
+    if (request->collective == PTO_COLLECTIVE_HALO)
+        random_grid(test);
     if (request->collective == PTO_COLLECTIVE_PAIR) {
         request->ends = (pto_pair_ends_t){case_random_below(2), case_random_below(2), case_random_below(2)};
         request->chunks = case_random_below(10);
@@ -276,7 +294,10 @@ static pto_status_t put_later(const pto_device_t *device, pto_exec_t *exec, cons
 /* Poisoned output, fresh input: in this order, as they may be the same. */
 static pto_status_t refresh(const case_t *test, const pto_device_t *device, pto_exec_t *exec,
                             const case_user_t *user, uint64_t seed, pto_error_t *err) {
-    memset(user->host, POISON, (size_t)user->out_bytes);
+    if (test->request.collective == PTO_COLLECTIVE_HALO) /* in place */
+        reference_fill(&test->request, test->op, seed, user->owner, user->host, user->out_bytes);
+    else
+        memset(user->host, POISON, (size_t)user->out_bytes);
     pto_status_t status = pto_device_copy(device, user->out, user->host, (size_t)user->out_bytes, err);
     reference_fill(&test->request, test->op, seed, user->owner, user->host, user->in_bytes);
     if (status != PTO_OK)

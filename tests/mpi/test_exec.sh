@@ -92,11 +92,18 @@ check "validate times" run 8 "$validate" --machine summit-spectrum --collective 
 check "its table tells picked, won and regret" has "picked .*, won .*, regret " "$work/stdout"
 check "its table says that the device is no GPU" has "not GPU times" "$work/stdout"
 check "its file names the device" has "^# device=host$" "$work/collectives.csv"
-check "its file is readable" awk -F, '/^#/ { next } !head { head = 1; next }
-    { rows++; if (NF != 9 || !($9 > 0)) bad = 1 } END { exit !(rows == 60 && !bad) }' "$work/collectives.csv"
+check "its file is readable" awk -F, '/^#/ { next } !head { head = NF; next }
+    { rows++; if (NF != head || !($9 > 0)) bad = 1 } END { exit !(rows == 60 && !bad) }' "$work/collectives.csv"
 check "its file tells each executor's setup" awk -F'[=,]' '/^# setup_s=/ { n++; if ($3 < 4 || !($4 > 0 && $4 < 20)) bad = 1 }
     END { exit !(n == 12 && !bad) }' "$work/collectives.csv"
 check "and score reads it" quietly "$build/portolan" score "$work/collectives.csv" --machine summit-spectrum
+check "validate times a pair" run 2 "$validate" --machine h200-x2 --collective pair --both-ways --spaces gpu,cpu \
+    --chunks 3 --bytes 1KiB --repeats 5 --out "$work/pair.csv"
+check "its file tells distance, spaces, ways and chunks" has ",on_socket,gpu,cpu,yes,3$" "$work/pair.csv"
+priced=$(awk '$1 == 1024 && /\[/ { print $2, $(NF - 3) }' "$work/stdout")
+check "and score reads it" quietly "$build/portolan" score "$work/pair.csv" --machine h200-x2 --cells --format csv
+check "with the same predictions" test "$priced" = \
+    "$(awk -F, '$1 == "pair" { printf "%s %.2f\n", $8, $11 * 1e6 }' "$work/stdout")"
 check "validate times queued runs" run 2 "$validate" --machine tests/fixtures/machine.yaml --collective allreduce \
     --nodes 1 --gpus-per-node 2 --procs-per-gpu 1 --bytes 4:4KiB:32 --repeats 5 --queued 20 --out "$work/queued.csv"
 check "its table says so" has "^# queued: each measured time is that of 20 runs" "$work/stdout"
@@ -104,14 +111,7 @@ check "its table says what can't be queued, and why" has "three_step .*more than
     "$work/stdout"
 check "its file says so" has "^# queued=20$" "$work/queued.csv"
 check "its file has kernels' plans and NCCL's alone" awk -F, '/^#/ { next } !head { head = 1; next }
-    { rows++; if ($3 !~ /^gas_|^nccl$/ || !($9 > 0)) bad = 1 } END { exit !(rows == 75 && !bad) }' "$work/queued.csv"
-check "validate every pair of numbers of staged members" run 4 "$validate" --machine h200-x2 --collective allgather --nodes 1 \
-    --gpus-per-node 1 --owners-per-gpu 4 --procs-per-gpu 4 --strategy gsb,mix --staged all --bytes 64:4KiB:64 \
-    --repeats 3 --out "$work/staged.csv"
-check "its file has each of them" awk -F, '/^#/ { next } !head { head = 1; next } { n[$3 "-" $NF]++ }
-    END { exit !(n["gsb-"] == 6 && n["mix-0"] == 24 && n["mix-3"] == 24 && !n["mix-4"]) }' "$work/staged.csv"
-check "and score tells the regret of the predicted one" quietly "$build/portolan" score "$work/staged.csv" \
-    --machine h200-x2
+    { rows++; if ($3 !~ /^gas_|^nccl$/ || !($9 > 0)) bad = 1 } END { exit !(rows == 90 && !bad) }' "$work/queued.csv"
 mps_here() { # STATE MACHINE
     run 1 -x PORTOLAN_EMULATED_MPS="$1" "$validate" --machine "$2" --collective allreduce --nodes 1 \
         --gpus-per-node 1 --procs-per-gpu 1 --bytes 64 --strategy three_step --repeats 2 --force --out "$work/mps.csv"
@@ -126,6 +126,13 @@ check "where both agree" mps_here yes h200-x2-mps
 check "nothing is warned of" lacks "warning" "$work/stderr"
 check "where MPS is unknown" mps_here "" h200-x2-mps
 check "nothing is warned of" lacks "warning" "$work/stderr"
+check "validate every pair of numbers of staged members" run 4 "$validate" --machine h200-x2 --collective allgather --nodes 1 \
+    --gpus-per-node 1 --owners-per-gpu 4 --procs-per-gpu 4 --strategy gsb,mix --staged all --bytes 64:4KiB:64 \
+    --repeats 3 --out "$work/staged.csv"
+check "its file has each of them" awk -F, '/^#/ { next } !head { head = 1; next } { n[$3 "-" $NF]++ }
+    END { exit !(n["gsb-"] == 6 && n["mix-0"] == 24 && n["mix-3"] == 24 && !n["mix-4"]) }' "$work/staged.csv"
+check "and score tells the regret of the predicted one" quietly "$build/portolan" score "$work/staged.csv" \
+    --machine h200-x2
 check "validate with processes that sleep" run 8 "$validate" --machine summit-spectrum --collective allreduce \
     "${two_by_two[@]}" --bytes 4:4KiB:32 --repeats 3 --own-algorithms --wait sleep --out "$work/sleep.csv"
 check "its table says so" has "^# wait: processes sleep" "$work/stdout"

@@ -5,12 +5,16 @@
 #include "broken_plan.h"
 
 static inline pto_request_t ask(pto_collective_t collective, const char *strategy, pto_layout_t layout) {
-    pto_request_t request = {
-        .layout = layout, .collective = collective, .datatype = PTO_DATATYPE_FLOAT, .bytes = 1000};
+    pto_request_t request = {.layout = layout,
+                             .collective = collective,
+                             .datatype = PTO_DATATYPE_FLOAT,
+                             .bytes = 1000,
+                             .halo = {.dim_count = 2, .wrap = {true, true}, .extent = {3, 4}, .width = 1}};
     assert_int_equal(pto_strategy_find(strategy, &request.strategy, NULL), PTO_OK);
     bool in_a_ring = collective == PTO_COLLECTIVE_ALLREDUCE || collective == PTO_COLLECTIVE_ALLGATHER;
     bool of_messages = collective == PTO_COLLECTIVE_MESSAGES || collective == PTO_COLLECTIVE_PAIR;
     const char *algorithm = request.strategy->direct               ? "direct"
+                            : collective == PTO_COLLECTIVE_HALO    ? "neighbors"
                             : in_a_ring                            ? "ring"
                             : pto_collective_is_vector(collective) ? "binomial"
                             : of_messages                          ? "point_to_point"

@@ -392,6 +392,83 @@ static void staged_plans_are_right(void **state) {
     assert_true(proved > 150);
 }
 
+/* --- order among the members of an alltoallv -------------------------------------------------------------
+ */
+
+/* The member that reads what another one wrote in its GPU memory before the call. */
+static struct { int64_t reader, writer; } overheard;
+
+static pto_step_t step_of_member(pto_step_kind_t kind, const pto_exchange_t *owners, int64_t member,
+                                 int64_t peer) {
+    pto_step_t step = pto_step_of(kind, owners);
+    step.who_first = pto_constant(member);
+    step.who_until = pto_constant(member + 1);
+    step.peers =
+        (pto_peers_t){PTO_PEERS_INDEX, pto_constant(peer), pto_constant(1), pto_constant(peer + 1), 0, 1};
+    return step;
+}
+
+static void build_overheard(pto_builder_t *builder, const pto_request_t *request) {
+    pto_buffer_t in = {.name = "in", .role = PTO_ROLE_IN, .space = PTO_SPACE_GPU, .core_count = 1};
+    in.block_count = pto_layout_owner_count(&request->layout);
+    in.granularity_bytes = 1;
+    in.blocks = PTO_BLOCKS_ROW;
+    pto_buffer_t out = in, note = in;
+    out.name = "out", out.role = PTO_ROLE_OUT, out.blocks = PTO_BLOCKS_COLUMN;
+    note.name = "note", note.role = PTO_ROLE_TEMPORARY, note.blocks = PTO_BLOCKS_EQUAL;
+    note.block_count = 1;
+    note.block_bytes = request->bytes;
+    const pto_exchange_t owners = {.group = pto_build_group(builder, PTO_GROUP_OWNERS, 0),
+                                   .n = in.block_count,
+                                   .core_count = 1,
+                                   .in = pto_build_buffer(builder, in),
+                                   .out = pto_build_buffer(builder, out)};
+    int notes = pto_build_buffer(builder, note), heard = pto_build_buffer(builder, note);
+    pto_step_t write = pto_step_of(PTO_STEP_COPY, &owners);
+    write.source = pto_slice_block(owners.in, PTO_ANCHOR_ME);
+    write.target = pto_slice_all(builder, notes);
+    pto_build_stage(builder, "write", PTO_ORDER_SEQUENCE);
+    pto_build_step(builder, write);
+    pto_build_exchange(builder, request, &owners);
+    pto_step_t read = step_of_member(PTO_STEP_COPY, &owners, overheard.reader, overheard.writer);
+    read.source = write.target;
+    read.source.holder = PTO_HOLDER_PEER;
+    read.target = pto_slice_all(builder, heard);
+    pto_build_stage(builder, "read", PTO_ORDER_SEQUENCE);
+    pto_build_step(builder, read);
+    pto_build_stage(builder, "let go", PTO_ORDER_SEQUENCE); /* of what the next run writes again */
+    pto_step_t signal = step_of_member(PTO_STEP_SIGNAL, &owners, overheard.reader, overheard.writer);
+    pto_step_t wait = step_of_member(PTO_STEP_WAIT, &owners, overheard.writer, overheard.reader);
+    signal.flag = wait.flag = pto_build_flag(builder, "read");
+    pto_build_step(builder, signal);
+    pto_build_step(builder, wait);
+}
+
+/* A receiver is ordered after those that sent it something, and only after them. */
+static void a_silent_sender_orders_nothing(void **state) {
+    (void)state;
+    static const pto_strategy_t strategy = {.name = "overheard",
+                                            .summary = "",
+                                            .collectives = 1u << PTO_COLLECTIVE_ALLTOALLV,
+                                            .collective_space = PTO_SPACE_GPU,
+                                            .build = build_overheard};
+    int64_t bytes[] = {8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 0, 0, 0, 8}; /* 3 sends to itself alone */
+    const pto_counts_t counts = {.kind = PTO_COUNTS_MATRIX, .order = 4, .matrix = bytes};
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALLV, "cuda_aware", "linear", four_gpus);
+    request.strategy = &strategy;
+    request.bytes = 8;
+    request.counts = &counts;
+    for (overheard.reader = 0; overheard.reader < 4; overheard.reader++)
+        for (overheard.writer = 0; overheard.writer < 4; overheard.writer++) {
+            if (overheard.reader == overheard.writer)
+                continue;
+            if (overheard.writer < 3)
+                pto_plan_destroy(made(request));
+            else
+                refused_for(plan_of(request), "unordered");
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_node_names_its_collective),
@@ -410,6 +487,7 @@ int main(void) {
         cmocka_unit_test(sums_in_another_order_are_refused),
         cmocka_unit_test(a_plus_b_is_b_plus_a),
         cmocka_unit_test(staged_plans_are_right),
+        cmocka_unit_test(a_silent_sender_orders_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

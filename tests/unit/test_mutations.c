@@ -34,18 +34,36 @@ typedef struct {
         BOTH_WAYS(field.anchor), CHANGE(field.anchor, 2), CHANGE(field.reversed, 1), BOTH_WAYS(field.parts), \
         CHANGE(field.reverse_bits, 1), BOTH_WAYS(field.bundle), CHANGE(field.bundle, 2),                     \
         BOTH_WAYS(field.share), BOTH_WAYS(field.share_count), EXPR(field.offset), EXPR(field.align),         \
-        EXPR(field.first), EXPR(field.run), EXPR(field.stride), EXPR(field.until)
+        EXPR(field.first), EXPR(field.run), EXPR(field.stride), EXPR(field.until), BOTH_WAYS(field.repeat),  \
+        CHANGE(field.repeat, 2), BOTH_WAYS(field.repeat_stride)
 
 /* NOLINTEND(bugprone-macro-parentheses) */
 
 static const mutation_t mutations[] = {
-    BOTH_WAYS(kind),       BOTH_WAYS(core_first),  BOTH_WAYS(core_count),
-    BOTH_WAYS(group),      EXPR(who_first),        EXPR(who_stride),
-    EXPR(who_until),       BOTH_WAYS(peers.kind),  CHANGE(peers.kind, 2),
-    EXPR(peers.first),     EXPR(peers.stride),     EXPR(peers.until),
-    BOTH_WAYS(peers.sign), CHANGE(peers.sign, -2), BOTH_WAYS(peers.node_shift),
-    CHANGE(send_empty, 1), CHANGE(fresh, 1),       BOTH_WAYS(flag),
-    SLICE(source),         SLICE(target),
+    BOTH_WAYS(kind),
+    BOTH_WAYS(core_first),
+    BOTH_WAYS(core_count),
+    BOTH_WAYS(group),
+    EXPR(who_first),
+    EXPR(who_stride),
+    EXPR(who_until),
+    BOTH_WAYS(peers.kind),
+    CHANGE(peers.kind, 2),
+    EXPR(peers.first),
+    EXPR(peers.stride),
+    EXPR(peers.until),
+    BOTH_WAYS(peers.sign),
+    CHANGE(peers.sign, -2),
+    BOTH_WAYS(peers.node_shift),
+    CHANGE(send_empty, 1),
+    CHANGE(fresh, 1),
+    BOTH_WAYS(flag),
+    SLICE(source),
+    SLICE(target),
+    BOTH_WAYS(peers.shift[0]),
+    BOTH_WAYS(peers.shift[1]),
+    CHANGE(peers.kind, 5),
+    CHANGE(peers.kind, -5),
 };
 
 #define CALL(field, delta)                                                                                   \
@@ -305,6 +323,8 @@ static bool is_known_twin(const pto_plan_t *plan, int index, const mutation_t *m
         return false;
     if (request->strategy->stages && strcmp(mutation->field, "source.buffer") == 0 && mutation->delta == -1)
         return true;
+    if (request->collective == PTO_COLLECTIVE_HALO) /* a border is in the field and in its copy */
+        return strcmp(mutation->field, "source.buffer") == 0;
     if (!pto_collective_is_vector(request->collective))
         return is_from_its_copy(plan, index, mutation) || is_handed_over_otherwise(plan, index, mutation);
     bool has_both =
@@ -402,6 +422,7 @@ static void assert_none_survived(long long caught) {
     assert_int_equal(campaign.survived, 0);
     assert_true(campaign.caught > caught / campaign.sample);
 }
+static const pto_halo_t torus = {.dim_count = 2, .wrap = {true, true}, .extent = {3, 4}, .width = 1};
 
 static void every_mutation_is_caught_or_changes_nothing(void **state) {
     (void)state;
@@ -415,9 +436,13 @@ static void every_mutation_is_caught_or_changes_nothing(void **state) {
                                          .datatype = PTO_DATATYPE_FLOAT,
                                          .bytes = 4 * 29,
                                          .messages = 5,
+                                         .halo = torus,
                                          .strategy = pto_strategy_at(s),
                                          .algorithm = pto_algorithm_at(a)};
                 mutate_plan(request);
+                request.halo.corners = PTO_CORNERS_DIAGONAL;
+                if (collective == PTO_COLLECTIVE_HALO)
+                    mutate_plan(request);
                 request.split = PTO_SPLIT_DESTINATIONS;
                 if (request.strategy->splits)
                     mutate_plan(request);

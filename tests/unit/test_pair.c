@@ -13,6 +13,7 @@
 #include "machine/machine_internal.h"
 #include "portolan/pick.h"
 #include "portolan/scenario.h"
+#include "portolan/score.h"
 
 static pto_machine_t machine;
 
@@ -163,6 +164,87 @@ static void chunks_that_are_asked_for_are_taken(void **state) {
     pto_scenario_fini(&scenario);
 }
 
+/* --- measured pairs ------------------------------------------------------------------------------------- */
+
+#define COLUMNS                                                                                              \
+    "collective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu,bytes,run,seconds,distance,"       \
+    "from_space,to_space,both_ways,chunks\n"
+#define ROW(strategy, rest) "pair,isend_irecv," strategy ",1,2,1,1048576,1,5e-05," rest "\n"
+
+/* The price of a strategy of the scenario's only point; its chunks. */
+static double priced(const char *rest, const char *strategy, int64_t *chunks) {
+    pto_scenario_t scenario;
+    pto_predictions_t predictions;
+    double seconds = -1;
+    assert_int_equal(bound(rest, &scenario, NULL), PTO_OK);
+    assert_int_equal(pto_predict(&scenario, &machine, false, &predictions, NULL), PTO_OK);
+    for (int s = 0; s < predictions.strategy_count; s++)
+        if (strcmp(predictions.strategy[s]->name, strategy) == 0) {
+            seconds = predictions.prediction[s].price.seconds;
+            *chunks = predictions.prediction[s].chunks;
+        }
+    pto_predictions_fini(&predictions);
+    pto_scenario_fini(&scenario);
+    return seconds;
+}
+
+static void assert_candidate(const pto_score_cell_t *cell, int index, const char *strategy, const char *rest,
+                             int64_t chunks) {
+    int64_t priced_chunks = 0;
+    double seconds = priced(rest, strategy, &priced_chunks);
+    assert_string_equal(cell->candidate[index].strategy->name, strategy);
+    assert_int_equal(cell->candidate[index].chunks, chunks);
+    assert_int_equal(cell->prediction[index].chunks, priced_chunks);
+    assert_true(cell->prediction[index].price.seconds == seconds);
+}
+
+/* Pairs with other ends, at another distance or both ways are other decisions; chunks are candidates. */
+static void measured_pairs_are_scored_as_they_are_predicted(void **state) {
+    (void)state;
+    static const char text[] = COLUMNS ROW("shm_ring", "on_socket,gpu,cpu,no,4")
+        ROW("shm_ring", "on_socket,gpu,cpu,no,2") ROW("cuda_aware", "on_socket,gpu,cpu,no,")
+            ROW("three_step", "on_socket,gpu,gpu,yes,") ROW("shm_ring", "on_socket,gpu,gpu,yes,");
+    pto_collectives_t collectives = {0};
+    pto_score_t score;
+    assert_int_equal(pto_collectives_parse(text, strlen(text), "p.csv", &collectives, NULL), PTO_OK);
+    pto_score_options_t options = pto_score_defaults(&collectives);
+    assert_int_equal(pto_score_collect(&collectives, &options, &score, NULL), PTO_OK);
+    assert_int_equal(pto_score_predict(&score, &machine, 0, NULL), PTO_OK);
+    assert_int_equal(score.cell_count, 2);
+    const pto_score_cell_t *both = &score.cell[0], *down = &score.cell[1];
+    assert_int_equal(both->candidate_count, 2);
+    assert_true(both->ends.both_ways && !both->ends.to_host);
+    assert_candidate(both, 0, "three_step", "bytes: 1MiB\nboth_ways: true\n", 0);
+    assert_candidate(both, 1, "shm_ring", "bytes: 1MiB\nboth_ways: true\n", 0);
+    assert_int_equal(down->candidate_count, 3);
+    assert_true(down->ends.to_host && !down->ends.from_host && !down->ends.both_ways);
+    assert_candidate(down, 0, "cuda_aware", "bytes: 1MiB\nspaces: [gpu, cpu]\n", 0);
+    assert_candidate(down, 1, "shm_ring", "bytes: 1MiB\nspaces: [gpu, cpu]\nchunks: 2\n", 2);
+    assert_candidate(down, 2, "shm_ring", "bytes: 1MiB\nspaces: [gpu, cpu]\nchunks: 4\n", 4);
+    pto_score_fini(&score);
+    pto_collectives_fini(&collectives);
+}
+
+static void wrong_words_for_a_pair_are_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *row, *why;
+    } bad[] = {{ROW("shm_ring", "near,gpu,cpu,no,1"), "'near' is not on_gpu, on_socket, on_node or off_node"},
+               {ROW("shm_ring", "on_gpu,gpu,disk,no,1"), "'disk' is not gpu or cpu"},
+               {ROW("shm_ring", "on_gpu,gpu,cpu,1,1"), "'1' is not yes or no"},
+               {ROW("shm_ring", "on_gpu,gpu,cpu,no,0"), "'0' is not"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char text[512];
+        pto_collectives_t collectives = {0};
+        pto_error_t err = {0};
+        snprintf(text, sizeof text, COLUMNS "%s", bad[i].row);
+        assert_int_not_equal(pto_collectives_parse(text, strlen(text), "p.csv", &collectives, &err), PTO_OK);
+        if (!strstr(err.message, bad[i].why))
+            fail_msg("'%s' has no '%s'", err.message, bad[i].why);
+        pto_collectives_fini(&collectives);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_distance_gives_the_layout),
@@ -170,6 +252,8 @@ int main(void) {
         cmocka_unit_test(prices_are_simulated_times),
         cmocka_unit_test(the_unit_is_near_that_of_the_closed_formula),
         cmocka_unit_test(chunks_that_are_asked_for_are_taken),
+        cmocka_unit_test(measured_pairs_are_scored_as_they_are_predicted),
+        cmocka_unit_test(wrong_words_for_a_pair_are_refused),
     };
     return cmocka_run_group_tests_name("pair", tests, read_machine, free_machine);
 }

@@ -252,9 +252,27 @@ static void pairs_are_right_at_every_distance_and_between_all_spaces(void **stat
         }
 }
 
+/* More grids: tests/unit/test_halo. */
+static void halo_corners(pto_request_t request) {
+    for (int corners = 0; corners < PTO_CORNERS_COUNT; corners++) {
+        request.halo.corners = (pto_corners_t)corners;
+        prove_routes(request);
+    }
+}
+
+static void halos_are_right_on_every_small_layout(void **state) {
+    (void)state;
+    pto_request_t request = {.collective = PTO_COLLECTIVE_HALO,
+                             .bytes = 4,
+                             .halo = {.dim_count = 2, .wrap = {true, false}, .extent = {3, 5}, .width = 2}};
+    with_every_layout(request, halo_corners);
+}
+
 static void larger_and_prime_groups_are_right(void **state) {
     (void)state;
-    pto_request_t request = {.datatype = PTO_DATATYPE_DOUBLE, .bytes = 8 * 101};
+    pto_request_t request = {.datatype = PTO_DATATYPE_DOUBLE,
+                             .bytes = 8 * 101,
+                             .halo = {.dim_count = 3, .wrap = {true}, .extent = {3, 1, 2}, .width = 1}};
     static const pto_layout_t layout[] = {
         {31, 1, 1, 1, 1}, {11, 3, 1, 2, 2}, {8, 8, 1, 1, 4}, {1, 127, 1, 2, 7}};
     for (size_t i = 0; i < sizeof layout / sizeof *layout; i += (size_t)test_sample())
@@ -469,6 +487,7 @@ int main(void) {
         cmocka_unit_test(alltoallv_is_right_with_skewed_counts),
         cmocka_unit_test(alltoallv_is_right_with_a_sparse_matrix),
         cmocka_unit_test(messages_are_right_on_every_small_layout),
+        cmocka_unit_test(halos_are_right_on_every_small_layout),
         cmocka_unit_test(larger_and_prime_groups_are_right),
         cmocka_unit_test(pairs_are_right_at_every_distance_and_between_all_spaces),
         cmocka_unit_test(conformance_covers_every_strategy_and_algorithm),

@@ -302,19 +302,21 @@ static void for_all_plans(shape_t shape, void (*visit)(const pto_request_t *requ
         for (int a = 0; a < pto_algorithm_count(); a++)
             for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++)
                 for (int split = 0; split < PTO_SPLIT_COUNT; split++) {
-                    pto_request_t request = {.layout = {.nodes = shape.nodes,
-                                                        .gpus_per_node = shape.gpus,
-                                                        .owners_per_gpu = 1,
-                                                        .procs_per_gpu = shape.cores,
-                                                        .gpus_per_socket = 2},
-                                             .collective = (pto_collective_t)c,
-                                             .split = (pto_split_t)split,
-                                             .datatype = PTO_DATATYPE_FLOAT,
-                                             .bytes = shape.bytes,
-                                             .messages = 3,
-                                             .strategy = pto_strategy_at(s),
-                                             .algorithm = pto_algorithm_at(a),
-                                             .by_library = true};
+                    pto_request_t request = {
+                        .layout = {.nodes = shape.nodes,
+                                   .gpus_per_node = shape.gpus,
+                                   .owners_per_gpu = 1,
+                                   .procs_per_gpu = shape.cores,
+                                   .gpus_per_socket = 2},
+                        .collective = (pto_collective_t)c,
+                        .split = (pto_split_t)split,
+                        .datatype = PTO_DATATYPE_FLOAT,
+                        .bytes = shape.bytes,
+                        .messages = 3,
+                        .halo = {.dim_count = 2, .wrap = {true, true}, .extent = {7, 9}, .width = 1},
+                        .strategy = pto_strategy_at(s),
+                        .algorithm = pto_algorithm_at(a),
+                        .by_library = true};
                     if (pto_strategy_applicable(&request, NULL) == PTO_OK)
                         visit(&request);
                 }

@@ -437,7 +437,7 @@ static void a_matrix_file_that_is_missing_is_reported_where_it_is_named(void **s
         {ALLTOALLV "layout: {nodes: 2}\ncounts: {matrix: none.csv}\n",
          PTO_ERR_IO,
          5,
-         36,
+         18,
          {"tests/fixtures/none.csv", "No such file"}},
     };
     ASSERT_ALL_REFUSED(bad);

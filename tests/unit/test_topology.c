@@ -1,7 +1,10 @@
 /* Topologies of nodes: reading and writing them, and the routes that follow from the links. */
+#include <dirent.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,6 +107,104 @@ static void each_direction_has_its_own_rate(void **state) {
     assert_true(pto_topology_route_s_per_byte(topology, 2, socket) < 1.5e-10);
     assert_true(pto_topology_route_s_per_byte(topology, socket, 2) > 1.5e-10);
     pto_topology_destroy(topology);
+}
+
+/* --- recorded nodes ------------------------------------------------------------------------------------- */
+
+static void recorded_topologies_are_of_known_source(void **state) {
+    (void)state;
+    DIR *folder = opendir("scenarios/topologies");
+    int count = 0;
+    assert_non_null(folder);
+    for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        char name[sizeof entry->d_name];
+        if (*entry->d_name == '.')
+            continue;
+        strcpy(name, entry->d_name);
+        *strrchr(name, '.') = '\0';
+        pto_topology_t *topology = recorded(name);
+        assert_string_equal(pto_topology_name(topology), name);
+        assert_non_null(pto_topology_source(topology));
+        pto_topology_destroy(topology);
+        count++;
+    }
+    closedir(folder);
+    assert_int_equal(count, 7);
+}
+
+/* NVLink where it is direct; otherwise PCIe, although both GPUs have an NVLink to a third one. */
+static void the_cube_mesh_falls_back_to_pcie(void **state) {
+    (void)state;
+    pto_topology_t *dgx_1 = recorded("dgx-1");
+    assert_string_equal(path_of(dgx_1, 0, 4), "gpu.0 gpu.4");
+    assert_string_equal(path_of(dgx_1, 0, 5), "gpu.0 switch.0 socket.0 socket.1 switch.2 gpu.5");
+    pto_topology_destroy(dgx_1);
+}
+
+typedef struct {
+    double in_turn; /* the slowest process's sends one after another, or all at once */
+    double at_once;
+} sends_t;
+
+/* A grid of rows x columns, row-major, no wrap, rank i on GPU i, `weight` along the rows' dimension; in units
+ * of volume over GB/s. */
+static sends_t grid_sends(const pto_topology_t *topology, int rows, int columns, int weight) {
+    sends_t slowest = {0, 0};
+    for (int rank = 0; rank < rows * columns; rank++) {
+        const int other[] = {rank - columns, rank + columns, rank - 1, rank + 1};
+        const bool exists[] = {rank >= columns, rank + columns<rows * columns, rank % columns> 0,
+                               rank % columns < columns - 1};
+        sends_t own = {0, 0};
+        for (int i = 0; i < 4; i++) {
+            if (!exists[i])
+                continue;
+            double time =
+                (i < 2 ? weight : 1) * 1e9 * pto_topology_route_s_per_byte(topology, rank, other[i]);
+            own.in_turn += time;
+            own.at_once = time > own.at_once ? time : own.at_once;
+        }
+        slowest.in_turn = own.in_turn > slowest.in_turn ? own.in_turn : slowest.in_turn;
+        slowest.at_once = own.at_once > slowest.at_once ? own.at_once : slowest.at_once;
+    }
+    return slowest;
+}
+
+static void small_nodes_have_the_pair_rates_of_their_tables(void **state) {
+    (void)state;
+    const struct {
+        const char *name;
+        int rows;
+        int columns;
+        int weight;
+        sends_t sends;
+    } row[] = {
+        {"p100-x4", 2, 2, 1, {.075, .050}},
+        {"p100-x4", 2, 2, 3, {.175, .150}},
+        {"dgx-1", 4, 2, 3, {.460, .300}},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        pto_topology_t *topology = recorded(row[i].name);
+        sends_t sends = grid_sends(topology, row[i].rows, row[i].columns, row[i].weight);
+        assert_true(fabs(sends.in_turn - row[i].sends.in_turn) < 5e-4);
+        assert_true(fabs(sends.at_once - row[i].sends.at_once) < 5e-4);
+        pto_topology_destroy(topology);
+    }
+}
+
+/* On NVSwitches all pairs are alike: a mapping has nothing to gain. */
+static void nvswitches_make_all_pairs_alike(void **state) {
+    (void)state;
+    static const char *const name[] = {"dgx-2", "h200-x4"};
+    for (int i = 0; i < 2; i++) {
+        pto_topology_t *topology = recorded(name[i]);
+        int gpus = pto_topology_device_count(topology, PTO_DEVICE_GPU);
+        double first = pto_topology_route_s_per_byte(topology, 0, 1);
+        for (int from = 0; from < gpus; from++)
+            for (int to = 0; to < gpus; to++)
+                if (from != to)
+                    assert_true(fabs(pto_topology_route_s_per_byte(topology, from, to) - first) < 1e-18);
+        pto_topology_destroy(topology);
+    }
 }
 
 /* --- files ---------------------------------------------------------------------------------------------- */
@@ -234,6 +335,10 @@ int main(void) {
         cmocka_unit_test(gpus_pass_nothing_on),
         cmocka_unit_test(a_file_may_give_other_routes),
         cmocka_unit_test(each_direction_has_its_own_rate),
+        cmocka_unit_test(recorded_topologies_are_of_known_source),
+        cmocka_unit_test(the_cube_mesh_falls_back_to_pcie),
+        cmocka_unit_test(small_nodes_have_the_pair_rates_of_their_tables),
+        cmocka_unit_test(nvswitches_make_all_pairs_alike),
         cmocka_unit_test(faults_are_reported_at_their_place),
         cmocka_unit_test(what_is_written_reads_back),
         cmocka_unit_test(a_machine_holds_its_topology),

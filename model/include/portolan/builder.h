@@ -77,6 +77,18 @@ pto_step_t pto_build_tree_ends(pto_step_kind_t kind, const pto_exchange_t *excha
 pto_step_t pto_build_sender(pto_builder_t *builder, pto_step_kind_t kind, const pto_exchange_t *pair);
 pto_step_t pto_build_receiver(pto_builder_t *builder, pto_step_kind_t kind, const pto_exchange_t *pair);
 
+/* A halo exchange: `pto_halo_phases` phases, in each of which messages go to these shifts, at once. A phase
+ * has no shift without a neighbor for anyone. */
+int pto_halo_phases(const pto_halo_t *grid);
+int pto_halo_shifts(const pto_halo_t *grid, int phase, int shift[PTO_SHIFTS_MAX][PTO_DIMS_MAX]);
+/* The neighbor at `shift`. A step of this peer is for those who have such a neighbor; where everyone is its
+ * own neighbor, the peers are PTO_PEERS_NONE, so that a copy is for everyone. */
+pto_peers_t pto_peers_cart(const pto_builder_t *builder, const int shift[PTO_DIMS_MAX]);
+/* Of a buffer that is laid out as the user's field: the cells that the neighbor at `shift` gets, and those
+ * that come from it, which are its cells towards -shift. */
+pto_slice_t pto_slice_border(const pto_builder_t *builder, int buffer, const int shift[PTO_DIMS_MAX]);
+pto_slice_t pto_slice_halo(const pto_builder_t *builder, int buffer, const int shift[PTO_DIMS_MAX]);
+
 /* Bytes of each chunk of the request's message, a multiple of 64, so of whole elements; the last one may be
  * shorter. */
 int64_t pto_chunk_bytes(const pto_request_t *request);

@@ -28,10 +28,13 @@ typedef struct {
     int32_t owners_per_gpu; /* 1 if the file has no such column */
     int32_t run;            /* within its file */
     int32_t file;
-    int16_t strategy;  /* a name */
-    int16_t algorithm; /* a name: one of our algorithms; -1: the library's */
+    int32_t chunks;    /* of the message; 0: not in chunks, or not said */
     int32_t staged_in; /* PTO_STAGED_TUNED: not given */
     int32_t staged_out;
+    pto_level_t distance; /* pair: of its processes; on_socket if not said */
+    pto_pair_ends_t ends; /* pair; from GPU to GPU memory, one way, if not said */
+    int16_t strategy;     /* a name */
+    int16_t algorithm;    /* a name: one of our algorithms; -1: the library's */
 } pto_collective_row_t;
 
 enum { PTO_COLLECTIVES_NAME_MAX = 256 };

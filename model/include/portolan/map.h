@@ -8,6 +8,8 @@
 #include <stdint.h>
 
 #include "portolan/api.h"
+#include "portolan/machine.h"
+#include "portolan/plan.h"
 #include "portolan/scenario.h"
 #include "portolan/status.h"
 
@@ -97,6 +99,74 @@ pto_status_t pto_mapper_register(const pto_mapper_t *mapper, pto_error_t *err);
 /* Run a mapper, and check that what it proposes is a permutation. Errors: the mapper's, PTO_ERR_RANGE. */
 pto_status_t pto_mapper_run(const pto_mapper_t *mapper, const pto_map_problem_t *problem, int64_t *place,
                             pto_error_t *err);
+
+/* --- the places of a layout ------------------------------------------------------------------------------
+ */
+
+/* What a unit costs between two places. The first three are the metrics of Faraji's thesis (6.3.1), as costs:
+ * SCOTCH and every mapper here minimise volume times cost. */
+typedef enum {
+    PTO_METRIC_LATENCY,   /* the mean time of messages of up to 2 KiB */
+    PTO_METRIC_BANDWIDTH, /* seconds a byte of large messages */
+    PTO_METRIC_DISTANCE,  /* links on the way, or the number of the level if the node's topology is unknown */
+    PTO_METRIC_PRICE,     /* seconds a byte of a message of the scenario's size */
+    PTO_METRIC_COUNT
+} pto_metric_t;
+
+const char *pto_metric_name(pto_metric_t value);
+
+/* The places of a layout's owners. A node's topology, if the machine has one, bounds the rates of its pairs.
+ * Errors: PTO_ERR_NOT_APPLICABLE if the machine has no cost for a message between GPUs, PTO_ERR_MEMORY. */
+pto_status_t pto_places_make(const pto_machine_t *machine, const pto_layout_t *layout, pto_metric_t metric,
+                             int64_t bytes, pto_places_t *places, pto_error_t *err);
+
+/* What crosses each directed link of the node's topology under a mapping, on the node where that is most, and
+ * behind these what leaves a node for the network and what enters one. `load` has room for
+ * pto_map_link_count(machine) volumes. */
+int pto_map_link_count(const pto_machine_t *machine);
+void pto_map_loads(const pto_flows_t *flows, const pto_machine_t *machine, const pto_places_t *places,
+                   const int64_t *place, double *load);
+
+/* --- choosing ------------------------------------------------------------------------------------------- */
+
+/* Phases, each of which divides the processes of one part among its parts (6.3.2 of the thesis). */
+typedef enum { PTO_PHASE_NODE, PTO_PHASE_CORE, PTO_PHASE_GPU, PTO_PHASE_COUNT } pto_phase_t;
+const char *pto_phase_name(pto_phase_t value); /* node: to nodes; core: to sockets; gpu: to GPUs */
+
+typedef struct {
+    pto_metric_t metric;
+    const pto_mapper_t *const *mapper; /* what to try beside the default */
+    int mapper_count;
+    int seeds; /* how many seeds each mapper that depends on one is given; 0: 1 */
+    uint64_t seed;
+    bool phase[PTO_PHASE_COUNT]; /* if any: map in these phases, too */
+    int64_t refine;              /* how many prices the refinement by swaps may take; -1: by the size */
+} pto_map_options_t;
+
+typedef struct {
+    char name[64];  /* "greedy", "random, seed 3", "greedy in phases" */
+    int64_t *place; /* owner by process; owned. NULL: the mapper does not apply, see `reason` */
+    double sum;     /* volume times cost */
+    double seconds; /* the least price over the strategies */
+    const pto_strategy_t *strategy;
+    char reason[PTO_ERROR_MESSAGE_MAX];
+} pto_map_candidate_t;
+
+typedef struct {
+    pto_flows_t flows;
+    pto_places_t places;
+    int count;
+    pto_map_candidate_t *candidate; /* the first one is the default, by slot */
+    int best;                       /* 0 unless another is predicted to be faster */
+    int64_t priced;                 /* mappings */
+} pto_map_result_t;
+
+/* Price what the mappers propose for the first point of a bound scenario, whose own placement is not used,
+ * and improve the best by swaps. Errors: PTO_ERR_NOT_APPLICABLE if the scenario has no counts that differ, or
+ * no strategy applies; those of pto_flows_make, pto_places_make and pto_plan_choose. */
+pto_status_t pto_map(const pto_scenario_t *scenario, const pto_machine_t *machine,
+                     const pto_map_options_t *options, pto_map_result_t *result, pto_error_t *err);
+void pto_map_result_fini(pto_map_result_t *result);
 
 PTO_API_END
 

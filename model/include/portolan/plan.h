@@ -131,7 +131,8 @@ typedef enum {
 /* A slice selects blocks base + w (base - w if reversed), modulo the block count. w runs over [first, first +
  * run), then [first + stride, first + stride + run), and so on, below `until`. base = anchor + offset,
  * rounded down to a multiple of `align`. If parts > 0, the buffer's single block is divided into `parts`
- * equal blocks. If bundle > 1, each run of `bundle` consecutive blocks is treated as one. */
+ * equal blocks. If bundle > 1, each run of `bundle` consecutive blocks is treated as one. If repeat > 1, the
+ * slice has all this `repeat` times, each time `repeat_stride` blocks on. */
 typedef struct {
     int buffer;
     pto_holder_t holder;
@@ -147,6 +148,8 @@ typedef struct {
                              halving */
     int64_t parts;
     int64_t bundle;
+    int64_t repeat; /* of whole blocks of equal size only */
+    int64_t repeat_stride;
     pto_share_t share;
     int64_t share_count;
 } pto_slice_t;
@@ -161,6 +164,8 @@ typedef enum {
     PTO_PEERS_INDEX, /* indices first, first + stride, ... below until; never oneself */
     PTO_PEERS_TORUS, /* message j = first, first + stride, ... below until goes to the node `node_shift`
                         further on, to the member whose index within that node is `sign` * j further on */
+    PTO_PEERS_CART,  /* `shift` further on in the request's grid, of which the group has all members; none
+                        beyond an edge that does not wrap, never oneself */
     PTO_PEERS_COUNT
 } pto_peers_kind_t;
 
@@ -170,7 +175,8 @@ typedef struct {
     pto_expr_t stride;
     pto_expr_t until;
     int64_t node_shift;
-    int64_t sign; /* 1 or -1 */
+    int64_t sign;            /* 1 or -1 */
+    int shift[PTO_DIMS_MAX]; /* -1, 0 or 1 */
 } pto_peers_t;
 
 typedef enum {
@@ -303,6 +309,7 @@ typedef struct {
     const pto_counts_t *counts;   /* alltoallv; NULL: equal */
     const pto_mapping_t *mapping; /* alltoallv; NULL: process i of `counts` is owner i */
     pto_pair_ends_t ends;         /* `pair` only */
+    pto_halo_t halo;              /* `halo` only */
     int64_t chunks;               /* chunked strategies only; 0: 1, the whole message */
     pto_staged_t staged_members;  /* strategies that stage only: of a root's other members */
     const pto_strategy_t *strategy;
@@ -427,6 +434,9 @@ bool pto_step_acts(const pto_plan_t *plan, const pto_step_t *step, int64_t rank,
  * false if that member is the rank itself. */
 int64_t pto_step_peer_count(const pto_plan_t *plan, const pto_action_t *action);
 bool pto_step_peer(const pto_plan_t *plan, int64_t j, pto_action_t *action);
+
+/* Whether a rank is among those peers; then it becomes the action's current one. */
+bool pto_step_reaches(const pto_plan_t *plan, pto_action_t *action, int64_t peer_rank);
 
 /* Iterate over the rank's actions in the step: one for each peer other than itself, or a single one if the
  * step has no peers. Start with *next = 0; `action` is valid while the function returns true. */

@@ -23,6 +23,7 @@ typedef enum {
     PTO_COLLECTIVE_BROADCAST, /* from owner 0 */
     PTO_COLLECTIVE_ALLGATHER,
     PTO_COLLECTIVE_PAIR, /* one message between two processes at a stated distance */
+    PTO_COLLECTIVE_HALO, /* halo exchange on a grid of processes */
     PTO_COLLECTIVE_COUNT
 } pto_collective_t;
 
@@ -65,6 +66,39 @@ typedef struct {
     bool both_ways;
 } pto_pair_ends_t;
 
+enum { PTO_DIMS_MAX = 3 };
+
+/* Which of a halo's corners hold their owner's values (in three dimensions: and edges). */
+typedef enum {
+    PTO_CORNERS_TWO_PHASE, /* all: one dimension after another, so that they arrive in several hops */
+    PTO_CORNERS_DIAGONAL,  /* all: by messages of their own, with all others at once */
+    PTO_CORNERS_NONE,      /* none: all messages at once */
+    PTO_CORNERS_COUNT
+} pto_corners_t;
+
+/* The grid of a `halo`: `dims` owners along each dimension, numbered in row-major order as in
+ * MPI_Cart_create. Each holds a row-major array of `extent` cells along each dimension, and `width` more on
+ * every side. */
+typedef struct {
+    int dim_count;              /* 2 or 3 */
+    int64_t dims[PTO_DIMS_MAX]; /* 0: as even as possible, so that all owners are in the grid */
+    bool wrap[PTO_DIMS_MAX];
+    int64_t extent[PTO_DIMS_MAX]; /* at least `width` */
+    int64_t width;
+    pto_corners_t corners;
+} pto_halo_t;
+
+enum { PTO_SHIFTS_MAX = 27 }; /* of a grid: 3^3, of which one is none */
+
+/* Replace the dims of 0 by those of MPI_Dims_create. Errors: PTO_ERR_RANGE, with the reason: not 2 or 3
+ * dimensions, a width below 1, an extent below the width; PTO_ERR_NOT_APPLICABLE if the grid does not have
+ * `owners` members. */
+pto_status_t pto_halo_complete(pto_halo_t *grid, int64_t owners, pto_error_t *err);
+/* The member of a complete grid that is `shift` further on; -1: none. */
+int64_t pto_halo_peer(const pto_halo_t *grid, int64_t index, const int shift[PTO_DIMS_MAX]);
+/* Cells of an owner's array, with halos. */
+int64_t pto_halo_cells(const pto_halo_t *grid);
+
 /* The form of an owner's data. */
 typedef enum {
     PTO_DATA_VECTOR, /* one vector of `bytes` */
@@ -73,6 +107,7 @@ typedef enum {
     PTO_DATA_MESSAGES, /* several messages of `bytes` each */
     PTO_DATA_GATHERED, /* one block of `bytes`; block i of every output is owner i's */
     PTO_DATA_PAIR,     /* one message of `bytes` from owner 0 to owner 1, or one each way */
+    PTO_DATA_GRID,     /* in place: part of a grid, in cells of `bytes`, with a halo around it */
     PTO_DATA_COUNT
 } pto_data_t;
 
@@ -88,6 +123,7 @@ bool pto_collective_is_by_pair(pto_collective_t collective);      /* sizes can d
 bool pto_collective_is_in_mpi(pto_collective_t collective);       /* an MPI call exists */
 pto_nccl_kind_t pto_collective_nccl(pto_collective_t collective); /* PTO_NCCL_COUNT: not in NCCL */
 
+const char *pto_corners_name(pto_corners_t value);
 const char *pto_implementation_name(pto_implementation_t value);
 const char *pto_split_name(pto_split_t value);
 const char *pto_datatype_name(pto_datatype_t datatype);
@@ -242,6 +278,7 @@ typedef enum {
     PTO_FIELD_BOTH_WAYS,
     PTO_FIELD_CHUNKS,
     PTO_FIELD_STAGED_MEMBERS,
+    PTO_FIELD_HALO,
     PTO_FIELD_STRATEGIES,
     PTO_FIELD_LIBRARY,
     PTO_FIELD_COUNT
@@ -268,6 +305,7 @@ typedef struct {
     pto_pair_ends_t ends;  /* `pair` only */
     int64_t chunks;        /* of chunked strategies; 0: as many as are cheapest */
     pto_staged_t staged_members; /* of strategies that stage; each may be one of PTO_STAGED_* */
+    pto_halo_t halo;             /* `halo` only; `bytes` are a cell's, by default those of `datatype` */
     int strategy_count;          /* 0: all that support the collective */
     char **strategy;
     pto_library_choice_t library;

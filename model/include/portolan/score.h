@@ -43,6 +43,7 @@ typedef struct {
     const pto_strategy_t *strategy;
     const char *algorithm; /* one of ours, run instead of the library's; NULL: the library's. Borrowed from
                               the collectives */
+    int64_t chunks;        /* as in the rows; candidates may differ in it alone */
     pto_staged_t staged_members; /* PTO_STAGED_TUNED: as the machine file or the price says */
     double measured_s;           /* by the options' statistic */
 } pto_score_candidate_t;
@@ -57,6 +58,8 @@ typedef struct {
     int64_t owners_per_gpu;
     int64_t procs_per_gpu; /* of split strategies; the owners if none was measured */
     int64_t bytes;
+    pto_level_t distance; /* pair */
+    pto_pair_ends_t ends; /* pair */
     int candidate_count;
     pto_score_candidate_t *candidate; /* owned */
     int best;                         /* by measured time */

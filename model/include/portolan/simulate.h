@@ -4,9 +4,9 @@
  * It uses the same plan and parameters as price, but every rank passes through its stages independently and
  * competes for resources: its sending and its receiving side, one message at a time each; its node's
  * injection and ejection, shared fluidly by the messages in flight (max-rate, Gropp, Olson, Samfass 2016, one
- * message at a time); its GPU's copy engines. Messages are matched: a message is received only once its
- * receive has been posted, and a rendezvous message does not start before. docs/simulating.md gives the
- * equations.
+ * message at a time); its GPU's copy engines; the links of its node, where the machine has a topology.
+ * Messages are matched: a message is received only once its receive has been posted, and a rendezvous message
+ * does not start before. docs/simulating.md gives the equations.
  *
  * If all ranks of a node act alike, the time is that of price; docs/simulating.md lists the exceptions.
  * Messages exist only while in flight, so memory grows with the number of ranks and of messages in flight. */
@@ -26,6 +26,7 @@ PTO_API_BEGIN
     X(INJECTION, "injection", "inject", "node")                                                              \
     X(EJECTION, "ejection", "eject", "node")                                                                 \
     X(RATE, "message_rate", "rate", "node")                                                                  \
+    X(ROUTES, "routes", "routes", "node")                                                                    \
     X(COPY_H2D, "copy_h2d", "h2d", "GPU")                                                                    \
     X(COPY_D2H, "copy_d2h", "d2h", "GPU")                                                                    \
     X(COPY_D2D, "copy_d2d", "d2d", "GPU")                                                                    \
@@ -49,8 +50,8 @@ const char *pto_resource_owner(pto_resource_t resource);
 
 /* Use of all resources of one kind. Busy: a message, copy or reduction was in progress. Waiting means, for a
  * rank's sides, that its stage had work left but no message could move (the partner was not ready); for its
- * local work, waiting for flags; for injection, ejection and copies, the average delay over the node's
- * (GPU's) ranks compared with running alone. */
+ * local work, waiting for flags; for injection, ejection, routes (the links within a node) and copies, the
+ * average delay over the node's (GPU's) ranks compared with running alone. */
 typedef struct {
     int64_t count; /* number of resources */
     double busy_s; /* total */

@@ -129,6 +129,81 @@ static bool expect_pair(pto_checker_t *checker, int out) {
     return right;
 }
 
+/* Along one dimension: where the values of the cells before, in and after an owner's part come from. */
+typedef struct {
+    int shift[3];     /* of the owner of the values: a neighbor, or 0 */
+    int64_t delta[3]; /* in cells: their place in the owner's array, relative to their place here */
+} sides_t;
+
+static sides_t sides_of(const pto_halo_t *grid, int d, int64_t owner) {
+    sides_t sides = {{0}, {0}};
+    for (int side = -1; side <= 1; side += 2) {
+        int shift[PTO_DIMS_MAX] = {0};
+        shift[d] = side;
+        if (pto_halo_peer(grid, owner, shift) < 0)
+            continue; /* beyond the edge are the owner's own values, which stay */
+        sides.shift[1 + side] = side;
+        sides.delta[1 + side] = -side * grid->extent[d];
+    }
+    return sides;
+}
+
+/* Whether the values of a region's cells are promised; `outside` is the number of dimensions in which the
+ * region is part of the halo, `moved` of those in which another owner's part follows. */
+static bool is_promised(pto_corners_t corners, int outside, int moved) {
+    return outside <= 1 || corners == PTO_CORNERS_TWO_PHASE ||
+           (corners == PTO_CORNERS_DIAGONAL && moved == outside);
+}
+
+/* The cells of one region of an owner's array: `region` is -1, 0 or 1 along each dimension. */
+static bool expect_region(pto_checker_t *checker, int out, int64_t owner, const int *region) {
+    const pto_halo_t *grid = &checker->request->halo;
+    int64_t first[PTO_DIMS_MAX] = {0, 0, 0}, count[PTO_DIMS_MAX] = {1, 1, 1};
+    int64_t pitch[PTO_DIMS_MAX] = {0, 0, 0}, delta = 0, cells = 1;
+    int shift[PTO_DIMS_MAX] = {0}, outside = 0, moved = 0;
+    for (int d = grid->dim_count - 1; d >= 0; d--) {
+        sides_t sides = sides_of(grid, d, owner);
+        pitch[d] = cells;
+        first[d] = region[d] < 0 ? 0 : region[d] == 0 ? grid->width : grid->width + grid->extent[d];
+        count[d] = region[d] == 0 ? grid->extent[d] : grid->width;
+        shift[d] = sides.shift[1 + region[d]];
+        delta += sides.delta[1 + region[d]] * pitch[d];
+        outside += region[d] != 0;
+        moved += shift[d] != 0;
+        cells *= grid->extent[d] + 2 * grid->width;
+    }
+    int64_t from = pto_halo_peer(grid, owner, shift), rank = owner_rank(checker->request, owner);
+    int64_t bytes = checker->request->bytes, row = count[grid->dim_count - 1] * bytes;
+    int32_t set = pto_sets_run(&checker->sets, (int32_t)from, (int32_t)from + 1);
+    bool right = true;
+    if (!is_promised(grid->corners, outside, moved))
+        return true;
+    if (grid->dim_count == 2)
+        count[1] = 1; /* rows: along the dimensions before the last */
+    for (int64_t i = 0; i < count[0]; i++)
+        for (int64_t j = 0; j < count[1] && right; j++) {
+            int64_t at = (first[0] + i) * pitch[0] + (first[1] + j) * pitch[1] + first[2] * pitch[2];
+            int64_t offset = at * bytes;
+            right = expect(checker, rank, out, &offset, row, set, (at + delta) * bytes);
+        }
+    return right;
+}
+
+static bool expect_grid(pto_checker_t *checker, int out, int64_t owners) {
+    const pto_halo_t *grid = &checker->request->halo;
+    bool right = true;
+    for (int64_t owner = 0; owner < owners && right; owner++) {
+        right = sized(checker, owner_rank(checker->request, owner), out,
+                      pto_halo_cells(grid) * checker->request->bytes);
+        for (int number = 0; number < PTO_SHIFTS_MAX && right; number++) {
+            int region[PTO_DIMS_MAX] = {number / 9 - 1, number / 3 % 3 - 1, number % 3 - 1};
+            if (grid->dim_count == PTO_DIMS_MAX || region[PTO_DIMS_MAX - 1] == 0)
+                right = expect_region(checker, out, owner, region);
+        }
+    }
+    return right;
+}
+
 static bool expect_outputs(pto_checker_t *checker) {
     int64_t owners = pto_layout_owner_count(&checker->request->layout);
     int out = buffer_of_role(checker->plan, PTO_ROLE_OUT);
@@ -141,6 +216,8 @@ static bool expect_outputs(pto_checker_t *checker) {
         return expect_messages(checker, out, owners);
     case PTO_DATA_PAIR:
         return expect_pair(checker, out);
+    case PTO_DATA_GRID:
+        return expect_grid(checker, out, owners);
     case PTO_DATA_BLOCKS:
     case PTO_DATA_GATHERED:
     case PTO_DATA_COUNT:
@@ -152,6 +229,8 @@ static bool expect_outputs(pto_checker_t *checker) {
 /* --- the user's part ------------------------------------------------------------------------------------ */
 
 static int64_t input_bytes(const pto_request_t *request, int64_t owner, int64_t owners) {
+    if (request->collective == PTO_COLLECTIVE_HALO)
+        return pto_halo_cells(&request->halo) * request->bytes;
     if (!pto_collective_is_addressed(request->collective))
         return request->bytes;
     if (pto_collective_data(request->collective) == PTO_DATA_MESSAGES)
@@ -186,9 +265,15 @@ static bool has_output(const pto_checker_t *checker, int64_t owner) {
                             : owner == 0 || !pto_collective_is_to_root(checker->request->collective);
 }
 
+/* A halo exchange is in place: its output is its input. */
+static int input_of(const pto_checker_t *checker) {
+    bool in_place = checker->request->collective == PTO_COLLECTIVE_HALO;
+    return buffer_of_role(checker->plan, in_place ? PTO_ROLE_OUT : PTO_ROLE_IN);
+}
+
 static bool write_inputs(pto_checker_t *checker) {
     int64_t owners = pto_layout_owner_count(&checker->request->layout);
-    int in = buffer_of_role(checker->plan, PTO_ROLE_IN);
+    int in = input_of(checker);
     if (in < 0)
         return pto_check_fail(checker, 0, "the plan has no input");
     for (int64_t owner = 0; owner < owners; owner++) {
@@ -209,7 +294,7 @@ static bool write_inputs(pto_checker_t *checker) {
 /* The user reads the output and may then overwrite it, since it can be the next run's input. */
 static bool use_outputs(pto_checker_t *checker) {
     int64_t owners = pto_layout_owner_count(&checker->request->layout);
-    int in = buffer_of_role(checker->plan, PTO_ROLE_IN), out = buffer_of_role(checker->plan, PTO_ROLE_OUT);
+    int in = input_of(checker), out = buffer_of_role(checker->plan, PTO_ROLE_OUT);
     for (int64_t owner = 0; owner < owners; owner++) {
         int64_t rank = owner_rank(checker->request, owner);
         if (has_output(checker, owner) &&

@@ -19,7 +19,7 @@ static bool range_of_cores(const pto_checker_t *checker, int64_t first, int64_t 
 
 static bool call_right(pto_checker_t *checker, const pto_node_t *node) {
     if (node->by < 0 || node->by >= PTO_DONE_BY_COUNT || node->collective < 0 ||
-        node->collective >= PTO_COLLECTIVE_COUNT)
+        node->collective >= PTO_COLLECTIVE_COUNT || node->collective == PTO_COLLECTIVE_HALO)
         return pto_check_fail(checker, 0, "a collective node names an unknown collective");
     if (node->group < 0 || node->group >= checker->plan->groups.count ||
         pto_plan_group(checker->plan, node->group)->fold != 0)

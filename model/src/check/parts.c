@@ -33,6 +33,12 @@ bool pto_check_slice_named(pto_checker_t *checker, const pto_slice_t *slice) {
             return pto_check_fail(checker, 0, "a slice of '%s' has bundles of %lld blocks that don't fit",
                                   buffer->name, (long long)slice->bundle);
     }
+    const pto_buffer_t *named = pto_plan_buffer(checker->plan, slice->buffer);
+    if (slice->repeat > 1 &&
+        (slice->parts > 0 || slice->share != PTO_SHARE_ALL || slice->bundle > 1 || slice->reversed ||
+         named->cyclic != PTO_CYCLIC_NONE || named->blocks != PTO_BLOCKS_EQUAL))
+        return pto_check_fail(checker, 0, "a slice of '%s' repeats what are not whole blocks of equal size",
+                              named->name);
     if (slice->bundle < 0)
         return pto_check_fail(checker, 0, "a slice of '%s' has bundles of %lld blocks",
                               pto_plan_buffer(checker->plan, slice->buffer)->name, (long long)slice->bundle);
@@ -71,6 +77,11 @@ static bool step_right(pto_checker_t *checker, const pto_step_t *step) {
         return pto_check_fail(checker, 0, "a step is for cores that don't exist");
     if ((signals || pto_step_is_message(step)) && step->peers.kind == PTO_PEERS_NONE)
         return pto_check_fail(checker, 0, "a message or signal names no peers");
+    if (step->peers.kind == PTO_PEERS_CART &&
+        (checker->request->collective != PTO_COLLECTIVE_HALO ||
+         pto_plan_group(checker->plan, step->group)->kind != PTO_GROUP_OWNERS ||
+         pto_plan_group(checker->plan, step->group)->fold != 0))
+        return pto_check_fail(checker, 0, "a step has peers in a grid, which its group is not");
     if (signals && (step->flag < 0 || step->flag >= pto_plan_flag_count(checker->plan)))
         return pto_check_fail(checker, 0, "a step names flag %d, which does not exist", step->flag);
     return slice_right(checker, step, pto_step_source(step)) &&
@@ -120,7 +131,7 @@ bool pto_check_actor(pto_checker_t *checker, const pto_step_t *step, int64_t ran
     int64_t apart = pto_expr_at(&step->who_stride, k, core, 0);
     if (apart < 1)
         return pto_check_fail(checker, rank, "a step's members are %lld apart", (long long)apart);
-    if (peers->kind == PTO_PEERS_NONE || peers->kind == PTO_PEERS_XOR)
+    if (peers->kind == PTO_PEERS_NONE || peers->kind == PTO_PEERS_XOR || peers->kind == PTO_PEERS_CART)
         return true;
     int64_t stride = pto_expr_at(&peers->stride, k, core, 0);
     int64_t extent = pto_expr_at(&peers->until, k, core, 0) - pto_expr_at(&peers->first, k, core, 0);
@@ -155,7 +166,7 @@ bool pto_check_slice(pto_checker_t *checker, const pto_slice_t *slice, const pto
     if (run < 0 || stride < 1)
         return pto_check_fail(checker, action->rank, "a slice of '%s' takes runs of %lld blocks, %lld apart",
                               buffer->name, (long long)run, (long long)stride);
-    int64_t blocks = pto_run_values(first, run, stride, until);
+    int64_t blocks = pto_slice_block_count(slice, action->k, action->core, action->peer);
     int64_t available = slice->parts > 0 ? slice->parts : buffer->block_count;
     if (slice->bundle > 1)
         available /= slice->bundle;

@@ -23,12 +23,19 @@ typedef enum {
     COLUMN_JOULES,
     COLUMN_STAGED_IN,
     COLUMN_STAGED_OUT,
+    COLUMN_DISTANCE,
+    COLUMN_FROM_SPACE,
+    COLUMN_TO_SPACE,
+    COLUMN_BOTH_WAYS,
+    COLUMN_CHUNKS,
     COLUMN_COUNT
 } column_t;
 
 static const char *const column_names[COLUMN_COUNT] = {
-    "collective", "implementation", "strategy",  "nodes",  "gpus_per_node", "procs_per_gpu", "bytes", "run",
-    "seconds",    "owners_per_gpu", "algorithm", "joules", "staged_in",     "staged_out",
+    "collective",    "implementation", "strategy",  "nodes",      "gpus_per_node",
+    "procs_per_gpu", "bytes",          "run",       "seconds",    "owners_per_gpu",
+    "algorithm",     "joules",         "staged_in", "staged_out", "distance",
+    "from_space",    "to_space",       "both_ways", "chunks",
 };
 
 static int name_of(pto_collectives_t *collectives, pto_text_span_t field) {
@@ -77,6 +84,54 @@ static pto_status_t read_implementation(const pto_csv_t *csv, pto_text_span_t fi
     return status;
 }
 
+static pto_status_t read_distance(const pto_csv_t *csv, pto_text_span_t field, pto_level_t *distance) {
+    const char *names[PTO_LEVEL_COUNT];
+    uint8_t found = 0;
+    for (int level = 0; level < PTO_LEVEL_COUNT; level++)
+        names[level] = pto_level_name((pto_level_t)level);
+    pto_status_t status = pto_csv_name(csv, COLUMN_DISTANCE, field, names, PTO_LEVEL_COUNT,
+                                       "on_gpu, on_socket, on_node or off_node", &found);
+    if (status == PTO_OK)
+        *distance = (pto_level_t)found;
+    return status;
+}
+
+/* One of two words; `*second` if it is the second. */
+static pto_status_t read_choice(const pto_csv_t *csv, int column, pto_text_span_t field,
+                                const char *const words[2], const char *expected, bool *second) {
+    uint8_t found = 0;
+    pto_status_t status = pto_csv_name(csv, column, field, words, 2, expected, &found);
+    if (status == PTO_OK)
+        *second = found == 1;
+    return status;
+}
+
+/* Columns that a row may leave empty. */
+static pto_status_t read_optional(const pto_csv_t *csv, column_t column, pto_text_span_t field,
+                                  pto_collective_row_t *row) {
+    static const char *const spaces[] = {"gpu", "cpu"}, *const answers[] = {"no", "yes"};
+    switch (column) {
+    case COLUMN_JOULES:
+        return pto_csv_joules(csv, column, field, &row->joules);
+    case COLUMN_STAGED_IN:
+        return pto_csv_count(csv, column, field, 0, &row->staged_in);
+    case COLUMN_STAGED_OUT:
+        return pto_csv_count(csv, column, field, 0, &row->staged_out);
+    case COLUMN_DISTANCE:
+        return read_distance(csv, field, &row->distance);
+    case COLUMN_FROM_SPACE:
+        return read_choice(csv, column, field, spaces, "gpu or cpu", &row->ends.from_host);
+    case COLUMN_TO_SPACE:
+        return read_choice(csv, column, field, spaces, "gpu or cpu", &row->ends.to_host);
+    case COLUMN_BOTH_WAYS:
+        return read_choice(csv, column, field, answers, "yes or no", &row->ends.both_ways);
+    case COLUMN_CHUNKS:
+        return pto_csv_count(csv, column, field, 1, &row->chunks);
+    default: /* COLUMN_ALGORITHM */
+        return read_name(csv, column, field, &row->algorithm);
+    }
+}
+
 static pto_status_t read_field(const pto_csv_t *csv, int column, pto_text_span_t field, void *table) {
     pto_collectives_t *collectives = table;
     pto_collective_row_t *row = &collectives->row[collectives->count - 1];
@@ -103,14 +158,8 @@ static pto_status_t read_field(const pto_csv_t *csv, int column, pto_text_span_t
         return pto_csv_count(csv, column, field, 0, &row->run);
     case COLUMN_SECONDS:
         return pto_csv_seconds(csv, column, field, &row->seconds);
-    case COLUMN_JOULES: /* empty if not measured */
-        return field.size > 0 ? pto_csv_joules(csv, column, field, &row->joules) : PTO_OK;
-    case COLUMN_STAGED_IN: /* empty if the strategy does not stage */
-        return field.size > 0 ? pto_csv_count(csv, column, field, 0, &row->staged_in) : PTO_OK;
-    case COLUMN_STAGED_OUT:
-        return field.size > 0 ? pto_csv_count(csv, column, field, 0, &row->staged_out) : PTO_OK;
-    default: /* COLUMN_ALGORITHM: empty if the library's own ran */
-        return field.size > 0 ? read_name(csv, column, field, &row->algorithm) : PTO_OK;
+    default:
+        return field.size > 0 ? read_optional(csv, (column_t)column, field, row) : PTO_OK;
     }
 }
 
@@ -127,9 +176,10 @@ static pto_status_t begin_row(void *table, int file, pto_error_t *err) {
     collectives->row[collectives->count++] = (pto_collective_row_t){.file = file,
                                                                     .owners_per_gpu = 1,
                                                                     .datatype = PTO_DATATYPE_FLOAT,
-                                                                    .algorithm = -1,
                                                                     .staged_in = PTO_STAGED_TUNED,
-                                                                    .staged_out = PTO_STAGED_TUNED};
+                                                                    .staged_out = PTO_STAGED_TUNED,
+                                                                    .distance = PTO_LEVEL_ON_SOCKET,
+                                                                    .algorithm = -1};
     return PTO_OK;
 }
 

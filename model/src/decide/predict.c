@@ -49,6 +49,7 @@ pto_request_t pto_scenario_request(const pto_scenario_t *scenario, int64_t point
                              .counts = &scenario->counts,
                              .mapping = &scenario->mapping,
                              .ends = scenario->ends,
+                             .halo = scenario->halo,
                              .chunks = strategy && strategy->chunked ? scenario->chunks : 0,
                              .strategy = strategy,
                              .algorithm = algorithm,

@@ -144,6 +144,10 @@ static int compare_places(const entry_t *a, const entry_t *b) {
                          order_of(x->nodes, y->nodes),
                          order_of(x->gpus_per_node, y->gpus_per_node),
                          order_of(x->owners_per_gpu, y->owners_per_gpu),
+                         order_of(x->distance, y->distance),
+                         order_of(x->ends.from_host, y->ends.from_host),
+                         order_of(x->ends.to_host, y->ends.to_host),
+                         order_of(x->ends.both_ways, y->ends.both_ways),
                          order_of(x->bytes, y->bytes)};
     for (size_t i = 0; i < sizeof order / sizeof *order; i++)
         if (order[i] != 0)
@@ -164,7 +168,9 @@ static int compare_candidates(const entry_t *a, const entry_t *b) {
         order = strcmp(a->algorithm, b->algorithm);
     if (order == 0)
         order = order_of(a->row->staged_in, b->row->staged_in);
-    return order != 0 ? order : order_of(a->row->staged_out, b->row->staged_out);
+    if (order == 0)
+        order = order_of(a->row->staged_out, b->row->staged_out);
+    return order != 0 ? order : order_of(a->row->chunks, b->row->chunks);
 }
 
 static int compare_runs(const entry_t *a, const entry_t *b) {
@@ -266,6 +272,7 @@ static pto_status_t fill_cell(work_t *work, stretch_t *candidate, int count, int
         cell->candidate[c] =
             (pto_score_candidate_t){candidate[c].entry->strategy,
                                     candidate[c].entry->algorithm,
+                                    candidate[c].entry->row->chunks,
                                     {candidate[c].entry->row->staged_in, candidate[c].entry->row->staged_out},
                                     statistic_of(statistic, candidate[c].entry, candidate[c].count, scratch)};
     pto_status_t status = fill_floor(cell, statistic, candidate, scratch, work->err);
@@ -318,6 +325,8 @@ static pto_status_t make_cell(work_t *work, const entry_t *group, int64_t group_
                                .owners_per_gpu = row->owners_per_gpu,
                                .procs_per_gpu = procs,
                                .bytes = row->bytes,
+                               .distance = row->distance,
+                               .ends = row->ends,
                                .picked = -1};
     return fill_cell(work, stretch, count, rows, cell);
 }

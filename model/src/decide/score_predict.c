@@ -79,6 +79,7 @@ static pto_status_t price_candidate(pto_score_t *score, const pto_scenario_t *sc
         prediction->applicable = true;
         prediction->algorithm = pto_plan_request(plan)->algorithm;
         prediction->staged_members = pto_plan_request(plan)->staged_members;
+        prediction->chunks = pto_plan_request(plan)->chunks;
         status = note_unpriced(score, &explanation, err);
     }
     pto_explanation_fini(&explanation);
@@ -94,7 +95,11 @@ static pto_scenario_t scenario_of(const pto_score_cell_t *cell, int candidate, i
     *nodes = cell->nodes;
     *bytes = cell->bytes;
     scenario.collective = cell->collective;
-    scenario.implementation = cell->implementation;
+    if (pto_collective_is_in_mpi(cell->collective)) /* else messages are all there is */
+        scenario.implementation = cell->implementation;
+    scenario.distance = cell->distance;
+    scenario.ends = cell->ends;
+    scenario.chunks = cell->candidate[candidate].chunks;
     scenario.datatype = cell->datatype;
     scenario.staged_members = cell->candidate[candidate].staged_members;
     scenario.layout = (pto_layout_t){.nodes = cell->nodes,

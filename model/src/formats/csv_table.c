@@ -2,6 +2,7 @@
  * leaves nothing behind. */
 #include "formats/csv_table.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -235,6 +236,7 @@ static pto_status_t read_header(pto_csv_t *csv, pto_text_span_t line) {
     bool seen[PTO_CSV_COLUMN_MAX] = {false};
     char quote[48];
     int count = 0;
+    assert(format->column_count <= PTO_CSV_COLUMN_MAX);
     pto_csv_line_t fields = fields_of(line);
     for (pto_text_span_t field; next_field(csv, line, &fields, &field); count++) {
         int column = pto_span_find(field, format->column, format->column_count);

@@ -14,7 +14,7 @@
 
 typedef struct pto_csv pto_csv_t;
 
-enum { PTO_CSV_COLUMN_MAX = 16 };
+enum { PTO_CSV_COLUMN_MAX = 24 };
 
 /* One kind of table. The columns of a file may be in any order. */
 typedef struct {

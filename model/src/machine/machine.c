@@ -114,8 +114,8 @@ void pto_machine_fini(pto_machine_t *machine) {
     for (pto_cell_t cell = {0}; pto_cell_next(machine, &cell);)
         pto_cell_clear(&cell);
     pto_library_tables_free(machine->library, machine->library_count);
-    pto_library_tables_free(machine->tuning, machine->tuning_count);
     pto_topology_destroy(machine->topology);
+    pto_library_tables_free(machine->tuning, machine->tuning_count);
     memset(machine, 0, sizeof *machine);
 }
 
@@ -189,6 +189,7 @@ pto_status_t pto_machine_clone(const pto_machine_t *machine, pto_machine_t *clon
         copy_topology(machine->topology, &made.topology) &&
         pto_library_tables_copy(machine->library, machine->library_count, &made.library)) {
         made.library_count = machine->library_count;
+        made.mps = machine->mps;
         if (pto_library_tables_copy(machine->tuning, machine->tuning_count, &made.tuning)) {
             made.tuning_count = machine->tuning_count;
             made.mps = machine->mps;

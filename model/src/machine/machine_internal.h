@@ -83,9 +83,9 @@ struct pto_machine {
 #undef PTO_SKIP
     int library_count;
     pto_library_table_t *library;
-    int tuning_count; /* tables, whose spaces mean nothing */
-    pto_library_table_t *tuning;
     pto_topology_t *topology; /* of a node; NULL: unknown */
+    int tuning_count;         /* tables, whose spaces mean nothing */
+    pto_library_table_t *tuning;
 };
 
 /* pto_machine_open and pto_machine_create for a machine by value, which pto_machine_fini empties. */

@@ -65,32 +65,6 @@ static const pto_yaml_field_t library_fields[] = {
 };
 static const pto_yaml_table_t library_table = {.what = "'library'", FIELDS(library_fields), .nonempty = true};
 
-/* --- choices that override predictions ------------------------------------------------------------------ */
-
-static const char *const tuned_collective[] = {"allreduce", "allgather"};
-enum { TUNED_COLLECTIVE_COUNT = sizeof tuned_collective / sizeof *tuned_collective };
-
-static pto_status_t read_tuning_collective(const pto_reader_t *reader, const pto_yaml_node_t *node,
-                                           void *slot, int argument) {
-    pto_machine_t *machine = slot;
-    if (!machine->tuning)
-        machine->tuning = calloc(TUNED_COLLECTIVE_COUNT, sizeof *machine->tuning);
-    char *name = pto_text_copy(tuned_collective[argument]);
-    if (!machine->tuning || !name) {
-        free(name);
-        return pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
-    }
-    pto_library_table_t *table = &machine->tuning[machine->tuning_count++];
-    table->collective = name;
-    return pto_read_rules(reader, node, &pto_tuning_row, &table->rule, &table->rule_count);
-}
-
-static const pto_yaml_field_t tuning_fields[] = {
-    {.key = "allreduce", .read = read_tuning_collective, .argument = 0},
-    {.key = "allgather", .read = read_tuning_collective, .argument = 1},
-};
-static const pto_yaml_table_t tuning_table = {.what = "'tuning'", FIELDS(tuning_fields), .nonempty = true};
-
 /* --- the topology of a node ----------------------------------------------------------------------------- */
 
 /* The topology itself, or the file that has it. */
@@ -124,6 +98,31 @@ static pto_status_t check_topology(const pto_reader_t *reader, const pto_yaml_no
                          pto_topology_device_count(topology, PTO_DEVICE_SOCKET),
                          (long long)machine->node.gpus, (long long)machine->node.sockets);
 }
+/* --- choices that override predictions ------------------------------------------------------------------ */
+
+static const char *const tuned_collective[] = {"allreduce", "allgather"};
+enum { TUNED_COLLECTIVE_COUNT = sizeof tuned_collective / sizeof *tuned_collective };
+
+static pto_status_t read_tuning_collective(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                                           void *slot, int argument) {
+    pto_machine_t *machine = slot;
+    if (!machine->tuning)
+        machine->tuning = calloc(TUNED_COLLECTIVE_COUNT, sizeof *machine->tuning);
+    char *name = pto_text_copy(tuned_collective[argument]);
+    if (!machine->tuning || !name) {
+        free(name);
+        return pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
+    }
+    pto_library_table_t *table = &machine->tuning[machine->tuning_count++];
+    table->collective = name;
+    return pto_read_rules(reader, node, &pto_tuning_row, &table->rule, &table->rule_count);
+}
+
+static const pto_yaml_field_t tuning_fields[] = {
+    {.key = "allreduce", .read = read_tuning_collective, .argument = 0},
+    {.key = "allgather", .read = read_tuning_collective, .argument = 1},
+};
+static const pto_yaml_table_t tuning_table = {.what = "'tuning'", FIELDS(tuning_fields), .nonempty = true};
 
 /* --- sections ------------------------------------------------------------------------------------------- */
 
@@ -269,7 +268,7 @@ static pto_status_t finish_section(const pto_reader_t *reader, const pto_yaml_no
 
 static void list_top(keys_t *keys) {
     static const char *const top[] = {"machine", "source", "library", "topology", "tuning"};
-    for (size_t i = 0; i < sizeof top / sizeof *top; i++) {
+    for (int i = 0; i < (int)(sizeof top / sizeof *top); i++) {
         const pto_word_t word = {.text = top[i], .length = strlen(top[i]), .required = i < 2};
         add_key(keys, &word, "", read_top);
     }

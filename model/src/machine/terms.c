@@ -45,14 +45,14 @@ static void drop(pto_machine_t *machine, const char *term) {
         machine->library = NULL;
         machine->library_count = 0;
     }
+    if (strcmp(term, "topology") == 0) {
+        pto_topology_destroy(machine->topology);
+        machine->topology = NULL;
+    }
     if (strcmp(term, "tuning") == 0) {
         pto_library_tables_free(machine->tuning, machine->tuning_count);
         machine->tuning = NULL;
         machine->tuning_count = 0;
-    }
-    if (strcmp(term, "topology") == 0) {
-        pto_topology_destroy(machine->topology);
-        machine->topology = NULL;
     }
 }
 

@@ -397,11 +397,11 @@ pto_status_t pto_machine_format(const pto_machine_t *machine, const char *commen
         pto_text_add(&writer, "\nmps: %s", pto_mps_name(machine->mps));
     put_children(&writer, machine, "", 0, false);
     put_library(&writer, machine);
-    put_tuning(&writer, machine);
     if (machine->topology != NULL) {
         put(&writer, "\ntopology:\n");
         put_topology(&writer, 2, machine->topology);
     }
+    put_tuning(&writer, machine);
     if (writer.out_of_memory) {
         free(writer.text);
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a machine file");

@@ -29,6 +29,10 @@ pto_status_t pto_map_tree(const pto_map_problem_t *problem, int64_t *place, pto_
 enum { PTO_PERMUTED_MAX = 8 };
 pto_status_t pto_map_permutations(const pto_map_problem_t *problem, int64_t *place, pto_error_t *err);
 
+/* Map in phases, each by `mapper`, or by greedy where that does not apply. Errors: PTO_ERR_MEMORY. */
+pto_status_t pto_map_in_phases(const pto_map_problem_t *problem, const pto_mapper_t *mapper,
+                               const int64_t *part_size, int part_count, int64_t *place, pto_error_t *err);
+
 extern const pto_mapper_t pto_mapper_slot, pto_mapper_node, pto_mapper_random, pto_mapper_greedy,
     pto_mapper_exact;
 

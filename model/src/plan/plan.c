@@ -193,6 +193,10 @@ void pto_build_exchange(pto_builder_t *builder, const pto_request_t *request,
                         const pto_exchange_t *exchange) {
     bool on_gpu = pto_builder_buffer(builder, exchange->out)->space == PTO_SPACE_GPU;
     pto_exchange_t call = *exchange;
+    if (request->collective == PTO_COLLECTIVE_HALO) { /* no call of MPI has its meaning */
+        request->algorithm->build(builder, exchange);
+        return;
+    }
     if (pto_collective_is_vector(request->collective))
         call.in = call.out; /* algorithms work in place */
     builder->bundle = exchange->bundle;
@@ -281,6 +285,8 @@ static uint64_t digest_slice(uint64_t hash, const pto_slice_t *slice) {
                               slice->parts,  slice->reverse_bits, slice->share,  slice->share_count};
     if (slice->bundle > 1)
         hash = fnv1a(hash, (uint64_t)slice->bundle);
+    if (slice->repeat > 1)
+        hash = fnv1a(fnv1a(hash, (uint64_t)slice->repeat), (uint64_t)slice->repeat_stride);
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
         hash = fnv1a(hash, (uint64_t)number[i]);
     const pto_expr_t expr[] = {slice->offset, slice->align,  slice->first,
@@ -297,6 +303,8 @@ static uint64_t digest_step(uint64_t hash, const pto_step_t *step) {
                               step->flag};
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
         hash = fnv1a(hash, (uint64_t)number[i]);
+    for (int d = 0; d < PTO_DIMS_MAX && step->peers.kind == PTO_PEERS_CART; d++)
+        hash = fnv1a(hash, (uint64_t)(int64_t)step->peers.shift[d]);
     const pto_expr_t expr[] = {step->who_first,   step->who_stride,   step->who_until,
                                step->peers.first, step->peers.stride, step->peers.until};
     for (size_t i = 0; i < sizeof expr / sizeof *expr; i++)
@@ -338,6 +346,12 @@ static uint64_t digest_grid(uint64_t hash, const pto_grid_t *grid) {
     return fnv1a(hash, (uint64_t)grid->along);
 }
 
+static uint64_t digest_halo(uint64_t hash, const pto_halo_t *grid) {
+    for (int d = 0; d < grid->dim_count; d++)
+        hash = fnv1a(fnv1a(hash, (uint64_t)grid->dims[d]), 2 * (uint64_t)grid->extent[d] + grid->wrap[d]);
+    return fnv1a(fnv1a(hash, (uint64_t)grid->width), grid->corners);
+}
+
 static uint64_t digest_request(uint64_t hash, const pto_request_t *request) {
     const pto_layout_t *layout = &request->layout;
     const int64_t number[] = {layout->nodes,         layout->gpus_per_node, layout->owners_per_gpu,
@@ -349,6 +363,8 @@ static uint64_t digest_request(uint64_t hash, const pto_request_t *request) {
     if (request->collective == PTO_COLLECTIVE_PAIR)
         hash =
             fnv1a(hash, 4u * request->ends.from_host + 2u * request->ends.to_host + request->ends.both_ways);
+    if (request->collective == PTO_COLLECTIVE_HALO)
+        hash = digest_halo(hash, &request->halo);
     if (request->chunks > 1)
         hash = fnv1a(hash, (uint64_t)request->chunks);
     if (request->staged_members.in > 0 || request->staged_members.out > 0)
@@ -446,6 +462,8 @@ static pto_status_t check_sizes(const pto_request_t *request, pto_error_t *err) 
         peers = request->messages;
     else if (pto_collective_data(request->collective) == PTO_DATA_BLOCKS)
         peers = owners;
+    else if (request->collective == PTO_COLLECTIVE_HALO)
+        peers = pto_halo_cells(&request->halo);
     int64_t bytes = pto_counts_largest(counts, request->bytes);
     bytes = bytes > request->bytes ? bytes : request->bytes;
     if (!pto_bytes_countable(bytes, peers, request->layout.gpus_per_node * request->layout.procs_per_gpu))
@@ -465,10 +483,13 @@ static pto_status_t check_mapping(const pto_request_t *request, pto_error_t *err
                          (long long)mapping->count, (long long)owners);
 }
 
-pto_status_t pto_plan_create(const pto_request_t *request, pto_plan_t **plan, pto_error_t *err) {
+pto_status_t pto_plan_create(const pto_request_t *asked, pto_plan_t **plan, pto_error_t *err) {
+    pto_request_t complete = *asked, *request = &complete;
     pto_status_t status = check_choices(request, err);
     if (status == PTO_OK)
         status = pto_layout_check(&request->layout, err);
+    if (status == PTO_OK && request->collective == PTO_COLLECTIVE_HALO)
+        status = pto_halo_complete(&request->halo, pto_layout_owner_count(&request->layout), err);
     if (status == PTO_OK)
         status = check_sizes(request, err);
     if (status == PTO_OK)
@@ -482,7 +503,7 @@ pto_status_t pto_plan_create(const pto_request_t *request, pto_plan_t **plan, pt
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a plan");
     made->request = *request;
     pto_builder_t builder = {.plan = made};
-    request->strategy->build(&builder, request);
+    request->strategy->build(&builder, &made->request);
     if (builder.out_of_memory) {
         pto_plan_destroy(made);
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a plan");

@@ -37,7 +37,7 @@ int64_t pto_step_peer_count(const pto_plan_t *plan, const pto_action_t *action) 
     const pto_peers_t *peers = &action->step->peers;
     if (peers->kind == PTO_PEERS_NONE)
         return 0;
-    if (peers->kind == PTO_PEERS_XOR)
+    if (peers->kind == PTO_PEERS_XOR || peers->kind == PTO_PEERS_CART)
         return 1;
     int64_t first = pto_expr_at(&peers->first, action->k, action->core, 0);
     int64_t stride = pto_expr_at(&peers->stride, action->k, action->core, 0);
@@ -66,6 +66,11 @@ bool pto_step_peer(const pto_plan_t *plan, int64_t j, pto_action_t *action) {
         action->peer = pto_floor_mod(action->me / per_node + peers->node_shift, nodes) * per_node +
                        pto_floor_mod(action->me % per_node + peers->sign * value, per_node);
         break;
+    case PTO_PEERS_CART:
+        action->peer = pto_halo_peer(&plan->request.halo, action->me, peers->shift);
+        if (action->peer < 0)
+            return false;
+        break;
     case PTO_PEERS_INDEX:
     case PTO_PEERS_NONE:
     case PTO_PEERS_COUNT:
@@ -74,6 +79,44 @@ bool pto_step_peer(const pto_plan_t *plan, int64_t j, pto_action_t *action) {
     }
     action->peer_rank = pto_group_rank(plan, group, action->rank, action->peer);
     return action->peer != action->me;
+}
+
+/* The value with which a member is reached, as pto_step_peer counts; -1: none. */
+static int64_t value_of_peer(const pto_plan_t *plan, const pto_group_t *group, const pto_action_t *action,
+                             int64_t peer) {
+    const pto_peers_t *peers = &action->step->peers;
+    int64_t me = action->me, per_node = group->members_per_node;
+    int64_t node = pto_floor_mod(me / per_node + peers->node_shift, plan->request.layout.nodes);
+    switch (peers->kind) {
+    case PTO_PEERS_SHIFT:
+        return pto_floor_mod(peers->sign * (peer - me), group->size);
+    case PTO_PEERS_XOR:
+        return me ^ peer;
+    case PTO_PEERS_TORUS:
+        return peer / per_node == node ? pto_floor_mod(peers->sign * (peer - me), per_node) : -1;
+    case PTO_PEERS_INDEX:
+        return peer;
+    case PTO_PEERS_CART: /* its only one */
+        return 0;
+    case PTO_PEERS_NONE:
+    case PTO_PEERS_COUNT:
+        break;
+    }
+    return -1;
+}
+
+bool pto_step_reaches(const pto_plan_t *plan, pto_action_t *action, int64_t peer_rank) {
+    const pto_peers_t *peers = &action->step->peers;
+    const pto_group_t *group = pto_plan_group(plan, action->step->group);
+    int64_t peer = pto_group_index(plan, group, peer_rank);
+    if (peer < 0 || pto_group_rank(plan, group, action->rank, peer) != peer_rank)
+        return false;
+    int64_t first = pto_expr_at(&peers->first, action->k, action->core, 0);
+    int64_t stride = pto_expr_at(&peers->stride, action->k, action->core, 0);
+    int64_t value = value_of_peer(plan, group, action, peer);
+    int64_t j = value < first || stride == 0 ? 0 : (value - first) / stride;
+    return j < pto_step_peer_count(plan, action) && pto_step_peer(plan, j, action) &&
+           action->peer_rank == peer_rank;
 }
 
 bool pto_step_next(const pto_plan_t *plan, int64_t *next, pto_action_t *action) {

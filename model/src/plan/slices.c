@@ -51,13 +51,11 @@ static int64_t node_block_bytes(const pto_held_t *holder, int64_t block) {
     int64_t home = holder->place.node * members, place = holder->place.gpu * owners + holder->place.core;
     pto_blocks_t blocks = holder->buffer->blocks;
     if (blocks == PTO_BLOCKS_RAIL)
-        return pto_request_bytes(request, home + block % members,
-                                block / members * members + place);
+        return pto_request_bytes(request, home + block % members, block / members * members + place);
     int64_t i = block / members % members, j = block % members;
     int64_t other = block / (members * members) * members;
     bool sending = blocks == PTO_BLOCKS_NODE_ROW;
-    return pto_request_bytes(request, (sending ? home : other) + i,
-                            (sending ? other : home) + j);
+    return pto_request_bytes(request, (sending ? home : other) + i, (sending ? other : home) + j);
 }
 
 /* Bytes of a block before splitting and dealing. */
@@ -243,7 +241,7 @@ int64_t pto_slice_block_count(const pto_slice_t *slice, int64_t k, int64_t core,
         return 0;
     int64_t run = pto_expr_at(&slice->run, k, core, peer);
     int64_t stride = pto_expr_at(&slice->stride, k, core, peer);
-    return pto_run_values(first, run, stride, until);
+    return pto_run_values(first, run, stride, until) * (slice->repeat > 1 ? slice->repeat : 1);
 }
 
 /* Cut a slice's share out of a block. */
@@ -328,16 +326,18 @@ void pto_slice_visit(const pto_plan_t *plan, const pto_slice_t *slice, const pto
     int64_t until = pto_expr_at(&slice->until, action->k, action->core, action->peer);
     int64_t run = pto_expr_at(&slice->run, action->k, action->core, action->peer);
     int64_t stride = pto_expr_at(&slice->stride, action->k, action->core, action->peer);
-    int64_t first = pto_expr_at(&slice->first, action->k, action->core, action->peer);
-    for (; first < until && !merger.stopped; first += stride) {
-        int64_t end = run < until - first ? first + run : until;
-        if (uniform && run > 0)
-            add_uniform(&merger, slice, &holder, base + first, end - first);
-        for (int64_t w = first; w < end && !uniform && !merger.stopped; w++) {
-            pto_extent_t extent = indexed_extent(slice, &holder, slice->reversed ? base - w : base + w);
-            merger_add(&merger, share_of_block(slice, action, &holder, extent));
+    int64_t from = pto_expr_at(&slice->first, action->k, action->core, action->peer);
+    int64_t times = slice->repeat > 1 ? slice->repeat : 1;
+    for (int64_t repeated = 0; repeated < times; repeated++, base += slice->repeat_stride)
+        for (int64_t first = from; first < until && !merger.stopped; first += stride) {
+            int64_t end = run < until - first ? first + run : until;
+            if (uniform && run > 0)
+                add_uniform(&merger, slice, &holder, base + first, end - first);
+            for (int64_t w = first; w < end && !uniform && !merger.stopped; w++) {
+                pto_extent_t extent = indexed_extent(slice, &holder, slice->reversed ? base - w : base + w);
+                merger_add(&merger, share_of_block(slice, action, &holder, extent));
+            }
         }
-    }
     if (merger.pending.bytes > 0 && !merger.stopped)
         visit(context, merger.pending.offset_bytes, merger.pending.bytes);
 }

@@ -3,6 +3,34 @@
 
 #include "price/pricing.h"
 
+/* --- their kind ----------------------------------------------------------------------------------------- */
+
+static bool is_constant(pto_expr_t expr) {
+    return !expr.loop && !expr.power && !expr.inverse && !expr.core && !expr.peer;
+}
+
+/* Whether the step is that of one member of several, picked by its index. */
+static bool is_of_one_member(const pto_plan_t *plan, const pto_step_t *step) {
+    return is_constant(step->who_first) && is_constant(step->who_until) &&
+           step->who_until.constant == step->who_first.constant + 1 &&
+           pto_plan_group(plan, step->group)->size > 1;
+}
+
+/* Whether all steps are, like those of the ends of a message: a class, which takes part in every step of its
+ * cores, would do the work of all of them. */
+static bool has_roles(const pto_plan_t *plan) {
+    int i = 0;
+    while (i < plan->steps.count && is_of_one_member(plan, pto_plan_step(plan, i)))
+        i++;
+    return i > 0 && i == plan->steps.count;
+}
+
+pto_actors_t pto_actors_of(const pto_plan_t *plan) {
+    if (pto_plan_has_tables(plan) || (has_roles(plan) && pto_price_walk_check_size(plan, NULL) == PTO_OK))
+        return PTO_ACTORS_RANKS;
+    return pto_plan_uses_peers_memory(plan) ? PTO_ACTORS_PLACES : PTO_ACTORS_CLASSES;
+}
+
 /* --- classes ------------------------------------------------------------------------------------------ */
 
 static bool depends_on_core(const pto_step_t *step) {

@@ -1,4 +1,6 @@
 /* The messages and bytes of many processes at once: of a class, or of a place on all nodes. */
+#include <math.h>
+
 #include "price/pricing.h"
 
 /* --- bytes -------------------------------------------------------------------------------------------- */
@@ -24,6 +26,117 @@ int64_t pto_class_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, 
         bytes = pto_share_bytes(bytes, buffer->granularity_bytes, slice->share_count,
                                 slice->share == PTO_SHARE_MINE ? core : action->peer);
     return blocks * bytes;
+}
+
+/* --- neighbors on a grid -------------------------------------------------------------------------------- */
+
+/* Nodes whose members stand for all: every one if they are few, else those at the corners, at the edges and
+ * in the middle of the grid. */
+enum { GRID_NODES_MAX = 125 };
+
+static int grid_nodes(const pto_plan_t *plan, int64_t per_node, int64_t node[GRID_NODES_MAX]) {
+    const pto_halo_t *grid = &plan->request.halo;
+    int64_t nodes = plan->request.layout.nodes;
+    int count = 0;
+    for (; nodes <= GRID_NODES_MAX && count < nodes; count++)
+        node[count] = count;
+    for (int number = 0; nodes > GRID_NODES_MAX && number < GRID_NODES_MAX; number++) {
+        int64_t index = 0, rest = number;
+        for (int d = 0; d < grid->dim_count; d++, rest /= 5) {
+            const int64_t at[] = {0, 1, grid->dims[d] / 2, grid->dims[d] - 2, grid->dims[d] - 1};
+            index = index * grid->dims[d] + pto_floor_mod(at[rest % 5], grid->dims[d]);
+        }
+        if (rest == 0)
+            node[count++] = index / per_node;
+    }
+    return count;
+}
+
+/* The level of an owner's message to a neighbor; PTO_LEVEL_COUNT: none. */
+static pto_level_t neighbor_level(const pto_plan_t *plan, int64_t owner, const int *shift) {
+    const pto_layout_t *layout = &plan->request.layout;
+    int64_t peer = pto_halo_peer(&plan->request.halo, owner, shift), cores = layout->owners_per_gpu;
+    if (peer < 0 || peer == owner)
+        return PTO_LEVEL_COUNT;
+    pto_rank_t from = {owner / cores / layout->gpus_per_node, owner / cores % layout->gpus_per_node,
+                       owner % cores};
+    pto_rank_t to = {peer / cores / layout->gpus_per_node, peer / cores % layout->gpus_per_node,
+                     peer % cores};
+    return pto_layout_level(layout, from, to);
+}
+
+/* The messages of the step that leave the busiest node. */
+static int64_t neighbors_off_node(const pto_plan_t *plan, const pto_step_t *step) {
+    int64_t per_node = pto_plan_group(plan, step->group)->members_per_node, most = 0;
+    int64_t node[GRID_NODES_MAX];
+    int nodes = grid_nodes(plan, per_node, node);
+    for (int n = 0; n < nodes; n++) {
+        int64_t leaving = 0;
+        for (int64_t i = 0; i < per_node; i++)
+            leaving += neighbor_level(plan, node[n] * per_node + i, step->peers.shift) == PTO_LEVEL_OFF_NODE;
+        most = leaving > most ? leaving : most;
+    }
+    return most;
+}
+
+/* The stage's messages to, or from, an owner's neighbors. */
+static pto_status_t charge_neighbors(const pto_pricing_t *pricing, const pto_stage_t *stage, int64_t owner,
+                                     const pto_action_t *first, pto_charge_t *charge) {
+    const pto_plan_t *plan = pricing->plan;
+    pto_status_t status = PTO_OK;
+    for (int i = stage->step_first; i < stage->step_first + stage->step_count && status == PTO_OK; i++) {
+        pto_action_t action = *first;
+        action.step = pto_plan_step(plan, i);
+        if (action.step->kind != first->step->kind || action.step->peers.kind != PTO_PEERS_CART)
+            continue;
+        const pto_slice_t *slice = pto_message_slice(action.step);
+        pto_level_t level = neighbor_level(plan, owner, action.step->peers.shift);
+        int64_t bytes = pto_class_slice_bytes(plan, slice, &action);
+        if (level < PTO_LEVEL_COUNT && bytes > 0)
+            status =
+                pto_charge_messages(charge, pricing->machine, pto_plan_buffer(plan, slice->buffer)->space,
+                                    level, bytes, 1, pricing->err);
+    }
+    return status;
+}
+
+/* The stage of a step, and whether the step is the first of its kind there with neighbors. */
+static const pto_stage_t *stage_of(const pto_plan_t *plan, const pto_step_t *step, bool *first) {
+    int index = (int)(step - pto_plan_step(plan, 0)), s = 0;
+    while (index >= pto_plan_stage(plan, s)->step_first + pto_plan_stage(plan, s)->step_count)
+        s++;
+    const pto_stage_t *stage = pto_plan_stage(plan, s);
+    *first = true;
+    for (int i = stage->step_first; i < index; i++)
+        if (pto_plan_step(plan, i)->kind == step->kind &&
+            pto_plan_step(plan, i)->peers.kind == PTO_PEERS_CART)
+            *first = false;
+    return stage;
+}
+
+/* All neighbors of a stage at once: the owner for whom they cost most stands for its class. */
+static pto_status_t charge_costliest_owner(const pto_pricing_t *pricing, const pto_action_t *action,
+                                           pto_charge_t *charge) {
+    bool first;
+    const pto_stage_t *stage = stage_of(pricing->plan, action->step, &first);
+    int64_t per_node = pto_plan_group(pricing->plan, action->step->group)->members_per_node, costliest = 0;
+    int64_t node[GRID_NODES_MAX];
+    int nodes = first ? grid_nodes(pricing->plan, per_node, node) : 0;
+    double costliest_s = -1;
+    for (int n = 0; n < nodes; n++)
+        for (int64_t owner = node[n] * per_node; owner < (node[n] + 1) * per_node; owner++) {
+            pto_charge_t tried = *charge;
+            tried.terms = NULL;
+            pto_status_t status = charge_neighbors(pricing, stage, owner, action, &tried);
+            if (status != PTO_OK)
+                return status;
+            double tried_s = pto_charge_seconds(&tried, pricing->machine, pricing->outflow);
+            if (tried_s > costliest_s) {
+                costliest_s = tried_s;
+                costliest = owner;
+            }
+        }
+    return first ? charge_neighbors(pricing, stage, costliest, action, charge) : PTO_OK;
 }
 
 /* --- messages ----------------------------------------------------------------------------------------- */
@@ -61,6 +174,12 @@ static int64_t groups_per_node(const pto_pricing_t *pricing, const pto_action_t 
 void pto_class_count_sends(pto_pricing_t *pricing, pto_action_t *action) {
     if (differ_by_peer(pricing->plan, action->step))
         return;
+    if (action->step->peers.kind == PTO_PEERS_CART) {
+        int64_t leaving = neighbors_off_node(pricing->plan, action->step) * groups_per_node(pricing, action);
+        pto_outflow_add(pricing->outflow, pricing->plan, action->step, (double)leaving,
+                        (double)pto_class_slice_bytes(pricing->plan, &action->step->source, action));
+        return;
+    }
     int64_t bytes;
     const pto_traffic_t *traffic = traffic_of(pricing, action, &bytes);
     if (traffic)
@@ -104,21 +223,26 @@ static pto_status_t charge_by_peer(const pto_pricing_t *pricing, pto_action_t *a
 static pto_status_t charge_costliest(const pto_pricing_t *pricing, const pto_traffic_t *traffic,
                                      pto_space_t space, int64_t bytes, pto_charge_t *charge) {
     const pto_mix_t *costliest = NULL;
-    double costliest_s = -1;
-    if (traffic->mix_count == 1)
-        return charge_mix(pricing, &traffic->mix[0], space, bytes, charge);
+    double costliest_s = -1, on_node_s = 0, before_s = charge->on_node_s;
+    if (traffic->mix_count == 1) {
+        pto_status_t status = charge_mix(pricing, &traffic->mix[0], space, bytes, charge);
+        charge->most_on_node_s += charge->on_node_s - before_s;
+        return status;
+    }
     for (int i = 0; i < traffic->mix_count; i++) {
         pto_charge_t mix = *charge;
         mix.terms = NULL;
         pto_status_t status = charge_mix(pricing, &traffic->mix[i], space, bytes, &mix);
         if (status != PTO_OK)
             return status;
+        on_node_s = fmax(on_node_s, mix.on_node_s - before_s);
         double mix_s = pto_charge_seconds(&mix, pricing->machine, pricing->outflow);
         if (mix_s > costliest_s) {
             costliest_s = mix_s;
             costliest = &traffic->mix[i];
         }
     }
+    charge->most_on_node_s += on_node_s;
     return costliest ? charge_mix(pricing, costliest, space, bytes, charge) : PTO_OK;
 }
 
@@ -155,6 +279,8 @@ pto_status_t pto_class_charge_messages(pto_pricing_t *pricing, pto_action_t *act
     pto_space_t space = pto_plan_buffer(pricing->plan, pto_message_slice(action->step)->buffer)->space;
     if (action->step->kind == PTO_STEP_RECV)
         follow_senders(pricing, action);
+    if (action->step->peers.kind == PTO_PEERS_CART)
+        return charge_costliest_owner(pricing, action, charge);
     if (differ_by_peer(pricing->plan, action->step))
         return charge_by_peer(pricing, action, space, charge);
     int64_t bytes;

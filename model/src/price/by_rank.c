@@ -26,15 +26,21 @@ void pto_rank_count_sends(pto_pricing_t *pricing, pto_action_t *action) {
     int64_t peers = pto_step_peer_count(pricing->plan, action);
     messages_t messages = messages_of(pricing->plan, action);
     for (int64_t j = 0; j < peers; j++) {
-        if (!pto_step_peer(pricing->plan, j, action) || pricing->actor[action->peer_rank].place.node == node)
+        if (!pto_step_peer(pricing->plan, j, action))
+            continue;
+        bool within = pricing->actor[action->peer_rank].place.node == node;
+        if (within && !pricing->loads.topology)
             continue;
         int64_t bytes = message_bytes(&messages, action);
-        if (bytes > 0 || action->step->send_empty)
+        if (within)
+            pto_links_count_message(pricing, action, bytes);
+        else if (bytes > 0 || action->step->send_empty)
             pto_outflow_add(&pricing->outflow[node], pricing->plan, action->step, 1, (double)bytes);
     }
 }
 
-pto_status_t pto_rank_charge_messages(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge) {
+pto_status_t pto_rank_charge_messages(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge,
+                                      pto_busiest_t *busiest) {
     const pto_layout_t *layout = &pricing->plan->request.layout;
     messages_t messages = messages_of(pricing->plan, action);
     pto_space_t space = messages.held.buffer->space;
@@ -51,6 +57,8 @@ pto_status_t pto_rank_charge_messages(pto_pricing_t *pricing, pto_action_t *acti
             pto_charge_messages(charge, pricing->machine, space, level, bytes, 1, pricing->err);
         if (status != PTO_OK)
             return status;
+        if (level != PTO_LEVEL_OFF_NODE)
+            pto_links_see_message(pricing, action, busiest);
         if (action->step->kind == PTO_STEP_RECV)
             pto_pricing_follow(pricing, &pricing->ledger[action->rank], &pricing->before[action->peer_rank]);
     }

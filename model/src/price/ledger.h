@@ -34,6 +34,7 @@ typedef struct {
     double alpha_s;
     double off_node_alpha_s; /* of these, the off-node messages' */
     double on_node_s;
+    double most_on_node_s; /* of a class, that of the member for which it is most */
     double off_node_s;
     bool off_node; /* whether any message leaves the node */
     double other_s;

@@ -4,7 +4,8 @@
  * alike, priced once for all GPUs. A stage costs a class as much as its most expensive member;
  * docs/decisions/0001 says where that is exact and where it is an upper bound. Where processes use their
  * peers' memory, an actor is a process of the first node, which stands for its counterparts on all nodes
- * (docs/decisions/0003). Where byte counts are a table, every rank is an actor of its own. */
+ * (docs/decisions/0003). Where byte counts are a table, or every step is that of one member, every rank is an
+ * actor of its own. */
 #include "portolan/price.h"
 
 #include <stdlib.h>
@@ -27,11 +28,15 @@ static void count_sends(pto_pricing_t *pricing, pto_action_t *action) {
 
 static void count_copies(pto_pricing_t *pricing, pto_action_t *action) {
     const pto_step_t *step = action->step;
-    if (pto_actors_are_exact(pricing, step))
+    if (pto_actors_are_exact(pricing, step)) {
         pto_copies_count(pricing->plan, action, pricing->engine);
-    else
-        engine_of(pricing, action->rank)->bytes[pto_step_copy_kind(pricing->plan, step)] +=
-            pricing->actor[action->rank].cores * pto_class_slice_bytes(pricing->plan, &step->source, action);
+        pto_links_count_copies(pricing, action);
+        return;
+    }
+    int64_t bytes =
+        pricing->actor[action->rank].cores * pto_class_slice_bytes(pricing->plan, &step->source, action);
+    engine_of(pricing, action->rank)->bytes[pto_step_copy_kind(pricing->plan, step)] += bytes;
+    pto_links_count_copies_alike(pricing, action, (double)bytes);
 }
 
 static void count_demand(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k) {
@@ -39,10 +44,13 @@ static void count_demand(pto_pricing_t *pricing, const pto_stage_t *stage, int64
         pricing->outflow[node] = (pto_outflow_t){0};
     for (int64_t gpu = 0; gpu < pricing->gpu_count; gpu++)
         pto_copies_begin(&pricing->engine[gpu]);
+    pto_links_begin(pricing);
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(pricing->plan, stage->step_first + i);
         if (step->kind != PTO_STEP_SEND && step->kind != PTO_STEP_COPY)
             continue;
+        if (step->kind == PTO_STEP_SEND && pricing->kind != PTO_ACTORS_RANKS)
+            pto_links_count_step(pricing, step, k);
         for (int64_t actor = 0; actor < pricing->actor_count; actor++) {
             pto_action_t action;
             if (!pto_actor_acts(pricing, step, actor, k, &action))
@@ -62,12 +70,22 @@ typedef struct {
     pto_charge_t out;
     pto_charge_t in;
     pto_charge_t other;
+    double copies_s; /* of other_s */
+    /* The busiest links of the messages in both directions, and of the copies. */
+    pto_busiest_t out_link;
+    pto_busiest_t in_link;
+    pto_busiest_t copy_link;
     unsigned queued; /* as in pto_copying_t */
 } costs_t;
 
-static pto_status_t charge_messages(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge) {
-    return pricing->kind == PTO_ACTORS_RANKS ? pto_rank_charge_messages(pricing, action, charge)
-                                             : pto_class_charge_messages(pricing, action, charge);
+static pto_status_t charge_messages(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge,
+                                    pto_busiest_t *busiest) {
+    if (pricing->kind == PTO_ACTORS_RANKS)
+        return pto_rank_charge_messages(pricing, action, charge, busiest);
+    pto_status_t status = pto_class_charge_messages(pricing, action, charge);
+    if (charge->most_on_node_s > 0)
+        pto_links_see_all(pricing, PTO_LOAD_MESSAGES, action->step->kind == PTO_STEP_SEND, busiest);
+    return status;
 }
 
 static pto_status_t charge_copies(pto_pricing_t *pricing, pto_action_t *action, costs_t *costs) {
@@ -79,12 +97,18 @@ static pto_status_t charge_copies(pto_pricing_t *pricing, pto_action_t *action, 
                         .charge = &costs->other,
                         .queued = costs->queued,
                         .err = pricing->err};
+    double before_s = costs->other.other_s;
+    bool exact = pto_actors_are_exact(pricing, action->step);
     pto_status_t status =
-        pto_actors_are_exact(pricing, action->step)
-            ? pto_copies_charge(&to, action)
-            : pto_copy_charge(&to, action, PTO_REACH_ON_SOCKET, action->rank / pricing->actors_per_gpu,
-                              pto_class_slice_bytes(plan, &action->step->source, action));
+        exact ? pto_copies_charge(&to, action)
+              : pto_copy_charge(&to, action, PTO_REACH_ON_SOCKET, action->rank / pricing->actors_per_gpu,
+                                pto_class_slice_bytes(plan, &action->step->source, action));
     costs->queued = to.queued;
+    costs->copies_s += costs->other.other_s - before_s;
+    if (exact)
+        pto_links_see_copies(pricing, action, &costs->copy_link);
+    else
+        pto_links_see_all(pricing, PTO_LOAD_COPIES, false, &costs->copy_link);
     return status;
 }
 
@@ -103,7 +127,7 @@ static pto_ledger_t *terms_of(pto_pricing_t *pricing, int which) {
 }
 
 static void begin_costs(pto_pricing_t *pricing, const pto_stage_t *stage, costs_t *costs) {
-    costs->queued = 0;
+    *costs = (costs_t){.queued = 0};
     pto_charge_begin(&costs->out, stage->name, terms_of(pricing, 0));
     pto_charge_begin(&costs->in, stage->name, terms_of(pricing, 1));
     pto_charge_begin(&costs->other, stage->name, terms_of(pricing, 2));
@@ -111,8 +135,18 @@ static void begin_costs(pto_pricing_t *pricing, const pto_stage_t *stage, costs_
     costs->in.at_once = costs->out.at_once;
 }
 
+/* What the links take beyond the actor's own bytes. */
+static void charge_links(const pto_pricing_t *pricing, costs_t *costs) {
+    bool exact = pricing->kind == PTO_ACTORS_RANKS;
+    pto_charge_busiest(&costs->out, &costs->out_link,
+                       exact ? costs->out.on_node_s : costs->out.most_on_node_s);
+    pto_charge_busiest(&costs->in, &costs->in_link, exact ? costs->in.on_node_s : costs->in.most_on_node_s);
+    pto_charge_busiest(&costs->other, &costs->copy_link, costs->copies_s);
+}
+
 /* Add the costs so far to the actor's ledger. */
 static void settle_costs(pto_pricing_t *pricing, int64_t actor, costs_t *costs) {
+    charge_links(pricing, costs);
     pto_ledger_t *mine = &pricing->ledger[actor];
     const pto_outflow_t *outflow = &pricing->outflow[pricing->actor[actor].place.node];
     double out_s = pto_charge_seconds(&costs->out, pricing->machine, outflow);
@@ -133,9 +167,9 @@ static void settle_costs(pto_pricing_t *pricing, int64_t actor, costs_t *costs) 
 static pto_status_t charge_step(pto_pricing_t *pricing, pto_action_t *action, costs_t *costs) {
     switch (action->step->kind) {
     case PTO_STEP_SEND:
-        return charge_messages(pricing, action, &costs->out);
+        return charge_messages(pricing, action, &costs->out, &costs->out_link);
     case PTO_STEP_RECV:
-        return charge_messages(pricing, action, &costs->in);
+        return charge_messages(pricing, action, &costs->in, &costs->in_link);
     case PTO_STEP_COPY:
         return charge_copies(pricing, action, costs);
     case PTO_STEP_REDUCE:
@@ -300,7 +334,7 @@ static size_t ledger_count(const pto_pricing_t *pricing, int lanes) {
 }
 
 static bool allocate(pto_pricing_t *pricing) {
-    if (!pto_actors_find(pricing))
+    if (!pto_actors_find(pricing) || !pto_links_allocate(pricing))
         return false;
     int lanes = pto_plan_lane_count(pricing->plan);
     pricing->order = malloc((size_t)pricing->actor_count * sizeof *pricing->order);
@@ -335,6 +369,7 @@ static void release(pto_pricing_t *pricing) {
     free(pricing->lane);
     free(pricing->engine);
     free(pricing->outflow);
+    pto_links_release(pricing);
 }
 
 /* --- the price ---------------------------------------------------------------------------------------- */
@@ -349,7 +384,10 @@ static pto_status_t report_slowest(const pto_pricing_t *pricing, pto_price_t *pr
 }
 
 static pto_status_t price_plan(pto_pricing_t *pricing, pto_price_t *price, pto_explanation_t *explanation) {
-    pto_status_t status = PTO_OK;
+    pto_status_t status =
+        pto_paths_check(pricing->machine->topology, &pricing->plan->request.layout, pricing->err);
+    if (status != PTO_OK)
+        return status;
     pricing->explain = explanation != NULL;
     pricing->out_of_memory = !allocate(pricing);
     if (!pricing->out_of_memory)
@@ -371,14 +409,9 @@ pto_status_t pto_price_walk(const pto_plan_t *plan, const pto_machine_t *machine
 
 pto_status_t pto_price(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,
                        pto_explanation_t *explanation, pto_error_t *err) {
-    /* The two ends of a pair do different things, so that a class has no price of its own. */
-    if (pto_plan_has_tables(plan) || plan->request.collective == PTO_COLLECTIVE_PAIR)
+    pto_pricing_t pricing = {.plan = plan, .machine = machine, .kind = pto_actors_of(plan), .err = err};
+    if (pricing.kind == PTO_ACTORS_RANKS)
         return pto_price_walk(plan, machine, price, explanation, err);
     pto_status_t status = pto_price_check_size(plan, err);
-    bool places = pto_plan_uses_peers_memory(plan);
-    pto_pricing_t pricing = {.plan = plan,
-                             .machine = machine,
-                             .kind = places ? PTO_ACTORS_PLACES : PTO_ACTORS_CLASSES,
-                             .err = err};
     return status == PTO_OK ? price_plan(&pricing, price, explanation) : status;
 }

@@ -6,6 +6,7 @@
 
 #include "plan/plan_internal.h"
 #include "price/copies.h"
+#include "price/paths.h"
 #include "price/traffic.h"
 
 /* What an actor represents. */
@@ -30,6 +31,16 @@ typedef enum {
     PTO_LANE_RECV,
     PTO_LANE_RESOURCE_COUNT
 } pto_lane_resource_t;
+
+/* What the links of nodes carry in a stage: a node's messages and its copies, which follow each other. */
+typedef enum { PTO_LOAD_MESSAGES, PTO_LOAD_COPIES, PTO_LOAD_KINDS } pto_load_kind_t;
+
+typedef struct {
+    const pto_topology_t *topology; /* NULL: unknown, and nothing is counted */
+    int64_t nodes;
+    int64_t links;
+    double *bytes; /* [kind][node][directed link] */
+} pto_link_loads_t;
 
 /* A raise of a flag that has not been waited for. */
 typedef struct {
@@ -70,6 +81,7 @@ typedef struct {
     pto_copies_t *engine; /* one per GPU that has actors */
     int64_t node_count;
     pto_outflow_t *outflow; /* one per node that has actors */
+    pto_link_loads_t loads;
     pto_traffic_cache_t traffic;
     bool out_of_memory;
     pto_error_t *err;
@@ -131,6 +143,9 @@ void pto_raises_fini(pto_pricing_t *pricing);
 
 /* --- actors.c ------------------------------------------------------------------------------------------ */
 
+/* What the actors of a plan have to be. */
+pto_actors_t pto_actors_of(const pto_plan_t *plan);
+
 /* Fill in the actors of the pricing's kind. Returns false when out of memory. */
 bool pto_actors_find(pto_pricing_t *pricing);
 
@@ -147,12 +162,46 @@ bool pto_actor_acts(const pto_pricing_t *pricing, const pto_step_t *step, int64_
 /* Advance `ledger` to the time of `from`, if that is later. */
 void pto_pricing_follow(pto_pricing_t *pricing, pto_ledger_t *ledger, const pto_ledger_t *from);
 
+/* --- links.c ------------------------------------------------------------------------------------------- */
+
+/* Without a topology, none of these does anything. Returns false when out of memory. */
+bool pto_links_allocate(pto_pricing_t *pricing);
+void pto_links_release(pto_pricing_t *pricing);
+void pto_links_begin(pto_pricing_t *pricing);
+
+/* Count a message of a rank to the current peer, on its node; the messages of a step within the nodes, where
+ * actors stand for several processes. */
+void pto_links_count_message(pto_pricing_t *pricing, const pto_action_t *action, int64_t bytes);
+void pto_links_count_step(pto_pricing_t *pricing, const pto_step_t *step, int64_t k);
+
+/* Count the copies of an exact actor, with each of its peers; those of an actor that stands for others, which
+ * copy `bytes` each. */
+void pto_links_count_copies(pto_pricing_t *pricing, pto_action_t *action);
+void pto_links_count_copies_alike(pto_pricing_t *pricing, const pto_action_t *action, double bytes);
+
+/* The busiest of several links, and the time of its bytes. Zeroed: none. */
+typedef struct {
+    double seconds;
+    const pto_param_t *s_per_byte;
+} pto_busiest_t;
+
+/* Look for the busiest among the links that an actor uses for a message, or for its copies; among all that
+ * senders, or others, use. */
+void pto_links_see_message(const pto_pricing_t *pricing, const pto_action_t *action, pto_busiest_t *busiest);
+void pto_links_see_copies(const pto_pricing_t *pricing, pto_action_t *action, pto_busiest_t *busiest);
+void pto_links_see_all(const pto_pricing_t *pricing, pto_load_kind_t kind, bool sends,
+                       pto_busiest_t *busiest);
+
+/* Charge what the busiest link takes beyond own_s, the time of the actor's own bytes. */
+void pto_charge_busiest(pto_charge_t *charge, const pto_busiest_t *busiest, double own_s);
+
 /* --- by_rank.c, by_class.c: messages and bytes ---------------------------------------------------------- */
 
 /* What an action sends, added to its node's outflow; what it sends or receives, charged. A receive also waits
  * for its senders. Errors: those of pto_charge_messages. Of one process, peer by peer: */
 void pto_rank_count_sends(pto_pricing_t *pricing, pto_action_t *action);
-pto_status_t pto_rank_charge_messages(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge);
+pto_status_t pto_rank_charge_messages(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge,
+                                      pto_busiest_t *busiest);
 
 /* Of the processes of one core, or of one place on all nodes, by arithmetic: */
 void pto_class_count_sends(pto_pricing_t *pricing, pto_action_t *action);

@@ -1,5 +1,6 @@
 /* What the addends along the longest path are called, what they come to, and how sure that is. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "price/ledger.h"
@@ -15,12 +16,27 @@ static pto_power_t power_of(const pto_entry_t *entry, const pto_family_t *family
     return idle ? PTO_POWER_GPU_IDLE : family->power;
 }
 
+/* Names a link by its ends: topology.bridge.0-socket.0. */
+static bool name_link(const pto_topology_t *topology, const pto_param_t *param, char key[PTO_PARAM_KEY_MAX]) {
+    for (int i = 0; topology && i < pto_topology_link_count(topology); i++) {
+        const pto_topology_link_t *link = pto_topology_link_at(topology, i);
+        if (&link->s_per_byte != param)
+            continue;
+        snprintf(key, PTO_PARAM_KEY_MAX, "topology.%s-%s", pto_topology_vertex_name(topology, link->from),
+                 pto_topology_vertex_name(topology, link->to));
+        return true;
+    }
+    return false;
+}
+
 pto_term_t pto_entry_term(const pto_entry_t *entry, const pto_machine_t *machine) {
     pto_term_t term = {.stage = entry->stage, .param = entry->param, .count = entry->count};
     pto_cell_t cell;
     if (pto_cell_at(machine, entry->place, &cell)) {
         pto_cell_explain(&cell, entry->param, entry->field, term.key);
         term.power = power_of(entry, cell.family);
+    } else if (name_link(machine->topology, entry->param, term.key)) {
+        term.power = PTO_POWER_GPU_COPY;
     }
     term.seconds = entry->param ? entry->count * entry->param->value : 0;
     return term;

@@ -28,6 +28,7 @@ static PTO_NAME_FUNCTION(size_of, pto_data_t, PTO_DATA_COUNT, "",
                           [PTO_DATA_BLOCKS] = "to each destination",
                           [PTO_DATA_MESSAGES] = "each message",
                           [PTO_DATA_PAIR] = "the message",
+                          [PTO_DATA_GRID] = "each cell",
                           [PTO_DATA_GATHERED] = "from each owner"});
 
 static void print_sizes(printer_t *printer) {

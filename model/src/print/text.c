@@ -135,6 +135,17 @@ static void add_torus(pto_text_t *text, const pto_peers_t *peers, const pto_grou
     add_every(text, peers->stride, core);
 }
 
+static void add_cart(pto_text_t *text, const pto_plan_t *plan, const pto_peers_t *peers) {
+    const pto_halo_t *grid = &plan->request.halo;
+    pto_text_add(text, "neighbor (");
+    for (int d = 0; d < grid->dim_count; d++)
+        pto_text_add(text, "%s%+d", d ? ", " : "", peers->shift[d]);
+    pto_text_add(text, ") on the grid ");
+    for (int d = 0; d < grid->dim_count; d++)
+        pto_text_add(text, "%s%lld%s", d ? " x " : "", (long long)grid->dims[d],
+                     grid->wrap[d] ? " (wraps)" : "");
+}
+
 void pto_text_peers(pto_text_t *text, const pto_plan_t *plan, const pto_action_t *action) {
     const pto_peers_t *peers = &action->step->peers;
     const pto_group_t *group = pto_plan_group(plan, action->step->group);
@@ -151,6 +162,9 @@ void pto_text_peers(pto_text_t *text, const pto_plan_t *plan, const pto_action_t
         break;
     case PTO_PEERS_TORUS:
         add_torus(text, peers, group, action->core);
+        break;
+    case PTO_PEERS_CART:
+        add_cart(text, plan, peers);
         break;
     case PTO_PEERS_NONE:
     case PTO_PEERS_COUNT:
@@ -236,6 +250,9 @@ void pto_text_slice(pto_text_t *text, const pto_plan_t *plan, const pto_slice_t 
     }
     if (slice->parts > 0)
         pto_text_add(text, " of %lld", (long long)slice->parts);
+    if (slice->repeat > 1)
+        pto_text_add(text, ", %lld times %lld further on", (long long)slice->repeat,
+                     (long long)slice->repeat_stride);
     if (bundled && !all)
         pto_text_add(text, ", of %lld blocks each", (long long)slice->bundle);
     add_share(text, slice, action);

@@ -67,6 +67,16 @@ static pto_status_t place_pair(const pto_scenario_t *scenario, const pto_machine
     return PTO_OK;
 }
 
+static pto_status_t check_members(const pto_scenario_t *scenario, const pto_layout_t *layout,
+                                  pto_error_t *err) {
+    pto_halo_t grid = scenario->halo;
+    pto_error_t fault = {.status = PTO_OK};
+    if (scenario->collective != PTO_COLLECTIVE_HALO ||
+        pto_halo_complete(&grid, pto_layout_owner_count(layout), &fault) == PTO_OK)
+        return PTO_OK;
+    return pto_scenario_refuse(scenario, PTO_FIELD_HALO, PTO_ERR_RANGE, err, "%s", fault.message);
+}
+
 pto_status_t pto_scenario_bind(pto_scenario_t *scenario, const pto_machine_t *machine, pto_error_t *err) {
     pto_layout_t layout = scenario->layout;
     fill_layout(&layout, machine);
@@ -84,12 +94,16 @@ pto_status_t pto_scenario_bind(pto_scenario_t *scenario, const pto_machine_t *ma
         swept.nodes = scenario->nodes.value[i];
         status = pto_scenario_check_layout(scenario, &swept, err);
         if (status == PTO_OK)
+            status = check_members(scenario, &swept, err);
+        if (status == PTO_OK)
             status = pto_mapping_bind(&scenario->mapping, &swept, err);
     }
     if (status == PTO_OK && scenario->collective == PTO_COLLECTIVE_MESSAGES && scenario->messages.count == 0)
         status = pto_series_one(1, &scenario->messages, err);
     if (status == PTO_OK && scenario->counts.kind == PTO_COUNTS_MATRIX && scenario->bytes.count == 0)
         status = pto_series_one(pto_counts_largest(&scenario->counts, 0), &scenario->bytes, err);
+    if (status == PTO_OK && scenario->collective == PTO_COLLECTIVE_HALO && scenario->bytes.count == 0)
+        status = pto_series_one(pto_datatype_bytes(scenario->datatype), &scenario->bytes, err);
     if (status == PTO_OK)
         scenario->layout = layout;
     return status;

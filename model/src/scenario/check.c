@@ -50,6 +50,8 @@ static pto_status_t check_uses(const pto_scenario_t *scenario, pto_error_t *err)
          PTO_FIELD_SPACES, "spaces", PTO_COLLECTIVE_PAIR},
         {scenario->ends.both_ways || scenario->place[PTO_FIELD_BOTH_WAYS].line > 0, PTO_FIELD_BOTH_WAYS,
          "both_ways", PTO_COLLECTIVE_PAIR},
+        {scenario->halo.dim_count > 0 || scenario->place[PTO_FIELD_HALO].line > 0, PTO_FIELD_HALO, "extent",
+         PTO_COLLECTIVE_HALO},
     };
     for (size_t i = 0; i < sizeof use / sizeof *use; i++) {
         pto_status_t status = check_use(scenario, use[i].used, use[i].field, use[i].name, use[i].only, err);
@@ -114,7 +116,8 @@ static pto_status_t check_sweeps(const pto_scenario_t *scenario, pto_error_t *er
                                        swept->name, use[i].name);
         swept = &use[i];
     }
-    if (scenario->bytes.count == 0 && scenario->counts.kind != PTO_COUNTS_MATRIX)
+    if (scenario->bytes.count == 0 && scenario->counts.kind != PTO_COUNTS_MATRIX &&
+        scenario->collective != PTO_COLLECTIVE_HALO)
         return pto_error_set(err, PTO_ERR_KEY, "no bytes are given");
     if (scenario->nodes.count == 0 && scenario->collective != PTO_COLLECTIVE_PAIR)
         return pto_error_set(err, PTO_ERR_KEY, "no number of nodes is given");
@@ -177,6 +180,17 @@ static pto_status_t check_counts(const pto_scenario_t *scenario, pto_error_t *er
     return PTO_OK;
 }
 
+/* All but whether the grid has as many members as the layout has owners, which may still be open. */
+static pto_status_t check_grid(const pto_scenario_t *scenario, pto_error_t *err) {
+    pto_halo_t grid = scenario->halo;
+    pto_error_t fault = {.status = PTO_OK};
+    for (int d = 0; d < PTO_DIMS_MAX; d++)
+        grid.dims[d] = 0;
+    if (scenario->collective != PTO_COLLECTIVE_HALO || pto_halo_complete(&grid, 1, &fault) == PTO_OK)
+        return PTO_OK;
+    return pto_scenario_refuse(scenario, PTO_FIELD_HALO, fault.status, err, "%s", fault.message);
+}
+
 /* --- layouts -------------------------------------------------------------------------------------------- */
 
 static int64_t largest_size(const pto_scenario_t *scenario) {
@@ -189,6 +203,8 @@ static bool is_countable(const pto_scenario_t *scenario, const pto_layout_t *lay
     int64_t peers = 1;
     if (scenario->collective == PTO_COLLECTIVE_MESSAGES)
         peers = largest_of(&scenario->messages);
+    else if (scenario->collective == PTO_COLLECTIVE_HALO)
+        peers = pto_halo_cells(&scenario->halo);
     else if (pto_collective_data(scenario->collective) == PTO_DATA_BLOCKS)
         peers = pto_layout_owner_count(layout);
     int64_t bytes = pto_counts_largest(&scenario->counts, largest_of(&scenario->bytes));
@@ -242,7 +258,7 @@ static pto_status_t check_open_layout(const pto_scenario_t *scenario, pto_error_
 
 pto_status_t pto_scenario_check(const pto_scenario_t *scenario, pto_error_t *err) {
     static pto_status_t (*const check[])(const pto_scenario_t *, pto_error_t *) = {
-        check_uses, check_sweeps, check_vectors, check_messages, check_counts, check_open_layout,
+        check_uses, check_sweeps, check_vectors, check_messages, check_counts, check_grid, check_open_layout,
     };
     if (scenario->collective >= PTO_COLLECTIVE_COUNT)
         return pto_error_set(err, PTO_ERR_KEY, "no collective is given");

@@ -46,6 +46,7 @@ static const collective_t collectives[] = {
                                   .in_mpi = true,
                                   .nccl = PTO_NCCL_ALLGATHER},
     [PTO_COLLECTIVE_PAIR] = {.name = "pair", .data = PTO_DATA_PAIR, .nccl = PTO_NCCL_COUNT},
+    [PTO_COLLECTIVE_HALO] = {.name = "halo", .data = PTO_DATA_GRID, .nccl = PTO_NCCL_COUNT},
 };
 PTO_EACH_NAMED(collectives, PTO_COLLECTIVE_COUNT);
 

@@ -97,6 +97,7 @@ static const char *implementation_at(int i) { return pto_implementation_name((pt
 static const char *split_at(int i) { return pto_split_name((pto_split_t)i); }
 static const char *datatype_at(int i) { return pto_datatype_name((pto_datatype_t)i); }
 static const char *level_at(int i) { return pto_level_name((pto_level_t)i); }
+static const char *corners_at(int i) { return pto_corners_name((pto_corners_t)i); }
 static const char *space_at(int i) { return pto_space_name((pto_space_t)i); }
 static const char *pattern_at(int i) { return i == 0 ? "stencil" : "groups"; }
 
@@ -108,8 +109,17 @@ static const struct {
     {collective_at, PTO_COLLECTIVE_COUNT}, {implementation_at, PTO_IMPLEMENTATION_COUNT},
     {split_at, PTO_SPLIT_COUNT},           {datatype_at, PTO_DATATYPE_COUNT},
     {level_at, PTO_LEVEL_COUNT},           {pattern_at, 2},
+    {corners_at, PTO_CORNERS_COUNT},
 };
-enum { NAMES_COLLECTIVE, NAMES_IMPLEMENTATION, NAMES_SPLIT, NAMES_DATATYPE, NAMES_LEVEL, NAMES_PATTERN };
+enum {
+    NAMES_COLLECTIVE,
+    NAMES_IMPLEMENTATION,
+    NAMES_SPLIT,
+    NAMES_DATATYPE,
+    NAMES_LEVEL,
+    NAMES_PATTERN,
+    NAMES_CORNERS
+};
 
 /* An enum, by the names of a kind. */
 static pto_status_t read_enum(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot, int kind) {
@@ -131,6 +141,31 @@ static pto_status_t read_spaces(const pto_reader_t *reader, const pto_yaml_node_
         status = pto_read_name(reader, node->child->next, space_at, PTO_SPACE_COUNT, &to);
     ends->from_host = status == PTO_OK && from == PTO_SPACE_CPU;
     ends->to_host = status == PTO_OK && to == PTO_SPACE_CPU;
+    return status;
+}
+
+enum { GRID_DIMS, GRID_WRAP, GRID_EXTENT };
+
+/* A list of numbers of a grid's dimensions. */
+static pto_status_t read_grid(const pto_reader_t *reader, const pto_yaml_node_t *list, void *slot,
+                              int which) {
+    pto_halo_t *halo = slot;
+    pto_status_t status =
+        pto_read_expect(reader, list, PTO_YAML_LIST, "a list with a number for each dimension");
+    if (status != PTO_OK)
+        return status;
+    pto_error_t fault = {.status = PTO_OK};
+    if (pto_scenario_set_dimensions(halo, list->child_count, &fault) != PTO_OK)
+        return pto_read_fail(reader, list, fault.status, "%s: %s", list->key, fault.message);
+    int d = 0;
+    for (const pto_yaml_node_t *node = list->child; node && status == PTO_OK; node = node->next, d++) {
+        int64_t number = 0;
+        status = pto_read_count(reader, node, &number, which == GRID_EXTENT);
+        if (which == GRID_WRAP)
+            halo->wrap[d] = number != 0;
+        else
+            (which == GRID_DIMS ? halo->dims : halo->extent)[d] = number;
+    }
     return status;
 }
 
@@ -443,6 +478,11 @@ static const pto_yaml_field_t scenario_fields[] = {
     {.key = "distance", .read = read_enum, AT(distance), .argument = NAMES_LEVEL},
     {.key = "spaces", .read = read_spaces, AT(ends)},
     {.key = "both_ways", .read = pto_read_bool, AT(ends.both_ways)},
+    {.key = "dims", .read = read_grid, AT(halo), .argument = GRID_DIMS},
+    {.key = "wrap", .read = read_grid, AT(halo), .argument = GRID_WRAP},
+    {.key = "extent", .read = read_grid, AT(halo), .argument = GRID_EXTENT},
+    {.key = "halo", .read = pto_read_count, AT(halo.width), .argument = 1},
+    {.key = "corners", .read = read_enum, AT(halo.corners), .argument = NAMES_CORNERS},
     {.key = "chunks", .read = pto_read_count, AT(chunks), .argument = 1},
     {.key = "staged_in", .read = pto_read_count, AT(staged_members.in)},
     {.key = "staged_out", .read = pto_read_count, AT(staged_members.out)},
@@ -454,24 +494,16 @@ static const pto_yaml_table_t scenario_table = {
 
 static void note_places(const pto_yaml_node_t *root, pto_place_t place[PTO_FIELD_COUNT]) {
     static const char *const key[PTO_FIELD_COUNT] = {
-        [PTO_FIELD_MACHINE] = "machine",
-        [PTO_FIELD_COLLECTIVE] = "collective",
-        [PTO_FIELD_SPLIT] = "split",
-        [PTO_FIELD_IMPLEMENTATION] = "implementation",
-        [PTO_FIELD_DATATYPE] = "datatype",
-        [PTO_FIELD_LAYOUT] = "layout",
-        [PTO_FIELD_BYTES] = "bytes",
-        [PTO_FIELD_NODES] = "nodes",
-        [PTO_FIELD_MESSAGES] = "messages",
-        [PTO_FIELD_UNIQUE_BYTES] = "unique_bytes",
-        [PTO_FIELD_COUNTS] = "counts",
-        [PTO_FIELD_STRATEGIES] = "strategies",
-        [PTO_FIELD_DISTANCE] = "distance",
-        [PTO_FIELD_SPACES] = "spaces",
-        [PTO_FIELD_BOTH_WAYS] = "both_ways",
-        [PTO_FIELD_CHUNKS] = "chunks",
-        [PTO_FIELD_LIBRARY] = "library",
-        [PTO_FIELD_PLACEMENT] = "placement",
+        [PTO_FIELD_MACHINE] = "machine",     [PTO_FIELD_COLLECTIVE] = "collective",
+        [PTO_FIELD_SPLIT] = "split",         [PTO_FIELD_IMPLEMENTATION] = "implementation",
+        [PTO_FIELD_DATATYPE] = "datatype",   [PTO_FIELD_LAYOUT] = "layout",
+        [PTO_FIELD_BYTES] = "bytes",         [PTO_FIELD_NODES] = "nodes",
+        [PTO_FIELD_MESSAGES] = "messages",   [PTO_FIELD_UNIQUE_BYTES] = "unique_bytes",
+        [PTO_FIELD_COUNTS] = "counts",       [PTO_FIELD_STRATEGIES] = "strategies",
+        [PTO_FIELD_DISTANCE] = "distance",   [PTO_FIELD_SPACES] = "spaces",
+        [PTO_FIELD_BOTH_WAYS] = "both_ways", [PTO_FIELD_CHUNKS] = "chunks",
+        [PTO_FIELD_LIBRARY] = "library",     [PTO_FIELD_PLACEMENT] = "placement",
+        [PTO_FIELD_HALO] = "extent",
         [PTO_FIELD_STAGED_MEMBERS] = "staged_in",
     };
     const pto_yaml_node_t *layout = pto_yaml_find(root, "layout");
@@ -504,7 +536,7 @@ static pto_status_t finish_scenario(const pto_reader_t *reader, const pto_yaml_n
         return pto_read_fail(reader, root, PTO_ERR_KEY, "missing key 'layout' in a scenario file");
     if (scenario->counts.kind == PTO_COUNTS_MATRIX)
         status = take_matrix_bytes(reader, root, scenario);
-    else if (scenario->bytes.count == 0)
+    else if (scenario->bytes.count == 0 && scenario->collective != PTO_COLLECTIVE_HALO)
         status = pto_read_fail(reader, root, PTO_ERR_KEY, "missing key 'bytes' in a scenario file");
     return status == PTO_OK ? pto_scenario_check(scenario, reader->err) : status;
 }

@@ -84,6 +84,7 @@ void pto_scenario_init(pto_scenario_t *scenario) {
         .distance = PTO_LEVEL_ON_SOCKET,
         .counts = {.kind = PTO_COUNTS_EQUAL},
         .staged_members = {PTO_STAGED_TUNED, PTO_STAGED_TUNED},
+        .halo = {.width = 1},
     };
 }
 
@@ -114,4 +115,13 @@ pto_sweep_kind_t pto_scenario_sweep(const pto_scenario_t *scenario) {
     if (scenario->nodes.count > 1)
         return PTO_SWEEP_NODES;
     return scenario->messages.count > 1 ? PTO_SWEEP_MESSAGES : PTO_SWEEP_BYTES;
+}
+
+pto_status_t pto_scenario_set_dimensions(pto_halo_t *grid, int count, pto_error_t *err) {
+    if (count < 2 || count > PTO_DIMS_MAX)
+        return pto_error_set(err, PTO_ERR_RANGE, "a grid has 2 or 3 dimensions, not %d", count);
+    if (grid->dim_count > 0 && grid->dim_count != count)
+        return pto_error_set(err, PTO_ERR_RANGE, "%d dimensions, and %d elsewhere", count, grid->dim_count);
+    grid->dim_count = count;
+    return PTO_OK;
 }

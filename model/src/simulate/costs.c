@@ -5,6 +5,17 @@
 #include "price/copies.h"
 #include "simulate/simulate_internal.h"
 
+pto_level_t pto_sim_level(const pto_sim_t *sim, const pto_proc_t *a, const pto_proc_t *b) {
+    if (a->node != b->node)
+        return PTO_LEVEL_OFF_NODE;
+    if (a->gpu == b->gpu)
+        return PTO_LEVEL_ON_GPU;
+    int64_t first = (int64_t)a->node * sim->layout->gpus_per_node;
+    bool same_socket =
+        (a->gpu - first) / sim->layout->gpus_per_socket == (b->gpu - first) / sim->layout->gpus_per_socket;
+    return same_socket ? PTO_LEVEL_ON_SOCKET : PTO_LEVEL_ON_NODE;
+}
+
 pto_status_t pto_sim_message_cost(const pto_sim_t *sim, const pto_proc_t *proc, const pto_side_t *side,
                                   const pto_message_t *message, pto_sim_cost_t *cost) {
     pto_charge_t charge;

@@ -99,6 +99,22 @@ static void find_engine(pto_sim_t *sim, const pto_action_t *action, pto_proc_t *
     proc->copy_engine = pushes ? PTO_ENGINE_IN : PTO_ENGINE_OUT;
 }
 
+/* The copy, with the current peer, also crosses the links between the ports of two GPUs, or of one and its
+ * socket. */
+static void begin_flow(pto_sim_t *sim, uint32_t rank, const pto_action_t *action, int64_t bytes) {
+    if (!sim->topology)
+        return;
+    pto_path_t path = pto_copy_path(sim->topology, sim->plan, action);
+    if (pto_flow_begin(sim, PTO_FLOW_COPY, rank, path, bytes, sim->proc[rank].copy_alone_s))
+        sim->proc[rank].copy_flows++;
+}
+
+/* A kernel accesses all its peers at once. */
+static void begin_flows(pto_sim_t *sim, uint32_t rank, pto_action_t *action) {
+    for (int64_t next = 0; sim->topology && pto_step_next(sim->plan, &next, action);)
+        begin_flow(sim, rank, action, pto_slice_bytes(sim->plan, &action->step->source, action));
+}
+
 static void occupy(const pto_sim_t *sim, pto_engine_t *engine, int64_t bytes) {
     if (engine->active++ == 0) {
         engine->busy_since_s = sim->now_s;
@@ -131,6 +147,7 @@ bool pto_engine_join_kernel(pto_sim_t *sim, pto_action_t *action) {
     occupy(sim, engine_of(sim, proc), proc->copy_bytes);
     proc->copy_alone_s = pto_sim_copy_s(sim, proc, proc->copy_bytes);
     share(sim, engine_of(sim, proc), rank);
+    begin_flows(sim, rank, action);
     return true;
 }
 
@@ -154,6 +171,7 @@ void pto_engine_join(pto_sim_t *sim, uint32_t rank, const pto_action_t *action, 
         stand_in_line(sim, rank);
     else
         share(sim, engine, rank);
+    begin_flow(sim, rank, action, bytes);
 }
 
 void pto_engine_leave(pto_sim_t *sim, uint32_t rank) {

@@ -11,10 +11,6 @@
 
 #include "simulate/simulate_internal.h"
 
-static pto_link_t *link_of(const pto_sim_t *sim, pto_link_kind_t kind, int32_t node) {
-    return pto_link_at(sim, (uint32_t)node * PTO_LINKS_PER_NODE + (uint32_t)kind);
-}
-
 static bool sooner(const pto_engine_job_t *a, const pto_engine_job_t *b) {
     return a->until_s < b->until_s || (a->until_s == b->until_s && a->rank < b->rank);
 }
@@ -48,29 +44,40 @@ static double next_end_s(const pto_link_t *link) {
 }
 
 /* Schedule the next end as an event, but only if a side waits for it. */
-static void schedule(pto_sim_t *sim, pto_link_kind_t kind, int32_t node) {
-    const pto_link_t *link = link_of(sim, kind, node);
+void pto_link_schedule(pto_sim_t *sim, pto_link_kind_t kind, int32_t node) {
+    const pto_link_t *link = pto_link_of(sim, kind, node);
     bool wanted = link->waiting > 0 && link->jobs > 0;
+    double next_s = !wanted                   ? INFINITY
+                    : kind == PTO_LINK_ROUTES ? pto_routes_next_s(sim, node)
+                                              : next_end_s(link);
     pto_agenda_set(&sim->agenda, sim->first_link_slot + (uint32_t)node * PTO_LINKS_PER_NODE + (uint32_t)kind,
-                   wanted ? next_end_s(link) : INFINITY, false);
+                   next_s, false);
+}
+
+void pto_link_idle(pto_sim_t *sim, pto_link_kind_t kind, int32_t node) {
+    pto_link_t *link = pto_link_of(sim, kind, node);
+    link->busy_s += link->at_s - link->busy_since_s;
+    pto_sim_shared_span(sim, (pto_resource_t)((int)PTO_RESOURCE_INJECTION + (int)kind), node, link->bytes,
+                        link->busy_since_s, link->at_s);
 }
 
 static void end_first(pto_sim_t *sim, pto_link_kind_t kind, int32_t node, double end_s) {
-    pto_link_t *link = link_of(sim, kind, node);
+    pto_link_t *link = pto_link_of(sim, kind, node);
     uint32_t rank = link->job[0].rank;
     link->at_s = end_s > link->at_s ? end_s : link->at_s;
     link->progress_s = link->job[0].until_s;
     pop(link->job, --link->jobs);
-    if (link->jobs == 0) {
-        link->busy_s += link->at_s - link->busy_since_s;
-        pto_sim_shared_span(sim, (pto_resource_t)((int)PTO_RESOURCE_INJECTION + (int)kind), node, link->bytes,
-                            link->busy_since_s, link->at_s);
-    }
-    pto_sim_through(sim, kind, rank, link->at_s);
+    if (link->jobs == 0)
+        pto_link_idle(sim, kind, node);
+    pto_sim_through(sim, kind, kind != PTO_LINK_EJECTION, rank, link->at_s);
 }
 
 void pto_link_advance(pto_sim_t *sim, pto_link_kind_t kind, int32_t node) {
-    pto_link_t *link = link_of(sim, kind, node);
+    pto_link_t *link = pto_link_of(sim, kind, node);
+    if (kind == PTO_LINK_ROUTES) {
+        pto_routes_advance(sim, node);
+        return;
+    }
     while (link->jobs > 0) {
         double end_s = next_end_s(link);
         if (pto_sim_before(sim->now_s, end_s))
@@ -83,9 +90,8 @@ void pto_link_advance(pto_sim_t *sim, pto_link_kind_t kind, int32_t node) {
         link->at_s = sim->now_s;
 }
 
-pto_link_t *pto_link_join(pto_sim_t *sim, pto_link_kind_t kind, uint32_t rank, double work_s, int64_t bytes) {
-    int32_t node = sim->proc[rank].node;
-    pto_link_t *link = link_of(sim, kind, node);
+pto_link_t *pto_link_begin(pto_sim_t *sim, pto_link_kind_t kind, int32_t node, int64_t bytes) {
+    pto_link_t *link = pto_link_of(sim, kind, node);
     pto_link_advance(sim, kind, node);
     if (link->jobs == 0) {
         link->progress_s = 0;
@@ -93,22 +99,27 @@ pto_link_t *pto_link_join(pto_sim_t *sim, pto_link_kind_t kind, uint32_t rank, d
         link->bytes = 0;
     }
     link->bytes += bytes;
-    push(link->job, link->jobs, (pto_engine_job_t){link->progress_s + work_s, rank});
-    link->jobs++;
-    if (link->waiting > 0)
-        schedule(sim, kind, node);
     return link;
 }
 
+void pto_link_join(pto_sim_t *sim, pto_link_kind_t kind, uint32_t rank, double work_s, int64_t bytes) {
+    int32_t node = sim->proc[rank].node;
+    pto_link_t *link = pto_link_begin(sim, kind, node, bytes);
+    push(link->job, link->jobs, (pto_engine_job_t){link->progress_s + work_s, rank});
+    link->jobs++;
+    if (link->waiting > 0)
+        pto_link_schedule(sim, kind, node);
+}
+
 void pto_link_wait(pto_sim_t *sim, pto_link_kind_t kind, int32_t node) {
-    pto_link_t *link = link_of(sim, kind, node);
+    pto_link_t *link = pto_link_of(sim, kind, node);
     link->waiting++;
-    schedule(sim, kind, node);
+    pto_link_schedule(sim, kind, node);
 }
 
 void pto_link_event(pto_sim_t *sim, uint32_t index) {
     pto_link_kind_t kind = (pto_link_kind_t)(index % PTO_LINKS_PER_NODE);
     int32_t node = (int32_t)(index / PTO_LINKS_PER_NODE);
     pto_link_advance(sim, kind, node);
-    schedule(sim, kind, node);
+    pto_link_schedule(sim, kind, node);
 }

@@ -146,17 +146,6 @@ static int64_t message_bytes(const pto_sim_t *sim, const pto_action_t *action) {
     return view->bytes;
 }
 
-static pto_level_t level_between(const pto_sim_t *sim, const pto_proc_t *a, const pto_proc_t *b) {
-    if (a->node != b->node)
-        return PTO_LEVEL_OFF_NODE;
-    if (a->gpu == b->gpu)
-        return PTO_LEVEL_ON_GPU;
-    int64_t first = (int64_t)a->node * sim->layout->gpus_per_node;
-    bool same_socket =
-        (a->gpu - first) / sim->layout->gpus_per_socket == (b->gpu - first) / sim->layout->gpus_per_socket;
-    return same_socket ? PTO_LEVEL_ON_SOCKET : PTO_LEVEL_ON_NODE;
-}
-
 /* Called by both ends; the second call frees the record. */
 static void release(pto_sim_t *sim, uint32_t number) {
     pto_message_t *message = pto_message_at(&sim->pool, number);
@@ -188,11 +177,10 @@ static void set_end(pto_sim_t *sim, uint32_t rank, const pto_side_t *side, pto_s
     pto_sim_set(sim, rank, slot, sim->now_s + (side->cost.alpha_s + side->cost.bytes_s));
 }
 
-/* Put a side's message on a link. Returns whether the side waits for a link to wake it. It does if the link
- * delayed its last message and so will probably delay this one; otherwise the side polls at its own end. */
-static bool join_link(pto_sim_t *sim, pto_link_kind_t kind, uint32_t rank, pto_side_t *side, double work_s) {
-    pto_link_t *link =
-        pto_link_join(sim, kind, rank, work_s, pto_message_at(&sim->pool, side->message)->bytes);
+/* Returns whether a side whose message is on a link waits for a link to wake it. It does if this one delayed
+ * its last message and so will probably delay this one; otherwise the side polls at its own end. */
+static bool expect_delay(pto_sim_t *sim, pto_link_kind_t kind, uint32_t rank, pto_side_t *side) {
+    const pto_link_t *link = pto_link_of(sim, kind, sim->proc[rank].node);
     if (!link->held_up || side->waits != PTO_LINKS_PER_NODE)
         return side->waits != PTO_LINKS_PER_NODE;
     side->waits = kind;
@@ -208,12 +196,18 @@ static void start_receiving(pto_sim_t *sim, uint32_t rank, uint32_t number) {
         return;
     }
     start_side(sim, rank, &proc->in, number);
-    double link_s =
-        message->level == PTO_LEVEL_OFF_NODE
-            ? (double)message->bytes * pto_sim_ejection_s_per_byte(sim, (pto_space_t)message->space)
-            : 0;
-    proc->ejected_s = link_s > 0 ? INFINITY : sim->now_s;
-    if (link_s <= 0 || !join_link(sim, PTO_LINK_EJECTION, rank, &proc->in, link_s))
+    double link_s = (double)message->bytes * pto_sim_ejection_s_per_byte(sim, (pto_space_t)message->space);
+    bool waits = false;
+    proc->ejected_s = sim->now_s;
+    if (message->level == PTO_LEVEL_OFF_NODE && link_s > 0) {
+        proc->ejected_s = INFINITY;
+        pto_link_join(sim, PTO_LINK_EJECTION, rank, link_s, message->bytes);
+        waits = expect_delay(sim, PTO_LINK_EJECTION, rank, &proc->in);
+    } else if (pto_routes_join(sim, false, rank, message)) {
+        proc->ejected_s = INFINITY;
+        waits = expect_delay(sim, PTO_LINK_ROUTES, rank, &proc->in);
+    }
+    if (!waits)
         set_end(sim, rank, &proc->in, PTO_SLOT_RECV);
 }
 
@@ -228,7 +222,8 @@ static void arrive(pto_sim_t *sim, uint32_t number) {
 
 /* Whether the sender's links have let the message through; if not, wait for the first one that has not. */
 static bool is_through(pto_sim_t *sim, const pto_message_t *message, pto_link_kind_t *waits) {
-    static const pto_link_kind_t kinds[] = {PTO_LINK_INJECTION, PTO_LINK_RATE};
+    bool off_node = message->level == PTO_LEVEL_OFF_NODE;
+    const pto_link_kind_t kinds[] = {off_node ? PTO_LINK_INJECTION : PTO_LINK_ROUTES, PTO_LINK_RATE};
     for (int i = 0; i < 2; i++) {
         if (message->through_s[i] != INFINITY)
             continue;
@@ -260,11 +255,12 @@ static bool is_done(pto_sim_t *sim, uint32_t rank, pto_slot_t slot, double last_
 static bool received(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
     const pto_message_t *message = pto_message_at(&sim->pool, proc->in.message);
+    pto_link_kind_t kind = message->level == PTO_LEVEL_OFF_NODE ? PTO_LINK_EJECTION : PTO_LINK_ROUTES;
     if (proc->ejected_s == INFINITY)
-        pto_link_advance(sim, PTO_LINK_EJECTION, proc->node);
+        pto_link_advance(sim, kind, proc->node);
     if (proc->ejected_s == INFINITY) {
-        proc->in.waits = PTO_LINK_EJECTION;
-        pto_link_wait(sim, PTO_LINK_EJECTION, proc->node);
+        proc->in.waits = kind;
+        pto_link_wait(sim, kind, proc->node);
         return false;
     }
     if (!is_through(sim, message, &proc->waits_sender))
@@ -340,22 +336,28 @@ static bool next_send(pto_sim_t *sim, pto_proc_t *proc, int64_t *bytes) {
     return false;
 }
 
-/* Put a message on the links of its sender's node that limit it. Returns whether the sender waits for one of
- * them. */
-static bool leave_node(pto_sim_t *sim, uint32_t rank, pto_message_t *message) {
+/* Put a message on the links of its sender that limit it. Returns whether the sender waits for one of them.
+ */
+static bool leave(pto_sim_t *sim, uint32_t rank, pto_message_t *message) {
     const pto_step_view_t *view = &sim->view[message->step];
     pto_side_t *out = &sim->proc[rank].out;
     double injection_s = (double)message->bytes * view->injection_s_per_byte;
     bool waits = false;
-    if (message->level != PTO_LEVEL_OFF_NODE)
-        return false;
+    if (message->level != PTO_LEVEL_OFF_NODE) {
+        if (!pto_routes_join(sim, true, rank, message))
+            return false;
+        message->through_s[0] = INFINITY;
+        return expect_delay(sim, PTO_LINK_ROUTES, rank, out);
+    }
     if (injection_s > 0) {
         message->through_s[0] = INFINITY;
-        waits = join_link(sim, PTO_LINK_INJECTION, rank, out, injection_s);
+        pto_link_join(sim, PTO_LINK_INJECTION, rank, injection_s, message->bytes);
+        waits = expect_delay(sim, PTO_LINK_INJECTION, rank, out);
     }
     if (view->rate_s > 0) {
         message->through_s[1] = INFINITY;
-        waits = join_link(sim, PTO_LINK_RATE, rank, out, view->rate_s + injection_s);
+        pto_link_join(sim, PTO_LINK_RATE, rank, view->rate_s + injection_s, message->bytes);
+        waits = expect_delay(sim, PTO_LINK_RATE, rank, out);
     }
     return waits;
 }
@@ -374,7 +376,7 @@ static void start_sending(pto_sim_t *sim, uint32_t rank, uint32_t number) {
     message->waits = false;
     message->through_s[0] = sim->now_s + proc->out.cost.bytes_s;
     message->through_s[1] = sim->now_s;
-    if (!leave_node(sim, rank, message))
+    if (!leave(sim, rank, message))
         set_end(sim, rank, &proc->out, PTO_SLOT_SEND);
     pto_proc_t *target = &sim->proc[message->target];
     if (target->walk.instance > (int64_t)message->instance)
@@ -396,7 +398,7 @@ static uint32_t make_message(pto_sim_t *sim, uint32_t rank, int64_t bytes) {
                                     (long long)sim->pool.in_flight);
         return 0;
     }
-    pto_level_t level = level_between(sim, proc, &sim->proc[proc->send.peer_rank]);
+    pto_level_t level = pto_sim_level(sim, proc, &sim->proc[proc->send.peer_rank]);
     pto_space_t space = pto_sim_message_space(sim, proc, level, bytes);
     *pto_message_at(&sim->pool, number) =
         (pto_message_t){.bytes = bytes,
@@ -488,19 +490,20 @@ static void wake(pto_sim_t *sim, pto_link_t *link, pto_link_kind_t kind, pto_lin
     pto_sim_set(sim, rank, slot, time_s > sim->now_s ? time_s : sim->now_s);
 }
 
-/* The ejection link of a rank's node has let its message through. */
-static void end_ejection(pto_sim_t *sim, pto_link_t *link, uint32_t rank, double time_s) {
+/* A link of the receiver has let its message through. */
+static void end_arrival(pto_sim_t *sim, pto_link_t *link, pto_link_kind_t kind, uint32_t rank,
+                        double time_s) {
     pto_proc_t *proc = &sim->proc[rank];
     double alone_s = proc->in.start_s + proc->in.cost.bytes_s;
     double late_s = pto_sim_excess(time_s, alone_s);
     link->waiting_s += late_s;
     link->held_up = late_s > 0;
     proc->ejected_s = time_s;
-    wake(sim, link, PTO_LINK_EJECTION, &proc->in.waits, rank, PTO_SLOT_RECV,
+    wake(sim, link, kind, &proc->in.waits, rank, PTO_SLOT_RECV,
          (late_s > 0 ? time_s : alone_s) + proc->in.cost.alpha_s);
 }
 
-/* The injection or the message-rate link of the sender's node has let its message through. It may wake the
+/* A link of the sender, or its node's message rate, has let its message through. It may wake the
  * sender, and the receiver if it is receiving this message. */
 static void end_departure(pto_sim_t *sim, pto_link_t *link, pto_link_kind_t kind, uint32_t rank,
                           double time_s) {
@@ -522,10 +525,10 @@ static void end_departure(pto_sim_t *sim, pto_link_t *link, pto_link_kind_t kind
              time_s + (by_rate ? 0 : target->in.cost.alpha_s));
 }
 
-void pto_sim_through(pto_sim_t *sim, pto_link_kind_t kind, uint32_t rank, double time_s) {
-    pto_link_t *link = pto_link_at(sim, (uint32_t)sim->proc[rank].node * PTO_LINKS_PER_NODE + (uint32_t)kind);
-    if (kind == PTO_LINK_EJECTION)
-        end_ejection(sim, link, rank, time_s);
+void pto_sim_through(pto_sim_t *sim, pto_link_kind_t kind, bool sends, uint32_t rank, double time_s) {
+    pto_link_t *link = pto_link_of(sim, kind, sim->proc[rank].node);
+    if (!sends)
+        end_arrival(sim, link, kind, rank, time_s);
     else
         end_departure(sim, link, kind, rank, time_s);
 }

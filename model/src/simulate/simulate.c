@@ -256,6 +256,8 @@ static void run_event(pto_sim_t *sim, uint32_t rank) {
             return;
     }
     if (proc->state == PTO_PROC_LOCAL) {
+        if (!pto_copy_is_through(sim, rank))
+            return;
         proc->local_busy_s += sim->now_s - proc->stage_s;
         if (sim->options->visit && sim->now_s > proc->stage_s)
             pto_sim_span(sim, PTO_RESOURCE_LOCAL, rank, -1, proc->copy_bytes, proc->stage_s);
@@ -429,11 +431,15 @@ static bool allocate(pto_sim_t *sim) {
     sim->links = calloc(links, sim->link_size);
     sim->engine = calloc(engines, sizeof *sim->engine);
     sim->line_s = calloc((size_t)sim->gpus * PTO_COPY_RESOURCE_COUNT, sizeof *sim->line_s);
+    sim->routes = calloc(nodes, sizeof *sim->routes);
+    sim->capacity =
+        calloc(sim->topology ? (size_t)pto_topology_link_count(sim->topology) : 1, sizeof *sim->capacity);
     sim->view = calloc((size_t)sim->plan->steps.count + 1, sizeof *sim->view);
     sim->stage = calloc((size_t)sim->plan->stages.count + 1, sizeof *sim->stage);
     sim->raised = calloc(flags + 1, sizeof *sim->raised);
     return pto_agenda_init(&sim->agenda, sim->first_look_slot + procs) && sim->proc && sim->links &&
-           sim->engine && sim->line_s && sim->view && sim->stage && sim->raised;
+           sim->engine && sim->line_s && sim->routes && sim->capacity && sim->view && sim->stage &&
+           sim->raised;
 }
 
 static void release(pto_sim_t *sim) {
@@ -443,6 +449,10 @@ static void release(pto_sim_t *sim) {
     free(sim->links);
     free(sim->engine);
     free(sim->line_s);
+    for (int64_t node = 0; sim->routes && node < sim->layout->nodes; node++)
+        free(sim->routes[node].flow);
+    free(sim->routes);
+    free(sim->capacity);
     free(sim->view);
     free(sim->stage);
     free(sim->raised);
@@ -457,9 +467,12 @@ pto_status_t pto_simulate(const pto_plan_t *plan, const pto_machine_t *machine,
                      .machine = machine,
                      .layout = layout,
                      .options = options ? options : &none,
+                     .topology = machine->topology,
                      .gpus = layout->nodes * layout->gpus_per_node,
                      .err = err};
     pto_status_t status = pto_simulate_check_size(plan, sim.options->limit, err);
+    if (status == PTO_OK)
+        status = pto_paths_check(sim.topology, layout, err);
     if (status != PTO_OK)
         return status;
     sim.ranks = (uint32_t)pto_layout_rank_count(layout);

@@ -3,6 +3,7 @@
  *     simulate.c  the ranks and their stages
  *     messages.c  sending, matching, receiving
  *     links.c     injection and ejection of nodes
+ *     routes.c    links within nodes
  *     engines.c   copy engines of GPUs
  *     nccl.c      NCCL's own collectives, which all members enter and leave together
  *     lanes.c     the order of a rank's lanes, and what they share
@@ -19,6 +20,7 @@
 
 #include "plan/plan_internal.h"
 #include "portolan/simulate.h"
+#include "price/paths.h"
 #include "price/pricing.h"
 #include "simulate/events.h"
 
@@ -49,7 +51,13 @@ typedef struct {
 
 /* The links that a node's messages pass, in the order of their pto_resource_t; those of the sender's node are
  * injection and rate. */
-typedef enum { PTO_LINK_INJECTION, PTO_LINK_EJECTION, PTO_LINK_RATE, PTO_LINKS_PER_NODE } pto_link_kind_t;
+typedef enum {
+    PTO_LINK_INJECTION,
+    PTO_LINK_EJECTION,
+    PTO_LINK_RATE,
+    PTO_LINK_ROUTES, /* all links within the node, which have flows (routes.c) instead of jobs */
+    PTO_LINKS_PER_NODE
+} pto_link_kind_t;
 
 /* --- messages ------------------------------------------------------------------------------------------- */
 
@@ -169,6 +177,8 @@ typedef struct {
     bool copy_strided;
     bool copy_between_gpus;
     bool copy_in_kernel; /* by a kernel's threads */
+    bool copy_waits;     /* only for its flows; */
+    int copy_flows;      /* those that have not ended */
     double local_busy_s;
     double local_waiting_s;
 } pto_proc_t;
@@ -194,6 +204,34 @@ typedef struct {
     bool held_up;           /* the last job was delayed by the others */
     pto_engine_job_t job[]; /* a heap, with room for the ranks of a node */
 } pto_link_t;
+
+/* The user of a node's links that waits for a flow's end. */
+typedef enum { PTO_FLOW_SEND, PTO_FLOW_RECV, PTO_FLOW_COPY } pto_flow_use_t;
+
+/* Bytes on their way over links of a node. */
+typedef struct {
+    pto_path_t path;
+    pto_flow_use_t use;
+    uint32_t rank;
+    bool slowed; /* by others, or by a link slower than the flow; until then it ends at the time of its own */
+    bool fixed;  /* while rates are computed */
+    double alone_until_s; /* its end if nothing slows it */
+    double most_bytes_per_s;
+    double left_bytes;
+    double bytes_per_s;
+} pto_flow_t;
+
+/* The flows of one node, in no order. */
+typedef struct {
+    pto_flow_t *flow;
+    int32_t room;
+} pto_routes_t;
+
+/* A link within a node, while rates are computed. */
+typedef struct {
+    double left_bytes_per_s;
+    int32_t flows; /* whose rates are not known yet */
+} pto_capacity_t;
 
 /* A GPU's engines: one for each kind of copy, and its link to the other GPUs, inwards and outwards. */
 enum { PTO_ENGINE_IN = PTO_COPY_COUNT, PTO_ENGINE_OUT, PTO_ENGINES_PER_GPU };
@@ -242,7 +280,10 @@ typedef struct {
     pto_proc_t *proc;
     char *links; /* PTO_LINKS_PER_NODE per node, link_size bytes each */
     size_t link_size;
-    pto_engine_t *engine;    /* PTO_ENGINES_PER_GPU per GPU */
+    const pto_topology_t *topology; /* NULL: unknown, and there are no flows */
+    pto_routes_t *routes;           /* one per node */
+    pto_capacity_t *capacity;       /* one per directed link */
+    pto_engine_t *engine;           /* PTO_ENGINES_PER_GPU per GPU */
     double *line_s;          /* when the last copy in a GPU's queue ends; PTO_COPY_RESOURCE_COUNT per GPU */
     pto_step_view_t *view;   /* one per step */
     pto_stage_view_t *stage; /* one per stage */
@@ -267,6 +308,10 @@ static inline pto_link_t *pto_link_at(const pto_sim_t *sim, uint32_t index) {
     return (pto_link_t *)(void *)(sim->links + index * sim->link_size);
 }
 
+static inline pto_link_t *pto_link_of(const pto_sim_t *sim, pto_link_kind_t kind, int32_t node) {
+    return pto_link_at(sim, (uint32_t)node * PTO_LINKS_PER_NODE + (uint32_t)kind);
+}
+
 /* Record a failure, naming `rank` and its stage; only the first one counts. */
 void pto_sim_fail(pto_sim_t *sim, pto_status_t status, uint32_t rank, const char *what);
 
@@ -276,6 +321,7 @@ static inline const pto_stage_view_t *pto_sim_stage(const pto_sim_t *sim, const 
 
 /* --- simulate_costs.c ----------------------------------------------------------------------------------- */
 
+pto_level_t pto_sim_level(const pto_sim_t *sim, const pto_proc_t *a, const pto_proc_t *b);
 /* The cost of a message at one of its ends, `side`, which has moved others in this stage. */
 pto_status_t pto_sim_message_cost(const pto_sim_t *sim, const pto_proc_t *proc, const pto_side_t *side,
                                   const pto_message_t *message, pto_sim_cost_t *cost);
@@ -316,14 +362,34 @@ void pto_pool_fini(pto_pool_t *pool);
 /* --- simulate_links.c ----------------------------------------------------------------------------------- */
 
 /* Put a rank's message of `bytes` on a link of its node. */
-pto_link_t *pto_link_join(pto_sim_t *sim, pto_link_kind_t kind, uint32_t rank, double work_s, int64_t bytes);
+void pto_link_join(pto_sim_t *sim, pto_link_kind_t kind, uint32_t rank, double work_s, int64_t bytes);
+/* Update a link for a job of `bytes` that begins now; schedule its next end as an event, if a side waits for
+ * it; account for the period that ended with its last job. */
+pto_link_t *pto_link_begin(pto_sim_t *sim, pto_link_kind_t kind, int32_t node, int64_t bytes);
+void pto_link_schedule(pto_sim_t *sim, pto_link_kind_t kind, int32_t node);
+void pto_link_idle(pto_sim_t *sim, pto_link_kind_t kind, int32_t node);
 /* Update a link to the present: jobs that are through notify their messages. */
 void pto_link_advance(pto_sim_t *sim, pto_link_kind_t kind, int32_t node);
 /* Register a side that waits for the end of a job on this link. */
 void pto_link_wait(pto_sim_t *sim, pto_link_kind_t kind, int32_t node);
 void pto_link_event(pto_sim_t *sim, uint32_t index);
-/* messages.c: a rank's message is through a link at time_s. */
-void pto_sim_through(pto_sim_t *sim, pto_link_kind_t kind, uint32_t rank, double time_s);
+/* messages.c: the message that a rank sends, or receives, is through a link at time_s. */
+void pto_sim_through(pto_sim_t *sim, pto_link_kind_t kind, bool sends, uint32_t rank, double time_s);
+
+/* --- routes.c ------------------------------------------------------------------------------------------- */
+
+/* Put bytes of a rank on the links of a path, which need alone_s where nothing slows them. Returns false if
+ * the path is empty. */
+bool pto_flow_begin(pto_sim_t *sim, pto_flow_use_t use, uint32_t rank, pto_path_t path, int64_t bytes,
+                    double alone_s);
+/* Put the message of a rank's sending or receiving side on the links that the side counts. Returns false if
+ * there are none. */
+bool pto_routes_join(pto_sim_t *sim, bool sends, uint32_t rank, const pto_message_t *message);
+/* Pending flows of a node: the time when the first ends; update them to the present. */
+double pto_routes_next_s(const pto_sim_t *sim, int32_t node);
+void pto_routes_advance(pto_sim_t *sim, int32_t node);
+/* Whether all flows of a rank's copy have ended; if not, it waits for them. */
+bool pto_copy_is_through(pto_sim_t *sim, uint32_t rank);
 
 /* --- lanes.c -------------------------------------------------------------------------------------------- */
 

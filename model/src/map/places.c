@@ -1,0 +1,196 @@
+/* The places of a layout: what a unit costs between two of them, and which links it crosses. */
+#include <stdlib.h>
+
+#include "base/names.h"
+#include "machine/machine_internal.h"
+#include "map/map_internal.h"
+#include "portolan/topology.h"
+
+PTO_NAME_FUNCTION(pto_metric_name, pto_metric_t, PTO_METRIC_COUNT, "",
+                  {[PTO_METRIC_LATENCY] = "latency",
+                   [PTO_METRIC_BANDWIDTH] = "bandwidth",
+                   [PTO_METRIC_DISTANCE] = "distance",
+                   [PTO_METRIC_PRICE] = "price"});
+
+PTO_NAME_FUNCTION(pto_phase_name, pto_phase_t, PTO_PHASE_COUNT, "",
+                  {[PTO_PHASE_NODE] = "node", [PTO_PHASE_CORE] = "core", [PTO_PHASE_GPU] = "gpu"});
+
+enum { SMALL_BYTES_MAX = 2 << 10, LARGE_BYTES = 16 << 20 };
+
+/* --- costs ---------------------------------------------------------------------------------------------- */
+
+/* The way between two GPUs of a node. */
+typedef struct {
+    pto_level_t level;
+    int hops;
+    double s_per_byte; /* of the slowest link */
+    double alpha_s;    /* of all links */
+} way_t;
+
+static way_t way_between(const pto_machine_t *machine, const pto_layout_t *layout, int64_t a, int64_t b) {
+    const pto_topology_t *topology = pto_machine_topology(machine);
+    way_t way = {.level = pto_layout_level(layout, (pto_rank_t){.gpu = a}, (pto_rank_t){.gpu = b})};
+    way.hops = (int)way.level;
+    if (!topology || a == b)
+        return way;
+    int from = pto_topology_device(topology, PTO_DEVICE_GPU, (int)a);
+    int to = pto_topology_device(topology, PTO_DEVICE_GPU, (int)b);
+    const int *link;
+    way.hops = pto_topology_route(topology, from, to, &link);
+    way.s_per_byte = pto_topology_route_s_per_byte(topology, from, to);
+    for (int i = 0; i < way.hops; i++) {
+        const pto_topology_link_t *crossed = pto_topology_link_at(topology, link[i]);
+        way.alpha_s += pto_param_known(&crossed->alpha_s) ? crossed->alpha_s.value : 0;
+    }
+    return way;
+}
+
+static double message_s(const pto_machine_t *machine, const way_t *way, int64_t bytes) {
+    const pto_cost_row_t *row = pto_machine_message(machine, PTO_SPACE_GPU, way->level, bytes);
+    if (!row)
+        return -1;
+    double seconds = row->postal.alpha_s.value + (double)bytes * row->postal.beta_s_per_byte.value;
+    double linked_s = way->alpha_s + (double)bytes * way->s_per_byte;
+    return linked_s > seconds ? linked_s : seconds;
+}
+
+/* Below 0: the machine has no cost for such messages. */
+static double cost_of(const pto_machine_t *machine, const way_t *way, pto_metric_t metric, int64_t bytes) {
+    double sum_s = 0;
+    int count = 0;
+    switch (metric) {
+    case PTO_METRIC_DISTANCE:
+        return way->hops;
+    case PTO_METRIC_BANDWIDTH:
+        return message_s(machine, way, LARGE_BYTES) / LARGE_BYTES;
+    case PTO_METRIC_LATENCY:
+        for (int64_t small = 1; small <= SMALL_BYTES_MAX; small *= 2, count++)
+            sum_s += message_s(machine, way, small);
+        return sum_s / count;
+    case PTO_METRIC_PRICE:
+    case PTO_METRIC_COUNT:
+        break;
+    }
+    return message_s(machine, way, bytes > 0 ? bytes : 1) / (double)(bytes > 0 ? bytes : 1);
+}
+
+static pto_status_t refuse_level(const pto_machine_t *machine, pto_level_t level, pto_error_t *err) {
+    return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                         "machine %s has no messages.gpu.%s, which mapping needs", machine->name,
+                         pto_level_name(level));
+}
+
+static pto_status_t fill_costs(const pto_machine_t *machine, const pto_layout_t *layout, pto_metric_t metric,
+                               int64_t bytes, pto_places_t *places, pto_error_t *err) {
+    way_t off = {.level = PTO_LEVEL_OFF_NODE, .hops = PTO_LEVEL_OFF_NODE};
+    for (int64_t i = 0; i < places->gpus * places->gpus; i++) {
+        way_t way = way_between(machine, layout, i / places->gpus, i % places->gpus);
+        places->cost[i] = cost_of(machine, &way, metric, bytes);
+        off.hops = way.hops >= off.hops ? way.hops + 1 : off.hops;
+        bool used = i / places->gpus != i % places->gpus || places->cores > 1;
+        if (places->cost[i] < 0 && used)
+            return refuse_level(machine, way.level, err);
+    }
+    places->off_node = cost_of(machine, &off, metric, bytes);
+    return places->off_node < 0 && places->nodes > 1 ? refuse_level(machine, off.level, err) : PTO_OK;
+}
+
+pto_status_t pto_places_make(const pto_machine_t *machine, const pto_layout_t *layout, pto_metric_t metric,
+                             int64_t bytes, pto_places_t *places, pto_error_t *err) {
+    const pto_topology_t *topology = pto_machine_topology(machine);
+    pto_places_t made = {
+        .nodes = layout->nodes, .gpus = layout->gpus_per_node, .cores = layout->owners_per_gpu};
+    if (topology && pto_topology_device_count(topology, PTO_DEVICE_GPU) < made.gpus)
+        return pto_error_set(err, PTO_ERR_RANGE, "the topology has %d GPUs, the layout %lld",
+                             pto_topology_device_count(topology, PTO_DEVICE_GPU), (long long)made.gpus);
+    made.cost = calloc((size_t)(made.gpus * made.gpus), sizeof *made.cost);
+    if (!made.cost)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a mapping");
+    pto_status_t status = fill_costs(machine, layout, metric, bytes, &made, err);
+    if (status == PTO_OK)
+        *places = made;
+    else
+        pto_places_fini(&made);
+    return status;
+}
+
+/* --- loads ---------------------------------------------------------------------------------------------- */
+
+int pto_map_link_count(const pto_machine_t *machine) {
+    const pto_topology_t *topology = pto_machine_topology(machine);
+    return (topology ? pto_topology_link_count(topology) : 0) + 2;
+}
+
+/* The NIC with the fastest way from a GPU, the first of equals; -1: none is known. */
+static int nic_of(const pto_topology_t *topology, int gpu) {
+    int best = -1;
+    double best_s = 0;
+    for (int n = 0; n < pto_topology_device_count(topology, PTO_DEVICE_NIC); n++) {
+        int nic = pto_topology_device(topology, PTO_DEVICE_NIC, n);
+        double s_per_byte = pto_topology_route_s_per_byte(topology, gpu, nic);
+        if (best < 0 || s_per_byte < best_s) {
+            best = nic;
+            best_s = s_per_byte;
+        }
+    }
+    return best;
+}
+
+static void add_route(const pto_topology_t *topology, int from, int to, double volume, double *load) {
+    const int *link;
+    int count = from >= 0 && to >= 0 ? pto_topology_route(topology, from, to, &link) : 0;
+    for (int i = 0; i < count; i++)
+        load[link[i]] += volume;
+}
+
+typedef struct {
+    const pto_topology_t *topology; /* may be NULL */
+    int link_count;                 /* of the topology; what leaves and what enters the node comes behind */
+    const pto_places_t *places;
+    double *load; /* by node and link */
+} loads_t;
+
+static double *load_of(const loads_t *loads, int64_t place) {
+    int64_t node = place / (loads->places->gpus * loads->places->cores);
+    return loads->load + node * (loads->link_count + 2);
+}
+
+static void add_flow(const loads_t *loads, int64_t from, int64_t to, double volume) {
+    double *source = load_of(loads, from), *target = load_of(loads, to);
+    int a = -1, b = -1;
+    if (loads->topology) {
+        a = pto_topology_device(loads->topology, PTO_DEVICE_GPU,
+                                (int)(from / loads->places->cores % loads->places->gpus));
+        b = pto_topology_device(loads->topology, PTO_DEVICE_GPU,
+                                (int)(to / loads->places->cores % loads->places->gpus));
+    }
+    if (source != target) {
+        source[loads->link_count] += volume;
+        target[loads->link_count + 1] += volume;
+    }
+    if (loads->topology && source == target) {
+        add_route(loads->topology, a, b, volume, source);
+    } else if (loads->topology) {
+        add_route(loads->topology, a, nic_of(loads->topology, a), volume, source);
+        add_route(loads->topology, nic_of(loads->topology, b), b, volume, target);
+    }
+}
+
+void pto_map_loads(const pto_flows_t *flows, const pto_machine_t *machine, const pto_places_t *places,
+                   const int64_t *place, double *load) {
+    int count = pto_map_link_count(machine);
+    loads_t loads = {.topology = pto_machine_topology(machine), .link_count = count - 2, .places = places};
+    for (int link = 0; link < count; link++)
+        load[link] = -1;
+    loads.load = calloc((size_t)(places->nodes * count), sizeof *loads.load);
+    if (!loads.load)
+        return;
+    for (int64_t i = 0; i < flows->count; i++)
+        for (int64_t f = flows->first[i]; f < flows->first[i + 1]; f++)
+            if (flows->flow[f].out > 0)
+                add_flow(&loads, place[i], place[flows->flow[f].peer], flows->flow[f].out);
+    for (int64_t n = 0; n < places->nodes * count; n++)
+        if (loads.load[n] > load[n % count])
+            load[n % count] = loads.load[n];
+    free(loads.load);
+}

@@ -1,0 +1,193 @@
+/* The links within a node, shared by the messages and copies that cross them.
+ *
+ * A flow is the bytes of a message, or of a copy, on the links of its path. Rates are max-min fair: none can
+ * grow unless one that is no larger shrinks. They follow from progressive filling (Bertsekas and Gallager,
+ * Data Networks, 6.5.2), with no flow faster than it is alone, and change whenever a flow begins or ends. As
+ * on other links, ends become events only where a side waits for one: a flow that nothing slows ends when its
+ * message or copy does. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "simulate/simulate_internal.h"
+
+static pto_link_t *link_of(const pto_sim_t *sim, int32_t node) {
+    return pto_link_of(sim, PTO_LINK_ROUTES, node);
+}
+
+/* --- rates ---------------------------------------------------------------------------------------------- */
+
+/* Make all flows' rates unknown, and all their links' capacities free. */
+static void begin_sharing(pto_sim_t *sim, pto_flow_t *flow, int32_t count) {
+    for (int32_t i = 0; i < count; i++) {
+        flow[i].fixed = false;
+        for (int j = 0; j < flow[i].path.count; j++) {
+            int link = flow[i].path.link[j];
+            double s_per_byte = pto_topology_link_at(sim->topology, link)->s_per_byte.value;
+            sim->capacity[link] = (pto_capacity_t){.left_bytes_per_s = 1 / s_per_byte};
+        }
+    }
+    for (int32_t i = 0; i < count; i++)
+        for (int j = 0; j < flow[i].path.count; j++)
+            sim->capacity[flow[i].path.link[j]].flows++;
+}
+
+/* The rate that a flow could have now: its share of the scarcest of its links, or its own if that is less. */
+static double possible_rate(const pto_sim_t *sim, pto_flow_t *flow) {
+    double share = INFINITY;
+    for (int j = 0; j < flow->path.count; j++) {
+        const pto_capacity_t *capacity = &sim->capacity[flow->path.link[j]];
+        share = fmin(share, capacity->left_bytes_per_s / capacity->flows);
+    }
+    bool slowed = share * (1 + 1e-12) < flow->most_bytes_per_s; /* by more than rounding */
+    flow->bytes_per_s = slowed ? share : flow->most_bytes_per_s;
+    return flow->bytes_per_s;
+}
+
+static void fix_rate(pto_sim_t *sim, pto_flow_t *flow) {
+    flow->fixed = true;
+    flow->slowed = flow->slowed || flow->bytes_per_s < flow->most_bytes_per_s;
+    for (int j = 0; j < flow->path.count; j++) {
+        pto_capacity_t *capacity = &sim->capacity[flow->path.link[j]];
+        capacity->left_bytes_per_s = fmax(0, capacity->left_bytes_per_s - flow->bytes_per_s);
+        capacity->flows--;
+    }
+}
+
+/* The flows with the least rate that is possible have it; what they leave is shared by the others. */
+static void share(pto_sim_t *sim, pto_flow_t *flow, int32_t count) {
+    begin_sharing(sim, flow, count);
+    for (int32_t left = count; left > 0;) {
+        double least = INFINITY;
+        for (int32_t i = 0; i < count; i++)
+            if (!flow[i].fixed)
+                least = fmin(least, possible_rate(sim, &flow[i]));
+        for (int32_t i = 0; i < count; i++)
+            if (!flow[i].fixed && flow[i].bytes_per_s <= least * (1 + 1e-12)) {
+                fix_rate(sim, &flow[i]);
+                left--;
+            }
+    }
+}
+
+/* --- flows ---------------------------------------------------------------------------------------------- */
+
+static double end_s(const pto_link_t *link, const pto_flow_t *flow) {
+    return flow->slowed ? link->at_s + flow->left_bytes / flow->bytes_per_s : flow->alone_until_s;
+}
+
+double pto_routes_next_s(const pto_sim_t *sim, int32_t node) {
+    const pto_link_t *link = link_of(sim, node);
+    double next_s = INFINITY;
+    for (int32_t i = 0; i < link->jobs; i++)
+        next_s = fmin(next_s, end_s(link, &sim->routes[node].flow[i]));
+    return next_s;
+}
+
+static void progress(pto_link_t *link, pto_flow_t *flow, double to_s) {
+    for (int32_t i = 0; i < link->jobs && to_s > link->at_s; i++)
+        flow[i].left_bytes = fmax(0, flow[i].left_bytes - (to_s - link->at_s) * flow[i].bytes_per_s);
+    link->at_s = fmax(link->at_s, to_s);
+}
+
+/* One that was never slowed is through at the time of its own, which its side knows better. */
+static void end_flow(pto_sim_t *sim, int32_t node, pto_flow_t flow) {
+    pto_link_t *link = link_of(sim, node);
+    pto_proc_t *proc = &sim->proc[flow.rank];
+    if (flow.use != PTO_FLOW_COPY) {
+        pto_sim_through(sim, PTO_LINK_ROUTES, flow.use == PTO_FLOW_SEND, flow.rank,
+                        flow.slowed ? link->at_s : 0);
+        return;
+    }
+    link->waiting_s += flow.slowed ? pto_sim_excess(link->at_s, flow.alone_until_s) : 0;
+    if (--proc->copy_flows > 0 || !proc->copy_waits)
+        return;
+    proc->copy_waits = false;
+    link->waiting--;
+    pto_sim_set(sim, flow.rank, PTO_SLOT_RUN, fmax(link->at_s, sim->now_s));
+}
+
+/* End the flows that are due; the others share what they leave. */
+static void end_flows(pto_sim_t *sim, int32_t node) {
+    pto_link_t *link = link_of(sim, node);
+    pto_flow_t *flow = sim->routes[node].flow;
+    for (int32_t i = link->jobs - 1; i >= 0; i--) {
+        if (pto_sim_before(link->at_s, end_s(link, &flow[i])))
+            continue;
+        pto_flow_t ended = flow[i];
+        flow[i] = flow[--link->jobs];
+        end_flow(sim, node, ended);
+    }
+    if (link->jobs == 0)
+        pto_link_idle(sim, PTO_LINK_ROUTES, node);
+    share(sim, flow, link->jobs);
+}
+
+void pto_routes_advance(pto_sim_t *sim, int32_t node) {
+    pto_link_t *link = link_of(sim, node);
+    while (link->jobs > 0) {
+        double next_s = pto_routes_next_s(sim, node);
+        if (pto_sim_before(sim->now_s, next_s))
+            break;
+        progress(link, sim->routes[node].flow, fmin(next_s, sim->now_s));
+        end_flows(sim, node);
+    }
+    progress(link, sim->routes[node].flow, sim->now_s);
+}
+
+static bool grow(pto_sim_t *sim, pto_routes_t *routes) {
+    int32_t room = routes->room > 0 ? 2 * routes->room : 16;
+    pto_flow_t *grown = realloc(routes->flow, (size_t)room * sizeof *grown);
+    if (!grown) {
+        sim->status = pto_error_set(sim->err, PTO_ERR_MEMORY, "out of memory for flows");
+        return false;
+    }
+    *routes = (pto_routes_t){.flow = grown, .room = room};
+    return true;
+}
+
+bool pto_flow_begin(pto_sim_t *sim, pto_flow_use_t use, uint32_t rank, pto_path_t path, int64_t bytes,
+                    double alone_s) {
+    int32_t node = sim->proc[rank].node;
+    pto_routes_t *routes = &sim->routes[node];
+    if (path.count == 0 || bytes == 0)
+        return false;
+    pto_link_t *link = pto_link_begin(sim, PTO_LINK_ROUTES, node, bytes);
+    if (link->jobs == routes->room && !grow(sim, routes))
+        return false;
+    routes->flow[link->jobs++] =
+        (pto_flow_t){.path = path,
+                     .use = use,
+                     .rank = rank,
+                     .alone_until_s = sim->now_s + alone_s,
+                     .most_bytes_per_s = alone_s > 0 ? (double)bytes / alone_s : INFINITY,
+                     .left_bytes = (double)bytes};
+    share(sim, routes->flow, link->jobs);
+    if (link->waiting > 0)
+        pto_link_schedule(sim, PTO_LINK_ROUTES, node);
+    return true;
+}
+
+bool pto_copy_is_through(pto_sim_t *sim, uint32_t rank) {
+    pto_proc_t *proc = &sim->proc[rank];
+    if (proc->copy_flows > 0)
+        pto_link_advance(sim, PTO_LINK_ROUTES, proc->node);
+    if (proc->copy_flows == 0)
+        return true;
+    if (!proc->copy_waits)
+        pto_link_wait(sim, PTO_LINK_ROUTES, proc->node);
+    proc->copy_waits = true;
+    return false;
+}
+
+bool pto_routes_join(pto_sim_t *sim, bool sends, uint32_t rank, const pto_message_t *message) {
+    if (!sim->topology || message->level == PTO_LEVEL_OFF_NODE)
+        return false;
+    const pto_proc_t *proc = &sim->proc[rank];
+    pto_space_t space = (pto_space_t)message->space;
+    pto_path_t path =
+        pto_path_between(sim->topology, sim->layout, (pto_memory_t){sim->proc[message->source].gpu, space},
+                         (pto_memory_t){sim->proc[message->target].gpu, space});
+    path = sends ? pto_path_of_sender(sim->topology, path) : pto_path_of_receiver(sim->topology, path);
+    return pto_flow_begin(sim, sends ? PTO_FLOW_SEND : PTO_FLOW_RECV, rank, path, message->bytes,
+                          (sends ? &proc->out : &proc->in)->cost.bytes_s);
+}

@@ -1,0 +1,214 @@
+/* portolan map: which process should sit where. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "options.h"
+#include "placement_export.h"
+#include "portolan/map.h"
+#include "portolan/topology.h"
+#include "portolan/units.h"
+#include "table.h"
+
+static const char usage[] =
+    "usage: portolan map [SCENARIO.yaml] [OPTIONS]\n"
+    "\n"
+    "Proposes places for the processes of an alltoallv whose counts differ, so that those that send each\n"
+    "other much are near each other. Every proposal is priced at the scenario's first point, and the best\n"
+    "one is improved by swaps. The default stays unless another is predicted to be faster.\n"
+    "\n"
+    "  portolan map --machine summit-spectrum --collective alltoallv --implementation isend_irecv --nodes 4\n"
+    "    --gpus-per-node 4 --bytes 1MiB --counts '{pattern: groups, dims: [4, 4]}' --out placement.csv\n"
+    "  portolan map exchange.yaml --with greedy,exact --phases node,core,gpu --rankfile ranks.txt\n";
+
+static const pto_option_set_t option_sets[] = {{"options", pto_map_command_options}, PTO_SCENARIO_SETS};
+
+static const pto_syntax_t syntax = {
+    .program = "portolan map", .usage = usage, .set = option_sets, .operand = "*.yaml"};
+
+/* --- the question --------------------------------------------------------------------------------------- */
+
+/* Whether a list of names, separated by commas, has this one. */
+static bool has_name(const char *list, const char *name) {
+    size_t length = strlen(name);
+    for (const char *at = list; at; at = strchr(at, ','), at = at ? at + 1 : NULL)
+        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0'))
+            return true;
+    return false;
+}
+
+/* Errors: PTO_ERR_NOT_FOUND if the list has a name that `find` does not know. */
+static pto_status_t check_names(const char *list, pto_status_t (*find)(const char *, pto_error_t *),
+                                pto_error_t *err) {
+    char name[64];
+    while (list && *list) {
+        size_t length = strcspn(list, ",");
+        snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), list);
+        pto_status_t status = find(name, err);
+        if (status != PTO_OK)
+            return status;
+        list += length + (list[length] == ',');
+    }
+    return PTO_OK;
+}
+
+static pto_status_t find_mapper(const char *name, pto_error_t *err) {
+    const pto_mapper_t *found;
+    return pto_mapper_find(name, &found, err);
+}
+
+static pto_status_t find_phase(const char *name, pto_error_t *err) {
+    for (int phase = 0; phase < PTO_PHASE_COUNT; phase++)
+        if (strcmp(name, pto_phase_name((pto_phase_t)phase)) == 0)
+            return PTO_OK;
+    return pto_error_set(err, PTO_ERR_NOT_FOUND, "--phases: no phase '%s'; known are: node, core, gpu", name);
+}
+
+/* `mapper` has room for all. */
+static pto_status_t read_request(const pto_options_t *options, const pto_mapper_t **mapper,
+                                 pto_map_options_t *asked, pto_error_t *err) {
+    pto_status_t status = check_names(options->mappers, find_mapper, err);
+    if (status == PTO_OK)
+        status = check_names(options->phases, find_phase, err);
+    *asked = (pto_map_options_t){.metric = (pto_metric_t)options->metric,
+                                 .mapper = mapper,
+                                 .seeds = options->seeds,
+                                 .seed = (uint64_t)options->seed,
+                                 .refine = options->refine};
+    for (int i = 0; i < pto_mapper_count(); i++)
+        if (!options->mappers || has_name(options->mappers, pto_mapper_at(i)->name))
+            mapper[asked->mapper_count++] = pto_mapper_at(i);
+    for (int phase = 0; phase < PTO_PHASE_COUNT; phase++)
+        asked->phase[phase] =
+            options->phases && has_name(options->phases, pto_phase_name((pto_phase_t)phase));
+    return status;
+}
+
+/* --- the answer ----------------------------------------------------------------------------------------- */
+
+static void print_head(const pto_options_t *options, const pto_map_result_t *result) {
+    const pto_scenario_t *scenario = &options->scenario;
+    char text[256], bytes[PTO_BYTES_TEXT_MAX];
+    pto_bytes_format(scenario->bytes.value[0], bytes, sizeof bytes);
+    printf("# portolan map: %s of %s\n", pto_collective_name(scenario->collective), bytes);
+    if (*pto_counts_describe(&scenario->counts, text, sizeof text))
+        printf("# counts     %s\n", text);
+    printf("# machine    %s\n# layout     %lld nodes x %lld GPUs x %lld owners\n",
+           pto_machine_name(options->machine), (long long)result->places.nodes,
+           (long long)result->places.gpus, (long long)result->places.cores);
+    printf("# metric     %s\n", pto_metric_name((pto_metric_t)options->metric));
+    pto_print_changes(stdout, options->machine);
+}
+
+static void print_candidates(const pto_map_result_t *result) {
+    const double default_s = result->candidate[0].seconds;
+    printf("%-34s %12s %9s %14s  %s\n", "Mapping", "Time", "Gain", "Sum", "Strategy");
+    for (int i = 0; i < result->count; i++) {
+        const pto_map_candidate_t *candidate = &result->candidate[i];
+        char time[PTO_SECONDS_TEXT_MAX];
+        if (!candidate->place)
+            continue;
+        pto_seconds_format(candidate->seconds, time, sizeof time);
+        double gain = default_s > 0 ? 100 * (1 - candidate->seconds / default_s) : 0;
+        printf("%-34s %12s %7.1f %% %14.6g  %s%s\n", candidate->name, time,
+               gain > -0.05 && gain < 0.05 ? 0 : gain, candidate->sum, candidate->strategy->name,
+               i == result->best ? "  <- chosen" : "");
+    }
+    for (int i = 0; i < result->count; i++)
+        if (!result->candidate[i].place)
+            printf("# %s does not apply: %s\n", result->candidate[i].name, result->candidate[i].reason);
+    if (result->best == 0)
+        printf("# no mapping is predicted to be faster than the default, which stays\n");
+}
+
+static void print_link(const char *name, const char *other, double before_bytes, double after_bytes) {
+    char before[PTO_BYTES_TEXT_MAX], after[PTO_BYTES_TEXT_MAX];
+    pto_bytes_format((int64_t)before_bytes, before, sizeof before);
+    pto_bytes_format((int64_t)after_bytes, after, sizeof after);
+    printf("%-12s -> %-12s %15s %15s\n", name, other, before, after);
+}
+
+/* The bytes on each link of a node and on the network, on the node where they are most. */
+static pto_status_t print_loads(const pto_options_t *options, const pto_map_result_t *result,
+                                pto_error_t *err) {
+    const pto_topology_t *topology = pto_machine_topology(options->machine);
+    int count = pto_map_link_count(options->machine);
+    double *load = calloc(2 * (size_t)count, sizeof *load);
+    if (!load)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for the loads of %d links", count);
+    double *after = load + count;
+    pto_map_loads(&result->flows, options->machine, &result->places, result->candidate[0].place, load);
+    pto_map_loads(&result->flows, options->machine, &result->places, result->candidate[result->best].place,
+                  after);
+    printf("\n%-28s %15s %15s  (bytes, busiest node)\n", "Link", "Default", "Chosen");
+    for (int i = 0; i < count - 2; i++) {
+        const pto_topology_link_t *link = pto_topology_link_at(topology, i);
+        print_link(pto_topology_vertex_name(topology, link->from),
+                   pto_topology_vertex_name(topology, link->to), load[i], after[i]);
+    }
+    print_link("node", "network", load[count - 2], after[count - 2]);
+    print_link("network", "node", load[count - 1], after[count - 1]);
+    free(load);
+    return PTO_OK;
+}
+
+static void print_mapping(const pto_mapping_t *mapping, const pto_places_t *places) {
+    int64_t per_node = places->gpus * places->cores;
+    printf("\nProcesses by GPU%s\n", places->cores > 1 ? ", those of one GPU joined by +" : "");
+    for (int64_t owner = 0; owner < mapping->count; owner++) {
+        if (owner % per_node == 0)
+            printf("node %-6lld", (long long)(owner / per_node));
+        printf("%s%lld", owner % places->cores ? "+" : " ", (long long)mapping->process[owner]);
+        if ((owner + 1) % per_node == 0)
+            printf("\n");
+    }
+}
+
+static pto_status_t answer(const pto_options_t *options, const pto_map_result_t *result, pto_error_t *err) {
+    pto_mapping_t mapping;
+    pto_layout_t layout = options->scenario.layout;
+    pto_status_t status = pto_mapping_make(&layout, result->candidate[result->best].place, &mapping, err);
+    if (status != PTO_OK)
+        return status;
+    print_head(options, result);
+    print_candidates(result);
+    status = print_loads(options, result, err);
+    print_mapping(&mapping, &result->places);
+    const pto_placement_export_t export = {
+        .mapping = &mapping, .layout = &layout, .hosts = options->hosts, .force = options->force};
+    const struct {
+        const char *path;
+        pto_placement_form_t form;
+    } file[] = {{options->out, PTO_PLACEMENT_CSV},
+                {options->rankfile, PTO_PLACEMENT_RANKFILE},
+                {options->slurm_hosts, PTO_PLACEMENT_SLURM},
+                {options->cuda_devices, PTO_PLACEMENT_CUDA}};
+    for (size_t i = 0; i < sizeof file / sizeof *file && status == PTO_OK; i++)
+        if (file[i].path)
+            status = pto_placement_export(&export, file[i].form, file[i].path, err);
+    pto_mapping_fini(&mapping);
+    return status;
+}
+
+static pto_status_t run(pto_options_t *options, pto_error_t *err) {
+    const pto_mapper_t **mapper = calloc((size_t)pto_mapper_count(), sizeof *mapper);
+    pto_map_options_t asked;
+    pto_map_result_t result;
+    if (!mapper)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for the mappers");
+    pto_status_t status = read_request(options, mapper, &asked, err);
+    if (status == PTO_OK)
+        status = pto_map(&options->scenario, options->machine, &asked, &result, err);
+    if (status == PTO_OK) {
+        status = answer(options, &result, err);
+        pto_map_result_fini(&result);
+    }
+    free(mapper);
+    return status;
+}
+
+const pto_command_t pto_command_map = {.name = "map",
+                                       .summary = "propose places for processes, and price them",
+                                       .syntax = &syntax,
+                                       .on_scenario = run};

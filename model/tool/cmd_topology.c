@@ -1,0 +1,206 @@
+/* portolan topology: the devices, links and routes of a node. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "find_machine.h"
+#include "machine_folders.h"
+#include "options.h"
+#include "plot.h"
+#include "portolan/topology.h"
+#include "topology_plot.h"
+
+static const char usage[] =
+    "usage: portolan topology [NAME|FILE.yaml] [OPTIONS]\n"
+    "\n"
+    "Prints the links of a node and the routes between its devices: of a recorded topology (`portolan list\n"
+    "topologies` shows them), of a file, or of a machine. In the table of routes, a pair has the rate of "
+    "its\n"
+    "slowest link in GB/s, for bytes that have it to themselves, and the number of its links.\n"
+    "\n"
+    "  portolan topology dgx-1\n"
+    "  portolan topology k80-2-2-2-2 --plot node.svg\n";
+
+typedef enum { FORMAT_TEXT, FORMAT_CSV, FORMAT_YAML } format_t;
+
+static const char *format_at(int i) {
+    static const char *const name[] = {"text", "csv", "yaml"};
+    return i < (int)(sizeof name / sizeof *name) ? name[i] : NULL;
+}
+
+typedef struct {
+    const char *machine;
+    const char *plot;
+    format_t format;
+} arguments_t;
+
+#define STORE(form, member) PTO_STORE(form, arguments_t, member)
+
+/* Reject names that cannot be drawn before doing any work. */
+static pto_status_t apply_plot(void *target, const char *text, pto_error_t *err) {
+    ((arguments_t *)target)->plot = text;
+    return pto_plot_check_name(text, err);
+}
+
+static const pto_option_t topology_options[] = {
+    {"machine", "NAME", "the topology of a machine, by name or file", STORE(TEXT, machine)},
+    {"format", "FORMAT", "text, csv (a row for each route) or yaml (a topology file)", STORE(WORD, format),
+     .standard = "text", .word_at = format_at},
+    {"plot", "FILE.svg|png", "draw the node (needs gnuplot)", .apply = apply_plot},
+    {.name = NULL}};
+
+static const pto_option_set_t option_sets[] = {{"options", topology_options}, {NULL, NULL}};
+
+static const pto_syntax_t syntax = {
+    .program = "portolan topology", .usage = usage, .set = option_sets, .operand = "*.yaml"};
+
+/* --- finding it ----------------------------------------------------------------------------------------- */
+
+static pto_status_t open_named(const char *name, pto_topology_t **topology, pto_error_t *err) {
+    char folder[PTO_FOLDER_MAX], path[PTO_FOLDER_MAX + 64];
+    if (strchr(name, '/') || strchr(name, '.'))
+        return pto_topology_open(name, topology, err);
+    for (int i = 0; pto_topology_folder(i, folder); i++) {
+        snprintf(path, sizeof path, "%s/%.50s.yaml", folder, name);
+        pto_status_t status = pto_topology_open(path, topology, err);
+        if (status != PTO_ERR_IO)
+            return status;
+    }
+    return pto_error_set(err, PTO_ERR_NOT_FOUND, "no topology '%.50s'; `portolan list topologies` shows all",
+                         name);
+}
+
+static pto_status_t open_machine(const char *name, pto_machine_t **machine, pto_error_t *err) {
+    char *path = NULL;
+    pto_status_t status = pto_find_machine(name, NULL, &path, err);
+    if (status == PTO_OK)
+        status = pto_machine_open(path, machine, err);
+    if (status == PTO_OK && !pto_machine_topology(*machine)) {
+        pto_machine_destroy(*machine);
+        *machine = NULL;
+        status =
+            pto_error_set_at(err, PTO_ERR_NOT_APPLICABLE, path, 0, 0, "machine %s has no topology", name);
+    }
+    free(path);
+    return status;
+}
+
+/* --- printing it ---------------------------------------------------------------------------------------- */
+
+static double gb_per_s(double s_per_byte) { return s_per_byte > 0 ? 1e-9 / s_per_byte : 0; }
+
+static int device_total(const pto_topology_t *topology) {
+    return pto_topology_device(topology, PTO_DEVICE_KINDS, 0);
+}
+
+static void print_links(const pto_topology_t *topology) {
+    printf("# %-16s %-16s %9s %9s  (GB/s)\n", "link from", "to", "there", "back");
+    for (int i = 0; i < pto_topology_link_count(topology); i += 2) {
+        const pto_topology_link_t *there = pto_topology_link_at(topology, i);
+        const pto_topology_link_t *back = pto_topology_link_at(topology, i + 1);
+        printf("%-18s %-16s %9.4g %9.4g\n", pto_topology_vertex_name(topology, there->from),
+               pto_topology_vertex_name(topology, there->to), gb_per_s(there->s_per_byte.value),
+               gb_per_s(back->s_per_byte.value));
+    }
+}
+
+static void print_pair(const pto_topology_t *topology, int from, int to) {
+    char text[32] = "-";
+    const int *link;
+    int count = pto_topology_route(topology, from, to, &link);
+    if (count > 0)
+        snprintf(text, sizeof text, "%.3g/%d", gb_per_s(pto_topology_route_s_per_byte(topology, from, to)),
+                 count);
+    printf(" %9s", text);
+}
+
+static void print_routes(const pto_topology_t *topology) {
+    int devices = device_total(topology);
+    printf("# %-9s", "routes");
+    for (int to = 0; to < devices; to++)
+        printf(" %9s", pto_topology_vertex_name(topology, to));
+    for (int from = 0; from < devices; from++) {
+        printf("\n%-11s", pto_topology_vertex_name(topology, from));
+        for (int to = 0; to < devices; to++)
+            print_pair(topology, from, to);
+    }
+    printf("\n");
+}
+
+static void print_text(const pto_topology_t *topology) {
+    const char *name = pto_topology_name(topology), *source = pto_topology_source(topology);
+    printf("# portolan topology: %s\n", name ? name : "(no name)");
+    printf("# GPUs: %d, sockets: %d, NICs: %d\n", pto_topology_device_count(topology, PTO_DEVICE_GPU),
+           pto_topology_device_count(topology, PTO_DEVICE_SOCKET),
+           pto_topology_device_count(topology, PTO_DEVICE_NIC));
+    if (source)
+        printf("# source: %s\n", source);
+    print_links(topology);
+    print_routes(topology);
+}
+
+static void print_csv(const pto_topology_t *topology) {
+    int devices = device_total(topology);
+    printf("from,to,links,s_per_byte,through\n");
+    for (int i = 0; i < devices * devices; i++) {
+        int from = i / devices, to = i % devices;
+        const int *link;
+        int count = pto_topology_route(topology, from, to, &link);
+        if (from == to)
+            continue;
+        printf("%s,%s,%d,%.9g,", pto_topology_vertex_name(topology, from),
+               pto_topology_vertex_name(topology, to), count,
+               pto_topology_route_s_per_byte(topology, from, to));
+        for (int j = 1; j < count; j++)
+            printf("%s%s", j > 1 ? " " : "",
+                   pto_topology_vertex_name(topology, pto_topology_link_at(topology, link[j])->from));
+        printf("\n");
+    }
+}
+
+static pto_status_t print_yaml(const pto_topology_t *topology, pto_error_t *err) {
+    char *text = NULL;
+    pto_status_t status = pto_topology_format(topology, &text, err);
+    if (status == PTO_OK)
+        fputs(text, stdout);
+    free(text);
+    return status;
+}
+
+static pto_status_t show(const pto_topology_t *topology, const arguments_t *arguments, pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    if (arguments->format == FORMAT_YAML)
+        status = print_yaml(topology, err);
+    else if (arguments->format == FORMAT_CSV)
+        print_csv(topology);
+    else
+        print_text(topology);
+    if (status != PTO_OK || !arguments->plot)
+        return status;
+    const pto_plot_t plot = pto_topology_plot(topology);
+    return pto_plot_draw(&plot, arguments->plot, err);
+}
+
+/* --- the command ---------------------------------------------------------------------------------------- */
+
+static int run(const pto_arguments_t *given) {
+    arguments_t arguments = {0};
+    pto_error_t err = {0};
+    pto_topology_t *topology = NULL;
+    pto_machine_t *machine = NULL;
+    if (pto_arguments_apply(given, &arguments, &err) != PTO_OK)
+        return pto_usage_error(&syntax, "%s", err.message);
+    if (given->operand_count + (arguments.machine ? 1 : 0) != 1)
+        return pto_usage_error(&syntax, "name one topology, or a machine with --machine");
+    pto_status_t status = arguments.machine ? open_machine(arguments.machine, &machine, &err)
+                                            : open_named(given->operand[0], &topology, &err);
+    if (status == PTO_OK)
+        status = show(machine ? pto_machine_topology(machine) : topology, &arguments, &err);
+    pto_topology_destroy(topology);
+    pto_machine_destroy(machine);
+    return status == PTO_OK ? pto_flush_output() : pto_report_error(&err);
+}
+
+const pto_command_t pto_command_topology = {
+    .name = "topology", .summary = "print and draw the links of a node", .syntax = &syntax, .run = run};

@@ -1,0 +1,70 @@
+/* Placements as a rankfile of Open MPI, a host file of Slurm, and CUDA_VISIBLE_DEVICES by rank. */
+#include "placement_export.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "portolan/output.h"
+
+static int64_t host_count(const char *hosts) {
+    int64_t count = 1;
+    for (; *hosts; hosts++)
+        count += *hosts == ',';
+    return count;
+}
+
+/* The name of a node; without names, Open MPI's relative one or a made-up one. */
+static void print_host(FILE *file, const char *hosts, pto_placement_form_t form, int64_t node) {
+    if (!hosts) {
+        fprintf(file, form == PTO_PLACEMENT_RANKFILE ? "+n%lld" : "node%lld", (long long)node);
+        return;
+    }
+    while (node-- > 0)
+        hosts = strchr(hosts, ',') + 1;
+    fprintf(file, "%.*s", (int)strcspn(hosts, ","), hosts);
+}
+
+static void print_process(FILE *file, const pto_placement_export_t *placement, pto_placement_form_t form,
+                          int64_t process) {
+    const pto_layout_t *layout = placement->layout;
+    pto_rank_t at = placement->mapping->at[process].place;
+    if (form == PTO_PLACEMENT_RANKFILE) {
+        fprintf(file, "rank %lld=", (long long)process);
+        print_host(file, placement->hosts, form, at.node);
+        fprintf(file, " slot=%lld\n", (long long)(at.gpu * layout->procs_per_gpu + at.core));
+    } else if (form == PTO_PLACEMENT_SLURM) {
+        print_host(file, placement->hosts, form, at.node);
+        fprintf(file, "\n");
+    } else {
+        fprintf(file, "%lld\n", (long long)at.gpu);
+    }
+}
+
+static pto_status_t print_all(FILE *file, const pto_placement_export_t *placement, pto_placement_form_t form,
+                              pto_error_t *err) {
+    char *text = NULL;
+    if (form == PTO_PLACEMENT_CSV) {
+        pto_status_t status = pto_mapping_write(placement->mapping, &text, err);
+        fputs(text ? text : "", file);
+        free(text);
+        return status;
+    }
+    for (int64_t process = 0; process < placement->mapping->count; process++)
+        print_process(file, placement, form, process);
+    return PTO_OK;
+}
+
+pto_status_t pto_placement_export(const pto_placement_export_t *placement, pto_placement_form_t form,
+                                  const char *path, pto_error_t *err) {
+    if (placement->hosts && host_count(placement->hosts) < placement->layout->nodes)
+        return pto_error_set(err, PTO_ERR_RANGE, "--hosts: %lld names for %lld nodes",
+                             (long long)host_count(placement->hosts), (long long)placement->layout->nodes);
+    pto_output_t *output = NULL;
+    pto_status_t status = pto_output_open(path, placement->force, &output, err);
+    if (status != PTO_OK)
+        return status;
+    status = print_all(pto_output_stream(output), placement, form, err);
+    pto_status_t closed = pto_output_close(output, status == PTO_OK, status == PTO_OK ? err : NULL);
+    return status == PTO_OK ? closed : status;
+}

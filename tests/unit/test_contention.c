@@ -1,0 +1,385 @@
+/* The links of a node under load: what price and simulate add where messages and copies share them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "portolan/price.h"
+#include "simulated.h"
+
+/* --- machines ------------------------------------------------------------------------------------------- */
+
+/* Messages and copies that cost next to nothing themselves. */
+static const char light[] = "machine: m\nsource: s\nnode: {sockets: %d, gpus: %d, cores: %d}\nmessages:\n"
+                            "  cpu: {on_socket: [{protocol: eager, alpha_s: 0, beta_s_per_byte: 1e-17}],"
+                            " on_node: [{protocol: eager, alpha_s: 0, beta_s_per_byte: 1e-17}]}\n"
+                            "  gpu: {on_socket: [{protocol: eager, alpha_s: 0, beta_s_per_byte: 1e-17}],"
+                            " on_node: [{protocol: eager, alpha_s: 0, beta_s_per_byte: 1e-17}]}\n"
+                            "copies:\n"
+                            "  h2d: {on_socket: {alpha_s: 0, beta_s_per_byte: 1e-17}}\n"
+                            "  d2h: {on_socket: {alpha_s: 0, beta_s_per_byte: 1e-17}}\n%s";
+
+static pto_machine_t light_machine(int sockets, int gpus, const char *topology) {
+    char text[4096];
+    pto_machine_t machine = {0};
+    pto_error_t err = {0};
+    snprintf(text, sizeof text, light, sockets, gpus, gpus, topology);
+    if (pto_machine_parse(text, strlen(text), "m.yaml", &machine, &err) != PTO_OK)
+        fail_msg("%d: %s", err.line, err.message);
+    return machine;
+}
+
+static pto_machine_t k80(void) {
+    return light_machine(2, 16, "topology: scenarios/topologies/k80-2-2-2-2.yaml\n");
+}
+
+/* --- exchanges ------------------------------------------------------------------------------------------ */
+
+enum { RANKS_MAX = 16, UNIT_BYTES = 1 << 20 };
+
+/* What each rank sends to each other, in units. */
+typedef struct {
+    int ranks;
+    int64_t sent[RANKS_MAX * RANKS_MAX];
+} pattern_t;
+
+static double price_s(const pto_plan_t *plan, const pto_machine_t *machine) {
+    pto_price_t price;
+    pto_error_t err = {0};
+    if (pto_price(plan, machine, &price, NULL, &err) != PTO_OK)
+        fail_msg("%s", err.message);
+    return price.seconds;
+}
+
+typedef struct {
+    double price_s;
+    double simulate_s;
+} cost_t;
+
+/* All messages at once, one process a GPU. */
+static cost_t cost_of(pattern_t pattern, const char *strategy, const pto_machine_t *machine) {
+    for (int i = 0; i < pattern.ranks * pattern.ranks; i++)
+        pattern.sent[i] *= UNIT_BYTES;
+    pto_counts_t counts = {.kind = PTO_COUNTS_MATRIX, .order = pattern.ranks, .matrix = pattern.sent};
+    pto_request_t request =
+        ask(PTO_COLLECTIVE_ALLTOALLV, strategy, "linear", 1, pattern.ranks, 1, UNIT_BYTES);
+    request.layout.gpus_per_socket = machine->node.gpus / machine->node.sockets;
+    request.implementation = PTO_IMPLEMENTATION_ISEND_IRECV;
+    request.by_library = false;
+    request.counts = &counts;
+    pto_plan_t *plan = made(&request);
+    cost_t cost = {price_s(plan, machine), simulated(plan, machine).seconds};
+    pto_plan_destroy(plan);
+    return cost;
+}
+
+/* --- patterns of the thesis (chapter 6) -------------------------------------------------------------------
+ */
+
+typedef struct {
+    int dims[3];
+    bool wrap;
+    int weighted; /* the dimension of weight 3; -1: none */
+} grid_t;
+
+static int rank_at(const grid_t *grid, const int *at) {
+    return (at[0] * grid->dims[1] + at[1]) * grid->dims[2] + at[2];
+}
+
+static void send_along(const grid_t *grid, const int *at, int dimension, int step, pattern_t *pattern) {
+    int to[] = {at[0], at[1], at[2]}, size = grid->dims[dimension];
+    to[dimension] += step;
+    if (to[dimension] < 0 || to[dimension] >= size) {
+        if (!grid->wrap || size == 1)
+            return;
+        to[dimension] = (to[dimension] + size) % size;
+    }
+    pattern->sent[rank_at(grid, at) * pattern->ranks + rank_at(grid, to)] +=
+        dimension == grid->weighted ? 3 : 1;
+}
+
+static pattern_t stencil(grid_t grid) {
+    pattern_t pattern = {.ranks = grid.dims[0] * grid.dims[1] * grid.dims[2]};
+    for (int rank = 0; rank < pattern.ranks; rank++) {
+        int plane = grid.dims[1] * grid.dims[2];
+        const int at[] = {rank / plane, rank % plane / grid.dims[2], rank % grid.dims[2]};
+        for (int dimension = 0; dimension < 3; dimension++)
+            for (int step = -1; step <= 1; step += 2)
+                send_along(&grid, at, dimension, step, &pattern);
+    }
+    return pattern;
+}
+
+/* Everyone to all that differ in one coordinate alone. */
+static pattern_t groups(grid_t grid, int along) {
+    pattern_t pattern = {.ranks = grid.dims[0] * grid.dims[1] * grid.dims[2]};
+    int stride = along == 0 ? grid.dims[1] * grid.dims[2] : along == 1 ? grid.dims[2] : 1;
+    for (int rank = 0; rank < pattern.ranks; rank++)
+        for (int step = 1; step < grid.dims[along]; step++) {
+            int own = rank / stride % grid.dims[along], other = (own + step) % grid.dims[along];
+            pattern.sent[rank * pattern.ranks + rank + (other - own) * stride] = 1;
+        }
+    return pattern;
+}
+
+/* The pattern after each rank has been moved to another GPU. */
+static pattern_t moved(const pattern_t *pattern, const int *gpu) {
+    pattern_t result = {.ranks = pattern->ranks};
+    for (int i = 0; i < pattern->ranks; i++)
+        for (int j = 0; j < pattern->ranks; j++)
+            result.sent[gpu[i] * pattern->ranks + gpu[j]] = pattern->sent[i * pattern->ranks + j];
+    return result;
+}
+
+/* --- the tree of 16 GPUs -------------------------------------------------------------------------------- */
+
+typedef struct {
+    int64_t load[4]; /* most of one direction of a link: of a GPU, a board, four GPUs, a socket */
+} loads_t;
+
+/* The level of a link by the kind of its ends; -1: of the NIC. */
+static int level_of(const pto_topology_t *topology, const pto_topology_link_t *link) {
+    const char *from = pto_topology_vertex_name(topology, link->from);
+    const char *to = pto_topology_vertex_name(topology, link->to);
+    if (*from == 'g' || *to == 'g')
+        return 0;
+    if (*from == 'n' || *to == 'n')
+        return -1;
+    return strncmp(from, "switch", 6) == 0 || strncmp(to, "switch", 6) == 0 ? 1
+           : *from == 'b' || *to == 'b'                                     ? 2
+                                                                            : 3;
+}
+
+static loads_t loads_of(const pattern_t *pattern, const pto_topology_t *topology) {
+    static int64_t carried[PTO_TOPOLOGY_VERTICES_MAX];
+    loads_t loads = {{0}};
+    memset(carried, 0, sizeof carried);
+    for (int i = 0; i < pattern->ranks * pattern->ranks; i++) {
+        const int *link;
+        int count = pto_topology_route(topology, i / pattern->ranks, i % pattern->ranks, &link);
+        for (int j = 0; j < count; j++)
+            carried[link[j]] += pattern->sent[i];
+    }
+    for (int i = 0; i < pto_topology_link_count(topology); i++) {
+        int level = level_of(topology, pto_topology_link_at(topology, i));
+        if (level >= 0 && carried[i] > loads.load[level])
+            loads.load[level] = carried[i];
+    }
+    return loads;
+}
+
+static void assert_loads(const pattern_t *pattern, const pto_topology_t *topology, const loads_t *expected,
+                         const char *name) {
+    loads_t loads = loads_of(pattern, topology);
+    for (int level = 0; level < 4; level++)
+        if (loads.load[level] != expected->load[level])
+            fail_msg("%s: level %d carries %lld, not %lld", name, level, (long long)loads.load[level],
+                     (long long)expected->load[level]);
+}
+
+static const grid_t flat = {{1, 4, 4}, false, -1}, deep = {{2, 2, 4}, false, -1};
+
+static grid_t with(grid_t grid, bool wrap, int weighted) {
+    return (grid_t){{grid.dims[0], grid.dims[1], grid.dims[2]}, wrap, weighted};
+}
+
+/* Rank i on GPU i: the loads, and the time of the busiest link in units of a byte between the sockets. */
+static void default_loads_and_times_are_those_of_the_thesis_node(void **state) {
+    (void)state;
+    const grid_t wide = {{4, 2, 2}, false, -1};
+    const struct {
+        const char *name;
+        pattern_t pattern;
+        loads_t loads;
+        double time;
+    } row[] = {
+        {"2D", stencil(flat), {{4, 5, 8, 4}}, 7.547},
+        {"2D wrap", stencil(with(flat, true, -1)), {{4, 6, 8, 8}}, 8},
+        {"2D weighted first", stencil(with(flat, false, 1)), {{8, 13, 24, 12}}, 22.642},
+        {"2D wrap weighted", stencil(with(flat, true, 1)), {{8, 14, 24, 24}}, 24},
+        {"3D", stencil(deep), {{4, 5, 8, 8}}, 8},
+        {"3D wrap", stencil(with(deep, true, -1)), {{6, 10, 16, 16}}, 16},
+        {"3D weighted first", stencil(with(deep, false, 0)), {{6, 9, 16, 24}}, 24},
+        {"3D wrap weighted", stencil(with(deep, true, 0)), {{10, 18, 32, 48}}, 48},
+        {"COLL first", groups(wide, 0), {{3, 6, 12, 16}}, 16},
+        {"2D weighted last", stencil(with(flat, false, 2)), {{8, 7, 8, 4}}, 7.547},
+        {"3D weighted last", stencil(with(deep, false, 2)), {{8, 7, 8, 8}}, 8},
+        {"COLL last", groups(deep, 2), {{3, 4, 0, 0}}, 2.21},
+    };
+    pto_machine_t machine = k80();
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        assert_loads(&row[i].pattern, machine.topology, &row[i].loads, row[i].name);
+        cost_t cost = cost_of(row[i].pattern, "cuda_aware", &machine);
+        assert_near(cost.price_s / (UNIT_BYTES * 4e-10), row[i].time, 1e-4, row[i].name);
+        /* Sends and receives of a rank follow each other, so that the links are not always in use. */
+        assert_true(cost.simulate_s > cost.price_s * 0.999);
+        assert_true(cost.simulate_s < cost.price_s * 1.6);
+    }
+    pto_machine_fini(&machine);
+}
+
+/* The best mapping turns the heavy first dimension to where the links are fast: the maximum falls from 24 to
+ * 6 units, between the sockets from 24 to 4 (the thesis's 1600 to 264). */
+static void a_mapping_moves_the_weighted_dimension_to_the_fast_links(void **state) {
+    (void)state;
+    pto_machine_t machine = k80();
+    pattern_t weighted = stencil(with(deep, false, 0)), plain = stencil(flat);
+    int gpu[RANKS_MAX], square[RANKS_MAX];
+    for (int rank = 0; rank < RANKS_MAX; rank++) {
+        int first = rank / 8, second = rank / 4 % 2, third = rank % 4;
+        gpu[rank] = third / 2 * 8 + second * 4 + third % 2 * 2 + first;
+        int row = rank / 4, column = rank % 4; /* squares of 2 x 2 ranks */
+        square[rank] = (row / 2 * 2 + column / 2) * 4 + row % 2 * 2 + column % 2;
+    }
+    pattern_t mapped = moved(&weighted, gpu), squares = moved(&plain, square);
+    assert_loads(&mapped, machine.topology, &(loads_t){{6, 6, 6, 4}}, "3D weighted, mapped");
+    assert_near(cost_of(mapped, "cuda_aware", &machine).price_s / (UNIT_BYTES * 4e-10), 5.66, 1e-3, "3D");
+    /* 2D: alike except at the links of four GPUs, 8 and 4 units. */
+    assert_loads(&squares, machine.topology, &(loads_t){{4, 5, 4, 4}}, "2D, mapped");
+    assert_near(cost_of(squares, "cuda_aware", &machine).price_s / (UNIT_BYTES * 4e-10), 4, 1e-3, "2D");
+    pto_machine_fini(&machine);
+}
+
+/* --- fairness ------------------------------------------------------------------------------------------- */
+
+/* Link A, of rate 10, carries GPU 0 to 1 and GPU 2 to 3; link B, of rate 4, carries GPU 2 to 3 and GPU 4
+ * to 5. */
+static const char two_links[] = "topology:\n"
+                                "  devices: {gpus: 6, sockets: 1}\n"
+                                "  links:\n"
+                                "    - {between: [switch.0, switch.1], s_per_byte: 1e-10}\n"
+                                "    - {between: [switch.1, switch.2], s_per_byte: 2.5e-10}\n"
+                                "    - {between: [socket.0, switch.0], s_per_byte: 1e-17}\n"
+                                "    - {between: [gpu.0, switch.0], s_per_byte: 1e-17}\n"
+                                "    - {between: [gpu.1, switch.1], s_per_byte: 1e-17}\n"
+                                "    - {between: [gpu.2, switch.0], s_per_byte: 1e-17}\n"
+                                "    - {between: [gpu.3, switch.2], s_per_byte: 1e-17}\n"
+                                "    - {between: [gpu.4, switch.1], s_per_byte: 1e-17}\n"
+                                "    - {between: [gpu.5, switch.2], s_per_byte: 1e-17}\n";
+
+static pattern_t three_messages(int64_t first, int64_t second, int64_t third) {
+    pattern_t pattern = {.ranks = 6};
+    pattern.sent[0 * 6 + 1] = first;
+    pattern.sent[2 * 6 + 3] = second;
+    pattern.sent[4 * 6 + 5] = third;
+    return pattern;
+}
+
+/* Rates 8, 2 and 2, so that the first message has what the second cannot use. Times in units of 1 GB/s. */
+static void simulate_shares_links_max_min_fairly(void **state) {
+    (void)state;
+    pto_machine_t machine = light_machine(1, 6, two_links);
+    const double unit_s = UNIT_BYTES * 1e-9;
+    const struct {
+        int64_t bytes[3];
+        double time;
+    } row[] = {
+        {{8, 0, 0}, 0.8}, {{0, 2, 2}, 1},  {{8, 2, 2}, 1},
+        {{8, 4, 2}, 1.5}, {{16, 4, 2}, 2}, /* 8, 2, 2 until 1; 6, 4 until 1.5; then 10 alone */
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        cost_t cost = cost_of(three_messages(row[i].bytes[0], row[i].bytes[1], row[i].bytes[2]), "cuda_aware",
+                              &machine);
+        assert_near(cost.simulate_s, row[i].time * unit_s, 1e-6, "max-min");
+        assert_true(cost.price_s <= cost.simulate_s * 1.000001);
+    }
+    pto_machine_fini(&machine);
+}
+
+/* Four GPUs copy over one link to their socket and back; their messages stay on the socket. */
+static void copies_share_the_links_to_the_host(void **state) {
+    (void)state;
+    pto_machine_t machine = k80();
+    pattern_t pattern = {.ranks = 16};
+    for (int rank = 0; rank < 16; rank++)
+        pattern.sent[rank * 16 + (rank ^ 1)] = 1;
+    cost_t cost = cost_of(pattern, "three_step", &machine);
+    double expected_s = 2 * 4 * UNIT_BYTES * 3.77358491e-10;
+    assert_near(cost.price_s, expected_s, 1e-6, "price");
+    assert_near(cost.simulate_s, expected_s, 1e-6, "simulate");
+    pto_machine_fini(&machine);
+}
+
+/* --- nothing to share ----------------------------------------------------------------------------------- */
+
+/* Each GPU has one link, as fast as its messages and copies. */
+static const char one_link[] = "topology: one-link\n"
+                               "devices: {gpus: 6, sockets: 2}\n"
+                               "links:\n"
+                               "  - {between: [gpu.0-5, switch.0], s_per_byte: 1.86e-11}\n"
+                               "  - {between: [socket.0-1, switch.0], s_per_byte: 1e-17}\n";
+
+static void assert_same(const pto_request_t *request, const pto_machine_t *without,
+                        const pto_machine_t *with) {
+    pto_plan_t *plan = NULL;
+    if (pto_plan_create(request, &plan, NULL) != PTO_OK)
+        return; /* does not apply */
+    pto_simulation_t simulation[2];
+    pto_price_t price[2];
+    pto_error_t err = {0};
+    if (pto_price(plan, without, &price[0], NULL, &err) == PTO_OK &&
+        pto_simulate(plan, without, NULL, &simulation[0], &err) == PTO_OK) {
+        assert_int_equal(pto_price(plan, with, &price[1], NULL, &err), PTO_OK);
+        assert_int_equal(pto_simulate(plan, with, NULL, &simulation[1], &err), PTO_OK);
+        if (memcmp(&price[0].seconds, &price[1].seconds, sizeof(double)) != 0 ||
+            memcmp(&simulation[0].seconds, &simulation[1].seconds, sizeof(double)) != 0)
+            fail_msg("%s %s: price %.17g %.17g, simulate %.17g %.17g", request->strategy->name,
+                     request->algorithm->name, price[0].seconds, price[1].seconds, simulation[0].seconds,
+                     simulation[1].seconds);
+    }
+    pto_plan_destroy(plan);
+}
+
+static void one_link_a_gpu_changes_no_digit(void **state) {
+    (void)state;
+    pto_machine_t without = completed(&summit), with = without;
+    pto_topology_t *topology = NULL;
+    assert_int_equal(pto_topology_create(one_link, strlen(one_link), "t.yaml", &topology, NULL), PTO_OK);
+    with.topology = topology;
+    for (int collective = 0; collective < PTO_COLLECTIVE_COUNT; collective++)
+        for (int s = 0; s < pto_strategy_count(); s++)
+            for (int a = 0; a < pto_algorithm_count(); a++)
+                for (int64_t nodes = 1; nodes <= 3; nodes++)
+                    for (int64_t bytes = 4096; bytes <= 4 << 20; bytes *= 32) {
+                        pto_request_t request =
+                            ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear", nodes, 6, 1, bytes);
+                        request.collective = (pto_collective_t)collective;
+                        request.strategy = pto_strategy_at(s);
+                        request.algorithm = pto_algorithm_at(a);
+                        request.layout.gpus_per_socket = 3;
+                        assert_same(&request, &without, &with);
+                    }
+    pto_topology_destroy(topology);
+}
+
+static void a_layout_must_fit_the_topology(void **state) {
+    (void)state;
+    pto_machine_t machine = light_machine(1, 6, two_links);
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear", 1, 8, 1, 64);
+    request.layout.gpus_per_socket = 8;
+    pto_plan_t *plan = made(&request);
+    pto_price_t price;
+    pto_simulation_t simulation;
+    pto_error_t err = {0};
+    assert_int_equal(pto_price(plan, &machine, &price, NULL, &err), PTO_ERR_RANGE);
+    assert_string_equal(err.message,
+                        "8 GPUs a node, 8 on each socket, are not in a topology of 6 GPUs and 1 sockets");
+    assert_int_equal(pto_simulate(plan, &machine, NULL, &simulation, &err), PTO_ERR_RANGE);
+    pto_plan_destroy(plan);
+    pto_machine_fini(&machine);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(default_loads_and_times_are_those_of_the_thesis_node),
+        cmocka_unit_test(a_mapping_moves_the_weighted_dimension_to_the_fast_links),
+        cmocka_unit_test(simulate_shares_links_max_min_fairly),
+        cmocka_unit_test(copies_share_the_links_to_the_host),
+        cmocka_unit_test(one_link_a_gpu_changes_no_digit),
+        cmocka_unit_test(a_layout_must_fit_the_topology),
+    };
+    return cmocka_run_group_tests(tests, read_machines, free_machines);
+}

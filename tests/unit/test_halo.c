@@ -1,0 +1,174 @@
+/* Halo exchange: every small grid is proved, for every strategy; neighbors, dimensions and faults. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "broken_plan.h"
+#include "portolan/builder.h"
+#include "sample.h"
+
+static int64_t proved;
+
+static void describe(const pto_request_t *request, const pto_error_t *err) {
+    const pto_halo_t *grid = &request->halo;
+    fail_msg("halo by %s, %lldx%lldx%lld, wrap %d%d%d, extent %lldx%lldx%lld, width %lld, corners %s: %s",
+             request->strategy->name, (long long)grid->dims[0], (long long)grid->dims[1],
+             (long long)grid->dims[2], grid->wrap[0], grid->wrap[1], grid->wrap[2],
+             (long long)grid->extent[0], (long long)grid->extent[1], (long long)grid->extent[2],
+             (long long)grid->width, pto_corners_name(grid->corners), err->message);
+}
+
+/* Every route that applies to the grid. */
+static void prove(pto_request_t request) {
+    for (int s = 0; s < pto_strategy_count(); s++)
+        for (int a = 0; a < pto_algorithm_count(); a++) {
+            request.strategy = pto_strategy_at(s);
+            request.algorithm = pto_algorithm_at(a);
+            pto_plan_t *plan = NULL;
+            pto_error_t err = {0};
+            pto_check_report_t report;
+            if (!(pto_strategy_with(request.strategy, request.algorithm) & 1u << PTO_COLLECTIVE_HALO) ||
+                pto_plan_create(&request, &plan, &err) == PTO_ERR_NOT_APPLICABLE)
+                continue;
+            if (!plan || pto_check(plan, &report, &err) != PTO_OK)
+                describe(&request, &err);
+            pto_plan_destroy(plan);
+            proved++;
+        }
+}
+
+/* All wraps, corners and widths, with extents from the width on that differ by dimension. */
+static void prove_grid(pto_layout_t layout, int dim_count, int64_t rows, int64_t columns, int64_t planes) {
+    pto_request_t request = {.layout = layout, .collective = PTO_COLLECTIVE_HALO, .bytes = 3};
+    for (int how = 0; how < 1 << dim_count; how++)
+        for (int corners = 0; corners < PTO_CORNERS_COUNT; corners++)
+            for (int64_t width = 1; width <= 3; width += test_sample() > 1 ? 2 : 1) {
+                request.halo = (pto_halo_t){.dim_count = dim_count,
+                                            .dims = {rows, columns, planes},
+                                            .wrap = {how & 1, how & 2, how & 4},
+                                            .extent = {width, width + 1, width + 2},
+                                            .width = width,
+                                            .corners = (pto_corners_t)corners};
+                prove(request);
+            }
+}
+
+static void every_small_grid_of_two_dimensions_is_right(void **state) {
+    (void)state;
+    for (int64_t rows = 1; rows <= 4; rows++)
+        for (int64_t columns = 1; columns <= 4; columns++) {
+            int64_t owners = rows * columns;
+            prove_grid((pto_layout_t){owners, 1, 1, 1, 1}, 2, rows, columns, 0);
+            prove_grid((pto_layout_t){1, owners, 1, 2, 2}, 2, rows, columns, 0);
+            prove_grid((pto_layout_t){rows, 1, columns, columns, 1}, 2, rows, columns, 0);
+        }
+}
+
+static void every_small_grid_of_three_dimensions_is_right(void **state) {
+    (void)state;
+    for (int64_t shape = 0; shape < 27; shape += test_sample()) {
+        int64_t rows = 1 + shape / 9, columns = 1 + shape / 3 % 3, planes = 1 + shape % 3;
+        prove_grid((pto_layout_t){1, rows * columns * planes, 1, 1, 2}, 3, rows, columns, planes);
+    }
+    print_message("%lld plans proved right\n", (long long)proved);
+}
+
+static pto_request_t ask(const char *strategy, const char *algorithm, pto_halo_t grid, pto_layout_t layout) {
+    pto_request_t request = {.layout = layout, .collective = PTO_COLLECTIVE_HALO, .bytes = 4, .halo = grid};
+    assert_int_equal(pto_strategy_find(strategy, &request.strategy, NULL), PTO_OK);
+    assert_int_equal(pto_algorithm_find(algorithm, PTO_COLLECTIVE_HALO, &request.algorithm, NULL), PTO_OK);
+    return request;
+}
+
+static const pto_halo_t torus = {.dim_count = 2, .wrap = {true, true}, .extent = {4, 6}, .width = 1};
+
+static void dims_left_open_are_as_even_as_possible(void **state) {
+    (void)state;
+    static const struct {
+        int dim_count;
+        int64_t owners, given[3], wanted[3];
+    } cases[] = {{2, 12, {0, 0}, {4, 3}},       {2, 7, {0, 0}, {7, 1}},           {2, 1, {0, 0}, {1, 1}},
+                 {3, 64, {0, 0, 0}, {4, 4, 4}}, {3, 24, {0, 2, 0}, {4, 2, 3}},    {2, 6, {2, 0}, {2, 3}},
+                 {2, 6, {6, 1}, {6, 1}},        {2, 1048578, {0, 0}, {174763, 6}}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pto_halo_t grid = {.dim_count = cases[i].dim_count, .extent = {1, 1, 1}, .width = 1};
+        memcpy(grid.dims, cases[i].given, sizeof grid.dims);
+        assert_int_equal(pto_halo_complete(&grid, cases[i].owners, NULL), PTO_OK);
+        for (int d = 0; d < cases[i].dim_count; d++)
+            assert_int_equal(grid.dims[d], cases[i].wanted[d]);
+    }
+}
+
+static void shapes_that_make_no_grid_are_refused(void **state) {
+    (void)state;
+    static const struct {
+        pto_halo_t grid;
+        pto_status_t status;
+        const char *says;
+    } cases[] = {
+        {{.dim_count = 1, .width = 1}, PTO_ERR_RANGE, "2 or 3 dimensions, not 1"},
+        {{.dim_count = 2, .extent = {4, 4}}, PTO_ERR_RANGE, "1 cell wide or more"},
+        {{.dim_count = 2, .extent = {4, 1}, .width = 2}, PTO_ERR_RANGE, "an extent of 1 cells is less than"},
+        {{.dim_count = 2, .extent = {4, 4}, .width = 1, .dims = {-1, 0}},
+         PTO_ERR_RANGE,
+         "dims must be 0 or more"},
+        {{.dim_count = 2, .extent = {INT64_MAX / 8, INT64_MAX / 8}, .width = 1},
+         PTO_ERR_RANGE,
+         "more cells than can be counted"},
+        {{.dim_count = 2, .extent = {4, 4}, .width = 1, .dims = {2, 2}},
+         PTO_ERR_NOT_APPLICABLE,
+         "a grid of 4 processes is not one of the layout's 6 owners"},
+        {{.dim_count = 2, .extent = {4, 4}, .width = 1, .dims = {4, 0}},
+         PTO_ERR_NOT_APPLICABLE,
+         "do not divide the layout's 6 owners"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pto_error_t err = {0};
+        pto_plan_t *plan = NULL;
+        pto_request_t request = ask("cuda_aware", "neighbors", cases[i].halo, (pto_layout_t){6, 1, 1, 1, 1});
+        assert_int_equal(pto_plan_create(&request, &plan, &err), cases[i].status);
+        if (!strstr(err.message, cases[i].says))
+            fail_msg("'%s' does not say '%s'", err.message, cases[i].says);
+    }
+}
+
+static pto_step_t *steps_of(pto_plan_t **plan) {
+    *plan = plan_of(ask("cuda_aware", "neighbors", torus, (pto_layout_t){1, 2, 1, 1, 1}));
+    return (*plan)->steps.item;
+}
+
+/* Both neighbors in a dimension of size 2 are the same process: the sends are in the wrong order. */
+static void a_message_to_the_wrong_side_is_found(void **state) {
+    (void)state;
+    pto_plan_t *plan;
+    pto_step_t *step = steps_of(&plan), first = step[0];
+    step[0] = step[1];
+    step[1] = first;
+    refused_for(plan, "hold owner");
+}
+
+static void a_border_that_is_not_exchanged_is_found(void **state) {
+    (void)state;
+    for (int i = 0; i < 6; i++) {
+        pto_plan_t *plan;
+        steps_of(&plan)[i].core_count = 0;
+        refused_for(plan, i < 4 ? "which does not" : "hold owner");
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_small_grid_of_two_dimensions_is_right),
+        cmocka_unit_test(every_small_grid_of_three_dimensions_is_right),
+        cmocka_unit_test(dims_left_open_are_as_even_as_possible),
+        cmocka_unit_test(shapes_that_make_no_grid_are_refused),
+        cmocka_unit_test(a_message_to_the_wrong_side_is_found),
+        cmocka_unit_test(a_border_that_is_not_exchanged_is_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,239 @@
+/* Choosing a mapping by its price. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "machine/machine_internal.h"
+#include "portolan/map.h"
+#include "portolan/pick.h"
+#include "portolan/topology.h"
+
+typedef struct {
+    pto_machine_t machine;
+    pto_scenario_t scenario;
+} question_t;
+
+static void ask(const char *machine, const char *layout, const char *counts, question_t *question) {
+    char text[640];
+    pto_error_t err = {0};
+    snprintf(text, sizeof text,
+             "scenario: s\nmachine: m.yaml\ncollective: alltoallv\nimplementation: isend_irecv\n"
+             "layout: %s\nbytes: 1MiB\ncounts: %s\nstrategies: [cuda_aware]\n",
+             layout, counts);
+    if (pto_machine_read(machine, &question->machine, &err) != PTO_OK ||
+        pto_scenario_parse(text, strlen(text), "s.yaml", &question->scenario, &err) != PTO_OK ||
+        pto_scenario_bind(&question->scenario, &question->machine, &err) != PTO_OK)
+        fail_msg("%s:%d: %s", err.file, err.line, err.message);
+}
+
+static void drop(question_t *question) {
+    pto_scenario_fini(&question->scenario);
+    pto_machine_fini(&question->machine);
+}
+
+enum { MAPPERS = 5 };
+
+/* All built-in mappers, all phases, no refinement unless asked. */
+static pto_map_result_t map(const question_t *question, pto_metric_t metric, int64_t refine) {
+    static const char *const name[MAPPERS] = {"slot", "node", "random", "greedy", "exact"};
+    const pto_mapper_t *mapper[MAPPERS];
+    pto_map_result_t result;
+    pto_error_t err = {0};
+    for (int i = 0; i < MAPPERS; i++)
+        assert_int_equal(pto_mapper_find(name[i], &mapper[i], &err), PTO_OK);
+    const pto_map_options_t options = {.metric = metric,
+                                       .mapper = mapper,
+                                       .mapper_count = MAPPERS,
+                                       .phase = {true, true, true},
+                                       .refine = refine};
+    if (pto_map(&question->scenario, &question->machine, &options, &result, &err) != PTO_OK)
+        fail_msg("%s", err.message);
+    return result;
+}
+
+static const pto_map_candidate_t *candidate_named(const pto_map_result_t *result, const char *name) {
+    for (int i = 0; i < result->count; i++)
+        if (strcmp(result->candidate[i].name, name) == 0)
+            return &result->candidate[i];
+    fail_msg("no candidate '%s'", name);
+    return NULL;
+}
+
+#define SUMMIT "scenarios/machines/summit-spectrum.yaml"
+#define FOUR_BY_FOUR "{nodes: 4, gpus_per_node: 4, procs_per_gpu: 1}"
+
+/* The thesis's COL-COL: sub-communicators that the default spreads over all nodes. */
+static void groups_across_nodes_are_kept_inside_them(void **state) {
+    (void)state;
+    question_t question;
+    ask(SUMMIT, FOUR_BY_FOUR, "{pattern: groups, dims: [4, 4], along: 0}", &question);
+    pto_map_result_t result = map(&question, PTO_METRIC_PRICE, 0);
+    const pto_map_candidate_t *best = &result.candidate[result.best];
+    double load[2];
+    pto_map_loads(&result.flows, &question.machine, &result.places, result.candidate[0].place, load);
+    assert_true(load[0] == 12.0 * (1 << 20));
+    pto_map_loads(&result.flows, &question.machine, &result.places, best->place, load);
+    assert_true(load[0] == 0 && load[1] == 0);
+    assert_true(best->seconds < 0.2 * result.candidate[0].seconds);
+    assert_true(pto_cost_is_same(candidate_named(&result, "greedy in phases")->seconds, best->seconds));
+    pto_map_result_fini(&result);
+    drop(&question);
+}
+
+/* A candidate's price is that of the scenario with the candidate as its placement. */
+static void candidates_are_priced_as_placed(void **state) {
+    (void)state;
+    question_t question;
+    ask(SUMMIT, FOUR_BY_FOUR, "{pattern: stencil, dims: [4, 4], weights: [3, 1]}", &question);
+    pto_map_result_t result = map(&question, PTO_METRIC_BANDWIDTH, 50);
+    pto_error_t err = {0};
+    int priced = 0;
+    for (int i = 0; i < result.count; i++) {
+        pto_predictions_t predictions;
+        if (!result.candidate[i].place)
+            continue;
+        pto_mapping_fini(&question.scenario.mapping);
+        assert_int_equal(pto_mapping_make(&question.scenario.layout, result.candidate[i].place,
+                                          &question.scenario.mapping, &err),
+                         PTO_OK);
+        assert_int_equal(pto_predict(&question.scenario, &question.machine, false, &predictions, &err),
+                         PTO_OK);
+        assert_true(pto_prediction_at(&predictions, 0, 0)->price.seconds == result.candidate[i].seconds);
+        assert_true(result.candidate[i].seconds >= result.candidate[result.best].seconds);
+        pto_predictions_fini(&predictions);
+        priced++;
+    }
+    assert_true(priced > 5);
+    pto_map_result_fini(&result);
+    drop(&question);
+}
+
+static void the_default_stays_where_nothing_is_gained(void **state) {
+    (void)state;
+    const char *const counts[] = {"{pattern: groups, dims: [4, 4], along: 1}",
+                                  "{pattern: stencil, dims: [16], wrap: [1]}"};
+    for (int i = 0; i < 2; i++) {
+        question_t question;
+        ask(SUMMIT, FOUR_BY_FOUR, counts[i], &question);
+        pto_map_result_t result = map(&question, PTO_METRIC_PRICE, 300);
+        if (i == 0)
+            assert_int_equal(result.best, 0);
+        assert_true(result.candidate[result.best].seconds <= result.candidate[0].seconds);
+        assert_true(result.best == 0 ||
+                    !pto_cost_is_same(result.candidate[result.best].seconds, result.candidate[0].seconds));
+        pto_map_result_fini(&result);
+        drop(&question);
+    }
+}
+
+static void swaps_improve_what_the_mappers_propose(void **state) {
+    (void)state;
+    question_t question;
+    const pto_mapper_t *random;
+    pto_map_result_t result[2];
+    pto_error_t err = {0};
+    ask(SUMMIT, FOUR_BY_FOUR, "{pattern: groups, dims: [4, 4], along: 0}", &question);
+    assert_int_equal(pto_mapper_find("random", &random, &err), PTO_OK);
+    for (int i = 0; i < 2; i++) {
+        const pto_map_options_t options = {.mapper = &random, .mapper_count = 1, .refine = i ? 2000 : 0};
+        assert_int_equal(pto_map(&question.scenario, &question.machine, &options, &result[i], &err), PTO_OK);
+    }
+    assert_true(result[1].candidate[result[1].best].seconds <
+                0.9 * result[0].candidate[result[0].best].seconds);
+    assert_non_null(strstr(result[1].candidate[result[1].best].name, "refined"));
+    assert_true(result[1].priced <= 2000 + result[0].priced + 1);
+    pto_map_result_fini(&result[0]);
+    pto_map_result_fini(&result[1]);
+    drop(&question);
+}
+
+/* Largest load in one direction between vertices whose names begin with these, in units of 1 MiB. */
+static double load_between(const pto_machine_t *machine, const double *load, const char *a, const char *b) {
+    const pto_topology_t *topology = pto_machine_topology(machine);
+    double most = 0;
+    for (int i = 0; i < pto_topology_link_count(topology); i++) {
+        const pto_topology_link_t *link = pto_topology_link_at(topology, i);
+        const char *from = pto_topology_vertex_name(topology, link->from);
+        const char *to = pto_topology_vertex_name(topology, link->to);
+        if (strncmp(from, a, strlen(a)) == 0 && strncmp(to, b, strlen(b)) == 0)
+            most = fmax(most, load[i]);
+    }
+    return most / (1 << 20);
+}
+
+/* The thesis's 1600 to 264, on the recorded topology: 24 to 4 on the link between the sockets. */
+static void loads_of_a_recorded_topology_are_the_thesis_s(void **state) {
+    (void)state;
+    static const char *const level[][2] = {
+        {"gpu", "switch"}, {"switch", "bridge"}, {"bridge", "socket"}, {"socket", "socket"}};
+    const double before[] = {6, 9, 16, 24}, after[] = {6, 6, 6, 4};
+    question_t question;
+    ask("tests/fixtures/k80.yaml", "{nodes: 1}", "{pattern: stencil, dims: [2, 2, 4], weights: [3, 1, 1]}",
+        &question);
+    pto_map_result_t result = map(&question, PTO_METRIC_BANDWIDTH, 0);
+    const pto_map_candidate_t *exact = candidate_named(&result, "exact");
+    double *load = calloc((size_t)pto_map_link_count(&question.machine), sizeof *load);
+    assert_non_null(load);
+    for (int mapped = 0; mapped < 2; mapped++) {
+        pto_map_loads(&result.flows, &question.machine, &result.places,
+                      mapped ? exact->place : result.candidate[0].place, load);
+        for (int l = 0; l < 4; l++)
+            assert_true(load_between(&question.machine, load, level[l][0], level[l][1]) ==
+                        (mapped ? after[l] : before[l]));
+    }
+    free(load);
+    pto_map_result_fini(&result);
+    drop(&question);
+}
+
+static void metrics_order_the_pairs_alike(void **state) {
+    (void)state;
+    question_t question;
+    ask("tests/fixtures/k80.yaml", "{nodes: 2}", "{pattern: stencil, dims: [32]}", &question);
+    for (int metric = 0; metric < PTO_METRIC_COUNT; metric++) {
+        pto_places_t places;
+        pto_error_t err = {0};
+        assert_int_equal(pto_places_make(&question.machine, &question.scenario.layout, (pto_metric_t)metric,
+                                         1 << 20, &places, &err),
+                         PTO_OK);
+        assert_true(places.cost[1] < places.cost[2]);
+        assert_true(places.cost[2] < places.cost[4]);
+        assert_true(places.cost[4] < places.cost[8]);
+        assert_true(places.cost[8] <= places.off_node);
+        pto_places_fini(&places);
+    }
+    drop(&question);
+}
+
+static void equal_counts_are_refused(void **state) {
+    (void)state;
+    question_t question;
+    const pto_map_options_t options = {.refine = 0};
+    pto_map_result_t result;
+    pto_error_t err = {0};
+    ask(SUMMIT, FOUR_BY_FOUR, "equal", &question);
+    assert_int_equal(pto_map(&question.scenario, &question.machine, &options, &result, &err),
+                     PTO_ERR_NOT_APPLICABLE);
+    assert_non_null(strstr(err.message, "there is nothing to map"));
+    drop(&question);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(groups_across_nodes_are_kept_inside_them),
+        cmocka_unit_test(candidates_are_priced_as_placed),
+        cmocka_unit_test(the_default_stays_where_nothing_is_gained),
+        cmocka_unit_test(swaps_improve_what_the_mappers_propose),
+        cmocka_unit_test(loads_of_a_recorded_topology_are_the_thesis_s),
+        cmocka_unit_test(metrics_order_the_pairs_alike),
+        cmocka_unit_test(equal_counts_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
