@@ -9,6 +9,7 @@
 #include "engine.h"
 #include "fatal.h"
 #include "guard.h"
+#include "node_topology.h"
 #include "portolan/version.h"
 #include "provenance.h"
 
@@ -63,6 +64,8 @@ static int read_options(int argc, char **argv, pto_calibrate_options_t *options,
         status = pto_error_set(&cause, PTO_ERR_RANGE, "unknown argument '%s'; --help shows what there is",
                                arguments.operand[0]);
     }
+    if (status == PTO_OK && options->from != NULL && !options->topology)
+        status = pto_error_set(&cause, PTO_ERR_RANGE, "--from is for --topology");
     if (status == PTO_OK)
         status = check_names(options->only, &cause);
     pto_arguments_fini(&arguments);
@@ -92,6 +95,16 @@ static bool print_asked(int code, const pto_calibrate_options_t *options) {
     else
         return false;
     return true;
+}
+
+static int write_topology(const pto_calibrate_options_t *options) {
+    pto_error_t err = {0};
+    char message[PTO_ERROR_MESSAGE_MAX + PTO_ERROR_FILE_MAX];
+    if (write_node_topology(options, &err) == PTO_OK)
+        return 0;
+    pto_error_format(&err, message, sizeof message);
+    fprintf(stderr, "portolan-calibrate: %s\n", message);
+    return 1;
 }
 
 /* --- measuring ------------------------------------------------------------------------------------------ */
@@ -178,6 +191,8 @@ int main(int argc, char **argv) {
     int code = read_options(argc, argv, &options, &err);
     if (print_asked(code, &options))
         return 0;
+    if (code < 0 && options.topology)
+        return write_topology(&options);
     guard_begin(pto_calibrate_syntax.program, options.timeout_s);
     MPI_DO(MPI_Init(&argc, &argv));
     guard_meet(MPI_COMM_WORLD);

@@ -332,6 +332,63 @@ static pto_status_t cuda_ping_pong(const pto_bench_ping_pong_t *side, void *stre
     return check(cudaGetLastError(), "launch of a ping-pong", err);
 }
 
+/* --- sums ----------------------------------------------------------------------------------------------- */
+
+namespace bench {
+
+enum { SUM_THREADS = 1024, SUM_BLOCKS_MAX = 128, SUM_EACH = 4096 };
+
+__device__ double partial_sums[SUM_BLOCKS_MAX];
+__device__ unsigned sums_done; /* wraps round to 0 for the next sum */
+
+/* The block's sum of what its threads have, in thread 0. */
+__device__ static double sum_of_block(double mine) {
+    __shared__ double of_warp[SUM_THREADS / 32];
+    for (int apart = 16; apart > 0; apart /= 2)
+        mine += __shfl_down_sync(~0u, mine, static_cast<unsigned>(apart));
+    if (threadIdx.x % 32 == 0)
+        of_warp[threadIdx.x / 32] = mine;
+    __syncthreads();
+    mine = threadIdx.x < SUM_THREADS / 32 ? of_warp[threadIdx.x] : 0;
+    for (int apart = 16; apart > 0; apart /= 2)
+        mine += __shfl_down_sync(~0u, mine, static_cast<unsigned>(apart));
+    __syncthreads(); /* of_warp is used again */
+    return mine;
+}
+
+/* Every block sums a share; the last one to end sums the blocks' sums. */
+__global__ void sum(double *target, const double *source, size_t count) {
+    __shared__ bool last;
+    double mine = 0;
+    const size_t step = static_cast<size_t>(gridDim.x) * blockDim.x;
+    for (size_t i = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += step)
+        mine += source[i];
+    mine = sum_of_block(mine);
+    if (threadIdx.x == 0) {
+        partial_sums[blockIdx.x] = mine;
+        __threadfence();
+        last = atomicInc(&sums_done, gridDim.x - 1) == gridDim.x - 1;
+        __threadfence();
+    }
+    __syncthreads();
+    if (!last)
+        return;
+    mine = threadIdx.x < gridDim.x ? *static_cast<volatile double *>(&partial_sums[threadIdx.x]) : 0;
+    mine = sum_of_block(mine);
+    if (threadIdx.x == 0)
+        *target = mine;
+}
+
+} /* namespace bench */
+
+static pto_status_t cuda_sum(double *target, const double *source, size_t count, void *stream,
+                             pto_error_t *err) {
+    const size_t wanted = 1 + count / bench::SUM_EACH, most = bench::SUM_BLOCKS_MAX;
+    const unsigned blocks = static_cast<unsigned>(wanted < most ? wanted : most);
+    bench::sum<<<blocks, bench::SUM_THREADS, 0, as_stream(stream)>>>(target, source, count);
+    return check(cudaGetLastError(), "launch of a sum", err);
+}
+
 /* In bench.h's order: C++17 has no designators. */
 extern "C" {
 extern const pto_device_bench_t pto_device_bench_cuda;
@@ -351,5 +408,6 @@ const pto_device_bench_t pto_device_bench_cuda = {
     cuda_graph_create,
     cuda_graph_destroy,
     cuda_graph_launch,
+    cuda_sum,
 };
 }

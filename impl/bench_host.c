@@ -175,6 +175,16 @@ static pto_status_t host_graph_destroy(void *graph, pto_error_t *err) {
     return PTO_OK;
 }
 
+static pto_status_t host_sum(double *target, const double *source, size_t count, void *stream,
+                             pto_error_t *err) {
+    pto_status_t status = pto_host_stream_finish(stream, err);
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += source[i];
+    *target = sum;
+    return status;
+}
+
 extern const pto_device_bench_t pto_device_bench_host;
 const pto_device_bench_t pto_device_bench_host = {
     .build = "with host memory emulating GPU memory",
@@ -192,4 +202,5 @@ const pto_device_bench_t pto_device_bench_host = {
     .graph_create = host_graph_create,
     .graph_destroy = host_graph_destroy,
     .graph_launch = host_graph_launch,
+    .sum = host_sum,
 };

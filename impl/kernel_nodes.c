@@ -20,7 +20,24 @@ static bool has_kernels(const pto_plan_t *plan) {
 
 static int64_t larger(int64_t one, int64_t other) { return one > other ? one : other; }
 
-/* Size of the largest buffer that a kernel of this process copies or reduces. */
+/* Of a field, of which an exchange uses only the borders and halos: the bytes of all the step's copies. */
+static int64_t used_bytes(const pto_exec_t *exec, const pto_step_t *step, const pto_slice_t *slice,
+                          int64_t k) {
+    const pto_plan_t *plan = exec->plan;
+    pto_action_t action;
+    bool field = pto_collective_data(pto_plan_request(plan)->collective) == PTO_DATA_GRID &&
+                 pto_plan_buffer(plan, slice->buffer)->role == PTO_ROLE_OUT;
+    if (!field)
+        return pto_buffer_bytes(plan, slice->buffer, exec->job.logical);
+    if (!pto_step_acts(plan, step, exec->job.logical, k, &action))
+        return 0;
+    int64_t bytes = 0;
+    for (int64_t next = 0; pto_step_next(plan, &next, &action);)
+        bytes += pto_slice_bytes(plan, slice, &action);
+    return bytes;
+}
+
+/* Size of the largest buffer, or the most cells, that a kernel of this process copies or reduces. */
 static int64_t most_bytes(const pto_exec_t *exec) {
     const pto_plan_t *plan = exec->plan;
     int64_t most = 0;
@@ -31,8 +48,8 @@ static int64_t most_bytes(const pto_exec_t *exec) {
             const pto_step_t *step = pto_plan_step(plan, walk.stage->step_first + i);
             if (!step->in_kernel || !pto_step_is_local(step))
                 continue;
-            most = larger(most, pto_buffer_bytes(plan, step->source.buffer, exec->job.logical));
-            most = larger(most, pto_buffer_bytes(plan, step->target.buffer, exec->job.logical));
+            most = larger(most, used_bytes(exec, step, &step->source, walk.k));
+            most = larger(most, used_bytes(exec, step, &step->target, walk.k));
         }
     return most;
 }

@@ -300,6 +300,8 @@ pto_status_t pto_schedule_build(pto_exec_t *exec, pto_error_t *err) {
     pto_schedule_t builder = {.exec = exec, .err = err, .collective = -1, .lanes = -1};
     pto_walk_t walk;
     pto_status_t status = build_shadow(&builder, PTO_ROLE_IN, exec->shadow_in, exec->user_in);
+    if (status == PTO_OK && pto_collective_data(pto_plan_request(exec->plan)->collective) == PTO_DATA_GRID)
+        status = build_shadow(&builder, PTO_ROLE_OUT, exec->shadow_out, exec->user_out); /* in place */
     builder.walk = &walk;
     pto_walk_begin(&walk, exec->plan);
     while (status == PTO_OK && pto_walk_next(&walk))

@@ -13,6 +13,8 @@ pto_status_t compare_settings(const settings_t *settings, const pto_options_t *o
                    {"--check-only", settings->options.check_only},
                    {"--own-algorithms", settings->exec.own_algorithms},
                    {"--wait", settings->exec.wait},
+                   {"--pattern", settings->options.pattern},
+                   {"--local", (double)settings->options.local_bytes},
                    {"--energy", settings->options.energy},
                    {"--powers", settings->options.powers},
                    {"--energy-seconds", settings->options.energy_window_s},

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "agreement.h"
+#include "global_sum.h"
 #include "guard.h"
 #include "portolan/score.h"
 #include "portolan/strategy.h"
@@ -34,6 +35,7 @@ typedef struct {
     int64_t in_bytes;
     int64_t out_bytes;
     int64_t owner; /* number among the owners; -1: a helper */
+    global_sum_t sum;
 } user_t;
 
 static pto_status_t make_user(const settings_t *settings, const pto_plan_t *plan, int64_t rank, user_t *user,
@@ -54,6 +56,8 @@ static pto_status_t make_user(const settings_t *settings, const pto_plan_t *plan
             pto_exec_user_allocate(plan, settings->device, PTO_ROLE_OUT, user->out_bytes, &user->out, err);
     if (status == PTO_OK)
         status = settings->device->allocate_staging((size_t)most, &user->host, err);
+    if (status == PTO_OK)
+        status = global_sum_create(settings, user->owner, &user->sum, err);
     return status;
 }
 
@@ -61,6 +65,7 @@ static void free_user(const settings_t *settings, const pto_plan_t *plan, user_t
     pto_exec_user_release(plan, settings->device, PTO_ROLE_IN, user->in);
     pto_exec_user_release(plan, settings->device, PTO_ROLE_OUT, user->out);
     settings->device->release_staging(user->host, NULL);
+    global_sum_free(&user->sum);
 }
 
 static pto_status_t copy(const settings_t *settings, void *target, const void *source, int64_t bytes,
@@ -88,6 +93,8 @@ static pto_status_t refresh(const settings_t *settings, const pto_plan_t *plan, 
     else
         memset(user->host, POISON, (size_t)user->out_bytes);
     pto_status_t status = copy(settings, user->out, user->host, user->out_bytes, err);
+    if (user->sum.stream)
+        return status == PTO_OK ? global_sum_fill(&user->sum, seed, err) : status;
     reference_fill(request, settings->op, seed, user->owner, user->host, user->in_bytes);
     return status == PTO_OK ? copy(settings, user->in, user->host, user->in_bytes, err) : status;
 }
@@ -96,6 +103,9 @@ static pto_status_t look(const settings_t *settings, const pto_plan_t *plan, con
                          uint64_t seed, pto_error_t *err) {
     if (user->owner < 0)
         return PTO_OK;
+    if (user->sum.stream)
+        return global_sum_compare(&user->sum, seed, pto_layout_owner_count(&pto_plan_request(plan)->layout),
+                                  user->out, err);
     pto_status_t status = copy(settings, user->host, user->out, user->out_bytes, err);
     if (status != PTO_OK)
         return status;
@@ -105,11 +115,16 @@ static pto_status_t look(const settings_t *settings, const pto_plan_t *plan, con
 
 /* One run, or as many as are queued; `*runs` says how many these were. On the same input each gives the same.
  */
-static pto_status_t repeat(const settings_t *settings, pto_exec_t *exec, int *runs, pto_error_t *err) {
+static pto_status_t repeat(const settings_t *settings, const user_t *user, pto_exec_t *exec, int *runs,
+                           pto_error_t *err) {
     pto_status_t status = PTO_OK;
     *runs = settings->options.queued > 0 ? settings->options.queued : 1;
+    if (user->sum.stream)
+        status = global_sum_start(&user->sum, user->in, err);
+    if (user->sum.stream && status == PTO_OK)
+        status = pto_exec_follow(exec, user->sum.stream, err);
     if (settings->options.queued == 0)
-        return pto_exec_run(exec, err);
+        return status == PTO_OK ? pto_exec_run(exec, err) : status;
     for (int i = 0; i < settings->options.queued && status == PTO_OK; i++)
         status = pto_exec_queue(exec, err);
     return status == PTO_OK ? pto_exec_wait(exec, err) : status;
@@ -124,7 +139,7 @@ static pto_status_t check_runs(const settings_t *settings, const pto_plan_t *pla
         status = refresh(settings, plan, user, seed + run, err);
         leave_to_executor();
         if (status == PTO_OK)
-            status = repeat(settings, exec, &runs, err);
+            status = repeat(settings, user, exec, &runs, err);
         guard_tick(local_limit_s());
         if (status == PTO_OK)
             status = look(settings, plan, user, seed + run, err);
@@ -133,8 +148,8 @@ static pto_status_t check_runs(const settings_t *settings, const pto_plan_t *pla
 }
 
 /* Every repeat begins at a barrier and lasts as long as its slowest process. */
-static pto_status_t time_runs(const settings_t *settings, pto_exec_t *exec, double *sample_s,
-                              pto_error_t *err) {
+static pto_status_t time_runs(const settings_t *settings, const user_t *user, pto_exec_t *exec,
+                              double *sample_s, pto_error_t *err) {
     pto_status_t status = PTO_OK;
     guard_step(local_limit_s(), "waiting for all processes to have checked their results");
     MPI_Barrier(MPI_COMM_WORLD);
@@ -145,7 +160,7 @@ static pto_status_t time_runs(const settings_t *settings, pto_exec_t *exec, doub
         MPI_Barrier(MPI_COMM_WORLD);
         leave_to_executor();
         double began_s = MPI_Wtime();
-        status = repeat(settings, exec, &runs, err);
+        status = repeat(settings, user, exec, &runs, err);
         double mine_s = MPI_Wtime() - began_s, slowest_s = 0;
         await_others(settings);
         if (status == PTO_OK)
@@ -153,6 +168,33 @@ static pto_status_t time_runs(const settings_t *settings, pto_exec_t *exec, doub
         if (i >= 0)
             sample_s[i] = slowest_s / runs;
     }
+    return status;
+}
+
+/* Time the kernel alone in the same way, and take its median out of the samples. */
+static pto_status_t take_out_kernel(const settings_t *settings, const user_t *user, cell_t *cell,
+                                    pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    double *kernel_s = calloc((size_t)settings->options.repeats, sizeof *kernel_s);
+    if (!kernel_s)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for %d times", settings->options.repeats);
+    for (int i = -WARM_RUNS; i < settings->options.repeats && status == PTO_OK; i++) {
+        await_others(settings);
+        MPI_Barrier(MPI_COMM_WORLD);
+        double began_s = MPI_Wtime();
+        if (user->sum.stream)
+            status = global_sum_start(&user->sum, user->in, err);
+        if (user->sum.stream && status == PTO_OK)
+            status = global_sum_finish(&user->sum, err);
+        double mine_s = MPI_Wtime() - began_s;
+        if (status == PTO_OK)
+            MPI_Allreduce(&mine_s, &kernel_s[i < 0 ? 0 : i], 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    }
+    if (status == PTO_OK)
+        cell->kernel_s = pto_quantile(kernel_s, settings->options.repeats, 0.5);
+    for (int i = 0; i < cell->sample_count; i++)
+        cell->sample_s[i] -= cell->kernel_s;
+    free(kernel_s);
     return status;
 }
 
@@ -185,8 +227,8 @@ static int repeats_more(double window_s, double elapsed_s, int repeats) {
 }
 
 /* Repeats as for the times: each begins at a barrier. The barrier's energy is included. */
-static pto_status_t measure_energy(const settings_t *settings, pto_exec_t *exec, cell_t *cell,
-                                   pto_error_t *err) {
+static pto_status_t measure_energy(const settings_t *settings, const user_t *user, pto_exec_t *exec,
+                                   cell_t *cell, pto_error_t *err) {
     const energy_job_t *job = &settings->job;
     double before[ENERGY_COUNT] = {0}, used[ENERGY_COUNT] = {0};
     guard_step(0, "measuring energy");
@@ -200,7 +242,7 @@ static pto_status_t measure_energy(const settings_t *settings, pto_exec_t *exec,
             await_others(settings);
             MPI_Barrier(MPI_COMM_WORLD);
             leave_to_executor();
-            status = repeat(settings, exec, &runs, err);
+            status = repeat(settings, user, exec, &runs, err);
             cell->energy_runs += runs;
         }
         await_others(settings);
@@ -225,10 +267,13 @@ static pto_status_t check_and_time(const settings_t *settings, const pto_plan_t 
     cell->sample_count = settings->options.repeats;
     if (!cell->sample_s)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for %d times", settings->options.repeats);
-    status = time_runs(settings, exec, cell->sample_s, err);
+    status = time_runs(settings, user, exec, cell->sample_s, err);
+    if (status == PTO_OK && settings->options.pattern == PTO_PATTERN_GLOBAL_SUM)
+        status = take_out_kernel(settings, user, cell, err);
     if (status == PTO_OK)
         status = summarise(cell, err);
-    return status == PTO_OK && settings->options.energy ? measure_energy(settings, exec, cell, err) : status;
+    return status == PTO_OK && settings->options.energy ? measure_energy(settings, user, exec, cell, err)
+                                                        : status;
 }
 
 /* Everybody begins at once and the slowest counts, as in a run. Where one fails, all do. */
@@ -255,6 +300,8 @@ pto_status_t measure_cell(const settings_t *settings, const pto_plan_t *plan, in
     guard_step(local_limit_s(), "placing the processes");
     pto_status_t status =
         pto_exec_place(&pto_plan_request(plan)->layout, MPI_COMM_WORLD, &settings->exec, &rank, err);
+    if (status == PTO_OK)
+        status = global_sum_allowed(settings, pto_plan_request(plan), err);
     if (status != PTO_OK)
         return status;
     guard_step(local_limit_s(), "making buffers");

@@ -44,6 +44,11 @@ void report_header(FILE *file, const pto_options_t *options, const settings_t *s
         fprintf(file, "# results only, no times\n");
         return;
     }
+    if (settings->options.pattern == PTO_PATTERN_GLOBAL_SUM)
+        fprintf(file,
+                "# global sum: a kernel sums %lld bytes of doubles on each GPU, and an allreduce adds up the "
+                "sums; times are what\n#   the exchange adds to the kernel alone, and its share of both\n",
+                (long long)settings->options.local_bytes);
     report_sources(file, settings);
     if (settings->exec.wait == PTO_WAIT_SLEEP)
         fprintf(
@@ -63,6 +68,8 @@ void report_header(FILE *file, const pto_options_t *options, const settings_t *s
         settings->options.repeats, "Bytes", "Strategy", "Algorithm", "Least", "Median", "Interval",
         "Predicted", "Pred/meas", "Setup", "Setup priced");
     report_energy_heading(file, settings);
+    if (settings->options.pattern == PTO_PATTERN_GLOBAL_SUM)
+        fprintf(file, " %12s %12s", "Kernel", "Share");
     fputc('\n', file);
 }
 
@@ -89,6 +96,9 @@ static void report_cell(FILE *file, const settings_t *settings, const pto_reques
     else
         fprintf(file, " %12s", "-");
     report_energy(file, settings, cell);
+    if (settings->options.pattern == PTO_PATTERN_GLOBAL_SUM)
+        fprintf(file, " %12.2f %11.1f%%", cell->kernel_s * 1e6,
+                100 * cell->median_s / (cell->kernel_s + cell->median_s));
     fputc('\n', file);
 }
 
@@ -160,6 +170,8 @@ void csv_header(FILE *file, const pto_options_t *options, const settings_t *sett
     csv_energy_header(file, settings);
     if (settings->exec.wait == PTO_WAIT_SLEEP)
         fprintf(file, "# wait=sleep\n");
+    if (settings->options.pattern == PTO_PATTERN_GLOBAL_SUM)
+        fprintf(file, "# pattern=global_sum\n# local_bytes=%lld\n", (long long)settings->options.local_bytes);
     if (settings->options.queued > 0)
         fprintf(file, "# queued=%d\n", settings->options.queued);
     if (settings->device->nccl && settings->device->nccl->available(NULL) == PTO_OK)
@@ -215,6 +227,8 @@ void csv_cell(FILE *file, const pto_options_t *options, const settings_t *settin
         snprintf(owners, sizeof owners, ",%lld", (long long)layout->owners_per_gpu);
     format_rest(settings, &options->scenario, cell, posted, rest, sizeof rest);
     fprintf(file, "# setup_s=%s,%lld,%.9g\n", cell->strategy->name, (long long)request->bytes, cell->setup_s);
+    if (settings->options.pattern == PTO_PATTERN_GLOBAL_SUM)
+        fprintf(file, "# kernel_s=%s,%.9g\n", cell->strategy->name, cell->kernel_s);
     for (int i = 0; i < cell->sample_count; i++)
         fprintf(file, "%s,%s,%s,%lld,%lld,%lld%s,%lld,%d,%.9g%s\n", pto_collective_name(request->collective),
                 pto_implementation_name(posted ? PTO_IMPLEMENTATION_ISEND_IRECV : PTO_IMPLEMENTATION_LIBRARY),

@@ -30,6 +30,7 @@ typedef struct {
     double setup_s; /* making the executor, once: the slowest process */
     bool has_predicted_setup;
     double predicted_setup_s;
+    double kernel_s;  /* of a pattern: the kernel alone, with a wait; the samples are what the rest adds */
     double *sample_s; /* one a repeat, the slowest process's, of one run, in the order measured */
     int sample_count;
     double least_s;

@@ -21,6 +21,7 @@
     ROW(gas_allgather)                                                                                       \
     ROW(gas_split)                                                                                           \
     ROW(gas_tree)                                                                                            \
+    ROW(gas_halo)                                                                                            \
     ROW(node_leaders)                                                                                        \
     ROW(node_aware)                                                                                          \
     ROW(staged_leaders)                                                                                      \

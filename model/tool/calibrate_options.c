@@ -10,7 +10,8 @@ static const char usage[] =
     "\n"
     "Measures what moving bytes costs on this machine; `portolan fit` makes a machine file of the samples.\n"
     "\n"
-    "  mpirun -n 8 --map-by ppr:4:node portolan-calibrate --out samples.csv\n";
+    "  mpirun -n 8 --map-by ppr:4:node portolan-calibrate --out samples.csv\n"
+    "  portolan-calibrate --topology --out node.yaml\n";
 
 static const int64_t most_bytes = INT64_C(1) << 30;
 
@@ -72,6 +73,10 @@ static const pto_option_t options[] = {
      STORE(TEXT, machine)},
     {"progress", NULL, "draw the progress bar even where standard error is no terminal",
      STORE(FLAG, progress)},
+    {"topology", NULL,
+     "write the topology of this node instead, by hwloc and NVML; needs no mpirun (docs/formats.md)",
+     STORE(FLAG, topology)},
+    {"from", "FILE.xml", "with --topology: of the node that hwloc recorded in this file", STORE(TEXT, from)},
     {"list", NULL, "list the benchmarks, their groups and the rows they write", STORE(FLAG, list)},
     {"version", NULL, "print the version, and whether it was built with CUDA", STORE(FLAG, version)},
     {.name = NULL}};

@@ -13,6 +13,8 @@ typedef struct {
     bool list;
     bool force;
     bool progress;
+    bool topology;    /* write the node's topology, and measure nothing */
+    const char *from; /* of the node in this file of hwloc's; NULL: this one */
     const char *only; /* names with commas between them; NULL: all */
     const char *out;  /* "-": standard output */
     const char *machine;

@@ -28,6 +28,11 @@ static const char *wait_at(int i) {
     return names[i];
 }
 
+static const char *pattern_at(int i) {
+    static const char *const names[] = {"collective", "global_sum", NULL};
+    return names[i];
+}
+
 static const char *placement_at(int i) {
     static const char *const names[] = {"nodes", "identity", NULL};
     return names[i];
@@ -48,6 +53,12 @@ static const pto_option_t own_options[] = {
      "of NCCL, others are left out",
      STORE(INT, queued), .most = 100000},
     {"check-only", NULL, "compare results, time nothing", STORE(FLAG, check_only)},
+    {"pattern", "collective|global_sum",
+     "global_sum: each owner's GPU first sums its own numbers, then an allreduce of one double adds up the "
+     "sums",
+     STORE(WORD, pattern), .what = "pattern", .standard = "collective", .word_at = pattern_at},
+    {"local", "BYTES", "of a global sum: the numbers on each GPU", STORE(BYTES, local_bytes),
+     .standard = "4KiB"},
     {"op", "sum|prod|min|max", "the operation of allreduce and reduce", STORE(WORD, op), .what = "operation",
      .standard = "sum", .word_at = op_at},
     {"own-algorithms", NULL, "run portolan's algorithms in place of the MPI library's collectives",

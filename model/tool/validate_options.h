@@ -5,6 +5,9 @@
 
 #include "options.h"
 
+/* What is timed: the collective alone, or an application's kernel with it. */
+typedef enum { PTO_PATTERN_COLLECTIVE, PTO_PATTERN_GLOBAL_SUM, PTO_PATTERN_COUNT } pto_pattern_t;
+
 typedef struct {
     pto_options_t shared; /* first: the options on scenarios are applied to it */
     const char *device;   /* by its name */
@@ -19,9 +22,11 @@ typedef struct {
     double energy_window_s; /* the least to measure energy for */
     const char *powercap;   /* where the kernel shows RAPL */
     double timeout_s;
-    int op;        /* a pto_op_t */
-    int placement; /* a pto_placement_t */
-    int wait;      /* a pto_wait_t */
+    int op;              /* a pto_op_t */
+    int placement;       /* a pto_placement_t */
+    int wait;            /* a pto_wait_t */
+    int pattern;         /* a pto_pattern_t */
+    int64_t local_bytes; /* PTO_PATTERN_GLOBAL_SUM: that each owner sums before the exchange */
 } pto_validate_options_t;
 
 extern const pto_syntax_t pto_validate_syntax;

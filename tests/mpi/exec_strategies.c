@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "../../model/strategies/intranode.h"
+#include "portolan/check.h"
 
 /* --- chunks ------------------------------------------------------------- */
 
@@ -410,4 +411,73 @@ void strategies_register(void) {
             fprintf(stderr, "%s\n", err.message);
             abort();
         }
+}
+
+/* --- runs ----------------------------------------------------------------------------------------------- */
+
+/* How a case in chunks is run. */
+typedef struct {
+    int64_t count;
+    uint64_t seed;
+    const pto_device_t *device;
+    int rank;
+    int size;
+} runs_t;
+
+static runs_t runs_of(int64_t count, uint64_t seed, const pto_device_t *device) {
+    runs_t runs = {.count = count, .seed = seed, .device = device};
+    MPI_Comm_rank(MPI_COMM_WORLD, &runs.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &runs.size);
+    return runs;
+}
+
+/* Prove and run a plan in chunks; by nodes: each process is on a node of its own. */
+static void run_chunks(const runs_t *runs, const char *strategy, pto_collective_t collective, bool by_nodes,
+                       int64_t bytes) {
+    pto_error_t err = {0};
+    pto_check_report_t report;
+    case_t test = {.asynchronous = runs->seed % 2,
+                   .options = {.placement = PTO_PLACEMENT_IDENTITY,
+                               .on_timeout = PTO_TIMEOUT_ABORT,
+                               .delay_max_s = 20e-6,
+                               .delay_seed = (uint64_t)runs->rank + runs->seed}};
+    test.request =
+        (pto_request_t){.layout = {by_nodes ? runs->size : 1, by_nodes ? 1 : runs->size, 1, 1, runs->size},
+                        .collective = collective,
+                        .datatype = PTO_DATATYPE_INT32,
+                        .bytes = bytes};
+    pto_plan_t *plan = case_plan(&test, strategy, "direct");
+    if (pto_check(plan, &report, &err) != PTO_OK)
+        case_die(&test, &err);
+    case_run(&test, plan, MPI_COMM_WORLD, runs->device, runs->count);
+    pto_plan_destroy(plan);
+}
+
+void strategies_run_rings(int64_t count, uint64_t seed, const pto_device_t *device) {
+    const runs_t runs = runs_of(count, seed, device);
+    const int64_t bytes = 4 * 101;
+    for (int64_t slots = 1; slots <= 16; slots *= 2) {
+        const int64_t chunks[] = {1, slots > 1 ? slots - 1 : 1, slots, 2 * slots + 1, 30, 2 * bytes};
+        for (size_t i = 0; i <= sizeof chunks / sizeof *chunks; i++) {
+            bool none = i == sizeof chunks / sizeof *chunks;
+            chunks_shape = (chunks_shape_t){slots, none ? 3 : chunks[i]};
+            run_chunks(&runs, "host_ring", PTO_COLLECTIVE_BROADCAST, false, none ? 0 : bytes);
+        }
+    }
+}
+
+void strategies_run_lanes(int64_t count, uint64_t seed, const pto_device_t *device) {
+    static const int64_t chunks[] = {1, 2, 3, 20, 1000}, bytes[] = {4 * 101, 4, 0};
+    const runs_t runs = runs_of(count, seed, device);
+    for (int64_t slots = 1; slots <= 4; slots++)
+        for (size_t i = 0; i < sizeof chunks / sizeof *chunks; i++)
+            for (size_t j = 0; j < sizeof bytes / sizeof *bytes; j++) {
+                chunks_shape = (chunks_shape_t){slots, chunks[i]};
+                run_chunks(&runs, "chunk_pipeline", PTO_COLLECTIVE_BROADCAST, true, bytes[j]);
+                run_chunks(&runs, "ring_in_lanes", PTO_COLLECTIVE_BROADCAST, false, bytes[j]);
+                if (i == 0) {
+                    run_chunks(&runs, "partner_pipeline", PTO_COLLECTIVE_ALLTOALL, true, bytes[j]);
+                    run_chunks(&runs, "two_halves", PTO_COLLECTIVE_ALLREDUCE, false, bytes[j]);
+                }
+            }
 }

@@ -34,7 +34,6 @@
 #include "exec_specials.h"
 #include "exec_strategies.h"
 #include "executor.h"
-#include "portolan/check.h"
 #include "portolan/strategy.h"
 
 enum { RUNS_PER_CASE = 2, CASES_THAT_COVER = 1000, DRAWS_FOR_UNMET = 20 };
@@ -295,9 +294,30 @@ static void run_repeats(const job_t *job) {
 /* --- what goes wrong -------------------------------------------------------------------------------------
  */
 
-static pto_status_t create(const job_t *job, const case_t *test, const pto_plan_t *plan, case_user_t *user,
-                           pto_exec_t **exec, pto_error_t *err) {
-    return case_open(test, plan, MPI_COMM_WORLD, job->device, user, exec, err);
+/* A case with its plan, buffers and executor. */
+typedef struct {
+    case_t test;
+    pto_plan_t *plan;
+    case_user_t user;
+    pto_exec_t *exec;
+    pto_error_t err;
+} trial_t;
+
+static pto_status_t try_open(const job_t *job, trial_t *trial) {
+    trial->err = (pto_error_t){0};
+    return case_open(&trial->test, trial->plan, MPI_COMM_WORLD, job->device, &trial->user, &trial->exec,
+                     &trial->err);
+}
+
+static void must_open(const job_t *job, trial_t *trial) {
+    if (try_open(job, trial) != PTO_OK)
+        case_die(&trial->test, &trial->err);
+}
+
+static void close_trial(const job_t *job, trial_t *trial) {
+    pto_exec_destroy(trial->exec);
+    case_user_free(&trial->test, job->device, &trial->user);
+    pto_plan_destroy(trial->plan);
 }
 
 /* The strategy named after WHAT and a colon, or one with messages between all processes. */
@@ -306,16 +326,12 @@ static pto_plan_t *plan_of_messages(const job_t *job, case_t *test) {
 }
 
 static void run_different(const job_t *job) {
-    case_t test;
-    pto_plan_t *plan = fixed_plan(&test, job->size, "three_step", job->rank ? "ring" : "binomial");
-    case_user_t user;
-    pto_exec_t *exec = NULL;
-    pto_error_t err = {0};
-    pto_status_t status = create(job, &test, plan, &user, &exec, &err);
-    if (status != PTO_ERR_RANGE || !strstr(err.message, "different plans"))
+    trial_t trial;
+    trial.plan = fixed_plan(&trial.test, job->size, "three_step", job->rank ? "ring" : "binomial");
+    pto_status_t status = try_open(job, &trial);
+    if (status != PTO_ERR_RANGE || !strstr(trial.err.message, "different plans"))
         die("different plans went unnoticed");
-    case_user_free(&test, job->device, &user);
-    pto_plan_destroy(plan);
+    close_trial(job, &trial);
 }
 
 /* Every process must be refused, with `status` and a message that holds `why`. */
@@ -387,20 +403,14 @@ static void refuse_long_counts(const job_t *job) {
 
 /* One process has buffers that the others cannot reach, so its runs copy them. Then nobody may queue. */
 static void refuse_queueing(const job_t *job) {
-    case_t test;
-    ask_for_a_gpu_each(&test, job->size);
-    pto_plan_t *plan = case_plan(&test, "gas_split", "direct");
-    test.plain_memory = job->rank == 0;
-    case_user_t user;
-    pto_exec_t *exec = NULL;
-    pto_error_t err = {0};
-    if (create(job, &test, plan, &user, &exec, &err) != PTO_OK)
-        die(err.message);
-    if (pto_exec_queue(exec, &err) != PTO_ERR_NOT_APPLICABLE)
+    trial_t trial;
+    ask_for_a_gpu_each(&trial.test, job->size);
+    trial.plan = case_plan(&trial.test, "gas_split", "direct");
+    trial.test.plain_memory = job->rank == 0;
+    must_open(job, &trial);
+    if (pto_exec_queue(trial.exec, &trial.err) != PTO_ERR_NOT_APPLICABLE)
         die("a process queued what another one can't");
-    pto_exec_destroy(exec);
-    case_user_free(&test, job->device, &user);
-    pto_plan_destroy(plan);
+    close_trial(job, &trial);
 }
 
 static void run_refusals(const job_t *job) {
@@ -412,115 +422,51 @@ static void run_refusals(const job_t *job) {
 
 static void run_lines(const job_t *job) {
     for (int large = 0; large < 2; large++) {
-        case_t test;
-        ask_for_a_gpu_each(&test, job->size);
-        test.request.bytes = large ? 64 << 20 : 1024;
-        pto_plan_t *plan = case_plan(&test, "gas_allgather", "direct");
-        case_user_t user;
-        pto_exec_t *exec = NULL;
-        pto_error_t err = {0};
-        if (create(job, &test, plan, &user, &exec, &err) != PTO_OK)
-            die(err.message);
-        if ((exec->lines == PTO_LINES_NONE) != (large == 1))
+        trial_t trial;
+        ask_for_a_gpu_each(&trial.test, job->size);
+        trial.test.request.bytes = large ? 64 << 20 : 1024;
+        trial.plan = case_plan(&trial.test, "gas_allgather", "direct");
+        must_open(job, &trial);
+        if ((trial.exec->lines == PTO_LINES_NONE) != (large == 1))
             die(large ? "the data of a long kernel carry flags"
                       : "the data of a short kernel carry no flags");
-        pto_exec_destroy(exec);
-        case_user_free(&test, job->device, &user);
-        pto_plan_destroy(plan);
+        close_trial(job, &trial);
     }
-}
-
-/* Prove and run a plan in chunks; by nodes: each process is on a node of its own. */
-static void run_chunks(const job_t *job, const char *strategy, pto_collective_t collective, bool by_nodes,
-                       int64_t bytes) {
-    case_t test;
-    pto_error_t err = {0};
-    pto_plan_t *plan = NULL;
-    pto_check_report_t report;
-    test = (case_t){.options = {.placement = PTO_PLACEMENT_IDENTITY,
-                                .on_timeout = PTO_TIMEOUT_ABORT,
-                                .delay_max_s = 20e-6,
-                                .delay_seed = (uint64_t)job->rank + job->seed}};
-    test.request =
-        (pto_request_t){.layout = {by_nodes ? job->size : 1, by_nodes ? 1 : job->size, 1, 1, job->size},
-                        .collective = collective,
-                        .datatype = PTO_DATATYPE_INT32,
-                        .bytes = bytes};
-    if (pto_strategy_find(strategy, &test.request.strategy, &err) != PTO_OK ||
-        pto_algorithm_find("direct", collective, &test.request.algorithm, &err) != PTO_OK ||
-        pto_plan_create(&test.request, &plan, &err) != PTO_OK || pto_check(plan, &report, &err) != PTO_OK)
-        die(err.message);
-    test.asynchronous = job->seed % 2;
-    case_run(&test, plan, MPI_COMM_WORLD, job->device, job->count);
-    pto_plan_destroy(plan);
-}
-
-static void run_rings(const job_t *job) {
-    const int64_t bytes = 4 * 101;
-    for (int64_t slots = 1; slots <= 16; slots *= 2) {
-        const int64_t chunks[] = {1, slots > 1 ? slots - 1 : 1, slots, 2 * slots + 1, 30, 2 * bytes};
-        for (size_t i = 0; i <= sizeof chunks / sizeof *chunks; i++) {
-            bool none = i == sizeof chunks / sizeof *chunks;
-            chunks_shape = (chunks_shape_t){slots, none ? 3 : chunks[i]};
-            run_chunks(job, "host_ring", PTO_COLLECTIVE_BROADCAST, false, none ? 0 : bytes);
-        }
-    }
-}
-
-static void run_lanes(const job_t *job) {
-    static const int64_t chunks[] = {1, 2, 3, 20, 1000}, bytes[] = {4 * 101, 4, 0};
-    for (int64_t slots = 1; slots <= 4; slots++)
-        for (size_t i = 0; i < sizeof chunks / sizeof *chunks; i++)
-            for (size_t j = 0; j < sizeof bytes / sizeof *bytes; j++) {
-                chunks_shape = (chunks_shape_t){slots, chunks[i]};
-                run_chunks(job, "chunk_pipeline", PTO_COLLECTIVE_BROADCAST, true, bytes[j]);
-                run_chunks(job, "ring_in_lanes", PTO_COLLECTIVE_BROADCAST, false, bytes[j]);
-                if (i == 0) {
-                    run_chunks(job, "partner_pipeline", PTO_COLLECTIVE_ALLTOALL, true, bytes[j]);
-                    run_chunks(job, "two_halves", PTO_COLLECTIVE_ALLREDUCE, false, bytes[j]);
-                }
-            }
 }
 
 static void run_absent(const job_t *job) {
-    case_t test;
-    pto_plan_t *plan = plan_of_messages(job, &test);
-    case_user_t user;
-    pto_exec_t *exec = NULL;
-    pto_error_t err = {0};
-    test.options.timeout_s = 2;
-    if (create(job, &test, plan, &user, &exec, &err) != PTO_OK)
-        case_die(&test, &err);
+    trial_t trial;
+    trial.plan = plan_of_messages(job, &trial.test);
+    trial.test.options.timeout_s = 2;
+    must_open(job, &trial);
     if (job->rank == 0)
         for (;;)
             sleep(60);
-    pto_exec_run(exec, &err);
+    pto_exec_run(trial.exec, &trial.err);
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
 /* With PTO_TIMEOUT_RETURN the others get an error, and everybody goes on. */
 static void run_timeout(const job_t *job) {
-    case_t test;
-    pto_plan_t *plan = plan_of_messages(job, &test);
-    case_user_t user;
-    pto_exec_t *exec = NULL;
-    pto_error_t err = {0};
-    test.options.timeout_s = 1;
-    test.options.on_timeout = PTO_TIMEOUT_RETURN;
-    test.options.own_algorithms = true;
-    if (create(job, &test, plan, &user, &exec, &err) != PTO_OK)
-        case_die(&test, &err);
+    trial_t trial;
+    trial.plan = plan_of_messages(job, &trial.test);
+    trial.test.options.timeout_s = 1;
+    trial.test.options.on_timeout = PTO_TIMEOUT_RETURN;
+    trial.test.options.own_algorithms = true;
+    must_open(job, &trial);
     if (job->rank == 0)
         sleep(3); /* and never runs */
     double began_s = MPI_Wtime();
-    if (job->rank > 0 && (pto_exec_run(exec, &err) != PTO_ERR_TIMEOUT || MPI_Wtime() - began_s < 1))
+    if (job->rank > 0 &&
+        (pto_exec_run(trial.exec, &trial.err) != PTO_ERR_TIMEOUT || MPI_Wtime() - began_s < 1))
         die("a run without all processes did not time out");
-    if (job->rank > 0 && (!strstr(err.message, "in stage '") || !strstr(err.message, "no progress for")))
-        die(err.message);
-    if (job->rank > 0 && pto_exec_run(exec, &err) != PTO_ERR_RANGE)
+    if (job->rank > 0 &&
+        (!strstr(trial.err.message, "in stage '") || !strstr(trial.err.message, "no progress for")))
+        die(trial.err.message);
+    if (job->rank > 0 && pto_exec_run(trial.exec, &trial.err) != PTO_ERR_RANGE)
         die("a run after a timeout was not refused");
     if (job->rank > 0)
-        pto_exec_destroy(exec); /* leaves what others may still use */
+        pto_exec_destroy(trial.exec); /* leaves what others may still use */
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
@@ -534,49 +480,38 @@ static double cpu_s(void) {
 /* Polling takes all of the time that the machine gives. */
 static void run_sleep(const job_t *job) {
     const double late_s = 0.5;
-    case_t test;
-    pto_plan_t *plan = plan_of_messages(job, &test);
-    case_user_t user;
-    pto_exec_t *exec = NULL;
-    pto_error_t err = {0};
-    test.options.wait = PTO_WAIT_SLEEP;
-    test.options.own_algorithms = true;
-    if (create(job, &test, plan, &user, &exec, &err) != PTO_OK)
-        case_die(&test, &err);
+    trial_t trial;
+    trial.plan = plan_of_messages(job, &trial.test);
+    trial.test.options.wait = PTO_WAIT_SLEEP;
+    trial.test.options.own_algorithms = true;
+    must_open(job, &trial);
     MPI_Barrier(MPI_COMM_WORLD);
     if (job->rank == 0)
         nanosleep(&(struct timespec){.tv_nsec = (long)(late_s * 1e9)}, NULL);
     double began_s = MPI_Wtime(), used_s = cpu_s();
-    if (pto_exec_run(exec, &err) != PTO_OK)
-        case_die(&test, &err);
+    if (pto_exec_run(trial.exec, &trial.err) != PTO_OK)
+        case_die(&trial.test, &trial.err);
     double waited_s = MPI_Wtime() - began_s;
     used_s = cpu_s() - used_s;
     if (job->rank > 0 && used_s > fmax(waited_s, late_s) / 10) {
         fprintf(stderr, "test_exec: %.3f s of CPU time in a wait of %.3f s\n", used_s, waited_s);
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
-    pto_exec_destroy(exec);
-    case_user_free(&test, job->device, &user);
-    pto_plan_destroy(plan);
+    close_trial(job, &trial);
 }
 
 /* The user's buffers are staging memory, so that the first that finds no room is one of the executor's. Every
  * process must hear of it; the program then fails, as a user's would. */
 static bool run_full(const job_t *job) {
-    case_t test;
-    ask_for_pairs(&test, job->size);
-    test.request.bytes = job->count;
-    test.plain_memory = true;
-    pto_plan_t *plan = case_plan(&test, "cuda_aware", "recursive_doubling");
-    case_user_t user;
-    pto_exec_t *exec = NULL;
-    pto_error_t err = {0};
-    pto_status_t status = create(job, &test, plan, &user, &exec, &err);
+    trial_t trial;
+    ask_for_pairs(&trial.test, job->size);
+    trial.test.request.bytes = job->count;
+    trial.test.plain_memory = true;
+    trial.plan = case_plan(&trial.test, "cuda_aware", "recursive_doubling");
+    pto_status_t status = try_open(job, &trial);
     if (status != PTO_OK)
-        fprintf(stderr, "test_exec: process %d: %s\n", job->rank, err.message);
-    pto_exec_destroy(exec);
-    case_user_free(&test, job->device, &user);
-    pto_plan_destroy(plan);
+        fprintf(stderr, "test_exec: process %d: %s\n", job->rank, trial.err.message);
+    close_trial(job, &trial);
     return status == PTO_OK;
 }
 
@@ -602,9 +537,9 @@ static bool run(const char *what, const job_t *job) {
     else if (strcmp(what, "lines") == 0)
         run_lines(job);
     else if (strcmp(what, "rings") == 0)
-        run_rings(job);
+        strategies_run_rings(job->count, job->seed, job->device);
     else if (strcmp(what, "lanes") == 0)
-        run_lanes(job);
+        strategies_run_lanes(job->count, job->seed, job->device);
     else if (asks_for(what, "absent"))
         run_absent(job);
     else if (asks_for(what, "timeout"))

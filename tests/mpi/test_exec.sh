@@ -133,6 +133,14 @@ check "its file has each of them" awk -F, '/^#/ { next } !head { head = 1; next 
     END { exit !(n["gsb-"] == 6 && n["mix-0"] == 24 && n["mix-3"] == 24 && !n["mix-4"]) }' "$work/staged.csv"
 check "and score tells the regret of the predicted one" quietly "$build/portolan" score "$work/staged.csv" \
     --machine h200-x2
+check "validate times a global sum" run 3 "$validate" --machine tests/fixtures/machine.yaml --pattern global_sum \
+    --local 64KiB --collective allreduce --datatype double --nodes 1 --gpus-per-node 3 --procs-per-gpu 1 --bytes 8 \
+    --repeats 5 --out "$work/global.csv"
+check "its table has the kernel and the exchange's share" has "gas_tree .* [0-9.]* *[0-9.]*%" "$work/stdout"
+check "its file tells each strategy's kernel" awk -F'[=,]' '/^# kernel_s=/ { n++; if (!($3 > 0)) bad = 1 }
+    END { exit !(n == 11 && !bad) }' "$work/global.csv"
+check "a global sum of other than one double is refused" fails run 3 "$validate" --machine tests/fixtures/machine.yaml \
+    --pattern global_sum --collective allreduce --nodes 1 --gpus-per-node 3 --procs-per-gpu 1 --bytes 8
 check "validate with processes that sleep" run 8 "$validate" --machine summit-spectrum --collective allreduce \
     "${two_by_two[@]}" --bytes 4:4KiB:32 --repeats 3 --own-algorithms --wait sleep --out "$work/sleep.csv"
 check "its table says so" has "^# wait: processes sleep" "$work/stdout"

@@ -104,6 +104,44 @@ static void every_flag_of_a_tree_is_needed(void **state) {
         }
 }
 
+/* Two by two GPUs with 8 x 16 cells each; in the second dimension of size 1 everyone is its own neighbor. */
+static pto_request_t halo(pto_corners_t corners, bool wraps, bool in_a_row) {
+    pto_request_t request = ask(PTO_COLLECTIVE_HALO, "gas_halo", four);
+    request.bytes = 4;
+    request.halo = (pto_halo_t){.dim_count = 2,
+                                .dims = {in_a_row ? 4 : 2, in_a_row ? 1 : 2},
+                                .wrap = {wraps, wraps},
+                                .extent = {8, 16},
+                                .width = 1,
+                                .corners = corners};
+    return request;
+}
+
+static void a_halo_needs_both_flags_and_every_store(void **state) {
+    (void)state;
+    for (int corners = 0; corners < PTO_CORNERS_COUNT; corners++)
+        for (int wraps = 0; wraps < 2; wraps++) {
+            pto_request_t request = halo((pto_corners_t)corners, wraps, true);
+            pto_plan_t *plan = plan_of(request);
+            drop_flag(plan, "ready");
+            refused_for(plan, "stage 'store to neighbors': writes bytes");
+            plan = plan_of(request);
+            drop_flag(plan, "stored");
+            refused_for(plan, "the end: reads bytes");
+            plan = plan_of(request);
+            int stores = 0;
+            for (int s = 0; s < plan->steps.count; s++)
+                stores += pto_plan_step(plan, s)->kind == PTO_STEP_COPY;
+            pto_plan_destroy(plan);
+            assert_int_equal(stores, wraps ? 3 : 1); /* to the neighbors, and to oneself on two sides */
+            for (int without = 0; without < stores; without++) {
+                plan = plan_of(request);
+                step_in(plan, "store to neighbors", PTO_STEP_COPY)[without].core_count = 0;
+                refused_for(plan, "hold owner");
+            }
+        }
+}
+
 /* --- what can't stand in a kernel ----------------------------------------------------------------------- */
 
 /* Each thread block signals for its own part of a piece: another cut needs parts that it hasn't heard of. */
@@ -258,6 +296,33 @@ static void kernels_cost_their_launch_links_and_flags(void **state) {
                  launch_s + scatter_s + flag_s + 3 * part_s + gather_s + flag_s);
 }
 
+/* The busiest link carries a row of 16 cells, a column of 8 and a corner. At an edge that does not wrap the
+ * borders of two phases are a cell longer. */
+static void a_halo_costs_two_flags_and_its_borders(void **state) {
+    (void)state;
+    static const struct {
+        pto_corners_t corners;
+        bool wraps;
+        int64_t cells;
+    } cases[] = {{PTO_CORNERS_DIAGONAL, false, 16 + 8 + 1},
+                 {PTO_CORNERS_NONE, false, 16 + 8},
+                 {PTO_CORNERS_TWO_PHASE, false, 17 + 9 + 1},
+                 {PTO_CORNERS_TWO_PHASE, true, 2 * 16 + 2 * 8 + 4}};
+    pto_machine_t machine = machine_for_kernels();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pto_plan_t *plan = plan_of(halo(cases[i].corners, cases[i].wraps, false));
+        pto_price_t price = {0}, walked = {0};
+        pto_error_t err = {0};
+        if (pto_price(plan, &machine, &price, NULL, &err) != PTO_OK ||
+            pto_price_walk(plan, &machine, &walked, NULL, &err) != PTO_OK)
+            fail_msg("%s", err.message);
+        pto_plan_destroy(plan);
+        double bytes = (double)(4 * cases[i].cells);
+        assert_close(price.seconds, launch_s + flag_s + store_s + bytes * store_s_per_byte + flag_s);
+        assert_close(walked.seconds, price.seconds);
+    }
+}
+
 /* Of four inputs that one pass reads two cost what a reduction costs, and each byte of the others less. */
 static void additional_inputs_in_a_kernel_cost_the_same_as_elsewhere(void **state) {
     (void)state;
@@ -300,6 +365,7 @@ int main(void) {
         cmocka_unit_test(one_buffer_for_all_runs_is_found_by_the_second),
         cmocka_unit_test(outputs_are_not_written_before_their_owner_is_there),
         cmocka_unit_test(every_flag_of_a_tree_is_needed),
+        cmocka_unit_test(a_halo_needs_both_flags_and_every_store),
         cmocka_unit_test(pieces_that_are_cut_otherwise_are_found),
         cmocka_unit_test(a_kernels_flag_has_one_step_that_raises_it),
         cmocka_unit_test(kernels_access_only_gpu_memory),
@@ -308,6 +374,7 @@ int main(void) {
         cmocka_unit_test(what_does_not_apply_says_why),
         cmocka_unit_test(a_graph_launch_is_used_instead_of_a_kernel_launch),
         cmocka_unit_test(kernels_cost_their_launch_links_and_flags),
+        cmocka_unit_test(a_halo_costs_two_flags_and_its_borders),
         cmocka_unit_test(additional_inputs_in_a_kernel_cost_the_same_as_elsewhere),
         cmocka_unit_test(concurrent_stores_of_all_gpus_are_limited),
         cmocka_unit_test(remote_access_must_be_known),

@@ -87,6 +87,9 @@ struct pto_device_bench {
     pto_status_t (*graph_create)(void *stream, void **graph, pto_error_t *err);
     pto_status_t (*graph_destroy)(void *graph, pto_error_t *err);
     pto_status_t (*graph_launch)(void *graph, void *stream, pto_error_t *err);
+    /* *target = the sum of `count` values. `target` and `source` are the selected GPU's memory. One sum at a
+     * time. */
+    pto_status_t (*sum)(double *target, const double *source, size_t count, void *stream, pto_error_t *err);
 };
 
 PTO_API_END

@@ -89,6 +89,14 @@ pto_peers_t pto_peers_cart(const pto_builder_t *builder, const int shift[PTO_DIM
 pto_slice_t pto_slice_border(const pto_builder_t *builder, int buffer, const int shift[PTO_DIMS_MAX]);
 pto_slice_t pto_slice_halo(const pto_builder_t *builder, int buffer, const int shift[PTO_DIMS_MAX]);
 
+/* A halo exchange in one phase: the peers of a step for all neighbors, and its slices. Corners have messages
+ * of their own. Beyond an edge that does not wrap, a border includes the sender's halo there if the corners
+ * are PTO_CORNERS_TWO_PHASE, so that the result is the same. pto_build_own_cells builds the steps like `copy`
+ * of those who are their own neighbors. */
+pto_peers_t pto_peers_grid(void);
+pto_slice_t pto_slice_cells(const pto_builder_t *builder, int buffer, pto_cells_t cells);
+void pto_build_own_cells(pto_builder_t *builder, pto_step_t copy);
+
 /* Bytes of each chunk of the request's message, a multiple of 64, so of whole elements; the last one may be
  * shorter. */
 int64_t pto_chunk_bytes(const pto_request_t *request);

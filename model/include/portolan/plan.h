@@ -119,6 +119,10 @@ typedef enum {
 /* Which of `share_count` equal shares of every block a slice covers. */
 typedef enum { PTO_SHARE_ALL, PTO_SHARE_MINE, PTO_SHARE_PEERS, PTO_SHARE_KIND_COUNT } pto_share_t;
 
+/* Cells of a halo exchange's field: those that the peer gets, and where they go in its array. The slice's
+ * other fields but the buffer and the holder are then unused. */
+typedef enum { PTO_CELLS_NONE, PTO_CELLS_BORDER, PTO_CELLS_HALO, PTO_CELLS_COUNT } pto_cells_t;
+
 /* The rank whose buffer a slice names. Buffers of other ranks are on the same node and reached through shared
  * memory. */
 typedef enum {
@@ -150,6 +154,7 @@ typedef struct {
     int64_t bundle;
     int64_t repeat; /* of whole blocks of equal size only */
     int64_t repeat_stride;
+    pto_cells_t cells; /* of the neighbor at the shift of PTO_PEERS_GRID's message, or of the step's peers */
     pto_share_t share;
     int64_t share_count;
 } pto_slice_t;
@@ -166,6 +171,8 @@ typedef enum {
                         further on, to the member whose index within that node is `sign` * j further on */
     PTO_PEERS_CART,  /* `shift` further on in the request's grid, of which the group has all members; none
                         beyond an edge that does not wrap, never oneself */
+    PTO_PEERS_GRID,  /* message j goes to the neighbor at shift j (pto_halo_shift), if there is one and it is
+                        not oneself; a signal or a wait meets a neighbor once, at whatever shifts it is */
     PTO_PEERS_COUNT
 } pto_peers_kind_t;
 

@@ -45,16 +45,23 @@ static inline pto_rows_t pto_rows_joined(pto_rows_t rows) {
     return rows.pitch_bytes == rows.bytes ? pto_rows_of(rows.bytes * rows.rows) : rows;
 }
 
-/* Whether two sets of rows may share bytes; `distance`: from the first to the other. Exact for columns of one
- * array; other interleaved rows count as overlapping. */
+/* Whether a range of `bytes` shares some with the rows; `distance`: from the first row to it. */
+static inline bool pto_rows_meet(const pto_rows_t *rows, int64_t distance, int64_t bytes) {
+    int64_t after = distance - rows->bytes; /* rows up to here end before the range */
+    int64_t first = after < 0 ? 0 : after / rows->pitch_bytes + 1;
+    return first < rows->rows && first * rows->pitch_bytes < distance + bytes;
+}
+
+/* Whether two sets of rows share bytes; `distance`: from the first to the other. */
 static inline bool pto_rows_overlap(const pto_rows_t *one, const pto_rows_t *other, int64_t distance) {
     if (distance >= pto_rows_span(one) || -distance >= pto_rows_span(other))
         return false;
-    int64_t pitch = one->rows > 1 ? one->pitch_bytes : other->pitch_bytes;
-    if ((one->rows == 1 && other->rows == 1) || (other->rows > 1 && other->pitch_bytes != pitch))
-        return true;
-    int64_t shift = (distance % pitch + pitch) % pitch;
-    return shift < one->bytes || pitch - shift < other->bytes;
+    bool share = false;
+    for (int64_t row = 0; row < other->rows && one->rows >= other->rows && !share; row++)
+        share = pto_rows_meet(one, distance + row * other->pitch_bytes, other->bytes);
+    for (int64_t row = 0; row < one->rows && one->rows < other->rows && !share; row++)
+        share = pto_rows_meet(other, row * one->pitch_bytes - distance, one->bytes);
+    return share;
 }
 
 PTO_API_END

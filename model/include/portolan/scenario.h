@@ -96,6 +96,8 @@ enum { PTO_SHIFTS_MAX = 27 }; /* of a grid: 3^3, of which one is none */
 pto_status_t pto_halo_complete(pto_halo_t *grid, int64_t owners, pto_error_t *err);
 /* The member of a complete grid that is `shift` further on; -1: none. */
 int64_t pto_halo_peer(const pto_halo_t *grid, int64_t index, const int shift[PTO_DIMS_MAX]);
+/* The shift of this number, below PTO_SHIFTS_MAX; false if its values are not exchanged. */
+bool pto_halo_shift(const pto_halo_t *grid, int64_t number, int shift[PTO_DIMS_MAX]);
 /* Cells of an owner's array, with halos. */
 int64_t pto_halo_cells(const pto_halo_t *grid);
 

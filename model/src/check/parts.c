@@ -77,7 +77,9 @@ static bool step_right(pto_checker_t *checker, const pto_step_t *step) {
         return pto_check_fail(checker, 0, "a step is for cores that don't exist");
     if ((signals || pto_step_is_message(step)) && step->peers.kind == PTO_PEERS_NONE)
         return pto_check_fail(checker, 0, "a message or signal names no peers");
-    if (step->peers.kind == PTO_PEERS_CART &&
+    bool cells = (pto_step_source(step) && step->source.cells != PTO_CELLS_NONE) ||
+                 (pto_step_target(step) && step->target.cells != PTO_CELLS_NONE);
+    if ((cells || step->peers.kind == PTO_PEERS_CART || step->peers.kind == PTO_PEERS_GRID) &&
         (checker->request->collective != PTO_COLLECTIVE_HALO ||
          pto_plan_group(checker->plan, step->group)->kind != PTO_GROUP_OWNERS ||
          pto_plan_group(checker->plan, step->group)->fold != 0))

@@ -192,7 +192,6 @@ pto_status_t pto_machine_clone(const pto_machine_t *machine, pto_machine_t *clon
         made.mps = machine->mps;
         if (pto_library_tables_copy(machine->tuning, machine->tuning_count, &made.tuning)) {
             made.tuning_count = machine->tuning_count;
-            made.mps = machine->mps;
             *clone = made;
             return PTO_OK;
         }

@@ -20,6 +20,20 @@ static bool is_self(const pto_halo_t *grid, const int *shift) {
     return true;
 }
 
+static void shift_of(int64_t number, int shift[PTO_DIMS_MAX]) {
+    shift[0] = (int)(number / 9) - 1;
+    shift[1] = (int)(number / 3 % 3) - 1;
+    shift[2] = (int)(number % 3) - 1;
+}
+
+static int moved_by(const int *shift) { return (shift[0] != 0) + (shift[1] != 0) + (shift[2] != 0); }
+
+bool pto_halo_shift(const pto_halo_t *grid, int64_t number, int shift[PTO_DIMS_MAX]) {
+    shift_of(number, shift);
+    return (grid->dim_count == PTO_DIMS_MAX || shift[2] == 0) && has_neighbor(grid, shift) &&
+           (grid->corners != PTO_CORNERS_NONE || moved_by(shift) == 1);
+}
+
 int pto_halo_phases(const pto_halo_t *grid) {
     return grid->corners == PTO_CORNERS_TWO_PHASE ? grid->dim_count : 1;
 }
@@ -27,12 +41,11 @@ int pto_halo_phases(const pto_halo_t *grid) {
 int pto_halo_shifts(const pto_halo_t *grid, int phase, int shift[PTO_SHIFTS_MAX][PTO_DIMS_MAX]) {
     int count = 0;
     for (int number = 0; number < PTO_SHIFTS_MAX; number++) {
-        int tried[PTO_DIMS_MAX] = {number / 9 - 1, number / 3 % 3 - 1, number % 3 - 1}, moved = 0;
+        int tried[PTO_DIMS_MAX];
+        shift_of(number, tried);
         bool in_phase = grid->corners != PTO_CORNERS_TWO_PHASE || tried[phase] != 0;
-        for (int d = 0; d < PTO_DIMS_MAX; d++)
-            moved += tried[d] != 0;
         if ((grid->dim_count < 3 && tried[2] != 0) || !in_phase || !has_neighbor(grid, tried) ||
-            (moved > 1 && grid->corners != PTO_CORNERS_DIAGONAL))
+            (moved_by(tried) > 1 && grid->corners != PTO_CORNERS_DIAGONAL))
             continue;
         for (int d = 0; d < PTO_DIMS_MAX; d++)
             shift[count][d] = tried[d];
@@ -108,4 +121,64 @@ pto_slice_t pto_slice_border(const pto_builder_t *builder, int buffer, const int
 
 pto_slice_t pto_slice_halo(const pto_builder_t *builder, int buffer, const int shift[PTO_DIMS_MAX]) {
     return side(builder, buffer, shift, false);
+}
+
+/* --- in one phase --------------------------------------------------------------------------------------- */
+
+pto_peers_t pto_peers_grid(void) {
+    return (pto_peers_t){
+        .kind = PTO_PEERS_GRID, .stride = pto_constant(1), .until = pto_constant(PTO_SHIFTS_MAX)};
+}
+
+/* Until an action says which cells, the largest number of rows stands for them. */
+pto_slice_t pto_slice_cells(const pto_builder_t *builder, int buffer, pto_cells_t cells) {
+    const pto_halo_t *grid = &pto_builder_request(builder)->halo;
+    pto_slice_t slice = pto_slice_block(buffer, PTO_ANCHOR_ABSOLUTE);
+    slice.cells = cells;
+    int64_t rows = 1;
+    for (int d = 0; d < grid->dim_count - 1; d++)
+        rows *= grid->extent[d] + 2 * grid->width;
+    slice.run = slice.stride = slice.until = pto_constant(rows);
+    return slice;
+}
+
+void pto_build_own_cells(pto_builder_t *builder, pto_step_t copy) {
+    const pto_halo_t *grid = &pto_builder_request(builder)->halo;
+    copy.source.holder = copy.target.holder = PTO_HOLDER_SELF;
+    copy.peers = (pto_peers_t){.kind = PTO_PEERS_NONE};
+    for (int64_t number = 0; number < PTO_SHIFTS_MAX; number++)
+        if (pto_halo_shift(grid, number, copy.peers.shift) && is_self(grid, copy.peers.shift))
+            pto_build_step(builder, copy);
+}
+
+static bool is_edge(const pto_halo_t *grid, int64_t index, int d, int side) {
+    int shift[PTO_DIMS_MAX] = {0};
+    shift[d] = side;
+    return pto_halo_peer(grid, index, shift) < 0;
+}
+
+pto_slice_t pto_slice_in_grid(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action) {
+    const pto_halo_t *grid = &plan->request.halo;
+    const pto_peers_t *peers = &action->step->peers;
+    int64_t first[PTO_DIMS_MAX] = {0}, count[PTO_DIMS_MAX] = {1, 1, 1}, width = grid->width;
+    int shift[PTO_DIMS_MAX] = {peers->shift[0], peers->shift[1], peers->shift[2]};
+    if (peers->kind == PTO_PEERS_GRID)
+        shift_of(action->ordinal, shift);
+    for (int d = 0; d < grid->dim_count; d++) {
+        /* the cells towards the neighbor, and in its array those on the other side */
+        int side = slice->cells == PTO_CELLS_BORDER ? shift[d] : -shift[d];
+        bool inside = slice->cells == PTO_CELLS_BORDER, edges = grid->corners == PTO_CORNERS_TWO_PHASE;
+        if (side == 0) {
+            int64_t before = edges && is_edge(grid, action->me, d, -1) ? width : 0;
+            int64_t after = edges && is_edge(grid, action->me, d, 1) ? width : 0;
+            first[d] = width - before;
+            count[d] = before + grid->extent[d] + after;
+            continue;
+        }
+        first[d] = side > 0 ? grid->extent[d] + (inside ? 0 : width) : inside ? width : 0;
+        count[d] = width;
+    }
+    pto_slice_t cells = box(grid, slice->buffer, first, count);
+    cells.holder = slice->holder;
+    return cells;
 }

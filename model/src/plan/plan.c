@@ -285,6 +285,8 @@ static uint64_t digest_slice(uint64_t hash, const pto_slice_t *slice) {
                               slice->parts,  slice->reverse_bits, slice->share,  slice->share_count};
     if (slice->bundle > 1)
         hash = fnv1a(hash, (uint64_t)slice->bundle);
+    if (slice->cells != PTO_CELLS_NONE)
+        hash = fnv1a(hash, slice->cells);
     if (slice->repeat > 1)
         hash = fnv1a(fnv1a(hash, (uint64_t)slice->repeat), (uint64_t)slice->repeat_stride);
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
@@ -303,7 +305,8 @@ static uint64_t digest_step(uint64_t hash, const pto_step_t *step) {
                               step->flag};
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
         hash = fnv1a(hash, (uint64_t)number[i]);
-    for (int d = 0; d < PTO_DIMS_MAX && step->peers.kind == PTO_PEERS_CART; d++)
+    bool shifts = step->peers.kind == PTO_PEERS_CART || step->source.cells != PTO_CELLS_NONE;
+    for (int d = 0; d < PTO_DIMS_MAX && shifts; d++)
         hash = fnv1a(hash, (uint64_t)(int64_t)step->peers.shift[d]);
     const pto_expr_t expr[] = {step->who_first,   step->who_stride,   step->who_until,
                                step->peers.first, step->peers.stride, step->peers.until};

@@ -93,6 +93,9 @@ bool pto_plan_has_tables(const pto_plan_t *plan);
 /* Whether processes copy into or out of their peers' memory. */
 bool pto_plan_uses_peers_memory(const pto_plan_t *plan);
 
+/* A slice of cells as blocks, for an action. */
+pto_slice_t pto_slice_in_grid(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action);
+
 /* The slice whose bytes a step moves: its source, or its target if it has none. */
 const pto_slice_t *pto_message_slice(const pto_step_t *step);
 

@@ -47,6 +47,16 @@ int64_t pto_step_peer_count(const pto_plan_t *plan, const pto_action_t *action) 
     return first < until ? (until - first - 1) / stride + 1 : 0;
 }
 
+/* The neighbor at shift j. Signals and waits leave out one that they have met at an earlier shift. */
+static bool meets(const pto_halo_t *grid, pto_action_t *action, int64_t j) {
+    int shift[PTO_DIMS_MAX];
+    action->peer = pto_halo_shift(grid, j, shift) ? pto_halo_peer(grid, action->me, shift) : -1;
+    bool met = action->peer < 0;
+    for (int64_t earlier = 0; pto_step_is_signal(action->step) && !met && earlier < j; earlier++)
+        met = pto_halo_shift(grid, earlier, shift) && pto_halo_peer(grid, action->me, shift) == action->peer;
+    return !met;
+}
+
 bool pto_step_peer(const pto_plan_t *plan, int64_t j, pto_action_t *action) {
     const pto_peers_t *peers = &action->step->peers;
     const pto_group_t *group = pto_plan_group(plan, action->step->group);
@@ -71,6 +81,10 @@ bool pto_step_peer(const pto_plan_t *plan, int64_t j, pto_action_t *action) {
         if (action->peer < 0)
             return false;
         break;
+    case PTO_PEERS_GRID:
+        if (!meets(&plan->request.halo, action, j))
+            return false;
+        break;
     case PTO_PEERS_INDEX:
     case PTO_PEERS_NONE:
     case PTO_PEERS_COUNT:
@@ -79,6 +93,15 @@ bool pto_step_peer(const pto_plan_t *plan, int64_t j, pto_action_t *action) {
     }
     action->peer_rank = pto_group_rank(plan, group, action->rank, action->peer);
     return action->peer != action->me;
+}
+
+/* The first shift by which a member is a neighbor; -1: none. */
+static int64_t shift_to(const pto_halo_t *grid, int64_t me, int64_t peer) {
+    int shift[PTO_DIMS_MAX];
+    for (int64_t number = 0; number < PTO_SHIFTS_MAX; number++)
+        if (pto_halo_shift(grid, number, shift) && pto_halo_peer(grid, me, shift) == peer)
+            return number;
+    return -1;
 }
 
 /* The value with which a member is reached, as pto_step_peer counts; -1: none. */
@@ -96,6 +119,8 @@ static int64_t value_of_peer(const pto_plan_t *plan, const pto_group_t *group, c
         return peer / per_node == node ? pto_floor_mod(peers->sign * (peer - me), per_node) : -1;
     case PTO_PEERS_INDEX:
         return peer;
+    case PTO_PEERS_GRID:
+        return shift_to(&plan->request.halo, me, peer);
     case PTO_PEERS_CART: /* its only one */
         return 0;
     case PTO_PEERS_NONE:

@@ -319,6 +319,11 @@ static void add_uniform(merger_t *merger, const pto_slice_t *slice, const pto_he
 
 void pto_slice_visit(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action,
                      pto_range_visit_t visit, void *context) {
+    pto_slice_t cells;
+    if (slice->cells != PTO_CELLS_NONE) {
+        cells = pto_slice_in_grid(plan, slice, action);
+        slice = &cells;
+    }
     pto_held_t holder = pto_held_by(plan, slice->buffer, pto_slice_holder(plan, slice, action));
     merger_t merger = {.visit = visit, .context = context};
     bool uniform = is_uniform(slice, holder.buffer) && !slice->reversed;
@@ -391,6 +396,11 @@ int64_t pto_held_slice_bytes(const pto_slice_t *slice, const pto_action_t *actio
 }
 
 int64_t pto_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action) {
+    pto_slice_t cells;
+    if (slice->cells != PTO_CELLS_NONE) {
+        cells = pto_slice_in_grid(plan, slice, action);
+        slice = &cells;
+    }
     pto_held_t held = pto_held_by(plan, slice->buffer, pto_slice_holder(plan, slice, action));
     return pto_held_slice_bytes(slice, action, &held);
 }

@@ -135,15 +135,35 @@ static void add_torus(pto_text_t *text, const pto_peers_t *peers, const pto_grou
     add_every(text, peers->stride, core);
 }
 
-static void add_cart(pto_text_t *text, const pto_plan_t *plan, const pto_peers_t *peers) {
-    const pto_halo_t *grid = &plan->request.halo;
-    pto_text_add(text, "neighbor (");
-    for (int d = 0; d < grid->dim_count; d++)
-        pto_text_add(text, "%s%+d", d ? ", " : "", peers->shift[d]);
-    pto_text_add(text, ") on the grid ");
+static void add_grid(pto_text_t *text, const pto_halo_t *grid) {
     for (int d = 0; d < grid->dim_count; d++)
         pto_text_add(text, "%s%lld%s", d ? " x " : "", (long long)grid->dims[d],
                      grid->wrap[d] ? " (wraps)" : "");
+}
+
+static void add_direction(pto_text_t *text, const pto_halo_t *grid, const int *shift) {
+    for (int d = 0; d < grid->dim_count; d++)
+        pto_text_add(text, "%s%+d", d ? ", " : "(", shift[d]);
+    pto_text_add(text, ")");
+}
+
+static void add_cart(pto_text_t *text, const pto_plan_t *plan, const pto_peers_t *peers) {
+    pto_text_add(text, "neighbor ");
+    add_direction(text, &plan->request.halo, peers->shift);
+    pto_text_add(text, " on the grid ");
+    add_grid(text, &plan->request.halo);
+}
+
+/* Cells for the step's peers, or for oneself at a shift. */
+static void add_cells(pto_text_t *text, const pto_plan_t *plan, const pto_slice_t *slice,
+                      const pto_action_t *action) {
+    bool border = slice->cells == PTO_CELLS_BORDER;
+    const pto_peers_t *peers = &action->step->peers;
+    pto_text_add(text, border ? "border towards " : "halo towards the sender");
+    if (peers->kind == PTO_PEERS_NONE)
+        add_direction(text, &plan->request.halo, peers->shift);
+    else if (border)
+        pto_text_add(text, "it");
 }
 
 void pto_text_peers(pto_text_t *text, const pto_plan_t *plan, const pto_action_t *action) {
@@ -165,6 +185,10 @@ void pto_text_peers(pto_text_t *text, const pto_plan_t *plan, const pto_action_t
         break;
     case PTO_PEERS_CART:
         add_cart(text, plan, peers);
+        break;
+    case PTO_PEERS_GRID:
+        pto_text_add(text, "each neighbor on the grid ");
+        add_grid(text, &plan->request.halo);
         break;
     case PTO_PEERS_NONE:
     case PTO_PEERS_COUNT:
@@ -240,7 +264,9 @@ void pto_text_slice(pto_text_t *text, const pto_plan_t *plan, const pto_slice_t 
     bool all = is_number(slice->first, 0) && is_number(slice->run, available) &&
                is_number(slice->until, available) && slice->anchor == PTO_ANCHOR_ABSOLUTE &&
                is_number(slice->offset, 0);
-    if (all) {
+    if (slice->cells != PTO_CELLS_NONE) {
+        add_cells(text, plan, slice, action);
+    } else if (all) {
         pto_text_add(text, "all");
     } else if (follows(slice->first, slice->until)) {
         pto_text_add(text, "%s ", noun);

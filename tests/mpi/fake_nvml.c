@@ -1,0 +1,56 @@
+/* NVML as far as portolan-calibrate --topology asks it, for the four GPUs of tests/fixtures/node.xml: two
+ * NVLinks between GPUs 0 and 1, six from GPU 2 and from GPU 3 to NVSwitches. It places GPUs 1 and 3 nearer to
+ * each other than the PCI tree does. */
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+static char gpu[4][16] = {"0000:03:00.0", "0000:04:00.0", "0000:81:00.0", "0000:82:00.0"};
+
+int nvmlInit_v2(void);
+int nvmlDeviceGetHandleByPciBusId_v2(const char *bus, void **device);
+int nvmlDeviceGetNvLinkState(void *device, unsigned link, unsigned *active);
+int nvmlDeviceGetNvLinkVersion(void *device, unsigned link, unsigned *version);
+int nvmlDeviceGetNvLinkRemotePciInfo_v2(void *device, unsigned link, void *pci);
+int nvmlDeviceGetTopologyCommonAncestor(void *first, void *second, int *level);
+
+int nvmlInit_v2(void) { return 0; }
+
+int nvmlDeviceGetHandleByPciBusId_v2(const char *bus, void **device) {
+    for (int i = 0; i < 4; i++)
+        if (strcmp(bus, gpu[i]) == 0) {
+            *device = gpu[i];
+            return 0;
+        }
+    return 6; /* not found */
+}
+
+static long number_of(void *device) { return ((char *)device - gpu[0]) / (long)sizeof gpu[0]; }
+
+int nvmlDeviceGetNvLinkState(void *device, unsigned link, unsigned *active) {
+    *active = link < (number_of(device) < 2 ? 3 : 6) && !(number_of(device) < 2 && link == 1);
+    return link < 6 ? 0 : 2; /* invalid argument */
+}
+
+int nvmlDeviceGetNvLinkVersion(void *device, unsigned link, unsigned *version) {
+    (void)device;
+    (void)link;
+    *version = 2;
+    return 0;
+}
+
+/* nvmlPciInfo_t: the vendor is at byte 28, the address at byte 36. */
+int nvmlDeviceGetNvLinkRemotePciInfo_v2(void *device, unsigned link, void *pci) {
+    const unsigned nvswitch = 0x1ac210de;
+    long number = number_of(device);
+    memcpy((char *)pci + 28, &nvswitch, sizeof nvswitch);
+    strcpy((char *)pci + 36, number < 2 ? gpu[1 - number] : "0000:c1:00.0");
+    (void)link;
+    return 0;
+}
+
+int nvmlDeviceGetTopologyCommonAncestor(void *first, void *second, int *level) {
+    long sum = number_of(first) + number_of(second), product = number_of(first) * number_of(second);
+    *level = sum == 1 ? 10 : product == 6 ? 30 : product == 3 ? 30 : 50;
+    return 0;
+}

@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# portolan-calibrate --topology: of nodes recorded by hwloc, and of "this" one with a made-up NVML; what it refuses.
+# BUILD: where portolan-calibrate was built (default build). Needs no mpirun.
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+. tests/shell.sh
+calibrate=$build/portolan-calibrate portolan=$build/portolan
+built "$calibrate" "$portolan" "$build/tests/fake_nvml/libnvidia-ml.so.1"
+
+recorded() { "$calibrate" --topology --from "$1" --out "$2" --force 2>"$work/stderr"; }
+# route FILE FROM TO: the GB/s of the slowest link, how many links, and what is between
+route() {
+    "$portolan" topology "$1" --format csv |
+        awk -F, -v from="$2" -v to="$3" '$1 == from && $2 == to { printf "%.3g %d %s\n", 1e-9 / $4, $3, $5 }'
+}
+
+# --- a PCI tree
+
+check "a recorded node is read" recorded tests/fixtures/node.xml "$work/node.yaml"
+check "two GPUs meet in their switch" test "$(route "$work/node.yaml" gpu.0 gpu.1)" = "15.8 2 switch.0"
+check "root ports meet in the socket" test "$(route "$work/node.yaml" gpu.2 gpu.3)" = "15.8 2 socket.1"
+check "the switch leads to the other socket" \
+    test "$(route "$work/node.yaml" gpu.0 gpu.2)" = "15.8 4 switch.0 socket.0 socket.1"
+check "a link has the rate of its slower end" test "$(route "$work/node.yaml" nic.0 gpu.0)" = "7.87 2 switch.0"
+check "a rate that hwloc does not know is inferred" has "gpu.3, socket.1.*# PCIe, inferred" "$work/node.yaml"
+check "so is that between the sockets" has "socket.0, socket.1.*# inferred" "$work/node.yaml"
+check "--machine names it" has '^topology: "mine"' <("$calibrate" --topology --from tests/fixtures/node.xml --machine mine)
+
+# --- NVLinks, by a made-up NVML on a made-up machine
+
+check "this machine is read" env HWLOC_XMLFILE=tests/fixtures/node.xml HWLOC_THISSYSTEM=1 \
+    LD_LIBRARY_PATH="$build/tests/fake_nvml" "$calibrate" --topology --out "$work/nvml.yaml"
+check "NVLinks of a pair are one link" test "$(route "$work/nvml.yaml" gpu.0 gpu.1)" = "50 1 "
+check "all NVSwitches are one vertex" test "$(route "$work/nvml.yaml" gpu.2 gpu.3)" = "150 2 nvswitch.0"
+check "other pairs go over PCIe" test "$(route "$work/nvml.yaml" gpu.1 gpu.3)" = "15.8 4 switch.0 socket.0 socket.1"
+check "common ancestors are compared" has "agree for 5 of 6 pairs" "$work/nvml.yaml"
+check "one that differs is named" \
+    has "^# gpu.1 and gpu.3 meet in the host bridge by NVML, in the node by hwloc" "$work/nvml.yaml"
+
+# --- real machines, from hwloc's own tests (tests/hwloc/xml of its source), where PORTOLAN_TOPOLOGIES names a folder
+
+folder=${PORTOLAN_TOPOLOGIES:-}
+if [ -f "$folder/nvidiaDGX2.xml" ] && [ -f "$folder/power8gpudistances.xml" ]; then
+    check "a DGX-2 is read" recorded "$folder/nvidiaDGX2.xml" "$work/dgx-2.yaml"
+    check "its boards are not apart" test "$(route "$work/dgx-2.yaml" gpu.0 gpu.15)" = "150 2 nvswitch.0"
+    check "it reaches the host over two switches, as the recorded topology says" \
+        test "$(route "$work/dgx-2.yaml" gpu.2 socket.0 | cut -d' ' -f1,2)" = \
+        "$(route scenarios/topologies/dgx-2.yaml gpu.2 socket.0 | cut -d' ' -f1,2)"
+    check "a POWER8 is read" recorded "$folder/power8gpudistances.xml" "$work/power8.yaml"
+    check "its GPUs have NVLinks to their socket" test "$(route "$work/power8.yaml" gpu.3 socket.1)" = "40 1 "
+    check "and to each other in pairs" test "$(route "$work/power8.yaml" gpu.2 gpu.3)" = "40 1 "
+else
+    echo "$test_name: PORTOLAN_TOPOLOGIES has no nvidiaDGX2.xml and power8gpudistances.xml: skipped"
+fi
+
+# --- what is refused
+
+check "a file that is none" exits 1 recorded /dev/null "$work/none.yaml"
+check "is named" has "/dev/null:1:1: hwloc can't read it as a topology"
+sed 's/10de:1db8/102b:0522/' tests/fixtures/node.xml >"$work/no-gpu.xml"
+check "a node without GPUs" exits 1 recorded "$work/no-gpu.xml" "$work/none.yaml"
+check "is said to have none" has "hwloc sees no GPU"
+check "a file that exists" exits 1 "$calibrate" --topology --from tests/fixtures/node.xml --out "$work/node.yaml" 2>/dev/null
+check "--from without --topology" exits 2 "$calibrate" --from tests/fixtures/node.xml 2>/dev/null
+check "nothing is left behind" fails test -e "$work/none.yaml"
+finish
