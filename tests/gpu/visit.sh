@@ -109,7 +109,7 @@ energy_row() { # BYTES
 
 # merge BEGINNING FILE: all rows of the files with names of that beginning, below the provenance of the first of them
 merge() {
-    local rows=("$BUILD/rows/$1"*.csv)
+    local rows=("$BUILD/rows/$1"*.csv*) # those of a step that was cut short too
     [ -e "${rows[0]}" ] || return
     merge_rows "${rows[@]}" >"$OUT/$2"
 }
@@ -148,6 +148,7 @@ under_mps() { # STEP ARGUMENTS...
 staged() { # MACHINE COLLECTIVE PROCESSES BYTES all|cross
     local file=$BUILD/rows/staged-$1-$2-$3-${4//:/-}.csv
     [ ! -e "$file" ] || return 0
+    rm -f "$file".part-*
     host_run "$3" "$validate" --machine "$1" --device "$DEVICE" --nodes 1 --gpus-per-node 1 --owners-per-gpu "$3" \
         --procs-per-gpu "$3" --collective "$2" --strategy mix,three_step --staged "$5" --bytes "$4" --repeats 20 \
         --timeout 60 --force --out "$file" >>"$OUT/tables.txt"
