@@ -453,7 +453,7 @@ static pto_status_t check_choices(const pto_request_t *request, pto_error_t *err
 }
 
 int64_t pto_request_largest_bytes(const pto_request_t *request) {
-    int64_t bytes = pto_counts_largest(request->counts, request->bytes);
+    int64_t bytes = request->counts ? pto_counts_largest(request->counts, request->bytes) : 0;
     return bytes > request->bytes ? bytes : request->bytes;
 }
 
