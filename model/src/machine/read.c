@@ -268,7 +268,7 @@ static pto_status_t finish_section(const pto_reader_t *reader, const pto_yaml_no
 
 static void list_top(keys_t *keys) {
     static const char *const top[] = {"machine", "source", "library", "topology", "tuning"};
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < (int)(sizeof top / sizeof *top); i++) {
         const pto_word_t word = {.text = top[i], .length = strlen(top[i]), .required = i < 2};
         add_key(keys, &word, "", read_top);
     }
