@@ -87,6 +87,12 @@ static pto_status_t price_candidate(pto_score_t *score, const pto_scenario_t *sc
     return status;
 }
 
+/* Where rows do not say in how many chunks the data were, those of a strategy that is all chunks were in as
+ * many as are cheapest, and others were measured as a whole. */
+static int64_t chunks_of(const pto_score_candidate_t *candidate) {
+    return candidate->chunks > 0 ? candidate->chunks : candidate->strategy->direct ? 0 : 1;
+}
+
 /* A scenario of one point that borrows all but the algorithm's name. */
 static pto_scenario_t scenario_of(const pto_score_cell_t *cell, int candidate, int64_t *nodes,
                                   int64_t *bytes) {
@@ -97,9 +103,11 @@ static pto_scenario_t scenario_of(const pto_score_cell_t *cell, int candidate, i
     scenario.collective = cell->collective;
     if (pto_collective_is_in_mpi(cell->collective)) /* else messages are all there is */
         scenario.implementation = cell->implementation;
-    scenario.distance = cell->distance;
-    scenario.ends = cell->ends;
-    scenario.chunks = cell->candidate[candidate].chunks;
+    if (cell->collective == PTO_COLLECTIVE_PAIR) {
+        scenario.distance = cell->distance;
+        scenario.ends = cell->ends;
+    }
+    scenario.chunks = chunks_of(&cell->candidate[candidate]);
     scenario.datatype = cell->datatype;
     scenario.staged_members = cell->candidate[candidate].staged_members;
     scenario.layout = (pto_layout_t){.nodes = cell->nodes,
@@ -118,12 +126,6 @@ static bool is_reason(pto_status_t status) {
            status == PTO_ERR_NOT_FOUND;
 }
 
-/* Measured rows do not say how many chunks there were: those of a strategy that is all chunks were as many as
- * are cheapest, and others were measured as a whole. */
-static void set_chunks(pto_scenario_t *scenario, const pto_strategy_t *strategy) {
-    scenario->chunks = strategy->direct ? 0 : 1;
-}
-
 static pto_status_t predict_candidate(pto_score_t *score, pto_score_cell_t *cell, int index,
                                       const pto_machine_t *machine, pto_error_t *err) {
     const pto_score_candidate_t *candidate = &cell->candidate[index];
@@ -131,7 +133,6 @@ static pto_status_t predict_candidate(pto_score_t *score, pto_score_cell_t *cell
     int64_t nodes, bytes;
     pto_scenario_t scenario = scenario_of(cell, index, &nodes, &bytes);
     pto_error_t cause = {0};
-    set_chunks(&scenario, candidate->strategy);
     if (candidate->algorithm) {
         scenario.library.name = pto_text_copy(candidate->algorithm);
         if (!scenario.library.name)
@@ -178,7 +179,6 @@ pto_status_t pto_score_price(const pto_score_cell_t *cell, int candidate, const 
     pto_plan_t *plan = NULL;
     pto_price_t price = {0};
     pto_error_t cause = {0};
-    set_chunks(&scenario, strategy);
     if (rule) {
         one = *rule;
         scenario.library.rule = &one;
