@@ -42,8 +42,13 @@ static bool open_nvml(nvml_t *nvml) {
            nvml->link_version != NULL && nvml->remote != NULL && nvml->ancestor != NULL && initialize() == 0;
 }
 
-/* GB/s of one link in each direction, by NVLink's version. */
-static double link_gb_per_s(unsigned version) { return version <= 1 ? 20 : version < 5 ? 25 : 50; }
+/* nvmlNvlinkVersion_t, which is no version number: NVLink 4.0 is 6. */
+enum { NVLINK_1_0 = 1, NVLINK_5_0 = 7 };
+
+/* GB/s of one link in each direction. */
+static double link_gb_per_s(unsigned version) {
+    return version <= NVLINK_1_0 ? 20 : version < NVLINK_5_0 ? 25 : 50;
+}
 
 /* A remote end that is none of the GPUs is an NVSwitch, or a CPU where IBM made it. */
 static void add_link(int gpus, void *const *device, const nvml_t *nvml, int gpu, unsigned link,

@@ -33,9 +33,8 @@ int nvmlDeviceGetNvLinkState(void *device, unsigned link, unsigned *active) {
 }
 
 int nvmlDeviceGetNvLinkVersion(void *device, unsigned link, unsigned *version) {
-    (void)device;
     (void)link;
-    *version = 2;
+    *version = number_of(device) < 2 ? 2 : 6; /* 2.0, 4.0 */
     return 0;
 }
 
