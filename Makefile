@@ -242,7 +242,7 @@ $(BUILD)/tests/test_counters: $(call object,tests/mpi/test_counters.c validate/e
 	$(call link,$(MPICC),$(MPI_LDLIBS))
 
 $(BUILD)/tests/test_stale: $(call object,tests/mpi/test_stale.c tests/mpi/exec_case.c tests/mpi/exec_strategies.c validate/reference.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(MPICC),$(MPI_LDLIBS))
+	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
 
 # A test loads these instead of NCCL, of NVML and of the kernel's energy counters.
 $(BUILD)/obj/tests/mpi/fake_%.o: VISIBILITY := -fvisibility=default
