@@ -22,6 +22,10 @@
     MEMBER(COST, messages, [PTO_SPACE_COUNT][PTO_LEVEL_COUNT],                                               \
            .key = "!messages.*.*", .dim = {PTO_ALL(SPACE), PTO_ALL(LEVEL)}, .by = PTO_ROWS_BY_PROTOCOL,      \
            .power = PTO_POWER_GPU_COPY, .what = "a message, by the memory of its buffers and their distance") \
+    MEMBER(VALUE, message_row_s, [PTO_SPACE_COUNT],                                                          \
+           .key = "messages.strided.*", .dim = {PTO_ALL(SPACE)}, .unit = PTO_UNIT_S,                         \
+           .term = "messages.strided", .power = PTO_POWER_GPU_COPY,                                          \
+           .what = "each row of a strided message but the first, besides its bytes")                         \
     MEMBER(VALUE, injection_s_per_byte, [PTO_SPACE_COUNT],                                                   \
            .key = "injection.*.!s_per_byte", .dim = {PTO_ALL(SPACE)}, .unit = PTO_UNIT_S_PER_BYTE,           \
            .positive = true, .power = PTO_POWER_GPU_COPY, .what = "injection limit of a node, 1/R_N")        \

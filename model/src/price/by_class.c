@@ -94,10 +94,11 @@ static pto_status_t charge_neighbors(const pto_pricing_t *pricing, const pto_sta
         const pto_slice_t *slice = pto_message_slice(action.step);
         pto_level_t level = neighbor_level(plan, owner, action.step->peers.shift);
         int64_t bytes = pto_class_slice_bytes(plan, slice, &action);
-        if (level < PTO_LEVEL_COUNT && bytes > 0)
-            status =
-                pto_charge_messages(charge, pricing->machine, pto_plan_buffer(plan, slice->buffer)->space,
-                                    level, bytes, 1, pricing->err);
+        pto_space_t space = pto_plan_buffer(plan, slice->buffer)->space;
+        if (level == PTO_LEVEL_COUNT || bytes == 0)
+            continue;
+        status = pto_charge_messages(charge, pricing->machine, space, level, bytes, 1, pricing->err);
+        pto_charge_message_rows(charge, pricing->machine, space, pto_step_rows(plan, action.step));
     }
     return status;
 }

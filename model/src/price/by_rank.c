@@ -57,6 +57,7 @@ pto_status_t pto_rank_charge_messages(pto_pricing_t *pricing, pto_action_t *acti
             pto_charge_messages(charge, pricing->machine, space, level, bytes, 1, pricing->err);
         if (status != PTO_OK)
             return status;
+        pto_charge_message_rows(charge, pricing->machine, space, pto_step_rows(pricing->plan, action->step));
         if (level != PTO_LEVEL_OFF_NODE)
             pto_links_see_message(pricing, action, busiest);
         if (action->step->kind == PTO_STEP_RECV)

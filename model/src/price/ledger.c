@@ -176,6 +176,12 @@ void pto_charge_rows(pto_charge_t *charge, const pto_machine_t *machine, pto_cop
         pto_charge_param(charge, &machine->strided_row_s[kind], PTO_SPACE_GPU, (double)(rows - 1));
 }
 
+void pto_charge_message_rows(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,
+                             int64_t rows) {
+    if (rows > 1)
+        pto_charge_param(charge, &machine->message_row_s[space], space, (double)(rows - 1));
+}
+
 /* --- copies of several processes of one GPU ------------------------------------------------------------- */
 
 bool pto_copy_is_queued(const pto_machine_t *machine, pto_copy_kind_t kind) {

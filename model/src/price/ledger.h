@@ -90,6 +90,9 @@ pto_status_t pto_charge_one_copy(pto_charge_t *charge, const pto_machine_t *mach
 
 /* What the rows of a strided copy cost besides its bytes; `rows` of 1 cost nothing. */
 void pto_charge_rows(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind, int64_t rows);
+/* What a message of a derived type costs more than a contiguous one. */
+void pto_charge_message_rows(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,
+                             int64_t rows);
 
 /* A copy that may have to queue with those of other processes of its GPU. */
 typedef struct {

@@ -24,7 +24,9 @@ pto_status_t pto_sim_message_cost(const pto_sim_t *sim, const pto_proc_t *proc, 
     charge.off_node = side->off_node;
     pto_status_t status = pto_charge_messages(&charge, sim->machine, (pto_space_t)message->space,
                                               (pto_level_t)message->level, message->bytes, 1, sim->err);
-    cost->alpha_s = charge.alpha_s;
+    pto_charge_message_rows(&charge, sim->machine, (pto_space_t)message->space,
+                            pto_step_rows(sim->plan, pto_plan_step(sim->plan, (int)message->step)));
+    cost->alpha_s = charge.alpha_s + charge.other_s;
     cost->bytes_s = charge.on_node_s + charge.off_node_s;
     return status;
 }
