@@ -65,6 +65,7 @@ static void add_requests(void) {
     add_request("pair", "", "distance: on_node\n");
     add_request("pair", "", "distance: on_node\nspaces: [cpu, gpu]\n");
     add_request("halo", layout[0], "dims: [4, 1]\nwrap: [1, 1]\nextent: [3, 5]\n");
+    add_request("halo", layout[0], "dims: [1, 4]\nwrap: [1, 1]\nextent: [3, 5]\n");
     add_request("messages", "nodes: 2, gpus_per_node: 4, procs_per_gpu: 4", "messages: 20\n");
     add_request("messages", "nodes: 2, gpus_per_node: 1, procs_per_gpu: 1",
                 "messages: 1\nchunks: 8\nstrategies: [three_step]\n");
