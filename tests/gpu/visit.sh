@@ -420,7 +420,7 @@ part_halo() {
 
 # The machine of the host device knows all costs.
 part_kernels() {
-    local local
+    local own
     : "${GPUS:=$(nvidia-smi -L | wc -l)}"
     KERNELS_MACHINE=h200-x$GPUS
     [ "$DEVICE" = cuda ] || KERNELS_MACHINE=tests/fixtures/machine.yaml
@@ -430,7 +430,7 @@ part_kernels() {
     as_far_as 40 tree reduce gas_read,gas_gather,gas_split,gas_tree,nccl
     as_far_as 40 tree broadcast gas_tree,btb,cuda_aware,nccl
     step 10 merge tree- tree.csv
-    for local in 64 512 4KiB 32KiB 256KiB 2MiB 16MiB; do as_far_as 20 sum $local; done
+    for own in 64 512 4KiB 32KiB 256KiB 2MiB 16MiB; do as_far_as 20 sum $own; done
 }
 
 part_chunks() {

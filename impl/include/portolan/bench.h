@@ -90,8 +90,8 @@ struct pto_device_bench {
     /* *target = the sum of `count` values. `target` and `source` are the selected GPU's memory. One sum at a
      * time. */
     pto_status_t (*sum)(double *target, const double *source, size_t count, void *stream, pto_error_t *err);
-    /* One step of a nine-point stencil in place: `field` has rows x columns cells and a halo of one cell, which
-     * stays; `scratch` is as large. Weights: 0.25 for the cell, 0.15 for the four sides, 0.05 for the
+    /* One step of a nine-point stencil in place: `field` has rows x columns cells and a halo of one cell,
+     * which stays; `scratch` is as large. Weights: 0.25 for the cell, 0.15 for the four sides, 0.05 for the
      * corners. */
     pto_status_t (*stencil)(double *field, double *scratch, size_t rows, size_t columns, void *stream,
                             pto_error_t *err);
