@@ -166,7 +166,7 @@ static double stage_seconds(const pto_explanation_t *explanation, const char *st
     return seconds;
 }
 
-/* Equation (8g) from the path, which has the slowest stage of every chunk and the others of one: the bytes of
+/* Equation (8h) from the path, which has the slowest stage of every chunk and the others of one: the bytes of
  * the others beside the start of the slowest. */
 static void explain_best_chunks(const pto_explanation_t *explanation, int64_t chunks, bool ring,
                                 int64_t bytes) {

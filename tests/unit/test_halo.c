@@ -199,7 +199,7 @@ static double copy_s(const pto_machine_t *machine, pto_copy_kind_t kind, int64_t
            (double)(rows - 1) * machine->strided_row_s[kind].value;
 }
 
-/* docs/model.md, (8h). */
+/* docs/model.md, (8i). */
 static void prices_follow_the_formulas(void **state) {
     (void)state;
     pto_machine_t *machine = summit();
