@@ -97,7 +97,8 @@ static bool leads_to_device(const node_t *node, hwloc_obj_t object) {
 }
 
 static bool is_pci_bridge(hwloc_obj_t object) {
-    return object->type == HWLOC_OBJ_BRIDGE && object->attr->bridge.upstream_type == HWLOC_OBJ_BRIDGE_PCI;
+    return object != NULL && object->type == HWLOC_OBJ_BRIDGE &&
+           object->attr->bridge.upstream_type == HWLOC_OBJ_BRIDGE_PCI;
 }
 
 /* The root ports of a host bridge meet in the socket itself. */
@@ -248,7 +249,7 @@ static void put_tree(const node_t *node) {
 static int tree_level(const node_t *node, int a, int b) {
     hwloc_obj_t common = node->gpu[a];
     int switches = 0;
-    while (!is_below(node->gpu[b], common))
+    while (common != NULL && !is_below(node->gpu[b], common))
         common = common->parent;
     for (hwloc_obj_t at = node->gpu[a]; at != common; at = at->parent)
         switches += index_of(at, node->bridge, node->switches) >= 0;
@@ -256,7 +257,7 @@ static int tree_level(const node_t *node, int a, int b) {
         switches += index_of(at, node->bridge, node->switches) >= 0;
     if (is_pci_bridge(common))
         return switches > 0 ? ANCESTOR_SWITCHES : ANCESTOR_SWITCH;
-    if (common->type == HWLOC_OBJ_BRIDGE)
+    if (common != NULL && common->type == HWLOC_OBJ_BRIDGE)
         return ANCESTOR_BRIDGE;
     return socket_of(node, node->gpu[a]) == socket_of(node, node->gpu[b]) ? ANCESTOR_SOCKET : ANCESTOR_NODE;
 }

@@ -280,6 +280,7 @@ static pto_status_t build_shadow(pto_schedule_t *builder, pto_role_t role, void 
     pto_walk_t around = {.stage = &stage, .lanes = -1};
     if (!target || !source)
         return PTO_OK;
+    /* cppcheck-suppress autoVariables; until the end of this function only */
     builder->walk = &around;
     size_t bytes = (size_t)pto_exec_user_bytes(builder->exec->plan, builder->exec->job.logical, role);
     const pto_move_t whole = {target, source, bytes, 1, bytes, bytes};

@@ -133,8 +133,10 @@ static pto_status_t compare(const work_t *work, uint64_t seed, pto_error_t *err)
     begin_at_owner(&serial, work, STEPS + 1);
     size_t cells = (size_t)(serial.columns * (serial.grid->extent[0] + 2 * serial.margin));
     double *one = calloc(cells, sizeof *one), *other = calloc(cells, sizeof *other);
-    pto_status_t status = one && other ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
-    if (status == PTO_OK)
+    pto_status_t status = PTO_ERR_MEMORY;
+    if (!one || !other)
+        pto_error_set(err, status, "out of memory");
+    else
         status = pto_device_copy(work->device, work->host, work->out, work->local_bytes, err);
     if (status == PTO_OK) {
         serial.now = one;

@@ -209,7 +209,7 @@ static cell_t *list_cells(const pto_options_t *options, int64_t point, const pto
     int cells = 0, at = 0;
     for (int i = 0; i < strategy_count; i++)
         cells += add_cells(options, point, strategy[i], NULL);
-    cell_t *list = calloc((size_t)cells, sizeof *list);
+    cell_t *list = calloc(cells > 0 ? (size_t)cells : 1, sizeof *list);
     if (!list) {
         pto_error_set(&err, PTO_ERR_MEMORY, "out of memory for %d cells", cells);
         end_job(&err);

@@ -19,7 +19,7 @@ static void add_step(pto_builder_t *builder, const pto_exchange_t *exchange, pto
 /* Processes that are their own neighbors copy, one border after another. */
 static void build_phase(pto_builder_t *builder, const pto_exchange_t *exchange, int phase) {
     static const char *const name[] = {"messages", "messages, 2nd dimension", "messages, 3rd dimension"};
-    int shift[PTO_SHIFTS_MAX][PTO_DIMS_MAX], others = 0;
+    int shift[PTO_SHIFTS_MAX][PTO_DIMS_MAX] = {{0}}, others = 0;
     int count = pto_halo_shifts(&pto_builder_request(builder)->halo, phase, shift);
     for (int i = 0; i < count; i++) {
         bool own = pto_peers_cart(builder, shift[i]).kind == PTO_PEERS_NONE;
@@ -30,7 +30,7 @@ static void build_phase(pto_builder_t *builder, const pto_exchange_t *exchange, 
         add_step(builder, exchange, PTO_STEP_COPY, shift[i]);
     }
     if (others > 0)
-        pto_build_stage(builder, name[phase], PTO_ORDER_AT_ONCE);
+        pto_build_stage(builder, name[phase % PTO_DIMS_MAX], PTO_ORDER_AT_ONCE);
     for (int i = 0; i < 2 * count; i++)
         if (pto_peers_cart(builder, shift[i % count]).kind != PTO_PEERS_NONE)
             add_step(builder, exchange, i < count ? PTO_STEP_SEND : PTO_STEP_RECV, shift[i % count]);

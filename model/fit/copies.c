@@ -233,8 +233,9 @@ static bool fill_queued(const fit_point_t *point, const void *context, fit_row_t
 
 static bool fill_strided(const fit_point_t *point, const void *context, fit_row_t *row) {
     (void)context;
+    int64_t rows = point->bytes / point->messages;
     row->column[COLUMN_ONE] = 1;
-    row->column[COLUMN_ADDITIONAL] = (double)(point->bytes / point->messages - 1);
+    row->column[COLUMN_ADDITIONAL] = (double)(rows - 1);
     row->column[COLUMN_BYTES] = (double)point->bytes;
     return point->bytes >= point->messages;
 }

@@ -19,7 +19,7 @@ typedef struct {
 
 /* One end of the edges between levels `level` and `level` + 1. */
 static pto_step_t ends(const tree_t *tree, pto_step_kind_t kind, bool lower, int64_t level) {
-    return pto_build_tree_ends(kind, tree->who, lower, pto_constant((int64_t)1 << level));
+    return pto_build_tree_ends(kind, tree->who, lower, pto_constant((int64_t)1 << (level < 62 ? level : 62)));
 }
 
 static void build_flag(const tree_t *tree, const char *name, bool up, int64_t level) {

@@ -148,9 +148,10 @@ static pto_status_t tune_collective(const pto_options_t *options, pto_collective
 static pto_status_t tune_all(const pto_options_t *options, bool all, pto_error_t *err) {
     bool first = true;
     cell_t *cell = calloc((size_t)options->scenario.bytes.count, sizeof *cell);
-    pto_status_t status = cell ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
-    if (status == PTO_OK)
-        print_head(options);
+    pto_status_t status = PTO_OK;
+    if (!cell)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    print_head(options);
     for (pto_collective_t c = 0; c < PTO_COLLECTIVE_COUNT && status == PTO_OK; c++)
         if (staging_strategy(c) && (all || options->scenario.collective == c))
             status = tune_collective(options, c, cell, &first, err);

@@ -85,6 +85,7 @@ bool pto_topology_folder(int index, char folder[PTO_FOLDER_MAX]) {
     static const char machines[] = "machines", topologies[] = "topologies";
     if (!pto_machine_folder(index, folder) || strlen(folder) + sizeof topologies > PTO_FOLDER_MAX)
         return false;
-    strcpy(folder + strlen(folder) - strlen(machines), topologies);
+    size_t above = strlen(folder) - strlen(machines);
+    snprintf(folder + above, PTO_FOLDER_MAX - above, "%s", topologies);
     return true;
 }

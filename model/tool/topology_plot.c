@@ -121,7 +121,7 @@ static void write_vertices(FILE *script, const pto_topology_t *topology, const s
 
 static void write_topology(FILE *script, const void *context) {
     const pto_topology_t *topology = context;
-    spot_t spot[PTO_TOPOLOGY_VERTICES_MAX];
+    spot_t spot[PTO_TOPOLOGY_VERTICES_MAX] = {{0}};
     double most = 0, left = 0, right = 0;
     int links = pto_topology_link_count(topology);
     find_spots(topology, spot);

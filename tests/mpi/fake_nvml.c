@@ -43,7 +43,7 @@ int nvmlDeviceGetNvLinkRemotePciInfo_v2(void *device, unsigned link, void *pci) 
     const unsigned nvswitch = 0x1ac210de;
     long number = number_of(device);
     memcpy((char *)pci + 28, &nvswitch, sizeof nvswitch);
-    strcpy((char *)pci + 36, number < 2 ? gpu[1 - number] : "0000:c1:00.0");
+    snprintf((char *)pci + 36, sizeof gpu[0], "%s", number < 2 ? gpu[1 - number] : "0000:c1:00.0");
     (void)link;
     return 0;
 }

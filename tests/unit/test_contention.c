@@ -324,8 +324,8 @@ static void assert_same(const pto_request_t *request, const pto_machine_t *witho
         pto_simulate(plan, without, NULL, &simulation[0], &err) == PTO_OK) {
         assert_int_equal(pto_price(plan, with, &price[1], NULL, &err), PTO_OK);
         assert_int_equal(pto_simulate(plan, with, NULL, &simulation[1], &err), PTO_OK);
-        if (memcmp(&price[0].seconds, &price[1].seconds, sizeof(double)) != 0 ||
-            memcmp(&simulation[0].seconds, &simulation[1].seconds, sizeof(double)) != 0)
+        bool same = price[0].seconds == price[1].seconds && simulation[0].seconds == simulation[1].seconds;
+        if (!same)
             fail_msg("%s %s: price %.17g %.17g, simulate %.17g %.17g", request->strategy->name,
                      request->algorithm->name, price[0].seconds, price[1].seconds, simulation[0].seconds,
                      simulation[1].seconds);

@@ -158,8 +158,9 @@ static void a_message_to_the_wrong_side_is_found(void **state) {
 static void a_border_that_is_not_exchanged_is_found(void **state) {
     (void)state;
     for (int i = 0; i < 6; i++) {
-        pto_plan_t *plan;
-        steps_of(&plan)[i].core_count = 0;
+        pto_plan_t *plan = NULL;
+        pto_step_t *step = steps_of(&plan);
+        step[i].core_count = 0;
         refused_for(plan, i < 4 ? "which does not" : "hold owner");
     }
 }

@@ -93,7 +93,7 @@ static void gpus_pass_nothing_on(void **state) {
 static void a_file_may_give_other_routes(void **state) {
     (void)state;
     char text[sizeof ring + 128];
-    strcpy(stpcpy(text, ring), "routes: [{between: [gpu.2, gpu.0], through: [gpu.1]}]\n");
+    snprintf(text, sizeof text, "%s%s", ring, "routes: [{between: [gpu.2, gpu.0], through: [gpu.1]}]\n");
     pto_topology_t *topology = made(text);
     assert_string_equal(path_of(topology, 0, 2), "gpu.0 gpu.1 gpu.2");
     assert_string_equal(path_of(topology, 2, 0), "gpu.2 gpu.1 gpu.0");
@@ -120,7 +120,7 @@ static void recorded_topologies_are_of_known_source(void **state) {
         char name[sizeof entry->d_name];
         if (*entry->d_name == '.')
             continue;
-        strcpy(name, entry->d_name);
+        snprintf(name, sizeof name, "%s", entry->d_name);
         *strrchr(name, '.') = '\0';
         pto_topology_t *topology = recorded(name);
         assert_string_equal(pto_topology_name(topology), name);
@@ -266,8 +266,8 @@ static void faults_are_reported_at_their_place(void **state) {
 static void what_is_written_reads_back(void **state) {
     (void)state;
     char text[sizeof ring + 128], *first = NULL, *second = NULL;
-    strcpy(stpcpy(text, ring),
-           "routes: [{between: [gpu.2, gpu.0], through: [gpu.1]}]\nsource: \"a \\\"b\\\"\"\n");
+    snprintf(text, sizeof text, "%s%s", ring,
+             "routes: [{between: [gpu.2, gpu.0], through: [gpu.1]}]\nsource: \"a \\\"b\\\"\"\n");
     pto_topology_t *topology = made(text);
     assert_int_equal(pto_topology_format(topology, &first, NULL), PTO_OK);
     pto_topology_destroy(topology);
@@ -287,7 +287,7 @@ static const char machine_head[] = "machine: m\nsource: s\nnode: {sockets: 1, gp
 
 static pto_status_t machine_with(const char *rest, pto_machine_t **machine, pto_error_t *err) {
     char text[2048];
-    strcpy(stpcpy(text, machine_head), rest);
+    snprintf(text, sizeof text, "%s%s", machine_head, rest);
     return pto_machine_create(text, strlen(text), "tests/unit/machine.yaml", machine, err);
 }
 

@@ -118,7 +118,7 @@ static bool keep_route(const pto_topology_t *topology, const reach_t *reach, int
 
 bool pto_topology_find_routes(pto_topology_t *topology) {
     int devices = pto_topology_devices(topology);
-    reach_t *reach = malloc(((size_t)topology->vertex_count + 1) * sizeof *reach);
+    reach_t *reach = calloc((size_t)topology->vertex_count + 1, sizeof *reach);
     bool kept = reach != NULL;
     for (int from = 0; from < devices && kept; from++) {
         reach_all(topology, from, reach);

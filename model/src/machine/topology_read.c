@@ -46,7 +46,7 @@ int pto_topology_vertex_add(pto_topology_t *topology, const char *name) {
     }
     if (topology->vertex_count == PTO_TOPOLOGY_VERTICES_MAX)
         return -2;
-    strcpy(topology->vertex[topology->vertex_count], name); /* parse_range keeps names short */
+    snprintf(topology->vertex[topology->vertex_count], sizeof *topology->vertex, "%s", name);
     return topology->vertex_count++;
 }
 
@@ -223,7 +223,7 @@ static pto_status_t keep_path(const pto_reader_t *reader, const pto_yaml_node_t 
 static pto_status_t read_given(const pto_reader_t *reader, const pto_yaml_node_t *node,
                                pto_topology_t *topology) {
     given_t given = {.topology = topology};
-    int path[PTO_TOPOLOGY_VERTICES_MAX + 2];
+    int path[PTO_TOPOLOGY_VERTICES_MAX + 2] = {0};
     pto_status_t status = pto_read_mapping(reader, node, &given_table, &given);
     if (status == PTO_OK && given.through->child_count > PTO_TOPOLOGY_VERTICES_MAX)
         status = pto_read_fail(reader, given.through, PTO_ERR_TOO_LARGE, "a route of more than %d links",

@@ -69,13 +69,13 @@ pto_peers_t pto_peers_cart(const pto_builder_t *builder, const int shift[PTO_DIM
 /* The cells [first, first + count) along each dimension. Dimensions that are taken whole are merged with the
  * one before, so that at most one dimension remains to be repeated besides runs and strides. */
 static pto_slice_t box(const pto_halo_t *grid, int buffer, const int64_t *first, const int64_t *count) {
-    int64_t pitch[PTO_DIMS_MAX] = {1, 1, 1}, offset = 0;
-    for (int d = grid->dim_count - 1; d >= 0; d--) {
-        if (d < grid->dim_count - 1)
-            pitch[d] = pitch[d + 1] * (grid->extent[d + 1] + 2 * grid->width);
+    int64_t pitch[PTO_DIMS_MAX] = {1, 1, 1};
+    int last = grid->dim_count < PTO_DIMS_MAX ? grid->dim_count - 1 : PTO_DIMS_MAX - 1;
+    int64_t offset = first[last];
+    for (int d = last - 1; d >= 0; d--) {
+        pitch[d] = pitch[d + 1] * (grid->extent[d + 1] + 2 * grid->width);
         offset += first[d] * pitch[d];
     }
-    int last = grid->dim_count - 1;
     int64_t run = count[last];
     while (last > 0 && run == pitch[last - 1])
         run *= count[--last];
@@ -164,7 +164,7 @@ pto_slice_t pto_slice_in_grid(const pto_plan_t *plan, const pto_slice_t *slice, 
     int shift[PTO_DIMS_MAX] = {peers->shift[0], peers->shift[1], peers->shift[2]};
     if (peers->kind == PTO_PEERS_GRID)
         shift_of(action->ordinal, shift);
-    for (int d = 0; d < grid->dim_count; d++) {
+    for (int d = 0; d < grid->dim_count && d < PTO_DIMS_MAX; d++) {
         /* the cells towards the neighbor, and in its array those on the other side */
         int side = slice->cells == PTO_CELLS_BORDER ? shift[d] : -shift[d];
         bool inside = slice->cells == PTO_CELLS_BORDER, edges = grid->corners == PTO_CORNERS_TWO_PHASE;

@@ -506,13 +506,14 @@ static pto_status_t check_mapping(const pto_request_t *request, pto_error_t *err
                          (long long)mapping->count, (long long)owners);
 }
 
-pto_status_t pto_plan_create(const pto_request_t *asked, pto_plan_t **plan, pto_error_t *err) {
-    pto_request_t complete = *asked, *request = &complete;
+pto_status_t pto_plan_create(const pto_request_t *request, pto_plan_t **plan, pto_error_t *err) {
+    pto_request_t complete = *request;
+    request = &complete;
     pto_status_t status = check_choices(request, err);
     if (status == PTO_OK)
         status = pto_layout_check(&request->layout, err);
     if (status == PTO_OK && request->collective == PTO_COLLECTIVE_HALO)
-        status = pto_halo_complete(&request->halo, pto_layout_owner_count(&request->layout), err);
+        status = pto_halo_complete(&complete.halo, pto_layout_owner_count(&request->layout), err);
     if (status == PTO_OK)
         status = check_sizes(request, err);
     if (status == PTO_OK)

@@ -45,7 +45,7 @@ int64_t pto_step_peer_count(const pto_plan_t *plan, const pto_action_t *action) 
         until = pto_plan_group(plan, action->step->group)->size;
     if (stride == 1)
         return first < until ? until - first : 0;
-    return first < until ? (until - first - 1) / stride + 1 : 0;
+    return first < until && stride > 0 ? (until - first - 1) / stride + 1 : 0;
 }
 
 /* The first shift below `until` at which a member is met; `until`: none. */

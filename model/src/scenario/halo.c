@@ -53,6 +53,8 @@ static void share_out(pto_halo_t *grid, const bool *open, int64_t members) {
         for (int d = 0; d < grid->dim_count; d++)
             if (open[d] && (least < 0 || grid->dims[d] < grid->dims[least]))
                 least = d;
+        if (least < 0) /* none is open */
+            return;
         grid->dims[least] *= factor;
         members /= factor;
     }
@@ -77,7 +79,7 @@ pto_status_t pto_halo_complete(pto_halo_t *grid, int64_t owners, pto_error_t *er
         if (!open[d] && !pto_multiply(members, grid->dims[d], &members))
             members = INT64_MAX;
     }
-    if (owners % members != 0 || (!any && members != owners))
+    if (members < 1 || owners % members != 0 || (!any && members != owners))
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                              any ? "the grid's dims of %lld in all do not divide the layout's %lld owners"
                                  : "a grid of %lld processes is not one of the layout's %lld owners",

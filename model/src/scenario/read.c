@@ -363,7 +363,7 @@ static pto_status_t read_place(const pto_reader_t *reader, const pto_yaml_node_t
     if (status == PTO_OK && (node->child_count < 2 || node->child_count > 3))
         return pto_read_fail(reader, node, PTO_ERR_RANGE,
                              "expected [node, gpu] or [node, gpu, core], not %d numbers", node->child_count);
-    for (int i = 0; child && status == PTO_OK; child = child->next, i++)
+    for (int i = 0; i < 3 && child && status == PTO_OK; child = child->next, i++)
         status = pto_read_count(reader, child, number[i], 0);
     at->line = node->line;
     return status;
