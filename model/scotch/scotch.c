@@ -122,7 +122,7 @@ static bool run(scotch_t *scotch, int64_t count, const edges_t *flows, const edg
 
 static pto_status_t map(const pto_map_problem_t *problem, int64_t *place, pto_error_t *err) {
     int64_t count = problem->flows->count;
-    edges_t flows = {NULL}, places = {NULL};
+    edges_t flows = {.first = NULL}, places = {.first = NULL};
     scotch_t scotch;
     if (count > PLACES_MAX)
         return fail(err, PTO_ERR_NOT_APPLICABLE,

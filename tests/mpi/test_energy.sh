@@ -46,7 +46,7 @@ watts() { awk '$2 == "three_step" { print $(NF - 1) }' "$work/stdout"; }
 check "at the power of package and memory, not of psys" between 80 140 "$(watts)"
 check "with what was read" has "# energy: CPUs by rapl, 1 counters" "$work/stdout"
 check "and what was not" has "# energy: GPUs not measured: the device is host memory" "$work/stdout"
-check "the csv has a column of joules" has ",seconds,joules$" "$work/energy.csv"
+check "the csv has a column of joules" has ",seconds,joules," "$work/energy.csv"
 millijoules() { awk '$2 == "dup_devptr" { print $(NF - 2) }' "$work/stdout"; }
 # The table rounds to microjoules.
 check "the table's" test "$(awk -F, 'END { printf "%.3f", $10 * 1e3 }' "$work/energy.csv")" = "$(millijoules)"

@@ -117,7 +117,8 @@ check "validate times a global sum" run 3 "$validate" --machine tests/fixtures/m
     --repeats 5 --out "$work/global.csv"
 check "its table has the kernel and the exchange's share" has "gas_tree .* [0-9.]* *[0-9.]*%" "$work/stdout"
 check "its file tells each strategy's kernel" awk -F'[=,]' '/^# kernel_s=/ { n++; if (!($3 > 0)) bad = 1 }
-    END { exit !(n == 11 && !bad) }' "$work/global.csv"
+    !/^#/ && head++ && !($3 in seen) { seen[$3]; strategies++ }
+    END { exit !(strategies >= 11 && n == strategies && !bad) }' "$work/global.csv"
 check "a global sum of other than one double is refused" fails run 3 "$validate" --machine tests/fixtures/machine.yaml \
     --pattern global_sum --collective allreduce --nodes 1 --gpus-per-node 3 --procs-per-gpu 1 --bytes 8
 check "validate times a stencil" run 4 "$validate" --machine tests/fixtures/machine.yaml --pattern stencil2d \

@@ -107,10 +107,10 @@ static pto_status_t read_choice(const pto_csv_t *csv, int column, pto_text_span_
 }
 
 /* Columns that a row may leave empty. */
-static pto_status_t read_optional(const pto_csv_t *csv, column_t column, pto_text_span_t field,
+static pto_status_t read_optional(const pto_csv_t *csv, int column, pto_text_span_t field,
                                   pto_collective_row_t *row) {
     static const char *const spaces[] = {"gpu", "cpu"}, *const answers[] = {"no", "yes"};
-    switch (column) {
+    switch ((column_t)column) {
     case COLUMN_JOULES:
         return pto_csv_joules(csv, column, field, &row->joules);
     case COLUMN_STAGED_IN:
@@ -159,7 +159,7 @@ static pto_status_t read_field(const pto_csv_t *csv, int column, pto_text_span_t
     case COLUMN_SECONDS:
         return pto_csv_seconds(csv, column, field, &row->seconds);
     default:
-        return field.size > 0 ? read_optional(csv, (column_t)column, field, row) : PTO_OK;
+        return field.size > 0 ? read_optional(csv, column, field, row) : PTO_OK;
     }
 }
 
