@@ -80,8 +80,16 @@ static void without_staged_members_it_is_gsb(void **state) {
     for (int c = 0; c < 2; c++) {
         pto_plan_t *plan = mix_of(collective[c], 0, 0), *gsb = made(collective[c], "gsb", four_of_a_gpu);
         assert_int_equal(plan->steps.count, gsb->steps.count);
-        assert_memory_equal(plan->steps.item, gsb->steps.item,
-                            (size_t)plan->steps.count * sizeof(pto_step_t));
+        for (int i = 0; i < plan->steps.count; i++) { /* not their memory: structures have padding */
+            const pto_step_t *step = pto_plan_step(plan, i), *other = pto_plan_step(gsb, i);
+            assert_int_equal(step->kind, other->kind);
+            assert_int_equal(step->group, other->group);
+            assert_int_equal(step->peers.kind, other->peers.kind);
+            assert_int_equal(step->source.buffer, other->source.buffer);
+            assert_int_equal(step->source.holder, other->source.holder);
+            assert_int_equal(step->target.buffer, other->target.buffer);
+            assert_int_equal(step->target.holder, other->target.holder);
+        }
         pto_plan_destroy(plan);
         pto_plan_destroy(gsb);
     }
