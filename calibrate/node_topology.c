@@ -2,8 +2,8 @@
  * topology has of them.
  *
  * Of the PCI tree only devices and the bridges in which several of them meet are kept; a link has the rate of
- * the slowest one that it stands for. All NVSwitches are one vertex: hwloc's recorded DGX-2 lacks the links
- * between those of its two boards, and yet each GPU reaches all others. */
+ * the slowest PCIe link that it replaces. All NVSwitches are one vertex: hwloc's recorded DGX-2 lacks the
+ * links between those of its two boards, and yet each GPU reaches all others. */
 #include "node_topology.h"
 
 #include <hwloc.h>
@@ -143,7 +143,7 @@ static int socket_of(const node_t *node, hwloc_obj_t object) {
 
 /* --- NVLinks -------------------------------------------------------------------------------------------- */
 
-/* The GPU that an object of a distance matrix stands for; -1: none. */
+/* The index of the GPU at an object of a distance matrix; -1: it is not a GPU. */
 static int gpu_of(const node_t *node, hwloc_obj_t object) {
     while (object != NULL && object->type == HWLOC_OBJ_OS_DEVICE)
         object = object->parent;
@@ -201,7 +201,7 @@ static void put_pci_link(const node_t *node, const char *kind, int number, hwloc
              known ? " # PCIe" : " # PCIe, inferred: hwloc knows no rate");
 }
 
-/* The fastest PCIe link stands for rates that neither hwloc nor NVML knows. */
+/* Rates that neither hwloc nor NVML knows are taken to be that of the fastest PCIe link. */
 static double fastest_pci(const node_t *node) {
     double fastest = 0, gb_per_s;
     for (int i = 0; i < node->gpus; i++) {

@@ -26,7 +26,7 @@ typedef struct {
 
 _Static_assert(sizeof(place_t) <= PTO_HANDLE_BYTES, "a place must fit into a handle");
 
-/* Of the profiler, where it stands in front of MPI: this memory counts as a GPU's (docs/profiling.md). */
+/* Provided by the profiler if it is preloaded: this memory counts as a GPU's (docs/profiling.md). */
 extern void portolan_profile_memory(const void *memory, size_t bytes) __attribute__((weak));
 
 static piece_t *pieces;

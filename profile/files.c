@@ -93,6 +93,15 @@ static void end_line(void) {
         flush();
 }
 
+/* The last two fields of a line: the ticks inside the call, and those of them spent waiting. */
+static void end_line_with(int64_t inside, int64_t waiting) {
+    put(",");
+    put_seconds(inside);
+    put(",");
+    put_seconds(waiting);
+    end_line();
+}
+
 /* --- tables --------------------------------------------------------------------------------------------- */
 
 static const char *const space_names[PROF_SPACE_COUNT] = {
@@ -134,11 +143,7 @@ static void write_cells(const own_t *own) {
         put(routine_names[cell->routine]);
         put_field(cell->messages);
         put_field(cell->bytes);
-        put(",");
-        put_seconds(cell->inside);
-        put(",");
-        put_seconds(cell->waiting);
-        end_line();
+        end_line_with(cell->inside, cell->waiting);
     }
 }
 
@@ -155,11 +160,7 @@ static void write_times(const own_t *own) {
             put(",");
             put(space_names[space]);
             put_field(time->calls);
-            put(",");
-            put_seconds(time->inside);
-            put(",");
-            put_seconds(time->waiting);
-            end_line();
+            end_line_with(time->inside, time->waiting);
         }
 }
 

@@ -37,7 +37,7 @@ static void write_cells(FILE *script, const pto_traffic_map_t *map) {
     fputs("e\n", script);
 }
 
-/* No colour stands for no bytes. */
+/* Pairs without traffic are not coloured. */
 static void write_map(FILE *script, const void *context) {
     const pto_traffic_map_t *map = context;
     fputs("set title ", script);

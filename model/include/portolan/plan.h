@@ -173,8 +173,8 @@ typedef enum {
     PTO_PEERS_INDEX, /* indices first, first + stride, ... below until; never oneself */
     PTO_PEERS_TORUS, /* message j = first, first + stride, ... below until goes to the node `node_shift`
                         further on, to the member whose index within that node is `sign` * j further on */
-    PTO_PEERS_CART,  /* `shift` further on in the request's grid, of which the group has all members; none
-                        beyond an edge that does not wrap, never oneself */
+    PTO_PEERS_CART,  /* the neighbor at `shift` in the request's grid, whose processes are all in the group;
+                        none beyond an edge that does not wrap, never oneself */
     PTO_PEERS_GRID,  /* message j goes to the neighbor at shift j (pto_halo_shift), if there is one and it is
                         not oneself; a signal or a wait meets a neighbor once, at whatever shifts it is */
     PTO_PEERS_COUNT

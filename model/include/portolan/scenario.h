@@ -94,7 +94,7 @@ enum { PTO_SHIFTS_MAX = 27 }; /* of a grid: 3^3, of which one is none */
  * dimensions, a width below 1, an extent below the width; PTO_ERR_NOT_APPLICABLE if the grid does not have
  * `owners` members. */
 pto_status_t pto_halo_complete(pto_halo_t *grid, int64_t owners, pto_error_t *err);
-/* The member of a complete grid that is `shift` further on; -1: none. */
+/* The index of the neighbor at `shift` in a completed grid; -1: none. */
 int64_t pto_halo_peer(const pto_halo_t *grid, int64_t index, const int shift[PTO_DIMS_MAX]);
 /* The shift of this number, below PTO_SHIFTS_MAX; false if its values are not exchanged. */
 bool pto_halo_shift(const pto_halo_t *grid, int64_t number, int shift[PTO_DIMS_MAX]);

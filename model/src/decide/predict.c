@@ -194,17 +194,15 @@ static int64_t given_bytes(const pto_request_t *request) {
     return addressed ? (pto_layout_owner_count(&request->layout) - 1) * request->bytes : request->bytes;
 }
 
+static int64_t at_most(int64_t value, int64_t most) { return value < most ? value : most; }
+
 static choice_t choose_chunks(pto_request_t *request) {
     int64_t most = given_bytes(request) / CHUNK_BYTES_LEAST;
     return (choice_t){.number = {&request->chunks},
                       .first = 1,
-                      .last = most < 1            ? 1
-                              : most < CHUNKS_MAX ? most
-                                                  : CHUNKS_MAX,
+                      .last = most < 1 ? 1 : at_most(most, CHUNKS_MAX),
                       .doubles = true};
 }
-
-static int64_t at_most(int64_t value, int64_t most) { return value < most ? value : most; }
 
 static choice_t choose_staged(const pto_scenario_t *scenario, const pto_machine_t *machine,
                               pto_request_t *request) {

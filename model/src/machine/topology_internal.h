@@ -27,7 +27,8 @@ struct pto_topology {
 int pto_topology_devices(const pto_topology_t *topology);
 pto_route_t *pto_topology_route_of(const pto_topology_t *topology, int from, int to);
 
-/* The vertex called so, added if it is no device. -1: a device that there is not; -2: too many vertices. */
+/* The index of a vertex by name, added if it is not a device. -1: a device that does not exist; -2: too many
+ * vertices. */
 int pto_topology_vertex_add(pto_topology_t *topology, const char *name);
 
 /* The directed link between two vertices; -1: none. */

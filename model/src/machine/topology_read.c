@@ -87,7 +87,7 @@ static pto_status_t read_between(const pto_reader_t *reader, const pto_yaml_node
 
 /* --- links ---------------------------------------------------------------------------------------------- */
 
-/* A row of `links`, which stands for several where an end is a range. */
+/* A row of `links`, which describes several links if an end is a range. */
 typedef struct {
     range_t end[2];
     pto_param_t s_per_byte[2];

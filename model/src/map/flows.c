@@ -50,7 +50,7 @@ static pto_flow_t *flow_to(const pto_flows_t *flows, int64_t *used, int64_t from
     return &row[used[from]++];
 }
 
-/* Every flow stands in the rows of both ends, so a row has room for what the process sends and receives. */
+/* Every flow is in the rows of both its ends, so a row has room for what the process sends and receives. */
 static pto_status_t size_rows(maker_t *maker, pto_flows_t *flows, pto_error_t *err) {
     for (int64_t source = 0; source < maker->count; source++) {
         make_row(maker, source);

@@ -130,7 +130,7 @@ pto_peers_t pto_peers_grid(void) {
         .kind = PTO_PEERS_GRID, .stride = pto_constant(1), .until = pto_constant(PTO_SHIFTS_MAX)};
 }
 
-/* Until an action says which cells, the largest number of rows stands for them. */
+/* Which cells these are depends on the action; the slice describes the most rows that it can have. */
 pto_slice_t pto_slice_cells(const pto_builder_t *builder, int buffer, pto_cells_t cells) {
     const pto_halo_t *grid = &pto_builder_request(builder)->halo;
     pto_slice_t slice = pto_slice_block(buffer, PTO_ANCHOR_ABSOLUTE);

@@ -32,8 +32,8 @@ int64_t pto_class_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, 
 
 /* --- neighbors on a grid -------------------------------------------------------------------------------- */
 
-/* Nodes whose members stand for all: every one if they are few, else those at the corners, at the edges and
- * in the middle of the grid. */
+/* Nodes whose members represent all others: every node if there are few, else those at the corners, at the
+ * edges and in the middle of the grid. */
 enum { GRID_NODES_MAX = 125 };
 
 static int grid_nodes(const pto_plan_t *plan, int64_t per_node, int64_t node[GRID_NODES_MAX]) {
@@ -117,7 +117,7 @@ static const pto_stage_t *stage_of(const pto_plan_t *plan, const pto_step_t *ste
     return stage;
 }
 
-/* All neighbors of a stage at once: the owner for whom they cost most stands for its class. */
+/* All neighbors of a stage at once: the class costs what its most expensive owner does. */
 static pto_status_t charge_costliest_owner(const pto_pricing_t *pricing, const pto_action_t *action,
                                            pto_charge_t *charge) {
     bool first;
