@@ -3,6 +3,7 @@
 
 #define BENCHMARKS(ROW)                                                                                      \
     ROW(ping_pong)                                                                                           \
+    ROW(exchange)                                                                                            \
     ROW(memcpy)                                                                                              \
     ROW(memcpy_shared)                                                                                       \
     ROW(memcpy_peer)                                                                                         \

@@ -135,6 +135,13 @@ double pto_sim_copy_hold_s(const pto_sim_t *sim, const pto_proc_t *proc) {
     return pto_copy_hold_s(sim->machine, queued_copy(proc));
 }
 
+double pto_sim_queueing_s(const pto_sim_t *sim, pto_copy_kind_t kind) {
+    pto_charge_t charge;
+    pto_charge_begin(&charge, "", NULL);
+    pto_charge_queueing(&charge, sim->machine, kind);
+    return charge.other_s;
+}
+
 double pto_sim_reduce_s(const pto_sim_t *sim, const pto_action_t *action) {
     pto_charge_t charge;
     pto_charge_begin(&charge, "", NULL);

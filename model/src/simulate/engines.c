@@ -100,18 +100,18 @@ static void find_engine(pto_sim_t *sim, const pto_action_t *action, pto_proc_t *
 }
 
 /* The copy, with the current peer, also crosses the links between the ports of two GPUs, or of one and its
- * socket. */
+ * socket, and occupies the memory of the hosts at its ends. */
 static void begin_flow(pto_sim_t *sim, uint32_t rank, const pto_action_t *action, int64_t bytes) {
-    if (!sim->topology)
+    if (sim->shared_links.count == 0)
         return;
-    pto_path_t path = pto_copy_path(sim->topology, sim->plan, action);
+    pto_path_t path = pto_copy_path(&sim->shared_links, sim->plan, action);
     if (pto_flow_begin(sim, PTO_FLOW_COPY, rank, path, bytes, sim->proc[rank].copy_alone_s))
         sim->proc[rank].copy_flows++;
 }
 
 /* A kernel accesses all its peers at once. */
 static void begin_flows(pto_sim_t *sim, uint32_t rank, pto_action_t *action) {
-    for (int64_t next = 0; sim->topology && pto_step_next(sim->plan, &next, action);)
+    for (int64_t next = 0; sim->shared_links.count > 0 && pto_step_next(sim->plan, &next, action);)
         begin_flow(sim, rank, action, pto_slice_bytes(sim->plan, &action->step->source, action));
 }
 
@@ -165,6 +165,8 @@ void pto_engine_join(pto_sim_t *sim, uint32_t rank, const pto_action_t *action, 
         !proc->copy_between_gpus && pto_sim_copy_is_queued(sim, proc->copy_kind, proc->copy_pageable);
     proc->copy_bytes = bytes;
     pto_engine_t *engine = engine_of(sim, proc);
+    if (sim->lanes > 1)
+        pto_sim_interrupt(sim, rank, pto_sim_queueing_s(sim, proc->copy_kind));
     occupy(sim, engine, bytes);
     proc->copy_alone_s =
         proc->copy_queued ? pto_sim_queued_copy_s(sim, proc, 0) : pto_sim_copy_s(sim, proc, bytes);
