@@ -92,7 +92,7 @@ static double exchange(void *opaque, int64_t bytes, int iterations) {
 
 const benchmark_t bench_exchange = {
     .name = "exchange",
-    .group = "ping_pong",
+    .group = "exchange",
     .rows = "exchange",
     .summary = "a message each way at once between two processes of a node, host and GPU buffers",
     .list = list_exchanges,

@@ -75,8 +75,9 @@ pto_status_t fit_host_memory(fit_work_t *work) {
 
 /* --- both ways ------------------------------------------------------------------------------------------ */
 
-/* A message each way takes a + (1 + f) b s, where one alone has the bytes' cost b of its piece. */
-static bool fill_exchange(const fit_point_t *point, const void *context, fit_row_t *row) {
+/* A message each way, or one between copies, takes a + (1 + f) b s, where one alone has the bytes' cost b of
+ * its piece. */
+static bool fill_slower(const fit_point_t *point, const void *context, fit_row_t *row) {
     const pto_cost_table_t *messages = context;
     row->column[COLUMN_START] = 1;
     for (int i = 0; i < messages->count; i++)
@@ -87,21 +88,21 @@ static bool fill_exchange(const fit_point_t *point, const void *context, fit_row
 
 static double above_one(double value) { return fit_round(fmax(value - 1, 0)); }
 
-pto_status_t fit_both_ways(fit_work_t *work, pto_space_t space) {
-    pto_machine_t *machine = work->fit->machine;
-    pto_param_t *param = &machine->both_ways[space];
+/* Of one socket, else between sockets. */
+static pto_status_t fit_slowdown(fit_work_t *work, pto_benchmark_t benchmark, pto_space_t space,
+                                 pto_param_t *param) {
+    static const pto_sample_level_t places[] = {PTO_AT_ON_SOCKET, PTO_AT_ON_NODE};
+    char key[PTO_PARAM_KEY_MAX];
     pto_status_t status = PTO_OK;
-    for (int level = PTO_LEVEL_ON_SOCKET; status == PTO_OK && level <= PTO_LEVEL_ON_NODE; level++) {
-        const pto_cost_table_t *messages = &machine->messages[space][level];
-        fit_filter_t filter = {PTO_BENCHMARK_EXCHANGE, fit_where_of_space[space],
-                               level == PTO_LEVEL_ON_SOCKET ? PTO_AT_ON_SOCKET : PTO_AT_ON_NODE, 0, 0};
-        char key[PTO_PARAM_KEY_MAX];
+    fit_key(work, param, key);
+    for (int i = 0; status == PTO_OK && i < 2 && !pto_param_known(param); i++) {
+        const pto_cost_table_t *messages = &work->fit->machine->messages[space][PTO_LEVEL_ON_SOCKET + i];
         fit_points_t points;
         fit_regression_t line;
-        status = fit_select(work, &filter, &points);
-        fit_key(work, param, key);
-        if (points.count > 0 && messages->count > 0 && !pto_param_known(param) &&
-            fit_share(work, key, &points, fill_exchange, messages, &line, &status)) {
+        status =
+            fit_select(work, &(fit_filter_t){benchmark, fit_where_of_space[space], places[i], 0, 0}, &points);
+        if (points.count > 0 && messages->count > 0 &&
+            fit_share(work, key, &points, fill_slower, messages, &line, &status)) {
             pto_param_t ratio = fit_param(&line, COLUMN_SHARED);
             ratio.value = above_one(ratio.value);
             ratio.low = above_one(ratio.low);
@@ -111,4 +112,12 @@ pto_status_t fit_both_ways(fit_work_t *work, pto_space_t space) {
         free(points.point);
     }
     return status;
+}
+
+pto_status_t fit_both_ways(fit_work_t *work, pto_space_t space) {
+    return fit_slowdown(work, PTO_BENCHMARK_EXCHANGE, space, &work->fit->machine->both_ways[space]);
+}
+
+pto_status_t fit_staged_messages(fit_work_t *work) {
+    return fit_slowdown(work, PTO_BENCHMARK_STAGED, PTO_SPACE_CPU, &work->fit->machine->staged_message);
 }

@@ -30,7 +30,7 @@ rows() { awk -F, -v name="$2" '$1 == name { n++ } END { print n + 0 }' "$1"; }
 
 # --- command line
 
-for name in ping_pong exchange memcpy memcpy_shared memcpy_peer memcpy_mixed memcpy_queued memcpy_h2h memcpy_method remote remote_all injection multi_message reduce reduce_many \
+for name in ping_pong exchange staged memcpy memcpy_shared memcpy_peer memcpy_mixed memcpy_queued memcpy_h2h memcpy_method remote remote_all injection multi_message reduce reduce_many \
     signal_flag signal_device kernel_launch kernel_queued graph_launch event nccl; do
     check "--list names $name" has "^$name " <("$calibrate" --list)
 done

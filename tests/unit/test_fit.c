@@ -384,11 +384,14 @@ static void what_processes_of_a_node_share_is_fitted(void **unused) {
         add_line(&samples, message, 1e-6, 1e-10, 200, &state);
         message.benchmark = PTO_BENCHMARK_EXCHANGE;
         add_line(&samples, message, 2e-6, (1 + ratios[i]) * 1e-10, 200, &state);
+        message.benchmark = PTO_BENCHMARK_STAGED;
+        add_line(&samples, message, 9e-6, 1.4e-10, 200, &state);
         add_line(&samples, copy, 2e-7, 1e-10, 200, &state);
         copy.procs = 8;
         add_line(&samples, copy, 2e-6, i == 2 ? 1.1e-10 : 4e-10, 200, &state);
         pto_fit_t fit = must_fit(&samples, &any_node);
         assert_true(fabs(fit.machine->both_ways[PTO_SPACE_CPU].value - ratios[i]) < 0.03);
+        assert_true(fabs(fit.machine->staged_message.value - 0.4) < 0.03);
         assert_false(pto_param_known(&fit.machine->both_ways[PTO_SPACE_GPU]));
         /* Processes that slow each other down hardly do not show the memory's rate. */
         assert_true(pto_param_known(&fit.machine->host_memory_s_per_byte) == (i < 2));

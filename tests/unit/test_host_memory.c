@@ -176,8 +176,8 @@ static void a_process_that_sends_and_receives_at_once_does_both_slower(void **st
     pto_machine_fini(&machine);
 }
 
-/* In a pipeline, the CPU moves the messages and queues the copies. */
-static void copies_that_are_queued_take_the_cpu_from_messages(void **state) {
+/* In a pipeline, the CPU moves the messages and queues the copies; the data are not in its caches. */
+static void a_pipelines_messages_and_copies_share_the_cpu(void **state) {
     (void)state;
     enum { CHUNKS = 64 };
     pto_machine_t machine = machine_of((costs_t){1e-10, 2e-11, 1e-10, 1e-10}, "signals: {event_s: 2e-7}\n");
@@ -187,6 +187,8 @@ static void copies_that_are_queued_take_the_cpu_from_messages(void **state) {
     request.chunks = CHUNKS;
     double message_s = 1e-7 + 1e-10 * 4096, queueing_s = 1e-7 + 2e-7;
     assert_times(&request, &machine, CHUNKS * (message_s + queueing_s), 0.02, "in chunks");
+    remember(&machine.staged_message, 0.5);
+    assert_times(&request, &machine, CHUNKS * (message_s + 0.5e-10 * 4096 + queueing_s), 0.02, "staged");
     pto_machine_fini(&machine);
 }
 
@@ -244,7 +246,7 @@ int main(void) {
         cmocka_unit_test(one_process_alone_shares_nothing),
         cmocka_unit_test(a_pipeline_takes_at_least_the_memorys_time),
         cmocka_unit_test(a_process_that_sends_and_receives_at_once_does_both_slower),
-        cmocka_unit_test(copies_that_are_queued_take_the_cpu_from_messages),
+        cmocka_unit_test(a_pipelines_messages_and_copies_share_the_cpu),
         cmocka_unit_test(price_and_simulate_agree_where_processes_act_alike),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

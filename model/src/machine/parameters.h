@@ -30,6 +30,9 @@
            .key = "messages.both_ways.*", .dim = {PTO_ALL(SPACE)}, .unit = PTO_UNIT_RATIO,                   \
            .term = "messages.both_ways", .power = PTO_POWER_GPU_COPY,                                        \
            .what = "fractional slowdown of messages within a node that a process sends and receives at once") \
+    MEMBER(VALUE, staged_message, ,                                                                          \
+           .key = "messages.staged", .unit = PTO_UNIT_RATIO, .term = "messages.staged",                      \
+           .what = "fractional slowdown of the host's messages within a node that a pipeline sends between copies")              \
     MEMBER(VALUE, injection_s_per_byte, [PTO_SPACE_COUNT],                                                   \
            .key = "injection.*.!s_per_byte", .dim = {PTO_ALL(SPACE)}, .unit = PTO_UNIT_S_PER_BYTE,           \
            .positive = true, .power = PTO_POWER_GPU_COPY, .what = "injection limit of a node, 1/R_N")        \

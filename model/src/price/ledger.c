@@ -137,6 +137,14 @@ double pto_charge_both_ways(pto_charge_t *out, pto_charge_t *in, const pto_machi
     return added_s;
 }
 
+double pto_charge_staged(pto_charge_t *charge, const pto_machine_t *machine) {
+    double seconds = charge->within_s[PTO_SPACE_CPU];
+    if (!pto_param_known(&machine->staged_message) || seconds == 0)
+        return 0;
+    pto_charge_param(charge, &machine->staged_message, PTO_SPACE_CPU, seconds);
+    return seconds * machine->staged_message.value;
+}
+
 pto_status_t pto_charge_peer_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_reach_t reach,
                                   int64_t own_bytes, int64_t link_bytes, pto_error_t *err) {
     if (own_bytes == 0)

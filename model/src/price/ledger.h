@@ -78,6 +78,9 @@ pto_status_t pto_charge_messages(pto_charge_t *charge, const pto_machine_t *mach
  * that. */
 double pto_charge_both_ways(pto_charge_t *out, pto_charge_t *in, const pto_machine_t *machine);
 
+/* Charge what messages within the node cost more between the copies of a pipeline. Returns that. */
+double pto_charge_staged(pto_charge_t *charge, const pto_machine_t *machine);
+
 /* What a queued copy asks of its process's CPU: to put it into the queue, and to see its end. Nothing where
  * the machine does not know that messages ask for it too. */
 void pto_charge_queueing(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind);

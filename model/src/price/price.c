@@ -146,11 +146,15 @@ static void begin_costs(pto_pricing_t *pricing, const pto_stage_t *stage, costs_
 /* What sending and receiving at once, and the links, take beyond the actor's own bytes. */
 static void charge_sharing(const pto_pricing_t *pricing, costs_t *costs) {
     bool exact = pricing->kind == PTO_ACTORS_RANKS;
-    double added_s = pto_charge_both_ways(&costs->out, &costs->in, pricing->machine);
-    pto_charge_busiest(&costs->out, &costs->out_link,
-                       added_s + (exact ? costs->out.on_node_s : costs->out.most_on_node_s));
-    pto_charge_busiest(&costs->in, &costs->in_link,
-                       added_s + (exact ? costs->in.on_node_s : costs->in.most_on_node_s));
+    double both_s = pto_charge_both_ways(&costs->out, &costs->in, pricing->machine);
+    double out_s = both_s + (exact ? costs->out.on_node_s : costs->out.most_on_node_s);
+    double in_s = both_s + (exact ? costs->in.on_node_s : costs->in.most_on_node_s);
+    if (pricing->in_lanes) {
+        out_s += pto_charge_staged(&costs->out, pricing->machine);
+        in_s += pto_charge_staged(&costs->in, pricing->machine);
+    }
+    pto_charge_busiest(&costs->out, &costs->out_link, out_s);
+    pto_charge_busiest(&costs->in, &costs->in_link, in_s);
     pto_charge_busiest(&costs->other, &costs->copy_link, costs->copies_s);
 }
 

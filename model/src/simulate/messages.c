@@ -190,9 +190,10 @@ static void share_both_ways(pto_sim_t *sim, uint32_t rank, pto_side_t *side, boo
                             ? moving_side(sim, rank, !sends, (pto_space_t)message->space)
                             : NULL;
     double left_s = other ? other->start_s + other->cost.bytes_s - sim->now_s : 0;
-    if (left_s <= 0)
+    if (left_s <= 0 || side->cost.alone_s == 0)
         return;
-    double seconds = both_ways->value * fmin(left_s, side->cost.bytes_s);
+    double slower = side->cost.bytes_s / side->cost.alone_s; /* by what a pipeline's copies take */
+    double seconds = both_ways->value * fmin(left_s, side->cost.bytes_s) / slower;
     side->cost.bytes_s += seconds;
     lengthen(sim, other, !sends, seconds);
 }

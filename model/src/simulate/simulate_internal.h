@@ -28,7 +28,8 @@
 
 typedef struct {
     double alpha_s;
-    double bytes_s; /* beta s, at the rate of the two processes alone */
+    double alone_s; /* beta s, at the rate of the two processes alone */
+    double bytes_s; /* the same, with what slows it */
 } pto_sim_cost_t;
 
 /* Properties of a step, computed before any rank reaches it. */
