@@ -120,17 +120,18 @@ static void each_socket_has_a_memory_of_its_own(void **state) {
     pto_machine_fini(&machine);
 }
 
-/* A reduction into a target reads two vectors and writes one; in caches it takes what it took alone. */
+/* A reduction into a target reads two vectors and writes one, unless it is of a piece of small vectors. */
 static void reductions_read_and_write(void **state) {
     (void)state;
-    costs_t costs = {1e-17, 1e-17, 1e-17, 1e-10};
+    costs_t costs = {1e-17, 1e-17, 1e-17, 1e-17};
     pto_machine_t machine = machine_of(costs, "memory: {host_s_per_byte: 1e-11}\n");
+    pto_cost_row_t *piece = &machine.reduce[PTO_SPACE_CPU].row[0];
     pto_request_t request =
         on_one_socket(PTO_COLLECTIVE_ALLREDUCE, "three_step", "recursive_doubling", 8, 1, MIB);
     /* Out, three rounds of 8 messages and 8 reductions, in. */
     assert_times(&request, &machine, MIB * 1e-11 * (8 + 3 * (16 + 24) + 8), 1e-2, "as fast as the memory");
-    machine.reduce[PTO_SPACE_CPU].row[0].postal.beta_s_per_byte.value = 1e-12;
-    assert_times(&request, &machine, MIB * 1e-11 * (8 + 3 * (16 + 0.8) + 8), 1e-2, "in caches");
+    piece->from_bytes = 2 * MIB;
+    assert_times(&request, &machine, MIB * 1e-11 * (8 + 3 * 16 + 8), 1e-2, "in caches");
     pto_machine_fini(&machine);
 }
 
@@ -173,6 +174,17 @@ static void a_process_that_sends_and_receives_at_once_does_both_slower(void **st
         assert_times(&one_way, &machine, alone_s, 1e-9, "one way");
         assert_times(&both_ways, &machine, alone_s + ratio * 1e-10 * MIB, 1e-9, "both ways");
     }
+    pto_machine_fini(&machine);
+}
+
+/* In a tree, a class stands for processes that send and others that receive. */
+static void nobody_in_a_tree_does_both(void **state) {
+    (void)state;
+    pto_machine_t machine = machine_of((costs_t){1e-10, 2e-11, 1e-10, 1e-10}, "");
+    pto_request_t request = on_one_socket(PTO_COLLECTIVE_BROADCAST, "three_step", "binomial", 8, 1, MIB);
+    double alone_s = times_of(&request, &machine).price_s;
+    remember(&machine.both_ways[PTO_SPACE_CPU], 1);
+    assert_times(&request, &machine, alone_s, 1e-9, "broadcast");
     pto_machine_fini(&machine);
 }
 
@@ -246,6 +258,7 @@ int main(void) {
         cmocka_unit_test(one_process_alone_shares_nothing),
         cmocka_unit_test(a_pipeline_takes_at_least_the_memorys_time),
         cmocka_unit_test(a_process_that_sends_and_receives_at_once_does_both_slower),
+        cmocka_unit_test(nobody_in_a_tree_does_both),
         cmocka_unit_test(a_pipelines_messages_and_copies_share_the_cpu),
         cmocka_unit_test(price_and_simulate_agree_where_processes_act_alike),
     };

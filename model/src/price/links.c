@@ -129,9 +129,9 @@ static void count_reductions_alike(pto_pricing_t *pricing, const pto_action_t *a
     const pto_plan_t *plan = pricing->plan;
     const pto_step_t *step = action->step;
     pto_rank_t place = pricing->actor[action->rank].place;
-    int64_t bytes = pto_reduction_traffic(plan, pricing->machine, step,
-                                          pto_class_slice_bytes(plan, &step->source, action),
-                                          pto_class_slice_bytes(plan, &step->target, action));
+    int64_t bytes =
+        pto_reduction_traffic(pricing->machine, step, pto_class_slice_bytes(plan, &step->source, action),
+                              pto_class_slice_bytes(plan, &step->target, action));
     bytes *= pricing->actor[action->rank].cores;
     int64_t gpus = gpus_of(pricing, place);
     for (int64_t i = 0; i < gpus; i++, place.gpu++)
@@ -151,7 +151,7 @@ void pto_links_count_reductions(pto_pricing_t *pricing, pto_action_t *action) {
     for (int64_t next = 0; pto_step_next(plan, &next, action);)
         add(&pricing->loads, PTO_LOAD_COPIES, pricing->actor[action->rank].place.node,
             reduction_path(pricing, step, action->rank),
-            (double)pto_reduction_traffic(plan, pricing->machine, step,
+            (double)pto_reduction_traffic(pricing->machine, step,
                                           pto_slice_bytes(plan, &step->source, action),
                                           pto_slice_bytes(plan, &step->target, action)));
 }

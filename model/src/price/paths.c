@@ -1,7 +1,7 @@
 /* What the processes of a node share, and what of it messages and copies occupy. */
 #include "price/paths.h"
 
-#include "price/copies.h"
+#include "machine/machine_internal.h"
 
 static int64_t rounded_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -130,13 +130,10 @@ pto_path_t pto_reduction_path(const pto_links_t *links, const pto_plan_t *plan, 
     return path;
 }
 
-int64_t pto_reduction_traffic(const pto_plan_t *plan, const pto_machine_t *machine, const pto_step_t *step,
-                              int64_t source_bytes, int64_t target_bytes) {
-    int64_t moved_bytes = source_bytes + (step->fresh ? 1 : 2) * target_bytes;
-    double s_per_byte = machine->host_memory_s_per_byte.value;
-    pto_charge_t alone;
-    pto_charge_begin(&alone, "", NULL);
-    pto_step_charge_reduce(plan, machine, step, target_bytes, source_bytes, &alone);
-    return alone.other_s < (double)moved_bytes * s_per_byte ? (int64_t)(alone.other_s / s_per_byte)
-                                                            : moved_bytes;
+int64_t pto_reduction_traffic(const pto_machine_t *machine, const pto_step_t *step, int64_t source_bytes,
+                              int64_t target_bytes) {
+    const pto_cost_table_t *reduce = &machine->reduce[PTO_SPACE_CPU];
+    if (reduce->count > 0 && target_bytes < reduce->row[reduce->count - 1].from_bytes)
+        return 0;
+    return source_bytes + (step->fresh ? 1 : 2) * target_bytes;
 }

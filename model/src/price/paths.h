@@ -67,9 +67,9 @@ pto_path_t pto_copy_path(const pto_links_t *links, const pto_plan_t *plan, const
 pto_path_t pto_reduction_path(const pto_links_t *links, const pto_plan_t *plan, const pto_step_t *step,
                               int64_t rank);
 
-/* The bytes that the reduction reads and writes there. What a lone process reduces faster than the memory
- * could move all of it is in its caches, and does not count. */
-int64_t pto_reduction_traffic(const pto_plan_t *plan, const pto_machine_t *machine, const pto_step_t *step,
-                              int64_t source_bytes, int64_t target_bytes);
+/* The bytes that the reduction reads and writes there. In pieces of `reduce.cpu` before the last, a core
+ * works in its caches: 0. */
+int64_t pto_reduction_traffic(const pto_machine_t *machine, const pto_step_t *step, int64_t source_bytes,
+                              int64_t target_bytes);
 
 #endif

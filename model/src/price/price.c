@@ -78,6 +78,8 @@ typedef struct {
     pto_busiest_t in_link;
     pto_busiest_t copy_link;
     unsigned queued; /* as in pto_copying_t */
+    const pto_stage_t *stage;
+    int64_t k;
 } costs_t;
 
 static pto_status_t charge_messages(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge,
@@ -134,8 +136,8 @@ static pto_ledger_t *terms_of(pto_pricing_t *pricing, int which) {
     return pricing->explain ? &pricing->terms[which] : NULL;
 }
 
-static void begin_costs(pto_pricing_t *pricing, const pto_stage_t *stage, costs_t *costs) {
-    *costs = (costs_t){.queued = 0};
+static void begin_costs(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k, costs_t *costs) {
+    *costs = (costs_t){.stage = stage, .k = k};
     pto_charge_begin(&costs->out, stage->name, terms_of(pricing, 0));
     pto_charge_begin(&costs->in, stage->name, terms_of(pricing, 1));
     pto_charge_begin(&costs->other, stage->name, terms_of(pricing, 2));
@@ -143,10 +145,27 @@ static void begin_costs(pto_pricing_t *pricing, const pto_stage_t *stage, costs_
     costs->in.at_once = costs->out.at_once;
 }
 
+/* A class may stand for some that send and others that receive, as in a tree. */
+static bool goes_both_ways(const pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k) {
+    const pto_param_t *cost = pricing->machine->both_ways;
+    bool known = pto_param_known(&cost[PTO_SPACE_CPU]) || pto_param_known(&cost[PTO_SPACE_GPU]);
+    bool shared = known && pricing->kind == PTO_ACTORS_RANKS;
+    for (int i = 0; i < stage->step_count && known && !shared; i++) {
+        const pto_step_t *send = pto_plan_step(pricing->plan, stage->step_first + i);
+        for (int j = 0; j < stage->step_count && !shared && send->kind == PTO_STEP_SEND; j++) {
+            const pto_step_t *recv = pto_plan_step(pricing->plan, stage->step_first + j);
+            shared = recv->kind == PTO_STEP_RECV && pto_steps_share_members(send, recv, k, 0);
+        }
+    }
+    return shared;
+}
+
 /* What sending and receiving at once, and the links, take beyond the actor's own bytes. */
 static void charge_sharing(const pto_pricing_t *pricing, costs_t *costs) {
     bool exact = pricing->kind == PTO_ACTORS_RANKS;
-    double both_s = pto_charge_both_ways(&costs->out, &costs->in, pricing->machine);
+    double both_s = 0;
+    if (goes_both_ways(pricing, costs->stage, costs->k))
+        both_s = pto_charge_both_ways(&costs->out, &costs->in, pricing->machine);
     double out_s = both_s + (exact ? costs->out.on_node_s : costs->out.most_on_node_s);
     double in_s = both_s + (exact ? costs->in.on_node_s : costs->in.most_on_node_s);
     if (pricing->in_lanes) {
@@ -255,7 +274,7 @@ static void follow_memory(pto_pricing_t *pricing, const pto_stage_t *stage, int6
 static pto_status_t price_actor(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k) {
     costs_t costs;
     bool copies = false;
-    begin_costs(pricing, stage, &costs);
+    begin_costs(pricing, stage, k, &costs);
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(pricing->plan, stage->step_first + i);
         pto_action_t action;
@@ -264,7 +283,7 @@ static pto_status_t price_actor(pto_pricing_t *pricing, const pto_stage_t *stage
             continue;
         if (pto_step_is_signal(step) && stage->order == PTO_ORDER_SEQUENCE && costs.other.other_s > 0) {
             settle_costs(pricing, actor, &costs); /* flags are raised and seen after the steps before them */
-            begin_costs(pricing, stage, &costs);
+            begin_costs(pricing, stage, k, &costs);
         }
         copies = copies || step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE;
         status = pricing->in_lanes ? charge_in_lane(pricing, &action, &costs)

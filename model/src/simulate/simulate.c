@@ -92,9 +92,9 @@ static bool reduce(pto_sim_t *sim, uint32_t rank, const pto_action_t *action) {
     if (!begin_use(sim, rank, step))
         return true;
     if (sim->shared_links.memory_s_per_byte) {
-        int64_t bytes = pto_reduction_traffic(sim->plan, sim->machine, step,
-                                              pto_slice_bytes(sim->plan, &step->source, action),
-                                              pto_slice_bytes(sim->plan, &step->target, action));
+        int64_t bytes =
+            pto_reduction_traffic(sim->machine, step, pto_slice_bytes(sim->plan, &step->source, action),
+                                  pto_slice_bytes(sim->plan, &step->target, action));
         pto_path_t path = pto_reduction_path(&sim->shared_links, sim->plan, step, action->rank);
         proc->copy_flows += pto_flow_begin(sim, PTO_FLOW_COPY, rank, path, bytes, seconds);
     }
