@@ -31,10 +31,14 @@ bool pto_links_allocate(pto_pricing_t *pricing) {
         return true;
     loads->nodes = nodes_counted(pricing);
     loads->bytes = calloc((size_t)(PTO_LOAD_KINDS * loads->nodes * loads->links.count), sizeof *loads->bytes);
-    return loads->bytes != NULL;
+    loads->longest_s = calloc((size_t)loads->nodes, sizeof *loads->longest_s);
+    return loads->bytes && loads->longest_s;
 }
 
-void pto_links_release(pto_pricing_t *pricing) { free(pricing->loads.bytes); }
+void pto_links_release(pto_pricing_t *pricing) {
+    free(pricing->loads.bytes);
+    free(pricing->loads.longest_s);
+}
 
 void pto_links_begin(pto_pricing_t *pricing) {
     pto_link_loads_t *loads = &pricing->loads;

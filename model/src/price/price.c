@@ -258,22 +258,8 @@ static pto_status_t charge_in_lane(pto_pricing_t *pricing, pto_action_t *action,
     return status;
 }
 
-/* Copies and reductions end no earlier than the memory of their hosts allows, counted from when the actor
- * came to the stage. Those that queue at an engine do so anyway, and the memory does not make each wait
- * again. */
-static void follow_memory(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor) {
-    pto_busiest_t memory = pto_links_busiest_memory(pricing, PTO_LOAD_COPIES, actor);
-    double taken_s = pricing->ledger[actor].seconds - pricing->before[actor].seconds;
-    pto_charge_t charge;
-    pto_charge_begin(&charge, stage->name, terms_of(pricing, 2));
-    pto_charge_busiest(&charge, &memory, taken_s);
-    if (!pto_ledger_add(&pricing->ledger[actor], &charge, charge.other_s))
-        pricing->out_of_memory = true;
-}
-
 static pto_status_t price_actor(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k) {
     costs_t costs;
-    bool copies = false;
     begin_costs(pricing, stage, k, &costs);
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(pricing->plan, stage->step_first + i);
@@ -285,15 +271,12 @@ static pto_status_t price_actor(pto_pricing_t *pricing, const pto_stage_t *stage
             settle_costs(pricing, actor, &costs); /* flags are raised and seen after the steps before them */
             begin_costs(pricing, stage, k, &costs);
         }
-        copies = copies || step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE;
         status = pricing->in_lanes ? charge_in_lane(pricing, &action, &costs)
                                    : charge_step(pricing, &action, &costs);
         if (status != PTO_OK)
             return status;
     }
     settle_costs(pricing, actor, &costs);
-    if (copies)
-        follow_memory(pricing, stage, actor);
     return PTO_OK;
 }
 
@@ -323,6 +306,50 @@ static bool has_wait(const pto_pricing_t *pricing, const pto_stage_t *stage, int
     return false;
 }
 
+static bool uses_memory(const pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k) {
+    for (int i = 0; i < stage->step_count; i++) {
+        const pto_step_t *step = pto_plan_step(pricing->plan, stage->step_first + i);
+        pto_action_t action;
+        if ((step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE) &&
+            pto_actor_acts(pricing, step, actor, k, &action))
+            return true;
+    }
+    return false;
+}
+
+static void slow_down(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, double taken_s,
+                      double longest_s) {
+    pto_busiest_t memory = pto_links_busiest_memory(pricing, PTO_LOAD_COPIES, actor);
+    pto_charge_t charge;
+    if (longest_s > 0)
+        memory.seconds *= taken_s / longest_s;
+    pto_charge_begin(&charge, stage->name, terms_of(pricing, 2));
+    pto_charge_busiest(&charge, &memory, taken_s);
+    if (!pto_ledger_add(&pricing->ledger[actor], &charge, charge.other_s))
+        pricing->out_of_memory = true;
+}
+
+/* The stage's copies and reductions take at least as long as their node's memory needs for all of them: if
+ * the longest does not, all are slower in the same proportion, whether they follow each other at an engine or
+ * not.
+ */
+static void follow_memory(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k) {
+    double *longest_s = pricing->loads.longest_s;
+    for (int64_t node = 0; node < pricing->loads.nodes; node++)
+        longest_s[node] = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (int64_t actor = 0; actor < pricing->actor_count; actor++) {
+            double taken_s = pricing->ledger[actor].seconds - pricing->before[actor].seconds;
+            int64_t node = pricing->actor[actor].place.node;
+            if (!uses_memory(pricing, stage, actor, k))
+                continue;
+            if (pass == 0)
+                longest_s[node] = taken_s > longest_s[node] ? taken_s : longest_s[node];
+            else
+                slow_down(pricing, stage, actor, taken_s, longest_s[node]);
+        }
+}
+
 /* In lanes, a stage occupies its node's memory for all processes of the node, whether they act in it or not.
  */
 static void demand_memory(pto_pricing_t *pricing, const pto_stage_t *stage) {
@@ -340,7 +367,8 @@ static void demand_memory(pto_pricing_t *pricing, const pto_stage_t *stage) {
 /* Actors that only signal go first, so that those that wait find the flag raised. */
 static pto_status_t price_stage(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k) {
     count_demand(pricing, stage, k);
-    if (pricing->in_lanes)
+    bool memory = pricing->loads.links.memory_s_per_byte != NULL;
+    if (memory && pricing->in_lanes)
         demand_memory(pricing, stage);
     pto_pricing_remember(pricing, pricing->before);
     sort_by_arrival(pricing);
@@ -349,6 +377,8 @@ static pto_status_t price_stage(pto_pricing_t *pricing, const pto_stage_t *stage
         for (int64_t i = 0; i < pricing->actor_count && status == PTO_OK; i++)
             if (has_wait(pricing, stage, pricing->order[i], k) == (pass == 1))
                 status = price_actor(pricing, stage, pricing->order[i], k);
+    if (memory)
+        follow_memory(pricing, stage, k);
     return status;
 }
 

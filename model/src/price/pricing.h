@@ -40,7 +40,8 @@ typedef enum { PTO_LOAD_MESSAGES, PTO_LOAD_COPIES, PTO_LOAD_KINDS } pto_load_kin
 typedef struct {
     pto_links_t links;
     int64_t nodes;
-    double *bytes; /* [kind][node][link] */
+    double *bytes;     /* [kind][node][link] */
+    double *longest_s; /* per node: of the stage's copies and reductions */
 } pto_link_loads_t;
 
 /* A raise of a flag that has not been waited for. */
