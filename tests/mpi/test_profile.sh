@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # The profiler in front of programs that know what it must count, under mpirun on this machine.
 # BUILD: where the programs were built (default build). SEED: of the random programs (default: the time).
-# PLANS: of each strategy and algorithm (default 3). MPIRUN: mpirun.mpich for a build with MPICH. Exits 77 where there is no mpirun.
+# PLANS: of each strategy and algorithm (default 3). MPIRUN: mpirun.mpich for a build with MPICH.
+# DEVICE=cuda: only that a GPU's memory is recognized, on a machine with one and an MPI library that takes its
+# pointers; DEVICE=host: a dry run. Exits 77 where there is no mpirun.
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . tests/shell.sh
 needs mpirun
@@ -28,13 +30,11 @@ sums() { # KINDS FILE
     rows "$2" | awk -F, -v kinds="$1" '$5 ~ kinds { pair = $1 "," $2 "," $3 "," $4; messages[pair] += $7; bytes[pair] += $8 }
         END { for (pair in messages) print pair "," messages[pair] "," bytes[pair] }' | sort
 }
-counts_right() { # PROCESSES WHAT COUNT SEED
+counts_right() { # PROCESSES WHAT COUNT SEED [cuda]
     rm -f "$work"/*.csv
-    profiled "$1" "$program" "$2" "$3" "$4" "$work/expected" &&
+    profiled "$1" "$program" "$2" "$3" "$4" "$work/expected" "${@:5}" &&
         test -s "$work/expected" && diff <(sort "$work/expected") <(sums . "$work/traffic.csv") >"$work/stdout"
 }
-
-# --- what is counted
 
 # MPICH's processes don't yield their cores, and its mpirun ends the other processes of one that dies at once.
 if [ "${MPIRUN:-mpirun}" != mpirun ]; then
@@ -43,6 +43,30 @@ if [ "${MPIRUN:-mpirun}" != mpirun ]; then
     finish
     exit
 fi
+
+# --- memory that CUDA's driver knows: the machine's driver, or one that emulates a GPU in host memory
+
+with_cuda() { # COMMAND...
+    if [ "${DEVICE:-host}" = cuda ]; then "$@"; else LD_LIBRARY_PATH=$build/tests/fake_cuda "$@"; fi
+}
+meets() { # PATTERN...
+    local pattern
+    for pattern in "$@"; do has "$pattern" "$work/traffic.csv" || return; done
+}
+check "messages of GPU, managed and host memory" with_cuda counts_right 2 messages 30 "$seed" cuda
+check "in all of them" meets gpu,gpu,message gpu,managed,message managed,cpu,message cpu,gpu,message
+check "collectives of GPU, managed and host memory" with_cuda counts_right 2 gathers 50 "$seed" cuda
+check "page-locked memory is the host's, and so is new memory at addresses that a GPU had" \
+    with_cuda counts_right 2 reused 1 1 cuda
+if [ -n "${DEVICE:-}" ]; then
+    grep '^test_profile' "$work/stderr"
+    check "plans of all strategies and algorithms" counts_right 2 plans 1 "$seed" "$DEVICE"
+    finish
+    exit
+fi
+
+# --- messages, plans and collectives
+
 check "plans of all strategies and algorithms send what portolan traffic says" counts_right 5 plans "${PLANS:-3}" "$seed"
 check "and plans of a pair between host and GPU memory" counts_right 2 plans 10 "$seed"
 for processes in 1 3 5; do
