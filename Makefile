@@ -280,7 +280,7 @@ $(FUZZ): $(BUILD)/fuzzers/%: $(BUILD)/obj/tests/fuzz/%.o $(LIB) $(LINK_STAMP)
 $(BENCH): $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(TOOL_PARTS) $(FIT_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(CC),$(FIT_LDLIBS) -ldl $(LDLIBS))
 
-$(MPI_BENCH): $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(call object,$(PROFILE_HELP_SRC)) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
+$(MPI_BENCH): $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(call object,tests/mpi/profile_memory.c) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC),$(MPI_LDLIBS))
 
 $(BUILD)/bench/smpi_alltoall: tests/bench/smpi_alltoall.c

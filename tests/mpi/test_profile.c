@@ -9,8 +9,9 @@
  *   ends HOW  sends a message from each process to the next one and ends: by `signal`, `abort`, `exit`,
  * `error`
  *
- *   reused    a message from freed GPU memory whose addresses the host uses again, and one from page-locked
- * memory
+ *   collectives, neighbors, persistent, one_sided, mpi4: COUNT rounds of a family of calls
+ * (profile_families.c) reused    a message from freed GPU memory whose addresses the host uses again, and one
+ * from page-locked memory
  *
  * A row of EXPECTED.csv is the sum over all messages between two processes and two spaces. With `cuda`,
  * memory on a GPU is CUDA's, and there is managed memory; else it is host memory that the profiler is told
@@ -27,42 +28,10 @@
 #include "exec_strategies.h"
 #include "portolan/strategy.h"
 #include "portolan/traffic.h"
-#include "profile_memory.h"
+#include "profile_expect.h"
 
-enum { RANKS_MAX = 16, SPACES = MEMORY_SPACES, RUNS_PER_PLAN = 2 };
+enum { RUNS_PER_PLAN = 2 };
 _Static_assert(MEMORY_CPU == (int)PTO_SPACE_CPU && MEMORY_GPU == (int)PTO_SPACE_GPU, "plans count alike");
-
-/* --- what is expected ----------------------------------------------------------------------------------- */
-
-typedef struct {
-    int64_t messages[RANKS_MAX][RANKS_MAX][SPACES][SPACES];
-    int64_t bytes[RANKS_MAX][RANKS_MAX][SPACES][SPACES];
-} matrix_t;
-
-static matrix_t expected;
-static int rank, size;
-
-static void expect(int source, int destination, int from, int to, int64_t messages, int64_t bytes) {
-    expected.messages[source][destination][from][to] += messages;
-    expected.bytes[source][destination][from][to] += bytes;
-}
-
-/* Each process has a part of it. */
-static void write_expected(const char *path) {
-    static matrix_t sum;
-    MPI_Reduce(&expected, &sum, (int)(sizeof sum / sizeof(int64_t)), MPI_INT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
-    FILE *file = rank == 0 ? fopen(path, "w") : NULL;
-    for (int i = 0; file && i < size; i++)
-        for (int j = 0; j < size; j++)
-            for (int from = 0; from < SPACES; from++)
-                for (int to = 0; to < SPACES; to++)
-                    if (sum.messages[i][j][from][to] > 0)
-                        fprintf(file, "%d,%d,%s,%s,%lld,%lld\n", i, j, memory_names[from], memory_names[to],
-                                (long long)sum.messages[i][j][from][to],
-                                (long long)sum.bytes[i][j][from][to]);
-    if (file)
-        fclose(file);
-}
 
 /* --- plans ---------------------------------------------------------------------------------------------- */
 
@@ -158,13 +127,8 @@ typedef struct {
 } message_t;
 
 static MPI_Comm comms[COMMS];
-static char *memory[SPACES]; /* room for a message of each number, sent and received */
 
-static void take_memory(size_t bytes) {
-    for (int space = 0; space < memory_spaces(); space++)
-        memory[space] = memory_allocate(space, bytes);
-}
-
+/* Each message of a number has room to be sent from and received in. */
 static char *place_of(int space, int number, bool receives) {
     return memory[space] + (size_t)(2 * number + receives) * MESSAGE_MAX;
 }
@@ -514,10 +478,10 @@ int main(int argc, char **argv) {
         run_reused();
     else if (strcmp(argv[1], "vectors") == 0)
         run_vectors((int)count);
-    else
+    else if (!run_family(argv[1], count))
         run_end(argv[2]);
     if (argc > 4)
-        write_expected(argv[4]);
+        expect_write(argv[4]);
     MPI_Finalize();
     return 0;
 }

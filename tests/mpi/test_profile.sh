@@ -40,6 +40,9 @@ counts_right() { # PROCESSES WHAT COUNT SEED [cuda]
 if [ "${MPIRUN:-mpirun}" != mpirun ]; then
     check "messages of mixed spaces" counts_right 2 messages 20 "$seed"
     check "alltoalls, gathers and scatters of mixed spaces" counts_right 2 gathers 50 "$seed"
+    for family in collectives neighbors persistent one_sided mpi4; do
+        check "$family of mixed spaces" counts_right 2 $family 30 "$seed"
+    done
     finish
     exit
 fi
@@ -86,6 +89,10 @@ calls_agree() { # one line each
 }
 check "there is a line for each call" calls_agree
 check "alltoalls, gathers and scatters of mixed spaces" counts_right 6 gathers 200 "$seed"
+for family in collectives neighbors persistent one_sided; do
+    check "$family of mixed spaces on 2 processes" counts_right 2 $family 30 "$seed"
+    check "$family of mixed spaces on 4 processes" counts_right 4 $family 60 "$seed"
+done
 check "without the order of messages, mixed ones are unknown" \
     profiled 3 env -u PORTOLAN_PROFILE_ORDER "$program" messages 20 1
 check "and said to be" has "gpu,unknown,message" "$work/traffic.csv"
@@ -143,30 +150,73 @@ joined() {
 }
 check "which can be joined and read" joined
 
-# --- Fortran
+# --- Fortran: by mpif.h and by both modules
 
+fortran_counts() { # each routine once, its messages as often as the program sends them
+    local row
+    for row in 2,0,cpu,cpu,message,MPI_Isend,1,4 1,2,cpu,cpu,message,MPI_Send_init,2,16 0,1,cpu,cpu,one_sided,MPI_Put,1,8 \
+        1,0,cpu,cpu,exact,MPI_Alltoall,1,4 0,2,cpu,cpu,exact,MPI_Ineighbor_alltoall,1,4; do
+        has "^$row," "$work/traffic.csv" || return
+    done
+    has '^0,1,cpu,cpu,plan:recursive_doubling,MPI_Allreduce,.*,8,' "$work/traffic.csv"
+}
 if command -v mpif90 >/dev/null; then
-    cat >"$work/ring.f90" <<'END'
+    cat >"$work/ring.F90" <<'END'
 program ring
-    use mpi
+#ifdef MODULE
+    use MODULE
+#endif
     implicit none
-    integer :: rank, ranks, code, got, status(MPI_STATUS_SIZE), request
-    real(8) :: sum
+#ifndef MODULE
+    include 'mpif.h'
+#endif
+#ifdef F08
+    type(MPI_Request) :: request, exchange
+    type(MPI_Win) :: window
+    type(MPI_Comm) :: cart
+#else
+    integer :: request, exchange, window, cart
+#endif
+    integer :: rank, ranks, code, got, next, give(3), take(3)
+    integer(kind=MPI_ADDRESS_KIND) :: place
+    real(8) :: sum, there(1)
     call MPI_Init(code)
     call MPI_Comm_rank(MPI_COMM_WORLD, rank, code)
     call MPI_Comm_size(MPI_COMM_WORLD, ranks, code)
-    call MPI_Isend(rank, 1, MPI_INTEGER, mod(rank + 1, ranks), 7, MPI_COMM_WORLD, request, code)
-    call MPI_Recv(got, 1, MPI_INTEGER, MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, status, code)
+    next = mod(rank + 1, ranks)
+    call MPI_Isend(rank, 1, MPI_INTEGER, next, 7, MPI_COMM_WORLD, request, code)
+    call MPI_Recv(got, 1, MPI_INTEGER, MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE, code)
     call MPI_Wait(request, MPI_STATUS_IGNORE, code)
     sum = 1
     call MPI_Allreduce(MPI_IN_PLACE, sum, 1, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD, code)
     if (got /= mod(rank + ranks - 1, ranks) .or. sum /= ranks) call MPI_Abort(MPI_COMM_WORLD, 1, code)
+    call MPI_Send_init(sum, 1, MPI_DOUBLE_PRECISION, next, 8, MPI_COMM_WORLD, request, code)
+    do got = 1, 2
+        call MPI_Start(request, code)
+        call MPI_Recv(there, 1, MPI_DOUBLE_PRECISION, MPI_ANY_SOURCE, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE, code)
+        call MPI_Wait(request, MPI_STATUS_IGNORE, code)
+    end do
+    call MPI_Request_free(request, code)
+    place = 8
+    call MPI_Win_create(there, place, 8, MPI_INFO_NULL, MPI_COMM_WORLD, window, code)
+    place = 0
+    call MPI_Win_fence(0, window, code)
+    call MPI_Put(sum, 1, MPI_DOUBLE_PRECISION, next, place, 1, MPI_DOUBLE_PRECISION, window, code)
+    call MPI_Win_fence(0, window, code)
+    call MPI_Win_free(window, code)
+    call MPI_Alltoall(give, 1, MPI_INTEGER, take, 1, MPI_INTEGER, MPI_COMM_WORLD, code)
+    call MPI_Cart_create(MPI_COMM_WORLD, 1, [ranks], [.true.], .false., cart, code)
+    call MPI_Ineighbor_alltoall(give, 1, MPI_INTEGER, take, 1, MPI_INTEGER, cart, exchange, code)
+    call MPI_Wait(exchange, MPI_STATUS_IGNORE, code)
     call MPI_Finalize(code)
 end program
 END
-    check "a Fortran program is built" quietly mpif90 -o "$work/ring" "$work/ring.f90"
-    check "and right" profiled 3 "$work/ring"
-    check "its messages are counted once" has '^2,0,cpu,cpu,message,MPI_Isend,1,4,' "$work/traffic.csv"
-    check "and its collectives" has '^0,1,cpu,cpu,plan:recursive_doubling,MPI_Allreduce,.*,8,' "$work/traffic.csv"
+    for way in mpif.h:-DMPIF mpi:-DMODULE=mpi "mpi_f08:-DMODULE=mpi_f08 -DF08"; do
+        # shellcheck disable=SC2086 # two options
+        check "a Fortran program is built with ${way%%:*}" \
+            quietly mpif90 -fallow-argument-mismatch ${way#*:} -o "$work/ring" "$work/ring.F90"
+        check "and right" profiled 3 "$work/ring"
+        check "its calls are counted once" fortran_counts
+    done
 fi
 finish
