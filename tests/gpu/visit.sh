@@ -31,6 +31,7 @@
 #            kernels       gas_tree beside the other kernels and NCCL, and global sums, on all GPUs (a minute)
 #            chunks        three_step between two processes as a whole, in 2 to 64 chunks, and in as many as are
 #                          predicted; on two GPUs, or on one where there is one (a minute and a half)
+#            profile       the profiler recognizes a GPU's memory, and what it costs there (half a minute)
 # Environment: AT, where to unpack (default /opt); BUILD (default AT/build-visit); LIMIT (default 500); LARGE, a
 # range of bytes (default 128MiB:256MiB:2; per destination for alltoall(v), so that each buffer has four times
 # as many: a GiB at most, of 3 GiB pinned host memory a process); REPEATS of these (default 7); BUDGET, seconds
@@ -40,8 +41,9 @@
 # STAGED_BYTES (default "4:1MiB:16 64KiB:16MiB:16"), the sizes of staged; HALO_LIMIT (default 75); CHUNK_GPUS (default:
 # two if there are) and CHUNK_REPEATS (default 20). DEVICE=host GPUS=4 makes a dry run.
 #
-# Leaves under OUT: log.txt; tables.txt, collectives-x4.csv, collectives-2x2-tcp.csv; powers.yaml,
-# energy-x4.csv; samples-nodes.csv, collectives-nodes-tcp.csv; fits.txt, samples-*.csv; copies-*.csv; staged.csv, staged-mps.csv, score-staged.txt; halo.csv,
+# Leaves under OUT: log.txt; profile.txt; tables.txt, collectives-x4.csv, collectives-2x2-tcp.csv; powers.yaml,
+# energy-x4.csv; samples-nodes.csv, collectives-nodes-tcp.csv; fits.txt, samples-*.csv; copies-*.csv; staged.csv,
+# staged-mps.csv, score-staged.txt; halo.csv,
 # halo.txt; tree.csv, sum-LOCAL.csv; chunks.csv, chunks.txt.
 set -uo pipefail
 self=$(readlink -f "${BASH_SOURCE[0]}")
@@ -264,6 +266,20 @@ chunks_summary() {
         }' "$OUT/chunks.csv" | tee "$OUT/chunks.txt"
 }
 
+profile_spaces() {
+    OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,$within tests/mpi/test_profile.sh >"$OUT/profile.txt"
+}
+
+# Of a call whose buffer the driver must be asked about.
+profile_costs() {
+    local processes driver=cuda
+    [ "$DEVICE" = cuda ] || driver=
+    for processes in 1 2; do
+        host_run $processes env LD_PRELOAD="$BUILD/libportolan-profile.so" PORTOLAN_PROFILE="$BUILD/bench/" \
+            "$BUILD/bench/bench_profile" $driver || return
+    done >>"$OUT/profile.txt"
+}
+
 fit() { # NAME SAMPLES...
     local name=$1 status=0
     shift
@@ -290,7 +306,8 @@ wrong_usage() {
 [ $# -ge 3 ] && [ -n "${OUT:-}" ] || wrong_usage "OUT, DEPS, OPENMPI and a part are needed"
 for part in "${@:3}"; do
     case $part in
-    look | build | check | bench | validate-x4 | validate-2x2 | nodes | energy | calibrate | copies | staged | halo | kernels | chunks) ;;
+    look | build | check | bench | validate-x4 | validate-2x2 | nodes | energy | calibrate | copies | staged | halo | kernels | \
+        chunks | profile) ;;
     *) wrong_usage "no such part: $part" ;;
     esac
 done
@@ -470,10 +487,17 @@ part_chunks() {
     step 10 chunks_summary
 }
 
+part_profile() {
+    step 30 profile_spaces
+    step 20 profile_costs
+    cat "$OUT/profile.txt"
+}
+
 for part in "${@:3}"; do
     case $part in
     look) step 30 look ;;
-    build) step 150 compile "$BUILD/tests/test_exec" "$BUILD/bench/bench_exec" || break ;;
+    build) step 150 compile "$BUILD"/tests/test_{exec,profile} "$BUILD"/bench/bench_{exec,profile} \
+        "$BUILD/tests/fake_cuda/libcuda.so.1" || break ;;
     check) step 300 check ;;
     bench) step 60 bench ;;
     validate-x4) part_validate_x4 ;;
@@ -486,6 +510,7 @@ for part in "${@:3}"; do
     halo) part_halo ;;
     kernels) part_kernels ;;
     chunks) part_chunks ;;
+    profile) part_profile ;;
     esac
 done
 grep '^[0-9]* passed, [0-9]* failed$\|^FAIL\|^skip\|rows keep the promise' "$log"
