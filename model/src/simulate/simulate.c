@@ -275,7 +275,7 @@ static void run_event(pto_sim_t *sim, uint32_t rank) {
             return;
     }
     if (proc->state == PTO_PROC_LOCAL) {
-        if (!pto_copy_is_through(sim, rank))
+        if (pto_engine_begin_turn(sim, rank) || !pto_copy_is_through(sim, rank))
             return;
         proc->local_busy_s += sim->now_s - proc->stage_s;
         if (sim->options->visit && sim->now_s > proc->stage_s)

@@ -179,9 +179,11 @@ typedef struct {
     bool copy_queued;
     bool copy_strided;
     bool copy_between_gpus;
-    bool copy_in_kernel; /* by a kernel's threads */
-    bool copy_waits;     /* only for its flows; */
-    int copy_flows;      /* those that have not ended */
+    bool copy_in_kernel;  /* by a kernel's threads */
+    pto_path_t copy_path; /* what it shares once its turn has come, */
+    double copy_end_s;    /* and when it ends, if it waits for its turn; else 0 */
+    bool copy_waits;      /* only for its flows; */
+    int copy_flows;       /* those that have not ended */
     double local_busy_s;
     double local_waiting_s;
 } pto_proc_t;
@@ -422,6 +424,8 @@ uint32_t pto_sim_other_lane(const pto_sim_t *sim, uint32_t rank, uint32_t furthe
 void pto_engine_join(pto_sim_t *sim, uint32_t rank, const pto_action_t *action, int64_t bytes);
 /* The copies of a kernel's step with all its peers; false if they take no time. */
 bool pto_engine_join_kernel(pto_sim_t *sim, pto_action_t *action);
+/* Whether a rank's copy in a queue has its turn only now; its end is set. */
+bool pto_engine_begin_turn(pto_sim_t *sim, uint32_t rank);
 /* A rank's copy has ended, of any kind, and no longer counts. */
 void pto_engine_leave(pto_sim_t *sim, uint32_t rank);
 void pto_gpu_event(pto_sim_t *sim, uint32_t gpu);
