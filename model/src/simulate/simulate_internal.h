@@ -167,6 +167,8 @@ typedef struct {
     int64_t copy_rows;
     int64_t copy_most_bytes;                     /* of a kernel's accesses: the maximum for one other GPU */
     double copy_held_s[PTO_COPY_RESOURCE_COUNT]; /* until when others still count its last copy there */
+    pto_path_t copy_path;                        /* what it shares once its turn has come, */
+    double copy_end_s;                           /* and when it ends, if it waits for its turn; else 0 */
     double copy_left;                            /* remaining fraction of its copy, from 1 to 0 */
     double copy_alone_s;
     int64_t copy_gpu; /* the GPU whose engine or link it uses */
@@ -179,11 +181,9 @@ typedef struct {
     bool copy_queued;
     bool copy_strided;
     bool copy_between_gpus;
-    bool copy_in_kernel;  /* by a kernel's threads */
-    pto_path_t copy_path; /* what it shares once its turn has come, */
-    double copy_end_s;    /* and when it ends, if it waits for its turn; else 0 */
-    bool copy_waits;      /* only for its flows; */
-    int copy_flows;       /* those that have not ended */
+    bool copy_in_kernel; /* by a kernel's threads */
+    bool copy_waits;     /* only for its flows; */
+    int copy_flows;      /* those that have not ended */
     double local_busy_s;
     double local_waiting_s;
 } pto_proc_t;
