@@ -82,13 +82,15 @@ static pto_status_t prove(run_t *run, const pto_request_t *request, int64_t poin
                              pto_collective_name(request->collective), request->strategy->name,
                              request->algorithm->name, (long long)request->bytes, reason.message);
     bool staged = request->staged && request->strategy->collective_space == PTO_SPACE_GPU;
-    char chunks[32] = "";
+    char more[32] = "";
     if (request->chunks > 1)
-        snprintf(chunks, sizeof chunks, "  %lld chunks", (long long)request->chunks);
+        snprintf(more, sizeof more, "  %lld chunks", (long long)request->chunks);
+    else if (report.assignments > 1)
+        snprintf(more, sizeof more, "  %d choices", report.assignments);
     printf("%-12lld %-14s %-19s %7lld %7lld %10lld %14lld %10lld%s%s\n", (long long)request->bytes,
            request->strategy->name, request->algorithm->name, (long long)report.ranks,
            (long long)report.stages, (long long)report.messages, (long long)report.moved_bytes,
-           (long long)report.accesses, staged ? "  staged" : "", chunks);
+           (long long)report.accesses, staged ? "  staged" : "", more);
     run->proved++;
     return PTO_OK;
 }

@@ -6,8 +6,8 @@
  * ? 1 : 2^d members that arrive take m too, where d is by how many more members have completed by m than by
  * the other way. A single member takes A. Nothing is sent again (docs/decisions/0015).
  *
- * PTO_POLICY_LEARNING chooses between runs: the last h members take B, and h is the number whose runs were the
- * fastest in the mean. It first tries every h, and later now and then another one. */
+ * PTO_POLICY_LEARNING chooses between runs: the last h members take B, where h is the number whose last runs
+ * were the fastest, by their median. It first tries every h, and later from time to time a near one. */
 #ifndef PORTOLAN_POLICY_H
 #define PORTOLAN_POLICY_H
 
@@ -23,7 +23,7 @@ typedef enum { PTO_POLICY_DOUBLING, PTO_POLICY_LEARNING, PTO_POLICY_COUNT } pto_
 
 const char *pto_policy_name(pto_policy_kind_t kind);
 
-enum { PTO_POLICY_MEMBERS_MAX = 63 };
+enum { PTO_POLICY_MEMBERS_MAX = 63, PTO_POLICY_RECENT = 5 };
 
 /* The state; read `taken` only. Members are numbered from 0. */
 typedef struct {
@@ -39,9 +39,8 @@ typedef struct {
     int first; /* learning: of the last h members; the first h to try */
     int h;     /* of this run */
     int runs;
-    int tries[PTO_POLICY_MEMBERS_MAX + 1]; /* by h, as the next two */
-    double mean_s[PTO_POLICY_MEMBERS_MAX + 1];
-    double least_s[PTO_POLICY_MEMBERS_MAX + 1];
+    int tries[PTO_POLICY_MEMBERS_MAX + 1];                           /* by h */
+    double recent_s[PTO_POLICY_MEMBERS_MAX + 1][PTO_POLICY_RECENT]; /* the times of its last runs */
 } pto_policy_t;
 
 /* `first`: how many members take B in the first run of PTO_POLICY_LEARNING. */

@@ -62,12 +62,18 @@ static bool actor_right(pto_checker_t *checker, const pto_walk_t *walk, const pt
     const pto_node_t *either = pto_plan_node(checker->plan, walk->lanes);
     const pto_group_t *group = pto_plan_group(checker->plan, either->group);
     pto_action_t action;
+    if (!pto_check_actor(checker, step, rank))
+        return false;
     if (!pto_step_acts(checker->plan, step, rank, walk->k, &action))
         return true;
     bool right = is_member(checker, group, rank, walk->stage->once ? 0 : walk->k);
     right = right && (!walk->stage->once || step->peers.kind == PTO_PEERS_NONE);
-    for (int64_t next = 0; right && step->peers.kind != PTO_PEERS_NONE && pto_step_next(checker->plan, &next, &action);)
+    bool meets = step->peers.kind != PTO_PEERS_NONE;
+    for (int64_t next = 0; right && meets && pto_step_next(checker->plan, &next, &action);) {
+        if (!pto_check_peer(checker, &action))
+            return false;
         right = is_member(checker, group, action.peer_rank, walk->k);
+    }
     return right || pto_check_fail(checker, rank, "acts in member %lld's branch of an either node",
                                    (long long)walk->k);
 }

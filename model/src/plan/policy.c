@@ -57,49 +57,55 @@ static bool is_told(const pto_policy_t *policy) {
 /* --- learning ------------------------------------------------------------------------------------------- */
 
 enum {
-    TRIES = 2,      /* of each number at first */
-    RETRY_RUNS = 16 /* then every so many runs another number than the best is tried */
+    TRIES = 2,       /* of each number at first */
+    RETRY_RUNS = 16, /* then every so many runs a number near the best is tried, */
+    RETRIED = 4      /* one of the nearest so many in turn */
 };
 
-/* The i-th number by its distance from the first one to try. */
-static int by_distance(const pto_policy_t *policy, int i) {
-    int up = policy->first, down = policy->first - 1;
+/* The i-th number by its distance from `from`, which is the 0-th. */
+static int by_distance(const pto_policy_t *policy, int from, int i) {
+    int up = from, down = from - 1;
     for (;; i--) {
-        bool goes_up = down < 0 || (up <= policy->members && up - policy->first <= policy->first - down);
+        bool goes_up = down < 0 || (up <= policy->members && up - from <= from - down);
         int at = goes_up ? up++ : down--;
         if (i == 0)
             return at;
     }
 }
 
-/* The number with the least mean, or with the least time ever but not `but`. */
-static int least(const pto_policy_t *policy, const double *seconds, int but) {
-    int best = but == 0 ? 1 : 0;
-    for (int h = best + 1; h <= policy->members; h++)
-        if (h != but && seconds[h] < seconds[best])
-            best = h;
-    return best;
+/* The median of its last runs, so that a single slow one does not count. */
+static double usual_s(const pto_policy_t *policy, int h) {
+    double sorted[PTO_POLICY_RECENT];
+    int count = policy->tries[h] < PTO_POLICY_RECENT ? policy->tries[h] : PTO_POLICY_RECENT;
+    for (int i = 0; i < count; i++) {
+        int at = i;
+        for (; at > 0 && sorted[at - 1] > policy->recent_s[h][i]; at--)
+            sorted[at] = sorted[at - 1];
+        sorted[at] = policy->recent_s[h][i];
+    }
+    return sorted[(count - 1) / 2];
 }
 
 static int choose(const pto_policy_t *policy) {
-    int counted = 0;
-    for (int h = 0; h <= policy->members; h++)
-        counted += policy->tries[h];
-    if (counted < TRIES * (policy->members + 1))
-        return by_distance(policy, counted % (policy->members + 1));
-    int best = least(policy, policy->mean_s, -1);
-    return policy->runs % RETRY_RUNS == 0 ? least(policy, policy->least_s, best) : best;
+    int untried = 0, tries = 0, best = 0;
+    for (int h = 0; h <= policy->members; h++) {
+        tries += policy->tries[h];
+        untried += policy->tries[h] < TRIES;
+    }
+    if (untried > 0)
+        return by_distance(policy, policy->first, tries % (policy->members + 1));
+    for (int h = 1; h <= policy->members; h++)
+        if (usual_s(policy, h) < usual_s(policy, best))
+            best = h;
+    int others = policy->members < RETRIED ? policy->members : RETRIED;
+    bool retries = policy->runs % RETRY_RUNS == 0;
+    return retries ? by_distance(policy, best, 1 + policy->runs / RETRY_RUNS % others) : best;
 }
 
 /* The first run also sets up what later ones use, so it is not counted. */
 void pto_policy_end(pto_policy_t *policy, double seconds) {
-    int h = policy->h;
-    if (policy->kind != PTO_POLICY_LEARNING || policy->runs++ == 0 || seconds < 0)
-        return;
-    int tries = policy->tries[h] < RETRY_RUNS ? ++policy->tries[h] : RETRY_RUNS;
-    policy->mean_s[h] += (seconds - policy->mean_s[h]) / tries;
-    if (tries == 1 || seconds < policy->least_s[h])
-        policy->least_s[h] = seconds;
+    if (policy->kind == PTO_POLICY_LEARNING && policy->runs++ > 0 && seconds >= 0)
+        policy->recent_s[policy->h][policy->tries[policy->h]++ % PTO_POLICY_RECENT] = seconds;
 }
 
 /* --- both ----------------------------------------------------------------------------------------------- */
