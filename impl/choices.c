@@ -46,7 +46,8 @@ pto_status_t pto_choices_add(pto_schedule_t *builder) {
     either->first = exec->choices.count;
     either->count = mine == 0 ? (int)(node->to - node->from) : mine > 0;
     if (mine == 0)
-        pto_policy_init(&either->policy, node->policy, either->count, (int)(is_first ? staged->in : staged->out));
+        pto_policy_init(&either->policy, node->policy, either->count,
+                        (int)(is_first ? staged->in : staged->out));
     either->chosen.members = either->count;
     pto_status_t status = PTO_OK;
     for (int64_t i = 0; i < either->count && status == PTO_OK; i++)
@@ -169,7 +170,8 @@ static void hear(pto_exec_choice_t *choice) {
 }
 
 /* Whether a lane of member 0 passes a task of its branch; the others wait until the first lane has. */
-static pto_gate_t pass_once(pto_exec_t *exec, pto_exec_either_t *either, pto_lane_t *lane, const pto_task_t *task) {
+static pto_gate_t pass_once(pto_exec_t *exec, pto_exec_either_t *either, pto_lane_t *lane,
+                            const pto_task_t *task) {
     int index = (int)(lane - exec->lane), *first = &either->first_lane[task->branch];
     if (*first == 0)
         *first = index;

@@ -25,8 +25,8 @@ typedef enum {
     PTO_TASK_LIBRARY,
     PTO_TASK_KERNEL,
     PTO_TASK_NCCL,
-    PTO_TASK_MARK,  /* record event `first`: other lanes wait for what this one did so far */
-    PTO_TASK_AFTER, /* wait for lane `first` to pass its mark, which is its task `count` */
+    PTO_TASK_MARK,   /* record event `first`: other lanes wait for what this one did so far */
+    PTO_TASK_AFTER,  /* wait for lane `first` to pass its mark, which is its task `count` */
     PTO_TASK_CHOOSE, /* begin either node `first` */
     PTO_TASK_CHOSEN, /* choice `first` has been carried out */
     PTO_TASK_COUNT
@@ -42,7 +42,7 @@ typedef struct {
     int lanes;  /* index of the plan's node whose lane this is in; -1: none */
     int choice; /* 1 + index in `choices`: done only if that takes `branch`; 0: always done */
     int branch;
-    bool once;  /* by the first lane that takes the branch */
+    bool once; /* by the first lane that takes the branch */
 } pto_task_t;
 
 /* One lane: tasks in order, with a stream of their own. */
@@ -102,13 +102,13 @@ typedef struct {
     bool chooses;
     int first; /* in `choices`: of member 0 one for each other member, else this process's */
     int count;
-    int here;      /* those that have arrived */
-    int completed; /* those that have ended their branch */
-    bool is_told;  /* the policy chose for this run when the last one ended */
-    bool waited;   /* for anything since the run began */
-    int first_lane[PTO_BRANCH_COUNT];  /* the first one to take the branch; 0: none yet */
+    int here;                           /* those that have arrived */
+    int completed;                      /* those that have ended their branch */
+    bool is_told;                       /* the policy chose for this run when the last one ended */
+    bool waited;                        /* for anything since the run began */
+    int first_lane[PTO_BRANCH_COUNT];   /* the first one to take the branch; 0: none yet */
     bool once_passed[PTO_BRANCH_COUNT]; /* by that lane */
-    int64_t began_ns;                  /* when all members had come; 0: this is not timed */
+    int64_t began_ns;                   /* when all members had come; 0: this is not timed */
     pto_policy_t policy;
     pto_exec_choices_t chosen;
 } pto_exec_either_t;

@@ -55,7 +55,7 @@ pto_status_t pto_schedule_append(pto_schedule_t *builder, int lane, pto_task_kin
     pto_task_t *entry = pto_vector_add(&builder->exec->lane[lane].tasks, sizeof *entry);
     if (!entry)
         return pto_schedule_out_of_memory(builder->err);
-    *entry = (pto_task_t){kind,        first,           count,        walk->stage->name,  walk->k,
+    *entry = (pto_task_t){kind,        first,           count,        walk->stage->name, walk->k,
                           walk->lanes, builder->choice, walk->branch, walk->stage->once};
     return PTO_OK;
 }

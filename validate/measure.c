@@ -256,7 +256,8 @@ static pto_status_t measure_energy(const settings_t *settings, const user_t *use
 }
 
 /* What policies chose since `earlier`, as far as this process knows it. */
-static int choices_since(const pto_exec_t *exec, const pto_exec_choices_t *earlier, pto_exec_choices_t *chosen) {
+static int choices_since(const pto_exec_t *exec, const pto_exec_choices_t *earlier,
+                         pto_exec_choices_t *chosen) {
     int count = 0;
     for (; count < CHOSEN_MAX && pto_exec_choices(exec, count, &chosen[count]); count++)
         for (int i = 0; earlier && i <= chosen[count].members; i++)

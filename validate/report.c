@@ -111,8 +111,9 @@ static void report_cell(FILE *file, const settings_t *settings, const pto_reques
     }
     char name[64], choice[PTO_CHOICE_TEXT_MAX];
     snprintf(name, sizeof name, "%s%s%s", cell->algorithm->name, cell->by_library ? " (library)" : "",
-             cell->strategy->fixed ? ""
-                                   : pto_choice_text(cell->strategy, cell->chunks, cell->staged_members, choice));
+             cell->strategy->fixed
+                 ? ""
+                 : pto_choice_text(cell->strategy, cell->chunks, cell->staged_members, choice));
     if (settings->options.check_only) {
         fprintf(file, "%-28s right\n", name);
         return;
@@ -133,7 +134,8 @@ static void report_cell(FILE *file, const settings_t *settings, const pto_reques
     if (cell->chosen_count > 0) {
         char chosen[96];
         format_chosen(cell, chosen, sizeof chosen);
-        fprintf(file, "#            %s staged %s, median (least to most) of these runs\n", cell->strategy->name, chosen);
+        fprintf(file, "#            %s staged %s, median (least to most) of these runs\n",
+                cell->strategy->name, chosen);
     }
 }
 

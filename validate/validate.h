@@ -25,8 +25,8 @@ enum { CHOSEN_MAX = 2 };
 typedef struct {
     const pto_strategy_t *strategy;
     const pto_algorithm_t *algorithm;
-    int64_t chunks;              /* of a chunked strategy; else 0 */
-    pto_staged_t staged_members; /* of a strategy that stages; else 0 */
+    int64_t chunks;                        /* of a chunked strategy; else 0 */
+    pto_staged_t staged_members;           /* of a strategy that stages; else 0 */
     pto_exec_choices_t chosen[CHOSEN_MAX]; /* of a plan with either nodes, in the timed runs */
     int chosen_count;
     bool by_library;

@@ -170,7 +170,7 @@ staged() { # MACHINE COLLECTIVE PROCESSES BYTES all|cross
 # All numbers that differ from the predicted ones in one, and the policies, in one job.
 dynamic() { # COLLECTIVE BYTES
     host_run 8 "$validate" --machine h200-x2 --device "$DEVICE" --nodes 1 --gpus-per-node 1 --owners-per-gpu 8 \
-        --procs-per-gpu 8 --collective "$1" --strategy mix,mix_doubling,mix_learning --staged cross --bytes "$2" \
+        --procs-per-gpu 8 --collective "$1" --strategy mix_doubling,mix_learning,mix --staged cross --bytes "$2" \
         --repeats "$DYNAMIC_REPEATS" --timeout 60 --force --out "$BUILD/rows/dynamic-$1-$2.csv" >>"$OUT/tables.txt"
 }
 
@@ -202,7 +202,7 @@ dynamic_summary() {
                     1e6 * low[i], 1e6 * high[i], median[i] / best[part[1] " " part[2]]
             }
         }' >"$OUT/dynamic.txt"
-    sed -n 's/^# staged=//p' "$BUILD"/rows/dynamic-*.csv >>"$OUT/dynamic.txt"
+    sed -n 's/^# staged=//p' "$BUILD"/rows/dynamic-*.csv* >>"$OUT/dynamic.txt"
     cat "$OUT/dynamic.txt"
 }
 
@@ -509,7 +509,7 @@ for part in "${@:3}"; do
     energy) part_energy ;;
     calibrate) part_calibrate ;;
     copies) part_copies ;;
-    staged) part_dynamic && part_staged ;;
+    staged) part_dynamic; part_staged ;;
     dynamic) part_dynamic ;;
     halo) part_halo ;;
     kernels) part_kernels ;;

@@ -34,8 +34,8 @@ static void the_walk_visits_both_branches_for_each_member(void **state) {
         int lane;
         int branch;
         int64_t k;
-    } wanted[] = {{"gather own", 0, -1, 1}, {"gather", 1, 0, 1}, {"copied", 1, 0, 1}, {"stage", 1, 1, 1},
-                  {"staged", 1, 1, 1},      {"take up", 1, 1, 1}, {"gather", 2, 0, 2}, {"copied", 2, 0, 2},
+    } wanted[] = {{"gather own", 0, -1, 1}, {"gather", 1, 0, 1},  {"copied", 1, 0, 1},  {"stage", 1, 1, 1},
+                  {"staged", 1, 1, 1},      {"take up", 1, 1, 1}, {"gather", 2, 0, 2},  {"copied", 2, 0, 2},
                   {"stage", 2, 1, 2},       {"staged", 2, 1, 2},  {"take up", 2, 1, 2}, {"reduce", 0, -1, 0}};
     pto_plan_t *plan = either_plan(PTO_COLLECTIVE_ALLREDUCE, "mix_doubling", 3);
     pto_walk_t walk;
@@ -111,9 +111,12 @@ static void every_flag_is_needed(void **state) {
         const char *flag;
         const char *cause;
     } cases[] = {
-        {PTO_COLLECTIVE_ALLREDUCE, "copied", "stage 'reduce': reads bytes 1000..1999 of 'gathered' of rank 0"},
-        {PTO_COLLECTIVE_ALLREDUCE, "staged", "stage 'take up', k=1: reads bytes 1000..1999 of 'staged' of rank 0"},
-        {PTO_COLLECTIVE_ALLREDUCE, "complete", "stage 'copy out', k=1: reads bytes 0..999 of 'result' of rank 0"},
+        {PTO_COLLECTIVE_ALLREDUCE, "copied",
+         "stage 'reduce': reads bytes 1000..1999 of 'gathered' of rank 0"},
+        {PTO_COLLECTIVE_ALLREDUCE, "staged",
+         "stage 'take up', k=1: reads bytes 1000..1999 of 'staged' of rank 0"},
+        {PTO_COLLECTIVE_ALLREDUCE, "complete",
+         "stage 'copy out', k=1: reads bytes 0..999 of 'result' of rank 0"},
         {PTO_COLLECTIVE_ALLREDUCE, "result staged", "stage 'copy out staged', k=1: reads bytes 0..999"},
         {PTO_COLLECTIVE_ALLGATHER, "copied", "of 'gathered' of rank 0, unordered with rank 1's write"},
         {PTO_COLLECTIVE_ALLGATHER, "staged", "stage 'take up', k=1: reads bytes 1000..1999 of 'staged'"},
@@ -153,7 +156,8 @@ static void every_slot_is_needed(void **state) {
 /* A fault that only one of all pairs of choices shows. */
 static void a_fault_of_one_pair_is_found(void **state) {
     (void)state;
-    for (int64_t offset = -2; offset <= 2; offset += 4) { /* member 1 or 3 stages where another one copies to */
+    for (int64_t offset = -2; offset <= 2;
+         offset += 4) { /* member 1 or 3 stages where another one copies to */
         pto_plan_t *plan = either_plan(PTO_COLLECTIVE_ALLREDUCE, "mix_doubling", 4);
         pto_step_t *copy = step_in(plan, "take up", PTO_STEP_COPY);
         copy->target.offset = (pto_expr_t){.constant = offset};
@@ -219,9 +223,9 @@ static void doubling_follows_the_thesis(void **state) {
     (void)state;
     pto_policy_t policy;
     pto_policy_init(&policy, PTO_POLICY_DOUBLING, 9, 0);
-    chooses(&policy, "3", "");          /* the first waits for the second */
-    chooses(&policy, "31", "3B1A");     /* the first takes B, the second A */
-    chooses(&policy, "310", "3B1A");    /* a third waits for one that completes */
+    chooses(&policy, "3", "");       /* the first waits for the second */
+    chooses(&policy, "31", "3B1A");  /* the first takes B, the second A */
+    chooses(&policy, "310", "3B1A"); /* a third waits for one that completes */
     chooses(&policy, "31024AAA", "3B1A0A2A4A");
     chooses(&policy, "31024567B", "3B1A0B2B");          /* B is ahead by 1: 2 more */
     chooses(&policy, "31024567BA", "3B1A0B2B4A");       /* equal again: 1 more by A */

@@ -135,8 +135,8 @@ pto_status_t pto_exec_follow(pto_exec_t *exec, void *stream, pto_error_t *err);
 
 /* What the policy of an either node has chosen so far, as member 0 of the node's group knows it. */
 typedef struct {
-    int members; /* that take one of the two branches */
-    int last;    /* how many of them took branch B in the last run */
+    int members;                              /* that take one of the two branches */
+    int last;                                 /* how many of them took branch B in the last run */
     int64_t runs[PTO_POLICY_MEMBERS_MAX + 1]; /* by that number */
 } pto_exec_choices_t;
 

@@ -248,7 +248,7 @@ typedef enum {
     PTO_NODE_BRANCH,     /* contains stages and loops */
     PTO_NODE_PIPELINE,   /* for chunk k in [from, to), contains stages only, which overlap on different chunks
                           */
-    PTO_NODE_EITHER,     /* for member k in [from, to), one of two branches; contains three branches of stages */
+    PTO_NODE_EITHER, /* for member k in [from, to), one of two branches; contains three branches of stages */
     PTO_NODE_COUNT
 } pto_node_kind_t;
 
@@ -436,8 +436,8 @@ int pto_plan_lane_count(const pto_plan_t *plan);
 /* The number of either nodes among the first `nodes` nodes. */
 int pto_plan_either_count(const pto_plan_t *plan, int nodes);
 /* The plan that is priced instead of one with either nodes: that of the strategy's static form
- * (pto_strategy_t.fixed) for the same request, whose numbers of members no policy can undercut. A plan without
- * such nodes itself. */
+ * (pto_strategy_t.fixed) for the same request, whose numbers of members no policy can undercut. A plan
+ * without such nodes itself. */
 const pto_plan_t *pto_plan_fixed(const pto_plan_t *plan);
 
 /* True if the current stage belongs to a collective that NCCL runs. pto_walk_leave_collective skips the rest

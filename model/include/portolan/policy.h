@@ -39,7 +39,7 @@ typedef struct {
     int first; /* learning: of the last h members; the first h to try */
     int h;     /* of this run */
     int runs;
-    int tries[PTO_POLICY_MEMBERS_MAX + 1];                           /* by h */
+    int tries[PTO_POLICY_MEMBERS_MAX + 1];                          /* by h */
     double recent_s[PTO_POLICY_MEMBERS_MAX + 1][PTO_POLICY_RECENT]; /* the times of its last runs */
 } pto_policy_t;
 

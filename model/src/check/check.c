@@ -420,8 +420,8 @@ static bool runnable(pto_checker_t *checker) {
 
 static void check(pto_checker_t *checker) {
     bool right = pto_check_parts(checker) && pto_check_kernels(checker) && runnable(checker) &&
-                 pto_check_lanes(checker) && pto_check_eithers(checker) && pto_check_collectives(checker) && lay_out(checker) &&
-                 run(checker);
+                 pto_check_lanes(checker) && pto_check_eithers(checker) && pto_check_collectives(checker) &&
+                 lay_out(checker) && run(checker);
     for (int runs = runs_to_walk(checker); right && checker->run + 1 < runs;)
         right = run_again(checker);
     if (checker->sets.out_of_memory || checker->clocks.out_of_memory || (!right && checker->status == PTO_OK))

@@ -64,7 +64,8 @@ typedef struct {
     const pto_request_t *request;
     pto_assign_t takes_b; /* of either nodes, with its context */
     const void *context;
-    int first_lane[PTO_BRANCH_COUNT]; /* by branch of the current either node: the first lane that takes it; -1 */
+    int first_lane[PTO_BRANCH_COUNT]; /* by branch of the current either node: the first lane that takes it;
+                                         -1 */
     int64_t ranks;
     int lanes; /* of each rank */
     int buffers;
@@ -136,8 +137,8 @@ int pto_check_assignments(const pto_plan_t *plan);
 bool pto_check_eithers(pto_checker_t *checker);
 bool pto_check_is_passed(pto_checker_t *checker);
 
-/* Checks of lanes: once for a plan; before and after each stage, and after the last one. What one of the ranks
- * has done in one lane comes before what it will do in another (pto_check_order, for all ranks). */
+/* Checks of lanes: once for a plan; before and after each stage, and after the last one. What one of the
+ * ranks has done in one lane comes before what it will do in another (pto_check_order, for all ranks). */
 void pto_check_order(pto_checker_t *checker, int from_lane, int to_lane);
 bool pto_check_lanes(pto_checker_t *checker);
 bool pto_check_begin_lanes(pto_checker_t *checker);

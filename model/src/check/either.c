@@ -1,11 +1,12 @@
 /* Checking either nodes. A plan is proved for every choice of its members, run by run, from a few: each walk
  * of the plan takes one.
  *
- * Lanes of one either node meet only where it begins and ends: in its branches member 0 and member k use flags
- * of their own, and choices order nothing. So whether two accesses of the node race depends on the choices of
- * their two members alone, and whether accesses of two nodes or two runs race, on the choices in these. Each
- * pair of them is therefore walked with all four pairs of branches: numbered from 0, they take A or B by one
- * bit of their numbers, for every bit, and then the other way round. Any two numbers differ in a bit. */
+ * Lanes of one either node meet only where it begins and ends: in its branches member 0 and member k use
+ * flags of their own, and choices order nothing. So whether two accesses of the node race depends on the
+ * choices of their two members alone, and whether accesses of two nodes or two runs race, on the choices in
+ * these. Each pair of them is therefore walked with all four pairs of branches: numbered from 0, they take A
+ * or B by one bit of their numbers, for every bit, and then the other way round. Any two numbers differ in a
+ * bit. */
 #include <stdlib.h>
 
 #include "check/check_internal.h"
@@ -57,8 +58,10 @@ static bool is_member(const pto_checker_t *checker, const pto_group_t *group, in
     return index == 0 || index == k;
 }
 
-/* Whether what a rank does in the step is between member 0 and member k; once for all k, by member 0 alone. */
-static bool actor_right(pto_checker_t *checker, const pto_walk_t *walk, const pto_step_t *step, int64_t rank) {
+/* Whether what a rank does in the step is between member 0 and member k; once for all k, by member 0 alone.
+ */
+static bool actor_right(pto_checker_t *checker, const pto_walk_t *walk, const pto_step_t *step,
+                        int64_t rank) {
     const pto_node_t *either = pto_plan_node(checker->plan, walk->lanes);
     const pto_group_t *group = pto_plan_group(checker->plan, either->group);
     pto_action_t action;
@@ -82,7 +85,8 @@ static bool actor_right(pto_checker_t *checker, const pto_walk_t *walk, const pt
 static bool flag_right(pto_checker_t *checker, const pto_walk_t *walk, const pto_step_t *step, int *place) {
     int here = walk->branch < 0 ? 0 : 1 + 2 * walk->lanes + walk->branch;
     if (place[step->flag] >= 0 && place[step->flag] != here)
-        return pto_check_fail(checker, 0, "flag '%s' is used inside and outside of a branch of an either node",
+        return pto_check_fail(checker, 0,
+                              "flag '%s' is used inside and outside of a branch of an either node",
                               pto_plan_flag_name(checker->plan, step->flag));
     place[step->flag] = here;
     return true;

@@ -129,9 +129,9 @@ bool pto_policy_next(pto_policy_t *policy, int *member, pto_branch_t *branch) {
     if (doubles ? !is_told(policy) : policy->next == policy->members)
         return false;
     *member = doubles ? policy->arrival[policy->next] : policy->next;
-    *branch = doubles                                           ? policy->order[policy->next]
+    *branch = doubles                                       ? policy->order[policy->next]
               : policy->next >= policy->members - policy->h ? PTO_BRANCH_B
-                                                                : PTO_BRANCH_A;
+                                                            : PTO_BRANCH_A;
     policy->next++;
     policy->taken[*branch]++;
     return true;

@@ -4,8 +4,8 @@
 /* --- the walk ------------------------------------------------------------------------------------------- */
 
 void pto_walk_begin(pto_walk_t *walk, const pto_plan_t *plan) {
-    *walk =
-        (pto_walk_t){.plan = plan, .instance = -1, .collective = -1, .kernel = -1, .lanes = -1, .branch = -1, .loop = -1};
+    *walk = (pto_walk_t){
+        .plan = plan, .instance = -1, .collective = -1, .kernel = -1, .lanes = -1, .branch = -1, .loop = -1};
 }
 
 /* Step past the end of the loop's body: back to its start, or out of the loop. */
@@ -72,8 +72,8 @@ static void enter_lanes(pto_walk_t *walk, int index, int end) {
 
 static void enter_node(pto_walk_t *walk, int index, const pto_node_t *node) {
     int end = index + 1 + node->span;
-    bool repeats = node->kind == PTO_NODE_LOOP || node->kind == PTO_NODE_PIPELINE ||
-                   node->kind == PTO_NODE_EITHER;
+    bool repeats =
+        node->kind == PTO_NODE_LOOP || node->kind == PTO_NODE_PIPELINE || node->kind == PTO_NODE_EITHER;
     if (repeats && node->from >= node->to) {
         walk->next = end;
         return;
@@ -131,7 +131,8 @@ int pto_node_lane_count(const pto_plan_t *plan, int index) {
 }
 
 static bool has_lanes(const pto_node_t *node) {
-    return node->kind == PTO_NODE_PARALLEL || node->kind == PTO_NODE_PIPELINE || node->kind == PTO_NODE_EITHER;
+    return node->kind == PTO_NODE_PARALLEL || node->kind == PTO_NODE_PIPELINE ||
+           node->kind == PTO_NODE_EITHER;
 }
 
 int pto_plan_either_count(const pto_plan_t *plan, int nodes) {
@@ -216,7 +217,8 @@ static pto_status_t check_either(const pto_plan_t *plan, int index, pto_error_t 
     }
     if (branches == 3)
         return PTO_OK;
-    return pto_error_set(err, PTO_ERR_INVALID_PLAN, "an either node has %d branches; it must have 3", branches);
+    return pto_error_set(err, PTO_ERR_INVALID_PLAN, "an either node has %d branches; it must have 3",
+                         branches);
 }
 
 /* The nodes directly in the body [first, until) of a node of kind `outer`. */

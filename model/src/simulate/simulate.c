@@ -462,7 +462,8 @@ static bool allocate(pto_sim_t *sim) {
     sim->view = calloc((size_t)sim->plan->steps.count + 1, sizeof *sim->view);
     sim->stage = calloc((size_t)sim->plan->stages.count + 1, sizeof *sim->stage);
     sim->raised = calloc(flags + 1, sizeof *sim->raised);
-    sim->either = calloc((size_t)pto_plan_either_count(sim->plan, sim->plan->nodes.count) + 1, sizeof *sim->either);
+    sim->either =
+        calloc((size_t)pto_plan_either_count(sim->plan, sim->plan->nodes.count) + 1, sizeof *sim->either);
     return pto_agenda_init(&sim->agenda, sim->first_look_slot + procs) && sim->proc && sim->links &&
            sim->engine && sim->line_s && sim->routes && sim->capacity && sim->view && sim->stage &&
            sim->raised && sim->either;

@@ -301,10 +301,10 @@ typedef struct {
     pto_routes_t *routes;           /* one per node */
     pto_capacity_t *capacity;       /* one per directed link */
     pto_engine_t *engine;           /* PTO_ENGINES_PER_GPU per GPU */
-    double *line_s;          /* when the last copy in a GPU's queue ends; PTO_COPY_RESOURCE_COUNT per GPU */
-    pto_step_view_t *view;   /* one per step */
-    pto_stage_view_t *stage; /* one per stage */
-    int32_t *raised;         /* pending signals: [flag][rank][place in node of the sender] */
+    double *line_s;           /* when the last copy in a GPU's queue ends; PTO_COPY_RESOURCE_COUNT per GPU */
+    pto_step_view_t *view;    /* one per step */
+    pto_stage_view_t *stage;  /* one per stage */
+    int32_t *raised;          /* pending signals: [flag][rank][place in node of the sender] */
     pto_sim_either_t *either; /* one per either node */
     pto_status_t status;
     pto_error_t *err;
