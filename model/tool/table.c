@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "portolan/strategy.h"
+
 static void print_library(FILE *stream, const pto_scenario_t *scenario) {
     const pto_library_choice_t *library = &scenario->library;
     if (!pto_collective_is_in_mpi(scenario->collective))
