@@ -11,8 +11,8 @@ const pto_exec_either_t *pto_choices_mine(const pto_schedule_t *builder);
 int pto_choice_of(const pto_schedule_t *builder, int lane);
 
 /* This process reaches an either node, a member's branch has ended (at member 0), the run has ended. */
-void pto_choices_begin(pto_exec_t *exec, int either);
-void pto_choice_completed(pto_exec_t *exec, int choice);
+void pto_choices_begin(pto_exec_t *exec, int index);
+void pto_choice_completed(pto_exec_t *exec, int index);
 void pto_choices_end(pto_exec_t *exec);
 
 /* Whether a task of a branch is done in this run. A lane that could not go on calls pto_choice_waits. */

@@ -92,7 +92,7 @@ static int chosen_quantile(const pto_exec_choices_t *chosen, double share) {
 static void format_chosen(const cell_t *cell, char *text, size_t text_size) {
     static const char *const name[CHOSEN_MAX] = {"in", "out"};
     size_t used = 0;
-    for (int i = 0; i < cell->chosen_count && used < text_size; i++) {
+    for (int i = 0; i < cell->chosen_count && i < CHOSEN_MAX && used < text_size; i++) {
         const pto_exec_choices_t *chosen = &cell->chosen[i];
         used += (size_t)snprintf(text + used, text_size - used, "%s%s %d (%d to %d)", i ? ", " : "", name[i],
                                  chosen_quantile(chosen, 0.5), chosen_quantile(chosen, 0),

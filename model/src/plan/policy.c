@@ -75,7 +75,7 @@ static int by_distance(const pto_policy_t *policy, int from, int i) {
 
 /* The median of its last runs, so that a single slow one does not count. */
 static double usual_s(const pto_policy_t *policy, int h) {
-    double sorted[PTO_POLICY_RECENT];
+    double sorted[PTO_POLICY_RECENT] = {0};
     int count = policy->tries[h] < PTO_POLICY_RECENT ? policy->tries[h] : PTO_POLICY_RECENT;
     for (int i = 0; i < count; i++) {
         int at = i;
@@ -98,7 +98,7 @@ static int choose(const pto_policy_t *policy) {
         if (usual_s(policy, h) < usual_s(policy, best))
             best = h;
     int others = policy->members < RETRIED ? policy->members : RETRIED;
-    bool retries = policy->runs % RETRY_RUNS == 0;
+    bool retries = others > 0 && policy->runs % RETRY_RUNS == 0;
     return retries ? by_distance(policy, best, 1 + policy->runs / RETRY_RUNS % others) : best;
 }
 
