@@ -164,6 +164,10 @@ static pto_status_t run_check(pto_options_t *options, pto_error_t *err) {
         print_heading(options);
     for (int i = 0; i < count && status == PTO_OK; i++)
         status = prove_strategy(&run, strategy[i], err);
+    for (int i = 0; i < pto_strategy_count() && options->scenario.strategy_count == 0 && status == PTO_OK;
+         i++)
+        if (pto_strategy_at(i)->fixed && pto_strategy_at(i)->collectives & 1u << options->scenario.collective)
+            status = prove_strategy(&run, pto_strategy_at(i), err); /* they are not priced unless named */
     if (status == PTO_OK)
         printf("# %lld plans proved right\n", (long long)run.proved);
     if (status == PTO_OK && run.refused > 0)
