@@ -202,14 +202,29 @@ static pto_status_t read_tuning(const pto_reader_t *reader, const pto_yaml_node_
     return pto_read_mapping(reader, node, &tuning_table, machine);
 }
 
+static pto_status_t read_fitted_to(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                                   pto_machine_t *machine) {
+    return pto_read_fitted_to(reader, node, &machine->fitted_to, &machine->fitted_to_count);
+}
+
+static pto_status_t read_model_error(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                                     pto_machine_t *machine) {
+    return pto_read_model_error(reader, node, &machine->model_error);
+}
+
 /* The first keys of a file, before the parameters. */
 static const struct {
     const char *text;
     bool required;
     pto_status_t (*read)(const pto_reader_t *reader, const pto_yaml_node_t *node, pto_machine_t *machine);
-} top[] = {{"machine", true, read_name},     {"source", true, read_source},
-           {"library", false, read_library}, {"topology", false, read_topology},
-           {"tuning", false, read_tuning},   {"mps", false, read_mps}};
+} top[] = {{"machine", true, read_name},
+           {"source", true, read_source},
+           {"library", false, read_library},
+           {"topology", false, read_topology},
+           {"tuning", false, read_tuning},
+           {"fitted_to", false, read_fitted_to},
+           {"model_error", false, read_model_error},
+           {"mps", false, read_mps}};
 
 static pto_status_t read_top(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                              int argument) {
