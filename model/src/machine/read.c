@@ -85,6 +85,17 @@ static pto_status_t read_topology(const pto_reader_t *reader, const pto_yaml_nod
     return status;
 }
 
+/* The link of a node alone is its injection: both would count the same bytes. */
+static pto_status_t check_fabric(const pto_reader_t *reader, const pto_yaml_node_t *root,
+                                 const pto_machine_t *machine) {
+    const pto_param_t *injection = machine->injection_s_per_byte;
+    if (machine->fabric.levels == 0 ||
+        (!pto_param_known(&injection[PTO_SPACE_CPU]) && !pto_param_known(&injection[PTO_SPACE_GPU])))
+        return PTO_OK;
+    return pto_read_fail(reader, pto_yaml_find(root, "fabric"), PTO_ERR_RANGE,
+                         "fabric: its first level has the rate of a node's link, so 'injection' must not");
+}
+
 /* Ranks are placed by the counts of 'node', so the topology must be of the same node. */
 static pto_status_t check_topology(const pto_reader_t *reader, const pto_yaml_node_t *root,
                                    const pto_machine_t *machine) {
@@ -192,6 +203,8 @@ static pto_status_t read_top(const pto_reader_t *reader, const pto_yaml_node_t *
         return read_topology(reader, node, &machine->topology);
     if (argument == 4)
         return pto_read_mapping(reader, node, &tuning_table, machine);
+    if (argument == 5)
+        return pto_read_fabric(reader, node, &machine->fabric);
     return pto_read_text(reader, node, argument == 0 ? &machine->name : &machine->source, 0);
 }
 
@@ -267,7 +280,7 @@ static pto_status_t finish_section(const pto_reader_t *reader, const pto_yaml_no
 }
 
 static void list_top(keys_t *keys) {
-    static const char *const top[] = {"machine", "source", "library", "topology", "tuning"};
+    static const char *const top[] = {"machine", "source", "library", "topology", "tuning", "fabric"};
     for (int i = 0; i < (int)(sizeof top / sizeof *top); i++) {
         const pto_word_t word = {.text = top[i], .length = strlen(top[i]), .required = i < 2};
         add_key(keys, &word, "", read_top);
@@ -309,6 +322,8 @@ pto_status_t pto_machine_parse(const char *text, size_t text_size, const char *p
         status = pto_read_fail(&reader, root, PTO_ERR_MEMORY, "out of memory");
     if (status == PTO_OK)
         status = check_topology(&reader, root, &made);
+    if (status == PTO_OK)
+        status = check_fabric(&reader, root, &made);
     pto_yaml_destroy(root);
     if (status != PTO_OK) {
         pto_machine_fini(&made);

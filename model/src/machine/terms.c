@@ -33,6 +33,7 @@ static const pto_model_term_t terms[] = {
     {"tuning", "choices that replace those by price"},
     {"nccl", "what NCCL's own collectives take"},
     {"topology", "the links of a node, which its messages and copies share"},
+    {"fabric", "the links between nodes, which their messages share"},
 };
 
 static void drop(pto_machine_t *machine, const char *term) {
@@ -52,6 +53,8 @@ static void drop(pto_machine_t *machine, const char *term) {
         pto_topology_destroy(machine->topology);
         machine->topology = NULL;
     }
+    if (strcmp(term, "fabric") == 0)
+        machine->fabric.levels = 0;
     if (strcmp(term, "tuning") == 0) {
         pto_library_tables_free(machine->tuning, machine->tuning_count);
         machine->tuning = NULL;

@@ -7,6 +7,7 @@
 #ifndef PTO_PRICE_PATHS_H
 #define PTO_PRICE_PATHS_H
 
+#include "machine/machine_internal.h"
 #include "plan/plan_internal.h"
 #include "portolan/layout.h"
 #include "portolan/topology.h"
@@ -16,6 +17,12 @@ typedef struct {
     int count;
     const int *link;
 } pto_path_t;
+
+/* The same between nodes; a message takes each level's link at most once in each direction. */
+typedef struct {
+    int count;
+    int link[PTO_FABRIC_LEVELS_MAX];
+} pto_fabric_path_t;
 
 /* A GPU of the layout, or the memory of its socket. */
 typedef struct {
@@ -39,5 +46,13 @@ bool pto_link_is_senders(const pto_topology_t *topology, int link);
 
 /* The links that a copy counts, with the action's peer. */
 pto_path_t pto_copy_path(const pto_topology_t *topology, const pto_plan_t *plan, const pto_action_t *action);
+
+/* The fabric's directed links above `nodes` nodes: of each level's groups in turn the link up and the link
+ * down. Their number, the parameter of one, and those that a message takes up from its sender's node, or down
+ * to its receiver's. */
+int64_t pto_fabric_link_count(const pto_fabric_t *fabric, int64_t nodes);
+const pto_param_t *pto_fabric_s_per_byte(const pto_fabric_t *fabric, int64_t nodes, int64_t link);
+pto_fabric_path_t pto_fabric_path(const pto_fabric_t *fabric, const pto_layout_t *layout, int64_t node,
+                                  int64_t other, bool up);
 
 #endif

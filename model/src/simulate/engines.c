@@ -105,7 +105,7 @@ static void begin_flow(pto_sim_t *sim, uint32_t rank, const pto_action_t *action
     if (!sim->topology)
         return;
     pto_path_t path = pto_copy_path(sim->topology, sim->plan, action);
-    if (pto_flow_begin(sim, PTO_FLOW_COPY, rank, path, bytes, sim->proc[rank].copy_alone_s))
+    if (pto_flow_begin(sim, PTO_LINK_ROUTES, PTO_FLOW_COPY, rank, path, bytes, sim->proc[rank].copy_alone_s))
         sim->proc[rank].copy_flows++;
 }
 

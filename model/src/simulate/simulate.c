@@ -419,6 +419,22 @@ static void view_plan(pto_sim_t *sim) {
     }
 }
 
+/* The links of a topology and of a fabric. */
+static bool find_capacities(pto_sim_t *sim) {
+    const pto_fabric_t *fabric = &sim->machine->fabric;
+    int64_t nodes = sim->layout->nodes, between = pto_fabric_link_count(fabric, nodes);
+    sim->first_fabric_link = sim->topology ? pto_topology_link_count(sim->topology) : 0;
+    sim->capacity = calloc((size_t)(sim->first_fabric_link + between) + 1, sizeof *sim->capacity);
+    if (!sim->capacity)
+        return false;
+    for (int i = 0; i < sim->first_fabric_link; i++)
+        sim->capacity[i].bytes_per_s = 1 / pto_topology_link_at(sim->topology, i)->s_per_byte.value;
+    for (int64_t i = 0; i < between; i++)
+        sim->capacity[sim->first_fabric_link + i].bytes_per_s =
+            1 / pto_fabric_s_per_byte(fabric, nodes, i)->value;
+    return true;
+}
+
 static bool allocate(pto_sim_t *sim) {
     size_t nodes = (size_t)sim->layout->nodes;
     size_t links = nodes * PTO_LINKS_PER_NODE;
@@ -433,14 +449,12 @@ static bool allocate(pto_sim_t *sim) {
     sim->links = calloc(links, sim->link_size);
     sim->engine = calloc(engines, sizeof *sim->engine);
     sim->line_s = calloc((size_t)sim->gpus * PTO_COPY_RESOURCE_COUNT, sizeof *sim->line_s);
-    sim->routes = calloc(nodes, sizeof *sim->routes);
-    sim->capacity =
-        calloc(sim->topology ? (size_t)pto_topology_link_count(sim->topology) : 1, sizeof *sim->capacity);
+    sim->routes = calloc(nodes + 1, sizeof *sim->routes);
     sim->view = calloc((size_t)sim->plan->steps.count + 1, sizeof *sim->view);
     sim->stage = calloc((size_t)sim->plan->stages.count + 1, sizeof *sim->stage);
     sim->raised = calloc(flags + 1, sizeof *sim->raised);
     return pto_agenda_init(&sim->agenda, sim->first_look_slot + procs) && sim->proc && sim->links &&
-           sim->engine && sim->line_s && sim->routes && sim->capacity && sim->view && sim->stage &&
+           sim->engine && sim->line_s && sim->routes && find_capacities(sim) && sim->view && sim->stage &&
            sim->raised;
 }
 
@@ -451,7 +465,7 @@ static void release(pto_sim_t *sim) {
     free(sim->links);
     free(sim->engine);
     free(sim->line_s);
-    for (int64_t node = 0; sim->routes && node < sim->layout->nodes; node++)
+    for (int64_t node = 0; sim->routes && node <= sim->layout->nodes; node++)
         free(sim->routes[node].flow);
     free(sim->routes);
     free(sim->capacity);
