@@ -2,19 +2,21 @@
 # What `portolan map` gains where the network is known: 16 nodes below a tree of switches (four levels, rates as in
 # Faraji's thesis, 4.47 : 1.81 : 1.06 : 1), and 4 nodes of 4 processes on one switch. For each pattern the default
 # placement and the mapped one are timed; both are predicted by machine files whose numbers portolan-calibrate
-# measures here, on pairs of nodes.
+# measures here, on pairs of nodes. On the tree the patterns are the thesis's nine on GPUs; on the four nodes its
+# pairs of a CPU and a GPU pattern, whose bytes are added (all memory is the host's here, so X-Y is Y-X).
 #
 # Usage: OUT=FOLDER tree.sh [tree|nodes]...   (both)
 # Environment: BUILD (default build); RATE, Mbit/s of the slowest link (default 50: slow enough for two cores);
-# REPEATS (default 5); BYTES (default 64KiB:1MiB:16); PATTERNS, numbers of those to run, from 1 (default: all).
-# Leaves under OUT, for each of tree and nodes: NAME.yaml, NAME-samples.csv, NAME-runs.csv, NAME-gains.csv.
+# REPEATS (default 5); PATTERNS, numbers of those to run, from 1 (default: all).
+# Leaves under OUT: samples.csv, tree.yaml and nodes.yaml (the machines), runs.csv (each run), gains.csv (medians beside
+# predictions), maps.txt (what map said).
 # Exits 77 where namespaces can't be had.
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . tests/shell.sh
 needs mpirun
 cluster=tests/cluster/cluster
 $cluster check || exit 77
-: "${OUT:?is the folder for the results}" "${RATE:=50}" "${REPEATS:=5}" "${BYTES:=64KiB:1MiB:16}" "${PATTERNS:=}"
+: "${OUT:?is the folder for the results}" "${RATE:=50}" "${REPEATS:=5}" "${PATTERNS:=}"
 built "$build/portolan-calibrate" "$build/portolan-validate" "$build/portolan"
 mkdir -p "$OUT"
 export PORTOLAN_CLUSTER=${PORTOLAN_CLUSTER:-tree$$}
@@ -29,7 +31,7 @@ on_cluster() { # PROCESSES PER-NODE [OPTION...] -- PROGRAM...
     shift 2
     timeout "${LIMIT:-600}" $cluster run -n "$processes" --ppn "$ppn" --bind-to none --oversubscribe \
         --mca btl tcp,self,vader --mca btl_tcp_eager_limit $eager --mca btl_tcp_rndv_eager_limit $eager \
-        --mca btl_tcp_max_send_size $eager "$@" 2>>"$OUT/log.txt"
+        --mca btl_tcp_max_send_size $eager "$@"
 }
 
 # --- machine files
@@ -37,8 +39,9 @@ on_cluster() { # PROCESSES PER-NODE [OPTION...] -- PROGRAM...
 # Messages of two processes.
 samples() { # NAME PER-NODE NODE,NODE
     on_cluster $((2 * $2)) "$2" --on "$3" -- "$build/portolan-calibrate" --only ping_pong --bytes 32KiB:2MiB:2 \
-        --budget 20 --repeats 10 --machine "$1-$3" --force --out "$OUT/$1-samples-$3.csv"
-    "$build/portolan" fit "$OUT/$1-samples-$3.csv" --node gpus=1,sockets=1,cores=1 --breaks cpu=none --name "$1" \
+        --budget 20 --repeats 10 --machine "$1-$3" --force --out "$work/$1-$3.csv"
+    awk -v head="$(grep -c . "$OUT/samples.csv")" '/^#/ || !head || !/^benchmark/' "$work/$1-$3.csv" >>"$OUT/samples.csv"
+    "$build/portolan" fit "$work/$1-$3.csv" --node gpus=1,sockets=1,cores=1 --breaks cpu=none --name "$1" \
         --out "$work/$1-$3.yaml" --force
 }
 
@@ -53,7 +56,7 @@ machine() { # NAME GPUS FILE PAIR:NODES...
     shift 3
     {
         echo "machine: $name"
-        echo "source: portolan fit of $name-samples.csv, by tests/cluster/tree.sh"
+        echo "source: portolan fit of samples.csv beside this file, by tests/cluster/tree.sh"
         echo "node: {sockets: 1, gpus: $gpus, cores: $gpus}"
         echo messages:
         sed -n '/^  cpu:/,/^$/p' "$file" | sed '/^$/d'
@@ -88,25 +91,30 @@ scenario() { # NAME NODES GPUS COUNTS
         --nodes "$2" --gpus-per-node "$3" --procs-per-gpu 1 --counts "$4")
 }
 
-run_placed() { # NAME PATTERN PLACED PER-NODE ARGUMENTS...
-    local name=$1 pattern=$2 placed=$3 ppn=$4
-    shift 4
-    on_cluster 16 "$ppn" -- "$build/portolan-validate" "${arguments[@]}" "$@" --bytes "$BYTES" --repeats "$REPEATS" \
-        --wait sleep --timeout 120 --force --out "$work/rows.csv" >>"$OUT/log.txt"
-    awk -F, -v row="$pattern,$placed" '/^#/ { next } head++ { print row "," $7 "," $8 "," $9 }' "$work/rows.csv" \
-        >>"$OUT/$name-runs.csv"
+# A pattern is run in both sizes at once. The bytes of a pair are a matrix, whose one size has no name but SIZE.
+run_placed() { # NAME PATTERN PLACED PER-NODE SIZE ARGUMENTS...
+    local name=$1 pattern=$2 placed=$3 ppn=$4 size=$5
+    shift 5
+    on_cluster 16 "$ppn" -- "$build/portolan-validate" "${arguments[@]}" "$@" --repeats "$REPEATS" --wait sleep \
+        --timeout 120 --force --out "$work/rows.csv"
+    [ -s "$OUT/runs.csv" ] || {
+        grep '^# [a-z_]*=' "$work/rows.csv" | grep -v '^# \(setup_s\|complete\|command\)='
+        echo "cluster,pattern,placed,bytes,run,seconds"
+    } >"$OUT/runs.csv"
+    awk -F, -v row="$name,$pattern,$placed" -v size="$size" '/^#/ { next }
+        head++ { print row "," (size ? size : $7) "," $8 "," $9 }' "$work/rows.csv" >>"$OUT/runs.csv"
 }
 
 # Microseconds by size.
-predicted() { # predict|simulate ARGUMENTS...
-    local command=$1
-    shift
-    "$build/portolan" "$command" "${arguments[@]}" --bytes "$BYTES" "$@" | awk '/^[0-9]/ { print $1, $2 }'
+predicted() { # predict|simulate SIZE ARGUMENTS...
+    local command=$1 size=$2
+    shift 2
+    "$build/portolan" "$command" "${arguments[@]}" "$@" | awk -v size="$size" '/^[0-9]/ { print size ? size : $1, $2 }'
 }
 
 # One row for each size: medians, prices, simulated times, and what the mapping gains by each.
 gains() { # NAME PATTERN
-    awk -F, -v pattern="$2" -v def="$work/default" -v map="$work/mapped" '
+    awk -F, -v cluster="$1" -v pattern="$2" -v def="$work/default" -v map="$work/mapped" '
         function read(file, values,   line, part) {
             while ((getline line <file) > 0) { split(line, part, " "); values[part[1]] = part[2] * 1e-6 }
         }
@@ -116,48 +124,73 @@ gains() { # NAME PATTERN
             }
             return n[key] ? (v[key, int((n[key] + 1) / 2)] + v[key, int((n[key] + 2) / 2)]) / 2 : 0
         }
-        $1 == pattern { key = $2 " " $3; v[key, ++n[key]] = $5; if ($2 == "default" && !seen[$3]++) size[++sizes] = $3 }
+        $1 == cluster && $2 == pattern {
+            key = $3 " " $4; v[key, ++n[key]] = $6; if ($3 == "default" && !seen[$4]++) size[++sizes] = $4
+        }
         END {
             read(def ".predict", dp); read(map ".predict", mp); read(def ".simulate", ds); read(map ".simulate", ms)
             for (i = 1; i <= sizes; i++) {
                 s = size[i]; d = median("default " s)
+                if (!(s in dp)) continue
                 m = n["mapped " s] ? median("mapped " s) : d
-                printf "%s,%s,%.4g,%.4g,%.1f,%.4g,%.4g,%.1f,%.4g,%.4g,%.1f\n", pattern, s, d, m, 100 * (1 - m / d),
+                printf "%s,%s,%s,%.4g,%.4g,%.1f,%.4g,%.4g,%.1f,%.4g,%.4g,%.1f\n", cluster, pattern, s, d, m, 100 * (1 - m / d),
                     dp[s], mp[s], 100 * (1 - mp[s] / dp[s]), ds[s], ms[s], 100 * (1 - ms[s] / ds[s])
             }
-        }' "$OUT/$1-runs.csv" >>"$OUT/$1-gains.csv"
+        }' "$OUT/runs.csv" >>"$OUT/gains.csv"
 }
 
-measure() { # NAME NODES GPUS
-    local name=$1 number=0 entry pattern command
-    echo "pattern,placed,bytes,run,seconds" >"$OUT/$name-runs.csv"
-    echo "pattern,bytes,default_s,mapped_s,gain_percent,default_predicted_s,mapped_predicted_s,predicted_gain_percent,default_simulated_s,mapped_simulated_s,simulated_gain_percent" \
-        >"$OUT/$name-gains.csv"
+# The scenario's default placement against the mapped one, with the bytes SIZES, or those of the counts.
+compare() { # NAME PATTERN PER-NODE SIZE [SIZES]
+    local name=$1 pattern=$2 ppn=$3 size=$4 command at=(${5:+--bytes "$5"})
+    "$build/portolan" map "${arguments[@]}" ${5:+--bytes 1MiB} --with node,greedy,exact --out "$work/placement.csv" \
+        --force >>"$OUT/maps.txt"
+    for command in predict simulate; do
+        predicted $command "$size" "${at[@]}" >"$work/default.$command"
+        predicted $command "$size" "${at[@]}" --placement-file "$work/placement.csv" >"$work/mapped.$command"
+    done
+    run_placed "$name" "$pattern" default "$ppn" "$size" "${at[@]}"
+    # Where the default stays there is nothing to compare.
+    if ! cmp -s "$work/default.predict" "$work/mapped.predict"; then
+        run_placed "$name" "$pattern" mapped "$ppn" "$size" "${at[@]}" --placement-file "$work/placement.csv"
+    fi
+    gains "$name" "$pattern"
+}
+
+wanted() { [ -z "$PATTERNS" ] || [[ " $PATTERNS " == *" $1 "* ]]; } # NUMBER
+
+measure_patterns() { # NAME NODES GPUS
+    local number=0 entry
     for entry in "${patterns[@]}"; do
         number=$((number + 1))
-        [ -z "$PATTERNS" ] || [[ " $PATTERNS " == *" $number "* ]] || continue
-        pattern=${entry%%|*}
-        scenario "$name" "$2" "$3" "${entry#*|}"
-        "$build/portolan" map "${arguments[@]}" --bytes 1MiB --with node,greedy,exact --out "$work/placement.csv" \
-            --force >>"$OUT/$name-maps.txt"
-        for command in predict simulate; do
-            predicted $command >"$work/default.$command"
-            predicted $command --placement-file "$work/placement.csv" >"$work/mapped.$command"
-        done
-        run_placed "$name" "$pattern" default "$3"
-        # Where the default stays there is nothing to compare.
-        tail -n 1 "$OUT/$name-runs.csv" >/dev/null
-        if ! cmp -s "$work/default.predict" "$work/mapped.predict"; then
-            run_placed "$name" "$pattern" mapped "$3" --placement-file "$work/placement.csv"
-        fi
-        gains "$name" "$pattern"
-        tail -n 2 "$OUT/$name-gains.csv"
+        wanted $number || continue
+        scenario "$1" "$2" "$3" "${entry#*|}"
+        compare "$1" "${entry%%|*}" "$3" "" 64KiB:1MiB:16
     done
 }
 
-merge_samples() { # NAME
-    awk '/^#/ || head++ == 0 || !/^benchmark/' "$OUT/$1"-samples-*.csv >"$OUT/$1-samples.csv"
-    rm "$OUT/$1"-samples-*,*.csv
+# The bytes of two patterns together, as a table.
+add() { # NAME NODES GPUS BYTES COUNTS...
+    local name=$1 nodes=$2 gpus=$3 bytes=$4 counts
+    shift 4
+    for counts in "$@"; do
+        scenario "$name" "$nodes" "$gpus" "$counts"
+        "$build/portolan" traffic "${arguments[@]}" --bytes "$bytes"
+    done | awk '!/^source/ || !head++' >"$work/pair.csv"
+}
+
+measure_pairs() { # NAME NODES GPUS
+    local number=0 x y bytes entry first second
+    for entry in "0 0" "4 4" "8 8" "0 4" "0 8" "4 8" "2 2" "6 6" "2 6" "2 8" "6 8"; do
+        number=$((number + 1))
+        wanted $number || continue
+        read -r x y <<<"$entry"
+        first=${patterns[x]} second=${patterns[y]}
+        for bytes in 65536 1048576; do
+            add "$1" "$2" "$3" $bytes "${first#*|}" "${second#*|}"
+            scenario "$1" "$2" "$3" "$work/pair.csv"
+            compare "$1" "${first%%|*} + ${second%%|*}" "$3" $bytes
+        done
+    done
 }
 
 tree() {
@@ -166,21 +199,28 @@ tree() {
         --rate "$((RATE * 447 / 100))mbit,$((RATE * 181 / 100))mbit,$((RATE * 106 / 100))mbit,${RATE}mbit"
     for pair in 0,1 0,2 0,4 0,8; do samples tree 1 $pair; done
     machine tree 1 "$work/tree-0,1.yaml" 0,1:1 0,2:2 0,4:4 0,8:8
-    merge_samples tree
-    measure tree 16 1
+    measure_patterns tree 16 1
     $cluster down
 }
 
 nodes() {
-    $cluster up 4 --tree 4 --rate "$((RATE * 4))mbit"
+    $cluster up 4 --tree 4 --rate "${RATE}mbit"
     samples nodes 2 0,1
     machine nodes 4 "$work/nodes-0,1.yaml" 0,1:1
-    merge_samples nodes
-    measure nodes 4 4
+    measure_pairs nodes 4 4
     $cluster down
 }
 
 [ $# -gt 0 ] || set -- tree nodes
+rm -f "$OUT/runs.csv" "$OUT/maps.txt"
+: >"$OUT/samples.csv"
+{
+    printf '# rates: tree 4.47 : 1.81 : 1.06 : 1 times %s Mbit/s, nodes %s Mbit/s; gain: 1 - mapped / default\n' \
+        "$RATE" "$RATE"
+    printf 'cluster,pattern,bytes,default_s,mapped_s,gain_percent,'
+    printf 'default_predicted_s,mapped_predicted_s,predicted_gain_percent,'
+    printf 'default_simulated_s,mapped_simulated_s,simulated_gain_percent\n'
+} >"$OUT/gains.csv"
 for part in "$@"; do
     case $part in
     tree | nodes) $part ;;

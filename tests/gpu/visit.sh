@@ -28,17 +28,21 @@
 #            kernels       gas_tree beside the other kernels and NCCL, and global sums, on all GPUs (a minute)
 #            chunks        three_step between two processes as a whole, in 2 to 64 chunks, and in as many as are
 #                          predicted; on two GPUs, or on one where there is one (a minute and a half)
+#            tree          what mapping gains on namespace nodes below a tree of switches and on 4 nodes, on the CPUs
+#                          alone; needs root (three minutes on 16 processors)
 # Environment: AT, where to unpack (default /opt); BUILD (default AT/build-visit); LIMIT (default 500); LARGE, a
 # range of bytes (default 128MiB:256MiB:2; per destination for alltoall(v), so that each buffer has four times
 # as many: a GiB at most, of 3 GiB pinned host memory a process); REPEATS of these (default 7); BUDGET, seconds
 # for each benchmark of calibrate (default 10); NAME, what machine files' names begin with (default h200);
 # COPIERS (default 32); STAGED_LIMIT (default 90), STAGED_FIRST (default 4MiB) and
 # STAGED_BYTES (default "4:1MiB:16 64KiB:16MiB:16"), the sizes of staged; HALO_LIMIT (default 75); CHUNK_GPUS (default:
-# two if there are) and CHUNK_REPEATS (default 20). DEVICE=host GPUS=4 makes a dry run.
+# two if there are) and CHUNK_REPEATS (default 20); TREE_RATE, Mbit/s of the tree's slowest link (default 400),
+# and TREE_REPEATS (default 7). DEVICE=host GPUS=4 makes a dry run.
 #
 # Leaves under OUT: log.txt; tables.txt, collectives-x4.csv, collectives-2x2-tcp.csv; powers.yaml,
 # energy-x4.csv; fits.txt, samples-*.csv; copies-*.csv; staged.csv, staged-mps.csv, score-staged.txt; halo.csv,
-# halo.txt; tree.csv, sum-LOCAL.csv; chunks.csv, chunks.txt.
+# halo.txt; tree.csv, sum-LOCAL.csv; chunks.csv, chunks.txt; tree/ (see
+# tests/cluster/tree.sh).
 set -uo pipefail
 self=$(readlink -f "${BASH_SOURCE[0]}")
 start=$PWD
@@ -254,6 +258,11 @@ chunks_summary() {
         }' "$OUT/chunks.csv" | tee "$OUT/chunks.txt"
 }
 
+placed() {
+    OUT=$OUT/tree RATE=${TREE_RATE:-400} REPEATS=${TREE_REPEATS:-7} tests/cluster/tree.sh
+    cat "$OUT/tree/gains.csv"
+}
+
 fit() { # NAME SAMPLES...
     local name=$1 status=0
     shift
@@ -280,7 +289,7 @@ wrong_usage() {
 [ $# -ge 3 ] && [ -n "${OUT:-}" ] || wrong_usage "OUT, DEPS, OPENMPI and a part are needed"
 for part in "${@:3}"; do
     case $part in
-    look | build | check | bench | validate-x4 | validate-2x2 | energy | calibrate | copies | staged | halo | kernels | chunks) ;;
+    look | build | check | bench | validate-x4 | validate-2x2 | energy | calibrate | copies | staged | halo | kernels | chunks | tree) ;;
     *) wrong_usage "no such part: $part" ;;
     esac
 done
@@ -457,6 +466,7 @@ for part in "${@:3}"; do
     halo) part_halo ;;
     kernels) part_kernels ;;
     chunks) part_chunks ;;
+    tree) as_far_as 195 placed ;;
     esac
 done
 grep '^[0-9]* passed, [0-9]* failed$\|^FAIL\|^skip\|rows keep the promise' "$log"
