@@ -52,7 +52,7 @@ static void begin(void) {
     prof_plans_begin();
     mine = prof_spaces_begin() || getenv("PORTOLAN_PROFILE_ORDER") != NULL;
     PMPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-    prof.ordered = all != 0;
+    prof.ordered = prof.has_spaces = all != 0;
     mine = prof_count_begin();
     PMPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     prof.running = prof.enabled = all != 0;
@@ -135,6 +135,9 @@ CREATES(Dist_graph_create_adjacent,
         (comm, in, sources, in_weights, out, destinations, out_weights, info, reorder, made))
 CREATES(Intercomm_create, (MPI_Comm comm, int leader, MPI_Comm peers, int remote, int tag, MPI_Comm *made),
         (comm, leader, peers, remote, tag, made))
+CREATES(Comm_create_from_group,
+        (MPI_Group group, const char *tag, MPI_Info info, MPI_Errhandler handler, MPI_Comm *made),
+        (group, tag, info, handler, made))
 CREATES(Intercomm_merge, (MPI_Comm comm, int high, MPI_Comm *made), (comm, high, made))
 
 /* --- the end -------------------------------------------------------------------------------------------- */

@@ -94,8 +94,10 @@ prof_request_t *prof_request_find(MPI_Request request) {
 
 void prof_request_remove(MPI_Request request) {
     slot_t *slot = find(&requests, number_of(&request, sizeof request));
-    if (slot)
-        drop(&requests, slot);
+    if (!slot)
+        return;
+    prof_kept_free(slot->what.kept);
+    drop(&requests, slot);
 }
 
 void prof_message_add(MPI_Message message, const prof_request_t *what) {

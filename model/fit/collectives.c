@@ -104,7 +104,7 @@ static double mean_badness(collective_fit_t *fit) {
     for (int64_t i = 0; i < fit->score.cell_count; i++) {
         const pto_score_cell_t *cell = &fit->score.cell[i];
         double miss[COLLECTIVE_CANDIDATES_MAX];
-        if (!collective_fit_has(fit, cell))
+        if (!collective_fit_has(cell))
             continue;
         int group = (int)cell->collective * PTO_IMPLEMENTATION_COUNT + (int)cell->implementation;
         for (int c = 0; c < cell->candidate_count; c++)
@@ -277,7 +277,7 @@ static pto_status_t search_from(collective_fit_t *fit, double factor, pto_fit_co
 
 static bool any_cell(const collective_fit_t *fit) {
     for (int64_t i = 0; i < fit->score.cell_count; i++)
-        if (collective_fit_has(fit, &fit->score.cell[i]))
+        if (collective_fit_has(&fit->score.cell[i]))
             return true;
     return false;
 }
@@ -301,11 +301,14 @@ static pto_status_t try_from(collective_fit_t *work, const pto_machine_t *machin
 }
 
 pto_status_t pto_fit_collectives(const pto_machine_t *machine, const pto_collectives_t *collectives,
-                                 int64_t without_nodes, pto_fit_collectives_t *fit, pto_error_t *err) {
+                                 const pto_node_counts_t *nodes, pto_fit_collectives_t *fit,
+                                 pto_error_t *err) {
     static const double factors[] = {1, 0.25, 4};
     pto_score_options_t options = pto_score_defaults(collectives);
-    collective_fit_t work = {.without_nodes = without_nodes, .err = err};
+    collective_fit_t work = {.err = err};
     pto_fit_collectives_t best = {0};
+    if (nodes)
+        options.nodes = *nodes;
     pto_status_t status = pto_score_collect(collectives, &options, &work.score, err);
     if (status == PTO_OK && !any_cell(&work))
         status = pto_error_set(err, PTO_ERR_NOT_FOUND, "no collective is left to fit to");

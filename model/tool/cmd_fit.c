@@ -32,6 +32,7 @@ typedef struct {
     const char *source;
     const char *collectives[COLLECTIVES_MAX];
     int collectives_count;
+    pto_node_counts_t train;
     bool force;
     bool report;
     pto_fit_options_t fit;
@@ -65,6 +66,10 @@ static pto_status_t apply_collectives(void *target, const char *text, pto_error_
     return PTO_OK;
 }
 
+static pto_status_t apply_train(void *target, const char *text, pto_error_t *err) {
+    return pto_node_counts_parse(text, &((arguments_t *)target)->train, err);
+}
+
 static const pto_option_t fit_options[] = {
     {"name", "NAME", "the machine's name in the file", STORE(TEXT, name)},
     {"out", "FILE.yaml", "the machine file to write; one that exists is replaced only with --force",
@@ -89,6 +94,7 @@ static const pto_option_t fit_options[] = {
      "fit what only collectives show as well (docs/validation.md): the library's algorithms, staging, "
      "contention (repeatable)",
      .apply = apply_collectives},
+    {"train", "nodes=N[,N...]", "use only the collectives with these node counts", .apply = apply_train},
     {"node", "SHAPE", "sockets=2,gpus=6,cores=40, or what of it the samples' node= line lacks",
      .apply = apply_node},
     {.name = NULL}};
@@ -219,7 +225,7 @@ static pto_status_t add_collectives(const arguments_t *arguments, pto_fit_t *fit
     for (int i = 0; i < arguments->collectives_count && status == PTO_OK; i++)
         status = pto_collectives_read(arguments->collectives[i], &collectives, err);
     if (status == PTO_OK && arguments->collectives_count > 0)
-        status = pto_fit_collectives(fit->machine, &collectives, 0, made, err);
+        status = pto_fit_collectives(fit->machine, &collectives, &arguments->train, made, err);
     if (status == PTO_OK && arguments->collectives_count > 0) {
         pto_machine_destroy(fit->machine);
         fit->machine = made->machine;

@@ -23,6 +23,8 @@ static const char usage[] =
     "better.\n"
     "always S: a user without a model who always takes S; its errors are those of S's predictions.\n";
 
+enum { TRAIN_FILES_MAX = 16 };
+
 /* First, because the options shared by all commands are applied to it. */
 typedef struct {
     pto_options_t shared;
@@ -31,6 +33,10 @@ typedef struct {
     int64_t min_bytes;
     pto_score_skip_t *skip;
     int skip_count;
+    pto_node_counts_t train; /* count 0: no training set among the scored files */
+    pto_node_counts_t test;
+    const char *train_file[TRAIN_FILES_MAX];
+    int train_file_count;
     score_print_t print;
 } arguments_t;
 
@@ -89,6 +95,22 @@ static pto_status_t apply_by(void *target, const char *text, pto_error_t *err) {
     return pto_word_parse(text, "group", group_at, &found, err);
 }
 
+static pto_status_t apply_train(void *target, const char *text, pto_error_t *err) {
+    return pto_node_counts_parse(text, &((arguments_t *)target)->train, err);
+}
+
+static pto_status_t apply_test(void *target, const char *text, pto_error_t *err) {
+    return pto_node_counts_parse(text, &((arguments_t *)target)->test, err);
+}
+
+static pto_status_t apply_train_file(void *target, const char *text, pto_error_t *err) {
+    arguments_t *arguments = target;
+    if (arguments->train_file_count == TRAIN_FILES_MAX)
+        return pto_error_set(err, PTO_ERR_RANGE, "at most %d files", TRAIN_FILES_MAX);
+    arguments->train_file[arguments->train_file_count++] = text;
+    return PTO_OK;
+}
+
 #define STORE(form, member) PTO_STORE(form, arguments_t, member)
 
 static const pto_option_t score_options_table[] = {
@@ -101,6 +123,14 @@ static const pto_option_t score_options_table[] = {
     {"skip", "IMPLEMENTATION:STRATEGY", "leave out these rows, which did not do the collective (repeatable)",
      .apply = apply_skip},
     {"by", "nodes", "by number of nodes as well", .apply = apply_by, .word_at = group_at},
+    {"train", "nodes=N[,N...]",
+     "these node counts are what the machine file and the baselines were trained on: they are not scored",
+     .apply = apply_train},
+    {"train-file", "FILE.csv", "the baselines learn from these collectives instead (repeatable)",
+     .apply = apply_train_file},
+    {"test", "nodes=N[,N...]", "score only these node counts", .apply = apply_test},
+    {"baselines", NULL, "print what needs no model as well, trained on the same collectives",
+     STORE(FLAG, print.baselines)},
     {"leave-one-out", NULL,
      "predict each node count with what collectives alone can show (as `portolan fit --collectives` finds "
      "it) fitted to the others only",
@@ -162,6 +192,11 @@ static pto_score_options_t score_options(const arguments_t *arguments, const pto
     options.min_bytes = arguments->min_bytes;
     options.skip = arguments->skip;
     options.skip_count = arguments->skip_count;
+    options.nodes = arguments->test;
+    if (arguments->test.count == 0 && arguments->train.count > 0) {
+        options.nodes = arguments->train;
+        options.nodes.except = true;
+    }
     return options;
 }
 
@@ -172,12 +207,13 @@ static pto_status_t no_cells(const pto_score_t *score, pto_error_t *err) {
                          score->note_count > 0 ? score->note[0].text : "");
 }
 
-/* A machine for the cells of `nodes`, fitted without them; with no more terms than the user asked for. */
-static pto_status_t refit(const pto_machine_t *machine, const pto_collectives_t *collectives, int64_t nodes,
-                          void *context, pto_machine_t **fitted, pto_error_t *err) {
+/* A machine fitted to the node counts of `train`, with no more terms than the user asked for. */
+static pto_status_t refit(const pto_machine_t *machine, const pto_collectives_t *collectives,
+                          const pto_node_counts_t *train, void *context, pto_machine_t **fitted,
+                          pto_error_t *err) {
     (void)context;
     pto_fit_collectives_t fit;
-    pto_status_t status = pto_fit_collectives(machine, collectives, nodes, &fit, err);
+    pto_status_t status = pto_fit_collectives(machine, collectives, train, &fit, err);
     if (status != PTO_OK)
         return status;
     *fitted = fit.machine;
@@ -194,6 +230,37 @@ static pto_status_t predict(const arguments_t *arguments, const pto_machine_t *m
     return pto_score_predict(score, machine, 0, err);
 }
 
+/* Let the baselines learn from the collectives of a training set. */
+static pto_status_t learn(const pto_machine_t *machine, const pto_collectives_t *collectives,
+                          const pto_node_counts_t *nodes, pto_score_t *score, pto_error_t *err) {
+    pto_score_t train = {0};
+    pto_score_options_t options = score->options;
+    options.statistic = pto_score_defaults(collectives).statistic;
+    options.nodes = *nodes;
+    pto_status_t status = pto_score_collect(collectives, &options, &train, err);
+    if (status == PTO_OK)
+        status = pto_score_predict(&train, machine, 0, err);
+    if (status == PTO_OK)
+        status = pto_score_learn(score, &train, 0, err);
+    pto_score_fini(&train);
+    return status;
+}
+
+static pto_status_t learn_from(const arguments_t *arguments, const pto_machine_t *machine,
+                               const pto_collectives_t *collectives, pto_score_t *score, pto_error_t *err) {
+    pto_collectives_t others = {0};
+    pto_status_t status = PTO_OK;
+    if (arguments->train_file_count == 0)
+        return arguments->train.count > 0 ? learn(machine, collectives, &arguments->train, score, err)
+                                          : PTO_OK;
+    for (int i = 0; i < arguments->train_file_count && status == PTO_OK; i++)
+        status = pto_collectives_read(arguments->train_file[i], &others, err);
+    if (status == PTO_OK)
+        status = learn(machine, &others, &(pto_node_counts_t){0}, score, err);
+    pto_collectives_fini(&others);
+    return status;
+}
+
 static pto_status_t score_and_print(const arguments_t *arguments, const pto_collectives_t *collectives,
                                     pto_error_t *err) {
     const pto_options_t *options = &arguments->shared;
@@ -204,6 +271,8 @@ static pto_status_t score_and_print(const arguments_t *arguments, const pto_coll
     if (status != PTO_OK)
         return status;
     status = predict(arguments, options->machine, collectives, &score, err);
+    if (status == PTO_OK)
+        status = learn_from(arguments, options->machine, collectives, &score, err);
     print.format = options->format;
     if (status == PTO_OK)
         status = score_print(&score, collectives, options->machine, &print, err);

@@ -10,6 +10,7 @@ typedef struct {
     bool by_nodes;
     bool cells;
     bool leave_one_out;
+    bool baselines;
 } score_print_t;
 
 /* Print a predicted score to standard output. Errors: PTO_ERR_MEMORY. */

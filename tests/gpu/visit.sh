@@ -17,6 +17,9 @@
 #                          longer messages for fewer; needs root (up to 4 minutes)
 #            energy        joules of allreduces of 64 KiB to 64 MiB on four GPUs, 4 processes each, and the
 #                          powers of the machine (up to three minutes)
+#            nodes         namespace nodes of one GPU each, 8 Gbit/s of TCP between them: samples of two nodes, and
+#                          collectives on two to all, to score what a fit on two nodes says of more (NODES_LIMIT
+#                          seconds); needs root
 #            calibrate     samples of the host and of the namespace nodes, fitted; needs root (7 minutes)
 #            copies        how COPIERS processes share GPUs, copies and host memory, with and without MPS (three
 #                          minutes)
@@ -28,27 +31,29 @@
 #            kernels       gas_tree beside the other kernels and NCCL, and global sums, on all GPUs (a minute)
 #            chunks        three_step between two processes as a whole, in 2 to 64 chunks, and in as many as are
 #                          predicted; on two GPUs, or on one where there is one (a minute and a half)
+#            profile       the profiler recognizes a GPU's memory, and what it costs there (half a minute)
 #            tree          what mapping gains on namespace nodes below a tree of switches and on 4 nodes, on the CPUs
 #                          alone; needs root (three minutes on 16 processors)
 # Environment: AT, where to unpack (default /opt); BUILD (default AT/build-visit); LIMIT (default 500); LARGE, a
 # range of bytes (default 128MiB:256MiB:2; per destination for alltoall(v), so that each buffer has four times
 # as many: a GiB at most, of 3 GiB pinned host memory a process); REPEATS of these (default 7); BUDGET, seconds
 # for each benchmark of calibrate (default 10); NAME, what machine files' names begin with (default h200);
+# NODES_LIMIT (default 150);
 # COPIERS (default 32); STAGED_LIMIT (default 90), STAGED_FIRST (default 4MiB) and
 # STAGED_BYTES (default "4:1MiB:16 64KiB:16MiB:16"), the sizes of staged; HALO_LIMIT (default 75); CHUNK_GPUS (default:
 # two if there are) and CHUNK_REPEATS (default 20); TREE_RATE, Mbit/s of the tree's slowest link (default 400),
 # and TREE_REPEATS (default 7). DEVICE=host GPUS=4 makes a dry run.
 #
-# Leaves under OUT: log.txt; tables.txt, collectives-x4.csv, collectives-2x2-tcp.csv; powers.yaml,
-# energy-x4.csv; fits.txt, samples-*.csv; copies-*.csv; staged.csv, staged-mps.csv, score-staged.txt; halo.csv,
-# halo.txt; tree.csv, sum-LOCAL.csv; chunks.csv, chunks.txt; tree/ (see
-# tests/cluster/tree.sh).
+# Leaves under OUT: log.txt; profile.txt; tables.txt, collectives-x4.csv, collectives-2x2-tcp.csv; powers.yaml,
+# energy-x4.csv; samples-nodes.csv, collectives-nodes-tcp.csv; fits.txt, samples-*.csv; copies-*.csv; staged.csv,
+# staged-mps.csv, score-staged.txt; halo.csv,
+# halo.txt; tree.csv, sum-LOCAL.csv; chunks.csv, chunks.txt; tree/ (see tests/cluster/tree.sh).
 set -uo pipefail
 self=$(readlink -f "${BASH_SOURCE[0]}")
 start=$PWD
 cd "$(dirname "$self")/../.." || exit 1
 : "${AT:=/opt}" "${BUILD:=$AT/build-visit}" "${LIMIT:=500}" "${BUDGET:=10}" "${NAME:=h200}" "${DEPS:=}"
-: "${LARGE:=128MiB:256MiB:2}" "${REPEATS:=7}" "${COPIERS:=32}" "${STAGED_LIMIT:=90}" "${HALO_LIMIT:=75}"
+: "${LARGE:=128MiB:256MiB:2}" "${REPEATS:=7}" "${COPIERS:=32}" "${STAGED_LIMIT:=90}" "${HALO_LIMIT:=75}" "${NODES_LIMIT:=150}"
 : "${STAGED_FIRST:=4MiB}" "${STAGED_BYTES:=4:1MiB:16 64KiB:16MiB:16}" "${CHUNK_REPEATS:=20}"
 export AT BUILD LIMIT BUDGET DEPS
 . tests/gpu/environment.sh
@@ -90,6 +95,12 @@ validate_2x2() { # CORES COLLECTIVE BYTES REPEATS
         --mca btl "tcp,self,$within" -- "$validate" --machine h200-2x2-tcp "${arguments[@]}" >>"$OUT/tables.txt"
 }
 
+validate_nodes() { # NODES CORES COLLECTIVE
+    validate_row "nodes-$1-$3-$2" "$1" 1 "$2" "$3" 4:4MiB:4 "$REPEATS"
+    "$cluster" run -n $(($1 * $2)) --ppn "$2" --gpus-per-node 1 --oversubscribe --bind-to none \
+        --mca btl "tcp,self,$within" -- "$validate" --machine h200-2x2-tcp "${arguments[@]}" >>"$OUT/tables.txt"
+}
+
 # That nothing can be read is no failure; the log says why.
 if_measurable() { # COMMAND...
     local status=0
@@ -125,9 +136,9 @@ merge() {
     merge_rows "${rows[@]}" >"$OUT/$2"
 }
 
-up() { # RATE
+up() { # RATE [NODES]
     "$cluster" down
-    "$cluster" up 2 --rate "$1"
+    "$cluster" up "${2:-2}" --rate "$1"
 }
 
 on_host() { # PROCESSES FILE ARGUMENTS...
@@ -136,11 +147,11 @@ on_host() { # PROCESSES FILE ARGUMENTS...
     host_run "$processes" "$calibrate" --force --repeats 20 --out "$OUT/$file" "$@"
 }
 
-on_cluster() { # RATE FILE ARGUMENTS...
-    local rate=$1 file=$2 status=0
-    shift 2
+on_cluster() { # RATE GPUS-PER-NODE FILE ARGUMENTS...
+    local rate=$1 gpus=$2 file=$3 status=0
+    shift 3
     up "$rate" || return
-    "$cluster" run -n 4 --ppn 2 --gpus-per-node 2 --bind-to none --mca btl "tcp,self,$within" -- \
+    "$cluster" run -n 4 --ppn 2 --gpus-per-node "$gpus" --bind-to none --mca btl "tcp,self,$within" -- \
         "$calibrate" --force --repeats 20 --out "$OUT/$file" "$@" || status=$?
     "$cluster" down
     return $status
@@ -263,6 +274,20 @@ placed() {
     cat "$OUT/tree/gains.csv"
 }
 
+profile_spaces() {
+    OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,$within tests/mpi/test_profile.sh >"$OUT/profile.txt"
+}
+
+# Of a call whose buffer the driver must be asked about.
+profile_costs() {
+    local processes driver=cuda
+    [ "$DEVICE" = cuda ] || driver=
+    for processes in 1 2; do
+        host_run $processes env LD_PRELOAD="$BUILD/libportolan-profile.so" PORTOLAN_PROFILE="$BUILD/bench/" \
+            "$BUILD/bench/bench_profile" $driver || return
+    done >>"$OUT/profile.txt"
+}
+
 fit() { # NAME SAMPLES...
     local name=$1 status=0
     shift
@@ -289,7 +314,8 @@ wrong_usage() {
 [ $# -ge 3 ] && [ -n "${OUT:-}" ] || wrong_usage "OUT, DEPS, OPENMPI and a part are needed"
 for part in "${@:3}"; do
     case $part in
-    look | build | check | bench | validate-x4 | validate-2x2 | energy | calibrate | copies | staged | halo | kernels | chunks | tree) ;;
+    look | build | check | bench | validate-x4 | validate-2x2 | nodes | energy | calibrate | copies | staged | halo | kernels | \
+        chunks | profile | tree) ;;
     *) wrong_usage "no such part: $part" ;;
     esac
 done
@@ -306,6 +332,7 @@ unpack "$DEPS" "$openmpi" || exit 1
 export OUT LARGE REPEATS CHUNK_REPEATS
 [ "$DEVICE" = cuda ] || export PORTOLAN_EMULATED_GPUS=${GPUS:-4}
 : "${CHUNK_GPUS:=${PORTOLAN_EMULATED_GPUS:-$(nvidia-smi -L | wc -l)}}"
+NODES_GPUS=${PORTOLAN_EMULATED_GPUS:-$(nvidia-smi -L | wc -l)}
 export CHUNK_GPUS NAME
 export CUDA_MPS_PIPE_DIRECTORY=$BUILD/mps CUDA_MPS_LOG_DIRECTORY=$BUILD/mps
 
@@ -362,6 +389,23 @@ part_validate_2x2() {
     step 10 merge 2x2- collectives-2x2-tcp.csv
 }
 
+# The largest number of nodes first: what the limit cuts off is least missed.
+part_nodes() {
+    local ends=$((SECONDS + NODES_LIMIT)) nodes cores collective
+    rm -f "$BUILD"/rows/nodes-*
+    as_far_as 60 on_cluster 8gbit 1 samples-nodes.csv --only ping_pong,injection,multi_message,copies,signals \
+        --bytes 1:16MiB --budget 4 --machine "$NAME-nodes-tcp"
+    for ((nodes = NODES_GPUS; nodes >= 2; nodes--)); do
+        step 20 up 8gbit $nodes || return
+        for cores in 1 2; do
+            for collective in allreduce alltoall alltoallv; do as_far_as 20 validate_nodes $nodes $cores $collective; done
+        done
+    done
+    "$cluster" down
+    ends=$((ends + 10)) # what was measured shall not go unmerged
+    step 10 merge nodes- collectives-nodes-tcp.csv
+}
+
 part_energy() {
     rm -f "$BUILD"/rows/energy-*
     step 80 energy_powers # 25 windows of 20 steps of the counters, which take 0.1 s on an H200
@@ -373,8 +417,8 @@ part_energy() {
 part_calibrate() {
     local tcp=ping_pong,injection,multi_message,copies,signals
     step 165 on_host 4 samples-x4.csv --budget "$BUDGET" --machine "$NAME-x4"
-    step 110 on_cluster 8gbit samples-2x2-8gbit.csv --only $tcp --budget "$BUDGET" --machine "$NAME-2x2-tcp-8gbit"
-    step 110 on_cluster 16gbit samples-2x2-16gbit.csv --only $tcp --budget "$BUDGET" --machine "$NAME-2x2-tcp-16gbit"
+    step 110 on_cluster 8gbit 2 samples-2x2-8gbit.csv --only $tcp --budget "$BUDGET" --machine "$NAME-2x2-tcp-8gbit"
+    step 110 on_cluster 16gbit 2 samples-2x2-16gbit.csv --only $tcp --budget "$BUDGET" --machine "$NAME-2x2-tcp-16gbit"
     step 45 on_host 32 samples-x4-shared.csv --only memcpy_shared --budget $((2 * BUDGET)) --machine "$NAME-x4"
     step 45 under_mps on_host 32 samples-x4-shared-mps.csv --only memcpy_shared --budget $((2 * BUDGET)) --machine "$NAME-x4"
     ends=$((ends + 20)) # fits are short, and what was measured shall not go unfitted
@@ -451,14 +495,22 @@ part_chunks() {
     step 10 chunks_summary
 }
 
+part_profile() {
+    step 30 profile_spaces
+    step 20 profile_costs
+    cat "$OUT/profile.txt"
+}
+
 for part in "${@:3}"; do
     case $part in
     look) step 30 look ;;
-    build) step 150 compile "$BUILD/tests/test_exec" "$BUILD/bench/bench_exec" || break ;;
+    build) step 150 compile "$BUILD"/tests/test_{exec,profile} "$BUILD"/bench/bench_{exec,profile} \
+        "$BUILD/tests/fake_cuda/libcuda.so.1" || break ;;
     check) step 300 check ;;
     bench) step 60 bench ;;
     validate-x4) part_validate_x4 ;;
     validate-2x2) part_validate_2x2 ;;
+    nodes) part_nodes ;;
     energy) part_energy ;;
     calibrate) part_calibrate ;;
     copies) part_copies ;;
@@ -466,6 +518,7 @@ for part in "${@:3}"; do
     halo) part_halo ;;
     kernels) part_kernels ;;
     chunks) part_chunks ;;
+    profile) part_profile ;;
     tree) as_far_as 195 placed ;;
     esac
 done

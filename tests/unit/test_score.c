@@ -507,11 +507,11 @@ static void missing_machine_values_are_listed(void **state) {
 }
 
 /* A fit that knows only which nodes it must not see: it makes GPU messages cost as many seconds. */
-static pto_status_t refit(const pto_machine_t *machine, const pto_collectives_t *collectives, int64_t nodes,
-                          void *context, pto_machine_t **fitted, pto_error_t *err) {
-    int64_t *calls = context;
-    assert_non_null(machine);
-    assert_int_equal(collectives->count, 4);
+static pto_status_t refit(const pto_machine_t *machine, const pto_collectives_t *collectives,
+                          const pto_node_counts_t *train, void *context, pto_machine_t **fitted,
+                          pto_error_t *err) {
+    int64_t *calls = context, nodes = train->value[0];
+    assert_true(train->count == 1 && train->except && machine && collectives->count == 4);
     calls[(*calls < 2) + 1] = nodes;
     (*calls)++;
     const char *text = nodes == 2 ? MACHINE("2") : MACHINE("4");

@@ -268,3 +268,33 @@ void pto_collectives_fini(pto_collectives_t *collectives) {
 const char *pto_collectives_provenance(const pto_collectives_t *collectives, const char *key) {
     return pto_csv_provenance(collectives->provenance, collectives->provenance_count, key);
 }
+
+/* --- node counts ---------------------------------------------------------------------------------------- */
+
+bool pto_node_counts_has(const pto_node_counts_t *counts, int64_t nodes) {
+    if (counts->count == 0)
+        return true;
+    bool named = false;
+    for (int i = 0; i < counts->count; i++)
+        named = named || counts->value[i] == nodes;
+    return named != counts->except;
+}
+
+pto_status_t pto_node_counts_parse(const char *text, pto_node_counts_t *counts, pto_error_t *err) {
+    static const char key[] = "nodes=";
+    pto_node_counts_t made = {0};
+    const char *at = text + strlen(key);
+    if (strncmp(text, key, strlen(key)) != 0)
+        return pto_error_set(err, PTO_ERR_TYPE, "'%s' is not nodes=N[,N...]", text);
+    for (char *end = NULL; made.count == 0 || *end == ','; at = end + 1) {
+        if (made.count == PTO_NODE_COUNTS_MAX)
+            return pto_error_set(err, PTO_ERR_RANGE, "'%s' has more than %d node counts", text,
+                                 PTO_NODE_COUNTS_MAX);
+        int64_t nodes = strtoll(at, &end, 10);
+        if (end == at || (*end != ',' && *end != '\0') || nodes < 1 || nodes > INT32_MAX)
+            return pto_error_set(err, PTO_ERR_TYPE, "'%s' is not nodes=N[,N...]", text);
+        made.value[made.count++] = nodes;
+    }
+    *counts = made;
+    return PTO_OK;
+}

@@ -43,6 +43,10 @@ pto_status_t pto_score_pick(pto_score_cell_t *cell, pto_error_t *err) {
         return status;
     cell->picked = range[0].winner;
     cell->regret = cell->picked >= 0 ? pto_score_regret(cell, cell->picked) : 0;
+    cell->runner_up = range[0].runner_up;
+    for (int c = 0; c < cell->candidate_count; c++)
+        if (pto_range_is_tied(&point, &range[0], c))
+            cell->runner_up = c;
     cell->near_tie = range[0].near_tie || range[0].tied > 0;
     free(range);
     return PTO_OK;
@@ -219,9 +223,19 @@ pto_status_t pto_score_leave_one_out(pto_score_t *score, const pto_collectives_t
     pto_status_t status = PTO_OK;
     for (; nodes > 0 && status == PTO_OK; nodes = next_nodes(score, nodes)) {
         pto_machine_t *fitted = NULL;
-        status = refit(machine, collectives, nodes, context, &fitted, err);
+        pto_score_t train = {0};
+        pto_score_options_t others = score->options;
+        others.nodes = (pto_node_counts_t){.count = 1, .value = {nodes}, .except = true};
+        status = refit(machine, collectives, &others.nodes, context, &fitted, err);
         if (status == PTO_OK)
             status = pto_score_predict(score, fitted, nodes, err);
+        if (status == PTO_OK)
+            status = pto_score_collect(collectives, &others, &train, err);
+        if (status == PTO_OK)
+            status = pto_score_predict(&train, fitted, 0, err);
+        if (status == PTO_OK)
+            status = pto_score_learn(score, &train, nodes, err);
+        pto_score_fini(&train);
         pto_machine_destroy(fitted);
     }
     return status;
