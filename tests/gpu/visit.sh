@@ -33,7 +33,7 @@
 #                          predicted; on two GPUs, or on one where there is one (a minute and a half)
 #            profile       the profiler recognizes a GPU's memory, and what it costs there (half a minute)
 #            tree          what mapping gains on namespace nodes below a tree of switches and on 4 nodes, on the CPUs
-#                          alone; needs root (three minutes on 16 processors)
+#                          alone; needs root (as many pairs of patterns as fit into three minutes)
 # Environment: AT, where to unpack (default /opt); BUILD (default AT/build-visit); LIMIT (default 500); LARGE, a
 # range of bytes (default 128MiB:256MiB:2; per destination for alltoall(v), so that each buffer has four times
 # as many: a GiB at most, of 3 GiB pinned host memory a process); REPEATS of these (default 7); BUDGET, seconds
@@ -42,7 +42,7 @@
 # COPIERS (default 32); STAGED_LIMIT (default 90), STAGED_FIRST (default 4MiB) and
 # STAGED_BYTES (default "4:1MiB:16 64KiB:16MiB:16"), the sizes of staged; HALO_LIMIT (default 75); CHUNK_GPUS (default:
 # two if there are) and CHUNK_REPEATS (default 20); TREE_RATE, Mbit/s of the tree's slowest link (default 400),
-# and TREE_REPEATS (default 7). DEVICE=host GPUS=4 makes a dry run.
+# and TREE_REPEATS (default 5). DEVICE=host GPUS=4 makes a dry run.
 #
 # Leaves under OUT: log.txt; profile.txt; tables.txt, collectives-x4.csv, collectives-2x2-tcp.csv; powers.yaml,
 # energy-x4.csv; samples-nodes.csv, collectives-nodes-tcp.csv; fits.txt, samples-*.csv; copies-*.csv; staged.csv,
@@ -270,7 +270,7 @@ chunks_summary() {
 }
 
 placed() {
-    OUT=$OUT/tree RATE=${TREE_RATE:-400} REPEATS=${TREE_REPEATS:-7} tests/cluster/tree.sh
+    OUT=$OUT/tree RATE=${TREE_RATE:-400} REPEATS=${TREE_REPEATS:-5} tests/cluster/tree.sh
     cat "$OUT/tree/gains.csv"
 }
 
