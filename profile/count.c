@@ -2,6 +2,7 @@
  * calls. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "profile.h"
@@ -95,10 +96,7 @@ static bool grow(void) {
 }
 
 static int size_class(int64_t bytes) {
-    int class = 0;
-    for (; bytes > 0; bytes /= 2)
-        class ++;
-    return class;
+    return bytes > 0 ? 64 - __builtin_clzll((unsigned long long)bytes) : 0;
 }
 
 /* NULL: out of memory. */
@@ -160,13 +158,16 @@ void prof_count_received_at(const prof_group_t *group, int peer, int tag, prof_s
 
 /* --- calls ---------------------------------------------------------------------------------------------- */
 
-static prof_line_t *new_line(void) {
-    int64_t at = prof.line_count % PROF_LINES_PER_CHUNK, chunk = prof.line_count / PROF_LINES_PER_CHUNK;
-    if (prof.line_count >= prof.line_max)
+/* Make room for another line; NULL: there is none. */
+static prof_line_t *new_chunk(void) {
+    int64_t number = prof.line_count / PROF_LINES_PER_CHUNK, left = prof.line_max - prof.line_count;
+    prof_line_t *chunk = left > 0 ? aligned_alloc(PROF_CHUNK_BYTES, PROF_CHUNK_BYTES) : NULL;
+    if (!chunk)
         return NULL;
-    if (!prof.chunk[chunk])
-        prof.chunk[chunk] = malloc(PROF_LINES_PER_CHUNK * sizeof(prof_line_t));
-    return prof.chunk[chunk] ? &prof.chunk[chunk][at] : NULL;
+    madvise(chunk, PROF_CHUNK_BYTES, MADV_HUGEPAGE);
+    prof.chunk[number] = prof.line = chunk;
+    prof.line_end = chunk + (left < PROF_LINES_PER_CHUNK ? left : PROF_LINES_PER_CHUNK);
+    return chunk;
 }
 
 void prof_count_call(const prof_call_t *call, const prof_group_t *group, int peer, int tag, int64_t bytes,
@@ -176,19 +177,19 @@ void prof_count_call(const prof_call_t *call, const prof_group_t *group, int pee
     prof_time_t *time = &prof.time[call->routine][space];
     time->calls++;
     time->inside += call->end - call->begin;
-    prof_line_t *line = new_line();
+    prof_line_t *line = prof.line < prof.line_end ? prof.line : new_chunk();
     if (!line) {
         prof.lines_lost++;
         return;
     }
-    *line = (prof_line_t){.begin = call->begin,
-                          .end = call->end,
-                          .bytes = bytes,
-                          .group = group ? group->id : 0,
-                          .procs = group ? group->size : 0,
-                          .peer = group ? prof_world_rank(group, peer) : -1,
-                          .tag = tag,
-                          .routine = (uint8_t)call->routine,
-                          .space = (uint8_t)space};
+    line->begin = call->begin;
+    line->end = call->end;
+    line->bytes = bytes;
+    line->group = group;
+    line->peer = prof_world_rank(group, peer);
+    line->tag = tag;
+    line->routine = (uint8_t)call->routine;
+    line->space = (uint8_t)space;
+    prof.line = line + 1;
     prof.line_count++;
 }

@@ -201,8 +201,8 @@ static void write_lines(const own_t *own) {
         put(",");
         put(routine_names[line->routine]);
         put(",");
-        put(line->procs > 0 ? digits_of(line->group, 16, 16, room) : "");
-        put_field(line->procs);
+        put(line->group ? digits_of(line->group->id, 16, 16, room) : "");
+        put_field(line->group ? line->group->size : 0);
         put(",");
         if (line->peer >= 0)
             put_number(line->peer);

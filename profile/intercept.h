@@ -10,13 +10,29 @@
 /* The next function of this name. */
 void prof_next(const char *name, void *function, size_t size);
 
+extern _Thread_local int prof_depth;
+
 /* Whether a call is to be looked at: not those that MPI or another tool makes within one. If so, prof_leave
  * must follow. Requests must be followed even while counting is switched off: `always`. */
-bool prof_enter(bool always);
-void prof_leave(void);
-/* Around everything that uses the tables. */
-void prof_lock(void);
-void prof_unlock(void);
+static inline bool prof_enter(bool always) {
+    if (!(always ? prof.running : prof.enabled) || prof_depth > 0)
+        return false;
+    prof_depth++;
+    return true;
+}
+static inline void prof_leave(void) { prof_depth--; }
+
+/* Around everything that uses the tables, where threads may do so at once. */
+void prof_lock_mutex(void);
+void prof_unlock_mutex(void);
+static inline void prof_lock(void) {
+    if (prof.threaded)
+        prof_lock_mutex();
+}
+static inline void prof_unlock(void) {
+    if (prof.threaded)
+        prof_unlock_mutex();
+}
 
 #define PROF_JOIN(a, b, c) PROF_JOIN_(a, b, c)
 #define PROF_JOIN_(a, b, c) a##b##c

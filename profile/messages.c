@@ -64,7 +64,7 @@ static void post(prof_request_t *what) {
     what->place = prof_order_post();
     what->active = true;
     if (what->is_open)
-        prof_order_open(1);
+        prof_open_receives++;
     else
         prof_count_received_at(what->group, what->peer, what->tag, (prof_space_t)what->space, what->place);
 }
@@ -182,7 +182,7 @@ typedef struct {
 } waiting_t;
 
 static bool needs_status(const waiting_t *waiting) {
-    for (int i = 0; i < waiting->count; i++) {
+    for (int i = 0; prof_open_receives > 0 && i < waiting->count; i++) {
         const prof_request_t *what = prof_request_find(waiting->saved[i]);
         if (what && what->active && (what->is_open || what->cancelled))
             return true;
@@ -197,7 +197,8 @@ static void wait_begin(waiting_t *waiting, int count, const MPI_Request *request
     MPI_Status *own = waiting->many ? waiting->many : waiting->few_status;
     waiting->saved = waiting->many ? (MPI_Request *)(void *)(own + room) : waiting->few;
     waiting->count = room <= FEW || waiting->many ? (int)room : 0;
-    memcpy(waiting->saved, request, (size_t)waiting->count * sizeof *request);
+    for (int i = 0; i < waiting->count; i++)
+        waiting->saved[i] = request[i];
     prof_lock();
     bool replace = status == ignored && needs_status(waiting);
     prof_unlock();
@@ -217,7 +218,7 @@ static void complete_receive(const prof_request_t *what, const MPI_Status *statu
         if (status && !cancelled && status->MPI_SOURCE != MPI_PROC_NULL)
             prof_count_received_at(what->group, status->MPI_SOURCE, status->MPI_TAG,
                                    (prof_space_t)what->space, what->place);
-        prof_order_open(-1);
+        prof_open_receives--;
     } else if (cancelled) {
         prof_order_cancel(prof_world_rank(what->group, what->peer), what->group->id, what->tag, what->place);
     }
@@ -234,18 +235,20 @@ static void complete(MPI_Request request, const MPI_Status *status, int64_t wait
     prof_cell_t *cell = what->sends ? prof_find_cell(&what->key) : NULL;
     if (cell)
         cell->waiting += waiting;
+    prof_open_receives -= what->cancelled;
     what->cancelled = false;
     if (!what->persistent)
-        prof_request_remove(request);
+        prof_request_remove(what);
 }
 
 /* `done` requests have completed: those with these indices, or the first ones; MPI_UNDEFINED: none. */
 static void wait_end(waiting_t *waiting, const prof_call_t *call, int code, int done, const int *index) {
+    int64_t waited = done > 1 ? (call->end - call->begin) / done : call->end - call->begin;
     bool some = done > 0 && done <= waiting->count && (code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS);
     prof_count_call(call, NULL, -1, -1, 0, PROF_CPU);
     for (int i = 0; some && i < done; i++)
         complete(waiting->saved[index ? index[i] : i], waiting->has_status ? &waiting->status[i] : NULL,
-                 (call->end - call->begin) / done);
+                 waited);
     free(waiting->many);
 }
 
@@ -290,15 +293,18 @@ PROF_BOTH(Testsome, true,
 
 static void forget(MPI_Request request) {
     prof_request_t *what = prof_request_find(request);
-    if (what && what->active && what->is_open)
-        prof_order_open(-1);
-    prof_request_remove(request);
+    if (!what)
+        return;
+    prof_open_receives -= (what->active && what->is_open) + what->cancelled;
+    prof_request_remove(what);
 }
 
 static void mark_cancelled(MPI_Request request) {
     prof_request_t *what = prof_request_find(request);
-    if (what && what->receives)
-        what->cancelled = true;
+    if (!what || !what->receives || what->cancelled)
+        return;
+    what->cancelled = true;
+    prof_open_receives++;
 }
 
 #define ON_REQUEST(prefix, name, act)                                                                        \
@@ -334,7 +340,7 @@ static void note_mprobe(const prof_call_t *call, int code, int peer, int tag, MP
                                                 .tag = status->MPI_TAG,
                                                 .place = prof_order_post(),
                                                 .group = prof_group_of(comm)});
-    prof_order_open(1);
+    prof_open_receives++;
 }
 
 static void note_mrecv(const prof_call_t *call, int code, const void *buffer, MPI_Count count,
@@ -347,7 +353,7 @@ static void note_mrecv(const prof_call_t *call, int code, const void *buffer, MP
         return;
     if (code == MPI_SUCCESS)
         prof_count_received_at(what.group, what.peer, what.tag, space, what.place);
-    prof_order_open(-1);
+    prof_open_receives--;
 }
 
 PROF_SIMPLE(Probe, (int peer, int tag, MPI_Comm comm, MPI_Status *status), (peer, tag, comm, status),

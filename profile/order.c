@@ -39,10 +39,10 @@ typedef struct {
 static streams_t sent, received;
 static size_t run_count;
 static int64_t places;
-static int open_receives;
+
+int prof_open_receives;
 
 int64_t prof_order_post(void) { return places++; }
-void prof_order_open(int change) { open_receives += change; }
 
 /* --- recording ------------------------------------------------------------------------------------------ */
 
@@ -123,7 +123,7 @@ void prof_order_received(int peer, uint64_t group, int tag, int64_t messages, pr
                          int64_t place) {
     stream_t *stream = stream_of(&received, peer, group, tag);
     run_t *run = stream && stream->count > 0 ? &stream->run[stream->count - 1] : NULL;
-    if (run && run->key.space == space && open_receives == 0 && run->last == stream->last &&
+    if (run && run->key.space == space && prof_open_receives == 0 && run->last == stream->last &&
         place > run->last) {
         run->messages += messages;
         run->last = place;

@@ -43,7 +43,12 @@ static inline int64_t prof_ticks(void) { return prof_now_ns(); }
 bool prof_spaces_begin(void);
 prof_space_t prof_space(const void *memory);
 /* Of a message: with MPI_BOTTOM, the datatype has the address. */
-prof_space_t prof_message_space(const void *memory, MPI_Datatype type);
+prof_space_t prof_find_message_space(const void *memory, MPI_Datatype type);
+/* There is a driver, or memory that the program has named. */
+extern bool prof_spaces_differ;
+static inline prof_space_t prof_message_space(const void *memory, MPI_Datatype type) {
+    return prof_spaces_differ ? prof_find_message_space(memory, type) : PROF_CPU;
+}
 
 /* --- communicators (groups.c) --------------------------------------------------------------------------- */
 
@@ -60,7 +65,9 @@ void prof_groups_begin(void);
 /* NULL: out of memory, or no communicator. */
 const prof_group_t *prof_group_of(MPI_Comm comm);
 /* A process's rank in MPI_COMM_WORLD; negative for MPI_PROC_NULL, MPI_ANY_SOURCE and processes outside. */
-int prof_world_rank(const prof_group_t *group, int rank);
+static inline int prof_world_rank(const prof_group_t *group, int rank) {
+    return group && rank >= 0 && rank < group->size ? group->world[rank] : -1;
+}
 
 /* --- counting (count.c) --------------------------------------------------------------------------------- */
 
@@ -106,15 +113,16 @@ typedef struct {
     int64_t begin;
     int64_t end;
     int64_t bytes;
-    uint64_t group;
-    int32_t procs;
-    int32_t peer; /* or a collective's root; negative: none */
+    const prof_group_t *group; /* or NULL */
+    int32_t peer;              /* or a collective's root; negative: none */
     int32_t tag;
     uint8_t routine;
     uint8_t space;
 } prof_line_t;
 
-enum { PROF_LINES_PER_CHUNK = 4096, PROF_CHUNKS_MAX = 1 << 16 };
+/* A chunk is a huge page, where the system has them: a page fault costs as much as counting ten calls. */
+enum { PROF_CHUNK_BYTES = 1 << 21, PROF_CHUNKS_MAX = 1 << 12 };
+enum { PROF_LINES_PER_CHUNK = PROF_CHUNK_BYTES / sizeof(prof_line_t) };
 
 typedef struct {
     int rank; /* in MPI_COMM_WORLD */
@@ -133,6 +141,8 @@ typedef struct {
     prof_size_t sizes[PROF_ROUTINE_COUNT][PROF_SPACE_COUNT][PROF_SIZES];
     uint8_t *received; /* by peer: a bit for each space in which its messages were received */
     prof_line_t *chunk[PROF_CHUNKS_MAX];
+    prof_line_t *line; /* the next one, up to line_end */
+    const prof_line_t *line_end;
     int64_t line_count;
     int64_t line_max;
     int64_t lines_lost;    /* beyond line_max */
@@ -176,8 +186,9 @@ void prof_order_received(int peer, uint64_t group, int tag, int64_t messages, pr
 int64_t prof_order_post(void);
 /* A receive that was counted when it was posted has been cancelled. */
 void prof_order_cancel(int peer, uint64_t group, int tag, int64_t place);
-/* Receives of MPI_ANY_SOURCE or MPI_ANY_TAG that are posted: added or removed. */
-void prof_order_open(int change);
+/* Posted receives of MPI_ANY_SOURCE or MPI_ANY_TAG, and receives that have been cancelled: their statuses
+ * tell what became of them. */
+extern int prof_open_receives;
 
 /* Collective. Split the cells by the space at the receiver: returns them in a new array. */
 prof_cell_t *prof_order_resolve(size_t *count);
@@ -210,7 +221,7 @@ typedef struct {
 
 void prof_request_add(MPI_Request request, const prof_request_t *what);
 prof_request_t *prof_request_find(MPI_Request request);
-void prof_request_remove(MPI_Request request);
+void prof_request_remove(prof_request_t *what);
 
 /* A matched probe, until its receive. */
 void prof_message_add(MPI_Message message, const prof_request_t *what);

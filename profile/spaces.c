@@ -16,6 +16,7 @@ typedef struct {
 
 /* --- memory that the program names ---------------------------------------------------------------------- */
 
+bool prof_spaces_differ;
 static range_t *named;
 static size_t named_count, named_capacity;
 
@@ -37,6 +38,7 @@ __attribute__((visibility("default"))) void portolan_profile_memory(const void *
         named_capacity = capacity;
     }
     named[named_count++] = (range_t){first, first + bytes};
+    prof_spaces_differ = true;
 }
 
 /* --- CUDA ----------------------------------------------------------------------------------------------- */
@@ -50,6 +52,7 @@ bool prof_spaces_begin(void) {
     void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
     void *symbol = library ? dlsym(library, "cuPointerGetAttributes") : NULL;
     memcpy(&get_attributes, &symbol, sizeof symbol);
+    prof_spaces_differ |= symbol != NULL;
     return symbol != NULL;
 }
 
@@ -76,7 +79,7 @@ prof_space_t prof_space(const void *memory) {
     return get_attributes && memory ? ask_cuda(memory) : PROF_CPU;
 }
 
-prof_space_t prof_message_space(const void *memory, MPI_Datatype type) {
+prof_space_t prof_find_message_space(const void *memory, MPI_Datatype type) {
     MPI_Aint first = 0, extent = 0;
     if (memory != MPI_BOTTOM || type == MPI_DATATYPE_NULL)
         return prof_space(memory);

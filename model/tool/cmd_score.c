@@ -1,10 +1,12 @@
 /* portolan score: compare predictions and picks with measured collectives. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "command.h"
 #include "options.h"
 #include "portolan/fit.h"
+#include "portolan/machine_write.h"
 #include "portolan/score.h"
 #include "portolan/units.h"
 #include "score_table.h"
@@ -133,8 +135,15 @@ static const pto_option_t score_options_table[] = {
      STORE(FLAG, print.baselines)},
     {"leave-one-out", NULL,
      "predict each node count with what collectives alone can show (as `portolan fit --collectives` finds "
-     "it) fitted to the others only",
+     "it) fitted to the others only; the default where the machine file's terms were fitted to these cells",
      STORE(FLAG, print.leave_one_out)},
+    {"in-sample", NULL, "predict cells with the terms that were fitted to them",
+     STORE(FLAG, print.in_sample)},
+    {"model-error", NULL,
+     "print only the model's error on these cells, as `model_error` of a machine file that knows none of "
+     "them "
+     "(docs/fitting.md); those that are not --train's show what more nodes add",
+     STORE(FLAG, print.model_error)},
     {"cells", NULL, "every cell instead: each strategy's time, measured and predicted",
      STORE(FLAG, print.cells)},
     {.name = NULL}};
@@ -207,6 +216,42 @@ static pto_status_t no_cells(const pto_score_t *score, pto_error_t *err) {
                          score->note_count > 0 ? score->note[0].text : "");
 }
 
+/* What of a file's node counts the machine's terms were fitted to. */
+static pto_node_counts_t fitted_nodes(const pto_machine_t *machine, const pto_collectives_t *collectives) {
+    pto_node_counts_t found = {0};
+    for (int i = 0; i < collectives->file_count; i++) {
+        char digest[PTO_COLLECTIVES_DIGEST_MAX];
+        const int64_t *nodes = NULL;
+        pto_collectives_digest(collectives, i, digest);
+        int count = pto_machine_fitted_to(machine, digest, &nodes);
+        for (int n = 0; n < count && found.count < PTO_NODE_COUNTS_MAX; n++)
+            found.value[found.count++] = nodes[n];
+    }
+    return found;
+}
+
+/* Keep what is fitted apart from what is scored: leave each node count out of the fit, or, where only some
+ * were fitted to, score the others. */
+static void choose_cells(const pto_machine_t *machine, const pto_collectives_t *collectives,
+                         arguments_t *arguments) {
+    pto_node_counts_t fitted = fitted_nodes(machine, collectives), scored = {0};
+    int fresh = 0, known = 0;
+    bool asked = arguments->train.count > 0 || arguments->print.leave_one_out || arguments->print.in_sample;
+    for (int i = 0; i < collectives->file_count && fitted.count > 0; i++) {
+        scored = pto_collectives_nodes(collectives, i, &arguments->test);
+        for (int n = 0; n < scored.count; n++) {
+            bool is_known = pto_node_counts_has(&fitted, scored.value[n]);
+            known += is_known;
+            fresh += !is_known;
+        }
+    }
+    if (!asked && fresh == 0)
+        arguments->print.leave_one_out = known > 1;
+    else if (!asked && known > 0)
+        arguments->train = fitted;
+    arguments->print.in_sample = !arguments->print.leave_one_out && known > 0 && arguments->train.count == 0;
+}
+
 /* A machine fitted to the node counts of `train`, with no more terms than the user asked for. */
 static pto_status_t refit(const pto_machine_t *machine, const pto_collectives_t *collectives,
                           const pto_node_counts_t *train, void *context, pto_machine_t **fitted,
@@ -218,6 +263,9 @@ static pto_status_t refit(const pto_machine_t *machine, const pto_collectives_t 
         return status;
     *fitted = fit.machine;
     const char *model = pto_machine_model(machine);
+    status = pto_fit_model_error(fit.machine, collectives, train, true, err);
+    if (status != PTO_OK)
+        return status;
     return model ? pto_machine_restrict(fit.machine, model, err) : PTO_OK;
 }
 
@@ -261,10 +309,30 @@ static pto_status_t learn_from(const arguments_t *arguments, const pto_machine_t
     return status;
 }
 
-static pto_status_t score_and_print(const arguments_t *arguments, const pto_collectives_t *collectives,
+/* The error that another machine of the kind may take for its own. */
+static pto_status_t print_model_error(const pto_machine_t *machine, const pto_collectives_t *collectives,
+                                      const pto_node_counts_t *train, pto_error_t *err) {
+    pto_machine_t *copy = NULL;
+    char *text = NULL;
+    pto_status_t status = pto_machine_duplicate(machine, &copy, err);
+    if (status == PTO_OK)
+        status = pto_fit_model_error(copy, collectives, train, false, err);
+    if (status == PTO_OK)
+        status = pto_machine_error_format(copy, &text, err);
+    if (status == PTO_OK)
+        fputs(text, stdout);
+    free(text);
+    pto_machine_destroy(copy);
+    return status;
+}
+
+static pto_status_t score_and_print(arguments_t *arguments, const pto_collectives_t *collectives,
                                     pto_error_t *err) {
     const pto_options_t *options = &arguments->shared;
     pto_score_t score;
+    if (arguments->print.model_error)
+        return print_model_error(options->machine, collectives, &arguments->train, err);
+    choose_cells(options->machine, collectives, arguments);
     score_print_t print = arguments->print;
     pto_score_options_t asked = score_options(arguments, collectives);
     pto_status_t status = pto_score_collect(collectives, &asked, &score, err);
@@ -280,7 +348,7 @@ static pto_status_t score_and_print(const arguments_t *arguments, const pto_coll
     return status;
 }
 
-static int score_files(const arguments_t *arguments, int count, char **paths) {
+static int score_files(arguments_t *arguments, int count, char **paths) {
     pto_collectives_t collectives = {0};
     pto_error_t err = {0};
     pto_status_t status = PTO_OK;

@@ -53,6 +53,11 @@ static void print_header(const printer_t *printer) {
     if (printer->how->leave_one_out)
         printf(
             "# left out   one by one, each number of nodes is predicted by what was fitted to the others\n");
+    if (printer->how->in_sample)
+        printf(
+            "# in sample  terms were fitted to these cells: errors are those of a fit, not of predictions\n");
+    if (!pto_machine_error_source(printer->machine))
+        printf("# intervals  of parameters alone; the machine file has no model_error\n");
     print_nodes(&printer->score->options.nodes);
     for (int i = 0; i < printer->score->note_count; i++) {
         const pto_score_note_t *note = &printer->score->note[i];

@@ -10,7 +10,7 @@ needs mpirun
 program=$build/tests/test_profile
 library=$build/libportolan-profile.so
 portolan=$build/portolan
-built "$program" "$library" "$portolan"
+built "$program" "$library" "$portolan" "$build/tests/example_particles"
 seed=${SEED:-$(date +%s)}
 echo "     seed $seed"
 export PORTOLAN_PROFILE=$work/ PORTOLAN_PROFILE_ORDER=1
@@ -121,11 +121,15 @@ check "allgather" by_plan allgather MPI_Allgather bruck 0
 
 check "counts: the traffic is a matrix" quietly "$portolan" traffic --machine summit-spectrum --collective alltoallv \
     --implementation isend_irecv --counts "$work/traffic.csv" --nodes 5 --gpus-per-node 1 --procs-per-gpu 1 --strategy three_step
+same_particles() { diff <(cut -d, -f1-8 "$work/traffic.csv") tests/fixtures/particles.csv >"$work/stdout"; }
 same_bytes() {
     diff <(rows "$work/traffic.csv" | awk -F, '{ sum[$1 "," $2] += $8 } END { for (pair in sum) print pair "," sum[pair] }' | sort) \
         <(rows "$work/stdout" | awk -F, '{ print $1 "," $2 "," $7 }' | sort)
 }
 check "of the same bytes" same_bytes
+
+check "the example of docs/profiling.md runs" profiled 8 "$build/tests/example_particles"
+check "and sends what tests/golden/particles.cmd takes" same_particles
 
 # --- programs that die
 

@@ -120,6 +120,21 @@ pto_status_t pto_fit_collectives(const pto_machine_t *machine, const pto_collect
                                  const pto_node_counts_t *nodes, pto_fit_collectives_t *fit,
                                  pto_error_t *err);
 
+/* Measure how far the machine's predictions miss these collectives, and keep it in the machine as the model's
+ * error. `nodes` are the node counts that its terms know (NULL: all); larger ones show what an extrapolation
+ * adds. `refit`: only those are used, and each is left out in turn, in a fit of its own. Fewer than 19 times
+ * say nothing. Errors: those of pto_fit_collectives and pto_score_predict. */
+pto_status_t pto_fit_model_error(pto_machine_t *machine, const pto_collectives_t *collectives,
+                                 const pto_node_counts_t *nodes, bool refit, pto_error_t *err);
+
+/* Take the model's error, or only what extrapolation adds to it, from another machine where this one has none
+ * of its own. Errors: PTO_ERR_MEMORY. */
+pto_status_t pto_fit_borrow_error(pto_machine_t *machine, const pto_machine_t *lender, pto_error_t *err);
+
+/* Take the terms that only collectives show from another machine, where this one does not have them. Errors:
+ * PTO_ERR_MEMORY. */
+pto_status_t pto_fit_borrow_terms(pto_machine_t *machine, const pto_machine_t *lender, pto_error_t *err);
+
 PTO_API_END
 
 #endif

@@ -2,6 +2,7 @@
  * mean. */
 #include "portolan/collectives.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -297,4 +298,52 @@ pto_status_t pto_node_counts_parse(const char *text, pto_node_counts_t *counts, 
     }
     *counts = made;
     return PTO_OK;
+}
+
+static int64_t next_nodes(const pto_collectives_t *collectives, int file, int64_t above) {
+    int64_t next = 0;
+    for (size_t i = 0; i < collectives->count; i++) {
+        const pto_collective_row_t *row = &collectives->row[i];
+        if (row->file == file && row->nodes > above && (next == 0 || row->nodes < next))
+            next = row->nodes;
+    }
+    return next;
+}
+
+pto_node_counts_t pto_collectives_nodes(const pto_collectives_t *collectives, int file,
+                                        const pto_node_counts_t *chosen) {
+    pto_node_counts_t found = {0};
+    for (int64_t nodes = 0; (nodes = next_nodes(collectives, file, nodes)) > 0;)
+        if ((!chosen || pto_node_counts_has(chosen, nodes)) && found.count < PTO_NODE_COUNTS_MAX)
+            found.value[found.count++] = nodes;
+    return found;
+}
+
+/* --- digests ---------------------------------------------------------------------------------------------
+ */
+
+/* FNV-1a of a text with its end. */
+static uint64_t add_text(uint64_t hash, const char *text) {
+    for (;; text++) {
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
+        if (*text == '\0')
+            return hash;
+    }
+}
+
+void pto_collectives_digest(const pto_collectives_t *collectives, int file,
+                            char digest[PTO_COLLECTIVES_DIGEST_MAX]) {
+    uint64_t hash = UINT64_C(14695981039346656037);
+    for (size_t i = 0; i < collectives->count; i++) {
+        const pto_collective_row_t *row = &collectives->row[i];
+        char text[256];
+        if (row->file != file)
+            continue;
+        snprintf(text, sizeof text, "%d,%d,%d,%d,%d,%d,%lld,%d,%.17g,%d,%d,%d", (int)row->collective,
+                 (int)row->implementation, row->nodes, row->gpus_per_node, row->procs_per_gpu,
+                 row->owners_per_gpu, (long long)row->bytes, row->run, row->seconds, row->staged_in,
+                 row->staged_out, row->chunks);
+        hash = add_text(add_text(hash, text), collectives->name[row->strategy]);
+    }
+    snprintf(digest, PTO_COLLECTIVES_DIGEST_MAX, "%016llx", (unsigned long long)hash);
 }

@@ -230,6 +230,9 @@ bool pto_copy_queue_leave(pto_copy_queue_t *queue, int64_t who, const pto_ledger
 bool pto_copy_queue_shift(pto_copy_queue_t *queue, const pto_ledger_t *now, const pto_ledger_t *before,
                           double times);
 
+/* Widen a price's interval by the machine's model error, if it has one. */
+void pto_price_widen(const pto_request_t *request, const pto_machine_t *machine, pto_price_t *price);
+
 /* Turn the slowest actor's ledger into a price and, if wanted, an explanation. */
 pto_status_t pto_ledger_report(const pto_ledger_t *slowest, const pto_machine_t *machine, pto_price_t *price,
                                pto_explanation_t *explanation, pto_error_t *err);

@@ -407,6 +407,8 @@ static pto_status_t price_plan(const pto_plan_t *plan, const pto_machine_t *mach
         status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory while pricing");
     if (status == PTO_OK)
         status = report_slowest(&pricing, price, explanation);
+    if (status == PTO_OK && explanation)
+        pto_price_widen(&plan->request, machine, price);
     release(&pricing);
     return status;
 }
