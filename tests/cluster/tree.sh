@@ -20,6 +20,9 @@ $cluster check || exit 77
 built "$build/portolan-calibrate" "$build/portolan-validate" "$build/portolan"
 mkdir -p "$OUT"
 export PORTOLAN_CLUSTER=${PORTOLAN_CLUSTER:-tree$$}
+# Only the CPUs are of interest.
+unset PORTOLAN_EMULATED_GPUS
+export CUDA_VISIBLE_DEVICES=
 cleanup() { $cluster down; }
 trap 'exit 130' INT
 trap 'exit 143' TERM
@@ -45,9 +48,14 @@ samples() { # NAME PER-NODE NODE,NODE
         --out "$work/$1-$3.yaml" --force
 }
 
+# The messages of a machine file in host memory, below the line `cpu:`.
+cpu_messages() { # FILE
+    awk '/^  cpu:/ { inside = 1; next } !/^    / { inside = 0 } inside' "$1"
+}
+
 # Seconds per byte of the longest messages between two nodes, by the fit.
 s_per_byte() { # FILE
-    sed -n '/off_node:/,$ s/.*beta_s_per_byte: \([^,}]*\).*/\1/p' "$1" | tail -n 1
+    cpu_messages "$1" | sed -n '/off_node:/,$ s/.*beta_s_per_byte: \([^,}]*\).*/\1/p' | tail -n 1
 }
 
 # The device of these runs is host memory, so that messages of `gpu` buffers are those of `cpu` buffers.
@@ -59,8 +67,8 @@ machine() { # NAME GPUS FILE PAIR:NODES...
         echo "source: portolan fit of samples.csv beside this file, by tests/cluster/tree.sh"
         echo "node: {sockets: 1, gpus: $gpus, cores: $gpus}"
         echo messages:
-        sed -n '/^  cpu:/,/^$/p' "$file" | sed '/^$/d'
-        sed -n '/^  cpu:/,/^$/p' "$file" | sed '/^$/d; s/^  cpu:/  gpu:/'
+        echo "  cpu:" && cpu_messages "$file"
+        echo "  gpu:" && cpu_messages "$file"
         echo fabric:
         for level in "$@"; do
             echo "  - {nodes: ${level#*:}, s_per_byte: $(s_per_byte "$work/$name-${level%:*}.yaml")}"

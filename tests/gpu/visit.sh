@@ -270,8 +270,8 @@ chunks_summary() {
 }
 
 placed() {
-    OUT=$OUT/tree RATE=${TREE_RATE:-400} REPEATS=${TREE_REPEATS:-5} tests/cluster/tree.sh
-    cat "$OUT/tree/gains.csv"
+    PORTOLAN_CLUSTER=portolan OUT=$OUT/tree RATE=${TREE_RATE:-400} REPEATS=${TREE_REPEATS:-5} tests/cluster/tree.sh &&
+        cat "$OUT/tree/gains.csv"
 }
 
 profile_spaces() {
