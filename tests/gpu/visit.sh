@@ -25,7 +25,10 @@
 #                          minutes)
 #            staged        strategy mix of 8, 16 and 4 processes of one GPU, with and without MPS, with other numbers
 #                          of staged members than the predicted ones, the most important cells first
-#                          (STAGED_LIMIT seconds; nothing that an earlier call with the same BUILD has measured)
+#                          (STAGED_LIMIT seconds; nothing that an earlier call with the same BUILD has measured);
+#                          before that the next part
+#            dynamic       mix_doubling and mix_learning of 8 processes of one GPU beside mix with other numbers of
+#                          staged members, 64 KiB to 16 MiB, 100 runs each (DYNAMIC_LIMIT seconds)
 #            halo          halo exchange of two GPUs, 64 B to 1 MiB a side: rows in the first dimension, columns of
 #                          4 bytes in the second; and SHOC's stencil (HALO_LIMIT seconds)
 #            kernels       gas_tree beside the other kernels and NCCL, and global sums, on all GPUs (a minute)
@@ -40,13 +43,14 @@
 # for each benchmark of calibrate (default 10); NAME, what machine files' names begin with (default h200);
 # NODES_LIMIT (default 150);
 # COPIERS (default 32); STAGED_LIMIT (default 90), STAGED_FIRST (default 4MiB) and
-# STAGED_BYTES (default "4:1MiB:16 64KiB:16MiB:16"), the sizes of staged; HALO_LIMIT (default 75); CHUNK_GPUS (default:
+# STAGED_BYTES (default "4:1MiB:16 64KiB:16MiB:16"), the sizes of staged; DYNAMIC_LIMIT (default 55), DYNAMIC_BYTES
+# (default "1MiB 64KiB 16MiB") and DYNAMIC_REPEATS (default 100); HALO_LIMIT (default 75); CHUNK_GPUS (default:
 # two if there are) and CHUNK_REPEATS (default 20); TREE_RATE, Mbit/s of the tree's slowest link (default 400),
 # and TREE_REPEATS (default 5). DEVICE=host GPUS=4 makes a dry run.
 #
 # Leaves under OUT: log.txt; profile.txt; tables.txt, collectives-x4.csv, collectives-2x2-tcp.csv; powers.yaml,
 # energy-x4.csv; samples-nodes.csv, collectives-nodes-tcp.csv; fits.txt, samples-*.csv; copies-*.csv; staged.csv,
-# staged-mps.csv, score-staged.txt; halo.csv,
+# staged-mps.csv, score-staged.txt; dynamic.csv, dynamic.txt; halo.csv,
 # halo.txt; tree.csv, sum-LOCAL.csv; chunks.csv, chunks.txt; tree/ (see tests/cluster/tree.sh).
 set -uo pipefail
 self=$(readlink -f "${BASH_SOURCE[0]}")
@@ -54,6 +58,7 @@ start=$PWD
 cd "$(dirname "$self")/../.." || exit 1
 : "${AT:=/opt}" "${BUILD:=$AT/build-visit}" "${LIMIT:=500}" "${BUDGET:=10}" "${NAME:=h200}" "${DEPS:=}"
 : "${LARGE:=128MiB:256MiB:2}" "${REPEATS:=7}" "${COPIERS:=32}" "${STAGED_LIMIT:=90}" "${HALO_LIMIT:=75}" "${NODES_LIMIT:=150}"
+: "${DYNAMIC_LIMIT:=55}" "${DYNAMIC_BYTES:=1MiB 64KiB 16MiB}" "${DYNAMIC_REPEATS:=100}"
 : "${STAGED_FIRST:=4MiB}" "${STAGED_BYTES:=4:1MiB:16 64KiB:16MiB:16}" "${CHUNK_REPEATS:=20}"
 export AT BUILD LIMIT BUDGET DEPS
 . tests/gpu/environment.sh
@@ -174,6 +179,45 @@ staged() { # MACHINE COLLECTIVE PROCESSES BYTES all|cross
     host_run "$3" "$validate" --machine "$1" --device "$DEVICE" --nodes 1 --gpus-per-node 1 --owners-per-gpu "$3" \
         --procs-per-gpu "$3" --collective "$2" --strategy mix,three_step --staged "$5" --bytes "$4" --repeats 20 \
         --timeout 60 --force --out "$file" >>"$OUT/tables.txt"
+}
+
+# All numbers that differ from the predicted ones in one, and the policies, in one job.
+dynamic() { # COLLECTIVE BYTES
+    host_run 8 "$validate" --machine h200-x2 --device "$DEVICE" --nodes 1 --gpus-per-node 1 --owners-per-gpu 8 \
+        --procs-per-gpu 8 --collective "$1" --strategy mix_doubling,mix_learning,mix --staged cross --bytes "$2" \
+        --repeats "$DYNAMIC_REPEATS" --timeout 60 --force --out "$BUILD/rows/dynamic-$1-$2.csv" >>"$OUT/tables.txt"
+}
+
+# The median of each, with its tenth and ninth tenth, and over the median of the best numbers. Of mix_learning the
+# second half of the runs counts too, in which it has tried them all.
+dynamic_summary() {
+    merge dynamic- dynamic.csv
+    awk -F, '/^#/ || $3 == "strategy" { next }
+        { print $1, $8, $3 ($11 == "" ? "" : "," $11 "/" $12), $10 }
+        $3 == "mix_learning" && $9 > repeats / 2 { print $1, $8, $3 ",later", $10 }' repeats="$DYNAMIC_REPEATS" \
+        "$OUT/dynamic.csv" | sort -k1,1 -k2,2n -k3,3 -k4,4g | awk '
+        function row() {
+            if (!count) return
+            at[++rows] = key; median[rows] = time[int((count + 1) / 2)]
+            low[rows] = time[int((count + 9) / 10)]; high[rows] = time[int((9 * count + 9) / 10)]
+            split(key, part); cell = part[1] " " part[2]
+            if (part[3] ~ "^mix,") {
+                if (!(cell in best) || median[rows] < best[cell]) best[cell] = median[rows]
+            }
+            count = 0
+        }
+        { now = $1 " " $2 " " $3; if (now != key) row(); key = now; time[++count] = $4 }
+        END {
+            row()
+            printf "%-10s %9s %-20s %10s %10s %10s %10s\n", "collective", "bytes", "strategy", "median us", "10 %", "90 %", "over best"
+            for (i = 1; i <= rows; i++) {
+                split(at[i], part)
+                printf "%-10s %9d %-20s %10.1f %10.1f %10.1f %10.3f\n", part[1], part[2], part[3], 1e6 * median[i],
+                    1e6 * low[i], 1e6 * high[i], median[i] / best[part[1] " " part[2]]
+            }
+        }' >"$OUT/dynamic.txt"
+    sed -n 's/^# staged=//p' "$BUILD"/rows/dynamic-*.csv* >>"$OUT/dynamic.txt"
+    cat "$OUT/dynamic.txt"
 }
 
 score_staged() {
@@ -314,7 +358,7 @@ wrong_usage() {
 [ $# -ge 3 ] && [ -n "${OUT:-}" ] || wrong_usage "OUT, DEPS, OPENMPI and a part are needed"
 for part in "${@:3}"; do
     case $part in
-    look | build | check | bench | validate-x4 | validate-2x2 | nodes | energy | calibrate | copies | staged | halo | kernels | \
+    look | build | check | bench | validate-x4 | validate-2x2 | nodes | energy | calibrate | copies | staged | dynamic | halo | kernels | \
         chunks | profile | tree) ;;
     *) wrong_usage "no such part: $part" ;;
     esac
@@ -329,7 +373,7 @@ openmpi=${2:+$(readlink -f "$2")}
 cd "$OLDPWD" || exit 1
 log=$OUT/log.txt
 unpack "$DEPS" "$openmpi" || exit 1
-export OUT LARGE REPEATS CHUNK_REPEATS
+export OUT LARGE REPEATS CHUNK_REPEATS DYNAMIC_REPEATS
 [ "$DEVICE" = cuda ] || export PORTOLAN_EMULATED_GPUS=${GPUS:-4}
 : "${CHUNK_GPUS:=${PORTOLAN_EMULATED_GPUS:-$(nvidia-smi -L | wc -l)}}"
 NODES_GPUS=${PORTOLAN_EMULATED_GPUS:-$(nvidia-smi -L | wc -l)}
@@ -438,6 +482,17 @@ part_copies() {
     step 80 under_mps on_host "$COPIERS" copies-shared-mps.csv "${shared[@]}"
 }
 
+part_dynamic() {
+    local ends=$((SECONDS + DYNAMIC_LIMIT)) collective bytes
+    rm -f "$BUILD"/rows/dynamic-*
+    for bytes in $DYNAMIC_BYTES; do
+        for collective in allreduce allgather; do as_far_as 20 dynamic $collective "$bytes"; done
+    done
+    ends=$((ends + 10)) # what was measured shall not go unsummed
+    step 10 dynamic_summary
+    grep 'over best\|doubling\|learning' "$OUT/dynamic.txt"
+}
+
 part_staged() {
     local ends=$((SECONDS + STAGED_LIMIT)) collective processes bytes
     for collective in allreduce allgather; do as_far_as 30 staged h200-x2 $collective 8 "$STAGED_FIRST" all; done
@@ -514,7 +569,8 @@ for part in "${@:3}"; do
     energy) part_energy ;;
     calibrate) part_calibrate ;;
     copies) part_copies ;;
-    staged) part_staged ;;
+    staged) part_dynamic; part_staged ;;
+    dynamic) part_dynamic ;;
     halo) part_halo ;;
     kernels) part_kernels ;;
     chunks) part_chunks ;;

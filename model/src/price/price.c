@@ -415,12 +415,14 @@ static pto_status_t price_plan(const pto_plan_t *plan, const pto_machine_t *mach
 
 pto_status_t pto_price_walk(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,
                             pto_explanation_t *explanation, pto_error_t *err) {
+    plan = pto_plan_fixed(plan);
     pto_status_t status = pto_price_walk_check_size(plan, err);
     return status == PTO_OK ? price_plan(plan, machine, PTO_ACTORS_RANKS, price, explanation, err) : status;
 }
 
 pto_status_t pto_price(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,
                        pto_explanation_t *explanation, pto_error_t *err) {
+    plan = pto_plan_fixed(plan);
     pto_actors_t kind = pto_actors_of(plan);
     if (machine->fabric.levels > 0) {
         pto_status_t fits = pto_walk_check_size(plan, "machines with a fabric are priced", err);

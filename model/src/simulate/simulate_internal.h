@@ -7,6 +7,7 @@
  *     engines.c   copy engines of GPUs
  *     nccl.c      NCCL's own collectives, which all members enter and leave together
  *     lanes.c     the order of a rank's lanes, and what they share
+ *     either.c    the choices of either nodes
  *     costs.c     the cost of one operation, computed by price's own functions
  *     report.c    spans and sums of the time spent
  *     events.c    the event queue
@@ -136,6 +137,7 @@ typedef struct {
     pto_proc_state_t state;
     uint32_t rank; /* of the plan */
     uint32_t lane;
+    bool in_branch; /* of an either node, whose current stage it passes */
     int holds;      /* 1 + the pto_lane_resource_t that it uses now; 0: none */
     int wants;      /* the same for one that it waits for, */
     double wants_s; /* and since when */
@@ -256,6 +258,19 @@ typedef struct {
     double waiting_s;
 } pto_engine_t;
 
+/* --- either nodes --------------------------------------------------------------------------------------- */
+
+typedef enum { PTO_SIM_UNKNOWN, PTO_SIM_PASSES, PTO_SIM_SKIPS } pto_sim_gate_t;
+
+typedef struct {
+    bool begun;
+    pto_policy_t policy;
+    bool arrived[PTO_LANES_MAX]; /* by lane */
+    int branch[PTO_LANES_MAX];   /* by lane: 1 + the branch that it takes; 0: not known yet */
+    int first_lane[PTO_BRANCH_COUNT];
+    bool once_passed[PTO_BRANCH_COUNT];
+} pto_sim_either_t;
+
 /* --- all of it ------------------------------------------------------------------------------------------ */
 
 /* Slots of the agenda: three for each rank, then one for each link, one for each GPU, and one more for each
@@ -289,11 +304,12 @@ typedef struct {
     pto_routes_t *routes;           /* one per node, then the fabric's */
     pto_capacity_t *capacity;       /* one per directed link of the topology, then of the fabric */
     int first_fabric_link;
-    pto_engine_t *engine;    /* PTO_ENGINES_PER_GPU per GPU */
-    double *line_s;          /* when the last copy in a GPU's queue ends; PTO_COPY_RESOURCE_COUNT per GPU */
-    pto_step_view_t *view;   /* one per step */
-    pto_stage_view_t *stage; /* one per stage */
-    int32_t *raised;         /* pending signals: [flag][rank][place in node of the sender] */
+    pto_engine_t *engine;     /* PTO_ENGINES_PER_GPU per GPU */
+    double *line_s;           /* when the last copy in a GPU's queue ends; PTO_COPY_RESOURCE_COUNT per GPU */
+    pto_step_view_t *view;    /* one per step */
+    pto_stage_view_t *stage;  /* one per stage */
+    int32_t *raised;          /* pending signals: [flag][rank][place in node of the sender] */
+    pto_sim_either_t *either; /* one per either node */
     pto_status_t status;
     pto_error_t *err;
 } pto_sim_t;
@@ -330,6 +346,13 @@ void pto_sim_fail(pto_sim_t *sim, pto_status_t status, uint32_t rank, const char
 static inline const pto_stage_view_t *pto_sim_stage(const pto_sim_t *sim, const pto_proc_t *proc) {
     return &sim->stage[proc->walk.stage - pto_plan_stage(sim->plan, 0)];
 }
+
+/* --- either.c ------------------------------------------------------------------------------------------- */
+
+/* Whether a process passes the stage that it has reached, in a branch of an either node. */
+pto_sim_gate_t pto_sim_gate(pto_sim_t *sim, uint32_t rank);
+/* A process has ended such a stage. */
+void pto_sim_leave_branch(pto_sim_t *sim, uint32_t rank);
 
 /* --- simulate_costs.c ----------------------------------------------------------------------------------- */
 
