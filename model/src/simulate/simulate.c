@@ -82,12 +82,30 @@ static bool begin_use(pto_sim_t *sim, uint32_t rank, const pto_step_t *step) {
     return false;
 }
 
+/* Begin a reduction, with the current peer; by the CPU it also occupies the memory of its socket. */
+static bool reduce(pto_sim_t *sim, uint32_t rank, const pto_action_t *action) {
+    pto_proc_t *proc = &sim->proc[rank];
+    const pto_step_t *step = action->step;
+    double seconds = pto_sim_reduce_s(sim, action);
+    if (seconds <= 0)
+        return false;
+    if (!begin_use(sim, rank, step))
+        return true;
+    if (sim->shared_links.memory_s_per_byte) {
+        int64_t bytes =
+            pto_reduction_traffic(sim->machine, step, pto_slice_bytes(sim->plan, &step->source, action),
+                                  pto_slice_bytes(sim->plan, &step->target, action));
+        pto_path_t path = pto_reduction_path(&sim->shared_links, sim->plan, step, action->rank);
+        proc->copy_flows += pto_flow_begin(sim, PTO_LINK_ROUTES, PTO_FLOW_COPY, rank, path, bytes, seconds);
+    }
+    return spend(sim, rank, seconds);
+}
+
 /* Begin a step; false if it took no time, so that the rank continues. */
 static bool begin_local(pto_sim_t *sim, uint32_t rank, pto_action_t *action) {
     pto_proc_t *proc = &sim->proc[rank];
     const pto_step_t *step = action->step;
     int64_t bytes;
-    double seconds;
     switch (step->kind) {
     case PTO_STEP_LAUNCH:
         return spend(sim, rank, pto_sim_launch_s(sim));
@@ -99,8 +117,7 @@ static bool begin_local(pto_sim_t *sim, uint32_t rank, pto_action_t *action) {
             pto_engine_join(sim, rank, action, bytes);
         return bytes > 0;
     case PTO_STEP_REDUCE:
-        seconds = pto_sim_reduce_s(sim, action);
-        return seconds > 0 && (!begin_use(sim, rank, step) || spend(sim, rank, seconds));
+        return reduce(sim, rank, action);
     case PTO_STEP_SIGNAL:
         raise_flags(sim, action);
         return false;
@@ -276,7 +293,7 @@ static void run_event(pto_sim_t *sim, uint32_t rank) {
             return;
     }
     if (proc->state == PTO_PROC_LOCAL) {
-        if (!pto_copy_is_through(sim, rank))
+        if (pto_engine_begin_turn(sim, rank) || !pto_copy_is_through(sim, rank))
             return;
         proc->local_busy_s += sim->now_s - proc->stage_s;
         if (sim->options->visit && sim->now_s > proc->stage_s)
@@ -442,16 +459,16 @@ static void view_plan(pto_sim_t *sim) {
     }
 }
 
-/* The links of a topology and of a fabric. */
+/* What is shared in a node, and the links of a fabric. */
 static bool find_capacities(pto_sim_t *sim) {
     const pto_fabric_t *fabric = &sim->machine->fabric;
     int64_t nodes = sim->layout->nodes, between = pto_fabric_link_count(fabric, nodes);
-    sim->first_fabric_link = sim->topology ? pto_topology_link_count(sim->topology) : 0;
+    sim->first_fabric_link = sim->shared_links.count;
     sim->capacity = calloc((size_t)(sim->first_fabric_link + between) + 1, sizeof *sim->capacity);
     if (!sim->capacity)
         return false;
     for (int i = 0; i < sim->first_fabric_link; i++)
-        sim->capacity[i].bytes_per_s = 1 / pto_topology_link_at(sim->topology, i)->s_per_byte.value;
+        sim->capacity[i].bytes_per_s = 1 / pto_link_s_per_byte(&sim->shared_links, i)->value;
     for (int64_t i = 0; i < between; i++)
         sim->capacity[sim->first_fabric_link + i].bytes_per_s =
             1 / pto_fabric_s_per_byte(fabric, nodes, i)->value;
@@ -509,12 +526,12 @@ pto_status_t pto_simulate(const pto_plan_t *plan, const pto_machine_t *machine,
                      .machine = machine,
                      .layout = layout,
                      .options = options ? options : &none,
-                     .topology = machine->topology,
+                     .shared_links = pto_links_of(machine, layout),
                      .gpus = layout->nodes * layout->gpus_per_node,
                      .err = err};
     pto_status_t status = pto_simulate_check_size(plan, sim.options->limit, err);
     if (status == PTO_OK)
-        status = pto_paths_check(sim.topology, layout, err);
+        status = pto_links_check(&sim.shared_links, err);
     if (status != PTO_OK)
         return status;
     sim.ranks = (uint32_t)pto_layout_rank_count(layout);

@@ -29,7 +29,8 @@
 
 typedef struct {
     double alpha_s;
-    double bytes_s; /* beta s, at the rate of the two processes alone */
+    double alone_s; /* beta s, at the rate of the two processes alone */
+    double bytes_s; /* the same, with what slows it */
 } pto_sim_cost_t;
 
 /* Properties of a step, computed before any rank reaches it. */
@@ -170,6 +171,8 @@ typedef struct {
     int64_t copy_rows;
     int64_t copy_most_bytes;                     /* of a kernel's accesses: the maximum for one other GPU */
     double copy_held_s[PTO_COPY_RESOURCE_COUNT]; /* until when others still count its last copy there */
+    pto_path_t copy_path;                        /* what it shares once its turn has come, */
+    double copy_end_s;                           /* and when it ends, if it waits for its turn; else 0 */
     double copy_left;                            /* remaining fraction of its copy, from 1 to 0 */
     double copy_alone_s;
     int64_t copy_gpu; /* the GPU whose engine or link it uses */
@@ -300,9 +303,9 @@ typedef struct {
     pto_proc_t *proc;
     char *links; /* PTO_LINKS_PER_NODE per node, link_size bytes each */
     size_t link_size;
-    const pto_topology_t *topology; /* NULL: unknown, and there are no flows */
-    pto_routes_t *routes;           /* one per node, then the fabric's */
-    pto_capacity_t *capacity;       /* one per directed link of the topology, then of the fabric */
+    pto_links_t shared_links; /* none: there are no flows within nodes */
+    pto_routes_t *routes;     /* one per node, then the fabric's */
+    pto_capacity_t *capacity; /* one per shared link, then one per directed link of the fabric */
     int first_fabric_link;
     pto_engine_t *engine;     /* PTO_ENGINES_PER_GPU per GPU */
     double *line_s;           /* when the last copy in a GPU's queue ends; PTO_COPY_RESOURCE_COUNT per GPU */
@@ -377,6 +380,8 @@ bool pto_sim_copy_is_queued(const pto_sim_t *sim, pto_copy_kind_t kind, bool pag
 pto_copy_resource_t pto_sim_copy_resource(const pto_sim_t *sim, const pto_proc_t *proc);
 double pto_sim_copy_hold_s(const pto_sim_t *sim, const pto_proc_t *proc);
 double pto_sim_queued_copy_s(const pto_sim_t *sim, const pto_proc_t *proc, int64_t waiting);
+/* What a queued copy takes of its rank's CPU. */
+double pto_sim_queueing_s(const pto_sim_t *sim, pto_copy_kind_t kind);
 double pto_sim_reduce_s(const pto_sim_t *sim, const pto_action_t *action);
 /* The time of a kernel's copies within its GPU's memory. */
 double pto_sim_kernel_bytes_s(const pto_sim_t *sim, int64_t bytes);
@@ -391,6 +396,8 @@ bool pto_sim_messages_ended(const pto_proc_t *proc);
 /* The side may be done with its message. Returns whether the stage's messages may have ended. */
 bool pto_sim_send_event(pto_sim_t *sim, uint32_t rank);
 bool pto_sim_recv_event(pto_sim_t *sim, uint32_t rank);
+/* The CPU of a rank puts a copy into a queue meanwhile: the message that it moves takes longer. */
+void pto_sim_interrupt(pto_sim_t *sim, uint32_t rank, double seconds);
 void pto_sim_look_event(pto_sim_t *sim, uint32_t rank);
 void pto_pool_fini(pto_pool_t *pool);
 
@@ -446,9 +453,12 @@ uint32_t pto_sim_other_lane(const pto_sim_t *sim, uint32_t rank, uint32_t furthe
 
 /* --- simulate_engines.c --------------------------------------------------------------------------------- */
 
+/* A copy of a rank, with the current peer. */
 void pto_engine_join(pto_sim_t *sim, uint32_t rank, const pto_action_t *action, int64_t bytes);
 /* The copies of a kernel's step with all its peers; false if they take no time. */
 bool pto_engine_join_kernel(pto_sim_t *sim, pto_action_t *action);
+/* Whether a rank's copy in a queue has its turn only now; its end is set. */
+bool pto_engine_begin_turn(pto_sim_t *sim, uint32_t rank);
 /* A rank's copy has ended, of any kind, and no longer counts. */
 void pto_engine_leave(pto_sim_t *sim, uint32_t rank);
 void pto_gpu_event(pto_sim_t *sim, uint32_t gpu);
