@@ -64,7 +64,7 @@ static void fill_flows(const pto_flows_t *flows, edges_t *edges) {
 static double cost_between(const pto_places_t *places, int64_t a, int64_t b) {
     int64_t per_node = places->gpus * places->cores;
     if (a / per_node != b / per_node)
-        return places->off_node;
+        return pto_places_off_node(places, a / per_node, b / per_node);
     int64_t gpu_a = a / places->cores % places->gpus, gpu_b = b / places->cores % places->gpus;
     return (places->cost[gpu_a * places->gpus + gpu_b] + places->cost[gpu_b * places->gpus + gpu_a]) / 2;
 }

@@ -148,13 +148,20 @@ static pto_status_t print_loads(const pto_options_t *options, const pto_map_resu
     pto_map_loads(&result->flows, options->machine, &result->places, result->candidate[result->best].place,
                   after);
     printf("\n%-28s %15s %15s  (bytes, busiest node)\n", "Link", "Default", "Chosen");
-    for (int i = 0; i < count - 2; i++) {
+    int links = count - 2 * (result->places.top + 1);
+    for (int i = 0; i < links; i++) {
         const pto_topology_link_t *link = pto_topology_link_at(topology, i);
         print_link(pto_topology_vertex_name(topology, link->from),
                    pto_topology_vertex_name(topology, link->to), load[i], after[i]);
     }
-    print_link("node", "network", load[count - 2], after[count - 2]);
-    print_link("network", "node", load[count - 1], after[count - 1]);
+    for (int level = 0; level <= result->places.top; level++) {
+        int i = links + 2 * level;
+        char nodes[32] = "node";
+        if (level > 0)
+            snprintf(nodes, sizeof nodes, "%lld nodes", (long long)result->places.group_nodes[level]);
+        print_link(nodes, "network", load[i], after[i]);
+        print_link("network", nodes, load[i + 1], after[i + 1]);
+    }
     free(load);
     return PTO_OK;
 }

@@ -52,8 +52,8 @@ static void print_where(const pto_predictions_t *predictions, const pto_simulati
     bool used[PTO_RESOURCE_COUNT];
     printf(
         "#\n# Where the time went, in percent of it: the busiest of a kind was busy / the one that waited\n"
-        "# longest waited. send, receive, local: of a rank; inject, eject: of a node; the others: of a "
-        "GPU.\n");
+        "# longest waited. send, receive, local: of a rank; inject, eject, rate, routes: of a\n"
+        "# node; fabric: of the machine; the others: of a GPU.\n");
     printf("# %-10s %-14s", pto_sweep_heading(predictions->sweep), "Strategy");
     for (int i = 0; i < PTO_RESOURCE_COUNT; i++) {
         used[i] = is_used(predictions, simulation, i);

@@ -9,7 +9,7 @@
 #include "portolan/output.h"
 #include "table.h"
 
-enum { EVENTS_DEFAULT = 1000000, RANK_THREADS = 3, GPU_THREADS = 6, LINKS = 4 };
+enum { EVENTS_DEFAULT = 1000000, RANK_THREADS = 3, GPU_THREADS = 6, LINKS = 5 };
 enum {
     LANE_THREADS = PTO_LANES_MAX - 1
 }; /* the local sides of a rank's lanes but lane 0, after all others */

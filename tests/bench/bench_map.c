@@ -37,7 +37,7 @@ static pto_status_t map(const pto_counts_t *counts, pto_error_t *err) {
     for (int i = 0; i < GPUS * GPUS; i++)
         cost[i] = i / GPUS == i % GPUS ? 0 : cost_between(i / GPUS, i % GPUS);
     int64_t count = pto_counts_order(counts);
-    pto_places_t places = {.nodes = count / GPUS, .gpus = GPUS, .cores = 1, .cost = cost, .off_node = 4};
+    pto_places_t places = {.nodes = count / GPUS, .gpus = GPUS, .cores = 1, .cost = cost, .off_node = {4}};
     pto_map_problem_t problem = {.flows = &flows, .places = &places, .grid = &counts->grid};
     int64_t *place = calloc((size_t)count, sizeof *place);
     pto_status_t status = place ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory");

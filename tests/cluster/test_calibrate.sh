@@ -82,4 +82,21 @@ if [ $can_fit = yes ]; then
     check "R_p is the cap" near "$(fitted_process "$work/capped.yaml")" 15e6
 fi
 
+$cluster down
+
+# --- two levels: 200 Mbit/s below a switch, 50 Mbit/s between the switches
+
+between() { # NODE,NODE: bytes per second of long messages
+    timeout 60 $cluster run -n 2 --ppn 1 --on "$1" -- "$calibrate" --only ping_pong --bytes 1MiB:2MiB --budget 10 \
+        --repeats 6 --force --out "$work/pair.csv" 2>"$work/stderr" || { cat "$work/stderr" >&2; return 1; }
+    awk -F, '$1 == "ping_pong" && $7 == 2097152 { print $9 }' "$work/pair.csv" | sort -g |
+        awk '{ v[NR] = $1 } END { if (NR) printf "%.0f\n", 2097152 / v[int((NR + 1) / 2)] }'
+}
+
+$cluster up 4 --tree 2,2 --rate 200mbit,50mbit
+check "two nodes of a switch reach the rate of their links" near "$(between 0,1)" 25e6
+check "two nodes of different switches reach that of the upper links" near "$(between 1,2)" 6.25e6
+check "a tree of other nodes is refused" fails env PORTOLAN_CLUSTER=other$$ $cluster up 6 --tree 4,2 \
+    --rate 1mbit,1mbit 2>/dev/null
+
 finish

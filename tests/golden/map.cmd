@@ -6,6 +6,7 @@ tail -n 9 "$folder"/p.csv "$folder"/r "$folder"/s "$folder"/c | sed "s,$folder/,
 portolan predict $cols --counts '{pattern: groups, dims: [2, 2], along: 0}' --placement-file "$folder/p.csv" | grep -v '^#'
 portolan map $cols --counts '{pattern: stencil, dims: [4, 1], wrap: [0, 1]}' --with random --seeds 2 --seed 7 --refine 10
 portolan map --machine tests/fixtures/k80.yaml --collective alltoallv --implementation isend_irecv --nodes 1 --bytes 1MiB --strategy cuda_aware --counts '{pattern: stencil, dims: [2, 2, 4], weights: [3, 1, 1]}' --metric bandwidth --with exact --phases gpu --refine 0
+portolan map --machine tests/fixtures/k80-fabric.yaml --collective alltoallv --implementation isend_irecv --nodes 16 --gpus-per-node 1 --procs-per-gpu 1 --bytes 1MiB --strategy cuda_aware --counts '{pattern: stencil, dims: [2, 2, 4], weights: [3, 1, 1]}' --with exact --phases gpu --refine 0
 # Bad input.
 try() { local status=0; "$@" >/dev/null || status=$?; echo "  exit $status"; }
 exec 2>&1

@@ -35,6 +35,8 @@
 #            chunks        three_step between two processes as a whole, in 2 to 64 chunks, and in as many as are
 #                          predicted; on two GPUs, or on one where there is one (a minute and a half)
 #            profile       the profiler recognizes a GPU's memory, and what it costs there (half a minute)
+#            tree          what mapping gains on namespace nodes below a tree of switches and on 4 nodes, on the CPUs
+#                          alone; needs root (as many pairs of patterns as fit into three minutes)
 # Environment: AT, where to unpack (default /opt); BUILD (default AT/build-visit); LIMIT (default 500); LARGE, a
 # range of bytes (default 128MiB:256MiB:2; per destination for alltoall(v), so that each buffer has four times
 # as many: a GiB at most, of 3 GiB pinned host memory a process); REPEATS of these (default 7); BUDGET, seconds
@@ -43,12 +45,13 @@
 # COPIERS (default 32); STAGED_LIMIT (default 90), STAGED_FIRST (default 4MiB) and
 # STAGED_BYTES (default "4:1MiB:16 64KiB:16MiB:16"), the sizes of staged; DYNAMIC_LIMIT (default 55), DYNAMIC_BYTES
 # (default "1MiB 64KiB 16MiB") and DYNAMIC_REPEATS (default 100); HALO_LIMIT (default 75); CHUNK_GPUS (default:
-# two if there are) and CHUNK_REPEATS (default 20). DEVICE=host GPUS=4 makes a dry run.
+# two if there are) and CHUNK_REPEATS (default 20); TREE_RATE, Mbit/s of the tree's slowest link (default 400),
+# and TREE_REPEATS (default 5). DEVICE=host GPUS=4 makes a dry run.
 #
 # Leaves under OUT: log.txt; profile.txt; tables.txt, collectives-x4.csv, collectives-2x2-tcp.csv; powers.yaml,
 # energy-x4.csv; samples-nodes.csv, collectives-nodes-tcp.csv; fits.txt, samples-*.csv; copies-*.csv; staged.csv,
 # staged-mps.csv, score-staged.txt; dynamic.csv, dynamic.txt; halo.csv,
-# halo.txt; tree.csv, sum-LOCAL.csv; chunks.csv, chunks.txt.
+# halo.txt; tree.csv, sum-LOCAL.csv; chunks.csv, chunks.txt; tree/ (see tests/cluster/tree.sh).
 set -uo pipefail
 self=$(readlink -f "${BASH_SOURCE[0]}")
 start=$PWD
@@ -310,6 +313,11 @@ chunks_summary() {
         }' "$OUT/chunks.csv" | tee "$OUT/chunks.txt"
 }
 
+placed() {
+    PORTOLAN_CLUSTER=portolan OUT=$OUT/tree RATE=${TREE_RATE:-400} REPEATS=${TREE_REPEATS:-5} tests/cluster/tree.sh &&
+        cat "$OUT/tree/gains.csv"
+}
+
 profile_spaces() {
     OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,$within tests/mpi/test_profile.sh >"$OUT/profile.txt"
 }
@@ -351,7 +359,7 @@ wrong_usage() {
 for part in "${@:3}"; do
     case $part in
     look | build | check | bench | validate-x4 | validate-2x2 | nodes | energy | calibrate | copies | staged | dynamic | halo | kernels | \
-        chunks | profile) ;;
+        chunks | profile | tree) ;;
     *) wrong_usage "no such part: $part" ;;
     esac
 done
@@ -567,6 +575,7 @@ for part in "${@:3}"; do
     kernels) part_kernels ;;
     chunks) part_chunks ;;
     profile) part_profile ;;
+    tree) as_far_as 195 placed ;;
     esac
 done
 grep '^[0-9]* passed, [0-9]* failed$\|^FAIL\|^skip\|rows keep the promise' "$log"

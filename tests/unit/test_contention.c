@@ -36,6 +36,14 @@ static pto_machine_t k80(void) {
     return light_machine(2, 16, "topology: scenarios/topologies/k80-2-2-2-2.yaml\n");
 }
 
+static pto_machine_t read_machine(const char *path) {
+    pto_machine_t machine = {0};
+    pto_error_t err = {0};
+    if (pto_machine_read(path, &machine, &err) != PTO_OK)
+        fail_msg("%s:%d: %s", err.file, err.line, err.message);
+    return machine;
+}
+
 /* --- exchanges ------------------------------------------------------------------------------------------ */
 
 enum { RANKS_MAX = 16, UNIT_BYTES = 1 << 20 };
@@ -60,12 +68,12 @@ typedef struct {
 } cost_t;
 
 /* All messages at once, one process a GPU. */
-static cost_t cost_of(pattern_t pattern, const char *strategy, const pto_machine_t *machine) {
+static cost_t cost_on(pattern_t pattern, int nodes, const char *strategy, const pto_machine_t *machine) {
     for (int i = 0; i < pattern.ranks * pattern.ranks; i++)
         pattern.sent[i] *= UNIT_BYTES;
     pto_counts_t counts = {.kind = PTO_COUNTS_MATRIX, .order = pattern.ranks, .matrix = pattern.sent};
     pto_request_t request =
-        ask(PTO_COLLECTIVE_ALLTOALLV, strategy, "linear", 1, pattern.ranks, 1, UNIT_BYTES);
+        ask(PTO_COLLECTIVE_ALLTOALLV, strategy, "linear", nodes, pattern.ranks / nodes, 1, UNIT_BYTES);
     request.layout.gpus_per_socket = machine->node.gpus / machine->node.sockets;
     request.implementation = PTO_IMPLEMENTATION_ISEND_IRECV;
     request.by_library = false;
@@ -74,6 +82,10 @@ static cost_t cost_of(pattern_t pattern, const char *strategy, const pto_machine
     cost_t cost = {price_s(plan, machine), simulated(plan, machine).seconds};
     pto_plan_destroy(plan);
     return cost;
+}
+
+static cost_t cost_of(pattern_t pattern, const char *strategy, const pto_machine_t *machine) {
+    return cost_on(pattern, 1, strategy, machine);
 }
 
 /* --- patterns of the thesis (chapter 6) -------------------------------------------------------------------
@@ -209,7 +221,7 @@ static void default_loads_and_times_are_those_of_the_thesis_node(void **state) {
         {"3D weighted last", stencil(with(deep, false, 2)), {{8, 7, 8, 8}}, 8},
         {"COLL last", groups(deep, 2), {{3, 4, 0, 0}}, 2.21},
     };
-    pto_machine_t machine = k80();
+    pto_machine_t machine = k80(), fabric = read_machine("tests/fixtures/k80-fabric.yaml");
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         assert_loads(&row[i].pattern, machine.topology, &row[i].loads, row[i].name);
         cost_t cost = cost_of(row[i].pattern, "cuda_aware", &machine);
@@ -217,8 +229,14 @@ static void default_loads_and_times_are_those_of_the_thesis_node(void **state) {
         /* Sends and receives of a rank follow each other, so that the links are not always in use. */
         assert_true(cost.simulate_s > cost.price_s * 0.999);
         assert_true(cost.simulate_s < cost.price_s * 1.6);
+        /* The same between nodes, where a rank's messages also follow each other on its own link. */
+        cost = cost_on(row[i].pattern, 16, "cuda_aware", &fabric);
+        assert_near(cost.price_s / (UNIT_BYTES * 4e-10), row[i].time, 1e-3, row[i].name);
+        assert_true(cost.simulate_s > cost.price_s * 0.999);
+        assert_true(cost.simulate_s < cost.price_s * 2);
     }
     pto_machine_fini(&machine);
+    pto_machine_fini(&fabric);
 }
 
 /* The best mapping turns the heavy first dimension to where the links are fast: the maximum falls from 24 to
@@ -393,11 +411,79 @@ static void a_layout_must_fit_the_topology(void **state) {
     pto_machine_fini(&machine);
 }
 
+/* --- between nodes -------------------------------------------------------------------------------------- */
+
+static pto_machine_t connected(const char *limit) {
+    char text[1024];
+    pto_machine_t machine = {0};
+    pto_error_t err = {0};
+    snprintf(text, sizeof text,
+             "machine: m\nsource: s\nnode: {sockets: 1, gpus: 2, cores: 2}\nmessages:\n"
+             "  gpu: {on_socket: [{protocol: eager, alpha_s: 1e-6, beta_s_per_byte: 1e-11}],"
+             " off_node: [{protocol: eager, alpha_s: 2e-6, beta_s_per_byte: 1e-10}]}\n%s",
+             limit);
+    if (pto_machine_parse(text, strlen(text), "m.yaml", &machine, &err) != PTO_OK)
+        fail_msg("%d: %s", err.line, err.message);
+    return machine;
+}
+
+/* Where a node's link is the only one, a fabric is injection and ejection by another name: for all
+ * collectives whose nodes send as much as they receive. */
+static void a_fabric_of_single_nodes_is_their_injection(void **state) {
+    (void)state;
+    pto_machine_t injection = connected("injection: {gpu: {s_per_byte: 9e-11}}\n");
+    pto_machine_t fabric = connected("fabric: [{nodes: 1, s_per_byte: 9e-11}]\n");
+    static const char *const algorithm[] = {"linear", "pairwise", "bruck"};
+    for (int i = 0; i < 3; i++) {
+        pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", algorithm[i], 5, 2, 1, UNIT_BYTES);
+        request.by_library = false;
+        request.implementation = i == 0 ? PTO_IMPLEMENTATION_ISEND_IRECV : PTO_IMPLEMENTATION_LIBRARY;
+        pto_plan_t *plan = made(&request);
+        assert_near(price_s(plan, &fabric), price_s(plan, &injection), 1e-9, algorithm[i]);
+        /* A flow is never faster than its message alone; a job of the injection is, for a moment. */
+        assert_near(simulated(plan, &fabric).seconds, simulated(plan, &injection).seconds, 1e-2,
+                    algorithm[i]);
+        pto_plan_destroy(plan);
+    }
+    pto_machine_fini(&injection);
+    pto_machine_fini(&fabric);
+}
+
+/* Nodes 0 and 1 share a link up, nodes 2 and 3 one down, at half the rate. What crosses neither is not
+ * slowed. */
+static void messages_share_the_links_that_they_cross(void **state) {
+    (void)state;
+    pto_machine_t machine = connected("fabric:\n  - {nodes: 1, s_per_byte: 1e-10}\n"
+                                      "  - {nodes: 2, s_per_byte: 2e-10, back_s_per_byte: 4e-10}\n");
+    const double unit_s = UNIT_BYTES * 1e-10, start_s = 2e-6;
+    const struct {
+        int from[2], to[2];
+        double units;
+    } row[] = {
+        {{0, 2}, {1, 3}, 1}, /* within both pairs of nodes */
+        {{0, 1}, {2, 3}, 8}, /* two messages down one link of a quarter of the rate */
+        {{0, 2}, {2, 0}, 4}, /* one each way, down different links */
+        {{0, 1}, {2, 0}, 4}, /* one down each */
+        {{0, 1}, {2, 2}, 8},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        pattern_t pattern = {.ranks = 4};
+        for (int m = 0; m < 2; m++)
+            pattern.sent[row[i].from[m] * 4 + row[i].to[m]] += 1;
+        cost_t cost = cost_on(pattern, 4, "cuda_aware", &machine);
+        assert_near(cost.price_s, row[i].units * unit_s + start_s * (i == 4 ? 2 : 1), 1e-6, "price");
+        assert_near(cost.simulate_s, row[i].units * unit_s + start_s, i == 4 ? 1e-2 : 1e-6, "simulate");
+    }
+    pto_machine_fini(&machine);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(default_loads_and_times_are_those_of_the_thesis_node),
         cmocka_unit_test(a_mapping_moves_the_weighted_dimension_to_the_fast_links),
         cmocka_unit_test(simulate_shares_links_max_min_fairly),
+        cmocka_unit_test(a_fabric_of_single_nodes_is_their_injection),
+        cmocka_unit_test(messages_share_the_links_that_they_cross),
         cmocka_unit_test(copies_share_the_links_to_the_host),
         cmocka_unit_test(one_link_a_gpu_changes_no_digit),
         cmocka_unit_test(a_price_with_links_needs_no_more_work_for_more_nodes),

@@ -321,7 +321,7 @@ static double busiest_node(const pto_flows_t *flows, const int64_t *place) {
 
 static void volumes_between_nodes_are_the_recorded_ones(void **state) {
     (void)state;
-    pto_places_t places = {.nodes = 4, .gpus = 16, .cores = 1, .off_node = 1};
+    pto_places_t places = {.nodes = 4, .gpus = 16, .cores = 1, .off_node = {1}};
     places.cost = calloc(16 * 16, sizeof *places.cost);
     assert_non_null(places.cost);
     for (size_t row = 0; row < sizeof cluster / sizeof *cluster; row++)
@@ -360,7 +360,7 @@ static void mappers_repeat_themselves_and_greedy_is_never_worse_than_the_default
         pto_places_t places = k80_places(by_bandwidth);
         int64_t place[2][1024];
         places.nodes = flows.count / K80_GPUS;
-        places.off_node = 4;
+        places.off_node[0] = 4;
         for (size_t m = 0; m < sizeof names / sizeof *names; m++) {
             pto_map_problem_t problem = {.flows = &flows, .places = &places, .grid = &counts.grid, .seed = 5};
             for (int again = 0; again < 2; again++)

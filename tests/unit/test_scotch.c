@@ -27,7 +27,7 @@ static int open_library(void **state) {
 /* 16 GPUs in pairs, fours and eights, by 1/bandwidth. */
 static pto_places_t k80(int64_t nodes, double off_node) {
     static const double cost[] = {1 / 4.47, 2.47 / 4.47, 4.22 / 4.47, 1};
-    pto_places_t places = {.nodes = nodes, .gpus = 16, .cores = 1, .off_node = off_node};
+    pto_places_t places = {.nodes = nodes, .gpus = 16, .cores = 1, .off_node = {off_node}};
     places.cost = calloc(16 * 16, sizeof *places.cost);
     assert_non_null(places.cost);
     for (int i = 0; i < 16 * 16; i++) {

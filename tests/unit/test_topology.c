@@ -296,6 +296,55 @@ static const char in_machine[] = "topology:\n"
                                  "  links:\n"
                                  "    - {between: [gpu.0-2, socket.0], s_per_byte: 1e-10}\n";
 
+static void a_machine_holds_its_fabric(void **state) {
+    (void)state;
+    pto_machine_t *machine = NULL, *again = NULL;
+    char *first = NULL, *second = NULL;
+    pto_error_t err = {0};
+    pto_status_t status = machine_with("fabric:\n  - {nodes: 1, s_per_byte: 1e-10}\n"
+                                       "  - {nodes: 4, s_per_byte: 3e-10, back_s_per_byte: 2e-10}\n",
+                                       &machine, &err);
+    assert_int_equal(status, PTO_OK);
+    assert_int_equal(pto_machine_duplicate(machine, &again, &err), PTO_OK);
+    assert_int_equal(pto_machine_format(machine, NULL, &first, &err), PTO_OK);
+    assert_int_equal(pto_machine_format(again, NULL, &second, &err), PTO_OK);
+    assert_non_null(strstr(first, "fabric:\n  - {nodes: 1, s_per_byte: 1e-10, back_s_per_byte: 1e-10}\n"
+                                  "  - {nodes: 4, s_per_byte: 3e-10, back_s_per_byte: 2e-10}\n"));
+    assert_string_equal(first, second);
+    pto_machine_destroy(again);
+    assert_int_equal(pto_machine_create(first, strlen(first), "m.yaml", &again, &err), PTO_OK);
+    pto_machine_destroy(again);
+    pto_machine_destroy(machine);
+    free(first);
+    free(second);
+}
+
+static void bad_fabrics_are_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *reason;
+    } bad[] = {
+        {"fabric: []\n", "the list is empty"},
+        {"fabric: [{nodes: 2, s_per_byte: 1e-10}]\n", "the first level is that of single nodes"},
+        {"fabric: [{nodes: 1, s_per_byte: 1e-10}, {nodes: 1, s_per_byte: 1e-10}]\n",
+         "not a multiple of the level below, 1"},
+        {"fabric: [{nodes: 1, s_per_byte: 1e-10}, {nodes: 2, s_per_byte: 1e-10}, {nodes: 3, s_per_byte: "
+         "1}]\n",
+         "not a multiple of the level below, 2"},
+        {"fabric: [{nodes: 1}]\n", "missing key 's_per_byte'"},
+        {"fabric: [{nodes: 1, s_per_byte: 0}]\n", "above 0"},
+        {"injection: {cpu: {s_per_byte: 1e-10}}\nfabric: [{nodes: 1, s_per_byte: 1e-10}]\n", "injection"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        pto_machine_t *machine = NULL;
+        pto_error_t err = {0};
+        assert_int_not_equal(machine_with(bad[i].text, &machine, &err), PTO_OK);
+        if (!strstr(err.message, bad[i].reason) || err.line < 7)
+            fail_msg("%s: line %d: %s", bad[i].text, err.line, err.message);
+        assert_null(machine);
+    }
+}
+
 static void a_machine_holds_its_topology(void **state) {
     (void)state;
     pto_machine_t *machine = NULL, *copy = NULL, *again = NULL;
@@ -342,6 +391,8 @@ int main(void) {
         cmocka_unit_test(faults_are_reported_at_their_place),
         cmocka_unit_test(what_is_written_reads_back),
         cmocka_unit_test(a_machine_holds_its_topology),
+        cmocka_unit_test(a_machine_holds_its_fabric),
+        cmocka_unit_test(bad_fabrics_are_refused),
         cmocka_unit_test(a_machine_may_name_a_file_with_its_topology),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,18 +42,30 @@ void pto_flows_fini(pto_flows_t *flows);
 
 /* --- places --------------------------------------------------------------------------------------------- */
 
-/* Places are numbered by node, GPU and core. All nodes are alike, and the cores of a GPU are too. */
+/* Places are numbered by node, GPU and core. All nodes are alike, and the cores of a GPU are too. A unit
+ * costs off_node[l] between nodes where l is the highest level in whose groups of group_nodes[l] they are
+ * apart. */
+enum { PTO_PLACE_LEVELS_MAX = 8 };
 typedef struct {
     int64_t nodes;
-    int64_t gpus;    /* of a node */
-    int64_t cores;   /* of a GPU */
-    double *cost;    /* of a unit from GPU a to GPU b of a node: cost[a * gpus + b]; between two processes of
-                        one GPU: cost[a * gpus + a]; owned */
-    double off_node; /* of a unit between nodes */
+    int64_t gpus;  /* of a node */
+    int64_t cores; /* of a GPU */
+    double *cost;  /* of a unit from GPU a to GPU b of a node: cost[a * gpus + b]; between two processes of
+                      one GPU: cost[a * gpus + a]; owned */
+    int top;       /* the highest level of the fabric between nodes; 0: all nodes are equally far */
+    int64_t group_nodes[PTO_PLACE_LEVELS_MAX];
+    double off_node[PTO_PLACE_LEVELS_MAX]; /* of a unit between nodes */
 } pto_places_t;
 
 static inline int64_t pto_places_count(const pto_places_t *places) {
     return places->nodes * places->gpus * places->cores;
+}
+/* Of a unit between two different nodes. */
+static inline double pto_places_off_node(const pto_places_t *places, int64_t node, int64_t other) {
+    int level = places->top;
+    while (level > 0 && node / places->group_nodes[level] == other / places->group_nodes[level])
+        level--;
+    return places->off_node[level];
 }
 double pto_places_cost(const pto_places_t *places, int64_t from, int64_t to);
 void pto_places_fini(pto_places_t *places);
@@ -121,8 +133,8 @@ pto_status_t pto_places_make(const pto_machine_t *machine, const pto_layout_t *l
                              int64_t bytes, pto_places_t *places, pto_error_t *err);
 
 /* What crosses each directed link of the node's topology under a mapping, on the node where that is most, and
- * behind these what leaves a node for the network and what enters one. `load` has room for
- * pto_map_link_count(machine) volumes. */
+ * behind these what leaves a node for the network and what enters one; then the same for the groups of nodes
+ * of each higher level of the machine's fabric. `load` has room for pto_map_link_count(machine) volumes. */
 int pto_map_link_count(const pto_machine_t *machine);
 void pto_map_loads(const pto_flows_t *flows, const pto_machine_t *machine, const pto_places_t *places,
                    const int64_t *place, double *load);

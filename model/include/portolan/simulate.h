@@ -27,6 +27,7 @@ PTO_API_BEGIN
     X(EJECTION, "ejection", "eject", "node")                                                                 \
     X(RATE, "message_rate", "rate", "node")                                                                  \
     X(ROUTES, "routes", "routes", "node")                                                                    \
+    X(FABRIC, "fabric", "fabric", "machine")                                                                 \
     X(COPY_H2D, "copy_h2d", "h2d", "GPU")                                                                    \
     X(COPY_D2H, "copy_d2h", "d2h", "GPU")                                                                    \
     X(COPY_D2D, "copy_d2d", "d2d", "GPU")                                                                    \
@@ -50,8 +51,9 @@ const char *pto_resource_owner(pto_resource_t resource);
 
 /* Use of all resources of one kind. Busy: a message, copy or reduction was in progress. Waiting means, for a
  * rank's sides, that its stage had work left but no message could move (the partner was not ready); for its
- * local work, waiting for flags; for injection, ejection, routes (the links within a node) and copies, the
- * average delay over the node's (GPU's) ranks compared with running alone. */
+ * local work, waiting for flags; for injection, ejection, routes (the links within a node), fabric (those
+ * between nodes) and copies, the average delay over the node's (machine's, GPU's) ranks compared with running
+ * alone. */
 typedef struct {
     int64_t count; /* number of resources */
     double busy_s; /* total */

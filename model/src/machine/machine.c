@@ -203,6 +203,7 @@ pto_status_t pto_machine_clone(const pto_machine_t *machine, pto_machine_t *clon
         pto_library_tables_copy(machine->library, machine->library_count, &made.library)) {
         made.library_count = machine->library_count;
         made.mps = machine->mps;
+        made.fabric = machine->fabric;
         made.tuning_count = machine->tuning_count;
         made.fitted_to_count = machine->fitted_to_count;
         if (!pto_library_tables_copy(machine->tuning, machine->tuning_count, &made.tuning))

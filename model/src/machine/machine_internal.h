@@ -60,6 +60,20 @@ typedef struct {
     pto_library_rule_t *rule;
 } pto_library_table_t;
 
+/* What connects the nodes, as a tree: each `nodes` of them that follow each other share one link upwards, and
+ * one downwards. A group of one level is made of groups of the level below. */
+enum { PTO_FABRIC_LEVELS_MAX = 8 };
+
+typedef struct {
+    int64_t nodes;
+    pto_param_t s_per_byte[2]; /* up, down */
+} pto_fabric_level_t;
+
+typedef struct {
+    int levels; /* 0: unknown */
+    pto_fabric_level_t level[PTO_FABRIC_LEVELS_MAX];
+} pto_fabric_t;
+
 #define PTO_TYPE_VALUE pto_param_t
 #define PTO_TYPE_POSTAL pto_postal_t
 #define PTO_TYPE_COST pto_cost_table_t
@@ -85,6 +99,7 @@ struct pto_machine {
     int library_count;
     pto_library_table_t *library;
     pto_topology_t *topology; /* of a node; NULL: unknown */
+    pto_fabric_t fabric;      /* between nodes */
     int tuning_count;         /* tables, whose spaces mean nothing */
     pto_library_table_t *tuning;
     int fitted_to_count;

@@ -85,6 +85,17 @@ static pto_status_t read_topology(const pto_reader_t *reader, const pto_yaml_nod
     return status;
 }
 
+/* The link of a node alone is its injection: both would count the same bytes. */
+static pto_status_t check_fabric(const pto_reader_t *reader, const pto_yaml_node_t *root,
+                                 const pto_machine_t *machine) {
+    const pto_param_t *injection = machine->injection_s_per_byte;
+    if (machine->fabric.levels == 0 ||
+        (!pto_param_known(&injection[PTO_SPACE_CPU]) && !pto_param_known(&injection[PTO_SPACE_GPU])))
+        return PTO_OK;
+    return pto_read_fail(reader, pto_yaml_find(root, "fabric"), PTO_ERR_RANGE,
+                         "fabric: its first level has the rate of a node's link, so 'injection' must not");
+}
+
 /* Ranks are placed by the counts of 'node', so the topology must be of the same node. */
 static pto_status_t check_topology(const pto_reader_t *reader, const pto_yaml_node_t *root,
                                    const pto_machine_t *machine) {
@@ -212,6 +223,11 @@ static pto_status_t read_model_error(const pto_reader_t *reader, const pto_yaml_
     return pto_read_model_error(reader, node, &machine->model_error);
 }
 
+static pto_status_t read_fabric(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                                pto_machine_t *machine) {
+    return pto_read_fabric(reader, node, &machine->fabric);
+}
+
 /* The first keys of a file, before the parameters. */
 static const struct {
     const char *text;
@@ -224,6 +240,7 @@ static const struct {
            {"tuning", false, read_tuning},
            {"fitted_to", false, read_fitted_to},
            {"model_error", false, read_model_error},
+           {"fabric", false, read_fabric},
            {"mps", false, read_mps}};
 
 static pto_status_t read_top(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
@@ -344,6 +361,8 @@ pto_status_t pto_machine_parse(const char *text, size_t text_size, const char *p
         status = pto_read_fail(&reader, root, PTO_ERR_MEMORY, "out of memory");
     if (status == PTO_OK)
         status = check_topology(&reader, root, &made);
+    if (status == PTO_OK)
+        status = check_fabric(&reader, root, &made);
     pto_yaml_destroy(root);
     if (status != PTO_OK) {
         pto_machine_fini(&made);

@@ -36,6 +36,7 @@ static const pto_model_term_t terms[] = {
     {"nccl", "what NCCL's own collectives take"},
     {"memory.host", "the rate of a socket's memory, which copies, messages and reductions share"},
     {"topology", "the links of a node, which its messages and copies share"},
+    {"fabric", "the links between nodes, which their messages share"},
 };
 
 static void drop(pto_machine_t *machine, const char *term) {
@@ -55,6 +56,8 @@ static void drop(pto_machine_t *machine, const char *term) {
         pto_topology_destroy(machine->topology);
         machine->topology = NULL;
     }
+    if (strcmp(term, "fabric") == 0)
+        machine->fabric.levels = 0;
     if (strcmp(term, "tuning") == 0) {
         pto_library_tables_free(machine->tuning, machine->tuning_count);
         machine->tuning = NULL;

@@ -3,6 +3,7 @@
 #define PTO_TOPOLOGY_INTERNAL_H
 
 #include "formats/yaml_read.h"
+#include "machine/machine_internal.h"
 #include "portolan/topology.h"
 
 typedef struct {
@@ -41,6 +42,9 @@ bool pto_topology_find_routes(pto_topology_t *topology);
 /* Read a topology from a YAML mapping. The caller frees `*topology` with pto_topology_destroy. */
 pto_status_t pto_read_topology(const pto_reader_t *reader, const pto_yaml_node_t *node,
                                pto_topology_t **topology);
+
+/* Read the levels of a machine's `fabric`. */
+pto_status_t pto_read_fabric(const pto_reader_t *reader, const pto_yaml_node_t *node, pto_fabric_t *fabric);
 
 /* NULL when out of memory. */
 pto_topology_t *pto_topology_copy(const pto_topology_t *topology);

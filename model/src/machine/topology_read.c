@@ -338,6 +338,49 @@ pto_status_t pto_read_topology(const pto_reader_t *reader, const pto_yaml_node_t
     return status;
 }
 
+/* --- between nodes -------------------------------------------------------------------------------------- */
+
+static const pto_yaml_field_t level_fields[] = {
+    {.key = "nodes",
+     .read = pto_read_count,
+     .offset = offsetof(pto_fabric_level_t, nodes),
+     .argument = 1,
+     .required = true},
+    {.key = "s_per_byte",
+     .read = read_rate,
+     .offset = offsetof(pto_fabric_level_t, s_per_byte[0]),
+     .required = true},
+    {.key = "back_s_per_byte", .read = read_rate, .offset = offsetof(pto_fabric_level_t, s_per_byte[1])},
+};
+static const pto_yaml_table_t level_table = {.what = "a level of 'fabric'",
+                                             .field = level_fields,
+                                             .field_count = sizeof level_fields / sizeof *level_fields};
+
+pto_status_t pto_read_fabric(const pto_reader_t *reader, const pto_yaml_node_t *node, pto_fabric_t *fabric) {
+    pto_status_t status = pto_read_expect(reader, node, PTO_YAML_LIST, "a list of levels");
+    int64_t below = 0;
+    if (status == PTO_OK && !node->child)
+        status = pto_read_fail(reader, node, PTO_ERR_RANGE, "fabric: the list is empty");
+    for (const pto_yaml_node_t *row = node->child; row && status == PTO_OK; row = row->next) {
+        pto_fabric_level_t *level = &fabric->level[fabric->levels];
+        if (fabric->levels == PTO_FABRIC_LEVELS_MAX)
+            return pto_read_fail(reader, row, PTO_ERR_TOO_LARGE, "more than %d levels",
+                                 PTO_FABRIC_LEVELS_MAX);
+        status = pto_read_mapping(reader, row, &level_table, level);
+        if (status == PTO_OK && below == 0 && level->nodes != 1)
+            status =
+                pto_read_fail(reader, row, PTO_ERR_RANGE, "nodes: the first level is that of single nodes");
+        if (status == PTO_OK && below > 0 && (level->nodes <= below || level->nodes % below != 0))
+            status = pto_read_fail(reader, row, PTO_ERR_RANGE,
+                                   "nodes: not a multiple of the level below, %lld", (long long)below);
+        if (!pto_param_known(&level->s_per_byte[1]))
+            level->s_per_byte[1] = level->s_per_byte[0];
+        below = level->nodes;
+        fabric->levels++;
+    }
+    return status;
+}
+
 pto_status_t pto_topology_create(const char *text, size_t text_size, const char *path,
                                  pto_topology_t **topology, pto_error_t *err) {
     const pto_reader_t reader = {.path = path, .err = err};

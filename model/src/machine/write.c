@@ -411,6 +411,18 @@ pto_status_t pto_topology_format(const pto_topology_t *topology, char **text, pt
     return PTO_OK;
 }
 
+static void put_fabric(pto_text_t *writer, const pto_fabric_t *fabric) {
+    char value[NUMBER_MAX];
+    if (fabric->levels > 0)
+        put(writer, "\nfabric:\n");
+    for (int i = 0; i < fabric->levels; i++) {
+        const pto_fabric_level_t *level = &fabric->level[i];
+        pto_text_add(writer, "  - {nodes: %lld, s_per_byte: %s", (long long)level->nodes,
+                     number(level->s_per_byte[0].value, value));
+        pto_text_add(writer, ", back_s_per_byte: %s}\n", number(level->s_per_byte[1].value, value));
+    }
+}
+
 /* Comments have no escapes: what YAML would refuse in them becomes a question mark. */
 static void put_comment(pto_text_t *writer, const char *comment) {
     bool fresh = true;
@@ -456,6 +468,7 @@ pto_status_t pto_machine_format(const pto_machine_t *machine, const char *commen
         put(&writer, "\ntopology:\n");
         put_topology(&writer, 2, machine->topology);
     }
+    put_fabric(&writer, &machine->fabric);
     put_tuning(&writer, machine);
     put_fitted_to(&writer, machine);
     put_model_error(&writer, &machine->model_error);

@@ -29,7 +29,7 @@ typedef struct {
 static double cost(const swaps_t *swaps, int64_t from, int64_t to) {
     return swaps->node[from] == swaps->node[to]
                ? swaps->places->cost[swaps->gpu[from] * swaps->places->gpus + swaps->gpu[to]]
-               : swaps->places->off_node;
+               : pto_places_off_node(swaps->places, swaps->node[from], swaps->node[to]);
 }
 
 /* What process i costs more at place `to` than now. Its flow to the process `except` is left out. */

@@ -8,7 +8,7 @@
 double pto_places_cost(const pto_places_t *places, int64_t from, int64_t to) {
     int64_t per_node = places->gpus * places->cores;
     if (from / per_node != to / per_node)
-        return places->off_node;
+        return pto_places_off_node(places, from / per_node, to / per_node);
     int64_t from_gpu = from / places->cores % places->gpus, to_gpu = to / places->cores % places->gpus;
     return places->cost[from_gpu * places->gpus + to_gpu];
 }

@@ -1,4 +1,5 @@
 /* The places of a layout: what a unit costs between two of them, and which links it crosses. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/names.h"
@@ -92,8 +93,17 @@ static pto_status_t fill_costs(const pto_machine_t *machine, const pto_layout_t 
         if (places->cost[i] < 0 && used)
             return refuse_level(machine, way.level, err);
     }
-    places->off_node = cost_of(machine, &off, metric, bytes);
-    return places->off_node < 0 && places->nodes > 1 ? refuse_level(machine, off.level, err) : PTO_OK;
+    places->group_nodes[0] = 1;
+    places->off_node[0] = cost_of(machine, &off, metric, bytes);
+    for (int level = 0; level < machine->fabric.levels; level++) {
+        const pto_param_t *s_per_byte = machine->fabric.level[level].s_per_byte;
+        off.s_per_byte = fmax(off.s_per_byte, fmax(s_per_byte[0].value, s_per_byte[1].value));
+        off.hops += level > 0;
+        places->top = level;
+        places->group_nodes[level] = machine->fabric.level[level].nodes;
+        places->off_node[level] = cost_of(machine, &off, metric, bytes);
+    }
+    return places->off_node[0] < 0 && places->nodes > 1 ? refuse_level(machine, off.level, err) : PTO_OK;
 }
 
 pto_status_t pto_places_make(const pto_machine_t *machine, const pto_layout_t *layout, pto_metric_t metric,
@@ -119,7 +129,8 @@ pto_status_t pto_places_make(const pto_machine_t *machine, const pto_layout_t *l
 
 int pto_map_link_count(const pto_machine_t *machine) {
     const pto_topology_t *topology = pto_machine_topology(machine);
-    return (topology ? pto_topology_link_count(topology) : 0) + 2;
+    int levels = machine->fabric.levels > 0 ? machine->fabric.levels : 1;
+    return (topology ? pto_topology_link_count(topology) : 0) + 2 * levels;
 }
 
 /* The NIC with the fastest way from a GPU, the first of equals; -1: none is known. */
@@ -146,14 +157,29 @@ static void add_route(const pto_topology_t *topology, int from, int to, double v
 
 typedef struct {
     const pto_topology_t *topology; /* may be NULL */
-    int link_count;                 /* of the topology; what leaves and what enters the node comes behind */
+    int link_count;                 /* of the topology; the fabric's levels come behind, up and down */
+    int count;                      /* with these */
     const pto_places_t *places;
-    double *load; /* by node and link */
+    double *load; /* by node and link; a group of nodes counts as its first node */
 } loads_t;
 
+static int64_t node_of(const loads_t *loads, int64_t place) {
+    return place / (loads->places->gpus * loads->places->cores);
+}
+
 static double *load_of(const loads_t *loads, int64_t place) {
-    int64_t node = place / (loads->places->gpus * loads->places->cores);
-    return loads->load + node * (loads->link_count + 2);
+    return loads->load + node_of(loads, place) * loads->count;
+}
+
+static void add_between_nodes(const loads_t *loads, int64_t from, int64_t to, double volume) {
+    for (int level = 0; level <= loads->places->top; level++) {
+        int64_t nodes = loads->places->group_nodes[level];
+        int64_t source = from / nodes * nodes, target = to / nodes * nodes;
+        if (source == target)
+            return;
+        loads->load[source * loads->count + loads->link_count + 2 * level] += volume;
+        loads->load[target * loads->count + loads->link_count + 2 * level + 1] += volume;
+    }
 }
 
 static void add_flow(const loads_t *loads, int64_t from, int64_t to, double volume) {
@@ -165,10 +191,7 @@ static void add_flow(const loads_t *loads, int64_t from, int64_t to, double volu
         b = pto_topology_device(loads->topology, PTO_DEVICE_GPU,
                                 (int)(to / loads->places->cores % loads->places->gpus));
     }
-    if (source != target) {
-        source[loads->link_count] += volume;
-        target[loads->link_count + 1] += volume;
-    }
+    add_between_nodes(loads, node_of(loads, from), node_of(loads, to), volume);
     if (loads->topology && source == target) {
         add_route(loads->topology, a, b, volume, source);
     } else if (loads->topology) {
@@ -180,7 +203,8 @@ static void add_flow(const loads_t *loads, int64_t from, int64_t to, double volu
 void pto_map_loads(const pto_flows_t *flows, const pto_machine_t *machine, const pto_places_t *places,
                    const int64_t *place, double *load) {
     int count = pto_map_link_count(machine);
-    loads_t loads = {.topology = pto_machine_topology(machine), .link_count = count - 2, .places = places};
+    loads_t loads = {.topology = pto_machine_topology(machine), .count = count, .places = places};
+    loads.link_count = count - 2 * (places->top + 1);
     for (int link = 0; link < count; link++)
         load[link] = -1;
     loads.load = calloc((size_t)(places->nodes * count), sizeof *loads.load);

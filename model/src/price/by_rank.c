@@ -32,15 +32,14 @@ void pto_rank_count_sends(pto_pricing_t *pricing, pto_action_t *action) {
         if (within && pricing->loads.links.count == 0)
             continue;
         int64_t bytes = message_bytes(&messages, action);
-        if (within)
-            pto_links_count_message(pricing, action, bytes);
-        else if (bytes > 0 || action->step->send_empty)
+        pto_links_count_message(pricing, action, bytes);
+        if (!within && (bytes > 0 || action->step->send_empty))
             pto_outflow_add(&pricing->outflow[node], pricing->plan, action->step, 1, (double)bytes);
     }
 }
 
 pto_status_t pto_rank_charge_messages(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge,
-                                      pto_busiest_t *busiest) {
+                                      pto_busiest_links_t *busiest) {
     const pto_layout_t *layout = &pricing->plan->request.layout;
     messages_t messages = messages_of(pricing->plan, action);
     pto_space_t space = messages.held.buffer->space;
@@ -58,8 +57,7 @@ pto_status_t pto_rank_charge_messages(pto_pricing_t *pricing, pto_action_t *acti
         if (status != PTO_OK)
             return status;
         pto_charge_message_rows(charge, pricing->machine, space, pto_step_rows(pricing->plan, action->step));
-        if (level != PTO_LEVEL_OFF_NODE)
-            pto_links_see_message(pricing, action, busiest);
+        pto_links_see_message(pricing, action, busiest);
         if (action->step->kind == PTO_STEP_RECV)
             pto_pricing_follow(pricing, &pricing->ledger[action->rank], &pricing->before[action->peer_rank]);
     }

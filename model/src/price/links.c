@@ -26,6 +26,14 @@ static int64_t nodes_counted(const pto_pricing_t *pricing) {
 
 bool pto_links_allocate(pto_pricing_t *pricing) {
     pto_link_loads_t *loads = &pricing->loads;
+    const pto_fabric_t *fabric = &pricing->machine->fabric;
+    int64_t fabric_links = pto_fabric_link_count(fabric, pricing->plan->request.layout.nodes);
+    if (fabric_links > 0) {
+        loads->fabric = fabric;
+        loads->fabric_bytes = calloc((size_t)fabric_links, sizeof *loads->fabric_bytes);
+        if (!loads->fabric_bytes)
+            return false;
+    }
     loads->links = pto_links_of(pricing->machine, &pricing->plan->request.layout);
     if (loads->links.count == 0)
         return true;
@@ -37,6 +45,7 @@ bool pto_links_allocate(pto_pricing_t *pricing) {
 
 void pto_links_release(pto_pricing_t *pricing) {
     free(pricing->loads.bytes);
+    free(pricing->loads.fabric_bytes);
     free(pricing->loads.longest_s);
 }
 
@@ -44,6 +53,9 @@ void pto_links_begin(pto_pricing_t *pricing) {
     pto_link_loads_t *loads = &pricing->loads;
     for (int64_t i = 0; i < PTO_LOAD_KINDS * loads->nodes * loads->links.count; i++)
         loads->bytes[i] = 0;
+    int64_t nodes = pricing->plan->request.layout.nodes;
+    for (int64_t i = 0; loads->fabric && i < pto_fabric_link_count(loads->fabric, nodes); i++)
+        loads->fabric_bytes[i] = 0;
 }
 
 /* --- counting ------------------------------------------------------------------------------------------- */
@@ -65,12 +77,35 @@ static pto_memory_t message_memory(const pto_pricing_t *pricing, const pto_actio
                           .space = pto_plan_buffer(plan, pto_message_slice(action->step)->buffer)->space};
 }
 
+/* The fabric's links on one side of the message to, or from, the action's current peer. */
+static pto_fabric_path_t fabric_path(const pto_pricing_t *pricing, const pto_action_t *action, bool sender,
+                                     bool sends) {
+    const pto_layout_t *layout = &pricing->plan->request.layout;
+    int64_t ranks = layout->gpus_per_node * layout->procs_per_gpu;
+    int64_t own = action->rank / ranks, other = action->peer_rank / ranks;
+    return pto_fabric_path(pricing->loads.fabric, layout, sender == sends ? own : other,
+                           sender == sends ? other : own, sender);
+}
+
+static void count_between_nodes(pto_pricing_t *pricing, const pto_action_t *action, int64_t bytes) {
+    for (int up = 0; up < 2; up++) {
+        pto_fabric_path_t path = fabric_path(pricing, action, up, true);
+        for (int i = 0; i < path.count; i++)
+            pricing->loads.fabric_bytes[path.link[i]] += (double)bytes;
+    }
+}
+
 void pto_links_count_message(pto_pricing_t *pricing, const pto_action_t *action, int64_t bytes) {
     const pto_layout_t *layout = &pricing->plan->request.layout;
+    int64_t ranks = layout->gpus_per_node * layout->procs_per_gpu;
+    if (action->rank / ranks != action->peer_rank / ranks) {
+        if (pricing->loads.fabric)
+            count_between_nodes(pricing, action, bytes);
+        return;
+    }
     pto_path_t path = pto_path_between(&pricing->loads.links, message_memory(pricing, action, action->rank),
                                        message_memory(pricing, action, action->peer_rank));
-    add(&pricing->loads, PTO_LOAD_MESSAGES, action->rank / (layout->gpus_per_node * layout->procs_per_gpu),
-        path, (double)bytes);
+    add(&pricing->loads, PTO_LOAD_MESSAGES, action->rank / ranks, path, (double)bytes);
 }
 
 /* The messages of one rank within its node, as large as those that its class is charged. Its peers there are
@@ -169,12 +204,15 @@ void pto_links_count_reductions(pto_pricing_t *pricing, pto_action_t *action) {
 
 /* --- charging ------------------------------------------------------------------------------------------- */
 
-static void see(const pto_link_loads_t *loads, pto_load_kind_t kind, int64_t node, int link,
-                pto_busiest_t *busiest) {
-    const pto_param_t *s_per_byte = pto_link_s_per_byte(&loads->links, link);
-    double seconds = bytes_of(loads, kind, node)[link] * s_per_byte->value;
+static void see_seconds(double bytes, const pto_param_t *s_per_byte, pto_busiest_t *busiest) {
+    double seconds = bytes * s_per_byte->value;
     if (seconds > busiest->seconds)
         *busiest = (pto_busiest_t){.seconds = seconds, .s_per_byte = s_per_byte};
+}
+
+static void see(const pto_link_loads_t *loads, pto_load_kind_t kind, int64_t node, int link,
+                pto_busiest_t *busiest) {
+    see_seconds(bytes_of(loads, kind, node)[link], pto_link_s_per_byte(&loads->links, link), busiest);
 }
 
 static void see_path(const pto_pricing_t *pricing, pto_load_kind_t kind, int64_t node, pto_path_t path,
@@ -183,13 +221,32 @@ static void see_path(const pto_pricing_t *pricing, pto_load_kind_t kind, int64_t
         see(&pricing->loads, kind, node, pto_path_link(&path, i), busiest);
 }
 
-void pto_links_see_message(const pto_pricing_t *pricing, const pto_action_t *action, pto_busiest_t *busiest) {
+static void see_between_nodes(const pto_pricing_t *pricing, const pto_action_t *action, bool sends,
+                              pto_busiest_t *busiest) {
+    const pto_link_loads_t *loads = &pricing->loads;
+    int64_t nodes = pricing->plan->request.layout.nodes;
+    if (!loads->fabric)
+        return;
+    pto_fabric_path_t path = fabric_path(pricing, action, sends, sends);
+    for (int i = 0; i < path.count; i++)
+        see_seconds(loads->fabric_bytes[path.link[i]],
+                    pto_fabric_s_per_byte(loads->fabric, nodes, path.link[i]), busiest);
+}
+
+void pto_links_see_message(const pto_pricing_t *pricing, const pto_action_t *action,
+                           pto_busiest_links_t *busiest) {
     bool sends = action->step->kind == PTO_STEP_SEND;
+    int64_t node = pricing->actor[action->rank].place.node;
     pto_memory_t own = message_memory(pricing, action, action->rank);
     pto_memory_t other = message_memory(pricing, action, action->peer_rank);
-    see_path(pricing, PTO_LOAD_MESSAGES, pricing->actor[action->rank].place.node,
-             pto_path_of_end(&pricing->loads.links, sends, sends ? own : other, sends ? other : own),
-             busiest);
+    if (pricing->actor[action->peer_rank].place.node != node) {
+        see_between_nodes(pricing, action, sends, &busiest->off_node);
+        return;
+    }
+    if (pricing->loads.links.count > 0)
+        see_path(pricing, PTO_LOAD_MESSAGES, node,
+                 pto_path_of_end(&pricing->loads.links, sends, sends ? own : other, sends ? other : own),
+                 &busiest->on_node);
 }
 
 void pto_links_see_copies(const pto_pricing_t *pricing, pto_action_t *action, pto_busiest_t *busiest) {

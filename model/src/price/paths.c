@@ -137,3 +137,37 @@ int64_t pto_reduction_traffic(const pto_machine_t *machine, const pto_step_t *st
         return 0;
     return source_bytes + (step->fresh ? 1 : 2) * target_bytes;
 }
+
+/* --- between nodes -------------------------------------------------------------------------------------- */
+
+static int64_t links_of_level(const pto_fabric_t *fabric, int level, int64_t nodes) {
+    return 2 * rounded_up(nodes, fabric->level[level].nodes);
+}
+
+int64_t pto_fabric_link_count(const pto_fabric_t *fabric, int64_t nodes) {
+    int64_t count = 0;
+    for (int level = 0; level < fabric->levels; level++)
+        count += links_of_level(fabric, level, nodes);
+    return count;
+}
+
+const pto_param_t *pto_fabric_s_per_byte(const pto_fabric_t *fabric, int64_t nodes, int64_t link) {
+    int level = 0;
+    for (; link >= links_of_level(fabric, level, nodes); level++)
+        link -= links_of_level(fabric, level, nodes);
+    return &fabric->level[level].s_per_byte[link % 2];
+}
+
+pto_fabric_path_t pto_fabric_path(const pto_fabric_t *fabric, const pto_layout_t *layout, int64_t node,
+                                  int64_t other, bool up) {
+    pto_fabric_path_t path = {0};
+    int64_t first = 0;
+    for (int level = 0; level < fabric->levels; level++) {
+        int64_t group = node / fabric->level[level].nodes;
+        if (group == other / fabric->level[level].nodes)
+            break;
+        path.link[path.count++] = (int)(first + 2 * group + !up);
+        first += links_of_level(fabric, level, layout->nodes);
+    }
+    return path;
+}

@@ -12,6 +12,7 @@
 #ifndef PTO_PRICE_PATHS_H
 #define PTO_PRICE_PATHS_H
 
+#include "machine/machine_internal.h"
 #include "plan/plan_internal.h"
 #include "portolan/layout.h"
 #include "portolan/topology.h"
@@ -45,6 +46,12 @@ static inline int pto_path_link(const pto_path_t *path, int index) {
     return index < path->route_count ? path->route[index] : path->memory[index - path->route_count];
 }
 
+/* The same between nodes; a message takes each level's link at most once in each direction. */
+typedef struct {
+    int count;
+    int link[PTO_FABRIC_LEVELS_MAX];
+} pto_fabric_path_t;
+
 /* A GPU of the layout, or the memory of its socket. */
 typedef struct {
     int64_t gpu; /* numbered across nodes */
@@ -71,5 +78,13 @@ pto_path_t pto_reduction_path(const pto_links_t *links, const pto_plan_t *plan, 
  * works in its caches: 0. */
 int64_t pto_reduction_traffic(const pto_machine_t *machine, const pto_step_t *step, int64_t source_bytes,
                               int64_t target_bytes);
+
+/* The fabric's directed links above `nodes` nodes: of each level's groups in turn the link up and the link
+ * down. Their number, the parameter of one, and those that a message takes up from its sender's node, or down
+ * to its receiver's. */
+int64_t pto_fabric_link_count(const pto_fabric_t *fabric, int64_t nodes);
+const pto_param_t *pto_fabric_s_per_byte(const pto_fabric_t *fabric, int64_t nodes, int64_t link);
+pto_fabric_path_t pto_fabric_path(const pto_fabric_t *fabric, const pto_layout_t *layout, int64_t node,
+                                  int64_t other, bool up);
 
 #endif

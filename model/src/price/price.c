@@ -74,8 +74,8 @@ typedef struct {
     pto_charge_t other;
     double copies_s; /* of other_s */
     /* The busiest links of the messages in both directions, and of the copies. */
-    pto_busiest_t out_link;
-    pto_busiest_t in_link;
+    pto_busiest_links_t out_link;
+    pto_busiest_links_t in_link;
     pto_busiest_t copy_link;
     unsigned queued; /* as in pto_copying_t */
     const pto_stage_t *stage;
@@ -83,12 +83,12 @@ typedef struct {
 } costs_t;
 
 static pto_status_t charge_messages(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge,
-                                    pto_busiest_t *busiest) {
+                                    pto_busiest_links_t *busiest) {
     if (pricing->kind == PTO_ACTORS_RANKS)
         return pto_rank_charge_messages(pricing, action, charge, busiest);
     pto_status_t status = pto_class_charge_messages(pricing, action, charge);
     if (charge->most_on_node_s > 0)
-        pto_links_see_all(pricing, PTO_LOAD_MESSAGES, action->step->kind == PTO_STEP_SEND, busiest);
+        pto_links_see_all(pricing, PTO_LOAD_MESSAGES, action->step->kind == PTO_STEP_SEND, &busiest->on_node);
     return status;
 }
 
@@ -172,8 +172,10 @@ static void charge_sharing(const pto_pricing_t *pricing, costs_t *costs) {
         out_s += pto_charge_staged(&costs->out, pricing->machine);
         in_s += pto_charge_staged(&costs->in, pricing->machine);
     }
-    pto_charge_busiest(&costs->out, &costs->out_link, out_s);
-    pto_charge_busiest(&costs->in, &costs->in_link, in_s);
+    pto_charge_busiest(&costs->out, &costs->out_link.on_node, out_s);
+    pto_charge_busiest(&costs->in, &costs->in_link.on_node, in_s);
+    pto_charge_busiest(&costs->out, &costs->out_link.off_node, costs->out.off_node_s);
+    pto_charge_busiest(&costs->in, &costs->in_link.off_node, costs->in.off_node_s);
     pto_charge_busiest(&costs->other, &costs->copy_link, costs->copies_s);
 }
 
@@ -532,6 +534,10 @@ pto_status_t pto_price(const pto_plan_t *plan, const pto_machine_t *machine, pto
                        pto_explanation_t *explanation, pto_error_t *err) {
     plan = pto_plan_fixed(plan);
     pto_actors_t kind = pto_actors_of(plan);
+    if (machine->fabric.levels > 0) {
+        pto_status_t fits = pto_walk_check_size(plan, "machines with a fabric are priced", err);
+        return fits == PTO_OK ? price_plan(plan, machine, PTO_ACTORS_RANKS, price, explanation, err) : fits;
+    }
     if (kind == PTO_ACTORS_RANKS)
         return pto_price_walk(plan, machine, price, explanation, err);
     pto_status_t status = pto_price_check_size(plan, err);

@@ -42,6 +42,8 @@ typedef struct {
     int64_t nodes;
     double *bytes;     /* [kind][node][link] */
     double *longest_s; /* per node: of the stage's copies and reductions */
+    const pto_fabric_t *fabric;
+    double *fabric_bytes; /* of rank by rank's messages between nodes: [directed link]; NULL: unknown */
 } pto_link_loads_t;
 
 /* A raise of a flag that has not been waited for. */
@@ -173,8 +175,8 @@ bool pto_links_allocate(pto_pricing_t *pricing);
 void pto_links_release(pto_pricing_t *pricing);
 void pto_links_begin(pto_pricing_t *pricing);
 
-/* Count a message of a rank to the current peer, on its node; the messages of a step within the nodes, where
- * actors stand for several processes. */
+/* Count a message of a rank to the current peer, on its node or between nodes; the messages of a step within
+ * the nodes, where actors stand for several processes. */
 void pto_links_count_message(pto_pricing_t *pricing, const pto_action_t *action, int64_t bytes);
 void pto_links_count_step(pto_pricing_t *pricing, const pto_step_t *step, int64_t k);
 
@@ -191,9 +193,16 @@ typedef struct {
     const pto_param_t *s_per_byte;
 } pto_busiest_t;
 
+/* The busiest links of an actor's messages: those of its node, and those between nodes. */
+typedef struct {
+    pto_busiest_t on_node;
+    pto_busiest_t off_node;
+} pto_busiest_links_t;
+
 /* Look for the busiest among the links that an actor uses for a message, or for its copies; among all that
  * senders, or others, use. Of copies, memory is left to pto_links_busiest_memory. */
-void pto_links_see_message(const pto_pricing_t *pricing, const pto_action_t *action, pto_busiest_t *busiest);
+void pto_links_see_message(const pto_pricing_t *pricing, const pto_action_t *action,
+                           pto_busiest_links_t *busiest);
 void pto_links_see_copies(const pto_pricing_t *pricing, pto_action_t *action, pto_busiest_t *busiest);
 void pto_links_see_all(const pto_pricing_t *pricing, pto_load_kind_t kind, bool sends,
                        pto_busiest_t *busiest);
@@ -210,7 +219,7 @@ void pto_charge_busiest(pto_charge_t *charge, const pto_busiest_t *busiest, doub
  * for its senders. Errors: those of pto_charge_messages. Of one process, peer by peer: */
 void pto_rank_count_sends(pto_pricing_t *pricing, pto_action_t *action);
 pto_status_t pto_rank_charge_messages(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge,
-                                      pto_busiest_t *busiest);
+                                      pto_busiest_links_t *busiest);
 
 /* Of the processes of one core, or of one place on all nodes, by arithmetic: */
 void pto_class_count_sends(pto_pricing_t *pricing, pto_action_t *action);

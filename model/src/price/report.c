@@ -30,6 +30,15 @@ static bool name_link(const pto_topology_t *topology, const pto_param_t *param, 
     return false;
 }
 
+/* Names a fabric's link by the nodes below it: fabric.4. */
+static void name_level(const pto_fabric_t *fabric, const pto_param_t *param, char key[PTO_PARAM_KEY_MAX]) {
+    for (int i = 0; i < fabric->levels; i++) {
+        const pto_fabric_level_t *level = &fabric->level[i];
+        if (param == &level->s_per_byte[0] || param == &level->s_per_byte[1])
+            snprintf(key, PTO_PARAM_KEY_MAX, "fabric.%lld", (long long)level->nodes);
+    }
+}
+
 pto_term_t pto_entry_term(const pto_entry_t *entry, const pto_machine_t *machine) {
     pto_term_t term = {.stage = entry->stage, .param = entry->param, .count = entry->count};
     pto_cell_t cell;
@@ -39,6 +48,8 @@ pto_term_t pto_entry_term(const pto_entry_t *entry, const pto_machine_t *machine
     } else if (name_link(machine->topology, entry->param, term.key)) {
         term.power = PTO_POWER_GPU_COPY;
         term.file = pto_topology_path(machine->topology);
+    } else {
+        name_level(&machine->fabric, entry->param, term.key);
     }
     term.seconds = entry->param ? entry->count * entry->param->value : 0;
     return term;

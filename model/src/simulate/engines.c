@@ -112,8 +112,8 @@ static void begin_flow(pto_sim_t *sim, uint32_t rank, const pto_action_t *action
         return;
     proc->copy_path = pto_copy_path(&sim->shared_links, sim->plan, action);
     if (proc->copy_end_s == 0)
-        proc->copy_flows +=
-            pto_flow_begin(sim, PTO_FLOW_COPY, rank, proc->copy_path, bytes, proc->copy_alone_s);
+        proc->copy_flows += pto_flow_begin(sim, PTO_LINK_ROUTES, PTO_FLOW_COPY, rank, proc->copy_path, bytes,
+                                           proc->copy_alone_s);
 }
 
 bool pto_engine_begin_turn(pto_sim_t *sim, uint32_t rank) {
@@ -122,8 +122,8 @@ bool pto_engine_begin_turn(pto_sim_t *sim, uint32_t rank) {
     if (end_s == 0)
         return false;
     proc->copy_end_s = 0;
-    proc->copy_flows +=
-        pto_flow_begin(sim, PTO_FLOW_COPY, rank, proc->copy_path, proc->copy_bytes, end_s - sim->now_s);
+    proc->copy_flows += pto_flow_begin(sim, PTO_LINK_ROUTES, PTO_FLOW_COPY, rank, proc->copy_path,
+                                       proc->copy_bytes, end_s - sim->now_s);
     pto_sim_set(sim, rank, PTO_SLOT_RUN, end_s);
     return true;
 }

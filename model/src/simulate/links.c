@@ -47,11 +47,10 @@ static double next_end_s(const pto_link_t *link) {
 void pto_link_schedule(pto_sim_t *sim, pto_link_kind_t kind, int32_t node) {
     const pto_link_t *link = pto_link_of(sim, kind, node);
     bool wanted = link->waiting > 0 && link->jobs > 0;
-    double next_s = !wanted                   ? INFINITY
-                    : kind == PTO_LINK_ROUTES ? pto_routes_next_s(sim, node)
-                                              : next_end_s(link);
-    pto_agenda_set(&sim->agenda, sim->first_link_slot + (uint32_t)node * PTO_LINKS_PER_NODE + (uint32_t)kind,
-                   next_s, false);
+    double next_s = !wanted                    ? INFINITY
+                    : pto_link_has_flows(kind) ? pto_routes_next_s(sim, kind, node)
+                                               : next_end_s(link);
+    pto_agenda_set(&sim->agenda, sim->first_link_slot + pto_link_number(kind, node), next_s, false);
 }
 
 void pto_link_idle(pto_sim_t *sim, pto_link_kind_t kind, int32_t node) {
@@ -74,8 +73,8 @@ static void end_first(pto_sim_t *sim, pto_link_kind_t kind, int32_t node, double
 
 void pto_link_advance(pto_sim_t *sim, pto_link_kind_t kind, int32_t node) {
     pto_link_t *link = pto_link_of(sim, kind, node);
-    if (kind == PTO_LINK_ROUTES) {
-        pto_routes_advance(sim, node);
+    if (pto_link_has_flows(kind)) {
+        pto_routes_advance(sim, kind, node);
         return;
     }
     while (link->jobs > 0) {

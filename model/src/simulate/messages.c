@@ -223,6 +223,15 @@ static void set_end(pto_sim_t *sim, uint32_t rank, const pto_side_t *side, pto_s
     pto_sim_set(sim, rank, slot, sim->now_s + (side->cost.alpha_s + side->cost.bytes_s));
 }
 
+/* The links on which a message shares with others at one of its ends. */
+static pto_link_kind_t links_of(const pto_sim_t *sim, const pto_message_t *message, bool sends) {
+    if (message->level != PTO_LEVEL_OFF_NODE)
+        return PTO_LINK_ROUTES;
+    if (sim->machine->fabric.levels > 0)
+        return PTO_LINK_FABRIC;
+    return sends ? PTO_LINK_INJECTION : PTO_LINK_EJECTION;
+}
+
 /* Returns whether a side whose message is on a link waits for a link to wake it. It does if this one delayed
  * its last message and so will probably delay this one; otherwise the side polls at its own end. */
 static bool expect_delay(pto_sim_t *sim, pto_link_kind_t kind, uint32_t rank, pto_side_t *side) {
@@ -251,7 +260,7 @@ static void start_receiving(pto_sim_t *sim, uint32_t rank, uint32_t number) {
         waits = expect_delay(sim, PTO_LINK_EJECTION, rank, &proc->in);
     } else if (pto_routes_join(sim, false, rank, message)) {
         proc->ejected_s = INFINITY;
-        waits = expect_delay(sim, PTO_LINK_ROUTES, rank, &proc->in);
+        waits = expect_delay(sim, links_of(sim, message, false), rank, &proc->in);
     }
     if (!waits)
         set_end(sim, rank, &proc->in, PTO_SLOT_RECV);
@@ -268,8 +277,7 @@ static void arrive(pto_sim_t *sim, uint32_t number) {
 
 /* Whether the sender's links have let the message through; if not, wait for the first one that has not. */
 static bool is_through(pto_sim_t *sim, const pto_message_t *message, pto_link_kind_t *waits) {
-    bool off_node = message->level == PTO_LEVEL_OFF_NODE;
-    const pto_link_kind_t kinds[] = {off_node ? PTO_LINK_INJECTION : PTO_LINK_ROUTES, PTO_LINK_RATE};
+    const pto_link_kind_t kinds[] = {links_of(sim, message, true), PTO_LINK_RATE};
     for (int i = 0; i < 2; i++) {
         if (message->through_s[i] != INFINITY)
             continue;
@@ -301,7 +309,7 @@ static bool is_done(pto_sim_t *sim, uint32_t rank, pto_slot_t slot, double last_
 static bool received(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
     const pto_message_t *message = pto_message_at(&sim->pool, proc->in.message);
-    pto_link_kind_t kind = message->level == PTO_LEVEL_OFF_NODE ? PTO_LINK_EJECTION : PTO_LINK_ROUTES;
+    pto_link_kind_t kind = links_of(sim, message, false);
     if (proc->ejected_s == INFINITY)
         pto_link_advance(sim, kind, proc->node);
     if (proc->ejected_s == INFINITY) {
@@ -389,12 +397,12 @@ static bool leave(pto_sim_t *sim, uint32_t rank, pto_message_t *message) {
     pto_side_t *out = &sim->proc[rank].out;
     double injection_s = (double)message->bytes * view->injection_s_per_byte;
     bool waits = false;
-    if (message->level != PTO_LEVEL_OFF_NODE) {
-        if (!pto_routes_join(sim, true, rank, message))
-            return false;
+    if (pto_routes_join(sim, true, rank, message)) {
         message->through_s[0] = INFINITY;
-        return expect_delay(sim, PTO_LINK_ROUTES, rank, out);
+        waits = expect_delay(sim, links_of(sim, message, true), rank, out);
     }
+    if (message->level != PTO_LEVEL_OFF_NODE)
+        return waits;
     if (injection_s > 0) {
         message->through_s[0] = INFINITY;
         pto_link_join(sim, PTO_LINK_INJECTION, rank, injection_s, message->bytes);

@@ -93,10 +93,11 @@ void pto_sim_report(const pto_sim_t *sim, pto_simulation_t *simulation) {
     for (uint32_t rank = 0; rank < sim->ranks; rank++)
         report_rank(sim, rank, simulation);
     for (int64_t node = 0; node < sim->layout->nodes; node++) {
-        for (uint32_t kind = 0; kind < PTO_LINKS_PER_NODE; kind++) {
+        for (uint32_t kind = 0; kind < (node == 0 ? PTO_LINKS_PER_NODE : PTO_LINK_FABRIC); kind++) {
             const pto_link_t *link = pto_link_at(sim, (uint32_t)node * PTO_LINKS_PER_NODE + kind);
+            uint32_t users = kind == PTO_LINK_FABRIC ? sim->ranks : sim->ranks_per_node;
             add_use(&simulation->use[(uint32_t)PTO_RESOURCE_INJECTION + kind], link->busy_s,
-                    link->waiting_s / (double)sim->ranks_per_node);
+                    link->waiting_s / (double)users);
         }
     }
     for (int64_t gpu = 0; gpu < sim->gpus; gpu++)

@@ -1,5 +1,5 @@
-/* The links within a node and the memory of its sockets, shared by the messages, copies and reductions that
- * use them.
+/* The links within a node, the memory of its sockets, and the links between nodes, shared by the messages,
+ * copies and reductions that use them.
  *
  * A flow is the bytes of one of these on the links of its path. A path that crosses a link twice, as a copy
  * within a socket's memory does, takes two shares of it. Rates are max-min fair: none can
@@ -12,8 +12,8 @@
 
 #include "simulate/simulate_internal.h"
 
-static pto_link_t *link_of(const pto_sim_t *sim, int32_t node) {
-    return pto_link_of(sim, PTO_LINK_ROUTES, node);
+static pto_routes_t *routes_of(const pto_sim_t *sim, pto_link_kind_t kind, int32_t node) {
+    return &sim->routes[kind == PTO_LINK_FABRIC ? sim->layout->nodes : node];
 }
 
 /* --- rates ---------------------------------------------------------------------------------------------- */
@@ -23,9 +23,9 @@ static void begin_sharing(pto_sim_t *sim, pto_flow_t *flow, int32_t count) {
     for (int32_t i = 0; i < count; i++) {
         flow[i].fixed = false;
         for (int j = 0; j < pto_path_length(&flow[i].path); j++) {
-            int link = pto_path_link(&flow[i].path, j);
-            double s_per_byte = pto_link_s_per_byte(&sim->shared_links, link)->value;
-            sim->capacity[link] = (pto_capacity_t){.left_bytes_per_s = 1 / s_per_byte};
+            pto_capacity_t *capacity = &sim->capacity[pto_path_link(&flow[i].path, j)];
+            capacity->left_bytes_per_s = capacity->bytes_per_s;
+            capacity->flows = 0;
         }
     }
     for (int32_t i = 0; i < count; i++)
@@ -77,11 +77,11 @@ static double end_s(const pto_link_t *link, const pto_flow_t *flow) {
     return flow->slowed ? link->at_s + flow->left_bytes / flow->bytes_per_s : flow->alone_until_s;
 }
 
-double pto_routes_next_s(const pto_sim_t *sim, int32_t node) {
-    const pto_link_t *link = link_of(sim, node);
+double pto_routes_next_s(const pto_sim_t *sim, pto_link_kind_t kind, int32_t node) {
+    const pto_link_t *link = pto_link_of(sim, kind, node);
     double next_s = INFINITY;
     for (int32_t i = 0; i < link->jobs; i++)
-        next_s = fmin(next_s, end_s(link, &sim->routes[node].flow[i]));
+        next_s = fmin(next_s, end_s(link, &routes_of(sim, kind, node)->flow[i]));
     return next_s;
 }
 
@@ -92,12 +92,11 @@ static void progress(pto_link_t *link, pto_flow_t *flow, double to_s) {
 }
 
 /* One that was never slowed is through at the time of its own, which its side knows better. */
-static void end_flow(pto_sim_t *sim, int32_t node, pto_flow_t flow) {
-    pto_link_t *link = link_of(sim, node);
+static void end_flow(pto_sim_t *sim, pto_link_kind_t kind, int32_t node, pto_flow_t flow) {
+    pto_link_t *link = pto_link_of(sim, kind, node);
     pto_proc_t *proc = &sim->proc[flow.rank];
     if (flow.use != PTO_FLOW_COPY) {
-        pto_sim_through(sim, PTO_LINK_ROUTES, flow.use == PTO_FLOW_SEND, flow.rank,
-                        flow.slowed ? link->at_s : 0);
+        pto_sim_through(sim, kind, flow.use == PTO_FLOW_SEND, flow.rank, flow.slowed ? link->at_s : 0);
         return;
     }
     link->waiting_s += flow.slowed ? pto_sim_excess(link->at_s, flow.alone_until_s) : 0;
@@ -109,31 +108,31 @@ static void end_flow(pto_sim_t *sim, int32_t node, pto_flow_t flow) {
 }
 
 /* End the flows that are due; the others share what they leave. */
-static void end_flows(pto_sim_t *sim, int32_t node) {
-    pto_link_t *link = link_of(sim, node);
-    pto_flow_t *flow = sim->routes[node].flow;
+static void end_flows(pto_sim_t *sim, pto_link_kind_t kind, int32_t node) {
+    pto_link_t *link = pto_link_of(sim, kind, node);
+    pto_flow_t *flow = routes_of(sim, kind, node)->flow;
     for (int32_t i = link->jobs - 1; i >= 0; i--) {
         if (pto_sim_before(link->at_s, end_s(link, &flow[i])))
             continue;
         pto_flow_t ended = flow[i];
         flow[i] = flow[--link->jobs];
-        end_flow(sim, node, ended);
+        end_flow(sim, kind, node, ended);
     }
     if (link->jobs == 0)
-        pto_link_idle(sim, PTO_LINK_ROUTES, node);
+        pto_link_idle(sim, kind, node);
     share(sim, flow, link->jobs);
 }
 
-void pto_routes_advance(pto_sim_t *sim, int32_t node) {
-    pto_link_t *link = link_of(sim, node);
+void pto_routes_advance(pto_sim_t *sim, pto_link_kind_t kind, int32_t node) {
+    pto_link_t *link = pto_link_of(sim, kind, node);
     while (link->jobs > 0) {
-        double next_s = pto_routes_next_s(sim, node);
+        double next_s = pto_routes_next_s(sim, kind, node);
         if (pto_sim_before(sim->now_s, next_s))
             break;
-        progress(link, sim->routes[node].flow, fmin(next_s, sim->now_s));
-        end_flows(sim, node);
+        progress(link, routes_of(sim, kind, node)->flow, fmin(next_s, sim->now_s));
+        end_flows(sim, kind, node);
     }
-    progress(link, sim->routes[node].flow, sim->now_s);
+    progress(link, routes_of(sim, kind, node)->flow, sim->now_s);
 }
 
 static bool grow(pto_sim_t *sim, pto_routes_t *routes) {
@@ -147,13 +146,13 @@ static bool grow(pto_sim_t *sim, pto_routes_t *routes) {
     return true;
 }
 
-bool pto_flow_begin(pto_sim_t *sim, pto_flow_use_t use, uint32_t rank, pto_path_t path, int64_t bytes,
-                    double alone_s) {
+bool pto_flow_begin(pto_sim_t *sim, pto_link_kind_t kind, pto_flow_use_t use, uint32_t rank, pto_path_t path,
+                    int64_t bytes, double alone_s) {
     int32_t node = sim->proc[rank].node;
-    pto_routes_t *routes = &sim->routes[node];
+    pto_routes_t *routes = routes_of(sim, kind, node);
     if (pto_path_length(&path) == 0 || bytes == 0)
         return false;
-    pto_link_t *link = pto_link_begin(sim, PTO_LINK_ROUTES, node, bytes);
+    pto_link_t *link = pto_link_begin(sim, kind, node, bytes);
     if (link->jobs == routes->room && !grow(sim, routes))
         return false;
     routes->flow[link->jobs++] =
@@ -165,7 +164,7 @@ bool pto_flow_begin(pto_sim_t *sim, pto_flow_use_t use, uint32_t rank, pto_path_
                      .left_bytes = (double)bytes};
     share(sim, routes->flow, link->jobs);
     if (link->waiting > 0)
-        pto_link_schedule(sim, PTO_LINK_ROUTES, node);
+        pto_link_schedule(sim, kind, node);
     return true;
 }
 
@@ -181,14 +180,30 @@ bool pto_copy_is_through(pto_sim_t *sim, uint32_t rank) {
     return false;
 }
 
-bool pto_routes_join(pto_sim_t *sim, bool sends, uint32_t rank, const pto_message_t *message) {
-    if (sim->shared_links.count == 0 || message->level == PTO_LEVEL_OFF_NODE)
-        return false;
-    const pto_proc_t *proc = &sim->proc[rank];
+/* Within a node: the part of the path between the two GPUs, or their sockets, that the side counts. */
+static pto_path_t path_within(const pto_sim_t *sim, bool sends, const pto_message_t *message) {
     pto_space_t space = (pto_space_t)message->space;
+    return pto_path_of_end(&sim->shared_links, sends, (pto_memory_t){sim->proc[message->source].gpu, space},
+                           (pto_memory_t){sim->proc[message->target].gpu, space});
+}
+
+static pto_path_t path_between_nodes(const pto_sim_t *sim, bool sends, const pto_message_t *message,
+                                     pto_fabric_path_t *kept) {
+    int32_t from = sim->proc[message->source].node, to = sim->proc[message->target].node;
+    *kept = pto_fabric_path(&sim->machine->fabric, sim->layout, sends ? from : to, sends ? to : from, sends);
+    for (int i = 0; i < kept->count; i++)
+        kept->link[i] += sim->first_fabric_link;
+    return (pto_path_t){.route_count = kept->count, .route = kept->link};
+}
+
+bool pto_routes_join(pto_sim_t *sim, bool sends, uint32_t rank, const pto_message_t *message) {
+    bool off_node = message->level == PTO_LEVEL_OFF_NODE;
+    if (off_node ? sim->machine->fabric.levels == 0 : sim->shared_links.count == 0)
+        return false;
+    pto_side_t *side = sends ? &sim->proc[rank].out : &sim->proc[rank].in;
     pto_path_t path =
-        pto_path_of_end(&sim->shared_links, sends, (pto_memory_t){sim->proc[message->source].gpu, space},
-                        (pto_memory_t){sim->proc[message->target].gpu, space});
-    return pto_flow_begin(sim, sends ? PTO_FLOW_SEND : PTO_FLOW_RECV, rank, path, message->bytes,
-                          (sends ? &proc->out : &proc->in)->cost.bytes_s);
+        off_node ? path_between_nodes(sim, sends, message, &side->fabric) : path_within(sim, sends, message);
+    return pto_flow_begin(sim, off_node ? PTO_LINK_FABRIC : PTO_LINK_ROUTES,
+                          sends ? PTO_FLOW_SEND : PTO_FLOW_RECV, rank, path, message->bytes,
+                          side->cost.bytes_s);
 }

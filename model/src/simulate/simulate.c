@@ -96,7 +96,7 @@ static bool reduce(pto_sim_t *sim, uint32_t rank, const pto_action_t *action) {
             pto_reduction_traffic(sim->machine, step, pto_slice_bytes(sim->plan, &step->source, action),
                                   pto_slice_bytes(sim->plan, &step->target, action));
         pto_path_t path = pto_reduction_path(&sim->shared_links, sim->plan, step, action->rank);
-        proc->copy_flows += pto_flow_begin(sim, PTO_FLOW_COPY, rank, path, bytes, seconds);
+        proc->copy_flows += pto_flow_begin(sim, PTO_LINK_ROUTES, PTO_FLOW_COPY, rank, path, bytes, seconds);
     }
     return spend(sim, rank, seconds);
 }
@@ -459,6 +459,22 @@ static void view_plan(pto_sim_t *sim) {
     }
 }
 
+/* What is shared in a node, and the links of a fabric. */
+static bool find_capacities(pto_sim_t *sim) {
+    const pto_fabric_t *fabric = &sim->machine->fabric;
+    int64_t nodes = sim->layout->nodes, between = pto_fabric_link_count(fabric, nodes);
+    sim->first_fabric_link = sim->shared_links.count;
+    sim->capacity = calloc((size_t)(sim->first_fabric_link + between) + 1, sizeof *sim->capacity);
+    if (!sim->capacity)
+        return false;
+    for (int i = 0; i < sim->first_fabric_link; i++)
+        sim->capacity[i].bytes_per_s = 1 / pto_link_s_per_byte(&sim->shared_links, i)->value;
+    for (int64_t i = 0; i < between; i++)
+        sim->capacity[sim->first_fabric_link + i].bytes_per_s =
+            1 / pto_fabric_s_per_byte(fabric, nodes, i)->value;
+    return true;
+}
+
 static bool allocate(pto_sim_t *sim) {
     size_t nodes = (size_t)sim->layout->nodes;
     size_t links = nodes * PTO_LINKS_PER_NODE;
@@ -473,15 +489,14 @@ static bool allocate(pto_sim_t *sim) {
     sim->links = calloc(links, sim->link_size);
     sim->engine = calloc(engines, sizeof *sim->engine);
     sim->line_s = calloc((size_t)sim->gpus * PTO_COPY_RESOURCE_COUNT, sizeof *sim->line_s);
-    sim->routes = calloc(nodes, sizeof *sim->routes);
-    sim->capacity = calloc((size_t)sim->shared_links.count + 1, sizeof *sim->capacity);
+    sim->routes = calloc(nodes + 1, sizeof *sim->routes);
     sim->view = calloc((size_t)sim->plan->steps.count + 1, sizeof *sim->view);
     sim->stage = calloc((size_t)sim->plan->stages.count + 1, sizeof *sim->stage);
     sim->raised = calloc(flags + 1, sizeof *sim->raised);
     sim->either =
         calloc((size_t)pto_plan_either_count(sim->plan, sim->plan->nodes.count) + 1, sizeof *sim->either);
     return pto_agenda_init(&sim->agenda, sim->first_look_slot + procs) && sim->proc && sim->links &&
-           sim->engine && sim->line_s && sim->routes && sim->capacity && sim->view && sim->stage &&
+           sim->engine && sim->line_s && sim->routes && find_capacities(sim) && sim->view && sim->stage &&
            sim->raised && sim->either;
 }
 
@@ -492,7 +507,7 @@ static void release(pto_sim_t *sim) {
     free(sim->links);
     free(sim->engine);
     free(sim->line_s);
-    for (int64_t node = 0; sim->routes && node < sim->layout->nodes; node++)
+    for (int64_t node = 0; sim->routes && node <= sim->layout->nodes; node++)
         free(sim->routes[node].flow);
     free(sim->routes);
     free(sim->capacity);

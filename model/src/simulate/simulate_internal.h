@@ -3,7 +3,7 @@
  *     simulate.c  the ranks and their stages
  *     messages.c  sending, matching, receiving
  *     links.c     injection and ejection of nodes
- *     routes.c    links within nodes
+ *     routes.c    links within nodes, and between them
  *     engines.c   copy engines of GPUs
  *     nccl.c      NCCL's own collectives, which all members enter and leave together
  *     lanes.c     the order of a rank's lanes, and what they share
@@ -58,6 +58,7 @@ typedef enum {
     PTO_LINK_EJECTION,
     PTO_LINK_RATE,
     PTO_LINK_ROUTES, /* all links within the node, which have flows (routes.c) instead of jobs */
+    PTO_LINK_FABRIC, /* the same between nodes: one for all, which counts as node 0's */
     PTO_LINKS_PER_NODE
 } pto_link_kind_t;
 
@@ -124,6 +125,7 @@ typedef struct {
     bool off_node;         /* whether it has moved an off-node message in this stage */
     double start_s;
     pto_sim_cost_t cost; /* of the message, to this side */
+    pto_fabric_path_t fabric;
     double stage_busy_s;
     double stage_end_s; /* of the stage's last message so far */
     double busy_s;
@@ -215,9 +217,9 @@ typedef struct {
 /* The user of a node's links that waits for a flow's end. */
 typedef enum { PTO_FLOW_SEND, PTO_FLOW_RECV, PTO_FLOW_COPY } pto_flow_use_t;
 
-/* Bytes on their way over links of a node. */
+/* Bytes on their way over links of a node, or of the fabric. */
 typedef struct {
-    pto_path_t path;
+    pto_path_t path; /* by number in sim->capacity */
     pto_flow_use_t use;
     uint32_t rank;
     bool slowed; /* by others, or by a link slower than the flow; until then it ends at the time of its own */
@@ -228,14 +230,15 @@ typedef struct {
     double bytes_per_s;
 } pto_flow_t;
 
-/* The flows of one node, in no order. */
+/* The flows of one node, or between nodes, in no order. */
 typedef struct {
     pto_flow_t *flow;
     int32_t room;
 } pto_routes_t;
 
-/* A link within a node, while rates are computed. */
+/* A link within all nodes, or of the fabric, while rates are computed. */
 typedef struct {
+    double bytes_per_s;
     double left_bytes_per_s;
     int32_t flows; /* whose rates are not known yet */
 } pto_capacity_t;
@@ -300,9 +303,10 @@ typedef struct {
     pto_proc_t *proc;
     char *links; /* PTO_LINKS_PER_NODE per node, link_size bytes each */
     size_t link_size;
-    pto_links_t shared_links; /* none: there are no flows */
-    pto_routes_t *routes;     /* one per node */
-    pto_capacity_t *capacity; /* one per shared link */
+    pto_links_t shared_links; /* none: there are no flows within nodes */
+    pto_routes_t *routes;     /* one per node, then the fabric's */
+    pto_capacity_t *capacity; /* one per shared link, then one per directed link of the fabric */
+    int first_fabric_link;
     pto_engine_t *engine;     /* PTO_ENGINES_PER_GPU per GPU */
     double *line_s;           /* when the last copy in a GPU's queue ends; PTO_COPY_RESOURCE_COUNT per GPU */
     pto_step_view_t *view;    /* one per step */
@@ -329,9 +333,15 @@ static inline pto_link_t *pto_link_at(const pto_sim_t *sim, uint32_t index) {
     return (pto_link_t *)(void *)(sim->links + index * sim->link_size);
 }
 
-static inline pto_link_t *pto_link_of(const pto_sim_t *sim, pto_link_kind_t kind, int32_t node) {
-    return pto_link_at(sim, (uint32_t)node * PTO_LINKS_PER_NODE + (uint32_t)kind);
+static inline uint32_t pto_link_number(pto_link_kind_t kind, int32_t node) {
+    return (kind == PTO_LINK_FABRIC ? 0 : (uint32_t)node * PTO_LINKS_PER_NODE) + (uint32_t)kind;
 }
+
+static inline pto_link_t *pto_link_of(const pto_sim_t *sim, pto_link_kind_t kind, int32_t node) {
+    return pto_link_at(sim, pto_link_number(kind, node));
+}
+
+static inline bool pto_link_has_flows(pto_link_kind_t kind) { return kind >= PTO_LINK_ROUTES; }
 
 /* Record a failure, naming `rank` and its stage; only the first one counts. */
 void pto_sim_fail(pto_sim_t *sim, pto_status_t status, uint32_t rank, const char *what);
@@ -410,16 +420,16 @@ void pto_sim_through(pto_sim_t *sim, pto_link_kind_t kind, bool sends, uint32_t 
 
 /* --- routes.c ------------------------------------------------------------------------------------------- */
 
-/* Put bytes of a rank on the links of a path, which need alone_s where nothing slows them. Returns false if
- * the path is empty. */
-bool pto_flow_begin(pto_sim_t *sim, pto_flow_use_t use, uint32_t rank, pto_path_t path, int64_t bytes,
-                    double alone_s);
+/* Put bytes of a rank on the links of a path, of its node or of the fabric, which need alone_s where nothing
+ * slows them. Returns false if the path is empty. */
+bool pto_flow_begin(pto_sim_t *sim, pto_link_kind_t kind, pto_flow_use_t use, uint32_t rank, pto_path_t path,
+                    int64_t bytes, double alone_s);
 /* Put the message of a rank's sending or receiving side on the links that the side counts. Returns false if
  * there are none. */
 bool pto_routes_join(pto_sim_t *sim, bool sends, uint32_t rank, const pto_message_t *message);
-/* Pending flows of a node: the time when the first ends; update them to the present. */
-double pto_routes_next_s(const pto_sim_t *sim, int32_t node);
-void pto_routes_advance(pto_sim_t *sim, int32_t node);
+/* Pending flows of a node, or of the fabric: the time when the first ends; update them to the present. */
+double pto_routes_next_s(const pto_sim_t *sim, pto_link_kind_t kind, int32_t node);
+void pto_routes_advance(pto_sim_t *sim, pto_link_kind_t kind, int32_t node);
 /* Whether all flows of a rank's copy have ended; if not, it waits for them. */
 bool pto_copy_is_through(pto_sim_t *sim, uint32_t rank);
 
